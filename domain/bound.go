@@ -1,0 +1,117 @@
+package domain
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// DefaultMaxResultChars is how much text a result may have if configuration
+// does not say.
+const DefaultMaxResultChars = 40_000
+
+// markerRoom is what a page leaves free for the marker at its end.
+const markerRoom = 300
+
+// PageBytes returns the size of a page that, with its marker, fits a result of
+// maxChars characters.
+func PageBytes(maxChars int) int {
+	if maxChars <= 0 {
+		maxChars = DefaultMaxResultChars
+	}
+	return max(maxChars-markerRoom, maxChars/2)
+}
+
+// truncatedResults stands for structured content that is too long.
+type truncatedResults struct {
+	Truncated bool   `json:"truncated"`
+	ResultID  string `json:"result_id"`
+	Pages     int    `json:"pages"`
+	Message   string `json:"message"`
+}
+
+// bound keeps what is too long of r in the store and puts its first page, with
+// a marker that says how to go on, in its place.
+func bound(r ToolResult, tool string, p Principal, store *ResultStore, maxChars int) (ToolResult, error) {
+	if maxChars <= 0 {
+		maxChars = DefaultMaxResultChars
+	}
+	if r.TextLen() > maxChars && textChars(r.Content) > maxChars {
+		return cut(r, tool, p, store)
+	}
+	if r.Results == nil || r.IsError {
+		return r, nil
+	}
+	return boundStructured(r, p, store, maxChars)
+}
+
+func textChars(blocks []Content) (n int) {
+	for i := range blocks {
+		n += utf8.RuneCountInString(blocks[i].Text)
+	}
+	return n
+}
+
+// cut moves the text of r to the store.
+func cut(r ToolResult, tool string, p Principal, store *ResultStore) (ToolResult, error) {
+	var all strings.Builder
+	all.Grow(r.TextLen())
+	var others []Content
+	for _, c := range r.Content {
+		if c.Type == TextContent {
+			all.WriteString(c.Text)
+		} else {
+			others = append(others, c)
+		}
+	}
+	whole := all.String()
+	kept := store.Keep(p, whole)
+	first, _, err := store.Page(p, kept.ID, 1)
+	if err != nil {
+		return r, err
+	}
+	text := first + fmt.Sprintf("\n\n[Output truncated: showing %s of %s characters from %s. Page 1 of %d; to read on: %s]",
+		thousands(utf8.RuneCountInString(first)), thousands(utf8.RuneCountInString(whole)), tool, kept.Pages, kept.Call(2))
+	r.Content = append([]Content{{Type: TextContent, Text: text}}, others...)
+	switch results := r.Results.(type) {
+	case nil:
+	case failureEnvelope:
+		results.Message = text
+		r.Results = results
+	default:
+		r.Results = kept.stub()
+	}
+	return r, nil
+}
+
+// boundStructured replaces structured content that is longer than the text may
+// be, which its text then is not.
+func boundStructured(r ToolResult, p Principal, store *ResultStore, maxChars int) (ToolResult, error) {
+	if r.TextLen() < maxChars/8 {
+		return r, nil // far from it: as text it says the same
+	}
+	b, err := json.Marshal(r.Results)
+	if err != nil {
+		return r, fmt.Errorf("structured content: %w", err)
+	}
+	if len(b) > maxChars && utf8.RuneCount(b) > maxChars {
+		r.Results = store.Keep(p, string(b)).stub()
+	} else {
+		r.Results = json.RawMessage(b)
+	}
+	return r, nil
+}
+
+func (k KeptResult) stub() truncatedResults {
+	return truncatedResults{true, k.ID, k.Pages, "The result is too long for one answer; read it with " + k.Call(1) + "."}
+}
+
+// thousands writes n with separators, as people read it.
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

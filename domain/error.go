@@ -1,0 +1,93 @@
+package domain
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A Code is a JSON-RPC error code. Ours lie in -32000..-32019, the part of the
+// server range that MCP leaves to implementations, except those that are
+// JSON-RPC's own.
+type Code int
+
+// The codes a call can fail with.
+const (
+	CodeToolNotFound    Code = -32001
+	CodeToolDisabled    Code = -32004
+	CodeExecutionFailed Code = -32005
+	CodeTimeout         Code = -32006
+	CodeInvalidParams   Code = -32602
+	CodeInternal        Code = -32603
+)
+
+// Type returns the code's name in the vocabulary of error types.
+func (c Code) Type() string {
+	switch c {
+	case CodeToolNotFound:
+		return "tool_not_found"
+	case CodeToolDisabled:
+		return "tool_disabled"
+	case CodeExecutionFailed:
+		return "execution_failed"
+	case CodeTimeout:
+		return "timeout"
+	case CodeInvalidParams:
+		return "invalid_arguments"
+	}
+	return "internal_error"
+}
+
+// Error is a failure to run a tool. A tool that ran and has bad news for the
+// model (no such file, HTTP 404, exit status 1) returns a [Failure] instead.
+type Error struct {
+	Code    Code
+	Message string         // complete in itself: many clients show nothing else
+	Tool    string         // filled in by the executor
+	Hint    string         // the next thing to do, as a sentence
+	Data    map[string]any // further facts, by name
+	Err     error          // cause, for the log; may be nil
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf returns an [*Error] with a message formatted as by [fmt.Errorf]. The
+// operand of a %w verb becomes its cause.
+func Errorf(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// Envelope is the data of the error on the wire.
+func (e *Error) Envelope() map[string]any {
+	m := map[string]any{"tool": e.Tool, "error_type": e.Code.Type(), "next_action_hint": e.Hint}
+	for name, v := range e.Data {
+		m[name] = v
+	}
+	return m
+}
+
+// CodeOf returns the code err carries, 0 if err is nil, or [CodeInternal] if it
+// carries none.
+func CodeOf(err error) Code {
+	if err == nil {
+		return 0
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return CodeInternal
+}
+
+// AsResult returns the error as a result the model sees, for clients that hide
+// protocol errors from it.
+func (e *Error) AsResult() ToolResult {
+	r := Failure(e.Code.Type(), e.Message, e.Hint)
+	envelope := r.Results.(failureEnvelope)
+	envelope.Code = e.Code
+	envelope.Data = e.Data
+	r.Results = envelope
+	return r
+}

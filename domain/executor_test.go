@@ -1,0 +1,555 @@
+package domain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+type none struct{}
+
+// tool returns a tool without arguments.
+func tool(name string, run func(context.Context) (ToolResult, error)) Tool {
+	return Define(Tool{Name: name, Description: "A tool."}, func(ctx context.Context, _ none) (ToolResult, error) { return run(ctx) })
+}
+
+func executor(t testing.TB, s Settings, record func(CallRecord), tools ...Tool) *Executor {
+	t.Helper()
+	registry, err := NewRegistry(tools...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewExecutor(registry, NewResultStore(PageBytes(s.Limits.MaxResultChars)), s, record)
+}
+
+func TestOutcomes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var records []CallRecord
+		brief := func(t Tool) Tool { t.Timeout = time.Second; return t }
+		secret, off := tool("secret", nil), tool("off", nil)
+		secret.Groups, off.Disabled = []string{"staff"}, true
+		release := make(chan struct{})
+		exec := executor(t, Settings{Limits: Limits{MaxAbandonGrace: time.Second}}, func(r CallRecord) { records = append(records, r) },
+			tool("ok", func(context.Context) (ToolResult, error) { return Text("fine"), nil }),
+			tool("sad", func(context.Context) (ToolResult, error) {
+				return Failure("not_found", "no such file", "Look elsewhere."), nil
+			}),
+			tool("breaks", func(context.Context) (ToolResult, error) { return ToolResult{}, errors.New("no disk") }),
+			tool("panics", func(context.Context) (ToolResult, error) { panic("no disk") }),
+			tool("exits", func(context.Context) (ToolResult, error) { runtime.Goexit(); return ToolResult{}, nil }),
+			tool("typed", func(context.Context) (ToolResult, error) {
+				return ToolResult{}, Errorf(CodeInvalidParams, "typed: bad date: %w", errors.New("cause"))
+			}),
+			brief(tool("slow", func(ctx context.Context) (ToolResult, error) { <-ctx.Done(); return ToolResult{}, ctx.Err() })),
+			brief(tool("partial", func(ctx context.Context) (ToolResult, error) {
+				<-ctx.Done()
+				r := Text("half of it")
+				r.IsError = true
+				return r, nil
+			})),
+			brief(tool("late", func(ctx context.Context) (ToolResult, error) { <-ctx.Done(); return Text("just in time"), nil })),
+			brief(tool("deaf", func(context.Context) (ToolResult, error) { <-release; return Text("too late"), nil })),
+			secret, off,
+		)
+		for _, test := range []struct {
+			tool, want string
+			code       Code
+			outcome    string
+		}{
+			{"ok", "fine", 0, "ok"},
+			{"sad", "no such file", 0, "tool_error"},
+			{"breaks", "breaks broke: no disk", CodeExecutionFailed, "error"},
+			{"panics", "panics broke: panic: no disk", CodeExecutionFailed, "error"},
+			{"exits", "exits broke: the handler ended its goroutine", CodeExecutionFailed, "error"},
+			{"typed", "typed: bad date: cause", CodeInvalidParams, "error"},
+			{"slow", "slow ran out of time after 1s", CodeTimeout, "error"},
+			{"partial", "partial ran out of time after 1s; output until then:\nhalf of it", CodeTimeout, "error"},
+			{"late", "just in time", 0, "ok"},
+			{"deaf", "deaf ran out of time after 1s", CodeTimeout, "error"},
+			{"secret", `no tool "secret"`, CodeToolNotFound, "error"},
+			{"off", `tool "off" is disabled in the server's configuration`, CodeToolDisabled, "error"},
+			{"nope", `no tool "nope"`, CodeToolNotFound, "error"},
+		} {
+			res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: test.tool})
+			got := ""
+			if err != nil {
+				got = err.Error()
+			} else {
+				got = res.Content[0].Text
+			}
+			if got != test.want || CodeOf(err) != test.code {
+				t.Errorf("%s: got %q, code %d; want %q, code %d", test.tool, got, CodeOf(err), test.want, test.code)
+			}
+			if err != nil {
+				if _, ok := err.(*Error); !ok {
+					t.Errorf("%s: error is a %T", test.tool, err)
+				}
+			}
+			last := records[len(records)-1]
+			if last.Tool != test.tool || last.Outcome != test.outcome || last.Code != test.code {
+				t.Errorf("%s: recorded %+v", test.tool, last)
+			}
+		}
+		if exec.Abandoned() != 1 {
+			t.Errorf("%d handlers abandoned; want 1", exec.Abandoned())
+		}
+		close(release)
+		synctest.Wait()
+		if exec.Abandoned() != 0 {
+			t.Errorf("%d handlers still counted as abandoned", exec.Abandoned())
+		}
+	})
+}
+
+// TestStrangerLearnsNothing checks that a tool for others answers as one that
+// does not exist, whatever the arguments and even when it is disabled.
+func TestStrangerLearnsNothing(t *testing.T) {
+	hidden := Define(Tool{Name: "hidden", Description: "Hidden.", Groups: []string{" Staff "}, Disabled: true},
+		func(context.Context, searchInput) (ToolResult, error) { return Empty(), nil })
+	exec := executor(t, Settings{}, nil, hidden)
+	message := func(name, args string, groups ...string) string {
+		_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: name, Arguments: json.RawMessage(args), Session: Session{Principal: Principal{Groups: groups}}})
+		return strings.ReplaceAll(err.Error(), name, "X")
+	}
+	if a, b := message("hidden", `{"bad":1}`), message("absent", `{}`); a != b {
+		t.Errorf("a stranger sees %q and %q", a, b)
+	}
+	if got := message("hidden", `{}`, "other", "STAFF"); !strings.Contains(got, "disabled") {
+		t.Errorf("staff sees %q", got)
+	}
+}
+
+func TestCompliance(t *testing.T) {
+	access := Access{Levels: map[string]Level{
+		"public": {}, "internal": {Aliases: []string{"soc2"}, AllowedWith: []string{"public"}}, "hipaa": {AllowedWith: []string{"SOC2"}},
+	}}
+	for _, test := range []struct {
+		session, tool string
+		strict, want  bool
+	}{
+		{"", "", false, true}, {"", "hipaa", false, true}, {"hipaa", "", false, true},
+		{"", "", true, false}, {"hipaa", "", true, false}, {"hipaa", "hipaa", true, true},
+		{"hipaa", "internal", false, true}, {"Hipaa ", "soc2", false, true}, {"internal", "hipaa", false, false},
+		{"internal", "public", false, true}, {"hipaa", "public", false, false}, {"hipaa", "nonsense", false, false},
+	} {
+		access.Strict = test.strict
+		got := access.Allowed(Principal{ComplianceLevel: test.session}, &Tool{ComplianceLevel: test.tool})
+		if got != test.want {
+			t.Errorf("%q with %q, strict %v: %v", test.session, test.tool, test.strict, got)
+		}
+	}
+}
+
+func TestCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		exec := executor(t, Settings{Limits: Limits{MaxAbandonGrace: time.Second}}, nil,
+			tool("deaf", func(context.Context) (ToolResult, error) { time.Sleep(time.Hour); return Empty(), nil }))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		start := time.Now()
+		_, err := exec.Call(ctx, ExecuteToolCommand{Tool: "deaf"})
+		if err == nil || err.Error() != "deaf was canceled" || time.Since(start) != 2*time.Second {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+		time.Sleep(2 * time.Hour) // until the handler is done
+	})
+}
+
+func TestConcurrencyLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		running, most := 0, 0
+		work := tool("work", func(context.Context) (ToolResult, error) {
+			mu.Lock()
+			running++
+			most = max(most, running)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			running--
+			mu.Unlock()
+			return Empty(), nil
+		})
+		exec := executor(t, Settings{Limits: Limits{PerPrincipal: 3, QueueWait: 1500 * time.Millisecond}}, nil, work)
+		var wg sync.WaitGroup
+		var busy []string
+		for range 8 {
+			wg.Go(func() {
+				res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "work"})
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil || res.IsError {
+					busy = append(busy, res.ErrorType())
+				}
+			})
+		}
+		wg.Wait()
+		synctest.Wait() // until the last slot is given back
+		if most != 3 || !slices.Equal(busy, []string{"busy", "busy"}) {
+			t.Errorf("%d at a time, turned away %v; want 3, and 2 busy", most, busy)
+		}
+		for key, s := range exec.limiter.slots {
+			if s.held != 0 || len(s.waiting) != 0 {
+				t.Errorf("slot %v is left with %+v", key, s)
+			}
+		}
+	})
+}
+
+func TestRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		exec := executor(t, Settings{Limits: Limits{RatePerMinute: 2}}, nil, tool("ok", func(context.Context) (ToolResult, error) { return Empty(), nil }))
+		call := func(who string) string {
+			res, _ := exec.Call(t.Context(), ExecuteToolCommand{Tool: "ok", Session: Session{Principal: Principal{Name: who}}})
+			return res.Content[0].Text
+		}
+		for i, want := range []string{"", "", "ok: more than 2 calls a minute; wait 31 s"} {
+			if got := call("ann"); got != want {
+				t.Errorf("call %d: %q; want %q", i, got, want)
+			}
+		}
+		if got := call("bob"); got != "" {
+			t.Errorf("bob pays for ann: %q", got)
+		}
+		time.Sleep(30 * time.Second)
+		if got := call("ann"); got != "" {
+			t.Errorf("after half a minute: %q", got)
+		}
+	})
+}
+
+func TestLongResults(t *testing.T) {
+	var whole strings.Builder
+	for i := range 30_000 {
+		fmt.Fprintf(&whole, "%d äöü😀\n", i)
+	}
+	long := tool("long", func(context.Context) (ToolResult, error) { return Text(whole.String()), nil })
+	data := tool("data", func(context.Context) (ToolResult, error) {
+		return JSON(map[string]any{"text": whole.String()})
+	})
+	exec := executor(t, Settings{Limits: Limits{MaxResultChars: 5000}}, nil, long, data)
+	ann := Session{Principal: Principal{Name: "ann"}}
+	res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "long", Session: ann})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := res.Content[0].Text
+	if n := len([]rune(text)); n > 5000 {
+		t.Errorf("%d characters", n)
+	}
+	_, marker, _ := strings.Cut(text, "to read on: read_large_result(id=\"")
+	id, _, ok := strings.Cut(marker, `", page=2)]`)
+	if !ok {
+		t.Fatalf("no next call in %q", text[len(text)-200:])
+	}
+	var got strings.Builder
+	_, pages, err := exec.Results.Page(ann.Principal, id, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := 1; page <= pages; page++ {
+		part, _, err := exec.Results.Page(ann.Principal, id, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.WriteString(part)
+		if page == 1 && !strings.HasPrefix(text, part) {
+			t.Error("page 1 is not what was shown")
+		}
+	}
+	if got.String() != whole.String() {
+		t.Error("pages do not make up the whole")
+	}
+	for _, bad := range []struct {
+		who, id string
+		page    int
+		want    error
+	}{{"bob", id, 1, ErrUnknownResult}, {"ann", "lr_0", 1, ErrUnknownResult}, {"ann", id, 0, ErrPageOutOfRange}, {"ann", id, pages + 1, ErrPageOutOfRange}} {
+		if _, _, err := exec.Results.Page(Principal{Name: bad.who}, bad.id, bad.page); !errors.Is(err, bad.want) {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+	res, err = exec.Call(t.Context(), ExecuteToolCommand{Tool: "data", Session: ann})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := json.Marshal(res.Structured()); len(b) > 5000 || !strings.Contains(string(b), `"truncated":true`) {
+		t.Errorf("structured content is %.200s", b)
+	}
+}
+
+func TestResultStoreIsBounded(t *testing.T) {
+	s := NewResultStore(100)
+	first := s.Keep(Principal{}, "first")
+	big := strings.Repeat("x", MaxKeptMemory/4)
+	for range 4 {
+		s.Keep(Principal{}, big)
+	}
+	if _, _, err := s.Page(Principal{}, first.ID, 1); !errors.Is(err, ErrUnknownResult) {
+		t.Errorf("first result outlived the memory bound: %v", err)
+	}
+	now := time.Now()
+	s.now = func() time.Time { return now }
+	k := s.Keep(Principal{}, "brief")
+	now = now.Add(KeptFor)
+	if _, _, err := s.Page(Principal{}, k.ID, 1); !errors.Is(err, ErrUnknownResult) {
+		t.Errorf("result did not expire: %v", err)
+	}
+	for range 2 * MaxKeptResults {
+		s.Keep(Principal{}, "x")
+	}
+	if len(s.kept) > MaxKeptResults || len(s.order) != len(s.kept) {
+		t.Errorf("%d results kept", len(s.kept))
+	}
+}
+
+func TestRedaction(t *testing.T) {
+	const key = `sk-"quoted"-123456`
+	var recorded CallRecord
+	exec := executor(t, Settings{Secrets: []string{key, "short"}}, func(r CallRecord) { recorded = r },
+		tool("text", func(context.Context) (ToolResult, error) { return Text("key: " + key + " short"), nil }),
+		tool("data", func(context.Context) (ToolResult, error) { return JSON(map[string]string{"k": key}) }),
+		tool("fail", func(context.Context) (ToolResult, error) { return Failure("x", "no "+key, "use "+key), nil }),
+		tool("break", func(context.Context) (ToolResult, error) { return ToolResult{}, errors.New("bad key " + key) }),
+	)
+	for _, name := range []string{"text", "data", "fail", "break"} {
+		res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: name})
+		b, _ := json.Marshal([]any{res.Content, res.Structured(), err})
+		if s := string(b) + fmt.Sprint(err); strings.Contains(s, "quoted") || !strings.Contains(s, Redacted) {
+			t.Errorf("%s: %s", name, s)
+		}
+	}
+	if recorded.Tool != "break" {
+		t.Errorf("recorded %+v", recorded)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var got []Progress
+	exec := executor(t, Settings{}, nil, tool("steps", func(ctx context.Context) (ToolResult, error) {
+		if !WantsProgress(ctx) || SessionOf(ctx).ID != "s1" {
+			t.Error("the call's context does not know the call")
+		}
+		ReportProgress(ctx, Progress{Done: 1, Total: 2, Message: "half"})
+		return Empty(), nil
+	}))
+	_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "steps", Session: Session{ID: "s1"}, Progress: func(p Progress) { got = append(got, p) }})
+	if err != nil || len(got) != 1 || got[0] != (Progress{1, 2, "half"}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	ReportProgress(t.Context(), Progress{}) // outside a call it does nothing
+}
+
+func TestList(t *testing.T) {
+	var tools []Tool
+	for _, name := range []string{"d", "b", "a", "c", "off", "staff"} {
+		x := tool(name, nil)
+		x.Category = "cat" + name[:1]
+		x.Disabled = name == "off"
+		if name == "staff" {
+			x.Groups = []string{"staff"}
+		}
+		tools = append(tools, x)
+	}
+	exec := executor(t, Settings{Limits: Limits{PageSize: 2}}, nil, tools...)
+	var pages []string
+	for q := (ListToolsQuery{}); ; {
+		page, err := exec.List(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names string
+		for _, tool := range page.Tools {
+			names += tool.Name
+		}
+		if pages = append(pages, names); page.Next == "" {
+			break
+		}
+		q.Cursor = page.Next
+	}
+	if want := []string{"ab", "cd"}; !slices.Equal(pages, want) {
+		t.Errorf("got %v; want %v", pages, want)
+	}
+	if page, err := exec.List(ListToolsQuery{Category: "catb"}); err != nil || len(page.Tools) != 1 {
+		t.Errorf("category: %v, %v", page, err)
+	}
+	if _, err := exec.List(ListToolsQuery{Cursor: "!"}); CodeOf(err) != CodeInvalidParams {
+		t.Errorf("bad cursor: %v", err)
+	}
+}
+
+func TestRegistry(t *testing.T) {
+	run := func(context.Context) (ToolResult, error) { return Empty(), nil }
+	r, err := NewRegistry(tool("a", run))
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := 0
+	stop := r.OnChange(func() { changes++ })
+	steps := []struct {
+		name    string
+		do      func() error
+		changes int
+		err     string
+	}{
+		{"register", func() error { return r.Register(tool("b", run)) }, 1, ""},
+		{"twice", func() error { return r.Register(tool("c", run), tool("b", run)) }, 1, "registered twice"},
+		{"bad name", func() error { return r.Register(tool("no.dots", run)) }, 1, "does not match"},
+		{"no description", func() error { x := tool("x", run); x.Description = " "; return r.Register(x) }, 1, "no description"},
+		{"no handler", func() error { x := tool("x", run); x.Run = nil; return r.Register(x) }, 1, "no handler"},
+		{"disable", func() error { return r.Disable("a") }, 2, ""},
+		{"disable again", func() error { return r.Disable("a") }, 2, ""},
+		{"enable", func() error { return r.Enable("a") }, 3, ""},
+		{"unknown", func() error { return r.Enable("zz") }, 3, `no tool "zz"`},
+		{"unregister", func() error { r.Unregister("b", "zz"); return nil }, 4, ""},
+		{"replace", func() error { return r.Replace(tool("c", run)) }, 5, ""},
+		{"same replace", func() error { return r.Replace(tool("c", run)) }, 5, ""},
+		{"bad replace", func() error { return r.Replace(tool("d", run), tool("d", run)) }, 5, "registered twice"},
+	}
+	for _, step := range steps {
+		before := r.Generation()
+		err := step.do()
+		if (err == nil) != (step.err == "") || err != nil && !strings.Contains(err.Error(), step.err) || changes != step.changes {
+			t.Errorf("%s: error %v, %d changes; want %q, %d", step.name, err, changes, step.err, step.changes)
+		}
+		if err != nil && r.Generation() != before {
+			t.Errorf("%s: failed and changed something", step.name)
+		}
+	}
+	if list := r.List(""); len(list) != 1 || list[0].Name != "c" {
+		t.Errorf("left: %v", list)
+	}
+	stop()
+	r.Unregister("c")
+	if changes != 5 {
+		t.Error("told of a change after stop")
+	}
+}
+
+func TestV2Contract(t *testing.T) {
+	r := Text("made it")
+	r.Results = map[string]int{"pages": 2}
+	r.Artifacts = []Artifact{{Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF")}, {Name: "b.png", MIME: "image/png", Data: []byte("x")}, {Name: "c", MIME: "text/plain", URI: "file:///c", Size: 7}}
+	r.Display = &Display{OpenCanvas: true, PrimaryFile: "a.pdf"}
+	made := tool("make", func(context.Context) (ToolResult, error) { return r, nil })
+	res, err := run(t, made, `{}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := json.Marshal(res.Structured())
+	want := `{"results":{"pages":2},"artifacts":[{"name":"a.pdf","mime":"application/pdf","size":4,"uri":"artifact:///a.pdf"},` +
+		`{"name":"b.png","mime":"image/png","size":1,"uri":"artifact:///b.png"},{"name":"c","mime":"text/plain","size":7,"uri":"file:///c"}],` +
+		`"display":{"open_canvas":true,"primary_file":"a.pdf"}}`
+	if string(b) != want {
+		t.Errorf("got %s\nwant %s", b, want)
+	}
+	var types []string
+	for _, c := range res.Blocks() {
+		types = append(types, string(c.Type))
+	}
+	if want := []string{"text", "resource", "image", "resource_link"}; !slices.Equal(types, want) {
+		t.Errorf("blocks %v; want %v", types, want)
+	}
+	for _, bad := range []Artifact{{Name: "../x", MIME: "a/b"}, {Name: "", MIME: "a/b"}, {Name: "x", MIME: "no"}, {Name: "x", MIME: "a/b", Data: make([]byte, MaxArtifactBytes+1)}} {
+		r.Artifacts = []Artifact{bad}
+		if _, err := run(t, made, `{}`); CodeOf(err) != CodeExecutionFailed {
+			t.Errorf("artifact %.20s %q: %v", bad.Name, bad.MIME, err)
+		}
+	}
+}
+
+func TestOutputSchema(t *testing.T) {
+	type out struct {
+		Path string `json:"path" doc:"Where."`
+	}
+	schema, err := ParseOutputSchema([]byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		results any
+		code    Code
+	}{{map[string]any{"n": 1}, 0}, {map[string]any{"n": "x"}, CodeExecutionFailed}, {nil, CodeExecutionFailed}} {
+		x := tool("x", func(context.Context) (ToolResult, error) { r := Empty(); r.Results = test.results; return r, nil })
+		x.Output = schema
+		if _, err := run(t, x, `{}`); CodeOf(err) != test.code {
+			t.Errorf("%v: %v", test.results, err)
+		}
+	}
+	own := OutputOf[out]()
+	for _, v := range []any{out{"x"}, Failure("a", "b", "c").Results, truncatedResults{}} {
+		if err := own.Check(v); err != nil {
+			t.Errorf("%v: %v", v, err)
+		}
+	}
+	if own.Check(map[string]int{"path": 1}) == nil {
+		t.Error("a number passed for a path")
+	}
+}
+
+func TestResultMode(t *testing.T) {
+	_, err := run(t, tool("a", nil), `{"x":1}`)
+	e, _ := errors.AsType[*Error](err)
+	b, _ := json.Marshal(e.AsResult().Structured())
+	want := `{"is_error":true,"error_type":"invalid_arguments","message":"a: x is not a known argument; there are none",` +
+		`"next_action_hint":"Correct the arguments named in the message and call a again.","code":-32602,` +
+		`"data":{"fields":[{"field":"x","problem":"is not a known argument; there are none"}]}}`
+	if string(b) != want {
+		t.Errorf("got %s\nwant %s", b, want)
+	}
+}
+
+type echoInput struct {
+	Message string `json:"message" default:"" doc:"Text."`
+}
+
+func echoExecutor(b *testing.B) *Executor {
+	echo := Define(Tool{Name: "echo", Description: "Echoes.", Timeout: time.Minute}, func(_ context.Context, in echoInput) (ToolResult, error) {
+		return Text("Echo: " + in.Message), nil
+	})
+	limits := Limits{PerTool: 64, PerPrincipal: 64, QueueWait: time.Second, DefaultTimeout: time.Minute, MaxAbandonGrace: time.Second}
+	return executor(b, Settings{Limits: limits}, func(CallRecord) {}, echo)
+}
+
+func BenchmarkStartEcho(b *testing.B) {
+	exec := echoExecutor(b)
+	cmd := ExecuteToolCommand{Tool: "echo", Arguments: json.RawMessage(`{"message":"hello"}`)}
+	b.ReportAllocs()
+	for b.Loop() {
+		exec.Start(context.Background(), cmd, func(_ ToolResult, err error) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
+
+func BenchmarkCallEcho(b *testing.B) {
+	exec := echoExecutor(b)
+	cmd := ExecuteToolCommand{Tool: "echo", Arguments: json.RawMessage(`{"message":"hello"}`)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := exec.Call(context.Background(), cmd); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkInvalidArguments(b *testing.B) {
+	exec := echoExecutor(b)
+	cmd := ExecuteToolCommand{Tool: "echo", Arguments: json.RawMessage(`{"mesage":"hello"}`)}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := exec.Call(context.Background(), cmd); err == nil {
+			b.Fatal("accepted")
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package domain
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"toolserver/domain/rawjson"
+)
+
+// ToolOutputSchema is the JSON Schema of a tool's structured results.
+type ToolOutputSchema struct {
+	raw      func() []byte
+	compiled func() (*jsonschema.Schema, error)
+	derived  bool
+}
+
+// OutputOf derives a schema from the struct Out, with the tags of [SchemaOf].
+// Its root asks for no field and refuses none: clients hold bad news, which has
+// the fields of a failure instead, to the same schema.
+func OutputOf[Out any]() *ToolOutputSchema {
+	raw := sync.OnceValue(func() []byte { return appendObject(nil, reflect.TypeFor[Out](), openObject) })
+	return &ToolOutputSchema{raw: raw, compiled: compileOnce(raw), derived: true}
+}
+
+// ParseOutputSchema reads a schema someone else wrote. Its root must be an
+// object.
+func ParseOutputSchema(raw []byte) (*ToolOutputSchema, error) {
+	s, err := ParseSchema(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &ToolOutputSchema{raw: func() []byte { return raw }, compiled: s.compiled}, nil
+}
+
+// MarshalJSON returns the schema itself.
+func (s *ToolOutputSchema) MarshalJSON() ([]byte, error) { return s.raw(), nil }
+
+// Check reports how structured results break the schema.
+func (s *ToolOutputSchema) Check(structured any) error {
+	compiled, err := s.compiled()
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(structured)
+	if err != nil {
+		return fmt.Errorf("structured content: %w", err)
+	}
+	v, err := rawjson.Decode(b)
+	if err != nil {
+		return fmt.Errorf("structured content: %w", err)
+	}
+	if err := compiled.Validate(v); err != nil {
+		return fmt.Errorf("structured content breaks the output schema: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package rawjson
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Decode reads one JSON value as encoding/json does into an any with UseNumber:
+// map[string]any, []any, string, [json.Number], bool or nil. Nothing in it
+// points into data.
+func Decode(data []byte) (any, error) {
+	s := scanner{data: data}
+	s.space()
+	v, err := s.value()
+	if err != nil {
+		return nil, err
+	}
+	return v, s.end()
+}
+
+// String reads a JSON string.
+func String(data []byte) (string, error) {
+	s := scanner{data: data}
+	s.space()
+	raw, escaped, err := s.string()
+	if err != nil {
+		return "", err
+	}
+	return text(raw, escaped), s.end()
+}
+
+func (s *scanner) value() (any, error) {
+	if s.pos >= len(s.data) {
+		return nil, s.fail("a value")
+	}
+	switch s.data[s.pos] {
+	case '"':
+		raw, escaped, err := s.string()
+		if err != nil {
+			return nil, err
+		}
+		return text(raw, escaped), nil
+	case '{':
+		return s.object()
+	case '[':
+		return s.array()
+	case 't':
+		return true, s.literal("true")
+	case 'f':
+		return false, s.literal("false")
+	case 'n':
+		return nil, s.literal("null")
+	}
+	n, err := s.number()
+	return json.Number(n), err
+}
+
+func (s *scanner) object() (map[string]any, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	m := map[string]any{}
+	s.space()
+	if s.take('}') {
+		s.depth--
+		return m, nil
+	}
+	for {
+		name, err := s.name()
+		if err != nil {
+			return nil, err
+		}
+		v, err := s.value()
+		if err != nil {
+			return nil, err
+		}
+		m[text(name, false)] = v
+		s.space()
+		switch {
+		case s.take(','):
+			s.space()
+		case s.take('}'):
+			s.depth--
+			return m, nil
+		default:
+			return nil, s.fail("',' or '}'")
+		}
+	}
+}
+
+func (s *scanner) array() ([]any, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	list := []any{}
+	s.space()
+	if s.take(']') {
+		s.depth--
+		return list, nil
+	}
+	for {
+		s.space()
+		v, err := s.value()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+		s.space()
+		switch {
+		case s.take(','):
+		case s.take(']'):
+			s.depth--
+			return list, nil
+		default:
+			return nil, s.fail("',' or ']'")
+		}
+	}
+}
+
+// text returns the string a literal's inside stands for.
+func text(raw []byte, escaped bool) string {
+	if escaped {
+		return unescape(raw)
+	}
+	if !utf8.Valid(raw) {
+		return replaceInvalid(raw)
+	}
+	return string(raw)
+}
+
+// replaceInvalid puts one U+FFFD in place of each byte that is not UTF-8, as
+// encoding/json does.
+func replaceInvalid(raw []byte) string {
+	var b strings.Builder
+	b.Grow(len(raw) + utf8.UTFMax)
+	for _, r := range string(raw) {
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// unescape returns raw, which is valid inside a string literal, with its escape
+// sequences replaced. A surrogate without its half becomes U+FFFD.
+func unescape(raw []byte) string {
+	out := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); {
+		start := i
+		for i < len(raw) && raw[i] != '\\' {
+			i++
+		}
+		out = append(out, raw[start:i]...)
+		if i == len(raw) {
+			break
+		}
+		switch c := raw[i+1]; c {
+		case 'u':
+			r := hex4(raw[i+2 : i+6])
+			i += 6
+			if utf16.IsSurrogate(r) {
+				low := rune(-1)
+				if i+6 <= len(raw) && raw[i] == '\\' && raw[i+1] == 'u' {
+					low = hex4(raw[i+2 : i+6])
+				}
+				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+					i += 6
+				}
+			}
+			out = utf8.AppendRune(out, r)
+		default:
+			out = append(out, escapedByte(c))
+			i += 2
+		}
+	}
+	if !utf8.Valid(out) {
+		return replaceInvalid(out)
+	}
+	return string(out)
+}
+
+// escapedByte returns what a backslash before c stands for.
+func escapedByte(c byte) byte {
+	switch c {
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	}
+	return c
+}
+
+// hex4 reads four hexadecimal digits, or returns -1.
+func hex4(b []byte) rune {
+	var r rune
+	for _, c := range b {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return -1
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}

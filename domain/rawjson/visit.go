@@ -1,0 +1,83 @@
+package rawjson
+
+// Object calls visit for each member of the object in data, with the member's
+// name and its value's bytes. Both point into data, unless the name is written
+// with escapes. It stops at the first error, visit's included. Values are
+// checked to be JSON before visit sees them.
+func Object(data []byte, visit func(name, value []byte) error) error {
+	s := scanner{data: data}
+	s.space()
+	if !s.take('{') {
+		return s.fail("an object")
+	}
+	s.depth = 1
+	s.space()
+	if s.take('}') {
+		return s.end()
+	}
+	for {
+		name, err := s.name()
+		if err != nil {
+			return err
+		}
+		start := s.pos
+		if err := s.skip(); err != nil {
+			return err
+		}
+		if err := visit(name, data[start:s.pos]); err != nil {
+			return err
+		}
+		s.space()
+		switch {
+		case s.take(','):
+			s.space()
+		case s.take('}'):
+			return s.end()
+		default:
+			return s.fail("',' or '}'")
+		}
+	}
+}
+
+// Array calls visit for each element of the array in data, as [Object] does for
+// members.
+func Array(data []byte, visit func(value []byte) error) error {
+	s := scanner{data: data}
+	s.space()
+	if !s.take('[') {
+		return s.fail("an array")
+	}
+	s.depth = 1
+	s.space()
+	if s.take(']') {
+		return s.end()
+	}
+	for {
+		s.space()
+		start := s.pos
+		if err := s.skip(); err != nil {
+			return err
+		}
+		if err := visit(data[start:s.pos]); err != nil {
+			return err
+		}
+		s.space()
+		switch {
+		case s.take(','):
+		case s.take(']'):
+			return s.end()
+		default:
+			return s.fail("',' or ']'")
+		}
+	}
+}
+
+// Valid reports what keeps data from being one JSON value, or nil.
+func Valid(data []byte) error {
+	s := scanner{data: data}
+	s.space()
+	if err := s.skip(); err != nil {
+		return err
+	}
+	return s.end()
+}

@@ -1,0 +1,228 @@
+package domain
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"toolserver/domain/rawjson"
+)
+
+// ToolInputSchema is the JSON Schema of a tool's arguments. One value drives
+// what the model sees, what the server accepts, and the command-line flags.
+//
+// It is worked out when it is first used: a process uses few of the schemas it
+// has, and starts without any.
+type ToolInputSchema struct {
+	text     func() schemaText
+	compiled func() (*jsonschema.Schema, error)
+}
+
+// schemaText is a schema as text, and what is read out of it.
+type schemaText struct {
+	raw  json.RawMessage
+	root Param
+}
+
+// A Param is what a schema says about one argument, or about a value within
+// one.
+type Param struct {
+	Name     string
+	Type     string // string, integer, number, boolean, array or object; empty if the schema does not say
+	Doc      string
+	Required bool
+	Default  any // nil if there is none; as [rawjson.Decode] returns it
+	Enum     []any
+	Min, Max string  // bounds of a number, or of the length of a string or array, as JSON; empty if there are none
+	Fields   []Param // of an object, in declared order
+	Items    *Param  // of an array; nil if the schema does not say
+}
+
+// field returns the named field of an object.
+func (p *Param) field(name string) (*Param, bool) {
+	i := slices.IndexFunc(p.Fields, func(f Param) bool { return f.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return &p.Fields[i], true
+}
+
+// ParseSchema reads a schema someone else wrote, such as an upstream MCP
+// server. The schema's root must be an object, and a reference out of the
+// schema is an error: nothing is loaded, neither from files nor from the net.
+func ParseSchema(raw []byte) (*ToolInputSchema, error) {
+	root, err := param("", raw, false)
+	if err != nil {
+		return nil, err
+	}
+	if root.Type != "object" {
+		return nil, errors.New(`the root of an input schema must have "type": "object"`)
+	}
+	s := newSchema(func() schemaText { return schemaText{raw, root} })
+	_, err = s.compiled()
+	return s, err
+}
+
+func newSchema(text func() schemaText) *ToolInputSchema {
+	return &ToolInputSchema{text: text, compiled: compileOnce(func() []byte { return text().raw })}
+}
+
+func compileOnce(text func() []byte) func() (*jsonschema.Schema, error) {
+	return sync.OnceValues(func() (*jsonschema.Schema, error) {
+		raw := text()
+		c := jsonschema.NewCompiler()
+		c.LoadURL = refuseURL
+		if err := c.AddResource("schema.json", strings.NewReader(string(raw))); err != nil {
+			return nil, fmt.Errorf("schema: %w", err)
+		}
+		s, err := c.Compile("schema.json")
+		if err != nil {
+			return nil, fmt.Errorf("schema: %w", err)
+		}
+		return s, nil
+	})
+}
+
+// param reads the parts of a schema that [Param] holds and skips the rest.
+func param(name string, raw []byte, required bool) (Param, error) {
+	p := Param{Name: name, Required: required}
+	var properties, needed []byte
+	err := rawjson.Object(raw, func(key, value []byte) (err error) {
+		switch string(key) {
+		case "type":
+			p.Type, _ = rawjson.String(value) // a list of types is none we could name
+		case "description":
+			p.Doc, err = rawjson.String(value)
+		case "default":
+			p.Default, err = rawjson.Decode(value)
+		case "enum":
+			err = rawjson.Array(value, func(element []byte) error {
+				v, err := rawjson.Decode(element)
+				p.Enum = append(p.Enum, v)
+				return err
+			})
+		case "minimum", "minLength", "minItems":
+			p.Min = string(value)
+		case "maximum", "maxLength", "maxItems":
+			p.Max = string(value)
+		case "required":
+			needed = value
+		case "properties":
+			properties = value
+		case "items":
+			if len(value) > 0 && value[0] == '{' {
+				items, err := param("", value, false)
+				p.Items = &items
+				return err
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return Param{}, fmt.Errorf("schema: %w", err)
+	}
+	if properties != nil {
+		p.Fields, err = fields(properties, needed)
+	}
+	return p, err
+}
+
+func fields(properties, needed []byte) ([]Param, error) {
+	var names []string
+	if needed != nil {
+		if err := json.Unmarshal(needed, &names); err != nil {
+			return nil, fmt.Errorf("schema: required: %w", err)
+		}
+	}
+	list := []Param{}
+	err := rawjson.Object(properties, func(name, value []byte) error {
+		f := Param{Name: string(name)}
+		if value[0] == '{' {
+			var err error
+			if f, err = param(string(name), value, slices.Contains(names, string(name))); err != nil {
+				return err
+			}
+		}
+		list = append(list, f)
+		return nil
+	})
+	return list, err
+}
+
+func refuseURL(url string) (io.ReadCloser, error) {
+	return nil, fmt.Errorf("%s is outside the schema, and schemas are not loaded", url)
+}
+
+// Params returns the arguments in declared order.
+func (s *ToolInputSchema) Params() []Param { return s.text().root.Fields }
+
+// MarshalJSON returns the schema itself.
+func (s *ToolInputSchema) MarshalJSON() ([]byte, error) { return s.text().raw, nil }
+
+// Arguments returns args, a JSON object or nothing, as the tool's handler gets
+// it: checked, and with defaults filled in. Where args break the schema, what
+// can be mended without loss is ("42" for 42, null for an absent argument); any
+// other breach is an [*InvalidArguments].
+func (s *ToolInputSchema) Arguments(args json.RawMessage) (Arguments, error) {
+	object, err := decodeObject(args)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := s.compiled()
+	if err != nil {
+		return nil, err
+	}
+	root := s.text().root
+	if err := compiled.Validate(object); err != nil {
+		coerce(object, &root)
+		if err = compiled.Validate(object); err != nil {
+			return nil, explain(err, object, &root)
+		}
+	}
+	fillDefaults(object, &root)
+	return object, nil
+}
+
+func decodeObject(args json.RawMessage) (map[string]any, error) {
+	if len(args) == 0 {
+		return map[string]any{}, nil
+	}
+	v, err := rawjson.Decode(args)
+	if err != nil {
+		return nil, invalid("", "arguments are "+err.Error())
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		return v, nil
+	case nil:
+		return map[string]any{}, nil
+	}
+	return nil, invalid("", "arguments must be an object, not "+describe(v))
+}
+
+// fillDefaults gives absent fields of v their defaults, also in nested objects.
+func fillDefaults(v any, p *Param) {
+	switch v := v.(type) {
+	case map[string]any:
+		for i := range p.Fields {
+			f := &p.Fields[i]
+			if member, ok := v[f.Name]; ok {
+				fillDefaults(member, f)
+			} else if f.Default != nil {
+				v[f.Name] = f.Default
+			}
+		}
+	case []any:
+		if p.Items != nil {
+			for _, element := range v {
+				fillDefaults(element, p.Items)
+			}
+		}
+	}
+}

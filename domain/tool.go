@@ -1,0 +1,114 @@
+package domain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A Tool is one thing a caller can ask the server to do. It is a plain value:
+// built-in tools come from [Define], upstream MCP tools are filled in from what
+// their server says, and nothing downstream can tell them apart. A Tool is not
+// changed once it is registered.
+type Tool struct {
+	Name        string // snake_case, or server__tool for an upstream tool
+	Title       string // for people
+	Description string // for the model and for -help
+	Category    string // file, system, web, ...
+	Tags        []string
+
+	Input       *ToolInputSchema
+	Output      *ToolOutputSchema // of structured results; nil if the tool has none
+	Annotations Annotations
+
+	Groups          []string      // principals in any of these may call it; empty means everyone
+	ComplianceLevel string        // level the tool's data has; empty means unset
+	Timeout         time.Duration // zero means the executor's default
+	Disabled        bool          // known, but not listed and not callable
+
+	Run Handler
+}
+
+// Annotations are the hints MCP gives clients about a tool. All four are always
+// sent, because clients assume the worst of a missing one.
+type Annotations struct {
+	ReadOnly    bool `json:"readOnlyHint"`    // changes nothing
+	Destructive bool `json:"destructiveHint"` // may undo or overwrite what is there
+	Idempotent  bool `json:"idempotentHint"`  // the same call again changes nothing more
+	OpenWorld   bool `json:"openWorldHint"`   // reaches beyond this machine
+}
+
+// A Handler runs a tool. Bad news for the model is a result ([Failure]); an
+// error that is not an [*Error] means that the tool itself broke. A handler
+// returns soon after ctx ends, with what it has got so far.
+type Handler func(ctx context.Context, args Arguments) (ToolResult, error)
+
+// Arguments are a call's arguments: an object that satisfies the tool's input
+// schema, with defaults filled in.
+type Arguments map[string]any
+
+// JSON returns the arguments as a JSON object.
+func (a Arguments) JSON() (json.RawMessage, error) {
+	if a == nil {
+		return json.RawMessage("{}"), nil
+	}
+	return json.Marshal(map[string]any(a))
+}
+
+// Define completes t: its input schema comes from the struct In (see
+// [SchemaOf]), and its handler calls run with the arguments in such a struct.
+func Define[In any](t Tool, run func(context.Context, In) (ToolResult, error)) Tool {
+	t.Input = SchemaOf[In]()
+	into := sync.OnceValue(binderOf[In])
+	t.Run = func(ctx context.Context, args Arguments) (ToolResult, error) {
+		var in In
+		if err := into().bind(&in, args); err != nil {
+			return ToolResult{}, &Error{Code: CodeInvalidParams, Message: t.Name + ": " + err.Error(), Err: err}
+		}
+		return run(ctx, in)
+	}
+	return t
+}
+
+// validName reports whether model providers accept name as a tool's:
+// ^[a-zA-Z0-9_-]{1,64}$.
+func validName(name string) bool {
+	for _, c := range []byte(name) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return 1 <= len(name) && len(name) <= 64
+}
+
+// check reports what keeps t from being registered.
+func (t *Tool) check() error {
+	switch {
+	case !validName(t.Name):
+		return fmt.Errorf("tool name %q does not match ^[a-zA-Z0-9_-]{1,64}$", t.Name)
+	case t.Input == nil:
+		return fmt.Errorf("tool %s has no input schema", t.Name)
+	case t.Run == nil:
+		return fmt.Errorf("tool %s has no handler", t.Name)
+	case strings.TrimSpace(t.Description) == "":
+		return errors.New("tool " + t.Name + " has no description")
+	}
+	return nil
+}
+
+// looksLike reports whether t and old, which may be nil, are the same to
+// callers.
+func (t *Tool) looksLike(old *Tool) bool {
+	return old != nil && t.Title == old.Title && t.Description == old.Description && t.Category == old.Category &&
+		t.Annotations == old.Annotations && t.Disabled == old.Disabled && t.ComplianceLevel == old.ComplianceLevel &&
+		slices.Equal(t.Groups, old.Groups) && bytes.Equal(t.Input.text().raw, old.Input.text().raw) &&
+		(t.Output == nil) == (old.Output == nil) && (t.Output == nil || bytes.Equal(t.Output.raw(), old.Output.raw()))
+}
