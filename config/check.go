@@ -1,0 +1,110 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"toolserver/domain"
+	"toolserver/domain/nearest"
+	"toolserver/sandbox"
+)
+
+// check holds the configuration to what its types do not say.
+func (l *Loaded) check() error {
+	var all []error
+	for _, name := range slices.Sorted(maps.Keys(l.Tools)) {
+		all = append(all, l.checkTool(name, l.Tools[name])...)
+	}
+	for _, level := range l.usedLevels() {
+		if _, ok := (domain.Access{Levels: l.Compliance.Levels}).Known(level.name); !ok {
+			all = append(all, l.mistake(level.key, "there is no compliance level %q; known: %s", level.name, known(slices.Sorted(maps.Keys(l.Compliance.Levels)))))
+		}
+	}
+	if (l.Server.TLS.Cert == "") != (l.Server.TLS.Key == "") {
+		all = append(all, l.mistake("server.tls", "cert and key belong together; one is missing"))
+	}
+	if !strings.HasPrefix(l.Server.Path, "/") {
+		all = append(all, l.mistake("server.path", "must start with /, not %q", l.Server.Path))
+	}
+	if _, err := l.Tokens(); err != nil {
+		all = append(all, l.mistake("server.tokens", "%s", strings.TrimPrefix(err.Error(), "server.tokens: ")))
+	}
+	return errors.Join(all...)
+}
+
+func known(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+// CheckToolNames reports settings of tools that are not among names.
+func (l *Loaded) CheckToolNames(names []string) error {
+	var all []error
+	for _, name := range slices.Sorted(maps.Keys(l.Tools)) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		hint := "known: " + known(names)
+		if near, ok := nearest.Word(name, names); ok {
+			hint = "did you mean " + near + "?"
+		}
+		all = append(all, l.mistake("tools."+name, "there is no tool %q; %s", name, hint))
+	}
+	return errors.Join(all...)
+}
+
+func (l *Loaded) checkTool(name string, t Tool) (all []error) {
+	key := "tools." + name
+	for _, s := range []struct {
+		key string
+		set bool
+		has bool
+	}{
+		{"allowed_paths", t.AllowedPaths != nil, sandbox.HasPaths(name)},
+		{"denied_paths", t.DeniedPaths != nil, sandbox.HasPaths(name)},
+		{"allowed_commands", t.AllowedCommands != nil, sandbox.HasCommands(name)},
+		{"denied_commands", t.DeniedCommands != nil, sandbox.HasCommands(name)},
+		{"inline_code", t.InlineCode != "", sandbox.HasCommands(name)},
+		{"opaque_scripts", t.OpaqueScripts != "", sandbox.HasCommands(name)},
+		{"create_dirs", t.CreateDirs != nil, name == "write_file"},
+		{"search_parents", t.SearchParents, name == "read_file"},
+		{"mask", t.Mask != nil, slices.Contains(masked, name)},
+	} {
+		if s.set && !s.has {
+			all = append(all, l.mistake(key+"."+s.key, "the tool %s has no such setting", name))
+		}
+	}
+	return all
+}
+
+type usedLevel struct{ key, name string }
+
+// usedLevels returns every mention of a compliance level.
+func (l *Loaded) usedLevels() (used []usedLevel) {
+	add := func(key, name string) {
+		if name != "" {
+			used = append(used, usedLevel{key, name})
+		}
+	}
+	add("compliance.level", l.Compliance.Level)
+	for _, name := range slices.Sorted(maps.Keys(l.Compliance.Levels)) {
+		for i, other := range l.Compliance.Levels[name].AllowedWith {
+			add(fmt.Sprintf("compliance.levels.%s.allowed_with[%d]", name, i), other)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Users)) {
+		add("users."+name+".compliance_level", l.Users[name].ComplianceLevel)
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Tools)) {
+		add("tools."+name+".compliance_level", l.Tools[name].ComplianceLevel)
+	}
+	for i, t := range l.Server.Tokens {
+		add(fmt.Sprintf("server.tokens[%d].compliance_level", i), t.ComplianceLevel)
+	}
+	return used
+}

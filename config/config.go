@@ -1,0 +1,188 @@
+// Package config reads the server's configuration. The types of its sections
+// belong to the packages that obey them as far as those have one; nothing but
+// the command imports config.
+package config
+
+import (
+	"fmt"
+	"time"
+
+	"toolserver/config/yamlconf"
+	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/server"
+)
+
+// Config is the configuration file.
+type Config struct {
+	WorkingDirectory string          `yaml:"working_directory" path:"true" doc:"Where relative paths and commands start; the directory the server is started in if unset."`
+	Roots            []string        `yaml:"roots" path:"true" doc:"Further directories that file tools may use by default."`
+	Server           Server          `yaml:"server" doc:"How clients reach the server."`
+	Tools            map[string]Tool `yaml:"tools" doc:"Settings of single tools, by name."`
+	Limits           Limits          `yaml:"limits" doc:"What callers can ask for at a time."`
+	Errors           string          `yaml:"errors" enum:"jsonrpc|result" doc:"Whether a call that fails is answered with a JSON-RPC error or with a result that the model sees."`
+	Logging          Logging         `yaml:"logging" doc:"What is logged, and where."`
+	Users            map[string]User `yaml:"users" doc:"Groups of users, by the name of the user or of the token."`
+	Compliance       Compliance      `yaml:"compliance" doc:"Which compliance levels go together."`
+}
+
+// Server is how clients reach the server.
+type Server struct {
+	Name           string         `yaml:"name" min:"1" doc:"Name the server gives itself."`
+	User           string         `yaml:"user" doc:"Who calls over stdio and on the command line; users says more of them."`
+	HTTP           string         `yaml:"http" doc:"Address to serve HTTP on, such as 127.0.0.1:8080; stdio if unset."`
+	Path           string         `yaml:"path" doc:"Path of the MCP endpoint."`
+	TLS            TLS            `yaml:"tls" doc:"Certificate for HTTPS."`
+	Tokens         []server.Token `yaml:"tokens" doc:"Bearer tokens that HTTP clients must present; without any, only loopback addresses are served."`
+	AllowedOrigins []string       `yaml:"allowed_origins" doc:"Origins of web pages that may use the server, such as https://example.com."`
+	AllowedHosts   []string       `yaml:"allowed_hosts" doc:"Names the server is known by besides localhost."`
+	SessionTTL     time.Duration  `yaml:"session_ttl" min:"1s" doc:"How long an idle HTTP session lives."`
+	MaxSessions    int            `yaml:"max_sessions" min:"1" doc:"HTTP sessions at a time."`
+	MaxMessage     yamlconf.Bytes `yaml:"max_message" min:"1KiB" max:"1GiB" doc:"Longest message taken from a client."`
+	MaxInFlight    int            `yaml:"max_in_flight" min:"1" doc:"Unanswered requests of one client."`
+	Grace          time.Duration  `yaml:"grace" min:"0s" max:"10m" doc:"How long calls under way may go on when the server stops."`
+}
+
+// TLS names a certificate.
+type TLS struct {
+	Cert string `yaml:"cert" path:"true" doc:"File with the certificate chain, in PEM."`
+	Key  string `yaml:"key" path:"true" doc:"File with the private key, in PEM."`
+}
+
+// Tool is what configuration says of one tool. Which of the policy's lists a
+// tool has depends on what it does.
+type Tool struct {
+	Enabled            *bool         `yaml:"enabled" doc:"Whether the tool is there; true if unset."`
+	Timeout            time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Longest a call may take."`
+	Groups             []string      `yaml:"groups" doc:"Who may use the tool; everyone if unset."`
+	ComplianceLevel    string        `yaml:"compliance_level" doc:"Compliance level of what the tool gives access to."`
+	CreateDirs         *bool         `yaml:"create_dirs" doc:"Of write_file: whether parent directories are made if the caller does not say; true if unset."`
+	SearchParents      bool          `yaml:"search_parents" doc:"Of read_file: look for a relative path in the parent directories too, up to the repository's root."`
+	Mask               []string      `yaml:"mask" doc:"Of system_info, disk_info and network_info: fields to leave out."`
+	sandbox.ToolPolicy `yaml:",inline"`
+}
+
+// Limits are the limits of the executor.
+type Limits struct {
+	MaxResultChars int           `yaml:"max_result_chars" min:"1000" max:"10000000" doc:"Longest text of a result; more is kept for read_large_result."`
+	Timeout        time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Longest a call may take, of tools that set nothing else."`
+	PerTool        int           `yaml:"per_tool" min:"0" doc:"Calls of one tool running at a time; 0 for no limit."`
+	PerPrincipal   int           `yaml:"per_principal" min:"0" doc:"Calls of one principal running at a time; 0 for no limit."`
+	RatePerMinute  int           `yaml:"rate_per_minute" min:"0" doc:"Calls of one principal a minute; 0 for no limit."`
+	QueueWait      time.Duration `yaml:"queue_wait" min:"0s" max:"10m" doc:"How long a call waits for its turn before it is refused as busy."`
+	PageSize       int           `yaml:"page_size" min:"0" doc:"Tools in one page of tools/list; 0 for all."`
+}
+
+// Logging says what is logged. Nothing is ever logged to standard output.
+type Logging struct {
+	Level  string `yaml:"level" enum:"debug|info|warn|error" doc:"Least important entries that are logged."`
+	Format string `yaml:"format" enum:"console|json" doc:"Form of the entries."`
+	File   string `yaml:"file" path:"true" doc:"File to log to, standard error if unset."`
+}
+
+// User is somebody configuration knows.
+type User struct {
+	Groups          []string `yaml:"groups" doc:"Groups the user is in."`
+	ComplianceLevel string   `yaml:"compliance_level" doc:"Compliance level the user works at."`
+}
+
+// Compliance says which levels of data may come together.
+type Compliance struct {
+	Level  string                  `yaml:"level" doc:"Level of users that have none of their own."`
+	Strict bool                    `yaml:"strict" doc:"Refuse tools where the user or the tool has no level."`
+	Levels map[string]domain.Level `yaml:"levels" doc:"The levels there are."`
+}
+
+// Default returns the configuration of a server that has no file.
+func Default() Config {
+	return Config{
+		Server: Server{
+			Name: "toolserver", User: "local", Path: "/mcp",
+			SessionTTL: 30 * time.Minute, MaxSessions: 10_000, MaxMessage: 10 << 20, MaxInFlight: 1000, Grace: 5 * time.Second,
+		},
+		Limits: Limits{
+			MaxResultChars: domain.DefaultMaxResultChars, Timeout: 55 * time.Second,
+			PerPrincipal: 128, QueueWait: 30 * time.Second, PageSize: 250,
+		},
+		Errors:  "jsonrpc",
+		Logging: Logging{Level: "info", Format: "console"},
+	}
+}
+
+// Executor returns the settings of the executor.
+func (c *Config) Executor(secrets []string) domain.Settings {
+	return domain.Settings{
+		Limits: domain.Limits{
+			MaxResultChars: c.Limits.MaxResultChars, PerTool: c.Limits.PerTool, PerPrincipal: c.Limits.PerPrincipal,
+			RatePerMinute: c.Limits.RatePerMinute, QueueWait: c.Limits.QueueWait, DefaultTimeout: c.Limits.Timeout,
+			MaxAbandonGrace: abandonGrace, PageSize: c.Limits.PageSize,
+		},
+		Access:  domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict},
+		Secrets: secrets,
+	}
+}
+
+// abandonGrace is how long a handler whose time is up may take to return what
+// it has.
+const abandonGrace = 3 * time.Second
+
+// Principal returns what configuration knows of a user.
+func (c *Config) Principal(name string) domain.Principal {
+	u := c.Users[name]
+	p := domain.Principal{Name: name, Groups: u.Groups, ComplianceLevel: u.ComplianceLevel}
+	if p.ComplianceLevel == "" {
+		p.ComplianceLevel = c.Compliance.Level
+	}
+	return p
+}
+
+// Tokens returns the tokens of HTTP clients, with what is known of the users
+// they stand for.
+func (c *Config) Tokens() (*server.Tokens, error) {
+	var list []server.Token
+	for _, t := range c.Server.Tokens {
+		p := c.Principal(t.Name)
+		t.Groups = append(t.Groups[:len(t.Groups):len(t.Groups)], p.Groups...)
+		if t.ComplianceLevel == "" {
+			t.ComplianceLevel = p.ComplianceLevel
+		}
+		list = append(list, t)
+	}
+	tokens, err := server.ParseTokens(list)
+	if err != nil {
+		return nil, fmt.Errorf("server.tokens: %w", err)
+	}
+	return tokens, nil
+}
+
+// Policy returns what tools may touch.
+func (c *Config) Policy() sandbox.Policy {
+	p := sandbox.Policy{WorkingDirectory: c.WorkingDirectory, Roots: c.Roots, Tools: map[string]sandbox.ToolPolicy{}}
+	for name, t := range c.Tools {
+		p.Tools[name] = t.ToolPolicy
+	}
+	return p
+}
+
+// PrivateLists reports whether what is listed depends on who asks.
+func (c *Config) PrivateLists() bool {
+	for _, t := range c.Tools {
+		if len(t.Groups) > 0 || t.ComplianceLevel != "" {
+			return true
+		}
+	}
+	return c.Compliance.Strict
+}
+
+// Masks returns the fields the system tools leave out. A mask of one holds for
+// all, so that no twin gives away what the other hides.
+func (c *Config) Masks() []string {
+	var all []string
+	for _, name := range masked {
+		all = append(all, c.Tools[name].Mask...)
+	}
+	return all
+}
+
+// masked are the tools whose fields can be masked.
+var masked = []string{"system_info", "disk_info", "network_info"}

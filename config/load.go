@@ -1,0 +1,150 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"toolserver/config/yamlconf"
+)
+
+// Loaded is a configuration and where it comes from.
+type Loaded struct {
+	Config
+	File    string   // empty if there is none
+	Secrets []string // what must not be shown
+
+	source yamlconf.Source
+}
+
+// Overrides are what the command line says over the file.
+type Overrides struct {
+	File        string   // to read instead of looking for one
+	Directories []string // the first is the working directory, all are roots
+}
+
+// errNoDirectory tells somebody whose client starts servers anywhere what to
+// set.
+var errNoDirectory = errors.New("no working directory: the server was started in /, so give a directory as an argument (toolserver serve --stdio /path/to/project), or set working_directory in the configuration")
+
+// Load reads the configuration: the file that is named, or the first there is
+// of $TOOLSERVER_CONFIG, toolserver.yaml here, and toolserver/config.yaml in
+// the user's configuration directory; or else the defaults. The error has a
+// line for each mistake, with its place in the file.
+func Load(o Overrides) (*Loaded, error) {
+	l := &Loaded{Config: Default()}
+	var err error
+	if l.File, err = find(o.File); err != nil {
+		return nil, err
+	}
+	if l.File != "" {
+		data, err := os.ReadFile(l.File)
+		if err != nil {
+			return nil, fmt.Errorf("configuration: %w", err)
+		}
+		if err := yamlconf.Decode(l.File, data, &l.Config, yamlconf.Options{Source: &l.source}); err != nil {
+			return nil, err
+		}
+		l.Secrets = l.source.Secrets()
+	}
+	if err := l.directories(o.Directories); err != nil {
+		return nil, err
+	}
+	return l, l.check()
+}
+
+// find returns the file to read, or "" if there is none.
+func find(named string) (string, error) {
+	if named == "" {
+		named = os.Getenv("TOOLSERVER_CONFIG")
+	}
+	if named != "" {
+		abs, err := filepath.Abs(named)
+		return abs, err
+	}
+	candidates := []string{"toolserver.yaml"}
+	if dir, err := os.UserConfigDir(); err == nil {
+		candidates = append(candidates, filepath.Join(dir, "toolserver", "config.yaml"))
+	}
+	for _, path := range candidates {
+		if _, err := os.Stat(path); err == nil {
+			return filepath.Abs(path)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("configuration: %w", err)
+		}
+	}
+	return "", nil
+}
+
+// directories settles the working directory and the roots, which must exist.
+func (l *Loaded) directories(given []string) error {
+	if len(given) > 0 {
+		l.WorkingDirectory = given[0]
+		l.Roots = append(l.Roots[:len(l.Roots):len(l.Roots)], given[1:]...)
+	}
+	if l.WorkingDirectory == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return fmt.Errorf("no working directory: %w", err)
+		}
+		if dir == "/" {
+			return errNoDirectory
+		}
+		l.WorkingDirectory = dir
+	}
+	var err error
+	if l.WorkingDirectory, err = l.directory("working_directory", l.WorkingDirectory); err != nil {
+		return err
+	}
+	for i, root := range l.Roots {
+		if l.Roots[i], err = l.directory(fmt.Sprintf("roots[%d]", i), root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Loaded) directory(key, path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", l.mistake(key, "%v", err)
+	}
+	info, err := os.Stat(abs)
+	if err != nil {
+		return "", l.mistake(key, "%v", err)
+	}
+	if !info.IsDir() {
+		return "", l.mistake(key, "%s is not a directory", abs)
+	}
+	d, err := os.Open(abs)
+	if err != nil {
+		return "", l.mistake(key, "%v", err)
+	}
+	return abs, d.Close()
+}
+
+// mistake returns an error about the value of key, with its place if it comes
+// from a file.
+func (l *Loaded) mistake(key, format string, args ...any) error {
+	if l.File == "" {
+		return fmt.Errorf(key+": "+format, args...)
+	}
+	return l.source.Errorf(key, format, args...)
+}
+
+// Show returns the configuration in force as YAML, with secrets masked.
+func (l *Loaded) Show() []byte { return yamlconf.Show(&l.Config, &l.source, false) }
+
+// Template returns a file to start from, with every key and what it means.
+func Template() []byte {
+	c := Default()
+	return yamlconf.Template(&c)
+}
+
+// Schema returns the JSON Schema of the file, for editors.
+func Schema() []byte {
+	c := Default()
+	return yamlconf.Schema(&c)
+}

@@ -1,0 +1,199 @@
+package yamlconf_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"toolserver/config/yamlconf"
+)
+
+const everything = `
+working_directory: /srv
+errors: result
+server:
+  name: front
+  tokens:
+    - {user: ann, hash: abcdef123}
+    - {user: bob, hash: "${TOKEN_VALUE}"}
+  tls: {cert: /c.pem, key: /k.pem}
+limits: {max_result: 5MB, strict: false, ratio: 1e-7, codes: [0, 1]}
+tools:
+  bash: {timeout: 0.25, allowed_commands: [ls, "true", "a b", "${x}", "007", "-", "..", ./x, "#"]}
+  other: {enabled: true, timeout: 10m}
+mcp_servers:
+  a: http://${HOST}/mcp
+  "b c": {command: run, headers: {X: y, Z: ""}}
+env: {KEY: plain-text-key}
+prefixes: [10.0.0.0/8, "::1/128"]
+labels: {copy: s3cr3t-token, "<<": "\u0085\u0007\ufeff\u2028é😀"}
+`
+
+func TestShow(t *testing.T) {
+	c, source, err := decode(strings.ReplaceAll(everything, `"${x}"`, `"$${x}"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Labels["zone"] = "z"
+	const want = `working_directory: /srv
+errors: result
+server:
+  name: front
+  port: 8080
+  tokens:
+    - user: ann
+      hash: "********"
+    - user: bob
+      hash: "********"
+  tls:
+    cert: /c.pem
+    key: /k.pem
+limits:
+  max_result: 5000000
+  ratio: 1e-07
+  retries: 3
+  strict: false
+  codes: [0, 1]
+tools:
+  bash:
+    enabled: true
+    timeout: 250ms
+    allowed_commands: [ls, "true", "a b", "$${x}", "007", "-", "..", ./x, "#"]
+    allowed_paths: [/tmp, /var/tmp]
+  execute_command:
+    enabled: true
+    timeout: 1m30s
+    allowed_commands: []
+    allowed_paths: null
+  other:
+    enabled: true
+    timeout: 10m
+mcp_servers:
+  a:
+    url: "********"
+    command: ""
+    retry: true
+    headers: null
+  "b c":
+    url: ""
+    command: run
+    retry: true
+    headers:
+      X: "********"
+      Z: ""
+env:
+  KEY: "********"
+prefixes: ["10.0.0.0/8", "::1/128"]
+labels:
+  "<<": "\u0085\a\ufeff\u2028é😀"
+  copy: "********"
+  zone: z
+`
+	if got := string(yamlconf.Show(c, source, false)); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	secrets := strings.Join(source.Secrets(), ",")
+	if secrets != "abcdef123,example.org,http://example.org/mcp,plain-text-key,s3cr3t-token" {
+		t.Errorf("secrets %s", secrets)
+	}
+	if got := string(yamlconf.Show(&c, nil, true)); strings.Contains(got, "abcdef123") || !strings.Contains(got, "\n\n# How failures reach the client. One of: jsonrpc, result.\nerrors: result\n") {
+		t.Errorf("with comments and no source got\n%s", got)
+	}
+	if got := string(yamlconf.Show(struct{}{}, nil, false)); got != "{}\n" {
+		t.Errorf("an empty struct shows as %q", got)
+	}
+}
+
+func TestShowDecodesToTheSame(t *testing.T) {
+	text := strings.ReplaceAll(everything, `"${x}"`, `"$${x}"`)
+	for _, cut := range []string{"env: {KEY: plain-text-key}", `http://${HOST}/mcp`, ", headers: {X: y, Z: \"\"}"} {
+		text = strings.Replace(text, cut, map[bool]string{true: "x"}[strings.HasPrefix(cut, "http")], 1)
+	}
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "hash: abcdef123", ""), `hash: "${TOKEN_VALUE}"`, "")
+	c, source, err := decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, comments := range []bool{false, true} {
+		shown := yamlconf.Show(c, source, comments)
+		again, _, err := decode(string(shown))
+		if err != nil || !reflect.DeepEqual(c, again) {
+			t.Errorf("%s\nerr %v\n got %+v\nwant %+v", shown, err, again, c)
+		}
+	}
+}
+
+func TestTemplateDecodesToTheDefaults(t *testing.T) {
+	yes := true
+	full := defaults()
+	full.Limits.Strict = &yes
+	full.Server.TLS = &tlsPair{Cert: "rel.pem", Key: "/k"}
+	full.Server.Tokens = []token{{User: "a", Hash: "h"}}
+	full.Servers = map[string]remote{"x": {Command: "y"}}
+	full.Env = map[string]string{"A": "b"}
+	full.Prefixes = nil
+	listed := defaults()
+	listed.Server.Tokens = []token{{User: "a"}}
+	listed.Labels = map[string]string{}
+	for name, c := range map[string]testConfig{"plain": defaults(), "full": full, "listed": listed, "zero": {}} {
+		text := yamlconf.Template(c)
+		got, want := c, c
+		err := yamlconf.Decode("/etc/ts/c.yaml", text, &got, options())
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\n%s\nerr %v\n got %+v\nwant %+v", name, text, err, got, want)
+		}
+	}
+}
+
+func TestTemplateText(t *testing.T) {
+	type small struct {
+		Home   string            `yaml:"home" path:"true" doc:"Where files are."`
+		Size   yamlconf.Bytes    `yaml:"size" min:"1" doc:"Largest file."`
+		Key    string            `yaml:"key" secret:"true" doc:"Password."`
+		Tokens []token           `yaml:"tokens" doc:"Who may connect."`
+		By     map[string]*token `yaml:"by"`
+		Words  []string          `yaml:"words" max:"3" doc:"Some words."`
+		Sub    struct {
+			TLS *tlsPair `yaml:"tls" doc:"Certificate."`
+		} `yaml:"sub" doc:"More."`
+	}
+	const want = `# Where files are.
+# home: ./files
+
+# Largest file. At least 1.
+size: 1MiB
+
+# Password.
+# key: "********"
+
+# Who may connect.
+# tokens:
+#   - # Name of the holder.
+#     user: ""
+#     # SHA-256 of the token.
+#     # hash: ""
+
+# by:
+#   NAME:
+#     # Name of the holder.
+#     user: ""
+#     # SHA-256 of the token.
+#     # hash: ""
+
+# Some words. At most 3 items.
+# words: []
+
+# More.
+sub:
+  # Certificate.
+  # tls:
+  #   # File with the certificate.
+  #   cert: ""
+  #   # File with the key.
+  #   key: ""
+`
+	text := string(yamlconf.Template(small{Home: "./files", Size: 1 << 20, Key: "hunter2"}))
+	if text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
