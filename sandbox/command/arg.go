@@ -1,0 +1,124 @@
+package command
+
+import "strings"
+
+// An arg is a word of a command as far as it is known before it runs. Bytes 1
+// to 6, which a request may not contain, stand for what is not known.
+type arg struct {
+	s string
+	// many: any number of words, none included, each of which may be s.
+	many bool
+	// odd: the text is not spelt out in the command (brace expansion).
+	odd bool
+}
+
+const (
+	anyName  = 1 // any text without a slash, from a * in a glob
+	anyByte  = 2 // one byte that is not a slash, from ? or [...] in a glob
+	anyText  = 3 // any text at all
+	aNumber  = 4 // digits, possibly after a minus sign
+	aToken   = 5 // text that does not start with a dash
+	anyBelow = 6 // a relative path without ..
+)
+
+func text(s string) arg { return arg{s: s} }
+
+// unknown is one word of any text; unknowns is any number of them.
+var (
+	unknown  = arg{s: "\x03"}
+	unknowns = arg{s: "\x03", many: true}
+)
+
+func marker(b byte) bool { return b >= anyName && b <= anyBelow }
+
+// markAt returns the index of the first marker in s, or -1.
+func markAt(s string) int {
+	for i := 0; i < len(s); i++ {
+		if marker(s[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// exact reports whether the word is known in full.
+func (a arg) exact() bool { return !a.many && markAt(a.s) < 0 }
+
+// is reports whether the word is exactly s.
+func (a arg) is(s string) bool { return !a.many && a.s == s }
+
+// maybeOption reports whether the word may be an option. A number may be
+// negative, but no option that matters is spelt in digits.
+func (a arg) maybeOption() bool {
+	if a.s == "" {
+		return false
+	}
+	switch a.s[0] {
+	case '-', anyName, anyByte, anyText:
+		return true
+	}
+	return false
+}
+
+// show returns s with its markers replaced by what a reader understands.
+func show(s string) string {
+	if markAt(s) < 0 {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case anyName:
+			return '*'
+		case anyByte:
+			return '?'
+		case anyText, aNumber, aToken, anyBelow:
+			return '…'
+		}
+		return r
+	}, s)
+}
+
+// matches reports whether pattern, in which markers stand for text, can be
+// path or lie beneath it.
+func matches(pattern, path string) bool {
+	m := matcher{path: path}
+	return m.from(pattern, 0)
+}
+
+type matcher struct {
+	path  string
+	steps int
+}
+
+// from reports whether p can match the path from index i on.
+func (m *matcher) from(p string, i int) bool {
+	if m.steps++; m.steps > 10_000 {
+		return true // too intricate to tell: assume the worst
+	}
+	for ; p != ""; p = p[1:] {
+		c := p[0]
+		atDot := i < len(m.path) && m.path[i] == '.' && i > 0 && m.path[i-1] == '/'
+		switch c {
+		case anyName, anyText, aToken, anyBelow, aNumber:
+			for ; !m.from(p[1:], i); i++ {
+				if i == len(m.path) || c == anyName && (m.path[i] == '/' || atDot) {
+					return false
+				}
+			}
+			return true
+		case anyByte:
+			if i == len(m.path) || m.path[i] == '/' || atDot {
+				return false
+			}
+		default:
+			if i == len(m.path) {
+				return c == '/'
+			}
+			if m.path[i] != c {
+				return false
+			}
+		}
+		i++
+	}
+	return i == len(m.path)
+}

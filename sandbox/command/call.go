@@ -1,0 +1,163 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// call judges a simple command.
+func (c *checker) call(sh *shell, call *syntax.CallExpr, redirs []*syntax.Redirect) {
+	if len(call.Args) == 0 {
+		c.assigns(sh, call.Assigns)
+		return
+	}
+	for _, w := range call.Args {
+		c.expansions(sh, w)
+	}
+	argv := c.expand(sh, call.Args)
+	for _, a := range call.Assigns {
+		// The assignment is for this command only, and read splits with IFS.
+		if a.Name != nil && a.Name.Value == "IFS" && len(argv) > 0 && argv[0].is("read") {
+			c.expansions(sh, a)
+			continue
+		}
+		c.assign(sh, a)
+	}
+	if c.refused || len(argv) == 0 {
+		return
+	}
+	c.judge(sh, argv, inShell)
+	if len(redirs) > 0 && len(argv) > 1 && argv[0].is("cat") {
+		c.copies(sh, argv[1:], redirs)
+	}
+}
+
+// origin says how a command is started.
+type origin uint8
+
+const (
+	inShell origin = iota // by the shell: functions and builtins apply
+	byName                // by the shell's command or builtin: no functions
+	byExec                // by another program: only programs
+)
+
+// judge decides on one command: the name in argv[0] and what it does with its
+// arguments.
+func (c *checker) judge(sh *shell, argv []arg, from origin) {
+	if !c.step() || len(argv) == 0 {
+		return
+	}
+	c.record(argv)
+	name := argv[0]
+	if !name.exact() || name.odd || name.s == "" {
+		c.refuse("computed", "the program name "+quote(show(name.s))+" is known only when the command runs", "write the program's name out")
+		return
+	}
+	if from == inShell {
+		if body, ok := sh.function(name.s); ok && body != nil {
+			c.inline(sh, body, argv[1:])
+			return
+		}
+	}
+	prog := c.identify(sh, name.s, from)
+	if c.refused {
+		return
+	}
+	args := argv[1:]
+	words := c.subcommand(prog, args)
+	c.permit(prog, words, args)
+	if c.refused {
+		return
+	}
+	if prog.builtin {
+		c.builtin(sh, name.s, args)
+		return
+	}
+	c.examine(sh, prog, args)
+}
+
+// inline judges the body of a function for one call.
+func (c *checker) inline(sh *shell, body *syntax.Stmt, args []arg) {
+	if c.depth++; c.depth > maxDepth {
+		c.refuse("too-complex", "functions call each other too deep", "")
+		return
+	}
+	defer func() { c.depth-- }()
+	inner := *sh
+	inner.pos, inner.posKnown = args, !sh.facts.shifting && !slices.ContainsFunc(args, func(a arg) bool { return a.many })
+	if n := countOf(c.active, body); n > 0 {
+		// A function that calls itself is judged once more for any arguments.
+		if n > 1 {
+			return
+		}
+		inner.posKnown, inner.dirs, inner.vars = false, nil, nil
+	}
+	c.called = append(c.called, body)
+	c.active = append(c.active, body)
+	c.stmt(&inner, body)
+	c.active = c.active[:len(c.active)-1]
+	sh.merge(&inner)
+}
+
+func countOf(list []*syntax.Stmt, st *syntax.Stmt) int {
+	n := 0
+	for _, s := range list {
+		if s == st {
+			n++
+		}
+	}
+	return n
+}
+
+// declareFunc notes a function. It may not take the name of a command: a later
+// use of that name would not mean what the lists mean.
+func (c *checker) declareFunc(sh *shell, f *syntax.FuncDecl) {
+	if f.Name == nil {
+		c.refuse("syntax", "a function declaration is not of bash", "")
+		return
+	}
+	name := f.Name.Value
+	switch {
+	case builtin(name) || c.p.programs[name] != nil || c.p.names(name) || name == "command_not_found_handle" || strings.ContainsAny(name, "/\\"):
+		c.refuse("shadow", "the function "+name+" takes the name of a command", "give the function another name")
+	case c.p.Resolver != nil:
+		if _, err := c.p.Resolver.LookPath(name); err == nil {
+			c.refuse("shadow", "the function "+name+" takes the name of a program", "give the function another name")
+		}
+	}
+	c.declared = true
+	sh.funcs = &function{name: name, body: f.Body, next: sh.funcs}
+}
+
+// uncalled judges the functions that no call has judged, for any arguments in
+// any directory.
+func (c *checker) uncalled(sh *shell, file *syntax.File) {
+	if !c.declared || c.refused {
+		return
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if f, ok := n.(*syntax.FuncDecl); ok && !c.refused && !slices.Contains(c.called, f.Body) {
+			inner := *sh
+			inner.pos, inner.posKnown, inner.dirs, inner.vars = nil, false, nil, nil
+			c.called = append(c.called, f.Body)
+			c.active = append(c.active, f.Body)
+			c.stmt(&inner, f.Body)
+			c.active = c.active[:len(c.active)-1]
+		}
+		return !c.refused
+	})
+}
+
+// copies refuses cat of a denied program into a file.
+func (c *checker) copies(sh *shell, args []arg, redirs []*syntax.Redirect) {
+	for _, r := range redirs {
+		if r.Op == syntax.RdrOut || r.Op == syntax.AppOut || r.Op == syntax.RdrClob {
+			c.copied(sh, args)
+			return
+		}
+	}
+}
+
+func quote(s string) string { return "“" + s + "”" }

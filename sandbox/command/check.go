@@ -1,0 +1,73 @@
+package command
+
+import (
+	"fmt"
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// checker walks one request. After the first refusal it goes on as little as
+// it can: refused is looked at before every command.
+type checker struct {
+	p        *Policy
+	req      *Request
+	v        Verdict
+	refused  bool
+	depth    int
+	steps    int
+	paths    int             // looks for paths that may still be taken
+	declared bool            // a function was declared
+	integers map[string]bool // variables declared with -i
+	called   []*syntax.Stmt  // bodies of functions that were judged at a call
+	active   []*syntax.Stmt  // bodies being judged
+	seen     map[string]real // resolved paths
+}
+
+// refuse ends the analysis with a refusal; only the first one counts.
+func (c *checker) refuse(rule, reason, hint string) {
+	if c.refused {
+		return
+	}
+	c.refused = true
+	if hint == "" {
+		hint = c.p.hint
+	}
+	c.v.Rule, c.v.Reason, c.v.Hint = clean(rule, 80), clean(reason, maxText), clean(hint, 400)
+}
+
+// step counts work and reports whether to go on.
+func (c *checker) step() bool {
+	if c.steps++; c.steps > maxSteps {
+		c.refuse("too-complex", fmt.Sprintf("the command has more than %d parts to judge", maxSteps), "split it into several commands")
+	}
+	return !c.refused
+}
+
+func (c *checker) callerSets(name string) bool { return slices.Contains(c.req.Env, name) }
+
+// record adds a command to Verdict.Argv.
+func (c *checker) record(argv []arg) {
+	if len(c.v.Argv) >= maxListed {
+		return
+	}
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = show(a.s)
+	}
+	c.v.Argv = append(c.v.Argv, words)
+}
+
+// line shows an argument list in a message.
+func line(argv []arg) string {
+	s := ""
+	for i, a := range argv {
+		if i > 0 {
+			s += " "
+		}
+		if s += show(a.s); len(s) > 80 {
+			return clean(s, 80)
+		}
+	}
+	return s
+}

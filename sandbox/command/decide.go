@@ -1,0 +1,183 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// The limits of an analysis. What is over a limit is refused.
+const (
+	maxCommand = 32 << 10 // bytes of a request
+	maxNesting = 40       // brackets within brackets
+	maxDepth   = 12       // scripts within scripts, and functions within functions
+	maxSteps   = 20_000   // commands and expansions looked at
+	maxPaths   = 1_000    // looks at the file system for paths
+	maxPath    = 1024     // bytes of a directory that cd is followed into
+	maxListed  = 256      // entries of a list in a Verdict
+	maxText    = 240      // bytes of a reason
+)
+
+// Decide tells whether the command of req may run. It never panics and takes
+// at most some milliseconds, whatever the text.
+func (p *Policy) Decide(req Request) Verdict {
+	c := &checker{p: p, req: &req, paths: maxPaths}
+	if !p.listed {
+		c.listOnly()
+		return c.v
+	}
+	if why := unfit(req.Command); why != "" {
+		c.refuse("malformed", why, "send one command of plain UTF-8 text")
+		return c.v
+	}
+	sh := &shell{dirs: []string{req.Dir}, posKnown: true}
+	file := c.script(sh, req.Command, "the command")
+	c.v.Allowed = !c.refused
+	if c.v.Allowed {
+		c.v.Plain = c.plain(file)
+	}
+	return c.v
+}
+
+// listOnly fills in what is known of a command that no list governs.
+func (c *checker) listOnly() {
+	c.v.Allowed = true
+	if unfit(c.req.Command) != "" {
+		return
+	}
+	if file, err := c.parse(c.req.Command); err == nil {
+		if c.v.Plain = c.plain(file); c.v.Plain != nil {
+			c.v.Argv = [][]string{c.v.Plain}
+		}
+	}
+}
+
+// unfit says why no shell should get this text at all, or returns "".
+func unfit(s string) string {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return "the command is empty"
+	case len(s) > maxCommand:
+		return fmt.Sprintf("the command has %d bytes: at most %d can be judged", len(s), maxCommand)
+	case !utf8.ValidString(s):
+		return "the command is not valid UTF-8"
+	}
+	depth, deepest := 0, 0
+	for i := 0; i < len(s); i++ {
+		switch b := s[i]; {
+		case b < ' ' && b != '\n' && b != '\t' || b == 0x7f:
+			return fmt.Sprintf("the command holds the control character 0x%02x", b)
+		case b == '(' || b == '{':
+			depth++
+			deepest = max(deepest, depth)
+		case (b == ')' || b == '}') && depth > 0:
+			depth--
+		case b >= utf8.RuneSelf:
+			if r, _ := utf8.DecodeRuneInString(s[i:]); unicode.Is(unicode.Bidi_Control, r) || r >= 0x80 && r < 0xa0 || r == 0xfeff {
+				return fmt.Sprintf("the command holds the invisible character %U", r)
+			}
+		}
+	}
+	if deepest > maxNesting || strings.Count(s, `\\\\`) > 100 && strings.Contains(s, "`") {
+		return fmt.Sprintf("the command nests brackets more than %d deep", maxNesting)
+	}
+	return ""
+}
+
+// ambiguous says where the parser and bash are known to read a text
+// differently, or returns "". Both cases are about a backslash at the end of a
+// line: bash lets it continue no comment, but it joins the halves of $( and <(.
+func ambiguous(s string) string {
+	for rest := s; ; {
+		i := strings.Index(rest, "\\\n")
+		if i < 0 {
+			return ""
+		}
+		line := rest[:i]
+		rest = rest[i+2:]
+		line = line[strings.LastIndexByte(line, '\n')+1:]
+		if line != "" && strings.IndexByte("$<>([{!@?*+`", line[len(line)-1]) >= 0 {
+			return "a line ends within an operator"
+		}
+		for j := range len(line) {
+			if line[j] == '#' && (j == 0 || strings.IndexByte(" \t;&|()<>`", line[j-1]) >= 0) {
+				return "a line with a comment ends with a backslash"
+			}
+		}
+	}
+}
+
+func (c *checker) parse(src string) (*syntax.File, error) {
+	parser := c.p.parsers.Get().(*syntax.Parser)
+	defer c.p.parsers.Put(parser)
+	return parser.Parse(strings.NewReader(src), "")
+}
+
+// parsePOSIX parses as a shell without the extensions of bash does.
+func (c *checker) parsePOSIX(src string) (*syntax.File, error) {
+	return syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(src), "")
+}
+
+// script parses and judges a whole script that runs in sh. The file is nil if
+// it was refused before it could be parsed.
+func (c *checker) script(sh *shell, src, what string) *syntax.File {
+	return c.scriptOf(sh, src, what, c.parse)
+}
+
+func (c *checker) scriptOf(sh *shell, src, what string, parse func(string) (*syntax.File, error)) *syntax.File {
+	if c.depth++; c.depth > maxDepth {
+		c.refuse("too-complex", "scripts are nested more than "+fmt.Sprint(maxDepth)+" deep", "")
+		return nil
+	}
+	defer func() { c.depth-- }()
+	if why := ambiguous(src); why != "" {
+		c.refuse("syntax", what+" is read in two ways: "+why, "put it on one line")
+		return nil
+	}
+	file, err := parse(src)
+	if err != nil {
+		c.refuse("syntax", what+" is not valid bash: "+err.Error(), "check the quoting; a command that cannot be parsed is refused")
+		return nil
+	}
+	outer := sh.facts
+	sh.facts = gather(src, file, c.req.Env)
+	if outer != nil && outer.dynamic {
+		sh.facts.dynamic = true
+	}
+	if sh.facts.shifting {
+		sh.posKnown = false
+	}
+	c.stmts(sh, file.Stmts)
+	c.uncalled(sh, file)
+	if outer != nil {
+		sh.facts = outer
+	}
+	return file
+}
+
+// plain returns the arguments of file if it is one simple command of literals.
+func (c *checker) plain(file *syntax.File) []string {
+	if file == nil || len(file.Stmts) != 1 {
+		return nil
+	}
+	st := file.Stmts[0]
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || st.Negated || st.Background || st.Coprocess || st.Disown || len(st.Redirs) > 0 || len(call.Assigns) > 0 {
+		return nil
+	}
+	argv := make([]string, 0, len(call.Args))
+	for _, w := range call.Args {
+		s, ok := static(w)
+		if !ok {
+			return nil
+		}
+		argv = append(argv, s)
+	}
+	if builtin(argv[0]) && argv[0] != "true" && argv[0] != "false" || argv[0] == "" {
+		return nil // true and false are no different as programs
+	}
+	return argv
+}

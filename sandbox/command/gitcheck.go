@@ -1,0 +1,129 @@
+package command
+
+import "strings"
+
+// gitHarmless lists the configuration keys that no program is chosen by.
+const gitHarmless = `user.name user.email user.useConfigOnly color.* init.defaultbranch advice.* commit.gpgsign tag.gpgsign core.quotepath core.autocrlf core.eol core.filemode core.ignorecase core.abbrev core.safecrlf core.bare core.longpaths core.precomposeunicode core.whitespace core.symlinks core.commentchar
+log.* diff.renames diff.renamelimit diff.algorithm diff.context diff.noprefix diff.mnemonicprefix diff.colormoved diff.wserrorhighlight diff.submodule diff.statgraphwidth merge.conflictstyle merge.ff merge.renames merge.renamelimit merge.log pull.rebase pull.ff push.default push.autosetupremote push.followtags rebase.autosquash rebase.autostash rebase.updaterefs rebase.stat
+fetch.prune fetch.parallel fetch.prunetags branch.autosetuprebase branch.autosetupmerge branch.sort tag.sort versionsort.suffix status.* stash.* blame.* grep.linenumber grep.patterntype grep.column grep.extendedregexp column.* help.autocorrect rerere.* gc.auto gc.autodetach maintenance.auto pack.* index.* feature.* submodule.recurse submodule.fetchjobs format.pretty i18n.* apply.whitespace am.threeway http.postbuffer http.lowspeedlimit http.lowspeedtime http.version http.followredirects transfer.* receive.* safe.directory checkout.* clone.defaultremotename worktree.* notes.displayref commit.verbose commit.cleanup commit.status interactive.singlekey pager.*`
+
+// gitConfig judges a key=value of git's configuration.
+func (u *use) gitConfig(a arg) {
+	key, value, _ := strings.Cut(a.s, "=")
+	if !harmlessKey(key, text(value)) || a.many {
+		u.refuse("option", "git configuration %s may choose a program to run", quote(show(key)))
+	}
+}
+
+func harmlessKey(key string, value arg) bool {
+	key = strings.ToLower(key)
+	if markAt(key) >= 0 {
+		return false
+	}
+	if strings.HasPrefix(key, "pager.") {
+		return value.is("false") || value.is("cat") || value.is("")
+	}
+	switch key {
+	case "core.pager", "core.editor", "sequence.editor":
+		return value.is("cat") || value.is("") || value.is("true") || value.is(":")
+	case "core.fsmonitor", "core.hookspath":
+		return value.is("false") || value.is("/dev/null")
+	}
+	return inList(gitKeys(), key)
+}
+
+// gitSub judges what sub-commands of git do beyond their line in the table.
+func (u *use) gitSub() {
+	switch u.name {
+	case "git clone", "git fetch", "git pull", "git push", "git ls-remote", "git remote", "git submodule", "git archive", "git fetch-pack", "git send-pack":
+		for _, a := range u.in.operands {
+			if strings.Contains(a.s, "::") && remoteHelper(a.s) {
+				u.refuse("option", "%s %s runs a program as a remote helper", u.name, quote(show(a.s)))
+			}
+		}
+	}
+	switch u.name {
+	case "git config":
+		u.gitSetConfig()
+	case "git submodule":
+		if ops := after(u.in.raw, "foreach"); ops != nil {
+			u.joinedText(afterOptions(ops))
+		}
+	case "git bisect":
+		if ops := after(u.in.raw, "run"); len(ops) > 0 {
+			u.c.judge(u.sh, ops, byExec)
+		}
+	}
+}
+
+// remoteHelper reports whether a URL has the form helper::address.
+func remoteHelper(url string) bool {
+	helper, _, _ := strings.Cut(url, "::")
+	return helper != "" && strings.Trim(strings.ToLower(helper), "abcdefghijklmnopqrstuvwxyz0123456789-+.\x01\x02\x03\x05\x06") == ""
+}
+
+// after returns the arguments that follow word, or nil.
+func after(args []arg, word string) []arg {
+	for i, a := range args {
+		if a.is(word) {
+			return args[i+1:]
+		}
+	}
+	return nil
+}
+
+func afterOptions(args []arg) []arg {
+	for len(args) > 0 && strings.HasPrefix(args[0].s, "-") {
+		args = args[1:]
+	}
+	return args
+}
+
+// gitSetConfig judges git config KEY VALUE.
+func (u *use) gitSetConfig() {
+	ops := u.in.operands
+	if len(ops) > 0 && (ops[0].is("set") || ops[0].is("edit")) {
+		ops = ops[1:]
+	} else if len(ops) > 0 && (ops[0].is("get") || ops[0].is("list") || ops[0].is("unset")) {
+		return
+	}
+	if len(ops) < 2 || u.in.given("get", "get-all", "get-regexp", "get-urlmatch", "unset", "unset-all", "l", "list") {
+		for _, a := range ops {
+			if a.many {
+				u.refuse("computed", "git config gets operands that are known only when it runs")
+			}
+		}
+		return
+	}
+	if !ops[0].exact() || !harmlessKey(ops[0].s, ops[1]) {
+		u.refuse("option", "git config %s may choose a program to run", show(ops[0].s))
+	}
+}
+
+// mutations lists, for sub-commands that are mostly used to look, the words
+// that destroy. A rule for the bare sub-command does not cover them.
+const mutations = `git.branch=-d,-D,-m,-M,-c,-C,-f,--delete,--move,--copy,--force,-u,--set-upstream-to,--unset-upstream,--edit-description
+git.tag=-d,-f,--delete,--force git.stash=drop,clear,pop git.remote=add,set-url,remove,rm,rename,prune,set-head,set-branches,update git.reflog=delete,expire
+git.worktree=remove,prune,move git.notes=remove,prune,append,add,edit,copy,merge git.log=--ext-diff git.diff=--ext-diff git.show=--ext-diff git.push=-f,--force,-d,--delete,--mirror,--prune git.checkout=-f,--force
+git.config=--global,--system,--unset,--unset-all,--add,--replace-all,--edit,-e,set,unset,--remove-section,--rename-section npm.config=set,delete,edit npm.cache=clean npm.version=--force docker.image=rm,prune docker.container=rm,prune docker.volume=rm,prune docker.network=rm,prune kubectl.config=set,unset,set-context,use-context,delete-context`
+
+// mutating refuses destructive words after a sub-command that a rule allows,
+// unless the rule itself spells them out.
+func (c *checker) mutating(r *rule, prog program, args []arg) {
+	words := mutationTable().names[r.words[0]+"."+r.words[1]]
+	if words == "" || len(r.words) > 2 {
+		return
+	}
+	for _, w := range strings.Split(words[1:], ",") {
+		for i, a := range args {
+			hit := optionIs(a.s, w)
+			if !strings.HasPrefix(w, "-") {
+				hit = i > 0 && args[i-1].is(r.words[1]) && (a.is(w) || !a.exact())
+			}
+			if hit {
+				c.refuse("mutating", prog.base+" "+r.words[1]+" "+w+" changes things, and the rule "+quote(r.text)+" is taken to allow looking", "add "+quote(r.text+" "+w)+" to allowed_commands")
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package command
+
+import (
+	"strings"
+)
+
+// shells lists the shells whose language is judged: bash, and those that know
+// less. Others (zsh, fish) read the same text differently.
+var shells = []string{"sh", "bash", "dash", "ash", "rbash"}
+
+// hookOf returns what is to be judged of a program beyond its line in the
+// table: languages and operands that have a syntax of their own.
+func hookOf(name string) func(*use) {
+	switch name {
+	case "tar", "gtar", "bsdtar":
+		return (*use).tar
+	case "xargs", "gxargs":
+		return (*use).xargs
+	case "parallel":
+		return (*use).parallel
+	case "make", "gmake", "bmake":
+		return (*use).make
+	case "date", "gdate":
+		return (*use).date
+	case "dd":
+		return (*use).dd
+	case "sed", "gsed":
+		return (*use).sedOperands
+	case "cp", "gcp", "ln", "install", "ginstall", "rsync":
+		return (*use).links
+	case "awk", "gawk", "mawk", "nawk", "original-awk":
+		return (*use).awkOperands
+	case "less", "more", "most", "zless", "zmore", "lv", "pg":
+		return (*use).pager
+	case "zip":
+		return (*use).zip
+	}
+	if strings.HasPrefix(name, "go ") {
+		return (*use).golang
+	}
+	if strings.HasPrefix(name, "git ") {
+		return (*use).gitSub
+	}
+	return nil
+}
+
+// tar judges the archive and where an extraction goes.
+func (u *use) tar() {
+	u.done = true
+	reads := u.in.given("t", "list", "x", "extract", "get", "d", "diff", "compare")
+	start := *u
+	start.sh = u.base // the archive is opened before -C applies
+	if file, ok := u.in.option("f", "file"); ok && !strings.Contains(file.value.s, ":") {
+		if !file.value.is("-") {
+			start.effect(map[bool]string{true: "r", false: "w"}[reads], file.value, "archive")
+		}
+	} else if ok {
+		u.refuse("network", "tar archive %s is on another machine", file.value.s)
+	}
+	extracts := u.in.given("x", "extract", "get")
+	if extracts && !u.in.given("O", "to-stdout") {
+		u.effect("w", text("."), "extraction")
+	}
+	for _, a := range u.in.operands {
+		if !extracts && !reads {
+			u.effect("r", a, "operand")
+		}
+	}
+}
+
+// xargs judges the command that gets words from standard input.
+func (u *use) xargs() {
+	u.done = true
+	argv := u.in.rest
+	if len(argv) == 0 {
+		return
+	}
+	input := unknown
+	if u.sh.stdinKnown {
+		input = u.sh.stdin
+	}
+	repl, ok := u.in.option("I", "i", "replace")
+	mark := "{}"
+	if repl.has {
+		mark = repl.value.s
+	}
+	out := make([]arg, 0, len(argv)+2)
+	for _, a := range argv {
+		if ok && mark != "" && strings.Contains(a.s, mark) {
+			a.s = strings.ReplaceAll(a.s, mark, strings.TrimRight(input.s, "\n"))
+		}
+		out = append(out, a)
+	}
+	if !ok {
+		out = append(out, inputWords(input)...)
+	}
+	u.sh.stdin, u.sh.stdinKnown = unknown, true
+	u.c.judge(u.sh, out, byExec)
+}
+
+// inputWords returns the arguments that input becomes on a command line.
+func inputWords(input arg) []arg {
+	if !input.exact() || strings.ContainsAny(input.s, "'\"\\") {
+		return []arg{{s: input.s, many: true}}
+	}
+	var out []arg
+	for _, w := range strings.Fields(input.s) {
+		out = append(out, text(w))
+	}
+	return out
+}
+
+// parallel judges the command template; with none, the input is commands.
+func (u *use) parallel() {
+	u.done = true
+	words := u.in.rest
+	for i, a := range words {
+		if strings.HasPrefix(a.s, ":::") {
+			words = words[:i]
+			break
+		}
+	}
+	if len(words) == 0 {
+		u.script(text("its input"), "")
+		return
+	}
+	u.in.rest = nil
+	for i := range words {
+		words[i].s = strings.NewReplacer("{}", "\x05", "{.}", "\x05", "{/}", "\x05", "{1}", "\x05", "{2}", "\x05").Replace(words[i].s)
+	}
+	if strings.ContainsAny(show(line(words)), "{$`;|&<>(") {
+		u.joinedText(words)
+		return
+	}
+	if len(words) == 1 && words[0].exact() {
+		words = append(fieldsText(words[0].s), unknowns)
+	}
+	u.c.judge(u.sh, words, byExec)
+}
+
+func fieldsText(s string) []arg {
+	var out []arg
+	for _, w := range strings.Fields(s) {
+		out = append(out, text(w))
+	}
+	return out
+}
+
+// make judges variables given on the command line: make runs their values.
+func (u *use) make() {
+	u.done = true
+	if f, ok := u.in.option("f"); ok && (f.value.is("-") || strings.HasPrefix(f.value.s, "/dev/") || strings.HasPrefix(f.value.s, "/proc/")) {
+		u.script(text("standard input"), "-f")
+	}
+	for _, a := range u.in.operands {
+		name, value, ok := strings.Cut(a.s, "=")
+		switch {
+		case strings.ContainsAny(a.s, "$`"):
+			u.refuse("inline-code", "make expands %s as code", quote(show(a.s)))
+		case ok && markAt(name) >= 0, a.many && a.s[0] == anyText:
+			u.refuse("computed", "make may get the variable %s, which is known only when it runs", quote(show(a.s)))
+		case !ok:
+		case value != "" && runsValue(strings.TrimRight(name, ":?+ ")):
+			u.c.shellText(u.sh, text(value), nil, "make "+name, false)
+		case strings.ContainsAny(value, ";|&<>\n"):
+			u.refuse("inline-code", "make may run the value of %s", name)
+		}
+	}
+}
+
+// runsValue reports whether make's variable is by convention a program.
+func runsValue(name string) bool {
+	switch name {
+	case "SHELL", ".SHELLFLAGS", "MAKE", "MAKEFLAGS", "MAKEFILES", "CC", "CXX", "CPP", "LD", "AR", "AS", "RM", "CP", "MV", "INSTALL", "FC", "GO", "NPM", "NODE", "PYTHON", "LEX", "YACC", "RANLIB", "STRIP", "PKG_CONFIG", "SUDO":
+		return true
+	}
+	return strings.HasSuffix(name, "_CMD") || strings.HasSuffix(name, "_COMMAND")
+}
+
+// date refuses operands that set the clock.
+func (u *use) date() {
+	for _, a := range u.in.operands {
+		if !strings.HasPrefix(a.s, "+") {
+			u.refuse("option", "date %s sets the clock", quote(show(a.s)))
+		}
+	}
+}
+
+// dd judges if= and of=.
+func (u *use) dd() {
+	u.done = true
+	for _, a := range u.in.operands {
+		name, value, _ := strings.Cut(a.s, "=")
+		switch name {
+		case "if":
+			u.c.copied(u.sh, []arg{text(value)})
+			u.effect("r", arg{s: value, many: a.many}, "if")
+		case "of":
+			u.effect("w", arg{s: value, many: a.many}, "of")
+		default:
+			if markAt(name) >= 0 {
+				u.refuse("computed", "dd gets an operand that is known only when it runs")
+			}
+		}
+	}
+}
+
+// links judges sources that go to a directory given in an option.
+func (u *use) links() {
+	if u.target {
+		u.c.copied(u.sh, u.in.operands)
+	}
+}
+
+// pager refuses commands that a pager runs at start (+!rm).
+func (u *use) pager() {
+	for _, a := range u.in.operands {
+		if rest, ok := strings.CutPrefix(a.s, "+"); ok && strings.Trim(rest, "0123456789FG") != "" {
+			u.refuse("option", "%s %s is a command of its own", u.name, show(a.s))
+		}
+	}
+}
+
+// zip refuses spellings of -TT that hide among other letters.
+func (u *use) zip() {
+	for _, o := range u.in.opts {
+		if o.option == nil && strings.Contains(o.name, "TT") {
+			u.refuse("option", "zip -%s runs a program to test the archive", show(o.name))
+		}
+	}
+}

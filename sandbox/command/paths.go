@@ -1,0 +1,216 @@
+package command
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// real is a path with its links resolved.
+type real struct {
+	path string
+	err  error
+}
+
+// read judges a path that what is about to read.
+func (c *checker) read(sh *shell, a arg, what string) { c.path(sh, a, what, false) }
+
+// write judges a path that what is about to write, create or delete.
+func (c *checker) write(sh *shell, a arg, what string) { c.path(sh, a, what, true) }
+
+func (c *checker) path(sh *shell, a arg, what string, write bool) {
+	judge, denied, verb := c.p.Paths.Read, c.p.Paths.ReadDenied, "reads"
+	if write {
+		judge, denied, verb = c.p.Paths.Write, c.p.Paths.WriteDenied, "writes"
+	}
+	if !c.step() || a.s == "" || stream(a.s, write) {
+		return
+	}
+	for i := 0; i < len(a.s); i++ {
+		if (a.s[i] == anyText || a.s[i] == aToken) && judge != nil {
+			c.refuse("path", fmt.Sprintf("%s %s %s, which is known only when it runs", what, verb, show(a.s)), "spell the path out")
+			return
+		}
+	}
+	if sh.dirs == nil && !strings.HasPrefix(a.s, "/") {
+		if judge != nil {
+			c.refuse("path", fmt.Sprintf("%s %s %s in a directory that is known only when it runs", what, verb, show(a.s)), "use an absolute path")
+		}
+		return
+	}
+	dirs := sh.dirs
+	if strings.HasPrefix(a.s, "/") {
+		dirs = []string{""}
+	}
+	for _, dir := range dirs {
+		path := a.s
+		if dir != "" {
+			path = dir + "/" + path
+		}
+		if judge == nil {
+			c.note(filepath.Clean(path), write)
+			continue
+		}
+		path, err := c.resolve(path)
+		c.note(path, write)
+		if err == nil {
+			err = c.permitPath(path, judge, denied)
+		}
+		if err != nil {
+			c.refuse("path", fmt.Sprintf("%s %s %s: %v", what, verb, show(a.s), err), "")
+			return
+		}
+	}
+}
+
+// permitPath asks the policy about a path, which may be a pattern.
+func (c *checker) permitPath(path string, judge func(string) error, denied []string) error {
+	if markAt(path) < 0 {
+		return judge(path)
+	}
+	if dir, below := strings.CutSuffix(path, "/"+string(rune(anyBelow))); below && markAt(dir) < 0 {
+		return judge(dir + "/x")
+	}
+	for _, d := range denied {
+		if matches(path, d) {
+			return fmt.Errorf("it may be %s, which is denied", d)
+		}
+	}
+	sample := strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return 'x'
+		}
+		return r
+	}, path)
+	return judge(sample)
+}
+
+// note adds a path to the verdict.
+func (c *checker) note(path string, write bool) {
+	list := &c.v.Reads
+	if write {
+		list = &c.v.Writes
+	}
+	if len(*list) < maxListed && path != "" {
+		*list = append(*list, show(path))
+	}
+}
+
+// stream reports whether path is one of the always open or harmless devices.
+func stream(path string, write bool) bool {
+	rest, ok := strings.CutPrefix(path, "/dev/")
+	if !ok {
+		rest, ok = strings.CutPrefix(path, "/proc/self/")
+		return ok && strings.HasPrefix(rest, "fd/") && strings.Trim(rest[3:], "0123456789") == ""
+	}
+	switch rest {
+	case "null", "stdout", "stderr", "tty", "full":
+		return true
+	case "zero", "random", "urandom", "stdin":
+		return !write
+	}
+	return strings.HasPrefix(rest, "fd/") && strings.Trim(rest[3:], "0123456789") == ""
+}
+
+// resolve returns the absolute path with links resolved as far as it exists.
+func (c *checker) resolve(path string) (string, error) {
+	if magicLink(path) {
+		return filepath.Clean(path), fmt.Errorf("%s stands for what a process has open", show(path))
+	}
+	if r, ok := c.seen[path]; ok {
+		return r.path, r.err
+	}
+	fixed, pattern := path, ""
+	if i := markAt(path); i >= 0 {
+		i = strings.LastIndexByte(path[:i], '/')
+		fixed, pattern = path[:i+1], path[i:]
+		if strings.Contains(pattern+"/", "/../") || strings.Contains(pattern, "/.\x01/") || strings.Contains(pattern, "/.\x02/") {
+			return path, fmt.Errorf("its pattern goes on with a parent directory")
+		}
+	}
+	r := real{path: realPath(c.p.Resolver, fixed, &c.paths)}
+	if c.paths < 0 {
+		return path, fmt.Errorf("the command names too many paths to look up")
+	}
+	r.path = strings.TrimSuffix(r.path, "/") + strings.TrimSuffix(pattern, "/")
+	for strings.Contains(r.path, "/./") {
+		r.path = strings.ReplaceAll(r.path, "/./", "/")
+	}
+	if c.seen == nil {
+		c.seen = map[string]real{}
+	}
+	c.seen[path] = r
+	return r.path, nil
+}
+
+// magicLink reports whether path goes through a link of /proc that means
+// another thing for each process.
+func magicLink(path string) bool {
+	var at []string                                 // where the parts so far lead, as text
+	for _, part := range strings.Split(path, "/") { // not cleaned: what follows a link starts where it leads
+		switch part {
+		case "", ".":
+		case "..":
+			at = at[:max(0, len(at)-1)]
+		case "root", "cwd", "exe", "fd", "map_files", "environ", "mem":
+			if len(at) > 0 && at[0] == "proc" {
+				return true
+			}
+			at = append(at, part)
+		default:
+			at = append(at, part)
+		}
+	}
+	return false
+}
+
+// realPath returns path, which is absolute, with the links of its longest
+// existing prefix resolved, dangling links too. What does not exist is cleaned
+// as text. Each look at the file system takes one from budget; below zero the
+// result is not to be trusted.
+func realPath(r Resolver, path string, budget *int) string {
+	if r == nil {
+		return filepath.Clean(path)
+	}
+	for range 40 { // as many links as Linux follows
+		real, next := resolveOnce(r, path, budget)
+		if next == "" {
+			return real
+		}
+		path = next
+	}
+	return filepath.Clean(path)
+}
+
+// resolveOnce resolves what exists of path. If that ends at a dangling link,
+// next is the path with the link replaced.
+func resolveOnce(r Resolver, path string, budget *int) (real, next string) {
+	rest := ""
+	for p := path; ; {
+		if *budget--; *budget < 0 {
+			return filepath.Clean(path), ""
+		}
+		if real, err := r.EvalSymlinks(p); err == nil {
+			return filepath.Join(real, rest), ""
+		}
+		p = strings.TrimRight(p, "/")
+		i := strings.LastIndexByte(p, '/')
+		if i < 0 || p == "" {
+			return filepath.Clean(path), ""
+		}
+		if to, err := r.Readlink(p); err == nil && to != "" {
+			if !strings.HasPrefix(to, "/") {
+				to = p[:i+1] + to
+			}
+			return "", to + "/" + rest
+		}
+		rest = filepath.Join(p[i+1:], rest)
+		if rest == ".." || strings.HasPrefix(rest, "../") {
+			if clean := filepath.Clean(path); clean != path {
+				return "", clean
+			}
+			return filepath.Clean(path), ""
+		}
+		p = p[:i+1]
+	}
+}

@@ -1,0 +1,113 @@
+package command
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// redirs judges redirections against the path policy and notes what standard
+// input becomes.
+func (c *checker) redirs(sh *shell, list []*syntax.Redirect) {
+	for _, r := range list {
+		if !c.step() {
+			return
+		}
+		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
+			c.checkEnvName(strings.Trim(r.N.Value, "{}"), unknown, "redirection")
+		}
+		c.expansions(sh, r.Word)
+		if r.Hdoc != nil {
+			c.expansions(sh, r.Hdoc)
+		}
+		c.redir(sh, r)
+	}
+}
+
+func (c *checker) redir(sh *shell, r *syntax.Redirect) {
+	input := r.N == nil || r.N.Value == "0"
+	switch r.Op {
+	case syntax.RdrIn:
+		c.target(sh, r.Word, false)
+		c.setStdin(sh, input, unknown)
+	case syntax.RdrInOut:
+		c.target(sh, r.Word, true)
+		c.setStdin(sh, input, unknown)
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+		c.target(sh, r.Word, true)
+	case syntax.DplIn, syntax.DplOut:
+		if lit, ok := r.Word.Parts[0].(*syntax.Lit); ok && strings.HasPrefix(lit.Value, "-") && (lit.Value != "-" || len(r.Word.Parts) > 1) {
+			c.refuse("syntax", "a word is glued to >&-, which bash reads apart", "put a space after >&-")
+			return
+		}
+		if s, ok := static(r.Word); ok && strings.Trim(s, "0123456789-") == "" {
+			return
+		}
+		if v := c.value(sh, r.Word); strings.Trim(v.s, "0123456789-\x04") == "" {
+			return
+		}
+		c.target(sh, r.Word, true)
+	case syntax.WordHdoc:
+		c.setStdin(sh, input, c.value(sh, r.Word))
+	case syntax.Hdoc, syntax.DashHdoc:
+		c.setStdin(sh, input, c.hereDoc(sh, r))
+	default:
+		c.refuse("syntax", "a redirection is not of bash", "")
+	}
+}
+
+func (c *checker) setStdin(sh *shell, input bool, v arg) {
+	if input {
+		sh.stdin, sh.stdinKnown = v, true
+	}
+}
+
+// hereDoc returns the text of a here-document.
+func (c *checker) hereDoc(sh *shell, r *syntax.Redirect) arg {
+	if r.Hdoc == nil {
+		return text("")
+	}
+	quoted := false
+	for _, part := range r.Word.Parts {
+		if lit, ok := part.(*syntax.Lit); !ok || strings.Contains(lit.Value, `\`) {
+			quoted = true
+		}
+	}
+	var f fields
+	for _, part := range r.Hdoc.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			s := lit.Value
+			if !quoted {
+				s = unescape(s)
+			}
+			f.add(s)
+			continue
+		}
+		c.quotedPart(sh, &f, part)
+	}
+	s := string(f.cur)
+	if r.Op == syntax.DashHdoc {
+		s = strings.ReplaceAll(strings.TrimLeft(s, "\t"), "\n\t", "\n")
+	}
+	return arg{s: s}
+}
+
+// target judges the file of a redirection.
+func (c *checker) target(sh *shell, w *syntax.Word, write bool) {
+	if len(w.Parts) == 1 {
+		if _, ok := w.Parts[0].(*syntax.ProcSubst); ok {
+			return
+		}
+	}
+	for _, a := range c.fieldsOf(sh, w) {
+		if strings.HasPrefix(a.s, "/dev/tcp/") || strings.HasPrefix(a.s, "/dev/udp/") {
+			c.refuse("network", "the redirection "+show(a.s)+" opens a network connection", "")
+			return
+		}
+		if write {
+			c.write(sh, a, "the redirection")
+		} else {
+			c.read(sh, a, "the redirection")
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package command
+
+import (
+	"strings"
+	"sync"
+)
+
+// A spec says what a program does with its arguments, as far as that starts
+// programs, runs code or names files. It is written as one line,
+//
+//	names | operands | options
+//
+// where names are separated by commas, and a sub-command is written after its
+// program ("git clone").
+//
+// Operands, in order of appearance:
+//
+//	.  data       r  file read        w  file written
+//	.* r* w*      all that follow
+//	r*w           all are read but the last, which is written (cp)
+//	X             the same, where options before it are not known
+//	x             a program and its arguments: the rest of the line
+//	c  c*         shell text: one operand; all that follow, joined by spaces
+//	i             inline code in another language
+//	s             file of code (opaque); the rest belongs to that code
+//	f             the same, but fine where the interpreter itself is listed
+//	=             NAME=VALUE assignments for what follows
+//	!             no operand may be here; in the first place: nothing may run
+//	              but what an option with effect q asks for
+//	sub           a sub-command with a line of its own; sub! refuses others
+//	<             with no operand before it, code comes from standard input
+//	-             options have one dash and may be long (go, find)
+//	old           a first word without dash is a cluster of options (tar)
+//
+// Options are names separated by slashes (one letter: short), then:
+//
+//	(nothing)     a flag        :E  a flag with an effect
+//	=E            an argument   ?E  an optional argument, glued or after =
+//	>E            an argument, after which nothing is an option
+//
+// with one of these effects:
+//
+//	.  none       r  w  as above      W  the directory all operands go to
+//	p  replaces the first operand (grep -e)    P  the same, from a file
+//	x  c  a command line, shell text           i  s  as above
+//	C  the first operand is shell text         d  changes directory first
+//	e  NAME=VALUE for what follows             k  key=value of git's configuration
+//	D  the same, for tools that run what they find there: within the
+//	   directory of the request only       f  a file of code, as above
+//	m  a module of an interpreter          sed  awk  a script of these
+//	q  nothing runs (--version)                !  refused
+//	~NAME  as if program NAME ran              l  a list of arguments (env -S)
+type spec struct {
+	operands []string
+	options  []option
+	// risky: an argument taken for an option could start something.
+	risky bool
+	// wrapper: the operands after the own ones are another command.
+	wrapper bool
+	oneDash bool
+	old     bool
+	sub     bool
+	strict  bool // unknown sub-commands are refused
+}
+
+type option struct {
+	names  []string
+	takes  byte // 0, '=' or '?'
+	effect string
+}
+
+// programs returns the table of all programs, parsed at first use.
+var programs = sync.OnceValue(func() map[string]*spec {
+	table := make(map[string]*spec, 600)
+	for _, lines := range []string{wrappers, interpreters, fileTools, devTools, gitTools, otherTools} {
+		for line := range strings.Lines(lines) {
+			if line = strings.TrimSpace(line); line != "" {
+				addSpec(table, line)
+			}
+		}
+	}
+	return table
+})
+
+func addSpec(table map[string]*spec, line string) {
+	names, rest, _ := strings.Cut(line, "|")
+	operands, options, _ := strings.Cut(rest, "|")
+	s := &spec{}
+	for _, op := range strings.Fields(operands) {
+		switch op {
+		case "-":
+			s.oneDash = true
+		case "old":
+			s.old = true
+		case "sub", "sub!":
+			s.sub, s.strict = true, op == "sub!"
+			s.risky = true
+		default:
+			s.operands = append(s.operands, op)
+			s.wrapper = s.wrapper || op == "x" || op == "X"
+			s.risky = s.risky || strings.ContainsAny(op, "xXcisfw!")
+		}
+	}
+	for _, word := range strings.Fields(options) {
+		o := option{}
+		spelling := word
+		if i := strings.IndexAny(word[1:], "=?:>"); i >= 0 {
+			spelling, o.effect = word[:i+1], word[i+2:]
+			if word[i+1] != ':' {
+				o.takes = word[i+1]
+			}
+		}
+		o.names = strings.Split(spelling, "/")
+		s.risky = s.risky || o.effect != "" && strings.ContainsAny(o.effect[:1], "wWxcisCk!el~dDfm")
+		s.options = append(s.options, o)
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		table[strings.TrimSpace(name)] = s
+	}
+}
+
+// find returns the spec of a program by the name it was called with, without a
+// version ("python3.12"), or by the name of its file.
+func (p *Policy) find(prog program) (*spec, string) {
+	if s := p.programs[prog.base]; s != nil {
+		return s, prog.base
+	}
+	short := strings.TrimRight(prog.base, "0123456789.-")
+	if s := p.programs[short]; s != nil && short != "" {
+		return s, short
+	}
+	if i := strings.LastIndexByte(prog.real, '/'); i >= 0 {
+		name := prog.real[i+1:]
+		if s := p.programs[name]; s != nil {
+			return s, name
+		}
+		name = strings.TrimRight(name, "0123456789.-")
+		return p.programs[name], name
+	}
+	return nil, short
+}
+
+// lookup finds an option by its spelling. A long name may be abbreviated, as
+// getopt_long(3) allows; of several candidates one with an effect wins.
+func (s *spec) lookup(name string, long bool) *option {
+	var best *option
+	for i := range s.options {
+		o := &s.options[i]
+		for _, n := range o.names {
+			switch {
+			case n == name && (len(n) > 1 == long || s.oneDash):
+				return o
+			case long && (!s.oneDash || len(name) > 2) && len(n) > 1 && strings.HasPrefix(n, name) && (best == nil || best.effect == "" || best.effect == "."):
+				best = o
+			}
+		}
+	}
+	return best
+}

@@ -1,0 +1,256 @@
+package command
+
+import (
+	"slices"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxUnrolled bounds the items of a for loop that are judged one by one.
+const maxUnrolled = 32
+
+func (c *checker) stmts(sh *shell, list []*syntax.Stmt) {
+	for _, st := range list {
+		c.stmt(sh, st)
+	}
+}
+
+// branch judges statements that may or may not run.
+func (c *checker) branch(sh *shell, list []*syntax.Stmt) {
+	inner := *sh
+	c.stmts(&inner, list)
+	sh.merge(&inner)
+}
+
+// subshell judges statements that run in a copy of the shell.
+func (c *checker) subshell(sh *shell, list []*syntax.Stmt) {
+	inner := *sh
+	c.stmts(&inner, list)
+}
+
+// stmt judges one statement. Every kind of command is listed; one that is not
+// known is refused.
+func (c *checker) stmt(sh *shell, st *syntax.Stmt) {
+	if !c.step() {
+		return
+	}
+	if st.Background || st.Coprocess || st.Disown {
+		inner := *sh
+		sh = &inner
+	}
+	stdin, known := sh.stdin, sh.stdinKnown
+	c.redirs(sh, st.Redirs)
+	c.command(sh, st)
+	sh.stdin, sh.stdinKnown = stdin, known
+}
+
+func (c *checker) command(sh *shell, st *syntax.Stmt) {
+	switch cmd := st.Cmd.(type) {
+	case nil:
+	case *syntax.CallExpr:
+		c.call(sh, cmd, st.Redirs)
+	case *syntax.BinaryCmd:
+		c.binary(sh, cmd)
+	case *syntax.Block:
+		c.stmts(sh, cmd.Stmts)
+	case *syntax.Subshell:
+		c.subshell(sh, cmd.Stmts)
+	case *syntax.IfClause:
+		for ; cmd != nil; cmd = cmd.Else {
+			c.branch(sh, cmd.Cond)
+			c.branch(sh, cmd.Then)
+		}
+	case *syntax.WhileClause:
+		c.loop(sh, slices.Concat(cmd.Cond, cmd.Do))
+	case *syntax.ForClause:
+		c.forLoop(sh, cmd)
+	case *syntax.CaseClause:
+		c.expansions(sh, cmd.Word)
+		for _, item := range cmd.Items {
+			for _, w := range item.Patterns {
+				c.expansions(sh, w)
+			}
+			c.branch(sh, item.Stmts)
+		}
+	case *syntax.FuncDecl:
+		c.declareFunc(sh, cmd)
+	case *syntax.ArithmCmd:
+		c.arith(sh, cmd.X)
+	case *syntax.LetClause:
+		c.let(sh, cmd)
+	case *syntax.TestClause:
+		c.testExpr(sh, cmd.X)
+	case *syntax.DeclClause:
+		c.decl(sh, cmd)
+	case *syntax.TimeClause:
+		if cmd.Stmt != nil {
+			c.stmt(sh, cmd.Stmt)
+		}
+	case *syntax.CoprocClause:
+		c.coproc(sh, cmd)
+	default:
+		c.refuse("syntax", "the command uses a shell construct that is not known here", "")
+	}
+}
+
+// coproc judges a coprocess. Only a compound command can have a name before
+// it: where the parser took the first word of a simple command for a name, bash
+// runs that word.
+func (c *checker) coproc(sh *shell, p *syntax.CoprocClause) {
+	if p.Name != nil {
+		name, _ := static(p.Name)
+		switch p.Stmt.Cmd.(type) {
+		case *syntax.CallExpr, *syntax.BinaryCmd, *syntax.DeclClause, *syntax.LetClause, *syntax.TimeClause, *syntax.CoprocClause, nil:
+			c.refuse("syntax", "coproc "+name+" is read in two ways", "put braces around the command")
+			return
+		}
+		if !syntax.ValidName(name) {
+			c.refuse("syntax", "coproc has the name "+quote(name)+", which no variable can have", "")
+		}
+		c.checkEnvName(name, unknown, "coproc")
+	}
+	c.subshell(sh, []*syntax.Stmt{p.Stmt})
+}
+
+// binary judges a && b, a || b and a | b.
+func (c *checker) binary(sh *shell, b *syntax.BinaryCmd) {
+	switch b.Op {
+	case syntax.Pipe, syntax.PipeAll:
+		c.pipeline(sh, b)
+	case syntax.AndStmt:
+		c.and(sh, b)
+	default:
+		c.stmt(sh, b.X)
+		c.branch(sh, []*syntax.Stmt{b.Y})
+	}
+}
+
+// pipeline judges a | b | c, each part with what the one before it prints.
+func (c *checker) pipeline(sh *shell, b *syntax.BinaryCmd) {
+	parts := pipeParts(b)
+	inner, out := *sh, arg{}
+	for i, st := range parts {
+		inner = *sh
+		if i > 0 {
+			inner.stdin, inner.stdinKnown = out, true
+		}
+		c.stmt(&inner, st)
+		if c.refused {
+			return
+		}
+		out = c.pipeOutput(sh, st, out, i == 0)
+	}
+	sh.merge(&inner) // lastpipe may be on
+}
+
+// pipeParts returns the parts of a pipeline, which the parser nests to the left.
+func pipeParts(b *syntax.BinaryCmd) []*syntax.Stmt {
+	parts := []*syntax.Stmt{b.Y}
+	for {
+		next, ok := b.X.Cmd.(*syntax.BinaryCmd)
+		if !ok || next.Op != syntax.Pipe && next.Op != syntax.PipeAll || len(b.X.Redirs) > 0 || b.X.Negated || b.X.Background {
+			parts = append(parts, b.X)
+			slices.Reverse(parts)
+			return parts
+		}
+		parts = append(parts, next.Y)
+		b = next
+	}
+}
+
+// and judges a chain a && b && c: each runs where those before it succeeded,
+// so a cd in it has happened.
+func (c *checker) and(sh *shell, b *syntax.BinaryCmd) {
+	chain := []*syntax.Stmt{b.Y}
+	first := b.X
+	for {
+		next, ok := first.Cmd.(*syntax.BinaryCmd)
+		if !ok || next.Op != syntax.AndStmt || len(first.Redirs) > 0 || first.Negated || first.Background {
+			break
+		}
+		chain = append(chain, next.Y)
+		first = next.X
+	}
+	inner := *sh
+	c.succeed(&inner, first)
+	for _, st := range slices.Backward(chain) {
+		c.succeed(&inner, st)
+	}
+	sh.merge(&inner)
+	if vars, ok := c.firstBinds(sh, first); ok {
+		sh.vars = vars
+	}
+}
+
+// succeed judges st and leaves sh as it is where st succeeded.
+func (c *checker) succeed(sh *shell, st *syntax.Stmt) {
+	before := sh.dirs
+	c.stmt(sh, st)
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok && !st.Negated && len(call.Args) == 2 {
+		if name, _ := static(call.Args[0]); name == "cd" && len(sh.dirs) > len(before) {
+			sh.dirs = sh.dirs[len(before):]
+		}
+	}
+}
+
+// firstBinds keeps the variables that the first statement of a chain, which
+// always runs, has set.
+func (c *checker) firstBinds(sh *shell, first *syntax.Stmt) (*binding, bool) {
+	call, ok := first.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) > 0 || c.refused {
+		return nil, false
+	}
+	inner := *sh
+	c.assigns(&inner, call.Assigns)
+	return inner.vars, true
+}
+
+// loop judges a body that runs any number of times.
+func (c *checker) loop(sh *shell, body []*syntax.Stmt) {
+	inner := *sh
+	c.stmts(&inner, body)
+	if !slices.Equal(inner.dirs, sh.dirs) && !c.refused {
+		inner = *sh
+		inner.dirs = nil
+		c.stmts(&inner, body)
+	}
+	sh.merge(&inner)
+}
+
+func (c *checker) forLoop(sh *shell, f *syntax.ForClause) {
+	iter, ok := f.Loop.(*syntax.WordIter)
+	if !ok {
+		cs := f.Loop.(*syntax.CStyleLoop)
+		for _, x := range []syntax.ArithmExpr{cs.Init, cs.Cond, cs.Post} {
+			if x != nil {
+				c.arith(sh, x)
+			}
+		}
+		c.loop(sh, f.Do)
+		return
+	}
+	for _, w := range iter.Items {
+		c.expansions(sh, w)
+	}
+	items := c.expand(sh, iter.Items)
+	if !iter.InPos.IsValid() {
+		if items = sh.pos; !sh.posKnown {
+			items = []arg{unknowns}
+		}
+	}
+	if f.Select || len(items) > maxUnrolled || specialVar(iter.Name.Value) {
+		inner := *sh
+		inner.bind(iter.Name.Value, unknown)
+		c.loop(&inner, f.Do)
+		sh.merge(&inner)
+		return
+	}
+	c.checkEnvName(iter.Name.Value, unknown, "for")
+	for _, item := range items {
+		item.many = false
+		inner := *sh
+		inner.bind(iter.Name.Value, item)
+		c.stmts(&inner, f.Do)
+		sh.merge(&inner)
+	}
+}

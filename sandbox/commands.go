@@ -1,0 +1,235 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"toolserver/sandbox/command"
+	"toolserver/sandbox/pathguard"
+	"toolserver/sandbox/runner"
+)
+
+// Commands hands command tools the programs each may run. Like [Files] it is
+// made for one policy; the runner behind it, which knows what is running, stays.
+type Commands struct {
+	runner   *runner.Runner
+	files    *Files
+	policies map[string]func() (*command.Policy, error)
+	env      []string
+}
+
+// CommandRequest asks for one command, as a tool got it.
+type CommandRequest struct {
+	Tool    string // whose policy decides
+	Command string // text for the shell
+	Dir     string // where it starts; empty means the working directory
+	Env     map[string]string
+	Run     runner.Request // the rest; what this struct says is filled in
+}
+
+// DeniedError says that policy refuses a command.
+type DeniedError struct{ Verdict command.Verdict }
+
+func (e *DeniedError) Error() string {
+	text := "denied by policy: " + e.Verdict.Reason
+	if e.Verdict.Rule != "" {
+		text += " (rule: " + e.Verdict.Rule + ")"
+	}
+	if e.Verdict.Hint != "" {
+		text += "; " + e.Verdict.Hint
+	}
+	return text
+}
+
+// NewCommands returns the commands that p allows, to be run by r. Lists are
+// checked at once; without any, what it takes to judge a command is made when
+// the first one comes.
+func NewCommands(p Policy, files *Files, r *runner.Runner) (*Commands, error) {
+	c := &Commands{runner: r, files: files, policies: map[string]func() (*command.Policy, error){}, env: runner.MinimalEnv(nil, nil)}
+	for _, tool := range commands {
+		lists := p.commandLists(tool)
+		compile := sync.OnceValues(func() (*command.Policy, error) { return c.compile(tool, lists, p) })
+		c.policies[tool] = compile
+		if lists.AllowedCommands == nil && lists.DeniedCommands == nil {
+			continue
+		}
+		if _, err := compile(); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *Commands) compile(tool string, lists ToolPolicy, p Policy) (*command.Policy, error) {
+	inline, err := command.ParseMode(lists.InlineCode)
+	if err != nil {
+		return nil, fmt.Errorf("tools.%s.inline_code: %w", tool, err)
+	}
+	opaque, err := command.ParseMode(lists.OpaqueScripts)
+	if err != nil {
+		return nil, fmt.Errorf("tools.%s.opaque_scripts: %w", tool, err)
+	}
+	policy, err := command.Compile(command.Config{
+		Allowed: rulesOf(lists.AllowedCommands), Denied: rulesOf(lists.DeniedCommands),
+		InlineCode: inline, OpaqueScripts: opaque,
+		Paths:    c.paths(p.Tools[readers[0]]),
+		Resolver: command.System{Path: filepath.SplitList(lookup(c.env, "PATH"))},
+		Home:     lookup(c.env, "HOME"), Dir: p.WorkingDirectory,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("tools.%s: %w", tool, err)
+	}
+	return policy, nil
+}
+
+// rulesOf keeps the difference between no list and an empty one.
+func rulesOf(names []string) []command.Rule {
+	if names == nil {
+		return nil
+	}
+	list := make([]command.Rule, len(names))
+	for i, name := range names {
+		list[i].Name = name
+	}
+	return list
+}
+
+// paths judges the files a command names: what it writes by what write_file may
+// write, and what it reads by what configuration says of read_file, if it says
+// anything. To look around on the machine is what commands are for.
+func (c *Commands) paths(reading ToolPolicy) command.Paths {
+	read, write := c.files.Reader("read_file"), c.files.Writer("write_file")
+	p := command.Paths{
+		ReadDenied: read.DeniedPaths(),
+		Write:      func(path string) error { return judge(write, path) }, WriteDenied: write.DeniedPaths(),
+	}
+	switch {
+	case reading.AllowedPaths != nil:
+		p.Read = func(path string) error { return judge(read, path) }
+	case reading.DeniedPaths != nil:
+		p.Read = func(path string) error {
+			if rule, denied := read.Denied(path); denied {
+				return fmt.Errorf("%s is denied by the rule %s", path, rule)
+			}
+			return nil
+		}
+	}
+	return p
+}
+
+func judge(g *pathguard.Guard, path string) error {
+	d, err := g.Check(path)
+	if err != nil {
+		return err
+	}
+	if !d.Allowed {
+		return fmt.Errorf("%s", d.Reason)
+	}
+	return nil
+}
+
+// Decide says whether req may run, without running it, and where it would
+// start.
+func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir string, err error) {
+	policy, err := c.policies[req.Tool]()
+	if err != nil {
+		return command.Verdict{}, "", err
+	}
+	d, err := c.files.Reader("read_file").OpenDir(dirOr(req.Dir, "."))
+	if err != nil {
+		return command.Verdict{}, "", fmt.Errorf("working_dir: %w", err)
+	}
+	defer d.Close()
+	dir = d.Info.Real
+	v := policy.Decide(command.Request{Command: req.Command, Dir: dir, Env: slices.Sorted(maps.Keys(req.Env))})
+	return v, dir, nil
+}
+
+func dirOr(dir, otherwise string) string {
+	if dir == "" {
+		return otherwise
+	}
+	return dir
+}
+
+// prepare decides on req and completes what the runner needs to know.
+func (c *Commands) prepare(req *CommandRequest) error {
+	verdict, dir, err := c.Decide(*req)
+	if err != nil {
+		return err
+	}
+	if !verdict.Allowed {
+		return &DeniedError{verdict}
+	}
+	req.Run.Dir, req.Run.Env = dir, c.env
+	if len(req.Env) > 0 {
+		req.Run.Env = runner.MinimalEnv(nil, req.Env)
+	}
+	if verdict.Plain != nil && onPath(verdict.Plain[0], req.Run.Env, dir) {
+		req.Run.Argv = verdict.Plain
+	} else {
+		req.Run.Shell = req.Command
+	}
+	return nil
+}
+
+// onPath reports whether a program can be started without a shell. What cannot
+// is left to the shell, whose message people know.
+func onPath(name string, env []string, dir string) bool {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return isExecutable(name)
+	}
+	for _, d := range filepath.SplitList(lookup(env, "PATH")) {
+		if isExecutable(filepath.Join(d, name)) {
+			return true
+		}
+	}
+	return false
+}
+
+func isExecutable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// Run runs a command to its end. The error is a [*DeniedError], a
+// [*pathguard.Error] about the directory, or one of the runner's.
+func (c *Commands) Run(ctx context.Context, req CommandRequest) (runner.Result, error) {
+	if err := c.prepare(&req); err != nil {
+		return runner.Result{}, err
+	}
+	return c.runner.Run(ctx, req.Run)
+}
+
+// Start starts a command that outlives its call, for owner.
+func (c *Commands) Start(ctx context.Context, owner string, req CommandRequest) (*runner.Job, error) {
+	if err := c.prepare(&req); err != nil {
+		return nil, err
+	}
+	return c.runner.Start(ctx, owner, req.Run)
+}
+
+// Job returns a job of owner.
+func (c *Commands) Job(owner, id string) (*runner.Job, error) { return c.runner.Job(owner, id) }
+
+// Jobs returns the jobs of owner, the oldest first.
+func (c *Commands) Jobs(owner string) []*runner.Job { return c.runner.Jobs(owner) }
+
+// lookup returns the value of name in env.
+func lookup(env []string, name string) string {
+	for _, v := range env {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

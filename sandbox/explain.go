@@ -1,0 +1,69 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"toolserver/sandbox/pathguard"
+)
+
+// Explanation says what policy makes of a call, without making it.
+type Explanation struct {
+	Allowed bool     `json:"allowed"`
+	Rule    string   `json:"rule"`             // the entry that decides; empty if there is none for it
+	Reason  string   `json:"reason"`           // one sentence
+	Path    string   `json:"path,omitempty"`   // what a path leads to
+	Argv    []string `json:"argv,omitempty"`   // the commands that were found, as they would run
+	Reads   []string `json:"reads,omitempty"`  // paths a command names for reading
+	Writes  []string `json:"writes,omitempty"` // and for writing
+}
+
+// ErrNothingToExplain is returned of a tool that touches neither files nor
+// commands.
+var ErrNothingToExplain = errors.New("the tool touches neither files nor commands, so no rule is about it")
+
+// Explain says what policy makes of a call of tool with these arguments.
+func Explain(files *Files, commands *Commands, tool string, args map[string]any) (Explanation, error) {
+	text := func(name string) string { s, _ := args[name].(string); return s }
+	switch {
+	case HasCommands(tool):
+		return explainCommand(commands, tool, text("command"), text("working_dir"))
+	case !HasPaths(tool):
+		return Explanation{}, fmt.Errorf("%s: %w", tool, ErrNothingToExplain)
+	}
+	path := text("path")
+	if path == "" {
+		path = "."
+	}
+	guard := files.Reader(tool)
+	if _, writes := files.writers[tool]; writes {
+		guard = files.Writer(tool)
+	}
+	return explainPath(guard, path)
+}
+
+func explainPath(g *pathguard.Guard, path string) (Explanation, error) {
+	d, err := g.Check(path)
+	if err != nil {
+		return Explanation{}, err
+	}
+	return Explanation{Allowed: d.Allowed, Rule: d.Rule, Reason: d.Reason, Path: d.Resolved}, nil
+}
+
+func explainCommand(c *Commands, tool, text, dir string) (Explanation, error) {
+	v, _, err := c.Decide(CommandRequest{Tool: tool, Command: text, Dir: dir})
+	if err != nil {
+		return Explanation{}, err
+	}
+	e := Explanation{Allowed: v.Allowed, Rule: v.Rule, Reason: v.Reason, Reads: v.Reads, Writes: v.Writes}
+	for _, argv := range v.Argv {
+		e.Argv = append(e.Argv, strings.Join(argv, " "))
+	}
+	if v.Allowed && e.Reason == "" {
+		e.Reason = "nothing in the command is refused by a rule"
+	} else if v.Hint != "" {
+		e.Reason += "; " + v.Hint
+	}
+	return e, nil
+}

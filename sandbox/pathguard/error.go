@@ -1,0 +1,158 @@
+package pathguard
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Kind is the class of an [Error], for callers that decide on it.
+type Kind string
+
+// The kinds of [Error].
+const (
+	KindDenied        Kind = "denied"          // the policy refuses
+	KindNotFound      Kind = "not_found"       // permitted, but there is no such file
+	KindNotAFile      Kind = "not_a_file"      // a directory, FIFO, socket or device
+	KindNotADirectory Kind = "not_a_directory" // the path or a parent of it is a file
+	KindExists        Kind = "already_exists"
+	KindTooLarge      Kind = "too_large"
+	KindInvalidPath   Kind = "invalid_path" // empty, NUL, too long, a loop of links
+	KindIO            Kind = "io"           // the operating system refuses or fails
+)
+
+// Error is the error of every method of a [Guard]. Its message is one sentence
+// that is complete without the fields. For KindDenied it does not depend on
+// whether the path exists.
+type Error struct {
+	Op   string // "open", "list", "stat", "mkdir", "replace" or "append"
+	Path string // as the caller gave it
+	Kind Kind
+	// Rule is the deny rule that refused, for KindDenied; it is empty if
+	// the path is outside the allowed ones.
+	Rule string
+	// Reason is the message without the path.
+	Reason string
+	// Allowed are the allowed paths, for KindDenied.
+	Allowed []string
+	// Err is the cause, where there is one.
+	Err error
+}
+
+// Error returns the sentence for people and models.
+func (e *Error) Error() string { return shown(e.Path) + " " + e.Reason }
+
+// Unwrap returns the cause, so that errors.Is(err, fs.ErrNotExist) and the like
+// work.
+func (e *Error) Unwrap() error { return e.Err }
+
+// shown returns path fit for a message: one with control characters is quoted.
+func shown(path string) string {
+	if path == "" {
+		return `""`
+	}
+	if len(path) > maxPath {
+		path = path[:64] + "..."
+	}
+	for _, r := range path {
+		if !strconv.IsPrint(r) {
+			return strconv.Quote(path)
+		}
+	}
+	return path
+}
+
+// request is one call: what the messages need, and the path made absolute.
+type request struct {
+	op, path, abs string
+	guard         *Guard
+}
+
+func (q request) error(kind Kind, reason string, cause error) *Error {
+	return &Error{Op: q.op, Path: q.path, Kind: kind, Reason: reason, Err: cause}
+}
+
+// maxListed bounds the allowed paths in a message.
+const maxListed = 8
+
+func (q request) outside() *Error {
+	allowed := q.guard.Allowed()
+	list := "nothing is allowed"
+	if n := len(allowed); n > maxListed {
+		list = fmt.Sprintf("allowed: %s and %d more", strings.Join(allowed[:maxListed], ", "), n-maxListed)
+	} else if n > 0 {
+		list = "allowed: " + strings.Join(allowed, ", ")
+	}
+	e := q.error(KindDenied, "is outside the allowed paths ("+list+")", nil)
+	e.Allowed = allowed
+	return e
+}
+
+func (q request) denied(rule string) *Error {
+	e := q.error(KindDenied, "is denied by the rule "+rule, nil)
+	e.Rule, e.Allowed = rule, q.guard.Allowed()
+	return e
+}
+
+// failure turns what happened at a permitted path into an *Error.
+func (q request) failure(err error) *Error {
+	var (
+		done  *Error
+		kind  *typeError
+		links *linksError
+	)
+	switch {
+	case errors.As(err, &done):
+		return done
+	case errors.As(err, &links):
+		e := q.error(KindDenied, links.Error(), err)
+		e.Rule, e.Allowed = "hard links", q.guard.Allowed()
+		return e
+	case errors.As(err, &kind) && kind.want == wantDir:
+		return q.error(KindNotADirectory, kind.Error(), err)
+	case errors.As(err, &kind):
+		return q.error(KindNotAFile, kind.Error(), err)
+	case errors.Is(err, errElsewhere):
+		return q.error(KindIO, "kept changing while it was being opened; try again", err)
+	case errors.Is(err, fs.ErrNotExist):
+		return q.error(KindNotFound, "does not exist"+q.hint(), err)
+	case errors.Is(err, syscall.ENOTDIR):
+		return q.error(KindNotADirectory, "does not exist: a part of it is a file where a directory is needed", err)
+	case errors.Is(err, fs.ErrExist):
+		return q.error(KindExists, "already exists", err)
+	case errors.Is(err, syscall.ELOOP):
+		return q.error(KindInvalidPath, "is a loop of symbolic links", err)
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return q.error(KindInvalidPath, "has a name that is too long", err)
+	}
+	return q.error(KindIO, "cannot be used: "+cause(err), err)
+}
+
+// hint explains the spellings that people expect to be expanded.
+func (q request) hint() string {
+	switch {
+	case strings.HasPrefix(q.path, "~"):
+		return ` ("~" is not expanded: give the whole path)`
+	case strings.Contains(q.path, "://"):
+		return " (it is a URL: give a path)"
+	}
+	return ""
+}
+
+// cause returns the system's words without the path, which the message has.
+func cause(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno.Error()
+	}
+	return err.Error()
+}
+
+// isMissing reports that a path ends early: there is nothing, or a file where
+// a directory is needed.
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}

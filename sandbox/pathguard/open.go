@@ -1,0 +1,156 @@
+package pathguard
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// maxTries bounds how often a call looks again because files moved meanwhile.
+const maxTries = 32
+
+// File is a regular file open for reading.
+type File struct {
+	*os.File
+	// Info describes the file as it was when it was opened.
+	Info Info
+}
+
+// Open opens the regular file at path for reading. A relative path starts at
+// the directory given to [New]; "~" is not expanded. A directory, FIFO, socket
+// or device is refused and never waited for. The error is an [*Error].
+func (g *Guard) Open(path string) (*File, error) {
+	o, err := g.open("open", path, wantFile)
+	if err != nil {
+		return nil, err
+	}
+	return &File{File: o.file, Info: o.info}, nil
+}
+
+// Stat describes the file of any kind at path, following links as [Guard.Open]
+// does. The error is an [*Error].
+func (g *Guard) Stat(path string) (Info, error) {
+	o, err := g.open("stat", path, wantInfo)
+	return o.info, err
+}
+
+// request checks the form of path and makes it absolute. It stays as it was
+// spelled otherwise, because what ".." means depends on links.
+func (g *Guard) request(op, path string) (request, error) {
+	q := request{op: op, path: path, abs: path, guard: g}
+	switch {
+	case path == "":
+		return q, q.error(KindInvalidPath, "is empty: give the path of a file", nil)
+	case strings.IndexByte(path, 0) >= 0:
+		return q, q.error(KindInvalidPath, "contains a NUL byte", nil)
+	}
+	if !filepath.IsAbs(path) {
+		q.abs = strings.TrimSuffix(g.dir, separator) + separator + path
+	}
+	if len(q.abs) > maxPath {
+		return q, q.error(KindInvalidPath, fmt.Sprintf("is longer than %d bytes", maxPath), nil)
+	}
+	if reason := foreignName(path); reason != "" {
+		return q, q.error(KindInvalidPath, reason, nil)
+	}
+	return q, nil
+}
+
+func (g *Guard) open(op, path string, w want) (opened, error) {
+	q, err := g.request(op, path)
+	if err != nil {
+		return opened{}, err
+	}
+	if o, ok := g.openDirectly(q, w); ok {
+		return o, nil
+	}
+	var o opened
+	for range maxTries {
+		if o, err = g.openResolved(q, w); err == nil {
+			return o, nil
+		}
+		if !moved(err) {
+			break
+		}
+	}
+	return opened{}, q.failure(err)
+}
+
+// openDirectly is the short way for a path that is spelled beneath an allowed
+// one: one lookup in the kernel. Whatever is not a success is left to
+// openResolved, which knows why.
+func (g *Guard) openDirectly(q request, w want) (opened, bool) {
+	s := g.snapshot(false)
+	defer s.release()
+	r, rel := s.shortcut(q.abs)
+	if r == nil {
+		return opened{}, false
+	}
+	o, err := r.anchor.open(rel, w, true, s)
+	if err != nil {
+		return opened{}, false
+	}
+	if o.info.Real != q.abs { // else its spelling has been judged just now
+		if _, denied := s.deniedText(q.abs); denied {
+			o.close()
+			return opened{}, false
+		}
+	}
+	return o, true
+}
+
+// openResolved finds the canonical path, judges it, and opens it without
+// following links.
+func (g *Guard) openResolved(q request, w want) (opened, error) {
+	s := g.snapshot(true)
+	defer s.release()
+	t, err := s.target(q)
+	if err != nil {
+		return opened{}, err
+	}
+	if t.err != nil {
+		return opened{}, q.failure(t.err)
+	}
+	return t.root.anchor.open(t.root.rel(t.path), w, false, s)
+}
+
+// target is the canonical path of a permitted request and the root it lies in.
+type target struct {
+	resolved
+	root *root
+}
+
+// target judges a request. It fails with an *Error of KindDenied, the same
+// whether the path exists or not, or because the root cannot be reached.
+func (s *snapshot) target(q request) (target, error) {
+	if rule, denied := s.deniedText(q.abs); denied {
+		return target{}, q.denied(rule)
+	}
+	t := target{resolved: resolve(q.abs)}
+	t.root = s.allowedBy(t.path)
+	if t.root == nil {
+		return t, q.outside()
+	}
+	if rule, denied := s.deniedBy(t.path); denied {
+		return t, q.denied(rule)
+	}
+	if t.root.anchor == nil {
+		return t, q.error(KindIO, "cannot be reached: the allowed path "+t.root.real+
+			" has become a symbolic link or may not be entered", nil)
+	}
+	return t, nil
+}
+
+// moved reports an error that a change of the tree during the call explains,
+// when a moment ago the path existed and was free of links.
+func moved(err error) bool {
+	var done *Error
+	if errors.As(err, &done) {
+		return false
+	}
+	return errors.Is(err, errElsewhere) || isMissing(err) || errors.Is(err, syscall.ELOOP) ||
+		errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EAGAIN)
+}

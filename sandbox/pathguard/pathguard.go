@@ -1,0 +1,120 @@
+// Package pathguard is the path policy of the file tools and the only way they
+// open, create, list, replace and append files.
+//
+// Every file is reached beneath the descriptor of an allowed directory, and
+// what decides is the descriptor that was opened, not the text of the request:
+// "..", symbolic links, /proc/self/root and links that are exchanged during the
+// call cannot lead to anything outside the allowed paths or inside the denied
+// ones. On Linux this is openat2(2) with RESOLVE_BENEATH and
+// RESOLVE_NO_MAGICLINKS; elsewhere, and where a seccomp filter refuses openat2,
+// it is a walk over [os.Root] that follows no link.
+//
+// # When rules are resolved
+//
+// Links in an allow rule are resolved once, in [New]. A link put in the place
+// of an allowed directory later is not followed, so nobody who may write next
+// to ./output can turn it into another name of /etc. A directory that is
+// replaced by another directory at the same path is noticed, and so is one that
+// is created after New.
+//
+// A deny rule holds for its own spelling, for the place it led to in New, and
+// for the place it leads to now. Descriptors and "now" are shared by the calls
+// of 10 milliseconds; a call that would fail on shared state repeats its work
+// on fresh state first.
+package pathguard
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// maxPath bounds the bytes of a path, as PATH_MAX does on Linux.
+const maxPath = 4096
+
+// Rules say which paths a [Guard] permits. Each path is absolute, need not
+// exist, and governs itself and everything beneath it, by whole names:
+// /tmp/allowed says nothing about /tmp/allowed-evil. Deny beats allow at every
+// depth, so an allowed path beneath a denied one stays denied. With an empty
+// Allow nothing is permitted.
+type Rules struct {
+	Allow []string
+	Deny  []string
+	// DenyHardlinks refuses to open a regular file that has more than one
+	// name, because its other name may be outside the allowed paths.
+	DenyHardlinks bool
+}
+
+// A Guard opens files under [Rules]. It is immutable and safe for concurrent
+// use. It holds one descriptor for each allowed path; Close releases them.
+type Guard struct {
+	dir           string
+	allow, deny   []rule
+	denyHardlinks bool
+	openAnchor    func(real string) (dir, error)
+
+	mu      sync.Mutex
+	current *snapshot // nil before the first use and after Close
+	closed  bool
+}
+
+// New returns a Guard for rules. A relative path given to its methods starts
+// at dir, which is absolute and need not exist. The error names the entry that
+// is not an absolute path.
+func New(dir string, rules Rules) (*Guard, error) {
+	if err := validRule("working directory", dir); err != nil {
+		return nil, err
+	}
+	g := &Guard{dir: filepath.Clean(dir), denyHardlinks: rules.DenyHardlinks, openAnchor: platformAnchor()}
+	for _, list := range []struct {
+		name string
+		from []string
+		to   *[]rule
+	}{{"allowed path", rules.Allow, &g.allow}, {"denied path", rules.Deny, &g.deny}} {
+		for _, path := range list.from {
+			if err := validRule(list.name, path); err != nil {
+				return nil, err
+			}
+			*list.to = append(*list.to, newRule(path))
+		}
+	}
+	return g, nil
+}
+
+func validRule(what, path string) error {
+	switch {
+	case path == "":
+		return fmt.Errorf("the %s is empty: give an absolute path", what)
+	case strings.IndexByte(path, 0) >= 0:
+		return fmt.Errorf("the %s %q contains a NUL byte", what, path)
+	case len(path) > maxPath:
+		return fmt.Errorf("the %s %.40q... is longer than %d bytes", what, path, maxPath)
+	case !filepath.IsAbs(path):
+		return fmt.Errorf("the %s %q is not absolute: give a path that starts at the root", what, path)
+	}
+	return nil
+}
+
+// Close releases the descriptors the Guard keeps between calls. Calls that are
+// under way finish, and a call made after Close still works: it opens and
+// releases what it needs itself.
+func (g *Guard) Close() error {
+	g.mu.Lock()
+	old := g.current
+	g.current, g.closed = nil, true
+	g.mu.Unlock()
+	if old != nil {
+		old.release()
+	}
+	return nil
+}
+
+// Allowed returns the allowed paths as the rules spell them.
+func (g *Guard) Allowed() []string {
+	paths := make([]string, len(g.allow))
+	for i, r := range g.allow {
+		paths[i] = r.text
+	}
+	return paths
+}

@@ -1,0 +1,16 @@
+package pathguard
+
+// platformAnchor returns how allowed directories are opened: through openat2,
+// or through [os.Root] where a seccomp filter refuses openat2, the kernel is
+// older than 5.6, or /proc is not mounted.
+func platformAnchor() func(real string) (dir, error) {
+	proc, err := openProc()
+	if err != nil {
+		return openPortable
+	}
+	return func(real string) (dir, error) { return openKernel(proc, real) }
+}
+
+// foreignName refuses names that mean something else than a file to the
+// operating system. There are none here.
+func foreignName(string) string { return "" }

@@ -1,0 +1,181 @@
+package pathguard
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// portableDir is a directory beneath which nothing is followed: each name is
+// looked at (Lstat), opened, and compared with what was looked at, so a link
+// that is swapped in between the two is noticed. It serves where openat2 does
+// not exist or may not be used.
+type portableDir struct {
+	root *os.Root
+	real string
+}
+
+// openPortable walks from the root of the file system to real.
+func openPortable(real string) (dir, error) {
+	volume := filepath.VolumeName(real)
+	root, err := os.OpenRoot(volume + separator)
+	if err != nil {
+		return nil, err
+	}
+	return descend(&portableDir{root, volume + separator}, splitPath(real[len(volume):]))
+}
+
+// descend opens one name after the other and closes what it passes.
+func descend(d dir, names []string) (dir, error) {
+	for _, name := range names {
+		if name == "" || name == "." {
+			continue
+		}
+		next, err := d.child(name)
+		if closing := d.close(); err == nil && closing != nil {
+			err = errors.Join(closing, next.close())
+		}
+		if err != nil {
+			return nil, err
+		}
+		d = next
+	}
+	return d, nil
+}
+
+func (d *portableDir) again() (dir, error) {
+	root, err := d.root.OpenRoot(".")
+	if err != nil {
+		return nil, err
+	}
+	return &portableDir{root, d.real}, nil
+}
+
+func (d *portableDir) child(name string) (dir, error) {
+	before, err := d.root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if before.Mode()&fs.ModeSymlink != 0 {
+		return nil, syscall.ELOOP
+	}
+	if !before.IsDir() {
+		return nil, syscall.ENOTDIR
+	}
+	sub, err := d.root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	after, err := sub.Stat(".")
+	if err == nil && !os.SameFile(before, after) {
+		err = errElsewhere
+	}
+	if err != nil {
+		return nil, errors.Join(err, sub.Close())
+	}
+	return &portableDir{sub, filepath.Join(d.real, name)}, nil
+}
+
+// open leaves requests that may follow links to the caller, who resolves them
+// and comes back with a canonical path.
+func (d *portableDir) open(rel string, w want, follow bool, s *snapshot) (opened, error) {
+	if follow {
+		return opened{}, errors.ErrUnsupported
+	}
+	real := filepath.Join(d.real, rel)
+	if !s.permits(real) {
+		return opened{}, errElsewhere
+	}
+	if rel == "." {
+		return d.openName(".", real, w, s)
+	}
+	start, err := d.again()
+	if err != nil {
+		return opened{}, err
+	}
+	parent, err := descend(start, splitPath(filepath.Dir(rel)))
+	if err != nil {
+		return opened{}, err
+	}
+	defer parent.close()
+	return parent.(*portableDir).openName(filepath.Base(rel), real, w, s)
+}
+
+func (d *portableDir) openName(name, real string, w want, s *snapshot) (opened, error) {
+	before, err := d.root.Lstat(name)
+	if err != nil {
+		return opened{}, err
+	}
+	info := describe(before)
+	info.Real = real
+	if before.Mode()&fs.ModeSymlink != 0 {
+		return opened{}, errElsewhere
+	}
+	if err := s.suits(w, info); err != nil || w == wantInfo {
+		return opened{info: info}, err
+	}
+	flags := os.O_RDONLY
+	if w == wantAppend {
+		flags = os.O_WRONLY | os.O_APPEND
+	}
+	f, err := d.root.OpenFile(name, flags|noWait, 0)
+	if err != nil {
+		return opened{}, err
+	}
+	after, err := f.Stat()
+	if err == nil && !os.SameFile(before, after) {
+		err = errElsewhere
+	}
+	if info.Links = linksOf(f, after); err == nil {
+		err = s.suits(w, info)
+	}
+	if err != nil {
+		return opened{}, errors.Join(err, f.Close())
+	}
+	return opened{f, info}, nil
+}
+
+func (d *portableDir) mkdir(name string) error { return d.root.Mkdir(name, 0o777) }
+
+func (d *portableDir) lstat(name string) (Info, error) {
+	info, err := d.root.Lstat(name)
+	if err != nil {
+		return Info{}, err
+	}
+	return describe(info), nil
+}
+
+func (d *portableDir) writable(name string) error {
+	f, err := d.root.OpenFile(name, os.O_WRONLY|noWait, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func (d *portableDir) at(real string) bool {
+	here, err := d.root.Stat(".")
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(real)
+	return err == nil && os.SameFile(here, there)
+}
+
+func (d *portableDir) names(limit int) ([]string, error) {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := f.Readdirnames(limit)
+	if err == io.EOF {
+		err = nil
+	}
+	return names, err
+}
+
+func (d *portableDir) close() error { return d.root.Close() }

@@ -1,0 +1,142 @@
+package pathguard
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const separator = string(os.PathSeparator)
+
+// rule is one entry of the policy.
+type rule struct {
+	text string // as configured, cleaned
+	real string // text with its links resolved when the Guard was made
+}
+
+func newRule(path string) rule {
+	text := filepath.Clean(path)
+	return rule{text: text, real: resolve(text).path}
+}
+
+// denial is a deny rule with every path it governs at the time of a snapshot.
+type denial struct {
+	text  string
+	forms []string // spelling, place at start, place now; folded, each once
+}
+
+// denial resolves the rule. Rules tend to share directories, which are resolved
+// once for all of them.
+func (r rule) denial(parents map[string]resolved) denial {
+	d := denial{text: r.text}
+	dir, name := filepath.Split(r.text)
+	parent, known := parents[dir]
+	if !known {
+		parent = resolve(dir)
+		parents[dir] = parent
+	}
+	now := filepath.Join(parent.path, name)
+	if parent.err == nil {
+		now = resolveFrom(parent.path, name).path
+	}
+	for _, form := range []string{r.text, r.real, now} {
+		form = foldPath(form)
+		known := false
+		for _, f := range d.forms {
+			known = known || f == form
+		}
+		if !known {
+			d.forms = append(d.forms, form)
+		}
+	}
+	return d
+}
+
+// within reports whether path is dir or lies beneath it. Both are clean.
+func within(dir, path string) bool {
+	switch n := len(dir); {
+	case n == 0:
+		return true // relative: beneath the directory itself
+	case len(path) < n:
+		return false
+	case len(path) > n && path[n] != os.PathSeparator && dir[n-1] != os.PathSeparator:
+		return false // the end of a name is cheaper to compare than all before it
+	default:
+		return path[:n] == dir
+	}
+}
+
+// relative returns path as seen from dir, which holds it: "" for dir itself.
+func relative(dir, path string) string {
+	return strings.TrimLeft(path[len(dir):], separator)
+}
+
+// deniedBy returns the deny rule that governs the clean path.
+func (s *snapshot) deniedBy(path string) (rule string, denied bool) {
+	if len(s.deny) == 0 {
+		return "", false
+	}
+	path = foldPath(path)
+	for _, d := range s.deny {
+		for _, form := range d.forms {
+			if within(form, path) {
+				return d.text, true
+			}
+		}
+	}
+	return "", false
+}
+
+// deniedText judges a path by its spelling alone. It catches a denied name
+// that is itself a link. With ".." the spelling says nothing: what it means
+// depends on the links before it, and the descriptor decides.
+func (s *snapshot) deniedText(abs string) (rule string, denied bool) {
+	if len(s.deny) == 0 || hasDotDot(abs) {
+		return "", false
+	}
+	return s.deniedBy(filepath.Clean(abs))
+}
+
+func hasDotDot(path string) bool {
+	return strings.Contains(path, "..") && slices.Contains(splitPath(path), "..")
+}
+
+// allowedBy returns the allowed root that holds the canonical path real.
+func (s *snapshot) allowedBy(real string) *root {
+	for i := range s.roots {
+		if within(s.roots[i].real, real) {
+			return &s.roots[i]
+		}
+	}
+	return nil
+}
+
+// permits is the verdict on the real path of an open descriptor. The kernel
+// marks the path of a removed file with " (deleted)"; the name that the file
+// had is judged as well.
+func (s *snapshot) permits(real string) bool {
+	if s.allowedBy(real) == nil {
+		return false
+	}
+	if _, denied := s.deniedBy(real); denied {
+		return false
+	}
+	if old, marked := strings.CutSuffix(real, deletedMark); marked {
+		return s.permits(old)
+	}
+	return true
+}
+
+// deletedMark is what /proc/self/fd appends to the path of a removed file; see
+// proc_pid_fd(5). A file may also really be called so.
+const deletedMark = " (deleted)"
+
+// DeniedPaths returns the configured deny entries.
+func (g *Guard) DeniedPaths() []string {
+	paths := make([]string, len(g.deny))
+	for i := range g.deny {
+		paths[i] = g.deny[i].text
+	}
+	return paths
+}

@@ -1,0 +1,99 @@
+package runner
+
+import (
+	"encoding/binary"
+	"errors"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// run starts one command and returns when none of its processes is left.
+func (s *supervisor) run(o *order) {
+	r := watch{supervisor: s, pidfd: -1}
+	err := s.start(o, &r)
+	for _, fd := range o.files {
+		unix.Close(fd)
+	}
+	if err != nil {
+		r.untold = failure(err)
+	} else {
+		if o.announce {
+			_ = s.send(appendNumbers(nil, frameStarted, uint64(r.pid)))
+		}
+		for r.reap() {
+			r.await()
+		}
+	}
+	if r.pidfd >= 0 {
+		unix.Close(r.pidfd)
+	}
+	_ = s.send(appendNumbers(r.untold, frameGone, uint64(r.killed))) // a lost server is seen by receive
+}
+
+func (s *supervisor) start(o *order, r *watch) (err error) {
+	files := make([]uintptr, 3)
+	fds := o.files
+	files[0] = s.null.Fd()
+	if o.stdin {
+		files[0], fds = uintptr(fds[0]), fds[1:]
+	}
+	files[1], files[2] = uintptr(fds[0]), uintptr(fds[len(fds)-1])
+	attr := &syscall.ProcAttr{Dir: o.dir, Env: o.env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &r.pidfd}}
+	if o.confined {
+		r.pid, err = s.startConfined(o, attr)
+		return err
+	}
+	if !s.namespace { // so that the death of this process ends at least that one
+		attr.Sys.Pdeathsig = unix.SIGKILL
+	}
+	r.pid, err = syscall.ForkExec(o.path, o.argv, attr)
+	return err
+}
+
+// startConfined starts the command from a thread that nothing else runs on, and
+// that ends with the goroutine because it stays locked to it. The command cannot
+// ask for a signal at that thread's death.
+func (s *supervisor) startConfined(o *order, attr *syscall.ProcAttr) (pid int, err error) {
+	if s.confine == nil {
+		return 0, &confineError{errors.ErrUnsupported}
+	}
+	started := make(chan struct{})
+	go func() {
+		defer close(started)
+		runtime.LockOSThread()
+		dropCapabilities()
+		if err = unix.PthreadSigmask(unix.SIG_SETMASK, new(unix.Sigset_t), nil); err != nil {
+			return
+		}
+		if err = s.confine(o.confine, attr.Sys); err != nil {
+			err = &confineError{err}
+			return
+		}
+		pid, err = syscall.ForkExec(o.path, o.argv, attr)
+	}()
+	<-started
+	return pid, err
+}
+
+// A confineError is what kept a command from being confined.
+type confineError struct{ err error }
+
+func (e *confineError) Error() string { return e.err.Error() }
+func (e *confineError) Unwrap() error { return e.err }
+
+// failure is a frame that carries what the server needs to say why: a number and
+// for a failed confinement the text.
+func failure(err error) []byte {
+	errno := syscall.EINVAL
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
+		errno = e
+	}
+	confinement := ""
+	if ce, ok := errors.AsType[*confineError](err); ok {
+		confinement = ce.Error()
+	}
+	payload := binary.LittleEndian.AppendUint32(nil, uint32(errno))
+	return appendFrame(nil, frameFailed, append(payload, confinement...))
+}

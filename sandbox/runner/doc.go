@@ -1,0 +1,45 @@
+// Package runner starts commands and keeps what they cost within bounds: their
+// output, their time, and the life of every process they leave behind. It does
+// not decide whether a command may run.
+//
+// # Where a command runs
+//
+// On Linux a command is started by a supervisor: this program's own executable,
+// run again in a hidden mode ([IsSupervisor], [Supervise]), one for every
+// command in flight and used again for the next one. The supervisor is what
+// makes "no process survives" true, in one of two ways:
+//
+//   - [MethodNamespace]: it is init, process 1, of its own PID namespace
+//     (pid_namespaces(7)), with a /proc of its own where the kernel allows the
+//     mount. kill(-1, SIGKILL) from it reaches every process of the command at
+//     one instant, whatever session, group or parent the process has chosen.
+//     If the supervisor itself ends, the kernel ends the namespace.
+//   - [MethodSubreaper]: where namespaces are refused, it is the child
+//     subreaper (PR_SET_CHILD_SUBREAPER, prctl(2)) that inherits every orphan
+//     below it, and it kills its descendants until it has none.
+//
+// The command is an ordinary child of that process and never process 1 itself.
+// Init ignores signals it has not asked for, so a shell that was init would
+// survive `kill -TERM $$`, and abort(3) would end with the wrong signal. An
+// init between the two, made anew for every command, would cost one exec more
+// each time; keeping it costs a message instead.
+//
+// A supervisor ends what runs below it when the server is gone, however it went:
+// it holds one end of a socket whose other end only the server has, and as init of
+// a namespace it has also asked to be killed at the server's death
+// (PR_SET_PDEATHSIG).
+//
+// Elsewhere, and on Linux when [Options.Supervisor] is empty, a command runs in
+// a session of its own and its process group is killed ([MethodGroup]), or, on
+// Windows, in a job object that ends with its last handle ([MethodJobObject]).
+//
+// # What is not promised
+//
+// With MethodSubreaper a command runs among the server's own processes under the
+// same user: one that sets out to can kill its supervisor, and then what left its
+// process group lives on. Confinement that forbids signals
+// out of the command's own domain closes that. With MethodGroup a process that
+// calls setsid(2) is out of reach. With MethodNamespace and no root, the
+// namespace maps only the server's own user: files of others show as owned by
+// nobody, and set-user-ID programs gain nothing.
+package runner

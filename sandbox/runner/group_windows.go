@@ -1,0 +1,108 @@
+package runner
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+const groupMethod = MethodJobObject
+
+// groupAttr has the process wait until it is in its job object. The command line
+// is that of the arguments when it is empty.
+func groupAttr(cmdLine string) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{
+		CmdLine:       cmdLine,
+		HideWindow:    true,
+		CreationFlags: windows.CREATE_SUSPENDED | windows.CREATE_NEW_PROCESS_GROUP,
+	}
+}
+
+// A group is a job object that ends its processes with its last handle, which
+// only this process has.
+type group struct{ job windows.Handle }
+
+// newGroup puts a suspended process into a job object and lets it run. On error
+// the process is killed.
+func newGroup(p *os.Process) (g group, err error) {
+	defer func() {
+		if err != nil {
+			g.close()
+			_ = p.Kill()
+			_, _ = p.Wait()
+		}
+	}()
+	if g.job, err = windows.CreateJobObject(nil, nil); err != nil {
+		return g, fmt.Errorf("create a job object: %w", err)
+	}
+	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}
+	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	if _, err = windows.SetInformationJobObject(g.job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err != nil {
+		return g, fmt.Errorf("set up the job object: %w", err)
+	}
+	h, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(p.Pid))
+	if err != nil {
+		return g, fmt.Errorf("open the process: %w", err)
+	}
+	defer windows.CloseHandle(h)
+	if err = windows.AssignProcessToJobObject(g.job, h); err != nil {
+		return g, fmt.Errorf("assign the process to its job object: %w", err)
+	}
+	return g, resume(uint32(p.Pid))
+}
+
+// resume lets the threads of a suspended process run.
+func resume(pid uint32) error {
+	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
+	if err != nil {
+		return fmt.Errorf("list the threads: %w", err)
+	}
+	defer windows.CloseHandle(snapshot)
+	entry := windows.ThreadEntry32{Size: uint32(unsafe.Sizeof(windows.ThreadEntry32{}))}
+	for err = windows.Thread32First(snapshot, &entry); err == nil; err = windows.Thread32Next(snapshot, &entry) {
+		if entry.OwnerProcessID != pid {
+			continue
+		}
+		thread, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, entry.ThreadID)
+		if err != nil {
+			return fmt.Errorf("open the thread: %w", err)
+		}
+		_, err = windows.ResumeThread(thread)
+		windows.CloseHandle(thread)
+		if err != nil {
+			return fmt.Errorf("resume the thread: %w", err)
+		}
+	}
+	return nil
+}
+
+func (g group) terminate() {} // there is no request to end that all programs know
+func (g group) kill()      { _ = windows.TerminateJobObject(g.job, 1) }
+
+func (g group) alive() bool {
+	// JOBOBJECT_BASIC_ACCOUNTING_INFORMATION
+	var info struct {
+		times           [4]int64
+		faults          uint32
+		total           uint32
+		active          uint32
+		totalTerminated uint32
+	}
+	err := windows.QueryInformationJobObject(g.job, windows.JobObjectBasicAccountingInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
+	return err == nil && info.active > 0
+}
+
+func (g group) close() {
+	if g.job != 0 {
+		windows.CloseHandle(g.job)
+	}
+}
+
+func exitOfState(state *os.ProcessState) exit {
+	return exit{code: state.ExitCode(), cpu: state.UserTime() + state.SystemTime()}
+}

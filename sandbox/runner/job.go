@@ -1,0 +1,223 @@
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+var (
+	// ErrTooManyJobs is the error of a job beyond [Options.MaxJobs].
+	ErrTooManyJobs = errors.New("too many background jobs")
+	// ErrNoJob is the error for an id that no job of the owner has, or not any
+	// more.
+	ErrNoJob = errors.New("no such background job")
+)
+
+// A Job is a command in the background. It ends at the latest when its owner or
+// the Runner does, or after [Options.MaxAge].
+type Job struct {
+	// ID names the job among those of its owner, Command is what it runs, Started
+	// since when.
+	ID, Command string
+	Started     time.Time
+
+	owner  string
+	output Output
+	cancel context.CancelFunc
+	done   chan struct{}
+	result Result // with err, set before done is closed
+	err    error
+	ended  time.Time
+}
+
+// Done is closed when the job has ended and none of its processes is left.
+func (j *Job) Done() <-chan struct{} { return j.done }
+
+// Output is what the job has written so far, both streams as they came. It goes
+// on growing while the job runs; see [Output.Page].
+func (j *Job) Output() Output { return j.output }
+
+// Result returns how the job ended; ok is false while it runs. The error is as
+// that of [Runner.Run].
+func (j *Job) Result() (res Result, ok bool, err error) {
+	select {
+	case <-j.done:
+		return j.result, true, j.err
+	default:
+		return Result{}, false, nil
+	}
+}
+
+// Stop kills the job and returns when it is gone. The job stays listed, with its
+// output, until it expires.
+func (j *Job) Stop() {
+	j.cancel()
+	<-j.done // bounded by killWait
+}
+
+// Start starts a command in the background for owner, such as a session. It
+// returns when the command has started, or with the error [Runner.Run] would
+// return. A request without a timeout may run for [Options.MaxAge], and none for
+// longer. The output is always captured merged.
+func (r *Runner) Start(ctx context.Context, owner string, req Request) (*Job, error) {
+	if !r.enter() {
+		return nil, ErrClosed
+	}
+	if req.Timeout == 0 || req.Timeout > r.options.MaxAge {
+		req.Timeout = r.options.MaxAge
+	}
+	req.Capture = CaptureMerged
+	c, err := r.prepare(&req)
+	if err != nil {
+		r.calls.Done()
+		return nil, err
+	}
+	c.launch.announce = true
+	begun := make(chan struct{})
+	c.started = func() { close(begun) }
+	jobCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	j := &Job{
+		ID: "job-" + strings.ToLower(rand.Text()[:8]), Command: commandText(&req), Started: time.Now(),
+		owner: owner, output: Output{c.merged}, cancel: cancel, done: make(chan struct{}),
+	}
+	if err := r.jobs.add(j); err != nil {
+		cancel()
+		r.calls.Done()
+		return nil, err
+	}
+	go func() {
+		defer r.calls.Done()
+		defer cancel()
+		j.result, j.err = c.run(jobCtx)
+		j.ended = time.Now()
+		r.jobs.expireAfter(j)
+		close(j.done)
+	}()
+	return r.begun(ctx, j, begun)
+}
+
+// begun waits until j has started, and forgets it if that fails.
+func (r *Runner) begun(ctx context.Context, j *Job, begun <-chan struct{}) (*Job, error) {
+	err := error(nil)
+	select {
+	case <-begun:
+		return j, nil
+	case <-j.done:
+		err = j.err
+	case <-ctx.Done():
+		j.Stop()
+		err = ctx.Err()
+	}
+	if err != nil {
+		r.jobs.remove(j)
+		return nil, err
+	}
+	return j, nil
+}
+
+func commandText(req *Request) string {
+	if req.Shell != "" {
+		return req.Shell
+	}
+	return strings.Join(req.Argv, " ")
+}
+
+// Job returns a job of owner. Those of others do not exist for it.
+func (r *Runner) Job(owner, id string) (*Job, error) {
+	for _, j := range r.Jobs(owner) {
+		if j.ID == id {
+			return j, nil
+		}
+	}
+	return nil, fmt.Errorf("%w %q", ErrNoJob, id)
+}
+
+// Jobs returns the jobs of owner, the oldest first.
+func (r *Runner) Jobs(owner string) []*Job { return r.jobs.of(owner) }
+
+// EndOwner stops all jobs of owner and forgets them.
+func (r *Runner) EndOwner(owner string) {
+	jobs := r.jobs.of(owner)
+	for _, j := range jobs {
+		j.cancel()
+	}
+	for _, j := range jobs {
+		<-j.done
+		r.jobs.remove(j)
+	}
+}
+
+// A jobTable holds the jobs that run and those that ended not long ago.
+type jobTable struct {
+	max int           // for one owner
+	age time.Duration // of a finished job
+
+	mu   sync.Mutex
+	jobs []*Job
+}
+
+// add makes room by forgetting the finished job that ended first.
+func (t *jobTable) add(j *Job) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	count, oldest := 0, (*Job)(nil)
+	for _, other := range t.jobs {
+		if other.owner != j.owner {
+			continue
+		}
+		count++
+		if _, ok, _ := other.Result(); ok && (oldest == nil || other.ended.Before(oldest.ended)) {
+			oldest = other
+		}
+	}
+	if count >= t.max {
+		if oldest == nil {
+			return fmt.Errorf("%w: %d are running, which is the limit; stop one first", ErrTooManyJobs, count)
+		}
+		t.drop(oldest)
+	}
+	t.jobs = append(t.jobs, j)
+	return nil
+}
+
+// drop is called with the lock held.
+func (t *jobTable) drop(j *Job) {
+	if i := slices.Index(t.jobs, j); i >= 0 {
+		t.jobs = slices.Delete(t.jobs, i, i+1)
+		_ = j.output.close()
+	}
+}
+
+func (t *jobTable) remove(j *Job) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.drop(j)
+}
+
+func (t *jobTable) expireAfter(j *Job) { time.AfterFunc(t.age, func() { t.remove(j) }) }
+
+func (t *jobTable) of(owner string) []*Job {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []*Job
+	for _, j := range t.jobs {
+		if j.owner == owner {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+func (t *jobTable) clear() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(t.jobs) > 0 {
+		t.drop(t.jobs[0])
+	}
+}

@@ -1,0 +1,174 @@
+//go:build linux && !portablewalk
+
+package walk
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const openDirFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
+
+// A dir is an open directory, closed with its last reference.
+type dir struct {
+	fd   int
+	refs atomic.Int32
+}
+
+// An identity tells two directories apart.
+type identity struct{ dev, ino uint64 }
+
+// openRoot opens the directory of f anew, so that the walk has its own read
+// position and f may be closed or reused meanwhile.
+func openRoot(f *os.File, _ string) (*dir, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	var d *dir
+	if cerr := raw.Control(func(fd uintptr) { d, err = openAt(int(fd), ".") }); cerr != nil {
+		return nil, cerr
+	}
+	return d, err
+}
+
+func openAt(at int, name string) (*dir, error) {
+	for {
+		fd, err := unix.Openat(at, name, openDirFlags, 0)
+		if err == nil {
+			d := &dir{fd: fd}
+			d.refs.Store(1)
+			return d, nil
+		}
+		if err != unix.EINTR {
+			return nil, err
+		}
+	}
+}
+
+func (d *dir) retain() { d.refs.Add(1) }
+
+func (d *dir) release() {
+	if d.refs.Add(-1) == 0 {
+		unix.Close(d.fd)
+	}
+}
+
+func (d *dir) open(name string) (*dir, error) { return openAt(d.fd, name) }
+
+// reopenParent opens the directory that d is in, which must be the one that id
+// was taken of. The root and the path are for systems without "..".
+func (d *dir) reopenParent(id identity, _ *dir, _ []byte) (*dir, error) {
+	p, err := openAt(d.fd, "..")
+	if err != nil {
+		return nil, err
+	}
+	if got, err := p.id(); err != nil || got != id {
+		p.release()
+		return nil, errMoved
+	}
+	return p, nil
+}
+
+func (d *dir) id() (identity, error) {
+	var st unix.Stat_t
+	err := retry(func() error { return unix.Fstat(d.fd, &st) })
+	return identity{uint64(st.Dev), st.Ino}, err
+}
+
+// read appends the next part of the directory to list; more is false at its end.
+// See getdents64(2) for the layout.
+func (d *dir) read(scratch []byte, list *nameList) (more bool, err error) {
+	var n int
+	err = retry(func() (err error) { n, err = unix.Getdents(d.fd, scratch); return })
+	if err != nil || n <= 0 {
+		return false, err
+	}
+	for b := scratch[:n]; len(b) > direntName; {
+		size := int(binary.NativeEndian.Uint16(b[16:]))
+		if size <= direntName || size > len(b) {
+			return false, errors.New("malformed directory entry")
+		}
+		name := b[direntName:size]
+		if end := bytes.IndexByte(name, 0); end >= 0 {
+			name = name[:end]
+		}
+		if !isDots(name) && binary.NativeEndian.Uint64(b) != 0 {
+			list.add(name, kindOf(b[18]))
+		}
+		b = b[size:]
+	}
+	return true, nil
+}
+
+// direntName is the offset of the name in struct linux_dirent64: d_ino 8,
+// d_off 8, d_reclen 2, d_type 1.
+const direntName = 19
+
+func isDots(name []byte) bool {
+	return len(name) <= 2 && name[0] == '.' && (len(name) == 1 || name[1] == '.')
+}
+
+func kindOf(t byte) kind {
+	switch t {
+	case unix.DT_REG:
+		return kindFile
+	case unix.DT_DIR:
+		return kindDir
+	case unix.DT_LNK:
+		return kindLink
+	case unix.DT_UNKNOWN:
+		return kindUnknown
+	}
+	return kindOther
+}
+
+func (d *dir) info(name string) (Info, error) {
+	var st unix.Stat_t
+	err := retry(func() error { return unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	return infoOf(&st), err
+}
+
+func (d *dir) readlink(name string) (string, error) {
+	buf := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(d.fd, name, buf)
+	if err != nil {
+		return "", err
+	}
+	return string(buf[:n]), nil
+}
+
+func infoOf(st *unix.Stat_t) Info {
+	mode := fs.FileMode(st.Mode & 0o777)
+	switch st.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		mode |= fs.ModeDir
+	case unix.S_IFLNK:
+		mode |= fs.ModeSymlink
+	case unix.S_IFIFO:
+		mode |= fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		mode |= fs.ModeSocket
+	case unix.S_IFCHR:
+		mode |= fs.ModeDevice | fs.ModeCharDevice
+	default:
+		mode |= fs.ModeDevice
+	}
+	return Info{Size: st.Size, Mode: mode, ModTime: time.Unix(st.Mtim.Unix()), Links: uint64(st.Nlink)}
+}
+
+func retry(call func() error) error {
+	for {
+		if err := call(); err != unix.EINTR {
+			return err
+		}
+	}
+}

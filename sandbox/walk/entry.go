@@ -1,0 +1,85 @@
+package walk
+
+import (
+	"errors"
+	"io/fs"
+	"time"
+)
+
+// ErrNotRegular is returned by [Entry.Open] for anything but a regular file:
+// a FIFO, a socket or a device is never waited on.
+var ErrNotRegular = errors.New("not a regular file")
+
+var errMoved = errors.New("the directory was moved or replaced during the walk")
+
+// Info is what a directory knows of an entry.
+type Info struct {
+	Size    int64 // bytes, of the link itself for a symbolic link
+	Mode    fs.FileMode
+	ModTime time.Time
+	Links   uint64 // hard links; 1 where the system does not tell
+}
+
+// Entry is one name in a directory. It is valid only during the call it is
+// passed to; the strings taken from it stay valid.
+type Entry struct {
+	dir    *dir
+	name   string
+	prefix []byte // the directory's path relative to the root, "" or ending in a slash
+	depth  int
+	kind   kind
+}
+
+// Name returns the base name, as the file system has it: any bytes but slash
+// and NUL.
+func (e *Entry) Name() string { return e.name }
+
+// Depth returns the number of names in the relative path, 1 or more.
+func (e *Entry) Depth() int { return e.depth }
+
+// Rel returns the slash-separated path relative to the walk's directory.
+func (e *Entry) Rel() string {
+	if len(e.prefix) == 0 {
+		return e.name
+	}
+	return string(e.prefix) + e.name
+}
+
+// AppendRel appends the path that Rel returns to b.
+func (e *Entry) AppendRel(b []byte) []byte { return append(append(b, e.prefix...), e.name...) }
+
+// IsDir reports whether the entry is a directory.
+func (e *Entry) IsDir() bool { return e.kind == kindDir }
+
+// IsRegular reports whether the entry is a regular file.
+func (e *Entry) IsRegular() bool { return e.kind == kindFile }
+
+// IsSymlink reports whether the entry is a symbolic link.
+func (e *Entry) IsSymlink() bool { return e.kind == kindLink }
+
+// Info asks the file system for size, mode and time of the entry itself, not of
+// what it links to.
+func (e *Entry) Info() (Info, error) {
+	info, err := e.dir.info(e.name)
+	return info, e.wrap("stat", err)
+}
+
+// Readlink returns the target of a symbolic link, as written in it.
+func (e *Entry) Readlink() (string, error) {
+	target, err := e.dir.readlink(e.name)
+	return target, e.wrap("readlink", err)
+}
+
+// Open opens a regular file in the directory that was read. It does not follow
+// links and does not wait; what is no regular file (any more) is an error.
+func (e *Entry) Open() (File, error) {
+	f, err := e.dir.openFile(e.name)
+	return f, e.wrap("open", err)
+}
+
+func (e *Entry) wrap(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: e.Rel(), Err: err}
+}

@@ -1,0 +1,199 @@
+package walk
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+)
+
+// A batch is handed to one worker. Its bounds also bound the descriptors that
+// the walk keeps open for entries that wait.
+const (
+	batchEntries = 128
+	batchDirs    = 16
+)
+
+// Map walks as [Walk] does, lets several workers look at the entries that pick
+// accepts, and passes what they find to emit in the order of the walk. Each
+// worker is a function from newWorker, so that it can own buffers; it returns
+// false where there is nothing to emit. pick and emit run on the calling
+// goroutine. An error of pick or emit ends everything, SkipAll without being
+// returned; pick may return SkipDir. workers 0 is the number of processors.
+func Map[T any](ctx context.Context, dir *os.File, path string, opt Options, workers int,
+	pick func(*Entry) (bool, error), newWorker func() func(*Entry) (T, bool), emit func(T) error) (Stats, error) {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	m := &mapper[T]{
+		ctx:   ctx,
+		emit:  emit,
+		tasks: make(chan *batch[T], 2*workers), // all there are, so that sending never waits
+		limit: 2 * workers,
+	}
+	defer m.end(cancel)
+	for range workers {
+		m.wg.Go(func() { m.work(newWorker) })
+	}
+	stats, err := Walk(ctx, dir, path, opt, func(e *Entry) error {
+		wanted, err := pick(e)
+		if wanted {
+			if m.ended = m.add(e); m.ended != nil {
+				return m.ended
+			}
+		}
+		return err
+	})
+	if err == nil && m.ended == nil {
+		err = m.finish()
+	}
+	if err == SkipAll {
+		err = nil
+	}
+	return stats, err
+}
+
+type mapper[T any] struct {
+	ctx     context.Context
+	emit    func(T) error
+	tasks   chan *batch[T]
+	wg      sync.WaitGroup
+	limit   int
+	waiting []*batch[T] // handed to workers, in order
+	free    []*batch[T]
+	cur     *batch[T]
+	ended   error // what emit ended everything with
+}
+
+type batch[T any] struct {
+	entries []Entry
+	dirs    []*dir
+	paths   []byte
+	out     []T
+	crash   any // what a worker panicked with
+	done    chan struct{}
+}
+
+func (m *mapper[T]) add(e *Entry) error {
+	if m.cur == nil {
+		m.cur = m.newBatch()
+	}
+	b := m.cur
+	prefix := []byte(nil)
+	if n := len(b.dirs); n > 0 && b.dirs[n-1] == e.dir {
+		prefix = b.entries[len(b.entries)-1].prefix
+	} else {
+		e.dir.retain()
+		b.dirs = append(b.dirs, e.dir)
+		start := len(b.paths)
+		b.paths = append(b.paths, e.prefix...)
+		prefix = b.paths[start:len(b.paths):len(b.paths)]
+	}
+	c := *e
+	c.prefix = prefix
+	b.entries = append(b.entries, c)
+	if len(b.entries) == batchEntries || len(b.dirs) == batchDirs {
+		return m.send()
+	}
+	return nil
+}
+
+func (m *mapper[T]) newBatch() *batch[T] {
+	if n := len(m.free); n > 0 {
+		b := m.free[n-1]
+		m.free = m.free[:n-1]
+		return b
+	}
+	return &batch[T]{done: make(chan struct{}, 1)}
+}
+
+// send hands the current batch to the workers, and emits the oldest if there
+// are as many under way as may be.
+func (m *mapper[T]) send() error {
+	m.waiting = append(m.waiting, m.cur)
+	m.tasks <- m.cur
+	m.cur = nil
+	if len(m.waiting) < m.limit {
+		return nil
+	}
+	return m.collect()
+}
+
+// collect waits for the oldest batch and emits what was found in it.
+func (m *mapper[T]) collect() error {
+	b := m.waiting[0]
+	<-b.done
+	m.waiting = append(m.waiting[:0], m.waiting[1:]...)
+	if b.crash != nil {
+		panic(b.crash)
+	}
+	for _, v := range b.out {
+		if err := m.emit(v); err != nil {
+			return err
+		}
+	}
+	clear(b.out)
+	b.entries, b.dirs, b.paths, b.out = b.entries[:0], b.dirs[:0], b.paths[:0], b.out[:0]
+	m.free = append(m.free, b)
+	return m.ctx.Err()
+}
+
+func (m *mapper[T]) finish() error {
+	if m.cur != nil {
+		if err := m.send(); err != nil {
+			return err
+		}
+	}
+	for len(m.waiting) > 0 {
+		if err := m.collect(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end stops the workers and waits for them, also when pick or emit panicked.
+func (m *mapper[T]) end(cancel context.CancelFunc) {
+	cancel()
+	close(m.tasks)
+	m.wg.Wait()
+	if m.cur != nil {
+		m.cur.release()
+	}
+}
+
+func (m *mapper[T]) work(newWorker func() func(*Entry) (T, bool)) {
+	var work func(*Entry) (T, bool)
+	for b := range m.tasks {
+		func() {
+			defer func() {
+				if r := recover(); r != nil {
+					// It goes on in the goroutine of the caller, who may handle it.
+					b.crash = fmt.Sprintf("%v\n\nworker %s", r, debug.Stack())
+				}
+				b.release()
+				b.done <- struct{}{}
+			}()
+			if work == nil {
+				work = newWorker()
+			}
+			for i := range b.entries {
+				if m.ctx.Err() != nil {
+					return
+				}
+				if v, ok := work(&b.entries[i]); ok {
+					b.out = append(b.out, v)
+				}
+			}
+		}()
+	}
+}
+
+func (b *batch[T]) release() {
+	for _, d := range b.dirs {
+		d.release()
+	}
+}
