@@ -1,0 +1,68 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"toolserver/domain"
+)
+
+type appendInput struct {
+	Path    string `json:"path" min:"1" max:"4096" doc:"File to append to, which must exist; a relative path starts at the working directory."`
+	Content string `json:"content" doc:"Text to put at the end, as UTF-8; begin it with a line break if the file does not end in one."`
+}
+
+// appendResult is the result of append_file.
+type appendResult struct {
+	Path          string `json:"path" doc:"The file, as the caller gave it."`
+	AppendedBytes int    `json:"appended_bytes" doc:"How many bytes were added."`
+	SizeBytes     int64  `json:"size_bytes" doc:"Size of the file afterwards."`
+}
+
+func (s *toolset) appendFile() domain.Tool {
+	return domain.Define(domain.Tool{
+		Name:        "append_file",
+		Title:       "Append to file",
+		Description: "Adds text to the end of a file that exists, in one write. Use write_file to create a file.",
+		Category:    category,
+		Output:      domain.OutputOf[appendResult](),
+	}, s.append)
+}
+
+func (s *toolset) append(ctx context.Context, in appendInput) (domain.ToolResult, error) {
+	if len(in.Content) > maxContent {
+		return tooMuchContent(in.Path, len(in.Content)), nil
+	}
+	guard := s.guard("append_file")
+	info, err := guard.Stat(in.Path)
+	if err != nil {
+		return s.appendFailure(in.Path, err)
+	}
+	unlock, err := s.writing.lock(ctx, info.Real)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	defer unlock()
+	if _, err := guard.Append(in.Path, []byte(in.Content)); err != nil {
+		return s.appendFailure(in.Path, err)
+	}
+	res := domain.Text("Successfully appended to " + in.Path)
+	result := appendResult{Path: in.Path, AppendedBytes: len(in.Content), SizeBytes: info.Size + int64(len(in.Content))}
+	if after, err := guard.Stat(in.Path); err == nil {
+		result.SizeBytes = after.Size
+	}
+	res.Results = result
+	return res, nil
+}
+
+func (s *toolset) appendFailure(path string, err error) (domain.ToolResult, error) {
+	if !isNotFound(err) {
+		return s.failure("append_file", path, err)
+	}
+	hint := fmt.Sprintf("Call write_file(path=%q, content=...) to create it.", path)
+	if _, near := s.siblings(path); len(near) > 0 {
+		hint += " Files like it: " + strings.Join(near, ", ") + "."
+	}
+	return domain.Failure("not_found", "Error: file does not exist: "+path+". Use write_file to create it first.", hint), nil
+}

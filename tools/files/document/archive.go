@@ -1,0 +1,166 @@
+package document
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+)
+
+var (
+	errNoPart = errors.New("the archive lacks a part")
+	errOLE    = errors.New("it is protected by a password or in the binary format of before 2007")
+)
+
+// archive is an Office Open XML package: a zip archive of XML parts. All parts
+// draw on one allowance of unpacked bytes.
+type archive struct {
+	parts  map[string]*zip.File // by partKey
+	limits Limits
+	left   int64 // unpacked bytes that are still allowed
+}
+
+func openArchive(r io.ReaderAt, size int64, limits Limits) (*archive, error) {
+	if size > limits.File {
+		return nil, &LimitError{What: "bytes in the file", Max: limits.File}
+	}
+	var magic [len(oleMagic)]byte
+	if n, err := r.ReadAt(magic[:], 0); n == len(magic) && string(magic[:]) == oleMagic {
+		return nil, errOLE
+	} else if err != nil && err != io.EOF {
+		return nil, err
+	}
+	// The directory of the archive is read before its entries can be counted,
+	// so the reading itself is bounded: an entry takes 46 bytes and its name.
+	meter := &meteredReader{r: r, left: 256<<10 + int64(limits.Entries)*160,
+		err: &LimitError{What: "files in the archive", Max: int64(limits.Entries)}}
+	z, err := zip.NewReader(meter, size)
+	if err != nil {
+		return nil, err
+	}
+	if len(z.File) > limits.Entries {
+		return nil, meter.err
+	}
+	meter.left = -1
+	a := &archive{parts: make(map[string]*zip.File, len(z.File)), limits: limits, left: limits.Unpacked}
+	for _, f := range z.File {
+		key := partKey(f.Name)
+		if _, ok := a.parts[key]; !ok {
+			a.parts[key] = f
+		}
+	}
+	return a, nil
+}
+
+// partKey makes part names comparable: their case does not count (ECMA-376
+// part 2, 6.2.2.3), and some programs write backslashes.
+func partKey(name string) string {
+	return strings.ToLower(strings.TrimPrefix(strings.ReplaceAll(name, `\`, "/"), "/"))
+}
+
+func (a *archive) has(name string) bool { return a.parts[partKey(name)] != nil }
+
+// open returns the XML of a part. The error is errNoPart if there is none.
+func (a *archive) open(name string) (*tokens, error) {
+	f := a.parts[partKey(name)]
+	if f == nil {
+		return nil, fmt.Errorf("%w: %s", errNoPart, name)
+	}
+	rc, err := f.Open()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return newTokens(a, name, rc), nil
+}
+
+// each opens a part, if there is one, and calls fn for each element inside its
+// root. What fn leaves of the element is skipped.
+func (a *archive) each(name string, fn func(t *tokens, e element) error) error {
+	t, err := a.open(name)
+	if errors.Is(err, errNoPart) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	if _, err := t.root(); err != nil {
+		return err
+	}
+	return t.children(fn)
+}
+
+// meteredReader returns err once more than left bytes were read. A negative
+// left means no bound.
+type meteredReader struct {
+	r    io.ReaderAt
+	left int64
+	err  error
+}
+
+func (m *meteredReader) ReadAt(p []byte, off int64) (int, error) {
+	if m.left < 0 {
+		return m.r.ReadAt(p, off)
+	}
+	if int64(len(p)) > m.left {
+		return 0, m.err
+	}
+	m.left -= int64(len(p))
+	return m.r.ReadAt(p, off)
+}
+
+// relation is an entry of a .rels part: what an r:id stands for.
+type relation struct {
+	kind     string // last element of the type URI, such as "hyperlink"
+	target   string // part name, or a URL if external
+	external bool
+}
+
+// relations returns the relationships of a part by id, none if it has none.
+func (a *archive) relations(part string) (map[string]relation, error) {
+	rels := map[string]relation{}
+	dir, base := path.Split(part)
+	err := a.each(dir+"_rels/"+base+".rels", func(_ *tokens, e element) error {
+		if e.name != "Relationship" {
+			return nil
+		}
+		rel := relation{kind: path.Base(e.attr("Type")), target: e.attr("Target"), external: strings.EqualFold(e.attr("TargetMode"), "External")}
+		if !rel.external {
+			if strings.HasPrefix(rel.target, "/") {
+				rel.target = path.Clean(rel.target)[1:]
+			} else {
+				rel.target = path.Join(dir, rel.target)
+			}
+		}
+		rels[e.attr("Id")] = rel
+		return nil
+	})
+	return rels, err
+}
+
+// mainPart returns the part that the package is about, or otherwise.
+func (a *archive) mainPart(otherwise string) (string, error) {
+	rels, err := a.relations("")
+	if err != nil {
+		return "", err
+	}
+	for _, rel := range rels {
+		if rel.kind == "officeDocument" && a.has(rel.target) {
+			return rel.target, nil
+		}
+	}
+	return otherwise, nil
+}
+
+// related returns the part that is related in the given way, or "".
+func related(rels map[string]relation, kind string) string {
+	found := ""
+	for _, rel := range rels {
+		if rel.kind == kind && !rel.external && (found == "" || rel.target < found) {
+			found = rel.target
+		}
+	}
+	return found
+}

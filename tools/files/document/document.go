@@ -1,0 +1,77 @@
+// Package document turns files that are not plain text into text: Word
+// documents (.docx) and Excel workbooks (.xlsx), the Office Open XML formats
+// of ECMA-376. It tells images and other binary files by their first bytes.
+//
+// Nothing here opens a file or a network address: a caller hands over an
+// [io.ReaderAt] with its size, and links are text. A document comes from
+// strangers and is a zip archive, so everything it can make grow has a bound
+// (see [Limits]). A caller may stop a long conversion by letting the reader
+// return an error.
+package document
+
+import "fmt"
+
+// Limits bounds what a document may cost. A field that is 0 or less means the
+// one of DefaultLimits.
+type Limits struct {
+	File     int64 // size of the file itself, in bytes
+	Entries  int   // files in its archive
+	Unpacked int64 // bytes unpacked from the archive in all
+	Depth    int   // nesting of XML elements
+	Text     int   // bytes of text made of it
+}
+
+// DefaultLimits returns bounds that ordinary documents stay far below, and
+// that keep a hostile one to a few seconds and some 200 MiB.
+func DefaultLimits() Limits {
+	return Limits{File: 256 << 20, Entries: 10_000, Unpacked: 64 << 20, Depth: 256, Text: 16 << 20}
+}
+
+func (l Limits) orDefault() Limits {
+	d := DefaultLimits()
+	return Limits{
+		File:     positive(l.File, d.File),
+		Entries:  positive(l.Entries, d.Entries),
+		Unpacked: positive(l.Unpacked, d.Unpacked),
+		Depth:    positive(l.Depth, d.Depth),
+		Text:     positive(l.Text, d.Text),
+	}
+}
+
+func positive[N int | int64](n, otherwise N) N {
+	if n <= 0 {
+		return otherwise
+	}
+	return n
+}
+
+// LimitError says which of the [Limits] a document went over.
+type LimitError struct {
+	What string // what there is too much of, such as "bytes unpacked"
+	Max  int64
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the document goes over the limit of %d %s", e.Max, e.What)
+}
+
+// FormatError says that a file is not the document it was taken for.
+type FormatError struct {
+	Format string // such as "docx"
+	Err    error  // what was wrong
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("not a readable .%s file: %v", e.Format, e.Err)
+}
+
+// Unwrap returns what was wrong.
+func (e *FormatError) Unwrap() error { return e.Err }
+
+// readError makes what went wrong a FormatError, unless it is a limit.
+func readError(format string, err error) error {
+	if err == nil || isLimit(err) {
+		return err
+	}
+	return &FormatError{Format: format, Err: err}
+}

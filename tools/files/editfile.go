@@ -1,0 +1,193 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"toolserver/domain"
+	"toolserver/sandbox/pathguard"
+	"toolserver/tools/files/document"
+	"toolserver/tools/files/textfile"
+)
+
+type editInput struct {
+	Path   string `json:"path" min:"1" max:"4096" doc:"File to edit; a relative path starts at the working directory."`
+	Edits  []edit `json:"edits" min:"1" max:"200" doc:"Replacements, made in order, each in the result of those before; if one cannot be made, none is."`
+	DryRun bool   `json:"dry_run" default:"false" doc:"Show what would change and change nothing."`
+}
+
+type edit struct {
+	OldText    string `json:"old_text" min:"1" doc:"Text to replace, exactly as it is in the file with all white space; it must occur once, so include enough of the lines around it."`
+	NewText    string `json:"new_text" doc:"Text to put in its place."`
+	ReplaceAll bool   `json:"replace_all" default:"false" doc:"Replace every occurrence."`
+}
+
+// editMeta is the _meta of an edit.
+type editMeta struct {
+	Path         string `json:"path"`
+	Replacements int    `json:"replacements"`
+	SizeBytes    int    `json:"size_bytes"` // afterwards
+	Encoding     string `json:"encoding"`
+	DryRun       bool   `json:"dry_run"`
+}
+
+// maxEdit bounds a file that is edited, in bytes.
+const maxEdit = 16 << 20
+
+func (s *toolset) editFile() domain.Tool {
+	return domain.Define(domain.Tool{
+		Name:  "edit_file",
+		Title: "Edit file",
+		Description: "Replaces exact pieces of a text file, all of them or none, and returns a unified diff of what changed. " +
+			"Keeps line endings, encoding and permissions. If the text is not found, the answer shows the closest place.",
+		Category:    category,
+		Annotations: domain.Annotations{Destructive: true},
+	}, s.edit)
+}
+
+func (s *toolset) edit(ctx context.Context, in editInput) (domain.ToolResult, error) {
+	for i, e := range in.Edits {
+		if e.OldText == e.NewText {
+			return domain.ToolResult{}, domain.InvalidArgument("edit_file", fmt.Sprintf("edits[%d]", i), "has the same old_text and new_text: leave it out, or give the text you want in new_text")
+		}
+	}
+	// Also a dry run is refused where the edit would be.
+	info, err := s.guard("edit_file").Stat(in.Path)
+	if err != nil {
+		return s.failure("edit_file", in.Path, err)
+	}
+	unlock, err := s.writing.lock(ctx, info.Real)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	defer unlock()
+	old, err := s.readWhole(ctx, in.Path)
+	if err != nil {
+		return s.editFailure(in.Path, err)
+	}
+	if t := document.Detect(in.Path, old.raw); t.Kind != document.Other {
+		return domain.Failure("is_binary", fmt.Sprintf("%s is not a text file (%s), and cannot be edited", in.Path, t.Name),
+			"Use write_file with content_base64 to replace the whole file."), nil
+	}
+	decoded, err := decodeText(old.raw)
+	if err != nil {
+		return s.editFailure(in.Path, err)
+	}
+	text, replacements, failed := applyEdits(in.Path, decoded.text, in.Edits)
+	if failed != nil {
+		return *failed, nil
+	}
+	content := decoded.encode(text)
+	if !in.DryRun && text != decoded.text {
+		if failed, err := s.commitEdit(ctx, in.Path, old, content); failed != nil || err != nil {
+			return orFailure(failed), err
+		}
+	}
+	res := domain.Text(s.editAnswer(in, decoded.text, text))
+	res.Meta = editMeta{in.Path, replacements, len(content), decoded.charset, in.DryRun}
+	return res, nil
+}
+
+func orFailure(failed *domain.ToolResult) domain.ToolResult {
+	if failed == nil {
+		return domain.ToolResult{}
+	}
+	return *failed
+}
+
+func (s *toolset) editAnswer(in editInput, before, after string) string {
+	if before == after {
+		return "No change: the edits leave " + in.Path + " as it is."
+	}
+	diff := unifiedDiff(in.Path, before, after, s.options.MaxChars-markerRoom-len(in.Path))
+	if in.DryRun {
+		return "Dry run, nothing was written:\n" + diff
+	}
+	return diff
+}
+
+// wholeFile is the content of a file and where it is.
+type wholeFile struct {
+	raw  []byte
+	real string
+}
+
+// tooLargeError is a file that has grown beyond what is edited.
+type tooLargeError struct{ size int64 }
+
+func (e *tooLargeError) Error() string {
+	return fmt.Sprintf("has %d bytes; at most %d can be edited", e.size, maxEdit)
+}
+
+// readWhole reads a file that is to be edited.
+func (s *toolset) readWhole(ctx context.Context, path string) (wholeFile, error) {
+	f, err := s.fs.Reader("edit_file").Open(path)
+	if err != nil {
+		return wholeFile{}, err
+	}
+	defer f.Close()
+	if f.Info.Size > maxEdit {
+		return wholeFile{}, &tooLargeError{f.Info.Size}
+	}
+	var b bytes.Buffer
+	b.Grow(int(f.Info.Size) + bytes.MinRead)
+	n, err := b.ReadFrom(io.LimitReader(ctxReader{ctx, f}, maxEdit+1))
+	if n > maxEdit {
+		return wholeFile{}, &tooLargeError{n}
+	}
+	return wholeFile{b.Bytes(), f.Info.Real}, err
+}
+
+// commitEdit writes content, unless the file is no longer what was read.
+func (s *toolset) commitEdit(ctx context.Context, path string, old wholeFile, content []byte) (*domain.ToolResult, error) {
+	result := func(res domain.ToolResult, err error) (*domain.ToolResult, error) { return &res, err }
+	r, err := s.guard("edit_file").Replace(path, pathguard.ReplaceOptions{MaxBytes: maxContent})
+	if err != nil {
+		return result(s.failure("edit_file", path, err))
+	}
+	defer r.Abort()
+	if _, err := r.Write(content); err != nil {
+		return result(s.failure("edit_file", path, err))
+	}
+	// The content decides: size and time miss a change of the same length
+	// within one tick of the file system's clock.
+	now, err := s.readWhole(ctx, path)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil || r.Real() != old.real || now.real != old.real || !bytes.Equal(now.raw, old.raw) {
+		return result(domain.Failure("conflict", path+" was changed by somebody else while it was being edited; nothing was written",
+			"Read the file again and make the edits on what it is now."), nil)
+	}
+	if _, err := r.Commit(); err != nil {
+		return result(s.failure("edit_file", path, err))
+	}
+	return nil, nil
+}
+
+// editFailure answers for a file that cannot be edited.
+func (s *toolset) editFailure(path string, err error) (domain.ToolResult, error) {
+	var (
+		binary     *textfile.BinaryError
+		decode     *textfile.DecodeError
+		uneditable *uneditableError
+		large      *tooLargeError
+	)
+	switch {
+	case errors.As(err, &binary):
+		return domain.Failure("is_binary", fmt.Sprintf("%s is a binary file (NUL byte at byte %d), and cannot be edited", path, binary.Offset),
+			"Use write_file with content_base64 to replace the whole file."), nil
+	case errors.As(err, &decode):
+		return domain.Failure("decode_error",
+			fmt.Sprintf("%s is not valid %s at byte %d; only utf-8 and utf-16 with a byte order mark can be edited", path, decode.Charset, decode.Offset),
+			"Convert the file to utf-8 first, or replace the whole file with write_file."), nil
+	case errors.As(err, &uneditable):
+		return domain.Failure("decode_error", path+" is "+err.Error(), "Convert the file to utf-8 first, or replace the whole file with write_file."), nil
+	case errors.As(err, &large):
+		return domain.Failure("too_large", path+" "+err.Error(), "Edit it with a program, such as sed, in bash."), nil
+	}
+	return s.failure("edit_file", path, err)
+}

@@ -1,0 +1,147 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"toolserver/domain"
+	"toolserver/sandbox/pathguard"
+	"toolserver/sandbox/walk"
+	"toolserver/tools/files/linematch"
+)
+
+type grepInput struct {
+	Pattern       string `json:"pattern" min:"1" max:"4096" doc:"Regular expression in RE2 syntax, matched against one line at a time."`
+	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"File or directory to search; a relative path starts at the working directory."`
+	Glob          string `json:"glob,omitempty" max:"4096" doc:"Search only files whose name or, if it has a slash, whose path below the directory matches, such as *.go or src/**/*.{ts,tsx}."`
+	IgnoreCase    bool   `json:"ignore_case" default:"false" doc:"Match letters in either case."`
+	FixedString   bool   `json:"fixed_string" default:"false" doc:"Take the pattern for plain text."`
+	Context       int    `json:"context" default:"0" min:"0" max:"20" doc:"Lines to show before and after each match."`
+	Mode          string `json:"mode" default:"content" enum:"content|files|count" doc:"What to return: matching lines, the paths of files that have any, or how many each file has."`
+	MaxResults    int    `json:"max_results" default:"200" min:"1" max:"10000" doc:"Most lines to return, or most files in the other modes."`
+	Gitignore     bool   `json:"gitignore" default:"true" doc:"Leave out what .gitignore files say."`
+	IncludeHidden bool   `json:"include_hidden" default:"false" doc:"Search files and directories whose names start with a dot."`
+}
+
+// grepMeta is the _meta of a search in files.
+type grepMeta struct {
+	Matches   int  `json:"matches"`  // matching lines, also those not shown
+	Files     int  `json:"files"`    // that have any
+	Searched  int  `json:"searched"` // files
+	Truncated bool `json:"truncated"`
+}
+
+func (s *toolset) grep() domain.Tool {
+	return domain.Define(domain.Tool{
+		Name:  "grep",
+		Title: "Search in files",
+		Description: "Finds the lines that match a regular expression, in a file or in all text files of a directory and " +
+			"below it. Returns path:line:text for each. Leaves out binary files, hidden ones and those that git ignores.",
+		Category:    category,
+		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
+	}, s.grepFiles)
+}
+
+func (s *toolset) grepFiles(ctx context.Context, in grepInput) (domain.ToolResult, error) {
+	matcher, err := linematch.Compile(in.Pattern, linematch.Options{FixedString: in.FixedString, IgnoreCase: in.IgnoreCase})
+	if err != nil {
+		return domain.Failure("invalid_pattern", err.Error(),
+			"Correct the regular expression (RE2 syntax), or call grep with fixed_string=true to search for the pattern as plain text."), nil
+	}
+	var glob *walk.Glob
+	if in.Glob != "" {
+		if glob, err = walk.CompileGlob(in.Glob); err != nil {
+			return invalidGlob(err), nil
+		}
+	}
+	g := &grepSearch{ctx: ctx, in: in, matcher: matcher, glob: glob}
+	stats, err := s.grepPath(g)
+	outOfTime, err := cutShort(ctx, err)
+	if err != nil {
+		if _, refused := errors.AsType[*pathguard.Error](err); refused {
+			return s.failure("grep", in.Path, err)
+		}
+		return ioFailure(in.Path, err), nil
+	}
+	if outOfTime && g.meta.Files == 0 {
+		return domain.ToolResult{}, ctx.Err()
+	}
+	return g.answer(stats, outOfTime), nil
+}
+
+// grepPath searches the file or directory at the path.
+func (s *toolset) grepPath(g *grepSearch) (walk.Stats, error) {
+	t, err := s.openTree("grep", g.in.Path)
+	if err == nil {
+		defer t.Close()
+		return s.grepTree(g, t)
+	}
+	if refusal, ok := errors.AsType[*pathguard.Error](err); !ok || refusal.Kind != pathguard.KindNotADirectory {
+		return walk.Stats{}, err
+	}
+	return walk.Stats{}, s.grepFile(g)
+}
+
+func (s *toolset) grepFile(g *grepSearch) error {
+	if g.glob != nil && !g.glob.Match(filepath.Base(g.in.Path)) {
+		return nil
+	}
+	open := func() (textReader, int64, error) {
+		f, err := s.guard("grep").Open(g.in.Path)
+		if err != nil {
+			return nil, 0, err
+		}
+		return f, f.Info.Size, nil
+	}
+	f, _, err := open()
+	if err != nil {
+		return err // once for its kind, which a search of many files only counts
+	}
+	f.Close()
+	if found, ok := g.worker().search(display(g.in.Path), open); ok {
+		if err := g.emit(found); err != walk.SkipAll {
+			return err
+		}
+	}
+	return g.ctx.Err()
+}
+
+func (s *toolset) grepTree(g *grepSearch, t *tree) (walk.Stats, error) {
+	opt := t.options()
+	opt.Hidden = g.in.IncludeHidden || namesHidden(g.in.Glob)
+	if g.in.Gitignore {
+		if above := t.ignoring(&opt); above != nil {
+			defer above.Close()
+		}
+	}
+	track := newProgress(g.ctx)
+	pick := func(e *walk.Entry) (bool, error) {
+		track.step()
+		return e.IsRegular() && (g.glob == nil || g.glob.MatchEntry(e)), nil
+	}
+	newWorker := func() func(*walk.Entry) (grepFound, bool) {
+		w := g.worker()
+		return func(e *walk.Entry) (grepFound, bool) {
+			found, ok := w.search("", func() (textReader, int64, error) {
+				f, err := e.Open()
+				return f, f.Info().Size, err
+			})
+			if ok {
+				found.path = t.rel(e)
+			}
+			return found, ok
+		}
+	}
+	return walk.Map(g.ctx, t.File, t.Info.Real, opt, 0, pick, newWorker, g.emit)
+}
+
+// noMatches is the text of a search that found nothing.
+func (g *grepSearch) noMatches() string {
+	files := "files"
+	if g.searched.Load() == 1 {
+		files = "file"
+	}
+	return fmt.Sprintf("No matches found for %q in %s (searched %d %s).", g.in.Pattern, g.in.Path, g.searched.Load(), files)
+}

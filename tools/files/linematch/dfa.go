@@ -1,0 +1,195 @@
+package linematch
+
+import (
+	"encoding/binary"
+	"regexp/syntax"
+	"slices"
+	"unicode/utf8"
+)
+
+// Bounds of the memory of one automaton; when they are reached it is forgotten
+// and built again.
+const (
+	maxTransitions = 1 << 19
+	maxThreads     = 1 << 19
+)
+
+// Entries of the transition table that are not states.
+const (
+	unknown = 0
+	matched = 1
+	firstID = 2 // states are at multiples of the number of classes from here
+)
+
+// A dfa runs a program over text a line at a time, building the states it meets.
+// A state is the set of instructions that may come next and the kind of the
+// character before; assertions are decided when the next character is known.
+type dfa struct {
+	prog    *syntax.Prog
+	classes *classes
+	table   []uint32
+	states  []state
+	ids     map[string]uint32
+	start   uint32
+	threads int
+	// slow is set where states are made about as fast as text is read: then it
+	// is cheaper to run the program without an automaton.
+	slow  bool
+	bytes int // read since the table was emptied
+
+	stack, next []uint32
+	seen        []uint32 // by instruction: the round it was last met in
+	round       uint32
+	key         []byte
+}
+
+type state struct {
+	threads []uint32
+	before  kind
+}
+
+func newDFA(m *Matcher) *dfa {
+	d := &dfa{prog: m.prog, classes: m.classes, seen: make([]uint32, len(m.prog.Inst))}
+	d.empty()
+	return d
+}
+
+func (d *dfa) empty() {
+	d.table = append(d.table[:0], unknown, matched)
+	d.states, d.ids = d.states[:0], map[string]uint32{}
+	d.threads, d.bytes = 0, 0
+	d.start = d.add(nil, kindEdge)
+}
+
+// find returns a place in the first matching line of text, which begins with a
+// line, or -1. The end of the text ends its last line.
+func (d *dfa) find(text []byte) int {
+	s, i := d.start, 0
+	from := 0 // where d.bytes was last brought up to date
+	for i < len(text) {
+		next := d.table[s+uint32(d.classes.of[text[i]])]
+		if next >= firstID {
+			s = next
+			i++
+			continue
+		}
+		if next == matched {
+			return i
+		}
+		d.bytes += i - from
+		from = i
+		class, size := d.classAt(text, i)
+		if next = d.table[s+uint32(class)]; next == unknown {
+			next = d.step(s, class)
+		}
+		if next == matched {
+			return i
+		}
+		s = next
+		i += size
+	}
+	d.bytes += len(text) - from
+	if len(text) > 0 && text[len(text)-1] != '\n' && !endsInReturn(text) && d.step(s, endOfLine) == matched {
+		return len(text)
+	}
+	return -1
+}
+
+// endsInReturn reports whether the end of the text was already handled, as part
+// of a line ending.
+func endsInReturn(text []byte) bool { return text[len(text)-1] == '\r' }
+
+// classAt returns the class of the character at text[i] and its length.
+func (d *dfa) classAt(text []byte, i int) (class uint16, size int) {
+	b := text[i]
+	switch {
+	case b >= utf8.RuneSelf:
+		r, n := utf8.DecodeRune(text[i:])
+		return d.classes.ofRune(r), n
+	case b != '\r':
+		return d.classes.of[b], 1
+	case i+1 == len(text):
+		return endOfLine, 1
+	case text[i+1] == '\n':
+		return endOfLine, 2
+	}
+	return d.classes.ofRune('\r'), 1
+}
+
+// step returns the state that follows s with a character of the class.
+func (d *dfa) step(s uint32, class uint16) uint32 {
+	st := &d.states[(s-firstID)/uint32(len(d.classes.reps))]
+	rep, after := d.classes.reps[class], kindEdge
+	if class != endOfLine {
+		after = kindOf(rep)
+	}
+	result := d.start
+	if d.advance(st, assertions(st.before, after), class, rep) {
+		result = matched
+	} else if class != endOfLine {
+		slices.Sort(d.next)
+		d.next = slices.Compact(d.next)
+		result = d.add(d.next, after)
+		if d.full() {
+			d.slow = d.slow || d.bytes < 16*len(d.states)
+			d.empty()
+			return d.add(d.next, after) // the row of s is gone
+		}
+	}
+	d.table[s+uint32(class)] = result
+	return result
+}
+
+func (d *dfa) full() bool { return len(d.table) > maxTransitions || d.threads > maxThreads }
+
+// advance follows all threads of st, and a new one from the start of the
+// program because a match may begin anywhere, over one character; it sets
+// d.next to where they go on and reports whether one had matched before it.
+func (d *dfa) advance(st *state, holds syntax.EmptyOp, class uint16, rep rune) bool {
+	d.next = d.next[:0]
+	d.round++
+	d.stack = append(append(d.stack[:0], uint32(d.prog.Start)), st.threads...)
+	for len(d.stack) > 0 {
+		pc := d.stack[len(d.stack)-1]
+		d.stack = d.stack[:len(d.stack)-1]
+		if d.seen[pc] == d.round {
+			continue
+		}
+		d.seen[pc] = d.round
+		inst := &d.prog.Inst[pc]
+		switch inst.Op {
+		case syntax.InstMatch:
+			return true
+		case syntax.InstAlt, syntax.InstAltMatch:
+			d.stack = append(d.stack, inst.Out, inst.Arg)
+		case syntax.InstCapture, syntax.InstNop:
+			d.stack = append(d.stack, inst.Out)
+		case syntax.InstEmptyWidth:
+			if syntax.EmptyOp(inst.Arg)&^holds == 0 {
+				d.stack = append(d.stack, inst.Out)
+			}
+		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+			if class != endOfLine && inst.MatchRune(rep) {
+				d.next = append(d.next, inst.Out)
+			}
+		}
+	}
+	return false
+}
+
+// add returns the state with these threads, sorted and each once, which it copies.
+func (d *dfa) add(threads []uint32, before kind) uint32 {
+	d.key = append(d.key[:0], byte(before))
+	for _, t := range threads {
+		d.key = binary.AppendUvarint(d.key, uint64(t))
+	}
+	if id, ok := d.ids[string(d.key)]; ok {
+		return id
+	}
+	id := uint32(len(d.table))
+	d.ids[string(d.key)] = id
+	d.states = append(d.states, state{slices.Clone(threads), before})
+	d.threads += len(threads) + 8
+	d.table = append(d.table, make([]uint32, len(d.classes.reps))...)
+	return id
+}

@@ -1,0 +1,228 @@
+package linematch
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+const (
+	bufferSize = 256 << 10
+	maxBuffer  = 2 << 20
+	maxLine    = 1 << 20   // a longer line is searched in pieces
+	maxKept    = 256 << 10 // bytes of earlier lines kept for context
+
+	defaultMatches = 10_000
+	defaultText    = 2000
+)
+
+// SearchOptions say what a [Searcher] collects.
+type SearchOptions struct {
+	Before, After int  // lines of context around a match
+	MaxMatches    int  // matching lines after which a search stops; 0 is 10,000, or no limit with CountOnly
+	MaxText       int  // bytes kept of the text of a line; 0 is 2000
+	CountOnly     bool // count the matching lines and keep none
+}
+
+// Line is a line that matches or is near one.
+type Line struct {
+	Number int // from 1
+	Text   string
+	Match  bool
+	// Cut tells that Text is only a part of the line: its start, or what is
+	// around the match.
+	Cut bool
+}
+
+// Result is what a search found, in the order of the text.
+type Result struct {
+	Lines   []Line
+	Matches int
+	Stopped bool // at MaxMatches: there may be more
+	Binary  bool // not text, not searched
+}
+
+// Searcher searches one text after another with the same buffer; it serves one
+// goroutine. It takes 256 KiB, up to 2 MiB for texts with long lines. A line
+// above 1 MiB is searched in pieces of at least that size: a match that crosses
+// their border is missed, and each piece counts as beginning and ending a line.
+// Context reaches back at most 256 KiB.
+type Searcher struct {
+	scanner *Scanner
+	opt     SearchOptions
+	buf     []byte
+}
+
+// Searcher returns a new searcher for the pattern.
+func (m *Matcher) Searcher(opt SearchOptions) *Searcher {
+	if opt.MaxMatches <= 0 && !opt.CountOnly {
+		opt.MaxMatches = defaultMatches
+	}
+	if opt.MaxText <= 0 {
+		opt.MaxText = defaultText
+	}
+	if opt.CountOnly {
+		opt.Before, opt.After = 0, 0
+	}
+	return &Searcher{scanner: m.Scanner(), opt: opt, buf: make([]byte, bufferSize)}
+}
+
+// Search reads r to its end and returns the matching lines. size is the number
+// of bytes r has, if that is known: then it is not read further, which saves a
+// read; 0 otherwise. An error is that of r, which is also how a caller stops a
+// search; the result up to it is returned too.
+func (s *Searcher) Search(r io.Reader, size int64) (Result, error) {
+	c := search{Searcher: s, number: 1}
+	for first := true; ; first = false {
+		err := c.fill(r, size)
+		if err != nil {
+			return c.result, err
+		}
+		if first && IsBinary(s.buf[:c.end]) {
+			c.result.Binary = true
+			return c.result, nil
+		}
+		limit, piece, ok := c.complete()
+		if !ok {
+			continue
+		}
+		c.scan(limit, piece)
+		if c.eof || c.result.Stopped && c.after == 0 {
+			return c.result, nil
+		}
+		c.shift(limit)
+	}
+}
+
+// A search is the state of one call of Search. All places are indices of buf.
+type search struct {
+	*Searcher
+	result  Result
+	end     int   // of what has been read
+	pos     int   // up to where it has been searched, the start of a line or piece
+	read    int64 // bytes in all
+	eof     bool
+	known   int  // place whose line number is number
+	number  int  // from 1
+	emitted int  // up to where lines have been put in the result
+	after   int  // lines of context still to come
+	matched bool // the piece before pos belongs to a matching line
+}
+
+// fill reads until the buffer is full or the text ends, with more room if what
+// is in it is the start of one line.
+func (c *search) fill(r io.Reader, size int64) error {
+	if c.end == len(c.buf) {
+		c.buf = append(c.buf, make([]byte, min(len(c.buf), maxBuffer-len(c.buf)))...)
+	}
+	for idle := 0; c.end < len(c.buf); {
+		n, err := r.Read(c.buf[c.end:])
+		c.end += n
+		c.read += int64(n)
+		if errors.Is(err, io.EOF) || err == nil && size > 0 && c.read >= size {
+			c.eof = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			idle = 0
+		} else if idle++; idle == 100 {
+			return io.ErrNoProgress
+		}
+	}
+	return nil
+}
+
+// complete returns up to where there are whole lines, or a piece of a long one.
+func (c *search) complete() (limit int, piece, ok bool) {
+	if c.eof {
+		return c.end, false, true
+	}
+	if i := bytes.LastIndexByte(c.buf[c.pos:c.end], '\n'); i >= 0 {
+		return c.pos + i + 1, false, true
+	}
+	return c.end, true, c.end-c.pos >= maxLine
+}
+
+// scan finds the matching lines up to limit.
+func (c *search) scan(limit int, piece bool) {
+	base := c.pos
+	continued := c.matched
+	c.matched = false
+	c.scanner.Reset(c.buf[base:limit])
+	for !c.result.Stopped {
+		start, end, ok := c.scanner.Next()
+		if !ok {
+			break
+		}
+		start, end = base+start, base+end
+		if continued && start == base {
+			c.matched = piece // the rest of a line that was found already
+			continue
+		}
+		c.matched = piece
+		c.found(start, end, limit)
+	}
+	c.matched = c.matched || continued && piece
+	c.following(limit, limit)
+}
+
+func (c *search) found(start, end, limit int) {
+	c.result.Matches++
+	c.result.Stopped = c.result.Matches == c.opt.MaxMatches
+	if c.opt.CountOnly {
+		return
+	}
+	c.following(start, limit)
+	for at := c.linesBefore(start, c.opt.Before, c.emitted); at < start; {
+		at = c.emit(at, limit, false)
+	}
+	c.emit(start, limit, true)
+	c.after = c.opt.After
+}
+
+// following emits the lines after the last match that begin before to.
+func (c *search) following(to, limit int) {
+	for c.after > 0 && c.emitted < to {
+		c.emit(c.emitted, limit, false)
+		c.after--
+	}
+}
+
+// linesBefore returns where the n lines before the line at start begin, not
+// before floor.
+func (c *search) linesBefore(start, n, floor int) int {
+	for ; n > 0 && start > floor; n-- {
+		start = floor + bytes.LastIndexByte(c.buf[floor:start-1], '\n') + 1
+	}
+	return start
+}
+
+// emit adds the line at start to the result and returns where the next begins.
+func (c *search) emit(start, limit int, match bool) int {
+	next := limit
+	if i := bytes.IndexByte(c.buf[start:limit], '\n'); i >= 0 {
+		next = start + i + 1
+	}
+	c.number += bytes.Count(c.buf[c.known:start], []byte("\n"))
+	c.known, c.emitted = start, next
+	text, cut := c.excerpt(trimEnding(c.buf[start:next]), match)
+	c.result.Lines = append(c.result.Lines, Line{Number: c.number, Text: string(text), Match: match, Cut: cut})
+	return next
+}
+
+// shift moves what is still needed to the start of the buffer.
+func (c *search) shift(limit int) {
+	keep := max(c.linesBefore(limit, c.opt.Before, min(c.emitted, limit)), limit-maxKept)
+	if c.known < keep {
+		c.number += bytes.Count(c.buf[c.known:keep], []byte("\n"))
+		c.known = keep
+	}
+	copy(c.buf, c.buf[keep:c.end])
+	c.end -= keep
+	c.pos = limit - keep
+	c.known -= keep
+	c.emitted = max(c.emitted-keep, 0)
+}

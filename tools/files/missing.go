@@ -1,0 +1,113 @@
+package files
+
+import (
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"toolserver/domain"
+	"toolserver/domain/nearest"
+)
+
+const (
+	maxSiblings   = 10_000 // names of a directory that are looked at
+	maxSuggestion = 3
+)
+
+// missing says that there is nothing at a path, names what is there and looks
+// like it, and the call to make next. It tells only what list_directory would.
+func (s *toolset) missing(tool, name, message string) domain.ToolResult {
+	dir, near := s.siblings(name)
+	list := call("list_directory", dir)
+	if len(near) == 0 {
+		return domain.Failure("not_found", message+"; "+list+" shows what there is", "Call "+list+".")
+	}
+	next := list
+	if tool == "read_file" {
+		next = call(tool, near[0])
+	}
+	return domain.Failure("not_found",
+		fmt.Sprintf("%s; did you mean %s? Call %s", message, strings.Join(near, ", "), next),
+		fmt.Sprintf("Call %s, or %s for everything there.", next, list))
+}
+
+// siblings returns the nearest directory above name that can be listed, and up
+// to three paths in it that name may be a slip for.
+func (s *toolset) siblings(name string) (dir string, near []string) {
+	guard := s.fs.Reader("list_directory")
+	for dir = parent(name); ; dir = parent(dir) {
+		if d, err := guard.OpenDir(dir); err == nil {
+			names, _ := d.Readdirnames(maxSiblings) // what came before an error will do
+			names = slices.DeleteFunc(names, func(n string) bool {
+				_, denied := d.Denied(n)
+				return denied
+			})
+			d.Close()
+			for _, n := range alike(firstBelow(dir, name), names) {
+				near = append(near, under(dir, n))
+			}
+			return dir, near
+		}
+		if parent(dir) == dir {
+			return ".", nil
+		}
+	}
+}
+
+// firstBelow returns the first name of the path name that follows dir, one of
+// its parents, or "" if it cannot be told from the spelling.
+func firstBelow(dir, name string) string {
+	rel, err := filepath.Rel(dir, name)
+	if err != nil {
+		return path.Base(name)
+	}
+	first, _, _ := strings.Cut(filepath.ToSlash(rel), "/")
+	if first == ".." {
+		return ""
+	}
+	return first
+}
+
+// alike returns the names that are most like word, best first.
+func alike(word string, names []string) (found []string) {
+	if word == "" {
+		return nil
+	}
+	slices.Sort(names)
+	stem := func(s string) string { return strings.ToLower(strings.TrimSuffix(s, path.Ext(s))) }
+	lower := strings.ToLower(word)
+	take := func(n string) bool {
+		if len(found) < maxSuggestion && !slices.Contains(found, n) {
+			found = append(found, n)
+		}
+		return len(found) == maxSuggestion
+	}
+	takeAll := func(fits func(n string) bool) {
+		for _, n := range names {
+			if fits(n) && take(n) {
+				return
+			}
+		}
+	}
+	takeAll(func(n string) bool { return strings.EqualFold(n, word) })
+	takeAll(func(n string) bool { return stem(n) != "" && stem(n) == stem(word) })
+	rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+		return slices.Contains(found, n) || max(len(n)-len(word), len(word)-len(n)) > max(1, len(word)/3)
+	})
+	for {
+		n, ok := nearest.Word(word, rest)
+		if !ok || take(n) {
+			break
+		}
+		rest = slices.DeleteFunc(rest, func(r string) bool { return r == n })
+	}
+	if len(word) >= 3 {
+		takeAll(func(n string) bool {
+			l := strings.ToLower(n)
+			return strings.HasPrefix(l, lower) || len(l) >= 3 && strings.HasPrefix(lower, l)
+		})
+	}
+	return found
+}

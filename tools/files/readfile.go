@@ -1,0 +1,150 @@
+package files
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"toolserver/domain"
+	"toolserver/sandbox/pathguard"
+	"toolserver/tools/files/document"
+	"toolserver/tools/files/textfile"
+)
+
+type readInput struct {
+	Path        string `json:"path" min:"1" max:"4096" doc:"File to read; a relative path starts at the working directory."`
+	Encoding    string `json:"encoding" default:"utf-8" max:"100" doc:"Encoding of a text file, such as utf-8, utf-16, windows-1252 or shift_jis; a byte order mark overrules utf-8."`
+	Offset      *int   `json:"offset" min:"-1000000000" max:"1000000000" doc:"First line to return, counted from 1; a negative one counts from the end, so -20 returns the last 20 lines."`
+	Limit       *int   `json:"limit" min:"1" max:"1000000000" doc:"Most lines to return."`
+	LineNumbers bool   `json:"line_numbers" default:"false" doc:"Put the number of each line and a TAB in front of it."`
+}
+
+func (s *toolset) readFile() domain.Tool {
+	// One byte more than is shown whole tells that a file is longer.
+	size := s.options.MaxChars + 1
+	r := &fileReader{toolset: s, buffers: sync.Pool{New: func() any {
+		b := make([]byte, size)
+		return &b
+	}}}
+	return domain.Define(domain.Tool{
+		Name:  "read_file",
+		Title: "Read file",
+		Description: "Reads a text file in any encoding, or a part of it by lines. Also reads Word documents (.docx) and " +
+			"Excel workbooks (.xlsx) as text, and shows images. The text is returned as it is; of a long file, as much as " +
+			"fits, and a last line in brackets with the call that reads on.",
+		Category:    category,
+		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
+	}, r.run)
+}
+
+// fileReader is the tool read_file.
+type fileReader struct {
+	*toolset
+	buffers sync.Pool // of *[]byte
+}
+
+// readMeta is the _meta of text that was read.
+type readMeta struct {
+	Path       string    `json:"path"`
+	SizeBytes  int64     `json:"size_bytes"`
+	TotalLines lineCount `json:"total_lines,omitzero"`
+	StartLine  int       `json:"start_line"` // 0 if there are no lines; negative ones count from the end
+	EndLine    int       `json:"end_line"`
+	Truncated  bool      `json:"truncated"`
+	Encoding   string    `json:"encoding"`         // what the text was decoded from
+	Format     string    `json:"format,omitempty"` // of a document that was made text
+}
+
+// lineCount is how many lines a file has, or -1 if that is not known.
+type lineCount int
+
+// IsZero tells encoding/json to leave out what is not known.
+func (n lineCount) IsZero() bool { return n < 0 }
+
+// reading is one call of read_file.
+type reading struct {
+	*fileReader
+	in   readInput
+	file *pathguard.File
+	path string // as the caller gave it, or where it was found
+	cs   textfile.Charset
+	head []byte // how the file begins
+	all  bool   // head is all of it
+}
+
+func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, error) {
+	cs, err := textfile.Lookup(in.Encoding)
+	if err != nil {
+		return domain.ToolResult{}, domain.InvalidArgument("read_file", "encoding", "is not known: "+err.Error())
+	}
+	f, path, err := r.open(in.Path)
+	if err != nil {
+		return r.failure("read_file", in.Path, err)
+	}
+	defer f.Close()
+	buf := r.buffers.Get().(*[]byte)
+	defer r.buffers.Put(buf)
+	call := reading{fileReader: r, in: in, file: f, path: path, cs: cs}
+	if err := call.begin(*buf); err != nil {
+		return ioFailure(path, err), nil
+	}
+	switch t := document.Detect(path, call.head); t.Kind {
+	case document.Docx, document.Xlsx:
+		return call.document(ctx, t)
+	case document.Image:
+		return call.image(ctx, t)
+	case document.PDF, document.Binary:
+		return call.refuse(t), nil
+	}
+	return call.text(ctx)
+}
+
+// begin reads the start of the file into buf. It goes by what is read and not by
+// the size, which is 0 for files that the kernel makes up as they are read.
+func (c *reading) begin(buf []byte) error {
+	n := 0
+	for n < len(buf) {
+		m, err := c.file.Read(buf[n:])
+		n += m
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if err == io.EOF || m == 0 || int64(n) == c.file.Info.Size {
+			c.all = true
+			break
+		}
+	}
+	c.head = buf[:n]
+	return nil
+}
+
+// text returns the file as text: whole if that is asked for and fits, else a
+// window of it.
+func (c *reading) text(ctx context.Context) (domain.ToolResult, error) {
+	if c.all && c.in.Offset == nil && c.in.Limit == nil && !c.in.LineNumbers {
+		text, charset, err := textfile.Decode(c.head, c.cs)
+		if err != nil {
+			return c.undecodable(err)
+		}
+		if len(text) <= c.options.MaxChars {
+			return c.whole(text, charset), nil
+		}
+	}
+	src := source{size: int64(len(c.head)), fileSize: max(c.file.Info.Size, int64(len(c.head)))}
+	if c.all {
+		src.r = bytesAt(c.head)
+	} else {
+		src.r, src.size = ctxReaderAt{ctx, c.file}, src.fileSize
+	}
+	return c.window(ctx, src)
+}
+
+func (c *reading) whole(text []byte, charset string) domain.ToolResult {
+	lines := countLines(text)
+	res := domain.Text(string(text))
+	res.Meta = &readMeta{
+		Path: c.path, SizeBytes: int64(len(c.head)), TotalLines: lineCount(lines),
+		StartLine: min(1, lines), EndLine: lines, Encoding: charset,
+	}
+	return res
+}

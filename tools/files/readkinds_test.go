@@ -1,0 +1,93 @@
+package files_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"toolserver/domain"
+	"toolserver/tools/files"
+	"toolserver/tools/tooltest"
+)
+
+// archive returns a zip archive of files, given as name and content in turn.
+func archive(t *testing.T, pairs ...string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for i := 0; i < len(pairs); i += 2 {
+		w, err := z.Create(pairs[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(pairs[i+1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func docx(t *testing.T, body string) string {
+	return archive(t, "word/document.xml",
+		`<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>`+body+`</w:body></w:document>`)
+}
+
+func paragraph(text string) string { return `<w:p><w:r><w:t>` + text + `</w:t></w:r></w:p>` }
+
+func TestReadDocuments(t *testing.T) {
+	b := newBench(t, files.Options{MaxChars: 2000}, nil)
+	table := `<w:tbl><w:tr><w:tc>` + paragraph("a") + `</w:tc><w:tc>` + paragraph("b") + `</w:tc></w:tr></w:tbl>`
+	sheet := archive(t,
+		"_rels/.rels", `<Relationships><Relationship Id="r" Type="http://x/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
+		"xl/workbook.xml", `<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels", `<Relationships><Relationship Id="r1" Type="http://x/worksheet" Target="worksheets/s.xml"/></Relationships>`,
+		"xl/worksheets/s.xml", `<worksheet><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>k</t></is></c><c r="B1"><v>42</v></c></row></sheetData></worksheet>`)
+	b.put(t, "report.docx", docx(t, paragraph("Hello")+table), "sheet.xlsx", sheet, "long.docx", docx(t, strings.Repeat(paragraph(strings.Repeat("word ", 10)), 200)),
+		"fake.docx", archive(t, "x", "y"), "text.docx", "plain\n", "paper.pdf", "%PDF-1.7\n\x00", "a.zip", archive(t, "x", "y"),
+		"its mine.pdf", "%PDF-1.7\n\x00")
+	b.run(t, "read_file", []tooltest.Case{
+		{Name: "docx", Args: `{"path":"report.docx"}`, Exact: "Hello\na\tb", Check: func(t *testing.T, res domain.ToolResult) {
+			if m := meta(t, res); m["format"] != "docx" || m["total_lines"] != 2.0 || m["truncated"] != false {
+				t.Errorf("_meta %v", m)
+			}
+		}},
+		{Name: "docx lines", Args: `{"path":"report.docx","offset":2,"limit":1}`, Exact: "a\tb"},
+		{Name: "docx window", Args: `{"path":"long.docx"}`, Wants: []string{"[Showed lines 1-", "of 200 (", `read_file(path="long.docx", offset=`}},
+		{Name: "xlsx", Args: `{"path":"sheet.xlsx"}`, Exact: "## S\nk\t42"},
+		{Name: "zip called docx", Args: `{"path":"fake.docx"}`, Want: "fake.docx is not a readable .docx file", ErrorType: "is_binary"},
+		{Name: "text called docx", Args: `{"path":"text.docx"}`, Exact: "plain\n"},
+		{Name: "pdf", Args: `{"path":"paper.pdf"}`, Wants: []string{"PDF document", "pdftotext -layout paper.pdf -"}, ErrorType: "is_binary"},
+		{Name: "pdf with a space", Args: `{"path":"its mine.pdf"}`, Want: "pdftotext -layout 'its mine.pdf' -", ErrorType: "is_binary"},
+		{Name: "zip", Args: `{"path":"a.zip"}`, Want: "unzip -l a.zip", ErrorType: "is_binary"},
+	})
+}
+
+func TestReadImage(t *testing.T) {
+	b := newBench(t, files.Options{}, nil)
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 300, 300))); err != nil {
+		t.Fatal(err)
+	}
+	b.put(t, "p.png", picture.String(), "p.dat", picture.String(), "huge.png", picture.String())
+	if err := os.Truncate(filepath.Join(b.dir, "huge.png"), 9<<20); err != nil {
+		t.Fatal(err)
+	}
+	isPicture := func(t *testing.T, res domain.ToolResult) {
+		if c := res.Content; len(c) != 2 || c[1].Type != domain.ImageContent || c[1].MIMEType != "image/png" || !bytes.Equal(c[1].Data, picture.Bytes()) {
+			t.Errorf("%d blocks: %.200v", len(c), c)
+		}
+	}
+	b.run(t, "read_file", []tooltest.Case{
+		{Name: "png", Args: `{"path":"p.png"}`, Want: "p.png: image/png, ", Check: isPicture},
+		{Name: "by its bytes", Args: `{"path":"p.dat"}`, Check: isPicture},
+		{Name: "too large", Args: `{"path":"huge.png"}`, Want: "at most 8388608", ErrorType: "too_large"},
+	})
+}

@@ -1,0 +1,183 @@
+package files
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"toolserver/domain"
+	"toolserver/tools/files/textfile"
+)
+
+// source is text a window is taken of: a file, or what was made of a document.
+type source struct {
+	r        io.ReaderAt
+	size     int64 // of r
+	fileSize int64
+	format   string // of a document
+	note     string // a last line to say what is missing from the text, or ""
+}
+
+// markerRoom is what is left free for the marker, without the path in it.
+const markerRoom = 400
+
+// numberRoom is what AppendNumbered puts in front of a line at most.
+const numberRoom = 22
+
+// room returns how many bytes of text a window may have besides its marker.
+func (c *reading) room() int {
+	marker := markerRoom + len(strconv.Quote(c.path))
+	return max(c.options.MaxChars-marker, c.options.MaxChars/2)
+}
+
+// window returns the lines that are asked for, as many as fit.
+func (c *reading) window(ctx context.Context, src source) (domain.ToolResult, error) {
+	cs := c.cs
+	if src.format != "" {
+		cs = textfile.Charset{}
+	}
+	rg := textfile.Range{MaxBytes: c.room()}
+	if c.in.Offset != nil {
+		rg.Offset = *c.in.Offset
+	}
+	if c.in.Limit != nil {
+		rg.Limit = *c.in.Limit
+	}
+	switch {
+	case c.in.LineNumbers:
+		rg.MaxBytes -= 4 * numberRoom // a line that is cut still has its number
+	case src.format != "" && src.note == "" && src.size <= int64(c.options.MaxChars):
+		rg.MaxBytes = c.options.MaxChars // a whole document needs no marker
+	}
+	w, err := textfile.Lines(src.r, src.size, cs, rg)
+	if err != nil {
+		if ctx.Err() == nil && !isTextError(err) {
+			return ioFailure(c.path, err), nil
+		}
+		return c.undecodable(err)
+	}
+	text := w.Text
+	if c.in.LineNumbers {
+		text = c.numbered(&w)
+	}
+	res := domain.Text(c.marked(text, w, src))
+	res.Meta = &readMeta{
+		Path: c.path, SizeBytes: src.fileSize, TotalLines: lineCount(w.TotalLines), StartLine: w.Start, EndLine: w.End,
+		Truncated: w.More || w.Cut || src.note != "", Encoding: w.Charset, Format: src.format,
+	}
+	return res, nil
+}
+
+func isTextError(err error) bool {
+	var (
+		binary *textfile.BinaryError
+		decode *textfile.DecodeError
+		past   *textfile.PastEndError
+	)
+	return errors.As(err, &binary) || errors.As(err, &decode) || errors.As(err, &past)
+}
+
+// numbered returns the text of w with line numbers, and takes lines away from
+// its end until that fits.
+func (c *reading) numbered(w *textfile.Window) []byte {
+	fits, lines, room := 0, 0, c.room()
+	for fits < len(w.Text) {
+		next := len(w.Text)
+		if i := bytes.IndexByte(w.Text[fits:], '\n'); i >= 0 {
+			next = fits + i + 1
+		}
+		room -= next - fits + max(7, len(strconv.Itoa(w.Start+lines))+1)
+		if room < 0 && lines > 0 {
+			w.More, w.End, w.NextOffset = true, w.Start+lines-1, w.Start+lines
+			break
+		}
+		fits, lines = next, lines+1
+	}
+	w.Text = w.Text[:fits]
+	return textfile.Numbered(w.Text, w.Start)
+}
+
+// marked returns text and, if there is more to the file, a last line that says
+// so and holds the literal next call.
+func (c *reading) marked(text []byte, w textfile.Window, src source) string {
+	if !w.More && !w.Cut && src.note == "" {
+		return string(text)
+	}
+	var b strings.Builder
+	b.Grow(len(text) + markerRoom + len(c.path))
+	b.Write(text)
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		b.WriteByte('\n')
+	}
+	b.WriteByte('[')
+	if w.Cut {
+		fmt.Fprintf(&b, "Line %d is too long for one answer; to find a place in it: grep(pattern=\"...\", path=%q). ", w.Start, c.path)
+	}
+	if w.More {
+		b.WriteString(c.shown(w, src) + " To read on: " + c.next(w))
+	} else {
+		b.WriteString(c.shown(w, src))
+		if src.note != "" {
+			b.WriteString(" " + src.note)
+		}
+	}
+	b.WriteByte(']')
+	return b.String()
+}
+
+// shown says which part of the file the window is.
+func (c *reading) shown(w textfile.Window, src source) string {
+	lines := fmt.Sprintf("Showed lines %d-%d", w.Start, w.End)
+	if w.Start == w.End {
+		lines = fmt.Sprintf("Showed line %d", w.Start)
+	}
+	switch {
+	case w.Start < 0:
+		lines = fmt.Sprintf("Showed lines %d to %d, counted from the end", w.Start, w.End)
+	case w.TotalLines >= 0:
+		lines += fmt.Sprintf(" of %d", w.TotalLines)
+	}
+	if w.Charset == "utf-8" { // else text and file are not measured alike
+		lines += fmt.Sprintf(" (%s of %s)", humanSize(int64(len(w.Text))), humanSize(src.size))
+	}
+	return lines + "."
+}
+
+// next returns the call that goes on where w ends, with what is left of the
+// limit if w did not reach it.
+func (c *reading) next(w textfile.Window) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "read_file(path=%q, offset=%d", c.path, w.NextOffset)
+	if c.in.Limit != nil {
+		limit := *c.in.Limit
+		if left := limit - (w.End - w.Start + 1); left > 0 {
+			limit = left
+		}
+		fmt.Fprintf(&b, ", limit=%d", limit)
+	}
+	if c.in.Encoding != "utf-8" {
+		fmt.Fprintf(&b, ", encoding=%q", c.in.Encoding)
+	}
+	if c.in.LineNumbers {
+		b.WriteString(", line_numbers=true")
+	}
+	b.WriteByte(')')
+	return b.String()
+}
+
+// humanSize writes a size the way people read it.
+func humanSize(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%d KB", (n+1<<9)>>10)
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+}

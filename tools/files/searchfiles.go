@@ -1,0 +1,92 @@
+package files
+
+import (
+	"context"
+	"slices"
+
+	"toolserver/domain"
+	"toolserver/sandbox/walk"
+)
+
+type searchInput struct {
+	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"Directory to search, with all below it; a relative path starts at the working directory."`
+	Pattern       string `json:"pattern" default:"*" min:"1" max:"4096" doc:"Glob for the name or, if it has a slash, for the path below the directory: * ? [a-z] {a,b} and ** for any directories, such as *.{ts,tsx} or src/**/*_test.go."`
+	IncludeHidden bool   `json:"include_hidden" default:"false" doc:"Find names that start with a dot and what is below them; a pattern that names one does so anyway."`
+	Gitignore     bool   `json:"gitignore" default:"false" doc:"Leave out what .gitignore files say."`
+	Type          string `json:"type" default:"any" enum:"any|file|directory" doc:"What to find."`
+	MaxResults    int    `json:"max_results" default:"1000" min:"1" max:"10000" doc:"Most paths to return."`
+}
+
+// searchResult is the result of search_files.
+type searchResult struct {
+	Matches   []string `json:"matches" doc:"Paths to use in other calls, sorted."`
+	Count     int      `json:"count" doc:"How many paths there are here."`
+	Truncated bool     `json:"truncated" doc:"Whether there may be more."`
+}
+
+func (s *toolset) searchFiles() domain.Tool {
+	return domain.Define(domain.Tool{
+		Name:  "search_files",
+		Title: "Search files by name",
+		Description: "Finds files and directories by a glob for their name or path, in a directory and all below it. " +
+			"Use grep to find files by what is in them.",
+		Category:    category,
+		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
+		Output:      domain.OutputOf[searchResult](),
+	}, s.search)
+}
+
+func (s *toolset) search(ctx context.Context, in searchInput) (domain.ToolResult, error) {
+	glob, err := walk.CompileGlob(in.Pattern)
+	if err != nil {
+		return invalidGlob(err), nil
+	}
+	t, err := s.openTree("search_files", in.Path)
+	if err != nil {
+		return s.failure("search_files", in.Path, err)
+	}
+	defer t.Close()
+	opt := t.options()
+	opt.Hidden = in.IncludeHidden || namesHidden(in.Pattern)
+	if in.Gitignore {
+		if above := t.ignoring(&opt); above != nil {
+			defer above.Close()
+		}
+	}
+	result := searchResult{Matches: []string{}}
+	track := newProgress(ctx)
+	stats, err := walk.Walk(ctx, t.File, t.Info.Real, opt, func(e *walk.Entry) error {
+		track.step()
+		if in.Type == "file" && !e.IsRegular() || in.Type == "directory" && !e.IsDir() || !glob.MatchEntry(e) {
+			return nil
+		}
+		if len(result.Matches) == in.MaxResults {
+			result.Truncated = true
+			return walk.SkipAll
+		}
+		result.Matches = append(result.Matches, t.rel(e))
+		return nil
+	})
+	outOfTime, err := cutShort(ctx, err)
+	if err != nil {
+		return ioFailure(in.Path, err), nil
+	}
+	if outOfTime && len(result.Matches) == 0 {
+		return domain.ToolResult{}, ctx.Err()
+	}
+	slices.Sort(result.Matches)
+	var notes remarks
+	if result.Truncated {
+		notes.add("the first %d matches; there are more: narrow pattern or path, or raise max_results", len(result.Matches))
+	}
+	notes.ofWalk(stats, outOfTime)
+	result.Truncated = result.Truncated || stats.Truncated || outOfTime
+	result.Count = len(result.Matches)
+	res, err := domain.JSONText(result, result.Matches)
+	notes.appendTo(&res)
+	return res, err
+}
+
+func invalidGlob(err error) domain.ToolResult {
+	return domain.Failure("invalid_pattern", err.Error(), "Correct the pattern: * ? [a-z] {a,b} and ** for any directories.")
+}

@@ -1,0 +1,147 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"toolserver/domain"
+	"toolserver/sandbox/pathguard"
+	"toolserver/sandbox/walk"
+)
+
+// maxVisited bounds the directory entries that a call looks at.
+const maxVisited = 200_000
+
+// tree is a directory to walk, as a guard has opened it.
+type tree struct {
+	*pathguard.Dir
+	guard *pathguard.Guard
+	path  string // as the caller gave it
+}
+
+func (s *toolset) openTree(tool, path string) (*tree, error) {
+	guard := s.guard(tool)
+	d, err := guard.OpenDir(path)
+	if err != nil {
+		return nil, err
+	}
+	return &tree{d, guard, path}, nil
+}
+
+// options returns the options of a sorted walk that leaves out what the policy
+// denies.
+func (t *tree) options() walk.Options {
+	opt := walk.Options{MaxEntries: maxVisited, Sorted: true}
+	if t.Restricted() {
+		opt.Skip = func(e *walk.Entry) bool {
+			_, denied := t.Denied(filepath.FromSlash(e.Rel()))
+			return denied
+		}
+	}
+	return opt
+}
+
+// ignoring makes opt obey gitignore files, also those above the tree as far as
+// the policy allows reading there. The caller closes what is returned after the
+// walk; it may be nil.
+func (t *tree) ignoring(opt *walk.Options) *pathguard.Dir {
+	opt.Gitignore = true
+	for _, allowed := range t.guard.Allowed() {
+		top, err := t.guard.OpenDir(allowed)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(top.Info.Real, t.Info.Real); err == nil && filepath.IsLocal(rel) {
+			opt.Above = walk.Above{Dir: top.File, Path: top.Info.Real}
+			return top
+		}
+		top.Close()
+	}
+	return nil
+}
+
+// rel returns the path of an entry as the caller can pass it on.
+func (t *tree) rel(e *walk.Entry) string { return display(under(t.path, e.Rel())) }
+
+// display makes text of a path, whose bytes may be anything.
+func display(path string) string { return strings.ToValidUTF8(path, "\uFFFD") }
+
+// namesHidden reports whether a glob asks for names that start with a dot, which
+// are looked at then.
+func namesHidden(glob string) bool {
+	for segment := range strings.SplitSeq(path.Clean(glob), "/") {
+		if strings.HasPrefix(strings.TrimLeft(segment, "{["), ".") && strings.Trim(segment, ".") != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// cutShort reports whether a walk ended because the call's time did, in which
+// case what has been found so far is the answer; any other error is returned.
+func cutShort(ctx context.Context, err error) (bool, error) {
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return true, nil
+	}
+	return false, err
+}
+
+// remarks collects why a result is not complete, for the text of the result.
+type remarks []string
+
+func (r *remarks) add(format string, args ...any) { *r = append(*r, fmt.Sprintf(format, args...)) }
+
+// ofWalk adds what the walk itself left out.
+func (r *remarks) ofWalk(stats walk.Stats, outOfTime bool) {
+	if outOfTime {
+		r.add("stopped after %d entries because the time was up; choose a deeper path", stats.Entries)
+	}
+	if stats.Truncated {
+		r.add("stopped after looking at %d entries; choose a deeper path", stats.Entries)
+	}
+	if stats.Unreadable > 0 {
+		r.add("%d directories or ignore files could not be read", stats.Unreadable)
+	}
+}
+
+// appendTo adds a text block with the remarks to a result, if there are any.
+func (r remarks) appendTo(res *domain.ToolResult) {
+	if len(r) > 0 {
+		res.Content = append(res.Content, domain.Content{Type: domain.TextContent, Text: "\n[" + strings.Join(r, "; ") + "]"})
+	}
+}
+
+// How often a walk tells of its progress at most.
+const (
+	progressEntries  = 2000
+	progressInterval = 250 * time.Millisecond
+)
+
+// progress tells the caller how many entries a walk has come past.
+type progress struct {
+	ctx    context.Context
+	wanted bool
+	last   time.Time
+	count  int
+}
+
+func newProgress(ctx context.Context) *progress {
+	return &progress{ctx: ctx, wanted: domain.WantsProgress(ctx), last: time.Now()}
+}
+
+// step counts an entry.
+func (p *progress) step() {
+	p.count++
+	if !p.wanted || p.count%64 != 0 {
+		return
+	}
+	if now := time.Now(); p.count%progressEntries < 64 || now.Sub(p.last) >= progressInterval {
+		p.last = now
+		domain.ReportProgress(p.ctx, domain.Progress{Done: float64(p.count), Message: fmt.Sprintf("looked at %d entries", p.count)})
+	}
+}

@@ -1,0 +1,145 @@
+package files
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"os"
+
+	"toolserver/domain"
+	"toolserver/sandbox/pathguard"
+)
+
+// writeInput are the arguments of write_file where directories are created by
+// default.
+type writeInput struct {
+	Path          string  `json:"path" min:"1" max:"4096" doc:"File to write; a relative path starts at the working directory."`
+	Content       string  `json:"content" doc:"Text to write, as UTF-8; empty if content_base64 is given."`
+	CreateDirs    bool    `json:"create_dirs" default:"true" doc:"Create missing parent directories."`
+	OnConflict    string  `json:"on_conflict" default:"overwrite" enum:"overwrite|error" doc:"What to do if there is a file already."`
+	ContentBase64 *string `json:"content_base64" doc:"Bytes to write, as base64, for what is not text."`
+}
+
+// writeInputNoDirs are the same where they are not.
+type writeInputNoDirs struct {
+	Path          string  `json:"path" min:"1" max:"4096" doc:"File to write; a relative path starts at the working directory."`
+	Content       string  `json:"content" doc:"Text to write, as UTF-8; empty if content_base64 is given."`
+	CreateDirs    bool    `json:"create_dirs" default:"false" doc:"Create missing parent directories."`
+	OnConflict    string  `json:"on_conflict" default:"overwrite" enum:"overwrite|error" doc:"What to do if there is a file already."`
+	ContentBase64 *string `json:"content_base64" doc:"Bytes to write, as base64, for what is not text."`
+}
+
+// writeResult is the result of write_file.
+type writeResult struct {
+	Path    string `json:"path" doc:"The file, as the caller gave it."`
+	Bytes   int64  `json:"bytes" doc:"Size of the file."`
+	Created bool   `json:"created" doc:"Whether there was no file before."`
+}
+
+func (s *toolset) writeFile() domain.Tool {
+	t := domain.Tool{
+		Name:  "write_file",
+		Title: "Write file",
+		Description: "Writes a whole file, at once: readers find the old or the new content and nothing in between. " +
+			"Keeps the permissions of a file that is overwritten. Use edit_file to change a part of a file.",
+		Category:    category,
+		Annotations: domain.Annotations{Destructive: true, Idempotent: true},
+		Output:      domain.OutputOf[writeResult](),
+	}
+	if s.options.CreateDirs {
+		return domain.Define(t, s.write)
+	}
+	return domain.Define(t, func(ctx context.Context, in writeInputNoDirs) (domain.ToolResult, error) {
+		return s.write(ctx, writeInput(in))
+	})
+}
+
+func (s *toolset) write(ctx context.Context, in writeInput) (domain.ToolResult, error) {
+	content, err := in.bytes()
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	if len(content) > maxContent {
+		return tooMuchContent(in.Path, len(content)), nil
+	}
+	if os.IsPathSeparator(in.Path[len(in.Path)-1]) {
+		return domain.Failure("invalid_path", in.Path+" ends in a separator, so it names a directory and no file",
+			"Add the name of the file; missing directories are created with create_dirs=true."), nil
+	}
+	written, err := s.replace(ctx, in, content)
+	if err != nil {
+		return s.writeFailure(in, err)
+	}
+	res := domain.Text(fmt.Sprintf("Successfully wrote %d bytes to %s", written.Bytes, in.Path))
+	res.Results = writeResult{Path: in.Path, Bytes: written.Bytes, Created: written.Created}
+	return res, nil
+}
+
+// bytes returns what is to be written.
+func (in *writeInput) bytes() ([]byte, error) {
+	if in.ContentBase64 == nil {
+		return []byte(in.Content), nil
+	}
+	if in.Content != "" {
+		return nil, domain.InvalidArgument("write_file", "content_base64", "is given, and so is content: leave one of them empty")
+	}
+	b, err := base64.StdEncoding.DecodeString(*in.ContentBase64)
+	if err != nil {
+		b, err = base64.RawStdEncoding.DecodeString(*in.ContentBase64)
+	}
+	if err != nil {
+		return nil, domain.InvalidArgument("write_file", "content_base64", "is not base64 (RFC 4648, with the characters + and /): "+err.Error())
+	}
+	return b, nil
+}
+
+func tooMuchContent(path string, n int) domain.ToolResult {
+	return domain.Failure("too_large", fmt.Sprintf("%s was not written: the content has %d bytes, and at most %d are written at once", path, n, maxContent),
+		"Write the beginning with write_file and the rest with append_file.")
+}
+
+func (s *toolset) replace(ctx context.Context, in writeInput, content []byte) (pathguard.Replaced, error) {
+	r, err := s.guard("write_file").Replace(in.Path, pathguard.ReplaceOptions{
+		CreateDirs: in.CreateDirs, NoReplace: in.OnConflict == "error", MaxBytes: maxContent,
+	})
+	if err != nil {
+		return pathguard.Replaced{}, err
+	}
+	defer r.Abort()
+	unlock, err := s.writing.lock(ctx, r.Real())
+	if err != nil {
+		return pathguard.Replaced{}, err
+	}
+	defer unlock()
+	if _, err := r.Write(content); err != nil {
+		return pathguard.Replaced{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return pathguard.Replaced{}, err
+	}
+	return r.Commit()
+}
+
+// lacksParent reports whether the directory that is to hold path is missing.
+func (s *toolset) lacksParent(path string) bool {
+	_, err := s.guard("write_file").Stat(parent(path))
+	return isNotFound(err)
+}
+
+// writeFailure says what the caller can change about a write that was refused.
+func (s *toolset) writeFailure(in writeInput, err error) (domain.ToolResult, error) {
+	e, _ := errors.AsType[*pathguard.Error](err)
+	switch {
+	case e == nil:
+	case e.Kind == pathguard.KindNotFound && !in.CreateDirs && s.lacksParent(in.Path):
+		return domain.Failure("not_found",
+			fmt.Sprintf("%s was not written: its parent directory does not exist, and create_dirs is false", in.Path),
+			fmt.Sprintf("Call write_file(path=%q, ..., create_dirs=true) to create it.", in.Path)), nil
+	case e.Kind == pathguard.KindExists && in.OnConflict == "error":
+		return domain.Failure("already_exists",
+			fmt.Sprintf("%s already exists and was left as it is, because on_conflict is error", in.Path),
+			"Choose another path, or call write_file with on_conflict=\"overwrite\" to replace it."), nil
+	}
+	return s.failure("write_file", in.Path, err)
+}

@@ -1,0 +1,79 @@
+// Package meta holds tools about the server itself and the results it keeps.
+package meta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"toolserver/domain"
+)
+
+// Tools returns the tools of the category meta that read store:
+// read_large_result. A page of store must be no longer than a result may be, or
+// the executor cuts it again; see [domain.PageBytes].
+func Tools(store *domain.ResultStore) []domain.Tool {
+	return []domain.Tool{domain.Define(domain.Tool{
+		Name:  "read_large_result",
+		Title: "Read on in a long result",
+		Description: "Reads one page of a result that was too long for one answer. " +
+			"The marker at the end of such an answer holds the id. All pages, joined, are exactly the whole result.",
+		Category:    "meta",
+		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
+	}, reader{store}.read)}
+}
+
+type reader struct {
+	store *domain.ResultStore
+}
+
+type readInput struct {
+	ID   string `json:"id" min:"1" max:"64" doc:"Id of the result, such as lr_0123456789ab."`
+	Page int    `json:"page" default:"1" min:"1" max:"1000000000" doc:"Page to read, counted from 1."`
+}
+
+// pageMeta is the _meta of a page. The text cannot say any of it, because it is
+// the page and nothing else.
+type pageMeta struct {
+	ID       string `json:"id"`
+	Page     int    `json:"page"`
+	Pages    int    `json:"pages"`
+	NextPage int    `json:"next_page,omitempty"` // absent on the last page
+}
+
+func (r reader) read(ctx context.Context, in readInput) (domain.ToolResult, error) {
+	text, pages, err := r.store.Page(domain.SessionOf(ctx).Principal, in.ID, in.Page)
+	switch {
+	case errors.Is(err, domain.ErrUnknownResult):
+		return unknownID(in.ID), nil
+	case errors.Is(err, domain.ErrPageOutOfRange):
+		return outOfRange(in, pages), nil
+	case err != nil:
+		return domain.ToolResult{}, err
+	}
+	meta := pageMeta{ID: in.ID, Page: in.Page, Pages: pages}
+	if in.Page < pages {
+		meta.NextPage = in.Page + 1
+	}
+	res := domain.Text(text)
+	res.Meta = meta
+	return res, nil
+}
+
+func unknownID(id string) domain.ToolResult {
+	return domain.Failure("unknown_id",
+		fmt.Sprintf("there is no result %q: results expire after %d minutes, or sooner if many are kept; repeat the call that made it",
+			id, int(domain.KeptFor.Minutes())),
+		"Repeat the call that made the result, and read it with the id the new answer gives.")
+}
+
+func outOfRange(in readInput, pages int) domain.ToolResult {
+	what := fmt.Sprintf("%d pages", pages)
+	if pages == 1 {
+		what = "1 page"
+	}
+	last := domain.KeptResult{ID: in.ID, Pages: pages}
+	return domain.Failure("page_out_of_range",
+		fmt.Sprintf("there is no page %d: result %q has %s", in.Page, in.ID, what),
+		"Call "+last.Call(pages)+" for the last page.")
+}

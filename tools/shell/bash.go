@@ -1,0 +1,78 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/sandbox/runner"
+)
+
+type bashInput struct {
+	Command    string `json:"command" max:"32768" doc:"Command line for bash; empty when job_action is given."`
+	Timeout    int    `json:"timeout,omitempty" min:"1" max:"86400" doc:"Seconds the command may run, 30 if not given."`
+	WorkingDir string `json:"working_dir,omitempty" doc:"Directory to run in, the working directory if not given."`
+	Background bool   `json:"background" default:"false" doc:"Start the command as a job and answer at once with its id."`
+	JobAction  string `json:"job_action,omitempty" enum:"list|read|stop" doc:"What to do with background jobs instead of running a command."`
+	Job        string `json:"job,omitempty" doc:"Id of the job to read or stop."`
+	Offset     int64  `json:"offset,omitempty" min:"0" max:"9007199254740991" doc:"Byte of a job's output to read from, as the last read answered."`
+}
+
+func bash(t tool) domain.Tool {
+	return domain.Define(t.declare("Run a bash command",
+		"Run a command line with bash and return its output, stdout and stderr as they came. "+
+			"A status that is not zero is shown as [exit code N]. Standard input is empty. "+
+			"Every process the command leaves behind is ended with it; use background for those that are to go on."),
+		func(ctx context.Context, in bashInput) (domain.ToolResult, error) {
+			switch {
+			case in.JobAction != "":
+				return t.jobs(ctx, in)
+			case strings.TrimSpace(in.Command) == "":
+				return domain.ToolResult{}, domain.InvalidArgument(t.name, "command", "must not be empty")
+			case in.Background:
+				return t.start(ctx, in)
+			}
+			return t.bash(ctx, in)
+		})
+}
+
+func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error) {
+	timeout, limited := t.timeout(in.Timeout)
+	res, err := t.commands.Run(ctx, sandbox.CommandRequest{
+		Tool: t.name, Command: in.Command, Dir: in.WorkingDir,
+		Run: runner.Request{
+			Timeout: timeout, Capture: runner.CaptureMerged,
+			Limits: runner.Limits{Inline: t.output.inline(1)}, OnOutput: reporter(ctx),
+		},
+	})
+	if err != nil {
+		return t.failure(err)
+	}
+	text := strings.TrimRight(t.output.text(domain.SessionOf(ctx).Principal, res.Output, res.Close), "\n")
+	if !res.Output.Truncated() {
+		defer res.Close()
+	}
+	switch {
+	case res.TimedOut:
+		text = line(text, fmt.Sprintf("[timed out after %gs]", timeout.Seconds()))
+		if limited {
+			return domain.ToolResult{}, domain.OutOfTime(t.name, timeout, domain.Text(text))
+		}
+		return domain.Failure("timed_out", text, "Give a longer timeout, or run it in the background."), nil
+	case res.Canceled:
+		return domain.Failure("canceled", line(text, "[canceled]"), "Run it again if its result is still wanted."), nil
+	case res.ExitCode != 0:
+		return domain.Failure("exit_status", line(text, fmt.Sprintf("[exit code %d]", res.ExitCode)), "Read the output for the reason, then change the command."), nil
+	}
+	return domain.Text(text), nil
+}
+
+// line appends a line to text.
+func line(text, last string) string {
+	if text == "" {
+		return last
+	}
+	return text + "\n" + last
+}

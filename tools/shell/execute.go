@@ -1,0 +1,110 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/sandbox/runner"
+)
+
+type executeInput struct {
+	Command    string            `json:"command" min:"1" max:"32768" doc:"Command line for the shell."`
+	Timeout    int               `json:"timeout" default:"30" min:"1" max:"86400" doc:"Seconds the command may run."`
+	WorkingDir string            `json:"working_dir,omitempty" doc:"Directory to run in, the working directory if not given."`
+	Env        map[string]string `json:"env,omitempty" doc:"Environment variables to set, besides a minimal environment."`
+	Stdin      *string           `json:"stdin" doc:"Text for standard input, which is empty otherwise."`
+}
+
+// executeResult is the structured result. The last four fields are those of a
+// failure, for a command that ran and failed.
+type executeResult struct {
+	ExitCode   int    `json:"exit_code" doc:"Exit status, 128 plus the signal's number if one ended it."`
+	Stdout     string `json:"stdout" doc:"Standard output, its middle left out if it is long."`
+	Stderr     string `json:"stderr" doc:"Standard error, its middle left out if it is long."`
+	TimedOut   bool   `json:"timed_out" doc:"The command was ended because its time was up."`
+	Truncated  bool   `json:"truncated" doc:"Something was left out of the output."`
+	DurationMS int64  `json:"duration_ms" doc:"Milliseconds from start to end."`
+
+	IsError   bool   `json:"is_error,omitempty" doc:"The command failed."`
+	ErrorType string `json:"error_type,omitempty" doc:"Kind of the failure."`
+	Message   string `json:"message,omitempty" doc:"What went wrong."`
+	Hint      string `json:"next_action_hint,omitempty" doc:"What to do next."`
+}
+
+func execute(t tool) domain.Tool {
+	declared := t.declare("Execute a command",
+		"Run a command line and return JSON with its exit_code, stdout and stderr apart. "+
+			"Every process the command leaves behind is ended with it.")
+	declared.Output = domain.OutputOf[executeResult]()
+	return domain.Define(declared, t.execute)
+}
+
+func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, error) {
+	for name := range in.Env {
+		if !validVariable(name) {
+			return domain.ToolResult{}, domain.InvalidArgument(t.name, "env", fmt.Sprintf("has the name %q: use letters, digits and _", name))
+		}
+	}
+	timeout, limited := t.timeout(in.Timeout)
+	req := runner.Request{
+		Timeout: timeout, Capture: runner.CaptureSplit,
+		Limits: runner.Limits{Inline: t.output.inline(4)}, OnOutput: reporter(ctx), // twice as JSON, and escaped
+	}
+	if in.Stdin != nil {
+		req.Stdin = []byte(*in.Stdin)
+	}
+	res, err := t.commands.Run(ctx, sandbox.CommandRequest{Tool: t.name, Command: in.Command, Dir: in.WorkingDir, Env: in.Env, Run: req})
+	if err != nil {
+		return t.failure(err)
+	}
+	who := domain.SessionOf(ctx).Principal
+	truncated := res.Stdout.Truncated() || res.Stderr.Truncated()
+	release := func() error { return nil }
+	if truncated {
+		release = res.Close // with whichever of the two the store drops first: both are of an age
+	} else {
+		defer res.Close()
+	}
+	out := executeResult{
+		ExitCode: res.ExitCode, Stdout: t.output.text(who, res.Stdout, release), Stderr: t.output.text(who, res.Stderr, release),
+		TimedOut: res.TimedOut, Truncated: truncated, DurationMS: res.Duration.Milliseconds(),
+	}
+	switch {
+	case res.TimedOut:
+		out.fail("timed_out", fmt.Sprintf("Command timed out after %gs", timeout.Seconds()), "Give a longer timeout, or ask for less at a time.")
+	case res.Canceled:
+		out.fail("canceled", "the command was canceled", "Run it again if its result is still wanted.")
+	case res.ExitCode != 0:
+		out.fail("exit_status", fmt.Sprintf("the command ended with exit code %d", res.ExitCode), "Read stderr for the reason, then change the command.")
+	}
+	result, err := domain.JSON(out)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	if limited && res.TimedOut {
+		return domain.ToolResult{}, domain.OutOfTime(t.name, timeout, result)
+	}
+	result.IsError = out.IsError
+	return result, nil
+}
+
+// validVariable reports whether shells can use a variable of that name.
+func validVariable(name string) bool {
+	for i, c := range []byte(name) {
+		switch {
+		case c == '_', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', i > 0 && '0' <= c && c <= '9':
+		default:
+			return false
+		}
+	}
+	return name != ""
+}
+
+func (r *executeResult) fail(errorType, message, hint string) {
+	r.IsError, r.ErrorType, r.Message, r.Hint = true, errorType, message, hint
+}
+
+// FailureType is for the record of the call.
+func (r executeResult) FailureType() string { return r.ErrorType }

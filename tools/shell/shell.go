@@ -1,0 +1,133 @@
+// Package shell provides the tools that run commands: one implementation under
+// two names, since callers expect either.
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/sandbox/pathguard"
+	"toolserver/sandbox/runner"
+)
+
+// Options are what configuration says of the command tools.
+type Options struct {
+	BashTimeout    time.Duration // the longest a bash command may run; zero means DefaultLimit
+	ExecuteTimeout time.Duration // the same of execute_command
+	MaxChars       int           // of a result; output beyond it is kept in Results
+	Results        *domain.ResultStore
+}
+
+const (
+	// DefaultTimeout is how long a command may run if its caller does not say.
+	DefaultTimeout = 30 * time.Second
+	// DefaultLimit is how much longer a caller may ask for.
+	DefaultLimit = 10 * time.Minute
+	// overtime is what the executor's clock leaves for ending a command whose
+	// time is up, and for reading the last of its output.
+	overtime = 5 * time.Second
+)
+
+// Tools returns the command tools, which run what commands allows.
+func Tools(commands *sandbox.Commands, o Options) []domain.Tool {
+	return []domain.Tool{
+		bash(newTool("bash", commands, o.BashTimeout, o)),
+		execute(newTool("execute_command", commands, o.ExecuteTimeout, o)),
+	}
+}
+
+// tool is what bash and execute_command have in common.
+type tool struct {
+	name     string
+	commands *sandbox.Commands
+	limit    time.Duration
+	output   outputLimits
+}
+
+func newTool(name string, commands *sandbox.Commands, limit time.Duration, o Options) tool {
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	return tool{name, commands, limit, outputLimits{o.MaxChars, o.Results}}
+}
+
+// declare fills in what both tools say of themselves.
+func (t tool) declare(title, description string) domain.Tool {
+	return domain.Tool{
+		Name: t.name, Title: title, Description: description, Category: "shell",
+		Annotations: domain.Annotations{Destructive: true, OpenWorld: true},
+		Timeout:     t.limit + overtime,
+	}
+}
+
+// timeout returns how long a command may run, and whether that is the tool's
+// limit rather than what its caller asked for.
+func (t tool) timeout(seconds int) (d time.Duration, limited bool) {
+	asked := time.Duration(seconds) * time.Second
+	if asked == 0 {
+		asked = DefaultTimeout
+	}
+	return min(asked, t.limit), asked > t.limit
+}
+
+// owner is who background jobs belong to: the session, or without one the
+// principal.
+func owner(ctx context.Context) string {
+	s := domain.SessionOf(ctx)
+	return s.Principal.Name + "\x00" + s.ID
+}
+
+// failure says why a command was not run.
+func (t tool) failure(err error) (domain.ToolResult, error) {
+	if denied, ok := errors.AsType[*sandbox.DeniedError](err); ok {
+		hint := denied.Verdict.Hint
+		if hint == "" {
+			hint = "Use a command that policy allows, or a file tool."
+		}
+		return domain.Failure("denied", t.name+": "+err.Error(), hint), nil
+	}
+	if guard, ok := errors.AsType[*pathguard.Error](err); ok {
+		errorType := "denied"
+		if guard.Kind != pathguard.KindDenied {
+			errorType = string(guard.Kind)
+		}
+		return domain.Failure(errorType, fmt.Sprintf("%s: %v", t.name, err), "Give a working_dir that exists within the allowed paths, or leave it out."), nil
+	}
+	if start, ok := errors.AsType[*runner.StartError](err); ok {
+		return domain.Failure("not_found", t.name+": "+start.Error(), "Check the name of the program, or whether it is installed."), nil
+	}
+	if bad, ok := errors.AsType[*runner.InvalidRequestError](err); ok {
+		return domain.ToolResult{}, domain.Errorf(domain.CodeInvalidParams, "%s: %w", t.name, bad)
+	}
+	if errors.Is(err, runner.ErrTooManyJobs) {
+		return domain.Failure("busy", t.name+": "+err.Error(), "Stop a job, or wait until one has ended."), nil
+	}
+	return domain.ToolResult{}, err
+}
+
+// reporter tells the caller what a command is writing, while it does.
+func reporter(ctx context.Context) func(string) {
+	if !domain.WantsProgress(ctx) {
+		return nil
+	}
+	written := 0
+	return func(text string) {
+		written += len(text)
+		domain.ReportProgress(ctx, domain.Progress{Done: float64(written), Message: lastLine(text)})
+	}
+}
+
+// lastLine returns the last line with something on it, as far as it is short.
+func lastLine(text string) string {
+	text = strings.TrimRight(text, "\r\n\t ")
+	text = text[strings.LastIndexByte(text, '\n')+1:]
+	if runes := []rune(text); len(runes) > 200 {
+		text = string(runes[:200])
+	}
+	return text
+}

@@ -1,0 +1,164 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shirou/gopsutil/v4/disk"
+)
+
+func TestRealDrives(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		mounts []mount
+		want   string // mount points
+	}{
+		{"pseudo", []mount{
+			{"/dev/vda", "/", "ext4", false}, {"proc", "/proc", "proc", false}, {"tmpfs", "/run", "tmpfs", false},
+			{"/secrets", "/run/secrets", "tmpfs", true}, {"cgroup2", "/sys/fs/cgroup", "cgroup2", false},
+			{"/null", "/proc/kcore", "devtmpfs", true}, {"net:[4026532281]", "/run/netns/a", "nsfs", false},
+			{"systemd-1", "/misc", "autofs", false}, {"/dev/loop3", "/snap/core/1", "squashfs", false},
+			{"/dev/fuse", "/run/user/1/doc", "fuse.portal", false}, {"lxcfs", "/var/lib/lxcfs", "fuse.lxcfs", false},
+		}, "/"},
+		{"same device", []mount{
+			{"/dev/sda1", "/a", "ext4", true}, {"/dev/sda1", "/mnt/disk", "ext4", false}, {"/dev/sda1", "/mnt/again", "ext4", false},
+			{"/dev/sda1", "/b", "ext4", true},
+		}, "/mnt/disk"},
+		{"only bind mounts", []mount{{"/dev/sdb", "/var/lib/b", "xfs", true}, {"/dev/sdb", "/data", "xfs", true}}, "/data"},
+		{"container", []mount{
+			{"overlay", "/", "overlay", false}, {"/dev/vda1", "/etc/hosts", "ext4", true}, {"/dev/vda1", "/etc/resolv.conf", "ext4", true},
+			{"overlay", "/var/lib/docker/overlay2/x/merged", "overlay", false},
+		}, "/"},
+		{"hidden", []mount{{"rootfs", "/", "rootfs", false}, {"/dev/vda", "/", "ext4", false}, {"/dev/sdc", "/mnt", "ext4", false}, {"tmpfs", "/mnt", "tmpfs", false}}, "/"},
+		{"shares", []mount{
+			{"nas:/export", "/nas", "nfs4", false}, {"//pc/share", "/pc", "cifs", false}, {"pool/home", "/home", "zfs", false},
+			{"me@host:/", "/ssh", "fuse.sshfs", false}, {"hostshare", "/host", "virtiofs", false}, {"/dev/sdd1", "/stick", "fuseblk", false},
+		}, "/home /host /nas /pc /ssh /stick"},
+		{"none", nil, ""},
+	} {
+		for range 5 { // maps are walked in another order each time
+			var got []string
+			for _, m := range realDrives(test.mounts) {
+				got = append(got, m.point)
+			}
+			if strings.Join(got, " ") != test.want {
+				t.Errorf("%s: %q; want %q", test.name, got, test.want)
+			}
+		}
+	}
+}
+
+// diskOf returns a reader of mounts whose sizes come from usage.
+func diskOf(usage func(string) (*disk.UsageStat, error), points ...string) *driveReader {
+	var list []mount
+	for _, p := range points {
+		list = append(list, mount{device: "/dev" + p, point: p, filesystem: "ext4"})
+	}
+	return &driveReader{
+		list: func() ([]mount, error) { return list, nil }, usage: usage,
+		labels: func() map[string]string { return map[string]string{"/dev/ok": "Fine"} },
+	}
+}
+
+// TestHungDrive has one drive never answer: it costs its sizes, a bounded time
+// and one goroutine, however often it is asked.
+func TestHungDrive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		var asked atomic.Int32
+		r := diskOf(func(point string) (*disk.UsageStat, error) {
+			switch point {
+			case "/hung":
+				asked.Add(1)
+				<-release
+			case "/shut":
+				return nil, errors.New("permission denied")
+			}
+			return &disk.UsageStat{Total: 200, Free: 50, Used: 100}, nil
+		}, "/ok", "/hung", "/shut")
+		for range 3 {
+			start := time.Now()
+			info, err := r.read(t.Context())
+			if err != nil || len(info.Drives) != 3 {
+				t.Fatalf("%+v, %v", info, err)
+			}
+			hung, ok, shut := info.Drives[0], info.Drives[1], info.Drives[2]
+			if time.Since(start) != answerTime || hung.TotalBytes != nil || !strings.Contains(hung.Note, "did not answer within 2s") {
+				t.Errorf("after %v: %+v", time.Since(start), hung)
+			}
+			if ok.Note != "" || *ok.TotalBytes != 200 || *ok.FreeBytes != 50 || *ok.UsedPercent != 66.7 || ok.Label != "Fine" {
+				t.Errorf("drive that answered: %+v", ok)
+			}
+			if shut.TotalBytes != nil || !strings.Contains(shut.Note, "permission denied") {
+				t.Errorf("drive that refused: %+v", shut)
+			}
+		}
+		if asked.Load() != 1 {
+			t.Errorf("the hung drive was asked %d times", asked.Load())
+		}
+		close(release)
+		synctest.Wait()
+		if info, err := r.read(t.Context()); err != nil || info.Drives[0].TotalBytes == nil || info.Drives[0].Note != "" {
+			t.Errorf("once it answers again: %+v, %v", info, err)
+		}
+	})
+}
+
+func TestHungList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := diskOf(nil)
+		release := make(chan struct{})
+		defer close(release)
+		r.list = func() ([]mount, error) { <-release; return nil, nil }
+		if _, err := r.read(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v; want that time is up", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		start := time.Now()
+		if _, err := r.read(ctx); !errors.Is(err, context.Canceled) || time.Since(start) != 0 {
+			t.Errorf("%v after %v; want that it was canceled at once", err, time.Since(start))
+		}
+	})
+}
+
+func TestManyDrives(t *testing.T) {
+	var points []string
+	for i := range maxDrives + 5 {
+		points = append(points, fmt.Sprintf("/%03d", i))
+	}
+	info, err := diskOf(func(string) (*disk.UsageStat, error) { return &disk.UsageStat{}, nil }, points...).read(t.Context())
+	if err != nil || len(info.Drives) != maxDrives || info.Note != "The first 64 of 69 drives." || *info.Drives[0].UsedPercent != 0 {
+		t.Errorf("%d drives, note %q, %v", len(info.Drives), info.Note, err)
+	}
+	if !slices.IsSortedFunc(info.Drives, func(a, b drive) int { return strings.Compare(a.Mountpoint, b.Mountpoint) }) {
+		t.Error("not sorted")
+	}
+}
+
+func TestDays(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0d 0h 0m", 59 * time.Second: "0d 0h 0m", 90 * time.Minute: "0d 1h 30m", 400*24*time.Hour + 61*time.Minute: "400d 1h 1m",
+	} {
+		if got := days(d); got != want {
+			t.Errorf("%v is %q; want %q", d, got, want)
+		}
+	}
+}
+
+func TestUnescapeDevice(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux escapes")
+	}
+	if got := unescapeDevice(`//nas/my\040share\134x`); got != `//nas/my share\x` {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,116 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"os/user"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/shirou/gopsutil/v4/mem"
+)
+
+// systemInfo is the result of system_info. What the operating system does not
+// tell is empty, or absent where it is optional.
+type systemInfo struct {
+	Platform       string  `json:"platform" doc:"Operating system for people, such as Debian GNU/Linux 13 (trixie)."`
+	System         string  `json:"system" doc:"Linux, Darwin or Windows."`
+	Release        string  `json:"release" doc:"Release of the kernel."`
+	Version        string  `json:"version" doc:"Build of the kernel."`
+	Machine        string  `json:"machine" doc:"Architecture, such as x86_64."`
+	Processor      string  `json:"processor" doc:"Model of the processor."`
+	CPUCount       int     `json:"cpu_count" doc:"Logical processors the server may use."`
+	Memory         *memory `json:"memory,omitempty" doc:"Main memory of the machine."`
+	UptimeSeconds  int64   `json:"uptime_seconds,omitempty" doc:"Seconds since the machine started."`
+	Uptime         string  `json:"uptime,omitempty" doc:"The same in days, hours and minutes, such as 3d 4h 12m."`
+	Hostname       string  `json:"hostname" doc:"Name of the machine."`
+	CWD            string  `json:"cwd" doc:"Directory where relative paths start."`
+	User           string  `json:"user" doc:"User the server runs as."`
+	GoVersion      string  `json:"go_version" doc:"Go release the server was built with."`
+	RuntimeVersion string  `json:"runtime_version" doc:"The same with compiler, system and architecture."`
+}
+
+type memory struct {
+	TotalBytes     uint64  `json:"total_bytes" doc:"Size of the memory."`
+	AvailableBytes uint64  `json:"available_bytes" doc:"What programs can get without swapping."`
+	UsedPercent    float64 `json:"used_percent" doc:"Share that is not available."`
+}
+
+// platform is what each operating system tells in a way of its own.
+type platform struct {
+	name      string
+	release   string
+	version   string
+	machine   string
+	processor string
+	uptime    time.Duration // 0 if it is not known
+}
+
+type infoReader struct {
+	workingDirectory string
+}
+
+func (r infoReader) read(ctx context.Context) (systemInfo, error) {
+	p := readPlatform()
+	host, err := os.Hostname()
+	if err != nil {
+		host = ""
+	}
+	info := systemInfo{
+		Platform: p.name, System: systemName(runtime.GOOS), Release: p.release, Version: p.version,
+		Machine: p.machine, Processor: p.processor, CPUCount: runtime.NumCPU(), Memory: readMemory(ctx),
+		Hostname: host, CWD: r.workingDirectory, User: userName(),
+		GoVersion:      runtime.Version(),
+		RuntimeVersion: fmt.Sprintf("%s %s %s/%s", runtime.Version(), runtime.Compiler, runtime.GOOS, runtime.GOARCH),
+	}
+	if p.uptime > 0 {
+		info.UptimeSeconds, info.Uptime = int64(p.uptime/time.Second), days(p.uptime)
+	}
+	return info, nil
+}
+
+func readMemory(ctx context.Context) *memory {
+	m, err := mem.VirtualMemoryWithContext(ctx)
+	if err != nil || m.Total == 0 || m.Available > m.Total {
+		return nil
+	}
+	return &memory{m.Total, m.Available, percent(m.Total-m.Available, m.Total)}
+}
+
+// percent returns the share that part has of whole, to one decimal.
+func percent(part, whole uint64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return math.Round(float64(part)/float64(whole)*1000) / 10
+}
+
+// systemName returns what uname -s says, on Windows too.
+func systemName(goos string) string {
+	switch goos {
+	case "linux":
+		return "Linux"
+	case "darwin":
+		return "Darwin"
+	case "windows":
+		return "Windows"
+	}
+	return goos
+}
+
+// userName returns the user's name, or the number of a user without one, as
+// they occur in containers.
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return strconv.Itoa(os.Getuid())
+}
+
+func days(d time.Duration) string {
+	minutes := int64(d / time.Minute)
+	return fmt.Sprintf("%dd %dh %dm", minutes/(24*60), minutes/60%24, minutes%60)
+}

@@ -1,0 +1,92 @@
+package system
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+)
+
+// networkInfo is the result of network_info.
+type networkInfo struct {
+	Interfaces []networkInterface `json:"interfaces" doc:"Interfaces that are up, sorted by name."`
+	Note       string             `json:"note,omitempty" doc:"What was left out, and why."`
+}
+
+type networkInterface struct {
+	Name     string   `json:"name" doc:"Name, such as eth0."`
+	Type     string   `json:"type,omitempty" doc:"Kind, such as ethernet, wireless, bridge, tunnel or loopback."`
+	MTU      int      `json:"mtu" doc:"Largest packet, in bytes."`
+	MAC      string   `json:"mac,omitempty" doc:"Hardware address, where there is one."`
+	Up       bool     `json:"up" doc:"Always true."`
+	Loopback bool     `json:"loopback" doc:"Whether packets stay on this machine."`
+	Speed    int      `json:"speed_mbps,omitempty" doc:"Speed of the link in megabits per second, where it is known."`
+	IPv4     []string `json:"ipv4" doc:"Addresses with prefix length, such as 192.0.2.7/24."`
+	IPv6     []string `json:"ipv6" doc:"Addresses with prefix length, such as 2001:db8::7/64."`
+	Note     string   `json:"note,omitempty" doc:"What was left out, and why."`
+}
+
+// Bounds of network_info. Hosts of many containers have hundreds of interfaces.
+const (
+	maxInterfaces = 128
+	maxAddresses  = 64 // of one kind on one interface
+)
+
+func readNetwork(ctx context.Context) (networkInfo, error) {
+	all, err := net.Interfaces()
+	if err != nil {
+		return networkInfo{}, fmt.Errorf("listing network interfaces: %w", err)
+	}
+	up := slices.DeleteFunc(all, func(i net.Interface) bool { return i.Flags&net.FlagUp == 0 })
+	slices.SortFunc(up, func(a, b net.Interface) int { return strings.Compare(a.Name, b.Name) })
+	info := networkInfo{Interfaces: []networkInterface{}}
+	if len(up) > maxInterfaces {
+		info.Note = fmt.Sprintf("The first %d of %d interfaces.", maxInterfaces, len(up))
+		up = up[:maxInterfaces]
+	}
+	for i := range up {
+		if ctx.Err() != nil {
+			return networkInfo{}, ctx.Err()
+		}
+		info.Interfaces = append(info.Interfaces, describeInterface(&up[i]))
+	}
+	return info, nil
+}
+
+func describeInterface(i *net.Interface) networkInterface {
+	loopback := i.Flags&net.FlagLoopback != 0
+	n := networkInterface{
+		Name: i.Name, Type: linkType(i), MTU: i.MTU, MAC: i.HardwareAddr.String(), Up: true, Loopback: loopback,
+		Speed: linkSpeed(i.Name), IPv4: []string{}, IPv6: []string{},
+	}
+	addrs, err := i.Addrs()
+	if err != nil {
+		return n // the interface has gone meanwhile
+	}
+	for _, a := range addrs {
+		ip, ok := a.(*net.IPNet)
+		switch {
+		case !ok:
+		case ip.IP.To4() != nil && len(n.IPv4) < maxAddresses:
+			n.IPv4 = append(n.IPv4, ip.String())
+		case ip.IP.To4() == nil && len(n.IPv6) < maxAddresses:
+			n.IPv6 = append(n.IPv6, ip.String())
+		}
+	}
+	if kept := len(n.IPv4) + len(n.IPv6); kept < len(addrs) {
+		n.Note = fmt.Sprintf("%d of %d addresses.", kept, len(addrs))
+	}
+	return n
+}
+
+// flagType returns what the flags of an interface say of its kind.
+func flagType(i *net.Interface) string {
+	switch {
+	case i.Flags&net.FlagLoopback != 0:
+		return "loopback"
+	case i.Flags&net.FlagPointToPoint != 0:
+		return "point_to_point"
+	}
+	return ""
+}

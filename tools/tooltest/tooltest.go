@@ -1,0 +1,115 @@
+// Package tooltest tests tools the way callers use them: by name, with JSON
+// arguments, through the executor.
+package tooltest
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"toolserver/domain"
+)
+
+// A Case is one call and what it must come to. A call that is to succeed has
+// none of Fail, ErrorType and Code.
+type Case struct {
+	Name string
+	Args string // JSON; empty for no arguments
+
+	Want  string   // substring of the text the model reads, or of the error's message
+	Wants []string // more of them
+	Exact string   // the whole text; empty is not checked
+
+	Fail      bool        // the result is bad news the model can read
+	ErrorType string      // of the result or error; empty is not checked
+	Code      domain.Code // the call fails with this code
+
+	Check func(t *testing.T, res domain.ToolResult) // further checks of a result; may be nil
+}
+
+// Bounds of a call in a test, for tools that set none themselves.
+const (
+	callTimeout = 30 * time.Second
+	callGrace   = time.Second
+)
+
+// Executor returns an executor with default settings over tools.
+func Executor(t testing.TB, tools ...domain.Tool) *domain.Executor {
+	t.Helper()
+	registry, err := domain.NewRegistry(tools...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := domain.Limits{DefaultTimeout: callTimeout, MaxAbandonGrace: callGrace}
+	return domain.NewExecutor(registry, domain.NewResultStore(domain.PageBytes(0)), domain.Settings{Limits: limits}, nil)
+}
+
+// Run calls tool for each case, in order, and holds every result to [Verify].
+func Run(t *testing.T, tool domain.Tool, cases []Case) {
+	t.Helper()
+	exec := Executor(t, tool)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(c.Args)})
+			c.compare(t, tool, res, err)
+			if err == nil {
+				Verify(t, tool, res)
+				if c.Check != nil && !t.Failed() {
+					c.Check(t, res)
+				}
+			}
+		})
+	}
+}
+
+// Call calls tool once, outside of a table, and returns what must be a result:
+// an error ends the test. The result is held to [Verify].
+func Call(t testing.TB, tool domain.Tool, args string) domain.ToolResult {
+	t.Helper()
+	res, err := Executor(t, tool).Call(t.Context(), domain.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(args)})
+	if err != nil {
+		t.Fatalf("%s(%s): %v", tool.Name, args, err)
+	}
+	Verify(t, tool, res)
+	return res
+}
+
+// compare reports where the outcome of the call is not what c wants.
+func (c *Case) compare(t testing.TB, tool domain.Tool, res domain.ToolResult, err error) {
+	t.Helper()
+	got, errorType := Text(res), res.ErrorType()
+	if err != nil {
+		got, errorType = err.Error(), domain.CodeOf(err).Type()
+	}
+	if domain.CodeOf(err) != c.Code || res.IsError != (c.Fail || c.ErrorType != "" && c.Code == 0) {
+		t.Errorf("%s(%s): code %d, is error %v; want code %d, is error %v; it says:\n%s",
+			tool.Name, c.Args, domain.CodeOf(err), res.IsError, c.Code, c.Fail, got)
+		return
+	}
+	if c.ErrorType != "" && errorType != c.ErrorType {
+		t.Errorf("%s(%s): error type %q; want %q; it says:\n%s", tool.Name, c.Args, errorType, c.ErrorType, got)
+	}
+	if c.Exact != "" && got != c.Exact {
+		t.Errorf("%s(%s):\n got %q\nwant %q", tool.Name, c.Args, got, c.Exact)
+	}
+	for _, want := range slices.Concat([]string{c.Want}, c.Wants) {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s(%s):\n got %q\nwant something with %q", tool.Name, c.Args, got, want)
+		}
+	}
+	if e, ok := errors.AsType[*domain.Error](err); ok && e.Hint == "" {
+		t.Errorf("%s(%s): the error has no hint: %v", tool.Name, c.Args, err)
+	}
+}
+
+// Text returns the text blocks of res, joined.
+func Text(res domain.ToolResult) string {
+	var b strings.Builder
+	for _, c := range res.Content {
+		b.WriteString(c.Text)
+	}
+	return b.String()
+}
