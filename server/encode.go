@@ -1,0 +1,169 @@
+package server
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"toolserver/domain"
+	"toolserver/domain/rawjson"
+)
+
+// buffer is a byte slice that is used again.
+type buffer struct{ bytes []byte }
+
+// maxKeptBuffer bounds what an idle buffer may hold on to.
+const maxKeptBuffer = 256 << 10
+
+var buffers = sync.Pool{New: func() any { return &buffer{bytes: make([]byte, 0, 4096)} }}
+
+func newBuffer() *buffer { return buffers.Get().(*buffer) }
+
+func (b *buffer) free() {
+	if cap(b.bytes) <= maxKeptBuffer {
+		b.bytes = b.bytes[:0]
+		buffers.Put(b)
+	}
+}
+
+// appendHead appends a message up to its id, which is null if the id of the
+// request could not be read.
+func appendHead(b []byte, id json.RawMessage) []byte {
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	if id == nil {
+		return append(b, "null"...)
+	}
+	return append(b, id...)
+}
+
+// errorMessage returns an answer that is an error.
+func errorMessage(id json.RawMessage, e *wireError) []byte {
+	b := appendHead(nil, id)
+	b = append(b, `,"error":{"code":`...)
+	b = appendJSON(b, e.code)
+	b = append(b, `,"message":`...)
+	b = rawjson.AppendString(b, e.message)
+	if e.data != nil {
+		b = append(b, `,"data":`...)
+		b = appendJSON(b, e.data)
+	}
+	return append(b, `}}`...)
+}
+
+// notification returns a message without id.
+func notification(method string, params any) []byte {
+	b := append([]byte(`{"jsonrpc":"2.0","method":`), '"')
+	b = append(append(b, method...), '"')
+	if params != nil {
+		b = appendJSON(append(b, `,"params":`...), params)
+	}
+	return append(b, '}')
+}
+
+// appendJSON appends v. What cannot be written as JSON becomes null: by then
+// the executor has seen to it that results can.
+func appendJSON(b []byte, v any) []byte {
+	if raw, ok := v.(json.RawMessage); ok && bytes.IndexByte(raw, '\n') < 0 { // a message is a line
+		return append(b, raw...)
+	}
+	enc, err := json.Marshal(v)
+	if err != nil {
+		return append(b, "null"...)
+	}
+	return append(b, enc...)
+}
+
+// appendResult appends a CallToolResult. Text goes to the wire from where the
+// tool put it, without being copied or read again.
+func (x *exchange) appendResult(b []byte, r *domain.ToolResult) []byte {
+	blocks := r.Blocks()
+	b = slices.Grow(b, r.TextLen()+r.TextLen()/16+512)
+	b = append(b, `{"content":[`...)
+	for i := range blocks {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendBlock(b, &blocks[i])
+	}
+	b = append(b, ']')
+	if structured := r.Structured(); structured != nil {
+		b = appendJSON(append(b, `,"structuredContent":`...), structured)
+	}
+	if r.IsError {
+		b = append(b, `,"isError":true`...)
+	}
+	return x.appendMeta(b, r.Meta)
+}
+
+// appendMeta appends the end of a result: its _meta, and what the modern era
+// wants every result to say.
+func (x *exchange) appendMeta(b []byte, meta any) []byte {
+	if x.meta.modern {
+		b = append(b, `,"resultType":"complete"`...)
+	}
+	if meta == nil && !x.meta.modern {
+		return append(b, '}')
+	}
+	b = append(b, `,"_meta":`...)
+	start := len(b)
+	if meta == nil {
+		b = append(b, "{}"...)
+	} else {
+		b = appendJSON(b, meta)
+	}
+	if x.meta.modern && b[start] == '{' {
+		b = b[:len(b)-1]
+		if len(b) > start+1 {
+			b = append(b, ',')
+		}
+		b = append(b, `"`+mcp.MetaKeyServerInfo+`":`...)
+		b = append(append(b, x.server.info...), '}')
+	}
+	return append(b, '}')
+}
+
+func appendBlock(b []byte, c *domain.Content) []byte {
+	b = append(append(append(b, `{"type":"`...), c.Type...), '"')
+	switch c.Type {
+	case domain.TextContent:
+		b = rawjson.AppendString(append(b, `,"text":`...), c.Text)
+	case domain.ImageContent, domain.AudioContent:
+		b = appendBase64(append(b, `,"data":"`...), c.Data)
+		b = appendMember(append(b, '"'), "mimeType", c.MIMEType)
+	case domain.LinkContent:
+		b = appendMember(b, "uri", c.URI)
+		b = appendMember(b, "name", c.Name)
+		if c.MIMEType != "" {
+			b = appendMember(b, "mimeType", c.MIMEType)
+		}
+	case domain.ResourceContent:
+		b = append(b, `,"resource":{"uri":`...)
+		b = rawjson.AppendString(b, c.URI)
+		b = appendMember(b, "mimeType", c.MIMEType)
+		if c.Data != nil {
+			b = append(appendBase64(append(b, `,"blob":"`...), c.Data), '"')
+		} else {
+			b = appendMember(b, "text", c.Text)
+		}
+		b = append(b, '}')
+	}
+	return append(b, '}')
+}
+
+func appendMember(b []byte, name, value string) []byte {
+	b = append(append(append(b, `,"`...), name...), `":`...)
+	return rawjson.AppendString(b, value)
+}
+
+func appendBase64(b, data []byte) []byte { return base64.StdEncoding.AppendEncode(b, data) }
+
+// MarshalResult returns r as tools/call answers it, for people who want to see
+// what a client does.
+func MarshalResult(r domain.ToolResult) []byte {
+	var x exchange
+	return x.appendResult(nil, &r)
+}

@@ -1,0 +1,225 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
+
+	"toolserver/domain"
+)
+
+// HTTPOptions say how the server is reached over HTTP.
+type HTTPOptions struct {
+	Path           string        // of the MCP endpoint
+	AllowedOrigins []string      // of web pages that may talk to the server
+	AllowedHosts   []string      // names of the server besides localhost; empty means any if there are tokens
+	SessionTTL     time.Duration // how long an idle session lives
+	MaxSessions    int
+	AnyHost        bool // any name will do: the operator has said that no protection is wanted
+	// Tokens returns the tokens in force. While there are none everybody may
+	// call, as Anonymous, unless RequireTokens is set: then nobody may.
+	Tokens        func() *Tokens
+	RequireTokens bool
+	Anonymous     domain.Principal
+}
+
+// Waits of the HTTP transport.
+const (
+	readHeaderTimeout = 10 * time.Second
+	readBodyTimeout   = 30 * time.Second
+	idleTimeout       = 2 * time.Minute
+	writeTimeout      = 30 * time.Second // of one message, not of a stream
+	keepAliveInterval = 15 * time.Second
+	sweepInterval     = time.Minute
+)
+
+const sessionHeader = "Mcp-Session-Id"
+
+// httpHandler serves the MCP endpoint.
+type httpHandler struct {
+	server   *Server
+	opts     HTTPOptions
+	sessions *sessions
+	stopping context.Context // ends when streams have to
+}
+
+// ServeHTTP serves clients on l until ctx ends. Then requests under way get the
+// grace to finish.
+func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions) error {
+	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	h := s.newHTTPHandler(ctx, opts)
+	server := &http.Server{
+		Handler:           withDeadline(h.mux()),
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ErrorLog:          zap.NewStdLog(s.opts.Log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))),
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	sweep := time.NewTicker(sweepInterval)
+	defer sweep.Stop()
+	for {
+		select {
+		case <-sweep.C:
+			h.sessions.expire()
+			continue
+		case err := <-served:
+			return err
+		case <-ctx.Done():
+		}
+		h.sessions.closeAll()
+		drain, stop := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
+		defer stop()
+		if err := server.Shutdown(drain); err != nil {
+			cancel(errors.New("the server stops"))
+			last, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+			defer stop()
+			if server.Shutdown(last) != nil {
+				server.Close()
+			}
+		}
+		return nil
+	}
+}
+
+func (s *Server) newHTTPHandler(stopping context.Context, opts HTTPOptions) *httpHandler {
+	return &httpHandler{server: s, opts: opts, sessions: newSessions(opts.SessionTTL, opts.MaxSessions, s.opts.SessionEnded), stopping: stopping}
+}
+
+func (h *httpHandler) mux() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle(h.opts.Path, h)
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case <-h.stopping.Done():
+			http.Error(w, "stopping", http.StatusServiceUnavailable)
+		default:
+			w.Write([]byte("ok\n"))
+		}
+	})
+	return mux
+}
+
+// withDeadline gives each request its own time to be answered in. Streams and
+// long calls set it anew with each write.
+func withDeadline(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ServeHTTP serves one request to the endpoint.
+func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !h.checkOrigin(w, r) {
+		return
+	}
+	if r.Method == http.MethodOptions {
+		preflight(w)
+		return
+	}
+	principal, ok := h.identify(w, r)
+	if !ok {
+		return
+	}
+	switch {
+	case r.Method == http.MethodPost:
+		h.post(w, r, principal)
+	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
+		methodNotAllowed(w, "POST, GET, DELETE")
+	case mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)):
+		methodNotAllowed(w, "POST") // the modern era has neither sessions nor their stream
+	case r.Method == http.MethodGet:
+		h.stream(w, r, principal)
+	default:
+		h.endSession(w, r, principal)
+	}
+}
+
+func methodNotAllowed(w http.ResponseWriter, allow string) {
+	w.Header().Set("Allow", allow)
+	http.Error(w, "method not allowed; allowed: "+allow, http.StatusMethodNotAllowed)
+}
+
+// identify finds out who asks. It answers a request of nobody itself (RFC 6750).
+func (h *httpHandler) identify(w http.ResponseWriter, r *http.Request) (domain.Principal, bool) {
+	tokens := h.opts.Tokens()
+	if tokens.empty() && !h.opts.RequireTokens {
+		return h.opts.Anonymous, true
+	}
+	p, err := tokens.identify(r, time.Now())
+	if err == nil {
+		return p, true
+	}
+	challenge := `Bearer realm="` + h.server.opts.Name + `"`
+	if !errors.Is(err, errNoToken) {
+		challenge += `, error="invalid_token", error_description="` + err.Error() + `"`
+	}
+	w.Header().Set("WWW-Authenticate", challenge)
+	http.Error(w, err.Error(), http.StatusUnauthorized)
+	return domain.Principal{}, false
+}
+
+// session finds the session a request belongs to, in use until release. It
+// answers a request without one itself.
+func (h *httpHandler) session(w http.ResponseWriter, r *http.Request, p domain.Principal) (*httpSession, bool) {
+	id := r.Header.Get(sessionHeader)
+	if id == "" {
+		http.Error(w, "the "+sessionHeader+" header is missing; initialize first", http.StatusBadRequest)
+		return nil, false
+	}
+	ses, ok := h.sessions.acquire(id, p)
+	if !ok {
+		http.Error(w, "no such session, or it has expired; initialize again", http.StatusNotFound)
+		return nil, false
+	}
+	return ses, true
+}
+
+func (h *httpHandler) endSession(w http.ResponseWriter, r *http.Request, p domain.Principal) {
+	ses, ok := h.session(w, r, p)
+	if !ok {
+		return
+	}
+	h.sessions.drop(ses)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// stream serves the stream of a session's changes, until either side ends it.
+func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, p domain.Principal) {
+	if !accepts(r, "text/event-stream") {
+		http.Error(w, "Accept must include text/event-stream", http.StatusNotAcceptable)
+		return
+	}
+	ses, ok := h.session(w, r, p)
+	if !ok {
+		return
+	}
+	defer h.sessions.release(ses)
+	l := h.server.hub.join()
+	defer h.server.hub.leave(l)
+	out := newHTTPSink(w, r)
+	defer out.close()
+	for out.open() {
+		select {
+		case <-l.changed:
+			out.notify(notification(mcp.MethodNotificationToolsListChanged, nil))
+		case <-out.broken:
+			return
+		case <-ses.closing:
+			return
+		case <-h.stopping.Done():
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}

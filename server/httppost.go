@@ -1,0 +1,175 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"toolserver/domain"
+)
+
+// post serves a message from the client.
+func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, p domain.Principal) {
+	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
+		http.Error(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
+		return
+	}
+	if !accepts(r, "application/json") && !accepts(r, "text/event-stream") {
+		http.Error(w, "Accept must include application/json and text/event-stream", http.StatusNotAcceptable)
+		return
+	}
+	body, ok := h.readBody(w, r)
+	if !ok {
+		return
+	}
+	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
+		h.postBatch(w, r, p, trimmed)
+		return
+	}
+	msg, wrong := parseMessage(body)
+	if wrong != nil {
+		writeError(w, msg.id, wrong, http.StatusBadRequest)
+		return
+	}
+	if modern, wrong := modernPost(r, &msg); wrong != nil {
+		writeError(w, msg.id, wrong, http.StatusBadRequest)
+		return
+	} else if modern {
+		h.serve(w, r, newSession("", p), &msg)
+		return
+	}
+	h.postLegacy(w, r, p, &msg)
+}
+
+func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	limit := int64(h.server.opts.MaxMessageBytes)
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readBodyTimeout))
+	defer http.NewResponseController(w).SetReadDeadline(time.Time{})
+	var buf bytes.Buffer
+	if r.ContentLength > 0 && r.ContentLength <= limit {
+		buf.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		writeError(w, nil, invalidRequest(fmt.Sprintf("the body is longer than %d bytes", limit)), http.StatusRequestEntityTooLarge)
+		return nil, false
+	}
+	if err != nil {
+		writeError(w, nil, &wireError{code: mcp.PARSE_ERROR, message: "the body did not arrive whole"}, http.StatusBadRequest)
+		return nil, false
+	}
+	return buf.Bytes(), true
+}
+
+// modernPost reports whether a message belongs to the era without sessions, and
+// checks the headers that era asks for (SEP-2243).
+func modernPost(r *http.Request, msg *message) (bool, *wireError) {
+	header := r.Header.Get(mcp.HeaderProtocolVersion)
+	x := exchange{msg: msg}
+	wrong := x.readMeta()
+	if !x.meta.modern && !mcp.IsModernProtocol(header) {
+		return false, nil
+	}
+	switch {
+	case r.Header.Get(mcp.HeaderLastEventID) != "":
+		return true, headerMismatch("Last-Event-ID is not supported in protocol version " + mcp.ProtocolVersion20260728 + ": send the request again with a new id")
+	case msg.response:
+		return true, invalidRequest("answers from clients do not exist in protocol version " + mcp.ProtocolVersion20260728)
+	case msg.isNotification():
+		return true, nil
+	case header == "":
+		return true, headerMismatch(mcp.HeaderProtocolVersion + " header is missing")
+	case x.meta.version == "":
+		return true, invalidParams("missing or invalid _meta field " + mcp.MetaKeyProtocolVersion)
+	case header != x.meta.version:
+		return true, headerMismatch(mcp.HeaderProtocolVersion + " header " + header + " does not match the request's " + x.meta.version)
+	case wrong != nil:
+		return true, wrong
+	}
+	if err := mcp.ValidateStandardHeaders(r.Header.Get, header, mcp.MCPMethod(msg.method), msg.params); err != nil {
+		return true, headerMismatch(err.Error())
+	}
+	return true, nil
+}
+
+func headerMismatch(text string) *wireError {
+	return &wireError{code: mcp.HEADER_MISMATCH, message: text}
+}
+
+// postLegacy serves a message of the era with sessions.
+func (h *httpHandler) postLegacy(w http.ResponseWriter, r *http.Request, p domain.Principal, msg *message) {
+	if msg.method == string(mcp.MethodInitialize) && !msg.isNotification() {
+		h.initialize(w, r, p, msg)
+		return
+	}
+	if version := r.Header.Get(mcp.HeaderProtocolVersion); version != "" && !mcp.IsValidProtocolVersion(version) {
+		http.Error(w, "protocol version "+version+" is not supported", http.StatusBadRequest)
+		return
+	}
+	ses, ok := h.session(w, r, p)
+	if !ok {
+		return
+	}
+	defer h.sessions.release(ses)
+	h.serve(w, r, ses.session, msg)
+}
+
+// initialize begins a session.
+func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, p domain.Principal, msg *message) {
+	ses, err := h.sessions.create(p)
+	if err != nil {
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	defer h.sessions.release(ses)
+	w.Header().Set(sessionHeader, ses.id)
+	h.serve(w, r, ses.session, msg)
+	if ses.protocolVersion() == "" {
+		h.sessions.drop(ses) // the handshake failed
+	}
+}
+
+// serve serves a message of a session and writes what comes of it.
+func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session, msg *message) {
+	if msg.isNotification() || msg.response {
+		if !msg.response && ses.id != "" { // without a session, it could only be about somebody else
+			h.server.handle(r.Context(), ses, msg, nil)
+		}
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if msg.method == methodListen {
+		stop := context.AfterFunc(h.stopping, ses.close)
+		defer stop()
+	}
+	out := newHTTPSink(w, r)
+	out.modern = ses.id == ""
+	defer out.close()
+	h.server.handle(r.Context(), ses, msg, out)
+}
+
+// postBatch serves a JSON-RPC batch.
+func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, p domain.Principal, body []byte) {
+	ses, ok := h.session(w, r, p)
+	if !ok {
+		return
+	}
+	defer h.sessions.release(ses)
+	batch, wrong := h.server.parseBatch(ses.session, body)
+	if wrong != nil {
+		writeError(w, nil, wrong, http.StatusBadRequest)
+		return
+	}
+	out := newHTTPSink(w, r)
+	defer out.close()
+	if answers := h.server.handleBatch(r.Context(), ses.session, batch, out); answers != nil {
+		out.answer(answers, 0)
+	}
+}

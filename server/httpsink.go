@@ -1,0 +1,193 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// httpSink writes what comes of one HTTP request: one JSON document, or, as
+// soon as there is something to say before the answer, a stream of events.
+type httpSink struct {
+	w         http.ResponseWriter
+	control   *http.ResponseController
+	canStream bool // the client takes events
+	modern    bool // errors have HTTP statuses of their own
+
+	mu        sync.Mutex
+	streaming bool
+	done      bool
+	alive     *time.Timer
+	broken    chan struct{} // closed when the client is gone
+}
+
+func newHTTPSink(w http.ResponseWriter, r *http.Request) *httpSink {
+	s := &httpSink{w: w, control: http.NewResponseController(w), canStream: accepts(r, "text/event-stream"), broken: make(chan struct{})}
+	if s.canStream {
+		s.alive = time.AfterFunc(keepAliveInterval, s.keepAlive)
+	}
+	return s
+}
+
+// close ends the use of the sink, whose request is about to be over. One that
+// the client took back has no answer: it ends as an empty stream or, for clients
+// that take none, as something accepted.
+func (s *httpSink) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.done && !s.streaming {
+		if s.canStream {
+			s.start()
+		} else {
+			s.w.WriteHeader(http.StatusAccepted)
+		}
+	}
+	s.finish()
+}
+
+func (s *httpSink) finish() {
+	s.done = true
+	if s.alive != nil {
+		s.alive.Stop()
+	}
+}
+
+// answer writes the answer. Code is that of an error, or 0.
+func (s *httpSink) answer(msg []byte, code int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done {
+		return
+	}
+	s.finish()
+	if s.streaming {
+		s.event(msg)
+		return
+	}
+	status := http.StatusOK
+	if s.modern {
+		status = statusOf(code)
+	}
+	writeJSON(s.w, msg, status)
+	// The handler may still be running although it has been answered for.
+	_ = s.control.Flush()
+}
+
+// notify writes a notification, if the client takes events.
+func (s *httpSink) notify(msg []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done || !s.canStream {
+		return
+	}
+	s.start()
+	s.event(msg)
+}
+
+// open begins the stream, and reports whether anybody listens.
+func (s *httpSink) open() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.start()
+	select {
+	case <-s.broken:
+		return false
+	default:
+		return !s.done
+	}
+}
+
+func (s *httpSink) start() {
+	if s.streaming {
+		return
+	}
+	s.streaming = true
+	h := s.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
+	s.w.WriteHeader(http.StatusOK)
+	s.write(nil)
+}
+
+func (s *httpSink) event(msg []byte) {
+	b := make([]byte, 0, len(msg)+32)
+	b = append(b, "event: message\ndata: "...)
+	b = append(append(b, msg...), "\n\n"...)
+	s.write(b)
+}
+
+// keepAlive sends a comment, so that nobody between the client and us takes the
+// connection for dead.
+func (s *httpSink) keepAlive() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done {
+		return
+	}
+	s.start()
+	s.write([]byte(": keep-alive\n\n"))
+	s.alive.Reset(keepAliveInterval)
+}
+
+// write writes and flushes. A client that does not read for long is gone.
+func (s *httpSink) write(b []byte) {
+	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, err := s.w.Write(b)
+	if err == nil {
+		err = s.control.Flush()
+	}
+	if err != nil && !s.done {
+		s.finish()
+		close(s.broken)
+	}
+}
+
+// statusOf returns the HTTP status the modern era has for an error code.
+func statusOf(code int) int {
+	switch code {
+	case mcp.METHOD_NOT_FOUND:
+		return http.StatusNotFound
+	case mcp.HEADER_MISMATCH, mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, mcp.UNSUPPORTED_PROTOCOL_VERSION,
+		mcp.INVALID_REQUEST, mcp.INVALID_PARAMS, mcp.PARSE_ERROR:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+func writeError(w http.ResponseWriter, id json.RawMessage, e *wireError, status int) {
+	writeJSON(w, errorMessage(id, e), status)
+}
+
+func writeJSON(w http.ResponseWriter, msg []byte, status int) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(msg)))
+	w.WriteHeader(status)
+	w.Write(msg)
+}
+
+// accepts reports whether the client takes mediaType. One that does not say
+// takes anything.
+func accepts(r *http.Request, mediaType string) bool {
+	values := r.Header.Values("Accept")
+	if len(values) == 0 {
+		return true
+	}
+	kind, _, _ := strings.Cut(mediaType, "/")
+	for _, value := range values {
+		for part := range strings.SplitSeq(value, ",") {
+			name, _, _ := strings.Cut(part, ";")
+			switch strings.ToLower(strings.TrimSpace(name)) {
+			case mediaType, kind + "/*", "*/*":
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"toolserver/domain/rawjson"
+)
+
+// message is one JSON-RPC message. Its parts point into raw.
+type message struct {
+	raw      []byte
+	id       json.RawMessage // as the client wrote it; nil if there is none
+	method   string
+	params   json.RawMessage
+	response bool // an answer to a request of ours
+}
+
+func (m *message) isNotification() bool { return m.id == nil }
+
+// wireError is the error member of an answer.
+type wireError struct {
+	code    int
+	message string
+	data    any // nil for none
+}
+
+func invalidRequest(text string) *wireError {
+	return &wireError{code: mcp.INVALID_REQUEST, message: text}
+}
+
+func invalidParams(text string) *wireError {
+	return &wireError{code: mcp.INVALID_PARAMS, message: text}
+}
+
+// parseMessage reads one message. Of a message that is wrong it returns what it
+// could read, so that the answer can carry the id.
+func parseMessage(raw []byte) (message, *wireError) {
+	if !utf8.Valid(raw) {
+		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+	}
+	m := message{raw: raw}
+	version, hasMethod := "", false
+	err := rawjson.Object(raw, func(name, value []byte) (err error) {
+		switch string(name) {
+		case "jsonrpc":
+			version, _ = rawjson.String(value)
+		case "id":
+			m.id = value
+		case "method":
+			hasMethod = true
+			m.method, err = rawjson.String(value)
+		case "params":
+			m.params = value
+		case "result", "error":
+			m.response = true
+		}
+		return err
+	})
+	if err != nil {
+		return message{}, &wireError{code: mcp.PARSE_ERROR, message: "the message is " + err.Error()}
+	}
+	m.response = m.response && !hasMethod
+	switch {
+	case version != mcp.JSONRPC_VERSION:
+		return m, invalidRequest(`"jsonrpc" must be "2.0"`)
+	case m.id != nil && !validID(m.id):
+		m.id = nil
+		return m, invalidRequest(`"id" must be a string or a number`)
+	case !hasMethod && !m.response:
+		return m, invalidRequest(`"method" is missing`)
+	case m.params != nil && m.params[0] != '{' && m.params[0] != '[':
+		return m, invalidParams(`"params" must be an object`)
+	}
+	return m, nil
+}
+
+// maxIDBytes bounds an id, which is kept and sent back.
+const maxIDBytes = 1024
+
+func validID(id []byte) bool {
+	return len(id) <= maxIDBytes && (id[0] == '"' || id[0] == '-' || '0' <= id[0] && id[0] <= '9')
+}

@@ -1,0 +1,143 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"toolserver/domain"
+	"toolserver/domain/rawjson"
+)
+
+// session is one client's connection: the whole of a stdio server, what an
+// initialize over HTTP began, or a single request of a modern HTTP client. It
+// also is the session mcp-go sees.
+type session struct {
+	id          string
+	principal   domain.Principal
+	initialized atomic.Bool
+	version     atomic.Pointer[string] // negotiated by initialize
+
+	closing   chan struct{} // closed when no more is to come
+	closeOnce sync.Once
+
+	mu       sync.Mutex
+	inFlight map[string]*inFlight // by id, as the client wrote it
+}
+
+// inFlight is a request that has not been answered.
+type inFlight struct {
+	cancel   context.CancelCauseFunc
+	canceled bool
+}
+
+func newSession(id string, p domain.Principal) *session {
+	return &session{id: id, principal: p, closing: make(chan struct{})}
+}
+
+// close ends streams that would go on until the client does.
+func (s *session) close() { s.closeOnce.Do(func() { close(s.closing) }) }
+
+func (s *session) domain() domain.Session { return domain.Session{ID: s.id, Principal: s.principal} }
+
+// add notes a request, unless there are too many or one with the same id.
+func (s *session) add(id json.RawMessage, cancel context.CancelCauseFunc, limit int) (*inFlight, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, taken := s.inFlight[string(id)]; taken {
+		return nil, fmt.Errorf("a request with id %s is under way already", id)
+	}
+	if limit > 0 && len(s.inFlight) >= limit {
+		return nil, fmt.Errorf("%d requests are under way already; wait for answers before sending more", limit)
+	}
+	if s.inFlight == nil {
+		s.inFlight = map[string]*inFlight{}
+	}
+	r := &inFlight{cancel: cancel}
+	s.inFlight[string(id)] = r
+	return r, nil
+}
+
+// remove forgets a request that is about to be answered, and reports whether it
+// may be: not if the client has taken it back. From then on its id is free.
+func (s *session) remove(id json.RawMessage, r *inFlight) (answer bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.inFlight[string(id)] == r {
+		delete(s.inFlight, string(id))
+	}
+	return !r.canceled
+}
+
+// canceled reports whether the client has taken the request back.
+func (s *session) canceled(r *inFlight) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return r.canceled
+}
+
+// cancelRequest serves notifications/cancelled. A request that is unknown, or
+// answered by now, is no error.
+func (s *session) cancelRequest(params json.RawMessage) {
+	var id []byte
+	if rawjson.Object(params, func(name, value []byte) error {
+		if string(name) == "requestId" {
+			id = value
+		}
+		return nil
+	}) != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.inFlight[string(id)]; r != nil {
+		r.canceled = true
+		r.cancel(errCanceled)
+	}
+}
+
+// cancelAll ends all requests, whose answers nobody will read.
+func (s *session) cancelAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.inFlight {
+		r.cancel(errors.New("the session has ended"))
+	}
+}
+
+// pending returns how many requests are not answered yet.
+func (s *session) pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.inFlight)
+}
+
+// protocolVersion returns what initialize negotiated, or "".
+func (s *session) protocolVersion() string {
+	if v := s.version.Load(); v != nil {
+		return *v
+	}
+	return ""
+}
+
+// The methods mcp-go calls.
+
+// SessionID returns the session's id.
+func (s *session) SessionID() string { return s.id }
+
+// Initialize notes that the client has shaken hands.
+func (s *session) Initialize() { s.initialized.Store(true) }
+
+// Initialized reports whether the client has shaken hands.
+func (s *session) Initialized() bool { return s.initialized.Load() }
+
+// SetProtocolVersion notes what initialize has negotiated.
+func (s *session) SetProtocolVersion(version string) { s.version.Store(&version) }
+
+// NotificationChannel returns nil: notifications go out through the edge.
+func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification { return nil }
