@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"toolserver/domain"
+	"toolserver/server"
+)
+
+// toolsCommand shows the tools, to people or in the forms model APIs take.
+func toolsCommand(g *globals) *cobra.Command {
+	var asMCP, openAI, anthropic, all bool
+	cmd := &cobra.Command{
+		Use: "tools", Short: "List the tools", Args: cobra.NoArgs,
+		Long: "List the tools there are, as a table or as JSON: in MCP's form, or as the function-calling\n" +
+			"APIs of OpenAI and Anthropic take them. With --all, those that are disabled or for others are there, too.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, done, err := g.start(zap.NewNop())
+			if err != nil {
+				return err
+			}
+			defer done()
+			list := a.exec.Registry.List("")
+			if !all {
+				if list, err = a.visible(); err != nil {
+					return err
+				}
+			}
+			out := cmd.OutOrStdout()
+			switch {
+			case asMCP:
+				return printJSON(out, map[string]any{"tools": each(list, server.MarshalTool)})
+			case openAI:
+				return printJSON(out, each(list, openAIForm))
+			case anthropic:
+				return printJSON(out, each(list, anthropicForm))
+			}
+			return printTable(out, list)
+		},
+	}
+	cmd.Flags().BoolVar(&asMCP, "json", false, "print MCP's form")
+	cmd.Flags().BoolVar(&openAI, "openai", false, "print the form of OpenAI's function calling")
+	cmd.Flags().BoolVar(&anthropic, "anthropic", false, "print the form of Anthropic's Messages API")
+	cmd.Flags().BoolVar(&all, "all", false, "list tools that are disabled or for others, too")
+	cmd.MarkFlagsMutuallyExclusive("json", "openai", "anthropic")
+	return cmd
+}
+
+// visible returns the tools that whoever runs the program may use.
+func (a *app) visible() (tools []*domain.Tool, err error) {
+	cfg, _ := a.current()
+	q := domain.ListToolsQuery{Session: domain.Session{Principal: cfg.Principal(cfg.Server.User)}}
+	for {
+		page, err := a.exec.List(q)
+		if err != nil {
+			return nil, err
+		}
+		if tools = append(tools, page.Tools...); page.Next == "" {
+			return tools, nil
+		}
+		q.Cursor = page.Next
+	}
+}
+
+func printTable(w io.Writer, tools []*domain.Tool) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "TOOL\tCATEGORY\tWHAT IT DOES")
+	for _, tool := range tools {
+		title := tool.Title
+		if tool.Disabled {
+			title += " (disabled in the configuration)"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", tool.Name, tool.Category, title)
+	}
+	return t.Flush()
+}
+
+func each(tools []*domain.Tool, form func(*domain.Tool) json.RawMessage) []json.RawMessage {
+	list := make([]json.RawMessage, len(tools))
+	for i, t := range tools {
+		list[i] = form(t)
+	}
+	return list
+}
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// maxDescription is what OpenAI takes of a function's description.
+const maxDescription = 1024
+
+// openAIForm is a tool as the Chat Completions API takes it
+// (https://platform.openai.com/docs/guides/function-calling).
+func openAIForm(t *domain.Tool) json.RawMessage {
+	description := t.Description
+	if runes := []rune(description); len(runes) > maxDescription {
+		description = string(runes[:maxDescription])
+	}
+	return marshal(map[string]any{"type": "function", "function": map[string]any{
+		"name": t.Name, "description": description, "parameters": t.Input,
+	}})
+}
+
+// anthropicForm is a tool as the Messages API takes it
+// (https://docs.anthropic.com/en/docs/agents-and-tools/tool-use).
+func anthropicForm(t *domain.Tool) json.RawMessage {
+	return marshal(map[string]any{"name": t.Name, "description": t.Description, "input_schema": t.Input})
+}
+
+func marshal(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings and schemas are JSON
+	}
+	return b
+}
+
+// tokenCommand makes bearer tokens.
+func tokenCommand(_ *globals) *cobra.Command {
+	cmd := &cobra.Command{Use: "token", Short: "Make bearer tokens for HTTP clients"}
+	var asJSON bool
+	create := &cobra.Command{
+		Use: "new NAME", Short: "Make a token and the configuration entry for it", Args: exactly(1, "the name of whoever gets the token"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if strings.TrimSpace(args[0]) == "" {
+				return usage(errors.New("the name is empty"))
+			}
+			token := newToken()
+			entry := map[string]string{"name": args[0], "hash": server.HashToken(token)}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), map[string]any{"token": token, "config": entry})
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "token: %s\n\nIt is not shown again. Configure its hash:\n\nserver:\n  tokens:\n    - name: %q\n      hash: %s\n", token, entry["name"], entry["hash"])
+			return err
+		},
+	}
+	create.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.AddCommand(create)
+	return cmd
+}
+
+// exactly demands n arguments, and says what they are.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage(fmt.Errorf("%s takes %s; usage: %s", cmd.Name(), what, cmd.UseLine()))
+		}
+		return nil
+	}
+}

@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"toolserver/config"
+	"toolserver/sandbox/runner"
+)
+
+// checkCommand looks whether everything is in place.
+func checkCommand(g *globals) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "check", Short: "Check the configuration and what this machine offers", Args: cobra.NoArgs,
+		Long: "Check the configuration, the directories and what keeps commands together on this machine.\nThe exit code is 1 if something is off.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var report checkReport
+			report.all(g)
+			return report.print(cmd.OutOrStdout(), asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// checkReport is what is found.
+type checkReport struct {
+	Findings []finding `json:"findings"`
+	Off      int       `json:"off"` // how many findings are not as they should be
+}
+
+type finding struct {
+	OK    bool   `json:"ok"`
+	What  string `json:"what"`
+	Found string `json:"found"`
+}
+
+// all checks everything, as far as the configuration lets it.
+func (r *checkReport) all(g *globals) {
+	cfg, err := g.load()
+	if err != nil {
+		r.line(false, "configuration", err.Error())
+		return
+	}
+	a, err := g.build(cfg, zap.NewNop())
+	if err != nil {
+		r.line(false, "configuration", err.Error())
+		return
+	}
+	defer a.close()
+	r.configuration(cfg)
+	r.commands(a.runner)
+	r.tools(a)
+}
+
+func (r *checkReport) line(ok bool, what, found string) {
+	if !ok {
+		r.Off++
+	}
+	r.Findings = append(r.Findings, finding{ok, what, found})
+}
+
+// print shows the report. The error is for the exit code.
+func (r *checkReport) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		if err := printJSON(w, r); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range r.Findings {
+			mark := "ok  "
+			if !f.OK {
+				mark = "off "
+			}
+			fmt.Fprintf(w, "%s %-14s %s\n", mark, f.What, f.Found)
+		}
+	}
+	if r.Off > 0 {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+func (r *checkReport) configuration(cfg *config.Loaded) {
+	file := cfg.File
+	if file == "" {
+		file = "no file, so the defaults hold"
+	}
+	r.line(true, "configuration", file)
+	r.line(true, "directory", cfg.WorkingDirectory)
+	for _, root := range cfg.Roots {
+		r.line(true, "root", root)
+	}
+	if cfg.Server.HTTP != "" {
+		loopback := isLoopbackAddress(cfg.Server.HTTP)
+		found := cfg.Server.HTTP
+		if !loopback && len(cfg.Server.Tokens) == 0 {
+			found += " is not a loopback address and no token is configured"
+		}
+		r.line(loopback || len(cfg.Server.Tokens) > 0, "http", found)
+	}
+}
+
+func (r *checkReport) commands(run *runner.Runner) {
+	if path, err := exec.LookPath("bash"); err == nil {
+		r.line(true, "shell", path)
+	} else {
+		r.line(false, "shell", "there is no bash; commands run with sh")
+	}
+	method, err := run.Method()
+	found := string(method)
+	if err != nil {
+		found = fmt.Sprintf("%s, since better is refused: %v", method, err)
+	}
+	r.line(method == runner.MethodNamespace || method == runner.MethodSubreaper, "process tree", found)
+}
+
+func (r *checkReport) tools(a *app) {
+	enabled, all := len(a.exec.Registry.ListEnabled()), a.exec.Registry.List("")
+	r.line(true, "tools", fmt.Sprintf("%d of %d enabled", enabled, len(all)))
+	for _, t := range all {
+		if t.Disabled {
+			r.line(true, "", t.Name+" is disabled in the configuration")
+		}
+	}
+}

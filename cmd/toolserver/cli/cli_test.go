@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"toolserver/sandbox/runner"
+)
+
+// TestMain lets the test binary be the supervisor of the commands it runs, as
+// the product's main does.
+func TestMain(m *testing.M) {
+	if runner.IsSupervisor() {
+		os.Exit(runner.Supervise(nil))
+	}
+	os.Exit(m.Run())
+}
+
+// play runs a command line and returns what it prints.
+func play(t *testing.T, stdin string, args ...string) (out, stderr string, code int) {
+	t.Helper()
+	var stdout, errOut bytes.Buffer
+	code = Run(t.Context(), args, Streams{strings.NewReader(stdin), &stdout, &errOut}, Program{Version: "test"})
+	return stdout.String(), errOut.String(), code
+}
+
+// workspace is a fresh working directory with some files.
+func workspace(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "none"))
+	t.Setenv("TOOLSERVER_CONFIG", "")
+	for name, text := range map[string]string{
+		"hello.txt":   "hello\n",
+		"off.yaml":    "tools: {echo: {enabled: false}, bash: {denied_commands: [rm]}}\n",
+		"staff.yaml":  "server: {user: ann}\nusers: {ann: {groups: [staff]}}\ntools: {echo: {groups: [Staff]}, bash: {groups: [root]}}\n",
+		"result.yaml": "errors: result\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestCommandLine(t *testing.T) {
+	workspace(t)
+	for _, test := range []struct {
+		args, stdin string
+		out, err    string // parts of what is printed
+		code        int
+	}{
+		{args: "version", out: "toolserver test\n"},
+		{args: "call echo --message hi", out: "Echo: hi\n"},
+		{args: "call echo", out: "Echo: \n"},
+		{args: "utility echo --message=hi", out: "Echo: hi\n"},
+		{args: "call echo --message -", stdin: "from stdin", out: "Echo: from stdin\n"},
+		{args: "call echo --json --message hi", out: `{"content":[{"type":"text","text":"Echo: hi"}]}`},
+		{args: "call echo --help", out: "--message"},
+		{args: "call read_file hello.txt", out: "hello\n"},
+		{args: "file read-file --path hello.txt", out: "hello\n"},
+		{args: "file read_file hello.txt --line_numbers", out: "1\thello"},
+		{args: "call write_file new.txt -", stdin: "text", out: "Successfully wrote 4 bytes to new.txt"},
+		{args: "call edit_file new.txt [{\"old_text\":\"text\",\"new_text\":\"more\"}]", out: "+more"},
+		{args: "call list_directory", out: `"name":"hello.txt"`},
+		{args: "call search_files --pattern *.txt", out: `hello.txt`},
+		{args: "call grep hell", out: "hello.txt:1:hello"},
+		{args: "shell", out: "execute_command"},
+		{args: "call execute_command true --env A=b --env C=d", out: `"exit_code":0`},
+		{args: "tools", out: "read_large_result"},
+		{args: "--config off.yaml tools --all", out: "Echo (disabled in the configuration)"},
+		{args: "check", out: "ok   directory"},
+		{args: "explain read_file hello.txt", out: "verdict:  allowed"},
+		{args: "--config off.yaml explain bash ls", out: "runs:     ls"},
+		{args: "config show", out: "max_result_chars: 40000"},
+		{args: "config schema", out: "https://json-schema.org/draft/2020-12/schema"},
+		{args: "completion bash", out: "complete"},
+		{args: "--config staff.yaml call echo", out: "Echo: \n"},
+
+		{args: "call read_file nope.txt", err: "nope.txt", code: 1},
+		{args: "call read_file /etc/passwd", err: "outside the allowed paths", code: 1},
+		{args: "--config off.yaml explain bash rm", out: "denied: rm", code: 1},
+		{args: "explain write_file /etc/passwd x", out: "verdict:  denied", code: 1},
+		{args: "call bash false", err: "[exit code 1]", code: 1},
+
+		{args: "nonsense", err: `unknown command "nonsense"`, code: 2},
+		{args: "call", out: "Run one tool"},
+		{args: "call nope", err: `no tool "nope"`, code: 2},
+		{args: "call read_file", err: "read_file: path is required", code: 2},
+		{args: "call read_file a b", err: `"b" is one argument too many`, code: 2},
+		{args: "call read_file a --nope", err: "unknown flag: --nope", code: 2},
+		{args: "call read_file a --limit many", err: `read_file: limit must be an integer, not the string "many"`, code: 2},
+		{args: "--config off.yaml call echo", err: "disabled", code: 2},
+		{args: "--config staff.yaml call bash ls", err: `no tool "bash"`, code: 2},
+		{args: "--config missing.yaml tools", err: "no such file", code: 2},
+		{args: "serve --stdio --http :1", err: "exclude each other", code: 2},
+		{args: "serve --http 0.0.0.0:0", err: "no token is configured", code: 2},
+		{args: "explain echo", err: "touches neither files nor commands", code: 1},
+		{args: "token new", err: "the name of whoever gets the token", code: 2},
+		{args: "serve nowhere", err: "no such file or directory", code: 1},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			out, stderr, code := play(t, test.stdin, strings.Fields(test.args)...)
+			if code != test.code || !strings.Contains(out, test.out) || !strings.Contains(stderr, test.err) || test.err == "" && stderr != "" && !strings.HasPrefix(stderr, "#") {
+				t.Errorf("code %d, out %q, error %q\nwant code %d, out %q, error %q", code, out, stderr, test.code, test.out, test.err)
+			}
+		})
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	dir := workspace(t)
+	for _, test := range []struct{ yaml, want string }{
+		{"tools:\n  bash:\n    allowed_comands: [ls]\n", `:3:5: unknown key "allowed_comands" in tools.bash; did you mean "allowed_commands"?`},
+		{"limits: {timeout: soon}\n", `:1:19: limits.timeout must be a number of seconds or a duration such as 30s, not "soon"`},
+		{"server:\n  name: ${NO_SUCH_VARIABLE}\n", `:2:9: server.name: environment variable NO_SUCH_VARIABLE is not set`},
+		{"working_directory: /no/such/dir\n", `:1:1: working_directory: stat /no/such/dir: no such file or directory`},
+		{"roots: [hello.txt]\n", `:1:9: roots[0]: ` + dir + `/hello.txt is not a directory`},
+		{"tools: {raed_file: {}}\n", `:1:9: tools.raed_file: there is no tool "raed_file"; did you mean read_file?`},
+		{"tools: {echo: {allowed_paths: [x]}}\n", `:1:16: tools.echo.allowed_paths: the tool echo has no such setting`},
+		{"errors: rpc\n", `:1:9: errors must be`},
+		{"server: {tokens: [{name: a, hash: 123}]}\n", `server.tokens[0].hash`},
+		{"server: {tokens: [{name: a, hash: \"123\"}]}\n", `:1:10: server.tokens: the hash of token a is not sha256: and 64 hexadecimal digits`},
+		{"users: {ann: {compliance_level: secret}}\n", `:1:15: users.ann.compliance_level: there is no compliance level "secret"; known: none`},
+		{"tools: {bash: {denied_commands: [\"rm|x\"]}}\n", `must be plain words`},
+		{"a: [\n", `:2:1: `},
+	} {
+		file := filepath.Join(dir, "bad.yaml")
+		if err := os.WriteFile(file, []byte(test.yaml), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		out, stderr, code := play(t, "", "--config", file, "serve", "--stdio")
+		if code == 0 || out != "" || !strings.Contains(stderr, test.want) || strings.Count(strings.TrimSpace(stderr), "\n") > 0 {
+			t.Errorf("%q\n got code %d, %q\nwant %q", test.yaml, code, stderr, test.want)
+		}
+	}
+}
+
+// TestSeedConfig holds the configuration of the origin documents to work as it
+// stands, with paths relative to the file.
+func TestSeedConfig(t *testing.T) {
+	dir := workspace(t)
+	if err := os.WriteFile("toolserver.yaml", []byte(`
+tools:
+  execute_command:
+    allowed_commands: [ls, cat, grep, find]
+    denied_commands: [rm, sudo, chmod]
+    timeout: 30
+  write_file:
+    allowed_paths: [`+dir+`/tmp, ./output]
+    denied_paths: [/etc, /usr]
+`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for args, code := range map[string]int{
+		"call execute_command|ls hello.txt": 0, "call bash|cat hello.txt": 0, "call bash|rm hello.txt": 1, "call execute_command|echo x": 1,
+		"call write_file|output/a/b|x": 0, "call write_file|x|x": 1, "call append_file|hello.txt|x": 1, "call write_file|/etc/x|x": 1,
+	} {
+		command, rest, _ := strings.Cut(args, "|")
+		if _, stderr, got := play(t, "", append(strings.Fields(command), strings.Split(rest, "|")...)...); got != code {
+			t.Errorf("%s: code %d, %s", args, got, stderr)
+		}
+	}
+}
+
+func TestModelForms(t *testing.T) {
+	workspace(t)
+	for _, form := range []string{"--json", "--openai", "--anthropic"} {
+		out, stderr, code := play(t, "", "tools", form)
+		if code != 0 || !json.Valid([]byte(out)) {
+			t.Errorf("%s: code %d, %s%.100s", form, code, stderr, out)
+		}
+	}
+}
+
+func TestConfigInit(t *testing.T) {
+	workspace(t)
+	if out, stderr, code := play(t, "", "config", "init", "new.yaml"); code != 0 {
+		t.Fatal(out, stderr)
+	}
+	if _, stderr, code := play(t, "", "--config", "new.yaml", "check"); code != 0 {
+		t.Error("the template is refused:", stderr)
+	}
+	if _, stderr, code := play(t, "", "config", "init", "new.yaml"); code == 0 || !strings.Contains(stderr, "is there already") {
+		t.Error("the template overwrites:", stderr)
+	}
+}
+
+func TestTokenNew(t *testing.T) {
+	workspace(t)
+	out, _, code := play(t, "", "token", "new", "ann", "--json")
+	var made struct {
+		Token  string
+		Config struct{ Name, Hash string }
+	}
+	if err := json.Unmarshal([]byte(out), &made); err != nil || code != 0 || made.Config.Name != "ann" || len(made.Token) < 40 || strings.Contains(made.Config.Hash, made.Token) {
+		t.Errorf("%v, %s", err, out)
+	}
+}
+
+func TestNoDirectory(t *testing.T) {
+	workspace(t)
+	t.Chdir("/")
+	if _, stderr, code := play(t, "", "serve", "--stdio"); code == 0 || !strings.Contains(stderr, "give a directory as an argument") {
+		t.Errorf("code %d, %s", code, stderr)
+	}
+	dir := t.TempDir()
+	if _, stderr, code := play(t, "", "serve", "--stdio", dir); code != 0 {
+		t.Errorf("with a directory: code %d, %s", code, stderr)
+	}
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"toolserver/config"
+)
+
+func configCommand(g *globals) *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Start, describe and show the configuration"}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use: "init [FILE]", Short: "Write a commented configuration to start from", Args: cobra.MaximumNArgs(1),
+			RunE: func(cmd *cobra.Command, args []string) error {
+				path := "toolserver.yaml"
+				if len(args) == 1 {
+					path = args[0]
+				}
+				if path == "-" {
+					_, err := cmd.OutOrStdout().Write(config.Template())
+					return err
+				}
+				f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+				if errors.Is(err, fs.ErrExist) {
+					return fmt.Errorf("%s is there already, and is left as it is; give another name, or - to print", path)
+				}
+				if err != nil {
+					return err
+				}
+				if _, err := f.Write(config.Template()); err != nil {
+					f.Close()
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n", path)
+				return f.Close()
+			},
+		},
+		&cobra.Command{
+			Use: "schema", Short: "Print the JSON Schema of the configuration, for editors", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), string(config.Schema()))
+				return err
+			},
+		},
+		&cobra.Command{
+			Use: "show", Short: "Print the configuration in force, secrets masked", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				cfg, err := g.load()
+				if err != nil {
+					return err
+				}
+				if cfg.File == "" {
+					fmt.Fprintln(cmd.ErrOrStderr(), "# no configuration file: these are the defaults")
+				} else {
+					fmt.Fprintln(cmd.ErrOrStderr(), "# from", cfg.File)
+				}
+				_, err = cmd.OutOrStdout().Write(cfg.Show())
+				return err
+			},
+		},
+	)
+	return cmd
+}

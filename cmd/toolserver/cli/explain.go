@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+)
+
+// explainCommand says whether a call would be allowed, and by which rule.
+func explainCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:                "explain TOOL [ARGUMENTS]",
+		Short:              "Say whether a call would be allowed, and which rule decides, without making it",
+		DisableFlagParsing: true,
+		ValidArgsFunction:  g.completeTool,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, rest, err := g.toolAndArguments(args)
+			if name == "" || err != nil {
+				return orHelp(cmd, err)
+			}
+			return g.explain(name, rest)
+		},
+	}
+}
+
+func (g *globals) explain(name string, args []string) error {
+	a, done, err := g.start(zap.NewNop())
+	if err != nil {
+		return err
+	}
+	defer done()
+	cfg, _ := a.current()
+	tool, ok := a.exec.Registry.Get(name)
+	if !ok {
+		return usage(fmt.Errorf("no tool %q", name))
+	}
+	line, err := parseArguments(tool, args, g.std)
+	if err != nil || line.help {
+		return err
+	}
+	arguments, err := tool.Input.Arguments(line.arguments)
+	if err != nil {
+		return usage(fmt.Errorf("%s: %w", name, err))
+	}
+	files, err := sandbox.NewFiles(cfg.Policy())
+	if err != nil {
+		return err
+	}
+	commands, err := sandbox.NewCommands(cfg.Policy(), files, a.runner)
+	if err != nil {
+		return err
+	}
+	verdict := whoMay(a, tool, cfg.Principal(cfg.Server.User))
+	if verdict.Allowed {
+		if verdict, err = sandbox.Explain(files, commands, name, arguments); err != nil {
+			return err
+		}
+	}
+	if line.json {
+		if err := printJSON(g.std.Out, verdict); err != nil {
+			return err
+		}
+	} else {
+		printExplanation(g.std.Out, verdict)
+	}
+	if !verdict.Allowed {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// whoMay answers for what comes before the sandbox.
+func whoMay(a *app, tool *domain.Tool, p domain.Principal) sandbox.Explanation {
+	switch {
+	case !a.exec.Visible(p, tool):
+		return sandbox.Explanation{Rule: "tools." + tool.Name + ".groups or compliance_level", Reason: "the tool is not for " + p.Name}
+	case tool.Disabled:
+		return sandbox.Explanation{Rule: "tools." + tool.Name + ".enabled", Reason: "the tool is disabled"}
+	}
+	return sandbox.Explanation{Allowed: true}
+}
+
+func printExplanation(w io.Writer, e sandbox.Explanation) {
+	verdict := "denied"
+	if e.Allowed {
+		verdict = "allowed"
+	}
+	for _, row := range []struct{ name, text string }{
+		{"verdict", verdict}, {"rule", e.Rule}, {"reason", e.Reason}, {"path", e.Path},
+		{"runs", strings.Join(e.Argv, "\n          ")}, {"reads", strings.Join(e.Reads, ", ")}, {"writes", strings.Join(e.Writes, ", ")},
+	} {
+		if row.text != "" {
+			fmt.Fprintf(w, "%-9s %s\n", row.name+":", row.text)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"toolserver/config"
+	"toolserver/domain"
+)
+
+// globals are the flags every command has.
+type globals struct {
+	std     Streams
+	program Program
+	config  string
+	dirs    []string
+}
+
+// newRoot returns the command line. Subcommands for single tools are made only
+// when one is called, so that serving starts without them.
+func newRoot(std Streams, p Program) *cobra.Command {
+	g := &globals{std: std, program: p}
+	root := &cobra.Command{
+		Use:   "toolserver",
+		Short: "A governed set of tools for MCP clients, and for people",
+		Long: "Toolserver gives MCP clients files, commands and more under one readable policy,\n" +
+			"over stdio and Streamable HTTP. Every tool can be called from here, too.",
+		Version:       p.Version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return usage(fmt.Errorf("unknown command %q; toolserver help lists them", args[0]))
+		},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.PersistentFlags().StringVarP(&g.config, "config", "c", "", "configuration `file`; else $TOOLSERVER_CONFIG, ./toolserver.yaml, or the user's")
+	root.PersistentFlags().StringArrayVarP(&g.dirs, "dir", "C", nil, "working `directory`; given again, a further root")
+	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), configCommand(g), tokenCommand(g), versionCommand(g))
+	addCategories(root, g)
+	return root
+}
+
+func usage(err error) error { return &exitError{exitUsage, err} }
+
+func codeOf(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code
+	}
+	switch domain.CodeOf(err) {
+	case domain.CodeInvalidParams, domain.CodeToolNotFound, domain.CodeToolDisabled:
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// load reads the configuration the flags ask for.
+func (g *globals) load(dirs ...string) (*config.Loaded, error) {
+	return config.Load(config.Overrides{File: g.config, Directories: append(g.dirs, dirs...)})
+}
+
+func versionCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "toolserver", g.program.Version) },
+	}
+}
+
+// isTerminal reports whether w shows what is written to a person.
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers are the packages of the module from the top down, each tree with the
+// trees it may import besides its own.
+var layers = map[string][]string{
+	"cmd":      {"config", "server", "tools", "sandbox", "domain"},
+	"config":   {"server", "tools", "sandbox", "domain"},
+	"server":   {"domain"},
+	"tools":    {"sandbox", "domain"},
+	"sandbox":  {},
+	"domain":   {},
+	"bench":    {"server", "tools", "sandbox", "domain"},
+	"testdata": {"cmd", "sandbox", "domain"},
+}
+
+// TestImports keeps the arrows between packages pointing down.
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-test", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "../../...", "../../testdata/fixture").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		from, ok := tree(words[0])
+		if !ok {
+			continue
+		}
+		allowed, known := layers[from]
+		if !known {
+			t.Errorf("%s is in no layer", words[0])
+		}
+		for _, imported := range words[1:] {
+			to, ours := tree(imported)
+			if !ours || to == from {
+				continue
+			}
+			checked++
+			if !slices.Contains(allowed, to) {
+				t.Errorf("%s imports %s", words[0], imported)
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d imports checked", checked)
+	}
+}
+
+// tree returns the top directory of one of our packages.
+func tree(path string) (string, bool) {
+	path, ours := strings.CutPrefix(path, "toolserver/")
+	top, _, _ := strings.Cut(path, "/")
+	top, _, _ = strings.Cut(top, ".")
+	return strings.TrimSuffix(top, "_test"), ours
+}

@@ -1,0 +1,22 @@
+// Toolserver gives MCP clients a governed set of tools, over stdio and HTTP,
+// and people the same tools on the command line.
+package main
+
+import (
+	"context"
+	"os"
+
+	"toolserver/cmd/toolserver/cli"
+	"toolserver/sandbox/runner"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	if runner.IsSupervisor() {
+		os.Exit(runner.Supervise(nil))
+	}
+	std := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	os.Exit(cli.Run(context.Background(), os.Args[1:], std, cli.Program{Version: version}))
+}

@@ -1,0 +1,67 @@
+// Drives a built toolserver with real MCP clients:
+//
+//   node main.mjs TOOLSERVER [FIXTURE] [--only TEXT]
+//
+// FIXTURE is the same server with tools that sleep, panic and report progress;
+// without it the tests that need them are left out. --only runs the clients
+// whose label (such as "sdk v2 auto stdio") contains TEXT. Ends with a line
+// "N passed, N failed" and status 1 if something failed.
+
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+
+import { connectInspector } from './inspector.mjs';
+import { checkForms } from './llmforms.mjs';
+import { Report } from './report.mjs';
+import { endAll } from './spawn.mjs';
+import { runSuites } from './suites.mjs';
+import { connectV1 } from './v1.mjs';
+import { NEGOTIATIONS, connectV2 } from './v2.mjs';
+import { World } from './world.mjs';
+
+const RUN_DEADLINE_MS = 10 * 60_000;
+
+const clients = [
+  { label: 'sdk v1', connect: connectV1, sendsHeaders: true },
+  ...Object.keys(NEGOTIATIONS).map((negotiation) => ({
+    label: `sdk v2 ${negotiation}`,
+    connect: (target) => connectV2(negotiation, target),
+    sendsHeaders: true,
+  })),
+  { label: 'inspector', connect: connectInspector, sendsHeaders: false },
+];
+
+async function forms(report, binary) {
+  const world = await World.create();
+  const group = report.group('model forms');
+  await checkForms(group, binary, world);
+  group.close();
+  await world.remove();
+}
+
+async function main() {
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { only: { type: 'string', default: '' } } });
+  const [binary, fixture] = positionals.map((path) => resolve(path));
+  if (!binary) {
+    console.error('usage: node main.mjs TOOLSERVER [FIXTURE] [--only TEXT]');
+    process.exit(2);
+  }
+  const report = new Report();
+  const finish = () => {
+    endAll();
+    console.log(report.summary());
+    process.exit(report.failed > 0 || report.passed === 0 ? 1 : 0);
+  };
+  setTimeout(() => {
+    report.abandon('run', new Error(`not done after ${RUN_DEADLINE_MS} ms`));
+    finish();
+  }, RUN_DEADLINE_MS);
+  if ('model forms'.includes(values.only)) await forms(report, binary);
+  for (const client of clients) {
+    const transports = ['stdio', 'http'].filter((transport) => `${client.label} ${transport}`.includes(values.only));
+    await Promise.all(transports.map((transport) => runSuites({ report, transport, binary, fixture, ...client })));
+  }
+  finish();
+}
+
+await main();

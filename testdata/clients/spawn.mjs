@@ -1,0 +1,132 @@
+// Processes and deadlines. Every process started here is ended by its own id,
+// at the latest when this program ends.
+
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+
+const running = new Set();
+
+// within gives a promise a deadline: it rejects, naming the work, when the
+// promise has not settled after ms milliseconds.
+export async function within(ms, what, promise) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what}: no answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+// until polls a condition and returns its first truthy value.
+export async function until(ms, what, condition) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const value = await condition();
+    if (value) return value;
+    if (Date.now() > end) throw new Error(`${what}: not so after ${ms} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+// alive tells whether a process exists.
+export function alive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// Tail keeps the last characters of a stream, for failure messages.
+export class Tail {
+  text = '';
+
+  constructor(stream, most = 4000) {
+    stream?.on('data', (chunk) => {
+      this.text = (this.text + chunk).slice(-most);
+    });
+  }
+}
+
+function start(command, args, options) {
+  const child = spawn(command, args, options);
+  running.add(child);
+  child.once('error', () => running.delete(child));
+  child.once('exit', () => running.delete(child));
+  return child;
+}
+
+// adopt takes over a process that something else started, until release() says
+// that it has ended.
+export function adopt(pid) {
+  const child = { kill: (signal) => alive(pid) && process.kill(pid, signal) };
+  running.add(child);
+  return { release: () => running.delete(child) };
+}
+
+// endAll kills what is still running. It is safe to call more than once.
+export function endAll() {
+  for (const child of running) child.kill('SIGKILL');
+  running.clear();
+}
+
+// output runs a command to its end and returns {code, stdout, stderr}. Past the
+// deadline it is killed with all that it started.
+export async function output(command, args, { cwd, env, ms = 30_000 } = {}) {
+  const child = start(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const text = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr']) {
+    child[name].setEncoding('utf8').on('data', (chunk) => { text[name] += chunk; });
+  }
+  try {
+    const [code] = await within(ms, `${command} ${args.join(' ')}`, once(child, 'close'));
+    return { code, ...text };
+  } catch (error) {
+    if (child.exitCode === null && child.pid) process.kill(-child.pid, 'SIGKILL');
+    throw error;
+  }
+}
+
+// freePort asks the system for a loopback port nobody listens on.
+async function freePort() {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address();
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+// serveHTTP starts `binary serve --http` and waits until it is ready. The
+// answer has the MCP endpoint's url, log() and stop(), which ends the server
+// with SIGTERM and returns its exit code.
+export async function serveHTTP({ binary, config, cwd, env }) {
+  const port = await freePort();
+  const args = ['serve', '--http', `127.0.0.1:${port}`, '--config', config];
+  const child = start(binary, args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const tail = new Tail(child.stderr);
+  const exited = once(child, 'exit');
+  exited.catch(() => {});
+  const ready = async () => {
+    if (child.exitCode !== null) throw new Error(`${binary} exited with ${child.exitCode}: ${tail.text}`);
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+    return answer?.ok;
+  };
+  const stop = async () => {
+    child.kill('SIGTERM');
+    const [code, signal] = await within(10_000, 'exit after SIGTERM', exited);
+    return code ?? signal;
+  };
+  try {
+    await until(10_000, `${binary} is ready (server said: ${tail.text})`, ready);
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw new Error(`${error.message}\n${tail.text}`);
+  }
+  return { url: `http://127.0.0.1:${port}/mcp`, log: () => tail.text, stop };
+}

@@ -1,0 +1,142 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// detached are the ways a process gets away from the one that started it.
+func detached(marker string) string {
+	return strings.ReplaceAll(`sleep 1000.MARK & setsid sleep 1000.MARK & (setsid sh -c 'sleep 1000.MARK' &) ; nohup sleep 1000.MARK >/dev/null 2>&1 & `, "MARK", marker)
+}
+
+// TestNothingSurvives ends commands in every way there is.
+func TestNothingSurvives(t *testing.T) {
+	dir := t.TempDir()
+	for round := range 5 {
+		marker := fmt.Sprintf("7%d%04d", round, os.Getpid()%10000)
+		s := start(t, dir)
+		s.call("bash", map[string]any{"command": detached(marker) + "echo started"})
+		gone(t, marker)
+		if a := s.call("bash", map[string]any{"command": detached(marker) + "sleep 1000." + marker, "timeout": 1}); !strings.Contains(a.text(), "[timed out after 1s]") || !a.Result.IsError {
+			t.Errorf("got %+v", a)
+		}
+		gone(t, marker)
+		for _, end := range []func(){
+			func() { s.cmd.Process.Kill() },
+			func() { s.in.Close() },
+			func() { s.cmd.Process.Signal(syscall.SIGTERM) },
+			func() { s.cmd.Process.Signal(syscall.SIGHUP) },
+			func() { s.cmd.Process.Signal(syscall.SIGINT) },
+		} {
+			s = start(t, dir)
+			s.send("bash", map[string]any{"command": detached(marker) + "touch started; sleep 1000." + marker})
+			for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+				if _, err := os.Stat(filepath.Join(dir, "started")); err == nil {
+					break
+				}
+			}
+			os.Remove(filepath.Join(dir, "started"))
+			end()
+			s.cmd.Wait()
+			gone(t, marker)
+		}
+	}
+}
+
+// TestSideBySide runs two calls that each wait for the other.
+func TestSideBySide(t *testing.T) {
+	s := start(t, t.TempDir())
+	s.send("bash", map[string]any{"command": "touch a; until [ -e b ]; do sleep 0.01; done"})
+	s.send("execute_command", map[string]any{"command": "touch b; until [ -e a ]; do sleep 0.01; done"})
+	for range 2 {
+		if a := s.receive(); a.Error != nil || a.Result.IsError {
+			t.Errorf("got %+v", a)
+		}
+	}
+}
+
+// TestMuchOutput bounds a command that writes 1 GiB.
+func TestMuchOutput(t *testing.T) {
+	s := start(t, t.TempDir())
+	s.call("bash", map[string]any{"command": "true"})
+	before := s.status("VmHWM")
+	a := s.call("bash", map[string]any{"command": "echo first; head -c 1073741824 /dev/zero | tr '\\0' 'x'; echo; echo last", "timeout": 120})
+	if text := a.text(); !strings.HasPrefix(text, "first\n") || !strings.Contains(text, "\nlast\n[Output truncated; ") || len(text) > 41_000 || !strings.Contains(text, "read_large_result(id=") {
+		t.Errorf("%d bytes: %.100q ... %.300q", len(text), text, text[max(0, len(text)-300):])
+	}
+	if grown := s.status("VmHWM") - before; grown > 32<<10 {
+		t.Errorf("memory grew by %d kB", grown)
+	}
+}
+
+// TestNoSecrets checks that a command gets neither the server's environment nor
+// its input.
+func TestNoSecrets(t *testing.T) {
+	s := start(t, t.TempDir())
+	if a := s.call("bash", map[string]any{"command": "cat; env | grep -c SECRET; ls /proc/self/fd | wc -l"}); !strings.HasPrefix(a.text(), "0\n") {
+		t.Errorf("got %q", a.text())
+	}
+}
+
+// TestStopsWithInput checks that the end of the input ends the server, and that
+// what is under way is answered first.
+func TestStopsWithInput(t *testing.T) {
+	s := start(t, t.TempDir())
+	id := s.send("bash", map[string]any{"command": "sleep 0.3; echo done"})
+	s.in.Close()
+	if a := s.receive(); a.ID != id || a.text() != "done" {
+		t.Errorf("got %+v", a)
+	}
+	if err := s.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTimeLimit shows the limit of configuration as an error, with what there
+// was until then.
+func TestTimeLimit(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "c.yaml")
+	if err := os.WriteFile(config, []byte("working_directory: .\ntools: {bash: {timeout: 1}}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, "--config", config)
+	a := s.call("bash", map[string]any{"command": "echo half; sleep 20"})
+	if a.Error == nil || a.Error.Code != -32006 || a.Error.Data["timeout_s"] != 1.0 || !strings.Contains(a.Error.Message, "half") {
+		t.Errorf("got %+v", a.Error)
+	}
+}
+
+// TestEveryAnswerComes makes many calls, one at a time, that take about as long
+// as the goroutine that reads may be kept: the answer of each must come although
+// nothing follows it.
+func TestEveryAnswerComes(t *testing.T) {
+	for range 4 {
+		s := start(t, t.TempDir())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for i := range 1500 {
+				s.send("write_file", map[string]any{"path": "f", "content": "x", "on_conflict": "error"})
+				s.receive()
+				s.send("read_file", map[string]any{"path": "f", "lmit": i})
+				s.receive()
+			}
+		}()
+		t.Cleanup(func() {
+			select {
+			case <-done:
+			case <-time.After(60 * time.Second):
+				t.Error("an answer did not come")
+				s.cmd.Process.Kill()
+				<-done
+			}
+		})
+	}
+}
