@@ -1,0 +1,21 @@
+# A static binary, run by nobody, with nothing beside it but CA certificates.
+FROM golang:1.26-bookworm AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/toolserver ./cmd/toolserver
+RUN mkdir -p /out/data /out/tmp && chmod 1777 /out/tmp
+
+FROM scratch
+LABEL io.modelcontextprotocol.server.name="io.github.toolserver/toolserver"
+LABEL org.opencontainers.image.title="toolserver"
+LABEL org.opencontainers.image.description="A governed set of tools for MCP clients"
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=build /out/toolserver /usr/local/bin/toolserver
+COPY --from=build --chown=65532:65532 /out/data /data
+COPY --from=build --chown=65532:65532 /out/tmp /tmp
+WORKDIR /data
+USER 65532:65532
+ENTRYPOINT ["/usr/local/bin/toolserver"]
+CMD ["serve", "--stdio", "/data"]

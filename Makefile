@@ -1,0 +1,22 @@
+# What a developer types. README names the first and the third.
+BIN := toolserver
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+BUILD := CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
+
+.PHONY: run build test bench
+
+# Build the server and serve the current directory to clients on this machine.
+run: build
+	./$(BIN) serve --http 127.0.0.1:8080
+
+build:
+	$(BUILD) -o $(BIN) ./cmd/toolserver
+
+# Everything that can be checked, installing what is missing.
+test:
+	./testdata/test-all
+
+# Measures the server beside its peers; docs/performance.md explains the table.
+bench: build
+	go test -run xx -bench . -benchmem ./domain/... ./server ./tools/... ./sandbox/...
+	go run ./bench

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+func TestParseStat(t *testing.T) {
+	const line = "4711 (a (b) c) S 12 4711 4711 0 -1 4194560 1 2 3 4 150 50 700 300 20 0 1 0 99 8192 256 18446744073709551615 1 1"
+	want := stat{pid: 4711, parent: 12, cpu: 2 * time.Second, children: 10 * time.Second, pages: 256}
+	if got, err := parseStat(line); err != nil || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	for _, bad := range []string{"", "4711", ") (", "4711 (a) S 12", "x (a) S 12 1 1 0 -1 1 1 2 3 4 5 6 7 8 9 0 1 0 99 8192 256 1"} {
+		if got, err := parseStat(bad); err == nil {
+			t.Errorf("%q: %+v", bad, got)
+		}
+	}
+}
+
+func TestTree(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("there is no /proc")
+	}
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip(err)
+	}
+	all, err := tree(os.Getpid())
+	found := false
+	for _, s := range all {
+		found = found || s.pid == cmd.Process.Pid
+	}
+	if err != nil || !found {
+		t.Errorf("child %d is not in %+v, %v", cmd.Process.Pid, all, err)
+	}
+	in.Close()
+	cmd.Wait()
+	if _, err := tree(cmd.Process.Pid); err == nil {
+		t.Error("found a process that has ended")
+	}
+	before, err := treeCPU(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for after := before; after == before; { // which takes time itself
+		if after, err = treeCPU(os.Getpid()); err != nil || after < before {
+			t.Fatalf("%v after %v, %v", after, before, err)
+		}
+	}
+}
+
+func TestAnswerID(t *testing.T) {
+	for line, want := range map[string]int{
+		`{"jsonrpc":"2.0","id":7,"result":{"id":8}}`:                                                           7,
+		`{"result":{"content":[{"type":"text","text":"some long text, \"id\":9"}]},"jsonrpc":"2.0","id":12}`:   12,
+		`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"a long message"}}`: -1,
+		`{"jsonrpc":"2.0","id":null,"error":{}}`:                                                               -1,
+	} {
+		got, ok := answerID([]byte(line))
+		if !ok {
+			got = -1
+		}
+		if got != want {
+			t.Errorf("%s: %d; want %d", line, got, want)
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	var order string
+	measure := func(name string, d ...time.Duration) target {
+		return target{name, func() (sample, error) {
+			order += name
+			s := sample{cpu: d[0]}
+			d = d[1:]
+			return s, nil
+		}}
+	}
+	c, err := compare(3, []target{measure("a", 10, 40, 20), measure("b", 5, 10, 20)})
+	if err != nil || order != "abbaab" {
+		t.Errorf("measured %s, %v", order, err)
+	}
+	if m, r, least := c.median("a", cpu), c.ratio("a", "b", cpu), c.least("a", cpu); m != 20 || r != 2 || least != 10 {
+		t.Errorf("median %v, ratio %v, least %v; want 20, 2, 10", m, r, least)
+	}
+	if got := median([]float64{4, 1, 3, 2}); got != 2.5 {
+		t.Errorf("median of an even number is %v", got)
+	}
+}
+
+func TestBenchmarkResults(t *testing.T) {
+	const out = "goos: linux\n" +
+		"BenchmarkCallEcho-2   \t  155\t      7000 ns/op\t    2113 B/op\t      36 allocs/op\n" +
+		"BenchmarkCallEchoes-2   \t  155\t      1 ns/op\t    2113 B/op\t      1 allocs/op\n" +
+		"BenchmarkCallEcho-2   \t  155\t      9000.5 ns/op\t    2113 B/op\t      38 allocs/op\nPASS\n"
+	c, allocs, err := benchmarkResults(out, "CallEcho")
+	if err != nil || allocs != 37 || c.median("executor", p50) != 8000 {
+		t.Errorf("got %v allocations, %+v, %v", allocs, c, err)
+	}
+	if _, _, err := benchmarkResults(out, "StartEcho"); err == nil {
+		t.Error("read results that are not there")
+	}
+}
+
+func TestTable(t *testing.T) {
+	c := contest{names: []string{"ours", "peer"}, samples: map[string][]sample{
+		"ours": {{cpu: 20 * time.Microsecond, rate: 10, rss: 3 << 20}}, "peer": {{cpu: time.Millisecond}},
+	}}
+	var tab table
+	tab.add("work", c, atMost("CPU", 20_000, 10_000, nanos), atMost("b", 1, 1, number), atLeast("c", 2, 3, times))
+	tab.note("n%d", 1)
+	for markdown, want := range map[bool]string{
+		false: "what  server  CPU      p50  per second  RSS      CPU to ours  bars\n" +
+			"work  ours    20.0 µs       10          3.0 MiB               CPU 20.0 µs ≤ 10.0 µs MISS\n" +
+			"      peer    1.00 ms                            50.00x       b 1 ≤ 1 ok\n" +
+			"                                                              c 2.00x ≥ 3.00x MISS\n\nn1\n",
+		true: "| what | server | CPU     | p50 | per second | RSS     | CPU to ours | bars                       |\n|---|---|---|---|---|---|---|---|\n" +
+			"| work | ours   | 20.0 µs |     | 10         | 3.0 MiB |             | CPU 20.0 µs ≤ 10.0 µs MISS |\n" +
+			"|      | peer   | 1.00 ms |     |            |         | 50.00x      | b 1 ≤ 1 ok                 |\n" +
+			"|      |        |         |     |            |         |             | c 2.00x ≥ 3.00x MISS       |\n\nn1\n",
+	} {
+		var b bytes.Buffer
+		tab.print(&b, markdown)
+		if b.String() != want {
+			t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+// Bench measures the server beside its peers, in one run, and prints a table.
+//
+// Every target of a comparison runs once in each round, so that all of them
+// meet the same noise; figures are medians over the rounds, and ratios are
+// formed inside a round. The figure to trust is CPU per call: the time the
+// server and its children spend on a processor, read from /proc, which other
+// programs disturb least. The bars printed beside the figures are for reading;
+// nothing fails because a machine is slow.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// part measures one thing and adds it to the lab's table.
+type part struct {
+	name string
+	run  func(context.Context, *lab) error
+}
+
+var parts = []part{
+	{"executor", measureExecutor},
+	{"startup", measureStartup},
+	{"readfile", measureReadFile},
+	{"command", measureCommand},
+	{"list", measureList},
+	{"walk", measureWalk},
+	{"echo", measureEcho},
+	{"http", measureHTTP},
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	var l lab
+	only := flag.String("only", "", "measure only these `parts`, separated by commas: "+strings.Join(names, ", "))
+	markdown := flag.Bool("markdown", false, "print the table as Markdown")
+	flag.StringVar(&l.server, "server", "toolserver", "the server's `program`")
+	flag.StringVar(&l.cache, "cache", "build/bench", "`directory` that keeps the peers between runs")
+	flag.IntVar(&l.rounds, "rounds", 7, "rounds of each comparison")
+	flag.IntVar(&l.starts, "starts", 40, "rounds of the comparison of starts")
+	flag.DurationVar(&l.time, "time", 400*time.Millisecond, "time of one target in one round")
+	flag.IntVar(&l.files, "files", 100_000, "files of the tree that is searched")
+	flag.Parse()
+	wanted := names
+	if *only != "" {
+		wanted = strings.Split(*only, ",")
+	}
+	for _, name := range wanted {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("-only: no part %q; there are %s", name, strings.Join(names, ", "))
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := l.open(ctx); err != nil {
+		return err
+	}
+	defer l.close()
+	l.table.note("%s", conditions())
+	if err := l.measure(ctx, wanted); err != nil {
+		return err
+	}
+	l.table.print(os.Stdout, *markdown)
+	return nil
+}
+
+// measure runs the parts that are wanted. One that fails leaves a note in the
+// table, and the others still run.
+func (l *lab) measure(ctx context.Context, wanted []string) error {
+	for _, p := range parts {
+		if !slices.Contains(wanted, p.name) {
+			continue
+		}
+		start := time.Now()
+		err := p.run(ctx, l)
+		if ctx.Err() != nil {
+			return errors.New("interrupted")
+		}
+		if err != nil {
+			l.table.note("%s was not measured: %v", p.name, err)
+		}
+		fmt.Fprintf(os.Stderr, "bench: %s took %.0f s\n", p.name, time.Since(start).Seconds())
+	}
+	return nil
+}
+
+// conditions says what a run depends on.
+func conditions() string {
+	text := fmt.Sprintf("%s/%s, %d CPUs, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
+		text += ", load average before the run " + strings.Join(strings.Fields(string(load))[:3], " ")
+	}
+	return text + "."
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"toolserver/sandbox/walk/walktest"
+)
+
+// listFiles is how many files the tree has that is listed: list_directory
+// returns no more than 10,000 entries, and stops there.
+const listFiles = 9_800
+
+// search is a call and the command that finds the same.
+type search struct {
+	what    string
+	req     request
+	count   string // how the answer says how many it found; empty if it comes in pages
+	command []string
+}
+
+var (
+	searches = []search{
+		{"grep, literal", call("grep", `{"pattern":"needleLiteral","mode":"count","max_results":10000}`), `"files":%d`,
+			[]string{"rg", "-uuu", "-c", "needleLiteral", "."}},
+		{"grep, regexp", call("grep", `{"pattern":"foo[A-Z]+bar","mode":"count","max_results":10000}`), `"files":%d`,
+			[]string{"rg", "-uuu", "-c", "foo[A-Z]+bar", "."}},
+		{"grep, regexp without a literal", call("grep", `{"pattern":"[0-9]{4}-[0-9]{2}","mode":"count","max_results":10000}`), `"files":%d`,
+			[]string{"rg", "-uuu", "-c", "[0-9]{4}-[0-9]{2}", "."}},
+		{"grep, ignoring case", call("grep", `{"pattern":"NEEDLElITERAL","ignore_case":true,"mode":"count","max_results":10000}`), `"files":%d`,
+			[]string{"rg", "-uuu", "-c", "-i", "NEEDLElITERAL", "."}},
+		{"search_files **/config_*.go", call("search_files", `{"pattern":"**/config_*.go","max_results":10000}`), `"count":%d`,
+			[]string{"find", ".", "-name", "config_*.go"}},
+		{"search_files **/config_*.go", call("search_files", `{"pattern":"**/config_*.go","max_results":10000}`), `"count":%d`,
+			[]string{"rg", "--files", "-uuu", "-g", "**/config_*.go", "."}},
+	}
+	listings = []search{
+		{"list_directory, recursive, with types, sizes and times", call("list_directory", `{"recursive":true,"max_entries":10000}`), "",
+			[]string{"find", ".", "-mindepth", "1", "-printf", `%p %y %s %T+\n`}},
+	}
+)
+
+// measureWalk compares searching and listing trees, through the server, with
+// the programs people use for it.
+func measureWalk(ctx context.Context, l *lab) error {
+	var errs []error
+	for _, t := range []struct {
+		name     string
+		files    int
+		searches []search
+	}{{"searched", l.files, searches}, {"listed", listFiles, listings}} {
+		dir, err := l.dir(t.name)
+		if err != nil {
+			return err
+		}
+		if err := walktest.Build(dir, t.files); err != nil {
+			return err
+		}
+		for _, s := range t.searches {
+			if err := l.compareSearch(ctx, dir, t.files, s); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", s.what, err))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// compareSearch adds a search to the table.
+func (l *lab) compareSearch(ctx context.Context, dir string, files int, s search) error {
+	program := s.command[0]
+	if _, err := exec.LookPath(program); err != nil {
+		return fmt.Errorf("%w: install it to compare with it", err)
+	}
+	server, err := l.start(ctx, dir, "toolserver", l.server, "serve", "--stdio", dir)
+	if err != nil {
+		return err
+	}
+	defer server.stop()
+	if err := server.handshake(); err != nil {
+		return err
+	}
+	if err := sameFound(ctx, dir, server, s); err != nil {
+		return err
+	}
+	c, err := compare(l.rounds, []target{
+		{"toolserver", func() (sample, error) { return server.load(s.req, 1, 0) }}, // once
+		{program, func() (sample, error) { return commandOnce(ctx, dir, s.command) }},
+	})
+	if err != nil {
+		return err
+	}
+	l.table.add(fmt.Sprintf("%s, %d files", s.what, files), c, atMost("CPU to "+strings.Join(s.command, " "), c.ratio("toolserver", program, cpu), 1, times))
+	return nil
+}
+
+// sameFound checks that the server finds as many as the command does, if its
+// answer says so.
+func sameFound(ctx context.Context, dir string, server *process, s search) error {
+	cmd := exec.CommandContext(ctx, s.command[0], s.command[1:]...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	if err != nil {
+		return err
+	}
+	answer, err := server.once(s.req)
+	if err != nil {
+		return err
+	}
+	want := `"result_id":`
+	if s.count != "" {
+		want = fmt.Sprintf(s.count, bytes.Count(out, []byte("\n")))
+	}
+	if !bytes.Contains(answer, []byte(want)) {
+		return fmt.Errorf("%s finds %s and the server answers %.200s ... %s", s.command[0], want, answer, answer[max(0, len(answer)-200):])
+	}
+	return nil
+}
+
+// commandOnce runs a command and takes the processor time of its threads.
+func commandOnce(ctx context.Context, dir string, argv []string) (sample, error) {
+	begin := time.Now()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = dir
+	if _, err := cmd.Output(); err != nil { // read, as some do less when nobody does
+		return sample{}, err
+	}
+	return sample{p50: time.Since(begin), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}, nil
+}
