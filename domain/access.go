@@ -23,7 +23,11 @@ type Level struct {
 
 // Allowed reports whether p may use t, and so whether it may know of it.
 func (a Access) Allowed(p Principal, t *Tool) bool {
-	return inGroup(p.Groups, t.Groups) && a.compatible(p.ComplianceLevel, t.ComplianceLevel)
+	return a.admits(p, t.Groups, t.ComplianceLevel)
+}
+
+func (a Access) admits(p Principal, groups []string, level string) bool {
+	return inGroup(p.Groups, groups) && a.compatible(p.ComplianceLevel, level)
 }
 
 // Known returns the level that name or alias stands for.

@@ -12,12 +12,14 @@ type Code int
 
 // The codes a call can fail with.
 const (
-	CodeToolNotFound    Code = -32001
-	CodeToolDisabled    Code = -32004
-	CodeExecutionFailed Code = -32005
-	CodeTimeout         Code = -32006
-	CodeInvalidParams   Code = -32602
-	CodeInternal        Code = -32603
+	CodeToolNotFound      Code = -32001
+	CodeResourceNotFound  Code = -32002 // MCP's own until 2025-11-25; the edge has another for later clients
+	CodeToolDisabled      Code = -32004
+	CodeExecutionFailed   Code = -32005
+	CodeTimeout           Code = -32006
+	CodeMissingCapability Code = -32021 // MCP's own since 2026-07-28
+	CodeInvalidParams     Code = -32602
+	CodeInternal          Code = -32603
 )
 
 // Type returns the code's name in the vocabulary of error types.
@@ -25,12 +27,16 @@ func (c Code) Type() string {
 	switch c {
 	case CodeToolNotFound:
 		return "tool_not_found"
+	case CodeResourceNotFound:
+		return "resource_not_found"
 	case CodeToolDisabled:
 		return "tool_disabled"
 	case CodeExecutionFailed:
 		return "execution_failed"
 	case CodeTimeout:
 		return "timeout"
+	case CodeMissingCapability:
+		return "missing_client_capability"
 	case CodeInvalidParams:
 		return "invalid_arguments"
 	}

@@ -21,6 +21,7 @@ import (
 // commands, and have no other way out.
 type Executor struct {
 	Registry *Registry
+	Library  *Library
 	Results  *ResultStore
 
 	record    func(CallRecord)
@@ -45,7 +46,7 @@ type ExecuteToolCommand struct {
 	Session   Session
 	Tool      string
 	Arguments json.RawMessage // a JSON object, or empty for none
-	Progress  func(Progress)  // called while the tool runs; nil if nobody listens
+	Client    Client          // nil if nobody listens and nobody can be asked
 }
 
 // CallRecord describes one finished call, for the log. It holds neither
@@ -57,7 +58,7 @@ type CallRecord struct {
 	Session     string
 	Start       time.Time
 	Duration    time.Duration
-	Outcome     string // ok, tool_error or error
+	Outcome     string // ok, tool_error, error or input_required
 	ErrorType   string // of an outcome that is not ok
 	Code        Code   // of an outcome that is error
 	Err         error  // the same, with its causes; secrets are redacted from its message only
@@ -74,7 +75,7 @@ func NewExecutor(registry *Registry, results *ResultStore, settings Settings, re
 	}
 	var random [4]byte
 	rand.Read(random[:]) // never fails
-	e := &Executor{Registry: registry, Results: results, record: record, limiter: newLimiter(), idPrefix: hex.EncodeToString(random[:])}
+	e := &Executor{Registry: registry, Library: NewLibrary(), Results: results, record: record, limiter: newLimiter(), idPrefix: hex.EncodeToString(random[:])}
 	e.Configure(settings)
 	return e
 }
@@ -98,7 +99,7 @@ func (e *Executor) Call(ctx context.Context, cmd ExecuteToolCommand) (res ToolRe
 		res, err = r, e
 		close(answered)
 	})
-	go e.start(ctx, r)
+	go e.start(ctx, r, r.admit)
 	select {
 	case <-answered:
 		return res, err
@@ -116,7 +117,8 @@ func (e *Executor) Call(ctx context.Context, cmd ExecuteToolCommand) (res ToolRe
 // caller that can do without its goroutine calls Start; others use
 // [Executor.Call].
 func (e *Executor) Start(ctx context.Context, cmd ExecuteToolCommand, done func(ToolResult, error)) {
-	e.start(ctx, e.newCall(cmd, done))
+	r := e.newCall(cmd, done)
+	e.start(ctx, r, r.admit)
 }
 
 func (e *Executor) newCall(cmd ExecuteToolCommand, done func(ToolResult, error)) *running {
@@ -126,8 +128,9 @@ func (e *Executor) newCall(cmd ExecuteToolCommand, done func(ToolResult, error))
 	}}
 }
 
-func (e *Executor) start(ctx context.Context, r *running) {
-	tool, args, err := e.admit(r)
+// start runs what admit lets in.
+func (e *Executor) start(ctx context.Context, r *running, admit func() (*Tool, Arguments, error)) {
+	tool, args, err := admit()
 	if err != nil {
 		r.finish(ToolResult{}, err)
 		return
@@ -155,8 +158,8 @@ func (e *Executor) newID() string {
 func (e *Executor) Visible(p Principal, t *Tool) bool { return e.settings.Load().Access.Allowed(p, t) }
 
 // admit finds the tool and checks that it may be called so.
-func (e *Executor) admit(r *running) (*Tool, Arguments, error) {
-	tool, ok := e.Registry.Get(r.cmd.Tool)
+func (r *running) admit() (*Tool, Arguments, error) {
+	tool, ok := r.exec.Registry.Get(r.cmd.Tool)
 	if !ok || !r.settings.Access.Allowed(r.cmd.Session.Principal, tool) {
 		return nil, nil, notFound(r.cmd.Tool)
 	}

@@ -341,7 +341,7 @@ func TestProgress(t *testing.T) {
 		ReportProgress(ctx, Progress{Done: 1, Total: 2, Message: "half"})
 		return Empty(), nil
 	}))
-	_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "steps", Session: Session{ID: "s1"}, Progress: func(p Progress) { got = append(got, p) }})
+	_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "steps", Session: Session{ID: "s1"}, Client: ProgressFunc(func(p Progress) { got = append(got, p) })})
 	if err != nil || len(got) != 1 || got[0] != (Progress{1, 2, "half"}) {
 		t.Errorf("got %v, %v", got, err)
 	}

@@ -36,6 +36,10 @@ func (e *InvalidArguments) Error() string {
 	return strings.Join(parts, "; ")
 }
 
+func (e *InvalidArguments) add(field, problem string) {
+	e.Fields = append(e.Fields, InvalidField{field, problem})
+}
+
 func invalid(field, problem string) *InvalidArguments {
 	return &InvalidArguments{[]InvalidField{{field, problem}}}
 }

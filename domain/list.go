@@ -26,17 +26,22 @@ func (e *Executor) List(q ListToolsQuery) (ToolPage, error) {
 	tools := filter(e.Registry.ListEnabled(), func(t *Tool) bool {
 		return (q.Category == "" || t.Category == q.Category) && settings.Access.Allowed(q.Session.Principal, t)
 	})
-	if q.Cursor != "" {
-		last, err := base64.RawURLEncoding.DecodeString(q.Cursor)
+	page, next, err := pageOf(tools, func(t *Tool) string { return t.Name }, q.Cursor, settings.Limits.PageSize)
+	return ToolPage{page, next}, err
+}
+
+// pageOf returns the page of items, which are sorted by key, that begins after
+// cursor, and the cursor of the next page.
+func pageOf[T any](items []T, key func(T) string, cursor string, size int) (page []T, next string, err error) {
+	if cursor != "" {
+		last, err := base64.RawURLEncoding.DecodeString(cursor)
 		if err != nil {
-			return ToolPage{}, &Error{Code: CodeInvalidParams, Message: "the cursor is not one that tools/list gave", Err: err, Hint: "Call tools/list without a cursor."}
+			return nil, "", &Error{Code: CodeInvalidParams, Message: "the cursor is not one that this list gave", Err: err, Hint: "Ask for the list without a cursor."}
 		}
-		tools = tools[sort.Search(len(tools), func(i int) bool { return tools[i].Name > string(last) }):]
+		items = items[sort.Search(len(items), func(i int) bool { return key(items[i]) > string(last) }):]
 	}
-	page := ToolPage{Tools: tools}
-	if size := settings.Limits.PageSize; size > 0 && len(tools) > size {
-		page.Tools = tools[:size]
-		page.Next = base64.RawURLEncoding.EncodeToString([]byte(tools[size-1].Name))
+	if size <= 0 || len(items) <= size {
+		return items, "", nil
 	}
-	return page, nil
+	return items[:size], base64.RawURLEncoding.EncodeToString([]byte(key(items[size-1]))), nil
 }

@@ -17,6 +17,8 @@ type running struct {
 	record   CallRecord
 	done     func(ToolResult, error)
 	answered atomic.Bool
+	clock    clock
+	whole    bool // the result is not cut
 }
 
 // errTimeUp is the cause of a context whose tool ran out of time.
@@ -31,11 +33,11 @@ func (r *running) run(ctx context.Context, tool *Tool, args Arguments) {
 	ctx, cancel := context.WithCancelCause(callContext{ctx, r})
 	defer cancel(nil)
 	if limit > 0 {
-		clock := time.AfterFunc(limit, func() {
+		r.clock.start(limit, func() {
 			cancel(errTimeUp)
 			time.AfterFunc(r.settings.Limits.MaxAbandonGrace, func() { r.abandon(OutOfTime(tool.Name, limit, ToolResult{})) })
 		})
-		defer clock.Stop()
+		defer r.clock.stop()
 	}
 	res, err := r.handle(ctx, tool, args)
 	timeUp := context.Cause(ctx) == errTimeUp
@@ -151,8 +153,10 @@ func (r *running) finish(res ToolResult, err error) {
 		return
 	}
 	if err == nil {
-		redacted := r.exec.redact.Load().result(res)
-		res, err = bound(redacted, r.cmd.Tool, r.cmd.Session.Principal, r.exec.Results, r.settings.Limits.MaxResultChars)
+		res = r.exec.redact.Load().result(res)
+	}
+	if err == nil && !r.whole {
+		res, err = bound(res, r.cmd.Tool, r.cmd.Session.Principal, r.exec.Results, r.settings.Limits.MaxResultChars)
 	}
 	r.answer(res, err)
 }
@@ -174,7 +178,10 @@ func (r *running) finishBusy(ctx context.Context, err error) {
 func (r *running) answer(res ToolResult, err error) {
 	rec := &r.record
 	rec.Duration = time.Since(rec.Start)
+	_, asks := errors.AsType[*InputRequired](err)
 	switch {
+	case asks:
+		rec.Outcome = "input_required"
 	case err != nil:
 		e := r.publicError(err)
 		rec.Outcome, rec.Code, rec.ErrorType, rec.Err = "error", e.Code, e.Code.Type(), err

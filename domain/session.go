@@ -16,13 +16,6 @@ type Session struct {
 	Principal Principal
 }
 
-// Progress is how far a call has got.
-type Progress struct {
-	Done    float64
-	Total   float64 // 0 if it is not known
-	Message string
-}
-
 // callContext is the context of a call under way. It leads [SessionOf] and
 // [ReportProgress] to the call.
 type callContext struct {
@@ -39,23 +32,10 @@ func (c callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-func callOf(ctx context.Context) ExecuteToolCommand {
-	if r, ok := ctx.Value(callKey{}).(*running); ok {
-		return r.cmd
-	}
-	return ExecuteToolCommand{}
-}
-
 // SessionOf returns the session of the call that ctx belongs to.
-func SessionOf(ctx context.Context) Session { return callOf(ctx).Session }
-
-// ReportProgress tells the caller how far the call that ctx belongs to has got.
-// It does nothing if the caller did not ask to be told.
-func ReportProgress(ctx context.Context, p Progress) {
-	if report := callOf(ctx).Progress; report != nil && ctx.Err() == nil {
-		report(p)
+func SessionOf(ctx context.Context) Session {
+	if r, ok := ctx.Value(callKey{}).(*running); ok {
+		return r.cmd.Session
 	}
+	return Session{}
 }
-
-// WantsProgress reports whether [ReportProgress] has any effect.
-func WantsProgress(ctx context.Context) bool { return callOf(ctx).Progress != nil }

@@ -102,10 +102,15 @@ func (x *exchange) appendResult(b []byte, r *domain.ToolResult) []byte {
 // appendMeta appends the end of a result: its _meta, and what the modern era
 // wants every result to say.
 func (x *exchange) appendMeta(b []byte, meta any) []byte {
-	if x.meta.modern {
+	if x.params.meta.modern {
 		b = append(b, `,"resultType":"complete"`...)
 	}
-	if meta == nil && !x.meta.modern {
+	return x.appendMetaMember(b, meta)
+}
+
+// appendMetaMember appends the _meta of a result, and the result's end.
+func (x *exchange) appendMetaMember(b []byte, meta any) []byte {
+	if meta == nil && !x.params.meta.modern {
 		return append(b, '}')
 	}
 	b = append(b, `,"_meta":`...)
@@ -115,7 +120,7 @@ func (x *exchange) appendMeta(b []byte, meta any) []byte {
 	} else {
 		b = appendJSON(b, meta)
 	}
-	if x.meta.modern && b[start] == '{' {
+	if x.params.meta.modern && b[start] == '{' {
 		b = b[:len(b)-1]
 		if len(b) > start+1 {
 			b = append(b, ',')
@@ -137,19 +142,21 @@ func appendBlock(b []byte, c *domain.Content) []byte {
 	case domain.LinkContent:
 		b = appendMember(b, "uri", c.URI)
 		b = appendMember(b, "name", c.Name)
-		if c.MIMEType != "" {
-			b = appendMember(b, "mimeType", c.MIMEType)
-		}
+		b = appendOptional(b, "mimeType", c.MIMEType)
 	case domain.ResourceContent:
-		b = append(b, `,"resource":{"uri":`...)
-		b = rawjson.AppendString(b, c.URI)
-		b = appendMember(b, "mimeType", c.MIMEType)
-		if c.Data != nil {
-			b = append(appendBase64(append(b, `,"blob":"`...), c.Data), '"')
-		} else {
-			b = appendMember(b, "text", c.Text)
-		}
-		b = append(b, '}')
+		b = appendContents(append(b, `,"resource":`...), c)
+	}
+	return append(b, '}')
+}
+
+// appendContents appends a document, as a block or resources/read has it.
+func appendContents(b []byte, c *domain.Content) []byte {
+	b = rawjson.AppendString(append(b, `{"uri":`...), c.URI)
+	b = appendOptional(b, "mimeType", c.MIMEType)
+	if c.Data != nil {
+		b = append(appendBase64(append(b, `,"blob":"`...), c.Data), '"')
+	} else {
+		b = appendMember(b, "text", c.Text)
 	}
 	return append(b, '}')
 }
@@ -159,11 +166,18 @@ func appendMember(b []byte, name, value string) []byte {
 	return rawjson.AppendString(b, value)
 }
 
+func appendOptional(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	return appendMember(b, name, value)
+}
+
 func appendBase64(b, data []byte) []byte { return base64.StdEncoding.AppendEncode(b, data) }
 
 // MarshalResult returns r as tools/call answers it, for people who want to see
 // what a client does.
 func MarshalResult(r domain.ToolResult) []byte {
-	var x exchange
+	x := exchange{params: &params{}}
 	return x.appendResult(nil, &r)
 }

@@ -4,77 +4,36 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
-	"toolserver/domain/rawjson"
+	"toolserver/domain"
 )
 
 // A sink takes what one request makes the server say, each a JSON-RPC message
 // without line end. It must not keep the bytes.
 type sink interface {
-	answer(msg []byte, code int) // code is that of an error, or 0
-	notify(msg []byte)
+	answer(msg []byte, code int)    // code is that of an error, or 0
+	notify(msg []byte) (heard bool) // before the answer; heard is false if nobody listens
 }
 
-// exchange is one request and its answer.
+// exchange is one request and its answer. It also is what the call it makes has
+// as its client.
 type exchange struct {
 	server  *Server
 	session *session
 	msg     *message
+	params  *params
 	out     sink
-	meta    requestMeta
 	entry   *inFlight // from begin to end
-}
 
-// requestMeta is what a request's _meta says about it.
-type requestMeta struct {
-	modern        bool            // of the era without a handshake
-	version       string          // declared by a modern request
-	progressToken json.RawMessage // nil if the client does not ask for progress
-}
-
-// readMeta reads the request's _meta and checks what the modern era demands of
-// it (SEP-2575).
-func (x *exchange) readMeta() *wireError {
-	if x.msg.params == nil || x.msg.params[0] != '{' {
-		return nil
-	}
-	var meta, capabilities []byte
-	_ = rawjson.Object(x.msg.params, func(name, value []byte) error {
-		if string(name) == "_meta" && value[0] == '{' {
-			meta = value
-		}
-		return nil
-	})
-	if meta == nil {
-		return nil
-	}
-	_ = rawjson.Object(meta, func(name, value []byte) error {
-		switch string(name) {
-		case "progressToken":
-			if validID(value) {
-				x.meta.progressToken = value
-			}
-		case mcp.MetaKeyProtocolVersion:
-			x.meta.version, _ = rawjson.String(value)
-		case mcp.MetaKeyClientCapabilities:
-			capabilities = value
-		}
-		return nil
-	})
-	x.meta.modern = mcp.IsModernProtocol(x.meta.version)
-	switch {
-	case !x.meta.modern:
-		return nil
-	case !mcp.IsValidProtocolVersion(x.meta.version):
-		return &wireError{mcp.UNSUPPORTED_PROTOCOL_VERSION, "protocol version " + x.meta.version + " is not supported",
-			map[string]any{"supported": mcp.ValidProtocolVersions, "requested": x.meta.version}}
-	case capabilities == nil || capabilities[0] != '{':
-		return invalidParams("missing or invalid _meta field " + mcp.MetaKeyClientCapabilities)
-	}
-	return nil
+	mu       sync.Mutex // guards what follows
+	closed   bool       // nothing may be said any more but the answer
+	reported bool
+	progress float64 // the last that was reported
+	state    requestState
 }
 
 // errCanceled is the cause of the context of a request its client took back.
@@ -122,6 +81,33 @@ func (x *exchange) fail(err *wireError) {
 	}
 }
 
+// failWith answers with an error of the pipeline, or with the question it
+// stands for.
+func (x *exchange) failWith(err error) {
+	if asks, ok := errors.AsType[*domain.InputRequired](err); ok {
+		x.answerInputRequired(asks)
+		return
+	}
+	x.fail(x.wireError(err))
+}
+
+// wireError makes an error of the pipeline one of the wire. This is the one
+// place where that happens.
+func (x *exchange) wireError(err error) *wireError {
+	e, ok := errors.AsType[*domain.Error](err)
+	if !ok {
+		e = &domain.Error{Code: domain.CodeInternal, Message: err.Error()}
+	}
+	code := e.Code
+	switch {
+	case code == domain.CodeResourceNotFound && x.params.meta.modern:
+		code = domain.CodeInvalidParams
+	case code == domain.CodeMissingCapability && !x.params.meta.modern:
+		code = domain.CodeExecutionFailed
+	}
+	return &wireError{int(code), e.Message, e.Envelope()}
+}
+
 // delegate has mcp-go serve the request.
 func (x *exchange) delegate(ctx context.Context) {
 	ctx = x.server.mcp.WithContext(ctx, x.session)
@@ -131,6 +117,9 @@ func (x *exchange) delegate(ctx context.Context) {
 		if err != nil {
 			x.fail(&wireError{code: mcp.INTERNAL_ERROR, message: err.Error()})
 			return
+		}
+		if x.msg.method == methodInitialize {
+			x.session.setCapabilities(x.msg.params)
 		}
 		x.answer(func(b []byte) []byte { return append(b, result...) })
 	case mcp.JSONRPCError:

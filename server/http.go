@@ -204,14 +204,16 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, p domain.Pr
 		return
 	}
 	defer h.sessions.release(ses)
-	l := h.server.hub.join()
+	l := h.server.hub.join(ses.wants)
 	defer h.server.hub.leave(l)
 	out := newHTTPSink(w, r)
 	defer out.close()
 	for out.open() {
 		select {
-		case <-l.changed:
-			out.notify(notification(mcp.MethodNotificationToolsListChanged, nil))
+		case <-l.wake:
+			for _, what := range l.take() {
+				out.notify(changed(what, nil))
+			}
 		case <-out.broken:
 			return
 		case <-ses.closing:

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -12,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"toolserver/domain"
+	"toolserver/domain/rawjson"
 )
 
 // post serves a message from the client.
@@ -37,7 +39,7 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, p domain.Prin
 		writeError(w, msg.id, wrong, http.StatusBadRequest)
 		return
 	}
-	if modern, wrong := modernPost(r, &msg); wrong != nil {
+	if modern, wrong := h.modernPost(r, &msg); wrong != nil {
 		writeError(w, msg.id, wrong, http.StatusBadRequest)
 		return
 	} else if modern {
@@ -69,11 +71,10 @@ func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, 
 
 // modernPost reports whether a message belongs to the era without sessions, and
 // checks the headers that era asks for (SEP-2243).
-func modernPost(r *http.Request, msg *message) (bool, *wireError) {
+func (h *httpHandler) modernPost(r *http.Request, msg *message) (bool, *wireError) {
 	header := r.Header.Get(mcp.HeaderProtocolVersion)
-	x := exchange{msg: msg}
-	wrong := x.readMeta()
-	if !x.meta.modern && !mcp.IsModernProtocol(header) {
+	meta := &msg.readParams().meta
+	if !meta.modern && !mcp.IsModernProtocol(header) {
 		return false, nil
 	}
 	switch {
@@ -85,17 +86,72 @@ func modernPost(r *http.Request, msg *message) (bool, *wireError) {
 		return true, nil
 	case header == "":
 		return true, headerMismatch(mcp.HeaderProtocolVersion + " header is missing")
-	case x.meta.version == "":
+	case meta.version == "":
 		return true, invalidParams("missing or invalid _meta field " + mcp.MetaKeyProtocolVersion)
-	case header != x.meta.version:
-		return true, headerMismatch(mcp.HeaderProtocolVersion + " header " + header + " does not match the request's " + x.meta.version)
-	case wrong != nil:
+	case header != meta.version:
+		return true, headerMismatch(mcp.HeaderProtocolVersion + " header " + header + " does not match the request's " + meta.version)
+	}
+	if wrong := meta.check(); wrong != nil {
 		return true, wrong
 	}
-	if err := mcp.ValidateStandardHeaders(r.Header.Get, header, mcp.MCPMethod(msg.method), msg.params); err != nil {
-		return true, headerMismatch(err.Error())
+	return true, h.server.checkHeaders(r.Header, msg)
+}
+
+// checkHeaders holds the headers that repeat parts of a request to those parts
+// (SEP-2243), so that what stands between client and server can go by them.
+func (s *Server) checkHeaders(header http.Header, msg *message) *wireError {
+	switch method := header.Get(mcp.HeaderMethod); method {
+	case msg.method:
+	case "":
+		return headerMismatch(mcp.HeaderMethod + " header is missing")
+	default:
+		return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", mcp.HeaderMethod, method, msg.method))
 	}
-	return true, nil
+	if !mcp.MethodRequiresNameHeader(mcp.MCPMethod(msg.method)) {
+		return nil
+	}
+	p := msg.readParams()
+	target := p.name
+	if msg.method == methodRead {
+		target = p.uri
+	}
+	name, err := rawjson.String(target)
+	if err != nil {
+		return nil // there is no name to repeat, which its method will say
+	}
+	presented, ok := mcp.DecodeHeaderValue(header.Get(mcp.HeaderName))
+	switch {
+	case header.Get(mcp.HeaderName) == "":
+		return headerMismatch(mcp.HeaderName + " header is missing")
+	case !ok:
+		return headerMismatch(mcp.HeaderName + " header is not valid Base64")
+	case presented != name:
+		return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", mcp.HeaderName, presented, name))
+	}
+	if msg.method == methodCall {
+		return s.checkParamHeaders(header, name, msg.params)
+	}
+	return nil
+}
+
+// checkParamHeaders does the same for arguments whose schema names a header.
+func (s *Server) checkParamHeaders(header http.Header, tool string, params json.RawMessage) *wireError {
+	t, ok := s.exec.Registry.Get(tool)
+	if !ok {
+		return nil
+	}
+	schema, err := t.Input.MarshalJSON()
+	if err != nil || !bytes.Contains(schema, []byte(`"x-mcp-header"`)) {
+		return nil
+	}
+	lookup := func(name string) (string, bool) {
+		values := header.Values(name)
+		return header.Get(name), len(values) > 0
+	}
+	if err := mcp.ValidateParamHeadersLookup(lookup, &mcp.Tool{RawInputSchema: schema}, params); err != nil {
+		return headerMismatch(err.Error())
+	}
+	return nil
 }
 
 func headerMismatch(text string) *wireError {
@@ -139,7 +195,7 @@ func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, p domai
 // serve serves a message of a session and writes what comes of it.
 func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session, msg *message) {
 	if msg.isNotification() || msg.response {
-		if !msg.response && ses.id != "" { // without a session, it could only be about somebody else
+		if ses.id != "" { // without a session, it could only be about somebody else
 			h.server.handle(r.Context(), ses, msg, nil)
 		}
 		w.WriteHeader(http.StatusAccepted)

@@ -79,14 +79,15 @@ func (s *httpSink) answer(msg []byte, code int) {
 }
 
 // notify writes a notification, if the client takes events.
-func (s *httpSink) notify(msg []byte) {
+func (s *httpSink) notify(msg []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.done || !s.canStream {
-		return
+		return false
 	}
 	s.start()
 	s.event(msg)
+	return !s.done
 }
 
 // open begins the stream, and reports whether anybody listens.

@@ -1,27 +1,35 @@
 package server
 
 import (
-	"context"
-	"encoding/json"
+	"slices"
 	"sync"
-
-	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// hub tells clients that the tools have changed.
+// change is something that clients may want to hear of.
+type change struct {
+	method string // of the notification
+	uri    string // of the document that has changed, if it is one
+}
+
+// hub tells clients what has changed.
 type hub struct {
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
 }
 
-// listener is somebody who wants to hear of changes. Changes in quick
-// succession are one.
+// listener is somebody who wants to hear of changes. The same change twice,
+// before the listener has come to it, is one.
 type listener struct {
-	changed chan struct{}
+	wants func(change) bool
+	wake  chan struct{}
+
+	mu      sync.Mutex
+	pending []change
 }
 
-func (h *hub) join() *listener {
-	l := &listener{changed: make(chan struct{}, 1)}
+// join makes one a listener to the changes it wants, until leave.
+func (h *hub) join(wants func(change) bool) *listener {
+	l := &listener{wants: wants, wake: make(chan struct{}, 1)}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.listeners == nil {
@@ -37,53 +45,34 @@ func (h *hub) leave(l *listener) {
 	delete(h.listeners, l)
 }
 
-func (h *hub) toolsChanged() {
+func (h *hub) publish(c change) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for l := range h.listeners {
-		select {
-		case l.changed <- struct{}{}:
-		default:
+		if l.wants(c) {
+			l.note(c)
 		}
 	}
 }
 
-// listen serves subscriptions/listen, the modern era's stream of changes: an
-// acknowledgement of what can be had of what was asked for, then notifications
-// that carry the subscription's id, and a result when the stream ends.
-func (x *exchange) listen(ctx context.Context) {
-	if !x.meta.modern {
-		x.fail(&wireError{code: mcp.METHOD_NOT_FOUND, message: "subscriptions/listen belongs to protocol version " + mcp.ProtocolVersion20260728})
-		return
+// note has the listener hear of a change.
+func (l *listener) note(c change) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !slices.Contains(l.pending, c) {
+		l.pending = append(l.pending, c)
 	}
-	wantTools := wantsToolChanges(x.msg.params)
-	tag := map[string]json.RawMessage{mcp.MetaKeySubscriptionID: x.msg.id}
-	allowed := map[string]bool{}
-	if wantTools {
-		allowed["toolsListChanged"] = true
+	select {
+	case l.wake <- struct{}{}:
+	default:
 	}
-	l := x.server.hub.join()
-	defer x.server.hub.leave(l)
-	x.out.notify(notification(mcp.MethodNotificationSubscriptionsAcknowledged, map[string]any{"_meta": tag, "notifications": allowed}))
-	for wantTools {
-		select {
-		case <-l.changed:
-			x.out.notify(notification(mcp.MethodNotificationToolsListChanged, map[string]any{"_meta": tag}))
-		case <-x.session.closing:
-			wantTools = false
-		case <-ctx.Done():
-			wantTools = false
-		}
-	}
-	x.answer(func(b []byte) []byte {
-		return append(appendJSON(append(b, `{"resultType":"complete","_meta":`...), tag), '}')
-	})
 }
 
-// wantsToolChanges reads the filter of subscriptions/listen.
-func wantsToolChanges(params json.RawMessage) bool {
-	var p struct {
-		Notifications mcp.SubscriptionFilter `json:"notifications"`
-	}
-	return json.Unmarshal(params, &p) == nil && p.Notifications.ToolsListChanged
+// take returns what has changed since it was called last.
+func (l *listener) take() []change {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	changes := l.pending
+	l.pending = nil
+	return changes
 }

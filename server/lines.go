@@ -157,7 +157,11 @@ type lineSink struct {
 }
 
 func (s *lineSink) answer(msg []byte, _ int) { s.w.write(msg, &s.detached) }
-func (s *lineSink) notify(msg []byte)        { s.w.write(msg, &s.detached) }
+
+func (s *lineSink) notify(msg []byte) bool {
+	s.w.write(msg, &s.detached)
+	return true
+}
 
 // detach makes s flush. What it has said so far goes out now.
 func (s *lineSink) detach() {

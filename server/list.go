@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,72 +16,89 @@ import (
 // asking again.
 const listTTL = 60_000
 
-// listTools serves tools/list.
-func (x *exchange) listTools() {
-	var cursor string
-	if x.msg.params != nil && x.msg.params[0] == '{' {
-		err := rawjson.Object(x.msg.params, func(name, value []byte) (err error) {
-			if string(name) == "cursor" {
-				cursor, err = rawjson.String(value)
-			}
-			return err
-		})
-		if err != nil {
-			x.fail(invalidParams(`"cursor" must be a string`))
-			return
-		}
+// list serves the lists of tools, resources, templates and prompts.
+func (x *exchange) list() {
+	cursor, wrong := x.cursor()
+	if wrong != nil {
+		x.fail(wrong)
+		return
 	}
-	body, err := x.server.toolsPage(x.session.principal, x.meta.modern, cursor)
+	body, err := x.server.page(x.msg.method, x.session.principal, x.params.meta.modern, cursor)
 	if err != nil {
-		e, _ := errors.AsType[*domain.Error](err)
-		x.fail(&wireError{int(e.Code), e.Message, e.Envelope()})
+		x.fail(x.wireError(err))
 		return
 	}
 	x.answer(func(b []byte) []byte { return append(b, body...) })
 }
 
-// toolsPage returns a page of tools as the JSON of its result.
-func (s *Server) toolsPage(p domain.Principal, modern bool, cursor string) (json.RawMessage, error) {
+// page returns a page of a list as the JSON of its result.
+func (s *Server) page(method string, p domain.Principal, modern bool, cursor string) (json.RawMessage, error) {
 	settings := s.settings.Load()
-	key := listKey{view: viewOf(p), cursor: cursor, modern: modern, private: settings.PrivateLists}
-	generation := s.exec.Registry.Generation()
+	key := listKey{method: method, view: viewOf(p), cursor: cursor, modern: modern, private: settings.PrivateLists}
+	generation := s.exec.Generation()
 	if body, ok := s.lists.get(generation, key); ok {
 		return body, nil
 	}
-	page, err := s.exec.List(domain.ListToolsQuery{Session: domain.Session{Principal: p}, Cursor: cursor})
+	b, next, err := s.appendItems([]byte{'{'}, method, p, cursor)
 	if err != nil {
 		return nil, err
 	}
-	b := []byte(`{"tools":[`)
-	for i, t := range page.Tools {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendTool(b, t)
-	}
-	b = append(b, ']')
-	if page.Next != "" {
-		b = appendMember(b, "nextCursor", page.Next)
+	if next != "" {
+		b = appendMember(b, "nextCursor", next)
 	}
 	if modern {
-		scope := mcp.CacheScopePublic
-		if settings.PrivateLists {
-			scope = mcp.CacheScopePrivate
-		}
-		b = append(b, `,"ttlMs":`+strconv.Itoa(listTTL)+`,"cacheScope":"`+string(scope)+`"`...)
+		b = appendCaching(b, listTTL, settings.PrivateLists)
 	}
-	x := exchange{server: s, meta: requestMeta{modern: modern}}
+	x := exchange{server: s, params: &params{meta: requestMeta{modern: modern}}}
 	b = x.appendMeta(b, nil)
 	s.lists.put(generation, key, b)
 	return b, nil
 }
 
+// appendItems appends the member that holds a list.
+func (s *Server) appendItems(b []byte, method string, p domain.Principal, cursor string) (_ []byte, next string, err error) {
+	switch method {
+	case methodResources, methodTemplates:
+		templates := method == methodTemplates
+		page, next, err := s.exec.Resources(p, templates, cursor)
+		member := "resources"
+		if templates {
+			member = "resourceTemplates"
+		}
+		return appendList(b, member, page, appendResource), next, err
+	case methodPrompts:
+		page, next, err := s.exec.Prompts(p, cursor)
+		return appendList(b, "prompts", page, appendPrompt), next, err
+	}
+	page, err := s.exec.List(domain.ListToolsQuery{Session: domain.Session{Principal: p}, Cursor: cursor})
+	return appendList(b, "tools", page.Tools, appendTool), page.Next, err
+}
+
+func appendList[T any](b []byte, member string, items []T, appendItem func([]byte, T) []byte) []byte {
+	b = append(append(append(b, '"'), member...), `":[`...)
+	for i, item := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendItem(b, item)
+	}
+	return append(b, ']')
+}
+
+// appendCaching appends how long, in milliseconds, and by whom a result may be
+// used again.
+func appendCaching(b []byte, ttl int, private bool) []byte {
+	scope := mcp.CacheScopePublic
+	if private {
+		scope = mcp.CacheScopePrivate
+	}
+	return append(b, `,"ttlMs":`+strconv.Itoa(ttl)+`,"cacheScope":"`+string(scope)+`"`...)
+}
+
 // appendTool appends a tool as tools/list shows it.
 func appendTool(b []byte, t *domain.Tool) []byte {
 	b = rawjson.AppendString(append(b, `{"name":`...), t.Name)
-	if t.Title != "" {
-		b = appendMember(b, "title", t.Title)
-	}
+	b = appendOptional(b, "title", t.Title)
 	b = appendMember(b, "description", t.Description)
 	b = appendSchema(append(b, `,"inputSchema":`...), t.Input)
 	if t.Output != nil {
@@ -100,20 +116,43 @@ func appendSchema(b []byte, schema json.Marshaler) []byte {
 	return append(b, raw...)
 }
 
-// viewOf names what decides which tools p may see.
+func appendResource(b []byte, r *domain.Resource) []byte {
+	b = rawjson.AppendString(append(b, `{"name":`...), r.Name)
+	b = appendOptional(b, "uri", r.URI)
+	b = appendOptional(b, "uriTemplate", r.Template)
+	b = appendOptional(b, "title", r.Title)
+	b = appendOptional(b, "description", r.Description)
+	return append(appendOptional(b, "mimeType", r.MIMEType), '}')
+}
+
+func appendPrompt(b []byte, p *domain.Prompt) []byte {
+	b = rawjson.AppendString(append(b, `{"name":`...), p.Name)
+	b = appendOptional(b, "title", p.Title)
+	b = appendOptional(b, "description", p.Description)
+	if len(p.Arguments) > 0 {
+		b = appendList(append(b, ','), "arguments", p.Arguments, func(b []byte, a domain.PromptArgument) []byte {
+			b = rawjson.AppendString(append(b, `{"name":`...), a.Name)
+			b = appendOptional(b, "description", a.Description)
+			return append(append(b, `,"required":`...), strconv.FormatBool(a.Required)+"}"...)
+		})
+	}
+	return append(b, '}')
+}
+
+// viewOf names what decides what p may see.
 func viewOf(p domain.Principal) string {
 	return strings.Join(p.Groups, "\x00") + "\x01" + p.ComplianceLevel
 }
 
 type listKey struct {
-	view, cursor    string
-	modern, private bool
+	method, view, cursor string
+	modern, private      bool
 }
 
-// maxCachedLists bounds the cache: views times pages times eras.
+// maxCachedLists bounds the cache: lists times views times pages times eras.
 const maxCachedLists = 256
 
-// listCache holds pages of one generation of the registry, ready to send.
+// listCache holds pages of one generation, ready to send.
 type listCache struct {
 	mu         sync.Mutex
 	generation any

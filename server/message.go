@@ -17,6 +17,19 @@ type message struct {
 	method   string
 	params   json.RawMessage
 	response bool // an answer to a request of ours
+	result   json.RawMessage
+	failure  json.RawMessage // of an answer that is an error
+
+	read *params // what readParams has read
+}
+
+// readParams reads the parameters, once.
+func (m *message) readParams() *params {
+	if m.read == nil {
+		p := parseParams(m.params)
+		m.read = &p
+	}
+	return m.read
 }
 
 func (m *message) isNotification() bool { return m.id == nil }
@@ -55,8 +68,10 @@ func parseMessage(raw []byte) (message, *wireError) {
 			m.method, err = rawjson.String(value)
 		case "params":
 			m.params = value
-		case "result", "error":
-			m.response = true
+		case "result":
+			m.response, m.result = true, value
+		case "error":
+			m.response, m.failure = true, value
 		}
 		return err
 	})

@@ -42,12 +42,17 @@ type Server struct {
 	info     json.RawMessage // this implementation, for _meta
 	lists    listCache
 	hub      hub
+	states   stateSealer
 }
 
 // New returns a server that runs the tools of exec's registry through exec.
 func New(exec *domain.Executor, opts Options) *Server {
-	s := &Server{opts: opts, exec: exec, mcp: mcpserver.NewMCPServer(opts.Name, opts.Version,
+	s := &Server{opts: opts, exec: exec, states: newStateSealer(), mcp: mcpserver.NewMCPServer(opts.Name, opts.Version,
 		mcpserver.WithToolCapabilities(true),
+		mcpserver.WithResourceCapabilities(true, true),
+		mcpserver.WithPromptCapabilities(true),
+		mcpserver.WithCompletions(),
+		mcpserver.WithLogging(),
 		mcpserver.WithInstructions(opts.Instructions),
 	)}
 	info, err := json.Marshal(mcp.Implementation{Name: opts.Name, Version: opts.Version})
@@ -56,30 +61,56 @@ func New(exec *domain.Executor, opts Options) *Server {
 	}
 	s.info = info
 	s.Configure(Settings{})
-	exec.Registry.OnChange(s.hub.toolsChanged)
+	exec.Registry.OnChange(func() { s.hub.publish(change{method: mcp.MethodNotificationToolsListChanged}) })
+	exec.Library.OnChange(func(resources, prompts bool) {
+		if resources {
+			s.hub.publish(change{method: mcp.MethodNotificationResourcesListChanged})
+		}
+		if prompts {
+			s.hub.publish(change{method: mcp.MethodNotificationPromptsListChanged})
+		}
+	})
 	return s
 }
 
 // Configure replaces the settings for messages to come.
 func (s *Server) Configure(settings Settings) { s.settings.Store(&settings) }
 
-// The methods that are treated here and not only by mcp-go.
+// The methods that are not left to mcp-go, or not only.
 const (
-	methodInitialize = string(mcp.MethodInitialize)
-	methodCall       = "tools/call"
-	methodList       = "tools/list"
-	methodListen     = "subscriptions/listen"
+	methodInitialize  = string(mcp.MethodInitialize)
+	methodCall        = string(mcp.MethodToolsCall)
+	methodTools       = string(mcp.MethodToolsList)
+	methodResources   = string(mcp.MethodResourcesList)
+	methodTemplates   = string(mcp.MethodResourcesTemplatesList)
+	methodRead        = string(mcp.MethodResourcesRead)
+	methodSubscribe   = string(mcp.MethodResourcesSubscribe)
+	methodUnsubscribe = string(mcp.MethodResourcesUnsubscribe)
+	methodPrompts     = string(mcp.MethodPromptsList)
+	methodPrompt      = string(mcp.MethodPromptsGet)
+	methodComplete    = string(mcp.MethodCompletionComplete)
+	methodLogLevel    = string(mcp.MethodSetLogLevel)
+	methodListen      = string(mcp.MethodSubscriptionsListen)
 )
+
+// onlyLegacy reports whether a method belongs to the era with sessions.
+func onlyLegacy(method string) bool {
+	return method == methodSubscribe || method == methodUnsubscribe || method == methodLogLevel
+}
 
 // handle serves one message. It returns when the message is dealt with, but for
 // the answer of a call whose handler takes no notice of its time.
 func (s *Server) handle(ctx context.Context, ses *session, msg *message, out sink) {
-	if msg.isNotification() {
+	switch {
+	case msg.response:
+		ses.asking.answered(msg)
+		return
+	case msg.isNotification():
 		s.notified(ses, msg)
 		return
 	}
-	x := &exchange{server: s, session: ses, msg: msg, out: out}
-	if err := x.readMeta(); err != nil {
+	x := &exchange{server: s, session: ses, msg: msg, params: msg.readParams(), out: out}
+	if err := x.check(); err != nil {
 		x.fail(err)
 		return
 	}
@@ -89,17 +120,45 @@ func (s *Server) handle(ctx context.Context, ses *session, msg *message, out sin
 		return
 	}
 	switch msg.method {
+	// These end the exchange themselves.
 	case methodCall:
-		x.callTool(ctx) // ends the exchange itself
+		x.callTool(ctx)
 		return
-	case methodList:
-		x.listTools()
+	case methodRead:
+		x.readResource(ctx)
+		return
+	case methodPrompt:
+		x.getPrompt(ctx)
+		return
+	case methodComplete:
+		x.complete(ctx)
+		return
+	case methodTools, methodResources, methodTemplates, methodPrompts:
+		x.list()
+	case methodSubscribe:
+		x.subscribe()
+	case methodUnsubscribe:
+		x.unsubscribe()
+	case methodLogLevel:
+		x.setLogLevel()
 	case methodListen:
 		x.listen(ctx)
 	default:
 		x.delegate(ctx)
 	}
 	x.end()
+}
+
+// check reports what is wrong with a request before its method is looked at.
+func (x *exchange) check() *wireError {
+	if err := x.params.meta.check(); err != nil {
+		return err
+	}
+	modern := x.params.meta.modern
+	if modern && onlyLegacy(x.msg.method) || !modern && x.msg.method == methodListen {
+		return &wireError{code: mcp.METHOD_NOT_FOUND, message: x.msg.method + " is not a method of this protocol version"}
+	}
+	return x.readState()
 }
 
 // notified takes in a notification. Those that mean nothing to us are ignored,

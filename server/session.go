@@ -21,7 +21,11 @@ type session struct {
 	id          string
 	principal   domain.Principal
 	initialized atomic.Bool
-	version     atomic.Pointer[string] // negotiated by initialize
+	version     atomic.Pointer[string]          // negotiated by initialize
+	declared    atomic.Pointer[json.RawMessage] // capabilities, by initialize
+	logLevel    atomic.Int32                    // least level the client hears of
+	asking      asking
+	watches     watches
 
 	closing   chan struct{} // closed when no more is to come
 	closeOnce sync.Once
@@ -37,11 +41,25 @@ type inFlight struct {
 }
 
 func newSession(id string, p domain.Principal) *session {
-	return &session{id: id, principal: p, closing: make(chan struct{})}
+	s := &session{id: id, principal: p, closing: make(chan struct{})}
+	s.logLevel.Store(int32(domain.LogInfo))
+	return s
 }
 
 // close ends streams that would go on until the client does.
-func (s *session) close() { s.closeOnce.Do(func() { close(s.closing) }) }
+func (s *session) close() {
+	s.closeOnce.Do(func() { close(s.closing) })
+	s.watches.removeAll()
+}
+
+func (s *session) closed() bool {
+	select {
+	case <-s.closing:
+		return true
+	default:
+		return false
+	}
+}
 
 func (s *session) domain() domain.Session { return domain.Session{ID: s.id, Principal: s.principal} }
 
@@ -124,6 +142,27 @@ func (s *session) protocolVersion() string {
 	}
 	return ""
 }
+
+// setCapabilities notes what the client declared with initialize.
+func (s *session) setCapabilities(params json.RawMessage) {
+	_ = rawjson.Object(params, func(name, value []byte) error {
+		if string(name) == "capabilities" {
+			kept := json.RawMessage(string(value))
+			s.declared.Store(&kept)
+		}
+		return nil
+	})
+}
+
+func (s *session) capabilities() json.RawMessage {
+	if c := s.declared.Load(); c != nil && len(*c) <= maxCapabilities {
+		return *c
+	}
+	return json.RawMessage("{}")
+}
+
+// maxCapabilities bounds what of a client's declaration is looked at.
+const maxCapabilities = 64 << 10
 
 // The methods mcp-go calls.
 

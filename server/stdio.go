@@ -78,17 +78,17 @@ func (s *Server) ServeStdio(ctx context.Context, p domain.Principal, in io.Reade
 	return err
 }
 
-// forwardChanges tells a client that has shaken hands when the tools change.
+// forwardChanges tells a client that has shaken hands what changes.
 func (c *stdio) forwardChanges() (stop func()) {
-	l := c.server.hub.join()
+	l := c.server.hub.join(c.session.wants)
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		for {
 			select {
-			case <-l.changed:
-				if c.session.protocolVersion() != "" {
-					c.out.write(notification(mcp.MethodNotificationToolsListChanged, nil), nil)
+			case <-l.wake:
+				for _, what := range l.take() {
+					c.out.write(changed(what, nil), nil)
 				}
 			case <-quit:
 				return
@@ -133,9 +133,7 @@ func (c *stdio) serve(ctx context.Context, line []byte) bool {
 	case err != nil:
 		c.refuse(msg.id, err)
 		return true
-	case msg.response:
-		return true // to nothing we asked
-	case msg.isNotification():
+	case msg.response, msg.isNotification():
 		c.server.handle(ctx, c.session, &msg, nil)
 		return true
 	}
@@ -212,7 +210,6 @@ func (s *Server) handleBatch(ctx context.Context, ses *session, batch []json.Raw
 		switch {
 		case err != nil:
 			answers.answer(errorMessage(msg.id, err), err.code)
-		case msg.response:
 		default:
 			wg.Go(func() { s.handle(ctx, ses, &msg, answers) })
 		}
@@ -228,7 +225,7 @@ type batchSink struct {
 	all []byte
 }
 
-func (b *batchSink) notify(msg []byte) { b.out.notify(msg) }
+func (b *batchSink) notify(msg []byte) bool { return b.out.notify(msg) }
 
 func (b *batchSink) answer(msg []byte, _ int) {
 	b.mu.Lock()

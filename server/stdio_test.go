@@ -255,7 +255,7 @@ func TestToolsChanged(t *testing.T) {
 	s, registry := fixture(t)
 	c := dial(t, s)
 	c.send(request(`"sub"`, "subscriptions/listen", `{"notifications":{"toolsListChanged":true,"promptsListChanged":true}}`, true))
-	if got, want := c.receive(), `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"sub"},"notifications":{"toolsListChanged":true}}}`; got != want {
+	if got, want := c.receive(), `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"sub"},"notifications":{"toolsListChanged":true,"promptsListChanged":true}}}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if err := registry.Disable("nap"); err != nil {

@@ -16,7 +16,7 @@ var layers = map[string][]string{
 	"tools":    {"sandbox", "domain"},
 	"sandbox":  {},
 	"domain":   {},
-	"bench":    {"server", "tools", "sandbox", "domain"},
+	"bench":    {"cmd", "server", "tools", "sandbox", "domain"},
 	"testdata": {"cmd", "sandbox", "domain"},
 }
 

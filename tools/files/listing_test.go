@@ -151,11 +151,11 @@ func TestWalkStops(t *testing.T) {
 	for tool, args := range map[string]string{"list_directory": `{"recursive":true,"max_entries":10000}`, "search_files": `{"max_results":10000}`, "grep": `{"pattern":"text"}`} {
 		exec := tooltest.Executor(t, b.tools[tool])
 		reports := 0
-		_, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args), Progress: func(p domain.Progress) {
+		_, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args), Client: domain.ProgressFunc(func(p domain.Progress) {
 			if reports++; p.Done <= 0 || !strings.Contains(p.Message, "entries") {
 				t.Errorf("%s: progress %+v", tool, p)
 			}
-		}})
+		})})
 		if err != nil || reports == 0 {
 			t.Errorf("%s: %d reports, %v", tool, reports, err)
 		}

@@ -182,13 +182,10 @@ func runTool(ctx context.Context, g *globals, name string, args []string) error 
 		}
 		cmd.Arguments, asJSON = line.arguments, line.json
 	}
-	if isTerminal(g.std.Err) {
-		cmd.Progress = func(p domain.Progress) { fmt.Fprintf(g.std.Err, "\r\x1b[K%s", p.Message) }
-	}
+	person := &terminal{std: g.std, watched: isTerminal(g.std.Err), answers: isTerminal(g.std.Err) && isTerminal(g.std.In)}
+	cmd.Client = person
 	res, err := a.exec.Call(ctx, cmd)
-	if cmd.Progress != nil {
-		fmt.Fprint(g.std.Err, "\r\x1b[K")
-	}
+	person.clear()
 	if err != nil {
 		return err
 	}

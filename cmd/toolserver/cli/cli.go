@@ -13,10 +13,14 @@ import (
 	"toolserver/domain"
 )
 
-// Program says which program runs.
+// Program says which program runs: the product, or a test server with more to
+// offer.
 type Program struct {
-	Version string
-	Tools   []domain.Tool // besides the built-in ones
+	Version   string
+	Tools     []domain.Tool          // besides the built-in ones
+	Resources []domain.Resource      // likewise
+	Prompts   []domain.Prompt        // likewise
+	Ready     func(*domain.Executor) // called once everything is put together; may be nil
 }
 
 // Streams are what the program reads and writes.

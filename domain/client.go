@@ -1,0 +1,195 @@
+package domain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// Client is the far end of a call: what can be said to it, and asked of it,
+// while the call runs.
+type Client interface {
+	WantsProgress() bool
+	Progress(Progress)
+	Log(LogMessage)
+	// Supports reports whether the client can be asked by method.
+	Supports(method string) bool
+	// Ask returns the answers to requests, each under its request's name. If the
+	// client has to call again with them, it returns an [*InputRequired].
+	Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error)
+}
+
+// ProgressFunc is a [Client] that hears of progress and cannot be asked.
+type ProgressFunc func(Progress)
+
+// WantsProgress reports whether there is a function.
+func (f ProgressFunc) WantsProgress() bool { return f != nil }
+
+// Progress calls the function.
+func (f ProgressFunc) Progress(p Progress) { f(p) }
+
+// Log does nothing.
+func (f ProgressFunc) Log(LogMessage) {}
+
+// Supports returns false.
+func (f ProgressFunc) Supports(string) bool { return false }
+
+// Ask fails.
+func (f ProgressFunc) Ask(context.Context, map[string]InputRequest) (map[string]json.RawMessage, error) {
+	return nil, cannotAsk("", "there is nobody to ask")
+}
+
+// Progress is how far a call has got.
+type Progress struct {
+	Done    float64
+	Total   float64 // 0 if it is not known
+	Message string
+}
+
+// LogMessage tells the client's user about a call under way.
+type LogMessage struct {
+	Level  LogLevel
+	Logger string // who says it; may be empty
+	Data   any    // a text, or anything that marshals to JSON
+}
+
+// LogLevel is how important a [LogMessage] is. Its values are ordered.
+type LogLevel int
+
+// The levels of RFC 5424, as MCP has them.
+const (
+	LogDebug LogLevel = iota
+	LogInfo
+	LogNotice
+	LogWarning
+	LogError
+	LogCritical
+	LogAlert
+	LogEmergency
+)
+
+var logLevels = [...]string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+
+func (l LogLevel) String() string { return logLevels[l] }
+
+// ParseLogLevel returns the level of that name.
+func ParseLogLevel(name string) (LogLevel, bool) {
+	for i, known := range logLevels {
+		if name == known {
+			return LogLevel(i), true
+		}
+	}
+	return 0, false
+}
+
+// Methods by which a client can be asked.
+const (
+	AskElicitation = "elicitation/create"
+	AskSampling    = "sampling/createMessage"
+	AskRoots       = "roots/list"
+)
+
+// InputRequest is one thing that only the client can give: a person's word
+// (elicitation), a model's (sampling), or its roots.
+type InputRequest struct {
+	Method string `json:"method"`
+	Params any    `json:"params"`
+	// Sealed refuses an answer that does not come with the state this server
+	// gave with its question: it might answer another one.
+	Sealed bool `json:"-"`
+}
+
+// InputRequired says that a call cannot go on until the client calls again with
+// answers. A handler returns it as it is; it then runs again from its start,
+// and what it asks is answered.
+type InputRequired struct {
+	Requests map[string]InputRequest
+}
+
+func (e *InputRequired) Error() string { return "input is required from the client" }
+
+// clientOf returns the client of the call that ctx belongs to.
+func clientOf(ctx context.Context) Client {
+	if r, ok := ctx.Value(callKey{}).(*running); ok && r.cmd.Client != nil {
+		return r.cmd.Client
+	}
+	return ProgressFunc(nil)
+}
+
+// ReportProgress tells the caller how far the call that ctx belongs to has got.
+// It does nothing if the caller did not ask to be told.
+func ReportProgress(ctx context.Context, p Progress) {
+	if c := clientOf(ctx); c.WantsProgress() && ctx.Err() == nil {
+		c.Progress(p)
+	}
+}
+
+// WantsProgress reports whether [ReportProgress] has any effect.
+func WantsProgress(ctx context.Context) bool { return clientOf(ctx).WantsProgress() }
+
+// Log tells the client something about the call that ctx belongs to, if it
+// wants to hear of such things.
+func Log(ctx context.Context, m LogMessage) {
+	if ctx.Err() == nil {
+		clientOf(ctx).Log(m)
+	}
+}
+
+// CanAsk reports whether the client of the call that ctx belongs to can be asked
+// by method.
+func CanAsk(ctx context.Context, method string) bool { return clientOf(ctx).Supports(method) }
+
+// askTime is how long a client may take to answer.
+const askTime = 5 * time.Minute
+
+// Ask asks the client and returns its answers, each under its request's name.
+// The call's own time stands still meanwhile. An error is to be returned as it
+// is, and soon: it may mean that the handler runs again with the answers, so
+// nothing may have happened before Ask that must not happen twice.
+func Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error) {
+	client := clientOf(ctx)
+	for _, req := range requests {
+		if !client.Supports(req.Method) {
+			return nil, cannotAsk(req.Method, "the client cannot be asked by "+req.Method)
+		}
+	}
+	r, ok := ctx.Value(callKey{}).(*running)
+	if !ok {
+		return client.Ask(ctx, requests)
+	}
+	r.clock.pause()
+	defer r.clock.resume()
+	ctx, cancel := context.WithTimeoutCause(ctx, askTime, errNoAnswer)
+	defer cancel()
+	answers, err := client.Ask(ctx, requests)
+	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
+		return nil, Errorf(CodeTimeout, "%s: the client did not answer a question within %v", r.cmd.Tool, askTime)
+	}
+	return answers, err
+}
+
+// cannotAsk returns the error of a call that needs a client that can be asked.
+func cannotAsk(method, problem string) *Error {
+	e := &Error{Code: CodeMissingCapability, Message: problem + ", and the call cannot go on without", Hint: "Use a client that supports it, or another tool."}
+	if capability := CapabilityOf(method); capability != "" {
+		e.Data = map[string]any{"requiredCapabilities": map[string]any{capability: map[string]any{}}}
+	}
+	return e
+}
+
+// errNoAnswer is the cause of a context whose question was not answered in time.
+var errNoAnswer = errors.New("no answer")
+
+// CapabilityOf names the client capability that being asked by method takes.
+func CapabilityOf(method string) string {
+	switch method {
+	case AskElicitation:
+		return "elicitation"
+	case AskSampling:
+		return "sampling"
+	case AskRoots:
+		return "roots"
+	}
+	return ""
+}

@@ -1,0 +1,85 @@
+package domain
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"toolserver/domain/nearest"
+)
+
+// A Prompt is a text a person can have the client start a conversation with.
+type Prompt struct {
+	Name        string
+	Title       string // for people
+	Description string
+	Arguments   []PromptArgument
+	Audience
+
+	Get      func(ctx context.Context, args map[string]string) (PromptResult, error)
+	Complete Completer
+}
+
+// PromptArgument is what a person fills in. MCP knows only texts.
+type PromptArgument struct {
+	Name        string
+	Description string
+	Required    bool
+	Values      []string // the only ones allowed; nil for any
+}
+
+// PromptResult is a prompt, filled in.
+type PromptResult struct {
+	Description string
+	Messages    []PromptMessage
+}
+
+// PromptMessage is a part of a conversation.
+type PromptMessage struct {
+	Role    string // user or assistant
+	Content Content
+}
+
+// UserPrompt returns a prompt of one message.
+func UserPrompt(text string) PromptResult {
+	return PromptResult{Messages: []PromptMessage{{Role: "user", Content: Content{Type: TextContent, Text: text}}}}
+}
+
+func (p *Prompt) check() error {
+	if !validName(p.Name) || p.Get == nil {
+		return fmt.Errorf("prompt %q has no valid name or cannot be had", p.Name)
+	}
+	return nil
+}
+
+// checkArguments reports what is wrong with the arguments given.
+func (p *Prompt) checkArguments(given map[string]string) error {
+	bad := &InvalidArguments{}
+	var names []string
+	for _, a := range p.Arguments {
+		names = append(names, a.Name)
+		value, ok := given[a.Name]
+		switch {
+		case !ok && a.Required:
+			bad.add(a.Name, "is required")
+		case ok && len(a.Values) > 0 && !slices.Contains(a.Values, value):
+			bad.add(a.Name, "must be one of "+strings.Join(a.Values, ", "))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		problem := "is not a known argument"
+		if like, ok := nearest.Word(name, names); ok {
+			problem += "; did you mean " + like + "?"
+		}
+		bad.add(name, problem)
+	}
+	if len(bad.Fields) == 0 {
+		return nil
+	}
+	return bad
+}

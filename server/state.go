@@ -1,0 +1,201 @@
+package server
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"toolserver/domain"
+	"toolserver/domain/rawjson"
+)
+
+// requestState is what a modern client carries from one round of a call to the
+// next, since the server remembers nothing. The client cannot read or change
+// it, nor use it for another call, as somebody else, or late.
+type requestState struct {
+	Principal string                     `json:"principal"`
+	Call      []byte                     `json:"call"` // a hash of method, target and arguments
+	Expires   time.Time                  `json:"expires"`
+	Asked     []string                   `json:"asked"`   // names of requests not answered yet
+	Answers   map[string]json.RawMessage `json:"answers"` // of earlier rounds
+}
+
+// stateTime is how long a client may take for one round.
+const stateTime = 15 * time.Minute
+
+// maxState bounds a state, as the client sends it.
+const maxState = 256 << 10
+
+var errBadState = errors.New("the request state is not one this server gave for this call, or it has expired; make the call again without it")
+
+// stateSealer seals request states (AES-256-GCM) with a key of its own process.
+type stateSealer struct{ aead cipher.AEAD }
+
+func newStateSealer() stateSealer {
+	var key [32]byte
+	rand.Read(key[:]) // never fails
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		panic(err) // the key has the right length
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err) // AES has the right block size
+	}
+	return stateSealer{aead}
+}
+
+func (s stateSealer) seal(state requestState) (string, error) {
+	plain, err := json.Marshal(state)
+	if err != nil {
+		return "", err
+	}
+	sealed := base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, nil))
+	if len(sealed) > maxState {
+		return "", domain.Errorf(domain.CodeExecutionFailed, "the answers so far are too long to go on")
+	}
+	return sealed, nil
+}
+
+func (s stateSealer) open(sealed string) (state requestState, err error) {
+	if len(sealed) > maxState {
+		return state, errBadState
+	}
+	box, err := base64.RawURLEncoding.Strict().DecodeString(sealed)
+	if err != nil {
+		return state, errBadState
+	}
+	plain, err := s.aead.Open(nil, nil, box, nil)
+	if err != nil || json.Unmarshal(plain, &state) != nil {
+		return requestState{}, errBadState
+	}
+	return state, nil
+}
+
+// readState reads the state that a modern request brings, and the answers.
+func (x *exchange) readState() *wireError {
+	p := x.params
+	if p.requestState == nil && p.inputResponses == nil || !p.meta.modern {
+		return nil
+	}
+	if p.requestState != nil {
+		sealed, wrong := x.text("requestState", p.requestState)
+		if wrong != nil {
+			return wrong
+		}
+		state, err := x.server.states.open(sealed)
+		if err != nil || state.Principal != x.session.principal.Name || string(state.Call) != string(x.callHash()) || !time.Now().Before(state.Expires) {
+			return invalidParams(errBadState.Error())
+		}
+		x.state = state
+	}
+	if p.inputResponses != nil && p.inputResponses[0] != '{' {
+		return invalidParams(`"inputResponses" must be an object`)
+	}
+	return nil
+}
+
+// callHash identifies what a request asks for, rounds aside.
+func (x *exchange) callHash() []byte {
+	h := sha256.New()
+	for _, part := range [][]byte{[]byte(x.msg.method), x.params.name, x.params.uri, x.params.arguments} {
+		sum := sha256.Sum256(part)
+		h.Write(sum[:])
+	}
+	return h.Sum(nil)
+}
+
+// askedBefore returns the answers to requests if this round or an earlier one
+// has brought them all, and else the error that asks for the rest.
+func (x *exchange) askedBefore(requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.takeAnswers(requests)
+	answers := map[string]json.RawMessage{}
+	missing := map[string]domain.InputRequest{}
+	for name, req := range requests {
+		if answer, ok := x.state.Answers[name]; ok {
+			answers[name] = answer
+		} else {
+			missing[name] = req
+		}
+	}
+	if len(missing) > 0 {
+		return nil, &domain.InputRequired{Requests: missing}
+	}
+	return answers, nil
+}
+
+// takeAnswers moves what this round has brought to what is known. Answers to
+// what nobody asks are ignored, and so are those that are none. One to a sealed
+// request counts only if the state says that it was asked.
+func (x *exchange) takeAnswers(requests map[string]domain.InputRequest) {
+	if x.params.inputResponses == nil {
+		return
+	}
+	_ = rawjson.Object(x.params.inputResponses, func(name, value []byte) error {
+		req, ok := requests[string(name)]
+		if !ok || req.Sealed && !x.state.asked(string(name)) || !validAnswer(req.Method, value) {
+			return nil
+		}
+		if x.state.Answers == nil {
+			x.state.Answers = map[string]json.RawMessage{}
+		}
+		if _, known := x.state.Answers[string(name)]; !known {
+			x.state.Answers[string(name)] = json.RawMessage(string(value))
+		}
+		return nil
+	})
+}
+
+func (s *requestState) asked(name string) bool {
+	return slices.Contains(s.Asked, name)
+}
+
+// validAnswer reports whether an answer has the form its method demands.
+func validAnswer(method string, answer json.RawMessage) bool {
+	switch method {
+	case domain.AskElicitation:
+		var a struct {
+			Action  string          `json:"action"`
+			Content json.RawMessage `json:"content"`
+		}
+		if json.Unmarshal(answer, &a) != nil || len(a.Content) > 0 && a.Content[0] != '{' && string(a.Content) != "null" {
+			return false
+		}
+		return a.Action == domain.Accepted || a.Action == domain.Declined || a.Action == domain.Canceled
+	case domain.AskRoots:
+		var a struct {
+			Roots []struct{} `json:"roots"`
+		}
+		return json.Unmarshal(answer, &a) == nil && a.Roots != nil
+	}
+	return len(answer) > 0 && answer[0] == '{'
+}
+
+// answerInputRequired asks a modern client for more.
+func (x *exchange) answerInputRequired(asks *domain.InputRequired) {
+	next := requestState{
+		Principal: x.session.principal.Name, Call: x.callHash(), Expires: time.Now().Add(stateTime), Answers: x.state.Answers,
+	}
+	for name := range asks.Requests {
+		next.Asked = append(next.Asked, name)
+	}
+	sealed, err := x.server.states.seal(next)
+	if err != nil {
+		x.fail(x.wireError(err))
+		return
+	}
+	x.answer(func(b []byte) []byte {
+		b = appendJSON(append(b, `{"inputRequests":`...), asks.Requests)
+		b = appendMember(b, "requestState", sealed)
+		b = append(b, `,"resultType":"input_required"`...)
+		return x.appendMetaMember(b, nil)
+	})
+}
