@@ -3,7 +3,7 @@ BIN := toolserver
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BUILD := CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
 
-.PHONY: run build test bench
+.PHONY: run build test bench soak
 
 # Build the server and serve the current directory to clients on this machine.
 run: build
@@ -20,3 +20,8 @@ test:
 bench: build
 	go test -run xx -bench . -benchmem ./domain/... ./server ./tools/... ./sandbox/...
 	go run ./bench
+
+# Five minutes of everything at once, against servers that must neither err nor
+# grow.
+soak: build
+	go run ./testdata/soak -server ./$(BIN)

@@ -20,6 +20,7 @@ type unit func(float64) string
 
 func times(v float64) string  { return fmt.Sprintf("%.2fx", v) }
 func number(v float64) string { return fmt.Sprintf("%.0f", v) }
+func kilo(v float64) string   { return fmt.Sprintf("%.1f kB", v/1e3) }
 func mebi(v float64) string   { return fmt.Sprintf("%.1f MiB", v/(1<<20)) }
 
 func nanos(v float64) string {

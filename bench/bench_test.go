@@ -2,8 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -93,6 +99,80 @@ func TestCompare(t *testing.T) {
 	}
 	if got := median([]float64{4, 1, 3, 2}); got != 2.5 {
 		t.Errorf("median of an even number is %v", got)
+	}
+}
+
+func TestRename(t *testing.T) {
+	c := contest{names: []string{"a", "b"}, samples: map[string][]sample{"a": {{rss: 1}}, "b": {{rss: 2}}}}
+	for _, name := range c.names {
+		c.rename(name, name+"!")
+	}
+	if a, b := c.median("a!", rss), c.median("b!", rss); len(c.samples) != 2 || c.names[1] != "b!" || a != 1 || b != 2 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestSourceText(t *testing.T) {
+	for _, size := range []int{4 << 10, 1 << 20} {
+		text := sourceText(size)
+		quoted, err := json.Marshal(text)
+		if err != nil || len(text) != size {
+			t.Fatalf("%d bytes instead of %d, %v", len(text), size, err)
+		}
+		if share := float64(len(quoted)-2-size) / float64(size); share < 0.06 || share > 0.08 {
+			t.Errorf("%d bytes: %.3f of them are escaped", size, share)
+		}
+	}
+}
+
+// sessionServer opens sessions, and knows them until it is told to forget.
+func sessionServer(t *testing.T, forgets bool) *httpServer {
+	t.Helper()
+	var opened atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch id := r.Header.Get("Mcp-Session-Id"); {
+		case id == "":
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint(opened.Add(1)))
+		case forgets:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return &httpServer{process: &process{name: "fake"}, url: s.URL}
+}
+
+func TestOpenMany(t *testing.T) {
+	all, err := sessionServer(t, false).openMany(21)
+	if err != nil || len(all) != 21 {
+		t.Fatalf("%d sessions, %v", len(all), err)
+	}
+	seen := map[string]bool{}
+	for i, o := range all {
+		seen[o.header.Get("Mcp-Session-Id")] = true
+		if i > 0 && o.used.Before(all[i-1].used) {
+			t.Error("not in the order of use")
+		}
+	}
+	if len(seen) != 21 {
+		t.Errorf("%d different sessions", len(seen))
+	}
+	if _, err := sessionServer(t, true).openMany(21); err == nil {
+		t.Error("opened sessions that are unknown")
+	}
+}
+
+func TestUntilUnknown(t *testing.T) {
+	ofAge := func(age time.Duration) []opened {
+		return []opened{{header: httpHeader("1", "Mcp-Session-Id", "1"), used: time.Now().Add(-age)}}
+	}
+	if idle, err := sessionServer(t, true).untilUnknown(ofAge(2 * sessionTTL)); err != nil || idle < 2*sessionTTL {
+		t.Errorf("%v, %v", idle, err)
+	}
+	if _, err := sessionServer(t, true).untilUnknown(ofAge(0)); err == nil || !strings.Contains(err.Error(), "before its time") {
+		t.Errorf("a session that is gone too early: %v", err)
+	}
+	if _, err := sessionServer(t, false).untilUnknown(ofAge(2 * sessionTTL)); err == nil {
+		t.Error("a session that never ends is gone")
 	}
 }
 

@@ -11,6 +11,7 @@ type sample struct {
 	p50  time.Duration // of the time a call took
 	rate float64       // calls per second
 	rss  int64         // bytes
+	each float64       // bytes of it that stay for each call
 }
 
 // metric is a figure of a sample.
@@ -20,6 +21,7 @@ func cpu(s sample) float64  { return float64(s.cpu) }
 func p50(s sample) float64  { return float64(s.p50) }
 func rate(s sample) float64 { return s.rate }
 func rss(s sample) float64  { return float64(s.rss) }
+func each(s sample) float64 { return s.each }
 
 // target is something that can be measured.
 type target struct {
@@ -66,6 +68,13 @@ func (c contest) median(name string, m metric) float64 { return median(c.values(
 
 // least returns the least of a target's figures.
 func (c contest) least(name string, m metric) float64 { return slices.Min(c.values(name, m)) }
+
+// rename calls a target something else, for the table.
+func (c contest) rename(from, to string) {
+	c.names[slices.Index(c.names, from)] = to
+	c.samples[to] = c.samples[from]
+	delete(c.samples, from)
+}
 
 // ratio returns the median of the ratios of two targets in the same round.
 func (c contest) ratio(a, b string, m metric) float64 {

@@ -2,27 +2,34 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"time"
 )
 
-// era is a way of speaking MCP over HTTP.
+// era is a way of speaking MCP over HTTP, and what is said.
 type era struct {
 	version string
 	req     request
+	answer  []byte      // each answer has this in it
 	header  http.Header // of each request
 	session bool        // which begins with a handshake
 }
 
-func eras() []era {
-	return []era{
-		{"2025-11-25", call("echo", `{"message":"hello"}`), httpHeader("2025-11-25"), true},
-		{"2026-07-28", `,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"},"_meta":{` +
-			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
-			`"io.modelcontextprotocol/clientCapabilities":{}}}}`,
-			httpHeader("2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "echo"), false},
-	}
+// withSessions returns the era of sessions, in which a message is echoed, which
+// is JSON.
+func withSessions(message string) era {
+	return era{"2025-11-25", call("echo", `{"message":`+message+`}`), []byte(`"Echo: ` + message[1:]), httpHeader("2025-11-25"), true}
+}
+
+// withoutSessions returns the era after that.
+func withoutSessions(message string) era {
+	return era{"2026-07-28", request(`,"method":"tools/call","params":{"name":"echo","arguments":{"message":` + message + `},"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}}}`), []byte(`"Echo: ` + message[1:]),
+		httpHeader("2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "echo"), false}
 }
 
 func httpHeader(version string, more ...string) http.Header {
@@ -36,54 +43,73 @@ func httpHeader(version string, more ...string) http.Header {
 	return h
 }
 
+// httpContender is a server in a comparison over HTTP.
+type httpContender struct {
+	name   string
+	argv   func(address string) []string
+	warmUp time.Duration // until its figures are steady; 0 for a fifth of a second
+}
+
+// listening returns the command that ends with the address to listen on.
+func listening(argv ...string) func(string) []string {
+	return func(address string) []string { return append(argv[:len(argv):len(argv)], address) }
+}
+
 // measureHTTP compares how servers echo a short message over HTTP.
 func measureHTTP(ctx context.Context, l *lab) error {
 	dir, err := l.dir("http")
 	if err != nil {
 		return err
 	}
-	var servers []*httpServer
-	defer func() {
-		for _, s := range servers {
-			s.stop()
-		}
-	}()
-	for _, x := range []struct {
-		name string
-		argv func(address string) []string
-	}{
-		{"toolserver", func(address string) []string { return []string{l.server, "serve", "--http", address, dir} }},
-		{"mcp-go", func(address string) []string { return []string{l.program("mcpgo"), address} }},
-		{"net/http ceiling", func(address string) []string { return []string{l.program("ceiling"), address} }},
-	} {
-		s, err := l.startHTTP(ctx, dir, x.name, x.argv)
-		if err != nil {
-			return err
-		}
-		servers = append(servers, s)
+	all := []httpContender{
+		{name: "toolserver", argv: listening(l.server, "serve", dir, "--http")},
+		{name: "mcp-go", argv: listening(l.program("mcpgo"))},
+		{name: "net/http ceiling", argv: listening(l.program("ceiling"))},
 	}
-	for _, e := range eras() {
-		var targets []target
-		for _, s := range servers {
-			header := e.header.Clone()
-			if e.session {
-				if err := s.open(header); err != nil {
-					return err
-				}
-			}
-			if _, err := s.load(e.req, header, 8, 200*time.Millisecond); err != nil {
-				return err
-			}
-			targets = append(targets, target{s.name, func() (sample, error) { return s.load(e.req, header, 8, l.time) }})
+	const message = `"hello"`
+	npm, missing := l.npmPeers(ctx)
+	for _, e := range []era{withSessions(message), withoutSessions(message)} {
+		in := all
+		if e.session && missing == nil { // the one era the TypeScript SDK speaks
+			in = append(all[:len(all):len(all)], httpContender{"TypeScript SDK", listening("node", filepath.Join(npm, "echo.mjs")), nodeWarmUp})
 		}
-		c, err := compare(l.rounds, targets)
+		c, err := l.contestHTTP(ctx, dir, e, 8, in)
 		if err != nil {
 			return err
 		}
 		l.table.add(fmt.Sprintf("echo over HTTP, %s, 8 in flight", e.version), c,
-			atMost("CPU to ceiling", c.ratio("toolserver", "net/http ceiling", cpu), 1.7, times))
+			atMost("CPU to ceiling", c.ratio("toolserver", "net/http ceiling", cpu), 1.7, times),
+			atMost("CPU to mcp-go", c.ratio("toolserver", "mcp-go", cpu), 0.5, times))
 	}
-	return nil
+	if missing != nil {
+		err = errors.Join(err, fmt.Errorf("the TypeScript SDK is missing: %w", missing))
+	}
+	return err
+}
+
+// contestHTTP starts the contenders in dir and compares how they serve inFlight
+// requests at a time.
+func (l *lab) contestHTTP(ctx context.Context, dir string, e era, inFlight int, all []httpContender) (contest, error) {
+	var targets []target
+	for _, x := range all {
+		s, err := l.startHTTP(ctx, dir, x.name, x.argv)
+		if err != nil {
+			return contest{}, err
+		}
+		defer s.stop()
+		mine := e
+		mine.header = e.header.Clone()
+		if e.session {
+			if err := s.open(mine.header); err != nil {
+				return contest{}, err
+			}
+		}
+		if _, err := s.load(mine, inFlight, max(x.warmUp, leastWarmUp)); err != nil {
+			return contest{}, err
+		}
+		targets = append(targets, target{s.name, func() (sample, error) { return s.load(mine, inFlight, l.time) }})
+	}
+	return compare(l.rounds, targets)
 }
 
 // open shakes hands and adds the session to the header of requests to come.

@@ -36,7 +36,7 @@ func (l *lab) startHTTP(ctx context.Context, dir, name string, argv func(address
 	s := &httpServer{process: p, url: "http://" + address + "/mcp"}
 	s.client.Transport = &http.Transport{MaxIdleConnsPerHost: 64}
 	s.client.Timeout = hang
-	for deadline := time.Now().Add(stopTime); ; {
+	for deadline := time.Now().Add(listenTime); ; {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			return s, c.Close()
@@ -49,6 +49,9 @@ func (l *lab) startHTTP(ctx context.Context, dir, name string, argv func(address
 	}
 }
 
+// listenTime is how long a server may take to listen.
+const listenTime = 30 * time.Second
+
 // stop ends the server, which does not look at its input.
 func (s *httpServer) stop() {
 	s.cmd.Process.Kill()
@@ -58,26 +61,39 @@ func (s *httpServer) stop() {
 // post sends a message and returns the answer and the id of the session it
 // opens, if it does.
 func (s *httpServer) post(body []byte, header http.Header) (answer []byte, session string, err error) {
-	req, err := http.NewRequest(http.MethodPost, s.url, bytes.NewReader(body))
+	res, answer, err := s.send(body, header)
 	if err != nil {
 		return nil, "", err
 	}
-	req.Header = header
-	res, err := s.client.Do(req)
-	if err != nil {
-		return nil, "", fmt.Errorf("%s: %w", s.name, err)
-	}
-	defer res.Body.Close()
-	answer, err = io.ReadAll(res.Body)
-	if err == nil && res.StatusCode/100 != 2 {
+	if res.StatusCode/100 != 2 {
 		err = fmt.Errorf("%s answered %s: %.300s", s.name, res.Status, answer)
 	}
 	return answer, res.Header.Get("Mcp-Session-Id"), err
 }
 
-// load sends a request over and over for d from inFlight connections, and
-// measures what that takes.
-func (s *httpServer) load(r request, header http.Header, inFlight int, d time.Duration) (sample, error) {
+// send sends a message and returns the response, whatever its status, and its
+// body.
+func (s *httpServer) send(message []byte, header http.Header) (*http.Response, []byte, error) {
+	req, err := http.NewRequest(http.MethodPost, s.url, bytes.NewReader(message))
+	if err != nil {
+		return nil, nil, err
+	}
+	req.Header = header
+	res, err := s.client.Do(req)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", s.name, err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", s.name, err)
+	}
+	return res, body, err
+}
+
+// load sends the request of e over and over for d from inFlight connections,
+// and measures what that takes.
+func (s *httpServer) load(e era, inFlight int, d time.Duration) (sample, error) {
 	cpu, err := treeCPU(s.pid())
 	if err != nil {
 		return sample{}, err
@@ -91,7 +107,7 @@ func (s *httpServer) load(r request, header http.Header, inFlight int, d time.Du
 	)
 	for range inFlight {
 		wg.Go(func() {
-			mine, err := s.loop(r, header, start.Add(d))
+			mine, err := s.loop(e, start.Add(d))
 			mu.Lock()
 			defer mu.Unlock()
 			took = append(took, mine...)
@@ -115,15 +131,15 @@ func (s *httpServer) load(r request, header http.Header, inFlight int, d time.Du
 }
 
 // loop sends a request over and over until the time has come, at least once.
-func (s *httpServer) loop(r request, header http.Header, until time.Time) (took []time.Duration, err error) {
+func (s *httpServer) loop(e era, until time.Time) (took []time.Duration, err error) {
 	for len(took) == 0 || time.Now().Before(until) {
 		begin := time.Now()
-		answer, _, err := s.post(r.append(nil, int(s.id.Add(1))), header)
+		answer, _, err := s.post(e.req.append(nil, int(s.id.Add(1))), e.header)
 		if err != nil {
 			return nil, err
 		}
 		took = append(took, time.Since(begin))
-		if !bytes.Contains(answer, []byte(`"Echo: hello"`)) {
+		if !bytes.Contains(answer, e.answer) {
 			return nil, fmt.Errorf("%s answered %.300s", s.name, answer)
 		}
 	}

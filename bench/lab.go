@@ -45,12 +45,13 @@ func (l *lab) open(ctx context.Context) (err error) {
 func (l *lab) close() { os.RemoveAll(l.temp) }
 
 // buildPeers builds the Go programs to compare with, which have modules of
-// their own.
+// their own, and the product with tools to measure it by.
 func (l *lab) buildPeers(ctx context.Context) error {
 	for _, b := range []struct{ dir, program, pkg string }{
 		{"bench/peers", "mcpgo", "./mcpgo"},
 		{"bench/peers", "ceiling", "./ceiling"},
 		{"bench/peers/markfiles", "markfiles", "github.com/mark3labs/mcp-filesystem-server"},
+		{".", "manytools", "./bench/manytools"}, // the product with more tools
 	} {
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", l.program(b.program), b.pkg)
 		cmd.Dir = b.dir
@@ -88,6 +89,12 @@ func (l *lab) npmPeers(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("npm install: %w: %s", err, strings.TrimSpace(string(out)))
 	}
 	return dir, nil
+}
+
+// config writes a configuration file.
+func (l *lab) config(name, text string) (string, error) {
+	file := filepath.Join(l.temp, name)
+	return file, os.WriteFile(file, []byte(text), 0o644)
 }
 
 // dir makes a directory to work in.

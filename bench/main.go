@@ -36,6 +36,10 @@ var parts = []part{
 	{"walk", measureWalk},
 	{"echo", measureEcho},
 	{"http", measureHTTP},
+	{"sizes", measureSizes},
+	{"parallel", measureParallel},
+	{"drain", measureDrain},
+	{"sessions", measureSessions},
 }
 
 func main() {

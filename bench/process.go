@@ -22,9 +22,15 @@ type process struct {
 
 // start starts a server in dir, which sees no configuration of the user's.
 func (l *lab) start(ctx context.Context, dir, name string, argv ...string) (*process, error) {
+	return l.startWith(ctx, dir, name, nil, argv...)
+}
+
+// startWith starts a server with more in its environment.
+func (l *lab) startWith(ctx context.Context, dir, name string, env []string, argv ...string) (*process, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+l.temp, "TOOLSERVER_CONFIG=")
+	cmd.Env = append(cmd.Env, env...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

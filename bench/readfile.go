@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// fourKiB is text as it is in source files: in JSON, some 7 % of its characters
-// are escaped.
-func fourKiB() string {
+// sourceText is so many bytes of text as it is in source files: in JSON, some
+// 7 % of its characters are escaped.
+func sourceText(size int) string {
 	const line = "\tif err := write(w, \"name\", value); err != nil { return err }\n"
-	return strings.Repeat(line, 4096/len(line)+1)[:4096]
+	return strings.Repeat(line, size/len(line)+1)[:size]
 }
 
 // measureReadFile compares how servers read a file of 4 KiB.
@@ -25,7 +25,7 @@ func measureReadFile(ctx context.Context, l *lab) error {
 		return err
 	}
 	file := filepath.Join(dir, "source.go")
-	if err := os.WriteFile(file, []byte(fourKiB()), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(sourceText(4<<10)), 0o644); err != nil {
 		return err
 	}
 	npm, missing := l.npmPeers(ctx)

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 )
 
@@ -9,12 +11,16 @@ import (
 type contender struct {
 	name   string
 	argv   []string
+	env    []string      // besides the usual
 	warmUp time.Duration // until its figures are steady; 0 for a fifth of a second
+	time   time.Duration // of a round; 0 for what all take
 	req    request
 }
 
-// nodeWarmUp is how long a JavaScript engine compiles before it is fast.
-const nodeWarmUp = 2 * time.Second
+const (
+	leastWarmUp = 200 * time.Millisecond
+	nodeWarmUp  = 2 * time.Second // a JavaScript engine compiles before it is fast
+)
 
 // contest starts the contenders in dir, sees to it that they answer, and
 // compares how they serve inFlight requests at a time. check is given each
@@ -23,7 +29,7 @@ func (l *lab) contest(ctx context.Context, dir string, inFlight []int, all []con
 	var servers []*process
 	defer func() { stopAll(servers) }()
 	for _, x := range all {
-		p, err := l.start(ctx, dir, x.name, x.argv...)
+		p, err := l.startWith(ctx, dir, x.name, x.env, x.argv...)
 		if err != nil {
 			return nil, err
 		}
@@ -38,7 +44,9 @@ func (l *lab) contest(ctx context.Context, dir string, inFlight []int, all []con
 		if err != nil {
 			return nil, err
 		}
-		if _, err := p.load(x.req, 8, max(x.warmUp, 200*time.Millisecond)); err != nil {
+		// Long messages are for one at a time: with more, client and server may
+		// both be writing, each waiting for the other to read.
+		if _, err := p.load(x.req, min(8, slices.Max(inFlight)), max(x.warmUp, leastWarmUp)); err != nil {
 			return nil, err
 		}
 	}
@@ -46,7 +54,7 @@ func (l *lab) contest(ctx context.Context, dir string, inFlight []int, all []con
 	for _, n := range inFlight {
 		var targets []target
 		for i, x := range all {
-			targets = append(targets, target{x.name, func() (sample, error) { return servers[i].load(x.req, n, l.time) }})
+			targets = append(targets, target{x.name, func() (sample, error) { return servers[i].load(x.req, n, cmp.Or(x.time, l.time)) }})
 		}
 		c, err := compare(l.rounds, targets)
 		if err != nil {

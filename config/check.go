@@ -42,10 +42,19 @@ func known(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// CheckToolNames reports settings of tools that are not among names.
-func (l *Loaded) CheckToolNames(names []string) error {
+// CheckNames reports settings of tools, resources and prompts that there are
+// not.
+func (l *Loaded) CheckNames(tools, resources, prompts []string) error {
+	return errors.Join(
+		l.checkNames("tool", slices.Sorted(maps.Keys(l.Tools)), tools),
+		l.checkNames("resource", slices.Sorted(maps.Keys(l.Resources)), resources),
+		l.checkNames("prompt", slices.Sorted(maps.Keys(l.Prompts)), prompts),
+	)
+}
+
+func (l *Loaded) checkNames(kind string, set, names []string) error {
 	var all []error
-	for _, name := range slices.Sorted(maps.Keys(l.Tools)) {
+	for _, name := range set {
 		if slices.Contains(names, name) {
 			continue
 		}
@@ -53,7 +62,7 @@ func (l *Loaded) CheckToolNames(names []string) error {
 		if near, ok := nearest.Word(name, names); ok {
 			hint = "did you mean " + near + "?"
 		}
-		all = append(all, l.mistake("tools."+name, "there is no tool %q; %s", name, hint))
+		all = append(all, l.mistake(kind+"s."+name, "there is no %s %q; %s", kind, name, hint))
 	}
 	return errors.Join(all...)
 }
@@ -103,6 +112,13 @@ func (l *Loaded) usedLevels() (used []usedLevel) {
 	for _, name := range slices.Sorted(maps.Keys(l.Tools)) {
 		add("tools."+name+".compliance_level", l.Tools[name].ComplianceLevel)
 	}
+	addOffers := func(kind string, offers map[string]Offer) {
+		for _, name := range slices.Sorted(maps.Keys(offers)) {
+			add(kind+"."+name+".compliance_level", offers[name].ComplianceLevel)
+		}
+	}
+	addOffers("resources", l.Resources)
+	addOffers("prompts", l.Prompts)
 	for i, t := range l.Server.Tokens {
 		add(fmt.Sprintf("server.tokens[%d].compliance_level", i), t.ComplianceLevel)
 	}

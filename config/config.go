@@ -15,15 +15,17 @@ import (
 
 // Config is the configuration file.
 type Config struct {
-	WorkingDirectory string          `yaml:"working_directory" path:"true" doc:"Where relative paths and commands start; the directory the server is started in if unset."`
-	Roots            []string        `yaml:"roots" path:"true" doc:"Further directories that file tools may use by default."`
-	Server           Server          `yaml:"server" doc:"How clients reach the server."`
-	Tools            map[string]Tool `yaml:"tools" doc:"Settings of single tools, by name."`
-	Limits           Limits          `yaml:"limits" doc:"What callers can ask for at a time."`
-	Errors           string          `yaml:"errors" enum:"jsonrpc|result" doc:"Whether a call that fails is answered with a JSON-RPC error or with a result that the model sees."`
-	Logging          Logging         `yaml:"logging" doc:"What is logged, and where."`
-	Users            map[string]User `yaml:"users" doc:"Groups of users, by the name of the user or of the token."`
-	Compliance       Compliance      `yaml:"compliance" doc:"Which compliance levels go together."`
+	WorkingDirectory string           `yaml:"working_directory" path:"true" doc:"Where relative paths and commands start; the directory the server is started in if unset."`
+	Roots            []string         `yaml:"roots" path:"true" doc:"Further directories that file tools may use by default."`
+	Server           Server           `yaml:"server" doc:"How clients reach the server."`
+	Tools            map[string]Tool  `yaml:"tools" doc:"Settings of single tools, by name."`
+	Resources        map[string]Offer `yaml:"resources" doc:"Settings of single resources, by name."`
+	Prompts          map[string]Offer `yaml:"prompts" doc:"Settings of single prompts, by name."`
+	Limits           Limits           `yaml:"limits" doc:"What callers can ask for at a time."`
+	Errors           string           `yaml:"errors" enum:"jsonrpc|result" doc:"Whether a call that fails is answered with a JSON-RPC error or with a result that the model sees."`
+	Logging          Logging          `yaml:"logging" doc:"What is logged, and where."`
+	Users            map[string]User  `yaml:"users" doc:"Groups of users, by the name of the user or of the token."`
+	Compliance       Compliance       `yaml:"compliance" doc:"Which compliance levels go together."`
 }
 
 // Server is how clients reach the server.
@@ -56,10 +58,18 @@ type Tool struct {
 	Timeout            time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Longest a call may take."`
 	Groups             []string      `yaml:"groups" doc:"Who may use the tool; everyone if unset."`
 	ComplianceLevel    string        `yaml:"compliance_level" doc:"Compliance level of what the tool gives access to."`
+	Confirm            bool          `yaml:"confirm" doc:"Ask the person behind the client before each call; clients that cannot be asked cannot call it."`
 	CreateDirs         *bool         `yaml:"create_dirs" doc:"Of write_file: whether parent directories are made if the caller does not say; true if unset."`
 	SearchParents      bool          `yaml:"search_parents" doc:"Of read_file: look for a relative path in the parent directories too, up to the repository's root."`
 	Mask               []string      `yaml:"mask" doc:"Of system_info, disk_info and network_info: fields to leave out."`
 	sandbox.ToolPolicy `yaml:",inline"`
+}
+
+// Offer is what configuration says of one resource or prompt.
+type Offer struct {
+	Enabled         *bool    `yaml:"enabled" doc:"Whether it is there; true if unset."`
+	Groups          []string `yaml:"groups" doc:"Who may have it; everyone if unset."`
+	ComplianceLevel string   `yaml:"compliance_level" doc:"Compliance level of what it gives access to."`
 }
 
 // Limits are the limits of the executor.
@@ -70,7 +80,7 @@ type Limits struct {
 	PerPrincipal   int           `yaml:"per_principal" min:"0" doc:"Calls of one principal running at a time; 0 for no limit."`
 	RatePerMinute  int           `yaml:"rate_per_minute" min:"0" doc:"Calls of one principal a minute; 0 for no limit."`
 	QueueWait      time.Duration `yaml:"queue_wait" min:"0s" max:"10m" doc:"How long a call waits for its turn before it is refused as busy."`
-	PageSize       int           `yaml:"page_size" min:"0" doc:"Tools in one page of tools/list; 0 for all."`
+	PageSize       int           `yaml:"page_size" min:"0" doc:"Items in one page of a list; 0 for all."`
 }
 
 // Logging says what is logged. Nothing is ever logged to standard output.
@@ -169,6 +179,13 @@ func (c *Config) PrivateLists() bool {
 	for _, t := range c.Tools {
 		if len(t.Groups) > 0 || t.ComplianceLevel != "" {
 			return true
+		}
+	}
+	for _, offers := range []map[string]Offer{c.Resources, c.Prompts} {
+		for _, o := range offers {
+			if len(o.Groups) > 0 || o.ComplianceLevel != "" {
+				return true
+			}
 		}
 	}
 	return c.Compliance.Strict

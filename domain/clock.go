@@ -26,6 +26,7 @@ func (c *clock) stop() {
 	defer c.mu.Unlock()
 	if c.timer != nil {
 		c.timer.Stop()
+		c.timer = nil // and with it whatever it would have ended
 	}
 }
 

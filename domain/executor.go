@@ -24,7 +24,7 @@ type Executor struct {
 	Library  *Library
 	Results  *ResultStore
 
-	record    func(CallRecord)
+	record    func(*CallRecord)
 	settings  atomic.Pointer[Settings]
 	redact    atomic.Pointer[redactor]
 	limiter   *limiter
@@ -68,10 +68,11 @@ type CallRecord struct {
 }
 
 // NewExecutor returns an executor over registry's tools. Record is called for
-// each call just before it is answered; nil keeps no record.
-func NewExecutor(registry *Registry, results *ResultStore, settings Settings, record func(CallRecord)) *Executor {
+// each call just before it is answered, with a record that is valid until it
+// returns; nil keeps no record.
+func NewExecutor(registry *Registry, results *ResultStore, settings Settings, record func(*CallRecord)) *Executor {
 	if record == nil {
-		record = func(CallRecord) {}
+		record = func(*CallRecord) {}
 	}
 	var random [4]byte
 	rand.Read(random[:]) // never fails

@@ -21,7 +21,7 @@ func tool(name string, run func(context.Context) (ToolResult, error)) Tool {
 	return Define(Tool{Name: name, Description: "A tool."}, func(ctx context.Context, _ none) (ToolResult, error) { return run(ctx) })
 }
 
-func executor(t testing.TB, s Settings, record func(CallRecord), tools ...Tool) *Executor {
+func executor(t testing.TB, s Settings, record func(*CallRecord), tools ...Tool) *Executor {
 	t.Helper()
 	registry, err := NewRegistry(tools...)
 	if err != nil {
@@ -37,7 +37,7 @@ func TestOutcomes(t *testing.T) {
 		secret, off := tool("secret", nil), tool("off", nil)
 		secret.Groups, off.Disabled = []string{"staff"}, true
 		release := make(chan struct{})
-		exec := executor(t, Settings{Limits: Limits{MaxAbandonGrace: time.Second}}, func(r CallRecord) { records = append(records, r) },
+		exec := executor(t, Settings{Limits: Limits{MaxAbandonGrace: time.Second}}, func(r *CallRecord) { records = append(records, *r) },
 			tool("ok", func(context.Context) (ToolResult, error) { return Text("fine"), nil }),
 			tool("sad", func(context.Context) (ToolResult, error) {
 				return Failure("not_found", "no such file", "Look elsewhere."), nil
@@ -314,7 +314,7 @@ func TestResultStoreIsBounded(t *testing.T) {
 func TestRedaction(t *testing.T) {
 	const key = `sk-"quoted"-123456`
 	var recorded CallRecord
-	exec := executor(t, Settings{Secrets: []string{key, "short"}}, func(r CallRecord) { recorded = r },
+	exec := executor(t, Settings{Secrets: []string{key, "short"}}, func(r *CallRecord) { recorded = *r },
 		tool("text", func(context.Context) (ToolResult, error) { return Text("key: " + key + " short"), nil }),
 		tool("data", func(context.Context) (ToolResult, error) { return JSON(map[string]string{"k": key}) }),
 		tool("fail", func(context.Context) (ToolResult, error) { return Failure("x", "no "+key, "use "+key), nil }),
@@ -516,7 +516,7 @@ func echoExecutor(b *testing.B) *Executor {
 		return Text("Echo: " + in.Message), nil
 	})
 	limits := Limits{PerTool: 64, PerPrincipal: 64, QueueWait: time.Second, DefaultTimeout: time.Minute, MaxAbandonGrace: time.Second}
-	return executor(b, Settings{Limits: limits}, func(CallRecord) {}, echo)
+	return executor(b, Settings{Limits: limits}, func(*CallRecord) {}, echo)
 }
 
 func BenchmarkStartEcho(b *testing.B) {

@@ -101,6 +101,9 @@ func problems(leaf *jsonschema.ValidationError, args map[string]any, root *Param
 			return []InvalidField{{at, s}}
 		}
 	}
+	if at == "" {
+		return []InvalidField{{at, "the arguments are wrong: " + leaf.Message}}
+	}
 	return []InvalidField{{at, "is wrong: " + leaf.Message}}
 }
 

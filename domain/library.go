@@ -2,6 +2,7 @@ package domain
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -21,18 +22,26 @@ type Library struct {
 type shelf struct {
 	resources []*Resource // by key
 	prompts   []*Prompt   // by name
+	ended     context.Context
+	end       context.CancelFunc
+}
+
+func newShelf() *shelf {
+	s := &shelf{}
+	s.ended, s.end = context.WithCancel(context.Background())
+	return s
 }
 
 // NewLibrary returns an empty library.
 func NewLibrary() *Library {
 	l := &Library{}
-	l.now.Store(&shelf{})
+	l.now.Store(newShelf())
 	return l
 }
 
 // Replace makes these the only resources and prompts there are.
 func (l *Library) Replace(resources []Resource, prompts []Prompt) error {
-	next := &shelf{}
+	next := newShelf()
 	for _, r := range resources {
 		if err := r.check(); err != nil {
 			return err
@@ -60,12 +69,29 @@ func (l *Library) Replace(resources []Resource, prompts []Prompt) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before := l.now.Swap(next)
+	before.end()
 	resourcesChanged := !slices.EqualFunc(before.resources, next.resources, (*Resource).looksLike)
 	promptsChanged := !slices.EqualFunc(before.prompts, next.prompts, (*Prompt).looksLike)
 	if l.watcher != nil && (resourcesChanged || promptsChanged) {
 		l.watcher(resourcesChanged, promptsChanged)
 	}
 	return nil
+}
+
+// Replaced returns a context that ends when the library's contents are
+// replaced. What was found before then may no longer be for whoever found it.
+func (l *Library) Replaced() context.Context { return l.now.Load().ended }
+
+// Contents returns all resources and prompts, whoever may have them.
+func (l *Library) Contents() (resources []Resource, prompts []Prompt) {
+	now := l.now.Load()
+	for _, r := range now.resources {
+		resources = append(resources, *r)
+	}
+	for _, p := range now.prompts {
+		prompts = append(prompts, *p)
+	}
+	return resources, prompts
 }
 
 // OnChange has f called after each change that clients can see, with what has

@@ -54,6 +54,18 @@ func (p *Prompt) check() error {
 	return nil
 }
 
+// filledIn returns the arguments without those that a form has left empty,
+// unless they are required: it is for the prompt to say what those must be.
+func (p *Prompt) filledIn(given map[string]string) map[string]string {
+	given = maps.Clone(given)
+	for _, a := range p.Arguments {
+		if !a.Required && given[a.Name] == "" {
+			delete(given, a.Name)
+		}
+	}
+	return given
+}
+
 // checkArguments reports what is wrong with the arguments given.
 func (p *Prompt) checkArguments(given map[string]string) error {
 	bad := &InvalidArguments{}

@@ -88,6 +88,7 @@ func (e *Executor) GetPrompt(ctx context.Context, s Session, c Client, name stri
 	p, err := e.findPrompt(s.Principal, name)
 	if err == nil {
 		op.name = "prompt " + p.Name
+		args = p.filledIn(args)
 		if bad := p.checkArguments(args); bad != nil {
 			err = invalidArguments(op.name, bad)
 		}

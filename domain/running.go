@@ -192,7 +192,7 @@ func (r *running) answer(res ToolResult, err error) {
 		rec.Outcome = "ok"
 	}
 	rec.ResultBytes = res.TextLen()
-	r.exec.record(*rec)
+	r.exec.record(rec)
 	r.done(res, err)
 }
 

@@ -16,8 +16,9 @@ import (
 // buffer is a byte slice that is used again.
 type buffer struct{ bytes []byte }
 
-// maxKeptBuffer bounds what an idle buffer may hold on to.
-const maxKeptBuffer = 256 << 10
+// maxKeptBuffer bounds what an idle buffer may hold on to, until the garbage
+// collector comes round.
+const maxKeptBuffer = 4 << 20
 
 var buffers = sync.Pool{New: func() any { return &buffer{bytes: make([]byte, 0, 4096)} }}
 
@@ -81,7 +82,7 @@ func appendJSON(b []byte, v any) []byte {
 // tool put it, without being copied or read again.
 func (x *exchange) appendResult(b []byte, r *domain.ToolResult) []byte {
 	blocks := r.Blocks()
-	b = slices.Grow(b, r.TextLen()+r.TextLen()/16+512)
+	b = slices.Grow(b, r.TextLen()+r.TextLen()/8+512)
 	b = append(b, `{"content":[`...)
 	for i := range blocks {
 		if i > 0 {

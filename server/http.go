@@ -31,7 +31,7 @@ type HTTPOptions struct {
 // Waits of the HTTP transport.
 const (
 	readHeaderTimeout = 10 * time.Second
-	readBodyTimeout   = 30 * time.Second
+	readTimeout       = 30 * time.Second // of a request with its body
 	idleTimeout       = 2 * time.Minute
 	writeTimeout      = 30 * time.Second // of one message, not of a stream
 	keepAliveInterval = 15 * time.Second
@@ -54,12 +54,20 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	h := s.newHTTPHandler(ctx, opts)
+	errorLog, err := zap.NewStdLogAt(s.opts.Log, zap.WarnLevel)
+	if err != nil {
+		return err
+	}
 	server := &http.Server{
-		Handler:           withDeadline(h.mux()),
+		Handler:           h,
 		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
 		IdleTimeout:       idleTimeout,
-		BaseContext:       func(net.Listener) context.Context { return base },
-		ErrorLog:          zap.NewStdLog(s.opts.Log.WithOptions(zap.IncreaseLevel(zap.WarnLevel))),
+		// A refusal may wait for the rest of a body. Streams and long calls set
+		// their own time with each write.
+		WriteTimeout: readTimeout + writeTimeout,
+		BaseContext:  func(net.Listener) context.Context { return base },
+		ErrorLog:     errorLog,
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
@@ -89,36 +97,45 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions
 	}
 }
 
+// Handler returns the endpoint and its neighbours as an HTTP handler, for those
+// who have a server of their own. It does not look for sessions that have
+// expired until there is no room for a new one.
+func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handler {
+	return s.newHTTPHandler(stopping, opts)
+}
+
 func (s *Server) newHTTPHandler(stopping context.Context, opts HTTPOptions) *httpHandler {
 	return &httpHandler{server: s, opts: opts, sessions: newSessions(opts.SessionTTL, opts.MaxSessions, s.opts.SessionEnded), stopping: stopping}
 }
 
-func (h *httpHandler) mux() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle(h.opts.Path, h)
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok\n")) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		select {
-		case <-h.stopping.Done():
-			http.Error(w, "stopping", http.StatusServiceUnavailable)
-		default:
-			w.Write([]byte("ok\n"))
-		}
-	})
-	return mux
-}
-
-// withDeadline gives each request its own time to be answered in. Streams and
-// long calls set it anew with each write.
-func withDeadline(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
-		next.ServeHTTP(w, r)
-	})
-}
-
-// ServeHTTP serves one request to the endpoint.
+// ServeHTTP serves one request.
 func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case h.opts.Path:
+		h.endpoint(w, r)
+	case "/livez":
+		h.probe(w, r, false)
+	case "/readyz":
+		h.probe(w, r, h.stopping.Err() != nil)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// probe answers whoever watches over the server.
+func (h *httpHandler) probe(w http.ResponseWriter, r *http.Request, stopping bool) {
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		methodNotAllowed(w, "GET, HEAD")
+	case stopping:
+		http.Error(w, "stopping", http.StatusServiceUnavailable)
+	default:
+		w.Write([]byte("ok\n"))
+	}
+}
+
+// endpoint serves MCP.
+func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
 	if !h.checkOrigin(w, r) {
 		return
 	}
@@ -195,7 +212,7 @@ func (h *httpHandler) endSession(w http.ResponseWriter, r *http.Request, p domai
 
 // stream serves the stream of a session's changes, until either side ends it.
 func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, p domain.Principal) {
-	if !accepts(r, "text/event-stream") {
+	if _, events := accepted(r); !events {
 		http.Error(w, "Accept must include text/event-stream", http.StatusNotAcceptable)
 		return
 	}
@@ -204,9 +221,10 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, p domain.Pr
 		return
 	}
 	defer h.sessions.release(ses)
-	l := h.server.hub.join(ses.wants)
-	defer h.server.hub.leave(l)
-	out := newHTTPSink(w, r)
+	l, leave := ses.join(&h.server.hub)
+	defer leave()
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	out := newHTTPSink(w, true)
 	defer out.close()
 	for out.open() {
 		select {
@@ -214,7 +232,7 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, p domain.Pr
 			for _, what := range l.take() {
 				out.notify(changed(what, nil))
 			}
-		case <-out.broken:
+		case <-out.broken():
 			return
 		case <-ses.closing:
 			return

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -18,11 +20,11 @@ import (
 
 // post serves a message from the client.
 func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, p domain.Principal) {
-	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != "application/json" {
+	if !isJSON(r.Header.Get("Content-Type")) {
 		http.Error(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
 		return
 	}
-	if !accepts(r, "application/json") && !accepts(r, "text/event-stream") {
+	if json, events := accepted(r); !json && !events {
 		http.Error(w, "Accept must include application/json and text/event-stream", http.StatusNotAcceptable)
 		return
 	}
@@ -49,31 +51,61 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, p domain.Prin
 	h.postLegacy(w, r, p, &msg)
 }
 
-func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	limit := int64(h.server.opts.MaxMessageBytes)
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readBodyTimeout))
-	defer http.NewResponseController(w).SetReadDeadline(time.Time{})
-	var buf bytes.Buffer
-	if r.ContentLength > 0 && r.ContentLength <= limit {
-		buf.Grow(int(r.ContentLength) + bytes.MinRead)
+func isJSON(contentType string) bool {
+	if contentType == "application/json" {
+		return true
 	}
-	_, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		writeError(w, nil, invalidRequest(fmt.Sprintf("the body is longer than %d bytes", limit)), http.StatusRequestEntityTooLarge)
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	return err == nil && mediaType == "application/json"
+}
+
+// readBody reads the whole body. It answers a request that has none as it
+// should itself.
+func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	body, err := readUpTo(r, h.server.opts.MaxMessageBytes)
+	if errors.Is(err, errTooLong) {
+		w.Header().Set("Connection", "close") // what is left of it is not worth reading
+		writeError(w, nil, invalidRequest(fmt.Sprintf("the body is longer than %d bytes", h.server.opts.MaxMessageBytes)), http.StatusRequestEntityTooLarge)
 		return nil, false
 	}
 	if err != nil {
 		writeError(w, nil, &wireError{code: mcp.PARSE_ERROR, message: "the body did not arrive whole"}, http.StatusBadRequest)
 		return nil, false
 	}
-	return buf.Bytes(), true
+	// From here on, nothing more is expected of the client, for as long as it takes.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	return body, true
 }
+
+var errTooLong = errors.New("too long")
+
+func readUpTo(r *http.Request, limit int) ([]byte, error) {
+	if r.ContentLength > int64(limit) {
+		return nil, errTooLong
+	}
+	if 0 <= r.ContentLength && r.ContentLength <= promised {
+		body := make([]byte, r.ContentLength)
+		_, err := io.ReadFull(r.Body, body)
+		return body, err
+	}
+	var body bytes.Buffer
+	body.Grow(promised) // more only when it has come: announcing it costs nothing
+	_, err := body.ReadFrom(io.LimitReader(r.Body, int64(limit)+1))
+	if err == nil && body.Len() > limit {
+		err = errTooLong
+	}
+	return body.Bytes(), err
+}
+
+// promised is how much memory a client gets for saying that it will send as
+// much.
+const promised = 64 << 10
 
 // modernPost reports whether a message belongs to the era without sessions, and
 // checks the headers that era asks for (SEP-2243).
 func (h *httpHandler) modernPost(r *http.Request, msg *message) (bool, *wireError) {
 	header := r.Header.Get(mcp.HeaderProtocolVersion)
-	meta := &msg.readParams().meta
+	meta := &msg.read.meta
 	if !meta.modern && !mcp.IsModernProtocol(header) {
 		return false, nil
 	}
@@ -110,7 +142,7 @@ func (s *Server) checkHeaders(header http.Header, msg *message) *wireError {
 	if !mcp.MethodRequiresNameHeader(mcp.MCPMethod(msg.method)) {
 		return nil
 	}
-	p := msg.readParams()
+	p := &msg.read
 	target := p.name
 	if msg.method == methodRead {
 		target = p.uri
@@ -205,7 +237,8 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 		stop := context.AfterFunc(h.stopping, ses.close)
 		defer stop()
 	}
-	out := newHTTPSink(w, r)
+	_, events := accepted(r)
+	out := newHTTPSink(w, events)
 	out.modern = ses.id == ""
 	defer out.close()
 	h.server.handle(r.Context(), ses, msg, out)
@@ -223,9 +256,24 @@ func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, p domain
 		writeError(w, nil, wrong, http.StatusBadRequest)
 		return
 	}
-	out := newHTTPSink(w, r)
+	if !asksSomething(batch) {
+		h.server.handleBatch(r.Context(), ses.session, batch, nil)
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	_, events := accepted(r)
+	out := newHTTPSink(w, events)
 	defer out.close()
 	if answers := h.server.handleBatch(r.Context(), ses.session, batch, out); answers != nil {
 		out.answer(answers, 0)
 	}
+}
+
+// asksSomething reports whether a batch has something to answer: a request, or
+// what is no message at all.
+func asksSomething(batch []json.RawMessage) bool {
+	return slices.ContainsFunc(batch, func(raw json.RawMessage) bool {
+		msg, wrong := parseMessage(raw)
+		return wrong != nil || !msg.isNotification() && !msg.response
+	})
 }

@@ -37,6 +37,9 @@ func newSessions(ttl time.Duration, limit int, ended func(domain.Session)) *sess
 
 // create begins a session of p, in use until release.
 func (s *sessions) create(p domain.Principal) (*httpSession, error) {
+	if s.full() {
+		s.expire()
+	}
 	var random [16]byte
 	rand.Read(random[:]) // never fails
 	s.mu.Lock()
@@ -47,6 +50,12 @@ func (s *sessions) create(p domain.Principal) (*httpSession, error) {
 	ses := &httpSession{session: newSession(hex.EncodeToString(random[:]), p), used: s.now(), busy: 1}
 	s.byID[ses.id] = ses
 	return ses, nil
+}
+
+func (s *sessions) full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.byID) >= s.max
 }
 
 // acquire returns the session id of p, in use until release. A session of

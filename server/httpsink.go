@@ -15,7 +15,7 @@ import (
 // soon as there is something to say before the answer, a stream of events.
 type httpSink struct {
 	w         http.ResponseWriter
-	control   *http.ResponseController
+	control   http.ResponseController
 	canStream bool // the client takes events
 	modern    bool // errors have HTTP statuses of their own
 
@@ -23,15 +23,28 @@ type httpSink struct {
 	streaming bool
 	done      bool
 	alive     *time.Timer
-	broken    chan struct{} // closed when the client is gone
+	gone      chan struct{} // closed when the client is; nil until somebody asks
 }
 
-func newHTTPSink(w http.ResponseWriter, r *http.Request) *httpSink {
-	s := &httpSink{w: w, control: http.NewResponseController(w), canStream: accepts(r, "text/event-stream"), broken: make(chan struct{})}
-	if s.canStream {
+func newHTTPSink(w http.ResponseWriter, canStream bool) *httpSink {
+	s := &httpSink{w: w, control: *http.NewResponseController(w), canStream: canStream}
+	if canStream {
 		s.alive = time.AfterFunc(keepAliveInterval, s.keepAlive)
 	}
 	return s
+}
+
+// broken returns a channel that is closed when the client is gone.
+func (s *httpSink) broken() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gone == nil {
+		s.gone = make(chan struct{})
+		if s.done {
+			close(s.gone)
+		}
+	}
+	return s.gone
 }
 
 // close ends the use of the sink, whose request is about to be over. One that
@@ -95,12 +108,7 @@ func (s *httpSink) open() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.start()
-	select {
-	case <-s.broken:
-		return false
-	default:
-		return !s.done
-	}
+	return !s.done
 }
 
 func (s *httpSink) start() {
@@ -145,7 +153,9 @@ func (s *httpSink) write(b []byte) {
 	}
 	if err != nil && !s.done {
 		s.finish()
-		close(s.broken)
+		if s.gone != nil {
+			close(s.gone)
+		}
 	}
 }
 
@@ -173,22 +183,25 @@ func writeJSON(w http.ResponseWriter, msg []byte, status int) {
 	w.Write(msg)
 }
 
-// accepts reports whether the client takes mediaType. One that does not say
-// takes anything.
-func accepts(r *http.Request, mediaType string) bool {
-	values := r.Header.Values("Accept")
+// accepted reports which of the forms of an answer a client takes. One that does
+// not say takes any.
+func accepted(r *http.Request) (json, events bool) {
+	values := r.Header["Accept"]
 	if len(values) == 0 {
-		return true
+		return true, true
 	}
-	kind, _, _ := strings.Cut(mediaType, "/")
 	for _, value := range values {
 		for part := range strings.SplitSeq(value, ",") {
 			name, _, _ := strings.Cut(part, ";")
 			switch strings.ToLower(strings.TrimSpace(name)) {
-			case mediaType, kind + "/*", "*/*":
-				return true
+			case "*/*":
+				return true, true
+			case "application/json", "application/*":
+				json = true
+			case "text/event-stream", "text/*":
+				events = true
 			}
 		}
 	}
-	return false
+	return json, events
 }

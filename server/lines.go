@@ -2,10 +2,12 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // errLineTooLong says that a line was longer than allowed, and was skipped.
@@ -44,6 +46,9 @@ func (l *lineReader) next() ([]byte, error) {
 				l.skipping = false
 				scanned = l.pos
 				continue
+			}
+			if len(line) > l.max {
+				return nil, errLineTooLong
 			}
 			return bytes.TrimSuffix(line, []byte{'\r'}), nil
 		}
@@ -105,12 +110,19 @@ func (l *lineReader) detach() *lineReader {
 // lineWriter writes lines, several at a time if they come fast.
 type lineWriter struct {
 	w      io.Writer
-	broken func(error) // called once, when the other end is gone
+	broken func() // called when the other end is gone; more than once does no harm
 
-	mu  sync.Mutex
-	buf []byte
-	err error
+	mu      sync.Mutex
+	buf     []byte
+	err     error
+	stalled *time.Timer // gives the other end up
 }
+
+// stallTime is how long the other end may leave what is written unread. It is
+// long, since a person may have stopped the client for a while.
+const stallTime = 5 * time.Minute
+
+var errStalled = errors.New("the client has stopped reading")
 
 // maxUnflushed is how much may gather before it is written.
 const maxUnflushed = 64 << 10
@@ -119,10 +131,16 @@ const maxUnflushed = 64 << 10
 func (w *lineWriter) write(line []byte, flush *atomic.Bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.buf = append(append(w.buf, line...), '\n')
+	if len(line) >= maxUnflushed { // too long to be worth copying
+		w.flushLocked()
+		w.writeLocked(line)
+	} else {
+		w.buf = append(w.buf, line...)
+	}
+	w.buf = append(w.buf, '\n')
 	// Read under the lock: whoever sets flush flushes afterwards, and so either
 	// this line is there by then or it sees flush set.
-	if flush == nil || flush.Load() || len(w.buf) >= maxUnflushed {
+	if flush == nil || flush.Load() || len(w.buf) >= maxUnflushed || len(line) >= maxUnflushed {
 		w.flushLocked()
 	}
 }
@@ -134,17 +152,25 @@ func (w *lineWriter) flush() {
 }
 
 func (w *lineWriter) flushLocked() {
-	if len(w.buf) == 0 || w.err != nil {
-		w.buf = w.buf[:0]
+	w.writeLocked(w.buf)
+	w.buf = w.buf[:0]
+}
+
+func (w *lineWriter) writeLocked(b []byte) {
+	if len(b) == 0 || w.err != nil {
 		return
 	}
-	_, w.err = w.w.Write(w.buf)
-	if cap(w.buf) > maxKeptBuffer {
-		w.buf = nil
+	if w.stalled == nil {
+		w.stalled = time.AfterFunc(stallTime, w.broken)
+	} else {
+		w.stalled.Reset(stallTime)
 	}
-	w.buf = w.buf[:0]
-	if w.err != nil {
-		w.broken(w.err)
+	_, err := w.w.Write(b)
+	if !w.stalled.Stop() { // the other end has been given up
+		err = cmp.Or(err, errStalled)
+	}
+	if w.err = err; err != nil {
+		w.broken()
 	}
 }
 

@@ -1,8 +1,8 @@
 package server
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -20,16 +20,7 @@ type message struct {
 	result   json.RawMessage
 	failure  json.RawMessage // of an answer that is an error
 
-	read *params // what readParams has read
-}
-
-// readParams reads the parameters, once.
-func (m *message) readParams() *params {
-	if m.read == nil {
-		p := parseParams(m.params)
-		m.read = &p
-	}
-	return m.read
+	read params // of params, what more than one method has
 }
 
 func (m *message) isNotification() bool { return m.id == nil }
@@ -52,12 +43,10 @@ func invalidParams(text string) *wireError {
 // parseMessage reads one message. Of a message that is wrong it returns what it
 // could read, so that the answer can carry the id.
 func parseMessage(raw []byte) (message, *wireError) {
-	if !utf8.Valid(raw) {
-		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
-	}
 	m := message{raw: raw}
-	version, hasMethod := "", false
-	err := rawjson.Object(raw, func(name, value []byte) (err error) {
+	version, hasMethod, again := "", false, false
+	var badMethod error
+	err := rawjson.Nested(raw, "params", func(name, value []byte) error {
 		switch string(name) {
 		case "jsonrpc":
 			version, _ = rawjson.String(value)
@@ -65,16 +54,26 @@ func parseMessage(raw []byte) (message, *wireError) {
 			m.id = value
 		case "method":
 			hasMethod = true
-			m.method, err = rawjson.String(value)
+			m.method, badMethod = rawjson.String(value)
 		case "params":
+			again = m.params != nil
 			m.params = value
 		case "result":
 			m.response, m.result = true, value
 		case "error":
 			m.response, m.failure = true, value
 		}
-		return err
-	})
+		return nil
+	}, m.read.member)
+	if again { // of parameters given twice the last count
+		m.read = parseParams(m.params)
+	}
+	switch {
+	case !utf8.Valid(raw):
+		err = errors.New("not UTF-8")
+	case err != nil && rawjson.Valid(raw) == nil:
+		return message{}, invalidRequest("a message must be an object")
+	}
 	if err != nil {
 		return message{}, &wireError{code: mcp.PARSE_ERROR, message: "the message is " + err.Error()}
 	}
@@ -85,6 +84,8 @@ func parseMessage(raw []byte) (message, *wireError) {
 	case m.id != nil && !validID(m.id):
 		m.id = nil
 		return m, invalidRequest(`"id" must be a string or a number`)
+	case badMethod != nil:
+		return m, invalidRequest(`"method" must be a string`)
 	case !hasMethod && !m.response:
 		return m, invalidRequest(`"method" is missing`)
 	case m.params != nil && m.params[0] != '{' && m.params[0] != '[':
@@ -93,9 +94,6 @@ func parseMessage(raw []byte) (message, *wireError) {
 	return m, nil
 }
 
-// maxIDBytes bounds an id, which is kept and sent back.
-const maxIDBytes = 1024
-
 func validID(id []byte) bool {
-	return len(id) <= maxIDBytes && (id[0] == '"' || id[0] == '-' || '0' <= id[0] && id[0] <= '9')
+	return id[0] == '"' || id[0] == '-' || '0' <= id[0] && id[0] <= '9'
 }

@@ -32,29 +32,33 @@ func parseParams(raw json.RawMessage) (p params) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return p
 	}
-	_ = rawjson.Object(raw, func(name, value []byte) error {
-		switch string(name) {
-		case "name":
-			p.name = value
-		case "uri":
-			p.uri = value
-		case "cursor":
-			p.cursor = value
-		case "arguments":
-			p.arguments = value
-		case "inputResponses":
-			p.inputResponses = value
-		case "requestState":
-			p.requestState = value
-		case "_meta":
-			p.meta.read(value)
-		}
-		return nil
-	})
+	_ = rawjson.Object(raw, p.member)
 	return p
 }
 
+// member notes one member of the parameters.
+func (p *params) member(name, value []byte) error {
+	switch string(name) {
+	case "name":
+		p.name = value
+	case "uri":
+		p.uri = value
+	case "cursor":
+		p.cursor = value
+	case "arguments":
+		p.arguments = value
+	case "inputResponses":
+		p.inputResponses = value
+	case "requestState":
+		p.requestState = value
+	case "_meta":
+		p.meta.read(value)
+	}
+	return nil
+}
+
 func (m *requestMeta) read(raw []byte) {
+	*m = requestMeta{}
 	if raw[0] != '{' {
 		return
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -73,6 +74,10 @@ func New(exec *domain.Executor, opts Options) *Server {
 	return s
 }
 
+// ProtocolVersions returns the versions of MCP that are served, the newest
+// first.
+func ProtocolVersions() []string { return slices.Clone(mcp.ValidProtocolVersions) }
+
 // Configure replaces the settings for messages to come.
 func (s *Server) Configure(settings Settings) { s.settings.Store(&settings) }
 
@@ -101,25 +106,38 @@ func onlyLegacy(method string) bool {
 // handle serves one message. It returns when the message is dealt with, but for
 // the answer of a call whose handler takes no notice of its time.
 func (s *Server) handle(ctx context.Context, ses *session, msg *message, out sink) {
+	if x, ctx := s.open(ctx, ses, msg, out); x != nil {
+		x.serve(ctx)
+	}
+}
+
+// open takes in a message. If that is all there is to do it returns nil. A
+// request it returns can be canceled from now on, and has to be served.
+func (s *Server) open(ctx context.Context, ses *session, msg *message, out sink) (*exchange, context.Context) {
 	switch {
 	case msg.response:
 		ses.asking.answered(msg)
-		return
+		return nil, nil
 	case msg.isNotification():
 		s.notified(ses, msg)
-		return
+		return nil, nil
 	}
-	x := &exchange{server: s, session: ses, msg: msg, params: msg.readParams(), out: out}
+	x := &exchange{server: s, session: ses, msg: msg, params: &msg.read, out: out}
 	if err := x.check(); err != nil {
 		x.fail(err)
-		return
+		return nil, nil
 	}
 	ctx, err := x.begin(ctx)
 	if err != nil {
 		x.fail(err)
-		return
+		return nil, nil
 	}
-	switch msg.method {
+	return x, ctx
+}
+
+// serve does what a request asks for.
+func (x *exchange) serve(ctx context.Context) {
+	switch x.msg.method {
 	// These end the exchange themselves.
 	case methodCall:
 		x.callTool(ctx)

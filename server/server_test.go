@@ -234,7 +234,7 @@ func httpFixture(t *testing.T, s *Server, tokens *Tokens) *httptest.Server {
 		Path: "/mcp", SessionTTL: time.Hour, MaxSessions: 100,
 		Tokens: func() *Tokens { return tokens }, Anonymous: domain.Principal{Name: "anonymous"},
 	})
-	ts := httptest.NewServer(h.mux())
+	ts := httptest.NewServer(h)
 	t.Cleanup(ts.Close)
 	return ts
 }
@@ -254,13 +254,13 @@ func post(t *testing.T, url, session, msg string, modern bool, header map[string
 	if modern {
 		var m struct {
 			Method string
-			Params struct{ Name string }
+			Params struct{ Name, URI string }
 		}
 		json.Unmarshal([]byte(msg), &m)
 		req.Header.Set("MCP-Protocol-Version", "2026-07-28")
 		req.Header.Set("Mcp-Method", m.Method)
-		if m.Params.Name != "" {
-			req.Header.Set("Mcp-Name", m.Params.Name)
+		if name := m.Params.Name + m.Params.URI; name != "" {
+			req.Header.Set("Mcp-Name", name)
 		}
 	}
 	for name, value := range header {

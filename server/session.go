@@ -32,6 +32,7 @@ type session struct {
 
 	mu       sync.Mutex
 	inFlight map[string]*inFlight // by id, as the client wrote it
+	streams  []*listener          // that tell the client of changes
 }
 
 // inFlight is a request that has not been answered.

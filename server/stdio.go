@@ -48,10 +48,10 @@ func (s *Server) ServeStdio(ctx context.Context, p domain.Principal, in io.Reade
 		server:  s,
 		session: newSession("stdio", p),
 		in:      newLineReader(in, s.opts.MaxMessageBytes),
-		out:     &lineWriter{w: out, broken: func(error) { close(gone) }},
+		out:     &lineWriter{w: out, broken: sync.OnceFunc(func() { close(gone) })},
 		ended:   make(chan error, 1),
 	}
-	go c.read(run)
+	go c.read(run) // ends with the input
 	stop := c.forwardChanges()
 	defer stop()
 
@@ -62,7 +62,7 @@ func (s *Server) ServeStdio(ctx context.Context, p domain.Principal, in io.Reade
 	case <-ctx.Done():
 	case <-gone:
 		grace = 0
-		err = errors.New("the client has stopped reading")
+		err = errStalled
 	}
 	c.session.close()
 	if !c.serving.wait(grace) {
@@ -71,16 +71,30 @@ func (s *Server) ServeStdio(ctx context.Context, p domain.Principal, in io.Reade
 		cancel(errors.New("the server stops"))
 		c.serving.wait(stopTime)
 	}
-	c.out.flush()
+	c.lastFlush(gone)
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err
 }
 
+// lastFlush writes what is left to write, unless the client does not read it.
+func (c *stdio) lastFlush(gone <-chan struct{}) {
+	flushed := make(chan struct{})
+	go func() {
+		defer close(flushed)
+		c.out.flush()
+	}()
+	select {
+	case <-flushed:
+	case <-gone:
+	case <-time.After(stopTime):
+	}
+}
+
 // forwardChanges tells a client that has shaken hands what changes.
 func (c *stdio) forwardChanges() (stop func()) {
-	l := c.server.hub.join(c.session.wants)
+	l, leave := c.session.join(&c.server.hub)
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -96,14 +110,26 @@ func (c *stdio) forwardChanges() (stop func()) {
 		}
 	}()
 	return func() {
-		c.server.hub.leave(l)
+		leave()
 		close(quit)
 		<-done
 	}
 }
 
+// reader is a turn to read. It ends when serving takes long: then another
+// goroutine has the next.
+type reader struct {
+	*stdio
+	ctx  context.Context
+	slow *time.Timer // ends the turn
+	out  *lineSink   // of the request being served
+}
+
 // read reads and serves until the input ends or another goroutine takes over.
 func (c *stdio) read(ctx context.Context) {
+	r := &reader{stdio: c, ctx: ctx}
+	r.slow = time.AfterFunc(time.Hour, r.handOver)
+	r.slow.Stop()
 	for {
 		line, err := c.in.next()
 		switch {
@@ -113,7 +139,7 @@ func (c *stdio) read(ctx context.Context) {
 			c.ended <- err
 			return
 		case len(bytes.TrimSpace(line)) == 0:
-		case !c.serve(ctx, line):
+		case !r.serve(line):
 			return
 		}
 		if !c.in.buffered() {
@@ -124,53 +150,57 @@ func (c *stdio) read(ctx context.Context) {
 
 // serve serves one line, and reports whether it still is this goroutine's turn
 // to read.
-func (c *stdio) serve(ctx context.Context, line []byte) bool {
+func (r *reader) serve(line []byte) bool {
 	if bytes.TrimLeft(line, " \t")[0] == '[' {
-		return c.serveBatch(ctx, line)
+		return r.serveBatch(line)
 	}
 	msg, err := parseMessage(line)
-	switch {
-	case err != nil:
-		c.refuse(msg.id, err)
-		return true
-	case msg.response, msg.isNotification():
-		c.server.handle(ctx, c.session, &msg, nil)
+	if err != nil {
+		r.refuse(msg.id, err)
 		return true
 	}
-	out := &lineSink{w: c.out}
+	out := &lineSink{w: r.stdio.out}
+	x, ctx := r.server.open(r.ctx, r.session, &msg, out)
+	if x == nil {
+		return true
+	}
 	if msg.method == methodInitialize {
-		c.server.handle(ctx, c.session, &msg, out) // what follows is read by what this settles
+		x.serve(ctx) // what follows is read by what this settles
 		return true
 	}
-	return c.handOver(ctx, out, func() { c.server.handle(ctx, c.session, &msg, out) })
+	return r.timed(out, func() { x.serve(ctx) })
 }
 
-// handOver runs serve, and has another goroutine read on if it takes long.
-func (c *stdio) handOver(ctx context.Context, out *lineSink, serve func()) bool {
-	c.serving.add()
-	defer c.serving.done()
-	slow := time.AfterFunc(slowCall, func() {
-		c.in = c.in.detach()
-		out.detach()
-		c.read(ctx)
-	})
+// timed runs serve. If it takes long, another goroutine reads on.
+func (r *reader) timed(out *lineSink, serve func()) bool {
+	r.serving.add()
+	defer r.serving.done()
+	r.out = out
+	r.slow.Reset(slowCall)
 	serve()
-	return slow.Stop()
+	return r.slow.Stop()
+}
+
+// handOver takes the next turn.
+func (r *reader) handOver() {
+	r.in = r.in.detach()
+	r.out.detach()
+	r.read(r.ctx)
 }
 
 func (c *stdio) refuse(id json.RawMessage, err *wireError) { c.out.write(errorMessage(id, err), nil) }
 
 // serveBatch serves a JSON-RPC batch, which only protocol version 2025-03-26
 // knows.
-func (c *stdio) serveBatch(ctx context.Context, line []byte) bool {
-	batch, err := c.server.parseBatch(c.session, line)
+func (r *reader) serveBatch(line []byte) bool {
+	batch, err := r.server.parseBatch(r.session, line)
 	if err != nil {
-		c.refuse(nil, err)
+		r.refuse(nil, err)
 		return true
 	}
-	out := &lineSink{w: c.out}
-	return c.handOver(ctx, out, func() {
-		if answers := c.server.handleBatch(ctx, c.session, batch, out); answers != nil {
+	out := &lineSink{w: r.stdio.out}
+	return r.timed(out, func() {
+		if answers := r.server.handleBatch(r.ctx, r.session, batch, out); answers != nil {
 			out.answer(answers, 0)
 		}
 	})
@@ -207,11 +237,10 @@ func (s *Server) handleBatch(ctx context.Context, ses *session, batch []json.Raw
 	var wg sync.WaitGroup
 	for _, raw := range batch {
 		msg, err := parseMessage(raw)
-		switch {
-		case err != nil:
+		if err != nil {
 			answers.answer(errorMessage(msg.id, err), err.code)
-		default:
-			wg.Go(func() { s.handle(ctx, ses, &msg, answers) })
+		} else if x, ctx := s.open(ctx, ses, &msg, answers); x != nil {
+			wg.Go(func() { x.serve(ctx) })
 		}
 	}
 	wg.Wait()

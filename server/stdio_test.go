@@ -44,7 +44,7 @@ func TestFraming(t *testing.T) {
 		{"blank lines", "\n \n\r\n" + ping + "\n\n", []string{pong}},
 		{"carriage return", ping + "\r\n", []string{pong}},
 		{"not JSON", "{oops\n" + ping, []string{refused("null", "-32700", "the message is not JSON at byte 1: expected a string"), pong}},
-		{"not UTF-8", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + "\xff" + `"}}`, []string{pong}},
+		{"not UTF-8", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + "\xff" + `"}}` + "\n" + ping, []string{refused("null", "-32700", "the message is not UTF-8"), pong}},
 		{"no version", `{"id":1,"method":"ping"}`, []string{refused("1", "-32600", `"jsonrpc" must be "2.0"`)}},
 		{"null id", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, []string{refused("null", "-32600", `"id" must be a string or a number`)}},
 		{"object id", `{"jsonrpc":"2.0","id":{},"method":"ping"}`, []string{refused("null", "-32600", `"id" must be a string or a number`)}},

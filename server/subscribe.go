@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -22,13 +23,6 @@ const maxWatches = 100
 
 // add begins to watch a document for p, and has changed called when it changes.
 func (w *watches) add(ctx context.Context, exec *domain.Executor, p domain.Principal, uri string, changed func()) error {
-	r, at, err := exec.FindResource(p, uri)
-	if err != nil {
-		return err
-	}
-	if r.Watch == nil {
-		return &domain.Error{Code: domain.CodeInvalidParams, Message: fmt.Sprintf("resource %s cannot be subscribed to: nothing tells when it changes", uri)}
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if _, there := w.byURI[uri]; there {
@@ -38,7 +32,7 @@ func (w *watches) add(ctx context.Context, exec *domain.Executor, p domain.Princ
 		return &domain.Error{Code: domain.CodeInvalidParams, Message: fmt.Sprintf("%d subscriptions are there already; end some first", maxWatches)}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	if err := r.Watch(ctx, at, changed); err != nil {
+	if err := watch(ctx, exec, p, uri, changed); err != nil {
 		cancel()
 		return err
 	}
@@ -46,6 +40,32 @@ func (w *watches) add(ctx context.Context, exec *domain.Executor, p domain.Princ
 		w.byURI = map[string]context.CancelFunc{}
 	}
 	w.byURI[uri] = cancel
+	return nil
+}
+
+// watch watches a document until ctx ends. When the configuration changes it
+// begins anew, or ends if p may no longer read the document.
+func watch(ctx context.Context, exec *domain.Executor, p domain.Principal, uri string, changed func()) error {
+	replaced := exec.Library.Replaced()
+	r, at, err := exec.FindResource(p, uri)
+	if err != nil {
+		return err
+	}
+	if r.Watch == nil {
+		return &domain.Error{Code: domain.CodeInvalidParams, Message: fmt.Sprintf("resource %s cannot be subscribed to: nothing tells when it changes", uri)}
+	}
+	run, end := context.WithCancel(ctx)
+	if err := r.Watch(run, at, changed); err != nil {
+		end()
+		return err
+	}
+	stay := context.AfterFunc(replaced, func() {
+		end()
+		if ctx.Err() == nil && watch(ctx, exec, p, uri, changed) == nil {
+			changed() // it may have, in between
+		}
+	})
+	context.AfterFunc(run, func() { stay() })
 	return nil
 }
 
@@ -68,12 +88,6 @@ func (w *watches) removeAll() {
 	w.byURI = nil
 }
 
-func (w *watches) has(uri string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.byURI[uri] != nil
-}
-
 // subscribe serves resources/subscribe: the session's stream tells of changes.
 func (x *exchange) subscribe() {
 	uri, wrong := x.text("uri", x.params.uri)
@@ -82,7 +96,7 @@ func (x *exchange) subscribe() {
 		return
 	}
 	ses := x.session
-	changed := func() { x.server.hub.publish(change{mcp.MethodNotificationResourceUpdated, uri}) }
+	changed := func() { ses.tell(change{mcp.MethodNotificationResourceUpdated, uri}) }
 	if err := ses.watches.add(context.Background(), x.server.exec, ses.principal, uri, changed); err != nil {
 		x.fail(x.wireError(err))
 		return
@@ -104,13 +118,29 @@ func (x *exchange) unsubscribe() {
 	x.answer(func(b []byte) []byte { return append(b, "{}"...) })
 }
 
-// wants reports whether the stream of a session of the era with handshakes
-// tells of a change.
-func (s *session) wants(c change) bool {
-	if s.protocolVersion() == "" {
-		return false // no handshake yet
+// join makes a stream of the session one that tells of changes: of those of
+// lists, once the client has shaken hands, and of documents it has subscribed
+// to.
+func (s *session) join(h *hub) (l *listener, leave func()) {
+	l = h.join(func(change) bool { return s.protocolVersion() != "" })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams = append(s.streams, l)
+	return l, func() {
+		h.leave(l)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.streams = slices.DeleteFunc(s.streams, func(other *listener) bool { return other == l })
 	}
-	return c.uri == "" || s.watches.has(c.uri)
+}
+
+// tell has the session's streams tell of a change.
+func (s *session) tell(c change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.streams {
+		l.note(c)
+	}
 }
 
 // changed returns the notification of a change. Tag is the _meta it carries, or

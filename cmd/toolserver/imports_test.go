@@ -22,7 +22,7 @@ var layers = map[string][]string{
 
 // TestImports keeps the arrows between packages pointing down.
 func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-test", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "../../...", "../../testdata/fixture").Output()
+	out, err := exec.Command("go", "list", "-test", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "../../...", "../../testdata/fixture", "../../testdata/conformance").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

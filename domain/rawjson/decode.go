@@ -1,6 +1,7 @@
 package rawjson
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"unicode/utf16"
@@ -144,39 +145,37 @@ func replaceInvalid(raw []byte) string {
 // unescape returns raw, which is valid inside a string literal, with its escape
 // sequences replaced. A surrogate without its half becomes U+FFFD.
 func unescape(raw []byte) string {
-	out := make([]byte, 0, len(raw))
-	for i := 0; i < len(raw); {
-		start := i
-		for i < len(raw) && raw[i] != '\\' {
-			i++
-		}
-		out = append(out, raw[start:i]...)
-		if i == len(raw) {
+	var out strings.Builder
+	out.Grow(len(raw))
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 {
+			out.Write(raw)
 			break
 		}
-		switch c := raw[i+1]; c {
-		case 'u':
-			r := hex4(raw[i+2 : i+6])
-			i += 6
-			if utf16.IsSurrogate(r) {
-				low := rune(-1)
-				if i+6 <= len(raw) && raw[i] == '\\' && raw[i+1] == 'u' {
-					low = hex4(raw[i+2 : i+6])
-				}
-				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-					i += 6
-				}
-			}
-			out = utf8.AppendRune(out, r)
-		default:
-			out = append(out, escapedByte(c))
-			i += 2
+		out.Write(raw[:i])
+		if c := raw[i+1]; c != 'u' {
+			out.WriteByte(escapedByte(c))
+			raw = raw[i+2:]
+			continue
 		}
+		r := hex4(raw[i+2 : i+6])
+		raw = raw[i+6:]
+		if utf16.IsSurrogate(r) {
+			low := rune(-1)
+			if len(raw) >= 6 && raw[0] == '\\' && raw[1] == 'u' {
+				low = hex4(raw[2:6])
+			}
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				raw = raw[6:]
+			}
+		}
+		out.WriteRune(r)
 	}
-	if !utf8.Valid(out) {
-		return replaceInvalid(out)
+	if !utf8.ValidString(out.String()) {
+		return replaceInvalid([]byte(out.String()))
 	}
-	return string(out)
+	return out.String()
 }
 
 // escapedByte returns what a backslash before c stands for.

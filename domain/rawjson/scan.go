@@ -163,12 +163,13 @@ func (s *scanner) string() (raw []byte, escaped bool, err error) {
 		return nil, false, s.fail("a string")
 	}
 	start := s.pos
-	for i := start; i < len(s.data); i++ {
-		c := s.data[i]
-		if stringClass[c] == plain {
-			continue
+	for i := start; ; {
+		i += plainLen(s.data[i:])
+		if i == len(s.data) {
+			s.pos = i
+			return nil, false, s.fail("the end of a string")
 		}
-		switch c {
+		switch s.data[i] {
 		case '"':
 			s.pos = i + 1
 			return s.data[start:i], escaped, nil
@@ -179,14 +180,12 @@ func (s *scanner) string() (raw []byte, escaped bool, err error) {
 				s.pos = i
 				return nil, false, s.fail("an escape sequence")
 			}
-			i += n - 1
+			i += n
 		default:
 			s.pos = i
 			return nil, false, s.fail("no control character in a string")
 		}
 	}
-	s.pos = len(s.data)
-	return nil, false, s.fail("the end of a string")
 }
 
 // escapeLen returns the length of the escape sequence b starts with, or 0.

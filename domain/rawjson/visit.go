@@ -7,13 +7,43 @@ package rawjson
 func Object(data []byte, visit func(name, value []byte) error) error {
 	s := scanner{data: data}
 	s.space()
-	if !s.take('{') {
+	if err := s.members(func([]byte) error { return s.skip() }, visit); err != nil {
+		return err
+	}
+	return s.end()
+}
+
+// Nested is [Object] that on its way also calls inner for each member of the
+// object that member is, if it is one: before it calls visit for member itself.
+func Nested(data []byte, member string, visit, inner func(name, value []byte) error) error {
+	s := scanner{data: data}
+	skip := func([]byte) error { return s.skip() }
+	s.space()
+	err := s.members(func(name []byte) error {
+		if string(name) == member && s.pos < len(data) && data[s.pos] == '{' {
+			return s.members(skip, inner)
+		}
+		return s.skip()
+	}, visit)
+	if err != nil {
+		return err
+	}
+	return s.end()
+}
+
+// members steps over an object, over each value with step, and calls visit for
+// each member.
+func (s *scanner) members(step func(name []byte) error, visit func(name, value []byte) error) error {
+	if s.pos >= len(s.data) || s.data[s.pos] != '{' {
 		return s.fail("an object")
 	}
-	s.depth = 1
+	if err := s.open(); err != nil {
+		return err
+	}
 	s.space()
 	if s.take('}') {
-		return s.end()
+		s.depth--
+		return nil
 	}
 	for {
 		name, err := s.name()
@@ -21,10 +51,10 @@ func Object(data []byte, visit func(name, value []byte) error) error {
 			return err
 		}
 		start := s.pos
-		if err := s.skip(); err != nil {
+		if err := step(name); err != nil {
 			return err
 		}
-		if err := visit(name, data[start:s.pos]); err != nil {
+		if err := visit(name, s.data[start:s.pos]); err != nil {
 			return err
 		}
 		s.space()
@@ -32,7 +62,8 @@ func Object(data []byte, visit func(name, value []byte) error) error {
 		case s.take(','):
 			s.space()
 		case s.take('}'):
-			return s.end()
+			s.depth--
+			return nil
 		default:
 			return s.fail("',' or '}'")
 		}

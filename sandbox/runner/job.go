@@ -34,6 +34,7 @@ type Job struct {
 	result Result // with err, set before done is closed
 	err    error
 	ended  time.Time
+	expiry *time.Timer // guarded by jobTable.mu; nil while the job runs
 }
 
 // Done is closed when the job has ended and none of its processes is left.
@@ -81,7 +82,8 @@ func (r *Runner) Start(ctx context.Context, owner string, req Request) (*Job, er
 	c.launch.announce = true
 	begun := make(chan struct{})
 	c.started = func() { close(begun) }
-	jobCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	// Nothing of the call that starts it: a job is kept long after that.
+	jobCtx, cancel := context.WithCancel(context.Background())
 	j := &Job{
 		ID: "job-" + strings.ToLower(rand.Text()[:8]), Command: commandText(&req), Started: time.Now(),
 		owner: owner, output: Output{c.merged}, cancel: cancel, done: make(chan struct{}),
@@ -190,6 +192,9 @@ func (t *jobTable) add(j *Job) error {
 func (t *jobTable) drop(j *Job) {
 	if i := slices.Index(t.jobs, j); i >= 0 {
 		t.jobs = slices.Delete(t.jobs, i, i+1)
+		if j.expiry != nil {
+			j.expiry.Stop()
+		}
 		_ = j.output.close()
 	}
 }
@@ -200,7 +205,13 @@ func (t *jobTable) remove(j *Job) {
 	t.drop(j)
 }
 
-func (t *jobTable) expireAfter(j *Job) { time.AfterFunc(t.age, func() { t.remove(j) }) }
+func (t *jobTable) expireAfter(j *Job) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if slices.Contains(t.jobs, j) {
+		j.expiry = time.AfterFunc(t.age, func() { t.remove(j) })
+	}
+}
 
 func (t *jobTable) of(owner string) []*Job {
 	t.mu.Lock()

@@ -1,6 +1,6 @@
 // Package e2e tests the built binary from outside: its processes, its memory,
 // and what is left when it is killed. make test runs it; TOOLSERVER names the
-// binary.
+// binary, and FIXTURE that of testdata/fixture, which has more tools.
 package e2e
 
 import (

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -18,12 +19,15 @@ import (
 
 // app is the program put together from a configuration.
 type app struct {
-	extra   []domain.Tool // the program's own, besides the built-in ones
+	program Program
+	started time.Time
 	log     *zap.Logger
 	exec    *domain.Executor
 	results *domain.ResultStore
 	runner  *runner.Runner
 	server  *server.Server // nil until serve makes it
+
+	reloads reloads
 
 	mu     sync.Mutex // held while a configuration is applied
 	config *config.Loaded
@@ -37,7 +41,7 @@ func (g *globals) build(cfg *config.Loaded, log *zap.Logger) (*app, error) {
 		log.Warn("commands run without a supervisor", zap.Error(err))
 	}
 	a := &app{
-		extra: g.program.Tools, log: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
+		program: g.program, started: time.Now(), log: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
 		runner: runner.New(runner.Options{Supervisor: self}),
 	}
 	registry, err := domain.NewRegistry()
@@ -48,6 +52,9 @@ func (g *globals) build(cfg *config.Loaded, log *zap.Logger) (*app, error) {
 	if err := a.apply(cfg); err != nil {
 		a.close()
 		return nil, err
+	}
+	if g.program.Ready != nil {
+		g.program.Ready(a.exec)
 	}
 	return a, nil
 }
@@ -71,12 +78,16 @@ func (a *app) apply(cfg *config.Loaded) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.exec.Registry.Replace(catalog...); err != nil {
+	if err := a.exec.Registry.Replace(catalog.tools...); err != nil {
+		return err
+	}
+	if err := a.exec.Library.Replace(catalog.resources, catalog.prompts); err != nil {
 		return err
 	}
 	a.results.SetPageBytes(domain.PageBytes(cfg.Limits.MaxResultChars))
 	a.exec.Configure(cfg.Executor(cfg.Secrets))
 	a.config, a.tokens = cfg, tokens
+	a.reloads.tell()
 	if a.server != nil {
 		a.server.Configure(serverSettings(cfg))
 	}
@@ -94,18 +105,25 @@ func (a *app) current() (*config.Loaded, *server.Tokens) {
 	return a.config, a.tokens
 }
 
-// catalog returns the tools a configuration makes.
-func (a *app) catalog(cfg *config.Loaded) ([]domain.Tool, error) {
+// catalog is what clients can have.
+type catalog struct {
+	tools     []domain.Tool
+	resources []domain.Resource
+	prompts   []domain.Prompt
+}
+
+// catalog returns what a configuration offers.
+func (a *app) catalog(cfg *config.Loaded) (c catalog, err error) {
 	policy := cfg.Policy()
 	fileSystem, err := sandbox.NewFiles(policy)
 	if err != nil {
-		return nil, err
+		return c, err
 	}
 	commands, err := sandbox.NewCommands(policy, fileSystem, a.runner)
 	if err != nil {
-		return nil, err
+		return c, err
 	}
-	list, err := tools.All(tools.Deps{
+	c.tools, err = tools.All(tools.Deps{
 		Files: fileSystem, Commands: commands, Results: a.results,
 		FileOptions: files.Options{
 			CreateDirs:    !isFalse(cfg.Tools["write_file"].CreateDirs),
@@ -119,15 +137,16 @@ func (a *app) catalog(cfg *config.Loaded) ([]domain.Tool, error) {
 		System: system.Options{WorkingDirectory: cfg.WorkingDirectory, Mask: cfg.Masks()},
 	})
 	if err != nil {
-		return nil, err
+		return c, err
 	}
-	list = append(list, a.extra...)
+	c.tools = append(c.tools, a.program.Tools...)
 	var names []string
-	for i := range list {
-		names = append(names, list[i].Name)
-		override(&list[i], cfg.Tools[list[i].Name])
+	for i := range c.tools {
+		names = append(names, c.tools[i].Name)
+		override(&c.tools[i], cfg.Tools[c.tools[i].Name])
 	}
-	return list, cfg.CheckToolNames(names)
+	resourceNames, promptNames := a.addOffers(&c, cfg, fileSystem)
+	return c, cfg.CheckNames(names, resourceNames, promptNames)
 }
 
 // override applies what configuration says of any tool.
@@ -137,29 +156,9 @@ func override(t *domain.Tool, c config.Tool) {
 	if c.Timeout > 0 && t.Timeout == 0 { // a tool that keeps its own time has been told
 		t.Timeout = c.Timeout
 	}
+	if c.Confirm {
+		*t = domain.RequireConfirmation(*t)
+	}
 }
 
 func isFalse(b *bool) bool { return b != nil && !*b }
-
-// record logs a finished call: never its arguments or its result.
-func (a *app) record(r domain.CallRecord) {
-	level := zap.InfoLevel
-	if r.Outcome == "error" {
-		level = zap.WarnLevel
-	}
-	entry := a.log.Check(level, "call")
-	if entry == nil {
-		return
-	}
-	fields := []zap.Field{
-		zap.String("id", r.ID), zap.String("tool", r.Tool), zap.String("principal", r.Principal), zap.String("session", r.Session),
-		zap.Duration("took", r.Duration), zap.String("outcome", r.Outcome), zap.Int("args_bytes", r.ArgsBytes), zap.Int("result_bytes", r.ResultBytes),
-	}
-	if r.Outcome != "ok" {
-		fields = append(fields, zap.String("error_type", r.ErrorType), zap.Int("code", int(r.Code)), zap.Bool("abandoned", r.Abandoned))
-	}
-	entry.Write(fields...)
-	if stack := r.Stack(); stack != "" {
-		a.log.Error("a tool panicked", zap.String("id", r.ID), zap.String("tool", r.Tool), zap.String("stack", stack))
-	}
-}

@@ -63,7 +63,8 @@ func newLogger(c config.Logging, stderr io.Writer) (log *zap.Logger, closeLog fu
 	}
 	// Entries about calls come by the thousand: they are written a batch at a
 	// time, those about trouble at once.
-	batch := &zapcore.BufferedWriteSyncer{WS: zapcore.AddSync(out), FlushInterval: flushInterval}
+	// Writing is enough: pipes and terminals refuse to be synced.
+	batch := &zapcore.BufferedWriteSyncer{WS: zapcore.AddSync(struct{ io.Writer }{out}), FlushInterval: flushInterval}
 	core := &promptCore{zapcore.NewCore(encoder, batch, level), batch}
 	return zap.New(core), func() { _ = batch.Stop(); closeFile() }, nil
 }

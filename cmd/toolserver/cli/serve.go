@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/server"
 )
@@ -64,12 +65,7 @@ func serve(ctx context.Context, g *globals, f serveFlags, dirs []string) error {
 		return err
 	}
 	defer a.close()
-	a.server = server.New(a.exec, server.Options{
-		Name: cfg.Server.Name, Version: g.program.Version, Instructions: instructions, Log: log,
-		MaxMessageBytes: int(cfg.Server.MaxMessage), MaxInFlight: cfg.Server.MaxInFlight, Grace: cfg.Server.Grace,
-		SessionEnded: a.sessionEnded,
-	})
-	a.server.Configure(serverSettings(cfg))
+	a.server = g.newServer(a, cfg, log)
 
 	address := f.http
 	if address == "" && !f.stdio {
@@ -79,6 +75,16 @@ func serve(ctx context.Context, g *globals, f serveFlags, dirs []string) error {
 		return serveHTTP(ctx, g, a, address, f.insecure, dirs)
 	}
 	return serveStdio(ctx, g, a, dirs)
+}
+
+func (g *globals) newServer(a *app, cfg *config.Loaded, log *zap.Logger) *server.Server {
+	s := server.New(a.exec, server.Options{
+		Name: cfg.Server.Name, Version: g.program.Version, Instructions: instructions, Log: log,
+		MaxMessageBytes: int(cfg.Server.MaxMessage), MaxInFlight: cfg.Server.MaxInFlight, Grace: cfg.Server.Grace,
+		SessionEnded: a.sessionEnded,
+	})
+	s.Configure(serverSettings(cfg))
+	return s
 }
 
 // sessionEnded stops the background jobs of a session.

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"toolserver/domain"
+)
+
+const (
+	dynamicTool   = "test_dynamic_tool"
+	dynamicPrompt = "test_dynamic_prompt"
+)
+
+// lists changes what the server lists while it runs.
+type lists struct {
+	exec *domain.Executor // set before there are calls
+	mu   sync.Mutex       // one change at a time
+}
+
+func (l *lists) ready(exec *domain.Executor) { l.exec = exec }
+
+func (l *lists) tools() []domain.Tool {
+	return []domain.Tool{
+		returns(dynamicTool, "Is there or not, as test_trigger_tool_change left it.", text("I am there.")),
+		changes("test_trigger_tool_change", "Adds "+dynamicTool+" to the list of tools or takes it away.",
+			func(context.Context) (domain.ToolResult, error) {
+				return domain.Text("tool list changed"), l.changeTools()
+			}),
+		changes("test_trigger_prompt_change", "Adds "+dynamicPrompt+" to the list of prompts or takes it away.",
+			func(context.Context) (domain.ToolResult, error) {
+				return domain.Text("prompt list changed"), l.changePrompts()
+			}),
+	}
+}
+
+func (l *lists) changeTools() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t, ok := l.exec.Registry.Get(dynamicTool); ok && t.Disabled {
+		return l.exec.Registry.Enable(dynamicTool)
+	}
+	return l.exec.Registry.Disable(dynamicTool)
+}
+
+// changePrompts replaces what the library holds by the same, with a prompt more
+// or less.
+func (l *lists) changePrompts() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	resources, prompts := l.exec.Library.Contents()
+	without := slices.DeleteFunc(slices.Clone(prompts), func(p domain.Prompt) bool { return p.Name == dynamicPrompt })
+	if len(without) < len(prompts) {
+		return l.exec.Library.Replace(resources, without)
+	}
+	return l.exec.Library.Replace(resources, append(prompts, domain.Prompt{
+		Name: dynamicPrompt, Title: "Dynamic prompt", Description: "Is there or not, as test_trigger_prompt_change left it.",
+		Get: func(context.Context, map[string]string) (domain.PromptResult, error) {
+			return domain.UserPrompt("I am there."), nil
+		},
+	}))
+}
