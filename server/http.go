@@ -35,7 +35,7 @@ const (
 	idleTimeout       = 2 * time.Minute
 	writeTimeout      = 30 * time.Second // of one message, not of a stream
 	keepAliveInterval = 15 * time.Second
-	sweepInterval     = time.Minute
+	sweepInterval     = time.Minute // at the longest
 )
 
 const sessionHeader = "Mcp-Session-Id"
@@ -71,7 +71,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	sweep := time.NewTicker(sweepInterval)
+	sweep := time.NewTicker(min(sweepInterval, opts.SessionTTL))
 	defer sweep.Stop()
 	for {
 		select {

@@ -17,10 +17,13 @@ func detached(marker string) string {
 
 // TestNothingSurvives ends commands in every way there is.
 func TestNothingSurvives(t *testing.T) {
-	dir := t.TempDir()
+	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "toolserver.yaml")
+	if err := os.WriteFile(config, []byte("server: {grace: 300ms}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for round := range 5 {
 		marker := fmt.Sprintf("7%d%04d", round, os.Getpid()%10000)
-		s := start(t, dir)
+		s := start(t, "--config", config, dir)
 		s.call("bash", map[string]any{"command": detached(marker) + "echo started"})
 		gone(t, marker)
 		if a := s.call("bash", map[string]any{"command": detached(marker) + "sleep 1000." + marker, "timeout": 1}); !strings.Contains(a.text(), "[timed out after 1s]") || !a.Result.IsError {
@@ -34,7 +37,7 @@ func TestNothingSurvives(t *testing.T) {
 			func() { s.cmd.Process.Signal(syscall.SIGHUP) },
 			func() { s.cmd.Process.Signal(syscall.SIGINT) },
 		} {
-			s = start(t, dir)
+			s = start(t, "--config", config, dir)
 			s.send("bash", map[string]any{"command": detached(marker) + "touch started; sleep 1000." + marker})
 			for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 				if _, err := os.Stat(filepath.Join(dir, "started")); err == nil {
