@@ -42,6 +42,9 @@ type Param struct {
 	Min, Max string  // bounds of a number, or of the length of a string or array, as JSON; empty if there are none
 	Fields   []Param // of an object, in declared order
 	Items    *Param  // of an array; nil if the schema does not say
+
+	plain  bool // the schema asks for nothing that the fields above do not hold
+	closed bool // no other fields
 }
 
 // field returns the named field of an object.
@@ -91,8 +94,9 @@ func compileOnce(text func() []byte) func() (*jsonschema.Schema, error) {
 
 // param reads the parts of a schema that [Param] holds and skips the rest.
 func param(name string, raw []byte, required bool) (Param, error) {
-	p := Param{Name: name, Required: required}
+	p := Param{Name: name, Required: required, plain: true}
 	var properties, needed []byte
+	bounded := "" // the type that min and max are for
 	err := rawjson.Object(raw, func(key, value []byte) (err error) {
 		switch string(key) {
 		case "type":
@@ -109,8 +113,13 @@ func param(name string, raw []byte, required bool) (Param, error) {
 			})
 		case "minimum", "minLength", "minItems":
 			p.Min = string(value)
+			p.plain = p.plain && boundsOnly(&bounded, string(key[len("min"):]))
 		case "maximum", "maxLength", "maxItems":
 			p.Max = string(value)
+			p.plain = p.plain && boundsOnly(&bounded, string(key[len("max"):]))
+		case "additionalProperties":
+			p.closed = string(value) == "false"
+			p.plain = p.plain && p.closed
 		case "required":
 			needed = value
 		case "properties":
@@ -121,6 +130,9 @@ func param(name string, raw []byte, required bool) (Param, error) {
 				p.Items = &items
 				return err
 			}
+			p.plain = false
+		default:
+			p.plain = false
 		}
 		return err
 	})
@@ -129,6 +141,9 @@ func param(name string, raw []byte, required bool) (Param, error) {
 	}
 	if properties != nil {
 		p.Fields, err = fields(properties, needed)
+	}
+	if needed != nil && !allNamed(p.Fields, needed) || bounded != "" && bounded != boundedBy(p.Type) {
+		p.plain = false
 	}
 	return p, err
 }
@@ -142,7 +157,7 @@ func fields(properties, needed []byte) ([]Param, error) {
 	}
 	list := []Param{}
 	err := rawjson.Object(properties, func(name, value []byte) error {
-		f := Param{Name: string(name)}
+		f := Param{Name: string(name)} // not plain
 		if value[0] == '{' {
 			var err error
 			if f, err = param(string(name), value, slices.Contains(names, string(name))); err != nil {
@@ -174,19 +189,27 @@ func (s *ToolInputSchema) Arguments(args json.RawMessage) (Arguments, error) {
 	if err != nil {
 		return nil, err
 	}
-	compiled, err := s.compiled()
-	if err != nil {
-		return nil, err
-	}
 	root := s.text().root
-	if err := compiled.Validate(object); err != nil {
-		coerce(object, &root)
-		if err = compiled.Validate(object); err != nil {
-			return nil, explain(err, object, &root)
+	if !root.surely(object) {
+		if err := s.validate(object, &root); err != nil {
+			return nil, err
 		}
 	}
 	fillDefaults(object, &root)
 	return object, nil
+}
+
+// validate holds object to the schema, after mending what can be.
+func (s *ToolInputSchema) validate(object map[string]any, root *Param) error {
+	compiled, err := s.compiled()
+	if err != nil || compiled.Validate(object) == nil {
+		return err
+	}
+	coerce(object, root)
+	if err := compiled.Validate(object); err != nil {
+		return explain(err, object, root)
+	}
+	return nil
 }
 
 func decodeObject(args json.RawMessage) (map[string]any, error) {
