@@ -44,6 +44,7 @@ type Server struct {
 	lists    listCache
 	hub      hub
 	states   stateSealer
+	pace     pace
 }
 
 // New returns a server that runs the tools of exec's registry through exec.

@@ -64,7 +64,7 @@ func fixture(t testing.TB) (*Server, *domain.Registry) {
 			return domain.Text("rested"), nil
 		}),
 		tool("spin", func(context.Context) (domain.ToolResult, error) { // about as long as a reader waits
-			for start, long := time.Now(), slowCall/2+rand.N(slowCall); time.Since(start) < long; {
+			for start, long := time.Now(), fastCall/2+rand.N(fastCall); time.Since(start) < long; {
 				runtime.Gosched()
 			}
 			return domain.Text("just so"), nil

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,11 +15,6 @@ import (
 	"toolserver/domain"
 	"toolserver/domain/rawjson"
 )
-
-// slowCall is how long a request may keep the goroutine that reads. Then
-// another takes over reading. A fast call so wakes no other thread, and a slow
-// one keeps nobody waiting.
-const slowCall = 200 * time.Microsecond
 
 // stopTime is how long canceled handlers get to end their processes.
 const stopTime = 3 * time.Second
@@ -116,78 +110,6 @@ func (c *stdio) forwardChanges() (stop func()) {
 	}
 }
 
-// reader is a turn to read. It ends when serving takes long: then another
-// goroutine has the next.
-type reader struct {
-	*stdio
-	ctx  context.Context
-	slow *time.Timer // ends the turn
-	out  *lineSink   // of the request being served
-}
-
-// read reads and serves until the input ends or another goroutine takes over.
-func (c *stdio) read(ctx context.Context) {
-	r := &reader{stdio: c, ctx: ctx}
-	r.slow = time.AfterFunc(time.Hour, r.handOver)
-	r.slow.Stop()
-	for {
-		line, err := c.in.next()
-		switch {
-		case errors.Is(err, errLineTooLong):
-			c.refuse(nil, invalidRequest(fmt.Sprintf("the message is longer than %d bytes", c.in.max)))
-		case err != nil:
-			c.ended <- err
-			return
-		case len(bytes.TrimSpace(line)) == 0:
-		case !r.serve(line):
-			return
-		}
-		if !c.in.buffered() {
-			c.out.flush()
-		}
-	}
-}
-
-// serve serves one line, and reports whether it still is this goroutine's turn
-// to read.
-func (r *reader) serve(line []byte) bool {
-	if bytes.TrimLeft(line, " \t")[0] == '[' {
-		return r.serveBatch(line)
-	}
-	msg, err := parseMessage(line)
-	if err != nil {
-		r.refuse(msg.id, err)
-		return true
-	}
-	out := &lineSink{w: r.stdio.out}
-	x, ctx := r.server.open(r.ctx, r.session, &msg, out)
-	if x == nil {
-		return true
-	}
-	if msg.method == methodInitialize {
-		x.serve(ctx) // what follows is read by what this settles
-		return true
-	}
-	return r.timed(out, func() { x.serve(ctx) })
-}
-
-// timed runs serve. If it takes long, another goroutine reads on.
-func (r *reader) timed(out *lineSink, serve func()) bool {
-	r.serving.add()
-	defer r.serving.done()
-	r.out = out
-	r.slow.Reset(slowCall)
-	serve()
-	return r.slow.Stop()
-}
-
-// handOver takes the next turn.
-func (r *reader) handOver() {
-	r.in = r.in.detach()
-	r.out.detach()
-	r.read(r.ctx)
-}
-
 func (c *stdio) refuse(id json.RawMessage, err *wireError) { c.out.write(errorMessage(id, err), nil) }
 
 // serveBatch serves a JSON-RPC batch, which only protocol version 2025-03-26
@@ -199,7 +121,7 @@ func (r *reader) serveBatch(line []byte) bool {
 		return true
 	}
 	out := &lineSink{w: r.stdio.out}
-	return r.timed(out, func() {
+	return r.apart(out, func() {
 		if answers := r.server.handleBatch(r.ctx, r.session, batch, out); answers != nil {
 			out.answer(answers, 0)
 		}

@@ -4,7 +4,7 @@
 
 import { createRequire } from 'node:module';
 
-import { OWN_COMPLAINT } from './session.mjs';
+import { OWN_COMPLAINT } from './requests.mjs';
 import { output } from './spawn.mjs';
 
 const bin = createRequire(import.meta.url).resolve('@modelcontextprotocol/inspector/cli/build/cli.js');
@@ -14,12 +14,20 @@ export async function connectInspector(target) {
     ? [target.process.command, ...target.process.args]
     : [target.url, '--transport', 'http'];
   const run = (...args) => inspect(where, args, target.process);
+  const list = async (method, member) => (await run('--method', method)).result[member];
   return {
     sees: {}, // it turns arguments into the declared types itself, and starts anew for each call
+    modern: false,
     problems: [],
     wire: [],
-    list: async () => (await run('--method', 'tools/list')).result.tools,
-    call: (tool, args) => run('--method', 'tools/call', '--tool-name', tool, ...pairs(args)),
+    list: () => list('tools/list', 'tools'),
+    call: (tool, args) => run('--method', 'tools/call', '--tool-name', tool, ...pairs('--tool-arg', args)),
+    resources: () => list('resources/list', 'resources'),
+    templates: () => list('resources/templates/list', 'resourceTemplates'),
+    prompts: () => list('prompts/list', 'prompts'),
+    read: (uri) => run('--method', 'resources/read', '--uri', uri),
+    prompt: (name, args) => run('--method', 'prompts/get', '--prompt-name', name, ...pairs('--prompt-args', args)),
+    setLevel: (level) => run('--method', 'logging/setLevel', '--log-level', level),
     info: () => undefined,
     log: () => target.log?.() ?? '',
     close: async () => {},
@@ -38,7 +46,7 @@ async function inspect(where, args, { cwd, env } = {}) {
   return { error: { code: Number(failure[1]), message: failure[2].trim() } };
 }
 
-function pairs(args) {
+function pairs(option, args) {
   return Object.entries(args).flatMap(([name, value]) =>
-    ['--tool-arg', `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`]);
+    [option, `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`]);
 }

@@ -22,13 +22,14 @@ import { World } from './world.mjs';
 const RUN_DEADLINE_MS = 10 * 60_000;
 
 const clients = [
-  { label: 'sdk v1', connect: connectV1, sendsHeaders: true },
+  { label: 'sdk v1', connect: connectV1, sendsHeaders: true, asksPerson: true },
   ...Object.keys(NEGOTIATIONS).map((negotiation) => ({
     label: `sdk v2 ${negotiation}`,
     connect: (target) => connectV2(negotiation, target),
     sendsHeaders: true,
+    asksPerson: true,
   })),
-  { label: 'inspector', connect: connectInspector, sendsHeaders: false },
+  { label: 'inspector', connect: connectInspector, sendsHeaders: false, asksPerson: false },
 ];
 
 async function forms(report, binary) {

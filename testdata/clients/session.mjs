@@ -1,6 +1,7 @@
 // The shape every client has for the tests:
-//   sees      {data, progress, everyProgress, cancel, state, types}: what it
-//             can show or do
+//   sees      {data, progress, everyProgress, cancel, state, types, completion,
+//             changes}: what it can show or do
+//   modern    whether it speaks the era without a handshake
 //   problems  what the client complained about: stray or malformed messages
 //   wire      "progress" and "answer" for each such message, as they came
 //   list()    every tool, in the order the server sent them
@@ -8,21 +9,18 @@
 //   info()    {protocol, wanted, server, instructions} of the handshake
 //   log()     the last lines the server logged
 //   close()   ends the session; for stdio, the server
+// and what offers.mjs says of resources and prompts.
 
-import assert from 'node:assert/strict';
-
+import { openOffers } from './offers.mjs';
+import { CALL_MS, allPages, answerOf } from './requests.mjs';
 import { Tail, adopt, alive, until } from './spawn.mjs';
 
-// The SDKs give their own complaints codes of the protocol too, so that a result
-// they refuse looks like an error the server sent. It is told by its words.
-export const OWN_COMPLAINT = /Request timed out|Connection closed|structured content|output schema/i;
-
-const CALL_MS = 20_000;
 const EXIT_MS = 1_800; // less than the grace after which the SDKs send SIGTERM
 
 // openSession connects a client of either TypeScript SDK. `facts` holds what
-// differs: how to call a tool, the class of the errors a server sends, and the
-// protocol revision the handshake must end with.
+// differs: how to call a tool, to hear of updates and to be asked, the class of
+// the errors a server sends, and the protocol revision the handshake must end
+// with. If the target has a person, the person answers the server's questions.
 export async function openSession({ target, client, transport, facts }) {
   const tail = new Tail(transport.stderr);
   const log = () => target.log?.() ?? tail.text;
@@ -34,14 +32,22 @@ export async function openSession({ target, client, transport, facts }) {
     wire.push(...kindOf(message));
     protocol = message.result?.protocolVersion ?? protocol;
   };
+  const offers = openOffers(client, facts);
+  if (target.person) facts.onQuestion(client, ({ params }) => target.person.answer(params));
   await connect(client, transport, log);
   const child = transport.pid ? adopt(transport.pid) : undefined;
   return {
-    sees: { data: true, progress: true, cancel: true, state: true, types: true, everyProgress: target.transport === 'http' },
+    sees: {
+      data: true, progress: true, cancel: true, state: true, types: true, completion: true, changes: true,
+      everyProgress: target.transport === 'http',
+    },
+    modern: facts.modern,
     problems,
     wire,
-    list: () => allPages(client),
-    call: (name, args, options) => call(facts, client, { name, arguments: args }, { timeout: CALL_MS, ...options }),
+    ...offers,
+    list: () => allPages((...args) => client.listTools(...args), 'tools'),
+    call: (name, args, options) => answerOf(facts.ServerError,
+      () => facts.callTool(client, { name, arguments: args }, { timeout: CALL_MS, ...options }), options?.signal),
     info: () => ({
       protocol: client.getNegotiatedProtocolVersion?.() ?? protocol,
       wanted: facts.wanted,
@@ -66,29 +72,6 @@ async function connect(client, transport, log) {
 function kindOf(message) {
   if (message.method === 'notifications/progress') return ['progress'];
   return 'result' in message || 'error' in message ? ['answer'] : [];
-}
-
-async function allPages(client) {
-  const tools = [];
-  let cursor;
-  do {
-    const page = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout: CALL_MS });
-    assert.ok(page.tools.length > 0, 'no page of tools/list is empty');
-    tools.push(...page.tools);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
-  return tools;
-}
-
-async function call(facts, client, params, options) {
-  try {
-    return { result: await facts.callTool(client, params, options) };
-  } catch (error) {
-    const sent = error instanceof facts.ServerError && !OWN_COMPLAINT.test(error.message);
-    if (!sent || options.signal?.aborted) throw error;
-    const message = error.message.replace(/^MCP error -?\d+: /, '');
-    return { error: { code: error.code, message, data: error.data } };
-  }
 }
 
 // close ends the client. A server on stdio must exit by itself when its input

@@ -6,17 +6,24 @@ import assert from 'node:assert/strict';
 import { admitsClient, mintToken, refusesClient, refusesStrangers } from './auth.mjs';
 import { CASES, TOOLS } from './cases.mjs';
 import { checkNames, checkTool } from './catalog.mjs';
+import { CONFIRM, runConsent, runWithoutConsent } from './consent.mjs';
+import { runDocuments } from './documents.mjs';
 import { DISABLED, FIXTURE_FAILURES, PRODUCT_FAILURES, runFailures } from './failures.mjs';
+import { Person } from './person.mjs';
+import { runPrompts } from './prompts.mjs';
 import { serveHTTP } from './spawn.mjs';
 import { cancelKills, cancelStops, manyAtOnce, progressArrives } from './streams.mjs';
 import { World } from './world.mjs';
 
-// A subject is {report, label, connect, transport, binary, fixture}: a client
-// and the server it is to meet.
+// A subject is {report, label, connect, sendsHeaders, asksPerson, transport,
+// binary, fixture}: a client, what it can do, and the server it is to meet.
 
 export async function runSuites(subject) {
   const { binary, fixture } = subject;
   await withSession(subject, 'tools', binary, {}, runTools);
+  await withSession(subject, 'resources', binary, {}, runDocuments);
+  await withSession(subject, 'prompts', binary, {}, runPrompts);
+  await runConfirm(subject);
   for (const errors of ['jsonrpc', 'result']) {
     const settings = { errors, tools: { [DISABLED]: { enabled: false } } };
     await withSession(subject, `errors: ${errors}`, binary, settings, (group, session) => runErrors(group, session, errors));
@@ -37,6 +44,14 @@ async function runTools(group, session, world) {
   }
   await group.test('many calls at a time', () => manyAtOnce(session));
   if (session.sees.cancel && process.platform === 'linux') await group.test('cancelling ends the command', () => cancelKills(session));
+}
+
+async function runConfirm(subject) {
+  await withSession(subject, 'confirm, nobody to ask', subject.binary, CONFIRM, runWithoutConsent);
+  if (!subject.asksPerson) return;
+  const person = new Person();
+  const asking = { ...subject, connect: (target) => subject.connect({ ...target, person }) };
+  await withSession(asking, 'confirm', subject.binary, CONFIRM, (group, session, world) => runConsent(group, session, world, person));
 }
 
 async function runErrors(group, session, errors) {

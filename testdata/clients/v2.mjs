@@ -15,12 +15,21 @@ export const NEGOTIATIONS = {
   pinned: { options: { versionNegotiation: { mode: { pin: MODERN } } }, wanted: MODERN },
 };
 
+// In the modern era the client itself answers a result that asks for input, by
+// the handler of the requests that ask for it in the legacy era.
+const facts = {
+  callTool: (client, params, options) => client.callTool(params, options),
+  onUpdated: (client, heard) => client.setNotificationHandler('notifications/resources/updated', heard),
+  onQuestion: (client, answer) => client.setRequestHandler('elicitation/create', answer),
+  ServerError: ProtocolError,
+};
+
 export function connectV2(negotiation, target) {
   const { options, wanted } = NEGOTIATIONS[negotiation];
   const transport = target.transport === 'stdio'
     ? new StdioClientTransport({ ...target.process, stderr: 'pipe' })
     : new StreamableHTTPClientTransport(new URL(target.url), { requestInit: { headers: target.headers } });
-  const client = new Client({ name: 'toolserver-clients', version: '1.0.0' }, options);
-  const facts = { wanted, callTool: (c, params, more) => c.callTool(params, more), ServerError: ProtocolError };
-  return openSession({ target, client, transport, facts });
+  const capabilities = target.person ? { elicitation: {} } : {};
+  const client = new Client({ name: 'toolserver-clients', version: '1.0.0' }, { ...options, capabilities });
+  return openSession({ target, client, transport, facts: { ...facts, wanted, modern: wanted === MODERN } });
 }

@@ -1,7 +1,7 @@
 // A fresh working directory with known files, and the configuration of the
 // server that works in it.
 
-import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,9 +28,15 @@ export class World {
     await world.write('notes.txt', 'alpha\nbeta\ngamma\n');
     await world.write('sub/deep.txt', 'gamma ray\n');
     await world.write('pixel.png', Buffer.from(PIXEL, 'base64'));
-    const config = { working_directory: world.work, ...settings };
-    await writeFile(world.config, JSON.stringify(config, null, 2));
+    await world.configure(settings);
     return world;
+  }
+
+  // configure replaces the configuration. A server that runs takes it over.
+  async configure(settings) {
+    const config = { working_directory: this.work, ...settings };
+    await writeFile(`${this.config}.next`, JSON.stringify(config, null, 2));
+    await rename(`${this.config}.next`, this.config);
   }
 
   path(name) {
