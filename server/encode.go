@@ -127,7 +127,7 @@ func (x *exchange) appendMetaMember(b []byte, meta any) []byte {
 			b = append(b, ',')
 		}
 		b = append(b, `"`+mcp.MetaKeyServerInfo+`":`...)
-		b = append(append(b, x.server.info...), '}')
+		b = append(append(b, x.server.self.info...), '}')
 	}
 	return append(b, '}')
 }

@@ -2,12 +2,8 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"sync"
-
-	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"toolserver/domain"
 )
@@ -107,24 +103,3 @@ func (x *exchange) wireError(err error) *wireError {
 	}
 	return &wireError{int(code), e.Message, e.Envelope()}
 }
-
-// delegate has mcp-go serve the request.
-func (x *exchange) delegate(ctx context.Context) {
-	ctx = x.server.mcp.WithContext(ctx, x.session)
-	switch resp := x.server.mcp.HandleMessage(ctx, x.msg.raw).(type) {
-	case mcp.JSONRPCResponse:
-		result, err := json.Marshal(resp.Result)
-		if err != nil {
-			x.fail(&wireError{code: mcp.INTERNAL_ERROR, message: err.Error()})
-			return
-		}
-		if x.msg.method == methodInitialize {
-			x.session.setCapabilities(x.msg.params)
-		}
-		x.answer(func(b []byte) []byte { return append(b, result...) })
-	case mcp.JSONRPCError:
-		x.fail(&wireError{resp.Error.Code, resp.Error.Message, resp.Error.Data})
-	}
-}
-
-var _ mcpserver.ClientSession = (*session)(nil)

@@ -2,13 +2,11 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 	"go.uber.org/zap"
 
 	"toolserver/domain"
@@ -38,9 +36,8 @@ type Settings struct {
 type Server struct {
 	opts     Options
 	exec     *domain.Executor
-	mcp      *mcpserver.MCPServer
 	settings atomic.Pointer[Settings]
-	info     json.RawMessage // this implementation, for _meta
+	self     identity
 	lists    listCache
 	hub      hub
 	states   stateSealer
@@ -49,19 +46,7 @@ type Server struct {
 
 // New returns a server that runs the tools of exec's registry through exec.
 func New(exec *domain.Executor, opts Options) *Server {
-	s := &Server{opts: opts, exec: exec, states: newStateSealer(), mcp: mcpserver.NewMCPServer(opts.Name, opts.Version,
-		mcpserver.WithToolCapabilities(true),
-		mcpserver.WithResourceCapabilities(true, true),
-		mcpserver.WithPromptCapabilities(true),
-		mcpserver.WithCompletions(),
-		mcpserver.WithLogging(),
-		mcpserver.WithInstructions(opts.Instructions),
-	)}
-	info, err := json.Marshal(mcp.Implementation{Name: opts.Name, Version: opts.Version})
-	if err != nil {
-		panic(err) // two strings are JSON
-	}
-	s.info = info
+	s := &Server{opts: opts, exec: exec, self: newIdentity(opts), states: newStateSealer()}
 	s.Configure(Settings{})
 	exec.Registry.OnChange(func() { s.hub.publish(change{method: mcp.MethodNotificationToolsListChanged}) })
 	exec.Library.OnChange(func(resources, prompts bool) {
@@ -82,9 +67,11 @@ func ProtocolVersions() []string { return slices.Clone(mcp.ValidProtocolVersions
 // Configure replaces the settings for messages to come.
 func (s *Server) Configure(settings Settings) { s.settings.Store(&settings) }
 
-// The methods that are not left to mcp-go, or not only.
+// The methods of clients.
 const (
 	methodInitialize  = string(mcp.MethodInitialize)
+	methodDiscover    = string(mcp.MethodServerDiscover)
+	methodPing        = string(mcp.MethodPing)
 	methodCall        = string(mcp.MethodToolsCall)
 	methodTools       = string(mcp.MethodToolsList)
 	methodResources   = string(mcp.MethodResourcesList)
@@ -101,8 +88,15 @@ const (
 
 // onlyLegacy reports whether a method belongs to the era with sessions.
 func onlyLegacy(method string) bool {
-	return method == methodSubscribe || method == methodUnsubscribe || method == methodLogLevel
+	switch method {
+	case methodInitialize, methodPing, methodSubscribe, methodUnsubscribe, methodLogLevel:
+		return true
+	}
+	return false
 }
+
+// onlyModern reports whether a method belongs to the era without.
+func onlyModern(method string) bool { return method == methodListen || method == methodDiscover }
 
 // handle serves one message. It returns when the message is dealt with, but for
 // the answer of a call whose handler takes no notice of its time.
@@ -162,8 +156,14 @@ func (x *exchange) serve(ctx context.Context) {
 		x.setLogLevel()
 	case methodListen:
 		x.listen(ctx)
+	case methodInitialize:
+		x.initialize()
+	case methodDiscover:
+		x.discover()
+	case methodPing:
+		x.answer(func(b []byte) []byte { return append(b, "{}"...) })
 	default:
-		x.delegate(ctx)
+		x.fail(&wireError{code: mcp.METHOD_NOT_FOUND, message: "there is no method " + x.msg.method})
 	}
 	x.end()
 }
@@ -174,7 +174,7 @@ func (x *exchange) check() *wireError {
 		return err
 	}
 	modern := x.params.meta.modern
-	if modern && onlyLegacy(x.msg.method) || !modern && x.msg.method == methodListen {
+	if modern && onlyLegacy(x.msg.method) || !modern && onlyModern(x.msg.method) {
 		return &wireError{code: mcp.METHOD_NOT_FOUND, message: x.msg.method + " is not a method of this protocol version"}
 	}
 	return x.readState()
@@ -183,10 +183,7 @@ func (x *exchange) check() *wireError {
 // notified takes in a notification. Those that mean nothing to us are ignored,
 // as JSON-RPC asks.
 func (s *Server) notified(ses *session, msg *message) {
-	switch msg.method {
-	case "notifications/initialized":
-		ses.initialized.Store(true)
-	case "notifications/cancelled":
+	if msg.method == string(mcp.MethodNotificationCancelled) {
 		ses.cancelRequest(msg.params)
 	}
 }

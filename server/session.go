@@ -8,24 +8,20 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"toolserver/domain"
 	"toolserver/domain/rawjson"
 )
 
 // session is one client's connection: the whole of a stdio server, what an
-// initialize over HTTP began, or a single request of a modern HTTP client. It
-// also is the session mcp-go sees.
+// initialize over HTTP began, or a single request of a modern HTTP client.
 type session struct {
-	id          string
-	principal   domain.Principal
-	initialized atomic.Bool
-	version     atomic.Pointer[string]          // negotiated by initialize
-	declared    atomic.Pointer[json.RawMessage] // capabilities, by initialize
-	logLevel    atomic.Int32                    // least level the client hears of
-	asking      asking
-	watches     watches
+	id        string
+	principal domain.Principal
+	version   atomic.Pointer[string]          // negotiated by initialize
+	declared  atomic.Pointer[json.RawMessage] // capabilities, by initialize
+	logLevel  atomic.Int32                    // least level the client hears of
+	asking    asking
+	watches   watches
 
 	closing   chan struct{} // closed when no more is to come
 	closeOnce sync.Once
@@ -144,15 +140,10 @@ func (s *session) protocolVersion() string {
 	return ""
 }
 
-// setCapabilities notes what the client declared with initialize.
-func (s *session) setCapabilities(params json.RawMessage) {
-	_ = rawjson.Object(params, func(name, value []byte) error {
-		if string(name) == "capabilities" {
-			kept := json.RawMessage(string(value))
-			s.declared.Store(&kept)
-		}
-		return nil
-	})
+// shakeHands notes what initialize has settled.
+func (s *session) shakeHands(version string, capabilities json.RawMessage) {
+	s.declared.Store(&capabilities)
+	s.version.Store(&version)
 }
 
 func (s *session) capabilities() json.RawMessage {
@@ -164,20 +155,3 @@ func (s *session) capabilities() json.RawMessage {
 
 // maxCapabilities bounds what of a client's declaration is looked at.
 const maxCapabilities = 64 << 10
-
-// The methods mcp-go calls.
-
-// SessionID returns the session's id.
-func (s *session) SessionID() string { return s.id }
-
-// Initialize notes that the client has shaken hands.
-func (s *session) Initialize() { s.initialized.Store(true) }
-
-// Initialized reports whether the client has shaken hands.
-func (s *session) Initialized() bool { return s.initialized.Load() }
-
-// SetProtocolVersion notes what initialize has negotiated.
-func (s *session) SetProtocolVersion(version string) { s.version.Store(&version) }
-
-// NotificationChannel returns nil: notifications go out through the edge.
-func (s *session) NotificationChannel() chan<- mcp.JSONRPCNotification { return nil }

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"toolserver/domain/rawjson"
+)
+
+// identity is what the server says of itself, ready to send.
+type identity struct {
+	info         json.RawMessage
+	capabilities json.RawMessage
+	instructions string
+}
+
+func newIdentity(opts Options) identity {
+	info, err := json.Marshal(mcp.Implementation{Name: opts.Name, Version: opts.Version})
+	if err != nil {
+		panic(err) // two strings are JSON
+	}
+	var c mcp.ServerCapabilities
+	err = json.Unmarshal([]byte(`{"logging":{},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},`+
+		`"tools":{"listChanged":true},"completions":{}}`), &c)
+	if err != nil {
+		panic(err)
+	}
+	capabilities, err := json.Marshal(c)
+	if err != nil {
+		panic(err)
+	}
+	return identity{info, capabilities, opts.Instructions}
+}
+
+// initialize serves the handshake of the era with sessions.
+func (x *exchange) initialize() {
+	var p struct {
+		Version      string          `json:"protocolVersion"`
+		Capabilities json.RawMessage `json:"capabilities"`
+	}
+	if x.msg.params != nil && json.Unmarshal(x.msg.params, &p) != nil {
+		x.fail(invalidParams(`"protocolVersion" of initialize must be a string`))
+		return
+	}
+	version := mcp.NegotiateLegacyVersion(p.Version)
+	x.session.shakeHands(version, p.Capabilities)
+	x.answer(func(b []byte) []byte {
+		b = rawjson.AppendString(append(b, `{"protocolVersion":`...), version)
+		b = x.server.self.appendCapabilities(b)
+		b = append(append(b, `,"serverInfo":`...), x.server.self.info...)
+		return append(appendOptional(b, "instructions", x.server.self.instructions), '}')
+	})
+}
+
+// discover serves server/discover, by which the modern era finds out the same
+// without a handshake.
+func (x *exchange) discover() {
+	x.answer(func(b []byte) []byte {
+		b = appendJSON(append(b, `{"supportedVersions":`...), mcp.ValidProtocolVersions)
+		b = x.server.self.appendCapabilities(b)
+		b = appendOptional(b, "instructions", x.server.self.instructions)
+		return x.appendMeta(appendCaching(b, listTTL, false), nil)
+	})
+}
+
+func (i *identity) appendCapabilities(b []byte) []byte {
+	return append(append(b, `,"capabilities":`...), i.capabilities...)
+}
