@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"time"
 
 	"toolserver/domain"
 )
@@ -17,12 +18,32 @@ func (x *exchange) callTool(ctx context.Context) {
 		x.end()
 		return
 	}
+	told := x.tellOfCall(name)
 	cmd := domain.ExecuteToolCommand{Session: x.session.domain(), Tool: name, Arguments: x.params.arguments, Client: x}
 	x.server.exec.Start(ctx, cmd, func(res domain.ToolResult, err error) {
+		told(res, err)
 		x.close()
 		x.answerCall(res, err)
 		x.end()
 	})
+}
+
+// tellOfCall returns what tells a client that listens to everything how a call
+// went.
+func (x *exchange) tellOfCall(tool string) func(domain.ToolResult, error) {
+	if !x.logs(domain.LogDebug) {
+		return func(domain.ToolResult, error) {}
+	}
+	begun := time.Now()
+	return func(res domain.ToolResult, err error) {
+		outcome := "ok"
+		if err != nil || res.IsError {
+			outcome = "error"
+		}
+		x.Log(domain.LogMessage{Level: domain.LogDebug, Logger: x.server.opts.Name, Data: map[string]any{
+			"tool": tool, "outcome": outcome, "took_ms": float64(time.Since(begun).Microseconds()) / 1000,
+		}})
+	}
 }
 
 func (x *exchange) answerCall(res domain.ToolResult, err error) {

@@ -286,6 +286,11 @@ func TestLog(t *testing.T) {
 				t.Errorf("%s: got %s; want %s", test.name, got, want)
 			}
 		}
+		if strings.HasSuffix(test.name, "debug") {
+			if got, want := c.receive(), `{"level":"debug","logger":"fixture","data":{"outcome":"ok","took_ms":`; !strings.Contains(got, want) {
+				t.Errorf("%s: got %s; want %s", test.name, got, want)
+			}
+		}
 		if got := c.receive(); !strings.Contains(got, `"text":"said"`) {
 			t.Errorf("%s: got %s", test.name, got)
 		}
