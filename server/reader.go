@@ -72,6 +72,9 @@ func (r *reader) serve(line []byte) bool {
 	switch {
 	case x == nil:
 		return true
+	case msg.method == methodInitialize:
+		x.serve(ctx) // the turn does not end here: what follows is read by what this settles
+		return true
 	case !x.fast():
 		return r.apart(out, func() { x.paced(ctx) })
 	}

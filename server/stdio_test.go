@@ -317,7 +317,7 @@ func TestListTools(t *testing.T) {
 	}
 }
 
-// TestUnknownMethod leaves it to mcp-go, which knows what each era lacks.
+// TestUnknownMethod checks methods that there are not, in one era or at all.
 func TestUnknownMethod(t *testing.T) {
 	s, _ := fixture(t)
 	for _, msg := range []string{
