@@ -18,7 +18,7 @@ type buffer struct{ bytes []byte }
 
 // maxKeptBuffer bounds what an idle buffer may hold on to, until the garbage
 // collector comes round.
-const maxKeptBuffer = 4 << 20
+const maxKeptBuffer = 1 << 20
 
 var buffers = sync.Pool{New: func() any { return &buffer{bytes: make([]byte, 0, 4096)} }}
 

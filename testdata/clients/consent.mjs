@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 
-import { badNews, protocolError, success, textOf, textOnly } from './expect.mjs';
+import { asSent, badNews, protocolError, success, textOf, textOnly } from './expect.mjs';
 
 export const CONFIRM = { tools: { bash: { confirm: true } } };
 
@@ -37,15 +37,10 @@ export async function runConsent(group, session, world, person) {
 export async function runWithoutConsent(group, session, world) {
   await group.test('confirm: nobody to ask', async () => {
     const answer = await session.call('bash', { command: COMMAND });
-    const data = (d) => assert.deepEqual(d.requiredCapabilities, { elicitation: {} }, 'data.requiredCapabilities');
-    if (session.modern) {
-      // Of the data of this error, the client keeps what the protocol defines.
-      assert.equal(answer.error?.code, -32021, JSON.stringify(answer));
-      assert.match(answer.error.message, /elicitation/);
-      data(answer.error.data);
-    } else {
-      protocolError(session, answer, { code: -32005, type: 'missing_client_capability', tool: 'bash', message: /elicitation/, data });
-    }
+    protocolError(session, asSent(session, answer), {
+      code: session.modern ? -32021 : -32005, type: 'missing_client_capability', tool: 'bash', message: /elicitation/,
+      data: (data) => assert.deepEqual(data.requiredCapabilities, { elicitation: {} }, 'data.requiredCapabilities'),
+    });
     assert.ok(!existsSync(world.path('ran.txt')), 'the command did not run');
   });
   await group.test('confirm: other tools run', () => othersRun(session));

@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 
 import { TOOLS } from './cases.mjs';
-import { protocolError } from './expect.mjs';
+import { asSent, protocolError } from './expect.mjs';
 import { until } from './spawn.mjs';
 import { PIXEL } from './world.mjs';
 
@@ -99,7 +99,10 @@ function unreadable(world) {
     { name: 'directory', uri: absolute(world, 'sub'), want: { type: 'resource_not_found', message: /directory/ } },
     { name: 'outside the roots', uri: 'file:///etc/hostname', want: outside(world) },
     { name: 'outside the roots, by dots', uri: 'file:///..%2Ftoolserver.yaml', want: outside(world) },
-    { name: 'nothing of the kind', uri: 'nowhere://x', want: { type: 'resource_not_found', tool: 'resources/read', message: /nowhere:\/\/x/ } },
+    {
+      name: 'nothing of the kind', uri: 'nowhere://x',
+      want: { type: 'resource_not_found', tool: 'resources/read', message: /nowhere:\/\/x/ },
+    },
   ];
 }
 
@@ -110,7 +113,7 @@ function outside(world) {
 // refuses checks the error of a document that cannot be had. The eras have
 // different codes for it.
 function refuses(session, answer, uri, want) {
-  protocolError(session, answer, {
+  protocolError(session, asSent(session, answer), {
     code: session.modern ? -32602 : -32002, tool: 'resource file', ...want,
     data: (data) => assert.equal(data.uri, uri, 'data.uri'),
   });
@@ -149,7 +152,8 @@ async function runChanges(group, session, world) {
 
 // refusesWatch: the legacy era answers with an error, the modern one opens a
 // stream that leaves out what cannot be had.
-function refusesWatch(session, { result, error }, code) {
+function refusesWatch(session, answer, code) {
+  const { result, error } = asSent(session, answer);
   if (session.modern) assert.equal(result?.granted, false, `granted (error: ${JSON.stringify(error)})`);
   else assert.equal(error?.code, code, `code of ${JSON.stringify(error)}`);
 }

@@ -72,6 +72,13 @@ export function protocolError(session, answer, want) {
   want.data?.(data);
 }
 
+// asSent is an answer with its error as the server sent it. Client 2.x replaces
+// the code and the data of errors that it has classes of its own for.
+export function asSent(session, answer) {
+  const sent = session.errors.findLast((error) => error.message === answer.error?.message);
+  return sent ? { error: sent } : answer;
+}
+
 // failureResult checks what protocolError checks, for a server told to answer
 // failures as results.
 export function failureResult(answer, want) {

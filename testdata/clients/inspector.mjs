@@ -20,6 +20,7 @@ export async function connectInspector(target) {
     modern: false,
     problems: [],
     wire: [],
+    errors: [],
     list: () => list('tools/list', 'tools'),
     call: (tool, args) => run('--method', 'tools/call', '--tool-name', tool, ...pairs('--tool-arg', args)),
     resources: () => list('resources/list', 'resources'),

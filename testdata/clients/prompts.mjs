@@ -41,7 +41,9 @@ export async function runPrompts(group, session) {
     assert.equal(await explain({}), texts[1], 'without a level it is medium');
   });
   for (const { name, call, want } of WRONG) {
-    await group.test(name, async () => protocolError(session, await session.prompt(...call), { code: -32602, type: 'invalid_arguments', ...want }));
+    await group.test(name, async () => {
+      protocolError(session, await session.prompt(...call), { code: -32602, type: 'invalid_arguments', ...want });
+    });
   }
   if (session.sees.completion) await runCompletion(group, session);
   if (!session.modern) await runLogging(group, session);

@@ -4,6 +4,7 @@
 //   modern    whether it speaks the era without a handshake
 //   problems  what the client complained about: stray or malformed messages
 //   wire      "progress" and "answer" for each such message, as they came
+//   errors    what the server sent as errors, as it came
 //   list()    every tool, in the order the server sent them
 //   call(name, arguments, {onprogress, signal})   -> {result} or {error}
 //   info()    {protocol, wanted, server, instructions} of the handshake
@@ -26,10 +27,12 @@ export async function openSession({ target, client, transport, facts }) {
   const log = () => target.log?.() ?? tail.text;
   const problems = [];
   const wire = [];
+  const errors = [];
   let protocol;
   client.onerror = (error) => problems.push(error.message);
   transport.onmessage = (message) => { // the SDKs call it before their own
     wire.push(...kindOf(message));
+    if (message.error) errors.push(message.error);
     protocol = message.result?.protocolVersion ?? protocol;
   };
   const offers = openOffers(client, facts);
@@ -44,6 +47,7 @@ export async function openSession({ target, client, transport, facts }) {
     modern: facts.modern,
     problems,
     wire,
+    errors,
     ...offers,
     list: () => allPages((...args) => client.listTools(...args), 'tools'),
     call: (name, args, options) => answerOf(facts.ServerError,
