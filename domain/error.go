@@ -68,7 +68,13 @@ func Errorf(code Code, format string, args ...any) *Error {
 
 // Envelope is the data of the error on the wire.
 func (e *Error) Envelope() map[string]any {
-	m := map[string]any{"tool": e.Tool, "error_type": e.Code.Type(), "next_action_hint": e.Hint}
+	m := map[string]any{"error_type": e.Code.Type()}
+	if e.Tool != "" {
+		m["tool"] = e.Tool
+	}
+	if e.Hint != "" {
+		m["next_action_hint"] = e.Hint
+	}
 	for name, v := range e.Data {
 		m[name] = v
 	}

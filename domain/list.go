@@ -3,6 +3,7 @@ package domain
 import (
 	"encoding/base64"
 	"sort"
+	"strings"
 )
 
 // ListToolsQuery asks for the tools a session may use.
@@ -34,14 +35,18 @@ func (e *Executor) List(q ListToolsQuery) (ToolPage, error) {
 // cursor, and the cursor of the next page.
 func pageOf[T any](items []T, key func(T) string, cursor string, size int) (page []T, next string, err error) {
 	if cursor != "" {
-		last, err := base64.RawURLEncoding.DecodeString(cursor)
-		if err != nil {
+		decoded, err := base64.RawURLEncoding.DecodeString(cursor)
+		last, ours := strings.CutPrefix(string(decoded), cursorMark)
+		if err != nil || !ours {
 			return nil, "", &Error{Code: CodeInvalidParams, Message: "the cursor is not one that this list gave", Err: err, Hint: "Ask for the list without a cursor."}
 		}
-		items = items[sort.Search(len(items), func(i int) bool { return key(items[i]) > string(last) }):]
+		items = items[sort.Search(len(items), func(i int) bool { return key(items[i]) > last }):]
 	}
 	if size <= 0 || len(items) <= size {
 		return items, "", nil
 	}
-	return items[:size], base64.RawURLEncoding.EncodeToString([]byte(key(items[size-1]))), nil
+	return items[:size], base64.RawURLEncoding.EncodeToString([]byte(cursorMark + key(items[size-1]))), nil
 }
+
+// cursorMark is what cursors begin with, so that others are not taken for one.
+const cursorMark = "after:"

@@ -167,7 +167,15 @@ func TestAskNobody(t *testing.T) {
 	}
 
 	c = dial(t, s)
-	c.send(strings.Replace(initialize("2025-11-25"), `"capabilities":{}`, canElicit, 1))
+	c.send(strings.Replace(initialize("2025-11-25"), `"capabilities":{}`, `"capabilities":{"elicitation":{"url":{}}}`, 1))
+	c.receive()
+	c.send(request(`1`, "tools/call", `{"name":"loose"}`, false))
+	if got := c.receive(); !strings.Contains(got, `"requiredCapabilities"`) {
+		t.Errorf("a client that takes no forms is sent one: %s", got)
+	}
+
+	c = dial(t, s)
+	c.send(strings.Replace(initialize("2025-11-25"), `"capabilities":{}`, `"capabilities":{"elicitation":{"form":{},"url":{}}}`, 1))
 	c.receive()
 	c.send(request(`1`, "tools/call", `{"name":"loose"}`, false))
 	question := c.receive()

@@ -98,11 +98,23 @@ func (x *exchange) Supports(method string) bool {
 	found := false
 	_ = rawjson.Object(capabilities, func(name, value []byte) error {
 		if string(name) == wanted && value[0] == '{' {
-			found = true
+			found = method != domain.AskElicitation || takesForms(value)
 		}
 		return nil
 	})
 	return found
+}
+
+// takesForms reports whether a client that can be asked takes forms: one that
+// names what it takes has to name them.
+func takesForms(elicitation json.RawMessage) bool {
+	modes, forms := 0, false
+	_ = rawjson.Object(elicitation, func(name, _ []byte) error {
+		modes++
+		forms = forms || string(name) == "form"
+		return nil
+	})
+	return modes == 0 || forms
 }
 
 // Ask asks the client. One of the era with sessions is sent the questions and

@@ -115,11 +115,16 @@ func dialHTTP(t *testing.T) func(string) string {
 		if strings.Contains(msg, "2026-07-28") {
 			_, method, _ := strings.Cut(msg, `"method":"`)
 			method, _, _ = strings.Cut(method, `"`)
-			_, name, _ := strings.Cut(msg, `"name":"`)
+			named := `"name":"`
+			if method == "resources/read" {
+				named = `"uri":"`
+			}
+			_, name, _ := strings.Cut(msg, named)
 			name, _, _ = strings.Cut(name, `"`)
 			req.Header.Set("MCP-Protocol-Version", "2026-07-28")
 			req.Header.Set("Mcp-Method", method)
-			if method == "tools/call" {
+			switch method {
+			case "tools/call", "prompts/get", "resources/read":
 				req.Header.Set("Mcp-Name", name)
 			}
 		} else if session != "" {
