@@ -23,6 +23,15 @@ func (l *Loaded) check() error {
 			all = append(all, l.mistake(level.key, "there is no compliance level %q; known: %s", level.name, known(slices.Sorted(maps.Keys(l.Compliance.Levels)))))
 		}
 	}
+	for i, name := range l.Sandbox.Unprotected {
+		if names := sandbox.ProtectedNames(); !slices.Contains(names, name) {
+			hint := "it must be one that a refusal names"
+			if near, ok := nearest.Word(name, names); ok {
+				hint = "did you mean " + near + "?"
+			}
+			all = append(all, l.mistake(fmt.Sprintf("sandbox.unprotected[%d]", i), "nothing is protected as %q; %s", name, hint))
+		}
+	}
 	if (l.Server.TLS.Cert == "") != (l.Server.TLS.Key == "") {
 		all = append(all, l.mistake("server.tls", "cert and key belong together; one is missing"))
 	}
@@ -76,6 +85,7 @@ func (l *Loaded) checkTool(name string, t Tool) (all []error) {
 	}{
 		{"allowed_paths", t.AllowedPaths != nil, sandbox.HasPaths(name)},
 		{"denied_paths", t.DeniedPaths != nil, sandbox.HasPaths(name)},
+		{"hardlinks", t.Hardlinks != "", sandbox.HasHardlinks(name)},
 		{"allowed_commands", t.AllowedCommands != nil, sandbox.HasCommands(name)},
 		{"denied_commands", t.DeniedCommands != nil, sandbox.HasCommands(name)},
 		{"inline_code", t.InlineCode != "", sandbox.HasCommands(name)},

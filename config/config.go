@@ -19,6 +19,7 @@ type Config struct {
 	Roots            []string         `yaml:"roots" path:"true" doc:"Further directories that file tools may use by default."`
 	Server           Server           `yaml:"server" doc:"How clients reach the server."`
 	Tools            map[string]Tool  `yaml:"tools" doc:"Settings of single tools, by name."`
+	Sandbox          sandbox.Settings `yaml:"sandbox" doc:"What no tool may do, whatever its own settings say."`
 	Resources        map[string]Offer `yaml:"resources" doc:"Settings of single resources, by name."`
 	Prompts          map[string]Offer `yaml:"prompts" doc:"Settings of single prompts, by name."`
 	Limits           Limits           `yaml:"limits" doc:"What callers can ask for at a time."`
@@ -114,6 +115,7 @@ func Default() Config {
 			MaxResultChars: domain.DefaultMaxResultChars, Timeout: 55 * time.Second,
 			PerPrincipal: 128, QueueWait: 30 * time.Second, PageSize: 250,
 		},
+		Sandbox: sandbox.Settings{ProtectDefault: new(true)},
 		Errors:  "jsonrpc",
 		Logging: Logging{Level: "info", Format: "console"},
 	}
@@ -167,7 +169,7 @@ func (c *Config) Tokens() (*server.Tokens, error) {
 
 // Policy returns what tools may touch.
 func (c *Config) Policy() sandbox.Policy {
-	p := sandbox.Policy{WorkingDirectory: c.WorkingDirectory, Roots: c.Roots, Tools: map[string]sandbox.ToolPolicy{}}
+	p := sandbox.Policy{WorkingDirectory: c.WorkingDirectory, Roots: c.Roots, Settings: c.Sandbox, Tools: map[string]sandbox.ToolPolicy{}}
 	for name, t := range c.Tools {
 		p.Tools[name] = t.ToolPolicy
 	}

@@ -110,3 +110,33 @@ func TestTemplateAndSchema(t *testing.T) {
 		t.Error("the schema lacks keys")
 	}
 }
+
+func TestSandbox(t *testing.T) {
+	l, err := load(t, "sandbox: {unprotected: [.vscode]}\nserver: {tls: {cert: c.pem, key: k.pem}}\ntools: {read_file: {hardlinks: deny}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := l.Policy()
+	if !slices.Equal(p.Settings.Unprotected, []string{".vscode"}) || p.Tools["read_file"].Hardlinks != "deny" {
+		t.Errorf("got %+v", p)
+	}
+	own := map[string]bool{}
+	for _, file := range p.Own {
+		own[file.Path] = file.Secret
+	}
+	dir := filepath.Dir(l.File)
+	for path, secret := range map[string]bool{l.File: false, filepath.Join(dir, "c.pem"): false, filepath.Join(dir, "k.pem"): true} {
+		if got, protected := own[path]; !protected || got != secret {
+			t.Errorf("%s: protected %v, secret %v", path, protected, got)
+		}
+	}
+	for yaml, want := range map[string]string{
+		"sandbox: {unprotected: [.vscod]}\n":       `sandbox.unprotected[0]: nothing is protected as ".vscod"; did you mean .vscode?`,
+		"tools: {edit_file: {hardlinks: allow}}\n": "the tool edit_file has no such setting",
+		"tools: {read_file: {hardlinks: maybe}}\n": "hardlinks",
+	} {
+		if _, err := load(t, yaml); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", yaml, err)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"toolserver/config/yamlconf"
+	"toolserver/sandbox"
 )
 
 // Loaded is a configuration and where it comes from.
@@ -64,11 +65,7 @@ func find(named string) (string, error) {
 		abs, err := filepath.Abs(named)
 		return abs, err
 	}
-	candidates := []string{"toolserver.yaml"}
-	if dir, err := os.UserConfigDir(); err == nil {
-		candidates = append(candidates, filepath.Join(dir, "toolserver", "config.yaml"))
-	}
-	for _, path := range candidates {
+	for _, path := range candidates() {
 		if _, err := os.Stat(path); err == nil {
 			return filepath.Abs(path)
 		} else if !errors.Is(err, fs.ErrNotExist) {
@@ -76,6 +73,35 @@ func find(named string) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// candidates returns the files that are looked for, the first that is there
+// counts.
+func candidates() []string {
+	paths := []string{"toolserver.yaml"}
+	if dir, err := os.UserConfigDir(); err == nil {
+		paths = append(paths, filepath.Join(dir, "toolserver", "config.yaml"))
+	}
+	return paths
+}
+
+// Policy returns what tools may touch. The files that the program itself obeys
+// are not among it, nor those it would obey when it is started again.
+func (l *Loaded) Policy() sandbox.Policy {
+	p := l.Config.Policy()
+	own := func(path, what string, secret bool) {
+		if abs, err := filepath.Abs(path); path != "" && err == nil {
+			p.Own = append(p.Own, sandbox.OwnFile{Path: abs, What: what, Secret: secret})
+		}
+	}
+	own(l.File, "the configuration file", false)
+	for _, path := range candidates() {
+		own(path, "the configuration file", false)
+	}
+	own(l.Server.TLS.Cert, "the TLS certificate", false)
+	own(l.Server.TLS.Key, "the TLS key", true)
+	own(l.Logging.File, "the log", false)
+	return p
 }
 
 // directories settles the working directory and the roots, which must exist.

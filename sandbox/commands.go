@@ -115,12 +115,49 @@ func (c *Commands) paths(reading ToolPolicy) command.Paths {
 	case reading.DeniedPaths != nil:
 		p.Read = func(path string) error {
 			if rule, denied := read.Denied(path); denied {
-				return fmt.Errorf("%s is denied by the rule %s", path, rule)
+				return fmt.Errorf("%s %s", path, read.Reason(rule))
 			}
 			return nil
 		}
 	}
 	return p
+}
+
+// maxListed is how many paths a verdict names at most; see [command.Verdict].
+const maxListed = 256
+
+// protect refuses a command that names a protected file. The lists of paths have
+// judged most of what it names already, but not what it reads if configuration
+// has no list for that, and not what its wildcards may stand for.
+func (c *Commands) protect(v command.Verdict) command.Verdict {
+	if !v.Allowed {
+		return v
+	}
+	for _, use := range []struct {
+		guard *pathguard.Guard
+		verb  string
+		paths []string
+	}{
+		{c.files.Reader("read_file"), "reads", v.Reads}, {c.files.Writer("write_file"), "writes", v.Writes},
+	} {
+		if !use.guard.Protects() {
+			continue
+		}
+		for _, path := range use.paths {
+			if rule, protected := use.guard.Protected(path); protected {
+				v.Allowed, v.Plain, v.Rule = false, nil, rule
+				v.Reason = "the command " + use.verb + " " + path + ", which " + use.guard.Reason(rule)
+				return v
+			}
+		}
+		if len(use.paths) >= maxListed {
+			v.Allowed, v.Plain, v.Rule = false, nil, "too-complex"
+			v.Reason = fmt.Sprintf("the command %s more than %d files, of which some may be protected", use.verb, maxListed-1)
+			v.Hint = "split it into several commands"
+			return v
+		}
+	}
+	return v
 }
 
 func judge(g *pathguard.Guard, path string) error {
@@ -148,7 +185,7 @@ func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir stri
 	defer d.Close()
 	dir = d.Info.Real
 	v := policy.Decide(command.Request{Command: req.Command, Dir: dir, Env: slices.Sorted(maps.Keys(req.Env))})
-	return v, dir, nil
+	return c.protect(v), dir, nil
 }
 
 func dirOr(dir, otherwise string) string {

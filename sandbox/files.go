@@ -28,11 +28,12 @@ func NewFiles(p Policy) (*Files, error) {
 // one, and with it what it keeps open.
 func (f *Files) add(guards map[string]*pathguard.Guard, family []string, p Policy) error {
 	byRules := map[string]*pathguard.Guard{}
+	protected, denyHardlinks := p.protected(family[0] == writers[0]), p.denyHardlinks(family)
 	for _, tool := range family {
 		allow, deny := p.pathLists(family, tool)
 		key := strings.Join(allow, "\x00") + "\x00\x00" + strings.Join(deny, "\x00")
 		if byRules[key] == nil {
-			g, err := pathguard.New(p.WorkingDirectory, pathguard.Rules{Allow: allow, Deny: deny})
+			g, err := pathguard.New(p.WorkingDirectory, pathguard.Rules{Allow: allow, Deny: deny, DenyHardlinks: denyHardlinks, Protect: protected})
 			if err != nil {
 				return fmt.Errorf("tools.%s: %w", tool, err)
 			}

@@ -7,6 +7,15 @@ type Policy struct {
 	WorkingDirectory string                // where relative paths and commands start
 	Roots            []string              // further directories that are open by default
 	Tools            map[string]ToolPolicy // by tool
+	Settings         Settings
+	Own              []OwnFile // what the program itself obeys and keeps
+}
+
+// OwnFile is a file that no tool may write, whatever its name.
+type OwnFile struct {
+	Path   string // absolute
+	What   string // "the configuration file"
+	Secret bool   // that no tool may read either
 }
 
 // ToolPolicy is what configuration says of one tool. An unset list (nil) is not
@@ -15,6 +24,7 @@ type Policy struct {
 type ToolPolicy struct {
 	AllowedPaths    []string `yaml:"allowed_paths" path:"true" doc:"Files and directories the tool may use; unset means the working directory and roots, [] means none."`
 	DeniedPaths     []string `yaml:"denied_paths" path:"true" doc:"Files and directories the tool may not use, whatever else allows them."`
+	Hardlinks       string   `yaml:"hardlinks" enum:"allow|deny" doc:"Of read_file and write_file, and the tools that read and write as these do: whether files may have several names (hard links), of which others may be outside; unset, deny for writing, and for reading if it has a list of paths."`
 	AllowedCommands []string `yaml:"allowed_commands" doc:"Programs that may run: names, paths, prefixes such as \"git status\", or * for any; unset means any, [] means none."`
 	DeniedCommands  []string `yaml:"denied_commands" doc:"Programs that may not run, however they are called."`
 	InlineCode      string   `yaml:"inline_code" enum:"allow|deny" doc:"Whether interpreters may be given code on the command line; deny if a command list is set."`
@@ -42,6 +52,18 @@ func (p Policy) pathLists(family []string, tool string) (allow, deny []string) {
 		allow = append([]string{p.WorkingDirectory}, p.Roots...)
 	}
 	return allow, union(head.DeniedPaths, own.DeniedPaths)
+}
+
+// denyHardlinks reports whether a family leaves alone files that have several
+// names. What is read without a list of paths may be read under any name.
+func (p Policy) denyHardlinks(family []string) bool {
+	head := p.Tools[family[0]]
+	if head.Hardlinks != "" {
+		return head.Hardlinks == "deny"
+	}
+	return family[0] == writers[0] || slices.ContainsFunc(family, func(tool string) bool {
+		return p.Tools[tool].AllowedPaths != nil || p.Tools[tool].DeniedPaths != nil
+	})
 }
 
 // commandLists returns the lists that govern bash or execute_command: denies
@@ -86,6 +108,9 @@ func union(a, b []string) []string {
 func HasPaths(tool string) bool {
 	return slices.Contains(readers, tool) || slices.Contains(writers, tool)
 }
+
+// HasHardlinks reports whether the tool has the setting hardlinks.
+func HasHardlinks(tool string) bool { return tool == readers[0] || tool == writers[0] }
 
 // HasCommands reports whether lists of commands govern the tool.
 func HasCommands(tool string) bool { return slices.Contains(commands, tool) }

@@ -19,6 +19,14 @@ type Decision struct {
 	Reason string
 }
 
+// known judges a file at a permitted path by what else leads to it.
+func (s *snapshot) known(real string) error {
+	if info, err := lookAt(real); err == nil && info.Mode.IsRegular() {
+		return s.suits(wantFile, info)
+	}
+	return nil // the decision is about the path: what cannot be looked at cannot be opened
+}
+
 // Check says what the rules make of path without opening it. The answer is
 // about the moment of the call; the other methods judge again what they open.
 // The error is an [*Error] of KindInvalidPath.
@@ -30,6 +38,9 @@ func (g *Guard) Check(path string) (Decision, error) {
 	s := g.snapshot(true)
 	defer s.release()
 	t, err := s.target(q)
+	if err == nil && t.err == nil {
+		err = s.known(t.path)
+	}
 	if err == nil {
 		return Decision{
 			Allowed: true, Rule: t.root.rule, Resolved: t.path, Exists: t.err == nil, Creatable: t.creatable,

@@ -69,7 +69,28 @@ type Info struct {
 	ModTime time.Time
 	Links   uint64 // names the file has (1 where the platform does not say)
 
-	uid, gid int // -1 where the platform has none
+	uid, gid int    // -1 where the platform has none
+	id       fileID // zero where the platform has none
+}
+
+// fileID tells files apart, whatever their names.
+type fileID struct{ dev, ino uint64 }
+
+// protectedID is a protected file that exists.
+type protectedID struct {
+	id   fileID
+	rule string
+}
+
+// protectedFile returns the rule that protects a file, whatever name it was
+// found under.
+func (s *snapshot) protectedFile(info Info) (rule string, protected bool) {
+	for _, p := range s.protected {
+		if p.id == info.id {
+			return p.rule, true
+		}
+	}
+	return "", false
 }
 
 // close is for a descriptor through which nothing was written.
@@ -103,6 +124,11 @@ func (e *linksError) Error() string {
 	return fmt.Sprintf("has %d names (hard links), and hard links are denied", e.n)
 }
 
+// protectedError says that a file is protected, under another name.
+type protectedError struct{ rule string }
+
+func (e *protectedError) Error() string { return "is " + e.rule }
+
 func kindName(mode fs.FileMode) string {
 	switch mode.Type() {
 	case 0:
@@ -128,7 +154,13 @@ func (s *snapshot) suits(w want, info Info) error {
 		return nil
 	case w == wantDir && !info.Mode.IsDir(), w != wantDir && !info.Mode.IsRegular():
 		return &typeError{info.Mode, w}
-	case w != wantDir && s.denyHardlinks && info.Links > 1:
+	case w == wantDir:
+		return nil
+	}
+	if rule, protected := s.protectedFile(info); protected {
+		return &protectedError{rule}
+	}
+	if s.denyHardlinks && info.Links > 1 {
 		return &linksError{info.Links}
 	}
 	return nil

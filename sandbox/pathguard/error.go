@@ -31,8 +31,8 @@ type Error struct {
 	Op   string // "open", "list", "stat", "mkdir", "replace" or "append"
 	Path string // as the caller gave it
 	Kind Kind
-	// Rule is the deny rule that refused, for KindDenied; it is empty if
-	// the path is outside the allowed ones.
+	// Rule is the deny rule that refused, for KindDenied, or "protected: "
+	// and what protects; it is empty if the path is outside the allowed ones.
 	Rule string
 	// Reason is the message without the path.
 	Reason string
@@ -92,9 +92,23 @@ func (q request) outside() *Error {
 }
 
 func (q request) denied(rule string) *Error {
-	e := q.error(KindDenied, "is denied by the rule "+rule, nil)
+	e := q.error(KindDenied, q.guard.Reason(rule), nil)
 	e.Rule, e.Allowed = rule, q.guard.Allowed()
 	return e
+}
+
+// Reason says for people what a rule does that [Guard.Denied] or
+// [Guard.Protected] has returned: the sentence goes on behind the path.
+func (g *Guard) Reason(rule string) string {
+	name, protected := strings.CutPrefix(rule, protectedPrefix)
+	if !protected {
+		return "is denied by the rule " + rule
+	}
+	reason := "is " + rule
+	if g.protection.hint != nil {
+		reason += " (" + g.protection.hint(name) + ")"
+	}
+	return reason
 }
 
 // failure turns what happened at a permitted path into an *Error.
@@ -103,10 +117,13 @@ func (q request) failure(err error) *Error {
 		done  *Error
 		kind  *typeError
 		links *linksError
+		named *protectedError
 	)
 	switch {
 	case errors.As(err, &done):
 		return done
+	case errors.As(err, &named):
+		return q.denied(named.rule)
 	case errors.As(err, &links):
 		e := q.error(KindDenied, links.Error(), err)
 		e.Rule, e.Allowed = "hard links", q.guard.Allowed()

@@ -11,6 +11,7 @@ func infoOf(st *unix.Stat_t) Info {
 	return Info{
 		Mode: modeOf(st.Mode), Size: st.Size, ModTime: time.Unix(st.Mtim.Unix()),
 		Links: uint64(st.Nlink), uid: int(st.Uid), gid: int(st.Gid),
+		id: fileID{uint64(st.Dev), st.Ino},
 	}
 }
 

@@ -134,7 +134,8 @@ func (t target) parent(create bool) (dir, error) {
 // descend goes from the anchor down to rel, one name after the other and
 // following no link. The directories it creates need no further judgement:
 // they are ancestors of a target that is allowed, and not denied because a
-// rule that denied one of them would deny the target.
+// rule that denied one of them would deny the target. (A name that is protected
+// without what lies beneath it is harmless as a directory.)
 func (t target) descend(rel string, create bool) (dir, error) {
 	d, err := t.root.anchor.again()
 	if err != nil {

@@ -7,14 +7,15 @@ import (
 
 // Dir is an open directory for listing and for walkers. A walker that descends
 // from its descriptor without following links (O_NOFOLLOW) and asks Denied for
-// each name before it opens or reports it stays within the policy: all that
+// each name before it opens or reports it, and Protected before it opens it, stays within the policy: all that
 // lies beneath an allowed directory is allowed unless a deny rule governs it.
 type Dir struct {
 	*os.File
 	// Info describes the directory as it was when it was opened.
 	Info Info
 
-	denied []below
+	denied     []below
+	protection *protection
 }
 
 // below is a denied path beneath a directory, relative to it.
@@ -28,7 +29,7 @@ func (g *Guard) OpenDir(path string) (*Dir, error) {
 	}
 	s := g.snapshot(false)
 	defer s.release()
-	d := &Dir{File: o.file, Info: o.info}
+	d := &Dir{File: o.file, Info: o.info, protection: s.protection}
 	base := foldPath(o.info.Real)
 	for _, deny := range s.deny {
 		for _, form := range deny.forms {
@@ -61,7 +62,11 @@ func (d *Dir) Denied(rel string) (rule string, denied bool) {
 // a walker need not ask Denied at all.
 func (d *Dir) Restricted() bool { return len(d.denied) > 0 }
 
-// Denied reports whether a deny rule governs real, an absolute path that was
+// DeniesHardlinks reports whether files that have several names are refused,
+// which a walker has to see to itself.
+func (g *Guard) DeniesHardlinks() bool { return g.denyHardlinks }
+
+// Denied reports whether a deny rule or a protected name governs real, an absolute path that was
 // reached without following links, and which one. It does not say that the
 // path is allowed.
 func (g *Guard) Denied(real string) (rule string, denied bool) {

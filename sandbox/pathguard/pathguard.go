@@ -44,6 +44,8 @@ type Rules struct {
 	// DenyHardlinks refuses to open a regular file that has more than one
 	// name, because its other name may be outside the allowed paths.
 	DenyHardlinks bool
+	// Protect is what is refused beside Deny.
+	Protect Protection
 }
 
 // A Guard opens files under [Rules]. It is immutable and safe for concurrent
@@ -52,6 +54,7 @@ type Guard struct {
 	dir           string
 	allow, deny   []rule
 	denyHardlinks bool
+	protection    *protection // nil if nothing is protected
 	openAnchor    func(real string) (dir, error)
 
 	mu      sync.Mutex
@@ -79,7 +82,9 @@ func New(dir string, rules Rules) (*Guard, error) {
 			*list.to = append(*list.to, newRule(path))
 		}
 	}
-	return g, nil
+	var err error
+	g.protection, err = newProtection(rules.Protect)
+	return g, err
 }
 
 func validRule(what, path string) error {

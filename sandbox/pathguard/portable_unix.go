@@ -16,6 +16,7 @@ func describe(info fs.FileInfo) Info {
 	i := Info{Mode: info.Mode(), Size: info.Size(), ModTime: info.ModTime(), Links: 1, uid: -1, gid: -1}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		i.Links, i.uid, i.gid = uint64(st.Nlink), int(st.Uid), int(st.Gid)
+		i.id = fileID{uint64(st.Dev), uint64(st.Ino)}
 	}
 	return i
 }

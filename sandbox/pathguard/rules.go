@@ -1,6 +1,7 @@
 package pathguard
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ const separator = string(os.PathSeparator)
 // rule is one entry of the policy.
 type rule struct {
 	text string // as configured, cleaned
+	name string // what refusals call it; text if empty
 	real string // text with its links resolved when the Guard was made
 }
 
@@ -20,16 +22,16 @@ func newRule(path string) rule {
 	return rule{text: text, real: resolve(text).path}
 }
 
-// denial is a deny rule with every path it governs at the time of a snapshot.
+// denial is a deny rule, or a protected file, with every path it governs at the time of a snapshot.
 type denial struct {
-	text  string
+	text  string   // what refusals call the rule
 	forms []string // spelling, place at start, place now; folded, each once
 }
 
 // denial resolves the rule. Rules tend to share directories, which are resolved
 // once for all of them.
 func (r rule) denial(parents map[string]resolved) denial {
-	d := denial{text: r.text}
+	d := denial{text: cmp.Or(r.name, r.text)}
 	dir, name := filepath.Split(r.text)
 	parent, known := parents[dir]
 	if !known {
@@ -72,30 +74,35 @@ func relative(dir, path string) string {
 	return strings.TrimLeft(path[len(dir):], separator)
 }
 
-// deniedBy returns the deny rule that governs the clean path.
+// deniedBy returns the deny rule or protection that governs the clean path.
 func (s *snapshot) deniedBy(path string) (rule string, denied bool) {
-	if len(s.deny) == 0 {
-		return "", false
-	}
-	path = foldPath(path)
-	for _, d := range s.deny {
-		for _, form := range d.forms {
-			if within(form, path) {
-				return d.text, true
+	if len(s.deny) > 0 {
+		path := foldPath(path)
+		for _, d := range s.deny {
+			for _, form := range d.forms {
+				if within(form, path) {
+					return d.text, true
+				}
 			}
 		}
 	}
-	return "", false
+	return s.protection.governs(path)
 }
 
 // deniedText judges a path by its spelling alone. It catches a denied name
-// that is itself a link. With ".." the spelling says nothing: what it means
-// depends on the links before it, and the descriptor decides.
+// that is itself a link. With ".." the spelling says nothing of where it is:
+// that depends on the links before it, and the descriptor decides. Only the
+// names behind it are there for certain.
 func (s *snapshot) deniedText(abs string) (rule string, denied bool) {
-	if len(s.deny) == 0 || hasDotDot(abs) {
+	switch {
+	case len(s.deny) == 0 && s.protection == nil:
+		return "", false
+	case !hasDotDot(abs):
+		return s.deniedBy(filepath.Clean(abs))
+	case s.protection == nil:
 		return "", false
 	}
-	return s.deniedBy(filepath.Clean(abs))
+	return s.protection.names(foldPath(afterParents(abs)))
 }
 
 func hasDotDot(path string) bool {
@@ -132,11 +139,20 @@ func (s *snapshot) permits(real string) bool {
 // proc_pid_fd(5). A file may also really be called so.
 const deletedMark = " (deleted)"
 
-// DeniedPaths returns the configured deny entries.
+// DeniedPaths returns the configured deny entries and the protected files.
+// Protected names have no paths.
 func (g *Guard) DeniedPaths() []string {
-	paths := make([]string, len(g.deny))
-	for i := range g.deny {
-		paths[i] = g.deny[i].text
+	var paths []string
+	for _, r := range g.deny {
+		paths = append(paths, r.text)
+	}
+	if g.protection != nil {
+		for _, r := range g.protection.files() {
+			paths = append(paths, r.text)
+			if r.real != r.text {
+				paths = append(paths, r.real)
+			}
+		}
 	}
 	return paths
 }

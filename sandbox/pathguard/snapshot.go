@@ -16,7 +16,9 @@ const maxAge = 10 * time.Millisecond
 type snapshot struct {
 	made          time.Time
 	roots         []root
-	deny          []denial
+	deny          []denial // also of protected files
+	protection    *protection
+	protected     []protectedID
 	denyHardlinks bool
 	refs          atomic.Int32
 }
@@ -74,13 +76,22 @@ func (s *snapshot) release() {
 }
 
 func (g *Guard) observe() *snapshot {
-	s := &snapshot{made: time.Now(), denyHardlinks: g.denyHardlinks}
+	s := &snapshot{made: time.Now(), denyHardlinks: g.denyHardlinks, protection: g.protection}
 	for _, r := range g.allow {
 		s.roots = append(s.roots, g.observeRoot(r))
 	}
 	parents := make(map[string]resolved)
 	for _, r := range g.deny {
 		s.deny = append(s.deny, r.denial(parents))
+	}
+	if g.protection == nil {
+		return s
+	}
+	for _, r := range g.protection.files() {
+		s.deny = append(s.deny, r.denial(parents))
+		if info, err := lookAt(r.text); err == nil && info.Mode.IsRegular() && info.id != (fileID{}) {
+			s.protected = append(s.protected, protectedID{info.id, r.name})
+		}
 	}
 	return s
 }

@@ -166,7 +166,9 @@ func (d *dir) openFile(name string) (File, error) {
 		f.Close()
 		return File{}, err
 	}
-	return File{f: f, info: infoOf(got)}, nil
+	info := infoOf(got)
+	info.Links = linksOf(f, got)
+	return File{f: f, info: info}, nil
 }
 
 // Read reads the next bytes of the file, as io.Reader says.

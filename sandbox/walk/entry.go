@@ -10,6 +10,10 @@ import (
 // a FIFO, a socket or a device is never waited on.
 var ErrNotRegular = errors.New("not a regular file")
 
+// ErrHardlinks is returned by [Entry.Open] for a file that has several names, if
+// the walk denies these.
+var ErrHardlinks = errors.New("has several names (hard links), and hard links are denied")
+
 var errMoved = errors.New("the directory was moved or replaced during the walk")
 
 // Info is what a directory knows of an entry.
@@ -28,6 +32,7 @@ type Entry struct {
 	prefix []byte // the directory's path relative to the root, "" or ending in a slash
 	depth  int
 	kind   kind
+	single bool // to be opened only if it has no other name
 }
 
 // Name returns the base name, as the file system has it: any bytes but slash
@@ -74,6 +79,10 @@ func (e *Entry) Readlink() (string, error) {
 // links and does not wait; what is no regular file (any more) is an error.
 func (e *Entry) Open() (File, error) {
 	f, err := e.dir.openFile(e.name)
+	if err == nil && e.single && f.Info().Links > 1 {
+		f.Close()
+		f, err = File{}, ErrHardlinks
+	}
 	return f, e.wrap("open", err)
 }
 

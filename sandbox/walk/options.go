@@ -40,6 +40,9 @@ type Options struct {
 	Gitignore bool
 	// Above widens Gitignore to the rules above the walk.
 	Above Above
+	// DenyHardlinks keeps [Entry.Open] from opening a file that has several
+	// names, of which others may be outside the walk.
+	DenyHardlinks bool
 	// Skip leaves out an entry and, if it is a directory, all below it.
 	Skip func(*Entry) bool
 	// Progress is called with the counts so far every few thousand entries, on

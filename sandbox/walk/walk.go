@@ -116,7 +116,7 @@ func (w *walker) offer(f *frame, c child) (enter bool, err error) {
 			return false, nil
 		}
 	}
-	w.entry = Entry{dir: f.dir, name: c.name, prefix: w.path[w.base:], depth: len(w.stack), kind: c.kind}
+	w.entry = Entry{dir: f.dir, name: c.name, prefix: w.path[w.base:], depth: len(w.stack), kind: c.kind, single: w.opt.DenyHardlinks}
 	if w.opt.Skip != nil && w.opt.Skip(&w.entry) {
 		return false, nil
 	}

@@ -50,6 +50,10 @@ func deniedHint(e *pathguard.Error) string {
 	switch {
 	case len(e.Allowed) == 0:
 		return "The policy allows this tool no path at all; use another tool, or ask the operator."
+	case strings.HasPrefix(e.Rule, "protected: "):
+		return "Work without this file; only the operator can allow it."
+	case e.Rule == "hard links":
+		return "Choose a file that has no other name; the operator allows hard links with hardlinks: allow in the tool's settings."
 	case e.Rule != "":
 		return "Choose a path that no rule denies."
 	}

@@ -119,6 +119,10 @@ func (s *toolset) grepTree(g *grepSearch, t *tree) (walk.Stats, error) {
 	track := newProgress(g.ctx)
 	pick := func(e *walk.Entry) (bool, error) {
 		track.step()
+		if _, protected := t.Protected(e); protected {
+			g.protected++
+			return false, walk.SkipDir
+		}
 		return e.IsRegular() && (g.glob == nil || g.glob.MatchEntry(e)), nil
 	}
 	newWorker := func() func(*walk.Entry) (grepFound, bool) {
@@ -126,6 +130,9 @@ func (s *toolset) grepTree(g *grepSearch, t *tree) (walk.Stats, error) {
 		return func(e *walk.Entry) (grepFound, bool) {
 			found, ok := w.search("", func() (textReader, int64, error) {
 				f, err := e.Open()
+				if errors.Is(err, walk.ErrHardlinks) {
+					g.linked.Add(1)
+				}
 				return f, f.Info().Size, err
 			})
 			if ok {

@@ -31,6 +31,8 @@ type grepSearch struct {
 
 	searched   atomic.Int64 // text files
 	unreadable atomic.Int64
+	linked     atomic.Int64 // those of unreadable that have several names
+	protected  int
 	full       atomic.Bool // enough is found: the rest is only counted
 
 	meta    grepMeta
@@ -193,8 +195,15 @@ func (g *grepSearch) answer(stats walk.Stats, outOfTime bool) domain.ToolResult 
 		notes.add("%s", g.moreText())
 	}
 	notes.ofWalk(stats, outOfTime)
-	if n := g.unreadable.Load(); n > 0 {
+	linked := g.linked.Load()
+	if n := g.unreadable.Load() - linked; n > 0 {
 		notes.add("%d files could not be read", n)
+	}
+	if linked > 0 {
+		notes.add("%d files were not searched because they have several names (hard links)", linked)
+	}
+	if g.protected > 0 {
+		notes.add("%d protected files or directories were not searched", g.protected)
 	}
 	g.meta.Truncated = g.more > 0 || g.gaveUp || stats.Truncated || outOfTime
 	text := strings.TrimSuffix(g.out.String(), "\n")

@@ -66,7 +66,7 @@ func (s *toolset) list(ctx context.Context, in listInput) (domain.ToolResult, er
 		if entry, ok := t.describe(e); ok {
 			result.Entries = append(result.Entries, entry)
 		}
-		if e.IsDir() && !in.Recursive {
+		if e.IsDir() && !in.Recursive || t.closed(e) {
 			return walk.SkipDir
 		}
 		return nil

@@ -57,15 +57,19 @@ func (s *toolset) search(ctx context.Context, in searchInput) (domain.ToolResult
 	track := newProgress(ctx)
 	stats, err := walk.Walk(ctx, t.File, t.Info.Real, opt, func(e *walk.Entry) error {
 		track.step()
+		var below error
+		if t.closed(e) {
+			below = walk.SkipDir
+		}
 		if in.Type == "file" && !e.IsRegular() || in.Type == "directory" && !e.IsDir() || !glob.MatchEntry(e) {
-			return nil
+			return below
 		}
 		if len(result.Matches) == in.MaxResults {
 			result.Truncated = true
 			return walk.SkipAll
 		}
 		result.Matches = append(result.Matches, t.rel(e))
-		return nil
+		return below
 	})
 	outOfTime, err := cutShort(ctx, err)
 	if err != nil {

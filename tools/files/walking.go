@@ -36,7 +36,7 @@ func (s *toolset) openTree(tool, path string) (*tree, error) {
 // options returns the options of a sorted walk that leaves out what the policy
 // denies.
 func (t *tree) options() walk.Options {
-	opt := walk.Options{MaxEntries: maxVisited, Sorted: true}
+	opt := walk.Options{MaxEntries: maxVisited, Sorted: true, DenyHardlinks: t.guard.DeniesHardlinks()}
 	if t.Restricted() {
 		opt.Skip = func(e *walk.Entry) bool {
 			_, denied := t.Denied(filepath.FromSlash(e.Rel()))
@@ -44,6 +44,16 @@ func (t *tree) options() walk.Options {
 		}
 	}
 	return opt
+}
+
+// closed reports whether an entry is a directory of which no more than the name
+// is shown.
+func (t *tree) closed(e *walk.Entry) bool {
+	if !e.IsDir() {
+		return false
+	}
+	_, protected := t.Protected(e)
+	return protected
 }
 
 // ignoring makes opt obey gitignore files, also those above the tree as far as

@@ -1,0 +1,293 @@
+package pathguard
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Protection governs names wherever they are, and single files, whatever else
+// allows them.
+type Protection struct {
+	Names []Name
+	Files []ProtectedFile
+	// Workspaces are absolute directories that were chosen to work in. Their
+	// own path says nothing about what is in them: below a workspace only the
+	// names that follow are judged, elsewhere those of the whole path.
+	Workspaces []string
+	// Hint says how to allow what the rule with this text protects.
+	Hint func(rule string) string
+}
+
+// Name protects what has a name, in every directory and in any case of its
+// letters.
+type Name struct {
+	// Pattern is a name or several with slashes between them. A star stands
+	// for any text in a name, and ** between two slashes for any names. It
+	// governs what it names and everything beneath that.
+	Pattern string
+	// Except are patterns of single names that Pattern does not mean.
+	Except []string
+	// Only leaves out what lies beneath.
+	Only bool
+}
+
+// ProtectedFile protects a file under every name it has: through symbolic
+// links, and as far as the platform tells files apart, through hard links and
+// mounts.
+type ProtectedFile struct {
+	Path string // absolute
+	Rule string // what refusals call it
+}
+
+// protectedPrefix begins the rule of a refusal because of a Protection, so that
+// it is told from a denied path.
+const protectedPrefix = "protected: "
+
+// protection is a Protection made ready.
+type protection struct {
+	literal    map[string][]*namePattern // by first name
+	wild       []*namePattern            // those whose first name has a star
+	last       map[string]bool           // last names, for a walker
+	lastWild   []string
+	workspaces []string // folded spellings and real paths
+	files      func() []rule
+	hint       func(string) string
+}
+
+type namePattern struct {
+	names  []string
+	except []string
+	only   bool
+	rule   string
+}
+
+// newProtection returns nil if nothing is protected.
+func newProtection(from Protection) (*protection, error) {
+	if len(from.Names) == 0 && len(from.Files) == 0 {
+		return nil, nil
+	}
+	p := &protection{literal: map[string][]*namePattern{}, last: map[string]bool{}, hint: from.Hint}
+	for _, n := range from.Names {
+		p.add(n)
+	}
+	var files []rule
+	for _, f := range from.Files {
+		if err := validRule("protected file", f.Path); err != nil {
+			return nil, err
+		}
+		r := newRule(f.Path)
+		r.name = protectedPrefix + f.Rule
+		files = append(files, r)
+	}
+	var workspaces []string
+	for _, path := range from.Workspaces {
+		if err := validRule("workspace", path); err != nil {
+			return nil, err
+		}
+		w := newRule(path)
+		p.workspaces = append(p.workspaces, foldPath(w.text))
+		if w.real != w.text {
+			p.workspaces = append(p.workspaces, foldPath(w.real))
+		}
+		workspaces = append(workspaces, w.real)
+	}
+	// To look for the links takes longer than all else, and a server that is
+	// just started may have something better to do.
+	p.files = sync.OnceValue(func() []rule {
+		for _, w := range workspaces {
+			files = append(files, linked(w, from.Names)...)
+		}
+		return files
+	})
+	return p, nil
+}
+
+func (p *protection) add(n Name) {
+	pattern := &namePattern{names: strings.Split(n.Pattern, "/"), except: n.Except, only: n.Only, rule: protectedPrefix + n.Pattern}
+	for i, name := range pattern.names {
+		pattern.names[i] = foldName(name)
+	}
+	first, last := pattern.names[0], pattern.names[len(pattern.names)-1]
+	if strings.Contains(first, "*") {
+		p.wild = append(p.wild, pattern)
+	} else {
+		p.literal[first] = append(p.literal[first], pattern)
+	}
+	if strings.Contains(last, "*") {
+		p.lastWild = append(p.lastWild, last)
+	} else {
+		p.last[last] = true
+	}
+}
+
+// linked returns what is protected outside its name: where the names in a
+// workspace are symbolic links, as those of configuration kept in a repository
+// often are.
+func linked(workspace string, names []Name) (found []rule) {
+	for _, n := range names {
+		if strings.Contains(n.Pattern, "*") {
+			continue
+		}
+		rel := filepath.FromSlash(n.Pattern)
+		r := rule{text: filepath.Join(workspace, rel), real: resolveFrom(workspace, rel).path, name: protectedPrefix + n.Pattern}
+		if r.real != r.text && !within(r.real, workspace) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+// governs returns the rule that protects the clean absolute path, if there is
+// one.
+func (p *protection) governs(path string) (rule string, protected bool) {
+	if p == nil {
+		return "", false
+	}
+	path = foldPath(path)
+	start := 0
+	for _, w := range p.workspaces {
+		if within(w, path) {
+			start = max(start, len(w))
+		}
+	}
+	return p.names(path[start:])
+}
+
+// names judges the names of a path, which may start anywhere.
+func (p *protection) names(path string) (rule string, protected bool) {
+	for path != "" {
+		name := path
+		if i := strings.IndexByte(path, filepath.Separator); i >= 0 {
+			name, path = path[:i], path[i+1:]
+		} else {
+			path = ""
+		}
+		if name == "" {
+			continue
+		}
+		name = foldName(name)
+		for _, pattern := range p.literal[name] {
+			if pattern.matches(name, path) {
+				return pattern.rule, true
+			}
+		}
+		for _, pattern := range p.wild {
+			if globMatches(pattern.names[0], name) && pattern.matches(name, path) {
+				return pattern.rule, true
+			}
+		}
+	}
+	return "", false
+}
+
+// matches reports whether the pattern, whose first name is that of name, goes on
+// as the rest of the path does.
+func (n *namePattern) matches(name, rest string) bool {
+	for _, e := range n.except {
+		if len(n.names) == 1 && globMatches(e, name) {
+			return false
+		}
+	}
+	return restMatches(n.names[1:], rest, n.only)
+}
+
+func restMatches(names []string, rest string, only bool) bool {
+	if len(names) == 0 {
+		return !only || strings.Trim(rest, separator) == ""
+	}
+	if names[0] == "**" {
+		for {
+			if restMatches(names[1:], rest, only) {
+				return true
+			}
+			i := strings.IndexByte(rest, filepath.Separator)
+			if i < 0 {
+				return false
+			}
+			rest = rest[i+1:]
+		}
+	}
+	name, rest, _ := strings.Cut(rest, separator)
+	return name != "" && globMatches(names[0], foldName(name)) && restMatches(names[1:], rest, only)
+}
+
+// ends reports whether a path with this last name may be protected although its
+// directory is not.
+func (p *protection) ends(name string) bool {
+	name = foldName(name)
+	if p.last[name] {
+		return true
+	}
+	for _, pattern := range p.lastWild {
+		if globMatches(pattern, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// afterParents returns the part of path behind the last "..": names that were
+// asked for as they are, in whatever directory.
+func afterParents(path string) string {
+	names := splitPath(path)
+	for i := len(names) - 1; i >= 0; i-- {
+		if names[i] == ".." {
+			return filepath.Join(names[i+1:]...)
+		}
+	}
+	return path
+}
+
+// Protects reports whether the Guard has any Protection.
+func (g *Guard) Protects() bool { return g.protection != nil }
+
+// Protected reports whether a protected name or file is at path, which is
+// absolute and need not exist, or may be: in it, * and ? stand for text in a
+// name, and … for any text, of which nothing is known. The answer is about the
+// moment of the call.
+func (g *Guard) Protected(path string) (rule string, protected bool) {
+	if g.protection == nil {
+		return "", false
+	}
+	s := g.snapshot(true)
+	defer s.release()
+	path = filepath.Clean(path)
+	if strings.ContainsAny(path, wildcards) {
+		if rule, protected = g.protection.mayMeet(path); protected {
+			return rule, true
+		}
+		for _, found := range g.protection.expanded(path) {
+			if rule, protected = s.protectedAt(found); protected {
+				return rule, true
+			}
+		}
+	}
+	return s.protectedAt(path)
+}
+
+// protectedAt reports what protects the clean path, or the file it leads to.
+func (s *snapshot) protectedAt(path string) (rule string, protected bool) {
+	for _, at := range [2]string{path, resolve(path).path} {
+		if rule, denied := s.deniedBy(at); denied && strings.HasPrefix(rule, protectedPrefix) {
+			return rule, true
+		}
+	}
+	if info, err := lookAt(path); err == nil {
+		return s.protectedFile(info)
+	}
+	return "", false
+}
+
+// Protected reports whether an entry at or below the directory is protected, and
+// which rule does so. A walker calls it for every entry that it comes to, and
+// does not enter what is protected.
+func (d *Dir) Protected(e interface {
+	Name() string
+	Rel() string
+}) (rule string, protected bool) {
+	if d.protection == nil || !d.protection.ends(e.Name()) {
+		return "", false
+	}
+	return d.protection.governs(filepath.Join(d.Info.Real, filepath.FromSlash(e.Rel())))
+}

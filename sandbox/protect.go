@@ -1,0 +1,126 @@
+package sandbox
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"toolserver/sandbox/pathguard"
+)
+
+// Settings are the section sandbox of the configuration.
+type Settings struct {
+	ProtectDefault *bool    `yaml:"protect_default" doc:"Whether control files (.git/hooks, .vscode, .bashrc ...) are never written, and secrets (.env, .ssh ...) neither read nor written, whatever lists allow; true if unset."`
+	Unprotected    []string `yaml:"unprotected" doc:"What protect_default leaves out, spelled as in refusals, such as .vscode."`
+}
+
+// A protected is a line of names that are protected in the same way.
+type protected struct {
+	names  string // with spaces between them; see [pathguard.Name]
+	secret bool   // not read either
+	only   bool   // not what lies beneath
+	except string
+}
+
+// protectedNames are the names that protect_default is about. A control file
+// makes somebody else's program run code, or tells an agent what to do, so
+// writing it is a way out of the sandbox; reading it is harmless. A secret is
+// worth nothing once it is read. A name is here if its files are hardly ever
+// what a model is asked to change.
+var protectedNames = []protected{
+	// Git runs hooks, and the programs that its configuration names. A file
+	// .git and the files commondir and gitdir say where that configuration is;
+	// a rebase that goes on runs the exec lines of its list. Submodules and
+	// work trees have their own within .git, and bare repositories are
+	// directories called NAME.git.
+	{names: `.git/hooks .git/config .git/config.worktree .git/commondir .git/gitdir .git/rebase-merge .git/sequencer
+		.git/modules/**/hooks .git/modules/**/config .git/modules/**/config.worktree .git/modules/**/commondir .git/modules/**/gitdir
+		.git/worktrees/**/hooks .git/worktrees/**/config .git/worktrees/**/config.worktree .git/worktrees/**/commondir .git/worktrees/**/gitdir
+		*.git/hooks *.git/config *.git/config.worktree *.git/commondir .gitconfig .config/git`},
+	{names: `.git`, only: true},
+	// Hooks of other version control, and those that tools install for git.
+	{names: `.hg/hgrc .hgrc .jj/repo/config.toml .husky .lefthook`},
+
+	// Editors run tasks, debuggers, language servers and project scripts, and
+	// development containers their commands, when a directory is opened.
+	{names: `.vscode .vscode-server .idea .fleet .zed .vs .devcontainer .devcontainer.json
+		.exrc .vimrc .gvimrc .nvimrc .nvim.lua .vim .config/nvim .emacs .emacs.d .dir-locals.el .dir-locals-2.el .config/emacs
+		.helix .config/helix .config/Code .config/Cursor .config/VSCodium`},
+	// Agents run the hooks and servers that their settings name.
+	{names: `.mcp.json .claude .claude.json .cursor .windsurf .codex .gemini .continue .roo .cline .kiro .amazonq .opencode .goose .aider.conf.yml .junie .augment .qwen .crush.json
+		.config/opencode .config/goose .config/crush .codeium claude_desktop_config.json`},
+
+	// Shells, and what starts with a session, run these files.
+	{names: `.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .inputrc .zshrc .zshenv .zprofile .zlogin .zlogout .zsh_aliases .oh-my-zsh
+		.kshrc .mkshrc .cshrc .tcshrc .login .logout .config/fish .config/nushell .config/powershell *_profile.ps1
+		.xinitrc .xprofile .xsession .xsessionrc .xserverrc .pam_environment .config/environment.d .config/autostart .config/systemd .config/launchd LaunchAgents LaunchDaemons`},
+	// Programs that people start every day run code from these files.
+	{names: `.tmux.conf .config/tmux .screenrc .gdbinit .gdbearlyinit .lldbinit .pythonrc .pythonrc.py .pythonstartup .irbrc .pryrc .Rprofile .psqlrc .sqliterc .lessfilter .lesskey .wgetrc .curlrc .mailcap .local/bin`},
+
+	// Package managers run scripts, plugins and build wrappers that these name.
+	{names: `.pnpmfile.cjs .pnpmfile.mjs .yarnrc .yarnrc.yml .yarn/releases .yarn/plugins .cargo/config .cargo/config.toml .cargo/bin .bundle/config .gradle/init.gradle .gradle/init.d .mvn/extensions.xml .mvn/jvm.config .mvn/maven.config
+		.condarc .config/pip .pip/pip.conf sitecustomize.py usercustomize.py`},
+
+	// What this program obeys when it is started next.
+	{names: `toolserver.yaml .config/toolserver toolserver/config.yaml`},
+
+	// Settings with passwords, and what direnv runs. Templates of them have
+	// none, and are there to be read and changed; a directory called .env is
+	// one of Python's.
+	{names: `.env .env.*`, secret: true, only: true, except: `.env.*example .env.*sample .env.*template .env.*dist .env.*defaults .env.schema .env.d.ts`},
+	{names: `.envrc .flaskenv .dev.vars`, secret: true},
+	// Keys.
+	{names: `.ssh .gnupg .putty .age id_rsa id_dsa id_ecdsa id_ecdsa_sk id_ed25519 id_ed25519_sk *.ppk *.kdbx .password-store .local/share/keyrings Keychains .pki .config/age .config/sops`, secret: true},
+	// Clouds and clusters.
+	{names: `.aws .azure .config/gcloud .oci .boto .s3cfg .aliyun .bluemix .config/doctl .config/hcloud .config/linode-cli .config/rclone .kube/config .kube/cache .config/helm/registry .terraform.d/credentials.tfrc.json .terraformrc .vault-token
+		.databrickscfg .config/op .config/configstore .fly/config.yml .netlify/config.json .config/vercel .wrangler/config .config/heroku`, secret: true},
+	// Passwords and tokens for hosts, forges, registries and databases.
+	{names: `.netrc _netrc .git-credentials .config/gh .config/hub .config/glab-cli .config/tea .docker/config.json .dockercfg .config/containers/auth.json .npmrc .pypirc .cargo/credentials .cargo/credentials.toml .gem/credentials .m2/settings.xml .m2/settings-security.xml
+		.gradle/gradle.properties .composer/auth.json .config/composer/auth.json .nuget/NuGet/NuGet.Config .config/NuGet .pgpass .my.cnf .mylogin.cnf .rediscli_auth .config/github-copilot .huggingface/token .cache/huggingface/token
+		.config/sentry .sentryclirc .claude/.credentials.json .codex/auth.json .gemini/oauth_creds.json`, secret: true},
+	// Passwords and sessions of browsers and mail programs.
+	{names: `.mozilla .thunderbird .config/google-chrome .config/chromium .config/BraveSoftware .config/microsoft-edge`, secret: true},
+	// Tokens that this program keeps.
+	{names: `.cache/toolserver .local/state/toolserver .local/share/toolserver .config/toolserver/tokens toolserver/tokens`, secret: true},
+}
+
+// protected returns the names that are protected from reading, or from
+// writing, but for those that configuration leaves out.
+func (p Policy) protected(writing bool) pathguard.Protection {
+	if s := p.Settings.ProtectDefault; s != nil && !*s {
+		return pathguard.Protection{}
+	}
+	protection := pathguard.Protection{Workspaces: append([]string{p.WorkingDirectory}, p.Roots...), Hint: allowing}
+	for _, line := range protectedNames {
+		if !writing && !line.secret {
+			continue
+		}
+		for name := range strings.FieldsSeq(line.names) {
+			if !slices.Contains(p.Settings.Unprotected, name) {
+				protection.Names = append(protection.Names, pathguard.Name{Pattern: name, Except: strings.Fields(line.except), Only: line.only})
+			}
+		}
+	}
+	for _, own := range p.Own {
+		if writing || own.Secret {
+			protection.Files = append(protection.Files, pathguard.ProtectedFile{Path: own.Path, Rule: own.What})
+		}
+	}
+	return protection
+}
+
+// allowing says what an operator sets so that a rule does not protect.
+func allowing(rule string) string {
+	if slices.Contains(ProtectedNames(), rule) {
+		return fmt.Sprintf("the operator allows it with sandbox.unprotected: [%q]", rule)
+	}
+	return "the operator allows it with sandbox.protect_default: false"
+}
+
+// ProtectedNames returns what [Settings.Unprotected] can name.
+func ProtectedNames() (names []string) {
+	for _, line := range protectedNames {
+		names = append(names, strings.Fields(line.names)...)
+	}
+	return names
+}
