@@ -202,7 +202,7 @@ func TestAskNobody(t *testing.T) {
 // TestClockStandsStill checks that the time a person takes is not the tool's.
 func TestClockStandsStill(t *testing.T) {
 	s, _ := fixture(t)
-	hasty := domain.RequireConfirmation(domain.Define(domain.Tool{Name: "hasty", Description: "Has no time.", Timeout: 100 * time.Millisecond},
+	hasty := domain.RequireConfirmation(domain.Define(domain.Tool{Name: "hasty", Description: "Has no time.", Timeout: 500 * time.Millisecond},
 		func(context.Context, noInput) (domain.ToolResult, error) { return domain.Text("done"), nil }))
 	if err := s.exec.Registry.Register(hasty); err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestClockStandsStill(t *testing.T) {
 	c.receive()
 	c.send(request(`1`, "tools/call", `{"name":"hasty"}`, false))
 	question := c.receive()
-	time.Sleep(3 * hasty.Timeout) // the case itself
+	time.Sleep(hasty.Timeout * 3 / 2) // the case itself
 	c.send(answerTo(t, question, `"result":{"action":"accept"}`))
 	if got := c.receive(); !strings.Contains(got, `"text":"done"`) {
 		t.Error(got)
