@@ -54,7 +54,7 @@ func (l *lab) measureExpiry(ctx context.Context, dir string) error {
 	}}
 	l.table.add(fmt.Sprintf("%d sessions, none closed, %v to live", manySessions, sessionTTL), c,
 		atMost("404 after", float64(gone), float64(sessionTTL+time.Second), nanos),
-		atMost("RSS", float64(after), float64(max((before+full)/2, before+4<<20)), mebi))
+		atMost("RSS", float64(after), float64(before+full)/2, mebi))
 	l.table.note("sessions: RSS was %s before them, and as low as in the table %.0f s after they had expired.",
 		mebi(float64(before)), returned.Seconds())
 	return nil

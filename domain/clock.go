@@ -34,7 +34,7 @@ func (c *clock) pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.timer != nil && c.timer.Stop() {
-		c.left = time.Until(c.ends)
+		c.left = max(time.Until(c.ends), 1) // or it would never end
 	}
 }
 

@@ -3,6 +3,7 @@ package domain
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 )
 
 // Elicitation is a question to the person behind the client.
@@ -62,7 +63,11 @@ func RequireConfirmation(t Tool) Tool {
 		if err != nil {
 			return ToolResult{}, err
 		}
-		answer, err := Elicit(ctx, "confirm", Elicitation{Message: "Allow " + t.Name + " with " + clip(string(shown), maxShown) + "?"})
+		question := "Allow " + t.Name + " with " + clip(string(shown), maxShown) + "?"
+		if hidden := len(shown) - maxShown; hidden > 0 {
+			question += fmt.Sprintf(" CAUTION: %d more bytes of the arguments are not shown.", hidden)
+		}
+		answer, err := Elicit(ctx, "confirm", Elicitation{Message: question})
 		if err != nil {
 			return ToolResult{}, err
 		}

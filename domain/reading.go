@@ -20,7 +20,7 @@ func (e *Executor) Generation() any {
 // Resources returns the page of the resources p may read that begins after
 // cursor, with or without a template, and the cursor of the next page.
 func (e *Executor) Resources(p Principal, templates bool, cursor string) (page []*Resource, next string, err error) {
-	all := keep(e.Library.now.Load().resources, func(r *Resource) bool {
+	all := filter(e.Library.now.Load().resources, func(r *Resource) bool {
 		return (r.Template != "") == templates && e.admits(p, r.Audience)
 	})
 	return pageOf(all, (*Resource).key, cursor, e.settings.Load().Limits.PageSize)
@@ -29,12 +29,8 @@ func (e *Executor) Resources(p Principal, templates bool, cursor string) (page [
 // Prompts returns the page of the prompts p may have that begins after cursor,
 // and the cursor of the next page.
 func (e *Executor) Prompts(p Principal, cursor string) (page []*Prompt, next string, err error) {
-	all := keep(e.Library.now.Load().prompts, func(prompt *Prompt) bool { return e.admits(p, prompt.Audience) })
+	all := filter(e.Library.now.Load().prompts, func(prompt *Prompt) bool { return e.admits(p, prompt.Audience) })
 	return pageOf(all, func(p *Prompt) string { return p.Name }, cursor, e.settings.Load().Limits.PageSize)
-}
-
-func keep[T any](items []T, wanted func(T) bool) []T {
-	return slices.DeleteFunc(slices.Clone(items), func(item T) bool { return !wanted(item) })
 }
 
 // admits reports whether p may know of what is there for a.
@@ -178,17 +174,18 @@ func (e *Executor) completer(q CompleteQuery) (Completer, error) {
 			}
 		}
 	} else {
-		i := slices.IndexFunc(e.Library.now.Load().resources, func(r *Resource) bool {
+		resources := e.Library.now.Load().resources
+		i := slices.IndexFunc(resources, func(r *Resource) bool {
 			return r.Template == q.Template && e.admits(q.Session.Principal, r.Audience)
 		})
 		if q.Template == "" || i < 0 {
 			return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("no resource template %q", clip(q.Template, 200)), Hint: "Call resources/templates/list for those there are."}
 		}
-		complete = e.Library.now.Load().resources[i].Complete
+		complete = resources[i].Complete
 	}
 	if complete == nil || fixed != nil {
 		complete = func(context.Context, string, string, map[string]string) ([]string, error) {
-			return keep(fixed, func(v string) bool { return strings.HasPrefix(strings.ToLower(v), strings.ToLower(q.Typed)) }), nil
+			return filter(fixed, func(v string) bool { return strings.HasPrefix(strings.ToLower(v), strings.ToLower(q.Typed)) }), nil
 		}
 	}
 	return complete, nil

@@ -115,9 +115,9 @@ func (r *Registry) ListEnabled() []*Tool {
 	return filter(r.now.Load().sorted, func(t *Tool) bool { return !t.Disabled })
 }
 
-func filter(tools []*Tool, keep func(*Tool) bool) []*Tool {
-	var kept []*Tool
-	for _, t := range tools {
+func filter[T any](items []T, keep func(T) bool) []T {
+	var kept []T
+	for _, t := range items {
 		if keep(t) {
 			kept = append(kept, t)
 		}

@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -350,4 +351,35 @@ func FuzzState(f *testing.F) {
 			t.Errorf("%q opens as %+v", sealed, state)
 		}
 	})
+}
+
+// TestConfirmShowsHowMuch checks that what a person is not shown is said.
+func TestConfirmShowsHowMuch(t *testing.T) {
+	s, _ := fixture(t)
+	addAsking(t, s)
+	c := dial(t, s)
+	c.send(strings.Replace(initialize("2025-11-25"), `"capabilities":{}`, canElicit, 1))
+	c.receive()
+	c.send(request(`1`, "tools/call", `{"name":"careful","arguments":{"text":"`+strings.Repeat("x", 3000)+`"}}`, false))
+	if got, want := c.receive(), "CAUTION: 1011 more bytes of the arguments are not shown."; !strings.Contains(got, want) {
+		t.Errorf("got %s; want %s", got, want)
+	}
+}
+
+// TestNothingBigIsKept checks what a client can have the server hold for it.
+func TestNothingBigIsKept(t *testing.T) {
+	s, _ := fixture(t)
+	ses := newSession("s", domain.Principal{})
+	ses.shakeHands("2025-11-25", json.RawMessage(`{"elicitation":{},"x":"`+strings.Repeat("x", maxCapabilities)+`"}`))
+	if got := ses.capabilities(); string(got) != "{}" {
+		t.Errorf("%d bytes of capabilities", len(got))
+	}
+	name := []byte(strings.Repeat("x", maxPacedName+1))
+	if s.pace.set(name, true); s.pace.isFast(name) {
+		t.Error("a name that no tool can have")
+	}
+	cursor := base64.RawURLEncoding.EncodeToString([]byte("after:" + strings.Repeat("x", maxCachedCursor)))
+	if _, err := s.page(methodTools, domain.Principal{}, false, cursor); err != nil || len(s.lists.pages) != 0 {
+		t.Errorf("%d pages kept, %v", len(s.lists.pages), err)
+	}
 }

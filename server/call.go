@@ -37,7 +37,9 @@ func (x *exchange) tellOfCall(tool string) func(domain.ToolResult, error) {
 	begun := time.Now()
 	return func(res domain.ToolResult, err error) {
 		outcome := "ok"
-		if err != nil || res.IsError {
+		if _, asks := errors.AsType[*domain.InputRequired](err); asks {
+			outcome = "input_required"
+		} else if err != nil || res.IsError {
 			outcome = "error"
 		}
 		x.Log(domain.LogMessage{Level: domain.LogDebug, Logger: x.server.opts.Name, Data: map[string]any{

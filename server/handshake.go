@@ -11,26 +11,19 @@ import (
 // identity is what the server says of itself, ready to send.
 type identity struct {
 	info         json.RawMessage
-	capabilities json.RawMessage
 	instructions string
 }
+
+// capabilities are those of the server, in both eras.
+const capabilities = `{"logging":{},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},` +
+	`"tools":{"listChanged":true},"completions":{}}`
 
 func newIdentity(opts Options) identity {
 	info, err := json.Marshal(mcp.Implementation{Name: opts.Name, Version: opts.Version})
 	if err != nil {
 		panic(err) // two strings are JSON
 	}
-	var c mcp.ServerCapabilities
-	err = json.Unmarshal([]byte(`{"logging":{},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},`+
-		`"tools":{"listChanged":true},"completions":{}}`), &c)
-	if err != nil {
-		panic(err)
-	}
-	capabilities, err := json.Marshal(c)
-	if err != nil {
-		panic(err)
-	}
-	return identity{info, capabilities, opts.Instructions}
+	return identity{info, opts.Instructions}
 }
 
 // initialize serves the handshake of the era with sessions.
@@ -47,7 +40,7 @@ func (x *exchange) initialize() {
 	x.session.shakeHands(version, p.Capabilities)
 	x.answer(func(b []byte) []byte {
 		b = rawjson.AppendString(append(b, `{"protocolVersion":`...), version)
-		b = x.server.self.appendCapabilities(b)
+		b = append(b, `,"capabilities":`+capabilities...)
 		b = append(append(b, `,"serverInfo":`...), x.server.self.info...)
 		return append(appendOptional(b, "instructions", x.server.self.instructions), '}')
 	})
@@ -58,12 +51,8 @@ func (x *exchange) initialize() {
 func (x *exchange) discover() {
 	x.answer(func(b []byte) []byte {
 		b = appendJSON(append(b, `{"supportedVersions":`...), mcp.ValidProtocolVersions)
-		b = x.server.self.appendCapabilities(b)
+		b = append(b, `,"capabilities":`+capabilities...)
 		b = appendOptional(b, "instructions", x.server.self.instructions)
 		return x.appendMeta(appendCaching(b, listTTL, false), nil)
 	})
-}
-
-func (i *identity) appendCapabilities(b []byte) []byte {
-	return append(append(b, `,"capabilities":`...), i.capabilities...)
 }

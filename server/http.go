@@ -38,7 +38,7 @@ const (
 	sweepInterval     = time.Minute // at the longest
 )
 
-const sessionHeader = "Mcp-Session-Id"
+const sessionHeader = mcp.HeaderSessionID
 
 // httpHandler serves the MCP endpoint.
 type httpHandler struct {

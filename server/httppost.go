@@ -192,7 +192,7 @@ func headerMismatch(text string) *wireError {
 
 // postLegacy serves a message of the era with sessions.
 func (h *httpHandler) postLegacy(w http.ResponseWriter, r *http.Request, p domain.Principal, msg *message) {
-	if msg.method == string(mcp.MethodInitialize) && !msg.isNotification() {
+	if msg.method == methodInitialize && !msg.isNotification() {
 		h.initialize(w, r, p, msg)
 		return
 	}

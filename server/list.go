@@ -51,7 +51,9 @@ func (s *Server) page(method string, p domain.Principal, modern bool, cursor str
 	}
 	x := exchange{server: s, params: &params{meta: requestMeta{modern: modern}}}
 	b = x.appendMeta(b, nil)
-	s.lists.put(generation, key, b)
+	if len(cursor) <= maxCachedCursor {
+		s.lists.put(generation, key, b)
+	}
 	return b, nil
 }
 
@@ -151,6 +153,9 @@ type listKey struct {
 
 // maxCachedLists bounds the cache: lists times views times pages times eras.
 const maxCachedLists = 256
+
+// maxCachedCursor bounds what a client can have kept by asking for a page.
+const maxCachedCursor = 1 << 10
 
 // listCache holds pages of one generation, ready to send.
 type listCache struct {

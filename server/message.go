@@ -10,9 +10,9 @@ import (
 	"toolserver/domain/rawjson"
 )
 
-// message is one JSON-RPC message. Its parts point into raw.
+// message is one JSON-RPC message. Its parts point into the bytes it was read
+// from.
 type message struct {
-	raw      []byte
 	id       json.RawMessage // as the client wrote it; nil if there is none
 	method   string
 	params   json.RawMessage
@@ -43,7 +43,7 @@ func invalidParams(text string) *wireError {
 // parseMessage reads one message. Of a message that is wrong it returns what it
 // could read, so that the answer can carry the id.
 func parseMessage(raw []byte) (message, *wireError) {
-	m := message{raw: raw}
+	var m message
 	version, hasMethod, again := "", false, false
 	var badMethod error
 	err := rawjson.Nested(raw, "params", func(name, value []byte) error {

@@ -133,9 +133,12 @@ type pace struct {
 	fast map[string]bool // by name, as clients write it
 }
 
-// maxPaced bounds the names that are remembered: there are many ways to write
-// one.
-const maxPaced = 1000
+// Bounds of what is remembered: there are many ways to write a name, and long
+// ones that no tool has.
+const (
+	maxPaced     = 1000
+	maxPacedName = 256
+)
 
 func (p *pace) isFast(name []byte) bool {
 	p.mu.RLock()
@@ -153,7 +156,7 @@ func (p *pace) set(name []byte, fast bool) {
 	if p.fast == nil {
 		p.fast = map[string]bool{}
 	}
-	if len(p.fast) < maxPaced {
+	if len(p.fast) < maxPaced && len(name) <= maxPacedName {
 		p.fast[string(name)] = true
 	}
 }

@@ -142,16 +142,19 @@ func (s *session) protocolVersion() string {
 
 // shakeHands notes what initialize has settled.
 func (s *session) shakeHands(version string, capabilities json.RawMessage) {
-	s.declared.Store(&capabilities)
+	if len(capabilities) <= maxCapabilities {
+		s.declared.Store(&capabilities)
+	}
 	s.version.Store(&version)
 }
 
 func (s *session) capabilities() json.RawMessage {
-	if c := s.declared.Load(); c != nil && len(*c) <= maxCapabilities {
+	if c := s.declared.Load(); c != nil {
 		return *c
 	}
 	return json.RawMessage("{}")
 }
 
-// maxCapabilities bounds what of a client's declaration is looked at.
+// maxCapabilities bounds what of a client's declaration is kept; one that is
+// longer declares nothing.
 const maxCapabilities = 64 << 10
