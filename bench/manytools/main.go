@@ -11,6 +11,7 @@ import (
 
 	"toolserver/cmd/toolserver/cli"
 	"toolserver/domain"
+	"toolserver/sandbox/confine"
 	"toolserver/sandbox/runner"
 )
 
@@ -49,7 +50,7 @@ func filler(i int) domain.Tool {
 
 func main() {
 	if runner.IsSupervisor() {
-		os.Exit(runner.Supervise(nil))
+		os.Exit(runner.Supervise(confine.Start))
 	}
 	fillers, err := strconv.Atoi(os.Getenv("MANYTOOLS"))
 	if err != nil && os.Getenv("MANYTOOLS") != "" {

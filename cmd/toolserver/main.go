@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"toolserver/cmd/toolserver/cli"
+	"toolserver/sandbox/confine"
 	"toolserver/sandbox/runner"
 )
 
@@ -15,7 +16,7 @@ var version = "dev"
 
 func main() {
 	if runner.IsSupervisor() {
-		os.Exit(runner.Supervise(nil))
+		os.Exit(runner.Supervise(confine.Start))
 	}
 	std := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	os.Exit(cli.Run(context.Background(), os.Args[1:], std, cli.Program{Version: version}))

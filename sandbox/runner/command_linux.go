@@ -63,15 +63,13 @@ func (s *supervisor) startConfined(o *order, attr *syscall.ProcAttr) (pid int, e
 	go func() {
 		defer close(started)
 		runtime.LockOSThread()
-		dropCapabilities()
 		if err = unix.PthreadSigmask(unix.SIG_SETMASK, new(unix.Sigset_t), nil); err != nil {
 			return
 		}
-		if err = s.confine(o.confine, attr.Sys); err != nil {
+		pid, err = s.confine(o.confine, o.path, o.argv, attr)
+		if _, exec := err.(syscall.Errno); err != nil && !exec {
 			err = &confineError{err}
-			return
 		}
-		pid, err = syscall.ForkExec(o.path, o.argv, attr)
 	}()
 	<-started
 	return pid, err

@@ -82,7 +82,8 @@ func (s *slot) spawn(executable string, socket *os.File, l *launcher) error {
 			sys.Cloneflags |= unix.CLONE_NEWUSER
 			sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 			sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-			sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN} // to mount /proc
+			// To mount /proc, and for a Confiner to make mounts and networks of a command's own.
+			sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
 		}
 	}
 	l.do(func() {

@@ -9,12 +9,15 @@ import (
 // environment would reach the commands.
 const supervisorName = "toolserver: supervisor"
 
-// A Confiner restricts a command, as its supervisor is about to start it. It
-// gets the Confine bytes of the request and may change attr or restrict the
-// calling thread, for example with landlock_restrict_self(2): it is called on an
-// operating system thread that starts this one command and then ends. Its error
-// fails the command, which is not started.
-type Confiner func(spec []byte, attr *syscall.SysProcAttr) error
+// A Confiner starts a command within the limits that the Confine bytes of its
+// request say. Its arguments after these, and its results, are those of
+// [syscall.ForkExec]. It is called on an operating system thread that starts this
+// one command and then ends, so that it may restrict the calling thread, for
+// example with landlock_restrict_self(2); the thread still has the capabilities of
+// the supervisor, which the command must not keep. A bare [syscall.Errno] means
+// that the program could not be started; any other error is about its limits, and
+// is told in full.
+type Confiner func(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error)
 
 // IsSupervisor says whether this process was started to be a supervisor. Then
 // main calls [Supervise] and nothing else.

@@ -21,15 +21,18 @@ import (
 )
 
 // testConfiner obeys a spec of one word.
-func testConfiner(spec []byte, attr *syscall.SysProcAttr) error {
+func testConfiner(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (int, error) {
 	switch string(spec) {
 	case "no new privileges":
-		return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+			return 0, fmt.Errorf("prctl: %w", err)
+		}
 	case "no session":
-		attr.Setsid = false
-		return nil
+		attr.Sys.Setsid = false
+	default:
+		return 0, fmt.Errorf("cannot confine by %q", spec)
 	}
-	return fmt.Errorf("cannot confine by %q", spec)
+	return syscall.ForkExec(path, argv, attr)
 }
 
 // runaways is a script whose processes try to outlive it, each in its own way.

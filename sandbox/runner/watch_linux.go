@@ -43,6 +43,7 @@ func (r *watch) reap() (left bool) {
 			_ = r.send(r.untold)
 			r.untold = nil
 			return true
+		case status.Stopped(): // one that traces itself, or is traced by its Confiner
 		case p == r.pid:
 			r.exited, r.tick = true, 0
 			cpu := time.Duration(usage.Utime.Nano() + usage.Stime.Nano())

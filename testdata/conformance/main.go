@@ -11,12 +11,13 @@ import (
 
 	"toolserver/cmd/toolserver/cli"
 	"toolserver/domain"
+	"toolserver/sandbox/confine"
 	"toolserver/sandbox/runner"
 )
 
 func main() {
 	if runner.IsSupervisor() {
-		os.Exit(runner.Supervise(nil))
+		os.Exit(runner.Supervise(confine.Start))
 	}
 	verbatim, err := verbatimTools()
 	if err != nil {

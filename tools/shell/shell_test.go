@@ -10,6 +10,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/sandbox/confine"
 	"toolserver/sandbox/runner"
 	"toolserver/tools/shell"
 	"toolserver/tools/tooltest"
@@ -18,7 +19,7 @@ import (
 // TestMain lets the test binary supervise the commands it runs.
 func TestMain(m *testing.M) {
 	if runner.IsSupervisor() {
-		os.Exit(runner.Supervise(nil))
+		os.Exit(runner.Supervise(confine.Start))
 	}
 	os.Exit(m.Run())
 }

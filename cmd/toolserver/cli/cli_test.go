@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"toolserver/sandbox/confine"
 	"toolserver/sandbox/runner"
 )
 
@@ -15,7 +16,7 @@ import (
 // the product's main does.
 func TestMain(m *testing.M) {
 	if runner.IsSupervisor() {
-		os.Exit(runner.Supervise(nil))
+		os.Exit(runner.Supervise(confine.Start))
 	}
 	os.Exit(m.Run())
 }

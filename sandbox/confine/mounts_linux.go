@@ -1,0 +1,225 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// The kernel has had these for longer than the package unix.
+	moveToEmptyPath = 0x40   // MOVE_MOUNT_T_EMPTY_PATH
+	recursive       = 0x8000 // AT_RECURSIVE
+
+	harmless = unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC | unix.MOUNT_ATTR_RDONLY
+)
+
+// enterMountNamespace gives the calling thread mounts of its own, and with them
+// System V and POSIX shared memory, semaphores and queues that no other process
+// sees. It is ErrUnsupported where that is not allowed.
+func enterMountNamespace() error {
+	err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_NEWIPC)
+	if err == nil {
+		// First of all, so that nothing that follows shows outside.
+		err = unix.MountSetattr(-1, "/", recursive, &unix.MountAttr{Propagation: unix.MS_PRIVATE})
+	}
+	if err != nil {
+		return fmt.Errorf("make a mount namespace: %w: %w", ErrUnsupported, err)
+	}
+	return nil
+}
+
+// mount arranges the mounts of the plan in the namespace of the thread.
+func (p *plan) mount() error {
+	// Write paths are copied while they are still writable.
+	writable := make([]int, len(p.mounts))
+	for i, m := range p.mounts {
+		writable[i] = -1
+		if m.kind != mountWrite && m.kind != mountData {
+			continue
+		}
+		tree, err := cloneTree(m.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		defer unix.Close(tree)
+		writable[i] = tree
+	}
+	if !p.writableRoot {
+		if err := unix.MountSetattr(-1, "/", recursive, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+			return fmt.Errorf("make all read-only: %w", os.NewSyscallError("mount_setattr", err))
+		}
+	}
+	if err := p.mountSharedMemory(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	hidden := nothing{empty: -1}
+	defer hidden.close()
+	for i, m := range p.mounts {
+		if err := p.mountOne(m, writable[i], &hidden); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// sharedMemory is where shm_open(3) and sem_open(3) keep files.
+const sharedMemory = "/dev/shm"
+
+// mountSharedMemory gives the command some of its own, which libraries for
+// parallel work need, unless the plan says something of that directory.
+func (p *plan) mountSharedMemory() error {
+	for _, m := range p.mounts {
+		if beneath(m.path, sharedMemory) || beneath(sharedMemory, m.path) {
+			return nil
+		}
+	}
+	at, err := openPath(sharedMemory)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	tree, err := newTmpfs(unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC, [2]string{"mode", "1777"}, [2]string{"size", "256m"})
+	if err != nil {
+		return fmt.Errorf("make shared memory: %w", err)
+	}
+	defer unix.Close(tree)
+	p.grants = append(p.grants, grant{canLook | canWrite, sharedMemory})
+	return attach(tree, at, sharedMemory)
+}
+
+func (p *plan) mountOne(m mount, tree int, hidden *nothing) error {
+	at, err := openPath(m.path)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(at)
+	switch {
+	case tree >= 0:
+	case m.kind == mountHidden:
+		return hidden.mount(at, m.path)
+	case m.kind == mountWrite || m.kind == mountData:
+		return nil // it came to exist just now, and is read-only
+	default:
+		if tree, err = cloneFd(at, m.path); err != nil {
+			return err
+		}
+		defer unix.Close(tree)
+	}
+	var attr unix.MountAttr
+	switch m.kind {
+	case mountData:
+		attr.Attr_set = unix.MOUNT_ATTR_NOEXEC
+	case mountExec:
+		attr.Attr_clr = unix.MOUNT_ATTR_NOEXEC
+	case mountReadOnly:
+		attr.Attr_set = unix.MOUNT_ATTR_RDONLY
+	}
+	if attr != (unix.MountAttr{}) {
+		if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|recursive, &attr); err != nil {
+			return fmt.Errorf("restrict the mount of %s: %w", m.path, os.NewSyscallError("mount_setattr", err))
+		}
+	}
+	return attach(tree, at, m.path)
+}
+
+func cloneTree(path string) (int, error) {
+	fd, err := openPath(path)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fd)
+	return cloneFd(fd, path)
+}
+
+func cloneFd(fd int, path string) (int, error) {
+	tree, err := unix.OpenTree(fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|recursive)
+	if err != nil {
+		return -1, fmt.Errorf("copy the mount of %s: %w", path, os.NewSyscallError("open_tree", err))
+	}
+	return tree, nil
+}
+
+func attach(tree, at int, path string) error {
+	if err := unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|moveToEmptyPath); err != nil {
+		return fmt.Errorf("mount on %s: %w", path, os.NewSyscallError("move_mount", err))
+	}
+	return nil
+}
+
+// nothing is what is mounted over a hidden path: over a directory an empty one,
+// and over a file a device that cannot be opened, which fails with EACCES for root
+// too.
+type nothing struct {
+	empty int // a directory where it is mounted, or -1
+}
+
+func (n *nothing) mount(at int, path string) error {
+	directory, err := isDirectory(at)
+	if err != nil {
+		return err
+	}
+	if !directory {
+		tree, err := cloneTree(os.DevNull)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(tree)
+		if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: harmless}); err != nil {
+			return fmt.Errorf("hide %s: %w", path, os.NewSyscallError("mount_setattr", err))
+		}
+		return attach(tree, at, path)
+	}
+	var tree int
+	if n.empty >= 0 {
+		tree, err = cloneFd(n.empty, path)
+	} else {
+		tree, err = newEmptyDirectory()
+	}
+	if err != nil {
+		return fmt.Errorf("hide %s: %w", path, err)
+	}
+	defer unix.Close(tree)
+	if err := attach(tree, at, path); err != nil {
+		return err
+	}
+	if n.empty < 0 {
+		n.empty, err = openPath(path)
+	}
+	return err
+}
+
+func (n *nothing) close() {
+	if n.empty >= 0 {
+		unix.Close(n.empty)
+	}
+}
+
+// newEmptyDirectory returns a file system that holds a directory nobody may use.
+func newEmptyDirectory() (int, error) {
+	return newTmpfs(harmless, [2]string{"mode", "0"}, [2]string{"size", "4k"}, [2]string{"nr_inodes", "1"})
+}
+
+func newTmpfs(attr int, options ...[2]string) (int, error) {
+	fd, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, os.NewSyscallError("fsopen", err)
+	}
+	defer unix.Close(fd)
+	for _, option := range options {
+		if err := unix.FsconfigSetString(fd, option[0], option[1]); err != nil {
+			return -1, os.NewSyscallError("fsconfig", err)
+		}
+	}
+	if err := unix.FsconfigCreate(fd); err != nil {
+		return -1, os.NewSyscallError("fsconfig", err)
+	}
+	tree, err := unix.Fsmount(fd, unix.FSMOUNT_CLOEXEC, attr)
+	return tree, os.NewSyscallError("fsmount", err)
+}

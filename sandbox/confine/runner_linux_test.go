@@ -1,0 +1,53 @@
+package confine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"toolserver/sandbox/runner"
+)
+
+// Commands of a runner are confined, and it still ends them.
+func TestRunner(t *testing.T) {
+	if landlockABI() == 0 || !seccompWorks() {
+		t.Skip("no Landlock or no seccomp here")
+	}
+	needs(t, "bash")
+	self, err := runner.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []runner.Method{runner.MethodNamespace, runner.MethodSubreaper} {
+		t.Run(strings.ReplaceAll(string(method), " ", "-"), func(t *testing.T) {
+			g := newGround(t)
+			r := runner.New(runner.Options{Supervisor: self, Method: method, Grace: 50 * time.Millisecond})
+			defer r.Close()
+			if got, err := r.Method(); got != method {
+				t.Skip(err)
+			}
+			req := runner.Request{Env: runner.MinimalEnv(nil, nil), Dir: g.work, Confine: mustEncode(t, Spec{Write: []string{g.work}}), Timeout: 20 * time.Second}
+			for range 3 { // by the same supervisor
+				req.Shell = "cat file; echo x > new && cat new; cat " + g.secret + "; kill -9 $PPID; (sleep 100 &); ! cat /proc/$PPID/environ"
+				res, err := r.Run(t.Context(), req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if out := res.Output.Text(); !strings.HasPrefix(out, "content\nx\n") || strings.Count(out, "denied")+strings.Count(out, "permitted") != 3 || res.ExitCode != 0 || res.Leftovers != 1 {
+					t.Errorf("got %+v %q", res, out)
+				}
+				res.Close()
+			}
+			req.Shell, req.Timeout = "sleep 100 & setsid sleep 100 & sleep 100", 100*time.Millisecond
+			res, err := r.Run(t.Context(), req)
+			if err != nil || !res.TimedOut || res.Unkillable {
+				t.Errorf("got %+v %v", res, err)
+			}
+			req.Confine = []byte("nonsense")
+			if _, err := r.Run(t.Context(), req); err == nil || !strings.Contains(err.Error(), errPlan.Error()) {
+				t.Errorf("got %v", err)
+			}
+			g.unchanged(t)
+		})
+	}
+}

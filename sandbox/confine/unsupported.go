@@ -1,0 +1,33 @@
+//go:build !linux
+
+package confine
+
+import (
+	"fmt"
+	"runtime"
+	"syscall"
+)
+
+func unsupported() error {
+	return fmt.Errorf("confine a command on %s: %w", runtime.GOOS, ErrUnsupported)
+}
+
+// Encode fails: there is no kernel layer for this system.
+func (s Spec) Encode() ([]byte, error) { return nil, unsupported() }
+
+// Start fails: there is no kernel layer for this system.
+func Start([]byte, string, []string, *syscall.ProcAttr) (int, error) { return 0, unsupported() }
+
+// Probe finds that nothing can be enforced.
+func Probe() Support {
+	return Support{Missing: []string{"commands: there is no kernel layer for " + runtime.GOOS + "; run the server on Linux, or in a Linux container"}}
+}
+
+// Missing says that nothing of the spec can be enforced.
+func (s Spec) Missing(have Support) []string { return have.Missing }
+
+// SideEffects is empty: nothing is enforced.
+func (s Spec) SideEffects(Support) []string { return nil }
+
+// Interpreter returns nil: it serves to make a list of programs to start.
+func Interpreter(string) []string { return nil }
