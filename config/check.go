@@ -88,6 +88,7 @@ func (l *Loaded) checkTool(name string, t Tool) (all []error) {
 		{"hardlinks", t.Hardlinks != "", sandbox.HasHardlinks(name)},
 		{"allowed_commands", t.AllowedCommands != nil, sandbox.HasCommands(name)},
 		{"denied_commands", t.DeniedCommands != nil, sandbox.HasCommands(name)},
+		{"exec_paths", t.ExecPaths != nil, sandbox.HasCommands(name)},
 		{"inline_code", t.InlineCode != "", sandbox.HasCommands(name)},
 		{"opaque_scripts", t.OpaqueScripts != "", sandbox.HasCommands(name)},
 		{"create_dirs", t.CreateDirs != nil, name == "write_file"},

@@ -19,7 +19,7 @@ type Config struct {
 	Roots            []string         `yaml:"roots" path:"true" doc:"Further directories that file tools may use by default."`
 	Server           Server           `yaml:"server" doc:"How clients reach the server."`
 	Tools            map[string]Tool  `yaml:"tools" doc:"Settings of single tools, by name."`
-	Sandbox          sandbox.Settings `yaml:"sandbox" doc:"What no tool may do, whatever its own settings say."`
+	Sandbox          Sandbox          `yaml:"sandbox" doc:"What no tool may do, whatever its own settings say."`
 	Resources        map[string]Offer `yaml:"resources" doc:"Settings of single resources, by name."`
 	Prompts          map[string]Offer `yaml:"prompts" doc:"Settings of single prompts, by name."`
 	Limits           Limits           `yaml:"limits" doc:"What callers can ask for at a time."`
@@ -64,6 +64,21 @@ type Tool struct {
 	SearchParents      bool          `yaml:"search_parents" doc:"Of read_file: look for a relative path in the parent directories too, up to the repository's root."`
 	Mask               []string      `yaml:"mask" doc:"Of system_info, disk_info and network_info: fields to leave out."`
 	sandbox.ToolPolicy `yaml:",inline"`
+}
+
+// Sandbox is what holds for all tools.
+type Sandbox struct {
+	sandbox.Settings `yaml:",inline"`
+	Limits           CommandLimits `yaml:"limits" doc:"What a command may use."`
+}
+
+// CommandLimits bounds what a command uses, which 0 leaves unbounded unless it
+// says otherwise.
+type CommandLimits struct {
+	Processes int            `yaml:"processes" min:"0" max:"4194304" doc:"Processes and threads of a command at a time."`
+	Memory    yamlconf.Bytes `yaml:"memory" doc:"Memory of all processes of a command; 0 for half of what the machine has."`
+	OpenFiles int            `yaml:"open_files" min:"0" max:"1048576" doc:"Files each process may have open; 0 for what the server was started with."`
+	FileSize  yamlconf.Bytes `yaml:"file_size" doc:"Size of each file that a command writes."`
 }
 
 // Offer is what configuration says of one resource or prompt.
@@ -115,7 +130,10 @@ func Default() Config {
 			MaxResultChars: domain.DefaultMaxResultChars, Timeout: 55 * time.Second,
 			PerPrincipal: 128, QueueWait: 30 * time.Second, PageSize: 250,
 		},
-		Sandbox: sandbox.Settings{ProtectDefault: new(true)},
+		Sandbox: Sandbox{
+			Settings: sandbox.Settings{ProtectDefault: new(true), Enforcement: sandbox.EnforceBestEffort, Network: "none"},
+			Limits:   CommandLimits{Processes: 1024, FileSize: 4 << 30},
+		},
 		Errors:  "jsonrpc",
 		Logging: Logging{Level: "info", Format: "console"},
 	}
@@ -169,7 +187,9 @@ func (c *Config) Tokens() (*server.Tokens, error) {
 
 // Policy returns what tools may touch.
 func (c *Config) Policy() sandbox.Policy {
-	p := sandbox.Policy{WorkingDirectory: c.WorkingDirectory, Roots: c.Roots, Settings: c.Sandbox, Tools: map[string]sandbox.ToolPolicy{}}
+	p := sandbox.Policy{WorkingDirectory: c.WorkingDirectory, Roots: c.Roots, Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{}}
+	l := c.Sandbox.Limits
+	p.Settings.Limits = sandbox.Limits{Processes: l.Processes, Memory: int64(l.Memory), OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize)}
 	for name, t := range c.Tools {
 		p.Tools[name] = t.ToolPolicy
 	}

@@ -18,10 +18,14 @@ import (
 // Commands hands command tools the programs each may run. Like [Files] it is
 // made for one policy; the runner behind it, which knows what is running, stays.
 type Commands struct {
-	runner   *runner.Runner
-	files    *Files
-	policies map[string]func() (*command.Policy, error)
-	env      []string
+	kernel       *Kernel
+	files        *Files
+	settings     Settings
+	policies     map[string]func() (*command.Policy, error)
+	confinements map[string]*confinement // empty if the kernel layer is off
+	notices      map[string]func() string
+	variables    map[string]string // of the environment, besides the minimal ones
+	env          []string
 }
 
 // CommandRequest asks for one command, as a tool got it.
@@ -47,13 +51,30 @@ func (e *DeniedError) Error() string {
 	return text
 }
 
-// NewCommands returns the commands that p allows, to be run by r. Lists are
-// checked at once; without any, what it takes to judge a command is made when
-// the first one comes.
-func NewCommands(p Policy, files *Files, r *runner.Runner) (*Commands, error) {
-	c := &Commands{runner: r, files: files, policies: map[string]func() (*command.Policy, error){}, env: runner.MinimalEnv(nil, nil)}
+// NewCommands returns the commands that p allows, to be run and held to it by k.
+// Lists are checked at once; without any, what it takes to judge a command is made
+// when the first one comes. The error says also what p requires of the kernel and
+// cannot have.
+func NewCommands(p Policy, files *Files, k *Kernel) (*Commands, error) {
+	c := &Commands{
+		kernel: k, files: files, settings: p.Settings,
+		policies: map[string]func() (*command.Policy, error){}, confinements: map[string]*confinement{}, notices: map[string]func() string{},
+	}
+	if p.Settings.Enforcement != EnforceParseOnly {
+		c.variables = k.variables(files.Writer(writers[0]))
+	}
+	c.env = runner.MinimalEnv(nil, c.variables)
 	for _, tool := range commands {
 		lists := p.commandLists(tool)
+		if p.Settings.Enforcement != EnforceParseOnly {
+			c.confinements[tool] = k.newConfinement(tool, p, files, c.env)
+		}
+		if p.Settings.Enforcement == EnforceRequired {
+			if err := c.confinements[tool].check(); err != nil {
+				return nil, err
+			}
+		}
+		c.notices[tool] = sync.OnceValue(func() string { return c.Layers(tool).Notice })
 		compile := sync.OnceValues(func() (*command.Policy, error) { return c.compile(tool, lists, p) })
 		c.policies[tool] = compile
 		if lists.AllowedCommands == nil && lists.DeniedCommands == nil {
@@ -80,7 +101,7 @@ func (c *Commands) compile(tool string, lists ToolPolicy, p Policy) (*command.Po
 		InlineCode: inline, OpaqueScripts: opaque,
 		Paths:    c.paths(p.Tools[readers[0]]),
 		Resolver: command.System{Path: filepath.SplitList(lookup(c.env, "PATH"))},
-		Home:     lookup(c.env, "HOME"), Dir: p.WorkingDirectory,
+		Home:     lookup(c.env, "HOME"), Temp: lookup(c.env, "TMPDIR"), Dir: p.WorkingDirectory,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("tools.%s: %w", tool, err)
@@ -106,8 +127,14 @@ func rulesOf(names []string) []command.Rule {
 func (c *Commands) paths(reading ToolPolicy) command.Paths {
 	read, write := c.files.Reader("read_file"), c.files.Writer("write_file")
 	p := command.Paths{
-		ReadDenied: read.DeniedPaths(),
-		Write:      func(path string) error { return judge(write, path) }, WriteDenied: write.DeniedPaths(),
+		ReadDenied:  read.DeniedPaths(),
+		WriteDenied: write.DeniedPaths(),
+		Write: func(path string) error {
+			if c.temporary(path) {
+				return nil
+			}
+			return judge(write, path)
+		},
 	}
 	switch {
 	case reading.AllowedPaths != nil:
@@ -185,7 +212,10 @@ func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir stri
 	defer d.Close()
 	dir = d.Info.Real
 	v := policy.Decide(command.Request{Command: req.Command, Dir: dir, Env: slices.Sorted(maps.Keys(req.Env))})
-	return c.protect(v), dir, nil
+	if v = c.protect(v); !deciding {
+		v.Allowed, v.Plain = true, nil
+	}
+	return v, dir, nil
 }
 
 func dirOr(dir, otherwise string) string {
@@ -193,6 +223,11 @@ func dirOr(dir, otherwise string) string {
 		return otherwise
 	}
 	return dir
+}
+
+// temporary reports whether path is in the directory for temporary files.
+func (c *Commands) temporary(path string) bool {
+	return len(c.confinements) > 0 && strings.HasPrefix(path, c.kernel.scratch.path+string(filepath.Separator))
 }
 
 // prepare decides on req and completes what the runner needs to know.
@@ -204,16 +239,33 @@ func (c *Commands) prepare(req *CommandRequest) error {
 	if !verdict.Allowed {
 		return &DeniedError{verdict}
 	}
-	req.Run.Dir, req.Run.Env = dir, c.env
+	req.Run.Dir, req.Run.Env, req.Run.Bounds = dir, c.env, c.bounds()
 	if len(req.Env) > 0 {
-		req.Run.Env = runner.MinimalEnv(nil, req.Env)
+		variables := maps.Clone(c.variables)
+		if variables == nil {
+			variables = map[string]string{}
+		}
+		maps.Copy(variables, req.Env)
+		req.Run.Env = runner.MinimalEnv(nil, variables)
 	}
 	if verdict.Plain != nil && onPath(verdict.Plain[0], req.Run.Env, dir) {
 		req.Run.Argv = verdict.Plain
 	} else {
 		req.Run.Shell = req.Command
 	}
-	return nil
+	if confinement := c.confinements[req.Tool]; confinement != nil && c.kernel.confines() {
+		req.Run.Confine, err = confinement.encoded()
+	}
+	return err
+}
+
+// bounds returns what a command may use as a whole.
+func (c *Commands) bounds() runner.Bounds {
+	l := c.settings.Limits
+	if l.Memory == 0 {
+		l.Memory = machineMemory() / 2
+	}
+	return runner.Bounds{Processes: l.Processes, Memory: l.Memory}
 }
 
 // onPath reports whether a program can be started without a shell. What cannot
@@ -244,7 +296,7 @@ func (c *Commands) Run(ctx context.Context, req CommandRequest) (runner.Result, 
 	if err := c.prepare(&req); err != nil {
 		return runner.Result{}, err
 	}
-	return c.runner.Run(ctx, req.Run)
+	return c.kernel.runner.Run(ctx, req.Run)
 }
 
 // Start starts a command that outlives its call, for owner.
@@ -252,14 +304,14 @@ func (c *Commands) Start(ctx context.Context, owner string, req CommandRequest) 
 	if err := c.prepare(&req); err != nil {
 		return nil, err
 	}
-	return c.runner.Start(ctx, owner, req.Run)
+	return c.kernel.runner.Start(ctx, owner, req.Run)
 }
 
 // Job returns a job of owner.
-func (c *Commands) Job(owner, id string) (*runner.Job, error) { return c.runner.Job(owner, id) }
+func (c *Commands) Job(owner, id string) (*runner.Job, error) { return c.kernel.runner.Job(owner, id) }
 
 // Jobs returns the jobs of owner, the oldest first.
-func (c *Commands) Jobs(owner string) []*runner.Job { return c.runner.Jobs(owner) }
+func (c *Commands) Jobs(owner string) []*runner.Job { return c.kernel.runner.Jobs(owner) }
 
 // lookup returns the value of name in env.
 func lookup(env []string, name string) string {

@@ -17,6 +17,7 @@ type Explanation struct {
 	Argv    []string `json:"argv,omitempty"`   // the commands that were found, as they would run
 	Reads   []string `json:"reads,omitempty"`  // paths a command names for reading
 	Writes  []string `json:"writes,omitempty"` // and for writing
+	Layers  *Layers  `json:"layers,omitempty"` // what holds a command to policy while it runs
 }
 
 // ErrNothingToExplain is returned of a tool that touches neither files nor
@@ -56,7 +57,8 @@ func explainCommand(c *Commands, tool, text, dir string) (Explanation, error) {
 	if err != nil {
 		return Explanation{}, err
 	}
-	e := Explanation{Allowed: v.Allowed, Rule: v.Rule, Reason: v.Reason, Reads: v.Reads, Writes: v.Writes}
+	layers := c.Layers(tool)
+	e := Explanation{Layers: &layers, Allowed: v.Allowed, Rule: v.Rule, Reason: v.Reason, Reads: v.Reads, Writes: v.Writes}
 	for _, argv := range v.Argv {
 		e.Argv = append(e.Argv, strings.Join(argv, " "))
 	}

@@ -27,6 +27,7 @@ type ToolPolicy struct {
 	Hardlinks       string   `yaml:"hardlinks" enum:"allow|deny" doc:"Of read_file and write_file, and the tools that read and write as these do: whether files may have several names (hard links), of which others may be outside; unset, deny for writing, and for reading if it has a list of paths."`
 	AllowedCommands []string `yaml:"allowed_commands" doc:"Programs that may run: names, paths, prefixes such as \"git status\", or * for any; unset means any, [] means none."`
 	DeniedCommands  []string `yaml:"denied_commands" doc:"Programs that may not run, however they are called."`
+	ExecPaths       []string `yaml:"exec_paths" path:"true" doc:"Directories all of whose programs may be started by the commands that may run, such as those of a compiler."`
 	InlineCode      string   `yaml:"inline_code" enum:"allow|deny" doc:"Whether interpreters may be given code on the command line; deny if a command list is set."`
 	OpaqueScripts   string   `yaml:"opaque_scripts" enum:"allow|deny" doc:"Whether shells may be given scripts that cannot be judged; deny if a command list is set."`
 }
@@ -76,6 +77,7 @@ func (p Policy) commandLists(tool string) ToolPolicy {
 			merged.AllowedCommands = t.AllowedCommands
 		}
 		merged.DeniedCommands = union(merged.DeniedCommands, t.DeniedCommands)
+		merged.ExecPaths = union(merged.ExecPaths, t.ExecPaths)
 		merged.InlineCode = stricter(merged.InlineCode, t.InlineCode)
 		merged.OpaqueScripts = stricter(merged.OpaqueScripts, t.OpaqueScripts)
 	}

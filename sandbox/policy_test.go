@@ -69,7 +69,7 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands, err := NewCommands(p, files, nil)
+	commands, err := NewCommands(p, files, newKernel(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,25 @@ import (
 type Settings struct {
 	ProtectDefault *bool    `yaml:"protect_default" doc:"Whether control files (.git/hooks, .vscode, .bashrc ...) are never written, and secrets (.env, .ssh ...) neither read nor written, whatever lists allow; true if unset."`
 	Unprotected    []string `yaml:"unprotected" doc:"What protect_default leaves out, spelled as in refusals, such as .vscode."`
+	Enforcement    string   `yaml:"enforcement" enum:"required|best_effort|parse_only" doc:"Whether the kernel holds commands to the policy too: required starts only where it can in full, best_effort says what it cannot, parse_only leaves it to the analysis of the command line."`
+	Network        string   `yaml:"network" enum:"none|loopback|all" doc:"What commands may reach: nothing, a loopback interface of their own, or all that this machine does."`
+	UnixSockets    bool     `yaml:"unix_sockets" doc:"With network loopback or all: whether commands may connect to local services such as databases, which may do for them what they may not do themselves."`
+	Limits         Limits   `yaml:"-"`
+}
+
+// The settings of Enforcement.
+const (
+	EnforceRequired   = "required"
+	EnforceBestEffort = "best_effort"
+	EnforceParseOnly  = "parse_only"
+)
+
+// Limits bounds what a command uses. Zero means no bound, except for Memory.
+type Limits struct {
+	Processes int   // at a time
+	Memory    int64 // bytes of all of them; zero means half of what the machine has
+	OpenFiles int   // of each process
+	FileSize  int64 // bytes, of each file that is written
 }
 
 // A protected is a line of names that are protected in the same way.

@@ -147,7 +147,7 @@ func TestProtectedCommands(t *testing.T) {
 		"denied paths":     {"bash": commanding, "read_file": {DeniedPaths: []string{filepath.Join(dir, ".no")}}},
 	} {
 		p := Policy{WorkingDirectory: dir, Tools: tools, Own: []OwnFile{{Path: filepath.Join(dir, "conf.yaml"), What: "the configuration file"}}}
-		commands, err := NewCommands(p, newFiles(t, p), nil)
+		commands, err := NewCommands(p, newFiles(t, p), newKernel(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestProtectionRefusesNoWork(t *testing.T) {
 				AllowedCommands: tool.Allowed, DeniedCommands: tool.Denied, AllowedPaths: absolute(tool.AllowedPaths), DeniedPaths: absolute(tool.DeniedPaths),
 			}
 		}
-		commands, err := NewCommands(p, newFiles(t, p), nil)
+		commands, err := NewCommands(p, newFiles(t, p), newKernel(t))
 		if err != nil {
 			t.Fatal(err)
 		}

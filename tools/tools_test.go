@@ -25,7 +25,7 @@ func all(t *testing.T) []domain.Tool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands, err := sandbox.NewCommands(policy, fileSystem, nil)
+	commands, err := sandbox.NewCommands(policy, fileSystem, sandbox.NewKernel(nil))
 	if err != nil {
 		t.Fatal(err)
 	}

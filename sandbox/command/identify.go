@@ -121,7 +121,7 @@ func (p *Policy) deniedBy(prog program, words, args []arg) *rule {
 		return (len(r.argsDeny) == 0 || r.hasDenied(args) != "") && (len(r.words) == 1 || mayFollow(r.words[1:], words[1:], args))
 	}
 	names := []string{strings.ToLower(prog.base)}
-	if real := strings.ToLower(filepath.Base(prog.real)); prog.real != "" && real != names[0] && !multiCall(real) {
+	if real := strings.ToLower(filepath.Base(prog.real)); prog.real != "" && real != names[0] && !MultiCall(real) {
 		names = append(names, real)
 	}
 	for _, name := range names {

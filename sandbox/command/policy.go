@@ -54,6 +54,8 @@ type Config struct {
 	// Home is what ~ and $HOME expand to, so it must be the HOME that commands
 	// get; if empty they are undecidable.
 	Home string
+	// Temp is what $TMPDIR expands to, in the same way.
+	Temp string
 	// Dir is where relative paths in rules start.
 	Dir string
 }

@@ -95,7 +95,7 @@ func ownFile(r Resolver, path string) os.FileInfo {
 	if err != nil {
 		return nil
 	}
-	if base := filepath.Base(real); base != filepath.Base(path) && multiCall(base) {
+	if base := filepath.Base(real); base != filepath.Base(path) && MultiCall(base) {
 		return nil
 	}
 	info, err := r.Stat(real)
@@ -105,9 +105,9 @@ func ownFile(r Resolver, path string) os.FileInfo {
 	return info
 }
 
-// multiCall reports whether a file of this name is many programs, told apart
+// MultiCall reports whether a file of this name is many programs, told apart
 // by the name they are called with.
-func multiCall(base string) bool {
+func MultiCall(base string) bool {
 	switch base {
 	case "busybox", "toybox", "coreutils", "systemctl", "kmod", "lvm", "mtools", "git", "box", "uutils", "rustup", "volta-shim", "pyenv", "mise", "asdf", "ccache", "snap":
 		return true

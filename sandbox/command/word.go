@@ -233,6 +233,8 @@ func (c *checker) param(sh *shell, p *syntax.ParamExp) (value string, many bool)
 	case sh.facts.dynamic || sh.facts.assigned[name] > 0 || c.callerSets(name):
 	case name == "HOME" && c.p.Home != "":
 		return c.p.Home, false
+	case name == "TMPDIR" && c.p.Temp != "":
+		return c.p.Temp, false
 	case name == "PWD" && len(sh.dirs) == 1:
 		return sh.dirs[0], false
 	}

@@ -35,6 +35,6 @@
 // code of its own kind (a shell its scripts), and the dynamic loader runs
 // programs that are kept in a directory of Read which is not in the server's PATH,
 // or among libraries, such as those of a compiler, even if they are not in the list. Without a mount
-// namespace System V IPC is shared with other processes of the same user. CPU, memory and process limits are per
-// process and per user, not per command: bounds on a whole command take a cgroup.
+// namespace System V IPC is shared with other processes of the same user, and the
+// names in a denied directory can be listed. Limits are per process, not per command.
 package confine

@@ -60,7 +60,6 @@ func (l Limits) set(pid int) error {
 		most     uint64
 	}{
 		{unix.RLIMIT_NOFILE, l.OpenFiles},
-		{unix.RLIMIT_NPROC, l.Processes},
 		{unix.RLIMIT_FSIZE, l.FileSize},
 		{unix.RLIMIT_CPU, l.CPUSeconds},
 		// Not RLIMIT_AS: runtimes reserve far more addresses than they use.

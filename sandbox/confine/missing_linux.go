@@ -1,28 +1,24 @@
 package confine
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 )
 
-// Missing says what of the spec cannot be enforced with have, and what would help,
-// each in a sentence.
-func (s Spec) Missing(have Support) []string {
+// Missing says what of the spec cannot be enforced with have.
+func (s Spec) Missing(have Support) []Gap {
+	s.WithoutMounts = s.WithoutMounts || !have.MountNamespace
 	p, err := s.resolve()
 	if err != nil {
-		return []string{err.Error()}
+		return []Gap{{What: "the confinement of commands", Why: err.Error(), Help: "correct the paths of the policy"}}
 	}
-	have.MountNamespace = have.MountNamespace && !s.WithoutMounts
-	var list []string
-	add := func(what, why, help string) {
-		list = append(list, fmt.Sprintf("%s cannot be enforced: %s; %s", what, why, help))
-	}
+	var list []Gap
+	add := func(what, why, help string) { list = append(list, Gap{what, why, help}) }
 	abi := have.LandlockABI
 	if abi == 0 {
 		add("which files commands may read, write and start", "there is no Landlock", helpLandlock)
 	}
-	if abi > 0 && abi < abiTruncate && !have.MountNamespace {
+	if abi > 0 && abi < abiTruncate && s.WithoutMounts {
 		add("that files outside the write paths are not cut off (truncate)", "Landlock knows of it from Linux 6.2 on",
 			"run a later kernel; or "+helpMountNS)
 	}
@@ -46,7 +42,7 @@ func (s Spec) Missing(have Support) []string {
 			}
 		}
 	}
-	if !have.MountNamespace {
+	if s.WithoutMounts {
 		for _, m := range p.mounts {
 			switch m.kind {
 			case mountHidden:
@@ -67,9 +63,6 @@ func (s Spec) Missing(have Support) []string {
 	}
 	if s.Limits != (Limits{}) && !have.StopAtStart {
 		add("the limits", "a command cannot be stopped before it runs", helpStop)
-	}
-	if s.Limits.Processes > 0 && have.Root {
-		add("the limit of processes", "commands run as root, whom the kernel spares", "run the server as another user, or in a cgroup with pids.max")
 	}
 	return list
 }

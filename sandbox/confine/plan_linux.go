@@ -58,7 +58,7 @@ func (p *plan) needsMounts() bool {
 }
 
 const (
-	planVersion = 1
+	planVersion = 2
 	maxPlan     = 1 << 20 // bytes
 	maxPaths    = 8192
 	maxPath     = 4095
@@ -104,7 +104,7 @@ func appendPath(b []byte, path string) []byte {
 }
 
 func (l Limits) list() []uint64 {
-	return []uint64{l.OpenFiles, l.Processes, l.FileSize, l.CPUSeconds, l.Memory}
+	return []uint64{l.OpenFiles, l.FileSize, l.CPUSeconds, l.Memory}
 }
 
 func decodePlan(b []byte) (*plan, error) {
@@ -119,7 +119,7 @@ func decodePlan(b []byte) (*plan, error) {
 		*set = b[2]&(1<<i) != 0
 	}
 	d := decoder{b: b[3:]}
-	p.limits = Limits{OpenFiles: d.number(), Processes: d.number(), FileSize: d.number(), CPUSeconds: d.number(), Memory: d.number()}
+	p.limits = Limits{OpenFiles: d.number(), FileSize: d.number(), CPUSeconds: d.number(), Memory: d.number()}
 	p.grants = make([]grant, d.count())
 	for i := range p.grants {
 		p.grants[i] = grant{rights(d.byte()), d.path()}

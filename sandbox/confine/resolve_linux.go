@@ -48,7 +48,11 @@ func (s Spec) resolve() (*plan, error) {
 		return nil, err
 	}
 	if r.execList {
-		r.programs = r.programDirs()
+		r.programs = s.ProgramDirs
+		if r.programs == nil {
+			r.programs = ProgramDirs()
+		}
+		r.programs = slices.DeleteFunc(slices.Clone(r.programs), func(dir string) bool { return inAny(dir, r.execDirs) })
 	}
 	for _, g := range system {
 		if path, err := filepath.EvalSymlinks(g.path); err == nil {
@@ -79,27 +83,28 @@ func (r *resolver) execUnlessListed() rights {
 	return canExec
 }
 
-// grant gives rights on all below path but what programs are in.
+// grant gives rights on all below path but what programs are in, and what is not
+// for commands at all. Landlock cannot subtract: around such a thing, what there
+// is now is granted entry by entry, and of the directory the names.
 func (r *resolver) grant(give rights, path string) {
 	if r.execList {
 		give &^= canExec
 	}
-	if inAny(path, r.programs) {
-		r.add(give&canList, path)
-		return
-	}
-	if !slices.ContainsFunc(r.programs, func(dir string) bool { return beneath(dir, path) }) {
-		r.add(give, path)
-		return
-	}
-	// Landlock cannot subtract: what is there now is granted one by one.
-	r.add(give&canList, path)
-	entries, _ := os.ReadDir(path)
-	for _, e := range entries {
-		if e.Type()&fs.ModeSymlink == 0 && len(r.grants) <= maxPaths {
-			r.grant(give, filepath.Join(path, e.Name()))
+	holds := func(dir string) bool { return dir != path && beneath(dir, path) }
+	switch {
+	case inAny(path, r.programs):
+		give &= canList
+	case slices.ContainsFunc(kernelDirs, holds), slices.ContainsFunc(r.programs, holds), r.withoutMounts && slices.ContainsFunc(r.deny, holds):
+		entries, _ := os.ReadDir(path)
+		for _, e := range entries {
+			entry := filepath.Join(path, e.Name())
+			if e.Type()&fs.ModeSymlink == 0 && len(r.grants) <= maxPaths && !slices.Contains(kernelDirs, entry) {
+				r.grant(give, entry)
+			}
 		}
+		give &= canList
 	}
+	r.add(give, path)
 }
 
 func (r *resolver) add(give rights, path string) {
@@ -145,11 +150,11 @@ func (r *resolver) grantPrograms(programs []string) error {
 	return nil
 }
 
-// programDirs returns the directories whose files only an Exec list opens: those
-// of the system and those in the server's PATH.
-func (r *resolver) programDirs() (dirs []string) {
+// ProgramDirs returns the directories that hold programs: those of the system and
+// those in the server's PATH. To look for them takes some milliseconds.
+func ProgramDirs() (dirs []string) {
 	add := func(dir string) {
-		if path, err := filepath.EvalSymlinks(dir); err == nil && !inAny(path, r.execDirs) && !slices.Contains(dirs, path) {
+		if path, err := filepath.EvalSymlinks(dir); err == nil && !slices.Contains(dirs, path) {
 			dirs = append(dirs, path)
 		}
 	}

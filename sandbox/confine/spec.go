@@ -20,6 +20,9 @@ type Spec struct {
 	// encoded. A script is started
 	// by its interpreter, which must be in the list too: see [Interpreter].
 	Exec []string
+	// ProgramDirs are the directories whose files only Exec opens; nil means those
+	// that the function [ProgramDirs] returns.
+	ProgramDirs []string
 	// ExecDirs are directories all of whose files may be started, also if they
 	// may be written.
 	ExecDirs []string
@@ -79,11 +82,11 @@ func (n Network) String() string {
 	return fmt.Sprintf("network %d", uint8(n))
 }
 
-// Limits bounds what each process of a command may use, and Processes how many
-// its user may have. Zero means no limit. With any limit there are no core dumps.
+// Limits bounds what each process of a command may use. Zero means no limit. With
+// any limit there are no core dumps. What a command uses as a whole is bounded by
+// its runner: the kernel counts the processes of a user, and not those of root.
 type Limits struct {
 	OpenFiles  uint64 // descriptors
-	Processes  uint64 // of the same user; root is exempt
 	FileSize   uint64 // bytes that a file may be written to
 	CPUSeconds uint64
 	Memory     uint64 // bytes of private writable memory
@@ -108,3 +111,12 @@ type Support struct {
 	// Missing says of each layer that is missing why, and what would help.
 	Missing []string
 }
+
+// A Gap is something that cannot be enforced.
+type Gap struct {
+	What string // as the end of "not enforced:"
+	Why  string
+	Help string // what would change that, for whoever runs the server
+}
+
+func (g Gap) String() string { return g.What + " cannot be enforced: " + g.Why + "; " + g.Help }

@@ -114,6 +114,10 @@ var system = []grant{
 	{canRead | canWrite | canDrive, "/dev/tty"},
 }
 
+// kernelDirs hold what the kernel shows of itself and of devices. Of these commands
+// have what system lists and no more, unless Read names one.
+var kernelDirs = []string{"/dev", "/proc", "/sys"}
+
 // programDirs hold programs and next to nothing else. With an Exec list only
 // their names can be read, and the files in the list.
 var programDirs = []string{

@@ -24,10 +24,15 @@ func Probe() Support {
 }
 
 // Missing says that nothing of the spec can be enforced.
-func (s Spec) Missing(have Support) []string { return have.Missing }
+func (s Spec) Missing(Support) []Gap {
+	return []Gap{{"the confinement of commands", "there is no kernel layer for " + runtime.GOOS, "run the server on Linux, or in a Linux container"}}
+}
 
 // SideEffects is empty: nothing is enforced.
 func (s Spec) SideEffects(Support) []string { return nil }
 
 // Interpreter returns nil: it serves to make a list of programs to start.
 func Interpreter(string) []string { return nil }
+
+// ProgramDirs returns nil: it serves to encode a spec.
+func ProgramDirs() []string { return nil }

@@ -184,10 +184,8 @@ func (p *protection) names(path string) (rule string, protected bool) {
 // matches reports whether the pattern, whose first name is that of name, goes on
 // as the rest of the path does.
 func (n *namePattern) matches(name, rest string) bool {
-	for _, e := range n.except {
-		if len(n.names) == 1 && globMatches(e, name) {
-			return false
-		}
+	if n.excepts(name) {
+		return false
 	}
 	return restMatches(n.names[1:], rest, n.only)
 }

@@ -95,10 +95,8 @@ func (p *protection) mayMeet(path string) (rule string, meets bool) {
 }
 
 func (n *namePattern) mayMeet(names []string) bool {
-	for _, e := range n.except {
-		if len(n.names) == 1 && globMatches(e, names[0]) {
-			return false
-		}
+	if n.excepts(names[0]) {
+		return false
 	}
 	if strings.ContainsAny(names[0], wildcards) && !strings.HasPrefix(n.names[0], ".") {
 		return false // or nobody could use a plain *

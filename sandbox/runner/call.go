@@ -40,6 +40,7 @@ func (r *Runner) prepare(req *Request) (*call, error) {
 		return nil, &StartError{Op: "start", Path: l.path, Err: r.refused}
 	}
 	l.dir, l.env, l.confine = dir, withDir(req.Env, dir), req.Confine
+	l.bounds = req.Bounds
 	c := &call{runner: r, launch: l, stdin: req.Stdin, timeout: req.Timeout, onText: req.OnOutput}
 	if c.timeout == 0 {
 		c.timeout = r.options.Timeout
@@ -69,6 +70,7 @@ func (c *call) run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	res, err := c.wait(ctx, t)
+	res.Exceeded = t.exceeded().String()
 	t.close()
 	res.Duration = time.Since(began)
 	c.finishIO(max(c.runner.options.Drain, 0))

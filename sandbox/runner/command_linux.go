@@ -12,7 +12,11 @@ import (
 // run starts one command and returns when none of its processes is left.
 func (s *supervisor) run(o *order) {
 	r := watch{supervisor: s, pidfd: -1}
-	err := s.start(o, &r)
+	err := errNotWatched
+	if s.proc != nil || o.bounds == (Bounds{}) {
+		r.guard = newGuard(o.bounds, s.proc)
+		err = s.start(o, &r)
+	}
 	for _, fd := range o.files {
 		unix.Close(fd)
 	}
@@ -74,6 +78,8 @@ func (s *supervisor) startConfined(o *order, attr *syscall.ProcAttr) (pid int, e
 	<-started
 	return pid, err
 }
+
+var errNotWatched error = &confineError{errors.New("there is no /proc to watch its bounds by")}
 
 // A confineError is what kept a command from being confined.
 type confineError struct{ err error }

@@ -75,13 +75,15 @@ func processes() (list []process) {
 }
 
 // descendants returns the live processes below this one.
-func descendants() []process {
+func descendants() []process { return descendantsOf(os.Getpid()) }
+
+func descendantsOf(pid int) []process {
 	children := make(map[int][]process)
 	for _, p := range processes() {
 		children[p.parent] = append(children[p.parent], p)
 	}
 	var found []process
-	for queue := []int{os.Getpid()}; len(queue) > 0; queue = queue[1:] {
+	for queue := []int{pid}; len(queue) > 0; queue = queue[1:] {
 		for _, p := range children[queue[0]] {
 			if !p.dead {
 				found = append(found, p)
@@ -110,11 +112,42 @@ func signalAll(list []process, sig unix.Signal) {
 	}
 }
 
-// killDescendants kills all descendants, and looks again until it finds no other.
-// None can escape by forking alone: a signal to a group reaches all its members at
+// killDescendants kills all processes below this one. It must be quick: among many
+// that fork, each of a session of its own, the scheduler gives this process little
+// time at once, and in that it has to find more than are made until it runs again.
+//
+// What is killed cannot fork or wait any more, so its children are those listed
+// after that, or have become those of this process, and their numbers stay theirs
+// as long as this process does not wait either.
+func (p *procfs) killDescendants() {
+	if p == nil || !p.lists || !p.ours {
+		searchDescendants()
+		return
+	}
+	const rounds = 100
+	killed := make(map[string]bool)
+	for range rounds {
+		before := len(killed)
+		queue := p.children(nil, p.self)
+		for i := 0; i < len(queue); i++ {
+			name := queue[i]
+			if pid, err := strconv.Atoi(name); err == nil && pid > 1 && !killed[name] {
+				_ = unix.Kill(pid, unix.SIGKILL)
+				killed[name] = true
+				queue = p.children(queue, name)
+			}
+		}
+		if len(killed) == before {
+			return
+		}
+	}
+}
+
+// searchDescendants kills all descendants where the kernel does not list the
+// children of a process, and looks again until it finds no other. None can escape by forking alone: a signal to a group reaches all its members at
 // one instant, and those that fork then with it. The caller calls again, for what
 // forked and left its group between look and kill.
-func killDescendants() {
+func searchDescendants() {
 	const rounds = 20
 	seen := make(map[int]string)
 	for range rounds {

@@ -12,8 +12,9 @@ type direct struct {
 	launcher *launcher
 }
 
-func (d *direct) method() Method { return groupMethod }
-func (d *direct) close()         {}
+func (d *direct) method() Method       { return groupMethod }
+func (d *direct) boundsMethod() string { return "" }
+func (d *direct) close()               {}
 
 func (d *direct) start(l launch) (tree, error) {
 	if l.confine != nil {
@@ -83,6 +84,7 @@ func (t *grouped) gone() <-chan struct{} { return t.goneC }
 func (t *grouped) terminate()            { t.whileOpen(group.terminate) }
 func (t *grouped) kill()                 { t.whileOpen(group.kill) }
 func (t *grouped) leftovers() int        { return 0 }
+func (t *grouped) exceeded() excess      { return noExcess }
 
 func (t *grouped) wait() {
 	state, err := t.proc.Wait()

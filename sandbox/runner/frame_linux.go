@@ -17,11 +17,12 @@ const (
 	frameTerminate frameKind = 'T' // ask all processes to end
 	frameKill      frameKind = 'K' // end all processes
 	// From the supervisor.
-	frameHello   frameKind = 'H' // ready; one byte: 1 if it is init of a namespace
-	frameStarted frameKind = 'S' // running; its pid, which means something from a subreaper only
-	frameFailed  frameKind = 'F' // not started; errno, and what kept it from being confined
-	frameExited  frameKind = 'X' // wait status, CPU time in microseconds
-	frameGone    frameKind = 'G' // no process is left; how many had to be killed
+	frameHello    frameKind = 'H' // ready; two bytes: 1 if it is init of a namespace, 1 if it can watch bounds
+	frameStarted  frameKind = 'S' // running; its pid, which means something from a subreaper only
+	frameFailed   frameKind = 'F' // not started; errno, and what kept it from being confined
+	frameExited   frameKind = 'X' // wait status, CPU time in microseconds
+	frameExceeded frameKind = 'B' // it is being killed for what it passed, an excess
+	frameGone     frameKind = 'G' // no process is left; how many had to be killed
 )
 
 const (
@@ -81,6 +82,7 @@ type runOrder struct {
 	announce  bool // say when it has started
 	confine   []byte
 	confined  bool
+	bounds    Bounds
 	argv, env []string
 }
 
@@ -89,6 +91,8 @@ func (o *runOrder) encode() []byte {
 	b = appendString(b, o.dir)
 	b = append(b, flag(o.stdin), flag(o.announce), flag(o.confined))
 	b = appendString(b, string(o.confine))
+	b = binary.AppendUvarint(b, uint64(o.bounds.Processes))
+	b = binary.AppendUvarint(b, uint64(o.bounds.Memory))
 	b = appendStrings(b, o.argv)
 	return appendStrings(b, o.env)
 }
@@ -96,6 +100,7 @@ func (o *runOrder) encode() []byte {
 func decodeRunOrder(b []byte) (*runOrder, error) {
 	d := decoder{rest: b}
 	o := &runOrder{path: d.string(), dir: d.string(), stdin: d.flag(), announce: d.flag(), confined: d.flag(), confine: []byte(d.string())}
+	o.bounds = Bounds{Processes: int(d.number()), Memory: int64(d.number())}
 	o.argv, o.env = d.strings(), d.strings()
 	if d.bad || len(d.rest) > 0 || len(o.argv) == 0 {
 		return nil, fmt.Errorf("order to run a command: %w", errFrame)
@@ -128,13 +133,22 @@ type decoder struct {
 	bad  bool
 }
 
-func (d *decoder) length() int {
+func (d *decoder) number() uint64 {
 	n, size := binary.Uvarint(d.rest)
-	if size <= 0 || n > uint64(len(d.rest)-size) { // each item takes a byte at least
+	if size <= 0 {
 		d.bad, d.rest = true, nil
 		return 0
 	}
 	d.rest = d.rest[size:]
+	return n
+}
+
+func (d *decoder) length() int {
+	n := d.number()
+	if n > uint64(len(d.rest)) { // each item takes a byte at least
+		d.bad, d.rest = true, nil
+		return 0
+	}
 	return int(n)
 }
 

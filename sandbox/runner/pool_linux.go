@@ -16,6 +16,7 @@ type pool struct {
 	executable string
 	how        Method
 	launcher   *launcher
+	watches    bool // its supervisors can keep bounds
 
 	mu     sync.Mutex
 	idle   []idleSlot // the one used last is at the end
@@ -36,12 +37,20 @@ func newPool(executable string, how Method, l *launcher) (*pool, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.watches = s.watches
 	p.adopt(s)
 	p.put(s)
 	return p, nil
 }
 
 func (p *pool) method() Method { return p.how }
+
+func (p *pool) boundsMethod() string {
+	if p.watches {
+		return BoundsWatched
+	}
+	return ""
+}
 
 func (p *pool) start(l launch) (tree, error) {
 	for {

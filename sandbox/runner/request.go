@@ -36,6 +36,8 @@ type Request struct {
 	// from one goroutine. It may be slow but must return: the command never waits
 	// for it, what it is too slow for is dropped and counted in Result.Dropped.
 	OnOutput func(text string)
+	// Bounds limit all processes of the command together.
+	Bounds Bounds
 	// Confine is handed to the [Confiner] of the supervisor, which restricts the
 	// command before it starts. A request with Confine fails where there is none.
 	Confine []byte
@@ -115,6 +117,9 @@ func (r *Request) check() (dir string, err error) {
 		} else if strings.IndexByte(v, 0) >= 0 {
 			return "", invalid("env", "the entry %q holds a NUL byte", name)
 		}
+	}
+	if err := r.Bounds.check(); err != nil {
+		return "", err
 	}
 	return workingDirectory(r.Dir)
 }

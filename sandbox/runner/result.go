@@ -18,6 +18,10 @@ type Result struct {
 	// Canceled says that it was ended because the call's context or the Runner
 	// was.
 	Canceled bool
+	// Exceeded says which of [Bounds] the command passed, so that it was killed, as
+	// [ExceededProcesses] or [ExceededMemory]; empty when none. The main process may
+	// have ended well before that.
+	Exceeded string
 	// Duration is from the start until no process was left, CPU what the main
 	// process and the children it waited for used.
 	Duration, CPU time.Duration

@@ -21,11 +21,12 @@ const (
 
 // A slot is a supervisor, seen from the server. It runs one command at a time.
 type slot struct {
-	how    Method
-	proc   *os.Process
-	conn   *net.UnixConn
-	frames *bufio.Reader
-	dead   chan struct{} // closed when the supervisor is gone and reaped
+	how     Method
+	proc    *os.Process
+	conn    *net.UnixConn
+	frames  *bufio.Reader
+	watches bool          // it can keep bounds
+	dead    chan struct{} // closed when the supervisor is gone and reaped
 
 	mu      sync.Mutex
 	current *supervised // what runs in it
@@ -57,12 +58,13 @@ func startSlot(executable string, how Method, l *launcher) (*slot, error) {
 	_ = s.conn.SetReadDeadline(time.Now().Add(helloWait))
 	kind, payload, err := readFrame(s.frames)
 	_ = s.conn.SetReadDeadline(time.Time{})
-	if err != nil || kind != frameHello || len(payload) != 1 || payload[0] != flag(how == MethodNamespace) {
+	if err != nil || kind != frameHello || len(payload) != 2 || payload[0] != flag(how == MethodNamespace) {
 		_ = s.proc.Kill()
 		s.conn.Close()
 		_, _ = s.proc.Wait()
 		return nil, fmt.Errorf("the supervisor %q did not get ready: it must be a program whose main calls Supervise: %w", executable, errors.Join(err, errFrame))
 	}
+	s.watches = payload[1] == 1
 	return s, nil
 }
 
@@ -154,6 +156,12 @@ func (s *slot) dispatch(kind frameKind, payload []byte) error {
 			return err
 		}
 		cmd.exit(exitOf(syscall.WaitStatus(n[0]), time.Duration(n[1])*time.Microsecond))
+	case frameExceeded:
+		n, err := numbers(payload, 1)
+		if err != nil {
+			return err
+		}
+		cmd.excess.Store(n[0])
 	case frameGone:
 		n, err := numbers(payload, 1)
 		if err != nil {
@@ -168,7 +176,7 @@ func (s *slot) dispatch(kind frameKind, payload []byte) error {
 
 // run hands a command to the supervisor.
 func (s *slot) run(l launch, cmd *supervised) error {
-	o := runOrder{path: l.path, dir: l.dir, stdin: l.stdin != nil, announce: l.announce || s.how == MethodSubreaper, confine: l.confine, confined: l.confine != nil, argv: l.argv, env: l.env}
+	o := runOrder{path: l.path, dir: l.dir, stdin: l.stdin != nil, announce: l.announce || s.how == MethodSubreaper, confine: l.confine, confined: l.confine != nil, bounds: l.bounds, argv: l.argv, env: l.env}
 	var fds []int
 	for _, f := range []*os.File{l.stdin, l.stdout, l.stderr} {
 		if f != nil {

@@ -21,6 +21,7 @@ type supervised struct {
 	goneC  chan struct{}
 	startC chan struct{}
 	killed int // set before goneC is closed
+	excess atomic.Uint64
 }
 
 func newSupervised(path string, s *slot, p *pool) *supervised {
@@ -33,6 +34,7 @@ func (t *supervised) gone() <-chan struct{}    { return t.goneC }
 func (t *supervised) terminate()               { t.slot.order(frameTerminate) }
 func (t *supervised) kill()                    { t.slot.order(frameKill) }
 func (t *supervised) leftovers() int           { return t.killed }
+func (t *supervised) exceeded() excess         { return excess(t.excess.Load()) }
 
 func (t *supervised) close() {
 	select {

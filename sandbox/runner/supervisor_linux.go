@@ -49,6 +49,7 @@ type supervisor struct {
 	namespace bool
 	confine   Confiner
 	null      *os.File
+	proc      *procfs // nil where there is none
 }
 
 // An order is a runOrder with its descriptors.
@@ -86,7 +87,18 @@ func (s *supervisor) prepare() error {
 	} else if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	return s.send(appendFrame(nil, frameHello, []byte{flag(s.namespace)}))
+	s.proc = openProcfs()
+	goFirst()
+	return s.send(appendFrame(nil, frameHello, []byte{flag(s.namespace), flag(s.proc != nil)}))
+}
+
+// goFirst has this thread run before all that are not of a real-time policy, where
+// that is permitted, so that it gets to end a command whatever number of processes
+// compete with it. What it starts is as it would be without.
+func goFirst() {
+	_ = unix.SchedSetAttr(0, &unix.SchedAttr{
+		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK,
+	}, 0)
 }
 
 // mountProc gives the namespace a /proc that shows its own processes, and drops

@@ -17,6 +17,7 @@ type launch struct {
 	stdout   *os.File
 	stderr   *os.File
 	confine  []byte
+	bounds   Bounds
 	announce bool // tell when it has started, which not every method does unasked
 }
 
@@ -32,6 +33,8 @@ type exit struct {
 type starter interface {
 	start(launch) (tree, error)
 	method() Method
+	// boundsMethod says how bounds are kept; empty means that they are not.
+	boundsMethod() string
 	close()
 }
 
@@ -50,6 +53,8 @@ type tree interface {
 	// leftovers is how many processes outlived the main one and were killed, as
 	// far as that is known. It is final once gone is closed.
 	leftovers() int
+	// exceeded says for which of its bounds the tree was killed, if for one.
+	exceeded() excess
 	// close frees what the tree holds; a tree that is not gone is given up, its
 	// processes are still being killed.
 	close()

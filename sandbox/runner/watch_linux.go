@@ -21,6 +21,7 @@ const (
 type watch struct {
 	*supervisor
 	pid, pidfd int
+	guard      *guard
 	exited     bool          // the main process has
 	untold     []byte        // what the server is to be told of that
 	killing    bool          // all of it is to be killed
@@ -57,8 +58,11 @@ func (r *watch) reap() (left bool) {
 // await returns when the main process has ended, the server has had its say, or
 // some time has passed.
 func (r *watch) await() {
+	look := orphanTick
 	if r.killing {
 		r.killAll() // again: what was started meanwhile
+	} else {
+		look = r.keepBounds()
 	}
 	fds := []unix.PollFd{{Fd: supervisorSocket, Events: unix.POLLIN}, {Fd: int32(r.pidfd), Events: unix.POLLIN}}
 	wait := orphanTick
@@ -69,7 +73,7 @@ func (r *watch) await() {
 	if r.exited {
 		fds = fds[:1]
 	}
-	timeout := unix.NsecToTimespec(wait.Nanoseconds())
+	timeout := unix.NsecToTimespec(min(wait, look).Nanoseconds())
 	if _, err := unix.Ppoll(fds, &timeout, nil); err != nil || fds[0].Revents == 0 {
 		return
 	}
@@ -85,13 +89,24 @@ func (r *watch) await() {
 	}
 }
 
+// keepBounds kills the command if it passed a bound, and says when to look again.
+func (r *watch) keepBounds() time.Duration {
+	excess, wait := r.guard.look()
+	if excess != noExcess {
+		r.killing, r.tick, wait = true, 0, firstTick
+		r.killAll()
+		_ = r.send(appendNumbers(nil, frameExceeded, uint64(excess)))
+	}
+	return wait
+}
+
 // end kills every process below and then this one.
 func (r *watch) end() {
 	if r.namespace {
 		os.Exit(0) // and the kernel kills the namespace
 	}
 	for wait := firstTick; r.reap(); wait = min(2*wait, orphanTick) {
-		killDescendants()
+		r.proc.killDescendants()
 		time.Sleep(wait)
 	}
 	os.Exit(0)
@@ -108,7 +123,7 @@ func (r *watch) killAll() {
 	if !r.exited { // later the number may be another's
 		_ = unix.Kill(-r.pid, unix.SIGKILL)
 	}
-	killDescendants()
+	r.proc.killDescendants()
 }
 
 func (s *supervisor) signalTree(sig unix.Signal) {

@@ -19,9 +19,11 @@ type Health struct {
 	// CallsAbandoned are handlers that are still running although their caller
 	// has been answered; many of them mean that something hangs.
 	CallsAbandoned int64 `json:"calls_abandoned"`
-	// SandboxLayers name what confines the tools, such as openat2; nil if that
-	// is not told.
-	SandboxLayers []string `json:"sandbox_layers,omitempty"`
+	// Enforcement is the setting of the sandbox, SandboxLayers name what confines
+	// the tools, SandboxMissing says what of the policy is not enforced.
+	Enforcement    string   `json:"sandbox_enforcement"`
+	SandboxLayers  []string `json:"sandbox_layers"`
+	SandboxMissing []string `json:"sandbox_missing,omitempty"`
 }
 
 func health(now func() Health) domain.Resource {

@@ -54,6 +54,9 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 	if !res.Output.Truncated() {
 		defer res.Close()
 	}
+	if about := t.aboutSandbox(res, text, in.WorkingDir); about != "" {
+		text = line(text, "["+about+"]")
+	}
 	switch {
 	case res.TimedOut:
 		text = line(text, fmt.Sprintf("[timed out after %gs]", timeout.Seconds()))
@@ -63,6 +66,8 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 		return domain.Failure("timed_out", text, "Give a longer timeout, or run it in the background."), nil
 	case res.Canceled:
 		return domain.Failure("canceled", line(text, "[canceled]"), "Run it again if its result is still wanted."), nil
+	case res.Exceeded != "":
+		return domain.Failure("limit_exceeded", text, "Use less at a time."), nil
 	case res.ExitCode != 0:
 		return domain.Failure("exit_status", line(text, fmt.Sprintf("[exit code %d]", res.ExitCode)), "Read the output for the reason, then change the command."), nil
 	}

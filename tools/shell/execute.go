@@ -26,6 +26,7 @@ type executeResult struct {
 	TimedOut   bool   `json:"timed_out" doc:"The command was ended because its time was up."`
 	Truncated  bool   `json:"truncated" doc:"Something was left out of the output."`
 	DurationMS int64  `json:"duration_ms" doc:"Milliseconds from start to end."`
+	Sandbox    string `json:"sandbox,omitempty" doc:"What the sandbox refused or does not enforce, if anything."`
 
 	IsError   bool   `json:"is_error,omitempty" doc:"The command failed."`
 	ErrorType string `json:"error_type,omitempty" doc:"Kind of the failure."`
@@ -71,11 +72,14 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 		ExitCode: res.ExitCode, Stdout: t.output.text(who, res.Stdout, release), Stderr: t.output.text(who, res.Stderr, release),
 		TimedOut: res.TimedOut, Truncated: truncated, DurationMS: res.Duration.Milliseconds(),
 	}
+	out.Sandbox = t.aboutSandbox(res, out.Stderr, in.WorkingDir)
 	switch {
 	case res.TimedOut:
 		out.fail("timed_out", fmt.Sprintf("Command timed out after %gs", timeout.Seconds()), "Give a longer timeout, or ask for less at a time.")
 	case res.Canceled:
 		out.fail("canceled", "the command was canceled", "Run it again if its result is still wanted.")
+	case res.Exceeded != "":
+		out.fail("limit_exceeded", out.Sandbox, "Use less at a time.")
 	case res.ExitCode != 0:
 		out.fail("exit_status", fmt.Sprintf("the command ended with exit code %d", res.ExitCode), "Read stderr for the reason, then change the command.")
 	}

@@ -99,6 +99,9 @@ func (t tool) failure(err error) (domain.ToolResult, error) {
 		return domain.Failure(errorType, fmt.Sprintf("%s: %v", t.name, err), "Give a working_dir that exists within the allowed paths, or leave it out."), nil
 	}
 	if start, ok := errors.AsType[*runner.StartError](err); ok {
+		if errors.Is(err, runner.ErrNoConfinement) {
+			return domain.Failure("sandbox_failed", t.name+": "+start.Error(), "Nothing was run. The person who runs the server finds out more with: toolserver check"), nil
+		}
 		return domain.Failure("not_found", t.name+": "+start.Error(), "Check the name of the program, or whether it is installed."), nil
 	}
 	if bad, ok := errors.AsType[*runner.InvalidRequestError](err); ok {
@@ -108,6 +111,21 @@ func (t tool) failure(err error) (domain.ToolResult, error) {
 		return domain.Failure("busy", t.name+": "+err.Error(), "Stop a job, or wait until one has ended."), nil
 	}
 	return domain.ToolResult{}, err
+}
+
+// aboutSandbox says which limit or rule a command ran into, as far as that shows,
+// and what is not enforced.
+func (t tool) aboutSandbox(res runner.Result, output, dir string) string {
+	var parts []string
+	if res.Exceeded != "" {
+		parts = append(parts, t.commands.Exceeded(res.Exceeded))
+	} else if refusal := t.commands.Refusal(t.name, output, dir); refusal != "" {
+		parts = append(parts, refusal)
+	}
+	if notice := t.commands.Notice(t.name); notice != "" {
+		parts = append(parts, notice)
+	}
+	return strings.Join(parts, "; ")
 }
 
 // reporter tells the caller what a command is writing, while it does.

@@ -47,7 +47,9 @@ func newFixture(t *testing.T, lists map[string]sandbox.ToolPolicy, o shell.Optio
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands, err := sandbox.NewCommands(policy, files, run)
+	kernel := sandbox.NewKernel(run)
+	t.Cleanup(func() { kernel.Close() })
+	commands, err := sandbox.NewCommands(policy, files, kernel)
 	if err != nil {
 		t.Fatal(err)
 	}

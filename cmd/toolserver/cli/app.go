@@ -25,13 +25,15 @@ type app struct {
 	exec    *domain.Executor
 	results *domain.ResultStore
 	runner  *runner.Runner
+	kernel  *sandbox.Kernel
 	server  *server.Server // nil until serve makes it
 
 	reloads reloads
 
-	mu     sync.Mutex // held while a configuration is applied
-	config *config.Loaded
-	tokens *server.Tokens
+	mu       sync.Mutex // held while a configuration is applied
+	config   *config.Loaded
+	tokens   *server.Tokens
+	commands *sandbox.Commands
 }
 
 // build puts the program together. What it returns is closed by its caller.
@@ -44,6 +46,7 @@ func (g *globals) build(cfg *config.Loaded, log *zap.Logger) (*app, error) {
 		program: g.program, started: time.Now(), log: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
 		runner: runner.New(runner.Options{Supervisor: self}),
 	}
+	a.kernel = sandbox.NewKernel(a.runner)
 	registry, err := domain.NewRegistry()
 	if err != nil {
 		return nil, err
@@ -62,6 +65,9 @@ func (g *globals) build(cfg *config.Loaded, log *zap.Logger) (*app, error) {
 // close ends every command that still runs, and drops what is kept.
 func (a *app) close() {
 	a.runner.Close()
+	if err := a.kernel.Close(); err != nil {
+		a.log.Warn("temporary files of commands are left", zap.Error(err))
+	}
 	a.results.Close()
 }
 
@@ -86,7 +92,7 @@ func (a *app) apply(cfg *config.Loaded) error {
 	}
 	a.results.SetPageBytes(domain.PageBytes(cfg.Limits.MaxResultChars))
 	a.exec.Configure(cfg.Executor(cfg.Secrets))
-	a.config, a.tokens = cfg, tokens
+	a.config, a.tokens, a.commands = cfg, tokens, catalog.commands
 	a.reloads.tell()
 	if a.server != nil {
 		a.server.Configure(serverSettings(cfg))
@@ -105,8 +111,29 @@ func (a *app) current() (*config.Loaded, *server.Tokens) {
 	return a.config, a.tokens
 }
 
+// layers returns what holds commands to the policy in force.
+func (a *app) layers() sandbox.Layers {
+	a.mu.Lock()
+	commands := a.commands
+	a.mu.Unlock()
+	return commands.Layers("bash")
+}
+
+// logLayers says what holds commands to policy, and what does not.
+func (a *app) logLayers() {
+	l := a.layers()
+	a.log.Info("sandbox", zap.String("enforcement", l.Enforcement), zap.Strings("layers", l.InForce))
+	for _, missing := range l.Missing {
+		a.log.Warn("sandbox: not enforced", zap.String("what", missing))
+	}
+	for _, effect := range l.SideEffects {
+		a.log.Warn("sandbox: side effect", zap.String("what", effect))
+	}
+}
+
 // catalog is what clients can have.
 type catalog struct {
+	commands  *sandbox.Commands
 	tools     []domain.Tool
 	resources []domain.Resource
 	prompts   []domain.Prompt
@@ -119,10 +146,11 @@ func (a *app) catalog(cfg *config.Loaded) (c catalog, err error) {
 	if err != nil {
 		return c, err
 	}
-	commands, err := sandbox.NewCommands(policy, fileSystem, a.runner)
+	commands, err := sandbox.NewCommands(policy, fileSystem, a.kernel)
 	if err != nil {
 		return c, err
 	}
+	c.commands = commands
 	c.tools, err = tools.All(tools.Deps{
 		Files: fileSystem, Commands: commands, Results: a.results,
 		FileOptions: files.Options{

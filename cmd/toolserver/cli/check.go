@@ -54,7 +54,7 @@ func (r *checkReport) all(g *globals) {
 	}
 	defer a.close()
 	r.configuration(cfg)
-	r.commands(a.runner)
+	r.commands(a)
 	r.tools(a)
 }
 
@@ -106,18 +106,29 @@ func (r *checkReport) configuration(cfg *config.Loaded) {
 	}
 }
 
-func (r *checkReport) commands(run *runner.Runner) {
+func (r *checkReport) commands(a *app) {
 	if path, err := exec.LookPath("bash"); err == nil {
 		r.line(true, "shell", path)
 	} else {
 		r.line(false, "shell", "there is no bash; commands run with sh")
 	}
-	method, err := run.Method()
+	method, err := a.runner.Method()
 	found := string(method)
 	if err != nil {
 		found = fmt.Sprintf("%s, since better is refused: %v", method, err)
 	}
 	r.line(method == runner.MethodNamespace || method == runner.MethodSubreaper, "process tree", found)
+	layers := a.layers()
+	r.line(true, "enforcement", layers.Enforcement)
+	for _, layer := range layers.InForce {
+		r.line(true, "in force", layer)
+	}
+	for _, missing := range layers.Missing {
+		r.line(false, "not enforced", missing)
+	}
+	for _, effect := range layers.SideEffects {
+		r.line(false, "side effect", effect)
+	}
 }
 
 func (r *checkReport) tools(a *app) {

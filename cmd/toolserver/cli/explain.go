@@ -52,7 +52,7 @@ func (g *globals) explain(name string, args []string) error {
 	if err != nil {
 		return err
 	}
-	commands, err := sandbox.NewCommands(cfg.Policy(), files, a.runner)
+	commands, err := sandbox.NewCommands(cfg.Policy(), files, a.kernel)
 	if err != nil {
 		return err
 	}
@@ -91,9 +91,14 @@ func printExplanation(w io.Writer, e sandbox.Explanation) {
 	if e.Allowed {
 		verdict = "allowed"
 	}
+	var inForce, missing []string
+	if e.Layers != nil {
+		inForce, missing = e.Layers.InForce, e.Layers.Missing
+	}
 	for _, row := range []struct{ name, text string }{
 		{"verdict", verdict}, {"rule", e.Rule}, {"reason", e.Reason}, {"path", e.Path},
 		{"runs", strings.Join(e.Argv, "\n          ")}, {"reads", strings.Join(e.Reads, ", ")}, {"writes", strings.Join(e.Writes, ", ")},
+		{"layers", strings.Join(inForce, "\n          ")}, {"missing", strings.Join(missing, "\n          ")},
 	} {
 		if row.text != "" {
 			fmt.Fprintf(w, "%-9s %s\n", row.name+":", row.text)

@@ -55,11 +55,9 @@ func (a *app) health() resources.Health {
 	h := resources.Health{
 		Status: "ok", Version: a.program.Version, Started: a.started.UTC().Format(time.RFC3339), UptimeSeconds: int64(time.Since(a.started).Seconds()),
 		ProtocolVersions: server.ProtocolVersions(), CallsAbandoned: a.exec.Abandoned(),
-		SandboxLayers: []string{"paths: decided on what is opened", "commands: parsed and judged"},
 	}
-	if method, _ := a.runner.Method(); method != "" {
-		h.SandboxLayers = append(h.SandboxLayers, "process tree: "+string(method))
-	}
+	layers := a.layers()
+	h.Enforcement, h.SandboxLayers, h.SandboxMissing = layers.Enforcement, layers.InForce, layers.Missing
 	for _, t := range a.exec.Registry.List("") {
 		if t.Disabled {
 			h.ToolsDisabled++

@@ -64,6 +64,9 @@ func (r *reloader) reload() {
 		return
 	}
 	r.app.log.Info("configuration reloaded", zap.String("file", cfg.File))
+	if !reflect.DeepEqual(old.Sandbox, cfg.Sandbox) || !reflect.DeepEqual(old.Tools, cfg.Tools) {
+		r.app.logLayers()
+	}
 	if needsRestart(old, cfg) {
 		r.app.log.Warn("changes of server (other than tokens) and of logging take effect when the server is started again")
 	}

@@ -66,6 +66,12 @@ func serve(ctx context.Context, g *globals, f serveFlags, dirs []string) error {
 	}
 	defer a.close()
 	a.server = g.newServer(a, cfg, log)
+	logged := make(chan struct{})
+	go func() { // no client waits for it
+		defer close(logged)
+		a.logLayers()
+	}()
+	defer func() { <-logged }()
 
 	address := f.http
 	if address == "" && !f.stdio {

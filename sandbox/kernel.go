@@ -1,0 +1,83 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"toolserver/sandbox/confine"
+	"toolserver/sandbox/pathguard"
+	"toolserver/sandbox/runner"
+)
+
+// Kernel is what this machine has to hold commands to policy while they run. It
+// is found out once, when it is needed first, and stays the same whatever policy
+// is in force.
+type Kernel struct {
+	runner  *runner.Runner
+	scratch *scratch
+
+	probe    sync.Once // sets what follows
+	support  confine.Support
+	programs []string // directories that hold programs
+	method   runner.Method
+	worse    error // why the best method is not used
+}
+
+// NewKernel returns the kernel layer for commands that r runs. Its caller closes
+// it when none runs any more.
+func NewKernel(r *runner.Runner) *Kernel { return &Kernel{runner: r, scratch: newScratch()} }
+
+// Close removes the files that commands left in their temporary directory.
+func (k *Kernel) Close() error { return k.scratch.remove() }
+
+func (k *Kernel) ready() {
+	k.probe.Do(func() {
+		k.method, k.worse = k.runner.Method()
+		k.support = confine.Probe()
+		k.programs = confine.ProgramDirs()
+		// Mounts take a supervisor that is root, or init of its namespace.
+		if k.method != runner.MethodNamespace && os.Geteuid() != 0 {
+			k.support.MountNamespace, k.support.NetNamespace = false, false
+		}
+	})
+}
+
+// gaps returns what of spec cannot be enforced.
+func (k *Kernel) gaps(spec confine.Spec) []confine.Gap {
+	if !k.confines() {
+		why := fmt.Sprintf("commands are started as a %s", k.method)
+		if k.worse != nil {
+			why += ", since a supervisor is refused: " + k.worse.Error()
+		}
+		if gaps := spec.Missing(k.support); k.support.LandlockABI == 0 && len(gaps) > 0 {
+			return gaps
+		}
+		return []confine.Gap{{What: "the confinement of commands", Why: why, Help: "start the server where it may start a second process of its own program"}}
+	}
+	return spec.Missing(k.support)
+}
+
+// variables returns what programs are told of where they may write, if policy does
+// not let them where they would.
+func (k *Kernel) variables(writing *pathguard.Guard) map[string]string {
+	set := map[string]string{}
+	allowed := func(dir string) bool {
+		d, err := writing.Check(dir)
+		return err == nil && d.Allowed
+	}
+	if !allowed(os.TempDir()) {
+		set["TMPDIR"] = k.scratch.temporary()
+	}
+	if cache, err := os.UserCacheDir(); err != nil || !allowed(cache) {
+		set["XDG_CACHE_HOME"] = k.scratch.cache()
+	}
+	return set
+}
+
+// confines reports whether commands have a supervisor, which is what confines
+// them.
+func (k *Kernel) confines() bool {
+	k.ready()
+	return k.method == runner.MethodNamespace || k.method == runner.MethodSubreaper
+}

@@ -1,0 +1,81 @@
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+
+	"toolserver/sandbox/confine"
+	"toolserver/sandbox/runner"
+)
+
+// Layers says what holds tools to policy on this machine.
+type Layers struct {
+	Enforcement string   `json:"enforcement"`
+	InForce     []string `json:"in_force"`               // each in a few words
+	Missing     []string `json:"missing,omitempty"`      // what of the policy is not enforced, why, and what would help
+	SideEffects []string `json:"side_effects,omitempty"` // ordinary work that fails because of how it is enforced
+	Notice      string   `json:"notice,omitempty"`       // what each result says of what is missing
+}
+
+// Layers finds out which layers are in force for the commands of tool. It takes
+// some milliseconds the first time.
+func (c *Commands) Layers(tool string) Layers {
+	c.kernel.ready()
+	l := Layers{
+		Enforcement: c.enforcement(),
+		InForce:     []string{"paths: decided on what is opened", "commands: parsed and judged", "process tree: " + string(c.kernel.method)},
+	}
+	confinement := c.confinements[tool]
+	if confinement == nil {
+		l.Missing = []string{"the kernel does not confine commands, since the configuration says sandbox.enforcement: " + EnforceParseOnly}
+		l.Notice = "sandbox: parse_only; the kernel does not confine commands"
+		return l
+	}
+	spec, gaps := confinement.spec(), confinement.gaps()
+	if c.kernel.confines() {
+		l.InForce = append(l.InForce, c.kernel.kinds(spec)...)
+	}
+	b, kept := c.bounds(), c.kernel.runner.BoundsMethod()
+	switch {
+	case b == (runner.Bounds{}):
+	case kept == "":
+		gaps = append(gaps, confine.Gap{What: "the limits of processes and memory", Why: "commands have no supervisor here", Help: "run the server on Linux"})
+	default:
+		l.InForce = append(l.InForce, fmt.Sprintf("limits: %d processes and threads, %d MiB of memory (%s)", b.Processes, b.Memory>>20, kept))
+	}
+	l.SideEffects = spec.SideEffects(c.kernel.support)
+	var short []string
+	for _, g := range gaps {
+		l.Missing = append(l.Missing, g.String())
+		short = append(short, g.What)
+	}
+	if len(short) > 0 {
+		l.Notice = "sandbox: " + l.Enforcement + "; not enforced by the kernel: " + strings.Join(short, "; ")
+	}
+	return l
+}
+
+// kinds names what the kernel offers and spec uses.
+func (k *Kernel) kinds(spec confine.Spec) (list []string) {
+	if k.support.LandlockABI > 0 {
+		list = append(list, fmt.Sprintf("files and programs: landlock (ABI %d)", k.support.LandlockABI))
+	}
+	if k.support.Seccomp {
+		list = append(list, "system calls: seccomp", "network: "+spec.Network.String())
+	}
+	if !spec.WithoutMounts {
+		list = append(list, "protected files and metadata: mount namespace")
+	}
+	return list
+}
+
+func (c *Commands) enforcement() string {
+	if c.settings.Enforcement == "" {
+		return EnforceBestEffort
+	}
+	return c.settings.Enforcement
+}
+
+// Notice is what each result of tool says of layers that are missing; empty if
+// none is.
+func (c *Commands) Notice(tool string) string { return c.notices[tool]() }

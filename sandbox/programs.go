@@ -1,0 +1,233 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"toolserver/sandbox/command"
+	"toolserver/sandbox/confine"
+)
+
+// A helper says what a program starts to do its work, which policy does not
+// list: nobody thinks of it as a command.
+type helper struct {
+	programs string // by name, with spaces between
+	dirs     string // see [programFinder.dir]
+}
+
+const (
+	compiler     = "cc gcc c++ g++ clang cpp as ld ld.bfd ld.gold ld.lld lld collect2 ar ranlib strip nm pkg-config "
+	compilerDirs = "/usr/lib/gcc /usr/libexec/gcc /usr/lib/gcc-cross "
+	node         = "node sh env "
+	nodeDirs     = "@ ./node_modules "
+)
+
+// helpers are by program. The shells are always there: what they start is held
+// to the list itself.
+var helpers = map[string]helper{
+	"git":         {"sh sed less", "/usr/lib/git-core /usr/libexec/git-core /usr/local/libexec/git-core"},
+	"go":          {"git gofmt " + compiler, "@/pkg/tool @/bin $TMPDIR " + compilerDirs},
+	"cargo":       {"rustc rustdoc rustfmt cargo-fmt cargo-clippy clippy-driver " + compiler, "@/bin ./target " + compilerDirs},
+	"rustc":       {compiler, compilerDirs},
+	"gcc":         {compiler, compilerDirs},
+	"cc":          {compiler, compilerDirs},
+	"g++":         {compiler, compilerDirs},
+	"c++":         {compiler, compilerDirs},
+	"clang":       {compiler, "@/bin " + compilerDirs},
+	"npm":         {node, nodeDirs},
+	"npx":         {node, nodeDirs},
+	"yarn":        {node, nodeDirs},
+	"pnpm":        {node, nodeDirs},
+	"man":         {"groff nroff troff grotty tbl eqn preconv col less more pager cat locale zsoelim", "/usr/lib/man-db /usr/libexec/man-db"},
+	"zgrep":       {"gzip grep sed expr", ""},
+	"zcat":        {"gzip", ""},
+	"gunzip":      {"gzip", ""},
+	"tar":         {"gzip bzip2 xz zstd", ""},
+	"java":        {"", "@/lib"},
+	"ldd":         {"cat", ""},
+	"lsb_release": {"python3", ""},
+}
+
+// managed are programs that stand for one of several versions, by the directory
+// they are in. They are scripts that look for the version.
+var managed = map[string]helper{
+	"shims": {"env bash readlink sed head tail grep sort tr cut awk basename dirname cat uname expr", "@/bin @/libexec @/plugins @/versions @/installs"},
+}
+
+// A programFinder collects the files a list of programs comes to.
+type programFinder struct {
+	path []string // directories that are searched
+	dirs []string // all directories that hold programs
+	work string   // where relative paths start
+	temp string   // what $TMPDIR stands for
+
+	files    []string
+	execDirs []string
+	seen     map[string]bool
+}
+
+// add adds a program, named or by its path, with what it needs.
+func (f *programFinder) add(name string) {
+	if f.seen[name] {
+		return
+	}
+	f.seen[name] = true
+	for _, file := range f.find(name) {
+		f.addFile(file)
+		f.addHelper(helpers[filepath.Base(name)], file)
+		f.addHelper(managed[filepath.Base(filepath.Dir(file))], file)
+	}
+}
+
+func (f *programFinder) addHelper(h helper, file string) {
+	for name := range strings.FieldsSeq(h.programs) {
+		f.add(name)
+	}
+	for dir := range strings.FieldsSeq(h.dirs) {
+		f.execDirs = append(f.execDirs, f.dir(dir, file))
+	}
+}
+
+// dir returns a directory as the table writes it: @ is where the program is
+// installed, which is the directory above its own, . is the working directory, and
+// $TMPDIR that of temporary files.
+func (f *programFinder) dir(text, file string) string {
+	first, rest, _ := strings.Cut(text, "/")
+	switch first {
+	case "@":
+		real, err := filepath.EvalSymlinks(file)
+		if err != nil {
+			real = file
+		}
+		first = filepath.Dir(filepath.Dir(real))
+	case ".":
+		first = f.work
+	case "$TMPDIR":
+		first = f.temp
+	default:
+		return text
+	}
+	return filepath.Join(first, rest)
+}
+
+// addFile adds a file with the interpreter it names.
+func (f *programFinder) addFile(file string) {
+	if slices.Contains(f.files, file) {
+		return
+	}
+	f.files = append(f.files, file)
+	words := confine.Interpreter(file)
+	if len(words) == 0 || !filepath.IsAbs(words[0]) {
+		return
+	}
+	f.addFile(words[0])
+	if filepath.Base(words[0]) != "env" {
+		return
+	}
+	for _, word := range words[1:] {
+		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
+			f.add(word)
+			return
+		}
+	}
+}
+
+// find returns the file that a name runs, or nothing. A name runs the first that is
+// on the path, but programs may look elsewhere.
+func (f *programFinder) find(name string) []string {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(f.work, name)
+		}
+		if !isExecutable(name) {
+			return nil
+		}
+		return []string{name}
+	}
+	var files []string
+	for _, dir := range slices.Concat(f.path, f.dirs) {
+		if file := filepath.Join(dir, name); filepath.IsAbs(dir) && !slices.Contains(files, file) && isExecutable(file) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// programsOf returns the files that may be started under lists of commands, and
+// the directories all of whose files may be; nil if that is any.
+func (f *programFinder) programsOf(lists ToolPolicy) (files, dirs []string) {
+	if lists.AllowedCommands == nil || slices.Contains(lists.AllowedCommands, "*") {
+		return nil, nil
+	}
+	f.seen = map[string]bool{}
+	f.add("bash")
+	f.add("sh")
+	for _, rule := range lists.AllowedCommands {
+		if words := strings.Fields(rule); len(words) > 0 {
+			f.add(words[0])
+		}
+	}
+	for _, dir := range lists.ExecPaths {
+		f.execDirs = append(f.execDirs, dir)
+	}
+	denied := f.deniedPrograms(lists)
+	files = slices.DeleteFunc(f.files, func(file string) bool {
+		real, err := filepath.EvalSymlinks(file)
+		return err == nil && slices.Contains(denied, real)
+	})
+	return slices.Clip(files), f.execDirs
+}
+
+// applets are programs that are many others. One that is not listed by its own name
+// is denied with any program, unless it is the shell too.
+var applets = []string{"busybox", "busybox.static", "toybox"}
+
+// deniedPrograms returns the files of programs that are denied altogether, without
+// links and also under other names in the directories that hold programs. A file
+// that is many programs is not denied for one of them.
+func (f *programFinder) deniedPrograms(lists ToolPolicy) (denied []string) {
+	var infos []os.FileInfo
+	for _, rule := range lists.DeniedCommands {
+		words := strings.Fields(rule)
+		if len(words) != 1 {
+			continue // denied with some arguments only
+		}
+		for _, file := range f.find(words[0]) {
+			base := filepath.Base(realOr(file))
+			if info, err := os.Stat(file); err == nil && (base == filepath.Base(file) || !command.MultiCall(base)) {
+				infos = append(infos, info)
+				denied = append(denied, realOr(file))
+			}
+		}
+	}
+	if len(infos) == 0 {
+		return nil
+	}
+	shells := []string{}
+	for _, file := range slices.Concat(f.find("bash"), f.find("sh")) {
+		shells = append(shells, realOr(file))
+	}
+	for _, dir := range f.dirs {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			another := slices.ContainsFunc(infos, func(other os.FileInfo) bool { return os.SameFile(info, other) })
+			if another || slices.Contains(applets, e.Name()) && !slices.Contains(lists.AllowedCommands, e.Name()) {
+				denied = append(denied, realOr(filepath.Join(dir, e.Name())))
+			}
+		}
+	}
+	return slices.DeleteFunc(denied, func(file string) bool { return slices.Contains(shells, file) })
+}
+
+func realOr(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}

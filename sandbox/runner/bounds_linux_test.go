@@ -1,0 +1,173 @@
+package runner_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"toolserver/sandbox/runner"
+)
+
+// A command that passes a bound is killed, all of it, and one that does not is left
+// alone.
+func TestBounds(t *testing.T) {
+	const mebi = 1 << 20
+	tests := []struct {
+		name   string
+		needs  string
+		first  bool // the supervisor must come before the command's processes
+		script string
+		bounds runner.Bounds
+		want   string
+	}{
+		// The bombs end by themselves at some depth, should the killing fail.
+		{name: "fork bomb", script: `b() { [ $1 -gt 10 ] && sleep 60; b $(($1+1)) | b $(($1+1)) & }; b 1`, bounds: runner.Bounds{Processes: 100}, want: runner.ExceededProcesses},
+		{name: "fork bomb of sessions", script: `b() { [ $1 -gt 10 ] && sleep 60; for i in 1 2; do setsid bash -c "b $(($1+1))" & done; wait; }; export -f b; b 1`,
+			needs: "setsid", first: true, bounds: runner.Bounds{Processes: 100}, want: runner.ExceededProcesses},
+		{name: "many sleep", script: `for i in {1..30}; do sleep 100 & done; wait`, bounds: runner.Bounds{Processes: 20}, want: runner.ExceededProcesses},
+		{name: "threads", needs: "python3", script: `python3 -c '
+import threading, time
+for i in range(50): threading.Thread(target=time.sleep, args=(100,)).start()'`, bounds: runner.Bounds{Processes: 20}, want: runner.ExceededProcesses},
+		{name: "one after the other", script: `for i in {1..200}; do (:); done; echo done`, bounds: runner.Bounds{Processes: 20, Memory: 1024 * mebi}},
+		{name: "as many as may be", script: `for i in {1..9}; do sleep 0.1 & done; wait; echo done`, bounds: runner.Bounds{Processes: 20}},
+		{name: "hog", needs: "perl", script: `perl -e '$x .= "x" x 1e7 while 1'`, bounds: runner.Bounds{Memory: 200 * mebi}, want: runner.ExceededMemory},
+		{name: "hog left behind", needs: "perl", script: `perl -e '$x .= "x" x 1e7 while 1' & exit 0`, bounds: runner.Bounds{Memory: 200 * mebi}, want: runner.ExceededMemory},
+		{name: "many small", needs: "perl", script: `for i in {1..12}; do perl -e '$x = "x" x 2e7; sleep 100' & done; wait`, bounds: runner.Bounds{Memory: 200 * mebi}, want: runner.ExceededMemory},
+		{name: "both", needs: "perl", script: `for i in {1..12}; do perl -e '$x = "x" x 2e7; sleep 100' & done; wait`, bounds: runner.Bounds{Memory: 200 * mebi, Processes: 100}, want: runner.ExceededMemory},
+		{name: "shared by fork", needs: "perl", script: `perl -e '$x = "x" x 5e7; for (1..9) { fork or do { select undef, undef, undef, 0.3; exit } } 1 while wait > 0; print "done\n"'`,
+			bounds: runner.Bounds{Memory: 200 * mebi}},
+		{name: "shared map", needs: "python3", script: `python3 -c '
+import mmap, os
+m = mmap.mmap(-1, 300 << 20)
+for i in range(0, 300 << 20, 4096): m[i] = 1
+print("done")'; sleep 100`, bounds: runner.Bounds{Memory: 200 * mebi}, want: runner.ExceededMemory},
+		{name: "mapped file", needs: "python3", script: `head -c 100000000 /dev/zero >file; python3 -c '
+import mmap, time
+with open("file", "rb") as f:
+    m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+    sum(m[i] for i in range(0, len(m), 4096))
+    time.sleep(0.3)
+print("done")'`, bounds: runner.Bounds{Memory: 60 * mebi}},
+		{name: "start within a large process", needs: "python3", script: `python3 -c '
+import os
+x = bytearray(120 << 20)
+for i in range(200): os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+print("done")'`, bounds: runner.Bounds{Memory: 200 * mebi}},
+	}
+	supervised(t, func(t *testing.T, method runner.Method) {
+		// Only the bounds end the command.
+		r := newRunner(t, runner.Options{Method: method, Drain: time.Minute})
+		if r.BoundsMethod() == "" {
+			t.Fatal("bounds are not kept")
+		}
+		for _, test := range tests {
+			t.Run(test.name, func(t *testing.T) {
+				if _, err := exec.LookPath(test.needs); test.needs != "" && err != nil {
+					t.Skip(err)
+				}
+				if test.first && method == runner.MethodSubreaper && !mayGoFirst() {
+					t.Skip("a supervisor has no precedence here")
+				}
+				req := shell(test.script)
+				req.Dir, req.Bounds, req.Timeout = t.TempDir(), test.bounds, time.Minute
+				res := mustRun(t, r, req)
+				if res.Exceeded != test.want || res.TimedOut || res.Canceled || res.Unkillable {
+					t.Errorf("got %+v %q; want exceeded %q", res, res.Output.Text(), test.want)
+				}
+				if test.want == "" && (res.ExitCode != 0 || res.Output.Text() != "done\n") {
+					t.Errorf("got %+v %q", res, res.Output.Text())
+				}
+				// The supervisor serves the next one as ever.
+				if res := mustRun(t, r, shell("echo next")); res.Output.Text() != "next\n" || res.Exceeded != "" {
+					t.Errorf("next: %+v %q", res, res.Output.Text())
+				}
+			})
+		}
+	})
+}
+
+// mayGoFirst says whether threads may be given a real-time policy.
+func mayGoFirst() bool {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		done <- unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1}, 0)
+	}()
+	return <-done == nil
+}
+
+// The main process of a command that was killed for a bound ended by a signal.
+func TestBoundsResult(t *testing.T) {
+	supervised(t, func(t *testing.T, method runner.Method) {
+		r := newRunner(t, runner.Options{Method: method})
+		req := shell("for i in {1..30}; do sleep 100 & done; echo all; sleep 100")
+		req.Bounds.Processes = 20
+		res := mustRun(t, r, req)
+		if res.Exceeded != runner.ExceededProcesses || res.ExitCode != 137 || res.Signal != "SIGKILL" || res.TimedOut || res.Canceled || res.Unkillable {
+			t.Errorf("got %+v", res)
+		}
+		j, err := r.Start(t.Context(), "owner", req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-j.Done()
+		if res, _, err := j.Result(); err != nil || res.Exceeded != runner.ExceededProcesses || res.ExitCode != 137 {
+			t.Errorf("job: %+v %v", res, err)
+		}
+		req.Bounds.Memory = -1
+		if _, err := r.Run(t.Context(), req); err == nil || !strings.Contains(err.Error(), "bounds") {
+			t.Errorf("negative bounds: %v", err)
+		}
+	})
+	if got := newRunner(t, runner.Options{Method: runner.MethodGroup}).BoundsMethod(); got != "" {
+		t.Errorf("a process group: %q", got)
+	}
+}
+
+// Bounds hold for a user without privileges.
+func TestBoundsUnprivileged(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("the other tests do it")
+	}
+	const nobody = 65534
+	dir, err := os.MkdirTemp("", "runner")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := errors.Join(os.Chown(dir, nobody, nobody), os.Chmod(dir, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(dir, "runner.test")
+	if err := os.WriteFile(binary, program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), binary, "-test.v", "-test.run=TestBounds", "-test.timeout=5m")
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "HOME=" + dir, "LANG=C"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if n := bytes.Count(out, []byte("--- PASS")); n < 10 {
+		t.Errorf("only %d tests passed\n%s", n, out)
+	}
+}

@@ -1,0 +1,101 @@
+package runner
+
+import (
+	"runtime"
+	"time"
+)
+
+const (
+	// More than these a processor cannot do, as a rule, in the time between two looks.
+	forksPerMillisecond = 10
+	bytesPerMillisecond = 4 << 20
+
+	// Looks are not closer than minLook, nor so close that they take more of a
+	// processor than one part in lookShare.
+	minLook   = 2 * time.Millisecond
+	maxLook   = time.Second
+	lookShare = 5
+)
+
+// A guard keeps the bounds of one command by looking, where nothing exact is to
+// be had. The next look comes before the rest up to a bound can be used up, as far
+// as the speed of the machine tells, so that a small command is looked at rarely.
+type guard struct {
+	Bounds
+	proc *procfs
+	cpus int
+
+	newest   int // the number given last to any process when tasks was set
+	tasks    int // there are at most as many
+	memoryAt time.Time
+}
+
+// newGuard is called before the command starts; it is nil without bounds.
+func newGuard(b Bounds, proc *procfs) *guard {
+	if b == (Bounds{}) {
+		return nil
+	}
+	g := &guard{Bounds: b, proc: proc, cpus: runtime.NumCPU(), newest: proc.newest()}
+	g.memoryAt = time.Now().Add(g.untilFull(0))
+	return g
+}
+
+// look says whether a bound is passed, and when to look again at the latest.
+func (g *guard) look() (excess, time.Duration) {
+	if g == nil {
+		return noExcess, maxLook
+	}
+	e, wait := g.lookAtProcesses()
+	if e == noExcess && g.Memory > 0 {
+		var later time.Duration
+		e, later = g.lookAtMemory()
+		wait = min(wait, later)
+	}
+	return e, wait
+}
+
+// lookAtProcesses counts them only if as many were made since the last count that
+// there may be too many now. The number given last tells, for the price of one
+// read; it goes through all numbers, and then begins again.
+func (g *guard) lookAtProcesses() (excess, time.Duration) {
+	if g.Processes == 0 {
+		return noExcess, maxLook
+	}
+	newest := g.proc.newest()
+	if made := newest - g.newest; made >= 0 && newest > 0 {
+		g.tasks += made
+	} else {
+		g.tasks = g.Processes + 1
+	}
+	g.newest = newest
+	var cost time.Duration
+	if g.tasks > g.Processes {
+		began := time.Now()
+		if g.tasks = g.proc.tasks(g.Processes); g.tasks > g.Processes {
+			return tooManyProcesses, minLook
+		}
+		cost = time.Since(began)
+	}
+	left := time.Duration(min(g.Processes-g.tasks, 1<<20)) * time.Millisecond / time.Duration(forksPerMillisecond*g.cpus)
+	return noExcess, max(left, cost*lookShare, minLook)
+}
+
+func (g *guard) lookAtMemory() (excess, time.Duration) {
+	began := time.Now()
+	if wait := g.memoryAt.Sub(began); wait > 0 {
+		return noExcess, wait
+	}
+	used := g.proc.memory(g.Memory)
+	if used > g.Memory {
+		return tooMuchMemory, minLook
+	}
+	now := time.Now()
+	wait := max(g.untilFull(used), now.Sub(began)*lookShare)
+	g.memoryAt = now.Add(wait)
+	return noExcess, wait
+}
+
+func (g *guard) untilFull(used int64) time.Duration {
+	left := time.Duration((g.Memory - used) / int64(bytesPerMillisecond*g.cpus))
+	return min(max(left*time.Millisecond, minLook), maxLook)
+}

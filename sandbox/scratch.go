@@ -1,0 +1,111 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// A scratch is a directory for the temporary files of commands, which may write
+// to nothing else but the paths of policy. It is made when the first command needs
+// it and removed with the server. One that a killed server left behind is removed
+// by the next: while a server lives it holds a lock on its own.
+type scratch struct {
+	path string
+
+	mu   sync.Mutex
+	lock *os.File // nil until it is made
+	gone bool
+}
+
+const scratchPrefix = "toolserver-"
+
+// scratchName is that of no directory there is, so that its path is known before
+// it is made and nobody can be there first.
+func newScratch() *scratch {
+	return &scratch{path: filepath.Join(os.TempDir(), scratchPrefix+strings.ToLower(rand.Text()))}
+}
+
+// temporary and cache are the directories in it.
+func (s *scratch) temporary() string { return filepath.Join(s.path, "tmp") }
+func (s *scratch) cache() string     { return filepath.Join(s.path, "cache") }
+
+// make makes the directory, unless it is there.
+func (s *scratch) make() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lock != nil {
+		return nil
+	}
+	if s.gone {
+		return fs.ErrClosed
+	}
+	sweepScratch()
+	err := os.Mkdir(s.path, 0o700)
+	for _, dir := range []string{s.temporary(), s.cache()} {
+		if err == nil {
+			err = os.Mkdir(dir, 0o700)
+		}
+	}
+	if err == nil {
+		s.lock, err = os.Open(s.path)
+	}
+	if err == nil {
+		_, err = lockScratch(s.lock)
+	}
+	if err != nil {
+		return fmt.Errorf("make a directory for temporary files of commands: %w", err)
+	}
+	return nil
+}
+
+func (s *scratch) remove() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = true
+	if s.lock == nil {
+		return nil
+	}
+	err := removeTree(s.path)
+	return errors.Join(err, s.lock.Close())
+}
+
+// sweepScratch removes what servers left that ended without doing so.
+func sweepScratch() {
+	old, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchPrefix+"*"))
+	for _, path := range old {
+		info, err := os.Lstat(path)
+		if err != nil || !info.IsDir() || len(filepath.Base(path)) != len(scratchPrefix)+len(rand.Text()) {
+			continue
+		}
+		dir, err := os.Open(path)
+		if err != nil {
+			continue
+		}
+		if free, err := lockScratch(dir); err == nil && free {
+			_ = removeTree(path) // nobody needs it; the next server tries again
+		}
+		dir.Close()
+	}
+}
+
+// removeTree removes also what commands made unwritable, as some do with what they
+// have downloaded.
+func removeTree(path string) error {
+	err := os.RemoveAll(path)
+	if err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
+}
