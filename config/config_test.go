@@ -3,11 +3,13 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"toolserver/config"
+	"toolserver/sandbox/command"
 )
 
 func load(t *testing.T, yaml string) (*config.Loaded, error) {
@@ -134,6 +136,32 @@ func TestSandbox(t *testing.T) {
 		"sandbox: {unprotected: [.vscod]}\n":       `sandbox.unprotected[0]: nothing is protected as ".vscod"; did you mean .vscode?`,
 		"tools: {edit_file: {hardlinks: allow}}\n": "the tool edit_file has no such setting",
 		"tools: {read_file: {hardlinks: maybe}}\n": "hardlinks",
+		"sandbox: {enforcement: strict}\n":         `1:24: sandbox.enforcement must be required, best_effort or parse_only`,
+		"sandbox: {network: off}\n":                "1:20: sandbox.network",
+		"sandbox: {limits: {memory: 10M}}\n":       "1:28: sandbox.limits.memory",
+	} {
+		if _, err := load(t, yaml); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", yaml, err)
+		}
+	}
+}
+
+func TestCommandRules(t *testing.T) {
+	l, err := load(t, "tools: {bash: {allowed_commands: [ls, {name: go, args_deny: [-exec]}], denied_commands: [{name: find, args_deny: [-delete]}]}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bash := l.Policy().Tools["bash"]
+	if want := []command.Rule{{Name: "ls"}, {Name: "go", ArgsDeny: []string{"-exec"}}}; !reflect.DeepEqual(bash.AllowedCommands, want) {
+		t.Errorf("got %+v", bash.AllowedCommands)
+	}
+	if shown := string(l.Show()); !strings.Contains(shown, "- ls\n") || !strings.Contains(shown, "- name: go\n") {
+		t.Errorf("shown as\n%s", shown)
+	}
+	for yaml, want := range map[string]string{
+		"tools:\n  bash:\n    denied_commands:\n      - {args_deny: [x]}\n":           "4:9: tools.bash.denied_commands[0]: has no name",
+		"tools:\n  bash:\n    denied_commands:\n      - {name: x, args_denied: []}\n": `unknown key "args_denied"`,
+		"tools: {bash: {allowed_commands: [1]}}\n":                                    "must be text",
 	} {
 		if _, err := load(t, yaml); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", yaml, err)

@@ -97,7 +97,7 @@ func (c *Commands) compile(tool string, lists ToolPolicy, p Policy) (*command.Po
 		return nil, fmt.Errorf("tools.%s.opaque_scripts: %w", tool, err)
 	}
 	policy, err := command.Compile(command.Config{
-		Allowed: rulesOf(lists.AllowedCommands), Denied: rulesOf(lists.DeniedCommands),
+		Allowed: lists.AllowedCommands, Denied: lists.DeniedCommands,
 		InlineCode: inline, OpaqueScripts: opaque,
 		Paths:    c.paths(p.Tools[readers[0]]),
 		Resolver: command.System{Path: filepath.SplitList(lookup(c.env, "PATH"))},
@@ -107,18 +107,6 @@ func (c *Commands) compile(tool string, lists ToolPolicy, p Policy) (*command.Po
 		return nil, fmt.Errorf("tools.%s: %w", tool, err)
 	}
 	return policy, nil
-}
-
-// rulesOf keeps the difference between no list and an empty one.
-func rulesOf(names []string) []command.Rule {
-	if names == nil {
-		return nil
-	}
-	list := make([]command.Rule, len(names))
-	for i, name := range names {
-		list[i].Name = name
-	}
-	return list
 }
 
 // paths judges the files a command names: what it writes by what write_file may

@@ -47,7 +47,6 @@ func (k *Kernel) spec(lists ToolPolicy, p Policy, files *Files, env []string) co
 		ReadOnly:    writing.DeniedPaths(),
 		Network:     networks[p.Settings.Network],
 		UnixSockets: p.Settings.UnixSockets,
-		ProgramDirs: k.programs,
 		Limits:      confine.Limits{OpenFiles: uint64(p.Settings.Limits.OpenFiles), FileSize: uint64(p.Settings.Limits.FileSize)},
 		BestEffort:  p.Settings.Enforcement != EnforceRequired,
 		// Where the one way to protect the metadata of other files is to refuse
@@ -58,11 +57,15 @@ func (k *Kernel) spec(lists ToolPolicy, p Policy, files *Files, env []string) co
 	if p.Tools[readers[0]].AllowedPaths != nil {
 		s.Read = reading.Allowed()
 	}
-	find := programFinder{path: filepath.SplitList(lookup(env, "PATH")), dirs: k.programs, work: p.WorkingDirectory, temp: k.scratch.temporary()}
+	if lists.AllowedCommands == nil && len(lists.DeniedCommands) == 0 {
+		return s
+	}
+	find := programFinder{path: filepath.SplitList(lookup(env, "PATH")), dirs: k.programs(), work: p.WorkingDirectory, temp: k.scratch.temporary()}
 	s.Exec, s.ExecDirs = find.programsOf(lists)
 	if s.Exec == nil {
 		s.Deny = union(s.Deny, find.deniedPrograms(lists))
 	}
+	s.ProgramDirs = find.dirs
 	return s
 }
 

@@ -14,19 +14,21 @@ import (
 // is found out once, when it is needed first, and stays the same whatever policy
 // is in force.
 type Kernel struct {
-	runner  *runner.Runner
-	scratch *scratch
+	runner   *runner.Runner
+	scratch  *scratch
+	programs func() []string // directories that hold programs
 
-	probe    sync.Once // sets what follows
-	support  confine.Support
-	programs []string // directories that hold programs
-	method   runner.Method
-	worse    error // why the best method is not used
+	probe   sync.Once // sets what follows
+	support confine.Support
+	method  runner.Method
+	worse   error // why the best method is not used
 }
 
 // NewKernel returns the kernel layer for commands that r runs. Its caller closes
 // it when none runs any more.
-func NewKernel(r *runner.Runner) *Kernel { return &Kernel{runner: r, scratch: newScratch()} }
+func NewKernel(r *runner.Runner) *Kernel {
+	return &Kernel{runner: r, scratch: newScratch(), programs: sync.OnceValue(confine.ProgramDirs)}
+}
 
 // Close removes the files that commands left in their temporary directory.
 func (k *Kernel) Close() error { return k.scratch.remove() }
@@ -35,7 +37,6 @@ func (k *Kernel) ready() {
 	k.probe.Do(func() {
 		k.method, k.worse = k.runner.Method()
 		k.support = confine.Probe()
-		k.programs = confine.ProgramDirs()
 		// Mounts take a supervisor that is root, or init of its namespace.
 		if k.method != runner.MethodNamespace && os.Geteuid() != 0 {
 			k.support.MountNamespace, k.support.NetNamespace = false, false

@@ -1,6 +1,10 @@
 package sandbox
 
-import "slices"
+import (
+	"slices"
+
+	"toolserver/sandbox/command"
+)
 
 // Policy says what tools may touch. Paths are absolute.
 type Policy struct {
@@ -22,14 +26,14 @@ type OwnFile struct {
 // an empty one: nothing set means the working directory and the roots, or any
 // command; an empty allow list means nothing at all.
 type ToolPolicy struct {
-	AllowedPaths    []string `yaml:"allowed_paths" path:"true" doc:"Files and directories the tool may use; unset means the working directory and roots, [] means none."`
-	DeniedPaths     []string `yaml:"denied_paths" path:"true" doc:"Files and directories the tool may not use, whatever else allows them."`
-	Hardlinks       string   `yaml:"hardlinks" enum:"allow|deny" doc:"Of read_file and write_file, and the tools that read and write as these do: whether files may have several names (hard links), of which others may be outside; unset, deny for writing, and for reading if it has a list of paths."`
-	AllowedCommands []string `yaml:"allowed_commands" doc:"Programs that may run: names, paths, prefixes such as \"git status\", or * for any; unset means any, [] means none."`
-	DeniedCommands  []string `yaml:"denied_commands" doc:"Programs that may not run, however they are called."`
-	ExecPaths       []string `yaml:"exec_paths" path:"true" doc:"Directories all of whose programs may be started by the commands that may run, such as those of a compiler."`
-	InlineCode      string   `yaml:"inline_code" enum:"allow|deny" doc:"Whether interpreters may be given code on the command line; deny if a command list is set."`
-	OpaqueScripts   string   `yaml:"opaque_scripts" enum:"allow|deny" doc:"Whether shells may be given scripts that cannot be judged; deny if a command list is set."`
+	AllowedPaths    []string       `yaml:"allowed_paths" path:"true" doc:"Files and directories the tool may use; unset means the working directory and roots, [] means none."`
+	DeniedPaths     []string       `yaml:"denied_paths" path:"true" doc:"Files and directories the tool may not use, whatever else allows them."`
+	Hardlinks       string         `yaml:"hardlinks" enum:"allow|deny" doc:"Of read_file and write_file, and the tools that read and write as these do: whether files may have several names (hard links), of which others may be outside; unset, deny for writing, and for reading if it has a list of paths."`
+	AllowedCommands []command.Rule `yaml:"allowed_commands" doc:"Programs that may run: names, paths, prefixes such as \"git status\", or * for any; {name: go, args_deny: [-exec]} excludes options; unset means any, [] means none."`
+	DeniedCommands  []command.Rule `yaml:"denied_commands" doc:"Programs that may not run, however they are called; {name: find, args_deny: [-delete]} denies only uses with such options."`
+	ExecPaths       []string       `yaml:"exec_paths" path:"true" doc:"Directories all of whose programs may be started by the commands that may run, such as those of a compiler."`
+	InlineCode      string         `yaml:"inline_code" enum:"allow|deny" doc:"Whether interpreters may be given code on the command line; deny if a command list is set."`
+	OpaqueScripts   string         `yaml:"opaque_scripts" enum:"allow|deny" doc:"Whether shells may be given scripts that cannot be judged; deny if a command list is set."`
 }
 
 // The families whose tools share lists, so that no tool is a way round the
@@ -76,7 +80,9 @@ func (p Policy) commandLists(tool string) ToolPolicy {
 		if merged.AllowedCommands == nil {
 			merged.AllowedCommands = t.AllowedCommands
 		}
-		merged.DeniedCommands = union(merged.DeniedCommands, t.DeniedCommands)
+		if twin != tool {
+			merged.DeniedCommands = slices.Concat(merged.DeniedCommands, t.DeniedCommands)
+		}
 		merged.ExecPaths = union(merged.ExecPaths, t.ExecPaths)
 		merged.InlineCode = stricter(merged.InlineCode, t.InlineCode)
 		merged.OpaqueScripts = stricter(merged.OpaqueScripts, t.OpaqueScripts)

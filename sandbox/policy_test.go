@@ -3,8 +3,11 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
+
+	"toolserver/sandbox/command"
 )
 
 func TestPathLists(t *testing.T) {
@@ -35,16 +38,16 @@ func TestPathLists(t *testing.T) {
 
 func TestCommandLists(t *testing.T) {
 	p := Policy{Tools: map[string]ToolPolicy{
-		"bash":            {DeniedCommands: []string{"sudo"}, InlineCode: "allow"},
-		"execute_command": {AllowedCommands: []string{"ls"}, DeniedCommands: []string{"rm"}, OpaqueScripts: "deny"},
+		"bash":            {DeniedCommands: command.Rules("sudo"), InlineCode: "allow"},
+		"execute_command": {AllowedCommands: command.Rules("ls"), DeniedCommands: command.Rules("rm"), OpaqueScripts: "deny"},
 	}}
 	for _, tool := range commands {
 		got := p.commandLists(tool)
-		if !slices.Equal(got.AllowedCommands, []string{"ls"}) || len(got.DeniedCommands) != 2 || got.InlineCode != "allow" || got.OpaqueScripts != "deny" {
+		if !reflect.DeepEqual(got.AllowedCommands, command.Rules("ls")) || len(got.DeniedCommands) != 2 || got.InlineCode != "allow" || got.OpaqueScripts != "deny" {
 			t.Errorf("%s: %+v", tool, got)
 		}
 	}
-	own := Policy{Tools: map[string]ToolPolicy{"bash": {AllowedCommands: []string{}}, "execute_command": {AllowedCommands: []string{"ls"}}}}
+	own := Policy{Tools: map[string]ToolPolicy{"bash": {AllowedCommands: command.Rules()}, "execute_command": {AllowedCommands: command.Rules("ls")}}}
 	if got := own.commandLists("bash"); got.AllowedCommands == nil || len(got.AllowedCommands) != 0 {
 		t.Errorf("an empty list became %v", got.AllowedCommands)
 	}
@@ -62,7 +65,7 @@ func TestExplain(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := Policy{WorkingDirectory: dir, Tools: map[string]ToolPolicy{
-		"bash":      {DeniedCommands: []string{"rm"}},
+		"bash":      {DeniedCommands: command.Rules("rm")},
 		"read_file": {DeniedPaths: []string{filepath.Join(dir, "secret")}},
 	}}
 	files, err := NewFiles(p)

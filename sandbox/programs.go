@@ -158,14 +158,14 @@ func (f *programFinder) find(name string) []string {
 // programsOf returns the files that may be started under lists of commands, and
 // the directories all of whose files may be; nil if that is any.
 func (f *programFinder) programsOf(lists ToolPolicy) (files, dirs []string) {
-	if lists.AllowedCommands == nil || slices.Contains(lists.AllowedCommands, "*") {
+	if lists.AllowedCommands == nil || names(lists.AllowedCommands, "*") {
 		return nil, nil
 	}
 	f.seen = map[string]bool{}
 	f.add("bash")
 	f.add("sh")
 	for _, rule := range lists.AllowedCommands {
-		if words := strings.Fields(rule); len(words) > 0 {
+		if words := strings.Fields(rule.Name); len(words) > 0 {
 			f.add(words[0])
 		}
 	}
@@ -190,8 +190,8 @@ var applets = []string{"busybox", "busybox.static", "toybox"}
 func (f *programFinder) deniedPrograms(lists ToolPolicy) (denied []string) {
 	var infos []os.FileInfo
 	for _, rule := range lists.DeniedCommands {
-		words := strings.Fields(rule)
-		if len(words) != 1 {
+		words := strings.Fields(rule.Name)
+		if len(words) != 1 || len(rule.ArgsDeny) > 0 {
 			continue // denied with some arguments only
 		}
 		for _, file := range f.find(words[0]) {
@@ -217,12 +217,16 @@ func (f *programFinder) deniedPrograms(lists ToolPolicy) (denied []string) {
 				continue
 			}
 			another := slices.ContainsFunc(infos, func(other os.FileInfo) bool { return os.SameFile(info, other) })
-			if another || slices.Contains(applets, e.Name()) && !slices.Contains(lists.AllowedCommands, e.Name()) {
+			if another || slices.Contains(applets, e.Name()) && !names(lists.AllowedCommands, e.Name()) {
 				denied = append(denied, realOr(filepath.Join(dir, e.Name())))
 			}
 		}
 	}
 	return slices.DeleteFunc(denied, func(file string) bool { return slices.Contains(shells, file) })
+}
+
+func names(rules []command.Rule, name string) bool {
+	return slices.ContainsFunc(rules, func(r command.Rule) bool { return strings.TrimSpace(r.Name) == name })
 }
 
 func realOr(path string) string {

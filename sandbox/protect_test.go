@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"toolserver/sandbox/command"
 	"toolserver/sandbox/pathguard"
 )
 
@@ -140,7 +141,7 @@ func TestProtectedCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	lists := ToolPolicy{AllowedPaths: []string{dir}}
-	commanding := ToolPolicy{DeniedCommands: []string{"rm"}}
+	commanding := ToolPolicy{DeniedCommands: command.Rules("rm")}
 	for name, tools := range map[string]map[string]ToolPolicy{
 		"no list of paths": {"bash": commanding},
 		"lists of paths":   {"bash": commanding, "read_file": lists, "write_file": lists},
@@ -231,7 +232,7 @@ func TestProtectionRefusesNoWork(t *testing.T) {
 		}
 		for name, tool := range policies[r.Policy] {
 			p.Tools[name] = ToolPolicy{
-				AllowedCommands: tool.Allowed, DeniedCommands: tool.Denied, AllowedPaths: absolute(tool.AllowedPaths), DeniedPaths: absolute(tool.DeniedPaths),
+				AllowedCommands: rules(tool.Allowed), DeniedCommands: rules(tool.Denied), AllowedPaths: absolute(tool.AllowedPaths), DeniedPaths: absolute(tool.DeniedPaths),
 			}
 		}
 		commands, err := NewCommands(p, newFiles(t, p), newKernel(t))
@@ -288,4 +289,12 @@ func TestHardlinkSettings(t *testing.T) {
 			}
 		}
 	}
+}
+
+// rules keeps the difference between no list and an empty one.
+func rules(names []string) []command.Rule {
+	if names == nil {
+		return nil
+	}
+	return command.Rules(names...)
 }

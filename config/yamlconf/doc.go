@@ -23,12 +23,13 @@
 // any scalar. A slice that is absent stays as it is, while [] makes it empty
 // and not nil. Maps are merged key by key over the defaults.
 //
-// Three methods, matched by their signature so that a package need not import
+// Four methods, matched by their signature so that a package need not import
 // this one, adapt a type (all on the pointer):
 //
 //	UnmarshalConfig(node *yaml.Node, decode func(into any) error) error
 //	SetDefaults()
 //	ConfigSchema() map[string]any
+//	ConfigText() (string, bool)
 //
 // UnmarshalConfig takes over the decoding of a value that has more than one
 // form. The node is never an alias, and its text still holds its references;
@@ -37,7 +38,8 @@
 // is; any other error is reported at the node with the key's name before it.
 // SetDefaults is called on every new element of a list or map and behind every
 // new pointer before the file is decoded over it. ConfigSchema replaces the
-// JSON Schema derived from the type.
+// JSON Schema derived from the type. ConfigText returns the text that a type with
+// UnmarshalConfig is shown as, and false if it is to be shown in full.
 //
 // Strings may hold references, which are resolved after parsing, so that what
 // they stand for is never read as YAML: ${NAME} is an environment variable,

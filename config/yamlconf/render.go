@@ -85,6 +85,9 @@ func (w *renderer) value(v reflect.Value, s *shape, r rules, path string) (line 
 		}
 		return w.value(v.Elem(), s.elem, r, path)
 	case kindStruct:
+		if short, ok := shortText(v, s); ok {
+			return quote(escape(short)), nil
+		}
 		if block = w.structure(v, s, r, path); block == nil {
 			return "{}", nil
 		}
@@ -101,6 +104,19 @@ func (w *renderer) value(v reflect.Value, s *shape, r rules, path string) (line 
 		return w.list(v, s, r, path)
 	}
 	return w.scalar(v, s, r, path), nil
+}
+
+// shortText is the form of v that is a plain text, for a type that has one.
+func shortText(v reflect.Value, s *shape) (text string, ok bool) {
+	if !s.hooked {
+		return "", false
+	}
+	p := reflect.New(s.typ)
+	p.Elem().Set(v)
+	if short, has := p.Interface().(textHook); has {
+		return short.ConfigText()
+	}
+	return "", false
 }
 
 // scalar returns a value that fits on a line.

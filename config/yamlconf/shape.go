@@ -54,6 +54,7 @@ type (
 	}
 	defaultSetter interface{ SetDefaults() }
 	schemaHook    interface{ ConfigSchema() map[string]any }
+	textHook      interface{ ConfigText() (string, bool) }
 )
 
 // shapes derives and keeps shapes for one operation.

@@ -1,10 +1,13 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"gopkg.in/yaml.v3"
 )
 
 // Rule is one entry of an allow or deny list.
@@ -18,14 +21,40 @@ type Rule struct {
 	ArgsDeny []string `yaml:"args_deny" json:"args_deny,omitempty"`
 }
 
-// UnmarshalYAML accepts a plain string or a mapping of name and args_deny.
-func (r *Rule) UnmarshalYAML(unmarshal func(any) error) error {
-	if unmarshal(&r.Name) == nil {
-		r.ArgsDeny = nil
-		return nil
+// Rules returns rules that are nothing but names.
+func Rules(names ...string) []Rule {
+	list := make([]Rule, len(names))
+	for i, name := range names {
+		list[i].Name = name
+	}
+	return list
+}
+
+// UnmarshalConfig accepts a plain string or a mapping of name and args_deny.
+func (r *Rule) UnmarshalConfig(node *yaml.Node, decode func(any) error) error {
+	if node.Kind != yaml.MappingNode {
+		return decode(&r.Name)
 	}
 	type mapping Rule
-	return unmarshal((*mapping)(r))
+	if err := decode((*mapping)(r)); err != nil {
+		return err
+	}
+	if r.Name == "" {
+		return errors.New("has no name; write {name: PROGRAM, args_deny: [OPTION, ...]}")
+	}
+	return nil
+}
+
+// ConfigText is how the rule is written if it is nothing but a name.
+func (r *Rule) ConfigText() (text string, ok bool) { return r.Name, len(r.ArgsDeny) == 0 }
+
+// ConfigSchema describes both forms.
+func (*Rule) ConfigSchema() map[string]any {
+	text := map[string]any{"type": "string"}
+	return map[string]any{"oneOf": []any{text, map[string]any{
+		"type": "object", "required": []any{"name"}, "additionalProperties": false,
+		"properties": map[string]any{"name": text, "args_deny": map[string]any{"type": "array", "items": text}},
+	}}}
 }
 
 // rule is a Rule prepared for matching.

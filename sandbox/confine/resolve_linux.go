@@ -183,7 +183,8 @@ func ProgramDirs() (dirs []string) {
 	return dirs
 }
 
-// merge makes one grant of those on the same path.
+// merge makes one grant of those on the same path, and leaves out what a grant on
+// a directory above gives already.
 func (r *resolver) merge() {
 	slices.SortStableFunc(r.grants, func(a, b grant) int { return strings.Compare(a.path, b.path) })
 	merged := r.grants[:0]
@@ -194,7 +195,18 @@ func (r *resolver) merge() {
 			merged = append(merged, g)
 		}
 	}
-	r.grants = merged
+	byPath := make(map[string]rights, len(merged))
+	for _, g := range merged {
+		byPath[g.path] = g.rights
+	}
+	r.grants = slices.DeleteFunc(merged, func(g grant) bool {
+		given := rights(0)
+		for dir := g.path; dir != "/"; {
+			dir = filepath.Dir(dir)
+			given |= byPath[dir]
+		}
+		return g.rights&^given == 0
+	})
 }
 
 // layMounts says what a mount namespace looks like: parents first, because what

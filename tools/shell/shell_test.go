@@ -10,6 +10,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/sandbox/command"
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/runner"
 	"toolserver/tools/shell"
@@ -103,8 +104,8 @@ func TestExecute(t *testing.T) {
 
 func TestPolicy(t *testing.T) {
 	f := newFixture(t, map[string]sandbox.ToolPolicy{
-		"execute_command": {AllowedCommands: []string{"ls", "cat", "echo"}, DeniedCommands: []string{"rm"}},
-		"bash":            {DeniedCommands: []string{"cat"}},
+		"execute_command": {AllowedCommands: command.Rules("ls", "cat", "echo"), DeniedCommands: command.Rules("rm")},
+		"bash":            {DeniedCommands: command.Rules("cat")},
 	}, shell.Options{})
 	for _, tool := range []domain.Tool{f.bash, f.execute} {
 		tooltest.Run(t, tool, []tooltest.Case{

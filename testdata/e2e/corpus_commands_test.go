@@ -1,0 +1,149 @@
+//go:build linux
+
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// commandRow is a case of a corpus: what a policy makes of a command.
+type commandRow struct {
+	ID, Kind, Policy, Command, Expected, Technique, Layer, Platform string
+	Setup, Contain                                                  []string
+	Runs                                                            string          // the denied program that bash would start
+	Tools                                                           json.RawMessage // of a policy
+}
+
+// commandRows reads the corpus that CORPUS names, or the one that the tests of
+// the analysis keep.
+func commandRows(t *testing.T) (policies map[string]json.RawMessage, rows []commandRow) {
+	t.Helper()
+	name := os.Getenv("CORPUS")
+	if name == "" {
+		name = filepath.Join("..", "..", "sandbox", "command", "testdata", "commands.jsonl")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	policies = map[string]json.RawMessage{}
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var r commandRow
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case r.Kind == "policy":
+			policies[r.ID] = r.Tools
+		case r.Kind == "command" && (r.Platform == "" || r.Platform == "posix" || r.Platform == "linux"):
+			rows = append(rows, r)
+		}
+	}
+	if err := lines.Err(); err != nil || len(rows) == 0 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	return policies, rows
+}
+
+// withinReach says whether the kernel layer can tell what the row does from what
+// is allowed: a program that is denied, or a path. It does not know arguments.
+func (r commandRow) withinReach() bool { return r.Runs != "" || strings.Contains(r.Layer, "kernel") }
+
+// TestCorpusCommandsDenied sends what is to be denied to a server with both
+// layers, and to one with the analysis alone. Neither runs any of it.
+func TestCorpusCommandsDenied(t *testing.T) {
+	policies, rows := commandRows(t)
+	for _, enforcement := range []string{"best_effort", "parse_only"} {
+		for _, r := range rows {
+			if r.Expected != "deny" {
+				continue
+			}
+			t.Run(enforcement+"/"+r.ID, func(t *testing.T) {
+				t.Parallel()
+				w := newAttacked(t, r.Setup)
+				s := w.serve(t, binary(t), policies[r.Policy], enforcement)
+				a := s.execute(r.Command, 20)
+				if !a.refused() {
+					t.Errorf("%s: %.200q (%s) is not refused: %.300s", r.Policy, r.Command, r.Technique, a.text())
+				}
+				if did := w.damage(a); did != "" {
+					t.Errorf("%s: %.200q (%s): %s", r.Policy, r.Command, r.Technique, did)
+				}
+			})
+		}
+	}
+}
+
+// TestCorpusCommandsUndecided runs what is to be denied under the kernel layer
+// alone, which lets none of it have its effect that it can tell from what is
+// allowed.
+func TestCorpusCommandsUndecided(t *testing.T) {
+	policies, rows := commandRows(t)
+	var counts tally
+	t.Cleanup(func() { counts.report(t) })
+	for _, r := range rows {
+		if r.Expected != "deny" || strings.ContainsRune(r.Command, 0) {
+			continue // no program can be given a NUL
+		}
+		t.Run(r.ID, func(t *testing.T) {
+			t.Parallel()
+			w := newAttacked(t, r.Setup)
+			s := w.serve(t, undecided(t), policies[r.Policy], "required")
+			a := s.execute(r.Command, 5)
+			did := w.damage(a)
+			counts.add(r.withinReach(), did == "")
+			if did == "" {
+				return
+			}
+			if r.withinReach() {
+				t.Errorf("%s: %.200q (%s): %s\n%.600s", r.Policy, r.Command, r.Technique, did, a.text())
+			} else {
+				t.Logf("out of reach: %s: %.200q (%s): %s", r.Policy, r.Command, r.Technique, did)
+			}
+		})
+	}
+}
+
+// TestCorpusCommandsHarm shows that damage is seen: bash alone does what each row
+// says that it runs.
+func TestCorpusCommandsHarm(t *testing.T) {
+	_, rows := commandRows(t)
+	for _, r := range rows {
+		if r.Runs == "" {
+			continue
+		}
+		t.Run(r.ID, func(t *testing.T) {
+			t.Parallel()
+			w := newAttacked(t, r.Setup)
+			out := w.bash(t, r.Command)
+			if did := w.damage(out); did == "" {
+				t.Errorf("%.200q (%s) does no harm that is seen: %.300s", r.Command, r.Technique, out.text())
+			}
+		})
+	}
+}
+
+// TestCorpusCommandsAllowed does ordinary work under the lists of the corpus, and
+// compares it with what bash does.
+func TestCorpusCommandsAllowed(t *testing.T) {
+	policies, rows := commandRows(t)
+	for _, enforcement := range []string{"best_effort", "parse_only"} {
+		for _, r := range rows {
+			if r.Expected != "allow" || len(r.Contain) > 0 {
+				continue
+			}
+			t.Run(enforcement+"/"+r.ID, func(t *testing.T) {
+				t.Parallel()
+				sameAsBash(t, r.Command, r.Setup, policies[r.Policy], enforcement)
+			})
+		}
+	}
+}
