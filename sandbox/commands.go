@@ -241,6 +241,11 @@ func (c *Commands) prepare(req *CommandRequest) error {
 	} else {
 		req.Run.Shell = req.Command
 	}
+	if len(c.variables) > 0 {
+		if err := c.kernel.scratch.make(); err != nil {
+			return err
+		}
+	}
 	if confinement := c.confinements[req.Tool]; confinement != nil && c.kernel.confines() {
 		req.Run.Confine, err = confinement.encoded()
 	}

@@ -79,9 +79,6 @@ func (c *confinement) full() confine.Spec {
 
 // encoded returns what a request carries for its supervisor.
 func (c *confinement) encoded() ([]byte, error) {
-	if err := c.kernel.scratch.make(); err != nil {
-		return nil, err
-	}
 	s := c.full()
 	of := strings.Join(s.Deny, "\x00") + "\x00\x00" + strings.Join(s.ReadOnly, "\x00")
 	c.mu.Lock()

@@ -169,9 +169,7 @@ func (f *programFinder) programsOf(lists ToolPolicy) (files, dirs []string) {
 			f.add(words[0])
 		}
 	}
-	for _, dir := range lists.ExecPaths {
-		f.execDirs = append(f.execDirs, dir)
-	}
+	f.execDirs = append(f.execDirs, lists.ExecPaths...)
 	denied := f.deniedPrograms(lists)
 	files = slices.DeleteFunc(f.files, func(file string) bool {
 		real, err := filepath.EvalSymlinks(file)

@@ -25,8 +25,8 @@ type scratch struct {
 
 const scratchPrefix = "toolserver-"
 
-// scratchName is that of no directory there is, so that its path is known before
-// it is made and nobody can be there first.
+// newScratch names a directory that nobody can guess, so that its path is known
+// before it is made.
 func newScratch() *scratch {
 	return &scratch{path: filepath.Join(os.TempDir(), scratchPrefix+strings.ToLower(rand.Text()))}
 }
@@ -39,11 +39,11 @@ func (s *scratch) cache() string     { return filepath.Join(s.path, "cache") }
 func (s *scratch) make() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lock != nil {
-		return nil
-	}
 	if s.gone {
 		return fs.ErrClosed
+	}
+	if s.lock != nil {
+		return nil
 	}
 	sweepScratch()
 	err := os.Mkdir(s.path, 0o700)
@@ -53,10 +53,7 @@ func (s *scratch) make() error {
 		}
 	}
 	if err == nil {
-		s.lock, err = os.Open(s.path)
-	}
-	if err == nil {
-		_, err = lockScratch(s.lock)
+		s.lock, err = lockScratch(s.path)
 	}
 	if err != nil {
 		return fmt.Errorf("make a directory for temporary files of commands: %w", err)
@@ -79,18 +76,13 @@ func (s *scratch) remove() error {
 func sweepScratch() {
 	old, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchPrefix+"*"))
 	for _, path := range old {
-		info, err := os.Lstat(path)
-		if err != nil || !info.IsDir() || len(filepath.Base(path)) != len(scratchPrefix)+len(rand.Text()) {
+		if len(filepath.Base(path)) != len(scratchPrefix)+len(rand.Text()) {
 			continue
 		}
-		dir, err := os.Open(path)
-		if err != nil {
-			continue
-		}
-		if free, err := lockScratch(dir); err == nil && free {
+		if dir, err := lockScratch(path); err == nil && dir != nil {
 			_ = removeTree(path) // nobody needs it; the next server tries again
+			dir.Close()
 		}
-		dir.Close()
 	}
 }
 

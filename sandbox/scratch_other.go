@@ -2,8 +2,10 @@
 
 package sandbox
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
-// lockScratch never finds a directory free: where commands are not confined none
-// is made.
-func lockScratch(*os.File) (free bool, err error) { return false, nil }
+// lockScratch fails: where commands are not confined they have no such directory.
+func lockScratch(string) (*os.File, error) { return nil, errors.ErrUnsupported }

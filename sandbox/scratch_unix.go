@@ -9,19 +9,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockScratch locks the open directory until it is closed. It is not free if
-// another server holds the lock, and an error if it belongs to another user.
-func lockScratch(dir *os.File) (free bool, err error) {
+// lockScratch locks a directory of this user until what it returns is closed. That
+// is nil if another server holds the lock.
+func lockScratch(path string) (*os.File, error) {
+	// Others may put anything where temporary files are.
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	dir := os.NewFile(uintptr(fd), path)
 	var st unix.Stat_t
-	if err := unix.Fstat(int(dir.Fd()), &st); err != nil {
-		return false, err
+	if err = unix.Fstat(fd, &st); err == nil && int(st.Uid) != os.Geteuid() {
+		err = os.ErrPermission
 	}
-	if int(st.Uid) != os.Geteuid() {
-		return false, os.ErrPermission
+	if err == nil {
+		err = unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
 	}
-	err = unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		return dir, nil
+	}
+	dir.Close()
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return false, nil
+		return nil, nil
 	}
-	return err == nil, err
+	return nil, err
 }

@@ -33,11 +33,20 @@
 // a session of its own and its process group is killed ([MethodGroup]), or, on
 // Windows, in a job object that ends with its last handle ([MethodJobObject]).
 //
+// # Bounds
+//
+// [Bounds] are of a command, not of a process. The supervisor keeps them by
+// looking at what its /proc shows, at moments that depend on how much is left. It
+// has precedence over all other processes where it may take it, as root may, so
+// that it can act among thousands that fork.
+//
 // # What is not promised
 //
 // With MethodSubreaper a command runs among the server's own processes under the
 // same user: one that sets out to can kill its supervisor, and then what left its
-// process group lives on. Confinement that forbids signals
+// process group lives on; and where the supervisor may not take precedence, many
+// processes that fork, each in a session of its own, may outrun the bounds and the
+// killing. Confinement that forbids signals
 // out of the command's own domain closes that. With MethodGroup a process that
 // calls setsid(2) is out of reach. With MethodNamespace and no root, the
 // namespace maps only the server's own user: files of others show as owned by

@@ -19,7 +19,8 @@ const (
 
 // A guard keeps the bounds of one command by looking, where nothing exact is to
 // be had. The next look comes before the rest up to a bound can be used up, as far
-// as the speed of the machine tells, so that a small command is looked at rarely.
+// as the speed of the machine tells, so that a small command is looked at rarely; and
+// one that changed little or not since the last no more often than for its orphans.
 type guard struct {
 	Bounds
 	proc *procfs
@@ -27,6 +28,7 @@ type guard struct {
 
 	newest   int // the number given last to any process when tasks was set
 	tasks    int // there are at most as many
+	used     int64
 	memoryAt time.Time
 }
 
@@ -62,12 +64,12 @@ func (g *guard) lookAtProcesses() (excess, time.Duration) {
 		return noExcess, maxLook
 	}
 	newest := g.proc.newest()
-	if made := newest - g.newest; made >= 0 && newest > 0 {
-		g.tasks += made
-	} else {
-		g.tasks = g.Processes + 1
-	}
+	made := newest - g.newest
 	g.newest = newest
+	if made < 0 || newest == 0 {
+		made = g.Processes + 1
+	}
+	g.tasks += made
 	var cost time.Duration
 	if g.tasks > g.Processes {
 		began := time.Now()
@@ -76,8 +78,12 @@ func (g *guard) lookAtProcesses() (excess, time.Duration) {
 		}
 		cost = time.Since(began)
 	}
-	left := time.Duration(min(g.Processes-g.tasks, 1<<20)) * time.Millisecond / time.Duration(forksPerMillisecond*g.cpus)
-	return noExcess, max(left, cost*lookShare, minLook)
+	left := g.Processes - g.tasks
+	if made <= left/4 {
+		return noExcess, orphanTick
+	}
+	wait := time.Duration(min(left, 1<<20)) * time.Millisecond / time.Duration(forksPerMillisecond*g.cpus)
+	return noExcess, max(wait, cost*lookShare, minLook)
 }
 
 func (g *guard) lookAtMemory() (excess, time.Duration) {
@@ -91,6 +97,10 @@ func (g *guard) lookAtMemory() (excess, time.Duration) {
 	}
 	now := time.Now()
 	wait := max(g.untilFull(used), now.Sub(began)*lookShare)
+	if used == g.used {
+		wait = max(wait, orphanTick)
+	}
+	g.used = used
 	g.memoryAt = now.Add(wait)
 	return noExcess, wait
 }

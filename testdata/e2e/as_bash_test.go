@@ -7,4 +7,5 @@ import (
 	"testing"
 )
 
-func sameAsBash(t *testing.T, command string, setup []string, tools json.RawMessage, enforcement string) {}
+func sameAsBash(t *testing.T, command string, setup []string, tools json.RawMessage, enforcement string) {
+}

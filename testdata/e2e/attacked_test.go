@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // undecided returns the binary that does not judge commands before it runs them.
@@ -37,8 +39,8 @@ const fileSecret, serverSecret = "x-7f3a-of-file", "x-91bd-of-server"
 // removal itself was not refused.
 type attacked struct {
 	work, home string
-	files      []string // that are there
-	outside    []string // that are not, and must not come to be
+	files      []string          // that are there
+	outside    map[string]string // what must not change
 }
 
 // newAttacked makes one as a row's setup says, with the file x that commands are
@@ -56,6 +58,10 @@ func newAttacked(t *testing.T, setup []string) *attacked {
 			t.Fatal(err)
 		}
 	}
+	// The home of a row is where /bin is near, as that of root.
+	if err := os.Symlink("/bin", filepath.Join(base, "bin")); err != nil {
+		t.Fatal(err)
+	}
 	for _, line := range append([]string{"file ${WS}/x x"}, setup...) {
 		plantCommand(t, line, w.work)
 	}
@@ -66,16 +72,20 @@ func newAttacked(t *testing.T, setup []string) *attacked {
 		}
 	}
 	w.files = w.there(t)
-	user, err := os.UserHomeDir()
-	if err != nil {
-		user = "/root"
-	}
-	for _, path := range []string{"/etc/x", "/etc/cron.d/x", "/tmp-evil", w.home + "/.bashrc", user + "/.ssh/.git", "/root/.ssh/.git", "/etc/a.tar"} {
-		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
-			w.outside = append(w.outside, path)
-		}
+	w.outside = map[string]string{}
+	for _, path := range []string{"/etc/x", "/etc/cron.d/x", "/tmp-evil", "/root/.ssh", "/root/.ssh/.git", w.home + "/.bashrc"} {
+		w.outside[path] = identity(path)
 	}
 	return w
+}
+
+// identity tells a file from another at the same place, and from itself changed.
+func identity(path string) string {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("file %d, %d bytes, changed at %d.%09d", st.Ino, st.Size, st.Ctim.Sec, st.Ctim.Nsec)
 }
 
 // plantCommand makes what a line of the setup of a command says.
@@ -88,7 +98,7 @@ func plantCommand(t *testing.T, line, work string) {
 	case "file":
 		err = os.WriteFile(path, []byte(strings.Trim(text, "'")), 0o644)
 	case "script":
-		err = os.WriteFile(path, []byte(strings.Trim(text, "'")), 0o755)
+		err = os.WriteFile(path, []byte("#!/bin/sh\n"+strings.Trim(text, "'")), 0o755)
 	case "symlink":
 		err = os.Symlink(text, path)
 	case "gitrepo":
@@ -193,9 +203,9 @@ func (w *attacked) damage(a answer) string {
 			return fmt.Sprintf("%s is gone", filepath.Base(path))
 		}
 	}
-	for _, path := range w.outside {
-		if _, err := os.Lstat(path); err == nil {
-			return fmt.Sprintf("%s has come to be", path)
+	for path, was := range w.outside {
+		if is := identity(path); is != was {
+			return fmt.Sprintf("%s was: %s; is: %s", path, was, is)
 		}
 	}
 	all, err := json.Marshal(a)

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -122,13 +123,26 @@ func TestCorpusCommandsHarm(t *testing.T) {
 		}
 		t.Run(r.ID, func(t *testing.T) {
 			t.Parallel()
+			if name := strings.Fields(r.Command)[0]; missing(name) {
+				t.Skipf("%s is not installed", name)
+			}
 			w := newAttacked(t, r.Setup)
 			out := w.bash(t, r.Command)
 			if did := w.damage(out); did == "" {
-				t.Errorf("%.200q (%s) does no harm that is seen: %.300s", r.Command, r.Technique, out.text())
+				t.Errorf("%.200q (%s) does no harm that is seen: %v", r.Command, r.Technique, out.Result.StructuredContent)
 			}
 		})
 	}
+}
+
+// missing says whether a program is one that not every machine has, and not here.
+func missing(name string) bool {
+	switch name {
+	case "busybox", "strace", "gdb", "sqlite3", "ed", "rg", "zip":
+		_, err := exec.LookPath(name)
+		return err != nil
+	}
+	return false
 }
 
 // TestCorpusCommandsAllowed does ordinary work under the lists of the corpus, and

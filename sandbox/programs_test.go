@@ -1,0 +1,111 @@
+//go:build unix
+
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"toolserver/sandbox/command"
+)
+
+// programsIn makes programs in dir: content by relative path, links as "-> target".
+func programsIn(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		if target, isLink := strings.CutPrefix(content, "-> "); err == nil && isLink {
+			err = os.Symlink(target, path)
+		} else if err == nil {
+			err = os.WriteFile(path, []byte(content), 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func newFinder(t *testing.T, files map[string]string) (*programFinder, string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	programsIn(t, dir, files)
+	return &programFinder{path: []string{dir + "/bin"}, dirs: []string{dir + "/bin", dir + "/lib/klibc/bin"}, work: dir + "/work", temp: dir + "/tmp"}, dir
+}
+
+// relative shows paths as seen from dir, sorted.
+func relative(dir string, paths []string) string {
+	var list []string
+	for _, path := range paths {
+		list = append(list, strings.TrimPrefix(path, dir+"/"))
+	}
+	slices.Sort(list)
+	return strings.Join(slices.Compact(list), " ")
+}
+
+func TestProgramsOf(t *testing.T) {
+	files := map[string]string{
+		"bin/bash": "", "bin/sh": "-> bash", "bin/ls": "", "bin/rm": "", "bin/env": "", "bin/python3": "#!/usr/bin/nothing", "lib/klibc/bin/ls": "",
+		"bin/git": "", "bin/sed": "", "opt/go/bin/go": "", "bin/go": "-> ../opt/go/bin/go", "work/build.sh": "#!/bin/none -e",
+	}
+	for _, test := range []struct {
+		name        string
+		lists       ToolPolicy
+		files, dirs string
+		any         bool
+	}{
+		{"no list", ToolPolicy{DeniedCommands: command.Rules("rm")}, "", "", true},
+		{"all", ToolPolicy{AllowedCommands: command.Rules("*", "ls")}, "", "", true},
+		{"none", ToolPolicy{AllowedCommands: command.Rules()}, "bin/bash bin/sh", "", false},
+		{"a name everywhere", ToolPolicy{AllowedCommands: command.Rules("ls -l")}, "bin/bash bin/ls bin/sh lib/klibc/bin/ls", "", false},
+		{"denied wins", ToolPolicy{AllowedCommands: command.Rules("ls", "rm"), DeniedCommands: command.Rules("rm")}, "bin/bash bin/ls bin/sh lib/klibc/bin/ls", "", false},
+		{"denied with arguments", ToolPolicy{AllowedCommands: command.Rules("rm"), DeniedCommands: command.Rules("rm -r")}, "bin/bash bin/rm bin/sh", "", false},
+		{"helpers", ToolPolicy{AllowedCommands: command.Rules("git"), ExecPaths: []string{"/x"}}, "bin/bash bin/git bin/sed bin/sh",
+			"/usr/lib/git-core /usr/libexec/git-core /usr/local/libexec/git-core /x", false},
+		{"script", ToolPolicy{AllowedCommands: command.Rules("./build.sh")}, "/bin/none bin/bash bin/sh work/build.sh", "", false},
+		{"missing", ToolPolicy{AllowedCommands: command.Rules("nope", "./nope")}, "bin/bash bin/sh", "", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f, dir := newFinder(t, files)
+			got, dirs := f.programsOf(test.lists)
+			if relative(dir, got) != test.files || relative(dir, dirs) != test.dirs || (got == nil) != test.any {
+				t.Errorf("got %q in %q", relative(dir, got), relative(dir, dirs))
+			}
+		})
+	}
+	f, dir := newFinder(t, files)
+	if _, dirs := f.programsOf(ToolPolicy{AllowedCommands: command.Rules("go")}); !strings.Contains(relative(dir, dirs), "opt/go/bin opt/go/pkg/tool tmp") {
+		t.Errorf("go needs %q", relative(dir, dirs))
+	}
+}
+
+func TestDeniedPrograms(t *testing.T) {
+	f, dir := newFinder(t, map[string]string{
+		"bin/bash": "", "bin/rm": "x", "bin/busybox": "many", "bin/dd": "-> busybox", "lib/klibc/bin/rm": "y", "bin/ls": "",
+	})
+	if err := os.Link(dir+"/bin/rm", dir+"/bin/remove"); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		allowed, denied []string
+		want            string
+	}{
+		{nil, nil, ""},
+		{nil, []string{"rm"}, "bin/busybox bin/remove bin/rm lib/klibc/bin/rm"},
+		{[]string{"*", "busybox"}, []string{"rm"}, "bin/remove bin/rm lib/klibc/bin/rm"},
+		{nil, []string{"dd"}, ""},               // a name of many programs
+		{nil, []string{"rm -r", "nothing"}, ""}, // only with arguments
+		{nil, []string{"bash"}, "bin/busybox"},  // which runs the others, and is left to the parser
+	} {
+		got := f.deniedPrograms(ToolPolicy{AllowedCommands: command.Rules(test.allowed...), DeniedCommands: command.Rules(test.denied...)})
+		if relative(dir, got) != test.want {
+			t.Errorf("%v: got %q, want %q", test.denied, relative(dir, got), test.want)
+		}
+	}
+}

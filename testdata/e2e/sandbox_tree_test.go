@@ -1,0 +1,162 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// runaways is a command line whose processes try to outlive it, each in its own
+// way, and all with the marker in their command lines. It makes the file ready
+// when all are on their way.
+func runaways(marker, ready, end string) string {
+	return strings.ReplaceAll(`
+sleep 1000.MARK &
+setsid sleep 1000.MARK &
+(setsid bash -c '(sleep 1000.MARK) & exit' &)
+nohup sleep 1000.MARK >/dev/null 2>&1 & disown
+(trap '' TERM HUP INT; exec sleep 1000.MARK) &
+if command -v perl >/dev/null; then
+  perl -MPOSIX -e 'exit if fork; POSIX::setsid(); exit if fork; $SIG{TERM} = "IGNORE"; while (1) { exit if fork; select undef, undef, undef, 0.02 }' MARK
+fi
+`, "MARK", marker) + "touch " + ready + "; " + strings.ReplaceAll(end, "MARK", marker)
+}
+
+// The ways a command ends. A round starts one with its runaways, and returns when
+// that is over.
+var treeEnds = []struct {
+	name  string
+	alone bool // ends the server
+	round func(b *box, marker, ready string)
+}{
+	{"its own end", false, func(b *box, marker, ready string) {
+		if o := b.bash(runaways(marker, ready, "echo over")); o.failed || o.text != "over" {
+			b.wire.t.Errorf("got %v", o)
+		}
+		b.none(marker)
+	}},
+	{"its own failure", false, func(b *box, marker, ready string) {
+		if o := b.call("execute_command", map[string]any{"command": runaways(marker, ready, "kill -KILL $$")}); !o.failed {
+			b.wire.t.Errorf("got %v", o)
+		}
+		b.none(marker)
+	}},
+	{"cancel", false, func(b *box, marker, ready string) {
+		id := b.begin("bash", map[string]any{"command": runaways(marker, ready, "sleep 1000.MARK"), "timeout": 600})
+		b.until(ready)
+		b.send(cancel(id))
+		gone(b.wire.t, marker)
+	}},
+	{"stop of a job", false, func(b *box, marker, ready string) {
+		b.bash("true") // so that there is a job to stop, not a server that starts
+		started := b.call("bash", map[string]any{"command": runaways(marker, ready, "sleep 1000.MARK"), "background": true})
+		_, rest, _ := strings.Cut(started.text, `job="`)
+		job, _, found := strings.Cut(rest, `"`)
+		if !found {
+			b.wire.t.Fatalf("got %v", started)
+		}
+		b.until(ready)
+		if o := b.call("bash", map[string]any{"command": "", "job_action": "stop", "job": job}); o.failed || !strings.Contains(o.text, "stopped") {
+			b.wire.t.Errorf("got %v", o)
+		}
+		b.none(marker)
+	}},
+	{"the end of stdin", true, func(b *box, marker, ready string) {
+		b.begin("bash", map[string]any{"command": runaways(marker, ready, "sleep 1000.MARK"), "timeout": 600})
+		b.until(ready)
+		b.stop()
+		gone(b.wire.t, marker)
+	}},
+	{"the end of stdin, as a job", true, func(b *box, marker, ready string) {
+		b.call("bash", map[string]any{"command": runaways(marker, ready, "sleep 1000.MARK"), "background": true})
+		b.until(ready)
+		b.stop()
+		gone(b.wire.t, marker)
+	}},
+	{"SIGKILL of the server", true, func(b *box, marker, ready string) {
+		b.begin("bash", map[string]any{"command": runaways(marker, ready, "sleep 1000.MARK"), "timeout": 600})
+		b.until(ready)
+		must(b.wire.t, b.cmd.Process.Signal(syscall.SIGKILL))
+		b.end()
+		gone(b.wire.t, marker)
+	}},
+	{"SIGKILL of the server, as a job", true, func(b *box, marker, ready string) {
+		b.call("bash", map[string]any{"command": runaways(marker, ready, "sleep 1000.MARK"), "background": true})
+		b.until(ready)
+		must(b.wire.t, b.cmd.Process.Signal(syscall.SIGKILL))
+		b.end()
+		gone(b.wire.t, marker)
+	}},
+}
+
+// until waits until the command has made the file.
+func (b *box) until(file string) {
+	b.wire.t.Helper()
+	eventually(b.wire.t, "the command is there", func() bool { _, err := os.Stat(filepath.Join(b.work, file)); return err == nil })
+}
+
+// none checks that no process has the marker, now.
+func (b *box) none(marker string) {
+	b.wire.t.Helper()
+	if left := marked(b.wire.t, marker); len(left) > 0 {
+		b.wire.t.Errorf("after the answer %d processes are still there", len(left))
+		gone(b.wire.t, marker)
+	}
+}
+
+const treeConfig = "server: {grace: 30ms}\nlogging: {level: error}\n"
+
+// TestSandboxTree ends 200 commands in every way there is, and looks for what they
+// leave: processes, and directories for temporary files.
+func TestSandboxTree(t *testing.T) {
+	eachAccount(t, func(t *testing.T, who account) {
+		t.Run("ends", func(t *testing.T) {
+			for _, end := range treeEnds {
+				t.Run(end.name, func(t *testing.T) {
+					t.Parallel()
+					g := newGround(t, who)
+					var b *box
+					for round := range 11 {
+						if b == nil || end.alone {
+							b = g.open(setup{config: treeConfig})
+						}
+						end.round(b, newMarker(), fmt.Sprintf("ready%d", round))
+					}
+					b.stop()
+					ended(t, g.exe)
+				})
+			}
+			t.Run("timeout", func(t *testing.T) {
+				t.Parallel()
+				treeTimeouts(t, newGround(t, who))
+			})
+		})
+	})
+}
+
+// treeTimeouts lets the time of 12 commands be up, side by side since that is what
+// takes longest.
+func treeTimeouts(t *testing.T, g *ground) {
+	b := g.open(setup{config: treeConfig})
+	for batch := range 3 {
+		marker := newMarker()
+		var ids []string
+		for i := range 4 {
+			command := runaways(marker, fmt.Sprintf("ready%d.%d", batch, i), "sleep 1000.MARK")
+			ids = append(ids, b.begin("bash", map[string]any{"command": command, "timeout": 1}))
+		}
+		for _, id := range ids {
+			if o := b.finish(id); o.errorType != "timed_out" {
+				t.Errorf("got %v", o)
+			}
+		}
+		b.none(marker)
+	}
+	b.stop()
+	ended(t, g.exe)
+}
