@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -200,7 +201,10 @@ func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir stri
 	defer d.Close()
 	dir = d.Info.Real
 	v := policy.Decide(command.Request{Command: req.Command, Dir: dir, Env: slices.Sorted(maps.Keys(req.Env))})
-	if v = c.protect(v); !deciding {
+	if v = c.protect(v); runtime.GOOS == "windows" && policy.Listed() {
+		v = cmdexe(v, req.Command)
+	}
+	if !deciding {
 		v.Allowed, v.Plain = true, nil
 	}
 	return v, dir, nil

@@ -80,9 +80,9 @@ func (k *Kernel) variables(writing *pathguard.Guard) map[string]string {
 	return set
 }
 
-// confines reports whether commands have a supervisor, which is what confines
-// them.
+// confines reports whether commands have what confines them: a supervisor, or on
+// macOS a program of the system.
 func (k *Kernel) confines() bool {
 	k.ready()
-	return k.method == runner.MethodNamespace || k.method == runner.MethodSubreaper
+	return k.support.Seatbelt || k.method == runner.MethodNamespace || k.method == runner.MethodSubreaper
 }

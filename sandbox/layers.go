@@ -60,10 +60,13 @@ func (k *Kernel) kinds(spec confine.Spec) (list []string) {
 	if k.support.LandlockABI > 0 {
 		list = append(list, fmt.Sprintf("files and programs: landlock (ABI %d)", k.support.LandlockABI))
 	}
+	if k.support.Seatbelt {
+		list = append(list, "files, programs and network: sandbox-exec", "network: "+spec.Network.String())
+	}
 	if k.support.Seccomp {
 		list = append(list, "system calls: seccomp", "network: "+spec.Network.String())
 	}
-	if !spec.WithoutMounts {
+	if k.support.MountNamespace && !spec.WithoutMounts {
 		list = append(list, "protected files and metadata: mount namespace")
 	}
 	return list

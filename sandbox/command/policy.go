@@ -132,6 +132,9 @@ func (p *Policy) describe() string {
 	return b.String()
 }
 
+// Listed reports whether an allow or a deny list is configured.
+func (p *Policy) Listed() bool { return p.listed }
+
 func (p *Policy) opaqueDenied() bool { return p.OpaqueScripts != Allow }
 func (p *Policy) inlineDenied() bool { return p.InlineCode != Allow }
 

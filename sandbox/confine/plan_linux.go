@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"strings"
 )
 
 // A plan is a resolved [Spec]: paths without links, and what is to be done with
@@ -61,7 +59,6 @@ const (
 	planVersion = 2
 	maxPlan     = 1 << 20 // bytes
 	maxPaths    = 8192
-	maxPath     = 4095
 )
 
 var errPlan = errors.New("the confinement is not what this version encodes")
@@ -187,21 +184,4 @@ func (d *decoder) path() string {
 		d.fail()
 	}
 	return path
-}
-
-func checkPath(path string) error {
-	switch {
-	case !filepath.IsAbs(path) || filepath.Clean(path) != path:
-		return fmt.Errorf("%q is not an absolute path", path)
-	case strings.IndexByte(path, 0) >= 0:
-		return fmt.Errorf("the path %q holds a NUL byte", path)
-	case len(path) > maxPath:
-		return fmt.Errorf("the path %.40q... is too long", path)
-	}
-	return nil
-}
-
-// beneath says whether path is dir or below it.
-func beneath(path, dir string) bool {
-	return path == dir || dir == "/" || strings.HasPrefix(path, dir) && path[len(dir)] == '/'
 }

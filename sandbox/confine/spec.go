@@ -99,6 +99,7 @@ var ErrUnsupported = errors.New("this system cannot enforce it")
 type Support struct {
 	LandlockABI int  // 0 means that there is no Landlock
 	Seccomp     bool // system call filters, for this architecture
+	Seatbelt    bool // sandbox-exec(1), of macOS
 	// UserNamespace says whether a process without privileges may make one.
 	UserNamespace bool
 	// MountNamespace and NetNamespace say whether a thread with the rights of a

@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package confine
 
@@ -31,8 +31,10 @@ func (s Spec) Missing(Support) []Gap {
 // SideEffects is empty: nothing is enforced.
 func (s Spec) SideEffects(Support) []string { return nil }
 
-// Interpreter returns nil: it serves to make a list of programs to start.
-func Interpreter(string) []string { return nil }
-
 // ProgramDirs returns nil: it serves to encode a spec.
 func ProgramDirs() []string { return nil }
+
+// Wrap fails: there is no kernel layer for this system.
+func Wrap(spec []byte, path string, argv []string) (string, []string, error) {
+	return "", nil, unsupported()
+}

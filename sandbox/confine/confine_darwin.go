@@ -1,0 +1,84 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+const sandboxExec = "/usr/bin/sandbox-exec"
+
+// Encode returns the profile that [Wrap] hands to sandbox-exec(1).
+func (s Spec) Encode() ([]byte, error) {
+	var errs []error
+	for _, list := range []*[]string{&s.Read, &s.Write, &s.Exec, &s.ExecDirs, &s.Deny, &s.ReadOnly} {
+		if *list == nil {
+			continue
+		}
+		resolved, err := realPaths(*list)
+		if resolved == nil {
+			resolved = []string{} // an empty list is not none
+		}
+		*list, errs = resolved, append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("confine commands: %w", err)
+	}
+	return []byte(s.profile()), nil
+}
+
+// Wrap returns the program and arguments that start a command within the profile
+// that [Spec.Encode] returned.
+func Wrap(spec []byte, path string, argv []string) (program string, wrapped []string, err error) {
+	return sandboxExec, append([]string{"sandbox-exec", "-p", string(spec), path}, argv[1:]...), nil
+}
+
+// Start fails: there are no supervisors on this system. See [Wrap].
+func Start([]byte, string, []string, *syscall.ProcAttr) (int, error) {
+	return 0, fmt.Errorf("confine a command: %w from a supervisor", ErrUnsupported)
+}
+
+// Probe finds out whether sandbox-exec(1) works.
+func Probe() Support {
+	have := Support{Root: os.Geteuid() == 0}
+	if err := exec.Command(sandboxExec, "-p", "(version 1)(allow default)", "/usr/bin/true").Run(); err != nil {
+		have.Missing = []string{fmt.Sprintf("sandbox-exec: not available here (%v)", err)}
+		return have
+	}
+	have.Seatbelt = true
+	return have
+}
+
+// Missing says what sandbox-exec does not do.
+func (s Spec) Missing(have Support) []Gap {
+	if !have.Seatbelt {
+		return []Gap{{"the confinement of commands", "sandbox-exec does not work here", "run the server on Linux, or in a Linux container"}}
+	}
+	list := []Gap{{"that commands ask no system service to do something for them", "a profile that denied that would break programs", "run the server on Linux, or in a Linux container"}}
+	if s.Network == Loopback {
+		list = append(list, Gap{"a loopback interface of the command's own", "there are no network namespaces on this system", "run the server on Linux, or in a Linux container"})
+	}
+	if s.Limits != (Limits{}) {
+		list = append(list, Gap{"limits", "commands have no supervisor on this system", "run the server on Linux, or in a Linux container"})
+	}
+	return list
+}
+
+// SideEffects is empty: a profile forbids nothing but what the spec does.
+func (s Spec) SideEffects(Support) []string { return nil }
+
+// ProgramDirs returns the directories that hold programs: those of the system and
+// those in the server's PATH.
+func ProgramDirs() (dirs []string) {
+	seen := map[string]bool{}
+	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin") {
+		if path, err := filepath.EvalSymlinks(dir); err == nil && filepath.IsAbs(path) && path != "/" && !seen[path] {
+			seen[path] = true
+			dirs = append(dirs, path)
+		}
+	}
+	return dirs
+}

@@ -1,0 +1,76 @@
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func inAny(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return beneath(path, dir) })
+}
+
+func realPaths(paths []string) ([]string, error) {
+	var list []string
+	for _, path := range paths {
+		if err := checkPath(path); err != nil {
+			return nil, err
+		}
+		resolved, err := realPath(path)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(list, resolved) {
+			list = append(list, resolved)
+		}
+	}
+	return list, nil
+}
+
+// realPath follows the links of path, also those to what does not exist.
+func realPath(path string) (string, error) {
+	const maxLinks = 40 // as the kernel
+	for range maxLinks {
+		resolved, err := filepath.EvalSymlinks(path)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || path == "/" {
+			return resolved, err
+		}
+		dir, err := realPath(filepath.Dir(path))
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(dir, filepath.Base(path))
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // the first name that does not exist
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(dir, target)
+		}
+		path = filepath.Clean(target)
+	}
+	return "", &fs.PathError{Op: "resolve", Path: path, Err: errors.New("too many links")}
+}
+
+const maxPath = 4095 // bytes
+
+func checkPath(path string) error {
+	switch {
+	case !filepath.IsAbs(path) || filepath.Clean(path) != path:
+		return fmt.Errorf("%q is not an absolute path", path)
+	case strings.IndexByte(path, 0) >= 0:
+		return fmt.Errorf("the path %q holds a NUL byte", path)
+	case len(path) > maxPath:
+		return fmt.Errorf("the path %.40q... is too long", path)
+	}
+	return nil
+}
+
+// beneath says whether path is dir or below it.
+func beneath(path, dir string) bool {
+	return path == dir || dir == "/" || strings.HasPrefix(path, dir) && path[len(dir)] == '/'
+}

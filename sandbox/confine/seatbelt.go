@@ -1,0 +1,82 @@
+package confine
+
+import (
+	"fmt"
+	"strings"
+)
+
+// profile returns the spec in the language of sandbox-exec(1), the last rule of
+// which that matches an operation decides. It allows what it does not name: a
+// profile that denied by default would have to name the services of each release of
+// the system, and fail programs where it did not. Paths have no links.
+func (s Spec) profile() string {
+	var b strings.Builder
+	b.WriteString("(version 1)\n(allow default)\n")
+	rule := func(verdict, operations string, filters ...string) {
+		if len(filters) > 0 {
+			fmt.Fprintf(&b, "(%s %s %s)\n", verdict, operations, strings.Join(filters, " "))
+		}
+	}
+	b.WriteString("(deny file-write*)\n")
+	rule("allow", "file-write*", append(beneathAll(s.Write), literals(seatbeltDevices)...)...)
+	rule("deny", "file-write*", beneathAll(s.ReadOnly)...)
+	if !containsRoot(s.Read) {
+		b.WriteString("(deny file-read-data)\n")
+		rule("allow", "file-read-data", beneathAll(seatbeltSystem)...)
+		rule("allow", "file-read-data", append(beneathAll(s.Read), beneathAll(s.Write)...)...)
+	}
+	rule("deny", "file-read* file-write*", beneathAll(s.Deny)...)
+	if s.Exec != nil {
+		b.WriteString("(deny process-exec*)\n")
+		rule("allow", "process-exec*", append(literals(s.Exec), beneathAll(s.ExecDirs)...)...)
+	}
+	switch s.Network {
+	case None:
+		b.WriteString("(deny network*)\n")
+	case Loopback:
+		b.WriteString("(deny network*)\n")
+		rule("allow", "network*", `(local ip "localhost:*")`, `(remote ip "localhost:*")`)
+	}
+	if s.Network != None && !s.UnixSockets {
+		rule("deny", "network-outbound", `(remote unix-socket)`)
+	}
+	if s.Network == All {
+		rule("allow", "network-outbound", literals([]string{"/private/var/run/mDNSResponder"})...) // which resolves names
+	}
+	return b.String()
+}
+
+// seatbeltDevices are written by ordinary programs.
+var seatbeltDevices = []string{"/dev/null", "/dev/zero", "/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/dtracehelper"}
+
+// seatbeltSystem is what programs read of the system.
+var seatbeltSystem = []string{"/bin", "/sbin", "/usr", "/System", "/Library", "/opt/homebrew", "/opt/local", "/dev",
+	"/private/etc", "/private/var/db", "/private/var/select", "/Applications/Xcode.app"}
+
+func beneathAll(paths []string) (filters []string) {
+	for _, path := range paths {
+		filters = append(filters, "(subpath "+quoteSeatbelt(path)+")")
+	}
+	return filters
+}
+
+func literals(paths []string) (filters []string) {
+	for _, path := range paths {
+		filters = append(filters, "(literal "+quoteSeatbelt(path)+")")
+	}
+	return filters
+}
+
+// quoteSeatbelt writes a string of the language, which is a dialect of Scheme.
+func quoteSeatbelt(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+}
+
+func containsRoot(paths []string) bool {
+	for _, path := range paths {
+		if path == "/" {
+			return true
+		}
+	}
+	return false
+}
