@@ -210,6 +210,12 @@ func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir stri
 	return v, dir, nil
 }
 
+// listed reports whether a list of commands governs tool.
+func (c *Commands) listed(tool string) (bool, error) {
+	policy, err := c.policies[tool]()
+	return err == nil && policy.Listed(), err
+}
+
 func dirOr(dir, otherwise string) string {
 	if dir == "" {
 		return otherwise

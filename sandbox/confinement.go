@@ -15,7 +15,9 @@ import (
 // A confinement is what policy allows the commands of a tool, as the kernel is told.
 type confinement struct {
 	kernel  *Kernel
+	path    []string            // where commands find programs
 	spec    func() confine.Spec // but for protected names
+	denied  func() []string     // files of programs that are denied altogether
 	exposed *exposed
 
 	mu   sync.Mutex
@@ -26,19 +28,36 @@ type confinement struct {
 // newConfinement prepares what policy says of the commands of a tool. Nothing is
 // looked up before it is needed.
 func (k *Kernel) newConfinement(tool string, p Policy, files *Files, env []string) *confinement {
-	c := &confinement{kernel: k, exposed: newExposed(p)}
+	lists := p.commandLists(tool)
+	c := &confinement{kernel: k, path: filepath.SplitList(lookup(env, "PATH")), exposed: newExposed(p)}
+	find := func() *programFinder {
+		return &programFinder{path: c.path, dirs: k.programs(), work: p.WorkingDirectory, temp: k.scratch.temporary()}
+	}
+	c.denied = sync.OnceValue(func() []string {
+		if len(lists.DeniedCommands) == 0 {
+			return nil
+		}
+		return find().deniedPrograms(lists)
+	})
 	c.spec = sync.OnceValue(func() confine.Spec {
 		k.ready()
-		return k.spec(p.commandLists(tool), p, files, env)
+		s := k.spec(p, files)
+		if lists.AllowedCommands != nil {
+			s.Exec, s.ExecDirs = find().programsOf(lists)
+			s.ProgramDirs = k.programs()
+		}
+		if s.Exec == nil {
+			s.Deny = union(s.Deny, c.denied())
+		}
+		return s
 	})
 	return c
 }
 
 var networks = map[string]confine.Network{"": confine.None, "none": confine.None, "loopback": confine.Loopback, "all": confine.All}
 
-// spec turns lists into what the kernel enforces of them. What they say of
-// arguments it does not know.
-func (k *Kernel) spec(lists ToolPolicy, p Policy, files *Files, env []string) confine.Spec {
+// spec turns policy into what the kernel enforces of it, but for programs.
+func (k *Kernel) spec(p Policy, files *Files) confine.Spec {
 	reading, writing := files.Reader(readers[0]), files.Writer(writers[0])
 	s := confine.Spec{
 		Read:        []string{"/"},
@@ -57,15 +76,6 @@ func (k *Kernel) spec(lists ToolPolicy, p Policy, files *Files, env []string) co
 	if p.Tools[readers[0]].AllowedPaths != nil {
 		s.Read = reading.Allowed()
 	}
-	if lists.AllowedCommands == nil && len(lists.DeniedCommands) == 0 {
-		return s
-	}
-	find := programFinder{path: filepath.SplitList(lookup(env, "PATH")), dirs: k.programs(), work: p.WorkingDirectory, temp: k.scratch.temporary()}
-	s.Exec, s.ExecDirs = find.programsOf(lists)
-	if s.Exec == nil {
-		s.Deny = union(s.Deny, find.deniedPrograms(lists))
-	}
-	s.ProgramDirs = find.dirs
 	return s
 }
 

@@ -62,9 +62,17 @@ func explainCommand(c *Commands, tool, text, dir string) (Explanation, error) {
 	for _, argv := range v.Argv {
 		e.Argv = append(e.Argv, strings.Join(argv, " "))
 	}
-	if v.Allowed && e.Reason == "" {
+	switch listed, err := c.listed(tool); {
+	case err != nil:
+		return Explanation{}, err
+	case v.Allowed && e.Reason == "" && !listed:
+		e.Reason = "there is no list of commands, so what the command does is not judged beforehand"
+		if c.confinements[tool] != nil && c.kernel.confines() {
+			e.Reason += "; the kernel holds it to what may be read, written and reached while it runs"
+		}
+	case v.Allowed && e.Reason == "":
 		e.Reason = "nothing in the command is refused by a rule"
-	} else if v.Hint != "" {
+	case v.Hint != "":
 		e.Reason += "; " + v.Hint
 	}
 	return e, nil

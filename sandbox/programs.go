@@ -51,9 +51,9 @@ var helpers = map[string]helper{
 }
 
 // managed are programs that stand for one of several versions, by the directory
-// they are in. They are scripts that look for the version.
+// they are in. They are scripts that look for the version, also in a file.
 var managed = map[string]helper{
-	"shims": {"env bash readlink sed head tail grep sort tr cut awk basename dirname cat uname expr", "@/bin @/libexec @/plugins @/versions @/installs"},
+	"shims": {"env bash readlink sed head tail grep sort tr cut awk basename dirname cat uname expr", "@/version @/bin @/libexec @/plugins @/versions @/installs"},
 }
 
 // A programFinder collects the files a list of programs comes to.

@@ -2,7 +2,9 @@ package sandbox
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"toolserver/sandbox/confine"
@@ -14,17 +16,17 @@ import (
 // EPERM, EROFS and EXDEV, and for networks those of resolvers and runtimes.
 var (
 	fileRefusals    = []string{"Permission denied", "permission denied", "Operation not permitted", "operation not permitted", "Read-only file system", "read-only file system", "EACCES", "EPERM", "EROFS"}
-	networkRefusals = []string{"resolve host", "Failed to connect", "Could not connect", "Couldn't connect", "unable to connect", "name resolution", "Name or service not known", "getaddrinfo", "Network is unreachable", "network is unreachable", "dial tcp", "dial udp", "/dev/tcp/", "/dev/udp/", "socket:", "Socket:", "socket("}
+	networkRefusals = []string{"resolve host", "Failed to connect", "Could not connect", "Couldn't connect", "unable to connect", "name resolution", "Name or service not known", "getaddrinfo", "Network is unreachable", "network is unreachable", "dial tcp", "dial udp", "/dev/tcp/", "/dev/udp/", "socket:", "Socket:", "socket(", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN", "connect EACCES", "connect EPERM"}
 )
 
 // refusalTail is how much of the end of a command's output is looked at.
 const refusalTail = 4096
 
-// Refusal says which rule a command of tool, started in dir, ran into, as far as its output tells
-// that the kernel refused it something, and what would be allowed. It is empty if
-// the output tells nothing of the kind. A rule is named only where policy does
-// refuse the path that the output names; else it says what holds.
-func (c *Commands) Refusal(tool, output, dir string) string {
+// Refusal says which rule a command of tool, started in dir, ran into, as far as
+// its output tells that the kernel refused it something, and what would be allowed.
+// It is empty if the output tells nothing of the kind: a rule is named only where
+// policy does refuse what the output names. Of several refusals the last counts.
+func (c *Commands) Refusal(tool, output, dir string) (text string) {
 	confinement := c.confinements[tool]
 	if confinement == nil || !c.kernel.confines() {
 		return ""
@@ -33,57 +35,104 @@ func (c *Commands) Refusal(tool, output, dir string) string {
 		dir = filepath.Join(c.files.WorkingDirectory(), dir)
 	}
 	for line := range strings.Lines(output[max(0, len(output)-refusalTail):]) {
-		if spec := confinement.spec(); spec.Network != confine.All && containsAny(line, networkRefusals) {
-			return fmt.Sprintf("the sandbox refused a network connection (rule: sandbox.network: %s); commands may reach %s", spec.Network, reachable[spec.Network])
+		if why := c.refusalOf(confinement, line, dir); why != "" {
+			text = why
 		}
-		if !containsAny(line, fileRefusals) {
+	}
+	return text
+}
+
+var reachable = map[confine.Network]string{confine.None: "nothing", confine.Loopback: "a loopback interface of their own"}
+
+// refusalOf explains a line of output, by what it names.
+func (c *Commands) refusalOf(confinement *confinement, line, dir string) string {
+	spec := confinement.spec()
+	if spec.Network != confine.All && containsAny(line, networkRefusals) {
+		return fmt.Sprintf("the sandbox refused a network connection: commands may reach %s (rule: sandbox.network: %s)", reachable[spec.Network], spec.Network)
+	}
+	if !containsAny(line, fileRefusals) {
+		return ""
+	}
+	for _, name := range pathsIn(line) {
+		if text := confinement.refusesProgram(name, dir); text != "" {
+			return text
+		}
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		if !exists(path) && !exists(filepath.Dir(path)) {
 			continue
 		}
-		if text := c.refusalOf(confinement, line, dir); text != "" {
+		if text := c.refusesPath(spec, line, path); text != "" {
 			return text
 		}
 	}
 	return ""
 }
 
-var reachable = map[confine.Network]string{confine.None: "nothing", confine.Loopback: "a loopback interface of their own"}
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
 
-// refusalOf explains a line that tells of a refusal, by the paths that it names.
-func (c *Commands) refusalOf(confinement *confinement, line, dir string) string {
-	spec := confinement.spec()
-	var notWritable string
-	for _, path := range pathsIn(line) {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		if spec.Exec != nil && isExecutable(path) && !confinement.starts(path) {
-			return fmt.Sprintf("the sandbox let no program but the listed ones start or be read, and %s is none of them (rule: tools.bash.allowed_commands, exec_paths)", path)
-		}
-		if rule, reason := refusing(c.files.Reader(readers[0]), path); rule != "" {
-			return fmt.Sprintf("the sandbox refused %s, which %s (rule: %s)", path, reason, rule)
-		}
-		if rule, reason := refusing(c.files.Writer(writers[0]), path); rule != "" {
-			return fmt.Sprintf("the sandbox refused to write %s, which %s (rule: %s)", path, reason, rule)
-		}
-		if d, err := c.files.Writer(writers[0]).Check(path); err == nil && !d.Allowed && !c.temporary(path) {
-			notWritable = path
-		}
+// refusesPath says why commands cannot use a path as a line of output tells.
+func (c *Commands) refusesPath(spec confine.Spec, line, path string) string {
+	reading, writing := c.files.Reader(readers[0]), c.files.Writer(writers[0])
+	if reason := refusing(reading, path); reason != "" {
+		return fmt.Sprintf("the sandbox refused %s, which %s", path, reason)
 	}
-	if notWritable != "" {
-		return fmt.Sprintf("the sandbox lets commands write only in %s (rule: tools.write_file.allowed_paths), and %s is not there", strings.Join(confinement.spec().Write, ", "), notWritable)
+	writes := containsAny(line, writingWords)
+	if d, err := reading.Check(path); !writes && err == nil && !d.Allowed && !slices.Contains(spec.Read, "/") {
+		return fmt.Sprintf("the sandbox lets commands read only %s and what programs need of the system, and %s is none of that (rule: tools.read_file.allowed_paths)",
+			strings.Join(union(spec.Read, spec.Write), ", "), path)
+	}
+	if reason := refusing(writing, path); reason != "" {
+		return fmt.Sprintf("the sandbox refused to write %s, which %s", path, reason)
+	}
+	if d, err := writing.Check(path); err == nil && !d.Allowed && !c.temporary(path) {
+		return fmt.Sprintf("the sandbox lets commands write only in %s, and %s is not there (rule: tools.write_file.allowed_paths)", strings.Join(spec.Write, ", "), path)
 	}
 	return ""
 }
 
-// refusing returns the rule that denies or protects path, if one does.
-func refusing(g *pathguard.Guard, path string) (rule, reason string) {
+// writingWords are in messages about what was to be written.
+var writingWords = []string{"Read-only", "read-only", "EROFS", "creat", "writ", "touch", "remove", "unlink", "rename", "move", "mkdir", "truncate", "open failed"}
+
+// refusing says which rule denies or protects path, if one does.
+func refusing(g *pathguard.Guard, path string) string {
 	if rule, denied := g.Denied(path); denied {
-		return rule, g.Reason(rule)
+		return g.Reason(rule)
 	}
 	if rule, protected := g.Protected(path); protected {
-		return rule, g.Reason(rule)
+		return g.Reason(rule)
 	}
-	return "", ""
+	return ""
+}
+
+// refusesProgram says why the program that a line of output names does not start.
+func (c *confinement) refusesProgram(name, dir string) string {
+	path := name
+	if !strings.Contains(name, "/") {
+		path = ""
+		for _, d := range c.path {
+			if file := filepath.Join(d, name); path == "" && isExecutable(file) {
+				path = file
+			}
+		}
+	} else if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	if path == "" || !isExecutable(path) {
+		return ""
+	}
+	switch spec := c.spec(); {
+	case spec.Exec != nil && !c.starts(path):
+		return fmt.Sprintf("the sandbox starts the programs that are listed and no other, nor lets them be read, and %s is not listed (rule: allowed_commands, exec_paths)", path)
+	case slices.Contains(c.denied(), realOr(path)):
+		return fmt.Sprintf("the sandbox does not start %s, which is denied (rule: denied_commands)", path)
+	}
+	return ""
 }
 
 // starts reports whether the confinement lets the program at path start.
@@ -115,6 +164,9 @@ func containsAny(text string, parts []string) bool {
 // and the parts between colons.
 func pathsIn(line string) (paths []string) {
 	add := func(text string) {
+		if containsAny(text, fileRefusals) {
+			return
+		}
 		text = strings.Trim(text, " \t\r\n\"'`‘’“”,;:()[]")
 		if text != "" && len(text) < 4096 && !strings.ContainsAny(text, "\x00\n") {
 			paths = append(paths, text)

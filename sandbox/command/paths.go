@@ -133,6 +133,9 @@ func (c *checker) resolve(path string) (string, error) {
 		return path, fmt.Errorf("the command names too many paths to look up")
 	}
 	r.path = strings.TrimSuffix(r.path, "/") + strings.TrimSuffix(pattern, "/")
+	if r.path == "" {
+		r.path = "/"
+	}
 	for strings.Contains(r.path, "/./") {
 		r.path = strings.ReplaceAll(r.path, "/./", "/")
 	}
