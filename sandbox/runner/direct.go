@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 // process group, or a job object.
 type direct struct {
 	launcher *launcher
+	wrap     func(spec []byte, path string, argv []string) (string, []string, error)
 }
 
 func (d *direct) method() Method       { return groupMethod }
@@ -18,7 +20,14 @@ func (d *direct) close()               {}
 
 func (d *direct) start(l launch) (tree, error) {
 	if l.confine != nil {
-		return nil, &StartError{Op: "confine", Path: l.path, Err: ErrNoConfinement}
+		if d.wrap == nil {
+			return nil, &StartError{Op: "confine", Path: l.path, Err: ErrNoConfinement}
+		}
+		program, argv, err := d.wrap(l.confine, l.path, l.argv)
+		if err != nil {
+			return nil, &StartError{Op: "confine", Path: l.path, Err: fmt.Errorf("%w: %w", ErrNoConfinement, err)}
+		}
+		l.path, l.argv = program, argv
 	}
 	stdin := l.stdin
 	if stdin == nil {

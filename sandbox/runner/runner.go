@@ -15,6 +15,9 @@ type Options struct {
 	// [MethodGroup] is used; a program that does not know the mode would run as
 	// it always does, so it is never guessed.
 	Supervisor string
+	// Wrap turns the program and arguments of a request with Confine into those of
+	// a program that confines it, for commands without a supervisor. Nil fails them.
+	Wrap func(spec []byte, path string, argv []string) (program string, wrapped []string, err error)
 	// Method is the one way to use; empty means the best that works.
 	Method Method
 	// Timeout is for requests that have none; zero means 30 seconds.
@@ -119,7 +122,7 @@ func (r *Runner) ready() {
 			refused = append(refused, fmt.Errorf("%s: %w", how, err))
 		}
 		if r.starter == nil && (r.options.Method == "" || r.options.Method == groupMethod) {
-			r.starter = &direct{launcher: r.launcher}
+			r.starter = &direct{launcher: r.launcher, wrap: r.options.Wrap}
 		}
 		r.refused = errors.Join(refused...)
 		if r.starter == nil && r.refused == nil {

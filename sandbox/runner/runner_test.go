@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -314,5 +315,25 @@ func TestMinimalEnv(t *testing.T) {
 		if strings.Contains(v, "s3cret") || strings.HasPrefix(v, "=") || strings.Contains(v, "\x00") || strings.HasPrefix(v, "A=") {
 			t.Errorf("the environment has %q", v)
 		}
+	}
+}
+
+// TestWrap confines where there is no supervisor.
+func TestWrap(t *testing.T) {
+	wrap := func(spec []byte, path string, argv []string) (string, []string, error) {
+		if string(spec) != "good" {
+			return "", nil, errors.New("cannot wrap")
+		}
+		env, err := exec.LookPath("env")
+		return env, append([]string{"env", "WRAPPED=yes", path}, argv[1:]...), err
+	}
+	r := newRunner(t, runner.Options{Method: runner.MethodGroup, Wrap: wrap})
+	req := runner.Request{Shell: "echo $WRAPPED", Confine: []byte("good")}
+	if got := mustRun(t, r, req).Output.Text(); got != "yes\n" {
+		t.Errorf("got %q", got)
+	}
+	req.Confine = []byte("bad")
+	if _, err := r.Run(t.Context(), req); !errors.Is(err, runner.ErrNoConfinement) || !strings.Contains(err.Error(), "cannot wrap") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/sandbox/confine"
 	"toolserver/sandbox/runner"
 	"toolserver/server"
 	"toolserver/tools"
@@ -44,7 +45,7 @@ func (g *globals) build(cfg *config.Loaded, log *zap.Logger) (*app, error) {
 	}
 	a := &app{
 		program: g.program, started: time.Now(), log: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
-		runner: runner.New(runner.Options{Supervisor: self}),
+		runner: runner.New(runner.Options{Supervisor: self, Wrap: confine.Wrap}),
 	}
 	a.kernel = sandbox.NewKernel(a.runner)
 	registry, err := domain.NewRegistry()
