@@ -24,7 +24,7 @@ type Commands struct {
 	settings     Settings
 	policies     map[string]func() (*command.Policy, error)
 	confinements map[string]*confinement // empty if the kernel layer is off
-	notices      map[string]func() string
+	summaries    map[string]func() *Summary
 	variables    map[string]string // of the environment, besides the minimal ones
 	env          []string
 }
@@ -59,7 +59,7 @@ func (e *DeniedError) Error() string {
 func NewCommands(p Policy, files *Files, k *Kernel) (*Commands, error) {
 	c := &Commands{
 		kernel: k, files: files, settings: p.Settings,
-		policies: map[string]func() (*command.Policy, error){}, confinements: map[string]*confinement{}, notices: map[string]func() string{},
+		policies: map[string]func() (*command.Policy, error){}, confinements: map[string]*confinement{}, summaries: map[string]func() *Summary{},
 	}
 	if p.Settings.Enforcement != EnforceParseOnly {
 		c.variables = k.variables(files.Writer(writers[0]))
@@ -75,7 +75,10 @@ func NewCommands(p Policy, files *Files, k *Kernel) (*Commands, error) {
 				return nil, err
 			}
 		}
-		c.notices[tool] = sync.OnceValue(func() string { return c.Layers(tool).Notice })
+		c.summaries[tool] = sync.OnceValue(func() *Summary {
+			l := c.Layers(tool)
+			return &Summary{l.Enforcement, l.InForce, l.Notice}
+		})
 		compile := sync.OnceValues(func() (*command.Policy, error) { return c.compile(tool, lists, p) })
 		c.policies[tool] = compile
 		if lists.AllowedCommands == nil && lists.DeniedCommands == nil {

@@ -79,6 +79,13 @@ func (c *Commands) enforcement() string {
 	return c.settings.Enforcement
 }
 
-// Notice is what each result of tool says of layers that are missing; empty if
-// none is.
-func (c *Commands) Notice(tool string) string { return c.notices[tool]() }
+// Summary is what each result says of the layers.
+type Summary struct {
+	Enforcement string   `json:"enforcement"`
+	InForce     []string `json:"in_force"`
+	Notice      string   `json:"missing,omitempty"`
+}
+
+// Summary returns what results of tool say of the layers: the setting, those in
+// force and, in one line, what is not enforced. It is found out once.
+func (c *Commands) Summary(tool string) *Summary { return c.summaries[tool]() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
@@ -57,6 +58,12 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 	if about := t.aboutSandbox(res, text, in.WorkingDir); about != "" {
 		text = line(text, "["+about+"]")
 	}
+	result, err := t.outcome(res, text, timeout, limited)
+	return t.withMeta(result, res), err
+}
+
+// outcome says how a command ended.
+func (t tool) outcome(res runner.Result, text string, timeout time.Duration, limited bool) (domain.ToolResult, error) {
 	switch {
 	case res.TimedOut:
 		text = line(text, fmt.Sprintf("[timed out after %gs]", timeout.Seconds()))

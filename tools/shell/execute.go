@@ -91,7 +91,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 		return domain.ToolResult{}, domain.OutOfTime(t.name, timeout, result)
 	}
 	result.IsError = out.IsError
-	return result, nil
+	return t.withMeta(result, res), nil
 }
 
 // validVariable reports whether shells can use a variable of that name.

@@ -122,10 +122,25 @@ func (t tool) aboutSandbox(res runner.Result, output, dir string) string {
 	} else if refusal := t.commands.Refusal(t.name, output, dir); refusal != "" {
 		parts = append(parts, refusal)
 	}
-	if notice := t.commands.Notice(t.name); notice != "" {
+	if notice := t.commands.Summary(t.name).Notice; notice != "" {
 		parts = append(parts, notice)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// commandMeta is what results say to programs.
+type commandMeta struct {
+	ExitCode   int              `json:"exit_code"`
+	DurationMS int64            `json:"duration_ms"`
+	Truncated  bool             `json:"truncated,omitempty"`
+	Sandbox    *sandbox.Summary `json:"sandbox"`
+}
+
+// withMeta adds to a result what is the same for both tools.
+func (t tool) withMeta(result domain.ToolResult, res runner.Result) domain.ToolResult {
+	truncated := res.Output.Truncated() || res.Stdout.Truncated() || res.Stderr.Truncated()
+	result.Meta = commandMeta{res.ExitCode, res.Duration.Milliseconds(), truncated, t.commands.Summary(t.name)}
+	return result
 }
 
 // reporter tells the caller what a command is writing, while it does.
