@@ -31,7 +31,7 @@ func (k *Kernel) newConfinement(tool string, p Policy, files *Files, env []strin
 	lists := p.commandLists(tool)
 	c := &confinement{kernel: k, path: filepath.SplitList(lookup(env, "PATH")), exposed: newExposed(p)}
 	find := func() *programFinder {
-		return &programFinder{path: c.path, dirs: k.programs(), work: p.WorkingDirectory, temp: k.scratch.temporary()}
+		return &programFinder{path: c.path, dirs: k.programs(), work: p.WorkingDirectory, temp: lookup(env, "TMPDIR"), cache: cacheOf(env)}
 	}
 	c.denied = sync.OnceValue(func() []string {
 		if len(lists.DeniedCommands) == 0 {

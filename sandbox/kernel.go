@@ -71,9 +71,9 @@ func (k *Kernel) variables(writing *pathguard.Guard) map[string]string {
 		d, err := writing.Check(dir)
 		return err == nil && d.Allowed
 	}
-	if !allowed(os.TempDir()) {
-		set["TMPDIR"] = k.scratch.temporary()
-	}
+	// Compilers run what they have built there, so that it is not a directory that
+	// other programs are in.
+	set["TMPDIR"] = k.scratch.temporary()
 	if cache, err := os.UserCacheDir(); err != nil || !allowed(cache) {
 		set["XDG_CACHE_HOME"] = k.scratch.cache()
 	}

@@ -28,7 +28,7 @@ const (
 // to the list itself.
 var helpers = map[string]helper{
 	"git":         {"sh sed less", "/usr/lib/git-core /usr/libexec/git-core /usr/local/libexec/git-core"},
-	"go":          {"git gofmt " + compiler, "@/pkg/tool @/bin $TMPDIR " + compilerDirs},
+	"go":          {"git gofmt " + compiler, "@/pkg/tool @/bin $TMPDIR $CACHE/go-build " + compilerDirs},
 	"cargo":       {"rustc rustdoc rustfmt cargo-fmt cargo-clippy clippy-driver " + compiler, "@/bin ./target " + compilerDirs},
 	"rustc":       {compiler, compilerDirs},
 	"gcc":         {compiler, compilerDirs},
@@ -62,6 +62,8 @@ type programFinder struct {
 	dirs []string // all directories that hold programs
 	work string   // where relative paths start
 	temp string   // what $TMPDIR stands for
+	// cache is what $CACHE stands for: where programs keep what they have built.
+	cache string
 
 	files    []string
 	execDirs []string
@@ -91,8 +93,8 @@ func (f *programFinder) addHelper(h helper, file string) {
 }
 
 // dir returns a directory as the table writes it: @ is where the program is
-// installed, which is the directory above its own, . is the working directory, and
-// $TMPDIR that of temporary files.
+// installed, which is the directory above its own, . is the working directory,
+// $TMPDIR that of temporary files, and $CACHE that of what is kept of earlier runs.
 func (f *programFinder) dir(text, file string) string {
 	first, rest, _ := strings.Cut(text, "/")
 	switch first {
@@ -106,6 +108,8 @@ func (f *programFinder) dir(text, file string) string {
 		first = f.work
 	case "$TMPDIR":
 		first = f.temp
+	case "$CACHE":
+		first = f.cache
 	default:
 		return text
 	}
@@ -169,7 +173,9 @@ func (f *programFinder) programsOf(lists ToolPolicy) (files, dirs []string) {
 			f.add(words[0])
 		}
 	}
-	f.execDirs = append(f.execDirs, lists.ExecPaths...)
+	for _, dir := range lists.ExecPaths {
+		f.execDirs = append(f.execDirs, filepath.Clean(dir))
+	}
 	denied := f.deniedPrograms(lists)
 	files = slices.DeleteFunc(f.files, func(file string) bool {
 		real, err := filepath.EvalSymlinks(file)
@@ -221,6 +227,14 @@ func (f *programFinder) deniedPrograms(lists ToolPolicy) (denied []string) {
 		}
 	}
 	return slices.DeleteFunc(denied, func(file string) bool { return slices.Contains(shells, file) })
+}
+
+// cacheOf returns the directory that programs with env take for their cache.
+func cacheOf(env []string) string {
+	if dir := lookup(env, "XDG_CACHE_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join("/", lookup(env, "HOME"), ".cache")
 }
 
 func names(rules []command.Rule, name string) bool {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 )
 
 // A scratch is a directory for the temporary files of commands, which may write
@@ -23,7 +24,10 @@ type scratch struct {
 	gone bool
 }
 
-const scratchPrefix = "toolserver-"
+const (
+	scratchPrefix  = "toolserver-"
+	unlockedSuffix = ".new"
+)
 
 // newScratch names a directory that nobody can guess, so that its path is known
 // before it is made.
@@ -46,14 +50,19 @@ func (s *scratch) make() error {
 		return nil
 	}
 	sweepScratch()
-	err := os.Mkdir(s.path, 0o700)
-	for _, dir := range []string{s.temporary(), s.cache()} {
+	// It has its name only once it is locked, or another server swept it.
+	unlocked := s.path + unlockedSuffix
+	err := os.Mkdir(unlocked, 0o700)
+	for _, dir := range []string{"tmp", "cache", "cache/go-build"} { // go runs what it keeps there
 		if err == nil {
-			err = os.Mkdir(dir, 0o700)
+			err = os.Mkdir(filepath.Join(unlocked, dir), 0o700)
 		}
 	}
 	if err == nil {
-		s.lock, err = lockScratch(s.path)
+		s.lock, err = lockScratch(unlocked)
+	}
+	if err == nil {
+		err = os.Rename(unlocked, s.path)
 	}
 	if err != nil {
 		return fmt.Errorf("make a directory for temporary files of commands: %w", err)
@@ -76,7 +85,8 @@ func (s *scratch) remove() error {
 func sweepScratch() {
 	old, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchPrefix+"*"))
 	for _, path := range old {
-		if len(filepath.Base(path)) != len(scratchPrefix)+len(rand.Text()) {
+		name, unlocked := strings.CutSuffix(filepath.Base(path), unlockedSuffix)
+		if len(name) != len(scratchPrefix)+len(rand.Text()) || unlocked && !isOld(path) {
 			continue
 		}
 		if dir, err := lockScratch(path); err == nil && dir != nil {
@@ -84,6 +94,12 @@ func sweepScratch() {
 			dir.Close()
 		}
 	}
+}
+
+// isOld reports whether a directory is not just being made.
+func isOld(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && time.Since(info.ModTime()) > time.Minute
 }
 
 // removeTree removes also what commands made unwritable, as some do with what they

@@ -120,7 +120,7 @@ func (c *checker) namers(sh *shell, name string, args []arg) {
 				continue
 			}
 		}
-		if name == "wait" && (i == 0 || !args[i-1].is("-p")) && !strings.Contains(a.s, "[") && !a.many {
+		if name == "wait" && (i == 0 || !args[i-1].is("-p")) && !strings.Contains(a.s, "[") && (!a.many || a.s == string(rune(aNumber))) {
 			continue
 		}
 		if name == "getopts" && i == 0 {

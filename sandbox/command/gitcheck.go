@@ -45,6 +45,12 @@ func (u *use) gitSub() {
 	switch u.name {
 	case "git config":
 		u.gitSetConfig()
+	case "git diff":
+		if u.in.given("no-index") { // so these are files, and no revisions
+			for _, a := range u.in.operands {
+				u.effect("r", a, "operand")
+			}
+		}
 	case "git submodule":
 		if ops := after(u.in.raw, "foreach"); ops != nil {
 			u.joinedText(afterOptions(ops))

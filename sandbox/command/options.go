@@ -67,6 +67,8 @@ func (s *spec) takeApart(args []arg) *invocation {
 	for i := 0; i < len(args) && !in.stopped; i++ {
 		a := args[i]
 		switch {
+		case a.is("-") && s.assignsFirst() && len(in.operands) == 0:
+			// A mere - is -i to env(1).
 		case own >= 0 && a.many && len(in.operands) < own:
 			in.doubt = a
 			in.operands = append(in.operands, a)
@@ -115,10 +117,11 @@ func (s *spec) ownOperands() int {
 	return -1
 }
 
-// assigns reports whether a is an assignment that the program takes (env).
-func (s *spec) assigns(a arg) bool {
-	return len(s.operands) > 0 && s.operands[0] == "=" && strings.Contains(a.s, "=")
-}
+// assignsFirst reports whether the program takes assignments (env).
+func (s *spec) assignsFirst() bool { return len(s.operands) > 0 && s.operands[0] == "=" }
+
+// assigns reports whether a is an assignment that the program takes.
+func (s *spec) assigns(a arg) bool { return s.assignsFirst() && strings.Contains(a.s, "=") }
 
 // long takes a long option and returns how many further arguments it used.
 func (in *invocation) long(args []arg, i int) int {

@@ -29,7 +29,7 @@ func (c *checker) outputOf(sh *shell, stmts []*syntax.Stmt) arg {
 			argv := c.expand(sh, cmd.Args)
 			if len(argv) > 0 && argv[0].exact() {
 				if _, ok := sh.function(argv[0].s); !ok {
-					return printed(argv)
+					return c.printed(sh, argv)
 				}
 			}
 		}
@@ -63,7 +63,7 @@ func (c *checker) pipeOutput(sh *shell, st *syntax.Stmt, in arg, first bool) arg
 }
 
 // printed returns what a command prints, for those where it is known.
-func printed(argv []arg) arg {
+func (c *checker) printed(sh *shell, argv []arg) arg {
 	args := argv[1:]
 	switch argv[0].s {
 	case "echo", "printf":
@@ -83,11 +83,8 @@ func printed(argv []arg) arg {
 		}
 		return arg{s: string(rune(aToken))}
 	case "mktemp":
-		if len(args) == 0 {
-			return arg{s: "/tmp/tmp.\x01"}
-		}
-		if len(args) == 1 && args[0].is("-d") {
-			return arg{s: "/tmp/tmp.\x01"}
+		if dir := c.temp(sh); dir != "" && (len(args) == 0 || len(args) == 1 && args[0].is("-d")) {
+			return arg{s: strings.TrimSuffix(dir, "/") + "/tmp.\x01"}
 		}
 	case "ls":
 		return listed(args)
@@ -97,6 +94,17 @@ func printed(argv []arg) arg {
 		return arg{s: string(rune(aToken))}
 	}
 	return unknown
+}
+
+// temp returns where programs make temporary files, or "".
+func (c *checker) temp(sh *shell) string {
+	switch {
+	case sh.facts.dynamic || sh.facts.assigned["TMPDIR"] > 0 || c.callerSets("TMPDIR"):
+		return ""
+	case c.p.Temp != "":
+		return c.p.Temp
+	}
+	return "/tmp"
 }
 
 // echoed returns what echo and printf print.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -83,9 +84,14 @@ func (c *checker) command(sh *shell, st *syntax.Stmt) {
 	case *syntax.DeclClause:
 		c.decl(sh, cmd)
 	case *syntax.TimeClause:
-		if cmd.Stmt != nil {
-			c.stmt(sh, cmd.Stmt)
+		if cmd.Stmt == nil {
+			return
 		}
+		if call, ok := cmd.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && strings.HasPrefix(call.Args[0].Lit(), "-") {
+			c.refuse("syntax", "an option follows time, which bash reads apart from the command", "leave "+quote(call.Args[0].Lit())+" out")
+			return
+		}
+		c.stmt(sh, cmd.Stmt)
 	case *syntax.CoprocClause:
 		c.coproc(sh, cmd)
 	default:

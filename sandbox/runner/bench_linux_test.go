@@ -22,10 +22,16 @@ func cpuTime(b *testing.B, who int) time.Duration {
 func BenchmarkRun(b *testing.B) {
 	env := runner.MinimalEnv(nil, nil)
 	for _, method := range []runner.Method{runner.MethodNamespace, runner.MethodSubreaper, runner.MethodGroup} {
-		for _, req := range []runner.Request{{Argv: []string{"true"}, Env: env}, {Shell: "true", Env: env}} {
+		for _, req := range []runner.Request{
+			{Argv: []string{"true"}, Env: env}, {Shell: "true", Env: env},
+			{Shell: "true", Env: env, Bounds: runner.Bounds{Processes: 256, Memory: 1 << 30}},
+		} {
 			name := strings.ReplaceAll(string(method), " ", "-") + "/argv"
 			if req.Shell != "" {
 				name = strings.TrimSuffix(name, "argv") + "shell"
+			}
+			if req.Bounds.Memory > 0 {
+				name = strings.TrimSuffix(name, "shell") + "bounded"
 			}
 			for _, at := range []struct {
 				name string

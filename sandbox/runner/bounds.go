@@ -33,7 +33,8 @@ const (
 
 // What [Runner.BoundsMethod] says.
 const (
-	BoundsWatched = "watched by the supervisor"
+	BoundsCgroup  = "cgroup"                    // by the kernel, at once
+	BoundsWatched = "watched by the supervisor" // within some milliseconds
 )
 
 // BoundsMethod says how the bounds of commands are kept here; empty means that

@@ -12,9 +12,8 @@ import (
 // run starts one command and returns when none of its processes is left.
 func (s *supervisor) run(o *order) {
 	r := watch{supervisor: s, pidfd: -1}
-	err := errNotWatched
-	if s.proc != nil || o.bounds == (Bounds{}) {
-		r.guard = newGuard(o.bounds, s.proc)
+	err := r.bound(o.bounds)
+	if err == nil {
 		err = s.start(o, &r)
 	}
 	for _, fd := range o.files {
@@ -29,6 +28,7 @@ func (s *supervisor) run(o *order) {
 		for r.reap() {
 			r.await()
 		}
+		r.keepBounds() // the kernel may have ended all for a bound
 	}
 	if r.pidfd >= 0 {
 		unix.Close(r.pidfd)
@@ -77,6 +77,21 @@ func (s *supervisor) startConfined(o *order, attr *syscall.ProcAttr) (pid int, e
 	}()
 	<-started
 	return pid, err
+}
+
+// bound chooses what keeps the bounds of the command.
+func (r *watch) bound(b Bounds) error {
+	switch {
+	case b == (Bounds{}):
+	case r.cgroup:
+		r.counters = newCounters(b)
+		r.keeper = r.counters
+	case r.proc == nil:
+		return errNotWatched
+	default:
+		r.keeper = newGuard(b, r.proc)
+	}
+	return nil
 }
 
 var errNotWatched error = &confineError{errors.New("there is no /proc to watch its bounds by")}

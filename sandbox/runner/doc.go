@@ -35,10 +35,20 @@
 //
 // # Bounds
 //
-// [Bounds] are of a command, not of a process. The supervisor keeps them by
-// looking at what its /proc shows, at moments that depend on how much is left. It
-// has precedence over all other processes where it may take it, as root may, so
-// that it can act among thousands that fork.
+// [Bounds] are of a command, not of a process. They are kept in one of two ways:
+//
+//   - [BoundsCgroup]: where a cgroup of version 2 with the controllers pids and
+//     memory is delegated to the server, as systemd does for a service that has
+//     Delegate=yes, and the server is alone in it, each supervisor gets one below
+//     it, and the kernel refuses what is beyond. The server moves to one of its own
+//     there, because only leaves may have processes. All are removed with the
+//     [Runner], or when the next server starts.
+//   - [BoundsWatched]: else the supervisor looks at what its /proc shows, at moments
+//     that depend on how much is left. It has precedence over all other processes
+//     where it may take it, as root may, so that it can act among thousands that
+//     fork.
+//
+// Either way the command is killed as a whole, and [Result.Exceeded] says why.
 //
 // # What is not promised
 //
@@ -46,8 +56,8 @@
 // same user: one that sets out to can kill its supervisor, and then what left its
 // process group lives on; and where the supervisor may not take precedence, many
 // processes that fork, each in a session of its own, may outrun the bounds and the
-// killing. Confinement that forbids signals
-// out of the command's own domain closes that. With MethodGroup a process that
+// killing. Confinement that forbids signals out of the command's own domain closes
+// the one, and a cgroup both. With MethodGroup a process that
 // calls setsid(2) is out of reach. With MethodNamespace and no root, the
 // namespace maps only the server's own user: files of others show as owned by
 // nobody, and set-user-ID programs gain nothing.

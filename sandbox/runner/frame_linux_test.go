@@ -7,7 +7,7 @@ import (
 )
 
 func FuzzRunOrder(f *testing.F) {
-	o := runOrder{path: "/bin/sh", dir: "/", stdin: true, confined: true, confine: []byte("x"), argv: []string{"sh", ""}, env: []string{"A=\xff"}}
+	o := runOrder{path: "/bin/sh", dir: "/", stdin: true, confined: true, confine: []byte("x"), bounds: Bounds{Processes: 300, Memory: 1 << 40}, argv: []string{"sh", ""}, env: []string{"A=\xff"}}
 	f.Add(o.encode())
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1})
 	f.Add([]byte{})

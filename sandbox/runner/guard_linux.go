@@ -15,28 +15,30 @@ const (
 	minLook   = 2 * time.Millisecond
 	maxLook   = time.Second
 	lookShare = 5
+	// quietLook is how rarely at most the memory of a command is looked at for that
+	// it did not change.
+	quietLook = 100 * time.Millisecond
 )
 
 // A guard keeps the bounds of one command by looking, where nothing exact is to
 // be had. The next look comes before the rest up to a bound can be used up, as far
 // as the speed of the machine tells, so that a small command is looked at rarely; and
-// one that changed little or not since the last no more often than for its orphans.
+// the less one changes, the rarer.
 type guard struct {
 	Bounds
 	proc *procfs
 	cpus int
 
-	newest   int // the number given last to any process when tasks was set
-	tasks    int // there are at most as many
-	used     int64
+	newest   int           // the number given last to any process when tasks was set
+	tasks    int           // there are at most as many
+	used     int64         // memory at the last look
+	over     bool          // that seemed to be too much
+	wait     time.Duration // from then to the next
 	memoryAt time.Time
 }
 
-// newGuard is called before the command starts; it is nil without bounds.
+// newGuard is called before the command starts.
 func newGuard(b Bounds, proc *procfs) *guard {
-	if b == (Bounds{}) {
-		return nil
-	}
 	g := &guard{Bounds: b, proc: proc, cpus: runtime.NumCPU(), newest: proc.newest()}
 	g.memoryAt = time.Now().Add(g.untilFull(0))
 	return g
@@ -44,9 +46,6 @@ func newGuard(b Bounds, proc *procfs) *guard {
 
 // look says whether a bound is passed, and when to look again at the latest.
 func (g *guard) look() (excess, time.Duration) {
-	if g == nil {
-		return noExcess, maxLook
-	}
 	e, wait := g.lookAtProcesses()
 	if e == noExcess && g.Memory > 0 {
 		var later time.Duration
@@ -92,17 +91,25 @@ func (g *guard) lookAtMemory() (excess, time.Duration) {
 		return noExcess, wait
 	}
 	used := g.proc.memory(g.Memory)
-	if used > g.Memory {
+	over := used > g.Memory
+	switch {
+	case over && g.over:
 		return tooMuchMemory, minLook
+	case over:
+		// Once more: processes that came, went or ran a program during the look may
+		// have made it seem more.
+		g.over, g.memoryAt = true, began.Add(minLook)
+		return noExcess, minLook
 	}
+	g.over = false
 	now := time.Now()
-	wait := max(g.untilFull(used), now.Sub(began)*lookShare)
+	quiet := time.Duration(0)
 	if used == g.used {
-		wait = max(wait, orphanTick)
+		quiet = min(2*g.wait, quietLook)
 	}
-	g.used = used
-	g.memoryAt = now.Add(wait)
-	return noExcess, wait
+	g.used, g.wait = used, max(g.untilFull(used), now.Sub(began)*lookShare, quiet)
+	g.memoryAt = now.Add(g.wait)
+	return noExcess, g.wait
 }
 
 func (g *guard) untilFull(used int64) time.Duration {

@@ -5,13 +5,14 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// proportionalTime is how long a look may take that has the kernel go through all
-// pages. Who makes it take longer is charged for every process in full.
+// proportionalTime is what a look may use of a processor that has the kernel go
+// through all pages. Who makes it take more is charged for every process in full.
 const proportionalTime = 100 * time.Millisecond
 
 // memory says how much the processes of the command use. It is exact only if it is
@@ -32,15 +33,10 @@ func (p *procfs) memory(enough int64) (used int64) {
 	if !swapUsed() && sum(p.resident) <= enough || sum(p.unbacked) <= enough {
 		return used
 	}
-	if p.ours {
-		// A child has the memory of its parent until it runs a program, as vfork(2)
-		// and posix_spawn(3) make it.
-		slices.SortFunc(pids, compareMemory)
-		pids = slices.CompactFunc(pids, func(a, b string) bool { return compareMemory(a, b) == 0 })
-	}
-	deadline := time.Now().Add(proportionalTime)
+	pids = slices.DeleteFunc(pids, p.borrows)
+	deadline := threadTime() + proportionalTime
 	return sum(func(pid string) int64 {
-		if time.Now().Before(deadline) {
+		if threadTime() < deadline {
 			if n, ok := p.proportional(pid); ok {
 				return n
 			}
@@ -52,15 +48,20 @@ func (p *procfs) memory(enough int64) (used int64) {
 // manyProcesses is how many are looked at for their memory.
 const manyProcesses = 1 << 15
 
-// resident is what a process has in memory, mapped files and all, from
-// proc_pid_statm(5).
+// resident is what a process has in memory, mapped files and all.
 func (p *procfs) resident(pid string) int64 {
-	fields := bytes.Fields(p.read(pid + "/statm"))
-	if len(fields) < 2 {
-		return 0
+	_, resident := p.pages(pid)
+	return resident * int64(os.Getpagesize())
+}
+
+// pages returns how many pages of addresses a process has, and how many of them are
+// in memory, from proc_pid_statm(5).
+func (p *procfs) pages(pid string) (size, resident int64) {
+	if fields := bytes.Fields(p.read(pid + "/statm")); len(fields) > 1 {
+		size, _ = strconv.ParseInt(string(fields[0]), 10, 64)
+		resident, _ = strconv.ParseInt(string(fields[1]), 10, 64)
 	}
-	pages, _ := strconv.ParseInt(string(fields[1]), 10, 64)
-	return pages * int64(os.Getpagesize())
+	return size, resident
 }
 
 // unbacked is what is not in a file on a disk, from proc_pid_status(5).
@@ -90,19 +91,35 @@ func kilobytes(text []byte, name string) int64 {
 	return n << 10
 }
 
-// compareMemory orders processes by their memory, which two may have in common.
-func compareMemory(a, b string) int {
-	const kcmpVM = 1
-	first, _ := strconv.Atoi(a)
-	second, _ := strconv.Atoi(b)
-	order, _, errno := unix.Syscall6(unix.SYS_KCMP, uintptr(first), uintptr(second), kcmpVM, 0, 0, 0)
-	switch {
-	case errno != 0 || order == 1:
-		return -1
-	case order == 2:
-		return 1
+// borrows says whether the memory of a process is still that of its parent, as it is
+// after vfork(2) and posix_spawn(3) until the process runs its program. Nothing shows
+// that for certain without the right to trace it: one that has run no program yet,
+// is young, and as large as its parent.
+func (p *procfs) borrows(pid string) bool {
+	const flags, startTime = 6, 19 // fields of proc_pid_stat(5) after the name
+	const forkNoExec = 0x40        // PF_FORKNOEXEC
+	const young = 100              // clock ticks, of which a second has a hundred
+	stat := p.read(pid + "/stat")
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	var now unix.Timespec
+	if len(fields) <= startTime || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return false
 	}
-	return int(order)
+	set, _ := strconv.ParseInt(fields[flags], 10, 64)
+	started, _ := strconv.ParseInt(fields[startTime], 10, 64)
+	if set&forkNoExec == 0 || now.Nano()/1e7-started > young {
+		return false
+	}
+	size, resident := p.pages(pid)
+	parents, residentOfParent := p.pages(fields[1])
+	return size == parents && max(resident-residentOfParent, residentOfParent-resident) < 256
+}
+
+// threadTime is what the calling thread has used of a processor.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)
+	return time.Duration(t.Nano())
 }
 
 func swapUsed() bool {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -16,7 +17,8 @@ type pool struct {
 	executable string
 	how        Method
 	launcher   *launcher
-	watches    bool // its supervisors can keep bounds
+	watches    bool        // its supervisors can keep bounds
+	delegation *delegation // nil where there is none
 
 	mu     sync.Mutex
 	idle   []idleSlot // the one used last is at the end
@@ -33,9 +35,17 @@ type idleSlot struct {
 // newPool starts a first supervisor, to see whether this way works here.
 func newPool(executable string, how Method, l *launcher) (*pool, error) {
 	p := &pool{executable: executable, how: how, launcher: l, all: make(map[*slot]struct{})}
-	s, err := startSlot(executable, how, l)
+	s, err := startSlot(executable, how, l, nil)
 	if err != nil {
 		return nil, err
+	}
+	if d, err := findDelegation(); err == nil {
+		p.delegation = d
+		s.giveUp()
+		if s, err = p.startSlot(); err != nil {
+			d.close()
+			return nil, err
+		}
 	}
 	p.watches = s.watches
 	p.adopt(s)
@@ -46,7 +56,10 @@ func newPool(executable string, how Method, l *launcher) (*pool, error) {
 func (p *pool) method() Method { return p.how }
 
 func (p *pool) boundsMethod() string {
-	if p.watches {
+	switch {
+	case p.delegation != nil:
+		return BoundsCgroup
+	case p.watches:
 		return BoundsWatched
 	}
 	return ""
@@ -83,11 +96,23 @@ func (p *pool) take() (s *slot, fresh bool, err error) {
 		return s, false, nil
 	}
 	p.mu.Unlock()
-	if s, err = startSlot(p.executable, p.how, p.launcher); err != nil {
+	if s, err = p.startSlot(); err != nil {
 		return nil, false, err
 	}
 	p.adopt(s)
 	return s, true, nil
+}
+
+// startSlot starts a supervisor in a cgroup of its own, where that is to be had.
+func (p *pool) startSlot() (*slot, error) {
+	var g *cgroup
+	if p.delegation != nil {
+		var err error
+		if g, err = p.delegation.cgroup(); err != nil {
+			return nil, fmt.Errorf("make a cgroup: %w", err)
+		}
+	}
+	return startSlot(p.executable, p.how, p.launcher, g)
 }
 
 // adopt reads what s says, until it is gone.
@@ -164,4 +189,5 @@ func (p *pool) close() {
 			return
 		}
 	}
+	p.delegation.close()
 }

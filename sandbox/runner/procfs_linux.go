@@ -37,9 +37,15 @@ func openProcfs() *procfs {
 		return nil
 	}
 	p.self = string(name[:n])
-	p.ours = p.self == strconv.Itoa(os.Getpid())
+	p.ours = p.self == strconv.Itoa(os.Getpid()) // else they are of an outer one
 	p.alone = p.ours && p.self == "1"
 	if p.loadavg, err = unix.Openat(dir, "loadavg", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		p.loadavg = -1
+	}
+	// Containers may put a file of their own there, which is not up to date.
+	var st unix.Statfs_t
+	if unix.Fstatfs(p.loadavg, &st) != nil || st.Type != unix.PROC_SUPER_MAGIC {
+		unix.Close(p.loadavg)
 		p.loadavg = -1
 	}
 	p.lists = unix.Faccessat(dir, "self/task/"+p.self+"/children", unix.R_OK, 0) == nil

@@ -25,17 +25,24 @@ type slot struct {
 	proc    *os.Process
 	conn    *net.UnixConn
 	frames  *bufio.Reader
+	cgroup  *cgroup       // nil where there is none; the supervisor is in it
 	watches bool          // it can keep bounds
 	dead    chan struct{} // closed when the supervisor is gone and reaped
 
 	mu      sync.Mutex
 	current *supervised // what runs in it
+	bounds  Bounds      // of that
 	lost    bool
 }
 
-// startSlot starts a supervisor and waits until it is ready. The caller then
-// runs [slot.read].
-func startSlot(executable string, how Method, l *launcher) (*slot, error) {
+// startSlot starts a supervisor in the cgroup g, unless that is nil, and waits until
+// it is ready. The caller then runs [slot.read]. The slot removes the cgroup.
+func startSlot(executable string, how Method, l *launcher, g *cgroup) (s *slot, err error) {
+	defer func() {
+		if err != nil && g != nil {
+			g.remove()
+		}
+	}()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("make a socket for the supervisor: %w", err)
@@ -48,7 +55,7 @@ func startSlot(executable string, how Method, l *launcher) (*slot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("use the socket of the supervisor: %w", err)
 	}
-	s := &slot{how: how, conn: conn.(*net.UnixConn), dead: make(chan struct{})}
+	s = &slot{how: how, cgroup: g, conn: conn.(*net.UnixConn), dead: make(chan struct{})}
 	if err := s.spawn(executable, theirs, l); err != nil {
 		s.conn.Close()
 		return nil, err
@@ -88,11 +95,17 @@ func (s *slot) spawn(executable string, socket *os.File, l *launcher) error {
 			sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
 		}
 	}
+	files := []*os.File{null, null, null, socket}
+	if s.cgroup != nil {
+		role += withCgroup
+		sys.UseCgroupFD, sys.CgroupFD = true, int(s.cgroup.dir.Fd())
+		files = append(files, s.cgroup.events...)
+	}
 	l.do(func() {
 		s.proc, err = os.StartProcess(executable, []string{supervisorName, role}, &os.ProcAttr{
 			Dir:   "/",
 			Env:   []string{"GOMAXPROCS=2"},
-			Files: []*os.File{null, null, null, socket},
+			Files: files,
 			Sys:   sys,
 		})
 	})
@@ -116,15 +129,19 @@ func (s *slot) read() {
 	}
 	s.mu.Lock()
 	s.lost = true
-	cmd := s.current
+	cmd, bounds := s.current, s.bounds
 	s.mu.Unlock()
 	s.conn.Close()
 	if s.how == MethodNamespace {
 		_ = s.proc.Kill()
 	}
 	_, _ = s.proc.Wait() // a subreaper first ends what is below it
+	ranOut := s.cgroup != nil && bounds.Memory > 0 && s.cgroup.ranOut()
+	if s.cgroup != nil {
+		s.cgroup.remove() // and what is left in it
+	}
 	if cmd != nil {
-		cmd.lose()
+		cmd.lose(ranOut)
 	}
 }
 
@@ -192,7 +209,13 @@ func (s *slot) run(l launch, cmd *supervised) error {
 		s.mu.Unlock()
 		return ErrSupervisorLost
 	}
-	s.current = cmd
+	if s.cgroup != nil {
+		if err := s.cgroup.limit(l.bounds); err != nil {
+			s.mu.Unlock()
+			return &StartError{Op: "bound", Path: l.path, Err: err}
+		}
+	}
+	s.current, s.bounds = cmd, l.bounds
 	s.mu.Unlock()
 	_ = s.conn.SetWriteDeadline(time.Now().Add(sendWait))
 	n, _, err := s.conn.WriteMsgUnix(msg, unix.UnixRights(fds...), nil)
@@ -208,6 +231,12 @@ func (s *slot) run(l launch, cmd *supervised) error {
 func (s *slot) order(kind frameKind) {
 	_ = s.conn.SetWriteDeadline(time.Now().Add(sendWait))
 	_, _ = s.conn.Write(appendFrame(nil, kind, nil)) // a lost supervisor is seen by read
+}
+
+// giveUp ends a supervisor that nothing reads from yet.
+func (s *slot) giveUp() {
+	s.end()
+	_, _ = s.proc.Wait()
 }
 
 // end gives the supervisor up: it ends what runs in it and then itself. It does

@@ -71,12 +71,18 @@ func (t *supervised) fail(errno syscall.Errno, confinement string) {
 
 // lose is called when the supervisor is gone. One that died before the command
 // did took its namespace along; what a subreaper leaves is out of reach but for
-// the process group.
-func (t *supervised) lose() {
+// the process group, or a cgroup. It may have been killed itself for the memory of
+// the command.
+func (t *supervised) lose(ranOut bool) {
 	if pid := t.group.Load(); pid > 1 {
 		_ = syscall.Kill(-int(pid), syscall.SIGKILL)
 	}
-	t.exit(exit{code: 128 + int(syscall.SIGKILL), signal: "SIGKILL", err: ErrSupervisorLost})
+	lost := exit{code: 128 + int(syscall.SIGKILL), signal: "SIGKILL", err: ErrSupervisorLost}
+	if ranOut {
+		lost.err = nil
+		t.excess.Store(uint64(tooMuchMemory))
+	}
+	t.exit(lost)
 	close(t.goneC)
 }
 

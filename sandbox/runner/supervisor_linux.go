@@ -7,14 +7,20 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 const (
-	supervisorSocket = 3 // its descriptor in the supervisor
-	roleNamespace    = "namespace"
-	roleSubreaper    = "subreaper"
+	// Descriptors of a supervisor, the last two with a cgroup only.
+	supervisorSocket = 3
+	pidsEvents       = 4
+	memoryEvents     = 5
+
+	roleNamespace = "namespace"
+	roleSubreaper = "subreaper"
+	withCgroup    = "+cgroup" // appended to the role
 )
 
 // Supervise is the life of a supervisor: it runs the commands the server sends
@@ -23,7 +29,8 @@ const (
 func Supervise(confine Confiner) int {
 	// Children ask for a signal at the death of the thread that started them.
 	runtime.LockOSThread()
-	s := &supervisor{namespace: os.Args[1] == roleNamespace, confine: confine}
+	role, cgroup := strings.CutSuffix(os.Args[1], withCgroup)
+	s := &supervisor{namespace: role == roleNamespace, cgroup: cgroup, confine: confine}
 	if err := s.prepare(); err != nil {
 		return 1
 	}
@@ -47,6 +54,7 @@ func Supervise(confine Confiner) int {
 // learns from the same poll(2) that tells it of the end of the command.
 type supervisor struct {
 	namespace bool
+	cgroup    bool // it is in one that keeps the bounds of commands
 	confine   Confiner
 	null      *os.File
 	proc      *procfs // nil where there is none

@@ -217,7 +217,7 @@ func TestNamespaceInit(t *testing.T) {
 	if res.Output.Text() != "alive\n" || res.ExitCode != 1 {
 		t.Errorf("got %+v %q", res, res.Output.Text())
 	}
-	res = mustRun(t, r, shell(`sleep 5 & [ -d /proc/$! ] && [ "$(cat /proc/$$/comm)" = bash ] && pkill sleep; wait $!; echo $?`))
+	res = mustRun(t, r, shell(`sleep 5 & [ -d /proc/$! ] && [ "$(cat /proc/$$/comm)" = bash ] && pkill -P $$; wait $!; echo $?`))
 	if got := res.Output.Text(); got != "143\n" {
 		t.Errorf("/proc is not that of the namespace: %q", got)
 	}

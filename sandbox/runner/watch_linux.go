@@ -21,7 +21,8 @@ const (
 type watch struct {
 	*supervisor
 	pid, pidfd int
-	guard      *guard
+	counters   counters      // of its cgroup, where there is one
+	keeper     keeper        // nil without bounds
 	exited     bool          // the main process has
 	untold     []byte        // what the server is to be told of that
 	killing    bool          // all of it is to be killed
@@ -58,20 +59,24 @@ func (r *watch) reap() (left bool) {
 // await returns when the main process has ended, the server has had its say, or
 // some time has passed.
 func (r *watch) await() {
-	look := orphanTick
+	look := maxLook
 	if r.killing {
 		r.killAll() // again: what was started meanwhile
 	} else {
 		look = r.keepBounds()
 	}
-	fds := []unix.PollFd{{Fd: supervisorSocket, Events: unix.POLLIN}, {Fd: int32(r.pidfd), Events: unix.POLLIN}}
+	fds := make([]unix.PollFd, 0, 4)
+	fds = append(fds, unix.PollFd{Fd: supervisorSocket, Events: unix.POLLIN})
+	if !r.exited && r.pidfd >= 0 {
+		fds = append(fds, unix.PollFd{Fd: int32(r.pidfd), Events: unix.POLLIN})
+	}
+	if !r.killing {
+		fds = r.counters.poll(fds)
+	}
 	wait := orphanTick
 	if r.exited || r.killing || r.pidfd < 0 { // no pidfd: a kernel before 5.3
 		r.tick = min(max(2*r.tick, firstTick), orphanTick)
 		wait = r.tick
-	}
-	if r.exited {
-		fds = fds[:1]
 	}
 	timeout := unix.NsecToTimespec(min(wait, look).Nanoseconds())
 	if _, err := unix.Ppoll(fds, &timeout, nil); err != nil || fds[0].Revents == 0 {
@@ -89,15 +94,25 @@ func (r *watch) await() {
 	}
 }
 
+// A keeper keeps the bounds of a command. It says whether one is passed, and when
+// to ask again.
+type keeper interface {
+	look() (excess, time.Duration)
+}
+
 // keepBounds kills the command if it passed a bound, and says when to look again.
 func (r *watch) keepBounds() time.Duration {
-	excess, wait := r.guard.look()
-	if excess != noExcess {
-		r.killing, r.tick, wait = true, 0, firstTick
-		r.killAll()
-		_ = r.send(appendNumbers(nil, frameExceeded, uint64(excess)))
+	if r.keeper == nil || r.killing {
+		return maxLook
 	}
-	return wait
+	excess, wait := r.keeper.look()
+	if excess == noExcess {
+		return wait
+	}
+	r.killing, r.tick = true, 0
+	r.killAll()
+	_ = r.send(appendNumbers(nil, frameExceeded, uint64(excess)))
+	return firstTick
 }
 
 // end kills every process below and then this one.

@@ -35,32 +35,23 @@ func undecided(t *testing.T) string {
 const fileSecret, serverSecret = "x-7f3a-of-file", "x-91bd-of-server"
 
 // An attacked is a working directory with what commands must leave alone. It is
-// beneath /tmp, which is where policies allow writing: what is removed there,
-// removal itself was not refused.
+// beneath /tmp, where policies allow to write, so that nothing but the program
+// being denied keeps files there; the home directory is not.
 type attacked struct {
 	work, home string
 	files      []string          // that are there
 	outside    map[string]string // what must not change
+	open       bool              // nothing is protected
 }
 
 // newAttacked makes one as a row's setup says, with the file x that commands are
 // to remove.
 func newAttacked(t *testing.T, setup []string) *attacked {
 	t.Helper()
-	base, err := os.MkdirTemp("/tmp", "c")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(base) })
-	w := &attacked{work: filepath.Join(base, "work"), home: filepath.Join(base, "home")}
-	for _, dir := range []string{w.work, w.home} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// The home of a row is where /bin is near, as that of root.
-	if err := os.Symlink("/bin", filepath.Join(base, "bin")); err != nil {
-		t.Fatal(err)
+	away := freshDir(t, "/var/tmp")
+	w := &attacked{work: freshDir(t, "/tmp"), home: filepath.Join(away, "home")}
+	if err := errors.Join(os.Mkdir(w.home, 0o755), os.Symlink("/bin", filepath.Join(away, "bin"))); err != nil {
+		t.Fatal(err) // ~/../bin has programs, as that of root
 	}
 	for _, line := range append([]string{"file ${WS}/x x"}, setup...) {
 		plantCommand(t, line, w.work)
@@ -77,6 +68,16 @@ func newAttacked(t *testing.T, setup []string) *attacked {
 		w.outside[path] = identity(path)
 	}
 	return w
+}
+
+func freshDir(t *testing.T, parent string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(parent, "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
 }
 
 // identity tells a file from another at the same place, and from itself changed.
@@ -125,19 +126,26 @@ func (w *attacked) there(t *testing.T) (files []string) {
 // serve starts a server with a policy for the working directory.
 func (w *attacked) serve(t *testing.T, program string, tools json.RawMessage, enforcement string) *server {
 	t.Helper()
-	config := map[string]any{"working_directory": w.work, "sandbox": map[string]any{"enforcement": enforcement}}
-	if tools != nil {
-		config["tools"] = tools
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "SERVER_SECRET=" + serverSecret}
+	return startAs(t, program, env, "--config", w.config(t, tools, enforcement))
+}
+
+// config writes a configuration where no command may.
+func (w *attacked) config(t *testing.T, tools json.RawMessage, enforcement string) (file string) {
+	t.Helper()
+	config := map[string]any{"working_directory": w.work, "sandbox": map[string]any{"enforcement": enforcement, "protect_default": !w.open}}
+	if tools != nil && string(tools) != "null" { // what is relative in it, is so to the file
+		config["tools"] = json.RawMessage(strings.ReplaceAll(string(tools), `"./`, `"`+w.work+"/"))
 	}
 	text, err := json.Marshal(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(filepath.Dir(w.work), "toolserver.yaml")
+	file = filepath.Join(filepath.Dir(w.home), "toolserver.yaml")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return startAs(t, program, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "SERVER_SECRET=" + serverSecret}, "--config", file)
+	return file
 }
 
 // startAs starts a program as start does, with another environment.
@@ -194,7 +202,7 @@ func (a answer) output() (stdout, stderr string, code int) {
 }
 
 // byRm is what rm writes when it cannot do its work.
-var byRm = regexp.MustCompile(`(?m)^(/bin/|/usr/bin/|busybox: )?rm: `)
+var byRm = regexp.MustCompile(`(?m)^(\S*/|busybox: )?rm: (cannot|can't|missing|invalid|unrecognized|refusing)`)
 
 // damage says what a command has done that it must not, if anything.
 func (w *attacked) damage(a answer) string {
@@ -224,10 +232,17 @@ func (w *attacked) damage(a answer) string {
 	return ""
 }
 
-// bash runs a command in the directory without any server.
-func (w *attacked) bash(t *testing.T, command string) answer {
+// unlisted runs a command without any list of programs. It can still change nothing
+// elsewhere: some would remove programs of this machine.
+func (w *attacked) unlisted(t *testing.T, command string) answer {
 	t.Helper()
-	return plainBash(t, w.work, command, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "LANG=C.UTF-8", "TERM=dumb"})
+	for _, name := range []string{"unshare ", "chroot ", "strace ", "script ", "ln /"} {
+		if strings.Contains(command, name) {
+			t.Skipf("%s is refused to everybody", name)
+		}
+	}
+	w.open = true
+	return w.serve(t, binary(t), json.RawMessage(`{"write_file": {"allowed_paths": ["/tmp"]}}`), "required").execute(command, 20)
 }
 
 // plainBash answers as execute_command does.

@@ -3,15 +3,10 @@
 package e2e
 
 import (
-	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"testing"
 )
 
@@ -52,11 +47,7 @@ func newGround(t *testing.T, who account) *ground {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exe := own(t, binary(t))
-	for _, d := range []string{filepath.Dir(dir), filepath.Dir(exe), exe} { // of the tests' user alone, so far
-		must(t, os.Chmod(d, 0o755))
-	}
-	g := &ground{t: t, who: who, exe: exe, dir: dir}
+	g := &ground{t: t, who: who, exe: shared(t, own(t, binary(t))), dir: dir}
 	for _, d := range []struct {
 		path *string
 		name string
@@ -69,6 +60,16 @@ func newGround(t *testing.T, who account) *ground {
 		_ = exec.Command("chmod", "-R", "u+rwX", dir).Run()
 	})
 	return g
+}
+
+// shared lets everybody reach a file of a test, and run it, and returns it.
+func shared(t *testing.T, path string) string {
+	t.Helper()
+	dir := filepath.Dir(path)
+	for _, p := range []string{filepath.Dir(dir), dir, path} { // the first two are of the tests' user alone
+		must(t, os.Chmod(p, 0o755))
+	}
+	return path
 }
 
 func must(t *testing.T, err error) {
@@ -107,6 +108,13 @@ type setup struct {
 	command []string // instead of serve --stdio
 }
 
+// configure replaces a configuration as editors do.
+func (g *ground) configure(file, text string) {
+	g.t.Helper()
+	must(g.t, os.WriteFile(file+".new", []byte("working_directory: "+g.work+"\n"+text), 0o644))
+	must(g.t, os.Rename(file+".new", file))
+}
+
 // argv returns what starts a server.
 func (g *ground) argv(s setup) []string {
 	g.t.Helper()
@@ -117,7 +125,7 @@ func (g *ground) argv(s setup) []string {
 	file := s.file
 	if file == "" {
 		file = filepath.Join(g.dir, "config.yaml")
-		must(g.t, os.WriteFile(file, []byte(fmt.Sprintf("working_directory: %s\n%s", g.work, s.config)), 0o644))
+		g.configure(file, s.config)
 	}
 	for _, v := range append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + g.home, "TMPDIR=" + g.temp, "TOOLSERVER_CONFIG=" + file}, s.env...) {
 		argv = append(argv, "-env", v)
@@ -127,153 +135,4 @@ func (g *ground) argv(s setup) []string {
 		command = []string{"serve", "--stdio"}
 	}
 	return append(append(argv, g.exe), command...)
-}
-
-// open starts a server.
-func (g *ground) open(s setup) *box {
-	g.t.Helper()
-	return &box{wire: launch(g.t, g.argv(s)...), ground: g}
-}
-
-// run runs the program to its end and returns what it says.
-func (g *ground) run(s setup) (text string, code int) {
-	g.t.Helper()
-	argv := g.argv(s)
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir = "/"
-	b, _ := cmd.CombinedOutput() // the code tells
-	return string(b), cmd.ProcessState.ExitCode()
-}
-
-// box is a server with its ground.
-type box struct {
-	*wire
-	*ground
-	last int
-}
-
-// outcome is how a call ended.
-type outcome struct {
-	text      string
-	structure map[string]any
-	failed    bool
-	errorType string
-}
-
-func (o outcome) String() string { return fmt.Sprintf("%t %s %.2000q", o.failed, o.errorType, o.text) }
-
-// begin sends a call and returns its id.
-func (b *box) begin(tool string, args map[string]any) string {
-	b.wire.t.Helper()
-	b.last++
-	id := strconv.Itoa(b.last)
-	params, err := json.Marshal(map[string]any{"name": tool, "arguments": args})
-	must(b.wire.t, err)
-	b.send(request(id, "tools/call", string(params)))
-	return id
-}
-
-func (b *box) finish(id string) outcome {
-	b.wire.t.Helper()
-	return b.outcome(b.answer(id))
-}
-
-func (b *box) outcome(r wireLine) (o outcome) {
-	b.wire.t.Helper()
-	if r.Error != nil {
-		return outcome{text: r.Error.Message, failed: true, errorType: strconv.Itoa(r.Error.Code)}
-	}
-	var result struct {
-		Content           []struct{ Text string }
-		StructuredContent map[string]any
-		IsError           bool
-	}
-	must(b.wire.t, json.Unmarshal(r.Result, &result))
-	o.failed, o.structure = result.IsError, result.StructuredContent
-	o.errorType, _ = o.structure["error_type"].(string)
-	for _, c := range result.Content {
-		o.text += c.Text
-	}
-	return o
-}
-
-func (b *box) call(tool string, args map[string]any) outcome {
-	b.wire.t.Helper()
-	return b.finish(b.begin(tool, args))
-}
-
-// bash runs a command that ends soon.
-func (b *box) bash(command string) outcome {
-	b.wire.t.Helper()
-	return b.call("bash", map[string]any{"command": command})
-}
-
-// resource reads one.
-func (b *box) resource(uri string) string {
-	b.wire.t.Helper()
-	b.last++
-	id := strconv.Itoa(b.last)
-	b.send(request(id, "resources/read", fmt.Sprintf(`{"uri":%q}`, uri)))
-	r := b.answer(id)
-	var result struct{ Contents []struct{ Text string } }
-	if r.Error != nil || json.Unmarshal(r.Result, &result) != nil || len(result.Contents) != 1 {
-		b.wire.t.Fatalf("%s is %s", uri, r.Raw)
-	}
-	return result.Contents[0].Text
-}
-
-// stop ends the server as clients do.
-func (b *box) stop() {
-	b.wire.t.Helper()
-	b.in.Close()
-	b.end()
-}
-
-// programs are those of testdata that tests run, built when they are first needed.
-var programs = struct {
-	sync.Mutex
-	dir   string
-	built []string
-}{}
-
-// built returns the path of a program of testdata, which anybody may run.
-func built(t *testing.T, name string) string {
-	t.Helper()
-	programs.Lock()
-	defer programs.Unlock()
-	if programs.dir == "" {
-		dir, err := os.MkdirTemp("", "e2e-programs-")
-		must(t, err)
-		must(t, os.Chmod(dir, 0o755))
-		programs.dir = dir
-	}
-	path := filepath.Join(programs.dir, name)
-	if !slices.Contains(programs.built, name) {
-		cmd := exec.Command("go", "build", "-trimpath", "-o", path, "../"+name)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", name, err, out)
-		}
-		programs.built = append(programs.built, name)
-	}
-	return path
-}
-
-// TestMain removes the programs that tests have built.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if programs.dir != "" {
-		_ = os.RemoveAll(programs.dir)
-	}
-	os.Exit(code)
-}
-
-// lines returns the lines of text that hold part.
-func lines(text, part string) (found []string) {
-	for line := range strings.Lines(text) {
-		if strings.Contains(line, part) {
-			found = append(found, strings.TrimSpace(line))
-		}
-	}
-	return found
 }

@@ -5,7 +5,8 @@
 //
 //	launcher [-user ID] [-without landlock,namespaces,seccomp,ptrace] [-env NAME=VALUE]... PROGRAM [ARGUMENT]...
 //
-// The program gets no environment but what -env says.
+// The program gets no environment but what -env says. If root starts it, it has
+// mounts of its own, so that the machine keeps its own whatever is done to them.
 package main
 
 import (
@@ -37,6 +38,14 @@ func main() {
 // launch returns only if it fails.
 func launch(user int, without string, env, argv []string) error {
 	runtime.LockOSThread()
+	if os.Geteuid() == 0 {
+		if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+			return os.NewSyscallError("unshare", err)
+		}
+		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+			return os.NewSyscallError("mount", err)
+		}
+	}
 	if user >= 0 {
 		if err := become(user); err != nil {
 			return err
