@@ -53,6 +53,11 @@ func Load(o Overrides) (*Loaded, error) {
 	if err := l.directories(o.Directories); err != nil {
 		return nil, err
 	}
+	if l.File != "" && filepath.VolumeName(l.File) == "" {
+		if l.File, err = l.pinned(l.File); err != nil {
+			return nil, fmt.Errorf("configuration: %w", err)
+		}
+	}
 	return l, l.check()
 }
 

@@ -145,31 +145,38 @@ func (c *Commands) paths(reading ToolPolicy) command.Paths {
 // maxListed is how many paths a verdict names at most; see [command.Verdict].
 const maxListed = 256
 
-// protect refuses a command that names a protected file. The lists of paths have
-// judged most of what it names already, but not what it reads if configuration
-// has no list for that, and not what its wildcards may stand for.
-func (c *Commands) protect(v command.Verdict) command.Verdict {
+// protect refuses a command that names a denied or protected file. The lists of
+// paths have judged most of what it names already, but not what it reads if
+// configuration has no list for that, not what its wildcards may stand for, and
+// nothing at all without a list of commands. Then only what is certain is refused:
+// what a wildcard stands for is left to the kernel if that holds the command.
+func (c *Commands) protect(tool string, listed bool, v command.Verdict) command.Verdict {
 	if !v.Allowed {
 		return v
 	}
+	lenient := !listed && c.confinements[tool] != nil
 	for _, use := range []struct {
 		guard *pathguard.Guard
 		verb  string
 		paths []string
 	}{
-		{c.files.Reader("read_file"), "reads", v.Reads}, {c.files.Writer("write_file"), "writes", v.Writes},
+		{c.files.Reader(readers[0]), "reads", v.Reads}, {c.files.Writer(writers[0]), "writes", v.Writes},
 	} {
-		if !use.guard.Protects() {
-			continue
-		}
 		for _, path := range use.paths {
-			if rule, protected := use.guard.Protected(path); protected {
+			if lenient && strings.ContainsAny(path, "*?[…") {
+				continue
+			}
+			rule, refused := use.guard.Protected(path)
+			if !refused && !listed {
+				rule, refused = use.guard.Denied(path)
+			}
+			if refused {
 				v.Allowed, v.Plain, v.Rule = false, nil, rule
 				v.Reason = "the command " + use.verb + " " + path + ", which " + use.guard.Reason(rule)
 				return v
 			}
 		}
-		if len(use.paths) >= maxListed {
+		if listed && use.guard.Protects() && len(use.paths) >= maxListed {
 			v.Allowed, v.Plain, v.Rule = false, nil, "too-complex"
 			v.Reason = fmt.Sprintf("the command %s more than %d files, of which some may be protected", use.verb, maxListed-1)
 			v.Hint = "split it into several commands"
@@ -204,7 +211,7 @@ func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir stri
 	defer d.Close()
 	dir = d.Info.Real
 	v := policy.Decide(command.Request{Command: req.Command, Dir: dir, Env: slices.Sorted(maps.Keys(req.Env))})
-	if v = c.protect(v); runtime.GOOS == "windows" && policy.Listed() {
+	if v = c.protect(req.Tool, policy.Listed(), v); runtime.GOOS == "windows" && policy.Listed() {
 		v = cmdexe(v, req.Command)
 	}
 	if !deciding {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/pathguard"
@@ -90,6 +91,9 @@ func (c *confinement) full() confine.Spec {
 // encoded returns what a request carries for its supervisor.
 func (c *confinement) encoded() ([]byte, error) {
 	s := c.full()
+	if !c.kernel.support.StopAtStart {
+		s.Limits = confine.Limits{} // a gap
+	}
 	of := strings.Join(s.Deny, "\x00") + "\x00\x00" + strings.Join(s.ReadOnly, "\x00")
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,6 +123,12 @@ func (c *confinement) check() error {
 func (c *confinement) gaps() []confine.Gap {
 	c.kernel.ready()
 	gaps := c.kernel.gaps(c.full())
+	for _, link := range c.links() {
+		gaps = append(gaps, confine.Gap{
+			What: "that " + link + " stays the link it is", Why: "the kernel can protect files where commands may write, and not links",
+			Help: "put the file itself there, or keep the link out of where commands may write",
+		})
+	}
 	if c.exposed.incomplete() {
 		gaps = append(gaps, confine.Gap{
 			What: "that secrets below the working directory are hidden at any depth",
@@ -129,73 +139,119 @@ func (c *confinement) gaps() []confine.Gap {
 	return gaps
 }
 
+// links returns the links on the way to protected files that commands could replace.
+func (c *confinement) links() (found []string) {
+	s := c.full()
+	for _, path := range union(s.Deny, s.ReadOnly) {
+		for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {
+			info, err := os.Lstat(at)
+			if err != nil || info.Mode()&os.ModeSymlink == 0 || slices.Contains(found, at) {
+				continue
+			}
+			dir := realOr(filepath.Dir(at))
+			if slices.ContainsFunc(s.Write, func(root string) bool { return pathguard.Within(realOr(root), dir) }) {
+				found = append(found, at)
+			}
+		}
+	}
+	return found
+}
+
 // An exposed finds the protected names there are where commands work, for a layer
 // that knows paths and not names.
 type exposed struct {
 	secrets, controls *pathguard.Finder
 	top               []string // looked at before each command
-	home              string
-	once              sync.Once // sets what follows
-	deny, readOnly    []string
-	partial           bool
+	home              string   // too, for secrets
+
+	mu         sync.Mutex
+	controlled bool // readOnly is set, which is once
+	readOnly   []string
+	surveyed   time.Time // when deny was found, and how long that took
+	took       time.Duration
+	deny       []string
+	partial    bool // there was more to look through than the budget
 }
 
 const (
 	maxExposedEntries = 200_000
-	maxExposedDepth   = 12
+	maxExposedDepth   = 64
+
+	// Secrets deep down are looked for again no sooner than this after the last
+	// time, nor so often that it takes more than one part in surveyShare.
+	surveyPause = 5 * time.Second
+	surveyShare = 50
 )
 
 func newExposed(p Policy) *exposed {
 	secrets, controls := p.protected(false), p.protected(true)
-	home, _ := os.UserHomeDir()
 	if len(controls.Names) == 0 {
 		return new(exposed)
 	}
+	home, _ := os.UserHomeDir()
 	return &exposed{
 		secrets: pathguard.NewFinder(secrets.Names), controls: pathguard.NewFinder(controls.Names),
 		top: union([]string{p.WorkingDirectory}, p.Roots), home: home,
 	}
 }
 
-// bulky are directories in which nobody keeps secrets of his own, but packages
-// have files with such names.
-var bulky = []string{".git", "node_modules", "vendor", ".venv", "venv", "site-packages", "target", ".cache"}
+// packaged are directories of installed packages, which have files with the names
+// of secrets that are none, and are removed with their directories every day.
+var packaged = []string{".git", "node_modules", "vendor", "site-packages"}
 
-// find returns what is to be hidden and what is to stay as it is. Deep down only
-// what existed when policy came into force is found, and of control files only
-// those of git: a mount point can neither be moved nor removed with its directory,
+// find returns what is to be hidden and what is to stay as it is. Of control files
+// deep down only those of git are found, and only what existed when policy came
+// into force: a mount point can neither be moved nor removed with its directory,
 // which is what commands do with directories they made.
 func (e *exposed) find() (deny, readOnly []string) {
-	e.once.Do(e.survey)
+	if e.secrets == nil {
+		return nil, nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.survey()
 	deny, readOnly = slices.Clone(e.deny), slices.Clone(e.readOnly)
 	for _, dir := range e.top {
 		budget := maxExposedEntries
 		deny = append(deny, e.secrets.Find(dir, &budget)...)
 		readOnly = append(readOnly, e.controls.Find(dir, &budget)...)
 	}
+	if e.home != "" && !slices.Contains(e.top, e.home) {
+		budget := maxExposedEntries
+		deny = append(deny, e.secrets.Find(e.home, &budget)...)
+	}
 	return deny, readOnly
 }
 
+// survey looks below the directories, with the lock held.
 func (e *exposed) survey() {
-	if e.secrets == nil {
+	began := time.Now()
+	if began.Sub(e.surveyed) < max(surveyPause, surveyShare*e.took) && e.controlled {
 		return
 	}
+	skip := func(name string) bool { return slices.Contains(packaged, name) }
 	budget := maxExposedEntries
-	skip := func(name string) bool { return slices.Contains(bulky, name) }
-	repositories := pathguard.NewFinder([]pathguard.Name{{Pattern: ".git/hooks"}, {Pattern: ".git/config"}})
+	e.deny = nil
 	for _, dir := range e.top {
 		e.deny = append(e.deny, e.secrets.FindBelow(dir, maxExposedDepth, skip, &budget)...)
-		e.readOnly = append(e.readOnly, repositories.FindBelow(dir, maxExposedDepth, skip, &budget)...)
 	}
 	e.partial = budget < 0
-	if e.home != "" && !slices.Contains(e.top, e.home) {
-		budget = maxExposedEntries
-		e.deny = append(e.deny, e.secrets.Find(e.home, &budget)...)
-		e.readOnly = append(e.readOnly, e.controls.Find(e.home, &budget)...)
+	if !e.controlled {
+		e.controlled = true
+		repositories := pathguard.NewFinder([]pathguard.Name{{Pattern: ".git/hooks"}, {Pattern: ".git/config"}})
+		for _, dir := range e.top {
+			e.readOnly = append(e.readOnly, repositories.FindBelow(dir, maxExposedDepth, skip, &budget)...)
+		}
+		if e.home != "" && !slices.Contains(e.top, e.home) {
+			budget = maxExposedEntries
+			e.readOnly = append(e.readOnly, e.controls.Find(e.home, &budget)...)
+		}
 	}
+	e.surveyed, e.took = time.Now(), time.Since(began)
 }
 
 func (e *exposed) incomplete() bool {
-	e.once.Do(e.survey)
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	return e.partial
 }

@@ -66,7 +66,7 @@ func explainCommand(c *Commands, tool, text, dir string) (Explanation, error) {
 	case err != nil:
 		return Explanation{}, err
 	case v.Allowed && e.Reason == "" && !listed:
-		e.Reason = "there is no list of commands, so what the command does is not judged beforehand"
+		e.Reason = "there is no list of commands, so only the files that the command spells out are judged beforehand"
 		if c.confinements[tool] != nil && c.kernel.confines() {
 			e.Reason += "; the kernel holds it to what may be read, written and reached while it runs"
 		}

@@ -38,6 +38,9 @@ func (k *Kernel) ready() {
 	k.probe.Do(func() {
 		k.method, k.worse = k.runner.Method()
 		k.support = confine.Probe()
+		if k.support.LandlockABI == 0 && !k.support.UserNamespace {
+			hideProcess() // which Landlock does, or a namespace; with one it would get in the way
+		}
 		// Mounts take a supervisor that is root, or init of its namespace.
 		if k.method != runner.MethodNamespace && os.Geteuid() != 0 {
 			k.support.MountNamespace, k.support.NetNamespace = false, false

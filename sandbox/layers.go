@@ -21,9 +21,13 @@ type Layers struct {
 // some milliseconds the first time.
 func (c *Commands) Layers(tool string) Layers {
 	c.kernel.ready()
+	parsed := "commands: parsed and judged"
+	if listed, err := c.listed(tool); err == nil && !listed {
+		parsed = "commands: parsed, and judged by the files they spell out (there is no list of commands)"
+	}
 	l := Layers{
 		Enforcement: c.enforcement(),
-		InForce:     []string{"paths: decided on what is opened", "commands: parsed and judged", "process tree: " + string(c.kernel.method)},
+		InForce:     []string{"paths: decided on what is opened", parsed, "process tree: " + string(c.kernel.method)},
 	}
 	confinement := c.confinements[tool]
 	if confinement == nil {

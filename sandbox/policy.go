@@ -59,6 +59,16 @@ func (p Policy) pathLists(family []string, tool string) (allow, deny []string) {
 	return allow, union(head.DeniedPaths, own.DeniedPaths)
 }
 
+// Writable returns the directories and files that tools may write.
+func (p Policy) Writable() []string {
+	var all []string
+	for _, tool := range writers {
+		allow, _ := p.pathLists(writers, tool)
+		all = union(all, allow)
+	}
+	return all
+}
+
 // denyHardlinks reports whether a family leaves alone files that have several
 // names. What is read without a list of paths may be read under any name.
 func (p Policy) denyHardlinks(family []string) bool {

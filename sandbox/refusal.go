@@ -15,7 +15,7 @@ import (
 // What programs say when the kernel refused them something: the texts of EACCES,
 // EPERM, EROFS and EXDEV, and for networks those of resolvers and runtimes.
 var (
-	fileRefusals    = []string{"Permission denied", "permission denied", "Operation not permitted", "operation not permitted", "Read-only file system", "read-only file system", "EACCES", "EPERM", "EROFS"}
+	fileRefusals    = []string{"Permission denied", "permission denied", "Operation not permitted", "operation not permitted", "Read-only file system", "read-only file system", "EACCES", "EPERM", "EROFS", "Device or resource busy", "device or resource busy", "EBUSY"}
 	networkRefusals = []string{"resolve host", "Failed to connect", "Could not connect", "Couldn't connect", "unable to connect", "name resolution", "Name or service not known", "getaddrinfo", "Network is unreachable", "network is unreachable", "dial tcp", "dial udp", "/dev/tcp/", "/dev/udp/", "socket:", "Socket:", "socket(", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN", "connect EACCES", "connect EPERM"}
 )
 
@@ -50,6 +50,9 @@ func (c *Commands) refusalOf(confinement *confinement, line, dir string) string 
 	if spec.Network != confine.All && containsAny(line, networkRefusals) {
 		return fmt.Sprintf("the sandbox refused a network connection: commands may reach %s (rule: sandbox.network: %s)", reachable[spec.Network], spec.Network)
 	}
+	if text := c.limitIn(line); text != "" {
+		return text
+	}
 	if !containsAny(line, fileRefusals) {
 		return ""
 	}
@@ -67,6 +70,18 @@ func (c *Commands) refusalOf(confinement *confinement, line, dir string) string 
 		if text := c.refusesPath(spec, line, path); text != "" {
 			return text
 		}
+	}
+	return ""
+}
+
+// limitIn says which limit of a single process a line of output tells of.
+func (c *Commands) limitIn(line string) string {
+	l := c.settings.Limits
+	switch {
+	case l.FileSize > 0 && containsAny(line, []string{"File size limit exceeded", "File too large", "EFBIG"}):
+		return fmt.Sprintf("the sandbox lets commands write no file of more than %d MiB (rule: sandbox.limits.file_size)", l.FileSize>>20)
+	case l.OpenFiles > 0 && containsAny(line, []string{"Too many open files", "too many open files", "EMFILE"}):
+		return fmt.Sprintf("the sandbox lets a process have %d files open (rule: sandbox.limits.open_files)", l.OpenFiles)
 	}
 	return ""
 }
@@ -97,7 +112,7 @@ func (c *Commands) refusesPath(spec confine.Spec, line, path string) string {
 }
 
 // writingWords are in messages about what was to be written.
-var writingWords = []string{"Read-only", "read-only", "EROFS", "creat", "writ", "touch", "remove", "unlink", "rename", "move", "mkdir", "truncate", "open failed"}
+var writingWords = []string{"Read-only", "read-only", "EROFS", "resource busy", "EBUSY", "creat", "writ", "touch", "remove", "unlink", "rename", "move", "mkdir", "truncate", "open failed"}
 
 // refusing says which rule denies or protects path, if one does.
 func refusing(g *pathguard.Guard, path string) string {

@@ -22,37 +22,27 @@ const (
 )
 
 // Decide tells whether the command of req may run. It never panics and takes
-// at most some milliseconds, whatever the text.
+// at most some milliseconds, whatever the text. Without a list it may; what it
+// names is told as far as the first part that cannot be decided.
 func (p *Policy) Decide(req Request) Verdict {
 	c := &checker{p: p, req: &req, paths: maxPaths}
-	if !p.listed {
-		c.listOnly()
-		return c.v
-	}
 	if why := unfit(req.Command); why != "" {
+		if !p.listed {
+			return Verdict{Allowed: true}
+		}
 		c.refuse("malformed", why, "send one command of plain UTF-8 text")
 		return c.v
 	}
 	sh := &shell{dirs: []string{req.Dir}, posKnown: true}
 	file := c.script(sh, req.Command, "the command")
 	c.v.Allowed = !c.refused
-	if c.v.Allowed {
+	if !p.listed {
+		c.v.Allowed, c.v.Rule, c.v.Reason, c.v.Hint = true, "", "", ""
+	}
+	if c.v.Allowed && file != nil {
 		c.v.Plain = c.plain(file)
 	}
 	return c.v
-}
-
-// listOnly fills in what is known of a command that no list governs.
-func (c *checker) listOnly() {
-	c.v.Allowed = true
-	if unfit(c.req.Command) != "" {
-		return
-	}
-	if file, err := c.parse(c.req.Command); err == nil {
-		if c.v.Plain = c.plain(file); c.v.Plain != nil {
-			c.v.Argv = [][]string{c.v.Plain}
-		}
-	}
 }
 
 // unfit says why no shell should get this text at all, or returns "".

@@ -73,7 +73,7 @@ type Paths struct {
 // Policy is a compiled, immutable policy, safe for concurrent use.
 type Policy struct {
 	Config
-	listed   bool // an allow or a deny list is configured
+	listed   bool // an allow or a deny list is configured, or something is denied altogether
 	any      bool // everything that is not denied may run
 	allowed  rules
 	denied   rules
@@ -85,7 +85,7 @@ type Policy struct {
 // Compile checks the rules of c and prepares them for Decide. It looks denied
 // programs up with the resolver, so that links to them are recognised.
 func Compile(c Config) (*Policy, error) {
-	p := &Policy{Config: c, listed: c.Allowed != nil || len(c.Denied) > 0, any: c.Allowed == nil, programs: programs()}
+	p := &Policy{Config: c, listed: c.Allowed != nil || len(c.Denied) > 0 || c.InlineCode == Deny || c.OpaqueScripts == Deny, any: c.Allowed == nil, programs: programs()}
 	p.parsers.New = func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 	for _, r := range c.Allowed {
 		if strings.TrimSpace(r.Name) == "*" {
@@ -132,11 +132,13 @@ func (p *Policy) describe() string {
 	return b.String()
 }
 
-// Listed reports whether an allow or a deny list is configured.
+// Listed reports whether anything is configured that refuses commands.
 func (p *Policy) Listed() bool { return p.listed }
 
-func (p *Policy) opaqueDenied() bool { return p.OpaqueScripts != Allow }
-func (p *Policy) inlineDenied() bool { return p.InlineCode != Allow }
+func (p *Policy) opaqueDenied() bool { return denies(p.OpaqueScripts, p.listed) }
+func (p *Policy) inlineDenied() bool { return denies(p.InlineCode, p.listed) }
+
+func denies(m Mode, listed bool) bool { return m == Deny || m == Default && listed }
 
 // Resolver tells what program names and paths stand for, in the environment
 // that the command will get.

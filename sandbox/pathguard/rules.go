@@ -55,7 +55,10 @@ func (r rule) denial(parents map[string]resolved) denial {
 	return d
 }
 
-// within reports whether path is dir or lies beneath it. Both are clean.
+// Within reports whether path is dir or lies beneath it. Both are clean.
+func Within(dir, path string) bool { return within(dir, path) }
+
+// within is Within.
 func within(dir, path string) bool {
 	switch n := len(dir); {
 	case n == 0:

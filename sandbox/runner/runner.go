@@ -73,9 +73,10 @@ type Runner struct {
 	starter starter
 	refused error // why a better way is not used, or none is
 
-	mu     sync.Mutex
-	closed bool
-	calls  sync.WaitGroup // added to under mu while not closed
+	mu        sync.Mutex
+	closed    bool
+	interrupt chan struct{}  // closed to kill what runs, and replaced
+	calls     sync.WaitGroup // added to under mu while not closed
 }
 
 // New returns a Runner. It starts nothing before it is used.
@@ -86,6 +87,8 @@ func New(o Options) *Runner {
 		launcher: newLauncher(),
 		permits:  make(chan struct{}, o.MaxConcurrent),
 		closing:  make(chan struct{}),
+
+		interrupt: make(chan struct{}),
 	}
 	r.jobs.max, r.jobs.age = o.MaxJobs, o.MaxAge
 	return r
@@ -157,6 +160,23 @@ func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
 		return Result{}, err
 	}
 	return c.run(ctx)
+}
+
+// Interrupt kills every command and job that runs. Their results say Canceled.
+func (r *Runner) Interrupt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		close(r.interrupt)
+		r.interrupt = make(chan struct{})
+	}
+}
+
+// interrupted is closed when what runs now is to be killed.
+func (r *Runner) interrupted() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.interrupt
 }
 
 // Close ends every command and job and what keeps them, and waits for it. Calls

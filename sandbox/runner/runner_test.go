@@ -337,3 +337,19 @@ func TestWrap(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestInterrupt(t *testing.T) {
+	r := newRunner(t, runner.Options{})
+	job, err := r.Start(t.Context(), "somebody", runner.Request{Shell: "echo begun; sleep 1000"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Interrupt()
+	<-job.Done()
+	if res, _, err := job.Result(); err != nil || !res.Canceled {
+		t.Errorf("got %+v %v", res, err)
+	}
+	if got := mustRun(t, r, runner.Request{Shell: "echo next"}).Output.Text(); got != "next\n" {
+		t.Errorf("afterwards: %q", got)
+	}
+}

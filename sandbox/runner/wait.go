@@ -30,7 +30,7 @@ func (c *call) wait(ctx context.Context, t tree) (Result, error) {
 	w := &waiter{tree: t, options: &c.runner.options, timer: time.NewTimer(c.timeout)}
 	w.result.ExitCode = -1
 	defer w.timer.Stop()
-	canceled, closing := ctx.Done(), c.runner.closing
+	canceled, closing, interrupted := ctx.Done(), c.runner.closing, c.runner.interrupted()
 	var started <-chan struct{}
 	if c.started != nil {
 		started = t.started()
@@ -61,6 +61,9 @@ func (c *call) wait(ctx context.Context, t tree) (Result, error) {
 			w.cancel()
 		case <-closing:
 			closing = nil
+			w.cancel()
+		case <-interrupted:
+			interrupted = nil
 			w.cancel()
 		}
 	}

@@ -127,6 +127,9 @@ func (a *app) logLayers() {
 	for _, missing := range l.Missing {
 		a.log.Warn("sandbox: not enforced", zap.String("what", missing))
 	}
+	if cfg, _ := a.current(); cfg.Exposed() {
+		a.log.Warn("sandbox: the configuration file is where commands may write; it is protected, but safer elsewhere", zap.String("file", cfg.File))
+	}
 	for _, effect := range l.SideEffects {
 		a.log.Warn("sandbox: side effect", zap.String("what", effect))
 	}

@@ -55,7 +55,12 @@ func (r *reloader) reload() {
 	}
 	r.seen, _ = os.Stat(old.File)
 	r.last = time.Now()
-	cfg, err := r.globals.load(r.dirs...)
+	if old.Exposed() {
+		// A mount goes with the file it is on: commands that have been running since
+		// before the file was replaced are not kept from writing the new one.
+		r.app.runner.Interrupt()
+	}
+	cfg, err := config.Load(config.Overrides{File: old.File, Directories: append(r.globals.dirs, r.dirs...)})
 	if err == nil {
 		err = r.app.apply(cfg)
 	}
