@@ -17,6 +17,7 @@ type Loaded struct {
 	File    string   // empty if there is none
 	Secrets []string // what must not be shown
 
+	named  string // the path that File was found by
 	source yamlconf.Source
 }
 
@@ -53,12 +54,22 @@ func Load(o Overrides) (*Loaded, error) {
 	if err := l.directories(o.Directories); err != nil {
 		return nil, err
 	}
+	l.named = l.File
 	if l.File != "" && filepath.VolumeName(l.File) == "" {
 		if l.File, err = l.pinned(l.File); err != nil {
 			return nil, fmt.Errorf("configuration: %w", err)
 		}
 	}
 	return l, l.check()
+}
+
+// Again reads the same file once more.
+func (l *Loaded) Again(directories []string) (*Loaded, error) {
+	again, err := Load(Overrides{File: l.File, Directories: directories})
+	if again != nil {
+		again.named = l.named
+	}
+	return again, err
 }
 
 // find returns the file to read, or "" if there is none.
@@ -100,6 +111,7 @@ func (l *Loaded) Policy() sandbox.Policy {
 		}
 	}
 	own(l.File, "the configuration file", false)
+	own(l.named, "the configuration file", false)
 	for _, path := range candidates() {
 		own(path, "the configuration file", false)
 	}

@@ -61,6 +61,8 @@ func (c *call) run(ctx context.Context) (Result, error) {
 		return Result{}, err
 	}
 	defer func() { <-c.runner.permits }()
+	c.runner.spans.begin(c)
+	defer c.runner.spans.end(c)
 	live := startLive(c.onText)
 	began := time.Now()
 	t, err := c.start(live)

@@ -67,6 +67,7 @@ type Runner struct {
 	permits  chan struct{}
 	buffers  pumpBuffers
 	jobs     jobTable
+	spans    spans
 	closing  chan struct{}
 
 	choose  sync.Once // sets starter, or refused
@@ -161,6 +162,10 @@ func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
 	}
 	return c.run(ctx)
 }
+
+// RanAt reports whether a command or job may have been running at t, of which not
+// more than a few minutes are over.
+func (r *Runner) RanAt(t time.Time) bool { return r.spans.at(t) }
 
 // Interrupt kills every command and job that runs. Their results say Canceled.
 func (r *Runner) Interrupt() {

@@ -85,34 +85,59 @@ func (b *box) standing(path string) string {
 // TestSandboxPolicyStays tries to change what the server obeys, which is where
 // commands may write.
 func TestSandboxPolicyStays(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		file string            // in the working directory
-		link map[string]string // links on the way, to what they lead to
-	}{
-		{"toolserver.yaml", "toolserver.yaml", nil},
-		{"another name", "settings.yaml", nil},
-		{"deep", "etc/conf/settings.yaml", nil},
-		{"through a link", "settings.yaml", map[string]string{"settings.yaml": "conf/real.yaml"}},
-		{"through a link to a directory", "conf/settings.yaml", map[string]string{"conf": "real"}},
-		{"through a link from outside", "conf/settings.yaml", map[string]string{"conf": "../out"}},
+	for _, name := range []string{"toolserver.yaml", "settings.yaml", "etc/conf/settings.yaml"} {
+		t.Run(name, func(t *testing.T) {
+			eachAccount(t, func(t *testing.T, who account) {
+				g := newGround(t, who)
+				file := g.file(name, fmt.Sprintf("working_directory: %s\nlogging: {level: error}\n", g.work), 0o644)
+				b := g.open(setup{file: file})
+				b.tamper(file)
+				if o := b.bash("echo x > " + g.out + "/x"); !o.failed {
+					t.Errorf("another policy is in force: %v", o)
+				}
+				b.stop()
+			})
+		})
+	}
+}
+
+// TestSandboxLinkedPolicy has links on the way to the configuration, which the
+// kernel cannot keep from being replaced: that is said, and it does not help.
+func TestSandboxLinkedPolicy(t *testing.T) {
+	for _, tt := range []struct{ name, file, link, to string }{
+		{"a link", "settings.yaml", "settings.yaml", "conf/real.yaml"},
+		{"a link to a directory", "conf/settings.yaml", "conf", "real"},
+		{"a link from outside", "conf/settings.yaml", "conf", "../out"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			eachAccount(t, func(t *testing.T, who account) {
 				g := newGround(t, who)
-				for link, to := range tt.link {
-					must(t, os.MkdirAll(filepath.Dir(filepath.Join(g.work, to)), 0o755))
-					if filepath.Ext(to) == "" {
-						must(t, os.MkdirAll(filepath.Join(g.work, to), 0o755))
-					}
-					must(t, os.Symlink(to, filepath.Join(g.work, link)))
+				dir := filepath.Join(g.work, tt.to)
+				if filepath.Ext(tt.to) != "" {
+					dir = filepath.Dir(dir)
 				}
-				file := g.file(tt.file, fmt.Sprintf("working_directory: %s\nlogging: {level: error}\n", g.work), 0o644)
-				for _, to := range tt.link { // that the user may change
-					must(t, os.Chown(filepath.Dir(filepath.Join(g.work, to)), who.id, who.id))
-				}
+				must(t, os.MkdirAll(dir, 0o755))
+				must(t, os.Chown(dir, who.id, who.id))
+				must(t, os.Symlink(tt.to, filepath.Join(g.work, tt.link)))
+				content := fmt.Sprintf("working_directory: %s\n", g.work)
+				file := g.file(tt.file, content, 0o644)
+				real, err := filepath.EvalSymlinks(file)
+				must(t, err)
 				b := g.open(setup{file: file})
-				b.tamper(file)
+				link := filepath.Join(g.work, tt.link)
+				if o := b.bash("true"); !strings.Contains(o.text, link+" stays the link it is") {
+					t.Errorf("nothing is said of the link: %v", o)
+				}
+				if o := b.bash("rm " + link); link == file && (!o.failed || !strings.Contains(o.text, "configuration file")) {
+					t.Errorf("%v", o)
+				}
+				// Names that are known only when the command runs.
+				b.bash(fmt.Sprintf("f=$(printf %s | tr A A); cp $f evil; printf '%s' >> evil; mv -T $(dirname $f) moved; rm -f $f; mkdir -p $(dirname $f); mv evil $f", file, strings.TrimSpace(takeover)))
+				if got, err := os.ReadFile(real); err != nil || string(got) != content {
+					t.Errorf("the file has %q, %v", got, err)
+				}
+				must(t, os.WriteFile(real, []byte(content+"# by the operator\n"), 0o644))
+				eventually(t, "the configuration is read again", func() bool { return strings.Contains(b.log(), "configuration reloaded") })
 				if o := b.bash("echo x > " + g.out + "/x"); !o.failed {
 					t.Errorf("another policy is in force: %v", o)
 				}
@@ -139,24 +164,33 @@ func TestSandboxControlFiles(t *testing.T) {
 	})
 }
 
-// TestSandboxLinkedControlFiles does so where they are links, as those who keep
-// their settings in a repository have them.
+// TestSandboxLinkedControlFiles has links, as those who keep their settings in a
+// repository do. What they lead to stays as it is, and that the links themselves
+// are protected from plain text only is said.
 func TestSandboxLinkedControlFiles(t *testing.T) {
 	eachAccount(t, func(t *testing.T, who account) {
 		g := newGround(t, who)
 		g.home = g.work
-		for link, to := range map[string]string{".bashrc": "dotfiles/bashrc", ".git/hooks": "../tools/hooks"} {
-			target := filepath.Join(g.work, filepath.Dir(link), to)
-			if link == ".git/hooks" {
-				target = filepath.Join(target, "pre-commit")
-			}
-			g.file(target, "# before working_directory\n", 0o755)
-			g.file(".git/HEAD", "ref: refs/heads/main\n", 0o644)
-			must(t, os.Symlink(to, filepath.Join(g.work, link)))
+		targets := map[string]string{".bashrc": "dotfiles/bashrc", ".git/hooks/pre-commit": "tools/hooks/pre-commit"}
+		for _, to := range targets {
+			g.file(to, "# before working_directory\n", 0o755)
 		}
+		g.file(".git/HEAD", "ref: refs/heads/main\n", 0o644)
+		must(t, os.Symlink("dotfiles/bashrc", filepath.Join(g.work, ".bashrc")))
+		must(t, os.Symlink("../tools/hooks", filepath.Join(g.work, ".git/hooks")))
 		b := g.open(setup{config: "logging: {level: error}\n"})
-		b.tamper(filepath.Join(g.work, ".bashrc"))
-		b.tamper(filepath.Join(g.work, ".git/hooks/pre-commit"))
+		for name, to := range targets {
+			b.tamper(filepath.Join(g.work, to))
+			if o := b.bash("rm " + name); !o.failed {
+				t.Errorf("rm %s: %v", name, o)
+			}
+		}
+		o := b.bash("true")
+		for _, link := range []string{".bashrc", ".git/hooks"} {
+			if !strings.Contains(o.text, filepath.Join(g.work, link)+" stays the link it is") {
+				t.Errorf("nothing is said of %s: %v", link, o)
+			}
+		}
 		b.stop()
 	})
 }

@@ -18,11 +18,12 @@ import (
 // hush begins every secret, and is in no command line.
 const hush = "hush-hush-"
 
-// secretPlaces are where secrets are, in the working directory and at home.
+// secretPlaces are where secrets are, in the working directory and at home. What is
+// in installed packages is not hidden by the kernel.
 func (g *ground) secretPlaces() (paths []string) {
 	for _, p := range []string{
 		".env", ".env.local", "a/.env", "a/b/c/d/.env", "service/.env.production", "private/key", "private/deep/er/key", ".npmrc", "deploy/id_ed25519",
-		"backup/home/.ssh/id_rsa", "backup/.aws/credentials", "target/.env", "vendor/app/.env", "node_modules/app/.env", ".venv/.env",
+		"backup/home/.ssh/id_rsa", "backup/.aws/credentials", "target/.env", ".venv/.env",
 		strings.Repeat("d/", 13) + ".env",
 	} {
 		paths = append(paths, filepath.Join(g.work, p))

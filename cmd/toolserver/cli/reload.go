@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,14 +54,16 @@ func (r *reloader) reload() {
 		r.app.log.Info("nothing to reload: there is no configuration file")
 		return
 	}
+	before := r.seen
 	r.seen, _ = os.Stat(old.File)
 	r.last = time.Now()
-	if old.Exposed() {
-		// A mount goes with the file it is on: commands that have been running since
-		// before the file was replaced are not kept from writing the new one.
+	if r.mayBeForged(before, old) {
 		r.app.runner.Interrupt()
+		r.app.log.Error("the configuration file was replaced where commands may write, while one was running that could have written the new file: "+
+			"the old configuration stays in force, and the command was ended; look at the file and save it again", zap.String("file", old.File))
+		return
 	}
-	cfg, err := config.Load(config.Overrides{File: old.File, Directories: append(r.globals.dirs, r.dirs...)})
+	cfg, err := old.Again(slices.Concat(r.globals.dirs, r.dirs))
 	if err == nil {
 		err = r.app.apply(cfg)
 	}
@@ -75,6 +78,13 @@ func (r *reloader) reload() {
 	if needsRestart(old, cfg) {
 		r.app.log.Warn("changes of server (other than tokens) and of logging take effect when the server is started again")
 	}
+}
+
+// mayBeForged reports whether a command may have written the new file. The
+// protection of a file is a mount on it, which a running command loses when the
+// file is replaced; those that start later have it again.
+func (r *reloader) mayBeForged(before os.FileInfo, old *config.Loaded) bool {
+	return before != nil && r.seen != nil && !os.SameFile(before, r.seen) && old.Exposed() && r.app.runner.RanAt(changedAt(r.seen))
 }
 
 // needsRestart reports whether something has changed that is only looked at when
