@@ -16,7 +16,7 @@ import (
 // EPERM, EROFS and EXDEV, and for networks those of resolvers and runtimes.
 var (
 	fileRefusals    = []string{"Permission denied", "permission denied", "Operation not permitted", "operation not permitted", "Read-only file system", "read-only file system", "EACCES", "EPERM", "EROFS", "Device or resource busy", "device or resource busy", "EBUSY"}
-	networkRefusals = []string{"resolve host", "Failed to connect", "Could not connect", "Couldn't connect", "unable to connect", "name resolution", "Name or service not known", "getaddrinfo", "Network is unreachable", "network is unreachable", "dial tcp", "dial udp", "/dev/tcp/", "/dev/udp/", "socket:", "Socket:", "socket(", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN", "connect EACCES", "connect EPERM"}
+	networkRefusals = []string{"resolve host", "urlopen error", "Failed to connect", "Could not connect", "Couldn't connect", "unable to connect", "name resolution", "Name or service not known", "getaddrinfo", "Network is unreachable", "network is unreachable", "dial tcp", "dial udp", "/dev/tcp/", "/dev/udp/", "socket:", "Socket:", "socket(", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN", "connect EACCES", "connect EPERM"}
 )
 
 // refusalTail is how much of the end of a command's output is looked at.
@@ -198,12 +198,19 @@ func pathsIn(line string) (paths []string) {
 			}
 		}
 	}
-	for word := range strings.FieldsSeq(line) {
-		if strings.Contains(word, "/") {
-			add(word)
+	// What a message begins with is mostly the program that wrote it.
+	first, rest, said := strings.Cut(line, ": ")
+	if !said {
+		first, rest = "", line
+	}
+	for _, text := range []string{rest, first} {
+		for word := range strings.FieldsSeq(text) {
+			if strings.Contains(word, "/") {
+				add(word)
+			}
 		}
 	}
-	for part := range strings.SplitSeq(line, ": ") {
+	for part := range strings.SplitSeq(rest, ": ") {
 		add(part)
 	}
 	return paths[:min(len(paths), 32)]

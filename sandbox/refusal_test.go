@@ -24,4 +24,12 @@ func TestPathsIn(t *testing.T) {
 			t.Errorf("%s: %q not in %q", line, want, got)
 		}
 	}
+	for line, want := range map[string]string{
+		"/bin/sh: 1: cannot create migrations/001.sql: Read-only file system": "migrations/001.sql",
+		"urllib.error.URLError: <urlopen error [Errno 13] Permission denied>": "",
+	} {
+		if got := append(pathsIn(line), ""); got[0] != want {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
 }
