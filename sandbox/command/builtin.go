@@ -40,7 +40,12 @@ func (c *checker) builtin(sh *shell, name string, args []arg) {
 		c.alias(sh, args)
 	case "test", "[":
 		c.test(name, args)
-	case "set", "shopt":
+	case "set":
+		c.shifting(sh, name)
+		c.options(sh, name, args)
+	case "shift":
+		c.shifting(sh, name)
+	case "shopt":
 		c.options(sh, name, args)
 	case "mapfile", "readarray", "complete", "compgen", "compopt", "bind", "enable", "fc", "hash":
 		c.lookups(sh, name, args)
@@ -62,6 +67,14 @@ func (c *checker) dynamic(sh *shell, name string) {
 		c.refuse("computed", name+" is spelt in a way that hides it", "write "+name+" plainly")
 	}
 	sh.vars = nil
+}
+
+// shifting checks that a builtin which changes the positional parameters was seen
+// when the script was looked over.
+func (c *checker) shifting(sh *shell, name string) {
+	if !sh.facts.shifting && sh.facts.assigned != nil {
+		c.refuse("computed", name+" is spelt in a way that hides it", "write "+name+" plainly")
+	}
 }
 
 func (c *checker) cd(sh *shell, args []arg) {

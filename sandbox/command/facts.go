@@ -30,7 +30,7 @@ func gather(src string, file *syntax.File, env []string) *facts {
 		return f
 	}
 	f.dynamic = hasDynamic(src)
-	f.shifting = strings.Contains(src, "shift") || strings.Contains(src, "set --") || strings.Contains(src, "getopts")
+	f.shifting = strings.Contains(src, "shift") || strings.Contains(src, "set") || strings.Contains(src, "getopts")
 	f.assigned, f.tainted = map[string]int{}, map[string]bool{}
 	for _, name := range env {
 		f.tainted[name] = true
