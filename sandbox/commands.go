@@ -65,10 +65,11 @@ func NewCommands(p Policy, files *Files, k *Kernel) (*Commands, error) {
 		c.variables = k.variables(files.Writer(writers[0]))
 	}
 	c.env = runner.MinimalEnv(nil, c.variables)
+	exposed := sync.OnceValue(func() *exposed { return newExposed(p) })
 	for _, tool := range commands {
 		lists := p.commandLists(tool)
 		if p.Settings.Enforcement != EnforceParseOnly {
-			c.confinements[tool] = k.newConfinement(tool, p, files, c.env)
+			c.confinements[tool] = k.newConfinement(tool, p, files, c.env, exposed)
 		}
 		if p.Settings.Enforcement == EnforceRequired {
 			if err := c.confinements[tool].check(); err != nil {

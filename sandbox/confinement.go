@@ -19,7 +19,7 @@ type confinement struct {
 	path    []string            // where commands find programs
 	spec    func() confine.Spec // but for protected names
 	denied  func() []string     // files of programs that are denied altogether
-	exposed *exposed
+	exposed func() *exposed
 
 	mu   sync.Mutex
 	of   string // the protected files that plan is about
@@ -28,9 +28,9 @@ type confinement struct {
 
 // newConfinement prepares what policy says of the commands of a tool. Nothing is
 // looked up before it is needed.
-func (k *Kernel) newConfinement(tool string, p Policy, files *Files, env []string) *confinement {
+func (k *Kernel) newConfinement(tool string, p Policy, files *Files, env []string, exposed func() *exposed) *confinement {
 	lists := p.commandLists(tool)
-	c := &confinement{kernel: k, path: filepath.SplitList(lookup(env, "PATH")), exposed: newExposed(p)}
+	c := &confinement{kernel: k, path: filepath.SplitList(lookup(env, "PATH")), exposed: exposed}
 	find := func() *programFinder {
 		return &programFinder{path: c.path, dirs: k.programs(), work: p.WorkingDirectory, temp: lookup(env, "TMPDIR"), cache: cacheOf(env)}
 	}
@@ -83,7 +83,7 @@ func (k *Kernel) spec(p Policy, files *Files) confine.Spec {
 // full is the spec with the protected files that there are now.
 func (c *confinement) full() confine.Spec {
 	s := c.spec()
-	deny, readOnly := c.exposed.find()
+	deny, readOnly := c.exposed().find()
 	s.Deny, s.ReadOnly = union(s.Deny, deny), union(s.ReadOnly, readOnly)
 	return s
 }
@@ -129,7 +129,7 @@ func (c *confinement) gaps() []confine.Gap {
 			Help: "put the file itself there, or keep the link out of where commands may write",
 		})
 	}
-	if c.exposed.incomplete() {
+	if c.exposed().incomplete() {
 		gaps = append(gaps, confine.Gap{
 			What: "that secrets below the working directory are hidden at any depth",
 			Why:  fmt.Sprintf("there are more than %d files to look through", maxExposedEntries),

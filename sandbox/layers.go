@@ -17,6 +17,9 @@ type Layers struct {
 	Notice      string   `json:"notice,omitempty"`       // what each result says of what is missing
 }
 
+// maxNoticed is how many gaps each result names.
+const maxNoticed = 5
+
 // Layers finds out which layers are in force for the commands of tool. It takes
 // some milliseconds the first time.
 func (c *Commands) Layers(tool string) Layers {
@@ -29,29 +32,33 @@ func (c *Commands) Layers(tool string) Layers {
 		Enforcement: c.enforcement(),
 		InForce:     []string{"paths: decided on what is opened", parsed, "process tree: " + string(c.kernel.method)},
 	}
-	confinement := c.confinements[tool]
-	if confinement == nil {
-		l.Missing = []string{"the kernel does not confine commands, since the configuration says sandbox.enforcement: " + EnforceParseOnly}
-		l.Notice = "sandbox: parse_only; the kernel does not confine commands"
-		return l
-	}
-	spec, gaps := confinement.spec(), confinement.gaps()
-	if c.kernel.confines() {
-		l.InForce = append(l.InForce, c.kernel.kinds(spec)...)
-	}
-	b, kept := c.bounds(), c.kernel.runner.BoundsMethod()
-	switch {
+	var gaps []confine.Gap
+	switch b, kept := c.bounds(), c.kernel.runner.BoundsMethod(); {
 	case b == (runner.Bounds{}):
 	case kept == "":
 		gaps = append(gaps, confine.Gap{What: "the limits of processes and memory", Why: "commands have no supervisor here", Help: "run the server on Linux"})
 	default:
 		l.InForce = append(l.InForce, fmt.Sprintf("limits: %d processes and threads, %d MiB of memory (%s)", b.Processes, b.Memory>>20, kept))
 	}
+	confinement := c.confinements[tool]
+	if confinement == nil {
+		l.Missing = []string{"the kernel does not confine commands, since the configuration says sandbox.enforcement: " + EnforceParseOnly}
+		l.Notice = "sandbox: parse_only; the kernel does not confine commands"
+		return l
+	}
+	spec := confinement.spec()
+	gaps = append(confinement.gaps(), gaps...)
+	if c.kernel.confines() {
+		l.InForce = append(l.InForce, c.kernel.kinds(spec)...)
+	}
 	l.SideEffects = spec.SideEffects(c.kernel.support)
 	var short []string
 	for _, g := range gaps {
 		l.Missing = append(l.Missing, g.String())
 		short = append(short, g.What)
+	}
+	if more := len(short) - maxNoticed; more > 0 {
+		short = append(short[:maxNoticed], fmt.Sprintf("and %d more (toolserver check lists them)", more))
 	}
 	if len(short) > 0 {
 		l.Notice = "sandbox: " + l.Enforcement + "; not enforced by the kernel: " + strings.Join(short, "; ")

@@ -70,6 +70,7 @@ var readWays = map[string]func(path string) ([]byte, error){
 		if err := os.Rename(path, name); err != nil {
 			return nil, err
 		}
+		defer os.Rename(name, path) // or no other way would find it
 		return readFile(name)
 	},
 	"directory renamed": func(path string) ([]byte, error) {

@@ -66,12 +66,17 @@ func serve(ctx context.Context, g *globals, f serveFlags, dirs []string) error {
 	}
 	defer a.close()
 	a.server = g.newServer(a, cfg, log)
+	ctx, ended := context.WithCancel(ctx)
 	logged := make(chan struct{})
-	go func() { // no client waits for it
+	go func() {
 		defer close(logged)
+		select { // so that it does not compete with the first answers
+		case <-time.After(layersPause):
+		case <-ctx.Done():
+		}
 		a.logLayers()
 	}()
-	defer func() { <-logged }()
+	defer func() { ended(); <-logged }()
 
 	address := f.http
 	if address == "" && !f.stdio {
@@ -82,6 +87,10 @@ func serve(ctx context.Context, g *globals, f serveFlags, dirs []string) error {
 	}
 	return serveStdio(ctx, g, a, dirs)
 }
+
+// layersPause is how long after its start a server finds out what the kernel offers,
+// if no command has asked before.
+const layersPause = 100 * time.Millisecond
 
 func (g *globals) newServer(a *app, cfg *config.Loaded, log *zap.Logger) *server.Server {
 	s := server.New(a.exec, server.Options{
