@@ -155,7 +155,7 @@ func (c *Commands) protect(tool string, listed bool, v command.Verdict) command.
 	if !v.Allowed {
 		return v
 	}
-	lenient := !listed && c.confinements[tool] != nil
+	lenient := !listed && c.confinements[tool] != nil && c.kernel.confines()
 	for _, use := range []struct {
 		guard *pathguard.Guard
 		verb  string
@@ -277,7 +277,7 @@ func (c *Commands) prepare(req *CommandRequest) error {
 func (c *Commands) bounds() runner.Bounds {
 	l := c.settings.Limits
 	if l.Memory == 0 {
-		l.Memory = machineMemory() / 2
+		l.Memory = c.kernel.memory() / 2
 	}
 	return runner.Bounds{Processes: l.Processes, Memory: l.Memory}
 }

@@ -18,6 +18,7 @@ type Kernel struct {
 	runner   *runner.Runner
 	scratch  *scratch
 	programs func() []string // directories that hold programs
+	memory   func() int64    // what the machine has; see machineMemory
 
 	probe   sync.Once // sets what follows
 	support confine.Support
@@ -28,7 +29,7 @@ type Kernel struct {
 // NewKernel returns the kernel layer for commands that r runs. Its caller closes
 // it when none runs any more.
 func NewKernel(r *runner.Runner) *Kernel {
-	return &Kernel{runner: r, scratch: newScratch(), programs: sync.OnceValue(confine.ProgramDirs)}
+	return &Kernel{runner: r, scratch: newScratch(), programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(machineMemory)}
 }
 
 // Close removes the files that commands left in their temporary directory.
