@@ -183,6 +183,9 @@ func TestCorpus(t *testing.T) {
 // checkVerdict checks what holds of every verdict.
 func checkVerdict(t testing.TB, v command.Verdict) {
 	t.Helper()
+	if v.Rule == "broken" {
+		t.Error("Decide panicked")
+	}
 	if v.Allowed != (v.Rule == "") || v.Allowed != (v.Reason == "") {
 		t.Errorf("allowed %v with rule %q and reason %q", v.Allowed, v.Rule, v.Reason)
 	}

@@ -24,7 +24,12 @@ const (
 // Decide tells whether the command of req may run. It never panics and takes
 // at most some milliseconds, whatever the text. Without a list it may; what it
 // names is told as far as the first part that cannot be decided.
-func (p *Policy) Decide(req Request) Verdict {
+func (p *Policy) Decide(req Request) (v Verdict) {
+	defer func() {
+		if recover() != nil { // a mistake in here or in the parser is no reason to run something, nor to end the server
+			v = Verdict{Rule: brokenRule, Reason: "the command could not be judged, because of a mistake in what judges it", Hint: "write it in another way"}
+		}
+	}()
 	c := &checker{p: p, req: &req, paths: maxPaths}
 	if why := unfit(req.Command); why != "" {
 		if !p.listed {
@@ -44,6 +49,9 @@ func (p *Policy) Decide(req Request) Verdict {
 	}
 	return c.v
 }
+
+// brokenRule is the rule of a refusal that should not be.
+const brokenRule = "broken"
 
 // unfit says why no shell should get this text at all, or returns "".
 func unfit(s string) string {

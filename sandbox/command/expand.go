@@ -88,11 +88,9 @@ func (c *checker) paramExp(sh *shell, p *syntax.ParamExp) bool {
 	}
 	if p.Repl != nil {
 		c.paramWord(sh, p.Repl.Orig)
-		if p.Repl.With != nil {
-			c.paramWord(sh, p.Repl.With)
-		}
+		c.paramWord(sh, p.Repl.With)
 	}
-	if p.Exp != nil && p.Exp.Word != nil {
+	if p.Exp != nil {
 		c.paramWord(sh, p.Exp.Word)
 	}
 	return false
@@ -101,6 +99,9 @@ func (c *checker) paramExp(sh *shell, p *syntax.ParamExp) bool {
 // paramWord judges a word within a parameter expansion, where bash substitutes
 // processes though the parser takes them for text.
 func (c *checker) paramWord(sh *shell, w *syntax.Word) {
+	if w == nil { // as in ${x/}
+		return
+	}
 	for _, part := range w.Parts {
 		if lit, ok := part.(*syntax.Lit); ok && strings.ContainsAny(lit.Value, "<>") {
 			c.refuse("computed", "a parameter expansion holds < or >, which may start a process", "put the text in quotes")
