@@ -28,7 +28,8 @@ const (
 // supervisor, which as init of a namespace has its own user namespace if the
 // server does not run as root. It takes some milliseconds; keep the result.
 func Probe() Support {
-	have := Support{LandlockABI: landlockABI(), Seccomp: seccompWorks(), Root: os.Geteuid() == 0}
+	have := Support{LandlockABI: landlockABI(), Seccomp: seccompWorks()}
+	root := os.Geteuid() == 0
 	note := func(layer string, err error, help string) {
 		have.Missing = append(have.Missing, fmt.Sprintf("%s: not available here (%v); %s", layer, err, help))
 	}
@@ -50,7 +51,7 @@ func Probe() Support {
 	if have.UserNamespace = err == nil; err != nil {
 		note("user namespaces", err, helpUserNS)
 	}
-	if !have.Root {
+	if !root {
 		err = userNS(unix.CLONE_NEWNS)
 		if err == nil && !mountSetattrWorks() {
 			err = unix.ENOSYS
@@ -61,7 +62,7 @@ func Probe() Support {
 	if have.MountNamespace = err == nil; err != nil {
 		note("mount namespaces", err, helpMountNS)
 	}
-	if have.Root {
+	if root {
 		err = onThread(enterNetNamespace)
 	} else {
 		err = userNS(unix.CLONE_NEWNET)

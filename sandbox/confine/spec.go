@@ -107,8 +107,6 @@ type Support struct {
 	MountNamespace, NetNamespace bool
 	// StopAtStart says whether a command can be stopped at its first instruction.
 	StopAtStart bool
-	// Root says whether commands run as root, whom a limit of processes spares.
-	Root bool
 	// Missing says of each layer that is missing why, and what would help.
 	Missing []string
 }
