@@ -105,7 +105,7 @@ func (r pathRow) run(t *testing.T, policy pathRow) {
 		t.Fatal(err)
 	}
 	s := start(t, "--config", file)
-	late := time.AfterFunc(2*time.Minute, func() {
+	late := time.AfterFunc(2*time.Minute+time.Duration(raceTries(t))*5*time.Millisecond, func() {
 		t.Error("the server does not answer")
 		s.cmd.Process.Kill()
 	})
