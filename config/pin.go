@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"toolserver/sandbox/pathguard"
 )
 
 // pinned returns the file that a path leads to, if a link on the way lies where
@@ -40,7 +42,7 @@ func within(dir string, of []string) bool {
 		if real, err := filepath.EvalSymlinks(root); err == nil {
 			root = real
 		}
-		if rel, err := filepath.Rel(root, dir); err == nil && (rel == "." || filepath.IsLocal(rel)) {
+		if pathguard.Within(root, dir) {
 			return true
 		}
 	}

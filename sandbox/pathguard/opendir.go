@@ -33,7 +33,7 @@ func (g *Guard) OpenDir(path string) (*Dir, error) {
 	base := foldPath(o.info.Real)
 	for _, deny := range s.deny {
 		for _, form := range deny.forms {
-			if within(base, form) {
+			if Within(base, form) {
 				d.denied = append(d.denied, below{relative(base, form), deny.text})
 			}
 		}
@@ -51,7 +51,7 @@ func (d *Dir) Denied(rel string) (rule string, denied bool) {
 	}
 	rel = foldPath(rel)
 	for _, b := range d.denied {
-		if within(b.rel, rel) {
+		if Within(b.rel, rel) {
 			return b.rule, true
 		}
 	}

@@ -131,7 +131,7 @@ func linked(workspace string, names []Name) (found []rule) {
 		}
 		rel := filepath.FromSlash(n.Pattern)
 		r := rule{text: filepath.Join(workspace, rel), real: resolveFrom(workspace, rel).path, name: protectedPrefix + n.Pattern}
-		if r.real != r.text && !within(r.real, workspace) {
+		if r.real != r.text && !Within(r.real, workspace) {
 			found = append(found, r)
 		}
 	}
@@ -147,7 +147,7 @@ func (p *protection) governs(path string) (rule string, protected bool) {
 	path = foldPath(path)
 	start := 0
 	for _, w := range p.workspaces {
-		if within(w, path) {
+		if Within(w, path) {
 			start = max(start, len(w))
 		}
 	}

@@ -73,7 +73,7 @@ func (p *protection) mayMeet(path string) (rule string, meets bool) {
 	}
 	start := 0 // a workspace is known and has no wildcards
 	for _, w := range p.workspaces {
-		if within(w, foldPath(path)) {
+		if Within(w, foldPath(path)) {
 			start = max(start, strings.Count(strings.TrimRight(w, separator), separator)+1)
 		}
 	}

@@ -56,10 +56,7 @@ func (r rule) denial(parents map[string]resolved) denial {
 }
 
 // Within reports whether path is dir or lies beneath it. Both are clean.
-func Within(dir, path string) bool { return within(dir, path) }
-
-// within is Within.
-func within(dir, path string) bool {
+func Within(dir, path string) bool {
 	switch n := len(dir); {
 	case n == 0:
 		return true // relative: beneath the directory itself
@@ -83,7 +80,7 @@ func (s *snapshot) deniedBy(path string) (rule string, denied bool) {
 		path := foldPath(path)
 		for _, d := range s.deny {
 			for _, form := range d.forms {
-				if within(form, path) {
+				if Within(form, path) {
 					return d.text, true
 				}
 			}
@@ -115,7 +112,7 @@ func hasDotDot(path string) bool {
 // allowedBy returns the allowed root that holds the canonical path real.
 func (s *snapshot) allowedBy(real string) *root {
 	for i := range s.roots {
-		if within(s.roots[i].real, real) {
+		if Within(s.roots[i].real, real) {
 			return &s.roots[i]
 		}
 	}

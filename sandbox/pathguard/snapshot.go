@@ -126,7 +126,7 @@ func (s *snapshot) shortcut(abs string) (r *root, rel string) {
 			continue
 		}
 		for _, base := range [2]string{r.text, r.real} {
-			if base == "" || !within(base, abs) {
+			if base == "" || !Within(base, abs) {
 				continue
 			}
 			return r, r.join(relative(base, abs), strings.HasSuffix(abs, separator))

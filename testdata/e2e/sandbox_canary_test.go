@@ -115,7 +115,7 @@ var hostile = []string{
 // TestSandboxCanary tries to change files outside in every way, under the default
 // configuration: with all layers, and with that of the kernel alone.
 func TestSandboxCanary(t *testing.T) {
-	for _, binary := range []string{binary(t), built(t, "undecided")} {
+	for _, binary := range []string{binary(t), undecided(t)} {
 		t.Run(filepath.Base(binary), func(t *testing.T) {
 			eachAccount(t, func(t *testing.T, who account) {
 				g := newGround(t, who)

@@ -18,11 +18,7 @@ var programs = struct {
 	built []string
 }{}
 
-// sources are what a program is built from, for those that are not of testdata.
-var sources = map[string][]string{"undecided": {"-tags", "undecided", "../../cmd/toolserver"}}
-
-// built returns the path of a program of testdata, or of sources, which anybody
-// may run.
+// built returns the path of a program of testdata, which anybody may run.
 func built(t *testing.T, name string) string {
 	t.Helper()
 	programs.Lock()
@@ -35,11 +31,7 @@ func built(t *testing.T, name string) string {
 	}
 	path := filepath.Join(programs.dir, name)
 	if !slices.Contains(programs.built, name) {
-		from := sources[name]
-		if from == nil {
-			from = []string{"../" + name}
-		}
-		cmd := exec.Command("go", append([]string{"build", "-trimpath", "-o", path}, from...)...)
+		cmd := exec.Command("go", "build", "-trimpath", "-o", path, "../"+name)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("build %s: %v\n%s", name, err, out)

@@ -54,7 +54,7 @@ var prying = []string{
 
 // TestSandboxSecrets tries to read what is denied, in every way.
 func TestSandboxSecrets(t *testing.T) {
-	for _, binary := range []string{binary(t), built(t, "undecided")} {
+	for _, binary := range []string{binary(t), undecided(t)} {
 		t.Run(filepath.Base(binary), func(t *testing.T) {
 			eachAccount(t, func(t *testing.T, who account) {
 				g := newGround(t, who)

@@ -1,0 +1,99 @@
+package sandbox
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"toolserver/sandbox/command"
+	"toolserver/sandbox/pathguard"
+)
+
+// paths judges the files a command names: what it writes by what write_file may
+// write, and what it reads by what configuration says of read_file, if it says
+// anything. To look around on the machine is what commands are for.
+func (c *Commands) paths(reading ToolPolicy) command.Paths {
+	read, write := c.files.Reader("read_file"), c.files.Writer("write_file")
+	p := command.Paths{
+		ReadDenied:  read.DeniedPaths(),
+		WriteDenied: write.DeniedPaths(),
+		Write: func(path string) error {
+			if c.temporary(path) {
+				return nil
+			}
+			return judge(write, path)
+		},
+	}
+	switch {
+	case reading.AllowedPaths != nil:
+		p.Read = func(path string) error { return judge(read, path) }
+	case reading.DeniedPaths != nil:
+		p.Read = func(path string) error {
+			if rule, denied := read.Denied(path); denied {
+				return fmt.Errorf("%s %s", path, read.Reason(rule))
+			}
+			return nil
+		}
+	}
+	return p
+}
+
+// maxListed is how many paths a verdict names at most; see [command.Verdict].
+const maxListed = 256
+
+// protect refuses a command that names a denied or protected file. The lists of
+// paths have judged most of what it names already, but not what it reads if
+// configuration has no list for that, not what its wildcards may stand for, and
+// nothing at all without a list of commands. Then only what is certain is refused:
+// what a wildcard stands for is left to the kernel if that holds the command.
+func (c *Commands) protect(tool string, listed bool, v command.Verdict) command.Verdict {
+	if !v.Allowed {
+		return v
+	}
+	lenient := !listed && c.confinements[tool] != nil && c.kernel.confines()
+	for _, use := range []struct {
+		guard *pathguard.Guard
+		verb  string
+		paths []string
+	}{
+		{c.files.Reader(readers[0]), "reads", v.Reads}, {c.files.Writer(writers[0]), "writes", v.Writes},
+	} {
+		for _, path := range use.paths {
+			if lenient && strings.ContainsAny(path, "*?[…") {
+				continue
+			}
+			rule, refused := use.guard.Protected(path)
+			if !refused && !listed {
+				rule, refused = use.guard.Denied(path)
+			}
+			if refused {
+				v.Allowed, v.Plain, v.Rule = false, nil, rule
+				v.Reason = "the command " + use.verb + " " + path + ", which " + use.guard.Reason(rule)
+				return v
+			}
+		}
+		if listed && use.guard.Protects() && len(use.paths) >= maxListed {
+			v.Allowed, v.Plain, v.Rule = false, nil, "too-complex"
+			v.Reason = fmt.Sprintf("the command %s more than %d files, of which some may be protected", use.verb, maxListed-1)
+			v.Hint = "split it into several commands"
+			return v
+		}
+	}
+	return v
+}
+
+func judge(g *pathguard.Guard, path string) error {
+	d, err := g.Check(path)
+	if err != nil {
+		return err
+	}
+	if !d.Allowed {
+		return fmt.Errorf("%s", d.Reason)
+	}
+	return nil
+}
+
+// temporary reports whether path is in the directory for temporary files.
+func (c *Commands) temporary(path string) bool {
+	return len(c.confinements) > 0 && strings.HasPrefix(path, c.kernel.scratch.path+string(filepath.Separator))
+}
