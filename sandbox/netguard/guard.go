@@ -1,0 +1,174 @@
+package netguard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Options are what a guard works with.
+type Options struct {
+	Open     []Host        // what clients may reach although it is not public
+	Resolver *net.Resolver // nil for the system's
+}
+
+// A Guard decides what HTTP clients may connect to.
+type Guard struct {
+	open   []Host
+	dialer net.Dialer
+}
+
+// New returns a guard.
+func New(o Options) *Guard {
+	return &Guard{open: o.Open, dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}}
+}
+
+// DeniedError says that policy keeps clients from a host.
+type DeniedError struct {
+	Rule   Rule
+	Target string // the host as it was asked for, with its port if it had one
+	Addr   string // what the host leads to, if it is a name
+	Allow  string // what opens it in the configuration; empty if nothing does
+
+	why string // instead of what the rule means
+}
+
+func (e *DeniedError) Error() string {
+	why := e.why
+	switch {
+	case why == "" && e.Addr != "":
+		why = "it leads to " + e.Addr + ", which is " + means[e.Rule]
+	case why == "":
+		why = "it is " + means[e.Rule]
+	}
+	return fmt.Sprintf("%s is denied by %s: %s", e.Target, e.Rule, why)
+}
+
+// check judges an address that a host was resolved to. The error is a
+// *DeniedError.
+func (g *Guard) check(host string, addr netip.AddrPort) error {
+	rule := judge(addr.Addr())
+	if rule == "" {
+		if slices.Contains(badPorts, addr.Port()) && !g.opened(host, addr, Port) {
+			return &DeniedError{Rule: Port, Target: target(host, addr.Port()), why: "port " + strconv.Itoa(int(addr.Port())) + " belongs to another protocol than HTTP"}
+		}
+		return nil
+	}
+	if rule != Zone && g.opened(host, addr, rule) {
+		return nil
+	}
+	denied := &DeniedError{Rule: rule, Target: target(host, addr.Port()), Allow: target(host, addr.Port())}
+	if text := addr.Addr().String(); text != host {
+		denied.Addr = text
+		if rule == Metadata {
+			denied.Allow = target(text, addr.Port())
+		}
+	}
+	if rule == Zone {
+		denied.Allow = ""
+	}
+	return denied
+}
+
+// opened reports whether policy opens an address for a host.
+func (g *Guard) opened(host string, addr netip.AddrPort, rule Rule) bool {
+	return slices.ContainsFunc(g.open, func(h Host) bool { return h.opens(host, addr, rule) })
+}
+
+// target returns a host with its port, unless that goes without saying.
+func target(host string, port uint16) string {
+	if port == 80 || port == 443 {
+		return host
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+}
+
+// Bounds of a connection.
+const (
+	dialTimeout   = 10 * time.Second
+	tlsTimeout    = 10 * time.Second
+	idleTimeout   = 60 * time.Second
+	maxIdle       = 32
+	maxIdlePer    = 4
+	maxHeaderSize = 256 << 10
+)
+
+// Client returns a client whose every connection the guard judges. It uses no
+// proxy, whatever the environment says, since the guard cannot see beyond one;
+// keeps no cookies; and follows no redirects: a response that is one is returned
+// like any other. Requests need a deadline of their own.
+func (g *Guard) Client() *http.Client {
+	return &http.Client{
+		Transport: guarded{g, &http.Transport{
+			DialContext: g.dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: tlsTimeout,
+			IdleConnTimeout: idleTimeout, MaxIdleConns: maxIdle, MaxIdleConnsPerHost: maxIdlePer, MaxResponseHeaderBytes: maxHeaderSize,
+		}},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// guarded judges the URL of each request before the transport sees it.
+type guarded struct {
+	guard *Guard
+	next  *http.Transport
+}
+
+func (t guarded) RoundTrip(req *http.Request) (*http.Response, error) {
+	u := *req.URL
+	if err := t.guard.CheckURL(&u); err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
+	}
+	clone := *req
+	clone.URL = &u
+	if req.Host == req.URL.Host {
+		clone.Host = u.Host
+	}
+	return t.next.RoundTrip(&clone)
+}
+
+// CloseIdleConnections is called by [http.Client.CloseIdleConnections].
+func (t guarded) CloseIdleConnections() { t.next.CloseIdleConnections() }
+
+// dial connects to a host, if what it leads to may be reached. Each address is
+// judged when its socket is about to connect, and there is no other way to one.
+func (g *Guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		mu     sync.Mutex // addresses of both families are tried at a time
+		denied *DeniedError
+	)
+	dialer := g.dialer
+	dialer.Control = func(_, address string, _ syscall.RawConn) error {
+		addr, err := netip.ParseAddrPort(address)
+		if err == nil {
+			err = g.check(host, addr)
+		}
+		if d, ok := errors.AsType[*DeniedError](err); ok {
+			mu.Lock()
+			denied = d
+			mu.Unlock()
+		}
+		return err
+	}
+	conn, err := dialer.DialContext(ctx, network, address)
+	mu.Lock()
+	defer mu.Unlock()
+	if err != nil && denied != nil {
+		return nil, denied
+	}
+	return conn, err
+}

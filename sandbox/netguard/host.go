@@ -1,0 +1,93 @@
+package netguard
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// A Host is something that policy opens although it is not public: a name, an
+// address or a network, at one port or at those of the web.
+type Host struct {
+	name    string       // as [Canonical] has it; empty if network is set
+	network netip.Prefix // an address is one of full length
+	port    uint16       // 0 for 80 and 443
+}
+
+// ParseHost reads NAME, ADDRESS or NETWORK, each with :PORT or for the ports 80
+// and 443: searx.lan:8080, 10.1.2.3, [fd00::1]:8443, 10.1.0.0/16.
+func ParseHost(text string) (Host, error) {
+	bad := func(why string) (Host, error) {
+		return Host{}, fmt.Errorf("%q is not a host: %s; write a name, an address or a network, with a port unless it is 80 or 443, such as intranet.example:8080", text, why)
+	}
+	if strings.ContainsAny(text, "@?# ") || strings.Contains(text, "://") {
+		return bad("it looks like a URL")
+	}
+	host, port, err := splitPort(text)
+	if err != nil {
+		return bad(err.Error())
+	}
+	h := Host{port: port}
+	if strings.Contains(host, "/") {
+		network, err := netip.ParsePrefix(host)
+		if err != nil {
+			return bad("the network cannot be read")
+		}
+		if network.Masked() != network {
+			return bad("it has bits beyond its length; " + network.Masked().String() + " is the network")
+		}
+		h.network = network
+		return h, nil
+	}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		addr = addr.Unmap()
+		h.network = netip.PrefixFrom(addr.WithZone(""), addr.BitLen())
+		return h, nil
+	}
+	if h.name, err = Canonical(host); err != nil {
+		return bad(err.Error())
+	}
+	return h, nil
+}
+
+// splitPort splits what ends in a port. An IPv6 address with a port stands in
+// brackets.
+func splitPort(text string) (host string, port uint16, err error) {
+	host = text
+	if inner, ok := strings.CutPrefix(text, "["); ok {
+		address, rest, closed := strings.Cut(inner, "]")
+		if !closed || rest != "" && rest[0] != ':' {
+			return "", 0, fmt.Errorf("the brackets do not match")
+		}
+		host, text = address, "x"+rest
+	} else if strings.Count(text, ":") > 1 && !strings.Contains(text, "/") {
+		return text, 0, nil // an IPv6 address alone
+	}
+	i := strings.LastIndexByte(text, ':')
+	if i < 0 || strings.LastIndexByte(text, '/') > i {
+		return host, 0, nil
+	}
+	n, err := strconv.ParseUint(text[i+1:], 10, 16)
+	if err != nil || n == 0 {
+		return "", 0, fmt.Errorf("%q is not a port", text[i+1:])
+	}
+	if host == text {
+		host = text[:i]
+	}
+	return host, uint16(n), nil
+}
+
+// opens reports whether h opens an address that a host was resolved to. A name
+// does not open what cannot be meant by it: the metadata services, whose
+// addresses are the same everywhere, so that whoever answers for the name could
+// point it there.
+func (h Host) opens(host string, addr netip.AddrPort, rule Rule) bool {
+	if h.port != 0 && h.port != addr.Port() || h.port == 0 && addr.Port() != 80 && addr.Port() != 443 {
+		return false
+	}
+	if h.name != "" {
+		return h.name == host && rule != Metadata
+	}
+	return h.network.Contains(addr.Addr().Unmap())
+}

@@ -1,0 +1,134 @@
+package netguard
+
+import "net/netip"
+
+// A Rule is why an address, or a URL before it is resolved, is refused. It
+// starts with "network.", so that refusals tell it from other rules.
+type Rule string
+
+// The rules for addresses.
+const (
+	Loopback      Rule = "network.loopback"
+	Private       Rule = "network.private"
+	LinkLocal     Rule = "network.link_local"
+	Metadata      Rule = "network.metadata"
+	CGNAT         Rule = "network.cgnat"
+	NAT64         Rule = "network.nat64"
+	SixToFour     Rule = "network.6to4"
+	Teredo        Rule = "network.teredo"
+	ISATAP        Rule = "network.isatap"
+	Unspecified   Rule = "network.unspecified"
+	Multicast     Rule = "network.multicast"
+	Broadcast     Rule = "network.broadcast"
+	Documentation Rule = "network.documentation"
+	Benchmarking  Rule = "network.benchmarking"
+	Reserved      Rule = "network.reserved"
+	Zone          Rule = "network.zone"
+)
+
+// The rules for URLs.
+const (
+	Scheme   Rule = "network.scheme"
+	UserInfo Rule = "network.userinfo"
+	Notation Rule = "network.notation"
+	Port     Rule = "network.port"
+)
+
+// means says what a rule is about, to follow "which is".
+var means = map[Rule]string{
+	Loopback:      "this machine",
+	Private:       "a private network",
+	LinkLocal:     "the local link",
+	Metadata:      "the metadata service of a cloud",
+	CGNAT:         "a carrier's shared address space",
+	NAT64:         "a local translation of IPv4 addresses",
+	SixToFour:     "a 6to4 tunnel",
+	Teredo:        "a Teredo tunnel",
+	ISATAP:        "an ISATAP tunnel to an address that is not public",
+	Unspecified:   "no address; systems take it for this machine",
+	Multicast:     "a multicast group",
+	Broadcast:     "the broadcast address",
+	Documentation: "an example of documentation",
+	Benchmarking:  "a network for benchmarks",
+	Reserved:      "reserved and not on the public internet",
+	Zone:          "an address with a zone, which is on the local link",
+}
+
+// special are the networks that are not the public internet, the more specific
+// first: the registries IANA keeps of special-purpose addresses (RFC 6890), and
+// where clouds have their metadata services.
+var special = []struct {
+	rule     Rule
+	networks []netip.Prefix
+}{
+	{Metadata, prefixes(
+		"169.254.169.254/32", "169.254.169.253/32", "169.254.170.2/32", "169.254.170.23/32", // AWS, GCP, Azure and others
+		"168.63.129.16/32",                                           // Azure, a public address
+		"100.100.100.200/32",                                         // Alibaba Cloud
+		"192.0.0.192/32",                                             // Oracle Cloud
+		"fd00:ec2::254/128", "fd00:ec2::23/128", "fd00:ec2::253/128", // AWS
+		"fd20:ce::254/128", // GCP
+	)},
+	{Loopback, prefixes("127.0.0.0/8", "::1/128")},
+	{Private, prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10")},
+	{LinkLocal, prefixes("169.254.0.0/16", "fe80::/10")},
+	{CGNAT, prefixes("100.64.0.0/10")},
+	{Unspecified, prefixes("0.0.0.0/8", "::/128")},
+	{Multicast, prefixes("224.0.0.0/4", "ff00::/8")},
+	{Broadcast, prefixes("255.255.255.255/32")},
+	{Documentation, prefixes("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20")},
+	{Benchmarking, prefixes("198.18.0.0/15", "2001:2::/48")},
+	{SixToFour, prefixes("192.88.99.0/24", "2002::/16")},
+	{Teredo, prefixes("2001::/32")},
+	{NAT64, prefixes("64:ff9b:1::/48")},
+	{Reserved, prefixes("192.0.0.0/24", "240.0.0.0/4", "100::/64", "2001::/23")},
+}
+
+// embedding are the networks whose last four bytes are an IPv4 address that is
+// reached through them: IPv4-compatible addresses and NAT64 (RFC 6052), by which
+// networks without IPv4 reach all of it.
+var embedding = prefixes("::/96", "64:ff9b::/96")
+
+// global is what of IPv6 is handed out (RFC 4291, section 2.4).
+var global = netip.MustParsePrefix("2000::/3")
+
+func prefixes(texts ...string) []netip.Prefix {
+	all := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		all[i] = netip.MustParsePrefix(text)
+	}
+	return all
+}
+
+// judge returns the rule that keeps clients from an address, or "" for one that
+// is public.
+func judge(addr netip.Addr) Rule {
+	if addr.Zone() != "" {
+		return Zone
+	}
+	addr = addr.Unmap()
+	for _, s := range special {
+		for _, network := range s.networks {
+			if network.Contains(addr) {
+				return s.rule
+			}
+		}
+	}
+	if addr.Is4() {
+		return ""
+	}
+	bytes := addr.As16()
+	inner := netip.AddrFrom4([4]byte(bytes[12:]))
+	for _, network := range embedding {
+		if network.Contains(addr) {
+			return judge(inner)
+		}
+	}
+	if !global.Contains(addr) {
+		return Reserved
+	}
+	if bytes[8]&^2 == 0 && bytes[9] == 0 && bytes[10] == 0x5e && bytes[11] == 0xfe && judge(inner) != "" { // RFC 5214, section 6.1
+		return ISATAP
+	}
+	return ""
+}

@@ -1,0 +1,185 @@
+package netguard
+
+import (
+	"errors"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// MaxURL bounds the length of a URL, in bytes.
+const MaxURL = 8192
+
+// Canonical returns a host name as it is looked up: in lower case, without a
+// final dot, in ASCII (UTS 46, which also turns digits and dots of other scripts
+// into plain ones).
+func Canonical(host string) (string, error) {
+	for i := range len(host) {
+		if host[i] < 0x80 {
+			continue
+		}
+		ascii, err := idna.Lookup.ToASCII(host)
+		if err != nil {
+			return "", errors.New("it is not a host name")
+		}
+		host = ascii
+		break
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "" || len(host) > 253 || strings.ContainsAny(host, " /\\@?#[]%<>^|\"`{}\x00") || strings.Contains(host, "..") || host[0] == '.' {
+		return "", errors.New("it is not a host name")
+	}
+	return host, nil
+}
+
+// metadataNames are names of metadata services, refused before anybody is asked
+// for their address.
+var metadataNames = []string{"metadata.google.internal", "metadata.goog", "metadata", "instance-data", "instance-data.ec2.internal"}
+
+// CheckURL reports what can be said against a URL before its host is resolved: a
+// [*DeniedError], or another error if it is no URL for HTTP. It makes the host
+// canonical, so that what is judged is what is dialled.
+func (g *Guard) CheckURL(u *url.URL) error {
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return &DeniedError{Rule: Scheme, Target: u.Scheme + ":", why: "only http and https URLs are fetched"}
+	}
+	if u.Host == "" || u.Opaque != "" {
+		return errors.New("the URL has no host")
+	}
+	if u.User != nil {
+		return &DeniedError{Rule: UserInfo, Target: u.Host, why: "URLs with a user name or password in them are not fetched"}
+	}
+	port := u.Port()
+	if strings.HasSuffix(u.Host, ":") || port != "" && !validPort(port) {
+		return &DeniedError{Rule: Port, Target: u.Host, why: "the port is not a number from 1 to 65535"}
+	}
+	at := portOf(u)
+	literal, isLiteral, err := literalOf(u.Hostname())
+	if err != nil {
+		return err
+	}
+	if !isLiteral {
+		return g.checkName(u, port, at)
+	}
+	addr := netip.AddrPortFrom(literal, at)
+	if err := g.check(literal.String(), addr); err != nil {
+		denied := err.(*DeniedError)
+		denied.Target = u.Host
+		return denied
+	}
+	if plain := literal.String(); plain != u.Hostname() && literal.Is4() {
+		return &DeniedError{Rule: Notation, Target: u.Host, why: "write the address as " + plain}
+	}
+	return nil
+}
+
+// checkName judges a URL whose host is a name, and makes that canonical.
+func (g *Guard) checkName(u *url.URL, port string, at uint16) error {
+	name, err := Canonical(u.Hostname())
+	if err != nil {
+		return errors.New("the URL's host: " + err.Error())
+	}
+	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at)
+	if (name == "localhost" || strings.HasSuffix(name, ".localhost")) && !g.opened(name, addr, Loopback) { // RFC 6761, section 6.3
+		return &DeniedError{Rule: Loopback, Target: u.Host, Allow: target(name, at)}
+	}
+	if slices.Contains(metadataNames, name) {
+		return &DeniedError{Rule: Metadata, Target: u.Host}
+	}
+	if slices.Contains(badPorts, at) {
+		return &DeniedError{Rule: Port, Target: u.Host, why: "port " + strconv.Itoa(int(at)) + " belongs to another protocol than HTTP"}
+	}
+	if u.Host = name; port != "" {
+		u.Host += ":" + port
+	}
+	return nil
+}
+
+func validPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
+}
+
+// portOf returns the port a URL leads to.
+func portOf(u *url.URL) uint16 {
+	if n, err := strconv.ParseUint(u.Port(), 10, 16); err == nil {
+		return uint16(n)
+	}
+	if u.Scheme == "https" {
+		return 443
+	}
+	return 80
+}
+
+// literalOf returns the address that a host is, in any notation that a resolver
+// somewhere takes for one (the URL standard's host parser): with parts left out,
+// in octal or hexadecimal, as one number, in digits of other scripts.
+func literalOf(host string) (addr netip.Addr, is bool, err error) {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr, true, nil
+	}
+	if strings.Contains(host, ":") {
+		return netip.Addr{}, false, errors.New("the URL's host is not an address")
+	}
+	name, err := Canonical(host)
+	if err != nil {
+		return netip.Addr{}, false, errors.New("the URL's host: " + err.Error())
+	}
+	parts := strings.Split(name, ".")
+	if !isNumber(parts[len(parts)-1]) {
+		return netip.Addr{}, false, nil
+	}
+	numbers := make([]uint64, len(parts))
+	for i, part := range parts {
+		n, ok := number(part)
+		if !ok || len(parts) > 4 || i < len(parts)-1 && n > 255 {
+			return netip.Addr{}, false, errors.New("the URL's host looks like an IPv4 address and is none")
+		}
+		numbers[i] = n
+	}
+	last := numbers[len(numbers)-1]
+	if last >= 1<<(8*(5-len(numbers))) {
+		return netip.Addr{}, false, errors.New("the URL's host looks like an IPv4 address and is none")
+	}
+	for i, n := range numbers[:len(numbers)-1] {
+		last |= n << (8 * (3 - i))
+	}
+	return netip.AddrFrom4([4]byte{byte(last >> 24), byte(last >> 16), byte(last >> 8), byte(last)}), true, nil
+}
+
+// isNumber reports whether the last part of a host makes it an IPv4 address.
+func isNumber(part string) bool {
+	_, ok := number(part)
+	return ok || part != "" && strings.Trim(part, "0123456789") == ""
+}
+
+// number reads a part of an IPv4 address: octal with 0, hexadecimal with 0x.
+func number(part string) (uint64, bool) {
+	base, digits := 10, part
+	switch {
+	case strings.HasPrefix(part, "0x"):
+		base, digits = 16, part[2:]
+		if digits == "" {
+			return 0, true
+		}
+	case len(part) > 1 && part[0] == '0':
+		base, digits = 8, part[1:]
+	}
+	if strings.ContainsAny(digits, "+-_") {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, base, 64)
+	return n, err == nil
+}
+
+// badPorts are the ports that browsers do not fetch from, since what listens
+// there could take a request for its own protocol (the Fetch standard, 2.9).
+var badPorts = []uint16{
+	1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117,
+	119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636,
+	989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+}

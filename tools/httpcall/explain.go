@@ -1,0 +1,99 @@
+package httpcall
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"syscall"
+
+	"toolserver/sandbox/netguard"
+)
+
+// A Problem is why a request got no answer, in the terms of tools' results.
+type Problem struct {
+	Type    string // an error type of docs/errors.md
+	Message string // says which host and what the matter is, as a clause
+	Hint    string // the next thing to do
+}
+
+// Explain says why a request got no answer that could be used. The URL, which
+// may have a key in its query, is not in the message.
+func Explain(err error) Problem {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err
+	}
+	if denied, ok := errors.AsType[*netguard.DeniedError](err); ok {
+		return deniedProblem(denied)
+	}
+	if large, ok := errors.AsType[*TooLargeError](err); ok {
+		return Problem{"too_large", large.Error(), "Ask for less."}
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		if dns.IsNotFound {
+			return Problem{"unreachable", "there is no host " + dns.Name, "Check the spelling of the host name."}
+		}
+		if !dns.IsTimeout {
+			return Problem{"unreachable", "the name " + dns.Name + " cannot be resolved now", "Try again later."}
+		}
+	}
+	if IsTimeout(err) {
+		return Problem{"timed_out", "no answer in time", "Try again later."}
+	}
+	if errors.Is(err, context.Canceled) {
+		return Problem{"canceled", "the call was canceled", ""}
+	}
+	if isTLS(err) {
+		return Problem{"unreachable", "no secure connection: " + err.Error(), "The server's certificate or TLS is at fault; another URL may work."}
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		if errors.Is(op.Err, syscall.ECONNREFUSED) {
+			return Problem{"unreachable", "nothing answers: connection refused", "Check the host and port, or try again later."}
+		}
+		return Problem{"unreachable", "the connection failed: " + op.Err.Error(), "Try again later."}
+	}
+	return Problem{"unreachable", "the connection failed: " + err.Error(), "Try again later."}
+}
+
+func deniedProblem(denied *netguard.DeniedError) Problem {
+	hint := "Use another URL."
+	if denied.Allow != "" {
+		hint = "Only public hosts are reached, unless the person who runs the server names " + denied.Allow + " in sandbox.private_hosts."
+	}
+	return Problem{"denied", denied.Error(), hint}
+}
+
+// IsTimeout reports whether a request ended because its time was up.
+func IsTimeout(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+func isTLS(err error) bool {
+	var (
+		alert     tls.AlertError
+		record    tls.RecordHeaderError
+		verify    *tls.CertificateVerificationError
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		invalid   x509.CertificateInvalidError
+	)
+	return errors.As(err, &alert) || errors.As(err, &record) || errors.As(err, &verify) ||
+		errors.As(err, &authority) || errors.As(err, &hostname) || errors.As(err, &invalid)
+}
+
+// neverArrived reports whether a request certainly did not reach the service,
+// so that sending it again cannot do anything twice.
+func neverArrived(err error) bool {
+	if _, denied := errors.AsType[*netguard.DeniedError](err); denied {
+		return false
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return !dns.IsNotFound
+	}
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
