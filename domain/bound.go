@@ -31,12 +31,22 @@ type truncatedResults struct {
 	Message   string `json:"message"`
 }
 
+// resultChars returns how long the text of a result may be, of a tool that
+// promises results of a certain length, or 0. An operator who wants shorter
+// results than usual gets them of all tools.
+func (l *Limits) resultChars(promised int) int {
+	switch {
+	case l.MaxResultChars <= 0:
+		return max(DefaultMaxResultChars, promised)
+	case l.MaxResultChars < DefaultMaxResultChars:
+		return l.MaxResultChars
+	}
+	return max(l.MaxResultChars, promised)
+}
+
 // bound keeps what is too long of r in the store and puts its first page, with
 // a marker that says how to go on, in its place.
 func bound(r ToolResult, tool string, p Principal, store *ResultStore, maxChars int) (ToolResult, error) {
-	if maxChars <= 0 {
-		maxChars = DefaultMaxResultChars
-	}
 	if r.TextLen() > maxChars && textChars(r.Content) > maxChars {
 		return cut(r, tool, p, store)
 	}

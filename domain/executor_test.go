@@ -286,6 +286,23 @@ func TestLongResults(t *testing.T) {
 	}
 }
 
+// TestPromisedLength has a tool promise longer results than usual: it gives them,
+// but where the operator wants shorter ones.
+func TestPromisedLength(t *testing.T) {
+	long := tool("long", func(context.Context) (ToolResult, error) { return Text(strings.Repeat("x", 50_000)), nil })
+	long.MaxResultChars = 60_000
+	for limit, whole := range map[int]bool{0: true, DefaultMaxResultChars: true, DefaultMaxResultChars - 1: false, 70_000: true} {
+		exec := executor(t, Settings{Limits: Limits{MaxResultChars: limit}}, nil, long)
+		res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "long"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(res.Content[0].Text) == 50_000; got != whole {
+			t.Errorf("limit %d: whole is %v", limit, got)
+		}
+	}
+}
+
 func TestResultStoreIsBounded(t *testing.T) {
 	s := NewResultStore(100)
 	first := s.Keep(Principal{}, "first")

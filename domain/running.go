@@ -19,6 +19,7 @@ type running struct {
 	answered atomic.Bool
 	clock    clock
 	whole    bool // the result is not cut
+	promised int  // [Tool.MaxResultChars]
 }
 
 // errTimeUp is the cause of a context whose tool ran out of time.
@@ -26,6 +27,7 @@ var errTimeUp = errors.New("time limit")
 
 // run runs the handler against the clock.
 func (r *running) run(ctx context.Context, tool *Tool, args Arguments) {
+	r.promised = tool.MaxResultChars
 	limit := tool.Timeout
 	if limit <= 0 {
 		limit = r.settings.Limits.DefaultTimeout
@@ -156,7 +158,7 @@ func (r *running) finish(res ToolResult, err error) {
 		res = r.exec.redact.Load().result(res)
 	}
 	if err == nil && !r.whole {
-		res, err = bound(res, r.cmd.Tool, r.cmd.Session.Principal, r.exec.Results, r.settings.Limits.MaxResultChars)
+		res, err = bound(res, r.cmd.Tool, r.cmd.Session.Principal, r.exec.Results, r.settings.Limits.resultChars(r.promised))
 	}
 	r.answer(res, err)
 }

@@ -31,6 +31,7 @@ type Tool struct {
 	ComplianceLevel string        // level the tool's data has; empty means unset
 	Timeout         time.Duration // zero means the executor's default
 	Disabled        bool          // known, but not listed and not callable
+	MaxResultChars  int           // of a tool that promises longer results than usual; 0, or where an operator wants shorter ones, the executor's limit
 
 	Run Handler
 }

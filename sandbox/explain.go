@@ -21,15 +21,17 @@ type Explanation struct {
 }
 
 // ErrNothingToExplain is returned of a tool that touches neither files nor
-// commands.
-var ErrNothingToExplain = errors.New("the tool touches neither files nor commands, so no rule is about it")
+// commands nor hosts of its caller's choice.
+var ErrNothingToExplain = errors.New("the tool touches neither files nor commands nor hosts that its caller names, so no rule is about it")
 
 // Explain says what policy makes of a call of tool with these arguments.
-func Explain(files *Files, commands *Commands, tool string, args map[string]any) (Explanation, error) {
+func Explain(files *Files, commands *Commands, network *Network, tool string, args map[string]any) (Explanation, error) {
 	text := func(name string) string { s, _ := args[name].(string); return s }
 	switch {
 	case HasCommands(tool):
 		return explainCommand(commands, tool, text("command"), text("working_dir"))
+	case HasHosts(tool):
+		return network.explain(tool, text("url"))
 	case !HasPaths(tool):
 		return Explanation{}, fmt.Errorf("%s: %w", tool, ErrNothingToExplain)
 	}

@@ -32,6 +32,8 @@ type ToolPolicy struct {
 	AllowedCommands []command.Rule `yaml:"allowed_commands" doc:"Programs that may run: names, paths, prefixes such as \"git status\", or * for any; {name: go, args_deny: [-exec]} excludes options; unset means any, [] means none."`
 	DeniedCommands  []command.Rule `yaml:"denied_commands" doc:"Programs that may not run, however they are called; {name: find, args_deny: [-delete]} denies only uses with such options."`
 	ExecPaths       []string       `yaml:"exec_paths" path:"true" doc:"Directories all of whose programs may be started by the commands that may run, such as those of a compiler."`
+	AllowedHosts    []string       `yaml:"allowed_hosts" doc:"Hosts web_fetch may go to, and their subdomains: names or addresses, with a port to mean only that; unset means any, [] means none."`
+	DeniedHosts     []string       `yaml:"denied_hosts" doc:"Hosts web_fetch may not go to, nor to their subdomains, whatever else allows them."`
 	InlineCode      string         `yaml:"inline_code" enum:"allow|deny" doc:"Whether interpreters may be given code on the command line; deny if a command list is set."`
 	OpaqueScripts   string         `yaml:"opaque_scripts" enum:"allow|deny" doc:"Whether shells may be given scripts that cannot be judged; deny if a command list is set."`
 }

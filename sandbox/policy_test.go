@@ -67,12 +67,17 @@ func TestExplain(t *testing.T) {
 	p := Policy{WorkingDirectory: dir, Tools: map[string]ToolPolicy{
 		"bash":      {DeniedCommands: command.Rules("rm")},
 		"read_file": {DeniedPaths: []string{filepath.Join(dir, "secret")}},
+		"web_fetch": {DeniedHosts: []string{"example.org"}},
 	}}
 	files, err := NewFiles(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	commands, err := NewCommands(p, files, newKernel(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, err := NewNetwork(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,13 +95,16 @@ func TestExplain(t *testing.T) {
 		{"bash", map[string]any{"command": "ls"}, true, ""},
 		{"bash", map[string]any{"command": "ls && rm x"}, false, "denied: rm"},
 		{"execute_command", map[string]any{"command": "rm x"}, false, "denied: rm"},
+		{"web_fetch", map[string]any{"url": "https://example.com/"}, true, ""},
+		{"web_fetch", map[string]any{"url": "https://a.example.org/"}, false, "tools.web_fetch.denied_hosts"},
+		{"web_fetch", map[string]any{"url": "http://0x7f.1/"}, false, "network.loopback"},
 	} {
-		e, err := Explain(files, commands, test.tool, test.args)
+		e, err := Explain(files, commands, network, test.tool, test.args)
 		if err != nil || e.Allowed != test.allowed || e.Rule != test.rule || e.Reason == "" {
 			t.Errorf("%s %v: %+v, %v", test.tool, test.args, e, err)
 		}
 	}
-	if _, err := Explain(files, commands, "echo", nil); err == nil {
+	if _, err := Explain(files, commands, network, "echo", nil); err == nil {
 		t.Error("there is a rule about echo")
 	}
 }

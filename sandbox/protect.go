@@ -15,6 +15,7 @@ type Settings struct {
 	Enforcement    string   `yaml:"enforcement" enum:"required|best_effort|parse_only" doc:"Whether the kernel holds commands to the policy too: required starts only where it can in full, best_effort says what it cannot, parse_only leaves it to the analysis of the command line."`
 	Network        string   `yaml:"network" enum:"none|loopback|all" doc:"What commands may reach: nothing, a loopback interface of their own, or all that this machine does."`
 	UnixSockets    bool     `yaml:"unix_sockets" doc:"With network loopback or all: whether commands may connect to local services such as databases, which may do for them what they may not do themselves."`
+	PrivateHosts   []string `yaml:"private_hosts" doc:"What tools may reach over HTTP although it is not on the public internet: names, addresses or networks, with a port unless it is 80 or 443, such as searx.lan:8080."`
 	Limits         Limits   `yaml:"-"`
 }
 
