@@ -1,0 +1,173 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+// assembly puts an answer together from the events of its stream.
+type assembly struct {
+	service *service
+	onDelta func(Delta)
+	text    strings.Builder
+	answer  Answer // but for its Text
+}
+
+// message is a message of the API, as it comes whole and as it begins a stream.
+type message struct {
+	Type       string     `json:"type"`
+	Model      string     `json:"model"`
+	Content    []block    `json:"content"`
+	StopReason string     `json:"stop_reason"`
+	Usage      usageParts `json:"usage"`
+}
+
+// block is a content block or a piece of one. Only in those of a known type are
+// text and thinking what they are called.
+type block struct {
+	Type     string          `json:"type"`
+	Text     json.RawMessage `json:"text"`
+	Thinking json.RawMessage `json:"thinking"`
+}
+
+// usageParts are the counts an event has; a later one replaces them.
+type usageParts struct {
+	InputTokens         *int64 `json:"input_tokens"`
+	OutputTokens        *int64 `json:"output_tokens"`
+	CacheCreationTokens *int64 `json:"cache_creation_input_tokens"`
+	CacheReadTokens     *int64 `json:"cache_read_input_tokens"`
+}
+
+func (u usageParts) mergeInto(total *Usage) {
+	for _, part := range []struct {
+		from *int64
+		to   *int64
+	}{
+		{u.InputTokens, &total.InputTokens}, {u.OutputTokens, &total.OutputTokens},
+		{u.CacheCreationTokens, &total.CacheCreationTokens}, {u.CacheReadTokens, &total.CacheReadTokens},
+	} {
+		if part.from != nil {
+			*part.to = *part.from
+		}
+	}
+}
+
+// streamEvent has the members of the events that count.
+type streamEvent struct {
+	Type         string  `json:"type"`
+	Message      message `json:"message"`       // of message_start
+	ContentBlock block   `json:"content_block"` // of content_block_start
+	Delta        struct {
+		block
+		StopReason string `json:"stop_reason"`
+	} `json:"delta"` // of content_block_delta and message_delta
+	Usage usageParts `json:"usage"` // of message_delta
+}
+
+// take takes up an event and reports whether it is the last. Events of types that
+// are not known are for other programs, or for later ones.
+func (a *assembly) take(ev event) (done bool, err error) {
+	var head struct {
+		Type string `json:"type"`
+	}
+	name := ev.name
+	if json.Unmarshal(ev.data, &head) == nil && head.Type != "" {
+		name = head.Type
+	}
+	switch name {
+	case "error":
+		return true, a.service.readError(ev.data)
+	case "message_start", "content_block_start", "content_block_delta", "message_delta":
+	case "message_stop":
+		return true, nil
+	default:
+		return false, nil
+	}
+	var e streamEvent
+	err = json.Unmarshal(ev.data, &e)
+	if err == nil {
+		err = a.takePart(name, &e)
+	}
+	if err != nil {
+		return true, &BadAnswerError{"an event " + name + " of the answer cannot be read"}
+	}
+	return false, nil
+}
+
+func (a *assembly) takePart(name string, e *streamEvent) error {
+	switch name {
+	case "message_start":
+		return a.begin(e.Message)
+	case "content_block_start":
+		return a.piece(e.ContentBlock)
+	case "content_block_delta":
+		return a.piece(e.Delta.block)
+	}
+	a.stop(e.Delta.StopReason)
+	e.Usage.mergeInto(&a.answer.Usage)
+	return nil
+}
+
+// readWhole reads an answer that is not streamed.
+func (a *assembly) readWhole(body []byte) error {
+	var m message
+	err := json.Unmarshal(body, &m)
+	switch {
+	case err == nil && m.Type == "error":
+		return a.service.readError(body)
+	case err == nil && m.Type == "message":
+		err = a.begin(m)
+	case err == nil:
+		err = errors.New("not a message")
+	}
+	if err != nil {
+		return &BadAnswerError{"the answer is not a message of the API"}
+	}
+	return nil
+}
+
+func (a *assembly) begin(m message) error {
+	a.answer.Model = a.service.plain(m.Model, maxWord)
+	m.Usage.mergeInto(&a.answer.Usage)
+	a.stop(m.StopReason)
+	for _, b := range m.Content {
+		if err := a.piece(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *assembly) stop(reason string) {
+	if reason != "" {
+		a.answer.StopReason = a.service.plain(reason, maxWord)
+	}
+}
+
+// piece takes up a block or a piece of one.
+func (a *assembly) piece(b block) (err error) {
+	var d Delta
+	switch b.Type {
+	case "text", "text_delta":
+		err = readText(b.Text, &d.Text)
+	case "thinking", "thinking_delta":
+		err = readText(b.Thinking, &d.Thinking)
+	}
+	if err != nil || d == (Delta{}) {
+		return err
+	}
+	a.text.WriteString(d.Text)
+	if a.onDelta != nil {
+		a.onDelta(d)
+	}
+	return nil
+}
+
+// readText reads a JSON string into text, if there is one.
+func readText(raw json.RawMessage, text *string) error {
+	if raw == nil {
+		return nil
+	}
+	return json.Unmarshal(raw, text)
+}

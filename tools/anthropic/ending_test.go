@@ -1,0 +1,93 @@
+package anthropic_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"toolserver/domain"
+	fake "toolserver/testdata/fakes/anthropic"
+	"toolserver/tools/tooltest"
+)
+
+// call calls claude_conversation for a client that hears of progress.
+func call(ctx context.Context, exec *domain.Executor, args string, heard func(domain.Progress)) (domain.ToolResult, error) {
+	return exec.Call(ctx, domain.ExecuteToolCommand{
+		Tool: "claude_conversation", Arguments: json.RawMessage(args), Client: domain.ProgressFunc(heard),
+	})
+}
+
+// TestConversationCancel checks that progress comes while the answer is being
+// written, and that cancelling aborts the request.
+func TestConversationCancel(t *testing.T) {
+	api := new(fake.Server)
+	half, _, _ := strings.Cut(fake.Turn{Thinking: "hm", Text: []string{"half of it"}}.Events(model), "event: message_delta")
+	api.Script(fake.MessagesPath, fake.Reply{Header: fake.EventStream(), Body: half, Hang: true})
+	conversation, _ := tools(t, api)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var heard []domain.Progress
+	_, err := call(ctx, tooltest.Executor(t, conversation), `{"message":"m"}`, func(p domain.Progress) {
+		heard = append(heard, p)
+		cancel()
+	})
+	if domain.CodeOf(err) != domain.CodeExecutionFailed || !strings.Contains(err.Error(), "canceled") {
+		t.Errorf("error %v", err)
+	}
+	if len(heard) != 1 || heard[0].Done != 2 || heard[0].Message != "thinking, 2 characters" {
+		t.Errorf("heard %+v", heard)
+	}
+	select {
+	case <-api.Gone():
+	case <-time.After(10 * time.Second):
+		t.Error("the request goes on")
+	}
+}
+
+// TestConversationTimeout checks that what there is of an answer is kept when the
+// call's time is up. A machine may be too slow for a short time, so it tries
+// longer ones.
+func TestConversationTimeout(t *testing.T) {
+	half := begun()
+	for limit := 100 * time.Millisecond; ; limit *= 4 {
+		api := new(fake.Server)
+		api.Script(fake.MessagesPath, fake.Reply{Header: fake.EventStream(), Body: half, Hang: true})
+		conversation, _ := tools(t, api)
+		conversation.Timeout = limit
+		_, err := call(t.Context(), tooltest.Executor(t, conversation), `{"message":"m"}`, nil)
+		if domain.CodeOf(err) != domain.CodeTimeout {
+			t.Fatalf("error %v", err)
+		}
+		if strings.Contains(err.Error(), "output until then:\nHello") {
+			return
+		}
+		if limit > 10*time.Second {
+			t.Fatalf("error %v; want what there was of the answer", err)
+		}
+	}
+}
+
+// TestConversationSlow checks that a connection that answers nothing at all is
+// given up, too.
+func TestConversationSlow(t *testing.T) {
+	gone := make(chan struct{})
+	conversation, _ := tools(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		defer close(gone)
+		buffer := make([]byte, 1024)
+		for {
+			if _, err := r.Body.Read(buffer); err != nil {
+				break
+			}
+		}
+		<-r.Context().Done()
+	}))
+	conversation.Timeout = 50 * time.Millisecond
+	_, err := call(t.Context(), tooltest.Executor(t, conversation), `{"message":"m"}`, nil)
+	if domain.CodeOf(err) != domain.CodeTimeout {
+		t.Errorf("error %v", err)
+	}
+	<-gone
+}

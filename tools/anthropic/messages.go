@@ -1,0 +1,175 @@
+package anthropic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"toolserver/tools/httpcall"
+)
+
+// Messages is a client of the Messages API. It may be used by several goroutines
+// at a time.
+type Messages struct {
+	service
+	model string
+}
+
+// NewMessages returns a client that has o's key and asks o's model. The error
+// says which option cannot be obeyed; without an APIKey there is no client.
+func NewMessages(client *http.Client, o Options) (*Messages, error) {
+	s, err := newService(client, o, "Anthropic API", "api_key", o.APIKey)
+	if err != nil {
+		return nil, err
+	}
+	if o.Model == "" {
+		o.Model = DefaultOptions().Model
+	}
+	return &Messages{s, o.Model}, nil
+}
+
+// Roles of a [Message].
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+)
+
+// Message is one turn of a conversation.
+type Message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"` // text, not empty
+}
+
+// Request is what to ask a model. Its Messages begin with one of the user, and
+// end with one.
+type Request struct {
+	Model       string    // empty for the client's
+	System      string    // may be empty
+	Messages    []Message // at least one
+	MaxTokens   int       // 0 for DefaultMaxTokens
+	Temperature *float64  // 0 to 1; nil leaves it to the API
+}
+
+// DefaultMaxTokens is the longest answer, if a request does not say.
+const DefaultMaxTokens = 4096
+
+// Answer is what a model said.
+type Answer struct {
+	Text       string // every block of text, joined; thinking is not in it
+	Model      string // which model it was
+	StopReason string // the API's word: end_turn, max_tokens, refusal, ...
+	Usage      Usage
+	RequestID  string // for Anthropic's support; may be empty
+}
+
+// Usage is how many tokens an answer took.
+type Usage struct {
+	InputTokens         int64 `json:"input_tokens"`
+	OutputTokens        int64 `json:"output_tokens"`
+	CacheCreationTokens int64 `json:"cache_creation_input_tokens"`
+	CacheReadTokens     int64 `json:"cache_read_input_tokens"`
+}
+
+// A Delta is a piece of an answer that is being written, or of the thinking that
+// comes before.
+type Delta struct {
+	Text     string
+	Thinking string
+}
+
+// headerTimeout is how long an answer may take to begin, and one that is not
+// streamed to come whole.
+const headerTimeout = 2 * time.Minute
+
+// Ask asks a model and returns its answer, which it reads as a stream: onDelta,
+// which may be nil, is called for each piece. A request that the API refuses for
+// a time is sent again, one that it has begun to answer is not. When ctx ends
+// the request is aborted.
+//
+// With an error comes what there is of the answer until then. The error is an
+// [*APIError], a [*BadAnswerError], [ErrCutOff], ctx's, or that of the connection,
+// which [httpcall.Explain] tells apart. A refusal is an answer.
+func (m *Messages) Ask(ctx context.Context, req Request, onDelta func(Delta)) (Answer, error) {
+	body, err := m.body(req)
+	if err != nil {
+		return Answer{}, err
+	}
+	res, err := m.caller(headerTimeout, maxStream).Stream(ctx, m.post("/v1/messages", body))
+	if err != nil {
+		return Answer{}, m.apiError(ctx, err)
+	}
+	defer res.Body.Close()
+	a := assembly{service: &m.service, onDelta: onDelta, answer: Answer{RequestID: m.plain(res.Header.Get("Request-Id"), maxWord)}}
+	err = a.read(res)
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if api, ok := errors.AsType[*APIError](err); ok && api.RequestID == "" {
+		api.RequestID = a.answer.RequestID
+	}
+	answer := a.answer
+	answer.Text = m.hide(a.text.String())
+	return answer, err
+}
+
+// body returns the request's body.
+func (m *Messages) body(req Request) ([]byte, error) {
+	if req.Model == "" {
+		req.Model = m.model
+	}
+	if req.MaxTokens == 0 {
+		req.MaxTokens = DefaultMaxTokens
+	}
+	return json.Marshal(struct {
+		Model       string    `json:"model"`
+		MaxTokens   int       `json:"max_tokens"`
+		System      string    `json:"system,omitempty"`
+		Messages    []Message `json:"messages"`
+		Temperature *float64  `json:"temperature,omitempty"`
+		Stream      bool      `json:"stream"`
+	}{req.Model, req.MaxTokens, req.System, req.Messages, req.Temperature, true})
+}
+
+// read reads an answer, streamed or, as some gateways send it, whole.
+func (a *assembly) read(res *http.Response) error {
+	mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	switch mediaType {
+	case "text/event-stream":
+		return a.readStream(newEvents(res.Body))
+	case "application/json":
+		body, err := io.ReadAll(io.LimitReader(res.Body, maxStream+1))
+		switch {
+		case len(body) > maxStream:
+			return &httpcall.TooLargeError{Max: maxStream}
+		case err != nil:
+			return err
+		}
+		return a.readWhole(body)
+	}
+	return &BadAnswerError{"the answer is neither JSON nor an event stream"}
+}
+
+// readStream reads an answer until the event that ends it.
+func (a *assembly) readStream(stream *events) error {
+	for {
+		ev, err := stream.next()
+		switch {
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
+			return ErrCutOff
+		case errors.Is(err, errEventTooLong):
+			return &httpcall.TooLargeError{Max: maxStream}
+		case err != nil:
+			return err
+		}
+		if done, err := a.take(ev); done || err != nil {
+			return err
+		}
+	}
+}
+
+// ErrCutOff is the error of an answer whose stream ends too early.
+var ErrCutOff = errors.New("the stream of the answer broke off before its end")

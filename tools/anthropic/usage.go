@@ -1,0 +1,68 @@
+package anthropic
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"toolserver/domain"
+)
+
+const (
+	usageName    = "anthropic_usage"
+	usageTimeout = 5 * time.Minute
+)
+
+// usageResult is the schema of the structured content. Rows are as the API gives
+// them, but for amounts.
+type usageResult struct {
+	TotalUSD       float64          `json:"total_usd,omitempty" doc:"Sum of every amount_usd in data, exact; of cost and claude_code."`
+	Notes          []string         `json:"notes,omitempty" doc:"What is not as it was asked for."`
+	IncompleteDays []incompleteDay  `json:"incomplete_days,omitempty" doc:"Days of claude_code that are not wholly in data."`
+	Data           []map[string]any `json:"data" doc:"Rows as the API gives them, but amount_usd (exact dollars) for amount (cents)."`
+	HasMore        bool             `json:"has_more" doc:"There is more: call again with page set to next_page."`
+}
+
+// incompleteDay is a day to call again for.
+type incompleteDay struct {
+	StartingAt string `json:"starting_at" doc:"The day."`
+	NextPage   string `json:"next_page,omitempty" doc:"Page to go on with, absent if nothing of the day is in data."`
+}
+
+func usage(r reports) domain.Tool {
+	return domain.Define(domain.Tool{
+		Name: usageName, Title: "Read Anthropic usage and cost", Category: "ai",
+		Description: "Read a report on the organization's use of Anthropic: tokens (usage), cost in US dollars (cost), " +
+			"or activity of Claude Code by user and day (claude_code). Answers a label and JSON. " +
+			"Money is exact; total_usd is the sum over all pages in the answer. If has_more is true there is more than max_pages allowed; call again with page.",
+		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
+		Timeout:     usageTimeout, Output: domain.OutputOf[usageResult](),
+	}, r.run)
+}
+
+func (r reports) run(ctx context.Context, in usageInput) (domain.ToolResult, error) {
+	q, err := in.query()
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	report, err := r.fetch(ctx, q)
+	if err != nil {
+		if ctx.Err() != nil {
+			return domain.ToolResult{}, ctx.Err()
+		}
+		return failure(err, "Error querying "+r.name, ""), nil
+	}
+	structured, err := report.json()
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	var text bytes.Buffer
+	text.WriteString(q.label + ":\n")
+	if err := json.Indent(&text, structured, "", "  "); err != nil {
+		return domain.ToolResult{}, err
+	}
+	result := domain.Text(text.String())
+	result.Results = structured
+	return result, nil
+}
