@@ -1,0 +1,136 @@
+package linkedin
+
+import (
+	"strings"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/andybalholm/cascadia"
+	nethtml "golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// job is a card of the results: what is on it, as it is written there. Times and
+// benefits are in the language of the host that answers.
+type job struct {
+	ID         string   `json:"id" doc:"Id of the job, for linkedin_job_detail."`
+	Title      string   `json:"title" doc:"Title of the job."`
+	Company    string   `json:"company" doc:"Company that posted it."`
+	CompanyURL string   `json:"company_url,omitempty" doc:"Page of the company."`
+	Location   string   `json:"location" doc:"Where the job is."`
+	Posted     string   `json:"posted" doc:"How long ago it was posted, in words."`
+	PostedDate string   `json:"posted_date,omitempty" doc:"When it was posted, as YYYY-MM-DD."`
+	Salary     string   `json:"salary,omitempty" doc:"Salary, if it is on the card."`
+	Benefits   []string `json:"benefits,omitempty" doc:"Remarks such as Be an early applicant."`
+	URL        string   `json:"url" doc:"Page of the job."`
+}
+
+// key tells jobs apart.
+func (j *job) key() string {
+	if j.ID != "" {
+		return j.ID
+	}
+	return strings.Join([]string{j.Title, j.Company, j.Location}, "\x00")
+}
+
+// maxCards bounds the cards that are read of a page. LinkedIn sends ten, and sent
+// twenty-five; no call returns more than a hundred.
+const maxCards = 100
+
+// What a card is known by: its classes, its URN, or the link in a list's item.
+// The first have changed, so any of them will do.
+var (
+	cardElement  = cascadia.MustCompile(`.base-search-card, .job-search-card, [data-entity-urn*="jobPosting:"]`)
+	cardLink     = cascadia.MustCompile(`a.base-card__full-link[href], a[href*="/jobs/view/"]`)
+	cardURN      = cascadia.MustCompile(`[data-entity-urn]`)
+	cardTitle    = cascadia.MustCompile(`.base-search-card__title`)
+	cardHidden   = cascadia.MustCompile(`.sr-only`) // the title again, for screen readers
+	cardCompany  = cascadia.MustCompile(`.base-search-card__subtitle`)
+	companyLink  = cascadia.MustCompile(`.base-search-card__subtitle a[href]`)
+	cardLocation = cascadia.MustCompile(`.job-search-card__location`)
+	cardTime     = cascadia.MustCompile(`time`)
+	cardDate     = cascadia.MustCompile(`time[datetime]`)
+	cardSalary   = cascadia.MustCompile(`[class*="job-search-card__salary"]`)
+	cardBenefit  = cascadia.MustCompile(`.job-posting-benefits__text`)
+	noResults    = cascadia.MustCompile(`[class*="no-results"]`)
+)
+
+// cards reads a page of results: the jobs, and how many cards there are, which
+// may be more if some say nothing. It reports whether the page is one, also if it
+// is empty.
+func (s *site) cards(body string) (jobs []job, received int, ok bool) {
+	root, ok := parsePage(body)
+	if !ok {
+		return nil, 0, false
+	}
+	found, _ := cardNodes(root.Get(0), nil)
+	for _, node := range found {
+		if j := s.card(goquery.NewDocumentFromNode(node).Selection); j.ID != "" || j.Title != "" {
+			jobs = append(jobs, j)
+		}
+	}
+	if len(found) > 0 {
+		return jobs, len(found), len(jobs) > 0
+	}
+	return nil, 0, strings.TrimSpace(root.Text()) == "" || root.FindMatcher(noResults).Length() > 0
+}
+
+// cardNodes adds to found the outermost elements below node that are cards, and
+// reports whether there was a link to a job. An item of a list is a card if there
+// is such a link in it and no other sign of a card.
+func cardNodes(node *nethtml.Node, found []*nethtml.Node) (_ []*nethtml.Node, linked bool) {
+	before := len(found)
+	for child := node.FirstChild; child != nil && len(found) < maxCards; child = child.NextSibling {
+		if cardElement.Match(child) {
+			found = append(found, child)
+			continue
+		}
+		var inside bool
+		found, inside = cardNodes(child, found)
+		linked = linked || inside || cardLink.Match(child)
+	}
+	if node.DataAtom == atom.Li && linked && len(found) == before {
+		return append(found, node), false
+	}
+	return found, linked
+}
+
+// card reads a card. The whole of it may be a link, have one in it, or none.
+func (s *site) card(c *goquery.Selection) job {
+	href := attribute(c, cardLink, "href")
+	if c.Is("a[href]") {
+		href = c.AttrOr("href", "")
+	}
+	j := job{
+		Title:      firstLine(c, cardTitle),
+		Company:    firstLine(c, cardCompany),
+		CompanyURL: s.canonical(attribute(c, companyLink, "href")),
+		Location:   firstLine(c, cardLocation),
+		Posted:     firstLine(c, cardTime),
+		PostedDate: date(attribute(c, cardDate, "datetime")),
+		Salary:     firstLine(c, cardSalary),
+		URL:        s.canonical(href),
+	}
+	if j.Title == "" {
+		j.Title = firstLine(c, cardHidden)
+	}
+	c.FindMatcher(cardBenefit).EachWithBreak(func(i int, b *goquery.Selection) bool {
+		if text := line(b); text != "" {
+			j.Benefits = append(j.Benefits, text)
+		}
+		return i+1 < maxItems
+	})
+	linked, _ := s.jobID(j.URL)
+	if m := urnID.FindStringSubmatch(c.AttrOr("data-entity-urn", attribute(c, cardURN, "data-entity-urn"))); m != nil {
+		j.ID = m[1]
+	} else {
+		j.ID = linked
+	}
+	switch {
+	case linked != "":
+	case j.ID != "":
+		j.URL = viewURL(j.ID)
+	default:
+		j.URL = ""
+	}
+	return j
+}

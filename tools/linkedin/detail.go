@@ -1,0 +1,140 @@
+package linkedin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"toolserver/domain"
+)
+
+type detailInput struct {
+	URL string `json:"url" min:"1" max:"4096" doc:"URL of a job on LinkedIn, such as https://www.linkedin.com/jobs/view/4012345678, or its id."`
+}
+
+func (s *site) detailTool() domain.Tool {
+	return domain.Define(domain.Tool{
+		Name:  "linkedin_job_detail",
+		Title: "LinkedIn job detail",
+		Description: "Reads one public job posting of LinkedIn: title, company, location, age, applicants, salary, criteria such as " +
+			"the seniority level, where to apply, whether it is closed, and the whole description. Takes the URLs and ids that " +
+			"linkedin_jobs returns, and no pages of other sites.",
+		Category:    "jobs",
+		Annotations: annotations(),
+		Output:      domain.OutputOf[posting](),
+		Timeout:     callTimeout,
+	}, s.detail)
+}
+
+// noDescription is said of a page that has no description. Programs look for
+// these words.
+const noDescription = "Could not extract job description from the page. " +
+	"LinkedIn may have blocked the request or the page structure has changed."
+
+func (s *site) detail(ctx context.Context, in detailInput) (domain.ToolResult, error) {
+	id, why := s.jobID(in.URL)
+	if id == "" {
+		return domain.Failure("invalid_url",
+			fmt.Sprintf("Error fetching job details: %q is not the URL of a job on LinkedIn: %s", clip(in.URL, 200), why),
+			"Pass a URL such as "+viewURL("4012345678")+" or the id of a job, as linkedin_jobs returns them."), nil
+	}
+	p, err := s.readJob(ctx, id)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return domain.ToolResult{}, ctx.Err()
+	case errors.Is(err, errUnreadable):
+		return domain.Failure("bad_answer", noDescription, "Open "+viewURL(id)+" in a browser, or try again later."), nil
+	case err != nil:
+		return asHalt(err).failure("Error fetching job page", "Error fetching job details"), nil
+	}
+	res := domain.Text(p.text())
+	res.Results = &p
+	return res, nil
+}
+
+// readJob reads the fragment that guests are shown, which is small. If that is
+// missing or has no description, it reads the whole page, too. The error is that
+// of [site.get].
+func (s *site) readJob(ctx context.Context, id string) (posting, error) {
+	p, err := s.readPage(ctx, id, "/jobs-guest/jobs/api/jobPosting/"+id)
+	if err == nil && p.Description != "" {
+		return p, nil
+	}
+	if !mayTryPage(err) {
+		return posting{}, err
+	}
+	domain.ReportProgress(ctx, domain.Progress{Done: 1, Total: 2, Message: "reading the whole page"})
+	page, pageErr := s.readPage(ctx, id, "/jobs/view/"+id)
+	if err == nil && pageErr != nil && mayTryPage(pageErr) {
+		pageErr = errUnreadable // there is such a job
+	}
+	if pageErr != nil {
+		return posting{}, pageErr
+	}
+	p.fill(page)
+	if p.Description == "" {
+		return posting{}, errUnreadable
+	}
+	return p, nil
+}
+
+// readPage reads one page of a job.
+func (s *site) readPage(ctx context.Context, id, path string) (p posting, err error) {
+	same := func(u *url.URL) bool { return idOfURL(u) == id }
+	err = s.get(ctx, s.base.JoinPath(path), same, func(body string) (ok bool) {
+		p, ok = s.posting(body)
+		return ok
+	})
+	p.ID, p.URL = id, viewURL(id)
+	return p, err
+}
+
+// mayTryPage reports whether the whole page may have what the fragment has not.
+// After a block nothing else is tried.
+func mayTryPage(err error) bool {
+	h, ok := errors.AsType[*halt](err)
+	if !ok {
+		return err == nil || errors.Is(err, errUnreadable)
+	}
+	switch h.status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusInternalServerError:
+		return true
+	}
+	return h.errorType == "not_found"
+}
+
+// text returns the job as it is read. The labels of criteria are the page's own.
+func (p *posting) text() string {
+	var b strings.Builder
+	write := func(label, value string) {
+		if value != "" {
+			b.WriteString(label + ": " + value + "\n")
+		}
+	}
+	write("Title", orNotListed(p.Title))
+	write("Company", orNotListed(p.Company))
+	write("Location", orNotListed(p.Location))
+	write("Workplace", p.Workplace)
+	posted := p.Posted
+	if posted == "" {
+		posted = p.PostedDate
+	}
+	write("Posted", posted)
+	write("Applicants", p.Applicants)
+	write("Salary", p.Salary)
+	for _, label := range p.labels {
+		write(label, p.Criteria[label])
+	}
+	if len(p.labels) == 0 {
+		write("Employment type", p.EmploymentType)
+	}
+	write("Apply", p.ApplyURL)
+	if p.Closed {
+		write("Status", "No longer accepting applications")
+	}
+	b.WriteString("\n--- Job Description ---\n\n" + p.Description)
+	return b.String()
+}

@@ -1,0 +1,68 @@
+package linkedin
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/andybalholm/cascadia"
+
+	"toolserver/tools/html"
+)
+
+// Bounds of what is taken from a page, which may be anything.
+const (
+	maxLine    = 1000 // bytes of a text that belongs on one line
+	maxMatches = 5    // elements that are looked at for one
+	maxItems   = 64   // elements of a list
+)
+
+func parsePage(body string) (*goquery.Selection, bool) {
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(body))
+	if err != nil { // nested deeper than any page of LinkedIn's
+		return nil, false
+	}
+	return doc.Selection, true
+}
+
+// firstLine returns the text of the first match that has one.
+func firstLine(in *goquery.Selection, selector cascadia.Selector) (text string) {
+	in.FindMatcher(selector).EachWithBreak(func(i int, found *goquery.Selection) bool {
+		text = line(found)
+		return text == "" && i+1 < maxMatches
+	})
+	return text
+}
+
+// line returns the text of an element on one line, without what does not print.
+func line(of *goquery.Selection) string {
+	inner, err := of.Html()
+	if err != nil { // there is no element
+		return ""
+	}
+	return clip(html.Line(inner), maxLine)
+}
+
+// attribute returns the value of an attribute of the first match.
+func attribute(in *goquery.Selection, selector cascadia.Selector, name string) string {
+	return in.FindMatcher(selector).First().AttrOr(name, "")
+}
+
+// clip cuts s to at most limit bytes and three dots.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "..."
+}
+
+// isoDate is how pages write dates for programs. What follows the day is the time
+// of a machine, and says nothing.
+var isoDate = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
+
+// date returns the day that an attribute or a member of JSON-LD begins with, or "".
+func date(text string) string { return isoDate.FindString(strings.TrimSpace(text)) }

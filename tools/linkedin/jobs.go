@@ -1,0 +1,234 @@
+package linkedin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"toolserver/domain"
+	"toolserver/tools/httpcall"
+)
+
+type jobsInput struct {
+	Keyword         string `json:"keyword" min:"1" max:"500" doc:"What to look for, such as a title, a skill or a company."`
+	Location        string `json:"location,omitempty" max:"300" doc:"City, region or country; anywhere if it is left out."`
+	GeoID           *int64 `json:"geoId,omitempty" min:"1" max:"999999999999" doc:"LinkedIn's number of a place, which is surer than its name."`
+	DateSincePosted string `json:"dateSincePosted,omitempty" doc:"How new jobs must be: 24hr, past week or past month."`
+	JobType         string `json:"jobType,omitempty" doc:"Full time, part time, contract, temporary, internship, volunteer or other; or several with commas."`
+	RemoteFilter    string `json:"remoteFilter,omitempty" doc:"On site, remote or hybrid; or several with commas."`
+	ExperienceLevel string `json:"experienceLevel,omitempty" doc:"Internship, entry level, associate, senior, director or executive; or several with commas."`
+	Limit           int    `json:"limit" default:"10" min:"1" max:"100" doc:"Most jobs to return."`
+	SortBy          string `json:"sortBy,omitempty" doc:"Whether the most recent or the most relevant jobs come first: recent or relevant."`
+	Start           int    `json:"start" default:"0" min:"0" max:"999" doc:"How many results to skip, to go on after an earlier call."`
+}
+
+// jobsResult is the structured content of linkedin_jobs.
+type jobsResult struct {
+	Jobs      []job  `json:"jobs" doc:"Jobs in LinkedIn's order, each once."`
+	QueryURL  string `json:"query_url" doc:"Address of the first page of results."`
+	Pages     int    `json:"pages" doc:"Pages with results that were read."`
+	NextStart int    `json:"next_start,omitempty" doc:"The start of a call that goes on from here; absent if there is no more."`
+	Partial   bool   `json:"partial" doc:"Whether something other than limit or the end of the results ended the search."`
+	StoppedBy string `json:"stopped_by,omitempty" doc:"Type of what ended it, such as rate_limited or blocked."`
+	Reason    string `json:"reason,omitempty" doc:"What ended it, in words."`
+}
+
+func (s *site) jobsTool() domain.Tool {
+	return domain.Define(domain.Tool{
+		Name:  "linkedin_jobs",
+		Title: "LinkedIn jobs",
+		Description: "Searches the public job postings of LinkedIn. Lists each job with its title, company, location, age, salary if it is " +
+			"told, and URL, which linkedin_job_detail takes. LinkedIn allows few requests: ask for what is needed, and when it has " +
+			"stopped a search, wait as long as the answer says.",
+		Category:    "jobs",
+		Annotations: annotations(),
+		Output:      domain.OutputOf[jobsResult](),
+		Timeout:     callTimeout,
+		// A hundred jobs are 25,000 characters as text, and twice that as data.
+		MaxResultChars: maxJobsChars,
+	}, s.jobs)
+}
+
+// LinkedIn's bounds.
+const (
+	searchPath = "/jobs-guest/jobs/api/seeMoreJobPostings/search"
+	maxStart   = 1000 // there is nothing beyond
+)
+
+// maxJobsChars is room for as many jobs as a call may ask for.
+const maxJobsChars = 100_000
+
+func (s *site) jobs(ctx context.Context, in jobsInput) (domain.ToolResult, error) {
+	query, bad := in.query()
+	if bad != nil {
+		return domain.ToolResult{}, bad
+	}
+	q := &search{site: s, query: query, limit: in.Limit, start: in.Start, seen: map[string]bool{}}
+	q.found = jobsResult{Jobs: []job{}, QueryURL: q.page().String()}
+	within, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	err := q.run(within)
+	if err != nil && ctx.Err() != nil {
+		if len(q.found.Jobs) == 0 {
+			return domain.ToolResult{}, ctx.Err()
+		}
+		q.stopped(&halt{errorType: "canceled", what: "the call was ended", hint: hintLater})
+		return q.found.result(), ctx.Err() // the executor keeps the text of a call that ran out of time
+	}
+	if h := asHalt(err); h != nil {
+		if len(q.found.Jobs) == 0 {
+			return h.failure("Error fetching LinkedIn jobs", "Error searching LinkedIn jobs"), nil
+		}
+		q.stopped(h)
+	}
+	return q.found.result(), nil
+}
+
+// query returns LinkedIn's parameters, without start.
+func (in *jobsInput) query() (url.Values, *domain.Error) {
+	keyword := strings.TrimSpace(in.Keyword)
+	if keyword == "" {
+		return nil, domain.InvalidArgument("linkedin_jobs", "keyword", "must not be empty")
+	}
+	q := url.Values{"keywords": {keyword}}
+	if location := strings.TrimSpace(in.Location); location != "" {
+		q.Set("location", location)
+	}
+	if in.GeoID != nil {
+		q.Set("geoId", strconv.FormatInt(*in.GeoID, 10))
+	}
+	for _, f := range []struct {
+		filter *filter
+		value  string
+	}{
+		{&datePosted, in.DateSincePosted}, {&jobType, in.JobType}, {&workplace, in.RemoteFilter},
+		{&seniority, in.ExperienceLevel}, {&sorting, in.SortBy},
+	} {
+		codes, err := f.filter.codes(f.value)
+		if err != nil {
+			return nil, err
+		}
+		if codes != "" {
+			q.Set(f.filter.query, codes)
+		}
+	}
+	return q, nil
+}
+
+// search is one call of linkedin_jobs.
+type search struct {
+	site  *site
+	query url.Values
+	limit int
+	start int // cards skipped or received
+	seen  map[string]bool
+	found jobsResult
+}
+
+// page returns the address of the page that begins at start.
+func (q *search) page() *url.URL {
+	u := q.site.base.JoinPath(searchPath)
+	q.query.Set("start", strconv.Itoa(q.start))
+	u.RawQuery = q.query.Encode()
+	return u
+}
+
+// run reads pages until there are enough jobs or no more. How many cards a page
+// has is LinkedIn's business: a short one is not the last, and the next begins
+// behind what was received.
+func (q *search) run(ctx context.Context) error {
+	for q.start < maxStart {
+		var (
+			jobs     []job
+			received int
+		)
+		err := q.site.get(ctx, q.page(), isSearch, func(body string) (ok bool) {
+			jobs, received, ok = q.site.cards(body)
+			return ok
+		})
+		if err != nil {
+			return q.orEnd(err)
+		}
+		if received == 0 {
+			return nil
+		}
+		q.found.Pages++
+		if enough, news := q.take(jobs, received); enough || !news {
+			return nil
+		}
+		domain.ReportProgress(ctx, domain.Progress{
+			Done: float64(len(q.found.Jobs)), Total: float64(q.limit),
+			Message: fmt.Sprintf("page %d read, %d jobs found", q.found.Pages, len(q.found.Jobs)),
+		})
+	}
+	return nil
+}
+
+// take adds the jobs of a page. It reports whether there are enough now, and
+// whether the page had anything new.
+func (q *search) take(jobs []job, received int) (enough, news bool) {
+	for i, j := range jobs {
+		if key := j.key(); !q.seen[key] {
+			q.seen[key] = true
+			news = true
+			q.found.Jobs = append(q.found.Jobs, j)
+		}
+		if len(q.found.Jobs) == q.limit {
+			if q.start += i + 1; q.start < maxStart {
+				q.found.NextStart = q.start
+			}
+			return true, news
+		}
+	}
+	q.start += received
+	return false, news
+}
+
+// orEnd returns err, unless that is how LinkedIn says that there are no more
+// results.
+func (q *search) orEnd(err error) error {
+	h, ok := errors.AsType[*halt](err)
+	if ok && q.start > 0 && (h.status == http.StatusBadRequest || h.status == http.StatusNotFound) {
+		return nil
+	}
+	return err
+}
+
+// stopped notes what ended the search too early.
+func (q *search) stopped(h *halt) {
+	q.found.Partial, q.found.StoppedBy = true, h.errorType
+	q.found.NextStart = q.start
+	at := fmt.Sprintf(" on page %d", q.found.Pages+1)
+	if h.more != "" { // another call was stopped, not this one
+		at = ""
+	}
+	q.found.Reason = fmt.Sprintf("%s%s. %s gathered before. %s", capitalize(h.Error()), at, count(len(q.found.Jobs)), h.hint)
+}
+
+// isSearch reports whether LinkedIn still answers a search.
+func isSearch(u *url.URL) bool { return strings.HasSuffix(u.Path, searchPath) }
+
+// asHalt makes a halt of whatever ended the reading, but for the caller; nil of
+// nothing.
+func asHalt(err error) *halt {
+	if err == nil {
+		return nil
+	}
+	if h, ok := errors.AsType[*halt](err); ok {
+		return h
+	}
+	if errors.Is(err, errUnreadable) {
+		return &halt{
+			errorType: "bad_answer", what: "LinkedIn answered with a page in which no jobs can be found",
+			hint: "LinkedIn may have blocked the request, or the structure of its pages has changed. " + hintLater,
+		}
+	}
+	if httpcall.IsTimeout(err) {
+		return &halt{errorType: "timed_out", what: "the time for a search was up", hint: "Ask for less at a time."}
+	}
+	return &halt{errorType: "unreachable", what: err.Error(), hint: hintLater}
+}

@@ -1,0 +1,64 @@
+// Package linkedin reads the public job pages of LinkedIn: those it shows to
+// guests, without an account, a browser or a key.
+//
+// LinkedIn does not want to be read by programs without end, and says so: with
+// HTTP 429 and 999, with its login wall, with a CAPTCHA. The first of these ends
+// a call, which returns what it has, and for some minutes every other call too.
+// Nothing here gets around them.
+package linkedin
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"toolserver/domain"
+	"toolserver/tools/httpcall"
+)
+
+// DefaultBaseURL is where LinkedIn is.
+const DefaultBaseURL = "https://www.linkedin.com"
+
+// Options are the section linkedin of the configuration.
+type Options struct {
+	BaseURL  string        `yaml:"base_url" doc:"Where LinkedIn is; another host is sent all requests, which is of use for tests."`
+	Interval time.Duration `yaml:"interval" min:"0s" max:"1m" doc:"Least time between two requests to LinkedIn, whoever makes the calls."`
+}
+
+// DefaultOptions returns the options of a server whose configuration says
+// nothing about LinkedIn. Those in use by scrapers that get along with it leave
+// two to five seconds between requests.
+func DefaultOptions() Options {
+	return Options{BaseURL: DefaultBaseURL, Interval: 2 * time.Second}
+}
+
+// Bounds of requests and calls.
+const (
+	requestTimeout = 30 * time.Second
+	maxBody        = 2_000_000 // bytes; a page of results has 50 KB, a job 300 KB
+	callTimeout    = 2 * time.Minute
+	// searchTime is when a search stops to ask for more, so that what it has
+	// is an ordinary result and not the remains of a call that ran out of time.
+	searchTime = callTimeout - 10*time.Second
+)
+
+// Tools returns the tools of the category jobs: linkedin_jobs and
+// linkedin_job_detail. They share o.Interval, and what keeps them off when
+// LinkedIn has blocked one of them. The error says that o.BaseURL cannot be used.
+func Tools(client *http.Client, o Options) ([]domain.Tool, error) {
+	base, err := httpcall.ParseBase(o.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("linkedin.base_url: %w", err)
+	}
+	s := &site{
+		base:   base,
+		caller: httpcall.Caller{Client: client, Service: "LinkedIn", Timeout: requestTimeout, MaxBody: maxBody},
+		gate:   newGate(o.Interval),
+	}
+	return []domain.Tool{s.jobsTool(), s.detailTool()}, nil
+}
+
+// annotations of both tools: they only read, from elsewhere.
+func annotations() domain.Annotations {
+	return domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true}
+}

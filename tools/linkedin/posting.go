@@ -1,0 +1,187 @@
+package linkedin
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/andybalholm/cascadia"
+
+	"toolserver/tools/html"
+)
+
+// posting is a job as its page tells it. Texts are in the language of the host
+// that answers.
+type posting struct {
+	ID             string            `json:"id" doc:"Id of the job."`
+	URL            string            `json:"url" doc:"Page of the job."`
+	Title          string            `json:"title" doc:"Title of the job."`
+	Company        string            `json:"company" doc:"Company that posted it."`
+	CompanyURL     string            `json:"company_url,omitempty" doc:"Page of the company."`
+	Location       string            `json:"location" doc:"Where the job is."`
+	Workplace      string            `json:"workplace,omitempty" doc:"Remote, if the page says so to search engines."`
+	Posted         string            `json:"posted,omitempty" doc:"How long ago it was posted, in words."`
+	PostedDate     string            `json:"posted_date,omitempty" doc:"When it was posted, as YYYY-MM-DD."`
+	ValidThrough   string            `json:"valid_through,omitempty" doc:"Until when one can apply, as YYYY-MM-DD."`
+	Applicants     string            `json:"applicants,omitempty" doc:"How many have applied, in words."`
+	Salary         string            `json:"salary,omitempty" doc:"Salary, if it is told."`
+	EmploymentType string            `json:"employment_type,omitempty" doc:"Employment type as search engines are told it."`
+	Criteria       map[string]string `json:"criteria,omitempty" doc:"What the page lists besides, such as Seniority level, by label."`
+	ApplyURL       string            `json:"apply_url,omitempty" doc:"Where one applies, if that is not LinkedIn."`
+	Closed         bool              `json:"closed" doc:"Whether no more applications are accepted."`
+	Description    string            `json:"description" doc:"Description of the job."`
+
+	labels []string `json:"-"` // of the criteria, in the order of the page
+}
+
+// What is where on a job's page. Its description is the one part that the
+// employer writes: what says that a job is closed is not looked for there.
+var (
+	postingTitle   = cascadia.MustCompile(`.top-card-layout__title, .topcard__title`)
+	anyTitle       = cascadia.MustCompile(`h1`)
+	postingCompany = cascadia.MustCompile(`.topcard__org-name-link, .top-card-layout__company-name, ` +
+		`.topcard__flavor:not(.topcard__flavor--bullet):not(.topcard__flavor--metadata)`)
+	orgLink         = cascadia.MustCompile(`a.topcard__org-name-link[href]`)
+	postingLocation = cascadia.MustCompile(`span.topcard__flavor--bullet:not(.topcard__flavor--metadata):not(.num-applicants__caption), ` +
+		`span.top-card-layout__bullet`)
+	postedAgo        = cascadia.MustCompile(`.posted-time-ago__text`)
+	applicants       = cascadia.MustCompile(`.num-applicants__caption`)
+	compensation     = cascadia.MustCompile(`.compensation__salary`)
+	applyCode        = cascadia.MustCompile(`code#applyUrl`)
+	criterion        = cascadia.MustCompile(`.description__job-criteria-item`)
+	criterionLabel   = cascadia.MustCompile(`.description__job-criteria-subheader`)
+	criterionText    = cascadia.MustCompile(`.description__job-criteria-text`)
+	closedBanner     = cascadia.MustCompile(`.closed-job, [class*="closed-job__flavor"]`)
+	topCard          = cascadia.MustCompile(`.top-card-layout, .topcard`)
+	descriptionParts = cascadia.MustCompile(`.show-more-less-html__markup, .description__text, .decorated-job-posting__details`)
+	// descriptions are tried in this order: the later ones have buttons in them.
+	descriptions = []cascadia.Selector{
+		cascadia.MustCompile(`.show-more-less-html__markup`), cascadia.MustCompile(`.description__text`),
+		cascadia.MustCompile(`.decorated-job-posting__details`),
+	}
+)
+
+// closedWords are how a page in English says it.
+const closedWords = "no longer accepting applications"
+
+// posting reads a job's page: the fragment for guests, whose title is an h2, or
+// the whole page, whose title is an h1 and which has JSON-LD for search engines.
+// It reports whether the page is one.
+func (s *site) posting(body string) (p posting, ok bool) {
+	root, ok := parsePage(body)
+	if !ok {
+		return posting{}, false
+	}
+	p = posting{
+		Title:       firstLine(root, postingTitle),
+		Company:     firstLine(root, postingCompany),
+		CompanyURL:  s.canonical(attribute(root, orgLink, "href")),
+		Location:    firstLine(root, postingLocation),
+		Posted:      firstLine(root, postedAgo),
+		Applicants:  firstLine(root, applicants),
+		Salary:      firstLine(root, compensation),
+		ApplyURL:    applyURL(root),
+		Closed:      isClosed(root),
+		Description: description(root),
+	}
+	if strings.Contains(strings.ToLower(p.Applicants), closedWords) {
+		p.Applicants = "" // some pages say it in that place
+	}
+	p.readCriteria(root)
+	data, hasData := readJSONLD(root)
+	p.fill(data)
+	if p.Title == "" && p.Description != "" {
+		p.Title = firstLine(root, anyTitle)
+	}
+	return p, p.Title != "" || p.Description != "" || hasData
+}
+
+// fill takes from other what p does not know.
+func (p *posting) fill(other posting) {
+	for _, f := range []struct {
+		to   *string
+		from string
+	}{
+		{&p.Title, other.Title}, {&p.Company, other.Company}, {&p.CompanyURL, other.CompanyURL}, {&p.Location, other.Location},
+		{&p.Workplace, other.Workplace}, {&p.Posted, other.Posted}, {&p.PostedDate, other.PostedDate}, {&p.ValidThrough, other.ValidThrough},
+		{&p.Applicants, other.Applicants}, {&p.Salary, other.Salary}, {&p.EmploymentType, other.EmploymentType},
+		{&p.ApplyURL, other.ApplyURL}, {&p.Description, other.Description},
+	} {
+		if *f.to == "" {
+			*f.to = f.from
+		}
+	}
+	if p.Criteria == nil {
+		p.Criteria, p.labels = other.Criteria, other.labels
+	}
+	p.Closed = p.Closed || other.Closed
+}
+
+// readCriteria reads the list below the description.
+func (p *posting) readCriteria(root *goquery.Selection) {
+	root.FindMatcher(criterion).EachWithBreak(func(i int, item *goquery.Selection) bool {
+		label, value := firstLine(item, criterionLabel), firstLine(item, criterionText)
+		if label != "" && value != "" && p.Criteria[label] == "" {
+			if p.Criteria == nil {
+				p.Criteria = map[string]string{}
+			}
+			p.Criteria[label] = value
+			p.labels = append(p.labels, label)
+		}
+		return i+1 < maxItems
+	})
+}
+
+// description returns the description as text.
+func description(root *goquery.Selection) string {
+	for _, selector := range descriptions {
+		found := root.FindMatcher(selector).First()
+		found.Find("button").Remove()
+		if inner, err := found.Html(); err == nil {
+			if text := html.Text(inner, html.Options{Base: publicBase}); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// isClosed goes by the banner, whose classes are the same in every language, or
+// else by its English words on the card at the top.
+func isClosed(root *goquery.Selection) (closed bool) {
+	root.FindMatcher(closedBanner).EachWithBreak(func(i int, banner *goquery.Selection) bool {
+		closed = banner.ParentsMatcher(descriptionParts).Length() == 0
+		return !closed && i+1 < maxItems
+	})
+	return closed || strings.Contains(strings.ToLower(line(root.FindMatcher(topCard).First())), closedWords)
+}
+
+// applyURL returns where the job's button leads to. The address stands in a
+// comment, as a JSON string, in the query of a page that counts clicks.
+func applyURL(root *goquery.Selection) string {
+	inner, err := root.FindMatcher(applyCode).First().Html()
+	if err != nil {
+		return ""
+	}
+	inner = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(inner), "<!--"), "-->"))
+	var text string
+	if json.Unmarshal([]byte(inner), &text) != nil {
+		text = strings.Trim(inner, `"`)
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	if to, err := url.Parse(u.Query().Get("url")); err == nil && isWeb(to) {
+		return to.String()
+	}
+	if isWeb(u) {
+		return u.String()
+	}
+	return ""
+}
+
+func isWeb(u *url.URL) bool {
+	return (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil
+}
