@@ -1,0 +1,137 @@
+package websearch
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"toolserver/tools/html"
+)
+
+// Bounds of the texts of a result, in characters.
+const (
+	maxTitle       = 300
+	maxDescription = 2000
+	maxAge         = 60
+	maxSnippets    = 5
+	maxURL         = 4096
+)
+
+// A collection gathers the results of a query: cleaned, and no page twice.
+type collection struct {
+	items []Result
+	seen  map[string]bool
+}
+
+// add adds results as a service sent them, with texts that are HTML or may have some in them. It returns how many of them were
+// new.
+func (c *collection) add(raw []Result) (added int) {
+	if c.seen == nil {
+		c.seen = make(map[string]bool)
+	}
+	for _, r := range raw {
+		address, key, ok := webAddress(r.URL)
+		if !ok || c.seen[key] {
+			continue
+		}
+		c.seen[key] = true
+		c.items = append(c.items, clean(r, address))
+		added++
+	}
+	return added
+}
+
+// page returns the page of the results that q asks for.
+func (c *collection) page(q Query) []Result {
+	start := min(q.Page*q.Count, len(c.items))
+	return c.items[start:min(q.end(), len(c.items))]
+}
+
+func clean(r Result, address string) Result {
+	out := Result{URL: address, Title: line(r.Title, maxTitle), Description: line(r.Description, maxDescription), Age: line(r.Age, maxAge)}
+	if out.Title == "" {
+		out.Title = address
+	}
+	for _, snippet := range r.ExtraSnippets {
+		if text := line(snippet, maxDescription); text != "" && len(out.ExtraSnippets) < maxSnippets {
+			out.ExtraSnippets = append(out.ExtraSnippets, text)
+		}
+	}
+	return out
+}
+
+// line returns the text of a snippet of HTML, on one line of at most so many characters.
+func line(src string, most int) string {
+	text := html.Line(src)
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	runes := []rune(text)
+	return strings.TrimRight(string(runes[:most-1]), " ") + "…"
+}
+
+// webAddress returns an address in a form that can be shown, and a key that is the same for addresses that hardly ever lead to
+// different pages: whatever their scheme, with or without www, a slash at the end or a fragment. It refuses what is not on the
+// web, and what hides its host behind a user name.
+func webAddress(text string) (address, key string, ok bool) {
+	text = strings.TrimSpace(text)
+	u, err := url.Parse(text)
+	if err != nil || len(text) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return "", "", false
+	}
+	if u.Hostname() == "" || strings.ContainsFunc(u.Host, notInHost) {
+		return "", "", false
+	}
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, notShown) {
+		text = u.String()
+	}
+	host := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
+	if port := u.Port(); port != "" && port != "80" && port != "443" {
+		host += ":" + port
+	}
+	return text, host + strings.TrimSuffix(u.EscapedPath(), "/") + "?" + u.RawQuery, true
+}
+
+// notInHost reports whether no host has such a character, in whatever script.
+func notInHost(r rune) bool {
+	return !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Number) && !strings.ContainsRune("-._:[]", r) || r == utf8.RuneError
+}
+
+// notShown reports whether an address is shown with such a character escaped.
+func notShown(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(" <>\"", r) }
+
+// gather collects a page of results from a service whose own pages are of another size. It asks for its pages from the first one
+// on, at most so many, until the results reach to the end of the page of q; next returns the n-th of them, counted from 0, and
+// whether there are more.
+func gather(service string, q Query, most int, next func(n int) (raw []Result, more bool, err error)) (Results, error) {
+	var all collection
+	more := true
+	for n := 0; more && n < most && len(all.items) < q.end(); n++ {
+		raw, goesOn, err := next(n)
+		if err != nil {
+			return Results{}, err
+		}
+		more = all.add(raw) > 0 && goesOn // some services repeat their last page for ever
+	}
+	res := Results{Items: slices.Clone(all.page(q)), More: more || len(all.items) > q.end()}
+	switch {
+	case more && len(all.items) <= q.Page*q.Count:
+		return Results{}, beyond(service, q)
+	case more && len(all.items) < q.end():
+		res.More = false
+		res.Notes = append(res.Notes, "The page is not full: "+service+" is not asked for results beyond these.")
+	}
+	return res, nil
+}
+
+// beyond says that a page lies where a service cannot or shall not be asked.
+func beyond(service string, q Query) *Error {
+	return &Error{
+		Type:    "unsupported_option",
+		Message: fmt.Sprintf("%s is not asked for results as far down as page=%d with count=%d", service, q.Page, q.Count),
+		Hint:    "Ask for an earlier page, or make the query more precise.",
+	}
+}

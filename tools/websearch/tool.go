@@ -1,0 +1,112 @@
+package websearch
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+
+	"toolserver/domain"
+)
+
+// searchInput are the arguments of web_search. How many results there are is bounded here and not by the schema, because seeds
+// of this tool took any number.
+type searchInput struct {
+	Query      string `json:"query" max:"100000" doc:"What to search for; more than 400 characters are cut off."`
+	Count      int    `json:"count" default:"5" min:"-1000000" max:"1000000" doc:"How many results to return, 1 to 20; any other number is taken for the nearest of these."`
+	Page       int    `json:"page" default:"0" min:"0" max:"9" doc:"Which page of results to return, counted from 0."`
+	Freshness  string `json:"freshness,omitempty" pattern:"^(|day|week|month|year|[0-9]{4}-[0-9]{2}-[0-9]{2}to[0-9]{4}-[0-9]{2}-[0-9]{2})$" doc:"Only pages of the last day, week, month or year, or of a range of days such as 2026-01-01to2026-06-30."`
+	Country    string `json:"country,omitempty" pattern:"^(|[A-Za-z]{2})$" doc:"Two-letter code of the country whose results are wanted, such as DE."`
+	SafeSearch string `json:"safesearch,omitempty" enum:"off|moderate|strict" doc:"How much adult content is filtered out; what the search service does by itself if absent."`
+}
+
+// searchOutput is the result of web_search.
+type searchOutput struct {
+	Query     string       `json:"query" doc:"What was searched for."`
+	Provider  string       `json:"provider" doc:"Search service that answered."`
+	Page      int          `json:"page" doc:"Which page of results this is, counted from 0."`
+	Results   []Result     `json:"results" doc:"What was found, the best first."`
+	More      bool         `json:"more_available" doc:"Whether there is a next page, as far as the service tells."`
+	Notes     []string     `json:"notes,omitempty" doc:"What should be known about the results."`
+	Fallbacks []failedCall `json:"fallbacks,omitempty" doc:"Search services that were asked before, and why they did not answer."`
+}
+
+type failedCall struct {
+	Provider  string `json:"provider" doc:"Search service."`
+	ErrorType string `json:"error_type" doc:"Kind of failure."`
+	Message   string `json:"message" doc:"What went wrong."`
+}
+
+// Bounds of a query.
+const (
+	maxQuery = 400
+	maxCount = 20
+)
+
+// toolTime is more than the services get together, so that what they said is told.
+const toolTime = totalTime + 5*time.Second
+
+func searchTool(providers []Provider) domain.Tool {
+	c := chain{providers}
+	return domain.Define(domain.Tool{
+		Name:  "web_search",
+		Title: "Search the web",
+		Description: "Searches the web and returns titles, addresses and descriptions of pages; read a page with web_fetch. " +
+			"Results can be limited to an age, a country and a level of safe search; a search service that cannot do so is not asked.",
+		Category:    "web",
+		Output:      domain.OutputOf[searchOutput](),
+		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
+		Timeout:     toolTime,
+	}, c.run)
+}
+
+func (c chain) run(ctx context.Context, in searchInput) (domain.ToolResult, error) {
+	q, trouble := in.query()
+	if trouble != nil {
+		return domain.Failure(trouble.Type, "Error: "+trouble.Message, trouble.Hint), nil
+	}
+	found, err := c.search(ctx, q)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	if found.provider == "" {
+		return found.failure(), nil
+	}
+	return found.result(q), nil
+}
+
+// query returns what the arguments ask for.
+func (in searchInput) query() (Query, *Error) {
+	text := oneLine(in.Query)
+	if text == "" {
+		return Query{}, &Error{Type: "invalid_query", Message: "query must not be empty", Hint: "Say in query what to search for."}
+	}
+	fresh, err := parseFreshness(in.Freshness)
+	if err != nil {
+		return Query{}, &Error{
+			Type: "invalid_query", Message: "freshness: " + err.Error(),
+			Hint: "Give freshness as YYYY-MM-DDtoYYYY-MM-DD, or as day, week, month or year.",
+		}
+	}
+	return Query{
+		Text: text, Count: min(max(in.Count, 1), maxCount), Page: in.Page,
+		Freshness: fresh, Country: countryCode(in.Country), SafeSearch: in.SafeSearch,
+	}, nil
+}
+
+// oneLine returns a query without control characters, trimmed and cut.
+func oneLine(text string) string {
+	text = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text))
+	n := 0
+	for i := range text {
+		if n++; n > maxQuery {
+			return strings.TrimSpace(text[:i])
+		}
+	}
+	return text
+}
