@@ -1,0 +1,61 @@
+package html_test
+
+import (
+	"flag"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"toolserver/tools/html"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// TestGolden converts the pages in testdata/golden, which are of the shapes that the web has, to text and to Markdown.
+func TestGolden(t *testing.T) {
+	pages, err := filepath.Glob("testdata/golden/*.html")
+	if err != nil || len(pages) == 0 {
+		t.Fatal("no pages:", err)
+	}
+	base, err := url.Parse("https://example.com/dir/page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		name := strings.TrimSuffix(page, ".html")
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			src, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := strings.ReplaceAll(string(src), "\r\n", "\n")
+			text := "Title: " + html.Title(in) + "\n\n" + html.Text(in, html.Options{Base: base})
+			golden(t, name+".txt", text)
+			md, err := html.Markdown(in, html.Options{Base: base})
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".md", md)
+		})
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	got += "\n"
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := strings.ReplaceAll(string(want), "\r\n", "\n"); got != w {
+		t.Errorf("%s differs; look at it with -update and git diff. Got:\n%s", file, got)
+	}
+}

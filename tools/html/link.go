@@ -1,0 +1,215 @@
+package html
+
+import (
+	"bytes"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// links are the addresses in a document.
+type links struct {
+	base   *url.URL // nil to leave relative ones as they are
+	style  LinkStyle
+	budget int // bytes that bases may add
+
+	origin string // of base
+	href   string // what was made absolute last
+	full   string
+	based  bool // the document's own base is known
+	list   []string
+	seen   map[string]int
+}
+
+// rebase takes the first <base href> of the document into account.
+func (l *links) rebase(href string) {
+	if l.based || l.base == nil {
+		return
+	}
+	if u, err := l.base.Parse(strings.TrimSpace(href)); err == nil && u.Host != "" {
+		l.based, l.base, l.origin, l.href = true, u, "", ""
+	}
+}
+
+// address returns where a link leads, or "" if that is nowhere a reader can go.
+func (l *links) address(href string) string {
+	href = cleanAddress(href)
+	if href == "" || href[0] == '#' {
+		return ""
+	}
+	switch scheme(href) {
+	case "javascript", "data", "vbscript", "about", "blob":
+		return ""
+	case "":
+		return l.resolve(href)
+	}
+	return href
+}
+
+// resolve makes a relative address absolute, if there is a base and as long as that does not make the result much longer than the
+// document: a base may be as long as its author likes.
+func (l *links) resolve(href string) string {
+	if l.base == nil || l.budget <= 0 {
+		return href
+	}
+	if href != l.href { // a picture and the title below it often have the same
+		l.href, l.full = href, l.absolute(href)
+	}
+	full := l.full
+	l.budget -= len(full) - len(href)
+	return full
+}
+
+// absolute resolves an address against the base. Most are plain paths, for which the origin is put in front.
+func (l *links) absolute(href string) string {
+	if l.origin == "" && l.base.Host != "" {
+		l.origin = (&url.URL{Scheme: l.base.Scheme, User: l.base.User, Host: l.base.Host}).String()
+	}
+	if plainPath(href) && l.origin != "" {
+		return l.origin + href
+	}
+	u, err := l.base.Parse(href)
+	if err != nil {
+		return href
+	}
+	return u.String()
+}
+
+// plainPath reports whether an address is an absolute path that resolving and encoding leave as it is.
+func plainPath(href string) bool {
+	if href[0] != '/' || len(href) > 1 && href[1] == '/' {
+		return false
+	}
+	for i, c := range []byte(href) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '=', c == '&':
+		case c == '/', c == '?':
+		case c == '.' && href[i-1] != '/' && href[i-1] != '.':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// number returns the number of an address in the list at the end.
+func (l *links) number(address string) int {
+	n, ok := l.seen[address]
+	if !ok {
+		if l.seen == nil {
+			l.seen = make(map[string]int)
+		}
+		l.list = append(l.list, address)
+		n = len(l.list)
+		l.seen[address] = n
+	}
+	return n
+}
+
+// scheme returns the scheme of an address in small letters, or "" if it is relative.
+func scheme(href string) string {
+	for i, c := range []byte(href) {
+		switch {
+		case 'a' <= c|0x20 && c|0x20 <= 'z':
+		case i > 0 && (c == '+' || c == '-' || c == '.' || '0' <= c && c <= '9'):
+		case i > 0 && c == ':':
+			return strings.ToLower(href[:i])
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
+// cleanAddress removes what browsers ignore in an address, and what would break the text: white space and what cannot be seen.
+func cleanAddress(href string) string {
+	href = strings.TrimFunc(href, func(r rune) bool { return r <= ' ' || r == 0xA0 })
+	clean := true
+	for i := range len(href) {
+		clean = clean && classes[href[i]] == plain
+	}
+	if clean {
+		return href
+	}
+	var b strings.Builder
+	for _, r := range href {
+		switch {
+		case r == '\t' || r == '\n' || r == '\r' || unicode.IsControl(r) || r > 0x7F && unseen(r) || joiner(r):
+		case r == ' ' || r > 0x7F && oddSpace(r):
+			b.WriteString("%20")
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// openAnchor begins a link.
+func (r *renderer) openAnchor(address string) {
+	r.closeAnchor()
+	if address == "" || r.links.style == None || r.verbatim > 0 {
+		return
+	}
+	r.anchor = address
+	r.mark, r.due = -1, true
+}
+
+// closeAnchor ends a link: the address goes behind its text, before any break that is due.
+func (r *renderer) closeAnchor() {
+	address, start := r.anchor, r.mark
+	r.anchor, r.mark = "", 0
+	if address == "" || r.verbatim > 0 {
+		return
+	}
+	text := []byte(nil)
+	if start >= 0 {
+		text = bytes.TrimSpace(r.out[min(start, len(r.out)):])
+	}
+	switch {
+	case r.links.style == List && len(text) > 0 && sameAddress(string(text), address):
+	case r.links.style == List:
+		r.behind("["+strconv.Itoa(r.links.number(address))+"]", len(text) == 0)
+	case len(text) == 0:
+		r.behind(address, true)
+	case !sameAddress(string(text), address):
+		r.behind("("+address+")", false)
+	case len(text) < len(address) && scheme(address) != "mailto" && scheme(address) != "tel":
+		r.out = append(r.out[:start], address...)
+	}
+	r.keepApart()
+}
+
+// behind writes an address: where text would go if it is all there is, else behind the text that is there.
+func (r *renderer) behind(address string, alone bool) {
+	if alone {
+		r.keepApart()
+		r.begin(rune(address[0]))
+	} else {
+		r.out = append(r.out, ' ')
+	}
+	r.out = append(r.out, address...)
+}
+
+// sameAddress reports whether a text says where the link leads: http://, www., a slash at the end or mailto: aside.
+func sameAddress(text, address string) bool {
+	if scheme(address) == "tel" {
+		text = strings.Map(func(r rune) rune {
+			if r == '+' || '0' <= r && r <= '9' {
+				return r
+			}
+			return -1
+		}, text)
+	}
+	return bareAddress(text) == bareAddress(address)
+}
+
+func bareAddress(s string) string {
+	for _, prefix := range []string{"https://", "http://", "mailto:", "tel:"} {
+		if rest, ok := strings.CutPrefix(s, prefix); ok {
+			s = rest
+			break
+		}
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(s, "www."), "/")
+}

@@ -1,0 +1,90 @@
+package html_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"toolserver/tools/html"
+)
+
+func TestMarkdown(t *testing.T) {
+	base, _ := url.Parse("https://example.com/dir/page")
+	for _, c := range []textCase{
+		{"", ""},
+		{"<h1>a</h1><p>b <b>c</b> <i>d</i> <code>e</code></p>", "# a\n\nb **c** *d* `e`"},
+		{"<p>a <a href=/b>c</a> <a href='#d'>e</a> <a name=f>g</a> <a href='javascript:h'>i</a></p>", "a [c](https://example.com/b) e g i"},
+		{"<p>a <a name=f></a>b</p>", "a b"},
+		{"<img src=a.png alt=b>", "![b](https://example.com/dir/a.png)"},
+		{"<img src='data:image/png;base64,xxxx' alt=b>c", "c"},
+		{"<ul><li>a</ul><ul><li>b</ul>", "- a\n\n- b"},
+		{"<ol><li>a<li>b<ul><li>c</ul></ol>", "1. a\n2. b\n   \n   - c"},
+		{"<table><tr><th>H1<th>H2<tr><td>a<td>b|c</table>", "| H1 | H2 |\n|---|---|\n| a | b\\|c |"},
+		{"<table><tr><th>A<th>B<tr><td><p>a</p><p>b</p><td><ul><li>c<li>d</ul></table>", "| A | B |\n|---|---|\n| a  <br />b | c  <br />d |"},
+		{"<table><tr><td>a<table><tr><td>b<td>c</table><td>d</table>", "a\n\n| b | c |\n|---|---|\n\nd"},
+		{"<template><p>a</template><script>b</script><style>c</style><svg>d</svg><title>e</title>f", "f"},
+		{"<noscript><p>a</noscript>", "a"},
+		{"<pre><code class=language-go>x := 1\n\ny</code></pre>", "```go\nx := 1\n\ny\n```"},
+		{"<p>a &lt;b&gt; *c* &amp;amp; 1. d</p>", "a &lt;b&gt; \\*c* &amp; 1. d"},
+		{"<p>a\u200b\u202eb&nbsp;c</p>", "ab c"},
+		{"<a href=x><div><h3>a</h3><p>b</p></div></a><a href=y><h3>a</h3></a>", "[a b](https://example.com/dir/x)\n\n### [a](https://example.com/dir/y)"},
+		{"<s>a</s>", "~~a~~"},
+		{"<dl><dt>a<dd>b<dt>c<dd>d</dl>", "a\n\nb\n\nc\n\nd"},
+	} {
+		got, err := html.Markdown(c.in, html.Options{Base: base})
+		if err != nil || got != c.want {
+			t.Errorf("Markdown(%q)\n got %q, %v\nwant %q", c.in, got, err, c.want)
+		}
+	}
+	if got, _ := html.Markdown("<a href=/b>c</a>", html.Options{Links: html.None}); got != "c" {
+		t.Errorf("without links: %q", got)
+	}
+}
+
+func BenchmarkMarkdown(b *testing.B) {
+	src := page(2_000_000)
+	b.SetBytes(int64(len(src)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := html.Markdown(src, html.Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkMarkdownHostile(b *testing.B) {
+	for name, src := range hostile(2_000_000) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				html.Markdown(src, html.Options{})
+			}
+		})
+	}
+}
+
+func TestMarkdownIsBounded(t *testing.T) {
+	for name, src := range hostile(20_000) {
+		md, err := html.Markdown(src, html.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(md) > 10*len(src)+100_000 {
+			t.Errorf("Markdown of %d bytes of %s is %d bytes long", len(src), name, len(md))
+		}
+	}
+}
+
+func TestMarkdownKeepsTheText(t *testing.T) {
+	src := page(20_000)
+	md, err := html.Markdown(src, html.Options{Links: html.None})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Fields(html.Text(src, html.Options{Links: html.None}))
+	for _, w := range want {
+		if words(w) == w && !strings.Contains(md, w) {
+			t.Errorf("%q is not in the Markdown", w)
+		}
+	}
+}

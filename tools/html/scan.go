@@ -1,0 +1,192 @@
+package html
+
+import (
+	"bytes"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// scanner reads the tokens of a document. It is x/net's tokenizer, which follows the standard, but for documents that were cut
+// off or badly written: there the standard lets one unclosed comment or title hide all that follows, and the scanner does not.
+type scanner struct {
+	z      *html.Tokenizer
+	src    string
+	offset int // in src, behind the current token
+
+	kind html.TokenType
+	name string // of the tag in small letters, or ""
+
+	ends map[string]int // by name, where an end tag begins, or -1
+	// heavy says that the last tag was of uncommon size. The tokenizer keeps a map of attributes that never shrinks, and clears it
+	// for every tag; after such a tag it is replaced by a new one.
+	heavy  bool
+	within string // the name of that tag, if what follows may be raw text
+
+	xml bool   // an empty tag closes its element
+	cut []byte // an unfinished tag at the end that is text after all
+}
+
+// heavyTag is the size of a tag with more attributes than any honest one.
+const heavyTag = 16 << 10
+
+func newScanner(src string) *scanner {
+	s := &scanner{ends: make(map[string]int)}
+	s.reset(src, "")
+	s.xml = strings.HasPrefix(strings.TrimSpace(src[:min(len(src), 100)]), "<?xml")
+	return s
+}
+
+// reset begins to read src, the content of an element of that name if it is one with raw text.
+func (s *scanner) reset(src, element string) {
+	s.src, s.offset, s.cut, s.heavy = src, 0, nil, false
+	s.z = html.NewTokenizerFragment(strings.NewReader(src), element)
+	s.z.AllowCDATA(true)
+	clear(s.ends)
+}
+
+// next reads a token other than a comment or a declaration, and reports whether there was one.
+func (s *scanner) next() bool {
+	if s.heavy {
+		s.reset(s.src[s.offset:], s.within)
+	}
+	for {
+		s.kind = s.z.Next()
+		raw := s.z.Raw()
+		s.offset += len(raw)
+		s.name = ""
+		switch s.kind {
+		case html.ErrorToken:
+			return s.rest(raw)
+		case html.CommentToken:
+			if s.offset < len(s.src) || !unclosed(raw) {
+				continue
+			}
+			if !bytes.HasPrefix(raw, []byte("<!--")) { // nothing that follows is markup
+				s.kind, s.cut = html.TextToken, bytes.Clone(raw)
+				return true
+			}
+			s.reopen(len(raw))
+		case html.DoctypeToken:
+		case html.TextToken:
+			return true
+		default:
+			s.name = tagName(raw)
+			s.heavy, s.within = len(raw) > heavyTag, s.name
+			if s.cooked() {
+				s.z.NextIsNotRawText()
+				s.within = ""
+			}
+			return true
+		}
+	}
+}
+
+// rest makes text of a tag that the document ends in, unless that was likely cut off: "a <b" is not markup.
+func (s *scanner) rest(raw []byte) bool {
+	if len(raw) < 2 || raw[1] == '/' || strings.ContainsAny(string(raw), `="'`) {
+		return false
+	}
+	s.kind, s.cut = html.TextToken, bytes.Clone(raw)
+	s.offset = len(s.src)
+	return true
+}
+
+// unclosed reports whether a comment reaches to the end of the document because nothing closes it.
+func unclosed(raw []byte) bool {
+	c := string(raw)
+	if !strings.HasPrefix(c, "<!--") {
+		return !strings.HasSuffix(c, ">")
+	}
+	return c != "<!-->" && c != "<!--->" && !(len(c) >= 7 && strings.HasSuffix(c, "-->")) && !strings.HasSuffix(c, "--!>")
+}
+
+// reopen reads again what an unclosed comment of n bytes has swallowed. There is no end of a comment in it, so no other comment
+// is closed either; all of them become empty ones, and this happens once.
+func (s *scanner) reopen(n int) {
+	s.reset(strings.ReplaceAll(s.src[len(s.src)-n:], "<!--", "<!>"), "")
+}
+
+// cooked reports whether the content of the element whose tag was read is markup to us where it is text by the standard: if we
+// show it, or if it never ends.
+func (s *scanner) cooked() bool {
+	switch s.name {
+	case "noscript", "noframes", "noembed":
+		return true
+	case "title", "textarea", "iframe", "xmp", "script", "style":
+		if s.kind == html.SelfClosingTagToken && s.xml {
+			return true
+		}
+		return s.name != "script" && s.name != "style" && !s.closes(s.name)
+	}
+	return false
+}
+
+// content returns the text of a text token, entities decoded. It is good until the next token.
+func (s *scanner) content() []byte {
+	if s.cut != nil {
+		return s.cut
+	}
+	return s.z.Text()
+}
+
+// attr returns the value of an attribute of the current start tag, and whether it is there. It may be called once for a tag.
+func (s *scanner) attr(name string) (string, bool) {
+	for more := true; more; {
+		var key, value []byte
+		key, value, more = s.z.TagAttr()
+		if string(key) == name {
+			return string(value), true
+		}
+	}
+	return "", false
+}
+
+// closes reports whether an end tag of that name is still to come. Where one was found is kept, so that the document is searched
+// once for each name at most.
+func (s *scanner) closes(name string) bool {
+	at, searched := s.ends[name]
+	if !searched || at >= 0 && at < s.offset {
+		at = endTag(s.src, s.offset, name)
+		s.ends[name] = at
+	}
+	return at >= 0
+}
+
+// endTag returns where the next end tag of that name begins, or -1.
+func endTag(src string, from int, name string) int {
+	for {
+		i := strings.Index(src[from:], "</")
+		if i < 0 {
+			return -1
+		}
+		from += i + 2
+		if tail := src[from:]; len(tail) >= len(name) && strings.EqualFold(tail[:len(name)], name) {
+			return from - 2
+		}
+	}
+}
+
+// tagName returns the name in a tag, in small letters. Unlike the tokenizer's it costs no allocation for the usual ones.
+func tagName(raw []byte) string {
+	i := 1
+	if i < len(raw) && raw[i] == '/' {
+		i++
+	}
+	var name [maxName]byte
+	n := 0
+	for ; i < len(raw); i++ {
+		c := raw[i]
+		switch {
+		case c <= ' ' || c == '/' || c == '>':
+			return known(name[:n])
+		case n == maxName:
+			return "unknown"
+		case 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
+		}
+		name[n] = c
+		n++
+	}
+	return known(name[:n])
+}

@@ -1,0 +1,252 @@
+package html
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxIndent is the most lists an item is set in for, so that nesting without end does not make text without end.
+const maxIndent = 10
+
+// writer puts text together. White space and breaks are only noted when they are seen, and written when text follows.
+type writer struct {
+	out []byte
+
+	// due says that something below is to be seen to before the next text.
+	due   bool
+	lines int  // new lines: 0, 1, or 2 for a blank one
+	space bool // white space
+	apart bool // keep the words before and behind from becoming one
+	power bool // a superscript has begun
+	item  bool // an item of a list has begun
+
+	level    int // of lists
+	verbatim int // elements open
+	preFirst bool
+	preStart int
+
+	row     tableRow
+	grid    bool // the last row was one of data
+	oneLine bool
+
+	// mark is where a link's text begins, or -1 if it is to be set when text is written.
+	mark int
+}
+
+// breakLines notes that what follows begins a new line, behind a blank one if n is 2.
+func (w *writer) breakLines(n int) {
+	if w.item {
+		n = 1 // the first block of an item stands beside its bullet
+	}
+	w.lines = max(w.lines, n)
+	w.due = true
+}
+
+// lineBreak is a br: the first ends a line, the next makes a blank one.
+func (w *writer) lineBreak() {
+	if w.verbatim > 0 {
+		w.pre([]byte{'\n'})
+		return
+	}
+	w.lines = min(2, w.lines+1)
+	w.due = true
+}
+
+// keepApart notes that words on either side are not to be glued.
+func (w *writer) keepApart() {
+	w.apart, w.due = true, true
+}
+
+// text writes text of the document.
+func (w *writer) text(s []byte) {
+	if w.verbatim > 0 {
+		w.pre(s)
+		return
+	}
+	for i := 0; i < len(s); {
+		switch classes[s[i]] {
+		case plain:
+			if w.due {
+				w.begin(rune(s[i]))
+			}
+			j := i + 1
+			for j < len(s) && classes[s[j]] == plain || j+1 < len(s) && s[j] == ' ' && classes[s[j+1]] == plain {
+				j++
+			}
+			w.out = append(w.out, s[i:j]...)
+			i = j
+		case blank:
+			w.space, w.due = true, true
+			i++
+		case control:
+			i++
+		default:
+			r, n := utf8.DecodeRune(s[i:])
+			w.wide(r)
+			i += n
+		}
+	}
+}
+
+// wide writes a character beyond ASCII.
+func (w *writer) wide(r rune) {
+	switch {
+	case oddSpace(r):
+		w.space, w.due = true, true
+	case unseen(r) || joiner(r) && (w.space || w.lines > 0 || !w.joinable()):
+	default:
+		if w.due {
+			w.begin(r)
+		}
+		w.out = utf8.AppendRune(w.out, r)
+	}
+}
+
+// joinable reports whether the last character is one that joiners are used with: not ASCII, where they only hide.
+func (w *writer) joinable() bool {
+	return len(w.out) > 0 && w.out[len(w.out)-1] >= utf8.RuneSelf
+}
+
+// pre writes verbatim text. What cannot be seen is removed there as well.
+func (w *writer) pre(s []byte) {
+	if w.preFirst { // HTML ignores a new line right behind the start tag
+		w.preFirst = false
+		if len(s) > 0 && s[0] == '\n' {
+			s = s[1:]
+		}
+	}
+	if len(s) == 0 {
+		return
+	}
+	if w.row.candidate() && bytes.IndexByte(s, '\n') >= 0 {
+		w.layOut()
+	}
+	w.space, w.apart = false, false
+	if w.due {
+		w.begin(' ')
+	}
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRune(s[i:])
+		switch {
+		case r == '\t' && w.row.candidate():
+			w.out = append(w.out, ' ')
+		case r == '\n' || r == '\t':
+			w.out = append(w.out, byte(r))
+		case oddSpace(r):
+			w.out = append(w.out, ' ')
+		case unicode.IsControl(r) || unseen(r) || joiner(r) && !w.joinable():
+		default:
+			w.out = utf8.AppendRune(w.out, r)
+		}
+		i += n
+	}
+}
+
+// openPre begins verbatim text.
+func (w *writer) openPre() {
+	w.breakLines(2)
+	if w.verbatim == 0 {
+		w.preStart = -1
+	}
+	w.verbatim++
+	w.preFirst = true
+}
+
+// closePre ends verbatim text; the blank lines at its end are not part of it.
+func (w *writer) closePre() {
+	if w.verbatim == 0 {
+		return
+	}
+	if w.verbatim--; w.verbatim == 0 && w.preStart >= 0 {
+		end := len(w.out)
+		for end > w.preStart && classes[w.out[end-1]] == blank {
+			end--
+		}
+		w.out = w.out[:end]
+	}
+	w.breakLines(2)
+}
+
+// begin writes what is due before text that begins with r.
+func (w *writer) begin(r rune) {
+	w.due = false
+	w.row.begin(w)
+	fresh := len(w.out) == 0 || w.row.fresh
+	w.row.fresh = false
+	switch {
+	case fresh:
+		w.marker()
+	case w.lines > 0:
+		w.newLine(w.lines)
+	case w.space:
+		w.out = append(w.out, ' ')
+	case w.apart && glued(w.last(), r):
+		w.out = append(w.out, ' ')
+	case w.power && '0' <= r && r <= '9' && isWord(w.last()):
+		w.out = append(w.out, '^')
+	}
+	w.lines, w.space, w.apart, w.power = 0, false, false, false
+	if w.verbatim > 0 && w.preStart < 0 {
+		w.preStart = len(w.out)
+	}
+	if w.mark < 0 {
+		w.mark = len(w.out)
+	}
+}
+
+// newLine ends the line, n-1 blank ones after it, and indents the next.
+func (w *writer) newLine(n int) {
+	switch {
+	case w.oneLine:
+		w.out = append(w.out, ' ')
+		return
+	case w.row.candidate():
+		w.out = append(w.out, rowBreaks[n]...)
+		if w.row.breaks++; w.row.breaks > maxRowBreaks {
+			w.layOut()
+		}
+	default:
+		w.out = append(w.out, "\n\n"[:n]...)
+	}
+	indent := min(w.level, maxIndent)
+	if w.item {
+		indent--
+	}
+	if w.verbatim == 0 || w.item {
+		for range indent {
+			w.out = append(w.out, "  "...)
+		}
+	}
+	w.marker()
+}
+
+// marker writes the bullet of an item that has begun.
+func (w *writer) marker() {
+	if w.item && !w.oneLine {
+		w.out = append(w.out, "- "...)
+	}
+	w.item = false
+}
+
+func (w *writer) last() rune {
+	r, _ := utf8.DecodeLastRune(w.out)
+	return r
+}
+
+// finish returns the text.
+func (w *writer) finish() string {
+	w.endRow()
+	start, end := 0, len(w.out)
+	for i, c := range w.out { // blank lines first, but not the indentation of verbatim text
+		if c == '\n' {
+			start = i + 1
+		} else if classes[c] != blank {
+			break
+		}
+	}
+	for end > start && classes[w.out[end-1]] == blank {
+		end--
+	}
+	return string(w.out[start:end])
+}
