@@ -22,13 +22,16 @@ type Options struct {
 
 // A Guard decides what HTTP clients may connect to.
 type Guard struct {
-	open   []Host
-	dialer net.Dialer
+	open       []Host
+	dialer     net.Dialer
+	interfaces func() ([]net.Addr, error) // the machine's addresses
 }
 
 // New returns a guard.
 func New(o Options) *Guard {
-	return &Guard{open: o.Open, dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}}
+	return &Guard{
+		open: o.Open, dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}, interfaces: net.InterfaceAddrs,
+	}
 }
 
 // DeniedError says that policy keeps clients from a host.
@@ -49,16 +52,19 @@ func (e *DeniedError) Error() string {
 	case why == "":
 		why = "it is " + means[e.Rule]
 	}
-	return fmt.Sprintf("%s is denied by %s: %s", e.Target, e.Rule, why)
+	return fmt.Sprintf("%.300s is denied by %s: %s", e.Target, e.Rule, why)
 }
 
 // check judges an address that a host was resolved to. The error is a
 // *DeniedError.
 func (g *Guard) check(host string, addr netip.AddrPort) error {
 	rule := judge(addr.Addr())
+	if rule == "" && g.isOwn(addr.Addr()) {
+		rule = Loopback
+	}
 	if rule == "" {
 		if slices.Contains(badPorts, addr.Port()) && !g.opened(host, addr, Port) {
-			return &DeniedError{Rule: Port, Target: target(host, addr.Port()), why: "port " + strconv.Itoa(int(addr.Port())) + " belongs to another protocol than HTTP"}
+			return badPort(target(host, addr.Port()), addr.Port())
 		}
 		return nil
 	}
@@ -134,7 +140,13 @@ func (t guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Host == req.URL.Host {
 		clone.Host = u.Host
 	}
-	return t.next.RoundTrip(&clone)
+	res, err := t.next.RoundTrip(&clone)
+	if err == nil && res.StatusCode/100 == 3 {
+		if _, err := u.Parse(res.Header.Get("Location")); err != nil {
+			res.Header.Del("Location") // http.Client would drop the response and quote the header
+		}
+	}
+	return res, err
 }
 
 // CloseIdleConnections is called by [http.Client.CloseIdleConnections].

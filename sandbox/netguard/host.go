@@ -37,18 +37,47 @@ func ParseHost(text string) (Host, error) {
 		if network.Masked() != network {
 			return bad("it has bits beyond its length; " + network.Masked().String() + " is the network")
 		}
+		if network.Addr().Is4In6() {
+			return bad("networks of IPv4 are written as such")
+		}
 		h.network = network
 		return h, nil
 	}
-	if addr, err := netip.ParseAddr(host); err == nil {
-		addr = addr.Unmap()
-		h.network = netip.PrefixFrom(addr.WithZone(""), addr.BitLen())
-		return h, nil
+	addr, isLiteral, err := literalOf(host)
+	if err != nil {
+		return bad("it is neither a name nor an address")
 	}
-	if h.name, err = Canonical(host); err != nil {
-		return bad(err.Error())
+	if !isLiteral {
+		h.name, err = Canonical(host)
+		return h, err
 	}
+	addr = addr.Unmap()
+	if addr.Zone() != "" {
+		return bad("addresses with a zone are never reached")
+	}
+	if addr.Is4() && addr.String() != host && !strings.Contains(host, ":") {
+		return bad("write the address as " + addr.String())
+	}
+	h.network = netip.PrefixFrom(addr, addr.BitLen())
 	return h, nil
+}
+
+// String returns the host as [ParseHost] reads it.
+func (h Host) String() string {
+	text := h.name
+	switch {
+	case text != "":
+	case h.network.IsSingleIP() && h.network.Addr().Is4():
+		text = h.network.Addr().String()
+	case h.network.IsSingleIP():
+		text = "[" + h.network.Addr().String() + "]"
+	default:
+		text = h.network.String()
+	}
+	if h.port != 0 {
+		text += ":" + strconv.Itoa(int(h.port))
+	}
+	return text
 }
 
 // splitPort splits what ends in a port. An IPv6 address with a port stands in
@@ -59,6 +88,9 @@ func splitPort(text string) (host string, port uint16, err error) {
 		address, rest, closed := strings.Cut(inner, "]")
 		if !closed || rest != "" && rest[0] != ':' {
 			return "", 0, fmt.Errorf("the brackets do not match")
+		}
+		if !strings.Contains(address, ":") {
+			return "", 0, fmt.Errorf("only IPv6 addresses stand in brackets")
 		}
 		host, text = address, "x"+rest
 	} else if strings.Count(text, ":") > 1 && !strings.Contains(text, "/") {
@@ -81,7 +113,8 @@ func splitPort(text string) (host string, port uint16, err error) {
 // opens reports whether h opens an address that a host was resolved to. A name
 // does not open what cannot be meant by it: the metadata services, whose
 // addresses are the same everywhere, so that whoever answers for the name could
-// point it there.
+// point it there. Nor does a network that only happens to contain them, as
+// fd00::/8 does those of several clouds: their own address opens them.
 func (h Host) opens(host string, addr netip.AddrPort, rule Rule) bool {
 	if h.port != 0 && h.port != addr.Port() || h.port == 0 && addr.Port() != 80 && addr.Port() != 443 {
 		return false
@@ -89,5 +122,5 @@ func (h Host) opens(host string, addr netip.AddrPort, rule Rule) bool {
 	if h.name != "" {
 		return h.name == host && rule != Metadata
 	}
-	return h.network.Contains(addr.Addr().Unmap())
+	return h.network.Contains(addr.Addr().Unmap()) && (rule != Metadata || h.network.IsSingleIP())
 }

@@ -62,12 +62,15 @@ var special = []struct {
 	networks []netip.Prefix
 }{
 	{Metadata, prefixes(
-		"169.254.169.254/32", "169.254.169.253/32", "169.254.170.2/32", "169.254.170.23/32", // AWS, GCP, Azure and others
-		"168.63.129.16/32",                                           // Azure, a public address
-		"100.100.100.200/32",                                         // Alibaba Cloud
-		"192.0.0.192/32",                                             // Oracle Cloud
-		"fd00:ec2::254/128", "fd00:ec2::23/128", "fd00:ec2::253/128", // AWS
-		"fd20:ce::254/128", // GCP
+		"169.254.169.254/32", "fe80::a9fe:a9fe/128", // most clouds, OpenStack
+		"169.254.169.253/32", "169.254.170.2/32", "169.254.170.23/32", "fd00:ec2::/32", // AWS
+		"169.254.169.252/32", "fd20:ce::254/128", // Google Cloud
+		"168.63.129.16/32",                            // Azure, a public address
+		"100.100.100.200/32", "fd00:100::100:200/128", // Alibaba Cloud
+		"192.0.0.192/32", "fd00:c1::a9fe:a9fe/128", // Oracle Cloud
+		"169.254.0.23/32",                     // Tencent Cloud
+		"169.254.42.42/32", "fd00:42::42/128", // Scaleway
+		"fd00:a9fe:a9fe::1/128", // Akamai
 	)},
 	{Loopback, prefixes("127.0.0.0/8", "::1/128")},
 	{Private, prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10")},
@@ -84,13 +87,12 @@ var special = []struct {
 	{Reserved, prefixes("192.0.0.0/24", "240.0.0.0/4", "100::/64", "2001::/23")},
 }
 
-// embedding are the networks whose last four bytes are an IPv4 address that is
-// reached through them: IPv4-compatible addresses and NAT64 (RFC 6052), by which
-// networks without IPv4 reach all of it.
-var embedding = prefixes("::/96", "64:ff9b::/96")
-
-// global is what of IPv6 is handed out (RFC 4291, section 2.4).
-var global = netip.MustParsePrefix("2000::/3")
+// These are networks of IPv6.
+var (
+	global     = netip.MustParsePrefix("2000::/3")     // what is handed out (RFC 4291, section 2.4)
+	nat64      = netip.MustParsePrefix("64:ff9b::/96") // by which networks without IPv4 reach all of it (RFC 6052)
+	compatible = netip.MustParsePrefix("::/96")        // which some systems tunnel to the IPv4 address at their end
+)
 
 func prefixes(texts ...string) []netip.Prefix {
 	all := make([]netip.Prefix, len(texts))
@@ -119,10 +121,11 @@ func judge(addr netip.Addr) Rule {
 	}
 	bytes := addr.As16()
 	inner := netip.AddrFrom4([4]byte(bytes[12:]))
-	for _, network := range embedding {
-		if network.Contains(addr) {
-			return judge(inner)
-		}
+	if nat64.Contains(addr) {
+		return judge(inner)
+	}
+	if rule := judge(inner); compatible.Contains(addr) && rule != "" {
+		return rule
 	}
 	if !global.Contains(addr) {
 		return Reserved

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -14,26 +15,42 @@ import (
 // MaxURL bounds the length of a URL, in bytes.
 const MaxURL = 8192
 
+// InvalidURLError says why something is no URL for HTTP.
+type InvalidURLError struct{ Reason string }
+
+func (e *InvalidURLError) Error() string { return e.Reason }
+
+var (
+	errNoHost  = &InvalidURLError{"the URL has no host"}
+	errNotHost = &InvalidURLError{"the URL's host is not a host name"}
+	errNotIP   = &InvalidURLError{"the URL's host looks like an address and is none"}
+)
+
 // Canonical returns a host name as it is looked up: in lower case, without a
 // final dot, in ASCII (UTS 46, which also turns digits and dots of other scripts
-// into plain ones).
+// into plain ones). The error is an [*InvalidURLError].
 func Canonical(host string) (string, error) {
 	for i := range len(host) {
 		if host[i] < 0x80 {
 			continue
 		}
 		ascii, err := idna.Lookup.ToASCII(host)
-		if err != nil {
-			return "", errors.New("it is not a host name")
+		if err != nil || !utf8.ValidString(host) {
+			return "", errNotHost
 		}
 		host = ascii
 		break
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if host == "" || len(host) > 253 || strings.ContainsAny(host, " /\\@?#[]%<>^|\"`{}\x00") || strings.Contains(host, "..") || host[0] == '.' {
-		return "", errors.New("it is not a host name")
+	if len(host) > 253 || strings.ContainsFunc(host, forbidden) || slices.Contains(strings.Split(host, "."), "") {
+		return "", errNotHost
 	}
 	return host, nil
+}
+
+// forbidden reports whether no host name has a character.
+func forbidden(c rune) bool {
+	return c <= ' ' || c >= 0x7f || strings.ContainsRune("/\\:@?#[]%<>^|\"`{}*", c)
 }
 
 // metadataNames are names of metadata services, refused before anybody is asked
@@ -41,14 +58,18 @@ func Canonical(host string) (string, error) {
 var metadataNames = []string{"metadata.google.internal", "metadata.goog", "metadata", "instance-data", "instance-data.ec2.internal"}
 
 // CheckURL reports what can be said against a URL before its host is resolved: a
-// [*DeniedError], or another error if it is no URL for HTTP. It makes the host
-// canonical, so that what is judged is what is dialled.
+// [*DeniedError], or an [*InvalidURLError]. It makes the host
+// and the port canonical, so that what is judged is what is dialled.
 func (g *Guard) CheckURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return &DeniedError{Rule: Scheme, Target: u.Scheme + ":", why: "only http and https URLs are fetched"}
+		target := u.Scheme + ":"
+		if u.Scheme == "" {
+			target = "a URL without a scheme"
+		}
+		return &DeniedError{Rule: Scheme, Target: target, why: "only http and https URLs are fetched"}
 	}
 	if u.Host == "" || u.Opaque != "" {
-		return errors.New("the URL has no host")
+		return errNoHost
 	}
 	if u.User != nil {
 		return &DeniedError{Rule: UserInfo, Target: u.Host, why: "URLs with a user name or password in them are not fetched"}
@@ -57,13 +78,13 @@ func (g *Guard) CheckURL(u *url.URL) error {
 	if strings.HasSuffix(u.Host, ":") || port != "" && !validPort(port) {
 		return &DeniedError{Rule: Port, Target: u.Host, why: "the port is not a number from 1 to 65535"}
 	}
-	at := portOf(u)
+	at := portOf(u.Scheme, port)
 	literal, isLiteral, err := literalOf(u.Hostname())
 	if err != nil {
 		return err
 	}
 	if !isLiteral {
-		return g.checkName(u, port, at)
+		return g.checkName(u, at)
 	}
 	addr := netip.AddrPortFrom(literal, at)
 	if err := g.check(literal.String(), addr); err != nil {
@@ -71,17 +92,19 @@ func (g *Guard) CheckURL(u *url.URL) error {
 		denied.Target = u.Host
 		return denied
 	}
-	if plain := literal.String(); plain != u.Hostname() && literal.Is4() {
-		return &DeniedError{Rule: Notation, Target: u.Host, why: "write the address as " + plain}
+	plain := literal.Unmap()
+	if plain.Is4() && plain.String() != u.Hostname() {
+		return &DeniedError{Rule: Notation, Target: u.Host, why: "write the address as " + plain.String()}
 	}
+	setHost(u, plain.String())
 	return nil
 }
 
 // checkName judges a URL whose host is a name, and makes that canonical.
-func (g *Guard) checkName(u *url.URL, port string, at uint16) error {
+func (g *Guard) checkName(u *url.URL, at uint16) error {
 	name, err := Canonical(u.Hostname())
 	if err != nil {
-		return errors.New("the URL's host: " + err.Error())
+		return err
 	}
 	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at)
 	if (name == "localhost" || strings.HasSuffix(name, ".localhost")) && !g.opened(name, addr, Loopback) { // RFC 6761, section 6.3
@@ -90,13 +113,27 @@ func (g *Guard) checkName(u *url.URL, port string, at uint16) error {
 	if slices.Contains(metadataNames, name) {
 		return &DeniedError{Rule: Metadata, Target: u.Host}
 	}
-	if slices.Contains(badPorts, at) {
-		return &DeniedError{Rule: Port, Target: u.Host, why: "port " + strconv.Itoa(int(at)) + " belongs to another protocol than HTTP"}
+	named := slices.ContainsFunc(g.open, func(h Host) bool { return h.port == at }) // perhaps of what the name leads to
+	if slices.Contains(badPorts, at) && !named {
+		return badPort(u.Host, at)
 	}
-	if u.Host = name; port != "" {
-		u.Host += ":" + port
-	}
+	setHost(u, name)
 	return nil
+}
+
+// setHost gives a URL a canonical host, and its port, if it has one, likewise.
+func setHost(u *url.URL, host string) {
+	port := u.Port()
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if u.Host = host; port != "" {
+		u.Host += ":" + strconv.Itoa(int(portOf(u.Scheme, port)))
+	}
+}
+
+func badPort(target string, port uint16) *DeniedError {
+	return &DeniedError{Rule: Port, Target: target, why: "port " + strconv.Itoa(int(port)) + " belongs to another protocol than HTTP"}
 }
 
 func validPort(port string) bool {
@@ -104,12 +141,12 @@ func validPort(port string) bool {
 	return err == nil && n > 0
 }
 
-// portOf returns the port a URL leads to.
-func portOf(u *url.URL) uint16 {
-	if n, err := strconv.ParseUint(u.Port(), 10, 16); err == nil {
+// portOf returns the port that a URL with this scheme and port leads to.
+func portOf(scheme, port string) uint16 {
+	if n, err := strconv.ParseUint(port, 10, 16); err == nil {
 		return uint16(n)
 	}
-	if u.Scheme == "https" {
+	if scheme == "https" {
 		return 443
 	}
 	return 80
@@ -123,11 +160,11 @@ func literalOf(host string) (addr netip.Addr, is bool, err error) {
 		return addr, true, nil
 	}
 	if strings.Contains(host, ":") {
-		return netip.Addr{}, false, errors.New("the URL's host is not an address")
+		return netip.Addr{}, false, errNotIP
 	}
 	name, err := Canonical(host)
 	if err != nil {
-		return netip.Addr{}, false, errors.New("the URL's host: " + err.Error())
+		return netip.Addr{}, false, err
 	}
 	parts := strings.Split(name, ".")
 	if !isNumber(parts[len(parts)-1]) {
@@ -137,13 +174,13 @@ func literalOf(host string) (addr netip.Addr, is bool, err error) {
 	for i, part := range parts {
 		n, ok := number(part)
 		if !ok || len(parts) > 4 || i < len(parts)-1 && n > 255 {
-			return netip.Addr{}, false, errors.New("the URL's host looks like an IPv4 address and is none")
+			return netip.Addr{}, false, errNotIP
 		}
 		numbers[i] = n
 	}
 	last := numbers[len(numbers)-1]
 	if last >= 1<<(8*(5-len(numbers))) {
-		return netip.Addr{}, false, errors.New("the URL's host looks like an IPv4 address and is none")
+		return netip.Addr{}, false, errNotIP
 	}
 	for i, n := range numbers[:len(numbers)-1] {
 		last |= n << (8 * (3 - i))
@@ -169,11 +206,8 @@ func number(part string) (uint64, bool) {
 	case len(part) > 1 && part[0] == '0':
 		base, digits = 8, part[1:]
 	}
-	if strings.ContainsAny(digits, "+-_") {
-		return 0, false
-	}
 	n, err := strconv.ParseUint(digits, base, 64)
-	return n, err == nil
+	return n, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
 // badPorts are the ports that browsers do not fetch from, since what listens

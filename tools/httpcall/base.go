@@ -15,14 +15,14 @@ func ParseBase(text string) (*url.URL, error) {
 		return nil, errors.New("it is not a URL")
 	}
 	switch {
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("%q must start with https:// or http://", text)
-	case u.Host == "":
-		return nil, fmt.Errorf("%q has no host", text)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("user, query and fragment do not belong in a base URL")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("%q must start with https:// or http://", text)
+	case u.Hostname() == "":
+		return nil, fmt.Errorf("%q has no host", text)
 	}
-	u.Path = strings.TrimSuffix(u.Path, "/")
+	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/"), strings.TrimSuffix(u.RawPath, "/")
 	return u, nil
 }
 

@@ -62,15 +62,25 @@ const maxErrorBody = 64 << 10
 // answer. The error is a [*StatusError], a [*TooLargeError], or what kept the
 // request from being answered; [Explain] tells them apart.
 func (c *Caller) Do(ctx context.Context, build func(ctx context.Context) (*http.Request, error)) (*Response, error) {
+	return retried(ctx, c, func() (*Response, error) { return c.once(ctx, build) })
+}
+
+// retried calls send until it succeeds, or there is no use or no time in another
+// attempt.
+func retried[T any](ctx context.Context, c *Caller, send func() (T, error)) (T, error) {
 	for attempt := 0; ; attempt++ {
-		res, err := c.once(ctx, build)
+		res, err := send()
 		if err == nil || attempt >= c.Retries || ctx.Err() != nil {
 			return res, err
 		}
 		wait, again := c.again(err, attempt)
-		if !again || !Wait(ctx, wait) {
-			return nil, err
+		if again && Wait(ctx, wait) {
+			continue
 		}
+		if ctx.Err() != nil { // while it waited
+			err = ctx.Err()
+		}
+		return res, err
 	}
 }
 
@@ -103,16 +113,7 @@ func (c *Caller) once(ctx context.Context, build func(ctx context.Context) (*htt
 // with its body unread: the caller reads it to its end or closes it. Timeout
 // bounds the wait for the header only, ctx all of it.
 func (c *Caller) Stream(ctx context.Context, build func(ctx context.Context) (*http.Request, error)) (*http.Response, error) {
-	for attempt := 0; ; attempt++ {
-		res, err := c.open(ctx, build)
-		if err == nil || attempt >= c.Retries || ctx.Err() != nil {
-			return res, err
-		}
-		wait, again := c.again(err, attempt)
-		if !again || !Wait(ctx, wait) {
-			return nil, err
-		}
-	}
+	return retried(ctx, c, func() (*http.Response, error) { return c.open(ctx, build) })
 }
 
 func (c *Caller) open(ctx context.Context, build func(ctx context.Context) (*http.Request, error)) (*http.Response, error) {
@@ -135,9 +136,13 @@ func (c *Caller) open(ctx context.Context, build func(ctx context.Context) (*htt
 		return fail(err)
 	}
 	if res.StatusCode/100 != 2 {
-		err := c.statusError(res)
+		defer cancel(nil)
+		defer res.Body.Close()
+		return nil, c.statusError(res)
+	}
+	if !timer.Stop() { // just now, and with it goes the body
 		res.Body.Close()
-		return fail(err)
+		return fail(context.DeadlineExceeded)
 	}
 	res.Body = &streamBody{res.Body, cancel}
 	return res, nil

@@ -6,8 +6,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"syscall"
 
 	"toolserver/sandbox/netguard"
@@ -32,6 +34,12 @@ func Explain(err error) Problem {
 	if large, ok := errors.AsType[*TooLargeError](err); ok {
 		return Problem{"too_large", large.Error(), "Ask for less."}
 	}
+	if status, ok := errors.AsType[*StatusError](err); ok {
+		return statusProblem(status)
+	}
+	if errors.Is(err, context.Canceled) {
+		return Problem{"canceled", "the call was canceled", ""}
+	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		if dns.IsNotFound {
 			return Problem{"unreachable", "there is no host " + dns.Name, "Check the spelling of the host name."}
@@ -43,9 +51,6 @@ func Explain(err error) Problem {
 	if IsTimeout(err) {
 		return Problem{"timed_out", "no answer in time", "Try again later."}
 	}
-	if errors.Is(err, context.Canceled) {
-		return Problem{"canceled", "the call was canceled", ""}
-	}
 	if isTLS(err) {
 		return Problem{"unreachable", "no secure connection: " + err.Error(), "The server's certificate or TLS is at fault; another URL may work."}
 	}
@@ -55,7 +60,18 @@ func Explain(err error) Problem {
 		}
 		return Problem{"unreachable", "the connection failed: " + op.Err.Error(), "Try again later."}
 	}
-	return Problem{"unreachable", "the connection failed: " + err.Error(), "Try again later."}
+	why, _, _ := strings.Cut(err.Error(), ` "`) // what follows came from the server, which may repeat what it was sent
+	return Problem{"unreachable", "the connection failed: " + why, "Try again later."}
+}
+
+func statusProblem(e *StatusError) Problem {
+	switch e.Status {
+	case http.StatusTooManyRequests:
+		return Problem{"rate_limited", e.Error(), "Wait before the next call."}
+	case http.StatusServiceUnavailable, 529:
+		return Problem{"overloaded", e.Error(), "Try again later."}
+	}
+	return Problem{"http_status", e.Error(), ""}
 }
 
 func deniedProblem(denied *netguard.DeniedError) Problem {
@@ -74,14 +90,16 @@ func IsTimeout(err error) bool {
 
 func isTLS(err error) bool {
 	var (
-		alert     tls.AlertError
 		record    tls.RecordHeaderError
 		verify    *tls.CertificateVerificationError
 		authority x509.UnknownAuthorityError
 		hostname  x509.HostnameError
 		invalid   x509.CertificateInvalidError
 	)
-	return errors.As(err, &alert) || errors.As(err, &record) || errors.As(err, &verify) ||
+	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "remote error" || op.Op == "local error") { // an alert of crypto/tls
+		return true
+	}
+	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &record) || errors.As(err, &verify) ||
 		errors.As(err, &authority) || errors.As(err, &hostname) || errors.As(err, &invalid)
 }
 
