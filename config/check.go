@@ -10,6 +10,8 @@ import (
 	"toolserver/domain"
 	"toolserver/domain/nearest"
 	"toolserver/sandbox"
+	"toolserver/sandbox/netguard"
+	"toolserver/tools/httpcall"
 )
 
 // check holds the configuration to what its types do not say.
@@ -30,6 +32,19 @@ func (l *Loaded) check() error {
 				hint = "did you mean " + near + "?"
 			}
 			all = append(all, l.mistake(fmt.Sprintf("sandbox.unprotected[%d]", i), "nothing is protected as %q; %s", name, hint))
+		}
+	}
+	for i, text := range l.Sandbox.PrivateHosts {
+		if _, err := netguard.ParseHost(text); err != nil {
+			all = append(all, l.mistake(fmt.Sprintf("sandbox.private_hosts[%d]", i), "%s", err))
+		}
+	}
+	for _, m := range l.Web.Search.Check() {
+		all = append(all, l.mistake(m.Key, "%s", m.Problem))
+	}
+	for key, base := range map[string]string{"linkedin.base_url": l.LinkedIn.BaseURL, "anthropic.base_url": l.Anthropic.BaseURL} {
+		if _, err := httpcall.ParseBase(base); err != nil {
+			all = append(all, l.mistake(key, "%s", err))
 		}
 	}
 	if (l.Server.TLS.Cert == "") != (l.Server.TLS.Key == "") {
@@ -89,6 +104,8 @@ func (l *Loaded) checkTool(name string, t Tool) (all []error) {
 		{"allowed_commands", t.AllowedCommands != nil, sandbox.HasCommands(name)},
 		{"denied_commands", t.DeniedCommands != nil, sandbox.HasCommands(name)},
 		{"exec_paths", t.ExecPaths != nil, sandbox.HasCommands(name)},
+		{"allowed_hosts", t.AllowedHosts != nil, sandbox.HasHosts(name)},
+		{"denied_hosts", t.DeniedHosts != nil, sandbox.HasHosts(name)},
 		{"inline_code", t.InlineCode != "", sandbox.HasCommands(name)},
 		{"opaque_scripts", t.OpaqueScripts != "", sandbox.HasCommands(name)},
 		{"create_dirs", t.CreateDirs != nil, name == "write_file"},
@@ -97,6 +114,16 @@ func (l *Loaded) checkTool(name string, t Tool) (all []error) {
 	} {
 		if s.set && !s.has {
 			all = append(all, l.mistake(key+"."+s.key, "the tool %s has no such setting", name))
+		}
+	}
+	for i, text := range t.AllowedHosts {
+		if err := sandbox.CheckHostEntry(text); err != nil {
+			all = append(all, l.mistake(fmt.Sprintf("%s.allowed_hosts[%d]", key, i), "%s", err))
+		}
+	}
+	for i, text := range t.DeniedHosts {
+		if err := sandbox.CheckHostEntry(text); err != nil {
+			all = append(all, l.mistake(fmt.Sprintf("%s.denied_hosts[%d]", key, i), "%s", err))
 		}
 	}
 	return all

@@ -11,22 +11,29 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/server"
+	"toolserver/tools/anthropic"
+	"toolserver/tools/linkedin"
+	"toolserver/tools/websearch"
 )
 
 // Config is the configuration file.
 type Config struct {
-	WorkingDirectory string           `yaml:"working_directory" path:"true" doc:"Where relative paths and commands start; the directory the server is started in if unset."`
-	Roots            []string         `yaml:"roots" path:"true" doc:"Further directories that file tools may use by default."`
-	Server           Server           `yaml:"server" doc:"How clients reach the server."`
-	Tools            map[string]Tool  `yaml:"tools" doc:"Settings of single tools, by name."`
-	Sandbox          Sandbox          `yaml:"sandbox" doc:"What no tool may do, whatever its own settings say."`
-	Resources        map[string]Offer `yaml:"resources" doc:"Settings of single resources, by name."`
-	Prompts          map[string]Offer `yaml:"prompts" doc:"Settings of single prompts, by name."`
-	Limits           Limits           `yaml:"limits" doc:"What callers can ask for at a time."`
-	Errors           string           `yaml:"errors" enum:"jsonrpc|result" doc:"Whether a call that fails is answered with a JSON-RPC error or with a result that the model sees."`
-	Logging          Logging          `yaml:"logging" doc:"What is logged, and where."`
-	Users            map[string]User  `yaml:"users" doc:"Groups of users, by the name of the user or of the token."`
-	Compliance       Compliance       `yaml:"compliance" doc:"Which compliance levels go together."`
+	WorkingDirectory string            `yaml:"working_directory" path:"true" doc:"Where relative paths and commands start; the directory the server is started in if unset."`
+	Roots            []string          `yaml:"roots" path:"true" doc:"Further directories that file tools may use by default."`
+	Server           Server            `yaml:"server" doc:"How clients reach the server."`
+	Tools            map[string]Tool   `yaml:"tools" doc:"Settings of single tools, by name."`
+	Sandbox          Sandbox           `yaml:"sandbox" doc:"What no tool may do, whatever its own settings say."`
+	Web              Web               `yaml:"web" doc:"How the web is read and searched."`
+	LinkedIn         linkedin.Options  `yaml:"linkedin" doc:"Where and how often LinkedIn is asked."`
+	Anthropic        anthropic.Options `yaml:"anthropic" doc:"Anthropic's API: keys, model, address."`
+	CapabilitiesFile string            `yaml:"capabilities_file" path:"true" doc:"Where capabilities_refresh writes its summary; capabilities.md in the working directory if unset."`
+	Resources        map[string]Offer  `yaml:"resources" doc:"Settings of single resources, by name."`
+	Prompts          map[string]Offer  `yaml:"prompts" doc:"Settings of single prompts, by name."`
+	Limits           Limits            `yaml:"limits" doc:"What callers can ask for at a time."`
+	Errors           string            `yaml:"errors" enum:"jsonrpc|result" doc:"Whether a call that fails is answered with a JSON-RPC error or with a result that the model sees."`
+	Logging          Logging           `yaml:"logging" doc:"What is logged, and where."`
+	Users            map[string]User   `yaml:"users" doc:"Groups of users, by the name of the user or of the token."`
+	Compliance       Compliance        `yaml:"compliance" doc:"Which compliance levels go together."`
 }
 
 // Server is how clients reach the server.
@@ -79,6 +86,12 @@ type CommandLimits struct {
 	Memory    yamlconf.Bytes `yaml:"memory" doc:"Memory of all processes of a command; 0 for half of what the machine has."`
 	OpenFiles int            `yaml:"open_files" min:"0" max:"1048576" doc:"Files each process may have open; 0 for what the server was started with."`
 	FileSize  yamlconf.Bytes `yaml:"file_size" doc:"Size of each file that a command writes."`
+}
+
+// Web is how tools read and search the web.
+type Web struct {
+	UserAgent string            `yaml:"user_agent" doc:"What web_fetch tells sites it is; a browser if unset, since many sites refuse others."`
+	Search    websearch.Options `yaml:"search" doc:"Where web_search searches."`
 }
 
 // Offer is what configuration says of one resource or prompt.
@@ -134,8 +147,11 @@ func Default() Config {
 			Settings: sandbox.Settings{ProtectDefault: new(true), Enforcement: sandbox.EnforceBestEffort, Network: "none"},
 			Limits:   CommandLimits{Processes: 1024, FileSize: 4 << 30},
 		},
-		Errors:  "jsonrpc",
-		Logging: Logging{Level: "info", Format: "console"},
+		Web:       Web{Search: websearch.DefaultOptions()},
+		LinkedIn:  linkedin.DefaultOptions(),
+		Anthropic: anthropic.DefaultOptions(),
+		Errors:    "jsonrpc",
+		Logging:   Logging{Level: "info", Format: "console"},
 	}
 }
 

@@ -51,6 +51,7 @@ func Load(o Overrides) (*Loaded, error) {
 		}
 		l.Secrets = l.source.Secrets()
 	}
+	l.credentials()
 	if err := l.directories(o.Directories); err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func failureTypes(path string) (map[string]int, error) {
 		case *ast.SelectorExpr:
 			ok = f.Sel.Name == "Failure"
 		case *ast.Ident:
-			ok = f.Name == "Failure"
+			ok = f.Name == "Failure" || f.Name == "failure" // of packages that put seeds' words before it
 		default:
 			ok = false
 		}

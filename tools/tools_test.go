@@ -5,15 +5,21 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/tools"
+	"toolserver/tools/anthropic"
 	"toolserver/tools/files"
+	"toolserver/tools/linkedin"
+	"toolserver/tools/meta"
 	"toolserver/tools/system"
 	"toolserver/tools/tooltest"
+	"toolserver/tools/websearch"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/tools.json")
@@ -31,11 +37,37 @@ func all(t *testing.T) []domain.Tool {
 	}
 	results := domain.NewResultStore(domain.PageBytes(0))
 	t.Cleanup(results.Close)
-	list, err := tools.All(tools.Deps{Files: fileSystem, Commands: commands, Results: results, FileOptions: files.Options{CreateDirs: true}})
+	network, err := sandbox.NewNetwork(policy)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var list []domain.Tool
+	deps := tools.Deps{
+		Files: fileSystem, Commands: commands, Network: network, Results: results, FileOptions: files.Options{CreateDirs: true},
+		Catalog:  func(domain.Principal) []*domain.Tool { return pointers(list) },
+		LinkedIn: linkedin.DefaultOptions(), Search: websearch.DefaultOptions(), Anthropic: anthropic.DefaultOptions(),
+	}
+	if list, err = tools.All(deps); err != nil {
+		t.Fatal(err)
+	}
+	without := len(list)
+	deps.Search.Brave.APIKey, deps.Anthropic.APIKey, deps.Anthropic.AdminAPIKey = "brave-key", "anthropic-key", "admin-key"
+	missing := tools.MissingFrom(list)
+	if list, err = tools.All(deps); err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != without+len(missing) || tools.MissingFrom(list) != nil {
+		t.Errorf("%d tools without keys, %d with; missing: %v", without, len(list), missing)
+	}
 	return list
+}
+
+func pointers(list []domain.Tool) []*domain.Tool {
+	all := make([]*domain.Tool, len(list))
+	for i := range list {
+		all[i] = &list[i]
+	}
+	return all
 }
 
 func TestLint(t *testing.T) { tooltest.Lint(t, all(t)...) }
@@ -98,6 +130,34 @@ func TestReadme(t *testing.T) {
 	}
 	if !bytes.Contains(readme, []byte(want)) {
 		t.Errorf("the tool table of README.md is not\n%s", want)
+	}
+}
+
+// TestSummaryIsComplete holds the summary of capabilities to the catalog: each
+// tool has its part in it, and none its name.
+func TestSummaryIsComplete(t *testing.T) {
+	list := all(t)
+	i := slices.IndexFunc(list, func(t domain.Tool) bool { return t.Name == "capabilities_refresh" })
+	directory := t.TempDir()
+	fileSystem, err := sandbox.NewFiles(sandbox.Policy{WorkingDirectory: directory})
+	if err != nil {
+		t.Fatal(err)
+	}
+	refresh := meta.RefreshTool(meta.Capabilities{
+		Catalog: func(domain.Principal) []*domain.Tool { return pointers(list) }, Files: fileSystem.Writer("write_file"),
+	})
+	if i < 0 || refresh.Name != list[i].Name {
+		t.Fatal("there is no such tool")
+	}
+	text := tooltest.Call(t, refresh, `{"include_mcp":false}`).Content[0].Text
+	_, lines, _ := strings.Cut(text, "## Internal capabilities")
+	if strings.Contains(lines, "tool(s)") {
+		t.Errorf("a tool is only counted:\n%s", lines)
+	}
+	for _, tool := range list {
+		if regexp.MustCompile(`(?i)\b` + tool.Name + `\b`).MatchString(lines) {
+			t.Errorf("%s is named:\n%s", tool.Name, lines)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"toolserver/tools/files"
 	"toolserver/tools/shell"
 	"toolserver/tools/system"
+	"toolserver/tools/web"
 )
 
 // app is the program put together from a configuration.
@@ -35,6 +37,7 @@ type app struct {
 	config   *config.Loaded
 	tokens   *server.Tokens
 	commands *sandbox.Commands
+	missing  []tools.Missing
 }
 
 // build puts the program together. What it returns is closed by its caller.
@@ -93,7 +96,7 @@ func (a *app) apply(cfg *config.Loaded) error {
 	}
 	a.results.SetPageBytes(domain.PageBytes(cfg.Limits.MaxResultChars))
 	a.exec.Configure(cfg.Executor(cfg.Secrets))
-	a.config, a.tokens, a.commands = cfg, tokens, catalog.commands
+	a.config, a.tokens, a.commands, a.missing = cfg, tokens, catalog.commands, catalog.missing
 	a.reloads.tell()
 	if a.server != nil {
 		a.server.Configure(serverSettings(cfg))
@@ -127,11 +130,15 @@ func (a *app) logLayers() {
 	for _, missing := range l.Missing {
 		a.log.Warn("sandbox: not enforced", zap.String("what", missing))
 	}
-	if cfg, _ := a.current(); cfg.Exposed() {
+	cfg, _ := a.current()
+	if cfg.Exposed() {
 		a.log.Warn("sandbox: the configuration file is where commands may write; it is protected, but safer elsewhere", zap.String("file", cfg.File))
 	}
 	for _, effect := range l.SideEffects {
 		a.log.Warn("sandbox: side effect", zap.String("what", effect))
+	}
+	for _, m := range cfg.Web.Search.Lacking() {
+		a.log.Warn(m.Key, zap.String("what", m.Problem))
 	}
 }
 
@@ -139,6 +146,7 @@ func (a *app) logLayers() {
 type catalog struct {
 	commands  *sandbox.Commands
 	tools     []domain.Tool
+	missing   []tools.Missing
 	resources []domain.Resource
 	prompts   []domain.Prompt
 }
@@ -155,8 +163,12 @@ func (a *app) catalog(cfg *config.Loaded) (c catalog, err error) {
 		return c, err
 	}
 	c.commands = commands
+	network, err := sandbox.NewNetwork(policy)
+	if err != nil {
+		return c, err
+	}
 	c.tools, err = tools.All(tools.Deps{
-		Files: fileSystem, Commands: commands, Results: a.results,
+		Files: fileSystem, Commands: commands, Network: network, Results: a.results,
 		FileOptions: files.Options{
 			CreateDirs:    !isFalse(cfg.Tools["write_file"].CreateDirs),
 			SearchParents: cfg.Tools["read_file"].SearchParents,
@@ -167,18 +179,30 @@ func (a *app) catalog(cfg *config.Loaded) (c catalog, err error) {
 			MaxChars: cfg.Limits.MaxResultChars, Results: a.results,
 		},
 		System: system.Options{WorkingDirectory: cfg.WorkingDirectory, Mask: cfg.Masks()},
+		Web:    web.Options{Timeout: cfg.Tools["web_fetch"].Timeout, UserAgent: cfg.Web.UserAgent},
+		Search: cfg.Web.Search, LinkedIn: cfg.LinkedIn, Anthropic: cfg.Anthropic,
+		Catalog: a.callable, CapabilitiesFile: cfg.CapabilitiesFile,
 	})
 	if err != nil {
 		return c, err
 	}
+	c.missing = tools.MissingFrom(c.tools)
 	c.tools = append(c.tools, a.program.Tools...)
 	var names []string
+	for _, m := range c.missing {
+		names = append(names, m.Tool) // their settings are no mistake
+	}
 	for i := range c.tools {
 		names = append(names, c.tools[i].Name)
 		override(&c.tools[i], cfg.Tools[c.tools[i].Name])
 	}
 	resourceNames, promptNames := a.addOffers(&c, cfg, fileSystem)
 	return c, cfg.CheckNames(names, resourceNames, promptNames)
+}
+
+// callable returns the tools that a principal can call.
+func (a *app) callable(p domain.Principal) []*domain.Tool {
+	return slices.DeleteFunc(a.exec.Registry.ListEnabled(), func(t *domain.Tool) bool { return !a.exec.Visible(p, t) })
 }
 
 // override applies what configuration says of any tool.

@@ -13,6 +13,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/server"
+	"toolserver/tools"
 )
 
 // toolsCommand shows the tools, to people or in the forms model APIs take.
@@ -43,7 +44,10 @@ func toolsCommand(g *globals) *cobra.Command {
 			case anthropic:
 				return printJSON(out, each(list, anthropicForm))
 			}
-			return printTable(out, list)
+			if err := printTable(out, list); err != nil || !all {
+				return err
+			}
+			return printMissing(out, a.missing)
 		},
 	}
 	cmd.Flags().BoolVar(&asMCP, "json", false, "print MCP's form")
@@ -81,6 +85,19 @@ func printTable(w io.Writer, tools []*domain.Tool) error {
 		fmt.Fprintf(t, "%s\t%s\t%s\n", tool.Name, tool.Category, title)
 	}
 	return t.Flush()
+}
+
+// printMissing says which tools are not there, and what they need.
+func printMissing(w io.Writer, missing []tools.Missing) error {
+	for i, m := range missing {
+		if i == 0 {
+			fmt.Fprintln(w, "\nNot there for want of credentials:")
+		}
+		if _, err := fmt.Fprintf(w, "%s (%s) needs %s\n", m.Tool, m.Category, m.Needs); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func each(tools []*domain.Tool, form func(*domain.Tool) json.RawMessage) []json.RawMessage {

@@ -139,4 +139,11 @@ func (r *checkReport) tools(a *app) {
 			r.line(true, "", t.Name+" is disabled in the configuration")
 		}
 	}
+	cfg, _ := a.current()
+	for _, m := range cfg.Web.Search.Lacking() {
+		r.line(false, m.Key, m.Problem)
+	}
+	for _, m := range a.missing {
+		r.line(true, "", m.Tool+" is not there; it needs "+m.Needs)
+	}
 }

@@ -56,9 +56,13 @@ func (g *globals) explain(name string, args []string) error {
 	if err != nil {
 		return err
 	}
+	network, err := sandbox.NewNetwork(cfg.Policy())
+	if err != nil {
+		return err
+	}
 	verdict := whoMay(a, tool, cfg.Principal(cfg.Server.User))
 	if verdict.Allowed {
-		if verdict, err = sandbox.Explain(files, commands, name, arguments); err != nil {
+		if verdict, err = sandbox.Explain(files, commands, network, name, arguments); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,161 @@
+package meta
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"toolserver/domain"
+	"toolserver/sandbox/pathguard"
+)
+
+// Capabilities is what capabilities_refresh is built from.
+type Capabilities struct {
+	// Catalog returns the tools a principal can call.
+	Catalog func(domain.Principal) []*domain.Tool
+	// Files is where the summary may be written.
+	Files *pathguard.Guard
+	// File is the file to write; empty for DefaultFile in the working directory,
+	// which is not written over what somebody else has written.
+	File string
+	// Ask has a model answer; nil if there is none.
+	Ask AskFunc
+}
+
+// An AskFunc asks a model something and returns its answer.
+type AskFunc func(ctx context.Context, system, message string) (string, error)
+
+// DefaultFile is where the summary is written if configuration does not say.
+const DefaultFile = "capabilities.md"
+
+const (
+	refreshName     = "capabilities_refresh"
+	maxCapabilities = 1 << 20 // bytes of the file
+)
+
+// RefreshTool returns capabilities_refresh.
+func RefreshTool(c Capabilities) domain.Tool {
+	r := &refresher{Capabilities: c, path: c.File}
+	if r.path == "" {
+		r.path = DefaultFile
+	}
+	return domain.Define(domain.Tool{
+		Name:  refreshName,
+		Title: "Refresh the summary of capabilities",
+		Description: "Writes a short summary of what the tools of this server are good for, one line a theme, to " +
+			"the capabilities file, and returns it. Front matter of the file is kept.",
+		Category:    "meta",
+		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: c.Ask != nil},
+		Output:      domain.OutputOf[refreshResult](),
+	}, r.run)
+}
+
+type refresher struct {
+	Capabilities
+	path string
+	mu   sync.Mutex // held while the file is read and written
+}
+
+type refreshInput struct {
+	IncludeMCP bool `json:"include_mcp" default:"true" doc:"Whether tools of other MCP servers are part of the summary."`
+}
+
+type refreshResult struct {
+	Path              string `json:"path" doc:"The file that was written."`
+	InternalToolCount int    `json:"internal_tool_count" doc:"Tools of this server."`
+	MCPToolCount      int    `json:"mcp_tool_count" doc:"Tools of other servers."`
+	CreatedFile       bool   `json:"created_file" doc:"Whether there was no file before."`
+	Wording           string `json:"wording" doc:"Who found the words: model, or static if there is none or it failed."`
+	Message           string `json:"message" doc:"What was done, in a sentence."`
+	Capabilities      string `json:"capabilities" doc:"The summary, as Markdown."`
+}
+
+func (r *refresher) run(ctx context.Context, in refreshInput) (domain.ToolResult, error) {
+	inv := take(r.Catalog(domain.SessionOf(ctx).Principal), in.IncludeMCP)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old, exists, err := r.read()
+	if err != nil {
+		return refuse(err)
+	}
+	matter, body := splitFrontMatter(old)
+	if r.File == "" && foreign(matter, body) {
+		return domain.Failure("already_exists", r.path+" is there already and is no summary of capabilities; nothing was written",
+			"Move it away, or have the operator set capabilities_file to another path."), nil
+	}
+	summary, wording, notice := r.summarize(ctx, inv, body, in.IncludeMCP)
+	if ctx.Err() != nil {
+		return domain.ToolResult{}, ctx.Err()
+	}
+	if matter == "" {
+		matter = defaultFrontMatter
+	}
+	if text := matter + summary; text != old {
+		if err := r.write(text); err != nil {
+			return refuse(err)
+		}
+	}
+	result := refreshResult{
+		Path: r.path, InternalToolCount: inv.counts.internal, MCPToolCount: inv.counts.external, CreatedFile: !exists, Wording: wording,
+		Message:      fmt.Sprintf("Summarized %s in %s%s.", count(inv.counts.internal+inv.counts.external), r.path, notice),
+		Capabilities: summary,
+	}
+	res := domain.Text(result.Message + "\n\n" + summary)
+	res.Results = result
+	return res, nil
+}
+
+// read returns the file as it is.
+func (r *refresher) read() (text string, exists bool, err error) {
+	f, err := r.Files.Open(r.path)
+	if refused, ok := errors.AsType[*pathguard.Error](err); ok && refused.Kind == pathguard.KindNotFound {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxCapabilities+1))
+	if err != nil {
+		return "", true, err
+	}
+	if len(b) > maxCapabilities {
+		return "", true, errTooLong
+	}
+	return string(b), true, nil
+}
+
+var errTooLong = fmt.Errorf("the capabilities file has more than %d bytes", maxCapabilities)
+
+// write replaces the file at once.
+func (r *refresher) write(text string) error {
+	w, err := r.Files.Replace(r.path, pathguard.ReplaceOptions{CreateDirs: true})
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if _, err := io.WriteString(w, text); err != nil {
+		return err
+	}
+	_, err = w.Commit()
+	return err
+}
+
+// refuse says why the file cannot be read or written.
+func refuse(err error) (domain.ToolResult, error) {
+	if errors.Is(err, errTooLong) {
+		return domain.Failure("too_large", err.Error(), "Have the operator set capabilities_file to another path."), nil
+	}
+	if refused, ok := errors.AsType[*pathguard.Error](err); ok {
+		errorType := "io_error"
+		if refused.Kind == pathguard.KindDenied {
+			errorType = "denied"
+		}
+		return domain.Failure(errorType, refused.Error(), "Have the operator set capabilities_file to a path that write_file may write."), nil
+	}
+	return domain.ToolResult{}, err
+}
+
+func count(tools int) string { return fmt.Sprintf("%d tool(s)", tools) }

@@ -1,0 +1,136 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"toolserver/domain"
+	"toolserver/tools/html"
+)
+
+func isHTML(media string) bool { return media == "text/html" || media == "application/xhtml+xml" }
+
+func isJSON(media string) bool {
+	return media == "application/json" || media == "text/json" || strings.HasSuffix(media, "+json")
+}
+
+// isText reports whether a type of media can be shown as text.
+func isText(media string) bool {
+	if strings.HasPrefix(media, "text/") || isJSON(media) || isHTML(media) || strings.HasSuffix(media, "+xml") || strings.HasSuffix(media, "+yaml") {
+		return true
+	}
+	switch media {
+	case "application/xml", "application/javascript", "application/ecmascript", "application/x-javascript", "application/yaml",
+		"application/x-yaml", "application/toml", "application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-seq",
+		"application/sql", "application/x-sh", "application/x-httpd-php", "application/graphql", "application/rtf", "application/x-tex",
+		"application/x-subrip", "application/pem-certificate-chain", "application/x-www-form-urlencoded":
+		return true
+	}
+	return false
+}
+
+// sniff returns the type of a body that nobody has named.
+func sniff(body []byte) string {
+	media, _, _ := strings.Cut(http.DetectContentType(body), ";")
+	if media == "text/plain" && json.Valid(body) && bytes.ContainsAny(body[:1], "{[") {
+		return "application/json"
+	}
+	return media
+}
+
+// renderKey is what the text of a page depends on.
+type renderKey struct{ format, selector, links string }
+
+var (
+	errNotText  = errors.New("not text")
+	errNotHTML  = errors.New("only HTML has parts to select")
+	errNoMatch  = errors.New("nothing matches")
+	errMarkdown = errors.New("cannot be made Markdown")
+)
+
+// render makes the content that is shown.
+func (p *page) render(in input) (string, error) {
+	if !isText(p.media) {
+		return "", errNotText
+	}
+	key := renderKey{in.Format, in.Selector, in.Links}
+	p.last.mu.Lock()
+	defer p.last.mu.Unlock()
+	if p.last.text != "" && p.last.of == key {
+		return p.last.text, nil
+	}
+	text, err := p.convert(key)
+	if err == nil {
+		p.last.of, p.last.text = key, text
+	}
+	return text, err
+}
+
+func (p *page) convert(key renderKey) (string, error) {
+	source := p.text
+	switch {
+	case isHTML(p.media):
+		return p.convertHTML(key)
+	case key.selector != "":
+		return "", errNotHTML
+	case isJSON(p.media) && key.format != "raw":
+		var b bytes.Buffer
+		if json.Indent(&b, []byte(source), "", "  ") == nil { // what is not JSON is shown as it is
+			return b.String(), nil
+		}
+	}
+	return source, nil
+}
+
+func (p *page) convertHTML(key renderKey) (string, error) {
+	source := p.text
+	if key.selector != "" {
+		selected, n, err := html.Select(source, key.selector)
+		if err != nil {
+			return "", err
+		}
+		if n == 0 {
+			return "", errNoMatch
+		}
+		source = selected
+	}
+	options := html.Options{Base: p.got.url, Links: linkStyles[key.links]}
+	switch key.format {
+	case "raw":
+		return source, nil
+	case "markdown":
+		text, err := html.Markdown(source, options)
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", errMarkdown, err)
+		}
+		return text, nil
+	}
+	return html.Text(source, options), nil
+}
+
+var linkStyles = map[string]html.LinkStyle{"inline": html.Inline, "none": html.None, "list": html.List}
+
+// renderFailure says why there is no text.
+func (p *page) renderFailure(err error, in input) (domain.ToolResult, error) {
+	switch {
+	case errors.Is(err, errNotText):
+		message := fmt.Sprintf("Unsupported content type %s (%s bytes)", p.media, thousands(p.size))
+		return failure("unsupported_content", message, "Only text can be read: HTML, JSON, XML, plain text and the like."), nil
+	case errors.Is(err, errNotHTML):
+		return failure("unsupported_content", fmt.Sprintf("%v, and this is %s", err, p.media), "Leave selector out."), nil
+	case errors.Is(err, errNoMatch):
+		return failure("not_found", fmt.Sprintf("nothing on the page matches the selector %q", in.Selector), "Leave selector out to see the whole page."), nil
+	case errors.Is(err, errMarkdown):
+		return failure("unsupported_content", err.Error(), "Use format \"text\"."), nil
+	case errors.Is(err, html.ErrSelectTime):
+		return failure("timed_out", err.Error(), "Use a simpler selector, or leave it out."), nil
+	}
+	if bad, ok := errors.AsType[*html.SelectorError](err); ok {
+		return domain.ToolResult{}, domain.InvalidArgument(toolName, "selector", "is no CSS selector: "+bad.Err.Error())
+	}
+	return domain.ToolResult{}, err
+}

@@ -1,0 +1,123 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"toolserver/domain"
+)
+
+const toolName = "web_fetch"
+
+type input struct {
+	URL        string `json:"url" min:"1" max:"8192" doc:"Address of the page, with http:// or https://."`
+	MaxChars   int    `json:"maxChars" default:"50000" min:"1" max:"1000000" doc:"Most characters of content to return."`
+	StartIndex int    `json:"start_index" default:"0" min:"0" max:"1000000000" doc:"First character of the content to return, counted from 0, to read on in a long page."`
+	Format     string `json:"format" default:"text" enum:"text|markdown|raw" doc:"What to make of HTML: plain text, Markdown, or the source as it is."`
+	Selector   string `json:"selector" default:"" max:"1000" doc:"CSS selector of the parts of an HTML page to return, such as main or #content; empty for all of it."`
+	Links      string `json:"links" default:"inline" enum:"inline|none|list" doc:"Where text has the addresses of links: after each, nowhere, or in a list at the end."`
+	Refresh    bool   `json:"refresh" default:"false" doc:"Fetch the page anew, even if it was fetched a moment ago."`
+}
+
+// fetcher is web_fetch.
+type fetcher struct {
+	network Network
+	options Options
+	cache   *cache
+	hosts   *hosts
+}
+
+func (f *fetcher) tool() domain.Tool {
+	return domain.Define(domain.Tool{
+		Name:  toolName,
+		Title: "Fetch a web page",
+		Description: "Fetches a URL and returns its content as readable text: HTML without its markup, JSON indented, other text as it is. " +
+			"Of long content the first maxChars characters; the last line then has the call that reads on. Public hosts only, GET only, at most 2 MB.",
+		Category:    "web",
+		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
+		Timeout:     f.options.Timeout + overtime,
+		// What a caller who says nothing is promised.
+		MaxResultChars: defaultMaxChars + maxHeaderChars,
+	}, f.run)
+}
+
+// defaultMaxChars is the default of maxChars.
+const defaultMaxChars = 50_000
+
+func (f *fetcher) run(ctx context.Context, in input) (domain.ToolResult, error) {
+	u, err := parseURL(in.URL)
+	if err != nil {
+		return failure("invalid_url", err.Error(), "Give the full address of a page, such as https://example.com/page."), nil
+	}
+	page, err := f.get(ctx, u, in)
+	if err != nil {
+		if ctx.Err() != nil {
+			return domain.ToolResult{}, ctx.Err()
+		}
+		return f.explain(err, in.URL), nil
+	}
+	content, err := page.render(in)
+	if err != nil {
+		return page.renderFailure(err, in)
+	}
+	return page.answer(in, content)
+}
+
+// failure is bad news in the seeds' words.
+func failure(errorType, message, hint string) domain.ToolResult {
+	return domain.Failure(errorType, "Error: "+message, hint)
+}
+
+// errScheme has the words callers know.
+var errScheme = errors.New("URL must use http or https scheme")
+
+// parseURL reads an address.
+func parseURL(text string) (*url.URL, error) {
+	text = strings.TrimSpace(text)
+	u, err := url.Parse(text)
+	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		return nil, fmt.Errorf("the URL cannot be read: %w", err)
+	}
+	u.Scheme = strings.ToLower(u.Scheme)
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errScheme
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}
+
+// get returns the page at u, from the cache if it is still good.
+func (f *fetcher) get(ctx context.Context, u *url.URL, in input) (*page, error) {
+	if err := f.network.CheckURL(toolName, u); err != nil {
+		return nil, err // also of what is in the cache
+	}
+	key := u.String()
+	known := f.cache.get(key)
+	if in.Refresh {
+		known = nil
+	}
+	if known != nil && known.usable(time.Now(), in.StartIndex > 0) {
+		return known.cachedPage(), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.options.Timeout)
+	defer cancel()
+	fetched, err := f.fetch(ctx, u, known)
+	if err != nil {
+		return nil, err
+	}
+	if fetched.notModified {
+		renewed := f.cache.renew(key, known, fetched)
+		return renewed.cachedPage(), nil
+	}
+	p := newPage(fetched)
+	f.cache.put(key, p)
+	return p, nil
+}

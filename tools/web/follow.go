@@ -1,0 +1,202 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"toolserver/sandbox/netguard"
+)
+
+const (
+	maxRedirects = 5
+	maxBody      = 2_000_000 // bytes, after decompression
+)
+
+// fetched is what came of a request.
+type fetched struct {
+	url         *url.URL // after redirects
+	redirects   []string // the URLs that were redirected to
+	downgraded  bool     // a redirect led from https to http
+	status      int
+	header      http.Header
+	body        []byte
+	missing     int64 // bytes that were announced and did not come; -1 if unknown
+	notModified bool
+	at          time.Time
+}
+
+// statusError is a status other than 2xx.
+type statusError struct {
+	status int
+	header http.Header
+}
+
+func (e *statusError) Error() string { return fmt.Sprintf("HTTP %d", e.status) }
+
+// tooLargeError is a body over the limit. Size is 0 if it is not known.
+type tooLargeError struct{ size int64 }
+
+func (e *tooLargeError) Error() string {
+	size := "more than " + thousands(maxBody)
+	if e.size > 0 {
+		size = thousands(e.size)
+	}
+	return fmt.Sprintf("Response too large (%s bytes, max %s bytes)", size, thousands(maxBody))
+}
+
+// redirectError is a redirect that cannot be followed.
+type redirectError struct {
+	to  string
+	err error
+}
+
+func (e *redirectError) Error() string { return e.err.Error() }
+func (e *redirectError) Unwrap() error { return e.err }
+
+var errTooManyRedirects = fmt.Errorf("Too many redirects (max %d)", maxRedirects)
+
+// encodingError is a content encoding that was not asked for.
+type encodingError string
+
+func (e encodingError) Error() string {
+	return fmt.Sprintf("Unsupported content encoding %.40q", string(e))
+}
+
+// fetch requests u and what it redirects to. Known, which may be nil, is what
+// was there before, and is asked for only if it has changed.
+func (f *fetcher) fetch(ctx context.Context, u *url.URL, known *entry) (*fetched, error) {
+	got := &fetched{url: u}
+	for {
+		res, err := f.request(ctx, got.url, known)
+		if err != nil {
+			return nil, got.during(err)
+		}
+		next, err := redirect(res, got.url)
+		if err == nil && next == nil {
+			defer res.Body.Close()
+			return got, got.read(res)
+		}
+		discard(res.Body)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(got.redirects) == maxRedirects:
+			return nil, errTooManyRedirects
+		}
+		if err := f.network.CheckURL(toolName, next); err != nil {
+			return nil, &redirectError{next.Redacted(), err}
+		}
+		got.downgraded = got.downgraded || got.url.Scheme == "https" && next.Scheme == "http"
+		got.redirects = append(got.redirects, next.String())
+		got.url = next
+	}
+}
+
+// during says of an error that a redirect led there.
+func (g *fetched) during(err error) error {
+	if len(g.redirects) == 0 {
+		return err
+	}
+	return &redirectError{g.url.Redacted(), err}
+}
+
+// request sends one request, when it is the turn of its host.
+func (f *fetcher) request(ctx context.Context, u *url.URL, known *entry) (*http.Response, error) {
+	release, err := f.hosts.wait(ctx, u.Host)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	req.Header.Set("User-Agent", f.options.UserAgent)
+	req.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
+	req.Header.Set("Accept-Language", "en-US,en;q=0.5")
+	if known != nil && known.page.got.url.String() == u.String() {
+		known.setConditions(req.Header)
+	}
+	res, err := f.network.Client().Do(req)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	res.Body = &releasing{res.Body, release}
+	return res, nil
+}
+
+// releasing ends the turn of a host with the body.
+type releasing struct {
+	io.ReadCloser
+	release func()
+}
+
+func (b *releasing) Close() error {
+	defer b.release()
+	return b.ReadCloser.Close()
+}
+
+// discard reads a little of a body nobody wants, so that its connection can be
+// used again.
+func discard(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, 4<<10) // a body that fails is closed all the same
+	body.Close()
+}
+
+// redirect returns where a response sends its client, or nil if it does not.
+func redirect(res *http.Response, from *url.URL) (*url.URL, error) {
+	switch res.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		return nil, nil
+	}
+	location := res.Header.Get("Location")
+	if location == "" {
+		return nil, &statusError{res.StatusCode, res.Header}
+	}
+	to, err := from.Parse(location)
+	if err != nil {
+		return nil, &redirectError{location, &netguard.InvalidURLError{Reason: "the redirect's URL cannot be read"}}
+	}
+	to.Fragment, to.RawFragment = "", ""
+	return to, nil
+}
+
+// read reads the body, as far as it may.
+func (g *fetched) read(res *http.Response) error {
+	g.status, g.header, g.at = res.StatusCode, res.Header, time.Now()
+	if res.StatusCode == http.StatusNotModified && conditional(res.Request.Header) {
+		g.notModified = true
+		return nil
+	}
+	if res.StatusCode/100 != 2 {
+		discard(res.Body)
+		return &statusError{res.StatusCode, res.Header}
+	}
+	if res.ContentLength > maxBody {
+		return &tooLargeError{res.ContentLength}
+	}
+	if encoding := res.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		return encodingError(encoding) // gzip was taken off by the transport
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	switch {
+	case len(body) > maxBody:
+		return &tooLargeError{}
+	case errors.Is(err, io.ErrUnexpectedEOF) && len(body) > 0: // the connection ended before the body did
+		g.missing = -1
+		if res.ContentLength > 0 {
+			g.missing = res.ContentLength - int64(len(body))
+		}
+	case err != nil:
+		return err
+	}
+	g.body = body
+	return nil
+}

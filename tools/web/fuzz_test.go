@@ -1,0 +1,68 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// FuzzDecode makes text of any bytes that claim any type: it is always UTF-8, and
+// UTF-8 that says so is kept.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"caf\xe9", "text/plain; charset=windows-1252"}, {"\xff\xfeh\x00", "text/plain"}, {`<meta charset="shift_jis">` + "\x93\xfa", "text/html"},
+		{`<?xml version="1.0" encoding='gbk'?>`, "application/xml"}, {"é", "text/html; charset=utf-8"}, {"\x1b$B", "text/plain; charset=iso-2022-jp"},
+		{"x", `text/plain; charset="utf-7`}, {"", ""}, {"<meta charset=utf-16>é", "text/html"}, {"\xfe\xff\xd8\x00", "text/plain; charset=replacement"},
+	} {
+		f.Add([]byte(seed[0]), seed[1])
+	}
+	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
+		text, name := decode(body, contentType)
+		if !utf8.ValidString(text) || name == "" {
+			t.Fatalf("%q of %q", text, name)
+		}
+		if contentType == "text/plain; charset=utf-8" && utf8.Valid(body) && name == "utf-8" && text != strings.TrimPrefix(string(body), "\ufeff") {
+			t.Fatalf("%q became %q", body, text)
+		}
+		media := mediaType(contentType, body)
+		if media == "" {
+			t.Fatal("no type")
+		}
+	})
+}
+
+// FuzzParts cuts text in parts, which make up the whole.
+func FuzzParts(f *testing.F) {
+	f.Add("aé日😀\n", 1)
+	f.Add("\xff\xfe", 1)
+	f.Add("", 3)
+	f.Fuzz(func(t *testing.T, text string, size int) {
+		if size < 1 || size > 1<<20 || !utf8.ValidString(text) {
+			t.Skip()
+		}
+		var got strings.Builder
+		for start := 0; start < utf8.RuneCountInString(text); start += size {
+			part := cutRunes(text, start, size)
+			if n := utf8.RuneCountInString(part); n == 0 || n > size {
+				t.Fatalf("a part of %d characters, of %d", n, size)
+			}
+			got.WriteString(part)
+		}
+		if got.String() != text {
+			t.Fatalf("%q became %q", text, got.String())
+		}
+	})
+}
+
+// FuzzFreshness reads what sites say about keeping pages.
+func FuzzFreshness(f *testing.F) {
+	f.Add("max-age=60, private", "5", "*")
+	f.Add(`Max-Age="60"`, "-1", "")
+	f.Fuzz(func(t *testing.T, control, age, vary string) {
+		lifetime, _ := freshness(http.Header{"Cache-Control": {control}, "Age": {age}, "Vary": {vary}})
+		if lifetime < 0 || lifetime > snapshot {
+			t.Fatalf("lifetime %v", lifetime)
+		}
+	})
+}

@@ -1,0 +1,203 @@
+package web
+
+import (
+	"fmt"
+	"mime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"toolserver/domain"
+	"toolserver/tools/html"
+)
+
+// page is what is at a URL, decoded. It is shared by calls.
+type page struct {
+	got     *fetched
+	size    int    // of the body
+	media   string // type/subtype
+	charset string
+	text    string
+	title   string
+	cached  bool
+
+	last *rendering // shared by the copies of a page
+}
+
+// rendering is the text that was last made of a page, for the call that asks
+// for its next part.
+type rendering struct {
+	mu   sync.Mutex
+	of   renderKey
+	text string
+}
+
+func newPage(got *fetched) *page {
+	p := &page{got: got, size: len(got.body), last: &rendering{}}
+	contentType := got.header.Get("Content-Type")
+	p.media = mediaType(contentType, got.body)
+	if !isText(p.media) {
+		return p
+	}
+	p.text, p.charset = decode(got.body, contentType)
+	got.body = nil // its text is what is kept
+	if isHTML(p.media) {
+		p.title = html.Title(p.text)
+		if runes := []rune(p.title); len(runes) > maxTitle {
+			p.title = string(runes[:maxTitle]) + "…"
+		}
+	}
+	return p
+}
+
+const (
+	maxTitle = 300 // characters
+	// maxHeaderChars is room for everything but the content: two URLs, the title,
+	// and the call that reads on.
+	maxHeaderChars = 30_000
+)
+
+// cachedPage is the page as it is answered from the cache.
+func (e *entry) cachedPage() *page {
+	p := *e.page
+	p.cached = true
+	return &p
+}
+
+func mediaType(contentType string, body []byte) string {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		media, _, _ = strings.Cut(contentType, ";")
+		media = strings.ToLower(strings.TrimSpace(media))
+	}
+	if media == "" || media == "application/octet-stream" || !strings.Contains(media, "/") {
+		return sniff(body)
+	}
+	return media
+}
+
+// answer writes the result: a header, as callers know it, and the part of the
+// content that was asked for.
+func (p *page) answer(in input, content string) (domain.ToolResult, error) {
+	total := utf8.RuneCountInString(content)
+	if in.StartIndex > 0 && in.StartIndex >= total {
+		message := fmt.Sprintf("start_index %s is past the end: the content has %s characters", thousands(in.StartIndex), thousands(total))
+		return failure("out_of_range", message, "Read from a start_index below "+strconv.Itoa(total)+"."), nil
+	}
+	part := cutRunes(content, in.StartIndex, in.MaxChars)
+	shown := utf8.RuneCountInString(part)
+	next := in.StartIndex + shown
+	meta := p.meta(in, shown, total)
+
+	var b strings.Builder
+	b.Grow(len(part) + 1024)
+	fmt.Fprintf(&b, "URL: %s\n", in.URL)
+	if len(p.got.redirects) > 0 {
+		fmt.Fprintf(&b, "Final URL: %s\n", p.got.url)
+	}
+	if p.got.downgraded {
+		b.WriteString("Warning: a redirect led from https to http, so this may have been changed on its way\n")
+	}
+	fmt.Fprintf(&b, "Status: %d\nContent-Type: %s\n", p.got.status, p.media)
+	if p.title != "" {
+		fmt.Fprintf(&b, "Title: %s\n", p.title)
+	}
+	fmt.Fprintf(&b, "Length: %s chars", thousands(shown))
+	switch {
+	case in.StartIndex > 0:
+		fmt.Fprintf(&b, " (from %s of %s)", thousands(in.StartIndex), thousands(total))
+	case next < total:
+		fmt.Fprintf(&b, " (truncated from %s)", thousands(total))
+	}
+	b.WriteString("\n\n--- Content ---\n\n")
+	b.WriteString(part)
+	if next < total {
+		meta.NextStartIndex = &next
+		fmt.Fprintf(&b, "\n\n[Content truncated at %s characters]\n[To read on: %s]", thousands(in.MaxChars), in.call(next))
+	}
+	if p.got.missing != 0 {
+		b.WriteString("\n\n[The connection ended early, so the end is missing" + p.howMuch() + "]")
+	}
+	res := domain.Text(b.String())
+	res.Meta = meta
+	return res, nil
+}
+
+func (p *page) howMuch() string {
+	if p.got.missing < 0 {
+		return ""
+	}
+	return fmt.Sprintf(": %s of %s bytes came", thousands(p.size), thousands(int64(p.size)+p.got.missing))
+}
+
+// call is the call that reads on from an index.
+func (in input) call(start int) string {
+	args := []string{"url=" + strconv.Quote(in.URL), fmt.Sprintf("start_index=%d", start)}
+	if in.MaxChars != defaultMaxChars {
+		args = append(args, fmt.Sprintf("maxChars=%d", in.MaxChars))
+	}
+	for _, a := range []struct{ name, value, def string }{{"format", in.Format, "text"}, {"selector", in.Selector, ""}, {"links", in.Links, "inline"}} {
+		if a.value != a.def {
+			args = append(args, a.name+"="+strconv.Quote(a.value))
+		}
+	}
+	return toolName + "(" + strings.Join(args, ", ") + ")"
+}
+
+// pageMeta is the _meta of a result.
+type pageMeta struct {
+	URL            string    `json:"url"`
+	FinalURL       string    `json:"final_url"`
+	Redirects      []string  `json:"redirects,omitempty"`
+	Status         int       `json:"status"`
+	ContentType    string    `json:"content_type"`
+	Charset        string    `json:"charset"`
+	Title          string    `json:"title,omitempty"`
+	Length         int       `json:"length"`       // characters that are shown
+	TotalLength    int       `json:"total_length"` // characters that there are
+	StartIndex     int       `json:"start_index"`
+	NextStartIndex *int      `json:"next_start_index,omitempty"`
+	Truncated      bool      `json:"truncated"`
+	Incomplete     bool      `json:"incomplete,omitempty"` // the connection ended before the page did
+	Cached         bool      `json:"cached"`
+	RetrievedAt    time.Time `json:"retrieved_at"`
+}
+
+func (p *page) meta(in input, shown, total int) *pageMeta {
+	return &pageMeta{
+		URL: in.URL, FinalURL: p.got.url.String(), Redirects: p.got.redirects, Status: p.got.status, ContentType: p.media, Charset: p.charset,
+		Title: p.title, Length: shown, TotalLength: total, StartIndex: in.StartIndex, Truncated: in.StartIndex+shown < total,
+		Incomplete: p.got.missing != 0, Cached: p.cached, RetrievedAt: p.got.at.UTC().Truncate(time.Second),
+	}
+}
+
+// cutRunes returns count characters of s from the one at start.
+func cutRunes(s string, start, count int) string {
+	from := runeOffset(s, start)
+	return s[from : from+runeOffset(s[from:], count)]
+}
+
+// runeOffset returns where in s the character at index is, or its end.
+func runeOffset(s string, index int) int {
+	if index >= len(s) {
+		return len(s)
+	}
+	for offset := range s {
+		if index == 0 {
+			return offset
+		}
+		index--
+	}
+	return len(s)
+}
+
+// thousands writes a number as people read it.
+func thousands[N int | int64](n N) string {
+	s := strconv.FormatInt(int64(n), 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,44 @@
+// Package web provides web_fetch, which reads what is at a URL.
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+
+	"toolserver/domain"
+	"toolserver/tools/httpcall"
+)
+
+// Options are what configuration says of web_fetch.
+type Options struct {
+	Timeout   time.Duration // of one fetch, redirects and body included; zero means DefaultTimeout
+	UserAgent string        // empty for a browser's, since many sites refuse others
+}
+
+// DefaultTimeout is how long a fetch may take.
+const DefaultTimeout = 30 * time.Second
+
+// overtime is what the executor's clock leaves for making text of a page that
+// came at the last moment.
+const overtime = 5 * time.Second
+
+// A Network is what tools reach the web through.
+type Network interface {
+	// Client returns a client that follows no redirects.
+	Client() *http.Client
+	// CheckURL judges a URL before it is requested.
+	CheckURL(tool string, u *url.URL) error
+}
+
+// Tools returns web_fetch.
+func Tools(network Network, o Options) []domain.Tool {
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = httpcall.UserAgent
+	}
+	f := &fetcher{network: network, options: o, cache: newCache(), hosts: newHosts()}
+	return []domain.Tool{f.tool()}
+}
