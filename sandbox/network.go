@@ -16,6 +16,13 @@ type Network struct {
 	guard  *netguard.Guard
 	client *http.Client
 	hosts  map[string]hostLists
+	rules  NetworkRules
+}
+
+// NetworkRules are what a [Network] is made from, to compare it with another.
+type NetworkRules struct {
+	Open  []string               // [Settings.PrivateHosts]
+	Lists map[string][2][]string // allowed and denied hosts, by tool
 }
 
 // NewNetwork returns the network that p allows.
@@ -29,19 +36,26 @@ func NewNetwork(p Policy) (*Network, error) {
 		open = append(open, host)
 	}
 	n := &Network{guard: netguard.New(netguard.Options{Open: open}), hosts: map[string]hostLists{}}
+	n.rules = NetworkRules{p.Settings.PrivateHosts, map[string][2][]string{}}
 	n.client = n.guard.Client()
 	for _, tool := range browsers {
 		lists, err := newHostLists(tool, p.Tools[tool])
 		if err != nil {
 			return nil, err
 		}
-		n.hosts[tool] = lists
+		n.hosts[tool], n.rules.Lists[tool] = lists, [2][]string{lists.allow, lists.deny}
 	}
 	return n, nil
 }
 
 // Client returns what tools send their requests with; see [netguard.Guard.Client].
 func (n *Network) Client() *http.Client { return n.client }
+
+// Named reports whether sandbox.private_hosts names the host of a URL.
+func (n *Network) Named(u *url.URL) bool { return n.guard.Named(u) }
+
+// Rules returns what the network is made from.
+func (n *Network) Rules() NetworkRules { return n.rules }
 
 // CheckURL judges a URL that tool is about to send a request to, as far as it
 // can be judged before its host is resolved, and makes its host canonical. The

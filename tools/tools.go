@@ -25,6 +25,7 @@ type Deps struct {
 	Network  *sandbox.Network
 	Results  *domain.ResultStore
 	Catalog  func(domain.Principal) []*domain.Tool // what a principal can call, all tools considered
+	Lasting  *Lasting                              // nil to make all tools anew
 
 	FileOptions  files.Options
 	ShellOptions shell.Options
@@ -44,35 +45,45 @@ func All(d Deps) ([]domain.Tool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("system tools: %w", err)
 	}
-	client := d.Network.Client()
-	search, err := websearch.Tools(client, d.Search)
+	online, err := online(d)
 	if err != nil {
 		return nil, err
-	}
-	jobs, err := linkedin.Tools(client, d.LinkedIn)
-	if err != nil {
-		return nil, err
-	}
-	ai, err := anthropic.Tools(client, d.Anthropic)
-	if err != nil {
-		return nil, fmt.Errorf("anthropic: %w", err)
 	}
 	ask, err := asker(d)
 	if err != nil {
-		return nil, fmt.Errorf("anthropic: %w", err)
+		return nil, err
 	}
 	return slices.Concat(
 		utility.Tools(),
 		files.Tools(d.Files, d.FileOptions),
 		shell.Tools(d.Commands, d.ShellOptions),
 		systemTools,
-		web.Tools(d.Network, d.Web),
-		search,
-		jobs,
-		ai,
+		online,
 		meta.Tools(d.Results),
 		[]domain.Tool{meta.RefreshTool(meta.Capabilities{
 			Catalog: d.Catalog, Files: d.Files.Writer("write_file"), File: d.CapabilitiesFile, Ask: ask,
 		})},
 	), nil
+}
+
+// online returns the tools that reach beyond this machine.
+func online(d Deps) (all []domain.Tool, err error) {
+	client, rules := d.Network.Client(), d.Network.Rules()
+	for _, family := range []struct {
+		name    string
+		options any
+		make    func() ([]domain.Tool, error)
+	}{
+		{"web", d.Web, func() ([]domain.Tool, error) { return web.Tools(d.Network, d.Web), nil }},
+		{"web.search", d.Search, func() ([]domain.Tool, error) { return websearch.Tools(client, d.Search) }},
+		{"linkedin", d.LinkedIn, func() ([]domain.Tool, error) { return linkedin.Tools(client, d.LinkedIn) }},
+		{"anthropic", d.Anthropic, func() ([]domain.Tool, error) { return anthropic.Tools(client, d.Anthropic) }},
+	} {
+		made, err := d.Lasting.tools(family.name, [2]any{family.options, rules}, family.make)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, made...)
+	}
+	return all, nil
 }

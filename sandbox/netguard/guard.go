@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -87,6 +88,14 @@ func (g *Guard) check(host string, addr netip.AddrPort) error {
 // opened reports whether policy opens an address for a host.
 func (g *Guard) opened(host string, addr netip.AddrPort, rule Rule) bool {
 	return slices.ContainsFunc(g.open, func(h Host) bool { return h.opens(host, addr, rule) })
+}
+
+// Named reports whether the host of a URL that [Guard.CheckURL] has passed is
+// one that policy names: a neighbour, and no stranger on the internet.
+func (g *Guard) Named(u *url.URL) bool {
+	host := u.Hostname()
+	addr, _ := netip.ParseAddr(host) // of a name, none
+	return g.opened(host, netip.AddrPortFrom(addr, portOf(u.Scheme, u.Port())), Private)
 }
 
 // target returns a host with its port, unless that goes without saying.

@@ -38,3 +38,27 @@ func TestOwnAddresses(t *testing.T) {
 		t.Error("an address is ours without any")
 	}
 }
+
+func TestNamed(t *testing.T) {
+	var open []Host
+	for _, text := range []string{"searx.lan:8080", "10.1.0.0/16", "[fd00::1]:8443"} {
+		h, err := ParseHost(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, h)
+	}
+	g := New(Options{Open: open})
+	for text, want := range map[string]bool{
+		"http://searx.lan:8080/x": true, "http://searx.lan/": false, "http://10.1.2.3/": true, "https://10.2.2.3/": false,
+		"https://[fd00::1]:8443/": true, "https://example.com/": false,
+	} {
+		u, err := url.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := g.Named(u); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}

@@ -74,14 +74,14 @@ func newService(client *http.Client, o Options, name, option, key string) (servi
 	}
 	base, err := httpcall.ParseBase(o.BaseURL)
 	if err != nil {
-		return service{}, fmt.Errorf("base_url: %w", err)
+		return service{}, fmt.Errorf("anthropic.base_url: %w", err)
 	}
 	key = strings.TrimSpace(key) // a file it was read from may end in a newline
 	if !headerValue(key) {
-		return service{}, fmt.Errorf("%s: it is empty or has a character that no key has", option)
+		return service{}, fmt.Errorf("anthropic.%s: it is empty or has a character that no key has", option)
 	}
 	if !headerValue(o.Version) {
-		return service{}, fmt.Errorf("version: %q cannot be sent", o.Version)
+		return service{}, fmt.Errorf("anthropic.version: %q cannot be sent", o.Version)
 	}
 	s := service{client: client, name: name, base: base, key: key, version: o.Version}
 	for _, secret := range []string{o.APIKey, o.AdminAPIKey} {

@@ -107,7 +107,7 @@ func (g *fetched) during(err error) error {
 
 // request sends one request, when it is the turn of its host.
 func (f *fetcher) request(ctx context.Context, u *url.URL, known *entry) (*http.Response, error) {
-	release, err := f.hosts.wait(ctx, u.Host)
+	release, err := f.hosts.wait(ctx, u.Host, f.network.Named(u))
 	if err != nil {
 		return nil, err
 	}

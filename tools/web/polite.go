@@ -33,9 +33,10 @@ type host struct {
 
 func newHosts() *hosts { return &hosts{known: map[string]*host{}} }
 
-// wait returns when a host may be asked. Release is called when its answer has
-// been read. The error is errBusyHost if ctx would end first.
-func (hs *hosts) wait(ctx context.Context, name string) (release func(), err error) {
+// wait returns when a host may be asked. A host that is the operator's own may be
+// asked as often as it answers. Release is called when its answer has been read.
+// The error is errBusyHost if ctx would end first.
+func (hs *hosts) wait(ctx context.Context, name string, own bool) (release func(), err error) {
 	h := hs.take(name)
 	select {
 	case h.slots <- struct{}{}:
@@ -49,6 +50,9 @@ func (hs *hosts) wait(ctx context.Context, name string) (release func(), err err
 			<-h.slots
 			hs.give(h)
 		})
+	}
+	if own {
+		return release, nil
 	}
 	if err := h.limiter.Wait(ctx); err != nil {
 		release()

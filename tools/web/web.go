@@ -29,6 +29,8 @@ type Network interface {
 	Client() *http.Client
 	// CheckURL judges a URL before it is requested.
 	CheckURL(tool string, u *url.URL) error
+	// Named reports whether the operator has named a URL's host.
+	Named(u *url.URL) bool
 }
 
 // Tools returns web_fetch.

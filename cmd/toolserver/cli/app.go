@@ -27,6 +27,7 @@ type app struct {
 	log     *zap.Logger
 	exec    *domain.Executor
 	results *domain.ResultStore
+	lasting tools.Lasting
 	runner  *runner.Runner
 	kernel  *sandbox.Kernel
 	server  *server.Server // nil until serve makes it
@@ -181,7 +182,7 @@ func (a *app) catalog(cfg *config.Loaded) (c catalog, err error) {
 		System: system.Options{WorkingDirectory: cfg.WorkingDirectory, Mask: cfg.Masks()},
 		Web:    web.Options{Timeout: cfg.Tools["web_fetch"].Timeout, UserAgent: cfg.Web.UserAgent},
 		Search: cfg.Web.Search, LinkedIn: cfg.LinkedIn, Anthropic: cfg.Anthropic,
-		Catalog: a.callable, CapabilitiesFile: cfg.CapabilitiesFile,
+		Lasting: &a.lasting, Catalog: a.callable, CapabilitiesFile: cfg.CapabilitiesFile,
 	})
 	if err != nil {
 		return c, err
