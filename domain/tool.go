@@ -30,6 +30,7 @@ type Tool struct {
 	Groups          []string      // principals in any of these may call it; empty means everyone
 	ComplianceLevel string        // level the tool's data has; empty means unset
 	Timeout         time.Duration // zero means the executor's default
+	KeepsTime       bool          // ends by itself what takes too long; Timeout then has room for that, and configuration has been heard
 	Disabled        bool          // known, but not listed and not callable
 	MaxResultChars  int           // of a tool that promises longer results than usual; 0, or where an operator wants shorter ones, the executor's limit
 

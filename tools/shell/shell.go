@@ -61,7 +61,7 @@ func (t tool) declare(title, description string) domain.Tool {
 	return domain.Tool{
 		Name: t.name, Title: title, Description: description, Category: "shell",
 		Annotations: domain.Annotations{Destructive: true, OpenWorld: true},
-		Timeout:     t.limit + overtime,
+		Timeout:     t.limit + overtime, KeepsTime: true,
 	}
 }
 

@@ -39,7 +39,7 @@ func (f *fetcher) tool() domain.Tool {
 			"Of long content the first maxChars characters; the last line then has the call that reads on. Public hosts only, GET only, at most 2 MB.",
 		Category:    "web",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
-		Timeout:     f.options.Timeout + overtime,
+		Timeout:     f.options.Timeout + overtime, KeepsTime: true,
 		// What a caller who says nothing is promised.
 		MaxResultChars: defaultMaxChars + maxHeaderChars,
 	}, f.run)

@@ -210,7 +210,7 @@ func (a *app) callable(p domain.Principal) []*domain.Tool {
 func override(t *domain.Tool, c config.Tool) {
 	t.Disabled = isFalse(c.Enabled)
 	t.Groups, t.ComplianceLevel = c.Groups, c.ComplianceLevel
-	if c.Timeout > 0 && t.Timeout == 0 { // a tool that keeps its own time has been told
+	if c.Timeout > 0 && !t.KeepsTime {
 		t.Timeout = c.Timeout
 	}
 	if c.Confirm {
