@@ -117,8 +117,9 @@ func (r *renderer) start() {
 		r.startTemplate()
 	case inline:
 		if r.name == "base" {
-			href, _ := r.attr("href")
-			r.links.rebase(href)
+			if href, ok := r.attr("href"); ok {
+				r.links.rebase(href)
+			}
 		}
 	}
 }

@@ -38,7 +38,7 @@ func Explain(err error) Problem {
 		return statusProblem(status)
 	}
 	if errors.Is(err, context.Canceled) {
-		return Problem{"canceled", "the call was canceled", ""}
+		return Problem{"canceled", "the call was canceled", "Call it again if its result is still wanted."}
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		if dns.IsNotFound {
@@ -71,7 +71,7 @@ func statusProblem(e *StatusError) Problem {
 	case http.StatusServiceUnavailable, 529:
 		return Problem{"overloaded", e.Error(), "Try again later."}
 	}
-	return Problem{"http_status", e.Error(), ""}
+	return Problem{"http_status", e.Error(), "Try again later."}
 }
 
 func deniedProblem(denied *netguard.DeniedError) Problem {

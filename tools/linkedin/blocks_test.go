@@ -321,7 +321,7 @@ func TestSlowAnswer(t *testing.T) {
 		jobs, _ := bubble(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), 0)
 		start := time.Now()
 		res, err := call(t.Context(), t, jobs, `{"keyword":"x"}`)
-		if err != nil || res.ErrorType() != "timed_out" || tooltest.Text(res) != "Error searching LinkedIn jobs: no answer in time" || time.Since(start) != requestTimeout {
+		if err != nil || res.ErrorType() != "timed_out" || tooltest.Text(res) != "Error searching LinkedIn jobs: no answer in time. Try again later." || time.Since(start) != requestTimeout {
 			t.Errorf("%v, %s: %s after %v", err, res.ErrorType(), tooltest.Text(res), time.Since(start))
 		}
 	})

@@ -39,10 +39,11 @@ func (h *halt) Error() string {
 // failure returns the halt as bad news that begins with one of two texts: about
 // a status, or about anything else.
 func (h *halt) failure(fetching, other string) domain.ToolResult {
+	about := other
 	if h.status != 0 {
-		return domain.Failure(h.errorType, fetching+": "+h.what+h.more, h.hint)
+		about = fetching
 	}
-	return domain.Failure(h.errorType, other+": "+h.what+h.more, h.hint)
+	return domain.Failure(h.errorType, about+": "+h.what+h.more+". "+h.hint, h.hint)
 }
 
 // Hints that are given in several places.

@@ -87,7 +87,7 @@ func (p *page) convert(key renderKey) (string, error) {
 }
 
 func (p *page) convertHTML(key renderKey) (string, error) {
-	source := p.text
+	source, base := p.text, p.got.url
 	if key.selector != "" {
 		selected, n, err := html.Select(source, key.selector)
 		if err != nil {
@@ -96,9 +96,9 @@ func (p *page) convertHTML(key renderKey) (string, error) {
 		if n == 0 {
 			return "", errNoMatch
 		}
-		source = selected
+		source, base = selected, html.Base(p.text, base)
 	}
-	options := html.Options{Base: p.got.url, Links: linkStyles[key.links]}
+	options := html.Options{Base: base, Links: linkStyles[key.links]}
 	switch key.format {
 	case "raw":
 		return source, nil

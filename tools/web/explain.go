@@ -47,7 +47,7 @@ func (f *fetcher) explain(err error, asked string) domain.ToolResult {
 		return failure("timed_out", message, "Try again later, or fetch another page.")
 	}
 	problem := httpcall.Explain(err)
-	return failure(problem.Type, problem.Message+redirected, problem.Hint)
+	return failure(problem.Type, problem.Message+redirected+". "+problem.Hint, problem.Hint)
 }
 
 func (e *statusError) explain(asked string) domain.ToolResult {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"toolserver/sandbox/netguard"
+	"toolserver/tools/httpcall"
 )
 
 const (
@@ -81,7 +82,7 @@ func (f *fetcher) fetch(ctx context.Context, u *url.URL, known *entry) (*fetched
 			defer res.Body.Close()
 			return got, got.read(res)
 		}
-		discard(res.Body)
+		res.Body.Close() // unread, for it may never come
 		switch {
 		case err != nil:
 			return nil, err
@@ -142,13 +143,6 @@ func (b *releasing) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// discard reads a little of a body nobody wants, so that its connection can be
-// used again.
-func discard(body io.ReadCloser) {
-	_, _ = io.CopyN(io.Discard, body, 4<<10) // a body that fails is closed all the same
-	body.Close()
-}
-
 // redirect returns where a response sends its client, or nil if it does not.
 func redirect(res *http.Response, from *url.URL) (*url.URL, error) {
 	switch res.StatusCode {
@@ -176,7 +170,6 @@ func (g *fetched) read(res *http.Response) error {
 		return nil
 	}
 	if res.StatusCode/100 != 2 {
-		discard(res.Body)
 		return &statusError{res.StatusCode, res.Header}
 	}
 	if res.ContentLength > maxBody {
@@ -189,7 +182,7 @@ func (g *fetched) read(res *http.Response) error {
 	switch {
 	case len(body) > maxBody:
 		return &tooLargeError{}
-	case errors.Is(err, io.ErrUnexpectedEOF) && len(body) > 0: // the connection ended before the body did
+	case err != nil && len(body) > 0 && !httpcall.IsTimeout(err) && !errors.Is(err, context.Canceled): // it ended before the body did
 		g.missing = -1
 		if res.ContentLength > 0 {
 			g.missing = res.ContentLength - int64(len(body))

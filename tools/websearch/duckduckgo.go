@@ -98,10 +98,13 @@ func quoteBangs(text string) string {
 	return strings.Join(words, " ")
 }
 
-// duckError says what an answer means that is not of class 2xx.
+// duckError says what an answer means that is not of class 2xx. All of its answers are pages.
 func duckError(e *httpcall.StatusError) *Error {
-	if e.Status == http.StatusForbidden || e.Status == http.StatusTooManyRequests || e.Status == http.StatusTeapot {
+	switch e.Status {
+	case http.StatusForbidden, http.StatusTooManyRequests, http.StatusTeapot:
 		return challenged(e.Error())
+	case http.StatusBadRequest, http.StatusRequestURITooLong:
+		return refusedQuery(e)
 	}
 	return statusError(e)
 }

@@ -83,9 +83,16 @@ func statusError(e *httpcall.StatusError) *Error {
 	case status == http.StatusPaymentRequired:
 		return is("plan_required", "the key's plan does not include this", "The plan must be changed with the service.")
 	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity, status == http.StatusRequestURITooLong:
-		return is("invalid_query", "it does not accept the query", "Search for something else, or with fewer options.")
+		return refusedQuery(e)
 	}
 	return is("http_status", "there is no search API", "Check that base_url leads to the service.")
+}
+
+// refusedQuery says that a service does not take a query.
+func refusedQuery(e *httpcall.StatusError) *Error {
+	return &Error{
+		Type: "invalid_query", Message: e.Error() + ": it does not accept the query", Hint: "Search for something else, or with fewer options.",
+	}
 }
 
 // limited adds to an error how long the service wants to be left alone.

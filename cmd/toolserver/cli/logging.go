@@ -66,5 +66,13 @@ func newLogger(c config.Logging, stderr io.Writer) (log *zap.Logger, closeLog fu
 	// Writing is enough: pipes and terminals refuse to be synced.
 	batch := &zapcore.BufferedWriteSyncer{WS: zapcore.AddSync(struct{ io.Writer }{out}), FlushInterval: flushInterval}
 	core := &promptCore{zapcore.NewCore(encoder, batch, level), batch}
-	return zap.New(core), func() { _ = batch.Stop(); closeFile() }, nil
+	log = zap.New(core)
+	// Libraries print what strangers send them, such as net/http of answers
+	// nobody asked for. That is for those who look for trouble.
+	restore, err := zap.RedirectStdLogAt(log, zapcore.DebugLevel)
+	if err != nil {
+		closeFile()
+		return nil, nil, err
+	}
+	return log, func() { restore(); _ = batch.Stop(); closeFile() }, nil
 }
