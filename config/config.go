@@ -103,7 +103,7 @@ type Offer struct {
 
 // Limits are the limits of the executor.
 type Limits struct {
-	MaxResultChars int           `yaml:"max_result_chars" min:"1000" max:"10000000" doc:"Longest text of a result; more is kept for read_large_result."`
+	MaxResultChars int           `yaml:"max_result_chars" min:"1000" max:"10000000" doc:"Longest text of a result; more is kept for read_large_result. web_fetch and linkedin_jobs may be longer, unless this is under 40000."`
 	Timeout        time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Longest a call may take, of tools that set nothing else."`
 	PerTool        int           `yaml:"per_tool" min:"0" doc:"Calls of one tool running at a time; 0 for no limit."`
 	PerPrincipal   int           `yaml:"per_principal" min:"0" doc:"Calls of one principal running at a time; 0 for no limit."`

@@ -150,6 +150,10 @@ func (t guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 		clone.Host = u.Host
 	}
 	res, err := t.next.RoundTrip(&clone)
+	if err == nil && res.StatusCode == http.StatusSwitchingProtocols {
+		res.Body.Close() // it is the connection itself, which no context ends
+		res.Body = http.NoBody
+	}
 	if err == nil && res.StatusCode/100 == 3 {
 		if _, err := u.Parse(res.Header.Get("Location")); err != nil {
 			res.Header.Del("Location") // http.Client would drop the response and quote the header

@@ -2,6 +2,7 @@ package netguard
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -21,6 +22,7 @@ type InvalidURLError struct{ Reason string }
 func (e *InvalidURLError) Error() string { return e.Reason }
 
 var (
+	errTooLong = &InvalidURLError{fmt.Sprintf("the URL is longer than %d bytes", MaxURL)}
 	errNoHost  = &InvalidURLError{"the URL has no host"}
 	errNotHost = &InvalidURLError{"the URL's host is not a host name"}
 	errNotIP   = &InvalidURLError{"the URL's host looks like an address and is none"}
@@ -67,6 +69,9 @@ func (g *Guard) CheckURL(u *url.URL) error {
 			target = "a URL without a scheme"
 		}
 		return &DeniedError{Rule: Scheme, Target: target, why: "only http and https URLs are fetched"}
+	}
+	if len(u.Host)+len(u.Path)+len(u.RawQuery) > MaxURL {
+		return errTooLong
 	}
 	if u.Host == "" || u.Opaque != "" {
 		return errNoHost

@@ -16,7 +16,7 @@ import (
 func (f *fetcher) explain(err error, asked string) domain.ToolResult {
 	redirected := ""
 	if r, ok := errors.AsType[*redirectError](err); ok {
-		redirected = fmt.Sprintf(" (after a redirect to %.500s)", r.to)
+		redirected = fmt.Sprintf(" (after a redirect to %.300s)", r.to)
 	}
 	if listed, ok := errors.AsType[*sandbox.HostError](err); ok {
 		hint := "Use another host."
@@ -39,7 +39,7 @@ func (f *fetcher) explain(err error, asked string) domain.ToolResult {
 	case isEncoding:
 		return failure("unsupported_content", encoding.Error(), "Use another URL.")
 	case errors.Is(err, errTooManyRedirects):
-		return failure("too_many_redirects", err.Error(), "Check the URL, or give the address that it should end up at.")
+		return failure("too_many_redirects", fmt.Sprintf("Too many redirects (max %d)", maxRedirects), "Check the URL, or give the address that it should end up at.")
 	case errors.Is(err, errBusyHost):
 		return failure("rate_limited", err.Error(), "Wait a few seconds, then call it again.")
 	case httpcall.IsTimeout(err):

@@ -59,7 +59,7 @@ type redirectError struct {
 func (e *redirectError) Error() string { return e.err.Error() }
 func (e *redirectError) Unwrap() error { return e.err }
 
-var errTooManyRedirects = fmt.Errorf("Too many redirects (max %d)", maxRedirects)
+var errTooManyRedirects = errors.New("too many redirects")
 
 // encodingError is a content encoding that was not asked for.
 type encodingError string

@@ -82,6 +82,14 @@ func TestFetch(t *testing.T) {
 		"/to-file": redirects("file:///etc/passwd"),
 		"/to-meta": redirects("http://169.254.169.254/latest/"),
 		"/to-user": redirects("http://user:secret@example.com/"),
+		"/to-long": redirects("/" + strings.Repeat("x", 60_000)),
+		"/switch": func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				t.Cleanup(func() { conn.Close() })
+				io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\n\r\n") // and nothing more
+			}
+		},
 		"/loop":    redirects("/loop"),
 		"/nowhere": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(302) },
 		"/declared": func(w http.ResponseWriter, _ *http.Request) {
@@ -135,6 +143,8 @@ func TestFetch(t *testing.T) {
 		{Name: "redirect to a file", Args: arg(base + "/to-file"), Fail: true, ErrorType: "denied", Wants: []string{"network.scheme", "after a redirect to file:///etc/passwd"}},
 		{Name: "redirect inside", Args: arg(base + "/to-meta"), Fail: true, ErrorType: "denied", Wants: []string{"network.metadata", "after a redirect to http://169.254.169.254/latest/"}},
 		{Name: "redirect with a password", Args: arg(base + "/to-user"), Fail: true, ErrorType: "denied", Want: "network.userinfo"},
+		{Name: "redirect to a long URL", Args: arg(base + "/to-long"), Fail: true, ErrorType: "invalid_url", Want: "longer than 8192 bytes (after a redirect to "},
+		{Name: "switch", Args: arg(base + "/switch"), Fail: true, ErrorType: "http_status", Want: "HTTP 101"},
 		{Name: "loop", Args: arg(base + "/loop"), Fail: true, ErrorType: "too_many_redirects", Exact: "Error: Too many redirects (max 5)"},
 		{Name: "redirect to nowhere", Args: arg(base + "/nowhere"), Fail: true, ErrorType: "http_status", Want: "HTTP 302"},
 		{Name: "declared too large", Args: arg(base + "/declared"), Fail: true, ErrorType: "too_large", Exact: "Error: Response too large (2,500,000 bytes, max 2,000,000 bytes)"},
