@@ -99,19 +99,7 @@ func TestCatalog(t *testing.T) {
 	if err := e.Encode(catalog); err != nil {
 		t.Fatal(err)
 	}
-	const golden = "../testdata/tools.json"
-	if *update {
-		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("%s is out of date; if the change is meant, run go test ./tools -update", golden)
-	}
+	tooltest.Golden(t, "../testdata/tools.json", got.String(), *update)
 }
 
 // TestReadme holds the tool table of README.md to the catalog.

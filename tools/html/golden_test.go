@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"toolserver/tools/html"
+	"toolserver/tools/tooltest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -32,30 +33,12 @@ func TestGolden(t *testing.T) {
 			}
 			in := strings.ReplaceAll(string(src), "\r\n", "\n")
 			text := "Title: " + html.Title(in) + "\n\n" + html.Text(in, html.Options{Base: base})
-			golden(t, name+".txt", text)
+			tooltest.Golden(t, name+".txt", text+"\n", *update)
 			md, err := html.Markdown(in, html.Options{Base: base})
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".md", md)
+			tooltest.Golden(t, name+".md", md+"\n", *update)
 		})
-	}
-}
-
-func golden(t *testing.T, file, got string) {
-	t.Helper()
-	got += "\n"
-	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w := strings.ReplaceAll(string(want), "\r\n", "\n"); got != w {
-		t.Errorf("%s differs; look at it with -update and git diff. Got:\n%s", file, got)
 	}
 }

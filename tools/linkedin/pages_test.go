@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"toolserver/tools/tooltest"
 )
 
 var update = flag.Bool("update", false, "write what pages come to, to be looked at")
@@ -42,20 +44,7 @@ func pages(t testing.TB, dir string) map[string]string {
 // golden compares got with a file of testdata.
 func golden(t *testing.T, got string, name ...string) {
 	t.Helper()
-	path := filepath.Join(append([]string{"testdata"}, name...)...)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s:\n got %s\nwant %s", path, got, want)
-	}
+	tooltest.Golden(t, filepath.Join(append([]string{"testdata"}, name...)...), got, *update)
 }
 
 func indented(t *testing.T, v any) string {
