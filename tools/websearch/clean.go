@@ -85,9 +85,7 @@ func webAddress(text string) (address, key string, ok bool) {
 	if u.Hostname() == "" || strings.ContainsFunc(u.Host, notInHost) {
 		return "", "", false
 	}
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, notShown) {
-		text = u.String()
-	}
+	text = shown(text)
 	host := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
 	if port := u.Port(); port != "" && port != "80" && port != "443" {
 		host += ":" + port
@@ -98,6 +96,26 @@ func webAddress(text string) (address, key string, ok bool) {
 // notInHost reports whether no host has such a character, in whatever script.
 func notInHost(r rune) bool {
 	return !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Number) && !strings.ContainsRune("-._:[]", r) || r == utf8.RuneError
+}
+
+// shown returns an address with what is not shown in one escaped.
+func shown(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, notShown) {
+		return text
+	}
+	var b strings.Builder
+	for text != "" {
+		r, size := utf8.DecodeRuneInString(text)
+		for _, c := range []byte(text[:size]) {
+			if r == utf8.RuneError || notShown(r) {
+				fmt.Fprintf(&b, "%%%02X", c)
+			} else {
+				b.WriteByte(c)
+			}
+		}
+		text = text[size:]
+	}
+	return b.String()
 }
 
 // notShown reports whether an address is shown with such a character escaped.
