@@ -31,10 +31,10 @@ type truncatedResults struct {
 	Message   string `json:"message"`
 }
 
-// resultChars returns how long the text of a result may be, of a tool that
+// ResultChars returns how long the text of a result may be, of a tool that
 // promises results of a certain length, or 0. An operator who wants shorter
 // results than usual gets them of all tools.
-func (l *Limits) resultChars(promised int) int {
+func (l *Limits) ResultChars(promised int) int {
 	switch {
 	case l.MaxResultChars <= 0:
 		return max(DefaultMaxResultChars, promised)

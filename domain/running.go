@@ -158,7 +158,7 @@ func (r *running) finish(res ToolResult, err error) {
 		res = r.exec.redact.Load().result(res)
 	}
 	if err == nil && !r.whole {
-		res, err = bound(res, r.cmd.Tool, r.cmd.Session.Principal, r.exec.Results, r.settings.Limits.resultChars(r.promised))
+		res, err = bound(res, r.cmd.Tool, r.cmd.Session.Principal, r.exec.Results, r.settings.Limits.ResultChars(r.promised))
 	}
 	r.answer(res, err)
 }

@@ -6,23 +6,23 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"sync/atomic"
 
 	"toolserver/sandbox/netguard"
 )
 
-// Network hands tools the part of the network each may reach. Like [Files] it is
-// made for one policy.
+// Network hands tools the part of the network each may reach. Unlike [Files] it
+// can take over another policy: what tools know of services is worth keeping.
 type Network struct {
-	guard  *netguard.Guard
 	client *http.Client
-	hosts  map[string]hostLists
-	rules  NetworkRules
+	now    atomic.Pointer[reach]
 }
 
-// NetworkRules are what a [Network] is made from, to compare it with another.
-type NetworkRules struct {
-	Open  []string               // [Settings.PrivateHosts]
-	Lists map[string][2][]string // allowed and denied hosts, by tool
+// reach is what a policy lets tools reach.
+type reach struct {
+	guard  *netguard.Guard
+	client *http.Client // with the connections that were made under it
+	hosts  map[string]hostLists
 }
 
 // NewNetwork returns the network that p allows.
@@ -35,33 +35,49 @@ func NewNetwork(p Policy) (*Network, error) {
 		}
 		open = append(open, host)
 	}
-	n := &Network{guard: netguard.New(netguard.Options{Open: open}), hosts: map[string]hostLists{}}
-	n.rules = NetworkRules{p.Settings.PrivateHosts, map[string][2][]string{}}
-	n.client = n.guard.Client()
+	guard := netguard.New(netguard.Options{Open: open})
+	r := &reach{guard: guard, client: guard.Client(), hosts: map[string]hostLists{}}
 	for _, tool := range browsers {
 		lists, err := newHostLists(tool, p.Tools[tool])
 		if err != nil {
 			return nil, err
 		}
-		n.hosts[tool], n.rules.Lists[tool] = lists, [2][]string{lists.allow, lists.deny}
+		r.hosts[tool] = lists
 	}
+	n := &Network{}
+	n.now.Store(r)
+	n.client = &http.Client{Transport: current{n}, CheckRedirect: r.client.CheckRedirect}
 	return n, nil
+}
+
+// current is the transport of whatever policy is in force.
+type current struct{ *Network }
+
+func (c current) RoundTrip(req *http.Request) (*http.Response, error) {
+	return c.now.Load().client.Transport.RoundTrip(req)
+}
+
+// CloseIdleConnections is called by [http.Client.CloseIdleConnections].
+func (c current) CloseIdleConnections() { c.now.Load().client.CloseIdleConnections() }
+
+// Adopt takes over the policy of another network. Requests under way end under
+// the old one; its connections are not used again.
+func (n *Network) Adopt(other *Network) {
+	n.now.Swap(other.now.Load()).client.CloseIdleConnections()
 }
 
 // Client returns what tools send their requests with; see [netguard.Guard.Client].
 func (n *Network) Client() *http.Client { return n.client }
 
 // Named reports whether sandbox.private_hosts names the host of a URL.
-func (n *Network) Named(u *url.URL) bool { return n.guard.Named(u) }
-
-// Rules returns what the network is made from.
-func (n *Network) Rules() NetworkRules { return n.rules }
+func (n *Network) Named(u *url.URL) bool { return n.now.Load().guard.Named(u) }
 
 // CheckURL judges a URL that tool is about to send a request to, as far as it
 // can be judged before its host is resolved, and makes its host canonical. The
 // error is a [*HostError], a [*netguard.DeniedError], or says why it is no URL.
 func (n *Network) CheckURL(tool string, u *url.URL) error {
-	if err := n.guard.CheckURL(u); err != nil {
+	r := n.now.Load()
+	if err := r.guard.CheckURL(u); err != nil {
 		return err
 	}
 	port := u.Port()
@@ -72,7 +88,7 @@ func (n *Network) CheckURL(tool string, u *url.URL) error {
 	default:
 		port = "80"
 	}
-	return n.hosts[tool].check(u.Hostname(), port)
+	return r.hosts[tool].check(u.Hostname(), port)
 }
 
 // Close gives up connections that are kept for further requests.

@@ -68,7 +68,7 @@ func All(d Deps) ([]domain.Tool, error) {
 
 // online returns the tools that reach beyond this machine.
 func online(d Deps) (all []domain.Tool, err error) {
-	client, rules := d.Network.Client(), d.Network.Rules()
+	client := d.Network.Client()
 	for _, family := range []struct {
 		name    string
 		options any
@@ -79,7 +79,7 @@ func online(d Deps) (all []domain.Tool, err error) {
 		{"linkedin", d.LinkedIn, func() ([]domain.Tool, error) { return linkedin.Tools(client, d.LinkedIn) }},
 		{"anthropic", d.Anthropic, func() ([]domain.Tool, error) { return anthropic.Tools(client, d.Anthropic) }},
 	} {
-		made, err := d.Lasting.tools(family.name, [2]any{family.options, rules}, family.make)
+		made, err := d.Lasting.tools(family.name, family.options, family.make)
 		if err != nil {
 			return nil, err
 		}

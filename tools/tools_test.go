@@ -149,6 +149,17 @@ func TestSummaryIsComplete(t *testing.T) {
 	}
 }
 
+func TestCategories(t *testing.T) {
+	var found []string
+	for _, tool := range all(t) {
+		found = append(found, tool.Category)
+	}
+	slices.Sort(found)
+	if found = slices.Compact(found); !slices.Equal(found, tools.Categories()) {
+		t.Errorf("the tools are of %v", found)
+	}
+}
+
 func TestOptionError(t *testing.T) {
 	if _, err := tools.All(tools.Deps{System: system.Options{Mask: []string{"hostnme"}}}); err == nil || !strings.Contains(err.Error(), "hostname") {
 		t.Errorf("%v; want the field that was meant", err)

@@ -36,8 +36,8 @@ func decode(body []byte, contentType string) (text, name string) {
 		}
 		return convert(body, name)
 	}
-	if utf8.Valid(body) {
-		return string(body), "utf-8"
+	if mostlyUTF8(body) {
+		return convert(body, "utf-8")
 	}
 	if guess := textfile.Guess(body); guess != "" {
 		if _, name := charset.Lookup(guess); name != "" {
@@ -45,6 +45,26 @@ func decode(body []byte, contentType string) (text, name string) {
 		}
 	}
 	return convert(body, "windows-1252")
+}
+
+// mostlyUTF8 reports whether a body is UTF-8, but for an end that was cut off and
+// perhaps a stray byte for fifty characters that are not ASCII: in another charset
+// hardly any of those would be valid.
+func mostlyUTF8(body []byte) bool {
+	foreign, bad := 0, 0
+	for rest := body; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		switch {
+		case r == utf8.RuneError && size == 1 && len(rest) < utf8.UTFMax && !utf8.FullRune(rest):
+			return foreign > 0 && bad*50 <= foreign
+		case r == utf8.RuneError && size == 1:
+			bad++
+		case size > 1:
+			foreign++
+		}
+		rest = rest[size:]
+	}
+	return bad*50 <= foreign
 }
 
 // convert decodes a body from a charset of the Encoding standard.

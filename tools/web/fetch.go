@@ -40,15 +40,18 @@ func (f *fetcher) tool() domain.Tool {
 		Category:    "web",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Timeout:     f.options.Timeout + overtime, KeepsTime: true,
-		// What a caller who says nothing is promised.
-		MaxResultChars: defaultMaxChars + maxHeaderChars,
+		MaxResultChars: promisedChars,
 	}, f.run)
 }
 
-// defaultMaxChars is the default of maxChars.
-const defaultMaxChars = 50_000
+const (
+	defaultMaxChars = 50_000 // the default of maxChars
+	// promisedChars is room for what a caller gets who says nothing.
+	promisedChars = defaultMaxChars + maxHeaderChars
+)
 
 func (f *fetcher) run(ctx context.Context, in input) (domain.ToolResult, error) {
+	in.URL = strings.TrimSpace(in.URL)
 	u, err := parseURL(in.URL)
 	if err != nil {
 		return failure("invalid_url", err.Error(), "Give the full address of a page, such as https://example.com/page."), nil
@@ -64,7 +67,7 @@ func (f *fetcher) run(ctx context.Context, in input) (domain.ToolResult, error) 
 	if err != nil {
 		return page.renderFailure(err, in)
 	}
-	return page.answer(in, content)
+	return page.answer(in, content, f.options.resultChars())
 }
 
 // failure is bad news in the seeds' words.
@@ -77,8 +80,10 @@ var errScheme = errors.New("URL must use http or https scheme")
 
 // parseURL reads an address.
 func parseURL(text string) (*url.URL, error) {
-	text = strings.TrimSpace(text)
 	u, err := url.Parse(text)
+	if err != nil && !strings.Contains(text, "://") {
+		return nil, errScheme
+	}
 	if err != nil {
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
@@ -90,8 +95,25 @@ func parseURL(text string) (*url.URL, error) {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errScheme
 	}
+	return sendable(u), nil
+}
+
+// sendable makes a URL one that can stand in a request: without its fragment, and
+// with its query escaped where its author has not, as browsers do (the URL
+// standard's query percent-encode set).
+func sendable(u *url.URL) *url.URL {
 	u.Fragment, u.RawFragment = "", ""
-	return u, nil
+	odd := func(c byte) bool { return c <= ' ' || c >= 0x7f || strings.IndexByte(`"<>#'`, c) >= 0 }
+	var b strings.Builder
+	for i := range len(u.RawQuery) {
+		if c := u.RawQuery[i]; odd(c) {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	u.RawQuery = b.String()
+	return u
 }
 
 // get returns the page at u, from the cache if it is still good.

@@ -1,12 +1,14 @@
 package web
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"toolserver/sandbox/netguard"
@@ -158,8 +160,7 @@ func redirect(res *http.Response, from *url.URL) (*url.URL, error) {
 	if err != nil {
 		return nil, &redirectError{location, &netguard.InvalidURLError{Reason: "the redirect's URL cannot be read"}}
 	}
-	to.Fragment, to.RawFragment = "", ""
-	return to, nil
+	return sendable(to), nil
 }
 
 // read reads the body, as far as it may.
@@ -175,10 +176,19 @@ func (g *fetched) read(res *http.Response) error {
 	if res.ContentLength > maxBody {
 		return &tooLargeError{res.ContentLength}
 	}
-	if encoding := res.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return encodingError(encoding) // gzip was taken off by the transport
+	content := io.Reader(res.Body)
+	switch encoding := strings.ToLower(res.Header.Get("Content-Encoding")); {
+	case encoding == "", encoding == "identity", res.ContentLength == 0:
+	case encoding == "x-gzip": // RFC 9110, section 8.4.1.3; gzip was taken off by the transport
+		unpacked, err := gzip.NewReader(res.Body)
+		if err != nil {
+			return encodingError(encoding)
+		}
+		content = unpacked
+	default:
+		return encodingError(encoding)
 	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	body, err := io.ReadAll(io.LimitReader(content, maxBody+1))
 	switch {
 	case len(body) > maxBody:
 		return &tooLargeError{}

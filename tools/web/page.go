@@ -79,31 +79,23 @@ func mediaType(contentType string, body []byte) string {
 }
 
 // answer writes the result: a header, as callers know it, and the part of the
-// content that was asked for.
-func (p *page) answer(in input, content string) (domain.ToolResult, error) {
+// content that was asked for, as far as it fits a result of most characters.
+func (p *page) answer(in input, content string, most int) (domain.ToolResult, error) {
 	total := utf8.RuneCountInString(content)
 	if in.StartIndex > 0 && in.StartIndex >= total {
 		message := fmt.Sprintf("start_index %s is past the end: the content has %s characters", thousands(in.StartIndex), thousands(total))
 		return failure("out_of_range", message, "Read from a start_index below "+strconv.Itoa(total)+"."), nil
 	}
-	part := cutRunes(content, in.StartIndex, in.MaxChars)
+	head := p.head(in)
+	room := most - utf8.RuneCountInString(head) - utf8.RuneCountInString(in.call(in.StartIndex)) - noticeChars
+	part := cutRunes(content, in.StartIndex, min(in.MaxChars, max(room, leastChars)))
 	shown := utf8.RuneCountInString(part)
 	next := in.StartIndex + shown
 	meta := p.meta(in, shown, total)
 
 	var b strings.Builder
-	b.Grow(len(part) + 1024)
-	fmt.Fprintf(&b, "URL: %s\n", in.URL)
-	if len(p.got.redirects) > 0 {
-		fmt.Fprintf(&b, "Final URL: %s\n", p.got.url)
-	}
-	if p.got.downgraded {
-		b.WriteString("Warning: a redirect led from https to http, so this may have been changed on its way\n")
-	}
-	fmt.Fprintf(&b, "Status: %d\nContent-Type: %s\n", p.got.status, p.media)
-	if p.title != "" {
-		fmt.Fprintf(&b, "Title: %s\n", p.title)
-	}
+	b.Grow(len(head) + len(part) + 1024)
+	b.WriteString(head)
 	fmt.Fprintf(&b, "Length: %s chars", thousands(shown))
 	switch {
 	case in.StartIndex > 0:
@@ -115,7 +107,7 @@ func (p *page) answer(in input, content string) (domain.ToolResult, error) {
 	b.WriteString(part)
 	if next < total {
 		meta.NextStartIndex = &next
-		fmt.Fprintf(&b, "\n\n[Content truncated at %s characters]\n[To read on: %s]", thousands(in.MaxChars), in.call(next))
+		fmt.Fprintf(&b, "\n\n[Content truncated at %s characters]\n[To read on: %s]", thousands(shown), in.call(next))
 	}
 	if p.got.missing != 0 {
 		b.WriteString("\n\n[The connection ended early, so the end is missing" + p.howMuch() + "]")
@@ -123,6 +115,28 @@ func (p *page) answer(in input, content string) (domain.ToolResult, error) {
 	res := domain.Text(b.String())
 	res.Meta = meta
 	return res, nil
+}
+
+const (
+	noticeChars = 300 // room for what surrounds the content besides the header and the call that reads on
+	leastChars  = 100 // shown of the content, however long the rest is
+)
+
+// head is the header up to the length of the content.
+func (p *page) head(in input) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "URL: %s\n", in.URL)
+	if len(p.got.redirects) > 0 {
+		fmt.Fprintf(&b, "Final URL: %s\n", p.got.url)
+	}
+	if p.got.downgraded {
+		b.WriteString("Warning: a redirect led from https to http, so this may have been changed on its way\n")
+	}
+	fmt.Fprintf(&b, "Status: %d\nContent-Type: %s\n", p.got.status, p.media)
+	if p.title != "" {
+		fmt.Fprintf(&b, "Title: %s\n", p.title)
+	}
+	return b.String()
 }
 
 func (p *page) howMuch() string {

@@ -14,10 +14,17 @@ import (
 type Options struct {
 	Timeout   time.Duration // of one fetch, redirects and body included; zero means DefaultTimeout
 	UserAgent string        // empty for a browser's, since many sites refuse others
+	MaxChars  int           // of results, as the operator wants it; zero for the executor's default
 }
 
 // DefaultTimeout is how long a fetch may take.
 const DefaultTimeout = 30 * time.Second
+
+// resultChars returns how long a result may be, as the executor has it.
+func (o Options) resultChars() int {
+	limits := domain.Limits{MaxResultChars: o.MaxChars}
+	return limits.ResultChars(promisedChars)
+}
 
 // overtime is what the executor's clock leaves for making text of a page that
 // came at the last moment.

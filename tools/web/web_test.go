@@ -256,6 +256,59 @@ func TestTruncation(t *testing.T) {
 	})
 }
 
+// TestClamp asks for more than a result may have: what is shown and what _meta
+// says of it are the same, so that the parts still make up the whole.
+func TestClamp(t *testing.T) {
+	whole := strings.Repeat("é", 200_000)
+	base := site(t, map[string]http.HandlerFunc{"/long": says("text/plain", whole)})
+	for _, operator := range []int{1000, 0, 100_000} {
+		exec := domain.NewExecutor(must(domain.NewRegistry(fetchTool(t, web.Options{MaxChars: operator}, sandbox.ToolPolicy{}, base))),
+			domain.NewResultStore(domain.PageBytes(operator)), domain.Settings{Limits: domain.Limits{MaxResultChars: operator}}, nil)
+		var got strings.Builder
+		for next, calls := 0, 0; next >= 0; calls++ {
+			res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: "web_fetch",
+				Arguments: json.RawMessage(fmt.Sprintf(`{"url":%q,"maxChars":1000000,"start_index":%d}`, base+"/long", next))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			part, following := content(t, res)
+			got.WriteString(part)
+			next = following
+			if operator == 1000 && calls == 20 {
+				break
+			}
+		}
+		if !strings.HasPrefix(whole, got.String()) || operator != 1000 && got.String() != whole {
+			t.Errorf("limit %d: the parts, %d bytes, do not make up the whole", operator, got.Len())
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// TestQuery sends queries as browsers do.
+func TestQuery(t *testing.T) {
+	base := site(t, map[string]http.HandlerFunc{
+		"/echo": func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "["+r.RequestURI+"]") },
+		"/to": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "/echo?x=y z&q=ü")
+			w.WriteHeader(302)
+		},
+	})
+	tooltest.Run(t, fetchTool(t, web.Options{}, sandbox.ToolPolicy{}, base), []tooltest.Case{
+		{Name: "escaped", Args: arg(base + "/echo?a b=\"<ü>#part"), Want: "[/echo?a%20b=%22%3C%C3%BC%3E]"},
+		{Name: "as it is", Args: arg(base + "/echo?a%20b=c+d&e=%zz|[1]"), Want: "[/echo?a%20b=c+d&e=%zz|[1]]"},
+		{Name: "redirect", Args: arg(base + "/to"), Want: "[/echo?x=y%20z&q=%C3%BC]"},
+		{Name: "white space", Args: arg("  " + base + "/echo?x \n"), Want: "URL: " + base + "/echo?x\nStatus: 200\n"},
+		{Name: "no scheme", Args: arg("127.0.0.1:8080/ok"), Fail: true, Exact: "Error: URL must use http or https scheme"},
+	})
+}
+
 func TestCharsets(t *testing.T) {
 	routes, want := map[string]http.HandlerFunc{}, map[string][2]string{}
 	add := func(name, contentType, body, text, charset string) {
@@ -268,6 +321,8 @@ func TestCharsets(t *testing.T) {
 	add("equiv", "text/html", `<meta http-equiv=Content-Type content="text/html; charset=gb2312"><p>`+"\xc4\xe3\xba\xc3", "你好", "gbk")
 	add("late", "text/html", "<script>"+ascii+ascii+`</script><meta charset=koi8-r><p>`+"\xf0\xd2\xc9\xd7\xc5\xd4", "Привет", "koi8-r")
 	add("xml", "application/xml", `<?xml version="1.0" encoding="ISO-8859-2"?><a>`+"\xe8</a>", `<?xml version="1.0" encoding="ISO-8859-2"?><a>č</a>`, "iso-8859-2")
+	add("cut", "text/html", "<p>日本語 été\xe6\x97", "日本語 été\ufffd", "utf-8")
+	add("stray", "text/plain", strings.Repeat("été ", 50)+"\xff.", strings.Repeat("été ", 50)+"\ufffd.", "utf-8")
 	add("bom", "text/plain; charset=windows-1252", "\xef\xbb\xbfé", "é", "utf-8")
 	add("utf16le", "text/plain", "\xff\xfeh\x00i\x00\xe9\x00", "hié", "utf-16le")
 	add("utf16be", "text/plain; charset=utf-16be", "\x00h\x00i", "hi", "utf-16be")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -38,6 +39,7 @@ type app struct {
 	config   *config.Loaded
 	tokens   *server.Tokens
 	commands *sandbox.Commands
+	network  *sandbox.Network // one and the same from the first configuration on
 	missing  []tools.Missing
 }
 
@@ -98,6 +100,11 @@ func (a *app) apply(cfg *config.Loaded) error {
 	a.results.SetPageBytes(domain.PageBytes(cfg.Limits.MaxResultChars))
 	a.exec.Configure(cfg.Executor(cfg.Secrets))
 	a.config, a.tokens, a.commands, a.missing = cfg, tokens, catalog.commands, catalog.missing
+	if a.network == nil {
+		a.network = catalog.network
+	} else {
+		a.network.Adopt(catalog.network)
+	}
 	a.reloads.tell()
 	if a.server != nil {
 		a.server.Configure(serverSettings(cfg))
@@ -146,6 +153,7 @@ func (a *app) logLayers() {
 // catalog is what clients can have.
 type catalog struct {
 	commands  *sandbox.Commands
+	network   *sandbox.Network
 	tools     []domain.Tool
 	missing   []tools.Missing
 	resources []domain.Resource
@@ -164,9 +172,12 @@ func (a *app) catalog(cfg *config.Loaded) (c catalog, err error) {
 		return c, err
 	}
 	c.commands = commands
-	network, err := sandbox.NewNetwork(policy)
-	if err != nil {
+	if c.network, err = sandbox.NewNetwork(policy); err != nil {
 		return c, err
+	}
+	network := a.network // which adopts the new one when that is in force
+	if network == nil {
+		network = c.network
 	}
 	c.tools, err = tools.All(tools.Deps{
 		Files: fileSystem, Commands: commands, Network: network, Results: a.results,
@@ -180,7 +191,7 @@ func (a *app) catalog(cfg *config.Loaded) (c catalog, err error) {
 			MaxChars: cfg.Limits.MaxResultChars, Results: a.results,
 		},
 		System: system.Options{WorkingDirectory: cfg.WorkingDirectory, Mask: cfg.Masks()},
-		Web:    web.Options{Timeout: cfg.Tools["web_fetch"].Timeout, UserAgent: cfg.Web.UserAgent},
+		Web:    web.Options{Timeout: cfg.Tools["web_fetch"].Timeout, UserAgent: cfg.Web.UserAgent, MaxChars: cfg.Limits.MaxResultChars},
 		Search: cfg.Web.Search, LinkedIn: cfg.LinkedIn, Anthropic: cfg.Anthropic,
 		Lasting: &a.lasting, Catalog: a.callable, CapabilitiesFile: cfg.CapabilitiesFile,
 	})
@@ -204,6 +215,16 @@ func (a *app) catalog(cfg *config.Loaded) (c catalog, err error) {
 // callable returns the tools that a principal can call.
 func (a *app) callable(p domain.Principal) []*domain.Tool {
 	return slices.DeleteFunc(a.exec.Registry.ListEnabled(), func(t *domain.Tool) bool { return !a.exec.Visible(p, t) })
+}
+
+// lacks says what a tool needs that is not there for want of credentials.
+func (a *app) lacks(name string) error {
+	for _, m := range a.missing {
+		if m.Tool == name {
+			return fmt.Errorf("%s is not there; it needs %s", name, m.Needs)
+		}
+	}
+	return nil
 }
 
 // override applies what configuration says of any tool.

@@ -15,6 +15,7 @@ import (
 	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/server"
+	"toolserver/tools"
 )
 
 // callCommand runs any tool by its name.
@@ -32,7 +33,7 @@ func callCommand(g *globals) *cobra.Command {
 			if name == "" || err != nil {
 				return orHelp(cmd, err)
 			}
-			return runTool(cmd.Context(), g, name, rest)
+			return runTool(cmd.Context(), g, "", name, rest)
 		},
 	}
 }
@@ -40,7 +41,7 @@ func callCommand(g *globals) *cobra.Command {
 // addCategories adds a command for each category of tools, with the tools as
 // its subcommands.
 func addCategories(root *cobra.Command, g *globals) {
-	for _, category := range []string{"file", "meta", "shell", "system", "utility"} {
+	for _, category := range tools.Categories() {
 		root.AddCommand(&cobra.Command{
 			Use:                category + " TOOL [ARGUMENTS]",
 			Short:              "Run one of the " + category + " tools",
@@ -53,7 +54,7 @@ func addCategories(root *cobra.Command, g *globals) {
 				case name == "":
 					return listCategory(cmd, g, category)
 				}
-				return runTool(cmd.Context(), g, strings.ReplaceAll(name, "-", "_"), rest)
+				return runTool(cmd.Context(), g, category, strings.ReplaceAll(name, "-", "_"), rest)
 			},
 		})
 	}
@@ -150,7 +151,7 @@ func (g *globals) start(log *zap.Logger) (*app, func(), error) {
 }
 
 // runTool runs the named tool with the arguments of a command line.
-func runTool(ctx context.Context, g *globals, name string, args []string) error {
+func runTool(ctx context.Context, g *globals, category, name string, args []string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cfg, err := g.load()
@@ -175,7 +176,13 @@ func runTool(ctx context.Context, g *globals, name string, args []string) error 
 	me := cfg.Principal(cfg.Server.User)
 	cmd := domain.ExecuteToolCommand{Session: domain.Session{ID: "cli", Principal: me}, Tool: name}
 	asJSON := false
+	if err := a.lacks(name); err != nil {
+		return usage(err)
+	}
 	if tool, ok := a.exec.Registry.Get(name); ok && a.exec.Visible(me, tool) {
+		if category != "" && tool.Category != category {
+			return usage(fmt.Errorf("%s is a tool of the category %s: toolserver %s %s", name, tool.Category, tool.Category, name))
+		}
 		line, err := parseArguments(tool, args, g.std)
 		if err != nil || line.help {
 			return err

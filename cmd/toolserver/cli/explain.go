@@ -36,6 +36,9 @@ func (g *globals) explain(name string, args []string) error {
 	}
 	defer done()
 	cfg, _ := a.current()
+	if err := a.lacks(name); err != nil {
+		return usage(err)
+	}
 	tool, ok := a.exec.Registry.Get(name)
 	if !ok {
 		return usage(fmt.Errorf("no tool %q", name))
