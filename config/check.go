@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"toolserver/domain"
 	"toolserver/domain/nearest"
 	"toolserver/sandbox"
@@ -38,6 +40,9 @@ func (l *Loaded) check() error {
 		if _, err := netguard.ParseHost(text); err != nil {
 			all = append(all, l.mistake(fmt.Sprintf("sandbox.private_hosts[%d]", i), "%s", err))
 		}
+	}
+	if !httpguts.ValidHeaderFieldValue(l.Web.UserAgent) || strings.ContainsFunc(l.Web.UserAgent, func(r rune) bool { return r > '~' }) {
+		all = append(all, l.mistake("web.user_agent", "has characters that cannot be sent in a header; use printable ASCII"))
 	}
 	for _, m := range l.Web.Search.Check() {
 		all = append(all, l.mistake(m.Key, "%s", m.Problem))

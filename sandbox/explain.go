@@ -22,7 +22,7 @@ type Explanation struct {
 
 // ErrNothingToExplain is returned of a tool that touches neither files nor
 // commands nor hosts of its caller's choice.
-var ErrNothingToExplain = errors.New("the tool touches neither files nor commands nor hosts that its caller names, so no rule is about it")
+var ErrNothingToExplain = errors.New("no list of paths, commands or hosts is about this tool")
 
 // Explain says what policy makes of a call of tool with these arguments.
 func Explain(files *Files, commands *Commands, network *Network, tool string, args map[string]any) (Explanation, error) {

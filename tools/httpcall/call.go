@@ -87,7 +87,7 @@ func retried[T any](ctx context.Context, c *Caller, send func() (T, error)) (T, 
 func (c *Caller) once(ctx context.Context, build func(ctx context.Context) (*http.Request, error)) (*Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	req, err := build(ctx)
+	req, err := c.request(ctx, build)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (c *Caller) open(ctx context.Context, build func(ctx context.Context) (*htt
 		cancel(nil)
 		return nil, err
 	}
-	req, err := build(ctx)
+	req, err := c.request(ctx, build)
 	if err != nil {
 		return fail(err)
 	}
@@ -157,6 +157,15 @@ type streamBody struct {
 func (b *streamBody) Close() error {
 	defer b.cancel(nil)
 	return b.ReadCloser.Close()
+}
+
+// request builds a request, which says who sends it if build has not.
+func (c *Caller) request(ctx context.Context, build func(ctx context.Context) (*http.Request, error)) (*http.Request, error) {
+	req, err := build(ctx)
+	if err == nil && req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", Product)
+	}
+	return req, err
 }
 
 func (c *Caller) statusError(res *http.Response) *StatusError {

@@ -98,7 +98,7 @@ func (b *brave) Search(ctx context.Context, q Query) (Results, error) {
 	if err := b.decode(res, &answer); err != nil {
 		return Results{}, err
 	}
-	if answer.Type != "search" {
+	if answer.Type != "search" && answer.Web == nil {
 		return Results{}, badAnswer(b.service, "its type is not \"search\"")
 	}
 	results := answer.results(q)

@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -109,12 +110,14 @@ func (e *endpoint) send(ctx context.Context, build func(context.Context) (*http.
 	return nil, transportError(e.service, err)
 }
 
-// decode reads an answer that is documented to be JSON.
+// decode reads an answer that is documented to be JSON. A field of another type than documented is left empty: it is no reason to
+// lose the rest.
 func (e *endpoint) decode(res *httpcall.Response, into any) error {
 	if isHTML(res.Header, res.Body) {
 		return challenged(e.service)
 	}
-	if err := json.Unmarshal(res.Body, into); err != nil {
+	err := json.Unmarshal(bytes.TrimPrefix(res.Body, []byte("\ufeff")), into)
+	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !odd {
 		return badAnswer(e.service, "it is not the JSON it should be")
 	}
 	return nil

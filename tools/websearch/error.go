@@ -74,7 +74,7 @@ func statusError(e *httpcall.StatusError) *Error {
 		failed := is("http_status", "it failed", "Try again later.")
 		failed.passing = true
 		return failed
-	case isHTML(e.Header, e.Body):
+	case isHTML(e.Header, e.Body) && status != http.StatusNotFound:
 		return challenged(e.Error())
 	case status == http.StatusTooManyRequests:
 		return limited(e, is("rate_limited", "it was asked too often", "Wait a little and search again."))

@@ -49,7 +49,7 @@ func TestStatuses(t *testing.T) {
 		{"challenge with 429", braveError, 429, "", page, "blocked", "", 0},
 		{"down", braveError, 503, "", page, "overloaded", "", 0},
 		{"failed", braveError, 500, "", "{}", "http_status", "HTTP 500 from S: it failed", 0},
-		{"elsewhere", braveError, 404, "", page, "blocked", "", 0},
+		{"elsewhere", braveError, 404, "", page, "http_status", "there is no search API", 0},
 		{"moved", braveError, 301, "", page, "http_status", "it redirects", 0},
 
 		{"tavily: bad key", tavilyError, 401, "", `{"detail":{"error":"Unauthorized: missing or invalid API key. k3y"}}`, "bad_credentials", "", 0},

@@ -103,7 +103,7 @@ func TestCommandLine(t *testing.T) {
 		{args: "--config missing.yaml tools", err: "no such file", code: 2},
 		{args: "serve --stdio --http :1", err: "exclude each other", code: 2},
 		{args: "serve --http 0.0.0.0:0", err: "no token is configured", code: 2},
-		{args: "explain echo", err: "touches neither files nor commands", code: 1},
+		{args: "explain echo", err: "no list of paths, commands or hosts is about this tool", code: 1},
 		{args: "token new", err: "the name of whoever gets the token", code: 2},
 		{args: "serve nowhere", err: "no such file or directory", code: 1},
 	} {
