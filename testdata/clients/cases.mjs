@@ -1,13 +1,15 @@
 // One or more calls per tool, in an order in which later ones may use what
 // earlier ones left behind. Every tool the server lists must be called here.
 //
-// A case is {tool, name, args, check(answer, world, session)}; `sees` names
+// A case is {tool, name, args, check(answer, world, session)}; args may be a function
+// of the world; `sees` names
 // what the session must be able to do, such as keep state between calls.
 
 import assert from 'node:assert/strict';
 
 import { badNews, dataOf, success, textOf, textOnly } from './expect.mjs';
 import { fileCases } from './files.mjs';
+import { webCases } from './web.mjs';
 
 const echo = [
   {
@@ -138,7 +140,7 @@ async function pages(session, id) {
   throw new Error('more than 99 pages');
 }
 
-export const CASES = [...echo, ...fileCases, ...shell, ...system, ...large];
+export const CASES = [...echo, ...fileCases, ...shell, ...system, ...webCases, ...large];
 
 // TOOLS are the names a server with nothing switched off lists.
 export const TOOLS = [...new Set(CASES.map((c) => c.tool))].sort();

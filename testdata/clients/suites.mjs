@@ -40,7 +40,7 @@ async function runTools(group, session, world) {
   for (const tool of tools) await group.test(`catalog: ${tool.name}`, async () => checkTool(tool));
   for (const { tool, name, args, check, sees } of CASES) {
     if (sees && !session.sees[sees]) continue;
-    await group.test(`${tool}: ${name}`, async () => check(await session.call(tool, args), world, session));
+    await group.test(`${tool}: ${name}`, async () => check(await session.call(tool, typeof args === 'function' ? args(world) : args), world, session));
   }
   await group.test('many calls at a time', () => manyAtOnce(session));
   if (session.sees.cancel && process.platform === 'linux') await group.test('cancelling ends the command', () => cancelKills(session));

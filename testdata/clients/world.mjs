@@ -6,6 +6,8 @@ import { realpathSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { Site } from './site.mjs';
+
 // A PNG image of one pixel.
 export const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -28,13 +30,18 @@ export class World {
     await world.write('notes.txt', 'alpha\nbeta\ngamma\n');
     await world.write('sub/deep.txt', 'gamma ray\n');
     await world.write('pixel.png', Buffer.from(PIXEL, 'base64'));
+    world.site = await Site.start();
     await world.configure(settings);
     return world;
   }
 
   // configure replaces the configuration. A server that runs takes it over.
   async configure(settings) {
-    const config = { working_directory: this.work, ...settings };
+    const config = {
+      working_directory: this.work,
+      sandbox: { private_hosts: [this.site.host] }, linkedin: { base_url: this.site.url, interval: '0s' },
+      ...settings,
+    };
     await writeFile(`${this.config}.next`, JSON.stringify(config, null, 2));
     await rename(`${this.config}.next`, this.config);
   }
@@ -51,7 +58,8 @@ export class World {
     return readFile(this.path(name), 'utf8');
   }
 
-  remove() {
-    return rm(this.root, { recursive: true, force: true });
+  async remove() {
+    await this.site.stop();
+    await rm(this.root, { recursive: true, force: true });
   }
 }
