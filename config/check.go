@@ -47,9 +47,11 @@ func (l *Loaded) check() error {
 	for _, m := range l.Web.Search.Check() {
 		all = append(all, l.mistake(m.Key, "%s", m.Problem))
 	}
-	for key, base := range map[string]string{"linkedin.base_url": l.LinkedIn.BaseURL, "anthropic.base_url": l.Anthropic.BaseURL} {
-		if _, err := httpcall.ParseBase(base); err != nil {
-			all = append(all, l.mistake(key, "%s", err))
+	for _, service := range []struct{ key, base string }{
+		{"linkedin.base_url", l.LinkedIn.BaseURL}, {"anthropic.base_url", l.Anthropic.BaseURL},
+	} {
+		if _, err := httpcall.ParseBase(service.base); err != nil {
+			all = append(all, l.mistake(service.key, "%s", err))
 		}
 	}
 	if (l.Server.TLS.Cert == "") != (l.Server.TLS.Key == "") {

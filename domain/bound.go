@@ -3,6 +3,7 @@ package domain
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -82,7 +83,7 @@ func cut(r ToolResult, tool string, p Principal, store *ResultStore) (ToolResult
 		return r, err
 	}
 	text := first + fmt.Sprintf("\n\n[Output truncated: showing %s of %s characters from %s. Page 1 of %d; to read on: %s]",
-		thousands(utf8.RuneCountInString(first)), thousands(utf8.RuneCountInString(whole)), tool, kept.Pages, kept.Call(2))
+		Thousands(utf8.RuneCountInString(first)), Thousands(utf8.RuneCountInString(whole)), tool, kept.Pages, kept.Call(2))
 	r.Content = append([]Content{{Type: TextContent, Text: text}}, others...)
 	switch results := r.Results.(type) {
 	case nil:
@@ -117,9 +118,9 @@ func (k KeptResult) stub() truncatedResults {
 	return truncatedResults{true, k.ID, k.Pages, "The result is too long for one answer; read it with " + k.Call(1) + "."}
 }
 
-// thousands writes n with separators, as people read it.
-func thousands(n int) string {
-	s := fmt.Sprint(n)
+// Thousands writes n with separators, as people read it: 12,345.
+func Thousands[N int | int64](n N) string {
+	s := strconv.FormatInt(int64(n), 10)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}

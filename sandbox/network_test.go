@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -99,5 +101,45 @@ func TestExplainURL(t *testing.T) {
 	}
 	if _, err := n.explain("web_fetch", "http://"); err == nil {
 		t.Error("no host is no mistake")
+	}
+}
+
+// TestAdopt has a client that tools keep follow the policy of the day, also on
+// connections that are open.
+func TestAdopt(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer srv.Close()
+	network := func(open ...string) *Network {
+		n, err := NewNetwork(Policy{
+			Settings: Settings{PrivateHosts: open}, Tools: map[string]ToolPolicy{"web_fetch": {AllowedHosts: open}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	u, err := url.Parse(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := network()
+	defer n.Close()
+	client := n.Client()
+	for i, open := range []bool{false, true, false, true} {
+		if open {
+			n.Adopt(network(u.Host))
+		} else {
+			n.Adopt(network())
+		}
+		res, err := client.Get(srv.URL)
+		if err == nil {
+			res.Body.Close()
+		}
+		if _, denied := errors.AsType[*netguard.DeniedError](err); denied == open || open != (err == nil) {
+			t.Errorf("%d: %v", i, err)
+		}
+		if n.Named(u) != open || (n.CheckURL("web_fetch", u) == nil) != open {
+			t.Errorf("%d: %v, %v", i, n.Named(u), n.CheckURL("web_fetch", u))
+		}
 	}
 }

@@ -61,7 +61,9 @@ func (s *site) request(ctx context.Context, target *url.URL, read reader) (next 
 			s.gate.close(h)
 		}
 	}()
-	res, err := s.caller.Do(ctx, func(ctx context.Context) (*http.Request, error) { return newRequest(ctx, target) })
+	res, err := s.caller.Do(ctx, func(ctx context.Context) (*http.Request, error) {
+		return httpcall.PageRequest(ctx, target.String(), httpcall.UserAgent)
+	})
 	if err != nil {
 		return s.explain(ctx, target, err)
 	}
@@ -73,17 +75,6 @@ func (s *site) request(ctx context.Context, target *url.URL, read reader) (next 
 		return nil, wallHalt("LinkedIn answered with a CAPTCHA or login page")
 	}
 	return nil, errUnreadable
-}
-
-func newRequest(ctx context.Context, target *url.URL) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("User-Agent", httpcall.UserAgent)
-	req.Header.Set("Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8")
-	req.Header.Set("Accept-Language", "en-US,en;q=0.5")
-	return req, nil
 }
 
 // explain says why there is no page, or where there may be one.

@@ -118,7 +118,7 @@ var linkStyles = map[string]html.LinkStyle{"inline": html.Inline, "none": html.N
 func (p *page) renderFailure(err error, in input) (domain.ToolResult, error) {
 	switch {
 	case errors.Is(err, errNotText):
-		message := fmt.Sprintf("Unsupported content type %s (%s bytes)", p.media, thousands(p.size))
+		message := fmt.Sprintf("Unsupported content type %s (%s bytes)", p.media, domain.Thousands(p.size))
 		return failure("unsupported_content", message, "Only text can be read: HTML, JSON, XML, plain text and the like."), nil
 	case errors.Is(err, errNotHTML):
 		return failure("unsupported_content", fmt.Sprintf("%v, and this is %s", err, p.media), "Leave selector out."), nil

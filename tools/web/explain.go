@@ -28,8 +28,8 @@ func (f *fetcher) explain(err error, asked string) domain.ToolResult {
 	if invalid, ok := errors.AsType[*netguard.InvalidURLError](err); ok {
 		return failure("invalid_url", invalid.Error()+redirected, "Give the full address of a page, such as https://example.com/page.")
 	}
-	if status, ok := errors.AsType[*statusError](err); ok {
-		return status.explain(asked)
+	if status, ok := errors.AsType[*httpcall.StatusError](err); ok {
+		return explainStatus(status, asked)
 	}
 	large, isLarge := errors.AsType[*tooLargeError](err)
 	encoding, isEncoding := errors.AsType[encodingError](err)
@@ -50,18 +50,18 @@ func (f *fetcher) explain(err error, asked string) domain.ToolResult {
 	return failure(problem.Type, problem.Message+redirected+". "+problem.Hint, problem.Hint)
 }
 
-func (e *statusError) explain(asked string) domain.ToolResult {
-	message := fmt.Sprintf("HTTP %d fetching %s", e.status, asked)
+func explainStatus(e *httpcall.StatusError, asked string) domain.ToolResult {
+	message := fmt.Sprintf("HTTP %d fetching %s", e.Status, asked)
 	errorType, hint := "http_status", "Check the URL, or try another page."
-	wait, asksToWait := httpcall.RetryAfter(e.header, time.Now())
+	wait, asksToWait := e.RetryAfter()
 	switch {
-	case e.status == http.StatusNotFound || e.status == http.StatusGone:
+	case e.Status == http.StatusNotFound || e.Status == http.StatusGone:
 		errorType = "not_found"
-	case e.status == http.StatusTooManyRequests:
+	case e.Status == http.StatusTooManyRequests:
 		errorType, hint = "rate_limited", "Wait before you fetch from this site again."
-	case e.status == http.StatusUnauthorized || e.status == http.StatusForbidden:
+	case e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden:
 		hint = "The site does not let everybody read this; use another source."
-	case e.status >= 500:
+	case e.Status >= 500:
 		hint = "The site has a problem; try again later."
 	}
 	if asksToWait {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"toolserver/domain"
 	"toolserver/sandbox/netguard"
 	"toolserver/tools/httpcall"
 )
@@ -33,23 +34,15 @@ type fetched struct {
 	at          time.Time
 }
 
-// statusError is a status other than 2xx.
-type statusError struct {
-	status int
-	header http.Header
-}
-
-func (e *statusError) Error() string { return fmt.Sprintf("HTTP %d", e.status) }
-
 // tooLargeError is a body over the limit. Size is 0 if it is not known.
 type tooLargeError struct{ size int64 }
 
 func (e *tooLargeError) Error() string {
-	size := "more than " + thousands(maxBody)
+	size := "more than " + domain.Thousands(maxBody)
 	if e.size > 0 {
-		size = thousands(e.size)
+		size = domain.Thousands(e.size)
 	}
-	return fmt.Sprintf("Response too large (%s bytes, max %s bytes)", size, thousands(maxBody))
+	return fmt.Sprintf("Response too large (%s bytes, max %s bytes)", size, domain.Thousands(maxBody))
 }
 
 // redirectError is a redirect that cannot be followed.
@@ -114,14 +107,11 @@ func (f *fetcher) request(ctx context.Context, u *url.URL, known *entry) (*http.
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	req, err := httpcall.PageRequest(ctx, u.String(), f.options.UserAgent)
 	if err != nil {
 		release()
 		return nil, err
 	}
-	req.Header.Set("User-Agent", f.options.UserAgent)
-	req.Header.Set("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8")
-	req.Header.Set("Accept-Language", "en-US,en;q=0.5")
 	if known != nil && known.page.got.url.String() == u.String() {
 		known.setConditions(req.Header)
 	}
@@ -154,7 +144,7 @@ func redirect(res *http.Response, from *url.URL) (*url.URL, error) {
 	}
 	location := res.Header.Get("Location")
 	if location == "" {
-		return nil, &statusError{res.StatusCode, res.Header}
+		return nil, &httpcall.StatusError{Status: res.StatusCode, Header: res.Header}
 	}
 	to, err := from.Parse(location)
 	if err != nil {
@@ -171,7 +161,7 @@ func (g *fetched) read(res *http.Response) error {
 		return nil
 	}
 	if res.StatusCode/100 != 2 {
-		return &statusError{res.StatusCode, res.Header}
+		return &httpcall.StatusError{Status: res.StatusCode, Header: res.Header}
 	}
 	if res.ContentLength > maxBody {
 		return &tooLargeError{res.ContentLength}

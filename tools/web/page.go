@@ -83,7 +83,7 @@ func mediaType(contentType string, body []byte) string {
 func (p *page) answer(in input, content string, most int) (domain.ToolResult, error) {
 	total := utf8.RuneCountInString(content)
 	if in.StartIndex > 0 && in.StartIndex >= total {
-		message := fmt.Sprintf("start_index %s is past the end: the content has %s characters", thousands(in.StartIndex), thousands(total))
+		message := fmt.Sprintf("start_index %s is past the end: the content has %s characters", domain.Thousands(in.StartIndex), domain.Thousands(total))
 		return failure("out_of_range", message, "Read from a start_index below "+strconv.Itoa(total)+"."), nil
 	}
 	head := p.head(in)
@@ -96,18 +96,18 @@ func (p *page) answer(in input, content string, most int) (domain.ToolResult, er
 	var b strings.Builder
 	b.Grow(len(head) + len(part) + 1024)
 	b.WriteString(head)
-	fmt.Fprintf(&b, "Length: %s chars", thousands(shown))
+	fmt.Fprintf(&b, "Length: %s chars", domain.Thousands(shown))
 	switch {
 	case in.StartIndex > 0:
-		fmt.Fprintf(&b, " (from %s of %s)", thousands(in.StartIndex), thousands(total))
+		fmt.Fprintf(&b, " (from %s of %s)", domain.Thousands(in.StartIndex), domain.Thousands(total))
 	case next < total:
-		fmt.Fprintf(&b, " (truncated from %s)", thousands(total))
+		fmt.Fprintf(&b, " (truncated from %s)", domain.Thousands(total))
 	}
 	b.WriteString("\n\n--- Content ---\n\n")
 	b.WriteString(part)
 	if next < total {
 		meta.NextStartIndex = &next
-		fmt.Fprintf(&b, "\n\n[Content truncated at %s characters]\n[To read on: %s]", thousands(shown), in.call(next))
+		fmt.Fprintf(&b, "\n\n[Content truncated at %s characters]\n[To read on: %s]", domain.Thousands(shown), in.call(next))
 	}
 	if p.got.missing != 0 {
 		b.WriteString("\n\n[The connection ended early, so the end is missing" + p.howMuch() + "]")
@@ -143,7 +143,7 @@ func (p *page) howMuch() string {
 	if p.got.missing < 0 {
 		return ""
 	}
-	return fmt.Sprintf(": %s of %s bytes came", thousands(p.size), thousands(int64(p.size)+p.got.missing))
+	return fmt.Sprintf(": %s of %s bytes came", domain.Thousands(p.size), domain.Thousands(int64(p.size)+p.got.missing))
 }
 
 // call is the call that reads on from an index.
@@ -205,13 +205,4 @@ func runeOffset(s string, index int) int {
 		index--
 	}
 	return len(s)
-}
-
-// thousands writes a number as people read it.
-func thousands[N int | int64](n N) string {
-	s := strconv.FormatInt(int64(n), 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -30,9 +30,6 @@ const (
 	maxFailed  = 1
 )
 
-// userAgent is sent to all services. It does not pretend to be a browser.
-const userAgent = "Mozilla/5.0 (compatible; toolserver)"
-
 // newEndpoint returns the endpoint of a service that is asked at most once in interval until it says what it allows.
 func newEndpoint(client *http.Client, service, base string, interval time.Duration, judge func(*httpcall.StatusError) *Error) *endpoint {
 	u, err := httpcall.ParseBase(base)
@@ -89,13 +86,7 @@ func (e *endpoint) do(ctx context.Context, build func(context.Context) (*http.Re
 
 // send sends a request once.
 func (e *endpoint) send(ctx context.Context, build func(context.Context) (*http.Request, error)) (*httpcall.Response, error) {
-	res, err := e.caller.Do(ctx, func(ctx context.Context) (*http.Request, error) {
-		req, err := build(ctx)
-		if err == nil {
-			req.Header.Set("User-Agent", userAgent)
-		}
-		return req, err
-	})
+	res, err := e.caller.Do(ctx, build)
 	if err == nil {
 		e.queue.learn(res.Header)
 		return res, nil

@@ -75,6 +75,9 @@ func (a *app) close() {
 	if err := a.kernel.Close(); err != nil {
 		a.log.Warn("temporary files of commands are left", zap.Error(err))
 	}
+	if a.network != nil {
+		a.network.Close()
+	}
 	a.results.Close()
 }
 
