@@ -1,0 +1,319 @@
+// Package share divides a limited amount, such as slots or bytes, among owners
+// so that none can take what the others need.
+package share
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// A Pool divides a fixed amount among owners. It is safe for concurrent use,
+// starts no goroutine, and remembers only owners that hold something or wait.
+//
+// The last quarter is for those who hold less: an owner that holds h may take n
+// if a quarter of the pool then remains, or if it would then hold no more than
+// remains. One owner alone thus gets at most three quarters, the second half of
+// what is left, and so on. The very last unit goes only to an owner that holds
+// nothing. Pools of fewer than 4 have no reserve.
+//
+// What is released goes to the waiting owner that holds least and whose request
+// fits, the longest waiting among equals. A request that does not fit delays
+// later ones of its owner, which are served in order, but not those of others;
+// one that is large compared with the pool may therefore wait for long.
+type Pool struct {
+	mu       sync.Mutex
+	size     int64 // zero or less: no limit
+	perOwner int64 // zero or less: no limit
+	inUse    int64
+	owners   map[string]*account
+	waiting  []*account // those with waiters, in no order
+	tickets  uint64     // orders waiters by age
+
+	spare      *account // accounts to use again, by their next
+	spareCount int
+}
+
+// account is what one owner holds and waits for.
+type account struct {
+	owner       string
+	held        int64
+	cut         []cut // what it holds of requests that were clamped
+	first, last *waiter
+	place       int // in Pool.waiting, while it has waiters
+	next        *account
+}
+
+// cut is a request larger than one may be, and what was granted in its place.
+type cut struct{ asked, granted int64 }
+
+// waiter is an Acquire that waits.
+type waiter struct {
+	account    *account
+	asked      int64
+	ticket     uint64
+	prev, next *waiter
+	granted    chan struct{} // closed when it is
+	done       bool          // granted is closed
+}
+
+// maxSpare bounds the accounts that are kept to be used again.
+const maxSpare = 64
+
+// NewPool returns a pool of size, of which one owner may hold at most perOwner
+// whatever else is free. Zero means no such limit; what is held is counted
+// nevertheless, for [Pool.Resize].
+func NewPool(size, perOwner int64) *Pool {
+	return &Pool{size: size, perOwner: perOwner, owners: map[string]*account{}}
+}
+
+// Acquire takes n for owner, waiting for it until ctx ends, when it returns
+// [context.Cause] of ctx and has taken nothing. Each Acquire that succeeds is
+// paired with a [Pool.Release] of the same n. An n that is more than a quarter of
+// the pool or than an owner may hold is counted as that much.
+func (p *Pool) Acquire(ctx context.Context, owner string, n int64) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	w := p.enter(owner, n)
+	if w == nil {
+		return nil
+	}
+	select {
+	case <-w.granted:
+		return nil
+	case <-ctx.Done():
+		p.leave(w)
+		return context.Cause(ctx)
+	}
+}
+
+// TryAcquire is [Pool.Acquire] if that need not wait; otherwise it returns false.
+func (p *Pool) TryAcquire(owner string, n int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.take(owner, n)
+}
+
+// Release gives back n that owner acquired in one call. It panics if the owner
+// does not hold that much.
+func (p *Pool) Release(owner string, n int64) {
+	if n <= 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a := p.owners[owner]
+	if a == nil {
+		panic("share: release of what was not acquired")
+	}
+	p.release(a, n)
+}
+
+// Resize changes the limits given to [NewPool]. What is held stays held, so more
+// than size may be in use until it is released.
+func (p *Pool) Resize(size, perOwner int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.size, p.perOwner = size, perOwner
+	p.wake()
+}
+
+// Held returns what owner holds.
+func (p *Pool) Held(owner string) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a := p.owners[owner]; a != nil {
+		return a.held
+	}
+	return 0
+}
+
+// InUse returns what all owners hold together.
+func (p *Pool) InUse() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.inUse
+}
+
+// enter takes n for owner, or returns a waiter for it.
+func (p *Pool) enter(owner string, n int64) *waiter {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.take(owner, n) {
+		return nil
+	}
+	a := p.account(owner)
+	p.tickets++
+	w := &waiter{account: a, asked: n, ticket: p.tickets, prev: a.last, granted: make(chan struct{})}
+	if a.last == nil {
+		a.first = w
+		a.place = len(p.waiting)
+		p.waiting = append(p.waiting, a)
+	} else {
+		a.last.next = w
+	}
+	a.last = w
+	return w
+}
+
+// leave ends the wait of w, giving back what was granted at the last moment.
+func (p *Pool) leave(w *waiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w.done {
+		p.release(w.account, w.asked)
+		return
+	}
+	p.unlink(w)
+	p.settle(w.account)
+	p.wake() // the owner's next request may be a smaller one
+}
+
+// The functions below are called with the lock held.
+
+// take takes n for owner if that fits and no earlier request of the owner waits.
+func (p *Pool) take(owner string, n int64) bool {
+	if n <= 0 {
+		return true
+	}
+	a := p.owners[owner]
+	held := int64(0)
+	if a != nil {
+		if a.first != nil {
+			return false
+		}
+		held = a.held
+	}
+	if !p.fits(held, p.clamp(n)) {
+		return false
+	}
+	if a == nil {
+		a = p.account(owner)
+	}
+	p.grant(a, n)
+	return true
+}
+
+// clamp returns what a request for n is counted as.
+func (p *Pool) clamp(n int64) int64 {
+	if p.size > 0 {
+		n = min(n, max(p.size/4, 1))
+	}
+	if p.perOwner > 0 {
+		n = min(n, p.perOwner)
+	}
+	return n
+}
+
+// fits is the rule of [Pool].
+func (p *Pool) fits(held, n int64) bool {
+	if p.perOwner > 0 && held+n > p.perOwner {
+		return false
+	}
+	left := p.size - p.inUse - n
+	return p.size <= 0 || left >= p.size/4 || left >= 0 && held+n <= max(left, 1)
+}
+
+func (p *Pool) grant(a *account, asked int64) {
+	n := p.clamp(asked)
+	if n != asked {
+		a.cut = append(a.cut, cut{asked, n})
+	}
+	a.held += n
+	p.inUse += n
+}
+
+func (p *Pool) release(a *account, asked int64) {
+	n := asked
+	for i, c := range a.cut { // as it was clamped then, since the size may have changed
+		if c.asked == asked {
+			n = c.granted
+			a.cut = slices.Delete(a.cut, i, i+1)
+			break
+		}
+	}
+	if n > a.held {
+		panic("share: release of more than was acquired")
+	}
+	a.held -= n
+	p.inUse -= n
+	p.wake()
+	p.settle(a)
+}
+
+// wake grants what fits now.
+func (p *Pool) wake() {
+	for len(p.waiting) > 0 && (p.size <= 0 || p.inUse < p.size) {
+		var next *account
+		for _, a := range p.waiting {
+			if next != nil && (a.held > next.held || a.held == next.held && a.first.ticket > next.first.ticket) {
+				continue
+			}
+			if p.fits(a.held, p.clamp(a.first.asked)) {
+				next = a
+			}
+		}
+		if next == nil {
+			return
+		}
+		w := next.first
+		p.unlink(w)
+		p.grant(next, w.asked)
+		w.done = true
+		close(w.granted)
+	}
+}
+
+// unlink takes w out of its owner's queue.
+func (p *Pool) unlink(w *waiter) {
+	a := w.account
+	if w.prev == nil {
+		a.first = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		a.last = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	if a.first != nil {
+		return
+	}
+	last := len(p.waiting) - 1
+	p.waiting[a.place] = p.waiting[last]
+	p.waiting[a.place].place = a.place
+	p.waiting[last] = nil
+	p.waiting = p.waiting[:last]
+}
+
+// account returns the account of owner, which is made if there is none.
+func (p *Pool) account(owner string) *account {
+	a := p.owners[owner]
+	if a != nil {
+		return a
+	}
+	if a = p.spare; a != nil {
+		p.spare, a.next = a.next, nil
+		p.spareCount--
+	} else {
+		a = &account{}
+	}
+	a.owner = owner
+	p.owners[owner] = a
+	return a
+}
+
+// settle forgets a if its owner neither holds nor waits for anything.
+func (p *Pool) settle(a *account) {
+	if a.held > 0 || a.first != nil {
+		return
+	}
+	delete(p.owners, a.owner)
+	if p.spareCount < maxSpare {
+		*a = account{next: p.spare}
+		p.spare = a
+		p.spareCount++
+	}
+}
