@@ -137,6 +137,9 @@ func (s *snapshot) target(q request) (target, error) {
 	if rule, denied := s.deniedBy(t.path); denied {
 		return t, q.denied(rule)
 	}
+	if errors.Is(t.root.err, syscall.EMFILE) || errors.Is(t.root.err, syscall.ENFILE) {
+		return t, q.failure(t.root.err)
+	}
 	if t.root.anchor == nil {
 		return t, q.error(KindIO, "cannot be reached: the allowed path "+t.root.real+
 			" has become a symbolic link or may not be entered", nil)

@@ -30,11 +30,12 @@ type root struct {
 	real string
 	// anchor is real itself if that is a directory, else the nearest
 	// existing directory above it (for a file or a path not yet created). It
-	// is nil if real cannot be reached, which includes that a link has taken
-	// the place of one of its directories.
+	// is nil if real cannot be reached, for the reason err, which includes that
+	// a link has taken the place of one of its directories.
 	anchor     dir
 	anchorPath string
 	below      string // real as seen from anchorPath
+	err        error
 }
 
 // snapshot returns the shared snapshot, or a new one if it is too old or fresh
@@ -111,6 +112,7 @@ func (g *Guard) observeRoot(r rule) root {
 		}
 		parent := filepath.Dir(path)
 		if !isMissing(err) || parent == path {
+			found.err = err
 			return found
 		}
 		path = parent
