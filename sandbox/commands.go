@@ -223,19 +223,21 @@ func (c *Commands) Run(ctx context.Context, req CommandRequest) (runner.Result, 
 	return c.kernel.runner.Run(ctx, req.Run)
 }
 
-// Start starts a command that outlives its call, for owner.
-func (c *Commands) Start(ctx context.Context, owner string, req CommandRequest) (*runner.Job, error) {
+// Start starts a command that outlives its call, as a job of session.
+func (c *Commands) Start(ctx context.Context, session string, req CommandRequest) (*runner.Job, error) {
 	if err := c.prepare(&req); err != nil {
 		return nil, err
 	}
-	return c.kernel.runner.Start(ctx, owner, req.Run)
+	return c.kernel.runner.Start(ctx, session, req.Run)
 }
 
-// Job returns a job of owner.
-func (c *Commands) Job(owner, id string) (*runner.Job, error) { return c.kernel.runner.Job(owner, id) }
+// Job returns a job of session.
+func (c *Commands) Job(session, id string) (*runner.Job, error) {
+	return c.kernel.runner.Job(session, id)
+}
 
-// Jobs returns the jobs of owner, the oldest first.
-func (c *Commands) Jobs(owner string) []*runner.Job { return c.kernel.runner.Jobs(owner) }
+// Jobs returns the jobs of session, the oldest first.
+func (c *Commands) Jobs(session string) []*runner.Job { return c.kernel.runner.Jobs(session) }
 
 // lookup returns the value of name in env.
 func lookup(env []string, name string) string {

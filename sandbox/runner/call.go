@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 )
@@ -15,7 +16,9 @@ type call struct {
 	runner  *Runner
 	launch  launch
 	stdin   []byte
-	timeout time.Duration
+	owner   string
+	timeout time.Duration // for waiting and running
+	maxWait time.Duration // for waiting alone
 	onText  func(string)
 	started func() // may be nil: called once the command has started
 
@@ -41,10 +44,11 @@ func (r *Runner) prepare(req *Request) (*call, error) {
 	}
 	l.dir, l.env, l.confine = dir, withDir(req.Env, dir), req.Confine
 	l.bounds = req.Bounds
-	c := &call{runner: r, launch: l, stdin: req.Stdin, timeout: req.Timeout, onText: req.OnOutput}
+	c := &call{runner: r, launch: l, stdin: req.Stdin, owner: req.Owner, timeout: req.Timeout, onText: req.OnOutput}
 	if c.timeout == 0 {
 		c.timeout = r.options.Timeout
 	}
+	c.maxWait = c.timeout
 	limits := req.Limits.or(r.options.Limits)
 	if req.Capture != CaptureSplit {
 		c.merged = newCapture(limits)
@@ -55,12 +59,12 @@ func (r *Runner) prepare(req *Request) (*call, error) {
 	return c, nil
 }
 
-// run waits for a permit and runs the command.
+// run waits for a place and runs the command.
 func (c *call) run(ctx context.Context) (Result, error) {
-	if err := c.permit(ctx); err != nil {
+	if err := c.acquire(ctx); err != nil {
 		return Result{}, err
 	}
-	defer func() { <-c.runner.permits }()
+	defer c.runner.places.Release(c.owner, 1)
 	c.runner.spans.begin(c)
 	defer c.runner.spans.end(c)
 	live := startLive(c.onText)
@@ -85,18 +89,36 @@ func (c *call) run(ctx context.Context) (Result, error) {
 	return res, err
 }
 
-func (c *call) permit(ctx context.Context) error {
+// acquire takes a place to run in. Waiting for it uses up the time of the command.
+func (c *call) acquire(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	select {
-	case c.runner.permits <- struct{}{}:
+	if c.runner.places.TryAcquire(c.owner, 1) {
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-c.runner.closing:
-		return ErrClosed
 	}
+	began := time.Now()
+	waiting, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		timer := time.NewTimer(c.maxWait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			stop(fmt.Errorf("%w: all places for commands are taken by other commands, and none became free within %gs", ErrBusy, c.maxWait.Seconds()))
+		case <-c.runner.closing:
+			stop(ErrClosed)
+		case <-waiting.Done():
+		}
+	}()
+	if err := c.runner.places.Acquire(waiting, c.owner, 1); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	}
+	c.timeout = max(c.timeout-time.Since(began), 1) // at once, if nothing is left
+	return nil
 }
 
 // start starts the command with its pipes and what serves them.

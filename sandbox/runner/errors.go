@@ -9,6 +9,9 @@ import (
 var (
 	// ErrClosed is the error of a call to a [Runner] that was closed.
 	ErrClosed = errors.New("the command runner is closed")
+	// ErrBusy is the error of a command that was not started because too many others
+	// are running. Its text says which limit was reached.
+	ErrBusy = errors.New("the command was not started")
 	// ErrSupervisorLost is the error of a call whose supervisor died while the
 	// command ran. The result holds the output up to then.
 	ErrSupervisorLost = errors.New("the command's supervisor ended before the command did; the command was killed")

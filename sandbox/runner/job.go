@@ -12,29 +12,31 @@ import (
 )
 
 var (
-	// ErrTooManyJobs is the error of a job beyond [Options.MaxJobs].
+	// ErrTooManyJobs is the error of a job beyond [Options.MaxJobs] or
+	// [Options.MaxOwnerJobs].
 	ErrTooManyJobs = errors.New("too many background jobs")
-	// ErrNoJob is the error for an id that no job of the owner has, or not any
+	// ErrNoJob is the error for an id that no job of the session has, or not any
 	// more.
 	ErrNoJob = errors.New("no such background job")
 )
 
-// A Job is a command in the background. It ends at the latest when its owner or
+// A Job is a command in the background. It ends at the latest when its session or
 // the Runner does, or after [Options.MaxAge].
 type Job struct {
-	// ID names the job among those of its owner, Command is what it runs, Started
+	// ID names the job among those of its session, Command is what it runs, Started
 	// since when.
 	ID, Command string
 	Started     time.Time
 
-	owner  string
-	output Output
-	cancel context.CancelFunc
-	done   chan struct{}
-	result Result // with err, set before done is closed
-	err    error
-	ended  time.Time
-	expiry *time.Timer // guarded by jobTable.mu; nil while the job runs
+	session string
+	owner   string // of the request
+	output  Output
+	cancel  context.CancelFunc
+	done    chan struct{}
+	result  Result // with err, set before done is closed
+	err     error
+	ended   time.Time
+	expiry  *time.Timer // guarded by jobTable.mu; nil while the job runs
 }
 
 // Done is closed when the job has ended and none of its processes is left.
@@ -62,11 +64,11 @@ func (j *Job) Stop() {
 	<-j.done // bounded by killWait
 }
 
-// Start starts a command in the background for owner, such as a session. It
-// returns when the command has started, or with the error [Runner.Run] would
-// return. A request without a timeout may run for [Options.MaxAge], and none for
-// longer. The output is always captured merged.
-func (r *Runner) Start(ctx context.Context, owner string, req Request) (*Job, error) {
+// Start starts a command in the background, as a job of session. It returns when
+// the command has started, or with the error [Runner.Run] would return. A request
+// without a timeout may run for [Options.MaxAge], and none for longer; none waits
+// longer than [Options.Timeout] for others. The output is always captured merged.
+func (r *Runner) Start(ctx context.Context, session string, req Request) (*Job, error) {
 	if !r.enter() {
 		return nil, ErrClosed
 	}
@@ -80,13 +82,14 @@ func (r *Runner) Start(ctx context.Context, owner string, req Request) (*Job, er
 		return nil, err
 	}
 	c.launch.announce = true
+	c.maxWait = min(c.timeout, r.options.Timeout)
 	begun := make(chan struct{})
 	c.started = func() { close(begun) }
 	// Nothing of the call that starts it: a job is kept long after that.
 	jobCtx, cancel := context.WithCancel(context.Background())
 	j := &Job{
 		ID: "job-" + strings.ToLower(rand.Text()[:8]), Command: commandText(&req), Started: time.Now(),
-		owner: owner, output: Output{c.merged}, cancel: cancel, done: make(chan struct{}),
+		session: session, owner: req.Owner, output: Output{c.merged}, cancel: cancel, done: make(chan struct{}),
 	}
 	if err := r.jobs.add(j); err != nil {
 		cancel()
@@ -130,9 +133,9 @@ func commandText(req *Request) string {
 	return strings.Join(req.Argv, " ")
 }
 
-// Job returns a job of owner. Those of others do not exist for it.
-func (r *Runner) Job(owner, id string) (*Job, error) {
-	for _, j := range r.Jobs(owner) {
+// Job returns a job of session. Those of others do not exist for it.
+func (r *Runner) Job(session, id string) (*Job, error) {
+	for _, j := range r.Jobs(session) {
 		if j.ID == id {
 			return j, nil
 		}
@@ -140,12 +143,12 @@ func (r *Runner) Job(owner, id string) (*Job, error) {
 	return nil, fmt.Errorf("%w %q", ErrNoJob, id)
 }
 
-// Jobs returns the jobs of owner, the oldest first.
-func (r *Runner) Jobs(owner string) []*Job { return r.jobs.of(owner) }
+// Jobs returns the jobs of session, the oldest first.
+func (r *Runner) Jobs(session string) []*Job { return r.jobs.of(session) }
 
-// EndOwner stops all jobs of owner and forgets them.
-func (r *Runner) EndOwner(owner string) {
-	jobs := r.jobs.of(owner)
+// EndSession stops all jobs of session and forgets them.
+func (r *Runner) EndSession(session string) {
+	jobs := r.jobs.of(session)
 	for _, j := range jobs {
 		j.cancel()
 	}
@@ -157,8 +160,9 @@ func (r *Runner) EndOwner(owner string) {
 
 // A jobTable holds the jobs that run and those that ended not long ago.
 type jobTable struct {
-	max int           // for one owner
-	age time.Duration // of a finished job
+	max      int           // for one session
+	maxOwner int           // for one owner
+	age      time.Duration // of a finished job
 
 	mu   sync.Mutex
 	jobs []*Job
@@ -168,23 +172,35 @@ type jobTable struct {
 func (t *jobTable) add(j *Job) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err := t.room(t.max, "in this session", func(other *Job) bool { return other.session == j.session }); err != nil {
+		return err
+	}
+	if err := t.room(t.maxOwner, "in your sessions together", func(other *Job) bool { return other.owner == j.owner }); err != nil {
+		return err
+	}
+	t.jobs = append(t.jobs, j)
+	return nil
+}
+
+// room is called with the lock held. It leaves fewer than limit jobs that count.
+func (t *jobTable) room(limit int, where string, counts func(*Job) bool) error {
 	count, oldest := 0, (*Job)(nil)
-	for _, other := range t.jobs {
-		if other.owner != j.owner {
+	for _, j := range t.jobs {
+		if !counts(j) {
 			continue
 		}
 		count++
-		if _, ok, _ := other.Result(); ok && (oldest == nil || other.ended.Before(oldest.ended)) {
-			oldest = other
+		if _, ok, _ := j.Result(); ok && (oldest == nil || j.ended.Before(oldest.ended)) {
+			oldest = j
 		}
 	}
-	if count >= t.max {
-		if oldest == nil {
-			return fmt.Errorf("%w: %d are running, which is the limit; stop one first", ErrTooManyJobs, count)
-		}
-		t.drop(oldest)
+	if count < limit {
+		return nil
 	}
-	t.jobs = append(t.jobs, j)
+	if oldest == nil {
+		return fmt.Errorf("%w: %d are running %s, which is the limit; stop one first", ErrTooManyJobs, count, where)
+	}
+	t.drop(oldest)
 	return nil
 }
 
@@ -213,12 +229,12 @@ func (t *jobTable) expireAfter(j *Job) {
 	}
 }
 
-func (t *jobTable) of(owner string) []*Job {
+func (t *jobTable) of(session string) []*Job {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var list []*Job
 	for _, j := range t.jobs {
-		if j.owner == owner {
+		if j.session == session {
 			list = append(list, j)
 		}
 	}

@@ -231,9 +231,9 @@ func TestJobs(t *testing.T) {
 	if res, _, _ := third.Result(); res.ExitCode != 3 {
 		t.Errorf("third: %+v", res)
 	}
-	r.EndOwner("alice")
+	r.EndSession("alice")
 	if res, ok, _ := second.Result(); !ok || !res.Canceled || len(r.Jobs("alice")) != 0 {
-		t.Errorf("after EndOwner: %+v, %d jobs", res, len(r.Jobs("alice")))
+		t.Errorf("after EndSession: %+v, %d jobs", res, len(r.Jobs("alice")))
 	}
 }
 

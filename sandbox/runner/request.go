@@ -10,6 +10,9 @@ import (
 
 // A Request is one command to run. Exactly one of Shell and Argv is set.
 type Request struct {
+	// Owner is for whom the command runs, such as a principal. Owners share
+	// [Options.MaxConcurrent] and each has [Options.MaxOwnerJobs].
+	Owner string
 	// Shell is a text for the shell: bash where there is one, else sh; on
 	// Windows cmd.exe.
 	Shell string
@@ -25,7 +28,8 @@ type Request struct {
 	// Stdin is what the command reads. Nil means that it reads nothing: its
 	// standard input is the null device and never the server's.
 	Stdin []byte
-	// Timeout is how long the command may run; zero means [Options.Timeout].
+	// Timeout is how long the command may run, and wait for others before; zero
+	// means [Options.Timeout].
 	Timeout time.Duration
 	// Capture says which streams the result holds.
 	Capture Capture

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"toolserver/share"
 )
 
 // Options are the settings of a [Runner]. The zero value works.
@@ -33,12 +35,16 @@ type Options struct {
 	// in a file.
 	Limits Limits
 	// MaxConcurrent is how many commands run at once, jobs included; others wait.
-	// Zero means 64.
+	// It is divided among the owners of requests as [share.Pool] does, so that one
+	// alone may have three quarters of it. Zero means 128.
 	MaxConcurrent int
-	// MaxJobs is how many background jobs an owner may have, MaxAge how long one
-	// may run and how long a finished one is remembered. Zero means 8 and an hour.
-	MaxJobs int
-	MaxAge  time.Duration
+	// MaxJobs is how many background jobs a session may have, MaxOwnerJobs how many
+	// an owner may have in all sessions, finished ones that are remembered included.
+	// MaxAge is how long a job may run and how long a finished one is remembered.
+	// Zero means 8, 16 and an hour.
+	MaxJobs      int
+	MaxOwnerJobs int
+	MaxAge       time.Duration
 }
 
 func (o *Options) setDefaults() {
@@ -52,10 +58,13 @@ func (o *Options) setDefaults() {
 		}
 	}
 	if o.MaxConcurrent <= 0 {
-		o.MaxConcurrent = 64
+		o.MaxConcurrent = 128
 	}
 	if o.MaxJobs <= 0 {
 		o.MaxJobs = 8
+	}
+	if o.MaxOwnerJobs <= 0 {
+		o.MaxOwnerJobs = 16
 	}
 }
 
@@ -64,7 +73,7 @@ func (o *Options) setDefaults() {
 type Runner struct {
 	options  Options
 	launcher *launcher
-	permits  chan struct{}
+	places   *share.Pool // for commands to run in
 	buffers  pumpBuffers
 	jobs     jobTable
 	spans    spans
@@ -86,12 +95,12 @@ func New(o Options) *Runner {
 	r := &Runner{
 		options:  o,
 		launcher: newLauncher(),
-		permits:  make(chan struct{}, o.MaxConcurrent),
+		places:   share.NewPool(int64(o.MaxConcurrent), 0),
 		closing:  make(chan struct{}),
 
 		interrupt: make(chan struct{}),
 	}
-	r.jobs.max, r.jobs.age = o.MaxJobs, o.MaxAge
+	r.jobs.max, r.jobs.maxOwner, r.jobs.age = o.MaxJobs, o.MaxOwnerJobs, o.MaxAge
 	return r
 }
 
@@ -148,8 +157,8 @@ func (r *Runner) enter() bool {
 
 // Run runs a command to its end and returns when none of its processes is left.
 // The error says that it could not be started ([*StartError],
-// [*InvalidRequestError], or that of ctx while it waited for its turn), except
-// for [ErrSupervisorLost], which comes with the output so far. A command that
+// [*InvalidRequestError], [ErrBusy], or that of ctx while it waited), except for
+// [ErrSupervisorLost], which comes with the output so far. A command that
 // fails, runs out of time or is cancelled is no error.
 func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
 	if !r.enter() {

@@ -267,6 +267,64 @@ func TestConcurrent(t *testing.T) {
 	})
 }
 
+// TestOwners has one owner run all it can, and others run commands meanwhile.
+func TestOwners(t *testing.T) {
+	r := newRunner(t, runner.Options{MaxConcurrent: 8, MaxJobs: 2, MaxOwnerJobs: 3, Timeout: 10 * time.Millisecond})
+	of := func(owner, text string) runner.Request {
+		req := shell(text)
+		req.Owner = owner
+		return req
+	}
+	var jobs []*runner.Job
+	for i := range 3 {
+		job, err := r.Start(t.Context(), fmt.Sprint("bob's session ", i/2), of("bob", "sleep 1000"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, job)
+	}
+	for i, want := range []string{"2 are running in this session", "3 are running in your sessions together"} {
+		_, err := r.Start(t.Context(), fmt.Sprint("bob's session ", 2*i), of("bob", "true"))
+		if !errors.Is(err, runner.ErrTooManyJobs) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	begun := make(chan struct{}, 20)
+	var calls sync.WaitGroup
+	for range 20 {
+		calls.Go(func() {
+			req := of("bob", "echo begun; exec sleep 1000")
+			req.Timeout = time.Hour
+			req.OnOutput = func(string) { begun <- struct{}{} }
+			if res, err := r.Run(ctx, req); err == nil && !res.Canceled || err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("got %+v %v", res, err)
+			}
+		})
+	}
+	for range 3 { // three quarters, with the jobs
+		<-begun
+	}
+	if res := mustRun(t, r, of("alice", "echo hi")); res.Output.Text() != "hi\n" {
+		t.Errorf("got %q", res.Output.Text())
+	}
+	if _, err := r.Start(t.Context(), "alice's session", of("alice", "sleep 1000")); err != nil {
+		t.Errorf("a job: %v", err)
+	}
+	req := of("bob", "true")
+	req.Timeout = 10 * time.Millisecond
+	if _, err := r.Run(t.Context(), req); !errors.Is(err, runner.ErrBusy) {
+		t.Errorf("bob's next command: %v", err)
+	}
+	jobs[0].Stop()
+	if _, err := r.Start(t.Context(), "bob's session 9", of("bob", "true")); !errors.Is(err, runner.ErrBusy) {
+		t.Errorf("a job instead, after %d commands that wait: %v", 17, err)
+	}
+	cancel()
+	calls.Wait()
+	mustRun(t, r, of("bob", "true"))
+}
+
 func TestClose(t *testing.T) {
 	eachMethod(t, func(t *testing.T, method runner.Method) {
 		r := newRunner(t, runner.Options{Method: method})

@@ -49,8 +49,9 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 		}
 	}
 	timeout, limited := t.timeout(in.Timeout)
+	who := domain.SessionOf(ctx).Principal
 	req := runner.Request{
-		Timeout: timeout, Capture: runner.CaptureSplit,
+		Owner: owner(who), Timeout: timeout, Capture: runner.CaptureSplit,
 		Limits: runner.Limits{Inline: t.output.inline(4)}, OnOutput: reporter(ctx), // twice as JSON, and escaped
 	}
 	if in.Stdin != nil {
@@ -60,7 +61,6 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	if err != nil {
 		return t.failure(err)
 	}
-	who := domain.SessionOf(ctx).Principal
 	truncated := res.Stdout.Truncated() || res.Stderr.Truncated()
 	release := func() error { return nil }
 	if truncated {

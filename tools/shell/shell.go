@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 
 	"toolserver/domain"
@@ -75,15 +76,18 @@ func (t tool) timeout(seconds int) (d time.Duration, limited bool) {
 	return min(asked, t.limit), asked > t.limit
 }
 
-// owner is who background jobs belong to: the session, or without one the
-// principal.
-func owner(ctx context.Context) string {
-	s := domain.SessionOf(ctx)
-	return s.Principal.Name + "\x00" + s.ID
-}
+// owner is the [runner.Request.Owner] of commands that p runs.
+func owner(p domain.Principal) string { return p.Name }
+
+// JobSession names what background jobs started in s belong to: the session, or
+// without one the principal.
+func JobSession(s domain.Session) string { return owner(s.Principal) + "\x00" + s.ID }
 
 // failure says why a command was not run.
 func (t tool) failure(err error) (domain.ToolResult, error) {
+	if errors.Is(err, runner.ErrBusy) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		return domain.Failure("busy", t.name+": "+err.Error(), "Run it again later, or stop background jobs that are no longer needed."), nil
+	}
 	if denied, ok := errors.AsType[*sandbox.DeniedError](err); ok {
 		hint := denied.Verdict.Hint
 		if hint == "" {

@@ -1,10 +1,13 @@
 package shell_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,6 +46,12 @@ func (f fixture) exact(t *testing.T) {
 
 func newFixture(t *testing.T, lists map[string]sandbox.ToolPolicy, o shell.Options) fixture {
 	t.Helper()
+	return newFixtureOn(t, runner.Options{}, lists, o)
+}
+
+// newFixtureOn is newFixture with a runner of other settings.
+func newFixtureOn(t *testing.T, settings runner.Options, lists map[string]sandbox.ToolPolicy, o shell.Options) fixture {
+	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +60,8 @@ func newFixture(t *testing.T, lists map[string]sandbox.ToolPolicy, o shell.Optio
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := runner.New(runner.Options{Supervisor: self})
+	settings.Supervisor = self
+	run := runner.New(settings)
 	t.Cleanup(run.Close)
 	policy := sandbox.Policy{WorkingDirectory: dir, Tools: lists}
 	files, err := sandbox.NewFiles(policy)
@@ -193,4 +203,40 @@ func TestJobs(t *testing.T) {
 	if got := call("a", map[string]any{"command": "", "job_action": "stop", "job": id, "offset": 6}); !strings.Contains(got, "[job "+id+" stopped; next offset 6]") {
 		t.Errorf("stopped: %q", got)
 	}
+}
+
+// TestPrincipals has one principal take all the places it can get, from many
+// sessions, and another run a command meanwhile.
+func TestPrincipals(t *testing.T) {
+	f := newFixtureOn(t, runner.Options{MaxConcurrent: 8, Timeout: 10 * time.Millisecond}, nil, shell.Options{})
+	exec := tooltest.Executor(t, f.bash, f.execute)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	call := func(who, session, tool, args string) (domain.ToolResult, error) {
+		return exec.Call(ctx, domain.ExecuteToolCommand{
+			Session: domain.Session{ID: session, Principal: domain.Principal{Name: who}}, Tool: tool, Arguments: json.RawMessage(args),
+		})
+	}
+	for i := range 7 {
+		res, err := call("bob", strconv.Itoa(i), "bash", `{"command":"sleep 1000","background":true}`)
+		if err != nil || res.IsError != (i == 6) {
+			t.Fatalf("job %d: %s %v", i, tooltest.Text(res), err)
+		}
+		if res.IsError && !strings.Contains(tooltest.Text(res), "all places for commands are taken by other commands") {
+			t.Errorf("got %q", tooltest.Text(res))
+		}
+	}
+	var calls sync.WaitGroup
+	for i := range 20 {
+		calls.Go(func() {
+			_, _ = call("bob", strconv.Itoa(100+i), "execute_command", `{"command":"sleep 1000","timeout":600}`)
+		})
+	}
+	for _, tool := range []string{"bash", "execute_command"} {
+		if res, err := call("alice", "", tool, `{"command":"echo hi"}`); err != nil || res.IsError || !strings.Contains(tooltest.Text(res), "hi") {
+			t.Errorf("%s: %s %v", tool, tooltest.Text(res), err)
+		}
+	}
+	cancel()
+	calls.Wait()
 }

@@ -17,6 +17,7 @@ import (
 	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/server"
+	"toolserver/tools/shell"
 )
 
 // instructions tell models what to expect of the server, in few words: clients
@@ -103,7 +104,7 @@ func (g *globals) newServer(a *app, cfg *config.Loaded, log *zap.Logger) *server
 }
 
 // sessionEnded stops the background jobs of a session.
-func (a *app) sessionEnded(s domain.Session) { a.runner.EndOwner(s.Principal.Name + "\x00" + s.ID) }
+func (a *app) sessionEnded(s domain.Session) { a.runner.EndSession(shell.JobSession(s)) }
 
 func serveStdio(ctx context.Context, g *globals, a *app, dirs []string) error {
 	out, err := protectStdout(g.std.Out)
