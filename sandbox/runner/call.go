@@ -19,6 +19,7 @@ type call struct {
 	owner   string
 	timeout time.Duration // for waiting and running
 	maxWait time.Duration // for waiting alone
+	waited  time.Duration
 	onText  func(string)
 	started func() // may be nil: called once the command has started
 
@@ -78,7 +79,7 @@ func (c *call) run(ctx context.Context) (Result, error) {
 	res, err := c.wait(ctx, t)
 	res.Exceeded = t.exceeded().String()
 	t.close()
-	res.Duration = time.Since(began)
+	res.Waited, res.Duration = c.waited, time.Since(began)
 	c.finishIO(max(c.runner.options.Drain, 0))
 	res.Dropped = live.finish(max(c.runner.options.Drain, 0))
 	res.Output, res.Stdout, res.Stderr = Output{c.merged}, Output{c.stdout}, Output{c.stderr}
@@ -117,7 +118,7 @@ func (c *call) acquire(ctx context.Context) error {
 		}
 		return err
 	}
-	c.timeout = max(c.timeout-time.Since(began), 1) // at once, if nothing is left
+	c.waited = time.Since(began)
 	return nil
 }
 

@@ -22,6 +22,9 @@ type Result struct {
 	// [ExceededProcesses] or [ExceededMemory]; empty when none. The main process may
 	// have ended well before that.
 	Exceeded string
+	// Waited is how long other commands kept this one from starting, which is part
+	// of its timeout.
+	Waited time.Duration
 	// Duration is from the start until no process was left, CPU what the main
 	// process and the children it waited for used.
 	Duration, CPU time.Duration

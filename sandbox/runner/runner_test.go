@@ -258,7 +258,7 @@ func TestConcurrent(t *testing.T) {
 		}
 		for range 200 {
 			wg.Go(func() {
-				if res, err := r.Run(t.Context(), runner.Request{Argv: []string{"echo", "x"}}); err != nil || res.Output.Text() != "x\n" {
+				if res, err := r.Run(t.Context(), runner.Request{Argv: []string{"echo", "x"}, Timeout: time.Hour}); err != nil || res.Output.Text() != "x\n" {
 					t.Errorf("%q %v", res.Output.Text(), err)
 				}
 			})

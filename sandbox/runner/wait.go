@@ -27,7 +27,7 @@ type waiter struct {
 
 // wait returns when no process of the command is left, or none that can be killed.
 func (c *call) wait(ctx context.Context, t tree) (Result, error) {
-	w := &waiter{tree: t, options: &c.runner.options, timer: time.NewTimer(c.timeout)}
+	w := &waiter{tree: t, options: &c.runner.options, timer: time.NewTimer(c.timeout - c.waited)}
 	w.result.ExitCode = -1
 	defer w.timer.Stop()
 	canceled, closing, interrupted := ctx.Done(), c.runner.closing, c.runner.interrupted()

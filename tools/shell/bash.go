@@ -66,7 +66,7 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 func (t tool) outcome(res runner.Result, text string, timeout time.Duration, limited bool) (domain.ToolResult, error) {
 	switch {
 	case res.TimedOut:
-		text = line(text, fmt.Sprintf("[timed out after %gs]", timeout.Seconds()))
+		text = line(text, "[timed out after "+spent(res, timeout)+"]")
 		if limited {
 			return domain.ToolResult{}, domain.OutOfTime(t.name, timeout, domain.Text(text))
 		}
@@ -79,6 +79,15 @@ func (t tool) outcome(res runner.Result, text string, timeout time.Duration, lim
 		return domain.Failure("exit_status", line(text, fmt.Sprintf("[exit code %d]", res.ExitCode)), "Read the output for the reason, then change the command."), nil
 	}
 	return domain.Text(text), nil
+}
+
+// spent says what the time of a command that timed out was spent on.
+func spent(res runner.Result, timeout time.Duration) string {
+	text := fmt.Sprintf("%gs", timeout.Seconds())
+	if waited := res.Waited.Round(time.Second); waited > 0 {
+		text += fmt.Sprintf(", of which %gs waiting until other commands had ended", waited.Seconds())
+	}
+	return text
 }
 
 // line appends a line to text.

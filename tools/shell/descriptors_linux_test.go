@@ -16,7 +16,7 @@ func TestNoDescriptors(t *testing.T) {
 	f := newFixture(t, nil, shell.Options{})
 	f.exact(t)
 	tooltest.Call(t, f.bash, `{"command":"sleep 1000","background":true}`) // in the supervisor there is
-	free, err := unix.Dup(0) // the lowest there is
+	free, err := unix.Dup(0)                                               // the lowest there is
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	out.Sandbox = t.aboutSandbox(res, out.Stderr, in.WorkingDir)
 	switch {
 	case res.TimedOut:
-		out.fail("timed_out", fmt.Sprintf("Command timed out after %gs", timeout.Seconds()), "Give a longer timeout, or ask for less at a time.")
+		out.fail("timed_out", "Command timed out after "+spent(res, timeout), "Give a longer timeout, or ask for less at a time.")
 	case res.Canceled:
 		out.fail("canceled", "the command was canceled", "Run it again if its result is still wanted.")
 	case res.Exceeded != "":
