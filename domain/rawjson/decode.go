@@ -3,6 +3,7 @@ package rawjson
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -11,10 +12,18 @@ import (
 // Decode reads one JSON value as encoding/json does into an any with UseNumber:
 // map[string]any, []any, string, [json.Number], bool or nil. Nothing in it
 // points into data.
-func Decode(data []byte) (any, error) {
-	s := scanner{data: data}
+func Decode(data []byte) (any, error) { return DecodeMax(data, len(data)) }
+
+// DecodeMax is [Decode] of at most that many values, elements and members
+// counted: decoded, a message of small values takes fifty times the memory it
+// took as text.
+func DecodeMax(data []byte, values int) (any, error) {
+	s := scanner{data: data, values: values}
 	s.space()
 	v, err := s.value()
+	if s.values < 0 {
+		return nil, fmt.Errorf("more than %d values", values)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +44,9 @@ func String(data []byte) (string, error) {
 func (s *scanner) value() (any, error) {
 	if s.pos >= len(s.data) {
 		return nil, s.fail("a value")
+	}
+	if s.values--; s.values < 0 {
+		return nil, s.fail("fewer values")
 	}
 	switch s.data[s.pos] {
 	case '"':

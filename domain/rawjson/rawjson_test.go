@@ -158,3 +158,13 @@ func BenchmarkAppendString64KiB(b *testing.B) {
 		buf = AppendString(buf[:0], text)
 	}
 }
+
+func TestDecodeMax(t *testing.T) {
+	const text = `{"a":[1,{}],"b":null}`
+	if _, err := DecodeMax([]byte(text), 5); err != nil {
+		t.Error(err)
+	}
+	if _, err := DecodeMax([]byte(text), 4); err == nil || err.Error() != "more than 4 values" {
+		t.Errorf("got %v", err)
+	}
+}

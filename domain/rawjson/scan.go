@@ -5,6 +5,8 @@ type scanner struct {
 	data  []byte
 	pos   int
 	depth int // of open arrays and objects
+
+	values int // that may still be decoded
 }
 
 func (s *scanner) fail(want string) error { return &SyntaxError{s.pos, want} }
