@@ -110,12 +110,12 @@ func assignInt(dst reflect.Value, v any) error {
 	if err != nil {
 		whole, ok := integer(n)
 		if !ok || !whole.IsInt64() {
-			return fmt.Errorf("%s is too large", n)
+			return fmt.Errorf("%s is too large", describe(n))
 		}
 		i = whole.Int64()
 	}
 	if dst.OverflowInt(i) {
-		return fmt.Errorf("%s is too large", n)
+		return fmt.Errorf("%s is too large", describe(n))
 	}
 	dst.SetInt(i)
 	return nil
@@ -128,7 +128,7 @@ func assignUint(dst reflect.Value, v any) error {
 	}
 	whole, ok := integer(n)
 	if !ok || !whole.IsUint64() {
-		return fmt.Errorf("%s is negative or too large", n)
+		return fmt.Errorf("%s is negative or too large", describe(n))
 	}
 	dst.SetUint(whole.Uint64())
 	return nil
@@ -141,7 +141,7 @@ func assignFloat(dst reflect.Value, v any) error {
 	}
 	f, err := n.Float64()
 	if err != nil {
-		return fmt.Errorf("%s is too large", n)
+		return fmt.Errorf("%s is too large", describe(n))
 	}
 	dst.SetFloat(f)
 	return nil
@@ -188,7 +188,7 @@ func assignMap(t reflect.Type) assigner {
 		for name, member := range object {
 			element := reflect.New(t.Elem()).Elem()
 			if err := into(element, member); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				return fmt.Errorf("%s: %w", clipName(name), err)
 			}
 			dst.SetMapIndex(reflect.ValueOf(name).Convert(t.Key()), element)
 		}
@@ -202,9 +202,12 @@ func misfit(dst reflect.Value, v any) error {
 }
 
 // integer returns the whole number n is, also when it is written as 1e3 or 2.0.
-// Exponents that would take much memory to write out are not whole numbers any
-// tool has a use for.
+// No tool has a use for numbers that would take much time to read or much memory
+// to write out.
 func integer(n json.Number) (*big.Int, bool) {
+	if len(n) > maxDigits {
+		return nil, false
+	}
 	f, _, err := big.ParseFloat(string(n), 10, 256, big.ToZero)
 	if err != nil || f.MantExp(nil) > 256 {
 		return nil, false

@@ -1,7 +1,6 @@
 package domain
 
 import (
-	"encoding/json"
 	"strings"
 
 	"toolserver/domain/rawjson"
@@ -11,50 +10,52 @@ import (
 // lost: a number or boolean in quotes, and null for an argument that may be
 // absent.
 func coerce(v any, p *Param) any {
-	switch v := v.(type) {
+	switch concrete := v.(type) {
 	case map[string]any:
-		for name, member := range v {
-			f, ok := p.field(name)
+		for i := range p.Fields {
+			f := &p.Fields[i]
+			member, ok := concrete[f.Name]
 			switch {
 			case !ok:
 			case member == nil && !f.Required:
-				delete(v, name)
+				delete(concrete, f.Name)
 			default:
-				v[name] = coerce(member, f)
+				concrete[f.Name] = coerce(member, f)
 			}
 		}
 	case []any:
 		if p.Items != nil {
-			for i, element := range v {
-				v[i] = coerce(element, p.Items)
+			for i, element := range concrete {
+				concrete[i] = coerce(element, p.Items)
 			}
 		}
 	case string:
-		return unquote(v, p.Type)
+		if unquoted := unquote(concrete, p.Type); unquoted != nil {
+			return unquoted
+		}
 	}
 	return v
 }
 
-// unquote returns the number or boolean that s spells, if want is its type.
+// maxQuoted is the longest number in quotes that is taken out of them.
+const maxQuoted = 400
+
+// unquote returns the number or boolean that s spells, if want is its type, or
+// nil.
 func unquote(s, want string) any {
+	s = strings.TrimSpace(s)
 	switch want {
-	case "integer", "number", "boolean":
-	default:
-		return s
-	}
-	v, err := rawjson.Decode([]byte(strings.TrimSpace(s)))
-	if err != nil {
-		return s
-	}
-	switch v := v.(type) {
-	case json.Number:
-		if want != "boolean" {
-			return v
+	case "boolean":
+		if s == "true" || s == "false" {
+			return s == "true"
 		}
-	case bool:
-		if want == "boolean" {
+	case "integer", "number":
+		if s == "" || len(s) > maxQuoted || s[0] != '-' && (s[0] < '0' || s[0] > '9') {
+			return nil
+		}
+		if v, err := rawjson.Decode([]byte(s)); err == nil {
 			return v
 		}
 	}
-	return s
+	return nil
 }

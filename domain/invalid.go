@@ -1,15 +1,11 @@
 package domain
 
 import (
-	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"toolserver/domain/nearest"
 )
@@ -25,115 +21,119 @@ type InvalidField struct {
 	Problem string `json:"problem"` // what, and what is allowed
 }
 
-// maxProblems bounds a message; a model mends a few mistakes at a time.
-const maxProblems = 8
+// Bounds of what a message says; a model corrects a few mistakes at a time.
+const (
+	maxProblems = 8
+	maxName     = 100 // bytes of a name that came with the request
+	maxPath     = 200
+	maxProblem  = 1000
+	maxMessage  = 2000
+)
+
+const isRequired = "is required"
 
 func (e *InvalidArguments) Error() string {
 	parts := make([]string, len(e.Fields))
 	for i, f := range e.Fields {
 		parts[i] = strings.TrimSpace(f.Field + " " + f.Problem)
 	}
-	return strings.Join(parts, "; ")
+	return clip(strings.Join(parts, "; "), maxMessage)
 }
 
 func (e *InvalidArguments) add(field, problem string) {
-	e.Fields = append(e.Fields, InvalidField{field, problem})
+	e.Fields = append(e.Fields, invalidField(field, problem))
 }
 
 func invalid(field, problem string) *InvalidArguments {
-	return &InvalidArguments{[]InvalidField{{field, problem}}}
+	return &InvalidArguments{[]InvalidField{invalidField(field, problem)}}
 }
 
-// explain turns err, v5's verdict on args, into sentences a model can act on.
-func explain(err error, args map[string]any, root *Param) error {
-	verdict, ok := errors.AsType[*jsonschema.ValidationError](err)
-	if !ok {
-		return err
-	}
-	var found []InvalidField
-	for leaf := range leaves(verdict) {
-		for _, f := range problems(leaf, args, root) {
-			if !slices.Contains(found, f) {
-				found = append(found, f)
-			}
+func invalidField(field, problem string) InvalidField {
+	return InvalidField{clip(field, maxPath), clip(problem, maxProblem)}
+}
+
+// clipName shortens a name that came with the request, for a message or the log.
+func clipName(name string) string { return clip(name, maxName) }
+
+// fieldPath leads from the arguments to a value within them.
+type fieldPath []step
+
+// step leads from a value to one within it.
+type step struct {
+	name  string
+	index int // of an element; -1 if the step is a name
+}
+
+// to returns the path to a member of the object that p leads to.
+func (p fieldPath) to(name string) fieldPath { return append(slices.Clip(p), step{name, -1}) }
+
+func (p fieldPath) String() string {
+	var b strings.Builder
+	for _, s := range p {
+		switch {
+		case b.Len() > maxPath:
+			return b.String()
+		case s.index >= 0:
+			b.WriteString("[" + strconv.Itoa(s.index) + "]")
+			continue
+		case b.Len() > 0:
+			b.WriteByte('.')
 		}
+		b.WriteString(clipName(s.name))
 	}
-	slices.SortFunc(found, func(a, b InvalidField) int {
-		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Problem, b.Problem))
-	})
-	if len(found) > maxProblems {
-		found = found[:maxProblems]
-	}
-	return &InvalidArguments{found}
+	return b.String()
 }
 
-// leaves yields the innermost causes of a verdict: those that name a field.
-func leaves(e *jsonschema.ValidationError) func(yield func(*jsonschema.ValidationError) bool) {
-	return func(yield func(*jsonschema.ValidationError) bool) { walkLeaves(e, yield) }
-}
-
-func walkLeaves(e *jsonschema.ValidationError, yield func(*jsonschema.ValidationError) bool) bool {
-	if len(e.Causes) == 0 {
-		return yield(e)
-	}
-	for _, cause := range e.Causes {
-		if !walkLeaves(cause, yield) {
-			return false
-		}
-	}
-	return true
-}
-
-// problems describes one leaf: what its keyword asks for, and what is there.
-func problems(leaf *jsonschema.ValidationError, args map[string]any, root *Param) []InvalidField {
-	at, value, p := locate(leaf.InstanceLocation, args, root)
-	_, keyword, _ := cutLast(leaf.KeywordLocation, "/")
-	switch object, isObject := value.(map[string]any); {
-	case p == nil:
-	case keyword == "required" && isObject:
-		if list := missing(at, object, p); list != nil {
-			return list
-		}
-	case keyword == "additionalProperties" && isObject:
-		return unknown(at, object, p)
-	default:
-		if s := breach(keyword, value, p); s != "" {
-			return []InvalidField{{at, s}}
-		}
-	}
-	if at == "" {
-		return []InvalidField{{at, "the arguments are wrong: " + leaf.Message}}
-	}
-	return []InvalidField{{at, "is wrong: " + leaf.Message}}
-}
-
-func missing(at string, object map[string]any, p *Param) (list []InvalidField) {
+// missing returns the required fields that object lacks, and no more than a
+// message reports.
+func missing(at fieldPath, object map[string]any, p *Param) (list []InvalidField) {
 	for _, f := range p.Fields {
-		if _, ok := object[f.Name]; f.Required && !ok {
-			list = append(list, InvalidField{join(at, f.Name), "is required"})
+		if _, ok := object[f.Name]; f.Required && !ok && len(list) < maxProblems {
+			list = append(list, invalidField(at.to(f.Name).String(), isRequired))
 		}
 	}
 	return list
 }
 
-func unknown(at string, object map[string]any, p *Param) (list []InvalidField) {
-	var known []string
-	for _, f := range p.Fields {
-		known = append(known, f.Name)
-	}
-	for name := range object {
-		if slices.Contains(known, name) {
-			continue
-		}
-		problem := "is not a known argument; known: " + strings.Join(known, ", ")
-		if len(known) == 0 {
+// unknown returns the first n members of object, by name, that are no fields.
+func unknown[V any](at fieldPath, object map[string]V, fields []string, n int) (list []InvalidField) {
+	known := nameSet(fields)
+	for _, name := range smallest(object, n, func(name string, _ V) bool { return !known[name] }) {
+		problem := "is not a known argument; known: " + strings.Join(fields, ", ")
+		if len(fields) == 0 {
 			problem = "is not a known argument; there are none"
-		} else if near, ok := nearest.Word(name, known); ok {
+		} else if near, ok := nearest.Word(name, fields); ok {
 			problem = fmt.Sprintf("is not a known argument; did you mean %s?", near)
 		}
-		list = append(list, InvalidField{join(at, name), problem})
+		list = append(list, invalidField(at.to(name).String(), problem))
 	}
 	return list
+}
+
+// smallest returns the names that pick selects, in order, but no more than n,
+// which is at least 1. It keeps no others: the rest may be millions.
+func smallest[V any](object map[string]V, n int, pick func(name string, v V) bool) []string {
+	var names []string
+	for name, v := range object {
+		full := len(names) == n
+		if full && name > names[n-1] || !pick(name, v) {
+			continue
+		}
+		if full {
+			names = names[:n-1]
+		}
+		at, _ := slices.BinarySearch(names, name)
+		names = slices.Insert(names, at, name)
+	}
+	return names
+}
+
+func nameSet(names []string) map[string]bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return set
 }
 
 // breach says what keyword asks of value, whose schema is p, or "".
@@ -180,48 +180,6 @@ func notInEnum(value any, enum []any) string {
 		}
 	}
 	return problem
-}
-
-// locate follows a JSON pointer through the arguments and their schema. It
-// returns the place as people write it, and nils where it cannot follow.
-func locate(pointer string, v any, p *Param) (at string, _ any, _ *Param) {
-	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		if step == "" {
-			continue
-		}
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		switch container := v.(type) {
-		case map[string]any:
-			at, v = join(at, step), container[step]
-			if p != nil {
-				p, _ = p.field(step)
-			}
-		case []any:
-			at += "[" + step + "]"
-			if i, err := strconv.Atoi(step); err == nil && i < len(container) {
-				v = container[i]
-			}
-			if p != nil {
-				p = p.Items
-			}
-		}
-	}
-	return at, v, p
-}
-
-func join(at, name string) string {
-	if at == "" {
-		return name
-	}
-	return at + "." + name
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return "", s, false
-	}
-	return s[:i], s[i+len(sep):], true
 }
 
 func article(typ string) string {

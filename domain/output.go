@@ -53,8 +53,11 @@ func (s *ToolOutputSchema) Check(structured any) error {
 	if err != nil {
 		return fmt.Errorf("structured content: %w", err)
 	}
+	if longNumber(v) {
+		return fmt.Errorf("structured content holds a number with more than %d digits or as high an exponent", maxDigits)
+	}
 	if err := compiled.Validate(v); err != nil {
-		return fmt.Errorf("structured content breaks the output schema: %w", err)
+		return fmt.Errorf("structured content breaks the output schema: %s", clip(err.Error(), maxProblem))
 	}
 	return nil
 }

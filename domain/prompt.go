@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"toolserver/domain/nearest"
 )
 
 // A Prompt is a text a person can have the client start a conversation with.
@@ -80,15 +78,8 @@ func (p *Prompt) checkArguments(given map[string]string) error {
 			bad.add(a.Name, "must be one of "+strings.Join(a.Values, ", "))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if slices.Contains(names, name) {
-			continue
-		}
-		problem := "is not a known argument"
-		if like, ok := nearest.Word(name, names); ok {
-			problem += "; did you mean " + like + "?"
-		}
-		bad.add(name, problem)
+	if room := maxProblems - len(bad.Fields); room > 0 {
+		bad.Fields = append(bad.Fields, unknown(nil, given, names, room)...)
 	}
 	if len(bad.Fields) == 0 {
 		return nil

@@ -1,10 +1,12 @@
 package domain
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -43,8 +45,10 @@ type Param struct {
 	Fields   []Param // of an object, in declared order
 	Items    *Param  // of an array; nil if the schema does not say
 
-	plain  bool // the schema asks for nothing that the fields above do not hold
-	closed bool // no other fields
+	plain   bool           // the checker knows all keywords of this schema itself
+	closed  bool           // no other fields
+	values  *Param         // of fields that are not named; nil for any
+	pattern *regexp.Regexp // of a string; nil for any
 }
 
 // field returns the named field of an object.
@@ -54,6 +58,14 @@ func (p *Param) field(name string) (*Param, bool) {
 		return nil, false
 	}
 	return &p.Fields[i], true
+}
+
+func (p *Param) fieldNames() []string {
+	names := make([]string, len(p.Fields))
+	for i := range p.Fields {
+		names[i] = p.Fields[i].Name
+	}
+	return names
 }
 
 // ParseSchema reads a schema someone else wrote, such as an upstream MCP
@@ -100,26 +112,29 @@ func param(name string, raw []byte, required bool) (Param, error) {
 	err := rawjson.Object(raw, func(key, value []byte) (err error) {
 		switch string(key) {
 		case "type":
-			p.Type, _ = rawjson.String(value) // a list of types is none we could name
+			var list error // a list of types is none we could name
+			p.Type, list = rawjson.String(value)
+			p.plain = p.plain && list == nil
 		case "description":
 			p.Doc, err = rawjson.String(value)
 		case "default":
 			p.Default, err = rawjson.Decode(value)
 		case "enum":
+			p.Enum = nil
 			err = rawjson.Array(value, func(element []byte) error {
 				v, err := rawjson.Decode(element)
 				p.Enum = append(p.Enum, v)
+				p.plain = p.plain && isScalar(v)
 				return err
 			})
 		case "minimum", "minLength", "minItems":
 			p.Min = string(value)
-			p.plain = p.plain && boundsOnly(&bounded, string(key[len("min"):]))
+			p.plain = bounds(&bounded, string(key), value) && p.plain
 		case "maximum", "maxLength", "maxItems":
 			p.Max = string(value)
-			p.plain = p.plain && boundsOnly(&bounded, string(key[len("max"):]))
+			p.plain = bounds(&bounded, string(key), value) && p.plain
 		case "additionalProperties":
-			p.closed = string(value) == "false"
-			p.plain = p.plain && p.closed
+			err = p.readOthers(value)
 		case "required":
 			needed = value
 		case "properties":
@@ -131,6 +146,12 @@ func param(name string, raw []byte, required bool) (Param, error) {
 				return err
 			}
 			p.plain = false
+		case "pattern":
+			err = p.readPattern(value)
+		case "title", "examples", "$comment", "deprecated", "readOnly", "writeOnly":
+			// say nothing of what is valid
+		case "$schema":
+			p.plain = p.plain && knownDraft(value)
 		default:
 			p.plain = false
 		}
@@ -142,10 +163,43 @@ func param(name string, raw []byte, required bool) (Param, error) {
 	if properties != nil {
 		p.Fields, err = fields(properties, needed)
 	}
-	if needed != nil && !allNamed(p.Fields, needed) || bounded != "" && bounded != boundedBy(p.Type) {
+	if needed != nil && !p.allNamed(needed) || bounded != "" && bounded != boundedBy(p.Type) {
 		p.plain = false
 	}
 	return p, err
+}
+
+// readOthers reads what a schema says about members that are no fields.
+func (p *Param) readOthers(value []byte) error {
+	p.closed, p.values = string(value) == "false", nil
+	if value[0] != '{' {
+		return nil
+	}
+	values, err := param("", value, false)
+	p.values = &values
+	p.plain = p.plain && values.allPlain()
+	return err
+}
+
+func (p *Param) readPattern(value []byte) error {
+	expression, err := rawjson.String(value)
+	if err != nil {
+		return err
+	}
+	if p.pattern, err = regexp.Compile(expression); err != nil {
+		return fmt.Errorf("pattern: %w", err)
+	}
+	return nil
+}
+
+// knownDraft reports whether the keywords of [Param] mean in a draft of JSON
+// Schema what they mean in the newest.
+func knownDraft(uri []byte) bool {
+	switch string(bytes.TrimSuffix(bytes.Trim(uri, `"`), []byte("#"))) {
+	case "http://json-schema.org/draft-07/schema", "https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema":
+		return true
+	}
+	return false
 }
 
 func fields(properties, needed []byte) ([]Param, error) {
@@ -163,6 +217,10 @@ func fields(properties, needed []byte) ([]Param, error) {
 			if f, err = param(string(name), value, slices.Contains(names, string(name))); err != nil {
 				return err
 			}
+		}
+		if i := slices.IndexFunc(list, func(earlier Param) bool { return earlier.Name == f.Name }); i >= 0 {
+			list[i] = f // of a name given twice, the last counts
+			return nil
 		}
 		list = append(list, f)
 		return nil
@@ -190,33 +248,48 @@ func (s *ToolInputSchema) Arguments(args json.RawMessage) (Arguments, error) {
 		return nil, err
 	}
 	root := s.text().root
-	if !root.surely(object) {
-		if err := s.validate(object, &root); err != nil {
-			return nil, err
+	if s.invalid(object, &root) != nil {
+		coerce(object, &root)
+		if explained := s.invalid(object, &root); explained != nil {
+			return nil, explained()
 		}
 	}
 	fillDefaults(object, &root)
 	return object, nil
 }
 
-// validate holds object to the schema, after mending what can be.
-func (s *ToolInputSchema) validate(object map[string]any, root *Param) error {
-	compiled, err := s.compiled()
-	if err != nil || compiled.Validate(object) == nil {
-		return err
+// invalid returns nil for arguments that satisfy the schema, and otherwise what
+// explains why they do not. It leaves to the validator only what the checker is
+// undecided on.
+func (s *ToolInputSchema) invalid(object map[string]any, root *Param) (explained func() error) {
+	found, certain := root.check(object)
+	if certain {
+		if len(found) == 0 {
+			return nil
+		}
+		return func() error { return &InvalidArguments{found} }
 	}
-	coerce(object, root)
+	if problem := tooMuch(object); problem != "" {
+		return func() error { return invalid("", problem) }
+	}
+	compiled, err := s.compiled()
+	if err != nil {
+		return func() error { return err }
+	}
 	if err := compiled.Validate(object); err != nil {
-		return explain(err, object, root)
+		return func() error { return explain(err, object, root) }
 	}
 	return nil
 }
+
+// maxValues bounds the time and memory that decoding arguments takes.
+const maxValues = 500_000
 
 func decodeObject(args json.RawMessage) (map[string]any, error) {
 	if len(args) == 0 {
 		return map[string]any{}, nil
 	}
-	v, err := rawjson.Decode(args)
+	v, err := rawjson.DecodeMax(args, maxValues)
 	if err != nil {
 		return nil, invalid("", "arguments are "+err.Error())
 	}

@@ -192,39 +192,3 @@ func FuzzArguments(f *testing.F) {
 		}
 	})
 }
-
-// FuzzSurely checks that what is taken for valid without the validator is valid
-// by it.
-func FuzzSurely(f *testing.F) {
-	for _, seed := range []struct{ schema, args string }{
-		{`{"type":"object","properties":{"a":{"type":"string","minLength":1}},"required":["a"],"additionalProperties":false}`, `{"a":"x"}`},
-		{`{"type":"object","properties":{"n":{"type":"integer","minimum":1,"maximum":5},"l":{"type":"array","items":{"type":"boolean"},"maxItems":2}}}`, `{"n":3,"l":[true]}`},
-		{`{"type":"object","properties":{"o":{"type":"object","properties":{"e":{"enum":["x","y"],"type":"string"}},"required":["e","z"]}}}`, `{"o":{"e":"x"}}`},
-		{`{"type":"object","properties":{"s":{"type":"string","minimum":3,"maxLength":1}},"minProperties":2}`, `{"s":"é"}`},
-		{`{"type":"object","properties":{"n":{"type":"number","maximum":1.5}},"required":[]}`, `{"n":1e1}`},
-		{`{"type":"object","type":"string","properties":{"n":true}}`, `{"n":1}`},
-	} {
-		f.Add([]byte(seed.schema), []byte(seed.args))
-	}
-	f.Fuzz(func(t *testing.T, rawSchema, args []byte) {
-		schema, err := ParseSchema(rawSchema)
-		if err != nil {
-			return
-		}
-		object, err := decodeObject(args)
-		if err != nil {
-			return
-		}
-		root := schema.text().root
-		if !root.surely(object) {
-			return
-		}
-		compiled, err := schema.compiled()
-		if err != nil {
-			t.Fatalf("%s does not compile: %v", rawSchema, err)
-		}
-		if err := compiled.Validate(object); err != nil {
-			t.Fatalf("%s is taken for valid by %s: %v", args, rawSchema, err)
-		}
-	})
-}

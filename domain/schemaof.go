@@ -31,6 +31,9 @@ func SchemaOf[In any]() *ToolInputSchema {
 		if err != nil {
 			panic(fmt.Sprintf("%v: %v", t, err))
 		}
+		if !root.allPlain() {
+			panic(fmt.Sprintf("%v: the checker does not know all keywords of %s", t, raw))
+		}
 		return schemaText{raw, root}
 	}))
 }
