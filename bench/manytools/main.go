@@ -11,6 +11,7 @@ import (
 
 	"toolserver/cmd/toolserver/cli"
 	"toolserver/domain"
+	"toolserver/sandbox/appender"
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/runner"
 )
@@ -49,6 +50,9 @@ func filler(i int) domain.Tool {
 }
 
 func main() {
+	if appender.IsChild() {
+		os.Exit(appender.RunChild())
+	}
 	if runner.IsSupervisor() {
 		os.Exit(runner.Supervise(confine.Start))
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"toolserver/cmd/toolserver/cli"
+	"toolserver/sandbox/appender"
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/runner"
 )
@@ -15,6 +16,9 @@ import (
 var version = "dev"
 
 func main() {
+	if appender.IsChild() {
+		os.Exit(appender.RunChild())
+	}
 	if runner.IsSupervisor() {
 		os.Exit(runner.Supervise(confine.Start))
 	}

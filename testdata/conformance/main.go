@@ -11,11 +11,15 @@ import (
 
 	"toolserver/cmd/toolserver/cli"
 	"toolserver/domain"
+	"toolserver/sandbox/appender"
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/runner"
 )
 
 func main() {
+	if appender.IsChild() {
+		os.Exit(appender.RunChild())
+	}
 	if runner.IsSupervisor() {
 		os.Exit(runner.Supervise(confine.Start))
 	}

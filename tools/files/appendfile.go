@@ -2,10 +2,13 @@ package files
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"toolserver/domain"
+	"toolserver/sandbox/appender"
+	"toolserver/sandbox/pathguard"
 )
 
 type appendInput struct {
@@ -24,7 +27,7 @@ func (s *toolset) appendFile() domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:        "append_file",
 		Title:       "Append to file",
-		Description: "Adds text to the end of a file that exists, in one write. Use write_file to create a file.",
+		Description: "Adds text to the end of a file that exists, in one write: all of it, or nothing if that fails. Use write_file to create a file.",
 		Category:    category,
 		Output:      domain.OutputOf[appendResult](),
 	}, s.append)
@@ -44,7 +47,7 @@ func (s *toolset) append(ctx context.Context, in appendInput) (domain.ToolResult
 		return domain.ToolResult{}, err
 	}
 	defer unlock()
-	if _, err := guard.Append(in.Path, []byte(in.Content)); err != nil {
+	if _, err := guard.Append(in.Path, []byte(in.Content), pathguard.AppendOptions{Program: s.options.Program}); err != nil {
 		return s.appendFailure(in.Path, err)
 	}
 	res := domain.Text("Successfully appended to " + in.Path)
@@ -57,6 +60,9 @@ func (s *toolset) append(ctx context.Context, in appendInput) (domain.ToolResult
 }
 
 func (s *toolset) appendFailure(path string, err error) (domain.ToolResult, error) {
+	if e, ok := errors.AsType[*appender.Error](err); ok && e.Left != 0 {
+		return domain.Failure("io_error", err.Error(), "Read the end of the file before appending again: call "+call("read_file", path)+"."), nil
+	}
 	if !isNotFound(err) {
 		return s.failure("append_file", path, err)
 	}

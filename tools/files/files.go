@@ -22,6 +22,8 @@ type Options struct {
 	// working directory in the directories above it, up to the one that has a
 	// .git, as far as the policy allows.
 	SearchParents bool
+	// Program is what append_file has append, see [pathguard.AppendOptions].
+	Program string
 	// MaxChars is how long an answer of read_file and edit_file may be, so that
 	// the executor need not cut it; 0 is [domain.DefaultMaxResultChars].
 	// Windows of files are measured in bytes of UTF-8, which are no fewer.

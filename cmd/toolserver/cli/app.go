@@ -24,6 +24,7 @@ import (
 // app is the program put together from a configuration.
 type app struct {
 	program Program
+	self    string // path of this program, "" if that is unknown
 	started time.Time
 	log     *zap.Logger
 	exec    *domain.Executor
@@ -47,10 +48,10 @@ type app struct {
 func (g *globals) build(cfg *config.Loaded, log *zap.Logger) (*app, error) {
 	self, err := runner.Self()
 	if err != nil {
-		log.Warn("commands run without a supervisor", zap.Error(err))
+		log.Warn("commands run without a supervisor, appends without a child process", zap.Error(err))
 	}
 	a := &app{
-		program: g.program, started: time.Now(), log: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
+		program: g.program, self: self, started: time.Now(), log: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
 		runner: runner.New(runner.Options{Supervisor: self, Wrap: confine.Wrap}),
 	}
 	a.kernel = sandbox.NewKernel(a.runner)
@@ -187,6 +188,7 @@ func (a *app) catalog(cfg *config.Loaded) (c catalog, err error) {
 		FileOptions: files.Options{
 			CreateDirs:    !isFalse(cfg.Tools["write_file"].CreateDirs),
 			SearchParents: cfg.Tools["read_file"].SearchParents,
+			Program:       a.self,
 			MaxChars:      cfg.Limits.MaxResultChars,
 		},
 		ShellOptions: shell.Options{

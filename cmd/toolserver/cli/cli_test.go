@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"toolserver/sandbox/appender"
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/runner"
 )
@@ -15,6 +16,9 @@ import (
 // TestMain lets the test binary be the supervisor of the commands it runs, as
 // the product's main does.
 func TestMain(m *testing.M) {
+	if appender.IsChild() {
+		os.Exit(appender.RunChild())
+	}
 	if runner.IsSupervisor() {
 		os.Exit(runner.Supervise(confine.Start))
 	}
