@@ -224,7 +224,7 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, p domain.Pr
 	l, leave := ses.join(&h.server.hub)
 	defer leave()
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	out := newHTTPSink(w, true)
+	out := newHTTPSink(w, true, h.server.opts.BeforeAnswers)
 	defer out.close()
 	for out.open() {
 		select {

@@ -238,7 +238,7 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 		defer stop()
 	}
 	_, events := accepted(r)
-	out := newHTTPSink(w, events)
+	out := newHTTPSink(w, events, h.server.opts.BeforeAnswers)
 	out.modern = ses.id == ""
 	defer out.close()
 	h.server.handle(r.Context(), ses, msg, out)
@@ -262,7 +262,7 @@ func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, p domain
 		return
 	}
 	_, events := accepted(r)
-	out := newHTTPSink(w, events)
+	out := newHTTPSink(w, events, h.server.opts.BeforeAnswers)
 	defer out.close()
 	if answers := h.server.handleBatch(r.Context(), ses.session, batch, out); answers != nil {
 		out.answer(answers, 0)

@@ -16,8 +16,9 @@ import (
 type httpSink struct {
 	w         http.ResponseWriter
 	control   http.ResponseController
-	canStream bool // the client takes events
-	modern    bool // errors have HTTP statuses of their own
+	canStream bool   // the client takes events
+	modern    bool   // errors have HTTP statuses of their own
+	before    func() // called before an answer is written
 
 	mu        sync.Mutex
 	streaming bool
@@ -26,8 +27,8 @@ type httpSink struct {
 	gone      chan struct{} // closed when the client is; nil until somebody asks
 }
 
-func newHTTPSink(w http.ResponseWriter, canStream bool) *httpSink {
-	s := &httpSink{w: w, control: *http.NewResponseController(w), canStream: canStream}
+func newHTTPSink(w http.ResponseWriter, canStream bool, before func()) *httpSink {
+	s := &httpSink{w: w, control: *http.NewResponseController(w), canStream: canStream, before: before}
 	if canStream {
 		s.alive = time.AfterFunc(keepAliveInterval, s.keepAlive)
 	}
@@ -78,6 +79,7 @@ func (s *httpSink) answer(msg []byte, code int) {
 		return
 	}
 	s.finish()
+	s.before()
 	if s.streaming {
 		s.event(msg)
 		return

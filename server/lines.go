@@ -110,6 +110,7 @@ func (l *lineReader) detach() *lineReader {
 // lineWriter writes lines, several at a time if they come fast.
 type lineWriter struct {
 	w      io.Writer
+	before func() // called before lines are written
 	broken func() // called when the other end is gone; more than once does no harm
 
 	mu      sync.Mutex
@@ -160,6 +161,7 @@ func (w *lineWriter) writeLocked(b []byte) {
 	if len(b) == 0 || w.err != nil {
 		return
 	}
+	w.before()
 	if w.stalled == nil {
 		w.stalled = time.AfterFunc(stallTime, w.broken)
 	} else {

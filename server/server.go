@@ -23,7 +23,8 @@ type Options struct {
 	MaxInFlight     int           // requests of one session at a time, those in line included
 	Grace           time.Duration // for calls under way when the input ends or the server stops
 
-	SessionEnded func(domain.Session) // called when an HTTP session has ended; may be nil
+	SessionEnded  func(domain.Session) // called when an HTTP session has ended; may be nil
+	BeforeAnswers func()               // called before answers are sent, several at a time; must return soon; may be nil
 }
 
 // Settings are what configuration can change while the server runs.
@@ -46,6 +47,9 @@ type Server struct {
 
 // New returns a server that runs the tools of exec's registry through exec.
 func New(exec *domain.Executor, opts Options) *Server {
+	if opts.BeforeAnswers == nil {
+		opts.BeforeAnswers = func() {}
+	}
 	s := &Server{opts: opts, exec: exec, self: newIdentity(opts), states: newStateSealer()}
 	s.Configure(Settings{})
 	exec.Registry.OnChange(func() { s.hub.publish(change{method: mcp.MethodNotificationToolsListChanged}) })

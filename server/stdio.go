@@ -42,7 +42,7 @@ func (s *Server) ServeStdio(ctx context.Context, p domain.Principal, in io.Reade
 		server:  s,
 		session: newSession("stdio", p),
 		in:      newLineReader(in, s.opts.MaxMessageBytes),
-		out:     &lineWriter{w: out, broken: sync.OnceFunc(func() { close(gone) })},
+		out:     &lineWriter{w: out, before: s.opts.BeforeAnswers, broken: sync.OnceFunc(func() { close(gone) })},
 		ended:   make(chan error, 1),
 	}
 	go c.read(run) // ends with the input

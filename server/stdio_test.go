@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -414,5 +415,21 @@ func TestSlowAfterAll(t *testing.T) {
 		if got := c.receive(); !strings.Contains(got, `"text":"done"`) {
 			t.Fatal(got)
 		}
+	}
+}
+
+// TestBeforeAnswers checks that what has to happen before answers does, over
+// both transports.
+func TestBeforeAnswers(t *testing.T) {
+	s, _ := fixture(t)
+	var calls atomic.Int32
+	s.opts.BeforeAnswers = func() { calls.Add(1) }
+	play(t, s, request(`1`, "ping", `{}`, false))
+	if calls.Swap(0) == 0 {
+		t.Error("not over stdio")
+	}
+	post(t, httpFixture(t, s, nil).URL+"/mcp", "", request(`1`, "tools/list", `{}`, true), true, nil).Body.Close()
+	if calls.Load() == 0 {
+		t.Error("not over HTTP")
 	}
 }
