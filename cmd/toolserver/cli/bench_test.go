@@ -41,17 +41,17 @@ func served(b *testing.B) *app {
 	if err != nil {
 		b.Fatal(err)
 	}
-	log, closeLog, err := newLogger(cfg.Logging, io.Discard)
+	log, err := newLogger(cfg.Logging, io.Discard)
 	if err != nil {
 		b.Fatal(err)
 	}
-	a, err := g.build(cfg, log)
+	a, err := g.build(cfg, log.Logger)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
 		a.close()
-		closeLog()
+		log.close()
 	})
 	a.server = g.newServer(a, cfg, log)
 	return a

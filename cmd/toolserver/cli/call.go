@@ -162,12 +162,12 @@ func runTool(ctx context.Context, g *globals, category, name string, args []stri
 	if quiet.File == "" && quiet.Level == config.Default().Logging.Level {
 		quiet.Level = "error" // the outcome is there to be seen
 	}
-	log, closeLog, err := newLogger(quiet, g.std.Err)
+	log, err := newLogger(quiet, g.std.Err)
 	if err != nil {
 		return usage(err)
 	}
-	defer closeLog()
-	a, err := g.build(cfg, log)
+	defer log.close()
+	a, err := g.build(cfg, log.Logger)
 	if err != nil {
 		return usage(err)
 	}
@@ -191,8 +191,10 @@ func runTool(ctx context.Context, g *globals, category, name string, args []stri
 	}
 	person := &terminal{std: g.std, watched: isTerminal(g.std.Err), answers: isTerminal(g.std.Err) && isTerminal(g.std.In)}
 	cmd.Client = person
+	uncatch := catchBrokenPipes()
 	res, err := a.exec.Call(ctx, cmd)
 	person.clear()
+	uncatch() // a result that nobody reads ends the program, as it does others
 	if err != nil {
 		return err
 	}

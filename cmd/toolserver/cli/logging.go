@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -12,17 +14,14 @@ import (
 	"toolserver/config"
 )
 
-// flushInterval is how long an entry may wait to be written.
-const flushInterval = 100 * time.Millisecond
-
 // promptCore flushes after each entry that is more than a report.
 type promptCore struct {
 	zapcore.Core
-	batch *zapcore.BufferedWriteSyncer
+	writer *logWriter
 }
 
 func (c *promptCore) With(fields []zapcore.Field) zapcore.Core {
-	return &promptCore{c.Core.With(fields), c.batch}
+	return &promptCore{c.Core.With(fields), c.writer}
 }
 
 func (c *promptCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
@@ -33,26 +32,35 @@ func (c *promptCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.C
 }
 
 func (c *promptCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	if err := c.Core.Write(e, fields); err != nil || e.Level < zapcore.ErrorLevel {
+	if err := c.Core.Write(e, fields); err != nil || e.Level < zapcore.WarnLevel {
 		return err
 	}
-	return c.batch.Sync()
+	return c.writer.Sync()
+}
+
+// logger is the program's log and what writes it.
+type logger struct {
+	*zap.Logger
+	writer *logWriter
+	free   []func() // called by close, the last first
 }
 
 // newLogger returns the logger a configuration asks for, which writes to stderr
-// unless it names a file. Close flushes it.
-func newLogger(c config.Logging, stderr io.Writer) (log *zap.Logger, closeLog func(), err error) {
+// unless it names a file. It has to be closed.
+func newLogger(c config.Logging, stderr io.Writer) (*logger, error) {
 	level, err := zapcore.ParseLevel(c.Level)
 	if err != nil {
-		return nil, nil, fmt.Errorf("logging.level: %w", err)
+		return nil, fmt.Errorf("logging.level: %w", err)
 	}
-	out, closeFile := stderr, func() {}
+	l := &logger{}
+	out := stderr
 	if c.File != "" {
 		f, err := os.OpenFile(c.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
-			return nil, nil, fmt.Errorf("logging.file: %w", err)
+			return nil, fmt.Errorf("logging.file: %w", err)
 		}
-		out, closeFile = f, func() { f.Close() }
+		out = f
+		l.free = append(l.free, func() { f.Close() })
 	}
 	enc := zap.NewProductionEncoderConfig()
 	enc.EncodeTime = zapcore.ISO8601TimeEncoder
@@ -61,18 +69,41 @@ func newLogger(c config.Logging, stderr io.Writer) (log *zap.Logger, closeLog fu
 	if c.Format == "json" {
 		encoder = zapcore.NewJSONEncoder(enc)
 	}
-	// Entries about calls come by the thousand: they are written a batch at a
-	// time, those about trouble at once.
-	// Writing is enough: pipes and terminals refuse to be synced.
-	batch := &zapcore.BufferedWriteSyncer{WS: zapcore.AddSync(struct{ io.Writer }{out}), FlushInterval: flushInterval}
-	core := &promptCore{zapcore.NewCore(encoder, batch, level), batch}
-	log = zap.New(core)
+	l.writer = newLogWriter(out, droppedEntry(encoder))
+	if f, ok := out.(*os.File); ok {
+		direct, free := directWriter(f)
+		l.writer.direct = direct
+		l.free = append(l.free, free)
+	}
+	l.free = append(l.free, l.writer.close)
+	l.Logger = zap.New(&promptCore{zapcore.NewCore(encoder, l.writer, level), l.writer})
 	// Libraries print what strangers send them, such as net/http of answers
 	// nobody asked for. That is for those who look for trouble.
-	restore, err := zap.RedirectStdLogAt(log, zapcore.DebugLevel)
+	restore, err := zap.RedirectStdLogAt(l.Logger, zapcore.DebugLevel)
 	if err != nil {
-		closeFile()
-		return nil, nil, err
+		l.close()
+		return nil, err
 	}
-	return log, func() { restore(); _ = batch.Stop(); closeFile() }, nil
+	l.free = append(l.free, restore)
+	return l, nil
+}
+
+// close writes what can still be written.
+func (l *logger) close() {
+	for _, free := range slices.Backward(l.free) {
+		free()
+	}
+}
+
+// droppedEntry returns what makes the entry that reports dropped lines.
+func droppedEntry(encoder zapcore.Encoder) func(lines int) []byte {
+	return func(lines int) []byte {
+		e := zapcore.Entry{Level: zapcore.WarnLevel, Time: time.Now(), Message: "log lines were dropped: the log was not read, or could not be written"}
+		b, err := encoder.EncodeEntry(e, []zapcore.Field{zap.Int("lines", lines)})
+		if err != nil {
+			return fmt.Appendf(nil, "%d log lines were dropped\n", lines)
+		}
+		defer b.Free()
+		return bytes.Clone(b.Bytes())
+	}
 }

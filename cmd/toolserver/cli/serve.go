@@ -56,12 +56,13 @@ func serve(ctx context.Context, g *globals, f serveFlags, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	log, closeLog, err := newLogger(cfg.Logging, g.std.Err)
+	defer catchBrokenPipes()()
+	log, err := newLogger(cfg.Logging, g.std.Err)
 	if err != nil {
 		return err
 	}
-	defer closeLog()
-	a, err := g.build(cfg, log)
+	defer log.close()
+	a, err := g.build(cfg, log.Logger)
 	if err != nil {
 		return err
 	}
@@ -89,15 +90,24 @@ func serve(ctx context.Context, g *globals, f serveFlags, dirs []string) error {
 	return serveStdio(ctx, g, a, dirs)
 }
 
+// catchBrokenPipes makes writes to a standard stream whose reader is gone fail,
+// which would otherwise end the process. It does not ignore the signal: commands
+// would inherit that.
+func catchBrokenPipes() (stop func()) {
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGPIPE)
+	return func() { signal.Stop(unread) }
+}
+
 // layersPause is how long after its start a server finds out what the kernel offers,
 // if no command has asked before.
 const layersPause = 100 * time.Millisecond
 
-func (g *globals) newServer(a *app, cfg *config.Loaded, log *zap.Logger) *server.Server {
+func (g *globals) newServer(a *app, cfg *config.Loaded, log *logger) *server.Server {
 	s := server.New(a.exec, server.Options{
-		Name: cfg.Server.Name, Version: g.program.Version, Instructions: instructions, Log: log,
+		Name: cfg.Server.Name, Version: g.program.Version, Instructions: instructions, Log: log.Logger,
 		MaxMessageBytes: int(cfg.Server.MaxMessage), MaxInFlight: cfg.Server.MaxInFlight, Grace: cfg.Server.Grace,
-		SessionEnded: a.sessionEnded,
+		SessionEnded: a.sessionEnded, BeforeAnswers: log.writer.flush,
 	})
 	s.Configure(serverSettings(cfg))
 	return s
