@@ -116,7 +116,7 @@ func TestStdioStuckClient(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer unread.Close()
-			w := spawn(t, stdout, exe, "serve", "--stdio", "--config", config)
+			w := spawn(t, stdout, nil, exe, "serve", "--stdio", "--config", config)
 			w.send(bash("1", detached(marker)+"sleep 1000."+marker))
 			sleeping(t, marker, 4)
 			// What cannot answer does not read for ever.

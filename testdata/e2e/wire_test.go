@@ -66,11 +66,17 @@ func open(t *testing.T, path string, args ...string) *wire {
 // launch starts a program and takes its lines.
 func launch(t *testing.T, argv ...string) *wire {
 	t.Helper()
+	return launchLogging(t, nil, argv...)
+}
+
+// launchLogging is launch with a standard error, which it closes.
+func launchLogging(t *testing.T, stderr *os.File, argv ...string) *wire {
+	t.Helper()
 	out, stdout, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := spawn(t, stdout, argv...)
+	w := spawn(t, stdout, stderr, argv...)
 	w.lines = make(chan wireLine, 1<<14)
 	go w.read(out)
 	t.Cleanup(func() {
@@ -83,10 +89,11 @@ func launch(t *testing.T, argv ...string) *wire {
 	return w
 }
 
-// spawn starts a program with almost no environment, and closes the file that is
-// its standard output. The streams are files, so that waiting for the program
-// does not wait for what it leaves behind.
-func spawn(t *testing.T, stdout *os.File, argv ...string) *wire {
+// spawn starts a program with almost no environment, and closes the files that
+// are its standard output and error, the latter a temporary file if nil. The
+// streams are files, so that waiting for the program does not wait for what it
+// leaves behind.
+func spawn(t *testing.T, stdout, stderr *os.File, argv ...string) *wire {
 	t.Helper()
 	defer stdout.Close()
 	stdin, in, err := os.Pipe()
@@ -94,9 +101,10 @@ func spawn(t *testing.T, stdout *os.File, argv ...string) *wire {
 		t.Fatal(err)
 	}
 	defer stdin.Close()
-	stderr, err := os.CreateTemp(t.TempDir(), "stderr")
-	if err != nil {
-		t.Fatal(err)
+	if stderr == nil {
+		if stderr, err = os.CreateTemp(t.TempDir(), "stderr"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	defer stderr.Close()
 	cmd := exec.Command(argv[0], argv[1:]...)
