@@ -62,7 +62,7 @@ func measureHTTP(ctx context.Context, l *lab) error {
 		return err
 	}
 	all := []httpContender{
-		{name: "toolserver", argv: listening(l.server, "serve", dir, "--http")},
+		{name: "toolserver", argv: listening(l.server, "serve", dir, "--insecure-no-auth", "--http")},
 		{name: "mcp-go", argv: listening(l.program("mcpgo"))},
 		{name: "net/http ceiling", argv: listening(l.program("ceiling"))},
 	}

@@ -27,7 +27,7 @@ func measureSessions(ctx context.Context, l *lab) error {
 		return target{name, func() (sample, error) { return l.sessionsOnce(ctx, dir, name, listening(argv...)) }}
 	}
 	c, err := compare(min(l.rounds, 3), []target{
-		open("toolserver", l.server, "serve", "--config", config, dir, "--http"),
+		open("toolserver", l.server, "serve", "--config", config, dir, "--insecure-no-auth", "--http"),
 		open("mcp-go", l.program("mcpgo")),
 	})
 	if err != nil {

@@ -54,7 +54,7 @@ func measureSizes(ctx context.Context, l *lab) error {
 		}
 		l.addSize("echo of "+x.what+" over stdio, 1 in flight", results[0])
 		c, err := l.contestHTTP(ctx, dir, e, 1, []httpContender{
-			{name: "toolserver", argv: listening(l.server, "serve", "--config", config, dir, "--http")},
+			{name: "toolserver", argv: listening(l.server, "serve", "--config", config, dir, "--insecure-no-auth", "--http")},
 			{name: "mcp-go", argv: listening(l.program("mcpgo"))},
 			{name: "net/http ceiling", argv: listening(l.program("ceiling"), "-result", result)},
 			{"TypeScript SDK", listening("node", script), nodeWarmUp},

@@ -73,29 +73,43 @@ func known(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// CheckNames reports settings of tools, resources and prompts that there are
-// not.
-func (l *Loaded) CheckNames(tools, resources, prompts []string) error {
-	return errors.Join(
-		l.checkNames("tool", slices.Sorted(maps.Keys(l.Tools)), tools),
-		l.checkNames("resource", slices.Sorted(maps.Keys(l.Resources)), resources),
-		l.checkNames("prompt", slices.Sorted(maps.Keys(l.Prompts)), prompts),
-	)
+// Names are the names of all items that sources offer or know of.
+type Names struct {
+	Tools, Resources, Prompts []string
+	Open                      bool // sources may offer more later
 }
 
-func (l *Loaded) checkNames(kind string, set, names []string) error {
+// CheckNames reports settings of tools, resources and prompts that there are
+// not. Where a source may offer the item later, that is a warning: a tool of
+// another server is called server__tool.
+func (l *Loaded) CheckNames(names Names) (warnings []string, err error) {
 	var all []error
-	for _, name := range set {
-		if slices.Contains(names, name) {
-			continue
+	check := func(kind string, set, known []string) {
+		for _, name := range set {
+			switch problem := l.unknownName(kind, name, known); {
+			case problem == nil:
+			case names.Open || strings.Contains(name, "__"):
+				warnings = append(warnings, problem.Error()+"; the settings hold when it is there")
+			default:
+				all = append(all, problem)
+			}
 		}
-		hint := "known: " + known(names)
-		if near, ok := nearest.Word(name, names); ok {
-			hint = "did you mean " + near + "?"
-		}
-		all = append(all, l.mistake(kind+"s."+name, "there is no %s %q; %s", kind, name, hint))
 	}
-	return errors.Join(all...)
+	check("tool", slices.Sorted(maps.Keys(l.Tools)), names.Tools)
+	check("resource", slices.Sorted(maps.Keys(l.Resources)), names.Resources)
+	check("prompt", slices.Sorted(maps.Keys(l.Prompts)), names.Prompts)
+	return warnings, errors.Join(all...)
+}
+
+func (l *Loaded) unknownName(kind, name string, names []string) error {
+	if slices.Contains(names, name) {
+		return nil
+	}
+	hint := "known: " + known(names)
+	if near, ok := nearest.Word(name, names); ok {
+		hint = "did you mean " + near + "?"
+	}
+	return l.mistake(kind+"s."+name, "there is no %s %q; %s", kind, name, hint)
 }
 
 func (l *Loaded) checkTool(name string, t Tool) (all []error) {

@@ -66,6 +66,8 @@ type Tool struct {
 	Timeout            time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Longest a call may take."`
 	Groups             []string      `yaml:"groups" doc:"Who may use the tool; everyone if unset."`
 	ComplianceLevel    string        `yaml:"compliance_level" doc:"Compliance level of what the tool gives access to."`
+	Rename             string        `yaml:"rename" doc:"Name that clients see instead of the tool's own."`
+	Description        string        `yaml:"description" doc:"What models read instead of the tool's own description."`
 	Confirm            bool          `yaml:"confirm" doc:"Ask the person behind the client before each call; clients that cannot be asked cannot call it."`
 	CreateDirs         *bool         `yaml:"create_dirs" doc:"Of write_file: whether parent directories are made if the caller does not say; true if unset."`
 	SearchParents      bool          `yaml:"search_parents" doc:"Of read_file: look for a relative path in the parent directories too, up to the repository's root."`
@@ -165,17 +167,46 @@ func (c *Config) Executor(secrets []string) domain.Settings {
 		},
 		Access:  domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict},
 		Secrets: secrets,
+		Tools: overrides(c.Tools, func(t Tool) domain.Override {
+			return domain.Override{
+				Disabled: isFalse(t.Enabled), Groups: t.Groups, ComplianceLevel: t.ComplianceLevel, Timeout: t.Timeout, Confirm: t.Confirm,
+				Rename: t.Rename, Description: t.Description,
+			}
+		}),
+		Resources: overrides(c.Resources, Offer.override),
+		Prompts:   overrides(c.Prompts, Offer.override),
 	}
 }
+
+func overrides[T any](items map[string]T, of func(T) domain.Override) map[string]domain.Override {
+	all := make(map[string]domain.Override, len(items))
+	for name, item := range items {
+		all[name] = of(item)
+	}
+	return all
+}
+
+func (o Offer) override() domain.Override {
+	return domain.Override{Disabled: isFalse(o.Enabled), Groups: o.Groups, ComplianceLevel: o.ComplianceLevel}
+}
+
+func isFalse(b *bool) bool { return b != nil && !*b }
 
 // abandonGrace is how long a handler whose time is up may take to return what
 // it has.
 const abandonGrace = 3 * time.Second
 
+// SourceUser is the source of principals that configuration names, and
+// SourceToken that of those it has tokens for.
+const (
+	SourceUser  = "user"
+	SourceToken = "token"
+)
+
 // Principal returns what configuration knows of a user.
 func (c *Config) Principal(name string) domain.Principal {
 	u := c.Users[name]
-	p := domain.Principal{Name: name, Groups: u.Groups, ComplianceLevel: u.ComplianceLevel}
+	p := domain.Principal{Source: SourceUser, Subject: name, Name: name, Groups: u.Groups, ComplianceLevel: u.ComplianceLevel}
 	if p.ComplianceLevel == "" {
 		p.ComplianceLevel = c.Compliance.Level
 	}
@@ -194,7 +225,7 @@ func (c *Config) Tokens() (*server.Tokens, error) {
 		}
 		list = append(list, t)
 	}
-	tokens, err := server.ParseTokens(list)
+	tokens, err := server.ParseTokens(SourceToken, list)
 	if err != nil {
 		return nil, fmt.Errorf("server.tokens: %w", err)
 	}
@@ -210,23 +241,6 @@ func (c *Config) Policy() sandbox.Policy {
 		p.Tools[name] = t.ToolPolicy
 	}
 	return p
-}
-
-// PrivateLists reports whether what is listed depends on who asks.
-func (c *Config) PrivateLists() bool {
-	for _, t := range c.Tools {
-		if len(t.Groups) > 0 || t.ComplianceLevel != "" {
-			return true
-		}
-	}
-	for _, offers := range []map[string]Offer{c.Resources, c.Prompts} {
-		for _, o := range offers {
-			if len(o.Groups) > 0 || o.ComplianceLevel != "" {
-				return true
-			}
-		}
-	}
-	return c.Compliance.Strict
 }
 
 // Masks returns the fields the system tools leave out. A mask of one holds for

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -64,13 +65,29 @@ func Load(o Overrides) (*Loaded, error) {
 	return l, l.check()
 }
 
-// Again reads the same file once more.
+// Again reads the same file once more. One that is empty by now is refused: that
+// is hardly ever meant, and would open what the configuration has closed.
 func (l *Loaded) Again(directories []string) (*Loaded, error) {
+	if data, err := os.ReadFile(l.File); err == nil && empty(data) {
+		return nil, fmt.Errorf("%s: the file is empty, which would lift every restriction; write what is to hold, or restart the server to have the defaults", l.File)
+	}
 	again, err := Load(Overrides{File: l.File, Directories: directories})
 	if again != nil {
 		again.named = l.named
 	}
 	return again, err
+}
+
+// empty reports whether a file has nothing but blanks and comments, as one has
+// that is about to be written or that a full disk has left.
+func empty(data []byte) bool {
+	for line := range bytes.Lines(data) {
+		line = bytes.TrimSpace(line)
+		if len(line) > 0 && line[0] != '#' && string(line) != "---" && string(line) != "..." {
+			return false
+		}
+	}
+	return true
 }
 
 // find returns the file to read, or "" if there is none.

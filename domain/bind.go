@@ -188,7 +188,7 @@ func assignMap(t reflect.Type) assigner {
 		for name, member := range object {
 			element := reflect.New(t.Elem()).Elem()
 			if err := into(element, member); err != nil {
-				return fmt.Errorf("%s: %w", clipName(name), err)
+				return fmt.Errorf("%s: %w", ClipName(name), err)
 			}
 			dst.SetMapIndex(reflect.ValueOf(name).Convert(t.Key()), element)
 		}

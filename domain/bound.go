@@ -3,6 +3,7 @@ package domain
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -45,16 +46,48 @@ func (l *Limits) ResultChars(promised int) int {
 	return max(l.MaxResultChars, promised)
 }
 
-// bound keeps what is too long of r in the store and puts its first page, with
-// a marker that says how to go on, in its place.
-func bound(r ToolResult, tool string, p Principal, store *ResultStore, maxChars int) (ToolResult, error) {
+// boundResult keeps what is too long of a tool's result in the store and puts its
+// first page, with a marker that says how to go on, in its place.
+func (c *Call) boundResult(r ToolResult) (ToolResult, error) {
+	maxChars := c.catalog.Settings.Limits.ResultChars(c.Tool.MaxResultChars)
+	store, p := c.exec.Results, c.Session.Principal
 	if r.TextLen() > maxChars && textChars(r.Content) > maxChars {
-		return cut(r, tool, p, store)
+		cut, err := cut(r, c.Name, p, store)
+		if err != nil || r.Results == nil || r.IsError || !c.Tool.strictOutput() {
+			return cut, err
+		}
+		return unfit(cut), nil
 	}
 	if r.Results == nil || r.IsError {
 		return r, nil
 	}
-	return boundStructured(r, p, store, maxChars)
+	b, err := json.Marshal(r.Results)
+	if err != nil {
+		return r, fmt.Errorf("structured content: %w", err)
+	}
+	if len(b) <= maxChars || utf8.RuneCount(b) <= maxChars {
+		r.encoded = b
+		return r, nil
+	}
+	kept := store.Keep(p, string(b))
+	if !c.Tool.strictOutput() {
+		r.Results = kept.stub()
+		return r, nil
+	}
+	message := fmt.Sprintf("%s: the structured result has %s characters; at most %s are allowed. Read it with %s.",
+		c.Name, Thousands(utf8.RuneCount(b)), Thousands(maxChars), kept.Call(1))
+	r.Content = append(slices.Clone(r.Content), Content{Type: TextContent, Text: message})
+	return unfit(r), nil
+}
+
+// unfit makes a result that no longer fits its tool's output schema one that
+// clients do not hold to the schema.
+func unfit(r ToolResult) ToolResult {
+	r.Results = failureEnvelope{
+		IsError: true, ErrorType: "too_large", Message: "the result is too long for one answer", Hint: "Read on as the text says, or ask for less.",
+	}
+	r.IsError = true
+	return r
 }
 
 func textChars(blocks []Content) (n int) {
@@ -92,24 +125,6 @@ func cut(r ToolResult, tool string, p Principal, store *ResultStore) (ToolResult
 		r.Results = results
 	default:
 		r.Results = kept.stub()
-	}
-	return r, nil
-}
-
-// boundStructured replaces structured content that is longer than the text may
-// be, which its text then is not.
-func boundStructured(r ToolResult, p Principal, store *ResultStore, maxChars int) (ToolResult, error) {
-	if r.TextLen() < maxChars/8 {
-		return r, nil // far from it: as text it says the same
-	}
-	b, err := json.Marshal(r.Results)
-	if err != nil {
-		return r, fmt.Errorf("structured content: %w", err)
-	}
-	if len(b) > maxChars && utf8.RuneCount(b) > maxChars {
-		r.Results = store.Keep(p, string(b)).stub()
-	} else {
-		r.Results = json.RawMessage(b)
 	}
 	return r, nil
 }

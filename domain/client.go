@@ -109,18 +109,32 @@ type InputRequired struct {
 
 func (e *InputRequired) Error() string { return "input is required from the client" }
 
+func isInputRequired(err error) bool {
+	_, ok := errors.AsType[*InputRequired](err)
+	return ok
+}
+
 // clientOf returns the client of the call that ctx belongs to.
 func clientOf(ctx context.Context) Client {
-	if r, ok := ctx.Value(callKey{}).(*running); ok && r.cmd.Client != nil {
-		return r.cmd.Client
+	if c := callOf(ctx); c != nil && c.client != nil {
+		return c.client
 	}
 	return ProgressFunc(nil)
 }
 
+// redactorOf returns what takes secrets out of what is said to the client.
+func redactorOf(ctx context.Context) *redactor {
+	if c := callOf(ctx); c != nil {
+		return &c.catalog.redactor
+	}
+	return &redactor{}
+}
+
 // ReportProgress tells the caller how far the call that ctx belongs to has got.
-// It does nothing if the caller did not ask to be told.
+// It does nothing if the caller did not ask for progress.
 func ReportProgress(ctx context.Context, p Progress) {
 	if c := clientOf(ctx); c.WantsProgress() && ctx.Err() == nil {
+		p.Message = redactorOf(ctx).text(p.Message)
 		c.Progress(p)
 	}
 }
@@ -128,10 +142,11 @@ func ReportProgress(ctx context.Context, p Progress) {
 // WantsProgress reports whether [ReportProgress] has any effect.
 func WantsProgress(ctx context.Context) bool { return clientOf(ctx).WantsProgress() }
 
-// Log tells the client something about the call that ctx belongs to, if it
-// wants to hear of such things.
+// Log sends the client a log message about the call that ctx belongs to, if it
+// asked for messages of that level.
 func Log(ctx context.Context, m LogMessage) {
 	if ctx.Err() == nil {
+		m.Data = redactorOf(ctx).value(m.Data)
 		clientOf(ctx).Log(m)
 	}
 }
@@ -148,23 +163,27 @@ const askTime = 5 * time.Minute
 // is, and soon: it may mean that the handler runs again with the answers, so
 // nothing may have happened before Ask that must not happen twice.
 func Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error) {
-	client := clientOf(ctx)
-	for _, req := range requests {
+	client, redactor := clientOf(ctx), redactorOf(ctx)
+	clean := make(map[string]InputRequest, len(requests))
+	for name, req := range requests {
 		if !client.Supports(req.Method) {
 			return nil, cannotAsk(req.Method, "the client cannot be asked by "+req.Method)
 		}
+		req.Params = redactor.value(req.Params)
+		clean[name] = req
 	}
-	r, ok := ctx.Value(callKey{}).(*running)
-	if !ok {
+	requests = clean
+	c := callOf(ctx)
+	if c == nil {
 		return client.Ask(ctx, requests)
 	}
-	r.clock.pause()
-	defer r.clock.resume()
+	c.pauseClocks()
+	defer c.resumeClocks()
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, errNoAnswer)
 	defer cancel()
 	answers, err := client.Ask(ctx, requests)
 	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
-		return nil, Errorf(CodeTimeout, "%s: the client did not answer a question within %v", r.cmd.Tool, askTime)
+		return nil, Errorf(CodeTimeout, "%s: the client did not answer a question within %v", c.Name, askTime)
 	}
 	return answers, err
 }

@@ -54,30 +54,30 @@ func Elicit(ctx context.Context, name string, q Elicitation) (ElicitationAnswer,
 	return a, nil
 }
 
-// RequireConfirmation returns t, which runs only after the person behind the
-// client has agreed to each call.
-func RequireConfirmation(t Tool) Tool {
-	run := t.Run
-	t.Run = func(ctx context.Context, args Arguments) (ToolResult, error) {
-		shown, err := args.JSON()
-		if err != nil {
-			return ToolResult{}, err
+// confirm asks the user to agree to the call. The refusal is what the call is
+// answered with if they do not.
+func (c *Call) confirm(ctx context.Context) (refusal *ToolResult, err error) {
+	shown := c.Raw
+	if c.Tool.RunRaw == nil {
+		if shown, err = c.args.JSON(); err != nil {
+			return nil, err
 		}
-		question := "Allow " + t.Name + " with " + clip(string(shown), maxShown) + "?"
-		if hidden := len(shown) - maxShown; hidden > 0 {
-			question += fmt.Sprintf(" CAUTION: %d more bytes of the arguments are not shown.", hidden)
-		}
-		answer, err := Elicit(ctx, "confirm", Elicitation{Message: question})
-		if err != nil {
-			return ToolResult{}, err
-		}
-		if answer.Action != Accepted {
-			return Failure("denied", t.Name+" was not run: the user did not agree to it",
-				"Ask the user what to do instead; do not try the same call again."), nil
-		}
-		return run(ctx, args)
 	}
-	return t
+	question := "Allow " + c.Name + " with " + clip(string(shown), maxShown) + "?"
+	if hidden := len(shown) - maxShown; hidden > 0 {
+		question += fmt.Sprintf(" CAUTION: %d more bytes of the arguments are not shown.", hidden)
+	}
+	name := "confirm"
+	if c.outer != nil {
+		name += " " + c.Name // the outer call may have been asked about, too
+	}
+	answer, err := Elicit(ctx, name, Elicitation{Message: question})
+	if err != nil || answer.Action == Accepted {
+		return nil, err
+	}
+	refused := Failure("denied", c.Name+" was not run: the user did not agree to it",
+		"Ask the user what to do instead; do not try the same call again.")
+	return &refused, nil
 }
 
 // maxShown bounds the arguments a person is shown.

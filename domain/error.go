@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -17,6 +18,8 @@ const (
 	CodeToolDisabled      Code = -32004
 	CodeExecutionFailed   Code = -32005
 	CodeTimeout           Code = -32006
+	CodeBusy              Code = -32007 // no slot became free in time
+	CodeRateLimited       Code = -32008
 	CodeMissingCapability Code = -32021 // MCP's own since 2026-07-28
 	CodeInvalidParams     Code = -32602
 	CodeInternal          Code = -32603
@@ -35,6 +38,10 @@ func (c Code) Type() string {
 		return "execution_failed"
 	case CodeTimeout:
 		return "timeout"
+	case CodeBusy:
+		return "busy"
+	case CodeRateLimited:
+		return "rate_limited"
 	case CodeMissingCapability:
 		return "missing_client_capability"
 	case CodeInvalidParams:
@@ -52,6 +59,11 @@ type Error struct {
 	Hint    string         // the next thing to do, as a sentence
 	Data    map[string]any // further facts, by name
 	Err     error          // cause, for the log; may be nil
+
+	// Verbatim says that the error is somebody else's, of another server: it
+	// reaches the caller with its own code, and RawData as its data, nil for none.
+	Verbatim bool
+	RawData  json.RawMessage
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -66,8 +78,14 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err)}
 }
 
-// Envelope is the data of the error on the wire.
-func (e *Error) Envelope() map[string]any {
+// Envelope is the data of the error on the wire, nil for none.
+func (e *Error) Envelope() any {
+	if e.Verbatim {
+		if e.RawData == nil {
+			return nil
+		}
+		return e.RawData
+	}
 	m := map[string]any{"error_type": e.Code.Type()}
 	if e.Tool != "" {
 		m["tool"] = e.Tool

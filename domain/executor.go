@@ -7,38 +7,30 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
 
-// Executor is the one way to run a tool, whoever asks: a model over MCP, a
-// person on the command line, another tool, or a test.
+// Executor is the one way to do anything for a caller: to run a tool, read a
+// resource, get a prompt or complete an argument, for a model over MCP, a person
+// on the command line, another tool, or a test. Every such call goes through the
+// same [pipeline].
 //
-//	look up → authorize → enabled? → validate → limits → clock → run
-//	→ check output → bound → redact → record
-//
-// The sandbox is not a step. Tools are built holding sandboxed files and
+// The sandbox is not a step of it. Tools are built holding sandboxed files and
 // commands, and have no other way out.
 type Executor struct {
 	Registry *Registry
-	Library  *Library
 	Results  *ResultStore
 
-	record    func(*CallRecord)
-	settings  atomic.Pointer[Settings]
-	redact    atomic.Pointer[redactor]
-	limiter   *limiter
+	keep      func(*CallRecord)
+	observers []Observer
+	slots     *slots
+	rates     rates
 	abandoned atomic.Int64
 	lastID    atomic.Uint64
 	idPrefix  string
-}
-
-// Settings are what configuration can change while the executor runs. Calls
-// under way go on with those they began with.
-type Settings struct {
-	Limits  Limits
-	Access  Access
-	Secrets []string // texts that must not appear in a result, an error or a record
 }
 
 // ExecuteToolCommand asks for one call of a tool.
@@ -49,43 +41,25 @@ type ExecuteToolCommand struct {
 	Client    Client          // nil if nobody listens and nobody can be asked
 }
 
-// CallRecord describes one finished call, for the log. It holds neither
-// arguments nor results.
-type CallRecord struct {
-	ID          string
-	Tool        string
-	Principal   string
-	Session     string
-	Start       time.Time
-	Duration    time.Duration
-	Outcome     string // ok, tool_error, error or input_required
-	ErrorType   string // of an outcome that is not ok
-	Code        Code   // of an outcome that is error
-	Err         error  // the same, with its causes; secrets are redacted from its message only
-	ArgsBytes   int
-	ResultBytes int
-	Abandoned   bool // the handler had not returned when its caller was answered
-}
-
-// NewExecutor returns an executor over registry's tools. Record is called for
-// each call just before it is answered, with a record that is valid until it
-// returns; nil keeps no record.
-func NewExecutor(registry *Registry, results *ResultStore, settings Settings, record func(*CallRecord)) *Executor {
+// NewExecutor returns an executor over what registry offers, under settings.
+// Record is called for each call just before it is answered, with a record that
+// is valid until it returns; nil keeps no record.
+func NewExecutor(registry *Registry, results *ResultStore, settings Settings, record func(*CallRecord), observers ...Observer) *Executor {
 	if record == nil {
 		record = func(*CallRecord) {}
 	}
 	var random [4]byte
 	rand.Read(random[:]) // never fails
-	e := &Executor{Registry: registry, Library: NewLibrary(), Results: results, record: record, limiter: newLimiter(), idPrefix: hex.EncodeToString(random[:])}
-	e.Configure(settings)
+	e := &Executor{Registry: registry, Results: results, keep: record, observers: observers, slots: newSlots(), idPrefix: hex.EncodeToString(random[:])}
+	registry.OnChange(func(Change) { e.configured(registry.Catalog()) })
+	registry.Configure(settings)
 	return e
 }
 
-// Configure replaces the settings for calls to come.
-func (e *Executor) Configure(s Settings) {
-	r := newRedactor(s.Secrets)
-	e.redact.Store(&r)
-	e.settings.Store(&s)
+// configured takes over the settings of a catalog that is in force now.
+func (e *Executor) configured(c *Catalog) {
+	e.slots.configure(&c.Settings.Limits)
+	e.Results.configure(PageBytes(c.Settings.Limits.MaxResultChars), &c.redactor)
 }
 
 // Abandoned returns how many handlers are still running although their caller
@@ -93,20 +67,20 @@ func (e *Executor) Configure(s Settings) {
 func (e *Executor) Abandoned() int64 { return e.abandoned.Load() }
 
 // Call runs a tool and waits for it, but not much longer than until ctx or the
-// tool's time ends. An error it returns is an [*Error].
+// tool's time ends. An error it returns is an [*Error] or an [*InputRequired].
 func (e *Executor) Call(ctx context.Context, cmd ExecuteToolCommand) (res ToolResult, err error) {
 	answered := make(chan struct{})
-	r := e.newCall(cmd, func(r ToolResult, e error) {
-		res, err = r, e
+	c := e.toolCall(cmd, func(o Outcome, e error) {
+		res, err = o.Tool, e
 		close(answered)
 	})
-	go e.start(ctx, r, r.admit)
+	go c.start(ctx)
 	select {
 	case <-answered:
 		return res, err
 	case <-ctx.Done():
 	}
-	grace := time.AfterFunc(r.settings.Limits.MaxAbandonGrace, func() { r.abandon(r.canceled(ctx)) })
+	grace := time.AfterFunc(c.catalog.Settings.Limits.MaxAbandonGrace, func() { c.abandon(c.canceled(ctx)) })
 	defer grace.Stop()
 	<-answered
 	return res, err
@@ -118,31 +92,145 @@ func (e *Executor) Call(ctx context.Context, cmd ExecuteToolCommand) (res ToolRe
 // caller that can do without its goroutine calls Start; others use
 // [Executor.Call].
 func (e *Executor) Start(ctx context.Context, cmd ExecuteToolCommand, done func(ToolResult, error)) {
-	r := e.newCall(cmd, done)
-	e.start(ctx, r, r.admit)
+	e.toolCall(cmd, func(o Outcome, err error) { done(o.Tool, err) }).start(ctx)
 }
 
-func (e *Executor) newCall(cmd ExecuteToolCommand, done func(ToolResult, error)) *running {
-	return &running{exec: e, cmd: cmd, settings: e.settings.Load(), done: done, record: CallRecord{
-		ID: e.newID(), Tool: cmd.Tool, Principal: cmd.Session.Principal.Name, Session: cmd.Session.ID,
-		Start: time.Now(), ArgsBytes: len(cmd.Arguments),
-	}}
+// ReadResource reads a document and reports to done, as [Executor.Start] does.
+func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, uri string, done func([]Content, error)) {
+	c := e.newCall("resources/read", "resources/read", s, client, func(o Outcome, err error) { done(o.Contents, err) })
+	c.Record.ArgsBytes = len(uri)
+	c.find = func(c *Call) error {
+		r, at, err := c.catalog.FindResource(s.Principal, uri)
+		if err != nil {
+			return err
+		}
+		c.name("resource " + r.Name)
+		c.work = func(ctx context.Context) (Outcome, error) {
+			contents, err := r.Read(ctx, at)
+			return Outcome{Contents: contents}, err
+		}
+		return nil
+	}
+	c.start(ctx)
 }
 
-// start runs what admit lets in.
-func (e *Executor) start(ctx context.Context, r *running, admit func() (*Tool, Arguments, error)) {
-	tool, args, err := admit()
-	if err != nil {
-		r.finish(ToolResult{}, err)
-		return
+// GetPrompt fills in a prompt and reports to done, as [Executor.Start] does.
+func (e *Executor) GetPrompt(ctx context.Context, s Session, client Client, name string, args map[string]string, done func(PromptResult, error)) {
+	c := e.newCall("prompts/get", "prompts/get", s, client, func(o Outcome, err error) { done(o.Prompt, err) })
+	c.find = func(c *Call) error {
+		p, err := c.catalog.findPrompt(s.Principal, name)
+		if err != nil {
+			return err
+		}
+		c.name("prompt " + p.Name)
+		args := p.filledIn(args)
+		c.validate = func(c *Call) error {
+			if bad := p.checkArguments(args); bad != nil {
+				return invalidArguments(c.Name, bad)
+			}
+			return nil
+		}
+		c.work = func(ctx context.Context) (Outcome, error) {
+			filled, err := p.Get(ctx, args)
+			return Outcome{Prompt: filled}, err
+		}
+		return nil
 	}
-	if err := e.takeTurn(ctx, r, tool); err != nil {
-		r.finishBusy(ctx, err)
-		return
-	}
-	defer e.endTurn(r)
-	r.run(ctx, tool, args)
+	c.start(ctx)
 }
+
+// CompleteQuery asks how what a person types of an argument could go on.
+type CompleteQuery struct {
+	Session  Session
+	Prompt   string // the prompt whose argument it is,
+	Template string // or the resource template whose variable it is
+	Argument string
+	Typed    string
+	Given    map[string]string // other arguments, as far as they are known
+}
+
+// Complete looks for completions and reports them to done, as [Executor.Start]
+// does. An argument that cannot be completed has none.
+func (e *Executor) Complete(ctx context.Context, q CompleteQuery, done func([]string, error)) {
+	c := e.newCall("completion/complete", "completion/complete", q.Session, nil, func(o Outcome, err error) { done(o.Values, err) })
+	c.Record.ArgsBytes = len(q.Typed)
+	c.find = func(c *Call) error {
+		complete, err := c.catalog.completer(q)
+		c.work = func(ctx context.Context) (Outcome, error) {
+			values, err := complete(ctx, q.Argument, q.Typed, q.Given)
+			return Outcome{Values: values}, err
+		}
+		return err
+	}
+	c.start(ctx)
+}
+
+// completer finds out who knows how the argument could go on.
+func (c *Catalog) completer(q CompleteQuery) (Completer, error) {
+	var complete Completer
+	var fixed []string
+	if q.Prompt != "" {
+		p, err := c.findPrompt(q.Session.Principal, q.Prompt)
+		if err != nil {
+			return nil, err
+		}
+		complete = p.Complete
+		for _, a := range p.Arguments {
+			if a.Name == q.Argument {
+				fixed = a.Values
+			}
+		}
+	} else {
+		i := slices.IndexFunc(c.resources, func(r *Resource) bool {
+			return r.Template == q.Template && c.allows(q.Session.Principal, r.Audience)
+		})
+		if q.Template == "" || i < 0 {
+			return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("no resource template %q", ClipName(q.Template)), Hint: "Call resources/templates/list for those there are."}
+		}
+		complete = c.resources[i].Complete
+	}
+	if complete == nil || fixed != nil {
+		complete = func(context.Context, string, string, map[string]string) ([]string, error) {
+			return filter(fixed, func(v string) bool { return strings.HasPrefix(strings.ToLower(v), strings.ToLower(q.Typed)) }), nil
+		}
+	}
+	return complete, nil
+}
+
+// CountList counts a request that is answered without a call, such as one for a
+// list or a subscription, against a rate of its own. The error is an [*Error].
+func (e *Executor) CountList(s Session, method string) error {
+	perMinute := e.Registry.Catalog().Settings.Limits.RatePerMinute
+	if perMinute > 0 {
+		perMinute = max(perMinute, minListRate)
+	}
+	return e.rates.check("list\x00"+s.Principal.ID(), method, perMinute, time.Now())
+}
+
+// minListRate is how many lists a minute a principal may ask for at least: a
+// client asks for half a dozen when it starts.
+const minListRate = 60
+
+func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(Outcome, error)) *Call {
+	c := e.newCall("tools/call", ClipName(cmd.Tool), cmd.Session, cmd.Client, done)
+	c.Raw, c.Record.ArgsBytes = cmd.Arguments, len(cmd.Arguments)
+	c.find = func(c *Call) error { return c.findTool(cmd.Tool) }
+	c.validate = (*Call).checkToolArguments
+	c.work = c.runTool
+	return c
+}
+
+func (e *Executor) newCall(method, name string, s Session, client Client, done func(Outcome, error)) *Call {
+	owner, catalog := s.Principal.ID(), e.Registry.acquire()
+	return &Call{
+		Method: method, Name: name, Session: s, exec: e, catalog: catalog, client: client, owner: owner, done: done,
+		limit:  catalog.Settings.Limits.DefaultTimeout,
+		Record: CallRecord{ID: e.newID(), Tool: name, Principal: owner, Session: s.ID, Start: time.Now()},
+	}
+}
+
+// name says what is called, once that is known to be there.
+func (c *Call) name(name string) { c.Name, c.Record.Tool = name, name }
 
 func (e *Executor) newID() string {
 	const digits = "0123456789abcdefghijklmnopqrstuv"
@@ -155,33 +243,63 @@ func (e *Executor) newID() string {
 	return string(b)
 }
 
-// Visible reports whether p may know of t.
-func (e *Executor) Visible(p Principal, t *Tool) bool { return e.settings.Load().Access.Allowed(p, t) }
-
-// admit finds the tool and checks that it may be called so.
-func (r *running) admit() (*Tool, Arguments, error) {
-	tool, ok := r.exec.Registry.Get(r.cmd.Tool)
-	if !ok || !r.settings.Access.Allowed(r.cmd.Session.Principal, tool) {
-		return nil, nil, notFound(r.cmd.Tool)
+// findTool finds a tool and checks that the principal may call it.
+func (c *Call) findTool(name string) error {
+	tool, ok := c.catalog.byName[name]
+	if !ok || !c.catalog.Settings.Access.Allowed(c.Session.Principal, tool) {
+		return notFound(name)
 	}
 	if tool.Disabled {
-		return nil, nil, &Error{
+		return &Error{
 			Code: CodeToolDisabled, Message: fmt.Sprintf("tool %q is disabled in the server's configuration", tool.Name),
 			Hint: "Use another tool, or ask the operator to enable this one.",
 		}
 	}
-	args, err := tool.Input.Arguments(r.cmd.Arguments)
-	if err != nil {
-		return nil, nil, invalidArguments(tool.Name, err)
+	c.Tool = tool
+	if tool.Timeout > 0 {
+		c.limit = tool.Timeout
 	}
-	return tool, args, nil
+	return nil
+}
+
+// checkToolArguments holds the arguments to the tool's schema. Only a tool with
+// typed arguments has them converted and filled in.
+func (c *Call) checkToolArguments() error {
+	var err error
+	if c.Tool.RunRaw != nil {
+		err = c.Tool.Input.Check(c.Raw)
+	} else {
+		c.args, err = c.Tool.Input.Arguments(c.Raw)
+	}
+	if err != nil {
+		return invalidArguments(c.Tool.Name, err)
+	}
+	return nil
+}
+
+// runTool runs the handler, after the user has agreed if that is asked for.
+func (c *Call) runTool(ctx context.Context) (Outcome, error) {
+	if c.Tool.Confirm {
+		refusal, err := c.confirm(ctx)
+		if err != nil {
+			return Outcome{}, err
+		}
+		if refusal != nil {
+			return Outcome{Tool: *refusal}, nil
+		}
+	}
+	var res ToolResult
+	var err error
+	if c.Tool.RunRaw != nil {
+		res, err = c.Tool.RunRaw(ctx, c.Raw)
+	} else {
+		res, err = c.Tool.Run(ctx, c.args)
+	}
+	return Outcome{Tool: res}, err
 }
 
 func notFound(name string) *Error {
-	if len(name) > 100 {
-		name = name[:100] + "..."
-	}
-	return &Error{Code: CodeToolNotFound, Message: fmt.Sprintf("no tool %q", name), Hint: "Call tools/list for the tools there are."}
+	return &Error{Code: CodeToolNotFound, Message: fmt.Sprintf("no tool %q", ClipName(name)), Hint: "Call tools/list for the tools there are."}
 }
 
 // InvalidArgument returns the error of a call whose arguments satisfy the schema
@@ -199,36 +317,4 @@ func invalidArguments(tool string, err error) *Error {
 		e.Data = map[string]any{"fields": bad.Fields}
 	}
 	return e
-}
-
-// takeTurn waits until the limits allow the call.
-func (e *Executor) takeTurn(ctx context.Context, r *running, tool *Tool) error {
-	limits, who := &r.settings.Limits, r.cmd.Session.Principal.Name
-	if wait := e.limiter.admit(who, limits.RatePerMinute, r.record.Start); wait > 0 {
-		return &rateError{limits.RatePerMinute, wait}
-	}
-	if err := e.limiter.acquire(ctx, slotKey{"tool", tool.Name}, limits.PerTool, limits.QueueWait); err != nil {
-		return err
-	}
-	err := e.limiter.acquire(ctx, slotKey{"principal", who}, limits.PerPrincipal, limits.QueueWait)
-	if err != nil {
-		e.limiter.release(slotKey{"tool", tool.Name}, limits.PerTool)
-	}
-	return err
-}
-
-// endTurn gives back what takeTurn took.
-func (e *Executor) endTurn(r *running) {
-	limits := &r.settings.Limits
-	e.limiter.release(slotKey{"principal", r.cmd.Session.Principal.Name}, limits.PerPrincipal)
-	e.limiter.release(slotKey{"tool", r.cmd.Tool}, limits.PerTool)
-}
-
-type rateError struct {
-	perMinute int
-	wait      time.Duration
-}
-
-func (e *rateError) Error() string {
-	return fmt.Sprintf("more than %d calls a minute; wait %d s", e.perMinute, int(e.wait/time.Second)+1)
 }

@@ -183,11 +183,11 @@ func TestConcurrencyLimits(t *testing.T) {
 		var busy []string
 		for range 8 {
 			wg.Go(func() {
-				res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "work"})
+				_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "work"})
 				mu.Lock()
 				defer mu.Unlock()
-				if err != nil || res.IsError {
-					busy = append(busy, res.ErrorType())
+				if err != nil {
+					busy = append(busy, CodeOf(err).Type())
 				}
 			})
 		}
@@ -196,10 +196,8 @@ func TestConcurrencyLimits(t *testing.T) {
 		if most != 3 || !slices.Equal(busy, []string{"busy", "busy"}) {
 			t.Errorf("%d at a time, turned away %v; want 3, and 2 busy", most, busy)
 		}
-		for key, s := range exec.limiter.slots {
-			if s.held != 0 || len(s.waiting) != 0 {
-				t.Errorf("slot %v is left with %+v", key, s)
-			}
+		if n := exec.slots.principals.InUse(); n != 0 {
+			t.Errorf("%d slots are not given back", n)
 		}
 	})
 }
@@ -208,10 +206,13 @@ func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		exec := executor(t, Settings{Limits: Limits{RatePerMinute: 2}}, nil, tool("ok", func(context.Context) (ToolResult, error) { return Empty(), nil }))
 		call := func(who string) string {
-			res, _ := exec.Call(t.Context(), ExecuteToolCommand{Tool: "ok", Session: Session{Principal: Principal{Name: who}}})
-			return res.Content[0].Text
+			_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "ok", Session: Session{Principal: Principal{Subject: who, Name: who}}})
+			if err == nil {
+				return ""
+			}
+			return err.Error()
 		}
-		for i, want := range []string{"", "", "ok: more than 2 calls a minute; wait 31 s"} {
+		for i, want := range []string{"", "", "ok: more than 2 calls a minute; try again in 30 s"} {
 			if got := call("ann"); got != want {
 				t.Errorf("call %d: %q; want %q", i, got, want)
 			}
@@ -236,7 +237,7 @@ func TestLongResults(t *testing.T) {
 		return JSON(map[string]any{"text": whole.String()})
 	})
 	exec := executor(t, Settings{Limits: Limits{MaxResultChars: 5000}}, nil, long, data)
-	ann := Session{Principal: Principal{Name: "ann"}}
+	ann := Session{Principal: Principal{Subject: "ann", Name: "ann"}}
 	res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "long", Session: ann})
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +274,7 @@ func TestLongResults(t *testing.T) {
 		page    int
 		want    error
 	}{{"bob", id, 1, ErrUnknownResult}, {"ann", "lr_0", 1, ErrUnknownResult}, {"ann", id, 0, ErrPageOutOfRange}, {"ann", id, pages + 1, ErrPageOutOfRange}} {
-		if _, _, err := exec.Results.Page(Principal{Name: bad.who}, bad.id, bad.page); !errors.Is(err, bad.want) {
+		if _, _, err := exec.Results.Page(Principal{Subject: bad.who, Name: bad.who}, bad.id, bad.page); !errors.Is(err, bad.want) {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}
@@ -379,7 +380,7 @@ func TestList(t *testing.T) {
 	exec := executor(t, Settings{Limits: Limits{PageSize: 2}}, nil, tools...)
 	var pages []string
 	for q := (ListToolsQuery{}); ; {
-		page, err := exec.List(q)
+		page, err := exec.Registry.Catalog().List(q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -395,59 +396,11 @@ func TestList(t *testing.T) {
 	if want := []string{"ab", "cd"}; !slices.Equal(pages, want) {
 		t.Errorf("got %v; want %v", pages, want)
 	}
-	if page, err := exec.List(ListToolsQuery{Category: "catb"}); err != nil || len(page.Tools) != 1 {
+	if page, err := exec.Registry.Catalog().List(ListToolsQuery{Category: "catb"}); err != nil || len(page.Tools) != 1 {
 		t.Errorf("category: %v, %v", page, err)
 	}
-	if _, err := exec.List(ListToolsQuery{Cursor: "!"}); CodeOf(err) != CodeInvalidParams {
+	if _, err := exec.Registry.Catalog().List(ListToolsQuery{Cursor: "!"}); CodeOf(err) != CodeInvalidParams {
 		t.Errorf("bad cursor: %v", err)
-	}
-}
-
-func TestRegistry(t *testing.T) {
-	run := func(context.Context) (ToolResult, error) { return Empty(), nil }
-	r, err := NewRegistry(tool("a", run))
-	if err != nil {
-		t.Fatal(err)
-	}
-	changes := 0
-	stop := r.OnChange(func() { changes++ })
-	steps := []struct {
-		name    string
-		do      func() error
-		changes int
-		err     string
-	}{
-		{"register", func() error { return r.Register(tool("b", run)) }, 1, ""},
-		{"twice", func() error { return r.Register(tool("c", run), tool("b", run)) }, 1, "registered twice"},
-		{"bad name", func() error { return r.Register(tool("no.dots", run)) }, 1, "does not match"},
-		{"no description", func() error { x := tool("x", run); x.Description = " "; return r.Register(x) }, 1, "no description"},
-		{"no handler", func() error { x := tool("x", run); x.Run = nil; return r.Register(x) }, 1, "no handler"},
-		{"disable", func() error { return r.Disable("a") }, 2, ""},
-		{"disable again", func() error { return r.Disable("a") }, 2, ""},
-		{"enable", func() error { return r.Enable("a") }, 3, ""},
-		{"unknown", func() error { return r.Enable("zz") }, 3, `no tool "zz"`},
-		{"unregister", func() error { r.Unregister("b", "zz"); return nil }, 4, ""},
-		{"replace", func() error { return r.Replace(tool("c", run)) }, 5, ""},
-		{"same replace", func() error { return r.Replace(tool("c", run)) }, 5, ""},
-		{"bad replace", func() error { return r.Replace(tool("d", run), tool("d", run)) }, 5, "registered twice"},
-	}
-	for _, step := range steps {
-		before := r.Generation()
-		err := step.do()
-		if (err == nil) != (step.err == "") || err != nil && !strings.Contains(err.Error(), step.err) || changes != step.changes {
-			t.Errorf("%s: error %v, %d changes; want %q, %d", step.name, err, changes, step.err, step.changes)
-		}
-		if err != nil && r.Generation() != before {
-			t.Errorf("%s: failed and changed something", step.name)
-		}
-	}
-	if list := r.List(""); len(list) != 1 || list[0].Name != "c" {
-		t.Errorf("left: %v", list)
-	}
-	stop()
-	r.Unregister("c")
-	if changes != 5 {
-		t.Error("told of a change after stop")
 	}
 }
 

@@ -52,8 +52,8 @@ func invalidField(field, problem string) InvalidField {
 	return InvalidField{clip(field, maxPath), clip(problem, maxProblem)}
 }
 
-// clipName shortens a name that came with the request, for a message or the log.
-func clipName(name string) string { return clip(name, maxName) }
+// ClipName shortens a name that came with a request, for a message or the log.
+func ClipName(name string) string { return clip(name, maxName) }
 
 // fieldPath leads from the arguments to a value within them.
 type fieldPath []step
@@ -79,7 +79,7 @@ func (p fieldPath) String() string {
 		case b.Len() > 0:
 			b.WriteByte('.')
 		}
-		b.WriteString(clipName(s.name))
+		b.WriteString(ClipName(s.name))
 	}
 	return b.String()
 }

@@ -3,171 +3,197 @@ package domain
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
+
+	"toolserver/share"
 )
 
-// Limits bound what callers can ask for at a time. Zero means no limit, but
+// Limits bound what callers can ask for at a time. Zero means no limit, except
 // for MaxResultChars, whose zero is [DefaultMaxResultChars].
 type Limits struct {
 	MaxResultChars  int           // characters of text in one result
 	PerTool         int           // calls of one tool running at a time
 	PerPrincipal    int           // calls of one principal running at a time
 	RatePerMinute   int           // calls of one principal per minute
-	QueueWait       time.Duration // how long a call waits for its turn
+	QueueWait       time.Duration // how long a call waits for a slot
 	DefaultTimeout  time.Duration // for tools that set none
 	MaxAbandonGrace time.Duration // how long a handler may go on after its time is up
-	PageSize        int           // tools in one page of a list
+	PageSize        int           // items in one page of a list
 }
 
-// errBusy says that a call's turn did not come.
+// slots limits the calls that run at a time, by principal and by tool. A call
+// waits for either without holding the other, so that no call that waits keeps
+// another from running.
+type slots struct {
+	principals *share.Pool
+
+	mu      sync.Mutex
+	perTool int64
+	tools   map[string]*share.Pool // by the tool's name, while PerTool is a limit
+}
+
+func newSlots() *slots {
+	return &slots{principals: share.NewPool(0, 0), tools: map[string]*share.Pool{}}
+}
+
+// configure changes the limits for calls to come.
+func (s *slots) configure(l *Limits) {
+	s.principals.Resize(0, int64(l.PerPrincipal))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.perTool = int64(l.PerTool)
+	for name, pool := range s.tools {
+		pool.Resize(s.perTool, 0)
+		if pool.InUse() == 0 {
+			delete(s.tools, name)
+		}
+	}
+}
+
+// of returns the slots of a tool, nil if they are not limited. A call keeps what
+// it got, since those of another configuration may be others.
+func (s *slots) of(tool *Tool) *share.Pool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.perTool <= 0 || tool == nil {
+		return nil
+	}
+	pool := s.tools[tool.Name]
+	if pool == nil {
+		pool = share.NewPool(s.perTool, 0)
+		s.tools[tool.Name] = pool
+	}
+	return pool
+}
+
+// acquire waits until c may run, or ctx ends.
+func (s *slots) acquire(ctx context.Context, c *Call) error {
+	owner, pool := c.owner, s.of(c.Tool)
+	c.toolSlots = pool
+	if pool == nil {
+		return s.principals.Acquire(ctx, owner, 1)
+	}
+	for first, second := s.principals, pool; ; first, second = second, first {
+		if err := first.Acquire(ctx, owner, 1); err != nil {
+			return err
+		}
+		if second.TryAcquire(owner, 1) {
+			return nil
+		}
+		first.Release(owner, 1) // wait for the other one holding nothing
+	}
+}
+
+// release gives back what acquire took.
+func (s *slots) release(c *Call) {
+	s.principals.Release(c.owner, 1)
+	if c.toolSlots != nil {
+		c.toolSlots.Release(c.owner, 1)
+	}
+}
+
+// takeSlots waits until the limits allow the call to run.
+func (c *Call) takeSlots(ctx context.Context) error {
+	if wait := c.catalog.Settings.Limits.QueueWait; !c.exec.slots.try(c) {
+		waiting, cancel := context.WithTimeoutCause(ctx, wait, errBusy)
+		defer cancel()
+		err := c.exec.slots.acquire(waiting, c)
+		switch {
+		case errors.Is(err, errBusy):
+			return &Error{Code: CodeBusy, Message: c.Name + ": the server is busy with other calls", Hint: "Call it again a little later.",
+				Data: map[string]any{"waited_s": wait.Seconds()}}
+		case err != nil:
+			return c.canceled(ctx)
+		}
+	}
+	c.slots = true
+	return nil
+}
+
+// try is acquire if that need not wait.
+func (s *slots) try(c *Call) bool {
+	if !s.principals.TryAcquire(c.owner, 1) {
+		return false
+	}
+	pool := s.of(c.Tool)
+	if pool != nil && !pool.TryAcquire(c.owner, 1) {
+		s.principals.Release(c.owner, 1)
+		return false
+	}
+	c.toolSlots = pool
+	return true
+}
+
+// errBusy is the cause of a context whose call waited too long for a slot.
 var errBusy = errors.New("busy")
 
-// limiter hands out the right to run.
-type limiter struct {
-	mu    sync.Mutex
-	slots map[slotKey]*slot
-	rates map[string]*bucket
+// rates counts what principals ask for against a number per minute.
+type rates struct {
+	mu       sync.Mutex
+	limiters map[string]*rate.Limiter // by principal
 }
 
-type slotKey struct {
-	kind string // "tool" or "principal"
-	name string
+// maxRates is how many principals are counted before those that have been quiet
+// for a minute are forgotten.
+const maxRates = 10_000
+
+// wait counts one request of who and returns 0, or how long to wait before there
+// may be another.
+func (r *rates) wait(who string, perMinute int, now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.limiters[who]
+	switch {
+	case l == nil:
+		r.forgetQuiet(now)
+		l = rate.NewLimiter(rate.Limit(float64(perMinute)/60), perMinute)
+		if r.limiters == nil {
+			r.limiters = map[string]*rate.Limiter{}
+		}
+		r.limiters[who] = l
+	case l.Burst() != perMinute:
+		l.SetLimitAt(now, rate.Limit(float64(perMinute)/60))
+		l.SetBurstAt(now, perMinute)
+	}
+	reservation := l.ReserveN(now, 1)
+	delay := reservation.DelayFrom(now)
+	if delay > 0 {
+		reservation.CancelAt(now)
+	}
+	return delay
 }
 
-// slot counts the holders of one key, and the callers in line for it.
-type slot struct {
-	held    int
-	waiting []chan struct{} // closed when a turn is handed over
-}
-
-func newLimiter() *limiter {
-	return &limiter{slots: map[slotKey]*slot{}, rates: map[string]*bucket{}}
-}
-
-// acquire waits until fewer than limit holders have key, at most for wait. Each
-// acquire that succeeds is paired with a release under the same limit.
-func (l *limiter) acquire(ctx context.Context, key slotKey, limit int, wait time.Duration) error {
-	if limit <= 0 {
-		return nil
+func (r *rates) forgetQuiet(now time.Time) {
+	if len(r.limiters) < maxRates {
+		return
 	}
-	turn, ok := l.enter(key, limit)
-	if ok {
-		return nil
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	var err error
-	select {
-	case <-turn:
-		return nil
-	case <-ctx.Done():
-		err = ctx.Err()
-	case <-timer.C:
-		err = errBusy
-	}
-	if !l.leave(key, turn) {
-		l.release(key, limit) // the turn came at the last moment
-	}
-	return err
-}
-
-// enter takes a place, or else a place in line.
-func (l *limiter) enter(key slotKey, limit int) (turn chan struct{}, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.slots[key]
-	if s == nil {
-		s = &slot{}
-		l.slots[key] = s
-	}
-	if s.held < limit {
-		s.held++
-		return nil, true
-	}
-	turn = make(chan struct{})
-	s.waiting = append(s.waiting, turn)
-	return turn, false
-}
-
-// leave gives up a place in line, and reports whether it was still one.
-func (l *limiter) leave(key slotKey, turn chan struct{}) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.slots[key]
-	for i, other := range s.waiting {
-		if other == turn {
-			s.waiting = append(s.waiting[:i], s.waiting[i+1:]...)
-			return true
+	for who, l := range r.limiters {
+		if l.TokensAt(now) >= float64(l.Burst()) {
+			delete(r.limiters, who)
 		}
 	}
-	return false
 }
 
-// release hands the place to the next in line.
-func (l *limiter) release(key slotKey, limit int) {
-	if limit <= 0 {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.slots[key]
-	if len(s.waiting) > 0 {
-		close(s.waiting[0])
-		s.waiting = s.waiting[1:]
-		return
-	}
-	if s.held--; s.held == 0 && len(l.slots) > keepSlots {
-		delete(l.slots, key)
-	}
+// countRate counts the call, whatever becomes of it, against the rate of its
+// principal.
+func (c *Call) countRate(context.Context) error {
+	return c.exec.rates.check(c.owner, c.Name, c.catalog.Settings.Limits.RatePerMinute, c.Record.Start)
 }
 
-// keepSlots is how many slots may stay for the next call although nobody holds
-// them.
-const keepSlots = 256
-
-// bucket is a token bucket that holds a minute's worth of calls.
-type bucket struct {
-	tokens float64
-	filled time.Time
-}
-
-// maxBuckets bounds the memory that principals can take up.
-const maxBuckets = 10_000
-
-// admit counts one call against the rate of a principal, and says how long to
-// wait if it is over.
-func (l *limiter) admit(principal string, perMinute int, now time.Time) (wait time.Duration) {
+func (r *rates) check(who, what string, perMinute int, now time.Time) error {
 	if perMinute <= 0 {
-		return 0
+		return nil
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	b := l.rates[principal]
-	if b == nil {
-		l.dropFull(perMinute, now)
-		b = &bucket{tokens: float64(perMinute), filled: now}
-		l.rates[principal] = b
+	wait := r.wait(who, perMinute, now)
+	if wait == 0 {
+		return nil
 	}
-	rate := float64(perMinute) / float64(time.Minute)
-	b.tokens = min(float64(perMinute), b.tokens+rate*float64(now.Sub(b.filled)))
-	b.filled = now
-	if b.tokens < 1 {
-		return time.Duration((1 - b.tokens) / rate)
-	}
-	b.tokens--
-	return 0
-}
-
-// dropFull forgets principals that have been quiet for a minute, once there
-// are many: a bucket that is full again says nothing.
-func (l *limiter) dropFull(perMinute int, now time.Time) {
-	if len(l.rates) < maxBuckets {
-		return
-	}
-	for name, b := range l.rates {
-		if now.Sub(b.filled) > time.Minute {
-			delete(l.rates, name)
-		}
+	return &Error{
+		Code: CodeRateLimited, Message: fmt.Sprintf("%s: more than %d calls a minute; try again in %d s", what, perMinute, int((wait+time.Second-1)/time.Second)),
+		Hint: "Wait, then call it again.", Data: map[string]any{"retryAfterMs": (wait + time.Millisecond - 1).Milliseconds(), "limit_per_minute": perMinute},
 	}
 }

@@ -1,7 +1,9 @@
 package domain
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +20,8 @@ type Prompt struct {
 
 	Get      func(ctx context.Context, args map[string]string) (PromptResult, error)
 	Complete Completer
+	// Listed has further members of the prompt in lists; see [Tool].
+	Listed json.RawMessage
 }
 
 // PromptArgument is what a person fills in. MCP knows only texts.
@@ -43,6 +47,25 @@ type PromptMessage struct {
 // UserPrompt returns a prompt of one message.
 func UserPrompt(text string) PromptResult {
 	return PromptResult{Messages: []PromptMessage{{Role: "user", Content: Content{Type: TextContent, Text: text}}}}
+}
+
+// override applies what configuration says of the prompt.
+func (p *Prompt) override(o Override) {
+	p.Audience.override(o)
+	if o.Rename != "" {
+		p.Name = o.Rename
+	}
+	if o.Description != "" {
+		p.Description = o.Description
+	}
+}
+
+// looksLike reports whether p and old are the same to callers.
+func (p *Prompt) looksLike(old *Prompt) bool {
+	return p.Name == old.Name && p.Title == old.Title && p.Description == old.Description && p.Audience.equal(old.Audience) &&
+		bytes.Equal(p.Listed, old.Listed) && slices.EqualFunc(p.Arguments, old.Arguments, func(a, b PromptArgument) bool {
+		return a.Name == b.Name && a.Description == b.Description && a.Required == b.Required && slices.Equal(a.Values, b.Values)
+	})
 }
 
 func (p *Prompt) check() error {

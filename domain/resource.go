@@ -1,9 +1,12 @@
 package domain
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -27,6 +30,8 @@ type Resource struct {
 	Watch func(ctx context.Context, at Location, changed func()) error
 	// Complete returns values for one of the template's variables.
 	Complete Completer
+	// Listed has further members of the resource in lists; see [Tool].
+	Listed json.RawMessage
 }
 
 // Audience says who may know of something.
@@ -59,6 +64,36 @@ func (r *Resource) key() string {
 		return r.Template
 	}
 	return r.URI
+}
+
+// override applies what configuration says of the resource.
+func (r *Resource) override(o Override) {
+	r.Audience.override(o)
+	if o.Description != "" {
+		r.Description = o.Description
+	}
+}
+
+func (a *Audience) override(o Override) {
+	if o.Groups != nil {
+		a.Groups = o.Groups
+	}
+	if o.ComplianceLevel != "" {
+		a.ComplianceLevel = o.ComplianceLevel
+	}
+}
+
+// restricted reports whether there are principals that are not of the audience.
+func (a Audience) restricted() bool { return len(a.Groups) > 0 || a.ComplianceLevel != "" }
+
+func (a Audience) equal(b Audience) bool {
+	return slices.Equal(a.Groups, b.Groups) && a.ComplianceLevel == b.ComplianceLevel && a.Tool == b.Tool
+}
+
+// looksLike reports whether r and old are the same to callers.
+func (r *Resource) looksLike(old *Resource) bool {
+	return r.key() == old.key() && r.Name == old.Name && r.Title == old.Title && r.Description == old.Description &&
+		r.MIMEType == old.MIMEType && r.Audience.equal(old.Audience) && bytes.Equal(r.Listed, old.Listed)
 }
 
 func (r *Resource) check() error {

@@ -21,7 +21,9 @@ type ToolResult struct {
 	Display   *Display
 	MetaData  map[string]any // of the V2 contract: small facts about the run
 	Meta      any            // MCP's _meta: details for programs; nil if there are none
-	IsError   bool           // the tool ran, and the news is bad
+	IsError   bool           // the tool ran, and reports an error
+
+	encoded json.RawMessage // Results, if they have been marshalled already
 }
 
 // ContentType says which fields of a [Content] count.
@@ -44,6 +46,9 @@ type Content struct {
 	MIMEType string
 	URI      string
 	Name     string
+	// Raw is the block as another server wrote it, a JSON object that says at
+	// least what the fields above say. It reaches the client as it is.
+	Raw json.RawMessage
 }
 
 // Artifact is a file a tool generated. It reaches the client as a content
@@ -136,13 +141,28 @@ func (r ToolResult) TextLen() (n int) {
 	return n
 }
 
+// dataLen returns how many bytes of pictures and the like the result has.
+func (r ToolResult) dataLen() (n int) {
+	for i := range r.Content {
+		n += len(r.Content[i].Data) + len(r.Content[i].Raw)
+	}
+	for i := range r.Artifacts {
+		n += len(r.Artifacts[i].Data)
+	}
+	return n
+}
+
 // Structured returns the structured content of the result: Results alone, or
 // the V2 contract if any other part of it is set. It is nil if there is none.
 func (r ToolResult) Structured() any {
-	if len(r.Artifacts) == 0 && r.Display == nil && r.MetaData == nil {
-		return r.Results
+	results := r.Results
+	if r.encoded != nil {
+		results = r.encoded
 	}
-	c := contract{Results: r.Results, Display: r.Display, MetaData: r.MetaData}
+	if len(r.Artifacts) == 0 && r.Display == nil && r.MetaData == nil {
+		return results
+	}
+	c := contract{Results: results, Display: r.Display, MetaData: r.MetaData}
 	for _, a := range r.Artifacts {
 		c.Artifacts = append(c.Artifacts, descriptor{a.Name, a.MIME, a.size(), a.uri(), a.Description})
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,18 +15,20 @@ import (
 
 // ResultStore keeps results that are too long for one answer, so that callers
 // can page through them. It is bounded in number, memory and time, and shows a
-// result only to the principal whose call made it.
+// result only to the principal whose call made it. When it is full, what goes is
+// the oldest result of the principal that has the most.
 type ResultStore struct {
-	mu      sync.Mutex
-	kept    map[string]*keptResult
-	order   []string // ids, oldest first
-	memory  int64
-	now     func() time.Time
-	perPage int // of results to come
+	mu       sync.Mutex
+	kept     map[string]*keptResult
+	order    []string // ids, oldest first
+	memory   int64
+	now      func() time.Time
+	perPage  int // of results to come
+	redactor *redactor
 }
 
 type keptResult struct {
-	principal string
+	principal string // ID
 	text      io.ReaderAt
 	size      int64
 	perPage   int
@@ -61,12 +64,12 @@ func (k KeptResult) Call(page int) string {
 // NewResultStore returns a store that cuts results into pages of at most
 // perPage bytes.
 func NewResultStore(perPage int) *ResultStore {
-	return &ResultStore{kept: map[string]*keptResult{}, now: time.Now, perPage: max(perPage, utf8.UTFMax)}
+	return &ResultStore{kept: map[string]*keptResult{}, now: time.Now, perPage: max(perPage, utf8.UTFMax), redactor: &redactor{}}
 }
 
 // Keep stores a text for principal p.
 func (s *ResultStore) Keep(p Principal, text string) KeptResult {
-	return s.keep(&keptResult{principal: p.Name, text: strings.NewReader(text), size: int64(len(text)), memory: int64(len(text))})
+	return s.keep(&keptResult{principal: p.ID(), text: strings.NewReader(text), size: int64(len(text)), memory: int64(len(text))})
 }
 
 // KeepFile stores a text of size bytes that is read from r when asked for. The
@@ -75,7 +78,7 @@ func (s *ResultStore) KeepFile(p Principal, r interface {
 	io.ReaderAt
 	io.Closer
 }, size int64) KeptResult {
-	return s.keep(&keptResult{principal: p.Name, text: r, size: size, closer: r})
+	return s.keep(&keptResult{principal: p.ID(), text: r, size: size, closer: r})
 }
 
 func (s *ResultStore) keep(k *keptResult) KeptResult {
@@ -92,17 +95,41 @@ func (s *ResultStore) keep(k *keptResult) KeptResult {
 	return KeptResult{ID: id, Pages: k.pages()}
 }
 
-// evict drops what has expired and then the oldest, down to the bounds. The
-// newest stays, however large.
+// evict drops what has expired, and then down to the bounds what is oldest of
+// whoever has the most. The newest stays, however large.
 func (s *ResultStore) evict() {
 	for len(s.order) > 1 {
-		oldest := s.kept[s.order[0]]
-		if len(s.order) <= MaxKeptResults && s.memory <= MaxKeptMemory && s.now().Before(oldest.expires) {
+		evicted := 0
+		switch {
+		case !s.now().Before(s.kept[s.order[0]].expires):
+		case len(s.order) > MaxKeptResults:
+			evicted = s.oldestOfLargest(func(*keptResult) int64 { return 1 })
+		case s.memory > MaxKeptMemory:
+			evicted = s.oldestOfLargest(func(k *keptResult) int64 { return k.memory })
+		default:
 			return
 		}
-		s.drop(s.order[0])
-		s.order = s.order[1:]
+		s.drop(s.order[evicted])
+		s.order = slices.Delete(s.order, evicted, evicted+1)
 	}
+}
+
+// oldestOfLargest returns where in the order the oldest result is, the newest of
+// all aside, that belongs to the principal with the most of what size measures
+// and has some of it.
+func (s *ResultStore) oldestOfLargest(size func(*keptResult) int64) int {
+	has := map[string]int64{}
+	for _, id := range s.order {
+		has[s.kept[id].principal] += size(s.kept[id])
+	}
+	largest := -1
+	for i, id := range s.order[:len(s.order)-1] {
+		k := s.kept[id]
+		if size(k) > 0 && (largest < 0 || has[k.principal] > has[s.kept[s.order[largest]].principal]) {
+			largest = i
+		}
+	}
+	return max(largest, 0)
 }
 
 func (s *ResultStore) drop(id string) {
@@ -124,11 +151,12 @@ func (s *ResultStore) Close() {
 	s.order = nil
 }
 
-// SetPageBytes changes how results to come are cut into pages.
-func (s *ResultStore) SetPageBytes(perPage int) {
+// configure changes how results to come are cut into pages, and what is taken
+// out of every page that is read.
+func (s *ResultStore) configure(perPage int, r *redactor) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.perPage = max(perPage, utf8.UTFMax)
+	s.perPage, s.redactor = max(perPage, utf8.UTFMax), r
 }
 
 func (k *keptResult) pages() int {
@@ -136,12 +164,13 @@ func (k *keptResult) pages() int {
 }
 
 // Page returns one page, counted from 1, and how many there are. Pages are cut
-// between runes, and all of them together are exactly the result.
+// between runes, and all of them together are exactly the result, with secrets
+// redacted.
 func (s *ResultStore) Page(p Principal, id string, page int) (text string, pages int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.kept[id]
-	if k == nil || k.principal != p.Name || !s.now().Before(k.expires) {
+	if k == nil || k.principal != p.ID() || !s.now().Before(k.expires) {
 		return "", 0, ErrUnknownResult
 	}
 	pages = k.pages()
@@ -156,11 +185,14 @@ func (s *ResultStore) Page(p Principal, id string, page int) (text string, pages
 	if err != nil {
 		return "", pages, err
 	}
-	b := make([]byte, end-start)
-	if _, err := k.text.ReadAt(b, start); err != nil && err != io.EOF {
+	// A secret may lie across the edge of two pages: what is around is read, too.
+	around := 2 * int64(s.redactor.longest())
+	from, to := max(0, start-around), min(k.size, end+around)
+	b := make([]byte, to-from)
+	if _, err := k.text.ReadAt(b, from); err != nil && err != io.EOF {
 		return "", pages, fmt.Errorf("reading result %s: %w", id, err)
 	}
-	return string(b), pages, nil
+	return s.redactor.part(string(b), int(start-from), int(end-from)), pages, nil
 }
 
 // runeStart returns where the rune that the byte at offset belongs to starts.

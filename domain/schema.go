@@ -258,6 +258,19 @@ func (s *ToolInputSchema) Arguments(args json.RawMessage) (Arguments, error) {
 	return object, nil
 }
 
+// Check holds args to the schema as they are: nothing is converted or filled in.
+func (s *ToolInputSchema) Check(args json.RawMessage) error {
+	object, err := decodeObject(args)
+	if err != nil {
+		return err
+	}
+	root := s.text().root
+	if explained := s.invalid(object, &root); explained != nil {
+		return explained()
+	}
+	return nil
+}
+
 // invalid returns nil for arguments that satisfy the schema, and otherwise what
 // explains why they do not. It leaves to the validator only what the checker is
 // undecided on.

@@ -33,8 +33,18 @@ type Tool struct {
 	KeepsTime       bool          // ends by itself what takes too long; Timeout then has room for that, and configuration has been heard
 	Disabled        bool          // known, but not listed and not callable
 	MaxResultChars  int           // of a tool that promises longer results than usual; 0, or where an operator wants shorter ones, the executor's limit
+	Confirm         bool          // the user has to agree to each call
+	Offered         string        // the name the tool's source gave it, if clients see another
 
-	Run Handler
+	// Run runs the tool with checked arguments. A tool of somebody else's server
+	// has RunRaw instead, which gets the arguments as they came: checked, but with
+	// nothing converted or filled in.
+	Run    Handler
+	RunRaw RawHandler
+	// Listed has further members of the tool in lists, as a JSON object: what
+	// somebody else's server says of it that is not held above, such as icons and
+	// _meta. Its annotations, if it has any, stand in place of Annotations.
+	Listed json.RawMessage
 }
 
 // Annotations are the hints MCP gives clients about a tool. All four are always
@@ -50,6 +60,10 @@ type Annotations struct {
 // error that is not an [*Error] means that the tool itself broke. A handler
 // returns soon after ctx ends, with what it has got so far.
 type Handler func(ctx context.Context, args Arguments) (ToolResult, error)
+
+// A RawHandler is a [Handler] that gets the bytes of the arguments object as the
+// caller wrote it, or nil if there was none.
+type RawHandler func(ctx context.Context, args json.RawMessage) (ToolResult, error)
 
 // Arguments are a call's arguments: an object that satisfies the tool's input
 // schema, with defaults filled in.
@@ -91,26 +105,77 @@ func validName(name string) bool {
 	return 1 <= len(name) && len(name) <= 64
 }
 
+func errName(name string) error {
+	return fmt.Errorf("tool name %q does not match ^[a-zA-Z0-9_-]{1,64}$", ClipName(name))
+}
+
+// override applies what configuration says of the tool.
+func (t *Tool) override(o Override) {
+	t.Disabled = t.Disabled || o.Disabled
+	if o.Groups != nil {
+		t.Groups = o.Groups
+	}
+	if o.ComplianceLevel != "" {
+		t.ComplianceLevel = o.ComplianceLevel
+	}
+	if o.Timeout > 0 && !t.KeepsTime {
+		t.Timeout = o.Timeout
+	}
+	t.Confirm = t.Confirm || o.Confirm
+	if o.Rename != "" {
+		t.Name, t.Offered = o.Rename, t.Name
+	}
+	if o.Description != "" {
+		t.Description = o.Description
+	}
+}
+
+// offeredName returns the name the tool's source gave it.
+func (t *Tool) offeredName() string {
+	if t.Offered != "" {
+		return t.Offered
+	}
+	return t.Name
+}
+
 // check reports what keeps t from being registered.
 func (t *Tool) check() error {
 	switch {
 	case !validName(t.Name):
-		return fmt.Errorf("tool name %q does not match ^[a-zA-Z0-9_-]{1,64}$", t.Name)
+		return errName(t.Name)
 	case t.Input == nil:
 		return fmt.Errorf("tool %s has no input schema", t.Name)
-	case t.Run == nil:
-		return fmt.Errorf("tool %s has no handler", t.Name)
+	case (t.Run == nil) == (t.RunRaw == nil):
+		return fmt.Errorf("tool %s has no handler, or two", t.Name)
 	case strings.TrimSpace(t.Description) == "":
 		return errors.New("tool " + t.Name + " has no description")
 	}
 	return nil
 }
 
+// checkResult holds a result to what the tool promised.
+func (t *Tool) checkResult(res *ToolResult) error {
+	for i := range res.Artifacts {
+		if err := res.Artifacts[i].check(); err != nil {
+			return err
+		}
+	}
+	if t.strictOutput() && !res.IsError {
+		return t.Output.Check(res.Structured())
+	}
+	return nil
+}
+
+// strictOutput reports whether results have to satisfy an output schema that
+// somebody else wrote. One that was derived from the result's type cannot be
+// broken.
+func (t *Tool) strictOutput() bool { return t.Output != nil && !t.Output.derived }
+
 // looksLike reports whether t and old, which may be nil, are the same to
 // callers.
 func (t *Tool) looksLike(old *Tool) bool {
-	return old != nil && t.Title == old.Title && t.Description == old.Description && t.Category == old.Category &&
+	return old != nil && t.Name == old.Name && t.Title == old.Title && t.Description == old.Description && t.Category == old.Category &&
 		t.Annotations == old.Annotations && t.Disabled == old.Disabled && t.ComplianceLevel == old.ComplianceLevel &&
-		slices.Equal(t.Groups, old.Groups) && bytes.Equal(t.Input.text().raw, old.Input.text().raw) &&
+		slices.Equal(t.Groups, old.Groups) && bytes.Equal(t.Listed, old.Listed) && bytes.Equal(t.Input.text().raw, old.Input.text().raw) &&
 		(t.Output == nil) == (old.Output == nil) && (t.Output == nil || bytes.Equal(t.Output.raw(), old.Output.raw()))
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -60,6 +61,21 @@ func (f *Files) Writer(tool string) *pathguard.Guard {
 		return g
 	}
 	return f.writers[writers[0]]
+}
+
+// Close releases what the file system keeps open. Nothing may be using it.
+func (f *Files) Close() error {
+	closed := map[*pathguard.Guard]bool{}
+	var all []error
+	for _, guards := range []map[string]*pathguard.Guard{f.readers, f.writers} {
+		for _, g := range guards {
+			if !closed[g] {
+				closed[g] = true
+				all = append(all, g.Close())
+			}
+		}
+	}
+	return errors.Join(all...)
 }
 
 // WorkingDirectory is where relative paths start.

@@ -42,17 +42,15 @@ func addAsking(t testing.TB, s *Server) {
 		}
 		return domain.Text(strings.Join(said, " ")), nil
 	})
-	confirmed := domain.RequireConfirmation(domain.Define(domain.Tool{Name: "careful", Description: "Is careful."},
+	confirmed := domain.Define(domain.Tool{Name: "careful", Description: "Is careful.", Confirm: true},
 		func(_ context.Context, in echoInput) (domain.ToolResult, error) {
 			return domain.Text("did " + in.Text), nil
-		}))
+		})
 	roots := ask("roots", func(ctx context.Context) (domain.ToolResult, error) {
 		answers, err := domain.Ask(ctx, map[string]domain.InputRequest{"roots": {Method: domain.AskRoots, Params: struct{}{}}})
 		return domain.Text(string(answers["roots"])), err
 	})
-	if err := s.exec.Registry.Register(loose, steps, confirmed, roots); err != nil {
-		t.Fatal(err)
-	}
+	add(s, loose, steps, confirmed, roots)
 }
 
 const canElicit = `"capabilities":{"elicitation":{}}`
@@ -203,17 +201,14 @@ func TestAskNobody(t *testing.T) {
 // TestClockStandsStill checks that the time a person takes is not the tool's.
 func TestClockStandsStill(t *testing.T) {
 	s, _ := fixture(t)
-	hasty := domain.RequireConfirmation(domain.Define(domain.Tool{Name: "hasty", Description: "Has no time.", Timeout: 500 * time.Millisecond},
+	add(s, domain.Define(domain.Tool{Name: "hasty", Description: "Has no time.", Timeout: 500 * time.Millisecond, Confirm: true},
 		func(context.Context, noInput) (domain.ToolResult, error) { return domain.Text("done"), nil }))
-	if err := s.exec.Registry.Register(hasty); err != nil {
-		t.Fatal(err)
-	}
 	c := dial(t, s)
 	c.send(strings.Replace(initialize("2025-11-25"), `"capabilities":{}`, canElicit, 1))
 	c.receive()
 	c.send(request(`1`, "tools/call", `{"name":"hasty"}`, false))
 	question := c.receive()
-	time.Sleep(hasty.Timeout * 3 / 2) // the case itself
+	time.Sleep(750 * time.Millisecond) // the case itself
 	c.send(answerTo(t, question, `"result":{"action":"accept"}`))
 	if got := c.receive(); !strings.Contains(got, `"text":"done"`) {
 		t.Error(got)
@@ -285,7 +280,7 @@ func TestRounds(t *testing.T) {
 func TestState(t *testing.T) {
 	s, _ := fixture(t)
 	addAsking(t, s)
-	tokens, err := ParseTokens([]Token{{Name: "ann", Hash: HashToken("ann-token")}, {Name: "bob", Hash: HashToken("bob-token")}})
+	tokens, err := ParseTokens("token", []Token{{Name: "ann", Hash: HashToken("ann-token")}, {Name: "bob", Hash: HashToken("bob-token")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +364,7 @@ func TestConfirmShowsHowMuch(t *testing.T) {
 // TestNothingBigIsKept checks what a client can have the server hold for it.
 func TestNothingBigIsKept(t *testing.T) {
 	s, _ := fixture(t)
-	ses := newSession("s", domain.Principal{})
+	ses := newSession("s", "user:local")
 	ses.shakeHands("2025-11-25", json.RawMessage(`{"elicitation":{},"x":"`+strings.Repeat("x", maxCapabilities)+`"}`))
 	if got := ses.capabilities(); string(got) != "{}" {
 		t.Errorf("%d bytes of capabilities", len(got))

@@ -18,19 +18,20 @@ func (x *exchange) callTool(ctx context.Context) {
 		x.end()
 		return
 	}
-	told := x.tellOfCall(name)
-	cmd := domain.ExecuteToolCommand{Session: x.session.domain(), Tool: name, Arguments: x.params.arguments, Client: x}
+	logged := x.logCall(name)
+	cmd := domain.ExecuteToolCommand{Session: x.domain(), Tool: name, Arguments: x.params.arguments, Client: x}
 	x.server.exec.Start(ctx, cmd, func(res domain.ToolResult, err error) {
-		told(res, err)
+		defer x.recover()
+		logged(res, err)
 		x.close()
 		x.answerCall(res, err)
 		x.end()
 	})
 }
 
-// tellOfCall returns what tells a client that listens to everything how a call
-// went.
-func (x *exchange) tellOfCall(tool string) func(domain.ToolResult, error) {
+// logCall returns what logs to the client how a call went, if it asked for log
+// messages at debug level.
+func (x *exchange) logCall(tool string) func(domain.ToolResult, error) {
 	if !x.logs(domain.LogDebug) {
 		return func(domain.ToolResult, error) {}
 	}
@@ -43,7 +44,7 @@ func (x *exchange) tellOfCall(tool string) func(domain.ToolResult, error) {
 			outcome = "error"
 		}
 		x.Log(domain.LogMessage{Level: domain.LogDebug, Logger: x.server.opts.Name, Data: map[string]any{
-			"tool": tool, "outcome": outcome, "took_ms": float64(time.Since(begun).Microseconds()) / 1000,
+			"tool": domain.ClipName(tool), "outcome": outcome, "took_ms": float64(time.Since(begun).Microseconds()) / 1000,
 		}})
 	}
 }

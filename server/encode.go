@@ -133,6 +133,9 @@ func (x *exchange) appendMetaMember(b []byte, meta any) []byte {
 }
 
 func appendBlock(b []byte, c *domain.Content) []byte {
+	if c.Raw != nil {
+		return appendJSON(b, c.Raw)
+	}
 	b = append(append(append(b, `{"type":"`...), c.Type...), '"')
 	switch c.Type {
 	case domain.TextContent:
@@ -152,6 +155,9 @@ func appendBlock(b []byte, c *domain.Content) []byte {
 
 // appendContents appends a document, as a block or resources/read has it.
 func appendContents(b []byte, c *domain.Content) []byte {
+	if c.Raw != nil {
+		return appendJSON(b, c.Raw)
+	}
 	b = rawjson.AppendString(append(b, `{"uri":`...), c.URI)
 	b = appendOptional(b, "mimeType", c.MIMEType)
 	if c.Data != nil {

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
+
 	"toolserver/domain"
 )
 
@@ -20,13 +23,15 @@ type sink interface {
 type exchange struct {
 	server  *Server
 	session *session
+	who     caller
 	msg     *message
 	params  *params
 	out     sink
 	entry   *inFlight // from begin to end
 
 	mu       sync.Mutex // guards what follows
-	closed   bool       // nothing may be said any more but the answer
+	closed   bool       // no notifications any more, only the answer
+	answered bool
 	reported bool
 	progress float64 // the last that was reported
 	state    requestState
@@ -47,15 +52,46 @@ func (x *exchange) begin(ctx context.Context) (context.Context, *wireError) {
 	return ctx, nil
 }
 
+// recover is deferred where a request is served. It answers for a panic, whose
+// stack is logged.
+func (x *exchange) recover() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	x.server.opts.Log.Error("a request panicked", zap.String("method", domain.ClipName(x.msg.method)), zap.Any("panic", p), zap.Stack("stack"))
+	x.fail(&wireError{code: mcp.INTERNAL_ERROR, message: "the server failed to serve this request; the operator finds details in the log"})
+	if x.entry != nil {
+		x.end()
+	}
+}
+
+// domain returns the session of the request, as the pipeline knows it.
+func (x *exchange) domain() domain.Session {
+	return domain.Session{ID: x.session.id, Principal: x.who.principal}
+}
+
 // end frees what begin took.
 func (x *exchange) end() {
 	x.session.remove(x.msg.id, x.entry)
 	x.entry.cancel(nil)
 }
 
-// mayAnswer reports whether the request is to be answered. It is no longer once
-// the client has taken it back: then nothing may follow.
-func (x *exchange) mayAnswer() bool { return x.entry == nil || x.session.remove(x.msg.id, x.entry) }
+// mayAnswer reports whether the request is to be answered: once, and not if the
+// client has cancelled it.
+func (x *exchange) mayAnswer() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return !x.answered && (x.entry == nil || x.session.remove(x.msg.id, x.entry))
+}
+
+// send sends the answer.
+func (x *exchange) send(msg []byte, code int) {
+	x.mu.Lock()
+	x.answered = true
+	x.mu.Unlock()
+	x.out.answer(msg, code)
+}
 
 // answer sends the result that write appends.
 func (x *exchange) answer(write func(b []byte) []byte) {
@@ -68,12 +104,12 @@ func (x *exchange) answer(write func(b []byte) []byte) {
 	b = append(b, `,"result":`...)
 	b = append(write(b), '}')
 	buf.bytes = b
-	x.out.answer(b, 0)
+	x.send(b, 0)
 }
 
 func (x *exchange) fail(err *wireError) {
 	if x.mayAnswer() {
-		x.out.answer(errorMessage(x.msg.id, err), err.code)
+		x.send(errorMessage(x.msg.id, err), err.code)
 	}
 }
 
@@ -96,6 +132,7 @@ func (x *exchange) wireError(err error) *wireError {
 	}
 	code := e.Code
 	switch {
+	case e.Verbatim:
 	case code == domain.CodeResourceNotFound && x.params.meta.modern:
 		code = domain.CodeInvalidParams
 	case code == domain.CodeMissingCapability && !x.params.meta.modern:

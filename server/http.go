@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -17,15 +18,14 @@ import (
 type HTTPOptions struct {
 	Path           string        // of the MCP endpoint
 	AllowedOrigins []string      // of web pages that may talk to the server
-	AllowedHosts   []string      // names of the server besides localhost; empty means any if there are tokens
+	AllowedHosts   []string      // names of the server besides localhost
 	SessionTTL     time.Duration // how long an idle session lives
 	MaxSessions    int
-	AnyHost        bool // any name will do: the operator has said that no protection is wanted
-	// Tokens returns the tokens in force. While there are none everybody may
-	// call, as Anonymous, unless RequireTokens is set: then nobody may.
-	Tokens        func() *Tokens
-	RequireTokens bool
-	Anonymous     domain.Principal
+	// AnyHost accepts every name of the server if AllowedHosts is empty. Without
+	// credentials that a web page cannot have, the page of an attacker could reach
+	// the server by a name of its own (DNS rebinding).
+	AnyHost       bool
+	Authenticator Authenticator
 }
 
 // Waits of the HTTP transport.
@@ -44,6 +44,7 @@ const sessionHeader = mcp.HeaderSessionID
 type httpHandler struct {
 	server   *Server
 	opts     HTTPOptions
+	mux      *http.ServeMux
 	sessions *sessions
 	stopping context.Context // ends when streams have to
 }
@@ -105,24 +106,25 @@ func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handle
 }
 
 func (s *Server) newHTTPHandler(stopping context.Context, opts HTTPOptions) *httpHandler {
-	return &httpHandler{server: s, opts: opts, sessions: newSessions(opts.SessionTTL, opts.MaxSessions, s.opts.SessionEnded), stopping: stopping}
+	h := &httpHandler{server: s, opts: opts, mux: http.NewServeMux(), sessions: newSessions(opts.SessionTTL, opts.MaxSessions, s.opts.SessionEnded), stopping: stopping}
+	h.mux.HandleFunc(exactly(opts.Path), h.endpoint)
+	h.mux.HandleFunc("/livez", func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, false) })
+	h.mux.HandleFunc("/readyz", func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, stopping.Err() != nil) })
+	return h
+}
+
+// exactly returns the route of a path and nothing below it.
+func exactly(path string) string {
+	if strings.HasSuffix(path, "/") {
+		return path + "{$}"
+	}
+	return path
 }
 
 // ServeHTTP serves one request.
-func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch r.URL.Path {
-	case h.opts.Path:
-		h.endpoint(w, r)
-	case "/livez":
-		h.probe(w, r, false)
-	case "/readyz":
-		h.probe(w, r, h.stopping.Err() != nil)
-	default:
-		http.NotFound(w, r)
-	}
-}
+func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
-// probe answers whoever watches over the server.
+// probe serves the liveness and readiness probes.
 func (h *httpHandler) probe(w http.ResponseWriter, r *http.Request, stopping bool) {
 	switch {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
@@ -143,46 +145,27 @@ func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
 		preflight(w)
 		return
 	}
-	principal, ok := h.identify(w, r)
+	who, ok := h.callerOf(w, r)
 	if !ok {
 		return
 	}
 	switch {
 	case r.Method == http.MethodPost:
-		h.post(w, r, principal)
+		h.post(w, r, who)
 	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
 		methodNotAllowed(w, "POST, GET, DELETE")
 	case mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)):
 		methodNotAllowed(w, "POST") // the modern era has neither sessions nor their stream
 	case r.Method == http.MethodGet:
-		h.stream(w, r, principal)
+		h.stream(w, r, who)
 	default:
-		h.endSession(w, r, principal)
+		h.endSession(w, r, who.principal)
 	}
 }
 
 func methodNotAllowed(w http.ResponseWriter, allow string) {
 	w.Header().Set("Allow", allow)
 	http.Error(w, "method not allowed; allowed: "+allow, http.StatusMethodNotAllowed)
-}
-
-// identify finds out who asks. It answers a request of nobody itself (RFC 6750).
-func (h *httpHandler) identify(w http.ResponseWriter, r *http.Request) (domain.Principal, bool) {
-	tokens := h.opts.Tokens()
-	if tokens.empty() && !h.opts.RequireTokens {
-		return h.opts.Anonymous, true
-	}
-	p, err := tokens.identify(r, time.Now())
-	if err == nil {
-		return p, true
-	}
-	challenge := `Bearer realm="` + h.server.opts.Name + `"`
-	if !errors.Is(err, errNoToken) {
-		challenge += `, error="invalid_token", error_description="` + err.Error() + `"`
-	}
-	w.Header().Set("WWW-Authenticate", challenge)
-	http.Error(w, err.Error(), http.StatusUnauthorized)
-	return domain.Principal{}, false
 }
 
 // session finds the session a request belongs to, in use until release. It
@@ -193,7 +176,7 @@ func (h *httpHandler) session(w http.ResponseWriter, r *http.Request, p domain.P
 		http.Error(w, "the "+sessionHeader+" header is missing; initialize first", http.StatusBadRequest)
 		return nil, false
 	}
-	ses, ok := h.sessions.acquire(id, p)
+	ses, ok := h.sessions.acquire(id, p.ID())
 	if !ok {
 		http.Error(w, "no such session, or it has expired; initialize again", http.StatusNotFound)
 		return nil, false
@@ -211,12 +194,12 @@ func (h *httpHandler) endSession(w http.ResponseWriter, r *http.Request, p domai
 }
 
 // stream serves the stream of a session's changes, until either side ends it.
-func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, p domain.Principal) {
+func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller) {
 	if _, events := accepted(r); !events {
 		http.Error(w, "Accept must include text/event-stream", http.StatusNotAcceptable)
 		return
 	}
-	ses, ok := h.session(w, r, p)
+	ses, ok := h.session(w, r, who.principal)
 	if !ok {
 		return
 	}
@@ -226,12 +209,20 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, p domain.Pr
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	out := newHTTPSink(w, true, h.server.opts.BeforeAnswers)
 	defer out.close()
+	expired, stop := expiry(who.principal)
+	defer stop()
 	for out.open() {
 		select {
 		case <-l.wake:
-			for _, what := range l.take() {
+			changes, open := l.take(who)
+			for _, what := range changes {
 				out.notify(changed(what, nil))
 			}
+			if !open {
+				return
+			}
+		case <-expired:
+			return
 		case <-out.broken():
 			return
 		case <-ses.closing:

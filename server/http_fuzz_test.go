@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"toolserver/domain"
 )
 
 // FuzzHTTP checks that whatever a client sends is answered with a status HTTP
@@ -18,7 +16,7 @@ func FuzzHTTP(f *testing.F) {
 	offer(f, s)
 	h := s.newHTTPHandler(f.Context(), HTTPOptions{
 		Path: "/mcp", SessionTTL: time.Hour, MaxSessions: 10,
-		Tokens: func() *Tokens { return nil }, Anonymous: domain.Principal{Name: "anonymous"},
+		Authenticator: everybody{},
 	})
 	mux := http.Handler(h)
 	call := request(`1`, "tools/call", `{"name":"echo","arguments":{"text":"x"}}`, true)

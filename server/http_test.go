@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"toolserver/domain"
 )
 
 // begin opens a session and returns its id.
@@ -96,7 +94,7 @@ func TestHost(t *testing.T) {
 }
 
 func TestTokens(t *testing.T) {
-	tokens, err := ParseTokens([]Token{
+	tokens, err := ParseTokens("token", []Token{
 		{Name: "ann", Hash: HashToken("ann's"), Groups: []string{"staff"}},
 		{Name: "bob", Hash: HashToken("bob's")},
 		{Name: "old", Hash: HashToken("old's"), Expires: time.Now().Add(-time.Hour)},
@@ -133,7 +131,7 @@ func TestTokens(t *testing.T) {
 		{{Hash: HashToken("x")}}, {{Name: "a", Hash: "sha256:abc"}}, {{Name: "a", Hash: strings.Repeat("a", 71)}},
 		{{Name: "a", Hash: HashToken("x") + "00"}}, {{Name: "a", Hash: HashToken("x")}, {Name: "a", Hash: HashToken("y")}},
 	} {
-		if _, err := ParseTokens(bad); err == nil {
+		if _, err := ParseTokens("token", bad); err == nil {
 			t.Errorf("%v was accepted", bad)
 		}
 	}
@@ -306,21 +304,21 @@ func TestSessionsExpire(t *testing.T) {
 	now := time.Now()
 	s := newSessions(time.Minute, 2, nil)
 	s.now = func() time.Time { return now }
-	a, _ := s.create(domain.Principal{})
-	b, _ := s.create(domain.Principal{})
+	a, _ := s.create("user:local")
+	b, _ := s.create("user:local")
 	s.release(a)
-	if _, err := s.create(domain.Principal{}); !errors.Is(err, errTooManySessions) {
+	if _, err := s.create("user:local"); !errors.Is(err, errTooManySessions) {
 		t.Errorf("a third session: %v", err)
 	}
 	now = now.Add(2 * time.Minute)
-	if _, ok := s.acquire(a.id, domain.Principal{}); ok {
+	if _, ok := s.acquire(a.id, "user:local"); ok {
 		t.Error("an expired session is still there")
 	}
-	if _, ok := s.acquire(b.id, domain.Principal{}); !ok {
+	if _, ok := s.acquire(b.id, "user:local"); !ok {
 		t.Error("a session in use has expired")
 	}
 	s.expire()
-	if _, err := s.create(domain.Principal{}); err != nil {
+	if _, err := s.create("user:local"); err != nil {
 		t.Errorf("no room although a session has expired: %v", err)
 	}
 	if len(s.byID) != 2 {
@@ -339,7 +337,7 @@ func TestShutdown(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() {
-		served <- s.ServeHTTP(ctx, l, HTTPOptions{Path: "/mcp", SessionTTL: time.Hour, MaxSessions: 10, Tokens: func() *Tokens { return nil }})
+		served <- s.ServeHTTP(ctx, l, HTTPOptions{Path: "/mcp", SessionTTL: time.Hour, MaxSessions: 10, Authenticator: everybody{}})
 	}()
 	url := "http://" + l.Addr().String() + "/mcp"
 	session := begin(t, url, nil)

@@ -19,7 +19,7 @@ import (
 )
 
 // post serves a message from the client.
-func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, p domain.Principal) {
+func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, who caller) {
 	if !isJSON(r.Header.Get("Content-Type")) {
 		http.Error(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
 		return
@@ -28,12 +28,13 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, p domain.Prin
 		http.Error(w, "Accept must include application/json and text/event-stream", http.StatusNotAcceptable)
 		return
 	}
-	body, ok := h.readBody(w, r)
+	body, release, ok := h.readBody(w, r, who.principal.ID())
 	if !ok {
 		return
 	}
+	defer release()
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
-		h.postBatch(w, r, p, trimmed)
+		h.postBatch(w, r, who, trimmed)
 		return
 	}
 	msg, wrong := parseMessage(body)
@@ -45,10 +46,10 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, p domain.Prin
 		writeError(w, msg.id, wrong, http.StatusBadRequest)
 		return
 	} else if modern {
-		h.serve(w, r, newSession("", p), &msg)
+		h.serve(w, r, newSession("", who.principal.ID()), who, &msg)
 		return
 	}
-	h.postLegacy(w, r, p, &msg)
+	h.postLegacy(w, r, who, &msg)
 }
 
 func isJSON(contentType string) bool {
@@ -60,22 +61,49 @@ func isJSON(contentType string) bool {
 }
 
 // readBody reads the whole body. It answers a request that has none as it
-// should itself.
-func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	body, err := readUpTo(r, h.server.opts.MaxMessageBytes)
-	if errors.Is(err, errTooLong) {
+// should itself. A long one is counted against what all long messages may have
+// together, until release.
+func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request, owner string) (body []byte, release func(), ok bool) {
+	release = func() {}
+	limit := h.server.opts.MaxMessageBytes
+	size := r.ContentLength
+	if size < 0 {
+		size = int64(limit) // it does not say
+	}
+	if longMessage < size && size <= int64(limit) {
+		ctx, cancel := context.WithTimeout(r.Context(), bodyWait)
+		defer cancel()
+		if h.server.held.Acquire(ctx, owner, size) != nil {
+			w.Header().Set("Connection", "close")
+			w.Header().Set("Retry-After", "5")
+			writeError(w, nil, busyWithMessages, http.StatusServiceUnavailable)
+			return nil, nil, false
+		}
+		release = func() { h.server.held.Release(owner, size) }
+	}
+	body, err := readUpTo(r, limit)
+	switch {
+	case errors.Is(err, errTooLong):
 		w.Header().Set("Connection", "close") // what is left of it is not worth reading
-		writeError(w, nil, invalidRequest(fmt.Sprintf("the body is longer than %d bytes", h.server.opts.MaxMessageBytes)), http.StatusRequestEntityTooLarge)
-		return nil, false
-	}
-	if err != nil {
+		writeError(w, nil, invalidRequest(fmt.Sprintf("the body is longer than %d bytes", limit)), http.StatusRequestEntityTooLarge)
+	case err != nil:
 		writeError(w, nil, &wireError{code: mcp.PARSE_ERROR, message: "the body did not arrive whole"}, http.StatusBadRequest)
-		return nil, false
+	default:
+		// From here on, nothing more is expected of the client, for as long as it takes.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+		return body, release, true
 	}
-	// From here on, nothing more is expected of the client, for as long as it takes.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	return body, true
+	release()
+	return nil, nil, false
 }
+
+// bodyWait is how long a long body waits to be read: less than it may take to
+// arrive.
+const bodyWait = 20 * time.Second
+
+// busyWithMessages refuses a long message while others take all there is.
+var busyWithMessages = &wireError{code: int(domain.CodeBusy), message: "the server is busy with other long messages; send it again a little later",
+	data: map[string]any{"error_type": domain.CodeBusy.Type(), "retryAfterMs": 5000}}
 
 var errTooLong = errors.New("too long")
 
@@ -83,23 +111,19 @@ func readUpTo(r *http.Request, limit int) ([]byte, error) {
 	if r.ContentLength > int64(limit) {
 		return nil, errTooLong
 	}
-	if 0 <= r.ContentLength && r.ContentLength <= promised {
+	if 0 <= r.ContentLength && r.ContentLength <= longMessage {
 		body := make([]byte, r.ContentLength)
 		_, err := io.ReadFull(r.Body, body)
 		return body, err
 	}
 	var body bytes.Buffer
-	body.Grow(promised) // more only when it has come: announcing it costs nothing
+	body.Grow(longMessage) // more only when it has come: announcing it costs nothing
 	_, err := body.ReadFrom(io.LimitReader(r.Body, int64(limit)+1))
 	if err == nil && body.Len() > limit {
 		err = errTooLong
 	}
 	return body.Bytes(), err
 }
-
-// promised is how much memory a client gets for saying that it will send as
-// much.
-const promised = 64 << 10
 
 // modernPost reports whether a message belongs to the era without sessions, and
 // checks the headers that era asks for (SEP-2243).
@@ -132,12 +156,17 @@ func (h *httpHandler) modernPost(r *http.Request, msg *message) (bool, *wireErro
 // checkHeaders holds the headers that repeat parts of a request to those parts
 // (SEP-2243), so that what stands between client and server can go by them.
 func (s *Server) checkHeaders(header http.Header, msg *message) *wireError {
+	for _, name := range []string{mcp.HeaderMethod, mcp.HeaderName} {
+		if len(header.Values(name)) > 1 { // whoever stands between may go by another one
+			return headerMismatch("there is more than one " + name + " header")
+		}
+	}
 	switch method := header.Get(mcp.HeaderMethod); method {
 	case msg.method:
 	case "":
 		return headerMismatch(mcp.HeaderMethod + " header is missing")
 	default:
-		return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", mcp.HeaderMethod, method, msg.method))
+		return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", mcp.HeaderMethod, domain.ClipName(method), domain.ClipName(msg.method)))
 	}
 	if !mcp.MethodRequiresNameHeader(mcp.MCPMethod(msg.method)) {
 		return nil
@@ -158,7 +187,7 @@ func (s *Server) checkHeaders(header http.Header, msg *message) *wireError {
 	case !ok:
 		return headerMismatch(mcp.HeaderName + " header is not valid Base64")
 	case presented != name:
-		return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", mcp.HeaderName, presented, name))
+		return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", mcp.HeaderName, domain.ClipName(presented), domain.ClipName(name)))
 	}
 	if msg.method == methodCall {
 		return s.checkParamHeaders(header, name, msg.params)
@@ -191,26 +220,26 @@ func headerMismatch(text string) *wireError {
 }
 
 // postLegacy serves a message of the era with sessions.
-func (h *httpHandler) postLegacy(w http.ResponseWriter, r *http.Request, p domain.Principal, msg *message) {
+func (h *httpHandler) postLegacy(w http.ResponseWriter, r *http.Request, who caller, msg *message) {
 	if msg.method == methodInitialize && !msg.isNotification() {
-		h.initialize(w, r, p, msg)
+		h.initialize(w, r, who, msg)
 		return
 	}
 	if version := r.Header.Get(mcp.HeaderProtocolVersion); version != "" && !mcp.IsValidProtocolVersion(version) {
 		http.Error(w, "protocol version "+version+" is not supported", http.StatusBadRequest)
 		return
 	}
-	ses, ok := h.session(w, r, p)
+	ses, ok := h.session(w, r, who.principal)
 	if !ok {
 		return
 	}
 	defer h.sessions.release(ses)
-	h.serve(w, r, ses.session, msg)
+	h.serve(w, r, ses.session, who, msg)
 }
 
 // initialize begins a session.
-func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, p domain.Principal, msg *message) {
-	ses, err := h.sessions.create(p)
+func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, who caller, msg *message) {
+	ses, err := h.sessions.create(who.principal.ID())
 	if err != nil {
 		w.Header().Set("Retry-After", "60")
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -218,17 +247,17 @@ func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, p domai
 	}
 	defer h.sessions.release(ses)
 	w.Header().Set(sessionHeader, ses.id)
-	h.serve(w, r, ses.session, msg)
+	h.serve(w, r, ses.session, who, msg)
 	if ses.protocolVersion() == "" {
 		h.sessions.drop(ses) // the handshake failed
 	}
 }
 
 // serve serves a message of a session and writes what comes of it.
-func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session, msg *message) {
+func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session, who caller, msg *message) {
 	if msg.isNotification() || msg.response {
 		if ses.id != "" { // without a session, it could only be about somebody else
-			h.server.handle(r.Context(), ses, msg, nil)
+			h.server.handle(r.Context(), ses, who, msg, nil)
 		}
 		w.WriteHeader(http.StatusAccepted)
 		return
@@ -241,12 +270,12 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 	out := newHTTPSink(w, events, h.server.opts.BeforeAnswers)
 	out.modern = ses.id == ""
 	defer out.close()
-	h.server.handle(r.Context(), ses, msg, out)
+	h.server.handle(r.Context(), ses, who, msg, out)
 }
 
 // postBatch serves a JSON-RPC batch.
-func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, p domain.Principal, body []byte) {
-	ses, ok := h.session(w, r, p)
+func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, who caller, body []byte) {
+	ses, ok := h.session(w, r, who.principal)
 	if !ok {
 		return
 	}
@@ -257,14 +286,14 @@ func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, p domain
 		return
 	}
 	if !asksSomething(batch) {
-		h.server.handleBatch(r.Context(), ses.session, batch, nil)
+		h.server.handleBatch(r.Context(), ses.session, who, batch, nil)
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
 	_, events := accepted(r)
 	out := newHTTPSink(w, events, h.server.opts.BeforeAnswers)
 	defer out.close()
-	if answers := h.server.handleBatch(r.Context(), ses.session, batch, out); answers != nil {
+	if answers := h.server.handleBatch(r.Context(), ses.session, who, batch, out); answers != nil {
 		out.answer(answers, 0)
 	}
 }

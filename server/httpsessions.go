@@ -7,17 +7,17 @@ import (
 	"sync"
 	"time"
 
-	"toolserver/domain"
+	"toolserver/share"
 )
 
 // sessions are those that initialize over HTTP has begun. They are bounded in
-// number and end when they have been idle for long, so that a client that
-// forgets to say goodbye costs nothing for ever.
+// number, of which each principal has a share, and expire when they have been
+// idle for long, so that abandoned ones are evicted.
 type sessions struct {
-	ttl   time.Duration
-	max   int
-	now   func() time.Time
-	ended func(domain.Session) // called after a session has ended; may be nil
+	ttl    time.Duration
+	places *share.Pool
+	now    func() time.Time
+	ended  func(owner, id string) // called after a session has ended; may be nil
 
 	mu   sync.Mutex
 	byID map[string]*httpSession
@@ -31,40 +31,34 @@ type httpSession struct {
 
 var errTooManySessions = errors.New("too many sessions; try again later")
 
-func newSessions(ttl time.Duration, limit int, ended func(domain.Session)) *sessions {
-	return &sessions{ttl: ttl, max: limit, now: time.Now, ended: ended, byID: map[string]*httpSession{}}
+func newSessions(ttl time.Duration, limit int, ended func(owner, id string)) *sessions {
+	return &sessions{ttl: ttl, places: share.NewPool(int64(limit), 0), now: time.Now, ended: ended, byID: map[string]*httpSession{}}
 }
 
-// create begins a session of p, in use until release.
-func (s *sessions) create(p domain.Principal) (*httpSession, error) {
-	if s.full() {
+// create begins a session of owner, in use until release.
+func (s *sessions) create(owner string) (*httpSession, error) {
+	if !s.places.TryAcquire(owner, 1) {
 		s.expire()
+		if !s.places.TryAcquire(owner, 1) {
+			return nil, errTooManySessions
+		}
 	}
 	var random [16]byte
 	rand.Read(random[:]) // never fails
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.byID) >= s.max {
-		return nil, errTooManySessions
-	}
-	ses := &httpSession{session: newSession(hex.EncodeToString(random[:]), p), used: s.now(), busy: 1}
+	ses := &httpSession{session: newSession(hex.EncodeToString(random[:]), owner), used: s.now(), busy: 1}
 	s.byID[ses.id] = ses
 	return ses, nil
 }
 
-func (s *sessions) full() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.byID) >= s.max
-}
-
-// acquire returns the session id of p, in use until release. A session of
+// acquire returns the session id of owner, in use until release. A session of
 // somebody else is as unknown as one that never was.
-func (s *sessions) acquire(id string, p domain.Principal) (*httpSession, bool) {
+func (s *sessions) acquire(id, owner string) (*httpSession, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ses, ok := s.byID[id]
-	if !ok || ses.principal.Name != p.Name || ses.busy == 0 && s.now().Sub(ses.used) > s.ttl {
+	if !ok || ses.owner != owner || ses.busy == 0 && s.now().Sub(ses.used) > s.ttl {
 		return nil, false
 	}
 	ses.busy++
@@ -91,10 +85,11 @@ func (s *sessions) drop(ses *httpSession) {
 }
 
 func (s *sessions) end(ses *httpSession) {
+	s.places.Release(ses.owner, 1)
 	ses.close()
 	ses.cancelAll()
 	if s.ended != nil {
-		s.ended(ses.domain())
+		s.ended(ses.owner, ses.id)
 	}
 }
 

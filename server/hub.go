@@ -3,22 +3,28 @@ package server
 import (
 	"slices"
 	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"toolserver/domain"
 )
 
-// change is something that clients may want to hear of.
+// change is something that clients can ask to be notified of.
 type change struct {
 	method string // of the notification
 	uri    string // of the document that has changed, if it is one
 }
 
-// hub tells clients what has changed.
+// hub passes changes on to the streams and subscriptions of clients.
 type hub struct {
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
+	watches   map[*watches]struct{}
 }
 
-// listener is somebody who wants to hear of changes. The same change twice,
-// before the listener has come to it, is one.
+// listener is a stream that carries changes. The same change twice, before it
+// was sent, is one.
 type listener struct {
 	wants func(change) bool
 	wake  chan struct{}
@@ -27,7 +33,7 @@ type listener struct {
 	pending []change
 }
 
-// join makes one a listener to the changes it wants, until leave.
+// join adds a listener to the changes it wants, until leave.
 func (h *hub) join(wants func(change) bool) *listener {
 	l := &listener{wants: wants, wake: make(chan struct{}, 1)}
 	h.mu.Lock()
@@ -55,24 +61,75 @@ func (h *hub) publish(c change) {
 	}
 }
 
-// note has the listener hear of a change.
+// attach has watches revised whenever another catalog is in force, until the
+// returned function is called.
+func (h *hub) attach(w *watches) (detach func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.watches == nil {
+		h.watches = map[*watches]struct{}{}
+	}
+	h.watches[w] = struct{}{}
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.watches, w)
+	}
+}
+
+// revise has subscriptions and streams look whether they may go on: a catalog
+// is in force, and with it settings and identities, under which what was allowed
+// may be no longer.
+func (h *hub) revise(c *domain.Catalog) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for w := range h.watches {
+		w.revise(c)
+	}
+	for l := range h.listeners {
+		l.wakeUp()
+	}
+}
+
+// note has the listener send a change.
 func (l *listener) note(c change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !slices.Contains(l.pending, c) {
 		l.pending = append(l.pending, c)
 	}
+	l.wakeUp()
+}
+
+func (l *listener) wakeUp() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
-// take returns what has changed since it was called last.
-func (l *listener) take() []change {
+// take returns the changes since it was last called, and whether the stream of
+// who may go on: not if their credentials are no longer accepted.
+func (l *listener) take(who caller) (changes []change, open bool) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	changes := l.pending
-	l.pending = nil
-	return changes
+	changes, l.pending = l.pending, nil
+	l.mu.Unlock()
+	if _, open = who.again(); !open {
+		return nil, false
+	}
+	return changes, true
+}
+
+// expiry returns a channel that yields when a principal's credentials expire.
+func expiry(p domain.Principal) (expired <-chan time.Time, stop func()) {
+	if p.Expires.IsZero() {
+		return nil, func() {}
+	}
+	timer := time.NewTimer(time.Until(p.Expires))
+	return timer.C, func() { timer.Stop() }
+}
+
+// updated is the change of a document.
+func updated(uri string) change {
+	return change{mcp.MethodNotificationResourceUpdated, uri}
 }

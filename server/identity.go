@@ -33,7 +33,8 @@ func HashToken(token string) string {
 
 // Tokens are the bearer tokens of a server.
 type Tokens struct {
-	list []parsedToken
+	source string // of the principals
+	list   []parsedToken
 }
 
 type parsedToken struct {
@@ -41,10 +42,10 @@ type parsedToken struct {
 	sum [sha256.Size]byte
 }
 
-// ParseTokens checks tokens. Names are unique, since limits, logs and results
-// go by them.
-func ParseTokens(tokens []Token) (*Tokens, error) {
-	t := &Tokens{}
+// ParseTokens checks tokens, whose principals get a source. Names are unique,
+// since limits, logs and results go by them.
+func ParseTokens(source string, tokens []Token) (*Tokens, error) {
+	t := &Tokens{source: source}
 	names := map[string]bool{}
 	for _, token := range tokens {
 		p := parsedToken{Token: token}
@@ -64,23 +65,18 @@ func ParseTokens(tokens []Token) (*Tokens, error) {
 	return t, nil
 }
 
-// empty reports whether there is no token, so that no client can present one.
-func (t *Tokens) empty() bool { return t == nil || len(t.list) == 0 }
+// Empty reports whether there is no token, so that no client can present one.
+func (t *Tokens) Empty() bool { return len(t.list) == 0 }
 
-var errNoToken = errors.New("a bearer token is required")
-
-// identify returns whom a request's token stands for. It compares with every
-// token, each in constant time.
-func (t *Tokens) identify(r *http.Request, now time.Time) (domain.Principal, error) {
+// Authenticate returns whom a request's token stands for, or the challenge to
+// answer with. It compares with every token, each in constant time.
+func (t *Tokens) Authenticate(r *http.Request) (domain.Principal, *Challenge) {
 	scheme, presented, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || presented == "" {
-		return domain.Principal{}, errNoToken
+		return domain.Principal{}, &Challenge{Description: "a bearer token is required"}
 	}
 	sum := sha256.Sum256([]byte(strings.TrimSpace(presented)))
 	var match *parsedToken
-	if t.empty() {
-		return domain.Principal{}, errors.New("the bearer token is not known")
-	}
 	for i := range t.list {
 		if subtle.ConstantTimeCompare(sum[:], t.list[i].sum[:]) == 1 {
 			match = &t.list[i]
@@ -88,9 +84,58 @@ func (t *Tokens) identify(r *http.Request, now time.Time) (domain.Principal, err
 	}
 	switch {
 	case match == nil:
-		return domain.Principal{}, errors.New("the bearer token is not known")
-	case !match.Expires.IsZero() && !now.Before(match.Expires):
-		return domain.Principal{}, errors.New("the bearer token has expired")
+		return domain.Principal{}, &Challenge{Error: "invalid_token", Description: "the bearer token is not known"}
+	case !match.Expires.IsZero() && !time.Now().Before(match.Expires):
+		return domain.Principal{}, &Challenge{Error: "invalid_token", Description: "the bearer token has expired"}
 	}
-	return domain.Principal{Name: match.Name, Groups: match.Groups, ComplianceLevel: match.ComplianceLevel}, nil
+	return domain.Principal{
+		Source: t.source, Subject: match.Name, Name: match.Name, Groups: match.Groups, ComplianceLevel: match.ComplianceLevel, Expires: match.Expires,
+	}, nil
+}
+
+// An Authenticator establishes who makes an HTTP request. It is asked at every
+// request, and again for the streams that are open when configuration changes.
+type Authenticator interface {
+	// Authenticate returns the principal of a request, or the challenge that it is
+	// answered with (401). It is safe for concurrent use.
+	Authenticate(r *http.Request) (domain.Principal, *Challenge)
+}
+
+// Challenge says what is wrong with the credentials of a request, as a
+// WWW-Authenticate header does (RFC 6750, section 3).
+type Challenge struct {
+	Error       string // such as invalid_token; empty if there were no credentials
+	Description string
+}
+
+// write answers a request with the challenge.
+func (c *Challenge) write(w http.ResponseWriter, realm string) {
+	header := `Bearer realm="` + realm + `"`
+	if c.Error != "" {
+		header += `, error="` + c.Error + `", error_description="` + c.Description + `"`
+	}
+	w.Header().Set("WWW-Authenticate", header)
+	http.Error(w, c.Description, http.StatusUnauthorized)
+}
+
+// caller is who makes a request.
+type caller struct {
+	principal domain.Principal
+	// again establishes the principal once more, from the same credentials. It
+	// reports whether these are still accepted, and for the same subject.
+	again func() (domain.Principal, bool)
+}
+
+// callerOf returns who makes a request, or answers it with a challenge.
+func (h *httpHandler) callerOf(w http.ResponseWriter, r *http.Request) (caller, bool) {
+	p, challenge := h.opts.Authenticator.Authenticate(r)
+	if challenge != nil {
+		challenge.write(w, h.server.opts.Name)
+		return caller{}, false
+	}
+	credentials := &http.Request{Header: http.Header{"Authorization": r.Header["Authorization"]}, TLS: r.TLS, RemoteAddr: r.RemoteAddr}
+	return caller{p, func() (domain.Principal, bool) {
+		now, challenge := h.opts.Authenticator.Authenticate(credentials)
+		return now, challenge == nil && now.ID() == p.ID()
+	}}, true
 }

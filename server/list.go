@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -23,7 +22,11 @@ func (x *exchange) list() {
 		x.fail(wrong)
 		return
 	}
-	body, err := x.server.page(x.msg.method, x.session.principal, x.params.meta.modern, cursor)
+	if err := x.server.exec.CountList(x.domain(), x.msg.method); err != nil {
+		x.failWith(err)
+		return
+	}
+	body, err := x.server.page(x.msg.method, x.who.principal, x.params.meta.modern, cursor)
 	if err != nil {
 		x.fail(x.wireError(err))
 		return
@@ -33,13 +36,12 @@ func (x *exchange) list() {
 
 // page returns a page of a list as the JSON of its result.
 func (s *Server) page(method string, p domain.Principal, modern bool, cursor string) (json.RawMessage, error) {
-	settings := s.settings.Load()
-	key := listKey{method: method, view: viewOf(p), cursor: cursor, modern: modern, private: settings.PrivateLists}
-	generation := s.exec.Generation()
-	if body, ok := s.lists.get(generation, key); ok {
+	catalog := s.exec.Registry.Catalog()
+	key := listKey{method: method, view: catalog.View(p), cursor: cursor, modern: modern}
+	if body, ok := s.lists.get(catalog, key); ok {
 		return body, nil
 	}
-	b, next, err := s.appendItems([]byte{'{'}, method, p, cursor)
+	b, next, err := appendItems([]byte{'{'}, catalog, method, p, cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -47,32 +49,32 @@ func (s *Server) page(method string, p domain.Principal, modern bool, cursor str
 		b = appendMember(b, "nextCursor", next)
 	}
 	if modern {
-		b = appendCaching(b, listTTL, settings.PrivateLists)
+		b = appendCaching(b, listTTL, catalog.Private())
 	}
 	x := exchange{server: s, params: &params{meta: requestMeta{modern: modern}}}
 	b = x.appendMeta(b, nil)
 	if len(cursor) <= maxCachedCursor {
-		s.lists.put(generation, key, b)
+		s.lists.put(catalog, key, b)
 	}
 	return b, nil
 }
 
 // appendItems appends the member that holds a list.
-func (s *Server) appendItems(b []byte, method string, p domain.Principal, cursor string) (_ []byte, next string, err error) {
+func appendItems(b []byte, c *domain.Catalog, method string, p domain.Principal, cursor string) (_ []byte, next string, err error) {
 	switch method {
 	case methodResources, methodTemplates:
 		templates := method == methodTemplates
-		page, next, err := s.exec.Resources(p, templates, cursor)
+		page, next, err := c.ListResources(p, templates, cursor)
 		member := "resources"
 		if templates {
 			member = "resourceTemplates"
 		}
 		return appendList(b, member, page, appendResource), next, err
 	case methodPrompts:
-		page, next, err := s.exec.Prompts(p, cursor)
+		page, next, err := c.ListPrompts(p, cursor)
 		return appendList(b, "prompts", page, appendPrompt), next, err
 	}
-	page, err := s.exec.List(domain.ListToolsQuery{Session: domain.Session{Principal: p}, Cursor: cursor})
+	page, err := c.List(domain.ListToolsQuery{Session: domain.Session{Principal: p}, Cursor: cursor})
 	return appendList(b, "tools", page.Tools, appendTool), page.Next, err
 }
 
@@ -106,8 +108,28 @@ func appendTool(b []byte, t *domain.Tool) []byte {
 	if t.Output != nil {
 		b = appendSchema(append(b, `,"outputSchema":`...), t.Output)
 	}
-	b = appendJSON(append(b, `,"annotations":`...), t.Annotations)
-	return append(b, '}')
+	if !hasMember(t.Listed, "annotations") {
+		b = appendJSON(append(b, `,"annotations":`...), t.Annotations)
+	}
+	return append(appendMembers(b, t.Listed), '}')
+}
+
+// appendMembers appends the members of a JSON object to another one.
+func appendMembers(b []byte, object json.RawMessage) []byte {
+	_ = rawjson.Object(object, func(name, value []byte) error {
+		b = append(rawjson.AppendString(append(b, ','), string(name)), ':')
+		b = appendJSON(b, json.RawMessage(value))
+		return nil
+	})
+	return b
+}
+
+func hasMember(object json.RawMessage, name string) (found bool) {
+	_ = rawjson.Object(object, func(member, _ []byte) error {
+		found = found || string(member) == name
+		return nil
+	})
+	return found
 }
 
 func appendSchema(b []byte, schema json.Marshaler) []byte {
@@ -124,7 +146,7 @@ func appendResource(b []byte, r *domain.Resource) []byte {
 	b = appendOptional(b, "uriTemplate", r.Template)
 	b = appendOptional(b, "title", r.Title)
 	b = appendOptional(b, "description", r.Description)
-	return append(appendOptional(b, "mimeType", r.MIMEType), '}')
+	return append(appendMembers(appendOptional(b, "mimeType", r.MIMEType), r.Listed), '}')
 }
 
 func appendPrompt(b []byte, p *domain.Prompt) []byte {
@@ -138,17 +160,12 @@ func appendPrompt(b []byte, p *domain.Prompt) []byte {
 			return append(append(b, `,"required":`...), strconv.FormatBool(a.Required)+"}"...)
 		})
 	}
-	return append(b, '}')
-}
-
-// viewOf names what decides what p may see.
-func viewOf(p domain.Principal) string {
-	return strings.Join(p.Groups, "\x00") + "\x01" + p.ComplianceLevel
+	return append(appendMembers(b, p.Listed), '}')
 }
 
 type listKey struct {
 	method, view, cursor string
-	modern, private      bool
+	modern               bool
 }
 
 // maxCachedLists bounds the cache: lists times views times pages times eras.
@@ -157,28 +174,28 @@ const maxCachedLists = 256
 // maxCachedCursor bounds what a client can have kept by asking for a page.
 const maxCachedCursor = 1 << 10
 
-// listCache holds pages of one generation, ready to send.
+// listCache holds pages of one catalog, ready to send.
 type listCache struct {
-	mu         sync.Mutex
-	generation any
-	pages      map[listKey]json.RawMessage
+	mu    sync.Mutex
+	of    *domain.Catalog
+	pages map[listKey]json.RawMessage
 }
 
-func (c *listCache) get(generation any, key listKey) (json.RawMessage, bool) {
+func (c *listCache) get(of *domain.Catalog, key listKey) (json.RawMessage, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.generation != generation {
+	if c.of != of {
 		return nil, false
 	}
 	body, ok := c.pages[key]
 	return body, ok
 }
 
-func (c *listCache) put(generation any, key listKey, body json.RawMessage) {
+func (c *listCache) put(of *domain.Catalog, key listKey, body json.RawMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.generation != generation || len(c.pages) >= maxCachedLists {
-		c.generation, c.pages = generation, map[listKey]json.RawMessage{}
+	if c.of != of || len(c.pages) >= maxCachedLists {
+		c.of, c.pages = of, map[listKey]json.RawMessage{}
 	}
 	c.pages[key] = body
 }

@@ -93,9 +93,7 @@ func offer(t testing.TB, s *Server) *documents {
 			return domain.PromptResult{}, errors.New("no ink")
 		}},
 	}
-	if err := s.exec.Library.Replace(resources, prompts); err != nil {
-		t.Fatal(err)
-	}
+	s.exec.Registry.Register(domain.FixedSource("offer", domain.Offer{Resources: resources, Prompts: prompts}, nil))
 	return d
 }
 
@@ -108,7 +106,7 @@ func TestOffers(t *testing.T) {
 		{"resources/list", `{}`,
 			`"result":{"resources":[{"name":"blob","uri":"doc:blob"},{"name":"broken","uri":"doc:broken"},` +
 				`{"name":"text","uri":"doc:text","title":"A text","description":"Some text.","mimeType":"text/plain"}]}`,
-			`"ttlMs":60000,"cacheScope":"public","resultType":"complete"`},
+			`"ttlMs":60000,"cacheScope":"private","resultType":"complete"`},
 		{"resources/templates/list", `{}`, `"result":{"resourceTemplates":[{"name":"row","uriTemplate":"row:{id}/data","mimeType":"application/json"}]}`, `"ttlMs":60000`},
 		{"prompts/list", `{}`, `"result":{"prompts":[{"name":"greet","title":"Greet","description":"Greets.","arguments":[` +
 			`{"name":"who","description":"Whom.","required":true},{"name":"how","required":false}]},{"name":"image"},{"name":"sad"}]}`, `"ttlMs":60000`},
@@ -143,7 +141,7 @@ func TestOffers(t *testing.T) {
 		{"completion/complete", `{"ref":{}}`, `"code":-32602`, `"code":-32602`},
 		{"logging/setLevel", `{"level":"warning"}`, `"result":{}`, `"code":-32601`},
 		{"logging/setLevel", `{"level":"loud"}`, `"error":{"code":-32602,"message":"\"level\" must be one of debug, info,`, `"code":-32601`},
-		{"resources/subscribe", `{"uri":"doc:blob"}`, `"error":{"code":-32602,"message":"resource doc:blob cannot be subscribed to`, `"code":-32601`},
+		{"resources/subscribe", `{"uri":"doc:blob"}`, `"error":{"code":-32602,"message":"resource doc:blob does not support subscriptions`, `"code":-32601`},
 		{"resources/subscribe", `{"uri":"doc:none"}`, `"code":-32002`, `"code":-32601`},
 		{"resources/subscribe", `{"uri":"doc:text"}`, `"result":{}`, `"code":-32601`},
 		{"resources/unsubscribe", `{"uri":"doc:text"}`, `"result":{}`, `"code":-32601`},
@@ -191,17 +189,14 @@ func TestSubscriptions(t *testing.T) {
 	if got, want := c.receive(), `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"s"},"uri":"doc:text"}}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	// A new configuration ends watches and begins them again, where it may.
-	resources, prompts := s.exec.Library.Contents()
-	if err := s.exec.Library.Replace(resources, prompts); err != nil {
-		t.Fatal(err)
-	}
+	// A change of something else leaves watches alone; the same resource, offered
+	// anew, is watched anew.
+	s.exec.Registry.Configure(domain.Settings{})
+	d = offer(t, s)
 	if got := c.receive(); !strings.Contains(got, `"uri":"doc:text"`) {
 		t.Errorf("got %s", got)
 	}
-	if err := s.exec.Library.Replace(nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	s.exec.Registry.Unregister("offer")
 	waitFor(t, d.unwatched("doc:text"))
 	heard := map[string]bool{}
 	for range 3 { // the session hears of both lists, the stream of one
@@ -239,7 +234,7 @@ func TestTooManySubscriptions(t *testing.T) {
 	if got := subscribe(0); !strings.Contains(got, `"result":{}`) {
 		t.Errorf("subscribing again: %s", got)
 	}
-	if got := subscribe(maxWatches); !strings.Contains(got, "100 subscriptions are there already") {
+	if got := subscribe(maxWatches); !strings.Contains(got, "there are 100 subscriptions already") {
 		t.Errorf("one too many: %s", got)
 	}
 	c.in.Close()
@@ -248,15 +243,12 @@ func TestTooManySubscriptions(t *testing.T) {
 
 // TestLog checks who hears what calls say.
 func TestLog(t *testing.T) {
-	s, registry := fixture(t)
-	err := registry.Register(domain.Define(domain.Tool{Name: "talk", Description: "Says things."}, func(ctx context.Context, _ noInput) (domain.ToolResult, error) {
+	s, _ := fixture(t)
+	add(s, domain.Define(domain.Tool{Name: "talk", Description: "Says things."}, func(ctx context.Context, _ noInput) (domain.ToolResult, error) {
 		domain.Log(ctx, domain.LogMessage{Level: domain.LogDebug, Data: "quietly"})
 		domain.Log(ctx, domain.LogMessage{Level: domain.LogWarning, Logger: "talk", Data: map[string]int{"n": 1}})
 		return domain.Text("said"), nil
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
 	const debug, warning = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":"quietly"}}`,
 		`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","logger":"talk","data":{"n":1}}}`
 	c := dial(t, s)

@@ -21,7 +21,8 @@ func (x *exchange) getPrompt(ctx context.Context) {
 		x.end()
 		return
 	}
-	x.server.exec.GetPrompt(ctx, x.session.domain(), x, name, args, func(p domain.PromptResult, err error) {
+	x.server.exec.GetPrompt(ctx, x.domain(), x, name, args, func(p domain.PromptResult, err error) {
+		defer x.recover()
 		x.close()
 		defer x.end()
 		if err != nil {
@@ -61,7 +62,7 @@ func (x *exchange) complete(ctx context.Context) {
 			Arguments map[string]string `json:"arguments"`
 		} `json:"context"`
 	}
-	q := domain.CompleteQuery{Session: x.session.domain()}
+	q := domain.CompleteQuery{Session: x.domain()}
 	err := json.Unmarshal(x.msg.params, &p)
 	switch p.Ref.Type {
 	case "ref/prompt":
@@ -76,6 +77,7 @@ func (x *exchange) complete(ctx context.Context) {
 	}
 	q.Argument, q.Typed, q.Given = p.Argument.Name, p.Argument.Value, p.Context.Arguments
 	x.server.exec.Complete(ctx, q, func(values []string, err error) {
+		defer x.recover()
 		defer x.end()
 		if err != nil {
 			x.failWith(err)

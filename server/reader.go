@@ -59,26 +59,56 @@ func (c *stdio) read(ctx context.Context) {
 
 // serve serves one line, and reports whether the turn goes on.
 func (r *reader) serve(line []byte) bool {
+	release, ok := r.hold(line)
 	if bytes.TrimLeft(line, " \t")[0] == '[' {
-		return r.serveBatch(line)
+		return r.serveBatch(line, release, ok)
 	}
 	msg, err := parseMessage(line)
 	if err != nil {
+		if release != nil {
+			release()
+		}
 		r.refuse(msg.id, err)
 		return true
 	}
 	out := &lineSink{w: r.stdio.out}
-	x, ctx := r.server.open(r.ctx, r.session, &msg, out)
+	x, ctx := r.server.open(r.ctx, r.session, r.caller(), &msg, out)
 	switch {
 	case x == nil:
+		if release != nil {
+			release()
+		}
 		return true
 	case msg.method == methodInitialize:
 		x.serve(ctx) // the turn does not end here: what follows is read by what this settles
 		return true
+	case !ok:
+		x.fail(busyWithMessages)
+		x.end()
+		return true
+	case release != nil:
+		return r.apart(out, func() {
+			defer release()
+			x.serve(ctx)
+		})
 	case !x.fast():
 		return r.apart(out, func() { x.paced(ctx) })
 	}
 	return r.here(x, ctx)
+}
+
+// hold counts a long line against what all long messages may have together; the
+// reader does not wait for that. Release is nil if there is nothing to give back.
+func (r *reader) hold(line []byte) (release func(), ok bool) {
+	n := int64(len(line))
+	if n <= longMessage {
+		return nil, true
+	}
+	owner := r.session.owner
+	if !r.server.held.TryAcquire(owner, n) {
+		return nil, false
+	}
+	return func() { r.server.held.Release(owner, n) }, true
 }
 
 // here serves a request within the turn.

@@ -14,7 +14,8 @@ func (x *exchange) readResource(ctx context.Context) {
 		x.end()
 		return
 	}
-	x.server.exec.ReadResource(ctx, x.session.domain(), x, uri, func(contents []domain.Content, err error) {
+	x.server.exec.ReadResource(ctx, x.domain(), x, uri, func(contents []domain.Content, err error) {
+		defer x.recover()
 		x.close()
 		defer x.end()
 		if err != nil {

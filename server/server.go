@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"toolserver/domain"
+	"toolserver/share"
 )
 
 // Options say how a [Server] presents itself and what it puts up with.
@@ -20,17 +21,19 @@ type Options struct {
 	Log          *zap.Logger
 
 	MaxMessageBytes int           // of a line or a body
+	MaxBytesHeld    int64         // of all messages in flight together; zero for DefaultBytesHeld
 	MaxInFlight     int           // requests of one session at a time, those in line included
 	Grace           time.Duration // for calls under way when the input ends or the server stops
 
-	SessionEnded  func(domain.Session) // called when an HTTP session has ended; may be nil
-	BeforeAnswers func()               // called before answers are sent, several at a time; must return soon; may be nil
+	// SessionEnded is called when an HTTP session of a principal, by its ID, has
+	// ended; it may be nil.
+	SessionEnded  func(principal, session string)
+	BeforeAnswers func() // called before answers are sent, several at a time; must return soon; may be nil
 }
 
 // Settings are what configuration can change while the server runs.
 type Settings struct {
 	ErrorsAsResults bool // failed calls are answered with results the model sees
-	PrivateLists    bool // what is listed depends on who asks
 }
 
 // Server is an MCP server.
@@ -43,21 +46,36 @@ type Server struct {
 	hub      hub
 	states   stateSealer
 	pace     pace
+	held     *share.Pool // bytes of long messages in flight, by principal
 }
+
+// DefaultBytesHeld is what all long messages in flight may have together, unless
+// one alone may have a quarter of it: what is made of a message takes several
+// times its size.
+const DefaultBytesHeld = 64 << 20
+
+// longMessage is from where on the bytes of a message are counted.
+const longMessage = 64 << 10
 
 // New returns a server that runs the tools of exec's registry through exec.
 func New(exec *domain.Executor, opts Options) *Server {
+	if opts.MaxBytesHeld <= 0 {
+		opts.MaxBytesHeld = max(DefaultBytesHeld, 4*int64(opts.MaxMessageBytes))
+	}
 	if opts.BeforeAnswers == nil {
 		opts.BeforeAnswers = func() {}
 	}
-	s := &Server{opts: opts, exec: exec, self: newIdentity(opts), states: newStateSealer()}
+	s := &Server{opts: opts, exec: exec, self: newIdentity(opts), states: newStateSealer(), held: share.NewPool(opts.MaxBytesHeld, 0)}
 	s.Configure(Settings{})
-	exec.Registry.OnChange(func() { s.hub.publish(change{method: mcp.MethodNotificationToolsListChanged}) })
-	exec.Library.OnChange(func(resources, prompts bool) {
-		if resources {
+	exec.Registry.OnChange(func(c domain.Change) {
+		s.hub.revise(exec.Registry.Catalog())
+		if c.Tools {
+			s.hub.publish(change{method: mcp.MethodNotificationToolsListChanged})
+		}
+		if c.Resources {
 			s.hub.publish(change{method: mcp.MethodNotificationResourcesListChanged})
 		}
-		if prompts {
+		if c.Prompts {
 			s.hub.publish(change{method: mcp.MethodNotificationPromptsListChanged})
 		}
 	})
@@ -104,15 +122,15 @@ func onlyModern(method string) bool { return method == methodListen || method ==
 
 // handle serves one message. It returns when the message is dealt with, but for
 // the answer of a call whose handler takes no notice of its time.
-func (s *Server) handle(ctx context.Context, ses *session, msg *message, out sink) {
-	if x, ctx := s.open(ctx, ses, msg, out); x != nil {
+func (s *Server) handle(ctx context.Context, ses *session, who caller, msg *message, out sink) {
+	if x, ctx := s.open(ctx, ses, who, msg, out); x != nil {
 		x.serve(ctx)
 	}
 }
 
 // open takes in a message. If that is all there is to do it returns nil. A
 // request it returns can be canceled from now on, and has to be served.
-func (s *Server) open(ctx context.Context, ses *session, msg *message, out sink) (*exchange, context.Context) {
+func (s *Server) open(ctx context.Context, ses *session, who caller, msg *message, out sink) (*exchange, context.Context) {
 	switch {
 	case msg.response:
 		ses.asking.answered(msg)
@@ -121,9 +139,13 @@ func (s *Server) open(ctx context.Context, ses *session, msg *message, out sink)
 		s.notified(ses, msg)
 		return nil, nil
 	}
-	x := &exchange{server: s, session: ses, msg: msg, params: &msg.read, out: out}
+	x := &exchange{server: s, session: ses, who: who, msg: msg, params: &msg.read, out: out}
 	if err := x.check(); err != nil {
 		x.fail(err)
+		return nil, nil
+	}
+	if msg.method == methodPing { // answered however much is in flight
+		x.answer(func(b []byte) []byte { return append(b, "{}"...) })
 		return nil, nil
 	}
 	ctx, err := x.begin(ctx)
@@ -134,8 +156,10 @@ func (s *Server) open(ctx context.Context, ses *session, msg *message, out sink)
 	return x, ctx
 }
 
-// serve does what a request asks for.
+// serve does what a request asks for. A panic is answered with an error: no
+// request ends the process.
 func (x *exchange) serve(ctx context.Context) {
+	defer x.recover()
 	switch x.msg.method {
 	// These end the exchange themselves.
 	case methodCall:
@@ -164,10 +188,8 @@ func (x *exchange) serve(ctx context.Context) {
 		x.initialize()
 	case methodDiscover:
 		x.discover()
-	case methodPing:
-		x.answer(func(b []byte) []byte { return append(b, "{}"...) })
 	default:
-		x.fail(&wireError{code: mcp.METHOD_NOT_FOUND, message: "there is no method " + x.msg.method})
+		x.fail(&wireError{code: mcp.METHOD_NOT_FOUND, message: "there is no method " + domain.ClipName(x.msg.method)})
 	}
 	x.end()
 }
@@ -179,7 +201,7 @@ func (x *exchange) check() *wireError {
 	}
 	modern := x.params.meta.modern
 	if modern && onlyLegacy(x.msg.method) || !modern && onlyModern(x.msg.method) {
-		return &wireError{code: mcp.METHOD_NOT_FOUND, message: x.msg.method + " is not a method of this protocol version"}
+		return &wireError{code: mcp.METHOD_NOT_FOUND, message: domain.ClipName(x.msg.method) + " is not a method of this protocol version"}
 	}
 	return x.readState()
 }

@@ -26,6 +26,23 @@ type echoInput struct {
 	Text string `json:"text" doc:"What to say."`
 }
 
+// add has the server offer more tools.
+func add(s *Server, tools ...domain.Tool) {
+	s.exec.Registry.Register(domain.FixedSource("more", domain.Offer{Tools: tools}, nil))
+}
+
+// local is the client of a stdio server.
+func local() domain.Principal {
+	return domain.Principal{Source: "user", Subject: "local", Name: "local"}
+}
+
+// everybody authenticates every request.
+type everybody struct{}
+
+func (everybody) Authenticate(*http.Request) (domain.Principal, *Challenge) {
+	return domain.Principal{Source: "user", Subject: "anonymous", Name: "anonymous"}, nil
+}
+
 // fixture returns a server whose tools go wrong in every way there is, and its
 // registry.
 func fixture(t testing.TB) (*Server, *domain.Registry) {
@@ -208,7 +225,7 @@ func overStdio(t *testing.T, s *Server) conversation {
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	done := make(chan error, 1)
-	go func() { done <- s.ServeStdio(t.Context(), domain.Principal{Name: "local"}, in, out) }()
+	go func() { done <- s.ServeStdio(t.Context(), local, in, out) }()
 	t.Cleanup(func() {
 		toServer.Close()
 		go io.Copy(io.Discard, fromServer)
@@ -230,10 +247,11 @@ func overStdio(t *testing.T, s *Server) conversation {
 }
 
 func httpFixture(t *testing.T, s *Server, tokens *Tokens) *httptest.Server {
-	h := s.newHTTPHandler(t.Context(), HTTPOptions{
-		Path: "/mcp", SessionTTL: time.Hour, MaxSessions: 100,
-		Tokens: func() *Tokens { return tokens }, Anonymous: domain.Principal{Name: "anonymous"},
-	})
+	opts := HTTPOptions{Path: "/mcp", SessionTTL: time.Hour, MaxSessions: 100, Authenticator: everybody{}}
+	if tokens != nil {
+		opts.Authenticator, opts.AnyHost = tokens, true
+	}
+	h := s.newHTTPHandler(t.Context(), opts)
 	ts := httptest.NewServer(h)
 	t.Cleanup(ts.Close)
 	return ts

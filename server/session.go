@@ -15,13 +15,13 @@ import (
 // session is one client's connection: the whole of a stdio server, what an
 // initialize over HTTP began, or a single request of a modern HTTP client.
 type session struct {
-	id        string
-	principal domain.Principal
-	version   atomic.Pointer[string]          // negotiated by initialize
-	declared  atomic.Pointer[json.RawMessage] // capabilities, by initialize
-	logLevel  atomic.Int32                    // least level the client hears of
-	asking    asking
-	watches   watches
+	id       string
+	owner    string                          // ID of the principal that began it; nobody else may use it
+	version  atomic.Pointer[string]          // negotiated by initialize
+	declared atomic.Pointer[json.RawMessage] // capabilities, by initialize
+	logLevel atomic.Int32                    // least level the client hears of
+	asking   asking
+	watches  watches
 
 	closing   chan struct{} // closed when no more is to come
 	closeOnce sync.Once
@@ -37,8 +37,8 @@ type inFlight struct {
 	canceled bool
 }
 
-func newSession(id string, p domain.Principal) *session {
-	s := &session{id: id, principal: p, closing: make(chan struct{})}
+func newSession(id, owner string) *session {
+	s := &session{id: id, owner: owner, closing: make(chan struct{})}
 	s.logLevel.Store(int32(domain.LogInfo))
 	return s
 }
@@ -46,7 +46,7 @@ func newSession(id string, p domain.Principal) *session {
 // close ends streams that would go on until the client does.
 func (s *session) close() {
 	s.closeOnce.Do(func() { close(s.closing) })
-	s.watches.removeAll()
+	s.watches.close()
 }
 
 func (s *session) closed() bool {
@@ -58,23 +58,22 @@ func (s *session) closed() bool {
 	}
 }
 
-func (s *session) domain() domain.Session { return domain.Session{ID: s.id, Principal: s.principal} }
-
 // add notes a request, unless there are too many or one with the same id.
 func (s *session) add(id json.RawMessage, cancel context.CancelCauseFunc, limit int) (*inFlight, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, taken := s.inFlight[string(id)]; taken {
-		return nil, fmt.Errorf("a request with id %s is under way already", id)
+	key := idKey(id)
+	if _, taken := s.inFlight[key]; taken {
+		return nil, fmt.Errorf("a request with id %s is in flight already", domain.ClipName(string(id)))
 	}
 	if limit > 0 && len(s.inFlight) >= limit {
-		return nil, fmt.Errorf("%d requests are under way already; wait for answers before sending more", limit)
+		return nil, fmt.Errorf("%d requests are in flight already; wait for answers before sending more", limit)
 	}
 	if s.inFlight == nil {
 		s.inFlight = map[string]*inFlight{}
 	}
 	r := &inFlight{cancel: cancel}
-	s.inFlight[string(id)] = r
+	s.inFlight[key] = r
 	return r, nil
 }
 
@@ -83,8 +82,8 @@ func (s *session) add(id json.RawMessage, cancel context.CancelCauseFunc, limit 
 func (s *session) remove(id json.RawMessage, r *inFlight) (answer bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.inFlight[string(id)] == r {
-		delete(s.inFlight, string(id))
+	if key := idKey(id); s.inFlight[key] == r {
+		delete(s.inFlight, key)
 	}
 	return !r.canceled
 }
@@ -110,7 +109,7 @@ func (s *session) cancelRequest(params json.RawMessage) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r := s.inFlight[string(id)]; r != nil {
+	if r := s.inFlight[idKey(id)]; r != nil {
 		r.canceled = true
 		r.cancel(errCanceled)
 	}

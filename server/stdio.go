@@ -22,6 +22,7 @@ const stopTime = 3 * time.Second
 // stdio is one conversation over a pair of streams.
 type stdio struct {
 	server  *Server
+	who     func() domain.Principal
 	session *session
 	in      *lineReader // used only by the goroutine whose turn it is to read
 	out     *lineWriter
@@ -30,17 +31,18 @@ type stdio struct {
 }
 
 // ServeStdio serves one client until its input ends, ctx does, or it stops
-// reading. Requests under way then get the grace to finish and be answered.
+// reading. Principal says who the client is, at every message. Requests under way then get the grace to finish and be answered.
 //
 // The goroutine that reads in may outlive ServeStdio if ctx ends first, until
 // in yields something.
-func (s *Server) ServeStdio(ctx context.Context, p domain.Principal, in io.Reader, out io.Writer) error {
+func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Principal, in io.Reader, out io.Writer) error {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	gone := make(chan struct{})
 	c := &stdio{
 		server:  s,
-		session: newSession("stdio", p),
+		who:     principal,
+		session: newSession("stdio", principal().ID()),
 		in:      newLineReader(in, s.opts.MaxMessageBytes),
 		out:     &lineWriter{w: out, before: s.opts.BeforeAnswers, broken: sync.OnceFunc(func() { close(gone) })},
 		ended:   make(chan error, 1),
@@ -95,7 +97,8 @@ func (c *stdio) forwardChanges() (stop func()) {
 		for {
 			select {
 			case <-l.wake:
-				for _, what := range l.take() {
+				changes, _ := l.take(c.caller())
+				for _, what := range changes {
 					c.out.write(changed(what, nil), nil)
 				}
 			case <-quit:
@@ -110,19 +113,32 @@ func (c *stdio) forwardChanges() (stop func()) {
 	}
 }
 
+// caller returns who the client is now.
+func (c *stdio) caller() caller {
+	return caller{c.who(), func() (domain.Principal, bool) { return c.who(), true }}
+}
+
 func (c *stdio) refuse(id json.RawMessage, err *wireError) { c.out.write(errorMessage(id, err), nil) }
 
 // serveBatch serves a JSON-RPC batch, which only protocol version 2025-03-26
 // knows.
-func (r *reader) serveBatch(line []byte) bool {
+func (r *reader) serveBatch(line []byte, release func(), ok bool) bool {
+	if release == nil {
+		release = func() {}
+	}
 	batch, err := r.server.parseBatch(r.session, line)
+	if err == nil && !ok {
+		err = busyWithMessages
+	}
 	if err != nil {
+		release()
 		r.refuse(nil, err)
 		return true
 	}
 	out := &lineSink{w: r.stdio.out}
 	return r.apart(out, func() {
-		if answers := r.server.handleBatch(r.ctx, r.session, batch, out); answers != nil {
+		defer release()
+		if answers := r.server.handleBatch(r.ctx, r.session, r.caller(), batch, out); answers != nil {
 			out.answer(answers, 0)
 		}
 	})
@@ -154,14 +170,14 @@ func (s *Server) parseBatch(ses *session, raw []byte) ([]json.RawMessage, *wireE
 
 // handleBatch serves the messages of a batch side by side, and returns the
 // array of their answers, or nil if there are none.
-func (s *Server) handleBatch(ctx context.Context, ses *session, batch []json.RawMessage, out sink) []byte {
+func (s *Server) handleBatch(ctx context.Context, ses *session, who caller, batch []json.RawMessage, out sink) []byte {
 	answers := &batchSink{out: out}
 	var wg sync.WaitGroup
 	for _, raw := range batch {
 		msg, err := parseMessage(raw)
 		if err != nil {
 			answers.answer(errorMessage(msg.id, err), err.code)
-		} else if x, ctx := s.open(ctx, ses, &msg, answers); x != nil {
+		} else if x, ctx := s.open(ctx, ses, who, &msg, answers); x != nil {
 			wg.Go(func() { x.serve(ctx) })
 		}
 	}

@@ -20,7 +20,7 @@ import (
 func play(t *testing.T, s *Server, input string) []string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := s.ServeStdio(t.Context(), domain.Principal{}, strings.NewReader(input), &out); err != nil {
+	if err := s.ServeStdio(t.Context(), local, strings.NewReader(input), &out); err != nil {
 		t.Fatal(err)
 	}
 	if out.Len() == 0 {
@@ -123,7 +123,7 @@ func dial(t *testing.T, s *Server) *client {
 	fromServer, out := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.ServeStdio(ctx, domain.Principal{}, in, out) }()
+	go func() { done <- s.ServeStdio(ctx, local, in, out) }()
 	t.Cleanup(func() {
 		cancel()
 		toServer.Close()
@@ -159,11 +159,11 @@ func TestCancel(t *testing.T) {
 	if got := c.receive(); !strings.Contains(got, `"id":2`) {
 		t.Fatalf("got %s", got)
 	}
-	c.send(`{"jsonrpc":"2.0","id":"a","method":"ping"}`)
-	if got := c.receive(); !strings.Contains(got, "is under way already") {
+	c.send(`{"jsonrpc":"2.0","id":"\u0061","method":"tools/list"}`)
+	if got := c.receive(); !strings.Contains(got, "is in flight already") {
 		t.Errorf("the same id twice: %s", got)
 	}
-	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a","reason":"no more"}}`)
+	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"\u0061","reason":"no more"}}`)
 	c.send(request(`3`, "tools/call", `{"name":"nap"}`, false))
 	if got := c.receive(); !strings.Contains(got, `"id":3`) {
 		t.Errorf("got %s", got)
@@ -177,8 +177,12 @@ func TestTooManyRequests(t *testing.T) {
 	for i := range 3 {
 		c.send(request(fmt.Sprint(i), "tools/call", `{"name":"wait"}`, false))
 	}
-	if got := c.receive(); !strings.Contains(got, `"id":2,"error":{"code":-32600,"message":"2 requests are under way already`) {
+	if got := c.receive(); !strings.Contains(got, `"id":2,"error":{"code":-32600,"message":"2 requests are in flight already`) {
 		t.Errorf("got %s", got)
+	}
+	c.send(`{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+	if got := c.receive(); got != `{"jsonrpc":"2.0","id":"p","result":{}}` {
+		t.Errorf("ping: %s", got)
 	}
 }
 
@@ -302,19 +306,16 @@ func TestListTools(t *testing.T) {
 	if again := list(false, ""); again != first {
 		t.Error("the cache answers otherwise")
 	}
-	if modern := list(true, ""); !strings.HasSuffix(modern, `,"ttlMs":60000,"cacheScope":"public","resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fixture","version":"1"}}}}`) {
-		t.Errorf("got %s", modern)
-	}
-	s.Configure(Settings{PrivateLists: true})
-	if modern := list(true, ""); !strings.Contains(modern, `"cacheScope":"private"`) {
+	if modern := list(true, ""); !strings.HasSuffix(modern, `,"ttlMs":60000,"cacheScope":"private","resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fixture","version":"1"}}}}`) {
 		t.Errorf("got %s", modern)
 	}
 	if bad := list(false, "?"); !strings.Contains(bad, `"code":-32602`) {
 		t.Errorf("got %s", bad)
 	}
-	registry.Unregister("broken")
-	if next := list(false, ""); strings.Contains(next, `"broken"`) {
-		t.Error("the cache outlives a change")
+	registry.Unregister("built-in")
+	add(s, domain.Define(domain.Tool{Name: "new", Description: "Is new."}, func(context.Context, noInput) (domain.ToolResult, error) { return domain.Empty(), nil }))
+	if next := list(true, ""); strings.Contains(next, `"broken"`) || !strings.Contains(next, `"new"`) || !strings.Contains(next, `"cacheScope":"public"`) {
+		t.Errorf("the cache outlives a change: %s", next)
 	}
 }
 
@@ -349,7 +350,7 @@ func TestClientGone(t *testing.T) {
 	in, toServer := io.Pipe()
 	go fmt.Fprintln(toServer, request(`1`, "ping", `{}`, false))
 	defer toServer.Close()
-	if err := s.ServeStdio(t.Context(), domain.Principal{}, in, stuckWriter{}); err == nil {
+	if err := s.ServeStdio(t.Context(), local, in, stuckWriter{}); err == nil {
 		t.Error("the server did not notice")
 	}
 }
@@ -367,7 +368,7 @@ func FuzzStdio(f *testing.F) {
 			return // a call that waits for its end, possibly in disguise
 		}
 		var out bytes.Buffer
-		if err := s.ServeStdio(t.Context(), domain.Principal{}, strings.NewReader(input), &out); err != nil {
+		if err := s.ServeStdio(t.Context(), local, strings.NewReader(input), &out); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(out.String()) {
@@ -381,10 +382,10 @@ func FuzzStdio(f *testing.F) {
 // TestSlowAfterAll checks that requests that were fast before, and are not now,
 // do not keep others waiting for long.
 func TestSlowAfterAll(t *testing.T) {
-	s, registry := fixture(t)
+	s, _ := fixture(t)
 	hold := make(chan struct{})
 	held := false
-	err := registry.Register(domain.Define(domain.Tool{Name: "moody", Description: "Is fast once."}, func(ctx context.Context, _ noInput) (domain.ToolResult, error) {
+	add(s, domain.Define(domain.Tool{Name: "moody", Description: "Is fast once."}, func(ctx context.Context, _ noInput) (domain.ToolResult, error) {
 		if held {
 			select {
 			case <-hold:
@@ -393,9 +394,6 @@ func TestSlowAfterAll(t *testing.T) {
 		}
 		return domain.Text("done"), nil
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := dial(t, s)
 	call := func(id int) { c.send(request(fmt.Sprint(id), "tools/call", `{"name":"moody"}`, false)) }
 	for !s.pace.isFast([]byte(`"moody"`)) {

@@ -12,83 +12,113 @@ import (
 	"toolserver/domain"
 )
 
-// watches are the documents somebody has subscribed to.
+// watches are the documents that a session or a stream has subscribed to.
 type watches struct {
-	mu    sync.Mutex
-	byURI map[string]context.CancelFunc
+	attach sync.Once // to the hub, with the first watch
+	detach func()
+
+	mu     sync.Mutex
+	byURI  map[string]*watch
+	closed bool
+}
+
+// watch is one subscription.
+type watch struct {
+	who      caller
+	changed  func()
+	resource *domain.Resource // nil if there was none when it was last looked for
+	end      context.CancelFunc
 }
 
 // maxWatches bounds the subscriptions of one session or stream.
 const maxWatches = 100
 
-// add begins to watch a document for p, and has changed called when it changes.
-func (w *watches) add(ctx context.Context, exec *domain.Executor, p domain.Principal, uri string, changed func()) error {
+// add begins to watch a document for who, and has changed called when it
+// changes.
+func (w *watches) add(s *Server, who caller, uri string, changed func()) error {
+	w.attach.Do(func() { w.detach = s.hub.attach(w) }) // without the lock, which the hub takes while it holds its own
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, there := w.byURI[uri]; there {
+	if _, there := w.byURI[uri]; there || w.closed {
 		return nil
 	}
 	if len(w.byURI) >= maxWatches {
-		return &domain.Error{Code: domain.CodeInvalidParams, Message: fmt.Sprintf("%d subscriptions are there already; end some first", maxWatches)}
+		return &domain.Error{Code: domain.CodeInvalidParams, Message: fmt.Sprintf("there are %d subscriptions already; end some first", maxWatches)}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	if err := watch(ctx, exec, p, uri, changed); err != nil {
-		cancel()
+	one := &watch{who: who, changed: changed}
+	if err := one.start(s.exec.Registry.Catalog(), who.principal, uri); err != nil {
 		return err
 	}
 	if w.byURI == nil {
-		w.byURI = map[string]context.CancelFunc{}
+		w.byURI = map[string]*watch{}
 	}
-	w.byURI[uri] = cancel
+	w.byURI[uri] = one
 	return nil
 }
 
-// watch watches a document until ctx ends. When the configuration changes it
-// begins anew, or ends if p may no longer read the document.
-func watch(ctx context.Context, exec *domain.Executor, p domain.Principal, uri string, changed func()) error {
-	replaced := exec.Library.Replaced()
-	r, at, err := exec.FindResource(p, uri)
+// start watches the document that a catalog has under uri.
+func (one *watch) start(c *domain.Catalog, p domain.Principal, uri string) error {
+	r, at, err := c.FindResource(p, uri)
 	if err != nil {
 		return err
 	}
 	if r.Watch == nil {
-		return &domain.Error{Code: domain.CodeInvalidParams, Message: fmt.Sprintf("resource %s cannot be subscribed to: nothing tells when it changes", uri)}
+		return &domain.Error{Code: domain.CodeInvalidParams, Message: fmt.Sprintf("resource %s does not support subscriptions", domain.ClipName(uri))}
 	}
-	run, end := context.WithCancel(ctx)
-	if err := r.Watch(run, at, changed); err != nil {
+	ctx, end := context.WithCancel(context.Background())
+	if err := r.Watch(ctx, at, one.changed); err != nil {
 		end()
 		return err
 	}
-	stay := context.AfterFunc(replaced, func() {
-		end()
-		if ctx.Err() == nil && watch(ctx, exec, p, uri, changed) == nil {
-			changed() // it may have, in between
-		}
-	})
-	context.AfterFunc(run, func() { stay() })
+	one.resource, one.end = r, end
 	return nil
+}
+
+// revise holds the subscriptions to a catalog that is in force now. Those to a
+// resource that has not changed go on as they are; the others begin again, or end
+// if whoever subscribed may no longer read it.
+func (w *watches) revise(c *domain.Catalog) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for uri, one := range w.byURI {
+		p, ok := one.who.again()
+		if ok {
+			if r, _, err := c.FindResource(p, uri); err == nil && r == one.resource {
+				continue
+			}
+		}
+		one.end()
+		if !ok || one.start(c, p, uri) != nil {
+			delete(w.byURI, uri)
+			continue
+		}
+		one.changed() // it may have, in between
+	}
 }
 
 // remove ends the watch of a document. One that is not watched is no error.
 func (w *watches) remove(uri string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if cancel := w.byURI[uri]; cancel != nil {
-		cancel()
+	if one := w.byURI[uri]; one != nil {
+		one.end()
 		delete(w.byURI, uri)
 	}
 }
 
-func (w *watches) removeAll() {
+// close ends all watches, for good.
+func (w *watches) close() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, cancel := range w.byURI {
-		cancel()
+	for _, one := range w.byURI {
+		one.end()
 	}
-	w.byURI = nil
+	w.byURI, w.closed = nil, true
+	w.mu.Unlock()
+	w.attach.Do(func() { w.detach = func() {} })
+	w.detach()
 }
 
-// subscribe serves resources/subscribe: the session's stream tells of changes.
+// subscribe serves resources/subscribe: the session's stream carries changes.
 func (x *exchange) subscribe() {
 	uri, wrong := x.text("uri", x.params.uri)
 	if wrong != nil {
@@ -96,13 +126,13 @@ func (x *exchange) subscribe() {
 		return
 	}
 	ses := x.session
-	changed := func() { ses.tell(change{mcp.MethodNotificationResourceUpdated, uri}) }
-	if err := ses.watches.add(context.Background(), x.server.exec, ses.principal, uri, changed); err != nil {
-		x.fail(x.wireError(err))
-		return
+	err := x.server.exec.CountList(x.domain(), x.msg.method)
+	if err == nil {
+		err = ses.watches.add(x.server, x.who, uri, func() { ses.tell(updated(uri)) })
 	}
-	if ses.closed() { // it may have ended meanwhile
-		ses.watches.removeAll()
+	if err != nil {
+		x.failWith(err)
+		return
 	}
 	x.answer(func(b []byte) []byte { return append(b, "{}"...) })
 }
@@ -163,14 +193,19 @@ func changed(c change, tag any) []byte {
 // acknowledgement of what can be had of what was asked for, then notifications
 // that carry the subscription's id, and a result when the stream ends.
 func (x *exchange) listen(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	if err := x.server.exec.CountList(x.domain(), x.msg.method); err != nil {
+		x.failWith(err)
+		return
+	}
 	asked := readFilter(x.msg.params)
 	tag := map[string]json.RawMessage{mcp.MetaKeySubscriptionID: x.msg.id}
 	granted := mcp.SubscriptionFilter{
 		ToolsListChanged: asked.ToolsListChanged, PromptsListChanged: asked.PromptsListChanged, ResourcesListChanged: asked.ResourcesListChanged,
 	}
 	var docs watches
+	defer docs.close()
+	expired, stop := expiry(x.who.principal)
+	defer stop()
 	l := x.server.hub.join(func(c change) bool {
 		switch c.method {
 		case mcp.MethodNotificationToolsListChanged:
@@ -184,8 +219,7 @@ func (x *exchange) listen(ctx context.Context) {
 	})
 	defer x.server.hub.leave(l)
 	for _, uri := range asked.ResourceSubscriptions {
-		update := change{mcp.MethodNotificationResourceUpdated, uri}
-		if docs.add(ctx, x.server.exec, x.session.principal, uri, func() { l.note(update) }) == nil {
+		if docs.add(x.server, x.who, uri, func() { l.note(updated(uri)) }) == nil {
 			granted.ResourceSubscriptions = append(granted.ResourceSubscriptions, uri)
 		}
 	}
@@ -193,9 +227,13 @@ func (x *exchange) listen(ctx context.Context) {
 	for open := !granted.IsEmpty(); open; {
 		select {
 		case <-l.wake:
-			for _, c := range l.take() {
+			var changes []change
+			changes, open = l.take(x.who)
+			for _, c := range changes {
 				x.out.notify(changed(c, tag))
 			}
+		case <-expired:
+			open = false
 		case <-x.session.closing:
 			open = false
 		case <-ctx.Done():

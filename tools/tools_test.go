@@ -17,16 +17,15 @@ import (
 	"toolserver/tools/files"
 	"toolserver/tools/linkedin"
 	"toolserver/tools/meta"
-	"toolserver/tools/system"
+	"toolserver/tools/resources"
 	"toolserver/tools/tooltest"
 	"toolserver/tools/websearch"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/tools.json")
 
-func all(t *testing.T) []domain.Tool {
+func deps(t *testing.T, policy sandbox.Policy) tools.Deps {
 	t.Helper()
-	policy := sandbox.Policy{WorkingDirectory: t.TempDir()}
 	fileSystem, err := sandbox.NewFiles(policy)
 	if err != nil {
 		t.Fatal(err)
@@ -41,25 +40,78 @@ func all(t *testing.T) []domain.Tool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var list []domain.Tool
-	deps := tools.Deps{
-		Files: fileSystem, Commands: commands, Network: network, Results: results, FileOptions: files.Options{CreateDirs: true},
-		Catalog:  func(domain.Principal) []*domain.Tool { return pointers(list) },
+	return tools.Deps{
+		Sandbox: &tools.Sandbox{Policy: policy, Files: fileSystem, Commands: commands}, Network: network, Results: results,
+		FileOptions: files.Options{CreateDirs: true}, Resources: resources.Deps{WorkingDirectory: policy.WorkingDirectory},
 		LinkedIn: linkedin.DefaultOptions(), Search: websearch.DefaultOptions(), Anthropic: anthropic.DefaultOptions(),
 	}
-	if list, err = tools.All(deps); err != nil {
+}
+
+// offered returns what families offer together.
+func offered(t *testing.T, f *tools.Families, d tools.Deps) (list []domain.Tool, missing []domain.Missing, changed []string) {
+	t.Helper()
+	u, err := f.Prepare(d)
+	if err != nil {
 		t.Fatal(err)
 	}
+	u.Commit()
+	for _, o := range u.Offers() {
+		list = append(list, o.Tools...)
+		missing = append(missing, o.Missing...)
+	}
+	for _, s := range u.Changed {
+		changed = append(changed, s.Name())
+	}
+	return list, missing, changed
+}
+
+func all(t *testing.T) []domain.Tool {
+	t.Helper()
+	var list []domain.Tool
+	d := deps(t, sandbox.Policy{WorkingDirectory: t.TempDir()})
+	d.Catalog = func(domain.Principal) []*domain.Tool { return pointers(list) }
+	list, missing, _ := offered(t, &tools.Families{}, d)
 	without := len(list)
-	deps.Search.Brave.APIKey, deps.Anthropic.APIKey, deps.Anthropic.AdminAPIKey = "brave-key", "anthropic-key", "admin-key"
-	missing := tools.MissingFrom(list)
-	if list, err = tools.All(deps); err != nil {
-		t.Fatal(err)
-	}
-	if len(list) != without+len(missing) || tools.MissingFrom(list) != nil {
+	d.Search.Brave.APIKey, d.Anthropic.APIKey, d.Anthropic.AdminAPIKey = "brave-key", "anthropic-key", "admin-key"
+	list, none, _ := offered(t, &tools.Families{}, d)
+	if len(list) != without+len(missing) || none != nil {
 		t.Errorf("%d tools without keys, %d with; missing: %v", without, len(list), missing)
 	}
 	return list
+}
+
+// TestFamiliesStay checks that only those families are made anew that are made
+// from something else than before.
+func TestFamiliesStay(t *testing.T) {
+	policy := sandbox.Policy{WorkingDirectory: t.TempDir()}
+	d := deps(t, policy)
+	var f tools.Families
+	if _, _, changed := offered(t, &f, d); len(changed) != 11 {
+		t.Errorf("at first: %v", changed)
+	}
+	for _, step := range []struct {
+		change func()
+		want   []string
+	}{
+		{func() {}, nil},
+		{func() { d.Anthropic.APIKey = "a-key" }, []string{"anthropic", "meta"}},
+		{func() { d.LinkedIn.BaseURL = "https://linkedin.example" }, []string{"linkedin"}},
+		{func() { d.FileOptions.CreateDirs = false }, []string{"files"}},
+		{func() { d.Sandbox = deps(t, policy).Sandbox }, []string{"files", "shell", "meta", "resources"}},
+	} {
+		step.change()
+		if _, _, changed := offered(t, &f, d); !slices.Equal(changed, step.want) {
+			t.Errorf("changed %v; want %v", changed, step.want)
+		}
+	}
+	d.System.Mask = []string{"hostnme"}
+	if _, err := f.Prepare(d); err == nil || !strings.Contains(err.Error(), "hostname") {
+		t.Errorf("a wrong option: %v", err)
+	}
+	d.System.Mask = nil
+	if _, _, changed := offered(t, &f, d); changed != nil {
+		t.Errorf("after an update that was refused: %v", changed)
+	}
 }
 
 func pointers(list []domain.Tool) []*domain.Tool {
@@ -157,11 +209,5 @@ func TestCategories(t *testing.T) {
 	slices.Sort(found)
 	if found = slices.Compact(found); !slices.Equal(found, tools.Categories()) {
 		t.Errorf("the tools are of %v", found)
-	}
-}
-
-func TestOptionError(t *testing.T) {
-	if _, err := tools.All(tools.Deps{System: system.Options{Mask: []string{"hostnme"}}}); err == nil || !strings.Contains(err.Error(), "hostname") {
-		t.Errorf("%v; want the field that was meant", err)
 	}
 }

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	quietFor  = 100 * time.Millisecond // without events before files are looked at
-	busyFor   = time.Second            // after which they are looked at in any case
+	quietFor  = 300 * time.Millisecond // without events before files are looked at: one that is truncated and then written has settled
+	busyFor   = 3 * time.Second        // after which they are looked at in any case
 	pollEvery = 2 * time.Second        // where the system reports no events
 )
 
 // Watch calls onChange whenever the content of one of the files has changed,
 // appeared or disappeared since Watch was called: by writing in place, by a
 // rename over it as editors do, or by the swap of a symbolic link anywhere on
-// its path, as Kubernetes does for a ConfigMap. Changes within 100 ms make one
+// its path, as Kubernetes does for a ConfigMap. Changes within 300 ms make one
 // call, and touching a file makes none. Where the system cannot report events
 // the files are looked at every 2 s.
 //

@@ -107,7 +107,7 @@ async function freePort() {
 // with SIGTERM and returns its exit code.
 export async function serveHTTP({ binary, config, cwd, env }) {
   const port = await freePort();
-  const args = ['serve', '--http', `127.0.0.1:${port}`, '--config', config];
+  const args = ['serve', '--insecure-no-auth', '--http', `127.0.0.1:${port}`, '--config', config];
   const child = start(binary, args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'] });
   const tail = new Tail(child.stderr);
   const exited = once(child, 'exit');

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"toolserver/domain"
@@ -16,7 +15,9 @@ const (
 // lists changes what the server lists while it runs.
 type lists struct {
 	exec *domain.Executor // set before there are calls
-	mu   sync.Mutex       // one change at a time
+
+	mu     sync.Mutex // one change at a time
+	prompt bool       // the dynamic prompt is there
 }
 
 func (l *lists) ready(exec *domain.Executor) { l.exec = exec }
@@ -30,7 +31,8 @@ func (l *lists) tools() []domain.Tool {
 			}),
 		changes("test_trigger_prompt_change", "Adds "+dynamicPrompt+" to the list of prompts or takes it away.",
 			func(context.Context) (domain.ToolResult, error) {
-				return domain.Text("prompt list changed"), l.changePrompts()
+				l.changePrompts()
+				return domain.Text("prompt list changed"), nil
 			}),
 	}
 }
@@ -44,20 +46,18 @@ func (l *lists) changeTools() error {
 	return l.exec.Registry.Disable(dynamicTool)
 }
 
-// changePrompts replaces what the library holds by the same, with a prompt more
-// or less.
-func (l *lists) changePrompts() error {
+// changePrompts adds a source with a prompt, or removes it.
+func (l *lists) changePrompts() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	resources, prompts := l.exec.Library.Contents()
-	without := slices.DeleteFunc(slices.Clone(prompts), func(p domain.Prompt) bool { return p.Name == dynamicPrompt })
-	if len(without) < len(prompts) {
-		return l.exec.Library.Replace(resources, without)
+	if l.prompt = !l.prompt; !l.prompt {
+		l.exec.Registry.Unregister(dynamicPrompt)
+		return
 	}
-	return l.exec.Library.Replace(resources, append(prompts, domain.Prompt{
+	l.exec.Registry.Register(domain.FixedSource(dynamicPrompt, domain.Offer{Prompts: []domain.Prompt{{
 		Name: dynamicPrompt, Title: "Dynamic prompt", Description: "Is there or not, as test_trigger_prompt_change left it.",
 		Get: func(context.Context, map[string]string) (domain.PromptResult, error) {
 			return domain.UserPrompt("I am there."), nil
 		},
-	}))
+	}}}, nil))
 }

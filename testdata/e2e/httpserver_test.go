@@ -61,7 +61,7 @@ func (l *logBuffer) String() string {
 func startHTTP(t *testing.T, bin string, args ...string) *httpServer {
 	t.Helper()
 	s := &httpServer{log: &logBuffer{}, exited: make(chan struct{})}
-	s.cmd = exec.Command(bin, append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...)
+	s.cmd = exec.Command(bin, append([]string{"serve", "--insecure-no-auth", "--http", "127.0.0.1:0"}, args...)...)
 	s.cmd.Dir = "/"
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"}
 	stderr, err := s.cmd.StderrPipe()

@@ -21,7 +21,7 @@ type httpServer struct {
 
 // startHTTP starts a server and waits until it says where it is.
 func (s *soak) startHTTP(name string) (*httpServer, error) {
-	p, err := s.start(name, false, s.file, "--http", "127.0.0.1:0", s.dir)
+	p, err := s.start(name, false, s.file, "--insecure-no-auth", "--http", "127.0.0.1:0", s.dir)
 	if err != nil {
 		return nil, err
 	}

@@ -14,9 +14,7 @@ import (
 func newExecutor(t *testing.T) *domain.Executor {
 	t.Helper()
 	exec := tooltest.Executor(t)
-	if err := exec.Library.Replace(nil, prompts.All()); err != nil {
-		t.Fatal(err)
-	}
+	exec.Registry.Register(domain.FixedSource("prompts", domain.Offer{Prompts: prompts.All()}, nil))
 	return exec
 }
 

@@ -24,6 +24,8 @@ type Health struct {
 	Enforcement    string   `json:"sandbox_enforcement"`
 	SandboxLayers  []string `json:"sandbox_layers"`
 	SandboxMissing []string `json:"sandbox_missing,omitempty"`
+	// Missing are items that are not offered, each with the reason.
+	Missing []domain.Missing `json:"missing,omitempty"`
 }
 
 func health(now func() Health) domain.Resource {

@@ -53,8 +53,9 @@ func newBench(t testing.TB, change func(*sandbox.Policy)) bench {
 
 func replace(t testing.TB, exec *domain.Executor, d resources.Deps) {
 	t.Helper()
-	if err := exec.Library.Replace(resources.All(d), nil); err != nil {
-		t.Fatal(err)
+	exec.Registry.Register(domain.FixedSource("resources", domain.Offer{Resources: resources.All(d)}, nil))
+	if m := exec.Registry.Catalog().Missing(); m != nil {
+		t.Fatal(m)
 	}
 }
 
@@ -133,7 +134,7 @@ func TestConfig(t *testing.T) {
 	if c, err := read(t, exec, "config://server"); err != nil || c.Text != "a: 1\n" || c.MIMEType != "application/yaml" || c.Data != nil {
 		t.Errorf("%+v, %v", c, err)
 	}
-	r, at, found := exec.FindResource(domain.Principal{}, "config://server")
+	r, at, found := exec.Registry.Catalog().FindResource(domain.Principal{}, "config://server")
 	if found != nil || r.Name != resources.ConfigName {
 		t.Fatal(found)
 	}
@@ -168,7 +169,7 @@ func TestHealth(t *testing.T) {
 	if got["status"] != "ok" || got["uptime_seconds"] != 61.0 || got["tools_enabled"] != 16.0 || got["calls_abandoned"] != 2.0 {
 		t.Errorf("%v", got)
 	}
-	r, _, err := exec.FindResource(domain.Principal{}, "status://health")
+	r, _, err := exec.Registry.Catalog().FindResource(domain.Principal{}, "status://health")
 	if err != nil || r.Watch != nil {
 		t.Errorf("%v; want no watch: it changes all the time", err)
 	}
@@ -209,7 +210,7 @@ func TestReadFileOnly(t *testing.T) {
 	if e := refused(t, b.exec, "file:///a.txt"); e.Code != domain.CodeResourceNotFound || e.Message != `no resource "file:///a.txt"` {
 		t.Error(e)
 	}
-	if page, _, err := b.exec.Resources(domain.Principal{}, true, ""); err != nil || len(page) != 0 {
+	if page, _, err := b.exec.Registry.Catalog().ListResources(domain.Principal{}, true, ""); err != nil || len(page) != 0 {
 		t.Errorf("%d templates, %v", len(page), err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 // watch begins to watch a file.
 func (b bench) watch(ctx context.Context, t *testing.T, uri string, changed func()) error {
 	t.Helper()
-	r, at, err := b.exec.FindResource(domain.Principal{}, uri)
+	r, at, err := b.exec.Registry.Catalog().FindResource(domain.Principal{}, uri)
 	if err != nil {
 		t.Fatal(err)
 	}

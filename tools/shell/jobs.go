@@ -14,10 +14,10 @@ import (
 // start starts a background job. It may run for as long as jobs may, unless the
 // caller says less.
 func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error) {
-	job, err := t.commands.Start(ctx, JobSession(domain.SessionOf(ctx)), sandbox.CommandRequest{
+	job, err := t.commands.Start(ctx, domain.SessionOf(ctx).Key(), sandbox.CommandRequest{
 		Tool: t.name, Command: in.Command, Dir: in.WorkingDir,
 		Run: runner.Request{
-			Owner:   owner(domain.SessionOf(ctx).Principal),
+			Owner:   domain.SessionOf(ctx).Principal.ID(),
 			Timeout: time.Duration(in.Timeout) * time.Second, Limits: runner.Limits{Inline: t.output.inline(1)},
 		},
 	})
@@ -32,7 +32,7 @@ func (t tool) jobs(ctx context.Context, in bashInput) (domain.ToolResult, error)
 	if in.JobAction == "list" {
 		return domain.Text(t.list(ctx)), nil
 	}
-	job, err := t.commands.Job(JobSession(domain.SessionOf(ctx)), in.Job)
+	job, err := t.commands.Job(domain.SessionOf(ctx).Key(), in.Job)
 	if err != nil {
 		return domain.Failure("unknown_job", t.name+": "+err.Error()+"; jobs: "+t.list(ctx), "Use job_action=\"list\" for the jobs there are."), nil
 	}
@@ -51,7 +51,7 @@ func (t tool) jobs(ctx context.Context, in bashInput) (domain.ToolResult, error)
 }
 
 func (t tool) list(ctx context.Context) string {
-	jobs := t.commands.Jobs(JobSession(domain.SessionOf(ctx)))
+	jobs := t.commands.Jobs(domain.SessionOf(ctx).Key())
 	if len(jobs) == 0 {
 		return "none"
 	}

@@ -76,13 +76,6 @@ func (t tool) timeout(seconds int) (d time.Duration, limited bool) {
 	return min(asked, t.limit), asked > t.limit
 }
 
-// owner is the [runner.Request.Owner] of commands that p runs.
-func owner(p domain.Principal) string { return p.Name }
-
-// JobSession names what background jobs started in s belong to: the session, or
-// without one the principal.
-func JobSession(s domain.Session) string { return owner(s.Principal) + "\x00" + s.ID }
-
 // failure says why a command was not run.
 func (t tool) failure(err error) (domain.ToolResult, error) {
 	if errors.Is(err, runner.ErrBusy) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {

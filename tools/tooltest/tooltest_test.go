@@ -82,7 +82,7 @@ func TestLintTexts(t *testing.T) {
 	}
 	r := &recorder{TB: t}
 	Lint(r, good[none](), good[none]())
-	r.wants(t, "twice")
+	r.wants(t, "taken already")
 }
 
 func parseOutput(raw string) *domain.ToolOutputSchema {

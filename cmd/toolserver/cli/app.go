@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -16,6 +18,7 @@ import (
 	"toolserver/server"
 	"toolserver/tools"
 	"toolserver/tools/files"
+	"toolserver/tools/resources"
 	"toolserver/tools/shell"
 	"toolserver/tools/system"
 	"toolserver/tools/web"
@@ -29,19 +32,27 @@ type app struct {
 	log     *zap.Logger
 	exec    *domain.Executor
 	results *domain.ResultStore
-	lasting tools.Lasting
 	runner  *runner.Runner
 	kernel  *sandbox.Kernel
-	server  *server.Server // nil until serve makes it
+	network *sandbox.Network // one and the same from the first configuration on
+	server  *server.Server   // nil until serve makes it
 
 	reloads reloads
 
 	mu       sync.Mutex // held while a configuration is applied
-	config   *config.Loaded
-	tokens   *server.Tokens
-	commands *sandbox.Commands
-	network  *sandbox.Network // one and the same from the first configuration on
-	missing  []tools.Missing
+	families tools.Families
+	secrets  []string // besides those of the configuration
+	now      atomic.Pointer[state]
+
+	hadTokens atomic.Bool // the configuration has had tokens
+}
+
+// state is what is in force of a configuration, apart from what the executor's
+// registry has.
+type state struct {
+	config *config.Loaded
+	tokens *server.Tokens
+	box    *tools.Sandbox
 }
 
 // build puts the program together. What it returns is closed by its caller.
@@ -64,15 +75,25 @@ func (g *globals) build(cfg *config.Loaded, log *zap.Logger) (*app, error) {
 		a.close()
 		return nil, err
 	}
+	for _, source := range append([]domain.Source{a.programSource()}, g.program.Sources...) {
+		registry.Register(source)
+	}
 	if g.program.Ready != nil {
 		g.program.Ready(a.exec)
 	}
 	return a, nil
 }
 
+// programSource offers what the program has besides the built-in families.
+func (a *app) programSource() domain.Source {
+	p := &a.program
+	return domain.FixedSource("program", domain.Offer{Tools: p.Tools, Resources: p.Resources, Prompts: p.Prompts, Open: p.Sources != nil}, nil)
+}
+
 // close ends every command that still runs, and drops what is kept.
 func (a *app) close() {
 	a.runner.Close()
+	a.exec.Registry.Close()
 	if err := a.kernel.Close(); err != nil {
 		a.log.Warn("temporary files of commands are left", zap.Error(err))
 	}
@@ -82,111 +103,82 @@ func (a *app) close() {
 	a.results.Close()
 }
 
-// apply makes a configuration the one in force. If it cannot be, nothing
-// changes. Calls under way go on under the old one.
+// apply makes a configuration the one in force, as a whole. If it cannot be,
+// nothing changes. Calls in flight go on under the old one.
 func (a *app) apply(cfg *config.Loaded) error {
-	catalog, err := a.catalog(cfg)
-	if err != nil {
-		return err
-	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	tokens, err := cfg.Tokens()
 	if err != nil {
 		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.exec.Registry.Replace(catalog.tools...); err != nil {
+	box, network, err := a.sandbox(cfg)
+	if err != nil {
 		return err
 	}
-	if err := a.exec.Library.Replace(catalog.resources, catalog.prompts); err != nil {
+	update, err := a.families.Prepare(a.deps(cfg, box, network))
+	if err != nil {
 		return err
 	}
-	a.results.SetPageBytes(domain.PageBytes(cfg.Limits.MaxResultChars))
-	a.exec.Configure(cfg.Executor(cfg.Secrets))
-	a.config, a.tokens, a.commands, a.missing = cfg, tokens, catalog.commands, catalog.missing
+	if err := a.checkNames(cfg, update.Offers()); err != nil {
+		update.Discard()
+		return err
+	}
+	a.now.Store(&state{cfg, tokens, box})
 	if a.network == nil {
-		a.network = catalog.network
-	} else {
-		a.network.Adopt(catalog.network)
+		a.network = network
+	} else if network != a.network {
+		a.network.Adopt(network)
 	}
+	settings := a.settings(cfg)
+	a.exec.Registry.Apply(domain.Revision{Settings: &settings, Add: update.Changed})
+	update.Commit()
 	a.reloads.tell()
 	if a.server != nil {
 		a.server.Configure(serverSettings(cfg))
 	}
+	if !tokens.Empty() {
+		a.hadTokens.Store(true)
+	} else if a.hadTokens.Load() {
+		a.log.Warn("the configuration has no tokens any more: nobody can call over HTTP until it has some; restart the server to have it make a token")
+	}
 	return nil
 }
 
-func serverSettings(cfg *config.Loaded) server.Settings {
-	return server.Settings{ErrorsAsResults: cfg.Errors == "result", PrivateLists: cfg.PrivateLists()}
-}
-
-// current returns the configuration and tokens in force.
-func (a *app) current() (*config.Loaded, *server.Tokens) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.config, a.tokens
-}
-
-// layers returns what holds commands to the policy in force.
-func (a *app) layers() sandbox.Layers {
-	a.mu.Lock()
-	commands := a.commands
-	a.mu.Unlock()
-	return commands.Layers("bash")
-}
-
-// logLayers says what holds commands to policy, and what does not.
-func (a *app) logLayers() {
-	l := a.layers()
-	a.log.Info("sandbox", zap.String("enforcement", l.Enforcement), zap.Strings("layers", l.InForce))
-	for _, missing := range l.Missing {
-		a.log.Warn("sandbox: not enforced", zap.String("what", missing))
-	}
-	cfg, _ := a.current()
-	if cfg.Exposed() {
-		a.log.Warn("sandbox: the configuration file is where commands may write; it is protected, but safer elsewhere", zap.String("file", cfg.File))
-	}
-	for _, effect := range l.SideEffects {
-		a.log.Warn("sandbox: side effect", zap.String("what", effect))
-	}
-	for _, m := range cfg.Web.Search.Lacking() {
-		a.log.Warn(m.Key, zap.String("what", m.Problem))
-	}
-}
-
-// catalog is what clients can have.
-type catalog struct {
-	commands  *sandbox.Commands
-	network   *sandbox.Network
-	tools     []domain.Tool
-	missing   []tools.Missing
-	resources []domain.Resource
-	prompts   []domain.Prompt
-}
-
-// catalog returns what a configuration offers.
-func (a *app) catalog(cfg *config.Loaded) (c catalog, err error) {
+// sandbox returns what the policy of a configuration lets tools use: what is in
+// force already if the policy is the same.
+func (a *app) sandbox(cfg *config.Loaded) (*tools.Sandbox, *sandbox.Network, error) {
 	policy := cfg.Policy()
+	if now := a.now.Load(); now != nil && reflect.DeepEqual(now.box.Policy, policy) {
+		return now.box, a.network, nil
+	}
 	fileSystem, err := sandbox.NewFiles(policy)
 	if err != nil {
-		return c, err
+		return nil, nil, err
 	}
 	commands, err := sandbox.NewCommands(policy, fileSystem, a.kernel)
 	if err != nil {
-		return c, err
+		return nil, nil, err
 	}
-	c.commands = commands
-	if c.network, err = sandbox.NewNetwork(policy); err != nil {
-		return c, err
+	network, err := sandbox.NewNetwork(policy)
+	return &tools.Sandbox{Policy: policy, Files: fileSystem, Commands: commands}, network, err
+}
+
+// deps returns what the built-in families are made from.
+func (a *app) deps(cfg *config.Loaded, box *tools.Sandbox, network *sandbox.Network) tools.Deps {
+	if a.network != nil {
+		network = a.network // which adopts the new one when that is in force
 	}
-	network := a.network // which adopts the new one when that is in force
-	if network == nil {
-		network = c.network
-	}
-	c.tools, err = tools.All(tools.Deps{
-		Files: fileSystem, Commands: commands, Network: network, Results: a.results,
+	return tools.Deps{
+		Sandbox: box, Network: network, Results: a.results,
+		Resources: resources.Deps{
+			WorkingDirectory: cfg.WorkingDirectory,
+			Config:           func() (string, error) { return string(a.now.Load().config.Show()), nil },
+			ConfigChanged:    a.reloads.watch,
+			Health:           a.health,
+		},
 		FileOptions: files.Options{
-			CreateDirs:    !isFalse(cfg.Tools["write_file"].CreateDirs),
+			CreateDirs:    cfg.Tools["write_file"].CreateDirs == nil || *cfg.Tools["write_file"].CreateDirs,
 			SearchParents: cfg.Tools["read_file"].SearchParents,
 			Program:       a.self,
 			MaxChars:      cfg.Limits.MaxResultChars,
@@ -198,50 +190,105 @@ func (a *app) catalog(cfg *config.Loaded) (c catalog, err error) {
 		System: system.Options{WorkingDirectory: cfg.WorkingDirectory, Mask: cfg.Masks()},
 		Web:    web.Options{Timeout: cfg.Tools["web_fetch"].Timeout, UserAgent: cfg.Web.UserAgent, MaxChars: cfg.Limits.MaxResultChars},
 		Search: cfg.Web.Search, LinkedIn: cfg.LinkedIn, Anthropic: cfg.Anthropic,
-		Lasting: &a.lasting, Catalog: a.callable, CapabilitiesFile: cfg.CapabilitiesFile,
-	})
-	if err != nil {
-		return c, err
+		Catalog: a.callable, CapabilitiesFile: cfg.CapabilitiesFile,
 	}
-	c.missing = tools.MissingFrom(c.tools)
-	c.tools = append(c.tools, a.program.Tools...)
-	var names []string
-	for _, m := range c.missing {
-		names = append(names, m.Tool) // their settings are no mistake
+}
+
+// settings returns the settings that everything is offered under.
+func (a *app) settings(cfg *config.Loaded) domain.Settings {
+	s := cfg.Executor(slices.Concat(cfg.Secrets, a.secrets))
+	if shown := s.Resources[resources.ConfigName]; len(shown.Groups) == 0 && len(cfg.Server.Tokens) > 0 {
+		shown.Disabled = true // where several people share a server, its policy is the operator's to show
+		s.Resources[resources.ConfigName] = shown
 	}
-	for i := range c.tools {
-		names = append(names, c.tools[i].Name)
-		override(&c.tools[i], cfg.Tools[c.tools[i].Name])
+	return s
+}
+
+// addSecret has a text redacted from everything that leaves the server.
+func (a *app) addSecret(text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.secrets = append(a.secrets, text)
+	a.exec.Registry.Configure(a.settings(a.current()))
+}
+
+// checkNames reports settings of items that nobody offers.
+func (a *app) checkNames(cfg *config.Loaded, offers []domain.Offer) error {
+	var names config.Names
+	for _, o := range append(offers, a.programSource().Offer()) {
+		names.Open = names.Open || o.Open
+		for _, t := range o.Tools {
+			names.Tools = append(names.Tools, t.Name)
+		}
+		for _, m := range o.Missing {
+			names.Tools = append(names.Tools, m.Name) // its settings are no mistake
+		}
+		for _, r := range o.Resources {
+			names.Resources = append(names.Resources, r.Name)
+		}
+		for _, p := range o.Prompts {
+			names.Prompts = append(names.Prompts, p.Name)
+		}
 	}
-	resourceNames, promptNames := a.addOffers(&c, cfg, fileSystem)
-	return c, cfg.CheckNames(names, resourceNames, promptNames)
+	warnings, err := cfg.CheckNames(names)
+	for _, w := range warnings {
+		a.log.Warn(w)
+	}
+	return err
+}
+
+func serverSettings(cfg *config.Loaded) server.Settings {
+	return server.Settings{ErrorsAsResults: cfg.Errors == "result"}
+}
+
+// current returns the configuration in force.
+func (a *app) current() *config.Loaded { return a.now.Load().config }
+
+// user returns who calls over stdio and on the command line.
+func (a *app) user() domain.Principal {
+	cfg := a.current()
+	return cfg.Principal(cfg.Server.User)
+}
+
+// layers returns what holds commands to the policy in force.
+func (a *app) layers() sandbox.Layers { return a.now.Load().box.Commands.Layers("bash") }
+
+// logLayers says what holds commands to policy, and what does not.
+func (a *app) logLayers() {
+	l := a.layers()
+	a.log.Info("sandbox", zap.String("enforcement", l.Enforcement), zap.Strings("layers", l.InForce))
+	for _, missing := range l.Missing {
+		a.log.Warn("sandbox: not enforced", zap.String("what", missing))
+	}
+	cfg := a.current()
+	if cfg.Exposed() {
+		a.log.Warn("sandbox: the configuration file is where commands may write; it is protected, but safer elsewhere", zap.String("file", cfg.File))
+	}
+	for _, effect := range l.SideEffects {
+		a.log.Warn("sandbox: side effect", zap.String("what", effect))
+	}
+	for _, m := range cfg.Web.Search.Lacking() {
+		a.log.Warn(m.Key, zap.String("what", m.Problem))
+	}
+}
+
+// logMissing logs what is not offered because of a mistake of its source.
+func (a *app) logMissing(c *domain.Catalog) {
+	for _, m := range c.Missing() {
+		a.log.Debug("not offered", zap.String("kind", string(m.Kind)), zap.String("name", m.Name), zap.String("source", m.Source), zap.String("reason", m.Reason))
+	}
 }
 
 // callable returns the tools that a principal can call.
 func (a *app) callable(p domain.Principal) []*domain.Tool {
-	return slices.DeleteFunc(a.exec.Registry.ListEnabled(), func(t *domain.Tool) bool { return !a.exec.Visible(p, t) })
+	catalog := a.exec.Registry.Catalog()
+	return slices.DeleteFunc(slices.Clone(catalog.Tools()), func(t *domain.Tool) bool { return catalog.Why(p, t.Name) != "" })
 }
 
-// lacks says what a tool needs that is not there for want of credentials.
-func (a *app) lacks(name string) error {
-	for _, m := range a.missing {
-		if m.Tool == name {
-			return fmt.Errorf("%s is not there; it needs %s", name, m.Needs)
-		}
+// unavailable says why the user cannot call a tool, or returns nil.
+func (a *app) unavailable(name string) error {
+	if why := a.exec.Registry.Catalog().Why(a.user(), name); why != "" {
+		return fmt.Errorf("%s", why)
 	}
 	return nil
 }
-
-// override applies what configuration says of any tool.
-func override(t *domain.Tool, c config.Tool) {
-	t.Disabled = isFalse(c.Enabled)
-	t.Groups, t.ComplianceLevel = c.Groups, c.ComplianceLevel
-	if c.Timeout > 0 && !t.KeepsTime {
-		t.Timeout = c.Timeout
-	}
-	if c.Confirm {
-		*t = domain.RequireConfirmation(*t)
-	}
-}
-
-func isFalse(b *bool) bool { return b != nil && !*b }

@@ -11,7 +11,6 @@ import (
 	"go.uber.org/zap"
 
 	"toolserver/config"
-	"toolserver/domain"
 	"toolserver/server"
 )
 
@@ -99,7 +98,7 @@ func BenchmarkStdio(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			in := &repeated{line: []byte(msg), left: b.N}
-			if err := a.server.ServeStdio(b.Context(), domain.Principal{Name: "local"}, in, io.Discard); err != nil {
+			if err := a.server.ServeStdio(b.Context(), a.user, in, io.Discard); err != nil {
 				b.Fatal(err)
 			}
 		})
@@ -109,7 +108,7 @@ func BenchmarkStdio(b *testing.B) {
 		b.ReportAllocs()
 		b.ResetTimer()
 		in := &repeated{line: []byte(`{"jsonrpc":"2.0","id":100000,"method":"tools/list"}` + "\n"), left: b.N}
-		if err := a.server.ServeStdio(b.Context(), domain.Principal{Name: "local"}, in, io.Discard); err != nil {
+		if err := a.server.ServeStdio(b.Context(), a.user, in, io.Discard); err != nil {
 			b.Fatal(err)
 		}
 	})
@@ -121,7 +120,7 @@ func BenchmarkHTTP(b *testing.B) {
 		b.Run(fmt.Sprintf("echo, modern %v", modern), func(b *testing.B) {
 			a := served(b)
 			h := a.server.Handler(b.Context(), server.HTTPOptions{
-				Path: "/mcp", SessionTTL: 1 << 40, MaxSessions: 10, Tokens: func() *server.Tokens { return nil },
+				Path: "/mcp", SessionTTL: 1 << 40, MaxSessions: 10, Authenticator: newAuthenticator(a, true),
 			})
 			header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
 			meta := ""

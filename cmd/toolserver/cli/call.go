@@ -173,13 +173,15 @@ func runTool(ctx context.Context, g *globals, category, name string, args []stri
 	}
 	defer a.close()
 
-	me := cfg.Principal(cfg.Server.User)
+	me := a.user()
 	cmd := domain.ExecuteToolCommand{Session: domain.Session{ID: "cli", Principal: me}, Tool: name}
 	asJSON := false
-	if err := a.lacks(name); err != nil {
-		return usage(err)
+	catalog := a.exec.Registry.Catalog()
+	tool, ok := catalog.Tool(name)
+	if !ok {
+		return usage(a.unavailable(name))
 	}
-	if tool, ok := a.exec.Registry.Get(name); ok && a.exec.Visible(me, tool) {
+	if catalog.Settings.Access.Allowed(me, tool) {
 		if category != "" && tool.Category != category {
 			return usage(fmt.Errorf("%s is a tool of the category %s: toolserver %s %s", name, tool.Category, tool.Category, name))
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 
 	"toolserver/domain"
 	"toolserver/server"
-	"toolserver/tools"
 )
 
 // toolsCommand shows the tools, to people or in the forms model APIs take.
@@ -47,7 +47,7 @@ func toolsCommand(g *globals) *cobra.Command {
 			if err := printTable(out, list); err != nil || !all {
 				return err
 			}
-			return printMissing(out, a.missing)
+			return printMissing(out, a.exec.Registry.Catalog().Missing())
 		},
 	}
 	cmd.Flags().BoolVar(&asMCP, "json", false, "print MCP's form")
@@ -60,10 +60,9 @@ func toolsCommand(g *globals) *cobra.Command {
 
 // visible returns the tools that whoever runs the program may use.
 func (a *app) visible() (tools []*domain.Tool, err error) {
-	cfg, _ := a.current()
-	q := domain.ListToolsQuery{Session: domain.Session{Principal: cfg.Principal(cfg.Server.User)}}
+	q := domain.ListToolsQuery{Session: domain.Session{Principal: a.user()}}
 	for {
-		page, err := a.exec.List(q)
+		page, err := a.exec.Registry.Catalog().List(q)
 		if err != nil {
 			return nil, err
 		}
@@ -87,13 +86,13 @@ func printTable(w io.Writer, tools []*domain.Tool) error {
 	return t.Flush()
 }
 
-// printMissing says which tools are not there, and what they need.
-func printMissing(w io.Writer, missing []tools.Missing) error {
+// printMissing says what is unavailable, and why.
+func printMissing(w io.Writer, missing []domain.Missing) error {
 	for i, m := range missing {
 		if i == 0 {
-			fmt.Fprintln(w, "\nNot there for want of credentials:")
+			fmt.Fprintln(w, "\nUnavailable:")
 		}
-		if _, err := fmt.Fprintf(w, "%s (%s) needs %s\n", m.Tool, m.Category, m.Needs); err != nil {
+		if _, err := fmt.Fprintf(w, "%s (%s) %s\n", m.Name, cmp.Or(m.Category, string(m.Kind)), m.Reason); err != nil {
 			return err
 		}
 	}

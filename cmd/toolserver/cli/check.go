@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -99,7 +100,11 @@ func (r *checkReport) configuration(cfg *config.Loaded) {
 	if cfg.Server.HTTP != "" {
 		loopback := isLoopbackAddress(cfg.Server.HTTP)
 		found := cfg.Server.HTTP
-		if !loopback && len(cfg.Server.Tokens) == 0 {
+		switch {
+		case len(cfg.Server.Tokens) > 0:
+		case loopback:
+			found += "; no token is configured, so one is made at each start"
+		default:
 			found += " is not a loopback address and no token is configured"
 		}
 		r.line(loopback || len(cfg.Server.Tokens) > 0, "http", found)
@@ -139,11 +144,10 @@ func (r *checkReport) tools(a *app) {
 			r.line(true, "", t.Name+" is disabled in the configuration")
 		}
 	}
-	cfg, _ := a.current()
-	for _, m := range cfg.Web.Search.Lacking() {
+	for _, m := range a.current().Web.Search.Lacking() {
 		r.line(false, m.Key, m.Problem)
 	}
-	for _, m := range a.missing {
-		r.line(true, "", m.Tool+" is not there; it needs "+m.Needs)
+	for _, m := range a.exec.Registry.Catalog().Missing() {
+		r.line(!strings.HasPrefix(m.Reason, "is not valid"), "", fmt.Sprintf("%s %s is unavailable (source %s): it %s", m.Kind, m.Name, m.Source, m.Reason))
 	}
 }

@@ -18,6 +18,7 @@ import (
 type Program struct {
 	Version   string
 	Tools     []domain.Tool          // besides the built-in ones
+	Sources   []domain.Source        // likewise, of items that may change while it runs
 	Resources []domain.Resource      // likewise
 	Prompts   []domain.Prompt        // likewise
 	Ready     func(*domain.Executor) // called once everything is put together; may be nil

@@ -35,13 +35,11 @@ func (g *globals) explain(name string, args []string) error {
 		return err
 	}
 	defer done()
-	cfg, _ := a.current()
-	if err := a.lacks(name); err != nil {
-		return usage(err)
-	}
-	tool, ok := a.exec.Registry.Get(name)
+	cfg := a.current()
+	catalog := a.exec.Registry.Catalog()
+	tool, ok := catalog.Tool(name)
 	if !ok {
-		return usage(fmt.Errorf("no tool %q", name))
+		return usage(a.unavailable(name))
 	}
 	line, err := parseArguments(tool, args, g.std)
 	if err != nil || line.help {
@@ -63,7 +61,7 @@ func (g *globals) explain(name string, args []string) error {
 	if err != nil {
 		return err
 	}
-	verdict := whoMay(a, tool, cfg.Principal(cfg.Server.User))
+	verdict := whoMay(catalog, tool, a.user())
 	if verdict.Allowed {
 		if verdict, err = sandbox.Explain(files, commands, network, name, arguments); err != nil {
 			return err
@@ -83,9 +81,9 @@ func (g *globals) explain(name string, args []string) error {
 }
 
 // whoMay answers for what comes before the sandbox.
-func whoMay(a *app, tool *domain.Tool, p domain.Principal) sandbox.Explanation {
+func whoMay(catalog *domain.Catalog, tool *domain.Tool, p domain.Principal) sandbox.Explanation {
 	switch {
-	case !a.exec.Visible(p, tool):
+	case !catalog.Settings.Access.Allowed(p, tool):
 		return sandbox.Explanation{Rule: "tools." + tool.Name + ".groups or compliance_level", Reason: "the tool is not for " + p.Name}
 	case tool.Disabled:
 		return sandbox.Explanation{Rule: "tools." + tool.Name + ".enabled", Reason: "the tool is disabled"}

@@ -29,7 +29,7 @@ type reloader struct {
 
 // watchConfig reloads until ctx ends. Without a file there is nothing to watch.
 func watchConfig(ctx context.Context, g *globals, a *app, dirs []string) *reloader {
-	cfg, _ := a.current()
+	cfg := a.current()
 	r := &reloader{globals: g, app: a, dirs: dirs}
 	if cfg.File == "" {
 		return r
@@ -49,7 +49,7 @@ func (r *reloader) wait() {
 func (r *reloader) reload() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old, _ := r.app.current()
+	old := r.app.current()
 	if old.File == "" {
 		r.app.log.Info("nothing to reload: there is no configuration file")
 		return
@@ -103,7 +103,7 @@ const justReloaded = 10 * time.Second
 func (r *reloader) recentlyChanged() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	cfg, _ := r.app.current()
+	cfg := r.app.current()
 	if cfg.File == "" {
 		return false
 	}

@@ -17,7 +17,6 @@ import (
 	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/server"
-	"toolserver/tools/shell"
 )
 
 // instructions tell models what to expect of the server, in few words: clients
@@ -47,7 +46,7 @@ func serveCommand(g *globals) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "serve over standard input and output, as is the default")
 	cmd.Flags().StringVar(&f.http, "http", "", "serve over HTTP on `address`, such as 127.0.0.1:8080")
-	cmd.Flags().BoolVar(&f.insecure, "insecure-no-auth", false, "serve other machines although no token is configured")
+	cmd.Flags().BoolVar(&f.insecure, "insecure-no-auth", false, "serve everybody who can connect, without any token")
 	return cmd
 }
 
@@ -114,7 +113,9 @@ func (g *globals) newServer(a *app, cfg *config.Loaded, log *logger) *server.Ser
 }
 
 // sessionEnded stops the background jobs of a session.
-func (a *app) sessionEnded(s domain.Session) { a.runner.EndSession(shell.JobSession(s)) }
+func (a *app) sessionEnded(principal, session string) {
+	a.runner.EndSession(domain.SessionKey(principal, session))
+}
 
 func serveStdio(ctx context.Context, g *globals, a *app, dirs []string) error {
 	out, err := protectStdout(g.std.Out)
@@ -150,14 +151,13 @@ func serveStdio(ctx context.Context, g *globals, a *app, dirs []string) error {
 	if isTerminal(g.std.In) {
 		fmt.Fprintln(g.std.Err, "toolserver: serving MCP on standard input; clients start this command themselves (see the README), and --http ADDRESS serves over HTTP")
 	}
-	cfg, _ := a.current()
-	err = a.server.ServeStdio(ctx, cfg.Principal(cfg.Server.User), g.std.In, out)
+	err = a.server.ServeStdio(ctx, a.user, g.std.In, out)
 	stop(nil)
 	return err
 }
 
 func serveHTTP(ctx context.Context, g *globals, a *app, address string, insecure bool, dirs []string) error {
-	cfg, tokens := a.current()
+	cfg := a.current()
 	if !insecure && len(cfg.Server.Tokens) == 0 && !isLoopbackAddress(address) {
 		return usage(fmt.Errorf("%s is not a loopback address and no token is configured: add server.tokens (toolserver token new NAME), or give --insecure-no-auth", address))
 	}
@@ -193,16 +193,16 @@ func serveHTTP(ctx context.Context, g *globals, a *app, address string, insecure
 			}
 		}
 	}()
-	fmt.Fprintf(g.std.Err, "toolserver: serving MCP at %s://%s%s, files in %s\n", scheme, l.Addr(), cfg.Server.Path, cfg.WorkingDirectory)
-	a.log.Info("listening", zap.Stringer("address", l.Addr()), zap.Bool("tokens", tokens != nil && len(cfg.Server.Tokens) > 0))
-	loopbackOnly := isLoopbackAddress(address)
+	url := fmt.Sprintf("%s://%s%s", scheme, l.Addr(), cfg.Server.Path)
+	fmt.Fprintf(g.std.Err, "toolserver: serving MCP at %s, files in %s\n", url, cfg.WorkingDirectory)
+	auth := newAuthenticator(a, insecure)
+	auth.announce(g.std.Err, url)
+	a.log.Info("listening", zap.Stringer("address", l.Addr()), zap.Int("tokens", len(cfg.Server.Tokens)))
 	return a.server.ServeHTTP(ctx, l, server.HTTPOptions{
 		Path: cfg.Server.Path, AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts,
-		AnyHost:    insecure && !loopbackOnly,
+		AnyHost:    auth.required() || !isLoopbackAddress(address),
 		SessionTTL: cfg.Server.SessionTTL, MaxSessions: cfg.Server.MaxSessions,
-		Tokens:        func() *server.Tokens { _, t := a.current(); return t },
-		RequireTokens: !insecure && !loopbackOnly,
-		Anonymous:     cfg.Principal("anonymous"),
+		Authenticator: auth,
 	})
 }
 

@@ -101,7 +101,7 @@ func dialStdio(t *testing.T) func(string) string {
 }
 
 func dialHTTP(t *testing.T) func(string) string {
-	_, _, stderr := serveProgram(t, "serve", "--http", "127.0.0.1:0")
+	_, _, stderr := serveProgram(t, "serve", "--insecure-no-auth", "--http", "127.0.0.1:0")
 	line, err := stderr.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,493 @@
+package domain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var (
+	ann = Session{Principal: Principal{Source: "token", Subject: "ann", Name: "ann"}}
+	bob = Session{Principal: Principal{Source: "token", Subject: "bob", Name: "bob"}}
+)
+
+// kinds makes one request of each kind.
+var kinds = map[string]func(*Executor, Session) error{
+	"tool": func(e *Executor, s Session) (got error) {
+		e.Start(context.Background(), ExecuteToolCommand{Session: s, Tool: "t"}, func(_ ToolResult, err error) { got = err })
+		return got
+	},
+	"resource": func(e *Executor, s Session) (got error) {
+		e.ReadResource(context.Background(), s, nil, "x://r", func(_ []Content, err error) { got = err })
+		return got
+	},
+	"prompt": func(e *Executor, s Session) (got error) {
+		e.GetPrompt(context.Background(), s, nil, "p", nil, func(_ PromptResult, err error) { got = err })
+		return got
+	},
+	"completion": func(e *Executor, s Session) (got error) {
+		e.Complete(context.Background(), CompleteQuery{Session: s, Prompt: "p", Argument: "a"}, func(_ []string, err error) { got = err })
+		return got
+	},
+}
+
+// everything offers one item of each kind, which do work.
+func everything(work func() error) Offer {
+	return Offer{
+		Tools: []Tool{tool("t", func(context.Context) (ToolResult, error) { return Text("t"), work() })},
+		Resources: []Resource{{URI: "x://r", Name: "r", Read: func(context.Context, Location) ([]Content, error) {
+			return []Content{{Type: ResourceContent, Text: "r"}}, work()
+		}}},
+		Prompts: []Prompt{{
+			Name: "p", Get: func(context.Context, map[string]string) (PromptResult, error) { return UserPrompt("p"), work() },
+			Complete: func(context.Context, string, string, map[string]string) ([]string, error) {
+				return []string{"v"}, work()
+			},
+		}},
+	}
+}
+
+func offering(t *testing.T, s Settings, record func(*CallRecord), work func() error, observers ...Observer) *Executor {
+	t.Helper()
+	r, err := NewRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Register(FixedSource("all", everything(work), nil))
+	return NewExecutor(r, NewResultStore(1000), s, record, observers...)
+}
+
+// TestEveryKind crosses each kind of request with each rule of the pipeline.
+func TestEveryKind(t *testing.T) {
+	calm := func() error { return nil }
+	for kind, ask := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Run("rate", func(t *testing.T) {
+				exec := offering(t, Settings{Limits: Limits{RatePerMinute: 1}}, nil, calm)
+				if err := ask(exec, ann); err != nil {
+					t.Fatal(err)
+				}
+				var e *Error
+				if err := ask(exec, ann); !errors.As(err, &e) || e.Code != CodeRateLimited || e.Data["retryAfterMs"] == nil {
+					t.Errorf("over the rate: %v", err)
+				}
+				if err := ask(exec, bob); err != nil {
+					t.Errorf("bob pays for ann: %v", err)
+				}
+			})
+			t.Run("slots", func(t *testing.T) {
+				entered, release := make(chan struct{}, 1), make(chan struct{})
+				exec := offering(t, Settings{Limits: Limits{PerPrincipal: 1, QueueWait: time.Millisecond}}, nil, func() error {
+					entered <- struct{}{}
+					<-release
+					return nil
+				})
+				first := make(chan error)
+				go func() { first <- ask(exec, ann) }()
+				<-entered
+				if err := ask(exec, ann); CodeOf(err) != CodeBusy {
+					t.Errorf("without a slot: %v", err)
+				}
+				second := make(chan error)
+				go func() { second <- ask(exec, bob) }()
+				<-entered // bob's runs
+				close(release)
+				if err := errors.Join(<-first, <-second); err != nil {
+					t.Error(err)
+				}
+			})
+			t.Run("time", func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					release := make(chan struct{})
+					exec := offering(t, Settings{Limits: Limits{DefaultTimeout: time.Second, MaxAbandonGrace: time.Second}}, nil, func() error { <-release; return nil })
+					done := make(chan error, 1)
+					go func() {
+						switch kind {
+						case "tool":
+							_, err := exec.Call(context.Background(), ExecuteToolCommand{Tool: "t"})
+							done <- err
+						case "resource":
+							exec.ReadResource(context.Background(), ann, nil, "x://r", func(_ []Content, err error) { done <- err })
+						case "prompt":
+							exec.GetPrompt(context.Background(), ann, nil, "p", nil, func(_ PromptResult, err error) { done <- err })
+						case "completion":
+							exec.Complete(context.Background(), CompleteQuery{Session: ann, Prompt: "p", Argument: "a"}, func(_ []string, err error) { done <- err })
+						}
+					}()
+					if err := <-done; CodeOf(err) != CodeTimeout {
+						t.Errorf("out of time: %v", err)
+					}
+					if exec.Abandoned() != 1 {
+						t.Errorf("%d abandoned", exec.Abandoned())
+					}
+					close(release)
+				})
+			})
+			t.Run("panic", func(t *testing.T) {
+				var rec CallRecord
+				exec := offering(t, Settings{}, func(r *CallRecord) { rec = *r }, func() error { panic("oh") })
+				if err := ask(exec, ann); CodeOf(err) != CodeExecutionFailed || !strings.Contains(err.Error(), "panic: oh") {
+					t.Errorf("panic: %v", err)
+				}
+				if rec.Outcome != "error" || rec.Stack() == "" || rec.Principal != "token:ann" {
+					t.Errorf("record %+v", rec)
+				}
+			})
+			t.Run("secret in an error", func(t *testing.T) {
+				exec := offering(t, Settings{Secrets: []string{"sk-12345678"}}, nil, func() error {
+					return &Error{Code: CodeExecutionFailed, Message: "no sk-12345678", Hint: "not sk-12345678", Data: map[string]any{"k": []string{"sk-12345678"}}}
+				})
+				e, _ := errors.AsType[*Error](ask(exec, ann))
+				if b, _ := json.Marshal([]any{e.Message, e.Envelope()}); strings.Contains(string(b), "12345678") || strings.Count(string(b), Redacted) != 3 {
+					t.Errorf("got %s", b)
+				}
+			})
+			t.Run("observer", func(t *testing.T) {
+				o := &refusing{}
+				exec := offering(t, Settings{}, nil, calm, o)
+				if err := ask(exec, ann); err != nil || o.begun != 1 || o.ended != 1 {
+					t.Errorf("%v, %+v", err, o)
+				}
+				o.begin = Errorf(CodeBusy, "audit is full")
+				if err := ask(exec, ann); CodeOf(err) != CodeBusy {
+					t.Errorf("refused at the begin: %v", err)
+				}
+				o.begin, o.end = nil, Errorf(CodeExecutionFailed, "audit is lost")
+				if err := ask(exec, ann); err == nil || err.Error() != "audit is lost" {
+					t.Errorf("refused at the end: %v", err)
+				}
+			})
+			t.Run("canceled in the queue", func(t *testing.T) {
+				entered, release := make(chan struct{}, 1), make(chan struct{})
+				exec := offering(t, Settings{Limits: Limits{PerPrincipal: 1, QueueWait: time.Minute}}, nil, func() error { entered <- struct{}{}; <-release; return nil })
+				first := make(chan error)
+				go func() { first <- ask(exec, ann) }()
+				<-entered
+				ctx, cancel := context.WithCancel(context.Background())
+				cancel()
+				var got error
+				exec.ReadResource(ctx, ann, nil, "x://r", func(_ []Content, err error) { got = err })
+				if CodeOf(got) != CodeExecutionFailed || !strings.Contains(got.Error(), "canceled") {
+					t.Errorf("got %v", got)
+				}
+				close(release)
+				<-first
+			})
+		})
+	}
+}
+
+type refusing struct {
+	begun, ended int
+	begin, end   error
+}
+
+func (r *refusing) Begin(context.Context, *Call) error { r.begun++; return r.begin }
+func (r *refusing) End(*Call, error) error             { r.ended++; return r.end }
+
+// TestRefusedCallsCount checks that calls that are refused, for whatever reason,
+// count against the rate.
+func TestRefusedCallsCount(t *testing.T) {
+	for name, cmd := range map[string]ExecuteToolCommand{
+		"unknown": {Tool: "nope"}, "invalid": {Tool: "t", Arguments: json.RawMessage(`{"x":1}`)}, "disabled": {Tool: "off"},
+	} {
+		off := tool("off", fine)
+		off.Disabled = true
+		exec := executor(t, Settings{Limits: Limits{RatePerMinute: 2}}, nil, tool("t", fine), off)
+		for range 2 {
+			if _, err := exec.Call(t.Context(), cmd); CodeOf(err) == CodeRateLimited {
+				t.Errorf("%s: refused too early", name)
+			}
+		}
+		if _, err := exec.Call(t.Context(), cmd); CodeOf(err) != CodeRateLimited {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestWaitingHoldsNothing checks that a call that waits for a slot of its tool
+// keeps no slot from another.
+func TestWaitingHoldsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		slow := tool("slow", func(context.Context) (ToolResult, error) { <-release; return Text(""), nil })
+		exec := executor(t, Settings{Limits: Limits{PerTool: 1, PerPrincipal: 2, QueueWait: time.Hour}}, nil, slow, tool("echo", fine))
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() { _, _ = exec.Call(context.Background(), ExecuteToolCommand{Tool: "slow", Session: ann}) })
+		}
+		synctest.Wait() // one runs, two wait
+		start := time.Now()
+		for _, who := range []Session{ann, bob} {
+			if _, err := exec.Call(context.Background(), ExecuteToolCommand{Tool: "echo", Session: who}); err != nil {
+				t.Error(err)
+			}
+		}
+		if waited := time.Since(start); waited != 0 {
+			t.Errorf("echo waited %v", waited)
+		}
+		close(release)
+		wg.Wait()
+		synctest.Wait()
+		if n := exec.slots.principals.InUse(); n != 0 {
+			t.Errorf("%d slots are not given back", n)
+		}
+	})
+}
+
+// listening is a client that writes down what it gets.
+type listening struct{ got []string }
+
+func (l *listening) WantsProgress() bool  { return true }
+func (l *listening) Progress(p Progress)  { l.got = append(l.got, p.Message) }
+func (l *listening) Log(m LogMessage)     { l.got = append(l.got, fmt.Sprint(m.Data)) }
+func (l *listening) Supports(string) bool { return true }
+func (l *listening) Ask(_ context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error) {
+	b, err := json.Marshal(requests)
+	l.got = append(l.got, string(b))
+	answers := map[string]json.RawMessage{}
+	for name := range requests {
+		answers[name] = json.RawMessage(`{"action":"accept"}`)
+	}
+	return answers, err
+}
+
+// TestEveryWayOut has a secret leave by each way there is.
+func TestEveryWayOut(t *testing.T) {
+	const key = "sk-12345678-abcdef"
+	settings := Settings{Secrets: []string{key}, Limits: Limits{MaxResultChars: 1000, DefaultTimeout: time.Minute}}
+	out := func(run func(context.Context) (ToolResult, error)) (string, error) {
+		client := &listening{}
+		exec := executor(t, settings, nil, tool("t", run))
+		res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "t", Client: client})
+		var envelope any
+		if e, ok := errors.AsType[*Error](err); ok {
+			envelope = e.Envelope()
+		}
+		b, jsonErr := json.Marshal([]any{res.Blocks(), res.Structured(), res.Meta, envelope, client.got})
+		if jsonErr != nil {
+			t.Fatal(jsonErr)
+		}
+		return string(b) + fmt.Sprint(err), err
+	}
+	escaped := json.RawMessage(`{"k":"\u0073k-12345678-abcdef"}`)
+	for name, run := range map[string]func(context.Context) (ToolResult, error){
+		"text":    func(context.Context) (ToolResult, error) { return Text("x " + key), nil },
+		"results": func(context.Context) (ToolResult, error) { return JSONText(map[string]string{"k": key}, struct{}{}) },
+		"meta": func(context.Context) (ToolResult, error) {
+			r := Text("")
+			r.Meta = map[string]string{"k": key}
+			return r, nil
+		},
+		"metadata": func(context.Context) (ToolResult, error) {
+			r := Text("")
+			r.MetaData = map[string]any{"k": key}
+			return r, nil
+		},
+		"link": func(context.Context) (ToolResult, error) {
+			return ToolResult{Content: []Content{{Type: LinkContent, URI: "x://" + key, Name: key}}}, nil
+		},
+		"raw block": func(context.Context) (ToolResult, error) {
+			return ToolResult{Content: []Content{{Type: TextContent, Text: "", Raw: escaped}}}, nil
+		},
+		"raw results": func(context.Context) (ToolResult, error) { r := Text(""); r.Results = escaped; return r, nil },
+		"failure":     func(context.Context) (ToolResult, error) { return Failure("x", "m "+key, "h "+key), nil },
+		"partial":     func(context.Context) (ToolResult, error) { return ToolResult{}, OutOfTime("t", time.Second, Text(key)) },
+		"other's data": func(context.Context) (ToolResult, error) {
+			return ToolResult{}, &Error{Code: -7, Message: "m", Verbatim: true, RawData: escaped}
+		},
+		"cut message": func(context.Context) (ToolResult, error) {
+			return ToolResult{}, errors.New(strings.Repeat("x", 2*maxPartial-20) + key)
+		},
+		"progress": func(ctx context.Context) (ToolResult, error) {
+			ReportProgress(ctx, Progress{Done: 1, Message: key})
+			return Text(Redacted), nil
+		},
+		"log": func(ctx context.Context) (ToolResult, error) {
+			Log(ctx, LogMessage{Data: map[string]string{"k": key}})
+			return Text(Redacted), nil
+		},
+		"question": func(ctx context.Context) (ToolResult, error) {
+			_, err := Elicit(ctx, "q", Elicitation{Message: key})
+			return Text(Redacted), err
+		},
+	} {
+		if got, _ := out(run); strings.Contains(got, "12345678") || !strings.Contains(got, Redacted) {
+			t.Errorf("%s: %.300s", name, got)
+		}
+	}
+}
+
+// TestSecretAcrossPages puts a secret at every place relative to the edge of a
+// page of output that was kept as it is.
+func TestSecretAcrossPages(t *testing.T) {
+	const key = "sk-12345678-abcdef"
+	exec := executor(t, Settings{Secrets: []string{key}}, nil)
+	exec.Results.perPage = 64
+	for before := 30; before <= 70; before++ {
+		text := strings.Repeat("a", before) + key + key + strings.Repeat("b", 200)
+		kept := exec.Results.KeepFile(Principal{}, closeReader{strings.NewReader(text)}, int64(len(text)))
+		var got strings.Builder
+		for page := 1; page <= kept.Pages; page++ {
+			part, _, err := exec.Results.Page(Principal{}, kept.ID, page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.WriteString(part)
+		}
+		if want := strings.Repeat("a", before) + Redacted + strings.Repeat("b", 200); got.String() != want {
+			t.Errorf("%d before: %s", before, got.String())
+		}
+	}
+}
+
+type closeReader struct{ *strings.Reader }
+
+func (closeReader) Close() error { return nil }
+
+// TestKeptShares checks that nobody's results are dropped because somebody else
+// has many.
+func TestKeptShares(t *testing.T) {
+	s := NewResultStore(100)
+	mine := s.Keep(ann.Principal, "mine")
+	for range 2 * MaxKeptResults {
+		s.Keep(bob.Principal, "x")
+	}
+	big := strings.Repeat("x", MaxKeptMemory/4)
+	for range 6 {
+		s.Keep(bob.Principal, big)
+	}
+	if _, _, err := s.Page(ann.Principal, mine.ID, 1); err != nil {
+		t.Error(err)
+	}
+	if len(s.kept) > MaxKeptResults || s.memory > MaxKeptMemory || len(s.order) != len(s.kept) {
+		t.Errorf("%d kept, %d bytes", len(s.kept), s.memory)
+	}
+	same := Principal{Source: "issuer", Subject: "ann", Name: "ann"}
+	if _, _, err := s.Page(same, mine.ID, 1); !errors.Is(err, ErrUnknownResult) {
+		t.Errorf("another ann reads it: %v", err)
+	}
+}
+
+// TestStructuredIsBounded checks structured content whose text is short.
+func TestStructuredIsBounded(t *testing.T) {
+	strict, err := ParseOutputSchema([]byte(`{"type":"object","properties":{"rows":{"type":"array"}},"required":["rows"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, output := range []*ToolOutputSchema{nil, strict} {
+		big := tool("big", func(context.Context) (ToolResult, error) {
+			r := Text("3 rows")
+			r.Results = map[string]any{"rows": []string{strings.Repeat("x", 5<<20)}}
+			return r, nil
+		})
+		big.Output = output
+		exec := executor(t, Settings{}, nil, big)
+		res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "big"})
+		b, _ := json.Marshal(res.Structured())
+		if err != nil || len(b) > 1000 || res.IsError != (output != nil) {
+			t.Errorf("%v: %v, %d bytes", output != nil, err, len(b))
+		}
+		if text := res.Content[len(res.Content)-1].Text; output != nil && !strings.Contains(text, "read_large_result") {
+			t.Errorf("no way to read on: %q", text)
+		}
+	}
+}
+
+// TestRaw checks that a raw handler gets what was sent, and that what it returns
+// is not touched.
+func TestRaw(t *testing.T) {
+	schema, err := ParseSchema([]byte(`{"type":"object","properties":{"a":{"type":"string","default":"x"},"n":{"type":"integer"}},"required":["n"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const block = `{"type":"text","text":"hi","annotations":{"priority":1},"_meta":{"z":1,"a":2}}`
+	raw := Tool{Name: "raw", Description: "Raw.", Input: schema, RunRaw: func(_ context.Context, args json.RawMessage) (ToolResult, error) {
+		if strings.Contains(string(args), "fail") {
+			return ToolResult{}, &Error{Code: -32042, Message: "sign in", Verbatim: true, RawData: json.RawMessage(`{"elicitations":[1]}`)}
+		}
+		r := ToolResult{Content: []Content{{Type: TextContent, Text: "hi", Raw: json.RawMessage(block)}}}
+		r.Meta = json.RawMessage(string(args))
+		return r, nil
+	}}
+	const sent = `{"zeta":1, "n":1e0 ,"b":{"z":1,"a":2}}`
+	res, err := run(t, raw, sent)
+	if err != nil || string(res.Meta.(json.RawMessage)) != sent || string(res.Content[0].Raw) != block {
+		t.Errorf("%v: %+v", err, res)
+	}
+	_, err = run(t, raw, `{"n":1,"s":"fail"}`)
+	if e, _ := errors.AsType[*Error](err); e == nil || e.Code != -32042 || fmt.Sprintf("%s", e.Envelope()) != `{"elicitations":[1]}` {
+		t.Errorf("error %#v", err)
+	}
+	if _, err = run(t, raw, `{"n":"1"}`); CodeOf(err) != CodeInvalidParams {
+		t.Errorf("converted: %v", err)
+	}
+}
+
+func TestNested(t *testing.T) {
+	var rec CallRecord
+	hidden, limited, brief := tool("hidden", fine), tool("limited", fine), tool("brief", func(ctx context.Context) (ToolResult, error) { <-ctx.Done(); return ToolResult{}, ctx.Err() })
+	hidden.Groups, brief.Timeout = []string{"staff"}, time.Millisecond
+	client := &listening{}
+	confirmed := tool("confirmed", fine)
+	confirmed.Confirm = true
+	type execInput struct {
+		Tool string `json:"tool" doc:"Tool to call."`
+	}
+	exec := executor(t, Settings{Limits: Limits{PerPrincipal: 1, PerTool: 1, RatePerMinute: 100, QueueWait: time.Second}, Secrets: []string{"sk-12345678"}},
+		func(r *CallRecord) { rec = *r }, hidden, limited, brief, confirmed,
+		tool("breaks", func(context.Context) (ToolResult, error) { panic("inner") }),
+		tool("reports", func(ctx context.Context) (ToolResult, error) {
+			ReportProgress(ctx, Progress{Done: 1, Message: "half"})
+			return Text("sk-12345678"), nil
+		}),
+		Define(Tool{Name: "exec", Description: "Calls another."}, func(ctx context.Context, in execInput) (ToolResult, error) {
+			return CallTool(ctx, in.Tool, json.RawMessage(`{}`))
+		}),
+		tool("deep", func(ctx context.Context) (ToolResult, error) { return CallTool(ctx, "deep", nil) }),
+	)
+	call := func(name string) (string, error) {
+		res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "exec", Arguments: json.RawMessage(`{"tool":"` + name + `"}`), Session: ann, Client: client})
+		if err != nil {
+			return "", err
+		}
+		return res.Content[0].Text, nil
+	}
+	for _, test := range []struct {
+		tool, want string
+		code       Code
+	}{
+		{"limited", "fine", 0}, {"reports", Redacted, 0}, {"hidden", `no tool "hidden"`, CodeToolNotFound}, {"breaks", "breaks broke: panic: inner", CodeExecutionFailed},
+		{"brief", "brief ran out of time after 1ms", CodeTimeout}, {"deep", "nested more than", CodeExecutionFailed}, {"exec", "exec: tool is required", CodeInvalidParams},
+	} {
+		got, err := call(test.tool)
+		if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, test.want) || CodeOf(err) != test.code {
+			t.Errorf("%s: %q, %d", test.tool, got, CodeOf(err))
+		}
+		if rec.Tool != "exec" || test.code == 0 && !slices.Contains(rec.Nested, test.tool) {
+			t.Errorf("%s: record %+v", test.tool, rec)
+		}
+	}
+	if !slices.Contains(client.got, "half") {
+		t.Errorf("the client got %q", client.got)
+	}
+	if _, err := call("confirmed"); err != nil || !strings.Contains(client.got[len(client.got)-1], "Allow confirmed") {
+		t.Errorf("%v: %q", err, client.got)
+	}
+	if n := exec.slots.principals.InUse(); n != 0 {
+		t.Errorf("%d slots are not given back", n)
+	}
+	if _, err := CallTool(t.Context(), "limited", nil); err == nil {
+		t.Error("a call outside any call was made")
+	}
+}

@@ -1,0 +1,75 @@
+package domain
+
+// A Source offers tools, resources and prompts: a family of built-in tools, an
+// upstream server. What it offers may change at any time.
+type Source interface {
+	// Name identifies the source; it does not change.
+	Name() string
+	// Offer returns what the source offers now. It returns at once.
+	Offer() Offer
+	// OnChange has changed called whenever Offer has something else to return.
+	// It is called once, before the source is used; changed must not be called
+	// from within Offer or OnChange.
+	OnChange(changed func())
+	// Close releases what the source holds. It is called once, when the source
+	// has been removed and no call in flight uses what it offered.
+	Close() error
+}
+
+// Offer is what a source offers. Items that are not valid, or whose name
+// another source has taken, are left out with a reason; see [Catalog.Missing].
+type Offer struct {
+	Tools     []Tool
+	Resources []Resource
+	Prompts   []Prompt
+	// Missing are items the source would offer but cannot, with the reason.
+	Missing []Missing
+	// Open says that the source may offer items later whose names are not known
+	// yet. Settings for a name that nobody offers are then no mistake.
+	Open bool
+}
+
+// Kind is a kind of item that clients can list.
+type Kind string
+
+// The kinds of items.
+const (
+	KindTool     Kind = "tool"
+	KindResource Kind = "resource"
+	KindPrompt   Kind = "prompt"
+)
+
+// Missing is an item that is not offered, and why.
+type Missing struct {
+	Kind     Kind   `json:"kind"`
+	Name     string `json:"name"`
+	Category string `json:"category,omitempty"` // of a tool
+	Source   string `json:"source"`
+	Reason   string `json:"reason"` // a clause: "needs the environment variable X"
+}
+
+// fixedSource offers the same all the time.
+type fixedSource struct {
+	name  string
+	offer Offer
+	close func() error
+}
+
+// FixedSource returns a source whose offer never changes. Close, which may be
+// nil, releases what the offered items hold.
+func FixedSource(name string, offer Offer, close func() error) Source {
+	return &fixedSource{name, offer, close}
+}
+
+func (s *fixedSource) Name() string { return s.name }
+
+func (s *fixedSource) Offer() Offer { return s.offer }
+
+func (s *fixedSource) OnChange(func()) {}
+
+func (s *fixedSource) Close() error {
+	if s.close == nil {
+		return nil
+	}
+	return s.close()
+}

@@ -1,0 +1,169 @@
+// Package tools puts the built-in tools together, family by family.
+package tools
+
+import (
+	"fmt"
+	"reflect"
+	"sync/atomic"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/anthropic"
+	"toolserver/tools/files"
+	"toolserver/tools/linkedin"
+	"toolserver/tools/meta"
+	"toolserver/tools/prompts"
+	"toolserver/tools/resources"
+	"toolserver/tools/shell"
+	"toolserver/tools/system"
+	"toolserver/tools/utility"
+	"toolserver/tools/web"
+	"toolserver/tools/websearch"
+)
+
+// Deps is what the built-in families are made from.
+type Deps struct {
+	Sandbox   *Sandbox
+	Network   *sandbox.Network
+	Results   *domain.ResultStore
+	Catalog   func(domain.Principal) []*domain.Tool // what a principal can call, all tools considered
+	Resources resources.Deps                        // its Files are those of Sandbox
+
+	FileOptions  files.Options
+	ShellOptions shell.Options
+	System       system.Options
+	Web          web.Options
+	Search       websearch.Options
+	LinkedIn     linkedin.Options
+	Anthropic    anthropic.Options
+
+	CapabilitiesFile string // empty for [meta.DefaultFile]
+}
+
+// Sandbox is the part of the machine that one policy lets tools use. It is
+// closed when the last family that was made from it is.
+type Sandbox struct {
+	Policy   sandbox.Policy
+	Files    *sandbox.Files
+	Commands *sandbox.Commands
+
+	users atomic.Int64
+}
+
+func (s *Sandbox) release() error {
+	if s.users.Add(-1) > 0 {
+		return nil
+	}
+	return s.Files.Close()
+}
+
+// A family is tools, resources and prompts that belong together and are made
+// together. What it is made from is compared when configuration changes: a
+// family that would be the same stays, with all that it knows.
+type family struct {
+	name  string
+	from  any  // apart from the policy; nil if it is made from nothing that changes
+	boxed bool // it uses the sandbox, and so depends on the policy
+	make  func(Deps) (domain.Offer, error)
+}
+
+// families returns the families that d makes.
+func families(d Deps) []family {
+	client := d.Network.Client()
+	return []family{
+		{"utility", nil, false, func(Deps) (domain.Offer, error) { return offer(utility.Tools(), nil) }},
+		{"files", d.FileOptions, true, func(d Deps) (domain.Offer, error) { return offer(files.Tools(d.Sandbox.Files, d.FileOptions), nil) }},
+		{"shell", d.ShellOptions, true, func(d Deps) (domain.Offer, error) {
+			return offer(shell.Tools(d.Sandbox.Commands, d.ShellOptions), nil)
+		}},
+		{"system", d.System, false, func(d Deps) (domain.Offer, error) { return offer(system.Tools(d.System)) }},
+		{"web", d.Web, false, func(d Deps) (domain.Offer, error) { return offer(web.Tools(d.Network, d.Web), nil) }},
+		{"websearch", d.Search, false, func(d Deps) (domain.Offer, error) { return offer(websearch.Tools(client, d.Search)) }},
+		{"linkedin", d.LinkedIn, false, func(d Deps) (domain.Offer, error) { return offer(linkedin.Tools(client, d.LinkedIn)) }},
+		{"anthropic", d.Anthropic, false, func(d Deps) (domain.Offer, error) { return offer(anthropic.Tools(client, d.Anthropic)) }},
+		{"meta", []any{d.CapabilitiesFile, d.Anthropic}, true, func(d Deps) (domain.Offer, error) {
+			ask, err := asker(d)
+			return domain.Offer{Tools: append(meta.Tools(d.Results), meta.RefreshTool(meta.Capabilities{
+				Catalog: d.Catalog, Files: d.Sandbox.Files.Writer("write_file"), File: d.CapabilitiesFile, Ask: ask,
+			}))}, err
+		}},
+		{"resources", d.Resources.WorkingDirectory, true, func(d Deps) (domain.Offer, error) {
+			d.Resources.Files = d.Sandbox.Files
+			return domain.Offer{Resources: resources.All(d.Resources)}, nil
+		}},
+		{"prompts", nil, false, func(Deps) (domain.Offer, error) { return domain.Offer{Prompts: prompts.All()}, nil }},
+	}
+}
+
+func offer(tools []domain.Tool, err error) (domain.Offer, error) {
+	return domain.Offer{Tools: tools}, err
+}
+
+// Families keeps the sources of the built-in families from one configuration to
+// the next. The zero value is ready to use. It is not safe for concurrent use.
+type Families struct {
+	made []madeFamily
+}
+
+type madeFamily struct {
+	family
+	box    *Sandbox
+	source domain.Source
+}
+
+// Update is the families of a configuration that is not in force yet.
+type Update struct {
+	Changed  []domain.Source // those that are new or others than before
+	families *Families
+	next     []madeFamily
+}
+
+// Prepare makes the families that d asks for, as far as they are not there
+// already. The error says which of d's options cannot be obeyed.
+func (f *Families) Prepare(d Deps) (*Update, error) {
+	u := &Update{families: f}
+	for i, wanted := range families(d) {
+		if f.made != nil && f.made[i].same(wanted, d.Sandbox) {
+			u.next = append(u.next, f.made[i])
+			continue
+		}
+		o, err := wanted.make(d)
+		if err != nil {
+			u.Discard()
+			return nil, fmt.Errorf("%s tools: %w", wanted.name, err)
+		}
+		o.Missing = missingFrom(wanted.name, o.Tools)
+		m := madeFamily{family: wanted}
+		var release func() error
+		if wanted.boxed {
+			m.box, release = d.Sandbox, d.Sandbox.release
+			d.Sandbox.users.Add(1)
+		}
+		m.source = domain.FixedSource(wanted.name, o, release)
+		u.next = append(u.next, m)
+		u.Changed = append(u.Changed, m.source)
+	}
+	return u, nil
+}
+
+func (m *madeFamily) same(wanted family, box *Sandbox) bool {
+	return (!wanted.boxed || m.box == box) && reflect.DeepEqual(m.from, wanted.from)
+}
+
+// Offers returns what all families of the configuration offer.
+func (u *Update) Offers() (all []domain.Offer) {
+	for _, m := range u.next {
+		all = append(all, m.source.Offer())
+	}
+	return all
+}
+
+// Commit says that the update is in force.
+func (u *Update) Commit() { u.families.made = u.next }
+
+// Discard drops an update that does not come into force.
+func (u *Update) Discard() {
+	for _, s := range u.Changed {
+		_ = s.Close()
+	}
+}
