@@ -206,7 +206,7 @@ const (
 // Principal returns what configuration knows of a user.
 func (c *Config) Principal(name string) domain.Principal {
 	u := c.Users[name]
-	p := domain.Principal{Source: SourceUser, Subject: name, Name: name, Groups: u.Groups, ComplianceLevel: u.ComplianceLevel}
+	p := domain.Principal{ID: domain.PrincipalID(SourceUser, name), Name: name, Groups: u.Groups, ComplianceLevel: u.ComplianceLevel}
 	if p.ComplianceLevel == "" {
 		p.ComplianceLevel = c.Compliance.Level
 	}

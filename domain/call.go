@@ -26,10 +26,12 @@ type Call struct {
 	catalog  *Catalog
 	client   Client
 	owner    string                                 // the principal's ID
-	find     func(*Call) error                      // finds what is asked for, if the principal may know of it
-	validate func(*Call) error                      // checks the arguments; nil if there is nothing to check
-	work     func(context.Context) (Outcome, error) // does what is asked for
+	wanted   string                                 // the tool that is asked for; empty if it is something else, which has
+	find     func(*Call) error                      // what finds it, if the principal may know of it,
+	validate func(*Call) error                      // what checks the arguments, if there is something to check,
+	work     func(context.Context) (Outcome, error) // and what does it
 	done     func(Outcome, error)
+	doneTool func(ToolResult, error) // of a tool, in place of done
 
 	args      Arguments   // of a tool, once they are checked
 	toolSlots *share.Pool // where a slot is held, besides the principal's
@@ -113,7 +115,11 @@ func (c *Call) recovered(ctx context.Context) (out Outcome, err error) {
 			c.root().finish(Outcome{}, errGoexit)
 		}
 	}()
-	out, err = c.work(ctx)
+	if c.work == nil {
+		out.Tool, err = c.runTool(ctx)
+	} else {
+		out, err = c.work(ctx)
+	}
 	returned = true
 	return out, err
 }
@@ -153,6 +159,10 @@ func (c *Call) end(out Outcome, err error) {
 		if end := pipeline[i].end; end != nil {
 			out, err = end(c, out, err)
 		}
+	}
+	if c.doneTool != nil {
+		c.doneTool(out.Tool, err)
+		return
 	}
 	c.done(out, err)
 }

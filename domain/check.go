@@ -24,7 +24,7 @@ type checker struct {
 // check reports how v breaks the schema of p, by at most [maxProblems] breaches,
 // and whether that is certain.
 func (p *Param) check(v any) (found []InvalidField, certain bool) {
-	c := checker{path: make(fieldPath, 0, 8), most: maxProblems}
+	c := checker{most: maxProblems}
 	c.value(v, p)
 	sortFields(c.found)
 	return c.found, !c.undecided

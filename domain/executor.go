@@ -70,8 +70,8 @@ func (e *Executor) Abandoned() int64 { return e.abandoned.Load() }
 // tool's time ends. An error it returns is an [*Error] or an [*InputRequired].
 func (e *Executor) Call(ctx context.Context, cmd ExecuteToolCommand) (res ToolResult, err error) {
 	answered := make(chan struct{})
-	c := e.toolCall(cmd, func(o Outcome, e error) {
-		res, err = o.Tool, e
+	c := e.toolCall(cmd, func(r ToolResult, e error) {
+		res, err = r, e
 		close(answered)
 	})
 	go c.start(ctx)
@@ -92,7 +92,7 @@ func (e *Executor) Call(ctx context.Context, cmd ExecuteToolCommand) (res ToolRe
 // caller that can do without its goroutine calls Start; others use
 // [Executor.Call].
 func (e *Executor) Start(ctx context.Context, cmd ExecuteToolCommand, done func(ToolResult, error)) {
-	e.toolCall(cmd, func(o Outcome, err error) { done(o.Tool, err) }).start(ctx)
+	e.toolCall(cmd, done).start(ctx)
 }
 
 // ReadResource reads a document and reports to done, as [Executor.Start] does.
@@ -204,24 +204,22 @@ func (e *Executor) CountList(s Session, method string) error {
 	if perMinute > 0 {
 		perMinute = max(perMinute, minListRate)
 	}
-	return e.rates.check("list\x00"+s.Principal.ID(), method, perMinute, time.Now())
+	return e.rates.check("list\x00"+s.Principal.ID, method, perMinute, time.Now())
 }
 
 // minListRate is how many lists a minute a principal may ask for at least: a
 // client asks for half a dozen when it starts.
 const minListRate = 60
 
-func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(Outcome, error)) *Call {
-	c := e.newCall("tools/call", ClipName(cmd.Tool), cmd.Session, cmd.Client, done)
+func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(ToolResult, error)) *Call {
+	c := e.newCall("tools/call", ClipName(cmd.Tool), cmd.Session, cmd.Client, nil)
 	c.Raw, c.Record.ArgsBytes = cmd.Arguments, len(cmd.Arguments)
-	c.find = func(c *Call) error { return c.findTool(cmd.Tool) }
-	c.validate = (*Call).checkToolArguments
-	c.work = c.runTool
+	c.wanted, c.doneTool = cmd.Tool, done
 	return c
 }
 
 func (e *Executor) newCall(method, name string, s Session, client Client, done func(Outcome, error)) *Call {
-	owner, catalog := s.Principal.ID(), e.Registry.acquire()
+	owner, catalog := s.Principal.ID, e.Registry.acquire()
 	return &Call{
 		Method: method, Name: name, Session: s, exec: e, catalog: catalog, client: client, owner: owner, done: done,
 		limit:  catalog.Settings.Limits.DefaultTimeout,
@@ -278,24 +276,20 @@ func (c *Call) checkToolArguments() error {
 }
 
 // runTool runs the handler, after the user has agreed if that is asked for.
-func (c *Call) runTool(ctx context.Context) (Outcome, error) {
+func (c *Call) runTool(ctx context.Context) (ToolResult, error) {
 	if c.Tool.Confirm {
 		refusal, err := c.confirm(ctx)
 		if err != nil {
-			return Outcome{}, err
+			return ToolResult{}, err
 		}
 		if refusal != nil {
-			return Outcome{Tool: *refusal}, nil
+			return *refusal, nil
 		}
 	}
-	var res ToolResult
-	var err error
 	if c.Tool.RunRaw != nil {
-		res, err = c.Tool.RunRaw(ctx, c.Raw)
-	} else {
-		res, err = c.Tool.Run(ctx, c.args)
+		return c.Tool.RunRaw(ctx, c.Raw)
 	}
-	return Outcome{Tool: res}, err
+	return c.Tool.Run(ctx, c.args)
 }
 
 func notFound(name string) *Error {

@@ -206,7 +206,7 @@ func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		exec := executor(t, Settings{Limits: Limits{RatePerMinute: 2}}, nil, tool("ok", func(context.Context) (ToolResult, error) { return Empty(), nil }))
 		call := func(who string) string {
-			_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "ok", Session: Session{Principal: Principal{Subject: who, Name: who}}})
+			_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "ok", Session: Session{Principal: Principal{ID: who, Name: who}}})
 			if err == nil {
 				return ""
 			}
@@ -237,7 +237,7 @@ func TestLongResults(t *testing.T) {
 		return JSON(map[string]any{"text": whole.String()})
 	})
 	exec := executor(t, Settings{Limits: Limits{MaxResultChars: 5000}}, nil, long, data)
-	ann := Session{Principal: Principal{Subject: "ann", Name: "ann"}}
+	ann := Session{Principal: Principal{ID: "ann", Name: "ann"}}
 	res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "long", Session: ann})
 	if err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestLongResults(t *testing.T) {
 		page    int
 		want    error
 	}{{"bob", id, 1, ErrUnknownResult}, {"ann", "lr_0", 1, ErrUnknownResult}, {"ann", id, 0, ErrPageOutOfRange}, {"ann", id, pages + 1, ErrPageOutOfRange}} {
-		if _, _, err := exec.Results.Page(Principal{Subject: bad.who, Name: bad.who}, bad.id, bad.page); !errors.Is(err, bad.want) {
+		if _, _, err := exec.Results.Page(Principal{ID: bad.who, Name: bad.who}, bad.id, bad.page); !errors.Is(err, bad.want) {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}

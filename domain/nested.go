@@ -73,7 +73,6 @@ func (c *Call) within(ctx context.Context, name string) (Outcome, error) {
 		c.clock.start(c.limit, func() { cancel(errTimeUp) })
 		defer c.clock.stop()
 	}
-	c.work = c.runTool
 	out, err := c.recovered(ctx)
 	return c.settled(ctx, out, err)
 }

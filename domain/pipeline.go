@@ -64,17 +64,25 @@ func (c *Call) observed(out Outcome, err error) (Outcome, error) {
 }
 
 // authorize finds what is asked for, if the principal may know of it.
-func (c *Call) authorize(context.Context) error { return c.find(c) }
+func (c *Call) authorize(context.Context) error {
+	if c.find == nil {
+		return c.findTool(c.wanted)
+	}
+	return c.find(c)
+}
 
 // checkArguments holds the arguments to what is asked for.
 func (c *Call) checkArguments(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return c.canceled(ctx)
 	}
-	if c.validate == nil {
-		return nil
+	switch {
+	case c.validate != nil:
+		return c.validate(c)
+	case c.Tool != nil:
+		return c.checkToolArguments()
 	}
-	return c.validate(c)
+	return nil
 }
 
 // redact takes secrets out of what leaves the server.

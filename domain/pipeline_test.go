@@ -14,8 +14,8 @@ import (
 )
 
 var (
-	ann = Session{Principal: Principal{Source: "token", Subject: "ann", Name: "ann"}}
-	bob = Session{Principal: Principal{Source: "token", Subject: "bob", Name: "bob"}}
+	ann = Session{Principal: Principal{ID: "token:ann", Name: "ann"}}
+	bob = Session{Principal: Principal{ID: "token:bob", Name: "bob"}}
 )
 
 // kinds makes one request of each kind.
@@ -370,7 +370,7 @@ func TestKeptShares(t *testing.T) {
 	if len(s.kept) > MaxKeptResults || s.memory > MaxKeptMemory || len(s.order) != len(s.kept) {
 		t.Errorf("%d kept, %d bytes", len(s.kept), s.memory)
 	}
-	same := Principal{Source: "issuer", Subject: "ann", Name: "ann"}
+	same := Principal{ID: "issuer:ann", Name: "ann"}
 	if _, _, err := s.Page(same, mine.ID, 1); !errors.Is(err, ErrUnknownResult) {
 		t.Errorf("another ann reads it: %v", err)
 	}

@@ -69,7 +69,7 @@ func NewResultStore(perPage int) *ResultStore {
 
 // Keep stores a text for principal p.
 func (s *ResultStore) Keep(p Principal, text string) KeptResult {
-	return s.keep(&keptResult{principal: p.ID(), text: strings.NewReader(text), size: int64(len(text)), memory: int64(len(text))})
+	return s.keep(&keptResult{principal: p.ID, text: strings.NewReader(text), size: int64(len(text)), memory: int64(len(text))})
 }
 
 // KeepFile stores a text of size bytes that is read from r when asked for. The
@@ -78,7 +78,7 @@ func (s *ResultStore) KeepFile(p Principal, r interface {
 	io.ReaderAt
 	io.Closer
 }, size int64) KeptResult {
-	return s.keep(&keptResult{principal: p.ID(), text: r, size: size, closer: r})
+	return s.keep(&keptResult{principal: p.ID, text: r, size: size, closer: r})
 }
 
 func (s *ResultStore) keep(k *keptResult) KeptResult {
@@ -170,7 +170,7 @@ func (s *ResultStore) Page(p Principal, id string, page int) (text string, pages
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.kept[id]
-	if k == nil || k.principal != p.ID() || !s.now().Before(k.expires) {
+	if k == nil || k.principal != p.ID || !s.now().Before(k.expires) {
 		return "", 0, ErrUnknownResult
 	}
 	pages = k.pages()

@@ -22,7 +22,7 @@ import (
 // It is worked out when it is first used: a process uses few of the schemas it
 // has, and starts without any.
 type ToolInputSchema struct {
-	text     func() schemaText
+	text     func() *schemaText
 	compiled func() (*jsonschema.Schema, error)
 }
 
@@ -79,12 +79,12 @@ func ParseSchema(raw []byte) (*ToolInputSchema, error) {
 	if root.Type != "object" {
 		return nil, errors.New(`the root of an input schema must have "type": "object"`)
 	}
-	s := newSchema(func() schemaText { return schemaText{raw, root} })
+	s := newSchema(func() *schemaText { return &schemaText{raw, root} })
 	_, err = s.compiled()
 	return s, err
 }
 
-func newSchema(text func() schemaText) *ToolInputSchema {
+func newSchema(text func() *schemaText) *ToolInputSchema {
 	return &ToolInputSchema{text: text, compiled: compileOnce(func() []byte { return text().raw })}
 }
 
@@ -247,14 +247,14 @@ func (s *ToolInputSchema) Arguments(args json.RawMessage) (Arguments, error) {
 	if err != nil {
 		return nil, err
 	}
-	root := s.text().root
-	if s.invalid(object, &root) != nil {
-		coerce(object, &root)
-		if explained := s.invalid(object, &root); explained != nil {
+	root := &s.text().root
+	if s.invalid(object, root) != nil {
+		coerce(object, root)
+		if explained := s.invalid(object, root); explained != nil {
 			return nil, explained()
 		}
 	}
-	fillDefaults(object, &root)
+	fillDefaults(object, root)
 	return object, nil
 }
 
@@ -264,8 +264,7 @@ func (s *ToolInputSchema) Check(args json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	root := s.text().root
-	if explained := s.invalid(object, &root); explained != nil {
+	if explained := s.invalid(object, &s.text().root); explained != nil {
 		return explained()
 	}
 	return nil

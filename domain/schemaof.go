@@ -24,7 +24,7 @@ import (
 // from string become arrays and objects. The first use of the schema of a struct
 // that cannot be described panics; the first test of the tool will say so.
 func SchemaOf[In any]() *ToolInputSchema {
-	return newSchema(sync.OnceValue(func() schemaText {
+	return newSchema(sync.OnceValue(func() *schemaText {
 		t := reflect.TypeFor[In]()
 		raw := appendObject(nil, t, strictObject)
 		root, err := param("", raw, false)
@@ -34,7 +34,7 @@ func SchemaOf[In any]() *ToolInputSchema {
 		if !root.allPlain() {
 			panic(fmt.Sprintf("%v: the checker does not know all keywords of %s", t, raw))
 		}
-		return schemaText{raw, root}
+		return &schemaText{raw, root}
 	}))
 }
 

@@ -176,7 +176,7 @@ func (h *httpHandler) session(w http.ResponseWriter, r *http.Request, p domain.P
 		http.Error(w, "the "+sessionHeader+" header is missing; initialize first", http.StatusBadRequest)
 		return nil, false
 	}
-	ses, ok := h.sessions.acquire(id, p.ID())
+	ses, ok := h.sessions.acquire(id, p.ID)
 	if !ok {
 		http.Error(w, "no such session, or it has expired; initialize again", http.StatusNotFound)
 		return nil, false

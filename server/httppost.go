@@ -28,7 +28,7 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, who caller) {
 		http.Error(w, "Accept must include application/json and text/event-stream", http.StatusNotAcceptable)
 		return
 	}
-	body, release, ok := h.readBody(w, r, who.principal.ID())
+	body, release, ok := h.readBody(w, r, who.principal.ID)
 	if !ok {
 		return
 	}
@@ -46,7 +46,7 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, who caller) {
 		writeError(w, msg.id, wrong, http.StatusBadRequest)
 		return
 	} else if modern {
-		h.serve(w, r, newSession("", who.principal.ID()), who, &msg)
+		h.serve(w, r, newSession("", who.principal.ID), who, &msg)
 		return
 	}
 	h.postLegacy(w, r, who, &msg)
@@ -239,7 +239,7 @@ func (h *httpHandler) postLegacy(w http.ResponseWriter, r *http.Request, who cal
 
 // initialize begins a session.
 func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, who caller, msg *message) {
-	ses, err := h.sessions.create(who.principal.ID())
+	ses, err := h.sessions.create(who.principal.ID)
 	if err != nil {
 		w.Header().Set("Retry-After", "60")
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)

@@ -33,22 +33,23 @@ func HashToken(token string) string {
 
 // Tokens are the bearer tokens of a server.
 type Tokens struct {
-	source string // of the principals
-	list   []parsedToken
+	list []parsedToken
 }
 
 type parsedToken struct {
-	Token
-	sum [sha256.Size]byte
+	principal domain.Principal
+	sum       [sha256.Size]byte
 }
 
 // ParseTokens checks tokens, whose principals get a source. Names are unique,
 // since limits, logs and results go by them.
 func ParseTokens(source string, tokens []Token) (*Tokens, error) {
-	t := &Tokens{source: source}
+	t := &Tokens{}
 	names := map[string]bool{}
 	for _, token := range tokens {
-		p := parsedToken{Token: token}
+		p := parsedToken{principal: domain.Principal{
+			ID: domain.PrincipalID(source, token.Name), Name: token.Name, Groups: token.Groups, ComplianceLevel: token.ComplianceLevel, Expires: token.Expires,
+		}}
 		digits, ok := strings.CutPrefix(token.Hash, hashPrefix)
 		n, err := hex.Decode(p.sum[:], []byte(digits[:min(len(digits), 2*sha256.Size)]))
 		switch {
@@ -85,12 +86,10 @@ func (t *Tokens) Authenticate(r *http.Request) (domain.Principal, *Challenge) {
 	switch {
 	case match == nil:
 		return domain.Principal{}, &Challenge{Error: "invalid_token", Description: "the bearer token is not known"}
-	case !match.Expires.IsZero() && !time.Now().Before(match.Expires):
+	case match.principal.Expired(time.Now()):
 		return domain.Principal{}, &Challenge{Error: "invalid_token", Description: "the bearer token has expired"}
 	}
-	return domain.Principal{
-		Source: t.source, Subject: match.Name, Name: match.Name, Groups: match.Groups, ComplianceLevel: match.ComplianceLevel, Expires: match.Expires,
-	}, nil
+	return match.principal, nil
 }
 
 // An Authenticator establishes who makes an HTTP request. It is asked at every
@@ -118,24 +117,36 @@ func (c *Challenge) write(w http.ResponseWriter, realm string) {
 	http.Error(w, c.Description, http.StatusUnauthorized)
 }
 
-// caller is who makes a request.
+// caller is who makes a request, and how to establish that again: the same
+// credentials may stand for somebody with other groups by then, or for nobody.
 type caller struct {
 	principal domain.Principal
-	// again establishes the principal once more, from the same credentials. It
-	// reports whether these are still accepted, and for the same subject.
-	again func() (domain.Principal, bool)
+	source    principalSource
+	request   *http.Request // that has the credentials; nil on stdio
+}
+
+// principalSource establishes principals, of HTTP requests or of a stdio client.
+type principalSource interface {
+	principalOf(r *http.Request) (domain.Principal, *Challenge)
+}
+
+// again returns the principal as it is now, and reports whether its credentials
+// are still accepted, and for the same subject.
+func (c caller) again() (domain.Principal, bool) {
+	now, challenge := c.source.principalOf(c.request)
+	return now, challenge == nil && now.ID == c.principal.ID
+}
+
+func (h *httpHandler) principalOf(r *http.Request) (domain.Principal, *Challenge) {
+	return h.opts.Authenticator.Authenticate(r)
 }
 
 // callerOf returns who makes a request, or answers it with a challenge.
 func (h *httpHandler) callerOf(w http.ResponseWriter, r *http.Request) (caller, bool) {
-	p, challenge := h.opts.Authenticator.Authenticate(r)
+	p, challenge := h.principalOf(r)
 	if challenge != nil {
 		challenge.write(w, h.server.opts.Name)
 		return caller{}, false
 	}
-	credentials := &http.Request{Header: http.Header{"Authorization": r.Header["Authorization"]}, TLS: r.TLS, RemoteAddr: r.RemoteAddr}
-	return caller{p, func() (domain.Principal, bool) {
-		now, challenge := h.opts.Authenticator.Authenticate(credentials)
-		return now, challenge == nil && now.ID() == p.ID()
-	}}, true
+	return caller{p, h, r}, true
 }

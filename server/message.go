@@ -103,19 +103,19 @@ func validID(id []byte) bool {
 
 // idKey returns what an id is known by, however the client writes it: a proxy
 // between may write "\u00e9" for "é" and 1 for 1.0.
-func idKey(id []byte) string {
+func idKey(id []byte) []byte {
 	if len(id) > 0 && id[0] == '"' {
 		if bytes.IndexByte(id, '\\') >= 0 {
 			if s, err := rawjson.String(id); err == nil {
-				return string(rawjson.AppendString(nil, s))
+				return rawjson.AppendString(nil, s)
 			}
 		}
-		return string(id)
+		return id
 	}
 	if bytes.ContainsAny(id, ".eE") {
 		if f, err := strconv.ParseFloat(string(id), 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-			return strconv.FormatInt(int64(f), 10)
+			return strconv.AppendInt(nil, int64(f), 10)
 		}
 	}
-	return string(id)
+	return id
 }

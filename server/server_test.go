@@ -33,14 +33,14 @@ func add(s *Server, tools ...domain.Tool) {
 
 // local is the client of a stdio server.
 func local() domain.Principal {
-	return domain.Principal{Source: "user", Subject: "local", Name: "local"}
+	return domain.Principal{ID: "user:local", Name: "local"}
 }
 
 // everybody authenticates every request.
 type everybody struct{}
 
 func (everybody) Authenticate(*http.Request) (domain.Principal, *Challenge) {
-	return domain.Principal{Source: "user", Subject: "anonymous", Name: "anonymous"}, nil
+	return domain.Principal{ID: "user:anonymous", Name: "anonymous"}, nil
 }
 
 // fixture returns a server whose tools go wrong in every way there is, and its

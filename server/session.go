@@ -63,7 +63,7 @@ func (s *session) add(id json.RawMessage, cancel context.CancelCauseFunc, limit 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := idKey(id)
-	if _, taken := s.inFlight[key]; taken {
+	if _, taken := s.inFlight[string(key)]; taken {
 		return nil, fmt.Errorf("a request with id %s is in flight already", domain.ClipName(string(id)))
 	}
 	if limit > 0 && len(s.inFlight) >= limit {
@@ -73,7 +73,7 @@ func (s *session) add(id json.RawMessage, cancel context.CancelCauseFunc, limit 
 		s.inFlight = map[string]*inFlight{}
 	}
 	r := &inFlight{cancel: cancel}
-	s.inFlight[key] = r
+	s.inFlight[string(key)] = r
 	return r, nil
 }
 
@@ -82,8 +82,8 @@ func (s *session) add(id json.RawMessage, cancel context.CancelCauseFunc, limit 
 func (s *session) remove(id json.RawMessage, r *inFlight) (answer bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if key := idKey(id); s.inFlight[key] == r {
-		delete(s.inFlight, key)
+	if key := idKey(id); s.inFlight[string(key)] == r {
+		delete(s.inFlight, string(key))
 	}
 	return !r.canceled
 }
@@ -109,7 +109,7 @@ func (s *session) cancelRequest(params json.RawMessage) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r := s.inFlight[idKey(id)]; r != nil {
+	if r := s.inFlight[string(idKey(id))]; r != nil {
 		r.canceled = true
 		r.cancel(errCanceled)
 	}

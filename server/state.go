@@ -90,7 +90,7 @@ func (x *exchange) readState() *wireError {
 			return wrong
 		}
 		state, err := x.server.states.open(sealed)
-		if err != nil || state.Principal != x.who.principal.ID() || string(state.Call) != string(x.callHash()) || !time.Now().Before(state.Expires) {
+		if err != nil || state.Principal != x.who.principal.ID || string(state.Call) != string(x.callHash()) || !time.Now().Before(state.Expires) {
 			return invalidParams(errBadState.Error())
 		}
 		x.state = state
@@ -182,7 +182,7 @@ func validAnswer(method string, answer json.RawMessage) bool {
 // answerInputRequired asks a modern client for more.
 func (x *exchange) answerInputRequired(asks *domain.InputRequired) {
 	next := requestState{
-		Principal: x.who.principal.ID(), Call: x.callHash(), Expires: time.Now().Add(stateTime), Answers: x.state.Answers,
+		Principal: x.who.principal.ID, Call: x.callHash(), Expires: time.Now().Add(stateTime), Answers: x.state.Answers,
 	}
 	for name := range asks.Requests {
 		next.Asked = append(next.Asked, name)

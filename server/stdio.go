@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
 	"time"
 
@@ -42,7 +43,7 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 	c := &stdio{
 		server:  s,
 		who:     principal,
-		session: newSession("stdio", principal().ID()),
+		session: newSession("stdio", principal().ID),
 		in:      newLineReader(in, s.opts.MaxMessageBytes),
 		out:     &lineWriter{w: out, before: s.opts.BeforeAnswers, broken: sync.OnceFunc(func() { close(gone) })},
 		ended:   make(chan error, 1),
@@ -114,9 +115,9 @@ func (c *stdio) forwardChanges() (stop func()) {
 }
 
 // caller returns who the client is now.
-func (c *stdio) caller() caller {
-	return caller{c.who(), func() (domain.Principal, bool) { return c.who(), true }}
-}
+func (c *stdio) caller() caller { return caller{principal: c.who(), source: c} }
+
+func (c *stdio) principalOf(*http.Request) (domain.Principal, *Challenge) { return c.who(), nil }
 
 func (c *stdio) refuse(id json.RawMessage, err *wireError) { c.out.write(errorMessage(id, err), nil) }
 

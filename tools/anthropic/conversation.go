@@ -54,7 +54,7 @@ func (t talk) run(ctx context.Context, in conversationInput) (domain.ToolResult,
 	if strings.TrimSpace(in.Message) == "" {
 		return domain.ToolResult{}, domain.InvalidArgument(conversationName, "message", "must not be empty")
 	}
-	key := conversationKey{domain.SessionOf(ctx).Principal.ID(), in.ConversationID}
+	key := conversationKey{domain.SessionOf(ctx).Principal.ID, in.ConversationID}
 	req := Request{Model: in.Model, System: in.SystemPrompt, MaxTokens: in.MaxTokens, Temperature: in.Temperature}
 	if in.ConversationID != "" {
 		system, turns := t.history.turns(key)

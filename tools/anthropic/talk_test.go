@@ -22,7 +22,7 @@ func TestConversationHistory(t *testing.T) {
 	ask := func(principal, args string) domain.ToolResult {
 		t.Helper()
 		res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{
-			Tool: "claude_conversation", Arguments: json.RawMessage(args), Session: domain.Session{Principal: domain.Principal{Subject: principal, Name: principal}},
+			Tool: "claude_conversation", Arguments: json.RawMessage(args), Session: domain.Session{Principal: domain.Principal{ID: principal, Name: principal}},
 		})
 		if err != nil || res.IsError {
 			t.Fatalf("%s, error %v", tooltest.Text(res), err)

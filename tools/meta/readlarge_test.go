@@ -23,7 +23,7 @@ func TestTable(t *testing.T) {
 	defer store.Close()
 	id := store.Keep(domain.Principal{}, "abcdefghij").ID
 	one := store.Keep(domain.Principal{}, "abc").ID
-	alien := store.Keep(domain.Principal{Subject: "ann", Name: "ann"}, "secret").ID
+	alien := store.Keep(domain.Principal{ID: "ann", Name: "ann"}, "secret").ID
 	args := func(id string, page int) string { return fmt.Sprintf(`{"id":%q,"page":%d}`, id, page) }
 	tooltest.Run(t, meta.Tools(store)[0], []tooltest.Case{
 		{Name: "first", Args: args(id, 1), Exact: "abcd", Check: metaIs(`{"id":"` + id + `","page":1,"pages":3,"next_page":2}`)},
@@ -92,7 +92,7 @@ func readBack(t *testing.T, whole string, maxChars int) {
 	exec := domain.NewExecutor(registry, store, domain.Settings{Limits: domain.Limits{MaxResultChars: maxChars}}, nil)
 	call := func(tool, args string) domain.ToolResult {
 		res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{
-			Tool: tool, Arguments: json.RawMessage(args), Session: domain.Session{Principal: domain.Principal{Subject: "ann", Name: "ann"}},
+			Tool: tool, Arguments: json.RawMessage(args), Session: domain.Session{Principal: domain.Principal{ID: "ann", Name: "ann"}},
 		})
 		if err != nil || res.IsError {
 			t.Fatalf("%s(%s): %v, %v", tool, args, res, err)

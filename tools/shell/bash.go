@@ -44,7 +44,7 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 	res, err := t.commands.Run(ctx, sandbox.CommandRequest{
 		Tool: t.name, Command: in.Command, Dir: in.WorkingDir,
 		Run: runner.Request{
-			Owner: domain.SessionOf(ctx).Principal.ID(), Timeout: timeout, Capture: runner.CaptureMerged,
+			Owner: domain.SessionOf(ctx).Principal.ID, Timeout: timeout, Capture: runner.CaptureMerged,
 			Limits: runner.Limits{Inline: t.output.inline(1)}, OnOutput: reporter(ctx),
 		},
 	})

@@ -51,7 +51,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	timeout, limited := t.timeout(in.Timeout)
 	who := domain.SessionOf(ctx).Principal
 	req := runner.Request{
-		Owner: who.ID(), Timeout: timeout, Capture: runner.CaptureSplit,
+		Owner: who.ID, Timeout: timeout, Capture: runner.CaptureSplit,
 		Limits: runner.Limits{Inline: t.output.inline(4)}, OnOutput: reporter(ctx), // twice as JSON, and escaped
 	}
 	if in.Stdin != nil {

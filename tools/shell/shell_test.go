@@ -214,7 +214,7 @@ func TestPrincipals(t *testing.T) {
 	defer cancel()
 	call := func(who, session, tool, args string) (domain.ToolResult, error) {
 		return exec.Call(ctx, domain.ExecuteToolCommand{
-			Session: domain.Session{ID: session, Principal: domain.Principal{Subject: who, Name: who}}, Tool: tool, Arguments: json.RawMessage(args),
+			Session: domain.Session{ID: session, Principal: domain.Principal{ID: who, Name: who}}, Tool: tool, Arguments: json.RawMessage(args),
 		})
 	}
 	for i := range 7 {

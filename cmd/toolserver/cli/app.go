@@ -52,6 +52,8 @@ type app struct {
 type state struct {
 	config *config.Loaded
 	tokens *server.Tokens
+	user   domain.Principal // who calls over stdio and on the command line
+	anyone domain.Principal // who calls over HTTP where no authentication is asked for
 	box    *tools.Sandbox
 }
 
@@ -124,7 +126,7 @@ func (a *app) apply(cfg *config.Loaded) error {
 		update.Discard()
 		return err
 	}
-	a.now.Store(&state{cfg, tokens, box})
+	a.now.Store(&state{cfg, tokens, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box})
 	if a.network == nil {
 		a.network = network
 	} else if network != a.network {
@@ -245,10 +247,7 @@ func serverSettings(cfg *config.Loaded) server.Settings {
 func (a *app) current() *config.Loaded { return a.now.Load().config }
 
 // user returns who calls over stdio and on the command line.
-func (a *app) user() domain.Principal {
-	cfg := a.current()
-	return cfg.Principal(cfg.Server.User)
-}
+func (a *app) user() domain.Principal { return a.now.Load().user }
 
 // layers returns what holds commands to the policy in force.
 func (a *app) layers() sandbox.Layers { return a.now.Load().box.Commands.Layers("bash") }

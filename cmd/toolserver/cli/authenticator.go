@@ -62,7 +62,7 @@ func (auth *authenticator) Authenticate(r *http.Request) (domain.Principal, *ser
 	case auth.app.hadTokens.Load():
 		return domain.Principal{}, &server.Challenge{Error: "invalid_token", Description: "no token is configured any more"}
 	case auth.insecure:
-		return now.config.Principal("anonymous"), nil
+		return now.anyone, nil
 	}
 	if _, challenge := auth.run.Authenticate(r); challenge != nil {
 		return domain.Principal{}, challenge
