@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"runtime/debug"
 
 	"toolserver/domain"
@@ -57,11 +58,18 @@ func (e *exitError) Unwrap() error { return e.err }
 // otherwise bring on a collection in the middle of the start.
 const gcPercent = 400
 
+// memoryLimit is from where on the garbage collector works harder instead: a
+// burst of long messages would otherwise leave five times the memory it needs.
+const memoryLimit = 256 << 20
+
 // Run runs the program and returns its exit code. Commands are started by this
 // same program, run again: its main calls runner.Supervise before anything
 // else if it is one of those.
 func Run(ctx context.Context, args []string, std Streams, p Program) int {
 	debug.SetGCPercent(gcPercent)
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
+	}
 	cmd := newRoot(std, p)
 	cmd.SetArgs(args)
 	cmd.SetIn(std.In)
