@@ -64,7 +64,7 @@ func (s *slots) of(tool *Tool) *share.Pool {
 	}
 	pool := s.tools[tool.Name]
 	if pool == nil {
-		pool = share.NewPool(s.perTool, 0)
+		pool = share.NewQueue(s.perTool)
 		s.tools[tool.Name] = pool
 	}
 	return pool

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -59,7 +60,7 @@ func (x *exchange) recover() {
 	if p == nil {
 		return
 	}
-	x.server.opts.Log.Error("a request panicked", zap.String("method", domain.ClipName(x.msg.method)), zap.Any("panic", p), zap.Stack("stack"))
+	x.server.opts.Log.Error("a request panicked", zap.String("method", domain.ClipName(x.msg.method)), zap.String("panic", fmt.Sprint(p)), zap.Stack("stack"))
 	x.fail(&wireError{code: mcp.INTERNAL_ERROR, message: "the server failed to serve this request; the operator finds details in the log"})
 	if x.entry != nil {
 		x.end()

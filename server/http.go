@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -44,7 +43,7 @@ const sessionHeader = mcp.HeaderSessionID
 type httpHandler struct {
 	server   *Server
 	opts     HTTPOptions
-	mux      *http.ServeMux
+	routes   map[string]http.HandlerFunc // by path, exactly
 	sessions *sessions
 	stopping context.Context // ends when streams have to
 }
@@ -106,23 +105,25 @@ func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handle
 }
 
 func (s *Server) newHTTPHandler(stopping context.Context, opts HTTPOptions) *httpHandler {
-	h := &httpHandler{server: s, opts: opts, mux: http.NewServeMux(), sessions: newSessions(opts.SessionTTL, opts.MaxSessions, s.opts.SessionEnded), stopping: stopping}
-	h.mux.HandleFunc(exactly(opts.Path), h.endpoint)
-	h.mux.HandleFunc("/livez", func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, false) })
-	h.mux.HandleFunc("/readyz", func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, stopping.Err() != nil) })
+	h := &httpHandler{server: s, opts: opts, sessions: newSessions(opts.SessionTTL, opts.MaxSessions, s.opts.SessionEnded), stopping: stopping}
+	h.routes = map[string]http.HandlerFunc{
+		"/livez":  func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, false) },
+		"/readyz": func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, stopping.Err() != nil) },
+		opts.Path: h.endpoint,
+	}
 	return h
 }
 
-// exactly returns the route of a path and nothing below it.
-func exactly(path string) string {
-	if strings.HasSuffix(path, "/") {
-		return path + "{$}"
+// ServeHTTP serves one request. Paths are compared as they are: one that another
+// server would clean up leads nowhere.
+func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	route, ok := h.routes[r.URL.Path]
+	if !ok {
+		http.NotFound(w, r)
+		return
 	}
-	return path
+	route(w, r)
 }
-
-// ServeHTTP serves one request.
-func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
 // probe serves the liveness and readiness probes.
 func (h *httpHandler) probe(w http.ResponseWriter, r *http.Request, stopping bool) {

@@ -25,6 +25,7 @@ type Pool struct {
 	mu       sync.Mutex
 	size     int64 // zero or less: no limit
 	perOwner int64 // zero or less: no limit
+	reserved bool  // the last quarter is for those who hold less
 	inUse    int64
 	owners   map[string]*account
 	waiting  []*account // those with waiters, in no order
@@ -64,8 +65,13 @@ const maxSpare = 64
 // whatever else is free. Zero means no such limit; what is held is counted
 // nevertheless, for [Pool.Resize].
 func NewPool(size, perOwner int64) *Pool {
-	return &Pool{size: size, perOwner: perOwner, owners: map[string]*account{}}
+	return &Pool{size: size, perOwner: perOwner, reserved: true, owners: map[string]*account{}}
 }
+
+// NewQueue returns a pool without a reserve: one owner may hold all of it. It is
+// for what is held for a short while only, where it is enough that whoever holds
+// least is served next.
+func NewQueue(size int64) *Pool { return &Pool{size: size, owners: map[string]*account{}} }
 
 // Acquire takes n for owner, waiting for it until ctx ends, when it returns
 // [context.Cause] of ctx and has taken nothing. Each Acquire that succeeds is
@@ -212,7 +218,7 @@ func (p *Pool) fits(held, n int64) bool {
 		return false
 	}
 	left := p.size - p.inUse - n
-	return p.size <= 0 || left >= p.size/4 || left >= 0 && held+n <= max(left, 1)
+	return p.size <= 0 || left >= 0 && !p.reserved || left >= p.size/4 || left >= 0 && held+n <= max(left, 1)
 }
 
 func (p *Pool) grant(a *account, asked int64) {

@@ -312,3 +312,16 @@ func BenchmarkAcquire(b *testing.B) {
 		})
 	}
 }
+
+func TestQueue(t *testing.T) {
+	p := NewQueue(8)
+	for i := range 9 {
+		if got := p.TryAcquire("a", 1); got != (i < 8) {
+			t.Errorf("%d: %v", i, got)
+		}
+	}
+	p.Release("a", 1)
+	if !p.TryAcquire("b", 1) {
+		t.Error("what was released is not to be had")
+	}
+}

@@ -71,7 +71,7 @@ func TestHTTPOwnCancel(t *testing.T) {
 		ctx, hangUp := context.WithCancel(t.Context())
 		call := p.send(ctx, p.callMessage("1", "bash", gate(name, marker), ""))
 		appears(t, dir+"/"+name+".begun")
-		if r := p.post(t, p.message("1", "ping", "", ""), nil); !p.modern && !strings.Contains(r.body, "under way already") {
+		if r := p.post(t, p.message("1", "tools/list", "", ""), nil); !p.modern && !strings.Contains(r.body, "in flight already") {
 			t.Errorf("a second request 1: %d %s", r.status, r.body)
 		}
 		if p.modern {
