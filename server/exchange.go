@@ -33,6 +33,7 @@ type exchange struct {
 	mu       sync.Mutex // guards what follows
 	closed   bool       // no notifications any more, only the answer
 	answered bool
+	ended    bool
 	reported bool
 	progress float64 // the last that was reported
 	state    requestState
@@ -43,9 +44,13 @@ var errCanceled = errors.New("canceled by the client")
 
 // begin makes the request one that can be canceled, until end.
 func (x *exchange) begin(ctx context.Context) (context.Context, *wireError) {
+	if !x.server.requests.TryAcquire(x.who.principal.ID, 1) {
+		return nil, busyWith("requests")
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	entry, err := x.session.add(x.msg.id, cancel, x.server.opts.MaxInFlight)
 	if err != nil {
+		x.server.requests.Release(x.who.principal.ID, 1)
 		cancel(err)
 		return nil, invalidRequest(err.Error())
 	}
@@ -76,6 +81,13 @@ func (x *exchange) domain() domain.Session {
 func (x *exchange) end() {
 	x.session.remove(x.msg.id, x.entry)
 	x.entry.cancel(nil)
+	x.mu.Lock()
+	first := !x.ended
+	x.ended = true
+	x.mu.Unlock()
+	if first {
+		x.server.requests.Release(x.who.principal.ID, 1)
+	}
 }
 
 // mayAnswer reports whether the request is to be answered: once, and not if the

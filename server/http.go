@@ -205,6 +205,12 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 		return
 	}
 	defer h.sessions.release(ses)
+	if !h.server.streams.TryAcquire(ses.owner, 1) {
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, "too many streams; end some, or try again later", http.StatusServiceUnavailable)
+		return
+	}
+	defer h.server.streams.Release(ses.owner, 1)
 	l, leave := ses.join(&h.server.hub)
 	defer leave()
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})

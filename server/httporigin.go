@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"toolserver/domain"
 )
 
 // mcpHeaders are the headers MCP clients in browsers send and read.
@@ -19,7 +21,7 @@ const (
 // rebinding). It answers a refused request itself.
 func (h *httpHandler) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 	if !h.hostAllowed(r.Host) {
-		http.Error(w, "host "+r.Host+" is not allowed; configure server.allowed_hosts", http.StatusForbidden)
+		http.Error(w, "host "+domain.ClipName(r.Host)+" is not allowed; configure server.allowed_hosts", http.StatusForbidden)
 		return false
 	}
 	origin := r.Header.Get("Origin")
@@ -32,7 +34,7 @@ func (h *httpHandler) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 	}
 	listed := slices.Contains(h.opts.AllowedOrigins, origin)
 	if !listed && !sameOrigin(origin, r.Host) {
-		http.Error(w, "origin "+origin+" is not allowed; configure server.allowed_origins", http.StatusForbidden)
+		http.Error(w, "origin "+domain.ClipName(origin)+" is not allowed; configure server.allowed_origins", http.StatusForbidden)
 		return false
 	}
 	if listed {

@@ -76,7 +76,7 @@ func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request, owner str
 		if h.server.held.Acquire(ctx, owner, size) != nil {
 			w.Header().Set("Connection", "close")
 			w.Header().Set("Retry-After", "5")
-			writeError(w, nil, busyWithMessages, http.StatusServiceUnavailable)
+			writeError(w, nil, busyWith("long messages"), http.StatusServiceUnavailable)
 			return nil, nil, false
 		}
 		release = func() { h.server.held.Release(owner, size) }
@@ -101,9 +101,11 @@ func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request, owner str
 // arrive.
 const bodyWait = 20 * time.Second
 
-// busyWithMessages refuses a long message while others take all there is.
-var busyWithMessages = &wireError{code: int(domain.CodeBusy), message: "the server is busy with other long messages; send it again a little later",
-	data: map[string]any{"error_type": domain.CodeBusy.Type(), "retryAfterMs": 5000}}
+// busyWith refuses what there is no room for while others take it.
+func busyWith(what string) *wireError {
+	return &wireError{int(domain.CodeBusy), "the server is busy with other " + what + "; try again a little later",
+		map[string]any{"error_type": domain.CodeBusy.Type(), "retryAfterMs": 5000}}
+}
 
 var errTooLong = errors.New("too long")
 
@@ -226,7 +228,7 @@ func (h *httpHandler) postLegacy(w http.ResponseWriter, r *http.Request, who cal
 		return
 	}
 	if version := r.Header.Get(mcp.HeaderProtocolVersion); version != "" && !mcp.IsValidProtocolVersion(version) {
-		http.Error(w, "protocol version "+version+" is not supported", http.StatusBadRequest)
+		http.Error(w, "protocol version "+domain.ClipName(version)+" is not supported", http.StatusBadRequest)
 		return
 	}
 	ses, ok := h.session(w, r, who.principal)

@@ -83,7 +83,7 @@ func (r *reader) serve(line []byte) bool {
 		x.serve(ctx) // the turn does not end here: what follows is read by what this settles
 		return true
 	case !ok:
-		x.fail(busyWithMessages)
+		x.fail(busyWith("long messages"))
 		x.end()
 		return true
 	case release != nil:

@@ -47,7 +47,15 @@ type Server struct {
 	states   stateSealer
 	pace     pace
 	held     *share.Pool // bytes of long messages in flight, by principal
+	requests *share.Pool // in flight, likewise
+	streams  *share.Pool // of changes that are open over HTTP, likewise
 }
+
+// Bounds of what all clients together can have in flight or open.
+const (
+	maxRequests = 8192
+	maxStreams  = 4096
+)
 
 // DefaultBytesHeld is what all long messages in flight may have together, unless
 // one alone may have a quarter of it: what is made of a message takes several
@@ -65,7 +73,8 @@ func New(exec *domain.Executor, opts Options) *Server {
 	if opts.BeforeAnswers == nil {
 		opts.BeforeAnswers = func() {}
 	}
-	s := &Server{opts: opts, exec: exec, self: newIdentity(opts), states: newStateSealer(), held: share.NewPool(opts.MaxBytesHeld, 0)}
+	s := &Server{opts: opts, exec: exec, self: newIdentity(opts), states: newStateSealer(),
+		held: share.NewPool(opts.MaxBytesHeld, 0), requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0)}
 	s.Configure(Settings{})
 	exec.Registry.OnChange(func(c domain.Change) {
 		s.hub.revise(exec.Registry.Catalog())

@@ -129,7 +129,7 @@ func (r *reader) serveBatch(line []byte, release func(), ok bool) bool {
 	}
 	batch, err := r.server.parseBatch(r.session, line)
 	if err == nil && !ok {
-		err = busyWithMessages
+		err = busyWith("long messages")
 	}
 	if err != nil {
 		release()

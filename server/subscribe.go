@@ -197,6 +197,12 @@ func (x *exchange) listen(ctx context.Context) {
 		x.failWith(err)
 		return
 	}
+	owner := x.session.owner
+	if !x.server.streams.TryAcquire(owner, 1) {
+		x.fail(busyWith("streams"))
+		return
+	}
+	defer x.server.streams.Release(owner, 1)
 	asked := readFilter(x.msg.params)
 	tag := map[string]json.RawMessage{mcp.MetaKeySubscriptionID: x.msg.id}
 	granted := mcp.SubscriptionFilter{

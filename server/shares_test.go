@@ -1,0 +1,58 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"toolserver/share"
+)
+
+// TestShares has one principal take all it can get of what there is for
+// everybody, and asks as another one.
+func TestShares(t *testing.T) {
+	tokens, err := ParseTokens("token", []Token{{Name: "ann", Hash: HashToken("ann's")}, {Name: "bob", Hash: HashToken("bob's")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bearer := func(who string) map[string]string { return map[string]string{"Authorization": "Bearer " + who + "'s"} }
+	long := request(`1`, "tools/call", `{"name":"echo","arguments":{"text":"`+strings.Repeat("x", 2*longMessage)+`"}}`, true)
+	for _, test := range []struct {
+		name   string
+		pool   func(*Server) **share.Pool
+		msg    string
+		modern bool
+		status int // of the one that has too much
+		code   string
+	}{
+		{"requests", func(s *Server) **share.Pool { return &s.requests }, request(`1`, "tools/list", `{}`, true), true, http.StatusOK, `"code":-32007`},
+		{"long messages", func(s *Server) **share.Pool { return &s.held }, long, true, 0, ""},
+		{"streams", func(s *Server) **share.Pool { return &s.streams }, request(`1`, "subscriptions/listen", `{"notifications":{}}`, true), true, http.StatusOK, `"code":-32007`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, _ := fixture(t)
+			pool := test.pool(s)
+			*pool = share.NewPool(8*longMessage, 0)
+			for (*pool).TryAcquire("token:bob", longMessage) {
+			}
+			for (*pool).TryAcquire("token:bob", 1) {
+			}
+			url := httpFixture(t, s, tokens).URL + "/mcp"
+			ask := func(who string) (int, string) {
+				resp := post(t, url, "", test.msg, test.modern, bearer(who))
+				defer resp.Body.Close()
+				body, _ := io.ReadAll(resp.Body)
+				return resp.StatusCode, string(body)
+			}
+			if test.code == "" {
+				// bob would wait to be read
+			} else if status, body := ask("bob"); status != test.status || !strings.Contains(body, test.code) {
+				t.Errorf("bob: %d %.200s", status, body)
+			}
+			if status, body := ask("ann"); status != http.StatusOK || !strings.Contains(body, `"result"`) {
+				t.Errorf("ann: %d %.200s", status, body)
+			}
+		})
+	}
+}
