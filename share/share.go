@@ -14,8 +14,8 @@ import (
 // The last quarter is for those who hold less: an owner that holds h may take n
 // if a quarter of the pool then remains, or if it would then hold no more than
 // remains. One owner alone thus gets at most three quarters, the second half of
-// what is left, and so on. The very last unit goes only to an owner that holds
-// nothing. Pools of fewer than 4 have no reserve.
+// what is left, and so on. An owner that holds nothing may take whatever is left.
+// Pools of fewer than 4 have no reserve.
 //
 // What is released goes to the waiting owner that holds least and whose request
 // fits, the longest waiting among equals. A request that does not fit delays
@@ -218,7 +218,7 @@ func (p *Pool) fits(held, n int64) bool {
 		return false
 	}
 	left := p.size - p.inUse - n
-	return p.size <= 0 || left >= 0 && !p.reserved || left >= p.size/4 || left >= 0 && held+n <= max(left, 1)
+	return p.size <= 0 || left >= 0 && !p.reserved || left >= p.size/4 || left >= 0 && (held == 0 || held+n <= left)
 }
 
 func (p *Pool) grant(a *account, asked int64) {

@@ -128,7 +128,7 @@ func TestAcquireEnds(t *testing.T) {
 	}
 }
 
-// model is the pool told in the plainest way.
+// model is the pool in the plainest form.
 type model struct {
 	size, perOwner int64
 	held           map[string]int64
@@ -164,7 +164,7 @@ func (m *model) admits(owner string, n int64) bool {
 	if m.perOwner > 0 && h+n > m.perOwner {
 		return false
 	}
-	return m.size <= 0 || free >= n && (free-n >= m.size/4 || h+n <= free-n || free == 1 && h == 0)
+	return m.size <= 0 || free >= n && (free-n >= m.size/4 || h+n <= free-n || h == 0)
 }
 
 // serve grants what can be, and takes it from the queue.
