@@ -52,7 +52,7 @@ func (x *exchange) logCall(tool string) func(domain.ToolResult, error) {
 func (x *exchange) answerCall(res domain.ToolResult, err error) {
 	if err != nil {
 		e, ok := errors.AsType[*domain.Error](err)
-		if !ok || e.Code == domain.CodeMissingCapability || !x.server.settings.Load().ErrorsAsResults {
+		if !ok || e.Verbatim || e.Code == domain.CodeMissingCapability || !x.server.settings.Load().ErrorsAsResults {
 			x.failWith(err)
 			return
 		}

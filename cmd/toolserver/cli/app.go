@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"fmt"
+	"errors"
 	"reflect"
 	"slices"
 	"sync"
@@ -77,9 +77,7 @@ func (g *globals) build(cfg *config.Loaded, log *zap.Logger) (*app, error) {
 		a.close()
 		return nil, err
 	}
-	for _, source := range append([]domain.Source{a.programSource()}, g.program.Sources...) {
-		registry.Register(source)
-	}
+	registry.Register(a.programSource())
 	if g.program.Ready != nil {
 		g.program.Ready(a.exec)
 	}
@@ -90,6 +88,26 @@ func (g *globals) build(cfg *config.Loaded, log *zap.Logger) (*app, error) {
 func (a *app) programSource() domain.Source {
 	p := &a.program
 	return domain.FixedSource("program", domain.Offer{Tools: p.Tools, Resources: p.Resources, Prompts: p.Prompts, Open: p.Sources != nil}, nil)
+}
+
+// attach adds the sources whose offers may change. It is apart from build, since
+// they may be slow or start processes: what is done with the built-in tools, and
+// the completion of a command line, go without them.
+func (a *app) attach() {
+	a.exec.Registry.Apply(domain.Revision{Add: a.program.Sources})
+}
+
+// find returns a tool by its name, with the catalog that has it.
+func (a *app) find(name string) (*domain.Tool, *domain.Catalog, error) {
+	if _, ok := a.exec.Registry.Get(name); !ok {
+		a.attach()
+	}
+	catalog := a.exec.Registry.Catalog()
+	tool, ok := catalog.Tool(name)
+	if !ok {
+		return nil, nil, usage(errors.New(catalog.Why(a.user(), name)))
+	}
+	return tool, catalog, nil
 }
 
 // close ends every command that still runs, and drops what is kept.
@@ -282,12 +300,4 @@ func (a *app) logMissing(c *domain.Catalog) {
 func (a *app) callable(p domain.Principal) []*domain.Tool {
 	catalog := a.exec.Registry.Catalog()
 	return slices.DeleteFunc(slices.Clone(catalog.Tools()), func(t *domain.Tool) bool { return catalog.Why(p, t.Name) != "" })
-}
-
-// unavailable says why the user cannot call a tool, or returns nil.
-func (a *app) unavailable(name string) error {
-	if why := a.exec.Registry.Catalog().Why(a.user(), name); why != "" {
-		return fmt.Errorf("%s", why)
-	}
-	return nil
 }

@@ -176,10 +176,9 @@ func runTool(ctx context.Context, g *globals, category, name string, args []stri
 	me := a.user()
 	cmd := domain.ExecuteToolCommand{Session: domain.Session{ID: "cli", Principal: me}, Tool: name}
 	asJSON := false
-	catalog := a.exec.Registry.Catalog()
-	tool, ok := catalog.Tool(name)
-	if !ok {
-		return usage(a.unavailable(name))
+	tool, catalog, err := a.find(name)
+	if err != nil {
+		return err
 	}
 	if catalog.Settings.Access.Allowed(me, tool) {
 		if category != "" && tool.Category != category {

@@ -29,6 +29,7 @@ func toolsCommand(g *globals) *cobra.Command {
 				return err
 			}
 			defer done()
+			a.attach()
 			list := a.exec.Registry.List("")
 			if !all {
 				if list, err = a.visible(); err != nil {

@@ -54,6 +54,7 @@ func (r *checkReport) all(g *globals) {
 		return
 	}
 	defer a.close()
+	a.attach()
 	r.configuration(cfg)
 	r.commands(a)
 	r.tools(a)

@@ -36,10 +36,9 @@ func (g *globals) explain(name string, args []string) error {
 	}
 	defer done()
 	cfg := a.current()
-	catalog := a.exec.Registry.Catalog()
-	tool, ok := catalog.Tool(name)
-	if !ok {
-		return usage(a.unavailable(name))
+	tool, catalog, err := a.find(name)
+	if err != nil {
+		return err
 	}
 	line, err := parseArguments(tool, args, g.std)
 	if err != nil || line.help {

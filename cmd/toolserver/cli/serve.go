@@ -66,6 +66,7 @@ func serve(ctx context.Context, g *globals, f serveFlags, dirs []string) error {
 		return err
 	}
 	defer a.close()
+	a.attach()
 	a.server = g.newServer(a, cfg, log)
 	ctx, ended := context.WithCancel(ctx)
 	logged := make(chan struct{})
