@@ -36,6 +36,10 @@ type Tool struct {
 	Confirm         bool          // the user has to agree to each call
 	Offered         string        // the name the tool's source gave it, if clients see another
 
+	Uses    Uses      // what it is handed; everything else is out of its reach
+	Ability string    // what it is good for, without its name, as a clause: "search the content of files"
+	Explain Explainer // what the policy makes of a call; nil if nothing but groups and levels decides
+
 	// Run runs the tool with checked arguments. A tool of somebody else's server
 	// has RunRaw instead, which gets the arguments as they came: checked, but with
 	// nothing converted or filled in.
