@@ -107,6 +107,9 @@ func (d *decoder) value(n, at *yaml.Node, s *shape, r rules, path string, out re
 	}
 	n = target(n)
 	d.Source.locate(path, at.Line, at.Column)
+	if s.stands {
+		out, s = d.shapes.root(out.Addr().Interface().(valueHook).ConfigValue())
+	}
 	switch {
 	case isNull(n) && !isHome(n, s, r):
 		d.null(n, at, s, path, out)

@@ -5,7 +5,9 @@
 // Its fields carry these tags:
 //
 //	yaml       the key; ",inline" lifts the keys of a struct field into its
-//	           parent, and takes all other keys into a map field
+//	           parent, and takes all other keys into a map field; ",omitempty"
+//	           leaves the key out of what is shown if it is unset
+//	template   "-" on an inline struct: a template describes its keys elsewhere
 //	doc        one sentence that says what the key is for
 //	enum       the allowed strings, separated by |
 //	min, max   bounds of a number, duration or size (in the notation of the
@@ -23,13 +25,14 @@
 // any scalar. A slice that is absent stays as it is, while [] makes it empty
 // and not nil. Maps are merged key by key over the defaults.
 //
-// Four methods, matched by their signature so that a package need not import
+// Five methods, matched by their signature so that a package need not import
 // this one, adapt a type (all on the pointer):
 //
 //	UnmarshalConfig(node *yaml.Node, decode func(into any) error) error
 //	SetDefaults()
 //	ConfigSchema() map[string]any
 //	ConfigText() (string, bool)
+//	ConfigValue() any
 //
 // UnmarshalConfig takes over the decoding of a value that has more than one
 // form. The node is never an alias, and its text still holds its references;
@@ -39,7 +42,10 @@
 // SetDefaults is called on every new element of a list or map and behind every
 // new pointer before the file is decoded over it. ConfigSchema replaces the
 // JSON Schema derived from the type. ConfigText returns the text that a type with
-// UnmarshalConfig is shown as, and false if it is to be shown in full.
+// UnmarshalConfig is shown as, and false if it is to be shown in full. ConfigValue
+// returns a pointer to a struct that stands for the value wherever it is decoded,
+// shown or described: for keys that are known only when the program runs. The value
+// keeps the pointer, and copies of it return the same.
 //
 // Strings may hold references, which are resolved after parsing, so that what
 // they stand for is never read as YAML: ${NAME} is an environment variable,

@@ -47,6 +47,9 @@ func (w *renderer) structure(v reflect.Value, s *shape, r rules, path string) []
 		inner := f.rules
 		inner.secret = inner.secret || r.secret
 		value := v.FieldByIndex(f.index)
+		if f.omitEmpty && !w.template && value.IsZero() || w.template && (f.elsewhere || f.shape.elsewhere()) && value.IsZero() {
+			continue
+		}
 		if w.comments && path == "" {
 			lines = append(lines, "") // sections stand apart
 		}
@@ -61,7 +64,11 @@ func (w *renderer) structure(v reflect.Value, s *shape, r rules, path string) []
 		lines = append(lines, w.entry(f.name, value, f.shape, inner, path)...)
 	}
 	if s.rest != nil {
-		lines = append(lines, w.mapping(v.FieldByIndex(s.rest.index), s.rest.shape, s.rest.rules, path)...)
+		others := v.FieldByIndex(s.rest.index)
+		if w.template && others.Len() == 0 && len(s.rest.shape.leaf().fields) > 0 {
+			return append(lines, prefixed("# ", w.mapping(example(others, s.rest.shape), s.rest.shape, s.rest.rules, path))...)
+		}
+		lines = append(lines, w.mapping(others, s.rest.shape, s.rest.rules, path)...)
 	}
 	return lines
 }
@@ -78,6 +85,7 @@ func (w *renderer) entry(name string, v reflect.Value, s *shape, r rules, path s
 
 // value returns v as the rest of a line, or as a block.
 func (w *renderer) value(v reflect.Value, s *shape, r rules, path string) (line string, block []string) {
+	v, s = s.held(v)
 	switch s.kind {
 	case kindPointer:
 		if v.IsNil() {

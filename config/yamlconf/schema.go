@@ -69,6 +69,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 // schemaOf returns the schema of a value whose default is v. An invalid v means
 // that there is no default.
 func schemaOf(s *shape, r rules, v reflect.Value) object {
+	v, s = s.held(v)
 	if s.schema {
 		return custom(reflect.New(s.typ).Interface().(schemaHook).ConfigSchema())
 	}

@@ -38,6 +38,7 @@ type shape struct {
 	hooked   bool    // has UnmarshalConfig
 	defaults bool    // has SetDefaults
 	schema   bool    // has ConfigSchema
+	stands   bool    // has ConfigValue
 }
 
 type field struct {
@@ -45,6 +46,8 @@ type field struct {
 	index     []int
 	shape     *shape
 	rules     rules
+	omitEmpty bool // left out of what is shown if it is unset
+	elsewhere bool // described elsewhere in a template
 }
 
 // The methods a type may have; doc.go says what they do.
@@ -54,6 +57,7 @@ type (
 	}
 	defaultSetter interface{ SetDefaults() }
 	schemaHook    interface{ ConfigSchema() map[string]any }
+	valueHook     interface{ ConfigValue() any }
 	textHook      interface{ ConfigText() (string, bool) }
 )
 
@@ -75,6 +79,7 @@ func (all shapes) of(t reflect.Type) *shape {
 		hooked:   p.Implements(reflect.TypeFor[hook]()),
 		defaults: p.Implements(reflect.TypeFor[defaultSetter]()),
 		schema:   p.Implements(reflect.TypeFor[schemaHook]()),
+		stands:   p.Implements(reflect.TypeFor[valueHook]()),
 	}
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
@@ -134,14 +139,18 @@ func (all shapes) addFields(s *shape, t reflect.Type, index []int) {
 		case name == "-" || !f.IsExported() && !(inline && f.Anonymous):
 			continue
 		case inline && f.Type.Kind() == reflect.Struct && !reflect.PointerTo(f.Type).Implements(reflect.TypeFor[hook]()):
+			first := len(s.fields)
 			all.addFields(s, f.Type, at)
+			for i := first; i < len(s.fields); i++ {
+				s.fields[i].elsewhere = s.fields[i].elsewhere || f.Tag.Get("template") == "-"
+			}
 			continue
 		case inline && (f.Type.Kind() != reflect.Map || s.rest != nil):
 			panic(fmt.Sprintf("yamlconf: %v.%s cannot be inline", t, f.Name))
 		case name == "":
 			name = strings.ToLower(f.Name) // as yaml.v3 does
 		}
-		one := field{name: name, doc: f.Tag.Get("doc"), index: at, shape: all.of(f.Type)}
+		one := field{name: name, doc: f.Tag.Get("doc"), index: at, shape: all.of(f.Type), omitEmpty: slices.Contains(strings.Split(options, ","), "omitempty")}
 		one.rules = parseRules(fmt.Sprintf("%v.%s", t, f.Name), f.Tag, one.shape)
 		if inline {
 			s.rest = &one
@@ -162,6 +171,27 @@ func (s *shape) field(name string) *field {
 		}
 	}
 	return nil
+}
+
+// held returns what stands for v, of shape s: the struct that its ConfigValue points
+// to, or v itself.
+func (s *shape) held(v reflect.Value) (reflect.Value, *shape) {
+	if !s.stands {
+		return v, s
+	}
+	p := reflect.New(s.typ)
+	if v.IsValid() {
+		p.Elem().Set(v)
+	}
+	return shapes{}.root(p.Interface().(valueHook).ConfigValue())
+}
+
+// elsewhere reports whether a struct has no key that a template describes here.
+func (s *shape) elsewhere() bool {
+	if s = s.leaf(); s.kind != kindStruct || s.hooked || s.stands {
+		return false
+	}
+	return !slices.ContainsFunc(s.fields, func(f field) bool { return !f.elsewhere })
 }
 
 // names are the keys of a struct in declared order.
