@@ -19,8 +19,9 @@ import (
 // check holds the configuration to what its types do not say.
 func (l *Loaded) check() error {
 	var all []error
-	for _, name := range slices.Sorted(maps.Keys(l.Tools)) {
-		all = append(all, l.checkTool(name, l.Tools[name])...)
+	lists := l.Config.Policy().Tools
+	for _, name := range slices.Sorted(maps.Keys(lists)) {
+		all = append(all, l.checkTool(name, lists[name])...)
 	}
 	for _, level := range l.usedLevels() {
 		if _, ok := (domain.Access{Levels: l.Compliance.Levels}).Known(level.name); !ok {
@@ -37,7 +38,7 @@ func (l *Loaded) check() error {
 		}
 	}
 	for i, text := range l.Sandbox.PrivateHosts {
-		if _, err := netguard.ParseHost(text); err != nil {
+		if err := checkHost(text); err != nil {
 			all = append(all, l.mistake(fmt.Sprintf("sandbox.private_hosts[%d]", i), "%s", err))
 		}
 	}
@@ -96,6 +97,11 @@ func (l *Loaded) CheckNames(names Names) (warnings []string, err error) {
 		}
 	}
 	check("tool", slices.Sorted(maps.Keys(l.Tools)), names.Tools)
+	for _, name := range slices.Sorted(maps.Keys(l.Tools)) {
+		if names.Open || strings.Contains(name, "__") || slices.Contains(names.Tools, name) {
+			all = append(all, l.unknownKeys(name))
+		}
+	}
 	check("resource", slices.Sorted(maps.Keys(l.Resources)), names.Resources)
 	check("prompt", slices.Sorted(maps.Keys(l.Prompts)), names.Prompts)
 	return warnings, errors.Join(all...)
@@ -112,42 +118,29 @@ func (l *Loaded) unknownName(kind, name string, names []string) error {
 	return l.mistake(kind+"s."+name, "there is no %s %q; %s", kind, name, hint)
 }
 
-func (l *Loaded) checkTool(name string, t Tool) (all []error) {
-	key := "tools." + name
-	for _, s := range []struct {
-		key string
-		set bool
-		has bool
+// checkTool holds the lists of a tool to their notation.
+func (l *Loaded) checkTool(name string, t sandbox.ToolPolicy) (all []error) {
+	for _, list := range []struct {
+		key     string
+		entries []string
+		check   func(string) error
 	}{
-		{"allowed_paths", t.AllowedPaths != nil, sandbox.HasPaths(name)},
-		{"denied_paths", t.DeniedPaths != nil, sandbox.HasPaths(name)},
-		{"hardlinks", t.Hardlinks != "", sandbox.HasHardlinks(name)},
-		{"allowed_commands", t.AllowedCommands != nil, sandbox.HasCommands(name)},
-		{"denied_commands", t.DeniedCommands != nil, sandbox.HasCommands(name)},
-		{"exec_paths", t.ExecPaths != nil, sandbox.HasCommands(name)},
-		{"allowed_hosts", t.AllowedHosts != nil, sandbox.HasHosts(name)},
-		{"denied_hosts", t.DeniedHosts != nil, sandbox.HasHosts(name)},
-		{"inline_code", t.InlineCode != "", sandbox.HasCommands(name)},
-		{"opaque_scripts", t.OpaqueScripts != "", sandbox.HasCommands(name)},
-		{"create_dirs", t.CreateDirs != nil, name == "write_file"},
-		{"search_parents", t.SearchParents, name == "read_file"},
-		{"mask", t.Mask != nil, slices.Contains(masked, name)},
+		{"allowed_hosts", t.AllowedHosts, sandbox.CheckHostEntry},
+		{"denied_hosts", t.DeniedHosts, sandbox.CheckHostEntry},
+		{"private_hosts", t.PrivateHosts, checkHost},
 	} {
-		if s.set && !s.has {
-			all = append(all, l.mistake(key+"."+s.key, "the tool %s has no such setting", name))
-		}
-	}
-	for i, text := range t.AllowedHosts {
-		if err := sandbox.CheckHostEntry(text); err != nil {
-			all = append(all, l.mistake(fmt.Sprintf("%s.allowed_hosts[%d]", key, i), "%s", err))
-		}
-	}
-	for i, text := range t.DeniedHosts {
-		if err := sandbox.CheckHostEntry(text); err != nil {
-			all = append(all, l.mistake(fmt.Sprintf("%s.denied_hosts[%d]", key, i), "%s", err))
+		for i, text := range list.entries {
+			if err := list.check(text); err != nil {
+				all = append(all, l.mistake(fmt.Sprintf("tools.%s.%s[%d]", name, list.key, i), "%s", err))
+			}
 		}
 	}
 	return all
+}
+
+func checkHost(text string) error {
+	_, err := netguard.ParseHost(text)
+	return err
 }
 
 type usedLevel struct{ key, name string }

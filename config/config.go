@@ -5,13 +5,16 @@ package config
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"toolserver/config/yamlconf"
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/server"
+	"toolserver/tools"
 	"toolserver/tools/anthropic"
+	"toolserver/tools/declare"
 	"toolserver/tools/linkedin"
 	"toolserver/tools/websearch"
 )
@@ -21,7 +24,8 @@ type Config struct {
 	WorkingDirectory string            `yaml:"working_directory" path:"true" doc:"Where relative paths and commands start; the directory the server is started in if unset."`
 	Roots            []string          `yaml:"roots" path:"true" doc:"Further directories that file tools may use by default."`
 	Server           Server            `yaml:"server" doc:"How clients reach the server."`
-	Tools            map[string]Tool   `yaml:"tools" doc:"Settings of single tools, by name."`
+	ToolSections     ToolSections      `yaml:"tools" doc:"Settings of single tools, by name. Any tool has the settings of NAME; what a tool has besides is listed by its name."`
+	Tools            map[string]Tool   `yaml:"-"` // of ToolSections, what any tool has
 	Sandbox          Sandbox           `yaml:"sandbox" doc:"What no tool may do, whatever its own settings say."`
 	Web              Web               `yaml:"web" doc:"How the web is read and searched."`
 	LinkedIn         linkedin.Options  `yaml:"linkedin" doc:"Where and how often LinkedIn is asked."`
@@ -59,20 +63,16 @@ type TLS struct {
 	Key  string `yaml:"key" path:"true" doc:"File with the private key, in PEM."`
 }
 
-// Tool is what configuration says of one tool. Which of the policy's lists a
-// tool has depends on what it does.
+// Tool is what configuration can say of any tool. What else it says of one depends
+// on what the tool declares.
 type Tool struct {
-	Enabled            *bool         `yaml:"enabled" doc:"Whether the tool is there; true if unset."`
-	Timeout            time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Longest a call may take."`
-	Groups             []string      `yaml:"groups" doc:"Who may use the tool; everyone if unset."`
-	ComplianceLevel    string        `yaml:"compliance_level" doc:"Compliance level of what the tool gives access to."`
-	Rename             string        `yaml:"rename" doc:"Name that clients see instead of the tool's own."`
-	Description        string        `yaml:"description" doc:"What models read instead of the tool's own description."`
-	Confirm            bool          `yaml:"confirm" doc:"Ask the person behind the client before each call; clients that cannot be asked cannot call it."`
-	CreateDirs         *bool         `yaml:"create_dirs" doc:"Of write_file: whether parent directories are made if the caller does not say; true if unset."`
-	SearchParents      bool          `yaml:"search_parents" doc:"Of read_file: look for a relative path in the parent directories too, up to the repository's root."`
-	Mask               []string      `yaml:"mask" doc:"Of system_info, disk_info and network_info: fields to leave out."`
-	sandbox.ToolPolicy `yaml:",inline"`
+	Enabled         *bool         `yaml:"enabled" doc:"Whether the tool is there; true if unset."`
+	Timeout         time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Longest a call may take."`
+	Groups          []string      `yaml:"groups" doc:"Who may use the tool; everyone if unset."`
+	ComplianceLevel string        `yaml:"compliance_level" doc:"Compliance level of what the tool gives access to."`
+	Confirm         bool          `yaml:"confirm" doc:"Ask the person behind the client before each call; clients that cannot be asked cannot call it."`
+	Rename          string        `yaml:"rename" doc:"Name that clients see instead of the tool's own."`
+	Description     string        `yaml:"description" doc:"Description that clients see instead of the tool's own."`
 }
 
 // Sandbox is what holds for all tools.
@@ -234,24 +234,9 @@ func (c *Config) Tokens() (*server.Tokens, error) {
 
 // Policy returns what tools may touch.
 func (c *Config) Policy() sandbox.Policy {
-	p := sandbox.Policy{WorkingDirectory: c.WorkingDirectory, Roots: c.Roots, Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{}}
+	p := sandbox.Policy{Owners: declare.Owners(tools.Declared()...), WorkingDirectory: c.WorkingDirectory, Roots: c.Roots, Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{}}
 	l := c.Sandbox.Limits
 	p.Settings.Limits = sandbox.Limits{Processes: l.Processes, Memory: int64(l.Memory), OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize)}
-	for name, t := range c.Tools {
-		p.Tools[name] = t.ToolPolicy
-	}
+	c.ToolSections.each(func(name string, section reflect.Value) { p.Tools[name] = policyOf(section) })
 	return p
 }
-
-// Masks returns the fields the system tools leave out. A mask of one holds for
-// all, so that no twin gives away what the other hides.
-func (c *Config) Masks() []string {
-	var all []string
-	for _, name := range masked {
-		all = append(all, c.Tools[name].Mask...)
-	}
-	return all
-}
-
-// masked are the tools whose fields can be masked.
-var masked = []string{"system_info", "disk_info", "network_info"}

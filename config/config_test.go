@@ -131,7 +131,7 @@ func TestSandbox(t *testing.T) {
 	}
 	for yaml, want := range map[string]string{
 		"sandbox: {unprotected: [.vscod]}\n":       `sandbox.unprotected[0]: nothing is protected as ".vscod"; did you mean .vscode?`,
-		"tools: {edit_file: {hardlinks: allow}}\n": "the tool edit_file has no such setting",
+		"tools: {edit_file: {hardlinks: allow}}\n": `unknown key "hardlinks" in tools.edit_file; known keys: enabled, timeout,`,
 		"tools: {read_file: {hardlinks: maybe}}\n": "hardlinks",
 		"sandbox: {enforcement: strict}\n":         `1:24: sandbox.enforcement must be required, best_effort or parse_only`,
 		"sandbox: {network: off}\n":                "1:20: sandbox.network",

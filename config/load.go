@@ -52,6 +52,7 @@ func Load(o Overrides) (*Loaded, error) {
 		}
 		l.Secrets = l.source.Secrets()
 	}
+	l.Tools = l.ToolSections.common()
 	l.credentials()
 	if err := l.directories(o.Directories); err != nil {
 		return nil, err

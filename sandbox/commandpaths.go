@@ -9,11 +9,11 @@ import (
 	"toolserver/sandbox/pathguard"
 )
 
-// paths judges the files a command names: what it writes by what write_file may
-// write, and what it reads by what configuration says of read_file, if it says
-// anything. To look around on the machine is what commands are for.
+// paths judges the files a command names: what it writes by what the family for
+// writing may write, and what it reads by what configuration says of the family for
+// reading, if it says anything. To look around on the machine is what commands are for.
 func (c *Commands) paths(reading ToolPolicy) command.Paths {
-	read, write := c.files.Reader("read_file"), c.files.Writer("write_file")
+	read, write := c.reads, c.writes
 	p := command.Paths{
 		ReadDenied:  read.DeniedPaths(),
 		WriteDenied: write.DeniedPaths(),
@@ -46,17 +46,17 @@ const maxListed = 256
 // configuration has no list for that, not what its wildcards may stand for, and
 // nothing at all without a list of commands. Then only what is certain is refused:
 // what a wildcard stands for is left to the kernel if that holds the command.
-func (c *Commands) protect(tool string, listed bool, v command.Verdict) command.Verdict {
+func (c *Commands) protect(listed bool, v command.Verdict) command.Verdict {
 	if !v.Allowed {
 		return v
 	}
-	lenient := !listed && c.confinements[tool] != nil && c.kernel.confines()
+	lenient := !listed && c.Confined()
 	for _, use := range []struct {
 		guard *pathguard.Guard
 		verb  string
 		paths []string
 	}{
-		{c.files.Reader(readers[0]), "reads", v.Reads}, {c.files.Writer(writers[0]), "writes", v.Writes},
+		{c.reads, "reads", v.Reads}, {c.writes, "writes", v.Writes},
 	} {
 		for _, path := range use.paths {
 			if lenient && strings.ContainsAny(path, "*?[…") {
@@ -95,5 +95,5 @@ func judge(g *pathguard.Guard, path string) error {
 
 // temporary reports whether path is in the directory for temporary files.
 func (c *Commands) temporary(path string) bool {
-	return len(c.confinements) > 0 && strings.HasPrefix(path, c.kernel.scratch.path+string(filepath.Separator))
+	return c.confinement != nil && strings.HasPrefix(path, c.kernel.scratch.path+string(filepath.Separator))
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,25 +13,26 @@ import (
 	"sync"
 
 	"toolserver/sandbox/command"
+	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/runner"
 )
 
-// Commands hands command tools the programs each may run. Like [Files] it is
-// made for one policy; the runner behind it, which knows what is running, stays.
+// Commands are the commands that their owner may run. Like files they are of one
+// policy; the runner behind them, which knows what is running, stays.
 type Commands struct {
-	kernel       *Kernel
-	files        *Files
-	settings     Settings
-	policies     map[string]func() (*command.Policy, error)
-	confinements map[string]*confinement // empty if the kernel layer is off
-	summaries    map[string]func() *Summary
-	variables    map[string]string // of the environment, besides the minimal ones
-	env          []string
+	kernel        *Kernel
+	owner         Owner
+	policy        Policy
+	reads, writes *pathguard.Guard // what commands may read and write
+	compiled      func() (*command.Policy, error)
+	confinement   *confinement // nil if the kernel layer is off
+	summary       func() *Summary
+	variables     map[string]string // of the environment, besides the minimal ones
+	env           []string
 }
 
 // CommandRequest asks for one command, as a tool got it.
 type CommandRequest struct {
-	Tool    string // whose policy decides
 	Command string // text for the shell
 	Dir     string // where it starts; empty means the working directory
 	Env     map[string]string
@@ -51,47 +53,42 @@ func (e *DeniedError) Error() string {
 	return text
 }
 
-// NewCommands returns the commands that p allows, to be run and held to it by k.
-// Lists are checked at once; without any, what it takes to judge a command is made
-// when the first one comes. The error says also what p requires of the kernel and
-// cannot have.
-func NewCommands(p Policy, files *Files, k *Kernel) (*Commands, error) {
-	c := &Commands{
-		kernel: k, files: files, settings: p.Settings,
-		policies: map[string]func() (*command.Policy, error){}, confinements: map[string]*confinement{}, summaries: map[string]func() *Summary{},
-	}
+// newCommands returns the commands of an owner. Lists are checked at once; without
+// any, what it takes to judge a command is made when the first one comes. The error
+// says also what the policy requires of the kernel and cannot have.
+func (s *Sandbox) newCommands(o Owner, exposed func() *exposed) (*Commands, error) {
+	held, p := Capabilities{s, o}, s.policy
+	c := &Commands{kernel: s.kernel, owner: o, policy: p, reads: held.guard(reading), writes: held.guard(writing)}
 	if p.Settings.Enforcement != EnforceParseOnly {
-		c.variables = k.variables(files.Writer(writers[0]))
+		c.variables = s.kernel.variables(c.writes)
 	}
 	c.env = runner.MinimalEnv(nil, c.variables)
-	exposed := sync.OnceValue(func() *exposed { return newExposed(p) })
-	for _, tool := range commands {
-		lists := p.commandLists(tool)
-		if p.Settings.Enforcement != EnforceParseOnly {
-			c.confinements[tool] = k.newConfinement(tool, p, files, c.env, exposed)
-		}
-		if p.Settings.Enforcement == EnforceRequired {
-			if err := c.confinements[tool].check(); err != nil {
-				return nil, err
-			}
-		}
-		c.summaries[tool] = sync.OnceValue(func() *Summary {
-			l := c.Layers(tool)
-			return &Summary{l.Enforcement, l.InForce, l.Notice}
-		})
-		compile := sync.OnceValues(func() (*command.Policy, error) { return c.compile(tool, lists, p) })
-		c.policies[tool] = compile
-		if lists.AllowedCommands == nil && lists.DeniedCommands == nil {
-			continue
-		}
-		if _, err := compile(); err != nil {
+	lists := p.commandLists(o)
+	if p.Settings.Enforcement != EnforceParseOnly {
+		c.confinement = c.newConfinement(p, lists, exposed)
+	}
+	if p.Settings.Enforcement == EnforceRequired {
+		if err := c.confinement.check(); err != nil {
 			return nil, err
 		}
 	}
-	return c, nil
+	c.summary = sync.OnceValue(func() *Summary {
+		l := c.Layers()
+		return &Summary{l.Enforcement, l.InForce, l.Notice}
+	})
+	c.compiled = sync.OnceValues(func() (*command.Policy, error) { return c.compile(lists) })
+	if lists.AllowedCommands == nil && lists.DeniedCommands == nil {
+		return c, nil
+	}
+	_, err := c.compiled()
+	return c, err
 }
 
-func (c *Commands) compile(tool string, lists ToolPolicy, p Policy) (*command.Policy, error) {
+// errNoCommands is returned to a tool that does not declare to run commands.
+var errNoCommands = errors.New("the tool does not declare that it runs commands")
+
+func (c *Commands) compile(lists ToolPolicy) (*command.Policy, error) {
+	tool, p := c.owner.Tool, c.policy
 	inline, err := command.ParseMode(lists.InlineCode)
 	if err != nil {
 		return nil, fmt.Errorf("tools.%s.inline_code: %w", tool, err)
@@ -103,7 +100,7 @@ func (c *Commands) compile(tool string, lists ToolPolicy, p Policy) (*command.Po
 	policy, err := command.Compile(command.Config{
 		Allowed: lists.AllowedCommands, Denied: lists.DeniedCommands,
 		InlineCode: inline, OpaqueScripts: opaque,
-		Paths:    c.paths(p.Tools[readers[0]]),
+		Paths:    c.paths(p.Tools[c.owner.Reads]),
 		Resolver: command.System{Path: filepath.SplitList(lookup(c.env, "PATH"))},
 		Home:     lookup(c.env, "HOME"), Temp: lookup(c.env, "TMPDIR"), Dir: p.WorkingDirectory,
 	})
@@ -116,18 +113,21 @@ func (c *Commands) compile(tool string, lists ToolPolicy, p Policy) (*command.Po
 // Decide says whether req may run, without running it, and where it would
 // start.
 func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir string, err error) {
-	policy, err := c.policies[req.Tool]()
+	if c.compiled == nil {
+		return command.Verdict{}, "", errNoCommands
+	}
+	policy, err := c.compiled()
 	if err != nil {
 		return command.Verdict{}, "", err
 	}
-	d, err := c.files.Reader("read_file").OpenDir(dirOr(req.Dir, "."))
+	d, err := c.reads.OpenDir(dirOr(req.Dir, "."))
 	if err != nil {
 		return command.Verdict{}, "", fmt.Errorf("working_dir: %w", err)
 	}
 	defer d.Close()
 	dir = d.Info.Real
 	v := policy.Decide(command.Request{Command: req.Command, Dir: dir, Env: slices.Sorted(maps.Keys(req.Env))})
-	if v = c.protect(req.Tool, policy.Listed(), v); runtime.GOOS == "windows" && policy.Listed() {
+	if v = c.protect(policy.Listed(), v); runtime.GOOS == "windows" && policy.Listed() {
 		v = cmdexe(v, req.Command)
 	}
 	if !deciding {
@@ -136,9 +136,9 @@ func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir stri
 	return v, dir, nil
 }
 
-// listed reports whether a list of commands governs tool.
-func (c *Commands) listed(tool string) (bool, error) {
-	policy, err := c.policies[tool]()
+// Listed reports whether a list of commands is configured.
+func (c *Commands) Listed() (bool, error) {
+	policy, err := c.compiled()
 	return err == nil && policy.Listed(), err
 }
 
@@ -177,15 +177,18 @@ func (c *Commands) prepare(req *CommandRequest) error {
 			return err
 		}
 	}
-	if confinement := c.confinements[req.Tool]; confinement != nil && c.kernel.confines() {
-		req.Run.Confine, err = confinement.encoded()
+	if c.Confined() {
+		req.Run.Confine, err = c.confinement.encoded()
 	}
 	return err
 }
 
+// Confined reports whether the kernel holds commands to the policy.
+func (c *Commands) Confined() bool { return c.confinement != nil && c.kernel.confines() }
+
 // bounds returns what a command may use as a whole.
 func (c *Commands) bounds() runner.Bounds {
-	l := c.settings.Limits
+	l := c.policy.Settings.Limits
 	if l.Memory == 0 {
 		l.Memory = c.kernel.memory() / 2
 	}

@@ -16,6 +16,7 @@ import (
 // A confinement is what policy allows the commands of a tool, as the kernel is told.
 type confinement struct {
 	kernel  *Kernel
+	owner   Owner
 	path    []string            // where commands find programs
 	spec    func() confine.Spec // but for protected names
 	denied  func() []string     // files of programs that are denied altogether
@@ -28,43 +29,42 @@ type confinement struct {
 
 // newConfinement prepares what policy says of the commands of a tool. Nothing is
 // looked up before it is needed.
-func (k *Kernel) newConfinement(tool string, p Policy, files *Files, env []string, exposed func() *exposed) *confinement {
-	lists := p.commandLists(tool)
-	c := &confinement{kernel: k, path: filepath.SplitList(lookup(env, "PATH")), exposed: exposed}
+func (c *Commands) newConfinement(p Policy, lists ToolPolicy, exposed func() *exposed) *confinement {
+	k, env := c.kernel, c.env
+	made := &confinement{kernel: k, owner: c.owner, path: filepath.SplitList(lookup(env, "PATH")), exposed: exposed}
 	find := func() *programFinder {
-		return &programFinder{path: c.path, dirs: k.programs(), work: p.WorkingDirectory, temp: lookup(env, "TMPDIR"), cache: cacheOf(env)}
+		return &programFinder{path: made.path, dirs: k.programs(), work: p.WorkingDirectory, temp: lookup(env, "TMPDIR"), cache: cacheOf(env)}
 	}
-	c.denied = sync.OnceValue(func() []string {
+	made.denied = sync.OnceValue(func() []string {
 		if len(lists.DeniedCommands) == 0 {
 			return nil
 		}
 		return find().deniedPrograms(lists)
 	})
-	c.spec = sync.OnceValue(func() confine.Spec {
+	made.spec = sync.OnceValue(func() confine.Spec {
 		k.ready()
-		s := k.spec(p, files)
+		s := c.spec(p)
 		if lists.AllowedCommands != nil {
 			s.Exec, s.ExecDirs = find().programsOf(lists)
 			s.ProgramDirs = k.programs()
 		}
 		if s.Exec == nil {
-			s.Deny = union(s.Deny, c.denied())
+			s.Deny = union(s.Deny, made.denied())
 		}
 		return s
 	})
-	return c
+	return made
 }
 
 var networks = map[string]confine.Network{"": confine.None, "none": confine.None, "loopback": confine.Loopback, "all": confine.All}
 
 // spec turns policy into what the kernel enforces of it, but for programs.
-func (k *Kernel) spec(p Policy, files *Files) confine.Spec {
-	reading, writing := files.Reader(readers[0]), files.Writer(writers[0])
+func (c *Commands) spec(p Policy) confine.Spec {
 	s := confine.Spec{
 		Read:        []string{"/"},
-		Write:       append(writing.Allowed(), k.scratch.path),
-		Deny:        reading.DeniedPaths(),
-		ReadOnly:    writing.DeniedPaths(),
+		Write:       append(c.writes.Allowed(), c.kernel.scratch.path),
+		Deny:        c.reads.DeniedPaths(),
+		ReadOnly:    c.writes.DeniedPaths(),
 		Network:     networks[p.Settings.Network],
 		UnixSockets: p.Settings.UnixSockets,
 		Limits:      confine.Limits{OpenFiles: uint64(p.Settings.Limits.OpenFiles), FileSize: uint64(p.Settings.Limits.FileSize)},
@@ -72,10 +72,10 @@ func (k *Kernel) spec(p Policy, files *Files) confine.Spec {
 		// Where the one way to protect the metadata of other files is to refuse
 		// all changes, much ordinary work would fail.
 		AllowMetadata: p.Settings.Enforcement != EnforceRequired,
-		WithoutMounts: !k.support.MountNamespace,
+		WithoutMounts: !c.kernel.support.MountNamespace,
 	}
-	if p.Tools[readers[0]].AllowedPaths != nil {
-		s.Read = reading.Allowed()
+	if p.Tools[c.owner.Reads].AllowedPaths != nil {
+		s.Read = c.reads.Allowed()
 	}
 	return s
 }
@@ -133,7 +133,7 @@ func (c *confinement) gaps() []confine.Gap {
 		gaps = append(gaps, confine.Gap{
 			What: "that secrets below the working directory are hidden at any depth",
 			Why:  fmt.Sprintf("there are more than %d files to look through", maxExposedEntries),
-			Help: "work in a smaller directory, or name the secrets in tools.read_file.denied_paths",
+			Help: "work in a smaller directory, or name the secrets in tools." + c.owner.Reads + ".denied_paths",
 		})
 	}
 	return gaps
@@ -184,7 +184,7 @@ const (
 )
 
 func newExposed(p Policy) *exposed {
-	secrets, controls := p.protected(false), p.protected(true)
+	secrets, controls := p.protected(reading), p.protected(writing)
 	if len(controls.Names) == 0 {
 		return new(exposed)
 	}

@@ -1,82 +1,92 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"toolserver/sandbox/pathguard"
 )
 
-// Files hands file tools the part of the file system each may use. It is made
-// for one policy; a new policy makes new Files, and calls under way go on with
-// the old.
-type Files struct {
-	readers, writers map[string]*pathguard.Guard
-	workingDirectory string
+// A Reader is the part of the file system that its owner may read. It has no way to
+// change anything.
+type Reader struct{ guard *pathguard.Guard }
+
+// Open opens a regular file for reading; see [pathguard.Guard.Open].
+func (r *Reader) Open(path string) (*pathguard.File, error) { return r.guard.Open(path) }
+
+// OpenDir opens a directory for listing; see [pathguard.Guard.OpenDir].
+func (r *Reader) OpenDir(path string) (*pathguard.Dir, error) { return r.guard.OpenDir(path) }
+
+// Stat describes what is at a path; see [pathguard.Guard.Stat].
+func (r *Reader) Stat(path string) (pathguard.Info, error) { return r.guard.Stat(path) }
+
+// Check says what the policy makes of a path; see [pathguard.Guard.Check].
+func (r *Reader) Check(path string) (pathguard.Decision, error) { return r.guard.Check(path) }
+
+// Allowed returns the allowed paths as the policy spells them.
+func (r *Reader) Allowed() []string { return r.guard.Allowed() }
+
+// DeniesHardlinks reports whether files that have several names are refused, which
+// a walker has to see to itself.
+func (r *Reader) DeniesHardlinks() bool { return r.guard.DeniesHardlinks() }
+
+// A Writer is the part of the file system that its owner may write. What may be
+// written may be read through it as well.
+type Writer struct{ Reader }
+
+// Replace begins to replace or create a file; see [pathguard.Guard.Replace].
+func (w *Writer) Replace(path string, o pathguard.ReplaceOptions) (*pathguard.Replacement, error) {
+	return w.guard.Replace(path, o)
 }
 
-// NewFiles returns the file system that p allows.
-func NewFiles(p Policy) (*Files, error) {
-	f := &Files{readers: map[string]*pathguard.Guard{}, writers: map[string]*pathguard.Guard{}, workingDirectory: p.WorkingDirectory}
-	if err := f.add(f.readers, readers, p); err != nil {
-		return nil, err
-	}
-	return f, f.add(f.writers, writers, p)
+// Append adds data to the end of a file; see [pathguard.Guard.Append].
+func (w *Writer) Append(path string, data []byte, o pathguard.AppendOptions) (real string, err error) {
+	return w.guard.Append(path, data, o)
 }
 
-// add makes a guard for each tool of a family. Tools with the same rules share
-// one, and with it what it keeps open.
-func (f *Files) add(guards map[string]*pathguard.Guard, family []string, p Policy) error {
-	byRules := map[string]*pathguard.Guard{}
-	protected, denyHardlinks := p.protected(family[0] == writers[0]), p.denyHardlinks(family)
-	for _, tool := range family {
-		allow, deny := p.pathLists(family, tool)
-		key := strings.Join(allow, "\x00") + "\x00\x00" + strings.Join(deny, "\x00")
-		if byRules[key] == nil {
-			g, err := pathguard.New(p.WorkingDirectory, pathguard.Rules{Allow: allow, Deny: deny, DenyHardlinks: denyHardlinks, Protect: protected})
-			if err != nil {
-				return fmt.Errorf("tools.%s: %w", tool, err)
+// Mkdir makes a directory; see [pathguard.Guard.Mkdir].
+func (w *Writer) Mkdir(path string) (real string, err error) { return w.guard.Mkdir(path) }
+
+// MkdirAll makes a directory with its parents; see [pathguard.Guard.MkdirAll].
+func (w *Writer) MkdirAll(path string) (real string, created bool, err error) {
+	return w.guard.MkdirAll(path)
+}
+
+// guards are the path guards of a policy. Owners with the same rules share one, and
+// with it what it keeps open.
+type guards struct {
+	of      map[use]map[string]*pathguard.Guard // by tool
+	byRules map[string]*pathguard.Guard
+}
+
+// newGuards makes a guard for each owner and use that is declared.
+func newGuards(p Policy) (*guards, error) {
+	g := &guards{of: map[use]map[string]*pathguard.Guard{reading: {}, writing: {}}, byRules: map[string]*pathguard.Guard{}}
+	protected := map[use]pathguard.Protection{reading: p.protected(reading), writing: p.protected(writing)}
+	for _, o := range p.Owners {
+		for _, u := range []use{reading, writing} {
+			head := o.head(u)
+			if head == "" {
+				continue
 			}
-			byRules[key] = g
-		}
-		guards[tool] = byRules[key]
-	}
-	return nil
-}
-
-// Reader returns the files that tool may read. A tool that is not one of the
-// readers reads what read_file does.
-func (f *Files) Reader(tool string) *pathguard.Guard {
-	if g, ok := f.readers[tool]; ok {
-		return g
-	}
-	return f.readers[readers[0]]
-}
-
-// Writer returns the files that tool may write, as [Files.Reader] does for
-// reading.
-func (f *Files) Writer(tool string) *pathguard.Guard {
-	if g, ok := f.writers[tool]; ok {
-		return g
-	}
-	return f.writers[writers[0]]
-}
-
-// Close releases what the file system keeps open. Nothing may be using it.
-func (f *Files) Close() error {
-	closed := map[*pathguard.Guard]bool{}
-	var all []error
-	for _, guards := range []map[string]*pathguard.Guard{f.readers, f.writers} {
-		for _, g := range guards {
-			if !closed[g] {
-				closed[g] = true
-				all = append(all, g.Close())
+			allow, deny := p.pathLists(u, o)
+			rules := pathguard.Rules{Allow: allow, Deny: deny, DenyHardlinks: p.denyHardlinks(u, head), Protect: protected[u]}
+			key := fmt.Sprint(u, rules.DenyHardlinks, "\x00", strings.Join(allow, "\x00"), "\x00\x00", strings.Join(deny, "\x00"))
+			if g.byRules[key] == nil {
+				made, err := pathguard.New(p.WorkingDirectory, rules)
+				if err != nil {
+					return nil, fmt.Errorf("tools.%s: %w", o.Tool, err)
+				}
+				g.byRules[key] = made
 			}
+			g.of[u][o.Tool] = g.byRules[key]
 		}
 	}
-	return errors.Join(all...)
+	return g, nil
 }
 
-// WorkingDirectory is where relative paths start.
-func (f *Files) WorkingDirectory() string { return f.workingDirectory }
+func (g *guards) close() {
+	for _, guard := range g.byRules {
+		_ = guard.Close() // it has only directories open
+	}
+}

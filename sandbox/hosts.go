@@ -8,13 +8,6 @@ import (
 	"toolserver/sandbox/netguard"
 )
 
-// browsers are the tools that go where their caller says, and so have lists of
-// hosts.
-var browsers = []string{"web_fetch"}
-
-// HasHosts reports whether lists of hosts govern the tool.
-func HasHosts(tool string) bool { return slices.Contains(browsers, tool) }
-
 // HostError says that a list keeps a tool from a host.
 type HostError struct {
 	Host    string
@@ -41,13 +34,26 @@ type hostLists struct {
 	allow, deny []string // canonical; allow is nil if any host will do
 }
 
-func newHostLists(tool string, p ToolPolicy) (lists hostLists, err error) {
-	lists.tool = tool
-	if lists.allow, err = hostEntries(p.AllowedHosts); err != nil {
-		return lists, fmt.Errorf("tools.%s.allowed_hosts%w", tool, err)
+// hostLists returns the lists of hosts of an owner: denies add up, and an allow list
+// of its own replaces the family's.
+func (p Policy) hostLists(o Owner) (lists hostLists, err error) {
+	lists.tool = o.Tool
+	if !o.hasHosts() {
+		return lists, nil
 	}
-	if lists.deny, err = hostEntries(p.DeniedHosts); err != nil {
-		return lists, fmt.Errorf("tools.%s.denied_hosts%w", tool, err)
+	for _, tool := range slices.Compact([]string{o.Fetches, o.Tool}) {
+		allow, err := hostEntries(p.Tools[tool].AllowedHosts)
+		if err != nil {
+			return lists, fmt.Errorf("tools.%s.allowed_hosts%w", tool, err)
+		}
+		deny, err := hostEntries(p.Tools[tool].DeniedHosts)
+		if err != nil {
+			return lists, fmt.Errorf("tools.%s.denied_hosts%w", tool, err)
+		}
+		if allow != nil {
+			lists.allow = allow
+		}
+		lists.deny = union(lists.deny, deny)
 	}
 	return lists, nil
 }

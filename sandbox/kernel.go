@@ -11,12 +11,13 @@ import (
 	"toolserver/sandbox/runner"
 )
 
-// Kernel is what this machine has to hold commands to policy while they run. It
-// is found out once, when it is needed first, and stays the same whatever policy
-// is in force.
+// Kernel is what stays the same whatever policy is in force: what this machine has to
+// hold commands to it, which is found out once, when it is needed first, and the HTTP
+// clients that tools keep.
 type Kernel struct {
 	runner   *runner.Runner
 	scratch  *scratch
+	network  *network
 	programs func() []string // directories that hold programs
 	memory   func() int64    // what the machine has; see machineMemory
 
@@ -29,11 +30,15 @@ type Kernel struct {
 // NewKernel returns the kernel layer for commands that r runs. Its caller closes
 // it when none runs any more.
 func NewKernel(r *runner.Runner) *Kernel {
-	return &Kernel{runner: r, scratch: newScratch(), programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(machineMemory)}
+	return &Kernel{runner: r, scratch: newScratch(), network: newNetwork(), programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(machineMemory)}
 }
 
-// Close removes the files that commands left in their temporary directory.
-func (k *Kernel) Close() error { return k.scratch.remove() }
+// Close removes the files that commands left in their temporary directory, and closes
+// idle connections.
+func (k *Kernel) Close() error {
+	k.network.close()
+	return k.scratch.remove()
+}
 
 func (k *Kernel) ready() {
 	k.probe.Do(func() {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -20,16 +21,16 @@ type Layers struct {
 // maxNoticed is how many gaps each result names.
 const maxNoticed = 5
 
-// Layers finds out which layers are in force for the commands of tool. It takes
-// some milliseconds the first time.
-func (c *Commands) Layers(tool string) Layers {
+// Layers finds out which layers are in force for the commands. It takes some
+// milliseconds the first time.
+func (c *Commands) Layers() Layers {
 	c.kernel.ready()
 	parsed := "commands: parsed and judged"
-	if listed, err := c.listed(tool); err == nil && !listed {
+	if listed, err := c.Listed(); err == nil && !listed {
 		parsed = "commands: parsed, and judged by the files they spell out (there is no list of commands)"
 	}
 	l := Layers{
-		Enforcement: c.enforcement(),
+		Enforcement: c.policy.enforcement(),
 		InForce:     []string{"paths: decided on what is opened", parsed, "process tree: " + string(c.kernel.method)},
 	}
 	var gaps []confine.Gap
@@ -40,14 +41,13 @@ func (c *Commands) Layers(tool string) Layers {
 	default:
 		l.InForce = append(l.InForce, fmt.Sprintf("limits: %d processes and threads, %d MiB of memory (%s)", b.Processes, b.Memory>>20, kept))
 	}
-	confinement := c.confinements[tool]
-	if confinement == nil {
+	if c.confinement == nil {
 		l.Missing = []string{"the kernel does not confine commands, since the configuration says sandbox.enforcement: " + EnforceParseOnly}
 		l.Notice = "sandbox: parse_only; the kernel does not confine commands"
 		return l
 	}
-	spec := confinement.spec()
-	gaps = append(confinement.gaps(), gaps...)
+	spec := c.confinement.spec()
+	gaps = append(c.confinement.gaps(), gaps...)
 	if c.kernel.confines() {
 		l.InForce = append(l.InForce, c.kernel.kinds(spec)...)
 	}
@@ -83,12 +83,7 @@ func (k *Kernel) kinds(spec confine.Spec) (list []string) {
 	return list
 }
 
-func (c *Commands) enforcement() string {
-	if c.settings.Enforcement == "" {
-		return EnforceBestEffort
-	}
-	return c.settings.Enforcement
-}
+func (p Policy) enforcement() string { return cmp.Or(p.Settings.Enforcement, EnforceBestEffort) }
 
 // Summary is what each result says of the layers.
 type Summary struct {
@@ -97,6 +92,6 @@ type Summary struct {
 	Notice      string   `json:"missing,omitempty"`
 }
 
-// Summary returns what results of tool say of the layers: the setting, those in
-// force and, in one line, what is not enforced. It is found out once.
-func (c *Commands) Summary(tool string) *Summary { return c.summaries[tool]() }
+// Summary returns what results say of the layers: the setting, those in force and,
+// in one line, what is not enforced. It is found out once.
+func (c *Commands) Summary() *Summary { return c.summary() }

@@ -8,6 +8,7 @@ import (
 
 // Policy says what tools may touch. Paths are absolute.
 type Policy struct {
+	Owners           []Owner               // what is handed to whom; a tool that is not here gets nothing
 	WorkingDirectory string                // where relative paths and commands start
 	Roots            []string              // further directories that are open by default
 	Tools            map[string]ToolPolicy // by tool
@@ -24,32 +25,29 @@ type OwnFile struct {
 
 // ToolPolicy is what configuration says of one tool. An unset list (nil) is not
 // an empty one: nothing set means the working directory and the roots, or any
-// command; an empty allow list means nothing at all.
+// command; an empty allow list means nothing at all. Which of these settings a tool
+// has follows from what it declares; see [Owner.Settings].
 type ToolPolicy struct {
-	AllowedPaths    []string       `yaml:"allowed_paths" path:"true" doc:"Files and directories the tool may use; unset means the working directory and roots, [] means none."`
-	DeniedPaths     []string       `yaml:"denied_paths" path:"true" doc:"Files and directories the tool may not use, whatever else allows them."`
-	Hardlinks       string         `yaml:"hardlinks" enum:"allow|deny" doc:"Of read_file and write_file, and the tools that read and write as these do: whether files may have several names (hard links), of which others may be outside; unset, deny for writing, and for reading if it has a list of paths."`
-	AllowedCommands []command.Rule `yaml:"allowed_commands" doc:"Programs that may run: names, paths, prefixes such as \"git status\", or * for any; {name: go, args_deny: [-exec]} excludes options; unset means any, [] means none."`
-	DeniedCommands  []command.Rule `yaml:"denied_commands" doc:"Programs that may not run, however they are called; {name: find, args_deny: [-delete]} denies only uses with such options."`
-	ExecPaths       []string       `yaml:"exec_paths" path:"true" doc:"Directories all of whose programs may be started by the commands that may run, such as those of a compiler."`
-	AllowedHosts    []string       `yaml:"allowed_hosts" doc:"Hosts web_fetch may go to, and their subdomains: names or addresses, with a port to mean only that; unset means any, [] means none."`
-	DeniedHosts     []string       `yaml:"denied_hosts" doc:"Hosts web_fetch may not go to, nor to their subdomains, whatever else allows them."`
-	InlineCode      string         `yaml:"inline_code" enum:"allow|deny" doc:"Whether interpreters may be given code on the command line; deny if a command list is set."`
-	OpaqueScripts   string         `yaml:"opaque_scripts" enum:"allow|deny" doc:"Whether shells may be given scripts that cannot be judged; deny if a command list is set."`
+	AllowedPaths    []string       `of:"paths" yaml:"allowed_paths" path:"true" doc:"Files and directories the tool may use; unset means the working directory and roots, [] means none."`
+	DeniedPaths     []string       `of:"paths" yaml:"denied_paths" path:"true" doc:"Files and directories the tool may not use, whatever else allows them."`
+	Hardlinks       string         `of:"hardlinks" yaml:"hardlinks" enum:"allow|deny" doc:"Whether the tool, and those whose lists start from its own, use files with several names (hard links), of which others may be outside; unset, deny for writing, and for reading if there is a list of paths."`
+	AllowedCommands []command.Rule `of:"commands" yaml:"allowed_commands" doc:"Programs that may run: names, paths, prefixes such as \"git status\", or * for any; {name: go, args_deny: [-exec]} excludes options; unset means any, [] means none."`
+	DeniedCommands  []command.Rule `of:"commands" yaml:"denied_commands" doc:"Programs that may not run, however they are called; {name: find, args_deny: [-delete]} denies only uses with such options."`
+	ExecPaths       []string       `of:"commands" yaml:"exec_paths" path:"true" doc:"Directories all of whose programs may be started by the commands that may run, such as those of a compiler."`
+	InlineCode      string         `of:"commands" yaml:"inline_code" enum:"allow|deny" doc:"Whether interpreters may be given code on the command line; deny if a command list is set."`
+	OpaqueScripts   string         `of:"commands" yaml:"opaque_scripts" enum:"allow|deny" doc:"Whether shells may be given scripts that cannot be judged; deny if a command list is set."`
+	AllowedHosts    []string       `of:"hosts" yaml:"allowed_hosts" doc:"Hosts the tool may go to, and their subdomains: names or addresses, with a port to mean only that; unset means any, [] means none."`
+	DeniedHosts     []string       `of:"hosts" yaml:"denied_hosts" doc:"Hosts the tool may not go to, nor to their subdomains, whatever else allows them."`
+	PrivateHosts    []string       `of:"private" yaml:"private_hosts" doc:"What the tool may reach over HTTP although it is not on the public internet, besides sandbox.private_hosts: names, addresses or networks, with a port unless it is 80 or 443, such as searx.lan:8080."`
 }
 
-// The families whose tools share lists, so that no tool is a way round the
-// policy of its twin. The first tool of a family of files speaks for the rest.
-var (
-	readers  = []string{"read_file", "list_directory", "search_files", "grep"}
-	writers  = []string{"write_file", "append_file", "edit_file"}
-	commands = []string{"bash", "execute_command"}
-)
-
-// pathLists returns the lists that govern a tool of a family of file tools:
-// denies add up, and an allow list of its own replaces the family's.
-func (p Policy) pathLists(family []string, tool string) (allow, deny []string) {
-	head, own := p.Tools[family[0]], p.Tools[tool]
+// pathLists returns the lists that govern the files of an owner: denies add up, and
+// an allow list of its own replaces the family's.
+func (p Policy) pathLists(u use, o Owner) (allow, deny []string) {
+	head, own := p.Tools[o.head(u)], ToolPolicy{}
+	if o.governs(u) {
+		own = p.Tools[o.Tool]
+	}
 	switch {
 	case own.AllowedPaths != nil:
 		allow = own.AllowedPaths
@@ -64,35 +62,39 @@ func (p Policy) pathLists(family []string, tool string) (allow, deny []string) {
 // Writable returns the directories and files that tools may write.
 func (p Policy) Writable() []string {
 	var all []string
-	for _, tool := range writers {
-		allow, _ := p.pathLists(writers, tool)
-		all = union(all, allow)
+	for _, o := range p.Owners {
+		if o.Writes != "" {
+			allow, _ := p.pathLists(writing, o)
+			all = union(all, allow)
+		}
 	}
 	return all
 }
 
 // denyHardlinks reports whether a family leaves alone files that have several
 // names. What is read without a list of paths may be read under any name.
-func (p Policy) denyHardlinks(family []string) bool {
-	head := p.Tools[family[0]]
-	if head.Hardlinks != "" {
-		return head.Hardlinks == "deny"
+func (p Policy) denyHardlinks(u use, head string) bool {
+	if set := p.Tools[head].Hardlinks; set != "" {
+		return set == "deny"
 	}
-	return family[0] == writers[0] || slices.ContainsFunc(family, func(tool string) bool {
+	return u == writing || slices.ContainsFunc(p.family(u, head), func(tool string) bool {
 		return p.Tools[tool].AllowedPaths != nil || p.Tools[tool].DeniedPaths != nil
 	})
 }
 
-// commandLists returns the lists that govern bash or execute_command: denies
-// add up, and an allow list of the one holds for the other if it has none.
-func (p Policy) commandLists(tool string) ToolPolicy {
-	merged := p.Tools[tool]
-	for _, twin := range commands {
-		t := p.Tools[twin]
+// commandLists returns the lists that govern the commands of an owner: denies of
+// its family add up, and an allow list of one holds for those that have none.
+func (p Policy) commandLists(o Owner) ToolPolicy {
+	merged := p.Tools[o.Tool]
+	for _, twin := range p.Owners {
+		if twin.Runs != o.Runs {
+			continue
+		}
+		t := p.Tools[twin.Tool]
 		if merged.AllowedCommands == nil {
 			merged.AllowedCommands = t.AllowedCommands
 		}
-		if twin != tool {
+		if twin.Tool != o.Tool {
 			merged.DeniedCommands = slices.Concat(merged.DeniedCommands, t.DeniedCommands)
 		}
 		merged.ExecPaths = union(merged.ExecPaths, t.ExecPaths)
@@ -123,14 +125,3 @@ func union(a, b []string) []string {
 	}
 	return all
 }
-
-// HasPaths reports whether lists of paths govern the tool.
-func HasPaths(tool string) bool {
-	return slices.Contains(readers, tool) || slices.Contains(writers, tool)
-}
-
-// HasHardlinks reports whether the tool has the setting hardlinks.
-func HasHardlinks(tool string) bool { return tool == readers[0] || tool == writers[0] }
-
-// HasCommands reports whether lists of commands govern the tool.
-func HasCommands(tool string) bool { return slices.Contains(commands, tool) }

@@ -1,35 +1,42 @@
 package sandbox
 
 import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"toolserver/sandbox/command"
+	"toolserver/sandbox/pathguard"
 )
 
 func TestPathLists(t *testing.T) {
-	p := Policy{WorkingDirectory: "/w", Roots: []string{"/r"}, Tools: map[string]ToolPolicy{
+	p := Policy{Owners: owners, WorkingDirectory: "/w", Roots: []string{"/r"}, Tools: map[string]ToolPolicy{
 		"write_file": {AllowedPaths: []string{"/out"}, DeniedPaths: []string{"/etc"}},
 		"edit_file":  {AllowedPaths: []string{"/edit"}, DeniedPaths: []string{"/usr", "/etc"}},
 		"read_file":  {DeniedPaths: []string{"/w/.env"}},
 		"grep":       {AllowedPaths: []string{}},
 	}}
 	for _, test := range []struct {
-		family      []string
+		use         use
 		tool        string
 		allow, deny []string
 	}{
-		{writers, "write_file", []string{"/out"}, []string{"/etc"}},
-		{writers, "append_file", []string{"/out"}, []string{"/etc"}},
-		{writers, "edit_file", []string{"/edit"}, []string{"/etc", "/usr"}},
-		{readers, "read_file", []string{"/w", "/r"}, []string{"/w/.env"}},
-		{readers, "search_files", []string{"/w", "/r"}, []string{"/w/.env"}},
-		{readers, "grep", []string{}, []string{"/w/.env"}},
+		{writing, "write_file", []string{"/out"}, []string{"/etc"}},
+		{writing, "append_file", []string{"/out"}, []string{"/etc"}},
+		{writing, "edit_file", []string{"/edit"}, []string{"/etc", "/usr"}},
+		{reading, "read_file", []string{"/w", "/r"}, []string{"/w/.env"}},
+		{reading, "search_files", []string{"/w", "/r"}, []string{"/w/.env"}},
+		{reading, "grep", []string{}, []string{"/w/.env"}},
+		{reading, "edit_file", []string{"/w", "/r"}, []string{"/w/.env"}},
+		{writing, "bash", []string{"/out"}, []string{"/etc"}},
 	} {
-		allow, deny := p.pathLists(test.family, test.tool)
+		allow, deny := p.pathLists(test.use, p.owner(test.tool))
 		if !slices.Equal(allow, test.allow) || !slices.Equal(deny, test.deny) {
 			t.Errorf("%s: got %v, %v; want %v, %v", test.tool, allow, deny, test.allow, test.deny)
 		}
@@ -37,74 +44,106 @@ func TestPathLists(t *testing.T) {
 }
 
 func TestCommandLists(t *testing.T) {
-	p := Policy{Tools: map[string]ToolPolicy{
+	p := Policy{Owners: owners, Tools: map[string]ToolPolicy{
 		"bash":            {DeniedCommands: command.Rules("sudo"), InlineCode: "allow"},
 		"execute_command": {AllowedCommands: command.Rules("ls"), DeniedCommands: command.Rules("rm"), OpaqueScripts: "deny"},
 	}}
-	for _, tool := range commands {
-		got := p.commandLists(tool)
+	for _, tool := range []string{"bash", "execute_command"} {
+		got := p.commandLists(p.owner(tool))
 		if !reflect.DeepEqual(got.AllowedCommands, command.Rules("ls")) || len(got.DeniedCommands) != 2 || got.InlineCode != "allow" || got.OpaqueScripts != "deny" {
 			t.Errorf("%s: %+v", tool, got)
 		}
 	}
-	own := Policy{Tools: map[string]ToolPolicy{"bash": {AllowedCommands: command.Rules()}, "execute_command": {AllowedCommands: command.Rules("ls")}}}
-	if got := own.commandLists("bash"); got.AllowedCommands == nil || len(got.AllowedCommands) != 0 {
+	own := Policy{Owners: owners, Tools: map[string]ToolPolicy{"bash": {AllowedCommands: command.Rules()}, "execute_command": {AllowedCommands: command.Rules("ls")}}}
+	if got := own.commandLists(own.owner("bash")); got.AllowedCommands == nil || len(got.AllowedCommands) != 0 {
 		t.Errorf("an empty list became %v", got.AllowedCommands)
 	}
-	if got := (Policy{}).commandLists("bash"); got.AllowedCommands != nil {
+	if got := (Policy{Owners: owners}).commandLists(owners[7]); got.AllowedCommands != nil {
 		t.Errorf("no list became %v", got.AllowedCommands)
 	}
 }
 
-func TestExplain(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	p := Policy{WorkingDirectory: dir, Tools: map[string]ToolPolicy{
-		"bash":      {DeniedCommands: command.Rules("rm")},
-		"read_file": {DeniedPaths: []string{filepath.Join(dir, "secret")}},
-		"web_fetch": {DeniedHosts: []string{"example.org"}},
-	}}
-	files, err := NewFiles(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands, err := NewCommands(p, files, newKernel(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	network, err := NewNetwork(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct {
-		tool    string
-		args    map[string]any
-		allowed bool
-		rule    string
-	}{
-		{"read_file", map[string]any{"path": "a"}, true, dir},
-		{"grep", map[string]any{}, true, dir},
-		{"read_file", map[string]any{"path": "secret"}, false, filepath.Join(dir, "secret")},
-		{"write_file", map[string]any{"path": "new"}, true, dir},
-		{"write_file", map[string]any{"path": "/etc/passwd"}, false, ""},
-		{"bash", map[string]any{"command": "ls"}, true, ""},
-		{"bash", map[string]any{"command": "ls && rm x"}, false, "denied: rm"},
-		{"execute_command", map[string]any{"command": "rm x"}, false, "denied: rm"},
-		{"web_fetch", map[string]any{"url": "https://example.com/"}, true, ""},
-		{"web_fetch", map[string]any{"url": "https://a.example.org/"}, false, "tools.web_fetch.denied_hosts"},
-		{"web_fetch", map[string]any{"url": "http://0x7f.1/"}, false, "network.loopback"},
+// TestSettings holds which settings an owner has to what it declares.
+func TestSettings(t *testing.T) {
+	const paths, commands, hosts = "allowed_paths denied_paths", "allowed_commands denied_commands exec_paths inline_code opaque_scripts", "allowed_hosts denied_hosts"
+	for tool, want := range map[string]string{
+		"read_file": paths + " hardlinks", "grep": paths, "write_file": paths + " hardlinks", "edit_file": paths,
+		"bash": commands, "execute_command": commands, "web_fetch": hosts + " private_hosts", "jobs": "private_hosts", "echo": "", "unknown": "",
 	} {
-		e, err := Explain(files, commands, network, test.tool, test.args)
-		if err != nil || e.Allowed != test.allowed || e.Rule != test.rule || e.Reason == "" {
-			t.Errorf("%s %v: %+v, %v", test.tool, test.args, e, err)
+		var got []string
+		for _, f := range (Policy{Owners: owners}).owner(tool).Settings() {
+			got = append(got, f.Tag.Get("yaml"))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s has %v", tool, got)
 		}
 	}
-	if _, err := Explain(files, commands, network, "echo", nil); err == nil {
-		t.Error("there is a rule about echo")
+}
+
+// TestUndeclared asks for what a tool does not declare.
+func TestUndeclared(t *testing.T) {
+	dir := workspace(t)
+	if err := os.WriteFile(filepath.Join(dir, "a"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newSandbox(t, Policy{WorkingDirectory: dir})
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request arrived") }))
+	defer srv.Close()
+	u, err := url.Parse(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []string{"echo", "unknown"} {
+		c := s.For(tool)
+		if f, err := c.Reader().Open("a"); err == nil {
+			f.Close()
+			t.Errorf("%s reads", tool)
+		}
+		if _, err := c.Writer().Append("a", nil, pathguard.AppendOptions{}); err == nil {
+			t.Errorf("%s writes", tool)
+		}
+		if v, _, err := c.Commands().Decide(CommandRequest{Command: "true"}); err == nil || v.Allowed {
+			t.Errorf("%s runs commands", tool)
+		}
+		if err := c.Fetcher().CheckURL(u); err == nil {
+			t.Errorf("%s may fetch", tool)
+		}
+		for _, target := range []string{srv.URL, "https://example.com/"} {
+			if res, err := c.Fetcher().Client().Get(target); err == nil {
+				res.Body.Close()
+				t.Errorf("%s fetches", tool)
+			}
+		}
+		if h := s.Handed(tool); h != (Handed{}) {
+			t.Errorf("%s was handed %+v", tool, h)
+		}
+	}
+	if _, err := s.For("grep").Writer().Append("a", nil, pathguard.AppendOptions{}); err == nil {
+		t.Error("a reader writes")
+	}
+}
+
+// TestClose releases what a sandbox keeps open.
+func TestClose(t *testing.T) {
+	dir := workspace(t)
+	s := newSandbox(t, Policy{WorkingDirectory: dir})
+	read := s.For("read_file").Reader()
+	if _, err := read.Stat("."); err != nil {
+		t.Fatal(err)
+	}
+	open := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(entries)
+	}
+	before := open()
+	s.Close()
+	if after := open(); after >= before {
+		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+	if _, err := read.Stat("."); err != nil {
+		t.Errorf("a call in flight: %v", err)
 	}
 }

@@ -15,7 +15,7 @@ type Settings struct {
 	Enforcement    string   `yaml:"enforcement" enum:"required|best_effort|parse_only" doc:"Whether the kernel holds commands to the policy too: required starts only where it can in full, best_effort says what it cannot, parse_only leaves it to the analysis of the command line."`
 	Network        string   `yaml:"network" enum:"none|loopback|all" doc:"What commands may reach: nothing, a loopback interface of their own, or all that this machine does."`
 	UnixSockets    bool     `yaml:"unix_sockets" doc:"With network loopback or all: whether commands may connect to local services such as databases, which may do for them what they may not do themselves."`
-	PrivateHosts   []string `yaml:"private_hosts" doc:"What tools may reach over HTTP although it is not on the public internet: names, addresses or networks, with a port unless it is 80 or 443, such as searx.lan:8080."`
+	PrivateHosts   []string `yaml:"private_hosts" doc:"What every tool may reach over HTTP although it is not on the public internet: names, addresses or networks, with a port unless it is 80 or 443, such as searx.lan:8080; tools.NAME.private_hosts opens hosts for one tool only."`
 	Limits         Limits   `yaml:"-"`
 }
 
@@ -106,13 +106,13 @@ var protectedNames = []protected{
 
 // protected returns the names that are protected from reading, or from
 // writing, but for those that configuration leaves out.
-func (p Policy) protected(writing bool) pathguard.Protection {
+func (p Policy) protected(u use) pathguard.Protection {
 	if s := p.Settings.ProtectDefault; s != nil && !*s {
 		return pathguard.Protection{}
 	}
 	protection := pathguard.Protection{Workspaces: append([]string{p.WorkingDirectory}, p.Roots...), Hint: allowing}
 	for _, line := range protectedNames {
-		if !writing && !line.secret {
+		if u == reading && !line.secret {
 			continue
 		}
 		for name := range strings.FieldsSeq(line.names) {
@@ -122,7 +122,7 @@ func (p Policy) protected(writing bool) pathguard.Protection {
 		}
 	}
 	for _, own := range p.Own {
-		if writing || own.Secret {
+		if u == writing || own.Secret {
 			protection.Files = append(protection.Files, pathguard.ProtectedFile{Path: own.Path, Rule: own.What})
 		}
 	}

@@ -24,16 +24,9 @@ func workspace(t *testing.T) string {
 	return dir
 }
 
-func newFiles(t *testing.T, p Policy) *Files {
-	t.Helper()
-	files, err := NewFiles(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
-func allowed(t *testing.T, g *pathguard.Guard, path string) bool {
+func allowed(t *testing.T, g interface {
+	Check(path string) (pathguard.Decision, error)
+}, path string) bool {
 	t.Helper()
 	d, err := g.Check(path)
 	if err != nil {
@@ -48,12 +41,12 @@ func TestProtectDefault(t *testing.T) {
 	dir := workspace(t)
 	lists := ToolPolicy{AllowedPaths: []string{dir, filepath.Join(dir, ".env"), filepath.Join(dir, ".git", "hooks")}}
 	p := Policy{WorkingDirectory: dir, Tools: map[string]ToolPolicy{"read_file": lists, "write_file": lists}}
-	files := newFiles(t, p)
+	files := newSandbox(t, p)
 	off := false
 	p.Settings.ProtectDefault = &off
-	open := newFiles(t, p)
+	open := newSandbox(t, p)
 	p.Settings = Settings{Unprotected: []string{".vscode", ".env", ".git"}}
-	less := newFiles(t, p)
+	less := newSandbox(t, p)
 	const secret, control, ordinary = "", "r", "rw"
 	for what, paths := range map[string]string{
 		secret: `.env .env.production sub/.env .envrc .ssh .ssh/config .ssh/id_rsa id_ed25519 .gnupg/x .aws/credentials .netrc _netrc .npmrc sub/.npmrc .pypirc .git-credentials
@@ -65,27 +58,27 @@ func TestProtectDefault(t *testing.T) {
 			hooks/pre-commit config .editorconfig .prettierrc .eslintrc.json docs/.nojekyll src/.profile.go bashrc ssh/config .git/COMMIT_EDITMSG .dockerignore .docker/Dockerfile .env/bin/activate`,
 	} {
 		for path := range strings.FieldsSeq(paths) {
-			if got := allowed(t, files.Reader("read_file"), path); got != strings.Contains(what, "r") {
+			if got := allowed(t, files.For("read_file").Reader(), path); got != strings.Contains(what, "r") {
 				t.Errorf("reading %s is allowed: %v", path, got)
 			}
 			for _, tool := range writers {
-				if got := allowed(t, files.Writer(tool), path); got != strings.Contains(what, "w") {
+				if got := allowed(t, files.For(tool).Writer(), path); got != strings.Contains(what, "w") {
 					t.Errorf("%s of %s is allowed: %v", tool, path, got)
 				}
 			}
-			if !allowed(t, open.Reader("grep"), path) || !allowed(t, open.Writer("edit_file"), path) {
+			if !allowed(t, open.For("grep").Reader(), path) || !allowed(t, open.For("edit_file").Writer(), path) {
 				t.Errorf("%s is protected by nothing", path)
 			}
 			name := strings.Split(path, "/")[0]
-			if slices.Contains([]string{".vscode", ".env"}, name) && !allowed(t, less.Writer("write_file"), path) {
+			if slices.Contains([]string{".vscode", ".env"}, name) && !allowed(t, less.For("write_file").Writer(), path) {
 				t.Errorf("%s is protected although it is left out", path)
 			}
 		}
 	}
-	if allowed(t, less.Writer("write_file"), ".git/hooks/x") || allowed(t, less.Reader("read_file"), ".env.local") {
+	if allowed(t, less.For("write_file").Writer(), ".git/hooks/x") || allowed(t, less.For("read_file").Reader(), ".env.local") {
 		t.Error("leaving out one name leaves out others")
 	}
-	d, err := files.Writer("write_file").Check(".git/hooks/pre-commit")
+	d, err := files.For("write_file").Writer().Check(".git/hooks/pre-commit")
 	want := `.git/hooks/pre-commit is protected: .git/hooks (the operator allows it with sandbox.unprotected: [".git/hooks"])`
 	if err != nil || d.Reason != want || d.Rule != "protected: .git/hooks" {
 		t.Errorf("got %+v, %v", d, err)
@@ -94,10 +87,10 @@ func TestProtectDefault(t *testing.T) {
 
 func TestProtectOwn(t *testing.T) {
 	dir := workspace(t)
-	files := newFiles(t, Policy{WorkingDirectory: dir, Own: []OwnFile{
+	files := newSandbox(t, Policy{WorkingDirectory: dir, Own: []OwnFile{
 		{Path: filepath.Join(dir, "conf.yaml"), What: "the configuration file"}, {Path: filepath.Join(dir, "tls.key"), What: "the TLS key", Secret: true},
 	}})
-	read, write := files.Reader("read_file"), files.Writer("append_file")
+	read, write := files.For("read_file").Reader(), files.For("append_file").Writer()
 	if !allowed(t, read, "conf.yaml") || allowed(t, write, "conf.yaml") || allowed(t, read, "tls.key") || allowed(t, write, "tls.key") {
 		t.Error("the program's own files")
 	}
@@ -148,10 +141,7 @@ func TestProtectedCommands(t *testing.T) {
 		"denied paths":     {"bash": commanding, "read_file": {DeniedPaths: []string{filepath.Join(dir, ".no")}}},
 	} {
 		p := Policy{WorkingDirectory: dir, Tools: tools, Own: []OwnFile{{Path: filepath.Join(dir, "conf.yaml"), What: "the configuration file"}}}
-		commands, err := NewCommands(p, newFiles(t, p), newKernel(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sandbox := newSandbox(t, p)
 		for text, rule := range map[string]string{
 			"cat .env": ".env", "cat < .env": ".env", "cat sub/link": ".env", "cat sub/l*": ".env", "grep x sub/../.env": ".env", "cat .en?": ".env", "head .e*": ".env.*", "cp .env x": ".env",
 			"echo x > .env": ".env", "echo x >> .git/hooks/pre-commit": ".git/hooks", "cp a.txt .git/hooks/pre-commit": ".git/hooks", "mv .git x": ".git", "mv .vscode x": ".vscode",
@@ -159,7 +149,7 @@ func TestProtectedCommands(t *testing.T) {
 			"cat a.txt": "", "cat .bashrc": "", "cat .git/config": "", "cat .env.example": "", "ls -la": "", "grep -r x .": "", "echo x > b.txt": "", "cat *.txt": "", "git status": "", "cat *": "", "sed -i s/a/b/ *.txt": "", "cat a*": "", "cat k*/a.txt": "",
 			"cat sub/id_*": "id_ed25519", "head sub/i?_ed25519": "id_ed25519", "cat sub/*": "id_ed25519", "echo x >> hard": "the configuration file",
 		} {
-			v, _, err := commands.Decide(CommandRequest{Tool: "bash", Command: text})
+			v, _, err := sandbox.For("bash").Commands().Decide(CommandRequest{Command: text})
 			switch {
 			case err != nil:
 				t.Fatal(err)
@@ -173,7 +163,7 @@ func TestProtectedCommands(t *testing.T) {
 		for range 300 {
 			many += " a.txt"
 		}
-		if v, _, _ := commands.Decide(CommandRequest{Tool: "bash", Command: many + " .env"}); v.Allowed {
+		if v, _, _ := sandbox.For("bash").Commands().Decide(CommandRequest{Command: many + " .env"}); v.Allowed {
 			t.Errorf("%s: the last of many files is not judged", name)
 		}
 	}
@@ -235,11 +225,8 @@ func TestProtectionRefusesNoWork(t *testing.T) {
 				AllowedCommands: rules(tool.Allowed), DeniedCommands: rules(tool.Denied), AllowedPaths: absolute(tool.AllowedPaths), DeniedPaths: absolute(tool.DeniedPaths),
 			}
 		}
-		commands, err := NewCommands(p, newFiles(t, p), newKernel(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, _, err := commands.Decide(CommandRequest{Tool: "execute_command", Command: r.Command})
+		sandbox := newSandbox(t, p)
+		v, _, err := sandbox.For("execute_command").Commands().Decide(CommandRequest{Command: r.Command})
 		if err != nil || strings.Contains(v.Rule+v.Reason, "protected") {
 			t.Errorf("%s %s: %+v, %v", r.ID, r.Command, v, err)
 		}
@@ -270,9 +257,9 @@ func TestHardlinkSettings(t *testing.T) {
 		{map[string]ToolPolicy{"read_file": {AllowedPaths: listed, Hardlinks: "allow"}, "write_file": {Hardlinks: "allow"}}, true, true},
 		{map[string]ToolPolicy{"read_file": {Hardlinks: "deny"}}, false, false},
 	} {
-		files := newFiles(t, Policy{WorkingDirectory: dir, Tools: test.tools})
-		for _, tool := range []string{"read_file", "edit_file", "resources"} {
-			f, err := files.Reader(tool).Open("b")
+		files := newSandbox(t, Policy{WorkingDirectory: dir, Tools: test.tools})
+		for _, tool := range []string{"read_file", "edit_file"} {
+			f, err := files.For(tool).Reader().Open("b")
 			if (err == nil) != test.read {
 				t.Errorf("%+v: %s: %v", test.tools, tool, err)
 			}
@@ -280,11 +267,11 @@ func TestHardlinkSettings(t *testing.T) {
 				f.Close()
 			}
 		}
-		if got := files.Reader("grep").DeniesHardlinks(); got == test.read {
+		if got := files.For("grep").Reader().DeniesHardlinks(); got == test.read {
 			t.Errorf("%+v: grep denies: %v", test.tools, got)
 		}
 		for _, tool := range writers {
-			if _, err := files.Writer(tool).Append("b", nil, pathguard.AppendOptions{}); (err == nil) != test.write {
+			if _, err := files.For(tool).Writer().Append("b", nil, pathguard.AppendOptions{}); (err == nil) != test.write {
 				t.Errorf("%+v: %s: %v", test.tools, tool, err)
 			}
 		}

@@ -22,20 +22,19 @@ var (
 // refusalTail is how much of the end of a command's output is looked at.
 const refusalTail = 4096
 
-// Refusal says which rule a command of tool, started in dir, ran into, as far as
+// Refusal says which rule a command that was started in dir ran into, as far as
 // its output tells that the kernel refused it something, and what would be allowed.
 // It is empty if the output tells nothing of the kind: a rule is named only where
 // policy does refuse what the output names. Of several refusals the last counts.
-func (c *Commands) Refusal(tool, output, dir string) (text string) {
-	confinement := c.confinements[tool]
-	if confinement == nil || !c.kernel.confines() {
+func (c *Commands) Refusal(output, dir string) (text string) {
+	if !c.Confined() {
 		return ""
 	}
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(c.files.WorkingDirectory(), dir)
+		dir = filepath.Join(c.policy.WorkingDirectory, dir)
 	}
 	for line := range strings.Lines(output[max(0, len(output)-refusalTail):]) {
-		if why := c.refusalOf(confinement, line, dir); why != "" {
+		if why := c.refusalOf(c.confinement, line, dir); why != "" {
 			text = why
 		}
 	}
@@ -76,7 +75,7 @@ func (c *Commands) refusalOf(confinement *confinement, line, dir string) string 
 
 // limitIn says which limit of a single process a line of output tells of.
 func (c *Commands) limitIn(line string) string {
-	l := c.settings.Limits
+	l := c.policy.Settings.Limits
 	switch {
 	case l.FileSize > 0 && containsAny(line, []string{"File size limit exceeded", "File too large", "EFBIG"}):
 		return fmt.Sprintf("the sandbox lets commands write no file of more than %d MiB (rule: sandbox.limits.file_size)", l.FileSize>>20)
@@ -93,20 +92,20 @@ func exists(path string) bool {
 
 // refusesPath says why commands cannot use a path as a line of output tells.
 func (c *Commands) refusesPath(spec confine.Spec, line, path string) string {
-	reading, writing := c.files.Reader(readers[0]), c.files.Writer(writers[0])
+	reading, writing := c.reads, c.writes
 	if reason := refusing(reading, path); reason != "" {
 		return fmt.Sprintf("the sandbox refused %s, which %s", path, reason)
 	}
 	writes := containsAny(line, writingWords)
 	if d, err := reading.Check(path); !writes && err == nil && !d.Allowed && !slices.Contains(spec.Read, "/") {
-		return fmt.Sprintf("the sandbox lets commands read only %s and what programs need of the system, and %s is none of that (rule: tools.read_file.allowed_paths)",
-			strings.Join(union(spec.Read, spec.Write), ", "), path)
+		return fmt.Sprintf("the sandbox lets commands read only %s and what programs need of the system, and %s is none of that (rule: tools.%s.allowed_paths)",
+			strings.Join(union(spec.Read, spec.Write), ", "), path, c.owner.Reads)
 	}
 	if reason := refusing(writing, path); reason != "" {
 		return fmt.Sprintf("the sandbox refused to write %s, which %s", path, reason)
 	}
 	if d, err := writing.Check(path); err == nil && !d.Allowed && !c.temporary(path) {
-		return fmt.Sprintf("the sandbox lets commands write only in %s, and %s is not there (rule: tools.write_file.allowed_paths)", strings.Join(spec.Write, ", "), path)
+		return fmt.Sprintf("the sandbox lets commands write only in %s, and %s is not there (rule: tools.%s.allowed_paths)", strings.Join(spec.Write, ", "), path, c.owner.Writes)
 	}
 	return ""
 }

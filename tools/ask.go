@@ -13,7 +13,7 @@ func asker(d Deps) (meta.AskFunc, error) {
 	if strings.TrimSpace(d.Anthropic.APIKey) == "" {
 		return nil, nil
 	}
-	messages, err := anthropic.NewMessages(d.Network.Client(), d.Anthropic)
+	messages, err := anthropic.NewMessages(d.client(meta.RefreshName), d.Anthropic)
 	if err != nil {
 		return nil, err
 	}

@@ -3,12 +3,14 @@ package tools
 
 import (
 	"fmt"
+	"net/http"
 	"reflect"
 	"sync/atomic"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/tools/anthropic"
+	"toolserver/tools/declare"
 	"toolserver/tools/files"
 	"toolserver/tools/linkedin"
 	"toolserver/tools/meta"
@@ -24,14 +26,13 @@ import (
 // Deps is what the built-in families are made from.
 type Deps struct {
 	Sandbox   *Sandbox
-	Network   *sandbox.Network
+	Settings  declare.Settings // of single tools
 	Results   *domain.ResultStore
 	Catalog   func(domain.Principal) []*domain.Tool // what a principal can call, all tools considered
-	Resources resources.Deps                        // its Files are those of Sandbox
+	Resources resources.Deps                        // its files are those of Sandbox
 
-	FileOptions  files.Options
+	FileOptions  files.Options // without Settings
 	ShellOptions shell.Options
-	System       system.Options
 	Web          web.Options
 	Search       websearch.Options
 	LinkedIn     linkedin.Options
@@ -43,9 +44,8 @@ type Deps struct {
 // Sandbox is the part of the machine that one policy lets tools use. It is
 // closed when the last family that was made from it is.
 type Sandbox struct {
-	Policy   sandbox.Policy
-	Files    *sandbox.Files
-	Commands *sandbox.Commands
+	*sandbox.Sandbox
+	Policy sandbox.Policy
 
 	users atomic.Int64
 }
@@ -54,7 +54,8 @@ func (s *Sandbox) release() error {
 	if s.users.Add(-1) > 0 {
 		return nil
 	}
-	return s.Files.Close()
+	s.Close()
+	return nil
 }
 
 // A family is tools, resources and prompts that belong together and are made
@@ -69,31 +70,37 @@ type family struct {
 
 // families returns the families that d makes.
 func families(d Deps) []family {
-	client := d.Network.Client()
+	d.FileOptions.Settings = d.Settings.Only(files.Declared())
+	onSystem := system.Options{WorkingDirectory: d.Sandbox.WorkingDirectory(), Settings: d.Settings.Only(system.Declared())}
 	return []family{
-		{"utility", nil, false, func(Deps) (domain.Offer, error) { return offer(utility.Tools(), nil) }},
-		{"files", d.FileOptions, true, func(d Deps) (domain.Offer, error) { return offer(files.Tools(d.Sandbox.Files, d.FileOptions), nil) }},
+		{"utility", nil, false, func(d Deps) (domain.Offer, error) { return offer(utility.Tools(d.Sandbox.Sandbox), nil) }},
+		{"files", d.FileOptions, true, func(Deps) (domain.Offer, error) { return offer(files.Tools(d.Sandbox.Sandbox, d.FileOptions), nil) }},
 		{"shell", d.ShellOptions, true, func(d Deps) (domain.Offer, error) {
-			return offer(shell.Tools(d.Sandbox.Commands, d.ShellOptions), nil)
+			return offer(shell.Tools(d.Sandbox.Sandbox, d.ShellOptions), nil)
 		}},
-		{"system", d.System, false, func(d Deps) (domain.Offer, error) { return offer(system.Tools(d.System)) }},
-		{"web", d.Web, false, func(d Deps) (domain.Offer, error) { return offer(web.Tools(d.Network, d.Web), nil) }},
-		{"websearch", d.Search, false, func(d Deps) (domain.Offer, error) { return offer(websearch.Tools(client, d.Search)) }},
-		{"linkedin", d.LinkedIn, false, func(d Deps) (domain.Offer, error) { return offer(linkedin.Tools(client, d.LinkedIn)) }},
-		{"anthropic", d.Anthropic, false, func(d Deps) (domain.Offer, error) { return offer(anthropic.Tools(client, d.Anthropic)) }},
+		{"system", onSystem, false, func(Deps) (domain.Offer, error) { return offer(system.Tools(onSystem)) }},
+		{"web", d.Web, false, func(d Deps) (domain.Offer, error) {
+			return offer(web.Tools(d.Sandbox.For(web.Name).Fetcher(), d.Web), nil)
+		}},
+		{"websearch", d.Search, false, func(d Deps) (domain.Offer, error) { return offer(websearch.Tools(d.client, d.Search)) }},
+		{"linkedin", d.LinkedIn, false, func(d Deps) (domain.Offer, error) { return offer(linkedin.Tools(d.client, d.LinkedIn)) }},
+		{"anthropic", d.Anthropic, false, func(d Deps) (domain.Offer, error) { return offer(anthropic.Tools(d.client, d.Anthropic)) }},
 		{"meta", []any{d.CapabilitiesFile, d.Anthropic}, true, func(d Deps) (domain.Offer, error) {
 			ask, err := asker(d)
 			return domain.Offer{Tools: append(meta.Tools(d.Results), meta.RefreshTool(meta.Capabilities{
-				Catalog: d.Catalog, Files: d.Sandbox.Files.Writer("write_file"), File: d.CapabilitiesFile, Ask: ask,
+				Catalog: d.Catalog, Files: d.Sandbox.For(meta.RefreshName).Writer(), File: d.CapabilitiesFile, Headings: headings(), Ask: ask,
 			}))}, err
 		}},
 		{"resources", d.Resources.WorkingDirectory, true, func(d Deps) (domain.Offer, error) {
-			d.Resources.Files = d.Sandbox.Files
+			d.Resources.Files, d.Resources.Listed = d.Sandbox.For(files.ReadFile).Reader(), d.Sandbox.For(files.ListDirectory).Reader()
 			return domain.Offer{Resources: resources.All(d.Resources)}, nil
 		}},
 		{"prompts", nil, false, func(Deps) (domain.Offer, error) { return domain.Offer{Prompts: prompts.All()}, nil }},
 	}
 }
+
+// client returns what a tool sends HTTP requests with.
+func (d Deps) client(tool string) *http.Client { return d.Sandbox.For(tool).Fetcher().Client() }
 
 func offer(tools []domain.Tool, err error) (domain.Offer, error) {
 	return domain.Offer{Tools: tools}, err

@@ -14,35 +14,23 @@ import (
 	"toolserver/sandbox"
 	"toolserver/tools"
 	"toolserver/tools/anthropic"
+	"toolserver/tools/declare"
 	"toolserver/tools/files"
 	"toolserver/tools/linkedin"
 	"toolserver/tools/meta"
-	"toolserver/tools/resources"
+	"toolserver/tools/system"
 	"toolserver/tools/tooltest"
 	"toolserver/tools/websearch"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/tools.json")
+var update = flag.Bool("update", false, "rewrite testdata/tools.json and the table in README.md")
 
-func deps(t *testing.T, policy sandbox.Policy) tools.Deps {
+func deps(t *testing.T) tools.Deps {
 	t.Helper()
-	fileSystem, err := sandbox.NewFiles(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	commands, err := sandbox.NewCommands(policy, fileSystem, sandbox.NewKernel(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
 	results := domain.NewResultStore(domain.PageBytes(0))
 	t.Cleanup(results.Close)
-	network, err := sandbox.NewNetwork(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
 	return tools.Deps{
-		Sandbox: &tools.Sandbox{Policy: policy, Files: fileSystem, Commands: commands}, Network: network, Results: results,
-		FileOptions: files.Options{CreateDirs: true}, Resources: resources.Deps{WorkingDirectory: policy.WorkingDirectory},
+		Sandbox: &tools.Sandbox{Sandbox: tooltest.Sandbox(t, sandbox.Policy{}, tools.Declared()...)}, Results: results,
 		LinkedIn: linkedin.DefaultOptions(), Search: websearch.DefaultOptions(), Anthropic: anthropic.DefaultOptions(),
 	}
 }
@@ -65,26 +53,34 @@ func offered(t *testing.T, f *tools.Families, d tools.Deps) (list []domain.Tool,
 	return list, missing, changed
 }
 
+// all returns the tools that there are with every credential.
 func all(t *testing.T) []domain.Tool {
 	t.Helper()
+	list, _ := handed(t)
+	return list
+}
+
+// handed returns the tools with the sandbox that they were made with.
+func handed(t *testing.T) ([]domain.Tool, *tools.Sandbox) {
+	t.Helper()
 	var list []domain.Tool
-	d := deps(t, sandbox.Policy{WorkingDirectory: t.TempDir()})
+	d := deps(t)
 	d.Catalog = func(domain.Principal) []*domain.Tool { return pointers(list) }
 	list, missing, _ := offered(t, &tools.Families{}, d)
 	without := len(list)
+	d.Sandbox = deps(t).Sandbox
 	d.Search.Brave.APIKey, d.Anthropic.APIKey, d.Anthropic.AdminAPIKey = "brave-key", "anthropic-key", "admin-key"
 	list, none, _ := offered(t, &tools.Families{}, d)
 	if len(list) != without+len(missing) || none != nil {
 		t.Errorf("%d tools without keys, %d with; missing: %v", without, len(list), missing)
 	}
-	return list
+	return list, d.Sandbox
 }
 
 // TestFamiliesStay checks that only those families are made anew that are made
 // from something else than before.
 func TestFamiliesStay(t *testing.T) {
-	policy := sandbox.Policy{WorkingDirectory: t.TempDir()}
-	d := deps(t, policy)
+	d := deps(t)
 	var f tools.Families
 	if _, _, changed := offered(t, &f, d); len(changed) != 11 {
 		t.Errorf("at first: %v", changed)
@@ -96,19 +92,19 @@ func TestFamiliesStay(t *testing.T) {
 		{func() {}, nil},
 		{func() { d.Anthropic.APIKey = "a-key" }, []string{"anthropic", "meta"}},
 		{func() { d.LinkedIn.BaseURL = "https://linkedin.example" }, []string{"linkedin"}},
-		{func() { d.FileOptions.CreateDirs = false }, []string{"files"}},
-		{func() { d.Sandbox = deps(t, policy).Sandbox }, []string{"files", "shell", "meta", "resources"}},
+		{func() { d.Settings = declare.Settings{"write_file": &files.WriteSettings{CreateDirs: new(false)}} }, []string{"files"}},
+		{func() { d.Sandbox = deps(t).Sandbox }, []string{"files", "shell", "system", "meta", "resources"}},
 	} {
 		step.change()
 		if _, _, changed := offered(t, &f, d); !slices.Equal(changed, step.want) {
 			t.Errorf("changed %v; want %v", changed, step.want)
 		}
 	}
-	d.System.Mask = []string{"hostnme"}
+	d.Settings["disk_info"] = &system.Settings{Mask: []string{"hostnme"}}
 	if _, err := f.Prepare(d); err == nil || !strings.Contains(err.Error(), "hostname") {
 		t.Errorf("a wrong option: %v", err)
 	}
-	d.System.Mask = nil
+	delete(d.Settings, "disk_info")
 	if _, _, changed := offered(t, &f, d); changed != nil {
 		t.Errorf("after an update that was refused: %v", changed)
 	}
@@ -154,9 +150,11 @@ func TestCatalog(t *testing.T) {
 	tooltest.Golden(t, "../testdata/tools.json", got.String(), *update)
 }
 
-// TestReadme holds the tool table of README.md to the catalog.
+// TestReadme keeps the tool table of README.md in step with the catalog; -update
+// rewrites it.
 func TestReadme(t *testing.T) {
-	readme, err := os.ReadFile("../README.md")
+	const file, head = "../README.md", "| tool | category | what it does |\n|---|---|---|\n"
+	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,12 +162,56 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "| tool | category | what it does |\n|---|---|---|\n"
+	before, after, ok := strings.Cut(string(b), head)
+	if !ok {
+		t.Fatalf("%s has no table of tools", file)
+	}
+	for strings.HasPrefix(after, "|") {
+		_, after, _ = strings.Cut(after, "\n")
+	}
+	want := before + head
 	for _, tool := range registry.List("") {
 		want += "| " + tool.Name + " | " + tool.Category + " | " + tool.Title + " |\n"
 	}
-	if !bytes.Contains(readme, []byte(want)) {
-		t.Errorf("the tool table of README.md is not\n%s", want)
+	tooltest.Golden(t, file, want+after, *update)
+}
+
+// TestDeclarations holds what tools say of themselves to what they declare before
+// they are built, and to what the sandbox handed them.
+func TestDeclarations(t *testing.T) {
+	list, box := handed(t)
+	categories := map[string]string{}
+	for _, g := range tools.Declared() {
+		for _, tool := range g.Tools {
+			if categories[tool.Tool] != "" {
+				t.Errorf("%s is declared twice", tool.Tool)
+			}
+			categories[tool.Tool] = g.Category
+		}
+	}
+	for _, tool := range list {
+		if tool.Category != categories[tool.Name] {
+			t.Errorf("%s is of the category %s, and declared in %q", tool.Name, tool.Category, categories[tool.Name])
+		}
+		delete(categories, tool.Name)
+		var got domain.Uses
+		h := box.Handed(tool.Name)
+		for use, handed := range map[domain.Uses]bool{
+			domain.Reads: h.Reads, domain.Writes: h.Writes, domain.Runs: h.Runs, domain.Fetches: h.Fetches, domain.Keeps: h.Keeps,
+		} {
+			if handed {
+				got |= use
+			}
+		}
+		if got != tool.Uses {
+			t.Errorf("%s says that it uses %s, and was handed %s", tool.Name, tool.Uses, got)
+		}
+		if strings.TrimSpace(tool.Ability) == "" {
+			t.Errorf("%s does not say what it is good for", tool.Name)
+		}
+	}
+	for name := range categories {
+		t.Errorf("%s is declared, and is no tool", name)
 	}
 }
 
@@ -178,13 +220,9 @@ func TestReadme(t *testing.T) {
 func TestSummaryIsComplete(t *testing.T) {
 	list := all(t)
 	i := slices.IndexFunc(list, func(t domain.Tool) bool { return t.Name == "capabilities_refresh" })
-	directory := t.TempDir()
-	fileSystem, err := sandbox.NewFiles(sandbox.Policy{WorkingDirectory: directory})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := tooltest.Sandbox(t, sandbox.Policy{}, meta.Declared())
 	refresh := meta.RefreshTool(meta.Capabilities{
-		Catalog: func(domain.Principal) []*domain.Tool { return pointers(list) }, Files: fileSystem.Writer("write_file"),
+		Catalog: func(domain.Principal) []*domain.Tool { return pointers(list) }, Files: box.For(meta.RefreshName).Writer(),
 	})
 	if i < 0 || refresh.Name != list[i].Name {
 		t.Fatal("there is no such tool")
@@ -198,16 +236,5 @@ func TestSummaryIsComplete(t *testing.T) {
 		if regexp.MustCompile(`(?i)\b` + tool.Name + `\b`).MatchString(lines) {
 			t.Errorf("%s is named:\n%s", tool.Name, lines)
 		}
-	}
-}
-
-func TestCategories(t *testing.T) {
-	var found []string
-	for _, tool := range all(t) {
-		found = append(found, tool.Category)
-	}
-	slices.Sort(found)
-	if found = slices.Compact(found); !slices.Equal(found, tools.Categories()) {
-		t.Errorf("the tools are of %v", found)
 	}
 }

@@ -19,11 +19,13 @@ import (
 type Options struct {
 	Open     []Host        // what clients may reach although it is not public
 	Resolver *net.Resolver // nil for the system's
+	Setting  string        // what opens a host to these clients in the configuration, for refusals
 }
 
 // A Guard decides what HTTP clients may connect to.
 type Guard struct {
 	open       []Host
+	setting    string
 	dialer     net.Dialer
 	interfaces func() ([]net.Addr, error) // the machine's addresses
 }
@@ -31,7 +33,7 @@ type Guard struct {
 // New returns a guard.
 func New(o Options) *Guard {
 	return &Guard{
-		open: o.Open, dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}, interfaces: net.InterfaceAddrs,
+		open: o.Open, setting: o.Setting, dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}, interfaces: net.InterfaceAddrs,
 	}
 }
 
@@ -41,6 +43,8 @@ type DeniedError struct {
 	Target string // the host as it was asked for, with its port if it had one
 	Addr   string // what the host leads to, if it is a name
 	Allow  string // what opens it in the configuration; empty if nothing does
+	// Setting is the list that Allow belongs in, besides sandbox.private_hosts.
+	Setting string
 
 	why string // instead of what the rule means
 }
@@ -72,7 +76,7 @@ func (g *Guard) check(host string, addr netip.AddrPort) error {
 	if rule != Zone && g.opened(host, addr, rule) {
 		return nil
 	}
-	denied := &DeniedError{Rule: rule, Target: target(host, addr.Port()), Allow: target(host, addr.Port())}
+	denied := &DeniedError{Rule: rule, Target: target(host, addr.Port()), Allow: target(host, addr.Port()), Setting: g.setting}
 	if text := addr.Addr().String(); text != host {
 		denied.Addr = text
 		if rule == Metadata {

@@ -113,7 +113,7 @@ func (g *Guard) checkName(u *url.URL, at uint16) error {
 	}
 	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at)
 	if (name == "localhost" || strings.HasSuffix(name, ".localhost")) && !g.opened(name, addr, Loopback) { // RFC 6761, section 6.3
-		return &DeniedError{Rule: Loopback, Target: u.Host, Allow: target(name, at)}
+		return &DeniedError{Rule: Loopback, Target: u.Host, Allow: target(name, at), Setting: g.setting}
 	}
 	if slices.Contains(metadataNames, name) {
 		return &DeniedError{Rule: Metadata, Target: u.Host}

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/declare"
 	"toolserver/tools/httpcall"
 )
 
@@ -31,20 +33,30 @@ func DefaultOptions() Options {
 	return Options{BaseURL: "https://api.anthropic.com", Version: "2023-06-01", Model: "claude-sonnet-5-5"}
 }
 
+const category = "ai"
+
+// Declared returns what the tools of the category declare.
+func Declared() declare.Group {
+	return declare.Group{Category: category, Heading: "Models", Tools: []declare.Tool{
+		{Owner: sandbox.Owner{Tool: ConversationName, Fetches: ConversationName}},
+		{Owner: sandbox.Owner{Tool: usageName, Fetches: usageName}},
+	}}
+}
+
 // Tools returns the tools whose key is in o: claude_conversation and
-// anthropic_usage. Client makes every connection of theirs. The error says which
+// anthropic_usage. Client returns what each connects with. The error says which
 // option cannot be obeyed; it does not show a key.
-func Tools(client *http.Client, o Options) ([]domain.Tool, error) {
+func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, error) {
 	var tools []domain.Tool
 	if strings.TrimSpace(o.APIKey) != "" {
-		m, err := NewMessages(client, o)
+		m, err := NewMessages(client(ConversationName), o)
 		if err != nil {
 			return nil, err
 		}
 		tools = append(tools, conversation(talk{m, newHistory()}))
 	}
 	if strings.TrimSpace(o.AdminAPIKey) != "" {
-		s, err := newService(client, o, "Anthropic Admin API", "admin_api_key", o.AdminAPIKey)
+		s, err := newService(client(usageName), o, "Anthropic Admin API", "admin_api_key", o.AdminAPIKey)
 		if err != nil {
 			return nil, err
 		}

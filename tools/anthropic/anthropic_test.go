@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	fake "toolserver/testdata/fakes/anthropic"
+
 	"toolserver/domain"
 	"toolserver/sandbox/netguard"
-	fake "toolserver/testdata/fakes/anthropic"
 	"toolserver/tools/anthropic"
 	"toolserver/tools/tooltest"
 )
@@ -31,7 +32,7 @@ func tools(t testing.TB, api http.Handler) (conversation, usage domain.Tool) {
 	t.Helper()
 	srv := httptest.NewServer(api)
 	t.Cleanup(srv.Close)
-	list, err := anthropic.Tools(client(t, srv), options(srv))
+	list, err := anthropic.Tools(tooltest.Client(client(t, srv)), options(srv))
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%d tools, error %v", len(list), err)
 	}
@@ -66,7 +67,7 @@ func TestTools(t *testing.T) {
 			o := anthropic.DefaultOptions()
 			o.APIKey, o.AdminAPIKey = fake.APIKey, fake.AdminKey
 			c.change(&o)
-			list, err := anthropic.Tools(http.DefaultClient, o)
+			list, err := anthropic.Tools(tooltest.Client(http.DefaultClient), o)
 			if err != nil {
 				if c.want == "" || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("error %q; want %q", err, c.want)

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	conversationName    = "claude_conversation"
+	ConversationName    = "claude_conversation"
 	conversationTimeout = 2 * time.Minute
 )
 
@@ -42,17 +42,19 @@ type talk struct {
 
 func conversation(t talk) domain.Tool {
 	return domain.Define(domain.Tool{
-		Name: conversationName, Title: "Talk to Claude", Category: "ai",
+		Name: ConversationName, Title: "Talk to Claude", Category: category,
 		Description: "Ask a Claude model and return its answer. The model sees the message, the system prompt and, with conversation_id, " +
 			"what was said before; no files, no tools. A last line in brackets says so if the answer is not whole.",
 		Annotations: domain.Annotations{OpenWorld: true},
 		Timeout:     conversationTimeout,
+		Uses:        domain.Fetches,
+		Ability:     "ask another model, once or in a conversation",
 	}, t.run)
 }
 
 func (t talk) run(ctx context.Context, in conversationInput) (domain.ToolResult, error) {
 	if strings.TrimSpace(in.Message) == "" {
-		return domain.ToolResult{}, domain.InvalidArgument(conversationName, "message", "must not be empty")
+		return domain.ToolResult{}, domain.InvalidArgument(ConversationName, "message", "must not be empty")
 	}
 	key := conversationKey{domain.SessionOf(ctx).Principal.ID, in.ConversationID}
 	req := Request{Model: in.Model, System: in.SystemPrompt, MaxTokens: in.MaxTokens, Temperature: in.Temperature}

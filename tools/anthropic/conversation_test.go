@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
 	fake "toolserver/testdata/fakes/anthropic"
+
+	"toolserver/domain"
 	"toolserver/tools/tooltest"
 )
 

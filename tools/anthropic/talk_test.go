@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
 	fake "toolserver/testdata/fakes/anthropic"
+
+	"toolserver/domain"
 	"toolserver/tools/anthropic"
 	"toolserver/tools/tooltest"
 )

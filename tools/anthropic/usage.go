@@ -32,12 +32,14 @@ type incompleteDay struct {
 
 func usage(r reports) domain.Tool {
 	return domain.Define(domain.Tool{
-		Name: usageName, Title: "Read Anthropic usage and cost", Category: "ai",
+		Name: usageName, Title: "Read Anthropic usage and cost", Category: category,
 		Description: "Read a report on the organization's use of Anthropic: tokens (usage), cost in US dollars (cost), " +
 			"or activity of Claude Code by user and day (claude_code). Answers a label and JSON. " +
 			"Money is exact; total_usd is the sum over all pages in the answer. If has_more is true there is more than max_pages allowed; call again with page.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Timeout:     usageTimeout, Output: domain.OutputOf[usageResult](),
+		Uses:    domain.Fetches,
+		Ability: "report what an organization uses of Anthropic's models and what that costs",
 	}, r.run)
 }
 

@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"toolserver/domain"
 	fake "toolserver/testdata/fakes/anthropic"
+
+	"toolserver/domain"
 	"toolserver/tools/tooltest"
 )
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
 	"toolserver/sandbox/appender"
 	"toolserver/sandbox/pathguard"
 )
@@ -23,21 +24,31 @@ type appendResult struct {
 	SizeBytes     int64  `json:"size_bytes" doc:"Size of the file afterwards."`
 }
 
-func (s *toolset) appendFile() domain.Tool {
+func (s *toolset) appendFile(c sandbox.Capabilities) domain.Tool {
+	a := appendTool{s, c.Writer()}
 	return domain.Define(domain.Tool{
 		Name:        "append_file",
 		Title:       "Append to file",
 		Description: "Adds text to the end of a file that exists, in one write: all of it, or nothing if that fails. Use write_file to create a file.",
 		Category:    category,
 		Output:      domain.OutputOf[appendResult](),
-	}, s.append)
+		Uses:        domain.Writes,
+		Ability:     "add to files",
+		Explain:     explainPath(a.files.Check),
+	}, a.append)
 }
 
-func (s *toolset) append(ctx context.Context, in appendInput) (domain.ToolResult, error) {
+// appendTool is the tool append_file.
+type appendTool struct {
+	*toolset
+	files *sandbox.Writer
+}
+
+func (s appendTool) append(ctx context.Context, in appendInput) (domain.ToolResult, error) {
 	if len(in.Content) > maxContent {
 		return tooMuchContent(in.Path, len(in.Content)), nil
 	}
-	guard := s.guard("append_file")
+	guard := s.files
 	info, err := guard.Stat(in.Path)
 	if err != nil {
 		return s.appendFailure(in.Path, err)
@@ -59,7 +70,7 @@ func (s *toolset) append(ctx context.Context, in appendInput) (domain.ToolResult
 	return res, nil
 }
 
-func (s *toolset) appendFailure(path string, err error) (domain.ToolResult, error) {
+func (s appendTool) appendFailure(path string, err error) (domain.ToolResult, error) {
 	if e, ok := errors.AsType[*appender.Error](err); ok && e.Left != 0 {
 		return domain.Failure("io_error", err.Error(), "Read the end of the file before appending again: call "+call("read_file", path)+"."), nil
 	}

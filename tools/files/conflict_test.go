@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/tools/tooltest"
 )
 
 // TestConflict changes a file between the moment an edit reads it and the moment
@@ -16,11 +16,9 @@ func TestConflict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fs, err := sandbox.NewFiles(sandbox.Policy{WorkingDirectory: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &toolset{fs: fs, options: Options{MaxChars: domain.DefaultMaxResultChars}, writing: newPathLocks()}
+	box := tooltest.Sandbox(t, sandbox.Policy{WorkingDirectory: dir}, Declared())
+	c := box.For("edit_file")
+	s := editor{newToolset(box, Options{}), c.Reader(), c.Writer()}
 	file := filepath.Join(dir, "f")
 	write := func(content string) {
 		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 	"toolserver/tools/files/document"
 	"toolserver/tools/files/textfile"
@@ -37,7 +38,8 @@ type editMeta struct {
 // maxEdit bounds a file that is edited, in bytes.
 const maxEdit = 16 << 20
 
-func (s *toolset) editFile() domain.Tool {
+func (s *toolset) editFile(c sandbox.Capabilities) domain.Tool {
+	e := editor{s, c.Reader(), c.Writer()}
 	return domain.Define(domain.Tool{
 		Name:  "edit_file",
 		Title: "Edit file",
@@ -45,17 +47,28 @@ func (s *toolset) editFile() domain.Tool {
 			"Keeps line endings, encoding and permissions. If the text is not found, the answer shows the closest place.",
 		Category:    category,
 		Annotations: domain.Annotations{Destructive: true},
-	}, s.edit)
+		Uses:        domain.Reads | domain.Writes,
+		Ability:     "change parts of files",
+		Explain:     explainPath(e.files.Check),
+	}, e.edit)
 }
 
-func (s *toolset) edit(ctx context.Context, in editInput) (domain.ToolResult, error) {
+// editor is the tool edit_file. It reads what the policy lets tools read, and writes
+// what it lets this one write.
+type editor struct {
+	*toolset
+	source *sandbox.Reader
+	files  *sandbox.Writer
+}
+
+func (s editor) edit(ctx context.Context, in editInput) (domain.ToolResult, error) {
 	for i, e := range in.Edits {
 		if e.OldText == e.NewText {
 			return domain.ToolResult{}, domain.InvalidArgument("edit_file", fmt.Sprintf("edits[%d]", i), "has the same old_text and new_text: leave it out, or give the text you want in new_text")
 		}
 	}
 	// Also a dry run is refused where the edit would be.
-	info, err := s.guard("edit_file").Stat(in.Path)
+	info, err := s.files.Stat(in.Path)
 	if err != nil {
 		return s.failure("edit_file", in.Path, err)
 	}
@@ -98,7 +111,7 @@ func orFailure(failed *domain.ToolResult) domain.ToolResult {
 	return *failed
 }
 
-func (s *toolset) editAnswer(in editInput, before, after string) string {
+func (s editor) editAnswer(in editInput, before, after string) string {
 	if before == after {
 		return "No change: the edits leave " + in.Path + " as it is."
 	}
@@ -123,8 +136,8 @@ func (e *tooLargeError) Error() string {
 }
 
 // readWhole reads a file that is to be edited.
-func (s *toolset) readWhole(ctx context.Context, path string) (wholeFile, error) {
-	f, err := s.fs.Reader("edit_file").Open(path)
+func (s editor) readWhole(ctx context.Context, path string) (wholeFile, error) {
+	f, err := s.source.Open(path)
 	if err != nil {
 		return wholeFile{}, err
 	}
@@ -142,9 +155,9 @@ func (s *toolset) readWhole(ctx context.Context, path string) (wholeFile, error)
 }
 
 // commitEdit writes content, unless the file is no longer what was read.
-func (s *toolset) commitEdit(ctx context.Context, path string, old wholeFile, content []byte) (*domain.ToolResult, error) {
+func (s editor) commitEdit(ctx context.Context, path string, old wholeFile, content []byte) (*domain.ToolResult, error) {
 	result := func(res domain.ToolResult, err error) (*domain.ToolResult, error) { return &res, err }
-	r, err := s.guard("edit_file").Replace(path, pathguard.ReplaceOptions{MaxBytes: maxContent})
+	r, err := s.files.Replace(path, pathguard.ReplaceOptions{MaxBytes: maxContent})
 	if err != nil {
 		return result(s.failure("edit_file", path, err))
 	}
@@ -169,7 +182,7 @@ func (s *toolset) commitEdit(ctx context.Context, path string, old wholeFile, co
 }
 
 // editFailure answers for a file that cannot be edited.
-func (s *toolset) editFailure(path string, err error) (domain.ToolResult, error) {
+func (s editor) editFailure(path string, err error) (domain.ToolResult, error) {
 	var (
 		binary     *textfile.BinaryError
 		decode     *textfile.DecodeError

@@ -62,7 +62,7 @@ func deniedHint(e *pathguard.Error) string {
 
 // kindHint returns the call that is right for what is at path, or "".
 func (s *toolset) kindHint(path string) string {
-	info, err := s.fs.Reader("list_directory").Stat(path)
+	info, err := s.listed.Stat(path)
 	switch {
 	case err != nil:
 		return ""

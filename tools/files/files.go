@@ -1,27 +1,25 @@
 // Package files provides the tools of the category file: they read, write,
 // edit, list and search files.
 //
-// A tool reaches files only through the guard that the policy has for it (see
-// [sandbox.Files]), and directory trees only by walking down from a directory
-// such a guard has opened. Paths in results are spelled so that the caller can
-// pass them to the next call: as the caller spelled them, or joined to the
+// A tool reaches files only through what the sandbox hands it (see
+// [sandbox.Reader] and [sandbox.Writer]), and directory trees only by walking down
+// from a directory that was opened so. Paths in results are spelled so that the caller
+// can pass them to the next call: as the caller spelled them, or joined to the
 // directory that was asked about.
 package files
 
 import (
+	"context"
+
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
+	"toolserver/tools/declare"
 )
 
 // Options are what configuration says of the file tools.
 type Options struct {
-	// CreateDirs is the default of write_file's create_dirs.
-	CreateDirs bool
-	// SearchParents lets read_file look for a relative path that is not in the
-	// working directory in the directories above it, up to the one that has a
-	// .git, as far as the policy allows.
-	SearchParents bool
+	Settings declare.Settings // of single tools
 	// Program is what append_file has append, see [pathguard.AppendOptions].
 	Program string
 	// MaxChars is how long an answer of read_file and edit_file may be, so that
@@ -32,37 +30,67 @@ type Options struct {
 
 const category = "file"
 
+// The heads of the families of file tools.
+const (
+	ReadFile  = "read_file"
+	WriteFile = "write_file"
+	// ListDirectory is the tool that says which names may be shown.
+	ListDirectory = "list_directory"
+)
+
+// all returns the tools of the category: what each declares, and what makes it.
+func all() []declare.Entry[*toolset] {
+	return []declare.Entry[*toolset]{
+		{Owner: sandbox.Owner{Tool: ReadFile, Reads: ReadFile}, Settings: ReadSettings{}, Make: (*toolset).readFile},
+		{Owner: sandbox.Owner{Tool: WriteFile, Writes: WriteFile}, Settings: WriteSettings{}, Make: (*toolset).writeFile},
+		{Owner: sandbox.Owner{Tool: "append_file", Writes: WriteFile}, Make: (*toolset).appendFile},
+		{Owner: sandbox.Owner{Tool: "edit_file", Reads: ReadFile, Writes: WriteFile}, Make: (*toolset).editFile},
+		{Owner: sandbox.Owner{Tool: ListDirectory, Reads: ReadFile}, Make: (*toolset).listDirectory},
+		{Owner: sandbox.Owner{Tool: "search_files", Reads: ReadFile}, Make: (*toolset).searchFiles},
+		{Owner: sandbox.Owner{Tool: "grep", Reads: ReadFile}, Make: (*toolset).grep},
+	}
+}
+
+// Declared returns what the tools of the category declare.
+func Declared() declare.Group {
+	return declare.Group{Category: category, Heading: "Files", Tools: declare.Tools(all())}
+}
+
 // maxContent bounds what is written at once, in bytes.
 const maxContent = 64 << 20
 
 // minChars is the least MaxChars that leaves room for a line and a marker.
 const minChars = 1000
 
-// Tools returns the tools of the category file, confined to fs.
-func Tools(fs *sandbox.Files, o Options) []domain.Tool {
-	if o.MaxChars <= 0 {
-		o.MaxChars = domain.DefaultMaxResultChars
-	}
-	o.MaxChars = max(o.MaxChars, minChars)
-	s := &toolset{fs: fs, options: o, writing: newPathLocks()}
-	return []domain.Tool{
-		s.readFile(), s.writeFile(), s.appendFile(), s.editFile(),
-		s.listDirectory(), s.searchFiles(), s.grep(),
-	}
+// Tools returns the tools of the category file, with what s hands them.
+func Tools(s *sandbox.Sandbox, o Options) []domain.Tool {
+	return declare.Make(s, newToolset(s, o), all())
 }
 
 // toolset is what the file tools share.
 type toolset struct {
-	fs      *sandbox.Files
 	options Options
-	writing *pathLocks // by real path
+	work    string          // where relative paths start
+	listed  *sandbox.Reader // which names failures may show: those of list_directory
+	writing *pathLocks      // by real path
 }
 
-// guard returns the guard of a tool: what it may write if it writes.
-func (s *toolset) guard(tool string) *pathguard.Guard {
-	switch tool {
-	case "write_file", "append_file", "edit_file":
-		return s.fs.Writer(tool)
+func newToolset(s *sandbox.Sandbox, o Options) *toolset {
+	if o.MaxChars <= 0 {
+		o.MaxChars = domain.DefaultMaxResultChars
 	}
-	return s.fs.Reader(tool)
+	o.MaxChars = max(o.MaxChars, minChars)
+	return &toolset{options: o, work: s.WorkingDirectory(), listed: s.For(ListDirectory).Reader(), writing: newPathLocks()}
+}
+
+// explainPath returns what says how the policy decides on the argument path.
+func explainPath(check func(path string) (pathguard.Decision, error)) domain.Explainer {
+	return func(_ context.Context, args domain.Arguments) (domain.Explanation, error) {
+		path, _ := args["path"].(string) // a schema's default where it may be left out
+		d, err := check(path)
+		if err != nil {
+			return domain.Explanation{}, err
+		}
+		return domain.Explanation{Allowed: d.Allowed, Rule: d.Rule, Reason: d.Reason, Path: d.Resolved}, nil
+	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/tools/declare"
 	"toolserver/tools/files"
 	"toolserver/tools/tooltest"
 )
@@ -34,12 +35,8 @@ func newBench(t testing.TB, o files.Options, change func(*sandbox.Policy)) bench
 	if change != nil {
 		change(&p)
 	}
-	fs, err := sandbox.NewFiles(p)
-	if err != nil {
-		t.Fatal(err)
-	}
 	b := bench{dir: work, tools: map[string]domain.Tool{}}
-	for _, tool := range files.Tools(fs, o) {
+	for _, tool := range files.Tools(tooltest.Sandbox(t, p, files.Declared()), o) {
 		b.tools[tool.Name] = tool
 	}
 	return b
@@ -100,7 +97,7 @@ func (b bench) run(t *testing.T, tool string, cases []tooltest.Case) {
 
 func TestLint(t *testing.T) {
 	for _, create := range []bool{false, true} {
-		b := newBench(t, files.Options{CreateDirs: create}, nil)
+		b := newBench(t, files.Options{Settings: declare.Settings{"write_file": &files.WriteSettings{CreateDirs: &create}}}, nil)
 		if len(b.tools) != 7 {
 			t.Errorf("%d tools; want 7", len(b.tools))
 		}
@@ -120,7 +117,7 @@ func TestLint(t *testing.T) {
 
 // TestGuarded calls every tool with paths that lead out of what is allowed.
 func TestGuarded(t *testing.T) {
-	b := newBench(t, files.Options{CreateDirs: true}, deny("secret"))
+	b := newBench(t, files.Options{}, deny("secret"))
 	b.put(t, "in.txt", "in\n", "secret/key", "TOP SECRET\n", "../outside/out.txt", "TOP SECRET\n", "../work-evil/x", "TOP SECRET\n")
 	for name, target := range map[string]string{"out": "../outside", "out.txt": "../outside/out.txt", "key": "secret/key", "abs": b.dir + "/in.txt"} {
 		if err := os.Symlink(target, filepath.Join(b.dir, name)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/walk"
 	"toolserver/tools/files/linematch"
@@ -33,7 +34,8 @@ type grepMeta struct {
 	Truncated bool `json:"truncated"`
 }
 
-func (s *toolset) grep() domain.Tool {
+func (s *toolset) grep(c sandbox.Capabilities) domain.Tool {
+	g := grepper{s, c.Reader()}
 	return domain.Define(domain.Tool{
 		Name:  "grep",
 		Title: "Search in files",
@@ -41,10 +43,19 @@ func (s *toolset) grep() domain.Tool {
 			"below it. Returns path:line:text for each. Leaves out binary files, hidden ones and those that git ignores.",
 		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
-	}, s.grepFiles)
+		Uses:        domain.Reads,
+		Ability:     "search the content of files",
+		Explain:     explainPath(g.files.Check),
+	}, g.grepFiles)
 }
 
-func (s *toolset) grepFiles(ctx context.Context, in grepInput) (domain.ToolResult, error) {
+// grepper is the tool grep.
+type grepper struct {
+	*toolset
+	files *sandbox.Reader
+}
+
+func (s grepper) grepFiles(ctx context.Context, in grepInput) (domain.ToolResult, error) {
 	matcher, err := linematch.Compile(in.Pattern, linematch.Options{FixedString: in.FixedString, IgnoreCase: in.IgnoreCase})
 	if err != nil {
 		return domain.Failure("invalid_pattern", err.Error(),
@@ -72,8 +83,8 @@ func (s *toolset) grepFiles(ctx context.Context, in grepInput) (domain.ToolResul
 }
 
 // grepPath searches the file or directory at the path.
-func (s *toolset) grepPath(g *grepSearch) (walk.Stats, error) {
-	t, err := s.openTree("grep", g.in.Path)
+func (s grepper) grepPath(g *grepSearch) (walk.Stats, error) {
+	t, err := openTree(s.files, g.in.Path)
 	if err == nil {
 		defer t.Close()
 		return s.grepTree(g, t)
@@ -84,12 +95,12 @@ func (s *toolset) grepPath(g *grepSearch) (walk.Stats, error) {
 	return walk.Stats{}, s.grepFile(g)
 }
 
-func (s *toolset) grepFile(g *grepSearch) error {
+func (s grepper) grepFile(g *grepSearch) error {
 	if g.glob != nil && !g.glob.Match(filepath.Base(g.in.Path)) {
 		return nil
 	}
 	open := func() (textReader, int64, error) {
-		f, err := s.guard("grep").Open(g.in.Path)
+		f, err := s.files.Open(g.in.Path)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -108,7 +119,7 @@ func (s *toolset) grepFile(g *grepSearch) error {
 	return g.ctx.Err()
 }
 
-func (s *toolset) grepTree(g *grepSearch, t *tree) (walk.Stats, error) {
+func (s grepper) grepTree(g *grepSearch, t *tree) (walk.Stats, error) {
 	opt := t.options()
 	opt.Hidden = g.in.IncludeHidden || namesHidden(g.in.Glob)
 	if g.in.Gitignore {

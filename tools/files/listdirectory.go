@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
 	"toolserver/sandbox/walk"
 )
 
@@ -35,7 +36,8 @@ type listEntry struct {
 	Target   string `json:"target,omitempty" doc:"Where a symbolic link points, as written in it."`
 }
 
-func (s *toolset) listDirectory() domain.Tool {
+func (s *toolset) listDirectory(c sandbox.Capabilities) domain.Tool {
+	l := lister{s, c.Reader()}
 	return domain.Define(domain.Tool{
 		Name:  "list_directory",
 		Title: "List directory",
@@ -44,11 +46,20 @@ func (s *toolset) listDirectory() domain.Tool {
 		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Output:      domain.OutputOf[listResult](),
-	}, s.list)
+		Uses:        domain.Reads,
+		Ability:     "list directories",
+		Explain:     explainPath(l.files.Check),
+	}, l.list)
 }
 
-func (s *toolset) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
-	t, err := s.openTree("list_directory", in.Path)
+// lister is the tool list_directory.
+type lister struct {
+	*toolset
+	files *sandbox.Reader
+}
+
+func (s lister) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
+	t, err := openTree(s.files, in.Path)
 	if err != nil {
 		return s.failure("list_directory", in.Path, err)
 	}

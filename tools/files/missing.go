@@ -36,9 +36,8 @@ func (s *toolset) missing(tool, name, message string) domain.ToolResult {
 // siblings returns the nearest directory above name that can be listed, and up
 // to three paths in it that name may be a slip for.
 func (s *toolset) siblings(name string) (dir string, near []string) {
-	guard := s.fs.Reader("list_directory")
 	for dir = parent(name); ; dir = parent(dir) {
-		if d, err := guard.OpenDir(dir); err == nil {
+		if d, err := s.listed.OpenDir(dir); err == nil {
 			names, _ := d.Readdirnames(maxSiblings) // what came before an error will do
 			names = slices.DeleteFunc(names, func(n string) bool {
 				_, denied := d.Denied(n)

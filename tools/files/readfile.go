@@ -6,7 +6,9 @@ import (
 	"sync"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
+	"toolserver/tools/declare"
 	"toolserver/tools/files/document"
 	"toolserver/tools/files/textfile"
 )
@@ -19,10 +21,10 @@ type readInput struct {
 	LineNumbers bool   `json:"line_numbers" default:"false" doc:"Put the number of each line and a TAB in front of it."`
 }
 
-func (s *toolset) readFile() domain.Tool {
+func (s *toolset) readFile(c sandbox.Capabilities) domain.Tool {
 	// One byte more than is shown whole tells that a file is longer.
 	size := s.options.MaxChars + 1
-	r := &fileReader{toolset: s, buffers: sync.Pool{New: func() any {
+	r := &fileReader{toolset: s, files: c.Reader(), settings: declare.Of[ReadSettings](s.options.Settings, c.Tool()), buffers: sync.Pool{New: func() any {
 		b := make([]byte, size)
 		return &b
 	}}}
@@ -34,13 +36,23 @@ func (s *toolset) readFile() domain.Tool {
 			"fits, and a last line in brackets with the call that reads on.",
 		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
+		Uses:        domain.Reads,
+		Ability:     "read text, Word and Excel files and images",
+		Explain:     explainPath(r.files.Check),
 	}, r.run)
+}
+
+// ReadSettings are the settings of read_file.
+type ReadSettings struct {
+	SearchParents bool `yaml:"search_parents" doc:"Look for a relative path in the parent directories too, up to the repository's root."`
 }
 
 // fileReader is the tool read_file.
 type fileReader struct {
 	*toolset
-	buffers sync.Pool // of *[]byte
+	files    *sandbox.Reader
+	settings ReadSettings
+	buffers  sync.Pool // of *[]byte
 }
 
 // readMeta is the _meta of text that was read.

@@ -13,6 +13,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/tools/declare"
 	"toolserver/tools/files"
 	"toolserver/tools/tooltest"
 )
@@ -240,7 +241,7 @@ func TestSearchParents(t *testing.T) {
 	off := newBench(t, files.Options{}, up)
 	setup(off)
 	off.run(t, "read_file", []tooltest.Case{{Name: "off", Args: `{"path":"top.txt"}`, ErrorType: "not_found"}})
-	on := newBench(t, files.Options{SearchParents: true}, up)
+	on := newBench(t, files.Options{Settings: declare.Settings{"read_file": &files.ReadSettings{SearchParents: true}}}, up)
 	setup(on)
 	on.run(t, "read_file", []tooltest.Case{
 		{Name: "above", Args: `{"path":"top.txt"}`, Exact: "top\n", Check: func(t *testing.T, res domain.ToolResult) {

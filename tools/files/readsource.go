@@ -18,13 +18,12 @@ import (
 // open opens the file to read and tells its path, which is the caller's unless
 // it was found above the working directory.
 func (r *fileReader) open(path string) (*pathguard.File, string, error) {
-	guard := r.guard("read_file")
-	f, err := guard.Open(path)
-	if err == nil || !r.options.SearchParents || !isNotFound(err) || !filepath.IsLocal(path) {
+	f, err := r.files.Open(path)
+	if err == nil || !r.settings.SearchParents || !isNotFound(err) || !filepath.IsLocal(path) {
 		return f, path, err
 	}
-	for dir := r.fs.WorkingDirectory(); ; {
-		if _, repository := guard.Stat(filepath.Join(dir, ".git")); repository == nil {
+	for dir := r.work; ; {
+		if _, repository := r.files.Stat(filepath.Join(dir, ".git")); repository == nil {
 			return nil, path, err
 		}
 		up := filepath.Dir(dir)
@@ -33,7 +32,7 @@ func (r *fileReader) open(path string) (*pathguard.File, string, error) {
 		}
 		dir = up
 		found := filepath.Join(dir, path)
-		if f, err := guard.Open(found); err == nil {
+		if f, err := r.files.Open(found); err == nil {
 			return f, found, nil
 		}
 	}

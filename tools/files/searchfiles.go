@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
 	"toolserver/sandbox/walk"
 )
 
@@ -24,7 +25,8 @@ type searchResult struct {
 	Truncated bool     `json:"truncated" doc:"Whether there may be more."`
 }
 
-func (s *toolset) searchFiles() domain.Tool {
+func (s *toolset) searchFiles(c sandbox.Capabilities) domain.Tool {
+	f := finder{s, c.Reader()}
 	return domain.Define(domain.Tool{
 		Name:  "search_files",
 		Title: "Search files by name",
@@ -33,15 +35,24 @@ func (s *toolset) searchFiles() domain.Tool {
 		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Output:      domain.OutputOf[searchResult](),
-	}, s.search)
+		Uses:        domain.Reads,
+		Ability:     "find files by name",
+		Explain:     explainPath(f.files.Check),
+	}, f.search)
 }
 
-func (s *toolset) search(ctx context.Context, in searchInput) (domain.ToolResult, error) {
+// finder is the tool search_files.
+type finder struct {
+	*toolset
+	files *sandbox.Reader
+}
+
+func (s finder) search(ctx context.Context, in searchInput) (domain.ToolResult, error) {
 	glob, err := walk.CompileGlob(in.Pattern)
 	if err != nil {
 		return invalidGlob(err), nil
 	}
-	t, err := s.openTree("search_files", in.Path)
+	t, err := openTree(s.files, in.Path)
 	if err != nil {
 		return s.failure("search_files", in.Path, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/walk"
 )
@@ -20,23 +21,22 @@ const maxVisited = 200_000
 // tree is a directory to walk, as a guard has opened it.
 type tree struct {
 	*pathguard.Dir
-	guard *pathguard.Guard
+	files *sandbox.Reader
 	path  string // as the caller gave it
 }
 
-func (s *toolset) openTree(tool, path string) (*tree, error) {
-	guard := s.guard(tool)
-	d, err := guard.OpenDir(path)
+func openTree(files *sandbox.Reader, path string) (*tree, error) {
+	d, err := files.OpenDir(path)
 	if err != nil {
 		return nil, err
 	}
-	return &tree{d, guard, path}, nil
+	return &tree{d, files, path}, nil
 }
 
 // options returns the options of a sorted walk that leaves out what the policy
 // denies.
 func (t *tree) options() walk.Options {
-	opt := walk.Options{MaxEntries: maxVisited, Sorted: true, DenyHardlinks: t.guard.DeniesHardlinks()}
+	opt := walk.Options{MaxEntries: maxVisited, Sorted: true, DenyHardlinks: t.files.DeniesHardlinks()}
 	if t.Restricted() {
 		opt.Skip = func(e *walk.Entry) bool {
 			_, denied := t.Denied(filepath.FromSlash(e.Rel()))
@@ -61,8 +61,8 @@ func (t *tree) closed(e *walk.Entry) bool {
 // walk; it may be nil.
 func (t *tree) ignoring(opt *walk.Options) *pathguard.Dir {
 	opt.Gitignore = true
-	for _, allowed := range t.guard.Allowed() {
-		top, err := t.guard.OpenDir(allowed)
+	for _, allowed := range t.files.Allowed() {
+		top, err := t.files.OpenDir(allowed)
 		if err != nil {
 			continue
 		}

@@ -8,7 +8,9 @@ import (
 	"os"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
+	"toolserver/tools/declare"
 )
 
 // writeInput are the arguments of write_file where directories are created by
@@ -37,7 +39,13 @@ type writeResult struct {
 	Created bool   `json:"created" doc:"Whether there was no file before."`
 }
 
-func (s *toolset) writeFile() domain.Tool {
+// WriteSettings are the settings of write_file.
+type WriteSettings struct {
+	CreateDirs *bool `yaml:"create_dirs" doc:"Whether parent directories are made if the caller does not say; true if unset."`
+}
+
+func (s *toolset) writeFile(c sandbox.Capabilities) domain.Tool {
+	w := writer{s, c.Writer()}
 	t := domain.Tool{
 		Name:  "write_file",
 		Title: "Write file",
@@ -46,16 +54,25 @@ func (s *toolset) writeFile() domain.Tool {
 		Category:    category,
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true},
 		Output:      domain.OutputOf[writeResult](),
+		Uses:        domain.Writes,
+		Ability:     "write files",
+		Explain:     explainPath(w.files.Check),
 	}
-	if s.options.CreateDirs {
-		return domain.Define(t, s.write)
+	if create := declare.Of[WriteSettings](s.options.Settings, c.Tool()).CreateDirs; create == nil || *create {
+		return domain.Define(t, w.write)
 	}
 	return domain.Define(t, func(ctx context.Context, in writeInputNoDirs) (domain.ToolResult, error) {
-		return s.write(ctx, writeInput(in))
+		return w.write(ctx, writeInput(in))
 	})
 }
 
-func (s *toolset) write(ctx context.Context, in writeInput) (domain.ToolResult, error) {
+// writer is the tool write_file.
+type writer struct {
+	*toolset
+	files *sandbox.Writer
+}
+
+func (s writer) write(ctx context.Context, in writeInput) (domain.ToolResult, error) {
 	content, err := in.bytes()
 	if err != nil {
 		return domain.ToolResult{}, err
@@ -99,8 +116,8 @@ func tooMuchContent(path string, n int) domain.ToolResult {
 		"Write the beginning with write_file and the rest with append_file.")
 }
 
-func (s *toolset) replace(ctx context.Context, in writeInput, content []byte) (pathguard.Replaced, error) {
-	r, err := s.guard("write_file").Replace(in.Path, pathguard.ReplaceOptions{
+func (s writer) replace(ctx context.Context, in writeInput, content []byte) (pathguard.Replaced, error) {
+	r, err := s.files.Replace(in.Path, pathguard.ReplaceOptions{
 		CreateDirs: in.CreateDirs, NoReplace: in.OnConflict == "error", MaxBytes: maxContent,
 	})
 	if err != nil {
@@ -122,13 +139,13 @@ func (s *toolset) replace(ctx context.Context, in writeInput, content []byte) (p
 }
 
 // lacksParent reports whether the directory that is to hold path is missing.
-func (s *toolset) lacksParent(path string) bool {
-	_, err := s.guard("write_file").Stat(parent(path))
+func (s writer) lacksParent(path string) bool {
+	_, err := s.files.Stat(parent(path))
 	return isNotFound(err)
 }
 
 // writeFailure says what the caller can change about a write that was refused.
-func (s *toolset) writeFailure(in writeInput, err error) (domain.ToolResult, error) {
+func (s writer) writeFailure(in writeInput, err error) (domain.ToolResult, error) {
 	e, _ := errors.AsType[*pathguard.Error](err)
 	switch {
 	case e == nil:

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"toolserver/domain"
+	"toolserver/tools/declare"
 	"toolserver/tools/files"
 	"toolserver/tools/tooltest"
 )
@@ -35,7 +36,7 @@ func hasStructured(want string) func(*testing.T, domain.ToolResult) {
 }
 
 func TestWriteFile(t *testing.T) {
-	b := newBench(t, files.Options{CreateDirs: true}, nil)
+	b := newBench(t, files.Options{}, nil)
 	b.put(t, "old.txt", "old", "sub/", "", "link-target", "t")
 	if err := os.Symlink("link-target", filepath.Join(b.dir, "link")); err != nil {
 		t.Skip(err)
@@ -71,7 +72,7 @@ func TestWriteFile(t *testing.T) {
 	if got := b.get(t, "old.txt"); got != "old" {
 		t.Errorf("old.txt was changed: %q", got)
 	}
-	plain := newBench(t, files.Options{}, nil)
+	plain := newBench(t, files.Options{Settings: declare.Settings{"write_file": &files.WriteSettings{CreateDirs: new(false)}}}, nil)
 	plain.run(t, "write_file", []tooltest.Case{
 		{Name: "no directories by default", Args: `{"path":"none/x","content":"x"}`, ErrorType: "not_found"},
 		{Name: "on request", Args: `{"path":"none/x","content":"x","create_dirs":true}`, Exact: "Successfully wrote 1 bytes to none/x"},

@@ -31,7 +31,7 @@ func serve(t *testing.T, h http.HandlerFunc) (url string, c *httpcall.Caller) {
 // caller returns a caller that may reach hosts that are not public.
 func caller(t *testing.T, hosts ...string) *httpcall.Caller {
 	t.Helper()
-	var o netguard.Options
+	o := netguard.Options{Setting: "tools.test.private_hosts"}
 	for _, text := range hosts {
 		h, err := netguard.ParseHost(text)
 		if err != nil {

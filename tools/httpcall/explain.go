@@ -77,7 +77,11 @@ func statusProblem(e *StatusError) Problem {
 func deniedProblem(denied *netguard.DeniedError) Problem {
 	hint := "Use another URL."
 	if denied.Allow != "" {
-		hint = "Only public hosts are reached, unless the person who runs the server names " + denied.Allow + " in sandbox.private_hosts."
+		lists := "sandbox.private_hosts"
+		if denied.Setting != "" {
+			lists = denied.Setting + " or, for every tool, in " + lists
+		}
+		hint = "Only public hosts are reached, unless the person who runs the server names " + denied.Allow + " in " + lists + "."
 	}
 	return Problem{"denied", denied.Error(), hint}
 }

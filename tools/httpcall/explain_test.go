@@ -73,7 +73,7 @@ func TestExplain(t *testing.T) {
 		{name: "503", url: plain + "/503", kind: "overloaded", message: "HTTP 503 from Test API"},
 		{name: "529", url: plain + "/529", kind: "overloaded", message: "HTTP 529 from Test API"},
 		{name: "denied", url: plain + "/", open: "10.0.0.1", kind: "denied", message: "is denied by network.loopback: it is this machine",
-			hint: "unless the person who runs the server names " + strings.TrimPrefix(plain, "http://") + " in sandbox.private_hosts."},
+			hint: "unless the person who runs the server names " + strings.TrimPrefix(plain, "http://") + " in tools.test.private_hosts or, for every tool, in sandbox.private_hosts."},
 		{name: "denied for good", url: "http://metadata.google.internal/", kind: "denied", message: "is denied by network.metadata", hint: "Use another URL."},
 		{name: "denied user", url: "http://key=secret:secret@example.com/", kind: "denied", message: "is denied by network.userinfo", hint: "Use another URL."},
 	} {

@@ -12,8 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"toolserver/domain"
 	fake "toolserver/testdata/fakes/linkedin"
+
+	"toolserver/domain"
 	"toolserver/tools/tooltest"
 )
 
@@ -106,7 +107,7 @@ func bubble(t testing.TB, handler http.Handler, interval time.Duration) (jobs, d
 		Transport:     handlerTransport{handler},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	tools, err := Tools(client, Options{BaseURL: DefaultBaseURL, Interval: interval})
+	tools, err := Tools(tooltest.Client(client), Options{BaseURL: DefaultBaseURL, Interval: interval})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +332,7 @@ func TestSlowAnswer(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	srv.Close()
-	tools, err := Tools(srv.Client(), Options{BaseURL: srv.URL})
+	tools, err := Tools(tooltest.Client(srv.Client()), Options{BaseURL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}

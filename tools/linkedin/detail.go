@@ -17,15 +17,17 @@ type detailInput struct {
 
 func (s *site) detailTool() domain.Tool {
 	return domain.Define(domain.Tool{
-		Name:  "linkedin_job_detail",
+		Name:  detailName,
 		Title: "LinkedIn job detail",
 		Description: "Reads one public job posting of LinkedIn: title, company, location, age, applicants, salary, criteria such as " +
 			"the seniority level, where to apply, whether it is closed, and the whole description. Takes the URLs and ids that " +
 			"linkedin_jobs returns, and no pages of other sites.",
-		Category:    "jobs",
+		Category:    category,
 		Annotations: annotations(),
 		Output:      domain.OutputOf[posting](),
 		Timeout:     callTimeout,
+		Uses:        domain.Fetches,
+		Ability:     "read a job posting in full",
 	}, s.detail)
 }
 

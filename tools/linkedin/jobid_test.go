@@ -5,8 +5,9 @@ import (
 	"net/url"
 	"testing"
 
-	"toolserver/domain"
 	fake "toolserver/testdata/fakes/linkedin"
+
+	"toolserver/domain"
 	"toolserver/tools/tooltest"
 )
 

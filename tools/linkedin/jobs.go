@@ -39,15 +39,17 @@ type jobsResult struct {
 
 func (s *site) jobsTool() domain.Tool {
 	return domain.Define(domain.Tool{
-		Name:  "linkedin_jobs",
+		Name:  jobsName,
 		Title: "LinkedIn jobs",
 		Description: "Searches the public job postings of LinkedIn. Lists each job with its title, company, location, age, salary if it is " +
 			"told, and URL, which linkedin_job_detail takes. LinkedIn allows few requests: ask for what is needed, and when it has " +
 			"stopped a search, wait as long as the answer says.",
-		Category:    "jobs",
+		Category:    category,
 		Annotations: annotations(),
 		Output:      domain.OutputOf[jobsResult](),
 		Timeout:     callTimeout,
+		Uses:        domain.Fetches,
+		Ability:     "search LinkedIn's public job postings",
 		// A hundred jobs are 25,000 characters as text, and twice that as data.
 		MaxResultChars: maxJobsChars,
 	}, s.jobs)

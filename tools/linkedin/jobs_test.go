@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/domain"
 	fake "toolserver/testdata/fakes/linkedin"
+
+	"toolserver/domain"
 	"toolserver/tools/tooltest"
 )
 

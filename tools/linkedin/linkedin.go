@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/declare"
 	"toolserver/tools/httpcall"
 )
 
@@ -42,20 +44,37 @@ const (
 	searchTime = callTimeout - 10*time.Second
 )
 
+const (
+	jobsName   = "linkedin_jobs"
+	detailName = "linkedin_job_detail"
+	category   = "jobs"
+)
+
+// Declared returns what the tools of the category declare.
+func Declared() declare.Group {
+	return declare.Group{Category: category, Heading: "Jobs", Tools: []declare.Tool{
+		{Owner: sandbox.Owner{Tool: jobsName, Fetches: jobsName}},
+		{Owner: sandbox.Owner{Tool: detailName, Fetches: jobsName}},
+	}}
+}
+
 // Tools returns the tools of the category jobs: linkedin_jobs and
 // linkedin_job_detail. They share o.Interval, and what keeps them off when
 // LinkedIn has blocked one of them. The error says that o.BaseURL cannot be used.
-func Tools(client *http.Client, o Options) ([]domain.Tool, error) {
+func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, error) {
 	base, err := httpcall.ParseBase(o.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("linkedin.base_url: %w", err)
 	}
-	s := &site{
-		base:   base,
-		caller: httpcall.Caller{Client: client, Service: "LinkedIn", Timeout: requestTimeout, MaxBody: maxBody},
-		gate:   newGate(o.Interval),
+	gate := newGate(o.Interval)
+	as := func(tool string) *site {
+		return &site{
+			base:   base,
+			caller: httpcall.Caller{Client: client(tool), Service: "LinkedIn", Timeout: requestTimeout, MaxBody: maxBody},
+			gate:   gate,
+		}
 	}
-	return []domain.Tool{s.jobsTool(), s.detailTool()}, nil
+	return []domain.Tool{as(jobsName).jobsTool(), as(detailName).detailTool()}, nil
 }
 
 // annotations of both tools: they only read, from elsewhere.

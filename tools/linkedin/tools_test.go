@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	fake "toolserver/testdata/fakes/linkedin"
+
 	"toolserver/domain"
 	"toolserver/sandbox/netguard"
-	fake "toolserver/testdata/fakes/linkedin"
 	"toolserver/tools/tooltest"
 )
 
@@ -34,7 +35,7 @@ func serve(t testing.TB, o fake.Options) pair {
 	}
 	client := netguard.New(netguard.Options{Open: []netguard.Host{host}}).Client()
 	t.Cleanup(client.CloseIdleConnections)
-	tools, err := Tools(client, Options{BaseURL: srv.URL})
+	tools, err := Tools(tooltest.Client(client), Options{BaseURL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func results(t testing.TB, res domain.ToolResult) (r jobsResult) {
 }
 
 func TestTools(t *testing.T) {
-	tools, err := Tools(new(http.Client), DefaultOptions())
+	tools, err := Tools(tooltest.Client(new(http.Client)), DefaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestTools(t *testing.T) {
 		t.Errorf("tools %v", names)
 	}
 	for _, base := range []string{"", "linkedin.com", "ftp://www.linkedin.com", "https://", "https://u@www.linkedin.com", "https://www.linkedin.com?a=b"} {
-		if _, err := Tools(new(http.Client), Options{BaseURL: base}); err == nil || !strings.Contains(err.Error(), "linkedin.base_url") {
+		if _, err := Tools(tooltest.Client(new(http.Client)), Options{BaseURL: base}); err == nil || !strings.Contains(err.Error(), "linkedin.base_url") {
 			t.Errorf("base URL %q: %v", base, err)
 		}
 	}
@@ -90,7 +91,7 @@ func TestBaseWithPath(t *testing.T) {
 	site := fake.Handler(fake.Options{Jobs: fake.Jobs(2)})
 	srv := httptest.NewServer(http.StripPrefix("/mirror", site))
 	defer srv.Close()
-	tools, err := Tools(srv.Client(), Options{BaseURL: srv.URL + "/mirror/"})
+	tools, err := Tools(tooltest.Client(srv.Client()), Options{BaseURL: srv.URL + "/mirror/"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 )
 
@@ -16,10 +17,12 @@ type Capabilities struct {
 	// Catalog returns the tools a principal can call.
 	Catalog func(domain.Principal) []*domain.Tool
 	// Files is where the summary may be written.
-	Files *pathguard.Guard
+	Files *sandbox.Writer
 	// File is the file to write; empty for DefaultFile in the working directory,
 	// which is not written over what somebody else has written.
 	File string
+	// Headings are the names of categories, for people.
+	Headings map[string]string
 	// Ask has a model answer; nil if there is none.
 	Ask AskFunc
 }
@@ -31,7 +34,8 @@ type AskFunc func(ctx context.Context, system, message string) (string, error)
 const DefaultFile = "capabilities.md"
 
 const (
-	refreshName     = "capabilities_refresh"
+	// RefreshName is the name of the tool.
+	RefreshName     = "capabilities_refresh"
 	maxCapabilities = 1 << 20 // bytes of the file
 )
 
@@ -41,14 +45,20 @@ func RefreshTool(c Capabilities) domain.Tool {
 	if r.path == "" {
 		r.path = DefaultFile
 	}
+	uses := domain.Writes
+	if c.Ask != nil {
+		uses |= domain.Fetches
+	}
 	return domain.Define(domain.Tool{
-		Name:  refreshName,
+		Name:  RefreshName,
 		Title: "Refresh the summary of capabilities",
 		Description: "Writes a short summary of what the tools of this server are good for, one line a theme, to " +
 			"the capabilities file, and returns it. Front matter of the file is kept.",
-		Category:    "meta",
+		Category:    category,
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: c.Ask != nil},
 		Output:      domain.OutputOf[refreshResult](),
+		Uses:        uses,
+		Ability:     "write this summary anew",
 	}, r.run)
 }
 
@@ -74,6 +84,7 @@ type refreshResult struct {
 
 func (r *refresher) run(ctx context.Context, in refreshInput) (domain.ToolResult, error) {
 	inv := take(r.Catalog(domain.SessionOf(ctx).Principal), in.IncludeMCP)
+	inv.headings = r.Headings
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old, exists, err := r.read()

@@ -24,18 +24,16 @@ type refreshTest struct {
 func newRefreshTest(t *testing.T) *refreshTest {
 	t.Helper()
 	r := &refreshTest{dir: t.TempDir()}
-	files, err := sandbox.NewFiles(sandbox.Policy{WorkingDirectory: r.dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := tooltest.Sandbox(t, sandbox.Policy{WorkingDirectory: r.dir}, meta.Declared())
 	for _, tool := range []domain.Tool{
-		{Name: "read_file", Category: "file"}, {Name: "grep", Category: "file"}, {Name: "bash", Category: "shell"}, {Name: "own_thing", Category: "custom"},
+		{Name: "read_file", Category: "file", Ability: "read text, Word and Excel files and images"}, {Name: "grep", Category: "file", Ability: "search the content of files"},
+		{Name: "bash", Category: "shell", Ability: "run shell commands within the sandbox, also in the background"}, {Name: "own_thing", Category: "custom"},
 		{Name: "mail__send_it", Category: "mcp"}, {Name: "mail__list_all", Category: "mcp"}, {Name: "chat__post", Category: "mcp"},
 	} {
 		tool.Description = "Does things: " + tool.Name
 		r.tools = append(r.tools, &tool)
 	}
-	r.c = meta.Capabilities{Catalog: func(domain.Principal) []*domain.Tool { return r.tools }, Files: files.Writer("write_file")}
+	r.c = meta.Capabilities{Catalog: func(domain.Principal) []*domain.Tool { return r.tools }, Files: box.For(meta.RefreshName).Writer(), Headings: map[string]string{"file": "Files", "shell": "Commands"}}
 	return r
 }
 

@@ -13,6 +13,7 @@ import (
 type inventory struct {
 	internal []theme
 	external []theme // one a server
+	headings map[string]string
 	counts   struct{ internal, external int }
 }
 
@@ -53,40 +54,8 @@ func themes(groups map[string][]*domain.Tool) (list []theme) {
 	return list
 }
 
-// headings are the names of categories, for people.
-var headings = map[string]string{
-	"ai": "Models", "calendar": "Calendar", "file": "Files", "gmail": "Mail", "jobs": "Jobs", "meta": "This server",
-	"shell": "Commands", "system": "System", "utility": "Utility", "web": "Web",
-}
-
-// abilities say what the built-in tools are good for, without their names. A
-// test keeps the list complete.
-var abilities = map[string]string{
-	"anthropic_usage":      "report what an organization uses of Anthropic's models and what that costs",
-	"append_file":          "add to files",
-	"bash":                 "run shell commands within the sandbox, also in the background",
-	"capabilities_refresh": "write this summary anew",
-	"claude_conversation":  "ask another model, once or in a conversation",
-	"disk_info":            "list drives and their free space",
-	"echo":                 "test the connection",
-	"edit_file":            "change parts of files",
-	"execute_command":      "run commands with their output, errors and exit code kept apart",
-	"grep":                 "search the content of files",
-	"linkedin_job_detail":  "read a job posting in full",
-	"linkedin_jobs":        "search LinkedIn's public job postings",
-	"list_directory":       "list directories",
-	"network_info":         "list network interfaces",
-	"read_file":            "read text, Word and Excel files and images",
-	"read_large_result":    "page through results that are too long for one answer",
-	"search_files":         "find files by name",
-	"system_info":          "tell about the machine and its operating system",
-	"web_fetch":            "read web pages and APIs as text",
-	"web_search":           "search the web",
-	"write_file":           "write files",
-}
-
-// heading returns the name of a category.
-func (t theme) heading() string {
+// heading returns the name of a category, for people.
+func (t theme) heading(headings map[string]string) string {
 	if h := headings[t.name]; h != "" {
 		return h
 	}
@@ -100,8 +69,8 @@ func (t theme) heading() string {
 func (t theme) summary() string {
 	var all []string
 	for _, tool := range t.tools {
-		if ability, ok := abilities[tool.Name]; ok {
-			all = append(all, ability)
+		if tool.Ability != "" {
+			all = append(all, tool.Ability)
 		}
 	}
 	if len(all) < len(t.tools) {

@@ -7,19 +7,38 @@ import (
 	"fmt"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/anthropic"
+	"toolserver/tools/declare"
+	"toolserver/tools/files"
 )
+
+const (
+	category      = "meta"
+	readLargeName = "read_large_result"
+)
+
+// Declared returns what the tools of the category declare. With a key for a model,
+// capabilities_refresh asks one as claude_conversation does.
+func Declared() declare.Group {
+	return declare.Group{Category: category, Heading: "This server", Tools: []declare.Tool{
+		{Owner: sandbox.Owner{Tool: readLargeName}},
+		{Owner: sandbox.Owner{Tool: RefreshName, Writes: files.WriteFile, Fetches: anthropic.ConversationName}},
+	}}
+}
 
 // Tools returns the tools of the category meta that read store:
 // read_large_result. A page of store must be no longer than a result may be, or
 // the executor cuts it again; see [domain.PageBytes].
 func Tools(store *domain.ResultStore) []domain.Tool {
 	return []domain.Tool{domain.Define(domain.Tool{
-		Name:  "read_large_result",
+		Name:  readLargeName,
 		Title: "Read on in a long result",
 		Description: "Reads one page of a result that was too long for one answer. " +
 			"The marker at the end of such an answer holds the id. All pages, joined, are exactly the whole result.",
-		Category:    "meta",
+		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
+		Ability:     "page through results that are too long for one answer",
 	}, reader{store}.read)}
 }
 

@@ -80,7 +80,7 @@ type line struct{ theme, summary string }
 func (inv inventory) plain() words {
 	w := words{external: map[string][]line{}}
 	for _, t := range inv.internal {
-		w.internal = append(w.internal, line{t.heading(), t.summary()})
+		w.internal = append(w.internal, line{t.heading(inv.headings), t.summary()})
 	}
 	return w
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 )
 
@@ -21,15 +22,15 @@ const (
 
 // fileReader is the resource of all files.
 type fileReader struct {
-	read     *pathguard.Guard // of read_file, which alone opens files here
-	list     *pathguard.Guard // of list_directory, which says what may be listed
+	read     *sandbox.Reader // of read_file, which alone opens files here
+	list     *sandbox.Reader // of list_directory, which says what may be listed
 	work     string
 	interval time.Duration
 }
 
 func newFileReader(d Deps) *fileReader {
 	return &fileReader{
-		read: d.Files.Reader("read_file"), list: d.Files.Reader("list_directory"),
+		read: d.Files, list: d.Listed,
 		work: d.WorkingDirectory, interval: cmp.Or(d.PollInterval, pollInterval),
 	}
 }

@@ -20,9 +20,10 @@ const (
 // Deps is what the resources are built from. A field that is nil leaves out
 // what needs it.
 type Deps struct {
-	// Files are those of the file tools: a file is read here exactly if
-	// read_file may read it.
-	Files *sandbox.Files
+	// Files are those that read_file may read: a file is read here exactly if it may.
+	Files *sandbox.Reader
+	// Listed are those that list_directory may list, which are completed.
+	Listed *sandbox.Reader
 	// WorkingDirectory is where relative paths start, as it does in Files.
 	WorkingDirectory string
 	// Config returns the configuration in force as YAML, without secrets.

@@ -20,9 +20,9 @@ import (
 
 // bench is a working directory with the resources over it.
 type bench struct {
-	dir   string // canonical
-	files *sandbox.Files
-	exec  *domain.Executor
+	dir     string // canonical
+	sandbox *sandbox.Sandbox
+	exec    *domain.Executor
 }
 
 // newBench returns the resources, and the file tools they go with. Change may
@@ -41,13 +41,10 @@ func newBench(t testing.TB, change func(*sandbox.Policy)) bench {
 	if change != nil {
 		change(&p)
 	}
-	fs, err := sandbox.NewFiles(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.files = fs
-	b.exec = tooltest.Executor(t, files.Tools(fs, files.Options{})...)
-	replace(t, b.exec, resources.Deps{Files: fs, WorkingDirectory: b.dir, PollInterval: time.Millisecond})
+	box := tooltest.Sandbox(t, p, files.Declared())
+	b.sandbox = box
+	b.exec = tooltest.Executor(t, files.Tools(box, files.Options{})...)
+	replace(t, b.exec, resources.Deps{Files: box.For(files.ReadFile).Reader(), Listed: box.For(files.ListDirectory).Reader(), WorkingDirectory: b.dir, PollInterval: time.Millisecond})
 	return b
 }
 
@@ -181,12 +178,9 @@ func TestOffered(t *testing.T) {
 	if all := resources.All(resources.Deps{}); len(all) != 0 {
 		t.Errorf("%d resources of nothing", len(all))
 	}
-	fs, err := sandbox.NewFiles(sandbox.Policy{WorkingDirectory: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := tooltest.Sandbox(t, sandbox.Policy{}, files.Declared())
 	var names []string
-	for _, r := range resources.All(resources.Deps{Files: fs, Config: func() (string, error) { return "", nil }, Health: func() resources.Health { return resources.Health{} }}) {
+	for _, r := range resources.All(resources.Deps{Files: box.For(files.ReadFile).Reader(), Config: func() (string, error) { return "", nil }, Health: func() resources.Health { return resources.Health{} }}) {
 		names = append(names, r.Name)
 		if r.Title == "" || !strings.HasSuffix(r.Description, ".") {
 			t.Errorf("%s: title %q, description %q", r.Name, r.Title, r.Description)

@@ -11,6 +11,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/tools/files"
 	"toolserver/tools/resources"
 )
 
@@ -39,7 +40,7 @@ func (b bench) replace(t *testing.T, name, content string) {
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, nil)
-		replace(t, b.exec, resources.Deps{Files: b.files, WorkingDirectory: b.dir}) // without another interval
+		replace(t, b.exec, resources.Deps{Files: b.sandbox.For(files.ReadFile).Reader(), Listed: b.sandbox.For(files.ListDirectory).Reader(), WorkingDirectory: b.dir}) // without another interval
 		b.put(t, "a.txt", "one", "b.txt", "two")
 		path := filepath.Join(b.dir, "a.txt")
 		old := time.Unix(1_000_000_000, 0)

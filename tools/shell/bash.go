@@ -22,7 +22,7 @@ type bashInput struct {
 }
 
 func bash(t tool) domain.Tool {
-	return domain.Define(t.declare("Run a bash command",
+	return domain.Define(t.declare("Run a bash command", "run shell commands within the sandbox, also in the background",
 		"Run a command line with bash and return its output, stdout and stderr as they came. "+
 			"A status that is not zero is shown as [exit code N]. Standard input is empty. "+
 			"Every process the command leaves behind is ended with it; use background for those that are to go on."),
@@ -42,7 +42,7 @@ func bash(t tool) domain.Tool {
 func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error) {
 	timeout, limited := t.timeout(in.Timeout)
 	res, err := t.commands.Run(ctx, sandbox.CommandRequest{
-		Tool: t.name, Command: in.Command, Dir: in.WorkingDir,
+		Command: in.Command, Dir: in.WorkingDir,
 		Run: runner.Request{
 			Owner: domain.SessionOf(ctx).Principal.ID, Timeout: timeout, Capture: runner.CaptureMerged,
 			Limits: runner.Limits{Inline: t.output.inline(1)}, OnOutput: reporter(ctx),

@@ -35,7 +35,7 @@ type executeResult struct {
 }
 
 func execute(t tool) domain.Tool {
-	declared := t.declare("Execute a command",
+	declared := t.declare("Execute a command", "run commands with their output, errors and exit code kept apart",
 		"Run a command line and return JSON with its exit_code, stdout and stderr apart. "+
 			"Every process the command leaves behind is ended with it.")
 	declared.Output = domain.OutputOf[executeResult]()
@@ -57,7 +57,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	if in.Stdin != nil {
 		req.Stdin = []byte(*in.Stdin)
 	}
-	res, err := t.commands.Run(ctx, sandbox.CommandRequest{Tool: t.name, Command: in.Command, Dir: in.WorkingDir, Env: in.Env, Run: req})
+	res, err := t.commands.Run(ctx, sandbox.CommandRequest{Command: in.Command, Dir: in.WorkingDir, Env: in.Env, Run: req})
 	if err != nil {
 		return t.failure(err)
 	}

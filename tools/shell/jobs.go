@@ -15,7 +15,7 @@ import (
 // caller says less.
 func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error) {
 	job, err := t.commands.Start(ctx, domain.SessionOf(ctx).Key(), sandbox.CommandRequest{
-		Tool: t.name, Command: in.Command, Dir: in.WorkingDir,
+		Command: in.Command, Dir: in.WorkingDir,
 		Run: runner.Request{
 			Owner:   domain.SessionOf(ctx).Principal.ID,
 			Timeout: time.Duration(in.Timeout) * time.Second, Limits: runner.Limits{Inline: t.output.inline(1)},

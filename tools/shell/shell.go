@@ -14,6 +14,8 @@ import (
 	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/runner"
+	"toolserver/tools/declare"
+	"toolserver/tools/files"
 )
 
 // Options are what configuration says of the command tools.
@@ -34,13 +36,27 @@ const (
 	overtime = 5 * time.Second
 )
 
-// Tools returns the command tools, which run what commands allows.
-func Tools(commands *sandbox.Commands, o Options) []domain.Tool {
-	return []domain.Tool{
-		bash(newTool("bash", commands, o.BashTimeout, o)),
-		execute(newTool("execute_command", commands, o.ExecuteTimeout, o)),
+const category = "shell"
+
+// all returns the command tools. Their commands read and write what the file tools
+// do, and the lists of one hold for the other.
+func all() []declare.Entry[Options] {
+	owner := func(tool string) sandbox.Owner {
+		return sandbox.Owner{Tool: tool, Runs: "bash", Reads: files.ReadFile, Writes: files.WriteFile}
+	}
+	return []declare.Entry[Options]{
+		{Owner: owner("bash"), Make: func(o Options, c sandbox.Capabilities) domain.Tool { return bash(newTool(c, o.BashTimeout, o)) }},
+		{Owner: owner("execute_command"), Make: func(o Options, c sandbox.Capabilities) domain.Tool { return execute(newTool(c, o.ExecuteTimeout, o)) }},
 	}
 }
+
+// Declared returns what the command tools declare.
+func Declared() declare.Group {
+	return declare.Group{Category: category, Heading: "Commands", Tools: declare.Tools(all())}
+}
+
+// Tools returns the command tools, which run what s lets them.
+func Tools(s *sandbox.Sandbox, o Options) []domain.Tool { return declare.Make(s, o, all()) }
 
 // tool is what bash and execute_command have in common.
 type tool struct {
@@ -50,19 +66,20 @@ type tool struct {
 	output   outputLimits
 }
 
-func newTool(name string, commands *sandbox.Commands, limit time.Duration, o Options) tool {
+func newTool(c sandbox.Capabilities, limit time.Duration, o Options) tool {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	return tool{name, commands, limit, outputLimits{o.MaxChars, o.Results}}
+	return tool{c.Tool(), c.Commands(), limit, outputLimits{o.MaxChars, o.Results}}
 }
 
 // declare fills in what both tools say of themselves.
-func (t tool) declare(title, description string) domain.Tool {
+func (t tool) declare(title, ability, description string) domain.Tool {
 	return domain.Tool{
-		Name: t.name, Title: title, Description: description, Category: "shell",
+		Name: t.name, Title: title, Description: description, Category: category,
 		Annotations: domain.Annotations{Destructive: true, OpenWorld: true},
 		Timeout:     t.limit + overtime, KeepsTime: true,
+		Uses: domain.Reads | domain.Writes | domain.Runs, Ability: ability, Explain: t.explain,
 	}
 }
 
@@ -116,10 +133,10 @@ func (t tool) aboutSandbox(res runner.Result, output, dir string) string {
 	var parts []string
 	if res.Exceeded != "" {
 		parts = append(parts, t.commands.Exceeded(res.Exceeded))
-	} else if refusal := t.commands.Refusal(t.name, output, dir); refusal != "" {
+	} else if refusal := t.commands.Refusal(output, dir); refusal != "" {
 		parts = append(parts, refusal)
 	}
-	if notice := t.commands.Summary(t.name).Notice; notice != "" {
+	if notice := t.commands.Summary().Notice; notice != "" {
 		parts = append(parts, notice)
 	}
 	return strings.Join(parts, "; ")
@@ -136,7 +153,7 @@ type commandMeta struct {
 // withMeta adds to a result what is the same for both tools.
 func (t tool) withMeta(result domain.ToolResult, res runner.Result) domain.ToolResult {
 	truncated := res.Output.Truncated() || res.Stdout.Truncated() || res.Stderr.Truncated()
-	result.Meta = commandMeta{res.ExitCode, res.Duration.Milliseconds(), truncated, t.commands.Summary(t.name)}
+	result.Meta = commandMeta{res.ExitCode, res.Duration.Milliseconds(), truncated, t.commands.Summary()}
 	return result
 }
 

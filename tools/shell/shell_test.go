@@ -16,6 +16,7 @@ import (
 	"toolserver/sandbox/command"
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/runner"
+	"toolserver/tools/declare"
 	"toolserver/tools/shell"
 	"toolserver/tools/tooltest"
 )
@@ -63,21 +64,18 @@ func newFixtureOn(t *testing.T, settings runner.Options, lists map[string]sandbo
 	settings.Supervisor = self
 	run := runner.New(settings)
 	t.Cleanup(run.Close)
-	policy := sandbox.Policy{WorkingDirectory: dir, Tools: lists}
-	files, err := sandbox.NewFiles(policy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := sandbox.Policy{Owners: declare.Owners(shell.Declared()), WorkingDirectory: dir, Tools: lists}
 	kernel := sandbox.NewKernel(run)
 	t.Cleanup(func() { kernel.Close() })
-	commands, err := sandbox.NewCommands(policy, files, kernel)
+	box, err := sandbox.New(policy, kernel)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(box.Close)
 	o.Results = domain.NewResultStore(domain.PageBytes(o.MaxChars))
 	t.Cleanup(o.Results.Close)
-	tools := shell.Tools(commands, o)
-	return fixture{dir, o.Results, tools[0], tools[1], commands.Summary("bash").Notice}
+	tools := shell.Tools(box, o)
+	return fixture{dir, o.Results, tools[0], tools[1], box.Layers().Notice}
 }
 
 func TestBash(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"context"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/declare"
 )
 
 // Options say what the tools tell.
@@ -14,26 +16,54 @@ type Options struct {
 	// WorkingDirectory is where relative paths of other tools start. It is
 	// told as cwd, because the directory of the process says nothing.
 	WorkingDirectory string
-	// Mask names fields that are left out of every result and every output
-	// schema, wherever they occur: hostname, user, mac, ipv4 and so on.
-	Mask []string
+	// Settings are those of single tools. What one masks is masked for all, so that no
+	// twin gives away what the other hides.
+	Settings declare.Settings
 }
 
+// Settings are the settings of each of the tools.
+type Settings struct {
+	// Mask names fields that are left out of every result and every output
+	// schema, wherever they occur: hostname, user, mac, ipv4 and so on.
+	Mask []string `yaml:"mask" doc:"Fields to leave out, of system_info, disk_info and network_info alike: hostname, user, mac, ipv4 ..."`
+}
+
+const category = "system"
+
+// Declared returns what the tools of the category declare.
+func Declared() declare.Group {
+	group := declare.Group{Category: category, Heading: "System"}
+	for _, name := range []string{infoName, disksName, networkName} {
+		group.Tools = append(group.Tools, declare.Tool{Owner: sandbox.Owner{Tool: name}, Settings: Settings{}})
+	}
+	return group
+}
+
+const (
+	infoName    = "system_info"
+	disksName   = "disk_info"
+	networkName = "network_info"
+)
+
 // Tools returns the tools of the category system: system_info, disk_info and
-// network_info. The error is a name in o.Mask that no field has.
+// network_info. The error is a name in a mask that no field has.
 func Tools(o Options) ([]domain.Tool, error) {
 	tools := []domain.Tool{
-		define("system_info", "System information",
+		define(infoName, "System information", "tell about the machine and its operating system",
 			"Tells about the machine: operating system, processor, memory, uptime, host name, working directory and user.",
 			domain.OutputOf[systemInfo](), infoReader{o.WorkingDirectory}.read),
-		define("disk_info", "Disk information",
+		define(disksName, "Disk information", "list drives and their free space",
 			"Lists the mounted drives with their size, free space and file system. Pseudo file systems are left out, and each device is listed once.",
 			domain.OutputOf[diskInfo](), newDriveReader().read),
-		define("network_info", "Network information",
+		define(networkName, "Network information", "list network interfaces",
 			"Lists the network interfaces that are up, with their addresses, hardware address, MTU and speed.",
 			domain.OutputOf[networkInfo](), readNetwork),
 	}
-	m, err := newMask(o.Mask, tools)
+	var masked []string
+	for _, t := range tools {
+		masked = append(masked, declare.Of[Settings](o.Settings, t.Name).Mask...)
+	}
+	m, err := newMask(masked, tools)
 	if err != nil {
 		return nil, err
 	}
@@ -43,9 +73,9 @@ func Tools(o Options) ([]domain.Tool, error) {
 type noArguments struct{}
 
 // define returns a tool without arguments whose results are an Out.
-func define[Out any](name, title, description string, output *domain.ToolOutputSchema, read func(context.Context) (Out, error)) domain.Tool {
+func define[Out any](name, title, ability, description string, output *domain.ToolOutputSchema, read func(context.Context) (Out, error)) domain.Tool {
 	return domain.Define(domain.Tool{
-		Name: name, Title: title, Description: description, Category: "system", Output: output,
+		Name: name, Title: title, Description: description, Category: category, Output: output, Ability: ability,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 	}, func(ctx context.Context, _ noArguments) (domain.ToolResult, error) {
 		out, err := read(ctx)

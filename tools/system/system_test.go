@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"toolserver/domain"
+	"toolserver/tools/declare"
 	"toolserver/tools/system"
 	"toolserver/tools/tooltest"
 )
@@ -185,7 +186,7 @@ func TestNetworkInfo(t *testing.T) {
 // the rest still satisfies the schema, to which each call is held.
 func TestMask(t *testing.T) {
 	fields := []string{"hostname", "user", "used_percent", "mac", "ipv4", "device", "cwd", "memory"}
-	for name, tool := range tools(t, system.Options{WorkingDirectory: "/srv", Mask: fields}) {
+	for name, tool := range tools(t, system.Options{WorkingDirectory: "/srv", Settings: masking(fields...)}) {
 		text := tooltest.Text(tooltest.Call(t, tool, `{}`))
 		schema, err := json.Marshal(tool.Output)
 		if err != nil {
@@ -212,7 +213,7 @@ func TestMaskUnknown(t *testing.T) {
 		"serial":  "they tell",
 		"type ":   "did you mean type?",
 	} {
-		if _, err := system.Tools(system.Options{Mask: []string{"user", mask}}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := system.Tools(system.Options{Settings: masking("user", mask)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("mask %q: %v; want %q", mask, err, want)
 		}
 	}
@@ -221,7 +222,7 @@ func TestMaskUnknown(t *testing.T) {
 func TestCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for name, tool := range tools(t, system.Options{Mask: []string{"mac"}}) {
+	for name, tool := range tools(t, system.Options{Settings: masking("mac")}) {
 		if _, err := tool.Run(ctx, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v; want that it was canceled", name, err)
 		}
@@ -236,4 +237,9 @@ func BenchmarkSystemInfo(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// masking are settings of which one tool masks some fields, and another the rest.
+func masking(fields ...string) declare.Settings {
+	return declare.Settings{"system_info": &system.Settings{Mask: fields[:1]}, "network_info": &system.Settings{Mask: fields[1:]}}
 }

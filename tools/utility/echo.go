@@ -5,17 +5,36 @@ import (
 	"context"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/declare"
 )
 
+const category = "utility"
+
+// all returns the tools of the category: what each declares, and what makes it.
+func all() []declare.Entry[struct{}] {
+	return []declare.Entry[struct{}]{
+		{Owner: sandbox.Owner{Tool: "echo"}, Make: echoTool},
+	}
+}
+
+// Declared returns what the tools of the category declare.
+func Declared() declare.Group {
+	return declare.Group{Category: category, Heading: "Utility", Tools: declare.Tools(all())}
+}
+
 // Tools returns the tools of the category utility: echo.
-func Tools() []domain.Tool {
-	return []domain.Tool{domain.Define(domain.Tool{
-		Name:        "echo",
+func Tools(s *sandbox.Sandbox) []domain.Tool { return declare.Make(s, struct{}{}, all()) }
+
+func echoTool(_ struct{}, c sandbox.Capabilities) domain.Tool {
+	return domain.Define(domain.Tool{
+		Name:        c.Tool(),
 		Title:       "Echo",
 		Description: "Returns the message it is given, after \"Echo: \". Use it to test the connection.",
-		Category:    "utility",
+		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
-	}, echo)}
+		Ability:     "test the connection",
+	}, echo)
 }
 
 type echoInput struct {

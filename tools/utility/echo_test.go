@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
 	"toolserver/tools/tooltest"
 	"toolserver/tools/utility"
 )
 
 func TestEcho(t *testing.T) {
-	tools := utility.Tools()
+	tools := utility.Tools(tooltest.Sandbox(t, sandbox.Policy{}, utility.Declared()))
 	tooltest.Lint(t, tools...)
 	tooltest.Run(t, tools[0], []tooltest.Case{
 		{Name: "message", Args: `{"message":"hello"}`, Exact: "Echo: hello"},

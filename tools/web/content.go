@@ -130,7 +130,7 @@ func (p *page) renderFailure(err error, in input) (domain.ToolResult, error) {
 		return failure("timed_out", err.Error(), "Use a simpler selector, or leave it out."), nil
 	}
 	if bad, ok := errors.AsType[*html.SelectorError](err); ok {
-		return domain.ToolResult{}, domain.InvalidArgument(toolName, "selector", "is no CSS selector: "+bad.Err.Error())
+		return domain.ToolResult{}, domain.InvalidArgument(Name, "selector", "is no CSS selector: "+bad.Err.Error())
 	}
 	return domain.ToolResult{}, err
 }

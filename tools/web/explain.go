@@ -1,9 +1,12 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"time"
 
 	"toolserver/domain"
@@ -68,4 +71,29 @@ func explainStatus(e *httpcall.StatusError, asked string) domain.ToolResult {
 		hint = fmt.Sprintf("The site asks to wait %v before the next request.", wait.Round(time.Second))
 	}
 	return failure(errorType, message, hint)
+}
+
+// explainURL says what the policy makes of a URL. It asks nobody for an address, so
+// of a name it knows only what the lists say.
+func (f *fetcher) explainURL(_ context.Context, args domain.Arguments) (domain.Explanation, error) {
+	text, _ := args["url"].(string)
+	u, err := url.Parse(text)
+	if err != nil {
+		return domain.Explanation{}, fmt.Errorf("%s: %q is not a URL", Name, text)
+	}
+	err = f.network.CheckURL(u)
+	if denied, ok := errors.AsType[*netguard.DeniedError](err); ok {
+		return domain.Explanation{Rule: string(denied.Rule), Reason: denied.Error()}, nil
+	}
+	if denied, ok := errors.AsType[*sandbox.HostError](err); ok {
+		return domain.Explanation{Rule: denied.Rule, Reason: denied.Error()}, nil
+	}
+	if err != nil {
+		return domain.Explanation{}, fmt.Errorf("%s: %w", Name, err)
+	}
+	reason := u.Hostname() + " is an address that may be reached"
+	if _, err := netip.ParseAddr(u.Hostname()); err != nil {
+		reason = "no list is against " + u.Hostname() + "; the address it leads to is judged when it is dialled, and must be public"
+	}
+	return domain.Explanation{Allowed: true, Reason: reason}, nil
 }

@@ -11,7 +11,8 @@ import (
 	"toolserver/domain"
 )
 
-const toolName = "web_fetch"
+// Name is the name of the tool.
+const Name = "web_fetch"
 
 type input struct {
 	URL        string `json:"url" min:"1" max:"8192" doc:"Address of the page, with http:// or https://."`
@@ -33,14 +34,17 @@ type fetcher struct {
 
 func (f *fetcher) tool() domain.Tool {
 	return domain.Define(domain.Tool{
-		Name:  toolName,
+		Name:  Name,
 		Title: "Fetch a web page",
 		Description: "Fetches a URL and returns its content as readable text: HTML without its markup, JSON indented, other text as it is. " +
 			"Of long content the first maxChars characters; the last line then has the call that reads on. Public hosts only, GET only, at most 2 MB.",
-		Category:    "web",
+		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Timeout:     f.options.Timeout + overtime, KeepsTime: true,
 		MaxResultChars: promisedChars,
+		Uses:           domain.Fetches,
+		Ability:        "read web pages and APIs as text",
+		Explain:        f.explainURL,
 	}, f.run)
 }
 
@@ -118,7 +122,7 @@ func sendable(u *url.URL) *url.URL {
 
 // get returns the page at u, from the cache if it is still good.
 func (f *fetcher) get(ctx context.Context, u *url.URL, in input) (*page, error) {
-	if err := f.network.CheckURL(toolName, u); err != nil {
+	if err := f.network.CheckURL(u); err != nil {
 		return nil, err // also of what is in the cache
 	}
 	key := u.String()

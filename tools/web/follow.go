@@ -84,7 +84,7 @@ func (f *fetcher) fetch(ctx context.Context, u *url.URL, known *entry) (*fetched
 		case len(got.redirects) == maxRedirects:
 			return nil, errTooManyRedirects
 		}
-		if err := f.network.CheckURL(toolName, next); err != nil {
+		if err := f.network.CheckURL(next); err != nil {
 			return nil, &redirectError{next.Redacted(), err}
 		}
 		got.downgraded = got.downgraded || got.url.Scheme == "https" && next.Scheme == "http"

@@ -157,7 +157,7 @@ func (in input) call(start int) string {
 			args = append(args, a.name+"="+strconv.Quote(a.value))
 		}
 	}
-	return toolName + "(" + strings.Join(args, ", ") + ")"
+	return Name + "(" + strings.Join(args, ", ") + ")"
 }
 
 // pageMeta is the _meta of a result.

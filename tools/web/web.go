@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/declare"
 	"toolserver/tools/httpcall"
 )
 
@@ -35,9 +37,18 @@ type Network interface {
 	// Client returns a client that follows no redirects.
 	Client() *http.Client
 	// CheckURL judges a URL before it is requested.
-	CheckURL(tool string, u *url.URL) error
+	CheckURL(u *url.URL) error
 	// Named reports whether the operator has named a URL's host.
 	Named(u *url.URL) bool
+}
+
+const category = "web"
+
+// Declared returns what web_fetch declares.
+func Declared() declare.Group {
+	return declare.Group{Category: category, Heading: "Web", Tools: []declare.Tool{
+		{Owner: sandbox.Owner{Tool: Name, Fetches: Name, AnyHost: true}},
+	}}
 }
 
 // Tools returns web_fetch.

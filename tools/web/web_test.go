@@ -40,14 +40,15 @@ func fetchTool(t testing.TB, o web.Options, p sandbox.ToolPolicy, hosts ...strin
 	for i := range hosts {
 		hosts[i] = strings.TrimPrefix(hosts[i], "http://")
 	}
-	network, err := sandbox.NewNetwork(sandbox.Policy{
-		Settings: sandbox.Settings{PrivateHosts: hosts}, Tools: map[string]sandbox.ToolPolicy{"web_fetch": p},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(network.Close)
-	return web.Tools(network, o)[0]
+	p.PrivateHosts = hosts
+	return web.Tools(fetcher(t, p), o)[0]
+}
+
+// fetcher is what web_fetch is handed under a policy.
+func fetcher(t testing.TB, p sandbox.ToolPolicy) *sandbox.Fetcher {
+	t.Helper()
+	s := tooltest.Sandbox(t, sandbox.Policy{Tools: map[string]sandbox.ToolPolicy{web.Name: p}}, web.Declared())
+	return s.For(web.Name).Fetcher()
 }
 
 // says answers with a body of a type.
@@ -417,12 +418,12 @@ func TestCache(t *testing.T) {
 
 // fakeNetwork has a transport of its own.
 type fakeNetwork struct {
-	*sandbox.Network
+	*sandbox.Fetcher
 	transport http.RoundTripper
 }
 
 func (n fakeNetwork) Client() *http.Client {
-	client := *n.Network.Client()
+	client := *n.Fetcher.Client()
 	client.Transport = n.transport
 	return &client
 }
@@ -432,10 +433,6 @@ type transportFunc func(*http.Request) (*http.Response, error)
 func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestDowngrade(t *testing.T) {
-	network, err := sandbox.NewNetwork(sandbox.Policy{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	transport := transportFunc(func(r *http.Request) (*http.Response, error) {
 		rec := httptest.NewRecorder()
 		if r.URL.Scheme == "https" {
@@ -451,7 +448,7 @@ func TestDowngrade(t *testing.T) {
 		}
 		return res, nil
 	})
-	tool := web.Tools(fakeNetwork{network, transport}, web.Options{})[0]
+	tool := web.Tools(fakeNetwork{fetcher(t, sandbox.ToolPolicy{}), transport}, web.Options{})[0]
 	tooltest.Run(t, tool, []tooltest.Case{{
 		Name: "downgrade", Args: arg("https://EXAMPLE.com/"),
 		Want: "URL: https://EXAMPLE.com/\nFinal URL: http://example.com/plain\nWarning: a redirect led from https to http",

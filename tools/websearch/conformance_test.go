@@ -7,8 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"toolserver/domain"
 	fake "toolserver/testdata/fakes/search"
+
+	"toolserver/domain"
 	"toolserver/tools/tooltest"
 )
 

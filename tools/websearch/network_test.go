@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	fake "toolserver/testdata/fakes/search"
+
 	"toolserver/domain"
 	"toolserver/sandbox/netguard"
-	fake "toolserver/testdata/fakes/search"
 	"toolserver/tools/tooltest"
 )
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"toolserver/tools/tooltest"
 	"toolserver/tools/websearch"
 )
 
@@ -59,7 +60,7 @@ func TestOptions(t *testing.T) {
 					t.Errorf("mistake %+v; want %q", m, want)
 				}
 			}
-			tools, err := websearch.Tools(http.DefaultClient, o)
+			tools, err := websearch.Tools(tooltest.Client(http.DefaultClient), o)
 			if (err != nil) != (wants != nil) || len(tools) > 0 != (test.configured != "" && wants == nil) {
 				t.Errorf("%d tools, %v", len(tools), err)
 			}

@@ -49,14 +49,16 @@ const toolTime = totalTime + 5*time.Second
 func searchTool(providers []Provider) domain.Tool {
 	c := chain{providers}
 	return domain.Define(domain.Tool{
-		Name:  "web_search",
+		Name:  toolName,
 		Title: "Search the web",
 		Description: "Searches the web and returns titles, addresses and descriptions of pages; read a page with web_fetch. " +
 			"Results can be limited to an age, a country and a level of safe search; a search service that cannot do so is not asked.",
-		Category:    "web",
+		Category:    category,
 		Output:      domain.OutputOf[searchOutput](),
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Timeout:     toolTime,
+		Uses:        domain.Fetches,
+		Ability:     "search the web",
 	}, c.run)
 }
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/declare"
 	"toolserver/tools/httpcall"
 )
 
@@ -125,9 +127,19 @@ func (o *Options) names() []string {
 	return all
 }
 
+const (
+	toolName = "web_search"
+	category = "web"
+)
+
+// Declared returns what web_search declares.
+func Declared() declare.Group {
+	return declare.Group{Category: category, Heading: "Web", Tools: []declare.Tool{{Owner: sandbox.Owner{Tool: toolName, Fetches: toolName}}}}
+}
+
 // Tools returns the tools of the package: web_search, or none if no service is configured. Each service gets one queue, which
 // all calls share. The error is what [Options.Check] finds.
-func Tools(client *http.Client, o Options) ([]domain.Tool, error) {
+func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, error) {
 	var wrong []error
 	for _, m := range o.Check() {
 		wrong = append(wrong, fmt.Errorf("%s: %s", m.Key, m.Problem))
@@ -138,7 +150,7 @@ func Tools(client *http.Client, o Options) ([]domain.Tool, error) {
 	var providers []Provider
 	for _, name := range o.Configured() {
 		s, _ := o.find(name)
-		providers = append(providers, s.connect(client))
+		providers = append(providers, s.connect(client(toolName)))
 	}
 	if providers == nil {
 		return nil, nil

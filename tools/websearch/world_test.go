@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	fake "toolserver/testdata/fakes/search"
+
 	"toolserver/domain"
 	"toolserver/sandbox/netguard"
-	fake "toolserver/testdata/fakes/search"
 	"toolserver/tools/tooltest"
 	"toolserver/tools/websearch"
 )
@@ -50,7 +51,7 @@ func options(base func(name string) string, services ...string) websearch.Option
 // tool returns web_search.
 func tool(t testing.TB, client *http.Client, o websearch.Options) domain.Tool {
 	t.Helper()
-	tools, err := websearch.Tools(client, o)
+	tools, err := websearch.Tools(tooltest.Client(client), o)
 	if err != nil || len(tools) != 1 {
 		t.Fatalf("%d tools, %v", len(tools), err)
 	}

@@ -20,7 +20,6 @@ import (
 	"toolserver/tools/files"
 	"toolserver/tools/resources"
 	"toolserver/tools/shell"
-	"toolserver/tools/system"
 	"toolserver/tools/web"
 )
 
@@ -34,8 +33,7 @@ type app struct {
 	results *domain.ResultStore
 	runner  *runner.Runner
 	kernel  *sandbox.Kernel
-	network *sandbox.Network // one and the same from the first configuration on
-	server  *server.Server   // nil until serve makes it
+	server  *server.Server // nil until serve makes it
 
 	reloads reloads
 
@@ -117,9 +115,6 @@ func (a *app) close() {
 	if err := a.kernel.Close(); err != nil {
 		a.log.Warn("temporary files of commands are left", zap.Error(err))
 	}
-	if a.network != nil {
-		a.network.Close()
-	}
 	a.results.Close()
 }
 
@@ -132,11 +127,11 @@ func (a *app) apply(cfg *config.Loaded) error {
 	if err != nil {
 		return err
 	}
-	box, network, err := a.sandbox(cfg)
+	box, err := a.sandbox(cfg)
 	if err != nil {
 		return err
 	}
-	update, err := a.families.Prepare(a.deps(cfg, box, network))
+	update, err := a.families.Prepare(a.deps(cfg, box))
 	if err != nil {
 		return err
 	}
@@ -145,11 +140,7 @@ func (a *app) apply(cfg *config.Loaded) error {
 		return err
 	}
 	a.now.Store(&state{cfg, tokens, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box})
-	if a.network == nil {
-		a.network = network
-	} else if network != a.network {
-		a.network.Adopt(network)
-	}
+	box.TakeEffect()
 	settings := a.settings(cfg)
 	a.exec.Registry.Apply(domain.Revision{Settings: &settings, Add: update.Changed})
 	update.Commit()
@@ -167,47 +158,30 @@ func (a *app) apply(cfg *config.Loaded) error {
 
 // sandbox returns what the policy of a configuration lets tools use: what is in
 // force already if the policy is the same.
-func (a *app) sandbox(cfg *config.Loaded) (*tools.Sandbox, *sandbox.Network, error) {
+func (a *app) sandbox(cfg *config.Loaded) (*tools.Sandbox, error) {
 	policy := cfg.Policy()
 	if now := a.now.Load(); now != nil && reflect.DeepEqual(now.box.Policy, policy) {
-		return now.box, a.network, nil
+		return now.box, nil
 	}
-	fileSystem, err := sandbox.NewFiles(policy)
-	if err != nil {
-		return nil, nil, err
-	}
-	commands, err := sandbox.NewCommands(policy, fileSystem, a.kernel)
-	if err != nil {
-		return nil, nil, err
-	}
-	network, err := sandbox.NewNetwork(policy)
-	return &tools.Sandbox{Policy: policy, Files: fileSystem, Commands: commands}, network, err
+	box, err := sandbox.New(policy, a.kernel)
+	return &tools.Sandbox{Policy: policy, Sandbox: box}, err
 }
 
 // deps returns what the built-in families are made from.
-func (a *app) deps(cfg *config.Loaded, box *tools.Sandbox, network *sandbox.Network) tools.Deps {
-	if a.network != nil {
-		network = a.network // which adopts the new one when that is in force
-	}
+func (a *app) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 	return tools.Deps{
-		Sandbox: box, Network: network, Results: a.results,
+		Sandbox: box, Settings: cfg.ToolSettings(), Results: a.results,
 		Resources: resources.Deps{
 			WorkingDirectory: cfg.WorkingDirectory,
 			Config:           func() (string, error) { return string(a.now.Load().config.Show()), nil },
 			ConfigChanged:    a.reloads.watch,
 			Health:           a.health,
 		},
-		FileOptions: files.Options{
-			CreateDirs:    cfg.Tools["write_file"].CreateDirs == nil || *cfg.Tools["write_file"].CreateDirs,
-			SearchParents: cfg.Tools["read_file"].SearchParents,
-			Program:       a.self,
-			MaxChars:      cfg.Limits.MaxResultChars,
-		},
+		FileOptions: files.Options{Program: a.self, MaxChars: cfg.Limits.MaxResultChars},
 		ShellOptions: shell.Options{
 			BashTimeout: cfg.Tools["bash"].Timeout, ExecuteTimeout: cfg.Tools["execute_command"].Timeout,
 			MaxChars: cfg.Limits.MaxResultChars, Results: a.results,
 		},
-		System: system.Options{WorkingDirectory: cfg.WorkingDirectory, Mask: cfg.Masks()},
 		Web:    web.Options{Timeout: cfg.Tools["web_fetch"].Timeout, UserAgent: cfg.Web.UserAgent, MaxChars: cfg.Limits.MaxResultChars},
 		Search: cfg.Web.Search, LinkedIn: cfg.LinkedIn, Anthropic: cfg.Anthropic,
 		Catalog: a.callable, CapabilitiesFile: cfg.CapabilitiesFile,
@@ -268,7 +242,7 @@ func (a *app) current() *config.Loaded { return a.now.Load().config }
 func (a *app) user() domain.Principal { return a.now.Load().user }
 
 // layers returns what holds commands to the policy in force.
-func (a *app) layers() sandbox.Layers { return a.now.Load().box.Commands.Layers("bash") }
+func (a *app) layers() sandbox.Layers { return a.now.Load().box.Layers() }
 
 // logLayers says what holds commands to policy, and what does not.
 func (a *app) logLayers() {

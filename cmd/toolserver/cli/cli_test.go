@@ -107,7 +107,7 @@ func TestCommandLine(t *testing.T) {
 		{args: "--config missing.yaml tools", err: "no such file", code: 2},
 		{args: "serve --stdio --http :1", err: "exclude each other", code: 2},
 		{args: "serve --http 0.0.0.0:0", err: "no token is configured", code: 2},
-		{args: "explain echo", err: "no list of paths, commands or hosts is about this tool", code: 1},
+		{args: "explain echo", out: "only groups and compliance levels decide about this tool"},
 		{args: "token new", err: "the name of whoever gets the token", code: 2},
 		{args: "serve nowhere", err: "no such file or directory", code: 1},
 	} {
@@ -129,7 +129,7 @@ func TestBadConfig(t *testing.T) {
 		{"working_directory: /no/such/dir\n", `:1:1: working_directory: stat /no/such/dir: no such file or directory`},
 		{"roots: [hello.txt]\n", `:1:9: roots[0]: ` + dir + `/hello.txt is not a directory`},
 		{"tools: {raed_file: {}}\n", `:1:9: tools.raed_file: there is no tool "raed_file"; did you mean read_file?`},
-		{"tools: {echo: {allowed_paths: [x]}}\n", `:1:16: tools.echo.allowed_paths: the tool echo has no such setting`},
+		{"tools: {echo: {allowed_paths: [x]}}\n", `:1:16: unknown key "allowed_paths" in tools.echo; known keys: enabled, timeout,`},
 		{"errors: rpc\n", `:1:9: errors must be`},
 		{"server: {tokens: [{name: a, hash: 123}]}\n", `server.tokens[0].hash`},
 		{"server: {tokens: [{name: a, hash: \"123\"}]}\n", `:1:10: server.tokens: the hash of token a is not sha256: and 64 hexadecimal digits`},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"go.uber.org/zap"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
 )
 
 // explainCommand says whether a call would be allowed, and by which rule.
@@ -35,7 +35,6 @@ func (g *globals) explain(name string, args []string) error {
 		return err
 	}
 	defer done()
-	cfg := a.current()
 	tool, catalog, err := a.find(name)
 	if err != nil {
 		return err
@@ -48,21 +47,9 @@ func (g *globals) explain(name string, args []string) error {
 	if err != nil {
 		return usage(fmt.Errorf("%s: %w", name, err))
 	}
-	files, err := sandbox.NewFiles(cfg.Policy())
-	if err != nil {
-		return err
-	}
-	commands, err := sandbox.NewCommands(cfg.Policy(), files, a.kernel)
-	if err != nil {
-		return err
-	}
-	network, err := sandbox.NewNetwork(cfg.Policy())
-	if err != nil {
-		return err
-	}
 	verdict := whoMay(catalog, tool, a.user())
-	if verdict.Allowed {
-		if verdict, err = sandbox.Explain(files, commands, network, name, arguments); err != nil {
+	if verdict.Allowed && tool.Explain != nil {
+		if verdict, err = tool.Explain(context.Background(), arguments); err != nil {
 			return err
 		}
 	}
@@ -80,17 +67,17 @@ func (g *globals) explain(name string, args []string) error {
 }
 
 // whoMay answers for what comes before the sandbox.
-func whoMay(catalog *domain.Catalog, tool *domain.Tool, p domain.Principal) sandbox.Explanation {
+func whoMay(catalog *domain.Catalog, tool *domain.Tool, p domain.Principal) domain.Explanation {
 	switch {
 	case !catalog.Settings.Access.Allowed(p, tool):
-		return sandbox.Explanation{Rule: "tools." + tool.Name + ".groups or compliance_level", Reason: "the tool is not for " + p.Name}
+		return domain.Explanation{Rule: "tools." + tool.Name + ".groups or compliance_level", Reason: "the tool is not for " + p.Name}
 	case tool.Disabled:
-		return sandbox.Explanation{Rule: "tools." + tool.Name + ".enabled", Reason: "the tool is disabled"}
+		return domain.Explanation{Rule: "tools." + tool.Name + ".enabled", Reason: "the tool is disabled"}
 	}
-	return sandbox.Explanation{Allowed: true}
+	return domain.Explanation{Allowed: true, Reason: "only groups and compliance levels decide about this tool"}
 }
 
-func printExplanation(w io.Writer, e sandbox.Explanation) {
+func printExplanation(w io.Writer, e domain.Explanation) {
 	verdict := "denied"
 	if e.Allowed {
 		verdict = "allowed"

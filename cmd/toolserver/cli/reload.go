@@ -72,7 +72,7 @@ func (r *reloader) reload() {
 		return
 	}
 	r.app.log.Info("configuration reloaded", zap.String("file", cfg.File))
-	if !reflect.DeepEqual(old.Sandbox, cfg.Sandbox) || !reflect.DeepEqual(old.Tools, cfg.Tools) {
+	if !reflect.DeepEqual(old.Sandbox, cfg.Sandbox) || !reflect.DeepEqual(old.ToolSections, cfg.ToolSections) {
 		r.app.logLayers()
 	}
 	if needsRestart(old, cfg) {

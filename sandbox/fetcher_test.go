@@ -12,13 +12,10 @@ import (
 )
 
 func TestHostLists(t *testing.T) {
-	n, err := NewNetwork(Policy{Tools: map[string]ToolPolicy{"web_fetch": {
+	s := newSandbox(t, Policy{WorkingDirectory: "/w", Tools: map[string]ToolPolicy{"web_fetch": {
 		AllowedHosts: []string{"Example.com", "docs.test:8443", "8.8.8.8", "[2606:4700::1111]:443", "bücher.example", "secure.test:443"},
 		DeniedHosts:  []string{"tracker.example.com"},
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const allowed, denied = "tools.web_fetch.allowed_hosts", "tools.web_fetch.denied_hosts"
 	for rawURL, rule := range map[string]string{
 		"https://example.com/":               "",
@@ -45,7 +42,7 @@ func TestHostLists(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		err = n.CheckURL("web_fetch", u)
+		err = s.For("web_fetch").Fetcher().CheckURL(u)
 		if listed, ok := errors.AsType[*HostError](err); ok {
 			got = listed.Rule
 		} else if err != nil {
@@ -56,7 +53,7 @@ func TestHostLists(t *testing.T) {
 		}
 	}
 	u, _ := url.Parse("https://example.org")
-	if err := n.CheckURL("linkedin_jobs", u); err != nil {
+	if err := s.For("jobs").Fetcher().CheckURL(u); err != nil {
 		t.Errorf("a tool without lists: %v", err)
 	}
 }
@@ -72,74 +69,81 @@ func TestHostEntries(t *testing.T) {
 			t.Errorf("%q: %v; want %q", entry, err, want)
 		}
 	}
-	if _, err := NewNetwork(Policy{Tools: map[string]ToolPolicy{"web_fetch": {DeniedHosts: []string{"ok", "not ok"}}}}); err == nil ||
-		!strings.HasPrefix(err.Error(), "tools.web_fetch.denied_hosts[1]: ") {
-		t.Errorf("%v", err)
-	}
-	if _, err := NewNetwork(Policy{Settings: Settings{PrivateHosts: []string{"10.0.0.1/8"}}}); err == nil ||
-		!strings.HasPrefix(err.Error(), "sandbox.private_hosts[0]: ") || !strings.Contains(err.Error(), "10.0.0.0/8") {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestExplainURL(t *testing.T) {
-	n, err := NewNetwork(Policy{Settings: Settings{PrivateHosts: []string{"10.1.2.3:8080"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for rawURL, want := range map[string]Explanation{
-		"https://example.com/":  {Allowed: true, Reason: "judged when it is dialled"},
-		"http://10.1.2.3:8080/": {Allowed: true, Reason: "may be reached"},
-		"http://10.1.2.3/":      {Rule: string(netguard.Private), Reason: "private network"},
-		"http://2130706433/":    {Rule: string(netguard.Loopback), Reason: "this machine"},
-		"gopher://example.com/": {Rule: string(netguard.Scheme), Reason: "http and https"},
+	for want, p := range map[string]Policy{
+		"tools.web_fetch.denied_hosts[1]: ": {Tools: map[string]ToolPolicy{"web_fetch": {DeniedHosts: []string{"ok", "not ok"}}}},
+		"tools.jobs.private_hosts[0]: ":     {Tools: map[string]ToolPolicy{"jobs": {PrivateHosts: []string{"10.0.0.1/8"}}}},
+		"sandbox.private_hosts[0]: ":        {Settings: Settings{PrivateHosts: []string{"10.0.0.1/8"}}},
 	} {
-		got, err := n.explain("web_fetch", rawURL)
-		if err != nil || got.Allowed != want.Allowed || got.Rule != want.Rule || !strings.Contains(got.Reason, want.Reason) {
-			t.Errorf("%s: %+v, %v", rawURL, got, err)
+		p.Owners, p.WorkingDirectory = owners, "/w"
+		if _, err := New(p, newKernel(t)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
 		}
 	}
-	if _, err := n.explain("web_fetch", "http://"); err == nil {
-		t.Error("no host is no mistake")
+}
+
+// TestPrivateHosts opens hosts for one owner, for a family and for everybody.
+func TestPrivateHosts(t *testing.T) {
+	s := newSandbox(t, Policy{
+		WorkingDirectory: "/w", Settings: Settings{PrivateHosts: []string{"10.0.0.1"}},
+		Tools: map[string]ToolPolicy{"jobs": {PrivateHosts: []string{"10.0.0.2"}}, "web_fetch": {PrivateHosts: []string{"10.0.0.3"}}},
+	})
+	for host, want := range map[string]string{
+		"10.0.0.1": "job jobs web_fetch", "10.0.0.2": "job jobs", "10.0.0.3": "web_fetch", "10.0.0.4": "",
+	} {
+		var reach []string
+		for _, tool := range []string{"job", "jobs", "web_fetch"} {
+			u := &url.URL{Scheme: "http", Host: host}
+			err := s.For(tool).Fetcher().CheckURL(u)
+			denied, _ := errors.AsType[*netguard.DeniedError](err)
+			switch {
+			case err == nil && s.For(tool).Fetcher().Named(u):
+				reach = append(reach, tool)
+			case denied == nil || denied.Setting != "tools."+tool+".private_hosts":
+				t.Errorf("%s, %s: %v", tool, host, err)
+			}
+		}
+		if strings.Join(reach, " ") != want {
+			t.Errorf("%s is reached by %v; want %s", host, reach, want)
+		}
 	}
 }
 
-// TestAdopt has a client that tools keep follow the policy of the day, also on
+// TestTakeEffect has a client that a tool keeps follow the policy in force, also on
 // connections that are open.
-func TestAdopt(t *testing.T) {
+func TestTakeEffect(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer srv.Close()
-	network := func(open ...string) *Network {
-		n, err := NewNetwork(Policy{
-			Settings: Settings{PrivateHosts: open}, Tools: map[string]ToolPolicy{"web_fetch": {AllowedHosts: open}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
 	u, err := url.Parse(srv.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := network()
-	defer n.Close()
-	client := n.Client()
-	for i, open := range []bool{false, true, false, true} {
-		if open {
-			n.Adopt(network(u.Host))
-		} else {
-			n.Adopt(network())
+	kernel := newKernel(t)
+	with := func(open ...string) *Sandbox {
+		s, err := New(Policy{Owners: owners, WorkingDirectory: "/w", Tools: map[string]ToolPolicy{"web_fetch": {PrivateHosts: open, AllowedHosts: open}}}, kernel)
+		if err != nil {
+			t.Fatal(err)
 		}
-		res, err := client.Get(srv.URL)
+		return s
+	}
+	fetcher := with().For("web_fetch").Fetcher()
+	for i, open := range []bool{false, true, false, true} {
+		next := with()
+		if open {
+			next = with(u.Host)
+		}
+		if was := i > 0 && !open; fetcher.Named(u) != was {
+			t.Errorf("%d: a policy is in effect before it should be", i)
+		}
+		next.TakeEffect()
+		res, err := fetcher.Client().Get(srv.URL)
 		if err == nil {
 			res.Body.Close()
 		}
 		if _, denied := errors.AsType[*netguard.DeniedError](err); denied == open || open != (err == nil) {
 			t.Errorf("%d: %v", i, err)
 		}
-		if n.Named(u) != open || (n.CheckURL("web_fetch", u) == nil) != open {
-			t.Errorf("%d: %v, %v", i, n.Named(u), n.CheckURL("web_fetch", u))
+		if fetcher.Named(u) != open || (fetcher.CheckURL(u) == nil) != open || next.For("web_fetch").Fetcher() != fetcher {
+			t.Errorf("%d: %v, %v", i, fetcher.Named(u), fetcher.CheckURL(u))
 		}
 	}
 }
