@@ -31,6 +31,7 @@ type Config struct {
 	LinkedIn         linkedin.Options  `yaml:"linkedin" doc:"Where and how often LinkedIn is asked."`
 	Anthropic        anthropic.Options `yaml:"anthropic" doc:"Anthropic's API: keys, model, address."`
 	CapabilitiesFile string            `yaml:"capabilities_file" path:"true" doc:"Where capabilities_refresh writes its summary; capabilities.md in the working directory if unset."`
+	StateDirectory   string            `yaml:"state_directory" path:"true" doc:"Where tokens, pins and catalogs are kept, for this user alone; toolserver in the user's directory for state (~/.local/state) if unset."`
 	Resources        map[string]Offer  `yaml:"resources" doc:"Settings of single resources, by name."`
 	Prompts          map[string]Offer  `yaml:"prompts" doc:"Settings of single prompts, by name."`
 	Limits           Limits            `yaml:"limits" doc:"What callers can ask for at a time."`
@@ -234,7 +235,7 @@ func (c *Config) Tokens() (*server.Tokens, error) {
 
 // Policy returns what tools may touch.
 func (c *Config) Policy() sandbox.Policy {
-	p := sandbox.Policy{Owners: declare.Owners(tools.Declared()...), WorkingDirectory: c.WorkingDirectory, Roots: c.Roots, Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{}}
+	p := sandbox.Policy{Owners: declare.Owners(tools.Declared()...), WorkingDirectory: c.WorkingDirectory, Roots: c.Roots, StateDirectory: c.stateDirectory(), Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{}}
 	l := c.Sandbox.Limits
 	p.Settings.Limits = sandbox.Limits{Processes: l.Processes, Memory: int64(l.Memory), OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize)}
 	c.ToolSections.each(func(name string, section reflect.Value) { p.Tools[name] = policyOf(section) })

@@ -31,11 +31,12 @@ func (g *ground) secretPlaces() (paths []string) {
 	for _, p := range []string{".ssh/id_rsa", ".ssh/config", ".aws/credentials", ".netrc", ".config/gh/hosts.yml", ".docker/config.json", ".gnupg/private-keys-v1.d/key"} {
 		paths = append(paths, filepath.Join(g.home, p))
 	}
-	return append(paths, filepath.Join(g.out, "denied", "key"), filepath.Join(g.dir, "tls.key"))
+	return append(paths, filepath.Join(g.out, "denied", "key"), filepath.Join(g.dir, "tls.key"), filepath.Join(g.work, "kept", "google", "token"))
 }
 
 const secretsConfig = `
 logging: {level: error}
+state_directory: %[1]s/work/kept
 tools: {read_file: {denied_paths: [%[1]s/work/private, %[1]s/out/denied]}}
 server: {tls: {key: %[1]s/tls.key, cert: %[1]s/tls.pem}}
 `
