@@ -4,12 +4,17 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"toolserver/config"
+	"toolserver/sandbox"
 	"toolserver/sandbox/command"
+	"toolserver/tools/declare"
+	"toolserver/tools/files"
 )
 
 func load(t *testing.T, yaml string) (*config.Loaded, error) {
@@ -162,6 +167,88 @@ func TestCommandRules(t *testing.T) {
 	} {
 		if _, err := load(t, yaml); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", yaml, err)
+		}
+	}
+}
+
+// TestToolSections holds what tools declare to what the file can say of them.
+func TestToolSections(t *testing.T) {
+	l, err := load(t, `
+tools:
+  read_file: {search_parents: true, denied_paths: [x], timeout: 3, rename: read, description: Reads.}
+  web_search: {private_hosts: ["searx.lan:8080"]}
+  files__move: {groups: [staff]}
+  mine: {enabled: false, colour: red}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := declare.Of[files.ReadSettings](l.ToolSettings(), "read_file"); !got.SearchParents {
+		t.Errorf("read_file gets %+v", got)
+	}
+	if got := declare.Of[files.WriteSettings](l.ToolSettings(), "write_file"); got.CreateDirs != nil {
+		t.Errorf("write_file gets %+v", got)
+	}
+	if got := l.Tools["read_file"]; got.Timeout != 3*time.Second || got.Rename != "read" || got.Description != "Reads." {
+		t.Errorf("read_file has %+v", got)
+	}
+	p := l.Policy()
+	if !slices.Equal(p.Tools["read_file"].DeniedPaths, []string{filepath.Join(filepath.Dir(l.File), "x")}) || !slices.Equal(p.Tools["web_search"].PrivateHosts, []string{"searx.lan:8080"}) {
+		t.Errorf("policy %+v", p.Tools)
+	}
+	if got := l.Tools["mine"]; got.Enabled == nil || *got.Enabled {
+		t.Errorf("mine has %+v", got)
+	}
+	known := []string{"read_file", "web_search"}
+	warnings, err := l.CheckNames(config.Names{Tools: known})
+	if err == nil || !strings.Contains(err.Error(), `:6:3: tools.mine: there is no tool "mine"`) || strings.Contains(err.Error(), "files__move") {
+		t.Errorf("%v", err)
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0], `toolserver.yaml:5:3: tools.files__move: there is no tool "files__move"`) {
+		t.Errorf("warnings %q", warnings)
+	}
+	warnings, err = l.CheckNames(config.Names{Tools: append(known, "mine", "files__move")})
+	if err == nil || !strings.Contains(err.Error(), ":6:26: tools.mine.colour: the tool mine has no such setting") || warnings != nil {
+		t.Errorf("%v, %v", err, warnings)
+	}
+	for yaml, want := range map[string]string{
+		"tools: {grep: {search_parents: true}}\n":            `1:16: unknown key "search_parents" in tools.grep`,
+		"tools: {web_search: {private_hosts: [10/8]}}\n":     "1:38: tools.web_search.private_hosts[0]",
+		"tools: {read_file: {private_hosts: [a]}}\n":         `unknown key "private_hosts" in tools.read_file`,
+		"tools: {web_fetch: {allowed_hosts: ['*.a.com']}}\n": "1:37: tools.web_fetch.allowed_hosts[0]",
+	} {
+		if _, err := load(t, yaml); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", yaml, err)
+		}
+	}
+}
+
+// TestStateDirectory checks where state is kept, and that nothing else gets there.
+func TestStateDirectory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the places are those of XDG")
+	}
+	home := t.TempDir()
+	for _, test := range []struct{ yaml, xdg, home, want string }{
+		{"", "", home, filepath.Join(home, ".local", "state", "toolserver")},
+		{"", "/xdg", home, "/xdg/toolserver"},
+		{"", "relative", home, filepath.Join(home, ".local", "state", "toolserver")},
+		{"", "", "", ""},
+		{"state_directory: kept\n", "/xdg", home, "kept"},
+	} {
+		t.Setenv("XDG_STATE_HOME", test.xdg)
+		t.Setenv("HOME", test.home)
+		l, err := load(t, test.yaml)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if test.want == "kept" {
+			test.want = filepath.Join(filepath.Dir(l.File), "kept")
+		}
+		p := l.Policy()
+		secret := slices.ContainsFunc(p.Own, func(o sandbox.OwnFile) bool { return o.Path == test.want && o.Secret })
+		if p.StateDirectory != test.want || secret != (test.want != "") {
+			t.Errorf("%+v: %q, secret %v", test, p.StateDirectory, secret)
 		}
 	}
 }

@@ -642,3 +642,23 @@ func TestWebSearchClosed(t *testing.T) {
 		s.untouched(t)
 	}
 }
+
+// TestWebSearchOwnHost opens a private host for web_search, and for no other tool.
+func TestWebSearchOwnHost(t *testing.T) {
+	t.Parallel()
+	at := newStandIn(t, newService("searxng", fake.Options{}, fake.None))
+	g := newGround(t, account{"own", os.Geteuid()})
+	b := g.open(setup{config: fmt.Sprintf("tools: {web_search: {private_hosts: ['%s']}}\nweb: {search: {providers: [searxng], searxng: {base_url: '%s'}}}\n", strings.TrimPrefix(at.url, "http://"), at.url)})
+	if o := b.checked("web_search", map[string]any{"query": "few"}); o.failed {
+		t.Errorf("web_search: %v", o)
+	}
+	before := at.connections.Load()
+	o := b.fetch(at.url + "/search?q=few")
+	if o.errorType != "denied" || !strings.Contains(o.text, "tools.web_fetch.private_hosts") {
+		t.Errorf("web_fetch: %v", o)
+	}
+	b.stop()
+	if n := at.connections.Load() - before; n != 0 {
+		t.Errorf("%d connections by web_fetch", n)
+	}
+}
