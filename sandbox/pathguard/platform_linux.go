@@ -1,10 +1,16 @@
 package pathguard
 
+import "sync"
+
+// openedProc returns the one /proc/self/fd that all guards of the process use, so
+// that a Guard that is closed leaves no descriptor open.
+var openedProc = sync.OnceValues(openProc)
+
 // platformAnchor returns how allowed directories are opened: through openat2,
 // or through [os.Root] where a seccomp filter refuses openat2, the kernel is
 // older than 5.6, or /proc is not mounted.
 func platformAnchor() func(real string) (dir, error) {
-	proc, err := openProc()
+	proc, err := openedProc()
 	if err != nil {
 		return openPortable
 	}
