@@ -104,7 +104,7 @@ func TestCodesDocumented(t *testing.T) {
 	_, text := documented(t)
 	for _, code := range []domain.Code{
 		domain.CodeToolNotFound, domain.CodeToolDisabled, domain.CodeExecutionFailed,
-		domain.CodeTimeout, domain.CodeInvalidParams, domain.CodeInternal,
+		domain.CodeTimeout, domain.CodeBusy, domain.CodeRateLimited, domain.CodeInvalidParams, domain.CodeInternal,
 	} {
 		if row := fmt.Sprintf("\n| %d | `%s` |", code, code.Type()); !strings.Contains(text, row) {
 			t.Errorf("%s has no row %q", errorsDoc, strings.TrimSpace(row))
