@@ -49,15 +49,6 @@ func (s *session) close() {
 	s.watches.close()
 }
 
-func (s *session) closed() bool {
-	select {
-	case <-s.closing:
-		return true
-	default:
-		return false
-	}
-}
-
 // add notes a request, unless there are too many or one with the same id.
 func (s *session) add(id json.RawMessage, cancel context.CancelCauseFunc, limit int) (*inFlight, error) {
 	s.mu.Lock()
