@@ -16,10 +16,11 @@ build:
 test:
 	./testdata/test-all
 
-# Measures the server beside its peers; docs/performance.md explains the table.
+# Measures the server beside its peers and, with BEFORE=commit, beside itself as
+# it was then; docs/performance.md explains the table.
 bench: build
 	go test -run xx -bench . -benchmem ./domain/... ./server ./tools/... ./sandbox/...
-	go run ./bench
+	go run ./bench $(if $(BEFORE),-before $(BEFORE))
 
 # Five minutes of everything at once, against servers that must neither err nor
 # grow.

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // bar is something we want to reach, and whether we do.
 type bar struct {
@@ -50,9 +53,25 @@ func atLeast(what string, got, limit float64, u unit) bar {
 func lowest(c contest, name string) []bar {
 	var bars []bar
 	for _, other := range c.names {
-		if other != name {
+		if other != name && !strings.HasSuffix(other, earlier) {
 			bars = append(bars, atMost("CPU to "+other, c.ratio(name, other, cpu), 1, times))
 		}
+	}
+	return bars
+}
+
+// asBefore are the bars that a target needs no more than it did at the commit to
+// compare with, if that was measured.
+func asBefore(c contest, name string) []bar {
+	if len(c.samples[name+earlier]) == 0 {
+		return nil
+	}
+	var bars []bar
+	for _, f := range []struct {
+		what string
+		m    metric
+	}{{"CPU", cpu}, {"p50", p50}, {"RSS", rss}} {
+		bars = append(bars, atMost(name+" "+f.what+" to before", c.ratio(name, name+earlier, f.m), 1.05, times))
 	}
 	return bars
 }

@@ -102,6 +102,26 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestBefore sees to it that each server of ours, and no other, is measured
+// beside itself as it was, with the same arguments, and the ratios are shown.
+func TestBefore(t *testing.T) {
+	l := lab{server: "new", programsBefore: map[string]string{"new": "old"}}
+	both := l.withBefore([]contender{l.ours("ours", "dir", listTools), {name: "peer", argv: []string{"peer"}}})
+	if len(both) != 3 || both[1].name != "ours before" || strings.Join(both[1].argv, " ") != "old serve --stdio dir" || both[1].req != listTools || both[2].name != "peer" {
+		t.Errorf("%+v", both)
+	}
+	c := contest{names: []string{"ours", "ours before"}, samples: map[string][]sample{
+		"ours": {{cpu: 4, p50: 4, rss: 1}}, "ours before": {{cpu: 2, p50: 4, rss: 2}},
+	}}
+	const want = "[ours CPU to before 2.00x ≤ 1.05x MISS ours p50 to before 1.00x ≤ 1.05x ok ours RSS to before 0.50x ≤ 1.05x ok]"
+	if got := fmt.Sprint(asBefore(c, "ours")); got != want {
+		t.Errorf("got %s", got)
+	}
+	if bars := append(asBefore(c, "peer"), lowest(c, "ours")...); bars != nil {
+		t.Errorf("%v", bars)
+	}
+}
+
 func TestRename(t *testing.T) {
 	c := contest{names: []string{"a", "b"}, samples: map[string][]sample{"a": {{rss: 1}}, "b": {{rss: 2}}}}
 	for _, name := range c.names {

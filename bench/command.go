@@ -31,7 +31,7 @@ func measureCommand(ctx context.Context, l *lab) error {
 	results[0].samples[floor.names[0]] = floor.samples[floor.names[0]]
 	for i, c := range results {
 		var bars []bar
-		for _, tool := range c.names[:2] {
+		for _, tool := range []string{"bash", "execute_command"} {
 			bars = append(bars, atMost(tool+" CPU", c.median(tool, cpu), float64(time.Millisecond), nanos))
 			if inFlight[i] > 1 {
 				bars = append(bars, atLeast(tool+" per second", c.median(tool, rate), 200, number))

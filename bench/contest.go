@@ -35,16 +35,18 @@ type contest struct {
 	samples map[string][]sample
 }
 
-// compare measures every target once in each round, in an order that turns with
-// the rounds.
+// compare measures every target once in each round, in an order that is reversed
+// from round to round.
 func compare(rounds int, targets []target) (contest, error) {
 	c := contest{samples: map[string][]sample{}}
 	for _, t := range targets {
 		c.names = append(c.names, t.name)
 	}
 	for round := range rounds {
-		for i := range targets {
-			t := targets[(i+round)%len(targets)]
+		for i, t := range targets {
+			if round%2 == 1 {
+				t = targets[len(targets)-1-i]
+			}
 			s, err := t.measure()
 			if err != nil {
 				return c, err

@@ -22,7 +22,7 @@ func (l *lab) measureExpiry(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	s, err := l.startHTTP(ctx, dir, "toolserver", listening(l.server, "serve", "--config", config, dir, "--insecure-no-auth", "--http"))
+	s, err := l.startHTTP(ctx, dir, "toolserver", l.server, "serve", "--config", config, dir, "--insecure-no-auth", "--http")
 	if err != nil {
 		return err
 	}

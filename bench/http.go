@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
-	"time"
 )
 
 // era is a way of speaking MCP over HTTP, and what is said.
@@ -43,35 +42,23 @@ func httpHeader(version string, more ...string) http.Header {
 	return h
 }
 
-// httpContender is a server in a comparison over HTTP.
-type httpContender struct {
-	name   string
-	argv   func(address string) []string
-	warmUp time.Duration // until its figures are steady; 0 for a fifth of a second
-}
-
-// listening returns the command that ends with the address to listen on.
-func listening(argv ...string) func(string) []string {
-	return func(address string) []string { return append(argv[:len(argv):len(argv)], address) }
-}
-
 // measureHTTP compares how servers echo a short message over HTTP.
 func measureHTTP(ctx context.Context, l *lab) error {
 	dir, err := l.dir("http")
 	if err != nil {
 		return err
 	}
-	all := []httpContender{
-		{name: "toolserver", argv: listening(l.server, "serve", dir, "--insecure-no-auth", "--http")},
-		{name: "mcp-go", argv: listening(l.program("mcpgo"))},
-		{name: "net/http ceiling", argv: listening(l.program("ceiling"))},
+	all := []contender{
+		{name: "toolserver", argv: []string{l.server, "serve", dir, "--insecure-no-auth", "--http"}},
+		{name: "mcp-go", argv: []string{l.program("mcpgo")}},
+		{name: "net/http ceiling", argv: []string{l.program("ceiling")}},
 	}
 	const message = `"hello"`
 	npm, missing := l.npmPeers(ctx)
 	for _, e := range []era{withSessions(message), withoutSessions(message)} {
 		in := all
 		if e.session && missing == nil { // the one era the TypeScript SDK speaks
-			in = append(all[:len(all):len(all)], httpContender{"TypeScript SDK", listening("node", filepath.Join(npm, "echo.mjs")), nodeWarmUp})
+			in = append(all[:len(all):len(all)], contender{name: "TypeScript SDK", argv: []string{"node", filepath.Join(npm, "echo.mjs")}, warmUp: nodeWarmUp})
 		}
 		c, err := l.contestHTTP(ctx, dir, e, 8, in)
 		if err != nil {
@@ -89,10 +76,10 @@ func measureHTTP(ctx context.Context, l *lab) error {
 
 // contestHTTP starts the contenders in dir and compares how they serve inFlight
 // requests at a time.
-func (l *lab) contestHTTP(ctx context.Context, dir string, e era, inFlight int, all []httpContender) (contest, error) {
+func (l *lab) contestHTTP(ctx context.Context, dir string, e era, inFlight int, all []contender) (contest, error) {
 	var targets []target
-	for _, x := range all {
-		s, err := l.startHTTP(ctx, dir, x.name, x.argv)
+	for _, x := range l.withBefore(all) {
+		s, err := l.startHTTP(ctx, dir, x.name, x.argv...)
 		if err != nil {
 			return contest{}, err
 		}

@@ -20,16 +20,15 @@ type httpServer struct {
 	id     atomic.Int64 // of the last request
 }
 
-// startHTTP starts a server; argv ends with the address to listen on, which is
-// filled in, and what follows it.
-func (l *lab) startHTTP(ctx context.Context, dir, name string, argv func(address string) []string) (*httpServer, error) {
+// startHTTP starts a server; the address to listen on is added to argv.
+func (l *lab) startHTTP(ctx context.Context, dir, name string, argv ...string) (*httpServer, error) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	address := free.Addr().String()
 	free.Close()
-	p, err := l.start(ctx, dir, name, argv(address)...)
+	p, err := l.start(ctx, dir, name, append(argv[:len(argv):len(argv)], address)...)
 	if err != nil {
 		return nil, err
 	}

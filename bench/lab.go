@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 // lab is where measuring takes place.
 type lab struct {
 	server string        // the program under test
+	before string        // the commit to compare with, or none
 	cache  string        // keeps what is built and installed
 	temp   string        // removed at the end
 	rounds int           // of a comparison
@@ -20,6 +22,8 @@ type lab struct {
 	files  int           // in the tree that is searched
 	time   time.Duration // of a target in a round
 	table  table
+
+	programsBefore map[string]string // programs of ours, and the same ones before
 }
 
 func (l *lab) open(ctx context.Context) (err error) {
@@ -38,8 +42,14 @@ func (l *lab) open(ctx context.Context) (err error) {
 	if err := l.buildPeers(ctx); err != nil {
 		return err
 	}
-	l.temp, err = os.MkdirTemp("", "bench-")
-	return err
+	if l.temp, err = os.MkdirTemp("", "bench-"); err != nil {
+		return err
+	}
+	if err := l.buildBefore(ctx); err != nil {
+		l.close()
+		return err
+	}
+	return nil
 }
 
 func (l *lab) close() { os.RemoveAll(l.temp) }
@@ -53,12 +63,51 @@ func (l *lab) buildPeers(ctx context.Context) error {
 		{"bench/peers/markfiles", "markfiles", "github.com/mark3labs/mcp-filesystem-server"},
 		{".", "manytools", "./bench/manytools"}, // the product with more tools
 	} {
-		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", l.program(b.program), b.pkg)
-		cmd.Dir = b.dir
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("building %s: %w\n%s", b.pkg, err, out)
+		if err := goBuild(ctx, b.dir, l.program(b.program), b.pkg); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// buildBefore builds the product as it was at the commit to compare with, if
+// there is one.
+func (l *lab) buildBefore(ctx context.Context) error {
+	if l.before == "" {
+		return nil
+	}
+	source, err := l.dir("source")
+	if err != nil {
+		return err
+	}
+	archive := source + ".tar"
+	if err := runIn(ctx, ".", "git", "archive", "--output", archive, l.before); err != nil {
+		return err
+	}
+	if err := runIn(ctx, source, "tar", "-xf", archive); err != nil {
+		return err
+	}
+	l.programsBefore = map[string]string{}
+	for program, pkg := range map[string]string{l.server: "./cmd/toolserver", l.program("manytools"): "./bench/manytools"} {
+		l.programsBefore[program] = filepath.Join(l.temp, filepath.Base(program)+earlier)
+		if err := goBuild(ctx, source, l.programsBefore[program], pkg); err != nil {
+			return fmt.Errorf("%s: %w", l.before, err)
+		}
+	}
+	return nil
+}
+
+// goBuild builds a package of the module in dir, as make build does.
+func goBuild(ctx context.Context, dir, program, pkg string) error {
+	return runIn(ctx, dir, "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, pkg)
+}
+
+// runIn runs a command in dir. What it prints is part of the error.
+func runIn(ctx context.Context, dir string, argv ...string) error {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, bytes.TrimSpace(out))
 	}
 	return nil
 }
@@ -83,12 +132,7 @@ func (l *lab) npmPeers(ctx context.Context) (string, error) {
 		}
 	}
 	// Installing what is installed takes npm a second and needs no network.
-	cmd := exec.CommandContext(ctx, "npm", "install", "--prefer-offline", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm install: %w: %s", err, strings.TrimSpace(string(out)))
-	}
-	return dir, nil
+	return dir, runIn(ctx, dir, "npm", "install", "--prefer-offline", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error")
 }
 
 // config writes a configuration file.

@@ -58,6 +58,7 @@ func run() error {
 	only := flag.String("only", "", "measure only these `parts`, separated by commas: "+strings.Join(names, ", "))
 	markdown := flag.Bool("markdown", false, "print the table as Markdown")
 	flag.StringVar(&l.server, "server", "toolserver", "the server's `program`")
+	flag.StringVar(&l.before, "before", "", "a `commit` whose server is measured beside the one under test")
 	flag.StringVar(&l.cache, "cache", "build/bench", "`directory` that keeps the peers between runs")
 	flag.IntVar(&l.rounds, "rounds", 7, "rounds of each comparison")
 	flag.IntVar(&l.starts, "starts", 40, "rounds of the comparison of starts")

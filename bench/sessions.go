@@ -24,7 +24,7 @@ func measureSessions(ctx context.Context, l *lab) error {
 		return err
 	}
 	open := func(name string, argv ...string) target {
-		return target{name, func() (sample, error) { return l.sessionsOnce(ctx, dir, name, listening(argv...)) }}
+		return target{name, func() (sample, error) { return l.sessionsOnce(ctx, dir, name, argv) }}
 	}
 	c, err := compare(min(l.rounds, 3), []target{
 		open("toolserver", l.server, "serve", "--config", config, dir, "--insecure-no-auth", "--http"),
@@ -42,8 +42,8 @@ func measureSessions(ctx context.Context, l *lab) error {
 }
 
 // sessionsOnce starts a server and opens sessions.
-func (l *lab) sessionsOnce(ctx context.Context, dir, name string, argv func(string) []string) (sample, error) {
-	s, err := l.startHTTP(ctx, dir, name, argv)
+func (l *lab) sessionsOnce(ctx context.Context, dir, name string, argv []string) (sample, error) {
+	s, err := l.startHTTP(ctx, dir, name, argv...)
 	if err != nil {
 		return sample{}, err
 	}

@@ -53,11 +53,11 @@ func measureSizes(ctx context.Context, l *lab) error {
 			return err
 		}
 		l.addSize("echo of "+x.what+" over stdio, 1 in flight", results[0])
-		c, err := l.contestHTTP(ctx, dir, e, 1, []httpContender{
-			{name: "toolserver", argv: listening(l.server, "serve", "--config", config, dir, "--insecure-no-auth", "--http")},
-			{name: "mcp-go", argv: listening(l.program("mcpgo"))},
-			{name: "net/http ceiling", argv: listening(l.program("ceiling"), "-result", result)},
-			{"TypeScript SDK", listening("node", script), nodeWarmUp},
+		c, err := l.contestHTTP(ctx, dir, e, 1, []contender{
+			{name: "toolserver", argv: []string{l.server, "serve", "--config", config, dir, "--insecure-no-auth", "--http"}},
+			{name: "mcp-go", argv: []string{l.program("mcpgo")}},
+			{name: "net/http ceiling", argv: []string{l.program("ceiling"), "-result", result}},
+			{name: "TypeScript SDK", argv: []string{"node", script}, warmUp: nodeWarmUp},
 		})
 		if err != nil {
 			return err

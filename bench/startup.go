@@ -12,14 +12,15 @@ func measureStartup(ctx context.Context, l *lab) error {
 	if err != nil {
 		return err
 	}
-	start := func(name string, argv ...string) target {
-		return target{name, func() (sample, error) { return l.startOnce(ctx, dir, name, argv) }}
+	var targets []target
+	for _, x := range l.withBefore([]contender{
+		l.ours("toolserver", dir, initialize),
+		{name: "mcp-go", argv: []string{l.program("mcpgo")}},
+		{name: "ceiling", argv: []string{l.program("ceiling")}},
+	}) {
+		targets = append(targets, target{x.name, func() (sample, error) { return l.startOnce(ctx, dir, x.name, x.argv) }})
 	}
-	c, err := compare(l.starts, []target{
-		start("toolserver", l.server, "serve", "--stdio", dir),
-		start("mcp-go", l.program("mcpgo")),
-		start("ceiling", l.program("ceiling")),
-	})
+	c, err := compare(l.starts, targets)
 	if err != nil {
 		return err
 	}

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// contender is a server in a comparison over stdio.
+// contender is a server in a comparison.
 type contender struct {
 	name   string
-	argv   []string
+	argv   []string      // over HTTP without the address to listen on, which comes last
 	env    []string      // besides the usual
 	warmUp time.Duration // until its figures are steady; 0 for a fifth of a second
 	time   time.Duration // of a round; 0 for what all take
-	req    request
+	req    request       // over stdio
 }
 
 const (
@@ -26,6 +26,7 @@ const (
 // compares how they serve inFlight requests at a time. check is given each
 // one's first answer and may be nil.
 func (l *lab) contest(ctx context.Context, dir string, inFlight []int, all []contender, check func(string, []byte) error) ([]contest, error) {
+	all = l.withBefore(all)
 	var servers []*process
 	defer func() { stopAll(servers) }()
 	for _, x := range all {
@@ -68,4 +69,22 @@ func (l *lab) contest(ctx context.Context, dir string, inFlight []int, all []con
 // ours returns the server under test, with dir as its working directory.
 func (l *lab) ours(name, dir string, req request) contender {
 	return contender{name: name, argv: []string{l.server, "serve", "--stdio", dir}, req: req}
+}
+
+// earlier ends the name of a server as it was at the commit to compare with.
+const earlier = " before"
+
+// withBefore returns all and, after each server of ours, the same one as it was
+// at the commit to compare with, if there is one.
+func (l *lab) withBefore(all []contender) []contender {
+	var both []contender
+	for _, x := range all {
+		both = append(both, x)
+		if program, ok := l.programsBefore[x.argv[0]]; ok {
+			x.name += earlier
+			x.argv = append([]string{program}, x.argv[1:]...)
+			both = append(both, x)
+		}
+	}
+	return both
 }

@@ -19,6 +19,9 @@ var header = []string{"what", "server", "CPU", "p50", "per second", "RSS", "CPU 
 // it, one a line.
 func (t *table) add(what string, c contest, bars ...bar) {
 	ours := c.names[0]
+	for _, name := range c.names {
+		bars = append(bars, asBefore(c, name)...)
+	}
 	for i, name := range c.names {
 		row := []string{what, name}
 		for _, f := range []struct {
