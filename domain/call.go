@@ -25,9 +25,7 @@ type Call struct {
 	exec     *Executor
 	catalog  *Catalog
 	client   Client
-	owner    string                                 // the principal's ID
-	wanted   string                                 // the tool that is asked for; empty if it is something else, which has
-	find     func(*Call) error                      // what finds it, if the principal may know of it,
+	find     func(*Call) error                      // of anything but a tool: what finds it, if the principal may know of it,
 	validate func(*Call) error                      // what checks the arguments, if there is something to check,
 	work     func(context.Context) (Outcome, error) // and what does it
 	done     func(Outcome, error)
@@ -36,7 +34,7 @@ type Call struct {
 	args      Arguments   // of a tool, once they are checked
 	toolSlots *share.Pool // where a slot is held, besides the principal's
 	slots     bool        // slots are held, until the work has returned
-	begun     int         // stages of the pipeline that have begun
+	begun     int8        // stages of the pipeline that have begun
 	answered  atomic.Bool
 	clock     clock
 	limit     time.Duration // of the clock; 0 for none
@@ -58,7 +56,7 @@ func (c *Call) start(ctx context.Context) {
 				return
 			}
 		}
-		c.begun = i + 1
+		c.begun = int8(i + 1)
 	}
 	c.run(ctx)
 }

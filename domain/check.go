@@ -15,7 +15,9 @@ import (
 // [SchemaOf] derives; where it meets a schema with others it is undecided, and
 // the validator decides.
 type checker struct {
-	path      fieldPath
+	near      [4]step   // the path, which takes no memory for arguments that are not nested deeply,
+	far       fieldPath // and its further steps
+	depth     int       // of the path
 	found     []InvalidField
 	most      int // breaches at which to stop
 	undecided bool
@@ -33,15 +35,30 @@ func (p *Param) check(v any) (found []InvalidField, certain bool) {
 func (c *checker) done() bool { return c.undecided || len(c.found) >= c.most }
 
 func (c *checker) add(problem string) {
-	c.found = append(c.found, invalidField(c.path.String(), problem))
+	c.found = append(c.found, invalidField(c.path().String(), problem))
 }
 
 func (c *checker) addAt(name, problem string) {
-	c.found = append(c.found, invalidField(c.path.to(name).String(), problem))
+	c.found = append(c.found, invalidField(c.path().to(name).String(), problem))
 }
 
-func (c *checker) enter(s step) { c.path = append(c.path, s) }
-func (c *checker) leave()       { c.path = c.path[:len(c.path)-1] }
+func (c *checker) enter(s step) {
+	if c.depth < len(c.near) {
+		c.near[c.depth] = s
+	} else {
+		c.far = append(c.far[:c.depth-len(c.near)], s)
+	}
+	c.depth++
+}
+
+func (c *checker) leave() { c.depth-- }
+
+func (c *checker) path() fieldPath {
+	if c.depth <= len(c.near) {
+		return slices.Clone(c.near[:c.depth])
+	}
+	return slices.Concat(c.near[:], c.far[:c.depth-len(c.near)])
+}
 
 func (c *checker) value(v any, p *Param) {
 	if !p.plain {
@@ -144,7 +161,7 @@ func (c *checker) members(object map[string]any, p *Param) {
 	switch {
 	case known == len(object) || c.done():
 	case p.closed:
-		c.found = append(c.found, unknown(c.path, object, p.fieldNames(), c.most-len(c.found))...)
+		c.found = append(c.found, unknown(c.path(), object, p.fieldNames(), c.most-len(c.found))...)
 	case p.values != nil:
 		c.others(object, p)
 	}

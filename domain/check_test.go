@@ -180,6 +180,34 @@ func TestInvalidArgumentsAreBounded(t *testing.T) {
 	}
 }
 
+// TestDeepPaths checks the names of what is wrong far down, before and after
+// what is deeper still.
+func TestDeepPaths(t *testing.T) {
+	schema, args := `{"type":"integer"}`, `"x"`
+	for range 7 {
+		schema = `{"type":"object","properties":{"a":{"type":"integer"},"m":` + schema + `,"z":{"type":"integer"}}}`
+		args = `{"a":1,"m":` + args + `,"z":"x"}`
+	}
+	s, err := ParseSchema([]byte(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := decodeObject([]byte(args))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, c := s.text().root, checker{most: 100}
+	c.value(object, &root)
+	var got []string
+	for _, f := range c.found {
+		got = append(got, f.Field)
+	}
+	want := "m.m.m.m.m.m.m m.m.m.m.m.m.z m.m.m.m.m.z m.m.m.m.z m.m.m.z m.m.z m.z z"
+	if strings.Join(got, " ") != want || c.undecided {
+		t.Errorf("got %s", got)
+	}
+}
+
 // TestCheckAllocatesNothingForMoreOfTheSame checks that a hundred times as many
 // breaches take no more memory.
 func TestCheckAllocatesNothingForMoreOfTheSame(t *testing.T) {

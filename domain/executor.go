@@ -201,10 +201,10 @@ func (c *Catalog) completer(q CompleteQuery) (Completer, error) {
 // list or a subscription, against a rate of its own. The error is an [*Error].
 func (e *Executor) CountList(s Session, method string) error {
 	perMinute := e.Registry.Catalog().Settings.Limits.RatePerMinute
-	if perMinute > 0 {
-		perMinute = max(perMinute, minListRate)
+	if perMinute <= 0 {
+		return nil
 	}
-	return e.rates.check("list\x00"+s.Principal.ID, method, perMinute, time.Now())
+	return e.rates.check("list\x00"+s.Principal.ID, method, max(perMinute, minListRate), time.Now())
 }
 
 // minListRate is how many lists a minute a principal may ask for at least: a
@@ -214,18 +214,21 @@ const minListRate = 60
 func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(ToolResult, error)) *Call {
 	c := e.newCall("tools/call", ClipName(cmd.Tool), cmd.Session, cmd.Client, nil)
 	c.Raw, c.Record.ArgsBytes = cmd.Arguments, len(cmd.Arguments)
-	c.wanted, c.doneTool = cmd.Tool, done
+	c.doneTool = done
 	return c
 }
 
 func (e *Executor) newCall(method, name string, s Session, client Client, done func(Outcome, error)) *Call {
-	owner, catalog := s.Principal.ID, e.Registry.acquire()
+	catalog := e.Registry.acquire()
 	return &Call{
-		Method: method, Name: name, Session: s, exec: e, catalog: catalog, client: client, owner: owner, done: done,
+		Method: method, Name: name, Session: s, exec: e, catalog: catalog, client: client, done: done,
 		limit:  catalog.Settings.Limits.DefaultTimeout,
-		Record: CallRecord{ID: e.newID(), Tool: name, Principal: owner, Session: s.ID, Start: time.Now()},
+		Record: CallRecord{ID: e.newID(), Tool: name, Principal: s.Principal.ID, Session: s.ID, Start: time.Now()},
 	}
 }
+
+// owner returns the ID of the principal, which the limits go by.
+func (c *Call) owner() string { return c.Session.Principal.ID }
 
 // name says what is called, once that is known to be there.
 func (c *Call) name(name string) { c.Name, c.Record.Tool = name, name }

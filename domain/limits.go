@@ -72,7 +72,7 @@ func (s *slots) of(tool *Tool) *share.Pool {
 
 // acquire waits until c may run, or ctx ends.
 func (s *slots) acquire(ctx context.Context, c *Call) error {
-	owner, pool := c.owner, s.of(c.Tool)
+	owner, pool := c.owner(), s.of(c.Tool)
 	c.toolSlots = pool
 	if pool == nil {
 		return s.principals.Acquire(ctx, owner, 1)
@@ -90,9 +90,9 @@ func (s *slots) acquire(ctx context.Context, c *Call) error {
 
 // release gives back what acquire took.
 func (s *slots) release(c *Call) {
-	s.principals.Release(c.owner, 1)
+	s.principals.Release(c.owner(), 1)
 	if c.toolSlots != nil {
-		c.toolSlots.Release(c.owner, 1)
+		c.toolSlots.Release(c.owner(), 1)
 	}
 }
 
@@ -116,12 +116,12 @@ func (c *Call) takeSlots(ctx context.Context) error {
 
 // try is acquire if that need not wait.
 func (s *slots) try(c *Call) bool {
-	if !s.principals.TryAcquire(c.owner, 1) {
+	if !s.principals.TryAcquire(c.owner(), 1) {
 		return false
 	}
 	pool := s.of(c.Tool)
-	if pool != nil && !pool.TryAcquire(c.owner, 1) {
-		s.principals.Release(c.owner, 1)
+	if pool != nil && !pool.TryAcquire(c.owner(), 1) {
+		s.principals.Release(c.owner(), 1)
 		return false
 	}
 	c.toolSlots = pool
@@ -181,7 +181,7 @@ func (r *rates) forgetQuiet(now time.Time) {
 // countRate counts the call, whatever becomes of it, against the rate of its
 // principal.
 func (c *Call) countRate(context.Context) error {
-	return c.exec.rates.check(c.owner, c.Name, c.catalog.Settings.Limits.RatePerMinute, c.Record.Start)
+	return c.exec.rates.check(c.owner(), c.Name, c.catalog.Settings.Limits.RatePerMinute, c.Record.Start)
 }
 
 func (r *rates) check(who, what string, perMinute int, now time.Time) error {

@@ -35,7 +35,7 @@ func CallTool(ctx context.Context, name string, args json.RawMessage) (ToolResul
 	}
 	c := &Call{
 		Method: outer.Method, Name: ClipName(name), Session: outer.Session, Raw: args, exec: outer.exec, catalog: outer.catalog,
-		client: outer.client, owner: outer.owner, outer: outer,
+		client: outer.client, outer: outer,
 	}
 	if depth > maxNested {
 		return ToolResult{}, Errorf(CodeExecutionFailed, "%s: calls within calls are nested more than %d deep", c.Name, maxNested)
@@ -59,10 +59,10 @@ func (c *Call) within(ctx context.Context, name string) (Outcome, error) {
 	}
 	root.nested.mu.Unlock()
 	if pool := c.exec.slots.of(c.Tool); pool != nil && !c.holdsSlotOf(c.Tool) {
-		if !pool.TryAcquire(c.owner, 1) {
+		if !pool.TryAcquire(c.owner(), 1) {
 			return Outcome{}, &Error{Code: CodeBusy, Message: c.Name + ": all calls of it that may run at a time are running", Hint: "Call it again a little later."}
 		}
-		defer pool.Release(c.owner, 1)
+		defer pool.Release(c.owner(), 1)
 	}
 	if err := c.checkToolArguments(); err != nil {
 		return Outcome{}, err

@@ -66,7 +66,7 @@ func (c *Call) observed(out Outcome, err error) (Outcome, error) {
 // authorize finds what is asked for, if the principal may know of it.
 func (c *Call) authorize(context.Context) error {
 	if c.find == nil {
-		return c.findTool(c.wanted)
+		return c.findTool(c.Name)
 	}
 	return c.find(c)
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // A Pool divides a fixed amount among owners. It is safe for concurrent use,
-// starts no goroutine, and remembers only owners that hold something or wait.
+// starts no goroutine, and remembers only a few owners that neither hold
+// something nor wait.
 //
 // The last quarter is for those who hold less: an owner that holds h may take n
 // if a quarter of the pool then remains, or if it would then hold no more than
@@ -30,9 +31,6 @@ type Pool struct {
 	owners   map[string]*account
 	waiting  []*account // those with waiters, in no order
 	tickets  uint64     // orders waiters by age
-
-	spare      *account // accounts to use again, by their next
-	spareCount int
 }
 
 // account is what one owner holds and waits for.
@@ -42,7 +40,6 @@ type account struct {
 	cut         []cut // what it holds of requests that were clamped
 	first, last *waiter
 	place       int // in Pool.waiting, while it has waiters
-	next        *account
 }
 
 // cut is a request larger than one may be, and what was granted in its place.
@@ -58,8 +55,9 @@ type waiter struct {
 	done       bool          // granted is closed
 }
 
-// maxSpare bounds the accounts that are kept to be used again.
-const maxSpare = 64
+// maxIdle is how many owners may be remembered although some of them neither
+// hold nor wait for anything: most come back soon.
+const maxIdle = 64
 
 // NewPool returns a pool of size, of which one owner may hold at most perOwner
 // whatever else is free. Zero means no such limit; what is held is counted
@@ -300,26 +298,17 @@ func (p *Pool) account(owner string) *account {
 	if a != nil {
 		return a
 	}
-	if a = p.spare; a != nil {
-		p.spare, a.next = a.next, nil
-		p.spareCount--
-	} else {
-		a = &account{}
-	}
-	a.owner = owner
+	a = &account{owner: owner}
 	p.owners[owner] = a
 	return a
 }
 
-// settle forgets a if its owner neither holds nor waits for anything.
+// settle forgets a if its owner neither holds nor waits for anything and there
+// are many.
 func (p *Pool) settle(a *account) {
-	if a.held > 0 || a.first != nil {
-		return
-	}
-	delete(p.owners, a.owner)
-	if p.spareCount < maxSpare {
-		*a = account{next: p.spare}
-		p.spare = a
-		p.spareCount++
+	if a.idle() && len(p.owners) > maxIdle {
+		delete(p.owners, a.owner)
 	}
 }
+
+func (a *account) idle() bool { return a.held == 0 && a.first == nil }

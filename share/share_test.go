@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 )
@@ -110,8 +111,8 @@ func TestAcquireEnds(t *testing.T) {
 	late := p.enter("b", 1)
 	p.Release("a", 1)
 	p.leave(late) // as Acquire does when both happen at once
-	if p.InUse() != 0 || len(p.owners) != 0 {
-		t.Errorf("%d in use by %d owners", p.InUse(), len(p.owners))
+	if p.InUse() != 0 || busy(p) != 0 {
+		t.Errorf("%d in use by %d owners", p.InUse(), busy(p))
 	}
 	for _, owner := range []string{"a", "b"} {
 		if owner == "b" {
@@ -241,8 +242,8 @@ func TestModel(t *testing.T) {
 					t.Fatalf("seed %d, step %d: %s holds %d, want %d", seed, step, owner, p.Held(owner), held)
 				}
 			}
-			if len(p.owners) != len(known) {
-				t.Fatalf("seed %d, step %d: %d owners remembered, want %d", seed, step, len(p.owners), len(known))
+			if busy(p) != len(known) {
+				t.Fatalf("seed %d, step %d: %d owners hold or wait, want %d", seed, step, busy(p), len(known))
 			}
 		}
 	}
@@ -289,8 +290,31 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if p.InUse() != 0 || len(p.owners) != 0 || len(p.waiting) != 0 {
-		t.Errorf("left: %d in use, %d owners, %d waiting", p.InUse(), len(p.owners), len(p.waiting))
+	if p.InUse() != 0 || busy(p) != 0 || len(p.waiting) != 0 {
+		t.Errorf("left: %d in use, %d owners, %d waiting", p.InUse(), busy(p), len(p.waiting))
+	}
+}
+
+// busy returns how many owners hold or wait for something.
+func busy(p *Pool) (n int) {
+	for _, a := range p.owners {
+		if !a.idle() {
+			n++
+		}
+	}
+	return n
+}
+
+func TestIdleOwnersAreForgotten(t *testing.T) {
+	p := NewPool(0, 0)
+	for i := range 10 * maxIdle {
+		p.TryAcquire(strconv.Itoa(i), 1)
+	}
+	for i := range 10 * maxIdle {
+		p.Release(strconv.Itoa(i), 1)
+	}
+	if len(p.owners) > maxIdle {
+		t.Errorf("%d idle owners are remembered", len(p.owners))
 	}
 }
 
