@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -40,7 +41,11 @@ func served(b *testing.B) *app {
 	if err != nil {
 		b.Fatal(err)
 	}
-	log, err := newLogger(cfg.Logging, io.Discard)
+	file, err := os.Create("log") // written as standard error is, without another goroutine
+	if err != nil {
+		b.Fatal(err)
+	}
+	log, err := newLogger(cfg.Logging, file)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -51,6 +56,7 @@ func served(b *testing.B) *app {
 	b.Cleanup(func() {
 		a.close()
 		log.close()
+		file.Close()
 	})
 	a.server = g.newServer(a, cfg, log)
 	return a
