@@ -74,9 +74,13 @@ func (*unknownKey) UnmarshalConfig(*yaml.Node, func(any) error) error { return n
 // ConfigSchema accepts nothing.
 func (*unknownKey) ConfigSchema() map[string]any { return map[string]any{"not": map[string]any{}} }
 
-// each calls visit with each section in the file.
+// each calls visit with each section in the file. Without any, as in most starts,
+// the type is not made, which takes 200 KB.
 func (t ToolSections) each(visit func(name string, section reflect.Value)) {
-	all := reflect.ValueOf(t.ConfigValue()).Elem()
+	if t.sections == nil {
+		return
+	}
+	all := reflect.ValueOf(t.sections).Elem()
 	at := 0
 	for _, g := range tools.Declared() {
 		for _, tool := range g.Tools {
