@@ -79,12 +79,14 @@ func (x *exchange) domain() domain.Session {
 
 // end frees what begin took.
 func (x *exchange) end() {
-	x.session.remove(x.msg.id, x.entry)
-	x.entry.cancel(nil)
 	x.mu.Lock()
-	first := !x.ended
+	first, answered := !x.ended, x.answered
 	x.ended = true
 	x.mu.Unlock()
+	if !answered { // otherwise it is removed already
+		x.session.remove(x.msg.id, x.entry)
+	}
+	x.entry.cancel(nil)
 	if first {
 		x.server.requests.Release(x.who.principal.ID, 1)
 	}

@@ -13,7 +13,8 @@ func (a *app) record(r *domain.CallRecord) {
 	if r.Outcome == "error" {
 		level = zap.WarnLevel
 	}
-	if entry := a.log.Check(level, "call"); entry != nil {
+	// The logger itself would look at the clock again.
+	if entry := a.log.Core().Check(zapcore.Entry{Level: level, Time: r.Start.Add(r.Duration), Message: "call"}, nil); entry != nil {
 		entry.Write(zap.Inline((*callFields)(r)))
 	}
 	if stack := r.Stack(); stack != "" {
