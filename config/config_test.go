@@ -249,6 +249,34 @@ func TestStateDirectory(t *testing.T) {
 		secret := slices.ContainsFunc(p.Own, func(o sandbox.OwnFile) bool { return o.Path == test.want && o.Secret })
 		if p.StateDirectory != test.want || secret != (test.want != "") {
 			t.Errorf("%+v: %q, secret %v", test, p.StateDirectory, secret)
+
+// TestAgain refuses files that look as if their writer has not finished.
+func TestAgain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	put := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const text = "working_directory: .\ntools:\n  bash:\n    denied_commands:\n      - rm\n      - shutdown\n"
+	put(text)
+	first, err := config.Load(config.Overrides{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ text, problem string }{
+		{"", "the file is empty"},
+		{"\n# to be written\n---\n", "the file is empty"},
+		{strings.TrimSuffix(text, "\n"), "half-written"},
+		{strings.TrimSuffix(text, "utdown\n"), "half-written"},
+		{strings.TrimSuffix(text, "      - shutdown\n"), ""},
+		{text + "errors: result", ""},
+		{text, ""},
+	} {
+		put(tt.text)
+		if _, err := first.Again(nil); tt.problem == "" && err != nil || tt.problem != "" && (err == nil || !strings.Contains(err.Error(), tt.problem)) {
+			t.Errorf("%q: %v", tt.text, err)
 		}
 	}
 }

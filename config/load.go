@@ -20,6 +20,8 @@ type Loaded struct {
 
 	named  string // the path that File was found by
 	source yamlconf.Source
+	size   int  // of the file
+	whole  bool // the file ends with a newline
 }
 
 // Overrides are what the command line says over the file.
@@ -36,18 +38,28 @@ var errNoDirectory = errors.New("no working directory: the server was started in
 // of $TOOLSERVER_CONFIG, toolserver.yaml here, and toolserver/config.yaml in
 // the user's configuration directory; or else the defaults. The error has a
 // line for each mistake, with its place in the file.
-func Load(o Overrides) (*Loaded, error) {
+func Load(o Overrides) (*Loaded, error) { return load(o, nil) }
+
+// load is Load, with a check of the file's text before anything else is made of
+// it: the text that is checked is the one that is obeyed.
+func load(o Overrides, check func(file string, text []byte) error) (*Loaded, error) {
 	l := &Loaded{Config: Default()}
 	var err error
 	if l.File, err = find(o.File); err != nil {
 		return nil, err
 	}
 	if l.File != "" {
-		data, err := os.ReadFile(l.File)
+		text, err := os.ReadFile(l.File)
 		if err != nil {
 			return nil, fmt.Errorf("configuration: %w", err)
 		}
-		if err := yamlconf.Decode(l.File, data, &l.Config, yamlconf.Options{Source: &l.source}); err != nil {
+		if check != nil {
+			if err := check(l.File, text); err != nil {
+				return nil, err
+			}
+		}
+		l.size, l.whole = len(text), endsLine(text)
+		if err := yamlconf.Decode(l.File, text, &l.Config, yamlconf.Options{Source: &l.source}); err != nil {
 			return nil, err
 		}
 		l.Secrets = l.source.Secrets()
@@ -66,18 +78,27 @@ func Load(o Overrides) (*Loaded, error) {
 	return l, l.check()
 }
 
-// Again reads the same file once more. One that is empty by now is refused: that
-// is hardly ever meant, and would open what the configuration has closed.
+// Again reads the same file once more. A file that looks as if its writer has
+// not finished is refused, since what is missing would open what the
+// configuration has closed: one that is empty, or that is shorter than before
+// and breaks off within its last line, as a full disk leaves it.
 func (l *Loaded) Again(directories []string) (*Loaded, error) {
-	if data, err := os.ReadFile(l.File); err == nil && empty(data) {
-		return nil, fmt.Errorf("%s: the file is empty, which would lift every restriction; write what is to hold, or restart the server to have the defaults", l.File)
-	}
-	again, err := Load(Overrides{File: l.File, Directories: directories})
+	again, err := load(Overrides{File: l.File, Directories: directories}, func(file string, text []byte) error {
+		switch {
+		case empty(text):
+			return fmt.Errorf("%s: the file is empty, which would lift every restriction; write what is to hold, or restart the server to have the defaults", file)
+		case len(text) < l.size && l.whole && !endsLine(text):
+			return fmt.Errorf("%s: the last line does not end with a newline, and the file is shorter than before: it looks half-written; save all of it, with a newline at its end", file)
+		}
+		return nil
+	})
 	if again != nil {
 		again.named = l.named
 	}
 	return again, err
 }
+
+func endsLine(text []byte) bool { return bytes.HasSuffix(text, []byte("\n")) }
 
 // empty reports whether a file has nothing but blanks and comments, as one has
 // that is about to be written or that a full disk has left.

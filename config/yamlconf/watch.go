@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -13,7 +14,7 @@ import (
 
 const (
 	quietFor  = 300 * time.Millisecond // without events before files are looked at: one that is truncated and then written has settled
-	busyFor   = 3 * time.Second        // after which they are looked at in any case
+	busyFor   = 3 * time.Second        // after which they are looked at although there are events, which may be of other files
 	pollEvery = 2 * time.Second        // where the system reports no events
 )
 
@@ -40,7 +41,31 @@ type watcher struct {
 	poll   time.Duration
 	events *fsnotify.Watcher // nil where the system has none
 	dirs   map[string]bool   // folders being watched
-	seen   []state
+	seen   []state           // what the last call was about
+	found  []state           // at the last look
+}
+
+// Settled waits until a file has not been written for 300 ms, and reports
+// whether that came to be within 3 s. A file that is not there is settled.
+func Settled(ctx context.Context, file string) bool {
+	for start := time.Now(); ; {
+		info, err := os.Stat(file)
+		if err != nil {
+			return true
+		}
+		age := time.Since(info.ModTime())
+		if age < 0 || age >= quietFor { // a time to come is that of another clock
+			return true
+		}
+		if time.Since(start) > busyFor {
+			return false
+		}
+		select {
+		case <-time.After(quietFor - age):
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // state is the content of a file in brief. Absent and unreadable files are all
@@ -53,6 +78,7 @@ type state struct {
 func (w *watcher) start(ctx context.Context, onChange func()) <-chan struct{} {
 	blind := !w.follow() // before the files are read, so that no change is missed
 	w.seen = w.look()
+	w.found = w.seen
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -74,7 +100,7 @@ func (w *watcher) run(ctx context.Context, blind bool, onChange func()) {
 	}
 	timer := newTimer(wait)
 	defer func() { timer.Stop() }()
-	var first time.Time // event that is not yet acted on
+	var first, last time.Time // of the events that are not yet acted on
 	for {
 		select {
 		case <-ctx.Done():
@@ -83,7 +109,14 @@ func (w *watcher) run(ctx context.Context, blind bool, onChange func()) {
 		case <-failures: // events may have been lost
 		case <-timer.C:
 			blind = !w.follow()
-			if w.changed() {
+			changed, same := w.changed()
+			if quiet := !first.IsZero() && time.Since(last) >= quietFor; changed && !quiet && !same {
+				first = time.Now().Add(quietFor - busyFor) // look again, whatever happens meanwhile
+				timer.Reset(quietFor)
+				continue
+			}
+			if changed {
+				w.seen = w.found
 				onChange()
 			}
 			first = time.Time{}
@@ -93,8 +126,9 @@ func (w *watcher) run(ctx context.Context, blind bool, onChange func()) {
 			}
 			continue
 		}
+		last = time.Now()
 		if first.IsZero() {
-			first = time.Now()
+			first = last
 		}
 		timer.Reset(max(min(quietFor, busyFor-time.Since(first)), 0))
 	}
@@ -109,15 +143,12 @@ func newTimer(d time.Duration) *time.Timer {
 	return t
 }
 
-// changed looks at the files and reports whether any differs from before.
-func (w *watcher) changed() bool {
-	now := w.look()
-	changed := false
-	for i := range now {
-		changed = changed || now[i] != w.seen[i]
-	}
-	w.seen = now
-	return changed
+// changed looks at the files and reports whether any differs from what the last
+// call was about, and whether all are the same as at the last look.
+func (w *watcher) changed() (changed, same bool) {
+	before := w.found
+	w.found = w.look()
+	return !slices.Equal(w.found, w.seen), slices.Equal(w.found, before)
 }
 
 func (w *watcher) look() []state {

@@ -55,15 +55,22 @@ func (l *logBuffer) String() string {
 	return l.text.String()
 }
 
-// startHTTP starts bin and waits until it serves. At the end of the test the
-// process must still be there, unless the test has ended it, and must not have
-// recovered from a panic on the way: net/http hides those from clients.
+// startHTTP starts bin, which serves everybody, and waits until it does.
 func startHTTP(t *testing.T, bin string, args ...string) *httpServer {
 	t.Helper()
+	return launchHTTP(t, nil, bin, append([]string{"--insecure-no-auth"}, args...)...)
+}
+
+// launchHTTP starts bin with an environment and waits until it serves. At the end
+// of the test the process must still be there, unless the test has ended it, and
+// must not have recovered from a panic on the way: net/http hides those from
+// clients.
+func launchHTTP(t *testing.T, env []string, bin string, args ...string) *httpServer {
+	t.Helper()
 	s := &httpServer{log: &logBuffer{}, exited: make(chan struct{})}
-	s.cmd = exec.Command(bin, append([]string{"serve", "--insecure-no-auth", "--http", "127.0.0.1:0"}, args...)...)
+	s.cmd = exec.Command(bin, append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...)
 	s.cmd.Dir = "/"
-	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"}
+	s.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"}, env...)
 	stderr, err := s.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -46,6 +46,16 @@ func (r *reloader) wait() {
 	}
 }
 
+// hangup reloads because somebody asked for it. A file that is still being
+// written is left to the watching, which sees when it is complete.
+func (r *reloader) hangup(ctx context.Context) {
+	if file := r.app.current().File; file == "" || yamlconf.Settled(ctx, file) {
+		r.reload()
+	} else if ctx.Err() == nil {
+		r.app.log.Warn("the configuration file is still being written; it is applied when it is complete", zap.String("file", file))
+	}
+}
+
 func (r *reloader) reload() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -138,7 +138,7 @@ func serveStdio(ctx context.Context, g *globals, a *app, dirs []string) error {
 				// A hangup asks for a reload if there is something to reload,
 				// and otherwise says that whoever started us is gone.
 				if s == syscall.SIGHUP && r.recentlyChanged() {
-					r.reload()
+					r.hangup(ctx)
 					continue
 				}
 				stop(fmt.Errorf("signal %v", s))
@@ -188,7 +188,7 @@ func serveHTTP(ctx context.Context, g *globals, a *app, address string, insecure
 		for {
 			select {
 			case <-hangups:
-				r.reload()
+				r.hangup(ctx)
 			case <-ctx.Done():
 				return
 			}
