@@ -260,6 +260,6 @@ func (c *Catalog) refuse(s *sourceItems, kind Kind, name string, err error, take
 	default:
 		return false
 	}
-	c.missing = append(c.missing, Missing{Kind: kind, Name: ClipName(name), Source: s.source.Name(), Reason: reason})
+	c.missing = append(c.missing, Missing{Kind: kind, Name: ClipName(name), Source: s.source.Name(), Reason: reason, Mistake: true})
 	return true
 }

@@ -5,11 +5,12 @@ package domain
 type Source interface {
 	// Name identifies the source; it does not change.
 	Name() string
-	// Offer returns what the source offers now. It returns at once.
+	// Offer returns what the source offers now. It returns at once, and may be
+	// called before OnChange.
 	Offer() Offer
 	// OnChange has changed called whenever Offer has something else to return.
-	// It is called once, before the source is used; changed must not be called
-	// from within Offer or OnChange.
+	// It is called once, before anything the source offers is used; changed must
+	// not be called from within Offer or OnChange.
 	OnChange(changed func())
 	// Close releases what the source holds. It is called once, when the source
 	// has been removed and no call in flight uses what it offered.
@@ -45,7 +46,8 @@ type Missing struct {
 	Name     string `json:"name"`
 	Category string `json:"category,omitempty"` // of a tool
 	Source   string `json:"source"`
-	Reason   string `json:"reason"` // a clause: "needs the environment variable X"
+	Reason   string `json:"reason"`            // a clause: "needs the environment variable X"
+	Mistake  bool   `json:"mistake,omitempty"` // its source offers it, but it is not valid or its name is taken
 }
 
 // fixedSource offers the same all the time.

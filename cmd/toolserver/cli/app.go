@@ -41,6 +41,7 @@ type app struct {
 	families tools.Families
 	secrets  []string // besides those of the configuration
 	now      atomic.Pointer[state]
+	unlisted missingLog
 
 	hadTokens atomic.Bool // the configuration has had tokens
 }
@@ -209,7 +210,10 @@ func (a *app) addSecret(text string) {
 // checkNames reports settings of items that nobody offers.
 func (a *app) checkNames(cfg *config.Loaded, offers []domain.Offer) error {
 	var names config.Names
-	for _, o := range append(offers, a.programSource().Offer()) {
+	for _, source := range append([]domain.Source{a.programSource()}, a.program.Sources...) {
+		offers = append(offers, source.Offer())
+	}
+	for _, o := range offers {
 		names.Open = names.Open || o.Open
 		for _, t := range o.Tools {
 			names.Tools = append(names.Tools, t.Name)
@@ -260,13 +264,6 @@ func (a *app) logLayers() {
 	}
 	for _, m := range cfg.Web.Search.Lacking() {
 		a.log.Warn(m.Key, zap.String("what", m.Problem))
-	}
-}
-
-// logMissing logs what is not offered because of a mistake of its source.
-func (a *app) logMissing(c *domain.Catalog) {
-	for _, m := range c.Missing() {
-		a.log.Debug("not offered", zap.String("kind", string(m.Kind)), zap.String("name", m.Name), zap.String("source", m.Source), zap.String("reason", m.Reason))
 	}
 }
 

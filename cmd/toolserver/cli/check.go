@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -149,6 +148,6 @@ func (r *checkReport) tools(a *app) {
 		r.line(false, m.Key, m.Problem)
 	}
 	for _, m := range a.exec.Registry.Catalog().Missing() {
-		r.line(!strings.HasPrefix(m.Reason, "is not valid"), "", fmt.Sprintf("%s %s is unavailable (source %s): it %s", m.Kind, m.Name, m.Source, m.Reason))
+		r.line(!m.Mistake, "", fmt.Sprintf("%s %s is unavailable (source %s): it %s", m.Kind, m.Name, m.Source, m.Reason))
 	}
 }

@@ -77,8 +77,10 @@ func serve(ctx context.Context, g *globals, f serveFlags, dirs []string) error {
 		case <-ctx.Done():
 		}
 		a.logLayers()
+		a.logMissing()
 	}()
 	defer func() { ended(); <-logged }()
+	defer a.exec.Registry.OnChange(func(domain.Change) { a.logMissing() })()
 
 	address := f.http
 	if address == "" && !f.stdio {
