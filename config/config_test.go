@@ -249,6 +249,9 @@ func TestStateDirectory(t *testing.T) {
 		secret := slices.ContainsFunc(p.Own, func(o sandbox.OwnFile) bool { return o.Path == test.want && o.Secret })
 		if p.StateDirectory != test.want || secret != (test.want != "") {
 			t.Errorf("%+v: %q, secret %v", test, p.StateDirectory, secret)
+		}
+	}
+}
 
 // TestAgain refuses files that look as if their writer has not finished.
 func TestAgain(t *testing.T) {

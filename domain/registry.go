@@ -3,6 +3,7 @@ package domain
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,7 +22,8 @@ type Registry struct {
 	nextID   int
 }
 
-// Change says what of a catalog clients can see to have changed.
+// Change says what of a catalog clients can see to have changed, or who may see
+// it.
 type Change struct{ Tools, Resources, Prompts bool }
 
 // heldSource is a source with the number of catalogs that have its items and
@@ -141,10 +143,11 @@ func (r *Registry) publish() (closing []Source) {
 		s.catalogs++
 	}
 	before := r.now.Swap(next)
+	access := (before.private || next.private) && !reflect.DeepEqual(before.Settings.Access, next.Settings.Access)
 	change := Change{
-		Tools:     !slices.EqualFunc(before.tools, next.tools, func(a, b *Tool) bool { return a == b || a.looksLike(b) }),
-		Resources: !slices.EqualFunc(before.resources, next.resources, func(a, b *Resource) bool { return a == b || a.looksLike(b) }),
-		Prompts:   !slices.EqualFunc(before.prompts, next.prompts, func(a, b *Prompt) bool { return a == b || a.looksLike(b) }),
+		Tools:     access || !slices.EqualFunc(before.tools, next.tools, func(a, b *Tool) bool { return a == b || a.looksLike(b) }),
+		Resources: access || !slices.EqualFunc(before.resources, next.resources, func(a, b *Resource) bool { return a == b || a.looksLike(b) }),
+		Prompts:   access || !slices.EqualFunc(before.prompts, next.prompts, func(a, b *Prompt) bool { return a == b || a.looksLike(b) }),
 	}
 	for _, notify := range r.watchers {
 		notify(change)

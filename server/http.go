@@ -211,17 +211,19 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 		return
 	}
 	defer h.server.streams.Release(ses.owner, 1)
-	l, leave := ses.join(&h.server.hub)
+	l, leave := ses.join(&h.server.hub, who)
 	defer leave()
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	out := newHTTPSink(w, true, h.server.opts.BeforeAnswers)
 	defer out.close()
 	expired, stop := expiry(who.principal)
-	defer stop()
+	defer func() { stop() }()
 	for out.open() {
 		select {
 		case <-l.wake:
-			changes, open := l.take(who)
+			changes, now, open := l.take(who, h.server.exec.Registry.Catalog())
+			stop()
+			expired, stop = expiry(now)
 			for _, what := range changes {
 				out.notify(changed(what, nil))
 			}

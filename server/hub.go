@@ -29,13 +29,15 @@ type listener struct {
 	wants func(change) bool
 	wake  chan struct{}
 
+	principal domain.Principal // as of the last take
+
 	mu      sync.Mutex
 	pending []change
 }
 
 // join adds a listener to the changes it wants, until leave.
-func (h *hub) join(wants func(change) bool) *listener {
-	l := &listener{wants: wants, wake: make(chan struct{}, 1)}
+func (h *hub) join(who caller, wants func(change) bool) *listener {
+	l := &listener{wants: wants, wake: make(chan struct{}, 1), principal: who.principal}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.listeners == nil {
@@ -108,16 +110,31 @@ func (l *listener) wakeUp() {
 	}
 }
 
-// take returns the changes since it was last called, and whether the stream of
-// who may go on: not if their credentials are no longer accepted.
-func (l *listener) take(who caller) (changes []change, open bool) {
-	l.mu.Lock()
-	changes, l.pending = l.pending, nil
-	l.mu.Unlock()
-	if _, open = who.again(); !open {
-		return nil, false
+// take returns the changes since it was last called, for the principal that who
+// is now, and whether the stream may go on: not if their credentials are no
+// longer accepted. A principal with other groups or another compliance level than
+// before may see other lists.
+func (l *listener) take(who caller, c *domain.Catalog) (changes []change, now domain.Principal, open bool) {
+	if now, open = who.again(); !open {
+		return nil, now, false
 	}
-	return changes, true
+	if c.Private() && (!slices.Equal(now.Groups, l.principal.Groups) || now.ComplianceLevel != l.principal.ComplianceLevel) {
+		for _, list := range listsChanged {
+			if l.wants(list) {
+				l.note(list)
+			}
+		}
+	}
+	l.principal = now
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	changes, l.pending = l.pending, nil
+	return changes, now, true
+}
+
+// listsChanged are the changes of lists.
+var listsChanged = [...]change{
+	{method: mcp.MethodNotificationToolsListChanged}, {method: mcp.MethodNotificationResourcesListChanged}, {method: mcp.MethodNotificationPromptsListChanged},
 }
 
 // expiry returns a channel that yields when a principal's credentials expire.

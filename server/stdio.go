@@ -91,14 +91,14 @@ func (c *stdio) lastFlush(gone <-chan struct{}) {
 
 // forwardChanges tells a client that has shaken hands what changes.
 func (c *stdio) forwardChanges() (stop func()) {
-	l, leave := c.session.join(&c.server.hub)
+	l, leave := c.session.join(&c.server.hub, c.caller())
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
 		for {
 			select {
 			case <-l.wake:
-				changes, _ := l.take(c.caller())
+				changes, _, _ := l.take(c.caller(), c.server.exec.Registry.Catalog())
 				for _, what := range changes {
 					c.out.write(changed(what, nil), nil)
 				}

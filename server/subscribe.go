@@ -151,8 +151,8 @@ func (x *exchange) unsubscribe() {
 // join makes a stream of the session one that tells of changes: of those of
 // lists, once the client has shaken hands, and of documents it has subscribed
 // to.
-func (s *session) join(h *hub) (l *listener, leave func()) {
-	l = h.join(func(change) bool { return s.protocolVersion() != "" })
+func (s *session) join(h *hub, who caller) (l *listener, leave func()) {
+	l = h.join(who, func(change) bool { return s.protocolVersion() != "" })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.streams = append(s.streams, l)
@@ -211,8 +211,8 @@ func (x *exchange) listen(ctx context.Context) {
 	var docs watches
 	defer docs.close()
 	expired, stop := expiry(x.who.principal)
-	defer stop()
-	l := x.server.hub.join(func(c change) bool {
+	defer func() { stop() }()
+	l := x.server.hub.join(x.who, func(c change) bool {
 		switch c.method {
 		case mcp.MethodNotificationToolsListChanged:
 			return asked.ToolsListChanged
@@ -234,7 +234,10 @@ func (x *exchange) listen(ctx context.Context) {
 		select {
 		case <-l.wake:
 			var changes []change
-			changes, open = l.take(x.who)
+			var now domain.Principal
+			changes, now, open = l.take(x.who, x.server.exec.Registry.Catalog())
+			stop()
+			expired, stop = expiry(now)
 			for _, c := range changes {
 				x.out.notify(changed(c, tag))
 			}
