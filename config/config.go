@@ -238,6 +238,10 @@ func (c *Config) Policy() sandbox.Policy {
 	p := sandbox.Policy{Owners: declare.Owners(tools.Declared()...), WorkingDirectory: c.WorkingDirectory, Roots: c.Roots, StateDirectory: c.stateDirectory(), Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{}}
 	l := c.Sandbox.Limits
 	p.Settings.Limits = sandbox.Limits{Processes: l.Processes, Memory: int64(l.Memory), OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize)}
-	c.ToolSections.each(func(name string, section reflect.Value) { p.Tools[name] = policyOf(section) })
+	c.ToolSections.each(func(name string, section reflect.Value) {
+		if own := policyOf(section); !reflect.DeepEqual(own, sandbox.ToolPolicy{}) { // so that other settings of a tool are no other policy
+			p.Tools[name] = own
+		}
+	})
 	return p
 }

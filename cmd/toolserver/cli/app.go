@@ -140,7 +140,7 @@ func (a *app) apply(cfg *config.Loaded) error {
 		update.Discard()
 		return err
 	}
-	a.now.Store(&state{cfg, tokens, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box})
+	before := a.now.Swap(&state{cfg, tokens, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box})
 	box.TakeEffect()
 	settings := a.settings(cfg)
 	a.exec.Registry.Apply(domain.Revision{Settings: &settings, Add: update.Changed})
@@ -151,7 +151,7 @@ func (a *app) apply(cfg *config.Loaded) error {
 	}
 	if !tokens.Empty() {
 		a.hadTokens.Store(true)
-	} else if a.hadTokens.Load() {
+	} else if before != nil && !before.tokens.Empty() {
 		a.log.Warn("the configuration has no tokens any more: nobody can call over HTTP until it has some; restart the server to have it make a token")
 	}
 	return nil
