@@ -178,7 +178,9 @@ func (f *savedFile) inForce() {
 	f.t.Helper()
 	p := f.s.newPeer(f.t, modernVersion, "")
 	want := fmt.Sprintf("Version %d.", f.version)
-	eventually(f.t, want+" is in force", func() bool { return strings.Contains(p.post(f.t, p.message("1", "tools/list", "", ""), nil).body, want) })
+	eventually(f.t, want+" is in force", func() bool {
+		return strings.Contains(p.post(f.t, p.message("1", "tools/list", "", ""), nil).body, want)
+	})
 }
 
 // limited saves the file where only so many KiB fit.

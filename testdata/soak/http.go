@@ -52,6 +52,7 @@ func (h *httpServer) send(ctx context.Context, method string, body []byte, heade
 		return nil, err
 	}
 	req.Header.Set("Accept", bothTypes)
+	req.Header.Set("Authorization", "Bearer "+secret) // which counts only where tokens are configured
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

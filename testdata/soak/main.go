@@ -29,6 +29,7 @@ func run() error {
 	var o options
 	flag.StringVar(&o.program, "server", "toolserver", "the server's `program`")
 	flag.DurationVar(&o.time, "time", 5*time.Minute, "time of the load; the checks before and after it take about two minutes more")
+	flag.IntVar(&o.reloads, "reloads", 0, "`number` of reloads to make under load, instead of everything else for some time")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "`number` from which chance begins")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -41,7 +42,11 @@ func run() error {
 		return err
 	}
 	defer s.close()
-	err = s.run()
+	if o.reloads > 0 {
+		err = s.runReloads()
+	} else {
+		err = s.run()
+	}
 	if ctx.Err() != nil {
 		return errors.New("interrupted")
 	}

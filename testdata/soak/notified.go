@@ -33,5 +33,8 @@ func (c *stdioConn) notified(m *message) error {
 		}
 		return nil
 	}
+	if m.Method == resourcesChanged || m.Method == promptsChanged {
+		return nil
+	}
 	return fmt.Errorf("an unexpected notification %s", m.Method)
 }

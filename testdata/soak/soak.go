@@ -14,6 +14,7 @@ type options struct {
 	program string
 	time    time.Duration
 	seed    uint64
+	reloads int // instead of time
 }
 
 // soak is one run of the program.
@@ -104,7 +105,11 @@ func (s *soak) run() error {
 
 // open starts the servers that stay, and learns which tools there are.
 func (s *soak) open() (err error) {
-	if err = errors.Join(s.file.write(false), s.still.write(false)); err != nil {
+	first := s.file.write(false)
+	if s.options.reloads > 0 {
+		first = s.file.writeVersion(0, false)
+	}
+	if err = errors.Join(first, s.still.write(false)); err != nil {
 		return err
 	}
 	if s.http, err = s.startHTTP("http"); err != nil {

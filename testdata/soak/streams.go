@@ -10,7 +10,11 @@ import (
 	"time"
 )
 
-const listChanged = "notifications/tools/list_changed"
+const (
+	listChanged      = "notifications/tools/list_changed"
+	resourcesChanged = "notifications/resources/list_changed" // where groups change
+	promptsChanged   = "notifications/prompts/list_changed"   // likewise
+)
 
 // changePatience is how long until a stream must have heard of a reload: they
 // follow each other by a few seconds.
@@ -42,7 +46,7 @@ func (s *soak) sessionStreams(phase context.Context, _ string, rng *rand.Rand) e
 					return nil
 				} else if err != nil {
 					return fmt.Errorf("after the end of its session: %w", err)
-				} else if m.Method != listChanged { // that may have crossed
+				} else if m.Method != listChanged && m.Method != resourcesChanged && m.Method != promptsChanged { // those may have crossed
 					return fmt.Errorf("after the end of its session: %s %s", m.Method, m)
 				}
 			}
@@ -105,7 +109,7 @@ func (s *soak) hear(ctx context.Context, open func(context.Context) (*http.Respo
 			return fmt.Errorf("a stream ended: %w", err)
 		}
 		switch m.Method {
-		case "notifications/subscriptions/acknowledged":
+		case "notifications/subscriptions/acknowledged", resourcesChanged, promptsChanged:
 		case listChanged:
 			s.tally.add("notifications", "tools/list_changed of a stream")
 			return after(in)
