@@ -50,6 +50,7 @@ func (x *exchange) logCall(tool string) func(domain.ToolResult, error) {
 }
 
 func (x *exchange) answerCall(res domain.ToolResult, err error) {
+	code := 0
 	if err != nil {
 		e, ok := errors.AsType[*domain.Error](err)
 		if !ok || e.Verbatim || e.Code == domain.CodeMissingCapability || !x.server.settings.Load().ErrorsAsResults {
@@ -57,6 +58,9 @@ func (x *exchange) answerCall(res domain.ToolResult, err error) {
 			return
 		}
 		res = e.AsResult()
+		if e.Code == domain.CodeTimeout {
+			code = int(e.Code) // which no HTTP status stands for
+		}
 	}
-	x.answer(func(b []byte) []byte { return x.appendResult(b, &res) })
+	x.answerAs(code, func(b []byte) []byte { return x.appendResult(b, &res) })
 }

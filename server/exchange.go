@@ -22,13 +22,14 @@ type sink interface {
 // exchange is one request and its answer. It also is what the call it makes has
 // as its client.
 type exchange struct {
-	server  *Server
-	session *session
-	who     caller
-	msg     *message
-	params  *params
-	out     sink
-	entry   *inFlight // from begin to end
+	server    *Server
+	session   *session
+	who       caller
+	msg       *message
+	params    *params
+	out       sink
+	entry     *inFlight // from begin to end
+	whenEnded func()    // called at the end; may be nil
 
 	mu       sync.Mutex // guards what follows
 	closed   bool       // no notifications any more, only the answer
@@ -90,6 +91,9 @@ func (x *exchange) end() {
 	if first {
 		x.server.requests.Release(x.who.principal.ID, 1)
 	}
+	if x.whenEnded != nil {
+		x.whenEnded()
+	}
 }
 
 // mayAnswer reports whether the request is to be answered: once, and not if the
@@ -109,7 +113,10 @@ func (x *exchange) send(msg []byte, code int) {
 }
 
 // answer sends the result that write appends.
-func (x *exchange) answer(write func(b []byte) []byte) {
+func (x *exchange) answer(write func(b []byte) []byte) { x.answerAs(0, write) }
+
+// answerAs is answer for a result that stands for an error with a code.
+func (x *exchange) answerAs(code int, write func(b []byte) []byte) {
 	if !x.mayAnswer() {
 		return
 	}
@@ -119,7 +126,7 @@ func (x *exchange) answer(write func(b []byte) []byte) {
 	b = append(b, `,"result":`...)
 	b = append(write(b), '}')
 	buf.bytes = b
-	x.send(b, 0)
+	x.send(b, code)
 }
 
 func (x *exchange) fail(err *wireError) {

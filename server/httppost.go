@@ -295,9 +295,7 @@ func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, who call
 	_, events := accepted(r)
 	out := newHTTPSink(w, events, h.server.opts.BeforeAnswers)
 	defer out.close()
-	if answers := h.server.handleBatch(r.Context(), ses.session, who, batch, out); answers != nil {
-		out.answer(answers, 0)
-	}
+	h.server.handleBatch(r.Context(), ses.session, who, batch, out)
 }
 
 // asksSomething reports whether a batch has something to answer: a request, or

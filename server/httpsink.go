@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"toolserver/domain"
 )
 
 // httpSink writes what comes of one HTTP request: one JSON document, or, as
@@ -88,8 +90,12 @@ func (s *httpSink) answer(msg []byte, code int) {
 	if s.modern {
 		status = statusOf(code)
 	}
+	if code == int(domain.CodeTimeout) {
+		// The handler may still be running although it has been answered for. Until
+		// it returns, the connection would serve nothing else.
+		s.w.Header().Set("Connection", "close")
+	}
 	writeJSON(s.w, msg, status)
-	// The handler may still be running although it has been answered for.
 	_ = s.control.Flush()
 }
 

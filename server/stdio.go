@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -139,9 +140,7 @@ func (r *reader) serveBatch(line []byte, release func(), ok bool) bool {
 	out := &lineSink{w: r.stdio.out}
 	return r.apart(out, func() {
 		defer release()
-		if answers := r.server.handleBatch(r.ctx, r.session, r.caller(), batch, out); answers != nil {
-			out.answer(answers, 0)
-		}
+		r.server.handleBatch(r.ctx, r.session, r.caller(), batch, out)
 	})
 }
 
@@ -169,35 +168,45 @@ func (s *Server) parseBatch(ses *session, raw []byte) ([]json.RawMessage, *wireE
 	return batch, nil
 }
 
-// handleBatch serves the messages of a batch side by side, and returns the
-// array of their answers, or nil if there are none.
-func (s *Server) handleBatch(ctx context.Context, ses *session, who caller, batch []json.RawMessage, out sink) []byte {
+// handleBatch serves the messages of a batch side by side, and answers as soon
+// as all that are to be answered are. It returns with the last handler.
+func (s *Server) handleBatch(ctx context.Context, ses *session, who caller, batch []json.RawMessage, out sink) {
 	answers := &batchSink{out: out}
+	answers.pending.Store(1) // until all have begun
 	var wg sync.WaitGroup
 	for _, raw := range batch {
 		msg, err := parseMessage(raw)
 		if err != nil {
 			answers.answer(errorMessage(msg.id, err), err.code)
 		} else if x, ctx := s.open(ctx, ses, who, &msg, answers); x != nil {
-			wg.Go(func() { x.serve(ctx) })
+			answers.pending.Add(1)
+			x.whenEnded = sync.OnceFunc(answers.ended)
+			wg.Go(func() {
+				defer x.whenEnded()
+				x.serve(ctx)
+			})
 		}
 	}
+	answers.ended()
 	wg.Wait()
-	return answers.array()
 }
 
 // batchSink gathers the answers of a batch. Notifications do not wait for them.
 type batchSink struct {
-	out sink
-	mu  sync.Mutex
-	all []byte
+	out     sink
+	pending atomic.Int64 // requests that have not ended
+
+	mu   sync.Mutex
+	all  []byte
+	late bool // a call is out of time
 }
 
 func (b *batchSink) notify(msg []byte) bool { return b.out.notify(msg) }
 
-func (b *batchSink) answer(msg []byte, _ int) {
+func (b *batchSink) answer(msg []byte, code int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.late = b.late || code == int(domain.CodeTimeout)
 	if b.all == nil {
 		b.all = append(b.all, '[')
 	} else {
@@ -206,11 +215,20 @@ func (b *batchSink) answer(msg []byte, _ int) {
 	b.all = append(b.all, msg...)
 }
 
-func (b *batchSink) array() []byte {
+// ended notes the end of a request, and after the last answers if there is
+// something to answer.
+func (b *batchSink) ended() {
+	if b.pending.Add(-1) > 0 {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.all == nil {
-		return nil
+		return
 	}
-	return append(b.all, ']')
+	code := 0
+	if b.late {
+		code = int(domain.CodeTimeout)
+	}
+	b.out.answer(append(b.all, ']'), code)
 }
