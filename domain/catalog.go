@@ -2,6 +2,8 @@ package domain
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -129,6 +131,26 @@ func (c *Catalog) FindResource(p Principal, uri string) (*Resource, Location, er
 		}
 	}
 	return nil, Location{}, ResourceNotFound(uri, fmt.Sprintf("no resource %q", ClipName(uri)))
+}
+
+// Watch has changed called whenever the document that p has under uri changes,
+// until ctx ends. It returns the resource that has the document, or an [*Error]
+// without secrets.
+func (c *Catalog) Watch(ctx context.Context, p Principal, uri string, changed func()) (*Resource, error) {
+	r, at, err := c.FindResource(p, uri)
+	switch {
+	case err != nil:
+	case r.Watch == nil:
+		err = &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("resource %s does not support subscriptions", ClipName(uri))}
+	default:
+		if err = r.Watch(ctx, at, changed); err == nil {
+			return r, nil
+		}
+		err = publicError("resource "+r.Name, err)
+	}
+	e, _ := errors.AsType[*Error](err)
+	seen := *e
+	return nil, c.redactor.error(&seen)
 }
 
 func (c *Catalog) findPrompt(p Principal, name string) (*Prompt, error) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -74,7 +75,15 @@ func (e *Executor) Call(ctx context.Context, cmd ExecuteToolCommand) (res ToolRe
 		res, err = r, e
 		close(answered)
 	})
-	go c.start(ctx)
+	go func() {
+		defer func() { // as a server does at its edge: no call ends the process
+			if p := recover(); p != nil {
+				err = &Error{Code: CodeInternal, Message: fmt.Sprintf("%s could not be answered: panic: %v", c.Name, p), Err: &panicError{p, debug.Stack()}}
+				close(answered)
+			}
+		}()
+		c.start(ctx)
+	}()
 	select {
 	case <-answered:
 		return res, err

@@ -119,17 +119,20 @@ func (c *Call) bound(out Outcome, err error) (Outcome, error) {
 const MaxOutcomeBytes = 32 << 20
 
 // publicError returns err as the caller sees it.
-func (c *Call) publicError(err error) *Error {
+func (c *Call) publicError(err error) *Error { return publicError(c.Name, err) }
+
+// publicError returns err, of something with a name, as callers see it.
+func publicError(name string, err error) *Error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		e = &Error{
-			Code: CodeExecutionFailed, Message: fmt.Sprintf("%s broke: %v", c.Name, err), Err: err,
+			Code: CodeExecutionFailed, Message: fmt.Sprintf("%s broke: %v", name, err), Err: err,
 			Hint: "This is a fault of the tool, not of the arguments; try another way, or tell the operator.",
 		}
 	}
 	seen := *e
 	if seen.Tool == "" {
-		seen.Tool = c.Name
+		seen.Tool = name
 	}
 	return &seen
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
 
 	"toolserver/domain"
 )
@@ -82,11 +83,11 @@ func (h *hub) attach(w *watches) (detach func()) {
 // revise has subscriptions and streams look whether they may go on: a catalog
 // is in force, and with it settings and identities, under which what was allowed
 // may be no longer.
-func (h *hub) revise(c *domain.Catalog) {
+func (h *hub) revise(c *domain.Catalog, log *zap.Logger) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for w := range h.watches {
-		w.revise(c)
+		w.revise(c, log)
 	}
 	for l := range h.listeners {
 		l.wakeUp()

@@ -77,7 +77,7 @@ func New(exec *domain.Executor, opts Options) *Server {
 		held: share.NewPool(opts.MaxBytesHeld, 0), requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0)}
 	s.Configure(Settings{})
 	exec.Registry.OnChange(func(c domain.Change) {
-		s.hub.revise(exec.Registry.Catalog())
+		s.hub.revise(exec.Registry.Catalog(), opts.Log)
 		if c.Tools {
 			s.hub.publish(change{method: mcp.MethodNotificationToolsListChanged})
 		}

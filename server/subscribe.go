@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
 
 	"toolserver/domain"
 )
@@ -58,15 +59,9 @@ func (w *watches) add(s *Server, who caller, uri string, changed func()) error {
 
 // start watches the document that a catalog has under uri.
 func (one *watch) start(c *domain.Catalog, p domain.Principal, uri string) error {
-	r, at, err := c.FindResource(p, uri)
-	if err != nil {
-		return err
-	}
-	if r.Watch == nil {
-		return &domain.Error{Code: domain.CodeInvalidParams, Message: fmt.Sprintf("resource %s does not support subscriptions", domain.ClipName(uri))}
-	}
 	ctx, end := context.WithCancel(context.Background())
-	if err := r.Watch(ctx, at, one.changed); err != nil {
+	r, err := c.Watch(ctx, p, uri, one.changed)
+	if err != nil {
 		end()
 		return err
 	}
@@ -74,10 +69,20 @@ func (one *watch) start(c *domain.Catalog, p domain.Principal, uri string) error
 	return nil
 }
 
+// restart is start where no request is served that would answer for a panic.
+func (one *watch) restart(c *domain.Catalog, p domain.Principal, uri string, log *zap.Logger) (ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("watching a resource panicked", zap.String("uri", domain.ClipName(uri)), zap.Any("panic", p), zap.Stack("stack"))
+		}
+	}()
+	return one.start(c, p, uri) == nil
+}
+
 // revise holds the subscriptions to a catalog that is in force now. Those to a
 // resource that has not changed go on as they are; the others begin again, or end
 // if whoever subscribed may no longer read it.
-func (w *watches) revise(c *domain.Catalog) {
+func (w *watches) revise(c *domain.Catalog, log *zap.Logger) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for uri, one := range w.byURI {
@@ -88,7 +93,7 @@ func (w *watches) revise(c *domain.Catalog) {
 			}
 		}
 		one.end()
-		if !ok || one.start(c, p, uri) != nil {
+		if !ok || !one.restart(c, p, uri, log) {
 			delete(w.byURI, uri)
 			continue
 		}
