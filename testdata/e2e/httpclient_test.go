@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -62,6 +63,7 @@ type peer struct {
 	token   string
 	session string
 	modern  bool
+	can     string // capabilities, if it has any
 }
 
 const modernVersion = "2026-07-28"
@@ -78,21 +80,27 @@ func (s *httpServer) newPeer(t *testing.T, version, token string) *peer {
 	if p.modern {
 		return p
 	}
-	r := p.post(t, initializeMessage(version), nil)
+	p.begin(t, version)
+	return p
+}
+
+// begin begins a session.
+func (p *peer) begin(t *testing.T, version string) {
+	t.Helper()
+	r := p.post(t, strings.Replace(initializeMessage(version), `"capabilities":{}`, `"capabilities":`+cmp.Or(p.can, "{}"), 1), nil)
 	if p.session = r.header.Get("Mcp-Session-Id"); r.status != http.StatusOK || p.session == "" {
 		t.Fatalf("initialize: %d, session %q: %s", r.status, p.session, r.body)
 	}
 	if r := p.post(t, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil); r.status != http.StatusAccepted {
 		t.Fatalf("initialized: %d: %s", r.status, r.body)
 	}
-	return p
 }
 
 // message is a request of the peer's era. Params and meta are members without
 // braces.
 func (p *peer) message(id, method, params, meta string) string {
 	if p.modern {
-		meta = members(meta, `"io.modelcontextprotocol/protocolVersion":"`+modernVersion+`","io.modelcontextprotocol/clientCapabilities":{}`)
+		meta = members(meta, `"io.modelcontextprotocol/protocolVersion":"`+modernVersion+`","io.modelcontextprotocol/clientCapabilities":`+cmp.Or(p.can, "{}"))
 	}
 	if meta != "" {
 		params = members(params, `"_meta":{`+meta+`}`)
@@ -128,10 +136,10 @@ func (p *peer) headers(msg string, header map[string]string) map[string]string {
 	if p.modern {
 		var m struct {
 			Method string
-			Params struct{ Name string }
+			Params struct{ Name, URI string }
 		}
 		_ = json.Unmarshal([]byte(msg), &m) // some are wrong on purpose
-		all["MCP-Protocol-Version"], all["Mcp-Method"], all["Mcp-Name"] = modernVersion, m.Method, m.Params.Name
+		all["MCP-Protocol-Version"], all["Mcp-Method"], all["Mcp-Name"] = modernVersion, m.Method, cmp.Or(m.Params.Name, m.Params.URI)
 	}
 	for name, value := range header {
 		all[name] = value
