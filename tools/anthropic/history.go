@@ -9,7 +9,8 @@ import (
 
 // history keeps conversations, each for the principal whose it is, so that a
 // caller can go on with one by its id. It is bounded in number, memory and time,
-// and ends with the program. Of two calls at a time that go on with the same
+// so that nobody's conversations take the place of others', and ends with the
+// program. Of two calls at a time that go on with the same
 // conversation neither knows of the other; they are added as they end.
 type history struct {
 	mu     sync.Mutex
@@ -90,16 +91,39 @@ func (h *history) add(key conversationKey, system, said, answered string) (count
 	return len(c.turns), dropped
 }
 
-// evict drops what has expired and then the least recently used, down to the
-// bounds.
+// evict drops what has expired and then, down to the bounds, what was used least
+// recently of the principal that has the most.
 func (h *history) evict() {
 	for {
 		e := h.recent.Back()
-		if e == nil || h.recent.Len() <= maxConversations && h.bytes <= maxHistoryBytes && h.now().Before(e.Value.(*kept).expires) {
+		switch {
+		case e == nil:
+			return
+		case !h.now().Before(e.Value.(*kept).expires):
+		case h.recent.Len() > maxConversations:
+			e = h.oldestOfLargest(func(*kept) int { return 1 })
+		case h.bytes > maxHistoryBytes:
+			e = h.oldestOfLargest(func(c *kept) int { return c.bytes })
+		default:
 			return
 		}
 		h.drop(e)
 	}
+}
+
+// oldestOfLargest returns the least recently used conversation of the principal
+// with the most of what size measures.
+func (h *history) oldestOfLargest(size func(*kept) int) *list.Element {
+	has, most := map[string]int{}, 0
+	for key, e := range h.kept {
+		has[key.principal] += size(e.Value.(*kept))
+		most = max(most, has[key.principal])
+	}
+	e := h.recent.Back()
+	for has[e.Value.(*kept).key.principal] < most {
+		e = e.Prev()
+	}
+	return e
 }
 
 func (h *history) drop(e *list.Element) {

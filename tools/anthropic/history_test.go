@@ -62,10 +62,15 @@ func TestHistoryBounds(t *testing.T) {
 			t.Fatalf("%d conversations of %d bytes", len(h.kept), h.bytes)
 		}
 	}
+	bob := conversationKey{"bob", "the only one"}
+	h.add(bob, "", "m", "n")
 	for i := range 2 * maxConversations {
-		h.add(conversationKey{"bob", fmt.Sprint(i)}, "", "m", "n")
+		h.add(conversationKey{"ada", fmt.Sprint("short ", i)}, "", "m", "n")
 	}
 	if len(h.kept) != maxConversations || h.bytes != 2*maxConversations {
 		t.Errorf("%d conversations of %d bytes", len(h.kept), h.bytes)
+	}
+	if _, turns := h.turns(bob); turns == nil {
+		t.Error("the conversations of one have taken the place of another's")
 	}
 }
