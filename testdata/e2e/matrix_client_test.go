@@ -103,9 +103,8 @@ type sent struct {
 // start starts the fixture under a configuration and connects to it.
 func (c *client) start(t *testing.T, yaml string) {
 	t.Helper()
-	c.dir, c.waiting, c.heard = t.TempDir(), map[string]chan response{}, make(chan message, 1<<12)
-	c.streamed = make(chan struct{})
-	c.peer = &peer{modern: c.modern, can: `{"elicitation":{}}`, token: c.token()}
+	c.dir = t.TempDir()
+	c.prepare("anns")
 	version := "2025-11-25"
 	switch {
 	case c.modern:
@@ -119,18 +118,7 @@ func (c *client) start(t *testing.T, yaml string) {
 	case c.cli:
 	case c.http:
 		c.server = startHTTP(t, fixtureBinary(t), "--config", c.config)
-		c.peer.server = c.server
-		if !c.modern {
-			c.peer.begin(t, version)
-			c.peer.post(t, c.peer.message("0", "logging/setLevel", `"level":"error"`, ""), nil)
-			stream := c.peer.listen(t, "GET", "")
-			go func() {
-				defer close(c.streamed)
-				for line, ok := stream.next("data: "); ok; line, ok = stream.next("data: ") {
-					c.take(line)
-				}
-			}()
-		}
+		c.connect(t, version)
 	default:
 		c.wire = open(t, fixtureBinary(t), "--config", c.config)
 		go func() {
@@ -146,12 +134,40 @@ func (c *client) start(t *testing.T, yaml string) {
 	}
 }
 
-// token is that of ann, who the client is over HTTP.
-func (c *client) token() string {
-	if !c.http {
-		return ""
+// prepare makes the client ready to send, over HTTP with a token.
+func (c *client) prepare(token string) {
+	c.waiting, c.heard, c.streamed = map[string]chan response{}, make(chan message, 1<<12), make(chan struct{})
+	c.peer = &peer{modern: c.modern, can: `{"elicitation":{}}`}
+	if c.http {
+		c.peer.token = token
 	}
-	return "anns"
+}
+
+// connect connects over HTTP.
+func (c *client) connect(t *testing.T, version string) {
+	t.Helper()
+	c.peer.server = c.server
+	if c.modern {
+		return
+	}
+	c.peer.begin(t, version)
+	c.peer.post(t, c.peer.message("0", "logging/setLevel", `"level":"error"`, ""), nil)
+	stream := c.peer.listen(t, "GET", "")
+	go func() {
+		defer close(c.streamed)
+		for line, ok := stream.next("data: "); ok; line, ok = stream.next("data: ") {
+			c.take(line)
+		}
+	}()
+}
+
+// beside returns another client of the same server, of whoever has the token.
+func (c *client) beside(t *testing.T, token string, modern bool) *client {
+	t.Helper()
+	other := &client{door: door{http: true, modern: modern}, server: c.server, config: c.config, dir: c.dir}
+	other.prepare(token)
+	other.connect(t, "2025-11-25")
+	return other
 }
 
 // write writes a configuration. The section server is the client's.
