@@ -162,9 +162,7 @@ func TestClosedWhenUnused(t *testing.T) {
 		t.Error(err)
 	}
 	exec.Registry.Close() // waits for nobody, but comes after the call has left
-	for deadline := time.Now().Add(10 * time.Second); up.closed.Load() == 0 && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond)
-	}
+	eventually(t, func() bool { return up.closed.Load() == 1 })
 	if up.closed.Load() != 1 || next.closed.Load() != 1 {
 		t.Errorf("closed %d and %d times", up.closed.Load(), next.closed.Load())
 	}
@@ -207,9 +205,17 @@ func TestChangingUnderLoad(t *testing.T) {
 		}
 	}
 	exec.Registry.Close()
-	for i, s := range all {
-		if s.closed.Load() != 1 {
-			t.Errorf("source %d is closed %d times", i, s.closed.Load())
+	for _, s := range all { // some calls leave after they were answered
+		eventually(t, func() bool { return s.closed.Load() == 1 })
+	}
+}
+
+// eventually waits for what comes about soon after a call was answered.
+func eventually(t *testing.T, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("waited in vain")
 		}
 	}
 }

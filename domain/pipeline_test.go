@@ -484,9 +484,7 @@ func TestNested(t *testing.T) {
 	if _, err := call("confirmed"); err != nil || !strings.Contains(client.got[len(client.got)-1], "Allow confirmed") {
 		t.Errorf("%v: %q", err, client.got)
 	}
-	if n := exec.slots.principals.InUse(); n != 0 {
-		t.Errorf("%d slots are not given back", n)
-	}
+	eventually(t, func() bool { return exec.slots.principals.InUse() == 0 })
 	if _, err := CallTool(t.Context(), "limited", nil); err == nil {
 		t.Error("a call outside any call was made")
 	}

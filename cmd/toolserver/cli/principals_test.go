@@ -27,7 +27,7 @@ func (bySource) Authenticate(r *http.Request) (domain.Principal, *server.Challen
 	if source == "" {
 		return domain.Principal{}, &server.Challenge{Description: "who vouches for you?"}
 	}
-	return domain.Principal{Source: source, Subject: "ann", Name: "ann"}, nil
+	return domain.Principal{ID: domain.PrincipalID(source, "ann"), Name: "ann"}, nil
 }
 
 // namesake is a client that calls itself ann.
