@@ -73,7 +73,7 @@ func (one *watch) start(c *domain.Catalog, p domain.Principal, uri string) error
 func (one *watch) restart(c *domain.Catalog, p domain.Principal, uri string, log *zap.Logger) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			log.Error("watching a resource panicked", zap.String("uri", domain.ClipName(uri)), zap.Any("panic", p), zap.Stack("stack"))
+			log.Error("watching a resource panicked", zap.String("uri", domain.ClipName(uri)), zap.String("panic", fmt.Sprint(p)), zap.Stack("stack"))
 		}
 	}()
 	return one.start(c, p, uri) == nil

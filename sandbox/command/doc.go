@@ -10,7 +10,7 @@
 // system is consulted only through a [Resolver], to tell what a name or a link
 // stands for; what an allowed program does once it runs is not judged here.
 //
-// What the programs do with their arguments is data (see programs.go and the
-// table files beside it), not code: one line for a program, in the notation
+// What the programs do with their arguments is data (see spec.go and the table
+// files beside it), not code: one line for a program, in the notation
 // that [spec] describes.
 package command
