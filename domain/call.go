@@ -138,6 +138,11 @@ func (c *Call) abandon(err *Error) {
 	}
 	c.exec.abandoned.Add(1)
 	c.Record.Abandoned = true
+	defer func() { // nobody else would, on a timer's goroutine
+		if p := recover(); p != nil {
+			c.answer(Outcome{}, c.publicError(&panicError{p, debug.Stack()}))
+		}
+	}()
 	c.end(Outcome{}, err)
 }
 
@@ -158,6 +163,10 @@ func (c *Call) end(out Outcome, err error) {
 			out, err = end(c, out, err)
 		}
 	}
+	c.answer(out, err)
+}
+
+func (c *Call) answer(out Outcome, err error) {
 	if c.doneTool != nil {
 		c.doneTool(out.Tool, err)
 		return

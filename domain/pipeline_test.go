@@ -184,6 +184,25 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
+// TestObserverPanicsLate has an observer panic at the end of a call that was
+// abandoned, which is on a goroutine that nobody else guards.
+func TestObserverPanicsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		exec := offering(t, Settings{Limits: Limits{DefaultTimeout: time.Second, MaxAbandonGrace: time.Second}}, nil, func() error { <-release; return nil }, &panicking{})
+		_, err := exec.Call(context.Background(), ExecuteToolCommand{Tool: "t"})
+		if CodeOf(err) != CodeExecutionFailed || !strings.Contains(err.Error(), "panic: observed") {
+			t.Errorf("got %v", err)
+		}
+		close(release)
+	})
+}
+
+type panicking struct{}
+
+func (*panicking) Begin(context.Context, *Call) error { return nil }
+func (*panicking) End(*Call, error) error             { panic("observed") }
+
 type refusing struct {
 	begun, ended int
 	begin, end   error
