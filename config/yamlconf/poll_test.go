@@ -15,7 +15,11 @@ func TestPolling(t *testing.T) {
 	defer cancel()
 	calls := make(chan struct{}, 10)
 	w := &watcher{files: absolute([]string{file}), poll: 10 * time.Millisecond, dirs: map[string]bool{}}
-	done := w.start(ctx, func() { calls <- struct{}{} })
+	done := w.start(ctx, func(settled bool) {
+		if settled {
+			calls <- struct{}{}
+		}
+	})
 	for _, text := range []string{"1", "2"} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

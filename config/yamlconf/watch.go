@@ -23,12 +23,13 @@ const (
 // rename over it as editors do, or by the swap of a symbolic link anywhere on
 // its path, as Kubernetes does for a ConfigMap. Changes within 300 ms make one
 // call, and touching a file makes none. Where the system cannot report events
-// the files are looked at every 2 s.
+// the files are looked at every 2 s. A file that is written all the time makes a
+// call every 3 s or so that says that the files have not settled.
 //
 // onChange runs in the one goroutine that Watch starts, never twice at once. The
 // goroutine ends after ctx does, and then closes done, on which the caller
 // waits.
-func Watch(ctx context.Context, files []string, onChange func()) (done <-chan struct{}) {
+func Watch(ctx context.Context, files []string, onChange func(settled bool)) (done <-chan struct{}) {
 	w := &watcher{files: absolute(files), poll: pollEvery, dirs: map[string]bool{}}
 	if events, err := fsnotify.NewWatcher(); err == nil {
 		w.events = events
@@ -75,7 +76,7 @@ type state struct {
 	sum    [sha256.Size]byte
 }
 
-func (w *watcher) start(ctx context.Context, onChange func()) <-chan struct{} {
+func (w *watcher) start(ctx context.Context, onChange func(settled bool)) <-chan struct{} {
 	blind := !w.follow() // before the files are read, so that no change is missed
 	w.seen = w.look()
 	w.found = w.seen
@@ -87,7 +88,7 @@ func (w *watcher) start(ctx context.Context, onChange func()) <-chan struct{} {
 	return done
 }
 
-func (w *watcher) run(ctx context.Context, blind bool, onChange func()) {
+func (w *watcher) run(ctx context.Context, blind bool, onChange func(settled bool)) {
 	var events <-chan fsnotify.Event
 	var failures <-chan error
 	if w.events != nil {
@@ -111,13 +112,14 @@ func (w *watcher) run(ctx context.Context, blind bool, onChange func()) {
 			blind = !w.follow()
 			changed, same := w.changed()
 			if quiet := !first.IsZero() && time.Since(last) >= quietFor; changed && !quiet && !same {
+				onChange(false)
 				first = time.Now().Add(quietFor - busyFor) // look again, whatever happens meanwhile
 				timer.Reset(quietFor)
 				continue
 			}
 			if changed {
 				w.seen = w.found
-				onChange()
+				onChange(true)
 			}
 			first = time.Time{}
 			timer.Stop()

@@ -14,7 +14,11 @@ import (
 func watched(t *testing.T, files ...string) <-chan struct{} {
 	calls := make(chan struct{}, 100)
 	ctx, cancel := context.WithCancel(t.Context())
-	done := yamlconf.Watch(ctx, files, func() { calls <- struct{}{} })
+	done := yamlconf.Watch(ctx, files, func(settled bool) {
+		if settled {
+			calls <- struct{}{}
+		}
+	})
 	t.Cleanup(func() {
 		cancel()
 		await(t, done, "the end of the watch")

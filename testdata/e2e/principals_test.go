@@ -66,17 +66,17 @@ func TestPrincipalsDoNotWait(t *testing.T) {
 			ann.good(t, s.wait())
 		}
 	})
-	apart(t, "slots of a tool", "limits: {per_tool: 4, queue_wait: 20ms}", "", func(t *testing.T, ann, bob *client) {
-		var dirs []string
-		for range 3 {
-			_, dir := ann.hold(t, kindTool)
-			dirs = append(dirs, dir)
-		}
-		ann.fails(t, ann.ask(t, kindTool, "ok", "").wait(), busy, "") // the last one is not hers
-		bob.ok(t, kindTool, "ok", "")
-		for _, dir := range dirs {
-			release(t, dir)
-		}
+	apart(t, "slots of a tool", "limits: {per_tool: 2, queue_wait: 60s}", "", func(t *testing.T, ann, bob *client) {
+		_, dir := ann.hold(t, kindTool)
+		_, dir2 := ann.hold(t, kindTool)
+		waiting := ann.ask(t, kindTool, "ok", "")
+		<-waiting.wrote
+		bobs := bob.ask(t, kindTool, "ok", "")
+		<-bobs.wrote
+		release(t, dir) // goes to whoever holds least
+		bob.good(t, bobs.wait())
+		ann.good(t, waiting.wait())
+		release(t, dir2)
 	})
 	apart(t, "sessions", "", "max_sessions: 16, ", func(t *testing.T, ann, bob *client) {
 		status := 0

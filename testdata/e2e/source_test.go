@@ -136,7 +136,8 @@ func TestToySource(t *testing.T) {
 	if out := s.run("tools", "--all"); !strings.Contains(out, "toy_9") || !strings.Contains(out, "(disabled in the configuration)") || !strings.Contains(out, "ball") {
 		t.Errorf("tools --all: %.300s", out)
 	}
-	if out := s.run("__complete", "explain", ""); !strings.Contains(out, "\ntoy_499\t") || strings.Contains(out, "\ntoy_9\t") {
+	// Completion does not wait for a source that may be slow to start.
+	if out := s.run("__complete", "explain", ""); !strings.Contains(out, "\necho\t") || strings.Contains(out, "toy_") {
 		t.Errorf("completion: %.300s", out)
 	}
 	if out := s.run("explain", "toy_9", "--message", "x"); !strings.Contains(out, "tools.toy_9.enabled") {

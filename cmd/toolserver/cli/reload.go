@@ -22,9 +22,10 @@ type reloader struct {
 	dirs    []string
 	done    <-chan struct{}
 
-	mu   sync.Mutex
-	seen os.FileInfo // the file as it was when it was last read
-	last time.Time   // when that was
+	mu      sync.Mutex
+	seen    os.FileInfo // the file as it was when it was last read
+	last    time.Time   // when that was
+	suspect bool        // commands may have written the file that was seen
 }
 
 // watchConfig reloads until ctx ends. Without a file there is nothing to watch.
@@ -35,7 +36,7 @@ func watchConfig(ctx context.Context, g *globals, a *app, dirs []string) *reload
 		return r
 	}
 	r.seen, _ = os.Stat(cfg.File)
-	r.done = yamlconf.Watch(ctx, []string{cfg.File}, r.reload)
+	r.done = yamlconf.Watch(ctx, []string{cfg.File}, r.changed)
 	return r
 }
 
@@ -56,6 +57,21 @@ func (r *reloader) hangup(ctx context.Context) {
 	}
 }
 
+// changed takes in that the file has changed. One that is still being written is
+// not read, but whether commands may have written it cannot wait.
+func (r *reloader) changed(settled bool) {
+	if settled {
+		r.reload()
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, err := os.Stat(r.app.current().File)
+	if err == nil && r.mayBeForged(now) {
+		r.refuse(now)
+	}
+}
+
 func (r *reloader) reload() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -64,15 +80,13 @@ func (r *reloader) reload() {
 		r.app.log.Info("nothing to reload: there is no configuration file")
 		return
 	}
-	before := r.seen
-	r.seen, _ = os.Stat(old.File)
+	now, _ := os.Stat(old.File)
 	r.last = time.Now()
-	if r.mayBeForged(before, old) {
-		r.app.runner.Interrupt()
-		r.app.log.Error("the configuration file was replaced where commands may write, while one was running that could have written the new file: "+
-			"the old configuration stays in force, and the command was ended; look at the file and save it again", zap.String("file", old.File))
+	if r.mayBeForged(now) {
+		r.refuse(now)
 		return
 	}
+	r.seen, r.suspect = now, false
 	cfg, err := old.Again(slices.Concat(r.globals.dirs, r.dirs))
 	if err == nil {
 		err = r.app.apply(cfg)
@@ -90,11 +104,20 @@ func (r *reloader) reload() {
 	}
 }
 
-// mayBeForged reports whether a command may have written the new file. The
-// protection of a file is a mount on it, which a running command loses when the
-// file is replaced; those that start later have it again.
-func (r *reloader) mayBeForged(before os.FileInfo, old *config.Loaded) bool {
-	return before != nil && r.seen != nil && !os.SameFile(before, r.seen) && old.Exposed() && r.app.runner.RanAt(changedAt(r.seen))
+// mayBeForged reports whether a command may have written the file as it is now.
+// The protection of a file is a mount on it, which a running command loses when
+// the file is replaced; those that start later have it again.
+func (r *reloader) mayBeForged(now os.FileInfo) bool {
+	return r.seen != nil && now != nil && (r.suspect || !os.SameFile(r.seen, now)) && r.app.current().Exposed() && r.app.runner.RanAt(changedAt(now))
+}
+
+// refuse ends the commands that may have written the file, which is not obeyed.
+// What they write until they have ended is no better.
+func (r *reloader) refuse(now os.FileInfo) {
+	r.seen, r.suspect = now, true
+	r.app.runner.Interrupt()
+	r.app.log.Error("the configuration file was replaced where commands may write, while one was running that could have written the new file: "+
+		"the old configuration stays in force, and the command was ended; look at the file and save it again", zap.String("file", r.app.current().File))
 }
 
 // needsRestart reports whether something has changed that is only looked at when
