@@ -96,6 +96,11 @@ func (c *Catalog) Why(p Principal, name string) string {
 	case ok:
 		return ""
 	}
+	for _, t := range c.tools {
+		if t.Offered == name && c.Settings.Access.Allowed(p, t) {
+			return fmt.Sprintf("no tool %q: the configuration renames it to %s", name, t.Name)
+		}
+	}
 	for _, m := range c.missing {
 		if m.Kind == KindTool && m.Name == name {
 			return name + " is unavailable: it " + m.Reason

@@ -93,6 +93,9 @@ func TestSources(t *testing.T) {
 				t.Errorf("missing:\n%s", got)
 			}
 		case "settings":
+			if why := r.Catalog().Why(Principal{Groups: []string{"g"}}, "b"); !strings.Contains(why, "renames it to bee") {
+				t.Errorf("b: %s", why)
+			}
 			bee, _ := r.Get("bee")
 			if bee.Description != "Hums." || !bee.Confirm || bee.Timeout != time.Minute || !slices.Equal(bee.Groups, []string{"g"}) {
 				t.Errorf("bee is %+v", bee)

@@ -54,6 +54,8 @@ type state struct {
 	user   domain.Principal // who calls over stdio and on the command line
 	anyone domain.Principal // who calls over HTTP where no authentication is asked for
 	box    *tools.Sandbox
+
+	warnings []string // about the configuration
 }
 
 // build puts the program together. What it returns is closed by its caller.
@@ -136,11 +138,15 @@ func (a *app) apply(cfg *config.Loaded) error {
 	if err != nil {
 		return err
 	}
-	if err := a.checkNames(cfg, update.Offers()); err != nil {
+	warnings, err := a.checkNames(cfg, update.Offers())
+	if err != nil {
 		update.Discard()
 		return err
 	}
-	before := a.now.Swap(&state{cfg, tokens, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box})
+	for _, w := range warnings {
+		a.log.Warn(w)
+	}
+	before := a.now.Swap(&state{cfg, tokens, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, warnings})
 	box.TakeEffect()
 	settings := a.settings(cfg)
 	a.exec.Registry.Apply(domain.Revision{Settings: &settings, Add: update.Changed})
@@ -207,8 +213,9 @@ func (a *app) addSecret(text string) {
 	a.exec.Registry.Configure(a.settings(a.current()))
 }
 
-// checkNames reports settings of items that nobody offers.
-func (a *app) checkNames(cfg *config.Loaded, offers []domain.Offer) error {
+// checkNames reports settings of items that nobody offers; those that somebody
+// may offer later are warnings.
+func (a *app) checkNames(cfg *config.Loaded, offers []domain.Offer) (warnings []string, err error) {
 	var names config.Names
 	for _, source := range append([]domain.Source{a.programSource()}, a.program.Sources...) {
 		offers = append(offers, source.Offer())
@@ -228,11 +235,7 @@ func (a *app) checkNames(cfg *config.Loaded, offers []domain.Offer) error {
 			names.Prompts = append(names.Prompts, p.Name)
 		}
 	}
-	warnings, err := cfg.CheckNames(names)
-	for _, w := range warnings {
-		a.log.Warn(w)
-	}
-	return err
+	return cfg.CheckNames(names)
 }
 
 func serverSettings(cfg *config.Loaded) server.Settings {

@@ -144,6 +144,9 @@ func (r *checkReport) tools(a *app) {
 			r.line(true, "", t.Name+" is disabled in the configuration")
 		}
 	}
+	for _, w := range a.now.Load().warnings {
+		r.line(true, "warning", w)
+	}
 	for _, m := range a.current().Web.Search.Lacking() {
 		r.line(false, m.Key, m.Problem)
 	}
