@@ -144,9 +144,12 @@ func (a *searxngAnswer) results() []Result {
 // silent returns the engines that did not answer, and why.
 func (a *searxngAnswer) silent() []string {
 	var all []string
+	word := func(src string, most int) string { // what a message repeats of a stranger's has no markup
+		return strings.NewReplacer("<", "", ">", "").Replace(line(src, most))
+	}
 	for _, engine := range a.Unresponsive[:min(len(a.Unresponsive), 10)] {
 		if len(engine) == 2 {
-			all = append(all, line(engine[0], 40)+" ("+line(engine[1], 80)+")")
+			all = append(all, word(engine[0], 40)+" ("+word(engine[1], 80)+")")
 		}
 	}
 	return all
