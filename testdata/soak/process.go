@@ -124,6 +124,7 @@ func (p *process) dump() (goroutines, error) {
 // expectedLogs are what a server may say of what we do to it.
 var expectedLogs = []string{
 	`toolserver: serving MCP at `,
+	`toolserver: WARNING: --insecure-no-auth`,
 	`"level":"warn"`, // calls that fail, as many do on purpose
 	`"msg":"the configuration is wrong; the old one stays in force"`,
 }
