@@ -140,7 +140,7 @@ func (c *Call) abandon(err *Error) {
 	c.Record.Abandoned = true
 	defer func() { // nobody else would, on a timer's goroutine
 		if p := recover(); p != nil {
-			c.answer(Outcome{}, c.publicError(&panicError{p, debug.Stack()}))
+			c.answer(Outcome{}, c.clean(&panicError{p, debug.Stack()}))
 		}
 	}()
 	c.end(Outcome{}, err)

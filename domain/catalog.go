@@ -45,7 +45,6 @@ type Catalog struct {
 	resources []*Resource // by key
 	prompts   []*Prompt   // by name
 	missing   []Missing
-	open      bool // a source may offer more, under names that are not known yet
 	private   bool // what is listed depends on who asks
 
 	sources []*heldSource // whose items are in it
@@ -70,10 +69,6 @@ func (c *Catalog) Prompts() []*Prompt { return c.prompts }
 // Missing returns what is not offered although a source knows of it, with the
 // reason: it lacks something, is not valid, or has a name that is taken.
 func (c *Catalog) Missing() []Missing { return c.missing }
-
-// Open reports whether more may be offered later, under names that nobody knows
-// yet.
-func (c *Catalog) Open() bool { return c.open }
 
 // Private reports whether what is listed depends on who asks.
 func (c *Catalog) Private() bool { return c.private }
@@ -238,7 +233,6 @@ func merge(settings Settings, sources []*sourceItems) *Catalog {
 	resources, resourceNames, prompts := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, s := range sources {
 		c.sources = append(c.sources, s.source)
-		c.open = c.open || s.offer.Open
 		for _, m := range s.offer.Missing {
 			m.Source = s.source.Name()
 			c.missing = append(c.missing, m)

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -71,15 +72,18 @@ func (e *Executor) Abandoned() int64 { return e.abandoned.Load() }
 // tool's time ends. An error it returns is an [*Error] or an [*InputRequired].
 func (e *Executor) Call(ctx context.Context, cmd ExecuteToolCommand) (res ToolResult, err error) {
 	answered := make(chan struct{})
-	c := e.toolCall(cmd, func(r ToolResult, e error) {
-		res, err = r, e
-		close(answered)
-	})
+	var once sync.Once // a call may panic after it was answered
+	answer := func(r ToolResult, e error) {
+		once.Do(func() {
+			res, err = r, e
+			close(answered)
+		})
+	}
+	c := e.toolCall(cmd, answer)
 	go func() {
 		defer func() { // as a server does at its edge: no call ends the process
 			if p := recover(); p != nil {
-				err = &Error{Code: CodeInternal, Message: fmt.Sprintf("%s could not be answered: panic: %v", c.Name, p), Err: &panicError{p, debug.Stack()}}
-				close(answered)
+				answer(ToolResult{}, c.clean(&panicError{p, debug.Stack()}))
 			}
 		}()
 		c.start(ctx)

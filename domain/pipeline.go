@@ -48,7 +48,7 @@ func (c *Call) observe(ctx context.Context) error {
 			for _, begun := range c.exec.observers[:i] {
 				_ = begun.End(c, err) // the call is refused already
 			}
-			return err
+			return c.clean(err)
 		}
 	}
 	return nil
@@ -57,7 +57,7 @@ func (c *Call) observe(ctx context.Context) error {
 func (c *Call) observed(out Outcome, err error) (Outcome, error) {
 	for _, o := range c.exec.observers {
 		if refused := o.End(c, err); refused != nil {
-			out, err = Outcome{}, refused
+			out, err = Outcome{}, c.clean(refused)
 		}
 	}
 	return out, err
@@ -87,15 +87,17 @@ func (c *Call) checkArguments(ctx context.Context) error {
 
 // redact takes secrets out of what leaves the server.
 func (c *Call) redact(out Outcome, err error) (Outcome, error) {
-	r := &c.catalog.redactor
-	if err != nil {
-		if isInputRequired(err) {
-			return Outcome{}, err // redacted when it was asked
-		}
-		return Outcome{}, r.error(c.publicError(err))
+	switch {
+	case err == nil:
+		return c.catalog.redactor.outcome(out), nil
+	case isInputRequired(err):
+		return Outcome{}, err // redacted when it was asked
 	}
-	return r.outcome(out), nil
+	return Outcome{}, c.clean(err)
 }
+
+// clean returns err as the caller sees it, without secrets.
+func (c *Call) clean(err error) *Error { return c.catalog.redactor.error(c.publicError(err)) }
 
 // bound keeps what is too long for one answer, of a tool, and refuses what
 // cannot be cut.
@@ -107,10 +109,10 @@ func (c *Call) bound(out Outcome, err error) (Outcome, error) {
 		out.Tool, err = c.boundResult(out.Tool)
 	}
 	if n := out.textLen() + out.Tool.dataLen(); err == nil && n > MaxOutcomeBytes {
-		err = c.publicError(Errorf(CodeExecutionFailed, "%s: the answer has %s bytes; at most %s are allowed", c.Name, Thousands(n), Thousands(MaxOutcomeBytes)))
+		err = Errorf(CodeExecutionFailed, "%s: the answer has %s bytes; at most %s are allowed", c.Name, Thousands(n), Thousands(MaxOutcomeBytes))
 	}
 	if err != nil {
-		return Outcome{}, err
+		return Outcome{}, c.clean(err)
 	}
 	return out, nil
 }

@@ -151,9 +151,13 @@ func TestEveryKind(t *testing.T) {
 			})
 			t.Run("observer", func(t *testing.T) {
 				o := &refusing{}
-				exec := offering(t, Settings{}, nil, calm, o)
+				exec := offering(t, Settings{Secrets: []string{"sk-12345678"}}, nil, calm, o)
 				if err := ask(exec, ann); err != nil || o.begun != 1 || o.ended != 1 {
 					t.Errorf("%v, %+v", err, o)
+				}
+				o.begin = errors.New("audit of sk-12345678 is full")
+				if err := ask(exec, ann); CodeOf(err) != CodeExecutionFailed || strings.Contains(err.Error(), "12345678") {
+					t.Errorf("refused for a reason of its own: %v", err)
 				}
 				o.begin = Errorf(CodeBusy, "audit is full")
 				if err := ask(exec, ann); CodeOf(err) != CodeBusy {
@@ -392,6 +396,19 @@ func TestKeptShares(t *testing.T) {
 	same := Principal{ID: "issuer:ann", Name: "ann"}
 	if _, _, err := s.Page(same, mine.ID, 1); !errors.Is(err, ErrUnknownResult) {
 		t.Errorf("another ann reads it: %v", err)
+	}
+}
+
+// TestStructuredIsJSON checks that a result that cannot be written is a fault of
+// its tool.
+func TestStructuredIsJSON(t *testing.T) {
+	_, err := run(t, tool("odd", func(context.Context) (ToolResult, error) {
+		r := Text("odd")
+		r.Results = func() {}
+		return r, nil
+	}), `{}`)
+	if CodeOf(err) != CodeExecutionFailed || !strings.Contains(err.Error(), "odd broke: structured content") {
+		t.Errorf("got %v", err)
 	}
 }
 
