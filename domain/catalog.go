@@ -60,12 +60,6 @@ func (c *Catalog) Tool(name string) (*Tool, bool) {
 // Tools returns all tools, those that are disabled too, sorted by name.
 func (c *Catalog) Tools() []*Tool { return c.tools }
 
-// Resources returns all resources, sorted by URI or template.
-func (c *Catalog) Resources() []*Resource { return c.resources }
-
-// Prompts returns all prompts, sorted by name.
-func (c *Catalog) Prompts() []*Prompt { return c.prompts }
-
 // Missing returns what is not offered although a source knows of it, with the
 // reason: it lacks something, is not valid, or has a name that is taken.
 func (c *Catalog) Missing() []Missing { return c.missing }

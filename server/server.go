@@ -21,7 +21,6 @@ type Options struct {
 	Log          *zap.Logger
 
 	MaxMessageBytes int           // of a line or a body
-	MaxBytesHeld    int64         // of all messages in flight together; zero for DefaultBytesHeld
 	MaxInFlight     int           // requests of one session at a time, those in line included
 	Grace           time.Duration // for calls under way when the input ends or the server stops
 
@@ -55,26 +54,21 @@ type Server struct {
 const (
 	maxRequests = 8192
 	maxStreams  = 4096
+	// maxBytesHeld is of long messages, unless one alone may have a quarter of it:
+	// what is made of a message takes several times its size.
+	maxBytesHeld = 64 << 20
 )
-
-// DefaultBytesHeld is what all long messages in flight may have together, unless
-// one alone may have a quarter of it: what is made of a message takes several
-// times its size.
-const DefaultBytesHeld = 64 << 20
 
 // longMessage is from where on the bytes of a message are counted.
 const longMessage = 64 << 10
 
 // New returns a server that runs the tools of exec's registry through exec.
 func New(exec *domain.Executor, opts Options) *Server {
-	if opts.MaxBytesHeld <= 0 {
-		opts.MaxBytesHeld = max(DefaultBytesHeld, 4*int64(opts.MaxMessageBytes))
-	}
 	if opts.BeforeAnswers == nil {
 		opts.BeforeAnswers = func() {}
 	}
 	s := &Server{opts: opts, exec: exec, self: newIdentity(opts), states: newStateSealer(),
-		held: share.NewPool(opts.MaxBytesHeld, 0), requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0)}
+		held: share.NewPool(max(maxBytesHeld, 4*int64(opts.MaxMessageBytes)), 0), requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0)}
 	s.Configure(Settings{})
 	exec.Registry.OnChange(func(c domain.Change) {
 		s.hub.revise(exec.Registry.Catalog(), opts.Log)
