@@ -10,21 +10,21 @@ import (
 // layers are the packages of the module from the top down, each tree with the
 // trees it may import besides its own.
 var layers = map[string][]string{
-	"cmd":      {"config", "server", "tools", "sandbox", "domain"},
-	"config":   {"server", "tools", "sandbox", "domain"},
-	"server":   {"domain", "share"},
-	"tools":    {"sandbox", "domain"},
-	"sandbox":  {"share"},
-	"domain":   {"share"},
-	"share":    {},
-	"bench":    {"cmd", "server", "tools", "sandbox", "domain"},
-	"testdata": {"cmd", "sandbox", "domain", "fakes"},
-	"fakes":    {},
+	"cmd":     {"config", "server", "tools", "sandbox", "domain"},
+	"config":  {"server", "tools", "sandbox", "domain"},
+	"server":  {"domain", "share"},
+	"tools":   {"sandbox", "domain"},
+	"sandbox": {"share"},
+	"domain":  {"share"},
+	"share":   {},
+	"bench":   {"cmd", "server", "tools", "sandbox", "domain"},
+	"test":    {"cmd", "sandbox", "domain", "fakes"},
+	"fakes":   {},
 }
 
 // TestImports keeps the arrows between packages pointing down.
 func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-test", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "../../...", "../../testdata/fixture", "../../testdata/conformance", "../../testdata/fakes/...").Output()
+	out, err := exec.Command("go", "list", "-test", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "../../...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestImports(t *testing.T) {
 // are a tree of their own.
 func tree(path string) (string, bool) {
 	path, ours := strings.CutPrefix(path, "toolserver/")
-	if strings.HasPrefix(path, "testdata/fakes/") {
+	if strings.HasPrefix(path, "test/fakes/") {
 		return "fakes", ours
 	}
 	top, _, _ := strings.Cut(path, "/")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/testdata/fakes/anthropic"
+	fake "toolserver/test/fakes/anthropic"
 
 	"toolserver/domain"
 	"toolserver/sandbox/netguard"

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/testdata/fakes/anthropic"
+	fake "toolserver/test/fakes/anthropic"
 )
 
 // TestFakeRefuses checks that the fake minds the rules, without which the other

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/testdata/fakes/anthropic"
+	fake "toolserver/test/fakes/anthropic"
 
 	"toolserver/domain"
 	"toolserver/tools/anthropic"

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	fake "toolserver/testdata/fakes/anthropic"
+	fake "toolserver/test/fakes/anthropic"
 
 	"toolserver/domain"
 	"toolserver/tools/tooltest"

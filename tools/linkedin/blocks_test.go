@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	fake "toolserver/testdata/fakes/linkedin"
+	fake "toolserver/test/fakes/linkedin"
 
 	"toolserver/domain"
 	"toolserver/tools/tooltest"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/testdata/fakes/linkedin"
+	fake "toolserver/test/fakes/linkedin"
 
 	"toolserver/domain"
 	"toolserver/tools/tooltest"

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"testing"
 
-	fake "toolserver/testdata/fakes/linkedin"
+	fake "toolserver/test/fakes/linkedin"
 
 	"toolserver/domain"
 	"toolserver/tools/tooltest"

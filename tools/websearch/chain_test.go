@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	fake "toolserver/testdata/fakes/search"
+	fake "toolserver/test/fakes/search"
 	"toolserver/tools/tooltest"
 )
 

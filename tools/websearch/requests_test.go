@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	fake "toolserver/testdata/fakes/search"
+	fake "toolserver/test/fakes/search"
 	"toolserver/tools/tooltest"
 	"toolserver/tools/websearch"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	fake "toolserver/testdata/fakes/search"
+	fake "toolserver/test/fakes/search"
 
 	"toolserver/domain"
 	"toolserver/sandbox/netguard"

@@ -16,7 +16,7 @@ import (
 	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/server"
-	"toolserver/testdata/fakes/anthropic"
+	"toolserver/test/fakes/anthropic"
 )
 
 // bySource takes the source of a principal from a header. All are called ann.

@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// programs are those beside this package that tests run, built when they are first needed.
+var programs = struct {
+	sync.Mutex
+	dir   string
+	built []string
+}{}
+
+// built returns the path of a program of testdata, which anybody may run.
+func built(t *testing.T, name string) string {
+	t.Helper()
+	programs.Lock()
+	defer programs.Unlock()
+	if programs.dir == "" {
+		dir, err := os.MkdirTemp("", "e2e-programs-")
+		must(t, err)
+		must(t, os.Chmod(dir, 0o755))
+		programs.dir = dir
+	}
+	path := filepath.Join(programs.dir, name)
+	if !slices.Contains(programs.built, name) {
+		cmd := exec.Command("go", "build", "-trimpath", "-o", path, "../"+name)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v\n%s", name, err, out)
+		}
+		programs.built = append(programs.built, name)
+	}
+	return path
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMain runs nothing where TOOLSERVER names no binary, so that go test ./...
+// stays fast, and removes the programs that tests have built.
+func TestMain(m *testing.M) {
+	if os.Getenv("TOOLSERVER") == "" {
+		fmt.Println("end-to-end tests not run: TOOLSERVER names no binary; make test builds one and runs them")
+		return
+	}
+	code := m.Run()
+	if programs.dir != "" {
+		_ = os.RemoveAll(programs.dir)
+	}
+	os.Exit(code)
+}

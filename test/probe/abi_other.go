@@ -1,0 +1,7 @@
+//go:build linux && !amd64
+
+package main
+
+import "errors"
+
+func otherABI(string) error { return errors.ErrUnsupported }

@@ -1,7 +1,0 @@
-//go:build !amd64
-
-package main
-
-import "errors"
-
-func otherABI(string) error { return errors.ErrUnsupported }
