@@ -1,9 +1,9 @@
-# What a developer types. README names the first and the third.
+# What a developer types. README names run and test.
 BIN := toolserver
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 BUILD := CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
 
-.PHONY: run build test bench soak
+.PHONY: run build check test bench soak
 
 # Build the server and serve the current directory to clients on this machine.
 run: build
@@ -12,9 +12,13 @@ run: build
 build:
 	$(BUILD) -o $(BIN) ./cmd/toolserver
 
+# Format, vet and unit tests: what to run before each commit.
+check:
+	./test/run check
+
 # Everything that can be checked, installing what is missing.
 test:
-	./testdata/test-all
+	./test/run all
 
 # Measures the server beside its peers and, with BEFORE=commit, beside itself as
 # it was then; docs/performance.md explains the table.
@@ -25,4 +29,4 @@ bench: build
 # Five minutes of everything at once, against servers that must neither err nor
 # grow.
 soak: build
-	go run ./testdata/soak -server ./$(BIN)
+	go run ./test/soak -server ./$(BIN)
