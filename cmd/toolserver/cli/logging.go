@@ -70,13 +70,9 @@ func newLogger(c config.Logging, stderr io.Writer) (*logger, error) {
 		enc.EncodeDuration = zapcore.StringDurationEncoder
 		encoder = zapcore.NewJSONEncoder(enc)
 	}
-	l.writer = newLogWriter(out, droppedEntry(encoder))
-	if f, ok := out.(*os.File); ok {
-		direct, free := directWriter(f)
-		l.writer.direct = direct
-		l.free = append(l.free, free)
-	}
-	l.free = append(l.free, l.writer.close)
+	write, free := logOutput(out)
+	l.writer = newLogWriter(write, droppedEntry(encoder))
+	l.free = append(l.free, free, l.writer.close)
 	l.Logger = zap.New(&promptCore{zapcore.NewCore(encoder, l.writer, level), l.writer})
 	// Libraries print what strangers send them, such as net/http of answers
 	// nobody asked for. That is for those who look for trouble.

@@ -5,60 +5,47 @@ import (
 	"errors"
 	"io"
 	"os"
-	"slices"
 	"sync"
 	"time"
 )
 
 // Bounds of a [logWriter].
 const (
-	flushInterval = 100 * time.Millisecond // that a line waits to be written, unless somebody flushes
-	maxFlushWait  = 20 * time.Millisecond  // that flush waits for another goroutine's write
-	quickWrite    = time.Millisecond       // what a write takes where the log is read
+	flushInterval = 100 * time.Millisecond // that a line waits to be written, unless there is a flush
+	maxFlushWait  = 20 * time.Millisecond  // that a flush waits for a writer that may block
+	quickWrite    = time.Millisecond       // that a write takes where the log is being read
 	maxCloseWait  = time.Second
 	maxLogBatch   = 64 << 10  // bytes that are written without waiting for more
-	maxLogPending = 512 << 10 // bytes that wait while as many are being written
+	maxLogPending = 512 << 10 // bytes that wait for a log that is not being read
 )
 
 // errWouldBlock is the error of a write that would have to wait.
 var errWouldBlock = errors.New("the write would block")
 
-// logWriter writes log lines, a batch at a time, and never makes those that log
-// wait for a log that nobody reads: what does not fit into its buffer, or
-// cannot be written, is dropped. A line says how many were once writing works
-// again.
-//
-// At most one goroutine writes at a time. It is the one that flushes where
-// direct can write without blocking, and else one that the logWriter starts,
-// which ends with its write. Only a write that blocks forever outlives close.
+// logWriter writes log lines and never makes the callers of the logger wait for
+// a log that is not being read: what does not fit into its buffer, or cannot be
+// written, is dropped. A line reports how many were, once writing works again.
 type logWriter struct {
-	out     io.Writer                   // may block
-	direct  func(b []byte) (int, error) // writes what out accepts at once, and returns errWouldBlock if that is not all; nil if unsupported
+	write   func(b []byte) (int, error) // writes what is accepted at once, and returns errWouldBlock if that is not all
 	dropped func(lines int) []byte      // returns the line that reports dropped lines
 
-	mu       sync.Mutex
-	pending  []byte // lines that are not being written yet
-	spare    []byte // memory for pending
-	accepted uint64 // writes into pending
-	settled  uint64 // of these, how many are in the log or dropped
-	lost     int    // dropped lines that the log does not report yet
-	torn     bool   // the log ends within a line
-	busy     bool   // a batch is being written
-	lagging  bool   // it blocks, or the last one failed: there is no use in waiting
-	over     chan struct{}
-	timer    *time.Timer
-	armed    bool // timer runs
-	closed   bool
+	mu      sync.Mutex
+	pending []byte // not written yet
+	lost    int    // dropped lines that the log does not report yet
+	torn    bool   // the log ends within a line whose end is lost
+	timer   *time.Timer
+	armed   bool // timer runs
+	closed  bool
 }
 
-func newLogWriter(out io.Writer, dropped func(lines int) []byte) *logWriter {
-	w := &logWriter{out: out, dropped: dropped}
+func newLogWriter(write func(b []byte) (int, error), dropped func(lines int) []byte) *logWriter {
+	w := &logWriter{write: write, dropped: dropped}
 	w.timer = time.AfterFunc(time.Hour, w.tick)
 	w.timer.Stop()
 	return w
 }
 
-// Write takes over lines, to be written soon. It never fails.
+// Write accepts lines, to be written soon. It never fails.
 func (w *logWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,13 +53,10 @@ func (w *logWriter) Write(p []byte) (int, error) {
 		w.lost += lineCount(p)
 		return len(p), nil
 	}
-	w.pending = append(w.pending, p...)
-	w.accepted++
-	if len(w.pending) >= maxLogBatch && !w.busy {
-		w.start()
-	} else if !w.armed {
-		w.armed = true
-		w.timer.Reset(flushInterval)
+	if w.pending = append(w.pending, p...); len(w.pending) >= maxLogBatch {
+		w.drain()
+	} else {
+		w.arm()
 	}
 	return len(p), nil
 }
@@ -83,19 +67,21 @@ func (w *logWriter) Sync() error {
 	return nil
 }
 
-// flush writes what has been logged until now. Where that might block, another
-// goroutine does it, and flush waits a little. It does not wait for a log that
-// is not being read, or cannot be written.
+// flush writes what has been logged until now, as far as the log accepts it.
 func (w *logWriter) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for until := w.accepted; w.settled < until && !w.lagging && !w.closed; {
-		if !w.busy {
-			w.start()
-		}
-		if w.busy && !w.lagging && !w.await(maxFlushWait) {
-			w.lagging = true
-		}
+	if !w.closed {
+		w.drain()
+	}
+}
+
+// tick writes what has not been flushed, and tries again what has failed.
+func (w *logWriter) tick() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.armed = false; !w.closed {
+		w.drain()
 	}
 }
 
@@ -103,12 +89,9 @@ func (w *logWriter) flush() {
 func (w *logWriter) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	deadline := time.Now().Add(maxCloseWait)
-	for until := w.accepted; w.settled < until; {
-		if !w.busy {
-			w.start()
-		}
-		if w.busy && !w.await(time.Until(deadline)) {
+	for deadline := time.Now().Add(maxCloseWait); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		w.drain()
+		if _, err := w.write(nil); len(w.pending) == 0 && err != errWouldBlock {
 			break
 		}
 	}
@@ -116,122 +99,112 @@ func (w *logWriter) close() {
 	w.timer.Stop()
 }
 
-// tick writes what nobody has flushed, and tries again what has failed.
-func (w *logWriter) tick() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.armed = w.busy && !w.closed; w.armed {
+func (w *logWriter) arm() {
+	if !w.armed && !w.closed {
+		w.armed = true
 		w.timer.Reset(flushInterval)
-	} else if len(w.pending) > 0 && !w.closed {
-		w.start()
 	}
 }
 
-// await waits until the batch that is being written no longer is, or blocks,
-// and reports whether that was in time. It lets go of the lock meanwhile.
-func (w *logWriter) await(limit time.Duration) bool {
-	if w.over == nil {
-		w.over = make(chan struct{})
+// drain writes pending lines and the report of dropped ones.
+func (w *logWriter) drain() {
+	if w.torn && len(w.pending) > 0 {
+		n, err := w.write([]byte{'\n'})
+		w.torn = n == 0
+		w.wrote(0, err)
 	}
-	over := w.over
-	w.mu.Unlock()
-	defer w.mu.Lock()
-	late := time.NewTimer(limit)
-	defer late.Stop()
-	select {
-	case <-over:
-		return true
-	case <-late.C:
-		return false
+	if len(w.pending) > 0 && !w.torn {
+		w.wrote(w.write(w.pending))
 	}
-}
-
-// wake ends every await.
-func (w *logWriter) wake() {
-	if w.over != nil {
-		close(w.over)
-		w.over = nil
-	}
-}
-
-// logBatch is what one write writes.
-type logBatch struct {
-	bytes    []byte
-	until    uint64 // accepted
-	reported int    // lost, according to the last line
-	start    int    // of the first line
-}
-
-// start begins to write what is pending. It lets go of the lock meanwhile.
-func (w *logWriter) start() {
-	w.busy = true
-	b := logBatch{bytes: w.pending, until: w.accepted, reported: w.lost}
-	w.pending, w.spare = w.spare[:0], nil
-	if w.torn {
-		b.bytes, b.start = slices.Insert(b.bytes, 0, '\n'), 1
-	}
-	if b.reported > 0 {
-		b.bytes = append(b.bytes, w.dropped(b.reported)...)
-	}
-	if w.direct == nil {
-		go w.writeRest(b, 0)
-		return
-	}
-	w.mu.Unlock()
-	n, err := w.direct(b.bytes)
-	w.mu.Lock()
-	if err == errWouldBlock {
-		w.lagging = true
-		w.wake()
-		go w.writeRest(b, n)
-		return
-	}
-	w.end(b, n, err)
-}
-
-// writeRest writes all of a batch but its first n bytes, however long that takes.
-func (w *logWriter) writeRest(b logBatch, n int) {
-	begun := time.Now()
-	written, err := w.out.Write(b.bytes[n:])
-	took := time.Since(begun)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.end(b, n+written, err)
-	if w.direct == nil && took > quickWrite {
-		w.lagging = true // until a write is quick: a slow reader must not slow down each flush
-	}
-	if err == nil && len(w.pending)+w.lost > 0 && !w.closed {
-		w.start()
-	}
-}
-
-// end notes that the first n bytes of a batch are in the log, and the others
-// are not going to be.
-func (w *logWriter) end(b logBatch, n int, err error) {
-	w.busy, w.settled = false, b.until
-	w.lagging = err != nil
-	if err == nil {
-		w.lost -= b.reported
-		w.torn = false
-	} else {
-		w.lost += lineCount(b.bytes[max(n, b.start):])
-		if b.reported > 0 {
-			w.lost-- // the report
+	if w.lost > 0 && len(w.pending) == 0 && !w.torn {
+		report := w.dropped(w.lost)
+		if n, err := w.write(report); n > 0 {
+			w.pending, w.lost = append(w.pending, report...), 0
+			w.wrote(n, err)
 		}
+	}
+	if len(w.pending) > 0 || w.lost > 0 {
+		w.arm()
+	} else if cap(w.pending) > 2*maxLogBatch {
+		w.pending = nil
+	}
+}
+
+// wrote removes the first n bytes of the pending lines, which are in the log,
+// and after an error the others too, which are not going to be.
+func (w *logWriter) wrote(n int, err error) {
+	if err != nil && err != errWouldBlock {
 		if n > 0 {
-			w.torn = b.bytes[n-1] != '\n'
+			w.torn = w.pending[n-1] != '\n'
 		}
+		w.lost += lineCount(w.pending[n:])
+		n = len(w.pending)
 	}
-	if cap(b.bytes) <= 2*maxLogBatch {
-		w.spare = b.bytes
-	}
-	w.wake()
+	w.pending = w.pending[:copy(w.pending, w.pending[n:])]
 }
 
 func lineCount(p []byte) int { return bytes.Count(p, []byte{'\n'}) }
 
-// isRegular reports whether f is a file whose writes do not wait for a reader.
-func isRegular(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode().IsRegular()
+// backgroundWriter writes to something that may block, a batch at a time.
+type backgroundWriter struct {
+	out     io.Writer
+	results chan error // of the write in progress
+	busy    bool       // there is one
+	slow    bool       // the last one was
+}
+
+// write waits a little for the write to end, unless the last one was slow: a
+// slow reader must not delay each flush. An error later than that is the next
+// write's. Only a write that blocks forever leaves a goroutine behind.
+func (w *backgroundWriter) write(b []byte) (int, error) {
+	if w.busy {
+		select {
+		case err := <-w.results:
+			w.busy = false
+			if err != nil {
+				return 0, err
+			}
+		default:
+			w.slow = true
+			return 0, errWouldBlock
+		}
+	}
+	if len(b) == 0 {
+		return 0, nil
+	}
+	b = bytes.Clone(b)
+	go func() {
+		_, err := w.out.Write(b)
+		w.results <- err
+	}()
+	w.busy = true
+	wait := maxFlushWait
+	if w.slow {
+		wait = quickWrite
+	}
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	select {
+	case err := <-w.results:
+		w.busy, w.slow = false, false
+		if err != nil {
+			return 0, err
+		}
+	case <-late.C:
+		w.slow = true
+	}
+	return len(b), nil
+}
+
+// logOutput returns what writes to out without blocking, and what frees it.
+func logOutput(out io.Writer) (write func(b []byte) (int, error), free func()) {
+	if f, ok := out.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			return f.Write, func() {}
+		}
+		if write, free, ok := nonblocking(f); ok {
+			return write, free
+		}
+	}
+	return (&backgroundWriter{out: out, results: make(chan error, 1)}).write, func() {}
 }

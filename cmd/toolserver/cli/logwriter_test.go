@@ -28,12 +28,12 @@ func TestLogNotRead(t *testing.T) {
 			}
 			defer r.Close()
 			defer out.Close()
-			w := newLogWriter(out, reportLost)
-			if direct {
-				write, free := directWriter(out)
-				defer free()
-				w.direct = write
+			write, free := logOutput(out)
+			if !direct {
+				write, free = logOutput(struct{ io.Writer }{out})
 			}
+			defer free()
+			w := newLogWriter(write, reportLost)
 			line := []byte(strings.Repeat("x", 999) + "\n")
 			logged := 3 * maxLogPending / len(line)
 			for range logged {
@@ -75,8 +75,7 @@ func TestLogFails(t *testing.T) {
 		}
 		return n, nil
 	}
-	w := newLogWriter(io.Discard, reportLost)
-	w.direct = write
+	w := newLogWriter(write, reportLost)
 	for _, line := range []string{"one\n", "two, torn\nthree\n", "four\n"} {
 		w.Write([]byte(line))
 		w.tick() // as time passes
@@ -98,7 +97,8 @@ func TestLogFails(t *testing.T) {
 func TestLogStuck(t *testing.T) {
 	r, out := io.Pipe()
 	defer r.Close()
-	w := newLogWriter(out, reportLost)
+	write, _ := logOutput(out)
+	w := newLogWriter(write, reportLost)
 	w.Write([]byte("line\n"))
 	w.close()
 }

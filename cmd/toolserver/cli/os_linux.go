@@ -3,43 +3,40 @@ package cli
 import (
 	"fmt"
 	"os"
+	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// directWriter returns what writes to f without blocking, or nil if that is
-// not possible, and what frees it.
-//
-// It must not make f itself nonblocking, since other processes have the same
-// open file: a pipe or a terminal is opened once more.
-func directWriter(f *os.File) (write func(b []byte) (int, error), free func()) {
-	free = func() {}
-	if isRegular(f) {
-		return f.Write, free
-	}
+// nonblocking returns what writes to a socket, pipe or terminal without
+// blocking, and what frees it, if that is possible. It must not make f itself
+// nonblocking, since other processes have the same open file: a pipe or a
+// terminal is opened once more.
+func nonblocking(f *os.File) (write func(b []byte) (int, error), free func(), ok bool) {
 	fd := -1
 	conn, err := f.SyscallConn()
 	if err != nil || conn.Control(func(own uintptr) { fd = int(own) }) != nil {
-		return nil, free
+		return nil, nil, false
 	}
 	var st unix.Stat_t
 	if unix.Fstat(fd, &st) != nil {
-		return nil, free
+		return nil, nil, false
 	}
 	if st.Mode&unix.S_IFMT == unix.S_IFSOCK {
 		return func(b []byte) (int, error) {
 			return writeAll(b, func(b []byte) (int, error) {
 				return unix.SendmsgN(fd, b, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 			})
-		}, free
+		}, func() {}, true
 	}
 	again, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_WRONLY|unix.O_APPEND|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, free
+		return nil, nil, false
 	}
 	return func(b []byte) (int, error) {
 		return writeAll(b, func(b []byte) (int, error) { return unix.Write(again, b) })
-	}, func() { unix.Close(again) }
+	}, func() { unix.Close(again) }, true
 }
 
 // writeAll calls write until all of b is written or it returns an error.
@@ -58,3 +55,15 @@ func writeAll(b []byte, write func(b []byte) (int, error)) (n int, err error) {
 	}
 	return n, nil
 }
+
+// changedAt returns when a file, or its name, was last changed, which no process
+// can set.
+func changedAt(info os.FileInfo) time.Time {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return time.Unix(st.Ctim.Unix())
+	}
+	return info.ModTime()
+}
+
+// dup makes descriptor to the same as from. Not every Linux has dup2.
+func dup(from, to int) error { return unix.Dup3(from, to, 0) }
