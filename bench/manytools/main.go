@@ -9,11 +9,9 @@ import (
 	"strconv"
 	"time"
 
+	"toolserver/cmd/toolserver/app"
 	"toolserver/cmd/toolserver/cli"
 	"toolserver/domain"
-	"toolserver/sandbox/appender"
-	"toolserver/sandbox/confine"
-	"toolserver/sandbox/runner"
 )
 
 var harmless = domain.Annotations{ReadOnly: true, Idempotent: true}
@@ -50,11 +48,8 @@ func filler(i int) domain.Tool {
 }
 
 func main() {
-	if appender.IsChild() {
-		os.Exit(appender.RunChild())
-	}
-	if runner.IsSupervisor() {
-		os.Exit(runner.Supervise(confine.Start))
+	if code, isChild := app.RunChild(); isChild {
+		os.Exit(code)
 	}
 	fillers, err := strconv.Atoi(os.Getenv("MANYTOOLS"))
 	if err != nil && os.Getenv("MANYTOOLS") != "" {
@@ -65,6 +60,6 @@ func main() {
 	for i := range fillers {
 		tools = append(tools, filler(i))
 	}
-	std := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
-	os.Exit(cli.Run(context.Background(), os.Args[1:], std, cli.Program{Version: "manytools", Tools: tools}))
+	std := app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	os.Exit(cli.Run(context.Background(), os.Args[1:], std, app.Program{Version: "manytools", Tools: tools}))
 }

@@ -6,22 +6,17 @@ import (
 	"context"
 	"os"
 
+	"toolserver/cmd/toolserver/app"
 	"toolserver/cmd/toolserver/cli"
-	"toolserver/sandbox/appender"
-	"toolserver/sandbox/confine"
-	"toolserver/sandbox/runner"
 )
 
 // version is set by the linker.
 var version = "dev"
 
 func main() {
-	if appender.IsChild() {
-		os.Exit(appender.RunChild())
+	if code, isChild := app.RunChild(); isChild {
+		os.Exit(code)
 	}
-	if runner.IsSupervisor() {
-		os.Exit(runner.Supervise(confine.Start))
-	}
-	std := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
-	os.Exit(cli.Run(context.Background(), os.Args[1:], std, cli.Program{Version: version}))
+	std := app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	os.Exit(cli.Run(context.Background(), os.Args[1:], std, app.Program{Version: version}))
 }

@@ -9,19 +9,14 @@ import (
 	"os"
 	"slices"
 
+	"toolserver/cmd/toolserver/app"
 	"toolserver/cmd/toolserver/cli"
 	"toolserver/domain"
-	"toolserver/sandbox/appender"
-	"toolserver/sandbox/confine"
-	"toolserver/sandbox/runner"
 )
 
 func main() {
-	if appender.IsChild() {
-		os.Exit(appender.RunChild())
-	}
-	if runner.IsSupervisor() {
-		os.Exit(runner.Supervise(confine.Start))
+	if code, isChild := app.RunChild(); isChild {
+		os.Exit(code)
 	}
 	verbatim, err := verbatimTools()
 	if err != nil {
@@ -30,8 +25,8 @@ func main() {
 	}
 	watched := &watchedResource{}
 	lists := &lists{}
-	std := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
-	os.Exit(cli.Run(context.Background(), os.Args[1:], std, cli.Program{
+	std := app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	os.Exit(cli.Run(context.Background(), os.Args[1:], std, app.Program{
 		Version: "conformance",
 		Tools: slices.Concat(contentTools(), tellingTools(), askingTools(), inputRequiredTools(), verbatim,
 			lists.tools(), []domain.Tool{watched.tool()}),

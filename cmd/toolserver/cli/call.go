@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"toolserver/cmd/toolserver/app"
+	"toolserver/cmd/toolserver/logging"
 	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/server"
@@ -20,54 +22,56 @@ import (
 
 // callCommand runs any tool by its name.
 func callCommand(g *globals) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "call TOOL [ARGUMENTS]",
 		Short: "Run one tool",
 		Long: "Run one tool as an MCP client would: the same checks, the same messages.\n" +
 			"Required arguments may be given in order, all as flags; - reads a value from standard input.\n" +
-			"toolserver call TOOL --help shows what a tool takes.",
-		DisableFlagParsing: true, // the tool's own flags are not known yet
-		ValidArgsFunction:  g.completeTool,
+			"toolserver call TOOL --help lists the arguments of a tool.",
+		ValidArgsFunction: g.completeTool,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, rest, err := g.toolAndArguments(args)
-			if name == "" || err != nil {
-				return orHelp(cmd, err)
+			if len(args) == 0 {
+				return cmd.Help()
 			}
-			return runTool(cmd.Context(), g, "", name, rest)
+			return runTool(cmd.Context(), g, "", args[0], args[1:])
 		},
 	}
+	cmd.Flags().SetInterspersed(false) // what follows TOOL are its own flags
+	return cmd
 }
 
 // addCategories adds a command for each category of tools, with the tools as
 // its subcommands.
 func addCategories(root *cobra.Command, g *globals) {
 	for _, category := range tools.Categories() {
-		root.AddCommand(&cobra.Command{
-			Use:                category + " TOOL [ARGUMENTS]",
-			Short:              "Run one of the " + category + " tools",
-			DisableFlagParsing: true,
+		cmd := &cobra.Command{
+			Use:   category + " TOOL [ARGUMENTS]",
+			Short: "Run one of the " + category + " tools",
 			RunE: func(cmd *cobra.Command, args []string) error {
-				name, rest, err := g.toolAndArguments(args)
-				switch {
-				case err != nil:
-					return err
-				case name == "":
+				if len(args) == 0 {
 					return listCategory(cmd, g, category)
 				}
-				return runTool(cmd.Context(), g, category, strings.ReplaceAll(name, "-", "_"), rest)
+				return runTool(cmd.Context(), g, category, strings.ReplaceAll(args[0], "-", "_"), args[1:])
 			},
+		}
+		cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+			if err := listCategory(cmd, g, category); err != nil {
+				cmd.PrintErrln("toolserver:", err)
+			}
 		})
+		cmd.Flags().SetInterspersed(false)
+		root.AddCommand(cmd)
 	}
 }
 
 func listCategory(cmd *cobra.Command, g *globals, category string) error {
-	a, done, err := g.start(zap.NewNop())
+	a, err := g.start()
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer a.Close()
 	fmt.Fprintf(cmd.OutOrStdout(), "usage: %s TOOL [ARGUMENTS]\n\n", cmd.CommandPath())
-	for _, t := range a.exec.Registry.List(category) {
+	for _, t := range a.Executor().Registry.List(category) {
 		fmt.Fprintf(cmd.OutOrStdout(), "  %-18s %s\n", t.Name, t.Title)
 	}
 	return nil
@@ -78,107 +82,61 @@ func (g *globals) completeTool(_ *cobra.Command, args []string, _ string) ([]str
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	a, done, err := g.start(zap.NewNop())
+	a, err := g.start()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	defer done()
+	defer a.Close()
 	var names []string
-	for _, t := range a.exec.Registry.ListEnabled() {
+	for _, t := range a.Executor().Registry.ListEnabled() {
 		names = append(names, t.Name+"\t"+t.Title)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// toolAndArguments splits what follows a command that is about a tool: flags
-// that every command has, the tool's name, and the tool's own arguments. The
-// name is empty if there is none, or if help is asked for.
-func (g *globals) toolAndArguments(args []string) (name string, rest []string, err error) {
-	args, err = g.takeFlags(args)
+// start puts the program together for one command, without a log. The caller
+// closes it.
+func (g *globals) start() (*app.App, error) {
+	cfg, err := g.load(g.dirs)
 	if err != nil {
-		return "", nil, usage(err)
+		return nil, usage(err)
 	}
-	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
-		return "", nil, nil
-	}
-	return args[0], args[1:], nil
-}
-
-// orHelp returns err, or shows help if there is none.
-func orHelp(cmd *cobra.Command, err error) error {
+	a, err := app.New(g.program, cfg, zap.NewNop())
 	if err != nil {
-		return err
+		return nil, usage(err)
 	}
-	return cmd.Help()
-}
-
-// takeFlags takes the flags that every command has off the front of args.
-func (g *globals) takeFlags(args []string) (rest []string, err error) {
-	for len(args) > 0 {
-		name, value, inline := strings.Cut(args[0], "=")
-		var into func(string)
-		switch name {
-		case "-c", "--config":
-			into = func(v string) { g.config = v }
-		case "-C", "--dir":
-			into = func(v string) { g.dirs = append(g.dirs, v) }
-		default:
-			return args, nil
-		}
-		args = args[1:]
-		if !inline {
-			if len(args) == 0 {
-				return nil, fmt.Errorf("%s needs a value", name)
-			}
-			value, args = args[0], args[1:]
-		}
-		into(value)
-	}
-	return nil, nil
-}
-
-// start builds the program for one command. Its caller ends it.
-func (g *globals) start(log *zap.Logger) (*app, func(), error) {
-	cfg, err := g.load()
-	if err != nil {
-		return nil, nil, usage(err)
-	}
-	a, err := g.build(cfg, log)
-	if err != nil {
-		return nil, nil, usage(err)
-	}
-	return a, a.close, nil
+	return a, nil
 }
 
 // runTool runs the named tool with the arguments of a command line.
 func runTool(ctx context.Context, g *globals, category, name string, args []string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	cfg, err := g.load()
+	cfg, err := g.load(g.dirs)
 	if err != nil {
 		return usage(err)
 	}
 	quiet := cfg.Logging
 	if quiet.File == "" && quiet.Level == config.Default().Logging.Level {
-		quiet.Level = "error" // the outcome is there to be seen
+		quiet.Level = "error" // the outcome is printed anyway
 	}
-	log, err := newLogger(quiet, g.std.Err)
+	log, err := logging.New(quiet, g.std.Err)
 	if err != nil {
 		return usage(err)
 	}
-	defer log.close()
-	a, err := g.build(cfg, log.Logger)
+	defer log.Close()
+	a, err := app.New(g.program, cfg, log.Logger)
 	if err != nil {
 		return usage(err)
 	}
-	defer a.close()
+	defer a.Close()
 
-	me := a.user()
+	me := a.User()
 	cmd := domain.ExecuteToolCommand{Session: domain.Session{ID: "cli", Principal: me}, Tool: name}
 	asJSON := false
-	tool, catalog, err := a.find(name)
+	tool, catalog, err := a.Find(name)
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	if catalog.Settings.Access.Allowed(me, tool) {
 		if category != "" && tool.Category != category {
@@ -190,12 +148,12 @@ func runTool(ctx context.Context, g *globals, category, name string, args []stri
 		}
 		cmd.Arguments, asJSON = line.arguments, line.json
 	}
-	person := &terminal{std: g.std, watched: isTerminal(g.std.Err), answers: isTerminal(g.std.Err) && isTerminal(g.std.In)}
+	person := &terminal{std: g.std, watched: app.IsTerminal(g.std.Err), answers: app.IsTerminal(g.std.Err) && app.IsTerminal(g.std.In)}
 	cmd.Client = person
-	uncatch := catchBrokenPipes()
-	res, err := a.exec.Call(ctx, cmd)
+	uncatch := app.CatchBrokenPipes()
+	res, err := a.Executor().Call(ctx, cmd)
 	person.clear()
-	uncatch() // a result that nobody reads ends the program, as it does others
+	uncatch() // a closed pipe terminates the program, as it does others
 	if err != nil {
 		return err
 	}
@@ -203,7 +161,7 @@ func runTool(ctx context.Context, g *globals, category, name string, args []stri
 }
 
 // printResult shows a result: as MCP's JSON, or its text to people.
-func printResult(std Streams, res domain.ToolResult, asJSON bool) error {
+func printResult(std app.Streams, res domain.ToolResult, asJSON bool) error {
 	out := std.Out
 	if asJSON {
 		fmt.Fprintf(out, "%s\n", server.MarshalResult(res))

@@ -6,8 +6,8 @@ import (
 	"os/exec"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
+	"toolserver/cmd/toolserver/app"
 	"toolserver/config"
 	"toolserver/sandbox/runner"
 )
@@ -42,19 +42,14 @@ type finding struct {
 
 // all checks everything, as far as the configuration lets it.
 func (r *checkReport) all(g *globals) {
-	cfg, err := g.load()
+	a, err := g.start()
 	if err != nil {
 		r.line(false, "configuration", err.Error())
 		return
 	}
-	a, err := g.build(cfg, zap.NewNop())
-	if err != nil {
-		r.line(false, "configuration", err.Error())
-		return
-	}
-	defer a.close()
-	a.attach()
-	r.configuration(cfg)
+	defer a.Close()
+	a.Attach()
+	r.configuration(a.Config())
 	r.commands(a)
 	r.tools(a)
 }
@@ -98,7 +93,7 @@ func (r *checkReport) configuration(cfg *config.Loaded) {
 		r.line(true, "root", root)
 	}
 	if cfg.Server.HTTP != "" {
-		loopback := isLoopbackAddress(cfg.Server.HTTP)
+		loopback := app.IsLoopback(cfg.Server.HTTP)
 		found := cfg.Server.HTTP
 		switch {
 		case len(cfg.Server.Tokens) > 0:
@@ -111,19 +106,19 @@ func (r *checkReport) configuration(cfg *config.Loaded) {
 	}
 }
 
-func (r *checkReport) commands(a *app) {
+func (r *checkReport) commands(a *app.App) {
 	if path, err := exec.LookPath("bash"); err == nil {
 		r.line(true, "shell", path)
 	} else {
 		r.line(false, "shell", "there is no bash; commands run with sh")
 	}
-	method, err := a.runner.Method()
+	method, err := a.ProcessTree()
 	found := string(method)
 	if err != nil {
 		found = fmt.Sprintf("%s, since better is refused: %v", method, err)
 	}
 	r.line(method == runner.MethodNamespace || method == runner.MethodSubreaper, "process tree", found)
-	layers := a.layers()
+	layers := a.Layers()
 	r.line(true, "enforcement", layers.Enforcement)
 	for _, layer := range layers.InForce {
 		r.line(true, "in force", layer)
@@ -136,21 +131,21 @@ func (r *checkReport) commands(a *app) {
 	}
 }
 
-func (r *checkReport) tools(a *app) {
-	enabled, all := len(a.exec.Registry.ListEnabled()), a.exec.Registry.List("")
+func (r *checkReport) tools(a *app.App) {
+	enabled, all := len(a.Executor().Registry.ListEnabled()), a.Executor().Registry.List("")
 	r.line(true, "tools", fmt.Sprintf("%d of %d enabled", enabled, len(all)))
 	for _, t := range all {
 		if t.Disabled {
 			r.line(true, "", t.Name+" is disabled in the configuration")
 		}
 	}
-	for _, w := range a.now.Load().warnings {
+	for _, w := range a.Warnings() {
 		r.line(true, "warning", w)
 	}
-	for _, m := range a.current().Web.Search.Lacking() {
+	for _, m := range a.Config().Web.Search.Lacking() {
 		r.line(false, m.Key, m.Problem)
 	}
-	for _, m := range a.exec.Registry.Catalog().Missing() {
+	for _, m := range a.Executor().Registry.Catalog().Missing() {
 		r.line(!m.Mistake, "", fmt.Sprintf("%s %s is unavailable (source %s): it %s", m.Kind, m.Name, m.Source, m.Reason))
 	}
 }

@@ -8,19 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/sandbox/appender"
-	"toolserver/sandbox/confine"
-	"toolserver/sandbox/runner"
+	"toolserver/cmd/toolserver/app"
 )
 
 // TestMain lets the test binary be the supervisor of the commands it runs, as
 // the product's main does.
 func TestMain(m *testing.M) {
-	if appender.IsChild() {
-		os.Exit(appender.RunChild())
-	}
-	if runner.IsSupervisor() {
-		os.Exit(runner.Supervise(confine.Start))
+	if code, isChild := app.RunChild(); isChild {
+		os.Exit(code)
 	}
 	os.Exit(m.Run())
 }
@@ -29,7 +24,7 @@ func TestMain(m *testing.M) {
 func play(t *testing.T, stdin string, args ...string) (out, stderr string, code int) {
 	t.Helper()
 	var stdout, errOut bytes.Buffer
-	code = Run(t.Context(), args, Streams{strings.NewReader(stdin), &stdout, &errOut}, Program{Version: "test"})
+	code = Run(t.Context(), args, app.Streams{In: strings.NewReader(stdin), Out: &stdout, Err: &errOut}, app.Program{Version: "test"})
 	return stdout.String(), errOut.String(), code
 }
 

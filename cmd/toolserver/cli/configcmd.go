@@ -50,7 +50,7 @@ func configCommand(g *globals) *cobra.Command {
 		&cobra.Command{
 			Use: "show", Short: "Print the configuration in force, secrets masked", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				cfg, err := g.load()
+				cfg, err := g.load(g.dirs)
 				if err != nil {
 					return err
 				}

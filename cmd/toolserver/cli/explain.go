@@ -7,37 +7,36 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
 	"toolserver/domain"
 )
 
-// explainCommand says whether a call would be allowed, and by which rule.
+// explainCommand shows whether a call would be allowed, and by which rule.
 func explainCommand(g *globals) *cobra.Command {
-	return &cobra.Command{
-		Use:                "explain TOOL [ARGUMENTS]",
-		Short:              "Say whether a call would be allowed, and which rule decides, without making it",
-		DisableFlagParsing: true,
-		ValidArgsFunction:  g.completeTool,
+	cmd := &cobra.Command{
+		Use:               "explain TOOL [ARGUMENTS]",
+		Short:             "Show whether a call would be allowed, and which rule decides, without making it",
+		ValidArgsFunction: g.completeTool,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, rest, err := g.toolAndArguments(args)
-			if name == "" || err != nil {
-				return orHelp(cmd, err)
+			if len(args) == 0 {
+				return cmd.Help()
 			}
-			return g.explain(name, rest)
+			return g.explain(args[0], args[1:])
 		},
 	}
+	cmd.Flags().SetInterspersed(false) // what follows TOOL are its own flags
+	return cmd
 }
 
 func (g *globals) explain(name string, args []string) error {
-	a, done, err := g.start(zap.NewNop())
+	a, err := g.start()
 	if err != nil {
 		return err
 	}
-	defer done()
-	tool, catalog, err := a.find(name)
+	defer a.Close()
+	tool, catalog, err := a.Find(name)
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	line, err := parseArguments(tool, args, g.std)
 	if err != nil || line.help {
@@ -47,7 +46,7 @@ func (g *globals) explain(name string, args []string) error {
 	if err != nil {
 		return usage(fmt.Errorf("%s: %w", name, err))
 	}
-	verdict := whoMay(catalog, tool, a.user())
+	verdict := whoMay(catalog, tool, a.User())
 	if verdict.Allowed && tool.Explain != nil {
 		if verdict, err = tool.Explain(context.Background(), arguments); err != nil {
 			return err

@@ -3,25 +3,25 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"toolserver/cmd/toolserver/app"
 	"toolserver/config"
 	"toolserver/domain"
 )
 
 // globals are the flags every command has.
 type globals struct {
-	std     Streams
-	program Program
+	std     app.Streams
+	program app.Program
 	config  string
 	dirs    []string
 }
 
 // newRoot returns the command line. Subcommands for single tools are made only
 // when one is called, so that serving starts without them.
-func newRoot(std Streams, p Program) *cobra.Command {
+func newRoot(std app.Streams, p app.Program) *cobra.Command {
 	g := &globals{std: std, program: p}
 	root := &cobra.Command{
 		Use:   "toolserver",
@@ -63,9 +63,9 @@ func codeOf(err error) int {
 	return exitFailed
 }
 
-// load reads the configuration the flags ask for.
-func (g *globals) load(dirs ...string) (*config.Loaded, error) {
-	return config.Load(config.Overrides{File: g.config, Directories: append(g.dirs, dirs...)})
+// load reads the configuration that the flags select.
+func (g *globals) load(dirs []string) (*config.Loaded, error) {
+	return config.Load(config.Overrides{File: g.config, Directories: dirs})
 }
 
 func versionCommand(g *globals) *cobra.Command {
@@ -73,14 +73,4 @@ func versionCommand(g *globals) *cobra.Command {
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "toolserver", g.program.Version) },
 	}
-}
-
-// isTerminal reports whether w shows what is written to a person.
-func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

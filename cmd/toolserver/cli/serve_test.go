@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"toolserver/cmd/toolserver/app"
 )
 
 // serve runs the program with pipes for its streams, until the test ends.
@@ -24,7 +26,7 @@ func serveProgram(t *testing.T, args ...string) (in io.Writer, out, stderr *bufi
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan int, 1)
 	go func() {
-		code := Run(ctx, args, Streams{stdin, stdout, errOut}, Program{Version: "test"})
+		code := Run(ctx, args, app.Streams{In: stdin, Out: stdout, Err: errOut}, app.Program{Version: "test"})
 		stdout.Close()
 		errOut.Close()
 		done <- code

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"strings"
 
+	"toolserver/cmd/toolserver/app"
 	"toolserver/domain"
 )
 
 // terminal is the person at a terminal, as the client of a call.
 type terminal struct {
-	std     Streams
+	std     app.Streams
 	watched bool // standard error is a terminal
 	answers bool // and so is standard input
 	shown   bool // there is progress on the line

@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"fmt"
@@ -11,12 +11,12 @@ import (
 
 	"go.uber.org/zap"
 
+	"toolserver/cmd/toolserver/logging"
 	"toolserver/config"
 	"toolserver/server"
 )
 
 func BenchmarkBuild(b *testing.B) {
-	g := &globals{}
 	b.Chdir(b.TempDir())
 	b.ReportAllocs()
 	for b.Loop() {
@@ -24,19 +24,18 @@ func BenchmarkBuild(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		a, err := g.build(cfg, zap.NewNop())
+		a, err := New(Program{}, cfg, zap.NewNop())
 		if err != nil {
 			b.Fatal(err)
 		}
-		a.close()
+		a.Close()
 	}
 }
 
 // served returns the product, put together as serve does it, with its log on.
-func served(b *testing.B) *app {
+func served(b *testing.B) *App {
 	b.Helper()
 	b.Chdir(b.TempDir())
-	g := &globals{std: Streams{Err: io.Discard}}
 	cfg, err := config.Load(config.Overrides{})
 	if err != nil {
 		b.Fatal(err)
@@ -45,20 +44,20 @@ func served(b *testing.B) *app {
 	if err != nil {
 		b.Fatal(err)
 	}
-	log, err := newLogger(cfg.Logging, file)
+	log, err := logging.New(cfg.Logging, file)
 	if err != nil {
 		b.Fatal(err)
 	}
-	a, err := g.build(cfg, log.Logger)
+	a, err := New(Program{}, cfg, log.Logger)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		a.close()
-		log.close()
+		a.Close()
+		log.Close()
 		file.Close()
 	})
-	a.server = g.newServer(a, cfg, log)
+	a.newServer()
 	return a
 }
 
@@ -104,7 +103,7 @@ func BenchmarkStdio(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			in := &repeated{line: []byte(msg), left: b.N}
-			if err := a.server.ServeStdio(b.Context(), a.user, in, io.Discard); err != nil {
+			if err := a.server.ServeStdio(b.Context(), a.User, in, io.Discard); err != nil {
 				b.Fatal(err)
 			}
 		})
@@ -114,7 +113,7 @@ func BenchmarkStdio(b *testing.B) {
 		b.ReportAllocs()
 		b.ResetTimer()
 		in := &repeated{line: []byte(`{"jsonrpc":"2.0","id":100000,"method":"tools/list"}` + "\n"), left: b.N}
-		if err := a.server.ServeStdio(b.Context(), a.user, in, io.Discard); err != nil {
+		if err := a.server.ServeStdio(b.Context(), a.User, in, io.Discard); err != nil {
 			b.Fatal(err)
 		}
 	})

@@ -1,10 +1,9 @@
-package cli
+package app
 
 import (
 	"context"
 	"os"
 	"reflect"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,10 +16,9 @@ import (
 // reloader applies the configuration file anew when it changes. A file that is
 // wrong changes nothing.
 type reloader struct {
-	globals *globals
-	app     *app
-	dirs    []string
-	done    <-chan struct{}
+	app  *App
+	dirs []string // of the command line
+	done <-chan struct{}
 
 	mu      sync.Mutex
 	seen    os.FileInfo // the file as it was when it was last read
@@ -29,9 +27,9 @@ type reloader struct {
 }
 
 // watchConfig reloads until ctx ends. Without a file there is nothing to watch.
-func watchConfig(ctx context.Context, g *globals, a *app, dirs []string) *reloader {
-	cfg := a.current()
-	r := &reloader{globals: g, app: a, dirs: dirs}
+func watchConfig(ctx context.Context, a *App, dirs []string) *reloader {
+	cfg := a.Config()
+	r := &reloader{app: a, dirs: dirs}
 	if cfg.File == "" {
 		return r
 	}
@@ -50,7 +48,7 @@ func (r *reloader) wait() {
 // hangup reloads because somebody asked for it. A file that is still being
 // written is left to the watching, which sees when it is complete.
 func (r *reloader) hangup(ctx context.Context) {
-	if file := r.app.current().File; file == "" || yamlconf.Settled(ctx, file) {
+	if file := r.app.Config().File; file == "" || yamlconf.Settled(ctx, file) {
 		r.reload()
 	} else if ctx.Err() == nil {
 		r.app.log.Warn("the configuration file is still being written; it is applied when it is complete", zap.String("file", file))
@@ -66,7 +64,7 @@ func (r *reloader) changed(settled bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now, err := os.Stat(r.app.current().File)
+	now, err := os.Stat(r.app.Config().File)
 	if err == nil && r.mayBeForged(now) {
 		r.refuse(now)
 	}
@@ -75,7 +73,7 @@ func (r *reloader) changed(settled bool) {
 func (r *reloader) reload() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old := r.app.current()
+	old := r.app.Config()
 	if old.File == "" {
 		r.app.log.Info("nothing to reload: there is no configuration file")
 		return
@@ -87,7 +85,7 @@ func (r *reloader) reload() {
 		return
 	}
 	r.seen, r.suspect = now, false
-	cfg, err := old.Again(slices.Concat(r.globals.dirs, r.dirs))
+	cfg, err := old.Again(r.dirs)
 	if err == nil {
 		err = r.app.apply(cfg)
 	}
@@ -108,7 +106,7 @@ func (r *reloader) reload() {
 // The protection of a file is a mount on it, which a running command loses when
 // the file is replaced; those that start later have it again.
 func (r *reloader) mayBeForged(now os.FileInfo) bool {
-	return r.seen != nil && now != nil && (r.suspect || !os.SameFile(r.seen, now)) && r.app.current().Exposed() && r.app.runner.RanAt(changedAt(now))
+	return r.seen != nil && now != nil && (r.suspect || !os.SameFile(r.seen, now)) && r.app.Config().Exposed() && r.app.runner.RanAt(changedAt(now))
 }
 
 // refuse ends the commands that may have written the file, which is not obeyed.
@@ -117,7 +115,7 @@ func (r *reloader) refuse(now os.FileInfo) {
 	r.seen, r.suspect = now, true
 	r.app.runner.Interrupt()
 	r.app.log.Error("the configuration file was replaced where commands may write, while one was running that could have written the new file: "+
-		"the old configuration stays in force, and the command was ended; look at the file and save it again", zap.String("file", r.app.current().File))
+		"the old configuration stays in force, and the command was ended; look at the file and save it again", zap.String("file", r.app.Config().File))
 }
 
 // needsRestart reports whether something has changed that is only looked at when
@@ -136,7 +134,7 @@ const justReloaded = 10 * time.Second
 func (r *reloader) recentlyChanged() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	cfg := r.app.current()
+	cfg := r.app.Config()
 	if cfg.File == "" {
 		return false
 	}

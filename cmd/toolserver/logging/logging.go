@@ -1,4 +1,6 @@
-package cli
+// Package logging writes the program's log: never to standard output, and never
+// so that callers wait for a log that is not being read.
+package logging
 
 import (
 	"bytes"
@@ -15,14 +17,13 @@ import (
 	"toolserver/config"
 )
 
-// promptCore flushes after each entry that is more than a report.
+// promptCore flushes after each warning and error.
 type promptCore struct {
 	zapcore.Core
-	writer *logWriter
 }
 
 func (c *promptCore) With(fields []zapcore.Field) zapcore.Core {
-	return &promptCore{c.Core.With(fields), c.writer}
+	return &promptCore{c.Core.With(fields)}
 }
 
 func (c *promptCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
@@ -36,24 +37,24 @@ func (c *promptCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	if err := c.Core.Write(e, fields); err != nil || e.Level < zapcore.WarnLevel {
 		return err
 	}
-	return c.writer.Sync()
+	return c.Sync()
 }
 
-// logger is the program's log and what writes it.
-type logger struct {
+// Logger is a log that its owner closes. Its Sync writes what has been logged, as
+// far as the log accepts it at once.
+type Logger struct {
 	*zap.Logger
-	writer *logWriter
-	free   []func() // called by close, the last first
+	free []func() // called by Close, the last first
 }
 
-// newLogger returns the logger a configuration asks for, which writes to stderr
-// unless it names a file. It has to be closed.
-func newLogger(c config.Logging, stderr io.Writer) (*logger, error) {
+// New returns the logger that a configuration describes. It writes to stderr
+// unless the configuration names a file.
+func New(c config.Logging, stderr io.Writer) (*Logger, error) {
 	level, err := zapcore.ParseLevel(c.Level)
 	if err != nil {
 		return nil, fmt.Errorf("logging.level: %w", err)
 	}
-	l := &logger{}
+	l := &Logger{}
 	out := stderr
 	if c.File != "" {
 		f, err := os.OpenFile(c.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -70,23 +71,23 @@ func newLogger(c config.Logging, stderr io.Writer) (*logger, error) {
 		enc.EncodeDuration = zapcore.StringDurationEncoder
 		encoder = zapcore.NewJSONEncoder(enc)
 	}
-	write, free := logOutput(out)
-	l.writer = newLogWriter(write, droppedEntry(encoder))
-	l.free = append(l.free, free, l.writer.close)
-	l.Logger = zap.New(&promptCore{zapcore.NewCore(encoder, l.writer, level), l.writer})
-	// Libraries print what strangers send them, such as net/http of answers
-	// nobody asked for. That is for those who look for trouble.
+	write, free := output(out)
+	w := newWriter(write, droppedEntry(encoder))
+	l.free = append(l.free, free, w.close)
+	l.Logger = zap.New(&promptCore{zapcore.NewCore(encoder, w, level)})
+	// Libraries log what others send them, as net/http does with unexpected
+	// responses. That belongs into the log only for debugging.
 	restore, err := zap.RedirectStdLogAt(l.Logger, zapcore.DebugLevel)
 	if err != nil {
-		l.close()
+		l.Close()
 		return nil, err
 	}
 	l.free = append(l.free, restore)
 	return l, nil
 }
 
-// textEncoder writes what zap's console encoder does of an entry without caller
-// and logger name, for less: that one writes time and level with package fmt.
+// textEncoder writes what zap's console encoder writes of an entry without caller
+// and logger name, but faster: that one formats time and level with package fmt.
 type textEncoder struct {
 	zapcore.Encoder // writes the fields only
 	lines           buffer.Pool
@@ -120,8 +121,8 @@ func (e textEncoder) EncodeEntry(entry zapcore.Entry, fields []zapcore.Field) (*
 	return line, nil
 }
 
-// close writes what can still be written.
-func (l *logger) close() {
+// Close writes what can still be written, for a second at most.
+func (l *Logger) Close() {
 	for _, free := range slices.Backward(l.free) {
 		free()
 	}

@@ -1,4 +1,4 @@
-package cli
+package logging
 
 import (
 	"bufio"
@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// reportLost is the line that a logWriter under test reports dropped lines with.
+// reportLost is the line that a writer under test reports dropped lines with.
 func reportLost(lines int) []byte { return fmt.Appendf(nil, "dropped %d\n", lines) }
 
 // TestLogNotRead logs more than a pipe and the buffer hold, and then reads it.
@@ -28,12 +28,12 @@ func TestLogNotRead(t *testing.T) {
 			}
 			defer r.Close()
 			defer out.Close()
-			write, free := logOutput(out)
+			write, free := output(out)
 			if !direct {
-				write, free = logOutput(struct{ io.Writer }{out})
+				write, free = output(struct{ io.Writer }{out})
 			}
 			defer free()
-			w := newLogWriter(write, reportLost)
+			w := newWriter(write, reportLost)
 			line := []byte(strings.Repeat("x", 999) + "\n")
 			logged := 3 * maxLogPending / len(line)
 			for range logged {
@@ -75,7 +75,7 @@ func TestLogFails(t *testing.T) {
 		}
 		return n, nil
 	}
-	w := newLogWriter(write, reportLost)
+	w := newWriter(write, reportLost)
 	for _, line := range []string{"one\n", "two, torn\nthree\n", "four\n"} {
 		w.Write([]byte(line))
 		w.tick() // as time passes
@@ -97,8 +97,8 @@ func TestLogFails(t *testing.T) {
 func TestLogStuck(t *testing.T) {
 	r, out := io.Pipe()
 	defer r.Close()
-	write, _ := logOutput(out)
-	w := newLogWriter(write, reportLost)
+	write, _ := output(out)
+	w := newWriter(write, reportLost)
 	w.Write([]byte("line\n"))
 	w.close()
 }

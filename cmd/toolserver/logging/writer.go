@@ -1,4 +1,4 @@
-package cli
+package logging
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Bounds of a [logWriter].
+// Bounds of a [writer].
 const (
 	flushInterval = 100 * time.Millisecond // that a line waits to be written, unless there is a flush
 	maxFlushWait  = 20 * time.Millisecond  // that a flush waits for a writer that may block
@@ -22,10 +22,10 @@ const (
 // errWouldBlock is the error of a write that would have to wait.
 var errWouldBlock = errors.New("the write would block")
 
-// logWriter writes log lines and never makes the callers of the logger wait for
+// writer writes log lines and never makes the callers of the logger wait for
 // a log that is not being read: what does not fit into its buffer, or cannot be
 // written, is dropped. A line reports how many were, once writing works again.
-type logWriter struct {
+type writer struct {
 	write   func(b []byte) (int, error) // writes what is accepted at once, and returns errWouldBlock if that is not all
 	dropped func(lines int) []byte      // returns the line that reports dropped lines
 
@@ -38,15 +38,15 @@ type logWriter struct {
 	closed  bool
 }
 
-func newLogWriter(write func(b []byte) (int, error), dropped func(lines int) []byte) *logWriter {
-	w := &logWriter{write: write, dropped: dropped}
+func newWriter(write func(b []byte) (int, error), dropped func(lines int) []byte) *writer {
+	w := &writer{write: write, dropped: dropped}
 	w.timer = time.AfterFunc(time.Hour, w.tick)
 	w.timer.Stop()
 	return w
 }
 
 // Write accepts lines, to be written soon. It never fails.
-func (w *logWriter) Write(p []byte) (int, error) {
+func (w *writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed || len(w.pending)+len(p) > maxLogPending {
@@ -62,13 +62,13 @@ func (w *logWriter) Write(p []byte) (int, error) {
 }
 
 // Sync flushes.
-func (w *logWriter) Sync() error {
+func (w *writer) Sync() error {
 	w.flush()
 	return nil
 }
 
 // flush writes what has been logged until now, as far as the log accepts it.
-func (w *logWriter) flush() {
+func (w *writer) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.closed {
@@ -77,7 +77,7 @@ func (w *logWriter) flush() {
 }
 
 // tick writes what has not been flushed, and tries again what has failed.
-func (w *logWriter) tick() {
+func (w *writer) tick() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.armed = false; !w.closed {
@@ -86,7 +86,7 @@ func (w *logWriter) tick() {
 }
 
 // close flushes and ends the use of w. It waits a second at most.
-func (w *logWriter) close() {
+func (w *writer) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for deadline := time.Now().Add(maxCloseWait); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
@@ -99,7 +99,7 @@ func (w *logWriter) close() {
 	w.timer.Stop()
 }
 
-func (w *logWriter) arm() {
+func (w *writer) arm() {
 	if !w.armed && !w.closed {
 		w.armed = true
 		w.timer.Reset(flushInterval)
@@ -107,7 +107,7 @@ func (w *logWriter) arm() {
 }
 
 // drain writes pending lines and the report of dropped ones.
-func (w *logWriter) drain() {
+func (w *writer) drain() {
 	if w.torn && len(w.pending) > 0 {
 		n, err := w.write([]byte{'\n'})
 		w.torn = n == 0
@@ -132,7 +132,7 @@ func (w *logWriter) drain() {
 
 // wrote removes the first n bytes of the pending lines, which are in the log,
 // and after an error the others too, which are not going to be.
-func (w *logWriter) wrote(n int, err error) {
+func (w *writer) wrote(n int, err error) {
 	if err != nil && err != errWouldBlock {
 		if n > 0 {
 			w.torn = w.pending[n-1] != '\n'
@@ -196,8 +196,8 @@ func (w *backgroundWriter) write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// logOutput returns what writes to out without blocking, and what frees it.
-func logOutput(out io.Writer) (write func(b []byte) (int, error), free func()) {
+// output returns what writes to out without blocking, and what frees it.
+func output(out io.Writer) (write func(b []byte) (int, error), free func()) {
 	if f, ok := out.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 			return f.Write, func() {}

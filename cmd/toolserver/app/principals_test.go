@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"fmt"
@@ -82,7 +82,7 @@ func (n *namesake) call(modern bool, tool, args, more string) string {
 // TestNamesakes has two principals of the same name, whom different sources
 // vouch for, on one server: nothing of one is the other's.
 func TestNamesakes(t *testing.T) {
-	workspace(t)
+	t.Chdir(t.TempDir())
 	fake := new(anthropic.Server)
 	service := httptest.NewServer(fake)
 	defer service.Close()
@@ -92,16 +92,15 @@ func TestNamesakes(t *testing.T) {
 	if err := os.WriteFile("toolserver.yaml", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	g := &globals{program: Program{Version: "test"}, config: "toolserver.yaml"}
-	cfg, err := config.Load(config.Overrides{File: g.config})
+	cfg, err := config.Load(config.Overrides{File: "toolserver.yaml"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := g.build(cfg, zap.NewNop())
+	a, err := New(Program{Version: "test"}, cfg, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.close()
+	defer a.Close()
 	s := server.New(a.exec, server.Options{Name: "t", Log: zap.NewNop(), MaxMessageBytes: 1 << 20, MaxInFlight: 100, Grace: time.Second, SessionEnded: a.sessionEnded})
 	ts := httptest.NewServer(s.Handler(t.Context(), server.HTTPOptions{Path: "/mcp", SessionTTL: time.Minute, MaxSessions: 4, AnyHost: true, Authenticator: bySource{}}))
 	defer ts.Close()

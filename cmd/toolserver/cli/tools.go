@@ -3,15 +3,13 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
+	"toolserver/cmd/toolserver/app"
 	"toolserver/domain"
 	"toolserver/server"
 )
@@ -24,15 +22,15 @@ func toolsCommand(g *globals) *cobra.Command {
 		Long: "List the tools there are, as a table or as JSON: in MCP's form, or as the function-calling\n" +
 			"APIs of OpenAI and Anthropic take them. With --all, those that are disabled or for others are there, too.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, done, err := g.start(zap.NewNop())
+			a, err := g.start()
 			if err != nil {
 				return err
 			}
-			defer done()
-			a.attach()
-			list := a.exec.Registry.List("")
+			defer a.Close()
+			a.Attach()
+			list := a.Executor().Registry.List("")
 			if !all {
-				if list, err = a.visible(); err != nil {
+				if list, err = visible(a); err != nil {
 					return err
 				}
 			}
@@ -48,7 +46,7 @@ func toolsCommand(g *globals) *cobra.Command {
 			if err := printTable(out, list); err != nil || !all {
 				return err
 			}
-			return printMissing(out, a.exec.Registry.Catalog().Missing())
+			return printMissing(out, a.Executor().Registry.Catalog().Missing())
 		},
 	}
 	cmd.Flags().BoolVar(&asMCP, "json", false, "print MCP's form")
@@ -60,10 +58,10 @@ func toolsCommand(g *globals) *cobra.Command {
 }
 
 // visible returns the tools that whoever runs the program may use.
-func (a *app) visible() (tools []*domain.Tool, err error) {
-	q := domain.ListToolsQuery{Session: domain.Session{Principal: a.user()}}
+func visible(a *app.App) (tools []*domain.Tool, err error) {
+	q := domain.ListToolsQuery{Session: domain.Session{Principal: a.User()}}
 	for {
-		page, err := a.exec.Registry.Catalog().List(q)
+		page, err := a.Executor().Registry.Catalog().List(q)
 		if err != nil {
 			return nil, err
 		}
@@ -142,30 +140,6 @@ func marshal(v any) json.RawMessage {
 		panic(err) // strings and schemas are JSON
 	}
 	return b
-}
-
-// tokenCommand makes bearer tokens.
-func tokenCommand(_ *globals) *cobra.Command {
-	cmd := &cobra.Command{Use: "token", Short: "Make bearer tokens for HTTP clients"}
-	var asJSON bool
-	create := &cobra.Command{
-		Use: "new NAME", Short: "Make a token and the configuration entry for it", Args: exactly(1, "the name of whoever gets the token"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if strings.TrimSpace(args[0]) == "" {
-				return usage(errors.New("the name is empty"))
-			}
-			token := newToken()
-			entry := map[string]string{"name": args[0], "hash": server.HashToken(token)}
-			if asJSON {
-				return printJSON(cmd.OutOrStdout(), map[string]any{"token": token, "config": entry})
-			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "token: %s\n\nIt is not shown again. Configure its hash:\n\nserver:\n  tokens:\n    - name: %q\n      hash: %s\n", token, entry["name"], entry["hash"])
-			return err
-		},
-	}
-	create.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.AddCommand(create)
-	return cmd
 }
 
 // exactly demands n arguments, and says what they are.

@@ -1,4 +1,6 @@
-package cli
+// Package app is the program put together from a configuration: the tools, the
+// executor and the server, with reloading, logging of calls and authentication.
+package app
 
 import (
 	"errors"
@@ -23,8 +25,19 @@ import (
 	"toolserver/tools/web"
 )
 
-// app is the program put together from a configuration.
-type app struct {
+// Program says which program runs: the product, or a test server that offers
+// more.
+type Program struct {
+	Version   string
+	Tools     []domain.Tool          // besides the built-in ones
+	Sources   []domain.Source        // likewise, of items that may change while it runs
+	Resources []domain.Resource      // likewise
+	Prompts   []domain.Prompt        // likewise
+	Ready     func(*domain.Executor) // called once everything is put together; may be nil
+}
+
+// App is the program put together from a configuration.
+type App struct {
 	program Program
 	self    string // path of this program, "" if that is unknown
 	started time.Time
@@ -46,26 +59,25 @@ type app struct {
 	hadTokens atomic.Bool // the configuration has had tokens
 }
 
-// state is what is in force of a configuration, apart from what the executor's
-// registry has.
+// state is what is in force of a configuration, except what the registry has.
 type state struct {
 	config *config.Loaded
 	tokens *server.Tokens
-	user   domain.Principal // who calls over stdio and on the command line
-	anyone domain.Principal // who calls over HTTP where no authentication is asked for
+	user   domain.Principal // the caller on stdio and the command line
+	anyone domain.Principal // the caller over HTTP without authentication
 	box    *tools.Sandbox
 
 	warnings []string // about the configuration
 }
 
-// build puts the program together. What it returns is closed by its caller.
-func (g *globals) build(cfg *config.Loaded, log *zap.Logger) (*app, error) {
+// New puts the program together. The caller closes it.
+func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 	self, err := runner.Self()
 	if err != nil {
 		log.Warn("commands run without a supervisor, appends without a child process", zap.Error(err))
 	}
-	a := &app{
-		program: g.program, self: self, started: time.Now(), log: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
+	a := &App{
+		program: program, self: self, started: time.Now(), log: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
 		runner: runner.New(runner.Options{Supervisor: self, Wrap: confine.Wrap}),
 	}
 	a.kernel = sandbox.NewKernel(a.runner)
@@ -75,44 +87,45 @@ func (g *globals) build(cfg *config.Loaded, log *zap.Logger) (*app, error) {
 	}
 	a.exec = domain.NewExecutor(registry, a.results, cfg.Executor(cfg.Secrets), a.record)
 	if err := a.apply(cfg); err != nil {
-		a.close()
+		a.Close()
 		return nil, err
 	}
 	registry.Register(a.programSource())
-	if g.program.Ready != nil {
-		g.program.Ready(a.exec)
+	if program.Ready != nil {
+		program.Ready(a.exec)
 	}
 	return a, nil
 }
 
 // programSource offers what the program has besides the built-in families.
-func (a *app) programSource() domain.Source {
+func (a *App) programSource() domain.Source {
 	p := &a.program
 	return domain.FixedSource("program", domain.Offer{Tools: p.Tools, Resources: p.Resources, Prompts: p.Prompts, Open: p.Sources != nil}, nil)
 }
 
-// attach adds the sources whose offers may change. It is apart from build, since
-// they may be slow or start processes: what is done with the built-in tools, and
-// the completion of a command line, go without them.
-func (a *app) attach() {
+// Attach adds the sources whose offers may change. New does not, since they may
+// be slow or start processes: commands that use built-in tools, and completion,
+// do without them.
+func (a *App) Attach() {
 	a.exec.Registry.Apply(domain.Revision{Add: a.program.Sources})
 }
 
-// find returns a tool by its name, with the catalog that has it.
-func (a *app) find(name string) (*domain.Tool, *domain.Catalog, error) {
+// Find returns a tool by its name, with the catalog that offers it. The error
+// says why there is none.
+func (a *App) Find(name string) (*domain.Tool, *domain.Catalog, error) {
 	if _, ok := a.exec.Registry.Get(name); !ok {
-		a.attach()
+		a.Attach()
 	}
 	catalog := a.exec.Registry.Catalog()
 	tool, ok := catalog.Tool(name)
 	if !ok {
-		return nil, nil, usage(errors.New(catalog.Why(a.user(), name)))
+		return nil, nil, errors.New(catalog.Why(a.User(), name))
 	}
 	return tool, catalog, nil
 }
 
-// close ends every command that still runs, and drops what is kept.
-func (a *app) close() {
+// Close terminates the commands that still run and releases what is kept.
+func (a *App) Close() {
 	a.runner.Close()
 	a.exec.Registry.Close()
 	if err := a.kernel.Close(); err != nil {
@@ -121,9 +134,9 @@ func (a *app) close() {
 	a.results.Close()
 }
 
-// apply makes a configuration the one in force, as a whole. If it cannot be,
-// nothing changes. Calls in flight go on under the old one.
-func (a *app) apply(cfg *config.Loaded) error {
+// apply puts a configuration into force as a whole. After an error nothing has
+// changed. Calls in flight continue under the old one.
+func (a *App) apply(cfg *config.Loaded) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	tokens, err := cfg.Tokens()
@@ -151,21 +164,21 @@ func (a *app) apply(cfg *config.Loaded) error {
 	settings := a.settings(cfg)
 	a.exec.Registry.Apply(domain.Revision{Settings: &settings, Add: update.Changed})
 	update.Commit()
-	a.reloads.tell()
+	a.reloads.notify()
 	if a.server != nil {
 		a.server.Configure(serverSettings(cfg))
 	}
 	if !tokens.Empty() {
 		a.hadTokens.Store(true)
 	} else if before != nil && !before.tokens.Empty() {
-		a.log.Warn("the configuration has no tokens any more: nobody can call over HTTP until it has some; restart the server to have it make a token")
+		a.log.Warn("the configuration has no tokens any more: requests over HTTP are refused until it has some; after a restart the server makes one")
 	}
 	return nil
 }
 
-// sandbox returns what the policy of a configuration lets tools use: what is in
-// force already if the policy is the same.
-func (a *app) sandbox(cfg *config.Loaded) (*tools.Sandbox, error) {
+// sandbox returns the sandbox of a configuration's policy: the one in force if
+// the policy is the same.
+func (a *App) sandbox(cfg *config.Loaded) (*tools.Sandbox, error) {
 	policy := cfg.Policy()
 	if now := a.now.Load(); now != nil && reflect.DeepEqual(now.box.Policy, policy) {
 		return now.box, nil
@@ -175,7 +188,7 @@ func (a *app) sandbox(cfg *config.Loaded) (*tools.Sandbox, error) {
 }
 
 // deps returns what the built-in families are made from.
-func (a *app) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
+func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 	return tools.Deps{
 		Sandbox: box, Settings: cfg.ToolSettings(), Results: a.results,
 		Resources: resources.Deps{
@@ -195,8 +208,8 @@ func (a *app) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 	}
 }
 
-// settings returns the settings that everything is offered under.
-func (a *app) settings(cfg *config.Loaded) domain.Settings {
+// settings returns the settings of everything that is offered.
+func (a *App) settings(cfg *config.Loaded) domain.Settings {
 	s := cfg.Executor(slices.Concat(cfg.Secrets, a.secrets))
 	if shown := s.Resources[resources.ConfigName]; len(shown.Groups) == 0 && len(cfg.Server.Tokens) > 0 {
 		shown.Disabled = true // where several people share a server, its policy is the operator's to show
@@ -206,16 +219,16 @@ func (a *app) settings(cfg *config.Loaded) domain.Settings {
 }
 
 // addSecret has a text redacted from everything that leaves the server.
-func (a *app) addSecret(text string) {
+func (a *App) addSecret(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.secrets = append(a.secrets, text)
-	a.exec.Registry.Configure(a.settings(a.current()))
+	a.exec.Registry.Configure(a.settings(a.Config()))
 }
 
-// checkNames reports settings of items that nobody offers; those that somebody
-// may offer later are warnings.
-func (a *app) checkNames(cfg *config.Loaded, offers []domain.Offer) (warnings []string, err error) {
+// checkNames reports settings of items that no source offers; a warning if one
+// may offer them later.
+func (a *App) checkNames(cfg *config.Loaded, offers []domain.Offer) (warnings []string, err error) {
 	var names config.Names
 	for _, source := range append([]domain.Source{a.programSource()}, a.program.Sources...) {
 		offers = append(offers, source.Offer())
@@ -238,40 +251,27 @@ func (a *app) checkNames(cfg *config.Loaded, offers []domain.Offer) (warnings []
 	return cfg.CheckNames(names)
 }
 
-func serverSettings(cfg *config.Loaded) server.Settings {
-	return server.Settings{ErrorsAsResults: cfg.Errors == "result"}
-}
+// Config returns the configuration in force.
+func (a *App) Config() *config.Loaded { return a.now.Load().config }
 
-// current returns the configuration in force.
-func (a *app) current() *config.Loaded { return a.now.Load().config }
+// User returns the caller on stdio and the command line.
+func (a *App) User() domain.Principal { return a.now.Load().user }
 
-// user returns who calls over stdio and on the command line.
-func (a *app) user() domain.Principal { return a.now.Load().user }
+// Layers returns the sandbox layers that enforce the policy in force.
+func (a *App) Layers() sandbox.Layers { return a.now.Load().box.Layers() }
 
-// layers returns what holds commands to the policy in force.
-func (a *app) layers() sandbox.Layers { return a.now.Load().box.Layers() }
+// Executor returns what runs calls, with the registry of everything offered.
+func (a *App) Executor() *domain.Executor { return a.exec }
 
-// logLayers says what holds commands to policy, and what does not.
-func (a *app) logLayers() {
-	l := a.layers()
-	a.log.Info("sandbox", zap.String("enforcement", l.Enforcement), zap.Strings("layers", l.InForce))
-	for _, missing := range l.Missing {
-		a.log.Warn("sandbox: not enforced", zap.String("what", missing))
-	}
-	cfg := a.current()
-	if cfg.Exposed() {
-		a.log.Warn("sandbox: the configuration file is where commands may write; it is protected, but safer elsewhere", zap.String("file", cfg.File))
-	}
-	for _, effect := range l.SideEffects {
-		a.log.Warn("sandbox: side effect", zap.String("what", effect))
-	}
-	for _, m := range cfg.Web.Search.Lacking() {
-		a.log.Warn(m.Key, zap.String("what", m.Problem))
-	}
-}
+// Warnings returns what is odd about the configuration in force.
+func (a *App) Warnings() []string { return a.now.Load().warnings }
+
+// ProcessTree returns how commands and everything they start are kept together,
+// and why not better.
+func (a *App) ProcessTree() (runner.Method, error) { return a.runner.Method() }
 
 // callable returns the tools that a principal can call.
-func (a *app) callable(p domain.Principal) []*domain.Tool {
+func (a *App) callable(p domain.Principal) []*domain.Tool {
 	catalog := a.exec.Registry.Catalog()
 	return slices.DeleteFunc(slices.Clone(catalog.Tools()), func(t *domain.Tool) bool { return catalog.Why(p, t.Name) != "" })
 }

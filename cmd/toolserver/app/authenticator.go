@@ -1,6 +1,8 @@
-package cli
+package app
 
 import (
+	"crypto/rand"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,22 +13,22 @@ import (
 	"toolserver/server"
 )
 
-// authenticator establishes who calls over HTTP: whom a configured token stands
-// for. Without configured tokens it is the local user who presents the token that
-// was made for this run or, with --insecure-no-auth, anybody.
+// authenticator authenticates HTTP requests by the configured tokens. Without
+// any, the local user presents the token made for this run; with
+// --insecure-no-auth nobody needs one.
 type authenticator struct {
-	app      *app
+	app      *App
 	insecure bool
 	run      *server.Tokens // nil if there is none
 	token    string         // of run
 }
 
-func newAuthenticator(a *app, insecure bool) *authenticator {
+func newAuthenticator(a *App, insecure bool) *authenticator {
 	auth := &authenticator{app: a, insecure: insecure}
 	if insecure || a.hadTokens.Load() {
 		return auth
 	}
-	auth.token = newToken()
+	auth.token = NewToken()
 	run, err := server.ParseTokens("run", []server.Token{{Name: "run", Hash: server.HashToken(auth.token)}})
 	if err != nil {
 		panic(err) // the hash is ours
@@ -36,24 +38,24 @@ func newAuthenticator(a *app, insecure bool) *authenticator {
 	return auth
 }
 
-// required reports whether nobody can call without a token.
+// required reports whether every request needs a token.
 func (auth *authenticator) required() bool { return !auth.insecure || auth.app.hadTokens.Load() }
 
-// announce says, once, how clients authenticate if configuration does not.
+// announce prints how clients authenticate if the configuration has no tokens.
 func (auth *authenticator) announce(w io.Writer, url string) {
 	switch {
 	case auth.run != nil:
 		fmt.Fprintf(w, "toolserver: clients need this token, which is made for this run (server.tokens makes lasting ones):\n"+
 			`{"mcpServers": {"toolserver": {"type": "http", "url": %q, "headers": {"Authorization": "Bearer %s"}}}}`+"\n", url, auth.token)
 	case !auth.required():
-		fmt.Fprintln(w, "toolserver: WARNING: --insecure-no-auth: everybody who can connect may use every tool, other users of this machine too")
+		fmt.Fprintln(w, "toolserver: WARNING: --insecure-no-auth: everybody who can connect, other users of this machine included, may use every tool")
 		auth.app.log.Warn("serving without authentication", zap.String("url", url))
 	}
 }
 
-// Authenticate returns whom a request is from, or the challenge to answer with.
-// Where tokens were once configured none but a configured token will do, so that
-// no change of the file opens the server.
+// Authenticate returns the principal of a request, or the challenge to answer
+// with. Once tokens were configured only those are accepted, so that no change of
+// the file opens the server.
 func (auth *authenticator) Authenticate(r *http.Request) (domain.Principal, *server.Challenge) {
 	now := auth.app.now.Load()
 	switch {
@@ -67,5 +69,12 @@ func (auth *authenticator) Authenticate(r *http.Request) (domain.Principal, *ser
 	if _, challenge := auth.run.Authenticate(r); challenge != nil {
 		return domain.Principal{}, challenge
 	}
-	return auth.app.user(), nil
+	return auth.app.User(), nil
+}
+
+// NewToken returns 256 random bits with a prefix that secret scanners recognize.
+func NewToken() string {
+	var b [32]byte
+	rand.Read(b[:]) // never fails
+	return "toolserver_" + base64.RawURLEncoding.EncodeToString(b[:])
 }

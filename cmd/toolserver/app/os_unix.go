@@ -1,6 +1,6 @@
 //go:build unix
 
-package cli
+package app
 
 import (
 	"context"
@@ -11,9 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// protectStdout returns a private way to standard output and leads the public
-// one to standard error, so that nothing a library or a child prints can get
-// between the messages.
+// parentCheck is how often the parent process is looked for.
+const parentCheck = time.Second
+
+// protectStdout returns a private descriptor of standard output and redirects the
+// public one to standard error, so that nothing that a library or a child prints
+// gets between the messages.
 func protectStdout(out io.Writer) (io.Writer, error) {
 	f, ok := out.(*os.File)
 	if !ok || f.Fd() != 1 {

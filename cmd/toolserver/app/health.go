@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"context"
@@ -10,13 +10,13 @@ import (
 	"toolserver/tools/resources"
 )
 
-// health is what status://health says.
-func (a *app) health() resources.Health {
+// health returns what status://health reports.
+func (a *App) health() resources.Health {
 	h := resources.Health{
 		Status: "ok", Version: a.program.Version, Started: a.started.UTC().Format(time.RFC3339), UptimeSeconds: int64(time.Since(a.started).Seconds()),
 		ProtocolVersions: server.ProtocolVersions(), CallsAbandoned: a.exec.Abandoned(),
 	}
-	layers := a.layers()
+	layers := a.Layers()
 	h.Enforcement, h.SandboxLayers, h.SandboxMissing = layers.Enforcement, layers.InForce, layers.Missing
 	catalog := a.exec.Registry.Catalog()
 	for _, t := range catalog.Tools() {
@@ -26,20 +26,19 @@ func (a *app) health() resources.Health {
 			h.ToolsEnabled++
 		}
 	}
-	if !catalog.Private() { // else the names alone may be more than everybody may know
+	if !catalog.Private() { // the names alone may be confidential
 		h.Missing = catalog.Missing()
 	}
 	return h
 }
 
-// reloads notifies those who watch the configuration that another one is in
-// force.
+// reloads notifies watchers of the configuration that another one is in force.
 type reloads struct {
 	mu       sync.Mutex
 	watchers []*func()
 }
 
-// watch has changed called after each reload, until ctx ends.
+// watch calls changed after each reload, until ctx ends.
 func (r *reloads) watch(ctx context.Context, changed func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +50,7 @@ func (r *reloads) watch(ctx context.Context, changed func()) {
 	})
 }
 
-func (r *reloads) tell() {
+func (r *reloads) notify() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, changed := range r.watchers {

@@ -1,0 +1,20 @@
+package app
+
+import (
+	"toolserver/sandbox/appender"
+	"toolserver/sandbox/confine"
+	"toolserver/sandbox/runner"
+)
+
+// RunChild does the work of a child process of the server and returns its exit
+// code, if this process was started as one: the program starts itself again to
+// supervise commands and to append to files. Its main calls it first.
+func RunChild() (code int, isChild bool) {
+	switch {
+	case appender.IsChild():
+		return appender.RunChild(), true
+	case runner.IsSupervisor():
+		return runner.Supervise(confine.Start), true
+	}
+	return 0, false
+}

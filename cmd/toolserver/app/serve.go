@@ -1,0 +1,202 @@
+package app
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+
+	"toolserver/config"
+	"toolserver/domain"
+	"toolserver/server"
+)
+
+// instructions tell models what to expect of the server, in few words: clients
+// cut them at 2,000 characters.
+const instructions = "Tools for files, commands and facts about this machine, governed by its operator's policy. " +
+	"Relative paths start at the working directory. A refusal names the rule and what would be allowed. " +
+	"A result that is cut ends with the call that reads on."
+
+// Streams are what the program reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// ServeOptions say how an [App] serves clients.
+type ServeOptions struct {
+	Streams
+	HTTP     string   // address to listen on; "" serves one client over standard input and output
+	Insecure bool     // without any token over HTTP
+	Dirs     []string // of the command line, which a reload applies again
+}
+
+// layersPause is how long after its start a server finds out what the kernel
+// offers, unless a command has asked before.
+const layersPause = 100 * time.Millisecond
+
+// Serve serves clients until ctx ends, a signal arrives or, over stdio, the
+// client is gone.
+func (a *App) Serve(ctx context.Context, o ServeOptions) error {
+	a.Attach()
+	a.newServer()
+	ctx, ended := context.WithCancel(ctx)
+	logged := make(chan struct{})
+	go func() {
+		defer close(logged)
+		select { // so that it does not compete with the first answers
+		case <-time.After(layersPause):
+		case <-ctx.Done():
+		}
+		a.logLayers()
+		a.logMissing()
+	}()
+	defer func() { ended(); <-logged }()
+	defer a.exec.Registry.OnChange(func(domain.Change) { a.logMissing() })()
+	if o.HTTP != "" {
+		return a.serveHTTP(ctx, o)
+	}
+	return a.serveStdio(ctx, o)
+}
+
+func (a *App) newServer() {
+	cfg := a.Config()
+	a.server = server.New(a.exec, server.Options{
+		Name: cfg.Server.Name, Version: a.program.Version, Instructions: instructions, Log: a.log,
+		MaxMessageBytes: int(cfg.Server.MaxMessage), MaxInFlight: cfg.Server.MaxInFlight, Grace: cfg.Server.Grace,
+		SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.log.Sync() },
+	})
+	a.server.Configure(serverSettings(cfg))
+}
+
+func serverSettings(cfg *config.Loaded) server.Settings {
+	return server.Settings{ErrorsAsResults: cfg.Errors == "result"}
+}
+
+// sessionEnded terminates the background jobs of a session.
+func (a *App) sessionEnded(principal, session string) {
+	a.runner.EndSession(domain.SessionKey(principal, session))
+}
+
+// CatchBrokenPipes makes writes to a standard stream without a reader fail; they
+// would otherwise terminate the process. It does not ignore the signal: commands
+// would inherit that.
+func CatchBrokenPipes() (stop func()) {
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGPIPE)
+	return func() { signal.Stop(unread) }
+}
+
+func (a *App) serveStdio(ctx context.Context, o ServeOptions) error {
+	out, err := protectStdout(o.Out)
+	if err != nil {
+		return fmt.Errorf("standard output: %w", err)
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	r := watchConfig(ctx, a, o.Dirs)
+	defer r.wait()
+	orphaned := parentGone(ctx)
+	defer onSignals(ctx, func(s os.Signal) {
+		// A hangup asks for a reload if there is something to reload; otherwise it
+		// means that the process that started us is gone.
+		if s == syscall.SIGHUP && r.recentlyChanged() {
+			r.hangup(ctx)
+			return
+		}
+		stop(fmt.Errorf("signal %v", s))
+	}, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)()
+	go func() {
+		select {
+		case <-orphaned:
+			stop(errors.New("the parent process has ended"))
+		case <-ctx.Done():
+		}
+	}()
+	if IsTerminal(o.In) {
+		fmt.Fprintln(o.Err, "toolserver: serving MCP on standard input; clients start this command themselves (see the README), and --http ADDRESS serves over HTTP")
+	}
+	err = a.server.ServeStdio(ctx, a.User, o.In, out)
+	stop(nil)
+	return err
+}
+
+func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
+	cfg := a.Config()
+	l, err := net.Listen("tcp", o.HTTP)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	scheme := "http"
+	if cfg.Server.TLS.Cert != "" {
+		cert, err := tls.LoadX509KeyPair(cfg.Server.TLS.Cert, cfg.Server.TLS.Key)
+		if err != nil {
+			return fmt.Errorf("server.tls: %w", err)
+		}
+		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
+		scheme = "https"
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	r := watchConfig(ctx, a, o.Dirs)
+	defer r.wait()
+	defer stop()
+	defer onSignals(ctx, func(os.Signal) { r.hangup(ctx) }, syscall.SIGHUP)()
+	url := fmt.Sprintf("%s://%s%s", scheme, l.Addr(), cfg.Server.Path)
+	fmt.Fprintf(o.Err, "toolserver: serving MCP at %s, files in %s\n", url, cfg.WorkingDirectory)
+	auth := newAuthenticator(a, o.Insecure)
+	auth.announce(o.Err, url)
+	a.log.Info("listening", zap.Stringer("address", l.Addr()), zap.Int("tokens", len(cfg.Server.Tokens)))
+	return a.server.ServeHTTP(ctx, l, server.HTTPOptions{
+		Path: cfg.Server.Path, AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts,
+		AnyHost:    auth.required() || !IsLoopback(o.HTTP),
+		SessionTTL: cfg.Server.SessionTTL, MaxSessions: cfg.Server.MaxSessions,
+		Authenticator: auth,
+	})
+}
+
+// onSignals calls do for each of the signals until ctx ends. stop stops earlier.
+func onSignals(ctx context.Context, do func(os.Signal), signals ...os.Signal) (stop func()) {
+	arrived := make(chan os.Signal, 4)
+	signal.Notify(arrived, signals...)
+	go func() {
+		for {
+			select {
+			case s := <-arrived:
+				do(s)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { signal.Stop(arrived) }
+}
+
+// IsLoopback reports whether only this machine can connect to address.
+func IsLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// IsTerminal reports whether stream is a terminal.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
