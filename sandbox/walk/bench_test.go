@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"toolserver/sandbox/glob"
 	"toolserver/sandbox/walk"
 	"toolserver/sandbox/walk/walktest"
 )
@@ -26,7 +27,7 @@ func BenchmarkAgainstFind(b *testing.B) {
 	}
 	write(b, filepath.Join(dir, ".gitignore"), "*.o\n*.json\n!config_*.json\n/build/\nnode_modules/\ndir01*/*.txt\n**/tmp/**\nvendor\n*~\n.DS_Store\n")
 	write(b, filepath.Join(dir, "dir0001", ".gitignore"), "*.md\n!the_*.md\n")
-	goFiles, err := walk.CompileGlob("**/*.go")
+	goFiles, err := glob.Compile("**/*.go")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func BenchmarkAgainstFind(b *testing.B) {
 	sorted := walk.Options{Hidden: true, Sorted: true}
 	ignore := walk.Options{Hidden: true, Gitignore: true}
 	files := func(e *walk.Entry) bool { return e.IsRegular() }
-	goOnly := func(e *walk.Entry) bool { return e.IsRegular() && goFiles.MatchEntry(e) }
+	goOnly := func(e *walk.Entry) bool { return e.IsRegular() && goFiles.MatchEntry(e.Name(), e.Rel) }
 	for _, c := range []struct {
 		name string
 		opt  walk.Options

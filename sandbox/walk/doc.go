@@ -10,6 +10,6 @@
 // A walk is bounded in entries, depth, open descriptors and memory, obeys its
 // context, and goes on after a directory that cannot be read. [Walk] visits on
 // the calling goroutine; [Map] lets several workers look into the files and
-// still delivers in the order of the walk. [Glob] matches names and paths, and
-// the Gitignore option leaves out what git would.
+// still delivers in the order of the walk. The Gitignore
+// option leaves out what git would.
 package walk

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"toolserver/sandbox/glob"
 )
 
 // maxRules bounds the patterns obeyed in one ignore file, because each name is
@@ -21,11 +23,9 @@ type ruleSet struct {
 }
 
 type rule struct {
-	pattern  *pattern
-	tail     string // every match ends with it
-	negated  bool
-	dirOnly  bool
-	anchored bool // matched against the path from the file's directory, not the name
+	*glob.Pattern
+	negated bool
+	dirOnly bool
 }
 
 // parseRules parses the text of an ignore file as gitignore(5) says; nil if it
@@ -63,17 +63,9 @@ func parseRule(line string) (rule, bool) {
 		return rule{}, false
 	}
 	line, r.dirOnly = strings.CutSuffix(line, "/")
-	r.anchored = strings.Contains(line, "/")
-	line = strings.TrimPrefix(line, "/")
-	d := dialect{path: r.anchored, start: max(strings.IndexAny(line, `*?[\`), 0)}
 	var err error
-	if r.pattern, err = compile(line, d); err != nil || len(r.pattern.tokens) == 0 {
-		return rule{}, false
-	}
-	if r.anchored && r.pattern.unanchored() {
-		r.anchored = false
-	}
-	return r, true
+	r.Pattern, err = glob.Gitignore(line)
+	return r, err == nil && strings.Trim(line, "/") != ""
 }
 
 // trimSpaces removes trailing spaces that no backslash keeps.
@@ -95,14 +87,12 @@ func trimSpaces(s string) string {
 
 func (s *ruleSet) add(r rule) {
 	n := len(s.rules)
-	tail, whole := r.pattern.tail()
-	r.tail = tail
 	s.rules = append(s.rules, r)
-	switch k := len(r.pattern.tokens); {
-	case whole:
-		s.names[tail] = append(s.names[tail], n)
-	case k > 1 && r.pattern.tokens[k-2].op == opStar && strings.LastIndexByte(tail, '.') == 0:
-		s.exts[tail] = append(s.exts[tail], n)
+	switch {
+	case r.Whole:
+		s.names[r.Tail] = append(s.names[r.Tail], n)
+	case strings.LastIndexByte(r.Tail, '.') == 0:
+		s.exts[r.Tail] = append(s.exts[r.Tail], n)
 	default:
 		s.others = append(s.others, n)
 	}
@@ -142,14 +132,14 @@ func (s *ruleSet) match(e *subject) (ignored, found bool) {
 func (s *ruleSet) try(e *subject, candidates []int, best *int) {
 	for i := len(candidates) - 1; i >= 0 && candidates[i] > *best; i-- {
 		r := &s.rules[candidates[i]]
-		if r.dirOnly && !e.isDir || !strings.HasSuffix(e.name, r.tail) {
+		if r.dirOnly && !e.isDir || !strings.HasSuffix(e.name, r.Tail) {
 			continue
 		}
 		text := e.name
-		if r.anchored {
+		if r.Path {
 			text = e.rel()
 		}
-		if r.pattern.match(text) {
+		if r.Match(text) {
 			*best = candidates[i]
 			return
 		}

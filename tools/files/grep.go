@@ -8,6 +8,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/sandbox/glob"
 	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/walk"
 	"toolserver/tools/files/linematch"
@@ -61,13 +62,13 @@ func (s grepper) grepFiles(ctx context.Context, in grepInput) (domain.ToolResult
 		return domain.Failure("invalid_pattern", err.Error(),
 			"Correct the regular expression (RE2 syntax), or call grep with fixed_string=true to search for the pattern as plain text."), nil
 	}
-	var glob *walk.Glob
+	var files *glob.Glob
 	if in.Glob != "" {
-		if glob, err = walk.CompileGlob(in.Glob); err != nil {
+		if files, err = glob.Compile(in.Glob); err != nil {
 			return invalidGlob(err), nil
 		}
 	}
-	g := &grepSearch{ctx: ctx, in: in, matcher: matcher, glob: glob}
+	g := &grepSearch{ctx: ctx, in: in, matcher: matcher, glob: files}
 	stats, err := s.grepPath(g)
 	outOfTime, err := cutShort(ctx, err)
 	if err != nil {
@@ -134,7 +135,7 @@ func (s grepper) grepTree(g *grepSearch, t *tree) (walk.Stats, error) {
 			g.protected++
 			return false, walk.SkipDir
 		}
-		return e.IsRegular() && (g.glob == nil || g.glob.MatchEntry(e)), nil
+		return e.IsRegular() && (g.glob == nil || g.glob.MatchEntry(e.Name(), e.Rel)), nil
 	}
 	newWorker := func() func(*walk.Entry) (grepFound, bool) {
 		w := g.worker()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"toolserver/domain"
+	"toolserver/sandbox/glob"
 	"toolserver/sandbox/walk"
 	"toolserver/tools/files/linematch"
 )
@@ -27,7 +28,7 @@ type grepSearch struct {
 	ctx     context.Context
 	in      grepInput
 	matcher *linematch.Matcher
-	glob    *walk.Glob // nil for every file
+	glob    *glob.Glob // nil for every file
 
 	searched   atomic.Int64 // text files
 	unreadable atomic.Int64

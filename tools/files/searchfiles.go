@@ -6,6 +6,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/sandbox/glob"
 	"toolserver/sandbox/walk"
 )
 
@@ -48,7 +49,7 @@ type finder struct {
 }
 
 func (s finder) search(ctx context.Context, in searchInput) (domain.ToolResult, error) {
-	glob, err := walk.CompileGlob(in.Pattern)
+	pattern, err := glob.Compile(in.Pattern)
 	if err != nil {
 		return invalidGlob(err), nil
 	}
@@ -72,7 +73,7 @@ func (s finder) search(ctx context.Context, in searchInput) (domain.ToolResult, 
 		if t.closed(e) {
 			below = walk.SkipDir
 		}
-		if in.Type == "file" && !e.IsRegular() || in.Type == "directory" && !e.IsDir() || !glob.MatchEntry(e) {
+		if in.Type == "file" && !e.IsRegular() || in.Type == "directory" && !e.IsDir() || !pattern.MatchEntry(e.Name(), e.Rel) {
 			return below
 		}
 		if len(result.Matches) == in.MaxResults {

@@ -1,4 +1,4 @@
-package walk
+package glob
 
 import (
 	"strings"
@@ -22,16 +22,25 @@ type token struct {
 	class *class
 }
 
-// A pattern is one glob without braces. Matching goes back to the last opStar,
+// A Pattern is one glob without braces. Matching goes back to the last opStar,
 // and when that meets a slash to the last opDirs, and never further: what an
 // earlier wildcard could take, the later one of its kind can take as well. So
 // the cost is at most quadratic in a path segment and never exponential.
-type pattern struct {
+type Pattern struct {
+	// Path says that the pattern is matched against a path and not a base name.
+	Path bool
+	// Tail is what the base name of every match ends with, and Whole that it is
+	// nothing else.
+	Tail  string
+	Whole bool
+
 	tokens []token
-	runes  bool // a character is a UTF-8 sequence; otherwise a byte, as git has it
+	bytes  bool // a character is a byte, as git has it, and not a UTF-8 sequence
 }
 
-func (p *pattern) match(s string) bool {
+// Match reports whether the pattern matches the path or, without Path, the base
+// name s.
+func (p *Pattern) Match(s string) bool {
 	if t := p.tokens; len(t) == 2 && t[0].op == opStar && t[1].op == opLiteral { // *.go
 		return strings.HasSuffix(s, t[1].text) && strings.IndexByte(s[:len(s)-len(t[1].text)], '/') < 0
 	}
@@ -73,7 +82,7 @@ func (p *pattern) match(s string) bool {
 }
 
 // step returns where the text goes on after one token, or -1.
-func (p *pattern) step(t *token, s string, pos int) int {
+func (p *Pattern) step(t *token, s string, pos int) int {
 	if t.op == opLiteral {
 		if strings.HasPrefix(s[pos:], t.text) {
 			return pos + len(t.text)
@@ -84,7 +93,7 @@ func (p *pattern) step(t *token, s string, pos int) int {
 		return -1
 	}
 	r, n := rune(s[pos]), 1
-	if p.runes {
+	if !p.bytes {
 		r, n = utf8.DecodeRuneInString(s[pos:])
 	}
 	if t.op == opClass && !t.class.has(r) {
@@ -93,48 +102,10 @@ func (p *pattern) step(t *token, s string, pos int) int {
 	return pos + n
 }
 
-func (p *pattern) width(s string) int {
-	if !p.runes || s[0] < utf8.RuneSelf {
+func (p *Pattern) width(s string) int {
+	if p.bytes || s[0] < utf8.RuneSelf {
 		return 1
 	}
 	_, n := utf8.DecodeRuneInString(s)
 	return n
-}
-
-// literal adds text to the tokens, joined with a literal before it.
-func (p *pattern) literal(text string) {
-	if n := len(p.tokens); n > 0 && p.tokens[n-1].op == opLiteral {
-		p.tokens[n-1].text += text
-		return
-	}
-	p.tokens = append(p.tokens, token{op: opLiteral, text: text})
-}
-
-// tail returns the literal that every match ends with, "" if none is known, and
-// whether that is the whole base name of a match.
-func (p *pattern) tail() (text string, whole bool) {
-	n := len(p.tokens) - 1
-	if n < 0 || p.tokens[n].op != opLiteral {
-		return "", false
-	}
-	text = p.tokens[n].text
-	if i := strings.LastIndexByte(text, '/'); i >= 0 {
-		return text[i+1:], true
-	}
-	return text, n == 0 || p.tokens[n-1].op == opDirs
-}
-
-// unanchored turns a pattern such as **/*.go, which looks at nothing but the
-// base name, into that part and reports whether it was one.
-func (p *pattern) unanchored() bool {
-	if len(p.tokens) < 2 || p.tokens[0].op != opDirs {
-		return false
-	}
-	for _, t := range p.tokens[1:] {
-		if t.op == opDirs || t.op == opRest || strings.Contains(t.text, "/") {
-			return false
-		}
-	}
-	p.tokens = p.tokens[1:]
-	return true
 }
