@@ -6,12 +6,13 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"io/fs"
+	"io"
 	"os"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"toolserver/sandbox/osfile"
 )
 
 const openDirFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
@@ -130,10 +131,10 @@ func kindOf(t byte) kind {
 	return kindOther
 }
 
-func (d *dir) info(name string) (Info, error) {
+func (d *dir) info(name string) (osfile.Info, error) {
 	var st unix.Stat_t
 	err := retry(func() error { return unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
-	return infoOf(&st), err
+	return osfile.OfStat(&st), err
 }
 
 func (d *dir) readlink(name string) (string, error) {
@@ -145,26 +146,6 @@ func (d *dir) readlink(name string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-func infoOf(st *unix.Stat_t) Info {
-	mode := fs.FileMode(st.Mode & 0o777)
-	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFREG:
-	case unix.S_IFDIR:
-		mode |= fs.ModeDir
-	case unix.S_IFLNK:
-		mode |= fs.ModeSymlink
-	case unix.S_IFIFO:
-		mode |= fs.ModeNamedPipe
-	case unix.S_IFSOCK:
-		mode |= fs.ModeSocket
-	case unix.S_IFCHR:
-		mode |= fs.ModeDevice | fs.ModeCharDevice
-	default:
-		mode |= fs.ModeDevice
-	}
-	return Info{Size: st.Size, Mode: mode, ModTime: time.Unix(st.Mtim.Unix()), Links: uint64(st.Nlink)}
-}
-
 func retry(call func() error) error {
 	for {
 		if err := call(); err != unix.EINTR {
@@ -172,3 +153,55 @@ func retry(call func() error) error {
 		}
 	}
 }
+
+// File is a regular file opened for reading. It is cheaper than an os.File,
+// which matters for a hundred thousand of them. It must be closed, once.
+type File struct {
+	fd   int
+	info osfile.Info
+}
+
+func (d *dir) openFile(name string) (File, error) {
+	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
+	fd, err := unix.Openat(d.fd, name, flags, 0)
+	for err == unix.EINTR {
+		fd, err = unix.Openat(d.fd, name, flags, 0)
+	}
+	if err != nil {
+		return File{}, err
+	}
+	var st unix.Stat_t
+	if err := retry(func() error { return unix.Fstat(fd, &st) }); err != nil {
+		unix.Close(fd)
+		return File{}, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		unix.Close(fd)
+		return File{}, ErrNotRegular
+	}
+	return File{fd: fd, info: osfile.OfStat(&st)}, nil
+}
+
+// Read reads the next bytes of the file, as io.Reader says.
+func (f File) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := unix.Read(f.fd, p)
+	for err == unix.EINTR {
+		n, err = unix.Read(f.fd, p)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// Close closes the file.
+func (f File) Close() error { return unix.Close(f.fd) }
+
+// Info returns what was known of the file when it was opened.
+func (f File) Info() osfile.Info { return f.info }

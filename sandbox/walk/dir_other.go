@@ -7,10 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
+
+	"toolserver/sandbox/osfile"
 )
 
 // A dir is an open directory, closed with its last reference. This is the form
@@ -121,25 +122,20 @@ func (d *dir) read(_ []byte, list *nameList) (more bool, err error) {
 	return err == nil, err
 }
 
-func (d *dir) info(name string) (Info, error) {
+func (d *dir) info(name string) (osfile.Info, error) {
 	st, err := d.root.Lstat(name)
 	if err != nil {
-		return Info{}, err
+		return osfile.Info{}, err
 	}
-	return infoOf(st), nil
+	return osfile.Of(st), nil
 }
 
 func (d *dir) readlink(name string) (string, error) { return d.root.Readlink(name) }
 
-func infoOf(st fs.FileInfo) Info {
-	const kept = fs.ModePerm | fs.ModeType
-	return Info{Size: st.Size(), Mode: st.Mode() & kept, ModTime: st.ModTime(), Links: 1}
-}
-
 // File is a regular file opened for reading. It must be closed, once.
 type File struct {
 	f    *os.File
-	info Info
+	info osfile.Info
 }
 
 func (d *dir) openFile(name string) (File, error) {
@@ -150,11 +146,7 @@ func (d *dir) openFile(name string) (File, error) {
 	if !want.Mode().IsRegular() {
 		return File{}, ErrNotRegular
 	}
-	flags := os.O_RDONLY
-	if runtime.GOOS != "windows" {
-		flags |= syscall.O_NONBLOCK // a FIFO put in its place must not be waited for
-	}
-	f, err := d.root.OpenFile(name, flags, 0)
+	f, err := d.root.OpenFile(name, os.O_RDONLY|osfile.NoWait, 0) // it may be a FIFO by now
 	if err != nil {
 		return File{}, err
 	}
@@ -166,9 +158,7 @@ func (d *dir) openFile(name string) (File, error) {
 		f.Close()
 		return File{}, err
 	}
-	info := infoOf(got)
-	info.Links = linksOf(f, got)
-	return File{f: f, info: info}, nil
+	return File{f: f, info: osfile.OfOpen(f, got)}, nil
 }
 
 // Read reads the next bytes of the file, as io.Reader says.
@@ -178,4 +168,4 @@ func (f File) Read(p []byte) (int, error) { return f.f.Read(p) }
 func (f File) Close() error { return f.f.Close() }
 
 // Info returns what was known of the file when it was opened.
-func (f File) Info() Info { return f.info }
+func (f File) Info() osfile.Info { return f.info }

@@ -1,9 +1,13 @@
 package walk
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
-	"time"
+	"slices"
+	"strings"
+
+	"toolserver/sandbox/osfile"
 )
 
 // ErrNotRegular is returned by [Entry.Open] for anything but a regular file:
@@ -16,21 +20,12 @@ var ErrHardlinks = errors.New("has several names (hard links), and hard links ar
 
 var errMoved = errors.New("the directory was moved or replaced during the walk")
 
-// Info is what a directory knows of an entry.
-type Info struct {
-	Size    int64 // bytes, of the link itself for a symbolic link
-	Mode    fs.FileMode
-	ModTime time.Time
-	Links   uint64 // hard links; 1 where the system does not tell
-}
-
 // Entry is one name in a directory. It is valid only during the call it is
 // passed to; the strings taken from it stay valid.
 type Entry struct {
 	dir    *dir
 	name   string
 	prefix []byte // the directory's path relative to the root, "" or ending in a slash
-	depth  int
 	kind   kind
 	single bool // to be opened only if it has no other name
 }
@@ -39,9 +34,6 @@ type Entry struct {
 // and NUL.
 func (e *Entry) Name() string { return e.name }
 
-// Depth returns the number of names in the relative path, 1 or more.
-func (e *Entry) Depth() int { return e.depth }
-
 // Rel returns the slash-separated path relative to the walk's directory.
 func (e *Entry) Rel() string {
 	if len(e.prefix) == 0 {
@@ -49,9 +41,6 @@ func (e *Entry) Rel() string {
 	}
 	return string(e.prefix) + e.name
 }
-
-// AppendRel appends the path that Rel returns to b.
-func (e *Entry) AppendRel(b []byte) []byte { return append(append(b, e.prefix...), e.name...) }
 
 // IsDir reports whether the entry is a directory.
 func (e *Entry) IsDir() bool { return e.kind == kindDir }
@@ -64,7 +53,7 @@ func (e *Entry) IsSymlink() bool { return e.kind == kindLink }
 
 // Info asks the file system for size, mode and time of the entry itself, not of
 // what it links to.
-func (e *Entry) Info() (Info, error) {
+func (e *Entry) Info() (osfile.Info, error) {
 	info, err := e.dir.info(e.name)
 	return info, e.wrap("stat", err)
 }
@@ -91,4 +80,95 @@ func (e *Entry) wrap(op string, err error) error {
 		return nil
 	}
 	return &fs.PathError{Op: op, Path: e.Rel(), Err: err}
+}
+
+type kind uint8
+
+const (
+	kindUnknown kind = iota
+	kindFile
+	kindDir
+	kindLink
+	kindOther
+)
+
+func kindOfMode(m fs.FileMode) kind {
+	switch m.Type() {
+	case 0:
+		return kindFile
+	case fs.ModeDir:
+		return kindDir
+	case fs.ModeSymlink:
+		return kindLink
+	}
+	return kindOther
+}
+
+// A nameList collects the names of a directory in one piece of memory.
+type nameList struct {
+	text []byte
+	refs []nameRef
+}
+
+type nameRef struct {
+	off  int
+	len  int32
+	kind kind
+}
+
+func (l *nameList) add(name []byte, k kind) {
+	l.refs = append(l.refs, nameRef{len(l.text), int32(len(name)), k})
+	l.text = append(l.text, name...)
+}
+
+func (l *nameList) reset() { l.text, l.refs = l.text[:0], l.refs[:0] }
+
+// child is a name of a directory that the walk has still to handle.
+type child struct {
+	name string
+	key  uint64 // the first bytes of what orders it, where that matters
+	kind kind
+}
+
+// appendTo appends the names to into; they share one string.
+func (l *nameList) appendTo(into []child) []child {
+	all := string(l.text)
+	into = slices.Grow(into, len(l.refs))
+	for _, r := range l.refs {
+		into = append(into, child{name: all[r.off : r.off+int(r.len)], kind: r.kind})
+	}
+	return into
+}
+
+// sortChildren orders names by their bytes, a directory as if its name ended in
+// a slash, which is what orders whole paths.
+func sortChildren(list []child) {
+	for i := range list {
+		c := &list[i]
+		c.key = 0
+		for n := range 8 {
+			c.key = c.key<<8 | uint64(c.at(n))
+		}
+	}
+	slices.SortFunc(list, func(a, b child) int {
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
+		n := min(len(a.name), len(b.name))
+		if c := strings.Compare(a.name[:n], b.name[:n]); c != 0 {
+			return c
+		}
+		return int(a.at(n)) - int(b.at(n))
+	})
+}
+
+// at returns byte n of what orders the name; no name has a zero byte.
+func (c *child) at(n int) byte {
+	switch {
+	case n < len(c.name):
+		return c.name[n]
+	case n == len(c.name) && c.kind == kindDir:
+		return '/'
+	}
+	return 0
 }

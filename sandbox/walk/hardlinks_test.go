@@ -46,7 +46,7 @@ func TestDenyHardlinks(t *testing.T) {
 		worker := func() func(*walk.Entry) (bool, bool) {
 			return func(e *walk.Entry) (bool, bool) { return false, visit(e) == nil }
 		}
-		if _, err := walk.Map(t.Context(), d, root, walk.Options{DenyHardlinks: deny}, 2, pick, worker, func(bool) error { return nil }); err != nil {
+		if _, err := walk.Map(t.Context(), d, root, walk.Options{DenyHardlinks: deny}, pick, worker, func(bool) error { return nil }); err != nil {
 			t.Error(err)
 		}
 	}

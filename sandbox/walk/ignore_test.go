@@ -37,7 +37,7 @@ func git(t testing.TB, dir, stdin string, args ...string) string {
 // ignore, and returns the paths they disagree on.
 func differences(t *testing.T, root string) (wrong []string, ignored int) {
 	t.Helper()
-	all, _ := walkAll(t, root, walk.Options{Hidden: true, Sorted: true,
+	all, _ := walkAll(t, root, walk.Options{Hidden: true,
 		Skip: func(e *walk.Entry) bool { return e.Rel() == ".git" }})
 	kept, _ := walkAll(t, root, walk.Options{Hidden: true, Gitignore: true})
 	byGit := strings.Split(git(t, root, strings.ReplaceAll(strings.Join(all, "\x00"), "/\x00", "\x00")+"\x00", "check-ignore", "--no-index", "-z", "--stdin"), "\x00")
@@ -155,7 +155,7 @@ func TestGitignoreAboveAndNested(t *testing.T) {
 		{root + "/top/sub", "a b c d nested/ nested/a"}, // the repository is not visible from there
 		{deep, "a b c d nested/ nested/a"},
 	} {
-		got, _ := walkAll(t, deep, walk.Options{Gitignore: true, Sorted: true, Above: walk.Above{Dir: open(t, c.above), Path: c.above}})
+		got, _ := walkAll(t, deep, walk.Options{Gitignore: true, Above: walk.Above{Dir: open(t, c.above), Path: c.above}})
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("above %s: %q", c.above, got)
 		}

@@ -1,6 +1,7 @@
 package walk
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -21,19 +22,12 @@ const (
 // worker is a function from newWorker, so that it can own buffers; it returns
 // false where there is nothing to emit. pick and emit run on the calling
 // goroutine. An error of pick or emit ends everything, SkipAll without being
-// returned; pick may return SkipDir. workers 0 is the number of processors.
-func Map[T any](ctx context.Context, dir *os.File, path string, opt Options, workers int,
+// returned; pick may return SkipDir. There are as many workers as processors.
+func Map[T any](ctx context.Context, dir *os.File, path string, opt Options,
 	pick func(*Entry) (bool, error), newWorker func() func(*Entry) (T, bool), emit func(T) error) (Stats, error) {
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
 	ctx, cancel := context.WithCancel(ctx)
-	m := &mapper[T]{
-		ctx:   ctx,
-		emit:  emit,
-		tasks: make(chan *batch[T], 2*workers), // all there are, so that sending never waits
-		limit: 2 * workers,
-	}
+	workers := runtime.GOMAXPROCS(0)
+	m := &mapper[T]{ctx: ctx, emit: emit, tasks: make(chan *batch[T], 2*workers), cur: newBatch[T]()}
 	defer m.end(cancel)
 	for range workers {
 		m.wg.Go(func() { m.work(newWorker) })
@@ -59,11 +53,9 @@ func Map[T any](ctx context.Context, dir *os.File, path string, opt Options, wor
 type mapper[T any] struct {
 	ctx     context.Context
 	emit    func(T) error
-	tasks   chan *batch[T]
+	tasks   chan *batch[T] // has room for all that wait, so that sending never does
 	wg      sync.WaitGroup
-	limit   int
 	waiting []*batch[T] // handed to workers, in order
-	free    []*batch[T]
 	cur     *batch[T]
 	ended   error // what emit ended everything with
 }
@@ -71,29 +63,24 @@ type mapper[T any] struct {
 type batch[T any] struct {
 	entries []Entry
 	dirs    []*dir
-	paths   []byte
 	out     []T
 	crash   any // what a worker panicked with
 	done    chan struct{}
 }
 
+func newBatch[T any]() *batch[T] {
+	return &batch[T]{entries: make([]Entry, 0, batchEntries), done: make(chan struct{})}
+}
+
 func (m *mapper[T]) add(e *Entry) error {
-	if m.cur == nil {
-		m.cur = m.newBatch()
-	}
-	b := m.cur
-	prefix := []byte(nil)
+	b, c := m.cur, *e
 	if n := len(b.dirs); n > 0 && b.dirs[n-1] == e.dir {
-		prefix = b.entries[len(b.entries)-1].prefix
+		c.prefix = b.entries[len(b.entries)-1].prefix
 	} else {
 		e.dir.retain()
 		b.dirs = append(b.dirs, e.dir)
-		start := len(b.paths)
-		b.paths = append(b.paths, e.prefix...)
-		prefix = b.paths[start:len(b.paths):len(b.paths)]
+		c.prefix = bytes.Clone(e.prefix)
 	}
-	c := *e
-	c.prefix = prefix
 	b.entries = append(b.entries, c)
 	if len(b.entries) == batchEntries || len(b.dirs) == batchDirs {
 		return m.send()
@@ -101,22 +88,13 @@ func (m *mapper[T]) add(e *Entry) error {
 	return nil
 }
 
-func (m *mapper[T]) newBatch() *batch[T] {
-	if n := len(m.free); n > 0 {
-		b := m.free[n-1]
-		m.free = m.free[:n-1]
-		return b
-	}
-	return &batch[T]{done: make(chan struct{}, 1)}
-}
-
 // send hands the current batch to the workers, and emits the oldest if there
-// are as many under way as may be.
+// are as many in flight as may be.
 func (m *mapper[T]) send() error {
 	m.waiting = append(m.waiting, m.cur)
 	m.tasks <- m.cur
-	m.cur = nil
-	if len(m.waiting) < m.limit {
+	m.cur = newBatch[T]()
+	if len(m.waiting) < cap(m.tasks) {
 		return nil
 	}
 	return m.collect()
@@ -126,7 +104,7 @@ func (m *mapper[T]) send() error {
 func (m *mapper[T]) collect() error {
 	b := m.waiting[0]
 	<-b.done
-	m.waiting = append(m.waiting[:0], m.waiting[1:]...)
+	m.waiting = m.waiting[1:]
 	if b.crash != nil {
 		panic(b.crash)
 	}
@@ -135,17 +113,12 @@ func (m *mapper[T]) collect() error {
 			return err
 		}
 	}
-	clear(b.out)
-	b.entries, b.dirs, b.paths, b.out = b.entries[:0], b.dirs[:0], b.paths[:0], b.out[:0]
-	m.free = append(m.free, b)
 	return m.ctx.Err()
 }
 
 func (m *mapper[T]) finish() error {
-	if m.cur != nil {
-		if err := m.send(); err != nil {
-			return err
-		}
+	if err := m.send(); err != nil {
+		return err
 	}
 	for len(m.waiting) > 0 {
 		if err := m.collect(); err != nil {
@@ -160,9 +133,7 @@ func (m *mapper[T]) end(cancel context.CancelFunc) {
 	cancel()
 	close(m.tasks)
 	m.wg.Wait()
-	if m.cur != nil {
-		m.cur.release()
-	}
+	m.cur.release()
 }
 
 func (m *mapper[T]) work(newWorker func() func(*Entry) (T, bool)) {
@@ -175,7 +146,7 @@ func (m *mapper[T]) work(newWorker func() func(*Entry) (T, bool)) {
 					b.crash = fmt.Sprintf("%v\n\nworker %s", r, debug.Stack())
 				}
 				b.release()
-				b.done <- struct{}{}
+				close(b.done)
 			}()
 			if work == nil {
 				work = newWorker()

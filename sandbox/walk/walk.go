@@ -1,24 +1,81 @@
+// Package walk visits the files below an open directory, quickly and without
+// ever leaving it.
+//
+// Every step goes from one open directory descriptor to the next by a single
+// name that must not be a symbolic link, so a directory or a link that is
+// exchanged while the walk runs cannot lead it elsewhere, and a file that a
+// visitor opens is the one in the directory that was read. Symbolic links are
+// reported and never followed.
+//
+// A walk is bounded in entries, depth, open descriptors and memory, obeys its
+// context, and goes on after a directory that cannot be read. [Walk] visits on
+// the calling goroutine; [Map] lets several workers look into the files and
+// still delivers in the order of the walk. The Gitignore
+// option leaves out what git would.
 package walk
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 )
 
+const (
+	maxEntries  = 5_000_000 // where Options names no other number
+	maxDepth    = 10_000    // of directories; it also ends a cycle of mounts
+	maxOpenDirs = 32        // directories the walk itself keeps open, besides the root
+)
+
+// Options say what a walk visits and when it stops. The zero value visits all
+// that is not hidden.
+type Options struct {
+	// MaxEntries is how many directory entries are read before the walk stops
+	// descending and sets Stats.Truncated. 0 means 5 million.
+	MaxEntries int
+	// Hidden includes names that start with a dot.
+	Hidden bool
+	// Gitignore leaves out .git and what the .gitignore files and
+	// .git/info/exclude say, from the walk's directory down.
+	Gitignore bool
+	// Above widens Gitignore to the rules above the walk.
+	Above Above
+	// DenyHardlinks keeps [Entry.Open] from opening a file that has several
+	// names, of which others may be outside the walk.
+	DenyHardlinks bool
+	// Skip leaves out an entry and, if it is a directory, all below it.
+	Skip func(*Entry) bool
+}
+
+// Stats count what a walk did.
+type Stats struct {
+	Entries    int  // directory entries read, also those filtered out
+	Truncated  bool // there may be more: the walk came to a limit of entries or depth
+	Unreadable int  // directories and ignore files that could not be read, or were moved meanwhile
+}
+
+// Results of a visitor that steer the walk; any other error ends it and is
+// returned by it.
+var (
+	// SkipDir keeps the walk from entering the directory just visited.
+	SkipDir = fs.SkipDir
+	// SkipAll ends the walk without an error.
+	SkipAll = fs.SkipAll
+)
+
 // Walk visits the entries below the open directory dir, which stays open and
 // unchanged; path is its absolute path without symbolic links (used where the
-// system has no directory descriptors, and to find [Above]). It returns what it
-// counted also together with an error: the context's, the visitor's, or that
-// dir itself cannot be read. Directories below that cannot be read are not an
-// error, see [Stats].
+// system has no directory descriptors, and to find [Above]). The entries of each
+// directory are visited by name, a directory compared as if its name ended in a
+// slash: the files come in the byte order of their relative paths.
+//
+// Walk returns what it counted also together with an error: the context's, the
+// visitor's, or that dir itself cannot be read. Directories below that cannot be
+// read are not an error, see [Stats].
 func Walk(ctx context.Context, dir *os.File, path string, opt Options, visit func(*Entry) error) (Stats, error) {
 	w := &walker{ctx: ctx, opt: opt, visit: visit, scratch: make([]byte, 64<<10)}
 	if w.opt.MaxEntries <= 0 {
-		w.opt.MaxEntries = DefaultMaxEntries
-	}
-	if w.opt.MaxDepth <= 0 {
-		w.opt.MaxDepth = DefaultMaxDepth
+		w.opt.MaxEntries = maxEntries
 	}
 	err := w.run(dir, path)
 	if err == SkipAll {
@@ -37,19 +94,17 @@ type walker struct {
 	base    int    // where in path the walk's directory ends
 	entry   Entry
 	names   nameList
-	chunk   []child
 	scratch []byte
 	steps   int
 }
 
-// A frame is a directory whose entries are being handled.
+// A frame is a directory whose entries are being visited.
 type frame struct {
 	dir      *dir // nil while closed to save descriptors, never for the top frame
 	id       identity
 	children []child
 	next     int
 	pathLen  int
-	streamed bool // the entries have been visited, children are the directories
 	ignore   *ignoreLevel
 }
 
@@ -80,17 +135,12 @@ func (w *walker) loop() error {
 		}
 		c := f.children[f.next]
 		f.next++
-		enter := f.streamed
-		if !enter {
-			var err error
-			if enter, err = w.offer(f, c); err != nil {
-				return err
-			}
+		enter, err := w.offer(f, c)
+		if err == nil && enter {
+			err = w.enter(f, c.name)
 		}
-		if enter {
-			if err := w.enter(f, c.name); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -100,7 +150,7 @@ func (w *walker) loop() error {
 // directory to enter.
 func (w *walker) offer(f *frame, c child) (enter bool, err error) {
 	if w.steps++; w.steps%16 == 0 {
-		if err := w.step(); err != nil {
+		if err := w.ctx.Err(); err != nil {
 			return false, err
 		}
 	}
@@ -112,11 +162,10 @@ func (w *walker) offer(f *frame, c child) (enter bool, err error) {
 			return false, nil
 		}
 		if f.ignore.ignores(w.path, c.name, c.kind == kindDir) {
-			w.stats.Ignored++
 			return false, nil
 		}
 	}
-	w.entry = Entry{dir: f.dir, name: c.name, prefix: w.path[w.base:], depth: len(w.stack), kind: c.kind, single: w.opt.DenyHardlinks}
+	w.entry = Entry{dir: f.dir, name: c.name, prefix: w.path[w.base:], kind: c.kind, single: w.opt.DenyHardlinks}
 	if w.opt.Skip != nil && w.opt.Skip(&w.entry) {
 		return false, nil
 	}
@@ -127,24 +176,14 @@ func (w *walker) offer(f *frame, c child) (enter bool, err error) {
 	return c.kind == kindDir, err
 }
 
-func (w *walker) step() error {
-	if w.opt.Progress != nil && w.steps%progressEvery == 0 {
-		w.opt.Progress(w.stats)
-	}
-	return w.ctx.Err()
-}
-
 func (w *walker) enter(f *frame, name string) error {
-	switch {
-	case len(w.stack) >= w.opt.MaxDepth:
-		w.stats.TooDeep++
-		return nil
-	case w.stats.Truncated:
+	if len(w.stack) >= maxDepth || w.stats.Entries >= w.opt.MaxEntries {
+		w.stats.Truncated = true
 		return nil
 	}
 	d, err := f.dir.open(name)
 	if err != nil {
-		w.stats.problem(w.rel()+name, err)
+		w.stats.Unreadable++
 		return nil
 	}
 	w.path = append(append(w.path, name...), '/')
@@ -164,7 +203,6 @@ func (w *walker) push(d *dir, above *ignoreLevel) error {
 	if n > maxOpenDirs {
 		w.evict(&w.stack[n-maxOpenDirs])
 	}
-	w.stats.Dirs++
 	return w.load(f)
 }
 
@@ -196,12 +234,9 @@ func (w *walker) pop() {
 	if f.dir != nil {
 		return
 	}
-	var err error
-	if f.dir, err = left.reopenParent(f.id, w.stack[0].dir, w.path[w.base:]); err == nil {
-		return
-	}
+	f.dir, _ = left.reopenParent(f.id, w.stack[0].dir, w.path[w.base:])
 	for f.dir == nil { // ends at the root at the latest, which is never evicted
-		w.stats.problem(w.rel(), err)
+		w.stats.Unreadable++
 		w.drop()
 		f = &w.stack[len(w.stack)-1]
 	}
@@ -225,5 +260,47 @@ func (w *walker) closeAll() {
 	}
 }
 
-// rel returns the relative path of the top frame, "" or ending in a slash.
-func (w *walker) rel() string { return string(w.path[w.base:]) }
+// load reads the directory of f within the budget of entries. Its error is the
+// context's, or that the walk's own directory cannot be read.
+func (w *walker) load(f *frame) error {
+	w.names.reset()
+	for more := true; more; {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		var err error
+		more, err = f.dir.read(w.scratch, &w.names)
+		if err != nil && len(w.stack) == 1 {
+			return fmt.Errorf("reading the directory: %w", err)
+		}
+		if err != nil {
+			w.stats.Unreadable++
+		}
+		if left := w.opt.MaxEntries - w.stats.Entries; len(w.names.refs) > left {
+			w.names.refs = w.names.refs[:left]
+			w.stats.Truncated = true
+			break
+		}
+	}
+	w.stats.Entries += len(w.names.refs)
+	f.children = w.names.appendTo(f.children[:0])
+	for i := range f.children {
+		w.resolve(f, &f.children[i])
+	}
+	if w.opt.Gitignore {
+		f.ignore = w.rulesOf(f)
+	}
+	sortChildren(f.children)
+	return nil
+}
+
+// resolve asks for the kind of an entry where the directory does not tell it.
+func (w *walker) resolve(f *frame, c *child) {
+	if c.kind != kindUnknown {
+		return
+	}
+	c.kind = kindOther
+	if info, err := f.dir.info(c.name); err == nil {
+		c.kind = kindOfMode(info.Mode)
+	}
+}

@@ -63,9 +63,6 @@ func walkAll(t testing.TB, root string, opt walk.Options) ([]string, walk.Stats)
 		if e.IsDir() {
 			p += "/"
 		}
-		if got := string(e.AppendRel(nil)); got != e.Rel() || e.Depth() != strings.Count(got, "/")+1 {
-			t.Errorf("%q, %q, depth %d", e.Rel(), got, e.Depth())
-		}
 		found = append(found, p)
 		return nil
 	})
@@ -84,21 +81,11 @@ func TestOptions(t *testing.T) {
 	}{
 		{"sorted", walk.Options{}, "a b-x/ b-x/y b.go b/ b/c/ b/c/d dangling dirlink empty/ link"},
 		{"hidden", walk.Options{Hidden: true}, ".dot .h/ .h/x a b-x/ b-x/y b.go b/ b/c/ b/c/d dangling dirlink empty/ link"},
-		{"depth 1", walk.Options{MaxDepth: 1}, "a b-x/ b.go b/ dangling dirlink empty/ link"},
-		{"depth 2", walk.Options{MaxDepth: 2}, "a b-x/ b-x/y b.go b/ b/c/ dangling dirlink empty/ link"},
 		{"skip", walk.Options{Skip: func(e *walk.Entry) bool { return e.Rel() == "b/c" || e.Name() == "a" }}, "b-x/ b-x/y b.go b/ dangling dirlink empty/ link"},
 	} {
 		want := strings.Fields(c.want)
-		c.opt.Sorted = true
 		if got, _ := walkAll(t, root, c.opt); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", c.name, got, want)
-		}
-		c.opt.Sorted = false
-		got, _ := walkAll(t, root, c.opt)
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Errorf("%s, unsorted: got %q, want %q", c.name, got, want)
 		}
 	}
 }
@@ -117,7 +104,7 @@ func TestVisitorSteers(t *testing.T) {
 		{"b/x", boom, "a a/x b b/x", boom},
 	} {
 		var got []string
-		_, err := walk.Walk(context.Background(), open(t, root), root, walk.Options{Sorted: true}, func(e *walk.Entry) error {
+		_, err := walk.Walk(context.Background(), open(t, root), root, walk.Options{}, func(e *walk.Entry) error {
 			got = append(got, e.Rel())
 			if e.Rel() == c.at {
 				return c.result
@@ -132,17 +119,12 @@ func TestVisitorSteers(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	root := tree(t, "a/1", "a/2", "b/1", "c")
-	for _, sorted := range []bool{true, false} {
-		found, stats := walkAll(t, root, walk.Options{MaxEntries: 4, Sorted: sorted})
-		if len(found) != 4 || !stats.Truncated || stats.Entries != 4 {
-			t.Errorf("%q %+v", found, stats)
-		}
-		if found, stats = walkAll(t, root, walk.Options{MaxEntries: 6, Sorted: sorted}); len(found) != 6 || stats.Truncated {
-			t.Errorf("%q %+v", found, stats)
-		}
-		if _, stats = walkAll(t, root, walk.Options{MaxDepth: 1, Sorted: sorted}); stats.TooDeep != 2 || stats.Dirs != 1 {
-			t.Errorf("%+v", stats)
-		}
+	found, stats := walkAll(t, root, walk.Options{MaxEntries: 4})
+	if len(found) != 4 || !stats.Truncated || stats.Entries != 4 {
+		t.Errorf("%q %+v", found, stats)
+	}
+	if found, stats = walkAll(t, root, walk.Options{MaxEntries: 6}); len(found) != 6 || stats.Truncated {
+		t.Errorf("%q %+v", found, stats)
 	}
 }
 
@@ -205,8 +187,8 @@ func TestUnreadableDirectoryIsCounted(t *testing.T) {
 	if err := os.Chmod(filepath.Join(root, "a"), 0); err != nil {
 		t.Fatal(err)
 	}
-	found, stats := walkAll(t, root, walk.Options{Sorted: true})
-	if fmt.Sprint(found) != "[a/ b/ b/x]" || stats.Unreadable != 1 || !errors.Is(stats.Problems[0], os.ErrPermission) {
+	found, stats := walkAll(t, root, walk.Options{})
+	if fmt.Sprint(found) != "[a/ b/ b/x]" || stats.Unreadable != 1 {
 		t.Errorf("%q %+v", found, stats)
 	}
 }
@@ -216,14 +198,14 @@ func TestUnreadableDirectoryIsCounted(t *testing.T) {
 func TestVanishedDirectoryIsCounted(t *testing.T) {
 	root := tree(t, "a", "b/x", "c/x")
 	var found []string
-	stats, err := walk.Walk(context.Background(), open(t, root), root, walk.Options{Sorted: true}, func(e *walk.Entry) error {
+	stats, err := walk.Walk(context.Background(), open(t, root), root, walk.Options{}, func(e *walk.Entry) error {
 		found = append(found, e.Rel())
 		if e.Name() == "a" {
 			return os.RemoveAll(filepath.Join(root, "b"))
 		}
 		return nil
 	})
-	if err != nil || fmt.Sprint(found) != "[a b c c/x]" || stats.Unreadable != 1 || !errors.Is(stats.Problems[0], os.ErrNotExist) {
+	if err != nil || fmt.Sprint(found) != "[a b c c/x]" || stats.Unreadable != 1 {
 		t.Errorf("%q %+v %v", found, stats, err)
 	}
 	if _, err := walk.Walk(context.Background(), open(t, filepath.Join(root, "a")), filepath.Join(root, "a"), walk.Options{}, nil); err == nil {
@@ -237,7 +219,7 @@ func TestExchangedForLink(t *testing.T) {
 	outside := tree(t, "secret")
 	root := tree(t, "a", "dir/inner", "file")
 	var found []string
-	_, err := walk.Walk(context.Background(), open(t, root), root, walk.Options{Sorted: true}, func(e *walk.Entry) error {
+	_, err := walk.Walk(context.Background(), open(t, root), root, walk.Options{}, func(e *walk.Entry) error {
 		found = append(found, e.Rel())
 		replace := func(name, target string) {
 			path := filepath.Join(root, name)

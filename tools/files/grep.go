@@ -153,7 +153,7 @@ func (s grepper) grepTree(g *grepSearch, t *tree) (walk.Stats, error) {
 			return found, ok
 		}
 	}
-	return walk.Map(g.ctx, t.File, t.Info.Real, opt, 0, pick, newWorker, g.emit)
+	return walk.Map(g.ctx, t.File, t.Info.Real, opt, pick, newWorker, g.emit)
 }
 
 // noMatches is the text of a search that found nothing.

@@ -36,7 +36,7 @@ func openTree(files *sandbox.Reader, path string) (*tree, error) {
 // options returns the options of a sorted walk that leaves out what the policy
 // denies.
 func (t *tree) options() walk.Options {
-	opt := walk.Options{MaxEntries: maxVisited, Sorted: true, DenyHardlinks: t.files.DeniesHardlinks()}
+	opt := walk.Options{MaxEntries: maxVisited, DenyHardlinks: t.files.DeniesHardlinks()}
 	if t.Restricted() {
 		opt.Skip = func(e *walk.Entry) bool {
 			_, denied := t.Denied(filepath.FromSlash(e.Rel()))

@@ -66,7 +66,7 @@ func grep(b *testing.B, dir string, m *linematch.Matcher) (matches int) {
 		path   string
 		result linematch.Result
 	}
-	_, err = walk.Map(context.Background(), f, dir, walk.Options{Hidden: true, Sorted: true}, 0,
+	_, err = walk.Map(context.Background(), f, dir, walk.Options{Hidden: true},
 		func(e *walk.Entry) (bool, error) { return e.IsRegular(), nil },
 		func() func(*walk.Entry) (found, bool) {
 			s := m.Searcher(linematch.SearchOptions{})

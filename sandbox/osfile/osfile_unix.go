@@ -1,0 +1,54 @@
+//go:build unix
+
+package osfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Flags for opening files.
+const (
+	NoWait    = syscall.O_NONBLOCK | syscall.O_NOCTTY // does not wait for the other end of a FIFO
+	Directory = syscall.O_DIRECTORY | syscall.O_NOFOLLOW
+)
+
+// Of returns what is known of a file.
+func Of(info fs.FileInfo) Info {
+	i := Info{Mode: info.Mode(), Size: info.Size(), ModTime: info.ModTime(), Links: 1, UID: -1, GID: -1}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		i.Links, i.UID, i.GID = uint64(st.Nlink), int(st.Uid), int(st.Gid)
+		i.ID = ID{uint64(st.Dev), uint64(st.Ino)}
+	}
+	return i
+}
+
+// OfOpen is Of for an open file, of which more may be known.
+func OfOpen(_ *os.File, info fs.FileInfo) Info { return Of(info) }
+
+// SyncDir makes the names in a directory durable.
+func SyncDir(dir *os.Root) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) {
+		return err
+	}
+	return nil
+}
+
+// TryLock locks a file until it is closed, and reports whether nobody else has
+// locked it.
+func TryLock(f *os.File) (locked bool, err error) {
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
+		return false, nil
+	}
+	return err == nil, err
+}
