@@ -50,6 +50,15 @@ func Compile(source string) (*Glob, error) {
 	return g, nil
 }
 
+// MustCompile is Compile for a glob that is known to be valid; it panics otherwise.
+func MustCompile(source string) *Glob {
+	g, err := Compile(source)
+	if err != nil {
+		panic(err)
+	}
+	return g
+}
+
 func valid(source string) error {
 	switch {
 	case source == "":

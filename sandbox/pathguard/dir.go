@@ -5,42 +5,32 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
+
+	"toolserver/sandbox/osfile"
 )
 
 // dir is an open directory. Its names are reached through its descriptor, so
 // it does not matter what happens to the path it once had. A name is a single
-// component and never followed if it is a link.
+// component and never followed if it is a symlink.
 type dir interface {
 	// open opens what rel, which may have several components, leads to and
-	// answers only for a descriptor that s permits. With follow, links that
+	// answers only for a descriptor that s permits. With follow, symlinks that
 	// stay beneath the directory are followed. The error is errElsewhere
 	// if the descriptor is not where it should be, a *typeError or
 	// *linksError if the file is of the wrong kind, else the system's.
 	open(rel string, w want, follow bool, s *snapshot) (opened, error)
-	// again opens the directory itself once more.
-	again() (dir, error)
-	// child opens a sub-directory, and no link to one.
+	// child opens a subdirectory, and no symlink to one; "." is the directory itself.
 	child(name string) (dir, error)
-	mkdir(name string) error
-	lstat(name string) (Info, error)
+	// changes opens the directory for changing its names.
+	changes() (*os.Root, error)
 	// writable reports why the process may not write to name.
 	writable(name string) error
-	// anonymous creates a file without a name, or says errors.ErrUnsupported.
+	// anonymous creates a file without a name, or returns errors.ErrUnsupported.
 	anonymous(perm fs.FileMode) (*os.File, error)
 	// publish gives an anonymous file its name, which must be free.
 	publish(f *os.File, name string) error
-	// create creates a file, which must not exist.
-	create(name string, perm fs.FileMode) (*os.File, error)
-	rename(old, name string) error
-	// renameNew renames only if name is free, else it says fs.ErrExist.
+	// renameNew renames only if name is free, else it returns fs.ErrExist.
 	renameNew(old, name string) error
-	remove(name string) error
-	// names returns up to limit names in no order.
-	names(limit int) ([]string, error)
-	// keep gives the file f the owner, mode and attributes of name.
-	keep(f *os.File, name string, old Info) error
-	sync() error
 	// at reports whether the directory still has the canonical path real.
 	at(real string) bool
 	close() error
@@ -61,32 +51,23 @@ type opened struct {
 	info Info
 }
 
-// Info describes a file. Its path is the real one, free of links.
+// Info describes a file.
 type Info struct {
-	Real    string
-	Mode    fs.FileMode
-	Size    int64 // bytes
-	ModTime time.Time
-	Links   uint64 // names the file has (1 where the platform does not say)
-
-	uid, gid int    // -1 where the platform has none
-	id       fileID // zero where the platform has none
+	Real string // the real path, free of symlinks
+	osfile.Info
 }
-
-// fileID tells files apart, whatever their names.
-type fileID struct{ dev, ino uint64 }
 
 // protectedID is a protected file that exists.
 type protectedID struct {
-	id   fileID
+	id   osfile.ID
 	rule string
 }
 
 // protectedFile returns the rule that protects a file, whatever name it was
 // found under.
-func (s *snapshot) protectedFile(info Info) (rule string, protected bool) {
+func (s *snapshot) protectedFile(info osfile.Info) (rule string, protected bool) {
 	for _, p := range s.protected {
-		if p.id == info.id {
+		if p.id == info.ID {
 			return p.rule, true
 		}
 	}
@@ -157,7 +138,7 @@ func (s *snapshot) suits(w want, info Info) error {
 	case w == wantDir:
 		return nil
 	}
-	if rule, protected := s.protectedFile(info); protected {
+	if rule, protected := s.protectedFile(info.Info); protected {
 		return &protectedError{rule}
 	}
 	if s.denyHardlinks && info.Links > 1 {

@@ -1,15 +1,33 @@
 package pathguard
 
 import (
+	"bytes"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"toolserver/sandbox/osfile"
 )
+
+// openedProc returns the one /proc/self/fd that all guards of the process use, so
+// that a Guard that is closed leaves no descriptor open.
+var openedProc = sync.OnceValues(openProc)
+
+// platformAnchor returns how allowed directories are opened: through openat2,
+// or through [os.Root] where a seccomp filter refuses openat2, the kernel is
+// older than 5.6, or /proc is not mounted.
+func platformAnchor() func(real string) (dir, error) {
+	proc, err := openedProc()
+	if err != nil {
+		return openPortable
+	}
+	return func(real string) (dir, error) { return openKernel(proc, real) }
+}
 
 // kernelDir is a directory whose names the kernel resolves; see openat2(2).
 type kernelDir struct {
@@ -108,8 +126,7 @@ func (d *kernelDir) judge(fd int, w want, s *snapshot) (Info, error) {
 	if !s.permits(real) || (st.Nlink == 0 && strings.HasSuffix(real, deletedMark)) {
 		return Info{}, errElsewhere
 	}
-	info := infoOf(&st)
-	info.Real = real
+	info := Info{real, osfile.OfStat(&st)}
 	return info, s.suits(w, info)
 }
 
@@ -162,24 +179,12 @@ func statusFlags(w want) int {
 	return 0
 }
 
-func (d *kernelDir) again() (dir, error) { return d.child(".") }
-
 func (d *kernelDir) child(name string) (dir, error) {
 	fd, err := openat2(d.fd(), name, unix.O_PATH|unix.O_DIRECTORY, beneath|unix.RESOLVE_NO_SYMLINKS)
 	if err != nil {
 		return nil, err
 	}
 	return &kernelDir{os.NewFile(uintptr(fd), name), d.proc}, nil
-}
-
-func (d *kernelDir) mkdir(name string) error { return unix.Mkdirat(d.fd(), name, 0o777) }
-
-func (d *kernelDir) lstat(name string) (Info, error) {
-	var st unix.Stat_t
-	if err := unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return Info{}, err
-	}
-	return infoOf(&st), nil
 }
 
 func (d *kernelDir) writable(name string) error {
@@ -191,43 +196,61 @@ func (d *kernelDir) at(real string) bool {
 	return err == nil && now == real
 }
 
-// list opens the directory itself for reading; O_PATH does not allow it.
-func (d *kernelDir) list() (*os.File, error) {
-	fd, err := unix.Openat(d.fd(), ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), d.f.Name()), nil
-}
-
-func (d *kernelDir) names(limit int) ([]string, error) {
-	f, err := d.list()
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(limit)
-	if err == io.EOF {
-		err = nil
-	}
-	return names, err
-}
-
-// sync makes the names in the directory durable. A directory that the process
-// may write but not read cannot be synced, and that is no reason to fail.
-func (d *kernelDir) sync() error {
-	f, err := d.list()
-	if errors.Is(err, fs.ErrPermission) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := f.Sync(); err != nil && !errors.Is(err, unix.EINVAL) {
-		return err
-	}
-	return nil
+// changes opens the directory again, since O_PATH does not allow to sync or list it.
+func (d *kernelDir) changes() (*os.Root, error) {
+	return os.OpenRoot("/proc/self/fd/" + strconv.Itoa(d.fd()))
 }
 
 func (d *kernelDir) close() error { return d.f.Close() }
+
+// anonymous creates a file that vanishes with the process until it is
+// published (O_TMPFILE). Not every file system can.
+func (d *kernelDir) anonymous(perm fs.FileMode) (*os.File, error) {
+	fd, err := unix.Openat(d.fd(), ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, uint32(perm.Perm()))
+	switch err {
+	case nil:
+		return os.NewFile(uintptr(fd), d.f.Name()), nil
+	case unix.EOPNOTSUPP, unix.EISDIR, unix.EINVAL, unix.ENOSYS:
+		return nil, errors.ErrUnsupported
+	}
+	return nil, err
+}
+
+func (d *kernelDir) publish(f *os.File, name string) error {
+	return unix.Linkat(int(d.proc.Fd()), strconv.Itoa(int(f.Fd())), d.fd(), name, unix.AT_SYMLINK_FOLLOW)
+}
+
+func (d *kernelDir) renameNew(old, name string) error {
+	err := unix.Renameat2(d.fd(), old, d.fd(), name, unix.RENAME_NOREPLACE)
+	if err != unix.EINVAL && err != unix.ENOSYS {
+		return err
+	}
+	if err := unix.Linkat(d.fd(), old, d.fd(), name, 0); err != nil {
+		return err
+	}
+	return unix.Unlinkat(d.fd(), old, 0)
+}
+
+// copyAttributes copies what belongs to the user: user.* and the access control
+// list. What the file system or the kernel refuses is left out.
+func copyAttributes(toFile, fromFile *os.File) {
+	to, from := int(toFile.Fd()), int(fromFile.Fd())
+	size, err := unix.Flistxattr(from, nil)
+	if err != nil || size == 0 {
+		return
+	}
+	list := make([]byte, size)
+	if size, err = unix.Flistxattr(from, list); err != nil {
+		return
+	}
+	for _, raw := range bytes.Split(list[:size], []byte{0}) {
+		name := string(raw)
+		if !strings.HasPrefix(name, "user.") && name != "system.posix_acl_access" {
+			continue
+		}
+		value := make([]byte, 64<<10) // XATTR_SIZE_MAX
+		if n, err := unix.Fgetxattr(from, name, value); err == nil {
+			_ = unix.Fsetxattr(to, name, value[:n], 0)
+		}
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+
+	"toolserver/sandbox/osfile"
 )
 
 // Mkdir creates the directory path with the permissions 0777 less the umask
@@ -14,51 +16,21 @@ func (g *Guard) Mkdir(path string) (real string, err error) {
 	if err != nil {
 		return "", err
 	}
-	err = retry(func() error {
-		real, err = g.mkdir(q)
-		return err
-	})
-	if err != nil {
-		return "", q.failure(err)
-	}
-	return real, nil
-}
-
-// retry repeats a step that failed only because files moved meanwhile.
-func retry(step func() error) error {
-	var err error
-	for range maxTries {
-		if err = step(); err == nil || !moved(err) {
-			break
+	err = g.retry(q, true, func(_ *snapshot, t target) error {
+		if t.err == nil {
+			return q.failure(fs.ErrExist)
 		}
-	}
-	return err
-}
-
-func (g *Guard) mkdir(q request) (string, error) {
-	s := g.snapshot(true)
-	defer s.release()
-	t, err := s.creation(q)
+		parent, err := t.parent(q, false)
+		if err != nil {
+			return err
+		}
+		real = t.path
+		return errors.Join(makeDir(parent, filepath.Base(t.path)), parent.close())
+	})
 	if err != nil {
 		return "", err
 	}
-	if t.err == nil {
-		return "", q.failure(fs.ErrExist)
-	}
-	parent, err := t.parent(false)
-	if err != nil {
-		return "", q.parentFailure(err)
-	}
-	defer parent.close()
-	return t.path, parent.mkdir(filepath.Base(t.path))
-}
-
-// parentFailure makes a missing parent final: there is nothing to try again.
-func (q request) parentFailure(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return q.error(KindNotFound, "cannot be created: its directory does not exist", err)
-	}
-	return err
+	return real, nil
 }
 
 // MkdirAll creates the directory path and its missing parents, as far as they
@@ -70,81 +42,70 @@ func (g *Guard) MkdirAll(path string) (real string, created bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	err = retry(func() error {
-		real, created, err = g.mkdirAll(q)
-		return err
+	err = g.retry(q, true, func(s *snapshot, t target) error {
+		real, created = t.path, t.err != nil
+		if !created {
+			o, err := t.root.anchor.open(t.root.rel(t.path), wantInfo, false, s)
+			if err == nil && !o.info.Mode.IsDir() {
+				err = q.failure(&typeError{o.info.Mode, wantDir})
+			}
+			return err
+		}
+		made, err := t.descend(t.path, true)
+		if err != nil {
+			return err
+		}
+		return made.close()
 	})
 	if err != nil {
-		return "", false, q.failure(err)
+		return "", false, err
 	}
 	return real, created, nil
 }
 
-func (g *Guard) mkdirAll(q request) (string, bool, error) {
-	s := g.snapshot(true)
-	defer s.release()
-	t, err := s.creation(q)
-	if err != nil {
-		return "", false, err
-	}
-	if t.err == nil {
-		o, err := t.root.anchor.open(t.root.rel(t.path), wantInfo, false, s)
-		if err == nil && !o.info.Mode.IsDir() {
-			err = q.failure(&typeError{o.info.Mode, wantDir})
-		}
-		return t.path, false, err
-	}
-	made, err := t.descend(t.root.rel(t.path), true)
-	if err != nil {
-		return "", false, err
-	}
-	defer made.close()
-	if !made.at(t.path) {
-		return "", false, errElsewhere
-	}
-	return t.path, true, nil
-}
-
-// creation is the target of a request that may create path. It fails if path
-// neither exists nor consists of plain names below a directory that does.
-func (s *snapshot) creation(q request) (target, error) {
-	t, err := s.target(q)
-	if err == nil && t.err != nil && !t.creatable {
-		err = q.failure(t.err)
-	}
-	return t, err
-}
-
 // parent opens the directory of the target, and with create makes it first.
-func (t target) parent(create bool) (dir, error) {
+func (t target) parent(q request, create bool) (dir, error) {
 	if t.path == t.root.anchorPath {
 		return nil, &typeError{fs.ModeDir, wantFile}
 	}
-	parent := filepath.Dir(t.path)
-	d, err := t.descend(t.root.rel(parent), create)
+	d, err := t.descend(filepath.Dir(t.path), create)
+	if t.err != nil && !create && errors.Is(err, fs.ErrNotExist) {
+		err = q.error(KindNotFound, "cannot be created: its directory does not exist", err) // there is nothing to try again
+	}
+	return d, err
+}
+
+// descend goes from the anchor down to path, the target or its directory. The directories it creates need no further check: they are ancestors of a
+// target that is allowed, and not denied because a rule that denied one of them
+// would deny the target. (A name that is protected without what lies beneath it is
+// harmless as a directory.)
+func (t target) descend(path string, create bool) (dir, error) {
+	d, err := t.root.anchor.child(".")
 	if err != nil {
 		return nil, err
 	}
-	if !d.at(parent) {
+	if d, err = descend(d, splitPath(t.root.rel(path)), create); err != nil {
+		return nil, err
+	}
+	if !d.at(path) {
 		return nil, errors.Join(errElsewhere, d.close())
 	}
 	return d, nil
 }
 
-// descend goes from the anchor down to rel, one name after the other and
-// following no link. The directories it creates need no further judgement:
-// they are ancestors of a target that is allowed, and not denied because a
-// rule that denied one of them would deny the target. (A name that is protected
-// without what lies beneath it is harmless as a directory.)
-func (t target) descend(rel string, create bool) (dir, error) {
-	d, err := t.root.anchor.again()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range cleanNames(rel) {
+// descend goes from d down, one name after the other and following no symlink. It
+// closes what it passes.
+func descend(d dir, names []string, create bool) (dir, error) {
+	for _, name := range names {
+		if name == "" || name == "." {
+			continue
+		}
 		next, err := d.child(name)
 		if create && errors.Is(err, fs.ErrNotExist) {
-			next, err = makeChild(d, name)
+			// Another process may create it meanwhile.
+			if err = makeDir(d, name); err == nil || errors.Is(err, fs.ErrExist) {
+				next, err = d.child(name)
+			}
 		}
 		if closing := d.close(); err == nil && closing != nil {
 			err = errors.Join(closing, next.close())
@@ -157,15 +118,15 @@ func (t target) descend(rel string, create bool) (dir, error) {
 	return d, nil
 }
 
-// makeChild creates a directory, durably, or takes one that somebody else has
-// created meanwhile.
-func makeChild(d dir, name string) (dir, error) {
-	err := d.mkdir(name)
-	if err == nil {
-		err = d.sync()
+// makeDir creates a directory, durably.
+func makeDir(d dir, name string) error {
+	names, err := d.changes()
+	if err != nil {
+		return err
 	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
+	defer names.Close()
+	if err := names.Mkdir(name, 0o777); err != nil {
+		return err
 	}
-	return d.child(name)
+	return osfile.SyncDir(names)
 }

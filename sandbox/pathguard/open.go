@@ -59,7 +59,7 @@ func (g *Guard) request(op, path string) (request, error) {
 	return q, nil
 }
 
-func (g *Guard) open(op, path string, w want) (opened, error) {
+func (g *Guard) open(op, path string, w want) (o opened, err error) {
 	q, err := g.request(op, path)
 	if err != nil {
 		return opened{}, err
@@ -67,21 +67,45 @@ func (g *Guard) open(op, path string, w want) (opened, error) {
 	if o, ok := g.openDirectly(q, w); ok {
 		return o, nil
 	}
-	var o opened
+	// The long way finds the canonical path, judges it, and opens it without
+	// following symlinks.
+	err = g.retry(q, false, func(s *snapshot, t target) error {
+		o, err = t.root.anchor.open(t.root.rel(t.path), w, false, s)
+		return err
+	})
+	return o, err
+}
+
+// retry runs step with the target of a permitted request, again if it failed only
+// because files moved meanwhile. The target exists, or with create all that is
+// missing of it are plain names. The error is an [*Error].
+func (g *Guard) retry(q request, create bool, step func(*snapshot, target) error) (err error) {
+	attempt := func() error {
+		s := g.snapshot(true)
+		defer s.release()
+		t, err := s.target(q)
+		if err == nil && t.err != nil && !(create && t.creatable) {
+			err = q.failure(t.err)
+		}
+		if err != nil {
+			return err
+		}
+		return step(s, t)
+	}
 	for range maxTries {
-		if o, err = g.openResolved(q, w); err == nil {
-			return o, nil
+		if err = attempt(); err == nil {
+			return nil
 		}
 		if !moved(err) {
 			break
 		}
 	}
-	return opened{}, q.failure(err)
+	return q.failure(err)
 }
 
 // openDirectly is the short way for a path that is spelled beneath an allowed
 // one: one lookup in the kernel. Whatever is not a success is left to
-// openResolved, which knows why.
+// the long way, which knows why.
 func (g *Guard) openDirectly(q request, w want) (opened, bool) {
 	s := g.snapshot(false)
 	defer s.release()
@@ -100,21 +124,6 @@ func (g *Guard) openDirectly(q request, w want) (opened, bool) {
 		}
 	}
 	return o, true
-}
-
-// openResolved finds the canonical path, judges it, and opens it without
-// following links.
-func (g *Guard) openResolved(q request, w want) (opened, error) {
-	s := g.snapshot(true)
-	defer s.release()
-	t, err := s.target(q)
-	if err != nil {
-		return opened{}, err
-	}
-	if t.err != nil {
-		return opened{}, q.failure(t.err)
-	}
-	return t.root.anchor.open(t.root.rel(t.path), w, false, s)
 }
 
 // target is the canonical path of a permitted request and the root it lies in.
@@ -156,4 +165,75 @@ func moved(err error) bool {
 	}
 	return errors.Is(err, errElsewhere) || isMissing(err) || errors.Is(err, syscall.ELOOP) ||
 		errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EAGAIN)
+}
+
+// Dir is an open directory for listing and for walkers. A walker that descends
+// from its descriptor without following links (O_NOFOLLOW) and asks Denied for
+// each name before it opens or reports it, and Protected before it opens it, stays
+// within the policy: all that lies beneath an allowed directory is allowed unless a
+// deny rule governs it.
+type Dir struct {
+	*os.File
+	// Info describes the directory as it was when it was opened.
+	Info Info
+
+	denied     []below
+	protection *protection
+}
+
+// below is a denied path beneath a directory, relative to it.
+type below struct{ rel, rule string }
+
+// OpenDir opens the directory at path for listing. The error is an [*Error].
+func (g *Guard) OpenDir(path string) (*Dir, error) {
+	o, err := g.open("list", path, wantDir)
+	if err != nil {
+		return nil, err
+	}
+	s := g.snapshot(false)
+	defer s.release()
+	d := &Dir{File: o.file, Info: o.info, protection: s.protection}
+	base := foldPath(o.info.Real)
+	for _, deny := range s.deny {
+		for _, form := range deny.forms {
+			if Within(base, form) {
+				d.denied = append(d.denied, below{relative(base, form), deny.text})
+			}
+		}
+	}
+	return d, nil
+}
+
+// Denied reports whether a deny rule governs rel, a clean path relative to the
+// directory that was reached without following links, and which one. Where the
+// rules lead was determined when the directory was opened. It costs nothing if
+// no deny rule lies beneath the directory.
+func (d *Dir) Denied(rel string) (rule string, denied bool) {
+	if len(d.denied) == 0 {
+		return "", false
+	}
+	rel = foldPath(rel)
+	for _, b := range d.denied {
+		if Within(b.rel, rel) {
+			return b.rule, true
+		}
+	}
+	return "", false
+}
+
+// Restricted reports whether any deny rule lies beneath the directory. If not,
+// a walker need not ask Denied at all.
+func (d *Dir) Restricted() bool { return len(d.denied) > 0 }
+
+// DeniesHardlinks reports whether files that have several names are refused,
+// which a walker has to see to itself.
+func (g *Guard) DeniesHardlinks() bool { return g.denyHardlinks }
+
+// Denied reports whether a deny rule or a protected name governs real, an absolute
+// path that was reached without following symlinks, and which one. It does not say
+// that the path is allowed.
+func (g *Guard) Denied(real string) (rule string, denied bool) {
+	s := g.snapshot(false)
+	defer s.release()
+	return s.deniedBy(filepath.Clean(real))
 }

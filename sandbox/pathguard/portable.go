@@ -2,11 +2,12 @@ package pathguard
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"toolserver/sandbox/osfile"
 )
 
 // portableDir is a directory beneath which nothing is followed: each name is
@@ -25,33 +26,7 @@ func openPortable(real string) (dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return descend(&portableDir{root, volume + separator}, splitPath(real[len(volume):]))
-}
-
-// descend opens one name after the other and closes what it passes.
-func descend(d dir, names []string) (dir, error) {
-	for _, name := range names {
-		if name == "" || name == "." {
-			continue
-		}
-		next, err := d.child(name)
-		if closing := d.close(); err == nil && closing != nil {
-			err = errors.Join(closing, next.close())
-		}
-		if err != nil {
-			return nil, err
-		}
-		d = next
-	}
-	return d, nil
-}
-
-func (d *portableDir) again() (dir, error) {
-	root, err := d.root.OpenRoot(".")
-	if err != nil {
-		return nil, err
-	}
-	return &portableDir{root, d.real}, nil
+	return descend(&portableDir{root, volume + separator}, splitPath(real[len(volume):]), false)
 }
 
 func (d *portableDir) child(name string) (dir, error) {
@@ -92,11 +67,11 @@ func (d *portableDir) open(rel string, w want, follow bool, s *snapshot) (opened
 	if rel == "." {
 		return d.openName(".", real, w, s)
 	}
-	start, err := d.again()
+	start, err := d.child(".")
 	if err != nil {
 		return opened{}, err
 	}
-	parent, err := descend(start, splitPath(filepath.Dir(rel)))
+	parent, err := descend(start, splitPath(filepath.Dir(rel)), false)
 	if err != nil {
 		return opened{}, err
 	}
@@ -109,8 +84,7 @@ func (d *portableDir) openName(name, real string, w want, s *snapshot) (opened, 
 	if err != nil {
 		return opened{}, err
 	}
-	info := describe(before)
-	info.Real = real
+	info := Info{real, osfile.Of(before)}
 	if before.Mode()&fs.ModeSymlink != 0 {
 		return opened{}, errElsewhere
 	}
@@ -121,7 +95,7 @@ func (d *portableDir) openName(name, real string, w want, s *snapshot) (opened, 
 	if w == wantAppend {
 		flags = os.O_WRONLY | os.O_APPEND
 	}
-	f, err := d.root.OpenFile(name, flags|noWait, 0)
+	f, err := d.root.OpenFile(name, flags|osfile.NoWait, 0)
 	if err != nil {
 		return opened{}, err
 	}
@@ -129,7 +103,8 @@ func (d *portableDir) openName(name, real string, w want, s *snapshot) (opened, 
 	if err == nil && !os.SameFile(before, after) {
 		err = errElsewhere
 	}
-	if info.Links = linksOf(f, after); err == nil {
+	if err == nil {
+		info.Info = osfile.OfOpen(f, after)
 		err = s.suits(w, info)
 	}
 	if err != nil {
@@ -138,18 +113,10 @@ func (d *portableDir) openName(name, real string, w want, s *snapshot) (opened, 
 	return opened{f, info}, nil
 }
 
-func (d *portableDir) mkdir(name string) error { return d.root.Mkdir(name, 0o777) }
-
-func (d *portableDir) lstat(name string) (Info, error) {
-	info, err := d.root.Lstat(name)
-	if err != nil {
-		return Info{}, err
-	}
-	return describe(info), nil
-}
+func (d *portableDir) changes() (*os.Root, error) { return d.root.OpenRoot(".") }
 
 func (d *portableDir) writable(name string) error {
-	f, err := d.root.OpenFile(name, os.O_WRONLY|noWait, 0)
+	f, err := d.root.OpenFile(name, os.O_WRONLY|osfile.NoWait, 0)
 	if err != nil {
 		return err
 	}
@@ -165,17 +132,17 @@ func (d *portableDir) at(real string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-func (d *portableDir) names(limit int) ([]string, error) {
-	f, err := d.root.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	names, err := f.Readdirnames(limit)
-	if err == io.EOF {
-		err = nil
-	}
-	return names, err
-}
-
 func (d *portableDir) close() error { return d.root.Close() }
+
+func (d *portableDir) anonymous(fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func (d *portableDir) publish(*os.File, string) error { return errors.ErrUnsupported }
+
+// renameNew links, because only link decides without a race whether the name is
+// free, and fails where the file system has no hard links.
+func (d *portableDir) renameNew(old, name string) error {
+	if err := d.root.Link(old, name); err != nil {
+		return err
+	}
+	return d.root.Remove(old)
+}

@@ -1,9 +1,12 @@
 package pathguard
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"toolserver/sandbox/osfile"
 )
 
 // Protection governs names wherever they are, and single files, whatever else
@@ -17,19 +20,6 @@ type Protection struct {
 	Workspaces []string
 	// Hint says how to allow what the rule with this text protects.
 	Hint func(rule string) string
-}
-
-// Name protects what has a name, in every directory and in any case of its
-// letters.
-type Name struct {
-	// Pattern is a name or several with slashes between them. A star stands
-	// for any text in a name, and ** between two slashes for any names. It
-	// governs what it names and everything beneath that.
-	Pattern string
-	// Except are patterns of single names that Pattern does not mean.
-	Except []string
-	// Only leaves out what lies beneath.
-	Only bool
 }
 
 // ProtectedFile protects a file under every name it has: through symbolic
@@ -46,20 +36,10 @@ const protectedPrefix = "protected: "
 
 // protection is a Protection made ready.
 type protection struct {
-	literal    map[string][]*namePattern // by first name
-	wild       []*namePattern            // those whose first name has a star
-	last       map[string]bool           // last names, for a walker
-	lastWild   []string
+	*patterns
 	workspaces []string // folded spellings and real paths
 	files      func() []rule
 	hint       func(string) string
-}
-
-type namePattern struct {
-	names  []string
-	except []string
-	only   bool
-	rule   string
 }
 
 // newProtection returns nil if nothing is protected.
@@ -67,10 +47,7 @@ func newProtection(from Protection) (*protection, error) {
 	if len(from.Names) == 0 && len(from.Files) == 0 {
 		return nil, nil
 	}
-	p := &protection{literal: map[string][]*namePattern{}, last: map[string]bool{}, hint: from.Hint}
-	for _, n := range from.Names {
-		p.add(n)
-	}
+	p := &protection{patterns: newPatterns(from.Names), hint: from.Hint}
 	var files []rule
 	for _, f := range from.Files {
 		if err := validRule("protected file", f.Path); err != nil {
@@ -103,24 +80,6 @@ func newProtection(from Protection) (*protection, error) {
 	return p, nil
 }
 
-func (p *protection) add(n Name) {
-	pattern := &namePattern{names: strings.Split(n.Pattern, "/"), except: n.Except, only: n.Only, rule: protectedPrefix + n.Pattern}
-	for i, name := range pattern.names {
-		pattern.names[i] = foldName(name)
-	}
-	first, last := pattern.names[0], pattern.names[len(pattern.names)-1]
-	if strings.Contains(first, "*") {
-		p.wild = append(p.wild, pattern)
-	} else {
-		p.literal[first] = append(p.literal[first], pattern)
-	}
-	if strings.Contains(last, "*") {
-		p.lastWild = append(p.lastWild, last)
-	} else {
-		p.last[last] = true
-	}
-}
-
 // linked returns what is protected outside its name: where the names in a
 // workspace are symbolic links, as those of configuration kept in a repository
 // often are.
@@ -138,9 +97,10 @@ func linked(workspace string, names []Name) (found []rule) {
 	return found
 }
 
-// governs returns the rule that protects the clean absolute path, if there is
-// one.
-func (p *protection) governs(path string) (rule string, protected bool) {
+// governs returns the rule that protects the clean absolute path, if there is one.
+// With wild it may have [wildcards], of which those for names that are as ordinary
+// as id_rsa do not count.
+func (p *protection) governs(path string, wild bool) (rule string, protected bool) {
 	if p == nil {
 		return "", false
 	}
@@ -151,78 +111,7 @@ func (p *protection) governs(path string) (rule string, protected bool) {
 			start = max(start, len(w))
 		}
 	}
-	return p.names(path[start:])
-}
-
-// names judges the names of a path, which may start anywhere.
-func (p *protection) names(path string) (rule string, protected bool) {
-	for path != "" {
-		name := path
-		if i := strings.IndexByte(path, filepath.Separator); i >= 0 {
-			name, path = path[:i], path[i+1:]
-		} else {
-			path = ""
-		}
-		if name == "" {
-			continue
-		}
-		name = foldName(name)
-		for _, pattern := range p.literal[name] {
-			if pattern.matches(name, path) {
-				return pattern.rule, true
-			}
-		}
-		for _, pattern := range p.wild {
-			if globMatches(pattern.names[0], name) && pattern.matches(name, path) {
-				return pattern.rule, true
-			}
-		}
-	}
-	return "", false
-}
-
-// matches reports whether the pattern, whose first name is that of name, goes on
-// as the rest of the path does.
-func (n *namePattern) matches(name, rest string) bool {
-	if n.excepts(name) {
-		return false
-	}
-	return restMatches(n.names[1:], rest, n.only)
-}
-
-func restMatches(names []string, rest string, only bool) bool {
-	if len(names) == 0 {
-		return !only || strings.Trim(rest, separator) == ""
-	}
-	if names[0] == "**" {
-		for {
-			if restMatches(names[1:], rest, only) {
-				return true
-			}
-			i := strings.IndexByte(rest, filepath.Separator)
-			if i < 0 {
-				return false
-			}
-			rest = rest[i+1:]
-		}
-	}
-	name, rest, _ := strings.Cut(rest, separator)
-	return name != "" && globMatches(names[0], foldName(name)) && restMatches(names[1:], rest, only)
-}
-
-// ends reports whether a path with this last name may be protected although its
-// directory is not.
-func (p *protection) ends(name string) bool {
-	name = foldName(name)
-	if p.last[name] {
-		return true
-	}
-	for _, pattern := range p.lastWild {
-		if globMatches(pattern, name) {
-			return true
-		}
-	}
-	return false
+	return p.govern(path[start:], wild)
 }
 
 // afterParents returns the part of path behind the last "..": names that were
@@ -252,7 +141,7 @@ func (g *Guard) Protected(path string) (rule string, protected bool) {
 	defer s.release()
 	path = filepath.Clean(path)
 	if strings.ContainsAny(path, wildcards) {
-		if rule, protected = g.protection.mayMeet(path); protected {
+		if rule, protected = g.protection.governs(path, true); protected {
 			return rule, true
 		}
 		for _, found := range g.protection.expanded(path) {
@@ -271,8 +160,8 @@ func (s *snapshot) protectedAt(path string) (rule string, protected bool) {
 			return rule, true
 		}
 	}
-	if info, err := lookAt(path); err == nil {
-		return s.protectedFile(info)
+	if info, err := os.Stat(path); err == nil {
+		return s.protectedFile(osfile.Of(info))
 	}
 	return "", false
 }
@@ -287,5 +176,5 @@ func (d *Dir) Protected(e interface {
 	if d.protection == nil || !d.protection.ends(e.Name()) {
 		return "", false
 	}
-	return d.protection.governs(filepath.Join(d.Info.Real, filepath.FromSlash(e.Rel())))
+	return d.protection.governs(filepath.Join(d.Info.Real, filepath.FromSlash(e.Rel())), false)
 }

@@ -1,11 +1,17 @@
 package pathguard
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"time"
+
+	"toolserver/sandbox/appender"
+	"toolserver/sandbox/osfile"
 )
 
 // ReplaceOptions say how [Guard.Replace] writes.
@@ -35,9 +41,11 @@ type Replacement struct {
 	request request
 	options ReplaceOptions
 	parent  dir
-	real    string // canonical path of the file
-	old     *Info  // nil if there was no file
-	temp    string // name of the temporary file; "" while it has none
+	names   *os.Root    // of parent
+	real    string      // canonical path of the file
+	name    string      // its last name
+	old     fs.FileInfo // nil if there was no file
+	temp    string      // name of the temporary file; "" while it has none
 	file    *os.File
 	bytes   int64
 	err     error // first failure, which makes Commit fail
@@ -56,61 +64,57 @@ func (g *Guard) Replace(path string, o ReplaceOptions) (*Replacement, error) {
 		return nil, err
 	}
 	var r *Replacement
-	err = retry(func() error {
-		r, err = g.stage(q, o)
-		return err
+	err = g.retry(q, true, func(s *snapshot, t target) error {
+		parent, err := t.parent(q, o.CreateDirs)
+		if err != nil {
+			return err
+		}
+		r = &Replacement{request: q, options: o, parent: parent, real: t.path, name: filepath.Base(t.path)}
+		if r.names, err = parent.changes(); err == nil {
+			err = r.inspect(s)
+		}
+		if err == nil {
+			err = r.createTemp()
+		}
+		if err != nil {
+			return errors.Join(err, r.close())
+		}
+		return nil
 	})
 	if err != nil {
-		return nil, q.failure(err)
+		return nil, err
 	}
 	return r, nil
 }
 
-func (g *Guard) stage(q request, o ReplaceOptions) (*Replacement, error) {
-	s := g.snapshot(true)
-	defer s.release()
-	t, err := s.creation(q)
-	if err != nil {
-		return nil, err
+// close releases the directory.
+func (r *Replacement) close() error {
+	if r.names == nil {
+		return r.parent.close()
 	}
-	parent, err := t.parent(o.CreateDirs)
-	if err != nil {
-		if t.err != nil && !o.CreateDirs {
-			err = q.parentFailure(err)
-		}
-		return nil, err
-	}
-	r := &Replacement{request: q, options: o, parent: parent, real: t.path}
-	if err := r.inspect(s); err != nil {
-		return nil, errors.Join(err, parent.close())
-	}
-	if err := r.createTemp(); err != nil {
-		return nil, errors.Join(q.failure(err), parent.close())
-	}
-	return r, nil
+	return errors.Join(r.names.Close(), r.parent.close())
 }
 
 // inspect looks at the file that is there already.
 func (r *Replacement) inspect(s *snapshot) error {
-	name := filepath.Base(r.real)
-	old, err := r.parent.lstat(name)
+	old, err := r.names.Lstat(r.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return r.request.failure(err)
-	case old.Mode&fs.ModeSymlink != 0:
+	case old.Mode()&fs.ModeSymlink != 0:
 		return errElsewhere // a link since the path was resolved
-	case r.options.NoReplace && !old.Mode.IsDir():
+	case r.options.NoReplace && !old.IsDir():
 		return r.request.failure(fs.ErrExist)
 	}
-	if err := s.suits(wantAppend, old); err != nil {
+	if err := s.suits(wantAppend, Info{r.real, osfile.Of(old)}); err != nil {
 		return err
 	}
-	if err := r.parent.writable(name); err != nil {
+	if err := r.parent.writable(r.name); err != nil {
 		return r.request.failure(err)
 	}
-	r.old = &old
+	r.old = old
 	return nil
 }
 
@@ -148,9 +152,9 @@ func (r *Replacement) Abort() error {
 	r.done = true
 	err := r.file.Close()
 	if r.temp != "" {
-		err = errors.Join(err, r.parent.remove(r.temp))
+		err = errors.Join(err, r.names.Remove(r.temp))
 	}
-	if err = errors.Join(err, r.parent.close()); err != nil {
+	if err = errors.Join(err, r.close()); err != nil {
 		return r.request.failure(err)
 	}
 	return nil
@@ -185,7 +189,7 @@ func (r *Replacement) commit() (created bool, err error) {
 		return false, r.request.error(KindIO, "was not written: its directory was moved meanwhile", nil)
 	}
 	if r.old != nil {
-		if err := r.parent.keep(r.file, filepath.Base(r.real), *r.old); err != nil {
+		if err := r.keep(); err != nil {
 			return false, err
 		}
 	}
@@ -195,5 +199,171 @@ func (r *Replacement) commit() (created bool, err error) {
 	if created, err = r.place(); err != nil {
 		return false, err
 	}
-	return created, r.parent.sync()
+	if err := osfile.SyncDir(r.names); err != nil {
+		return false, err
+	}
+	return created, nil
+}
+
+// keep makes the new file look like the one that it is going to replace. Owner and
+// group are kept as far as the process may set them. Setuid and setgid are not
+// kept, as the kernel clears them on any write. The access control list comes
+// last because chmod changes its mask.
+func (r *Replacement) keep() error {
+	now, err := r.file.Stat()
+	if err != nil {
+		return err
+	}
+	if old, now := osfile.Of(r.old), osfile.Of(now); old.UID != now.UID || old.GID != now.GID {
+		if r.file.Chown(old.UID, old.GID) != nil {
+			_ = r.file.Chown(-1, old.GID) // a file of another owner: its group is better than nothing
+		}
+	}
+	if err := r.file.Chmod(r.old.Mode().Perm()); err != nil {
+		return err
+	}
+	from, err := r.names.OpenFile(r.name, os.O_RDONLY|osfile.NoWait, 0)
+	if err != nil {
+		return nil // not readable for us, so its attributes are not either
+	}
+	defer from.Close()
+	if info, err := from.Stat(); err == nil && os.SameFile(info, r.old) {
+		copyAttributes(r.file, from)
+	}
+	return nil
+}
+
+// A file that is being written has no name while the file system can do so
+// (O_TMPFILE), and a process that is killed leaves nothing. Only to take the
+// place of an existing file does it get a temporary name, for the instant
+// between linkat and renameat; file systems without O_TMPFILE need the name
+// from the start. What a kill leaves under such a name is removed by a later
+// write into the same directory.
+const (
+	tempPrefix = ".toolserver-"
+	tempSuffix = ".tmp"
+	// tempAge is how long ago a temporary file was last written to be
+	// taken for abandoned.
+	tempAge = time.Hour
+	// sweepLimit bounds the names looked at for abandoned files per write.
+	sweepLimit = 4096
+)
+
+func tempName() string { return tempPrefix + rand.Text() + tempSuffix }
+
+func isTemp(name string) bool {
+	return len(name) == len(tempPrefix)+26+len(tempSuffix) &&
+		strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
+}
+
+func (r *Replacement) createTemp() error {
+	perm := r.options.Perm.Perm()
+	if perm == 0 {
+		perm = 0o666
+	}
+	if r.old != nil {
+		perm = 0o600 // until keep: the content is for nobody who could not read it before
+	}
+	r.sweep()
+	f, err := r.parent.anonymous(perm)
+	if errors.Is(err, errors.ErrUnsupported) {
+		name := tempName()
+		if f, err = r.names.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm); err == nil {
+			r.temp = name
+		}
+	}
+	r.file = f
+	return err
+}
+
+// place gives the finished file its name and reports whether the name is new.
+func (r *Replacement) place() (created bool, err error) {
+	if r.old == nil {
+		err := r.placeNew(r.name)
+		if err == nil {
+			return true, nil
+		}
+		if r.options.NoReplace || r.temp == "" && !errors.Is(err, fs.ErrExist) {
+			return false, err
+		}
+		// Somebody created the file while this one was written, or the
+		// file system can only rename.
+	}
+	if now, err := r.names.Lstat(r.name); err == nil && !now.Mode().IsRegular() {
+		return false, r.request.error(KindNotAFile, "was not written: it is "+kindName(now.Mode())+" by now", nil)
+	}
+	if r.temp == "" {
+		temp := tempName()
+		if err := r.parent.publish(r.file, temp); err != nil {
+			return false, err
+		}
+		r.temp = temp
+	}
+	if err := r.names.Rename(r.temp, r.name); err != nil {
+		return false, err
+	}
+	r.temp = ""
+	return false, nil
+}
+
+// placeNew fails with fs.ErrExist if the name is taken, which the kernel decides
+// without a race.
+func (r *Replacement) placeNew(name string) error {
+	if r.temp == "" {
+		return r.parent.publish(r.file, name)
+	}
+	err := r.parent.renameNew(r.temp, name)
+	if err == nil {
+		r.temp = ""
+	}
+	return err
+}
+
+// sweep removes what killed processes left. It is a courtesy: its failures are
+// not those of the write.
+func (r *Replacement) sweep() {
+	d, err := r.names.Open(".")
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(sweepLimit)
+	for _, name := range names {
+		if !isTemp(name) {
+			continue
+		}
+		info, err := r.names.Lstat(name)
+		if err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > tempAge {
+			_ = r.names.Remove(name)
+		}
+	}
+}
+
+// AppendOptions say how [Guard.Append] writes.
+type AppendOptions struct {
+	// Program is a program whose main calls [appender.RunChild] when
+	// [appender.IsChild], so that an append is whole even if this process is
+	// killed. Without it only an append that fails is taken back.
+	Program string
+}
+
+// Append adds data to the end of the regular file at path, which must exist,
+// in one write with O_APPEND, so that appends of several processes do not mix.
+// If not all can be appended, nothing is (see package appender for what that
+// excludes). It returns the real path. The error is an [*Error].
+func (g *Guard) Append(path string, data []byte, options AppendOptions) (real string, err error) {
+	o, err := g.open("append", path, wantAppend)
+	if err != nil {
+		return "", err
+	}
+	q := request{op: "append", path: path, guard: g}
+	err = appender.Append(o.file, data, options.Program)
+	closing := o.file.Close()
+	if err != nil {
+		return "", q.error(KindIO, err.Error(), err)
+	}
+	if closing != nil {
+		return "", q.error(KindIO, "was appended to, but the file system may have lost it again: "+cause(closing), closing)
+	}
+	return o.info.Real, nil
 }

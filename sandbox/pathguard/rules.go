@@ -43,12 +43,7 @@ func (r rule) denial(parents map[string]resolved) denial {
 		now = resolveFrom(parent.path, name).path
 	}
 	for _, form := range []string{r.text, r.real, now} {
-		form = foldPath(form)
-		known := false
-		for _, f := range d.forms {
-			known = known || f == form
-		}
-		if !known {
+		if form = foldPath(form); !slices.Contains(d.forms, form) {
 			d.forms = append(d.forms, form)
 		}
 	}
@@ -86,7 +81,7 @@ func (s *snapshot) deniedBy(path string) (rule string, denied bool) {
 			}
 		}
 	}
-	return s.protection.governs(path)
+	return s.protection.governs(path, false)
 }
 
 // deniedText judges a path by its spelling alone. It catches a denied name
@@ -102,7 +97,7 @@ func (s *snapshot) deniedText(abs string) (rule string, denied bool) {
 	case s.protection == nil:
 		return "", false
 	}
-	return s.protection.names(foldPath(afterParents(abs)))
+	return s.protection.govern(foldPath(afterParents(abs)), false)
 }
 
 func hasDotDot(path string) bool {

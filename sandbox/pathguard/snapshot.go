@@ -1,10 +1,13 @@
 package pathguard
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"toolserver/sandbox/osfile"
 )
 
 // maxAge is how long calls share a snapshot. Tool calls are further apart than
@@ -90,8 +93,10 @@ func (g *Guard) observe() *snapshot {
 	}
 	for _, r := range g.protection.files() {
 		s.deny = append(s.deny, r.denial(parents))
-		if info, err := lookAt(r.text); err == nil && info.Mode.IsRegular() && info.id != (fileID{}) {
-			s.protected = append(s.protected, protectedID{info.id, r.name})
+		if info, err := os.Stat(r.text); err == nil && info.Mode().IsRegular() {
+			if id := osfile.Of(info).ID; id != (osfile.ID{}) {
+				s.protected = append(s.protected, protectedID{id, r.name})
+			}
 		}
 	}
 	return s
@@ -159,11 +164,4 @@ func (r *root) rel(real string) string {
 		return rel
 	}
 	return "."
-}
-
-func cleanNames(rel string) []string {
-	if rel == "." {
-		return nil
-	}
-	return strings.Split(rel, separator)
 }

@@ -1,0 +1,338 @@
+package pathguard
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"toolserver/sandbox/glob"
+)
+
+// Name protects what has a name, in every directory and in any case of its
+// letters.
+type Name struct {
+	// Pattern is a name or several with slashes between them, each a glob; **
+	// between two slashes stands for any names. It governs what it names and
+	// everything beneath that.
+	Pattern string
+	// Except are globs of single names that Pattern does not mean.
+	Except []string
+	// Only leaves out what lies beneath.
+	Only bool
+}
+
+// patterns are protected names made ready for matching, one name of a path after
+// the other.
+type patterns struct {
+	first, last index
+}
+
+// pattern is a [Name] made ready.
+type pattern struct {
+	names  []namePart
+	except []*glob.Glob
+	only   bool
+	rule   string
+}
+
+// namePart is one name of a pattern.
+type namePart struct {
+	text string     // folded
+	glob *glob.Glob // nil if the text is a plain name
+}
+
+// An index finds patterns by one of their names.
+type index struct {
+	plain map[string][]*pattern
+	globs []*pattern
+}
+
+// A lead is a pattern whose first names are those of a path so far.
+type lead struct {
+	*pattern
+	rest []namePart
+}
+
+func newPatterns(names []Name) *patterns {
+	p := &patterns{index{plain: map[string][]*pattern{}}, index{plain: map[string][]*pattern{}}}
+	for _, n := range names {
+		made := &pattern{only: n.Only, rule: protectedPrefix + n.Pattern}
+		for _, except := range n.Except {
+			made.except = append(made.except, glob.MustCompile(except))
+		}
+		for name := range strings.SplitSeq(n.Pattern, "/") {
+			part := namePart{text: foldName(name)}
+			if strings.ContainsAny(name, `*?[{\`) {
+				part.glob = glob.MustCompile(part.text)
+			}
+			made.names = append(made.names, part)
+		}
+		p.first.add(made.names[0], made)
+		p.last.add(made.names[len(made.names)-1], made)
+	}
+	return p
+}
+
+func (x *index) add(name namePart, p *pattern) {
+	if name.glob != nil {
+		x.globs = append(x.globs, p)
+	} else {
+		x.plain[name.text] = append(x.plain[name.text], p)
+	}
+}
+
+// matches reports whether the part means a folded name, or with wildcards one that
+// the name can stand for.
+func (n namePart) matches(name string, wild bool) bool {
+	switch {
+	case wild:
+		return meets(name, n.text)
+	case n.glob != nil:
+		return n.glob.MatchEntry(name, nil)
+	}
+	return n.text == name
+}
+
+// step follows leads by one more name of a path and begins new ones with it. It
+// returns the leads from there and the patterns that are complete. In a name that
+// is wild the [wildcards] stand for text.
+func (p *patterns) step(leads []lead, name string, wild bool) (next []lead, whole []*pattern) {
+	next, whole = advance(leads, name, wild)
+	try := func(n *pattern) {
+		switch {
+		case wild && !strings.HasPrefix(n.names[0].text, "."): // or nobody could use a plain *
+		case len(n.names) == 1 && slices.ContainsFunc(n.except, func(g *glob.Glob) bool { return g.MatchEntry(name, nil) }):
+		case !n.names[0].matches(name, wild):
+		case len(n.names) == 1:
+			whole = append(whole, n)
+		default:
+			next = append(next, lead{n, n.names[1:]})
+		}
+	}
+	if !wild {
+		for _, n := range p.first.plain[name] {
+			try(n)
+		}
+	} else {
+		for _, list := range p.first.plain {
+			for _, n := range list {
+				try(n)
+			}
+		}
+	}
+	for _, n := range p.first.globs {
+		try(n)
+	}
+	return next, whole
+}
+
+func advance(leads []lead, name string, wild bool) (next []lead, whole []*pattern) {
+	for _, l := range leads {
+		if l.rest[0].text == "**" {
+			next = append(next, l)
+			l.rest = l.rest[1:]
+		}
+		switch {
+		case !l.rest[0].matches(name, wild):
+		case len(l.rest) == 1:
+			whole = append(whole, l.pattern)
+		default:
+			next = append(next, lead{l.pattern, l.rest[1:]})
+		}
+	}
+	return next, whole
+}
+
+// govern returns the rule that protects a path of these names, which may start
+// anywhere. With wild it may have [wildcards].
+func (p *patterns) govern(path string, wild bool) (rule string, protected bool) {
+	var leads []lead
+	var whole []*pattern
+	for path != "" {
+		var name string
+		if name, path, _ = strings.Cut(path, separator); name == "" {
+			continue
+		}
+		leads, whole = p.step(leads, foldName(name), wild && strings.ContainsAny(name, wildcards))
+		for _, n := range whole {
+			if !n.only || path == "" {
+				return n.rule, true
+			}
+		}
+	}
+	return "", false
+}
+
+// ends reports whether a path with this last name may be protected although its
+// directory is not.
+func (p *patterns) ends(name string) bool {
+	name = foldName(name)
+	return p.last.plain[name] != nil || slices.ContainsFunc(p.last.globs, func(n *pattern) bool {
+		return n.names[len(n.names)-1].matches(name, false)
+	})
+}
+
+// foldName returns a name in the form in which protected names are compared. A
+// file system that knows a file under more than one spelling may be mounted
+// anywhere, so the names that protect something are compared without case, and
+// without what HFS+ and Windows ignore in a name.
+func foldName(name string) string {
+	for i := 0; i < len(name); i++ {
+		if b := name[i]; b >= utf8.RuneSelf || b >= 'A' && b <= 'Z' || b == ' ' || b == '.' && i == len(name)-1 {
+			return foldSlowly(name)
+		}
+	}
+	return name
+}
+
+func foldSlowly(name string) string {
+	folded := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:
+			return -1
+		}
+		return unicode.ToLower(unicode.ToUpper(r)) // by way of the upper case, as for the long s
+	}, name)
+	if cut := strings.TrimRight(folded, " ."); cut != "" {
+		return cut
+	}
+	return folded
+}
+
+// wildcards are what [Guard.Protected] takes for text that is not known.
+const wildcards = "*?…"
+
+// meets reports whether the shell's wildcards in name can stand for a name that
+// pattern means. They do not stand for a dot at its start, and neither is text
+// that is not known taken to start with one, as any might.
+func meets(name, pattern string) bool {
+	if strings.HasPrefix(pattern, ".") {
+		name = strings.TrimLeft(name, "…")
+		if strings.IndexAny(name, "*?") == 0 {
+			return false
+		}
+	}
+	if strings.Trim(name, "…") == "" {
+		return false
+	}
+	// reach[j] says that a text can be read from all runes of a so far and from
+	// b[:j]. Where one of the two is at a star, it takes what the other has.
+	a, b := []rune(name), []rune(pattern)
+	reach := make([]bool, len(b)+1)
+	reach[0] = true
+	for j, r := range b {
+		reach[j+1] = reach[j] && r == '*'
+	}
+	for _, r := range a {
+		star := r == '*' || r == '…'
+		before := reach[0] // reach[j-1] of the runes before r
+		reach[0] = reach[0] && star
+		for j, s := range b {
+			same := before && (r == s || r == '?' || s == '?')
+			before = reach[j+1]
+			reach[j+1] = same || (star || s == '*') && (reach[j+1] || reach[j])
+		}
+	}
+	return reach[len(b)]
+}
+
+// expanded returns what may be protected of the paths that there are for one with
+// wildcards in its last name: names that are, and links.
+func (p *patterns) expanded(path string) (found []string) {
+	dir, pattern := filepath.Split(path)
+	if strings.ContainsAny(dir, wildcards) || !strings.ContainsAny(pattern, wildcards) || strings.Trim(pattern, "…") == "" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	entries, _ := d.ReadDir(maxExpanded) // what cannot be listed has no wildcards expanded
+	links := 0
+	for _, e := range entries {
+		link := e.Type()&fs.ModeSymlink != 0
+		if link {
+			links++
+		}
+		if (p.ends(e.Name()) || link && links <= maxFollowed) && meets(pattern, e.Name()) {
+			found = append(found, filepath.Join(dir, e.Name()))
+		}
+	}
+	return found
+}
+
+// These bound what is looked at for one path.
+const (
+	maxExpanded = 10_000 // names of a directory
+	maxFollowed = 200    // links among them
+)
+
+// A Finder finds what there is of protected names, for layers that know paths
+// and not names.
+type Finder struct{ patterns *patterns }
+
+// NewFinder returns a Finder of the names.
+func NewFinder(names []Name) *Finder { return &Finder{newPatterns(names)} }
+
+// maxPatternDepth is how many directories one ** of a pattern stands for at most.
+const maxPatternDepth = 4
+
+// Find returns what is protected in dir. It looks below a directory only as far
+// as a pattern of several names leads there. It reads at most budget entries and
+// takes them off it; what is left is negative if that did not do.
+func (f *Finder) Find(dir string, budget *int) []string {
+	return f.find(dir, nil, true, maxPatternDepth, budget)
+}
+
+// FindBelow is Find for dir and the directories below it, but for those that skip
+// refuses, and no deeper than depth.
+func (f *Finder) FindBelow(dir string, depth int, skip func(name string) bool, budget *int) []string {
+	found := f.Find(dir, budget)
+	if depth == 0 || *budget < 0 {
+		return found
+	}
+	for _, e := range entries(dir, budget) {
+		if e.IsDir() && !skip(e.Name()) && !slices.Contains(found, filepath.Join(dir, e.Name())) {
+			found = append(found, f.FindBelow(filepath.Join(dir, e.Name()), depth-1, skip, budget)...)
+		}
+	}
+	return found
+}
+
+func (f *Finder) find(dir string, leads []lead, start bool, depth int, budget *int) (found []string) {
+	for _, e := range entries(dir, budget) {
+		step := advance
+		if start {
+			step = f.patterns.step
+		}
+		on, whole := step(leads, foldName(e.Name()), false)
+		path := filepath.Join(dir, e.Name())
+		if slices.ContainsFunc(whole, func(n *pattern) bool { return !n.only || !e.IsDir() }) {
+			found = append(found, path)
+		} else if len(on) > 0 && e.IsDir() && depth > 0 && *budget >= 0 {
+			found = append(found, f.find(path, on, false, depth-1, budget)...)
+		}
+	}
+	return found
+}
+
+// entries returns what is in dir, as far as the budget goes and it can be read.
+func entries(dir string, budget *int) []os.DirEntry {
+	if *budget < 0 {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	list, _ := d.ReadDir(*budget + 1)
+	*budget -= len(list)
+	slices.SortFunc(list, func(a, b os.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list
+}
