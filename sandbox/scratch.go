@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"toolserver/sandbox/osfile"
 )
 
 // A scratch is a directory for the temporary files of commands, which may write
@@ -116,4 +118,27 @@ func removeTree(path string) error {
 		return nil
 	})
 	return os.RemoveAll(path)
+}
+
+// lockScratch locks a directory of this user until what it returns is closed. That
+// is nil if another server holds the lock.
+func lockScratch(path string) (*os.File, error) {
+	// Others may put anything where temporary files are.
+	dir, err := os.OpenFile(path, os.O_RDONLY|osfile.Directory|osfile.NoWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := dir.Stat()
+	if err == nil && osfile.Of(info).UID != os.Geteuid() { // both are -1 on Windows
+		err = os.ErrPermission
+	}
+	locked := false
+	if err == nil {
+		locked, err = osfile.TryLock(dir)
+	}
+	if !locked {
+		dir.Close()
+		dir = nil
+	}
+	return dir, err
 }

@@ -5,13 +5,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
+
+	"toolserver/sandbox/osfile"
 )
 
 // State is a private directory of its owner, for tokens, pins, catalogs and the like:
@@ -26,6 +27,8 @@ type State struct {
 // MaxState bounds what is kept under one name, in bytes.
 const MaxState = 16 << 20
 
+var errStateSize = fmt.Errorf("it has more than %d bytes", MaxState)
+
 // maxStateName bounds a name, with room for what temporary files and locks put before
 // it.
 const maxStateName = 128
@@ -33,9 +36,6 @@ const maxStateName = 128
 const (
 	tempPrefix = ".tmp-"
 	lockPrefix = ".lock-"
-	// tempAge is when a temporary file is certainly one that a process left which did
-	// not come to rename it.
-	tempAge = time.Hour
 )
 
 // State returns the state of the owner.
@@ -49,96 +49,69 @@ func (c Capabilities) State() *State {
 
 // Read returns what was last written under name. The error is [fs.ErrNotExist] if
 // nothing was.
-func (s *State) Read(name string) ([]byte, error) {
-	dir, err := s.open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fs.ErrNotExist
-	}
+func (s *State) Read(name string) (data []byte, err error) {
+	err = s.in("read", name, false, func(dir *os.Root) error {
+		info, err := dir.Lstat(name)
+		switch {
+		case err != nil:
+			return err
+		case !info.Mode().IsRegular():
+			return errors.New("it is not a regular file; remove it")
+		case info.Size() > MaxState:
+			return errStateSize
+		}
+		data, err = dir.ReadFile(name)
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	defer dir.Close()
-	info, err := dir.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fs.ErrNotExist
-	}
-	if err != nil {
-		return nil, s.failed("read", name, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, s.failed("read", name, errors.New("it is not a regular file; remove it"))
-	}
-	f, err := dir.Open(name)
-	if err != nil {
-		return nil, s.failed("read", name, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxState+1))
-	if err == nil && len(data) > MaxState {
-		err = fmt.Errorf("it has more than %d bytes", MaxState)
-	}
-	if err != nil {
-		return nil, s.failed("read", name, err)
 	}
 	return data, nil
 }
 
-// Write keeps data under name. Whoever reads it, also after a crash, gets all of the
-// old or all of the new.
+// Write keeps data under name. A reader, also after a crash, gets all of the old or
+// all of the new.
 func (s *State) Write(name string, data []byte) error {
-	if len(data) > MaxState {
-		return s.failed("write", name, fmt.Errorf("it has more than %d bytes", MaxState))
-	}
-	dir, err := s.make(name)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	s.sweep.Do(func() { sweepTemps(dir) })
-	temp := tempPrefix + strings.ToLower(rand.Text())
-	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return s.failed("write", name, err)
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = dir.Rename(temp, name)
-	}
-	if err != nil {
-		_ = dir.Remove(temp) // or it is swept later
-		return s.failed("write", name, err)
-	}
-	if err := syncDir(dir); err != nil {
-		return s.failed("write", name, err)
-	}
-	return nil
+	return s.in("write", name, true, func(dir *os.Root) error {
+		if len(data) > MaxState {
+			return errStateSize
+		}
+		s.sweep.Do(func() {
+			osfile.Sweep(dir, func(name string) bool { return strings.HasPrefix(name, tempPrefix) })
+		})
+		temp := tempPrefix + strings.ToLower(rand.Text())
+		f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		if err == nil {
+			err = f.Sync()
+		}
+		err = errors.Join(err, f.Close())
+		if err == nil {
+			err = dir.Rename(temp, name)
+		}
+		if err != nil {
+			_ = dir.Remove(temp) // or it is swept later
+			return err
+		}
+		return osfile.SyncDir(dir)
+	})
 }
 
 // Remove forgets what is kept under name. It is no error if there is nothing.
 func (s *State) Remove(name string) error {
-	dir, err := s.open(name)
+	err := s.in("remove", name, false, func(dir *os.Root) error {
+		if err := dir.Remove(name); err != nil {
+			return err
+		}
+		return osfile.SyncDir(dir)
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	err = dir.Remove(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		err = syncDir(dir)
-	}
-	if err != nil {
-		return s.failed("remove", name, err)
-	}
-	return nil
+	return err
 }
 
 // lockPause is how often a lock that somebody has is tried.
@@ -148,28 +121,25 @@ const lockPause = 10 * time.Millisecond
 // another, or until ctx ends. Its holder calls unlock; when a process ends, so do its
 // locks. A lock has nothing to do with what is kept under the same name.
 func (s *State) Lock(ctx context.Context, name string) (unlock func(), err error) {
-	dir, err := s.make(name)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	f, err := dir.OpenFile(lockPrefix+name, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, s.failed("lock", name, err)
-	}
-	for {
-		locked, err := tryLock(f)
-		if err == nil && !locked {
-			err = pause(ctx, lockPause)
+	err = s.in("lock", name, true, func(dir *os.Root) error {
+		f, err := dir.OpenFile(lockPrefix+name, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return err
+		}
+		locked, err := osfile.TryLock(f)
+		for err == nil && !locked {
+			if err = pause(ctx, lockPause); err == nil {
+				locked, err = osfile.TryLock(f)
+			}
 		}
 		if err != nil {
 			f.Close()
-			return nil, s.failed("lock", name, err)
+			return err
 		}
-		if locked {
-			return sync.OnceFunc(func() { _ = f.Close() }), nil // which ends the lock
-		}
-	}
+		unlock = sync.OnceFunc(func() { _ = f.Close() }) // which ends the lock
+		return nil
+	})
+	return unlock, err
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -183,54 +153,50 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (s *State) failed(op, name string, err error) error {
-	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		err = path.Err
+// in runs what is to be done in the owner's directory, which create makes unless
+// there is one.
+func (s *State) in(op, name string, create bool, do func(*os.Root) error) error {
+	if err := s.check(name); err != nil {
+		return err
 	}
-	return fmt.Errorf("%s %s of the state of %s: %w", op, name, s.owner, err)
+	dir, err := s.open(create)
+	if err == nil {
+		defer dir.Close()
+		if err = do(dir); err == nil {
+			return nil
+		}
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
+			err = path.Err
+		}
+		err = fmt.Errorf("%s %s of the state of %s: %w", op, name, s.owner, err)
+	}
+	if !create && errors.Is(err, fs.ErrNotExist) {
+		return fs.ErrNotExist
+	}
+	return err
 }
 
-// open opens the owner's directory, if there is one.
-func (s *State) open(name string) (*os.Root, error) {
-	if err := s.check(name); err != nil {
-		return nil, err
+// open opens the owner's directory.
+func (s *State) open(create bool) (*os.Root, error) {
+	if create {
+		if err := os.MkdirAll(s.base, 0o700); err != nil {
+			return nil, fmt.Errorf("make the state directory: %w", err)
+		}
 	}
-	base, err := s.openBase()
+	base, err := openPrivate(s.base, s.base, os.OpenRoot, os.Lstat)
 	if err != nil {
 		return nil, err
 	}
 	defer base.Close()
-	return s.openOwn(base)
-}
-
-// make opens the owner's directory, which is made unless there is one.
-func (s *State) make(name string) (*os.Root, error) {
-	if err := s.check(name); err != nil {
-		return nil, err
+	if create {
+		if err = base.Mkdir(s.owner, 0o700); err == nil {
+			err = osfile.SyncDir(base)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("make the state directory of %s: %w", s.owner, err)
+		}
 	}
-	if err := os.MkdirAll(s.base, 0o700); err != nil {
-		return nil, fmt.Errorf("make the state directory: %w", err)
-	}
-	base, err := s.openBase()
-	if err != nil {
-		return nil, err
-	}
-	defer base.Close()
-	if err = base.Mkdir(s.owner, 0o700); err == nil {
-		err = syncDir(base)
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("make the state directory of %s: %w", s.owner, err)
-	}
-	return s.openOwn(base)
-}
-
-func (s *State) openBase() (*os.Root, error) {
-	return openPrivate(s.base, func() (*os.Root, error) { return os.OpenRoot(s.base) }, func() (fs.FileInfo, error) { return os.Lstat(s.base) })
-}
-
-func (s *State) openOwn(base *os.Root) (*os.Root, error) {
-	return openPrivate(filepath.Join(s.base, s.owner), func() (*os.Root, error) { return base.OpenRoot(s.owner) }, func() (fs.FileInfo, error) { return base.Lstat(s.owner) })
+	return openPrivate(filepath.Join(s.base, s.owner), s.owner, base.OpenRoot, base.Lstat)
 }
 
 // check reports why nothing can be kept under a name.
@@ -258,49 +224,37 @@ func validStateName(name string) bool {
 	return name != "" && len(name) <= maxStateName && !strings.HasSuffix(name, ".")
 }
 
-// openPrivate opens a directory and checks what was opened: it must be no symlink,
-// belong to this user and be for nobody else.
-func openPrivate(path string, open func() (*os.Root, error), lstat func() (fs.FileInfo, error)) (*os.Root, error) {
-	named, err := lstat()
+// openPrivate opens the directory at path, which the functions know by name, and
+// checks what was opened: it must be no symlink, belong to this user and be for
+// nobody else. (On Windows, directories below the user's profile are.)
+func openPrivate(path, name string, open func(string) (*os.Root, error), lstat func(string) (fs.FileInfo, error)) (*os.Root, error) {
+	named, err := lstat(name)
 	if err != nil {
 		return nil, err
 	}
 	if !named.IsDir() {
 		return nil, fmt.Errorf("the state directory %s is a symlink or no directory: put a directory there, or set state_directory in the configuration", path)
 	}
-	dir, err := open()
+	dir, err := open(name)
 	if err != nil {
 		return nil, err
 	}
 	opened, err := dir.Stat(".")
-	switch {
-	case err != nil:
-	case !os.SameFile(named, opened):
-		err = fmt.Errorf("the state directory %s was replaced while it was opened", path)
-	default:
-		err = private(path, opened)
+	if err == nil {
+		info := osfile.Of(opened)
+		switch mode := info.Mode.Perm(); {
+		case !os.SameFile(named, opened):
+			err = fmt.Errorf("the state directory %s was replaced while it was opened", path)
+		case info.UID < 0: // Windows
+		case info.UID != os.Geteuid():
+			err = fmt.Errorf("the state directory %s belongs to another user: remove it, or set state_directory in the configuration", path)
+		case mode&0o077 != 0:
+			err = fmt.Errorf("the state directory %s is accessible to others (mode %#o), who may have read it: run chmod 700 %s once you know that what is in it is safe", path, mode, path)
+		}
 	}
 	if err != nil {
 		dir.Close()
 		return nil, err
 	}
 	return dir, nil
-}
-
-// sweepTemps removes what processes left that ended while they wrote.
-func sweepTemps(dir *os.Root) {
-	f, err := dir.Open(".")
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	names, _ := f.Readdirnames(10_000) // the rest waits for the next time
-	for _, name := range names {
-		if !strings.HasPrefix(name, tempPrefix) {
-			continue
-		}
-		if info, err := dir.Lstat(name); err == nil && time.Since(info.ModTime()) > tempAge {
-			_ = dir.Remove(name)
-		}
-	}
 }

@@ -4,6 +4,7 @@ package osfile
 
 import (
 	"io/fs"
+	"os"
 	"time"
 )
 
@@ -20,3 +21,30 @@ type Info struct {
 
 // ID tells files apart, whatever their names.
 type ID struct{ Dev, Ino uint64 }
+
+// These bound what [Sweep] removes: a temporary file that was last written long ago
+// is certainly abandoned, and what is beyond the first names waits for the next time.
+const (
+	sweepAge   = time.Hour
+	sweepNames = 10_000
+)
+
+// Sweep removes the temporary files that killed processes left in a directory. It is
+// a courtesy: its failures are nobody's.
+func Sweep(dir *os.Root, isTemp func(name string) bool) {
+	d, err := dir.Open(".")
+	if err != nil {
+		return
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(sweepNames)
+	for _, name := range names {
+		if !isTemp(name) {
+			continue
+		}
+		info, err := dir.Lstat(name)
+		if err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > sweepAge {
+			_ = dir.Remove(name)
+		}
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"toolserver/sandbox/appender"
 	"toolserver/sandbox/osfile"
@@ -242,11 +241,6 @@ func (r *Replacement) keep() error {
 const (
 	tempPrefix = ".toolserver-"
 	tempSuffix = ".tmp"
-	// tempAge is how long ago a temporary file was last written to be
-	// taken for abandoned.
-	tempAge = time.Hour
-	// sweepLimit bounds the names looked at for abandoned files per write.
-	sweepLimit = 4096
 )
 
 func tempName() string { return tempPrefix + rand.Text() + tempSuffix }
@@ -264,7 +258,7 @@ func (r *Replacement) createTemp() error {
 	if r.old != nil {
 		perm = 0o600 // until keep: the content is for nobody who could not read it before
 	}
-	r.sweep()
+	osfile.Sweep(r.names, isTemp)
 	f, err := r.parent.anonymous(perm)
 	if errors.Is(err, errors.ErrUnsupported) {
 		name := tempName()
@@ -317,26 +311,6 @@ func (r *Replacement) placeNew(name string) error {
 		r.temp = ""
 	}
 	return err
-}
-
-// sweep removes what killed processes left. It is a courtesy: its failures are
-// not those of the write.
-func (r *Replacement) sweep() {
-	d, err := r.names.Open(".")
-	if err != nil {
-		return
-	}
-	defer d.Close()
-	names, _ := d.Readdirnames(sweepLimit)
-	for _, name := range names {
-		if !isTemp(name) {
-			continue
-		}
-		info, err := r.names.Lstat(name)
-		if err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > tempAge {
-			_ = r.names.Remove(name)
-		}
-	}
 }
 
 // AppendOptions say how [Guard.Append] writes.

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package sandbox
-
-// machineMemory is not known: here nothing bounds the memory of commands.
-func machineMemory() int64 { return 0 }
