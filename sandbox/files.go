@@ -44,14 +44,6 @@ func (w *Writer) Append(path string, data []byte, o pathguard.AppendOptions) (re
 	return w.guard.Append(path, data, o)
 }
 
-// Mkdir makes a directory; see [pathguard.Guard.Mkdir].
-func (w *Writer) Mkdir(path string) (real string, err error) { return w.guard.Mkdir(path) }
-
-// MkdirAll makes a directory with its parents; see [pathguard.Guard.MkdirAll].
-func (w *Writer) MkdirAll(path string) (real string, created bool, err error) {
-	return w.guard.MkdirAll(path)
-}
-
 // guards are the path guards of a policy. Owners with the same rules share one, and
 // with it what it keeps open.
 type guards struct {

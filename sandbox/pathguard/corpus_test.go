@@ -110,7 +110,7 @@ func (r row) do(g *pathguard.Guard, path string) error {
 		_, err := g.Append(path, []byte("new"), pathguard.AppendOptions{})
 		return err
 	case "mkdir":
-		_, _, err := g.MkdirAll(path)
+		_, err := write(g, path+"/made", "", pathguard.ReplaceOptions{CreateDirs: true})
 		return err
 	case "list":
 		d, err := g.OpenDir(path)

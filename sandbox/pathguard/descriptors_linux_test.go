@@ -44,7 +44,7 @@ func TestNoDescriptorIsLost(t *testing.T) {
 						if d, err := g.OpenDir(path); err == nil {
 							d.Close()
 						}
-						_, _, _ = g.MkdirAll(path)
+						_, _ = write(g, path+"/made", "", pathguard.ReplaceOptions{CreateDirs: true})
 					}
 				}
 				for _, path := range []string{"a", "new", ".env", "d", "out/o", "none/x"} {

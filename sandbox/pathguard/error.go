@@ -28,7 +28,7 @@ const (
 // that is complete without the fields. For KindDenied it does not depend on
 // whether the path exists.
 type Error struct {
-	Op   string // "open", "list", "stat", "mkdir", "replace" or "append"
+	Op   string // "open", "list", "stat", "check", "replace" or "append"
 	Path string // as the caller gave it
 	Kind Kind
 	// Rule is the deny rule that refused, for KindDenied, or "protected: "

@@ -73,7 +73,10 @@ func (g *Guard) open(op, path string, w want) (o opened, err error) {
 		o, err = t.root.anchor.open(t.root.rel(t.path), w, false, s)
 		return err
 	})
-	return o, err
+	if err != nil {
+		return opened{}, err
+	}
+	return o, nil
 }
 
 // retry runs step with the target of a permitted request, again if it failed only

@@ -138,10 +138,6 @@ type Decision struct {
 	// links outside the allowed paths lead, so it is for the person who
 	// wrote the rules and not for a model that is governed by them.
 	Resolved string
-	// Exists says that there is a file; it is false if Allowed is.
-	Exists bool
-	// Creatable says that there is none, and only plain names are missing.
-	Creatable bool
 	// Reason is one sentence for people.
 	Reason string
 }
@@ -165,7 +161,7 @@ func (g *Guard) Check(path string) (Decision, error) {
 	}
 	if err == nil {
 		return Decision{
-			Allowed: true, Rule: t.root.rule, Resolved: t.path, Exists: t.err == nil, Creatable: t.creatable,
+			Allowed: true, Rule: t.root.rule, Resolved: t.path,
 			Reason: shown(path) + " is allowed by the rule " + t.root.rule,
 		}, nil
 	}

@@ -83,8 +83,8 @@ func hammer(t *testing.T, g *pathguard.Guard, tries int) (hits int) {
 			t.Fatalf("try %d: described %s", i, info.Real)
 		}
 		_, _ = g.Append("swap/x", nil, pathguard.AppendOptions{})
-		_, _ = g.Mkdir("swap/made")
 		if i%16 == 0 {
+			_, _ = write(g, "swap/made/new", "IN", pathguard.ReplaceOptions{CreateDirs: true})
 			_, _ = write(g, "swap/x", "IN", pathguard.ReplaceOptions{})
 			_, _ = write(g, "swap/new", "IN", pathguard.ReplaceOptions{NoReplace: true})
 		}

@@ -23,8 +23,6 @@ type ReplaceOptions struct {
 	NoReplace bool
 	// MaxBytes bounds the content; 0 means no bound.
 	MaxBytes int64
-	// Perm are the permissions of a new file before the umask; 0 means 0666.
-	Perm fs.FileMode
 }
 
 // Replaced describes a committed replacement.
@@ -251,10 +249,7 @@ func isTemp(name string) bool {
 }
 
 func (r *Replacement) createTemp() error {
-	perm := r.options.Perm.Perm()
-	if perm == 0 {
-		perm = 0o666
-	}
+	perm := fs.FileMode(0o666)
 	if r.old != nil {
 		perm = 0o600 // until keep: the content is for nobody who could not read it before
 	}

@@ -175,8 +175,8 @@ func TestCheck(t *testing.T) {
 	root := tree(t, "file w/a A", "file w/.env S", "symlink w/out $/out", "dir out")
 	g := guard(t, pathguard.New, root, []string{"w"}, []string{"w/.env"})
 	for path, want := range map[string]pathguard.Decision{
-		"a":     {Allowed: true, Rule: root + "/w", Resolved: root + "/w/a", Exists: true, Reason: "a is allowed by the rule " + root + "/w"},
-		"x/y":   {Allowed: true, Rule: root + "/w", Resolved: root + "/w/x/y", Creatable: true, Reason: "x/y is allowed by the rule " + root + "/w"},
+		"a":     {Allowed: true, Rule: root + "/w", Resolved: root + "/w/a", Reason: "a is allowed by the rule " + root + "/w"},
+		"x/y":   {Allowed: true, Rule: root + "/w", Resolved: root + "/w/x/y", Reason: "x/y is allowed by the rule " + root + "/w"},
 		".env":  {Rule: root + "/w/.env", Resolved: root + "/w/.env", Reason: ".env is denied by the rule " + root + "/w/.env"},
 		"out/x": {Resolved: root + "/out/x", Reason: "out/x is outside the allowed paths (allowed: " + root + "/w)"},
 	} {
@@ -189,31 +189,20 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestMkdir(t *testing.T) {
+func TestCreateDirs(t *testing.T) {
 	everyWay(t, func(t *testing.T, build constructor) {
 		root := tree(t, "file w/a A", "dir out", "symlink w/out $/out", "symlink w/dangling $/w/made")
 		g := guard(t, build, root, []string{"w"}, []string{"w/no"})
-		if real, err := g.Mkdir("d"); err != nil || real != root+"/w/d" {
-			t.Errorf("%q %v", real, err)
-		}
-		for path, kind := range map[string]pathguard.Kind{
-			"d": "already_exists", "a": "already_exists", "x/y": "not_found", "a/b": "not_a_directory",
-			"no": "denied", "no/x": "denied", "out/x": "denied", "../x": "denied",
-		} {
-			if _, err := g.Mkdir(path); kindOf(err) != kind {
-				t.Errorf("mkdir %s: %v, want %s", path, err, kind)
-			}
-		}
-		for path, want := range map[string]bool{"x/y/z": true, "d": false, "dangling/z": true, "x/q/": true} {
-			if real, created, err := g.MkdirAll(path); err != nil || created != want {
-				t.Errorf("mkdir -p %s: %q %v %v", path, real, created, err)
+		for _, path := range []string{"x/y/z", "x/y/z", "dangling/z"} {
+			if real, err := write(g, path+"/f", "F", pathguard.ReplaceOptions{CreateDirs: true}); err != nil {
+				t.Errorf("%s: %v %v", path, real, err)
 			}
 		}
 		for path, kind := range map[string]pathguard.Kind{
 			"a": "not_a_directory", "a/b": "not_a_directory", "no/x/y": "denied", "out/x": "denied", "n/../../x": "denied", "n/../m": "not_found",
 		} {
-			if _, _, err := g.MkdirAll(path); kindOf(err) != kind {
-				t.Errorf("mkdir -p %s: %v, want %s", path, err, kind)
+			if _, err := write(g, path+"/f", "F", pathguard.ReplaceOptions{CreateDirs: true}); kindOf(err) != kind {
+				t.Errorf("%s: %v, want %s", path, err, kind)
 			}
 		}
 	})

@@ -8,61 +8,6 @@ import (
 	"toolserver/sandbox/osfile"
 )
 
-// Mkdir creates the directory path with the permissions 0777 less the umask
-// and returns its real path. Its parent must exist. The error is an [*Error]
-// and has KindExists if there is anything at path.
-func (g *Guard) Mkdir(path string) (real string, err error) {
-	q, err := g.request("mkdir", path)
-	if err != nil {
-		return "", err
-	}
-	err = g.retry(q, true, func(_ *snapshot, t target) error {
-		if t.err == nil {
-			return q.failure(fs.ErrExist)
-		}
-		parent, err := t.parent(q, false)
-		if err != nil {
-			return err
-		}
-		real = t.path
-		return errors.Join(makeDir(parent, filepath.Base(t.path)), parent.close())
-	})
-	if err != nil {
-		return "", err
-	}
-	return real, nil
-}
-
-// MkdirAll creates the directory path and its missing parents, as far as they
-// lie beneath an allowed path or lead to one that does not exist yet, with the
-// permissions 0777 less the umask. It reports the real path and whether path
-// was created; that it exists already is no error. The error is an [*Error].
-func (g *Guard) MkdirAll(path string) (real string, created bool, err error) {
-	q, err := g.request("mkdir", path)
-	if err != nil {
-		return "", false, err
-	}
-	err = g.retry(q, true, func(s *snapshot, t target) error {
-		real, created = t.path, t.err != nil
-		if !created {
-			o, err := t.root.anchor.open(t.root.rel(t.path), wantInfo, false, s)
-			if err == nil && !o.info.Mode.IsDir() {
-				err = q.failure(&typeError{o.info.Mode, wantDir})
-			}
-			return err
-		}
-		made, err := t.descend(t.path, true)
-		if err != nil {
-			return err
-		}
-		return made.close()
-	})
-	if err != nil {
-		return "", false, err
-	}
-	return real, created, nil
-}
-
 // parent opens the directory of the target, and with create makes it first.
 func (t target) parent(q request, create bool) (dir, error) {
 	if t.path == t.root.anchorPath {
