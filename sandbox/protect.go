@@ -28,7 +28,7 @@ const (
 
 // Limits bounds what a command uses. Zero means no bound, except for Memory.
 type Limits struct {
-	Processes int   // at a time
+	Processes int   // running at the same time
 	Memory    int64 // bytes of all of them; zero means half of what the machine has
 	OpenFiles int   // of each process
 	FileSize  int64 // bytes, of each file that is written
@@ -105,7 +105,7 @@ var protectedNames = []protected{
 }
 
 // protected returns the names that are protected from reading, or from
-// writing, but for those that configuration leaves out.
+// writing, except those that configuration leaves out.
 func (p Policy) protected(u use) pathguard.Protection {
 	if s := p.Settings.ProtectDefault; s != nil && !*s {
 		return pathguard.Protection{}

@@ -15,8 +15,16 @@ import (
 // What programs say when the kernel refused them something: the texts of EACCES,
 // EPERM, EROFS and EXDEV, and for networks those of resolvers and runtimes.
 var (
-	fileRefusals    = []string{"Permission denied", "permission denied", "Operation not permitted", "operation not permitted", "Read-only file system", "read-only file system", "EACCES", "EPERM", "EROFS", "Device or resource busy", "device or resource busy", "EBUSY"}
-	networkRefusals = []string{"resolve host", "urlopen error", "Failed to connect", "Could not connect", "Couldn't connect", "unable to connect", "name resolution", "Name or service not known", "getaddrinfo", "Network is unreachable", "network is unreachable", "dial tcp", "dial udp", "/dev/tcp/", "/dev/udp/", "socket:", "Socket:", "socket(", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN", "connect EACCES", "connect EPERM"}
+	fileRefusals = []string{
+		"Permission denied", "permission denied", "EACCES", "Operation not permitted", "operation not permitted", "EPERM",
+		"Read-only file system", "read-only file system", "EROFS", "Device or resource busy", "device or resource busy", "EBUSY",
+	}
+	networkRefusals = []string{
+		"resolve host", "urlopen error", "Failed to connect", "Could not connect", "Couldn't connect", "unable to connect",
+		"name resolution", "Name or service not known", "getaddrinfo", "Network is unreachable", "network is unreachable",
+		"dial tcp", "dial udp", "/dev/tcp/", "/dev/udp/", "socket:", "Socket:", "socket(",
+		"ENETUNREACH", "ENOTFOUND", "EAI_AGAIN", "connect EACCES", "connect EPERM",
+	}
 )
 
 // refusalTail is how much of the end of a command's output is looked at.
@@ -92,19 +100,18 @@ func exists(path string) bool {
 
 // refusesPath says why commands cannot use a path as a line of output tells.
 func (c *Commands) refusesPath(spec confine.Spec, line, path string) string {
-	reading, writing := c.reads, c.writes
-	if reason := refusing(reading, path); reason != "" {
+	if reason := refusing(c.reads, path); reason != "" {
 		return fmt.Sprintf("the sandbox refused %s, which %s", path, reason)
 	}
 	writes := containsAny(line, writingWords)
-	if d, err := reading.Check(path); !writes && err == nil && !d.Allowed && !slices.Contains(spec.Read, "/") {
-		return fmt.Sprintf("the sandbox lets commands read only %s and what programs need of the system, and %s is none of that (rule: tools.%s.allowed_paths)",
-			strings.Join(union(spec.Read, spec.Write), ", "), path, c.owner.Reads)
+	if d, err := c.reads.Check(path); !writes && err == nil && !d.Allowed && !slices.Contains(spec.Read, "/") {
+		return fmt.Sprintf("the sandbox lets commands read only %s and what programs need of the system, and %s is none of that "+
+			"(rule: tools.%s.allowed_paths)", strings.Join(union(spec.Read, spec.Write), ", "), path, c.owner.Reads)
 	}
-	if reason := refusing(writing, path); reason != "" {
+	if reason := refusing(c.writes, path); reason != "" {
 		return fmt.Sprintf("the sandbox refused to write %s, which %s", path, reason)
 	}
-	if d, err := writing.Check(path); err == nil && !d.Allowed && !c.temporary(path) {
+	if d, err := c.writes.Check(path); err == nil && !d.Allowed && !c.temporary(path) {
 		return fmt.Sprintf("the sandbox lets commands write only in %s, and %s is not there (rule: tools.%s.allowed_paths)", strings.Join(spec.Write, ", "), path, c.owner.Writes)
 	}
 	return ""
@@ -152,26 +159,12 @@ func (c *confinement) refusesProgram(name, dir string) string {
 // starts reports whether the confinement lets the program at path start.
 func (c *confinement) starts(path string) bool {
 	spec, real := c.spec(), realOr(path)
-	for _, file := range spec.Exec {
-		if realOr(file) == real {
-			return true
-		}
-	}
-	for _, dir := range spec.ExecDirs {
-		if strings.HasPrefix(real, realOr(dir)+string(filepath.Separator)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(spec.Exec, func(file string) bool { return realOr(file) == real }) ||
+		slices.ContainsFunc(spec.ExecDirs, func(dir string) bool { return strings.HasPrefix(real, realOr(dir)+string(filepath.Separator)) })
 }
 
 func containsAny(text string, parts []string) bool {
-	for _, part := range parts {
-		if strings.Contains(text, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
 // pathsIn returns what may be paths in a message: what is quoted, and the words
@@ -186,13 +179,9 @@ func pathsIn(line string) (paths []string) {
 			paths = append(paths, text)
 		}
 	}
-	for _, quotes := range []string{"'", "\"", "‘", "`"} {
-		if _, rest, ok := strings.Cut(line, quotes); ok {
-			end := quotes
-			if quotes == "‘" || quotes == "`" {
-				end = map[string]string{"‘": "’", "`": "'"}[quotes]
-			}
-			if inside, _, ok := strings.Cut(rest, end); ok {
+	for _, quotes := range [][2]string{{"'", "'"}, {`"`, `"`}, {"‘", "’"}, {"`", "'"}} {
+		if _, rest, ok := strings.Cut(line, quotes[0]); ok {
+			if inside, _, ok := strings.Cut(rest, quotes[1]); ok {
 				add(inside)
 			}
 		}

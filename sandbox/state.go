@@ -17,7 +17,7 @@ import (
 
 // State is a private directory of its owner, for tokens, pins, catalogs and the like:
 // only this user can read it, and no file tool or command can reach it. Nothing is
-// made before it is first used. It may be used by several processes at a time.
+// made before it is first used. Several processes may use it at the same time.
 type State struct {
 	base  string // of all owners; empty if it is not known
 	owner string // empty if it declares no state

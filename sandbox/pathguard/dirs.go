@@ -20,8 +20,8 @@ func (t target) parent(q request, create bool) (dir, error) {
 	return d, err
 }
 
-// descend goes from the anchor down to path, the target or its directory. The directories it creates need no further check: they are ancestors of a
-// target that is allowed, and not denied because a rule that denied one of them
+// descend goes from the anchor down to path, the directory of the target. The
+// directories it creates need no further check: they are ancestors of a target that is allowed, and not denied because a rule that denied one of them
 // would deny the target. (A name that is protected without what lies beneath it is
 // harmless as a directory.)
 func (t target) descend(path string, create bool) (dir, error) {

@@ -91,7 +91,7 @@ func (d *kernelDir) open(rel string, w want, follow bool, s *snapshot) (opened, 
 	if err != nil {
 		return opened{}, err
 	}
-	info, err := d.judge(fd, w, s)
+	info, err := d.inspect(fd, w, s)
 	if err == nil && w != wantInfo && flags == unix.O_PATH {
 		fd, err = d.reopen(fd, w)
 	}
@@ -113,8 +113,8 @@ func (d *kernelDir) isPlain(rel string) bool {
 	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG
 }
 
-// judge says whether what fd refers to may be used, and describes it.
-func (d *kernelDir) judge(fd int, w want, s *snapshot) (Info, error) {
+// inspect says whether what fd refers to may be used, and describes it.
+func (d *kernelDir) inspect(fd int, w want, s *snapshot) (Info, error) {
 	real, err := d.realPath(fd)
 	if err != nil {
 		return Info{}, err

@@ -289,7 +289,7 @@ func (f *Finder) Find(dir string, budget *int) []string {
 	return f.find(dir, nil, true, maxPatternDepth, budget)
 }
 
-// FindBelow is Find for dir and the directories below it, but for those that skip
+// FindBelow is Find for dir and the directories below it, except those that skip
 // refuses, and no deeper than depth.
 func (f *Finder) FindBelow(dir string, depth int, skip func(name string) bool, budget *int) []string {
 	found := f.Find(dir, budget)

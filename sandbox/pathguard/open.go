@@ -67,7 +67,7 @@ func (g *Guard) open(op, path string, w want) (o opened, err error) {
 	if o, ok := g.openDirectly(q, w); ok {
 		return o, nil
 	}
-	// The long way finds the canonical path, judges it, and opens it without
+	// The long way finds the canonical path, checks it, and opens it without
 	// following symlinks.
 	err = g.retry(q, false, func(s *snapshot, t target) error {
 		o, err = t.root.anchor.open(t.root.rel(t.path), w, false, s)
@@ -120,7 +120,7 @@ func (g *Guard) openDirectly(q request, w want) (opened, bool) {
 	if err != nil {
 		return opened{}, false
 	}
-	if o.info.Real != q.abs { // else its spelling has been judged just now
+	if o.info.Real != q.abs { // else its spelling has been checked just now
 		if _, denied := s.deniedText(q.abs); denied {
 			o.close()
 			return opened{}, false
@@ -135,7 +135,7 @@ type target struct {
 	root *root
 }
 
-// target judges a request. It fails with an *Error of KindDenied, the same
+// target checks a request. It fails with an *Error of KindDenied, the same
 // whether the path exists or not, or because the root cannot be reached.
 func (s *snapshot) target(q request) (target, error) {
 	if rule, denied := s.deniedText(q.abs); denied {

@@ -143,7 +143,7 @@ type Decision struct {
 }
 
 // Check says what the rules make of path without opening it. The answer is
-// about the moment of the call; the other methods judge again what they open.
+// about the moment of the call; the other methods check again what they open.
 // The error is an [*Error] of KindInvalidPath.
 func (g *Guard) Check(path string) (Decision, error) {
 	q, err := g.request("check", path)

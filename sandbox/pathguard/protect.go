@@ -16,7 +16,7 @@ type Protection struct {
 	Files []ProtectedFile
 	// Workspaces are absolute directories that were chosen to work in. Their
 	// own path says nothing about what is in them: below a workspace only the
-	// names that follow are judged, elsewhere those of the whole path.
+	// names that follow are checked, elsewhere those of the whole path.
 	Workspaces []string
 	// Hint says how to allow what the rule with this text protects.
 	Hint func(rule string) string

@@ -158,7 +158,7 @@ func (r *Replacement) Abort() error {
 }
 
 // Commit puts the content in place at once: it is on the disk before it has
-// the name, and whoever opens the path, also after a crash at any moment,
+// the name, and a process that opens the path, also after a crash at any moment,
 // finds the old or the new content whole. If it fails, the old file is still
 // there; only when the final flush of the directory fails is the new one there
 // but perhaps not durable. The error is an [*Error].

@@ -84,7 +84,7 @@ func (s *snapshot) deniedBy(path string) (rule string, denied bool) {
 	return s.protection.governs(path, false)
 }
 
-// deniedText judges a path by its spelling alone. It catches a denied name
+// deniedText checks a path by its spelling alone. It catches a denied name
 // that is itself a link. With ".." the spelling says nothing of where it is:
 // that depends on the links before it, and the descriptor decides. Only the
 // names behind it are there for certain.
@@ -116,7 +116,7 @@ func (s *snapshot) allowedBy(real string) *root {
 
 // permits is the verdict on the real path of an open descriptor. The kernel
 // marks the path of a removed file with " (deleted)"; the name that the file
-// had is judged as well.
+// had is checked as well.
 func (s *snapshot) permits(real string) bool {
 	if s.allowedBy(real) == nil {
 		return false

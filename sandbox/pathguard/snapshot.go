@@ -125,7 +125,7 @@ func (g *Guard) observeRoot(r rule) root {
 }
 
 // shortcut finds the root that abs is spelled beneath, and the rest of it. It
-// only saves time: the descriptor that is then opened is judged as always.
+// only saves time: the descriptor that is then opened is checked as always.
 func (s *snapshot) shortcut(abs string) (r *root, rel string) {
 	for i := range s.roots {
 		r := &s.roots[i]
