@@ -40,8 +40,8 @@ func (w *Writer) Replace(path string, o pathguard.ReplaceOptions) (*pathguard.Re
 }
 
 // Append adds data to the end of a file; see [pathguard.Guard.Append].
-func (w *Writer) Append(path string, data []byte, o pathguard.AppendOptions) (real string, err error) {
-	return w.guard.Append(path, data, o)
+func (w *Writer) Append(path string, data []byte, program string) error {
+	return w.guard.Append(path, data, program)
 }
 
 // guards are the path guards of a policy. Owners with the same rules share one, and

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"toolserver/sandbox/command"
-	"toolserver/sandbox/pathguard"
 )
 
 func TestPathLists(t *testing.T) {
@@ -99,7 +98,7 @@ func TestUndeclared(t *testing.T) {
 			f.Close()
 			t.Errorf("%s reads", tool)
 		}
-		if _, err := c.Writer().Append("a", nil, pathguard.AppendOptions{}); err == nil {
+		if err := c.Writer().Append("a", nil, ""); err == nil {
 			t.Errorf("%s writes", tool)
 		}
 		if v, _, err := c.Commands().Decide(CommandRequest{Command: "true"}); err == nil || v.Allowed {
@@ -118,7 +117,7 @@ func TestUndeclared(t *testing.T) {
 			t.Errorf("%s was handed %+v", tool, h)
 		}
 	}
-	if _, err := s.For("grep").Writer().Append("a", nil, pathguard.AppendOptions{}); err == nil {
+	if err := s.For("grep").Writer().Append("a", nil, ""); err == nil {
 		t.Error("a reader writes")
 	}
 }

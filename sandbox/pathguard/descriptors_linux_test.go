@@ -40,7 +40,7 @@ func TestNoDescriptorIsLost(t *testing.T) {
 						_, _ = read(g, path)
 						_, _ = g.Stat(path)
 						_, _ = g.Check(path)
-						_, _ = g.Append(path, nil, pathguard.AppendOptions{})
+						_ = g.Append(path, nil, "")
 						if d, err := g.OpenDir(path); err == nil {
 							d.Close()
 						}

@@ -60,7 +60,7 @@ func TestProtectedNames(t *testing.T) {
 			if _, err := read(g, path); kindOf(err) != pathguard.KindDenied {
 				t.Errorf("read %s: %v", path, err)
 			}
-			if _, err := g.Append(path, nil, pathguard.AppendOptions{}); kindOf(err) != pathguard.KindDenied {
+			if err := g.Append(path, nil, ""); kindOf(err) != pathguard.KindDenied {
 				t.Errorf("append %s: %v", path, err)
 			}
 			if d, err := g.Check(path); err != nil || d.Allowed || d.Rule != "protected: "+rule {
@@ -120,7 +120,7 @@ func TestProtectedFile(t *testing.T) {
 			if _, err := write(g, path, "x", pathguard.ReplaceOptions{}); err == nil || err.Error() != want {
 				t.Errorf("replace %s: %v", path, err)
 			}
-			if _, err := g.Append(path, []byte("x"), pathguard.AppendOptions{}); err == nil || err.Error() != want {
+			if err := g.Append(path, []byte("x"), ""); err == nil || err.Error() != want {
 				t.Errorf("append %s: %v", path, err)
 			}
 			if got, protected := g.Protected(root + "/w/" + path); !protected || got != "protected: "+rule {
@@ -130,7 +130,7 @@ func TestProtectedFile(t *testing.T) {
 		if err := os.Rename(root+"/w/other", root+"/w/conf"); err != nil { // as editors replace it
 			t.Fatal(err)
 		}
-		if _, err := g.Append("conf", []byte("x"), pathguard.AppendOptions{}); kindOf(err) != pathguard.KindDenied {
+		if err := g.Append("conf", []byte("x"), ""); kindOf(err) != pathguard.KindDenied {
 			t.Errorf("append to the new file: %v", err)
 		}
 	})

@@ -9,7 +9,6 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/sandbox/appender"
-	"toolserver/sandbox/pathguard"
 )
 
 type appendInput struct {
@@ -58,7 +57,7 @@ func (s appendTool) append(ctx context.Context, in appendInput) (domain.ToolResu
 		return domain.ToolResult{}, err
 	}
 	defer unlock()
-	if _, err := guard.Append(in.Path, []byte(in.Content), pathguard.AppendOptions{Program: s.options.Program}); err != nil {
+	if err := guard.Append(in.Path, []byte(in.Content), s.options.Program); err != nil {
 		return s.appendFailure(in.Path, err)
 	}
 	res := domain.Text("Successfully appended to " + in.Path)

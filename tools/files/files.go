@@ -20,7 +20,7 @@ import (
 // Options are what configuration says of the file tools.
 type Options struct {
 	Settings declare.Settings // of single tools
-	// Program is what append_file has append, see [pathguard.AppendOptions].
+	// Program is what append_file has append, see [pathguard.Guard.Append].
 	Program string
 	// MaxChars is how long an answer of read_file and edit_file may be, so that
 	// the executor need not cut it; 0 is [domain.DefaultMaxResultChars].
