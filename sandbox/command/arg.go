@@ -23,10 +23,12 @@ const (
 
 func text(s string) arg { return arg{s: s} }
 
-// unknown is one word of any text; unknowns is any number of them.
+// unknown is one word of any text, unknowns is any number of them, and number
+// is a word of digits.
 var (
 	unknown  = arg{s: "\x03"}
 	unknowns = arg{s: "\x03", many: true}
+	number   = arg{s: "\x04"}
 )
 
 func marker(b byte) bool { return b >= anyName && b <= anyBelow }

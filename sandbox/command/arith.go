@@ -1,12 +1,13 @@
 package command
 
 import (
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// arith judges an arithmetic expression. Bash evaluates the values of the
+// arith checks an arithmetic expression. Bash evaluates the values of the
 // variables in it as expressions again, with command substitution in
 // subscripts, so a variable that may hold more than a number is refused.
 func (c *checker) arith(sh *shell, x syntax.ArithmExpr) {
@@ -14,14 +15,19 @@ func (c *checker) arith(sh *shell, x syntax.ArithmExpr) {
 		return
 	}
 	switch x := x.(type) {
+	case nil:
 	case *syntax.BinaryArithm:
 		c.arith(sh, x.X)
 		c.arith(sh, x.Y)
 		if w, ok := x.X.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
+			c.assign(sh, w.Lit(), number, false)
 			c.checkEnvName(w.Lit(), unknown, "(( ))")
 		}
 	case *syntax.UnaryArithm:
 		c.arith(sh, x.X)
+		if w, ok := x.X.(*syntax.Word); ok && (x.Op == syntax.Inc || x.Op == syntax.Dec) && syntax.ValidName(w.Lit()) {
+			c.assign(sh, w.Lit(), number, false)
+		}
 	case *syntax.ParenArithm:
 		c.arith(sh, x.X)
 	case *syntax.Word:
@@ -33,84 +39,59 @@ func (c *checker) arith(sh *shell, x syntax.ArithmExpr) {
 
 func (c *checker) arithWord(sh *shell, w *syntax.Word) {
 	c.expansions(sh, w)
-	for _, part := range w.Parts {
-		c.arithPart(sh, part)
-	}
+	c.arithText(sh, c.arithParts(sh, w.Parts))
 }
 
-func (c *checker) arithPart(sh *shell, part syntax.WordPart) {
-	switch part := part.(type) {
-	case *syntax.Lit:
-		c.arithName(sh, part.Value)
-	case *syntax.SglQuoted:
-		c.arithText(sh, part.Value)
-	case *syntax.DblQuoted:
-		if s, ok := static(&syntax.Word{Parts: []syntax.WordPart{part}}); ok {
-			c.arithText(sh, s)
-			return
+// arithParts returns the text that parts of a word become in arithmetic, in
+// which a number that is not known is its marker.
+func (c *checker) arithParts(sh *shell, parts []syntax.WordPart) (s string) {
+	for _, part := range parts {
+		switch part := part.(type) {
+		case *syntax.Lit:
+			s += part.Value
+		case *syntax.SglQuoted:
+			s += part.Value
+		case *syntax.DblQuoted:
+			s += c.arithParts(sh, part.Parts)
+		case *syntax.ParamExp:
+			switch value, many := c.param(sh, part); {
+			case !many && numeric(text(value)):
+				s += value
+			case part.Param != nil && (plainParam(part) || part.Index != nil && part.Exp == nil && part.Repl == nil):
+				c.evaluate(part.Param.Value)
+				s += number.s
+			default:
+				c.refuseArith("an expansion")
+			}
+		case *syntax.CmdSubst:
+			out := strings.Trim(c.outputOf(sh, part.Stmts).s, " \n")
+			if s += out; !numeric(text(out)) {
+				c.refuseArith("the output of a command")
+			}
+		case *syntax.ArithmExp:
+			s += number.s
+		default:
+			c.refuseArith("an expansion")
 		}
-		for _, p := range part.Parts {
-			c.arithPart(sh, p)
-		}
-	case *syntax.ParamExp:
-		if part.Length {
-			return
-		}
-		v, many := c.param(sh, part)
-		if !many && strings.Trim(v, "0123456789-\x04") == "" {
-			return
-		}
-		if !c.safeNumber(sh, part.Param.Value) || !plainParam(part) && !arrayItem(part) {
-			c.refuseArith("$" + part.Param.Value)
-		}
-	case *syntax.CmdSubst:
-		if out := c.outputOf(sh, part.Stmts); strings.Trim(out.s, "0123456789-\x04 \n") != "" && !printsNumber(part.Stmts) {
-			c.refuseArith("the output of a command")
-		}
-	case *syntax.ArithmExp:
-	default:
-		c.refuseArith("an expansion")
 	}
-}
-
-func arrayItem(p *syntax.ParamExp) bool { return p.Index != nil && p.Exp == nil && p.Repl == nil }
-
-// arithName judges a bare word in arithmetic: a number or a variable.
-func (c *checker) arithName(sh *shell, s string) {
-	if !syntax.ValidName(s) {
-		if strings.ContainsAny(s, "[`$\\") {
-			c.arithText(sh, s)
-		}
-		return
-	}
-	if v, ok := sh.lookup(s); ok && strings.Trim(v.s, "0123456789-\x04") == "" {
-		return
-	}
-	if !c.safeNumber(sh, s) {
-		c.refuseArith(s)
-	}
-}
-
-// safeNumber reports whether no place in the script gives the variable
-// anything but a number.
-func (c *checker) safeNumber(sh *shell, name string) bool {
-	if numberVar(name) {
-		return true
-	}
-	return syntax.ValidName(name) && !sh.facts.tainted[name] && !c.callerSets(name)
+	return s
 }
 
 func (c *checker) refuseArith(what string) {
 	c.refuse("evaluates", "arithmetic evaluates "+what+" as an expression, which may run commands", "use a value that is assigned as a number")
 }
 
-// arithText judges text that is evaluated as arithmetic after its quotes are
-// gone.
+// arithText checks text that is evaluated as arithmetic after its quotes are
+// gone: a number, the name of a variable, or an expression.
 func (c *checker) arithText(sh *shell, s string) {
-	if strings.Trim(s, "0123456789 +-*/%()") == "" {
+	switch {
+	case strings.Trim(s, "0123456789 +-*/%()\x04") == "" || literalNumber(s):
+		return
+	case syntax.ValidName(s):
+		c.evaluate(s)
 		return
 	}
-	if c.depth++; c.depth > maxDepth || strings.ContainsAny(s, "$`\"'\\\x03") {
+	if c.depth++; c.depth > maxDepth || strings.ContainsAny(s, "$`\"'\\\x03") || numberInName.MatchString(s) {
 		c.refuseArith("the text " + s)
 	}
 	defer func() { c.depth-- }()
@@ -119,24 +100,26 @@ func (c *checker) arithText(sh *shell, s string) {
 	}
 	parser := c.p.parsers.Get().(*syntax.Parser)
 	defer c.p.parsers.Put(parser)
+	s = strings.ReplaceAll(s, number.s, "1")
 	x, err := parser.Arithmetic(strings.NewReader(s))
-	if err != nil || x == nil {
+	if w, ok := x.(*syntax.Word); err != nil || x == nil || ok && w.Lit() == s {
 		c.refuseArith("the text " + s)
 		return
 	}
 	c.arith(sh, x)
 }
 
-// let judges the expressions of the let builtin, which is a command like any
-// other for the lists.
-func (c *checker) let(sh *shell, l *syntax.LetClause) {
-	c.permitBuiltin("let")
-	for _, x := range l.Exprs {
-		c.arith(sh, x)
-	}
+// numberInName is the name of a variable that holds a number not known yet.
+var numberInName = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9]*\x04`)
+
+// literalNumber reports whether s is a number, perhaps with a base as in 16#ff.
+func literalNumber(s string) bool {
+	return s != "" && s[0] >= '0' && s[0] <= '9' && !strings.ContainsFunc(s, func(r rune) bool {
+		return r != '#' && r != '@' && r != '_' && !(r >= '0' && r <= '9') && !(r|0x20 >= 'a' && r|0x20 <= 'z')
+	})
 }
 
-// testExpr judges [[ ]].
+// testExpr checks [[ ]].
 func (c *checker) testExpr(sh *shell, x syntax.TestExpr) {
 	if !c.step() {
 		return
@@ -167,16 +150,12 @@ func (c *checker) testExpr(sh *shell, x syntax.TestExpr) {
 	}
 }
 
-// varName judges an operand that names a variable to a builtin: a subscript in
-// it would be evaluated.
-func (c *checker) varName(a arg, where string) {
-	name := a.s
-	if n := nameLen(name); n > 0 && n < len(name) && name[n] == '[' && strings.HasSuffix(name, "]") {
-		if strings.Trim(name[n+1:len(name)-1], "0123456789@*") == "" {
-			name = name[:n]
-		}
-	}
-	if a.many || !syntax.ValidName(name) {
+// varName checks an operand that names a variable to a builtin, and returns
+// the name: a subscript in it would be evaluated.
+func (c *checker) varName(a arg, where string) string {
+	name, subscript, indexed := strings.Cut(a.s, "[")
+	if a.many || !syntax.ValidName(name) || indexed && strings.TrimLeft(subscript, "0123456789@*") != "]" {
 		c.refuse("evaluates", where+" evaluates "+show(a.s)+" as a variable", "name a variable without a computed subscript")
 	}
+	return name
 }

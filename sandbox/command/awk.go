@@ -14,7 +14,7 @@ func (u *use) awkOperands() {
 		if name, _, ok := strings.Cut(a.s, "="); ok && nameLen(name) == len(name) && name != "" {
 			continue
 		}
-		u.effect("r", a, "operand")
+		u.read(a, "operand")
 	}
 }
 
@@ -50,11 +50,11 @@ func (u *use) awk(prog arg) {
 			u.inlineCode("program " + quote(s))
 		case ">", ">>":
 			if printing == depth {
-				u.awkFile(tokens[i+1:], "w")
+				u.awkFile(tokens[i+1:], true)
 			}
 		case "<":
 			if getting {
-				u.awkFile(tokens[i+1:], "r")
+				u.awkFile(tokens[i+1:], false)
 			}
 		case "getline":
 			getting = true
@@ -63,7 +63,7 @@ func (u *use) awk(prog arg) {
 }
 
 // awkFile judges the file expression at the start of tokens: one string.
-func (u *use) awkFile(tokens []awkToken, effect string) {
+func (u *use) awkFile(tokens []awkToken, write bool) {
 	ends := len(tokens) == 1 || len(tokens) > 1 && strings.Contains(";}\n)", tokens[1].text)
 	if len(tokens) == 0 || !tokens[0].str || !ends || strings.ContainsAny(tokens[0].text, `\`) {
 		if u.c.p.Paths.Write != nil || u.c.p.inlineDenied() {
@@ -76,7 +76,7 @@ func (u *use) awkFile(tokens []awkToken, effect string) {
 		u.refuse("network", "the awk program opens a network connection")
 		return
 	}
-	u.effect(effect, text(name), "program")
+	u.c.path(u.sh, text(name), "awk program", write)
 }
 
 type awkToken struct {

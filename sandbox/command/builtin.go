@@ -2,84 +2,17 @@ package command
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// builtin reports whether bash runs name itself. See bash(1), SHELL BUILTIN
-// COMMANDS.
-func builtin(name string) bool {
-	switch name {
-	case ":", ".", "[", "alias", "bg", "bind", "break", "builtin", "caller", "cd", "command", "compgen", "complete",
-		"compopt", "continue", "declare", "dirs", "disown", "echo", "enable", "eval", "exec", "exit", "export", "false",
-		"fc", "fg", "getopts", "hash", "help", "history", "jobs", "kill", "let", "local", "logout", "mapfile", "popd",
-		"printf", "pushd", "pwd", "read", "readarray", "readonly", "return", "set", "shift", "shopt", "source", "suspend",
-		"test", "times", "trap", "true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "wait":
-		return true
-	}
-	return false
-}
-
-// builtin judges what a builtin does with its arguments.
-func (c *checker) builtin(sh *shell, name string, args []arg) {
-	switch name {
-	case "cd", "pushd":
-		c.cd(sh, args)
-	case "popd":
-		sh.dirs = nil
-	case "eval":
-		c.eval(sh, args)
-	case ".", "source":
-		c.source(sh, name, args)
-	case "command", "builtin", "exec":
-		c.through(sh, name, args)
-	case "trap":
-		c.trap(sh, args)
-	case "alias":
-		c.alias(sh, args)
-	case "test", "[":
-		c.test(name, args)
-	case "set":
-		c.shifting(sh, name)
-		c.options(sh, name, args)
-	case "shift":
-		c.shifting(sh, name)
-	case "shopt":
-		c.options(sh, name, args)
-	case "mapfile", "readarray", "complete", "compgen", "compopt", "bind", "enable", "fc", "hash":
-		c.lookups(sh, name, args)
-	case "read", "unset", "printf", "wait", "getopts", "export", "readonly", "declare", "typeset", "local", "let":
-		c.namers(sh, name, args)
-	case "history":
-		for _, a := range args {
-			if !a.exact() || strings.HasPrefix(a.s, "-") && strings.ContainsAny(a.s, "awrn") {
-				c.refuse("option", "history "+show(a.s)+" reads or writes a file", "")
-			}
-		}
-	}
-}
-
-// dynamic checks that a builtin which breaks the view of constants was seen
-// when the script was looked over.
-func (c *checker) dynamic(sh *shell, name string) {
-	if !sh.facts.dynamic && sh.facts.assigned != nil {
-		c.refuse("computed", name+" is spelt in a way that hides it", "write "+name+" plainly")
-	}
-	sh.vars = nil
-}
-
-// shifting checks that a builtin which changes the positional parameters was seen
-// when the script was looked over.
-func (c *checker) shifting(sh *shell, name string) {
-	if !sh.facts.shifting && sh.facts.assigned != nil {
-		c.refuse("computed", name+" is spelt in a way that hides it", "write "+name+" plainly")
-	}
-}
-
-func (c *checker) cd(sh *shell, args []arg) {
-	var dir arg
-	for _, a := range args {
+// cd follows a change of the directory, which may also fail.
+func (u *use) cd() {
+	u.done = true
+	c, sh, dir := u.c, u.sh, arg{}
+	for _, a := range u.in.raw {
 		switch {
 		case a.many || dir.s != "" || a.maybeOption() && a.s[0] != '-':
 			sh.dirs = nil
@@ -90,7 +23,7 @@ func (c *checker) cd(sh *shell, args []arg) {
 			dir = a
 		}
 	}
-	if dir.s == "" && sh.dirs != nil && len(args) == 0 {
+	if dir.s == "" && len(u.in.raw) == 0 {
 		dir = text(c.p.Home)
 	}
 	if dir.s == "" {
@@ -109,153 +42,193 @@ func (c *checker) cd(sh *shell, args []arg) {
 	}
 }
 
-func (c *checker) eval(sh *shell, args []arg) {
-	c.dynamic(sh, "eval")
-	words := make([]string, len(args))
-	for i, a := range args {
+func (u *use) popd() { u.sh.dirs = nil }
+
+func (u *use) eval() {
+	words := make([]string, len(u.in.raw))
+	for i, a := range u.in.raw {
 		if !a.exact() {
-			c.refuse("computed", "eval runs "+quote(line(args))+", which is known only when it runs", "write the command out")
+			u.computed("eval", line(u.in.raw))
 			return
 		}
 		words[i] = a.s
 	}
 	if s := strings.Join(words, " "); strings.TrimSpace(s) != "" {
-		c.script(sh, s, "the text of eval")
+		u.c.run(u.sh, s, "the text of eval")
 	}
 }
 
-func (c *checker) source(sh *shell, name string, args []arg) {
-	c.dynamic(sh, name)
+// computed refuses code that is not known.
+func (u *use) computed(who, code string) {
+	u.c.refuse("computed", who+" runs "+quote(show(code))+", which is known only when it runs", "write the command out")
+}
+
+func (u *use) source() {
+	u.done = true
 	file := unknown
-	if len(args) > 0 {
-		file = args[0]
+	if len(u.in.operands) > 0 {
+		file = u.in.operands[0]
 	}
-	if c.p.opaqueDenied() {
-		c.refuse("opaque-scripts", name+" runs the commands in "+quote(show(file.s))+", which are not looked into", "write the commands out")
+	u.script(file, "")
+	u.sh.dirs = nil
+	u.c.vars.lose()
+}
+
+// trap checks the commands of a trap, which run at any time.
+func (u *use) trap() {
+	ops := u.in.operands
+	if len(ops) == 0 || len(ops) == 1 && ops[0].exact() || ops[0].is("-") || ops[0].is("") {
 		return
 	}
-	sh.dirs = nil
-	c.read(sh, file, name)
+	if !ops[0].exact() {
+		u.computed("trap", ops[0].s)
+		return
+	}
+	inner := *u.sh
+	inner.vars, inner.dirs, inner.pos = nil, nil, nil
+	outer := u.c.asynchronous
+	u.c.asynchronous = true
+	u.c.run(&inner, ops[0].s, "the text of trap")
+	u.c.asynchronous = outer
 }
 
-// through judges command, builtin and exec, which run another command.
-func (c *checker) through(sh *shell, name string, args []arg) {
-	i := 0
-	for ; i < len(args) && strings.HasPrefix(args[i].s, "-") && args[i].exact(); i++ {
-		switch a := args[i].s; {
-		case a == "--":
-			args = args[i+1:]
-			i = 0
-		case name == "command" && strings.ContainsAny(a, "vV"):
-			return // only tells what the name means
-		case name == "exec" && strings.HasSuffix(a, "a"):
-			i++
-			continue
-		default:
+// alias checks the text of an alias, though the shell of -c does not use it.
+func (u *use) alias(a arg) {
+	_, body, ok := strings.Cut(a.s, "=")
+	switch {
+	case !a.exact():
+		u.computed("alias", a.s)
+	case ok && strings.TrimSpace(body) != "":
+		inner := *u.sh
+		inner.vars, inner.dirs, inner.pos = nil, nil, nil
+		u.c.run(&inner, body, "the text of alias")
+	}
+}
+
+// test checks -v, which evaluates its operand.
+func (u *use) test() {
+	args := u.in.raw
+	for i, a := range args {
+		if a.many && len(args) > 2 && !numeric(a) {
+			u.c.refuse("evaluates", u.name+" gets "+quote(show(a.s))+" without quotes, which may be -v and its operand", "put it in double quotes")
+			return
+		}
+		if i+1 >= len(args) || !a.is("-v") && (a.exact() || !a.maybeOption()) {
 			continue
 		}
-		break
+		next := args[i+1]
+		if a.is("-v") || !next.exact() || strings.Contains(next.s, "[") && strings.ContainsAny(next.s, "$`") {
+			u.c.varName(next, u.name+" -v")
+			return
+		}
 	}
-	if args = args[min(i, len(args)):]; len(args) == 0 {
-		return
-	}
-	from := byName
-	if name == "exec" {
-		from = byExec
-	}
-	if name == "builtin" && args[0].exact() && !builtin(args[0].s) {
-		return // an error in bash
-	}
-	c.judge(sh, args, from)
 }
 
-func (c *checker) trap(sh *shell, args []arg) {
-	c.dynamic(sh, "trap")
-	for len(args) > 0 && args[0].is("--") {
-		args = args[1:]
+// The options of the shell that do not change how commands are read or found.
+const (
+	safeShopt = " nullglob failglob globstar inherit_errexit lastpipe nocasematch extglob checkwinsize xpg_echo cmdhist huponexit execfail "
+	safeSet   = " errexit nounset pipefail xtrace verbose noexec noglob noclobber errtrace functrace monitor notify nolog ignoreeof emacs vi hashall "
+)
+
+func (u *use) shopt(a arg) {
+	if !strings.Contains(safeShopt, " "+a.s+" ") {
+		u.refuse("option", "shopt %s changes how commands are read", show(a.s))
 	}
-	if len(args) < 2 && (len(args) == 0 || args[0].exact()) || args[0].is("-") || args[0].is("") || args[0].is("-l") || args[0].is("-p") {
-		return
-	}
-	if !args[0].exact() {
-		c.refuse("computed", "trap runs "+quote(show(args[0].s))+", which is known only when it runs", "write the command out")
-		return
-	}
-	inner := *sh
-	inner.dirs, inner.posKnown = nil, false
-	c.script(&inner, args[0].s, "the text of trap")
 }
 
-// alias judges alias definitions, though the shell of -c does not use them.
-func (c *checker) alias(sh *shell, args []arg) {
-	for _, a := range args {
-		_, body, ok := strings.Cut(a.s, "=")
+// set checks options of the shell and notes new positional parameters.
+func (u *use) set() {
+	u.done = true
+	args := u.in.raw
+	for i := 0; i < len(args); i++ {
+		a := args[i]
 		switch {
 		case !a.exact():
-			c.refuse("computed", "alias defines "+quote(show(a.s))+", which is known only when it runs", "")
-		case ok && strings.TrimSpace(body) != "":
-			inner := *sh
-			inner.vars, inner.dirs = nil, nil
-			c.script(&inner, body, "the text of alias")
+			u.c.refuse("computed", "set gets "+quote(show(a.s))+", which is known only when it runs", "use set -- for parameters")
+			return
+		case a.is("--") || a.is("-") || a.s == "" || !strings.ContainsAny(a.s[:1], "-+"):
+			u.c.setParameters()
+			return
+		case strings.ContainsAny(a.s, "akptP"), strings.Contains(a.s, "o") && i+1 < len(args) && !strings.Contains(safeSet, " "+args[i+1].s+" "):
+			u.refuse("option", "set %s changes how commands are read", line(args))
+			return
+		case strings.Contains(a.s, "o"):
+			i++
 		}
 	}
 }
 
-// integer notes that a variable has the integer attribute: from now on, and in
-// a loop also before, what is assigned to it is evaluated as arithmetic.
-func (c *checker) integer(sh *shell, name string) {
-	if sh.facts.tainted[name] || c.callerSets(name) {
-		c.refuseArith("what is assigned to " + name)
+// readLine notes the line that read assigns, if it is known.
+func (u *use) readLine() {
+	raw := slices.ContainsFunc(u.in.opts, func(o optArg) bool { return o.name != "r" })
+	if len(u.in.operands) == 1 && !raw && !strings.Contains(u.sh.stdin.s, "\n") {
+		u.value = arg{s: u.sh.stdin.s}
 	}
-	if c.integers == nil {
-		c.integers = map[string]bool{}
-	}
-	c.integers[name] = true
 }
 
-// decl judges declare, export, local and their like.
+// assigned notes that the builtin assigns the variable named by a.
+func (u *use) assigned(a arg) {
+	if name := u.c.varName(a, u.name); !u.c.refused {
+		u.c.checkEnvName(name, unknown, u.name)
+		u.c.assign(u.sh, name, u.value, name == a.s)
+	}
+}
+
+// unset notes that a variable or a function is no more.
+func (u *use) unset(a arg) {
+	name := u.c.varName(a, "unset")
+	if name == "PATH" {
+		u.c.checkEnvName(name, unknown, "unset")
+	}
+	u.c.assign(u.sh, name, text(""), false)
+	u.sh.funcs = with(u.sh.funcs, name, nil)
+}
+
+// declared checks an operand NAME or NAME=VALUE of declare and its like.
+func (u *use) declared(a arg) {
+	c := u.c
+	name, value, hasValue := strings.Cut(a.s, "=")
+	name = strings.TrimSuffix(name, "+")
+	if a.many && hasValue || hasValue && strings.HasPrefix(value, "(") && strings.ContainsAny(value, "$`<>\x03") {
+		c.refuse("computed", u.name+" gets "+quote(show(a.s))+", which is known only when it runs", "name the variable, and quote the value")
+		return
+	}
+	name = c.varName(arg{s: name, many: a.many}, u.name)
+	if u.in.given("i") {
+		c.evaluate(name)
+	}
+	if u.in.given("f") && (u.name == "export" || u.in.given("x")) {
+		c.refuse("environment", u.name+" -f hands functions to other shells", "")
+	}
+	plain := !slices.ContainsFunc(u.in.opts, func(o optArg) bool { return !strings.Contains("rxg", o.name) })
+	switch {
+	case hasValue:
+		c.checkEnvName(name, text(value), u.name)
+		c.assign(u.sh, name, text(value), plain && name+"="+value == a.s)
+	case name == "PATH":
+		c.checkEnvName(name, text(""), u.name)
+	case u.name != "export" && u.name != "readonly":
+		c.assign(u.sh, name, text(""), false)
+	}
+}
+
+// decl checks declare, export, local and their like, whose assignments the
+// parser has taken apart.
 func (c *checker) decl(sh *shell, d *syntax.DeclClause) {
-	name := d.Variant.Value
-	argv := []arg{text(name)}
-	flags := ""
+	argv := []arg{text(d.Variant.Value)}
 	for _, a := range d.Args {
-		c.assign(sh, a)
 		switch {
-		case a.Name != nil:
+		case a.Name == nil:
+			c.expansions(sh, a.Value)
+			argv = append(argv, c.expand(sh, []*syntax.Word{a.Value})...)
+		case a.Naked || a.Array != nil || a.Index != nil || a.Append:
+			c.assignment(sh, a, false)
 			argv = append(argv, text(a.Name.Value))
-		case a.Value != nil:
-			for _, v := range c.expand(sh, []*syntax.Word{a.Value}) {
-				argv = append(argv, v)
-				if v.exact() && strings.HasPrefix(v.s, "-") {
-					flags += v.s
-				}
-			}
+		default:
+			c.expansions(sh, a.Value)
+			argv = append(argv, text(a.Name.Value+"="+c.value(sh, a.Value).s))
 		}
 	}
-	c.record(argv)
-	c.permit(program{name: name, base: name, builtin: true, trusted: true}, argv, nil)
-	c.namers(sh, name, argv[1:])
-	if strings.Contains(flags, "i") {
-		for _, a := range d.Args {
-			if a.Name != nil {
-				c.integer(sh, a.Name.Value)
-			}
-		}
-	}
-	for _, a := range d.Args {
-		if a.Name == nil || a.Value == nil || c.refused {
-			continue
-		}
-		switch {
-		case strings.Contains(flags, "i"):
-			c.arithWord(sh, a.Value)
-		case strings.Contains(flags, "n"):
-			c.varName(c.value(sh, a.Value), name+" -n")
-		case strings.Trim(flags, "-rxg") == "" && a.Index == nil && !a.Append && !a.Naked:
-			sh.bind(a.Name.Value, c.value(sh, a.Value))
-		}
-	}
-	if (name == "export" || strings.Contains(flags, "x")) && strings.Contains(flags, "f") {
-		c.refuse("environment", name+" "+flags+" hands functions to other shells", "")
-	}
+	c.at(d)
+	c.judge(sh, argv, byName)
 }

@@ -10,7 +10,9 @@ import (
 // call judges a simple command.
 func (c *checker) call(sh *shell, call *syntax.CallExpr, redirs []*syntax.Redirect) {
 	if len(call.Args) == 0 {
-		c.assigns(sh, call.Assigns)
+		for _, a := range call.Assigns {
+			c.assignment(sh, a, true)
+		}
 		return
 	}
 	for _, w := range call.Args {
@@ -23,11 +25,12 @@ func (c *checker) call(sh *shell, call *syntax.CallExpr, redirs []*syntax.Redire
 			c.expansions(sh, a)
 			continue
 		}
-		c.assign(sh, a)
+		c.assignment(sh, a, false)
 	}
 	if c.refused || len(argv) == 0 {
 		return
 	}
+	c.at(call)
 	c.judge(sh, argv, inShell)
 	if len(redirs) > 0 && len(argv) > 1 && argv[0].is("cat") {
 		c.copies(sh, argv[1:], redirs)
@@ -56,7 +59,7 @@ func (c *checker) judge(sh *shell, argv []arg, from origin) {
 		return
 	}
 	if from == inShell {
-		if body, ok := sh.function(name.s); ok && body != nil {
+		if body := sh.funcs[name.s]; body != nil {
 			c.inline(sh, body, argv[1:])
 			return
 		}
@@ -71,11 +74,17 @@ func (c *checker) judge(sh *shell, argv []arg, from origin) {
 	if c.refused {
 		return
 	}
-	if prog.builtin {
-		c.builtin(sh, name.s, args)
-		return
-	}
 	c.examine(sh, prog, args)
+}
+
+// subcommand returns the program and the words that a rule for a sub-command
+// is compared with: the arguments, without options that come before it.
+func (c *checker) subcommand(prog program, args []arg) []arg {
+	words := args
+	if s, _ := c.p.find(prog); s != nil && s.sub && !prog.builtin {
+		words = s.takeApart(args).rest
+	}
+	return append([]arg{text(prog.base)}, words...)
 }
 
 // inline judges the body of a function for one call.
@@ -86,13 +95,15 @@ func (c *checker) inline(sh *shell, body *syntax.Stmt, args []arg) {
 	}
 	defer func() { c.depth-- }()
 	inner := *sh
-	inner.pos, inner.posKnown = args, !sh.facts.shifting && !slices.ContainsFunc(args, func(a arg) bool { return a.many })
+	if inner.pos = args; slices.ContainsFunc(args, func(a arg) bool { return a.many }) {
+		inner.pos = nil
+	}
 	if n := countOf(c.active, body); n > 0 {
 		// A function that calls itself is judged once more for any arguments.
 		if n > 1 {
 			return
 		}
-		inner.posKnown, inner.dirs, inner.vars = false, nil, nil
+		inner.pos, inner.dirs, inner.vars = nil, nil, nil
 	}
 	c.called = append(c.called, body)
 	c.active = append(c.active, body)
@@ -120,7 +131,7 @@ func (c *checker) declareFunc(sh *shell, f *syntax.FuncDecl) {
 	}
 	name := f.Name.Value
 	switch {
-	case builtin(name) || c.p.programs[name] != nil || c.p.names(name) || name == "command_not_found_handle" || strings.ContainsAny(name, "/\\"):
+	case c.p.builtin(name) || c.p.programs[name] != nil || c.p.names(name) || name == "command_not_found_handle" || strings.ContainsAny(name, "/\\"):
 		c.refuse("shadow", "the function "+name+" takes the name of a command", "give the function another name")
 	case c.p.Resolver != nil:
 		if _, err := c.p.Resolver.LookPath(name); err == nil {
@@ -128,7 +139,7 @@ func (c *checker) declareFunc(sh *shell, f *syntax.FuncDecl) {
 		}
 	}
 	c.declared = true
-	sh.funcs = &function{name: name, body: f.Body, next: sh.funcs}
+	sh.funcs = with(sh.funcs, name, f.Body)
 }
 
 // uncalled judges the functions that no call has judged, for any arguments in
@@ -140,7 +151,7 @@ func (c *checker) uncalled(sh *shell, file *syntax.File) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FuncDecl); ok && !c.refused && !slices.Contains(c.called, f.Body) {
 			inner := *sh
-			inner.pos, inner.posKnown, inner.dirs, inner.vars = nil, false, nil, nil
+			inner.pos, inner.dirs, inner.vars = nil, nil, nil
 			c.called = append(c.called, f.Body)
 			c.active = append(c.active, f.Body)
 			c.stmt(&inner, f.Body)

@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"slices"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -18,10 +17,14 @@ type checker struct {
 	steps    int
 	paths    int             // looks for paths that may still be taken
 	declared bool            // a function was declared
-	integers map[string]bool // variables declared with -i
 	called   []*syntax.Stmt  // bodies of functions that were judged at a call
 	active   []*syntax.Stmt  // bodies being judged
 	seen     map[string]real // resolved paths
+
+	vars         *variables
+	script       string // the text being walked
+	offset       uint   // of the command in it that assigns
+	asynchronous bool   // the text runs at any time (trap)
 }
 
 // refuse ends the analysis with a refusal; only the first one counts.
@@ -43,8 +46,6 @@ func (c *checker) step() bool {
 	}
 	return !c.refused
 }
-
-func (c *checker) callerSets(name string) bool { return slices.Contains(c.req.Env, name) }
 
 // record adds a command to Verdict.Argv.
 func (c *checker) record(argv []arg) {

@@ -30,16 +30,20 @@ func (p *Policy) Decide(req Request) (v Verdict) {
 			v = Verdict{Rule: brokenRule, Reason: "the command could not be judged, because of a mistake in what judges it", Hint: "write it in another way"}
 		}
 	}()
-	c := &checker{p: p, req: &req, paths: maxPaths}
 	if why := unfit(req.Command); why != "" {
 		if !p.listed {
 			return Verdict{Allowed: true}
 		}
-		c.refuse("malformed", why, "send one command of plain UTF-8 text")
-		return c.v
+		return Verdict{Rule: "malformed", Reason: why, Hint: "send one command of plain UTF-8 text"}
 	}
-	sh := &shell{dirs: []string{req.Dir}, posKnown: true}
-	file := c.script(sh, req.Command, "the command")
+	vars := newVariables(req.Env)
+	var c *checker
+	var file *syntax.File
+	for pass := 1; pass == 1 || vars.again; pass++ {
+		vars.restart(pass)
+		c = &checker{p: p, req: &req, paths: maxPaths, vars: vars}
+		file = c.run(&shell{dirs: []string{req.Dir}, pos: []arg{}, stdin: unknown}, req.Command, "the command")
+	}
 	c.v.Allowed = !c.refused
 	if !p.listed {
 		c.v.Allowed, c.v.Rule, c.v.Reason, c.v.Hint = true, "", "", ""
@@ -119,13 +123,13 @@ func (c *checker) parsePOSIX(src string) (*syntax.File, error) {
 	return syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(src), "")
 }
 
-// script parses and judges a whole script that runs in sh. The file is nil if
-// it was refused before it could be parsed.
-func (c *checker) script(sh *shell, src, what string) *syntax.File {
-	return c.scriptOf(sh, src, what, c.parse)
+// run parses and walks a whole script that runs in sh. The file is nil if it
+// was refused before it could be parsed.
+func (c *checker) run(sh *shell, src, what string) *syntax.File {
+	return c.runParsed(sh, src, what, c.parse)
 }
 
-func (c *checker) scriptOf(sh *shell, src, what string, parse func(string) (*syntax.File, error)) *syntax.File {
+func (c *checker) runParsed(sh *shell, src, what string, parse func(string) (*syntax.File, error)) *syntax.File {
 	if c.depth++; c.depth > maxDepth {
 		c.refuse("too-complex", "scripts are nested more than "+fmt.Sprint(maxDepth)+" deep", "")
 		return nil
@@ -140,19 +144,11 @@ func (c *checker) scriptOf(sh *shell, src, what string, parse func(string) (*syn
 		c.refuse("syntax", what+" is not valid bash: "+err.Error(), "check the quoting; a command that cannot be parsed is refused")
 		return nil
 	}
-	outer := sh.facts
-	sh.facts = gather(src, file, c.req.Env)
-	if outer != nil && outer.dynamic {
-		sh.facts.dynamic = true
-	}
-	if sh.facts.shifting {
-		sh.posKnown = false
-	}
+	outer := c.script
+	c.script = src
 	c.stmts(sh, file.Stmts)
 	c.uncalled(sh, file)
-	if outer != nil {
-		sh.facts = outer
-	}
+	c.script = outer
 	return file
 }
 
@@ -174,7 +170,7 @@ func (c *checker) plain(file *syntax.File) []string {
 		}
 		argv = append(argv, s)
 	}
-	if builtin(argv[0]) && argv[0] != "true" && argv[0] != "false" || argv[0] == "" {
+	if c.p.builtin(argv[0]) && argv[0] != "true" && argv[0] != "false" || argv[0] == "" {
 		return nil // true and false are no different as programs
 	}
 	return argv

@@ -5,75 +5,66 @@ import (
 	"strings"
 )
 
-// effect applies one effect of an option or an operand to its value.
-func (u *use) effect(effect string, value arg, what string) {
-	c, who := u.c, u.name+" "+what
-	switch effect {
-	case ".":
-	case "r":
-		c.read(u.sh, value, who)
-	case "w":
-		c.write(u.sh, value, who)
-	case "W":
-		u.target = true
-		c.write(u.sh, value, who)
-	case "p":
-		u.drop = true
-	case "P":
-		u.drop = true
-		c.read(u.sh, value, who)
-	case "d":
-		u.chdir(value, who)
-	case "D":
-		u.project(value, who)
-	case "e":
-		u.environment(value)
-	case "k":
-		u.gitConfig(value)
-	case "q":
-		u.quiet = true
-	case "!":
-		u.refuse("option", "%s is refused: it runs programs, changes what runs, or leaves the working directory", who)
-	default:
-		if name, ok := strings.CutPrefix(effect, "~"); ok {
-			c.actsAs(u.sh, name, who)
-			return
-		}
-		u.runs(effect, value, what)
-	}
-}
+// An effect is what an option or an operand does with its value; what names it
+// in messages.
+type effect func(u *use, value arg, what string)
 
-// runs applies an effect that is about code.
-func (u *use) runs(effect string, value arg, what string) {
-	switch effect {
-	case "x", "c":
-		u.inline = true
-		u.c.shellText(u.sh, value, nil, u.name+" "+what, false)
-	case "C":
-		u.text = true
-	case "i":
-		u.inline = true
-		u.inlineCode(what)
-	case "s":
-		u.inline = true
-		u.script(value, what)
-	case "f":
-		u.runFile("f", value)
-	case "m":
-		u.inline = true
-		if inlineModule(value.s) {
-			u.inlineCode(what + " " + show(value.s))
+// effects returns the effects by the letters of the notation.
+func effects() map[string]effect {
+	inline := func(do effect) effect {
+		return func(u *use, value arg, what string) {
+			u.inline = true
+			do(u, value, what)
 		}
-	case "l":
-		u.splitString(value)
-	case "sed":
-		u.drop = true
-		u.sed(value)
-	case "awk":
-		u.drop = true
-		u.awk(value)
-	default:
-		u.refuse("table", "%s %s has the unknown effect %s", u.name, what, effect)
+	}
+	drop := func(do effect) effect {
+		return func(u *use, value arg, what string) {
+			u.drop = true
+			do(u, value, what)
+		}
+	}
+	text := inline(func(u *use, value arg, what string) { u.c.shellText(u.sh, value, nil, u.name+" "+what, false) })
+	nothing := func(*use, arg, string) {}
+	return map[string]effect{
+		".":   nothing,
+		"r":   (*use).read,
+		"w":   (*use).write,
+		"p":   drop(nothing),
+		"P":   drop((*use).read),
+		"sed": drop(func(u *use, value arg, _ string) { u.sed(value) }),
+		"awk": drop(func(u *use, value arg, _ string) { u.awk(value) }),
+		"W": func(u *use, value arg, what string) {
+			u.target = true
+			u.write(value, what)
+		},
+		"d": (*use).chdir,
+		"D": (*use).project,
+		"e": func(u *use, value arg, _ string) { u.environment(value) },
+		"=": func(u *use, value arg, _ string) { u.environment(value) },
+		"k": func(u *use, value arg, _ string) { u.gitConfig(value) },
+		"l": func(u *use, value arg, _ string) { u.splitString(value) },
+		"q": func(u *use, _ arg, _ string) { u.quiet = true },
+		"!": func(u *use, _ arg, what string) {
+			u.refuse("option", "%s %s is refused: it runs programs, changes what runs, or leaves the working directory", u.name, what)
+		},
+		"x": text,
+		"c": text,
+		"C": func(u *use, _ arg, _ string) { u.text = true },
+		"i": inline(func(u *use, _ arg, what string) { u.inlineCode(what) }),
+		"s": inline((*use).script),
+		"f": func(u *use, value arg, _ string) { u.runFile("f", value) },
+		"m": inline(func(u *use, value arg, what string) {
+			if u.prog.builtin {
+				u.c.arithText(u.sh, value.s)
+			} else if inlineModule(value.s) {
+				u.inlineCode(what + " " + show(value.s))
+			}
+		}),
+		"n": func(u *use, value arg, _ string) { u.assigned(value) },
+		"u": func(u *use, value arg, _ string) { u.unset(value) },
+		"N": func(u *use, value arg, _ string) { u.declared(value) },
+		"A": func(u *use, value arg, _ string) { u.alias(value) },
+		"o": func(u *use, value arg, _ string) { u.shopt(value) },
 	}
 }
 
@@ -103,11 +94,11 @@ func (u *use) script(file arg, what string) {
 		u.c.refuse("opaque-scripts", fmt.Sprintf("%s runs code from %s, which is not looked into", strings.TrimSpace(u.name+" "+what), quote(show(file.s))), "write the commands out")
 		return
 	}
-	u.c.read(u.sh, file, u.name+" "+what)
+	u.read(file, what)
 }
 
-func (u *use) chdir(dir arg, who string) {
-	u.c.read(u.sh, dir, who)
+func (u *use) chdir(dir arg, what string) {
+	u.read(dir, what)
 	if !dir.exact() {
 		u.sh.dirs = nil
 		return
@@ -116,18 +107,18 @@ func (u *use) chdir(dir arg, who string) {
 }
 
 // project judges a directory whose files decide what the program runs.
-func (u *use) project(dir arg, who string) {
-	u.chdir(dir, who)
+func (u *use) project(dir arg, what string) {
+	u.chdir(dir, what)
 	home := realPath(u.c.p.Resolver, u.c.req.Dir, &u.c.paths)
 	for _, d := range u.sh.dirs {
 		path, err := u.c.resolve(d)
 		if err == nil && (path == home || strings.HasPrefix(path, strings.TrimSuffix(home, "/")+"/")) {
 			continue
 		}
-		u.refuse("option", "%s leaves the working directory for %s, whose files decide what runs", who, quote(show(dir.s)))
+		u.refuse("option", "%s %s leaves the working directory for %s, whose files decide what runs", u.name, what, quote(show(dir.s)))
 	}
 	if u.sh.dirs == nil {
-		u.refuse("computed", "%s is known only when it runs", who)
+		u.refuse("computed", "%s %s is known only when it runs", u.name, what)
 	}
 }
 
@@ -163,4 +154,19 @@ func (u *use) environment(a arg) {
 		return
 	}
 	u.c.checkEnvName(name, text(value), "")
+}
+
+// splitString judges env -S: the text becomes arguments before the rest.
+func (u *use) splitString(value arg) {
+	if !value.exact() || strings.ContainsAny(value.s, "$\\'\"`#") {
+		u.refuse("computed", "%s -S takes %s apart in its own way", u.name, quote(show(value.s)))
+		return
+	}
+	var args []arg
+	for _, word := range strings.Fields(value.s) {
+		args = append(args, text(word))
+	}
+	args = append(append(args, u.in.operands...), u.in.rest...)
+	u.done = true
+	u.c.apply(u.sh, u.name, u.prog, u.in.spec, args)
 }

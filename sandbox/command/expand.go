@@ -26,7 +26,7 @@ func (c *checker) expansion(sh *shell, n syntax.Node) bool {
 		return false
 	case *syntax.ProcSubst:
 		inner := *sh
-		inner.stdin, inner.stdinKnown = unknown, true
+		inner.stdin = unknown
 		c.subshell(&inner, n.Stmts)
 		return false
 	case *syntax.ArithmExp:
@@ -75,13 +75,11 @@ func (c *checker) paramExp(sh *shell, p *syntax.ParamExp) bool {
 		}
 	case p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull):
 		c.checkEnvName(p.Param.Value, unknown, "${"+p.Param.Value+":=}")
+		c.assign(sh, p.Param.Value, unknown, false)
 	}
 	if p.Slice != nil {
-		for _, x := range []syntax.ArithmExpr{p.Slice.Offset, p.Slice.Length} {
-			if x != nil {
-				c.arith(sh, x)
-			}
-		}
+		c.arith(sh, p.Slice.Offset)
+		c.arith(sh, p.Slice.Length)
 	}
 	if p.Index != nil {
 		c.subscript(sh, p.Index)
@@ -125,27 +123,25 @@ func (c *checker) subscript(sh *shell, x syntax.ArithmExpr) {
 	c.arith(sh, x)
 }
 
-// assigns judges assignments that take effect in the shell, in order.
-func (c *checker) assigns(sh *shell, list []*syntax.Assign) {
-	for _, a := range list {
-		c.assign(sh, a)
-		if a.Name != nil && a.Value != nil && a.Index == nil && !a.Append && !a.Naked {
-			sh.bind(a.Name.Value, c.value(sh, a.Value))
-		}
-	}
-}
-
-// assign judges what an assignment evaluates and the variable it sets.
-func (c *checker) assign(sh *shell, a *syntax.Assign) {
-	if !c.step() {
+// assignment checks an assignment: what it evaluates, and the variable it sets.
+// It is followed if it takes effect in this shell.
+func (c *checker) assignment(sh *shell, a *syntax.Assign, followed bool) {
+	if !c.step() || a.Name == nil {
 		return
 	}
+	name := a.Name.Value
 	if a.Value != nil {
 		c.expansions(sh, a.Value)
 	}
 	if a.Index != nil {
 		c.subscript(sh, a.Index)
 	}
+	if a.Naked {
+		return
+	}
+	value := c.value(sh, a.Value)
+	c.checkEnvName(name, value, "")
+	c.at(a)
 	if a.Array != nil {
 		for _, e := range a.Array.Elems {
 			if e.Index != nil {
@@ -153,13 +149,11 @@ func (c *checker) assign(sh *shell, a *syntax.Assign) {
 			}
 			if e.Value != nil {
 				c.expansions(sh, e.Value)
+				for _, v := range c.expand(sh, []*syntax.Word{e.Value}) {
+					c.assign(sh, name, v, false)
+				}
 			}
 		}
 	}
-	if a.Name != nil && c.integers[a.Name.Value] && a.Value != nil {
-		c.arithWord(sh, a.Value)
-	}
-	if a.Name != nil && !a.Naked {
-		c.checkEnvName(a.Name.Value, c.value(sh, a.Value), "")
-	}
+	c.assign(sh, name, value, followed && a.Array == nil && a.Index == nil && !a.Append)
 }

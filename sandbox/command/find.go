@@ -2,10 +2,11 @@ package command
 
 import "strings"
 
-// find judges find(1), whose expression starts programs and writes files.
-func (c *checker) find(sh *shell, prog program, args []arg) {
-	u := &use{c: c, sh: sh, name: "find", prog: prog, in: &invocation{spec: c.p.programs["find"]}}
-	starts, rest := findStarts(args)
+// find checks find(1), whose expression starts programs and writes files.
+func (u *use) find() {
+	u.done = true
+	c, sh := u.c, u.sh
+	starts, rest := findStarts(u.in.raw)
 	for _, a := range starts {
 		if a.many && a.maybeOption() && c.mayStartWithDash(sh, a) {
 			c.refuse("computed", quote(show(a.s))+" may be an action of find, which is known only when it runs", "put it in double quotes after ./")
@@ -30,10 +31,10 @@ func (c *checker) find(sh *shell, prog program, args []arg) {
 			}
 			c.actsAs(sh, "rm", "find -delete")
 		case a.is("-fprint"), a.is("-fprint0"), a.is("-fls"), a.is("-fprintf"):
-			u.effect("w", next, a.s)
+			u.write(next, a.s)
 			i++
 		case a.is("-files0-from"):
-			u.effect("r", next, a.s)
+			u.read(next, a.s)
 			i++
 		case contains(findTakes, a.s):
 			i++

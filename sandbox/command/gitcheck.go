@@ -29,7 +29,7 @@ func harmlessKey(key string, value arg) bool {
 	case "core.fsmonitor", "core.hookspath":
 		return value.is("false") || value.is("/dev/null")
 	}
-	return inList(gitKeys(), key)
+	return gitKeys().has(key)
 }
 
 // gitSub judges what sub-commands of git do beyond their line in the table.
@@ -48,7 +48,7 @@ func (u *use) gitSub() {
 	case "git diff":
 		if u.in.given("no-index") { // so these are files, and no revisions
 			for _, a := range u.in.operands {
-				u.effect("r", a, "operand")
+				u.read(a, "operand")
 			}
 		}
 	case "git submodule":
@@ -106,12 +106,16 @@ func (u *use) gitSetConfig() {
 	}
 }
 
+var gitKeys = lazily(gitHarmless)
+
 // mutations lists, for sub-commands that are mostly used to look, the words
 // that destroy. A rule for the bare sub-command does not cover them.
 const mutations = `git.branch=-d,-D,-m,-M,-c,-C,-f,--delete,--move,--copy,--force,-u,--set-upstream-to,--unset-upstream,--edit-description
 git.tag=-d,-f,--delete,--force git.stash=drop,clear,pop git.remote=add,set-url,remove,rm,rename,prune,set-head,set-branches,update git.reflog=delete,expire
 git.worktree=remove,prune,move git.notes=remove,prune,append,add,edit,copy,merge git.log=--ext-diff git.diff=--ext-diff git.show=--ext-diff git.push=-f,--force,-d,--delete,--mirror,--prune git.checkout=-f,--force
 git.config=--global,--system,--unset,--unset-all,--add,--replace-all,--edit,-e,set,unset,--remove-section,--rename-section npm.config=set,delete,edit npm.cache=clean npm.version=--force docker.image=rm,prune docker.container=rm,prune docker.volume=rm,prune docker.network=rm,prune kubectl.config=set,unset,set-context,use-context,delete-context`
+
+var mutationTable = lazily(mutations)
 
 // mutating refuses destructive words after a sub-command that a rule allows,
 // unless the rule itself spells them out.

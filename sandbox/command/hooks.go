@@ -8,62 +8,64 @@ import (
 // less. Others (zsh, fish) read the same text differently.
 var shells = []string{"sh", "bash", "dash", "ash", "rbash"}
 
-// hookOf returns what is to be judged of a program beyond its line in the
-// table: languages and operands that have a syntax of their own.
-func hookOf(name string) func(*use) {
-	switch name {
-	case "tar", "gtar", "bsdtar":
-		return (*use).tar
-	case "xargs", "gxargs":
-		return (*use).xargs
-	case "parallel":
-		return (*use).parallel
-	case "make", "gmake", "bmake":
-		return (*use).make
-	case "date", "gdate":
-		return (*use).date
-	case "dd":
-		return (*use).dd
-	case "sed", "gsed":
-		return (*use).sedOperands
-	case "cp", "gcp", "ln", "install", "ginstall", "rsync":
-		return (*use).links
-	case "awk", "gawk", "mawk", "nawk", "original-awk":
-		return (*use).awkOperands
-	case "less", "more", "most", "zless", "zmore", "lv", "pg":
-		return (*use).pager
-	case "zip":
-		return (*use).zip
+// hooks returns the functions for what the notation cannot say, by the names of
+// programs: languages, and operands that have a syntax of their own.
+func hooks() map[string]func(*use) {
+	table := map[string]func(*use){"git *": (*use).gitSub, "go *": (*use).golang}
+	for names, hook := range map[string]func(*use){
+		"find gfind":                       (*use).find,
+		"tar gtar bsdtar":                  (*use).tar,
+		"xargs gxargs":                     (*use).xargs,
+		"parallel":                         (*use).parallel,
+		"make gmake bmake":                 (*use).make,
+		"date gdate":                       (*use).date,
+		"dd":                               (*use).dd,
+		"sed gsed":                         (*use).sedOperands,
+		"cp gcp ln install ginstall rsync": (*use).links,
+		"awk gawk mawk nawk original-awk":  (*use).awkOperands,
+		"less more most zless zmore lv pg": (*use).pager,
+		"zip":                              (*use).zip,
+	} {
+		for name := range strings.FieldsSeq(names) {
+			table[name] = hook
+		}
 	}
-	if strings.HasPrefix(name, "go ") {
-		return (*use).golang
+	for names, hook := range map[string]func(*use){
+		"cd pushd": (*use).cd,
+		"popd":     (*use).popd,
+		"eval":     (*use).eval,
+		". source": (*use).source,
+		"trap":     (*use).trap,
+		"test [":   (*use).test,
+		"set":      (*use).set,
+		"shift":    func(u *use) { u.c.setParameters() },
+		"read":     (*use).readLine,
+	} {
+		for name := range strings.FieldsSeq(names) {
+			table["builtin "+name] = hook
+		}
 	}
-	if strings.HasPrefix(name, "git ") {
-		return (*use).gitSub
-	}
-	return nil
+	return table
 }
 
 // tar judges the archive and where an extraction goes.
 func (u *use) tar() {
 	u.done = true
 	reads := u.in.given("t", "list", "x", "extract", "get", "d", "diff", "compare")
-	start := *u
-	start.sh = u.base // the archive is opened before -C applies
 	if file, ok := u.in.option("f", "file"); ok && !strings.Contains(file.value.s, ":") {
 		if !file.value.is("-") {
-			start.effect(map[bool]string{true: "r", false: "w"}[reads], file.value, "archive")
+			u.c.path(u.base, file.value, "tar archive", !reads) // it is opened before -C applies
 		}
 	} else if ok {
 		u.refuse("network", "tar archive %s is on another machine", file.value.s)
 	}
 	extracts := u.in.given("x", "extract", "get")
 	if extracts && !u.in.given("O", "to-stdout") {
-		u.effect("w", text("."), "extraction")
+		u.write(text("."), "extraction")
 	}
 	for _, a := range u.in.operands {
 		if !extracts && !reads {
-			u.effect("r", a, "operand")
+			u.read(a, "operand")
 		}
 	}
 }
@@ -75,10 +77,7 @@ func (u *use) xargs() {
 	if len(argv) == 0 {
 		return
 	}
-	input := unknown
-	if u.sh.stdinKnown {
-		input = u.sh.stdin
-	}
+	input := u.sh.stdin
 	repl, ok := u.in.option("I", "i", "replace")
 	mark := "{}"
 	if repl.has {
@@ -94,7 +93,7 @@ func (u *use) xargs() {
 	if !ok {
 		out = append(out, inputWords(input)...)
 	}
-	u.sh.stdin, u.sh.stdinKnown = unknown, true
+	u.sh.stdin = unknown
 	u.c.judge(u.sh, out, byExec)
 }
 
@@ -194,9 +193,9 @@ func (u *use) dd() {
 		switch name {
 		case "if":
 			u.c.copied(u.sh, []arg{text(value)})
-			u.effect("r", arg{s: value, many: a.many}, "if")
+			u.read(arg{s: value, many: a.many}, "if")
 		case "of":
-			u.effect("w", arg{s: value, many: a.many}, "of")
+			u.write(arg{s: value, many: a.many}, "of")
 		default:
 			if markAt(name) >= 0 {
 				u.refuse("computed", "dd gets an operand that is known only when it runs")

@@ -26,7 +26,7 @@ func (c *checker) identify(sh *shell, name string, from origin) program {
 		return p
 	}
 	if !strings.Contains(name, "/") {
-		p.builtin = from != byExec && builtin(name)
+		p.builtin = from != byExec && c.p.builtin(name)
 		if c.p.Resolver != nil && !p.builtin {
 			if path, err := c.p.Resolver.LookPath(name); err == nil {
 				p.real = path
@@ -73,6 +73,9 @@ func (c *checker) trusted(clean string, p program) bool {
 	return err == nil && os.SameFile(info, p.file)
 }
 
+// builtin reports whether bash runs name itself.
+func (p *Policy) builtin(name string) bool { return p.programs["builtin "+name] != nil }
+
 // names reports whether a rule of either list is about this name.
 func (p *Policy) names(name string) bool {
 	name = strings.ToLower(name)
@@ -106,13 +109,6 @@ func (c *checker) permit(prog program, words, args []arg) {
 	case len(r.words) > 1:
 		c.mutating(r, prog, args)
 	}
-}
-
-// permitBuiltin applies the lists to a builtin that bash parses as syntax.
-func (c *checker) permitBuiltin(name string) {
-	argv := []arg{text(name)}
-	c.record(argv)
-	c.permit(program{name: name, base: name, builtin: true, trusted: true}, argv, nil)
 }
 
 // deniedBy returns the deny rule that the program falls under.

@@ -76,8 +76,8 @@ func (c *checker) tilde(sh *shell, s string) string {
 		rest = "/" + rest
 	}
 	switch {
-	case user == "" && c.p.Home != "" && sh.facts.assigned["HOME"] == 0 && !sh.facts.dynamic && !c.callerSets("HOME"):
-		return c.p.Home + rest
+	case user == "":
+		return c.valueOf(sh, "HOME").s + rest
 	case user == "+" && len(sh.dirs) == 1:
 		return sh.dirs[0] + rest
 	case strings.Trim(user, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+") != "":

@@ -5,21 +5,6 @@ import (
 	"strings"
 )
 
-// splitString judges env -S: the text becomes arguments before the rest.
-func (u *use) splitString(value arg) {
-	if !value.exact() || strings.ContainsAny(value.s, "$\\'\"`#") {
-		u.refuse("computed", "%s -S takes %s apart in its own way", u.name, quote(show(value.s)))
-		return
-	}
-	var args []arg
-	for _, word := range strings.Fields(value.s) {
-		args = append(args, text(word))
-	}
-	args = append(append(args, u.in.operands...), u.in.rest...)
-	u.done = true
-	u.c.apply(u.sh, u.name, u.prog, u.in.spec, args)
-}
-
 // shellText judges text that a new shell runs, with pos as its parameters. If
 // that shell may be another than bash, the text must be right for both.
 func (c *checker) shellText(sh *shell, a arg, pos []arg, who string, isBash bool) {
@@ -28,11 +13,14 @@ func (c *checker) shellText(sh *shell, a arg, pos []arg, who string, isBash bool
 		c.refuse("computed", who+" runs "+quote(show(a.s))+", which is known only when it runs", "write the command out")
 		return
 	}
-	fresh := shell{dirs: sh.dirs, pos: pos, posKnown: true, stdin: sh.stdin, stdinKnown: sh.stdinKnown}
+	if pos == nil {
+		pos = []arg{}
+	}
+	fresh := shell{dirs: sh.dirs, pos: pos, stdin: sh.stdin}
 	posix := fresh
-	c.script(&fresh, s, who)
+	c.run(&fresh, s, who)
 	if !isBash && !c.refused && strings.ContainsAny(s, "&|<>($[{'") {
-		c.scriptOf(&posix, s, who, c.parsePOSIX)
+		c.runParsed(&posix, s, who, c.parsePOSIX)
 	}
 }
 

@@ -78,6 +78,7 @@ func (s *spec) takeApart(args []arg) *invocation {
 				return in
 			}
 			in.operands = append(in.operands, a)
+			in.ended = in.ended || s.ordered && !a.many
 		case a.s[0] != '-':
 			if in.doubt.s == "" {
 				in.doubt = a
@@ -103,7 +104,7 @@ func (s *spec) takeApart(args []arg) *invocation {
 func (s *spec) ownOperands() int {
 	n := 0
 	for _, op := range s.operands {
-		switch op {
+		switch op.kind {
 		case "x", "X", "s", "f", "c*":
 			return n
 		case "=", "<":
@@ -118,7 +119,7 @@ func (s *spec) ownOperands() int {
 }
 
 // assignsFirst reports whether the program takes assignments (env).
-func (s *spec) assignsFirst() bool { return len(s.operands) > 0 && s.operands[0] == "=" }
+func (s *spec) assignsFirst() bool { return len(s.operands) > 0 && s.operands[0].kind == "=" }
 
 // assigns reports whether a is an assignment that the program takes.
 func (s *spec) assigns(a arg) bool { return s.assignsFirst() && strings.Contains(a.s, "=") }
@@ -128,7 +129,7 @@ func (in *invocation) long(args []arg, i int) int {
 	name, value, glued := strings.Cut(strings.TrimLeft(args[i].s, "-"), "=")
 	o := in.spec.lookup(name, true)
 	if o == nil && len(name) > 1 && in.spec.oneDash && !strings.HasPrefix(args[i].s, "--") {
-		if o = in.spec.lookup(name[:1], false); o != nil && (o.takes == 0 || o.effect == "q" || len(o.names) > 1) {
+		if o = in.spec.lookup(name[:1], false); o != nil && (o.takes == 0 || o.kind == "q" || len(o.names) > 1) {
 			o = nil // not a glued one-letter option
 		} else if o != nil {
 			in.opts = append(in.opts, optArg{option: o, name: name[:1], dashes: "-", value: text(name[1:]), has: true})

@@ -1,110 +1,120 @@
 package command
 
 import (
+	"cmp"
+	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// prints says what programs print, where scripts commonly use it: # a number,
+// - words that do not start with a dash, ./ paths below the directory. In a
+// command, _ is an operand, _* any number of them, and * anything.
+const prints = `
+# nproc; wc; wc -l; wc -c; wc -w; wc -m; date +%s; date +%Y; date +%s%N; grep -c _; stat -c %s _; stat -c %Y _; git rev-list --count _*
+- date; date -u; date -I; date +%F; date +%Y%m%d; date +%H%M%S; date +%Y%m%d%H%M%S; date +%Y-%m-%d; date +%T; date +%Y%m%d-%H%M%S; date +%Y%m%d_%H%M%S
+- uname; uname -s; uname -m; uname -r; hostname; hostname -s; whoami; arch; id; id -u; id -g; id -un; id -gn
+- git rev-parse _*; git rev-parse --short _*; git rev-parse --abbrev-ref _*; git rev-parse --verify _*; git rev-parse --show-toplevel
+- git merge-base *; git describe *; git symbolic-ref *; git branch --show-current; git rev-list _*; git rev-list -n 1 _*; git rev-list -1 _*
+./ git ls-files _*; git ls-files -- _*; git diff --name-only _*; git diff --name-only -- _*; git diff --name-only --cached; git diff --name-only --staged
+./ git diff --cached --name-only; git diff --staged --name-only
+`
+
+type printing struct {
+	command []string
+	output  arg
+}
+
+var printings = sync.OnceValue(func() (table []printing) {
+	values := map[string]arg{"#": number, "-": {s: "\x05"}, "./": {s: "./\x06", many: true}}
+	for line := range strings.Lines(strings.TrimSpace(prints)) {
+		kind, commands, _ := strings.Cut(line, " ")
+		for command := range strings.SplitSeq(commands, ";") {
+			table = append(table, printing{strings.Fields(command), values[kind]})
+		}
+	}
+	return table
+})
+
+// matches reports whether argv is the command.
+func (p *printing) matches(argv []arg) bool {
+	for i, word := range p.command {
+		switch {
+		case word == "*":
+			return true
+		case word == "_*":
+			return !slices.ContainsFunc(argv[i:], func(a arg) bool { return a.maybeOption() || strings.HasPrefix(a.s, "..") })
+		case i >= len(argv) || word == "_" && (argv[i].many || argv[i].maybeOption()) || word != "_" && !argv[i].is(word):
+			return false
+		}
+	}
+	return len(argv) == len(p.command)
+}
+
 // outputOf returns what is known of the text that statements print, without
-// trailing newlines. It judges nothing.
-func (c *checker) outputOf(sh *shell, stmts []*syntax.Stmt) arg {
+// trailing newlines.
+func (c *checker) outputOf(sh *shell, stmts []*syntax.Stmt) (out arg) {
 	if len(stmts) != 1 {
 		return unknown
 	}
-	st := stmts[0]
-	switch cmd := st.Cmd.(type) {
-	case *syntax.BinaryCmd:
-		if cmd.Op == syntax.Pipe {
-			return c.piped(sh, cmd)
-		}
-	case *syntax.CallExpr:
-		for _, r := range st.Redirs {
-			if r.N == nil || r.N.Value != "2" {
-				return unknown
-			}
-		}
-		if len(cmd.Args) > 0 && c.steps < maxSteps {
-			c.steps++
-			argv := c.expand(sh, cmd.Args)
-			if len(argv) > 0 && argv[0].exact() {
-				if _, ok := sh.function(argv[0].s); !ok {
-					return c.printed(sh, argv)
-				}
-			}
-		}
-	}
-	return unknown
-}
-
-// piped returns the output of a pipeline.
-func (c *checker) piped(sh *shell, b *syntax.BinaryCmd) (out arg) {
-	for i, st := range pipeParts(b) {
-		out = c.pipeOutput(sh, st, out, i == 0)
-	}
-	return out
-}
-
-// pipeOutput returns what one part of a pipeline prints, given what it reads.
-// Some programs pass lines on as they are.
-func (c *checker) pipeOutput(sh *shell, st *syntax.Stmt, in arg, first bool) arg {
-	call, ok := st.Cmd.(*syntax.CallExpr)
-	if first || !ok || len(call.Args) == 0 || len(st.Redirs) > 0 {
-		return c.outputOf(sh, []*syntax.Stmt{st})
-	}
-	switch name, _ := static(call.Args[0]); name {
-	case "sort", "uniq", "head", "tail", "grep", "egrep", "fgrep", "shuf", "tac", "cat":
-		if len(call.Args) > 1 && name == "cat" || markAt(in.s) < 0 {
-			return unknown
-		}
-		return in
-	}
-	return c.outputOf(sh, []*syntax.Stmt{st})
-}
-
-// printed returns what a command prints, for those where it is known.
-func (c *checker) printed(sh *shell, argv []arg) arg {
-	args := argv[1:]
-	switch argv[0].s {
-	case "echo", "printf":
-		return echoed(argv[0].s, args)
-	case "find":
-		starts, rest := findStarts(args)
-		out := findOutput(starts, rest)
-		if s := starts[0].s; strings.HasPrefix(s, "-") || s == "" {
-			return unknown
+	if b, ok := stmts[0].Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe {
+		for _, st := range pipeParts(b) {
+			out = c.printedBy(sh, st, out)
 		}
 		return out
-	case "wc", "nproc", "expr", "seq":
-		return arg{s: string(rune(aNumber)), many: true}
-	case "date":
-		if len(args) == 1 && (args[0].is("+%s") || args[0].is("+%Y")) {
-			return arg{s: string(rune(aNumber))}
+	}
+	return c.printedBy(sh, stmts[0], unknown)
+}
+
+// printedBy returns what a simple command prints, given what it reads.
+func (c *checker) printedBy(sh *shell, st *syntax.Stmt, in arg) arg {
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	for _, r := range st.Redirs {
+		input := r.Op == syntax.RdrIn || r.Op == syntax.WordHdoc || r.Op == syntax.Hdoc
+		ok = ok && (input || r.N != nil && r.N.Value == "2")
+		in = unknown
+	}
+	if !ok || len(call.Args) == 0 || c.steps >= maxSteps {
+		return unknown
+	}
+	c.steps++
+	argv := c.expand(sh, call.Args)
+	if len(argv) == 0 || !argv[0].exact() || sh.funcs[argv[0].s] != nil {
+		return unknown
+	}
+	args := argv[1:]
+	switch name := argv[0].s; name {
+	case "echo", "printf":
+		return echoed(name, args)
+	case "sort", "uniq", "head", "tail", "grep", "egrep", "fgrep", "shuf", "tac", "cat": // pass lines on
+		if markAt(in.s) >= 0 && (name != "cat" || len(args) == 0) && !(name == "grep" && len(args) > 0 && args[0].is("-c")) {
+			return in
 		}
-		return arg{s: string(rune(aToken))}
+	case "find":
+		starts, rest := findStarts(args)
+		if s := starts[0].s; s != "" && s[0] != '-' {
+			return findOutput(starts, rest)
+		}
+		return unknown
 	case "mktemp":
-		if dir := c.temp(sh); dir != "" && (len(args) == 0 || len(args) == 1 && args[0].is("-d")) {
-			return arg{s: strings.TrimSuffix(dir, "/") + "/tmp.\x01"}
+		if dir := cmp.Or(c.p.Temp, "/tmp"); c.untouched("TMPDIR") && (len(args) == 0 || len(args) == 1 && args[0].is("-d")) {
+			return text(strings.TrimSuffix(dir, "/") + "/tmp.\x01")
 		}
 	case "ls":
 		return listed(args)
-	case "git":
-		return gitPrints(args)
-	case "uname", "hostname", "whoami", "arch", "id":
-		return arg{s: string(rune(aToken))}
+	case "seq", "expr":
+		if !slices.ContainsFunc(args, func(a arg) bool { return !numeric(a) && !strings.Contains("+*/%", a.s) }) {
+			return arg{s: number.s, many: name == "seq"}
+		}
+	}
+	for i := range printings() {
+		if p := &printings()[i]; p.matches(argv) {
+			return p.output
+		}
 	}
 	return unknown
-}
-
-// temp returns where programs make temporary files, or "".
-func (c *checker) temp(sh *shell) string {
-	switch {
-	case sh.facts.dynamic || sh.facts.assigned["TMPDIR"] > 0 || c.callerSets("TMPDIR"):
-		return ""
-	case c.p.Temp != "":
-		return c.p.Temp
-	}
-	return "/tmp"
 }
 
 // echoed returns what echo and printf print.
@@ -148,63 +158,4 @@ func listed(args []arg) arg {
 		return unknown
 	}
 	return arg{s: string(rune(anyName)), many: true}
-}
-
-// gitPrints returns what git prints where scripts commonly use it.
-func gitPrints(args []arg) arg {
-	if len(args) == 0 {
-		return unknown
-	}
-	switch args[0].s {
-	case "rev-parse", "merge-base", "describe", "symbolic-ref", "rev-list":
-		return arg{s: string(rune(aToken))}
-	case "ls-files":
-		return arg{s: "./" + string(rune(anyBelow)), many: true}
-	case "diff":
-		for _, a := range args[1:] {
-			if a.is("--name-only") {
-				return arg{s: "./" + string(rune(anyBelow)), many: true}
-			}
-		}
-	case "branch":
-		if len(args) == 2 && args[1].is("--show-current") {
-			return arg{s: string(rune(aToken))}
-		}
-	}
-	return unknown
-}
-
-// printsNumber reports whether the statements print a number and nothing else.
-func printsNumber(stmts []*syntax.Stmt) bool {
-	if len(stmts) != 1 {
-		return false
-	}
-	if b, ok := stmts[0].Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe {
-		return printsNumber([]*syntax.Stmt{b.Y})
-	}
-	call, ok := stmts[0].Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 {
-		return false
-	}
-	name, _ := static(call.Args[0])
-	first, second := "", ""
-	if len(call.Args) > 1 {
-		first, _ = static(call.Args[1])
-	}
-	if len(call.Args) > 2 {
-		second, _ = static(call.Args[2])
-	}
-	switch name {
-	case "wc":
-		return len(call.Args) == 1 || strings.HasPrefix(first, "-") && len(call.Args) == 2
-	case "nproc":
-		return true
-	case "date":
-		return first == "+%s" || first == "+%Y" || first == "+%s%N"
-	case "grep":
-		return first == "-c" && len(call.Args) == 3
-	case "stat":
-		return first == "-c" && (second == "%s" || second == "%Y")
-	}
-	return false
 }

@@ -14,7 +14,10 @@ func (c *checker) redirs(sh *shell, list []*syntax.Redirect) {
 			return
 		}
 		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
-			c.checkEnvName(strings.Trim(r.N.Value, "{}"), unknown, "redirection")
+			name := strings.Trim(r.N.Value, "{}")
+			c.checkEnvName(name, unknown, "redirection")
+			c.at(r)
+			c.assign(sh, name, number, false)
 		}
 		c.expansions(sh, r.Word)
 		if r.Hdoc != nil {
@@ -58,7 +61,7 @@ func (c *checker) redir(sh *shell, r *syntax.Redirect) {
 
 func (c *checker) setStdin(sh *shell, input bool, v arg) {
 	if input {
-		sh.stdin, sh.stdinKnown = v, true
+		sh.stdin = v
 	}
 }
 

@@ -13,12 +13,8 @@ func (u *use) sedOperands() {
 		u.sed(ops[0])
 		ops = ops[1:]
 	}
-	kind := "r"
-	if u.in.given("i", "in-place") {
-		kind = "w"
-	}
 	for _, a := range ops {
-		u.effect(kind, a, "operand")
+		u.c.path(u.sh, a, "sed operand", u.in.given("i", "in-place"))
 	}
 }
 
@@ -182,9 +178,9 @@ func (p *sedParser) command(u *use) bool {
 			p.i++
 		}
 	case 'r', 'R':
-		u.effect("r", text(strings.TrimSpace(p.line())), "r command")
+		u.read(text(strings.TrimSpace(p.line())), "r command")
 	case 'w', 'W':
-		u.effect("w", text(strings.TrimSpace(p.line())), "w command")
+		u.write(text(strings.TrimSpace(p.line())), "w command")
 	case 'y':
 		return p.delimited(false)
 	case 's':
@@ -215,7 +211,7 @@ func (p *sedParser) flags(u *use) bool {
 			p.i++
 		case ch == 'w':
 			p.i++
-			u.effect("w", text(strings.TrimSpace(p.line())), "s///w")
+			u.write(text(strings.TrimSpace(p.line())), "s///w")
 			return true
 		case strings.IndexByte(" \t\n;}#", ch) >= 0:
 			return true

@@ -31,6 +31,9 @@ import (
 //	<             with no operand before it, code comes from standard input
 //	-             options have one dash and may be long (go, find)
 //	old           a first word without dash is a cluster of options (tar)
+//	n  n*  u*     the name of a variable that is assigned; that is unset
+//	N*            NAME or NAME=VALUE of a declaration
+//	m*  A*  o*    arithmetic; NAME=TEXT of an alias; an option of shopt
 //
 // Options are names separated by slashes (one letter: short), then:
 //
@@ -50,41 +53,66 @@ import (
 //	m  a module of an interpreter          sed  awk  a script of these
 //	q  nothing runs (--version)                !  refused
 //	~NAME  as if program NAME ran              l  a list of arguments (env -S)
+//	n  the name of a variable that is assigned
 type spec struct {
-	operands []string
+	operands []operand
 	options  []option
+	// hook checks what the notation cannot say.
+	hook func(*use)
 	// risky: an argument taken for an option could start something.
 	risky bool
-	// wrapper: the operands after the own ones are another command.
-	wrapper bool
+	// ordered: no option follows an operand.
+	ordered bool
 	oneDash bool
 	old     bool
 	sub     bool
 	strict  bool // unknown sub-commands are refused
 }
 
-type option struct {
-	names  []string
-	takes  byte // 0, '=' or '?'
-	effect string
+type operand struct {
+	kind string
+	do   effect
 }
 
-// programs returns the table of all programs, parsed at first use.
+type option struct {
+	names []string
+	takes byte // 0, '=', '?' or '>'
+	kind  string
+	do    effect
+}
+
+// programs returns the table of all programs, parsed at first use; builtins
+// have "builtin " before their names.
 var programs = sync.OnceValue(func() map[string]*spec {
-	table := make(map[string]*spec, 600)
-	for _, lines := range []string{wrappers, interpreters, fileTools, devTools, gitTools, otherTools} {
+	table := make(map[string]*spec, 700)
+	effects, hooks := effects(), hooks()
+	add := func(prefix, lines string) {
 		for line := range strings.Lines(lines) {
-			if line = strings.TrimSpace(line); line != "" {
-				addSpec(table, line)
+			names, rest, _ := strings.Cut(strings.TrimSpace(line), "|")
+			if names == "" {
+				continue
+			}
+			s := parseSpec(rest, effects)
+			s.ordered = prefix != ""
+			for name := range strings.SplitSeq(names, ",") {
+				named, name := *s, prefix+strings.TrimSpace(name)
+				if named.hook = hooks[name]; named.hook == nil {
+					first, _, _ := strings.Cut(name, " ")
+					named.hook = hooks[first+" *"]
+				}
+				table[name] = &named
 			}
 		}
+	}
+	add("builtin ", builtins)
+	for _, lines := range []string{wrappers, interpreters, fileTools, devTools, gitTools, otherTools} {
+		add("", lines)
 	}
 	return table
 })
 
-func addSpec(table map[string]*spec, line string) {
-	names, rest, _ := strings.Cut(line, "|")
-	operands, options, _ := strings.Cut(rest, "|")
+func parseSpec(line string, effects map[string]effect) *spec {
+	operands, options, _ := strings.Cut(line, "|")
 	s := &spec{}
 	for _, op := range strings.Fields(operands) {
 		switch op {
@@ -96,27 +124,28 @@ func addSpec(table map[string]*spec, line string) {
 			s.sub, s.strict = true, op == "sub!"
 			s.risky = true
 		default:
-			s.operands = append(s.operands, op)
-			s.wrapper = s.wrapper || op == "x" || op == "X"
-			s.risky = s.risky || strings.ContainsAny(op, "xXcisfw!")
+			s.operands = append(s.operands, operand{op, effects[strings.TrimSuffix(op, "*")]})
+			s.risky = s.risky || strings.ContainsAny(op, "xXcisfw!nNumAo")
 		}
 	}
 	for _, word := range strings.Fields(options) {
 		o := option{}
 		spelling := word
 		if i := strings.IndexAny(word[1:], "=?:>"); i >= 0 {
-			spelling, o.effect = word[:i+1], word[i+2:]
+			spelling, o.kind = word[:i+1], word[i+2:]
 			if word[i+1] != ':' {
 				o.takes = word[i+1]
 			}
+			o.do = effects[o.kind]
+			if name, ok := strings.CutPrefix(o.kind, "~"); ok {
+				o.do = func(u *use, _ arg, what string) { u.c.actsAs(u.sh, name, u.name+" "+what) }
+			}
 		}
 		o.names = strings.Split(spelling, "/")
-		s.risky = s.risky || o.effect != "" && strings.ContainsAny(o.effect[:1], "wWxcisCk!el~dDfm")
+		s.risky = s.risky || o.kind != "" && strings.ContainsAny(o.kind[:1], "wWxcisCk!el~dDfmn")
 		s.options = append(s.options, o)
 	}
-	for name := range strings.SplitSeq(names, ",") {
-		table[strings.TrimSpace(name)] = s
-	}
+	return s
 }
 
 // find returns the spec of a program by the name it was called with, without a
@@ -150,7 +179,7 @@ func (s *spec) lookup(name string, long bool) *option {
 			switch {
 			case n == name && (len(n) > 1 == long || s.oneDash):
 				return o
-			case long && (!s.oneDash || len(name) > 2) && len(n) > 1 && strings.HasPrefix(n, name) && (best == nil || best.effect == "" || best.effect == "."):
+			case long && (!s.oneDash || len(name) > 2) && len(n) > 1 && strings.HasPrefix(n, name) && (best == nil || best.kind == "" || best.kind == "."):
 				best = o
 			}
 		}

@@ -39,10 +39,10 @@ func (c *checker) stmt(sh *shell, st *syntax.Stmt) {
 		inner := *sh
 		sh = &inner
 	}
-	stdin, known := sh.stdin, sh.stdinKnown
+	stdin := sh.stdin
 	c.redirs(sh, st.Redirs)
 	c.command(sh, st)
-	sh.stdin, sh.stdinKnown = stdin, known
+	sh.stdin = stdin
 }
 
 func (c *checker) command(sh *shell, st *syntax.Stmt) {
@@ -78,7 +78,10 @@ func (c *checker) command(sh *shell, st *syntax.Stmt) {
 	case *syntax.ArithmCmd:
 		c.arith(sh, cmd.X)
 	case *syntax.LetClause:
-		c.let(sh, cmd)
+		c.judge(sh, []arg{text("let")}, byName)
+		for _, x := range cmd.Exprs {
+			c.arith(sh, x)
+		}
 	case *syntax.TestClause:
 		c.testExpr(sh, cmd.X)
 	case *syntax.DeclClause:
@@ -134,17 +137,17 @@ func (c *checker) binary(sh *shell, b *syntax.BinaryCmd) {
 // pipeline judges a | b | c, each part with what the one before it prints.
 func (c *checker) pipeline(sh *shell, b *syntax.BinaryCmd) {
 	parts := pipeParts(b)
-	inner, out := *sh, arg{}
+	inner, out := *sh, unknown
 	for i, st := range parts {
 		inner = *sh
 		if i > 0 {
-			inner.stdin, inner.stdinKnown = out, true
+			inner.stdin = out
 		}
 		c.stmt(&inner, st)
 		if c.refused {
 			return
 		}
-		out = c.pipeOutput(sh, st, out, i == 0)
+		out = c.printedBy(sh, st, out)
 	}
 	sh.merge(&inner) // lastpipe may be on
 }
@@ -179,12 +182,11 @@ func (c *checker) and(sh *shell, b *syntax.BinaryCmd) {
 	}
 	inner := *sh
 	c.succeed(&inner, first)
+	sh.vars, sh.funcs = inner.vars, inner.funcs
+	sh.merge(&inner)
 	for _, st := range slices.Backward(chain) {
 		c.succeed(&inner, st)
-	}
-	sh.merge(&inner)
-	if vars, ok := c.firstBinds(sh, first); ok {
-		sh.vars = vars
+		sh.merge(&inner)
 	}
 }
 
@@ -197,18 +199,6 @@ func (c *checker) succeed(sh *shell, st *syntax.Stmt) {
 			sh.dirs = sh.dirs[len(before):]
 		}
 	}
-}
-
-// firstBinds keeps the variables that the first statement of a chain, which
-// always runs, has set.
-func (c *checker) firstBinds(sh *shell, first *syntax.Stmt) (*binding, bool) {
-	call, ok := first.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) > 0 || c.refused {
-		return nil, false
-	}
-	inner := *sh
-	c.assigns(&inner, call.Assigns)
-	return inner.vars, true
 }
 
 // loop judges a body that runs any number of times.
@@ -240,22 +230,23 @@ func (c *checker) forLoop(sh *shell, f *syntax.ForClause) {
 	}
 	items := c.expand(sh, iter.Items)
 	if !iter.InPos.IsValid() {
-		if items = sh.pos; !sh.posKnown {
+		if items = c.parameters(sh); items == nil {
 			items = []arg{unknowns}
 		}
 	}
-	if f.Select || len(items) > maxUnrolled || specialVar(iter.Name.Value) {
-		inner := *sh
-		inner.bind(iter.Name.Value, unknown)
-		c.loop(&inner, f.Do)
-		sh.merge(&inner)
+	name := iter.Name.Value
+	c.checkEnvName(name, unknown, "for")
+	if f.Select || len(items) > maxUnrolled {
+		c.at(f)
+		c.assign(sh, name, unknown, true)
+		c.loop(sh, f.Do)
 		return
 	}
-	c.checkEnvName(iter.Name.Value, unknown, "for")
 	for _, item := range items {
 		item.many = false
 		inner := *sh
-		inner.bind(iter.Name.Value, item)
+		c.at(f)
+		c.assign(&inner, name, item, true)
 		c.stmts(&inner, f.Do)
 		sh.merge(&inner)
 	}

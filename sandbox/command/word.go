@@ -182,13 +182,14 @@ func (c *checker) split(f *fields, v string, exact bool) {
 
 // allPositional adds "$@", each parameter its own argument.
 func (c *checker) allPositional(sh *shell, f *fields) {
-	if !sh.posKnown {
+	pos := c.parameters(sh)
+	if pos == nil {
 		f.add(unknown.s)
 		f.many = true
 		return
 	}
 	f.end()
-	f.out = append(f.out, sh.pos...)
+	f.out = append(f.out, pos...)
 }
 
 func allParams(p *syntax.ParamExp) bool {
@@ -216,27 +217,16 @@ func (c *checker) param(sh *shell, p *syntax.ParamExp) (value string, many bool)
 		return unknown.s, false
 	}
 	name := p.Param.Value
-	if v, ok := sh.lookup(name); ok {
-		return v.s, v.many
-	}
-	if n, err := strconv.Atoi(name); err == nil && n > 0 && sh.posKnown {
-		if n > len(sh.pos) {
+	if n, err := strconv.Atoi(name); err == nil && n > 0 {
+		switch pos := c.parameters(sh); {
+		case pos == nil:
+			return unknown.s, false
+		case n > len(pos):
 			return "", false
+		default:
+			return pos[n-1].s, pos[n-1].many
 		}
-		return sh.pos[n-1].s, sh.pos[n-1].many
 	}
-	switch {
-	case numberVar(name):
-		return string(rune(aNumber)), false
-	case sh.facts.assigned[name] > 0 && !sh.facts.tainted[name] && !sh.facts.dynamic && !c.callerSets(name):
-		return string(rune(aNumber)), false // or empty
-	case sh.facts.dynamic || sh.facts.assigned[name] > 0 || c.callerSets(name):
-	case name == "HOME" && c.p.Home != "":
-		return c.p.Home, false
-	case name == "TMPDIR" && c.p.Temp != "":
-		return c.p.Temp, false
-	case name == "PWD" && len(sh.dirs) == 1:
-		return sh.dirs[0], false
-	}
-	return unknown.s, false
+	v := c.valueOf(sh, name)
+	return v.s, v.many
 }

@@ -1,6 +1,10 @@
 package command
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"sync"
+)
 
 // steering lists variables that choose programs, libraries or code for what
 // runs later, or change how the shell reads a script. A trailing * matches any
@@ -37,38 +41,27 @@ DOCKER_BUILDKIT TF_IN_AUTOMATION TF_INPUT TF_LOG AWS_REGION AWS_DEFAULT_REGION A
 // specially, so that an assignment does not make them a known constant.
 const changing = `_ RANDOM SRANDOM SECONDS LINENO REPLY BASHPID PPID UID EUID GROUPS DIRSTACK FUNCNAME PIPESTATUS HISTCMD OPTARG OPTIND EPOCHSECONDS EPOCHREALTIME MAPFILE COPROC HOSTNAME HOSTTYPE MACHTYPE OSTYPE SHLVL COLUMNS LINES BASH_* COMP_* READLINE_*`
 
-// numeric lists parameters that always hold a number.
-const numeric = `# ? $ ! RANDOM SRANDOM SECONDS LINENO BASHPID PPID UID EUID OPTIND EPOCHSECONDS COLUMNS LINES SHLVL HISTCMD BASH_SUBSHELL`
+// numericNames lists parameters that always hold a number.
+const numericNames = `# ? $ ! RANDOM SRANDOM SECONDS LINENO BASHPID PPID UID EUID OPTIND EPOCHSECONDS COLUMNS LINES SHLVL HISTCMD BASH_SUBSHELL`
 
-// inList reports whether name is in a list of names, of which some end in *.
-func inList(list *nameList, name string) bool {
-	if _, ok := list.names[name]; ok {
-		return true
-	}
-	for _, p := range list.prefixes {
-		if strings.HasPrefix(name, p) {
-			return true
-		}
-	}
-	return false
+// has reports whether name is in the list.
+func (l *nameList) has(name string) bool {
+	_, ok := l.names[name]
+	return ok || slices.ContainsFunc(l.prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // specialVar reports whether assigning the variable does more, or less, than
 // give it the value.
-func specialVar(name string) bool {
-	l := variables()
-	return inList(&l.changing, name) || inList(&l.steering, name)
-}
+func specialVar(name string) bool { return changingVars().has(name) || steeringVars().has(name) }
 
-func numberVar(name string) bool { return inList(&variables().numeric, name) }
+func numberVar(name string) bool { return numericVars().has(name) }
 
 // steers reports whether giving the variable this value changes what runs.
 func steers(name string, value arg) bool {
-	l := variables()
-	if !inList(&l.steering, name) {
+	if !steeringVars().has(name) {
 		return false
 	}
-	values, ok := l.harmless.names[name]
+	values, ok := harmlessVars().names[name]
 	if !ok {
 		return true
 	}
@@ -94,3 +87,39 @@ func (c *checker) checkEnvName(name string, value arg, where string) {
 	}
 	c.refuse("environment", what+" changes which programs or code run later", "run the command without setting "+name)
 }
+
+// nameList is a list of names with what follows them, and of prefixes.
+type nameList struct {
+	names    map[string]string
+	prefixes []string
+}
+
+func parseList(s string) nameList {
+	l := nameList{names: map[string]string{}}
+	for _, word := range strings.Fields(s) {
+		if p, ok := strings.CutSuffix(word, "*"); ok {
+			l.prefixes = append(l.prefixes, p)
+			continue
+		}
+		name, rest := word, ""
+		if i := strings.IndexByte(word[1:], '='); i >= 0 {
+			name, rest = word[:i+1], word[i+1:]
+		}
+		l.names[name] = rest
+	}
+	return l
+}
+
+func lazily(list string) func() *nameList {
+	return sync.OnceValue(func() *nameList {
+		l := parseList(list)
+		return &l
+	})
+}
+
+var (
+	steeringVars = lazily(steering)
+	harmlessVars = lazily(harmless)
+	changingVars = lazily(changing)
+	numericVars  = lazily(numericNames)
+)

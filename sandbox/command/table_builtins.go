@@ -1,0 +1,35 @@
+package command
+
+// builtins are the builtins of bash; see bash(1), SHELL BUILTIN COMMANDS. They
+// take no option after the first operand.
+const builtins = `
+:,true,false,break,continue,return,exit,logout,suspend,times,caller,dirs,jobs,fg,bg,kill,disown,help,type,ulimit,umask,pwd,echo | .* |
+cd,pushd | .* | L P e @ n
+popd | .* |
+test,[ | .* |
+alias | A* | p
+unalias | .* | a
+eval | .* |
+.,source | .* |
+command | x | p v:q V:q
+builtin | x |
+exec | x | a=. c l
+trap | . .* | l:q p:q
+read | n* | a=n d=. i=. n=. N=. p=. t=. u=. e r s E
+mapfile,readarray | n | d=. n=. O=. s=. t u=. C=! c=.
+getopts | . n .* |
+printf | . .* | v=n
+wait | .* | p=n f n
+unset | u* | f v n
+let | m* |
+export,readonly | N* | a A f n p
+declare,typeset,local | N* | a A f F g i I l n:! p r t u x
+set | .* |
+shift | .* |
+shopt | o* | o:! p q s u
+hash | .* | l r t d p=!
+history | .* | c d=. p s a:! n:! r:! w:!
+compgen | .* | C=! F=! W=! X=! A=. G=. P=. S=. o=. V=. a b c d e f g j k s u v
+fc | ! | l:q
+complete,compopt,bind,enable | ! |
+`

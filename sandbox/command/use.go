@@ -1,0 +1,303 @@
+package command
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// use is one program or builtin with its arguments.
+type use struct {
+	c    *checker
+	base *shell // where the program starts
+	sh   *shell // the same after options that change the directory
+	name string
+	prog program
+	in   *invocation
+
+	value  arg  // what a builtin assigns to the variables it names
+	drop   bool // the first data operand was given as an option
+	text   bool // the first operand is shell text
+	inline bool // code was given in an option
+	quiet  bool // nothing runs
+	done   bool // the hook checked the operands
+	target bool // the operands go to a directory given in an option
+}
+
+func (u *use) refuse(rule, format string, args ...any) {
+	u.c.refuse(rule, fmt.Sprintf(format, args...), "")
+}
+
+func (u *use) read(a arg, what string)  { u.c.path(u.sh, a, u.name+" "+what, false) }
+func (u *use) write(a arg, what string) { u.c.path(u.sh, a, u.name+" "+what, true) }
+
+// examine checks what a program that may run does with its arguments.
+func (c *checker) examine(sh *shell, prog program, args []arg) {
+	s, name := c.p.find(prog)
+	if prog.builtin {
+		s, name = c.p.programs["builtin "+prog.base], prog.base
+	}
+	if s == nil && strings.HasPrefix(prog.base, "ld-") && strings.Contains(prog.base, ".so") {
+		s, name = c.p.programs["ld.so"], "ld.so"
+	}
+	if s != nil {
+		c.apply(sh, name, prog, s, args)
+	}
+}
+
+// apply checks args by a spec. Name is the table's name of the program.
+func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []arg) {
+	if c.depth++; c.depth > maxDepth {
+		c.refuse("too-complex", "programs that start programs are nested too deep", "")
+	}
+	defer func() { c.depth-- }()
+	if c.refused {
+		return
+	}
+	in := s.takeApart(args)
+	alone := name == "printf" && len(args) == 1 // the format, or an option without one
+	if s.risky && in.doubt.s != "" && !alone && c.mayStartWithDash(sh, in.doubt) {
+		c.refuse("computed", fmt.Sprintf("%s may be an option of %s, which is known only when it runs", quote(show(in.doubt.s)), name), "put -- before it, or write ./* for *")
+		return
+	}
+	u := &use{c: c, base: sh, sh: sh, name: name, prog: prog, in: in, value: unknown}
+	if !prog.builtin {
+		inner := *sh
+		inner.vars = nil // the program does not see them
+		u.sh = &inner
+	}
+	for _, o := range in.opts {
+		if o.option != nil && o.kind != "" {
+			u.apply(o.kind, o.do, o.value, o.dashes+o.name)
+		}
+	}
+	if c.refused || u.quiet || u.done {
+		return
+	}
+	if s.hook != nil {
+		s.hook(u)
+	}
+	if !c.refused && !u.done {
+		u.operands()
+	}
+}
+
+func (u *use) apply(kind string, do effect, value arg, what string) {
+	if do == nil {
+		u.refuse("table", "%s %s has the unknown effect %s", u.name, what, kind)
+		return
+	}
+	do(u, value, what)
+}
+
+// mayStartWithDash reports whether a word that starts unknown may be an
+// option. A glob is looked up in the directory.
+func (c *checker) mayStartWithDash(sh *shell, a arg) bool {
+	if a.s[0] != anyName && a.s[0] != anyByte || c.p.Resolver == nil || sh.dirs == nil {
+		return true
+	}
+	for _, w := range c.v.Writes {
+		if strings.HasPrefix(filepath.Base(w), "-") {
+			return true // a file of such a name is being made
+		}
+	}
+	for _, dir := range sh.dirs {
+		names, err := c.p.Resolver.Names(dir)
+		if err != nil || len(names) >= 10_000 {
+			return true
+		}
+		for _, n := range names {
+			if strings.HasPrefix(n, "-") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// operands checks the operands in the order that the spec names them.
+func (u *use) operands() {
+	left := u.in.operands
+	if u.in.spec.sub {
+		u.subcommand()
+		return
+	}
+	if u.target {
+		for _, a := range left {
+			u.read(a, "operand")
+		}
+		return
+	}
+	for i, op := range u.in.spec.operands {
+		kind, all := strings.CutSuffix(op.kind, "*")
+		switch {
+		case kind == "!" && i == 0:
+			u.refuse("option", "%s starts programs or code in ways that are not looked into", u.name)
+		case kind == "=":
+			for len(left) > 0 && strings.Contains(left[0].s, "=") {
+				u.apply("e", op.do, left[0], "operand")
+				left = left[1:]
+			}
+		case kind == "r*w":
+			u.copy(left)
+		case kind == "c" && all:
+			u.joinedText(left)
+		case kind == "X" && len(u.in.opts) > 0:
+			u.refuse("unknown-option", "%s %s%s: where the command begins after it is not known", u.name, u.in.opts[0].dashes, u.in.opts[0].name)
+		case kind == "X", kind == "x":
+			u.command()
+		case kind == "s", kind == "f":
+			u.scriptOperand(kind)
+		case kind == "<":
+			u.code(left)
+		case all:
+			for _, a := range left {
+				u.apply(kind, op.do, a, "operand")
+			}
+		case len(left) > 0 && !(u.drop && i == 0):
+			u.apply(kind, op.do, left[0], "operand")
+			left = left[1:]
+		}
+		if u.c.refused {
+			return
+		}
+	}
+}
+
+// copy judges operands of which the last is where the others go.
+func (u *use) copy(list []arg) {
+	if len(list) == 0 {
+		return
+	}
+	sources, dest := list[:len(list)-1], list[len(list)-1]
+	if len(list) == 1 {
+		sources, dest = list, text(".")
+	}
+	u.c.copied(u.sh, sources)
+	u.write(dest, "destination")
+	for _, s := range sources {
+		u.c.path(u.sh, s, u.name+" source", u.name == "mv")
+		if name := filepath.Base(s.s); s.exact() && name != "." && name != ".." && name != "/" {
+			u.write(arg{s: strings.TrimSuffix(dest.s, "/") + "/" + name}, "destination")
+		}
+	}
+}
+
+// command judges the command behind a wrapper.
+func (u *use) command() {
+	from := byExec
+	if u.prog.builtin && u.name != "exec" {
+		from = byName
+	}
+	if len(u.in.rest) > 0 && !u.quiet {
+		u.c.judge(u.sh, u.in.rest, from)
+	}
+}
+
+// joinedText judges operands that the program joins and hands to a shell.
+func (u *use) joinedText(list []arg) {
+	list = append(list, u.in.rest...)
+	if len(list) == 0 {
+		return
+	}
+	words := make([]string, len(list))
+	for i, a := range list {
+		if a.many {
+			u.c.shellText(u.sh, a, nil, u.name, false)
+			return
+		}
+		words[i] = a.s
+	}
+	u.inline = true
+	u.c.shellText(u.sh, text(strings.Join(words, " ")), nil, u.name, false)
+}
+
+// scriptOperand judges the file that an interpreter runs.
+func (u *use) scriptOperand(kind string) {
+	rest := u.in.rest
+	switch {
+	case len(rest) == 0:
+		return
+	case u.text:
+		u.commandText(rest)
+		return
+	case u.inline:
+		return
+	case rest[0].is("-"):
+		u.in.rest = nil
+		return
+	}
+	u.inline = true
+	u.runFile(kind, rest[0])
+}
+
+// commandText judges the operands of sh -c: the text, $0 and the parameters.
+func (u *use) commandText(rest []arg) {
+	u.inline = true
+	if s := rest[0].s; !contains(shells, u.name) || s != "" && (s[0] == '-' || s[0] == '+') {
+		u.script(rest[0], "-c")
+		return
+	}
+	pos := rest[1:]
+	if len(pos) > 0 {
+		pos = pos[1:] // $0
+	}
+	u.c.shellText(u.sh, rest[0], pos, u.name+" -c", u.name == "bash" || u.name == "rbash")
+}
+
+// runFile judges a file of code: one that the interpreter itself is listed to
+// run, or an opaque script.
+func (u *use) runFile(kind string, file arg) {
+	switch s := file.s; {
+	case strings.HasPrefix(s, "data:"):
+		u.inlineCode(quote(show(s)))
+	case kind == "f" && u.listed() && !strings.HasPrefix(s, "/dev/") && !strings.HasPrefix(s, "/proc/"):
+		u.c.read(u.sh, file, u.name)
+	default:
+		u.script(file, "")
+	}
+}
+
+// listed reports whether the allow list names this interpreter, so that the
+// operator wants it to run files.
+func (u *use) listed() bool {
+	for _, r := range u.c.p.allowed.base[strings.ToLower(u.prog.base)] {
+		if r.words[0] == u.prog.base {
+			return true
+		}
+	}
+	return false
+}
+
+// code judges what an interpreter without operands reads: standard input.
+func (u *use) code(left []arg) {
+	if u.inline || len(u.in.rest) > 0 || len(left) > 0 && !left[0].is("-") {
+		return
+	}
+	if contains(shells, u.name) && u.sh.stdin.exact() {
+		u.c.shellText(u.sh, u.sh.stdin, u.in.rest, u.name+" on its standard input", u.name == "bash")
+		return
+	}
+	u.script(text("standard input"), "without a file")
+}
+
+// subcommand judges the sub-command by a line of its own.
+func (u *use) subcommand() {
+	rest := u.in.rest
+	if len(rest) == 0 {
+		return
+	}
+	if !rest[0].exact() {
+		u.refuse("computed", "the sub-command of %s is known only when it runs", u.name)
+		return
+	}
+	name := u.name + " " + rest[0].s
+	s := u.c.p.programs[name]
+	if s == nil {
+		if u.in.spec.strict {
+			u.refuse("unknown-subcommand", "%s may be an alias or an external program", name)
+		}
+		return
+	}
+	u.c.apply(u.sh, name, u.prog, s, rest[1:])
+}
