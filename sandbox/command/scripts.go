@@ -1,0 +1,220 @@
+package command
+
+import (
+	"regexp"
+	"strings"
+)
+
+// sedOperands checks the files of sed, which -i writes.
+func (u *use) sedOperands() {
+	u.done = true
+	ops := u.in.operands
+	if o, ok := u.in.option("i"); ok && !o.has && len(ops) > 0 && ops[0].is("") {
+		ops = ops[1:] // BSD: -i ''
+	}
+	if !u.drop && len(ops) > 0 {
+		u.sed(ops[0])
+		ops = ops[1:]
+	}
+	for _, a := range ops {
+		u.c.path(u.sh, a, "sed operand", u.in.given("i", "in-place"))
+	}
+}
+
+// program returns the text of a sed or awk script, or refuses if it is not known.
+func (u *use) program(script arg) (s string, known bool) {
+	s = strings.ReplaceAll(script.s, number.s, "1")
+	if script.many || markAt(s) >= 0 {
+		u.c.refuse("computed", "the script "+quote(show(script.s))+" of "+u.name+" is known only when it runs", "put the script in single quotes")
+		return "", false
+	}
+	return s, true
+}
+
+// The parts of a sed script that run nothing: an address, and the commands but
+// s and y, which have delimiters, and those that name files.
+var (
+	sedAddress = regexp.MustCompile(`^(?:[0-9+~$][0-9~]*|/(?:[^/\\\n\[]|\\.|` + bracketExpr + `)*/[IM]*)`)
+	sedCommand = regexp.MustCompile(`^(?:[{}=dDgGhHnNpPxzF]|#[^\n]*|[:btT][ \t]*[^ \t\n;}]*|[lLqQ][ \t0-9]*|[aic](?:[^\\\n]|\\[^\n]|\\\n)*\\?)`)
+	sedFlags   = regexp.MustCompile(`^[gpiImM0-9]*(w[^\n]*)?`)
+	sedBracket = regexp.MustCompile(`^` + bracketExpr)
+)
+
+const bracketExpr = `\[\^?\]?(?:\[[:.=][^\]\n]*[:.=]\]|[^\]\n])*\]`
+
+// sed checks a sed script, read as GNU sed does: its e command and flag run
+// programs, w and r name files. A script that is not understood counts as code.
+func (u *use) sed(script arg) {
+	s, known := u.program(script)
+	for rest := s; known; {
+		if rest = strings.TrimLeft(rest, " \t\n;{}"); rest == "" {
+			return
+		}
+		rest = rest[len(sedAddress.FindString(rest)):]
+		if after, ok := strings.CutPrefix(strings.TrimLeft(rest, " \t"), ","); ok {
+			rest = strings.TrimLeft(after, " \t")
+			rest = rest[len(sedAddress.FindString(rest)):]
+		}
+		rest = strings.TrimLeft(rest, " \t!")
+		length := len(sedCommand.FindString(rest))
+		switch {
+		case length > 0:
+		case rest != "" && strings.Contains("rRwW", rest[:1]):
+			length = len(firstLine(rest))
+			u.c.path(u.sh, text(strings.TrimSpace(rest[1:length])), "sed "+rest[:1], rest[0]|0x20 == 'w')
+		case rest != "" && (rest[0] == 's' || rest[0] == 'y'):
+			length = delimited(rest)
+		}
+		if length > 0 && rest[0] == 's' {
+			flags := sedFlags.FindStringSubmatch(rest[length:])
+			if length += len(flags[0]); flags[1] != "" {
+				u.write(text(strings.TrimSpace(flags[1][1:])), "s///w")
+			}
+			if length < len(rest) && !strings.Contains(" \t\n;}#", rest[length:length+1]) {
+				length = 0
+			}
+		}
+		if length <= 0 {
+			u.inlineCode("script " + quote(s))
+			return
+		}
+		rest = rest[length:]
+	}
+}
+
+// delimited returns the length of s/a/b/ at the start of s, or 0.
+func delimited(s string) int {
+	if len(s) < 2 || s[1] == '\\' || s[1] == '\n' {
+		return 0
+	}
+	delim, parts := s[1], 0
+	for i := 2; i < len(s); i++ {
+		switch {
+		case s[i] == '\\':
+			i++
+		case s[i] == delim:
+			if parts++; parts == 2 {
+				return i + 1
+			}
+		case s[i] == '[' && s[0] == 's' && parts == 0:
+			i += max(0, len(sedBracket.FindString(s[i:]))-1)
+		}
+	}
+	return 0
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// awkOperands checks the files of awk.
+func (u *use) awkOperands() {
+	u.done = true
+	ops := u.in.operands
+	if !u.drop && len(ops) > 0 {
+		u.awk(ops[0])
+		ops = ops[1:]
+	}
+	for _, a := range ops {
+		if name, _, ok := strings.Cut(a.s, "="); ok && nameLen(name) == len(name) && name != "" {
+			continue
+		}
+		u.read(a, "operand")
+	}
+}
+
+var (
+	awkToken = regexp.MustCompile(`^(?:[ \t\r]+|#[^\n]*|\\(?s:.)|"(?:[^"\\\n]|\\(?s:.))*"|[A-Za-z_][A-Za-z_0-9]*|[0-9]+|\|\||\|&|>>|&&|\+\+|--|[^"/])`)
+	// awkPattern is a pattern; implementations differ on a slash in brackets.
+	awkPattern = regexp.MustCompile(`^/(?:[^/\\\n\[]|\\(?s:.)|\[\^?\]?(?:[^\]/\\\n]|\\(?s:.))*\])*/`)
+	// awkValue is a token that a value may end with, so that a slash divides.
+	awkValue = regexp.MustCompile(`(?s)^(?:["$)\].0-9A-Za-z_].*|/.+|\+\+|--)$`)
+	// awkMatters finds what runs programs or names files.
+	awkMatters = regexp.MustCompile(`[|@>]|system|getline`)
+	// awkKeyword is one after which a slash begins a pattern.
+	awkKeyword = regexp.MustCompile(`^(?:print|printf|return|in|else|do|getline|delete|case|exit)$`)
+)
+
+// awkTokens splits an awk program; ok is false where it is not understood.
+func awkTokens(s string) (tokens []string, ok bool) {
+	last := ""
+	for rest := s; rest != ""; {
+		token := awkToken.FindString(rest)
+		if token == "" && rest[0] == '/' {
+			if awkValue.MatchString(last) && !awkKeyword.MatchString(last) {
+				token = "/"
+				if strings.Contains(" ++ -- length ) ", " "+last+" ") && awkMatters.MatchString(s) {
+					return nil, false // it reads both ways
+				}
+			} else {
+				token = awkPattern.FindString(rest)
+			}
+		}
+		if token == "" {
+			return nil, false
+		}
+		rest = rest[len(token):]
+		if !strings.Contains(" \t\r#\\", token[:1]) {
+			last = token
+			tokens = append(tokens, token)
+		}
+	}
+	return tokens, true
+}
+
+// awk checks an awk program: system(), pipes and indirect calls run programs,
+// print > and getline < name files.
+func (u *use) awk(script arg) {
+	s, known := u.program(script)
+	if !known {
+		return
+	}
+	tokens, ok := awkTokens(s)
+	if !ok {
+		u.inlineCode("program " + quote(s))
+		return
+	}
+	depth, printing, getting := 0, -1, false
+	for i, token := range tokens {
+		switch token {
+		case "(", "[":
+			depth++
+		case ")", "]":
+			depth--
+		case "print", "printf":
+			printing = depth
+		case ";", "\n", "{", "}":
+			printing, getting = -1, false
+		case "|", "|&", "@", "system":
+			u.inlineCode("program " + quote(s))
+		case ">", ">>":
+			if printing == depth {
+				u.awkFile(tokens[i+1:], true)
+			}
+		case "<":
+			if getting {
+				u.awkFile(tokens[i+1:], false)
+			}
+		case "getline":
+			getting = true
+		}
+	}
+}
+
+// awkFile checks the file expression at the start of tokens: one string.
+func (u *use) awkFile(tokens []string, write bool) {
+	ends := len(tokens) == 1 || len(tokens) > 1 && strings.Contains(";}\n)", tokens[1])
+	if len(tokens) == 0 || tokens[0][0] != '"' || !ends || strings.Contains(tokens[0], `\`) {
+		if u.c.p.Paths.Write != nil || u.c.p.inlineDenied() {
+			u.refuse("path", "the awk program names a file that is known only when it runs")
+		}
+		return
+	}
+	name := strings.Trim(tokens[0], `"`)
+	if strings.HasPrefix(name, "/inet") {
+		u.refuse("network", "the awk program opens a network connection")
+		return
+	}
+	u.c.path(u.sh, text(name), "awk program", write)
+}
