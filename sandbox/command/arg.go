@@ -23,6 +23,14 @@ const (
 
 func text(s string) arg { return arg{s: s} }
 
+func texts(words []string) []arg {
+	list := make([]arg, len(words))
+	for i, w := range words {
+		list[i].s = w
+	}
+	return list
+}
+
 // unknown is one word of any text, unknowns is any number of them, and number
 // is a word of digits.
 var (

@@ -1,6 +1,9 @@
 package command
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // find checks find(1), whose expression starts programs and writes files.
 func (u *use) find() {
@@ -21,7 +24,7 @@ func (u *use) find() {
 			next = rest[i+1]
 		}
 		switch {
-		case a.many || a.maybeOption() && !a.exact() || next.many && contains(findTakes, a.s):
+		case a.many || a.maybeOption() && !a.exact() || next.many && slices.Contains(findTakes, a.s):
 			c.refuse("computed", quote(show(a.s))+" may be an action of find, which is known only when it runs", "quote the pattern")
 		case a.is("-exec"), a.is("-execdir"), a.is("-ok"), a.is("-okdir"):
 			i += c.findExec(sh, rest[i+1:], found, strings.HasSuffix(a.s, "dir"))
@@ -36,7 +39,7 @@ func (u *use) find() {
 		case a.is("-files0-from"):
 			u.read(next, a.s)
 			i++
-		case contains(findTakes, a.s):
+		case slices.Contains(findTakes, a.s):
 			i++
 		}
 	}

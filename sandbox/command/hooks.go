@@ -102,11 +102,7 @@ func inputWords(input arg) []arg {
 	if !input.exact() || strings.ContainsAny(input.s, "'\"\\") {
 		return []arg{{s: input.s, many: true}}
 	}
-	var out []arg
-	for _, w := range strings.Fields(input.s) {
-		out = append(out, text(w))
-	}
-	return out
+	return texts(strings.Fields(input.s))
 }
 
 // parallel judges the command template; with none, the input is commands.
@@ -132,17 +128,9 @@ func (u *use) parallel() {
 		return
 	}
 	if len(words) == 1 && words[0].exact() {
-		words = append(fieldsText(words[0].s), unknowns)
+		words = append(texts(strings.Fields(words[0].s)), unknowns)
 	}
 	u.c.judge(u.sh, words, byExec)
-}
-
-func fieldsText(s string) []arg {
-	var out []arg
-	for _, w := range strings.Fields(s) {
-		out = append(out, text(w))
-	}
-	return out
 }
 
 // make judges variables given on the command line: make runs their values.
@@ -167,13 +155,12 @@ func (u *use) make() {
 	}
 }
 
-// runsValue reports whether make's variable is by convention a program.
+// makePrograms are variables of make that by convention hold a program.
+const makePrograms = " SHELL .SHELLFLAGS MAKE MAKEFLAGS MAKEFILES CC CXX CPP LD AR AS RM CP MV INSTALL FC GO NPM NODE PYTHON LEX YACC RANLIB STRIP " +
+	"PKG_CONFIG SUDO "
+
 func runsValue(name string) bool {
-	switch name {
-	case "SHELL", ".SHELLFLAGS", "MAKE", "MAKEFLAGS", "MAKEFILES", "CC", "CXX", "CPP", "LD", "AR", "AS", "RM", "CP", "MV", "INSTALL", "FC", "GO", "NPM", "NODE", "PYTHON", "LEX", "YACC", "RANLIB", "STRIP", "PKG_CONFIG", "SUDO":
-		return true
-	}
-	return strings.HasSuffix(name, "_CMD") || strings.HasSuffix(name, "_COMMAND")
+	return strings.Contains(makePrograms, " "+name+" ") || strings.HasSuffix(name, "_CMD") || strings.HasSuffix(name, "_COMMAND")
 }
 
 // date refuses operands that set the clock.
@@ -225,6 +212,24 @@ func (u *use) zip() {
 	for _, o := range u.in.opts {
 		if o.option == nil && strings.Contains(o.name, "TT") {
 			u.refuse("option", "zip -%s runs a program to test the archive", show(o.name))
+		}
+	}
+}
+
+// golang refuses flags that hand programs to the tools behind the go command.
+func (u *use) golang() {
+	for _, name := range []string{"ldflags", "gcflags", "asmflags", "gccgoflags"} {
+		o, ok := u.in.option(name)
+		if !ok {
+			continue
+		}
+		if strings.Contains(o.value.s, unknown.s) || o.value.many {
+			u.refuse("computed", "%s -%s is known only when it runs", u.name, name)
+		}
+		for _, bad := range []string{"-extld=", "-extld ", "-extar", "-toolexec", "-B", "-wrapper", "-specs", "-fplugin", "-fuse-ld", "@"} {
+			if strings.Contains(o.value.s, bad) && (bad != "@" || name == "gccgoflags") {
+				u.refuse("option", "%s -%s=%s chooses a program to run", u.name, name, show(o.value.s))
+			}
 		}
 	}
 }

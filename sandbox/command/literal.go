@@ -2,9 +2,9 @@ package command
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -86,129 +86,60 @@ func (c *checker) tilde(sh *shell, s string) string {
 	return unknown.s + rest
 }
 
-// braces expands the brace expressions of w. Where there are too many, or the
-// form is unusual, the result is one unknown part.
+// maxBraces bounds the brace expressions of a word.
+const maxBraces = 10
+
+// braces expands the brace expressions of w; odd says that it may hold some.
+// Where there are too many alternatives, the result is one unknown part.
 func braces(w *syntax.Word) (alternatives [][]syntax.WordPart, odd bool) {
-	if !slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
-		lit, ok := p.(*syntax.Lit)
-		return ok && strings.Contains(lit.Value, "{")
-	}) {
+	n := 0
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			n += strings.Count(lit.Value, "{")
+		}
+	}
+	if n == 0 {
 		return [][]syntax.WordPart{w.Parts}, false
 	}
+	tooMany := [][]syntax.WordPart{{&syntax.ExtGlob{Pattern: &syntax.Lit{}}}}
+	if n > maxBraces {
+		return tooMany, true
+	}
 	split := &syntax.Word{Parts: slices.Clone(w.Parts)}
-	if !syntax.SplitBraces(split) {
-		return [][]syntax.WordPart{w.Parts}, true
-	}
-	out, ok := product(split.Parts)
-	if !ok {
-		return [][]syntax.WordPart{{&syntax.ExtGlob{Pattern: &syntax.Lit{}}}}, true
-	}
-	return out, true
-}
-
-// product returns every way to choose an element of each brace expression.
-func product(parts []syntax.WordPart) ([][]syntax.WordPart, bool) {
-	out := [][]syntax.WordPart{nil}
-	for _, part := range parts {
-		choices := [][]syntax.WordPart{{part}}
-		if br, ok := part.(*syntax.BraceExp); ok {
-			if choices, ok = elements(br); !ok {
-				return nil, false
-			}
+	syntax.SplitBraces(split)
+	for alternative, err := range expand.BracesSeq(nil, split) {
+		if err != nil || len(alternatives) >= maxFields {
+			return tooMany, true
 		}
-		if len(out)*len(choices) > maxFields {
-			return nil, false
-		}
-		next := make([][]syntax.WordPart, 0, len(out)*len(choices))
-		for _, head := range out {
-			for _, choice := range choices {
-				next = append(next, append(slices.Clone(head), choice...))
-			}
-		}
-		out = next
+		alternatives = append(alternatives, alternative.Parts)
 	}
-	return out, true
-}
-
-func elements(br *syntax.BraceExp) (out [][]syntax.WordPart, ok bool) {
-	if br.Sequence {
-		return sequence(br)
-	}
-	for _, elem := range br.Elems {
-		alt, ok := product(elem.Parts)
-		if !ok {
-			return nil, false
-		}
-		out = append(out, alt...)
-	}
-	return out, len(out) <= maxFields
-}
-
-// sequence expands {1..9} and {a..e}.
-func sequence(br *syntax.BraceExp) (out [][]syntax.WordPart, ok bool) {
-	from, to := br.Elems[0].Lit(), br.Elems[1].Lit()
-	a, errA := strconv.Atoi(from)
-	b, errB := strconv.Atoi(to)
-	letters := errA != nil && errB != nil && len(from) == 1 && len(to) == 1
-	if letters {
-		a, b = int(from[0]), int(to[0])
-	}
-	lo, hi := min(a, b), max(a, b)
-	if !letters && (errA != nil || errB != nil) || lo < -1e6 || hi > 1e6 || hi-lo > maxFields ||
-		letters && !(lo >= 'a' && hi <= 'z' || lo >= 'A' && hi <= 'Z') {
-		return nil, false
-	}
-	for i := lo; i <= hi; i++ {
-		s := strconv.Itoa(i)
-		switch {
-		case letters:
-			s = string(rune(i))
-		case strings.HasPrefix(from, "0") || strings.HasPrefix(to, "0"):
-			s = string(rune(aNumber)) // zero-padded
-		}
-		out = append(out, []syntax.WordPart{&syntax.SglQuoted{Value: s}})
-	}
-	return out, true
+	return alternatives, true
 }
 
 // static returns the text of a word made of literals and quotes only.
-func static(w *syntax.Word) (string, bool) {
-	if w == nil {
-		return "", false
-	}
-	var b strings.Builder
+func static(w *syntax.Word) (text string, ok bool) {
+	var c checker
+	var f fields
 	for _, part := range w.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit:
 			if strings.ContainsAny(part.Value, "*?[{~") && part.Value != "[" {
 				return "", false
 			}
-			for i := 0; i < len(part.Value); i++ {
-				if part.Value[i] == '\\' && i+1 < len(part.Value) {
-					i++
-				}
-				b.WriteByte(part.Value[i])
-			}
+			f.add(c.unquoted(nil, &f, part.Value, false, false))
 		case *syntax.SglQuoted:
-			if part.Dollar {
-				b.WriteString(ansiC(part.Value))
-			} else {
-				b.WriteString(part.Value)
-			}
+			c.quotedPart(nil, &f, part)
 		case *syntax.DblQuoted:
-			for _, q := range part.Parts {
-				lit, ok := q.(*syntax.Lit)
-				if !ok {
-					return "", false
-				}
-				b.WriteString(unescape(lit.Value))
+			if slices.ContainsFunc(part.Parts, func(p syntax.WordPart) bool { return !isLit(p) }) {
+				return "", false
 			}
+			c.quotedPart(nil, &f, part)
 		default:
 			return "", false
 		}
 	}
-	s := b.String()
-	return s, markAt(s) < 0
+	text = string(f.cur)
+	return text, markAt(text) < 0
 }
 
 // nameLen returns the length of the variable name at the start of s.

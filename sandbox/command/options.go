@@ -1,6 +1,9 @@
 package command
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // invocation is an argument list taken apart.
 type invocation struct {
@@ -37,23 +40,12 @@ func (in *invocation) given(names ...string) bool {
 
 // option returns the last of the options with one of these names.
 func (in *invocation) option(names ...string) (o optArg, ok bool) {
-	for _, opt := range in.opts {
-		for _, n := range names {
-			if opt.name == n || opt.option != nil && contains(opt.names, n) {
-				o, ok = opt, true
-			}
+	for _, opt := range slices.Backward(in.opts) {
+		if slices.ContainsFunc(names, func(n string) bool { return opt.name == n || opt.option != nil && slices.Contains(opt.names, n) }) {
+			return opt, true
 		}
 	}
-	return o, ok
-}
-
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
+	return o, false
 }
 
 // takeApart splits args into options and operands. Where the operands hold
@@ -80,9 +72,7 @@ func (s *spec) takeApart(args []arg) *invocation {
 			in.operands = append(in.operands, a)
 			in.ended = in.ended || s.ordered && !a.many
 		case a.s[0] != '-':
-			if in.doubt.s == "" {
-				in.doubt = a
-			}
+			in.doubts(a)
 			if own >= 0 && len(in.operands) >= own {
 				in.rest = args[i:]
 				return in
@@ -142,10 +132,12 @@ func (in *invocation) long(args []arg, i int) int {
 	if o != nil && (o.takes == '=' || in.stopped) && !glued && i+1 < len(args) {
 		opt.value, opt.has = args[i+1], true
 		used = 1
-		in.vanishing(opt.value)
+		if opt.value.many { // it may be no word at all
+			in.doubts(opt.value)
+		}
 	}
-	if markAt(name) >= 0 && in.doubt.s == "" {
-		in.doubt = args[i]
+	if markAt(name) >= 0 {
+		in.doubts(args[i])
 	}
 	in.opts = append(in.opts, opt)
 	return used
@@ -156,8 +148,8 @@ func (in *invocation) cluster(args []arg, i int) int {
 	s := args[i].s
 	for j := 1; j < len(s); j++ {
 		if marker(s[j]) {
-			if s[j] != aNumber && in.doubt.s == "" {
-				in.doubt = args[i]
+			if s[j] != aNumber {
+				in.doubts(args[i])
 			}
 			return 0
 		}
@@ -175,7 +167,9 @@ func (in *invocation) cluster(args []arg, i int) int {
 		} else if o.takes != '?' && i+1 < len(args) {
 			opt.value, opt.has = args[i+1], true
 			used = 1
-			in.vanishing(opt.value)
+			if opt.value.many { // it may be no word at all
+				in.doubts(opt.value)
+			}
 		}
 		in.opts = append(in.opts, opt)
 		return used
@@ -183,10 +177,9 @@ func (in *invocation) cluster(args []arg, i int) int {
 	return 0
 }
 
-// vanishing notes an option's argument that may be no word at all, so that the
-// next one takes its place.
-func (in *invocation) vanishing(a arg) {
-	if a.many && in.doubt.s == "" {
+// doubts notes an argument that may be an option or not.
+func (in *invocation) doubts(a arg) {
+	if in.doubt.s == "" {
 		in.doubt = a
 	}
 }

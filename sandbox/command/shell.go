@@ -34,12 +34,18 @@ func with[V any](m map[string]V, key string, value V) map[string]V {
 
 // common returns the entries that a and b share.
 func common[V comparable](a, b map[string]V) map[string]V {
-	out := maps.Clone(a)
-	maps.DeleteFunc(out, func(key string, value V) bool {
+	differs := func(key string, value V) bool {
 		other, ok := b[key]
 		return !ok || other != value
-	})
-	return out
+	}
+	for key, value := range a {
+		if differs(key, value) {
+			a = maps.Clone(a)
+			maps.DeleteFunc(a, differs)
+			break
+		}
+	}
+	return a
 }
 
 // merge joins in what holds after a branch that may or may not have run.

@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -234,7 +235,7 @@ func (u *use) scriptOperand(kind string) {
 // commandText judges the operands of sh -c: the text, $0 and the parameters.
 func (u *use) commandText(rest []arg) {
 	u.inline = true
-	if s := rest[0].s; !contains(shells, u.name) || s != "" && (s[0] == '-' || s[0] == '+') {
+	if s := rest[0].s; !slices.Contains(shells, u.name) || s != "" && (s[0] == '-' || s[0] == '+') {
 		u.script(rest[0], "-c")
 		return
 	}
@@ -274,7 +275,7 @@ func (u *use) code(left []arg) {
 	if u.inline || len(u.in.rest) > 0 || len(left) > 0 && !left[0].is("-") {
 		return
 	}
-	if contains(shells, u.name) && u.sh.stdin.exact() {
+	if slices.Contains(shells, u.name) && u.sh.stdin.exact() {
 		u.c.shellText(u.sh, u.sh.stdin, u.in.rest, u.name+" on its standard input", u.name == "bash")
 		return
 	}
