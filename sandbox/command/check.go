@@ -2,6 +2,9 @@ package command
 
 import (
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -71,4 +74,25 @@ func line(argv []arg) string {
 		}
 	}
 	return s
+}
+
+// clean makes s fit for a message: one line, printable, at most n bytes.
+func clean(s string, n int) string {
+	s = show(s)
+	if len(s) > n {
+		cut := n
+		for cut > 0 && !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut] + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		if !unicode.IsPrint(r) {
+			return '�'
+		}
+		return r
+	}, s)
 }

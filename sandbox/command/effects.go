@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 )
@@ -203,7 +202,7 @@ func (c *checker) copied(sh *shell, files []arg) {
 				continue
 			}
 			for _, r := range c.p.denied.all {
-				if r.file != nil && os.SameFile(r.file, info) {
+				if r.isFile(info) {
 					c.refuse("denied: "+r.text, "copying or linking "+a.s+" would give "+r.words[0]+" another name", "")
 					return
 				}

@@ -101,8 +101,6 @@ func (rs *rules) add(r Rule, c Config) error {
 		n.file = ownFile(c.Resolver, path)
 	}
 	rs.all = append(rs.all, n)
-	rs.base = nil
-	rs.index()
 	return nil
 }
 
@@ -112,36 +110,6 @@ func (rs *rules) index() {
 		name := strings.ToLower(rs.all[i].words[0])
 		rs.base[name] = append(rs.base[name], &rs.all[i])
 	}
-}
-
-// ownFile returns the identity of the program at path, unless it is a link to
-// a program of many names (busybox): that file is not this program alone.
-func ownFile(r Resolver, path string) os.FileInfo {
-	if path == "" {
-		return nil
-	}
-	real, err := r.EvalSymlinks(path)
-	if err != nil {
-		return nil
-	}
-	if base := filepath.Base(real); base != filepath.Base(path) && MultiCall(base) {
-		return nil
-	}
-	info, err := r.Stat(real)
-	if err != nil {
-		return nil
-	}
-	return info
-}
-
-// MultiCall reports whether a file of this name is many programs, told apart
-// by the name they are called with.
-func MultiCall(base string) bool {
-	switch base {
-	case "busybox", "toybox", "coreutils", "systemctl", "kmod", "lvm", "mtools", "git", "box", "uutils", "rustup", "volta-shim", "pyenv", "mise", "asdf", "ccache", "snap":
-		return true
-	}
-	return false
 }
 
 // hasDenied returns the option of argsDeny that args hold, or "".
