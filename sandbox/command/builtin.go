@@ -230,5 +230,5 @@ func (c *checker) decl(sh *shell, d *syntax.DeclClause) {
 		}
 	}
 	c.at(d)
-	c.judge(sh, argv, byName)
+	c.check(sh, argv, byName)
 }

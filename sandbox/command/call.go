@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// call judges a simple command.
+// call checks a simple command.
 func (c *checker) call(sh *shell, call *syntax.CallExpr, redirs []*syntax.Redirect) {
 	if len(call.Args) == 0 {
 		for _, a := range call.Assigns {
@@ -31,7 +31,7 @@ func (c *checker) call(sh *shell, call *syntax.CallExpr, redirs []*syntax.Redire
 		return
 	}
 	c.at(call)
-	c.judge(sh, argv, inShell)
+	c.check(sh, argv, inShell)
 	if len(redirs) > 0 && len(argv) > 1 && argv[0].is("cat") {
 		c.copies(sh, argv[1:], redirs)
 	}
@@ -46,9 +46,9 @@ const (
 	byExec                // by another program: only programs
 )
 
-// judge decides on one command: the name in argv[0] and what it does with its
+// check decides on one command: the name in argv[0] and what it does with its
 // arguments.
-func (c *checker) judge(sh *shell, argv []arg, from origin) {
+func (c *checker) check(sh *shell, argv []arg, from origin) {
 	if !c.step() || len(argv) == 0 {
 		return
 	}
@@ -87,7 +87,7 @@ func (c *checker) subcommand(prog program, args []arg) []arg {
 	return append([]arg{text(prog.base)}, words...)
 }
 
-// inline judges the body of a function for one call.
+// inline checks the body of a function for one call.
 func (c *checker) inline(sh *shell, body *syntax.Stmt, args []arg) {
 	if c.depth++; c.depth > maxDepth {
 		c.refuse("too-complex", "functions call each other too deep", "")
@@ -99,7 +99,7 @@ func (c *checker) inline(sh *shell, body *syntax.Stmt, args []arg) {
 		inner.pos = nil
 	}
 	if n := countOf(c.active, body); n > 0 {
-		// A function that calls itself is judged once more for any arguments.
+		// A function that calls itself is checked once more for any arguments.
 		if n > 1 {
 			return
 		}
@@ -142,7 +142,7 @@ func (c *checker) declareFunc(sh *shell, f *syntax.FuncDecl) {
 	sh.funcs = with(sh.funcs, name, f.Body)
 }
 
-// uncalled judges the functions that no call has judged, for any arguments in
+// uncalled checks the functions that no call has checked, for any arguments in
 // any directory.
 func (c *checker) uncalled(sh *shell, file *syntax.File) {
 	if !c.declared || c.refused {

@@ -20,8 +20,8 @@ type checker struct {
 	steps    int
 	paths    int             // looks for paths that may still be taken
 	declared bool            // a function was declared
-	called   []*syntax.Stmt  // bodies of functions that were judged at a call
-	active   []*syntax.Stmt  // bodies being judged
+	called   []*syntax.Stmt  // bodies of functions that were checked at a call
+	active   []*syntax.Stmt  // bodies being checked
 	seen     map[string]real // resolved paths
 
 	vars         *variables
@@ -45,7 +45,7 @@ func (c *checker) refuse(rule, reason, hint string) {
 // step counts work and reports whether to go on.
 func (c *checker) step() bool {
 	if c.steps++; c.steps > maxSteps {
-		c.refuse("too-complex", fmt.Sprintf("the command has more than %d parts to judge", maxSteps), "split it into several commands")
+		c.refuse("too-complex", fmt.Sprintf("the command has more than %d parts to check", maxSteps), "split it into several commands")
 	}
 	return !c.refused
 }

@@ -26,7 +26,7 @@ type Verdict struct {
 	// Rule is the list entry ("denied: rm") or built-in rule ("inline-code")
 	// that decided; empty if the command is allowed.
 	Rule string
-	// Reason says what was judged and why it is refused.
+	// Reason says what was checked and why it is refused.
 	Reason string
 	// Hint says what would be allowed.
 	Hint string
@@ -60,7 +60,7 @@ const (
 func (p *Policy) Decide(req Request) (v Verdict) {
 	defer func() {
 		if recover() != nil { // a mistake in here or in the parser is no reason to run something, nor to end the server
-			v = Verdict{Rule: brokenRule, Reason: "the command could not be judged, because of a mistake in what judges it", Hint: "write it in another way"}
+			v = Verdict{Rule: brokenRule, Reason: "the command could not be checked, because of a mistake in the analysis", Hint: "write it in another way"}
 		}
 	}()
 	if why := unfit(req.Command); why != "" {
@@ -96,7 +96,7 @@ func unfit(s string) string {
 	case strings.TrimSpace(s) == "":
 		return "the command is empty"
 	case len(s) > maxCommand:
-		return fmt.Sprintf("the command has %d bytes: at most %d can be judged", len(s), maxCommand)
+		return fmt.Sprintf("the command has %d bytes: at most %d are checked", len(s), maxCommand)
 	case !utf8.ValidString(s):
 		return "the command is not valid UTF-8"
 	}

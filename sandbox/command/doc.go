@@ -8,7 +8,7 @@
 //
 // Nothing runs. Whatever cannot be decided by reading is refused. The file
 // system is consulted only through a [Resolver], to tell what a name or a link
-// stands for; what an allowed program does once it runs is not judged here.
+// stands for; what an allowed program does once it runs is not checked here.
 //
 // What the programs do with their arguments is data (see spec.go and the table
 // files beside it), not code: one line for a program, in the notation

@@ -89,7 +89,7 @@ func (u *use) inlineCode(what string) {
 	}
 }
 
-// script judges a file of code.
+// script checks a file of code.
 func (u *use) script(file arg, what string) {
 	if u.c.p.opaqueDenied() {
 		u.c.refuse("opaque-scripts", fmt.Sprintf("%s runs code from %s, which is not looked into", strings.TrimSpace(u.name+" "+what), quote(show(file.s))), "write the commands out")
@@ -107,7 +107,7 @@ func (u *use) chdir(dir arg, what string) {
 	u.sh.moveTo(joined(u.sh.dirs, dir.s))
 }
 
-// project judges a directory whose files decide what the program runs.
+// project checks a directory whose files decide what the program runs.
 func (u *use) project(dir arg, what string) {
 	u.chdir(dir, what)
 	home := realPath(u.c.p.Resolver, u.c.req.Dir, &u.c.paths)
@@ -157,7 +157,7 @@ func (u *use) environment(a arg) {
 	u.c.checkEnvName(name, text(value), "")
 }
 
-// splitString judges env -S: the text becomes arguments before the rest.
+// splitString checks env -S: the text becomes arguments before the rest.
 func (u *use) splitString(value arg) {
 	if !value.exact() || strings.ContainsAny(value.s, "$\\'\"`#") {
 		u.refuse("computed", "%s -S takes %s apart in its own way", u.name, quote(show(value.s)))
@@ -168,7 +168,7 @@ func (u *use) splitString(value arg) {
 	u.c.apply(u.sh, u.name, u.prog, u.in.spec, args)
 }
 
-// shellText judges text that a new shell runs, with pos as its parameters. If
+// shellText checks text that a new shell runs, with pos as its parameters. If
 // that shell may be another than bash, the text must be right for both.
 func (c *checker) shellText(sh *shell, a arg, pos []arg, who string, isBash bool) {
 	s := strings.ReplaceAll(a.s, string(rune(aNumber)), "1")

@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// expansions judges everything that runs or is evaluated when node, a word or
+// expansions checks everything that runs or is evaluated when node, a word or
 // a part of an assignment, is expanded.
 func (c *checker) expansions(sh *shell, node syntax.Node) {
 	if w, ok := node.(*syntax.Word); ok && (w == nil || len(w.Parts) == 1 && isLit(w.Parts[0])) {
@@ -15,7 +15,7 @@ func (c *checker) expansions(sh *shell, node syntax.Node) {
 	syntax.Walk(node, func(n syntax.Node) bool { return c.expansion(sh, n) })
 }
 
-// expansion judges one node of a word and reports whether to go into it.
+// expansion checks one node of a word and reports whether to go into it.
 func (c *checker) expansion(sh *shell, n syntax.Node) bool {
 	if c.refused {
 		return false
@@ -48,14 +48,14 @@ func (c *checker) expansion(sh *shell, n syntax.Node) bool {
 
 func isLit(p syntax.WordPart) bool { _, ok := p.(*syntax.Lit); return ok }
 
-// substitution judges $( ). $(<file) reads the file.
+// substitution checks $( ). $(<file) reads the file.
 func (c *checker) substitution(sh *shell, stmts []*syntax.Stmt) {
 	if c.step() {
 		c.subshell(sh, stmts)
 	}
 }
 
-// paramExp judges a parameter expansion and reports whether its words remain
+// paramExp checks a parameter expansion and reports whether its words remain
 // to be walked.
 func (c *checker) paramExp(sh *shell, p *syntax.ParamExp) bool {
 	if !c.step() {
@@ -94,7 +94,7 @@ func (c *checker) paramExp(sh *shell, p *syntax.ParamExp) bool {
 	return false
 }
 
-// paramWord judges a word within a parameter expansion, where bash substitutes
+// paramWord checks a word within a parameter expansion, where bash substitutes
 // processes though the parser takes them for text.
 func (c *checker) paramWord(sh *shell, w *syntax.Word) {
 	if w == nil { // as in ${x/}
@@ -115,7 +115,7 @@ func arrayKeys(p *syntax.ParamExp) bool {
 	return ok && (w.Lit() == "@" || w.Lit() == "*")
 }
 
-// subscript judges a[x]: arithmetic, unless it is @ or *.
+// subscript checks a[x]: arithmetic, unless it is @ or *.
 func (c *checker) subscript(sh *shell, x syntax.ArithmExpr) {
 	if w, ok := x.(*syntax.Word); ok && (w.Lit() == "@" || w.Lit() == "*") {
 		return

@@ -87,7 +87,7 @@ func findOutput(starts, rest []arg) arg {
 	return arg{s: out, many: true}
 }
 
-// findExec judges the command of -exec and returns how many words it takes.
+// findExec checks the command of -exec and returns how many words it takes.
 func (c *checker) findExec(sh *shell, args []arg, found arg, dir bool) int {
 	n := 0
 	var argv []arg
@@ -108,7 +108,7 @@ func (c *checker) findExec(sh *shell, args []arg, found arg, dir bool) int {
 		inner.dirs = nil
 	}
 	if len(argv) > 0 {
-		c.judge(&inner, argv, byExec)
+		c.check(&inner, argv, byExec)
 	}
 	return n + 1
 }

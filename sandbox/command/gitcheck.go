@@ -7,7 +7,7 @@ const gitHarmless = `user.name user.email user.useConfigOnly color.* init.defaul
 log.* diff.renames diff.renamelimit diff.algorithm diff.context diff.noprefix diff.mnemonicprefix diff.colormoved diff.wserrorhighlight diff.submodule diff.statgraphwidth merge.conflictstyle merge.ff merge.renames merge.renamelimit merge.log pull.rebase pull.ff push.default push.autosetupremote push.followtags rebase.autosquash rebase.autostash rebase.updaterefs rebase.stat
 fetch.prune fetch.parallel fetch.prunetags branch.autosetuprebase branch.autosetupmerge branch.sort tag.sort versionsort.suffix status.* stash.* blame.* grep.linenumber grep.patterntype grep.column grep.extendedregexp column.* help.autocorrect rerere.* gc.auto gc.autodetach maintenance.auto pack.* index.* feature.* submodule.recurse submodule.fetchjobs format.pretty i18n.* apply.whitespace am.threeway http.postbuffer http.lowspeedlimit http.lowspeedtime http.version http.followredirects transfer.* receive.* safe.directory checkout.* clone.defaultremotename worktree.* notes.displayref commit.verbose commit.cleanup commit.status interactive.singlekey pager.*`
 
-// gitConfig judges a key=value of git's configuration.
+// gitConfig checks a key=value of git's configuration.
 func (u *use) gitConfig(a arg) {
 	key, value, _ := strings.Cut(a.s, "=")
 	if !harmlessKey(key, text(value)) || a.many {
@@ -32,7 +32,7 @@ func harmlessKey(key string, value arg) bool {
 	return gitKeys().has(key)
 }
 
-// gitSub judges what sub-commands of git do beyond their line in the table.
+// gitSub checks what sub-commands of git do beyond their line in the table.
 func (u *use) gitSub() {
 	switch u.name {
 	case "git clone", "git fetch", "git pull", "git push", "git ls-remote", "git remote", "git submodule", "git archive", "git fetch-pack", "git send-pack":
@@ -57,7 +57,7 @@ func (u *use) gitSub() {
 		}
 	case "git bisect":
 		if ops := after(u.in.raw, "run"); len(ops) > 0 {
-			u.c.judge(u.sh, ops, byExec)
+			u.c.check(u.sh, ops, byExec)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func afterOptions(args []arg) []arg {
 	return args
 }
 
-// gitSetConfig judges git config KEY VALUE.
+// gitSetConfig checks git config KEY VALUE.
 func (u *use) gitSetConfig() {
 	ops := u.in.operands
 	if len(ops) > 0 && (ops[0].is("set") || ops[0].is("edit")) {

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// shells lists the shells whose language is judged: bash, and those that know
+// shells lists the shells whose language is checked: bash, and those that know
 // less. Others (zsh, fish) read the same text differently.
 var shells = []string{"sh", "bash", "dash", "ash", "rbash"}
 
@@ -48,7 +48,7 @@ func hooks() map[string]func(*use) {
 	return table
 }
 
-// tar judges the archive and where an extraction goes.
+// tar checks the archive and where an extraction goes.
 func (u *use) tar() {
 	u.done = true
 	reads := u.in.given("t", "list", "x", "extract", "get", "d", "diff", "compare")
@@ -70,7 +70,7 @@ func (u *use) tar() {
 	}
 }
 
-// xargs judges the command that gets words from standard input.
+// xargs checks the command that gets words from standard input.
 func (u *use) xargs() {
 	u.done = true
 	argv := u.in.rest
@@ -94,7 +94,7 @@ func (u *use) xargs() {
 		out = append(out, inputWords(input)...)
 	}
 	u.sh.stdin = unknown
-	u.c.judge(u.sh, out, byExec)
+	u.c.check(u.sh, out, byExec)
 }
 
 // inputWords returns the arguments that input becomes on a command line.
@@ -105,7 +105,7 @@ func inputWords(input arg) []arg {
 	return texts(strings.Fields(input.s))
 }
 
-// parallel judges the command template; with none, the input is commands.
+// parallel checks the command template; with none, the input is commands.
 func (u *use) parallel() {
 	u.done = true
 	words := u.in.rest
@@ -130,10 +130,10 @@ func (u *use) parallel() {
 	if len(words) == 1 && words[0].exact() {
 		words = append(texts(strings.Fields(words[0].s)), unknowns)
 	}
-	u.c.judge(u.sh, words, byExec)
+	u.c.check(u.sh, words, byExec)
 }
 
-// make judges variables given on the command line: make runs their values.
+// make checks variables given on the command line: make runs their values.
 func (u *use) make() {
 	u.done = true
 	if f, ok := u.in.option("f"); ok && (f.value.is("-") || strings.HasPrefix(f.value.s, "/dev/") || strings.HasPrefix(f.value.s, "/proc/")) {
@@ -172,7 +172,7 @@ func (u *use) date() {
 	}
 }
 
-// dd judges if= and of=.
+// dd checks if= and of=.
 func (u *use) dd() {
 	u.done = true
 	for _, a := range u.in.operands {
@@ -191,7 +191,7 @@ func (u *use) dd() {
 	}
 }
 
-// links judges sources that go to a directory given in an option.
+// links checks sources that go to a directory given in an option.
 func (u *use) links() {
 	if u.target {
 		u.c.copied(u.sh, u.in.operands)

@@ -12,28 +12,28 @@ type real struct {
 	err  error
 }
 
-// read judges a path that what is about to read.
+// read checks a path that what is about to read.
 func (c *checker) read(sh *shell, a arg, what string) { c.path(sh, a, what, false) }
 
-// write judges a path that what is about to write, create or delete.
+// write checks a path that what is about to write, create or delete.
 func (c *checker) write(sh *shell, a arg, what string) { c.path(sh, a, what, true) }
 
 func (c *checker) path(sh *shell, a arg, what string, write bool) {
-	judge, denied, verb := c.p.Paths.Read, c.p.Paths.ReadDenied, "reads"
+	permit, denied, verb := c.p.Paths.Read, c.p.Paths.ReadDenied, "reads"
 	if write {
-		judge, denied, verb = c.p.Paths.Write, c.p.Paths.WriteDenied, "writes"
+		permit, denied, verb = c.p.Paths.Write, c.p.Paths.WriteDenied, "writes"
 	}
 	if !c.step() || a.s == "" || stream(a.s, write) {
 		return
 	}
 	for i := 0; i < len(a.s); i++ {
-		if (a.s[i] == anyText || a.s[i] == aToken) && judge != nil {
+		if (a.s[i] == anyText || a.s[i] == aToken) && permit != nil {
 			c.refuse("path", fmt.Sprintf("%s %s %s, which is known only when it runs", what, verb, show(a.s)), "spell the path out")
 			return
 		}
 	}
 	if sh.dirs == nil && !strings.HasPrefix(a.s, "/") {
-		if judge != nil {
+		if permit != nil {
 			c.refuse("path", fmt.Sprintf("%s %s %s in a directory that is known only when it runs", what, verb, show(a.s)), "use an absolute path")
 		}
 		return
@@ -47,14 +47,14 @@ func (c *checker) path(sh *shell, a arg, what string, write bool) {
 		if dir != "" {
 			path = dir + "/" + path
 		}
-		if judge == nil {
+		if permit == nil {
 			c.note(filepath.Clean(path), write)
 			continue
 		}
 		path, err := c.resolve(path)
 		c.note(path, write)
 		if err == nil {
-			err = c.permitPath(path, judge, denied)
+			err = c.permitPath(path, permit, denied)
 		}
 		if err != nil {
 			c.refuse("path", fmt.Sprintf("%s %s %s: %v", what, verb, show(a.s), err), "")
@@ -64,12 +64,12 @@ func (c *checker) path(sh *shell, a arg, what string, write bool) {
 }
 
 // permitPath asks the policy about a path, which may be a pattern.
-func (c *checker) permitPath(path string, judge func(string) error, denied []string) error {
+func (c *checker) permitPath(path string, permit func(string) error, denied []string) error {
 	if markAt(path) < 0 {
-		return judge(path)
+		return permit(path)
 	}
 	if dir, below := strings.CutSuffix(path, "/"+string(rune(anyBelow))); below && markAt(dir) < 0 {
-		return judge(dir + "/x")
+		return permit(dir + "/x")
 	}
 	for _, d := range denied {
 		if matches(path, d) {
@@ -82,7 +82,7 @@ func (c *checker) permitPath(path string, judge func(string) error, denied []str
 		}
 		return r
 	}, path)
-	return judge(sample)
+	return permit(sample)
 }
 
 // note adds a path to the verdict.

@@ -47,9 +47,9 @@ type Config struct {
 	// OpaqueScripts is for code in files or on standard input: sh FILE,
 	// source FILE, awk -f FILE, programs outside the directories of PATH.
 	OpaqueScripts Mode
-	// Paths judges redirections and the file operands of known programs.
+	// Paths checks redirections and the file operands of known programs.
 	Paths Paths
-	// Resolver finds programs and resolves links. Nil judges by name only.
+	// Resolver finds programs and resolves links. Nil checks by name only.
 	Resolver Resolver
 	// Home is what ~ and $HOME expand to, so it must be the HOME that commands
 	// get; if empty they are undecidable.

@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirs judges redirections against the path policy and notes what standard
+// redirs checks redirections against the path policy and notes what standard
 // input becomes.
 func (c *checker) redirs(sh *shell, list []*syntax.Redirect) {
 	for _, r := range list {
@@ -95,7 +95,7 @@ func (c *checker) hereDoc(sh *shell, r *syntax.Redirect) arg {
 	return arg{s: s}
 }
 
-// target judges the file of a redirection.
+// target checks the file of a redirection.
 func (c *checker) target(sh *shell, w *syntax.Word, write bool) {
 	if len(w.Parts) == 1 {
 		if _, ok := w.Parts[0].(*syntax.ProcSubst); ok {

@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxUnrolled bounds the items of a for loop that are judged one by one.
+// maxUnrolled bounds the items of a for loop that are checked one by one.
 const maxUnrolled = 32
 
 func (c *checker) stmts(sh *shell, list []*syntax.Stmt) {
@@ -16,20 +16,20 @@ func (c *checker) stmts(sh *shell, list []*syntax.Stmt) {
 	}
 }
 
-// branch judges statements that may or may not run.
+// branch checks statements that may or may not run.
 func (c *checker) branch(sh *shell, list []*syntax.Stmt) {
 	inner := *sh
 	c.stmts(&inner, list)
 	sh.merge(&inner)
 }
 
-// subshell judges statements that run in a copy of the shell.
+// subshell checks statements that run in a copy of the shell.
 func (c *checker) subshell(sh *shell, list []*syntax.Stmt) {
 	inner := *sh
 	c.stmts(&inner, list)
 }
 
-// stmt judges one statement. Every kind of command is listed; one that is not
+// stmt checks one statement. Every kind of command is listed; one that is not
 // known is refused.
 func (c *checker) stmt(sh *shell, st *syntax.Stmt) {
 	if !c.step() {
@@ -78,7 +78,7 @@ func (c *checker) command(sh *shell, st *syntax.Stmt) {
 	case *syntax.ArithmCmd:
 		c.arith(sh, cmd.X)
 	case *syntax.LetClause:
-		c.judge(sh, []arg{text("let")}, byName)
+		c.check(sh, []arg{text("let")}, byName)
 		for _, x := range cmd.Exprs {
 			c.arith(sh, x)
 		}
@@ -102,7 +102,7 @@ func (c *checker) command(sh *shell, st *syntax.Stmt) {
 	}
 }
 
-// coproc judges a coprocess. Only a compound command can have a name before
+// coproc checks a coprocess. Only a compound command can have a name before
 // it: where the parser took the first word of a simple command for a name, bash
 // runs that word.
 func (c *checker) coproc(sh *shell, p *syntax.CoprocClause) {
@@ -121,7 +121,7 @@ func (c *checker) coproc(sh *shell, p *syntax.CoprocClause) {
 	c.subshell(sh, []*syntax.Stmt{p.Stmt})
 }
 
-// binary judges a && b, a || b and a | b.
+// binary checks a && b, a || b and a | b.
 func (c *checker) binary(sh *shell, b *syntax.BinaryCmd) {
 	switch b.Op {
 	case syntax.Pipe, syntax.PipeAll:
@@ -134,7 +134,7 @@ func (c *checker) binary(sh *shell, b *syntax.BinaryCmd) {
 	}
 }
 
-// pipeline judges a | b | c, each part with what the one before it prints.
+// pipeline checks a | b | c, each part with what the one before it prints.
 func (c *checker) pipeline(sh *shell, b *syntax.BinaryCmd) {
 	parts := pipeParts(b)
 	inner, out := *sh, unknown
@@ -167,7 +167,7 @@ func pipeParts(b *syntax.BinaryCmd) []*syntax.Stmt {
 	}
 }
 
-// and judges a chain a && b && c: each runs where those before it succeeded,
+// and checks a chain a && b && c: each runs where those before it succeeded,
 // so a cd in it has happened.
 func (c *checker) and(sh *shell, b *syntax.BinaryCmd) {
 	chain := []*syntax.Stmt{b.Y}
@@ -190,7 +190,7 @@ func (c *checker) and(sh *shell, b *syntax.BinaryCmd) {
 	}
 }
 
-// succeed judges st and leaves sh as it is where st succeeded.
+// succeed checks st and leaves sh as it is where st succeeded.
 func (c *checker) succeed(sh *shell, st *syntax.Stmt) {
 	before := sh.dirs
 	c.stmt(sh, st)
@@ -201,7 +201,7 @@ func (c *checker) succeed(sh *shell, st *syntax.Stmt) {
 	}
 }
 
-// loop judges a body that runs any number of times.
+// loop checks a body that runs any number of times.
 func (c *checker) loop(sh *shell, body []*syntax.Stmt) {
 	inner := *sh
 	c.stmts(&inner, body)

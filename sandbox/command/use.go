@@ -165,7 +165,7 @@ func (u *use) operands() {
 	}
 }
 
-// copy judges operands of which the last is where the others go.
+// copy checks operands of which the last is where the others go.
 func (u *use) copy(list []arg) {
 	if len(list) == 0 {
 		return
@@ -184,18 +184,18 @@ func (u *use) copy(list []arg) {
 	}
 }
 
-// command judges the command behind a wrapper.
+// command checks the command behind a wrapper.
 func (u *use) command() {
 	from := byExec
 	if u.prog.builtin && u.name != "exec" {
 		from = byName
 	}
 	if len(u.in.rest) > 0 && !u.quiet {
-		u.c.judge(u.sh, u.in.rest, from)
+		u.c.check(u.sh, u.in.rest, from)
 	}
 }
 
-// joinedText judges operands that the program joins and hands to a shell.
+// joinedText checks operands that the program joins and hands to a shell.
 func (u *use) joinedText(list []arg) {
 	list = append(list, u.in.rest...)
 	if len(list) == 0 {
@@ -213,7 +213,7 @@ func (u *use) joinedText(list []arg) {
 	u.c.shellText(u.sh, text(strings.Join(words, " ")), nil, u.name, false)
 }
 
-// scriptOperand judges the file that an interpreter runs.
+// scriptOperand checks the file that an interpreter runs.
 func (u *use) scriptOperand(kind string) {
 	rest := u.in.rest
 	switch {
@@ -232,7 +232,7 @@ func (u *use) scriptOperand(kind string) {
 	u.runFile(kind, rest[0])
 }
 
-// commandText judges the operands of sh -c: the text, $0 and the parameters.
+// commandText checks the operands of sh -c: the text, $0 and the parameters.
 func (u *use) commandText(rest []arg) {
 	u.inline = true
 	if s := rest[0].s; !slices.Contains(shells, u.name) || s != "" && (s[0] == '-' || s[0] == '+') {
@@ -246,7 +246,7 @@ func (u *use) commandText(rest []arg) {
 	u.c.shellText(u.sh, rest[0], pos, u.name+" -c", u.name == "bash" || u.name == "rbash")
 }
 
-// runFile judges a file of code: one that the interpreter itself is listed to
+// runFile checks a file of code: one that the interpreter itself is listed to
 // run, or an opaque script.
 func (u *use) runFile(kind string, file arg) {
 	switch s := file.s; {
@@ -270,7 +270,7 @@ func (u *use) listed() bool {
 	return false
 }
 
-// code judges what an interpreter without operands reads: standard input.
+// code checks what an interpreter without operands reads: standard input.
 func (u *use) code(left []arg) {
 	if u.inline || len(u.in.rest) > 0 || len(left) > 0 && !left[0].is("-") {
 		return
@@ -282,7 +282,7 @@ func (u *use) code(left []arg) {
 	u.script(text("standard input"), "without a file")
 }
 
-// subcommand judges the sub-command by a line of its own.
+// subcommand checks the sub-command by a line of its own.
 func (u *use) subcommand() {
 	rest := u.in.rest
 	if len(rest) == 0 {
