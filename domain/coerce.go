@@ -3,7 +3,7 @@ package domain
 import (
 	"strings"
 
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // coerce mends, in place, what models get wrong about v without anything being

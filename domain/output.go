@@ -8,7 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // ToolOutputSchema is the JSON Schema of a tool's structured results.

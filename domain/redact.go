@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // Redacted stands where a secret was.

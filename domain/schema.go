@@ -13,7 +13,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // ToolInputSchema is the JSON Schema of a tool's arguments. One value drives

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // SchemaOf derives a schema from the fields of the struct In. Besides json it

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"toolserver/domain"
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // An exchange is the client of the call it makes: what the call says goes out

@@ -10,7 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"toolserver/domain"
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // buffer is a byte slice that is used again.

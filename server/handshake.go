@@ -5,7 +5,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // identity is what the server says of itself, ready to send.

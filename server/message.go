@@ -10,7 +10,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // message is one JSON-RPC message. Its parts point into the bytes it was read

@@ -5,7 +5,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // params are the parts of a request's parameters that more than one method

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"toolserver/domain"
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // getPrompt serves prompts/get, and ends the exchange.

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"toolserver/domain"
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // session is one client's connection: the whole of a stdio server, what an

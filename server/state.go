@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"toolserver/domain"
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // requestState is what a modern client carries from one round of a call to the

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"toolserver/domain"
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // stopTime is how long canceled handlers get to end their processes.

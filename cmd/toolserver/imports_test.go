@@ -10,16 +10,22 @@ import (
 // layers are the packages of the module from the top down, each tree with the
 // trees it may import besides its own.
 var layers = map[string][]string{
-	"cmd":     {"config", "server", "tools", "sandbox", "domain"},
-	"config":  {"server", "tools", "sandbox", "domain"},
-	"server":  {"domain", "share"},
-	"tools":   {"sandbox", "domain"},
-	"sandbox": {"share"},
-	"domain":  {"share"},
-	"share":   {},
-	"bench":   {"cmd", "server", "tools", "sandbox", "domain"},
-	"test":    {"cmd", "sandbox", "domain", "fakes"},
-	"fakes":   {},
+	"cmd":          {"config", "server", "tools", "sandbox", "domain", "filewatch"},
+	"config":       {"server", "tools", "sandbox", "domain", "structschema"},
+	"server":       {"domain", "share", "jsonrpc", "sse", "rawjson"},
+	"tools":        {"sandbox", "domain", "share", "filewatch", "sse", "rawjson"},
+	"sandbox":      {"share"},
+	"domain":       {"share", "structschema", "rawjson"},
+	"structschema": {"rawjson"},
+	"mcpclient":    {"jsonrpc", "sse", "rawjson"},
+	"jsonrpc":      {"rawjson"},
+	"rawjson":      {},
+	"sse":          {},
+	"share":        {},
+	"filewatch":    {},
+	"bench":        {"cmd", "server", "tools", "sandbox", "domain", "mcpclient", "jsonrpc"},
+	"test":         {"cmd", "sandbox", "domain", "fakes", "mcpclient", "jsonrpc"},
+	"fakes":        {},
 }
 
 // TestImports keeps the arrows between packages pointing down.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // amounts rewrites the amounts of money in a report and adds them up.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"toolserver/domain"
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 	"toolserver/tools/httpcall"
 )
 

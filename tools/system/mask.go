@@ -10,7 +10,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/domain/nearest"
-	"toolserver/domain/rawjson"
+	"toolserver/rawjson"
 )
 
 // mask is the set of field names to leave out.

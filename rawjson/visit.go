@@ -15,12 +15,13 @@ func Object(data []byte, visit func(name, value []byte) error) error {
 
 // Nested is [Object] that on its way also calls inner for each member of the
 // object that member is, if it is one: before it calls visit for member itself.
+// A nil inner is not called.
 func Nested(data []byte, member string, visit, inner func(name, value []byte) error) error {
 	s := scanner{data: data}
 	skip := func([]byte) error { return s.skip() }
 	s.space()
 	err := s.members(func(name []byte) error {
-		if string(name) == member && s.pos < len(data) && data[s.pos] == '{' {
+		if inner != nil && string(name) == member && s.pos < len(data) && data[s.pos] == '{' {
 			return s.members(skip, inner)
 		}
 		return s.skip()
