@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"toolserver/sse"
 )
 
 // assembly puts an answer together from the events of its stream.
@@ -67,17 +69,17 @@ type streamEvent struct {
 
 // take takes up an event and reports whether it is the last. Events of types that
 // are not known are for other programs, or for later ones.
-func (a *assembly) take(ev event) (done bool, err error) {
+func (a *assembly) take(ev sse.Event) (done bool, err error) {
 	var head struct {
 		Type string `json:"type"`
 	}
-	name := ev.name
-	if json.Unmarshal(ev.data, &head) == nil && head.Type != "" {
+	name := ev.Name
+	if json.Unmarshal(ev.Data, &head) == nil && head.Type != "" {
 		name = head.Type
 	}
 	switch name {
 	case "error":
-		return true, a.service.readError(ev.data)
+		return true, a.service.readError(ev.Data)
 	case "message_start", "content_block_start", "content_block_delta", "message_delta":
 	case "message_stop":
 		return true, nil
@@ -85,7 +87,7 @@ func (a *assembly) take(ev event) (done bool, err error) {
 		return false, nil
 	}
 	var e streamEvent
-	err = json.Unmarshal(ev.data, &e)
+	err = json.Unmarshal(ev.Data, &e)
 	if err == nil {
 		err = a.takePart(name, &e)
 	}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"toolserver/sse"
 	"toolserver/tools/httpcall"
 )
 
@@ -81,6 +82,13 @@ type Delta struct {
 	Thinking string
 }
 
+// Bounds of a stream. An answer has a few hundred kilobytes, and the longest of
+// its events a few.
+const (
+	maxEvent  = 1 << 20
+	maxStream = 32 << 20
+)
+
 // headerTimeout is how long an answer may take to begin, and one that is not
 // streamed to come whole.
 const headerTimeout = 2 * time.Minute
@@ -139,7 +147,7 @@ func (a *assembly) read(res *http.Response) error {
 	mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch mediaType {
 	case "text/event-stream":
-		return a.readStream(newEvents(res.Body))
+		return a.readStream(sse.NewReader(res.Body, maxEvent, maxStream))
 	case "application/json":
 		body, err := io.ReadAll(io.LimitReader(res.Body, maxStream+1))
 		switch {
@@ -154,13 +162,13 @@ func (a *assembly) read(res *http.Response) error {
 }
 
 // readStream reads an answer until the event that ends it.
-func (a *assembly) readStream(stream *events) error {
+func (a *assembly) readStream(stream *sse.Reader) error {
 	for {
-		ev, err := stream.next()
+		ev, err := stream.Next()
 		switch {
 		case err == io.EOF || err == io.ErrUnexpectedEOF:
 			return ErrCutOff
-		case errors.Is(err, errEventTooLong):
+		case errors.Is(err, sse.ErrTooLong):
 			return &httpcall.TooLargeError{Max: maxStream}
 		case err != nil:
 			return err

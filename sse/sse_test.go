@@ -1,4 +1,4 @@
-package anthropic
+package sse
 
 import (
 	"errors"
@@ -8,17 +8,18 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 )
 
 // readEvents returns the events of a stream and the error it ends with.
 func readEvents(r io.Reader) (list []string, err error) {
-	s := newEvents(r)
+	s := NewReader(r, 1<<20, 1<<25)
 	for {
-		ev, err := s.next()
+		ev, err := s.Next()
 		if err != nil {
 			return list, err
 		}
-		list = append(list, ev.name+"|"+string(ev.data))
+		list = append(list, ev.Name+"|"+string(ev.Data))
 	}
 }
 
@@ -58,9 +59,19 @@ func TestEvents(t *testing.T) {
 func TestEventsAtOnce(t *testing.T) {
 	for _, end := range []string{"\n\n", "\r\n\r", "\r\r"} {
 		nothingMore := iotest.ErrReader(errors.New("waited for more"))
-		s := newEvents(io.MultiReader(strings.NewReader("data: a"+end), nothingMore))
-		if ev, err := s.next(); err != nil || string(ev.data) != "a" {
-			t.Errorf("%q: %q, error %v", end, ev.data, err)
+		s := NewReader(io.MultiReader(strings.NewReader("data: a"+end), nothingMore), 10, 0)
+		if ev, err := s.Next(); err != nil || string(ev.Data) != "a" {
+			t.Errorf("%q: %q, error %v", end, ev.Data, err)
+		}
+	}
+}
+
+// TestResumption checks what a stream says of how to go on after it.
+func TestResumption(t *testing.T) {
+	s := NewReader(strings.NewReader("id: a\nretry: 250\n\nid: b\x00\nretry: soon\ndata: x\n\nid\ndata: y\n\n"), 100, 0)
+	for _, want := range []string{"a", ""} {
+		if _, err := s.Next(); err != nil || s.LastID != want || s.Retry != 250*time.Millisecond {
+			t.Errorf("ID %q, retry %v, error %v; want %q", s.LastID, s.Retry, err, want)
 		}
 	}
 }
@@ -73,10 +84,9 @@ func TestEventsBounds(t *testing.T) {
 		{"a line", "data: aaaaaaaaaaaaaaa", false}, {"lines of data", "data: aaaaaaaaaaaaaaaaaaaaaaaaaaa\n", false},
 		{"comments", ": aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n", true}, {"blank lines", "\n", true}, {"line feeds of no line", "\r\n", true},
 	} {
-		s := newEvents(&repeated{text: c.text})
-		s.left, s.most = 1<<14, 1<<10
-		if _, err := s.next(); !errors.Is(err, errEventTooLong) || s.left < 0 != c.stream {
-			t.Errorf("%s: error %v, %d left", c.name, err, s.left)
+		s := NewReader(&repeated{text: c.text}, 1<<10, 1<<14)
+		if _, err := s.Next(); !errors.Is(err, ErrTooLong) || s.read > 1<<14 != c.stream {
+			t.Errorf("%s: error %v, %d read", c.name, err, s.read)
 		}
 	}
 }
