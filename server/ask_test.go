@@ -365,7 +365,7 @@ func TestConfirmShowsHowMuch(t *testing.T) {
 func TestNothingBigIsKept(t *testing.T) {
 	s, _ := fixture(t)
 	ses := newSession("s", "user:local")
-	ses.shakeHands("2025-11-25", json.RawMessage(`{"elicitation":{},"x":"`+strings.Repeat("x", maxCapabilities)+`"}`))
+	ses.completeHandshake("2025-11-25", json.RawMessage(`{"elicitation":{},"x":"`+strings.Repeat("x", maxCapabilities)+`"}`))
 	if got := ses.capabilities(); string(got) != "{}" {
 		t.Errorf("%d bytes of capabilities", len(got))
 	}

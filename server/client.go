@@ -3,17 +3,22 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 
 	"toolserver/domain"
+	"toolserver/jsonrpc"
 	"toolserver/rawjson"
 )
 
-// An exchange is the client of the call it makes: what the call says goes out
-// before its answer, or not at all.
+// An exchange is the client of the call it makes: notifications of the call are
+// sent before its answer, or not at all.
 var _ domain.Client = (*exchange)(nil)
 
 // WantsProgress reports whether the request has a progress token.
-func (x *exchange) WantsProgress() bool { return x.params.meta.progressToken != nil }
+func (x *exchange) WantsProgress() bool { return x.meta.progressToken != nil }
 
 type progressParams struct {
 	Token    json.RawMessage `json:"progressToken"`
@@ -22,8 +27,7 @@ type progressParams struct {
 	Message  string          `json:"message,omitempty"`
 }
 
-// Progress passes on how far the call has got. It is written before Progress
-// returns, so none is lost or late.
+// Progress sends a progress notification, before it returns.
 func (x *exchange) Progress(p domain.Progress) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -31,18 +35,11 @@ func (x *exchange) Progress(p domain.Progress) {
 		return // progress must increase with each notification
 	}
 	x.reported, x.progress = true, p.Done
-	x.out.notify(notification("notifications/progress", progressParams{x.params.meta.progressToken, p.Done, p.Total, p.Message}))
+	x.out.notify(jsonrpc.Request(nil, "notifications/progress", progressParams{x.meta.progressToken, p.Done, p.Total, p.Message}))
 }
 
-// silent reports whether nothing may be said. The caller holds mu.
-func (x *exchange) silent() bool { return x.closed || x.session.canceled(x.entry) }
-
-// close ends what can be said before the answer.
-func (x *exchange) close() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.closed = true
-}
+// silent reports whether no notification may be sent. The caller holds mu.
+func (x *exchange) silent() bool { return x.finished || x.session.isCanceled(x) }
 
 type logParams struct {
 	Level  string `json:"level"`
@@ -50,7 +47,7 @@ type logParams struct {
 	Data   any    `json:"data"`
 }
 
-// Log passes on a message, if the client wants to hear of its level.
+// Log sends a log message, if the client asked for its level.
 func (x *exchange) Log(m domain.LogMessage) {
 	if !x.logs(m.Level) {
 		return
@@ -58,40 +55,25 @@ func (x *exchange) Log(m domain.LogMessage) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.silent() {
-		x.out.notify(notification("notifications/message", logParams{m.Level.String(), m.Logger, m.Data}))
+		x.out.notify(jsonrpc.Request(nil, "notifications/message", logParams{m.Level.String(), m.Logger, m.Data}))
 	}
 }
 
-// logs reports whether the client hears of messages of a level. A modern client
-// says so with each request, or hears of none.
+// logs reports whether the client asked for messages of a level. A modern client
+// does so with each request, or gets none.
 func (x *exchange) logs(level domain.LogLevel) bool {
-	if x.params.meta.modern {
-		least, ok := domain.ParseLogLevel(x.params.meta.logLevel)
+	if x.meta.modern {
+		least, ok := domain.ParseLogLevel(x.meta.logLevel)
 		return ok && level >= least
 	}
 	return level >= domain.LogLevel(x.session.logLevel.Load())
 }
 
-// setLogLevel serves logging/setLevel.
-func (x *exchange) setLogLevel() {
-	var p struct {
-		Level string `json:"level"`
-	}
-	_ = json.Unmarshal(x.msg.params, &p)
-	level, ok := domain.ParseLogLevel(p.Level)
-	if !ok {
-		x.fail(invalidParams(`"level" must be one of debug, info, notice, warning, error, critical, alert, emergency`))
-		return
-	}
-	x.session.logLevel.Store(int32(level))
-	x.answer(func(b []byte) []byte { return append(b, "{}"...) })
-}
-
-// Supports reports whether the client has declared that it can be asked by
-// method.
+// Supports reports whether the client has declared that it supports a request
+// by method.
 func (x *exchange) Supports(method string) bool {
-	capabilities := x.params.meta.capabilities
-	if !x.params.meta.modern {
+	capabilities := x.meta.capabilities
+	if !x.meta.modern {
 		capabilities = x.session.capabilities()
 	}
 	wanted := domain.CapabilityOf(method)
@@ -105,8 +87,8 @@ func (x *exchange) Supports(method string) bool {
 	return found
 }
 
-// takesForms reports whether a client that can be asked takes forms: one that
-// names what it takes has to name them.
+// takesForms reports whether a client that supports elicitation supports forms:
+// if it lists modes, "form" must be among them.
 func takesForms(elicitation json.RawMessage) bool {
 	modes, forms := 0, false
 	_ = rawjson.Object(elicitation, func(name, _ []byte) error {
@@ -117,11 +99,73 @@ func takesForms(elicitation json.RawMessage) bool {
 	return modes == 0 || forms
 }
 
-// Ask asks the client. One of the era with sessions is sent the questions and
-// answers them while the call waits; a modern one must call again.
+// Ask sends requests to a client with a session, one after the other as people
+// read them, and waits for the answers. A modern client must call again with them.
 func (x *exchange) Ask(ctx context.Context, requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
-	if x.params.meta.modern {
-		return x.askedBefore(requests)
+	if x.meta.modern {
+		return x.answersSoFar(requests)
 	}
-	return x.session.ask(ctx, x.out, requests)
+	answers := map[string]json.RawMessage{}
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		result, err := x.session.ask(ctx, x.out, requests[name])
+		if err != nil {
+			return nil, err
+		}
+		answers[name] = result
+	}
+	return answers, nil
+}
+
+// clientAnswer is the response of a client: a result or an error.
+type clientAnswer struct{ result, failure json.RawMessage }
+
+// ask sends one request and waits for its answer.
+func (s *session) ask(ctx context.Context, out sink, req domain.InputRequest) (json.RawMessage, error) {
+	answer := make(chan clientAnswer, 1)
+	s.mu.Lock()
+	s.asked++
+	id := strconv.Quote("server-" + strconv.Itoa(s.asked))
+	if s.asking == nil {
+		s.asking = map[string]chan<- clientAnswer{}
+	}
+	s.asking[id] = answer
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.asking, id)
+	}()
+	if !out.notify(jsonrpc.Request(json.RawMessage(id), req.Method, req.Params)) {
+		return nil, domain.Errorf(domain.CodeMissingCapability, "the client cannot be asked by %s: it takes no event stream", req.Method)
+	}
+	select {
+	case a := <-answer:
+		switch {
+		case len(a.failure) > 0:
+			reason := jsonrpc.ParseError(a.failure).Message
+			if reason == "" {
+				reason = "it gave no reason"
+			}
+			return nil, domain.Errorf(domain.CodeExecutionFailed, "the client could not answer %s: %s", req.Method, reason)
+		case !validAnswer(req.Method, a.result):
+			return nil, domain.Errorf(domain.CodeExecutionFailed, "the client's answer to %s has not the form of one", req.Method)
+		}
+		return a.result, nil
+	case <-ctx.Done():
+		out.notify(jsonrpc.Request(nil, methodCancelled, map[string]any{
+			"requestId": json.RawMessage(id), "reason": fmt.Sprint(context.Cause(ctx))}))
+		return nil, ctx.Err()
+	case <-s.ctx.Done():
+		return nil, errSessionEnded
+	}
+}
+
+// answered takes in a response. One that nobody waits for is ignored.
+func (s *session) answered(msg *jsonrpc.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if answer, ok := s.asking[string(msg.ID)]; ok {
+		delete(s.asking, string(msg.ID))
+		answer <- clientAnswer{slices.Clone(msg.Result), slices.Clone(msg.Failure)}
+	}
 }

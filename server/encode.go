@@ -1,15 +1,14 @@
 package server
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"slices"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"toolserver/domain"
+	"toolserver/jsonrpc"
 	"toolserver/rawjson"
 )
 
@@ -31,52 +30,8 @@ func (b *buffer) free() {
 	}
 }
 
-// appendHead appends a message up to its id, which is null if the id of the
-// request could not be read.
-func appendHead(b []byte, id json.RawMessage) []byte {
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
-	if id == nil {
-		return append(b, "null"...)
-	}
-	return append(b, id...)
-}
-
-// errorMessage returns an answer that is an error.
-func errorMessage(id json.RawMessage, e *wireError) []byte {
-	b := appendHead(nil, id)
-	b = append(b, `,"error":{"code":`...)
-	b = appendJSON(b, e.code)
-	b = append(b, `,"message":`...)
-	b = rawjson.AppendString(b, e.message)
-	if e.data != nil {
-		b = append(b, `,"data":`...)
-		b = appendJSON(b, e.data)
-	}
-	return append(b, `}}`...)
-}
-
-// notification returns a message without id.
-func notification(method string, params any) []byte {
-	b := append([]byte(`{"jsonrpc":"2.0","method":`), '"')
-	b = append(append(b, method...), '"')
-	if params != nil {
-		b = appendJSON(append(b, `,"params":`...), params)
-	}
-	return append(b, '}')
-}
-
-// appendJSON appends v. What cannot be written as JSON becomes null: by then
-// the executor has seen to it that results can.
-func appendJSON(b []byte, v any) []byte {
-	if raw, ok := v.(json.RawMessage); ok && bytes.IndexByte(raw, '\n') < 0 { // a message is a line
-		return append(b, raw...)
-	}
-	enc, err := json.Marshal(v)
-	if err != nil {
-		return append(b, "null"...)
-	}
-	return append(b, enc...)
-}
+// appendValue appends v as JSON.
+func appendValue(b []byte, v any) []byte { return jsonrpc.AppendValue(b, v) }
 
 // appendResult appends a CallToolResult. Text goes to the wire from where the
 // tool put it, without being copied or read again.
@@ -92,7 +47,7 @@ func (x *exchange) appendResult(b []byte, r *domain.ToolResult) []byte {
 	}
 	b = append(b, ']')
 	if structured := r.Structured(); structured != nil {
-		b = appendJSON(append(b, `,"structuredContent":`...), structured)
+		b = appendValue(append(b, `,"structuredContent":`...), structured)
 	}
 	if r.IsError {
 		b = append(b, `,"isError":true`...)
@@ -100,10 +55,10 @@ func (x *exchange) appendResult(b []byte, r *domain.ToolResult) []byte {
 	return x.appendMeta(b, r.Meta)
 }
 
-// appendMeta appends the end of a result: its _meta, and what the modern era
-// wants every result to say.
+// appendMeta appends the end of a result: its _meta, and what protocol version
+// 2026-07-28 requires of every result.
 func (x *exchange) appendMeta(b []byte, meta any) []byte {
-	if x.params.meta.modern {
+	if x.meta.modern {
 		b = append(b, `,"resultType":"complete"`...)
 	}
 	return x.appendMetaMember(b, meta)
@@ -111,7 +66,7 @@ func (x *exchange) appendMeta(b []byte, meta any) []byte {
 
 // appendMetaMember appends the _meta of a result, and the result's end.
 func (x *exchange) appendMetaMember(b []byte, meta any) []byte {
-	if meta == nil && !x.params.meta.modern {
+	if meta == nil && !x.meta.modern {
 		return append(b, '}')
 	}
 	b = append(b, `,"_meta":`...)
@@ -119,22 +74,22 @@ func (x *exchange) appendMetaMember(b []byte, meta any) []byte {
 	if meta == nil {
 		b = append(b, "{}"...)
 	} else {
-		b = appendJSON(b, meta)
+		b = appendValue(b, meta)
 	}
-	if x.params.meta.modern && b[start] == '{' {
+	if x.meta.modern && b[start] == '{' {
 		b = b[:len(b)-1]
 		if len(b) > start+1 {
 			b = append(b, ',')
 		}
 		b = append(b, `"`+mcp.MetaKeyServerInfo+`":`...)
-		b = append(append(b, x.server.self.info...), '}')
+		b = append(append(b, x.server.info...), '}')
 	}
 	return append(b, '}')
 }
 
 func appendBlock(b []byte, c *domain.Content) []byte {
 	if c.Raw != nil {
-		return appendJSON(b, c.Raw)
+		return appendValue(b, c.Raw)
 	}
 	b = append(append(append(b, `{"type":"`...), c.Type...), '"')
 	switch c.Type {
@@ -156,7 +111,7 @@ func appendBlock(b []byte, c *domain.Content) []byte {
 // appendContents appends a document, as a block or resources/read has it.
 func appendContents(b []byte, c *domain.Content) []byte {
 	if c.Raw != nil {
-		return appendJSON(b, c.Raw)
+		return appendValue(b, c.Raw)
 	}
 	b = rawjson.AppendString(append(b, `{"uri":`...), c.URI)
 	b = appendOptional(b, "mimeType", c.MIMEType)
@@ -182,9 +137,8 @@ func appendOptional(b []byte, name, value string) []byte {
 
 func appendBase64(b, data []byte) []byte { return base64.StdEncoding.AppendEncode(b, data) }
 
-// MarshalResult returns r as tools/call answers it, for people who want to see
-// what a client does.
+// MarshalResult returns r as tools/call answers it.
 func MarshalResult(r domain.ToolResult) []byte {
-	x := exchange{params: &params{}}
+	x := exchange{message: &message{}}
 	return x.appendResult(nil, &r)
 }

@@ -10,144 +10,211 @@ import (
 	"go.uber.org/zap"
 
 	"toolserver/domain"
+	"toolserver/jsonrpc"
 )
 
-// A sink takes what one request makes the server say, each a JSON-RPC message
+// The methods of clients.
+const (
+	methodInitialize  = string(mcp.MethodInitialize)
+	methodDiscover    = string(mcp.MethodServerDiscover)
+	methodPing        = string(mcp.MethodPing)
+	methodCall        = string(mcp.MethodToolsCall)
+	methodTools       = string(mcp.MethodToolsList)
+	methodResources   = string(mcp.MethodResourcesList)
+	methodTemplates   = string(mcp.MethodResourcesTemplatesList)
+	methodRead        = string(mcp.MethodResourcesRead)
+	methodSubscribe   = string(mcp.MethodResourcesSubscribe)
+	methodUnsubscribe = string(mcp.MethodResourcesUnsubscribe)
+	methodPrompts     = string(mcp.MethodPromptsList)
+	methodPrompt      = string(mcp.MethodPromptsGet)
+	methodComplete    = string(mcp.MethodCompletionComplete)
+	methodLogLevel    = string(mcp.MethodSetLogLevel)
+	methodListen      = string(mcp.MethodSubscriptionsListen)
+	methodCancelled   = string(mcp.MethodNotificationCancelled)
+)
+
+// A sink takes what one request makes the server send, each a JSON-RPC message
 // without line end. It must not keep the bytes.
 type sink interface {
-	answer(msg []byte, code int)    // code is that of an error, or 0
-	notify(msg []byte) (heard bool) // before the answer; heard is false if nobody listens
+	answer(msg []byte, code int)   // code is that of an error, or 0
+	notify(msg []byte) (sent bool) // before the answer; false if the client takes no notifications here
 }
 
-// exchange is one request and its answer. It also is what the call it makes has
-// as its client.
+// exchange is one request and its answer: [Server.open] begins it, serve does
+// what its method asks for, and finish answers it, once. Meanwhile it is the
+// [domain.Client] of the call it makes.
 type exchange struct {
-	server    *Server
-	session   *session
-	who       caller
-	msg       *message
-	params    *params
-	out       sink
-	entry     *inFlight // from begin to end
-	whenEnded func()    // called at the end; may be nil
+	*message
+	server  *Server
+	session *session
+	who     caller
+	out     sink
+	ended   func() // called at the end; may be nil
+	code    int    // of a result that stands for an error
+
+	cancel   context.CancelCauseFunc
+	canceled bool // by the client; guarded by session.mu
 
 	mu       sync.Mutex // guards what follows
-	closed   bool       // no notifications any more, only the answer
-	answered bool
-	ended    bool
+	finished bool       // no notifications any more
 	reported bool
 	progress float64 // the last that was reported
 	state    requestState
 }
 
-// errCanceled is the cause of the context of a request its client took back.
+// A reply appends the result of a request.
+type reply func(b []byte) []byte
+
+func emptyReply(b []byte) []byte { return append(b, "{}"...) }
+
+// errCanceled is the cause of the context of a request that its client canceled.
 var errCanceled = errors.New("canceled by the client")
 
-// begin makes the request one that can be canceled, until end.
-func (x *exchange) begin(ctx context.Context) (context.Context, *wireError) {
-	if !x.server.requests.TryAcquire(x.who.principal.ID, 1) {
-		return nil, busyWith("requests")
+// handle serves one message. It returns when the message is dealt with. A call
+// whose handler ignores its deadline is answered before that.
+func (s *Server) handle(ctx context.Context, ses *session, who caller, msg *message, out sink) {
+	if x, ctx := s.open(ctx, ses, who, msg, out); x != nil {
+		x.serve(ctx)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	entry, err := x.session.add(x.msg.id, cancel, x.server.opts.MaxInFlight)
-	if err != nil {
-		x.server.requests.Release(x.who.principal.ID, 1)
-		cancel(err)
-		return nil, invalidRequest(err.Error())
+}
+
+// open takes in a message. It returns nil if nothing is left to do; a request it
+// returns can be canceled from now on, and has to be served.
+func (s *Server) open(ctx context.Context, ses *session, who caller, msg *message, out sink) (*exchange, context.Context) {
+	switch {
+	case msg.Response:
+		ses.answered(&msg.Message)
+		return nil, nil
+	case msg.IsNotification():
+		if msg.Method == methodCancelled { // JSON-RPC has others ignored
+			ses.cancelRequest(msg.Params)
+		}
+		return nil, nil
 	}
-	x.entry = entry
-	return ctx, nil
+	x := &exchange{message: msg, server: s, session: ses, who: who, out: out}
+	err := x.check()
+	switch {
+	case err != nil:
+	case msg.Method == methodPing: // answered however many requests are in flight
+		out.answer(append(emptyReply(jsonrpc.AppendResultHead(nil, msg.ID)), '}'), 0)
+		return nil, nil
+	case !s.requests.TryAcquire(who.principal.ID, 1):
+		err = busyWith("requests")
+	default:
+		ctx, x.cancel = context.WithCancelCause(ctx)
+		if err = ses.add(x, s.opts.MaxInFlight); err == nil {
+			return x, ctx
+		}
+		s.requests.Release(who.principal.ID, 1)
+	}
+	out.answer(jsonrpc.ErrorResponse(msg.ID, err), err.Code)
+	return nil, nil
+}
+
+// check validates what is independent of the method.
+func (x *exchange) check() *jsonrpc.Error {
+	if err := x.meta.check(); err != nil {
+		return err
+	}
+	onlyIn := func(modern bool) *jsonrpc.Error {
+		if x.meta.modern == modern {
+			return x.readState()
+		}
+		return jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "%s is not a method of this protocol version", domain.ClipName(x.Method))
+	}
+	switch x.Method {
+	case methodInitialize, methodPing, methodSubscribe, methodUnsubscribe, methodLogLevel:
+		return onlyIn(false)
+	case methodListen, methodDiscover:
+		return onlyIn(true)
+	}
+	return x.readState()
+}
+
+// serve does what a request asks for, and has it finished. A panic is answered
+// with an error: no request ends the process.
+func (x *exchange) serve(ctx context.Context) {
+	defer x.recover()
+	switch x.Method {
+	case methodCall:
+		x.callTool(ctx)
+	case methodRead:
+		x.readResource(ctx)
+	case methodPrompt:
+		x.getPrompt(ctx)
+	case methodComplete:
+		x.complete(ctx)
+	case methodTools, methodResources, methodTemplates, methodPrompts:
+		x.finish(x.list())
+	case methodSubscribe:
+		x.finish(x.subscribe())
+	case methodUnsubscribe:
+		x.finish(x.unsubscribe())
+	case methodLogLevel:
+		x.finish(x.setLogLevel())
+	case methodListen:
+		x.finish(x.listen(ctx))
+	case methodInitialize:
+		x.finish(x.initialize())
+	case methodDiscover:
+		x.finish(x.discover())
+	default:
+		x.finish(nil, jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "there is no method %s", domain.ClipName(x.Method)))
+	}
+}
+
+// finish answers a request with the result that write appends or with err, unless
+// the client has canceled it or it is answered already.
+func (x *exchange) finish(write reply, err error) {
+	defer x.recover()
+	buf := newBuffer()
+	defer buf.free()
+	msg, code := x.response(buf, write, err)
+	x.mu.Lock()
+	again := x.finished
+	x.finished = true
+	x.mu.Unlock()
+	if again {
+		return
+	}
+	if x.session.remove(x) { // first, since the client may use the ID again as soon as it has the answer
+		x.out.answer(msg, code)
+	}
+	x.cancel(nil)
+	x.server.requests.Release(x.who.principal.ID, 1)
+	if x.ended != nil {
+		x.ended()
+	}
 }
 
 // recover is deferred where a request is served. It answers for a panic, whose
 // stack is logged.
 func (x *exchange) recover() {
-	p := recover()
-	if p == nil {
-		return
-	}
-	x.server.opts.Log.Error("a request panicked", zap.String("method", domain.ClipName(x.msg.method)), zap.String("panic", fmt.Sprint(p)), zap.Stack("stack"))
-	x.fail(&wireError{code: mcp.INTERNAL_ERROR, message: "the server failed to serve this request; the operator finds details in the log"})
-	if x.entry != nil {
-		x.end()
+	if p := recover(); p != nil {
+		x.server.opts.Log.Error("a request panicked", zap.String("method", domain.ClipName(x.Method)), zap.String("panic", fmt.Sprint(p)), zap.Stack("stack"))
+		x.finish(nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "the server failed to serve this request; the operator finds details in the log"))
 	}
 }
 
-// domain returns the session of the request, as the pipeline knows it.
-func (x *exchange) domain() domain.Session {
-	return domain.Session{ID: x.session.id, Principal: x.who.principal}
-}
-
-// end frees what begin took.
-func (x *exchange) end() {
-	x.mu.Lock()
-	first, answered := !x.ended, x.answered
-	x.ended = true
-	x.mu.Unlock()
-	if !answered { // otherwise it is removed already
-		x.session.remove(x.msg.id, x.entry)
+// response returns the answer, and its code if it stands for an error.
+func (x *exchange) response(buf *buffer, write reply, err error) (msg []byte, code int) {
+	if required, ok := errors.AsType[*domain.InputRequired](err); ok {
+		write, err = x.inputRequired(required)
 	}
-	x.entry.cancel(nil)
-	if first {
-		x.server.requests.Release(x.who.principal.ID, 1)
+	if err != nil {
+		e := x.wireError(err)
+		return jsonrpc.ErrorResponse(x.ID, e), e.Code
 	}
-	if x.whenEnded != nil {
-		x.whenEnded()
+	buf.bytes = append(write(jsonrpc.AppendResultHead(buf.bytes, x.ID)), '}')
+	return buf.bytes, x.code
+}
+
+// wireError returns an error as the client gets it. This is the one place where
+// codes of the pipeline become those of the wire.
+func (x *exchange) wireError(err error) *jsonrpc.Error {
+	if e, ok := err.(*jsonrpc.Error); ok {
+		return e
 	}
-}
-
-// mayAnswer reports whether the request is to be answered: once, and not if the
-// client has cancelled it.
-func (x *exchange) mayAnswer() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return !x.answered && (x.entry == nil || x.session.remove(x.msg.id, x.entry))
-}
-
-// send sends the answer.
-func (x *exchange) send(msg []byte, code int) {
-	x.mu.Lock()
-	x.answered = true
-	x.mu.Unlock()
-	x.out.answer(msg, code)
-}
-
-// answer sends the result that write appends.
-func (x *exchange) answer(write func(b []byte) []byte) { x.answerAs(0, write) }
-
-// answerAs is answer for a result that stands for an error with a code.
-func (x *exchange) answerAs(code int, write func(b []byte) []byte) {
-	if !x.mayAnswer() {
-		return
-	}
-	buf := newBuffer()
-	defer buf.free()
-	b := appendHead(buf.bytes, x.msg.id)
-	b = append(b, `,"result":`...)
-	b = append(write(b), '}')
-	buf.bytes = b
-	x.send(b, code)
-}
-
-func (x *exchange) fail(err *wireError) {
-	if x.mayAnswer() {
-		x.send(errorMessage(x.msg.id, err), err.code)
-	}
-}
-
-// failWith answers with an error of the pipeline, or with the question it
-// stands for.
-func (x *exchange) failWith(err error) {
-	if asks, ok := errors.AsType[*domain.InputRequired](err); ok {
-		x.answerInputRequired(asks)
-		return
-	}
-	x.fail(x.wireError(err))
-}
-
-// wireError makes an error of the pipeline one of the wire. This is the one
-// place where that happens.
-func (x *exchange) wireError(err error) *wireError {
 	e, ok := errors.AsType[*domain.Error](err)
 	if !ok {
 		e = &domain.Error{Code: domain.CodeInternal, Message: err.Error()}
@@ -155,10 +222,21 @@ func (x *exchange) wireError(err error) *wireError {
 	code := e.Code
 	switch {
 	case e.Verbatim:
-	case code == domain.CodeResourceNotFound && x.params.meta.modern:
+	case code == domain.CodeResourceNotFound && x.meta.modern:
 		code = domain.CodeInvalidParams
-	case code == domain.CodeMissingCapability && !x.params.meta.modern:
+	case code == domain.CodeMissingCapability && !x.meta.modern:
 		code = domain.CodeExecutionFailed
 	}
-	return &wireError{int(code), e.Message, e.Envelope()}
+	return &jsonrpc.Error{Code: int(code), Message: e.Message, Data: e.Envelope()}
+}
+
+// busyWith rejects what there is no room for while others take it.
+func busyWith(what string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: int(domain.CodeBusy), Message: "the server is busy with other " + what + "; try again a little later",
+		Data: map[string]any{"error_type": domain.CodeBusy.Type(), "retryAfterMs": 5000}}
+}
+
+// domain returns the session of the request, as the pipeline knows it.
+func (x *exchange) domain() domain.Session {
+	return domain.Session{ID: x.session.id, Principal: x.who.principal}
 }

@@ -211,35 +211,16 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 		return
 	}
 	defer h.server.streams.Release(ses.owner, 1)
-	l, leave := ses.join(&h.server.hub, who)
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	defer context.AfterFunc(ses.ctx, stop)()
+	defer context.AfterFunc(h.stopping, stop)()
+	l, leave := ses.join(h.server.hub)
 	defer leave()
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	out := newHTTPSink(w, true, h.server.opts.BeforeAnswers)
 	defer out.close()
-	expired, stop := expiry(who.principal)
-	defer func() { stop() }()
-	for out.open() {
-		select {
-		case <-l.wake:
-			changes, now, open := l.take(who, h.server.exec.Registry.Catalog())
-			stop()
-			expired, stop = expiry(now)
-			for _, what := range changes {
-				out.notify(changed(what, nil))
-			}
-			if !open {
-				return
-			}
-		case <-expired:
-			return
-		case <-out.broken():
-			return
-		case <-ses.closing:
-			return
-		case <-h.stopping.Done():
-			return
-		case <-r.Context().Done():
-			return
-		}
+	if out.open(stop) {
+		h.server.forward(ctx, who, l, func(c change) { out.notify(c.notification(nil)) })
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"toolserver/domain"
+	"toolserver/jsonrpc"
 	"toolserver/rawjson"
 )
 
@@ -33,23 +34,23 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, who caller) {
 		return
 	}
 	defer release()
-	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
-		h.postBatch(w, r, who, trimmed)
+	if jsonrpc.IsBatch(body) {
+		h.postBatch(w, r, who, body)
 		return
 	}
-	msg, wrong := parseMessage(body)
-	if wrong != nil {
-		writeError(w, msg.id, wrong, http.StatusBadRequest)
-		return
+	msg, err := parse(body)
+	modern := false
+	if err == nil {
+		modern, err = h.modernPost(r, msg)
 	}
-	if modern, wrong := h.modernPost(r, &msg); wrong != nil {
-		writeError(w, msg.id, wrong, http.StatusBadRequest)
-		return
-	} else if modern {
-		h.serve(w, r, newSession("", who.principal.ID), who, &msg)
-		return
+	switch {
+	case err != nil:
+		writeError(w, msg.ID, err, http.StatusBadRequest)
+	case modern:
+		h.serve(w, r, newSession("", who.principal.ID), who, msg)
+	default:
+		h.postLegacy(w, r, who, msg)
 	}
-	h.postLegacy(w, r, who, &msg)
 }
 
 func isJSON(contentType string) bool {
@@ -60,17 +61,21 @@ func isJSON(contentType string) bool {
 	return err == nil && mediaType == "application/json"
 }
 
-// readBody reads the whole body. It answers a request that has none as it
-// should itself. A long one is counted against what all long messages may have
-// together, until release.
+// bodyWait is how long a long body waits to be read: less than it may take to
+// arrive.
+const bodyWait = 20 * time.Second
+
+// readBody reads the whole body, or answers a request whose body is unacceptable.
+// A long one is counted against what all long messages may have together, until
+// release.
 func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request, owner string) (body []byte, release func(), ok bool) {
 	release = func() {}
-	limit := h.server.opts.MaxMessageBytes
+	limit := int64(h.server.opts.MaxMessageBytes)
 	size := r.ContentLength
 	if size < 0 {
-		size = int64(limit) // it does not say
+		size = limit // it is not announced
 	}
-	if longMessage < size && size <= int64(limit) {
+	if longMessage < size && size <= limit {
 		ctx, cancel := context.WithTimeout(r.Context(), bodyWait)
 		defer cancel()
 		if h.server.held.Acquire(ctx, owner, size) != nil {
@@ -81,66 +86,48 @@ func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request, owner str
 		}
 		release = func() { h.server.held.Release(owner, size) }
 	}
-	body, err := readUpTo(r, limit)
+	var err error
 	switch {
-	case errors.Is(err, errTooLong):
-		w.Header().Set("Connection", "close") // what is left of it is not worth reading
-		writeError(w, nil, invalidRequest(fmt.Sprintf("the body is longer than %d bytes", limit)), http.StatusRequestEntityTooLarge)
-	case err != nil:
-		writeError(w, nil, &wireError{code: mcp.PARSE_ERROR, message: "the body did not arrive whole"}, http.StatusBadRequest)
+	case size > limit:
+		err = &http.MaxBytesError{Limit: limit}
+	case 0 <= r.ContentLength && r.ContentLength <= longMessage:
+		body = make([]byte, r.ContentLength)
+		_, err = io.ReadFull(r.Body, body)
 	default:
+		var buf bytes.Buffer
+		buf.Grow(longMessage) // more only when it has come: announcing it costs nothing
+		_, err = buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+		body = buf.Bytes()
+	}
+	if err == nil {
 		// From here on, nothing more is expected of the client, for as long as it takes.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 		return body, release, true
 	}
 	release()
+	if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
+		w.Header().Set("Connection", "close") // the rest is not read
+		writeError(w, nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "the body is longer than %d bytes", limit), http.StatusRequestEntityTooLarge)
+	} else {
+		writeError(w, nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the body is incomplete"}, http.StatusBadRequest)
+	}
 	return nil, nil, false
-}
-
-// bodyWait is how long a long body waits to be read: less than it may take to
-// arrive.
-const bodyWait = 20 * time.Second
-
-// busyWith refuses what there is no room for while others take it.
-func busyWith(what string) *wireError {
-	return &wireError{int(domain.CodeBusy), "the server is busy with other " + what + "; try again a little later",
-		map[string]any{"error_type": domain.CodeBusy.Type(), "retryAfterMs": 5000}}
-}
-
-var errTooLong = errors.New("too long")
-
-func readUpTo(r *http.Request, limit int) ([]byte, error) {
-	if r.ContentLength > int64(limit) {
-		return nil, errTooLong
-	}
-	if 0 <= r.ContentLength && r.ContentLength <= longMessage {
-		body := make([]byte, r.ContentLength)
-		_, err := io.ReadFull(r.Body, body)
-		return body, err
-	}
-	var body bytes.Buffer
-	body.Grow(longMessage) // more only when it has come: announcing it costs nothing
-	_, err := body.ReadFrom(io.LimitReader(r.Body, int64(limit)+1))
-	if err == nil && body.Len() > limit {
-		err = errTooLong
-	}
-	return body.Bytes(), err
 }
 
 // modernPost reports whether a message belongs to the era without sessions, and
 // checks the headers that era asks for (SEP-2243).
-func (h *httpHandler) modernPost(r *http.Request, msg *message) (bool, *wireError) {
+func (h *httpHandler) modernPost(r *http.Request, msg *message) (bool, *jsonrpc.Error) {
 	header := r.Header.Get(mcp.HeaderProtocolVersion)
-	meta := &msg.read.meta
+	meta := &msg.meta
 	if !meta.modern && !mcp.IsModernProtocol(header) {
 		return false, nil
 	}
 	switch {
 	case r.Header.Get(mcp.HeaderLastEventID) != "":
 		return true, headerMismatch("Last-Event-ID is not supported in protocol version " + mcp.ProtocolVersion20260728 + ": send the request again with a new id")
-	case msg.response:
+	case msg.Response:
 		return true, invalidRequest("answers from clients do not exist in protocol version " + mcp.ProtocolVersion20260728)
-	case msg.isNotification():
+	case msg.IsNotification():
 		return true, nil
 	case header == "":
 		return true, headerMismatch(mcp.HeaderProtocolVersion + " header is missing")
@@ -157,26 +144,25 @@ func (h *httpHandler) modernPost(r *http.Request, msg *message) (bool, *wireErro
 
 // checkHeaders holds the headers that repeat parts of a request to those parts
 // (SEP-2243), so that what stands between client and server can go by them.
-func (s *Server) checkHeaders(header http.Header, msg *message) *wireError {
+func (s *Server) checkHeaders(header http.Header, msg *message) *jsonrpc.Error {
 	for _, name := range []string{mcp.HeaderMethod, mcp.HeaderName} {
 		if len(header.Values(name)) > 1 { // whoever stands between may go by another one
 			return headerMismatch("there is more than one " + name + " header")
 		}
 	}
 	switch method := header.Get(mcp.HeaderMethod); method {
-	case msg.method:
+	case msg.Method:
 	case "":
 		return headerMismatch(mcp.HeaderMethod + " header is missing")
 	default:
-		return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", mcp.HeaderMethod, domain.ClipName(method), domain.ClipName(msg.method)))
+		return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", mcp.HeaderMethod, domain.ClipName(method), domain.ClipName(msg.Method)))
 	}
-	if !mcp.MethodRequiresNameHeader(mcp.MCPMethod(msg.method)) {
+	if !mcp.MethodRequiresNameHeader(mcp.MCPMethod(msg.Method)) {
 		return nil
 	}
-	p := &msg.read
-	target := p.name
-	if msg.method == methodRead {
-		target = p.uri
+	target := msg.name
+	if msg.Method == methodRead {
+		target = msg.uri
 	}
 	name, err := rawjson.String(target)
 	if err != nil {
@@ -191,14 +177,14 @@ func (s *Server) checkHeaders(header http.Header, msg *message) *wireError {
 	case presented != name:
 		return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", mcp.HeaderName, domain.ClipName(presented), domain.ClipName(name)))
 	}
-	if msg.method == methodCall {
-		return s.checkParamHeaders(header, name, msg.params)
+	if msg.Method == methodCall {
+		return s.checkParamHeaders(header, name, msg.Params)
 	}
 	return nil
 }
 
 // checkParamHeaders does the same for arguments whose schema names a header.
-func (s *Server) checkParamHeaders(header http.Header, tool string, params json.RawMessage) *wireError {
+func (s *Server) checkParamHeaders(header http.Header, tool string, params json.RawMessage) *jsonrpc.Error {
 	t, ok := s.exec.Registry.Get(tool)
 	if !ok {
 		return nil
@@ -217,13 +203,13 @@ func (s *Server) checkParamHeaders(header http.Header, tool string, params json.
 	return nil
 }
 
-func headerMismatch(text string) *wireError {
-	return &wireError{code: mcp.HEADER_MISMATCH, message: text}
+func headerMismatch(text string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: mcp.HEADER_MISMATCH, Message: text}
 }
 
 // postLegacy serves a message of the era with sessions.
 func (h *httpHandler) postLegacy(w http.ResponseWriter, r *http.Request, who caller, msg *message) {
-	if msg.method == methodInitialize && !msg.isNotification() {
+	if msg.Method == methodInitialize && !msg.IsNotification() {
 		h.initialize(w, r, who, msg)
 		return
 	}
@@ -257,14 +243,14 @@ func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, who cal
 
 // serve serves a message of a session and writes what comes of it.
 func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session, who caller, msg *message) {
-	if msg.isNotification() || msg.response {
+	if msg.IsNotification() || msg.Response {
 		if ses.id != "" { // without a session, it could only be about somebody else
 			h.server.handle(r.Context(), ses, who, msg, nil)
 		}
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
-	if msg.method == methodListen {
+	if msg.Method == methodListen {
 		stop := context.AfterFunc(h.stopping, ses.close)
 		defer stop()
 	}
@@ -282,7 +268,7 @@ func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, who call
 		return
 	}
 	defer h.sessions.release(ses)
-	batch, wrong := h.server.parseBatch(ses.session, body)
+	batch, wrong := parseBatch(ses.session, body)
 	if wrong != nil {
 		writeError(w, nil, wrong, http.StatusBadRequest)
 		return
@@ -302,7 +288,7 @@ func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, who call
 // what is no message at all.
 func asksSomething(batch []json.RawMessage) bool {
 	return slices.ContainsFunc(batch, func(raw json.RawMessage) bool {
-		msg, wrong := parseMessage(raw)
-		return wrong != nil || !msg.isNotification() && !msg.response
+		msg, err := parse(raw)
+		return err != nil || !msg.IsNotification() && !msg.Response
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"toolserver/domain"
+	"toolserver/jsonrpc"
+	"toolserver/sse"
 )
 
 // httpSink writes what comes of one HTTP request: one JSON document, or, as
@@ -26,7 +28,7 @@ type httpSink struct {
 	streaming bool
 	done      bool
 	alive     *time.Timer
-	gone      chan struct{} // closed when the client is; nil until somebody asks
+	gone      func() // called when the client is; may be nil
 }
 
 func newHTTPSink(w http.ResponseWriter, canStream bool, before func()) *httpSink {
@@ -35,19 +37,6 @@ func newHTTPSink(w http.ResponseWriter, canStream bool, before func()) *httpSink
 		s.alive = time.AfterFunc(keepAliveInterval, s.keepAlive)
 	}
 	return s
-}
-
-// broken returns a channel that is closed when the client is gone.
-func (s *httpSink) broken() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.gone == nil {
-		s.gone = make(chan struct{})
-		if s.done {
-			close(s.gone)
-		}
-	}
-	return s.gone
 }
 
 // close ends the use of the sink, whose request is about to be over. One that
@@ -111,10 +100,12 @@ func (s *httpSink) notify(msg []byte) bool {
 	return !s.done
 }
 
-// open begins the stream, and reports whether anybody listens.
-func (s *httpSink) open() bool {
+// open begins the stream, and reports whether the client is there. If it is not
+// later, gone is called.
+func (s *httpSink) open(gone func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.gone = gone
 	s.start()
 	return !s.done
 }
@@ -133,10 +124,7 @@ func (s *httpSink) start() {
 }
 
 func (s *httpSink) event(msg []byte) {
-	b := make([]byte, 0, len(msg)+32)
-	b = append(b, "event: message\ndata: "...)
-	b = append(append(b, msg...), "\n\n"...)
-	s.write(b)
+	s.write(sse.Append(make([]byte, 0, len(msg)+32), msg))
 }
 
 // keepAlive sends a comment, so that nobody between the client and us takes the
@@ -162,7 +150,7 @@ func (s *httpSink) write(b []byte) {
 	if err != nil && !s.done {
 		s.finish()
 		if s.gone != nil {
-			close(s.gone)
+			s.gone()
 		}
 	}
 }
@@ -170,17 +158,17 @@ func (s *httpSink) write(b []byte) {
 // statusOf returns the HTTP status the modern era has for an error code.
 func statusOf(code int) int {
 	switch code {
-	case mcp.METHOD_NOT_FOUND:
+	case jsonrpc.CodeMethodNotFound:
 		return http.StatusNotFound
 	case mcp.HEADER_MISMATCH, mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, mcp.UNSUPPORTED_PROTOCOL_VERSION,
-		mcp.INVALID_REQUEST, mcp.INVALID_PARAMS, mcp.PARSE_ERROR:
+		jsonrpc.CodeInvalidRequest, jsonrpc.CodeInvalidParams, jsonrpc.CodeParseError:
 		return http.StatusBadRequest
 	}
 	return http.StatusOK
 }
 
-func writeError(w http.ResponseWriter, id json.RawMessage, e *wireError, status int) {
-	writeJSON(w, errorMessage(id, e), status)
+func writeError(w http.ResponseWriter, id json.RawMessage, e *jsonrpc.Error, status int) {
+	writeJSON(w, jsonrpc.ErrorResponse(id, e), status)
 }
 
 func writeJSON(w http.ResponseWriter, msg []byte, status int) {

@@ -16,22 +16,19 @@ import (
 const listTTL = 60_000
 
 // list serves the lists of tools, resources, templates and prompts.
-func (x *exchange) list() {
-	cursor, wrong := x.cursor()
-	if wrong != nil {
-		x.fail(wrong)
-		return
+func (x *exchange) list() (reply, error) {
+	cursor := ""
+	if x.cursor != nil {
+		var err error
+		if cursor, err = x.text("cursor", x.cursor); err != nil {
+			return nil, err
+		}
 	}
-	if err := x.server.exec.CountList(x.domain(), x.msg.method); err != nil {
-		x.failWith(err)
-		return
+	if err := x.server.exec.CountList(x.domain(), x.Method); err != nil {
+		return nil, err
 	}
-	body, err := x.server.page(x.msg.method, x.who.principal, x.params.meta.modern, cursor)
-	if err != nil {
-		x.fail(x.wireError(err))
-		return
-	}
-	x.answer(func(b []byte) []byte { return append(b, body...) })
+	body, err := x.server.page(x.Method, x.who.principal, x.meta.modern, cursor)
+	return func(b []byte) []byte { return append(b, body...) }, err
 }
 
 // page returns a page of a list as the JSON of its result.
@@ -51,7 +48,7 @@ func (s *Server) page(method string, p domain.Principal, modern bool, cursor str
 	if modern {
 		b = appendCaching(b, listTTL, catalog.Private())
 	}
-	x := exchange{server: s, params: &params{meta: requestMeta{modern: modern}}}
+	x := exchange{server: s, message: &message{meta: requestMeta{modern: modern}}}
 	b = x.appendMeta(b, nil)
 	if len(cursor) <= maxCachedCursor {
 		s.lists.put(catalog, key, b)
@@ -109,7 +106,7 @@ func appendTool(b []byte, t *domain.Tool) []byte {
 		b = appendSchema(append(b, `,"outputSchema":`...), t.Output)
 	}
 	if !hasMember(t.Listed, "annotations") {
-		b = appendJSON(append(b, `,"annotations":`...), t.Annotations)
+		b = appendValue(append(b, `,"annotations":`...), t.Annotations)
 	}
 	return append(appendMembers(b, t.Listed), '}')
 }
@@ -118,7 +115,7 @@ func appendTool(b []byte, t *domain.Tool) []byte {
 func appendMembers(b []byte, object json.RawMessage) []byte {
 	_ = rawjson.Object(object, func(name, value []byte) error {
 		b = append(rawjson.AppendString(append(b, ','), string(name)), ':')
-		b = appendJSON(b, json.RawMessage(value))
+		b = appendValue(b, json.RawMessage(value))
 		return nil
 	})
 	return b
@@ -168,10 +165,11 @@ type listKey struct {
 	modern               bool
 }
 
-// maxCachedLists bounds the cache: lists times views times pages times eras.
+// maxCachedLists bounds the cache: lists times views times pages times protocol
+// generations.
 const maxCachedLists = 256
 
-// maxCachedCursor bounds what a client can have kept by asking for a page.
+// maxCachedCursor bounds the cursors that are kept: clients write them.
 const maxCachedCursor = 1 << 10
 
 // listCache holds pages of one catalog, ready to send.

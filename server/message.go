@@ -1,121 +1,117 @@
 package server
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"math"
-	"strconv"
-	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"toolserver/jsonrpc"
 	"toolserver/rawjson"
 )
 
-// message is one JSON-RPC message. Its parts point into the bytes it was read
-// from.
+// message is a message of a client, with what more than one method has of its
+// parameters: found while the message is read, and not yet decoded. A part that
+// is not there is nil.
 type message struct {
-	id       json.RawMessage // as the client wrote it; nil if there is none
-	method   string
-	params   json.RawMessage
-	response bool // an answer to a request of ours
-	result   json.RawMessage
-	failure  json.RawMessage // of an answer that is an error
-
-	read params // of params, what more than one method has
+	jsonrpc.Message
+	name, uri, cursor json.RawMessage
+	arguments         json.RawMessage
+	inputResponses    json.RawMessage // answers to input requests, in protocol version 2026-07-28
+	requestState      json.RawMessage // what came with the input requests
+	meta              requestMeta
 }
 
-func (m *message) isNotification() bool { return m.id == nil }
-
-// wireError is the error member of an answer.
-type wireError struct {
-	code    int
-	message string
-	data    any // nil for none
+// requestMeta is what a request's _meta says about it.
+type requestMeta struct {
+	modern        bool            // protocol version 2026-07-28 or later: no handshake, no session
+	version       string          // declared by a modern request
+	progressToken json.RawMessage // nil if the client does not ask for progress
+	logLevel      string          // declared by a modern request; empty for no log
+	capabilities  json.RawMessage // declared by a modern request
 }
 
-func invalidRequest(text string) *wireError {
-	return &wireError{code: mcp.INVALID_REQUEST, message: text}
+// parse reads a message.
+func parse(raw []byte) (*message, *jsonrpc.Error) {
+	r := new(message)
+	msg, err := jsonrpc.Parse(raw, r.param)
+	r.Message = msg
+	return r, err
 }
 
-func invalidParams(text string) *wireError {
-	return &wireError{code: mcp.INVALID_PARAMS, message: text}
+// param notes a parameter.
+func (r *message) param(name, value []byte) error {
+	switch string(name) {
+	case "name":
+		r.name = value
+	case "uri":
+		r.uri = value
+	case "cursor":
+		r.cursor = value
+	case "arguments":
+		r.arguments = value
+	case "inputResponses":
+		r.inputResponses = value
+	case "requestState":
+		r.requestState = value
+	case "_meta":
+		r.meta.read(value)
+	}
+	return nil
 }
 
-// parseMessage reads one message. Of a message that is wrong it returns what it
-// could read, so that the answer can carry the id.
-func parseMessage(raw []byte) (message, *wireError) {
-	var m message
-	version, hasMethod, again := "", false, false
-	var badMethod error
-	err := rawjson.Nested(raw, "params", func(name, value []byte) error {
+func (m *requestMeta) read(raw []byte) {
+	*m = requestMeta{}
+	if raw[0] != '{' {
+		return
+	}
+	_ = rawjson.Object(raw, func(name, value []byte) error {
 		switch string(name) {
-		case "jsonrpc":
-			version, _ = rawjson.String(value)
-		case "id":
-			m.id = value
-		case "method":
-			hasMethod = true
-			m.method, badMethod = rawjson.String(value)
-		case "params":
-			again = m.params != nil
-			m.params = value
-		case "result":
-			m.response, m.result = true, value
-		case "error":
-			m.response, m.failure = true, value
+		case "progressToken":
+			if jsonrpc.ValidID(value) {
+				m.progressToken = value
+			}
+		case mcp.MetaKeyProtocolVersion:
+			m.version, _ = rawjson.String(value)
+		case mcp.MetaKeyClientCapabilities:
+			m.capabilities = value
+		case mcp.MetaKeyLogLevel:
+			m.logLevel, _ = rawjson.String(value)
 		}
 		return nil
-	}, m.read.member)
-	if again { // of parameters given twice the last count
-		m.read = parseParams(m.params)
-	}
+	})
+	m.modern = mcp.IsModernProtocol(m.version)
+}
+
+// check holds a modern request to what its protocol version requires (SEP-2575).
+func (m *requestMeta) check() *jsonrpc.Error {
 	switch {
-	case !utf8.Valid(raw):
-		err = errors.New("not UTF-8")
-	case err != nil && rawjson.Valid(raw) == nil:
-		return message{}, invalidRequest("a message must be an object")
+	case !m.modern:
+		return nil
+	case !mcp.IsValidProtocolVersion(m.version):
+		return &jsonrpc.Error{Code: mcp.UNSUPPORTED_PROTOCOL_VERSION, Message: "protocol version " + m.version + " is not supported",
+			Data: map[string]any{"supported": mcp.ValidProtocolVersions, "requested": m.version}}
+	case m.capabilities == nil || m.capabilities[0] != '{':
+		return invalidParams("missing or invalid _meta field " + mcp.MetaKeyClientCapabilities)
 	}
+	return nil
+}
+
+// text decodes a parameter that is required and a string.
+func (r *message) text(name string, value json.RawMessage) (string, error) {
+	if value == nil {
+		return "", invalidParams(`"` + name + `" of ` + r.Method + " is missing")
+	}
+	s, err := rawjson.String(value)
 	if err != nil {
-		return message{}, &wireError{code: mcp.PARSE_ERROR, message: "the message is " + err.Error()}
+		return "", invalidParams(`"` + name + `" of ` + r.Method + " must be a string")
 	}
-	m.response = m.response && !hasMethod
-	switch {
-	case version != mcp.JSONRPC_VERSION:
-		return m, invalidRequest(`"jsonrpc" must be "2.0"`)
-	case m.id != nil && !validID(m.id):
-		m.id = nil
-		return m, invalidRequest(`"id" must be a string or a number`)
-	case badMethod != nil:
-		return m, invalidRequest(`"method" must be a string`)
-	case !hasMethod && !m.response:
-		return m, invalidRequest(`"method" is missing`)
-	case m.params != nil && m.params[0] != '{' && m.params[0] != '[':
-		return m, invalidParams(`"params" must be an object`)
-	}
-	return m, nil
+	return s, nil
 }
 
-func validID(id []byte) bool {
-	return id[0] == '"' || id[0] == '-' || '0' <= id[0] && id[0] <= '9'
+func invalidRequest(text string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: text}
 }
 
-// idKey returns what an id is known by, however the client writes it: a proxy
-// between may write "\u00e9" for "é" and 1 for 1.0.
-func idKey(id []byte) []byte {
-	if len(id) > 0 && id[0] == '"' {
-		if bytes.IndexByte(id, '\\') >= 0 {
-			if s, err := rawjson.String(id); err == nil {
-				return rawjson.AppendString(nil, s)
-			}
-		}
-		return id
-	}
-	if bytes.ContainsAny(id, ".eE") {
-		if f, err := strconv.ParseFloat(string(id), 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-			return strconv.AppendInt(nil, int64(f), 10)
-		}
-	}
-	return id
+func invalidParams(text string) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: text}
 }

@@ -1,149 +1,78 @@
 package server
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// reader is a turn to read a client's lines. Requests that are known to be fast
-// are served on the goroutine that reads, so that they wake no other thread.
-// Any other ends the turn: another goroutine reads on meanwhile. So does one
-// that turns out to be slow after all, when it is noticed.
+// reader reads a client's lines on one goroutine. Requests that are known to be
+// fast are served on that goroutine, so that they wake no other thread. For any
+// other, another goroutine takes over reading first. It also does so when a
+// request that was served inline turns out to be slow.
 type reader struct {
 	*stdio
 	ctx context.Context
 
-	state   atomic.Uint64            // goes up by one when serving a request begins, and when it ends
-	current atomic.Pointer[exchange] // the request being served
+	state   atomic.Uint64            // goes up by one when serving a request inline begins, and when it ends
+	current atomic.Pointer[exchange] // the request being served inline
 
-	watch    *time.Timer // looks at state
+	watch    *time.Timer // calls detachIfSlow
 	watching atomic.Bool // the timer is running
-	seen     uint64      // state when it was last looked at
+	seen     uint64      // state when the timer last ran
 }
 
-// fastCall is what a request may take that is served by the goroutine that
-// reads.
+// fastCall is the time within which calls of a tool must finish to be served by
+// the goroutine that reads.
 const fastCall = 200 * time.Microsecond
 
-// lookInterval is how often one looks at whether a request that should be fast
-// still runs. It does so at the second look.
-const lookInterval = 5 * time.Millisecond
+// watchInterval is how often a request that is served inline is checked. It is
+// slow when it is still there at the second check.
+const watchInterval = 5 * time.Millisecond
 
-// read reads and serves until the input ends or the turn does.
-func (c *stdio) read(ctx context.Context) {
+func newReader(c *stdio, ctx context.Context) *reader {
 	r := &reader{stdio: c, ctx: ctx}
-	r.watch = time.AfterFunc(time.Hour, r.look)
+	r.watch = time.AfterFunc(time.Hour, r.detachIfSlow)
 	r.watch.Stop()
-	for {
-		line, err := c.in.next()
-		switch {
-		case errors.Is(err, errLineTooLong):
-			c.refuse(nil, invalidRequest(fmt.Sprintf("the message is longer than %d bytes", c.in.max)))
-		case err != nil:
-			c.ended <- err
-			return
-		case len(bytes.TrimSpace(line)) == 0:
-		case !r.serve(line):
-			return
-		}
-		if !c.in.buffered() {
-			c.out.flush()
-		}
-	}
+	return r
 }
 
-// serve serves one line, and reports whether the turn goes on.
-func (r *reader) serve(line []byte) bool {
-	release, ok := r.hold(line)
-	if bytes.TrimLeft(line, " \t")[0] == '[' {
-		return r.serveBatch(line, release, ok)
-	}
-	msg, err := parseMessage(line)
-	if err != nil {
-		if release != nil {
-			release()
-		}
-		r.refuse(msg.id, err)
-		return true
-	}
-	out := &lineSink{w: r.stdio.out}
-	x, ctx := r.server.open(r.ctx, r.session, r.caller(), &msg, out)
-	switch {
-	case x == nil:
-		if release != nil {
-			release()
-		}
-		return true
-	case msg.method == methodInitialize:
-		x.serve(ctx) // the turn does not end here: what follows is read by what this settles
-		return true
-	case !ok:
-		x.fail(busyWith("long messages"))
-		x.end()
-		return true
-	case release != nil:
-		return r.apart(out, func() {
-			defer release()
-			x.serve(ctx)
-		})
-	case !x.fast():
-		return r.apart(out, func() { x.paced(ctx) })
-	}
-	return r.here(x, ctx)
-}
-
-// hold counts a long line against what all long messages may have together; the
-// reader does not wait for that. Release is nil if there is nothing to give back.
-func (r *reader) hold(line []byte) (release func(), ok bool) {
-	n := int64(len(line))
-	if n <= longMessage {
-		return nil, true
-	}
-	owner := r.session.owner
-	if !r.server.held.TryAcquire(owner, n) {
-		return nil, false
-	}
-	return func() { r.server.held.Release(owner, n) }, true
-}
-
-// here serves a request within the turn.
-func (r *reader) here(x *exchange, ctx context.Context) bool {
-	r.serving.add()
-	defer r.serving.done()
+// serveInline serves a request, and reports whether this goroutine goes on
+// reading afterwards.
+func (r *reader) serveInline(x *exchange, ctx context.Context) bool {
+	r.inflight.add(1)
+	defer r.inflight.add(-1)
 	r.current.Store(x)
 	begun := r.state.Add(1)
 	if !r.watching.Load() && !r.watching.Swap(true) {
-		r.watch.Reset(lookInterval)
+		r.watch.Reset(watchInterval)
 	}
-	x.paced(ctx)
+	x.timed(ctx)
 	return r.state.CompareAndSwap(begun, begun+1)
 }
 
-// apart serves a request after the turn.
-func (r *reader) apart(out *lineSink, serve func()) bool {
-	r.serving.add()
-	defer r.serving.done()
-	r.in = r.in.detach()
+// serveDetached has another goroutine read on, and serves a request. It returns
+// false: this goroutine no longer reads.
+func (r *reader) serveDetached(out *lineSink, serve func()) bool {
+	r.inflight.add(1)
+	defer r.inflight.add(-1)
+	r.in = r.in.Detach()
 	out.detach()
-	go r.read(r.ctx) // as this one, ends with the input
+	go r.read(r.ctx) // ends with the input
 	serve()
 	return false
 }
 
-// look ends the turn if the request that was being served when it last looked
-// still is. While nothing happens it does not look.
-func (r *reader) look() {
+// detachIfSlow reads on in place of a goroutine that is still serving the request
+// it was serving at the last check. The timer stops while nothing happens.
+func (r *reader) detachIfSlow() {
 	now := r.state.Load()
 	if now == r.seen {
 		if serving := now%2 == 1; serving && r.state.CompareAndSwap(now, now+1) {
 			x := r.current.Load()
-			r.server.pace.set(x.params.name, false) // or its like, if there are more, would each take as long
-			r.in = r.in.detach()
+			r.server.pace.set(x.name, false) // so that further calls of this tool do not block the reader
+			r.in = r.in.Detach()
 			x.out.(*lineSink).detach()
 			r.read(r.ctx)
 			return
@@ -154,17 +83,17 @@ func (r *reader) look() {
 		}
 	}
 	r.seen = now
-	r.watch.Reset(lookInterval)
+	r.watch.Reset(watchInterval)
 }
 
-// pace knows which tools have been fast when they were last called.
+// pace records which tools were fast when they were last called.
 type pace struct {
 	mu   sync.RWMutex
 	fast map[string]bool // by name, as clients write it
 }
 
-// Bounds of what is remembered: there are many ways to write a name, and long
-// ones that no tool has.
+// Bounds of what is recorded: clients can write a name in many ways, and names
+// that no tool has.
 const (
 	maxPaced     = 1000
 	maxPacedName = 256
@@ -191,26 +120,25 @@ func (p *pace) set(name []byte, fast bool) {
 	}
 }
 
-// fast reports whether a request is expected to take next to no time.
+// fast reports whether a request is expected to finish within [fastCall].
 func (x *exchange) fast() bool {
-	switch x.msg.method {
+	switch x.Method {
 	case methodCall:
-		return x.server.pace.isFast(x.params.name)
+		return x.server.pace.isFast(x.name)
 	case methodRead, methodPrompt, methodComplete, methodListen:
 		return false
 	}
 	return true
 }
 
-// paced serves a request and notes how fast its tool was.
-func (x *exchange) paced(ctx context.Context) {
-	if x.msg.method != methodCall {
-		x.serve(ctx)
-		return
-	}
+// timed serves a request and notes whether its tool was fast.
+func (x *exchange) timed(ctx context.Context) {
 	begun := time.Now()
 	x.serve(ctx)
-	if fast := time.Since(begun) < fastCall; fast != x.server.pace.isFast(x.params.name) {
-		x.server.pace.set(x.params.name, fast)
+	if x.Method != methodCall {
+		return
+	}
+	if fast := time.Since(begun) < fastCall; fast != x.server.pace.isFast(x.name) {
+		x.server.pace.set(x.name, fast)
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
 	"toolserver/domain"
+	"toolserver/jsonrpc"
 	"toolserver/rawjson"
 )
 
@@ -19,75 +19,68 @@ type session struct {
 	owner    string                          // ID of the principal that began it; nobody else may use it
 	version  atomic.Pointer[string]          // negotiated by initialize
 	declared atomic.Pointer[json.RawMessage] // capabilities, by initialize
-	logLevel atomic.Int32                    // least level the client hears of
-	asking   asking
+	logLevel atomic.Int32                    // the least level that is sent
 	watches  watches
 
-	closing   chan struct{} // closed when no more is to come
-	closeOnce sync.Once
+	ctx    context.Context // ends with the session
+	cancel context.CancelFunc
 
 	mu       sync.Mutex
-	inFlight map[string]*inFlight // by id, as the client wrote it
-	streams  []*listener          // that tell the client of changes
-}
-
-// inFlight is a request that has not been answered.
-type inFlight struct {
-	cancel   context.CancelCauseFunc
-	canceled bool
+	inFlight map[string]*exchange // by ID, see [jsonrpc.IDKey]
+	streams  []*listener          // that carry changes to the client
+	asked    int
+	asking   map[string]chan<- clientAnswer // our requests that are not answered, by ID
 }
 
 func newSession(id, owner string) *session {
-	s := &session{id: id, owner: owner, closing: make(chan struct{})}
+	s := &session{id: id, owner: owner}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.logLevel.Store(int32(domain.LogInfo))
 	return s
 }
 
-// close ends streams that would go on until the client does.
+// close ends what would go on until the client ends it.
 func (s *session) close() {
-	s.closeOnce.Do(func() { close(s.closing) })
+	s.cancel()
 	s.watches.close()
 }
 
-// add notes a request, unless there are too many or one with the same id.
-func (s *session) add(id json.RawMessage, cancel context.CancelCauseFunc, limit int) (*inFlight, error) {
+// add registers a request, unless there are too many or one with the same ID.
+func (s *session) add(x *exchange, limit int) *jsonrpc.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := idKey(id)
+	key := jsonrpc.IDKey(x.ID)
 	if _, taken := s.inFlight[string(key)]; taken {
-		return nil, fmt.Errorf("a request with id %s is in flight already", domain.ClipName(string(id)))
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "a request with id %s is in flight already", domain.ClipName(string(x.ID)))
 	}
 	if limit > 0 && len(s.inFlight) >= limit {
-		return nil, fmt.Errorf("%d requests are in flight already; wait for answers before sending more", limit)
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%d requests are in flight already; wait for answers before sending more", limit)
 	}
 	if s.inFlight == nil {
-		s.inFlight = map[string]*inFlight{}
+		s.inFlight = map[string]*exchange{}
 	}
-	r := &inFlight{cancel: cancel}
-	s.inFlight[string(key)] = r
-	return r, nil
+	s.inFlight[string(key)] = x
+	return nil
 }
 
-// remove forgets a request that is about to be answered, and reports whether it
-// may be: not if the client has taken it back. From then on its id is free.
-func (s *session) remove(id json.RawMessage, r *inFlight) (answer bool) {
+// remove frees the ID of a request, and reports whether it may be answered: not
+// if the client has canceled it.
+func (s *session) remove(x *exchange) (answer bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if key := idKey(id); s.inFlight[string(key)] == r {
-		delete(s.inFlight, string(key))
-	}
-	return !r.canceled
+	delete(s.inFlight, string(jsonrpc.IDKey(x.ID)))
+	return !x.canceled
 }
 
-// canceled reports whether the client has taken the request back.
-func (s *session) canceled(r *inFlight) bool {
+// isCanceled reports whether the client has canceled a request.
+func (s *session) isCanceled(x *exchange) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return r.canceled
+	return x.canceled
 }
 
 // cancelRequest serves notifications/cancelled. A request that is unknown, or
-// answered by now, is no error.
+// answered already, is no error.
 func (s *session) cancelRequest(params json.RawMessage) {
 	var id []byte
 	if rawjson.Object(params, func(name, value []byte) error {
@@ -100,25 +93,21 @@ func (s *session) cancelRequest(params json.RawMessage) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r := s.inFlight[string(idKey(id))]; r != nil {
-		r.canceled = true
-		r.cancel(errCanceled)
+	if x := s.inFlight[string(jsonrpc.IDKey(id))]; x != nil {
+		x.canceled = true
+		x.cancel(errCanceled)
 	}
 }
 
-// cancelAll ends all requests, whose answers nobody will read.
-func (s *session) cancelAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range s.inFlight {
-		r.cancel(errors.New("the session has ended"))
-	}
-}
+var errSessionEnded = errors.New("the session has ended")
 
-// pending returns how many requests are not answered yet.
-func (s *session) pending() int {
+// cancelAll cancels all requests and returns how many there were.
+func (s *session) cancelAll() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, x := range s.inFlight {
+		x.cancel(errSessionEnded)
+	}
 	return len(s.inFlight)
 }
 
@@ -130,8 +119,12 @@ func (s *session) protocolVersion() string {
 	return ""
 }
 
-// shakeHands notes what initialize has settled.
-func (s *session) shakeHands(version string, capabilities json.RawMessage) {
+// maxCapabilities bounds what of a client's declaration is kept; one that is
+// longer declares nothing.
+const maxCapabilities = 64 << 10
+
+// completeHandshake notes what initialize has negotiated.
+func (s *session) completeHandshake(version string, capabilities json.RawMessage) {
 	if len(capabilities) <= maxCapabilities {
 		s.declared.Store(&capabilities)
 	}
@@ -144,7 +137,3 @@ func (s *session) capabilities() json.RawMessage {
 	}
 	return json.RawMessage("{}")
 }
-
-// maxCapabilities bounds what of a client's declaration is kept; one that is
-// longer declares nothing.
-const maxCapabilities = 64 << 10

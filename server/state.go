@@ -8,10 +8,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
 	"toolserver/domain"
+	"toolserver/jsonrpc"
 	"toolserver/rawjson"
 )
 
@@ -78,16 +80,15 @@ func (s stateSealer) open(sealed string) (state requestState, err error) {
 	return state, nil
 }
 
-// readState reads the state that a modern request brings, and the answers.
-func (x *exchange) readState() *wireError {
-	p := x.params
-	if p.requestState == nil && p.inputResponses == nil || !p.meta.modern {
+// readState reads the state that a modern request brings.
+func (x *exchange) readState() *jsonrpc.Error {
+	if !x.meta.modern {
 		return nil
 	}
-	if p.requestState != nil {
-		sealed, wrong := x.text("requestState", p.requestState)
-		if wrong != nil {
-			return wrong
+	if x.requestState != nil {
+		sealed, err := rawjson.String(x.requestState)
+		if err != nil {
+			return invalidParams(`"requestState" of ` + x.Method + " must be a string")
 		}
 		state, err := x.server.states.open(sealed)
 		if err != nil || state.Principal != x.who.principal.ID || string(state.Call) != string(x.callHash()) || !time.Now().Before(state.Expires) {
@@ -95,7 +96,7 @@ func (x *exchange) readState() *wireError {
 		}
 		x.state = state
 	}
-	if p.inputResponses != nil && p.inputResponses[0] != '{' {
+	if x.inputResponses != nil && x.inputResponses[0] != '{' {
 		return invalidParams(`"inputResponses" must be an object`)
 	}
 	return nil
@@ -104,16 +105,16 @@ func (x *exchange) readState() *wireError {
 // callHash identifies what a request asks for, rounds aside.
 func (x *exchange) callHash() []byte {
 	h := sha256.New()
-	for _, part := range [][]byte{[]byte(x.msg.method), x.params.name, x.params.uri, x.params.arguments} {
+	for _, part := range [][]byte{[]byte(x.Method), x.name, x.uri, x.arguments} {
 		sum := sha256.Sum256(part)
 		h.Write(sum[:])
 	}
 	return h.Sum(nil)
 }
 
-// askedBefore returns the answers to requests if this round or an earlier one
+// answersSoFar returns the answers to requests if this round or an earlier one
 // has brought them all, and else the error that asks for the rest.
-func (x *exchange) askedBefore(requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
+func (x *exchange) answersSoFar(requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.takeAnswers(requests)
@@ -132,30 +133,26 @@ func (x *exchange) askedBefore(requests map[string]domain.InputRequest) (map[str
 	return answers, nil
 }
 
-// takeAnswers moves what this round has brought to what is known. Answers to
-// what nobody asks are ignored, and so are those that are none. One to a sealed
-// request counts only if the state says that it was asked.
+// takeAnswers adds the answers of this round to the state. Those to no request
+// and invalid ones are ignored. One to a sealed request counts only if the state
+// proves that it was asked.
 func (x *exchange) takeAnswers(requests map[string]domain.InputRequest) {
-	if x.params.inputResponses == nil {
+	if x.inputResponses == nil {
 		return
 	}
-	_ = rawjson.Object(x.params.inputResponses, func(name, value []byte) error {
+	_ = rawjson.Object(x.inputResponses, func(name, value []byte) error {
 		req, ok := requests[string(name)]
-		if !ok || req.Sealed && !x.state.asked(string(name)) || !validAnswer(req.Method, value) {
+		if !ok || req.Sealed && !slices.Contains(x.state.Asked, string(name)) || !validAnswer(req.Method, value) {
 			return nil
 		}
 		if x.state.Answers == nil {
 			x.state.Answers = map[string]json.RawMessage{}
 		}
 		if _, known := x.state.Answers[string(name)]; !known {
-			x.state.Answers[string(name)] = json.RawMessage(string(value))
+			x.state.Answers[string(name)] = slices.Clone(value)
 		}
 		return nil
 	})
-}
-
-func (s *requestState) asked(name string) bool {
-	return slices.Contains(s.Asked, name)
 }
 
 // validAnswer reports whether an answer has the form its method demands.
@@ -179,23 +176,16 @@ func validAnswer(method string, answer json.RawMessage) bool {
 	return len(answer) > 0 && answer[0] == '{'
 }
 
-// answerInputRequired asks a modern client for more.
-func (x *exchange) answerInputRequired(asks *domain.InputRequired) {
-	next := requestState{
-		Principal: x.who.principal.ID, Call: x.callHash(), Expires: time.Now().Add(stateTime), Answers: x.state.Answers,
-	}
-	for name := range asks.Requests {
-		next.Asked = append(next.Asked, name)
-	}
-	sealed, err := x.server.states.seal(next)
-	if err != nil {
-		x.fail(x.wireError(err))
-		return
-	}
-	x.answer(func(b []byte) []byte {
-		b = appendJSON(append(b, `{"inputRequests":`...), asks.Requests)
+// inputRequired returns the result that has a modern client call again.
+func (x *exchange) inputRequired(required *domain.InputRequired) (reply, error) {
+	sealed, err := x.server.states.seal(requestState{
+		Principal: x.who.principal.ID, Call: x.callHash(), Expires: time.Now().Add(stateTime),
+		Asked: slices.Collect(maps.Keys(required.Requests)), Answers: x.state.Answers,
+	})
+	return func(b []byte) []byte {
+		b = appendValue(append(b, `{"inputRequests":`...), required.Requests)
 		b = appendMember(b, "requestState", sealed)
 		b = append(b, `,"resultType":"input_required"`...)
 		return x.appendMetaMember(b, nil)
-	})
+	}, err
 }

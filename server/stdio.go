@@ -1,39 +1,43 @@
 package server
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
 	"toolserver/domain"
-	"toolserver/rawjson"
+	"toolserver/jsonrpc"
 )
 
-// stopTime is how long canceled handlers get to end their processes.
-const stopTime = 3 * time.Second
+// Waits of the stdio transport.
+const (
+	stopTime = 3 * time.Second // for canceled handlers to terminate their processes
+	// stallTime is how long the client may leave what is written unread. It is
+	// long, since a person may have suspended the client for a while.
+	stallTime = 5 * time.Minute
+)
 
 // stdio is one conversation over a pair of streams.
 type stdio struct {
-	server  *Server
-	who     func() domain.Principal
-	session *session
-	in      *lineReader // used only by the goroutine whose turn it is to read
-	out     *lineWriter
-	serving tally      // requests
-	ended   chan error // gets the end of the input
+	server   *Server
+	who      func() domain.Principal
+	session  *session
+	in       *jsonrpc.LineReader // used only by the goroutine that reads
+	out      *jsonrpc.LineWriter
+	inflight inflight
+	ended    chan error // gets the end of the input
 }
 
 // ServeStdio serves one client until its input ends, ctx does, or it stops
-// reading. Principal says who the client is, at every message. Requests under way then get the grace to finish and be answered.
+// reading. Principal returns who the client is, at every message. Requests in
+// flight then get the grace period to finish and be answered.
 //
 // The goroutine that reads in may outlive ServeStdio if ctx ends first, until
 // in yields something.
@@ -45,13 +49,22 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 		server:  s,
 		who:     principal,
 		session: newSession("stdio", principal().ID),
-		in:      newLineReader(in, s.opts.MaxMessageBytes),
-		out:     &lineWriter{w: out, before: s.opts.BeforeAnswers, broken: sync.OnceFunc(func() { close(gone) })},
+		in:      jsonrpc.NewLineReader(in, s.opts.MaxMessageBytes),
+		out:     jsonrpc.NewLineWriter(out, stallTime, s.opts.BeforeAnswers, sync.OnceFunc(func() { close(gone) })),
 		ended:   make(chan error, 1),
 	}
 	go c.read(run) // ends with the input
-	stop := c.forwardChanges()
-	defer stop()
+	l, leave := c.session.join(s.hub)
+	forwarding, stop := context.WithCancel(run)
+	var forwarded sync.WaitGroup
+	forwarded.Go(func() {
+		s.forward(forwarding, c.caller(), l, func(change change) { c.out.Write(change.notification(nil), nil) })
+	})
+	defer func() {
+		leave()
+		stop()
+		forwarded.Wait()
+	}()
 
 	var err error
 	grace := s.opts.Grace
@@ -60,14 +73,13 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 	case <-ctx.Done():
 	case <-gone:
 		grace = 0
-		err = errStalled
+		err = errors.New("the client has stopped reading")
 	}
 	c.session.close()
-	if !c.serving.wait(grace) {
-		s.opts.Log.Info("requests did not finish within the grace", zap.Int("requests", c.session.pending()), zap.Duration("grace", grace))
-		c.session.cancelAll()
+	if !c.inflight.wait(grace) {
+		s.opts.Log.Info("requests did not finish within the grace period", zap.Int("requests", c.session.cancelAll()), zap.Duration("grace", grace))
 		cancel(errors.New("the server stops"))
-		c.serving.wait(stopTime)
+		c.inflight.wait(stopTime)
 	}
 	c.lastFlush(gone)
 	if errors.Is(err, io.EOF) {
@@ -81,7 +93,7 @@ func (c *stdio) lastFlush(gone <-chan struct{}) {
 	flushed := make(chan struct{})
 	go func() {
 		defer close(flushed)
-		c.out.flush()
+		c.out.Flush()
 	}()
 	select {
 	case <-flushed:
@@ -90,145 +102,151 @@ func (c *stdio) lastFlush(gone <-chan struct{}) {
 	}
 }
 
-// forwardChanges tells a client that has shaken hands what changes.
-func (c *stdio) forwardChanges() (stop func()) {
-	l, leave := c.session.join(&c.server.hub, c.caller())
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-l.wake:
-				changes, _, _ := l.take(c.caller(), c.server.exec.Registry.Catalog())
-				for _, what := range changes {
-					c.out.write(changed(what, nil), nil)
-				}
-			case <-quit:
-				return
-			}
-		}
-	}()
-	return func() {
-		leave()
-		close(quit)
-		<-done
-	}
-}
-
 // caller returns who the client is now.
 func (c *stdio) caller() caller { return caller{principal: c.who(), source: c} }
 
 func (c *stdio) principalOf(*http.Request) (domain.Principal, *Challenge) { return c.who(), nil }
 
-func (c *stdio) refuse(id json.RawMessage, err *wireError) { c.out.write(errorMessage(id, err), nil) }
-
-// serveBatch serves a JSON-RPC batch, which only protocol version 2025-03-26
-// knows.
-func (r *reader) serveBatch(line []byte, release func(), ok bool) bool {
-	if release == nil {
-		release = func() {}
-	}
-	batch, err := r.server.parseBatch(r.session, line)
-	if err == nil && !ok {
-		err = busyWith("long messages")
-	}
-	if err != nil {
-		release()
-		r.refuse(nil, err)
-		return true
-	}
-	out := &lineSink{w: r.stdio.out}
-	return r.apart(out, func() {
-		defer release()
-		r.server.handleBatch(r.ctx, r.session, r.caller(), batch, out)
-	})
-}
-
-// maxBatch bounds the messages of a batch.
-const maxBatch = 100
-
-// parseBatch splits a batch into its messages.
-func (s *Server) parseBatch(ses *session, raw []byte) ([]json.RawMessage, *wireError) {
-	if ses.protocolVersion() != mcp.ProtocolVersion20250326 {
-		return nil, invalidRequest("batches belong to protocol version 2025-03-26, which this session has not negotiated")
-	}
-	var batch []json.RawMessage
-	err := rawjson.Array(raw, func(value []byte) error {
-		batch = append(batch, value)
-		return nil
-	})
-	switch {
-	case err != nil:
-		return nil, &wireError{code: mcp.PARSE_ERROR, message: "the batch is " + err.Error()}
-	case len(batch) == 0:
-		return nil, invalidRequest("the batch is empty")
-	case len(batch) > maxBatch:
-		return nil, invalidRequest(fmt.Sprintf("the batch has %d messages; at most %d are allowed", len(batch), maxBatch))
-	}
-	return batch, nil
-}
-
-// handleBatch serves the messages of a batch side by side, and answers as soon
-// as all that are to be answered are. It returns with the last handler.
-func (s *Server) handleBatch(ctx context.Context, ses *session, who caller, batch []json.RawMessage, out sink) {
-	answers := &batchSink{out: out}
-	answers.pending.Store(1) // until all have begun
-	var wg sync.WaitGroup
-	for _, raw := range batch {
-		msg, err := parseMessage(raw)
-		if err != nil {
-			answers.answer(errorMessage(msg.id, err), err.code)
-		} else if x, ctx := s.open(ctx, ses, who, &msg, answers); x != nil {
-			answers.pending.Add(1)
-			x.whenEnded = sync.OnceFunc(answers.ended)
-			wg.Go(func() {
-				defer x.whenEnded()
-				x.serve(ctx)
-			})
+// read reads and serves lines until the input ends or another goroutine has
+// taken over reading.
+func (c *stdio) read(ctx context.Context) {
+	r := newReader(c, ctx)
+	for {
+		line, err := c.in.Next()
+		switch {
+		case errors.Is(err, jsonrpc.ErrLineTooLong):
+			c.reject(nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "the message is longer than %d bytes", c.in.Max))
+		case err != nil:
+			c.ended <- err
+			return
+		case len(bytes.TrimSpace(line)) == 0:
+		case !r.serve(line):
+			return
+		}
+		if !c.in.Buffered() {
+			c.out.Flush()
 		}
 	}
-	answers.ended()
-	wg.Wait()
 }
 
-// batchSink gathers the answers of a batch. Notifications do not wait for them.
-type batchSink struct {
-	out     sink
-	pending atomic.Int64 // requests that have not ended
+func (c *stdio) reject(id []byte, err *jsonrpc.Error) {
+	c.out.Write(jsonrpc.ErrorResponse(id, err), nil)
+}
 
+// serve serves one line, and reports whether the reader goes on reading.
+func (r *reader) serve(line []byte) bool {
+	release, busy := r.hold(line)
+	out := &lineSink{w: r.out}
+	if jsonrpc.IsBatch(line) {
+		batch, err := parseBatch(r.session, line)
+		if err == nil {
+			err = busy
+		}
+		if err != nil {
+			release()
+			r.reject(nil, err)
+			return true
+		}
+		return r.serveDetached(out, func() {
+			defer release()
+			r.server.handleBatch(r.ctx, r.session, r.caller(), batch, out)
+		})
+	}
+	msg, err := parse(line)
+	if err != nil {
+		release()
+		r.reject(msg.ID, err)
+		return true
+	}
+	x, ctx := r.server.open(r.ctx, r.session, r.caller(), msg, out)
+	switch {
+	case x == nil:
+		release()
+		return true
+	case msg.Method == methodInitialize:
+		x.serve(ctx) // always inline: the lines that follow depend on what it negotiates
+		release()
+		return true
+	case busy != nil:
+		x.finish(nil, busy)
+		return true
+	case len(line) > longMessage || !x.fast():
+		return r.serveDetached(out, func() {
+			defer release()
+			x.timed(ctx)
+		})
+	}
+	return r.serveInline(x, ctx)
+}
+
+// hold counts a long line against what all long messages may have together,
+// until release. The reader does not wait for that.
+func (r *reader) hold(line []byte) (release func(), busy *jsonrpc.Error) {
+	n, owner := int64(len(line)), r.session.owner
+	switch {
+	case n <= longMessage:
+		return func() {}, nil
+	case !r.server.held.TryAcquire(owner, n):
+		return func() {}, busyWith("long messages")
+	}
+	return func() { r.server.held.Release(owner, n) }, nil
+}
+
+// lineSink writes what one request makes the server send. While the request is
+// served by the goroutine that reads, that one flushes when it runs out of lines;
+// later each line is written at once.
+type lineSink struct {
+	w        *jsonrpc.LineWriter
+	detached atomic.Bool
+}
+
+func (s *lineSink) answer(msg []byte, _ int) { s.w.Write(msg, &s.detached) }
+
+func (s *lineSink) notify(msg []byte) bool {
+	s.w.Write(msg, &s.detached)
+	return true
+}
+
+// detach makes s flush, what it holds so far and every line from now on.
+func (s *lineSink) detach() {
+	s.detached.Store(true)
+	s.w.Flush()
+}
+
+// inflight counts requests. Unlike with a WaitGroup, the count may rise while
+// somebody waits, and waiting has a deadline.
+type inflight struct {
 	mu   sync.Mutex
-	all  []byte
-	late bool // a call is out of time
+	n    int
+	idle chan struct{} // closed when n falls to 0; nil if nobody waits
 }
 
-func (b *batchSink) notify(msg []byte) bool { return b.out.notify(msg) }
-
-func (b *batchSink) answer(msg []byte, code int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.late = b.late || code == int(domain.CodeTimeout)
-	if b.all == nil {
-		b.all = append(b.all, '[')
-	} else {
-		b.all = append(b.all, ',')
+func (f *inflight) add(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n += n; f.n == 0 && f.idle != nil {
+		close(f.idle)
+		f.idle = nil
 	}
-	b.all = append(b.all, msg...)
 }
 
-// ended notes the end of a request, and after the last answers if there is
-// something to answer.
-func (b *batchSink) ended() {
-	if b.pending.Add(-1) > 0 {
-		return
+// wait waits until nothing is in flight, at most for limit, and reports whether
+// nothing is.
+func (f *inflight) wait(limit time.Duration) bool {
+	f.mu.Lock()
+	if f.n == 0 {
+		f.mu.Unlock()
+		return true
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.all == nil {
-		return
+	if f.idle == nil {
+		f.idle = make(chan struct{})
 	}
-	code := 0
-	if b.late {
-		code = int(domain.CodeTimeout)
+	idle := f.idle
+	f.mu.Unlock()
+	select {
+	case <-idle:
+		return true
+	case <-time.After(limit):
+		return false
 	}
-	b.out.answer(append(b.all, ']'), code)
 }

@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"toolserver/domain"
+	"toolserver/jsonrpc"
+)
+
+// maxBatch bounds the messages of a batch.
+const maxBatch = 100
+
+// parseBatch splits a batch, which only protocol version 2025-03-26 supports.
+func parseBatch(ses *session, raw []byte) ([]json.RawMessage, *jsonrpc.Error) {
+	if ses.protocolVersion() != mcp.ProtocolVersion20250326 {
+		return nil, invalidRequest("batches belong to protocol version 2025-03-26, which this session has not negotiated")
+	}
+	return jsonrpc.ParseBatch(raw, maxBatch)
+}
+
+// handleBatch serves the messages of a batch concurrently, and answers as soon
+// as all requests among them are finished. It returns with the last handler.
+func (s *Server) handleBatch(ctx context.Context, ses *session, who caller, batch []json.RawMessage, out sink) {
+	answers := &batchSink{out: out}
+	answers.pending.Store(1) // until all have begun
+	var handlers sync.WaitGroup
+	for _, raw := range batch {
+		msg, err := parse(raw)
+		if err != nil {
+			answers.answer(jsonrpc.ErrorResponse(msg.ID, err), err.Code)
+		} else if x, ctx := s.open(ctx, ses, who, msg, answers); x != nil {
+			answers.pending.Add(1)
+			x.ended = answers.ended
+			handlers.Go(func() { x.serve(ctx) })
+		}
+	}
+	answers.ended()
+	handlers.Wait()
+}
+
+// batchSink collects the answers of a batch. Notifications do not wait for them.
+type batchSink struct {
+	out     sink
+	pending atomic.Int64 // requests that are not finished
+
+	mu   sync.Mutex
+	all  []byte
+	code int // of a call that is out of time
+}
+
+func (b *batchSink) notify(msg []byte) bool { return b.out.notify(msg) }
+
+func (b *batchSink) answer(msg []byte, code int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if code == int(domain.CodeTimeout) {
+		b.code = code
+	}
+	if b.all == nil {
+		b.all = append(b.all, '[')
+	} else {
+		b.all = append(b.all, ',')
+	}
+	b.all = append(b.all, msg...)
+}
+
+// ended notes the end of a request. After the last one it answers, if there is
+// an answer.
+func (b *batchSink) ended() {
+	if b.pending.Add(-1) > 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.all != nil {
+		b.out.answer(append(b.all, ']'), b.code)
+	}
+}

@@ -1,0 +1,190 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"toolserver/domain"
+	"toolserver/rawjson"
+)
+
+// callTool serves tools/call. It returns with the handler; a call that is out of
+// time is answered before.
+func (x *exchange) callTool(ctx context.Context) {
+	name, err := x.text("name", x.name)
+	if err != nil {
+		x.finish(nil, err)
+		return
+	}
+	logged := x.logCall(name)
+	cmd := domain.ExecuteToolCommand{Session: x.domain(), Tool: name, Arguments: x.arguments, Client: x}
+	x.server.exec.Start(ctx, cmd, func(res domain.ToolResult, err error) {
+		defer x.recover()
+		logged(res, err)
+		if e, ok := errors.AsType[*domain.Error](err); ok && x.server.settings.Load().ErrorsAsResults && !e.Verbatim && e.Code != domain.CodeMissingCapability {
+			res, err = e.AsResult(), nil
+			if e.Code == domain.CodeTimeout {
+				x.code = int(e.Code)
+			}
+		}
+		x.finish(func(b []byte) []byte { return x.appendResult(b, &res) }, err)
+	})
+}
+
+// logCall returns what logs the outcome of a call to the client, if it asked for
+// log messages at debug level.
+func (x *exchange) logCall(tool string) func(domain.ToolResult, error) {
+	if !x.logs(domain.LogDebug) {
+		return func(domain.ToolResult, error) {}
+	}
+	begun := time.Now()
+	return func(res domain.ToolResult, err error) {
+		outcome := "ok"
+		if _, asks := errors.AsType[*domain.InputRequired](err); asks {
+			outcome = "input_required"
+		} else if err != nil || res.IsError {
+			outcome = "error"
+		}
+		x.Log(domain.LogMessage{Level: domain.LogDebug, Logger: x.server.opts.Name, Data: map[string]any{
+			"tool": domain.ClipName(tool), "outcome": outcome, "took_ms": float64(time.Since(begun).Microseconds()) / 1000,
+		}})
+	}
+}
+
+// readResource serves resources/read.
+func (x *exchange) readResource(ctx context.Context) {
+	uri, err := x.text("uri", x.uri)
+	if err != nil {
+		x.finish(nil, err)
+		return
+	}
+	x.server.exec.ReadResource(ctx, x.domain(), x, uri, func(contents []domain.Content, err error) {
+		x.finish(func(b []byte) []byte {
+			b = appendList(append(b, '{'), "contents", contents, func(b []byte, c domain.Content) []byte { return appendContents(b, &c) })
+			if x.meta.modern {
+				b = appendCaching(b, 0, true)
+			}
+			return x.appendMeta(b, nil)
+		}, err)
+	})
+}
+
+// getPrompt serves prompts/get.
+func (x *exchange) getPrompt(ctx context.Context) {
+	name, err := x.text("name", x.name)
+	var args map[string]string
+	if err == nil && x.arguments != nil && json.Unmarshal(x.arguments, &args) != nil {
+		err = invalidParams(`"arguments" of ` + methodPrompt + ` must be an object of strings`)
+	}
+	if err != nil {
+		x.finish(nil, err)
+		return
+	}
+	x.server.exec.GetPrompt(ctx, x.domain(), x, name, args, func(p domain.PromptResult, err error) {
+		x.finish(func(b []byte) []byte {
+			b = append(b, '{')
+			if p.Description != "" {
+				b = append(rawjson.AppendString(append(b, `"description":`...), p.Description), ',')
+			}
+			b = appendList(b, "messages", p.Messages, func(b []byte, m domain.PromptMessage) []byte {
+				b = rawjson.AppendString(append(b, `{"role":`...), m.Role)
+				return append(appendBlock(append(b, `,"content":`...), &m.Content), '}')
+			})
+			return x.appendMeta(b, nil)
+		}, err)
+	})
+}
+
+// maxCompletions is how many values one answer may have.
+const maxCompletions = 100
+
+// complete serves completion/complete.
+func (x *exchange) complete(ctx context.Context) {
+	var p struct {
+		Ref struct {
+			Type string `json:"type"`
+			Name string `json:"name"`
+			URI  string `json:"uri"`
+		} `json:"ref"`
+		Argument struct {
+			Name  string `json:"name"`
+			Value string `json:"value"`
+		} `json:"argument"`
+		Context struct {
+			Arguments map[string]string `json:"arguments"`
+		} `json:"context"`
+	}
+	err := json.Unmarshal(x.Params, &p)
+	q := domain.CompleteQuery{Session: x.domain(), Argument: p.Argument.Name, Typed: p.Argument.Value, Given: p.Context.Arguments}
+	switch p.Ref.Type {
+	case "ref/prompt":
+		q.Prompt = p.Ref.Name
+	case "ref/resource":
+		q.Template = p.Ref.URI
+	}
+	if err != nil || q.Prompt == "" && q.Template == "" || q.Argument == "" {
+		x.finish(nil, invalidParams(methodComplete+` needs "ref", a ref/prompt with a "name" or a ref/resource with a "uri", and "argument" with "name" and "value"`))
+		return
+	}
+	x.server.exec.Complete(ctx, q, func(values []string, err error) {
+		shown := values[:min(len(values), maxCompletions)]
+		x.finish(func(b []byte) []byte {
+			b = appendList(append(b, `{"completion":{`...), "values", shown, rawjson.AppendString)
+			b = append(b, `,"total":`+strconv.Itoa(len(values))+`,"hasMore":`+strconv.FormatBool(len(shown) < len(values))+"}"...)
+			return x.appendMeta(b, nil)
+		}, err)
+	})
+}
+
+// setLogLevel serves logging/setLevel.
+func (x *exchange) setLogLevel() (reply, error) {
+	var p struct {
+		Level string `json:"level"`
+	}
+	_ = json.Unmarshal(x.Params, &p)
+	level, ok := domain.ParseLogLevel(p.Level)
+	if !ok {
+		return nil, invalidParams(`"level" must be one of debug, info, notice, warning, error, critical, alert, emergency`)
+	}
+	x.session.logLevel.Store(int32(level))
+	return emptyReply, nil
+}
+
+// capabilities are those of the server, in all protocol versions.
+const capabilities = `{"logging":{},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},` +
+	`"tools":{"listChanged":true},"completions":{}}`
+
+// initialize serves the handshake of protocol versions with sessions.
+func (x *exchange) initialize() (reply, error) {
+	var p struct {
+		Version      string          `json:"protocolVersion"`
+		Capabilities json.RawMessage `json:"capabilities"`
+	}
+	if x.Params != nil && json.Unmarshal(x.Params, &p) != nil {
+		return nil, invalidParams(`"protocolVersion" of initialize must be a string`)
+	}
+	version := mcp.NegotiateLegacyVersion(p.Version)
+	x.session.completeHandshake(version, p.Capabilities)
+	return func(b []byte) []byte {
+		b = rawjson.AppendString(append(b, `{"protocolVersion":`...), version)
+		b = append(b, `,"capabilities":`+capabilities...)
+		b = append(append(b, `,"serverInfo":`...), x.server.info...)
+		return append(appendOptional(b, "instructions", x.server.opts.Instructions), '}')
+	}, nil
+}
+
+// discover serves server/discover, which replaces the handshake in protocol
+// version 2026-07-28.
+func (x *exchange) discover() (reply, error) {
+	return func(b []byte) []byte {
+		b = appendValue(append(b, `{"supportedVersions":`...), mcp.ValidProtocolVersions)
+		b = append(b, `,"capabilities":`+capabilities...)
+		b = appendOptional(b, "instructions", x.server.opts.Instructions)
+		return x.appendMeta(appendCaching(b, listTTL, false), nil)
+	}, nil
+}
