@@ -1,0 +1,126 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"toolserver/jsonrpc"
+)
+
+// connect negotiates the protocol version. If none is given it tries the modern
+// one, which a server of another one answers with an error or not at all.
+func (c *Client) connect(ctx context.Context, t transport) (*Client, error) {
+	c.transport = t
+	version := c.opts.Protocol
+	var err error
+	if version == "" || mcp.IsModernProtocol(version) {
+		err = c.discover(ctx, version)
+	} else {
+		err = c.initialize(ctx, version)
+	}
+	if version == "" && err != nil && ctx.Err() == nil && c.Err() == nil && isRefusal(err) {
+		err = c.initialize(ctx, mcp.LATEST_LEGACY_PROTOCOL_VERSION)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	t.connected()
+	return c, nil
+}
+
+// isRefusal reports whether an error may be that of a server which does not speak
+// the modern version.
+func isRefusal(err error) bool {
+	_, answered := errors.AsType[*jsonrpc.Error](err)
+	status, http := errors.AsType[*HTTPError](err)
+	return answered || http && status.Status >= 400 && status.Status < 500 && status.Status != 401 && status.Status != 403 ||
+		errors.Is(err, errNoCommonVersion) || errors.Is(err, context.DeadlineExceeded)
+}
+
+var errNoCommonVersion = errors.New("the server supports no protocol version that the client does")
+
+// discover asks a modern server what it is.
+func (c *Client) discover(ctx context.Context, version string) error {
+	if version == "" {
+		version = mcp.LATEST_PROTOCOL_VERSION
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.opts.ConnectTimeout)
+	defer cancel()
+	c.server.Store(&Server{Protocol: version})
+	result, err := c.Call(ctx, string(mcp.MethodServerDiscover), nil)
+	var d struct {
+		Versions     []string                   `json:"supportedVersions"`
+		Capabilities json.RawMessage            `json:"capabilities"`
+		Instructions string                     `json:"instructions"`
+		Meta         map[string]json.RawMessage `json:"_meta"`
+	}
+	if err == nil {
+		err = json.Unmarshal(result, &d)
+	}
+	if err == nil && !slices.Contains(d.Versions, version) {
+		err = errNoCommonVersion
+	}
+	if err != nil {
+		c.server.Store(&Server{})
+		return fmt.Errorf("server/discover: %w", err)
+	}
+	c.server.Store(&Server{version, d.Meta[mcp.MetaKeyServerInfo], d.Capabilities, d.Instructions})
+	return nil
+}
+
+// initialize does the handshake.
+func (c *Client) initialize(ctx context.Context, version string) error {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.ConnectTimeout)
+	defer cancel()
+	result, err := c.Call(ctx, string(mcp.MethodInitialize), map[string]any{
+		"protocolVersion": version, "capabilities": c.capabilities(), "clientInfo": c.info(),
+	})
+	var i struct {
+		Version      string          `json:"protocolVersion"`
+		Capabilities json.RawMessage `json:"capabilities"`
+		Info         json.RawMessage `json:"serverInfo"`
+		Instructions string          `json:"instructions"`
+	}
+	if err == nil {
+		err = json.Unmarshal(result, &i)
+	}
+	if err == nil && (!slices.Contains(mcp.LegacyProtocolVersions(), i.Version) || c.opts.Protocol != "" && i.Version != version) {
+		err = fmt.Errorf("%w: it answered with version %.100q", errNoCommonVersion, i.Version)
+	}
+	if err != nil {
+		return fmt.Errorf("initialize: %w", err)
+	}
+	c.server.Store(&Server{i.Version, i.Info, i.Capabilities, i.Instructions})
+	if err := c.Notify(ctx, "notifications/initialized", nil); err != nil {
+		return fmt.Errorf("notifications/initialized: %w", err)
+	}
+	if c.opts.LogLevel != "" {
+		if _, err = c.Call(ctx, string(mcp.MethodSetLogLevel), map[string]any{"level": c.opts.LogLevel}); isRefusal(err) {
+			err = nil // it has no log
+		}
+	}
+	return err
+}
+
+func (c *Client) info() mcp.Implementation {
+	return mcp.Implementation{Name: c.opts.Name, Version: c.opts.Version}
+}
+
+// capabilities returns what the handlers make of the client.
+func (c *Client) capabilities() map[string]any {
+	declared := map[string]any{}
+	for method, capability := range map[string]string{
+		"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots",
+	} {
+		if c.opts.Handlers[method] != nil {
+			declared[capability] = struct{}{}
+		}
+	}
+	return declared
+}

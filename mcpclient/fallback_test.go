@@ -1,0 +1,147 @@
+package mcpclient_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"toolserver/jsonrpc"
+	"toolserver/mcpclient"
+)
+
+const initialized = `{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"old","version":"1"}}`
+
+// TestOldHTTP connects to a server that knows no discover, resumes the stream of
+// a response that it breaks off, and is told that its session has ended.
+func TestOldHTTP(t *testing.T) {
+	deleted := make(chan string, 1)
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		result := func(result string) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result) }
+		switch {
+		case r.Method == "DELETE":
+			deleted <- r.Header.Get("Mcp-Session-Id")
+		case r.Method == "GET" && r.Header.Get("Last-Event-ID") == "e1":
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "id: e2\ndata: {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"late\": true}}\n\n")
+		case r.Method == "GET":
+			http.Error(w, "no stream", http.StatusMethodNotAllowed)
+		case m.Method == "server/discover":
+			http.Error(w, "Bad Request: Server not initialized", http.StatusBadRequest)
+		case m.Method == "initialize":
+			w.Header().Set("Mcp-Session-Id", "s1")
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, result(initialized))
+		case r.Header.Get("Mcp-Session-Id") != "s1" || r.Header.Get("MCP-Protocol-Version") != "2025-11-25":
+			t.Errorf("%s: header %v", m.Method, r.Header)
+		case m.ID == nil:
+			w.WriteHeader(http.StatusAccepted)
+		case m.Method == "tools/call":
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "id: e1\nretry: 60\ndata:\n\n")
+		case m.Method == "huge":
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, result(`"`+strings.Repeat("x", 2000)+`"`))
+		case m.Method == "redirect":
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusTemporaryRedirect)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer ts.Close()
+	c, err := mcpclient.ConnectHTTP(t.Context(), ts.Client(), ts.URL, nil, mcpclient.Options{MaxMessageBytes: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, err := c.CallTool(t.Context(), "x", nil, nil); err != nil || string(res) != `{"late": true}` {
+		t.Errorf("%s, error %v", res, err)
+	}
+	if _, err := c.Call(t.Context(), "huge", nil); !errors.Is(err, mcpclient.ErrTooLong) {
+		t.Errorf("huge: %v", err)
+	}
+	var status *mcpclient.HTTPError
+	if _, err := c.Call(t.Context(), "redirect", nil); !errors.As(err, &status) || status.Status != 307 {
+		t.Errorf("redirect: %v", err)
+	}
+	if _, err := c.Call(t.Context(), "gone", nil); !errors.Is(err, mcpclient.ErrSessionEnded) {
+		t.Errorf("gone: %v", err)
+	}
+	if c.Close(); <-deleted != "s1" {
+		t.Error("the session was not ended")
+	}
+}
+
+// oldStdio connects to a server that knows no discover and answers calls with
+// what answer returns.
+func oldStdio(t *testing.T, opts mcpclient.Options, answer func(method, id string) string) (*mcpclient.Client, error) {
+	ours, theirs := net.Pipe()
+	go func() {
+		lines := bufio.NewScanner(theirs)
+		for lines.Scan() {
+			msg, err := jsonrpc.Parse(lines.Bytes(), nil)
+			switch {
+			case err != nil:
+				t.Error(err)
+			case msg.ID == nil:
+			case msg.Method == "server/discover":
+				fmt.Fprintf(theirs, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`+"\n", msg.ID)
+			case msg.Method == "initialize":
+				fmt.Fprintf(theirs, `{"result":%s,"jsonrpc":"2.0","id":%s}`+"\n", initialized, msg.ID)
+			default:
+				io.WriteString(theirs, answer(msg.Method, string(msg.ID)))
+			}
+		}
+	}()
+	c, err := mcpclient.Connect(t.Context(), ours, opts)
+	if err == nil {
+		t.Cleanup(c.Close)
+	}
+	return c, err
+}
+
+func TestOldStdio(t *testing.T) {
+	c, err := oldStdio(t, mcpclient.Options{MaxMessageBytes: 1000}, func(method, id string) string {
+		switch method {
+		case "huge":
+			return strings.Repeat("x", 2000) + "\n"
+		case "bye":
+			return "no JSON\n\n" + `{"jsonrpc":"2.0","id":` + id + `.0,"error":{"code":7,"message":"m"}}` + "\n"
+		case "tools/list":
+			return `{"jsonrpc":"2.0","id":` + id + `,"result":{"tools":[{"name":"a"}],"nextCursor":"same"}}` + "\n"
+		}
+		return ""
+	})
+	if err != nil || c.Server().Protocol != "2025-11-25" {
+		t.Fatal(err)
+	}
+	if _, err := c.Call(t.Context(), "huge", nil); err != mcpclient.ErrTooLong {
+		t.Errorf("huge: %v", err)
+	}
+	if _, err := c.Call(t.Context(), "bye", nil); err == nil || err.Error() != "m" {
+		t.Errorf("bye: %v", err)
+	}
+	if _, err := c.List(t.Context(), "tools/list"); err == nil || !strings.Contains(err.Error(), "does not end") {
+		t.Errorf("list: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := c.Call(ctx, "silence", nil); err != context.DeadlineExceeded {
+		t.Errorf("silence: %v", err)
+	}
+	if _, err := oldStdio(t, mcpclient.Options{Protocol: "2026-07-28"}, nil); err == nil {
+		t.Error("it speaks no 2026-07-28")
+	}
+}

@@ -1,0 +1,272 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"toolserver/jsonrpc"
+	"toolserver/rawjson"
+)
+
+// receive takes in a message of the server, whose bytes it does not keep. From is
+// the call whose response stream it came on, or nil if that is not known. What is
+// no message is ignored.
+func (c *Client) receive(from *call, raw []byte) {
+	if jsonrpc.IsBatch(raw) { // of protocol version 2025-03-26
+		batch, _ := jsonrpc.ParseBatch(raw, 1000)
+		for _, msg := range batch {
+			if !jsonrpc.IsBatch(msg) {
+				c.receive(from, msg)
+			}
+		}
+		return
+	}
+	msg, err := jsonrpc.Parse(raw, nil)
+	switch {
+	case msg.Response && msg.ID == nil && msg.Failure != nil:
+		if from != nil { // the server could not read the ID
+			from.end(outcome{err: cloneError(msg.Failure)})
+		}
+	case err != nil:
+	case msg.Response:
+		c.answered(&msg)
+	case msg.IsNotification():
+		c.notified(&msg)
+	default:
+		c.serve(from, &msg)
+	}
+}
+
+func (c *Client) callByID(id []byte) *call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.calls[string(jsonrpc.IDKey(id))]
+}
+
+// answered ends the call that a response belongs to. Nobody may wait for it any
+// more.
+func (c *Client) answered(msg *jsonrpc.Message) {
+	x := c.callByID(msg.ID)
+	switch {
+	case x == nil:
+	case msg.Failure != nil:
+		x.end(outcome{err: cloneError(msg.Failure)})
+	default:
+		x.end(outcome{result: slices.Clone(msg.Result)})
+	}
+}
+
+func cloneError(failure json.RawMessage) *jsonrpc.Error {
+	return jsonrpc.ParseError(slices.Clone(failure))
+}
+
+func (c *Client) notified(msg *jsonrpc.Message) {
+	switch msg.Method {
+	case "notifications/progress":
+		var p struct {
+			Token json.RawMessage `json:"progressToken"`
+			Progress
+		}
+		if json.Unmarshal(msg.Params, &p) != nil {
+			return
+		}
+		if x := c.callByID(p.Token); x != nil {
+			x.add(p.Progress)
+		}
+	case string(mcp.MethodNotificationCancelled):
+		var p struct {
+			ID json.RawMessage `json:"requestId"`
+		}
+		if json.Unmarshal(msg.Params, &p) != nil {
+			return
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if cancel := c.serving[string(jsonrpc.IDKey(p.ID))]; cancel != nil {
+			cancel()
+		}
+	default:
+		if c.opts.Notify != nil {
+			c.opts.Notify(msg.Method, slices.Clone(msg.Params))
+		}
+	}
+}
+
+// add notes progress, for the goroutine of the caller to pass on. If that does
+// not keep up, it misses some.
+func (c *call) add(p Progress) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.progress) == maxProgress {
+		c.progress = slices.Delete(c.progress, 0, 1)
+	}
+	c.progress = append(c.progress, p)
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// serve has a handler answer a request of a server with a handshake.
+func (c *Client) serve(from *call, msg *jsonrpc.Message) {
+	id, params := slices.Clone(msg.ID), slices.Clone(msg.Params)
+	handler := c.opts.Handlers[msg.Method]
+	if msg.Method == string(mcp.MethodPing) {
+		handler = func(context.Context, json.RawMessage) (any, error) { return struct{}{}, nil }
+	}
+	c.mu.Lock()
+	if from == nil && len(c.calls) == 1 {
+		for _, from = range c.calls {
+		}
+	}
+	base := c.ctx
+	if from != nil {
+		base = from.ctx
+	}
+	ctx, cancel := context.WithTimeout(base, c.opts.Timeout)
+	stop := context.AfterFunc(c.ctx, cancel)
+	key := string(jsonrpc.IDKey(id))
+	busy := len(c.serving) >= maxHandlers || c.serving[key] != nil
+	if !busy {
+		c.serving[key] = cancel
+	}
+	c.mu.Unlock()
+	err := c.start(func() {
+		defer stop()
+		defer cancel()
+		var result any
+		var err error
+		switch {
+		case busy:
+			err = jsonrpc.Errorf(jsonrpc.CodeInternalError, "the client is busy with other requests")
+		case handler == nil:
+			err = jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "the client does not support %s", msg.Method)
+		default:
+			result, err = handler(ctx, params)
+		}
+		if !busy {
+			c.mu.Lock()
+			delete(c.serving, key)
+			c.mu.Unlock()
+		}
+		if ctx.Err() == nil {
+			_ = c.transport.send(ctx, &outgoing{msg: response(id, result, err)}, nil)
+		}
+	})
+	if err != nil {
+		stop()
+		cancel()
+	}
+}
+
+func response(id json.RawMessage, result any, err error) []byte {
+	if err == nil {
+		return append(jsonrpc.AppendValue(jsonrpc.AppendResultHead(nil, id), result), '}')
+	}
+	e, ok := err.(*jsonrpc.Error)
+	if !ok {
+		e = jsonrpc.Errorf(jsonrpc.CodeInternalError, "%v", err)
+	}
+	return jsonrpc.ErrorResponse(id, e)
+}
+
+// inputRequest is what a modern server requires before it serves a request.
+type inputRequest struct {
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// inputProvided goes with a request that is made again.
+type inputProvided struct {
+	responses map[string]any
+	state     json.RawMessage // as the server sent it; may be nil
+}
+
+// provide has the handlers answer, one after the other.
+func (c *Client) provide(ctx context.Context, requests map[string]inputRequest, state json.RawMessage) (*inputProvided, error) {
+	input := &inputProvided{responses: map[string]any{}, state: state}
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		handler := c.opts.Handlers[requests[name].Method]
+		if handler == nil {
+			return nil, fmt.Errorf("the server requires input by %s, which the client does not support", requests[name].Method)
+		}
+		answer, err := handler(ctx, requests[name].Params)
+		if err != nil {
+			return nil, fmt.Errorf("input by %s: %w", requests[name].Method, err)
+		}
+		input.responses[name] = answer
+	}
+	return input, nil
+}
+
+// params returns the parameters of a request: those that were given, the input
+// that was required, and what the protocol version and progress need in _meta.
+func (c *Client) params(req Request, id json.RawMessage, input *inputProvided) (json.RawMessage, error) {
+	given := jsonrpc.AppendValue(nil, req.Params)
+	if req.Params == nil {
+		given = []byte("{}")
+	}
+	var meta object
+	if c.modern() {
+		meta.add(mcp.MetaKeyProtocolVersion, c.Server().Protocol)
+		meta.add(mcp.MetaKeyClientInfo, c.info())
+		meta.add(mcp.MetaKeyClientCapabilities, c.capabilities())
+		if c.opts.LogLevel != "" {
+			meta.add(mcp.MetaKeyLogLevel, c.opts.LogLevel)
+		}
+	}
+	if req.Progress != nil {
+		meta.add("progressToken", id)
+	}
+	if meta == nil && input == nil {
+		return given, nil
+	}
+	var all object
+	err := rawjson.Object(given, func(name, value []byte) error {
+		if string(name) != "_meta" {
+			all.add(string(name), json.RawMessage(value))
+			return nil
+		}
+		return rawjson.Object(value, func(name, value []byte) error {
+			meta.add(string(name), json.RawMessage(value))
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the parameters of %s: %w", req.Method, err)
+	}
+	if input != nil {
+		all.add("inputResponses", input.responses)
+		if input.state != nil {
+			all.add("requestState", input.state)
+		}
+	}
+	if meta != nil {
+		all.add("_meta", meta.end())
+	}
+	return all.end(), nil
+}
+
+// object is a JSON object that is being written.
+type object []byte
+
+func (o *object) add(name string, value any) {
+	if *o == nil {
+		*o = append(*o, '{')
+	} else {
+		*o = append(*o, ',')
+	}
+	*o = jsonrpc.AppendValue(append(rawjson.AppendString(*o, name), ':'), value)
+}
+
+func (o *object) end() json.RawMessage {
+	if *o == nil {
+		return json.RawMessage("{}")
+	}
+	return append(json.RawMessage(*o), '}')
+}
