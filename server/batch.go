@@ -17,7 +17,7 @@ const maxBatch = 100
 
 // parseBatch splits a batch, which only protocol version 2025-03-26 supports.
 func parseBatch(ses *session, raw []byte) ([]json.RawMessage, *jsonrpc.Error) {
-	if ses.protocolVersion() != mcp.ProtocolVersion20250326 {
+	if ses.handshake().version != mcp.ProtocolVersion20250326 {
 		return nil, invalidRequest("batches belong to protocol version 2025-03-26, which this session has not negotiated")
 	}
 	return jsonrpc.ParseBatch(raw, maxBatch)

@@ -177,7 +177,7 @@ func expiry(p domain.Principal) (expired <-chan time.Time, stop func()) {
 // join makes a stream of the session one that carries changes: of lists, once
 // the handshake is complete, and of resources it has subscribed to.
 func (s *session) join(h *hub) (l *listener, leave func()) {
-	l, leaveHub := h.join(func(change) bool { return s.protocolVersion() != "" })
+	l, leaveHub := h.join(func(change) bool { return s.handshake().version != "" })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.streams = append(s.streams, l)

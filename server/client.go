@@ -20,13 +20,6 @@ var _ domain.Client = (*exchange)(nil)
 // WantsProgress reports whether the request has a progress token.
 func (x *exchange) WantsProgress() bool { return x.meta.progressToken != nil }
 
-type progressParams struct {
-	Token    json.RawMessage `json:"progressToken"`
-	Progress float64         `json:"progress"`
-	Total    float64         `json:"total,omitempty"`
-	Message  string          `json:"message,omitempty"`
-}
-
 // Progress sends a progress notification, before it returns.
 func (x *exchange) Progress(p domain.Progress) {
 	x.mu.Lock()
@@ -35,17 +28,16 @@ func (x *exchange) Progress(p domain.Progress) {
 		return // progress must increase with each notification
 	}
 	x.reported, x.progress = true, p.Done
-	x.out.notify(jsonrpc.Request(nil, "notifications/progress", progressParams{x.meta.progressToken, p.Done, p.Total, p.Message}))
+	x.out.notify(jsonrpc.Request(nil, "notifications/progress", struct {
+		Token    json.RawMessage `json:"progressToken"`
+		Progress float64         `json:"progress"`
+		Total    float64         `json:"total,omitempty"`
+		Message  string          `json:"message,omitempty"`
+	}{x.meta.progressToken, p.Done, p.Total, p.Message}))
 }
 
 // silent reports whether no notification may be sent. The caller holds mu.
 func (x *exchange) silent() bool { return x.finished || x.session.isCanceled(x) }
-
-type logParams struct {
-	Level  string `json:"level"`
-	Logger string `json:"logger,omitempty"`
-	Data   any    `json:"data"`
-}
 
 // Log sends a log message, if the client asked for its level.
 func (x *exchange) Log(m domain.LogMessage) {
@@ -55,7 +47,11 @@ func (x *exchange) Log(m domain.LogMessage) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.silent() {
-		x.out.notify(jsonrpc.Request(nil, "notifications/message", logParams{m.Level.String(), m.Logger, m.Data}))
+		x.out.notify(jsonrpc.Request(nil, "notifications/message", struct {
+			Level  string `json:"level"`
+			Logger string `json:"logger,omitempty"`
+			Data   any    `json:"data"`
+		}{m.Level.String(), m.Logger, m.Data}))
 	}
 }
 
@@ -74,7 +70,7 @@ func (x *exchange) logs(level domain.LogLevel) bool {
 func (x *exchange) Supports(method string) bool {
 	capabilities := x.meta.capabilities
 	if !x.meta.modern {
-		capabilities = x.session.capabilities()
+		capabilities = x.session.handshake().capabilities
 	}
 	wanted := domain.CapabilityOf(method)
 	found := false

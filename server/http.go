@@ -146,17 +146,19 @@ func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
 		preflight(w)
 		return
 	}
-	who, ok := h.callerOf(w, r)
-	if !ok {
+	p, challenge := h.opts.Authenticator.Authenticate(r)
+	if challenge != nil {
+		challenge.write(w, h.server.opts.Name)
 		return
 	}
+	who := caller{p, h.opts.Authenticator, r}
 	switch {
 	case r.Method == http.MethodPost:
 		h.post(w, r, who)
 	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
 		methodNotAllowed(w, "POST, GET, DELETE")
 	case mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)):
-		methodNotAllowed(w, "POST") // the modern era has neither sessions nor their stream
+		methodNotAllowed(w, "POST") // this version has neither sessions nor their stream
 	case r.Method == http.MethodGet:
 		h.stream(w, r, who)
 	default:
@@ -171,7 +173,7 @@ func methodNotAllowed(w http.ResponseWriter, allow string) {
 
 // session finds the session a request belongs to, in use until release. It
 // answers a request without one itself.
-func (h *httpHandler) session(w http.ResponseWriter, r *http.Request, p domain.Principal) (*httpSession, bool) {
+func (h *httpHandler) session(w http.ResponseWriter, r *http.Request, p domain.Principal) (*session, bool) {
 	id := r.Header.Get(sessionHeader)
 	if id == "" {
 		http.Error(w, "the "+sessionHeader+" header is missing; initialize first", http.StatusBadRequest)
@@ -218,7 +220,7 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 	l, leave := ses.join(h.server.hub)
 	defer leave()
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	out := newHTTPSink(w, true, h.server.opts.BeforeAnswers)
+	out := h.newSink(w, r, true)
 	defer out.close()
 	if out.open(stop) {
 		h.server.forward(ctx, who, l, func(c change) { out.notify(c.notification(nil)) })

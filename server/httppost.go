@@ -114,8 +114,8 @@ func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request, owner str
 	return nil, nil, false
 }
 
-// modernPost reports whether a message belongs to the era without sessions, and
-// checks the headers that era asks for (SEP-2243).
+// modernPost reports whether a message belongs to the protocol version without sessions, and
+// checks the headers that version requires (SEP-2243).
 func (h *httpHandler) modernPost(r *http.Request, msg *message) (bool, *jsonrpc.Error) {
 	header := r.Header.Get(mcp.HeaderProtocolVersion)
 	meta := &msg.meta
@@ -143,10 +143,10 @@ func (h *httpHandler) modernPost(r *http.Request, msg *message) (bool, *jsonrpc.
 }
 
 // checkHeaders holds the headers that repeat parts of a request to those parts
-// (SEP-2243), so that what stands between client and server can go by them.
+// (SEP-2243), so that proxies can go by them.
 func (s *Server) checkHeaders(header http.Header, msg *message) *jsonrpc.Error {
 	for _, name := range []string{mcp.HeaderMethod, mcp.HeaderName} {
-		if len(header.Values(name)) > 1 { // whoever stands between may go by another one
+		if len(header.Values(name)) > 1 { // a proxy may go by another one
 			return headerMismatch("there is more than one " + name + " header")
 		}
 	}
@@ -207,7 +207,7 @@ func headerMismatch(text string) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: mcp.HEADER_MISMATCH, Message: text}
 }
 
-// postLegacy serves a message of the era with sessions.
+// postLegacy serves a message of a protocol version with sessions.
 func (h *httpHandler) postLegacy(w http.ResponseWriter, r *http.Request, who caller, msg *message) {
 	if msg.Method == methodInitialize && !msg.IsNotification() {
 		h.initialize(w, r, who, msg)
@@ -222,7 +222,7 @@ func (h *httpHandler) postLegacy(w http.ResponseWriter, r *http.Request, who cal
 		return
 	}
 	defer h.sessions.release(ses)
-	h.serve(w, r, ses.session, who, msg)
+	h.serve(w, r, ses, who, msg)
 }
 
 // initialize begins a session.
@@ -235,30 +235,25 @@ func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, who cal
 	}
 	defer h.sessions.release(ses)
 	w.Header().Set(sessionHeader, ses.id)
-	h.serve(w, r, ses.session, who, msg)
-	if ses.protocolVersion() == "" {
+	h.serve(w, r, ses, who, msg)
+	if ses.handshake().version == "" {
 		h.sessions.drop(ses) // the handshake failed
 	}
 }
 
 // serve serves a message of a session and writes what comes of it.
 func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session, who caller, msg *message) {
-	if msg.IsNotification() || msg.Response {
-		if ses.id != "" { // without a session, it could only be about somebody else
-			h.server.handle(r.Context(), ses, who, msg, nil)
-		}
-		w.WriteHeader(http.StatusAccepted)
-		return
-	}
 	if msg.Method == methodListen {
 		stop := context.AfterFunc(h.stopping, ses.close)
 		defer stop()
 	}
-	_, events := accepted(r)
-	out := newHTTPSink(w, events, h.server.opts.BeforeAnswers)
+	isRequest := msg.ID != nil && !msg.Response
+	out := h.newSink(w, r, isRequest)
 	out.modern = ses.id == ""
 	defer out.close()
-	h.server.handle(r.Context(), ses, who, msg, out)
+	if isRequest || ses.id != "" { // without a session, it could only concern another client
+		h.server.handle(r.Context(), ses, who, msg, out)
+	}
 }
 
 // postBatch serves a JSON-RPC batch.
@@ -268,20 +263,14 @@ func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, who call
 		return
 	}
 	defer h.sessions.release(ses)
-	batch, wrong := parseBatch(ses.session, body)
-	if wrong != nil {
-		writeError(w, nil, wrong, http.StatusBadRequest)
+	batch, err := parseBatch(ses, body)
+	if err != nil {
+		writeError(w, nil, err, http.StatusBadRequest)
 		return
 	}
-	if !asksSomething(batch) {
-		h.server.handleBatch(r.Context(), ses.session, who, batch, nil)
-		w.WriteHeader(http.StatusAccepted)
-		return
-	}
-	_, events := accepted(r)
-	out := newHTTPSink(w, events, h.server.opts.BeforeAnswers)
+	out := h.newSink(w, r, asksSomething(batch))
 	defer out.close()
-	h.server.handleBatch(r.Context(), ses.session, who, batch, out)
+	h.server.handleBatch(r.Context(), ses, who, batch, out)
 }
 
 // asksSomething reports whether a batch has something to answer: a request, or

@@ -20,23 +20,17 @@ type sessions struct {
 	ended  func(owner, id string) // called after a session has ended; may be nil
 
 	mu   sync.Mutex
-	byID map[string]*httpSession
-}
-
-type httpSession struct {
-	*session
-	used time.Time // guarded by sessions.mu
-	busy int       // requests and streams under way; guarded by sessions.mu
+	byID map[string]*session
 }
 
 var errTooManySessions = errors.New("too many sessions; try again later")
 
 func newSessions(ttl time.Duration, limit int, ended func(owner, id string)) *sessions {
-	return &sessions{ttl: ttl, places: share.NewPool(int64(limit), 0), now: time.Now, ended: ended, byID: map[string]*httpSession{}}
+	return &sessions{ttl: ttl, places: share.NewPool(int64(limit), 0), now: time.Now, ended: ended, byID: map[string]*session{}}
 }
 
 // create begins a session of owner, in use until release.
-func (s *sessions) create(owner string) (*httpSession, error) {
+func (s *sessions) create(owner string) (*session, error) {
 	if !s.places.TryAcquire(owner, 1) {
 		s.expire()
 		if !s.places.TryAcquire(owner, 1) {
@@ -47,18 +41,19 @@ func (s *sessions) create(owner string) (*httpSession, error) {
 	rand.Read(random[:]) // never fails
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ses := &httpSession{session: newSession(hex.EncodeToString(random[:]), owner), used: s.now(), busy: 1}
+	ses := newSession(hex.EncodeToString(random[:]), owner)
+	ses.used, ses.busy = s.now(), 1
 	s.byID[ses.id] = ses
 	return ses, nil
 }
 
 // acquire returns the session id of owner, in use until release. A session of
 // somebody else is as unknown as one that never was.
-func (s *sessions) acquire(id, owner string) (*httpSession, bool) {
+func (s *sessions) acquire(id, owner string) (*session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ses, ok := s.byID[id]
-	if !ok || ses.owner != owner || ses.busy == 0 && s.now().Sub(ses.used) > s.ttl {
+	if !ok || ses.owner != owner || s.hasExpired(ses) {
 		return nil, false
 	}
 	ses.busy++
@@ -66,7 +61,7 @@ func (s *sessions) acquire(id, owner string) (*httpSession, bool) {
 	return ses, true
 }
 
-func (s *sessions) release(ses *httpSession) {
+func (s *sessions) release(ses *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ses.busy--
@@ -74,7 +69,7 @@ func (s *sessions) release(ses *httpSession) {
 }
 
 // drop ends a session at once.
-func (s *sessions) drop(ses *httpSession) {
+func (s *sessions) drop(ses *session) {
 	s.mu.Lock()
 	_, there := s.byID[ses.id]
 	delete(s.byID, ses.id)
@@ -84,7 +79,7 @@ func (s *sessions) drop(ses *httpSession) {
 	}
 }
 
-func (s *sessions) end(ses *httpSession) {
+func (s *sessions) end(ses *session) {
 	s.places.Release(ses.owner, 1)
 	ses.close()
 	ses.cancelAll()
@@ -95,21 +90,22 @@ func (s *sessions) end(ses *httpSession) {
 
 // expire ends the sessions that have been idle for too long.
 func (s *sessions) expire() {
-	for _, ses := range s.takeExpired() {
-		s.end(ses)
-	}
-}
-
-func (s *sessions) takeExpired() (expired []*httpSession) {
+	var expired []*session
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for id, ses := range s.byID {
-		if ses.busy == 0 && s.now().Sub(ses.used) > s.ttl {
+		if s.hasExpired(ses) {
 			delete(s.byID, id)
 			expired = append(expired, ses)
 		}
 	}
-	return expired
+	s.mu.Unlock()
+	for _, ses := range expired {
+		s.end(ses)
+	}
+}
+
+func (s *sessions) hasExpired(ses *session) bool {
+	return ses.busy == 0 && s.now().Sub(ses.used) > s.ttl
 }
 
 // closeAll ends the streams of all sessions.

@@ -31,17 +31,18 @@ type httpSink struct {
 	gone      func() // called when the client is; may be nil
 }
 
-func newHTTPSink(w http.ResponseWriter, canStream bool, before func()) *httpSink {
-	s := &httpSink{w: w, control: *http.NewResponseController(w), canStream: canStream, before: before}
-	if canStream {
+// newSink returns a sink for what comes of r, which may be an answer or nothing.
+func (h *httpHandler) newSink(w http.ResponseWriter, r *http.Request, answers bool) *httpSink {
+	s := &httpSink{w: w, control: *http.NewResponseController(w), before: h.server.opts.BeforeAnswers}
+	if _, events := accepted(r); events && answers {
+		s.canStream = true
 		s.alive = time.AfterFunc(keepAliveInterval, s.keepAlive)
 	}
 	return s
 }
 
-// close ends the use of the sink, whose request is about to be over. One that
-// the client took back has no answer: it ends as an empty stream or, for clients
-// that take none, as something accepted.
+// close ends the use of the sink. A request that was canceled has no answer: it
+// ends as an empty stream or, like notifications, with the status 202.
 func (s *httpSink) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +156,7 @@ func (s *httpSink) write(b []byte) {
 	}
 }
 
-// statusOf returns the HTTP status the modern era has for an error code.
+// statusOf returns the HTTP status protocol version 2026-07-28 has for an error code.
 func statusOf(code int) int {
 	switch code {
 	case jsonrpc.CodeMethodNotFound:

@@ -15,10 +15,10 @@ import (
 // Token is a bearer token that HTTP clients may present. Configuration holds
 // its hash only.
 type Token struct {
-	Name            string    `yaml:"name" doc:"Whom the token stands for."`
+	Name            string    `yaml:"name" doc:"Name of the principal."`
 	Hash            string    `yaml:"hash" doc:"SHA-256 of the token as sha256:HEX; toolserver token new NAME makes one."`
-	Groups          []string  `yaml:"groups" doc:"Groups of whoever presents the token."`
-	ComplianceLevel string    `yaml:"compliance_level" doc:"Compliance level of whoever presents the token."`
+	Groups          []string  `yaml:"groups" doc:"Groups of the principal."`
+	ComplianceLevel string    `yaml:"compliance_level" doc:"Compliance level of the principal."`
 	Expires         time.Time `yaml:"expires" doc:"When the token stops to be valid; never if unset."`
 }
 
@@ -118,35 +118,16 @@ func (c *Challenge) write(w http.ResponseWriter, realm string) {
 }
 
 // caller is who makes a request, and how to establish that again: the same
-// credentials may stand for somebody with other groups by then, or for nobody.
+// credentials may stand for a principal with other groups by then, or for none.
 type caller struct {
-	principal domain.Principal
-	source    principalSource
-	request   *http.Request // that has the credentials; nil on stdio
-}
-
-// principalSource establishes principals, of HTTP requests or of a stdio client.
-type principalSource interface {
-	principalOf(r *http.Request) (domain.Principal, *Challenge)
+	principal     domain.Principal
+	authenticator Authenticator
+	request       *http.Request // that has the credentials; nil on stdio
 }
 
 // again returns the principal as it is now, and reports whether its credentials
 // are still accepted, and for the same subject.
 func (c caller) again() (domain.Principal, bool) {
-	now, challenge := c.source.principalOf(c.request)
+	now, challenge := c.authenticator.Authenticate(c.request)
 	return now, challenge == nil && now.ID == c.principal.ID
-}
-
-func (h *httpHandler) principalOf(r *http.Request) (domain.Principal, *Challenge) {
-	return h.opts.Authenticator.Authenticate(r)
-}
-
-// callerOf returns who makes a request, or answers it with a challenge.
-func (h *httpHandler) callerOf(w http.ResponseWriter, r *http.Request) (caller, bool) {
-	p, challenge := h.principalOf(r)
-	if challenge != nil {
-		challenge.write(w, h.server.opts.Name)
-		return caller{}, false
-	}
-	return caller{p, h, r}, true
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"toolserver/domain"
 	"toolserver/jsonrpc"
@@ -16,11 +17,13 @@ import (
 // initialize over HTTP began, or a single request of a modern HTTP client.
 type session struct {
 	id       string
-	owner    string                          // ID of the principal that began it; nobody else may use it
-	version  atomic.Pointer[string]          // negotiated by initialize
-	declared atomic.Pointer[json.RawMessage] // capabilities, by initialize
-	logLevel atomic.Int32                    // the least level that is sent
+	owner    string                    // ID of the principal that began it; nobody else may use it
+	settled  atomic.Pointer[handshake] // nil before
+	logLevel atomic.Int32              // the least level that is sent
 	watches  watches
+
+	used time.Time // when it was last used over HTTP; guarded by sessions.mu
+	busy int       // HTTP requests and streams in flight; guarded by sessions.mu
 
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
@@ -30,6 +33,12 @@ type session struct {
 	streams  []*listener          // that carry changes to the client
 	asked    int
 	asking   map[string]chan<- clientAnswer // our requests that are not answered, by ID
+}
+
+// handshake is what initialize has negotiated, or zero.
+type handshake struct {
+	version      string
+	capabilities json.RawMessage
 }
 
 func newSession(id, owner string) *session {
@@ -111,29 +120,21 @@ func (s *session) cancelAll() int {
 	return len(s.inFlight)
 }
 
-// protocolVersion returns what initialize negotiated, or "".
-func (s *session) protocolVersion() string {
-	if v := s.version.Load(); v != nil {
-		return *v
-	}
-	return ""
-}
-
 // maxCapabilities bounds what of a client's declaration is kept; one that is
 // longer declares nothing.
 const maxCapabilities = 64 << 10
 
 // completeHandshake notes what initialize has negotiated.
 func (s *session) completeHandshake(version string, capabilities json.RawMessage) {
-	if len(capabilities) <= maxCapabilities {
-		s.declared.Store(&capabilities)
+	if len(capabilities) > maxCapabilities {
+		capabilities = nil
 	}
-	s.version.Store(&version)
+	s.settled.Store(&handshake{version, capabilities})
 }
 
-func (s *session) capabilities() json.RawMessage {
-	if c := s.declared.Load(); c != nil {
-		return *c
+func (s *session) handshake() handshake {
+	if h := s.settled.Load(); h != nil {
+		return *h
 	}
-	return json.RawMessage("{}")
+	return handshake{}
 }

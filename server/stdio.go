@@ -102,10 +102,10 @@ func (c *stdio) lastFlush(gone <-chan struct{}) {
 	}
 }
 
-// caller returns who the client is now.
-func (c *stdio) caller() caller { return caller{principal: c.who(), source: c} }
+func (c *stdio) caller() caller { return caller{principal: c.who(), authenticator: c} }
 
-func (c *stdio) principalOf(*http.Request) (domain.Principal, *Challenge) { return c.who(), nil }
+// Authenticate returns who the client is now.
+func (c *stdio) Authenticate(*http.Request) (domain.Principal, *Challenge) { return c.who(), nil }
 
 // read reads and serves lines until the input ends or another goroutine has
 // taken over reading.
