@@ -35,7 +35,7 @@ type Options struct {
 	// Handlers answer requests of the server by their method, such as
 	// elicitation/create, sampling/createMessage and roots/list, with a value that
 	// marshals to the result. They run concurrently. The context is that of the call
-	// which the server serves, if it can be told, and ends with the request. An error
+	// which the server serves, if that is known; a handler returns when it ends. An error
 	// reaches the server as it is if it is a [*jsonrpc.Error]. Without a handler for
 	// elicitation, sampling or roots, the client does not declare the capability.
 	Handlers map[string]Handler
@@ -108,15 +108,15 @@ type Client struct {
 
 	mu      sync.Mutex
 	lastID  int
-	calls   map[string]*call              // in flight, by ID
-	serving map[string]context.CancelFunc // requests of the server, by ID
+	calls   map[string]*call                   // in flight, by ID
+	serving map[string]context.CancelCauseFunc // requests of the server, by ID
 }
 
 func newClient(opts Options) *Client {
 	opts.MaxMessageBytes = cmp.Or(opts.MaxMessageBytes, 16<<20)
 	opts.ConnectTimeout = cmp.Or(opts.ConnectTimeout, 10*time.Second)
 	opts.Timeout = cmp.Or(opts.Timeout, 5*time.Minute)
-	c := &Client{opts: opts, calls: map[string]*call{}, serving: map[string]context.CancelFunc{}}
+	c := &Client{opts: opts, calls: map[string]*call{}, serving: map[string]context.CancelCauseFunc{}}
 	c.server.Store(&Server{})
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
@@ -198,7 +198,11 @@ func (c *Client) Do(ctx context.Context, req Request) (json.RawMessage, error) {
 		ctx, cancel = context.WithTimeout(ctx, c.opts.Timeout)
 		defer cancel()
 	}
-	var input *inputProvided
+	return c.do(ctx, req)
+}
+
+func (c *Client) do(ctx context.Context, req Request) (json.RawMessage, error) {
+	var input object
 	for range maxRounds {
 		result, err := c.roundTrip(ctx, req, input)
 		if err != nil || !c.modern() {
@@ -212,8 +216,11 @@ func (c *Client) Do(ctx context.Context, req Request) (json.RawMessage, error) {
 		if json.Unmarshal(result, &required) != nil || required.Type != "input_required" {
 			return result, nil
 		}
-		if input, err = c.provide(ctx, required.Requests, required.State); err != nil {
+		if input, err = c.provideInput(ctx, required.Requests); err != nil {
 			return nil, err
+		}
+		if required.State != nil {
+			input.add("requestState", required.State)
 		}
 	}
 	return nil, fmt.Errorf("the server still requires input after %d rounds of %s", maxRounds, req.Method)
@@ -224,6 +231,7 @@ type call struct {
 	ctx   context.Context
 	id    json.RawMessage
 	ended chan outcome // has room for one
+	done  atomic.Bool  // there is an outcome
 
 	mu       sync.Mutex
 	progress []Progress // not yet passed on
@@ -237,14 +245,13 @@ type outcome struct {
 
 // end ends a call. Only the first outcome counts.
 func (c *call) end(o outcome) {
-	select {
-	case c.ended <- o:
-	default:
+	if !c.done.Swap(true) {
+		c.ended <- o
 	}
 }
 
 // roundTrip sends a request once and waits for its response.
-func (c *Client) roundTrip(ctx context.Context, req Request, input *inputProvided) (json.RawMessage, error) {
+func (c *Client) roundTrip(ctx context.Context, req Request, input object) (json.RawMessage, error) {
 	callCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	x := &call{ctx: callCtx, ended: make(chan outcome, 1), wake: make(chan struct{}, 1)}
@@ -263,7 +270,7 @@ func (c *Client) roundTrip(ctx context.Context, req Request, input *inputProvide
 	if out.params, err = c.params(req, x.id, input); err != nil {
 		return nil, err
 	}
-	out.msg = jsonrpc.Request(x.id, req.Method, rawOrNil(out.params))
+	out.msg = jsonrpc.Request(x.id, req.Method, out.params)
 	if err := c.transport.send(ctx, out, x); err != nil {
 		return nil, err
 	}
@@ -285,13 +292,6 @@ func (c *Client) roundTrip(ctx context.Context, req Request, input *inputProvide
 	}
 }
 
-func rawOrNil(raw json.RawMessage) any {
-	if raw == nil {
-		return nil
-	}
-	return raw
-}
-
 // pass passes on the progress that has arrived.
 func (c *call) pass(to func(Progress)) {
 	c.mu.Lock()
@@ -299,7 +299,9 @@ func (c *call) pass(to func(Progress)) {
 	c.progress = nil
 	c.mu.Unlock()
 	for _, p := range all {
-		to(p)
+		if to != nil { // a server may send what nobody asked for
+			to(p)
+		}
 	}
 }
 
@@ -379,9 +381,7 @@ type Filter struct {
 // the server ends the subscription.
 func (c *Client) Listen(ctx context.Context, f Filter) error {
 	if c.modern() {
-		long, cancel := context.WithTimeout(ctx, 365*24*time.Hour)
-		defer cancel()
-		_, err := c.Call(long, string(mcp.MethodSubscriptionsListen), map[string]any{"notifications": f})
+		_, err := c.do(ctx, Request{Method: string(mcp.MethodSubscriptionsListen), Params: map[string]any{"notifications": f}})
 		return err
 	}
 	for i, uri := range f.URIs {

@@ -57,8 +57,10 @@ func TestOldHTTP(t *testing.T) {
 			fmt.Fprint(w, result(`"`+strings.Repeat("x", 2000)+`"`))
 		case m.Method == "redirect":
 			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusTemporaryRedirect)
-		default:
-			http.NotFound(w, r)
+		default: // as the TypeScript SDK does
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}`)
 		}
 	}))
 	defer ts.Close()
@@ -86,7 +88,11 @@ func TestOldHTTP(t *testing.T) {
 
 // oldStdio connects to a server that knows no discover and answers calls with
 // what answer returns.
-func oldStdio(t *testing.T, opts mcpclient.Options, answer func(method, id string) string) (*mcpclient.Client, error) {
+func oldStdio(t *testing.T, opts mcpclient.Options, answer func(method, id string) string) (*mcpclient.Client, <-chan string, error) {
+	roots := make(chan string, 1)
+	opts.Handlers = map[string]mcpclient.Handler{"roots/list": func(context.Context, json.RawMessage) (any, error) {
+		return json.RawMessage(`{"roots":[]}`), nil
+	}}
 	ours, theirs := net.Pipe()
 	go func() {
 		lines := bufio.NewScanner(theirs)
@@ -95,6 +101,8 @@ func oldStdio(t *testing.T, opts mcpclient.Options, answer func(method, id strin
 			switch {
 			case err != nil:
 				t.Error(err)
+			case msg.Response:
+				roots <- string(msg.Result)
 			case msg.ID == nil:
 			case msg.Method == "server/discover":
 				fmt.Fprintf(theirs, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`+"\n", msg.ID)
@@ -109,14 +117,17 @@ func oldStdio(t *testing.T, opts mcpclient.Options, answer func(method, id strin
 	if err == nil {
 		t.Cleanup(c.Close)
 	}
-	return c, err
+	return c, roots, err
 }
 
 func TestOldStdio(t *testing.T) {
-	c, err := oldStdio(t, mcpclient.Options{MaxMessageBytes: 1000}, func(method, id string) string {
+	c, roots, err := oldStdio(t, mcpclient.Options{MaxMessageBytes: 1000}, func(method, id string) string {
 		switch method {
 		case "huge":
 			return strings.Repeat("x", 2000) + "\n"
+		case "surprise": // progress nobody asked for, and a request that has a handler
+			return `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + id + `,"progress":1}}` + "\n" +
+				`{"jsonrpc":"2.0","id":"` + id + `","method":"roots/list"}` + "\n" + `{"jsonrpc":"2.0","id":` + id + `,"result":{}}` + "\n"
 		case "bye":
 			return "no JSON\n\n" + `{"jsonrpc":"2.0","id":` + id + `.0,"error":{"code":7,"message":"m"}}` + "\n"
 		case "tools/list":
@@ -130,6 +141,9 @@ func TestOldStdio(t *testing.T) {
 	if _, err := c.Call(t.Context(), "huge", nil); err != mcpclient.ErrTooLong {
 		t.Errorf("huge: %v", err)
 	}
+	if _, err := c.Call(t.Context(), "surprise", nil); err != nil || <-roots != `{"roots":[]}` {
+		t.Errorf("surprise: %v", err)
+	}
 	if _, err := c.Call(t.Context(), "bye", nil); err == nil || err.Error() != "m" {
 		t.Errorf("bye: %v", err)
 	}
@@ -141,7 +155,7 @@ func TestOldStdio(t *testing.T) {
 	if _, err := c.Call(ctx, "silence", nil); err != context.DeadlineExceeded {
 		t.Errorf("silence: %v", err)
 	}
-	if _, err := oldStdio(t, mcpclient.Options{Protocol: "2026-07-28"}, nil); err == nil {
+	if _, _, err := oldStdio(t, mcpclient.Options{Protocol: "2026-07-28"}, nil); err == nil {
 		t.Error("it speaks no 2026-07-28")
 	}
 }

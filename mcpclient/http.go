@@ -91,6 +91,9 @@ func (t *httpTransport) post(ctx context.Context, out *outgoing, c *call) error 
 	if id := resp.Header.Get(mcp.HeaderSessionID); id != "" && out.method == string(mcp.MethodInitialize) {
 		t.session.Store(&id)
 	}
+	if resp.StatusCode == http.StatusNotFound && t.session.Load() != nil {
+		return ErrSessionEnded // whatever the body says
+	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case c == nil:
@@ -186,7 +189,7 @@ func (t *httpTransport) follow(ctx context.Context, body io.ReadCloser, c *call)
 			body.Close()
 			body, lastID, retry = nil, cmp.Or(events.LastID, lastID), cmp.Or(events.Retry, retry)
 			switch {
-			case err == nil || errors.Is(err, ErrTooLong):
+			case err == nil, c != nil && errors.Is(err, ErrTooLong):
 				return err
 			case c != nil && (lastID == "" || t.client.modern()):
 				return fmt.Errorf("the stream ended before the response: %w", err)
@@ -211,7 +214,7 @@ func (t *httpTransport) takeEvents(events *sse.Reader, c *call) error {
 			return err
 		}
 		t.client.receive(c, event.Data)
-		if c != nil && len(c.ended) > 0 {
+		if c != nil && c.done.Load() {
 			return nil
 		}
 	}

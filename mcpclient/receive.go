@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -88,7 +89,7 @@ func (c *Client) notified(msg *jsonrpc.Message) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if cancel := c.serving[string(jsonrpc.IDKey(p.ID))]; cancel != nil {
-			cancel()
+			cancel(errCanceled)
 		}
 	default:
 		if c.opts.Notify != nil {
@@ -112,33 +113,38 @@ func (c *call) add(p Progress) {
 	}
 }
 
-// serve has a handler answer a request of a server with a handshake.
+// errCanceled is the cause of the context of a handler whose request the server
+// has canceled.
+var errCanceled = errors.New("canceled by the server")
+
+// serve has a handler answer a request of a server with a handshake. From is the
+// call it came with. If that is not known, as over stdio, and there is only one
+// call, the handler gets the values of its context, but does not end with it.
 func (c *Client) serve(from *call, msg *jsonrpc.Message) {
 	id, params := slices.Clone(msg.ID), slices.Clone(msg.Params)
 	handler := c.opts.Handlers[msg.Method]
 	if msg.Method == string(mcp.MethodPing) {
 		handler = func(context.Context, json.RawMessage) (any, error) { return struct{}{}, nil }
 	}
-	c.mu.Lock()
-	if from == nil && len(c.calls) == 1 {
-		for _, from = range c.calls {
-		}
-	}
 	base := c.ctx
+	c.mu.Lock()
 	if from != nil {
 		base = from.ctx
+	} else if len(c.calls) == 1 {
+		for _, only := range c.calls {
+			base = context.WithoutCancel(only.ctx)
+		}
 	}
-	ctx, cancel := context.WithTimeout(base, c.opts.Timeout)
-	stop := context.AfterFunc(c.ctx, cancel)
+	ctx, cancel := context.WithCancelCause(base)
 	key := string(jsonrpc.IDKey(id))
 	busy := len(c.serving) >= maxHandlers || c.serving[key] != nil
 	if !busy {
 		c.serving[key] = cancel
 	}
 	c.mu.Unlock()
-	err := c.start(func() {
-		defer stop()
-		defer cancel()
+	_ = c.start(func() {
+		defer cancel(nil)
+		defer context.AfterFunc(c.ctx, func() { cancel(c.Err()) })()
 		var result any
 		var err error
 		switch {
@@ -147,21 +153,21 @@ func (c *Client) serve(from *call, msg *jsonrpc.Message) {
 		case handler == nil:
 			err = jsonrpc.Errorf(jsonrpc.CodeMethodNotFound, "the client does not support %s", msg.Method)
 		default:
-			result, err = handler(ctx, params)
+			limited, stop := context.WithTimeout(ctx, c.opts.Timeout)
+			result, err = handler(limited, params)
+			stop()
 		}
 		if !busy {
 			c.mu.Lock()
 			delete(c.serving, key)
 			c.mu.Unlock()
 		}
-		if ctx.Err() == nil {
-			_ = c.transport.send(ctx, &outgoing{msg: response(id, result, err)}, nil)
+		if context.Cause(ctx) != errCanceled {
+			sending, stop := context.WithTimeout(c.ctx, stopTime)
+			defer stop()
+			_ = c.transport.send(sending, &outgoing{msg: response(id, result, err)}, nil)
 		}
 	})
-	if err != nil {
-		stop()
-		cancel()
-	}
 }
 
 func response(id json.RawMessage, result any, err error) []byte {
@@ -181,32 +187,29 @@ type inputRequest struct {
 	Params json.RawMessage `json:"params"`
 }
 
-// inputProvided goes with a request that is made again.
-type inputProvided struct {
-	responses map[string]any
-	state     json.RawMessage // as the server sent it; may be nil
-}
-
-// provide has the handlers answer, one after the other.
-func (c *Client) provide(ctx context.Context, requests map[string]inputRequest, state json.RawMessage) (*inputProvided, error) {
-	input := &inputProvided{responses: map[string]any{}, state: state}
+// provideInput has the handlers answer what the server requires, one after the
+// other, and returns the parameter with their answers.
+func (c *Client) provideInput(ctx context.Context, requests map[string]inputRequest) (input object, err error) {
+	var answers object
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
-		handler := c.opts.Handlers[requests[name].Method]
+		method := requests[name].Method
+		handler := c.opts.Handlers[method]
 		if handler == nil {
-			return nil, fmt.Errorf("the server requires input by %s, which the client does not support", requests[name].Method)
+			return nil, fmt.Errorf("the server requires input by %s, which the client does not support", method)
 		}
 		answer, err := handler(ctx, requests[name].Params)
 		if err != nil {
-			return nil, fmt.Errorf("input by %s: %w", requests[name].Method, err)
+			return nil, fmt.Errorf("input by %s: %w", method, err)
 		}
-		input.responses[name] = answer
+		answers.add(name, answer)
 	}
+	input.add("inputResponses", answers.end())
 	return input, nil
 }
 
 // params returns the parameters of a request: those that were given, the input
 // that was required, and what the protocol version and progress need in _meta.
-func (c *Client) params(req Request, id json.RawMessage, input *inputProvided) (json.RawMessage, error) {
+func (c *Client) params(req Request, id json.RawMessage, input object) (json.RawMessage, error) {
 	given := jsonrpc.AppendValue(nil, req.Params)
 	if req.Params == nil {
 		given = []byte("{}")
@@ -226,7 +229,7 @@ func (c *Client) params(req Request, id json.RawMessage, input *inputProvided) (
 	if meta == nil && input == nil {
 		return given, nil
 	}
-	var all object
+	all := input
 	err := rawjson.Object(given, func(name, value []byte) error {
 		if string(name) != "_meta" {
 			all.add(string(name), json.RawMessage(value))
@@ -239,12 +242,6 @@ func (c *Client) params(req Request, id json.RawMessage, input *inputProvided) (
 	})
 	if err != nil {
 		return nil, fmt.Errorf("the parameters of %s: %w", req.Method, err)
-	}
-	if input != nil {
-		all.add("inputResponses", input.responses)
-		if input.state != nil {
-			all.add("requestState", input.state)
-		}
 	}
 	if meta != nil {
 		all.add("_meta", meta.end())
