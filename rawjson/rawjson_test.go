@@ -107,6 +107,16 @@ func TestAppendString(t *testing.T) {
 	}
 }
 
+func TestMember(t *testing.T) {
+	for _, c := range []struct{ data, want string }{
+		{`{"a":1,"b":{"c":2}}`, `{"c":2}`}, {`{"b":1,"b":2}`, `2`}, {`{"\u0062":null}`, `null`}, {`{"a":1}`, ""}, {`{"b":1`, ""}, {`[]`, ""}, {"", ""},
+	} {
+		if got := Member([]byte(c.data), "b"); string(got) != c.want {
+			t.Errorf("%s: %q; want %q", c.data, got, c.want)
+		}
+	}
+}
+
 func TestDepth(t *testing.T) {
 	for depth, ok := range map[int]bool{MaxDepth: true, MaxDepth + 1: false, 1 << 20: false} {
 		for _, pair := range []string{"[]", "{}"} {

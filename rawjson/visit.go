@@ -13,6 +13,21 @@ func Object(data []byte, visit func(name, value []byte) error) error {
 	return s.end()
 }
 
+// Member returns the value of a member of the object in data, or nil if there is
+// none or data is no object.
+func Member(data []byte, member string) (found []byte) {
+	err := Object(data, func(name, value []byte) error {
+		if string(name) == member {
+			found = value
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
 // Nested is [Object] that on its way also calls inner for each member of the
 // object that member is, if it is one: before it calls visit for member itself.
 // A nil inner is not called.

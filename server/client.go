@@ -72,27 +72,14 @@ func (x *exchange) Supports(method string) bool {
 	if !x.meta.modern {
 		capabilities = x.session.handshake().capabilities
 	}
-	wanted := domain.CapabilityOf(method)
-	found := false
-	_ = rawjson.Object(capabilities, func(name, value []byte) error {
-		if string(name) == wanted && value[0] == '{' {
-			found = method != domain.AskElicitation || takesForms(value)
-		}
-		return nil
-	})
-	return found
-}
-
-// takesForms reports whether a client that supports elicitation supports forms:
-// if it lists modes, "form" must be among them.
-func takesForms(elicitation json.RawMessage) bool {
-	modes, forms := 0, false
-	_ = rawjson.Object(elicitation, func(name, _ []byte) error {
-		modes++
-		forms = forms || string(name) == "form"
-		return nil
-	})
-	return modes == 0 || forms
+	declared := rawjson.Member(capabilities, domain.CapabilityOf(method))
+	switch {
+	case len(declared) == 0 || declared[0] != '{':
+		return false
+	case method == domain.AskElicitation: // in forms, which a client that lists modes must list
+		return rawjson.Member(declared, "form") != nil || rawjson.Member(declared, "url") == nil
+	}
+	return true
 }
 
 // Ask sends requests to a client with a session, one after the other as people

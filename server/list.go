@@ -105,7 +105,7 @@ func appendTool(b []byte, t *domain.Tool) []byte {
 	if t.Output != nil {
 		b = appendSchema(append(b, `,"outputSchema":`...), t.Output)
 	}
-	if !hasMember(t.Listed, "annotations") {
+	if rawjson.Member(t.Listed, "annotations") == nil {
 		b = appendValue(append(b, `,"annotations":`...), t.Annotations)
 	}
 	return append(appendMembers(b, t.Listed), '}')
@@ -119,14 +119,6 @@ func appendMembers(b []byte, object json.RawMessage) []byte {
 		return nil
 	})
 	return b
-}
-
-func hasMember(object json.RawMessage, name string) (found bool) {
-	_ = rawjson.Object(object, func(member, _ []byte) error {
-		found = found || string(member) == name
-		return nil
-	})
-	return found
 }
 
 func appendSchema(b []byte, schema json.Marshaler) []byte {

@@ -91,15 +91,7 @@ func (s *session) isCanceled(x *exchange) bool {
 // cancelRequest serves notifications/cancelled. A request that is unknown, or
 // answered already, is no error.
 func (s *session) cancelRequest(params json.RawMessage) {
-	var id []byte
-	if rawjson.Object(params, func(name, value []byte) error {
-		if string(name) == "requestId" {
-			id = value
-		}
-		return nil
-	}) != nil {
-		return
-	}
+	id := rawjson.Member(params, "requestId")
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if x := s.inFlight[string(jsonrpc.IDKey(id))]; x != nil {
