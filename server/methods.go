@@ -26,7 +26,8 @@ func (x *exchange) callTool(ctx context.Context) {
 	x.server.exec.Start(ctx, cmd, func(res domain.ToolResult, err error) {
 		defer x.recover()
 		logged(res, err)
-		if e, ok := errors.AsType[*domain.Error](err); ok && x.server.settings.Load().ErrorsAsResults && !e.Verbatim && e.Code != domain.CodeMissingCapability {
+		e, ok := errors.AsType[*domain.Error](err)
+		if ok && x.server.settings.Load().ErrorsAsResults && !e.Verbatim && e.Code != domain.CodeMissingCapability {
 			res, err = e.AsResult(), nil
 			if e.Code == domain.CodeTimeout {
 				x.code = int(e.Code)

@@ -81,7 +81,8 @@ func New(exec *domain.Executor, opts Options) *Server {
 		panic(err) // two strings are JSON
 	}
 	s := &Server{opts: opts, exec: exec, info: info, hub: newHub(), states: newStateSealer(),
-		held: share.NewPool(max(maxBytesHeld, 4*int64(opts.MaxMessageBytes)), 0), requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0)}
+		held:     share.NewPool(max(maxBytesHeld, 4*int64(opts.MaxMessageBytes)), 0),
+		requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0)}
 	s.Configure(Settings{})
 	exec.Registry.OnChange(func(c domain.Change) { s.hub.publish(c, exec.Registry.Catalog(), opts.Log) })
 	return s
