@@ -14,6 +14,7 @@ import (
 
 	"toolserver/sandbox/command"
 	"toolserver/sandbox/pathguard"
+	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 )
 
@@ -62,7 +63,7 @@ func (s *Sandbox) newCommands(o Owner, exposed func() *exposed) (*Commands, erro
 	if p.Settings.Enforcement != EnforceParseOnly {
 		c.variables = s.kernel.variables(c.writes)
 	}
-	c.env = runner.MinimalEnv(nil, c.variables)
+	c.env = process.MinimalEnv(c.variables)
 	lists := p.commandLists(o)
 	if p.Settings.Enforcement != EnforceParseOnly {
 		c.confinement = c.newConfinement(p, lists, exposed)
@@ -158,41 +159,54 @@ func (c *Commands) prepare(req *CommandRequest) error {
 	if !verdict.Allowed {
 		return &DeniedError{verdict}
 	}
-	req.Run.Dir, req.Run.Env, req.Run.Bounds = dir, c.env, c.bounds()
-	if len(req.Env) > 0 {
-		variables := maps.Clone(c.variables)
-		if variables == nil {
-			variables = map[string]string{}
-		}
-		maps.Copy(variables, req.Env)
-		req.Run.Env = runner.MinimalEnv(nil, variables)
+	req.Run.Dir, req.Run.Bounds = dir, c.bounds()
+	if req.Run.Env, err = c.environment(req.Env); err != nil {
+		return err
 	}
 	if verdict.Plain != nil && onPath(verdict.Plain[0], req.Run.Env, dir) {
 		req.Run.Argv = verdict.Plain
 	} else {
 		req.Run.Shell = req.Command
 	}
+	req.Run.Confine, err = c.confine()
+	return err
+}
+
+// environment returns the minimal environment with the given variables, and makes
+// the directories it names.
+func (c *Commands) environment(set map[string]string) ([]string, error) {
 	if len(c.variables) > 0 {
 		if err := c.kernel.scratch.make(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if c.Confined() {
-		req.Run.Confine, err = c.confinement.encoded()
+	if len(set) == 0 {
+		return c.env, nil
 	}
-	return err
+	variables := map[string]string{}
+	maps.Copy(variables, c.variables)
+	maps.Copy(variables, set)
+	return process.MinimalEnv(variables), nil
+}
+
+// confine returns what [confine.Start] confines a process by; nil means not at all.
+func (c *Commands) confine() ([]byte, error) {
+	if !c.Confined() {
+		return nil, nil
+	}
+	return c.confinement.encoded()
 }
 
 // Confined reports whether the kernel holds commands to the policy.
 func (c *Commands) Confined() bool { return c.confinement != nil && c.kernel.confines() }
 
 // bounds returns what a command may use as a whole.
-func (c *Commands) bounds() runner.Bounds {
+func (c *Commands) bounds() process.Bounds {
 	l := c.policy.Settings.Limits
 	if l.Memory == 0 {
 		l.Memory = c.kernel.memory() / 2
 	}
-	return runner.Bounds{Processes: l.Processes, Memory: l.Memory}
+	return process.Bounds{Processes: l.Processes, Memory: l.Memory}
 }
 
 // onPath reports whether a program can be started without a shell. What cannot

@@ -8,6 +8,7 @@ import (
 
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/pathguard"
+	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 )
 
@@ -16,6 +17,7 @@ import (
 // clients that tools keep.
 type Kernel struct {
 	runner   *runner.Runner
+	launcher *process.Launcher // of runner
 	scratch  *scratch
 	network  *network
 	programs func() []string // directories that hold programs
@@ -23,14 +25,18 @@ type Kernel struct {
 
 	probe   sync.Once // sets what follows
 	support confine.Support
-	method  runner.Method
+	method  process.Method
 	worse   error // why the best method is not used
 }
 
 // NewKernel returns the kernel layer for commands that r runs. Its caller closes
 // it when none runs any more.
 func NewKernel(r *runner.Runner) *Kernel {
-	return &Kernel{runner: r, scratch: newScratch(), network: newNetwork(), programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(machineMemory)}
+	k := &Kernel{runner: r, scratch: newScratch(), network: newNetwork(), programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(machineMemory)}
+	if r != nil {
+		k.launcher = r.Launcher()
+	}
+	return k
 }
 
 // Close removes the files that commands left in their temporary directory, and closes
@@ -42,13 +48,13 @@ func (k *Kernel) Close() error {
 
 func (k *Kernel) ready() {
 	k.probe.Do(func() {
-		k.method, k.worse = k.runner.Method()
+		k.method, k.worse = k.launcher.Method()
 		k.support = confine.Probe()
 		if k.support.LandlockABI == 0 && !k.support.UserNamespace {
 			hideProcess() // which Landlock does, or a namespace; with one it would get in the way
 		}
 		// Mounts take a supervisor that is root, or init of its namespace.
-		if k.method != runner.MethodNamespace && os.Geteuid() != 0 {
+		if k.method != process.MethodNamespace && os.Geteuid() != 0 {
 			k.support.MountNamespace, k.support.NetNamespace = false, false
 		}
 	})
@@ -93,5 +99,5 @@ func (k *Kernel) variables(writing *pathguard.Guard) map[string]string {
 // macOS a program of the system.
 func (k *Kernel) confines() bool {
 	k.ready()
-	return k.support.Seatbelt || k.method == runner.MethodNamespace || k.method == runner.MethodSubreaper
+	return k.support.Seatbelt || k.method == process.MethodNamespace || k.method == process.MethodSubreaper
 }

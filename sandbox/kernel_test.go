@@ -3,6 +3,7 @@ package sandbox
 import (
 	"testing"
 
+	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 )
 
@@ -33,7 +34,7 @@ func newSandbox(t testing.TB, p Policy) *Sandbox {
 // newKernel returns a kernel layer for commands that are judged and not run.
 func newKernel(t testing.TB) *Kernel {
 	t.Helper()
-	r := runner.New(runner.Options{})
+	r := runner.New(process.NewLauncher(process.Options{}), runner.Options{})
 	t.Cleanup(r.Close)
 	return NewKernel(r)
 }

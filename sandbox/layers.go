@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"toolserver/sandbox/confine"
-	"toolserver/sandbox/runner"
+	"toolserver/sandbox/process"
 )
 
 // Layers says what holds tools to policy on this machine.
@@ -34,8 +34,8 @@ func (c *Commands) Layers() Layers {
 		InForce:     []string{"paths: decided on what is opened", parsed, "process tree: " + string(c.kernel.method)},
 	}
 	var gaps []confine.Gap
-	switch b, kept := c.bounds(), c.kernel.runner.BoundsMethod(); {
-	case b == (runner.Bounds{}):
+	switch b, kept := c.bounds(), c.kernel.launcher.BoundsMethod(); {
+	case b == (process.Bounds{}):
 	case kept == "":
 		gaps = append(gaps, confine.Gap{What: "the limits of processes and memory", Why: "commands have no supervisor here", Help: "run the server on Linux"})
 	default:

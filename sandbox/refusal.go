@@ -9,7 +9,7 @@ import (
 
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/pathguard"
-	"toolserver/sandbox/runner"
+	"toolserver/sandbox/process"
 )
 
 // What programs say when the kernel refused them something: the texts of EACCES,
@@ -207,7 +207,7 @@ func pathsIn(line string) (paths []string) {
 // Exceeded says which limit a command passed.
 func (c *Commands) Exceeded(which string) string {
 	b := c.bounds()
-	if which == runner.ExceededMemory {
+	if which == process.ExceededMemory {
 		return fmt.Sprintf("the command was ended: it used more than %d MiB of memory (rule: sandbox.limits.memory)", b.Memory>>20)
 	}
 	return fmt.Sprintf("the command was ended: it had more than %d processes and threads (rule: sandbox.limits.processes)", b.Processes)

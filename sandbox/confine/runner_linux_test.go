@@ -5,8 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 )
+
+func text(res runner.Result) string {
+	head, _, _ := res.Output.Parts()
+	return head
+}
 
 // Commands of a runner are confined, and it still ends them.
 func TestRunner(t *testing.T) {
@@ -14,26 +20,28 @@ func TestRunner(t *testing.T) {
 		t.Skip("no Landlock or no seccomp here")
 	}
 	needs(t, "bash")
-	self, err := runner.Self()
+	self, err := process.Self()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, method := range []runner.Method{runner.MethodNamespace, runner.MethodSubreaper} {
+	for _, method := range []process.Method{process.MethodNamespace, process.MethodSubreaper} {
 		t.Run(strings.ReplaceAll(string(method), " ", "-"), func(t *testing.T) {
 			g := newGround(t)
-			r := runner.New(runner.Options{Supervisor: self, Method: method, Grace: 50 * time.Millisecond})
+			launcher := process.NewLauncher(process.Options{Supervisor: self, Method: method})
+			defer launcher.Close()
+			r := runner.New(launcher, runner.Options{Grace: 50 * time.Millisecond})
 			defer r.Close()
-			if got, err := r.Method(); got != method {
+			if got, err := launcher.Method(); got != method {
 				t.Skip(err)
 			}
-			req := runner.Request{Env: runner.MinimalEnv(nil, nil), Dir: g.work, Confine: mustEncode(t, Spec{Write: []string{g.work}}), Timeout: 20 * time.Second}
+			req := runner.Request{Env: process.MinimalEnv(nil), Dir: g.work, Confine: mustEncode(t, Spec{Write: []string{g.work}}), Timeout: 20 * time.Second}
 			for range 3 { // by the same supervisor
 				req.Shell = "cat file; echo x > new && cat new; cat " + g.secret + "; kill -9 $PPID; (sleep 100 &); ! cat /proc/$PPID/environ"
 				res, err := r.Run(t.Context(), req)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if out := res.Output.Text(); !strings.HasPrefix(out, "content\nx\n") || strings.Count(out, "denied")+strings.Count(out, "permitted") != 3 || res.ExitCode != 0 || res.Leftovers != 1 {
+				if out := text(res); !strings.HasPrefix(out, "content\nx\n") || strings.Count(out, "denied")+strings.Count(out, "permitted") != 3 || res.Code != 0 || res.Leftovers != 1 {
 					t.Errorf("got %+v %q", res, out)
 				}
 				res.Close()

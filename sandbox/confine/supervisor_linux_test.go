@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/runner"
+	"toolserver/sandbox/process"
 )
 
 // testSupervisor is argv[0] of this program when it stands for a runner's supervisor.
@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	if os.Args[0] == testSupervisor {
 		os.Exit(supervise())
 	}
-	if runner.IsSupervisor() {
-		os.Exit(runner.Supervise(Start))
+	if process.IsSupervisor() {
+		os.Exit(process.Supervise(Start))
 	}
 	os.Exit(m.Run())
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 )
 
@@ -20,11 +21,11 @@ func cpuTime(b *testing.B, who int) time.Duration {
 }
 
 func BenchmarkRun(b *testing.B) {
-	env := runner.MinimalEnv(nil, nil)
-	for _, method := range []runner.Method{runner.MethodNamespace, runner.MethodSubreaper, runner.MethodGroup} {
+	env := process.MinimalEnv(nil)
+	for _, method := range []process.Method{process.MethodNamespace, process.MethodSubreaper, process.MethodGroup} {
 		for _, req := range []runner.Request{
 			{Argv: []string{"true"}, Env: env}, {Shell: "true", Env: env},
-			{Shell: "true", Env: env, Bounds: runner.Bounds{Processes: 256, Memory: 1 << 30}},
+			{Shell: "true", Env: env, Bounds: process.Bounds{Processes: 256, Memory: 1 << 30}},
 		} {
 			name := strings.ReplaceAll(string(method), " ", "-") + "/argv"
 			if req.Shell != "" {
@@ -38,7 +39,7 @@ func BenchmarkRun(b *testing.B) {
 				once int
 			}{{"/1", 1}, {"/8", 8}} {
 				b.Run(name+at.name, func(b *testing.B) {
-					r := newRunner(b, runner.Options{Method: method})
+					r := newRunner(b, method, runner.Options{})
 					benchmarkRun(b, r, req, at.once)
 				})
 			}
@@ -46,10 +47,10 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-func benchmarkRun(b *testing.B, r *runner.Runner, req runner.Request, workers int) {
+func benchmarkRun(b *testing.B, r testRunner, req runner.Request, workers int) {
 	run := func() {
 		res, err := r.Run(b.Context(), req)
-		if err != nil || res.ExitCode != 0 {
+		if err != nil || res.Code != 0 {
 			b.Errorf("%+v %v", res, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 )
 
@@ -27,47 +28,47 @@ func TestBounds(t *testing.T) {
 		disk   bool // files are not in memory
 		first  bool // the supervisor must come before the command's processes
 		script string
-		bounds runner.Bounds
+		bounds process.Bounds
 		want   string
 	}{
 		// The bombs end by themselves at some depth, should the killing fail.
-		{name: "fork bomb", script: `b() { [ $1 -gt 10 ] && sleep 60; b $(($1+1)) | b $(($1+1)) & }; b 1`, bounds: runner.Bounds{Processes: 100}, want: runner.ExceededProcesses},
+		{name: "fork bomb", script: `b() { [ $1 -gt 10 ] && sleep 60; b $(($1+1)) | b $(($1+1)) & }; b 1`, bounds: process.Bounds{Processes: 100}, want: process.ExceededProcesses},
 		{name: "fork bomb of sessions", script: `b() { [ $1 -gt 10 ] && sleep 60; for i in 1 2; do setsid bash -c "b $(($1+1))" & done; wait; }; export -f b; b 1`,
-			needs: "setsid", first: true, bounds: runner.Bounds{Processes: 100}, want: runner.ExceededProcesses},
-		{name: "many sleep", script: `for i in {1..30}; do sleep 100 & done; wait`, bounds: runner.Bounds{Processes: 20}, want: runner.ExceededProcesses},
+			needs: "setsid", first: true, bounds: process.Bounds{Processes: 100}, want: process.ExceededProcesses},
+		{name: "many sleep", script: `for i in {1..30}; do sleep 100 & done; wait`, bounds: process.Bounds{Processes: 20}, want: process.ExceededProcesses},
 		{name: "threads", needs: "python3", script: `python3 -c '
 import threading, time
-for i in range(50): threading.Thread(target=time.sleep, args=(100,)).start()'`, bounds: runner.Bounds{Processes: 20}, want: runner.ExceededProcesses},
-		{name: "one after the other", script: `for i in {1..200}; do (:); done; echo done`, bounds: runner.Bounds{Processes: 20, Memory: 1024 * mebi}},
-		{name: "as many as may be", script: `for i in {1..9}; do sleep 0.1 & done; wait; echo done`, bounds: runner.Bounds{Processes: 20}},
-		{name: "hog", needs: "perl", script: `perl -e '$x .= "x" x 1e7 while 1'`, bounds: runner.Bounds{Memory: 200 * mebi}, want: runner.ExceededMemory},
-		{name: "hog left behind", needs: "perl", script: `perl -e '$x .= "x" x 1e7 while 1' & exit 0`, bounds: runner.Bounds{Memory: 200 * mebi}, want: runner.ExceededMemory},
-		{name: "many small", needs: "perl", script: `for i in {1..12}; do perl -e '$x = "x" x 2e7; sleep 100' & done; wait`, bounds: runner.Bounds{Memory: 200 * mebi}, want: runner.ExceededMemory},
-		{name: "both", needs: "perl", script: `for i in {1..12}; do perl -e '$x = "x" x 2e7; sleep 100' & done; wait`, bounds: runner.Bounds{Memory: 200 * mebi, Processes: 100}, want: runner.ExceededMemory},
+for i in range(50): threading.Thread(target=time.sleep, args=(100,)).start()'`, bounds: process.Bounds{Processes: 20}, want: process.ExceededProcesses},
+		{name: "one after the other", script: `for i in {1..200}; do (:); done; echo done`, bounds: process.Bounds{Processes: 20, Memory: 1024 * mebi}},
+		{name: "as many as may be", script: `for i in {1..9}; do sleep 0.1 & done; wait; echo done`, bounds: process.Bounds{Processes: 20}},
+		{name: "hog", needs: "perl", script: `perl -e '$x .= "x" x 1e7 while 1'`, bounds: process.Bounds{Memory: 200 * mebi}, want: process.ExceededMemory},
+		{name: "hog left behind", needs: "perl", script: `perl -e '$x .= "x" x 1e7 while 1' & exit 0`, bounds: process.Bounds{Memory: 200 * mebi}, want: process.ExceededMemory},
+		{name: "many small", needs: "perl", script: `for i in {1..12}; do perl -e '$x = "x" x 2e7; sleep 100' & done; wait`, bounds: process.Bounds{Memory: 200 * mebi}, want: process.ExceededMemory},
+		{name: "both", needs: "perl", script: `for i in {1..12}; do perl -e '$x = "x" x 2e7; sleep 100' & done; wait`, bounds: process.Bounds{Memory: 200 * mebi, Processes: 100}, want: process.ExceededMemory},
 		{name: "shared by fork", needs: "perl", script: `perl -e '$x = "x" x 5e7; for (1..9) { $p = fork; die "fork: $!" unless defined $p; $p or do { select undef, undef, undef, 0.3; exit } } 1 while wait > 0; print "done\n"'`,
-			bounds: runner.Bounds{Memory: 200 * mebi}},
+			bounds: process.Bounds{Memory: 200 * mebi}},
 		{name: "shared map", needs: "python3", script: `python3 -c '
 import mmap, os
 m = mmap.mmap(-1, 300 << 20)
 for i in range(0, 300 << 20, 4096): m[i] = 1
-print("done")'; sleep 100`, bounds: runner.Bounds{Memory: 200 * mebi}, want: runner.ExceededMemory},
+print("done")'; sleep 100`, bounds: process.Bounds{Memory: 200 * mebi}, want: process.ExceededMemory},
 		{name: "mapped file", needs: "python3", disk: true, script: `head -c 100000000 /dev/zero >file; python3 -c '
 import mmap, time
 with open("file", "rb") as f:
     m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
     sum(m[i] for i in range(0, len(m), 4096))
     time.sleep(0.3)
-print("done")'`, bounds: runner.Bounds{Memory: 60 * mebi}},
+print("done")'`, bounds: process.Bounds{Memory: 60 * mebi}},
 		{name: "start within a large process", needs: "python3", script: `python3 -c '
 import os
 x = bytearray(120 << 20)
 for i in range(200): os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
-print("done")'`, bounds: runner.Bounds{Memory: 200 * mebi}},
+print("done")'`, bounds: process.Bounds{Memory: 200 * mebi}},
 	}
-	supervised(t, func(t *testing.T, method runner.Method) {
+	supervised(t, func(t *testing.T, method process.Method) {
 		// Only the bounds end the command.
-		r := newRunner(t, runner.Options{Method: method, Drain: time.Minute})
-		kept := r.BoundsMethod()
+		r := newRunner(t, method, runner.Options{Drain: time.Minute})
+		kept := r.launcher.BoundsMethod()
 		if kept == "" {
 			t.Fatal("bounds are not kept")
 		}
@@ -77,7 +78,7 @@ print("done")'`, bounds: runner.Bounds{Memory: 200 * mebi}},
 				if _, err := exec.LookPath(test.needs); test.needs != "" && err != nil {
 					t.Skip(err)
 				}
-				if test.first && method == runner.MethodSubreaper && !mayGoFirst() {
+				if test.first && method == process.MethodSubreaper && !mayGoFirst() {
 					t.Skip("a supervisor has no precedence here")
 				}
 				req := shell(test.script)
@@ -90,7 +91,7 @@ print("done")'`, bounds: runner.Bounds{Memory: 200 * mebi}},
 				if res.Exceeded != test.want || res.TimedOut || res.Canceled || res.Unkillable {
 					t.Errorf("got %+v %q; want exceeded %q", res, res.Output.Text(), test.want)
 				}
-				if test.want == "" && (res.ExitCode != 0 || res.Output.Text() != "done\n") {
+				if test.want == "" && (res.Code != 0 || res.Output.Text() != "done\n") {
 					t.Errorf("got %+v %q", res, res.Output.Text())
 				}
 				// The supervisor serves the next one as ever.
@@ -122,12 +123,12 @@ func mayGoFirst() bool {
 
 // The main process of a command that was killed for a bound ended by a signal.
 func TestBoundsResult(t *testing.T) {
-	supervised(t, func(t *testing.T, method runner.Method) {
-		r := newRunner(t, runner.Options{Method: method})
+	supervised(t, func(t *testing.T, method process.Method) {
+		r := newRunner(t, method, runner.Options{})
 		req := shell("for i in {1..30}; do sleep 100 & done; echo all; sleep 100")
 		req.Bounds.Processes = 20
 		res := mustRun(t, r, req)
-		if res.Exceeded != runner.ExceededProcesses || res.ExitCode != 137 || res.Signal != "SIGKILL" || res.TimedOut || res.Canceled || res.Unkillable {
+		if res.Exceeded != process.ExceededProcesses || res.Code != 137 || res.Signal != "SIGKILL" || res.TimedOut || res.Canceled || res.Unkillable {
 			t.Errorf("got %+v", res)
 		}
 		j, err := r.Start(t.Context(), "owner", req)
@@ -135,7 +136,7 @@ func TestBoundsResult(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-j.Done()
-		if res, _, err := j.Result(); err != nil || res.Exceeded != runner.ExceededProcesses || res.ExitCode != 137 {
+		if res, _, err := j.Result(); err != nil || res.Exceeded != process.ExceededProcesses || res.Code != 137 {
 			t.Errorf("job: %+v %v", res, err)
 		}
 		req.Bounds.Memory = -1
@@ -143,7 +144,7 @@ func TestBoundsResult(t *testing.T) {
 			t.Errorf("negative bounds: %v", err)
 		}
 	})
-	if got := newRunner(t, runner.Options{Method: runner.MethodGroup}).BoundsMethod(); got != "" {
+	if got := newRunner(t, process.MethodGroup, runner.Options{}).launcher.BoundsMethod(); got != "" {
 		t.Errorf("a process group: %q", got)
 	}
 }

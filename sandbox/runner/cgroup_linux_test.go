@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 )
 
@@ -35,10 +36,10 @@ func cgroupsBelow(t *testing.T, dir, pattern string) []string {
 // Cgroups go with the Runner, and those of a server that was killed when the next
 // one starts.
 func TestCgroupsRemoved(t *testing.T) {
-	supervised(t, func(t *testing.T, method runner.Method) {
+	supervised(t, func(t *testing.T, method process.Method) {
 		before := ownCgroup(t)
-		r := newRunner(t, runner.Options{Method: method})
-		if how := r.BoundsMethod(); how != runner.BoundsCgroup {
+		r := newRunner(t, method, runner.Options{})
+		if how := r.launcher.BoundsMethod(); how != process.BoundsCgroup {
 			t.Skip("no cgroup is delegated here; bounds are", how)
 		}
 		if got := filepath.Dir(ownCgroup(t)); got != before {
@@ -67,13 +68,13 @@ func TestCgroupsRemoved(t *testing.T) {
 			t.Error("the other server has no cgroup")
 		}
 		// A server that starts beside one that lives takes nothing from it.
-		newRunner(t, runner.Options{Method: method}).Close()
+		newRunner(t, method, runner.Options{}).Close()
 		if len(cgroupsBelow(t, before, theirs)) == 0 {
 			t.Error("the cgroups of a living server are gone")
 		}
 		_ = server.Process.Kill()
 		_ = server.Wait()
-		newRunner(t, runner.Options{Method: method}).Close()
+		newRunner(t, method, runner.Options{}).Close()
 		if left := cgroupsBelow(t, before, theirs); len(left) > 0 {
 			t.Errorf("%q are left of a server that was killed", left)
 		}

@@ -4,34 +4,139 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
+	"os"
+	"sync"
 	"unicode/utf8"
 )
 
-// Output is what was kept of one stream. The zero value is an empty stream that
-// was not captured.
-type Output struct {
-	c *capture
+// Limits bounds what is kept of a stream. Output beyond it is still read, and
+// counted, so that the command does not block.
+type Limits struct {
+	// Inline is how many bytes of a stream are kept in memory, half from its
+	// beginning and half from its end.
+	Inline int
+	// Spill is how many bytes from the beginning of a stream can be read again
+	// through [Output.ReadAt] once it is larger than Inline; they are kept in an
+	// unnamed temporary file. Negative means none.
+	Spill int64
 }
 
-// A Cut is the stretch in the middle of a stream that [Output.Text] leaves out.
+func (l Limits) or(defaults Limits) Limits {
+	if l.Inline <= 0 {
+		l.Inline = defaults.Inline
+	}
+	if l.Spill == 0 {
+		l.Spill = defaults.Spill
+	}
+	return l
+}
+
+// Output is what is kept of one stream: the beginning and the end in memory, and
+// the beginning up to a larger limit in a temporary file that is made only when
+// memory does not suffice. It is safe for concurrent use, also while the stream
+// grows. A nil Output is one that was not asked for.
+type Output struct {
+	limits Limits
+
+	mu      sync.Mutex
+	head    []byte
+	tail    []byte // a ring once it is full
+	next    int    // in the full ring, where its oldest byte is
+	total   int64
+	lines   int64    // newlines in all of it
+	spill   *os.File // nil if none was needed, or it is closed
+	spilled int64    // bytes in it
+	failed  bool     // the file could not be made or written, or is closed
+	ended   bool     // nothing will be added
+}
+
+func (o *Output) write(p []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.spillOver(p)
+	o.total += int64(len(p))
+	o.lines += int64(bytes.Count(p, []byte{'\n'}))
+	size := o.limits.Inline / 2
+	if n := min(len(p), o.limits.Inline-size-len(o.head)); n > 0 {
+		o.head = append(o.head, p[:n]...)
+		p = p[n:]
+	}
+	p = p[max(0, len(p)-size):] // only its end can remain
+	if n := min(len(p), size-len(o.tail)); n > 0 {
+		o.tail = append(o.tail, p[:n]...)
+		p = p[n:]
+	}
+	for len(p) > 0 {
+		n := copy(o.tail[o.next:], p)
+		o.next = (o.next + n) % size
+		p = p[n:]
+	}
+}
+
+// spillOver is called before p is added to what is in memory.
+func (o *Output) spillOver(p []byte) {
+	if o.failed || o.spilled >= o.limits.Spill || o.spill == nil && o.total+int64(len(p)) <= int64(o.limits.Inline) {
+		return
+	}
+	if o.spill == nil {
+		var err error
+		if o.spill, err = newSpillFile(); err != nil {
+			o.failed = true
+			return
+		}
+		p = bytes.Join([][]byte{o.head, o.tail, p}, nil) // nothing was lost so far, so the ring is in order
+	}
+	n, err := o.spill.Write(p[:min(int64(len(p)), o.limits.Spill-o.spilled)])
+	o.spilled += int64(n)
+	o.failed = err != nil // a full disk costs the rest of the copy, not the call
+}
+
+// end notes that nothing will be added.
+func (o *Output) end() {
+	if o != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.ended = true
+	}
+}
+
+func (o *Output) close() error {
+	if o == nil {
+		return nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	f := o.spill
+	o.spill, o.spilled, o.failed = nil, 0, true
+	if f == nil {
+		return nil
+	}
+	return f.Close()
+}
+
+// orderedTail returns a copy of the end of the stream.
+func (o *Output) orderedTail() []byte {
+	return append(bytes.Clone(o.tail[o.next:]), o.tail[:o.next]...)
+}
+
+// Total is the size of the whole stream in bytes, kept or not.
+func (o *Output) Total() int64 {
+	if o == nil {
+		return 0
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.total
+}
+
+// A Cut is the stretch in the middle of a stream that [Output.Parts] leaves out.
 type Cut struct {
 	Bytes int64
 	Lines int64 // newlines among them
 }
 
-// Total is the size of the whole stream in bytes, kept or not.
-func (o Output) Total() int64 {
-	if o.c == nil {
-		return 0
-	}
-	o.c.mu.Lock()
-	defer o.c.mu.Unlock()
-	return o.c.total
-}
-
-// Truncated says whether [Output.Text] leaves something out.
-func (o Output) Truncated() bool {
+// Truncated reports whether [Output.Parts] leaves something out.
+func (o *Output) Truncated() bool {
 	_, cut, _ := o.Parts()
 	return cut.Bytes > 0
 }
@@ -40,17 +145,16 @@ func (o Output) Truncated() bool {
 // what was cut between them. Where nothing was cut head is all of it and tail is
 // empty. The cut falls between characters; bytes that are not UTF-8 become
 // U+FFFD.
-func (o Output) Parts() (head string, cut Cut, tail string) {
-	if o.c == nil {
+func (o *Output) Parts() (head string, cut Cut, tail string) {
+	if o == nil {
 		return "", Cut{}, ""
 	}
-	o.c.mu.Lock()
-	h, t := o.c.head, o.c.orderedTail()
-	total, lines := o.c.total, o.c.lines
-	o.c.mu.Unlock()
+	o.mu.Lock()
+	h, t := o.head, o.orderedTail()
+	total, lines := o.total, o.lines
+	o.mu.Unlock()
 	if total <= int64(len(h)+len(t)) {
-		whole := append(append(make([]byte, 0, len(h)+len(t)), h...), t...)
-		return validText(whole), Cut{}, ""
+		return validText(append(bytes.Clone(h), t...)), Cut{}, ""
 	}
 	h, t = trimPartialEnd(h), trimPartialStart(t)
 	newline := []byte{'\n'}
@@ -59,50 +163,55 @@ func (o Output) Parts() (head string, cut Cut, tail string) {
 	return validText(h), cut, validText(t)
 }
 
-// Text returns the stream as valid UTF-8. Where its middle was cut a line in
-// brackets stands for it and says how many bytes and lines are missing.
-func (o Output) Text() string {
-	head, cut, tail := o.Parts()
-	if cut.Bytes == 0 {
-		return head
-	}
-	gap := "\n"
-	if head == "" || strings.HasSuffix(head, "\n") {
-		gap = ""
-	}
-	return fmt.Sprintf("%s%s[... %d bytes, %d lines left out ...]\n%s", head, gap, cut.Bytes, cut.Lines, tail)
-}
-
-// Binary says whether the stream looks like data and not text: there is a NUL
-// in the first 8 KiB.
-func (o Output) Binary() bool {
-	if o.c == nil {
-		return false
-	}
-	o.c.mu.Lock()
-	defer o.c.mu.Unlock()
-	return bytes.IndexByte(o.c.head[:min(len(o.c.head), 8<<10)], 0) >= 0
-}
-
 // Size is how many bytes from the beginning of the stream [Output.ReadAt] can
 // return: all of them, unless the stream is larger than both limits or there was
 // no room for the temporary file.
-func (o Output) Size() int64 {
-	if o.c == nil {
+func (o *Output) Size() int64 {
+	if o == nil {
 		return 0
 	}
-	o.c.mu.Lock()
-	defer o.c.mu.Unlock()
-	return o.c.available()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.size()
+}
+
+func (o *Output) size() int64 {
+	size := max(int64(len(o.head)), o.spilled)
+	if size >= o.total-int64(len(o.tail)) { // what is in memory goes on there
+		return o.total
+	}
+	return size
 }
 
 // ReadAt reads the stream's bytes as they came, as [io.ReaderAt] says, up to
 // [Output.Size].
-func (o Output) ReadAt(p []byte, off int64) (int, error) {
-	if o.c == nil {
+func (o *Output) ReadAt(p []byte, off int64) (int, error) {
+	if o == nil {
 		return 0, io.EOF
 	}
-	return o.c.readAt(p, off)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.readAt(p, off)
+}
+
+// readAt also reads the end of the stream behind what was not kept.
+func (o *Output) readAt(p []byte, off int64) (n int, err error) {
+	tailAt := o.total - int64(len(o.tail))
+	for n < len(p) && err == nil {
+		var read int
+		switch at := off + int64(n); {
+		case at < int64(len(o.head)):
+			read = copy(p[n:], o.head[at:])
+		case at >= tailAt && at < o.total:
+			read = copy(p[n:], o.orderedTail()[at-tailAt:])
+		case at < o.spilled:
+			read, err = o.spill.ReadAt(p[n:][:min(int64(len(p)-n), o.spilled-at)], at)
+		default:
+			err = io.EOF
+		}
+		n += read
+	}
+	return n, err
 }
 
 // A Page is a stretch of a stream.
@@ -123,31 +232,32 @@ const (
 // Page returns up to limit bytes of the stream from offset. A page ends between
 // characters. Where there is nothing to read, or not yet, the text is empty and
 // Next is Start.
-func (o Output) Page(offset int64, limit int) (Page, error) {
-	if o.c == nil || offset < 0 {
+func (o *Output) Page(offset int64, limit int) (Page, error) {
+	if o == nil || offset < 0 {
 		return Page{Start: offset, Next: offset}, nil
 	}
-	buf := make([]byte, min(maxPage, max(minPage, limit)))
-	n, start, last, err := o.c.read(buf, offset)
-	if err != nil {
+	b := make([]byte, min(maxPage, max(minPage, limit)))
+	o.mu.Lock()
+	start, size := offset, o.size()
+	if offset >= size { // the bytes there are not kept
+		start = max(offset, o.total-int64(len(o.tail)))
+	}
+	n, err := o.readAt(b, start)
+	end := start + int64(n)
+	last := o.ended && end >= o.total || end == size && size < o.total // nothing will follow here
+	o.mu.Unlock()
+	if err != nil && err != io.EOF {
 		return Page{}, fmt.Errorf("read the output at offset %d: %w", offset, err)
 	}
-	b := buf[:n]
+	b = b[:n]
 	if start > offset {
 		b = trimPartialStart(b)
-		start += int64(n - len(b))
+		start = end - int64(len(b))
 	}
 	if !last {
 		b = trimPartialEnd(b)
 	}
 	return Page{Text: validText(b), Start: start, Next: start + int64(len(b))}, nil
-}
-
-func (o Output) close() error {
-	if o.c == nil {
-		return nil
-	}
-	return o.c.close()
 }
 
 func validText(b []byte) string {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -15,7 +16,7 @@ import (
 )
 
 func TestOutputCut(t *testing.T) {
-	r := newRunner(t, runner.Options{})
+	r := newRunner(t, "", runner.Options{})
 	req := shell("for i in {1..1000}; do echo line $i; done")
 	req.Limits.Inline = 100
 	res := mustRun(t, r, req)
@@ -26,9 +27,6 @@ func TestOutputCut(t *testing.T) {
 	}
 	if int64(len(head)+len(tail))+cut.Bytes != res.Output.Total() || int64(strings.Count(head+tail, "\n"))+cut.Lines != 1000 {
 		t.Errorf("head %d, cut %+v, tail %d of %d", len(head), cut, len(tail), res.Output.Total())
-	}
-	if marker := fmt.Sprintf("\n[... %d bytes, %d lines left out ...]\n", cut.Bytes, cut.Lines); !strings.Contains(text, marker) {
-		t.Errorf("%q lacks %q", text, marker)
 	}
 	whole, err := io.ReadAll(io.NewSectionReader(res.Output, 0, res.Output.Size()))
 	if err != nil || int64(len(whole)) != res.Output.Total() || strings.Count(string(whole), "\n") != 1000 {
@@ -41,7 +39,7 @@ func TestOutputCut(t *testing.T) {
 
 // Where the cut falls into a character the character is left out whole.
 func TestOutputRunes(t *testing.T) {
-	r := newRunner(t, runner.Options{})
+	r := newRunner(t, "", runner.Options{})
 	const text = "aä€😀"
 	for inline := 1; inline < 40; inline++ {
 		req := shell("printf '" + strings.Repeat(text, 10) + "'")
@@ -72,7 +70,7 @@ func TestOutputRunes(t *testing.T) {
 
 // Pages go on behind what was not kept.
 func TestOutputGap(t *testing.T) {
-	r := newRunner(t, runner.Options{})
+	r := newRunner(t, "", runner.Options{})
 	for _, spill := range []int64{-1, 10, 1000, 1001, 1002} {
 		req := shell("for i in {1..1000}; do printf ä; done; printf end")
 		req.Limits = runner.Limits{Inline: 20, Spill: spill}
@@ -97,29 +95,15 @@ func TestOutputGap(t *testing.T) {
 	}
 }
 
-func TestCapture(t *testing.T) {
-	r := newRunner(t, runner.Options{})
-	for _, test := range []struct {
-		capture          runner.Capture
-		merged, out, err string
-	}{
-		{runner.CaptureMerged, "out\nerr\n", "", ""},
-		{runner.CaptureSplit, "", "out\n", "err\n"},
-		{runner.CaptureAll, "out\nerr\n", "out\n", "err\n"},
-	} {
-		req := shell("echo out; sleep 0.1; echo err >&2")
-		req.Capture = test.capture
+func TestSplit(t *testing.T) {
+	r := newRunner(t, "", runner.Options{})
+	req := shell("echo out; sleep 0.1; echo err >&2")
+	for split, want := range map[bool][3]string{false: {"out\nerr\n", "", ""}, true: {"", "out\n", "err\n"}} {
+		req.Split = split
 		res := mustRun(t, r, req)
-		if o, s, e := res.Output.Text(), res.Stdout.Text(), res.Stderr.Text(); o != test.merged || s != test.out || e != test.err {
-			t.Errorf("%d: %q %q %q", test.capture, o, s, e)
+		if got := [3]string{res.Output.Text(), res.Stdout.Text(), res.Stderr.Text()}; got != want {
+			t.Errorf("split %t: %q", split, got)
 		}
-	}
-	binary := mustRun(t, r, shell(`printf 'a\0b'`))
-	if !binary.Output.Binary() || binary.Output.Text() != "a\x00b" {
-		t.Errorf("binary: %q", binary.Output.Text())
-	}
-	if res := mustRun(t, r, shell("echo text")); res.Output.Binary() || res.Output.Truncated() {
-		t.Error("text is taken for binary or cut")
 	}
 }
 
@@ -128,12 +112,12 @@ func TestHugeOutput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 1 GiB through a pipe")
 	}
-	r := newRunner(t, runner.Options{})
+	r := newRunner(t, "", runner.Options{})
 	mustRun(t, r, shell("true"))
 	before := peakMemory(t)
 	req := runner.Request{Argv: []string{"head", "-c", "1G", "/dev/zero"}, Timeout: time.Minute}
 	res := mustRun(t, r, req)
-	if res.Output.Total() != 1<<30 || res.ExitCode != 0 || res.Output.Size() != 64<<20 || len(res.Output.Text()) > 31_000 {
+	if res.Output.Total() != 1<<30 || res.Code != 0 || res.Output.Size() != 64<<20 || len(res.Output.Text()) > 31_000 {
 		t.Errorf("got %+v: total %d, kept %d", res, res.Output.Total(), res.Output.Size())
 	}
 	if grown := peakMemory(t) - before; grown > 16<<20 {
@@ -161,26 +145,29 @@ func peakMemory(t *testing.T) int64 {
 
 // A slow reader of the live output does not slow the command down.
 func TestLiveOutput(t *testing.T) {
-	r := newRunner(t, runner.Options{})
+	r := newRunner(t, "", runner.Options{})
 	var got strings.Builder
 	req := shell("printf 'a\\303'; sleep 0.05; printf '\\244b'")
 	req.OnOutput = func(text string) { got.WriteString(text) }
-	if res := mustRun(t, r, req); got.String() != "aäb" || res.Dropped != 0 {
+	if mustRun(t, r, req); got.String() != "aäb" {
 		t.Errorf("got %q", got.String())
 	}
 	release := make(chan struct{})
 	req = shell("head -c 20M /dev/zero; echo done >&2")
-	req.OnOutput = func(string) { <-release }
-	began := time.Now()
+	var passed atomic.Int64
+	req.OnOutput = func(text string) {
+		<-release
+		passed.Add(int64(len(text)))
+	}
 	res := mustRun(t, r, req)
 	close(release)
-	if took := time.Since(began); took > 10*time.Second || res.Dropped < 10<<20 || res.Output.Total() != 20<<20+5 {
-		t.Errorf("took %v, dropped %d of %d", took, res.Dropped, res.Output.Total())
+	if passed.Load() > 10<<20 || res.Output.Total() != 20<<20+5 {
+		t.Errorf("passed on %d of %d", passed.Load(), res.Output.Total())
 	}
 }
 
 func TestJobs(t *testing.T) {
-	r := newRunner(t, runner.Options{MaxJobs: 2})
+	r := newRunner(t, "", runner.Options{MaxJobs: 2})
 	ctx := t.Context()
 	job, err := r.Start(ctx, "alice", shell("echo one; read x <&0; echo two; sleep 100"))
 	if err != nil {
@@ -228,7 +215,7 @@ func TestJobs(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-third.Done()
-	if res, _, _ := third.Result(); res.ExitCode != 3 {
+	if res, _, _ := third.Result(); res.Code != 3 {
 		t.Errorf("third: %+v", res)
 	}
 	r.EndSession("alice")
@@ -239,7 +226,7 @@ func TestJobs(t *testing.T) {
 
 // A job runs on when the call that started it is over, and ends by its age.
 func TestJobAge(t *testing.T) {
-	r := newRunner(t, runner.Options{MaxAge: 300 * time.Millisecond})
+	r := newRunner(t, "", runner.Options{MaxAge: 300 * time.Millisecond})
 	req := shell("sleep 100")
 	req.Timeout = time.Hour
 	job, err := r.Start(t.Context(), "alice", req)

@@ -2,65 +2,44 @@ package runner
 
 import (
 	"os"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
 const pumpSize = 32 << 10
 
-// pumpBuffers saves an allocation of pumpSize for each stream of each command.
-type pumpBuffers struct{ sync.Pool }
-
-func (b *pumpBuffers) get() *[pumpSize]byte {
-	if buf, ok := b.Get().(*[pumpSize]byte); ok {
-		return buf
-	}
-	return new([pumpSize]byte)
-}
-
 // A pump reads one pipe of a command to its end, and so keeps the command from
 // ever waiting for a reader.
 type pump struct {
 	pipe *os.File
-	into []*capture
-	live *live // may be nil
 	done chan struct{}
 }
 
-func startPump(pipe *os.File, live *live, buffers *pumpBuffers, into ...*capture) *pump {
-	p := &pump{pipe: pipe, into: into, live: live, done: make(chan struct{})}
-	go p.run(buffers)
-	return p
-}
-
-func (p *pump) run(buffers *pumpBuffers) {
-	defer close(p.done)
-	buf := buffers.get()
-	defer buffers.Put(buf)
-	held := 0 // bytes of an unfinished character at the front of buf, for live
-	for {
-		n, err := p.pipe.Read(buf[held:])
-		for _, c := range p.into {
-			c.write(buf[held : held+n])
+func (c *call) startPump(pipe *os.File, into *Output) *pump {
+	p := &pump{pipe: pipe, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		buf, ok := c.runner.buffers.Get().(*[pumpSize]byte)
+		if !ok {
+			buf = new([pumpSize]byte)
 		}
-		if p.live == nil {
-			if err != nil {
-				return
+		defer c.runner.buffers.Put(buf)
+		held := 0 // bytes of an unfinished character at the front of buf, for live
+		for err := error(nil); err == nil; {
+			var n int
+			n, err = pipe.Read(buf[held:])
+			b := buf[:held+n]
+			into.write(b[held:])
+			if c.live != nil {
+				whole := b
+				if err == nil {
+					whole = trimPartialEnd(b)
+				}
+				c.live.send(whole)
+				held = copy(buf[:], b[len(whole):])
 			}
-			continue
 		}
-		b := buf[:held+n]
-		whole := b
-		if err == nil {
-			whole = trimPartialEnd(b)
-		}
-		p.live.send(whole)
-		held = copy(buf[:], b[len(whole):])
-		if err != nil {
-			return
-		}
-	}
+	}()
+	return p
 }
 
 // finish waits for the end of the pipe, but not longer than wait: something
@@ -79,11 +58,11 @@ func (p *pump) finish(wait time.Duration) {
 	p.pipe.Close()
 }
 
-// live hands output to the callback of a request, as far as it keeps up.
+// live passes output to the callback of a request, as fast as that takes it, and
+// drops the rest. A nil live drops everything.
 type live struct {
-	chunks  chan string
-	done    chan struct{}
-	dropped atomic.Int64
+	chunks chan string
+	done   chan struct{}
 }
 
 // liveChunks bounds what waits for a slow callback, to 512 KiB.
@@ -104,25 +83,20 @@ func startLive(f func(string)) *live {
 }
 
 func (l *live) send(b []byte) {
-	if len(b) == 0 {
-		return
-	}
-	if len(l.chunks) == cap(l.chunks) { // spare the copy
-		l.dropped.Add(int64(len(b)))
+	if len(b) == 0 || len(l.chunks) == cap(l.chunks) { // spare the copy
 		return
 	}
 	select {
 	case l.chunks <- validText(b):
 	default:
-		l.dropped.Add(int64(len(b)))
 	}
 }
 
 // finish is called when no pump sends any more. It waits for a callback that is
 // running, but not longer than wait; what then still waits to be sent is dropped.
-func (l *live) finish(wait time.Duration) (dropped int64) {
+func (l *live) finish(wait time.Duration) {
 	if l == nil {
-		return 0
+		return
 	}
 	close(l.chunks)
 	timer := time.NewTimer(wait)
@@ -130,9 +104,7 @@ func (l *live) finish(wait time.Duration) (dropped int64) {
 	select {
 	case <-l.done:
 	case <-timer.C:
-		for text := range l.chunks {
-			l.dropped.Add(int64(len(text)))
+		for range l.chunks { // takes them from the callback
 		}
 	}
-	return l.dropped.Load()
 }

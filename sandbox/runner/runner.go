@@ -1,32 +1,26 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 
+	"toolserver/sandbox/process"
 	"toolserver/share"
 )
 
 // Options are the settings of a [Runner]. The zero value works.
 type Options struct {
-	// Supervisor is a program whose main calls [Supervise] when [IsSupervisor]
-	// says so, as a rule [Self]. Empty means that there is none, and
-	// [MethodGroup] is used; a program that does not know the mode would run as
-	// it always does, so it is never guessed.
-	Supervisor string
-	// Wrap turns the program and arguments of a request with Confine into those of
-	// a program that confines it, for commands without a supervisor. Nil fails them.
-	Wrap func(spec []byte, path string, argv []string) (program string, wrapped []string, err error)
-	// Method is the one way to use; empty means the best that works.
-	Method Method
 	// Timeout is for requests that have none; zero means 30 seconds.
 	Timeout time.Duration
-	// Grace is how long a command whose time is up has to end after SIGTERM
-	// before it is killed. Zero means 2 seconds, negative none. Cancelling kills
-	// at once.
+	// Grace is how long a command that timed out has to end after SIGTERM before it
+	// is killed. Zero means 2 seconds, negative none. Cancelling kills at once.
 	Grace time.Duration
 	// Drain is how long processes that outlive the main one may go on, to finish
 	// what they write. Zero means 200 ms, negative none.
@@ -49,167 +43,379 @@ type Options struct {
 
 func (o *Options) setDefaults() {
 	o.Limits = o.Limits.or(Limits{Inline: 30_000, Spill: 64 << 20})
-	for _, d := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{{&o.Timeout, 30 * time.Second}, {&o.Grace, 2 * time.Second}, {&o.Drain, 200 * time.Millisecond}, {&o.MaxAge, time.Hour}} {
-		if *d.field == 0 {
-			*d.field = d.value
-		}
-	}
-	if o.MaxConcurrent <= 0 {
-		o.MaxConcurrent = 128
-	}
-	if o.MaxJobs <= 0 {
-		o.MaxJobs = 8
-	}
-	if o.MaxOwnerJobs <= 0 {
-		o.MaxOwnerJobs = 16
-	}
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	o.Grace = cmp.Or(o.Grace, 2*time.Second)
+	o.Drain = cmp.Or(o.Drain, 200*time.Millisecond)
+	o.MaxAge = cmp.Or(o.MaxAge, time.Hour)
+	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, 128)
+	o.MaxJobs = cmp.Or(o.MaxJobs, 8)
+	o.MaxOwnerJobs = cmp.Or(o.MaxOwnerJobs, 16)
 }
 
-// A Runner runs commands. It is safe for concurrent use. Its first command takes
-// some milliseconds more, for the start of a supervisor.
+// A Request is one command to run. Shell, Argv, Dir, Env, Bounds and Confine are
+// those of [process.Spec].
+type Request struct {
+	Shell   string
+	Argv    []string
+	Dir     string
+	Env     []string
+	Bounds  process.Bounds
+	Confine []byte
+	// Owner is for whom the command runs, such as a principal. Owners share
+	// [Options.MaxConcurrent] and each has [Options.MaxOwnerJobs].
+	Owner string
+	// Stdin is what the command reads. Nil means the null device, and never the
+	// standard input of the server.
+	Stdin []byte
+	// Timeout is how long the command may run, including the wait for others; zero
+	// means [Options.Timeout].
+	Timeout time.Duration
+	// Split fills Result.Stdout and Result.Stderr. Otherwise the command has one
+	// pipe for both, and Result.Output holds them in the order they were written in.
+	Split bool
+	// Limits bounds what is kept of the output. Zero fields mean the defaults of
+	// the Runner.
+	Limits Limits
+	// OnOutput, when set, is called with the output as it comes, as valid UTF-8,
+	// from one goroutine. It may be slow but must return: the command never waits
+	// for it, and what it is too slow for is dropped.
+	OnOutput func(text string)
+}
+
+// A Result is how a command ended and what it wrote.
+type Result struct {
+	process.Exit
+	// TimedOut says that the command was terminated because of its timeout, Canceled
+	// that it was because the call's context or the Runner ended.
+	TimedOut, Canceled bool
+	// Unkillable says that some process did not end within seconds of being killed.
+	Unkillable bool
+	// Waited is how long the command waited for others to end, which is part of its
+	// timeout. Duration is from the start until no process was left.
+	Waited, Duration time.Duration
+	// Output holds both streams as they came, or Stdout and Stderr each its own if
+	// the request says Split.
+	Output, Stdout, Stderr *Output
+}
+
+// Close frees the temporary files of the output. What is in memory stays readable.
+func (r *Result) Close() error {
+	return errors.Join(r.Output.close(), r.Stdout.close(), r.Stderr.close())
+}
+
+// A Runner runs commands. It is safe for concurrent use.
 type Runner struct {
 	options  Options
-	launcher *launcher
+	launcher *process.Launcher
 	places   *share.Pool // for commands to run in
-	buffers  pumpBuffers
-	jobs     jobTable
-	spans    spans
-	closing  chan struct{}
-
-	choose  sync.Once // sets starter, or refused
-	starter starter
-	refused error // why a better way is not used, or none is
+	buffers  sync.Pool   // of *[pumpSize]byte
+	periods  periods
 
 	mu        sync.Mutex
 	closed    bool
-	interrupt chan struct{}  // closed to kill what runs, and replaced
+	open      context.Context // ends with Close
+	close     context.CancelFunc
+	running   context.Context // of the commands that run; ends with Interrupt too
+	interrupt context.CancelFunc
 	calls     sync.WaitGroup // added to under mu while not closed
+	jobs      []*Job         // those that run and those that ended not long ago
 }
 
-// New returns a Runner. It starts nothing before it is used.
-func New(o Options) *Runner {
+// New returns a Runner of commands that l starts. The caller closes l afterwards.
+func New(l *process.Launcher, o Options) *Runner {
 	o.setDefaults()
-	r := &Runner{
-		options:  o,
-		launcher: newLauncher(),
-		places:   share.NewPool(int64(o.MaxConcurrent), 0),
-		closing:  make(chan struct{}),
-
-		interrupt: make(chan struct{}),
-	}
-	r.jobs.max, r.jobs.maxOwner, r.jobs.age = o.MaxJobs, o.MaxOwnerJobs, o.MaxAge
+	r := &Runner{options: o, launcher: l, places: share.NewPool(int64(o.MaxConcurrent), 0)}
+	r.open, r.close = context.WithCancel(context.Background())
+	r.running, r.interrupt = context.WithCancel(r.open)
 	return r
 }
 
-// Method says how the processes of commands are kept together here. When that is
-// not the best way there is err says why, and when method is empty why commands
-// cannot run at all.
-func (r *Runner) Method() (method Method, err error) {
-	if !r.enter() {
-		return "", ErrClosed
-	}
-	defer r.calls.Done()
-	r.ready()
-	if r.starter == nil {
-		return "", r.refused
-	}
-	return r.starter.method(), r.refused
-}
+// Launcher returns what starts the commands.
+func (r *Runner) Launcher() *process.Launcher { return r.launcher }
 
-// ready finds out by trying which way works.
-func (r *Runner) ready() {
-	r.choose.Do(func() {
-		var refused []error
-		for _, how := range supervisedMethods {
-			if r.options.Supervisor == "" || r.options.Method != "" && r.options.Method != how {
-				continue
-			}
-			s, err := newSupervisedStarter(r.options.Supervisor, how, r.launcher)
-			if err == nil {
-				r.starter = s
-				break
-			}
-			refused = append(refused, fmt.Errorf("%s: %w", how, err))
-		}
-		if r.starter == nil && (r.options.Method == "" || r.options.Method == groupMethod) {
-			r.starter = &direct{launcher: r.launcher, wrap: r.options.Wrap}
-		}
-		r.refused = errors.Join(refused...)
-		if r.starter == nil && r.refused == nil {
-			r.refused = fmt.Errorf("commands cannot be kept together by %q here", r.options.Method)
-		}
-	})
-}
-
-// enter counts a call in, unless the Runner is closed.
-func (r *Runner) enter() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.closed {
-		return false
-	}
-	r.calls.Add(1)
-	return true
-}
-
-// Run runs a command to its end and returns when none of its processes is left.
-// The error says that it could not be started ([*StartError],
-// [*InvalidRequestError], [ErrBusy], or that of ctx while it waited), except for
-// [ErrSupervisorLost], which comes with the output so far. A command that
-// fails, runs out of time or is cancelled is no error.
+// Run runs a command to its end and returns when none of its processes is left. The
+// error says that it was not started ([*process.StartError],
+// [*process.InvalidSpecError], [process.ErrBusy], or that of ctx while it waited),
+// except for [process.ErrSupervisorLost], which comes with the output so far. A
+// command that fails, times out or is cancelled is no error.
 func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
-	if !r.enter() {
-		return Result{}, ErrClosed
-	}
-	defer r.calls.Done()
-	c, err := r.prepare(&req)
+	c, err := r.begin(&req)
 	if err != nil {
 		return Result{}, err
 	}
+	defer r.calls.Done()
 	return c.run(ctx)
 }
 
-// RanAt reports whether a command or job may have been running at t, of which not
-// more than a few minutes are over.
-func (r *Runner) RanAt(t time.Time) bool { return r.spans.at(t) }
+// RanAt reports whether a command or job may have been running at t, which is not
+// more than a few minutes ago.
+func (r *Runner) RanAt(t time.Time) bool { return r.periods.contain(t) }
 
 // Interrupt kills every command and job that runs. Their results say Canceled.
 func (r *Runner) Interrupt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.closed {
-		close(r.interrupt)
-		r.interrupt = make(chan struct{})
-	}
+	r.interrupt()
+	r.running, r.interrupt = context.WithCancel(r.open)
 }
 
-// interrupted is closed when what runs now is to be killed.
-func (r *Runner) interrupted() <-chan struct{} {
+// interrupted is the context of commands that run now.
+func (r *Runner) interrupted() context.Context {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.interrupt
+	return r.running
 }
 
-// Close ends every command and job and what keeps them, and waits for it. Calls
-// in flight return what they have.
+// Close kills every command and job, and waits for that. Calls in flight return what
+// they have.
 func (r *Runner) Close() {
 	r.mu.Lock()
-	first := !r.closed
-	if first {
-		r.closed = true
-		close(r.closing)
-	}
+	r.closed = true
+	r.close()
 	r.mu.Unlock()
-	r.calls.Wait() // each is bounded by killWait
-	if !first {
-		return
+	r.calls.Wait() // each returns within seconds: see [process.Process.Close]
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for len(r.jobs) > 0 {
+		r.forget(r.jobs[0])
 	}
-	if r.starter != nil {
-		r.starter.close()
+}
+
+// A call is one command from request to result.
+type call struct {
+	runner  *Runner
+	request *Request
+	spec    process.Spec
+	maxWait time.Duration // for a place to run in
+	waited  time.Duration
+
+	merged, stdout, stderr *Output // nil if not asked for
+	live                   *live   // nil if not asked for
+	pumps                  []*pump
+	theirs                 []*os.File // the command's ends of the pipes
+	input                  *os.File   // our end of its standard input
+	written                chan struct{}
+}
+
+// begin counts a call in, unless the Runner is closed. It is over with calls.Done.
+func (r *Runner) begin(req *Request) (*call, error) {
+	if req.Timeout < 0 {
+		return nil, &process.InvalidSpecError{Field: "timeout", Reason: fmt.Sprintf("is %v; it must be positive", req.Timeout)}
 	}
-	r.launcher.close()
-	r.jobs.clear()
+	req.Timeout = cmp.Or(req.Timeout, r.options.Timeout)
+	c := &call{runner: r, request: req, maxWait: req.Timeout}
+	c.spec = process.Spec{Shell: req.Shell, Argv: req.Argv, Dir: req.Dir, Env: req.Env, Bounds: req.Bounds, Confine: req.Confine}
+	limits := req.Limits.or(r.options.Limits)
+	if req.Split {
+		c.stdout, c.stderr = &Output{limits: limits}, &Output{limits: limits}
+	} else {
+		c.merged = &Output{limits: limits}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, process.ErrClosed
+	}
+	r.calls.Add(1)
+	return c, nil
+}
+
+// run waits for a place and runs the command.
+func (c *call) run(ctx context.Context) (Result, error) {
+	r := c.runner
+	if err := c.acquire(ctx); err != nil {
+		return Result{}, err
+	}
+	defer r.places.Release(c.request.Owner, 1)
+	r.periods.begin()
+	defer r.periods.end()
+	began := time.Now()
+	c.live = startLive(c.request.OnOutput)
+	p, err := c.start()
+	if err != nil {
+		c.finish(0)
+		return Result{}, err
+	}
+	res := Result{Waited: c.waited, Output: c.merged, Stdout: c.stdout, Stderr: c.stderr}
+	c.wait(ctx, p, &res)
+	res.Exit, err = p.Exit()
+	res.Duration = time.Since(began)
+	c.finish(max(r.options.Drain, 0))
+	if err != nil && !errors.Is(err, process.ErrSupervisorLost) {
+		res.Close()
+		return Result{}, err
+	}
+	return res, err
+}
+
+// acquire takes a place to run in. Waiting for it uses up the time of the command.
+func (c *call) acquire(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	places, owner := c.runner.places, c.request.Owner
+	if places.TryAcquire(owner, 1) {
+		return nil
+	}
+	began := time.Now()
+	waiting, stop := context.WithTimeoutCause(ctx, c.maxWait, fmt.Errorf(
+		"%w: all places for commands are taken by other commands, and none became free within %gs", process.ErrBusy, c.maxWait.Seconds()))
+	defer stop()
+	waiting, cancel := context.WithCancelCause(waiting)
+	defer cancel(nil)
+	defer context.AfterFunc(c.runner.open, func() { cancel(process.ErrClosed) })()
+	if err := places.Acquire(waiting, owner, 1); err != nil {
+		return cmp.Or(ctx.Err(), err)
+	}
+	c.waited = time.Since(began)
+	return nil
+}
+
+// start starts the command with its pipes and what serves them.
+func (c *call) start() (p *process.Process, err error) {
+	if err = c.openPipes(); err == nil {
+		p, err = c.runner.launcher.Start(context.Background(), c.spec)
+	}
+	for _, f := range c.theirs {
+		f.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.input != nil {
+		c.written = make(chan struct{})
+		go func() {
+			defer close(c.written)
+			_, _ = c.input.Write(c.request.Stdin) // a command need not read it all
+			c.input.Close()
+		}()
+	}
+	return p, nil
+}
+
+func (c *call) openPipes() (err error) {
+	pipe := func() (r, w *os.File) {
+		if err == nil {
+			if r, w, err = os.Pipe(); err != nil {
+				err = &process.StartError{Op: "make a pipe for", Path: commandText(c.request), Err: err}
+			}
+		}
+		return r, w
+	}
+	output := func(into *Output) *os.File {
+		r, w := pipe()
+		if err == nil {
+			c.theirs = append(c.theirs, w)
+			c.pumps = append(c.pumps, c.startPump(r, into))
+		}
+		return w
+	}
+	if c.request.Stdin != nil {
+		c.spec.Stdin, c.input = pipe()
+		c.theirs = append(c.theirs, c.spec.Stdin)
+	}
+	if c.merged != nil {
+		c.spec.Stdout = output(c.merged)
+		c.spec.Stderr = c.spec.Stdout
+		return err
+	}
+	c.spec.Stdout, c.spec.Stderr = output(c.stdout), output(c.stderr)
+	return err
+}
+
+// wait returns when no process of the command is left, or none that can be killed.
+func (c *call) wait(ctx context.Context, p *process.Process, res *Result) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.runner.interrupted(), cancel)()
+	timer := time.NewTimer(c.request.Timeout - c.waited)
+	defer timer.Stop()
+	until := func(event <-chan struct{}) bool {
+		select {
+		case <-event:
+			return true
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		return false
+	}
+	o := &c.runner.options
+	switch {
+	case until(p.Exited()):
+		timer.Reset(o.Drain)
+		until(p.Done())
+	case ctx.Err() != nil:
+		res.Canceled = true
+	default:
+		if res.TimedOut = true; o.Grace > 0 {
+			p.Signal(syscall.SIGTERM)
+			timer.Reset(o.Grace)
+			until(p.Done())
+		}
+	}
+	res.Unkillable = !p.Close()
+}
+
+// finish is called when the command is gone or was never started. It waits for what
+// is still to be read and reported, at most as long as wait.
+func (c *call) finish(wait time.Duration) {
+	deadline := time.Now().Add(wait)
+	for _, p := range c.pumps {
+		p.finish(time.Until(deadline))
+	}
+	c.merged.end()
+	c.stdout.end()
+	c.stderr.end()
+	if c.input != nil {
+		c.input.Close() // a write that nobody reads returns
+	}
+	if c.written != nil {
+		<-c.written
+	}
+	c.live.finish(wait)
+}
+
+// periods are when commands ran.
+type periods struct {
+	mu      sync.Mutex
+	running int
+	list    []period // the last one goes on while running is not zero
+	dropped bool     // the list had more
+}
+
+type period struct{ from, to time.Time }
+
+const maxPeriods = 256
+
+func (s *periods) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running == 0 {
+		if len(s.list) == maxPeriods {
+			s.list, s.dropped = slices.Delete(s.list, 0, 1), true
+		}
+		s.list = append(s.list, period{from: time.Now()})
+	}
+	s.running++
+}
+
+func (s *periods) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running--
+	s.list[len(s.list)-1].to = time.Now()
+}
+
+// contain reports whether a command may have run at t.
+func (s *periods) contain(t time.Time) bool {
+	const tick = 10 * time.Millisecond // file systems round times down to one
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, p := range s.list {
+		goesOn := s.running > 0 && i == len(s.list)-1
+		if p.from.Before(t.Add(tick)) && (goesOn || p.to.After(t)) {
+			return true
+		}
+	}
+	return s.dropped && s.list[0].from.After(t)
 }

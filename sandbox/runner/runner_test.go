@@ -16,50 +16,67 @@ import (
 	"testing"
 	"time"
 
+	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 )
 
 func TestMain(m *testing.M) {
-	if runner.IsSupervisor() {
-		os.Exit(runner.Supervise(testConfiner))
+	if process.IsSupervisor() {
+		os.Exit(process.Supervise(testConfiner))
 	}
 	if method := os.Getenv("RUNNER_TEST_SERVER"); method != "" {
-		miniServer(runner.Method(method))
+		miniServer(process.Method(method))
 	}
 	os.Exit(m.Run())
 }
 
+// A testRunner is a Runner with the Launcher of its own.
+type testRunner struct {
+	*runner.Runner
+	launcher *process.Launcher
+}
+
+func (r testRunner) Close() {
+	r.Runner.Close()
+	r.launcher.Close()
+}
+
 // newRunner returns a Runner that uses the given method, or skips the test where
 // the system refuses it.
-func newRunner(t testing.TB, o runner.Options) *runner.Runner {
+func newRunner(t testing.TB, method process.Method, o runner.Options) testRunner {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands of this test are for a Unix shell")
 	}
-	self, err := runner.Self()
+	self, err := process.Self()
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Supervisor = self
-	r := runner.New(o)
+	return newRunnerOf(t, process.Options{Supervisor: self, Method: method}, o)
+}
+
+func newRunnerOf(t testing.TB, how process.Options, o runner.Options) testRunner {
+	t.Helper()
+	r := testRunner{launcher: process.NewLauncher(how)}
+	r.Runner = runner.New(r.launcher, o)
 	t.Cleanup(r.Close)
-	if method, err := r.Method(); o.Method != "" && method != o.Method {
-		t.Skipf("no %s here: %v", o.Method, err)
+	if method, err := r.launcher.Method(); how.Method != "" && method != how.Method {
+		t.Skipf("no %s here: %v", how.Method, err)
 	}
 	return r
 }
 
-func eachMethod(t *testing.T, f func(t *testing.T, method runner.Method)) {
-	for _, method := range []runner.Method{runner.MethodNamespace, runner.MethodSubreaper, runner.MethodGroup} {
+func eachMethod(t *testing.T, f func(t *testing.T, method process.Method)) {
+	for _, method := range []process.Method{process.MethodNamespace, process.MethodSubreaper, process.MethodGroup} {
 		t.Run(strings.ReplaceAll(string(method), " ", "-"), func(t *testing.T) { f(t, method) })
 	}
 }
 
 func shell(text string) runner.Request {
-	return runner.Request{Shell: text, Env: runner.MinimalEnv(nil, nil), Timeout: 20 * time.Second}
+	return runner.Request{Shell: text, Env: process.MinimalEnv(nil), Timeout: 20 * time.Second}
 }
 
-func mustRun(t testing.TB, r *runner.Runner, req runner.Request) runner.Result {
+func mustRun(t testing.TB, r testRunner, req runner.Request) runner.Result {
 	t.Helper()
 	res, err := r.Run(t.Context(), req)
 	if err != nil {
@@ -107,22 +124,22 @@ func TestRun(t *testing.T) {
 		{name: "no terminal", req: runner.Request{Shell: "(: </dev/tty) 2>/dev/null && echo terminal || echo none"}, out: "none\n"},
 		{name: "invalid UTF-8", req: runner.Request{Shell: `printf 'a\377b\303'`}, out: "a\uFFFDb\uFFFD"},
 	}
-	eachMethod(t, func(t *testing.T, method runner.Method) {
-		r := newRunner(t, runner.Options{Method: method})
+	eachMethod(t, func(t *testing.T, method process.Method) {
+		r := newRunner(t, method, runner.Options{})
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
 				req := test.req
 				req.Dir, req.Timeout = dir, 20*time.Second
 				if req.Env == nil {
-					req.Env = runner.MinimalEnv(nil, nil)
+					req.Env = process.MinimalEnv(nil)
 				}
 				res := mustRun(t, r, req)
 				text := res.Output.Text()
 				if !strings.Contains(text, test.out) || test.out == "" && text != "" || strings.Contains(text, "alive") {
 					t.Errorf("output %q; want %q", text, test.out)
 				}
-				if res.ExitCode != test.code || res.Signal != test.sig || res.TimedOut || res.Canceled {
-					t.Errorf("got %d %q %+v; want %d %q", res.ExitCode, res.Signal, res, test.code, test.sig)
+				if res.Code != test.code || res.Signal != test.sig || res.TimedOut || res.Canceled {
+					t.Errorf("got %d %q %+v; want %d %q", res.Code, res.Signal, res, test.code, test.sig)
 				}
 			})
 		}
@@ -160,8 +177,8 @@ func TestStartErrors(t *testing.T) {
 		{"no interpreter", runner.Request{Argv: []string{write("lost", "#!/no/such\n", 0o755)}}, []string{"lost", "no such file"}, fs.ErrNotExist},
 		{"too long", runner.Request{Argv: []string{"echo", strings.Repeat("x", 1<<20)}}, []string{"echo", "argument list too long"}, nil},
 	}
-	eachMethod(t, func(t *testing.T, method runner.Method) {
-		r := newRunner(t, runner.Options{Method: method})
+	eachMethod(t, func(t *testing.T, method process.Method) {
+		r := newRunner(t, method, runner.Options{})
 		for _, test := range tests {
 			_, err := r.Run(t.Context(), test.req)
 			if err == nil {
@@ -185,13 +202,13 @@ func TestStartErrors(t *testing.T) {
 }
 
 func TestTimeoutAndCancel(t *testing.T) {
-	eachMethod(t, func(t *testing.T, method runner.Method) {
-		r := newRunner(t, runner.Options{Method: method, Grace: 500 * time.Millisecond})
+	eachMethod(t, func(t *testing.T, method process.Method) {
+		r := newRunner(t, method, runner.Options{Grace: 500 * time.Millisecond})
 		t.Run("obeys TERM", func(t *testing.T) {
 			req := shell("trap 'echo bye; exit 7' TERM; echo begun; while :; do sleep 0.01; done")
 			req.Timeout = 700 * time.Millisecond
 			res := mustRun(t, r, req)
-			if !res.TimedOut || res.ExitCode != 7 || !strings.HasSuffix(res.Output.Text(), "bye\n") {
+			if !res.TimedOut || res.Code != 7 || !strings.HasSuffix(res.Output.Text(), "bye\n") {
 				t.Errorf("got %+v %q", res, res.Output.Text())
 			}
 		})
@@ -199,7 +216,7 @@ func TestTimeoutAndCancel(t *testing.T) {
 			req := shell("trap '' TERM; echo begun; while :; do sleep 0.01; done")
 			req.Timeout = 700 * time.Millisecond
 			res := mustRun(t, r, req)
-			if !res.TimedOut || res.ExitCode != 137 || res.Output.Text() != "begun\n" || res.Duration > 5*time.Second {
+			if !res.TimedOut || res.Code != 137 || res.Output.Text() != "begun\n" || res.Duration > 5*time.Second {
 				t.Errorf("got %+v %q", res, res.Output.Text())
 			}
 		})
@@ -222,15 +239,15 @@ func TestTimeoutAndCancel(t *testing.T) {
 		})
 		t.Run("background holds the output", func(t *testing.T) {
 			res := mustRun(t, r, shell("sleep 100 & echo main"))
-			if res.ExitCode != 0 || res.TimedOut || res.Output.Text() != "main\n" || res.Duration > 5*time.Second {
+			if res.Code != 0 || res.TimedOut || res.Output.Text() != "main\n" || res.Duration > 5*time.Second {
 				t.Errorf("got %+v %q", res, res.Output.Text())
 			}
-			if method != runner.MethodGroup && res.Leftovers != 1 {
+			if method != process.MethodGroup && res.Leftovers != 1 {
 				t.Errorf("%d left over; want 1", res.Leftovers)
 			}
 		})
 		t.Run("background finishes soon", func(t *testing.T) {
-			r := newRunner(t, runner.Options{Method: method, Drain: 10 * time.Second})
+			r := newRunner(t, method, runner.Options{Drain: 10 * time.Second})
 			res := mustRun(t, r, shell("(sleep 0.02; echo late) & echo main"))
 			if res.Output.Text() != "main\nlate\n" {
 				t.Errorf("got %q", res.Output.Text())
@@ -240,8 +257,8 @@ func TestTimeoutAndCancel(t *testing.T) {
 }
 
 func TestConcurrent(t *testing.T) {
-	eachMethod(t, func(t *testing.T, method runner.Method) {
-		r := newRunner(t, runner.Options{Method: method, MaxConcurrent: 8})
+	eachMethod(t, func(t *testing.T, method process.Method) {
+		r := newRunner(t, method, runner.Options{MaxConcurrent: 8})
 		began := time.Now()
 		var wg sync.WaitGroup
 		for i := range 8 {
@@ -269,7 +286,7 @@ func TestConcurrent(t *testing.T) {
 
 // TestOwners has one owner run all it can, and others run commands meanwhile.
 func TestOwners(t *testing.T) {
-	r := newRunner(t, runner.Options{MaxConcurrent: 8, MaxJobs: 2, MaxOwnerJobs: 3, Timeout: 10 * time.Millisecond})
+	r := newRunner(t, "", runner.Options{MaxConcurrent: 8, MaxJobs: 2, MaxOwnerJobs: 3, Timeout: 10 * time.Millisecond})
 	of := func(owner, text string) runner.Request {
 		req := shell(text)
 		req.Owner = owner
@@ -313,11 +330,11 @@ func TestOwners(t *testing.T) {
 	}
 	req := of("bob", "true")
 	req.Timeout = 10 * time.Millisecond
-	if _, err := r.Run(t.Context(), req); !errors.Is(err, runner.ErrBusy) {
+	if _, err := r.Run(t.Context(), req); !errors.Is(err, process.ErrBusy) {
 		t.Errorf("bob's next command: %v", err)
 	}
 	jobs[0].Stop()
-	if _, err := r.Start(t.Context(), "bob's session 9", of("bob", "true")); !errors.Is(err, runner.ErrBusy) {
+	if _, err := r.Start(t.Context(), "bob's session 9", of("bob", "true")); !errors.Is(err, process.ErrBusy) {
 		t.Errorf("a job instead, after %d commands that wait: %v", 17, err)
 	}
 	cancel()
@@ -326,8 +343,8 @@ func TestOwners(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	eachMethod(t, func(t *testing.T, method runner.Method) {
-		r := newRunner(t, runner.Options{Method: method})
+	eachMethod(t, func(t *testing.T, method process.Method) {
+		r := newRunner(t, method, runner.Options{})
 		begun := make(chan struct{})
 		done := make(chan runner.Result)
 		go func() {
@@ -345,10 +362,10 @@ func TestClose(t *testing.T) {
 			t.Errorf("got %+v %q", res, res.Output.Text())
 		}
 		r.Close()
-		if _, err := r.Run(t.Context(), shell("true")); !errors.Is(err, runner.ErrClosed) {
+		if _, err := r.Run(t.Context(), shell("true")); !errors.Is(err, process.ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}
-		if _, err := r.Start(t.Context(), "o", shell("true")); !errors.Is(err, runner.ErrClosed) {
+		if _, err := r.Start(t.Context(), "o", shell("true")); !errors.Is(err, process.ErrClosed) {
 			t.Errorf("job after Close: %v", err)
 		}
 	})
@@ -356,12 +373,11 @@ func TestClose(t *testing.T) {
 
 func TestMinimalEnv(t *testing.T) {
 	t.Setenv("RUNNER_TEST_SECRET", "s3cret")
-	t.Setenv("RUNNER_TEST_PASSED", "p")
 	t.Setenv("LC_TIME", "C")
 	t.Setenv("PATH", "")
 	t.Setenv("TERM", "xterm")
-	env := runner.MinimalEnv([]string{"RUNNER_TEST_PASSED"}, map[string]string{"PAGER": "cat", "": "x", "A=B": "x", "N": "\x00"})
-	for _, want := range []string{"RUNNER_TEST_PASSED=p", "LC_TIME=C", "TERM=dumb", "PAGER=cat"} {
+	env := process.MinimalEnv(map[string]string{"PAGER": "cat", "": "x", "A=B": "x", "N": "\x00"})
+	for _, want := range []string{"LC_TIME=C", "TERM=dumb", "PAGER=cat"} {
 		if !slices.Contains(env, want) {
 			t.Errorf("%q lacks %s", env, want)
 		}
@@ -385,19 +401,19 @@ func TestWrap(t *testing.T) {
 		env, err := exec.LookPath("env")
 		return env, append([]string{"env", "WRAPPED=yes", path}, argv[1:]...), err
 	}
-	r := newRunner(t, runner.Options{Method: runner.MethodGroup, Wrap: wrap})
+	r := newRunnerOf(t, process.Options{Wrap: wrap, Method: process.MethodGroup}, runner.Options{})
 	req := runner.Request{Shell: "echo $WRAPPED", Confine: []byte("good")}
 	if got := mustRun(t, r, req).Output.Text(); got != "yes\n" {
 		t.Errorf("got %q", got)
 	}
 	req.Confine = []byte("bad")
-	if _, err := r.Run(t.Context(), req); !errors.Is(err, runner.ErrNoConfinement) || !strings.Contains(err.Error(), "cannot wrap") {
+	if _, err := r.Run(t.Context(), req); !errors.Is(err, process.ErrNoConfinement) || !strings.Contains(err.Error(), "cannot wrap") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestInterrupt(t *testing.T) {
-	r := newRunner(t, runner.Options{})
+	r := newRunner(t, "", runner.Options{})
 	job, err := r.Start(t.Context(), "somebody", runner.Request{Shell: "echo begun; sleep 1000"})
 	if err != nil {
 		t.Fatal(err)

@@ -2,19 +2,18 @@
 
 package runner
 
-import (
-	"fmt"
-	"os"
-)
+import "os"
 
-func newUnlinkedFile() (*os.File, error) {
+// newSpillFile returns a temporary file without a name: it is gone with its
+// descriptor, even when the server is killed.
+func newSpillFile() (*os.File, error) {
 	f, err := os.CreateTemp("", "output-*")
 	if err != nil {
 		return nil, err
 	}
 	if err := os.Remove(f.Name()); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("unlink the temporary output file: %w", err)
+		return nil, err
 	}
 	return f, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 )
 
@@ -87,8 +88,8 @@ func wantGone(t *testing.T, marker string, within time.Duration) {
 	}
 }
 
-func supervised(t *testing.T, f func(t *testing.T, method runner.Method)) {
-	for _, method := range []runner.Method{runner.MethodNamespace, runner.MethodSubreaper} {
+func supervised(t *testing.T, f func(t *testing.T, method process.Method)) {
+	for _, method := range []process.Method{process.MethodNamespace, process.MethodSubreaper} {
 		t.Run(strings.ReplaceAll(string(method), " ", "-"), func(t *testing.T) { f(t, method) })
 	}
 }
@@ -98,8 +99,8 @@ func TestNoSurvivor(t *testing.T) {
 	if _, err := exec.LookPath("perl"); err != nil {
 		t.Log("no perl here: the process that forks for ever is left out")
 	}
-	supervised(t, func(t *testing.T, method runner.Method) {
-		r := newRunner(t, runner.Options{Method: method, Grace: 50 * time.Millisecond, Drain: 20 * time.Millisecond})
+	supervised(t, func(t *testing.T, method process.Method) {
+		r := newRunner(t, method, runner.Options{Grace: 50 * time.Millisecond, Drain: 20 * time.Millisecond})
 		for _, how := range []string{"end", "timeout", "cancel"} {
 			t.Run(how, func(t *testing.T) {
 				marker := newMarker()
@@ -129,7 +130,7 @@ func TestNoSurvivor(t *testing.T) {
 
 // The process group still catches what stays in it.
 func TestGroupKills(t *testing.T) {
-	r := newRunner(t, runner.Options{Method: runner.MethodGroup})
+	r := newRunner(t, process.MethodGroup, runner.Options{})
 	marker := newMarker()
 	res := mustRun(t, r, shell(strings.ReplaceAll("(exec -a MARK sleep 1000) & (trap '' TERM; exec -a MARK sleep 1001) & echo ok", "MARK", marker)))
 	if res.Output.Text() != "ok\n" {
@@ -139,12 +140,12 @@ func TestGroupKills(t *testing.T) {
 }
 
 // miniServer is a server to be killed: it runs one command until then.
-func miniServer(method runner.Method) {
-	self, err := runner.Self()
+func miniServer(method process.Method) {
+	self, err := process.Self()
 	if err != nil {
 		panic(err)
 	}
-	r := runner.New(runner.Options{Supervisor: self, Method: method})
+	r := runner.New(process.NewLauncher(process.Options{Supervisor: self, Method: method}), runner.Options{})
 	for range 3 { // so that there are supervisors with and without work
 		if _, err := r.Start(context.Background(), "owner", shell("true")); err != nil {
 			panic(err)
@@ -168,8 +169,8 @@ func TestServerKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	supervised(t, func(t *testing.T, method runner.Method) {
-		newRunner(t, runner.Options{Method: method}) // or skip
+	supervised(t, func(t *testing.T, method process.Method) {
+		newRunner(t, method, runner.Options{}) // or skip
 		for round := range rounds {
 			marker := newMarker()
 			server := exec.Command(self)
@@ -198,7 +199,7 @@ func TestServerKilled(t *testing.T) {
 // A supervisor that is killed takes the command along, and the next command gets
 // another one.
 func TestSupervisorKilled(t *testing.T) {
-	r := newRunner(t, runner.Options{Method: runner.MethodSubreaper})
+	r := newRunner(t, process.MethodSubreaper, runner.Options{})
 	marker := newMarker()
 	res, err := r.Run(t.Context(), shell("exec 2>&1; (exec -a "+marker+" sleep 1000) & echo before; sleep 0.2; kill -KILL $PPID; sleep 10; echo after"))
 	if err == nil || res.Output.Text() != "before\n" || res.Signal != "SIGKILL" {
@@ -212,9 +213,9 @@ func TestSupervisorKilled(t *testing.T) {
 
 // From inside a namespace its init is not to be killed.
 func TestNamespaceInit(t *testing.T) {
-	r := newRunner(t, runner.Options{Method: runner.MethodNamespace})
+	r := newRunner(t, process.MethodNamespace, runner.Options{})
 	res := mustRun(t, r, shell("kill -KILL 1; kill -STOP 1; kill -TERM 1; kill -INT 1; sleep 0.05; echo alive; kill -KILL -1 2>/dev/null"))
-	if res.Output.Text() != "alive\n" || res.ExitCode != 1 {
+	if res.Output.Text() != "alive\n" || res.Code != 1 {
 		t.Errorf("got %+v %q", res, res.Output.Text())
 	}
 	res = mustRun(t, r, shell(`sleep 5 & [ -d /proc/$! ] && [ "$(cat /proc/$$/comm)" = bash ] && pkill -P $$; wait $!; echo $?`))
@@ -224,8 +225,8 @@ func TestNamespaceInit(t *testing.T) {
 }
 
 func TestForkBomb(t *testing.T) {
-	supervised(t, func(t *testing.T, method runner.Method) {
-		r := newRunner(t, runner.Options{Method: method, Grace: -1})
+	supervised(t, func(t *testing.T, method process.Method) {
+		r := newRunner(t, method, runner.Options{Grace: -1})
 		marker := newMarker()
 		// Bounded by its own depth, should the killing fail.
 		req := shell(strings.ReplaceAll(`bomb() { [ $1 -gt 8 ] && sleep 60; (bomb $(($1+1))) & (bomb $(($1+1))) & : MARK; sleep 60; }; bomb 1`, "MARK", marker))
@@ -245,10 +246,10 @@ func TestCleanStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(leak)
-	eachMethod(t, func(t *testing.T, method runner.Method) {
-		r := newRunner(t, runner.Options{Method: method})
+	eachMethod(t, func(t *testing.T, method process.Method) {
+		r := newRunner(t, method, runner.Options{})
 		res := mustRun(t, r, shell("for f in /proc/$BASHPID/fd/*; do [ -e $f ] && echo ${f##*/}; done; readlink /proc/self/fd/0"))
-		if method != runner.MethodGroup {
+		if method != process.MethodGroup {
 			lines := strings.Fields(res.Output.Text())
 			for _, l := range lines {
 				if n, err := strconv.Atoi(l); err == nil && n > 2 && n != 255 { // bash itself may use 255
@@ -294,12 +295,12 @@ func TestNothingLeft(t *testing.T) {
 		}
 		return len(entries), runtime.NumGoroutine()
 	}
-	eachMethod(t, func(t *testing.T, method runner.Method) {
-		newRunner(t, runner.Options{Method: method}).Close()
+	eachMethod(t, func(t *testing.T, method process.Method) {
+		newRunner(t, method, runner.Options{}).Close()
 		fds, goroutines := count()
-		r := newRunner(t, runner.Options{Method: method, Drain: 5 * time.Millisecond, Limits: runner.Limits{Inline: 10}})
+		r := newRunner(t, method, runner.Options{Drain: 5 * time.Millisecond, Limits: runner.Limits{Inline: 10}})
 		for range 5 {
-			res := mustRun(t, r, runner.Request{Shell: "sleep 1000 & seq 100", Stdin: []byte("x"), Capture: runner.CaptureAll, OnOutput: func(string) {}})
+			res := mustRun(t, r, runner.Request{Shell: "sleep 1000 & seq 100", Stdin: []byte("x"), Split: true, OnOutput: func(string) {}})
 			res.Close()
 		}
 		if _, err := r.Start(t.Context(), "owner", shell("seq 100; sleep 1000")); err != nil {
@@ -317,11 +318,11 @@ func TestNothingLeft(t *testing.T) {
 }
 
 func TestConfine(t *testing.T) {
-	flag := func(t *testing.T, r *runner.Runner, spec []byte) string {
+	flag := func(t *testing.T, r testRunner, spec []byte) string {
 		return mustRun(t, r, runner.Request{Argv: []string{"sed", "-n", "s/^NoNewPrivs:\t//p", "/proc/self/status"}, Confine: spec}).Output.Text()
 	}
-	supervised(t, func(t *testing.T, method runner.Method) {
-		r := newRunner(t, runner.Options{Method: method})
+	supervised(t, func(t *testing.T, method process.Method) {
+		r := newRunner(t, method, runner.Options{})
 		for range 3 { // what confines one command does not stay for the next
 			if got := flag(t, r, []byte("no new privileges")); got != "1\n" {
 				t.Errorf("confined: %q", got)
@@ -335,7 +336,7 @@ func TestConfine(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	if _, err := newRunner(t, runner.Options{Method: runner.MethodGroup}).Run(t.Context(), runner.Request{Shell: "true", Confine: []byte("x")}); err == nil {
+	if _, err := newRunner(t, process.MethodGroup, runner.Options{}).Run(t.Context(), runner.Request{Shell: "true", Confine: []byte("x")}); err == nil {
 		t.Error("a command that must be confined ran without")
 	}
 }

@@ -5,9 +5,9 @@ package runner_test
 import (
 	"os"
 
-	"toolserver/sandbox/runner"
+	"toolserver/sandbox/process"
 )
 
-var testConfiner runner.Confiner // only Linux has supervisors
+var testConfiner process.Confiner // only Linux has supervisors
 
-func miniServer(runner.Method) { os.Exit(2) }
+func miniServer(process.Method) { os.Exit(2) }

@@ -44,7 +44,7 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 	res, err := t.commands.Run(ctx, sandbox.CommandRequest{
 		Command: in.Command, Dir: in.WorkingDir,
 		Run: runner.Request{
-			Owner: domain.SessionOf(ctx).Principal.ID, Timeout: timeout, Capture: runner.CaptureMerged,
+			Owner: domain.SessionOf(ctx).Principal.ID, Timeout: timeout,
 			Limits: runner.Limits{Inline: t.output.inline(1)}, OnOutput: reporter(ctx),
 		},
 	})
@@ -75,8 +75,8 @@ func (t tool) outcome(res runner.Result, text string, timeout time.Duration, lim
 		return domain.Failure("canceled", line(text, "[canceled]"), "Run it again if its result is still wanted."), nil
 	case res.Exceeded != "":
 		return domain.Failure("limit_exceeded", text, "Use less at a time."), nil
-	case res.ExitCode != 0:
-		return domain.Failure("exit_status", line(text, fmt.Sprintf("[exit code %d]", res.ExitCode)), "Read the output for the reason, then change the command."), nil
+	case res.Code != 0:
+		return domain.Failure("exit_status", line(text, fmt.Sprintf("[exit code %d]", res.Code)), "Read the output for the reason, then change the command."), nil
 	}
 	return domain.Text(text), nil
 }

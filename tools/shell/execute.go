@@ -51,7 +51,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	timeout, limited := t.timeout(in.Timeout)
 	who := domain.SessionOf(ctx).Principal
 	req := runner.Request{
-		Owner: who.ID, Timeout: timeout, Capture: runner.CaptureSplit,
+		Owner: who.ID, Timeout: timeout, Split: true,
 		Limits: runner.Limits{Inline: t.output.inline(4)}, OnOutput: reporter(ctx), // twice as JSON, and escaped
 	}
 	if in.Stdin != nil {
@@ -69,7 +69,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 		defer res.Close()
 	}
 	out := executeResult{
-		ExitCode: res.ExitCode, Stdout: t.output.text(who, res.Stdout, release), Stderr: t.output.text(who, res.Stderr, release),
+		ExitCode: res.Code, Stdout: t.output.text(who, res.Stdout, release), Stderr: t.output.text(who, res.Stderr, release),
 		TimedOut: res.TimedOut, Truncated: truncated, DurationMS: res.Duration.Milliseconds(),
 	}
 	out.Sandbox = t.aboutSandbox(res, out.Stderr, in.WorkingDir)
@@ -80,8 +80,8 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 		out.fail("canceled", "the command was canceled", "Run it again if its result is still wanted.")
 	case res.Exceeded != "":
 		out.fail("limit_exceeded", out.Sandbox, "Use less at a time.")
-	case res.ExitCode != 0:
-		out.fail("exit_status", fmt.Sprintf("the command ended with exit code %d", res.ExitCode), "Read stderr for the reason, then change the command.")
+	case res.Code != 0:
+		out.fail("exit_status", fmt.Sprintf("the command ended with exit code %d", res.Code), "Read stderr for the reason, then change the command.")
 	}
 	result, err := domain.JSON(out)
 	if err != nil {

@@ -74,5 +74,5 @@ func state(job *runner.Job) string {
 	case res.Canceled:
 		return "stopped"
 	}
-	return fmt.Sprintf("ended with exit code %d", res.ExitCode)
+	return fmt.Sprintf("ended with exit code %d", res.Code)
 }

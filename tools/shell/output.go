@@ -30,7 +30,7 @@ func (o outputLimits) inline(streams int) int {
 // text returns a stream as the caller gets it: whole, or its beginning and end
 // with a marker between and, at the end, the call that reads all of it. The whole
 // goes to the store, which closes it with release.
-func (o outputLimits) text(p domain.Principal, out runner.Output, release func() error) string {
+func (o outputLimits) text(p domain.Principal, out *runner.Output, release func() error) string {
 	head, cut, tail := out.Parts()
 	if cut.Bytes == 0 {
 		return head
@@ -46,7 +46,7 @@ func (o outputLimits) text(p domain.Principal, out runner.Output, release func()
 
 // stored is output in the store.
 type stored struct {
-	runner.Output
+	*runner.Output
 	release func() error
 }
 

@@ -13,6 +13,7 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
+	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 	"toolserver/tools/declare"
 	"toolserver/tools/files"
@@ -95,7 +96,7 @@ func (t tool) timeout(seconds int) (d time.Duration, limited bool) {
 
 // failure says why a command was not run.
 func (t tool) failure(err error) (domain.ToolResult, error) {
-	if errors.Is(err, runner.ErrBusy) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+	if errors.Is(err, process.ErrBusy) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		return domain.Failure("busy", t.name+": "+err.Error(), "Run it again later, or stop background jobs that are no longer needed."), nil
 	}
 	if denied, ok := errors.AsType[*sandbox.DeniedError](err); ok {
@@ -112,13 +113,13 @@ func (t tool) failure(err error) (domain.ToolResult, error) {
 		}
 		return domain.Failure(errorType, fmt.Sprintf("%s: %v", t.name, err), "Give a working_dir that exists within the allowed paths, or leave it out."), nil
 	}
-	if start, ok := errors.AsType[*runner.StartError](err); ok {
-		if errors.Is(err, runner.ErrNoConfinement) {
+	if start, ok := errors.AsType[*process.StartError](err); ok {
+		if errors.Is(err, process.ErrNoConfinement) {
 			return domain.Failure("sandbox_failed", t.name+": "+start.Error(), "Nothing was run. The person who runs the server finds out more with: toolserver check"), nil
 		}
 		return domain.Failure("not_found", t.name+": "+start.Error(), "Check the name of the program, or whether it is installed."), nil
 	}
-	if bad, ok := errors.AsType[*runner.InvalidRequestError](err); ok {
+	if bad, ok := errors.AsType[*process.InvalidSpecError](err); ok {
 		return domain.ToolResult{}, domain.Errorf(domain.CodeInvalidParams, "%s: %w", t.name, bad)
 	}
 	if errors.Is(err, runner.ErrTooManyJobs) {
@@ -153,7 +154,7 @@ type commandMeta struct {
 // withMeta adds to a result what is the same for both tools.
 func (t tool) withMeta(result domain.ToolResult, res runner.Result) domain.ToolResult {
 	truncated := res.Output.Truncated() || res.Stdout.Truncated() || res.Stderr.Truncated()
-	result.Meta = commandMeta{res.ExitCode, res.Duration.Milliseconds(), truncated, t.commands.Summary()}
+	result.Meta = commandMeta{res.Code, res.Duration.Milliseconds(), truncated, t.commands.Summary()}
 	return result
 }
 

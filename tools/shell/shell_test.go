@@ -15,6 +15,7 @@ import (
 	"toolserver/sandbox"
 	"toolserver/sandbox/command"
 	"toolserver/sandbox/confine"
+	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 	"toolserver/tools/declare"
 	"toolserver/tools/shell"
@@ -23,8 +24,8 @@ import (
 
 // TestMain lets the test binary supervise the commands it runs.
 func TestMain(m *testing.M) {
-	if runner.IsSupervisor() {
-		os.Exit(runner.Supervise(confine.Start))
+	if process.IsSupervisor() {
+		os.Exit(process.Supervise(confine.Start))
 	}
 	os.Exit(m.Run())
 }
@@ -57,12 +58,13 @@ func newFixtureOn(t *testing.T, settings runner.Options, lists map[string]sandbo
 	if err != nil {
 		t.Fatal(err)
 	}
-	self, err := runner.Self()
+	self, err := process.Self()
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings.Supervisor = self
-	run := runner.New(settings)
+	launcher := process.NewLauncher(process.Options{Supervisor: self})
+	t.Cleanup(launcher.Close)
+	run := runner.New(launcher, settings)
 	t.Cleanup(run.Close)
 	policy := sandbox.Policy{Owners: declare.Owners(shell.Declared()), WorkingDirectory: dir, Tools: lists}
 	kernel := sandbox.NewKernel(run)

@@ -16,6 +16,7 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/sandbox/confine"
+	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 	"toolserver/server"
 	"toolserver/tools"
@@ -38,15 +39,16 @@ type Program struct {
 
 // App is the program put together from a configuration.
 type App struct {
-	program Program
-	self    string // path of this program, "" if that is unknown
-	started time.Time
-	log     *zap.Logger
-	exec    *domain.Executor
-	results *domain.ResultStore
-	runner  *runner.Runner
-	kernel  *sandbox.Kernel
-	server  *server.Server // nil until serve makes it
+	program  Program
+	self     string // path of this program, "" if that is unknown
+	started  time.Time
+	log      *zap.Logger
+	exec     *domain.Executor
+	results  *domain.ResultStore
+	launcher *process.Launcher
+	runner   *runner.Runner
+	kernel   *sandbox.Kernel
+	server   *server.Server // nil until serve makes it
 
 	reloads reloads
 
@@ -72,14 +74,15 @@ type state struct {
 
 // New puts the program together. The caller closes it.
 func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
-	self, err := runner.Self()
+	self, err := process.Self()
 	if err != nil {
 		log.Warn("commands run without a supervisor, appends without a child process", zap.Error(err))
 	}
 	a := &App{
 		program: program, self: self, started: time.Now(), log: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
-		runner: runner.New(runner.Options{Supervisor: self, Wrap: confine.Wrap}),
+		launcher: process.NewLauncher(process.Options{Supervisor: self, Wrap: confine.Wrap}),
 	}
+	a.runner = runner.New(a.launcher, runner.Options{})
 	a.kernel = sandbox.NewKernel(a.runner)
 	registry, err := domain.NewRegistry()
 	if err != nil {
@@ -128,6 +131,7 @@ func (a *App) Find(name string) (*domain.Tool, *domain.Catalog, error) {
 func (a *App) Close() {
 	a.runner.Close()
 	a.exec.Registry.Close()
+	a.launcher.Close()
 	if err := a.kernel.Close(); err != nil {
 		a.log.Warn("temporary files of commands are left", zap.Error(err))
 	}
@@ -268,7 +272,7 @@ func (a *App) Warnings() []string { return a.now.Load().warnings }
 
 // ProcessTree returns how commands and everything they start are kept together,
 // and why not better.
-func (a *App) ProcessTree() (runner.Method, error) { return a.runner.Method() }
+func (a *App) ProcessTree() (process.Method, error) { return a.launcher.Method() }
 
 // callable returns the tools that a principal can call.
 func (a *App) callable(p domain.Principal) []*domain.Tool {

@@ -3,7 +3,7 @@ package app
 import (
 	"toolserver/sandbox/appender"
 	"toolserver/sandbox/confine"
-	"toolserver/sandbox/runner"
+	"toolserver/sandbox/process"
 )
 
 // RunChild does the work of a child process of the server and returns its exit
@@ -13,8 +13,8 @@ func RunChild() (code int, isChild bool) {
 	switch {
 	case appender.IsChild():
 		return appender.RunChild(), true
-	case runner.IsSupervisor():
-		return runner.Supervise(confine.Start), true
+	case process.IsSupervisor():
+		return process.Supervise(confine.Start), true
 	}
 	return 0, false
 }

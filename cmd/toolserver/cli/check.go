@@ -9,7 +9,7 @@ import (
 
 	"toolserver/cmd/toolserver/app"
 	"toolserver/config"
-	"toolserver/sandbox/runner"
+	"toolserver/sandbox/process"
 )
 
 // checkCommand looks whether everything is in place.
@@ -117,7 +117,7 @@ func (r *checkReport) commands(a *app.App) {
 	if err != nil {
 		found = fmt.Sprintf("%s, since better is refused: %v", method, err)
 	}
-	r.line(method == runner.MethodNamespace || method == runner.MethodSubreaper, "process tree", found)
+	r.line(method == process.MethodNamespace || method == process.MethodSubreaper, "process tree", found)
 	layers := a.Layers()
 	r.line(true, "enforcement", layers.Enforcement)
 	for _, layer := range layers.InForce {

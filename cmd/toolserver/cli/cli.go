@@ -44,7 +44,7 @@ const gcPercent = 400
 const memoryLimit = 256 << 20
 
 // Run runs the program and returns its exit code. Commands are started by this
-// same program, run again: its main calls runner.Supervise before anything
+// same program, run again: its main calls process.Supervise before anything
 // else if it is one of those.
 func Run(ctx context.Context, args []string, std app.Streams, p app.Program) int {
 	debug.SetGCPercent(gcPercent)

@@ -7,23 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzCapture compares a capture with the stream it was given.
-func FuzzCapture(f *testing.F) {
+// FuzzOutput compares an Output with the stream it was given.
+func FuzzOutput(f *testing.F) {
 	f.Add([]byte("hello, world\nä€😀"), 3, 5, int64(7))
 	f.Add([]byte("000000\xe20"), 3, -3, int64(7))
 	f.Add([]byte("\xff\xc3\x00\n"), 1, 1, int64(-1))
 	f.Add(bytes.Repeat([]byte("0123456789\n"), 50), 13, 64, int64(200))
 	f.Fuzz(func(t *testing.T, stream []byte, chunk, inline int, spill int64) {
 		chunk, inline = 1+abs(chunk)%100, 1+abs(inline)%100
-		c := newCapture(Limits{Inline: inline, Spill: spill % 1000})
-		defer c.close()
+		o := &Output{limits: Limits{Inline: inline, Spill: spill % 1000}}
+		defer o.close()
 		for rest := stream; len(rest) > 0; {
 			n := min(chunk, len(rest))
-			c.write(rest[:n])
+			o.write(rest[:n])
 			rest = rest[n:]
 		}
-		c.end()
-		o := Output{c}
+		o.end()
 		head, cut, tail := o.Parts()
 		if !utf8.ValidString(o.Text()) || o.Total() != int64(len(stream)) {
 			t.Fatalf("text %q, total %d of %d", o.Text(), o.Total(), len(stream))

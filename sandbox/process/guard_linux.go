@@ -1,4 +1,4 @@
-package runner
+package process
 
 import (
 	"runtime"
@@ -45,9 +45,9 @@ func newGuard(b Bounds, proc *procfs) *guard {
 }
 
 // look says whether a bound is passed, and when to look again at the latest.
-func (g *guard) look() (excess, time.Duration) {
+func (g *guard) look() (exceeded string, again time.Duration) {
 	e, wait := g.lookAtProcesses()
-	if e == noExcess && g.Memory > 0 {
+	if e == "" && g.Memory > 0 {
 		var later time.Duration
 		e, later = g.lookAtMemory()
 		wait = min(wait, later)
@@ -58,9 +58,9 @@ func (g *guard) look() (excess, time.Duration) {
 // lookAtProcesses counts them only if as many were made since the last count that
 // there may be too many now. The number given last tells, for the price of one
 // read; it goes through all numbers, and then begins again.
-func (g *guard) lookAtProcesses() (excess, time.Duration) {
+func (g *guard) lookAtProcesses() (exceeded string, again time.Duration) {
 	if g.Processes == 0 {
-		return noExcess, maxLook
+		return "", maxLook
 	}
 	newest := g.proc.newest()
 	made := newest - g.newest
@@ -73,33 +73,33 @@ func (g *guard) lookAtProcesses() (excess, time.Duration) {
 	if g.tasks > g.Processes {
 		began := time.Now()
 		if g.tasks = g.proc.tasks(g.Processes); g.tasks > g.Processes {
-			return tooManyProcesses, minLook
+			return ExceededProcesses, minLook
 		}
 		cost = time.Since(began)
 	}
 	left := g.Processes - g.tasks
 	if made <= left/4 {
-		return noExcess, orphanTick
+		return "", orphanTick
 	}
 	wait := time.Duration(min(left, 1<<20)) * time.Millisecond / time.Duration(forksPerMillisecond*g.cpus)
-	return noExcess, max(wait, cost*lookShare, minLook)
+	return "", max(wait, cost*lookShare, minLook)
 }
 
-func (g *guard) lookAtMemory() (excess, time.Duration) {
+func (g *guard) lookAtMemory() (exceeded string, again time.Duration) {
 	began := time.Now()
 	if wait := g.memoryAt.Sub(began); wait > 0 {
-		return noExcess, wait
+		return "", wait
 	}
 	used := g.proc.memory(g.Memory)
 	over := used > g.Memory
 	switch {
 	case over && g.over:
-		return tooMuchMemory, minLook
+		return ExceededMemory, minLook
 	case over:
 		// Once more: processes that came, went or ran a program during the look may
 		// have made it seem more.
 		g.over, g.memoryAt = true, began.Add(minLook)
-		return noExcess, minLook
+		return "", minLook
 	}
 	g.over = false
 	now := time.Now()
@@ -109,7 +109,7 @@ func (g *guard) lookAtMemory() (excess, time.Duration) {
 	}
 	g.used, g.wait = used, max(g.untilFull(used), now.Sub(began)*lookShare, quiet)
 	g.memoryAt = now.Add(g.wait)
-	return noExcess, g.wait
+	return "", g.wait
 }
 
 func (g *guard) untilFull(used int64) time.Duration {

@@ -1,22 +1,22 @@
 //go:build !linux
 
-package runner
+package process
 
 import (
 	"errors"
 	"os"
 )
 
-// supervisedMethods is empty: only Linux has them.
+// supervisedMethods is empty: only Linux has supervisors.
 var supervisedMethods [0]Method
 
-func newSupervisedStarter(string, Method, *launcher) (starter, error) {
+func newSupervisedStarter(string, Method, *startThread) (starter, error) {
 	return nil, errors.ErrUnsupported
 }
 
 // Self returns the path of this program for [Options.Supervisor].
 func Self() (string, error) { return os.Executable() }
 
-// Supervise is the life of a supervisor; on this system there are none, and it
+// Supervise is the main function of a supervisor. This system has none, and it
 // returns an exit status that says so.
 func Supervise(Confiner) int { return 1 }

@@ -1,4 +1,4 @@
-package runner
+package process
 
 import (
 	"os"
@@ -9,41 +9,35 @@ import (
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// MinimalEnv returns an environment for [Request.Env] that holds nothing of the
-// server's but what ordinary programs need: PATH, HOME, USER, TZ, TMPDIR, LANG
-// and LC_*, on Windows also the variables that locate the system. TERM is dumb,
-// and the character encoding is UTF-8 unless the server's environment says
-// otherwise.
+// MinimalEnv returns an environment for [Spec.Env] that holds of the server's only
+// what ordinary programs need: PATH, HOME, USER, TZ, TMPDIR, LANG and LC_*, on
+// Windows also the variables that locate the system. TERM is dumb, and the character
+// encoding is UTF-8 unless the server's environment says otherwise.
 //
-// The variables named in pass are taken from the server's environment as well;
-// those in set have the given values, and win. Names in set that no environment
-// can hold (empty, or with "=" or NUL) are left out, as are values with NUL.
-func MinimalEnv(pass []string, set map[string]string) []string {
-	return minimalEnv(os.Environ(), runtime.GOOS, pass, set)
-}
-
-func minimalEnv(environ []string, goos string, pass []string, set map[string]string) []string {
+// The variables in set are added, and win. Names that no environment can hold
+// (empty, or with "=" or NUL) are left out, as are values with NUL.
+func MinimalEnv(set map[string]string) []string {
+	const windows = runtime.GOOS == "windows"
 	names := []string{"PATH", "HOME", "USER", "TZ", "TMPDIR", "LANG"}
-	if goos == "windows" {
+	if windows {
 		names = append(names, "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP",
 			"USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH", "PROGRAMFILES", "PROGRAMDATA", "APPDATA", "LOCALAPPDATA")
 	}
-	names = append(names, pass...)
-	vars := make(map[string]string, len(names)+len(set))
-	for _, entry := range environ {
+	vars := map[string]string{}
+	for _, entry := range os.Environ() {
 		name, value, ok := strings.Cut(entry, "=")
 		if !ok || name == "" {
 			continue
 		}
 		key := name
-		if goos == "windows" { // names are case-insensitive there
+		if windows { // names are case-insensitive there
 			key = strings.ToUpper(name)
 		}
 		if strings.HasPrefix(key, "LC_") || slices.Contains(names, key) || slices.Contains(names, name) {
 			vars[name] = value
 		}
 	}
-	if goos != "windows" {
+	if !windows {
 		if vars["PATH"] == "" {
 			vars["PATH"] = defaultPath
 		}
@@ -74,12 +68,4 @@ func lookupEnv(env []string, name string) string {
 		}
 	}
 	return ""
-}
-
-// withDir adds PWD, which tells a program the name its directory was reached by.
-func withDir(env []string, dir string) []string {
-	if lookupEnv(env, "PWD") != "" {
-		return env
-	}
-	return append(slices.Clip(env), "PWD="+dir)
 }

@@ -1,8 +1,11 @@
-package runner
+package process
 
 import (
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -80,8 +83,12 @@ func resume(pid uint32) error {
 	return nil
 }
 
-func (g group) terminate() {} // there is no request to end that all programs know
-func (g group) kill()      { _ = windows.TerminateJobObject(g.job, 1) }
+// signal knows SIGKILL only: there is no request to end that all programs know.
+func (g group) signal(sig syscall.Signal) {
+	if sig == syscall.SIGKILL {
+		_ = windows.TerminateJobObject(g.job, 1)
+	}
+}
 
 func (g group) alive() bool {
 	// JOBOBJECT_BASIC_ACCOUNTING_INFORMATION
@@ -103,6 +110,28 @@ func (g group) close() {
 	}
 }
 
-func exitOfState(state *os.ProcessState) exit {
-	return exit{code: state.ExitCode(), cpu: state.UserTime() + state.SystemTime()}
+func exitStatus(state *os.ProcessState) (code int, signal string, err error) {
+	return state.ExitCode(), "", nil
+}
+
+// find decides what to start.
+func (l *launch) find() (err error) {
+	if l.Shell != "" {
+		if l.path = lookupEnv(l.Env, "COMSPEC"); l.path == "" {
+			l.path = filepath.Join(os.Getenv("SYSTEMROOT"), "System32", "cmd.exe")
+		}
+		l.argv = []string{l.path}
+		// With /S cmd.exe takes off the outer quotes and nothing else.
+		l.cmdLine = syscall.EscapeArg(l.path) + ` /D /S /C "` + l.Shell + `"`
+		return nil
+	}
+	name := l.Argv[0]
+	if strings.ContainsAny(name, `/\`) && !filepath.IsAbs(name) {
+		name = filepath.Join(l.Dir, name)
+	}
+	if l.path, err = exec.LookPath(name); err != nil {
+		return startError("find the program", l.Argv[0], err)
+	}
+	l.argv = l.Argv
+	return nil
 }

@@ -1,0 +1,23 @@
+package process
+
+import (
+	"os"
+	"syscall"
+)
+
+// supervisorName is argv[0] of a supervisor. It is not an environment variable,
+// which would reach the commands.
+const supervisorName = "toolserver: supervisor"
+
+// A Confiner starts a program within the limits in the Confine bytes of its spec.
+// Its other arguments, and its results, are those of [syscall.ForkExec]. It is called
+// on an operating system thread that starts this one program and then ends, so that
+// it may restrict the calling thread, for example with landlock_restrict_self(2); the
+// thread still has the capabilities of the supervisor, which the program must not
+// keep. A bare [syscall.Errno] means that the program could not be started; any
+// other error is about its limits, and is reported in full.
+type Confiner func(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error)
+
+// IsSupervisor reports whether this process was started to be a supervisor. Then
+// main calls [Supervise] and nothing else.
+func IsSupervisor() bool { return len(os.Args) == 2 && os.Args[0] == supervisorName }

@@ -1,0 +1,389 @@
+package process
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// Descriptors of a supervisor, the last two with a cgroup only.
+	supervisorSocket = 3
+	pidsEvents       = 4
+	memoryEvents     = 5
+
+	roleNamespace = "namespace"
+	roleSubreaper = "subreaper"
+	withCgroup    = "+cgroup" // appended to the role
+)
+
+// Supervise is the main function of a supervisor: it starts what the server orders
+// until the server is gone, and leaves no process behind. It returns the exit status
+// for main. confine, which may be nil, serves specs with Confine.
+func Supervise(confine Confiner) int {
+	// Children ask for a signal at the death of the thread that started them.
+	runtime.LockOSThread()
+	role, cgroup := strings.CutSuffix(os.Args[1], withCgroup)
+	s := &supervisor{namespace: role == roleNamespace, cgroup: cgroup, confine: confine}
+	if err := s.prepare(); err != nil {
+		return 1
+	}
+	for {
+		o, files, err := receive(supervisorSocket)
+		switch {
+		case errors.Is(err, errWire):
+			return 1
+		case err != nil:
+			return 0 // the server is gone, and nothing runs
+		case o.Signal == 0: // else a signal to what has ended meanwhile
+			s.run(o, files)
+		}
+	}
+}
+
+// A supervisor does everything on one thread: the poll(2) that reports the end of
+// the process also reports orders that come while it runs.
+type supervisor struct {
+	namespace bool
+	cgroup    bool // it is in one that keeps the bounds
+	confine   Confiner
+	null      *os.File
+	proc      *procfs // nil where there is none
+}
+
+func (s *supervisor) prepare() error {
+	debug.SetMemoryLimit(64 << 20)
+	// What the server inherited without close-on-exec stops here.
+	if err := unix.CloseRange(supervisorSocket, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		closeOnExecAll()
+	}
+	// No process of the same user may look into this one or trace it.
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	// A signal with a handler here is at its default in the process, even if the
+	// server was started with it ignored.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGPIPE, unix.SIGTERM,
+		unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
+	var none unix.Sigset_t
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &none, nil); err != nil {
+		return err
+	}
+	var err error
+	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
+		return err
+	}
+	if s.namespace {
+		if os.Getpid() != 1 {
+			return errors.New("not init of a PID namespace")
+		}
+		mountProc()
+	} else if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	s.proc = openProcfs()
+	takePriority()
+	s.send(report{Ready: true, Namespace: s.namespace, Watches: s.proc != nil})
+	return nil
+}
+
+// takePriority runs this thread before all that have no real-time policy, where
+// that is permitted, so that it gets to kill a tree however many processes compete
+// with it. What it starts does not inherit it.
+func takePriority() {
+	_ = unix.SchedSetAttr(0, &unix.SchedAttr{
+		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK,
+	}, 0)
+}
+
+// mountProc gives the namespace a /proc that shows its own processes, and drops
+// the capability that took. Where the mount is refused the one of the host stays.
+func mountProc() {
+	if unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, "") == nil {
+		_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	}
+	dropCapabilities()
+}
+
+// dropCapabilities takes from the calling thread, and so from what it starts, what
+// a supervisor without root was given to mount /proc.
+func dropCapabilities() {
+	if os.Geteuid() == 0 {
+		return
+	}
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	_ = unix.Capset(&header, &none[0])
+}
+
+func closeOnExecAll() {
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= supervisorSocket {
+			unix.CloseOnExec(fd)
+		}
+	}
+}
+
+// send sends a report. That the server is lost is seen by receive.
+func (s *supervisor) send(r report) {
+	b, _ := json.Marshal(r)
+	for len(b) > 0 {
+		n, err := unix.Write(supervisorSocket, b)
+		if err != nil && err != unix.EINTR {
+			return
+		}
+		b = b[max(n, 0):]
+	}
+}
+
+// run starts one process and returns when nothing of its tree is left.
+func (s *supervisor) run(o *order, files []int) {
+	w := watch{supervisor: s, pidfd: -1}
+	err := w.bound(o.Bounds)
+	if err == nil {
+		err = s.start(o, files, &w)
+	}
+	for _, fd := range files {
+		unix.Close(fd)
+	}
+	if err != nil {
+		w.last = failure(err)
+	} else {
+		if o.Announce {
+			s.send(report{Started: w.pid})
+		}
+		for w.reap() {
+			w.await()
+		}
+		w.keepBounds() // the kernel may have killed all for a bound
+	}
+	if w.pidfd >= 0 {
+		unix.Close(w.pidfd)
+	}
+	w.last.Gone, w.last.Leftovers = true, w.killed
+	s.send(w.last)
+}
+
+func (s *supervisor) start(o *order, files []int, w *watch) (err error) {
+	streams := make([]uintptr, 3)
+	for i, given := range o.Streams {
+		if streams[i] = s.null.Fd(); given {
+			streams[i], files = uintptr(files[0]), files[1:]
+		}
+	}
+	attr := &syscall.ProcAttr{Dir: o.dir, Env: o.env, Files: streams, Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &w.pidfd}}
+	if o.Confined {
+		w.pid, err = s.startConfined(o, attr)
+		return err
+	}
+	if !s.namespace { // so that the death of this process ends at least that one
+		attr.Sys.Pdeathsig = unix.SIGKILL
+	}
+	w.pid, err = syscall.ForkExec(o.path, o.argv, attr)
+	return err
+}
+
+// startConfined starts the process from a thread that nothing else runs on, and
+// that ends with the goroutine because it stays locked to it. The process cannot
+// ask for a signal at that thread's death.
+func (s *supervisor) startConfined(o *order, attr *syscall.ProcAttr) (pid int, err error) {
+	if s.confine == nil {
+		return 0, &confineError{errors.ErrUnsupported}
+	}
+	started := make(chan struct{})
+	go func() {
+		defer close(started)
+		runtime.LockOSThread()
+		if err = unix.PthreadSigmask(unix.SIG_SETMASK, new(unix.Sigset_t), nil); err != nil {
+			return
+		}
+		pid, err = s.confine([]byte(o.confine), o.path, o.argv, attr)
+		if _, exec := err.(syscall.Errno); err != nil && !exec {
+			err = &confineError{err}
+		}
+	}()
+	<-started
+	return pid, err
+}
+
+// A confineError is what kept a process from being confined.
+type confineError struct{ err error }
+
+func (e *confineError) Error() string { return e.err.Error() }
+func (e *confineError) Unwrap() error { return e.err }
+
+// failure reports why a process was not started.
+func failure(err error) report {
+	if ce, ok := errors.AsType[*confineError](err); ok {
+		return report{Confining: ce.Error()}
+	}
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		return report{Errno: int(errno)}
+	}
+	return report{Errno: int(syscall.EINVAL)}
+}
+
+const (
+	// orphanTick is how often orphans are reaped while the main process runs;
+	// only wait4(2) reports them.
+	orphanTick = 20 * time.Millisecond
+	// firstTick is the first pause while only others than the main process are
+	// left; each is twice the one before, up to orphanTick.
+	firstTick = 250 * time.Microsecond
+)
+
+// A watch follows a process tree to its end, in its supervisor.
+type watch struct {
+	*supervisor
+	pid, pidfd int
+	keeper     keeper        // nil without bounds
+	counters   counters      // of its cgroup: the keeper, if there is one
+	exited     bool          // the main process has
+	last       report        // not sent yet
+	killing    bool          // all of it is to be killed
+	killed     int           // how many outlived the main process and were killed
+	tick       time.Duration // the last pause
+}
+
+// A keeper keeps the bounds of a tree. It returns the bound that is passed, if one
+// is, and when to ask again.
+type keeper interface {
+	look() (exceeded string, again time.Duration)
+}
+
+// bound chooses what keeps the bounds.
+func (w *watch) bound(b Bounds) error {
+	switch {
+	case b == (Bounds{}):
+	case w.cgroup:
+		w.counters = newCounters(b)
+		w.keeper = w.counters
+	case w.proc == nil:
+		return &confineError{errors.New("there is no /proc to watch its bounds by")}
+	default:
+		w.keeper = newGuard(b, w.proc)
+	}
+	return nil
+}
+
+// reap takes note of every child that ended and returns whether any is left. When
+// nothing outlives the main process, both ends are one report.
+func (w *watch) reap() (left bool) {
+	for {
+		var status syscall.WaitStatus
+		p, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		switch {
+		case err == syscall.EINTR:
+		case err != nil: // ECHILD
+			return false
+		case p == 0:
+			if w.last.Exited != nil {
+				w.send(w.last)
+				w.last = report{}
+			}
+			return true
+		case status.Stopped(): // one that traces itself, or is traced by its Confiner
+		case p == w.pid:
+			w.exited, w.tick = true, 0
+			raw := int(status)
+			w.last.Exited = &raw
+		case w.exited && status.Signaled() && status.Signal() == syscall.SIGKILL:
+			w.killed++
+		}
+	}
+}
+
+// await returns when the main process has ended, an order was obeyed, or some time
+// has passed.
+func (w *watch) await() {
+	look := maxLook
+	if w.killing {
+		w.killAll() // again: what was started meanwhile
+	} else {
+		look = w.keepBounds()
+	}
+	fds := make([]unix.PollFd, 0, 4)
+	fds = append(fds, unix.PollFd{Fd: supervisorSocket, Events: unix.POLLIN})
+	if !w.exited && w.pidfd >= 0 {
+		fds = append(fds, unix.PollFd{Fd: int32(w.pidfd), Events: unix.POLLIN})
+	}
+	if !w.killing {
+		for _, c := range w.counters {
+			fds = append(fds, unix.PollFd{Fd: int32(c.fd), Events: unix.POLLPRI})
+		}
+	}
+	wait := orphanTick
+	if w.exited || w.killing || w.pidfd < 0 { // no pidfd: a kernel before 5.3
+		w.tick = min(max(2*w.tick, firstTick), orphanTick)
+		wait = w.tick
+	}
+	timeout := unix.NsecToTimespec(min(wait, look).Nanoseconds())
+	if _, err := unix.Ppoll(fds, &timeout, nil); err != nil || fds[0].Revents == 0 {
+		return
+	}
+	o, files, err := receive(supervisorSocket)
+	switch {
+	case err != nil || len(files) > 0 || o.Signal == 0: // the server is gone, or broken
+		w.end()
+	case o.Signal == int(unix.SIGKILL):
+		w.startKilling()
+	case w.namespace:
+		_ = unix.Kill(-1, unix.Signal(o.Signal))
+	default:
+		signalAll(descendants(), unix.Signal(o.Signal))
+	}
+}
+
+// keepBounds kills the tree if it passed a bound, and returns when to look again.
+func (w *watch) keepBounds() time.Duration {
+	if w.keeper == nil || w.killing {
+		return maxLook
+	}
+	exceeded, again := w.keeper.look()
+	if exceeded == "" {
+		return again
+	}
+	w.startKilling()
+	w.send(report{Exceeded: exceeded})
+	return firstTick
+}
+
+// end kills every process below and then this one.
+func (w *watch) end() {
+	if w.namespace {
+		os.Exit(0) // and the kernel kills the namespace
+	}
+	for wait := firstTick; w.reap(); wait = min(2*wait, orphanTick) {
+		w.proc.killDescendants()
+		time.Sleep(wait)
+	}
+	os.Exit(0)
+}
+
+func (w *watch) startKilling() {
+	w.killing, w.tick = true, 0
+	w.killAll()
+}
+
+// killAll kills what there is. Processes of a namespace all get the signal of one
+// kill(2), and none can fork any more. Without one the group comes first, because
+// that takes no time even if it has thousands.
+func (w *watch) killAll() {
+	if w.namespace {
+		_ = unix.Kill(-1, unix.SIGKILL)
+		return
+	}
+	if !w.exited { // later the number may be another's
+		_ = unix.Kill(-w.pid, unix.SIGKILL)
+	}
+	w.proc.killDescendants()
+}

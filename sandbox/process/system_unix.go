@@ -1,0 +1,110 @@
+//go:build unix
+
+package process
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const groupMethod = MethodGroup
+
+// A group is the process group of a command, which leads it.
+type group struct{ pgid int }
+
+func newGroup(p *os.Process) (group, error) { return group{p.Pid}, nil }
+
+func (g group) signal(sig syscall.Signal) { _ = syscall.Kill(-g.pgid, sig) }
+func (g group) alive() bool               { return syscall.Kill(-g.pgid, 0) == nil && hasLiveMember(g.pgid) }
+func (g group) close()                    {}
+
+func exitStatus(state *os.ProcessState) (code int, signal string, err error) {
+	return exitOf(state.Sys().(syscall.WaitStatus))
+}
+
+// exitOf gives a process that a signal ended the status a shell gives it.
+func exitOf(status syscall.WaitStatus) (code int, signal string, err error) {
+	if status.Signaled() {
+		return 128 + int(status.Signal()), unix.SignalName(status.Signal()), nil
+	}
+	return status.ExitStatus(), "", nil
+}
+
+// shellPath is the shell of [Spec.Shell], looked up once and not in the PATH of a
+// spec, which may be anything.
+var shellPath = sync.OnceValues(func() (string, error) {
+	for _, path := range []string{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"} {
+		if executable(path) == nil {
+			return path, nil
+		}
+	}
+	for _, name := range []string{"bash", "sh"} {
+		if path, err := lookPath(name, "/", os.Getenv("PATH")); err == nil {
+			return path, nil
+		}
+	}
+	return "/bin/sh", executable("/bin/sh")
+})
+
+// find decides what to start.
+func (l *launch) find() (err error) {
+	if l.Shell != "" {
+		if l.path, err = shellPath(); err != nil {
+			return startError("find the shell", l.path, err)
+		}
+		// "--": a text that begins with a dash is no option.
+		l.argv = []string{filepath.Base(l.path), "-c", "--", l.Shell}
+		return nil
+	}
+	if l.path, err = lookPath(l.Argv[0], l.Dir, lookupEnv(l.Env, "PATH")); err != nil {
+		return startError("find the program", l.Argv[0], err)
+	}
+	l.argv = l.Argv
+	return nil
+}
+
+// lookPath finds a program as execvp(3) does, seen from dir.
+func lookPath(name, dir, path string) (string, error) {
+	if strings.Contains(name, "/") {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		return name, executable(name)
+	}
+	if path == "" {
+		path = defaultPath
+	}
+	var found error = syscall.ENOENT
+	for _, d := range filepath.SplitList(path) {
+		if !filepath.IsAbs(d) {
+			d = filepath.Join(dir, d)
+		}
+		file := filepath.Join(d, name)
+		err := executable(file)
+		if err == nil {
+			return file, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			found = err
+		}
+	}
+	return "", found
+}
+
+func executable(path string) error {
+	var info syscall.Stat_t // os.Stat allocates, for each directory of the PATH
+	if err := syscall.Stat(path, &info); err != nil {
+		return err
+	}
+	if info.Mode&syscall.S_IFMT != syscall.S_IFREG || info.Mode&0o111 == 0 {
+		return errors.New("not an executable file")
+	}
+	return nil
+}

@@ -1,0 +1,429 @@
+package process
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// supervisedMethods are those with supervisors, the best first.
+var supervisedMethods = [...]Method{MethodNamespace, MethodSubreaper}
+
+// Self returns the path of this program for [Options.Supervisor]. It stays right
+// when the file is replaced or deleted while the program runs.
+func Self() (string, error) {
+	const self = "/proc/self/exe"
+	if _, err := os.Stat(self); err == nil {
+		return self, nil
+	}
+	return os.Executable()
+}
+
+const (
+	readyWait = 10 * time.Second // for a supervisor to be ready, on a busy machine
+	sendWait  = 5 * time.Second  // for a supervisor to take an order
+	maxIdle   = time.Minute      // a supervisor not needed for as long ends
+	closeWait = 5 * time.Second  // for all supervisors to end
+)
+
+// workers are supervisors, kept for use again. It is the [starter] of Linux.
+type workers struct {
+	executable string
+	how        Method
+	thread     *startThread
+	watches    bool        // its supervisors can keep bounds
+	delegation *delegation // nil where there is none
+
+	mu     sync.Mutex
+	idle   []*worker // the one used last is at the end
+	all    map[*worker]struct{}
+	closed bool
+}
+
+// newSupervisedStarter starts a first supervisor, to see whether the method works.
+func newSupervisedStarter(executable string, how Method, thread *startThread) (starter, error) {
+	ws := &workers{executable: executable, how: how, thread: thread, all: map[*worker]struct{}{}}
+	ws.delegation, _ = findDelegation()
+	w, err := ws.add()
+	if err != nil {
+		ws.delegation.close()
+		return nil, err
+	}
+	ws.watches = w.watches
+	ws.put(w)
+	return ws, nil
+}
+
+func (ws *workers) method() Method { return ws.how }
+
+func (ws *workers) boundsMethod() string {
+	switch {
+	case ws.delegation != nil:
+		return BoundsCgroup
+	case ws.watches:
+		return BoundsWatched
+	}
+	return ""
+}
+
+func (ws *workers) start(l launch) (*Process, error) {
+	for {
+		w, err := ws.take()
+		fresh := w == nil
+		if fresh && err == nil {
+			w, err = ws.add()
+		}
+		if err != nil {
+			return nil, err
+		}
+		p := newProcess(l)
+		p.tree = &supervised{w, p}
+		if err = w.run(l, p); err == nil {
+			return p, nil
+		}
+		w.end()
+		// One that died while it was idle is no reason to fail.
+		if _, ok := errors.AsType[*StartError](err); ok || fresh {
+			return nil, err
+		}
+	}
+}
+
+// take returns an idle worker, or nil if there is none.
+func (ws *workers) take() (*worker, error) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.closed {
+		return nil, ErrClosed
+	}
+	n := len(ws.idle)
+	if n == 0 {
+		return nil, nil
+	}
+	w := ws.idle[n-1]
+	ws.idle = ws.idle[:n-1]
+	w.expiry.Stop()
+	return w, nil
+}
+
+// add starts a worker, in a cgroup of its own if there is a delegation.
+func (ws *workers) add() (*worker, error) {
+	var g *cgroup
+	if ws.delegation != nil {
+		var err error
+		if g, err = ws.delegation.cgroup(); err != nil {
+			return nil, fmt.Errorf("make a cgroup: %w", err)
+		}
+	}
+	w, err := ws.startWorker(g)
+	if err != nil {
+		if g != nil {
+			g.remove()
+		}
+		return nil, err
+	}
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.all[w] = struct{}{}
+	go func() {
+		w.read()
+		ws.mu.Lock()
+		defer ws.mu.Unlock()
+		delete(ws.all, w)
+	}()
+	if ws.closed {
+		w.end()
+	}
+	return w, nil
+}
+
+// put makes a worker idle, until it expires.
+func (ws *workers) put(w *worker) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.closed {
+		w.end()
+		return
+	}
+	ws.idle = append(ws.idle, w)
+	if w.expiry != nil {
+		w.expiry.Reset(maxIdle)
+		return
+	}
+	w.expiry = time.AfterFunc(maxIdle, func() {
+		ws.mu.Lock()
+		defer ws.mu.Unlock()
+		if i := slices.Index(ws.idle, w); i >= 0 {
+			ws.idle = slices.Delete(ws.idle, i, i+1)
+			w.end()
+		}
+	})
+}
+
+func (ws *workers) close() {
+	ws.mu.Lock()
+	ws.closed = true
+	var all []*worker
+	for w := range ws.all {
+		w.end()
+		all = append(all, w)
+	}
+	for _, w := range ws.idle {
+		w.expiry.Stop()
+	}
+	ws.mu.Unlock()
+	deadline := time.After(closeWait)
+	for _, w := range all {
+		select {
+		case <-w.dead:
+		case <-deadline:
+			return
+		}
+	}
+	ws.delegation.close()
+}
+
+// A worker is a supervisor, seen from the server. It runs one process at a time.
+type worker struct {
+	pool    *workers
+	proc    *os.Process
+	conn    *net.UnixConn
+	reports *json.Decoder
+	cgroup  *cgroup       // nil where there is none; the supervisor is in it
+	watches bool          // it can keep bounds
+	dead    chan struct{} // closed when the supervisor is gone and reaped
+	expiry  *time.Timer   // of pool.idle, guarded by pool.mu
+
+	mu      sync.Mutex
+	current *Process // what runs in it
+	pid     int      // of that, if it is a PID of the server's namespace
+	bounds  Bounds   // of that
+	lost    bool
+}
+
+// startWorker starts a supervisor in the cgroup g, unless that is nil, and waits
+// until it is ready. The caller then runs [worker.read].
+func (ws *workers) startWorker(g *cgroup) (*worker, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("make a socket for the supervisor: %w", err)
+	}
+	theirs := os.NewFile(uintptr(fds[1]), "supervisor")
+	defer theirs.Close()
+	ours := os.NewFile(uintptr(fds[0]), "supervisor")
+	conn, err := net.FileConn(ours)
+	ours.Close()
+	if err != nil {
+		return nil, fmt.Errorf("use the socket of the supervisor: %w", err)
+	}
+	w := &worker{pool: ws, cgroup: g, conn: conn.(*net.UnixConn), reports: json.NewDecoder(conn), dead: make(chan struct{})}
+	if err := w.spawn(theirs); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	theirs.Close()
+	var r report
+	_ = conn.SetReadDeadline(time.Now().Add(readyWait))
+	err = w.reports.Decode(&r)
+	_ = conn.SetReadDeadline(time.Time{})
+	if err != nil || !r.Ready || r.Namespace != (ws.how == MethodNamespace) {
+		_ = w.proc.Kill()
+		conn.Close()
+		_, _ = w.proc.Wait()
+		return nil, fmt.Errorf("the supervisor %q did not get ready: it must be a program whose main calls Supervise: %w", ws.executable, errors.Join(err, errWire))
+	}
+	w.watches = r.Watches
+	return w, nil
+}
+
+func (w *worker) spawn(socket *os.File) error {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	role := roleSubreaper
+	sys := &syscall.SysProcAttr{Setsid: true} // a signal at our death would keep a subreaper from its work
+	if w.pool.how == MethodNamespace {
+		role = roleNamespace
+		sys.Pdeathsig = unix.SIGKILL
+		sys.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNS
+		if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
+			sys.Cloneflags |= unix.CLONE_NEWUSER
+			sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+			sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+			// To mount /proc, and for a Confiner to make mounts and networks of a process's own.
+			sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
+		}
+	}
+	files := []*os.File{null, null, null, socket}
+	if w.cgroup != nil {
+		role += withCgroup
+		sys.UseCgroupFD, sys.CgroupFD = true, int(w.cgroup.dir.Fd())
+		files = append(files, w.cgroup.events...)
+	}
+	w.pool.thread.do(func() {
+		w.proc, err = os.StartProcess(w.pool.executable, []string{supervisorName, role},
+			&os.ProcAttr{Dir: "/", Env: []string{"GOMAXPROCS=2"}, Files: files, Sys: sys})
+	})
+	if err != nil {
+		return fmt.Errorf("start the supervisor: %w", err)
+	}
+	return nil
+}
+
+// run orders the supervisor to start a process.
+func (w *worker) run(l launch, p *Process) error {
+	o := order{
+		Announce: l.OnStart != nil || w.pool.how == MethodSubreaper, Bounds: l.Bounds, Confined: l.Confine != nil,
+		path: l.path, dir: l.Dir, argv: l.argv, env: l.Env, confine: string(l.Confine),
+	}
+	var fds []int
+	for i, f := range []*os.File{l.Stdin, l.Stdout, l.Stderr} {
+		if o.Streams[i] = f != nil; f != nil {
+			fds = append(fds, int(f.Fd()))
+		}
+	}
+	msg := o.encode()
+	if len(msg) > maxOrder {
+		return &StartError{Op: "start", Path: l.path, Err: explain(syscall.E2BIG)}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.lost {
+		return ErrSupervisorLost
+	}
+	if w.cgroup != nil {
+		if err := w.cgroup.limit(l.Bounds); err != nil {
+			return &StartError{Op: "bound", Path: l.path, Err: err}
+		}
+	}
+	_ = w.conn.SetWriteDeadline(time.Now().Add(sendWait))
+	n, _, err := w.conn.WriteMsgUnix(msg, unix.UnixRights(fds...), nil)
+	if err == nil && n < len(msg) {
+		_, err = w.conn.Write(msg[n:])
+	}
+	if err != nil {
+		return fmt.Errorf("hand the command to its supervisor: %w", err)
+	}
+	w.current, w.pid, w.bounds = p, 0, l.Bounds
+	return nil
+}
+
+// supervised is the [tree] of a process that a worker runs.
+type supervised struct {
+	worker  *worker
+	process *Process
+}
+
+func (t *supervised) signal(sig syscall.Signal) {
+	w := t.worker
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.current != t.process { // it is gone, and the worker may run another
+		return
+	}
+	_ = w.conn.SetWriteDeadline(time.Now().Add(sendWait))
+	_, _ = w.conn.Write((&order{Signal: int(sig)}).encode()) // a lost supervisor is seen by read
+}
+
+func (t *supervised) abandon() { t.worker.end() }
+
+// end has the supervisor kill what runs in it and end, and does not wait for that.
+func (w *worker) end() {
+	w.conn.Close()
+	if w.pool.how == MethodNamespace {
+		_ = w.proc.Kill()
+	}
+}
+
+// read takes the reports of the supervisor until it is gone, and reaps it.
+func (w *worker) read() {
+	defer close(w.dead)
+	for {
+		var r report
+		if w.reports.Decode(&r) != nil || !w.take(r) {
+			break
+		}
+	}
+	w.end()
+	_, _ = w.proc.Wait() // a subreaper first kills what is below it
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lost = true
+	outOfMemory := w.cgroup != nil && w.bounds.Memory > 0 && w.cgroup.ranOut()
+	if w.cgroup != nil {
+		w.cgroup.remove() // and what is left in it
+	}
+	if w.current == nil {
+		return
+	}
+	// What a subreaper leaves is out of reach but for a cgroup and the process group.
+	if w.pid > 1 {
+		_ = syscall.Kill(-w.pid, syscall.SIGKILL)
+	}
+	err := ErrSupervisorLost
+	if outOfMemory { // the kernel may have killed the supervisor for it
+		w.current.exceeded(ExceededMemory)
+		err = nil
+	}
+	w.current.ended(128+int(syscall.SIGKILL), "SIGKILL", err)
+	w.current.gone(0)
+	w.current = nil
+}
+
+// take acts on a report, and returns false if it makes no sense.
+func (w *worker) take(r report) bool {
+	w.mu.Lock()
+	p := w.current
+	if r.Started > 0 && w.pool.how == MethodSubreaper {
+		w.pid = r.Started
+	}
+	if r.Gone {
+		w.current = nil
+	}
+	w.mu.Unlock()
+	if p == nil {
+		return false
+	}
+	if r.Started > 0 {
+		p.started()
+	}
+	if r.Confining != "" {
+		p.ended(-1, "", &StartError{Op: "confine", Path: p.path, Err: errors.Join(ErrNoConfinement, errors.New(r.Confining))})
+	} else if r.Errno != 0 {
+		p.ended(-1, "", &StartError{Op: "start", Path: p.path, Err: explain(syscall.Errno(r.Errno))})
+	}
+	if r.Exited != nil {
+		p.ended(exitOf(syscall.WaitStatus(*r.Exited)))
+	}
+	if r.Exceeded != "" {
+		p.exceeded(r.Exceeded)
+	}
+	if r.Gone {
+		w.pool.put(w)
+		p.gone(r.Leftovers)
+	}
+	return true
+}
+
+// explain adds what the number of an execve(2) error does not say.
+func explain(errno syscall.Errno) error {
+	switch errno {
+	case syscall.E2BIG:
+		return fmt.Errorf("%w: one argument may have 128 KiB, all with the environment 2 MiB; pass the rest on standard input or in a file", errno)
+	case syscall.ENOEXEC:
+		return fmt.Errorf("%w: it is neither a program for this machine nor a script with a #! line", errno)
+	case syscall.ENOENT:
+		return fmt.Errorf("%w: the file or the interpreter it names is missing", errno)
+	}
+	return os.NewSyscallError("execve", errno)
+}

@@ -1,7 +1,0 @@
-//go:build unix && !linux
-
-package runner
-
-import "os"
-
-func newSpillFile() (*os.File, error) { return newUnlinkedFile() }
