@@ -17,7 +17,8 @@ import (
 // clients that tools keep.
 type Kernel struct {
 	runner   *runner.Runner
-	launcher *process.Launcher // of runner
+	launcher *process.Launcher // of runner, and of children
+	children *process.Children
 	scratch  *scratch
 	network  *network
 	programs func() []string // directories that hold programs
@@ -35,6 +36,7 @@ func NewKernel(r *runner.Runner) *Kernel {
 	k := &Kernel{runner: r, scratch: newScratch(), network: newNetwork(), programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(machineMemory)}
 	if r != nil {
 		k.launcher = r.Launcher()
+		k.children = process.NewChildren(k.launcher, maxChildren)
 	}
 	return k
 }

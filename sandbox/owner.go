@@ -17,11 +17,12 @@ type Owner struct {
 	Fetches string // of HTTP requests
 	AnyHost bool   // it fetches from hosts that its caller names, and so has lists of hosts
 	Keeps   bool   // it keeps state of its own
+	Holds   bool   // it holds long-lived processes, which read and write as Reads and Writes say
 }
 
 // hasPaths reports whether the owner has lists of paths of its own. They are about
 // what it writes or, if it writes nothing, about what it reads.
-func (o Owner) hasPaths() bool { return o.Runs == "" && (o.Reads != "" || o.Writes != "") }
+func (o Owner) hasPaths() bool { return o.Runs == "" && !o.Holds && (o.Reads != "" || o.Writes != "") }
 
 // hasHosts reports whether the owner has lists of hosts.
 func (o Owner) hasHosts() bool { return o.Fetches != "" && o.AnyHost }
@@ -46,7 +47,7 @@ func (o Owner) Settings() (fields []reflect.StructField) {
 }
 
 // Handed says which capabilities an owner has asked for and got.
-type Handed struct{ Reads, Writes, Runs, Fetches, Keeps bool }
+type Handed struct{ Reads, Writes, Runs, Fetches, Keeps, Holds bool }
 
 // owner returns what a tool declares; of an unknown one, nothing.
 func (p Policy) owner(tool string) Owner {

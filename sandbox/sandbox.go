@@ -12,8 +12,8 @@ type Sandbox struct {
 	policy   Policy
 	kernel   *Kernel
 	guards   *guards
-	nothing  *pathguard.Guard // allows no path
-	commands map[string]*Commands
+	nothing  *pathguard.Guard       // allows no path
+	commands map[string]*Commands   // of owners that run commands or hold processes
 	fetches  map[string]*hostPolicy // of fetchers, once the policy is in force
 
 	mu     sync.Mutex
@@ -34,7 +34,7 @@ func New(p Policy, k *Kernel) (*Sandbox, error) {
 	}
 	exposed := sync.OnceValue(func() *exposed { return newExposed(p) })
 	for _, o := range p.Owners {
-		if o.Runs == "" {
+		if o.Runs == "" && !o.Holds {
 			continue
 		}
 		if s.commands[o.Tool], err = s.newCommands(o, exposed); err != nil {
@@ -126,11 +126,20 @@ func (c Capabilities) Writer() *Writer {
 // so these are handed out with them.
 func (c Capabilities) Commands() *Commands {
 	made := c.sandbox.commands[c.owner.Tool]
-	if made == nil {
+	if made == nil || c.owner.Runs == "" {
 		return &Commands{kernel: c.sandbox.kernel, owner: c.owner}
 	}
 	c.note(func(h *Handed) { h.Runs, h.Reads, h.Writes = true, c.owner.Reads != "", c.owner.Writes != "" })
 	return made
+}
+
+// Processes returns the long-lived processes that the owner may hold.
+func (c Capabilities) Processes() *Processes {
+	if !c.owner.Holds {
+		return new(Processes)
+	}
+	c.note(func(h *Handed) { h.Holds, h.Reads, h.Writes = true, c.owner.Reads != "", c.owner.Writes != "" })
+	return &Processes{c.sandbox.commands[c.owner.Tool]}
 }
 
 // Fetcher returns what the owner sends HTTP requests with.

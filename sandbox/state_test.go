@@ -14,10 +14,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"toolserver/sandbox/confine"
+	"toolserver/sandbox/process"
 )
 
-// TestMain lets the test binary hold a lock for another process.
+// TestMain lets the test binary be a supervisor, or hold a lock for another process.
 func TestMain(m *testing.M) {
+	if process.IsSupervisor() {
+		os.Exit(process.Supervise(confine.Start))
+	}
 	if dir := os.Getenv("TEST_LOCK_STATE"); dir != "" {
 		s := &State{base: dir, owner: "keeper"}
 		unlock, err := s.Lock(context.Background(), "refresh")
