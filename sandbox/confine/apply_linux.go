@@ -23,20 +23,20 @@ func Start(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (pid
 	if err := p.apply(); err != nil {
 		return 0, err
 	}
-	if p.limits == (Limits{}) {
+	if p.Limits == (Limits{}) {
 		return syscall.ForkExec(path, argv, attr)
 	}
 	if attr.Sys == nil {
 		attr.Sys = new(syscall.SysProcAttr)
 	}
-	return startLimited(path, argv, attr, p.limits)
+	return startLimited(path, argv, attr, p.Limits)
 }
 
 // apply puts the layers on, each before what it needs is gone: mounts take
 // capabilities and calls that seccomp refuses.
 func (p *plan) apply() error {
 	missing := func(err error) error {
-		if p.bestEffort && errors.Is(err, ErrUnsupported) {
+		if p.BestEffort && errors.Is(err, ErrUnsupported) {
 			return nil
 		}
 		return err
@@ -45,13 +45,13 @@ func (p *plan) apply() error {
 	if err := missing(err); err != nil {
 		return err
 	}
-	if p.network == Loopback {
+	if p.Network == Loopback {
 		err := enterNetNamespace()
 		if err := missing(err); err != nil {
 			return err
 		}
 		if err != nil {
-			p.network = None
+			p.Network = None
 		}
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
@@ -75,7 +75,7 @@ func (p *plan) apply() error {
 // less would be enforced than [Spec.Missing] tells.
 func (p *plan) separate() (mounted bool, err error) {
 	switch {
-	case p.withoutMounts:
+	case p.WithoutMounts:
 		err = fmt.Errorf("hide or protect files: %w without a mount namespace", ErrUnsupported)
 	case !mayAdminister():
 		err = fmt.Errorf("make a mount namespace: %w: the right to is missing", ErrUnsupported)
@@ -84,8 +84,117 @@ func (p *plan) separate() (mounted bool, err error) {
 			return true, p.mount()
 		}
 	}
-	if told := p.withoutMounts || !p.execList && !p.allowMetadata; told && !p.needsMounts() {
+	if told := p.WithoutMounts || !p.ExecList && !p.AllowMetadata; told && !p.needsMounts() {
 		err = nil
 	}
 	return false, err
+}
+
+// Wrap fails: on this system [Start] confines commands, from a supervisor.
+func Wrap(spec []byte, path string, argv []string) (string, []string, error) {
+	return "", nil, fmt.Errorf("confine a command: %w without a supervisor", ErrUnsupported)
+}
+
+// kept are the capabilities a command run by root keeps: those by which root
+// uses files and processes of others. Landlock and mounts restrict these; nothing
+// restricts the others.
+const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_KILL |
+	1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE
+
+// dropCapabilities takes from the calling thread what a command does not get.
+// No new privileges keeps an exec by root from giving it back.
+func dropCapabilities() error {
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // kernels before 4.3 have none
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return os.NewSyscallError("capget", err)
+	}
+	keep := uint32(0)
+	if unix.Geteuid() == 0 {
+		keep = kept
+	}
+	data[0] = unix.CapUserData{Effective: data[0].Effective & keep, Permitted: data[0].Permitted & keep}
+	data[1] = unix.CapUserData{}
+	return os.NewSyscallError("capset", unix.Capset(&header, &data[0]))
+}
+
+// mayAdminister says whether the calling thread may make namespaces and mounts.
+func mayAdminister() bool {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	return unix.Capget(&header, &data[0]) == nil && data[0].Effective&(1<<unix.CAP_SYS_ADMIN) != 0
+}
+
+// startLimited starts the command stopped at its first instruction, sets its
+// limits, and lets it go: nothing it starts can be without them. Limits cannot be
+// set before, because they would be those of the calling process.
+func startLimited(path string, argv []string, attr *syscall.ProcAttr, limits Limits) (int, error) {
+	attr.Sys.Ptrace = true
+	pid, err := syscall.ForkExec(path, argv, attr)
+	if err != nil {
+		return 0, err // as it is: see Start
+	}
+	if err = awaitStop(pid); err == nil {
+		err = limits.set(pid)
+	}
+	if err == nil {
+		err = os.NewSyscallError("ptrace", unix.PtraceDetach(pid))
+	}
+	if err != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		_, _ = unix.Wait4(pid, nil, 0, nil)
+		return 0, fmt.Errorf("limit the command: %w", err)
+	}
+	return pid, nil
+}
+
+func awaitStop(pid int) error {
+	for {
+		var status unix.WaitStatus
+		_, err := unix.Wait4(pid, &status, 0, nil)
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return os.NewSyscallError("wait4", err)
+		case status.Stopped() && status.StopSignal() == unix.SIGTRAP:
+			return nil
+		case status.Stopped():
+			// A signal that came before the first instruction is lost, but for
+			// those that end the command, which do so when it goes on.
+			if err := unix.PtraceCont(pid, int(status.StopSignal())); err != nil {
+				return os.NewSyscallError("ptrace", err)
+			}
+		default:
+			return unix.ECHILD // something killed it
+		}
+	}
+}
+
+// set gives the limits to a process.
+func (l Limits) set(pid int) error {
+	for _, t := range []struct {
+		resource int
+		most     uint64
+	}{
+		{unix.RLIMIT_NOFILE, l.OpenFiles},
+		{unix.RLIMIT_FSIZE, l.FileSize},
+		{unix.RLIMIT_CPU, l.CPUSeconds},
+		// Not RLIMIT_AS: runtimes reserve far more addresses than they use.
+		{unix.RLIMIT_DATA, l.Memory},
+		{unix.RLIMIT_CORE, 0},
+	} {
+		if t.most == 0 && t.resource != unix.RLIMIT_CORE {
+			continue
+		}
+		var now unix.Rlimit
+		if err := unix.Prlimit(pid, t.resource, nil, &now); err != nil {
+			return os.NewSyscallError("prlimit", err)
+		}
+		most := min(t.most, now.Max)
+		if err := unix.Prlimit(pid, t.resource, &unix.Rlimit{Cur: most, Max: most}, nil); err != nil {
+			return os.NewSyscallError("prlimit", err)
+		}
+	}
+	return nil
 }

@@ -43,15 +43,15 @@ func (p *plan) ruleset(abi int) unix.LandlockRulesetAttr {
 	if abi < abiIoctl {
 		a.Handled_access_fs &^= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	}
-	if abi >= abiUnix && !p.unixSockets {
+	if abi >= abiUnix && !p.UnixSockets {
 		a.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX // to those of the command itself all may connect
 	}
-	if abi >= abiNet && p.network == None {
+	if abi >= abiNet && p.Network == None {
 		a.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
 	if abi >= abiScope {
 		a.Scoped = unix.LANDLOCK_SCOPE_SIGNAL
-		if !p.unixSockets {
+		if !p.UnixSockets {
 			a.Scoped |= unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
 		}
 	}

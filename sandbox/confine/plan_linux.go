@@ -1,24 +1,35 @@
 package confine
 
 import (
-	"encoding/binary"
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // A plan is a resolved [Spec]: paths without links, and what is to be done with
 // each, in this order.
 type plan struct {
-	network       Network
-	unixSockets   bool
-	allowMetadata bool
-	bestEffort    bool
-	execList      bool // only what a grant says may be started
-	writableRoot  bool // the root directory itself is a write path
-	withoutMounts bool
-	limits        Limits
-	grants        []grant
-	mounts        []mount
+	settings
+	grants []grant
+	mounts []mount
+}
+
+// settings are all of a plan but its paths, of which they have the numbers.
+type settings struct {
+	Version       int
+	Network       Network
+	UnixSockets   bool
+	AllowMetadata bool
+	BestEffort    bool
+	ExecList      bool // only what a grant says may be started
+	WritableRoot  bool // the root directory itself is a write path
+	WithoutMounts bool
+	Limits        Limits
+	Grants        int
+	Mounts        int
 }
 
 // A grant is a Landlock rule.
@@ -47,48 +58,36 @@ const (
 
 // needsMounts says whether the plan asks for what only a mount namespace does.
 func (p *plan) needsMounts() bool {
-	for _, m := range p.mounts {
-		if m.kind == mountReadOnly || m.kind == mountHidden {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.mounts, func(m mount) bool { return m.kind == mountReadOnly || m.kind == mountHidden })
 }
 
 const (
-	planVersion = 2
+	planVersion = 3
 	maxPlan     = 1 << 20 // bytes
 	maxPaths    = 8192
 )
 
 var errPlan = errors.New("the confinement is not what this version encodes")
 
-// flags are the settings that are on or off, one bit for each.
-func (p *plan) flags() []*bool {
-	return []*bool{&p.unixSockets, &p.allowMetadata, &p.bestEffort, &p.execList, &p.writableRoot, &p.withoutMounts}
-}
-
+// encode returns the settings as JSON and then, for each grant and mount, a byte and
+// a path. Every part ends with a NUL, which no path holds.
 func (p *plan) encode() ([]byte, error) {
 	if n := len(p.grants) + len(p.mounts); n > maxPaths {
 		return nil, fmt.Errorf("the policy takes %d rules for single paths, and %d is the most; allow whole directories instead", n, maxPaths)
 	}
-	flags := byte(0)
-	for i, set := range p.flags() {
-		if *set {
-			flags |= 1 << i
-		}
+	head := p.settings
+	head.Version, head.Grants, head.Mounts = planVersion, len(p.grants), len(p.mounts)
+	b, err := json.Marshal(head)
+	if err != nil {
+		return nil, err
 	}
-	b := []byte{planVersion, byte(p.network), flags}
-	for _, n := range p.limits.list() {
-		b = binary.AppendUvarint(b, n)
-	}
-	b = binary.AppendUvarint(b, uint64(len(p.grants)))
+	b = append(b, 0)
+	add := func(first byte, path string) { b = append(append(append(b, first+'0'), path...), 0) }
 	for _, g := range p.grants {
-		b = appendPath(append(b, byte(g.rights)), g.path)
+		add(byte(g.rights), g.path)
 	}
-	b = binary.AppendUvarint(b, uint64(len(p.mounts)))
 	for _, m := range p.mounts {
-		b = appendPath(append(b, byte(m.kind)), m.path)
+		add(byte(m.kind), m.path)
 	}
 	if len(b) > maxPlan {
 		return nil, fmt.Errorf("the policy takes %d bytes for its paths, and %d is the most; allow whole directories instead", len(b), maxPlan)
@@ -96,92 +95,30 @@ func (p *plan) encode() ([]byte, error) {
 	return b, nil
 }
 
-func appendPath(b []byte, path string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(path))), path...)
-}
-
-func (l Limits) list() []uint64 {
-	return []uint64{l.OpenFiles, l.FileSize, l.CPUSeconds, l.Memory}
-}
-
 func decodePlan(b []byte) (*plan, error) {
-	if len(b) < 3 || len(b) > maxPlan || b[0] != planVersion || b[1] > byte(All) {
+	head, rest, _ := bytes.Cut(b, []byte{0})
+	p := new(plan)
+	if err := json.Unmarshal(head, &p.settings); err != nil {
 		return nil, errPlan
 	}
-	p := &plan{network: Network(b[1])}
-	if b[2]>>len(p.flags()) != 0 {
+	paths := strings.Split(string(rest), "\x00")
+	n := len(paths) - 1 // behind the last NUL is nothing
+	if p.Version != planVersion || p.Network > All || p.Grants < 0 || p.Mounts < 0 || n > maxPaths || p.Grants+p.Mounts != n || paths[n] != "" {
 		return nil, errPlan
 	}
-	for i, set := range p.flags() {
-		*set = b[2]&(1<<i) != 0
-	}
-	d := decoder{b: b[3:]}
-	p.limits = Limits{OpenFiles: d.number(), FileSize: d.number(), CPUSeconds: d.number(), Memory: d.number()}
-	p.grants = make([]grant, d.count())
-	for i := range p.grants {
-		p.grants[i] = grant{rights(d.byte()), d.path()}
-	}
-	p.mounts = make([]mount, d.count())
-	for i := range p.mounts {
-		p.mounts[i] = mount{mountKind(d.byte()), d.path()}
-		if k := p.mounts[i].kind; k == 0 || k > lastMountKind {
-			d.failed = true
+	for i, entry := range paths[:n] {
+		if len(entry) < 2 || entry[0] < '0' || len(entry) > maxPath+1 || checkPath(entry[1:]) != nil {
+			return nil, errPlan
+		}
+		first, path := entry[0]-'0', entry[1:]
+		switch {
+		case i < p.Grants && rights(first) <= allRights:
+			p.grants = append(p.grants, grant{rights(first), path})
+		case i >= p.Grants && first > 0 && mountKind(first) <= lastMountKind:
+			p.mounts = append(p.mounts, mount{mountKind(first), path})
+		default:
+			return nil, errPlan
 		}
 	}
-	if d.failed || len(d.b) > 0 {
-		return nil, errPlan
-	}
 	return p, nil
-}
-
-// A decoder reads from b until something is wrong, and then zero values.
-type decoder struct {
-	b      []byte
-	failed bool
-}
-
-func (d *decoder) fail() { d.b, d.failed = nil, true }
-
-func (d *decoder) number() uint64 {
-	n, size := binary.Uvarint(d.b)
-	if size <= 0 {
-		d.fail()
-		return 0
-	}
-	d.b = d.b[size:]
-	return n
-}
-
-// count is a number of paths, each of which takes at least three bytes.
-func (d *decoder) count() int {
-	n := d.number()
-	if n > maxPaths || n > uint64(len(d.b)/3) {
-		d.fail()
-		return 0
-	}
-	return int(n)
-}
-
-func (d *decoder) byte() byte {
-	if len(d.b) == 0 {
-		d.fail()
-		return 0
-	}
-	c := d.b[0]
-	d.b = d.b[1:]
-	return c
-}
-
-func (d *decoder) path() string {
-	n := d.number()
-	if n == 0 || n > maxPath || n > uint64(len(d.b)) {
-		d.fail()
-		return "/"
-	}
-	path := string(d.b[:n])
-	d.b = d.b[n:]
-	if err := checkPath(path); err != nil {
-		d.fail()
-	}
-	return path
 }

@@ -34,10 +34,10 @@ func (s Spec) resolve() (*plan, error) {
 	if s.Network > All {
 		return nil, fmt.Errorf("%v is not known", s.Network)
 	}
-	r := resolver{plan: plan{
-		network: s.Network, unixSockets: s.UnixSockets, allowMetadata: s.AllowMetadata,
-		bestEffort: s.BestEffort, withoutMounts: s.WithoutMounts, execList: s.Exec != nil, limits: s.Limits,
-	}}
+	r := resolver{plan: plan{settings: settings{
+		Network: s.Network, UnixSockets: s.UnixSockets, AllowMetadata: s.AllowMetadata,
+		BestEffort: s.BestEffort, WithoutMounts: s.WithoutMounts, ExecList: s.Exec != nil, Limits: s.Limits,
+	}}}
 	var errs [5]error
 	r.read, errs[0] = realPaths(s.Read)
 	r.write, errs[1] = realPaths(s.Write)
@@ -47,7 +47,7 @@ func (s Spec) resolve() (*plan, error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	if r.execList {
+	if r.ExecList {
 		r.programs = s.ProgramDirs
 		if r.programs == nil {
 			r.programs = ProgramDirs()
@@ -55,8 +55,10 @@ func (s Spec) resolve() (*plan, error) {
 		r.programs = slices.DeleteFunc(slices.Clone(r.programs), func(dir string) bool { return inAny(dir, r.execDirs) })
 	}
 	for _, g := range system {
-		if path, err := filepath.EvalSymlinks(g.path); err == nil {
-			r.grant(g.rights, path)
+		for path := range strings.FieldsSeq(g.paths) {
+			if path, err := filepath.EvalSymlinks(path); err == nil {
+				r.grant(g.rights, path)
+			}
 		}
 	}
 	for _, path := range r.read {
@@ -77,7 +79,7 @@ func (s Spec) resolve() (*plan, error) {
 }
 
 func (r *resolver) execUnlessListed() rights {
-	if r.execList {
+	if r.ExecList {
 		return 0
 	}
 	return canExec
@@ -87,14 +89,14 @@ func (r *resolver) execUnlessListed() rights {
 // for commands at all. Landlock cannot subtract: around such a thing, what there
 // is now is granted entry by entry, and of the directory the names.
 func (r *resolver) grant(give rights, path string) {
-	if r.execList {
+	if r.ExecList {
 		give &^= canExec
 	}
 	holds := func(dir string) bool { return dir != path && beneath(dir, path) }
 	switch {
 	case inAny(path, r.programs):
 		give &= canList
-	case slices.ContainsFunc(kernelDirs, holds), slices.ContainsFunc(r.programs, holds), r.withoutMounts && slices.ContainsFunc(r.deny, holds):
+	case slices.ContainsFunc(kernelDirs, holds), slices.ContainsFunc(r.programs, holds), r.WithoutMounts && slices.ContainsFunc(r.deny, holds):
 		entries, _ := os.ReadDir(path)
 		for _, e := range entries {
 			entry := filepath.Join(path, e.Name())
@@ -143,7 +145,7 @@ func (r *resolver) grantPrograms(programs []string) error {
 		}
 	}
 	for name := range loaders {
-		if path, err := filepath.EvalSymlinks(name); err == nil && r.execList && filepath.IsAbs(path) {
+		if path, err := filepath.EvalSymlinks(name); err == nil && r.ExecList && filepath.IsAbs(path) {
 			r.add(canRead|canExec, path)
 		}
 	}
@@ -220,16 +222,16 @@ func (r *resolver) layMounts() {
 		inOther := slices.ContainsFunc(r.write, func(dir string) bool { return dir != path && beneath(path, dir) && !inAny(dir, r.deny) })
 		switch {
 		case path == "/":
-			r.writableRoot = true
+			r.WritableRoot = true
 		case inOther:
-		case r.execList && !inAny(path, r.execDirs):
+		case r.ExecList && !inAny(path, r.execDirs):
 			kinds[path] = mountData
 		default:
 			kinds[path] = mountWrite
 		}
 	}
 	for _, path := range r.execDirs {
-		if r.execList && kinds[path] == 0 && inAny(path, r.write) && !inAny(path, r.deny) && !inAny(path, r.readOnly) {
+		if r.ExecList && kinds[path] == 0 && inAny(path, r.write) && !inAny(path, r.deny) && !inAny(path, r.readOnly) {
 			kinds[path] = mountExec
 			r.pin(kinds, path)
 		}

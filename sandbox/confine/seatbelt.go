@@ -2,6 +2,7 @@ package confine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -20,7 +21,7 @@ func (s Spec) profile() string {
 	b.WriteString("(deny file-write*)\n")
 	rule("allow", "file-write*", append(beneathAll(s.Write), literals(seatbeltDevices)...)...)
 	rule("deny", "file-write*", beneathAll(s.ReadOnly)...)
-	if !containsRoot(s.Read) {
+	if !slices.Contains(s.Read, "/") {
 		b.WriteString("(deny file-read-data)\n")
 		rule("allow", "file-read-data", beneathAll(seatbeltSystem)...)
 		rule("allow", "file-read-data", append(beneathAll(s.Read), beneathAll(s.Write)...)...)
@@ -53,16 +54,12 @@ var seatbeltDevices = []string{"/dev/null", "/dev/zero", "/dev/tty", "/dev/stdou
 var seatbeltSystem = []string{"/bin", "/sbin", "/usr", "/System", "/Library", "/opt/homebrew", "/opt/local", "/dev",
 	"/private/etc", "/private/var/db", "/private/var/select", "/Applications/Xcode.app"}
 
-func beneathAll(paths []string) (filters []string) {
-	for _, path := range paths {
-		filters = append(filters, "(subpath "+quoteSeatbelt(path)+")")
-	}
-	return filters
-}
+func beneathAll(paths []string) []string { return seatbeltFilters("subpath", paths) }
+func literals(paths []string) []string   { return seatbeltFilters("literal", paths) }
 
-func literals(paths []string) (filters []string) {
+func seatbeltFilters(kind string, paths []string) (filters []string) {
 	for _, path := range paths {
-		filters = append(filters, "(literal "+quoteSeatbelt(path)+")")
+		filters = append(filters, "("+kind+" "+quoteSeatbelt(path)+")")
 	}
 	return filters
 }
@@ -70,13 +67,4 @@ func literals(paths []string) (filters []string) {
 // quoteSeatbelt writes a string of the language, which is a dialect of Scheme.
 func quoteSeatbelt(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
-}
-
-func containsRoot(paths []string) bool {
-	for _, path := range paths {
-		if path == "/" {
-			return true
-		}
-	}
-	return false
 }

@@ -105,7 +105,7 @@ func (p *plan) filter(mounted bool, abi int) *filter {
 		f.allow()
 	})
 	f.on(unix.SYS_PTRACE, func() {
-		if p.limits != (Limits{}) { // to be stopped at the first instruction
+		if p.Limits != (Limits{}) { // to be stopped at the first instruction
 			f.loadArg(0)
 			f.when(unix.BPF_JEQ, unix.PTRACE_TRACEME, f.allow)
 			f.when(unix.BPF_JEQ, unix.PTRACE_DETACH, f.allow)
@@ -120,7 +120,7 @@ func (p *plan) filter(mounted bool, abi int) *filter {
 }
 
 func (p *plan) filterFiles(f *filter, mounted bool) {
-	strict := !mounted && !p.allowMetadata
+	strict := !mounted && !p.AllowMetadata
 	if strict {
 		f.refuse(metadata, unix.EPERM)
 		f.refuse(arch.metadata, unix.EPERM)
@@ -136,7 +136,7 @@ func (p *plan) filterFiles(f *filter, mounted bool) {
 		}
 		f.allow()
 	})
-	if p.execList {
+	if p.ExecList {
 		// Landlock does not govern files without a path, so they must not be run.
 		f.on(unix.SYS_MEMFD_CREATE, func() {
 			f.loadArg(1)
@@ -161,18 +161,18 @@ func (p *plan) filterSockets(f *filter, abi int) {
 		f.mask(socketType)
 		f.when(unix.BPF_JEQ, unix.SOCK_STREAM, f.allow)
 		f.when(unix.BPF_JEQ, unix.SOCK_SEQPACKET, f.allow)
-		if p.network != None && p.unixSockets {
+		if p.Network != None && p.UnixSockets {
 			f.allow()
 		}
 		f.fail(unix.EACCES)
 	})
 	f.on(unix.SYS_SOCKET, func() {
-		if p.network == None {
+		if p.Network == None {
 			f.fail(unix.EACCES)
 			return
 		}
 		f.loadArg(0)
-		if p.unixSockets || abi >= abiUnix {
+		if p.UnixSockets || abi >= abiUnix {
 			f.when(unix.BPF_JEQ, unix.AF_UNIX, f.allow)
 		}
 		// How libraries learn the addresses of the machine; changing them takes a

@@ -10,108 +10,40 @@ const (
 	canWrite                    // write, make, rename and remove
 	canDrive                    // ioctl on a device
 
-	canLook = canRead | canList
+	canLook   = canRead | canList
+	allRights = canLook | canExec | canWrite | canDrive
 )
 
 // system is what every program needs. What is missing on a system is left out.
 // Of what can be started only what Exec lists is, if there is a list.
-var system = []grant{
-	{canLook | canExec, "/bin"},
-	{canLook | canExec, "/sbin"},
-	{canLook | canExec, "/lib"},
-	{canLook | canExec, "/lib32"},
-	{canLook | canExec, "/lib64"},
-	{canLook | canExec, "/libx32"},
-	{canLook | canExec, "/usr"},
+var system = []struct {
+	rights rights
+	paths  string
+}{
+	{canLook | canExec, "/bin /sbin /lib /lib32 /lib64 /libx32 /usr"},
 
 	// Of /etc what libraries and common programs read, and no secret.
-	{canLook, "/etc/ld.so.cache"},
-	{canLook, "/etc/ld.so.conf"},
-	{canLook, "/etc/ld.so.conf.d"},
-	{canLook, "/etc/ld.so.preload"},
-	{canLook, "/etc/ld-musl-x86_64.path"},
-	{canLook, "/etc/ld-musl-aarch64.path"},
-	{canLook, "/etc/alternatives"},
-	{canLook, "/etc/nsswitch.conf"},
-	{canLook, "/etc/passwd"},
-	{canLook, "/etc/group"},
-	{canLook, "/etc/hosts"},
-	{canLook, "/etc/host.conf"},
-	{canLook, "/etc/hostname"},
-	{canLook, "/etc/resolv.conf"},
-	{canLook, "/etc/gai.conf"},
-	{canLook, "/etc/services"},
-	{canLook, "/etc/protocols"},
-	{canLook, "/etc/networks"},
-	{canLook, "/etc/rpc"},
-	{canLook, "/etc/ethertypes"},
-	{canLook, "/etc/localtime"},
-	{canLook, "/etc/timezone"},
-	{canLook, "/etc/adjtime"},
-	{canLook, "/etc/locale.alias"},
-	{canLook, "/etc/locale.conf"},
-	{canLook, "/etc/default/locale"},
-	{canLook, "/etc/terminfo"},
-	{canLook, "/etc/inputrc"},
-	{canLook, "/etc/profile"},
-	{canLook, "/etc/profile.d"},
-	{canLook, "/etc/bash.bashrc"},
-	{canLook, "/etc/bashrc"},
-	{canLook, "/etc/bash_completion.d"},
-	{canLook, "/etc/environment"},
-	{canLook, "/etc/shells"},
-	{canLook, "/etc/mime.types"},
-	{canLook, "/etc/magic"},
-	{canLook, "/etc/mailcap"},
-	{canLook, "/etc/gitconfig"},
-	{canLook, "/etc/gitattributes"},
-	{canLook, "/etc/os-release"},
-	{canLook, "/etc/lsb-release"},
-	{canLook, "/etc/debian_version"},
-	{canLook, "/etc/alpine-release"},
-	{canLook, "/etc/redhat-release"},
-	{canLook, "/etc/machine-id"},
-	{canLook, "/etc/ssl/certs"},
-	{canLook, "/etc/ssl/cert.pem"},
-	{canLook, "/etc/ssl/openssl.cnf"},
-	{canLook, "/etc/pki/tls/certs"},
-	{canLook, "/etc/pki/ca-trust"},
-	{canLook, "/etc/ca-certificates"},
-	{canLook, "/etc/ca-certificates.conf"},
-	{canLook, "/etc/crypto-policies"},
-	{canLook, "/etc/fonts"},
-	{canLook, "/etc/perl"},
-	{canLook, "/etc/python3"},
-	{canLook, "/etc/python3.11"},
-	{canLook, "/etc/python3.12"},
-	{canLook, "/etc/python3.13"},
-	{canLook, "/etc/java-17-openjdk"},
-	{canLook, "/etc/java-21-openjdk"},
-	{canLook, "/etc/java-25-openjdk"},
-	{canLook, "/etc/xdg"},
-	{canLook, "/etc/manpath.config"},
-	{canLook, "/etc/vim"},
-	{canLook, "/etc/wgetrc"},
-	{canLook, "/etc/rmt"},
-	{canLook, "/etc/mke2fs.conf"},
-	{canLook, "/etc/xattr.conf"},
-	{canLook, "/etc/mtab"},
+	{canLook, "/etc/ld.so.cache /etc/ld.so.conf /etc/ld.so.conf.d /etc/ld.so.preload /etc/ld-musl-x86_64.path /etc/ld-musl-aarch64.path"},
+	{canLook, "/etc/alternatives /etc/nsswitch.conf /etc/passwd /etc/group"},
+	{canLook, "/etc/hosts /etc/host.conf /etc/hostname /etc/resolv.conf /etc/gai.conf /etc/services /etc/protocols /etc/networks"},
+	{canLook, "/etc/rpc /etc/ethertypes"},
+	{canLook, "/etc/localtime /etc/timezone /etc/adjtime /etc/locale.alias /etc/locale.conf /etc/default/locale"},
+	{canLook, "/etc/terminfo /etc/inputrc /etc/profile /etc/profile.d /etc/bash.bashrc /etc/bashrc /etc/bash_completion.d"},
+	{canLook, "/etc/environment /etc/shells /etc/mime.types /etc/magic /etc/mailcap /etc/gitconfig /etc/gitattributes"},
+	{canLook, "/etc/os-release /etc/lsb-release /etc/debian_version /etc/alpine-release /etc/redhat-release /etc/machine-id"},
+	{canLook, "/etc/ssl/certs /etc/ssl/cert.pem /etc/ssl/openssl.cnf /etc/pki/tls/certs /etc/pki/ca-trust"},
+	{canLook, "/etc/ca-certificates /etc/ca-certificates.conf /etc/crypto-policies"},
+	{canLook, "/etc/fonts /etc/perl /etc/python3 /etc/python3.11 /etc/python3.12 /etc/python3.13"},
+	{canLook, "/etc/java-17-openjdk /etc/java-21-openjdk /etc/java-25-openjdk"},
+	{canLook, "/etc/xdg /etc/manpath.config /etc/vim /etc/wgetrc /etc/rmt /etc/mke2fs.conf /etc/xattr.conf /etc/mtab"},
 
 	// Landlock forbids to look into processes outside the command, so that what
 	// is left of /proc is what all may know.
-	{canLook, "/proc"},
-	{canLook, "/sys/devices/system/cpu"},
-	{canLook, "/sys/devices/system/node"},
-	{canLook, "/sys/kernel/mm/transparent_hugepage"},
-	{canLook, "/sys/fs/cgroup"},
+	{canLook, "/proc /sys/devices/system/cpu /sys/devices/system/node /sys/kernel/mm/transparent_hugepage /sys/fs/cgroup"},
 
 	// No terminals: what belongs to the user could be read and written.
-	{canRead | canWrite | canDrive, "/dev/null"},
-	{canRead | canWrite, "/dev/zero"},
-	{canRead | canWrite, "/dev/full"},
-	{canRead | canWrite, "/dev/random"},
-	{canRead | canWrite, "/dev/urandom"},
-	{canRead | canWrite | canDrive, "/dev/tty"},
+	{canRead | canWrite | canDrive, "/dev/null /dev/tty"},
+	{canRead | canWrite, "/dev/zero /dev/full /dev/random /dev/urandom"},
 }
 
 // kernelDirs hold what the kernel shows of itself and of devices. Of these commands

@@ -51,7 +51,7 @@ func (p *plan) mount() error {
 		defer unix.Close(tree)
 		writable[i] = tree
 	}
-	if !p.writableRoot {
+	if !p.WritableRoot {
 		if err := unix.MountSetattr(-1, "/", recursive, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 			return fmt.Errorf("make all read-only: %w", os.NewSyscallError("mount_setattr", err))
 		}
@@ -222,4 +222,56 @@ func newTmpfs(attr int, options ...[2]string) (int, error) {
 	}
 	tree, err := unix.Fsmount(fd, unix.FSMOUNT_CLOEXEC, attr)
 	return tree, os.NewSyscallError("fsmount", err)
+}
+
+// enterNetNamespace gives the calling thread a network of its own, with nothing
+// but a loopback interface. It is ErrUnsupported where that is not allowed.
+func enterNetNamespace() error {
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("make a network namespace: %w: %w", ErrUnsupported, err)
+	}
+	if err := loopbackUp(); err != nil {
+		return fmt.Errorf("start the loopback interface of a network namespace: %w: %w", ErrUnsupported, err)
+	}
+	return nil
+}
+
+func loopbackUp() error {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("socket", err)
+	}
+	defer unix.Close(fd)
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	return os.NewSyscallError("ioctl", unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request))
+}
+
+// openPath returns a descriptor of a resolved path. No link is followed: what a
+// command put in the place of a directory gives it no rights elsewhere. Nothing
+// there is fs.ErrNotExist, and so is a link.
+func openPath(path string) (int, error) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
+	for {
+		fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+		switch err {
+		case nil:
+			return fd, nil
+		case unix.EINTR, unix.EAGAIN:
+			continue
+		case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES:
+			// Where this process may not even go, its commands cannot either.
+			return -1, &fs.PathError{Op: "open", Path: path, Err: errors.Join(fs.ErrNotExist, err)}
+		}
+		return -1, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+}
+
+func isDirectory(fd int) (bool, error) {
+	var st unix.Stat_t
+	err := unix.Fstat(fd, &st)
+	return st.Mode&unix.S_IFMT == unix.S_IFDIR, err
 }
