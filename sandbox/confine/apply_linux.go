@@ -10,7 +10,7 @@ import (
 )
 
 // Start restricts the calling thread by what [Spec.Encode] returned and starts the
-// one command that is to run so from it. It is a runner.Confiner: the goroutine
+// one command that is to run so from it. It is a process.Confiner: the goroutine
 // must be locked to its thread, and the thread must end with it. A thread that
 // still has the capabilities of its supervisor gets the namespaces too; none is
 // left to the command. A bare [syscall.Errno] means that the program could not be
@@ -179,9 +179,6 @@ func (l Limits) set(pid int) error {
 	}{
 		{unix.RLIMIT_NOFILE, l.OpenFiles},
 		{unix.RLIMIT_FSIZE, l.FileSize},
-		{unix.RLIMIT_CPU, l.CPUSeconds},
-		// Not RLIMIT_AS: runtimes reserve far more addresses than they use.
-		{unix.RLIMIT_DATA, l.Memory},
 		{unix.RLIMIT_CORE, 0},
 	} {
 		if t.most == 0 && t.resource != unix.RLIMIT_CORE {

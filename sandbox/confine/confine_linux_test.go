@@ -215,7 +215,7 @@ func TestOrdinaryWork(t *testing.T) {
 				}
 				free, g := newGround(t), newGround(t)
 				want, code := run(t, bash(free, nil, noNamespace, tt.script))
-				spec := Spec{Read: readable(tt.needs), Write: []string{g.work}, Limits: Limits{OpenFiles: 512, FileSize: 1 << 30, Memory: 4 << 30}}
+				spec := Spec{Read: readable(tt.needs), Write: []string{g.work}, Limits: Limits{OpenFiles: 512, FileSize: 1 << 30}}
 				out, status := run(t, bash(g, mustEncode(t, spec), w, tt.script))
 				if out != want || status != code {
 					t.Errorf("got %d %q, want %d %q", status, out, code, want)
@@ -413,24 +413,20 @@ func TestNetwork(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	needs(t, "perl")
 	everywhere(t, func(t *testing.T, w where, mounted bool) {
 		g := newGround(t)
-		limits := Limits{OpenFiles: 77, FileSize: 1 << 20, CPUSeconds: 1, Memory: 256 << 20}
+		limits := Limits{OpenFiles: 77, FileSize: 1 << 20}
 		for _, tt := range []struct {
 			name, script, out string
-			status            int
 		}{
-			{"shown", "ulimit -n; ulimit -Hn; ulimit -f; ulimit -t; ulimit -d; ulimit -c; ulimit -Hc", "77\n77\n1024\n1\n262144\n0\n0\n", 0},
-			{"cannot be raised", "ulimit -n 78 2>/dev/null || echo no", "no\n", 0},
-			{"file size", "trap '' XFSZ; head -c 3000000 /dev/zero > big 2>/dev/null; stat -c %s big", "1048576\n", 0},
-			{"CPU", "while :; do :; done", "", 128 + 9},
-			{"memory", "perl -e '$x = \"x\" x (300 << 20); print \"no\"' 2>/dev/null || echo yes", "yes\n", 0},
-			{"inherited", "bash -c 'ulimit -n' | cat", "77\n", 0},
+			{"shown", "ulimit -n; ulimit -Hn; ulimit -f; ulimit -c; ulimit -Hc", "77\n77\n1024\n0\n0\n"},
+			{"cannot be raised", "ulimit -n 78 2>/dev/null || echo no", "no\n"},
+			{"file size", "trap '' XFSZ; head -c 3000000 /dev/zero > big 2>/dev/null; stat -c %s big", "1048576\n"},
+			{"inherited", "bash -c 'ulimit -n' | cat", "77\n"},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				out, status := run(t, bash(g, mustEncode(t, Spec{Write: []string{g.work}, Limits: limits}), w, tt.script))
-				if out != tt.out || status != tt.status && !(tt.name == "CPU" && status == 128+24) {
+				if out != tt.out || status != 0 {
 					t.Errorf("got %d %q", status, out)
 				}
 			})

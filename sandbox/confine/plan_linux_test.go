@@ -14,7 +14,7 @@ import (
 )
 
 func TestPlanRoundTrip(t *testing.T) {
-	p := &plan{settings: settings{Version: planVersion, Network: Loopback, UnixSockets: true, ExecList: true, Limits: Limits{OpenFiles: 1, Memory: 1 << 40}, Grants: 2, Mounts: 1},
+	p := &plan{settings: settings{Version: planVersion, Network: Loopback, UnixSockets: true, ExecList: true, Limits: Limits{OpenFiles: 1, FileSize: 1 << 40}, Grants: 2, Mounts: 1},
 		grants: []grant{{canLook, "/"}, {canExec, "/a b"}}, mounts: []mount{{mountHidden, "/x"}}}
 	b, err := p.encode()
 	if err != nil {

@@ -17,8 +17,7 @@ type Spec struct {
 	// read; an empty list means none. With a list, other programs cannot be read
 	// either, so that the dynamic loader does not start them; a directory of Read
 	// that holds such programs is granted entry by entry, as it is when the spec is
-	// encoded. A script is started
-	// by its interpreter, which must be in the list too: see [Interpreter].
+	// encoded. The list must have the interpreter of a script: see [Interpreter].
 	Exec []string
 	// ProgramDirs are the directories whose files only Exec opens; nil means those
 	// that the function [ProgramDirs] returns.
@@ -26,9 +25,8 @@ type Spec struct {
 	// ExecDirs are directories all of whose files may be started, also if they
 	// may be written.
 	ExecDirs []string
-	// Deny is hidden: what is below Read or Write but neither to be read nor
-	// written. A directory is empty instead, and a file a device that cannot be
-	// opened.
+	// Deny is hidden below Read or Write: a directory is empty instead, and a file a
+	// device that cannot be opened.
 	Deny []string
 	// ReadOnly is what is below Write but not to be written, nor renamed, nor
 	// reached under another name.
@@ -39,15 +37,13 @@ type Spec struct {
 	// unless Network is [None]. Such a service may do on behalf of the command
 	// what the command must not do itself.
 	UnixSockets bool
-	// AllowMetadata decides what gives way where no mount namespace makes all but
-	// Write read-only. False refuses every change of mode, owner, times and
-	// attributes, which fails much ordinary work (chmod, touch, tar, git init).
-	// True lets the command change them, also on files outside Write that belong
-	// to its user.
+	// AllowMetadata is for systems without mount namespaces. False refuses every
+	// change of mode, owner, times and attributes, which fails much ordinary work
+	// (chmod, touch, tar, git init). True allows it, also on files outside Write that
+	// belong to the user of the command.
 	AllowMetadata bool
-	// WithoutMounts makes no mount namespace, for where [Probe] finds that there
-	// is none, or supervisors are not init of a namespace. If it is not set, and
-	// there is none, commands fail whose spec is enforced less without.
+	// WithoutMounts makes no mount namespace, for where [Probe] finds none. If it is
+	// not set, and there is none, commands fail whose spec is enforced less without.
 	WithoutMounts bool
 	// Limits bounds what the command may use.
 	Limits Limits
@@ -83,13 +79,10 @@ func (n Network) String() string {
 }
 
 // Limits bounds what each process of a command may use. Zero means no limit. With
-// any limit there are no core dumps. What a command uses as a whole is bounded by
-// its runner: the kernel counts the processes of a user, and not those of root.
+// any limit there are no core dumps. See process.Bounds for a command as a whole.
 type Limits struct {
-	OpenFiles  uint64 // descriptors
-	FileSize   uint64 // bytes that a file may be written to
-	CPUSeconds uint64
-	Memory     uint64 // bytes of private writable memory
+	OpenFiles uint64 // descriptors
+	FileSize  uint64 // bytes that a file may be written to
 }
 
 // ErrUnsupported is the cause of an error about a layer this system lacks.
@@ -102,8 +95,8 @@ type Support struct {
 	Seatbelt    bool // sandbox-exec(1), of macOS
 	// UserNamespace says whether a process without privileges may make one.
 	UserNamespace bool
-	// MountNamespace and NetNamespace say whether a thread with the rights of a
-	// runner's supervisor that is init of a namespace can make and change them.
+	// MountNamespace and NetNamespace say whether the thread of a supervisor that is
+	// init of a namespace can make and change them.
 	MountNamespace, NetNamespace bool
 	// StopAtStart says whether a command can be stopped at its first instruction.
 	StopAtStart bool
