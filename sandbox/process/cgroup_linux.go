@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,24 +30,25 @@ type cgroup struct {
 	killed int64      // processes that ran out of memory before the command
 }
 
-// makeCgroup makes one. Nothing in it is swapped out, if that can be told.
-func makeCgroup(path string) (*cgroup, error) {
-	if err := os.Mkdir(path, 0o755); err != nil {
+// cgroup makes one for a supervisor. Nothing in it is swapped out, if the kernel
+// can forbid that.
+func (d *delegation) cgroup() (*cgroup, error) {
+	path, err := os.MkdirTemp(d.dir, d.name)
+	if err != nil {
 		return nil, err
 	}
 	g := &cgroup{path: path}
-	var err error
-	if g.dir, err = os.Open(path); err != nil {
+	g.dir, err = os.Open(path)
+	for _, name := range []string{"pids.events", "memory.events"} {
+		if err == nil {
+			var f *os.File
+			f, err = os.Open(filepath.Join(path, name))
+			g.events = append(g.events, f)
+		}
+	}
+	if err != nil {
 		g.remove()
 		return nil, err
-	}
-	for _, name := range []string{"pids.events", "memory.events"} {
-		f, err := os.OpenFile(filepath.Join(path, name), os.O_RDONLY, 0)
-		if err != nil {
-			g.remove()
-			return nil, err
-		}
-		g.events = append(g.events, f)
 	}
 	_ = g.write("memory.swap.max", "0")
 	return g, nil
@@ -64,7 +64,7 @@ func (g *cgroup) limit(b Bounds) error {
 	if b.Memory > 0 {
 		// Files that earlier commands left on a tmpfs are still charged here.
 		stat := []byte("\n" + g.read("memory.stat"))
-		memory = strconv.FormatInt(b.Memory+counted(stat, "anon")+counted(stat, "shmem")+spareMemory, 10)
+		memory = strconv.FormatInt(b.Memory+lineValue(stat, "anon ")+lineValue(stat, "shmem ")+spareMemory, 10)
 		g.killed = g.oomKills()
 	}
 	if err := g.write("pids.max", processes); err != nil {
@@ -74,7 +74,7 @@ func (g *cgroup) limit(b Bounds) error {
 }
 
 func (g *cgroup) oomKills() int64 {
-	return counted([]byte("\n"+g.read("memory.events")), "oom_kill")
+	return lineValue([]byte("\n"+g.read("memory.events")), "oom_kill ")
 }
 
 // ranOut says whether something in it was killed for want of memory since limit.
@@ -105,30 +105,9 @@ func removeCgroup(path string) {
 	}
 }
 
-// try says whether processes can be started in it: the program is missing, which
-// is noticed in the new process only.
-func (g *cgroup) try() error {
-	missing := filepath.Join(g.path, "no such program")
-	_, err := syscall.ForkExec(missing, []string{missing}, &syscall.ProcAttr{
-		Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(g.dir.Fd())},
-	})
-	if err == syscall.ENOENT {
-		return nil
-	}
-	return fmt.Errorf("start a process in a cgroup: %w", err)
-}
-
-// counted returns the value of a line "name value", which is not the first.
-func counted(text []byte, name string) int64 {
-	_, rest, _ := strings.Cut(string(text), "\n"+name+" ")
-	line, _, _ := strings.Cut(rest, "\n")
-	n, _ := strconv.ParseInt(line, 10, 64)
-	return n
-}
+const cgroupPrefix = "toolserver-"
 
 var errNotDelegated = errors.New("no cgroup is delegated to this process")
-
-const cgroupPrefix = "toolserver-"
 
 // A delegation is a cgroup of version 2 below which the server may make others,
 // see cgroups(7).
@@ -137,9 +116,6 @@ type delegation struct {
 	name string // the names of what this server makes there begin with it
 	leaf string // what it moved to, because only leaves may have processes
 }
-
-// cgroupCount tells the cgroups of this process apart.
-var cgroupCount atomic.Int64
 
 // findDelegation returns the delegation of this process, ready for use. That what
 // is in the cgroup of the server can be written does not make it the server's: root
@@ -220,8 +196,8 @@ func owner(path string) int {
 // serverName names this process as no other ever was: by its PID namespace, its
 // number and the time it started at.
 func serverName() string {
-	self, _ := readProcess(os.Getpid())
-	return fmt.Sprintf("%s%d-%s-", processesName(), os.Getpid(), self.started)
+	self, _ := readStat(os.Getpid())
+	return fmt.Sprintf("%s%d-%d-", processesName(), os.Getpid(), self.started)
 }
 
 func processesName() string {
@@ -242,13 +218,14 @@ func (d *delegation) sweep() {
 		if !ours || err != nil {
 			continue
 		}
-		if p, alive := readProcess(pid); !alive || p.dead || p.started != started {
+		if p, alive := readStat(pid); !alive || p.dead || strconv.FormatInt(p.started, 10) != started {
 			removeCgroup(filepath.Join(d.dir, e.Name()))
 		}
 	}
 }
 
-// enable makes room for cgroups with controllers, and tries one.
+// enable makes room for cgroups with controllers, and makes one to see whether they
+// can be limited.
 func (d *delegation) enable(move bool) error {
 	if move {
 		if _, err := processesOf(d.dir); err != nil {
@@ -271,7 +248,7 @@ func (d *delegation) enable(move bool) error {
 		return err
 	}
 	defer g.remove()
-	return errors.Join(g.limit(Bounds{Processes: 100, Memory: 1 << 30}), g.try())
+	return g.limit(Bounds{Processes: 100, Memory: 1 << 30})
 }
 
 // processesOf lists the processes of a cgroup. It is an error if there are others
@@ -306,11 +283,6 @@ func moveProcesses(from, to string) error {
 		}
 	}
 	return nil
-}
-
-// cgroup makes one for a supervisor.
-func (d *delegation) cgroup() (*cgroup, error) {
-	return makeCgroup(filepath.Join(d.dir, d.name+strconv.FormatInt(cgroupCount.Add(1), 10)))
 }
 
 // close puts everything back as it was, unless others use it too.
@@ -362,7 +334,7 @@ func (c *counter) read() int64 {
 	if err != nil {
 		return c.before
 	}
-	return counted(text[:1+n], c.name)
+	return lineValue(text[:1+n], c.name+" ")
 }
 
 func (list counters) look() (exceeded string, again time.Duration) {

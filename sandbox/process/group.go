@@ -26,7 +26,7 @@ func (s *groupStarter) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for g := range s.all {
-		g.signal(syscall.SIGKILL)
+		g.signal(nil, syscall.SIGKILL)
 	}
 }
 
@@ -61,12 +61,13 @@ func (s *groupStarter) start(l launch) (*Process, error) {
 	if err != nil {
 		return nil, startError("start", l.path, err)
 	}
-	p := newProcess(l)
-	p.tree = g
+	p := newProcess(l, g)
 	s.mu.Lock()
 	s.all[g] = struct{}{}
 	s.mu.Unlock()
-	p.started()
+	if l.OnStart != nil {
+		l.OnStart()
+	}
 	go func() {
 		g.wait(p)
 		s.mu.Lock()
@@ -85,7 +86,7 @@ type grouped struct {
 	closed bool       // it is empty, and its number or handle may be another's
 }
 
-func (g *grouped) signal(sig syscall.Signal) {
+func (g *grouped) signal(_ *Process, sig syscall.Signal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.closed {

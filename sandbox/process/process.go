@@ -37,13 +37,10 @@ type Spec struct {
 // Bounds limit a process tree. A tree that passes one is killed, and
 // [Exit.Exceeded] says which. Zero fields limit nothing.
 //
-// They are not kept where [Launcher.BoundsMethod] is empty. With [BoundsWatched] a
-// tree can pass one for some milliseconds, until the next look, and memory is what
-// its processes have mapped: a file on a tmpfs that none has mapped counts only in
-// a cgroup.
+// With [BoundsWatched] a tree can pass one for some milliseconds, and a file on a
+// tmpfs that no process has mapped does not count as memory.
 type Bounds struct {
-	// Processes is how many there may be at once, counting threads, and processes
-	// that ended but were not waited for, as RLIMIT_NPROC and pids.max do.
+	// Processes is how many there may be at once, counting threads and zombies.
 	Processes int
 	// Memory is how many bytes they may use, in memory or swapped out. Shared memory
 	// counts once, and files mapped from a disk not at all.
@@ -83,11 +80,10 @@ const killWait = 5 * time.Second
 // A Process is a started program with all processes that come of it. It is safe for
 // concurrent use.
 type Process struct {
-	path    string
-	onStart func()
-	tree    tree
-	exited  chan struct{}
-	done    chan struct{}
+	launch launch
+	tree   tree
+	exited chan struct{}
+	done   chan struct{}
 
 	mu   sync.Mutex
 	exit Exit
@@ -96,12 +92,12 @@ type Process struct {
 
 // A tree reaches the processes of a [Process] until it is done.
 type tree interface {
-	signal(syscall.Signal) // SIGKILL also ends what is started meanwhile
-	abandon()              // frees the tree; what is left is still being killed
+	signal(*Process, syscall.Signal) // SIGKILL also ends what is started meanwhile
+	abandon()                        // frees the tree; what is left is still being killed
 }
 
-func newProcess(l launch) *Process {
-	return &Process{path: l.path, onStart: l.OnStart, exited: make(chan struct{}), done: make(chan struct{}), exit: Exit{Code: -1}}
+func newProcess(l launch, t tree) *Process {
+	return &Process{launch: l, tree: t, exited: make(chan struct{}), done: make(chan struct{}), exit: Exit{Code: -1}}
 }
 
 // Exited is closed when the main process has ended, or could not be started.
@@ -130,16 +126,15 @@ func (p *Process) Signal(sig syscall.Signal) {
 	select {
 	case <-p.done:
 	default:
-		p.tree.signal(sig)
+		p.tree.signal(p, sig)
 	}
 }
 
 // Kill kills every process of the tree, including those that start meanwhile.
 func (p *Process) Kill() { p.Signal(syscall.SIGKILL) }
 
-// Close kills the tree and waits until no process is left. It returns false if some
-// process did not end within seconds of being killed, as one that waits for a dead
-// disk or belongs to another user does.
+// Close kills the tree and waits until no process is left. It returns false if that
+// takes more than seconds, as for a process that waits for a dead disk.
 func (p *Process) Close() bool {
 	p.Kill()
 	timer := time.NewTimer(killWait)
@@ -153,13 +148,7 @@ func (p *Process) Close() bool {
 	}
 }
 
-// started, exceeded, ended and gone record what is known of the process.
-func (p *Process) started() {
-	if p.onStart != nil {
-		p.onStart()
-	}
-}
-
+// exceeded, ended and gone record what is known of the process.
 func (p *Process) exceeded(bound string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -187,23 +176,20 @@ func (p *Process) gone(leftovers int) {
 // Start starts a process, which is killed with its tree when ctx ends. It does not
 // wait until the program runs: that it could not be started may be the error of
 // [Process.Exit].
-func (l *Launcher) Start(ctx context.Context, s Spec) (*Process, error) {
-	resolved, err := s.resolve()
+func (l *Launcher) Start(ctx context.Context, spec Spec) (*Process, error) {
+	resolved, err := spec.resolve()
 	if err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if !l.enter() {
-		return nil, ErrClosed
+	s, err := l.enter()
+	if s == nil {
+		return nil, &StartError{Op: "start", Path: resolved.path, Err: err}
 	}
 	defer l.starting.Done()
-	l.ready()
-	if l.starter == nil {
-		return nil, &StartError{Op: "start", Path: resolved.path, Err: l.refused}
-	}
-	p, err := l.starter.start(resolved)
+	p, err := s.start(resolved)
 	if err != nil {
 		return nil, err
 	}
@@ -260,8 +246,7 @@ const (
 // Options are the settings of a [Launcher]. The zero value works.
 type Options struct {
 	// Supervisor is a program whose main calls [Supervise] when [IsSupervisor] says
-	// so, as a rule [Self]. Empty means none, and [MethodGroup] is used; a program
-	// that does not know the mode would run as it always does, so it is never guessed.
+	// so, as a rule [Self]. Empty means none, and [MethodGroup] is used.
 	Supervisor string
 	// Wrap turns a program and its arguments into those of a program that confines
 	// it, for specs with Confine without a supervisor. If nil these fail.
@@ -301,26 +286,22 @@ func NewLauncher(o Options) *Launcher {
 // Method returns how process trees are kept together. The error says why a better
 // method is not used or, if method is empty, why no process can be started.
 func (l *Launcher) Method() (Method, error) {
-	if !l.enter() {
-		return "", ErrClosed
+	s, err := l.enter()
+	if s == nil {
+		return "", err
 	}
 	defer l.starting.Done()
-	if l.ready(); l.starter == nil {
-		return "", l.refused
-	}
-	return l.starter.method(), l.refused
+	return s.method(), l.refused
 }
 
 // BoundsMethod returns how [Bounds] are kept; empty means that they are not.
 func (l *Launcher) BoundsMethod() string {
-	if !l.enter() {
+	s, _ := l.enter()
+	if s == nil {
 		return ""
 	}
 	defer l.starting.Done()
-	if l.ready(); l.starter == nil {
-		return ""
-	}
-	return l.starter.boundsMethod()
+	return s.boundsMethod()
 }
 
 // Close kills every process and frees what the Launcher holds.
@@ -339,38 +320,43 @@ func (l *Launcher) Close() {
 	l.thread.close()
 }
 
-// enter adds to l.starting, unless the Launcher is closed.
-func (l *Launcher) enter() bool {
+// enter returns what starts processes, which is in use until starting.Done, or nil
+// and why there is nothing.
+func (l *Launcher) enter() (starter, error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.closed {
-		l.starting.Add(1)
+	if l.closed {
+		l.mu.Unlock()
+		return nil, ErrClosed
 	}
-	return !l.closed
+	l.starting.Add(1)
+	l.mu.Unlock()
+	if l.choose.Do(l.ready); l.starter == nil {
+		l.starting.Done()
+		return nil, l.refused
+	}
+	return l.starter, nil
 }
 
 // ready finds out by trying which method works.
 func (l *Launcher) ready() {
-	l.choose.Do(func() {
-		o := l.options
-		var refused []error
-		for _, method := range supervisedMethods {
-			if o.Supervisor == "" || o.Method != "" && o.Method != method {
-				continue
-			}
-			s, err := newSupervisedStarter(o.Supervisor, method, l.thread)
-			if err == nil {
-				l.starter = s
-				break
-			}
-			refused = append(refused, fmt.Errorf("%s: %w", method, err))
+	o := l.options
+	var refused []error
+	for _, method := range supervisedMethods {
+		if o.Supervisor == "" || o.Method != "" && o.Method != method {
+			continue
 		}
-		if l.starter == nil && (o.Method == "" || o.Method == groupMethod) {
-			l.starter = &groupStarter{thread: l.thread, wrap: o.Wrap, all: map[*grouped]struct{}{}}
+		s, err := newSupervisedStarter(o.Supervisor, method, l.thread)
+		if err == nil {
+			l.starter = s
+			break
 		}
-		l.refused = errors.Join(refused...)
-		if l.starter == nil && l.refused == nil {
-			l.refused = fmt.Errorf("processes cannot be kept together by %q here", o.Method)
-		}
-	})
+		refused = append(refused, fmt.Errorf("%s: %w", method, err))
+	}
+	if l.starter == nil && (o.Method == "" || o.Method == groupMethod) {
+		l.starter = &groupStarter{thread: l.thread, wrap: o.Wrap, all: map[*grouped]struct{}{}}
+	}
+	l.refused = errors.Join(refused...)
+	if l.starter == nil && l.refused == nil {
+		l.refused = fmt.Errorf("processes cannot be kept together by %q here", o.Method)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -159,4 +160,176 @@ func (p *procfs) read(path string) []byte {
 			p.buffer = append(p.buffer, make([]byte, size)...)
 		}
 	}
+}
+
+// A stat is a process that /proc showed: its number alone may belong to another a
+// moment later, with the time it started at it does not.
+type stat struct {
+	pid, parent, group int
+
+	flags   int64
+	dead    bool  // no thread of it lives, it only waits to be reaped
+	started int64 // clock ticks since boot
+}
+
+// parseStat parses proc_pid_stat(5). The name in brackets may hold anything, brackets
+// and newlines too.
+func parseStat(pid int, b []byte) (s stat, ok bool) {
+	const state, parent, group, flags, threads, startTime = 0, 1, 2, 6, 17, 19 // fields after the name
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(fields) <= startTime {
+		return s, false
+	}
+	number := func(field int) int64 {
+		n, _ := strconv.ParseInt(fields[field], 10, 64)
+		return n
+	}
+	return stat{
+		pid: pid, parent: int(number(parent)), group: int(number(group)), flags: number(flags), started: number(startTime),
+		// A dead main thread shows as Z while other threads live on.
+		dead: (fields[state] == "Z" || fields[state] == "X") && number(threads) <= 1,
+	}, true
+}
+
+func readStat(pid int) (stat, bool) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return stat{}, false
+	}
+	return parseStat(pid, b)
+}
+
+// signal sends sig to the process and to no other that took its number.
+func (p stat) signal(sig unix.Signal) {
+	fd, err := unix.PidfdOpen(p.pid, 0)
+	if err == nil {
+		defer unix.Close(fd)
+	}
+	if now, ok := readStat(p.pid); !ok || now.started != p.started {
+		return
+	}
+	if err == nil {
+		_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+	} else {
+		_ = unix.Kill(p.pid, sig) // a kernel before 5.3
+	}
+}
+
+// processes returns those /proc shows, the dead too.
+func processes() (list []stat) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			if p, ok := readStat(pid); ok {
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
+
+// descendants returns the live processes below this one.
+func descendants() []stat { return descendantsOf(os.Getpid()) }
+
+func descendantsOf(pid int) []stat {
+	children := map[int][]stat{}
+	for _, p := range processes() {
+		children[p.parent] = append(children[p.parent], p)
+	}
+	var found []stat
+	for queue := []int{pid}; len(queue) > 0; queue = queue[1:] {
+		for _, p := range children[queue[0]] {
+			if !p.dead {
+				found = append(found, p)
+			}
+			queue = append(queue, p.pid)
+		}
+		delete(children, queue[0])
+	}
+	return found
+}
+
+// signalAll signals the listed descendants. Those outside this process's own group
+// are signalled by group, which is one call for thousands: their sessions began
+// below this process, so their groups hold nothing but its descendants.
+func signalAll(list []stat, sig unix.Signal) {
+	own := unix.Getpgrp()
+	done := map[int]bool{}
+	for _, p := range list {
+		switch {
+		case p.group == own || p.group <= 1:
+			p.signal(sig)
+		case !done[p.group]:
+			done[p.group] = true
+			_ = unix.Kill(-p.group, sig)
+		}
+	}
+}
+
+// killDescendants kills all processes below this one. It must be quick: among many
+// that fork, each of a session of its own, the scheduler gives this process little
+// time at once, and in that it has to find more than are made until it runs again.
+//
+// What is killed cannot fork or wait any more, so its children are those listed
+// after that, or have become those of this process, and their numbers stay theirs
+// as long as this process does not wait either.
+func (p *procfs) killDescendants() {
+	if p == nil || !p.lists || !p.ours {
+		searchDescendants()
+		return
+	}
+	const rounds = 100
+	killed := map[string]bool{}
+	for range rounds {
+		before := len(killed)
+		queue := p.children(nil, p.self)
+		for i := 0; i < len(queue); i++ {
+			name := queue[i]
+			if pid, err := strconv.Atoi(name); err == nil && pid > 1 && !killed[name] {
+				_ = unix.Kill(pid, unix.SIGKILL)
+				killed[name] = true
+				queue = p.children(queue, name)
+			}
+		}
+		if len(killed) == before {
+			return
+		}
+	}
+}
+
+// searchDescendants kills all descendants where the kernel does not list the
+// children of a process, and looks again until it finds no other. None can escape
+// by forking alone: a signal to a group reaches all its members at one instant, and
+// those that fork then with it. The caller calls again, for what
+// forked and left its group between look and kill.
+func searchDescendants() {
+	const rounds = 20
+	seen := map[int]int64{}
+	for range rounds {
+		fresh := slices.DeleteFunc(descendants(), func(p stat) bool { return seen[p.pid] == p.started })
+		if len(fresh) == 0 {
+			return
+		}
+		signalAll(fresh, unix.SIGKILL)
+		for _, p := range fresh {
+			seen[p.pid] = p.started
+		}
+	}
+}
+
+// groupAttr also has the process killed at the server's death, but not what the
+// process started.
+func groupAttr(string) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// hasLiveMember is asked about a group kill(2) finds, which has dead members too:
+// in a container whose init does not reap, for ever.
+func hasLiveMember(pgid int) bool {
+	return slices.ContainsFunc(processes(), func(p stat) bool { return p.group == pgid && !p.dead })
 }

@@ -2,6 +2,7 @@ package process
 
 import (
 	"os"
+	"runtime"
 	"syscall"
 )
 
@@ -21,3 +22,13 @@ type Confiner func(spec []byte, path string, argv []string, attr *syscall.ProcAt
 // IsSupervisor reports whether this process was started to be a supervisor. Then
 // main calls [Supervise] and nothing else.
 func IsSupervisor() bool { return len(os.Args) == 2 && os.Args[0] == supervisorName }
+
+// Self returns the path of this program for [Options.Supervisor]. On Linux it stays
+// right when the file is replaced or deleted while the program runs.
+func Self() (string, error) {
+	const self = "/proc/self/exe"
+	if _, err := os.Stat(self); err == nil && runtime.GOOS == "linux" {
+		return self, nil
+	}
+	return os.Executable()
+}

@@ -197,39 +197,27 @@ func (s *supervisor) start(o *order, files []int, w *watch) (err error) {
 // ask for a signal at that thread's death.
 func (s *supervisor) startConfined(o *order, attr *syscall.ProcAttr) (pid int, err error) {
 	if s.confine == nil {
-		return 0, &confineError{errors.ErrUnsupported}
+		return 0, errors.ErrUnsupported
 	}
 	started := make(chan struct{})
 	go func() {
 		defer close(started)
 		runtime.LockOSThread()
-		if err = unix.PthreadSigmask(unix.SIG_SETMASK, new(unix.Sigset_t), nil); err != nil {
-			return
-		}
-		pid, err = s.confine([]byte(o.confine), o.path, o.argv, attr)
-		if _, exec := err.(syscall.Errno); err != nil && !exec {
-			err = &confineError{err}
+		if err = unix.PthreadSigmask(unix.SIG_SETMASK, new(unix.Sigset_t), nil); err == nil {
+			pid, err = s.confine([]byte(o.confine), o.path, o.argv, attr)
 		}
 	}()
 	<-started
 	return pid, err
 }
 
-// A confineError is what kept a process from being confined.
-type confineError struct{ err error }
-
-func (e *confineError) Error() string { return e.err.Error() }
-func (e *confineError) Unwrap() error { return e.err }
-
-// failure reports why a process was not started.
+// failure reports why a process was not started. A bare number is that of execve(2),
+// see [Confiner].
 func failure(err error) report {
-	if ce, ok := errors.AsType[*confineError](err); ok {
-		return report{Confining: ce.Error()}
-	}
-	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+	if errno, ok := err.(syscall.Errno); ok {
 		return report{Errno: int(errno)}
 	}
-	return report{Errno: int(syscall.EINVAL)}
+	return report{Confining: err.Error()}
 }
 
 const (
@@ -268,7 +256,7 @@ func (w *watch) bound(b Bounds) error {
 		w.counters = newCounters(b)
 		w.keeper = w.counters
 	case w.proc == nil:
-		return &confineError{errors.New("there is no /proc to watch its bounds by")}
+		return errors.New("there is no /proc to watch its bounds by")
 	default:
 		w.keeper = newGuard(b, w.proc)
 	}

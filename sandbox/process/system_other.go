@@ -2,10 +2,7 @@
 
 package process
 
-import (
-	"errors"
-	"os"
-)
+import "errors"
 
 // supervisedMethods is empty: only Linux has supervisors.
 var supervisedMethods [0]Method
@@ -13,9 +10,6 @@ var supervisedMethods [0]Method
 func newSupervisedStarter(string, Method, *startThread) (starter, error) {
 	return nil, errors.ErrUnsupported
 }
-
-// Self returns the path of this program for [Options.Supervisor].
-func Self() (string, error) { return os.Executable() }
 
 // Supervise is the main function of a supervisor. This system has none, and it
 // returns an exit status that says so.

@@ -40,12 +40,7 @@ func exitOf(status syscall.WaitStatus) (code int, signal string, err error) {
 // shellPath is the shell of [Spec.Shell], looked up once and not in the PATH of a
 // spec, which may be anything.
 var shellPath = sync.OnceValues(func() (string, error) {
-	for _, path := range []string{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash"} {
-		if executable(path) == nil {
-			return path, nil
-		}
-	}
-	for _, name := range []string{"bash", "sh"} {
+	for _, name := range []string{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "bash", "sh"} {
 		if path, err := lookPath(name, "/", os.Getenv("PATH")); err == nil {
 			return path, nil
 		}

@@ -47,7 +47,7 @@ func newGroup(p *os.Process) (g group, err error) {
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err != nil {
 		return g, fmt.Errorf("set up the job object: %w", err)
 	}
-	h, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(p.Pid))
+	h, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE|windows.PROCESS_SUSPEND_RESUME, false, uint32(p.Pid))
 	if err != nil {
 		return g, fmt.Errorf("open the process: %w", err)
 	}
@@ -55,32 +55,10 @@ func newGroup(p *os.Process) (g group, err error) {
 	if err = windows.AssignProcessToJobObject(g.job, h); err != nil {
 		return g, fmt.Errorf("assign the process to its job object: %w", err)
 	}
-	return g, resume(uint32(p.Pid))
-}
-
-// resume lets the threads of a suspended process run.
-func resume(pid uint32) error {
-	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
-	if err != nil {
-		return fmt.Errorf("list the threads: %w", err)
+	if status, _, _ := windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess").Call(uintptr(h)); status != 0 {
+		return g, fmt.Errorf("resume the process: %w", windows.NTStatus(status))
 	}
-	defer windows.CloseHandle(snapshot)
-	entry := windows.ThreadEntry32{Size: uint32(unsafe.Sizeof(windows.ThreadEntry32{}))}
-	for err = windows.Thread32First(snapshot, &entry); err == nil; err = windows.Thread32Next(snapshot, &entry) {
-		if entry.OwnerProcessID != pid {
-			continue
-		}
-		thread, err := windows.OpenThread(windows.THREAD_SUSPEND_RESUME, false, entry.ThreadID)
-		if err != nil {
-			return fmt.Errorf("open the thread: %w", err)
-		}
-		_, err = windows.ResumeThread(thread)
-		windows.CloseHandle(thread)
-		if err != nil {
-			return fmt.Errorf("resume the thread: %w", err)
-		}
-	}
-	return nil
+	return g, nil
 }
 
 // signal knows SIGKILL only: there is no request to end that all programs know.

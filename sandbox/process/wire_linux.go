@@ -128,7 +128,8 @@ type messageReader struct {
 
 func (r *messageReader) Read(p []byte) (int, error) {
 	oob := make([]byte, unix.CmsgSpace(3*4))
-	n, oobn, _, _, err := unix.Recvmsg(r.fd, p, oob, unix.MSG_CMSG_CLOEXEC)
+	var n, oobn int
+	var err error = unix.EINTR
 	for err == unix.EINTR {
 		n, oobn, _, _, err = unix.Recvmsg(r.fd, p, oob, unix.MSG_CMSG_CLOEXEC)
 	}

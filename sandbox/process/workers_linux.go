@@ -17,16 +17,6 @@ import (
 // supervisedMethods are those with supervisors, the best first.
 var supervisedMethods = [...]Method{MethodNamespace, MethodSubreaper}
 
-// Self returns the path of this program for [Options.Supervisor]. It stays right
-// when the file is replaced or deleted while the program runs.
-func Self() (string, error) {
-	const self = "/proc/self/exe"
-	if _, err := os.Stat(self); err == nil {
-		return self, nil
-	}
-	return os.Executable()
-}
-
 const (
 	readyWait = 10 * time.Second // for a supervisor to be ready, on a busy machine
 	sendWait  = 5 * time.Second  // for a supervisor to take an order
@@ -53,8 +43,12 @@ func newSupervisedStarter(executable string, how Method, thread *startThread) (s
 	ws := &workers{executable: executable, how: how, thread: thread, all: map[*worker]struct{}{}}
 	ws.delegation, _ = findDelegation()
 	w, err := ws.add()
-	if err != nil {
+	if err != nil && ws.delegation != nil { // without, bounds are watched
 		ws.delegation.close()
+		ws.delegation = nil
+		w, err = ws.add()
+	}
+	if err != nil {
 		return nil, err
 	}
 	ws.watches = w.watches
@@ -84,8 +78,7 @@ func (ws *workers) start(l launch) (*Process, error) {
 		if err != nil {
 			return nil, err
 		}
-		p := newProcess(l)
-		p.tree = &supervised{w, p}
+		p := newProcess(l, w)
 		if err = w.run(l, p); err == nil {
 			return p, nil
 		}
@@ -318,24 +311,17 @@ func (w *worker) run(l launch, p *Process) error {
 	return nil
 }
 
-// supervised is the [tree] of a process that a worker runs.
-type supervised struct {
-	worker  *worker
-	process *Process
-}
-
-func (t *supervised) signal(sig syscall.Signal) {
-	w := t.worker
+// signal and abandon make a worker the [tree] of what runs in it.
+func (w *worker) signal(p *Process, sig syscall.Signal) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.current != t.process { // it is gone, and the worker may run another
-		return
+	if w.current == p { // else it is gone, and the worker may run another
+		_ = w.conn.SetWriteDeadline(time.Now().Add(sendWait))
+		_, _ = w.conn.Write((&order{Signal: int(sig)}).encode()) // a lost supervisor is seen by read
 	}
-	_ = w.conn.SetWriteDeadline(time.Now().Add(sendWait))
-	_, _ = w.conn.Write((&order{Signal: int(sig)}).encode()) // a lost supervisor is seen by read
 }
 
-func (t *supervised) abandon() { t.worker.end() }
+func (w *worker) abandon() { w.end() }
 
 // end has the supervisor kill what runs in it and end, and does not wait for that.
 func (w *worker) end() {
@@ -394,13 +380,13 @@ func (w *worker) take(r report) bool {
 	if p == nil {
 		return false
 	}
-	if r.Started > 0 {
-		p.started()
+	if r.Started > 0 && p.launch.OnStart != nil {
+		p.launch.OnStart()
 	}
 	if r.Confining != "" {
-		p.ended(-1, "", &StartError{Op: "confine", Path: p.path, Err: errors.Join(ErrNoConfinement, errors.New(r.Confining))})
+		p.ended(-1, "", &StartError{Op: "confine", Path: p.launch.path, Err: errors.Join(ErrNoConfinement, errors.New(r.Confining))})
 	} else if r.Errno != 0 {
-		p.ended(-1, "", &StartError{Op: "start", Path: p.path, Err: explain(syscall.Errno(r.Errno))})
+		p.ended(-1, "", &StartError{Op: "start", Path: p.launch.path, Err: explain(syscall.Errno(r.Errno))})
 	}
 	if r.Exited != nil {
 		p.ended(exitOf(syscall.WaitStatus(*r.Exited)))

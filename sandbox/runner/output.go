@@ -13,28 +13,18 @@ import (
 // counted, so that the command does not block.
 type Limits struct {
 	// Inline is how many bytes of a stream are kept in memory, half from its
-	// beginning and half from its end.
+	// beginning and half from its end; zero means 30,000.
 	Inline int
 	// Spill is how many bytes from the beginning of a stream can be read again
 	// through [Output.ReadAt] once it is larger than Inline; they are kept in an
-	// unnamed temporary file. Negative means none.
+	// unnamed temporary file. Zero means 64 MiB, negative none.
 	Spill int64
-}
-
-func (l Limits) or(defaults Limits) Limits {
-	if l.Inline <= 0 {
-		l.Inline = defaults.Inline
-	}
-	if l.Spill == 0 {
-		l.Spill = defaults.Spill
-	}
-	return l
 }
 
 // Output is what is kept of one stream: the beginning and the end in memory, and
 // the beginning up to a larger limit in a temporary file that is made only when
 // memory does not suffice. It is safe for concurrent use, also while the stream
-// grows. A nil Output is one that was not asked for.
+// grows.
 type Output struct {
 	limits Limits
 
@@ -93,17 +83,12 @@ func (o *Output) spillOver(p []byte) {
 
 // end notes that nothing will be added.
 func (o *Output) end() {
-	if o != nil {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.ended = true
-	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
 }
 
 func (o *Output) close() error {
-	if o == nil {
-		return nil
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f := o.spill
@@ -121,9 +106,6 @@ func (o *Output) orderedTail() []byte {
 
 // Total is the size of the whole stream in bytes, kept or not.
 func (o *Output) Total() int64 {
-	if o == nil {
-		return 0
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.total
@@ -146,9 +128,6 @@ func (o *Output) Truncated() bool {
 // empty. The cut falls between characters; bytes that are not UTF-8 become
 // U+FFFD.
 func (o *Output) Parts() (head string, cut Cut, tail string) {
-	if o == nil {
-		return "", Cut{}, ""
-	}
 	o.mu.Lock()
 	h, t := o.head, o.orderedTail()
 	total, lines := o.total, o.lines
@@ -167,9 +146,6 @@ func (o *Output) Parts() (head string, cut Cut, tail string) {
 // return: all of them, unless the stream is larger than both limits or there was
 // no room for the temporary file.
 func (o *Output) Size() int64 {
-	if o == nil {
-		return 0
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.size()
@@ -186,9 +162,6 @@ func (o *Output) size() int64 {
 // ReadAt reads the stream's bytes as they came, as [io.ReaderAt] says, up to
 // [Output.Size].
 func (o *Output) ReadAt(p []byte, off int64) (int, error) {
-	if o == nil {
-		return 0, io.EOF
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.readAt(p, off)
@@ -233,7 +206,7 @@ const (
 // characters. Where there is nothing to read, or not yet, the text is empty and
 // Next is Start.
 func (o *Output) Page(offset int64, limit int) (Page, error) {
-	if o == nil || offset < 0 {
+	if offset < 0 {
 		return Page{Start: offset, Next: offset}, nil
 	}
 	b := make([]byte, min(maxPage, max(minPage, limit)))

@@ -25,9 +25,6 @@ type Options struct {
 	// Drain is how long processes that outlive the main one may go on, to finish
 	// what they write. Zero means 200 ms, negative none.
 	Drain time.Duration
-	// Limits are for requests that have none: 30,000 bytes in memory and 64 MiB
-	// in a file.
-	Limits Limits
 	// MaxConcurrent is how many commands run at once, jobs included; others wait.
 	// It is divided among the owners of requests as [share.Pool] does, so that one
 	// alone may have three quarters of it. Zero means 128.
@@ -42,7 +39,6 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	o.Limits = o.Limits.or(Limits{Inline: 30_000, Spill: 64 << 20})
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.Grace = cmp.Or(o.Grace, 2*time.Second)
 	o.Drain = cmp.Or(o.Drain, 200*time.Millisecond)
@@ -73,8 +69,7 @@ type Request struct {
 	// Split fills Result.Stdout and Result.Stderr. Otherwise the command has one
 	// pipe for both, and Result.Output holds them in the order they were written in.
 	Split bool
-	// Limits bounds what is kept of the output. Zero fields mean the defaults of
-	// the Runner.
+	// Limits bounds what is kept of the output.
 	Limits Limits
 	// OnOutput, when set, is called with the output as it comes, as valid UTF-8,
 	// from one goroutine. It may be slow but must return: the command never waits
@@ -93,8 +88,8 @@ type Result struct {
 	// Waited is how long the command waited for others to end, which is part of its
 	// timeout. Duration is from the start until no process was left.
 	Waited, Duration time.Duration
-	// Output holds both streams as they came, or Stdout and Stderr each its own if
-	// the request says Split.
+	// Output holds both streams as they came or, if the request says Split, Stdout and
+	// Stderr each its own. The others are empty.
 	Output, Stdout, Stderr *Output
 }
 
@@ -134,10 +129,9 @@ func New(l *process.Launcher, o Options) *Runner {
 func (r *Runner) Launcher() *process.Launcher { return r.launcher }
 
 // Run runs a command to its end and returns when none of its processes is left. The
-// error says that it was not started ([*process.StartError],
-// [*process.InvalidSpecError], [process.ErrBusy], or that of ctx while it waited),
-// except for [process.ErrSupervisorLost], which comes with the output so far. A
-// command that fails, times out or is cancelled is no error.
+// error says that it was not started ([*process.StartError], [process.ErrBusy] and
+// the like), except for [process.ErrSupervisorLost], which comes with the output so
+// far. A command that fails, times out or is cancelled is no error.
 func (r *Runner) Run(ctx context.Context, req Request) (Result, error) {
 	c, err := r.begin(&req)
 	if err != nil {
@@ -189,8 +183,8 @@ type call struct {
 	maxWait time.Duration // for a place to run in
 	waited  time.Duration
 
-	merged, stdout, stderr *Output // nil if not asked for
-	live                   *live   // nil if not asked for
+	merged, stdout, stderr *Output
+	live                   *live // nil if not asked for
 	pumps                  []*pump
 	theirs                 []*os.File // the command's ends of the pipes
 	input                  *os.File   // our end of its standard input
@@ -205,12 +199,8 @@ func (r *Runner) begin(req *Request) (*call, error) {
 	req.Timeout = cmp.Or(req.Timeout, r.options.Timeout)
 	c := &call{runner: r, request: req, maxWait: req.Timeout}
 	c.spec = process.Spec{Shell: req.Shell, Argv: req.Argv, Dir: req.Dir, Env: req.Env, Bounds: req.Bounds, Confine: req.Confine}
-	limits := req.Limits.or(r.options.Limits)
-	if req.Split {
-		c.stdout, c.stderr = &Output{limits: limits}, &Output{limits: limits}
-	} else {
-		c.merged = &Output{limits: limits}
-	}
+	limits := Limits{cmp.Or(req.Limits.Inline, 30_000), cmp.Or(req.Limits.Spill, 64<<20)}
+	c.merged, c.stdout, c.stderr = &Output{limits: limits}, &Output{limits: limits}, &Output{limits: limits}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -314,7 +304,7 @@ func (c *call) openPipes() (err error) {
 		c.spec.Stdin, c.input = pipe()
 		c.theirs = append(c.theirs, c.spec.Stdin)
 	}
-	if c.merged != nil {
+	if !c.request.Split {
 		c.spec.Stdout = output(c.merged)
 		c.spec.Stderr = c.spec.Stdout
 		return err

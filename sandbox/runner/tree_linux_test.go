@@ -298,9 +298,9 @@ func TestNothingLeft(t *testing.T) {
 	eachMethod(t, func(t *testing.T, method process.Method) {
 		newRunner(t, method, runner.Options{}).Close()
 		fds, goroutines := count()
-		r := newRunner(t, method, runner.Options{Drain: 5 * time.Millisecond, Limits: runner.Limits{Inline: 10}})
+		r := newRunner(t, method, runner.Options{Drain: 5 * time.Millisecond})
 		for range 5 {
-			res := mustRun(t, r, runner.Request{Shell: "sleep 1000 & seq 100", Stdin: []byte("x"), Split: true, OnOutput: func(string) {}})
+			res := mustRun(t, r, runner.Request{Shell: "sleep 1000 & seq 100", Stdin: []byte("x"), Split: true, Limits: runner.Limits{Inline: 10}, OnOutput: func(string) {}})
 			res.Close()
 		}
 		if _, err := r.Start(t.Context(), "owner", shell("seq 100; sleep 1000")); err != nil {
