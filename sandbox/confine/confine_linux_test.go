@@ -444,11 +444,6 @@ func TestRefused(t *testing.T) {
 	if have.UserNamespace || have.MountNamespace || have.NetNamespace || !have.Seccomp || !have.StopAtStart || have.LandlockABI != landlockABI() {
 		t.Errorf("got %+v", have)
 	}
-	for _, layer := range []string{"user", "mount", "network"} {
-		if !strings.Contains(strings.Join(have.Missing, "\n"), layer+" namespaces: not available here (") {
-			t.Errorf("nothing about %s namespaces in %q", layer, have.Missing)
-		}
-	}
 	g := newGround(t)
 	write(t, filepath.Join(g.work, ".env"), "value\n")
 	spec := Spec{Write: []string{g.work}, Deny: []string{filepath.Join(g.work, ".env")}, Network: Loopback, Exec: programs("bash", "cat"), BestEffort: true}

@@ -2,7 +2,6 @@ package confine
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,55 +25,26 @@ const (
 		"and in a container a seccomp profile that allows ptrace"
 )
 
-// Probe finds out by trying what this kernel grants this process and a runner's
-// supervisor, which as init of a namespace has its own user namespace if the
-// server does not run as root. It takes some milliseconds; keep the result.
+// Probe finds out by trying what this kernel grants this process and a supervisor,
+// which as init of a namespace has its own user namespace if the server does not run
+// as root. It takes some milliseconds; keep the result.
 func Probe() Support {
-	have := Support{LandlockABI: landlockABI(), Seccomp: seccompWorks()}
-	root := os.Geteuid() == 0
-	note := func(layer string, err error, help string) {
-		have.Missing = append(have.Missing, fmt.Sprintf("%s: not available here (%v); %s", layer, err, help))
-	}
-	if have.LandlockABI == 0 {
-		note("Landlock", errors.ErrUnsupported, helpLandlock)
-	}
-	if !have.Seccomp {
-		note("seccomp", errors.ErrUnsupported, helpSeccomp)
-	}
-	userNS := func(unshare uintptr) error {
-		return tryStart(&syscall.SysProcAttr{
+	userNS := func(unshare uintptr) bool {
+		return nil == tryStart(&syscall.SysProcAttr{
 			Cloneflags:   unix.CLONE_NEWUSER,
 			Unshareflags: unshare,
 			UidMappings:  []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
 			GidMappings:  []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}},
 		})
 	}
-	err := userNS(0)
-	if have.UserNamespace = err == nil; err != nil {
-		note("user namespaces", err, helpUserNS)
+	have := Support{
+		LandlockABI: landlockABI(), Seccomp: seccompWorks(), UserNamespace: userNS(0),
+		StopAtStart: tryStart(&syscall.SysProcAttr{Ptrace: true}) == nil,
 	}
-	if !root {
-		err = userNS(unix.CLONE_NEWNS)
-		if err == nil && !mountSetattrWorks() {
-			err = unix.ENOSYS
-		}
-	} else { // whose supervisors stay in the user namespace of the server
-		err = tryMounts()
-	}
-	if have.MountNamespace = err == nil; err != nil {
-		note("mount namespaces", err, helpMountNS)
-	}
-	if root {
-		err = onThread(enterNetNamespace)
+	if os.Geteuid() == 0 { // the supervisors stay in the user namespace of the server
+		have.MountNamespace, have.NetNamespace = tryMounts() == nil, onThread(enterNetNamespace) == nil
 	} else {
-		err = userNS(unix.CLONE_NEWNET)
-	}
-	if have.NetNamespace = err == nil; err != nil {
-		note("network namespaces", err, helpMountNS)
-	}
-	err = tryStart(&syscall.SysProcAttr{Ptrace: true})
-	if have.StopAtStart = err == nil; err != nil {
-		note("limits from the first instruction on", err, helpStop)
+		have.MountNamespace, have.NetNamespace = userNS(unix.CLONE_NEWNS) && mountSetattrWorks(), userNS(unix.CLONE_NEWNET)
 	}
 	return have
 }

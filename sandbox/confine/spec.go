@@ -100,8 +100,6 @@ type Support struct {
 	MountNamespace, NetNamespace bool
 	// StopAtStart says whether a command can be stopped at its first instruction.
 	StopAtStart bool
-	// Missing says of each layer that is missing why, and what would help.
-	Missing []string
 }
 
 // A Gap is something that cannot be enforced.
