@@ -1,5 +1,5 @@
-// Package share divides a limited amount, such as slots or bytes, among owners
-// so that none can take what the others need.
+// Package share divides what is limited, such as slots, bytes or room in a store,
+// among owners so that none can take what the others need.
 package share
 
 import (
