@@ -17,38 +17,40 @@ func Decode(data []byte) (any, error) { return DecodeMax(data, len(data)) }
 // DecodeMax is [Decode] of at most that many values, elements and members
 // counted: decoded, a message of small values takes fifty times the memory it
 // took as text.
-func DecodeMax(data []byte, values int) (any, error) {
+func DecodeMax(data []byte, values int) (v any, err error) {
 	s := scanner{data: data, values: values}
-	s.space()
-	v, err := s.value()
+	err = s.whole(func() (err error) {
+		v, err = s.value()
+		return err
+	})
 	if s.values < 0 {
-		return nil, fmt.Errorf("more than %d values", values)
+		err = fmt.Errorf("more than %d values", values)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return v, s.end()
+	return v, nil
 }
 
 // String reads a JSON string.
-func String(data []byte) (string, error) {
+func String(data []byte) (v string, err error) {
 	s := scanner{data: data}
-	s.space()
-	raw, escaped, err := s.string()
-	if err != nil {
-		return "", err
-	}
-	return text(raw, escaped), s.end()
+	err = s.whole(func() error {
+		raw, escaped, err := s.string()
+		v = text(raw, escaped)
+		return err
+	})
+	return v, err
 }
 
 func (s *scanner) value() (any, error) {
-	if s.pos >= len(s.data) {
+	if s.pos == len(s.data) {
 		return nil, s.fail("a value")
 	}
 	if s.values--; s.values < 0 {
 		return nil, s.fail("fewer values")
 	}
-	switch s.data[s.pos] {
+	switch s.next() {
 	case '"':
 		raw, escaped, err := s.string()
 		if err != nil {
@@ -56,9 +58,24 @@ func (s *scanner) value() (any, error) {
 		}
 		return text(raw, escaped), nil
 	case '{':
-		return s.object()
+		m := map[string]any{}
+		return m, s.elements('}', func() error {
+			name, escaped, err := s.name()
+			if err != nil {
+				return err
+			}
+			v, err := s.value()
+			m[text(name, escaped)] = v
+			return err
+		})
 	case '[':
-		return s.array()
+		list := []any{}
+		err := s.elements(']', func() error {
+			v, err := s.value()
+			list = append(list, v)
+			return err
+		})
+		return list, err
 	case 't':
 		return true, s.literal("true")
 	case 'f':
@@ -70,88 +87,18 @@ func (s *scanner) value() (any, error) {
 	return json.Number(n), err
 }
 
-func (s *scanner) object() (map[string]any, error) {
-	if err := s.open(); err != nil {
-		return nil, err
-	}
-	m := map[string]any{}
-	s.space()
-	if s.take('}') {
-		s.depth--
-		return m, nil
-	}
-	for {
-		name, err := s.name()
-		if err != nil {
-			return nil, err
-		}
-		v, err := s.value()
-		if err != nil {
-			return nil, err
-		}
-		m[text(name, false)] = v
-		s.space()
-		switch {
-		case s.take(','):
-			s.space()
-		case s.take('}'):
-			s.depth--
-			return m, nil
-		default:
-			return nil, s.fail("',' or '}'")
-		}
-	}
-}
-
-func (s *scanner) array() ([]any, error) {
-	if err := s.open(); err != nil {
-		return nil, err
-	}
-	list := []any{}
-	s.space()
-	if s.take(']') {
-		s.depth--
-		return list, nil
-	}
-	for {
-		s.space()
-		v, err := s.value()
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-		s.space()
-		switch {
-		case s.take(','):
-		case s.take(']'):
-			s.depth--
-			return list, nil
-		default:
-			return nil, s.fail("',' or ']'")
-		}
-	}
-}
-
-// text returns the string a literal's inside stands for.
+// text returns the string that the inside of a literal stands for.
 func text(raw []byte, escaped bool) string {
+	var s string
 	if escaped {
-		return unescape(raw)
+		s = unescape(raw)
+	} else {
+		s = string(raw)
 	}
-	if !utf8.Valid(raw) {
-		return replaceInvalid(raw)
+	if !utf8.ValidString(s) {
+		s = string([]rune(s)) // one U+FFFD for each wrong byte, as encoding/json does
 	}
-	return string(raw)
-}
-
-// replaceInvalid puts one U+FFFD in place of each byte that is not UTF-8, as
-// encoding/json does.
-func replaceInvalid(raw []byte) string {
-	var b strings.Builder
-	b.Grow(len(raw) + utf8.UTFMax)
-	for _, r := range string(raw) {
-		b.WriteRune(r)
-	}
-	return b.String()
+	return s
 }
 
 // unescape returns raw, which is valid inside a string literal, with its escape
@@ -163,11 +110,15 @@ func unescape(raw []byte) string {
 		i := bytes.IndexByte(raw, '\\')
 		if i < 0 {
 			out.Write(raw)
-			break
+			return out.String()
 		}
 		out.Write(raw[:i])
-		if c := raw[i+1]; c != 'u' {
-			out.WriteByte(escapedByte(c))
+		c := raw[i+1]
+		if at := strings.IndexByte("bfnrt", c); at >= 0 {
+			c = "\b\f\n\r\t"[at]
+		}
+		if c != 'u' {
+			out.WriteByte(c)
 			raw = raw[i+2:]
 			continue
 		}
@@ -184,27 +135,6 @@ func unescape(raw []byte) string {
 		}
 		out.WriteRune(r)
 	}
-	if !utf8.ValidString(out.String()) {
-		return replaceInvalid([]byte(out.String()))
-	}
-	return out.String()
-}
-
-// escapedByte returns what a backslash before c stands for.
-func escapedByte(c byte) byte {
-	switch c {
-	case 'b':
-		return '\b'
-	case 'f':
-		return '\f'
-	case 'n':
-		return '\n'
-	case 'r':
-		return '\r'
-	case 't':
-		return '\t'
-	}
-	return c
 }
 
 // hex4 reads four hexadecimal digits, or returns -1.

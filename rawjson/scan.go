@@ -1,20 +1,44 @@
+// Package rawjson reads and writes JSON (RFC 8259) in one pass and without
+// reflection, for the paths on which a message may be a mebibyte of text: the
+// wire, tool arguments and tool results.
+//
+// It accepts exactly what encoding/json accepts, except that values may nest
+// at most [MaxDepth] deep. Of a key given twice the last value counts. Text
+// that is not UTF-8 is read with U+FFFD in place of each wrong byte.
 package rawjson
+
+import "fmt"
+
+// MaxDepth is how deep arrays and objects may nest.
+const MaxDepth = 1000
+
+// A SyntaxError says where data stops being JSON.
+type SyntaxError struct {
+	Offset int    // of the offending byte, from 0
+	Want   string // what was expected there
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("not JSON at byte %d: expected %s", e.Offset, e.Want)
+}
 
 // scanner walks over one JSON text.
 type scanner struct {
-	data  []byte
-	pos   int
-	depth int // of open arrays and objects
-
+	data   []byte
+	pos    int
+	depth  int // of open arrays and objects
 	values int // that may still be decoded
 }
 
 func (s *scanner) fail(want string) error { return &SyntaxError{s.pos, want} }
 
-// end reports whether nothing but space follows.
-func (s *scanner) end() error {
+// whole steps over the one value that data consists of.
+func (s *scanner) whole(value func() error) error {
 	s.space()
-	if s.pos < len(s.data) {
+	if err := value(); err != nil {
+		return err
+	}
+	if s.space(); s.pos < len(s.data) {
 		return s.fail("the end")
 	}
 	return nil
@@ -31,6 +55,14 @@ func (s *scanner) space() {
 	}
 }
 
+// next returns the byte at the position, or 0 at the end.
+func (s *scanner) next() byte {
+	if s.pos < len(s.data) {
+		return s.data[s.pos]
+	}
+	return 0
+}
+
 // take steps over c if it comes next.
 func (s *scanner) take(c byte) bool {
 	if s.pos < len(s.data) && s.data[s.pos] == c {
@@ -40,115 +72,67 @@ func (s *scanner) take(c byte) bool {
 	return false
 }
 
-// name steps over a member's name and its colon and stops at the value.
-func (s *scanner) name() ([]byte, error) {
-	raw, escaped, err := s.string()
-	if err != nil {
-		return nil, err
-	}
-	if escaped {
-		raw = []byte(unescape(raw))
-	}
-	s.space()
-	if !s.take(':') {
-		return nil, s.fail("':'")
-	}
-	s.space()
-	return raw, nil
-}
-
-// skip steps over one value.
-func (s *scanner) skip() error {
-	if s.pos >= len(s.data) {
-		return s.fail("a value")
-	}
-	switch c := s.data[s.pos]; c {
-	case '"':
-		_, _, err := s.string()
-		return err
-	case '{':
-		return s.skipObject()
-	case '[':
-		return s.skipArray()
-	case 't':
-		return s.literal("true")
-	case 'f':
-		return s.literal("false")
-	case 'n':
-		return s.literal("null")
-	default:
-		_, err := s.number()
-		return err
-	}
-}
-
-func (s *scanner) skipObject() error {
-	if err := s.open(); err != nil {
-		return err
-	}
-	s.space()
-	if s.take('}') {
-		s.depth--
-		return nil
-	}
-	for {
-		if _, _, err := s.string(); err != nil {
-			return err
-		}
-		s.space()
-		if !s.take(':') {
-			return s.fail("':'")
-		}
-		s.space()
-		if err := s.skip(); err != nil {
-			return err
-		}
-		s.space()
-		switch {
-		case s.take(','):
-			s.space()
-		case s.take('}'):
-			s.depth--
-			return nil
-		default:
-			return s.fail("',' or '}'")
-		}
-	}
-}
-
-func (s *scanner) skipArray() error {
-	if err := s.open(); err != nil {
-		return err
-	}
-	s.space()
-	if s.take(']') {
-		s.depth--
-		return nil
-	}
-	for {
-		s.space()
-		if err := s.skip(); err != nil {
-			return err
-		}
-		s.space()
-		switch {
-		case s.take(','):
-		case s.take(']'):
-			s.depth--
-			return nil
-		default:
-			return s.fail("',' or ']'")
-		}
-	}
-}
-
-// open steps into an array or object.
-func (s *scanner) open() error {
+// elements steps over an array or object, from its opening bracket to the
+// closing one; each steps over an element or member.
+func (s *scanner) elements(closing byte, each func() error) error {
 	if s.depth++; s.depth > MaxDepth {
 		return s.fail("less nesting")
 	}
 	s.pos++
+	s.space()
+	for first := true; !s.take(closing); first = false {
+		if !first {
+			if !s.take(',') {
+				return s.fail("',' or '" + string(closing) + "'")
+			}
+			s.space()
+		}
+		if err := each(); err != nil {
+			return err
+		}
+		s.space()
+	}
+	s.depth--
 	return nil
+}
+
+// name steps over a member's name and its colon and stops at the value.
+func (s *scanner) name() (raw []byte, escaped bool, err error) {
+	if raw, escaped, err = s.string(); err != nil {
+		return nil, false, err
+	}
+	s.space()
+	if !s.take(':') {
+		return nil, false, s.fail("':'")
+	}
+	s.space()
+	return raw, escaped, nil
+}
+
+// skip steps over one value.
+func (s *scanner) skip() (err error) {
+	switch s.next() {
+	case '"':
+		_, _, err = s.string()
+	case '{':
+		err = s.elements('}', func() error {
+			if _, _, err := s.name(); err != nil {
+				return err
+			}
+			return s.skip()
+		})
+	case '[':
+		err = s.elements(']', s.skip)
+	case 't':
+		err = s.literal("true")
+	case 'f':
+		err = s.literal("false")
+	case 'n':
+		err = s.literal("null")
+	default:
+		_, err = s.number()
+	}
+	return err
 }
 
 func (s *scanner) literal(word string) error {
@@ -165,26 +149,23 @@ func (s *scanner) string() (raw []byte, escaped bool, err error) {
 		return nil, false, s.fail("a string")
 	}
 	start := s.pos
-	for i := start; ; {
-		i += plainLen(s.data[i:])
-		if i == len(s.data) {
-			s.pos = i
-			return nil, false, s.fail("the end of a string")
-		}
-		switch s.data[i] {
+	for {
+		s.pos += plainLen(s.data[s.pos:])
+		switch s.next() {
 		case '"':
-			s.pos = i + 1
-			return s.data[start:i], escaped, nil
+			s.pos++
+			return s.data[start : s.pos-1], escaped, nil
 		case '\\':
-			escaped = true
-			n := escapeLen(s.data[i:])
+			n := escapeLen(s.data[s.pos:])
 			if n == 0 {
-				s.pos = i
 				return nil, false, s.fail("an escape sequence")
 			}
-			i += n
+			escaped = true
+			s.pos += n
 		default:
-			s.pos = i
+			if s.pos == len(s.data) {
+				return nil, false, s.fail("the end of a string")
+			}
 			return nil, false, s.fail("no control character in a string")
 		}
 	}
@@ -210,28 +191,29 @@ func escapeLen(b []byte) int {
 func (s *scanner) number() ([]byte, error) {
 	start := s.pos
 	s.take('-')
-	if !s.take('0') && s.digits() == 0 {
+	if !s.take('0') && !s.digits() {
 		s.pos = start
 		return nil, s.fail("a value")
 	}
-	if s.take('.') && s.digits() == 0 {
+	if s.take('.') && !s.digits() {
 		return nil, s.fail("a digit")
 	}
 	if s.take('e') || s.take('E') {
 		if !s.take('+') {
 			s.take('-')
 		}
-		if s.digits() == 0 {
+		if !s.digits() {
 			return nil, s.fail("a digit")
 		}
 	}
 	return s.data[start:s.pos], nil
 }
 
-func (s *scanner) digits() (n int) {
+// digits steps over digits, and reports whether there are any.
+func (s *scanner) digits() bool {
+	start := s.pos
 	for s.pos < len(s.data) && '0' <= s.data[s.pos] && s.data[s.pos] <= '9' {
 		s.pos++
-		n++
 	}
-	return n
+	return s.pos > start
 }
