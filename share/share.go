@@ -35,11 +35,10 @@ type Pool struct {
 
 // account is what one owner holds and waits for.
 type account struct {
-	owner       string
-	held        int64
-	cut         []cut // what it holds of requests that were clamped
-	first, last *waiter
-	place       int // in Pool.waiting, while it has waiters
+	owner string
+	held  int64
+	cut   []cut     // what it holds of requests that were clamped
+	queue []*waiter // the longest waiting first
 }
 
 // cut is a request larger than one may be, and what was granted in its place.
@@ -47,12 +46,11 @@ type cut struct{ asked, granted int64 }
 
 // waiter is an Acquire that waits.
 type waiter struct {
-	account    *account
-	asked      int64
-	ticket     uint64
-	prev, next *waiter
-	granted    chan struct{} // closed when it is
-	done       bool          // granted is closed
+	account *account
+	asked   int64
+	ticket  uint64
+	granted chan struct{} // closed when it is
+	done    bool          // granted is closed
 }
 
 // maxIdle is how many owners may be remembered although some of them neither
@@ -123,16 +121,6 @@ func (p *Pool) Resize(size, perOwner int64) {
 	p.wake()
 }
 
-// Held returns what owner holds.
-func (p *Pool) Held(owner string) int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if a := p.owners[owner]; a != nil {
-		return a.held
-	}
-	return 0
-}
-
 // InUse returns what all owners hold together.
 func (p *Pool) InUse() int64 {
 	p.mu.Lock()
@@ -149,15 +137,11 @@ func (p *Pool) enter(owner string, n int64) *waiter {
 	}
 	a := p.account(owner)
 	p.tickets++
-	w := &waiter{account: a, asked: n, ticket: p.tickets, prev: a.last, granted: make(chan struct{})}
-	if a.last == nil {
-		a.first = w
-		a.place = len(p.waiting)
+	w := &waiter{account: a, asked: n, ticket: p.tickets, granted: make(chan struct{})}
+	if len(a.queue) == 0 {
 		p.waiting = append(p.waiting, a)
-	} else {
-		a.last.next = w
 	}
-	a.last = w
+	a.queue = append(a.queue, w)
 	return w
 }
 
@@ -181,19 +165,10 @@ func (p *Pool) take(owner string, n int64) bool {
 	if n <= 0 {
 		return true
 	}
-	a := p.owners[owner]
-	held := int64(0)
-	if a != nil {
-		if a.first != nil {
-			return false
-		}
-		held = a.held
-	}
-	if !p.fits(held, p.clamp(n)) {
+	a := p.account(owner)
+	if len(a.queue) > 0 || !p.fits(a.held, p.clamp(n)) {
+		p.settle(a)
 		return false
-	}
-	if a == nil {
-		a = p.account(owner)
 	}
 	p.grant(a, n)
 	return true
@@ -248,20 +223,20 @@ func (p *Pool) release(a *account, asked int64) {
 
 // wake grants what fits now.
 func (p *Pool) wake() {
-	for len(p.waiting) > 0 && (p.size <= 0 || p.inUse < p.size) {
+	for p.size <= 0 || p.inUse < p.size {
 		var next *account
 		for _, a := range p.waiting {
-			if next != nil && (a.held > next.held || a.held == next.held && a.first.ticket > next.first.ticket) {
+			if next != nil && (a.held > next.held || a.held == next.held && a.queue[0].ticket > next.queue[0].ticket) {
 				continue
 			}
-			if p.fits(a.held, p.clamp(a.first.asked)) {
+			if p.fits(a.held, p.clamp(a.queue[0].asked)) {
 				next = a
 			}
 		}
 		if next == nil {
 			return
 		}
-		w := next.first
+		w := next.queue[0]
 		p.unlink(w)
 		p.grant(next, w.asked)
 		w.done = true
@@ -272,34 +247,21 @@ func (p *Pool) wake() {
 // unlink takes w out of its owner's queue.
 func (p *Pool) unlink(w *waiter) {
 	a := w.account
-	if w.prev == nil {
-		a.first = w.next
-	} else {
-		w.prev.next = w.next
+	i := slices.Index(a.queue, w)
+	a.queue = slices.Delete(a.queue, i, i+1)
+	if len(a.queue) == 0 {
+		i := slices.Index(p.waiting, a)
+		p.waiting = slices.Delete(p.waiting, i, i+1)
 	}
-	if w.next == nil {
-		a.last = w.prev
-	} else {
-		w.next.prev = w.prev
-	}
-	if a.first != nil {
-		return
-	}
-	last := len(p.waiting) - 1
-	p.waiting[a.place] = p.waiting[last]
-	p.waiting[a.place].place = a.place
-	p.waiting[last] = nil
-	p.waiting = p.waiting[:last]
 }
 
 // account returns the account of owner, which is made if there is none.
 func (p *Pool) account(owner string) *account {
 	a := p.owners[owner]
-	if a != nil {
-		return a
+	if a == nil {
+		a = &account{owner: owner}
+		p.owners[owner] = a
 	}
-	a = &account{owner: owner}
-	p.owners[owner] = a
 	return a
 }
 
@@ -311,4 +273,4 @@ func (p *Pool) settle(a *account) {
 	}
 }
 
-func (a *account) idle() bool { return a.held == 0 && a.first == nil }
+func (a *account) idle() bool { return a.held == 0 && len(a.queue) == 0 }

@@ -31,7 +31,7 @@ func TestRule(t *testing.T) {
 			owner := fmt.Sprint("owner", i)
 			for p.TryAcquire(owner, 1) {
 			}
-			if got := p.Held(owner); got != want {
+			if got := heldBy(p, owner); got != want {
 				t.Errorf("size %d, limit %d: owner %d holds %d, want %d", c.size, c.perOwner, i, got, want)
 			}
 		}
@@ -54,15 +54,15 @@ func TestClamp(t *testing.T) {
 	for range 4 {
 		p.Release("a", 1000)
 	}
-	if p.Held("a") != 10 || p.InUse() != 10 {
-		t.Errorf("%d held, %d in use, want 10", p.Held("a"), p.InUse())
+	if heldBy(p, "a") != 10 || p.InUse() != 10 {
+		t.Errorf("%d held, %d in use, want 10", heldBy(p, "a"), p.InUse())
 	}
 	if p.TryAcquire("b", 0); len(p.owners) != 1 {
 		t.Error("an owner that holds nothing is remembered")
 	}
 	p = NewPool(100, 5)
-	if !p.TryAcquire("a", 9) || p.Held("a") != 5 {
-		t.Errorf("%d held, want the limit of 5", p.Held("a"))
+	if !p.TryAcquire("a", 9) || heldBy(p, "a") != 5 {
+		t.Errorf("%d held, want the limit of 5", heldBy(p, "a"))
 	}
 }
 
@@ -238,8 +238,8 @@ func TestModel(t *testing.T) {
 				}
 			}
 			for owner, held := range m.held {
-				if p.Held(owner) != held {
-					t.Fatalf("seed %d, step %d: %s holds %d, want %d", seed, step, owner, p.Held(owner), held)
+				if heldBy(p, owner) != held {
+					t.Fatalf("seed %d, step %d: %s holds %d, want %d", seed, step, owner, heldBy(p, owner), held)
 				}
 			}
 			if busy(p) != len(known) {
@@ -280,7 +280,7 @@ func TestConcurrent(t *testing.T) {
 				}
 				n := 1 + rnd.Int64N(6)
 				if p.Acquire(ctx, owner, n) == nil {
-					if used, held := p.InUse(), p.Held(owner); used > size || held > perOwner {
+					if used, held := p.InUse(), heldBy(p, owner); used > size || held > perOwner {
 						t.Errorf("%d in use, %d held", used, held)
 					}
 					p.Release(owner, n)
@@ -348,4 +348,14 @@ func TestQueue(t *testing.T) {
 	if !p.TryAcquire("b", 1) {
 		t.Error("what was released is not to be had")
 	}
+}
+
+// heldBy returns what owner holds.
+func heldBy(p *Pool, owner string) int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if a := p.owners[owner]; a != nil {
+		return a.held
+	}
+	return 0
 }
