@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,24 +12,17 @@ import (
 // does not say.
 const DefaultMaxResultChars = 40_000
 
-// markerRoom is what a page leaves free for the marker at its end.
-const markerRoom = 300
+// maxOutcomeBytes bounds one answer, with its pictures and documents.
+const maxOutcomeBytes = 32 << 20
 
-// PageBytes returns the size of a page that, with its marker, fits a result of
-// maxChars characters.
+// PageBytes returns the size of a page that, with the marker at its end, fits a
+// result of maxChars characters.
 func PageBytes(maxChars int) int {
+	const marker = 300
 	if maxChars <= 0 {
 		maxChars = DefaultMaxResultChars
 	}
-	return max(maxChars-markerRoom, maxChars/2)
-}
-
-// truncatedResults stands for structured content that is too long.
-type truncatedResults struct {
-	Truncated bool   `json:"truncated"`
-	ResultID  string `json:"result_id"`
-	Pages     int    `json:"pages"`
-	Message   string `json:"message"`
+	return max(maxChars-marker, maxChars/2)
 }
 
 // ResultChars returns how long the text of a result may be, of a tool that
@@ -46,98 +38,97 @@ func (l *Limits) ResultChars(promised int) int {
 	return max(l.MaxResultChars, promised)
 }
 
-// boundResult keeps what is too long of a tool's result in the store and puts its
-// first page, with a marker that says how to go on, in its place.
-func (c *Call) boundResult(r ToolResult) (ToolResult, error) {
-	maxChars := c.catalog.Settings.Limits.ResultChars(c.Tool.MaxResultChars)
-	store, p := c.exec.Results, c.Session.Principal
-	if r.TextLen() > maxChars && textChars(r.Content) > maxChars {
-		cut, err := cut(r, c.Name, p, store)
-		if err != nil || r.Results == nil || r.IsError || !c.Tool.strictOutput() {
-			return cut, err
+// bound moves what is too long for one answer of a tool to the result store, and
+// refuses what cannot be cut.
+func (c *Call) bound(out Outcome) (Outcome, error) {
+	if c.Tool != nil {
+		if err := c.boundResult(&out.Tool); err != nil {
+			return out, err
 		}
-		return unfit(cut), nil
+	}
+	if n := out.textLen() + out.Tool.dataLen(); n > maxOutcomeBytes {
+		return out, Errorf(CodeExecutionFailed, "%s: the answer has %s bytes; at most %s are allowed", c.Name, Thousands(n), Thousands(maxOutcomeBytes))
+	}
+	return out, nil
+}
+
+// boundResult keeps what is too long of a tool's result in the store, and puts
+// in its place what says how to read it.
+func (c *Call) boundResult(r *ToolResult) error {
+	maxChars := c.catalog.Settings.Limits.ResultChars(c.Tool.MaxResultChars)
+	if r.TextLen() > maxChars && r.textChars() > maxChars {
+		return c.cut(r)
 	}
 	if r.Results == nil || r.IsError {
-		return r, nil
+		return nil
 	}
 	b, err := json.Marshal(r.Results)
 	if err != nil {
-		return r, fmt.Errorf("structured content: %w", err)
+		return fmt.Errorf("structured content: %w", err)
 	}
-	if len(b) <= maxChars || utf8.RuneCount(b) <= maxChars {
+	n := utf8.RuneCount(b)
+	if n <= maxChars {
 		r.encoded = b
-		return r, nil
+		return nil
 	}
-	kept := store.Keep(p, string(b))
-	if !c.Tool.strictOutput() {
-		r.Results = kept.stub()
-		return r, nil
+	kept := c.exec.Results.Keep(c.Session.Principal, string(b))
+	if c.Tool.strictOutput() {
+		r.Content = append(slices.Clone(r.Content), Content{Type: TextContent, Text: fmt.Sprintf(
+			"%s: the structured result has %s characters; at most %s are allowed. Read it with %s.", c.Name, Thousands(n), Thousands(maxChars), kept.Call(1))})
 	}
-	message := fmt.Sprintf("%s: the structured result has %s characters; at most %s are allowed. Read it with %s.",
-		c.Name, Thousands(utf8.RuneCount(b)), Thousands(maxChars), kept.Call(1))
-	r.Content = append(slices.Clone(r.Content), Content{Type: TextContent, Text: message})
-	return unfit(r), nil
+	c.replaceResults(r, kept)
+	return nil
 }
 
-// unfit makes a result that no longer fits its tool's output schema one that
-// clients do not hold to the schema.
-func unfit(r ToolResult) ToolResult {
+// cut moves the text of r to the store and leaves its first page, with a marker
+// that says how to read on.
+func (c *Call) cut(r *ToolResult) error {
+	var all strings.Builder
+	all.Grow(r.TextLen())
+	content := []Content{{Type: TextContent}}
+	for _, block := range r.Content {
+		if block.Type == TextContent {
+			all.WriteString(block.Text)
+		} else {
+			content = append(content, block)
+		}
+	}
+	p := c.Session.Principal
+	kept := c.exec.Results.Keep(p, all.String())
+	first, _, err := c.exec.Results.Page(p, kept.ID, 1)
+	if err != nil {
+		return err
+	}
+	content[0].Text = first + fmt.Sprintf("\n\n[Output truncated: showing %s of %s characters from %s. Page 1 of %d; to read on: %s]",
+		Thousands(utf8.RuneCountInString(first)), Thousands(utf8.RuneCountInString(all.String())), c.Name, kept.Pages, kept.Call(2))
+	r.Content = content
+	if failure, ok := r.Results.(failureEnvelope); ok {
+		failure.Message = content[0].Text
+		r.Results = failure
+	} else if r.Results != nil {
+		c.replaceResults(r, kept)
+	}
+	return nil
+}
+
+// truncatedResults stands for structured content that is too long.
+type truncatedResults struct {
+	Truncated bool   `json:"truncated"`
+	ResultID  string `json:"result_id"`
+	Pages     int    `json:"pages"`
+	Message   string `json:"message"`
+}
+
+// replaceResults puts a pointer to the store in place of structured content. One
+// that would not fit the tool's output schema becomes a tool execution error,
+// which clients do not hold to the schema.
+func (c *Call) replaceResults(r *ToolResult, kept KeptResult) {
+	if !c.Tool.strictOutput() || r.IsError {
+		r.Results = truncatedResults{true, kept.ID, kept.Pages, "The result is too long for one answer; read it with " + kept.Call(1) + "."}
+		return
+	}
+	r.IsError = true
 	r.Results = failureEnvelope{
 		IsError: true, ErrorType: "too_large", Message: "the result is too long for one answer", Hint: "Read on as the text says, or ask for less.",
 	}
-	r.IsError = true
-	return r
-}
-
-func textChars(blocks []Content) (n int) {
-	for i := range blocks {
-		n += utf8.RuneCountInString(blocks[i].Text)
-	}
-	return n
-}
-
-// cut moves the text of r to the store.
-func cut(r ToolResult, tool string, p Principal, store *ResultStore) (ToolResult, error) {
-	var all strings.Builder
-	all.Grow(r.TextLen())
-	var others []Content
-	for _, c := range r.Content {
-		if c.Type == TextContent {
-			all.WriteString(c.Text)
-		} else {
-			others = append(others, c)
-		}
-	}
-	whole := all.String()
-	kept := store.Keep(p, whole)
-	first, _, err := store.Page(p, kept.ID, 1)
-	if err != nil {
-		return r, err
-	}
-	text := first + fmt.Sprintf("\n\n[Output truncated: showing %s of %s characters from %s. Page 1 of %d; to read on: %s]",
-		Thousands(utf8.RuneCountInString(first)), Thousands(utf8.RuneCountInString(whole)), tool, kept.Pages, kept.Call(2))
-	r.Content = append([]Content{{Type: TextContent, Text: text}}, others...)
-	switch results := r.Results.(type) {
-	case nil:
-	case failureEnvelope:
-		results.Message = text
-		r.Results = results
-	default:
-		r.Results = kept.stub()
-	}
-	return r, nil
-}
-
-func (k KeptResult) stub() truncatedResults {
-	return truncatedResults{true, k.ID, k.Pages, "The result is too long for one answer; read it with " + k.Call(1) + "."}
-}
-
-// Thousands writes n with separators, as people read it: 12,345.
-func Thousands[N int | int64](n N) string {
-	s := strconv.FormatInt(int64(n), 10)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

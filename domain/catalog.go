@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -144,7 +145,23 @@ func (c *Catalog) Watch(ctx context.Context, p Principal, uri string, changed fu
 	}
 	e, _ := errors.AsType[*Error](err)
 	seen := *e
-	return nil, c.redactor.error(&seen)
+	c.redactor.error(&seen)
+	return nil, &seen
+}
+
+// findTool finds a tool that p may call.
+func (c *Catalog) findTool(p Principal, name string) (*Tool, error) {
+	t, ok := c.byName[name]
+	switch {
+	case !ok || !c.Settings.Access.Allowed(p, t):
+		return nil, notFound(name)
+	case t.Disabled:
+		return nil, &Error{
+			Code: CodeToolDisabled, Message: fmt.Sprintf("tool %q is disabled in the server's configuration", t.Name),
+			Hint: "Use another tool, or ask the operator to enable this one.",
+		}
+	}
+	return t, nil
 }
 
 func (c *Catalog) findPrompt(p Principal, name string) (*Prompt, error) {
@@ -154,6 +171,38 @@ func (c *Catalog) findPrompt(p Principal, name string) (*Prompt, error) {
 		}
 	}
 	return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("no prompt %q", ClipName(name)), Hint: "Call prompts/list for the prompts there are."}
+}
+
+// completer returns what completes the argument that q is about.
+func (c *Catalog) completer(q CompleteQuery) (Completer, error) {
+	var complete Completer
+	var fixed []string
+	if q.Prompt != "" {
+		p, err := c.findPrompt(q.Session.Principal, q.Prompt)
+		if err != nil {
+			return nil, err
+		}
+		complete = p.Complete
+		for _, a := range p.Arguments {
+			if a.Name == q.Argument {
+				fixed = a.Values
+			}
+		}
+	} else {
+		i := slices.IndexFunc(c.resources, func(r *Resource) bool {
+			return r.Template == q.Template && c.allows(q.Session.Principal, r.Audience)
+		})
+		if q.Template == "" || i < 0 {
+			return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("no resource template %q", ClipName(q.Template)), Hint: "Call resources/templates/list for those there are."}
+		}
+		complete = c.resources[i].Complete
+	}
+	if complete != nil && fixed == nil {
+		return complete, nil
+	}
+	return func(context.Context, string, string, map[string]string) ([]string, error) {
+		return filter(fixed, func(v string) bool { return strings.HasPrefix(strings.ToLower(v), strings.ToLower(q.Typed)) }), nil
+	}, nil
 }
 
 // sourceItems are the items of one source, decorated with what configuration

@@ -114,6 +114,35 @@ func isInputRequired(err error) bool {
 	return ok
 }
 
+// callContext is the context of a call in flight. It leads what a handler asks
+// of its context to the call.
+type callContext struct {
+	context.Context
+	call *Call
+}
+
+type callKey struct{}
+
+func (c *callContext) Value(key any) any {
+	if key == (callKey{}) {
+		return c.call
+	}
+	return c.Context.Value(key)
+}
+
+func callOf(ctx context.Context) *Call {
+	c, _ := ctx.Value(callKey{}).(*Call)
+	return c
+}
+
+// SessionOf returns the session of the call that ctx belongs to.
+func SessionOf(ctx context.Context) Session {
+	if c := callOf(ctx); c != nil {
+		return c.Session
+	}
+	return Session{}
+}
+
 // clientOf returns the client of the call that ctx belongs to.
 func clientOf(ctx context.Context) Client {
 	if c := callOf(ctx); c != nil && c.client != nil {
@@ -177,8 +206,10 @@ func Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json
 	if c == nil {
 		return client.Ask(ctx, requests)
 	}
-	c.pauseClocks()
-	defer c.resumeClocks()
+	for at := c; at != nil; at = at.outer {
+		at.clock.pause()
+		defer at.clock.resume()
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, errNoAnswer)
 	defer cancel()
 	answers, err := client.Ask(ctx, requests)
@@ -211,4 +242,52 @@ func CapabilityOf(method string) string {
 		return "roots"
 	}
 	return ""
+}
+
+// Elicitation is a question to the person behind the client.
+type Elicitation struct {
+	Message string
+	Schema  any // of the answer: a flat object of primitive properties; nil for none
+}
+
+// What a person may do with a question.
+const (
+	Accepted = "accept"
+	Declined = "decline"
+	Canceled = "cancel" // put aside without a choice
+)
+
+// ElicitationAnswer is what a person made of a question.
+type ElicitationAnswer struct {
+	Action  string          `json:"action"`  // Accepted, Declined or Canceled
+	Content json.RawMessage `json:"content"` // as the schema asks, if accepted
+}
+
+type elicitParams struct {
+	Mode    string `json:"mode"`
+	Message string `json:"message"`
+	Schema  any    `json:"requestedSchema"`
+}
+
+// noFields is the schema of a question that is answered by accepting it.
+var noFields = json.RawMessage(`{"type":"object","properties":{}}`)
+
+// Elicit asks the person behind the client; name tells the question from
+// others of the same call. What [Ask] says of errors goes here too. The answer
+// is one to this question and no other.
+func Elicit(ctx context.Context, name string, q Elicitation) (ElicitationAnswer, error) {
+	if q.Schema == nil {
+		q.Schema = noFields
+	}
+	answers, err := Ask(ctx, map[string]InputRequest{
+		name: {Method: AskElicitation, Params: elicitParams{"form", q.Message, q.Schema}, Sealed: true},
+	})
+	if err != nil {
+		return ElicitationAnswer{}, err
+	}
+	var a ElicitationAnswer
+	if err := json.Unmarshal(answers[name], &a); err != nil {
+		return a, Errorf(CodeExecutionFailed, "the client's answer to %q: %w", name, err)
+	}
+	return a, nil
 }

@@ -1,9 +1,11 @@
 package domain
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // A Code is a JSON-RPC error code. Ours lie in -32000..-32019, the part of the
@@ -120,4 +122,75 @@ func (e *Error) AsResult() ToolResult {
 	envelope.Data = e.Data
 	r.Results = envelope
 	return r
+}
+
+// publicError returns err, of something with a name, as callers see it.
+func publicError(name string, err error) *Error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		e = &Error{
+			Code: CodeExecutionFailed, Message: fmt.Sprintf("%s broke: %v", name, err), Err: err,
+			Hint: "This is a fault of the tool, not of the arguments; try another way, or tell the operator.",
+		}
+	}
+	seen := *e
+	if seen.Tool == "" {
+		seen.Tool = name
+	}
+	return &seen
+}
+
+func notFound(name string) *Error {
+	return &Error{Code: CodeToolNotFound, Message: fmt.Sprintf("no tool %q", ClipName(name)), Hint: "Call tools/list for the tools there are."}
+}
+
+// ResourceNotFound returns the error of a URI that leads nowhere, at least for
+// this caller.
+func ResourceNotFound(uri, message string) *Error {
+	return &Error{Code: CodeResourceNotFound, Message: message, Data: map[string]any{"uri": uri},
+		Hint: "Call resources/list and resources/templates/list for what there is."}
+}
+
+// InvalidArgument returns the error of a call whose arguments satisfy the schema
+// and are wrong all the same, as only the tool can tell.
+func InvalidArgument(tool, field, problem string) *Error {
+	return invalidArguments(tool, invalid(field, problem))
+}
+
+func invalidArguments(tool string, err error) *Error {
+	e := &Error{
+		Code: CodeInvalidParams, Message: tool + ": " + err.Error(), Err: err,
+		Hint: "Correct the arguments named in the message and call " + tool + " again.",
+	}
+	if bad, ok := errors.AsType[*InvalidArguments](err); ok {
+		e.Data = map[string]any{"fields": bad.Fields}
+	}
+	return e
+}
+
+// canceled returns the error of a call whose caller canceled it.
+func canceled(name string, ctx context.Context) *Error {
+	return &Error{Code: CodeExecutionFailed, Message: name + " was canceled", Err: context.Cause(ctx), Hint: "Call it again if its result is still wanted."}
+}
+
+// maxPartial bounds the output an error carries.
+const maxPartial = 8_000
+
+// OutOfTime returns the error of a call that reached its tool's time limit, with
+// its output until then. A tool that keeps its own time returns it.
+func OutOfTime(tool string, limit time.Duration, partial ToolResult) *Error {
+	e := &Error{
+		Code: CodeTimeout, Message: fmt.Sprintf("%s ran out of time after %v", tool, limit),
+		Hint: "Ask for less at a time, or ask the operator to raise tools." + tool + ".timeout.",
+		Data: map[string]any{"timeout_s": limit.Seconds()},
+	}
+	for _, c := range partial.Content {
+		if c.Type == TextContent && c.Text != "" {
+			text := clip(c.Text, maxPartial)
+			e.Message += "; output until then:\n" + text
+			e.Data["partial_output"] = text
+			break
+		}
+	}
+	return e
 }

@@ -5,22 +5,22 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"runtime/debug"
-	"slices"
-	"strings"
-	"sync"
+	"strconv"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
+
+	"toolserver/share"
 )
 
 // Executor is the one way to do anything for a caller: to run a tool, read a
 // resource, get a prompt or complete an argument, for a model over MCP, a person
-// on the command line, another tool, or a test. Every such call goes through the
-// same [pipeline].
+// on the command line, another tool, or a test. Every such request becomes a
+// [Call] and goes through the same stages.
 //
-// The sandbox is not a step of it. Tools are built holding sandboxed files and
+// The sandbox is not a stage. Tools are built holding sandboxed files and
 // commands, and have no other way out.
 type Executor struct {
 	Registry *Registry
@@ -28,19 +28,11 @@ type Executor struct {
 
 	keep      func(*CallRecord)
 	observers []Observer
-	slots     *slots
+	slots     slots
 	rates     rates
 	abandoned atomic.Int64
 	lastID    atomic.Uint64
 	idPrefix  string
-}
-
-// ExecuteToolCommand asks for one call of a tool.
-type ExecuteToolCommand struct {
-	Session   Session
-	Tool      string
-	Arguments json.RawMessage // a JSON object, or empty for none
-	Client    Client          // nil if nobody listens and nobody can be asked
 }
 
 // NewExecutor returns an executor over what registry offers, under settings.
@@ -52,55 +44,62 @@ func NewExecutor(registry *Registry, results *ResultStore, settings Settings, re
 	}
 	var random [4]byte
 	rand.Read(random[:]) // never fails
-	e := &Executor{Registry: registry, Results: results, keep: record, observers: observers, slots: newSlots(), idPrefix: hex.EncodeToString(random[:])}
-	registry.OnChange(func(Change) { e.configured(registry.Catalog()) })
+	e := &Executor{
+		Registry: registry, Results: results, keep: record, observers: observers, idPrefix: hex.EncodeToString(random[:]) + "-",
+		slots: slots{principals: share.NewPool(0, 0), tools: map[string]*share.Pool{}},
+		rates: rates{limiters: share.Store[string, *rate.Limiter]{MaxAge: time.Minute, Renew: true}},
+	}
+	registry.OnChange(func(Change) {
+		c := registry.Catalog()
+		e.slots.configure(&c.Settings.Limits)
+		e.Results.configure(PageBytes(c.Settings.Limits.MaxResultChars), &c.redactor)
+	})
 	registry.Configure(settings)
 	return e
-}
-
-// configured takes over the settings of a catalog that is in force now.
-func (e *Executor) configured(c *Catalog) {
-	e.slots.configure(&c.Settings.Limits)
-	e.Results.configure(PageBytes(c.Settings.Limits.MaxResultChars), &c.redactor)
 }
 
 // Abandoned returns how many handlers are still running although their caller
 // has been answered.
 func (e *Executor) Abandoned() int64 { return e.abandoned.Load() }
 
+// ExecuteToolCommand asks for one call of a tool.
+type ExecuteToolCommand struct {
+	Session   Session
+	Tool      string
+	Arguments json.RawMessage // a JSON object, or empty for none
+	Client    Client          // nil if there is no client to inform or ask
+}
+
 // Call runs a tool and waits for it, but not much longer than until ctx or the
 // tool's time ends. An error it returns is an [*Error] or an [*InputRequired].
-func (e *Executor) Call(ctx context.Context, cmd ExecuteToolCommand) (res ToolResult, err error) {
-	answered := make(chan struct{})
-	var once sync.Once // a call may panic after it was answered
-	answer := func(r ToolResult, e error) {
-		once.Do(func() {
-			res, err = r, e
-			close(answered)
-		})
+func (e *Executor) Call(ctx context.Context, cmd ExecuteToolCommand) (ToolResult, error) {
+	type answer struct {
+		result ToolResult
+		err    error
 	}
-	c := e.toolCall(cmd, answer)
+	answers := make(chan answer, 2) // a call may panic after it was answered
+	c := e.toolCall(cmd, func(r ToolResult, err error) { answers <- answer{r, err} })
 	go func() {
 		defer func() { // as a server does at its edge: no call ends the process
 			if p := recover(); p != nil {
-				answer(ToolResult{}, c.clean(&panicError{p, debug.Stack()}))
+				answers <- answer{err: c.clean(&panicError{p, debug.Stack()})}
 			}
 		}()
 		c.start(ctx)
 	}()
 	select {
-	case <-answered:
-		return res, err
+	case a := <-answers:
+		return a.result, a.err
 	case <-ctx.Done():
 	}
-	grace := time.AfterFunc(c.catalog.Settings.Limits.MaxAbandonGrace, func() { c.abandon(c.canceled(ctx)) })
+	grace := time.AfterFunc(c.catalog.Settings.Limits.MaxAbandonGrace, func() { c.abandon(canceled(c.Name, ctx)) })
 	defer grace.Stop()
-	<-answered
-	return res, err
+	a := <-answers
+	return a.result, a.err
 }
 
 // Start runs a tool on the calling goroutine and reports to done, exactly once.
-// If the tool's time ends and its handler takes no notice, done is called from
+// If the tool's time ends and its handler does not return, done is called from
 // another goroutine, while Start returns only with the handler. So only a
 // caller that can do without its goroutine calls Start; others use
 // [Executor.Call].
@@ -108,9 +107,17 @@ func (e *Executor) Start(ctx context.Context, cmd ExecuteToolCommand, done func(
 	e.toolCall(cmd, done).start(ctx)
 }
 
+func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(ToolResult, error)) *Call {
+	c := e.newCall("tools/call", cmd.Session, cmd.Client, func(out Outcome, err error) { done(out.Tool, err) })
+	c.name(ClipName(cmd.Tool))
+	c.Raw, c.Record.ArgsBytes = cmd.Arguments, len(cmd.Arguments)
+	c.find = (*Call).findTool
+	return c
+}
+
 // ReadResource reads a document and reports to done, as [Executor.Start] does.
 func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, uri string, done func([]Content, error)) {
-	c := e.newCall("resources/read", "resources/read", s, client, func(o Outcome, err error) { done(o.Contents, err) })
+	c := e.newCall("resources/read", s, client, func(out Outcome, err error) { done(out.Contents, err) })
 	c.Record.ArgsBytes = len(uri)
 	c.find = func(c *Call) error {
 		r, at, err := c.catalog.FindResource(s.Principal, uri)
@@ -118,9 +125,9 @@ func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, u
 			return err
 		}
 		c.name("resource " + r.Name)
-		c.work = func(ctx context.Context) (Outcome, error) {
-			contents, err := r.Read(ctx, at)
-			return Outcome{Contents: contents}, err
+		c.work = func(_ *Call, ctx context.Context) (out Outcome, err error) {
+			out.Contents, err = r.Read(ctx, at)
+			return out, err
 		}
 		return nil
 	}
@@ -129,7 +136,7 @@ func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, u
 
 // GetPrompt fills in a prompt and reports to done, as [Executor.Start] does.
 func (e *Executor) GetPrompt(ctx context.Context, s Session, client Client, name string, args map[string]string, done func(PromptResult, error)) {
-	c := e.newCall("prompts/get", "prompts/get", s, client, func(o Outcome, err error) { done(o.Prompt, err) })
+	c := e.newCall("prompts/get", s, client, func(out Outcome, err error) { done(out.Prompt, err) })
 	c.find = func(c *Call) error {
 		p, err := c.catalog.findPrompt(s.Principal, name)
 		if err != nil {
@@ -137,15 +144,10 @@ func (e *Executor) GetPrompt(ctx context.Context, s Session, client Client, name
 		}
 		c.name("prompt " + p.Name)
 		args := p.filledIn(args)
-		c.validate = func(c *Call) error {
-			if bad := p.checkArguments(args); bad != nil {
-				return invalidArguments(c.Name, bad)
-			}
-			return nil
-		}
-		c.work = func(ctx context.Context) (Outcome, error) {
-			filled, err := p.Get(ctx, args)
-			return Outcome{Prompt: filled}, err
+		c.check = func(c *Call) error { return p.checkArguments(args) }
+		c.work = func(_ *Call, ctx context.Context) (out Outcome, err error) {
+			out.Prompt, err = p.Get(ctx, args)
+			return out, err
 		}
 		return nil
 	}
@@ -165,50 +167,22 @@ type CompleteQuery struct {
 // Complete looks for completions and reports them to done, as [Executor.Start]
 // does. An argument that cannot be completed has none.
 func (e *Executor) Complete(ctx context.Context, q CompleteQuery, done func([]string, error)) {
-	c := e.newCall("completion/complete", "completion/complete", q.Session, nil, func(o Outcome, err error) { done(o.Values, err) })
+	c := e.newCall("completion/complete", q.Session, nil, func(out Outcome, err error) { done(out.Values, err) })
 	c.Record.ArgsBytes = len(q.Typed)
 	c.find = func(c *Call) error {
 		complete, err := c.catalog.completer(q)
-		c.work = func(ctx context.Context) (Outcome, error) {
-			values, err := complete(ctx, q.Argument, q.Typed, q.Given)
-			return Outcome{Values: values}, err
+		c.work = func(_ *Call, ctx context.Context) (out Outcome, err error) {
+			out.Values, err = complete(ctx, q.Argument, q.Typed, q.Given)
+			return out, err
 		}
 		return err
 	}
 	c.start(ctx)
 }
 
-// completer finds out who knows how the argument could go on.
-func (c *Catalog) completer(q CompleteQuery) (Completer, error) {
-	var complete Completer
-	var fixed []string
-	if q.Prompt != "" {
-		p, err := c.findPrompt(q.Session.Principal, q.Prompt)
-		if err != nil {
-			return nil, err
-		}
-		complete = p.Complete
-		for _, a := range p.Arguments {
-			if a.Name == q.Argument {
-				fixed = a.Values
-			}
-		}
-	} else {
-		i := slices.IndexFunc(c.resources, func(r *Resource) bool {
-			return r.Template == q.Template && c.allows(q.Session.Principal, r.Audience)
-		})
-		if q.Template == "" || i < 0 {
-			return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("no resource template %q", ClipName(q.Template)), Hint: "Call resources/templates/list for those there are."}
-		}
-		complete = c.resources[i].Complete
-	}
-	if complete == nil || fixed != nil {
-		complete = func(context.Context, string, string, map[string]string) ([]string, error) {
-			return filter(fixed, func(v string) bool { return strings.HasPrefix(strings.ToLower(v), strings.ToLower(q.Typed)) }), nil
-		}
-	}
-	return complete, nil
-}
+// minListRate is how many lists a minute a principal may ask for at least: a
+// client asks for half a dozen when it starts.
+const minListRate = 60
 
 // CountList counts a request that is answered without a call, such as one for a
 // list or a subscription, against a rate of its own. The error is an [*Error].
@@ -217,114 +191,16 @@ func (e *Executor) CountList(s Session, method string) error {
 	if perMinute <= 0 {
 		return nil
 	}
-	return e.rates.check("list\x00"+s.Principal.ID, method, max(perMinute, minListRate), time.Now())
+	return e.rates.count("list\x00"+s.Principal.ID, method, max(perMinute, minListRate), time.Now())
 }
 
-// minListRate is how many lists a minute a principal may ask for at least: a
-// client asks for half a dozen when it starts.
-const minListRate = 60
-
-func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(ToolResult, error)) *Call {
-	c := e.newCall("tools/call", ClipName(cmd.Tool), cmd.Session, cmd.Client, nil)
-	c.Raw, c.Record.ArgsBytes = cmd.Arguments, len(cmd.Arguments)
-	c.doneTool = done
-	return c
-}
-
-func (e *Executor) newCall(method, name string, s Session, client Client, done func(Outcome, error)) *Call {
+// newCall returns a call that is named after its method until its item is found.
+func (e *Executor) newCall(method string, s Session, client Client, done func(Outcome, error)) *Call {
 	catalog := e.Registry.acquire()
+	id := strconv.AppendUint(append(make([]byte, 0, 24), e.idPrefix...), e.lastID.Add(1), 32)
 	return &Call{
-		Method: method, Name: name, Session: s, exec: e, catalog: catalog, client: client, done: done,
+		Method: method, Name: method, Session: s, exec: e, catalog: catalog, client: client, done: done,
 		limit:  catalog.Settings.Limits.DefaultTimeout,
-		Record: CallRecord{ID: e.newID(), Tool: name, Principal: s.Principal.ID, Session: s.ID, Start: time.Now()},
+		Record: CallRecord{ID: string(id), Tool: method, Principal: s.Principal.ID, Session: s.ID, Start: time.Now()},
 	}
-}
-
-// owner returns the ID of the principal, which the limits go by.
-func (c *Call) owner() string { return c.Session.Principal.ID }
-
-// name says what is called, once that is known to be there.
-func (c *Call) name(name string) { c.Name, c.Record.Tool = name, name }
-
-func (e *Executor) newID() string {
-	const digits = "0123456789abcdefghijklmnopqrstuv"
-	n := e.lastID.Add(1)
-	b := make([]byte, 0, 24)
-	b = append(append(b, e.idPrefix...), '-')
-	for shift := 25; shift >= 0; shift -= 5 {
-		b = append(b, digits[n>>shift&31])
-	}
-	return string(b)
-}
-
-// findTool finds a tool and checks that the principal may call it.
-func (c *Call) findTool(name string) error {
-	tool, ok := c.catalog.byName[name]
-	if !ok || !c.catalog.Settings.Access.Allowed(c.Session.Principal, tool) {
-		return notFound(name)
-	}
-	if tool.Disabled {
-		return &Error{
-			Code: CodeToolDisabled, Message: fmt.Sprintf("tool %q is disabled in the server's configuration", tool.Name),
-			Hint: "Use another tool, or ask the operator to enable this one.",
-		}
-	}
-	c.Tool = tool
-	if tool.Timeout > 0 {
-		c.limit = tool.Timeout
-	}
-	return nil
-}
-
-// checkToolArguments holds the arguments to the tool's schema. Only a tool with
-// typed arguments has them converted and filled in.
-func (c *Call) checkToolArguments() error {
-	var err error
-	if c.Tool.RunRaw != nil {
-		err = c.Tool.Input.Check(c.Raw)
-	} else {
-		c.args, err = c.Tool.Input.Arguments(c.Raw)
-	}
-	if err != nil {
-		return invalidArguments(c.Tool.Name, err)
-	}
-	return nil
-}
-
-// runTool runs the handler, after the user has agreed if that is asked for.
-func (c *Call) runTool(ctx context.Context) (ToolResult, error) {
-	if c.Tool.Confirm {
-		refusal, err := c.confirm(ctx)
-		if err != nil {
-			return ToolResult{}, err
-		}
-		if refusal != nil {
-			return *refusal, nil
-		}
-	}
-	if c.Tool.RunRaw != nil {
-		return c.Tool.RunRaw(ctx, c.Raw)
-	}
-	return c.Tool.Run(ctx, c.args)
-}
-
-func notFound(name string) *Error {
-	return &Error{Code: CodeToolNotFound, Message: fmt.Sprintf("no tool %q", ClipName(name)), Hint: "Call tools/list for the tools there are."}
-}
-
-// InvalidArgument returns the error of a call whose arguments satisfy the schema
-// and are wrong all the same, as only the tool can tell.
-func InvalidArgument(tool, field, problem string) *Error {
-	return invalidArguments(tool, invalid(field, problem))
-}
-
-func invalidArguments(tool string, err error) *Error {
-	e := &Error{
-		Code: CodeInvalidParams, Message: tool + ": " + err.Error(), Err: err,
-		Hint: "Correct the arguments named in the message and call " + tool + " again.",
-	}
-	if bad, ok := errors.AsType[*InvalidArguments](err); ok {
-		e.Data = map[string]any{"fields": bad.Fields}
-	}
-	return e
 }

@@ -24,7 +24,6 @@ type InvalidField struct {
 // Bounds of what a message says; a model corrects a few mistakes at a time.
 const (
 	maxProblems = 8
-	maxName     = 100 // bytes of a name that came with the request
 	maxPath     = 200
 	maxProblem  = 1000
 	maxMessage  = 2000
@@ -51,9 +50,6 @@ func invalid(field, problem string) *InvalidArguments {
 func invalidField(field, problem string) InvalidField {
 	return InvalidField{clip(field, maxPath), clip(problem, maxProblem)}
 }
-
-// ClipName shortens a name that came with a request, for a message or the log.
-func ClipName(name string) string { return clip(name, maxName) }
 
 // fieldPath leads from the arguments to a value within them.
 type fieldPath []step

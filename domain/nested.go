@@ -3,19 +3,11 @@ package domain
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
-	"sync"
 )
 
 // maxNested is how deep calls within calls may go.
 const maxNested = 4
-
-// nested is what the calls that a tool makes within its own call share.
-type nested struct {
-	mu    sync.Mutex
-	names []string // for the record of the outermost call
-}
 
 // CallTool runs another tool within the call that ctx belongs to, for the same
 // principal and under the same policy: what that principal may not call is not
@@ -29,92 +21,44 @@ func CallTool(ctx context.Context, name string, args json.RawMessage) (ToolResul
 	if outer == nil {
 		return ToolResult{}, Errorf(CodeInternal, "%s is called outside any call", ClipName(name))
 	}
-	depth := 1
-	for at := outer; at.outer != nil; at = at.outer {
-		depth++
-	}
 	c := &Call{
-		Method: outer.Method, Name: ClipName(name), Session: outer.Session, Raw: args, exec: outer.exec, catalog: outer.catalog,
-		client: outer.client, outer: outer,
+		Method: outer.Method, Name: ClipName(name), Session: outer.Session, Raw: args,
+		exec: outer.exec, catalog: outer.catalog, client: outer.client, outer: outer,
 	}
-	if depth > maxNested {
-		return ToolResult{}, Errorf(CodeExecutionFailed, "%s: calls within calls are nested more than %d deep", c.Name, maxNested)
-	}
-	out, err := c.within(ctx, name)
+	out, err := c.within(ctx)
 	if err != nil && !isInputRequired(err) {
-		err = c.publicError(err)
+		err = publicError(c.Name, err)
 	}
 	return out.Tool, err
 }
 
 // within runs the call within the one it belongs to.
-func (c *Call) within(ctx context.Context, name string) (Outcome, error) {
-	if err := c.findTool(name); err != nil {
+func (c *Call) within(ctx context.Context) (Outcome, error) {
+	if err := c.findTool(); err != nil {
 		return Outcome{}, err
 	}
-	root := c.root()
-	root.nested.mu.Lock()
-	if !slices.Contains(root.nested.names, c.Name) {
-		root.nested.names = append(root.nested.names, c.Name)
+	depth, holdsSlot := 0, false // a call of the same tool holds a slot already
+	for at := c.outer; at != nil; at = at.outer {
+		depth++
+		holdsSlot = holdsSlot || at.Tool == c.Tool
 	}
-	root.nested.mu.Unlock()
-	if pool := c.exec.slots.of(c.Tool); pool != nil && !c.holdsSlotOf(c.Tool) {
+	if depth > maxNested {
+		return Outcome{}, Errorf(CodeExecutionFailed, "%s: calls within calls are nested more than %d deep", c.Name, maxNested)
+	}
+	root := c.root()
+	root.mu.Lock()
+	if !slices.Contains(root.nested, c.Name) {
+		root.nested = append(root.nested, c.Name)
+	}
+	root.mu.Unlock()
+	if pool := c.exec.slots.of(c.Tool); pool != nil && !holdsSlot {
 		if !pool.TryAcquire(c.owner(), 1) {
 			return Outcome{}, &Error{Code: CodeBusy, Message: c.Name + ": all calls of it that may run at a time are running", Hint: "Call it again a little later."}
 		}
 		defer pool.Release(c.owner(), 1)
 	}
-	if err := c.checkToolArguments(); err != nil {
+	if err := c.check(c); err != nil {
 		return Outcome{}, err
 	}
-	ctx, cancel := context.WithCancelCause(callContext{ctx, c})
-	defer cancel(nil)
-	if c.Tool.Timeout > 0 {
-		c.clock.start(c.limit, func() { cancel(errTimeUp) })
-		defer c.clock.stop()
-	}
-	out, err := c.recovered(ctx)
-	return c.settled(ctx, out, err)
+	return c.run(ctx)
 }
-
-// holdsSlotOf reports whether a call around this one is of the same tool, and so
-// holds a slot of it.
-func (c *Call) holdsSlotOf(tool *Tool) bool {
-	for at := c.outer; at != nil; at = at.outer {
-		if at.Tool == tool {
-			return true
-		}
-	}
-	return false
-}
-
-// root returns the outermost call.
-func (c *Call) root() *Call {
-	for c.outer != nil {
-		c = c.outer
-	}
-	return c
-}
-
-// pauseClocks stops the time of the call and of those around it.
-func (c *Call) pauseClocks() {
-	for at := c; at != nil; at = at.outer {
-		at.clock.pause()
-	}
-}
-
-func (c *Call) resumeClocks() {
-	for at := c; at != nil; at = at.outer {
-		at.clock.resume()
-	}
-}
-
-// nestedNames returns the tools that were called within the call.
-func (c *Call) nestedNames() []string {
-	c.nested.mu.Lock()
-	defer c.nested.mu.Unlock()
-	return slices.Clone(c.nested.names)
-}
-
-// errGoexit says that a handler ended its goroutine instead of returning.
-var errGoexit = fmt.Errorf("the handler ended its goroutine")

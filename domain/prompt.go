@@ -107,5 +107,5 @@ func (p *Prompt) checkArguments(given map[string]string) error {
 	if len(bad.Fields) == 0 {
 		return nil
 	}
-	return bad
+	return invalidArguments("prompt "+p.Name, bad)
 }

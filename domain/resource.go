@@ -51,13 +51,6 @@ type Location struct {
 // typed of an argument. The other arguments known so far are in given.
 type Completer func(ctx context.Context, argument, typed string, given map[string]string) ([]string, error)
 
-// ResourceNotFound returns the error of a URI that leads nowhere, at least for
-// this caller.
-func ResourceNotFound(uri, message string) *Error {
-	return &Error{Code: CodeResourceNotFound, Message: message, Data: map[string]any{"uri": uri},
-		Hint: "Call resources/list and resources/templates/list for what there is."}
-}
-
 // key is what a resource is listed under.
 func (r *Resource) key() string {
 	if r.Template != "" {

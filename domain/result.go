@@ -6,6 +6,7 @@ import (
 	"mime"
 	"path"
 	"strings"
+	"unicode/utf8"
 )
 
 // ToolResult is what a tool produced. Content is what the model reads; Results,
@@ -148,6 +149,29 @@ func (r ToolResult) dataLen() (n int) {
 	}
 	for i := range r.Artifacts {
 		n += len(r.Artifacts[i].Data)
+	}
+	return n
+}
+
+// textChars returns how many characters of text the result has.
+func (r ToolResult) textChars() (n int) {
+	for i := range r.Content {
+		n += utf8.RuneCountInString(r.Content[i].Text)
+	}
+	return n
+}
+
+// textLen returns how many bytes of text the outcome has.
+func (o *Outcome) textLen() int {
+	n := o.Tool.TextLen()
+	for i := range o.Contents {
+		n += len(o.Contents[i].Text) + len(o.Contents[i].Data)
+	}
+	for i := range o.Prompt.Messages {
+		n += len(o.Prompt.Messages[i].Content.Text) + len(o.Prompt.Messages[i].Content.Data)
+	}
+	for _, v := range o.Values {
+		n += len(v)
 	}
 	return n
 }

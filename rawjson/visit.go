@@ -1,5 +1,7 @@
 package rawjson
 
+import "iter"
+
 // Object calls visit for each member of the object in data, with the member's
 // name and its value's bytes. Both point into data, unless the name is written
 // with escapes. It stops at the first error, visit's included. Values are
@@ -80,4 +82,22 @@ func Array(data []byte, visit func(value []byte) error) error {
 func Valid(data []byte) error {
 	s := scanner{data: data}
 	return s.whole(s.skip)
+}
+
+// Strings yields where each string literal of data, names included, starts and
+// ends. It stops where data is not JSON.
+func Strings(data []byte) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		s := scanner{data: data}
+		for ; s.pos < len(data); s.pos++ {
+			if data[s.pos] != '"' {
+				continue
+			}
+			start := s.pos
+			if _, _, err := s.string(); err != nil || !yield(start, s.pos) {
+				return
+			}
+			s.pos--
+		}
+	}
 }

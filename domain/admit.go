@@ -1,0 +1,211 @@
+package domain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"toolserver/share"
+)
+
+// Limits bound what callers can ask for at a time. Zero means no limit, except
+// for MaxResultChars, whose zero is [DefaultMaxResultChars].
+type Limits struct {
+	MaxResultChars  int           // characters of text in one result
+	PerTool         int           // calls of one tool running at a time
+	PerPrincipal    int           // calls of one principal running at a time
+	RatePerMinute   int           // calls of one principal per minute
+	QueueWait       time.Duration // how long a call waits for a slot
+	DefaultTimeout  time.Duration // for tools that set none
+	MaxAbandonGrace time.Duration // how long a handler may go on after its timeout
+	PageSize        int           // items in one page of a list
+}
+
+// An Observer takes part in every call from its begin to its end, such as an
+// audit log or metrics.
+type Observer interface {
+	// Begin is called before anything else is done for a call. An error refuses
+	// it; an [*Error] keeps its code.
+	Begin(ctx context.Context, c *Call) error
+	// End is called before the caller is answered, with the error of the call, if
+	// any. An error it returns is answered instead.
+	End(c *Call, err error) error
+}
+
+// admit does everything that precedes the work of a call, and may refuse it.
+// Refused calls count against the rate, and are recorded like others.
+func (c *Call) admit(ctx context.Context) error {
+	if err := c.observe(ctx); err != nil {
+		return err
+	}
+	if err := c.exec.rates.count(c.owner(), c.Name, c.catalog.Settings.Limits.RatePerMinute, c.Record.Start); err != nil {
+		return err
+	}
+	if err := c.find(c); err != nil {
+		return err
+	}
+	if err := c.takeSlots(ctx); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return canceled(c.Name, ctx)
+	}
+	if c.check == nil {
+		return nil
+	}
+	return c.check(c)
+}
+
+func (c *Call) observe(ctx context.Context) error {
+	for i, o := range c.exec.observers {
+		if err := o.Begin(ctx, c); err != nil {
+			for _, begun := range c.exec.observers[:i] {
+				_ = begun.End(c, err) // the call is refused already
+			}
+			return err
+		}
+	}
+	c.observed = true
+	return nil
+}
+
+// findTool finds the tool that the call names and makes it its work.
+func (c *Call) findTool() error {
+	tool, err := c.catalog.findTool(c.Session.Principal, c.Name)
+	if err != nil {
+		return err
+	}
+	c.Tool, c.check, c.work = tool, (*Call).checkToolArguments, (*Call).runTool
+	if tool.Timeout > 0 {
+		c.limit = tool.Timeout
+	}
+	return nil
+}
+
+// checkToolArguments validates the arguments against the tool's schema. Only a
+// tool with typed arguments has them converted and filled in.
+func (c *Call) checkToolArguments() error {
+	var err error
+	if c.Tool.RunRaw != nil {
+		err = c.Tool.Input.Check(c.Raw)
+	} else {
+		c.args, err = c.Tool.Input.Arguments(c.Raw)
+	}
+	if err != nil {
+		return invalidArguments(c.Tool.Name, err)
+	}
+	return nil
+}
+
+// rates counts the requests of principals against a number per minute.
+type rates struct {
+	mu       sync.Mutex
+	limiters share.Store[string, *rate.Limiter] // one of each owner; after a minute without use it would be full again
+}
+
+// count counts one request of an owner, or returns an error that says when to
+// try again.
+func (r *rates) count(owner, what string, perMinute int, now time.Time) error {
+	if perMinute <= 0 {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l, ok := r.limiters.Get(owner, "")
+	if !ok {
+		l = rate.NewLimiter(rate.Limit(float64(perMinute)/60), perMinute)
+		r.limiters.Put(owner, "", l, 1)
+	}
+	if l.Burst() != perMinute {
+		l.SetLimitAt(now, rate.Limit(float64(perMinute)/60))
+		l.SetBurstAt(now, perMinute)
+	}
+	reservation := l.ReserveN(now, 1)
+	wait := reservation.DelayFrom(now)
+	if wait == 0 {
+		return nil
+	}
+	reservation.CancelAt(now)
+	return &Error{
+		Code: CodeRateLimited, Hint: "Wait, then call it again.",
+		Message: fmt.Sprintf("%s: more than %d calls a minute; try again in %d s", what, perMinute, int((wait+time.Second-1)/time.Second)),
+		Data:    map[string]any{"retryAfterMs": (wait + time.Millisecond - 1).Milliseconds(), "limit_per_minute": perMinute},
+	}
+}
+
+// slots limits the calls that run at a time, by principal and by tool.
+type slots struct {
+	principals *share.Pool
+
+	mu      sync.Mutex
+	perTool int64
+	tools   map[string]*share.Pool // by the tool's name, while perTool is a limit
+}
+
+// configure changes the limits for calls to come.
+func (s *slots) configure(l *Limits) {
+	s.principals.Resize(0, int64(l.PerPrincipal))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.perTool = int64(l.PerTool)
+	for name, pool := range s.tools {
+		pool.Resize(s.perTool, 0)
+		if pool.InUse() == 0 {
+			delete(s.tools, name)
+		}
+	}
+}
+
+// of returns the slots of a tool, nil if they are not limited.
+func (s *slots) of(tool *Tool) *share.Pool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.perTool <= 0 || tool == nil {
+		return nil
+	}
+	pool := s.tools[tool.Name]
+	if pool == nil {
+		pool = share.NewQueue(s.perTool)
+		s.tools[tool.Name] = pool
+	}
+	return pool
+}
+
+// errBusy is the cause of a context whose call waited too long for a slot.
+var errBusy = errors.New("busy")
+
+// takeSlots waits until the limits allow the call to run. It waits for the slot
+// of the principal or of the tool without holding the other, so that no call
+// that waits keeps another from running.
+func (c *Call) takeSlots(ctx context.Context) error {
+	first, second := c.exec.slots.principals, c.exec.slots.of(c.Tool)
+	taken := [2]*share.Pool{first, second}
+	if first.TryAcquire(c.owner(), 1) {
+		if second == nil || second.TryAcquire(c.owner(), 1) {
+			c.slots = taken
+			return nil
+		}
+		first.Release(c.owner(), 1)
+	}
+	wait := c.catalog.Settings.Limits.QueueWait
+	waiting, cancel := context.WithTimeoutCause(ctx, wait, errBusy)
+	defer cancel()
+	for {
+		switch err := first.Acquire(waiting, c.owner(), 1); {
+		case errors.Is(err, errBusy):
+			return &Error{Code: CodeBusy, Message: c.Name + ": the server is busy with other calls", Hint: "Call it again a little later.",
+				Data: map[string]any{"waited_s": wait.Seconds()}}
+		case err != nil:
+			return canceled(c.Name, ctx)
+		case second == nil || second.TryAcquire(c.owner(), 1):
+			c.slots = taken
+			return nil
+		}
+		first.Release(c.owner(), 1)
+		first, second = second, first
+	}
+}

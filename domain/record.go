@@ -1,0 +1,56 @@
+package domain
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// CallRecord describes one finished call, for the log. It holds neither
+// arguments nor results.
+type CallRecord struct {
+	ID          string
+	Tool        string   // or "prompt x", "resource x"
+	Nested      []string // tools that the tool has called within its own call
+	Principal   string   // its ID
+	Session     string
+	Start       time.Time
+	Duration    time.Duration
+	Outcome     string // ok, tool_error, error or input_required
+	ErrorType   string // of an outcome that is not ok
+	Code        Code   // of an outcome that is error
+	Err         error  // the same, with its causes; secrets are redacted from its message only
+	ArgsBytes   int
+	ResultBytes int
+	Abandoned   bool // the handler had not returned when its caller was answered
+}
+
+// Stack returns where the handler panicked, or "" if it did not.
+func (r *CallRecord) Stack() string {
+	if p, ok := errors.AsType[*panicError](r.Err); ok {
+		return string(p.stack)
+	}
+	return ""
+}
+
+// record completes the record of the call and hands it over.
+func (c *Call) record(out *Outcome, err error) {
+	rec := &c.Record
+	rec.Duration = time.Since(rec.Start)
+	c.mu.Lock()
+	rec.Nested = slices.Clone(c.nested)
+	c.mu.Unlock()
+	switch {
+	case isInputRequired(err):
+		rec.Outcome = "input_required"
+	case err != nil:
+		e := publicError(c.Name, err)
+		rec.Outcome, rec.Code, rec.ErrorType, rec.Err = "error", e.Code, e.Code.Type(), e
+	case out.Tool.IsError:
+		rec.Outcome, rec.ErrorType = "tool_error", out.Tool.ErrorType()
+	default:
+		rec.Outcome = "ok"
+	}
+	rec.ResultBytes = out.textLen()
+	c.exec.keep(rec)
+}

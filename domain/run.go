@@ -1,0 +1,161 @@
+package domain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// errTimeUp is the cause of a context whose call reached its time limit.
+var errTimeUp = errors.New("time limit")
+
+// errGoexit says that a handler ended its goroutine instead of returning.
+var errGoexit = errors.New("the handler ended its goroutine")
+
+// run does the work within the time limit.
+func (c *Call) run(ctx context.Context) (Outcome, error) {
+	c.context = callContext{ctx, c}
+	ctx, cancel := context.WithCancelCause(&c.context)
+	defer cancel(nil)
+	if c.limit > 0 {
+		c.clock.start(c.limit, func() {
+			cancel(errTimeUp)
+			if c.outer == nil {
+				time.AfterFunc(c.catalog.Settings.Limits.MaxAbandonGrace, func() { c.abandon(OutOfTime(c.Name, c.limit, ToolResult{})) })
+			}
+		})
+		defer c.clock.stop()
+	}
+	out, err := c.recovered(ctx)
+	switch timeUp := context.Cause(ctx) == errTimeUp; {
+	case timeUp && (err != nil || out.Tool.IsError):
+		return Outcome{}, OutOfTime(c.Name, c.limit, out.Tool)
+	case err == nil && c.Tool != nil:
+		return out, c.Tool.checkResult(&out.Tool)
+	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		return Outcome{}, canceled(c.Name, ctx)
+	}
+	return out, err
+}
+
+// recovered does the work and makes an error of its panic. A handler that ends
+// its goroutine is answered for here: nothing after it runs.
+func (c *Call) recovered(ctx context.Context) (out Outcome, err error) {
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		if p := recover(); p != nil {
+			err = &panicError{p, debug.Stack()}
+		} else {
+			c.root().finish(Outcome{}, errGoexit)
+		}
+	}()
+	out, err = c.work(c, ctx)
+	returned = true
+	return out, err
+}
+
+// panicError is a handler's panic, with its stack for the log.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+// runTool runs the handler of a tool, after the user has agreed if the tool asks
+// for confirmation.
+func (c *Call) runTool(ctx context.Context) (out Outcome, err error) {
+	if c.Tool.Confirm {
+		refusal, err := c.confirm(ctx)
+		if err != nil {
+			return out, err
+		}
+		if refusal != nil {
+			return Outcome{Tool: *refusal}, nil
+		}
+	}
+	if c.Tool.RunRaw != nil {
+		out.Tool, err = c.Tool.RunRaw(ctx, c.Raw)
+	} else {
+		out.Tool, err = c.Tool.Run(ctx, c.args)
+	}
+	return out, err
+}
+
+// confirm asks the user to agree to the call. The refusal is what the call is
+// answered with if they do not.
+func (c *Call) confirm(ctx context.Context) (refusal *ToolResult, err error) {
+	shown := c.Raw
+	if c.Tool.RunRaw == nil {
+		if shown, err = c.args.JSON(); err != nil {
+			return nil, err
+		}
+	}
+	question := "Allow " + c.Name + " with " + clip(string(shown), maxShown) + "?"
+	if hidden := len(shown) - maxShown; hidden > 0 {
+		question += fmt.Sprintf(" CAUTION: %d more bytes of the arguments are not shown.", hidden)
+	}
+	name := "confirm"
+	if c.outer != nil {
+		name += " " + c.Name // the outer call may have been asked about, too
+	}
+	answer, err := Elicit(ctx, name, Elicitation{Message: question})
+	if err != nil || answer.Action == Accepted {
+		return nil, err
+	}
+	refused := Failure("denied", c.Name+" was not run: the user did not agree to it",
+		"Ask the user what to do instead; do not try the same call again.")
+	return &refused, nil
+}
+
+// maxShown bounds the arguments a person is shown.
+const maxShown = 2_000
+
+// clock limits the time of a call. It can be paused while a person is asked.
+// The zero clock never ends.
+type clock struct {
+	mu    sync.Mutex
+	timer *time.Timer
+	ends  time.Time
+	left  time.Duration // while it is paused
+}
+
+func (c *clock) start(limit time.Duration, end func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ends = time.Now().Add(limit)
+	c.timer = time.AfterFunc(limit, end)
+}
+
+func (c *clock) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timer != nil {
+		c.timer.Stop()
+		c.timer = nil // and with it whatever it would have ended
+	}
+}
+
+func (c *clock) pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timer != nil && c.timer.Stop() {
+		c.left = max(time.Until(c.ends), 1) // or it would never end
+	}
+}
+
+func (c *clock) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timer != nil && c.left > 0 {
+		c.ends = time.Now().Add(c.left)
+		c.timer.Reset(c.left)
+		c.left = 0
+	}
+}
