@@ -1,143 +1,93 @@
 package domain
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// A checker validates arguments against the schema of p in one pass, and stops
-// at as many breaches as an answer reports: invalid arguments cost no more than
-// valid ones. It knows the keywords that [Param] holds, which are all that
+// A checker validates arguments against the schema of a [Param] in one pass, and
+// stops at as many problems as an answer reports: invalid arguments cost no more
+// than valid ones. It knows the keywords that Param holds, which are all that
 // [SchemaOf] derives; where it meets a schema with others it is undecided, and
 // the validator decides.
 type checker struct {
-	near      [4]step   // the path, which takes no memory for arguments that are not nested deeply,
-	far       fieldPath // and its further steps
-	depth     int       // of the path
-	found     []InvalidField
-	most      int // breaches at which to stop
+	found     []InvalidField // with paths from the value that is being checked
+	most      int            // problems at which to stop
 	undecided bool
 }
 
-// check reports how v breaks the schema of p, by at most [maxProblems] breaches,
-// and whether that is certain.
+// check returns how v violates the schema of p, at most [maxProblems] times, and
+// whether that is certain.
 func (p *Param) check(v any) (found []InvalidField, certain bool) {
 	c := checker{most: maxProblems}
 	c.value(v, p)
-	sortFields(c.found)
+	slices.SortFunc(c.found, compareFields)
 	return c.found, !c.undecided
 }
 
 func (c *checker) done() bool { return c.undecided || len(c.found) >= c.most }
 
-func (c *checker) add(problem string) {
-	c.found = append(c.found, invalidField(c.path().String(), problem))
-}
-
-func (c *checker) addAt(name, problem string) {
-	c.found = append(c.found, invalidField(c.path().to(name).String(), problem))
-}
-
-func (c *checker) enter(s step) {
-	if c.depth < len(c.near) {
-		c.near[c.depth] = s
-	} else {
-		c.far = append(c.far[:c.depth-len(c.near)], s)
+// must notes what a keyword asks of v, unless that is satisfied.
+func (c *checker) must(satisfied bool, keyword string, v any, p *Param) {
+	if !satisfied && !c.done() {
+		c.found = append(c.found, invalidField("", violation(keyword, v, p)))
 	}
-	c.depth++
 }
 
-func (c *checker) leave() { c.depth-- }
-
-func (c *checker) path() fieldPath {
-	if c.depth <= len(c.near) {
-		return slices.Clone(c.near[:c.depth])
+// within checks a member of a value or, with an index of 0 or more, an element.
+func (c *checker) within(name string, index int, v any, p *Param) {
+	before := len(c.found)
+	c.value(v, p)
+	for i := range c.found[before:] {
+		f := &c.found[before+i]
+		if index >= 0 {
+			f.Field = join("["+strconv.Itoa(index)+"]", f.Field)
+		} else {
+			f.Field = join(ClipName(name), f.Field)
+		}
 	}
-	return slices.Concat(c.near[:], c.far[:c.depth-len(c.near)])
 }
 
 func (c *checker) value(v any, p *Param) {
-	if !p.plain {
-		c.undecided = true
-	}
+	c.undecided = c.undecided || !p.plain
 	if c.done() {
 		return
 	}
 	if p.Type != "" && !isType(v, p.Type) {
-		c.add(breach("type", v, p))
+		c.must(false, "type", v, p)
 		return
 	}
-	if p.Enum != nil && !slices.ContainsFunc(p.Enum, func(allowed any) bool { return equal(v, allowed) }) {
-		c.add(breach("enum", v, p))
-	}
+	c.must(p.Enum == nil || slices.ContainsFunc(p.Enum, func(allowed any) bool { return equal(v, allowed) }), "enum", v, p)
 	switch concrete := v.(type) {
 	case string:
 		if p.Min != "" || p.Max != "" {
 			c.size("Length", utf8.RuneCountInString(concrete), v, p)
 		}
-		c.pattern(concrete, p)
+		c.must(p.pattern == nil || p.pattern.MatchString(concrete), "pattern", v, p)
 	case json.Number:
-		c.number(concrete, p)
+		c.must(p.Min == "" || compareNumbers(concrete, json.Number(p.Min)) >= 0, "minimum", v, p)
+		c.must(p.Max == "" || compareNumbers(concrete, json.Number(p.Max)) <= 0, "maximum", v, p)
 	case []any:
 		c.size("Items", len(concrete), v, p)
-		c.elements(concrete, p)
+		for i := 0; p.Items != nil && i < len(concrete) && !c.done(); i++ {
+			c.within("", i, concrete[i], p.Items)
+		}
 	case map[string]any:
 		c.members(concrete, p)
 	}
 }
 
-func (c *checker) pattern(s string, p *Param) {
-	if p.pattern != nil && !c.done() && !p.pattern.MatchString(s) {
-		c.add(`is wrong: does not match pattern '` + strings.ReplaceAll(p.pattern.String(), `\`, `\\`) + `'`)
-	}
-}
-
-// size compares the length of a string or array with its bounds.
+// size compares the length of a string or array with its bounds, which [param]
+// has found to be whole numbers.
 func (c *checker) size(of string, n int, v any, p *Param) {
-	switch {
-	case c.done():
-	case p.Min != "" && n < atoi(p.Min):
-		c.add(breach("min"+of, v, p))
-	case p.Max != "" && n > atoi(p.Max):
-		c.add(breach("max"+of, v, p))
-	}
-}
-
-// atoi reads a bound that [param] has found to be a whole number.
-func atoi(bound string) int {
-	n, _ := strconv.Atoi(bound)
-	return n
-}
-
-func (c *checker) number(n json.Number, p *Param) {
-	if p.Min == "" && p.Max == "" || c.done() {
-		return
-	}
-	d := parseDecimal(n)
-	if p.Min != "" && d.compare(parseDecimal(json.Number(p.Min))) < 0 {
-		c.add(breach("minimum", n, p))
-	}
-	if p.Max != "" && d.compare(parseDecimal(json.Number(p.Max))) > 0 && !c.done() {
-		c.add(breach("maximum", n, p))
-	}
-}
-
-func (c *checker) elements(list []any, p *Param) {
-	if p.Items == nil {
-		return
-	}
-	for i, element := range list {
-		if c.done() {
-			return
-		}
-		c.enter(step{index: i})
-		c.value(element, p.Items)
-		c.leave()
-	}
+	least, _ := strconv.Atoi(p.Min)
+	most, _ := strconv.Atoi(p.Max)
+	c.must(p.Min == "" || n >= least, "min"+of, v, p)
+	c.must(p.Max == "" || n <= most, "max"+of, v, p)
 }
 
 // members checks an object: the fields of the schema in declared order, then
@@ -147,47 +97,28 @@ func (c *checker) members(object map[string]any, p *Param) {
 	known := 0
 	for i := range p.Fields {
 		f := &p.Fields[i]
-		v, ok := object[f.Name]
-		switch {
-		case ok:
+		if v, ok := object[f.Name]; ok {
 			known++
-			c.enter(step{f.Name, -1})
-			c.value(v, f)
-			c.leave()
-		case f.Required && !c.done():
-			c.addAt(f.Name, isRequired)
+			c.within(f.Name, -1, v, f)
+		} else if f.Required && !c.done() {
+			c.found = append(c.found, invalidField(ClipName(f.Name), isRequired))
 		}
 	}
 	switch {
 	case known == len(object) || c.done():
 	case p.closed:
-		c.found = append(c.found, unknown(c.path(), object, p.fieldNames(), c.most-len(c.found))...)
+		c.found = append(c.found, unknown("", object, p.fieldNames(), c.most-len(c.found))...)
 	case p.values != nil:
-		c.others(object, p)
-	}
-}
-
-// others checks the members of an object that are no fields.
-func (c *checker) others(object map[string]any, p *Param) {
-	fields := nameSet(p.fieldNames())
-	bad := smallest(object, c.most-len(c.found), func(name string, v any) bool {
-		probe := checker{most: 1}
-		if !fields[name] {
-			probe.value(v, p.values)
+		fields := nameSet(p.fieldNames())
+		for _, name := range smallest(object, c.most-len(c.found), func(name string, v any) bool {
+			probe := checker{most: 1}
+			if !fields[name] {
+				probe.value(v, p.values)
+			}
+			return len(probe.found) > 0
+		}) {
+			c.within(name, -1, object[name], p.values)
 		}
-		return len(probe.found) > 0
-	})
-	for _, name := range bad {
-		if c.done() {
-			return
-		}
-		if v := object[name]; p.values.Type != "" && !isType(v, p.values.Type) {
-			c.addAt(name, fmt.Sprintf("is wrong: expected %s, but got %s", p.values.Type, typeOf(v)))
-			continue
-		}
-		c.enter(step{name, -1})
-		c.value(object[name], p.values)
-		c.leave()
 	}
 }
 
@@ -210,7 +141,8 @@ func typeOf(v any) string {
 
 func isType(v any, want string) bool {
 	if n, ok := v.(json.Number); ok && want == "integer" {
-		return parseDecimal(n).isInteger()
+		d := parseDecimal(n)
+		return d.point >= len(d.digits)
 	}
 	return typeOf(v) == want
 }
@@ -220,7 +152,7 @@ func equal(v, allowed any) bool {
 	a, ok := v.(json.Number)
 	b, both := allowed.(json.Number)
 	if ok && both {
-		return parseDecimal(a).compare(parseDecimal(b)) == 0
+		return compareNumbers(a, b) == 0
 	}
 	return isScalar(v) && v == allowed
 }
@@ -228,6 +160,42 @@ func equal(v, allowed any) bool {
 func isScalar(v any) bool {
 	kind := typeOf(v)
 	return kind != "array" && kind != "object"
+}
+
+// decimal is a JSON number as 0.digits times ten to the power of point. Unlike
+// a big.Rat it is never written out: 1e1000000 costs no more than its nine
+// bytes.
+type decimal struct {
+	sign   int    // -1, 0 or 1
+	digits string // without zeros at either end
+	point  int
+}
+
+func parseDecimal(n json.Number) decimal {
+	mantissa, exponent := string(n), "0"
+	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
+		mantissa, exponent = mantissa[:i], mantissa[i+1:]
+	}
+	mantissa, negative := strings.CutPrefix(mantissa, "-")
+	whole, frac, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+frac, "0")
+	if digits == "" {
+		return decimal{}
+	}
+	const limit = 1 << 40                          // further than any message can move the point with its digits
+	shift, _ := strconv.ParseInt(exponent, 10, 64) // the nearest one if it is out of range
+	d := decimal{1, strings.TrimRight(digits, "0"), len(digits) - len(frac) + int(min(max(shift, -limit), limit))}
+	if negative {
+		d.sign = -1
+	}
+	return d
+}
+
+// compareNumbers returns -1, 0 or 1 as a is less than, equal to or greater than
+// b.
+func compareNumbers(a, b json.Number) int {
+	x, y := parseDecimal(a), parseDecimal(b)
+	return cmp.Or(cmp.Compare(x.sign, y.sign), x.sign*cmp.Or(cmp.Compare(x.point, y.point), strings.Compare(x.digits, y.digits)))
 }
 
 // allPlain reports whether the checker decides on everything within p.

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,12 +11,12 @@ import (
 	"toolserver/domain/nearest"
 )
 
-// InvalidArguments says how a call's arguments break the tool's schema.
+// InvalidArguments says how a call's arguments violate the tool's schema.
 type InvalidArguments struct {
 	Fields []InvalidField
 }
 
-// InvalidField is one breach.
+// InvalidField is one violation.
 type InvalidField struct {
 	Field   string `json:"field"`   // where: edits[0].old_text; empty for the arguments as a whole
 	Problem string `json:"problem"` // what, and what is allowed
@@ -39,10 +40,6 @@ func (e *InvalidArguments) Error() string {
 	return clip(strings.Join(parts, "; "), maxMessage)
 }
 
-func (e *InvalidArguments) add(field, problem string) {
-	e.Fields = append(e.Fields, invalidField(field, problem))
-}
-
 func invalid(field, problem string) *InvalidArguments {
 	return &InvalidArguments{[]InvalidField{invalidField(field, problem)}}
 }
@@ -51,48 +48,28 @@ func invalidField(field, problem string) InvalidField {
 	return InvalidField{clip(field, maxPath), clip(problem, maxProblem)}
 }
 
-// fieldPath leads from the arguments to a value within them.
-type fieldPath []step
-
-// step leads from a value to one within it.
-type step struct {
-	name  string
-	index int // of an element; -1 if the step is a name
-}
-
-// to returns the path to a member of the object that p leads to.
-func (p fieldPath) to(name string) fieldPath { return append(slices.Clip(p), step{name, -1}) }
-
-func (p fieldPath) String() string {
-	var b strings.Builder
-	for _, s := range p {
-		switch {
-		case b.Len() > maxPath:
-			return b.String()
-		case s.index >= 0:
-			b.WriteString("[" + strconv.Itoa(s.index) + "]")
-			continue
-		case b.Len() > 0:
-			b.WriteByte('.')
-		}
-		b.WriteString(ClipName(s.name))
+// join returns the path that leads from a value along two paths, such as
+// edits[0] and old_text; either may be empty.
+func join(path, further string) string {
+	if path != "" && further != "" && further[0] != '[' {
+		path += "."
 	}
-	return b.String()
+	return clip(path+further, maxPath)
 }
 
 // missing returns the required fields that object lacks, and no more than a
 // message reports.
-func missing(at fieldPath, object map[string]any, p *Param) (list []InvalidField) {
+func missing(at string, object map[string]any, p *Param) (list []InvalidField) {
 	for _, f := range p.Fields {
 		if _, ok := object[f.Name]; f.Required && !ok && len(list) < maxProblems {
-			list = append(list, invalidField(at.to(f.Name).String(), isRequired))
+			list = append(list, invalidField(join(at, ClipName(f.Name)), isRequired))
 		}
 	}
 	return list
 }
 
 // unknown returns the first n members of object, by name, that are no fields.
-func unknown[V any](at fieldPath, object map[string]V, fields []string, n int) (list []InvalidField) {
+func unknown[V any](at string, object map[string]V, fields []string, n int) (list []InvalidField) {
 	known := nameSet(fields)
 	for _, name := range smallest(object, n, func(name string, _ V) bool { return !known[name] }) {
 		problem := "is not a known argument; known: " + strings.Join(fields, ", ")
@@ -101,7 +78,7 @@ func unknown[V any](at fieldPath, object map[string]V, fields []string, n int) (
 		} else if near, ok := nearest.Word(name, fields); ok {
 			problem = fmt.Sprintf("is not a known argument; did you mean %s?", near)
 		}
-		list = append(list, invalidField(at.to(name).String(), problem))
+		list = append(list, invalidField(join(at, ClipName(name)), problem))
 	}
 	return list
 }
@@ -132,8 +109,8 @@ func nameSet(names []string) map[string]bool {
 	return set
 }
 
-// breach says what keyword asks of value, whose schema is p, or "".
-func breach(keyword string, value any, p *Param) string {
+// violation says what keyword asks of value, whose schema is p, or "".
+func violation(keyword string, value any, p *Param) string {
 	switch keyword {
 	case "type":
 		if p.Type == "" {
@@ -157,6 +134,10 @@ func breach(keyword string, value any, p *Param) string {
 		return fmt.Sprintf("must have at least %s elements", p.Min)
 	case "maxItems":
 		return fmt.Sprintf("must have at most %s elements", p.Max)
+	case "pattern":
+		if p.pattern != nil {
+			return "is wrong: does not match pattern '" + strings.ReplaceAll(p.pattern.String(), `\`, `\\`) + "'"
+		}
 	}
 	return ""
 }
@@ -206,4 +187,8 @@ func describe(v any) string {
 		return "an array"
 	}
 	return "an object"
+}
+
+func compareFields(a, b InvalidField) int {
+	return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Problem, b.Problem))
 }

@@ -96,13 +96,13 @@ func (p *Prompt) checkArguments(given map[string]string) error {
 		value, ok := given[a.Name]
 		switch {
 		case !ok && a.Required:
-			bad.add(a.Name, "is required")
+			bad.Fields = append(bad.Fields, invalidField(a.Name, isRequired))
 		case ok && len(a.Values) > 0 && !slices.Contains(a.Values, value):
-			bad.add(a.Name, "must be one of "+strings.Join(a.Values, ", "))
+			bad.Fields = append(bad.Fields, invalidField(a.Name, "must be one of "+strings.Join(a.Values, ", ")))
 		}
 	}
 	if room := maxProblems - len(bad.Fields); room > 0 {
-		bad.Fields = append(bad.Fields, unknown(nil, given, names, room)...)
+		bad.Fields = append(bad.Fields, unknown("", given, names, room)...)
 	}
 	if len(bad.Fields) == 0 {
 		return nil

@@ -78,7 +78,7 @@ func TestArguments(t *testing.T) {
 		{args: `{"query":"go","zzz":1}`, err: `search: zzz is not a known argument; known: query, count, sites, safe, sort, ratio, ranges, env`},
 		{args: `{"query":"go","ranges":[{"from":1},{"form":2}]}`,
 			err: `search: ranges[1].form is not a known argument; did you mean from?; ranges[1].from is required`},
-		{args: `{"query":"go","env":{"A":1}}`, err: `search: env.A is wrong: expected string, but got number`},
+		{args: `{"query":"go","env":{"A":1}}`, err: `search: env.A must be a string, not 1`},
 		{args: `{"query":"go","ranges":[{"from":99999999999999999999}]}`, err: `search: ranges: 0: from: 99999999999999999999 is too large`},
 	} {
 		got = searchInput{}

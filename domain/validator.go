@@ -1,11 +1,12 @@
 package domain
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
+	"iter"
 	"math"
 	"net/url"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,8 +57,8 @@ func (w *workload) add(v any, path int) {
 	}
 	switch v := v.(type) {
 	case json.Number:
-		_, exponent, _ := strings.Cut(strings.ToLower(string(v)), "e")
-		w.long = w.long || len(v) > maxDigits || parseExponent(exponent) > maxDigits || parseExponent(exponent) < -maxDigits
+		point := parseDecimal(v).point
+		w.long = w.long || len(v) > maxDigits || point > maxDigits+1 || point < -maxDigits
 	case []any:
 		for _, element := range v {
 			if w.add(element, path+len("/00000")); w.left < 0 {
@@ -95,14 +96,8 @@ func explain(err error, args map[string]any, root *Param) error {
 	return &InvalidArguments{found}
 }
 
-func compareFields(a, b InvalidField) int {
-	return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Problem, b.Problem))
-}
-
-func sortFields(list []InvalidField) { slices.SortFunc(list, compareFields) }
-
 // leaves yields the innermost causes of a verdict: those that name a field.
-func leaves(e *jsonschema.ValidationError) func(yield func(*jsonschema.ValidationError) bool) {
+func leaves(e *jsonschema.ValidationError) iter.Seq[*jsonschema.ValidationError] {
 	return func(yield func(*jsonschema.ValidationError) bool) { walkLeaves(e, yield) }
 }
 
@@ -110,19 +105,14 @@ func walkLeaves(e *jsonschema.ValidationError, yield func(*jsonschema.Validation
 	if len(e.Causes) == 0 {
 		return yield(e)
 	}
-	for _, cause := range e.Causes {
-		if !walkLeaves(cause, yield) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(e.Causes, func(cause *jsonschema.ValidationError) bool { return !walkLeaves(cause, yield) })
 }
 
 // problems describes one leaf: what its keyword asks for, and what is there.
 func problems(leaf *jsonschema.ValidationError, args map[string]any, root *Param) []InvalidField {
 	at, value, p := locate(leaf.InstanceLocation, args, root)
-	_, keyword, _ := cutLast(leaf.KeywordLocation, "/")
-	switch object, isObject := value.(map[string]any); {
+	object, isObject := value.(map[string]any)
+	switch keyword := path.Base(leaf.KeywordLocation); {
 	case p == nil:
 	case keyword == "required" && isObject:
 		if list := missing(at, object, p); list != nil {
@@ -131,28 +121,31 @@ func problems(leaf *jsonschema.ValidationError, args map[string]any, root *Param
 	case keyword == "additionalProperties" && isObject:
 		return unknown(at, object, p.fieldNames(), maxProblems)
 	default:
-		if s := breach(keyword, value, p); s != "" {
-			return []InvalidField{invalidField(at.String(), s)}
+		if s := violation(keyword, value, p); s != "" {
+			return []InvalidField{invalidField(at, s)}
 		}
 	}
-	problem := "is wrong: " + leaf.Message
-	if len(at) == 0 {
-		problem = "the arguments are wrong: " + leaf.Message
+	if at == "" {
+		return []InvalidField{invalidField(at, "the arguments are wrong: " + leaf.Message)}
 	}
-	return []InvalidField{invalidField(at.String(), problem)}
+	return []InvalidField{invalidField(at, "is wrong: " + leaf.Message)}
 }
 
 // locate follows the validator's JSON pointer through the arguments and their
-// schema. It returns nils where it cannot follow.
-func locate(pointer string, v any, p *Param) (at fieldPath, _ any, _ *Param) {
+// schema. It returns nils where it cannot follow. The validator escapes names
+// for a pointer, and then for a URL.
+func locate(pointer string, v any, p *Param) (at string, _ any, _ *Param) {
 	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		if name == "" {
 			continue
 		}
 		switch container := v.(type) {
 		case map[string]any:
-			name = unescape(name)
-			at, v = append(at, step{name, -1}), container[name]
+			if plain, err := url.PathUnescape(name); err == nil {
+				name = plain
+			}
+			name = strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
+			at, v = join(at, ClipName(name)), container[name]
 			if p != nil {
 				p, _ = p.field(name)
 			}
@@ -161,28 +154,11 @@ func locate(pointer string, v any, p *Param) (at fieldPath, _ any, _ *Param) {
 			if err != nil || i >= len(container) {
 				return at, nil, nil
 			}
-			at, v = append(at, step{index: i}), container[i]
+			at, v = join(at, "["+name+"]"), container[i]
 			if p != nil {
 				p = p.Items
 			}
 		}
 	}
 	return at, v, p
-}
-
-// unescape returns the name that the validator has escaped, for a pointer and
-// then for a URL.
-func unescape(name string) string {
-	if plain, err := url.PathUnescape(name); err == nil {
-		name = plain
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return "", s, false
-	}
-	return s[:i], s[i+len(sep):], true
 }
