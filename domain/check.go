@@ -65,14 +65,14 @@ func (c *checker) value(v any, p *Param) {
 	switch concrete := v.(type) {
 	case string:
 		if p.Min != "" || p.Max != "" {
-			c.size("Length", utf8.RuneCountInString(concrete), v, p)
+			c.size("minLength", "maxLength", utf8.RuneCountInString(concrete), v, p)
 		}
 		c.must(p.pattern == nil || p.pattern.MatchString(concrete), "pattern", v, p)
 	case json.Number:
 		c.must(p.Min == "" || compareNumbers(concrete, json.Number(p.Min)) >= 0, "minimum", v, p)
 		c.must(p.Max == "" || compareNumbers(concrete, json.Number(p.Max)) <= 0, "maximum", v, p)
 	case []any:
-		c.size("Items", len(concrete), v, p)
+		c.size("minItems", "maxItems", len(concrete), v, p)
 		for i := 0; p.Items != nil && i < len(concrete) && !c.done(); i++ {
 			c.within("", i, concrete[i], p.Items)
 		}
@@ -83,11 +83,15 @@ func (c *checker) value(v any, p *Param) {
 
 // size compares the length of a string or array with its bounds, which [param]
 // has found to be whole numbers.
-func (c *checker) size(of string, n int, v any, p *Param) {
-	least, _ := strconv.Atoi(p.Min)
-	most, _ := strconv.Atoi(p.Max)
-	c.must(p.Min == "" || n >= least, "min"+of, v, p)
-	c.must(p.Max == "" || n <= most, "max"+of, v, p)
+func (c *checker) size(atLeast, atMost string, n int, v any, p *Param) {
+	if p.Min != "" {
+		least, _ := strconv.Atoi(p.Min)
+		c.must(n >= least, atLeast, v, p)
+	}
+	if p.Max != "" {
+		most, _ := strconv.Atoi(p.Max)
+		c.must(n <= most, atMost, v, p)
+	}
 }
 
 // members checks an object: the fields of the schema in declared order, then

@@ -126,9 +126,9 @@ func problems(leaf *jsonschema.ValidationError, args map[string]any, root *Param
 		}
 	}
 	if at == "" {
-		return []InvalidField{invalidField(at, "the arguments are wrong: " + leaf.Message)}
+		return []InvalidField{invalidField(at, "the arguments are wrong: "+leaf.Message)}
 	}
-	return []InvalidField{invalidField(at, "is wrong: " + leaf.Message)}
+	return []InvalidField{invalidField(at, "is wrong: "+leaf.Message)}
 }
 
 // locate follows the validator's JSON pointer through the arguments and their
