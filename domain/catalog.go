@@ -1,12 +1,12 @@
 package domain
 
 import (
-	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
+	"sort"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -205,125 +205,79 @@ func (c *Catalog) completer(q CompleteQuery) (Completer, error) {
 	}, nil
 }
 
-// sourceItems are the items of one source, decorated with what configuration
-// says of them. An item whose override has not changed is kept as it was, so
-// that nobody has to look at it again.
-type sourceItems struct {
-	source    *heldSource
-	offer     Offer
-	tools     []decorated[Tool]
-	resources []decorated[Resource]
-	prompts   []decorated[Prompt]
-}
-
-type decorated[T any] struct {
-	offered  T
-	override Override
-	item     *T
-	err      error // why the item is not valid
-}
-
-func newSourceItems(source *heldSource) *sourceItems {
-	offer := source.Offer()
-	s := &sourceItems{source: source, offer: offer}
-	for _, t := range offer.Tools {
-		s.tools = append(s.tools, decorated[Tool]{offered: t, err: t.check()})
-	}
-	for _, r := range offer.Resources {
-		s.resources = append(s.resources, decorated[Resource]{offered: r, err: r.check()})
-	}
-	for _, p := range offer.Prompts {
-		s.prompts = append(s.prompts, decorated[Prompt]{offered: p, err: p.check()})
-	}
-	return s
-}
-
-// decorate returns the items under settings.
-func (s *sourceItems) decorate(settings *Settings, switched map[string]bool) *sourceItems {
-	return &sourceItems{
-		source: s.source, offer: s.offer,
-		tools: decorateAll(s.tools, func(t *Tool) Override {
-			o := settings.Tools[t.Name]
-			if off, ok := switched[t.Name]; ok {
-				o.Disabled = off
-			}
-			return o
-		}, (*Tool).override),
-		resources: decorateAll(s.resources, func(r *Resource) Override { return settings.Resources[r.Name] }, (*Resource).override),
-		prompts:   decorateAll(s.prompts, func(p *Prompt) Override { return settings.Prompts[p.Name] }, (*Prompt).override),
-	}
-}
-
-func decorateAll[T any](items []decorated[T], of func(*T) Override, apply func(*T, Override)) []decorated[T] {
-	all := slices.Clone(items)
-	for i := range all {
-		d := &all[i]
-		o := of(&d.offered)
-		if d.item != nil && reflect.DeepEqual(d.override, o) {
-			continue
-		}
-		item := d.offered
-		apply(&item, o)
-		d.override, d.item = o, &item
-	}
-	return all
-}
-
-// merge makes a catalog of what sources offer, which are in the order in which
-// they came: the first to offer a name has it.
-func merge(settings Settings, sources []*sourceItems) *Catalog {
-	c := &Catalog{Settings: settings, redactor: newRedactor(settings.Secrets), byName: map[string]*Tool{}}
-	resources, resourceNames, prompts := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, s := range sources {
-		c.sources = append(c.sources, s.source)
-		for _, m := range s.offer.Missing {
-			m.Source = s.source.Name()
-			c.missing = append(c.missing, m)
-		}
-		for _, d := range s.tools {
-			err := d.err
-			if err == nil && !validName(d.item.Name) {
-				err = errName(d.item.Name)
-			}
-			if c.refuse(s, KindTool, d.offered.Name, err, c.byName[d.item.Name] != nil) {
-				continue
-			}
-			c.byName[d.item.Name] = d.item
-			c.tools = append(c.tools, d.item)
-		}
-		for _, d := range s.resources {
-			if d.override.Disabled || c.refuse(s, KindResource, d.offered.Name, d.err, resources[d.item.key()] || resourceNames[d.item.Name]) {
-				continue
-			}
-			resources[d.item.key()], resourceNames[d.item.Name] = true, true
-			c.resources = append(c.resources, d.item)
-		}
-		for _, d := range s.prompts {
-			if d.override.Disabled || c.refuse(s, KindPrompt, d.offered.Name, d.err, prompts[d.item.Name]) {
-				continue
-			}
-			prompts[d.item.Name] = true
-			c.prompts = append(c.prompts, d.item)
+func filter[T any](items []T, keep func(T) bool) []T {
+	var kept []T
+	for _, t := range items {
+		if keep(t) {
+			kept = append(kept, t)
 		}
 	}
-	slices.SortFunc(c.tools, func(a, b *Tool) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(c.resources, func(a, b *Resource) int { return cmp.Compare(a.key(), b.key()) })
-	slices.SortFunc(c.prompts, func(a, b *Prompt) int { return cmp.Compare(a.Name, b.Name) })
-	c.private = c.restricted()
-	return c
+	return kept
 }
 
-// refuse notes why an item is left out, and reports whether it is.
-func (c *Catalog) refuse(s *sourceItems, kind Kind, name string, err error, taken bool) bool {
-	reason := ""
-	switch {
-	case err != nil:
-		reason = "is not valid: " + err.Error()
-	case taken:
-		reason = "has a name or address that is taken already"
-	default:
-		return false
-	}
-	c.missing = append(c.missing, Missing{Kind: kind, Name: ClipName(name), Source: s.source.Name(), Reason: reason, Mistake: true})
-	return true
+// ListToolsQuery asks for the tools a session may use.
+type ListToolsQuery struct {
+	Session  Session
+	Category string // empty means all
+	Cursor   string // of an earlier page; empty means the first
 }
+
+// ToolPage is one page of an answer, sorted by name.
+type ToolPage struct {
+	Tools []*Tool
+	Next  string // cursor of the next page; empty on the last
+}
+
+// List returns the enabled tools the session may use. A page is never empty
+// unless there are none at all. The only error is a cursor that is none of
+// ours, an [*Error] with [CodeInvalidParams].
+func (c *Catalog) List(q ListToolsQuery) (ToolPage, error) {
+	tools := filter(c.tools, func(t *Tool) bool {
+		return !t.Disabled && (q.Category == "" || t.Category == q.Category) && c.Settings.Access.Allowed(q.Session.Principal, t)
+	})
+	page, next, err := pageOf(tools, func(t *Tool) string { return t.Name }, q.Cursor, c.Settings.Limits.PageSize)
+	return ToolPage{page, next}, err
+}
+
+// ListResources returns the page of the resources p may read that begins after
+// cursor, with or without a template, and the cursor of the next page.
+func (c *Catalog) ListResources(p Principal, templates bool, cursor string) (page []*Resource, next string, err error) {
+	all := filter(c.resources, func(r *Resource) bool { return (r.Template != "") == templates && c.allows(p, r.Audience) })
+	return pageOf(all, (*Resource).key, cursor, c.Settings.Limits.PageSize)
+}
+
+// ListPrompts returns the page of the prompts p may have that begins after
+// cursor, and the cursor of the next page.
+func (c *Catalog) ListPrompts(p Principal, cursor string) (page []*Prompt, next string, err error) {
+	all := filter(c.prompts, func(prompt *Prompt) bool { return c.allows(p, prompt.Audience) })
+	return pageOf(all, func(p *Prompt) string { return p.Name }, cursor, c.Settings.Limits.PageSize)
+}
+
+// View identifies what p may see: principals of the same view see the same
+// lists.
+func (c *Catalog) View(p Principal) string {
+	if !c.Private() {
+		return ""
+	}
+	return strings.Join(p.Groups, "\x00") + "\x01" + p.ComplianceLevel
+}
+
+// pageOf returns the page of items, which are sorted by key, that begins after
+// cursor, and the cursor of the next page.
+func pageOf[T any](items []T, key func(T) string, cursor string, size int) (page []T, next string, err error) {
+	if cursor != "" {
+		decoded, err := base64.RawURLEncoding.DecodeString(cursor)
+		last, ours := strings.CutPrefix(string(decoded), cursorMark)
+		if err != nil || !ours {
+			return nil, "", &Error{Code: CodeInvalidParams, Message: "the cursor is not one that this list gave", Err: err, Hint: "Ask for the list without a cursor."}
+		}
+		items = items[sort.Search(len(items), func(i int) bool { return key(items[i]) > last }):]
+	}
+	if size <= 0 || len(items) <= size {
+		return items, "", nil
+	}
+	return items[:size], base64.RawURLEncoding.EncodeToString([]byte(cursorMark + key(items[size-1]))), nil
+}
+
+// cursorMark is what cursors begin with, so that others are not taken for one.
+const cursorMark = "after:"

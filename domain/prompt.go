@@ -49,8 +49,14 @@ func UserPrompt(text string) PromptResult {
 	return PromptResult{Messages: []PromptMessage{{Role: "user", Content: Content{Type: TextContent, Text: text}}}}
 }
 
-// override applies what configuration says of the prompt.
-func (p *Prompt) override(o Override) {
+func (p *Prompt) kind() (Kind, string) { return KindPrompt, p.Name }
+
+func (p *Prompt) ids() (string, string) { return p.Name, "" }
+
+func (p *Prompt) hidden(o Override) bool { return o.Disabled }
+
+// apply applies what configuration says of the prompt.
+func (p *Prompt) apply(o Override) {
 	p.Audience.override(o)
 	if o.Rename != "" {
 		p.Name = o.Rename

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -135,7 +136,18 @@ func (r *Registry) setDisabled(name string, disabled bool) error {
 // watchers. It returns the sources that are to be closed.
 func (r *Registry) publish() (closing []Source) {
 	for i, s := range r.sources {
-		r.sources[i] = s.decorate(&r.settings, r.switched)
+		r.sources[i] = &sourceItems{
+			source: s.source, missing: s.missing,
+			tools: decorate(s.tools, func(name string) Override {
+				o := r.settings.Tools[name]
+				if off, ok := r.switched[name]; ok {
+					o.Disabled = off
+				}
+				return o
+			}),
+			resources: decorate(s.resources, func(name string) Override { return r.settings.Resources[name] }),
+			prompts:   decorate(s.prompts, func(name string) Override { return r.settings.Prompts[name] }),
+		}
 	}
 	next := merge(r.settings, r.sources)
 	next.users.Add(1)
@@ -145,9 +157,9 @@ func (r *Registry) publish() (closing []Source) {
 	before := r.now.Swap(next)
 	access := (before.private || next.private) && !reflect.DeepEqual(before.Settings.Access, next.Settings.Access)
 	change := Change{
-		Tools:     access || !slices.EqualFunc(before.tools, next.tools, func(a, b *Tool) bool { return a == b || a.looksLike(b) }),
-		Resources: access || !slices.EqualFunc(before.resources, next.resources, func(a, b *Resource) bool { return a == b || a.looksLike(b) }),
-		Prompts:   access || !slices.EqualFunc(before.prompts, next.prompts, func(a, b *Prompt) bool { return a == b || a.looksLike(b) }),
+		Tools:     access || changed(before.tools, next.tools),
+		Resources: access || changed(before.resources, next.resources),
+		Prompts:   access || changed(before.prompts, next.prompts),
 	}
 	for _, notify := range r.watchers {
 		notify(change)
@@ -213,16 +225,6 @@ func (r *Registry) ListEnabled() []*Tool {
 	return filter(r.now.Load().tools, func(t *Tool) bool { return !t.Disabled })
 }
 
-func filter[T any](items []T, keep func(T) bool) []T {
-	var kept []T
-	for _, t := range items {
-		if keep(t) {
-			kept = append(kept, t)
-		}
-	}
-	return kept
-}
-
 // OnChange has f called after each publication, until the returned function is.
 // Calls of f are not concurrent, and f must not write to the registry.
 func (r *Registry) OnChange(f func(Change)) (stop func()) {
@@ -236,4 +238,120 @@ func (r *Registry) OnChange(f func(Change)) (stop func()) {
 		defer r.mu.Unlock()
 		delete(r.watchers, id)
 	}
+}
+
+// sourceItems are the items of one source, decorated with the overrides of the
+// configuration. An item whose override has not changed is kept as it was, so
+// that subscriptions to it go on.
+type sourceItems struct {
+	source    *heldSource
+	missing   []Missing
+	tools     []decorated[Tool]
+	resources []decorated[Resource]
+	prompts   []decorated[Prompt]
+}
+
+type decorated[T any] struct {
+	offered  T
+	override Override
+	item     *T
+	err      error // why the item is not valid
+}
+
+// itemOf is what a catalog has to know of its items, whatever their kind.
+type itemOf[T any] interface {
+	*T
+	kind() (Kind, string)    // with the name
+	ids() (id, other string) // neither of which another item of the kind may have
+	check() error            // what keeps it from being offered
+	apply(Override)          // what configuration says of it
+	looksLike(old *T) bool   // to callers
+	hidden(Override) bool    // configuration leaves it out
+}
+
+func newSourceItems(source *heldSource) *sourceItems {
+	offer := source.Offer()
+	return &sourceItems{source, offer.Missing, undecorated(offer.Tools), undecorated(offer.Resources), undecorated(offer.Prompts)}
+}
+
+func undecorated[T any](offered []T) []decorated[T] {
+	all := make([]decorated[T], len(offered))
+	for i := range offered {
+		all[i].offered = offered[i]
+	}
+	return all
+}
+
+// decorate returns the items with overrides, by the names their source gives
+// them.
+func decorate[T any, P itemOf[T]](items []decorated[T], overrides func(name string) Override) []decorated[T] {
+	all := slices.Clone(items)
+	for i := range all {
+		d := &all[i]
+		_, name := P(&d.offered).kind()
+		o := overrides(name)
+		if d.item != nil && reflect.DeepEqual(d.override, o) {
+			continue
+		}
+		item := d.offered
+		P(&item).apply(o)
+		d.override, d.item, d.err = o, &item, P(&item).check()
+	}
+	return all
+}
+
+// merge makes a catalog of what sources offer, which are in the order in which
+// they came: the first to offer a name has it.
+func merge(settings Settings, sources []*sourceItems) *Catalog {
+	c := &Catalog{Settings: settings, redactor: newRedactor(settings.Secrets), byName: map[string]*Tool{}}
+	tools, resources, prompts := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, s := range sources {
+		c.sources = append(c.sources, s.source)
+		for _, m := range s.missing {
+			m.Source = s.source.Name()
+			c.missing = append(c.missing, m)
+		}
+		c.tools = add(c, s.source, c.tools, s.tools, tools)
+		c.resources = add(c, s.source, c.resources, s.resources, resources)
+		c.prompts = add(c, s.source, c.prompts, s.prompts, prompts)
+	}
+	for _, t := range c.tools {
+		c.byName[t.Name] = t
+	}
+	slices.SortFunc(c.tools, func(a, b *Tool) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(c.resources, func(a, b *Resource) int { return cmp.Compare(a.key(), b.key()) })
+	slices.SortFunc(c.prompts, func(a, b *Prompt) int { return cmp.Compare(a.Name, b.Name) })
+	c.private = c.restricted()
+	return c
+}
+
+// add appends the items of a source to those of the catalog, and notes why one
+// is left out.
+func add[T any, P itemOf[T]](c *Catalog, source Source, all []*T, items []decorated[T], taken map[string]bool) []*T {
+	for i := range items {
+		d := &items[i]
+		id, other := P(d.item).ids()
+		reason := "has a name or address that is taken already"
+		switch {
+		case P(d.item).hidden(d.override):
+			continue
+		case d.err != nil:
+			reason = "is not valid: " + d.err.Error()
+		case !taken[id] && !taken[other]:
+			taken[id] = true
+			if other != "" {
+				taken[other] = true
+			}
+			all = append(all, d.item)
+			continue
+		}
+		kind, name := P(&d.offered).kind()
+		c.missing = append(c.missing, Missing{Kind: kind, Name: ClipName(name), Source: source.Name(), Reason: reason, Mistake: true})
+	}
+	return all
+}
+
+// changed reports whether callers can tell two lists of items apart.
+func changed[T any, P itemOf[T]](before, now []*T) bool {
+	return !slices.EqualFunc(before, now, func(a, b *T) bool { return a == b || P(a).looksLike(b) })
 }

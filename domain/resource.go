@@ -59,8 +59,14 @@ func (r *Resource) key() string {
 	return r.URI
 }
 
-// override applies what configuration says of the resource.
-func (r *Resource) override(o Override) {
+func (r *Resource) kind() (Kind, string) { return KindResource, r.Name }
+
+func (r *Resource) ids() (string, string) { return r.Name, "\x00" + r.key() }
+
+func (r *Resource) hidden(o Override) bool { return o.Disabled }
+
+// apply applies what configuration says of the resource.
+func (r *Resource) apply(o Override) {
 	r.Audience.override(o)
 	if o.Description != "" {
 		r.Description = o.Description

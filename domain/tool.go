@@ -113,8 +113,14 @@ func errName(name string) error {
 	return fmt.Errorf("tool name %q does not match ^[a-zA-Z0-9_-]{1,64}$", ClipName(name))
 }
 
-// override applies what configuration says of the tool.
-func (t *Tool) override(o Override) {
+func (t *Tool) kind() (Kind, string) { return KindTool, t.Name }
+
+func (t *Tool) ids() (string, string) { return t.Name, "" }
+
+func (t *Tool) hidden(Override) bool { return false } // it is offered as disabled
+
+// apply applies what configuration says of the tool.
+func (t *Tool) apply(o Override) {
 	t.Disabled = t.Disabled || o.Disabled
 	if o.Groups != nil {
 		t.Groups = o.Groups
