@@ -3,7 +3,7 @@ package domain
 import "runtime/debug"
 
 // finish answers with the outcome of the call, unless it was abandoned.
-func (c *Call) finish(out Outcome, err error) {
+func (c *Call) finish(out outcome, err error) {
 	if !c.answered.CompareAndSwap(false, true) {
 		c.exec.abandoned.Add(-1)
 		return
@@ -21,21 +21,21 @@ func (c *Call) abandon(err error) {
 	c.Record.Abandoned = true
 	defer func() { // nothing else recovers on a timer's goroutine
 		if p := recover(); p != nil {
-			c.done(Outcome{}, c.clean(&panicError{p, debug.Stack()}))
+			c.done(outcome{}, c.clean(&panicError{p, debug.Stack()}))
 		}
 	}()
-	c.end(Outcome{}, err)
+	c.end(outcome{}, err)
 }
 
 // end does everything that follows the work of a call, and answers. The outcome
 // is redacted before it is bounded, so that no secret is kept in the store.
-func (c *Call) end(out Outcome, err error) {
+func (c *Call) end(out outcome, err error) {
 	if err == nil {
 		out = c.catalog.redactor.outcome(out)
 		out, err = c.bound(out)
 	}
 	if err != nil {
-		out = Outcome{}
+		out = outcome{}
 		if !isInputRequired(err) { // redacted when it was asked
 			err = c.clean(err)
 		}
@@ -43,7 +43,7 @@ func (c *Call) end(out Outcome, err error) {
 	if c.observed {
 		for _, o := range c.exec.observers {
 			if refused := o.End(c, err); refused != nil {
-				out, err = Outcome{}, c.clean(refused)
+				out, err = outcome{}, c.clean(refused)
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func (l *Limits) ResultChars(promised int) int {
 
 // bound moves what is too long for one answer of a tool to the result store, and
 // refuses what cannot be cut.
-func (c *Call) bound(out Outcome) (Outcome, error) {
+func (c *Call) bound(out outcome) (outcome, error) {
 	if c.Tool != nil {
 		if err := c.boundResult(&out.Tool); err != nil {
 			return out, err

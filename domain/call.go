@@ -27,8 +27,8 @@ type Call struct {
 
 	find  func(*Call) error                             // finds the item, if the principal may use it, and sets
 	check func(*Call) error                             // what validates the arguments, nil for nothing,
-	work  func(*Call, context.Context) (Outcome, error) // and what does the work
-	done  func(Outcome, error)
+	work  func(*Call, context.Context) (outcome, error) // and what does the work
+	done  func(outcome, error)
 
 	context  callContext    // of its handler; here, so that it takes no memory of its own
 	args     Arguments      // of a tool, once they are checked
@@ -43,9 +43,9 @@ type Call struct {
 	nested []string // names of tools called within this call; guarded by mu
 }
 
-// Outcome is the answer to a request that did not fail. What is set depends on
+// outcome is the answer to a request that did not fail. What is set depends on
 // the kind of the request.
-type Outcome struct {
+type outcome struct {
 	Tool     ToolResult   // of a tool
 	Contents []Content    // of a resource
 	Prompt   PromptResult // of a prompt
@@ -56,7 +56,7 @@ type Outcome struct {
 // called as soon as there is an answer.
 func (c *Call) start(ctx context.Context) {
 	defer c.leave()
-	var out Outcome
+	var out outcome
 	err := c.admit(ctx)
 	if err == nil {
 		out, err = c.run(ctx)

@@ -108,7 +108,7 @@ func (e *Executor) Start(ctx context.Context, cmd ExecuteToolCommand, done func(
 }
 
 func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(ToolResult, error)) *Call {
-	c := e.newCall("tools/call", cmd.Session, cmd.Client, func(out Outcome, err error) { done(out.Tool, err) })
+	c := e.newCall("tools/call", cmd.Session, cmd.Client, func(out outcome, err error) { done(out.Tool, err) })
 	c.name(ClipName(cmd.Tool))
 	c.Raw, c.Record.ArgsBytes = cmd.Arguments, len(cmd.Arguments)
 	c.find = (*Call).findTool
@@ -117,7 +117,7 @@ func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(ToolResult, error)
 
 // ReadResource reads a document and reports to done, as [Executor.Start] does.
 func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, uri string, done func([]Content, error)) {
-	c := e.newCall("resources/read", s, client, func(out Outcome, err error) { done(out.Contents, err) })
+	c := e.newCall("resources/read", s, client, func(out outcome, err error) { done(out.Contents, err) })
 	c.Record.ArgsBytes = len(uri)
 	c.find = func(c *Call) error {
 		r, at, err := c.catalog.FindResource(s.Principal, uri)
@@ -125,7 +125,7 @@ func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, u
 			return err
 		}
 		c.name("resource " + r.Name)
-		c.work = func(_ *Call, ctx context.Context) (out Outcome, err error) {
+		c.work = func(_ *Call, ctx context.Context) (out outcome, err error) {
 			out.Contents, err = r.Read(ctx, at)
 			return out, err
 		}
@@ -136,7 +136,7 @@ func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, u
 
 // GetPrompt fills in a prompt and reports to done, as [Executor.Start] does.
 func (e *Executor) GetPrompt(ctx context.Context, s Session, client Client, name string, args map[string]string, done func(PromptResult, error)) {
-	c := e.newCall("prompts/get", s, client, func(out Outcome, err error) { done(out.Prompt, err) })
+	c := e.newCall("prompts/get", s, client, func(out outcome, err error) { done(out.Prompt, err) })
 	c.find = func(c *Call) error {
 		p, err := c.catalog.findPrompt(s.Principal, name)
 		if err != nil {
@@ -145,7 +145,7 @@ func (e *Executor) GetPrompt(ctx context.Context, s Session, client Client, name
 		c.name("prompt " + p.Name)
 		args := p.filledIn(args)
 		c.check = func(c *Call) error { return p.checkArguments(args) }
-		c.work = func(_ *Call, ctx context.Context) (out Outcome, err error) {
+		c.work = func(_ *Call, ctx context.Context) (out outcome, err error) {
 			out.Prompt, err = p.Get(ctx, args)
 			return out, err
 		}
@@ -167,11 +167,11 @@ type CompleteQuery struct {
 // Complete looks for completions and reports them to done, as [Executor.Start]
 // does. An argument that cannot be completed has none.
 func (e *Executor) Complete(ctx context.Context, q CompleteQuery, done func([]string, error)) {
-	c := e.newCall("completion/complete", q.Session, nil, func(out Outcome, err error) { done(out.Values, err) })
+	c := e.newCall("completion/complete", q.Session, nil, func(out outcome, err error) { done(out.Values, err) })
 	c.Record.ArgsBytes = len(q.Typed)
 	c.find = func(c *Call) error {
 		complete, err := c.catalog.completer(q)
-		c.work = func(_ *Call, ctx context.Context) (out Outcome, err error) {
+		c.work = func(_ *Call, ctx context.Context) (out outcome, err error) {
 			out.Values, err = complete(ctx, q.Argument, q.Typed, q.Given)
 			return out, err
 		}
@@ -195,7 +195,7 @@ func (e *Executor) CountList(s Session, method string) error {
 }
 
 // newCall returns a call that is named after its method until its item is found.
-func (e *Executor) newCall(method string, s Session, client Client, done func(Outcome, error)) *Call {
+func (e *Executor) newCall(method string, s Session, client Client, done func(outcome, error)) *Call {
 	catalog := e.Registry.acquire()
 	id := strconv.AppendUint(append(make([]byte, 0, 24), e.idPrefix...), e.lastID.Add(1), 32)
 	return &Call{

@@ -425,7 +425,7 @@ func TestV2Contract(t *testing.T) {
 	if want := []string{"text", "resource", "image", "resource_link"}; !slices.Equal(types, want) {
 		t.Errorf("blocks %v; want %v", types, want)
 	}
-	for _, bad := range []Artifact{{Name: "../x", MIME: "a/b"}, {Name: "", MIME: "a/b"}, {Name: "x", MIME: "no"}, {Name: "x", MIME: "a/b", Data: make([]byte, MaxArtifactBytes+1)}} {
+	for _, bad := range []Artifact{{Name: "../x", MIME: "a/b"}, {Name: "", MIME: "a/b"}, {Name: "x", MIME: "no"}, {Name: "x", MIME: "a/b", Data: make([]byte, maxArtifactBytes+1)}} {
 		r.Artifacts = []Artifact{bad}
 		if _, err := run(t, made, `{}`); CodeOf(err) != CodeExecutionFailed {
 			t.Errorf("artifact %.20s %q: %v", bad.Name, bad.MIME, err)

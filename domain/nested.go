@@ -33,9 +33,9 @@ func CallTool(ctx context.Context, name string, args json.RawMessage) (ToolResul
 }
 
 // within runs the call within the one it belongs to.
-func (c *Call) within(ctx context.Context) (Outcome, error) {
+func (c *Call) within(ctx context.Context) (outcome, error) {
 	if err := c.findTool(); err != nil {
-		return Outcome{}, err
+		return outcome{}, err
 	}
 	depth, holdsSlot := 0, false // a call of the same tool holds a slot already
 	for at := c.outer; at != nil; at = at.outer {
@@ -43,7 +43,7 @@ func (c *Call) within(ctx context.Context) (Outcome, error) {
 		holdsSlot = holdsSlot || at.Tool == c.Tool
 	}
 	if depth > maxNested {
-		return Outcome{}, Errorf(CodeExecutionFailed, "%s: calls within calls are nested more than %d deep", c.Name, maxNested)
+		return outcome{}, Errorf(CodeExecutionFailed, "%s: calls within calls are nested more than %d deep", c.Name, maxNested)
 	}
 	root := c.root()
 	root.mu.Lock()
@@ -53,12 +53,12 @@ func (c *Call) within(ctx context.Context) (Outcome, error) {
 	root.mu.Unlock()
 	if pool := c.exec.slots.of(c.Tool); pool != nil && !holdsSlot {
 		if !pool.TryAcquire(c.owner(), 1) {
-			return Outcome{}, &Error{Code: CodeBusy, Message: c.Name + ": all calls of it that may run at a time are running", Hint: "Call it again a little later."}
+			return outcome{}, &Error{Code: CodeBusy, Message: c.Name + ": all calls of it that may run at a time are running", Hint: "Call it again a little later."}
 		}
 		defer pool.Release(c.owner(), 1)
 	}
 	if err := c.check(c); err != nil {
-		return Outcome{}, err
+		return outcome{}, err
 	}
 	return c.run(ctx)
 }

@@ -1,6 +1,10 @@
 package domain
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // Principal is who makes a request, as the server has established it at that
 // very request: on stdio the configured user, on HTTP whom the credentials
@@ -36,3 +40,65 @@ func SessionKey(principal, session string) string { return principal + "\x00" + 
 
 // Expired reports whether the credentials have stopped being valid.
 func (p *Principal) Expired(now time.Time) bool { return !p.Expires.IsZero() && !now.Before(p.Expires) }
+
+// Access says which principals may use which tools.
+type Access struct {
+	// Levels are the compliance levels there are, by name. A session of one
+	// level may use tools of the same level and of those it is allowed with.
+	Levels map[string]Level
+	// Strict refuses where either side has no level.
+	Strict bool
+}
+
+// Level is a compliance level. AllowedWith is not symmetric: patient records
+// may go where audited data goes, and not the other way round.
+type Level struct {
+	Aliases     []string `yaml:"aliases" doc:"Other names of the level."`
+	AllowedWith []string `yaml:"allowed_with" doc:"Levels of tools that a session of this level may also use."`
+}
+
+// Allowed reports whether p may use t, and so whether it may know of it.
+func (a Access) Allowed(p Principal, t *Tool) bool {
+	return a.admits(p, t.Groups, t.ComplianceLevel)
+}
+
+func (a Access) admits(p Principal, groups []string, level string) bool {
+	return inGroup(p.Groups, groups) && a.compatible(p.ComplianceLevel, level)
+}
+
+// Known returns the level that name or alias stands for.
+func (a Access) Known(name string) (string, bool) {
+	name = fold(name)
+	for level, l := range a.Levels {
+		if fold(level) == name || slices.ContainsFunc(l.Aliases, func(alias string) bool { return fold(alias) == name }) {
+			return level, true
+		}
+	}
+	return "", false
+}
+
+func inGroup(have, want []string) bool {
+	if len(want) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(want, func(w string) bool {
+		return slices.ContainsFunc(have, func(h string) bool { return fold(h) == fold(w) })
+	})
+}
+
+func (a Access) compatible(session, resource string) bool {
+	if session == "" || resource == "" {
+		return !a.Strict
+	}
+	from, ok := a.Known(session)
+	to, known := a.Known(resource)
+	if !ok || !known {
+		return false // configuration refuses unknown levels; fail closed all the same
+	}
+	return from == to || slices.ContainsFunc(a.Levels[from].AllowedWith, func(name string) bool {
+		level, ok := a.Known(name)
+		return ok && level == to
+	})
+}
+
+func fold(s string) string { return strings.ToLower(strings.TrimSpace(s)) }

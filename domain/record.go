@@ -34,7 +34,7 @@ func (r *CallRecord) Stack() string {
 }
 
 // record completes the record of the call and hands it over.
-func (c *Call) record(out *Outcome, err error) {
+func (c *Call) record(out *outcome, err error) {
 	rec := &c.Record
 	rec.Duration = time.Since(rec.Start)
 	c.mu.Lock()

@@ -40,7 +40,7 @@ func newRedactor(secrets []string) redactor {
 }
 
 // outcome returns out without secrets.
-func (r *redactor) outcome(out Outcome) Outcome {
+func (r *redactor) outcome(out outcome) outcome {
 	if len(r.secrets) == 0 {
 		return out
 	}

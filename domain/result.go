@@ -73,8 +73,8 @@ type Display struct {
 	Title       string `json:"title,omitempty"`
 }
 
-// MaxArtifactBytes bounds the data of one artifact.
-const MaxArtifactBytes = 16 << 20
+// maxArtifactBytes bounds the data of one artifact.
+const maxArtifactBytes = 16 << 20
 
 // Text returns a result the model reads as s.
 func Text(s string) ToolResult {
@@ -162,7 +162,7 @@ func (r ToolResult) textChars() (n int) {
 }
 
 // textLen returns how many bytes of text the outcome has.
-func (o *Outcome) textLen() int {
+func (o *outcome) textLen() int {
 	n := o.Tool.TextLen()
 	for i := range o.Contents {
 		n += len(o.Contents[i].Text) + len(o.Contents[i].Data)
@@ -255,8 +255,8 @@ func (a *Artifact) check() error {
 	if _, _, err := mime.ParseMediaType(a.MIME); err != nil || !strings.Contains(a.MIME, "/") {
 		return fmt.Errorf("artifact %s: %q is not a media type", a.Name, a.MIME)
 	}
-	if len(a.Data) > MaxArtifactBytes {
-		return fmt.Errorf("artifact %s has %d bytes; at most %d are allowed", a.Name, len(a.Data), MaxArtifactBytes)
+	if len(a.Data) > maxArtifactBytes {
+		return fmt.Errorf("artifact %s has %d bytes; at most %d are allowed", a.Name, len(a.Data), maxArtifactBytes)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ var errTimeUp = errors.New("time limit")
 var errGoexit = errors.New("the handler ended its goroutine")
 
 // run does the work within the time limit.
-func (c *Call) run(ctx context.Context) (Outcome, error) {
+func (c *Call) run(ctx context.Context) (outcome, error) {
 	c.context = callContext{ctx, c}
 	ctx, cancel := context.WithCancelCause(&c.context)
 	defer cancel(nil)
@@ -32,18 +32,18 @@ func (c *Call) run(ctx context.Context) (Outcome, error) {
 	out, err := c.recovered(ctx)
 	switch timeUp := context.Cause(ctx) == errTimeUp; {
 	case timeUp && (err != nil || out.Tool.IsError):
-		return Outcome{}, OutOfTime(c.Name, c.limit, out.Tool)
+		return outcome{}, OutOfTime(c.Name, c.limit, out.Tool)
 	case err == nil && c.Tool != nil:
 		return out, c.Tool.checkResult(&out.Tool)
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return Outcome{}, canceled(c.Name, ctx)
+		return outcome{}, canceled(c.Name, ctx)
 	}
 	return out, err
 }
 
 // recovered does the work and makes an error of its panic. A handler that ends
 // its goroutine is answered for here: nothing after it runs.
-func (c *Call) recovered(ctx context.Context) (out Outcome, err error) {
+func (c *Call) recovered(ctx context.Context) (out outcome, err error) {
 	returned := false
 	defer func() {
 		if returned {
@@ -52,7 +52,7 @@ func (c *Call) recovered(ctx context.Context) (out Outcome, err error) {
 		if p := recover(); p != nil {
 			err = &panicError{p, debug.Stack()}
 		} else {
-			c.root().finish(Outcome{}, errGoexit)
+			c.root().finish(outcome{}, errGoexit)
 		}
 	}()
 	out, err = c.work(c, ctx)
@@ -70,14 +70,14 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
 // runTool runs the handler of a tool, after the user has agreed if the tool asks
 // for confirmation.
-func (c *Call) runTool(ctx context.Context) (out Outcome, err error) {
+func (c *Call) runTool(ctx context.Context) (out outcome, err error) {
 	if c.Tool.Confirm {
 		refusal, err := c.confirm(ctx)
 		if err != nil {
 			return out, err
 		}
 		if refusal != nil {
-			return Outcome{Tool: *refusal}, nil
+			return outcome{Tool: *refusal}, nil
 		}
 	}
 	if c.Tool.RunRaw != nil {
