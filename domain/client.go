@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -75,12 +76,8 @@ func (l LogLevel) String() string { return logLevels[l] }
 
 // ParseLogLevel returns the level of that name.
 func ParseLogLevel(name string) (LogLevel, bool) {
-	for i, known := range logLevels {
-		if name == known {
-			return LogLevel(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(logLevels[:], name)
+	return LogLevel(max(i, 0)), i >= 0
 }
 
 // Methods by which a client can be asked.

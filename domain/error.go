@@ -27,32 +27,21 @@ const (
 	CodeInternal          Code = -32603
 )
 
+var codeTypes = map[Code]string{
+	CodeToolNotFound: "tool_not_found", CodeResourceNotFound: "resource_not_found", CodeToolDisabled: "tool_disabled",
+	CodeExecutionFailed: "execution_failed", CodeTimeout: "timeout", CodeBusy: "busy", CodeRateLimited: "rate_limited",
+	CodeMissingCapability: "missing_client_capability", CodeInvalidParams: "invalid_arguments",
+}
+
 // Type returns the code's name in the vocabulary of error types.
 func (c Code) Type() string {
-	switch c {
-	case CodeToolNotFound:
-		return "tool_not_found"
-	case CodeResourceNotFound:
-		return "resource_not_found"
-	case CodeToolDisabled:
-		return "tool_disabled"
-	case CodeExecutionFailed:
-		return "execution_failed"
-	case CodeTimeout:
-		return "timeout"
-	case CodeBusy:
-		return "busy"
-	case CodeRateLimited:
-		return "rate_limited"
-	case CodeMissingCapability:
-		return "missing_client_capability"
-	case CodeInvalidParams:
-		return "invalid_arguments"
+	if name, ok := codeTypes[c]; ok {
+		return name
 	}
 	return "internal_error"
 }
 
-// Error is a failure to run a tool. A tool that ran and has bad news for the
+// Error is a failure to run a tool. A tool that ran and reports an error to the
 // model (no such file, HTTP 404, exit status 1) returns a [Failure] instead.
 type Error struct {
 	Code    Code

@@ -19,8 +19,8 @@ type ToolOutputSchema struct {
 }
 
 // OutputOf derives a schema from the struct Out, with the tags of [SchemaOf].
-// Its root asks for no field and refuses none: clients hold bad news, which has
-// the fields of a failure instead, to the same schema.
+// Its root requires no field and rejects none: clients validate tool execution
+// errors, which have the fields of a [Failure], against the same schema.
 func OutputOf[Out any]() *ToolOutputSchema {
 	raw := sync.OnceValue(func() []byte { return appendObject(nil, reflect.TypeFor[Out](), openObject) })
 	return &ToolOutputSchema{raw: raw, compiled: compileOnce(raw), derived: true}

@@ -205,7 +205,7 @@ func (r *Registry) unused(c *Catalog) (closing []Source) {
 
 func closeAll(sources []Source) {
 	for _, s := range sources {
-		_ = s.Close() // there is nobody to tell; a source logs what matters to it
+		_ = s.Close() // a source logs its own errors
 	}
 }
 

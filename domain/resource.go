@@ -22,8 +22,7 @@ type Resource struct {
 	MIMEType    string // empty if it depends
 	Audience
 
-	// Read returns the document. News such as that there is none is an [*Error]
-	// from [ResourceNotFound].
+	// Read returns the document, or the error of [ResourceNotFound].
 	Read func(ctx context.Context, at Location) ([]Content, error)
 	// Watch calls changed whenever the document has changed, until ctx ends, and
 	// returns at once. It is nil if that cannot be told.

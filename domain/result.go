@@ -102,7 +102,7 @@ func JSONText(structured, text any) (ToolResult, error) {
 	return r, nil
 }
 
-// failureEnvelope is the structured content of bad news.
+// failureEnvelope is the structured content of a tool execution error.
 type failureEnvelope struct {
 	IsError   bool           `json:"is_error"`
 	ErrorType string         `json:"error_type"`
@@ -122,8 +122,8 @@ func Failure(errorType, message, hint string) ToolResult {
 	return r
 }
 
-// ErrorType returns the error type of a result that is bad news, or "". Results
-// other than those of [Failure] have one if they have a FailureType method.
+// ErrorType returns the error type of a tool execution error, or "". Results other
+// than those of [Failure] have one if they have a FailureType method.
 func (r ToolResult) ErrorType() string {
 	switch results := r.Results.(type) {
 	case failureEnvelope:

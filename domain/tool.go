@@ -30,7 +30,7 @@ type Tool struct {
 	Groups          []string      // principals in any of these may call it; empty means everyone
 	ComplianceLevel string        // level the tool's data has; empty means unset
 	Timeout         time.Duration // zero means the executor's default
-	KeepsTime       bool          // ends by itself what takes too long; Timeout then has room for that, and configuration has been heard
+	KeepsTime       bool          // enforces its own time limit; Timeout is longer than that, and configuration does not change it
 	Disabled        bool          // known, but not listed and not callable
 	MaxResultChars  int           // of a tool that promises longer results than usual; 0, or where an operator wants shorter ones, the executor's limit
 	Confirm         bool          // the user has to agree to each call
@@ -60,8 +60,8 @@ type Annotations struct {
 	OpenWorld   bool `json:"openWorldHint"`   // reaches beyond this machine
 }
 
-// A Handler runs a tool. Bad news for the model is a result ([Failure]); an
-// error that is not an [*Error] means that the tool itself broke. A handler
+// A Handler runs a tool. An error for the model is a result ([Failure]); an error
+// that is not an [*Error] means that the tool itself broke. A handler
 // returns soon after ctx ends, with what it has got so far.
 type Handler func(ctx context.Context, args Arguments) (ToolResult, error)
 
