@@ -1,0 +1,309 @@
+// Package structschema describes Go structs by the tags of their fields, and
+// writes the description as JSON Schema. Arguments of tools, their results and
+// the configuration file all follow from such structs.
+//
+// A field is named by its json or yaml tag, whichever [Describe] is given; "-"
+// leaves it out. The further tags are the same for both:
+//
+//	doc        what the field means, in one sentence
+//	default    the value of an absent argument, as JSON or, of a string, as it is
+//	enum       the allowed strings, separated by |
+//	min, max   bounds of a number, duration or size (such as "1s" or "1KiB"), or
+//	           of the length of a string, list or map
+//	pattern    regular expression a string must match
+//	secret     "true": the value is masked wherever it is shown
+//	path       "true": the text is a file name
+//	short      "true": a value of this field stands for a struct that has no
+//	           more than it
+//	template   "-" on an inline struct: a template describes its keys elsewhere
+//
+// On a list or map the tags enum, pattern, secret and path apply to its
+// elements. ",inline" lifts the fields of a struct into its parent, and makes a
+// map take all keys that are no fields. ",omitempty", a default or a pointer
+// make a field optional.
+package structschema
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Kind says what a value is, for people who write it.
+type Kind int
+
+// The kinds of values.
+const (
+	String Kind = iota
+	Bool
+	Int // also unsigned
+	Float
+	Duration
+	Size // [Bytes]
+	Text // implements [encoding.TextUnmarshaler]
+	Any  // an interface
+	Pointer
+	List
+	Map
+	Struct
+)
+
+// Type is a Go type with what its tags say.
+type Type struct {
+	Kind   Kind
+	Go     reflect.Type
+	Elem   *Type   // of a pointer, list or map
+	Fields []Field // of a struct, with inline ones lifted
+	Rest   *Field  // the inline map of a struct
+	Short  *Field  // whose value alone stands for the struct; nil if none does
+}
+
+// Field is a field of a struct.
+type Field struct {
+	Name, Doc string
+	Index     []int
+	Type      *Type
+	Optional  bool
+	Default   *string // its tag; nil without one
+	Elsewhere bool    // a template describes it elsewhere
+	Rules
+}
+
+// Rules are what the tags of a field ask of its value.
+type Rules struct {
+	Enum         []string
+	Pattern      string
+	Min, Max     *Bound
+	Secret, Path bool
+}
+
+// Bound is one end of a range.
+type Bound struct {
+	Text string  // as in the tag
+	N    float64 // nanoseconds of a duration, bytes of a size
+}
+
+// Types describes types and keeps the descriptions.
+type Types struct {
+	tag   string
+	known map[reflect.Type]*Type
+}
+
+// NewTypes returns a Types for which fields are named by a tag, json or yaml.
+func NewTypes(tag string) *Types { return &Types{tag, map[reflect.Type]*Type{}} }
+
+// Describe describes a type. It panics on one that has no description: that is
+// a mistake of the program, whatever its input.
+func Describe(tag string, t reflect.Type) *Type { return NewTypes(tag).Of(t) }
+
+// Of is [Describe].
+func (all *Types) Of(t reflect.Type) *Type {
+	if d, ok := all.known[t]; ok {
+		if d == nil {
+			panic(fmt.Sprintf("%v contains itself", t))
+		}
+		return d
+	}
+	all.known[t] = nil
+	d := &Type{Go: t}
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		d.Kind = Duration
+	case t == reflect.TypeFor[Bytes]():
+		d.Kind = Size
+	case t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		d.Kind = Text
+	default:
+		all.derive(d)
+	}
+	all.known[t] = d
+	return d
+}
+
+// derive completes d from the Go kind of its type.
+func (all *Types) derive(d *Type) {
+	switch t := d.Go; t.Kind() {
+	case reflect.String:
+		d.Kind = String
+	case reflect.Bool:
+		d.Kind = Bool
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64:
+		d.Kind = Int
+	case reflect.Float64:
+		d.Kind = Float
+	case reflect.Interface:
+		d.Kind = Any
+	case reflect.Pointer:
+		d.Kind, d.Elem = Pointer, all.Of(t.Elem())
+	case reflect.Slice:
+		d.Kind, d.Elem = List, all.Of(t.Elem())
+	case reflect.Map:
+		if t.Key().Kind() != reflect.String {
+			panic(fmt.Sprintf("the keys of %v are not strings", t))
+		}
+		d.Kind, d.Elem = Map, all.Of(t.Elem())
+	case reflect.Struct:
+		d.Kind = Struct
+		all.addFields(d, t, nil, false)
+	default:
+		panic(fmt.Sprintf("%v has no JSON Schema", t))
+	}
+}
+
+// addFields adds the fields of t, which lies at index in d.
+func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool) {
+	for i := range t.NumField() {
+		f, at := t.Field(i), append(slices.Clone(index), i)
+		name, options, _ := strings.Cut(f.Tag.Get(all.tag), ",")
+		inline := strings.Contains(options, "inline")
+		switch {
+		case name == "-":
+			continue
+		case inline && f.Type.Kind() == reflect.Struct:
+			all.addFields(d, f.Type, at, elsewhere || f.Tag.Get("template") == "-")
+			continue
+		case inline && (f.Type.Kind() != reflect.Map || d.Rest != nil):
+			panic(fmt.Sprintf("%v.%s cannot be inline", t, f.Name))
+		case !inline && (name == "" || !f.IsExported()):
+			panic(fmt.Sprintf("%v.%s has no %s name", t, f.Name, all.tag))
+		case d.Field(name) != nil:
+			panic(fmt.Sprintf("%v has %q twice", d.Go, name))
+		}
+		one := Field{Name: name, Doc: f.Tag.Get("doc"), Index: at, Type: all.Of(f.Type), Elsewhere: elsewhere}
+		if text, ok := f.Tag.Lookup("default"); ok {
+			one.Default = &text
+		}
+		one.Optional = one.Default != nil || strings.Contains(options, "omitempty") || one.Type.Kind == Pointer
+		one.Rules = rulesOf(fmt.Sprintf("%v.%s", t, f.Name), f.Tag, one.Type)
+		switch {
+		case inline:
+			d.Rest = &one
+			continue
+		case f.Tag.Get("short") == "true":
+			d.Short = &one
+		}
+		d.Fields = append(d.Fields, one)
+	}
+}
+
+// rulesOf reads the tags of the field called name. It panics on tags that do
+// not fit the type.
+func rulesOf(name string, tag reflect.StructTag, t *Type) Rules {
+	r := Rules{Pattern: tag.Get("pattern"), Secret: tag.Get("secret") == "true", Path: tag.Get("path") == "true"}
+	if enum, ok := tag.Lookup("enum"); ok {
+		r.Enum = strings.Split(enum, "|")
+	}
+	if leaf := t.Leaf(); (r.Enum != nil || r.Path || r.Pattern != "") && leaf.Kind != String {
+		panic(name + ": the tags enum, pattern and path are for strings")
+	}
+	bound := func(key string) *Bound {
+		text, ok := tag.Lookup(key)
+		if !ok {
+			return nil
+		}
+		n, err := t.number(text)
+		if err != nil {
+			panic(fmt.Sprintf("%s: the tag %s:%q does not fit its type", name, key, text))
+		}
+		return &Bound{text, n}
+	}
+	r.Min, r.Max = bound("min"), bound("max")
+	return r
+}
+
+// number reads a bound of the type.
+func (t *Type) number(text string) (float64, error) {
+	switch t.Kind {
+	case Pointer:
+		return t.Elem.number(text)
+	case Duration:
+		d, err := ParseDuration(text)
+		return float64(d), err
+	case Size:
+		n, err := ParseBytes(text)
+		return float64(n), err
+	case Float:
+		return strconv.ParseFloat(text, 64)
+	case Int, String, List, Map:
+		n, err := strconv.ParseInt(text, 10, 64)
+		return float64(n), err
+	}
+	return 0, fmt.Errorf("%v has no bounds", t.Go)
+}
+
+// Field returns the field called name, or nil.
+func (t *Type) Field(name string) *Field {
+	if i := slices.IndexFunc(t.Fields, func(f Field) bool { return f.Name == name }); i >= 0 {
+		return &t.Fields[i]
+	}
+	return nil
+}
+
+// Leaf returns the type below pointers, lists and maps.
+func (t *Type) Leaf() *Type {
+	for t.Elem != nil {
+		t = t.Elem
+	}
+	return t
+}
+
+// Elements are the rules that a list or map passes on to its elements.
+func (r Rules) Elements() Rules {
+	r.Min, r.Max = nil, nil
+	return r
+}
+
+func (r Rules) inRange(n float64) bool {
+	return (r.Min == nil || n >= r.Min.N) && (r.Max == nil || n <= r.Max.N)
+}
+
+// Limits puts the bounds in words that follow "must be"; it is empty without
+// any.
+func (r Rules) Limits() string {
+	switch {
+	case r.Min != nil && r.Max != nil:
+		return "from " + r.Min.Text + " to " + r.Max.Text
+	case r.Min != nil:
+		return "at least " + r.Min.Text
+	case r.Max != nil:
+		return "at most " + r.Max.Text
+	}
+	return ""
+}
+
+// Allows reports whether v, a value of type t, obeys the rules.
+func (r Rules) Allows(t *Type, v reflect.Value) bool {
+	switch t.Kind {
+	case String:
+		return (r.Enum == nil || slices.Contains(r.Enum, v.String())) && r.inRange(float64(utf8.RuneCountInString(v.String())))
+	case Int, Duration, Size:
+		return r.inRange(float64(v.Int()))
+	case Float:
+		return r.inRange(v.Float())
+	case List, Map:
+		return r.inRange(float64(v.Len()))
+	}
+	return true
+}
+
+// Keyed is a map that has its own type of element for each key. Its elements are
+// pointers to structs, held as interfaces.
+type Keyed interface {
+	Keys() []string     // those that are known, in the order to describe them
+	New(key string) any // an element, also for keys that are not known
+}
+
+// Element returns a new element of a map of type t for a key, set to its zero
+// value, and its type.
+func (all *Types) Element(t *Type, key string) (reflect.Value, *Type) {
+	if keyed, ok := reflect.Zero(t.Go).Interface().(Keyed); ok {
+		v := reflect.ValueOf(keyed.New(key)).Elem()
+		return v, all.Of(v.Type())
+	}
+	return reflect.New(t.Elem.Go).Elem(), t.Elem
+}
