@@ -6,212 +6,130 @@ import (
 	"math/big"
 	"reflect"
 	"strconv"
+
+	"toolserver/structschema"
 )
 
 // binder puts decoded arguments into a struct. It does what json.Unmarshal
 // would, without reading the JSON a second time.
-type binder struct {
-	fields []boundField
-}
+type binder struct{ of *structschema.Type }
 
-type boundField struct {
-	name  string
-	index int
-	into  assigner
-}
-
-// An assigner stores v, which satisfies the schema of dst's type, in dst.
-type assigner func(dst reflect.Value, v any) error
-
-func binderOf[In any]() binder { return structBinder(reflect.TypeFor[In]()) }
-
-func structBinder(t reflect.Type) binder {
-	var b binder
-	for _, f := range jsonFields(t) {
-		b.fields = append(b.fields, boundField{f.name, f.Index[0], assignerOf(f.Type)})
-	}
-	return b
-}
+func binderOf[In any]() binder { return binder{structOf[In]()} }
 
 func (b binder) bind(in any, args map[string]any) error {
-	return b.assign(reflect.ValueOf(in).Elem(), args)
+	return assign(reflect.ValueOf(in).Elem(), b.of, args)
 }
 
-func (b binder) assign(dst reflect.Value, args map[string]any) error {
-	for _, f := range b.fields {
-		v, ok := args[f.name]
-		if !ok || v == nil {
-			continue
+// assign stores v, which satisfies the schema of t, in dst.
+func assign(dst reflect.Value, t *structschema.Type, v any) error {
+	switch t.Kind {
+	case structschema.Pointer:
+		dst.Set(reflect.New(t.Elem.Go))
+		return assign(dst.Elem(), t.Elem, v)
+	case structschema.Any:
+		if v != nil {
+			dst.Set(reflect.ValueOf(v))
 		}
-		if err := f.into(dst.Field(f.index), v); err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
+		return nil
+	}
+	switch v := v.(type) {
+	case string:
+		if t.Kind == structschema.String {
+			dst.SetString(v)
+			return nil
+		}
+	case bool:
+		if t.Kind == structschema.Bool {
+			dst.SetBool(v)
+			return nil
+		}
+	case json.Number:
+		if t.Kind == structschema.Int || t.Kind == structschema.Float {
+			return assignNumber(dst, v)
+		}
+	case []any:
+		if t.Kind == structschema.List {
+			return assignList(dst, t, v)
+		}
+	case map[string]any:
+		switch t.Kind {
+		case structschema.Struct:
+			return assignFields(dst, t, v)
+		case structschema.Map:
+			return assignMap(dst, t, v)
 		}
 	}
-	return nil
+	return fmt.Errorf("cannot use %s as %v", describe(v), t.Go)
 }
 
-func assignerOf(t reflect.Type) assigner {
-	switch t.Kind() {
-	case reflect.String:
-		return assignString
-	case reflect.Bool:
-		return assignBool
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return assignInt
-	case reflect.Uint64:
-		return assignUint
-	case reflect.Float64:
-		return assignFloat
-	case reflect.Pointer:
-		return assignPointer(t)
-	case reflect.Slice:
-		return assignSlice(t)
-	case reflect.Struct:
-		nested := structBinder(t)
-		return func(dst reflect.Value, v any) error {
-			object, ok := v.(map[string]any)
-			if !ok {
-				return misfit(dst, v)
+func assignFields(dst reflect.Value, t *structschema.Type, object map[string]any) error {
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		if v := object[f.Name]; v != nil {
+			if err := assign(dst.FieldByIndex(f.Index), f.Type, v); err != nil {
+				return fmt.Errorf("%s: %w", f.Name, err)
 			}
-			return nested.assign(dst, object)
 		}
-	case reflect.Map:
-		return assignMap(t)
-	case reflect.Interface:
-		return assignAny
 	}
-	panic(fmt.Sprintf("no JSON value fits %v", t))
-}
-
-func assignString(dst reflect.Value, v any) error {
-	s, ok := v.(string)
-	if !ok {
-		return misfit(dst, v)
-	}
-	dst.SetString(s)
 	return nil
 }
 
-func assignBool(dst reflect.Value, v any) error {
-	b, ok := v.(bool)
-	if !ok {
-		return misfit(dst, v)
+func assignList(dst reflect.Value, t *structschema.Type, list []any) error {
+	dst.Set(reflect.MakeSlice(t.Go, len(list), len(list)))
+	for i, element := range list {
+		if err := assign(dst.Index(i), t.Elem, element); err != nil {
+			return fmt.Errorf("%d: %w", i, err)
+		}
 	}
-	dst.SetBool(b)
 	return nil
 }
 
-func assignInt(dst reflect.Value, v any) error {
-	n, ok := v.(json.Number)
-	if !ok {
-		return misfit(dst, v)
+func assignMap(dst reflect.Value, t *structschema.Type, object map[string]any) error {
+	dst.Set(reflect.MakeMapWithSize(t.Go, len(object)))
+	for name, member := range object {
+		element := reflect.New(t.Elem.Go).Elem()
+		if err := assign(element, t.Elem, member); err != nil {
+			return fmt.Errorf("%s: %w", ClipName(name), err)
+		}
+		dst.SetMapIndex(reflect.ValueOf(name).Convert(t.Go.Key()), element)
 	}
-	i, err := strconv.ParseInt(string(n), 10, 64)
-	if err != nil {
-		whole, ok := integer(n)
-		if !ok || !whole.IsInt64() {
+	return nil
+}
+
+func assignNumber(dst reflect.Value, n json.Number) error {
+	if dst.CanFloat() {
+		f, err := n.Float64()
+		if err != nil {
 			return fmt.Errorf("%s is too large", describe(n))
 		}
-		i = whole.Int64()
-	}
-	if dst.OverflowInt(i) {
-		return fmt.Errorf("%s is too large", describe(n))
-	}
-	dst.SetInt(i)
-	return nil
-}
-
-func assignUint(dst reflect.Value, v any) error {
-	n, ok := v.(json.Number)
-	if !ok {
-		return misfit(dst, v)
-	}
-	whole, ok := integer(n)
-	if !ok || !whole.IsUint64() {
-		return fmt.Errorf("%s is negative or too large", describe(n))
-	}
-	dst.SetUint(whole.Uint64())
-	return nil
-}
-
-func assignFloat(dst reflect.Value, v any) error {
-	n, ok := v.(json.Number)
-	if !ok {
-		return misfit(dst, v)
-	}
-	f, err := n.Float64()
-	if err != nil {
-		return fmt.Errorf("%s is too large", describe(n))
-	}
-	dst.SetFloat(f)
-	return nil
-}
-
-func assignAny(dst reflect.Value, v any) error {
-	dst.Set(reflect.ValueOf(v))
-	return nil
-}
-
-func assignPointer(t reflect.Type) assigner {
-	into := assignerOf(t.Elem())
-	return func(dst reflect.Value, v any) error {
-		dst.Set(reflect.New(t.Elem()))
-		return into(dst.Elem(), v)
-	}
-}
-
-func assignSlice(t reflect.Type) assigner {
-	into := assignerOf(t.Elem())
-	return func(dst reflect.Value, v any) error {
-		list, ok := v.([]any)
-		if !ok {
-			return misfit(dst, v)
-		}
-		dst.Set(reflect.MakeSlice(t, len(list), len(list)))
-		for i, element := range list {
-			if err := into(dst.Index(i), element); err != nil {
-				return fmt.Errorf("%d: %w", i, err)
-			}
-		}
+		dst.SetFloat(f)
 		return nil
 	}
-}
-
-func assignMap(t reflect.Type) assigner {
-	into := assignerOf(t.Elem())
-	return func(dst reflect.Value, v any) error {
-		object, ok := v.(map[string]any)
-		if !ok {
-			return misfit(dst, v)
-		}
-		dst.Set(reflect.MakeMapWithSize(t, len(object)))
-		for name, member := range object {
-			element := reflect.New(t.Elem()).Elem()
-			if err := into(element, member); err != nil {
-				return fmt.Errorf("%s: %w", ClipName(name), err)
-			}
-			dst.SetMapIndex(reflect.ValueOf(name).Convert(t.Key()), element)
-		}
-		return nil
+	i, ok := integer(n)
+	switch {
+	case ok && dst.CanInt() && !dst.OverflowInt(i):
+		dst.SetInt(i)
+	case ok && dst.CanUint() && i >= 0:
+		dst.SetUint(uint64(i))
+	default:
+		return fmt.Errorf("%s is too large", describe(n))
 	}
+	return nil
 }
 
-// misfit says that the schema let through what the struct cannot hold.
-func misfit(dst reflect.Value, v any) error {
-	return fmt.Errorf("cannot use %s as %v", describe(v), dst.Type())
-}
-
-// integer returns the whole number n is, also when it is written as 1e3 or 2.0.
-// No tool has a use for numbers that would take much time to read or much memory
-// to write out.
-func integer(n json.Number) (*big.Int, bool) {
+// integer returns the whole number that n is, also when it is written as 1e3 or
+// 2.0.
+func integer(n json.Number) (int64, bool) {
+	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
+		return i, true
+	}
 	if len(n) > maxDigits {
-		return nil, false
+		return 0, false
 	}
 	f, _, err := big.ParseFloat(string(n), 10, 256, big.ToZero)
-	if err != nil || f.MantExp(nil) > 256 {
-		return nil, false
+	if err != nil {
+		return 0, false
 	}
-	whole, accuracy := f.Int(nil)
-	return whole, accuracy == big.Exact
+	i, accuracy := f.Int64()
+	return i, accuracy == big.Exact
 }

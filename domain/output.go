@@ -3,7 +3,6 @@ package domain
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
@@ -22,7 +21,7 @@ type ToolOutputSchema struct {
 // Its root requires no field and rejects none: clients validate tool execution
 // errors, which have the fields of a [Failure], against the same schema.
 func OutputOf[Out any]() *ToolOutputSchema {
-	raw := sync.OnceValue(func() []byte { return appendObject(nil, reflect.TypeFor[Out](), openObject) })
+	raw := sync.OnceValue(func() []byte { return structOf[Out]().Results() })
 	return &ToolOutputSchema{raw: raw, compiled: compileOnce(raw), derived: true}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"toolserver/rawjson"
+	"toolserver/structschema"
 )
 
 // ToolInputSchema is the JSON Schema of a tool's arguments. One value drives
@@ -68,6 +70,25 @@ func (p *Param) fieldNames() []string {
 	return names
 }
 
+// SchemaOf derives a schema from the fields of the struct In, as package
+// structschema says. A field is required unless it has a default, is omitempty
+// or is a pointer; arguments that match no field are rejected. The first use of
+// the schema of a struct that cannot be described panics; the first test of the
+// tool will say so.
+func SchemaOf[In any]() *ToolInputSchema {
+	return newSchema(sync.OnceValue(func() *schemaText {
+		raw := structOf[In]().Arguments()
+		root, err := param("", raw, false)
+		if err != nil || !root.allPlain() {
+			panic(fmt.Sprintf("%v: the checker does not know all of %s: %v", reflect.TypeFor[In](), raw, err))
+		}
+		return &schemaText{raw, root}
+	}))
+}
+
+// structOf describes the struct T, whose fields have json tags.
+func structOf[T any]() *structschema.Type { return structschema.Describe("json", reflect.TypeFor[T]()) }
+
 // ParseSchema reads a schema someone else wrote, such as an upstream MCP
 // server. The schema's root must be an object, and a reference out of the
 // schema is an error: nothing is loaded, neither from files nor from the net.
@@ -90,10 +111,12 @@ func newSchema(text func() *schemaText) *ToolInputSchema {
 
 func compileOnce(text func() []byte) func() (*jsonschema.Schema, error) {
 	return sync.OnceValues(func() (*jsonschema.Schema, error) {
-		raw := text()
 		c := jsonschema.NewCompiler()
-		c.LoadURL = refuseURL
-		if err := c.AddResource("schema.json", strings.NewReader(string(raw))); err != nil {
+		c.LoadURL = func(url string) (io.ReadCloser, error) {
+			return nil, fmt.Errorf("%s is outside the schema, and schemas are not loaded", url)
+		}
+		err := c.AddResource("schema.json", bytes.NewReader(text()))
+		if err != nil {
 			return nil, fmt.Errorf("schema: %w", err)
 		}
 		s, err := c.Compile("schema.json")
@@ -112,7 +135,7 @@ func param(name string, raw []byte, required bool) (Param, error) {
 	err := rawjson.Object(raw, func(key, value []byte) (err error) {
 		switch string(key) {
 		case "type":
-			var list error // a list of types is none we could name
+			var list error // a list of types has no name
 			p.Type, list = rawjson.String(value)
 			p.plain = p.plain && list == nil
 		case "description":
@@ -134,24 +157,26 @@ func param(name string, raw []byte, required bool) (Param, error) {
 			p.Max = string(value)
 			p.plain = bounds(&bounded, string(key), value) && p.plain
 		case "additionalProperties":
-			err = p.readOthers(value)
+			p.closed = string(value) == "false"
+			if p.values, err = subschema(value); p.values != nil {
+				p.plain = p.plain && p.values.allPlain()
+			}
 		case "required":
 			needed = value
 		case "properties":
 			properties = value
 		case "items":
-			if len(value) > 0 && value[0] == '{' {
-				items, err := param("", value, false)
-				p.Items = &items
-				return err
-			}
-			p.plain = false
+			p.Items, err = subschema(value)
+			p.plain = p.plain && p.Items != nil
 		case "pattern":
-			err = p.readPattern(value)
+			var expression string
+			if expression, err = rawjson.String(value); err == nil {
+				p.pattern, err = regexp.Compile(expression)
+			}
 		case "title", "examples", "$comment", "deprecated", "readOnly", "writeOnly":
 			// say nothing of what is valid
 		case "$schema":
-			p.plain = p.plain && knownDraft(value)
+			p.plain = p.plain && slices.Contains(knownDrafts, strings.Trim(string(value), `"#`))
 		default:
 			p.plain = false
 		}
@@ -169,37 +194,20 @@ func param(name string, raw []byte, required bool) (Param, error) {
 	return p, err
 }
 
-// readOthers reads what a schema says about members that are no fields.
-func (p *Param) readOthers(value []byte) error {
-	p.closed, p.values = string(value) == "false", nil
-	if value[0] != '{' {
-		return nil
+// subschema reads a schema within another one; nil if it is no object, but true
+// or false.
+func subschema(raw []byte) (*Param, error) {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil, nil
 	}
-	values, err := param("", value, false)
-	p.values = &values
-	p.plain = p.plain && values.allPlain()
-	return err
+	p, err := param("", raw, false)
+	return &p, err
 }
 
-func (p *Param) readPattern(value []byte) error {
-	expression, err := rawjson.String(value)
-	if err != nil {
-		return err
-	}
-	if p.pattern, err = regexp.Compile(expression); err != nil {
-		return fmt.Errorf("pattern: %w", err)
-	}
-	return nil
-}
-
-// knownDraft reports whether the keywords of [Param] mean in a draft of JSON
-// Schema what they mean in the newest.
-func knownDraft(uri []byte) bool {
-	switch string(bytes.TrimSuffix(bytes.Trim(uri, `"`), []byte("#"))) {
-	case "http://json-schema.org/draft-07/schema", "https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema":
-		return true
-	}
-	return false
+// knownDrafts are those in which the keywords of [Param] mean what they mean in
+// the newest draft of JSON Schema.
+var knownDrafts = []string{
+	"http://json-schema.org/draft-07/schema", "https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema",
 }
 
 func fields(properties, needed []byte) ([]Param, error) {
@@ -226,10 +234,6 @@ func fields(properties, needed []byte) ([]Param, error) {
 		return nil
 	})
 	return list, err
-}
-
-func refuseURL(url string) (io.ReadCloser, error) {
-	return nil, fmt.Errorf("%s is outside the schema, and schemas are not loaded", url)
 }
 
 // Params returns the arguments in declared order.
@@ -333,4 +337,58 @@ func fillDefaults(v any, p *Param) {
 			}
 		}
 	}
+}
+
+// coerce mends, in place, what models get wrong about v without anything being
+// lost: a number or boolean in quotes, and null for an argument that may be
+// absent.
+func coerce(v any, p *Param) any {
+	switch concrete := v.(type) {
+	case map[string]any:
+		for i := range p.Fields {
+			f := &p.Fields[i]
+			member, ok := concrete[f.Name]
+			switch {
+			case !ok:
+			case member == nil && !f.Required:
+				delete(concrete, f.Name)
+			default:
+				concrete[f.Name] = coerce(member, f)
+			}
+		}
+	case []any:
+		if p.Items != nil {
+			for i, element := range concrete {
+				concrete[i] = coerce(element, p.Items)
+			}
+		}
+	case string:
+		if unquoted := unquote(concrete, p.Type); unquoted != nil {
+			return unquoted
+		}
+	}
+	return v
+}
+
+// maxQuoted is the longest number in quotes that is taken out of them.
+const maxQuoted = 400
+
+// unquote returns the number or boolean that s spells, if want is its type, or
+// nil.
+func unquote(s, want string) any {
+	s = strings.TrimSpace(s)
+	switch want {
+	case "boolean":
+		if s == "true" || s == "false" {
+			return s == "true"
+		}
+	case "integer", "number":
+		if s == "" || len(s) > maxQuoted || s[0] != '-' && (s[0] < '0' || s[0] > '9') {
+			return nil
+		}
+		if v, err := rawjson.Decode([]byte(s)); err == nil {
+			return v
+		}
+	}
+	return nil
 }
