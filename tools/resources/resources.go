@@ -33,8 +33,8 @@ type Deps struct {
 	ConfigChanged func(ctx context.Context, changed func())
 	// Health tells how the server is.
 	Health func() Health
-	// PollInterval is how often a file that is watched is looked at; 0 is two
-	// seconds.
+	// PollInterval is the time between two looks at a file that is watched; 0 is
+	// two seconds.
 	PollInterval time.Duration
 }
 

@@ -4,15 +4,14 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"time"
 
 	"toolserver/domain"
+	"toolserver/filewatch"
 )
 
-// watch looks at a file from time to time, because the file is judged anew each
-// time and notifications of the system would go round the guard. One that
-// cannot be read to begin with is refused; later on, that it can no longer be
-// read is a change like any other.
+// watch looks at a file from time to time, opening it anew: notifications of the
+// system would bypass the guard. A file that cannot be read to begin with is an
+// error; that it can no longer be read is a change like any other.
 func (r *fileReader) watch(ctx context.Context, at domain.Location, changed func()) error {
 	f, path, err := r.open(at)
 	if err != nil {
@@ -23,29 +22,9 @@ func (r *fileReader) watch(ctx context.Context, at domain.Location, changed func
 	if err != nil {
 		return unreadable(at.URI, path, err)
 	}
-	go r.poll(ctx, path, seen, changed)
+	look := func() fs.FileInfo { return r.look(path) }
+	go filewatch.Poll(ctx, r.interval, seen, look, same, changed)
 	return nil
-}
-
-// poll calls changed whenever the file at path is not what was seen there.
-func (r *fileReader) poll(ctx context.Context, path string, seen fs.FileInfo, changed func()) {
-	tick := time.NewTicker(r.interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		now := r.look(path)
-		if same(seen, now) {
-			continue
-		}
-		seen = now
-		if ctx.Err() == nil {
-			changed()
-		}
-	}
 }
 
 // look returns what is known of the file at path, or nil if it cannot be read.

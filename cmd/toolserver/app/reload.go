@@ -10,7 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"toolserver/config"
-	"toolserver/config/yamlconf"
+	"toolserver/filewatch"
 )
 
 // reloader applies the configuration file anew when it changes. A file that is
@@ -34,7 +34,7 @@ func watchConfig(ctx context.Context, a *App, dirs []string) *reloader {
 		return r
 	}
 	r.seen, _ = os.Stat(cfg.File)
-	r.done = yamlconf.Watch(ctx, []string{cfg.File}, r.changed)
+	r.done = filewatch.Watch(ctx, cfg.File, r.changed)
 	return r
 }
 
@@ -48,7 +48,7 @@ func (r *reloader) wait() {
 // hangup reloads because somebody asked for it. A file that is still being
 // written is left to the watching, which sees when it is complete.
 func (r *reloader) hangup(ctx context.Context) {
-	if file := r.app.Config().File; file == "" || yamlconf.Settled(ctx, file) {
+	if file := r.app.Config().File; file == "" || filewatch.Settled(ctx, file) {
 		r.reload()
 	} else if ctx.Err() == nil {
 		r.app.log.Warn("the configuration file is still being written; it is applied when it is complete", zap.String("file", file))

@@ -1,20 +1,21 @@
-package yamlconf_test
+package filewatch_test
 
 import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
-	"toolserver/config/yamlconf"
+	"toolserver/filewatch"
 )
 
 // watched starts a watch and returns the channel on which its calls arrive.
-func watched(t *testing.T, files ...string) <-chan struct{} {
+func watched(t *testing.T, file string) <-chan struct{} {
 	calls := make(chan struct{}, 100)
 	ctx, cancel := context.WithCancel(t.Context())
-	done := yamlconf.Watch(ctx, files, func(settled bool) {
+	done := filewatch.Watch(ctx, file, func(settled bool) {
 		if settled {
 			calls <- struct{}{}
 		}
@@ -51,9 +52,9 @@ func put(t *testing.T, file, text string) {
 
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
-	a, b := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml")
+	a := filepath.Join(dir, "a.yaml")
 	put(t, a, "1")
-	calls := watched(t, a, b)
+	calls := watched(t, a)
 
 	put(t, a, "2")
 	await(t, calls, "a write in place")
@@ -62,17 +63,16 @@ func TestWatch(t *testing.T) {
 	must(t, os.Rename(a+"~", a))
 	await(t, calls, "a rename over the file")
 
-	put(t, b, "1")
-	await(t, calls, "a file that appears")
-
-	must(t, os.Remove(b))
+	must(t, os.Remove(a))
 	await(t, calls, "a file that disappears")
 
-	// What changes nothing makes no call: the next one is for the last write.
 	put(t, a, "3")
+	await(t, calls, "a file that appears")
+
+	// What changes nothing makes no call: the next one is for the last write.
 	put(t, filepath.Join(dir, "other"), "x")
 	must(t, os.Chtimes(a, time.Unix(1, 0), time.Unix(1, 0)))
-	put(t, b, "2")
+	put(t, a, "4")
 	await(t, calls, "the write after the touch")
 	if len(calls) != 0 {
 		t.Errorf("%d calls more than changes", len(calls))
@@ -125,7 +125,7 @@ func TestWatchSurvivesTheLossOfItsFolder(t *testing.T) {
 
 	must(t, os.Mkdir(dir, 0o700))
 	put(t, file, "2")
-	await(t, calls, "the folder's return, found by polling")
+	await(t, calls, "the folder's return")
 
 	must(t, os.Rename(dir, dir+".old"), os.Mkdir(dir, 0o700))
 	put(t, file, "3")
@@ -135,21 +135,26 @@ func TestWatchSurvivesTheLossOfItsFolder(t *testing.T) {
 	await(t, calls, "a write in it")
 }
 
-func TestWatchIgnoresBusyNeighbours(t *testing.T) {
-	dir := t.TempDir()
-	file, log := filepath.Join(dir, "c.yaml"), filepath.Join(dir, "log")
-	put(t, file, "1")
-	calls := watched(t, file)
-	put(t, file, "2")
+// TestWatchOfAFileThatNeverSettles checks that the caller is told of one.
+func TestWatchOfAFileThatNeverSettles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "c.yaml")
+	ctx, cancel := context.WithCancel(t.Context())
+	unsettled := make(chan struct{}, 100)
+	done := filewatch.Watch(ctx, file, func(settled bool) {
+		if !settled {
+			unsettled <- struct{}{}
+		}
+	})
 	deadline := time.After(20 * time.Second)
-	for { // events without a pause must not put the look at the file off for ever
-		put(t, log, "x")
+	for n := 0; len(unsettled) == 0; n++ {
 		select {
-		case <-calls:
-			return
 		case <-deadline:
-			t.Fatal("no call while another file is written all the time")
+			t.Fatal("no call while the file is written all the time")
 		default:
+			put(t, file+"~", strconv.Itoa(n))
+			must(t, os.Rename(file+"~", file))
 		}
 	}
+	cancel()
+	await(t, done, "the end of the watch")
 }
