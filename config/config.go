@@ -8,10 +8,10 @@ import (
 	"reflect"
 	"time"
 
-	"toolserver/config/yamlconf"
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/server"
+	"toolserver/structschema"
 	"toolserver/tools"
 	"toolserver/tools/anthropic"
 	"toolserver/tools/declare"
@@ -43,19 +43,19 @@ type Config struct {
 
 // Server is how clients reach the server.
 type Server struct {
-	Name           string         `yaml:"name" min:"1" doc:"Name the server gives itself."`
-	User           string         `yaml:"user" doc:"Who calls over stdio and on the command line; users says more of them."`
-	HTTP           string         `yaml:"http" doc:"Address to serve HTTP on, such as 127.0.0.1:8080; stdio if unset."`
-	Path           string         `yaml:"path" doc:"Path of the MCP endpoint."`
-	TLS            TLS            `yaml:"tls" doc:"Certificate for HTTPS."`
-	Tokens         []server.Token `yaml:"tokens" doc:"Bearer tokens that HTTP clients must present; without any, only loopback addresses are served."`
-	AllowedOrigins []string       `yaml:"allowed_origins" doc:"Origins of web pages that may use the server, such as https://example.com."`
-	AllowedHosts   []string       `yaml:"allowed_hosts" doc:"Names the server is known by besides localhost."`
-	SessionTTL     time.Duration  `yaml:"session_ttl" min:"1s" doc:"How long an idle HTTP session lives."`
-	MaxSessions    int            `yaml:"max_sessions" min:"1" doc:"HTTP sessions at a time."`
-	MaxMessage     yamlconf.Bytes `yaml:"max_message" min:"1KiB" max:"1GiB" doc:"Longest message taken from a client."`
-	MaxInFlight    int            `yaml:"max_in_flight" min:"1" doc:"Unanswered requests of one client."`
-	Grace          time.Duration  `yaml:"grace" min:"0s" max:"10m" doc:"How long calls under way may go on when the server stops."`
+	Name           string             `yaml:"name" min:"1" doc:"Name the server gives itself."`
+	User           string             `yaml:"user" doc:"Who calls over stdio and on the command line; users says more of them."`
+	HTTP           string             `yaml:"http" doc:"Address to serve HTTP on, such as 127.0.0.1:8080; stdio if unset."`
+	Path           string             `yaml:"path" doc:"Path of the MCP endpoint."`
+	TLS            TLS                `yaml:"tls" doc:"Certificate for HTTPS."`
+	Tokens         []server.Token     `yaml:"tokens" doc:"Bearer tokens that HTTP clients must present; without any, only loopback addresses are served."`
+	AllowedOrigins []string           `yaml:"allowed_origins" doc:"Origins of web pages that may use the server, such as https://example.com."`
+	AllowedHosts   []string           `yaml:"allowed_hosts" doc:"Names the server is known by besides localhost."`
+	SessionTTL     time.Duration      `yaml:"session_ttl" min:"1s" doc:"How long an idle HTTP session lives."`
+	MaxSessions    int                `yaml:"max_sessions" min:"1" doc:"HTTP sessions at a time."`
+	MaxMessage     structschema.Bytes `yaml:"max_message" min:"1KiB" max:"1GiB" doc:"Longest message taken from a client."`
+	MaxInFlight    int                `yaml:"max_in_flight" min:"1" doc:"Unanswered requests of one client."`
+	Grace          time.Duration      `yaml:"grace" min:"0s" max:"10m" doc:"How long calls under way may go on when the server stops."`
 }
 
 // TLS names a certificate.
@@ -85,10 +85,10 @@ type Sandbox struct {
 // CommandLimits bounds what a command uses, which 0 leaves unbounded unless it
 // says otherwise.
 type CommandLimits struct {
-	Processes int            `yaml:"processes" min:"0" max:"4194304" doc:"Processes and threads of a command at a time."`
-	Memory    yamlconf.Bytes `yaml:"memory" doc:"Memory of all processes of a command; 0 for half of what the machine has."`
-	OpenFiles int            `yaml:"open_files" min:"0" max:"1048576" doc:"Files each process may have open; 0 for what the server was started with."`
-	FileSize  yamlconf.Bytes `yaml:"file_size" doc:"Size of each file that a command writes."`
+	Processes int                `yaml:"processes" min:"0" max:"4194304" doc:"Processes and threads of a command at a time."`
+	Memory    structschema.Bytes `yaml:"memory" doc:"Memory of all processes of a command; 0 for half of what the machine has."`
+	OpenFiles int                `yaml:"open_files" min:"0" max:"1048576" doc:"Files each process may have open; 0 for what the server was started with."`
+	FileSize  structschema.Bytes `yaml:"file_size" doc:"Size of each file that a command writes."`
 }
 
 // Web is how tools read and search the web.

@@ -59,7 +59,7 @@ func load(o Overrides, check func(file string, text []byte) error) (*Loaded, err
 			}
 		}
 		l.size, l.whole = len(text), endsLine(text)
-		if err := yamlconf.Decode(l.File, text, &l.Config, yamlconf.Options{Source: &l.source}); err != nil {
+		if err := yamlconf.Decode(l.File, text, &l.Config, &l.source); err != nil {
 			return nil, err
 		}
 		l.Secrets = l.source.Secrets()
@@ -219,7 +219,7 @@ func (l *Loaded) mistake(key, format string, args ...any) error {
 }
 
 // Show returns the configuration in force as YAML, with secrets masked.
-func (l *Loaded) Show() []byte { return yamlconf.Show(&l.Config, &l.source, false) }
+func (l *Loaded) Show() []byte { return yamlconf.Show(&l.Config, &l.source) }
 
 // Template returns a file to start from, with every key and what it means.
 func Template() []byte {

@@ -5,42 +5,39 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
-
-	"gopkg.in/yaml.v3"
 
 	"toolserver/sandbox"
 	"toolserver/tools"
 	"toolserver/tools/declare"
 )
 
-// ToolSections is the section tools of the file. Which keys it has follows from what
-// the tools declare, so its type is made when the program runs: a struct with a field
-// for each tool, a pointer to a struct of the settings any tool has (Common), those of
-// the policy that the tool has, and its own (Own).
-type ToolSections struct{ sections any }
+// ToolSections is the section tools of the file, by tool. Which keys a tool has
+// follows from what it declares, so the type of its section is made when the
+// program runs.
+type ToolSections map[string]any
 
-// ConfigValue returns what the section is decoded into, as package yamlconf asks.
-func (t *ToolSections) ConfigValue() any {
-	if t.sections == nil {
-		t.sections = reflect.New(sectionsType()).Interface()
-	}
-	return t.sections
-}
-
-// sectionsType returns the type of the section.
-func sectionsType() reflect.Type {
-	var fields []reflect.StructField
+// Keys returns the tools that are built in, as [structschema.Keyed] asks.
+func (ToolSections) Keys() (names []string) {
 	for _, g := range tools.Declared() {
 		for _, t := range g.Tools {
-			fields = append(fields, reflect.StructField{
-				Name: "Tool" + strconv.Itoa(len(fields)), Type: reflect.PointerTo(sectionType(t)), Tag: reflect.StructTag(`yaml:"` + t.Tool + `,omitempty"`),
-			})
+			names = append(names, t.Tool)
 		}
 	}
-	return reflect.StructOf(append(fields, reflect.StructField{
-		Name: "Others", Type: reflect.TypeFor[map[string]*otherTool](), Tag: `yaml:",inline"`,
-	}))
+	return names
+}
+
+// New returns what the section of a tool is decoded into: a pointer to a struct
+// of the settings any tool has (Common), those of the policy that the tool has,
+// and its own (Own).
+func (ToolSections) New(name string) any {
+	for _, g := range tools.Declared() {
+		for _, t := range g.Tools {
+			if t.Tool == name {
+				return reflect.New(sectionType(t)).Interface()
+			}
+		}
+	}
+	return new(otherTool)
 }
 
 // sectionType returns the type of what the file says of a tool.
@@ -58,43 +55,17 @@ func sectionType(t declare.Tool) reflect.Type {
 }
 
 // otherTool is what the file says of a tool that is not built in: one of a server
-// that may be out of reach, or none at all.
+// that may be unavailable, or none at all. Settings that no tool has are reported
+// once it is known whether there is such a tool.
 type otherTool struct {
-	Common  Tool                  `yaml:",inline"`
-	Unknown map[string]unknownKey `yaml:",inline"`
+	Common  Tool           `yaml:",inline"`
+	Unknown map[string]any `yaml:",inline"`
 }
 
-// unknownKey is a setting that no tool has. It is reported once it is known whether
-// there is such a tool.
-type unknownKey struct{}
-
-// UnmarshalConfig accepts anything.
-func (*unknownKey) UnmarshalConfig(*yaml.Node, func(any) error) error { return nil }
-
-// ConfigSchema accepts nothing.
-func (*unknownKey) ConfigSchema() map[string]any { return map[string]any{"not": map[string]any{}} }
-
-// each calls visit with each section in the file. Without any, as in most starts,
-// the type is not made, which takes 200 KB.
+// each calls visit with each section in the file.
 func (t ToolSections) each(visit func(name string, section reflect.Value)) {
-	if t.sections == nil {
-		return
-	}
-	all := reflect.ValueOf(t.sections).Elem()
-	at := 0
-	for _, g := range tools.Declared() {
-		for _, tool := range g.Tools {
-			if section := all.Field(at); !section.IsNil() {
-				visit(tool.Tool, section.Elem())
-			}
-			at++
-		}
-	}
-	others := all.FieldByName("Others").Interface().(map[string]*otherTool)
-	for _, name := range slices.Sorted(maps.Keys(others)) {
-		if others[name] != nil {
-			visit(name, reflect.ValueOf(others[name]).Elem())
-		}
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		visit(name, reflect.ValueOf(t[name]).Elem())
 	}
 }
 

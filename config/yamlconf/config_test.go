@@ -1,14 +1,13 @@
 package yamlconf_test
 
 import (
-	"errors"
 	"net/netip"
-	"strings"
+	"os"
+	"testing"
 	"time"
 
-	"gopkg.in/yaml.v3"
-
 	"toolserver/config/yamlconf"
+	"toolserver/structschema"
 )
 
 // testConfig has a field of every kind.
@@ -27,7 +26,7 @@ type testConfig struct {
 
 type serverConfig struct {
 	Name   string   `yaml:"name" min:"1" max:"20" doc:"Name told to clients."`
-	Port   uint16   `yaml:"port" min:"1" doc:"TCP port."`
+	Port   int      `yaml:"port" min:"1" max:"65535" doc:"TCP port."`
 	Tokens []token  `yaml:"tokens" doc:"Who may connect."`
 	TLS    *tlsPair `yaml:"tls" doc:"Certificate; unset means plain HTTP."`
 }
@@ -43,11 +42,11 @@ type tlsPair struct {
 }
 
 type limitsConfig struct {
-	MaxResult yamlconf.Bytes `yaml:"max_result" min:"1KiB" max:"10MiB" doc:"Largest result."`
-	Ratio     float64        `yaml:"ratio" min:"0" max:"1" doc:"Share of the head in a cut result."`
-	Retries   int8           `yaml:"retries" doc:"How often to try again."`
-	Strict    *bool          `yaml:"strict" doc:"Whether to be strict; unset leaves it to the tool."`
-	Codes     []int          `yaml:"codes" min:"1" max:"3" doc:"Exit codes that count as success."`
+	MaxResult structschema.Bytes `yaml:"max_result" min:"1KiB" max:"10MiB" doc:"Largest result."`
+	Ratio     float64            `yaml:"ratio" min:"0" max:"1" doc:"Share of the head in a cut result."`
+	Retries   int                `yaml:"retries" max:"127" doc:"How often to try again."`
+	Strict    *bool              `yaml:"strict" doc:"Whether to be strict; unset leaves it to the tool."`
+	Codes     []int              `yaml:"codes" min:"1" max:"3" doc:"Exit codes that count as success."`
 }
 
 type common struct {
@@ -69,33 +68,9 @@ type commandTool struct {
 
 // remote is either a URL or a mapping.
 type remote struct {
-	URL     string            `yaml:"url" doc:"Where it listens."`
-	Command string            `yaml:"command" doc:"What to start."`
+	URL     string            `yaml:"url" short:"true" doc:"Where it listens."`
 	Retry   bool              `yaml:"retry" doc:"Whether to start it again."`
 	Headers map[string]string `yaml:"headers" secret:"true" doc:"Sent with every request."`
-}
-
-func (r *remote) SetDefaults() { r.Retry = true }
-
-func (r *remote) UnmarshalConfig(node *yaml.Node, decode func(any) error) error {
-	if node.Kind == yaml.ScalarNode {
-		return decode(&r.URL)
-	}
-	type form remote
-	if err := decode((*form)(r)); err != nil {
-		return err
-	}
-	if r.URL == "" && r.Command == "" {
-		return errors.New("needs a url or a command")
-	}
-	if strings.Contains(r.URL, "bad") {
-		return errors.New("cannot use " + r.URL)
-	}
-	return nil
-}
-
-func (r *remote) ConfigSchema() map[string]any {
-	return map[string]any{"type": []string{"string", "object"}, "description": "A URL or a mapping."}
 }
 
 func defaults() testConfig {
@@ -112,20 +87,21 @@ func defaults() testConfig {
 	}
 }
 
-func environment(name string) (string, bool) {
-	v, ok := map[string]string{
-		"HOST": "example.org", "PORT": "9000", "EMPTY": "", "YES": "true",
-		"YAML": "]\nserver: {port: 1}", "TOKEN_VALUE": "s3cr3t-token", "MODE": "result",
-	}[name]
-	return v, ok
-}
+// home is the home directory of the tests.
+const home = "/home/someone"
 
-func options() yamlconf.Options {
-	return yamlconf.Options{LookupEnv: environment, HomeDir: "/home/someone", Source: &yamlconf.Source{}}
+func TestMain(m *testing.M) {
+	for name, value := range map[string]string{
+		"HOST": "example.org", "PORT": "9000", "EMPTY": "", "YES": "true", "HOME": home,
+		"YAML": "]\nserver: {port: 1}", "TOKEN_VALUE": "s3cr3t-token", "MODE": "result",
+	} {
+		os.Setenv(name, value)
+	}
+	m.Run()
 }
 
 func decode(text string) (testConfig, *yamlconf.Source, error) {
-	c, o := defaults(), options()
-	err := yamlconf.Decode("/etc/ts/c.yaml", []byte(text), &c, o)
-	return c, o.Source, err
+	c, source := defaults(), new(yamlconf.Source)
+	err := yamlconf.Decode("/etc/ts/c.yaml", []byte(text), &c, source)
+	return c, source, err
 }

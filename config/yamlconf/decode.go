@@ -1,198 +1,251 @@
 package yamlconf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"toolserver/domain/nearest"
+	"toolserver/structschema"
 )
 
-// Options are what Decode takes from outside the file. The zero value uses the
-// process's environment.
-type Options struct {
-	LookupEnv func(name string) (string, bool) // os.LookupEnv when nil
-	HomeDir   string                           // what ~ stands for; os.UserHomeDir when empty
-	Source    *Source                          // filled with places and secrets unless nil
-}
-
-// maxNodes bounds the values of one file, counting what an alias stands for
-// each time it is used.
-const maxNodes = 250_000
+const (
+	maxErrors = 20      // mistakes that one Decode reports before it gives up
+	maxNodes  = 250_000 // values of one file, counting what an alias stands for each time it is used
+)
 
 // Decode reads the YAML document data over the defaults in the struct that
-// into points to. The name of the file appears in errors and its folder is
-// where relative paths start; the folder is that of the working directory when
-// file is empty. An empty document leaves the defaults.
+// into points to, and fills source, which is new. The name of the file appears
+// in errors and its folder is where relative paths start; the folder is the
+// working directory when file is empty. An empty document leaves the defaults.
 //
-// The error is nil or of type [Errors], and says everything that is wrong with
-// the file, up to 20 mistakes. The struct then holds a mixture and must be
-// thrown away. Maps, slices and pointees that the defaults share with others
-// are never written to.
-func Decode(file string, data []byte, into any, opts Options) error {
-	all := shapes{}
-	out, s := all.root(into)
+// The error joins an [*Error] for each mistake in the file, in its order, up to
+// 20. The struct then holds a mixture and must be thrown away. Maps, lists and
+// pointees that the defaults share with others are never written to.
+func Decode(file string, data []byte, into any, source *Source) error {
+	types := structschema.NewTypes("yaml")
+	out, t := rootOf(types, into)
 	if !out.CanSet() {
 		panic(fmt.Sprintf("yamlconf: Decode into %T; want a pointer to a struct", into))
 	}
-	if opts.LookupEnv == nil {
-		opts.LookupEnv = os.LookupEnv
-	}
-	if opts.Source == nil {
-		opts.Source = &Source{}
-	}
-	opts.Source.file = file
+	*source = Source{file, map[string]place{}, map[string]bool{}, map[string]bool{}}
 	root, bad := parse(file, data)
 	if bad != nil {
-		return Errors{bad}
+		return bad
 	}
 	if root == nil {
 		return nil
 	}
 	dir, err := filepath.Abs(filepath.Dir(file))
 	if err != nil {
-		return Errors{newError(file, 0, 0, oneLine(err.Error()))}
+		return newError(file, 0, 0, oneLine(err.Error()))
 	}
-	d := &decoder{Options: opts, file: file, dir: dir, shapes: all, use: &usage{}}
-	d.value(root, root, s, rules{}, "", out)
-	if at := d.use.overspent; at != nil { // said here, where no hook can swallow it
-		d.errorf(at, "the file has more than %d values, counting aliases each time they are used", maxNodes)
+	d := &decoder{source: source, dir: dir, types: types}
+	d.value(root, root, t, structschema.Rules{}, "", out)
+	if d.nodes > maxNodes {
+		d.errorf(root, "the file has more than %d values, counting aliases each time they are used", maxNodes)
 	}
-	return d.errs.or()
+	slices.SortStableFunc(d.errs, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	all := make([]error, len(d.errs))
+	for i, one := range d.errs {
+		all[i] = one
+	}
+	return errors.Join(all...)
+}
+
+// rootOf returns the value and type of v, a struct or a pointer to one.
+func rootOf(types *structschema.Types, v any) (reflect.Value, *structschema.Type) {
+	value := reflect.Indirect(reflect.ValueOf(v))
+	if value.Kind() != reflect.Struct {
+		panic(fmt.Sprintf("yamlconf: %T is neither a struct nor a pointer to one", v))
+	}
+	return value, types.Of(value.Type())
 }
 
 type decoder struct {
-	Options
-	file, dir string
-	shapes    shapes
-	errs      Errors
-	use       *usage // shared with the decoders of hooks
-}
-
-// usage is what has been spent of the limits on one file.
-type usage struct {
-	nodes, expanded int
-	overspent       *yaml.Node // where the limit on values was passed
-	files           map[string]fileText
+	source   *Source
+	dir      string // of the file
+	types    *structschema.Types
+	errs     []*Error
+	nodes    int // values so far
+	expanded int // bytes that references stood for
 }
 
 func (d *decoder) errorf(at *yaml.Node, format string, args ...any) {
 	if len(d.errs) < maxErrors {
-		d.errs = append(d.errs, newError(d.file, at.Line, at.Column, fmt.Sprintf(format, args...)))
+		d.errs = append(d.errs, newError(d.source.file, at.Line, at.Column, fmt.Sprintf(format, args...)))
 	}
 }
 
 // spend counts one value and reports whether to go on.
-func (d *decoder) spend(at *yaml.Node) bool {
-	if len(d.errs) >= maxErrors {
-		return false
-	}
-	d.use.nodes++
-	if d.use.nodes > maxNodes && d.use.overspent == nil {
-		d.use.overspent = at
-	}
-	return d.use.overspent == nil
+func (d *decoder) spend() bool {
+	d.nodes++
+	return d.nodes <= maxNodes && len(d.errs) < maxErrors
 }
 
 // value decodes n into out. Mistakes without a place of their own are reported
 // at the node at, which is that of the key.
-func (d *decoder) value(n, at *yaml.Node, s *shape, r rules, path string, out reflect.Value) {
-	if !d.spend(at) {
+func (d *decoder) value(n, at *yaml.Node, t *structschema.Type, r structschema.Rules, path string, out reflect.Value) {
+	if !d.spend() {
 		return
 	}
 	n = target(n)
-	d.Source.locate(path, at.Line, at.Column)
-	if s.stands {
-		out, s = d.shapes.root(out.Addr().Interface().(valueHook).ConfigValue())
-	}
+	d.source.locate(path, at)
 	switch {
-	case isNull(n) && !isHome(n, s, r):
-		d.null(n, at, s, path, out)
-		return
+	case t.Kind == structschema.Any: // it is enough that the key is there
+	case isNull(n) && !isHome(n, t, r):
+		d.null(n, at, t, path, out)
 	case !knownTag(n):
 		d.errorf(n, "%s: unknown YAML tag %s", subject(path), clip(oneLine(n.ShortTag())))
-		return
-	case s.hooked:
-		d.hooked(n, at, s, r, path, out)
-		return
-	}
-	switch s.kind {
-	case kindPointer:
-		v := s.elem.fresh()
+	case t.Kind == structschema.Pointer:
+		v := reflect.New(t.Elem.Go)
 		if !out.IsNil() {
-			v.Set(out.Elem())
+			v.Elem().Set(out.Elem())
 		}
-		d.value(n, at, s.elem, r, path, v)
-		out.Set(v.Addr())
-	case kindStruct:
-		d.structure(n, s, r, path, out)
-	case kindMap:
-		if n.Kind != yaml.MappingNode {
-			d.wrongType(n, s, r, path)
-			return
-		}
-		d.entries(d.pairs(n, path, 0), s, r, path, out)
-		d.checkCount(n, s, r, path, out)
-	case kindList:
-		d.list(n, s, r, path, out)
+		d.value(n, at, t.Elem, r, path, v.Elem())
+		out.Set(v)
+	case t.Short != nil && n.Kind == yaml.ScalarNode:
+		d.scalar(n, t.Short.Type, t.Short.Rules, path, out.FieldByIndex(t.Short.Index))
+	case t.Kind == structschema.Struct && n.Kind == yaml.MappingNode:
+		d.structure(n, t, r, path, out)
+	case t.Kind == structschema.Map && n.Kind == yaml.MappingNode:
+		d.entries(d.pairs(n, path), t, r, path, out)
+		d.checkCount(n, t, r, path, out)
+	case t.Kind == structschema.List && n.Kind == yaml.SequenceNode:
+		d.list(n, t, r, path, out)
+	case t.Elem == nil && t.Kind != structschema.Struct && n.Kind == yaml.ScalarNode:
+		d.scalar(n, t, r, path, out)
 	default:
-		d.scalar(n, s, r, path, out)
+		d.wrongType(n, t, r, path)
 	}
 }
 
 // null decodes a value that is absent or the word null. A section whose keys
 // are all commented out keeps its defaults. Elsewhere nothing is ambiguous, as
 // it is how a list looks whose items are all commented out.
-func (d *decoder) null(n, at *yaml.Node, s *shape, path string, out reflect.Value) {
+func (d *decoder) null(n, at *yaml.Node, t *structschema.Type, path string, out reflect.Value) {
 	switch blank := n.Value == ""; {
-	case s.kind == kindStruct, s.kind == kindMap && blank:
-	case !blank && (s.kind == kindMap || s.kind == kindList || s.kind == kindPointer):
+	case t.Kind == structschema.Struct, t.Kind == structschema.Map && blank:
+	case !blank && t.Elem != nil:
 		out.SetZero()
 	case !blank:
-		d.errorf(at, "%s must be %s, not null", subject(path), s.expectation())
-	case s.kind == kindList:
+		d.errorf(at, "%s must be %s, not null", subject(path), expectation(t))
+	case t.Kind == structschema.List:
 		d.errorf(at, "%s has no value: write [] for an empty list, or remove the key", subject(path))
 	default:
-		d.errorf(at, "%s has no value: it must be %s; remove the key to keep the default", subject(path), s.expectation())
+		d.errorf(at, "%s has no value: it must be %s; remove the key to keep the default", subject(path), expectation(t))
 	}
 }
 
-// hooked lets the type of out decode itself.
-func (d *decoder) hooked(n, at *yaml.Node, s *shape, r rules, path string, out reflect.Value) {
-	child := *d
-	err := out.Addr().Interface().(hook).UnmarshalConfig(n, func(into any) error {
-		v := reflect.ValueOf(into)
-		if v.Kind() != reflect.Pointer || v.IsNil() {
-			panic(fmt.Sprintf("yamlconf: %v decodes into %T; want a pointer", s.typ, into))
+// pair is a key of a mapping with its value.
+type pair struct {
+	key, value *yaml.Node
+	name       string
+}
+
+// pairs returns the keys and values of the mapping n.
+func (d *decoder) pairs(n *yaml.Node, path string) []pair {
+	seen := make(map[string]*yaml.Node, len(n.Content)/2)
+	all := make([]pair, 0, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content) && d.spend(); i += 2 {
+		key := target(n.Content[i])
+		switch first := seen[key.Value]; {
+		case key.Kind != yaml.ScalarNode || isNull(key):
+			d.errorf(key, "a key in %s must be text, not %s", subject(path), describe(key))
+		case key.Tag == "!!merge":
+			d.errorf(key, "<<%s is not supported: write the keys, or an alias for the whole value", in(path))
+		case first != nil:
+			d.errorf(n.Content[i], "duplicate key %q%s; it is already on line %d", clip(key.Value), in(path), first.Line)
+		default:
+			seen[key.Value] = n.Content[i]
+			all = append(all, pair{n.Content[i], n.Content[i+1], key.Value})
 		}
-		child.errs = nil
-		child.value(n, at, d.shapes.of(v.Type().Elem()), r.inner(), path, v.Elem())
-		return child.errs.or()
-	})
-	if placed, ok := errors.AsType[Errors](err); ok {
-		for _, e := range placed {
-			d.errorf(&yaml.Node{Line: e.Line, Column: e.Column}, "%s", e.Message)
+	}
+	return all
+}
+
+func (d *decoder) structure(n *yaml.Node, t *structschema.Type, r structschema.Rules, path string, out reflect.Value) {
+	var others []pair
+	mistakes := len(d.errs)
+	for _, p := range d.pairs(n, path) {
+		f := t.Field(p.name)
+		switch {
+		case f != nil:
+			inner := f.Rules
+			inner.Secret = inner.Secret || r.Secret
+			d.value(p.value, p.key, f.Type, inner, join(path, p.name), out.FieldByIndex(f.Index))
+		case t.Rest != nil:
+			others = append(others, p)
+		default:
+			d.errorf(p.key, "unknown key %q%s; %s", clip(p.name), in(path), suggestion(p.name, t.Fields))
 		}
-	} else if err != nil {
-		d.errorf(n, "%s: %s", subject(path), d.redact(oneLine(err.Error())))
+	}
+	if len(others) > 0 {
+		d.entries(others, t.Rest.Type, t.Rest.Rules, path, out.FieldByIndex(t.Rest.Index))
+	}
+	if t.Short != nil && out.FieldByIndex(t.Short.Index).IsZero() && len(d.errs) == mistakes {
+		d.errorf(n, "%s: has no %s", subject(path), t.Short.Name)
 	}
 }
 
-// redact removes what must not be shown from the words of another package.
-func (d *decoder) redact(text string) string {
-	secrets := d.Source.Secrets()
-	slices.SortStableFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // whole texts before their parts
-	for _, secret := range secrets {
-		quoted := strconv.Quote(secret)
-		text = strings.ReplaceAll(text, quoted[1:len(quoted)-1], mask)
-		text = strings.ReplaceAll(text, secret, mask)
+// suggestion ends a message about a key that is none of the fields.
+func suggestion(word string, fields []structschema.Field) string {
+	known := make([]string, len(fields))
+	for i, f := range fields {
+		known[i] = f.Name
 	}
-	return text
+	if near, ok := nearest.Word(word, known); ok {
+		return "did you mean \"" + near + "\"?"
+	}
+	return "known keys: " + strings.Join(known, ", ")
+}
+
+// entries decodes pairs over a copy of the map in out.
+func (d *decoder) entries(pairs []pair, t *structschema.Type, r structschema.Rules, path string, out reflect.Value) {
+	m := reflect.MakeMapWithSize(t.Go, out.Len()+len(pairs))
+	for old := out.MapRange(); old.Next(); {
+		m.SetMapIndex(old.Key(), old.Value())
+	}
+	for _, p := range pairs {
+		key := reflect.ValueOf(p.name).Convert(t.Go.Key())
+		v, element := d.types.Element(t, p.name)
+		if old := m.MapIndex(key); old.IsValid() && element == t.Elem {
+			v.Set(old)
+		}
+		d.value(p.value, p.key, element, r.Elements(), join(path, p.name), v)
+		if element != t.Elem {
+			v = v.Addr()
+		}
+		m.SetMapIndex(key, v)
+	}
+	out.Set(m)
+}
+
+func (d *decoder) list(n *yaml.Node, t *structschema.Type, r structschema.Rules, path string, out reflect.Value) {
+	all := reflect.MakeSlice(t.Go, len(n.Content), len(n.Content))
+	for i, item := range n.Content {
+		if it := target(item); isNull(it) && !isHome(it, t.Elem, r) {
+			d.errorf(item, "%s has no value: write one, or remove the item", index(path, i))
+			continue
+		}
+		d.value(item, item, t.Elem, r.Elements(), index(path, i), all.Index(i))
+	}
+	out.Set(all)
+	d.checkCount(n, t, r, path, out)
+}
+
+func (d *decoder) checkCount(n *yaml.Node, t *structschema.Type, r structschema.Rules, path string, out reflect.Value) {
+	if !r.Allows(t, out) {
+		d.errorf(n, "%s: the number of %s must be %s, not %d", path, counted(t), r.Limits(), out.Len())
+	}
 }
 
 // target follows an alias to the node it stands for.
@@ -203,17 +256,15 @@ func target(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-func isNull(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && n.Tag == "!!null"
-}
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 // isHome reports whether a bare ~, which is null in YAML, is meant as the home
 // directory.
-func isHome(n *yaml.Node, s *shape, r rules) bool {
-	return r.path && s.kind == kindString && n.Value == "~"
+func isHome(n *yaml.Node, t *structschema.Type, r structschema.Rules) bool {
+	return r.Path && t.Kind == structschema.String && n.Value == "~"
 }
 
-// knownTag refuses tags that would give a value a meaning which is then
+// knownTag rejects tags that would give a value a meaning which is then
 // ignored, such as !secret or !!binary.
 func knownTag(n *yaml.Node) bool {
 	switch n.ShortTag() {
@@ -225,12 +276,4 @@ func knownTag(n *yaml.Node) bool {
 		return n.Kind == yaml.SequenceNode
 	}
 	return false
-}
-
-// subject is how a message calls the value at path.
-func subject(path string) string {
-	if path == "" {
-		return "the file"
-	}
-	return path
 }

@@ -1,7 +1,6 @@
 package yamlconf_test
 
 import (
-	"fmt"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -47,8 +46,8 @@ func TestValues(t *testing.T) {
 			c.Tools.Bash.Writable = []string{"/tmp", "/etc/ts/output", "/home/someone", "/etc"}
 		}},
 		{"tools: {up__x: {enabled: true}}", func(c *testConfig) { c.Tools.Others = map[string]common{"up__x": {Enabled: true}} }},
-		{"mcp_servers:\n  a: http://${HOST}/mcp\n  b: {command: x}\n", func(c *testConfig) {
-			c.Servers = map[string]remote{"a": {URL: "http://example.org/mcp", Retry: true}, "b": {Command: "x", Retry: true}}
+		{"mcp_servers:\n  a: http://${HOST}/mcp\n  b: {url: x, retry: true}\n", func(c *testConfig) {
+			c.Servers = map[string]remote{"a": {URL: "http://example.org/mcp"}, "b": {URL: "x", Retry: true}}
 		}},
 		{"mcp_servers:\n", func(*testConfig) {}},
 		{"labels: {a: \"$${X} $HOST ${NONE:-d} ${EMPTY:-e} ${EMPTY}${NONE:-}$$${\"}", func(c *testConfig) {
@@ -62,9 +61,6 @@ func TestValues(t *testing.T) {
 		{"prefixes: [10.0.0.0/8]", func(c *testConfig) { c.Prefixes = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} }},
 		{"tools:\n  bash: &b {timeout: 5}\n  execute_command: *b\n", func(c *testConfig) {
 			c.Tools.Bash.Timeout, c.Tools.Exec.Timeout = 5*time.Second, 5*time.Second
-		}},
-		{"tools:\n  bash: &b {timeout: 5, enabled: false}\n  execute_command: {enabled: true, <<: [*b, {timeout: 7}]}\n", func(c *testConfig) {
-			c.Tools.Bash.Timeout, c.Tools.Exec.Timeout, c.Tools.Bash.Enabled = 5*time.Second, 5*time.Second, false
 		}},
 	} {
 		got, _, err := decode(test.in)
@@ -81,7 +77,7 @@ func TestDefaultsAreNotWrittenTo(t *testing.T) {
 	shared := defaults()
 	shared.Limits.Strict = &yes
 	c := shared
-	if err := yamlconf.Decode("c.yaml", []byte("labels: {zone: z, b: c}\nlimits: {strict: false, codes: [9]}"), &c, options()); err != nil {
+	if err := yamlconf.Decode("c.yaml", []byte("labels: {zone: z, b: c}\nlimits: {strict: false, codes: [9]}"), &c, new(yamlconf.Source)); err != nil {
 		t.Fatal(err)
 	}
 	if len(shared.Labels) != 1 || !yes || shared.Limits.Codes[0] != 0 {
@@ -94,30 +90,22 @@ func TestDefaultsAreNotWrittenTo(t *testing.T) {
 
 func TestAliasBombs(t *testing.T) {
 	type deep struct {
-		A []string
-		X [][][][]string
+		A []string       `yaml:"a"`
+		X [][][][]string `yaml:"x"`
 	}
 	nested := "&a [" + strings.Repeat("x,", 100) + "]"
 	for _, level := range []string{"b", "c", "d"} {
 		previous := string(level[0] - 1)
 		nested = "&" + level + " [" + nested + strings.Repeat(",*"+previous, 99) + "]"
 	}
-	merges := "a: &a {a: [x]}\n"
-	for c := 'b'; c < 'n'; c++ {
-		merges += fmt.Sprintf("%c: &%c {<<: [%s]}\n", c, c, strings.Repeat(fmt.Sprintf("*%c,", c-1), 50))
-	}
-	type open struct {
-		All map[string]deep `yaml:",inline"`
-	}
 	for name, test := range map[string]struct {
 		in   string
 		into any
 	}{
-		"lists":  {"x: " + nested, &deep{}},
-		"merges": {merges, &open{}},
-		"cycle":  {"x: &a [*a]", &deep{}},
+		"lists": {"x: " + nested, &deep{}},
+		"cycle": {"x: &a [*a]", &deep{}},
 	} {
-		err := yamlconf.Decode("c.yaml", []byte(test.in), test.into, yamlconf.Options{})
+		err := yamlconf.Decode("c.yaml", []byte(test.in), test.into, new(yamlconf.Source))
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		} else if name != "cycle" && !strings.Contains(err.Error(), "the file has more than 250000 values") {
@@ -127,15 +115,15 @@ func TestAliasBombs(t *testing.T) {
 }
 
 func TestSourceFindsPlaces(t *testing.T) {
-	_, source, err := decode("server:\n  name: x\nmcp_servers:\n  a: {command: x}\n")
+	_, source, err := decode("server:\n  name: x\nmcp_servers:\n  a: {url: x}\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"server.name":       "/etc/ts/c.yaml:2:3: server.name: is wrong",
-		"server.tls.cert":   "/etc/ts/c.yaml:1:1: server.tls.cert: is wrong",
-		"mcp_servers.a.url": "/etc/ts/c.yaml:4:3: mcp_servers.a.url: is wrong",
-		"limits":            "/etc/ts/c.yaml:1:1: limits: is wrong",
+		"server.name":           "/etc/ts/c.yaml:2:3: server.name: is wrong",
+		"server.tls.cert":       "/etc/ts/c.yaml:1:1: server.tls.cert: is wrong",
+		"mcp_servers.a.headers": "/etc/ts/c.yaml:4:3: mcp_servers.a.headers: is wrong",
+		"limits":                "/etc/ts/c.yaml:1:1: limits: is wrong",
 	} {
 		if got := source.Errorf(path, "is\nwrong").Error(); got != want {
 			t.Errorf("%s: got %s; want %s", path, got, want)
@@ -147,16 +135,22 @@ func TestSourceFindsPlaces(t *testing.T) {
 }
 
 func TestWrongDeclarations(t *testing.T) {
-	type loop struct{ Next []any }
+	type loop struct {
+		Next []loop `yaml:"next"`
+	}
 	for name, into := range map[string]any{
-		"channel":   &struct{ A chan int }{},
-		"interface": &loop{},
-		"int keys":  &struct{ A map[int]string }{},
+		"channel": &struct {
+			A chan int `yaml:"a"`
+		}{},
+		"loop": &loop{},
+		"int keys": &struct {
+			A map[int]string `yaml:"a"`
+		}{},
 		"bad bound": &struct {
-			A int `min:"1s"`
+			A int `yaml:"a" min:"1s"`
 		}{},
 		"enum of int": &struct {
-			A int `enum:"1|2"`
+			A int `yaml:"a" enum:"1|2"`
 		}{},
 		"same key": &struct {
 			A int `yaml:"x"`
@@ -165,6 +159,7 @@ func TestWrongDeclarations(t *testing.T) {
 		"inline slice": &struct {
 			A []int `yaml:",inline"`
 		}{},
+		"no name":       &struct{ A int }{},
 		"not a pointer": testConfig{},
 		"not a struct":  new(int),
 	} {
@@ -174,7 +169,7 @@ func TestWrongDeclarations(t *testing.T) {
 					t.Errorf("%s: no panic", name)
 				}
 			}()
-			_ = yamlconf.Decode("c.yaml", nil, into, yamlconf.Options{})
+			_ = yamlconf.Decode("c.yaml", nil, into, new(yamlconf.Source))
 		}()
 	}
 }

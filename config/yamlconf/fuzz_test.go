@@ -1,7 +1,6 @@
 package yamlconf_test
 
 import (
-	"errors"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,7 +11,7 @@ import (
 
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
-		"", everything, string(yamlconf.Template(defaults())), string(yamlconf.Show(defaults(), nil, true)),
+		"", everything, string(yamlconf.Template(defaults())), string(yamlconf.Show(defaults(), new(yamlconf.Source))),
 		"a: &a [*a]", "server: &a {<<: *a}", "labels: {a: \"${X:-${Y}}\"}", "? [a]\n: b", "!!map {}", "--- \n--- \n", "\ufeff\tx",
 		"tools: {bash: {timeout: 1e308, allowed_paths: ['~', '~/', '~x']}}", "limits: {max_result: 0o17, retries: -0b11}", "%YAML 1.1\n---\na: 1",
 		"env:\n  - |2-\n   x", "mcp_servers: {x: *y}", "labels: {\"${file:c.yaml}\": \"${file:/dev/zero}\"}",
@@ -21,8 +20,8 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		c, source, err := decode(text)
-		var all yamlconf.Errors
-		if err != nil && (!errors.As(err, &all) || len(all) == 0 || len(all) > 20) {
+		all := mistakes(err)
+		if err != nil && (len(all) == 0 || len(all) > 20) {
 			t.Fatalf("got %#v", err)
 		}
 		for _, e := range all {
@@ -33,9 +32,9 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, _, err := decode(string(yamlconf.Show(c, nil, true)))
+		again, _, err := decode(string(yamlconf.Show(c, new(yamlconf.Source))))
 		if err != nil {
-			t.Fatalf("shown text does not decode: %v\n%s", err, yamlconf.Show(c, nil, true))
+			t.Fatalf("shown text does not decode: %v\n%s", err, yamlconf.Show(c, new(yamlconf.Source)))
 		}
 		if c.WorkDir == defaults().WorkDir { // relative, which means another folder in a file
 			again.WorkDir = c.WorkDir
@@ -46,27 +45,12 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func FuzzParseBytes(f *testing.F) {
-	for _, seed := range []string{"10MiB", "1.5 GB", "0", "9223372036854775807", "1e9MB"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		b, err := yamlconf.ParseBytes(text)
-		if err != nil {
-			return
-		}
-		if again, err := yamlconf.ParseBytes(b.String()); err != nil || again != b || b < 0 {
-			t.Errorf("%q is %d, shown as %s, read as %d, %v", text, b, b, again, err)
-		}
-	})
-}
-
 func BenchmarkDecode(b *testing.B) {
 	text := []byte(strings.ReplaceAll(everything, `"${x}"`, `"$${x}"`))
 	b.ReportAllocs()
 	for b.Loop() {
 		c := defaults()
-		if err := yamlconf.Decode("/etc/ts/c.yaml", text, &c, options()); err != nil {
+		if err := yamlconf.Decode("/etc/ts/c.yaml", text, &c, new(yamlconf.Source)); err != nil {
 			b.Fatal(err)
 		}
 	}

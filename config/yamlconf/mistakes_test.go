@@ -1,7 +1,6 @@
 package yamlconf_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -55,9 +54,10 @@ func TestMistakes(t *testing.T) {
 		{"tools: {bash: {timeout: 9223372036854775807}}", "1:25: tools.bash.timeout is out of range: it must be at most 292 years, not 9223372036854775807"},
 		{"limits: {max_result: 1}", "1:22: limits.max_result must be from 1KiB to 10MiB, not 1"},
 		{"limits: {max_result: -1}", "1:22: limits.max_result is out of range: it must be from 0 to 9223372036854775807 bytes, not -1"},
-		{"limits: {retries: 128}", "1:19: limits.retries is out of range: it must be from -128 to 127, not 128"},
-		{"server: {port: 65536}", "1:16: server.port is out of range: it must be from 0 to 65535, not 65536"},
-		{"server: {port: 0}", "1:16: server.port must be at least 1, not 0"},
+		{"limits: {retries: 128}", "1:19: limits.retries must be at most 127, not 128"},
+		{"server: {port: 65536}", "1:16: server.port must be from 1 to 65535, not 65536"},
+		{"server: {port: 0}", "1:16: server.port must be from 1 to 65535, not 0"},
+		{"limits: {retries: 9223372036854775808}", "1:19: limits.retries is out of range: it must be a number that fits in 64 bits, not 9223372036854775808"},
 		{"limits: {codes: []}", "1:17: limits.codes: the number of items must be from 1 to 3, not 0"},
 		{"labels: {a: x, b: y, c: z}", "1:9: labels: the number of keys must be at most 3, not 4"},
 		{"server: {name: ''}", "1:16: server.name: the number of characters must be from 1 to 20, not 0"},
@@ -73,15 +73,12 @@ func TestMistakes(t *testing.T) {
 		{"prefixes: [\"${HOST}\"]", `1:12: prefixes[0]: not accepted: the value of "${HOST}"`},
 		{"env: {A: [1]}", "1:10: env.A must be text, not a list"},
 		{"env: {A: 12345}", "1:10: env.A must be text, not the value given"},
-		// hooks
+		// short forms
 		{"mcp_servers: {x: {urll: a}}", `1:19: unknown key "urll" in mcp_servers.x; did you mean "url"?`},
-		{"mcp_servers: {x: {retry: true}}", "1:18: mcp_servers.x: needs a url or a command"},
-		{"mcp_servers: {x: {url: \"bad ${TOKEN_VALUE}\"}}", "1:18: mcp_servers.x: cannot use ********"},
+		{"mcp_servers: {x: {retry: true}}", "1:18: mcp_servers.x: has no url"},
 		{"mcp_servers: {x: [a]}", "1:18: mcp_servers.x must be a mapping of keys to values, not a list"},
 		// merge keys
-		{"server: {<<: 1}", "1:14: << in server takes a mapping or a list of mappings, not a single value"},
-		{"server: &a {<<: *a}", "1:17: << in server nests too deeply, or merges itself"},
-		{"server: {<<: {prot: 1}}", `1:15: unknown key "prot" in server; did you mean "port"?`},
+		{"server: &a {<<: *a}", "1:13: << in server is not supported: write the keys, or an alias for the whole value"},
 		// syntax
 		{"server: {name: ${X}}", "1:1: invalid YAML: a mapping opened with { here is not closed, or a comma is missing (quote text that holds { or })"},
 		{"server:\n\tname: x", "2:1: a tab indents this line; YAML allows only spaces"},
@@ -112,10 +109,7 @@ func TestEveryMistakeIsReportedInOrder(t *testing.T) {
 		t.Errorf("a syntax error is reported alone; got %v", err)
 	}
 	_, _, err = decode("server: {prot: 1, name: 5}\nerrors: x\nlabels: {a: \"${X}\"}\nserver: {}")
-	var all yamlconf.Errors
-	if !errors.As(err, &all) {
-		t.Fatalf("got %T; want Errors", err)
-	}
+	all := mistakes(err)
 	var places []string
 	for _, e := range all {
 		places = append(places, fmt.Sprintf("%d:%d", e.Line, e.Column))
@@ -123,12 +117,21 @@ func TestEveryMistakeIsReportedInOrder(t *testing.T) {
 	if got := strings.Join(places, " "); got != "1:10 1:25 2:9 3:13 4:1" {
 		t.Errorf("places %s", got)
 	}
-	var one *yamlconf.Error
-	if !errors.As(err, &one) || one != all[0] {
-		t.Errorf("errors.As finds %v; want the first mistake", one)
-	}
 	_, _, err = decode("labels:\n" + strings.Repeat("  ? [a]\n  : b\n", 100))
-	if errors.As(err, &all); len(all) != 20 {
-		t.Errorf("%d mistakes reported; want 20", len(all))
+	if n := len(mistakes(err)); n != 20 {
+		t.Errorf("%d mistakes reported; want 20", n)
 	}
+}
+
+// mistakes returns the mistakes that an error joins.
+func mistakes(err error) (all []*yamlconf.Error) {
+	switch err := err.(type) {
+	case *yamlconf.Error:
+		all = append(all, err)
+	case interface{ Unwrap() []error }:
+		for _, one := range err.Unwrap() {
+			all = append(all, one.(*yamlconf.Error))
+		}
+	}
+	return all
 }

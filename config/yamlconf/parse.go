@@ -18,16 +18,13 @@ const MaxFile = 1 << 20
 // parse returns the root node of the only document in data, or nil for an
 // empty one.
 func parse(file string, data []byte) (*yaml.Node, *Error) {
-	fail := func(line, column int, format string, args ...any) (*yaml.Node, *Error) {
-		return nil, newError(file, line, column, fmt.Sprintf(format, args...))
-	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if len(data) > MaxFile {
-		return fail(1, 1, "the file is larger than 1 MiB")
+		return nil, newError(file, 1, 1, "the file is larger than 1 MiB")
 	}
-	if at := unreadable(data); at >= 0 {
+	if at := invalidText(data); at >= 0 {
 		line, column := position(data, at)
-		return fail(line, column, "the file is not plain UTF-8 text: byte 0x%02x", data[at])
+		return nil, newError(file, line, column, fmt.Sprintf("the file is not plain UTF-8 text: byte 0x%02x", data[at]))
 	}
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	var first, second yaml.Node
@@ -37,14 +34,13 @@ func parse(file string, data []byte) (*yaml.Node, *Error) {
 	}
 	if err == nil {
 		err = parseNext(d, &second)
-		if err == nil {
-			return fail(second.Line, second.Column, "a second document starts here; the file must hold one (remove the line ---)")
-		}
 	}
-	if !errors.Is(err, io.EOF) {
+	switch {
+	case err == nil:
+		return nil, newError(file, second.Line, second.Column, "a second document starts here; the file must hold one (remove the line ---)")
+	case !errors.Is(err, io.EOF):
 		return nil, syntaxError(file, data, err)
-	}
-	if len(first.Content) == 0 {
+	case len(first.Content) == 0:
 		return nil, nil
 	}
 	return first.Content[0], nil
@@ -61,9 +57,9 @@ func parseNext(d *yaml.Decoder, n *yaml.Node) (err error) {
 	return d.Decode(n)
 }
 
-// unreadable returns the offset of the first byte that is no text in UTF-8, or
+// invalidText returns the offset of the first byte that is no text in UTF-8, or
 // -1. The parser notices as well, but does not say where.
-func unreadable(data []byte) int {
+func invalidText(data []byte) int {
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
 		control := r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f
@@ -83,84 +79,58 @@ func position(data []byte, at int) (line, column int) {
 // syntaxError gives the parser's error a place and words for the person who
 // wrote the file. The column is that of the first character on the line.
 func syntaxError(file string, data []byte, err error) *Error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	line := 1
+	line, text := 1, strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		if number, after, ok := strings.Cut(rest, ": "); ok {
 			line, _ = strconv.Atoi(number)
 			text = after
-			if countsFromZero(text) {
-				line++
-			}
 		}
 	}
-	if at, name, ok := unknownAnchor(data, text); ok {
-		line, column := position(data, at)
-		return newError(file, line, column, fmt.Sprintf("no anchor &%s before this alias", clip(name)))
+	if rest, ok := strings.CutPrefix(text, "unknown anchor '"); ok {
+		name := strings.TrimSuffix(rest, "' referenced")
+		if at := bytes.Index(data, []byte("*"+name)); at >= 0 {
+			line, column := position(data, at)
+			return newError(file, line, column, fmt.Sprintf("no anchor &%s before this alias", clip(name)))
+		}
+	}
+	text, grammar := explain(text)
+	if grammar {
+		line++ // yaml.v3's grammar counts lines from 0, its scanner from 1
 	}
 	lines := bytes.Split(data, []byte{'\n'})
 	line = min(max(line, 1), len(lines))
-	if tab, ok := tabLine(lines, line); ok {
-		return newError(file, tab+1, bytes.IndexByte(lines[tab], '\t')+1, "a tab indents this line; YAML allows only spaces")
-	}
-	here := string(lines[line-1])
-	column := len(here) - len(strings.TrimLeft(here, " ")) + 1
-	return newError(file, line, column, "invalid YAML: "+explain(text))
-}
-
-// countsFromZero tells the messages of yaml.v3's grammar, whose line is one too
-// low, from those of its scanner, whose line is right.
-func countsFromZero(text string) bool {
-	switch text {
-	case "did not find expected node content", "did not find expected key", "did not find expected '-' indicator",
-		"did not find expected ',' or ']'", "did not find expected ',' or '}'", "did not find expected <document start>":
-		return true
-	}
-	return false
-}
-
-// explain rewrites the parser's commonest messages; others stay.
-func explain(text string) string {
-	switch text {
-	case "did not find expected node content":
-		return "a value is missing or a bracket is not closed"
-	case "did not find expected key", "did not find expected '-' indicator":
-		return "the indentation does not fit the block here"
-	case "did not find expected ',' or ']'":
-		return "a list opened with [ here is not closed, or a comma is missing"
-	case "did not find expected ',' or '}'":
-		return "a mapping opened with { here is not closed, or a comma is missing (quote text that holds { or })"
-	case "mapping values are not allowed in this context":
-		return "unexpected colon: check the indentation, or quote text that holds \": \""
-	case "found character that cannot start any token":
-		return "quote text that starts with @, ` or %"
-	case "could not find expected ':'":
-		return "a key without a colon, or a text that goes on in the next line without quotes"
-	case "found unexpected end of stream":
-		return "a quoted text is not closed"
-	}
-	return oneLine(text)
-}
-
-// unknownAnchor finds the alias of a message that names it without a place.
-func unknownAnchor(data []byte, text string) (at int, name string, ok bool) {
-	rest, ok := strings.CutPrefix(text, "unknown anchor '")
-	if !ok {
-		return 0, "", false
-	}
-	name = strings.TrimSuffix(rest, "' referenced")
-	at = bytes.Index(data, []byte("*"+name))
-	return at, name, at >= 0
-}
-
-// tabLine looks for a tab in the indentation of the line an error names and of
-// its neighbours, and returns the index of the line that has it.
-func tabLine(lines [][]byte, line int) (int, bool) {
-	for i := max(line-2, 0); i <= min(line, len(lines)-1); i++ {
+	for i := max(line-2, 0); i <= min(line, len(lines)-1); i++ { // also the neighbours
 		body := bytes.TrimLeft(lines[i], " \t")
-		if indent := lines[i][:len(lines[i])-len(body)]; len(body) > 0 && bytes.IndexByte(indent, '\t') >= 0 {
-			return i, true
+		if tab := bytes.IndexByte(lines[i][:len(lines[i])-len(body)], '\t'); tab >= 0 && len(body) > 0 {
+			return newError(file, i+1, tab+1, "a tab indents this line; YAML allows only spaces")
 		}
 	}
-	return 0, false
+	here := lines[line-1]
+	return newError(file, line, len(here)-len(bytes.TrimLeft(here, " "))+1, "invalid YAML: "+text)
+}
+
+// explain rewrites the commonest messages of yaml.v3; others stay. It reports
+// whether the message comes from its grammar.
+func explain(text string) (better string, grammar bool) {
+	switch text {
+	case "did not find expected node content":
+		return "a value is missing or a bracket is not closed", true
+	case "did not find expected key", "did not find expected '-' indicator":
+		return "the indentation does not fit the block here", true
+	case "did not find expected ',' or ']'":
+		return "a list opened with [ here is not closed, or a comma is missing", true
+	case "did not find expected ',' or '}'":
+		return "a mapping opened with { here is not closed, or a comma is missing (quote text that holds { or })", true
+	case "did not find expected <document start>":
+		return text, true
+	case "mapping values are not allowed in this context":
+		return "unexpected colon: check the indentation, or quote text that holds \": \"", false
+	case "found character that cannot start any token":
+		return "quote text that starts with @, ` or %", false
+	case "could not find expected ':'":
+		return "a key without a colon, or a text that goes on in the next line without quotes", false
+	case "found unexpected end of stream":
+		return "a quoted text is not closed", false
+	}
+	return oneLine(text), false
 }

@@ -19,26 +19,26 @@ const (
 func (d *decoder) expand(s string) (text string, parts []string, err error) {
 	var b strings.Builder
 	for {
-		at := strings.Index(s, "${")
-		if at < 0 {
+		before, after, found := strings.Cut(s, "${")
+		if !found {
 			b.WriteString(s)
 			return b.String(), parts, nil
 		}
-		if at > 0 && s[at-1] == '$' {
-			b.WriteString(s[:at-1] + "${")
-			s = s[at+2:]
+		if plain, escaped := strings.CutSuffix(before, "$"); escaped {
+			b.WriteString(plain + "${")
+			s = after
 			continue
 		}
-		b.WriteString(s[:at])
-		inner, rest, ok := strings.Cut(s[at+2:], "}")
+		b.WriteString(before)
+		inner, rest, ok := strings.Cut(after, "}")
 		if !ok {
-			return "", nil, fmt.Errorf("%q has no closing }; write $${ for a plain ${", clip(s[at:]))
+			return "", nil, fmt.Errorf("%q has no closing }; write $${ for a plain ${", clip("${"+after))
 		}
 		part, err := d.lookup(inner)
 		if err != nil {
 			return "", nil, err
 		}
-		if d.use.expanded += len(part); d.use.expanded > maxExpanded {
+		if d.expanded += len(part); d.expanded > maxExpanded {
 			return "", nil, fmt.Errorf("the references of this file stand for more than %d MiB", maxExpanded>>20)
 		}
 		b.WriteString(part)
@@ -56,7 +56,7 @@ func (d *decoder) lookup(inner string) (string, error) {
 	if !isName(name) || strings.Contains(otherwise, "${") {
 		return "", fmt.Errorf("%q is not a reference: write ${NAME}, ${NAME:-text} or ${file:PATH}, or $${ for a plain ${", clip("${"+inner+"}"))
 	}
-	value, ok := d.LookupEnv(name)
+	value, ok := os.LookupEnv(name)
 	switch {
 	case hasOtherwise && value == "":
 		return otherwise, nil
@@ -68,21 +68,8 @@ func (d *decoder) lookup(inner string) (string, error) {
 
 // isName reports whether s is a portable name of an environment variable.
 func isName(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return s != ""
-}
-
-// fileText is a file that references have read, kept so that naming it many
-// times costs one read.
-type fileText struct {
-	text string
-	err  error
+	const letters = "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	return s != "" && strings.Trim(s, letters+"0123456789") == "" && strings.Contains(letters, s[:1])
 }
 
 func (d *decoder) readReferenced(name string) (string, error) {
@@ -93,18 +80,14 @@ func (d *decoder) readReferenced(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	kept, ok := d.use.files[path]
-	if !ok {
-		kept.text, kept.err = readSmall(path)
-		if d.use.files == nil {
-			d.use.files = map[string]fileText{}
-		}
-		d.use.files[path] = kept
+	text, err := readSmall(path)
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err // the message has the path as it is written
 	}
-	if kept.err != nil {
-		return "", fmt.Errorf("cannot read ${file:%s}: %w", clip(oneLine(name)), kept.err)
+	if err != nil {
+		return "", fmt.Errorf("cannot read ${file:%s}: %w", clip(oneLine(name)), err)
 	}
-	return kept.text, nil
+	return text, nil
 }
 
 // readSmall reads a regular file without its last newline. Others, such as a
@@ -112,19 +95,19 @@ func (d *decoder) readReferenced(name string) (string, error) {
 func readSmall(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", cause(err)
+		return "", err
 	}
 	if !info.Mode().IsRegular() {
 		return "", errors.New("not a regular file")
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "", cause(err)
+		return "", err
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxReferenced+1))
 	if err != nil {
-		return "", cause(err)
+		return "", err
 	}
 	if len(data) > maxReferenced {
 		return "", fmt.Errorf("larger than %d KiB", maxReferenced>>10)
@@ -136,14 +119,6 @@ func readSmall(path string) (string, error) {
 	return text, nil
 }
 
-// cause is err without the path, which the message has in the user's words.
-func cause(err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return p.Err
-	}
-	return err
-}
-
 // resolve makes the path in a configuration file absolute.
 func (d *decoder) resolve(path string) (string, error) {
 	if path == "" || filepath.IsAbs(path) || os.IsPathSeparator(path[0]) {
@@ -152,12 +127,9 @@ func (d *decoder) resolve(path string) (string, error) {
 	if path != "~" && (path[0] != '~' || !os.IsPathSeparator(path[1])) {
 		return filepath.Join(d.dir, path), nil
 	}
-	home := d.HomeDir
-	if home == "" {
-		var err error
-		if home, err = os.UserHomeDir(); err != nil {
-			return "", fmt.Errorf("%q needs the home directory: %w", clip(path), err)
-		}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("%q needs the home directory: %w", clip(path), err)
 	}
 	return filepath.Join(home, path[1:]), nil
 }

@@ -12,6 +12,7 @@ import (
 
 func TestFileReferences(t *testing.T) {
 	dir := t.TempDir()
+	t.Setenv("HOME", dir)
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -35,9 +36,8 @@ func TestFileReferences(t *testing.T) {
 		{in: strings.Repeat("${file:full}", 300), err: ":1:13: labels.a: the references of this file stand for more than 16 MiB"},
 	} {
 		var c testConfig
-		o := yamlconf.Options{HomeDir: dir}
 		file := filepath.Join(dir, "c.yaml")
-		err := yamlconf.Decode(file, []byte(`labels: {a: "`+test.in+`"}`), &c, o)
+		err := yamlconf.Decode(file, []byte(`labels: {a: "`+test.in+`"}`), &c, new(yamlconf.Source))
 		switch {
 		case test.err != "":
 			if err == nil || err.Error() != file+test.err {
@@ -55,16 +55,16 @@ func TestHomeDirectoryIsNeededOnlyWhenNamed(t *testing.T) {
 	}
 	t.Setenv("HOME", "")
 	var c testConfig
-	if err := yamlconf.Decode("c.yaml", []byte("working_directory: /x"), &c, yamlconf.Options{}); err != nil {
+	if err := yamlconf.Decode("c.yaml", []byte("working_directory: /x"), &c, new(yamlconf.Source)); err != nil {
 		t.Error(err)
 	}
-	err := yamlconf.Decode("c.yaml", []byte("working_directory: ~/x"), &c, yamlconf.Options{})
+	err := yamlconf.Decode("c.yaml", []byte("working_directory: ~/x"), &c, new(yamlconf.Source))
 	if err == nil || !strings.HasPrefix(err.Error(), `c.yaml:1:20: working_directory: "~/x" needs the home directory: `) {
 		t.Errorf("got %v", err)
 	}
 	t.Setenv("HOME", "/h")
 	t.Setenv("TS_DIR", "sub")
-	err = yamlconf.Decode("", []byte("working_directory: ${TS_DIR}/x"), &c, yamlconf.Options{})
+	err = yamlconf.Decode("", []byte("working_directory: ${TS_DIR}/x"), &c, new(yamlconf.Source))
 	wd, _ := os.Getwd()
 	if err != nil || c.WorkDir != filepath.Join(wd, "sub", "x") {
 		t.Errorf("got %s, %v; want it below the working directory", c.WorkDir, err)

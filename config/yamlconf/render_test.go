@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"toolserver/config/yamlconf"
+	"toolserver/structschema"
 )
 
 const everything = `
@@ -23,7 +24,7 @@ tools:
   other: {enabled: true, timeout: 10m}
 mcp_servers:
   a: http://${HOST}/mcp
-  "b c": {command: run, headers: {X: y, Z: ""}}
+  "b c": {url: run, headers: {X: y, Z: ""}}
 env: {KEY: plain-text-key}
 prefixes: [10.0.0.0/8, "::1/128"]
 labels: {copy: s3cr3t-token, "<<": "\u0085\u0007\ufeff\u2028é😀"}
@@ -58,7 +59,7 @@ tools:
   bash:
     enabled: true
     timeout: 250ms
-    allowed_commands: [ls, "true", "a b", "$${x}", "007", "-", "..", ./x, "#"]
+    allowed_commands: [ls, "true", a b, '$${x}', "007", '-', .., ./x, '#']
     allowed_paths: [/tmp, /var/tmp]
   execute_command:
     enabled: true
@@ -69,37 +70,32 @@ tools:
     enabled: true
     timeout: 10m
 mcp_servers:
-  a:
-    url: "********"
-    command: ""
-    retry: true
-    headers: null
-  "b c":
-    url: ""
-    command: run
-    retry: true
+  a: "********"
+  b c:
+    url: run
+    retry: false
     headers:
       X: "********"
       Z: ""
 env:
   KEY: "********"
-prefixes: ["10.0.0.0/8", "::1/128"]
+prefixes: [10.0.0.0/8, '::1/128']
 labels:
-  "<<": "\u0085\a\ufeff\u2028é😀"
+  "<<": "\N\a\uFEFF\Lé\U0001F600"
   copy: "********"
   zone: z
 `
-	if got := string(yamlconf.Show(c, source, false)); got != want {
+	if got := string(yamlconf.Show(c, source)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	secrets := strings.Join(source.Secrets(), ",")
 	if secrets != "abcdef123,example.org,http://example.org/mcp,plain-text-key,s3cr3t-token" {
 		t.Errorf("secrets %s", secrets)
 	}
-	if got := string(yamlconf.Show(&c, nil, true)); strings.Contains(got, "abcdef123") || !strings.Contains(got, "\n\n# How failures reach the client. One of: jsonrpc, result.\nerrors: result\n") {
-		t.Errorf("with comments and no source got\n%s", got)
+	if got := string(yamlconf.Show(&c, new(yamlconf.Source))); strings.Contains(got, "abcdef123") {
+		t.Errorf("without a source got\n%s", got)
 	}
-	if got := string(yamlconf.Show(struct{}{}, nil, false)); got != "{}\n" {
+	if got := string(yamlconf.Show(struct{}{}, new(yamlconf.Source))); got != "{}\n" {
 		t.Errorf("an empty struct shows as %q", got)
 	}
 }
@@ -114,22 +110,21 @@ func TestShowDecodesToTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, comments := range []bool{false, true} {
-		shown := yamlconf.Show(c, source, comments)
-		again, _, err := decode(string(shown))
-		if err != nil || !reflect.DeepEqual(c, again) {
-			t.Errorf("%s\nerr %v\n got %+v\nwant %+v", shown, err, again, c)
-		}
+	shown := yamlconf.Show(c, source)
+	again, _, err := decode(string(shown))
+	if err != nil || !reflect.DeepEqual(c, again) {
+		t.Errorf("%s\nerr %v\n got %+v\nwant %+v", shown, err, again, c)
 	}
 }
 
 func TestTemplateDecodesToTheDefaults(t *testing.T) {
 	yes := true
 	full := defaults()
+	full.WorkDir = "/w"
 	full.Limits.Strict = &yes
-	full.Server.TLS = &tlsPair{Cert: "rel.pem", Key: "/k"}
+	full.Server.TLS = &tlsPair{Cert: "/c", Key: "/k"}
 	full.Server.Tokens = []token{{User: "a", Hash: "h"}}
-	full.Servers = map[string]remote{"x": {Command: "y"}}
+	full.Servers = map[string]remote{"x": {URL: "y"}}
 	full.Env = map[string]string{"A": "b"}
 	full.Prefixes = nil
 	listed := defaults()
@@ -138,7 +133,7 @@ func TestTemplateDecodesToTheDefaults(t *testing.T) {
 	for name, c := range map[string]testConfig{"plain": defaults(), "full": full, "listed": listed, "zero": {}} {
 		text := yamlconf.Template(c)
 		got, want := c, c
-		err := yamlconf.Decode("/etc/ts/c.yaml", text, &got, options())
+		err := yamlconf.Decode("/etc/ts/c.yaml", text, &got, new(yamlconf.Source))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\n%s\nerr %v\n got %+v\nwant %+v", name, text, err, got, want)
 		}
@@ -147,12 +142,12 @@ func TestTemplateDecodesToTheDefaults(t *testing.T) {
 
 func TestTemplateText(t *testing.T) {
 	type small struct {
-		Home   string            `yaml:"home" path:"true" doc:"Where files are."`
-		Size   yamlconf.Bytes    `yaml:"size" min:"1" doc:"Largest file."`
-		Key    string            `yaml:"key" secret:"true" doc:"Password."`
-		Tokens []token           `yaml:"tokens" doc:"Who may connect."`
-		By     map[string]*token `yaml:"by"`
-		Words  []string          `yaml:"words" max:"3" doc:"Some words."`
+		Home   string             `yaml:"home" path:"true" doc:"Where files are."`
+		Size   structschema.Bytes `yaml:"size" min:"1" doc:"Largest file."`
+		Key    string             `yaml:"key" secret:"true" doc:"Password."`
+		Tokens []token            `yaml:"tokens" doc:"Who may connect."`
+		By     map[string]*token  `yaml:"by"`
+		Words  []string           `yaml:"words" max:"3" doc:"Some words."`
 		Sub    struct {
 			TLS *tlsPair `yaml:"tls" doc:"Certificate."`
 		} `yaml:"sub" doc:"More."`

@@ -14,43 +14,32 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"toolserver/domain/nearest"
+	"toolserver/structschema"
 )
 
 // scalar decodes text, numbers and booleans.
-func (d *decoder) scalar(n *yaml.Node, s *shape, r rules, path string, out reflect.Value) {
-	if n.Kind != yaml.ScalarNode {
-		d.wrongType(n, s, r, path)
-		return
-	}
+func (d *decoder) scalar(n *yaml.Node, t *structschema.Type, r structschema.Rules, path string, out reflect.Value) {
 	text, expanded, err := d.text(n, r, path)
 	if err != nil {
 		d.errorf(n, "%s: %s", path, err)
-		return
-	}
-	v := reflect.New(s.typ).Elem()
-	if s.kind == kindText {
-		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil {
-			reason := oneLine(err.Error())
-			if expanded || r.secret {
-				reason = "not accepted: " + shown(n, r)
-			}
-			d.errorf(n, "%s: %s", path, reason)
-			return
-		}
-		out.Set(v)
 		return
 	}
 	tag := n.ShortTag()
 	if expanded {
 		tag = "" // the text may be of any type
 	}
-	switch err := set(v, s, tag, text); {
+	v := reflect.New(t.Go).Elem()
+	switch err := set(v, t, tag, text); {
+	case err != nil && t.Kind == structschema.Text && (expanded || r.Secret):
+		d.errorf(n, "%s: not accepted: %s", path, shown(n, r))
+	case err != nil && t.Kind == structschema.Text:
+		d.errorf(n, "%s: %s", path, oneLine(err.Error()))
 	case errors.Is(err, strconv.ErrRange):
-		d.errorf(n, "%s is out of range: it must be %s, not %s", path, s.limits(), shown(n, r))
+		d.errorf(n, "%s is out of range: it must be %s, not %s", path, capacity(t), shown(n, r))
 	case err != nil:
-		d.wrongType(n, s, r, path)
-	case !r.allows(v, s):
-		d.forbidden(n, v, s, r, path)
+		d.wrongType(n, t, r, path)
+	case !r.Allows(t, v):
+		d.forbidden(n, v, t, r, path)
 	default:
 		out.Set(v)
 	}
@@ -58,7 +47,7 @@ func (d *decoder) scalar(n *yaml.Node, s *shape, r rules, path string, out refle
 
 // text returns the characters of the scalar n, with references resolved and a
 // path made absolute, and remembers those that must not be shown.
-func (d *decoder) text(n *yaml.Node, r rules, path string) (text string, expanded bool, err error) {
+func (d *decoder) text(n *yaml.Node, r structschema.Rules, path string) (text string, expanded bool, err error) {
 	text = n.Value
 	if n.ShortTag() == "!!str" && strings.Contains(text, "${") {
 		var parts []string
@@ -66,103 +55,80 @@ func (d *decoder) text(n *yaml.Node, r rules, path string) (text string, expande
 			return "", false, err
 		}
 		expanded = len(parts) > 0
-		if !r.path {
-			for _, part := range parts {
-				d.Source.remember(part)
+		for _, part := range parts {
+			if !r.Path {
+				d.source.remember(part)
 			}
 		}
 	}
-	if r.path {
+	if r.Path {
 		if text, err = d.resolve(text); err != nil {
 			return "", false, err
 		}
 	}
-	if expanded || r.secret {
-		d.Source.mask(path)
-		if r.secret || !r.path {
-			d.Source.remember(text)
+	if expanded || r.Secret {
+		d.source.masked[path] = true
+		if r.Secret || !r.Path {
+			d.source.remember(text)
 		}
 	}
 	return text, expanded, nil
 }
 
-// errType says that a text is not of the wanted type at all; an error that is
-// strconv.ErrRange says that it does not fit.
+// errType says that a value is of another type.
 var errType = errors.New("wrong type")
 
 // set parses the text of a scalar with the given YAML tag into v. The tag is
-// empty for text that came from a reference.
-func set(v reflect.Value, s *shape, tag, text string) error {
+// empty for text that came from a reference. The error is [strconv.ErrRange] if
+// v cannot hold the value.
+func set(v reflect.Value, t *structschema.Type, tag, text string) error {
 	number := tag == "!!int" || tag == "!!float"
-	switch s.kind {
-	case kindString:
+	if number {
+		text = strings.ReplaceAll(text, "_", "")
+	}
+	switch t.Kind {
+	case structschema.Text:
+		return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
+	case structschema.String:
 		if number || tag == "!!bool" {
 			return errType
 		}
 		v.SetString(text)
-	case kindBool:
+	case structschema.Bool:
 		word := strings.ToLower(text)
 		if tag != "" && tag != "!!bool" || word != "true" && word != "false" {
 			return errType
 		}
 		v.SetBool(word == "true")
-	case kindFloat:
+	case structschema.Float:
 		f, err := parseFloat(tag, text)
-		if err == nil && v.OverflowFloat(f) {
-			err = strconv.ErrRange
-		}
 		v.SetFloat(f)
 		return err
-	case kindDuration:
-		return setDuration(v, tag, text)
-	case kindBytes:
-		if b, err := ParseBytes(text); err == nil && !number {
-			v.SetInt(int64(b))
-			return nil
-		}
-		return setWhole(v, tag, text)
-	default:
-		return setWhole(v, tag, text)
-	}
-	return nil
-}
-
-func setDuration(v reflect.Value, tag, text string) error {
-	if tag == "!!int" {
-		n, err := parseWhole(tag, text)
-		d, ok := seconds(n)
-		if err == nil && !ok {
-			err = strconv.ErrRange
-		}
+	case structschema.Duration:
+		d, err := structschema.ParseDuration(text)
 		v.SetInt(int64(d))
 		return err
+	default:
+		return setWhole(v, t, tag, text)
 	}
-	if tag == "!!float" {
-		text = strings.ReplaceAll(text, "_", "")
-	}
-	d, ok := parseDuration(text)
-	if !ok {
-		return errType
-	}
-	v.SetInt(int64(d))
 	return nil
 }
 
-func setWhole(v reflect.Value, tag, text string) error {
-	n, err := parseWhole(tag, text)
-	switch {
-	case err != nil:
+// setWhole sets integers and sizes.
+func setWhole(v reflect.Value, t *structschema.Type, tag, text string) error {
+	if t.Kind == structschema.Size && tag != "!!int" && tag != "!!float" {
+		b, err := structschema.ParseBytes(text)
+		v.SetInt(int64(b))
 		return err
-	case v.CanUint():
-		if n < 0 || v.OverflowUint(uint64(n)) {
-			return strconv.ErrRange
-		}
-		v.SetUint(uint64(n))
-	case v.OverflowInt(n) || n < 0 && v.Type() == reflect.TypeFor[Bytes]():
-		return strconv.ErrRange
-	default:
-		v.SetInt(n)
 	}
+	n, err := parseWhole(tag, text)
+	if err != nil {
+		return err
+	}
+	if v.OverflowInt(n) || n < 0 && t.Kind == structschema.Size {
+		return strconv.ErrRange
+	}
+	v.SetInt(n)
 	return nil
 }
 
@@ -171,58 +137,146 @@ func setWhole(v reflect.Value, tag, text string) error {
 func parseWhole(tag, text string) (int64, error) {
 	switch tag {
 	case "!!int":
-		return strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 0, 64)
+		return strconv.ParseInt(text, 0, 64)
 	case "":
 		return strconv.ParseInt(text, 10, 64)
-	case "!!float":
-		f, err := parseFloat(tag, text)
-		if err != nil || f != math.Trunc(f) {
-			return 0, errType
-		}
-		if math.Abs(f) > 1<<53 {
-			return 0, strconv.ErrRange
-		}
-		return int64(f), nil
 	}
-	return 0, errType
+	f, err := parseFloat(tag, text)
+	if err != nil || f != math.Trunc(f) {
+		return 0, errType
+	}
+	if math.Abs(f) > 1<<53 {
+		return 0, strconv.ErrRange
+	}
+	return int64(f), nil
 }
 
-// parseFloat reads any number but infinities and NaN.
+// parseFloat reads any number except infinities and NaN.
 func parseFloat(tag, text string) (float64, error) {
-	text = strings.ReplaceAll(text, "_", "")
-	if tag == "!!int" {
-		if n, err := strconv.ParseInt(text, 0, 64); err == nil {
-			return float64(n), nil
-		}
+	if n, err := strconv.ParseInt(text, 0, 64); tag == "!!int" && err == nil {
+		return float64(n), nil
 	}
-	if tag != "" && tag != "!!int" && tag != "!!float" || strings.Trim(text, "+-.0123456789eE") != "" {
+	if tag == "!!str" || tag == "!!bool" || strings.Trim(text, "+-.0123456789eE") != "" {
 		return 0, errType
 	}
 	return strconv.ParseFloat(text, 64)
 }
 
-// wrongType reports a value of another type than the shape's.
-func (d *decoder) wrongType(n *yaml.Node, s *shape, r rules, path string) {
+// wrongType reports a value of another type than t.
+func (d *decoder) wrongType(n *yaml.Node, t *structschema.Type, r structschema.Rules, path string) {
 	hint := ""
-	if s.kind == kindString && n.Kind == yaml.ScalarNode && !r.secret {
+	if t.Kind == structschema.String && n.Kind == yaml.ScalarNode && !r.Secret {
 		hint = fmt.Sprintf("; put it in quotes: %q", clip(n.Value))
 	}
-	d.errorf(n, "%s must be %s, not %s%s", subject(path), s.expectation(), shown(n, r), hint)
+	d.errorf(n, "%s must be %s, not %s%s", subject(path), expectation(t), shown(n, r), hint)
 }
 
 // forbidden reports a value of the right type that breaks a rule.
-func (d *decoder) forbidden(n *yaml.Node, v reflect.Value, s *shape, r rules, path string) {
+func (d *decoder) forbidden(n *yaml.Node, v reflect.Value, t *structschema.Type, r structschema.Rules, path string) {
 	switch {
-	case s.kind != kindString:
-		d.errorf(n, "%s must be %s, not %s", path, r.limits(), shown(n, r))
-	case r.enum != nil && !slices.Contains(r.enum, v.String()):
+	case t.Kind != structschema.String:
+		d.errorf(n, "%s must be %s, not %s", path, r.Limits(), shown(n, r))
+	case r.Enum != nil && !slices.Contains(r.Enum, v.String()):
 		near := ""
-		if word, ok := nearest.Word(n.Value, r.enum); ok && !r.secret {
+		if word, ok := nearest.Word(n.Value, r.Enum); ok && !r.Secret {
 			near = fmt.Sprintf("; did you mean %q?", word)
 		}
-		d.errorf(n, "%s must be %s, not %s%s", path, oneOf(r.enum), shown(n, r), near)
+		last := len(r.Enum) - 1
+		words := strings.TrimPrefix(strings.Join(r.Enum[:last], ", ")+" or "+r.Enum[last], " or ")
+		d.errorf(n, "%s must be %s, not %s%s", path, words, shown(n, r), near)
 	default:
-		count := utf8.RuneCountInString(v.String())
-		d.errorf(n, "%s: the number of %s must be %s, not %d", path, s.counted(), r.limits(), count)
+		d.errorf(n, "%s: the number of %s must be %s, not %d", path, counted(t), r.Limits(), utf8.RuneCountInString(v.String()))
 	}
+}
+
+// expectation says what a value of the type looks like, after "must be".
+func expectation(t *structschema.Type) string {
+	switch t.Kind {
+	case structschema.String:
+		return "text"
+	case structschema.Text:
+		return "a single value"
+	case structschema.Bool:
+		return "true or false"
+	case structschema.Int:
+		return "a whole number"
+	case structschema.Float:
+		return "a number"
+	case structschema.Duration:
+		return "a number of seconds or a duration such as 30s"
+	case structschema.Size:
+		return "a number of bytes or a size such as 10MiB"
+	case structschema.Pointer:
+		return expectation(t.Elem)
+	case structschema.List:
+		return "a list such as [a, b]"
+	}
+	return "a mapping of keys to values"
+}
+
+// capacity says which values the Go type can hold, after "must be".
+func capacity(t *structschema.Type) string {
+	switch t.Kind {
+	case structschema.Size:
+		return "from 0 to " + strconv.FormatInt(math.MaxInt64, 10) + " bytes"
+	case structschema.Duration:
+		return "at most 292 years"
+	}
+	return fmt.Sprintf("a number that fits in %d bits", t.Go.Bits())
+}
+
+// counted is what the tags min and max count in the type.
+func counted(t *structschema.Type) string {
+	switch t.Kind {
+	case structschema.List:
+		return "items"
+	case structschema.Map:
+		return "keys"
+	}
+	return "characters"
+}
+
+// subject is how a message calls the value at path.
+func subject(path string) string {
+	if path == "" {
+		return "the file"
+	}
+	return path
+}
+
+// in says where a key stands; nothing is said of the top of the file.
+func in(path string) string {
+	if path == "" {
+		return ""
+	}
+	return " in " + path
+}
+
+// describe names what n is.
+func describe(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "a mapping"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case isNull(n):
+		return "null"
+	}
+	return "a single value"
+}
+
+// shown is the value n as a message may show it: as it stands in the file, so
+// that what a reference stands for stays unseen.
+func shown(n *yaml.Node, r structschema.Rules) string {
+	switch {
+	case n.Kind != yaml.ScalarNode:
+		return describe(n)
+	case r.Secret:
+		return "the value given"
+	case n.ShortTag() != "!!str":
+		return clip(oneLine(n.Value))
+	case strings.Contains(n.Value, "${"):
+		return "the value of " + strconv.Quote(clip(n.Value))
+	}
+	return strconv.Quote(clip(n.Value))
 }

@@ -9,6 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"toolserver/config/yamlconf"
+	"toolserver/structschema"
 )
 
 func compile(t testing.TB, v any) *jsonschema.Schema {
@@ -87,7 +88,7 @@ func TestSchemaAgreesWithDecode(t *testing.T) {
 		{"tools: {bash: {allowed_commands: [ls]}}", true},
 		{"tools: {up__x: {enabled: false}}", true},
 		{"tools: {up__x: {allowed: false}}", false},
-		{"mcp_servers: {a: http://x, b: {command: x}}", true},
+		{"mcp_servers: {a: http://x, b: {url: x}}", true},
 		{"mcp_servers: {a: [1]}", false},
 		{"env: {A: b}", true},
 		{"env: {A: 1}", false},
@@ -101,7 +102,7 @@ func TestSchemaAgreesWithDecode(t *testing.T) {
 			t.Errorf("%s: schema says %v, Decode says %v; want good = %v", test.in, invalid, err, test.good)
 		}
 	}
-	for name, text := range map[string][]byte{"template": yamlconf.Template(defaults()), "show": yamlconf.Show(defaults(), nil, true)} {
+	for name, text := range map[string][]byte{"template": yamlconf.Template(defaults()), "show": yamlconf.Show(defaults(), new(yamlconf.Source))} {
 		if err := s.Validate(document(t, string(text))); err != nil {
 			t.Errorf("%s does not satisfy the schema: %v", name, err)
 		}
@@ -113,26 +114,26 @@ func TestSchemaText(t *testing.T) {
 		Key string `yaml:"key" secret:"true" doc:"A password."`
 	}
 	v := struct {
-		Mode  string          `yaml:"mode" enum:"a|b" doc:"The mode."`
-		Wait  yamlconf.Bytes  `yaml:"wait"`
-		By    map[string]int  `yaml:"by"`
-		List  []inner         `yaml:"list" min:"1"`
-		Ptr   *inner          `yaml:"ptr"`
-		Names map[string]bool `yaml:"names"`
+		Mode  string             `yaml:"mode" enum:"a|b" doc:"The mode."`
+		Wait  structschema.Bytes `yaml:"wait"`
+		By    map[string]int     `yaml:"by"`
+		List  []inner            `yaml:"list" min:"1"`
+		Ptr   *inner             `yaml:"ptr"`
+		Names map[string]bool    `yaml:"names"`
 	}{Mode: "a", Wait: 1 << 20, By: map[string]int{"x": 1}, Ptr: &inner{Key: "hunter2"}}
 	got := string(yamlconf.Schema(v))
 	const want = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":["object","null"],"properties":{` +
-		`"mode":{"description":"The mode.","anyOf":[{"type":"string","enum":["a","b"]},{"type":"string","pattern":"\\$\\{.+\\}"}],"default":"a"},` +
-		`"wait":{"type":["integer","string"],"pattern":"PATTERN","minimum":0,"default":"1MiB"},` +
-		`"by":{"type":["object","null"],"additionalProperties":{"type":["integer","string"],"pattern":"\\$\\{.+\\}"},"default":{"x":1}},` +
-		`"list":{"type":["array","null"],"items":{"type":["object"],"properties":{"key":{"description":"A password.","type":"string","writeOnly":true}},"additionalProperties":false},"minItems":1},` +
-		`"ptr":{"type":["object","null"],"properties":{"key":{"description":"A password.","type":"string","writeOnly":true}},"additionalProperties":false},` +
-		`"names":{"type":["object","null"],"additionalProperties":{"type":["boolean","string"],"pattern":"\\$\\{.+\\}"}}},` +
+		`"mode":{"anyOf":[{"type":"string","enum":["a","b"]},{"type":"string","pattern":"\\$\\{.+\\}"}],"description":"The mode.","default":"a"},` +
+		`"wait":{"anyOf":[{"type":"integer","minimum":0},{"type":"string","pattern":"PATTERN"}],"default":"1MiB"},` +
+		`"by":{"type":["object","null"],"additionalProperties":{"anyOf":[{"type":"integer"},{"type":"string","pattern":"\\$\\{.+\\}"}]}},` +
+		`"list":{"type":["array","null"],"items":{"type":"object","properties":{"key":{"type":"string","description":"A password.","writeOnly":true}},"additionalProperties":false},"minItems":1},` +
+		`"ptr":{"type":["object","null"],"properties":{"key":{"type":"string","description":"A password.","writeOnly":true}},"additionalProperties":false},` +
+		`"names":{"type":["object","null"],"additionalProperties":{"anyOf":[{"type":"boolean"},{"type":"string","pattern":"\\$\\{.+\\}"}]}}},` +
 		`"additionalProperties":false}`
 	flat := strings.Join(strings.FieldsFunc(got, func(r rune) bool { return r == '\n' }), "")
 	flat = strings.NewReplacer("  ", "", `": `, `":`).Replace(flat)
 	if start := strings.Index(flat, `"pattern":"^[0-9]+(`); start >= 0 {
-		end := strings.Index(flat[start:], `","minimum"`)
+		end := strings.Index(flat[start:], `"}],"default"`)
 		flat = flat[:start] + `"pattern":"PATTERN` + flat[start+end:]
 	}
 	if flat != want {

@@ -2,15 +2,45 @@ package yamlconf
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"gopkg.in/yaml.v3"
 )
 
-// Source is what [Decode] remembers of a file when [Options] hold one: where
-// each key stands, and which values must not be shown. The zero value is ready
-// to use. It is filled by one Decode and only read afterwards.
+// Error is one mistake in a configuration file.
+type Error struct {
+	File    string
+	Line    int    // counted from 1; 0 where the mistake has no place
+	Column  int    // counted from 1, in characters
+	Message string // one line, complete without the place
+}
+
+// maxMessage bounds a message in bytes, whatever the input it quotes.
+const maxMessage = 1000
+
+func newError(file string, line, column int, message string) *Error {
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage], "") + "..."
+	}
+	return &Error{file, line, column, message}
+}
+
+// Error returns FILE:LINE:COL: message, which editors and terminals turn into
+// a link.
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return e.File + ": " + e.Message
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
+}
+
+// Source is what [Decode] remembers of a file: where each key stands, and which
+// values must not be shown. The zero value is ready to use. It is filled by one
+// Decode and only read afterwards.
 type Source struct {
 	file   string
 	places map[string]place
@@ -25,69 +55,34 @@ type place struct{ line, column int }
 // key that is not in the file takes the place of its nearest parent. The
 // message starts with the path.
 func (s *Source) Errorf(path, format string, args ...any) error {
-	text := fmt.Sprintf(format, args...)
-	if path != "" {
-		text = path + ": " + text
-	}
 	at, known := s.places[path]
 	for p := path; !known && p != ""; {
 		p = p[:max(strings.LastIndexAny(p, ".["), 0)]
 		at, known = s.places[p]
 	}
-	return newError(s.file, at.line, at.column, oneLine(text))
+	return newError(s.file, at.line, at.column, path+": "+oneLine(fmt.Sprintf(format, args...)))
 }
 
 // Secrets returns, sorted, the texts that a redactor should remove from logs:
 // the values of fields tagged secret, and what references stood for outside
 // fields tagged path. Texts shorter than 6 bytes are left out, since removing
 // them would spoil ordinary output.
-func (s *Source) Secrets() []string {
-	all := make([]string, 0, len(s.values))
-	for v := range s.values {
-		all = append(all, v)
-	}
-	slices.Sort(all)
-	return all
-}
+func (s *Source) Secrets() []string { return slices.Sorted(maps.Keys(s.values)) }
 
 // minSecret is the length from which a text is recognised as a secret by
 // itself, without its key.
 const minSecret = 6
 
 func (s *Source) remember(value string) {
-	if s == nil || len(value) < minSecret {
-		return
+	if len(value) >= minSecret {
+		s.values[value] = true
 	}
-	if s.values == nil {
-		s.values = map[string]bool{}
-	}
-	s.values[value] = true
 }
 
-func (s *Source) mask(path string) {
-	if s == nil {
-		return
-	}
-	if s.masked == nil {
-		s.masked = map[string]bool{}
-	}
-	s.masked[path] = true
-}
-
-func (s *Source) locate(path string, line, column int) {
-	if s == nil {
-		return
-	}
-	if s.places == nil {
-		s.places = map[string]place{}
-	}
-	s.places[path] = place{line, column}
-}
+func (s *Source) locate(path string, at *yaml.Node) { s.places[path] = place{at.Line, at.Column} }
 
 // hides reports whether the text at path must not be shown.
-func (s *Source) hides(path, text string) bool {
-	return s != nil && (s.masked[path] || s.values[text])
-}
+func (s *Source) hides(path, text string) bool { return s.masked[path] || s.values[text] }
 
 // maxWord bounds the keys that stand in a path as they are.
 const maxWord = 64
@@ -95,9 +90,7 @@ const maxWord = 64
 // join appends a key to a path. Keys that would make the path ambiguous or
 // break its line are quoted.
 func join(path, key string) string {
-	odd := func(r rune) bool {
-		return r == '.' || r == '[' || r == ']' || r == '"' || r == ' ' || !unicode.IsPrint(r)
-	}
+	odd := func(r rune) bool { return strings.ContainsRune(`.[]" `, r) || !unicode.IsPrint(r) }
 	if key == "" || len(key) > maxWord || strings.ContainsFunc(key, odd) {
 		key = strconv.Quote(clip(key))
 	}
@@ -107,6 +100,20 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-func index(path string, i int) string {
-	return path + "[" + strconv.Itoa(i) + "]"
+func index(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// oneLine makes text from elsewhere fit for a message of one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// clip shortens text that is quoted in a message.
+func clip(s string) string {
+	const limit = 60
+	count := 0
+	for i := range s {
+		if count == limit {
+			return s[:i] + "..."
+		}
+		count++
+	}
+	return s
 }

@@ -1,13 +1,10 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 )
 
 // Rule is one entry of an allow or deny list.
@@ -15,7 +12,7 @@ type Rule struct {
 	// Name is a program ("ls"), a program with the sub-command it starts with
 	// ("git status"), a path of a program ("/usr/bin/jq", "./build.sh"), or
 	// "*".
-	Name string `yaml:"name" json:"name"`
+	Name string `yaml:"name" json:"name" short:"true"`
 	// ArgsDeny lists options that the program may not get. In a deny list, the
 	// rule then denies only uses with one of them.
 	ArgsDeny []string `yaml:"args_deny" json:"args_deny,omitempty"`
@@ -28,33 +25,6 @@ func Rules(names ...string) []Rule {
 		list[i].Name = name
 	}
 	return list
-}
-
-// UnmarshalConfig accepts a plain string or a mapping of name and args_deny.
-func (r *Rule) UnmarshalConfig(node *yaml.Node, decode func(any) error) error {
-	if node.Kind != yaml.MappingNode {
-		return decode(&r.Name)
-	}
-	type mapping Rule
-	if err := decode((*mapping)(r)); err != nil {
-		return err
-	}
-	if r.Name == "" {
-		return errors.New("has no name; write {name: PROGRAM, args_deny: [OPTION, ...]}")
-	}
-	return nil
-}
-
-// ConfigText is how the rule is written if it is nothing but a name.
-func (r *Rule) ConfigText() (text string, ok bool) { return r.Name, len(r.ArgsDeny) == 0 }
-
-// ConfigSchema describes both forms.
-func (*Rule) ConfigSchema() map[string]any {
-	text := map[string]any{"type": "string"}
-	return map[string]any{"oneOf": []any{text, map[string]any{
-		"type": "object", "required": []any{"name"}, "additionalProperties": false,
-		"properties": map[string]any{"name": text, "args_deny": map[string]any{"type": "array", "items": text}},
-	}}}
 }
 
 // rule is a Rule prepared for matching.
