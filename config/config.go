@@ -70,7 +70,7 @@ type Tool struct {
 	Enabled         *bool         `yaml:"enabled" doc:"Whether the tool is there; true if unset."`
 	Timeout         time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Longest a call may take."`
 	Groups          []string      `yaml:"groups" doc:"Who may use the tool; everyone if unset."`
-	ComplianceLevel string        `yaml:"compliance_level" doc:"Compliance level of what the tool gives access to."`
+	ComplianceLevel string        `yaml:"compliance_level" format:"level" doc:"Compliance level of what the tool gives access to."`
 	Confirm         bool          `yaml:"confirm" doc:"Ask the person behind the client before each call; clients that cannot be asked cannot call it."`
 	Rename          string        `yaml:"rename" doc:"Name that clients see instead of the tool's own."`
 	Description     string        `yaml:"description" doc:"Description that clients see instead of the tool's own."`
@@ -93,7 +93,7 @@ type CommandLimits struct {
 
 // Web is how tools read and search the web.
 type Web struct {
-	UserAgent string            `yaml:"user_agent" doc:"What web_fetch tells sites it is; a browser if unset, since many sites refuse others."`
+	UserAgent string            `yaml:"user_agent" format:"header" doc:"What web_fetch tells sites it is; a browser if unset, since many sites refuse others."`
 	Search    websearch.Options `yaml:"search" doc:"Where web_search searches."`
 }
 
@@ -101,7 +101,7 @@ type Web struct {
 type Offer struct {
 	Enabled         *bool    `yaml:"enabled" doc:"Whether it is there; true if unset."`
 	Groups          []string `yaml:"groups" doc:"Who may have it; everyone if unset."`
-	ComplianceLevel string   `yaml:"compliance_level" doc:"Compliance level of what it gives access to."`
+	ComplianceLevel string   `yaml:"compliance_level" format:"level" doc:"Compliance level of what it gives access to."`
 }
 
 // Limits are the limits of the executor.
@@ -125,12 +125,12 @@ type Logging struct {
 // User is somebody configuration knows.
 type User struct {
 	Groups          []string `yaml:"groups" doc:"Groups the user is in."`
-	ComplianceLevel string   `yaml:"compliance_level" doc:"Compliance level the user works at."`
+	ComplianceLevel string   `yaml:"compliance_level" format:"level" doc:"Compliance level the user works at."`
 }
 
 // Compliance says which levels of data may come together.
 type Compliance struct {
-	Level  string                  `yaml:"level" doc:"Level of users that have none of their own."`
+	Level  string                  `yaml:"level" format:"level" doc:"Level of users that have none of their own."`
 	Strict bool                    `yaml:"strict" doc:"Refuse tools where the user or the tool has no level."`
 	Levels map[string]domain.Level `yaml:"levels" doc:"The levels there are."`
 }
@@ -235,13 +235,16 @@ func (c *Config) Tokens() (*server.Tokens, error) {
 
 // Policy returns what tools may touch.
 func (c *Config) Policy() sandbox.Policy {
-	p := sandbox.Policy{Owners: declare.Owners(tools.Declared()...), WorkingDirectory: c.WorkingDirectory, Roots: c.Roots, StateDirectory: c.stateDirectory(), Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{}}
+	p := sandbox.Policy{
+		Owners: declare.Owners(tools.Declared()...), WorkingDirectory: c.WorkingDirectory, Roots: c.Roots,
+		StateDirectory: c.stateDirectory(), Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{},
+	}
 	l := c.Sandbox.Limits
 	p.Settings.Limits = sandbox.Limits{Processes: l.Processes, Memory: int64(l.Memory), OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize)}
-	c.ToolSections.each(func(name string, section reflect.Value) {
+	for name, section := range c.ToolSections {
 		if own := policyOf(section); !reflect.DeepEqual(own, sandbox.ToolPolicy{}) { // so that other settings of a tool are no other policy
 			p.Tools[name] = own
 		}
-	})
+	}
 	return p
 }

@@ -1,10 +1,7 @@
 package config
 
 import (
-	"errors"
-	"maps"
 	"reflect"
-	"slices"
 
 	"toolserver/sandbox"
 	"toolserver/tools"
@@ -62,26 +59,26 @@ type otherTool struct {
 	Unknown map[string]any `yaml:",inline"`
 }
 
-// each calls visit with each section in the file.
-func (t ToolSections) each(visit func(name string, section reflect.Value)) {
-	for _, name := range slices.Sorted(maps.Keys(t)) {
-		visit(name, reflect.ValueOf(t[name]).Elem())
-	}
+// part returns a part of the section of a tool, Common, Own or a field of the
+// policy, if it has one.
+func part(section any, name string) reflect.Value {
+	return reflect.ValueOf(section).Elem().FieldByName(name)
 }
 
 // common returns the settings that any tool has, by tool.
 func (t ToolSections) common() map[string]Tool {
 	all := map[string]Tool{}
-	t.each(func(name string, section reflect.Value) { all[name] = section.FieldByName("Common").Interface().(Tool) })
+	for name, section := range t {
+		all[name] = part(section, "Common").Interface().(Tool)
+	}
 	return all
 }
 
 // policyOf returns what a section says to the sandbox.
-func policyOf(section reflect.Value) (p sandbox.ToolPolicy) {
-	to := reflect.ValueOf(&p).Elem()
-	for i := range to.NumField() {
-		if from := section.FieldByName(to.Type().Field(i).Name); from.IsValid() {
-			to.Field(i).Set(from)
+func policyOf(section any) (p sandbox.ToolPolicy) {
+	for f, to := range reflect.ValueOf(&p).Elem().Fields() {
+		if from := part(section, f.Name); from.IsValid() {
+			to.Set(from)
 		}
 	}
 	return p
@@ -90,23 +87,10 @@ func policyOf(section reflect.Value) (p sandbox.ToolPolicy) {
 // ToolSettings returns the settings that tools declare as their own.
 func (c *Config) ToolSettings() declare.Settings {
 	all := declare.Settings{}
-	c.ToolSections.each(func(name string, section reflect.Value) {
-		if own := section.FieldByName("Own"); own.IsValid() {
+	for name, section := range c.ToolSections {
+		if own := part(section, "Own"); own.IsValid() {
 			all[name] = own.Addr().Interface()
 		}
-	})
+	}
 	return all
-}
-
-// unknownKeys reports the settings of a tool that is not built in which no tool has.
-func (l *Loaded) unknownKeys(tool string) error {
-	var all []error
-	l.ToolSections.each(func(name string, section reflect.Value) {
-		if other, ok := section.Addr().Interface().(*otherTool); ok && name == tool {
-			for _, key := range slices.Sorted(maps.Keys(other.Unknown)) {
-				all = append(all, l.mistake("tools."+name+"."+key, "the tool %s has no such setting", name))
-			}
-		}
-	})
-	return errors.Join(all...)
 }

@@ -54,7 +54,7 @@ type Access struct {
 // may go where audited data goes, and not the other way round.
 type Level struct {
 	Aliases     []string `yaml:"aliases" doc:"Other names of the level."`
-	AllowedWith []string `yaml:"allowed_with" doc:"Levels of tools that a session of this level may also use."`
+	AllowedWith []string `yaml:"allowed_with" format:"level" doc:"Levels of tools that a session of this level may also use."`
 }
 
 // Allowed reports whether p may use t, and so whether it may know of it.

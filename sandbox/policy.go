@@ -37,9 +37,9 @@ type ToolPolicy struct {
 	ExecPaths       []string       `of:"commands" yaml:"exec_paths" path:"true" doc:"Directories all of whose programs may be started by the commands that may run, such as those of a compiler."`
 	InlineCode      string         `of:"commands" yaml:"inline_code" enum:"allow|deny" doc:"Whether interpreters may be given code on the command line; deny if a command list is set."`
 	OpaqueScripts   string         `of:"commands" yaml:"opaque_scripts" enum:"allow|deny" doc:"Whether shells may be given scripts that cannot be judged; deny if a command list is set."`
-	AllowedHosts    []string       `of:"hosts" yaml:"allowed_hosts" doc:"Hosts the tool may go to, and their subdomains: names or addresses, with a port to mean only that; unset means any, [] means none."`
-	DeniedHosts     []string       `of:"hosts" yaml:"denied_hosts" doc:"Hosts the tool may not go to, nor to their subdomains, whatever else allows them."`
-	PrivateHosts    []string       `of:"private" yaml:"private_hosts" doc:"What the tool may reach over HTTP although it is not on the public internet, besides sandbox.private_hosts: names, addresses or networks, with a port unless it is 80 or 443, such as searx.lan:8080."`
+	AllowedHosts    []string       `of:"hosts" yaml:"allowed_hosts" format:"host" doc:"Hosts the tool may go to, and their subdomains: names or addresses, with a port to mean only that; unset means any, [] means none."`
+	DeniedHosts     []string       `of:"hosts" yaml:"denied_hosts" format:"host" doc:"Hosts the tool may not go to, nor to their subdomains, whatever else allows them."`
+	PrivateHosts    []string       `of:"private" yaml:"private_hosts" format:"private_host" doc:"What the tool may reach over HTTP although it is not on the public internet, besides sandbox.private_hosts: names, addresses or networks, with a port unless it is 80 or 443, such as searx.lan:8080."`
 }
 
 // pathLists returns the lists that govern the files of an owner: denies add up, and

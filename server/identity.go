@@ -18,7 +18,7 @@ type Token struct {
 	Name            string    `yaml:"name" doc:"Name of the principal."`
 	Hash            string    `yaml:"hash" doc:"SHA-256 of the token as sha256:HEX; toolserver token new NAME makes one."`
 	Groups          []string  `yaml:"groups" doc:"Groups of the principal."`
-	ComplianceLevel string    `yaml:"compliance_level" doc:"Compliance level of the principal."`
+	ComplianceLevel string    `yaml:"compliance_level" format:"level" doc:"Compliance level of the principal."`
 	Expires         time.Time `yaml:"expires" doc:"When the token stops to be valid; never if unset."`
 }
 

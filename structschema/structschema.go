@@ -11,13 +11,14 @@
 //	min, max   bounds of a number, duration or size (such as "1s" or "1KiB"), or
 //	           of the length of a string, list or map
 //	pattern    regular expression a string must match
+//	format     name of a notation that the owner of the configuration checks
 //	secret     "true": the value is masked wherever it is shown
 //	path       "true": the text is a file name
 //	short      "true": a value of this field stands for a struct that has no
 //	           more than it
 //	template   "-" on an inline struct: a template describes its keys elsewhere
 //
-// On a list or map the tags enum, pattern, secret and path apply to its
+// On a list or map the tags enum, pattern, format, secret and path apply to its
 // elements. ",inline" lifts the fields of a struct into its parent, and makes a
 // map take all keys that are no fields. ",omitempty", a default or a pointer
 // make a field optional.
@@ -78,6 +79,7 @@ type Field struct {
 type Rules struct {
 	Enum         []string
 	Pattern      string
+	Format       string
 	Min, Max     *Bound
 	Secret, Path bool
 }
@@ -194,7 +196,7 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 // rulesOf reads the tags of the field called name. It panics on tags that do
 // not fit the type.
 func rulesOf(name string, tag reflect.StructTag, t *Type) Rules {
-	r := Rules{Pattern: tag.Get("pattern"), Secret: tag.Get("secret") == "true", Path: tag.Get("path") == "true"}
+	r := Rules{Pattern: tag.Get("pattern"), Format: tag.Get("format"), Secret: tag.Get("secret") == "true", Path: tag.Get("path") == "true"}
 	if enum, ok := tag.Lookup("enum"); ok {
 		r.Enum = strings.Split(enum, "|")
 	}

@@ -42,6 +42,9 @@ func (d *decoder) scalar(n *yaml.Node, t *structschema.Type, r structschema.Rule
 		d.forbidden(n, v, t, r, path)
 	default:
 		out.Set(v)
+		if r.Format != "" {
+			d.source.Formatted = append(d.source.Formatted, Formatted{path, r.Format, text})
+		}
 	}
 }
 

@@ -46,7 +46,14 @@ type Source struct {
 	places map[string]place
 	masked map[string]bool // keys, such as server.tokens[0].hash
 	values map[string]bool // texts that are secret wherever they turn up
+
+	// Formatted are the texts whose fields have the tag format, for the caller to
+	// check.
+	Formatted []Formatted
 }
+
+// Formatted is a text at a path that has to be in a notation.
+type Formatted struct{ Path, Format, Text string }
 
 type place struct{ line, column int }
 
