@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"toolserver/config/yamlconf"
-	"toolserver/sandbox"
 )
 
 // Loaded is a configuration and where it comes from.
@@ -30,9 +29,9 @@ type Overrides struct {
 	Directories []string // the first is the working directory, all are roots
 }
 
-// errNoDirectory tells somebody whose client starts servers anywhere what to
-// set.
-var errNoDirectory = errors.New("no working directory: the server was started in /, so give a directory as an argument (toolserver serve --stdio /path/to/project), or set working_directory in the configuration")
+// errNoDirectory is for users whose client starts servers anywhere.
+var errNoDirectory = errors.New("no working directory: the server was started in /, so give a directory as an argument " +
+	"(toolserver serve --stdio /path/to/project), or set working_directory in the configuration")
 
 // Load reads the configuration: the file that is named, or the first there is
 // of $TOOLSERVER_CONFIG, toolserver.yaml here, and toolserver/config.yaml in
@@ -40,29 +39,25 @@ var errNoDirectory = errors.New("no working directory: the server was started in
 // line for each mistake, with its place in the file.
 func Load(o Overrides) (*Loaded, error) { return load(o, nil) }
 
-// load is Load, with a check of the file's text before anything else is made of
-// it: the text that is checked is the one that is obeyed.
-func load(o Overrides, check func(file string, text []byte) error) (*Loaded, error) {
+// Again reads the same file once more. A file that looks as if its writer has
+// not finished is rejected, since what is missing would open what the
+// configuration has closed: one that is empty, or that is shorter than before
+// and breaks off within its last line, as a full disk leaves it.
+func (l *Loaded) Again(directories []string) (*Loaded, error) {
+	return load(Overrides{File: l.File, Directories: directories}, l)
+}
+
+// load is [Load] and, with what was loaded before, [Loaded.Again].
+func load(o Overrides, before *Loaded) (*Loaded, error) {
 	l := &Loaded{Config: Default()}
 	var err error
 	if l.File, err = find(o.File); err != nil {
 		return nil, err
 	}
 	if l.File != "" {
-		text, err := os.ReadFile(l.File)
-		if err != nil {
-			return nil, fmt.Errorf("configuration: %w", err)
-		}
-		if check != nil {
-			if err := check(l.File, text); err != nil {
-				return nil, err
-			}
-		}
-		l.size, l.whole = len(text), endsLine(text)
-		if err := yamlconf.Decode(l.File, text, &l.Config, &l.source); err != nil {
+		if err := l.read(before); err != nil {
 			return nil, err
 		}
-		l.Secrets = l.source.Secrets()
 	}
 	l.Tools = l.ToolSections.common()
 	l.credentials()
@@ -70,6 +65,9 @@ func load(o Overrides, check func(file string, text []byte) error) (*Loaded, err
 		return nil, err
 	}
 	l.named = l.File
+	if before != nil {
+		l.named = before.named
+	}
 	if l.File != "" && filepath.VolumeName(l.File) == "" {
 		if l.File, err = l.pinned(l.File); err != nil {
 			return nil, fmt.Errorf("configuration: %w", err)
@@ -78,24 +76,25 @@ func load(o Overrides, check func(file string, text []byte) error) (*Loaded, err
 	return l, l.check()
 }
 
-// Again reads the same file once more. A file that looks as if its writer has
-// not finished is refused, since what is missing would open what the
-// configuration has closed: one that is empty, or that is shorter than before
-// and breaks off within its last line, as a full disk leaves it.
-func (l *Loaded) Again(directories []string) (*Loaded, error) {
-	again, err := load(Overrides{File: l.File, Directories: directories}, func(file string, text []byte) error {
-		switch {
-		case empty(text):
-			return fmt.Errorf("%s: the file is empty, which would lift every restriction; write what is to hold, or restart the server to have the defaults", file)
-		case len(text) < l.size && l.whole && !endsLine(text):
-			return fmt.Errorf("%s: the last line does not end with a newline, and the file is shorter than before: it looks half-written; save all of it, with a newline at its end", file)
-		}
-		return nil
-	})
-	if again != nil {
-		again.named = l.named
+// read decodes the file over the defaults.
+func (l *Loaded) read(before *Loaded) error {
+	text, err := os.ReadFile(l.File)
+	if err != nil {
+		return fmt.Errorf("configuration: %w", err)
 	}
-	return again, err
+	switch {
+	case before == nil:
+	case empty(text):
+		return fmt.Errorf("%s: the file is empty, which would lift every restriction; "+
+			"write what is to hold, or restart the server to have the defaults", l.File)
+	case len(text) < before.size && before.whole && !endsLine(text):
+		return fmt.Errorf("%s: the last line does not end with a newline, and the file is shorter than before: it looks half-written; "+
+			"save all of it, with a newline at its end", l.File)
+	}
+	l.size, l.whole = len(text), endsLine(text)
+	err = yamlconf.Decode(l.File, text, &l.Config, &l.source)
+	l.Secrets = l.source.Secrets()
+	return err
 }
 
 func endsLine(text []byte) bool { return bytes.HasSuffix(text, []byte("\n")) }
@@ -112,54 +111,25 @@ func empty(data []byte) bool {
 	return true
 }
 
-// find returns the file to read, or "" if there is none.
-func find(named string) (string, error) {
-	if named == "" {
-		named = os.Getenv("TOOLSERVER_CONFIG")
-	}
-	if named != "" {
-		abs, err := filepath.Abs(named)
-		return abs, err
-	}
-	for _, path := range candidates() {
-		if _, err := os.Stat(path); err == nil {
-			return filepath.Abs(path)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("configuration: %w", err)
+// credentials takes keys that the file does not name from the environment, under
+// the names their services use. They are secrets, wherever they come from.
+func (l *Loaded) credentials() {
+	for _, c := range []struct {
+		variable string
+		key      *string
+	}{
+		{"ANTHROPIC_API_KEY", &l.Anthropic.APIKey},
+		{"ANTHROPIC_ADMIN_API_KEY", &l.Anthropic.AdminAPIKey},
+		{"BRAVE_API_KEY", &l.Web.Search.Brave.APIKey},
+		{"TAVILY_API_KEY", &l.Web.Search.Tavily.APIKey},
+	} {
+		if *c.key = strings.TrimSpace(*c.key); *c.key == "" {
+			*c.key = strings.TrimSpace(os.Getenv(c.variable))
+		}
+		if *c.key != "" {
+			l.Secrets = append(l.Secrets, *c.key)
 		}
 	}
-	return "", nil
-}
-
-// candidates returns the files that are looked for, the first that is there
-// counts.
-func candidates() []string {
-	paths := []string{"toolserver.yaml"}
-	if dir, err := os.UserConfigDir(); err == nil {
-		paths = append(paths, filepath.Join(dir, "toolserver", "config.yaml"))
-	}
-	return paths
-}
-
-// Policy returns what tools may touch. The files that the program itself obeys
-// are not among it, nor those it would obey when it is started again.
-func (l *Loaded) Policy() sandbox.Policy {
-	p := l.Config.Policy()
-	own := func(path, what string, secret bool) {
-		if abs, err := filepath.Abs(path); path != "" && err == nil {
-			p.Own = append(p.Own, sandbox.OwnFile{Path: abs, What: what, Secret: secret})
-		}
-	}
-	own(l.File, "the configuration file", false)
-	own(l.named, "the configuration file", false)
-	for _, path := range candidates() {
-		own(path, "the configuration file", false)
-	}
-	own(l.Server.TLS.Cert, "the TLS certificate", false)
-	own(l.Server.TLS.Key, "the TLS key", true)
-	own(l.Logging.File, "the log", false)
-	own(l.stateDirectory(), "the state directory", true)
-	return p
 }
 
 // directories settles the working directory and the roots, which must exist.
