@@ -2,6 +2,7 @@ package structschema
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"strings"
@@ -145,7 +146,10 @@ func (w *writer) value(f *Field, v reflect.Value, section bool) object {
 	case Map:
 		o = w.mapping(f, t)
 	default:
-		o = object{{"type", w.scalar(t)}}
+		o = object{{"type", kinds[t.Kind].json}}
+		if t.Kind == Duration && w.types != nil {
+			o[0].value = "number" // of seconds
+		}
 	}
 	if f.Doc != "" {
 		o = append(o, member{"description", f.Doc})
@@ -184,28 +188,6 @@ func (w *writer) mapping(f *Field, t *Type) object {
 		properties = append(properties, member{key, element(key)})
 	}
 	return append(o, member{"properties", properties}, member{"additionalProperties", element("")})
-}
-
-// scalar returns the JSON type of a single value.
-func (w *writer) scalar(t *Type) any {
-	switch t.Kind {
-	case Bool:
-		return "boolean"
-	case Float:
-		return "number"
-	case Int, Size:
-		return "integer"
-	case Duration:
-		if w.types != nil {
-			return "number" // of seconds
-		}
-		return "integer"
-	case Text:
-		if w.types != nil {
-			return []string{"string", "number", "boolean"}
-		}
-	}
-	return "string"
 }
 
 // defaultOf returns the default of a field, or nil where it says nothing.
@@ -252,20 +234,12 @@ func Plain(t *Type, v reflect.Value) any {
 
 // bounds returns the bounds of a value under the names that suit its type.
 func bounds(t *Type, r Rules) (o object) {
-	of, unit := "imum", 1.0
+	of, unit := kinds[t.Kind].bounds, 1.0
 	switch t.Kind {
-	case String:
-		of = "Length"
-	case List:
-		of = "Items"
-	case Map:
-		of = "Properties"
 	case Duration:
 		unit = float64(time.Second)
 	case Size:
-		if r.Min == nil {
-			r.Min = &Bound{}
-		}
+		r.Min = cmp.Or(r.Min, &Bound{})
 	}
 	if r.Min != nil {
 		o = append(o, member{"min" + of, r.Min.N / unit})

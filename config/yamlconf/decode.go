@@ -137,11 +137,11 @@ func (d *decoder) null(n, at *yaml.Node, t *structschema.Type, path string, out 
 	case !blank && t.Elem != nil:
 		out.SetZero()
 	case !blank:
-		d.errorf(at, "%s must be %s, not null", subject(path), expectation(t))
+		d.errorf(at, "%s must be %s, not null", subject(path), looks(t))
 	case t.Kind == structschema.List:
 		d.errorf(at, "%s has no value: write [] for an empty list, or remove the key", subject(path))
 	default:
-		d.errorf(at, "%s has no value: it must be %s; remove the key to keep the default", subject(path), expectation(t))
+		d.errorf(at, "%s has no value: it must be %s; remove the key to keep the default", subject(path), looks(t))
 	}
 }
 
@@ -244,7 +244,7 @@ func (d *decoder) list(n *yaml.Node, t *structschema.Type, r structschema.Rules,
 
 func (d *decoder) checkCount(n *yaml.Node, t *structschema.Type, r structschema.Rules, path string, out reflect.Value) {
 	if !r.Allows(t, out) {
-		d.errorf(n, "%s: the number of %s must be %s, not %d", path, counted(t), r.Limits(), out.Len())
+		d.errorf(n, "%s: the number of %s must be %s, not %d", path, t.Kind.Counted(), r.Limits(), out.Len())
 	}
 }
 

@@ -82,87 +82,70 @@ func (d *decoder) text(n *yaml.Node, r structschema.Rules, path string) (text st
 var errType = errors.New("wrong type")
 
 // set parses the text of a scalar with the given YAML tag into v. The tag is
-// empty for text that came from a reference. The error is [strconv.ErrRange] if
-// v cannot hold the value.
+// empty for text that came from a reference, which may be of any type. The error
+// is [strconv.ErrRange] if v cannot hold the value.
 func set(v reflect.Value, t *structschema.Type, tag, text string) error {
-	number := tag == "!!int" || tag == "!!float"
-	if number {
+	isBool, isNumber := tag == "!!bool", tag == "!!int" || tag == "!!float"
+	if isNumber {
 		text = strings.ReplaceAll(text, "_", "")
+	}
+	if n, err := strconv.ParseInt(text, 0, 64); tag == "!!int" && err == nil {
+		text = strconv.FormatInt(n, 10) // it may be hexadecimal
 	}
 	switch t.Kind {
 	case structschema.Text:
 		return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
 	case structschema.String:
-		if number || tag == "!!bool" {
+		if isNumber || isBool {
 			return errType
 		}
 		v.SetString(text)
 	case structschema.Bool:
 		word := strings.ToLower(text)
-		if tag != "" && tag != "!!bool" || word != "true" && word != "false" {
+		if tag != "" && !isBool || word != "true" && word != "false" {
 			return errType
 		}
 		v.SetBool(word == "true")
-	case structschema.Float:
-		f, err := parseFloat(tag, text)
-		v.SetFloat(f)
-		return err
 	case structschema.Duration:
 		d, err := structschema.ParseDuration(text)
 		v.SetInt(int64(d))
 		return err
+	case structschema.Size:
+		if b, err := structschema.ParseBytes(text); err == nil || !isNumber {
+			v.SetInt(int64(b))
+			return err
+		}
+		return setNumber(v, text, 0)
 	default:
-		return setWhole(v, t, tag, text)
+		if tag != "" && !isNumber {
+			return errType
+		}
+		return setNumber(v, text, math.MinInt64)
 	}
 	return nil
 }
 
-// setWhole sets integers and sizes.
-func setWhole(v reflect.Value, t *structschema.Type, tag, text string) error {
-	if t.Kind == structschema.Size && tag != "!!int" && tag != "!!float" {
-		b, err := structschema.ParseBytes(text)
-		v.SetInt(int64(b))
+// setNumber sets v, an integer from least or a float. Floats without a fraction
+// are integers, too.
+func setNumber(v reflect.Value, text string, least int64) error {
+	n, err := strconv.ParseInt(text, 10, 64)
+	f, notFloat := strconv.ParseFloat(text, 64)
+	switch {
+	case strings.Trim(text, "+-.0123456789eE") != "": // infinities, NaN
+		return errType
+	case v.CanFloat():
+		v.SetFloat(f)
+		return notFloat
+	case errors.Is(err, strconv.ErrSyntax) && notFloat == nil && f == math.Trunc(f) && math.Abs(f) <= 1<<53:
+		n = int64(f)
+	case err != nil:
 		return err
 	}
-	n, err := parseWhole(tag, text)
-	if err != nil {
-		return err
-	}
-	if v.OverflowInt(n) || n < 0 && t.Kind == structschema.Size {
+	if n < least || v.OverflowInt(n) {
 		return strconv.ErrRange
 	}
 	v.SetInt(n)
 	return nil
-}
-
-// parseWhole reads an integer as YAML writes it, or in decimal when it came
-// from a reference. Floats without a fraction are whole.
-func parseWhole(tag, text string) (int64, error) {
-	switch tag {
-	case "!!int":
-		return strconv.ParseInt(text, 0, 64)
-	case "":
-		return strconv.ParseInt(text, 10, 64)
-	}
-	f, err := parseFloat(tag, text)
-	if err != nil || f != math.Trunc(f) {
-		return 0, errType
-	}
-	if math.Abs(f) > 1<<53 {
-		return 0, strconv.ErrRange
-	}
-	return int64(f), nil
-}
-
-// parseFloat reads any number except infinities and NaN.
-func parseFloat(tag, text string) (float64, error) {
-	if n, err := strconv.ParseInt(text, 0, 64); tag == "!!int" && err == nil {
-		return float64(n), nil
-	}
-	if tag == "!!str" || tag == "!!bool" || strings.Trim(text, "+-.0123456789eE") != "" {
-		return 0, errType
-	}
-	return strconv.ParseFloat(text, 64)
 }
 
 // wrongType reports a value of another type than t.
@@ -171,7 +154,7 @@ func (d *decoder) wrongType(n *yaml.Node, t *structschema.Type, r structschema.R
 	if t.Kind == structschema.String && n.Kind == yaml.ScalarNode && !r.Secret {
 		hint = fmt.Sprintf("; put it in quotes: %q", clip(n.Value))
 	}
-	d.errorf(n, "%s must be %s, not %s%s", subject(path), expectation(t), shown(n, r), hint)
+	d.errorf(n, "%s must be %s, not %s%s", subject(path), looks(t), shown(n, r), hint)
 }
 
 // forbidden reports a value of the right type that breaks a rule.
@@ -188,33 +171,16 @@ func (d *decoder) forbidden(n *yaml.Node, v reflect.Value, t *structschema.Type,
 		words := strings.TrimPrefix(strings.Join(r.Enum[:last], ", ")+" or "+r.Enum[last], " or ")
 		d.errorf(n, "%s must be %s, not %s%s", path, words, shown(n, r), near)
 	default:
-		d.errorf(n, "%s: the number of %s must be %s, not %d", path, counted(t), r.Limits(), utf8.RuneCountInString(v.String()))
+		d.errorf(n, "%s: the number of %s must be %s, not %d", path, t.Kind.Counted(), r.Limits(), utf8.RuneCountInString(v.String()))
 	}
 }
 
-// expectation says what a value of the type looks like, after "must be".
-func expectation(t *structschema.Type) string {
-	switch t.Kind {
-	case structschema.String:
-		return "text"
-	case structschema.Text:
-		return "a single value"
-	case structschema.Bool:
-		return "true or false"
-	case structschema.Int:
-		return "a whole number"
-	case structschema.Float:
-		return "a number"
-	case structschema.Duration:
-		return "a number of seconds or a duration such as 30s"
-	case structschema.Size:
-		return "a number of bytes or a size such as 10MiB"
-	case structschema.Pointer:
-		return expectation(t.Elem)
-	case structschema.List:
-		return "a list such as [a, b]"
+// looks says what a value of the type looks like, after "must be".
+func looks(t *structschema.Type) string {
+	if t.Kind == structschema.Pointer {
+		t = t.Elem
 	}
-	return "a mapping of keys to values"
+	return t.Kind.String()
 }
 
 // capacity says which values the Go type can hold, after "must be".
@@ -226,17 +192,6 @@ func capacity(t *structschema.Type) string {
 		return "at most 292 years"
 	}
 	return fmt.Sprintf("a number that fits in %d bits", t.Go.Bits())
-}
-
-// counted is what the tags min and max count in the type.
-func counted(t *structschema.Type) string {
-	switch t.Kind {
-	case structschema.List:
-		return "items"
-	case structschema.Map:
-		return "keys"
-	}
-	return "characters"
 }
 
 // subject is how a message calls the value at path.

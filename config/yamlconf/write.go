@@ -253,12 +253,7 @@ func comment(f structschema.Field) string {
 		parts = append(parts, "One of: "+strings.Join(f.Enum, ", ")+".")
 	}
 	if limits := f.Limits(); limits != "" {
-		unit := ""
-		switch f.Type.Kind {
-		case structschema.String, structschema.List, structschema.Map:
-			unit = " " + counted(f.Type)
-		}
-		parts = append(parts, strings.ToUpper(limits[:1])+limits[1:]+unit+".")
+		parts = append(parts, strings.TrimSpace(strings.ToUpper(limits[:1])+limits[1:]+" "+f.Type.Kind.Counted())+".")
 	}
 	return oneLine(strings.Join(parts, " "))
 }
