@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"toolserver/domain"
@@ -48,66 +49,46 @@ func mimeOfBytes(name string, raw []byte, err error) string {
 	return "application/octet-stream"
 }
 
-// mimeOfText returns the type of a text by the extension of its name. The table
+// mimeTypes are the types of texts by the extensions of their names. The table
 // is our own because that of package mime has what the machine's files add.
+var mimeTypes = [...]struct{ extensions, mime string }{
+	{".md .markdown", "text/markdown"},
+	{".html .htm", "text/html"},
+	{".xhtml", "application/xhtml+xml"},
+	{".css", "text/css"},
+	{".js .mjs .cjs", "text/javascript"},
+	{".csv", "text/csv"},
+	{".tsv", "text/tab-separated-values"},
+	{".json .map", "application/json"},
+	{".jsonl .ndjson", "application/x-ndjson"},
+	{".yaml .yml", "application/yaml"},
+	{".toml", "application/toml"},
+	{".xml .xsd .xsl", "application/xml"},
+	{".svg", "image/svg+xml"},
+	{".sql", "application/sql"},
+	{".rtf", "application/rtf"},
+	{".ics", "text/calendar"},
+	{".vcf", "text/vcard"},
+	{".go", "text/x-go"},
+	{".py .pyi", "text/x-python"},
+	{".ts .tsx", "text/x-typescript"},
+	{".rs", "text/x-rust"},
+	{".java", "text/x-java"},
+	{".c .h", "text/x-c"},
+	{".cc .cpp .cxx .hpp .hh", "text/x-c++"},
+	{".rb", "text/x-ruby"},
+	{".sh .bash", "text/x-shellscript"},
+	{".diff .patch", "text/x-diff"},
+	{".tex", "text/x-tex"},
+}
+
+// mimeOfText returns the type of a text by its name.
 func mimeOfText(name string) string {
-	switch strings.ToLower(path.Ext(filepath.ToSlash(name))) {
-	case ".md", ".markdown":
-		return "text/markdown"
-	case ".html", ".htm":
-		return "text/html"
-	case ".xhtml":
-		return "application/xhtml+xml"
-	case ".css":
-		return "text/css"
-	case ".js", ".mjs", ".cjs":
-		return "text/javascript"
-	case ".csv":
-		return "text/csv"
-	case ".tsv":
-		return "text/tab-separated-values"
-	case ".json", ".map":
-		return "application/json"
-	case ".jsonl", ".ndjson":
-		return "application/x-ndjson"
-	case ".yaml", ".yml":
-		return "application/yaml"
-	case ".toml":
-		return "application/toml"
-	case ".xml", ".xsd", ".xsl":
-		return "application/xml"
-	case ".svg":
-		return "image/svg+xml"
-	case ".sql":
-		return "application/sql"
-	case ".rtf":
-		return "application/rtf"
-	case ".ics":
-		return "text/calendar"
-	case ".vcf":
-		return "text/vcard"
-	case ".go":
-		return "text/x-go"
-	case ".py", ".pyi":
-		return "text/x-python"
-	case ".ts", ".tsx":
-		return "text/x-typescript"
-	case ".rs":
-		return "text/x-rust"
-	case ".java":
-		return "text/x-java"
-	case ".c", ".h":
-		return "text/x-c"
-	case ".cc", ".cpp", ".cxx", ".hpp", ".hh":
-		return "text/x-c++"
-	case ".rb":
-		return "text/x-ruby"
-	case ".sh", ".bash":
-		return "text/x-shellscript"
-	case ".diff", ".patch":
-		return "text/x-diff"
-	case ".tex":
-		return "text/x-tex"
+	extension := strings.ToLower(path.Ext(filepath.ToSlash(name)))
+	for _, t := range mimeTypes {
+		if slices.Contains(strings.Fields(t.extensions), extension) {
+			return t.mime
+		}
 	}
 	return "text/plain"
 }

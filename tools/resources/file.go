@@ -2,37 +2,33 @@ package resources
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"toolserver/domain"
+	"toolserver/filewatch"
 	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 )
 
 const (
-	maxFile      = 10 << 20 // bytes of a file that is read
-	pollInterval = 2 * time.Second
+	maxFile      = 10 << 20        // bytes of a file that is read
+	pollInterval = 2 * time.Second // between two looks at a file that is watched
 )
 
 // fileReader is the resource of all files.
 type fileReader struct {
-	read     *sandbox.Reader // of read_file, which alone opens files here
-	list     *sandbox.Reader // of list_directory, which says what may be listed
-	work     string
-	interval time.Duration
-}
-
-func newFileReader(d Deps) *fileReader {
-	return &fileReader{
-		read: d.Files, list: d.Listed,
-		work: d.WorkingDirectory, interval: cmp.Or(d.PollInterval, pollInterval),
-	}
+	read *sandbox.Reader // of read_file, which alone opens files here
+	list *sandbox.Reader // of list_directory, which says what may be listed
+	work string
 }
 
 func (r *fileReader) resource() domain.Resource {
@@ -118,4 +114,93 @@ func unreadable(uri, path string, err error) *domain.Error {
 		Hint:    "Try again, or tell the operator.",
 		Data:    map[string]any{"uri": uri, "error_type": "io_error"}, Err: err,
 	}
+}
+
+// openEither opens what the path of a file URI stands for. By RFC 8089 that is
+// an absolute path. People, and models above all, also write file:///README.md
+// for the README.md in front of them, so what is not there, or not allowed, is
+// looked for beneath the working directory. The guard judges both.
+func openEither[T any](path string, open func(path string) (T, error)) (found T, spelled string, err error) {
+	absolute, relative := spellings(path)
+	if absolute == "" {
+		found, err = open(relative)
+		return found, relative, err
+	}
+	found, err = open(absolute)
+	if relative == "" || !isKind(err, pathguard.KindDenied) && !isMissing(err) {
+		return found, absolute, err
+	}
+	other, otherErr := open(relative)
+	switch {
+	case otherErr == nil || !isMissing(otherErr):
+		return other, relative, otherErr
+	case isMissing(err):
+		return found, absolute, err
+	}
+	return found, absolute, fmt.Errorf("%v, and %w", otherErr, err)
+}
+
+// spellings returns the paths that the path of a file URI may mean; one of them
+// may be empty. The slashes it begins with are part of the URI, and some clients
+// write one more.
+func spellings(path string) (absolute, relative string) {
+	path = strings.TrimLeft(path, "/")
+	switch {
+	case filepath.IsAbs(path):
+		return path, "" // it begins with a drive
+	case filepath.IsAbs("/" + path):
+		return "/" + path, path
+	}
+	return "", path
+}
+
+// isMissing reports whether there is nothing at a path.
+func isMissing(err error) bool {
+	return isKind(err, pathguard.KindNotFound, pathguard.KindNotADirectory)
+}
+
+func isKind(err error, kinds ...pathguard.Kind) bool {
+	e, ok := errors.AsType[*pathguard.Error](err)
+	return ok && slices.Contains(kinds, e.Kind)
+}
+
+// watch looks at a file from time to time, opening it anew: notifications of the
+// system would bypass the guard. A file that cannot be read to begin with is an
+// error; that it can no longer be read is a change like any other.
+func (r *fileReader) watch(ctx context.Context, at domain.Location, changed func()) error {
+	f, path, err := r.open(at)
+	if err != nil {
+		return err
+	}
+	seen, err := f.Stat()
+	f.Close()
+	if err != nil {
+		return unreadable(at.URI, path, err)
+	}
+	look := func() fs.FileInfo { return r.look(path) }
+	go filewatch.Poll(ctx, pollInterval, seen, look, same, changed)
+	return nil
+}
+
+// look returns what is known of the file at path, or nil if it cannot be read.
+// Only an open file tells which one it is.
+func (r *fileReader) look(path string) fs.FileInfo {
+	f, err := r.read.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// same reports whether nothing tells two looks at a file apart.
+func same(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }

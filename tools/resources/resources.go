@@ -4,7 +4,7 @@ package resources
 
 import (
 	"context"
-	"time"
+	"encoding/json"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
@@ -33,9 +33,6 @@ type Deps struct {
 	ConfigChanged func(ctx context.Context, changed func())
 	// Health tells how the server is.
 	Health func() Health
-	// PollInterval is the time between two looks at a file that is watched; 0 is
-	// two seconds.
-	PollInterval time.Duration
 }
 
 // All returns the resources.
@@ -48,12 +45,66 @@ func All(d Deps) []domain.Resource {
 		all = append(all, health(d.Health))
 	}
 	if d.Files != nil {
-		all = append(all, newFileReader(d).resource())
+		all = append(all, (&fileReader{d.Files, d.Listed, d.WorkingDirectory}).resource())
 	}
 	return all
 }
 
-// textContents returns the contents of a resource that is one text.
-func textContents(uri, mime, text string) []domain.Content {
-	return []domain.Content{{Type: domain.ResourceContent, URI: uri, MIMEType: mime, Text: text}}
+// textual completes a resource that is one text.
+func textual(r domain.Resource, text func() (string, error)) domain.Resource {
+	r.Read = func(_ context.Context, at domain.Location) ([]domain.Content, error) {
+		now, err := text()
+		if err != nil {
+			return nil, err
+		}
+		return []domain.Content{{Type: domain.ResourceContent, URI: at.URI, MIMEType: r.MIMEType, Text: now}}, nil
+	}
+	return r
+}
+
+func configuration(d Deps) domain.Resource {
+	r := domain.Resource{
+		URI: "config://server", Name: ConfigName, Title: "Configuration",
+		Description: "The server's configuration in force, as YAML. Secrets are masked.",
+		MIMEType:    "application/yaml",
+	}
+	if d.ConfigChanged != nil {
+		r.Watch = func(ctx context.Context, _ domain.Location, changed func()) error {
+			d.ConfigChanged(ctx, changed)
+			return nil
+		}
+	}
+	return textual(r, d.Config)
+}
+
+// Health is what status://health says.
+type Health struct {
+	Status           string   `json:"status"` // ok
+	Version          string   `json:"version"`
+	Started          string   `json:"started"` // RFC 3339
+	UptimeSeconds    int64    `json:"uptime_seconds"`
+	ProtocolVersions []string `json:"protocol_versions,omitempty"` // of MCP, the newest first
+	ToolsEnabled     int      `json:"tools_enabled"`
+	ToolsDisabled    int      `json:"tools_disabled"`
+	// CallsAbandoned are handlers that are still running although their caller
+	// has been answered; many of them mean that something hangs.
+	CallsAbandoned int64 `json:"calls_abandoned"`
+	// Enforcement is the setting of the sandbox, SandboxLayers name what confines
+	// the tools, SandboxMissing says what of the policy is not enforced.
+	Enforcement    string   `json:"sandbox_enforcement"`
+	SandboxLayers  []string `json:"sandbox_layers"`
+	SandboxMissing []string `json:"sandbox_missing,omitempty"`
+	// Missing are items that are not offered, each with the reason.
+	Missing []domain.Missing `json:"missing,omitempty"`
+}
+
+func health(now func() Health) domain.Resource {
+	return textual(domain.Resource{
+		URI: "status://health", Name: HealthName, Title: "Health",
+		Description: "Whether the server is well: version, uptime, how many tools there are, calls that hang.",
+		MIMEType:    "application/json",
+	}, func() (string, error) {
+		text, err := json.MarshalIndent(now(), "", "  ")
+		return string(text), err
+	})
 }

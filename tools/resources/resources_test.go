@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
@@ -20,9 +19,8 @@ import (
 
 // bench is a working directory with the resources over it.
 type bench struct {
-	dir     string // canonical
-	sandbox *sandbox.Sandbox
-	exec    *domain.Executor
+	dir  string // canonical
+	exec *domain.Executor
 }
 
 // newBench returns the resources, and the file tools they go with. Change may
@@ -42,9 +40,8 @@ func newBench(t testing.TB, change func(*sandbox.Policy)) bench {
 		change(&p)
 	}
 	box := tooltest.Sandbox(t, p, files.Declared())
-	b.sandbox = box
 	b.exec = tooltest.Executor(t, files.Tools(box, files.Options{})...)
-	replace(t, b.exec, resources.Deps{Files: box.For(files.ReadFile).Reader(), Listed: box.For(files.ListDirectory).Reader(), WorkingDirectory: b.dir, PollInterval: time.Millisecond})
+	replace(t, b.exec, resources.Deps{Files: box.For(files.ReadFile).Reader(), Listed: box.For(files.ListDirectory).Reader(), WorkingDirectory: b.dir})
 	return b
 }
 

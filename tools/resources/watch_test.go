@@ -11,8 +11,6 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
-	"toolserver/tools/files"
-	"toolserver/tools/resources"
 )
 
 // watch begins to watch a file.
@@ -40,7 +38,6 @@ func (b bench) replace(t *testing.T, name, content string) {
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, nil)
-		replace(t, b.exec, resources.Deps{Files: b.sandbox.For(files.ReadFile).Reader(), Listed: b.sandbox.For(files.ListDirectory).Reader(), WorkingDirectory: b.dir}) // without another interval
 		b.put(t, "a.txt", "one", "b.txt", "two")
 		path := filepath.Join(b.dir, "a.txt")
 		old := time.Unix(1_000_000_000, 0)
@@ -88,22 +85,24 @@ func TestWatch(t *testing.T) {
 }
 
 func TestWatchLinkLedAway(t *testing.T) {
-	b := newBench(t, nil)
-	b.put(t, "a.txt", "one", "../outside/b.txt", "two")
-	b.link(t, "link", "a.txt")
-	changes := make(chan struct{}, 10)
-	if err := b.watch(t.Context(), t, "file:///link", func() { changes <- struct{}{} }); err != nil {
-		t.Fatal(err)
-	}
-	b.link(t, "next", "../outside/b.txt")
-	if err := os.Rename(filepath.Join(b.dir, "next"), filepath.Join(b.dir, "link")); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-changes:
-	case <-time.After(30 * time.Second):
-		t.Fatal("not told that the file can no longer be read")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.put(t, "a.txt", "one", "../outside/b.txt", "two")
+		b.link(t, "link", "a.txt")
+		changes := make(chan struct{}, 10)
+		if err := b.watch(t.Context(), t, "file:///link", func() { changes <- struct{}{} }); err != nil {
+			t.Fatal(err)
+		}
+		b.link(t, "next", "../outside/b.txt")
+		if err := os.Rename(filepath.Join(b.dir, "next"), filepath.Join(b.dir, "link")); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-changes:
+		case <-time.After(30 * time.Second):
+			t.Fatal("not told that the file can no longer be read")
+		}
+	})
 }
 
 func TestWatchRefused(t *testing.T) {
