@@ -1,6 +1,6 @@
-// Package config reads the server's configuration. The types of its sections
-// belong to the packages that obey them as far as those have one; nothing but
-// the command imports config.
+// Package config reads the server's configuration: one YAML file, decoded over
+// defaults and checked whole. Where a package has settings of its own, the type of
+// their section belongs to it. Only the command imports config.
 package config
 
 import (
@@ -28,34 +28,34 @@ type Config struct {
 	Tools            map[string]Tool   `yaml:"-"` // of ToolSections, what any tool has
 	Sandbox          Sandbox           `yaml:"sandbox" doc:"What no tool may do, whatever its own settings say."`
 	Web              Web               `yaml:"web" doc:"How the web is read and searched."`
-	LinkedIn         linkedin.Options  `yaml:"linkedin" doc:"Where and how often LinkedIn is asked."`
+	LinkedIn         linkedin.Options  `yaml:"linkedin" doc:"Address of LinkedIn and interval of requests."`
 	Anthropic        anthropic.Options `yaml:"anthropic" doc:"Anthropic's API: keys, model, address."`
 	CapabilitiesFile string            `yaml:"capabilities_file" path:"true" doc:"Where capabilities_refresh writes its summary; capabilities.md in the working directory if unset."`
 	StateDirectory   string            `yaml:"state_directory" path:"true" doc:"Where tokens, pins and catalogs are kept, for this user alone; toolserver in the user's directory for state (~/.local/state) if unset."`
 	Resources        map[string]Offer  `yaml:"resources" doc:"Settings of single resources, by name."`
 	Prompts          map[string]Offer  `yaml:"prompts" doc:"Settings of single prompts, by name."`
-	Limits           Limits            `yaml:"limits" doc:"What callers can ask for at a time."`
+	Limits           Limits            `yaml:"limits" doc:"Limits of calls, results and lists."`
 	Errors           string            `yaml:"errors" enum:"jsonrpc|result" doc:"Whether a call that fails is answered with a JSON-RPC error or with a result that the model sees."`
 	Logging          Logging           `yaml:"logging" doc:"What is logged, and where."`
-	Users            map[string]User   `yaml:"users" doc:"Groups of users, by the name of the user or of the token."`
+	Users            map[string]User   `yaml:"users" doc:"Groups and compliance levels, by the name of the user or token."`
 	Compliance       Compliance        `yaml:"compliance" doc:"Which compliance levels go together."`
 }
 
 // Server is how clients reach the server.
 type Server struct {
 	Name           string             `yaml:"name" min:"1" doc:"Name the server gives itself."`
-	User           string             `yaml:"user" doc:"Who calls over stdio and on the command line; users says more of them."`
+	User           string             `yaml:"user" doc:"User of stdio and of the command line; users has the groups."`
 	HTTP           string             `yaml:"http" doc:"Address to serve HTTP on, such as 127.0.0.1:8080; stdio if unset."`
 	Path           string             `yaml:"path" doc:"Path of the MCP endpoint."`
 	TLS            TLS                `yaml:"tls" doc:"Certificate for HTTPS."`
 	Tokens         []server.Token     `yaml:"tokens" doc:"Bearer tokens that HTTP clients must present; without any, only loopback addresses are served."`
 	AllowedOrigins []string           `yaml:"allowed_origins" doc:"Origins of web pages that may use the server, such as https://example.com."`
-	AllowedHosts   []string           `yaml:"allowed_hosts" doc:"Names the server is known by besides localhost."`
+	AllowedHosts   []string           `yaml:"allowed_hosts" doc:"Host names that requests may be for, besides localhost."`
 	SessionTTL     time.Duration      `yaml:"session_ttl" min:"1s" doc:"How long an idle HTTP session lives."`
-	MaxSessions    int                `yaml:"max_sessions" min:"1" doc:"HTTP sessions at a time."`
-	MaxMessage     structschema.Bytes `yaml:"max_message" min:"1KiB" max:"1GiB" doc:"Longest message taken from a client."`
-	MaxInFlight    int                `yaml:"max_in_flight" min:"1" doc:"Unanswered requests of one client."`
-	Grace          time.Duration      `yaml:"grace" min:"0s" max:"10m" doc:"How long calls under way may go on when the server stops."`
+	MaxSessions    int                `yaml:"max_sessions" min:"1" doc:"Concurrent HTTP sessions."`
+	MaxMessage     structschema.Bytes `yaml:"max_message" min:"1KiB" max:"1GiB" doc:"Largest message accepted from a client."`
+	MaxInFlight    int                `yaml:"max_in_flight" min:"1" doc:"Requests in flight per client."`
+	Grace          time.Duration      `yaml:"grace" min:"0s" max:"10m" doc:"How long calls in flight may continue when the server stops."`
 }
 
 // TLS names a certificate.
@@ -64,14 +64,13 @@ type TLS struct {
 	Key  string `yaml:"key" path:"true" doc:"File with the private key, in PEM."`
 }
 
-// Tool is what configuration can say of any tool. What else it says of one depends
-// on what the tool declares.
+// Tool is the settings that any tool has. Others depend on what the tool declares.
 type Tool struct {
-	Enabled         *bool         `yaml:"enabled" doc:"Whether the tool is there; true if unset."`
-	Timeout         time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Longest a call may take."`
+	Enabled         *bool         `yaml:"enabled" doc:"Whether the tool is offered; true if unset."`
+	Timeout         time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Time limit of a call."`
 	Groups          []string      `yaml:"groups" doc:"Who may use the tool; everyone if unset."`
 	ComplianceLevel string        `yaml:"compliance_level" format:"level" doc:"Compliance level of what the tool gives access to."`
-	Confirm         bool          `yaml:"confirm" doc:"Ask the person behind the client before each call; clients that cannot be asked cannot call it."`
+	Confirm         bool          `yaml:"confirm" doc:"Ask the user for confirmation before each call; clients without elicitation cannot call it."`
 	Rename          string        `yaml:"rename" doc:"Name that clients see instead of the tool's own."`
 	Description     string        `yaml:"description" doc:"Description that clients see instead of the tool's own."`
 }
@@ -85,7 +84,7 @@ type Sandbox struct {
 // CommandLimits bounds what a command uses, which 0 leaves unbounded unless it
 // says otherwise.
 type CommandLimits struct {
-	Processes int                `yaml:"processes" min:"0" max:"4194304" doc:"Processes and threads of a command at a time."`
+	Processes int                `yaml:"processes" min:"0" max:"4194304" doc:"Processes and threads of a command."`
 	Memory    structschema.Bytes `yaml:"memory" doc:"Memory of all processes of a command; 0 for half of what the machine has."`
 	OpenFiles int                `yaml:"open_files" min:"0" max:"1048576" doc:"Files each process may have open; 0 for what the server was started with."`
 	FileSize  structschema.Bytes `yaml:"file_size" doc:"Size of each file that a command writes."`
@@ -99,7 +98,7 @@ type Web struct {
 
 // Offer is what configuration says of one resource or prompt.
 type Offer struct {
-	Enabled         *bool    `yaml:"enabled" doc:"Whether it is there; true if unset."`
+	Enabled         *bool    `yaml:"enabled" doc:"Whether it is offered; true if unset."`
 	Groups          []string `yaml:"groups" doc:"Who may have it; everyone if unset."`
 	ComplianceLevel string   `yaml:"compliance_level" format:"level" doc:"Compliance level of what it gives access to."`
 }
@@ -107,22 +106,22 @@ type Offer struct {
 // Limits are the limits of the executor.
 type Limits struct {
 	MaxResultChars int           `yaml:"max_result_chars" min:"1000" max:"10000000" doc:"Longest text of a result; more is kept for read_large_result. web_fetch and linkedin_jobs may be longer, unless this is under 40000."`
-	Timeout        time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Longest a call may take, of tools that set nothing else."`
-	PerTool        int           `yaml:"per_tool" min:"0" doc:"Calls of one tool running at a time; 0 for no limit."`
-	PerPrincipal   int           `yaml:"per_principal" min:"0" doc:"Calls of one principal running at a time; 0 for no limit."`
-	RatePerMinute  int           `yaml:"rate_per_minute" min:"0" doc:"Calls of one principal a minute; 0 for no limit."`
-	QueueWait      time.Duration `yaml:"queue_wait" min:"0s" max:"10m" doc:"How long a call waits for its turn before it is refused as busy."`
+	Timeout        time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Time limit of a call, for tools without their own."`
+	PerTool        int           `yaml:"per_tool" min:"0" doc:"Concurrent calls of one tool; 0 for no limit."`
+	PerPrincipal   int           `yaml:"per_principal" min:"0" doc:"Concurrent calls of one principal; 0 for no limit."`
+	RatePerMinute  int           `yaml:"rate_per_minute" min:"0" doc:"Calls per minute of one principal; 0 for no limit."`
+	QueueWait      time.Duration `yaml:"queue_wait" min:"0s" max:"10m" doc:"How long a call waits for a slot before it is rejected as busy."`
 	PageSize       int           `yaml:"page_size" min:"0" doc:"Items in one page of a list; 0 for all."`
 }
 
 // Logging says what is logged. Nothing is ever logged to standard output.
 type Logging struct {
-	Level  string `yaml:"level" enum:"debug|info|warn|error" doc:"Least important entries that are logged."`
+	Level  string `yaml:"level" enum:"debug|info|warn|error" doc:"Lowest level that is logged."`
 	Format string `yaml:"format" enum:"console|json" doc:"Form of the entries."`
 	File   string `yaml:"file" path:"true" doc:"File to log to, standard error if unset."`
 }
 
-// User is somebody configuration knows.
+// User is a user whom the configuration names.
 type User struct {
 	Groups          []string `yaml:"groups" doc:"Groups the user is in."`
 	ComplianceLevel string   `yaml:"compliance_level" format:"level" doc:"Compliance level the user works at."`
@@ -193,8 +192,8 @@ func (o Offer) override() domain.Override {
 
 func isFalse(b *bool) bool { return b != nil && !*b }
 
-// abandonGrace is how long a handler whose time is up may take to return what
-// it has.
+// abandonGrace is how long a handler that has timed out may take to return a
+// partial result.
 const abandonGrace = 3 * time.Second
 
 // SourceUser is the source of principals that configuration names, and

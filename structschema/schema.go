@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -145,6 +146,8 @@ func (w *writer) value(f *Field, v reflect.Value, section bool) object {
 		o = object{{"type", "array"}, {"items", w.value(&Field{Type: t.Elem, Rules: f.Elements()}, reflect.Value{}, false)}}
 	case Map:
 		o = w.mapping(f, t)
+	case Any, Pointer:
+		panic(fmt.Sprintf("%s: %v has no JSON Schema", f.Name, t.Go))
 	default:
 		o = object{{"type", kinds[t.Kind].json}}
 		if t.Kind == Duration && w.types != nil {

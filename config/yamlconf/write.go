@@ -226,19 +226,14 @@ func (w *writer) block(name string, v reflect.Value, t *structschema.Type, r str
 		below = prefixed("  ", w.fields(reflect.New(leaf.Go).Elem(), leaf, false))
 		below[0] = "- " + below[0][2:]
 	default:
-		keyed, isKeyed := v.Interface().(structschema.Keyed)
-		if isKeyed {
-			for _, key := range keyed.Keys() {
-				v, element := w.types.Element(t, key)
-				below = append(below, prefixed("# ", w.block(key, v, element, r))...)
-			}
+		keys, comment := []string{"NAME"}, ""
+		if keyed, ok := v.Interface().(structschema.Keyed); ok {
+			keys, comment = append(keyed.Keys(), keys...), "# "
 		}
-		v, element := w.types.Element(t, "")
-		example := w.block("NAME", v, element, r)
-		if isKeyed {
-			example = prefixed("# ", example)
+		for _, key := range keys {
+			v, element := w.types.Element(t, key)
+			below = append(below, prefixed(comment, w.block(key, v, element, r))...)
 		}
-		below = append(below, example...)
 	}
 	if below == nil {
 		return nil

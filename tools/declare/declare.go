@@ -1,5 +1,5 @@
-// Package declare has what tools say of themselves before they are built, so that the
-// configuration, the sandbox and the documentation know each from one place.
+// Package declare holds what tools declare before they are built. The configuration,
+// the sandbox and the documentation follow from it.
 package declare
 
 import (
@@ -8,7 +8,7 @@ import (
 )
 
 // A Tool is what a tool declares: what it is handed, and the settings that only it
-// has. The settings are the zero value of a struct with the tags of package yamlconf,
+// has. The settings are the zero value of a struct with the tags of package structschema,
 // or nil if there are none.
 type Tool struct {
 	sandbox.Owner
