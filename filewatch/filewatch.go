@@ -17,6 +17,7 @@ const (
 	interval = 500 * time.Millisecond // between two looks at a file that Watch watches
 	quiet    = 300 * time.Millisecond // without a change after which a file that was truncated and then written has settled
 	patience = 3 * time.Second        // for which a file may go on changing
+	coarse   = 3 * time.Second        // more than any file system rounds times to
 	maxSize  = 2 << 20                // bytes of a file that are compared
 )
 
@@ -52,7 +53,15 @@ func Watch(ctx context.Context, file string, onChange func(settled bool)) (done 
 	if abs, err := filepath.Abs(file); err == nil {
 		file = abs
 	}
-	look := func() state { return stateOf(file) }
+	var info os.FileInfo
+	var now state
+	look := func() state {
+		before := info
+		if info, _ = os.Stat(file); !surelySame(before, info) {
+			now = stateOf(file)
+		}
+		return now
+	}
 	same := func(a, b state) bool { return a == b }
 	seen, ended := look(), make(chan struct{})
 	go func() {
@@ -70,6 +79,13 @@ func Watch(ctx context.Context, file string, onChange func(settled bool)) (done 
 		})
 	}()
 	return ended
+}
+
+// surelySame reports whether a file need not be read again. One that was written a
+// moment ago may have been written once more at what its file system takes for
+// the same time.
+func surelySame(a, b os.FileInfo) bool {
+	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && time.Since(b.ModTime()) > coarse
 }
 
 // Settled waits until a file has not changed for 300 ms, and reports whether
