@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"toolserver/tools/anthropic"
@@ -21,6 +22,9 @@ func asker(d Deps) (meta.AskFunc, error) {
 		answer, err := messages.Ask(ctx, anthropic.Request{
 			System: system, Messages: []anthropic.Message{{Role: anthropic.RoleUser, Content: message}},
 		}, nil)
+		if strings.Contains(answer.Text, strings.TrimSpace(d.Anthropic.APIKey)) { // it is written to a file, too
+			return "", errors.New("the model's answer has the API key in it")
+		}
 		return answer.Text, err
 	}, nil
 }

@@ -2,6 +2,8 @@ package anthropic
 
 import (
 	"fmt"
+	"math/big"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,7 +18,7 @@ import (
 // a fraction of a cent. What is not in dollars, or not a number, stays as it is
 // and is not in the total; notes says so.
 type amounts struct {
-	total   decimal
+	total   big.Rat
 	foreign excluded // amounts in other currencies
 	unclear excluded // amounts that cannot be read
 }
@@ -101,14 +103,37 @@ func (a *amounts) dollars(members []member) (text string, ok bool) {
 	if s, err := rawjson.String(amount); err == nil {
 		number = s
 	}
-	cents := parseDecimal(number)
-	if cents == nil || slices.ContainsFunc(members, func(m member) bool { return m.name == "amount_usd" }) {
+	usd := parseCents(number)
+	if usd == nil || slices.ContainsFunc(members, func(m member) bool { return m.name == "amount_usd" }) {
 		a.unclear.add(amount)
 		return "", false
 	}
-	usd := cents.shift(-2)
-	a.total.add(usd)
-	return usd.text(0), true
+	a.total.Add(&a.total, usd)
+	return decimalText(usd, 0), true
+}
+
+// decimalNumber is a number as JSON and its relatives write it. What has more
+// digits, or is so large or small that it would take as many to write out, is no
+// amount.
+var decimalNumber = regexp.MustCompile(`^[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-3]?[0-9]{1,2})?$`)
+
+// parseCents returns a number of cents in dollars, or nil if it is no number.
+func parseCents(text string) *big.Rat {
+	if !decimalNumber.MatchString(text) {
+		return nil
+	}
+	cents, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil
+	}
+	return cents.Quo(cents, big.NewRat(100, 1))
+}
+
+// decimalText writes a decimal fraction as a JSON number with all of its decimals,
+// at least least.
+func decimalText(n *big.Rat, least int) string {
+	decimals, _ := n.FloatPrec()
+	return n.FloatString(max(decimals, least))
 }
 
 // amountOf returns the values of the members amount and currency. An object that

@@ -9,6 +9,56 @@ import (
 	"testing"
 )
 
+func TestDollars(t *testing.T) {
+	for _, c := range []struct{ cents, want string }{
+		{"123.78912", "1.2378912"}, {"0.4", "0.004"}, {"40", "0.4"}, {"186", "1.86"}, {"100", "1"}, {"100.00", "1"}, {"0", "0"}, {"-0.0", "0"},
+		{"-0.4", "-0.004"}, {"-12345", "-123.45"}, {"+5", "0.05"}, {".5", "0.005"}, {"5.", "0.05"}, {"007.50", "0.075"},
+		{"1e2", "1"}, {"1E+2", "1"}, {"1.5e3", "15"}, {"1e-3", "0.00001"}, {"12345678901234567890123.4567", "123456789012345678901.234567"},
+		{"9007199254740993", "90071992547409.93"}, {"1e399", "1" + strings.Repeat("0", 397)},
+		{"", ""}, {"-", ""}, {".", ""}, {"abc", ""}, {"1,5", ""}, {"1.2.3", ""}, {"--1", ""}, {"+-1", ""}, {" 1", ""}, {"1 ", ""}, {"0x10",
+			""}, {"NaN", ""},
+		{"Infinity", ""}, {"1e", ""}, {"e5", ""}, {"1e400", ""}, {"1e99999999999999999999", ""}, {"1e-400", ""}, {"1_000", ""}, {"١",
+			""}, {"1e5e5", ""},
+		{strings.Repeat("9", 401), ""},
+	} {
+		got := ""
+		if usd := parseCents(c.cents); usd != nil {
+			got = decimalText(usd, 0)
+		}
+		if got != c.want {
+			t.Errorf("%s cents are %q dollars; want %q", c.cents, got, c.want)
+		}
+	}
+}
+
+func TestTotal(t *testing.T) {
+	for _, c := range []struct {
+		cents []string
+		want  string
+	}{
+		{nil, "0.00"}, {[]string{"40"}, "0.40"}, {[]string{"0.1", "0.2"}, "0.003"}, {[]string{"100", "-100"}, "0.00"},
+		{[]string{"1e20", "0.00000001"}, "1000000000000000000.0000000001"}, {[]string{"-1", "0.5"}, "-0.005"}, {[]string{"99", "1"}, "1.00"},
+	} {
+		var total big.Rat
+		for _, cents := range c.cents {
+			total.Add(&total, parseCents(cents))
+		}
+		if got := decimalText(&total, 2); got != c.want {
+			t.Errorf("%v: total %s; want %s", c.cents, got, c.want)
+		}
+	}
+}
+
+func compare(t *testing.T, what, got string, want *big.Rat) {
+	t.Helper()
+	if !json.Valid([]byte(got)) {
+		t.Fatalf("%s: %q is no JSON number", what, got)
+	}
+	if r, ok := new(big.Rat).SetString(got); !ok || r.Cmp(want) != 0 {
+		t.Fatalf("%s: got %s; want %s", what, got, want.FloatString(50))
+	}
+}
+
 func TestRewrite(t *testing.T) {
 	for _, c := range []struct{ name, in, want, total, note string }{
 		{"cost", `{"currency":"USD","amount":"123.78912","model":null}`, `{"currency":"USD","amount_usd":1.2378912,"model":null}`, "1.2378912", ""},
@@ -37,7 +87,7 @@ func TestRewrite(t *testing.T) {
 			if err != nil || string(got) != c.want {
 				t.Errorf("got  %s\nwant %s, error %v", got, c.want, err)
 			}
-			if total := a.total.text(2); total != c.total {
+			if total := decimalText(&a.total, 2); total != c.total {
 				t.Errorf("total %s; want %s", total, c.total)
 			}
 			notes := strings.Join(a.notes(), "\n")
@@ -81,7 +131,7 @@ func FuzzRewrite(f *testing.F) {
 		if have := decode(t, got); !reflect.DeepEqual(have, want) {
 			t.Fatalf("%q:\n got %#v\nwant %#v", in, have, want)
 		}
-		compare(t, string(in), a.total.text(2), sum)
+		compare(t, string(in), decimalText(&a.total, 2), sum)
 	})
 }
 
@@ -149,15 +199,14 @@ func expect(v any, depth int, sum *big.Rat) any {
 		}
 		if usd != nil {
 			delete(v, "amount")
-			v["amount_usd"] = json.Number(usd.text(0))
-			exact, _ := new(big.Rat).SetString(usd.text(0))
-			sum.Add(sum, exact)
+			v["amount_usd"] = json.Number(decimalText(usd, 0))
+			sum.Add(sum, usd)
 		}
 	}
 	return v
 }
 
-func dollarsOf(object map[string]any) *decimal {
+func dollarsOf(object map[string]any) *big.Rat {
 	currency, _ := object["currency"].(string)
 	if _, taken := object["amount_usd"]; taken || !strings.EqualFold(currency, "USD") {
 		return nil
@@ -169,8 +218,5 @@ func dollarsOf(object map[string]any) *decimal {
 	case json.Number:
 		text = amount.String()
 	}
-	if d := parseDecimal(text); d != nil {
-		return d.shift(-2)
-	}
-	return nil
+	return parseCents(text)
 }

@@ -8,15 +8,13 @@
 package anthropic
 
 import (
-	"fmt"
+	"cmp"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/tools/declare"
-	"toolserver/tools/httpcall"
 )
 
 // Options are the section anthropic of the configuration.
@@ -44,8 +42,8 @@ func Declared() declare.Group {
 }
 
 // Tools returns the tools whose key is in o: claude_conversation and
-// anthropic_usage. Client returns what each connects with. The error says which
-// option cannot be obeyed; it does not show a key.
+// anthropic_usage. Client returns what each connects with. The error names an
+// option that cannot be used; it does not show a key.
 func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, error) {
 	var tools []domain.Tool
 	if strings.TrimSpace(o.APIKey) != "" {
@@ -56,7 +54,8 @@ func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, err
 		tools = append(tools, conversation(talk{m, newHistory()}))
 	}
 	if strings.TrimSpace(o.AdminAPIKey) != "" {
-		s, err := newService(client(usageName), o, "Anthropic Admin API", "admin_api_key", o.AdminAPIKey)
+		o := o.withDefaults()
+		s, err := newService(client(usageName), o, "Anthropic Admin API", "Error querying Anthropic Admin API", "admin_api_key", o.AdminAPIKey)
 		if err != nil {
 			return nil, err
 		}
@@ -65,58 +64,9 @@ func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, err
 	return tools, nil
 }
 
-// service is one of the APIs, as it is reached with one key.
-type service struct {
-	client  *http.Client
-	name    string // as messages name it
-	base    *url.URL
-	key     string
-	version string
-	secrets []string // never shown, whoever says them
-}
-
-// newService returns the API of that name, with the key that is in an option.
-func newService(client *http.Client, o Options, name, option, key string) (service, error) {
+// withDefaults returns o with the defaults for what is empty.
+func (o Options) withDefaults() Options {
 	defaults := DefaultOptions()
-	if o.BaseURL == "" {
-		o.BaseURL = defaults.BaseURL
-	}
-	if o.Version == "" {
-		o.Version = defaults.Version
-	}
-	base, err := httpcall.ParseBase(o.BaseURL)
-	if err != nil {
-		return service{}, fmt.Errorf("anthropic.base_url: %w", err)
-	}
-	key = strings.TrimSpace(key) // a file it was read from may end in a newline
-	if !headerValue(key) {
-		return service{}, fmt.Errorf("anthropic.%s: it is empty or has a character that no key has", option)
-	}
-	if !headerValue(o.Version) {
-		return service{}, fmt.Errorf("anthropic.version: %q cannot be sent", o.Version)
-	}
-	s := service{client: client, name: name, base: base, key: key, version: o.Version}
-	for _, secret := range []string{o.APIKey, o.AdminAPIKey} {
-		if secret = strings.TrimSpace(secret); len(secret) >= minSecret {
-			s.secrets = append(s.secrets, secret)
-		}
-	}
-	return s, nil
-}
-
-// minSecret is the shortest key that is taken out of text: a shorter one, such
-// as a placeholder, turns up in ordinary text by chance.
-const minSecret = 8
-
-// headerValue reports whether s is printable ASCII without space.
-func headerValue(s string) bool {
-	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
-}
-
-// hide takes the keys out of a text that came from outside.
-func (s *service) hide(text string) string {
-	for _, secret := range s.secrets {
-		text = strings.ReplaceAll(text, secret, domain.Redacted)
-	}
-	return text
+	o.BaseURL, o.Version, o.Model = cmp.Or(o.BaseURL, defaults.BaseURL), cmp.Or(o.Version, defaults.Version), cmp.Or(o.Model, defaults.Model)
+	return o
 }

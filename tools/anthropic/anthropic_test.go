@@ -1,11 +1,13 @@
 package anthropic_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	fake "toolserver/test/fakes/anthropic"
 
@@ -132,6 +134,40 @@ func TestHeader(t *testing.T) {
 		}
 		if strings.Contains(string(req.Body), "mbient") {
 			t.Errorf("%s: sent %s", req.Path, req.Body)
+		}
+	}
+}
+
+// TestKeysAreRedacted has the API say the keys, in answers, errors, reports and
+// names: the executor takes them out of all of them.
+func TestKeysAreRedacted(t *testing.T) {
+	api := new(fake.Server)
+	conversation, usage := tools(t, api)
+	registry, err := domain.NewRegistry(conversation, usage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := domain.Settings{Secrets: []string{fake.APIKey, fake.AdminKey}, Limits: domain.Limits{DefaultTimeout: time.Minute}}
+	exec := domain.NewExecutor(registry, domain.NewResultStore(domain.PageBytes(0)), settings, nil)
+	said := "it is " + fake.APIKey + " and " + fake.AdminKey
+	for name, reply := range map[string]fake.Reply{
+		"answer": fake.Turn{Text: []string{"it is " + fake.APIKey[:10], fake.APIKey[10:] + " and ", fake.AdminKey}, StopReason: fake.APIKey}.Reply(fake.APIKey),
+		"error":  fake.Error(400, "invalid_request_error", said),
+		"stream": {Header: fake.EventStream(), Body: `data: {"type":"error","error":{"type":"x","message":"` + said + `"}}` + "\n\n"},
+		"report": {Body: `{"data":[{"it is ` + fake.APIKey + `":"` + fake.AdminKey + `","currency":"` + fake.AdminKey + `","amount":1}],"has_more":false}`},
+		"header": {Status: 500, Header: map[string]string{"Request-Id": fake.APIKey, "X-Should-Retry": "false"}},
+	} {
+		api.Script(fake.MessagesPath, reply)
+		api.Script(fake.CostPath, reply)
+		for tool, args := range map[string]string{conversation.Name: `{"message":"m"}`, usage.Name: `{"action":"cost","starting_at":"2026-01-01"}`} {
+			res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool, Arguments: json.RawMessage(args)})
+			shown, marshalErr := json.Marshal([]any{res, res.Structured()})
+			if err != nil || marshalErr != nil || strings.Contains(string(shown), "fake-0123456789abcdef") {
+				t.Errorf("%s, %s: %s, %v, %v", name, tool, shown, err, marshalErr)
+			}
+			if bad := res.ErrorType() == "bad_answer"; !bad && !strings.Contains(string(shown), domain.Redacted) {
+				t.Errorf("%s, %s: %s has nothing redacted", name, tool, shown)
+			}
 		}
 	}
 }

@@ -3,17 +3,20 @@ package anthropic
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"strings"
 
 	"toolserver/sse"
+	"toolserver/tools/httpcall"
 )
 
 // assembly puts an answer together from the events of its stream.
 type assembly struct {
 	service *service
+	header  http.Header
 	onDelta func(Delta)
 	text    strings.Builder
-	answer  Answer // but for its Text
+	answer  Answer // except its Text
 }
 
 // message is a message of the API, as it comes whole and as it begins a stream.
@@ -67,8 +70,8 @@ type streamEvent struct {
 	Usage usageParts `json:"usage"` // of message_delta
 }
 
-// take takes up an event and reports whether it is the last. Events of types that
-// are not known are for other programs, or for later ones.
+// take adds an event and reports whether it is the last. Events of unknown types
+// are ignored: the API may get new ones.
 func (a *assembly) take(ev sse.Event) (done bool, err error) {
 	var head struct {
 		Type string `json:"type"`
@@ -79,7 +82,7 @@ func (a *assembly) take(ev sse.Event) (done bool, err error) {
 	}
 	switch name {
 	case "error":
-		return true, a.service.readError(ev.Data)
+		return true, a.fail(ev.Data)
 	case "message_start", "content_block_start", "content_block_delta", "message_delta":
 	case "message_stop":
 		return true, nil
@@ -92,9 +95,14 @@ func (a *assembly) take(ev sse.Event) (done bool, err error) {
 		err = a.takePart(name, &e)
 	}
 	if err != nil {
-		return true, &BadAnswerError{"an event " + name + " of the answer cannot be read"}
+		return true, a.service.badAnswer("an event " + name + " of the answer cannot be read")
 	}
 	return false, nil
+}
+
+// fail returns the failure that is told within an answer.
+func (a *assembly) fail(body []byte) error {
+	return fail(&httpcall.StatusError{Service: a.service.Name, Header: a.header, Body: body})
 }
 
 func (a *assembly) takePart(name string, e *streamEvent) error {
@@ -117,20 +125,20 @@ func (a *assembly) readWhole(body []byte) error {
 	err := json.Unmarshal(body, &m)
 	switch {
 	case err == nil && m.Type == "error":
-		return a.service.readError(body)
+		return a.fail(body)
 	case err == nil && m.Type == "message":
 		err = a.begin(m)
 	case err == nil:
 		err = errors.New("not a message")
 	}
 	if err != nil {
-		return &BadAnswerError{"the answer is not a message of the API"}
+		return a.service.badAnswer("the answer is not a message of the API")
 	}
 	return nil
 }
 
 func (a *assembly) begin(m message) error {
-	a.answer.Model = a.service.plain(m.Model, maxWord)
+	a.answer.Model = plain(m.Model, maxWord)
 	m.Usage.mergeInto(&a.answer.Usage)
 	a.stop(m.StopReason)
 	for _, b := range m.Content {
@@ -143,7 +151,7 @@ func (a *assembly) begin(m message) error {
 
 func (a *assembly) stop(reason string) {
 	if reason != "" {
-		a.answer.StopReason = a.service.plain(reason, maxWord)
+		a.answer.StopReason = plain(reason, maxWord)
 	}
 }
 

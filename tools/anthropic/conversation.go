@@ -1,13 +1,16 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"toolserver/domain"
+	"toolserver/tools/httpcall"
 )
 
 const (
@@ -18,9 +21,9 @@ const (
 type conversationInput struct {
 	Message        string   `json:"message" min:"1" doc:"What to say to the model."`
 	Model          string   `json:"model,omitempty" max:"100" doc:"Model to ask, the configured one if not given."`
-	SystemPrompt   string   `json:"system_prompt,omitempty" doc:"Who the model is to be and what it is to keep to; a conversation keeps it."`
+	SystemPrompt   string   `json:"system_prompt,omitempty" doc:"System prompt; kept for the conversation."`
 	MaxTokens      int      `json:"max_tokens" default:"4096" min:"1" max:"128000" doc:"Longest answer, in tokens."`
-	Temperature    *float64 `json:"temperature" min:"0" max:"1" doc:"How freely the model words its answer; some models take none."`
+	Temperature    *float64 `json:"temperature" min:"0" max:"1" doc:"Sampling temperature; some models do not accept one."`
 	ConversationID string   `json:"conversation_id,omitempty" pattern:"^[A-Za-z0-9._-]{1,64}$" doc:"Name of your choice for a conversation to begin or go on with, kept for 30 minutes."`
 }
 
@@ -56,14 +59,12 @@ func (t talk) run(ctx context.Context, in conversationInput) (domain.ToolResult,
 	if strings.TrimSpace(in.Message) == "" {
 		return domain.ToolResult{}, domain.InvalidArgument(ConversationName, "message", "must not be empty")
 	}
-	key := conversationKey{domain.SessionOf(ctx).Principal.ID, in.ConversationID}
+	principal := domain.SessionOf(ctx).Principal.ID
 	req := Request{Model: in.Model, System: in.SystemPrompt, MaxTokens: in.MaxTokens, Temperature: in.Temperature}
 	if in.ConversationID != "" {
-		system, turns := t.history.turns(key)
-		if req.System == "" {
-			req.System = system
-		}
-		req.Messages = append(req.Messages, turns...)
+		earlier := t.history.conversation(principal, in.ConversationID)
+		req.System = cmp.Or(req.System, earlier.system)
+		req.Messages = append(req.Messages, earlier.turns...)
 	}
 	req.Messages = append(req.Messages, Message{RoleUser, in.Message})
 	answer, err := t.messages.Ask(ctx, req, progress(ctx, time.Now))
@@ -71,11 +72,11 @@ func (t talk) run(ctx context.Context, in conversationInput) (domain.ToolResult,
 		return t.failed(ctx, in, answer.Text, err)
 	}
 	meta := conversationMeta{Model: answer.Model, StopReason: answer.StopReason, Usage: answer.Usage, RequestID: answer.RequestID}
-	notes := []string{about(answer, in.MaxTokens)}
+	notes := []string{endingNote(answer, in.MaxTokens)}
 	if in.ConversationID != "" {
 		meta.ConversationID = in.ConversationID
 		var dropped bool
-		if meta.Messages, dropped = t.remember(key, req.System, in.Message, answer); dropped {
+		if meta.Messages, dropped = t.remember(principal, in.ConversationID, req.System, in.Message, answer); dropped {
 			notes = append(notes, fmt.Sprintf("[The beginning of conversation %s is forgotten: it has become too long.]", in.ConversationID))
 		}
 	}
@@ -86,12 +87,11 @@ func (t talk) run(ctx context.Context, in conversationInput) (domain.ToolResult,
 
 // remember adds an exchange to a conversation. What a model refused is not part of
 // it, or it would refuse whatever comes next as well.
-func (t talk) remember(key conversationKey, system, said string, answer Answer) (count int, dropped bool) {
+func (t talk) remember(principal, id, system, said string, answer Answer) (count int, dropped bool) {
 	if answer.StopReason == "refusal" || strings.TrimSpace(answer.Text) == "" {
-		_, turns := t.history.turns(key)
-		return len(turns), false
+		return len(t.history.conversation(principal, id).turns), false
 	}
-	return t.history.add(key, system, said, strings.TrimRight(answer.Text, " \t\r\n"))
+	return t.history.add(principal, id, system, said, strings.TrimRight(answer.Text, " \t\r\n"))
 }
 
 // failed returns the result of a call that got no answer, or only part of one. If
@@ -100,18 +100,14 @@ func (t talk) failed(ctx context.Context, in conversationInput, partial string, 
 	if ctx.Err() != nil {
 		return domain.Text(partial), ctx.Err()
 	}
-	if api, ok := errors.AsType[*APIError](err); ok && api.Type == "not_found_error" {
-		model := in.Model
-		if model == "" {
-			model = t.messages.model
-		}
-		t.messages.withModels(ctx, api, model)
+	if f, ok := errors.AsType[*httpcall.Failure](err); ok && f.Type == "not_found" {
+		t.messages.withModels(ctx, f, cmp.Or(in.Model, t.messages.model))
 	}
-	return failure(err, "Error calling the "+t.messages.name, partial), nil
+	return t.messages.failure(err, partial), nil
 }
 
-// about says in brackets what is remarkable about how an answer ends, or nothing.
-func about(a Answer, maxTokens int) string {
+// endingNote says in brackets how an answer ended, if not as usual.
+func endingNote(a Answer, maxTokens int) string {
 	switch a.StopReason {
 	case "", "end_turn", "stop_sequence":
 		if strings.TrimSpace(a.Text) == "" {
@@ -142,4 +138,29 @@ func withNotes(text string, notes []string) string {
 		}
 	}
 	return text
+}
+
+// progressEvery is the least time between two reports of progress.
+const progressEvery = 200 * time.Millisecond
+
+// progress tells the caller how far an answer has got: at its first piece, and
+// from then on every progressEvery at most.
+func progress(ctx context.Context, now func() time.Time) func(Delta) {
+	if !domain.WantsProgress(ctx) {
+		return nil
+	}
+	var last time.Time
+	thought, written := 0, 0
+	return func(d Delta) {
+		thought += utf8.RuneCountInString(d.Thinking)
+		written += utf8.RuneCountInString(d.Text)
+		if t := now(); last.IsZero() || t.Sub(last) >= progressEvery {
+			last = t
+			message := fmt.Sprintf("%d characters", written)
+			if written == 0 {
+				message = fmt.Sprintf("thinking, %d characters", thought)
+			}
+			domain.ReportProgress(ctx, domain.Progress{Done: float64(thought + written), Message: message})
+		}
+	}
 }

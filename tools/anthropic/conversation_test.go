@@ -59,7 +59,6 @@ func TestConversation(t *testing.T) {
 		{"pause", fake.Turn{Text: []string{"I"}, StopReason: "pause_turn"}, "I\n\n[The model paused (stop_reason pause_turn); ask it to go on.]"},
 		{"another reason", fake.Turn{Text: []string{"I"}, StopReason: "whim"}, "I\n\n[The model stopped with stop_reason whim.]"},
 		{"no text", fake.Turn{Thinking: "hm"}, "[The model answered without text.]"},
-		{"a key in the answer", fake.Turn{Text: []string{"my key is " + fake.APIKey[:10], fake.APIKey[10:]}}, "my key is [redacted]"},
 	} {
 		api := new(fake.Server)
 		api.Say(c.turn)
@@ -127,7 +126,7 @@ func TestConversationFailures(t *testing.T) {
 		{"endless", fake.Reply{Header: fake.EventStream(), Body: start + "data: " + strings.Repeat("x", 2<<20)}, "too_large", "bytes" + until},
 		{"400", fake.Error(400, "invalid_request_error", "max_tokens: too many"), "invalid_query",
 			"Anthropic API error: HTTP 400 — invalid_request_error: max_tokens: too many"},
-		{"401", fake.Error(401, "authentication_error", "bad key "+fake.APIKey), "bad_credentials", "bad key [redacted]"},
+		{"401", fake.Error(401, "authentication_error", "bad key"), "bad_credentials", "bad key"},
 	} {
 		api := new(fake.Server)
 		api.Script(fake.MessagesPath, c.reply)
@@ -225,10 +224,10 @@ func TestUnknownModel(t *testing.T) {
 	conversation, _ := tools(t, api)
 	tooltest.Run(t, conversation, []tooltest.Case{
 		{Name: "near", Args: `{"message":"m","model":"claude-opus-5.5"}`, Fail: true, ErrorType: "not_found",
-			Want: "HTTP 404 — not_found_error: model: claude-opus-5.5; did you mean claude-opus-5-5?; " +
-				"models there are: claude-sonnet-5-5, claude-opus-5-5, claude-haiku-5-5 (request_id"},
+			Want: "HTTP 404 — not_found_error: model: claude-opus-5.5 (request_id " + fake.RequestID + "); did you mean claude-opus-5-5?; " +
+				"models there are: claude-sonnet-5-5, claude-opus-5-5, claude-haiku-5-5"},
 		{Name: "far", Args: `{"message":"m","model":"gpt"}`, Fail: true, ErrorType: "not_found",
-			Want: "model: gpt; models there are: claude-sonnet-5-5"},
+			Want: "model: gpt (request_id " + fake.RequestID + "); models there are: claude-sonnet-5-5"},
 	})
 	api.Script(fake.ModelsPath, fake.Error(403, "permission_error", "no"))
 	tooltest.Run(t, conversation, []tooltest.Case{

@@ -1,36 +1,34 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
+	"toolserver/domain/nearest"
 	"toolserver/sse"
 	"toolserver/tools/httpcall"
 )
 
-// Messages is a client of the Messages API. It may be used by several goroutines
-// at a time.
+// Messages is a client of the Messages API. It is safe for concurrent use.
 type Messages struct {
 	service
 	model string
 }
 
-// NewMessages returns a client that has o's key and asks o's model. The error
-// says which option cannot be obeyed; without an APIKey there is no client.
+// NewMessages returns a client with o's key and model. The error names an option
+// that cannot be used; without an APIKey there is no client.
 func NewMessages(client *http.Client, o Options) (*Messages, error) {
-	s, err := newService(client, o, "Anthropic API", "api_key", o.APIKey)
-	if err != nil {
-		return nil, err
-	}
-	if o.Model == "" {
-		o.Model = DefaultOptions().Model
-	}
-	return &Messages{s, o.Model}, nil
+	o = o.withDefaults()
+	s, err := newService(client, o, "Anthropic API", "Error calling the Anthropic API", "api_key", o.APIKey)
+	return &Messages{s, o.Model}, err
 }
 
 // Roles of a [Message].
@@ -98,40 +96,29 @@ const headerTimeout = 2 * time.Minute
 // a time is sent again, one that it has begun to answer is not. When ctx ends
 // the request is aborted.
 //
-// With an error comes what there is of the answer until then. The error is an
-// [*APIError], a [*BadAnswerError], [ErrCutOff], ctx's, or that of the connection,
-// which [httpcall.Explain] tells apart. A refusal is an answer.
+// With an error comes what there is of the answer until then. The error is a
+// [*httpcall.Failure], ctx's, or that of the connection, which [httpcall.Explain]
+// tells apart. A refusal is an answer.
 func (m *Messages) Ask(ctx context.Context, req Request, onDelta func(Delta)) (Answer, error) {
 	body, err := m.body(req)
 	if err != nil {
 		return Answer{}, err
 	}
-	res, err := m.caller(headerTimeout, maxStream).Stream(ctx, m.post("/v1/messages", body))
+	res, err := m.within(headerTimeout, maxStream).Stream(ctx, httpcall.Request{URL: m.URL("/v1/messages", nil), Body: body, Header: map[string]string{
+		"Accept": "text/event-stream, application/json", "Content-Type": "application/json",
+	}})
 	if err != nil {
-		return Answer{}, m.apiError(ctx, err)
+		return Answer{}, cmp.Or(ctx.Err(), err)
 	}
 	defer res.Body.Close()
-	a := assembly{service: &m.service, onDelta: onDelta, answer: Answer{RequestID: m.plain(res.Header.Get("Request-Id"), maxWord)}}
+	a := assembly{service: &m.service, header: res.Header, onDelta: onDelta, answer: Answer{RequestID: plain(res.Header.Get("Request-Id"), maxWord)}}
 	err = a.read(res)
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	if api, ok := errors.AsType[*APIError](err); ok && api.RequestID == "" {
-		api.RequestID = a.answer.RequestID
-	}
-	answer := a.answer
-	answer.Text = m.hide(a.text.String())
-	return answer, err
+	a.answer.Text = a.text.String()
+	return a.answer, cmp.Or(ctx.Err(), err)
 }
 
 // body returns the request's body.
 func (m *Messages) body(req Request) ([]byte, error) {
-	if req.Model == "" {
-		req.Model = m.model
-	}
-	if req.MaxTokens == 0 {
-		req.MaxTokens = DefaultMaxTokens
-	}
 	return json.Marshal(struct {
 		Model       string    `json:"model"`
 		MaxTokens   int       `json:"max_tokens"`
@@ -139,7 +126,7 @@ func (m *Messages) body(req Request) ([]byte, error) {
 		Messages    []Message `json:"messages"`
 		Temperature *float64  `json:"temperature,omitempty"`
 		Stream      bool      `json:"stream"`
-	}{req.Model, req.MaxTokens, req.System, req.Messages, req.Temperature, true})
+	}{cmp.Or(req.Model, m.model), cmp.Or(req.MaxTokens, DefaultMaxTokens), req.System, req.Messages, req.Temperature, true})
 }
 
 // read reads an answer, streamed or, as some gateways send it, whole.
@@ -158,7 +145,7 @@ func (a *assembly) read(res *http.Response) error {
 		}
 		return a.readWhole(body)
 	}
-	return &BadAnswerError{"the answer is neither JSON nor an event stream"}
+	return a.service.badAnswer("the answer is neither JSON nor an event stream")
 }
 
 // readStream reads an answer until the event that ends it.
@@ -167,7 +154,7 @@ func (a *assembly) readStream(stream *sse.Reader) error {
 		ev, err := stream.Next()
 		switch {
 		case err == io.EOF || err == io.ErrUnexpectedEOF:
-			return ErrCutOff
+			return &httpcall.Failure{Type: "unreachable", Message: a.service.doing + ": the stream of the answer broke off before its end", Hint: "Call again."}
 		case errors.Is(err, sse.ErrTooLong):
 			return &httpcall.TooLargeError{Max: maxStream}
 		case err != nil:
@@ -179,5 +166,40 @@ func (a *assembly) readStream(stream *sse.Reader) error {
 	}
 }
 
-// ErrCutOff is the error of an answer whose stream ends too early.
-var ErrCutOff = errors.New("the stream of the answer broke off before its end")
+// Bounds of the list of models.
+const (
+	modelsTimeout = 10 * time.Second
+	maxModelsBody = 1 << 20
+	maxModels     = 50 // of a message
+)
+
+// models returns the names of the models there are, newest first as the API has
+// them.
+func (m *Messages) models(ctx context.Context) (names []string, err error) {
+	request := httpcall.Request{URL: m.URL("/v1/models", url.Values{"limit": {"1000"}}), Header: acceptJSON}
+	return names, m.within(modelsTimeout, maxModelsBody).Do(ctx, request, func(res *httpcall.Response) error {
+		var body struct {
+			Data []struct {
+				ID string `json:"id"`
+			} `json:"data"`
+		}
+		err := json.Unmarshal(res.Body, &body)
+		for _, model := range body.Data[:min(len(body.Data), maxModels)] {
+			names = append(names, plain(model.ID, maxWord))
+		}
+		return err
+	})
+}
+
+// withModels adds the models there are to a failure because of an unknown model.
+// The failure stays as it is if they cannot be listed.
+func (m *Messages) withModels(ctx context.Context, unknown *httpcall.Failure, model string) {
+	names, err := m.models(ctx)
+	if err != nil || len(names) == 0 {
+		return
+	}
+	if near, ok := nearest.Word(model, names); ok {
+		unknown.Message += "; did you mean " + near + "?"
+	}
+	unknown.Message += "; models there are: " + strings.Join(names, ", ")
+}

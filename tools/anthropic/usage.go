@@ -53,7 +53,7 @@ func (r reports) run(ctx context.Context, in usageInput) (domain.ToolResult, err
 		if ctx.Err() != nil {
 			return domain.ToolResult{}, ctx.Err()
 		}
-		return failure(err, "Error querying "+r.name, ""), nil
+		return r.failure(err, ""), nil
 	}
 	structured, err := report.json()
 	if err != nil {

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,7 +54,7 @@ func (r reports) fetch(ctx context.Context, q usageQuery) (*report, error) {
 			if out.pages == 0 || context.Cause(ctx) == context.Canceled {
 				return nil, err
 			}
-			out.stopped(ctx, failure(err, "Error querying "+r.name, ""), q.starts[i+1:])
+			out.stopped(ctx, r.explain(err).Message, q.starts[i+1:])
 			return out, nil
 		}
 		page = "" // it belongs to the first
@@ -62,8 +63,7 @@ func (r reports) fetch(ctx context.Context, q usageQuery) (*report, error) {
 }
 
 // stopped says why the report ends here, and which days it lacks.
-func (r *report) stopped(ctx context.Context, why domain.ToolResult, missing []string) {
-	reason := why.Content[0].Text
+func (r *report) stopped(ctx context.Context, reason string, missing []string) {
 	if ctx.Err() != nil {
 		reason = "the time of the call is up"
 	}
@@ -100,17 +100,19 @@ func (r reports) fetchPage(ctx context.Context, out *report, start, page string)
 	if page != "" {
 		query.Set("page", page)
 	}
-	var header []string
+	header := maps.Clone(acceptJSON)
 	if out.query.beta != "" {
-		header = []string{"Anthropic-Beta", out.query.beta}
+		header["Anthropic-Beta"] = out.query.beta
 	}
-	res, err := r.caller(pageTimeout, maxPageBytes).Do(ctx, r.get(out.query.path, query, header...))
+	request := httpcall.Request{URL: r.URL(out.query.path, query), Header: header}
+	err = r.within(pageTimeout, maxPageBytes).Do(ctx, request, func(res *httpcall.Response) error {
+		if next, err = out.add([]byte(strings.ToValidUTF8(string(res.Body), "\uFFFD")), page); err != nil {
+			return r.badAnswer(err.Error())
+		}
+		return nil
+	})
 	if err != nil {
-		return "", r.apiError(ctx, err)
-	}
-	next, err = out.add([]byte(strings.ToValidUTF8(r.hide(string(res.Body)), "\uFFFD")), page)
-	if err != nil {
-		return "", err
+		return "", cmp.Or(ctx.Err(), err)
 	}
 	domain.ReportProgress(ctx, domain.Progress{Done: float64(out.pages), Message: fmt.Sprintf("pages: %d, rows: %d", out.pages, out.rows)})
 	return next, nil
@@ -137,7 +139,7 @@ func (r *report) add(answer []byte, asked string) (next string, err error) {
 		return nil
 	})
 	if err != nil || rawjson.Array(data, isObject) != nil {
-		return "", &BadAnswerError{"the answer is not a report, JSON with an array data of objects"}
+		return "", errors.New("the answer is not a report, JSON with an array data of objects")
 	}
 	if err := r.addRows(data); err != nil {
 		return "", err
@@ -183,7 +185,7 @@ func (r *report) addRows(data []byte) error {
 func (r *report) json() (json.RawMessage, error) {
 	b := []byte{'{'}
 	if r.query.money {
-		b = append(append(append(b, `"total_usd":`...), r.amounts.total.text(2)...), ',')
+		b = append(append(append(b, `"total_usd":`...), decimalText(&r.amounts.total, 2)...), ',')
 	}
 	if notes := append(r.amounts.notes(), r.notes...); len(notes) > 0 {
 		list, err := json.Marshal(notes)

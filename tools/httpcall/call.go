@@ -1,29 +1,45 @@
-// Package httpcall sends the requests of tools to services: with a deadline and
-// a bound on the answer, retried where that helps, and with failures that say
-// what the matter is and never show a key.
+// Package httpcall sends the requests of tools to services: at the rate they
+// allow, with a deadline and a bound on the answer, retried where that helps, and
+// with failures that say what is wrong and never show a key.
 package httpcall
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"time"
 )
 
-// A Caller sends requests to one service.
-type Caller struct {
+// A Service is an API or a site that requests are sent to.
+type Service struct {
+	Name    string // as messages name it: "Brave Search API"
 	Client  *http.Client
-	Service string        // as messages name it: "Brave Search API"
-	Timeout time.Duration // of each attempt, body included
-	MaxBody int64         // bytes, after decompression; more is a *TooLargeError
-	Retries int           // further attempts after a failure that may pass
-	// Retry reports whether the same request may work later; nil for 429, 500,
-	// 502, 503, 504 and 529. It is not asked about requests that got no answer,
-	// which are repeated once they are known not to have arrived.
-	Retry func(*StatusError) bool
+	Base    *url.URL
+	Header  map[string]string // of every request
+	Timeout time.Duration     // of each attempt, body included
+	MaxBody int64             // bytes, after decompression; more is a *TooLargeError
+	Limiter *Limiter          // may be nil
+	// Retries is the number of further attempts after a failure that may pass:
+	// one with Retry, or a request that did not arrive.
+	Retries int
+	// Fail says what an answer means that is not of class 2xx; nil for a Failure
+	// without further meaning.
+	Fail func(*StatusError) error
+	// Observe is called with the header of every answer; may be nil.
+	Observe func(http.Header)
+}
+
+// A Request is what to send: a POST if it has a body, otherwise a GET.
+type Request struct {
+	URL    string
+	Body   []byte
+	Header map[string]string // beside that of the service
 }
 
 // A Response is an answer that was read whole.
@@ -32,21 +48,6 @@ type Response struct {
 	Header http.Header
 	Body   []byte
 }
-
-// StatusError is an answer that is not of class 2xx. Redirects are among them:
-// a service that sends one is not the service that was configured, and following
-// would take the key elsewhere.
-type StatusError struct {
-	Service string
-	Status  int
-	Header  http.Header
-	Body    []byte // the first 64 KiB
-}
-
-func (e *StatusError) Error() string { return fmt.Sprintf("HTTP %d from %s", e.Status, e.Service) }
-
-// RetryAfter returns how long the service asks to wait, if it does.
-func (e *StatusError) RetryAfter() (time.Duration, bool) { return RetryAfter(e.Header, time.Now()) }
 
 // TooLargeError is an answer over the bound.
 type TooLargeError struct{ Max int64 }
@@ -58,91 +59,59 @@ func (e *TooLargeError) Error() string {
 // maxErrorBody bounds what is read of an answer that is an error.
 const maxErrorBody = 64 << 10
 
-// Do sends a request, which build makes anew for each attempt, and reads the
-// answer. The error is a [*StatusError], a [*TooLargeError], or what kept the
-// request from being answered; [Explain] tells them apart.
-func (c *Caller) Do(ctx context.Context, build func(ctx context.Context) (*http.Request, error)) (*Response, error) {
-	return retried(ctx, c, func() (*Response, error) { return c.once(ctx, build) })
+// URL returns the address of a path of the service, with a query.
+func (s *Service) URL(path string, query url.Values) string { return Endpoint(s.Base, path, query) }
+
+// Do sends a request and gives the answer to read, before others are admitted.
+// The error is that of Fail or read, a [*TooLargeError], that of the limiter, or
+// what kept the request from being answered; [Explain] makes a Failure of all but
+// ctx's.
+func (s *Service) Do(ctx context.Context, r Request, read func(*Response) error) error {
+	return s.attempts(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+		defer cancel()
+		res, err := s.send(ctx, r)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(io.LimitReader(res.Body, s.MaxBody+1))
+		if err != nil {
+			return err
+		}
+		if int64(len(body)) > s.MaxBody {
+			return &TooLargeError{s.MaxBody}
+		}
+		return read(&Response{res.StatusCode, res.Header, body})
+	})
 }
 
-// retried calls send until it succeeds, or there is no use or no time in another
-// attempt.
-func retried[T any](ctx context.Context, c *Caller, send func() (T, error)) (T, error) {
-	for attempt := 0; ; attempt++ {
-		res, err := send()
-		if err == nil || attempt >= c.Retries || ctx.Err() != nil {
-			return res, err
-		}
-		wait, again := c.again(err, attempt)
-		if again && Wait(ctx, wait) {
-			continue
-		}
-		if ctx.Err() != nil { // while it waited
-			err = ctx.Err()
-		}
-		return res, err
-	}
-}
-
-func (c *Caller) once(ctx context.Context, build func(ctx context.Context) (*http.Request, error)) (*Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
-	req, err := c.request(ctx, build)
-	if err != nil {
-		return nil, err
-	}
-	res, err := c.Client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	if res.StatusCode/100 != 2 {
-		return nil, c.statusError(res)
-	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, c.MaxBody+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(body)) > c.MaxBody {
-		return nil, &TooLargeError{c.MaxBody}
-	}
-	return &Response{res.StatusCode, res.Header, body}, nil
-}
-
-// Stream sends a request like [Caller.Do] and returns an answer of class 2xx
+// Stream sends a request like [Service.Do] and returns an answer of class 2xx
 // with its body unread: the caller reads it to its end or closes it. Timeout
 // bounds the wait for the header only, ctx all of it.
-func (c *Caller) Stream(ctx context.Context, build func(ctx context.Context) (*http.Request, error)) (*http.Response, error) {
-	return retried(ctx, c, func() (*http.Response, error) { return c.open(ctx, build) })
+func (s *Service) Stream(ctx context.Context, r Request) (res *http.Response, err error) {
+	err = s.attempts(ctx, func() (err error) {
+		res, err = s.open(ctx, r)
+		return err
+	})
+	return res, err
 }
 
-func (c *Caller) open(ctx context.Context, build func(ctx context.Context) (*http.Request, error)) (*http.Response, error) {
+func (s *Service) open(ctx context.Context, r Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(c.Timeout, func() { cancel(context.DeadlineExceeded) })
+	timer := time.AfterFunc(s.Timeout, func() { cancel(context.DeadlineExceeded) })
 	defer timer.Stop()
-	fail := func(err error) (*http.Response, error) {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		cancel(nil)
-		return nil, err
-	}
-	req, err := c.request(ctx, build)
-	if err != nil {
-		return fail(err)
-	}
-	res, err := c.Client.Do(req)
-	if err != nil {
-		return fail(err)
-	}
-	if res.StatusCode/100 != 2 {
-		defer cancel(nil)
-		defer res.Body.Close()
-		return nil, c.statusError(res)
-	}
-	if !timer.Stop() { // just now, and with it goes the body
+	res, err := s.send(ctx, r)
+	if err == nil && !timer.Stop() { // just now, and with it goes the body
 		res.Body.Close()
-		return fail(context.DeadlineExceeded)
+		err = context.DeadlineExceeded
+	}
+	if err != nil {
+		defer cancel(nil)
+		if _, answered := errors.AsType[*Failure](err); !answered {
+			err = cmp.Or(context.Cause(ctx), err)
+		}
+		return nil, err
 	}
 	res.Body = &streamBody{res.Body, cancel}
 	return res, nil
@@ -159,44 +128,86 @@ func (b *streamBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// request builds a request, which says who sends it if build has not.
-func (c *Caller) request(ctx context.Context, build func(ctx context.Context) (*http.Request, error)) (*http.Request, error) {
-	req, err := build(ctx)
-	if err == nil && req.Header.Get("User-Agent") == "" {
-		req.Header.Set("User-Agent", Product)
+// send sends a request once and returns an answer of class 2xx.
+func (s *Service) send(ctx context.Context, r Request) (*http.Response, error) {
+	method, body := http.MethodGet, io.Reader(nil)
+	if r.Body != nil {
+		method, body = http.MethodPost, bytes.NewReader(r.Body)
 	}
-	return req, err
+	req, err := http.NewRequestWithContext(ctx, method, r.URL, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", Product)
+	for _, header := range []map[string]string{s.Header, r.Header} {
+		for name, value := range header {
+			req.Header.Set(name, value)
+		}
+	}
+	res, err := s.Client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if s.Observe != nil {
+		s.Observe(res.Header)
+	}
+	if res.StatusCode/100 == 2 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	start, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // what there is of it explains the status
+	status := &StatusError{s.Name, req.URL, res.StatusCode, res.Header, start}
+	if s.Fail == nil {
+		return nil, Rules(nil).Failure(status, "")
+	}
+	return nil, s.Fail(status)
 }
 
-func (c *Caller) statusError(res *http.Response) *StatusError {
-	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)) // what there is of it explains the status
-	return &StatusError{c.Service, res.StatusCode, res.Header, body}
+// attempts calls send in turn until it succeeds, or there is no use or no time in
+// another attempt.
+func (s *Service) attempts(ctx context.Context, send func() error) error {
+	var last error
+	for n := 0; ; n++ {
+		release, err := s.admit(ctx, n > 0)
+		if _, late := errors.AsType[*LateError](err); late && last != nil {
+			return last
+		}
+		if err != nil {
+			return err
+		}
+		last = s.attempt(send, release)
+		f, failed := errors.AsType[*Failure](last)
+		passes := failed && f.Retry || !failed && neverArrived(last)
+		if last == nil || !passes || n >= s.Retries || ctx.Err() != nil {
+			return last
+		}
+		wait := Backoff(n)
+		if failed {
+			wait = cmp.Or(f.After, wait)
+		}
+		if s.Limiter != nil && failed && f.Type == "rate_limited" {
+			s.Limiter.Pause(wait)
+		} else if !Wait(ctx, wait) {
+			return cmp.Or(ctx.Err(), last)
+		}
+	}
 }
 
-// again says whether to try once more, and after how long.
-func (c *Caller) again(err error, attempt int) (time.Duration, bool) {
-	backoff := Backoff(attempt)
-	status, ok := errors.AsType[*StatusError](err)
-	if !ok {
-		return backoff, neverArrived(err)
+func (s *Service) admit(ctx context.Context, repeated bool) (release func(), err error) {
+	if s.Limiter == nil {
+		return func() {}, nil
 	}
-	retry := c.Retry
-	if retry == nil {
-		retry = mayPass
-	}
-	if asked, ok := status.RetryAfter(); ok {
-		backoff = asked
-	}
-	return backoff, retry(status)
+	return s.Limiter.Acquire(ctx, repeated)
 }
 
-func mayPass(e *StatusError) bool {
-	switch e.Status {
-	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
-		http.StatusServiceUnavailable, http.StatusGatewayTimeout, 529:
-		return true
+// attempt calls send, and blocks further requests if its failure asks for that.
+func (s *Service) attempt(send func() error, release func()) error {
+	defer release()
+	err := send()
+	if f, ok := errors.AsType[*Failure](err); ok && f.Cooldown > 0 && s.Limiter != nil {
+		s.Limiter.Block(f)
 	}
-	return false
+	return err
 }
 
 // Backoff returns how long to wait after an attempt, counted from 0, that was

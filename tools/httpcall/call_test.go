@@ -21,7 +21,7 @@ import (
 )
 
 // serve starts a server and returns its address, and a caller that may reach it.
-func serve(t *testing.T, h http.HandlerFunc) (url string, c *httpcall.Caller) {
+func serve(t *testing.T, h http.HandlerFunc) (url string, c *httpcall.Service) {
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
@@ -29,7 +29,7 @@ func serve(t *testing.T, h http.HandlerFunc) (url string, c *httpcall.Caller) {
 }
 
 // caller returns a caller that may reach hosts that are not public.
-func caller(t *testing.T, hosts ...string) *httpcall.Caller {
+func caller(t *testing.T, hosts ...string) *httpcall.Service {
 	t.Helper()
 	o := netguard.Options{Setting: "tools.test.private_hosts"}
 	for _, text := range hosts {
@@ -39,17 +39,21 @@ func caller(t *testing.T, hosts ...string) *httpcall.Caller {
 		}
 		o.Open = append(o.Open, h)
 	}
-	return &httpcall.Caller{Client: netguard.New(o).Client(), Service: "Test API", Timeout: time.Minute, MaxBody: 1000}
+	return &httpcall.Service{Client: netguard.New(o).Client(), Name: "Test API", Timeout: time.Minute, MaxBody: 1000}
 }
 
-// request returns what builds a request for a URL; with a body, a POST.
-func request(url, body string) func(context.Context) (*http.Request, error) {
-	return func(ctx context.Context) (*http.Request, error) {
-		if body == "" {
-			return http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		}
-		return http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+// request returns a request for a URL; with a body, a POST.
+func request(url, body string) httpcall.Request {
+	if body == "" {
+		return httpcall.Request{URL: url}
 	}
+	return httpcall.Request{URL: url, Body: []byte(body)}
+}
+
+// do sends a request and returns the answer.
+func do(ctx context.Context, c *httpcall.Service, r httpcall.Request) (res *httpcall.Response, err error) {
+	err = c.Do(ctx, r, func(answer *httpcall.Response) error { res = answer; return nil })
+	return res, err
 }
 
 func TestBounds(t *testing.T) {
@@ -80,14 +84,14 @@ func TestBounds(t *testing.T) {
 			_, _ = io.WriteString(w, strings.Repeat("e", 1<<20))
 		}
 	})
-	res, err := c.Do(t.Context(), request(url+"/fits", ""))
+	res, err := do(t.Context(), c, request(url+"/fits", ""))
 	if err != nil || len(res.Body) != 1000 || res.Status != 200 || res.Header.Get("Content-Length") != "1000" {
 		t.Errorf("got %+v, %v", res, err)
 	}
 	for _, path := range []string{"/over", "/endless", "/bomb"} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		res, err := c.Do(t.Context(), request(url+path, ""))
+		res, err := do(t.Context(), c, request(url+path, ""))
 		runtime.ReadMemStats(&after)
 		if large, ok := errors.AsType[*httpcall.TooLargeError](err); !ok || large.Max != 1000 || res != nil {
 			t.Errorf("%s: got %v", path, err)
@@ -96,9 +100,11 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s: %d bytes allocated", path, n)
 		}
 	}
-	_, err = c.Do(t.Context(), request(url+"/error", ""))
-	if status, ok := errors.AsType[*httpcall.StatusError](err); !ok || len(status.Body) != 64<<10 {
-		t.Errorf("got %v", err)
+	var read []byte
+	c.Fail = func(e *httpcall.StatusError) error { read = e.Body; return httpcall.Rules(nil).Failure(e, "") }
+	_, err = do(t.Context(), c, request(url+"/error", ""))
+	if f, ok := errors.AsType[*httpcall.Failure](err); !ok || f.Status != 400 || len(read) != 64<<10 {
+		t.Errorf("%d bytes read: %v", len(read), err)
 	}
 }
 
@@ -113,7 +119,7 @@ func TestRedirectsAreErrors(t *testing.T) {
 	for _, status := range []int{301, 302, 303, 307, 308, 300, 304} {
 		for _, body := range []string{"", "body"} {
 			for name, err := range both(t.Context(), c, request(url+"/"+strings.Repeat("x", status-300)+"?key=secret", body)) {
-				if got, ok := errors.AsType[*httpcall.StatusError](err); !ok || got.Status != status || got.Error() != fmt.Sprintf("HTTP %d from Test API", status) {
+				if got, ok := errors.AsType[*httpcall.Failure](err); !ok || got.Status != status || got.Error() != fmt.Sprintf("HTTP %d from Test API", status) {
 					t.Errorf("%s %d: %v", name, status, err)
 				}
 			}
@@ -125,9 +131,9 @@ func TestRedirectsAreErrors(t *testing.T) {
 }
 
 // both makes a call with Do and with Stream, and returns the errors.
-func both(ctx context.Context, c *httpcall.Caller, build func(context.Context) (*http.Request, error)) map[string]error {
-	_, do := c.Do(ctx, build)
-	res, stream := c.Stream(ctx, build)
+func both(ctx context.Context, c *httpcall.Service, r httpcall.Request) map[string]error {
+	_, do := do(ctx, c, r)
+	res, stream := c.Stream(ctx, r)
 	if res != nil {
 		res.Body.Close()
 	}
@@ -171,7 +177,7 @@ func TestSentOnce(t *testing.T) {
 	for _, path := range []string{"/", "/half"} {
 		for _, body := range []string{"", "to the end"} {
 			before := requests.Load()
-			_, err := c.Do(t.Context(), request("http://"+l.Addr().String()+path, body))
+			_, err := do(t.Context(), c, request("http://"+l.Addr().String()+path, body))
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) || requests.Load() != before+1 {
 				t.Errorf("%s %q: %d requests, %v", path, body, requests.Load()-before, err)
 			}

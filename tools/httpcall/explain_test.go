@@ -53,7 +53,7 @@ func TestExplain(t *testing.T) {
 	for _, tt := range []struct {
 		name, url           string
 		kind, message, hint string
-		prepare             func(*httpcall.Caller, context.CancelFunc)
+		prepare             func(*httpcall.Service, context.CancelFunc)
 		open                string // instead of the URL's host
 		withBody            bool   // the failure comes with the body, which Stream leaves to its caller
 	}{
@@ -62,8 +62,8 @@ func TestExplain(t *testing.T) {
 		{name: "unknown authority", url: secure + "/", kind: "unreachable", message: "no secure connection: tls: failed to verify certificate: x509", hint: "certificate"},
 		{name: "old TLS", url: old + "/", kind: "unreachable", message: "no secure connection: ", hint: "TLS is at fault"},
 		{name: "no TLS", url: strings.Replace(plain, "http:", "https:", 1) + "/", kind: "unreachable", message: "no secure connection: http: server gave HTTP response to HTTPS client"},
-		{name: "time out", url: plain + "/hang", kind: "timed_out", message: "no answer in time", prepare: func(c *httpcall.Caller, _ context.CancelFunc) { c.Timeout = 20 * time.Millisecond }},
-		{name: "canceled", url: plain + "/hang", kind: "canceled", message: "the call was canceled", prepare: func(_ *httpcall.Caller, cancel context.CancelFunc) { cancel() }},
+		{name: "time out", url: plain + "/hang", kind: "timed_out", message: "no answer in time", prepare: func(c *httpcall.Service, _ context.CancelFunc) { c.Timeout = 20 * time.Millisecond }},
+		{name: "canceled", url: plain + "/hang", kind: "canceled", message: "the call was canceled", prepare: func(_ *httpcall.Service, cancel context.CancelFunc) { cancel() }},
 		{name: "half", url: plain + "/half", kind: "unreachable", message: "unexpected EOF", withBody: true},
 		{name: "too large", url: plain + "/large", kind: "too_large", message: "the answer has more than 1000 bytes", hint: "Ask for less.", withBody: true},
 		{name: "not gzip", url: plain + "/gzip", kind: "unreachable", message: "gzip: invalid header", withBody: true},
@@ -173,8 +173,8 @@ func TestExplainNames(t *testing.T) {
 		}
 	}
 	broken := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no name server") }}
-	c := &httpcall.Caller{Client: netguard.New(netguard.Options{Resolver: broken}).Client(), Timeout: time.Minute}
-	_, err := c.Do(t.Context(), request("http://name.test/?key=secret", ""))
+	c := &httpcall.Service{Client: netguard.New(netguard.Options{Resolver: broken}).Client(), Timeout: time.Minute}
+	_, err := do(t.Context(), c, request("http://name.test/?key=secret", ""))
 	if got := httpcall.Explain(err); got.Type != "unreachable" || got.Message != "the name name.test cannot be resolved now" {
 		t.Errorf("got %+v", got)
 	}

@@ -2,7 +2,6 @@ package httpcall_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -35,8 +34,8 @@ func (s *service) RoundTrip(req *http.Request) (*http.Response, error) {
 	return answer(req)
 }
 
-func (s *service) caller(retries int) *httpcall.Caller {
-	return &httpcall.Caller{Client: &http.Client{Transport: s}, Service: "Test API", Timeout: 10 * time.Second, MaxBody: 1000, Retries: retries}
+func (s *service) caller(retries int) *httpcall.Service {
+	return &httpcall.Service{Client: &http.Client{Transport: s}, Name: "Test API", Timeout: 10 * time.Second, MaxBody: 1000, Retries: retries}
 }
 
 // status answers with a status and a header ("Retry-After: 7").
@@ -62,15 +61,15 @@ func hangs(req *http.Request) (*http.Response, error) {
 }
 
 // ways are the two to send a request, each with what comes of it.
-var ways = map[string]func(context.Context, *httpcall.Caller) (string, error){
-	"Do": func(ctx context.Context, c *httpcall.Caller) (string, error) {
-		res, err := c.Do(ctx, request("http://service.test/?key=secret", ""))
+var ways = map[string]func(context.Context, *httpcall.Service) (string, error){
+	"Do": func(ctx context.Context, c *httpcall.Service) (string, error) {
+		res, err := do(ctx, c, request("http://service.test/?key=secret", ""))
 		if err != nil {
 			return "", err
 		}
 		return string(res.Body), nil
 	},
-	"Stream": func(ctx context.Context, c *httpcall.Caller) (string, error) {
+	"Stream": func(ctx context.Context, c *httpcall.Service) (string, error) {
 		res, err := c.Stream(ctx, request("http://service.test/?key=secret", ""))
 		if err != nil {
 			return "", err
@@ -82,7 +81,7 @@ var ways = map[string]func(context.Context, *httpcall.Caller) (string, error){
 }
 
 // eachWay runs a test for each, by a clock of its own.
-func eachWay(t *testing.T, f func(t *testing.T, send func(context.Context, *httpcall.Caller) (string, error))) {
+func eachWay(t *testing.T, f func(t *testing.T, send func(context.Context, *httpcall.Service) (string, error))) {
 	for name, send := range ways {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { f(t, send) }) })
 	}
@@ -90,7 +89,7 @@ func eachWay(t *testing.T, f func(t *testing.T, send func(context.Context, *http
 
 func TestRetries(t *testing.T) {
 	refused := &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
-	eachWay(t, func(t *testing.T, send func(context.Context, *httpcall.Caller) (string, error)) {
+	eachWay(t, func(t *testing.T, send func(context.Context, *httpcall.Service) (string, error)) {
 		for name, tt := range map[string]struct {
 			first func(*http.Request) (*http.Response, error)
 			again bool
@@ -125,35 +124,43 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-func TestRetryOfCaller(t *testing.T) {
-	eachWay(t, func(t *testing.T, send func(context.Context, *httpcall.Caller) (string, error)) {
+// TestRules decides by code, then by status, and says what is retried.
+func TestRules(t *testing.T) {
+	rules := httpcall.Rules{
+		{Codes: []string{"busy"}, Type: "overloaded", Meaning: "it is busy", Retry: true},
+		{Codes: []string{"bad"}, When: func(e *httpcall.StatusError) bool { return string(e.Body) == "money" }, Type: "quota_exceeded"},
+		{Codes: []string{"bad"}, Statuses: []int{400, 422}, Type: "invalid_query", Meaning: "it does not accept that"},
+		{Page: true, Statuses: []int{4, 5}, Type: "blocked"},
+		{Statuses: []int{5}, Type: "http_status", Meaning: "it failed"},
+	}
+	for _, tt := range []struct {
+		status     int
+		code, body string
+		kind, text string
+		retry      bool
+	}{
+		{429, "busy", "", "overloaded", "HTTP 429 from S: it is busy", true},
+		{500, "bad", "money", "quota_exceeded", "HTTP 500 from S", false},
+		{500, "bad", "", "invalid_query", "HTTP 500 from S: it does not accept that", false},
+		{422, "new", "", "invalid_query", "HTTP 422 from S: it does not accept that", false},
+		{403, "", " <html>", "blocked", "HTTP 403 from S", false},
+		{503, "", "{}", "http_status", "HTTP 503 from S: it failed", false},
+		{429, "", "{}", "rate_limited", "HTTP 429 from S", true},
+		{302, "", "<html>", "http_status", "HTTP 302 from S", false},
+	} {
+		f := rules.Failure(&httpcall.StatusError{Service: "S", Status: tt.status, Body: []byte(tt.body), Header: http.Header{"Retry-After": {"7"}}}, tt.code)
+		if f.Type != tt.kind || f.Message != tt.text || f.Retry != tt.retry || f.After != 7*time.Second || f.Status != tt.status {
+			t.Errorf("%d %s %s: %+v", tt.status, tt.code, tt.body, f)
+		}
+	}
+	eachWay(t, func(t *testing.T, send func(context.Context, *httpcall.Service) (string, error)) {
 		s := newService(status(404), status(500), status(200))
 		c := s.caller(5)
-		c.Retry = func(e *httpcall.StatusError) bool { return e.Status == 404 }
+		c.Fail = func(e *httpcall.StatusError) error {
+			return &httpcall.Failure{Message: e.Error(), Retry: e.Status == 404}
+		}
 		if _, err := send(t.Context(), c); len(s.came) != 2 || err == nil || err.Error() != "HTTP 500 from Test API" {
 			t.Errorf("%d requests: %v", len(s.came), err)
-		}
-	})
-}
-
-func TestBuild(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, built := newService(status(503), status(200)), 0
-		build := func(ctx context.Context) (*http.Request, error) {
-			built++
-			return request("http://service.test/", "body")(ctx)
-		}
-		if _, err := s.caller(1).Do(t.Context(), build); err != nil || built != 2 {
-			t.Errorf("built %d times: %v", built, err)
-		}
-		mistake := errors.New("mistake")
-		for name, err := range both(t.Context(), s.caller(3), func(context.Context) (*http.Request, error) { built++; return nil, mistake }) {
-			if !errors.Is(err, mistake) {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		if built != 4 || len(s.came) != 2 {
-			t.Errorf("built %d times, %d requests", built, len(s.came))
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"toolserver/domain"
+	"toolserver/tools/httpcall"
 )
 
 type detailInput struct {
@@ -50,7 +51,7 @@ func (s *site) detail(ctx context.Context, in detailInput) (domain.ToolResult, e
 	case errors.Is(err, errUnreadable):
 		return domain.Failure("bad_answer", noDescription, "Open "+viewURL(id)+" in a browser, or try again later."), nil
 	case err != nil:
-		return asHalt(err).failure("Error fetching job page", "Error fetching job details"), nil
+		return failure(asFailure(err), "Error fetching job page", "Error fetching job details"), nil
 	}
 	res := domain.Text(p.text())
 	res.Results = &p
@@ -86,7 +87,7 @@ func (s *site) readJob(ctx context.Context, id string) (posting, error) {
 // readPage reads one page of a job.
 func (s *site) readPage(ctx context.Context, id, path string) (p posting, err error) {
 	same := func(u *url.URL) bool { return idOfURL(u) == id }
-	err = s.get(ctx, s.base.JoinPath(path), same, func(body string) (ok bool) {
+	err = s.get(ctx, s.Base.JoinPath(path), same, func(body string) (ok bool) {
 		p, ok = s.posting(body)
 		return ok
 	})
@@ -97,15 +98,11 @@ func (s *site) readPage(ctx context.Context, id, path string) (p posting, err er
 // mayTryPage reports whether the whole page may have what the fragment has not.
 // After a block nothing else is tried.
 func mayTryPage(err error) bool {
-	h, ok := errors.AsType[*halt](err)
+	f, ok := errors.AsType[*httpcall.Failure](err)
 	if !ok {
 		return err == nil || errors.Is(err, errUnreadable)
 	}
-	switch h.status {
-	case http.StatusBadRequest, http.StatusNotFound, http.StatusGone, http.StatusInternalServerError:
-		return true
-	}
-	return h.errorType == "not_found"
+	return f.Type == "not_found" || f.Status == http.StatusBadRequest || f.Status == http.StatusInternalServerError
 }
 
 // text returns the job as it is read. The labels of criteria are the page's own.

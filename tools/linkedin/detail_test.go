@@ -90,7 +90,7 @@ We build tools.
 			tooltest.Case{ErrorType: "bad_answer", Exact: noDescription}},
 		{"no such job", fake.Options{}, both, tooltest.Case{ErrorType: "not_found", Want: "Error fetching job page: HTTP 404"}},
 		{"expired", fake.Options{Answer: answers(fake.Status(404), fake.Redirect("/jobs/go-developer-jobs?trk=expired_jd_redirect"))}, both,
-			tooltest.Case{ErrorType: "not_found", Want: "Error fetching job details: LinkedIn sent on to another page, /jobs/go-developer-jobs"}},
+			tooltest.Case{ErrorType: "not_found", Want: "Error fetching job details: LinkedIn redirected to another page, /jobs/go-developer-jobs"}},
 		{"500 twice", fake.Options{Answer: answers(fake.Status(500), fake.Status(500))}, both, tooltest.Case{ErrorType: "http_status", Want: "Error fetching job page: HTTP 500"}},
 		{"503", fake.Options{Answer: answers(fake.Status(503), nil)}, 1, tooltest.Case{ErrorType: "overloaded", Want: "Error fetching job page: HTTP 503"}},
 		{"403", fake.Options{Answer: answers(fake.Status(403), nil)}, 1, tooltest.Case{ErrorType: "blocked", Want: "Error fetching job page: HTTP 403"}},
@@ -160,7 +160,7 @@ func TestRedirects(t *testing.T) {
 func TestSearchRedirects(t *testing.T) {
 	for to, want := range map[string]tooltest.Case{
 		fake.SearchPath + "?keywords=x&start=0": {Want: "3. Go Developer 3"},
-		"/jobs/search?keywords=x":               {ErrorType: "not_found", Want: "Error searching LinkedIn jobs: LinkedIn sent on to another page, /jobs/search"},
+		"/jobs/search?keywords=x":               {ErrorType: "not_found", Want: "Error searching LinkedIn jobs: LinkedIn redirected to another page, /jobs/search"},
 	} {
 		p := serve(t, fake.Options{Jobs: fake.Jobs(3), Answer: func(n int, _ *http.Request) *fake.Answer {
 			if n == 1 {

@@ -16,7 +16,7 @@ import (
 type jobsInput struct {
 	Keyword         string `json:"keyword" min:"1" max:"500" doc:"What to look for, such as a title, a skill or a company."`
 	Location        string `json:"location,omitempty" max:"300" doc:"City, region or country; anywhere if it is left out."`
-	GeoID           *int64 `json:"geoId,omitempty" min:"1" max:"999999999999" doc:"LinkedIn's number of a place, which is surer than its name."`
+	GeoID           *int64 `json:"geoId,omitempty" min:"1" max:"999999999999" doc:"LinkedIn geo ID; more precise than a place name."`
 	DateSincePosted string `json:"dateSincePosted,omitempty" doc:"How new jobs must be: 24hr, past week or past month."`
 	JobType         string `json:"jobType,omitempty" doc:"Full time, part time, contract, temporary, internship, volunteer or other; or several with commas."`
 	RemoteFilter    string `json:"remoteFilter,omitempty" doc:"On site, remote or hybrid; or several with commas."`
@@ -78,14 +78,14 @@ func (s *site) jobs(ctx context.Context, in jobsInput) (domain.ToolResult, error
 		if len(q.found.Jobs) == 0 {
 			return domain.ToolResult{}, ctx.Err()
 		}
-		q.stopped(&halt{errorType: "canceled", what: "the call was ended", hint: hintLater})
+		q.stopped(&httpcall.Failure{Type: "canceled", Message: "the call was ended", Hint: hintLater})
 		return q.found.result(), ctx.Err() // the executor keeps the text of a call that ran out of time
 	}
-	if h := asHalt(err); h != nil {
+	if f := asFailure(err); f != nil {
 		if len(q.found.Jobs) == 0 {
-			return h.failure("Error fetching LinkedIn jobs", "Error searching LinkedIn jobs"), nil
+			return failure(f, "Error fetching LinkedIn jobs", "Error searching LinkedIn jobs"), nil
 		}
-		q.stopped(h)
+		q.stopped(f)
 	}
 	return q.found.result(), nil
 }
@@ -133,7 +133,7 @@ type search struct {
 
 // page returns the address of the page that begins at start.
 func (q *search) page() *url.URL {
-	u := q.site.base.JoinPath(searchPath)
+	u := q.site.Base.JoinPath(searchPath)
 	q.query.Set("start", strconv.Itoa(q.start))
 	u.RawQuery = q.query.Encode()
 	return u
@@ -193,44 +193,77 @@ func (q *search) take(jobs []job, received int) (enough, news bool) {
 // orEnd returns err, unless that is how LinkedIn says that there are no more
 // results.
 func (q *search) orEnd(err error) error {
-	h, ok := errors.AsType[*halt](err)
-	if ok && q.start > 0 && (h.status == http.StatusBadRequest || h.status == http.StatusNotFound) {
+	f, ok := errors.AsType[*httpcall.Failure](err)
+	if ok && q.start > 0 && (f.Status == http.StatusBadRequest || f.Status == http.StatusNotFound) {
 		return nil
 	}
 	return err
 }
 
-// stopped notes what ended the search too early.
-func (q *search) stopped(h *halt) {
-	q.found.Partial, q.found.StoppedBy = true, h.errorType
-	q.found.NextStart = q.start
-	at := fmt.Sprintf(" on page %d", q.found.Pages+1)
-	if h.more != "" { // another call was stopped, not this one
-		at = ""
+// stopped records what ended the search too early.
+func (q *search) stopped(f *httpcall.Failure) {
+	what := strings.ToUpper(f.Message[:1]) + f.Message[1:]
+	if f.Status != 0 {
+		what = "LinkedIn answered " + f.Message
 	}
-	q.found.Reason = fmt.Sprintf("%s%s. %s gathered before. %s", capitalize(h.Error()), at, count(len(q.found.Jobs)), h.hint)
+	if f.Since.IsZero() { // otherwise another call was blocked, not this one
+		what += fmt.Sprintf(" on page %d", q.found.Pages+1)
+	}
+	jobs := fmt.Sprintf("%d jobs were", len(q.found.Jobs))
+	if len(q.found.Jobs) == 1 {
+		jobs = "1 job was"
+	}
+	q.found.Partial, q.found.StoppedBy, q.found.NextStart = true, f.Type, q.start
+	q.found.Reason = fmt.Sprintf("%s. %s gathered before. %s", what, jobs, f.Hint)
 }
 
 // isSearch reports whether LinkedIn still answers a search.
 func isSearch(u *url.URL) bool { return strings.HasSuffix(u.Path, searchPath) }
 
-// asHalt makes a halt of whatever ended the reading, but for the caller; nil of
-// nothing.
-func asHalt(err error) *halt {
-	if err == nil {
+// asFailure makes a Failure of whatever ended the reading, except the caller; nil
+// of nothing.
+func asFailure(err error) *httpcall.Failure {
+	switch {
+	case err == nil:
 		return nil
-	}
-	if h, ok := errors.AsType[*halt](err); ok {
-		return h
-	}
-	if errors.Is(err, errUnreadable) {
-		return &halt{
-			errorType: "bad_answer", what: "LinkedIn answered with a page in which no jobs can be found",
-			hint: "LinkedIn may have blocked the request, or the structure of its pages has changed. " + hintLater,
+	case errors.Is(err, errUnreadable):
+		return &httpcall.Failure{
+			Type: "bad_answer", Message: "LinkedIn answered with a page in which no jobs can be found",
+			Hint: "LinkedIn may have blocked the request, or the structure of its pages has changed. " + hintLater,
 		}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &httpcall.Failure{Type: "timed_out", Message: "the time for a search was up", Hint: "Ask for less at a time."}
 	}
-	if httpcall.IsTimeout(err) {
-		return &halt{errorType: "timed_out", what: "the time for a search was up", hint: "Ask for less at a time."}
+	return httpcall.Explain(err)
+}
+
+// notListed stands for what a card does not say.
+const notListed = "Not listed"
+
+// result returns the jobs as text and as data.
+func (r *jobsResult) result() domain.ToolResult {
+	var b strings.Builder
+	for i, j := range r.Jobs {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		fmt.Fprintf(&b, "%d. %s\n   Company: %s\n   Location: %s\n   Posted: %s\n   Salary: %s\n   URL: %s", i+1,
+			orNotListed(j.Title), orNotListed(j.Company), orNotListed(j.Location), orNotListed(j.Posted), orNotListed(j.Salary), orNotListed(j.URL))
 	}
-	return &halt{errorType: "unreachable", what: err.Error(), hint: hintLater}
+	if len(r.Jobs) == 0 {
+		b.WriteString("No job postings found matching your criteria.")
+	}
+	if r.Partial {
+		fmt.Fprintf(&b, "\n\n[Stopped early: %s]", r.Reason)
+	}
+	res := domain.Text(b.String())
+	res.Results = r
+	return res
+}
+
+func orNotListed(s string) string {
+	if s == "" {
+		return notListed
+	}
+	return s
 }

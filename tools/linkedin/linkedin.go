@@ -59,22 +59,16 @@ func Declared() declare.Group {
 }
 
 // Tools returns the tools of the category jobs: linkedin_jobs and
-// linkedin_job_detail. They share o.Interval, and what keeps them off when
-// LinkedIn has blocked one of them. The error says that o.BaseURL cannot be used.
+// linkedin_job_detail. They share o.Interval, and the cooldown after LinkedIn has
+// blocked one of them. The error says that o.BaseURL cannot be used.
 func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, error) {
 	base, err := httpcall.ParseBase(o.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("linkedin.base_url: %w", err)
 	}
-	gate := newGate(o.Interval)
-	as := func(tool string) *site {
-		return &site{
-			base:   base,
-			caller: httpcall.Caller{Client: client(tool), Service: "LinkedIn", Timeout: requestTimeout, MaxBody: maxBody},
-			gate:   gate,
-		}
-	}
-	return []domain.Tool{as(jobsName).jobsTool(), as(detailName).detailTool()}, nil
+	limiter := httpcall.NewLimiter(o.Interval, 1, 1)
+	jobs, detail := newSite(client(jobsName), base, limiter), newSite(client(detailName), base, limiter)
+	return []domain.Tool{jobs.jobsTool(), detail.detailTool()}, nil
 }
 
 // annotations of both tools: they only read, from elsewhere.

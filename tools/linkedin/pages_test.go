@@ -20,7 +20,7 @@ func publicSite() *site {
 	if err != nil {
 		panic(err)
 	}
-	return &site{base: base}
+	return newSite(nil, base, nil)
 }
 
 // pages returns the pages of a directory of testdata by name.
@@ -125,7 +125,7 @@ func TestNotAPage(t *testing.T) {
 			if p, ok := publicSite().posting(test.body); ok {
 				t.Errorf("page of a job: %+v", p)
 			}
-			if got := isWallPage(test.body); got != test.wall {
+			if got := isLoginPage(test.body); got != test.wall {
 				t.Errorf("wall: %v; want %v", got, test.wall)
 			}
 		})

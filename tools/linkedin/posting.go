@@ -3,6 +3,7 @@ package linkedin
 import (
 	"encoding/json"
 	"net/url"
+	"reflect"
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
@@ -97,25 +98,17 @@ func (s *site) posting(body string) (p posting, ok bool) {
 	return p, p.Title != "" || p.Description != "" || hasData
 }
 
-// fill takes from other what p does not know.
+// fill takes from other what p lacks.
 func (p *posting) fill(other posting) {
-	for _, f := range []struct {
-		to   *string
-		from string
-	}{
-		{&p.Title, other.Title}, {&p.Company, other.Company}, {&p.CompanyURL, other.CompanyURL}, {&p.Location, other.Location},
-		{&p.Workplace, other.Workplace}, {&p.Posted, other.Posted}, {&p.PostedDate, other.PostedDate}, {&p.ValidThrough, other.ValidThrough},
-		{&p.Applicants, other.Applicants}, {&p.Salary, other.Salary}, {&p.EmploymentType, other.EmploymentType},
-		{&p.ApplyURL, other.ApplyURL}, {&p.Description, other.Description},
-	} {
-		if *f.to == "" {
-			*f.to = f.from
+	if p.Criteria == nil {
+		p.labels = other.labels
+	}
+	to, from := reflect.ValueOf(p).Elem(), reflect.ValueOf(other)
+	for i := range to.NumField() {
+		if field := to.Field(i); field.CanSet() && field.IsZero() {
+			field.Set(from.Field(i))
 		}
 	}
-	if p.Criteria == nil {
-		p.Criteria, p.labels = other.Criteria, other.labels
-	}
-	p.Closed = p.Closed || other.Closed
 }
 
 // readCriteria reads the list below the description.

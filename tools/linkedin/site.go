@@ -3,21 +3,31 @@ package linkedin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
+	"toolserver/domain"
 	"toolserver/tools/httpcall"
 )
 
 // site is LinkedIn as this server reaches it.
-type site struct {
-	base   *url.URL
-	caller httpcall.Caller
-	gate   *gate
+type site struct{ httpcall.Service }
+
+// newSite returns the site for one tool. Limiter is shared by all: it admits one
+// request at a time, so that none is in flight when LinkedIn blocks another.
+func newSite(client *http.Client, base *url.URL, limiter *httpcall.Limiter) *site {
+	s := &site{httpcall.Service{
+		Name: "LinkedIn", Client: client, Base: base, Header: httpcall.PageHeader(httpcall.UserAgent),
+		Timeout: requestTimeout, MaxBody: maxBody, Limiter: limiter,
+	}}
+	s.Fail = s.fail
+	return s
 }
 
-// maxRedirects bounds how often LinkedIn may send on, such as from www to the
+// maxRedirects bounds how often LinkedIn may redirect, such as from www to the
 // host of a country.
 const maxRedirects = 3
 
@@ -25,81 +35,171 @@ const maxRedirects = 3
 // kind that was asked for.
 type reader func(body string) bool
 
-// errUnreadable is a page that neither its reader can make anything of, nor is a
-// wall.
+// errUnreadable is a page that is neither of the kind that was asked for nor a
+// login wall.
 var errUnreadable = errors.New("the page is not what was asked for")
 
+// movedError is a redirect that may be followed.
+type movedError struct{ to *url.URL }
+
+func (e *movedError) Error() string { return "redirected to " + pathOf(e.to) }
+
 // get gives the page at target to read. Redirects are followed if they stay on
-// LinkedIn and lead to what same agrees to be the same page. The error is a
-// [*halt], errUnreadable, or that of ctx.
+// LinkedIn and same reports that they lead to the same page. The error is a
+// [*httpcall.Failure], errUnreadable, or a timeout or cancellation of ctx.
 func (s *site) get(ctx context.Context, target *url.URL, same func(*url.URL) bool, read reader) error {
 	for range maxRedirects + 1 {
-		next, err := s.request(ctx, target, read)
-		if err != nil || next == nil {
-			return err
+		err := s.Do(ctx, httpcall.Request{URL: target.String()}, func(res *httpcall.Response) error {
+			body := strings.ToValidUTF8(string(res.Body), "\uFFFD")
+			switch {
+			case read(body):
+				return nil
+			case isLoginPage(body):
+				return loginWall("LinkedIn answered with a CAPTCHA or login page")
+			}
+			return errUnreadable
+		})
+		moved, ok := errors.AsType[*movedError](err)
+		if !ok {
+			return explain(ctx, err)
 		}
-		if !same(next) {
-			return &halt{
-				errorType: "not_found", what: "LinkedIn sent on to another page, " + pathOf(next),
-				hint: "The page is gone, or is not for guests.",
+		if target = moved.to; !same(target) {
+			return &httpcall.Failure{
+				Type: "not_found", Message: "LinkedIn redirected to another page, " + pathOf(target),
+				Hint: "The page is gone, or is not for guests.",
 			}
 		}
-		target = next
 	}
-	return &halt{errorType: "too_many_redirects", what: "LinkedIn sent on more than three times", hint: hintLater}
+	return &httpcall.Failure{Type: "too_many_redirects", Message: "LinkedIn redirected more than three times", Hint: hintLater}
 }
 
-// request sends one request when its turn comes, and closes the gate before the
-// next one's if the answer is a block. It returns where LinkedIn sends on to.
-func (s *site) request(ctx context.Context, target *url.URL, read reader) (next *url.URL, err error) {
-	if err := s.gate.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.gate.leave()
-	defer func() {
-		if h, ok := errors.AsType[*halt](err); ok {
-			s.gate.close(h)
-		}
-	}()
-	res, err := s.caller.Do(ctx, func(ctx context.Context) (*http.Request, error) {
-		return httpcall.PageRequest(ctx, target.String(), httpcall.UserAgent)
-	})
-	if err != nil {
-		return s.explain(ctx, target, err)
-	}
-	body := strings.ToValidUTF8(string(res.Body), "\uFFFD")
+// explain makes a Failure of what kept a request from being answered.
+func explain(ctx context.Context, err error) error {
+	_, late := errors.AsType[*httpcall.LateError](err)
 	switch {
-	case read(body):
-		return nil, nil
-	case isWallPage(body):
-		return nil, wallHalt("LinkedIn answered with a CAPTCHA or login page")
+	case err == nil || errors.Is(err, errUnreadable):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case late:
+		return context.DeadlineExceeded
 	}
-	return nil, errUnreadable
+	f := httpcall.Explain(err)
+	if !f.Since.IsZero() { // another request was blocked
+		left := seconds(f.Cooldown)
+		f.Message += fmt.Sprintf(" %v ago, so no request is sent for another %v", seconds(time.Since(f.Since)), left)
+		f.Hint = fmt.Sprintf("Call again after %v.", left)
+	}
+	return f
 }
 
-// explain says why there is no page, or where there may be one.
-func (s *site) explain(ctx context.Context, asked *url.URL, err error) (next *url.URL, _ error) {
-	answer, ok := errors.AsType[*httpcall.StatusError](err)
-	if !ok {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		p := httpcall.Explain(err)
-		return nil, &halt{errorType: p.Type, what: p.Message, hint: p.Hint}
-	}
-	if answer.Status/100 != 3 {
-		return nil, statusHalt(answer.Status, answer.Header)
-	}
-	next, err = asked.Parse(answer.Header.Get("Location"))
+// seconds rounds up, so that waiting for as long is enough.
+func seconds(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
+
+// How long no request is sent after a block.
+const (
+	cooldownRate    = 5 * time.Minute  // after 429, unless Retry-After says otherwise
+	cooldownBlocked = 10 * time.Minute // after 999, 401, 403, the login wall or a CAPTCHA
+	maxCooldown     = 24 * time.Hour
+)
+
+const (
+	hintBlocked = "LinkedIn does not answer programs from here now. Wait ten minutes at least, ask for less at a time, " +
+		"or open the page in a browser."
+	hintLater = "Try again later."
+)
+
+// statusDenied is LinkedIn's own, mostly for addresses of data centers.
+const statusDenied = 999
+
+var rules = httpcall.Rules{
+	{Statuses: []int{statusDenied, http.StatusUnauthorized, http.StatusForbidden}, Type: "blocked", Hint: hintBlocked},
+	{
+		Statuses: []int{http.StatusNotFound, http.StatusGone}, Type: "not_found",
+		Hint: "Check the id; jobs are removed some time after they are filled.",
+	},
+}
+
+// fail says what an answer means that is not of class 2xx, or where it redirects.
+func (s *site) fail(e *httpcall.StatusError) error {
+	location := e.Header.Get("Location")
+	next, err := e.URL.Parse(location)
 	switch {
-	case err != nil || answer.Header.Get("Location") == "":
-		return nil, statusHalt(answer.Status, answer.Header)
-	case isWall(next):
-		return nil, wallHalt("LinkedIn redirected to its login wall (" + pathOf(next) + ")")
+	case e.Status/100 != 3 || location == "" || err != nil:
+		return statusFailure(e)
+	case isLoginWall(next):
+		return loginWall("LinkedIn redirected to its login wall (" + pathOf(next) + ")")
 	case !s.mayFollow(next):
-		return nil, &halt{errorType: "bad_answer", what: "LinkedIn redirected to another site, which is not followed", hint: hintLater}
+		return &httpcall.Failure{Type: "bad_answer", Message: "LinkedIn redirected to another site, which is not followed", Hint: hintLater}
 	}
-	return next, nil
+	return &movedError{next}
+}
+
+func statusFailure(e *httpcall.StatusError) *httpcall.Failure {
+	f := rules.Failure(e, "")
+	f.Message = fmt.Sprintf("HTTP %d", e.Status)
+	if meaning := strings.ToLower(http.StatusText(e.Status)); meaning != "" {
+		f.Message += " (" + meaning + ")"
+	} else if e.Status == statusDenied {
+		f.Message += " (request denied)"
+	}
+	switch f.Type {
+	case "blocked":
+		f.Cooldown = cooldownBlocked
+	case "rate_limited":
+		f.Cooldown, f.Hint = cooldownRate, "Wait some minutes before you ask again."
+		if asked, ok := e.RetryAfter(); ok {
+			f.Cooldown = min(asked, maxCooldown)
+		}
+		if f.Cooldown > 0 {
+			f.Hint = "Wait " + seconds(f.Cooldown).String() + " before you ask again."
+		}
+	}
+	return f
+}
+
+// loginWall is the failure when LinkedIn asks for a login or a CAPTCHA.
+func loginWall(message string) *httpcall.Failure {
+	return &httpcall.Failure{Type: "blocked", Message: message, Hint: hintBlocked, Cooldown: cooldownBlocked}
+}
+
+// loginPaths are the first parts of the paths to which LinkedIn redirects guests
+// who are to log in or to prove that they are people.
+var loginPaths = map[string]bool{
+	"authwall": true, "login": true, "uas": true, "checkpoint": true, "signup": true,
+	"reg": true, "start": true, "cold-join": true, "captcha": true,
+}
+
+// isLoginWall reports whether a redirect leads to a login, perhaps behind the
+// letter of the mobile pages: /m/login.
+func isLoginWall(u *url.URL) bool {
+	first, rest, _ := strings.Cut(strings.TrimPrefix(strings.ToLower(u.Path), "/"), "/")
+	if first == "m" {
+		first, _, _ = strings.Cut(rest, "/")
+	}
+	return loginPaths[first]
+}
+
+// isLoginPage reports whether a page in which nothing else was found is a login
+// or a CAPTCHA. Texts of jobs may speak of CAPTCHAs, so it is not for others.
+func isLoginPage(body string) bool {
+	body = strings.ToLower(body)
+	for _, mark := range []string{"captcha", "/authwall", "/checkpoint/", "login-submit", "security verification", "unusual activity"} {
+		if strings.Contains(body, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// failure returns the tool execution error for what ended the reading. It begins
+// with one of two texts: about a status, or about anything else.
+func failure(f *httpcall.Failure, fetching, other string) domain.ToolResult {
+	about := other
+	if f.Status != 0 {
+		about = fetching
+	}
+	return domain.Failure(f.Type, about+": "+f.Message+". "+f.Hint, f.Hint)
 }
 
 // pathOf returns the path of a URL from a page for a message.
@@ -111,10 +211,10 @@ func (s *site) mayFollow(u *url.URL) bool {
 	if u.User != nil {
 		return false
 	}
-	if u.Scheme == s.base.Scheme && u.Host == s.base.Host {
+	if u.Scheme == s.Base.Scheme && u.Host == s.Base.Host {
 		return true
 	}
-	return isLinkedInHost(s.base.Host) && u.Scheme == "https" && isLinkedInHost(u.Host)
+	return isLinkedInHost(s.Base.Host) && u.Scheme == "https" && isLinkedInHost(u.Host)
 }
 
 // isLinkedInHost reports whether a host, which may not have a port, is

@@ -1,11 +1,9 @@
 package web
 
 import (
-	"container/list"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -16,77 +14,37 @@ const (
 	snapshot = 15 * time.Minute
 )
 
-// cache keeps pages that were fetched: the parts of a long one are then of one
-// state, and a page that has not changed is not sent again. Requests carry
-// nothing of their caller, so that all callers share it.
-type cache struct {
-	mu      sync.Mutex
-	entries map[string]*list.Element // of *entry
-	order   *list.List               // the one used last is first
-	bytes   int
-}
-
-// entry is a page in the cache. It is not changed.
+// entry is a page in the cache: the parts of a long one are then of one state,
+// and a page that has not changed is not sent again. Requests carry nothing of
+// their caller, so that all callers share it. An entry is not changed.
 type entry struct {
-	key      string
 	page     *page
-	size     int
-	checked  time.Time     // when the site last said what it is
-	lifetime time.Duration // how long the site says that this holds
+	checked  time.Time     // when the site last confirmed the page
+	lifetime time.Duration // how long it may be used from then on
 	stored   bool          // whether the site lets it be used again; if not, it only serves its further parts
 }
 
-func newCache() *cache { return &cache{entries: map[string]*list.Element{}, order: list.New()} }
-
-// get returns what is kept of a URL, or nil.
-func (c *cache) get(key string) *entry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	el := c.entries[key]
-	if el == nil {
-		return nil
-	}
-	c.order.MoveToFront(el)
-	return el.Value.(*entry)
-}
-
-// put keeps a page that came whole.
-func (c *cache) put(key string, p *page) {
-	if p.got.missing != 0 {
-		return
-	}
+// newEntry returns the entry of a page that was just fetched.
+func newEntry(p *page) *entry {
 	lifetime, stored := freshness(p.got.header)
-	c.add(&entry{key: key, page: p, size: 2*len(p.text) + 8<<10, checked: p.got.at, lifetime: lifetime, stored: stored})
+	return &entry{page: p, checked: p.got.at, lifetime: lifetime, stored: stored}
 }
 
-// renew notes that what is kept of a URL is still so.
-func (c *cache) renew(key string, known *entry, answer *fetched) *entry {
-	renewed := *known
+// renewed returns the entry of a page that has not changed according to answer.
+func (e *entry) renewed(answer *fetched) *entry {
+	renewed := *e
 	renewed.checked = answer.at
 	if _, says := answer.header["Cache-Control"]; says {
 		renewed.lifetime, renewed.stored = freshness(answer.header)
 	}
-	c.add(&renewed)
 	return &renewed
 }
 
-func (c *cache) add(e *entry) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if el := c.entries[e.key]; el != nil {
-		c.drop(el)
+// keep puts an entry into the cache if its page came whole.
+func (f *fetcher) keep(key string, e *entry) {
+	if e.page.got.missing == 0 {
+		f.cache.Put("", key, e, int64(2*len(e.page.text)+8<<10))
 	}
-	c.entries[e.key] = c.order.PushFront(e)
-	c.bytes += e.size
-	for c.bytes > cacheBytes && c.order.Len() > 1 {
-		c.drop(c.order.Back())
-	}
-}
-
-func (c *cache) drop(el *list.Element) {
-	e := c.order.Remove(el).(*entry)
-	delete(c.entries, e.key)
-	c.bytes -= e.size
 }
 
 // usable reports whether the page can be used without asking the site: its

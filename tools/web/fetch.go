@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"toolserver/domain"
+	"toolserver/share"
+	"toolserver/tools/httpcall"
 )
 
 // Name is the name of the tool.
@@ -28,8 +31,9 @@ type input struct {
 type fetcher struct {
 	network Network
 	options Options
-	cache   *cache
-	hosts   *hosts
+	cache   share.Store[string, *entry]
+	mu      sync.Mutex // for adding to hosts
+	hosts   share.Store[hostKey, *httpcall.Limiter]
 }
 
 func (f *fetcher) tool() domain.Tool {
@@ -58,7 +62,7 @@ func (f *fetcher) run(ctx context.Context, in input) (domain.ToolResult, error) 
 	in.URL = strings.TrimSpace(in.URL)
 	u, err := parseURL(in.URL)
 	if err != nil {
-		return failure("invalid_url", err.Error(), "Give the full address of a page, such as https://example.com/page."), nil
+		return f.explain(invalidURL(err.Error()), in.URL), nil
 	}
 	page, err := f.get(ctx, u, in)
 	if err != nil {
@@ -74,7 +78,7 @@ func (f *fetcher) run(ctx context.Context, in input) (domain.ToolResult, error) 
 	return page.answer(in, content, f.options.resultChars())
 }
 
-// failure is bad news in the seeds' words.
+// failure returns a tool execution error.
 func failure(errorType, message, hint string) domain.ToolResult {
 	return domain.Failure(errorType, "Error: "+message, hint)
 }
@@ -122,11 +126,11 @@ func sendable(u *url.URL) *url.URL {
 
 // get returns the page at u, from the cache if it is still good.
 func (f *fetcher) get(ctx context.Context, u *url.URL, in input) (*page, error) {
-	if err := f.network.CheckURL(u); err != nil {
+	if err := f.check(u); err != nil {
 		return nil, err // also of what is in the cache
 	}
 	key := u.String()
-	known := f.cache.get(key)
+	known, _ := f.cache.Get("", key)
 	if in.Refresh {
 		known = nil
 	}
@@ -140,10 +144,11 @@ func (f *fetcher) get(ctx context.Context, u *url.URL, in input) (*page, error) 
 		return nil, err
 	}
 	if fetched.notModified {
-		renewed := f.cache.renew(key, known, fetched)
+		renewed := known.renewed(fetched)
+		f.keep(key, renewed)
 		return renewed.cachedPage(), nil
 	}
-	p := newPage(fetched)
-	f.cache.put(key, p)
-	return p, nil
+	e := newEntry(newPage(fetched))
+	f.keep(key, e)
+	return e.page, nil
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"toolserver/domain"
-	"toolserver/sandbox/netguard"
 	"toolserver/tools/httpcall"
 )
 
@@ -34,15 +33,10 @@ type fetched struct {
 	at          time.Time
 }
 
-// tooLargeError is a body over the limit. Size is 0 if it is not known.
-type tooLargeError struct{ size int64 }
-
-func (e *tooLargeError) Error() string {
-	size := "more than " + domain.Thousands(maxBody)
-	if e.size > 0 {
-		size = domain.Thousands(e.size)
-	}
-	return fmt.Sprintf("Response too large (%s bytes, max %s bytes)", size, domain.Thousands(maxBody))
+// tooLarge is the failure of a body over the limit, whose size may be unknown.
+func tooLarge(size string) *httpcall.Failure {
+	message := fmt.Sprintf("Response too large (%s bytes, max %s bytes)", size, domain.Thousands(maxBody))
+	return &httpcall.Failure{Type: "too_large", Message: message, Hint: "Fetch a smaller page, or a part of it if the site offers one."}
 }
 
 // redirectError is a redirect that cannot be followed.
@@ -54,13 +48,10 @@ type redirectError struct {
 func (e *redirectError) Error() string { return e.err.Error() }
 func (e *redirectError) Unwrap() error { return e.err }
 
-var errTooManyRedirects = errors.New("too many redirects")
-
-// encodingError is a content encoding that was not asked for.
-type encodingError string
-
-func (e encodingError) Error() string {
-	return fmt.Sprintf("Unsupported content encoding %.40q", string(e))
+// badEncoding is the failure of a content encoding that was not asked for.
+func badEncoding(name string) *httpcall.Failure {
+	message := fmt.Sprintf("Unsupported content encoding %.40q", name)
+	return &httpcall.Failure{Type: "unsupported_content", Message: message, Hint: "Use another URL."}
 }
 
 // fetch requests u and what it redirects to. Known, which may be nil, is what
@@ -82,9 +73,12 @@ func (f *fetcher) fetch(ctx context.Context, u *url.URL, known *entry) (*fetched
 		case err != nil:
 			return nil, err
 		case len(got.redirects) == maxRedirects:
-			return nil, errTooManyRedirects
+			return nil, &httpcall.Failure{
+				Type: "too_many_redirects", Message: fmt.Sprintf("Too many redirects (max %d)", maxRedirects),
+				Hint: "Check the URL, or give the address that it should end up at.",
+			}
 		}
-		if err := f.network.CheckURL(next); err != nil {
+		if err := f.check(next); err != nil {
 			return nil, &redirectError{next.Redacted(), err}
 		}
 		got.downgraded = got.downgraded || got.url.Scheme == "https" && next.Scheme == "http"
@@ -101,16 +95,54 @@ func (g *fetched) during(err error) error {
 	return &redirectError{g.url.Redacted(), err}
 }
 
-// request sends one request, when it is the turn of its host.
+// Limits for each host: fair to it, and no hindrance to a person who reads.
+const (
+	hostRate       = 10 // requests a second
+	hostBurst      = 50
+	hostConcurrent = 6
+	maxHosts       = 1024
+)
+
+// hostKey tells apart hosts that policy names, which have no rate.
+type hostKey struct {
+	name  string
+	named bool
+}
+
+// limiter returns the limiter of the host of u.
+func (f *fetcher) limiter(u *url.URL) *httpcall.Limiter {
+	key, interval := hostKey{u.Host, f.network.Named(u)}, time.Second/hostRate
+	if key.named {
+		interval = 0
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l, ok := f.hosts.Get("", key)
+	if !ok {
+		l = httpcall.NewLimiter(interval, hostBurst, hostConcurrent)
+		f.hosts.Put("", key, l, 0)
+	}
+	return l
+}
+
+// request sends one request when its host may be asked.
 func (f *fetcher) request(ctx context.Context, u *url.URL, known *entry) (*http.Response, error) {
-	release, err := f.hosts.wait(ctx, u.Host, f.network.Named(u))
+	release, err := f.limiter(u).Acquire(ctx, false)
+	if late, ok := errors.AsType[*httpcall.LateError](err); ok {
+		return nil, &httpcall.Failure{
+			Type: "rate_limited", Message: u.Host + " is not requested yet: " + late.Error(), Hint: "Wait a few seconds, then call it again.",
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	req, err := httpcall.PageRequest(ctx, u.String(), f.options.UserAgent)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		release()
 		return nil, err
+	}
+	for name, value := range httpcall.PageHeader(f.options.UserAgent) {
+		req.Header.Set(name, value)
 	}
 	if known != nil && known.page.got.url.String() == u.String() {
 		known.setConditions(req.Header)
@@ -124,7 +156,7 @@ func (f *fetcher) request(ctx context.Context, u *url.URL, known *entry) (*http.
 	return res, nil
 }
 
-// releasing ends the turn of a host with the body.
+// releasing calls release when the body is closed.
 type releasing struct {
 	io.ReadCloser
 	release func()
@@ -148,7 +180,7 @@ func redirect(res *http.Response, from *url.URL) (*url.URL, error) {
 	}
 	to, err := from.Parse(location)
 	if err != nil {
-		return nil, &redirectError{location, &netguard.InvalidURLError{Reason: "the redirect's URL cannot be read"}}
+		return nil, &redirectError{location, invalidURL("the redirect's URL cannot be read")}
 	}
 	return sendable(to), nil
 }
@@ -164,7 +196,7 @@ func (g *fetched) read(res *http.Response) error {
 		return &httpcall.StatusError{Status: res.StatusCode, Header: res.Header}
 	}
 	if res.ContentLength > maxBody {
-		return &tooLargeError{res.ContentLength}
+		return tooLarge(domain.Thousands(res.ContentLength))
 	}
 	content := io.Reader(res.Body)
 	switch encoding := strings.ToLower(res.Header.Get("Content-Encoding")); {
@@ -172,16 +204,16 @@ func (g *fetched) read(res *http.Response) error {
 	case encoding == "x-gzip": // RFC 9110, section 8.4.1.3; gzip was taken off by the transport
 		unpacked, err := gzip.NewReader(res.Body)
 		if err != nil {
-			return encodingError(encoding)
+			return badEncoding(encoding)
 		}
 		content = unpacked
 	default:
-		return encodingError(encoding)
+		return badEncoding(encoding)
 	}
 	body, err := io.ReadAll(io.LimitReader(content, maxBody+1))
 	switch {
 	case len(body) > maxBody:
-		return &tooLargeError{}
+		return tooLarge("more than " + domain.Thousands(maxBody))
 	case err != nil && len(body) > 0 && !httpcall.IsTimeout(err) && !errors.Is(err, context.Canceled): // it ended before the body did
 		g.missing = -1
 		if res.ContentLength > 0 {

@@ -2,6 +2,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"time"
@@ -36,7 +37,7 @@ const overtime = 5 * time.Second
 type Network interface {
 	// Client returns a client that follows no redirects.
 	Client() *http.Client
-	// CheckURL judges a URL before it is requested.
+	// CheckURL decides on a URL before it is requested.
 	CheckURL(u *url.URL) error
 	// Named reports whether the operator has named a URL's host.
 	Named(u *url.URL) bool
@@ -53,12 +54,13 @@ func Declared() declare.Group {
 
 // Tools returns web_fetch.
 func Tools(network Network, o Options) []domain.Tool {
-	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.UserAgent == "" {
-		o.UserAgent = httpcall.UserAgent
-	}
-	f := &fetcher{network: network, options: o, cache: newCache(), hosts: newHosts()}
-	return []domain.Tool{f.tool()}
+	return []domain.Tool{newFetcher(network, o).tool()}
+}
+
+func newFetcher(network Network, o Options) *fetcher {
+	o.Timeout, o.UserAgent = cmp.Or(o.Timeout, DefaultTimeout), cmp.Or(o.UserAgent, httpcall.UserAgent)
+	f := &fetcher{network: network, options: o}
+	f.cache.MaxSize, f.cache.Renew = cacheBytes, true
+	f.hosts.MaxEntries, f.hosts.Renew = maxHosts, true
+	return f
 }

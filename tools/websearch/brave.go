@@ -2,8 +2,9 @@ package websearch
 
 import (
 	"context"
-	"net/http"
+	"encoding/json"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,129 +19,72 @@ type BraveOptions struct {
 	BaseURL string `yaml:"base_url" doc:"Where the API is."`
 }
 
-func (o *BraveOptions) name() string { return "brave" }
-func (o *BraveOptions) optIn() bool  { return false }
-
-func (o *BraveOptions) missing() string {
-	if strings.TrimSpace(o.APIKey) == "" {
-		return "it needs a key, in web.search.brave.api_key or in the environment variable BRAVE_API_KEY"
+// service returns the Brave Search API (https://api-dashboard.search.brave.com/api-reference/web/search/get).
+func (o BraveOptions) service() service {
+	return service{
+		name: "brave", title: "Brave Search API", base: o.BaseURL, variable: "BRAVE_API_KEY", key: o.APIKey,
+		interval: time.Second, // what the smallest plan allows
+		header: func(key string) map[string]string {
+			return map[string]string{"Accept": "application/json", "X-Subscription-Token": key}
+		},
+		countries:  braveCountries,
+		periods:    map[string]string{"day": "pd", "week": "pw", "month": "pm", "year": "py"},
+		safeSearch: map[string]string{"off": "off", "moderate": "moderate", "strict": "strict"},
+		days:       true,
+		fail:       braveFailure,
+		search:     searchBrave,
 	}
-	return ""
-}
-
-func (o *BraveOptions) mistakes() []Mistake {
-	return append(checkBase("brave", o.BaseURL), checkKey("brave", o.APIKey)...)
-}
-
-func (o *BraveOptions) connect(client *http.Client) Provider {
-	return &brave{newEndpoint(client, "Brave Search API", o.BaseURL, braveInterval, braveError), strings.TrimSpace(o.APIKey)}
-}
-
-// brave is the Brave Search API (https://api-dashboard.search.brave.com/api-reference/web/search/get).
-type brave struct {
-	*endpoint
-	key string
 }
 
 const (
-	// braveInterval is what the smallest plan allows. The first answer tells what the plan really is.
-	braveInterval = time.Second
 	braveWords    = 50
 	braveLastPage = 9
 )
 
-// braveCountries are the values of the parameter country.
-var braveCountries = strings.Fields(`AR AT AU BE BR CA CH CL CN DE DK ES FI FR GB GR HK ID IN IT JP KR MX MY NL NO NZ PH PL PT RU SA
-SE TR TW US ZA`)
-
-var braveFreshness = map[string]string{"day": "pd", "week": "pw", "month": "pm", "year": "py"}
-
-// braveAnswer is the part of an answer that is used.
-type braveAnswer struct {
-	Type  string `json:"type"`
-	Query struct {
-		More bool `json:"more_results_available"`
-	} `json:"query"`
-	Web *struct {
-		Results []struct {
-			Title         string   `json:"title"`
-			URL           string   `json:"url"`
-			Description   string   `json:"description"`
-			Age           string   `json:"age"`
-			PageAge       string   `json:"page_age"`
-			ExtraSnippets []string `json:"extra_snippets"`
-		} `json:"results"`
-	} `json:"web"`
-}
-
-// Name returns brave.
-func (*brave) Name() string { return "brave" }
-
-// Search asks for one page. Brave numbers pages as we do.
-func (b *brave) Search(ctx context.Context, q Query) (Results, error) {
-	if q.Country != "" && !slices.Contains(braveCountries, q.Country) {
-		return Results{}, unsupported(b.service, "country", q.Country)
-	}
+// searchBrave asks for one page. Brave numbers pages as we do.
+func searchBrave(ctx context.Context, p *provider, q Query, o options) (Results, error) {
 	text, note := firstWords(q.Text, braveWords)
-	target := httpcall.Endpoint(b.base, "res/v1/web/search", braveParams(q, text))
-	res, err := b.do(ctx, func(ctx context.Context) (*http.Request, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
-		if err == nil {
-			req.Header.Set("Accept", "application/json")
-			req.Header.Set("X-Subscription-Token", b.key)
-		}
-		return req, err
-	})
-	if err != nil {
-		return Results{}, err
-	}
-	var answer braveAnswer
-	if err := b.decode(res, &answer); err != nil {
-		return Results{}, err
-	}
-	if answer.Type != "search" && answer.Web == nil {
-		return Results{}, badAnswer(b.service, "its type is not \"search\"")
-	}
-	results := answer.results(q)
-	if note != "" {
-		results.Notes = append(results.Notes, note)
-	}
-	return results, nil
-}
-
-func braveParams(q Query, text string) url.Values {
 	params := url.Values{
 		"q": {text}, "count": {strconv.Itoa(q.Count)}, "offset": {strconv.Itoa(q.Page)},
 		"text_decorations": {"false"}, "result_filter": {"web,query"},
 	}
-	if q.Country != "" {
-		params.Set("country", q.Country)
+	setParams(params, "country", o.country, "safesearch", o.safeSearch, "freshness", o.age)
+	var answer struct {
+		Type  string `json:"type"`
+		Query struct {
+			More bool `json:"more_results_available"`
+		} `json:"query"`
+		Web *struct {
+			Results []struct {
+				Title         string   `json:"title"`
+				URL           string   `json:"url"`
+				Description   string   `json:"description"`
+				Age           string   `json:"age"`
+				PageAge       string   `json:"page_age"`
+				ExtraSnippets []string `json:"extra_snippets"`
+			} `json:"results"`
+		} `json:"web"`
 	}
-	if q.SafeSearch != "" {
-		params.Set("safesearch", q.SafeSearch)
+	if err := p.askJSON(ctx, httpcall.Request{URL: p.http.URL("res/v1/web/search", params)}, &answer); err != nil {
+		return Results{}, err
 	}
-	if f := q.Freshness; f.Period != "" {
-		params.Set("freshness", braveFreshness[f.Period])
-	} else if f.isSet() {
-		params.Set("freshness", f.String())
-	}
-	return params
-}
-
-func (a *braveAnswer) results(q Query) Results {
-	var raw []Result
-	if a.Web != nil {
-		for _, r := range a.Web.Results {
-			age := r.Age
-			if age == "" {
-				age = r.PageAge
+	var found collection
+	switch {
+	case answer.Web != nil:
+		for _, r := range answer.Web.Results {
+			if r.Age == "" {
+				r.Age = r.PageAge
 			}
-			raw = append(raw, Result{r.Title, r.URL, r.Description, age, r.ExtraSnippets})
+			found.add(Result{r.Title, r.URL, r.Description, r.Age, r.ExtraSnippets})
 		}
+	case answer.Type != "search":
+		return Results{}, p.badAnswer("its type is not \"search\"")
 	}
-	var all collection
-	all.add(raw)
-	return Results{Items: all.items[:min(q.Count, len(all.items))], More: a.Query.More && q.Page < braveLastPage}
+	results := Results{Items: found.items[:min(q.Count, len(found.items))], More: answer.Query.More && q.Page < braveLastPage}
+	if note != "" {
+		results.Notes = []string{note}
+	}
+	return results, nil
 }
 
 // firstWords returns the text with at most so many words, and a note if it had more.
@@ -150,4 +94,85 @@ func firstWords(text string, most int) (cut, note string) {
 		return text, ""
 	}
 	return strings.Join(words[:most], " "), "Only the first " + strconv.Itoa(most) + " words of the query were searched for."
+}
+
+// setParams sets pairs of a name and a value, if that is not empty.
+func setParams(params url.Values, pairs ...string) {
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			params.Set(pair[0], pair[1])
+		}
+	}
+}
+
+const (
+	braveBadKey = "SUBSCRIPTION_TOKEN_INVALID"
+	braveBad    = "VALIDATION"
+	bravePlan   = "The plan of the key must be changed, at https://api-dashboard.search.brave.com."
+)
+
+var braveRules = slices.Concat(httpcall.Rules{
+	{Codes: []string{braveBadKey}, Type: "bad_credentials", Meaning: "it does not accept the key"},
+	{Codes: []string{"SUBSCRIPTION_NOT_FOUND"}, Type: "plan_required", Meaning: "the key has no subscription", Hint: bravePlan},
+	{
+		Codes: []string{"OPTION_NOT_IN_PLAN", "RESOURCE_NOT_ALLOWED"}, Type: "plan_required",
+		Meaning: "the key's plan does not include this search", Hint: bravePlan,
+	},
+	{Codes: []string{"QUOTA_LIMITED"}, Type: "quota_exceeded", Meaning: quotaMeaning, Hint: hintQuota},
+	{
+		Codes: []string{"RATE_LIMITED"}, Type: "rate_limited", Meaning: "it was asked more often than the key's plan allows",
+		Hint: "Wait a little and search again.", Retry: true,
+	},
+	{Codes: []string{braveBad}, Type: "invalid_query", Meaning: "it does not accept the query", Hint: "Search for something else."},
+}, statusRules)
+
+func braveFailure(e *httpcall.StatusError) *httpcall.Failure {
+	code, parameter := braveError(e.Body)
+	f := braveRules.Failure(e, code)
+	if parameter != "" {
+		f.Message, f.Hint = e.Error()+": it does not accept "+parameter, "Leave "+parameter+" out, or give it another value."
+	}
+	return f
+}
+
+// parameterName is what the name of a parameter or header looks like; nothing else of an answer is repeated in messages.
+var parameterName = regexp.MustCompile(`^[a-z][a-z_-]{0,40}$`)
+
+// braveError reads the code of an error, and which parameter is refused if it is one besides the query. Answers have the error
+// as "error", the documentation as a list, "errors".
+func braveError(body []byte) (code, parameter string) {
+	type fault struct {
+		Code string `json:"code"`
+		Meta struct {
+			Errors []struct {
+				Loc []any `json:"loc"` // such as "query", "q"
+			} `json:"errors"`
+		} `json:"meta"`
+	}
+	var answer struct {
+		Error  fault   `json:"error"`
+		Errors []fault `json:"errors"`
+	}
+	_ = json.Unmarshal(body, &answer) // what can be read of it is used; a page has no code
+	found := answer.Error
+	if found.Code == "" && len(answer.Errors) > 0 {
+		found = answer.Errors[0]
+	}
+	if found.Code != braveBad {
+		return found.Code, ""
+	}
+	for _, refused := range found.Meta.Errors {
+		if len(refused.Loc) == 0 {
+			continue
+		}
+		switch name, _ := refused.Loc[len(refused.Loc)-1].(string); {
+		case name == "x-subscription-token":
+			return braveBadKey, ""
+		case name == "q":
+			return braveBad, ""
+		case parameter == "" && parameterName.MatchString(name):
+			parameter = name
+		}
+	}
+	return braveBad, parameter
 }

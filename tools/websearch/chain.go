@@ -2,16 +2,18 @@ package websearch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"toolserver/domain"
+	"toolserver/tools/httpcall"
 )
 
 // A chain asks search services one after the other, until one answers.
-type chain struct{ providers []Provider }
+type chain struct{ providers []*provider }
 
 // How long services may take.
 const (
@@ -29,7 +31,7 @@ type found struct {
 // attempt is a service that did not answer.
 type attempt struct {
 	provider string
-	*Error
+	*httpcall.Failure
 }
 
 // search asks the services. Each gets an even share of the time that is left, so that one that hangs does not keep the next from
@@ -44,25 +46,25 @@ func (c chain) search(ctx context.Context, q Query) (found, error) {
 			return found{}, ctx.Err()
 		}
 		if err == nil {
-			out.Results, out.provider = results, p.Name()
+			out.Results, out.provider = results, p.name
 			return out, nil
 		}
-		trouble, ok := as(err)
+		failure, ok := errors.AsType[*httpcall.Failure](err)
 		if !ok {
-			return found{}, fmt.Errorf("%s: %w", p.Name(), err)
+			return found{}, fmt.Errorf("%s: %w", p.name, err)
 		}
-		out.failed = append(out.failed, attempt{p.Name(), trouble})
+		out.failed = append(out.failed, attempt{p.name, failure})
 	}
 	return out, nil
 }
 
-func ask(ctx context.Context, p Provider, q Query, share time.Duration) (Results, error) {
+func ask(ctx context.Context, p *provider, q Query, share time.Duration) (Results, error) {
 	ctx, cancel := context.WithTimeout(ctx, share)
 	defer cancel()
-	return p.Search(ctx, q)
+	return p.find(ctx, q)
 }
 
-// result returns what was found, in the words that callers of this tool have long been used to.
+// result returns what was found.
 func (f *found) result(q Query) domain.ToolResult {
 	out := searchOutput{Query: q.Text, Provider: f.provider, Page: q.Page, Results: f.Items, More: f.More, Notes: f.Notes}
 	if out.Results == nil {
@@ -109,3 +111,6 @@ func (f *found) failure() domain.ToolResult {
 	}
 	return domain.Failure(first.Type, text, first.Hint)
 }
+
+// sentence returns a clause as a sentence.
+func sentence(clause string) string { return strings.TrimSuffix(clause, ".") + "." }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"toolserver/tools/html"
+	"toolserver/tools/httpcall"
 )
 
 // Bounds of the texts of a result, in characters.
@@ -26,22 +27,18 @@ type collection struct {
 	seen  map[string]bool
 }
 
-// add adds results as a service sent them, with texts that are HTML or may have some in them. It returns how many of them were
-// new.
-func (c *collection) add(raw []Result) (added int) {
+// add adds a result as a service sent it, with texts that are HTML or may have some in them. It reports whether it was new.
+func (c *collection) add(r Result) bool {
+	address, key, ok := webAddress(r.URL)
+	if !ok || c.seen[key] {
+		return false
+	}
 	if c.seen == nil {
-		c.seen = make(map[string]bool)
+		c.seen = map[string]bool{}
 	}
-	for _, r := range raw {
-		address, key, ok := webAddress(r.URL)
-		if !ok || c.seen[key] {
-			continue
-		}
-		c.seen[key] = true
-		c.items = append(c.items, clean(r, address))
-		added++
-	}
-	return added
+	c.seen[key] = true
+	c.items = append(c.items, clean(r, address))
+	return true
 }
 
 // page returns the page of the results that q asks for.
@@ -124,7 +121,7 @@ func notShown(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(
 // gather collects a page of results from a service whose own pages are of another size. It asks for its pages from the first one
 // on, at most so many, until the results reach to the end of the page of q; next returns the n-th of them, counted from 0, and
 // whether there are more.
-func gather(service string, q Query, most int, next func(n int) (raw []Result, more bool, err error)) (Results, error) {
+func (p *provider) gather(q Query, most int, next func(n int) (raw []Result, more bool, err error)) (Results, error) {
 	var all collection
 	more := true
 	for n := 0; more && n < most && len(all.items) < q.end(); n++ {
@@ -132,24 +129,28 @@ func gather(service string, q Query, most int, next func(n int) (raw []Result, m
 		if err != nil {
 			return Results{}, err
 		}
-		more = all.add(raw) > 0 && goesOn // some services repeat their last page for ever
+		news := false
+		for _, r := range raw {
+			news = all.add(r) || news
+		}
+		more = news && goesOn // some services repeat their last page for ever
 	}
 	res := Results{Items: slices.Clone(all.page(q)), More: more || len(all.items) > q.end()}
 	switch {
 	case more && len(all.items) <= q.Page*q.Count:
-		return Results{}, beyond(service, q)
+		return Results{}, p.beyond(q)
 	case more && len(all.items) < q.end():
 		res.More = false
-		res.Notes = append(res.Notes, "The page is not full: "+service+" is not asked for results beyond these.")
+		res.Notes = append(res.Notes, "The page is not full: "+p.title+" is not asked for results beyond these.")
 	}
 	return res, nil
 }
 
-// beyond says that a page lies where a service cannot or shall not be asked.
-func beyond(service string, q Query) *Error {
-	return &Error{
+// beyond is the failure of a page that lies where a service cannot or shall not be asked.
+func (p *provider) beyond(q Query) *httpcall.Failure {
+	return &httpcall.Failure{
 		Type:    "unsupported_option",
-		Message: fmt.Sprintf("%s is not asked for results as far down as page=%d with count=%d", service, q.Page, q.Count),
+		Message: fmt.Sprintf("%s is not asked for results as far down as page=%d with count=%d", p.title, q.Page, q.Count),
 		Hint:    "Ask for an earlier page, or make the query more precise.",
 	}
 }

@@ -1,13 +1,15 @@
 package websearch
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// table reads pairs of words: the code of a country, and what a service calls it.
+// table reads pairs of words: the code of a country, and what a service calls it, in which _ is a space.
 func table(text string) map[string]string {
-	words := strings.Fields(text)
-	pairs := make(map[string]string, len(words)/2)
-	for i := 0; i+1 < len(words); i += 2 {
-		pairs[words[i]] = words[i+1]
+	pairs := map[string]string{}
+	for pair := range slices.Chunk(strings.Fields(text), 2) {
+		pairs[pair[0]] = strings.ReplaceAll(pair[1], "_", " ")
 	}
 	return pairs
 }
@@ -21,7 +23,16 @@ func countryCode(text string) string {
 	return code
 }
 
-// tavilyCountries are the values of Tavily's parameter country. There, _ is a space.
+// braveCountries are the values of Brave's parameter country.
+var braveCountries = table(`AR AR AT AT AU AU BE BE BR BR CA CA CH CH CL CL CN CN DE DE DK DK ES ES FI FI FR FR GB GB GR GR HK HK
+ID ID IN IN IT IT JP JP KR KR MX MX MY MY NL NL NO NO NZ NZ PH PH PL PL PT PT RU RU SA SA SE SE TR TR TW TW US US ZA ZA`)
+
+// searxngLanguages are the languages of countries: SearXNG has no countries, but languages as they are spoken in them.
+var searxngLanguages = table(`AR es AT de AU en BE nl BG bg BR pt CA en CH de CL es CN zh CO es CZ cs DE de DK da EE et ES es FI fi
+FR fr GB en GR el HK zh HR hr HU hu ID id IE en IL he IN en IT it JP ja KR ko LT lt LV lv MX es MY ms NL nl NO nb NZ en PE es
+PH en PL pl PT pt RO ro RU ru SA ar SE sv SG en SI sl SK sk TH th TR tr TW zh UA uk US en VN vi ZA en`)
+
+// tavilyCountries are the values of Tavily's parameter country.
 var tavilyCountries = table(`
 AF afghanistan AL albania DZ algeria AD andorra AO angola AR argentina AM armenia AU australia AT austria AZ azerbaijan BS bahamas
 BH bahrain BD bangladesh BB barbados BY belarus BE belgium BZ belize BJ benin BT bhutan BO bolivia BA bosnia_and_herzegovina

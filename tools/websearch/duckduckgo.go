@@ -4,8 +4,11 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/PuerkitoBio/goquery"
 
 	"toolserver/tools/httpcall"
 )
@@ -15,76 +18,54 @@ type DuckDuckGoOptions struct {
 	BaseURL string `yaml:"base_url" doc:"Where the page is."`
 }
 
-func (o *DuckDuckGoOptions) name() string        { return "duckduckgo" }
-func (o *DuckDuckGoOptions) optIn() bool         { return true }
-func (o *DuckDuckGoOptions) missing() string     { return "" }
-func (o *DuckDuckGoOptions) mistakes() []Mistake { return checkBase("duckduckgo", o.BaseURL) }
-
-func (o *DuckDuckGoOptions) connect(client *http.Client) Provider {
-	return &duckduckgo{newEndpoint(client, "DuckDuckGo", o.BaseURL, duckInterval, duckError)}
+// service returns DuckDuckGo lite, a page for browsers that can do little. It is no API: its markup may change, and it blocks
+// those who search much.
+func (o DuckDuckGoOptions) service() service {
+	return service{
+		name: "duckduckgo", title: "DuckDuckGo", base: o.BaseURL, optIn: true, interval: time.Second,
+		header: func(string) map[string]string {
+			return map[string]string{
+				"Accept": "text/html", "Content-Type": "application/x-www-form-urlencoded", "Referer": strings.TrimSuffix(o.BaseURL, "/") + "/",
+			}
+		},
+		countries:  duckRegions,
+		periods:    map[string]string{"day": "d", "week": "w", "month": "m", "year": "y"},
+		safeSearch: map[string]string{"moderate": ""}, // which it does by itself, and nothing else
+		fail:       func(e *httpcall.StatusError) *httpcall.Failure { return duckRules.Failure(e, "") },
+		search:     searchDuckDuckGo,
+	}
 }
 
-// duckduckgo is DuckDuckGo lite, a page for browsers that can do little. It is no API: its markup may change, and it blocks
-// those who search much.
-type duckduckgo struct{ *endpoint }
+const duckPages = 4 // of 10 results, then some more each
 
-const (
-	duckInterval = time.Second
-	duckPages    = 4 // of 10 results, then some more each
-)
+// duckRules are for answers that are all pages.
+var duckRules = slices.Concat(httpcall.Rules{
+	{Statuses: []int{403, 429, http.StatusTeapot}, Type: "blocked", Meaning: challenge, Hint: hintChallenge},
+	{
+		Statuses: []int{400, 414}, Type: "invalid_query", Meaning: "it does not accept the query",
+		Hint: "Search for something else, or with fewer options.",
+	},
+}, statusRules)
 
-var duckFreshness = map[string]string{"day": "d", "week": "w", "month": "m", "year": "y"}
-
-// Name returns duckduckgo.
-func (*duckduckgo) Name() string { return "duckduckgo" }
-
-// Search sends the form of the page, and then the form that leads from each page to the next.
-func (d *duckduckgo) Search(ctx context.Context, q Query) (Results, error) {
+// searchDuckDuckGo sends the form of the page, and then the form that leads from each page to the next.
+func searchDuckDuckGo(ctx context.Context, p *provider, q Query, o options) (Results, error) {
 	form := url.Values{"q": {quoteBangs(q.Text)}}
-	switch f := q.Freshness; {
-	case f.Period != "":
-		form.Set("df", duckFreshness[f.Period])
-	case f.isSet():
-		return Results{}, unsupported(d.service, "freshness", f.String())
-	}
-	if q.Country != "" {
-		region, ok := duckRegions[q.Country]
-		if !ok {
-			return Results{}, unsupported(d.service, "country", q.Country)
-		}
-		form.Set("kl", region)
-	}
-	if q.SafeSearch != "" && q.SafeSearch != "moderate" { // which it does by itself, and nothing else
-		return Results{}, unsupported(d.service, "safesearch", q.SafeSearch)
-	}
-	return gather(d.service, q, duckPages, func(int) ([]Result, bool, error) {
-		page, err := d.page(ctx, form)
+	setParams(form, "df", o.age, "kl", o.country)
+	return p.gather(q, duckPages, func(int) ([]Result, bool, error) {
+		var page *duckPage
+		err := p.ask(ctx, httpcall.Request{URL: p.http.URL("lite/", nil), Body: []byte(form.Encode())}, func(res *httpcall.Response) (err error) {
+			if res.Status == http.StatusAccepted {
+				return challenged("HTTP 202 from " + p.title)
+			}
+			page, err = p.parseDuckPage(string(res.Body))
+			return err
+		})
 		if err != nil {
 			return nil, false, err
 		}
 		form = page.next
 		return page.results, form != nil, nil
 	})
-}
-
-func (d *duckduckgo) page(ctx context.Context, form url.Values) (*duckPage, error) {
-	body := form.Encode()
-	res, err := d.do(ctx, func(ctx context.Context) (*http.Request, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, httpcall.Endpoint(d.base, "lite/", nil), strings.NewReader(body))
-		if err == nil {
-			req.Header.Set("Accept", "text/html")
-			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			req.Header.Set("Referer", d.base.String()+"/")
-		}
-		return req, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if res.Status == http.StatusAccepted {
-		return nil, challenged("HTTP 202 from " + d.service)
-	}
-	return d.parse(string(res.Body))
 }
 
 // quoteBangs quotes words such as !g, which would send the search to another site.
@@ -98,13 +79,113 @@ func quoteBangs(text string) string {
 	return strings.Join(words, " ")
 }
 
-// duckError says what an answer means that is not of class 2xx. All of its answers are pages.
-func duckError(e *httpcall.StatusError) *Error {
-	switch e.Status {
-	case http.StatusForbidden, http.StatusTooManyRequests, http.StatusTeapot:
-		return challenged(e.Error())
-	case http.StatusBadRequest, http.StatusRequestURITooLong:
-		return refusedQuery(e)
+// duckPage is a page of DuckDuckGo lite.
+type duckPage struct {
+	results []Result
+	next    url.Values // the form that leads to the next page; nil if there is none
+}
+
+// maxFields bounds the fields of a form.
+const maxFields = 30
+
+// parseDuckPage reads a page. Results are rows of a table: one with the link, one with the snippet, one with the site and perhaps a
+// date. A page without results must say that there are none, or it is not what it was.
+func (p *provider) parseDuckPage(page string) (*duckPage, error) {
+	doc, err := goquery.NewDocumentFromReader(strings.NewReader(page))
+	if err != nil {
+		return nil, p.badAnswer("the page cannot be read")
 	}
-	return statusError(e)
+	if doc.Find("form#challenge-form, .anomaly-modal__modal, .anomaly-modal__title, .anomaly-modal__mask").Length() > 0 {
+		return nil, challenged(p.title)
+	}
+	var out duckPage
+	var current *Result
+	doc.Find("tr").Each(func(_ int, row *goquery.Selection) {
+		if row.HasClass("result-sponsored") || row.Find("tr").Length() > 0 {
+			return
+		}
+		if link := row.Find("a.result-link").First(); link.Length() > 0 {
+			href, _ := link.Attr("href")
+			out.results = append(out.results, Result{Title: inner(link), URL: unwrapDuck(href)})
+			current = &out.results[len(out.results)-1]
+		}
+		if current == nil {
+			return
+		}
+		if snippet := row.Find("td.result-snippet").First(); snippet.Length() > 0 && current.Description == "" {
+			current.Description = inner(snippet)
+		}
+		if date := row.Find("span.timestamp").First(); date.Length() > 0 && current.Age == "" {
+			current.Age, _, _ = strings.Cut(strings.TrimSpace(date.Text()), "T")
+		}
+	})
+	out.next = nextForm(doc)
+	if len(out.results) == 0 && !saysNone(doc) {
+		return nil, p.badAnswer("the page is not one of results")
+	}
+	return &out, nil
+}
+
+// inner returns the HTML within an element, which is to be made text only once.
+func inner(s *goquery.Selection) string {
+	text, err := s.Html()
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// saysNone reports whether a page without results says so.
+func saysNone(doc *goquery.Document) bool {
+	if doc.Find(".no-results").Length() > 0 {
+		return true
+	}
+	text := doc.Find("body").Text()
+	return strings.Contains(text, "No results") || strings.Contains(text, "No more results")
+}
+
+// nextForm returns the form that leads to the next page.
+func nextForm(doc *goquery.Document) url.Values {
+	var next url.Values
+	doc.Find("form").EachWithBreak(func(_ int, form *goquery.Selection) bool {
+		label, _ := form.Find("input[type=submit]").Attr("value")
+		if !form.HasClass("next_form") && !strings.HasPrefix(label, "Next") {
+			return true
+		}
+		fields := form.Find("input[type=hidden][name]")
+		if fields.Length() == 0 || fields.Length() > maxFields {
+			return true
+		}
+		next = url.Values{}
+		fields.Each(func(_ int, field *goquery.Selection) {
+			name, _ := field.Attr("name")
+			value, _ := field.Attr("value")
+			next.Set(name, value)
+		})
+		return false
+	})
+	return next
+}
+
+// unwrapDuck returns where a link leads that may go by way of DuckDuckGo, as in //duckduckgo.com/l/?uddg=https%3A%2F%2F..., or
+// "" for an advertisement.
+func unwrapDuck(href string) string {
+	u, err := url.Parse(strings.TrimSpace(href))
+	if err != nil {
+		return ""
+	}
+	ours := u.Host == "" || u.Host == "duckduckgo.com" || strings.HasSuffix(u.Host, ".duckduckgo.com")
+	switch {
+	case ours && strings.HasPrefix(u.Path, "/l/") && u.Query().Has("uddg"):
+		target := u.Query().Get("uddg")
+		if strings.Contains(target, "duckduckgo.com/y.js") {
+			return ""
+		}
+		return target
+	case ours && u.Path == "/y.js":
+		return ""
+	case u.Scheme == "" && u.Host != "":
+		u.Scheme = "https"
+	}
+	return u.String()
 }

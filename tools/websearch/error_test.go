@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -8,6 +9,15 @@ import (
 
 	"toolserver/tools/httpcall"
 )
+
+// judge says what a service's answer means.
+func judge(name string, e *httpcall.StatusError) *httpcall.Failure {
+	o := DefaultOptions()
+	o.Brave.APIKey, o.Tavily.APIKey, o.SearXNG.BaseURL = "k3y", "k3y", "http://searxng.test"
+	s, _ := o.find(name)
+	f, _ := errors.AsType[*httpcall.Failure](s.connect(http.DefaultClient).failure(e))
+	return f
+}
 
 // TestStatuses holds what services answer, in the words of their documentation or as they were seen to, against what it is
 // taken for.
@@ -18,7 +28,7 @@ func TestStatuses(t *testing.T) {
 	const page = "<!DOCTYPE html><html><body>Just a moment... k3y</body></html>"
 	for _, test := range []struct {
 		name    string
-		judge   func(*httpcall.StatusError) *Error
+		service string
 		status  int
 		header  string // Name: value lines
 		body    string
@@ -26,56 +36,56 @@ func TestStatuses(t *testing.T) {
 		message string // part of it
 		after   time.Duration
 	}{
-		{"bad key", braveError, 422, "", brave("SUBSCRIPTION_TOKEN_INVALID", `{"component":"authentication"}`), "bad_credentials", "HTTP 422 from S: it does not accept the key", 0},
-		{"bad key as documented", braveError, 422, "", `{"type":"ErrorResponse","errors":[{"code":"SUBSCRIPTION_TOKEN_INVALID","status":422}]}`, "bad_credentials", "key", 0},
-		{"no key", braveError, 422, "", brave("VALIDATION", `{"errors":[{"loc":["header","x-subscription-token"],"msg":"Field required"}]}`), "bad_credentials", "key", 0},
-		{"401", braveError, 401, "", "", "bad_credentials", "HTTP 401 from S", 0},
-		{"403", braveError, 403, "", `{"message":"forbidden"}`, "bad_credentials", "", 0},
-		{"403 of the plan", braveError, 403, "", brave("RESOURCE_NOT_ALLOWED", `{}`), "plan_required", "", 0},
-		{"not in plan", braveError, 400, "", brave("OPTION_NOT_IN_PLAN", `{}`), "plan_required", "HTTP 400 from S: the key's plan", 0},
-		{"no subscription", braveError, 404, "", brave("SUBSCRIPTION_NOT_FOUND", `{}`), "plan_required", "no subscription", 0},
-		{"402", braveError, 402, "", "", "plan_required", "", 0},
-		{"quota", braveError, 429, "X-RateLimit-Policy: 1;w=1, 2000;w=2592000\nX-RateLimit-Remaining: 1, 0\nX-RateLimit-Reset: 1, 86400", brave("QUOTA_LIMITED", `{}`), "quota_exceeded", "HTTP 429 from S: the key's quota is used up; it is not asked again for 24 hours", 24 * time.Hour},
-		{"quota without a word when", braveError, 429, "", brave("QUOTA_LIMITED", `{}`), "quota_exceeded", "10 minutes", 10 * time.Minute},
-		{"quota by headers", braveError, 429, "X-RateLimit-Policy: 1;w=1, 2000;w=2592000\nX-RateLimit-Remaining: 1, 0\nX-RateLimit-Reset: 1, 259200", "", "quota_exceeded", "3 days", 72 * time.Hour},
-		{"rate", braveError, 429, "X-RateLimit-Policy: 1;w=1, 2000;w=2592000\nX-RateLimit-Remaining: 0, 7\nX-RateLimit-Reset: 1, 259200", brave("RATE_LIMITED", `{"plan":"Free","rate_limit":1}`), "rate_limited", "HTTP 429 from S: it was asked more often than the key's plan allows", time.Second},
-		{"rate of an unlimited plan", braveError, 429, "X-RateLimit-Policy: 50;w=1, 0;w=2592000\nX-RateLimit-Remaining: 0, 0\nX-RateLimit-Reset: 1, 259200", "", "rate_limited", "", time.Second},
-		{"rate by Retry-After", braveError, 429, "Retry-After: 7", "", "rate_limited", "", 7 * time.Second},
-		{"bad query", braveError, 422, "", brave("VALIDATION", `{"errors":[{"loc":["query","q"],"msg":"too long"}]}`), "invalid_query", "it does not accept the query", 0},
-		{"bad option", braveError, 422, "", brave("VALIDATION", `{"errors":[{"loc":["query","country"],"msg":"k3y"}]}`), "invalid_query", "it does not accept country", 0},
-		{"odd option", braveError, 422, "", brave("VALIDATION", `{"errors":[{"loc":["query","<b>k3y"]},{"loc":[]},{"loc":[7]}]}`), "invalid_query", "it does not accept the query", 0},
-		{"odd meta", braveError, 422, "", brave("VALIDATION", `"k3y"`), "invalid_query", "", 0},
-		{"challenge", braveError, 403, "Content-Type: text/html", page, "blocked", "HTTP 403 from S: it sent a page for people", 0},
-		{"challenge with 429", braveError, 429, "", page, "blocked", "", 0},
-		{"down", braveError, 503, "", page, "overloaded", "", 0},
-		{"failed", braveError, 500, "", "{}", "http_status", "HTTP 500 from S: it failed", 0},
-		{"elsewhere", braveError, 404, "", page, "http_status", "there is no search API", 0},
-		{"moved", braveError, 301, "", page, "http_status", "it redirects", 0},
+		{"bad key", "brave", 422, "", brave("SUBSCRIPTION_TOKEN_INVALID", `{"component":"authentication"}`), "bad_credentials", "HTTP 422 from S: it does not accept the key", 0},
+		{"bad key as documented", "brave", 422, "", `{"type":"ErrorResponse","errors":[{"code":"SUBSCRIPTION_TOKEN_INVALID","status":422}]}`, "bad_credentials", "key", 0},
+		{"no key", "brave", 422, "", brave("VALIDATION", `{"errors":[{"loc":["header","x-subscription-token"],"msg":"Field required"}]}`), "bad_credentials", "key", 0},
+		{"401", "brave", 401, "", "", "bad_credentials", "HTTP 401 from S", 0},
+		{"403", "brave", 403, "", `{"message":"forbidden"}`, "bad_credentials", "", 0},
+		{"403 of the plan", "brave", 403, "", brave("RESOURCE_NOT_ALLOWED", `{}`), "plan_required", "", 0},
+		{"not in plan", "brave", 400, "", brave("OPTION_NOT_IN_PLAN", `{}`), "plan_required", "HTTP 400 from S: the key's plan", 0},
+		{"no subscription", "brave", 404, "", brave("SUBSCRIPTION_NOT_FOUND", `{}`), "plan_required", "no subscription", 0},
+		{"402", "brave", 402, "", "", "plan_required", "", 0},
+		{"quota", "brave", 429, "X-RateLimit-Policy: 1;w=1, 2000;w=2592000\nX-RateLimit-Remaining: 1, 0\nX-RateLimit-Reset: 1, 86400", brave("QUOTA_LIMITED", `{}`), "quota_exceeded", "HTTP 429 from S: the key's quota is used up", 24 * time.Hour},
+		{"quota without a word when", "brave", 429, "", brave("QUOTA_LIMITED", `{}`), "quota_exceeded", "", 10 * time.Minute},
+		{"quota by headers", "brave", 429, "X-RateLimit-Policy: 1;w=1, 2000;w=2592000\nX-RateLimit-Remaining: 1, 0\nX-RateLimit-Reset: 1, 259200", "", "quota_exceeded", "", 72 * time.Hour},
+		{"rate", "brave", 429, "X-RateLimit-Policy: 1;w=1, 2000;w=2592000\nX-RateLimit-Remaining: 0, 7\nX-RateLimit-Reset: 1, 259200", brave("RATE_LIMITED", `{"plan":"Free","rate_limit":1}`), "rate_limited", "HTTP 429 from S: it was asked more often than the key's plan allows", time.Second},
+		{"rate of an unlimited plan", "brave", 429, "X-RateLimit-Policy: 50;w=1, 0;w=2592000\nX-RateLimit-Remaining: 0, 0\nX-RateLimit-Reset: 1, 259200", "", "rate_limited", "", time.Second},
+		{"rate by Retry-After", "brave", 429, "Retry-After: 7", "", "rate_limited", "", 7 * time.Second},
+		{"bad query", "brave", 422, "", brave("VALIDATION", `{"errors":[{"loc":["query","q"],"msg":"too long"}]}`), "invalid_query", "it does not accept the query", 0},
+		{"bad option", "brave", 422, "", brave("VALIDATION", `{"errors":[{"loc":["query","country"],"msg":"k3y"}]}`), "invalid_query", "it does not accept country", 0},
+		{"odd option", "brave", 422, "", brave("VALIDATION", `{"errors":[{"loc":["query","<b>k3y"]},{"loc":[]},{"loc":[7]}]}`), "invalid_query", "it does not accept the query", 0},
+		{"odd meta", "brave", 422, "", brave("VALIDATION", `"k3y"`), "invalid_query", "", 0},
+		{"challenge", "brave", 403, "Content-Type: text/html", page, "blocked", "HTTP 403 from S: it sent a page for people", 0},
+		{"challenge with 429", "brave", 429, "", page, "blocked", "", 0},
+		{"down", "brave", 503, "", page, "overloaded", "", 0},
+		{"failed", "brave", 500, "", "{}", "http_status", "HTTP 500 from S: it failed", 0},
+		{"elsewhere", "brave", 404, "", page, "http_status", "there is no search API", 0},
+		{"moved", "brave", 301, "", page, "http_status", "it redirects", 0},
 
-		{"tavily: bad key", tavilyError, 401, "", `{"detail":{"error":"Unauthorized: missing or invalid API key. k3y"}}`, "bad_credentials", "", 0},
-		{"tavily: bad query", tavilyError, 400, "", `{"detail":{"error":"Query is too long. k3y"}}`, "invalid_query", "", 0},
-		{"tavily: rate", tavilyError, 429, "retry-after: 60", `{"detail":{"error":"blocked due to excessive requests"}}`, "rate_limited", "", time.Minute},
-		{"tavily: plan", tavilyError, 403, "", `{"detail":{"error":"Forbidden"}}`, "plan_required", "", 0},
-		{"tavily: quota", tavilyError, 432, "", `{"detail":{"error":"This request exceeds your plan's set usage limit."}}`, "quota_exceeded", "HTTP 432 from S: the key's quota is used up", 0},
-		{"tavily: paid quota", tavilyError, 433, "", "", "quota_exceeded", "", 0},
-		{"tavily: challenge", tavilyError, 403, "", page, "blocked", "", 0},
+		{"tavily: bad key", "tavily", 401, "", `{"detail":{"error":"Unauthorized: missing or invalid API key. k3y"}}`, "bad_credentials", "", 0},
+		{"tavily: bad query", "tavily", 400, "", `{"detail":{"error":"Query is too long. k3y"}}`, "invalid_query", "", 0},
+		{"tavily: rate", "tavily", 429, "retry-after: 60", `{"detail":{"error":"blocked due to excessive requests"}}`, "rate_limited", "", time.Minute},
+		{"tavily: plan", "tavily", 403, "", `{"detail":{"error":"Forbidden"}}`, "plan_required", "", 0},
+		{"tavily: quota", "tavily", 432, "", `{"detail":{"error":"This request exceeds your plan's set usage limit."}}`, "quota_exceeded", "HTTP 432 from S: the key's quota is used up", 10 * time.Minute},
+		{"tavily: paid quota", "tavily", 433, "", "", "quota_exceeded", "", 10 * time.Minute},
+		{"tavily: challenge", "tavily", 403, "", page, "blocked", "", 0},
 
-		{"searxng: no JSON", searxngError, 403, "", page, "http_status", "HTTP 403 from S: the instance does not answer in JSON", 0},
-		{"searxng: limiter", searxngError, 429, "Retry-After: 3", page, "rate_limited", "limiter", 3 * time.Second},
-		{"searxng: login", searxngError, 401, "", page, "bad_credentials", "login", 0},
-		{"searxng: bad query", searxngError, 400, "", `{"error":"No query"}`, "invalid_query", "", 0},
+		{"searxng: no JSON", "searxng", 403, "", page, "http_status", "HTTP 403 from S: the instance does not answer in JSON", 0},
+		{"searxng: limiter", "searxng", 429, "Retry-After: 3", page, "rate_limited", "limiter", 3 * time.Second},
+		{"searxng: login", "searxng", 401, "", page, "bad_credentials", "login", 0},
+		{"searxng: bad query", "searxng", 400, "", `{"error":"No query"}`, "invalid_query", "", 0},
 
-		{"duckduckgo: blocked", duckError, 403, "", page, "blocked", "", 0},
-		{"duckduckgo: bang", duckError, 303, "Location: https://elsewhere.example", "", "http_status", "", 0},
+		{"duckduckgo: blocked", "duckduckgo", 403, "", page, "blocked", "", 0},
+		{"duckduckgo: bang", "duckduckgo", 303, "Location: https://elsewhere.example", "", "http_status", "", 0},
 	} {
 		header := http.Header{}
 		for line := range strings.Lines(test.header) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 			header.Set(name, value)
 		}
-		got := test.judge(&httpcall.StatusError{Service: "S", Status: test.status, Header: header, Body: []byte(test.body)})
-		if got.Type != test.want || !strings.Contains(got.Message, test.message) || got.after != test.after {
-			t.Errorf("%s: %s, %q, after %v; want %s with %q after %v", test.name, got.Type, got.Message, got.after, test.want, test.message, test.after)
+		got := judge(test.service, &httpcall.StatusError{Service: "S", Status: test.status, Header: header, Body: []byte(test.body)})
+		if got.Type != test.want || !strings.Contains(got.Message, test.message) || max(got.After, got.Cooldown) != test.after {
+			t.Errorf("%s: %s, %q, after %v; want %s with %q after %v", test.name, got.Type, got.Message, max(got.After, got.Cooldown), test.want, test.message, test.after)
 		}
 		if text := got.Message + got.Hint; strings.ContainsAny(text, "<>") || strings.Contains(text, "k3y") || got.Hint == "" {
 			t.Errorf("%s: %q repeats what was sent, or has no hint", test.name, text)

@@ -25,23 +25,14 @@ func (s same) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // connectAll returns the services, which get the same answer to all requests, and are never told to wait.
-func connectAll(rt http.RoundTripper) map[string]Provider {
+func connectAll(rt http.RoundTripper) map[string]*provider {
 	o := DefaultOptions()
 	o.Brave.APIKey, o.Tavily.APIKey, o.SearXNG.BaseURL = "k3y", "k3y", "http://searxng.test"
-	all := map[string]Provider{}
+	all := map[string]*provider{}
 	for _, s := range o.services() {
-		p := s.connect(&http.Client{Transport: rt})
-		switch p := p.(type) {
-		case *brave:
-			p.queue.interval = 0
-		case *searxng:
-			p.queue.interval = 0
-		case *tavily:
-			p.queue.interval = 0
-		case *duckduckgo:
-			p.queue.interval = 0
-		}
-		all[s.name()] = p
+		all[s.name] = s.connect(&http.Client{Transport: rt})
+		all[s.name].http.Limiter = nil
+		all[s.name].http.Observe = nil
 	}
 	return all
 }
@@ -52,9 +43,9 @@ var snake = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 func fuzzAnswers(f *testing.F, name, kind string) {
 	f.Fuzz(func(t *testing.T, body string, count, page uint8) {
 		q := Query{Text: "query", Count: int(count%20) + 1, Page: int(page % 10)}
-		results, err := connectAll(same{kind, body})[name].Search(context.Background(), q)
+		results, err := connectAll(same{kind, body})[name].find(context.Background(), q)
 		if err != nil {
-			if trouble, ok := as(err); !ok || !snake.MatchString(trouble.Type) || trouble.Hint == "" || strings.ContainsAny(trouble.Message, "<>\n") {
+			if trouble, ok := errors.AsType[*httpcall.Failure](err); !ok || !snake.MatchString(trouble.Type) || trouble.Hint == "" || strings.ContainsAny(trouble.Message, "<>\n") {
 				t.Fatalf("%#v", err)
 			}
 			return
@@ -120,7 +111,7 @@ func FuzzDuckDuckGo(f *testing.F) {
 	fuzzAnswers(f, "duckduckgo", "text/html")
 }
 
-// FuzzStatus gives all judges an answer that is an error.
+// FuzzStatus gives all services an answer that is an error.
 func FuzzStatus(f *testing.F) {
 	f.Add(422, "", `{"type":"ErrorResponse","error":{"code":"VALIDATION","meta":{"errors":[{"loc":["query","q"]}]}}}`)
 	f.Add(429, "1;w=1, 15000;w=2592000", `{"type":"ErrorResponse","errors":[{"code":"QUOTA_LIMITED","meta":7}]}`)
@@ -130,16 +121,16 @@ func FuzzStatus(f *testing.F) {
 			return
 		}
 		h := http.Header{"X-Ratelimit-Policy": {policy}, "X-Ratelimit-Remaining": {body}, "X-Ratelimit-Reset": {policy}, "Retry-After": {body}}
-		for _, judge := range []func(*httpcall.StatusError) *Error{braveError, searxngError, tavilyError, duckError} {
-			e := judge(&httpcall.StatusError{Service: "S", Status: status, Header: h, Body: []byte(body)})
-			if !snake.MatchString(e.Type) || e.Hint == "" || strings.ContainsAny(e.Message+e.Hint, "<>\n") || e.after < 0 {
+		for _, name := range []string{"brave", "searxng", "tavily", "duckduckgo"} {
+			e := judge(name, &httpcall.StatusError{Service: "S", Status: status, Header: h, Body: []byte(body)})
+			if !snake.MatchString(e.Type) || e.Hint == "" || strings.ContainsAny(e.Message+e.Hint, "<>\n") || e.After < 0 || e.Cooldown < 0 {
 				t.Fatalf("%#v", e)
 			}
 		}
 	})
 }
 
-// FuzzRate has a queue learn from whatever headers: afterwards, it still tells everyone something before their time is up.
+// FuzzRate has a limiter learn from whatever headers: afterwards, it still tells everyone something before their time is up.
 func FuzzRate(f *testing.F) {
 	f.Add("1;w=1, 15000;w=2592000", "0, 1000", "1, 1419704")
 	f.Add("50;w=1", "0", "1")
@@ -151,16 +142,15 @@ func FuzzRate(f *testing.F) {
 				t.Fatalf("%+v", w)
 			}
 		}
-		q := newQueue("S", 0)
-		q.learn(h)
-		if q.interval < 0 || q.interval > 2*time.Minute {
-			t.Fatalf("interval %v", q.interval)
-		}
+		p := connectAll(nil)["brave"]
+		p.http.Limiter = httpcall.NewLimiter(0, 1, 1000)
+		p.learn(h)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 		defer cancel()
 		for range 3 {
-			if err := q.wait(ctx, false); err != nil {
-				if trouble, ok := errors.AsType[*Error](err); !ok || trouble.Type != "rate_limited" && trouble.Type != "quota_exceeded" {
+			if _, err := p.http.Limiter.Acquire(ctx, false); err != nil {
+				_, late := errors.AsType[*httpcall.LateError](err)
+				if trouble, ok := errors.AsType[*httpcall.Failure](err); !late && (!ok || trouble.Type != "quota_exceeded") {
 					t.Fatal(err)
 				}
 			}

@@ -1,17 +1,18 @@
 package websearch
 
 import (
+	"bytes"
 	"context"
-)
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strings"
+	"time"
 
-// A Provider is a search service.
-type Provider interface {
-	// Name is the name of the service in the configuration, and in results.
-	Name() string
-	// Search returns a page of results. The error is an [*Error], or ctx's if that ended. A provider obeys all of a query: what
-	// it cannot do is an error of type unsupported_option, before anything is sent.
-	Search(ctx context.Context, q Query) (Results, error)
-}
+	"toolserver/tools/httpcall"
+)
 
 // A Query is what to search for.
 type Query struct {
@@ -23,13 +24,13 @@ type Query struct {
 	SafeSearch string // off, moderate, strict, or "" for what the service does by itself
 }
 
-// end is how many results there are up to the end of the page.
+// end is the number of results up to the end of the page.
 func (q Query) end() int { return (q.Page + 1) * q.Count }
 
 // Results are one page of results.
 type Results struct {
 	Items []Result // at most as many as were asked for, no page twice
-	More  bool     // there is a next page, as far as the service tells
+	More  bool     // there is a next page, as far as the service says
 	Notes []string // what the reader of the results should know, as sentences
 }
 
@@ -40,4 +41,220 @@ type Result struct {
 	Description   string   `json:"description" doc:"What the page says about the query."`
 	Age           string   `json:"age,omitempty" doc:"When the page was published or changed, as the service puts it."`
 	ExtraSnippets []string `json:"extra_snippets,omitempty" doc:"Further passages of the page."`
+}
+
+// A service is a search service as it is declared.
+type service struct {
+	name     string // in the configuration and in results
+	title    string // in messages
+	base     string // URL
+	private  bool   // there is no public instance, so base must be configured
+	variable string // of the environment, with the key; empty if the service has none
+	key      string
+	optIn    bool          // used only where the configuration names it
+	interval time.Duration // between requests, until the service says what it allows
+	header   func(key string) map[string]string
+
+	// What a query may ask for: the service's values for codes of countries, for
+	// the last day, week, month and year, and for levels of safe search.
+	countries, periods, safeSearch map[string]string
+	days                           bool // a range of days is possible
+
+	// fail says what an answer means that is not of class 2xx.
+	fail func(*httpcall.StatusError) *httpcall.Failure
+	// search returns a page of results. The error is a [*httpcall.Failure], or
+	// ctx's if that was canceled.
+	search func(ctx context.Context, p *provider, q Query, o options) (Results, error)
+}
+
+// A provider is a service that is in use.
+type provider struct {
+	service
+	http httpcall.Service
+}
+
+// options are the values of a query's options for a service; empty if unset.
+type options struct{ country, age, safeSearch string }
+
+// Bounds of the exchange with a service.
+const (
+	maxBody = 4 << 20
+	retries = 2
+)
+
+// connect returns the provider of a service whose settings were checked.
+func (s service) connect(client *http.Client) *provider {
+	base, err := httpcall.ParseBase(s.base)
+	if err != nil {
+		panic(err) // it was checked
+	}
+	p := &provider{service: s, http: httpcall.Service{
+		Name: s.title, Client: client, Base: base, Header: s.header(strings.TrimSpace(s.key)), Timeout: providerTime, MaxBody: maxBody,
+		Retries: retries, Limiter: httpcall.NewLimiter(s.interval, 1, math.MaxInt).Guess(),
+	}}
+	p.http.Fail, p.http.Observe = p.failure, p.learn
+	return p
+}
+
+// find returns a page of results. A query is obeyed in full: with an option that
+// the service does not support nothing is sent.
+func (p *provider) find(ctx context.Context, q Query) (Results, error) {
+	o, err := p.options(q)
+	if err != nil {
+		return Results{}, err
+	}
+	return p.search(ctx, p, q, o)
+}
+
+func (p *provider) options(q Query) (o options, err error) {
+	lookup := func(option, value string, values map[string]string) string {
+		found, ok := values[value]
+		if !ok && value != "" && err == nil {
+			err = &httpcall.Failure{
+				Type: "unsupported_option", Message: fmt.Sprintf("%s cannot search with %s=%s", p.title, option, value),
+				Hint: "Leave " + option + " out, or give it another value.",
+			}
+		}
+		return found
+	}
+	o.country = lookup("country", q.Country, p.countries)
+	o.safeSearch = lookup("safesearch", q.SafeSearch, p.safeSearch)
+	if age := q.Freshness.String(); p.days && q.Freshness.Period == "" {
+		o.age = age
+	} else {
+		o.age = lookup("freshness", age, p.periods)
+	}
+	return o, err
+}
+
+// ask sends a request and gives the answer to read. The error is a
+// [*httpcall.Failure], or ctx's if that was canceled.
+func (p *provider) ask(ctx context.Context, r httpcall.Request, read func(*httpcall.Response) error) error {
+	err := p.http.Do(ctx, r, read)
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() == context.Canceled {
+		return ctx.Err()
+	}
+	_, answered := errors.AsType[*httpcall.Failure](err)
+	late, isLate := errors.AsType[*httpcall.LateError](err)
+	f := *httpcall.Explain(err)
+	switch {
+	case isLate:
+		f.Message = p.title + " allows only so many requests in a time: " + late.Error()
+		f.Hint = "Make fewer searches in parallel, and search again later."
+	case f.Cooldown > 0:
+		f.Message += "; it is not asked again for " + span(f.Cooldown)
+	case answered:
+	case f.Type == "timed_out":
+		f.Message = "Search request timed out: " + p.title + " did not answer in time"
+	default:
+		f.Message = p.title + ": " + f.Message
+	}
+	return &f
+}
+
+// askJSON is [provider.ask] for an answer that is documented to be JSON. A field
+// of another type than documented is left empty: it is no reason to lose the rest.
+func (p *provider) askJSON(ctx context.Context, r httpcall.Request, into any) error {
+	return p.ask(ctx, r, func(res *httpcall.Response) error {
+		if httpcall.IsPage(res.Header, res.Body) {
+			return challenged(p.title)
+		}
+		err := json.Unmarshal(bytes.TrimPrefix(res.Body, []byte("\ufeff")), into)
+		if _, odd := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !odd {
+			return p.badAnswer("it is not the JSON it should be")
+		}
+		return nil
+	})
+}
+
+// badAnswer is the failure of an answer that is not as documented.
+func (p *provider) badAnswer(what string) *httpcall.Failure {
+	return &httpcall.Failure{
+		Type: "bad_answer", Message: fmt.Sprintf("%s sent something else than search results: %s", p.title, what),
+		Hint: "Check that base_url leads to the service, or try again later.",
+	}
+}
+
+const (
+	challenge     = "it sent a page for people instead of results, most likely to find out whether one is there"
+	hintChallenge = "Do not search again at once; the service blocks this address for a while."
+)
+
+// challenged is the failure of a service that sent a page for people.
+func challenged(answer string) *httpcall.Failure {
+	return &httpcall.Failure{Type: "blocked", Message: answer + ": " + challenge, Hint: hintChallenge}
+}
+
+// noPage is a condition of rules for answers of the API itself.
+func noPage(e *httpcall.StatusError) bool { return !httpcall.IsPage(e.Header, e.Body) }
+
+const quotaMeaning, hintQuota = "the key's quota is used up", "Go on without searching, or have the plan of the key extended."
+
+// statusRules are for what services do not explain in a way of their own.
+var statusRules = httpcall.Rules{
+	{
+		Statuses: []int{3}, Type: "http_status", Meaning: "it redirects, and redirects of an API are not followed",
+		Hint: "Set base_url to where the service answers.",
+	},
+	{Statuses: []int{502, 503, 504, 529}, Type: "overloaded", Meaning: "it is overloaded or down", Hint: "Try again later.", Retry: true},
+	{Statuses: []int{5}, Type: "http_status", Meaning: "it failed", Hint: "Try again later.", Retry: true},
+	{
+		Statuses: []int{404}, Type: "http_status", Meaning: "there is no search API",
+		Hint: "Check that base_url leads to the service.",
+	},
+	{Page: true, Type: "blocked", Meaning: challenge, Hint: hintChallenge},
+	{Statuses: []int{429}, When: quotaUsedUp, Type: "quota_exceeded", Meaning: quotaMeaning, Hint: hintQuota},
+	{Statuses: []int{429}, Type: "rate_limited", Meaning: "it was asked too often", Hint: "Wait a little and search again.", Retry: true},
+	{
+		Statuses: []int{401, 403}, Type: "bad_credentials", Meaning: "it does not accept the key",
+		Hint: "The key in the configuration must be replaced.",
+	},
+	{
+		Statuses: []int{402}, Type: "plan_required", Meaning: "the key's plan does not include this",
+		Hint: "The plan must be changed with the service.",
+	},
+	{
+		Statuses: []int{400, 414, 422}, Type: "invalid_query", Meaning: "it does not accept the query",
+		Hint: "Search for something else, or with fewer options.",
+	},
+	{Type: "http_status", Meaning: "there is no search API", Hint: "Check that base_url leads to the service."},
+}
+
+// failure says what an answer means that is not of class 2xx. Its texts never
+// have a key in them, nor markup the service sent.
+func (p *provider) failure(e *httpcall.StatusError) error {
+	f := p.fail(e)
+	switch f.Type {
+	case "bad_credentials":
+		if p.variable != "" {
+			f.Hint = fmt.Sprintf("The key in %s%s.api_key or %s must be replaced.", section, p.name, p.variable)
+		}
+	case "rate_limited":
+		if f.After == 0 {
+			f.After = shortReset(e.Header)
+		}
+	case "quota_exceeded":
+		if f.Cooldown = quotaReset(e.Header); f.Cooldown == 0 {
+			f.Cooldown = unknownQuota
+		}
+	}
+	return f
+}
+
+// span returns a duration the way people say it, to two digits or so.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < 2*time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d minutes", int(d.Round(time.Minute).Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d hours", int(d.Round(time.Hour).Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()+12)/24)
 }

@@ -2,7 +2,6 @@ package websearch
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -17,39 +16,25 @@ type SearXNGOptions struct {
 	BaseURL string `yaml:"base_url" doc:"Where the instance is, such as http://searx.lan:8080; one that is not public must be in tools.web_search.private_hosts as well."`
 }
 
-func (o *SearXNGOptions) name() string { return "searxng" }
-func (o *SearXNGOptions) optIn() bool  { return false }
-
-func (o *SearXNGOptions) missing() string {
-	if o.BaseURL == "" {
-		return "it needs the address of an instance, in web.search.searxng.base_url"
+// service returns an instance of SearXNG (https://docs.searxng.org/dev/search_api.html).
+func (o SearXNGOptions) service() service {
+	return service{
+		name: "searxng", title: "SearXNG", base: o.BaseURL, private: true, interval: 100 * time.Millisecond,
+		header:     func(string) map[string]string { return map[string]string{"Accept": "application/json"} },
+		countries:  searxngLanguages,
+		periods:    map[string]string{"day": "day", "week": "week", "month": "month", "year": "year"},
+		safeSearch: map[string]string{"off": "0", "moderate": "1", "strict": "2"},
+		fail:       func(e *httpcall.StatusError) *httpcall.Failure { return searxngRules.Failure(e, "") },
+		search:     searchSearXNG,
 	}
-	return ""
 }
-
-func (o *SearXNGOptions) mistakes() []Mistake { return checkBase("searxng", o.BaseURL) }
-
-func (o *SearXNGOptions) connect(client *http.Client) Provider {
-	return &searxng{newEndpoint(client, "SearXNG", o.BaseURL, searxngInterval, searxngError)}
-}
-
-// searxng is an instance of SearXNG (https://docs.searxng.org/dev/search_api.html).
-type searxng struct{ *endpoint }
 
 const (
-	searxngInterval = 100 * time.Millisecond
 	// searxngPages is how many of its pages one search reads, which have some tens of results each.
 	searxngPages = 5
 	// searxngFull is how many results a page has at least if there may be another: those of one engine. Nothing says so.
 	searxngFull = 10
 )
-
-// searxngLanguages are the languages of countries: SearXNG has no countries, but languages as they are spoken in them.
-var searxngLanguages = table(`AR es AT de AU en BE nl BG bg BR pt CA en CH de CL es CN zh CO es CZ cs DE de DK da EE et ES es FI fi
-FR fr GB en GR el HK zh HR hr HU hu ID id IE en IL he IN en IT it JP ja KR ko LT lt LV lv MX es MY ms NL nl NO nb NZ en PE es
-PH en PL pl PT pt RO ro RU ru SA ar SE sv SG en SI sl SK sk TH th TR tr TW zh UA uk US en VN vi ZA en`)
-
-var searxngSafeSearch = map[string]string{"off": "0", "moderate": "1", "strict": "2"}
 
 // searxngAnswer is the part of an answer that is used.
 type searxngAnswer struct {
@@ -62,83 +47,42 @@ type searxngAnswer struct {
 	Unresponsive [][]string `json:"unresponsive_engines"` // name and reason of each
 }
 
-// Name returns searxng.
-func (*searxng) Name() string { return "searxng" }
-
-// Search reads the instance's pages, whose size nobody can choose, from the first one on.
-func (s *searxng) Search(ctx context.Context, q Query) (Results, error) {
+// searchSearXNG reads the instance's pages, whose size nobody can choose, from the first one on.
+func searchSearXNG(ctx context.Context, p *provider, q Query, o options) (Results, error) {
 	params := url.Values{"q": {q.Text}, "format": {"json"}}
-	switch f := q.Freshness; {
-	case f.Period != "":
-		params.Set("time_range", f.Period)
-	case f.isSet():
-		return Results{}, unsupported(s.service, "freshness", f.String())
-	}
-	if q.Country != "" {
-		language, ok := searxngLanguages[q.Country]
-		if !ok {
-			return Results{}, unsupported(s.service, "country", q.Country)
-		}
-		params.Set("language", language+"-"+q.Country)
-	}
-	if q.SafeSearch != "" {
-		params.Set("safesearch", searxngSafeSearch[q.SafeSearch])
+	setParams(params, "time_range", o.age, "safesearch", o.safeSearch)
+	if o.country != "" {
+		params.Set("language", o.country+"-"+q.Country)
 	}
 	var silent []string
-	results, err := gather(s.service, q, searxngPages, func(n int) ([]Result, bool, error) {
+	results, err := p.gather(q, searxngPages, func(n int) (raw []Result, more bool, err error) {
 		params.Set("pageno", strconv.Itoa(n+1))
-		answer, err := s.page(ctx, params)
-		if err != nil {
+		var answer searxngAnswer
+		if err := p.askJSON(ctx, httpcall.Request{URL: p.http.URL("search", params)}, &answer); err != nil {
 			return nil, false, err
 		}
+		if answer.Results == nil {
+			return nil, false, p.badAnswer("there is no list of results")
+		}
 		silent = append(silent, answer.silent()...)
-		return answer.results(), len(*answer.Results) >= searxngFull, nil
+		for _, r := range *answer.Results {
+			raw = append(raw, Result{Title: r.Title, URL: r.URL, Description: r.Content, Age: r.PublishedDate})
+		}
+		return raw, len(raw) >= searxngFull, nil
 	})
-	if err != nil {
-		return Results{}, err
+	if err != nil || silent == nil {
+		return results, err
 	}
 	slices.Sort(silent)
-	if silent = slices.Compact(silent); silent != nil {
-		if engines := strings.Join(silent, ", "); len(results.Items) > 0 {
-			results.Notes = append(results.Notes, "Of SearXNG's engines these did not answer: "+engines+".")
-		} else if q.Page == 0 {
-			return Results{}, &Error{
-				Type: "overloaded", Message: "SearXNG found nothing, and of its engines these did not answer: " + engines,
-				Hint: "Try again later.",
-			}
+	engines := strings.Join(slices.Compact(silent), ", ")
+	if len(results.Items) > 0 {
+		results.Notes = append(results.Notes, "Of SearXNG's engines these did not answer: "+engines+".")
+	} else if q.Page == 0 {
+		return Results{}, &httpcall.Failure{
+			Type: "overloaded", Message: "SearXNG found nothing, and of its engines these did not answer: " + engines, Hint: "Try again later.",
 		}
 	}
 	return results, nil
-}
-
-func (s *searxng) page(ctx context.Context, params url.Values) (*searxngAnswer, error) {
-	target := httpcall.Endpoint(s.base, "search", params)
-	res, err := s.do(ctx, func(ctx context.Context) (*http.Request, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
-		if err == nil {
-			req.Header.Set("Accept", "application/json")
-		}
-		return req, err
-	})
-	if err != nil {
-		return nil, err
-	}
-	var answer searxngAnswer
-	if err := s.decode(res, &answer); err != nil {
-		return nil, err
-	}
-	if answer.Results == nil {
-		return nil, badAnswer(s.service, "there is no list of results")
-	}
-	return &answer, nil
-}
-
-func (a *searxngAnswer) results() []Result {
-	var raw []Result
-	for _, r := range *a.Results {
-		raw = append(raw, Result{Title: r.Title, URL: r.URL, Description: r.Content, Age: r.PublishedDate})
-	}
-	return raw
 }
 
 // silent returns the engines that did not answer, and why.
@@ -155,24 +99,17 @@ func (a *searxngAnswer) silent() []string {
 	return all
 }
 
-// searxngError says what an answer means that is not of class 2xx.
-func searxngError(e *httpcall.StatusError) *Error {
-	switch e.Status {
-	case http.StatusForbidden: // a page, whatever was asked for
-		return &Error{
-			Type: "http_status", Message: e.Error() + ": the instance does not answer in JSON",
-			Hint: "The settings.yml of the instance must have json in search.formats.",
-		}
-	case http.StatusTooManyRequests: // a page as well
-		return limited(e, &Error{
-			Type: "rate_limited", Message: e.Error() + ": its limiter holds this server back",
-			Hint: "Wait a little; the limiter of the instance can let this server pass.",
-		})
-	case http.StatusUnauthorized:
-		return &Error{
-			Type: "bad_credentials", Message: e.Error() + ": the instance wants a login",
-			Hint: "Set base_url to an instance that is open to this server.",
-		}
-	}
-	return statusError(e)
-}
+var searxngRules = slices.Concat(httpcall.Rules{
+	{ // a page, whatever was asked for
+		Statuses: []int{403}, Type: "http_status", Meaning: "the instance does not answer in JSON",
+		Hint: "The settings.yml of the instance must have json in search.formats.",
+	},
+	{ // a page as well
+		Statuses: []int{429}, Type: "rate_limited", Meaning: "its limiter holds this server back",
+		Hint: "Wait a little; the limiter of the instance can let this server pass.", Retry: true,
+	},
+	{
+		Statuses: []int{401}, Type: "bad_credentials", Meaning: "the instance wants a login",
+		Hint: "Set base_url to an instance that is open to this server.",
+	},
+}, statusRules)

@@ -2,11 +2,14 @@ package websearch
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
 
 	"toolserver/domain"
+	"toolserver/tools/httpcall"
 )
 
 // searchInput are the arguments of web_search. How many results there are is bounded here and not by the schema, because seeds
@@ -46,7 +49,7 @@ const (
 // toolTime is more than the services get together, so that what they said is told.
 const toolTime = totalTime + 5*time.Second
 
-func searchTool(providers []Provider) domain.Tool {
+func searchTool(providers []*provider) domain.Tool {
 	c := chain{providers}
 	return domain.Define(domain.Tool{
 		Name:  toolName,
@@ -63,9 +66,9 @@ func searchTool(providers []Provider) domain.Tool {
 }
 
 func (c chain) run(ctx context.Context, in searchInput) (domain.ToolResult, error) {
-	q, trouble := in.query()
-	if trouble != nil {
-		return domain.Failure(trouble.Type, "Error: "+trouble.Message, trouble.Hint), nil
+	q, bad := in.query()
+	if bad != nil {
+		return domain.Failure(bad.Type, "Error: "+bad.Message, bad.Hint), nil
 	}
 	found, err := c.search(ctx, q)
 	if err != nil {
@@ -78,14 +81,14 @@ func (c chain) run(ctx context.Context, in searchInput) (domain.ToolResult, erro
 }
 
 // query returns what the arguments ask for.
-func (in searchInput) query() (Query, *Error) {
+func (in searchInput) query() (Query, *httpcall.Failure) {
 	text := oneLine(in.Query)
 	if text == "" {
-		return Query{}, &Error{Type: "invalid_query", Message: "query must not be empty", Hint: "Say in query what to search for."}
+		return Query{}, &httpcall.Failure{Type: "invalid_query", Message: "query must not be empty", Hint: "Say in query what to search for."}
 	}
 	fresh, err := parseFreshness(in.Freshness)
 	if err != nil {
-		return Query{}, &Error{
+		return Query{}, &httpcall.Failure{
 			Type: "invalid_query", Message: "freshness: " + err.Error(),
 			Hint: "Give freshness as YYYY-MM-DDtoYYYY-MM-DD, or as day, week, month or year.",
 		}
@@ -111,4 +114,34 @@ func oneLine(text string) string {
 		}
 	}
 	return text
+}
+
+// Freshness is how old results may be: of the last day, week, month or year, or from a day to a day. The zero value is any age.
+type Freshness struct {
+	Period   string // day, week, month, year, or "" if the days are set
+	From, To string // YYYY-MM-DD, both included
+}
+
+// parseFreshness reads day, week, month, year or YYYY-MM-DDtoYYYY-MM-DD.
+func parseFreshness(text string) (Freshness, error) {
+	from, to, days := strings.Cut(text, "to")
+	if !days {
+		return Freshness{Period: text}, nil // the schema knows the periods
+	}
+	for _, day := range []string{from, to} {
+		if _, err := time.Parse(time.DateOnly, day); err != nil {
+			return Freshness{}, fmt.Errorf("there is no day %s", day)
+		}
+	}
+	if from > to {
+		return Freshness{}, errors.New("the first day comes after the last")
+	}
+	return Freshness{From: from, To: to}, nil
+}
+
+func (f Freshness) String() string {
+	if f.Period != "" || f.From == "" {
+		return f.Period
+	}
+	return f.From + "to" + f.To
 }

@@ -1,8 +1,7 @@
 // Package websearch holds the tool web_search, and the search services it asks: Brave, SearXNG, Tavily and DuckDuckGo.
 //
-// A service is one file: the type of its settings, which says what is missing and connects, and a [Provider]. It becomes known
-// by being a field of [Options] that [Options.services] returns. The conformance suite in the tests holds every service to the
-// same behaviour.
+// A service is one file: the type of its settings, which returns its [service]. It becomes known by being a field of [Options]
+// that [Options.services] returns. The conformance suite in the tests holds every service to the same behaviour.
 package websearch
 
 import (
@@ -36,26 +35,35 @@ func DefaultOptions() Options {
 	}
 }
 
-// settings are those of one service.
-type settings interface {
-	// name is how the configuration names the service.
-	name() string
-	// missing says what the service lacks to be used, as a clause; it is empty if nothing is missing.
-	missing() string
-	// optIn reports whether the service is used only where it is named.
-	optIn() bool
-	// mistakes says what is wrong with what there is.
-	mistakes() []Mistake
-	// connect returns the service. It is called if nothing is missing or wrong.
-	connect(*http.Client) Provider
+// services returns the services there are, in the order they are asked if the configuration has none.
+func (o *Options) services() []service {
+	return []service{o.Brave.service(), o.SearXNG.service(), o.Tavily.service(), o.DuckDuckGo.service()}
 }
 
-// services returns the settings of the services there are, in the order they are asked if the configuration has none.
-func (o *Options) services() []settings {
-	return []settings{&o.Brave, &o.SearXNG, &o.Tavily, &o.DuckDuckGo}
+// missing says what the service lacks to be used, as a clause; it is empty if nothing is missing.
+func (s *service) missing() string {
+	switch {
+	case s.variable != "" && strings.TrimSpace(s.key) == "":
+		return fmt.Sprintf("it needs a key, in %s%s.api_key or in the environment variable %s", section, s.name, s.variable)
+	case s.private && s.base == "":
+		return fmt.Sprintf("it needs the address of an instance, in %s%s.base_url", section, s.name)
+	}
+	return ""
 }
 
-// A Mistake is something in the configuration that cannot be obeyed.
+// mistakes says what is wrong with the settings: a base URL that cannot be used, or a key that no header can carry. What a file
+// ends with is no part of the key.
+func (s *service) mistakes() (all []Mistake) {
+	if _, err := httpcall.ParseBase(s.base); err != nil {
+		all = append(all, Mistake{section + s.name + ".base_url", err.Error()})
+	}
+	if strings.ContainsFunc(strings.TrimSpace(s.key), func(r rune) bool { return r <= ' ' || r > '~' }) {
+		all = append(all, Mistake{section + s.name + ".api_key", "a key has no spaces, and only characters of ASCII"})
+	}
+	return all
+}
+
+// A Mistake is something in the configuration that cannot be used.
 type Mistake struct {
 	Key     string // as the configuration has it: web.search.providers[0]
 	Problem string // as a clause
@@ -85,8 +93,8 @@ func (o Options) Check() []Mistake {
 	return all
 }
 
-// Lacking returns the providers that are named and left out for want of a key or an address: a file that several machines
-// share is no mistake on that which has no key.
+// Lacking returns the providers that are named and left out because they lack a key or an address: a file may be shared by
+// machines of which some have no key.
 func (o Options) Lacking() (all []Mistake) {
 	for i, name := range o.Providers {
 		if s, known := o.find(name); known && s.missing() != "" {
@@ -103,26 +111,26 @@ func (o Options) Configured() (names []string) {
 		asked = o.names()
 	}
 	for _, name := range asked {
-		if s, known := o.find(name); known && s.missing() == "" && (o.Providers != nil || !s.optIn()) {
+		if s, known := o.find(name); known && s.missing() == "" && (o.Providers != nil || !s.optIn) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-func (o *Options) find(name string) (settings, bool) {
-	for _, s := range o.services() {
-		if s.name() == name {
-			return s, true
-		}
+func (o *Options) find(name string) (service, bool) {
+	all := o.services()
+	i := slices.IndexFunc(all, func(s service) bool { return s.name == name })
+	if i < 0 {
+		return service{}, false
 	}
-	return nil, false
+	return all[i], true
 }
 
 func (o *Options) names() []string {
 	var all []string
 	for _, s := range o.services() {
-		all = append(all, s.name())
+		all = append(all, s.name)
 	}
 	return all
 }
@@ -137,8 +145,8 @@ func Declared() declare.Group {
 	return declare.Group{Category: category, Heading: "Web", Tools: []declare.Tool{{Owner: sandbox.Owner{Tool: toolName, Fetches: toolName}}}}
 }
 
-// Tools returns the tools of the package: web_search, or none if no service is configured. Each service gets one queue, which
-// all calls share. The error is what [Options.Check] finds.
+// Tools returns the tools of the package: web_search, or none if no service is configured. All calls share one limiter
+// for each service. The error is what [Options.Check] finds.
 func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, error) {
 	var wrong []error
 	for _, m := range o.Check() {
@@ -147,7 +155,7 @@ func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, err
 	if wrong != nil {
 		return nil, errors.Join(wrong...)
 	}
-	var providers []Provider
+	var providers []*provider
 	for _, name := range o.Configured() {
 		s, _ := o.find(name)
 		providers = append(providers, s.connect(client(toolName)))
@@ -156,20 +164,4 @@ func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, err
 		return nil, nil
 	}
 	return []domain.Tool{searchTool(providers)}, nil
-}
-
-// checkBase returns what is wrong with a base URL.
-func checkBase(service, base string) []Mistake {
-	if _, err := httpcall.ParseBase(base); err != nil {
-		return []Mistake{{section + service + ".base_url", err.Error()}}
-	}
-	return nil
-}
-
-// checkKey returns what is wrong with a key that is there: something no header can carry. What a file ends with is no part of it.
-func checkKey(service, key string) []Mistake {
-	if strings.ContainsFunc(strings.TrimSpace(key), func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return []Mistake{{section + service + ".api_key", "a key has no spaces, and only characters of ASCII"}}
-	}
-	return nil
 }

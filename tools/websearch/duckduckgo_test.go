@@ -1,10 +1,13 @@
 package websearch
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 	"testing"
+
+	"toolserver/tools/httpcall"
 )
 
 // TestDuckPage reads pages in the markup that was seen over the years.
@@ -38,11 +41,11 @@ func TestDuckPage(t *testing.T) {
 		{"empty", ``, "bad_answer", ""},
 		{"nested too deep", strings.Repeat("<div>", 10_000), "bad_answer", ""},
 	} {
-		d := connectAll(same{})["duckduckgo"].(*duckduckgo)
-		page, err := d.parse(test.page)
+		d := connectAll(same{})["duckduckgo"]
+		page, err := d.parseDuckPage(test.page)
 		var got []string
 		next := ""
-		if trouble, ok := as(err); ok {
+		if trouble, ok := errors.AsType[*httpcall.Failure](err); ok {
 			got = append(got, trouble.Type)
 		} else {
 			for _, r := range page.results {
