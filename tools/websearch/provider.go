@@ -144,7 +144,10 @@ func (p *provider) ask(ctx context.Context, r httpcall.Request, read func(*httpc
 	case isLate:
 		f.Message = p.title + " allows only so many requests in a time: " + late.Error()
 		f.Hint = "Make fewer searches in parallel, and search again later."
-	case f.Cooldown > 0:
+	case f.Cooldown > 0: // the quota is used up
+		if !f.Since.IsZero() {
+			f.Message = p.title + ": " + quotaMeaning
+		}
 		f.Message += "; it is not asked again for " + span(f.Cooldown)
 	case answered:
 	case f.Type == "timed_out":
