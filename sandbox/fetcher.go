@@ -1,10 +1,12 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -18,11 +20,29 @@ type Fetcher struct {
 	now    atomic.Pointer[hostPolicy]
 }
 
-// hostPolicy is what a policy lets an owner reach.
+// hostPolicy is what a policy lets an owner reach. Lists are of hosts, in their
+// canonical form: names, which stand for their subdomains, too, or addresses;
+// either may end in a port, without which it stands for all.
 type hostPolicy struct {
-	guard  *netguard.Guard
-	client *http.Client // with the connections that were made under it
-	lists  hostLists
+	tool        string
+	guard       *netguard.Guard
+	client      *http.Client // with the connections that were made under the policy
+	allow, deny []string     // allow is nil if any host is allowed
+	unknown     bool         // the policy does not know the owner: no request is sent
+}
+
+// HostError says that a list keeps a tool from a host.
+type HostError struct {
+	Host    string
+	Rule    string   // the list that decides: tools.web_fetch.denied_hosts
+	Allowed []string // what would be allowed, if a list says so
+}
+
+func (e *HostError) Error() string {
+	if e.Allowed == nil {
+		return fmt.Sprintf("%s is denied by %s", e.Host, e.Rule)
+	}
+	return fmt.Sprintf("%s is not in %s, which allows %s", e.Host, e.Rule, cmp.Or(strings.Join(e.Allowed, ", "), "nothing"))
 }
 
 // newHostPolicies returns what p lets each owner reach that fetches.
@@ -45,7 +65,7 @@ func newHostPolicies(p Policy) (map[string]*hostPolicy, error) {
 			return nil, err
 		}
 		h := newHostPolicy(o.Tool, slices.Concat(own, everyone))
-		if h.lists, err = p.hostLists(o); err != nil {
+		if err := h.addLists(p, o); err != nil {
 			return nil, err
 		}
 		all[o.Tool] = h
@@ -66,7 +86,91 @@ func parseHosts(key string, texts []string) (hosts []netguard.Host, err error) {
 
 func newHostPolicy(tool string, open []netguard.Host) *hostPolicy {
 	guard := netguard.New(netguard.Options{Open: open, Setting: "tools." + tool + ".private_hosts"})
-	return &hostPolicy{guard: guard, client: guard.Client()}
+	return &hostPolicy{tool: tool, guard: guard, client: guard.Client()}
+}
+
+// addLists adds the lists of hosts of an owner: denies add up, and an allow list
+// of its own replaces the family's.
+func (h *hostPolicy) addLists(p Policy, o Owner) error {
+	if !o.hasHosts() {
+		return nil
+	}
+	for _, tool := range slices.Compact([]string{o.Fetches, o.Tool}) {
+		allow, err := hostEntries("tools."+tool+".allowed_hosts", p.Tools[tool].AllowedHosts)
+		if err != nil {
+			return err
+		}
+		deny, err := hostEntries("tools."+tool+".denied_hosts", p.Tools[tool].DeniedHosts)
+		if err != nil {
+			return err
+		}
+		if allow != nil {
+			h.allow = allow
+		}
+		h.deny = union(h.deny, deny)
+	}
+	return nil
+}
+
+func hostEntries(key string, texts []string) ([]string, error) {
+	if texts == nil {
+		return nil, nil
+	}
+	entries := make([]string, len(texts))
+	for i, text := range texts {
+		entry, err := hostEntry(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s[%d]: %w", key, i, err)
+		}
+		entries[i] = entry
+	}
+	return entries, nil
+}
+
+// CheckHostEntry reports what is wrong with an entry of a list of hosts.
+func CheckHostEntry(text string) error {
+	_, err := hostEntry(text)
+	return err
+}
+
+func hostEntry(text string) (string, error) {
+	if text == "*" {
+		return text, nil
+	}
+	if strings.ContainsAny(text, "*/") {
+		return "", fmt.Errorf("%q is not a host: write a name such as example.com, which stands for its subdomains, too, an address, or * for any", text)
+	}
+	host, err := netguard.ParseHost(text)
+	if err != nil {
+		return "", err
+	}
+	return host.String(), nil
+}
+
+// check reports whether the lists keep the owner from a host.
+func (h *hostPolicy) check(host, port string) error {
+	if matches(h.deny, host, port) {
+		return &HostError{Host: host, Rule: "tools." + h.tool + ".denied_hosts"}
+	}
+	if h.allow != nil && !matches(h.allow, host, port) {
+		return &HostError{Host: host, Rule: "tools." + h.tool + ".allowed_hosts", Allowed: h.allow}
+	}
+	return nil
+}
+
+func matches(entries []string, host, port string) bool {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return slices.ContainsFunc(entries, func(entry string) bool {
+		return entry == "*" || isOrBelow(host, entry) || isOrBelow(host+":"+port, entry)
+	})
+}
+
+// isOrBelow reports whether a host is that of an entry, or a subdomain of it.
+func isOrBelow(host, entry string) bool {
+	before, ok := strings.CutSuffix(host, entry)
+	return ok && (before == "" || strings.HasSuffix(before, "."))
 }
 
 func newFetcher(h *hostPolicy) *Fetcher {
@@ -76,11 +180,18 @@ func newFetcher(h *hostPolicy) *Fetcher {
 	return f
 }
 
-// current is the transport of whatever policy is in force.
+// current is the transport of the policy in force.
 type current struct{ *Fetcher }
 
 func (c current) RoundTrip(req *http.Request) (*http.Response, error) {
-	return c.now.Load().client.Transport.RoundTrip(req)
+	h := c.now.Load()
+	if !h.unknown {
+		return h.client.Transport.RoundTrip(req)
+	}
+	if req.Body != nil {
+		req.Body.Close()
+	}
+	return nil, h.check(req.URL.Hostname(), req.URL.Port())
 }
 
 // CloseIdleConnections is called by [http.Client.CloseIdleConnections].
@@ -93,30 +204,25 @@ func (f *Fetcher) Client() *http.Client { return f.client }
 // reached although it is private.
 func (f *Fetcher) Named(u *url.URL) bool { return f.now.Load().guard.Named(u) }
 
-// CheckURL judges a URL that a request is about to be sent to, as far as it can be
-// judged before its host is resolved, and makes its host canonical. The error is a
-// [*HostError], a [*netguard.DeniedError], or says why it is no URL.
+// CheckURL decides on a URL before a request, as far as that is possible before
+// its host is resolved, and makes its host canonical. The error is a [*HostError],
+// a [*netguard.DeniedError] or a [*netguard.InvalidURLError].
 func (f *Fetcher) CheckURL(u *url.URL) error {
 	h := f.now.Load()
 	if err := h.guard.CheckURL(u); err != nil {
 		return err
 	}
-	port := u.Port()
-	switch {
-	case port != "":
-	case u.Scheme == "https":
+	port := "80"
+	if u.Scheme == "https" {
 		port = "443"
-	default:
-		port = "80"
 	}
-	return h.lists.check(u.Hostname(), port)
+	return h.check(u.Hostname(), cmp.Or(u.Port(), port))
 }
 
 // network has the fetchers, by owner. They outlive policies.
 type network struct {
 	mu       sync.Mutex
-	begun    bool
-	inForce  map[string]*hostPolicy
+	inForce  map[string]*hostPolicy // nil before the first policy
 	fetchers map[string]*Fetcher
 }
 
@@ -126,13 +232,12 @@ func newNetwork() *network { return &network{fetchers: map[string]*Fetcher{}} }
 func (n *network) begin(policies map[string]*hostPolicy) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if !n.begun {
-		n.begun, n.inForce = true, policies
+	if n.inForce == nil {
+		n.inForce = policies
 	}
 }
 
-// fetcher returns the fetcher of an owner. One that is new has the policy in force,
-// or none if that does not know its owner.
+// fetcher returns the fetcher of an owner.
 func (n *network) fetcher(tool string) *Fetcher {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -164,24 +269,12 @@ func (n *network) close() {
 	}
 }
 
-// policyOf returns what policies let a tool reach, which is nothing if they do not
-// know it.
+// policyOf returns what policies let a tool reach: nothing if they do not know it.
 func policyOf(policies map[string]*hostPolicy, tool string) *hostPolicy {
 	if h := policies[tool]; h != nil {
 		return h
 	}
 	h := newHostPolicy(tool, nil)
-	h.lists = hostLists{tool: tool, allow: []string{}}
-	h.client.Transport = refusingTransport{h.lists}
+	h.allow, h.unknown = []string{}, true
 	return h
-}
-
-// refusingTransport sends no request.
-type refusingTransport struct{ lists hostLists }
-
-func (r refusingTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Body != nil {
-		req.Body.Close()
-	}
-	return nil, r.lists.check(req.URL.Hostname(), req.URL.Port())
 }

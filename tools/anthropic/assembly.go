@@ -21,11 +21,11 @@ type assembly struct {
 
 // message is a message of the API, as it comes whole and as it begins a stream.
 type message struct {
-	Type       string     `json:"type"`
-	Model      string     `json:"model"`
-	Content    []block    `json:"content"`
-	StopReason string     `json:"stop_reason"`
-	Usage      usageParts `json:"usage"`
+	Type       string          `json:"type"`
+	Model      string          `json:"model"`
+	Content    []block         `json:"content"`
+	StopReason string          `json:"stop_reason"`
+	Usage      json.RawMessage `json:"usage"`
 }
 
 // block is a content block or a piece of one. Only in those of a known type are
@@ -34,28 +34,6 @@ type block struct {
 	Type     string          `json:"type"`
 	Text     json.RawMessage `json:"text"`
 	Thinking json.RawMessage `json:"thinking"`
-}
-
-// usageParts are the counts an event has; a later one replaces them.
-type usageParts struct {
-	InputTokens         *int64 `json:"input_tokens"`
-	OutputTokens        *int64 `json:"output_tokens"`
-	CacheCreationTokens *int64 `json:"cache_creation_input_tokens"`
-	CacheReadTokens     *int64 `json:"cache_read_input_tokens"`
-}
-
-func (u usageParts) mergeInto(total *Usage) {
-	for _, part := range []struct {
-		from *int64
-		to   *int64
-	}{
-		{u.InputTokens, &total.InputTokens}, {u.OutputTokens, &total.OutputTokens},
-		{u.CacheCreationTokens, &total.CacheCreationTokens}, {u.CacheReadTokens, &total.CacheReadTokens},
-	} {
-		if part.from != nil {
-			*part.to = *part.from
-		}
-	}
 }
 
 // streamEvent has the members of the events that count.
@@ -67,7 +45,7 @@ type streamEvent struct {
 		block
 		StopReason string `json:"stop_reason"`
 	} `json:"delta"` // of content_block_delta and message_delta
-	Usage usageParts `json:"usage"` // of message_delta
+	Usage json.RawMessage `json:"usage"` // of message_delta
 }
 
 // take adds an event and reports whether it is the last. Events of unknown types
@@ -115,8 +93,7 @@ func (a *assembly) takePart(name string, e *streamEvent) error {
 		return a.piece(e.Delta.block)
 	}
 	a.stop(e.Delta.StopReason)
-	e.Usage.mergeInto(&a.answer.Usage)
-	return nil
+	return a.count(e.Usage)
 }
 
 // readWhole reads an answer that is not streamed.
@@ -139,14 +116,24 @@ func (a *assembly) readWhole(body []byte) error {
 
 func (a *assembly) begin(m message) error {
 	a.answer.Model = plain(m.Model, maxWord)
-	m.Usage.mergeInto(&a.answer.Usage)
 	a.stop(m.StopReason)
+	if err := a.count(m.Usage); err != nil {
+		return err
+	}
 	for _, b := range m.Content {
 		if err := a.piece(b); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// count takes over the counts that an event has; later ones replace earlier ones.
+func (a *assembly) count(usage json.RawMessage) error {
+	if usage == nil {
+		return nil
+	}
+	return json.Unmarshal(usage, &a.answer.Usage)
 }
 
 func (a *assembly) stop(reason string) {

@@ -1,7 +1,9 @@
 package anthropic
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -34,22 +36,6 @@ type usageFilters struct {
 	ServiceTiers      []string `json:"service_tiers,omitempty" max:"100" doc:"Service tiers, such as standard, batch, priority."`
 	Speeds            []string `json:"speeds,omitempty" max:"100" doc:"Speeds, such as fast."`
 	WorkspaceIDs      []string `json:"workspace_ids,omitempty" max:"100" doc:"Ids of workspaces."`
-}
-
-// each calls f for every filter that is set.
-func (f usageFilters) each(set func(name string, values []string)) {
-	for _, filter := range []struct {
-		name   string
-		values []string
-	}{
-		{"account_ids", f.AccountIDs}, {"api_key_ids", f.APIKeyIDs}, {"context_window", f.ContextWindow},
-		{"inference_geos", f.InferenceGeos}, {"models", f.Models}, {"service_account_ids", f.ServiceAccountIDs},
-		{"service_tiers", f.ServiceTiers}, {"speeds", f.Speeds}, {"workspace_ids", f.WorkspaceIDs},
-	} {
-		if len(filter.values) > 0 {
-			set(filter.name, filter.values)
-		}
-	}
 }
 
 // action is what the API has for one value of the parameter action.
@@ -150,16 +136,24 @@ func (q *usageQuery) groups(in usageInput) (field, problem string) {
 
 // filter takes up what the report is restricted to.
 func (q *usageQuery) filter(in usageInput) (field, problem string) {
-	in.Filters.each(func(name string, values []string) {
-		q.values[name+"[]"] = values
+	var filters map[string][]string
+	b, err := json.Marshal(in.Filters)
+	if err == nil {
+		err = json.Unmarshal(b, &filters)
+	}
+	if err != nil {
+		return "filters", err.Error()
+	}
+	for _, name := range slices.Sorted(maps.Keys(filters)) {
+		if !q.filters {
+			return "filters." + name, fmt.Sprintf("must be left out for action %s: only usage has filters", in.Action)
+		}
+		q.values[name+"[]"] = filters[name]
 		if name == "speeds" {
 			q.beta = betaSpeed
 		}
-		if !q.filters {
-			field, problem = "filters."+name, fmt.Sprintf("must be left out for action %s: only usage has filters", in.Action)
-		}
-	})
-	return field, problem
+	}
+	return "", ""
 }
 
 // betaSpeed is the header anthropic-beta without which the API knows no speeds.

@@ -181,13 +181,13 @@ func (s *Service) attempts(ctx context.Context, send func() error) error {
 		if last == nil || !passes || n >= s.Retries || ctx.Err() != nil {
 			return last
 		}
-		wait := Backoff(n)
+		wait := backoff(n)
 		if failed {
 			wait = cmp.Or(f.After, wait)
 		}
 		if s.Limiter != nil && failed && f.Type == "rate_limited" {
 			s.Limiter.Pause(wait)
-		} else if !Wait(ctx, wait) {
+		} else if !sleep(ctx, wait) {
 			return cmp.Or(ctx.Err(), last)
 		}
 	}
@@ -210,16 +210,16 @@ func (s *Service) attempt(send func() error, release func()) error {
 	return err
 }
 
-// Backoff returns how long to wait after an attempt, counted from 0, that was
+// backoff returns how long to wait after an attempt, counted from 0, that was
 // told nothing about it: half a second, doubled each time up to eight, less up
 // to a quarter so that callers do not come back together.
-func Backoff(attempt int) time.Duration {
+func backoff(attempt int) time.Duration {
 	wait := min(500*time.Millisecond<<min(attempt, 4), 8*time.Second)
 	return wait - time.Duration(rand.Int64N(int64(wait)/4))
 }
 
-// Wait waits, unless ctx would end first: then it returns false at once.
-func Wait(ctx context.Context, d time.Duration) bool {
+// sleep waits, unless ctx would end first: then it returns false at once.
+func sleep(ctx context.Context, d time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
 		return false
 	}
