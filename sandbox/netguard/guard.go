@@ -1,3 +1,8 @@
+// Package netguard keeps HTTP clients to the public internet. It checks the
+// address that is dialled, after names are resolved and for each attempt, so
+// that neither redirects nor names whose answers change nor odd notations lead
+// to this machine, its network or its cloud's metadata service. What lies there
+// is reached only where policy names it ([ParseHost]).
 package netguard
 
 import (
@@ -60,10 +65,10 @@ func (e *DeniedError) Error() string {
 	return fmt.Sprintf("%.300s is denied by %s: %s", e.Target, e.Rule, why)
 }
 
-// check judges an address that a host was resolved to. The error is a
+// check decides on an address that a host was resolved to. The error is a
 // *DeniedError.
 func (g *Guard) check(host string, addr netip.AddrPort) error {
-	rule := judge(addr.Addr())
+	rule := ruleFor(addr.Addr())
 	if rule == "" && g.isOwn(addr.Addr()) {
 		rule = Loopback
 	}
@@ -120,7 +125,7 @@ const (
 	maxHeaderSize = 256 << 10
 )
 
-// Client returns a client whose every connection the guard judges. It uses no
+// Client returns a client that checks every connection. It uses no
 // proxy, whatever the environment says, since the guard cannot see beyond one;
 // keeps no cookies; and follows no redirects: a response that is one is returned
 // like any other. Requests need a deadline of their own.
@@ -134,7 +139,7 @@ func (g *Guard) Client() *http.Client {
 	}
 }
 
-// guarded judges the URL of each request before the transport sees it.
+// guarded checks the URL of each request before the transport sees it.
 type guarded struct {
 	guard *Guard
 	next  *http.Transport
@@ -170,14 +175,14 @@ func (t guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 func (t guarded) CloseIdleConnections() { t.next.CloseIdleConnections() }
 
 // dial connects to a host, if what it leads to may be reached. Each address is
-// judged when its socket is about to connect, and there is no other way to one.
+// checked when its socket is about to connect, and there is no other way to one.
 func (g *Guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
 	var (
-		mu     sync.Mutex // addresses of both families are tried at a time
+		mu     sync.Mutex // addresses of both families are tried in parallel
 		denied *DeniedError
 	)
 	dialer := g.dialer
@@ -200,4 +205,19 @@ func (g *Guard) dial(ctx context.Context, network, address string) (net.Conn, er
 		return nil, denied
 	}
 	return conn, err
+}
+
+// isOwn reports whether an address is one of this machine's interfaces. A public
+// one is so, too: to connect to it from here goes around the firewall that keeps
+// the rest of the world from what listens on it.
+func (g *Guard) isOwn(addr netip.Addr) bool {
+	addrs, err := g.interfaces()
+	return err == nil && slices.ContainsFunc(addrs, func(a net.Addr) bool {
+		network, ok := a.(*net.IPNet)
+		if !ok {
+			return false
+		}
+		own, ok := netip.AddrFromSlice(network.IP)
+		return ok && own.Unmap() == addr.Unmap()
+	})
 }

@@ -102,9 +102,9 @@ func prefixes(texts ...string) []netip.Prefix {
 	return all
 }
 
-// judge returns the rule that keeps clients from an address, or "" for one that
+// ruleFor returns the rule that keeps clients from an address, or "" for one that
 // is public.
-func judge(addr netip.Addr) Rule {
+func ruleFor(addr netip.Addr) Rule {
 	if addr.Zone() != "" {
 		return Zone
 	}
@@ -122,15 +122,15 @@ func judge(addr netip.Addr) Rule {
 	bytes := addr.As16()
 	inner := netip.AddrFrom4([4]byte(bytes[12:]))
 	if nat64.Contains(addr) {
-		return judge(inner)
+		return ruleFor(inner)
 	}
-	if rule := judge(inner); compatible.Contains(addr) && rule != "" {
+	if rule := ruleFor(inner); compatible.Contains(addr) && rule != "" {
 		return rule
 	}
 	if !global.Contains(addr) {
 		return Reserved
 	}
-	if bytes[8]&^2 == 0 && bytes[9] == 0 && bytes[10] == 0x5e && bytes[11] == 0xfe && judge(inner) != "" { // RFC 5214, section 6.1
+	if bytes[8]&^2 == 0 && bytes[9] == 0 && bytes[10] == 0x5e && bytes[11] == 0xfe && ruleFor(inner) != "" { // RFC 5214, section 6.1
 		return ISATAP
 	}
 	return ""

@@ -132,10 +132,10 @@ func TestNetworks(t *testing.T) {
 		if addr.Is6() {
 			literal = "[" + literal + "]"
 		}
-		if got := judge(t, guard(t, nil), literal); got != want {
+		if got := ruleFor(t, guard(t, nil), literal); got != want {
 			t.Errorf("%s: got %q, want %q", addr, got, want)
 		}
-		if mapped := "[::ffff:" + literal + "]"; addr.Is4() && want != "" && judge(t, guard(t, nil), mapped) != want {
+		if mapped := "[::ffff:" + literal + "]"; addr.Is4() && want != "" && ruleFor(t, guard(t, nil), mapped) != want {
 			t.Errorf("%s: not %s", mapped, want)
 		}
 		if want == "" || addr.Is6() && !hasIPv6() {

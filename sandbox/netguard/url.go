@@ -61,7 +61,7 @@ var metadataNames = []string{"metadata.google.internal", "metadata.goog", "metad
 
 // CheckURL reports what can be said against a URL before its host is resolved: a
 // [*DeniedError], or an [*InvalidURLError]. It makes the host
-// and the port canonical, so that what is judged is what is dialled.
+// and the port canonical, so that what is checked is what is dialled.
 func (g *Guard) CheckURL(u *url.URL) error {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		target := u.Scheme + ":"
@@ -105,7 +105,7 @@ func (g *Guard) CheckURL(u *url.URL) error {
 	return nil
 }
 
-// checkName judges a URL whose host is a name, and makes that canonical.
+// checkName checks a URL whose host is a name, and makes that canonical.
 func (g *Guard) checkName(u *url.URL, at uint16) error {
 	name, err := Canonical(u.Hostname())
 	if err != nil {

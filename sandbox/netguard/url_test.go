@@ -20,7 +20,7 @@ const invalid = netguard.Rule("invalid")
 
 // judge returns what a guard says of a URL with a host: the same whether it was
 // parsed or put together.
-func judge(t testing.TB, g *netguard.Guard, host string) netguard.Rule {
+func ruleFor(t testing.TB, g *netguard.Guard, host string) netguard.Rule {
 	t.Helper()
 	u, err := url.Parse("http://" + host + "/")
 	if err != nil {
@@ -54,7 +54,7 @@ func ruleOf(t testing.TB, err error) netguard.Rule {
 func TestCheckURL(t *testing.T) {
 	g := guard(t, nil)
 	for _, tt := range hosts {
-		if got := judge(t, g, tt.host); got != tt.want {
+		if got := ruleFor(t, g, tt.host); got != tt.want {
 			t.Errorf("%.60q: got %q, want %q", tt.host, got, tt.want)
 		}
 	}

@@ -4,7 +4,7 @@
 //
 // It speaks HTTP itself. What it sends comes from [Options] and from arguments;
 // it reads no environment variable, so that a token or a proxy meant for other
-// programs on the machine is neither sent nor obeyed.
+// programs on the machine is not used.
 package anthropic
 
 import (

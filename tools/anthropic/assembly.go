@@ -78,7 +78,7 @@ func (a *assembly) take(ev sse.Event) (done bool, err error) {
 	return false, nil
 }
 
-// fail returns the failure that is told within an answer.
+// fail returns the failure that an answer reports in its body.
 func (a *assembly) fail(body []byte) error {
 	return fail(&httpcall.StatusError{Service: a.service.Name, Header: a.header, Body: body})
 }

@@ -106,6 +106,13 @@ func (t talk) failed(ctx context.Context, in conversationInput, partial string, 
 	return t.messages.failure(err, partial), nil
 }
 
+// endings are notes on how an answer ended.
+var endings = map[string]string{
+	"refusal":                       "[The model refused to go on (stop_reason refusal).]",
+	"model_context_window_exceeded": "[The answer is cut off: the context window of the model is full.]",
+	"pause_turn":                    "[The model paused (stop_reason pause_turn); ask it to go on.]",
+}
+
 // endingNote says in brackets how an answer ended, if not as usual.
 func endingNote(a Answer, maxTokens int) string {
 	switch a.StopReason {
@@ -116,14 +123,8 @@ func endingNote(a Answer, maxTokens int) string {
 		return ""
 	case "max_tokens":
 		return fmt.Sprintf("[The answer is cut off at max_tokens=%d; a larger max_tokens gives more of it.]", maxTokens)
-	case "refusal":
-		return "[The model refused to go on (stop_reason refusal).]"
-	case "model_context_window_exceeded":
-		return "[The answer is cut off: the context window of the model is full.]"
-	case "pause_turn":
-		return "[The model paused (stop_reason pause_turn); ask it to go on.]"
 	}
-	return fmt.Sprintf("[The model stopped with stop_reason %s.]", a.StopReason)
+	return cmp.Or(endings[a.StopReason], "[The model stopped with stop_reason "+a.StopReason+".]")
 }
 
 // withNotes appends notes to a text, each on a line of its own.

@@ -15,7 +15,7 @@ const (
 )
 
 // usageResult is the schema of the structured content. Rows are as the API gives
-// them, but for amounts.
+// them, except amounts.
 type usageResult struct {
 	TotalUSD       float64          `json:"total_usd,omitempty" doc:"Sum of every amount_usd in data, exact; of cost and claude_code."`
 	Notes          []string         `json:"notes,omitempty" doc:"What is not as it was asked for."`

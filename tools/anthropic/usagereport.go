@@ -40,7 +40,7 @@ type report struct {
 }
 
 // fetch reads what q asks for. If a page after the first cannot be had, the
-// report is what came before it and says so: whoever asked can go on from there.
+// report is what came before it and says so: the caller can go on from there.
 // An error is about the first page, or that of a caller who gave up.
 func (r reports) fetch(ctx context.Context, q usageQuery) (*report, error) {
 	out := &report{query: q}

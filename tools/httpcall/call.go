@@ -210,8 +210,8 @@ func (s *Service) attempt(send func() error, release func()) error {
 	return err
 }
 
-// backoff returns how long to wait after an attempt, counted from 0, that was
-// told nothing about it: half a second, doubled each time up to eight, less up
+// backoff returns how long to wait after an attempt, counted from 0, if the
+// service does not say: half a second, doubled each time up to eight, less up
 // to a quarter so that callers do not come back together.
 func backoff(attempt int) time.Duration {
 	wait := min(500*time.Millisecond<<min(attempt, 4), 8*time.Second)

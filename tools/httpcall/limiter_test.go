@@ -121,6 +121,7 @@ func TestLimiterOrder(t *testing.T) {
 		l := httpcall.NewLimiter(0, 1, 1)
 		release, _ := l.Acquire(t.Context(), false)
 		gone, cancel := context.WithCancel(t.Context())
+		var mu sync.Mutex
 		var order []string
 		var all sync.WaitGroup
 		for _, r := range []struct {
@@ -134,7 +135,9 @@ func TestLimiterOrder(t *testing.T) {
 					t.Errorf("%s: %v", r.name, err)
 				}
 				if err == nil {
+					mu.Lock()
 					order = append(order, r.name)
+					mu.Unlock()
 					release()
 				}
 			})
@@ -145,9 +148,11 @@ func TestLimiterOrder(t *testing.T) {
 		l.Pause(time.Minute)
 		release()
 		synctest.Wait()
+		mu.Lock()
 		if len(order) != 0 {
 			t.Errorf("%v were admitted during a pause", order)
 		}
+		mu.Unlock()
 		all.Wait()
 		if !slices.Equal(order, []string{"repeated", "first", "last"}) {
 			t.Errorf("order %v", order)

@@ -20,7 +20,7 @@ func (s *site) detailTool() domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:  detailName,
 		Title: "LinkedIn job detail",
-		Description: "Reads one public job posting of LinkedIn: title, company, location, age, applicants, salary, criteria such as " +
+		Description: "Read one public job posting of LinkedIn: title, company, location, age, applicants, salary, criteria such as " +
 			"the seniority level, where to apply, whether it is closed, and the whole description. Takes the URLs and ids that " +
 			"linkedin_jobs returns, and no pages of other sites.",
 		Category:    category,

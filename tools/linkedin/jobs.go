@@ -41,8 +41,8 @@ func (s *site) jobsTool() domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:  jobsName,
 		Title: "LinkedIn jobs",
-		Description: "Searches the public job postings of LinkedIn. Lists each job with its title, company, location, age, salary if it is " +
-			"told, and URL, which linkedin_job_detail takes. LinkedIn allows few requests: ask for what is needed, and when it has " +
+		Description: "Search the public job postings of LinkedIn. Lists each job with its title, company, location, age, salary if it is " +
+			"given, and URL, which linkedin_job_detail takes. LinkedIn allows few requests: ask for what is needed, and when it has " +
 			"stopped a search, wait as long as the answer says.",
 		Category:    category,
 		Annotations: annotations(),
@@ -159,7 +159,7 @@ func (q *search) run(ctx context.Context) error {
 			return nil
 		}
 		q.found.Pages++
-		if enough, news := q.take(jobs, received); enough || !news {
+		if enough, added := q.take(jobs, received); enough || !added {
 			return nil
 		}
 		domain.ReportProgress(ctx, domain.Progress{
@@ -172,22 +172,22 @@ func (q *search) run(ctx context.Context) error {
 
 // take adds the jobs of a page. It reports whether there are enough now, and
 // whether the page had anything new.
-func (q *search) take(jobs []job, received int) (enough, news bool) {
+func (q *search) take(jobs []job, received int) (enough, added bool) {
 	for i, j := range jobs {
 		if key := j.key(); !q.seen[key] {
 			q.seen[key] = true
-			news = true
+			added = true
 			q.found.Jobs = append(q.found.Jobs, j)
 		}
 		if len(q.found.Jobs) == q.limit {
 			if q.start += i + 1; q.start < maxStart {
 				q.found.NextStart = q.start
 			}
-			return true, news
+			return true, added
 		}
 	}
 	q.start += received
-	return false, news
+	return false, added
 }
 
 // orEnd returns err, unless that is how LinkedIn says that there are no more

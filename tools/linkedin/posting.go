@@ -26,8 +26,8 @@ type posting struct {
 	PostedDate     string            `json:"posted_date,omitempty" doc:"When it was posted, as YYYY-MM-DD."`
 	ValidThrough   string            `json:"valid_through,omitempty" doc:"Until when one can apply, as YYYY-MM-DD."`
 	Applicants     string            `json:"applicants,omitempty" doc:"How many have applied, in words."`
-	Salary         string            `json:"salary,omitempty" doc:"Salary, if it is told."`
-	EmploymentType string            `json:"employment_type,omitempty" doc:"Employment type as search engines are told it."`
+	Salary         string            `json:"salary,omitempty" doc:"Salary, if it is given."`
+	EmploymentType string            `json:"employment_type,omitempty" doc:"Employment type, as search engines get it."`
 	Criteria       map[string]string `json:"criteria,omitempty" doc:"What the page lists besides, such as Seniority level, by label."`
 	ApplyURL       string            `json:"apply_url,omitempty" doc:"Where one applies, if that is not LinkedIn."`
 	Closed         bool              `json:"closed" doc:"Whether no more applications are accepted."`

@@ -10,6 +10,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/tools/html"
+	"toolserver/tools/httpcall"
 )
 
 func isHTML(media string) bool { return media == "text/html" || media == "application/xhtml+xml" }
@@ -45,17 +46,11 @@ func sniff(body []byte) string {
 // renderKey is what the text of a page depends on.
 type renderKey struct{ format, selector, links string }
 
-var (
-	errNotText  = errors.New("not text")
-	errNotHTML  = errors.New("only HTML has parts to select")
-	errNoMatch  = errors.New("nothing matches")
-	errMarkdown = errors.New("cannot be made Markdown")
-)
-
 // render makes the content that is shown.
 func (p *page) render(in input) (string, error) {
 	if !isText(p.media) {
-		return "", errNotText
+		message := fmt.Sprintf("Unsupported content type %s (%s bytes)", p.media, domain.Thousands(p.size))
+		return "", unsupported(message, "Only text can be read: HTML, JSON, XML, plain text and the like.")
 	}
 	key := renderKey{in.Format, in.Selector, in.Links}
 	p.last.mu.Lock()
@@ -76,7 +71,7 @@ func (p *page) convert(key renderKey) (string, error) {
 	case isHTML(p.media):
 		return p.convertHTML(key)
 	case key.selector != "":
-		return "", errNotHTML
+		return "", unsupported("only HTML has parts to select, and this is "+p.media, "Leave selector out.")
 	case isJSON(p.media) && key.format != "raw":
 		var b bytes.Buffer
 		if json.Indent(&b, []byte(source), "", "  ") == nil { // what is not JSON is shown as it is
@@ -94,7 +89,10 @@ func (p *page) convertHTML(key renderKey) (string, error) {
 			return "", err
 		}
 		if n == 0 {
-			return "", errNoMatch
+			return "", &httpcall.Failure{
+				Type: "not_found", Message: fmt.Sprintf("nothing on the page matches the selector %q", key.selector),
+				Hint: "Leave selector out to see the whole page.",
+			}
 		}
 		source, base = selected, html.Base(p.text, base)
 	}
@@ -105,7 +103,7 @@ func (p *page) convertHTML(key renderKey) (string, error) {
 	case "markdown":
 		text, err := html.Markdown(source, options)
 		if err != nil {
-			return "", fmt.Errorf("%w: %w", errMarkdown, err)
+			return "", unsupported("cannot be made Markdown: "+err.Error(), "Use format \"text\".")
 		}
 		return text, nil
 	}
@@ -114,19 +112,16 @@ func (p *page) convertHTML(key renderKey) (string, error) {
 
 var linkStyles = map[string]html.LinkStyle{"inline": html.Inline, "none": html.None, "list": html.List}
 
+func unsupported(message, hint string) error {
+	return &httpcall.Failure{Type: "unsupported_content", Message: message, Hint: hint}
+}
+
 // renderFailure says why there is no text.
-func (p *page) renderFailure(err error, in input) (domain.ToolResult, error) {
-	switch {
-	case errors.Is(err, errNotText):
-		message := fmt.Sprintf("Unsupported content type %s (%s bytes)", p.media, domain.Thousands(p.size))
-		return failure("unsupported_content", message, "Only text can be read: HTML, JSON, XML, plain text and the like."), nil
-	case errors.Is(err, errNotHTML):
-		return failure("unsupported_content", fmt.Sprintf("%v, and this is %s", err, p.media), "Leave selector out."), nil
-	case errors.Is(err, errNoMatch):
-		return failure("not_found", fmt.Sprintf("nothing on the page matches the selector %q", in.Selector), "Leave selector out to see the whole page."), nil
-	case errors.Is(err, errMarkdown):
-		return failure("unsupported_content", err.Error(), "Use format \"text\"."), nil
-	case errors.Is(err, html.ErrSelectTime):
+func renderFailure(err error) (domain.ToolResult, error) {
+	if f, ok := errors.AsType[*httpcall.Failure](err); ok {
+		return failure(f.Type, f.Message, f.Hint), nil
+	}
+	if errors.Is(err, html.ErrSelectTime) {
 		return failure("timed_out", err.Error(), "Use a simpler selector, or leave it out."), nil
 	}
 	if bad, ok := errors.AsType[*html.SelectorError](err); ok {

@@ -93,7 +93,7 @@ func (f *fetcher) explainURL(_ context.Context, args domain.Arguments) (domain.E
 	}
 	reason := u.Hostname() + " is an address that may be reached"
 	if _, err := netip.ParseAddr(u.Hostname()); err != nil {
-		reason = "no list is against " + u.Hostname() + "; the address it leads to is judged when it is dialled, and must be public"
+		reason = "no list denies " + u.Hostname() + "; the address it resolves to is checked on connecting, and must be public"
 	}
 	return domain.Explanation{Allowed: true, Reason: reason}, nil
 }

@@ -40,7 +40,7 @@ func (f *fetcher) tool() domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:  Name,
 		Title: "Fetch a web page",
-		Description: "Fetches a URL and returns its content as readable text: HTML without its markup, JSON indented, other text as it is. " +
+		Description: "Fetch a URL and return its content as readable text: HTML without its markup, JSON indented, other text as it is. " +
 			"Of long content the first maxChars characters; the last line then has the call that reads on. Public hosts only, GET only, at most 2 MB.",
 		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
@@ -73,7 +73,7 @@ func (f *fetcher) run(ctx context.Context, in input) (domain.ToolResult, error) 
 	}
 	content, err := page.render(in)
 	if err != nil {
-		return page.renderFailure(err, in)
+		return renderFailure(err)
 	}
 	return page.answer(in, content, f.options.resultChars())
 }

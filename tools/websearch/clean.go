@@ -129,11 +129,11 @@ func (p *provider) gather(q Query, most int, next func(n int) (raw []Result, mor
 		if err != nil {
 			return Results{}, err
 		}
-		news := false
+		added := false
 		for _, r := range raw {
-			news = all.add(r) || news
+			added = all.add(r) || added
 		}
-		more = news && goesOn // some services repeat their last page for ever
+		more = added && goesOn // some services repeat their last page for ever
 	}
 	res := Results{Items: slices.Clone(all.page(q)), More: more || len(all.items) > q.end()}
 	switch {

@@ -96,7 +96,7 @@ func (s service) connect(client *http.Client) *provider {
 	return p
 }
 
-// find returns a page of results. A query is obeyed in full: with an option that
+// find returns a page of results. No option of a query is ignored: with one that
 // the service does not support nothing is sent.
 func (p *provider) find(ctx context.Context, q Query) (Results, error) {
 	o, err := p.options(q)

@@ -46,7 +46,7 @@ const (
 	maxCount = 20
 )
 
-// toolTime is more than the services get together, so that what they said is told.
+// toolTime is more than the services get together, so that their failures can be reported.
 const toolTime = totalTime + 5*time.Second
 
 func searchTool(providers []*provider) domain.Tool {
@@ -54,7 +54,7 @@ func searchTool(providers []*provider) domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:  toolName,
 		Title: "Search the web",
-		Description: "Searches the web and returns titles, addresses and descriptions of pages; read a page with web_fetch. " +
+		Description: "Search the web and return titles, addresses and descriptions of pages; read a page with web_fetch. " +
 			"Results can be limited to an age, a country and a level of safe search; a search service that cannot do so is not asked.",
 		Category:    category,
 		Output:      domain.OutputOf[searchOutput](),
