@@ -55,7 +55,8 @@ func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, err
 	}
 	if strings.TrimSpace(o.AdminAPIKey) != "" {
 		o := o.withDefaults()
-		s, err := newService(client(usageName), o, "Anthropic Admin API", "Error querying Anthropic Admin API", "admin_api_key", o.AdminAPIKey)
+		const name, doing = "Anthropic Admin API", "Error querying Anthropic Admin API"
+		s, err := newService(client(usageName), o, name, doing, "admin_api_key", o.AdminAPIKey)
 		if err != nil {
 			return nil, err
 		}
@@ -67,6 +68,8 @@ func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, err
 // withDefaults returns o with the defaults for what is empty.
 func (o Options) withDefaults() Options {
 	defaults := DefaultOptions()
-	o.BaseURL, o.Version, o.Model = cmp.Or(o.BaseURL, defaults.BaseURL), cmp.Or(o.Version, defaults.Version), cmp.Or(o.Model, defaults.Model)
+	o.BaseURL = cmp.Or(o.BaseURL, defaults.BaseURL)
+	o.Version = cmp.Or(o.Version, defaults.Version)
+	o.Model = cmp.Or(o.Model, defaults.Model)
 	return o
 }

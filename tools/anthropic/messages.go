@@ -104,14 +104,15 @@ func (m *Messages) Ask(ctx context.Context, req Request, onDelta func(Delta)) (A
 	if err != nil {
 		return Answer{}, err
 	}
-	res, err := m.within(headerTimeout, maxStream).Stream(ctx, httpcall.Request{URL: m.URL("/v1/messages", nil), Body: body, Header: map[string]string{
-		"Accept": "text/event-stream, application/json", "Content-Type": "application/json",
-	}})
+	header := map[string]string{"Accept": "text/event-stream, application/json", "Content-Type": "application/json"}
+	request := httpcall.Request{URL: m.URL("/v1/messages", nil), Body: body, Header: header}
+	res, err := m.within(headerTimeout, maxStream).Stream(ctx, request)
 	if err != nil {
 		return Answer{}, cmp.Or(ctx.Err(), err)
 	}
 	defer res.Body.Close()
-	a := assembly{service: &m.service, header: res.Header, onDelta: onDelta, answer: Answer{RequestID: plain(res.Header.Get("Request-Id"), maxWord)}}
+	a := assembly{service: &m.service, header: res.Header, onDelta: onDelta}
+	a.answer.RequestID = plain(res.Header.Get("Request-Id"), maxWord)
 	err = a.read(res)
 	a.answer.Text = a.text.String()
 	return a.answer, cmp.Or(ctx.Err(), err)
@@ -154,7 +155,8 @@ func (a *assembly) readStream(stream *sse.Reader) error {
 		ev, err := stream.Next()
 		switch {
 		case err == io.EOF || err == io.ErrUnexpectedEOF:
-			return &httpcall.Failure{Type: "unreachable", Message: a.service.doing + ": the stream of the answer broke off before its end", Hint: "Call again."}
+			message := a.service.doing + ": the stream of the answer broke off before its end"
+			return &httpcall.Failure{Type: "unreachable", Message: message, Hint: "Call again."}
 		case errors.Is(err, sse.ErrTooLong):
 			return &httpcall.TooLargeError{Max: maxStream}
 		case err != nil:
