@@ -1,171 +1,62 @@
 package files
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
 )
 
-const (
-	diffContext = 3
-	// maxDistance bounds the work of a diff: lines added and removed between
-	// the first and the last change. Memory grows with its square.
-	maxDistance = 1000
-)
+// diffContext is how many unchanged lines a diff has around a change.
+const diffContext = 3
 
-// unifiedDiff returns the changes from a to b as a unified diff of at most room
-// bytes, or a little more if one line is longer. What does not fit is left out,
-// which a last line says.
-func unifiedDiff(path, a, b string, room int) string {
-	old, new := diffLines(a), diffLines(b)
-	var out strings.Builder
-	fmt.Fprintf(&out, "--- %s\n+++ %s\n", path, path)
-	left := 0
-	for _, h := range hunks(changes(old, new), len(old)) {
-		text := h.format(old, new)
-		if left == 0 && (out.Len()+len(text) <= room) {
-			out.WriteString(text)
-			continue
+// unifiedDiff returns the changes from before to after as a unified diff of at most room
+// bytes. Lines that do not fit are left out, which a last line says.
+func unifiedDiff(path, before, after string, room int) string {
+	skipped, before, after := changedLines(before, after)
+	lines := bytes.SplitAfter(diff.Diff(path, []byte(before), path, []byte(after)), []byte("\n"))
+	var out bytes.Buffer
+	for i, line := range lines[1:] { // the first is "diff path path"
+		if bytes.HasPrefix(line, []byte("@@")) {
+			var a, n, b, m int
+			fmt.Sscanf(string(line), "@@ -%d,%d +%d,%d @@", &a, &n, &b, &m)
+			line = fmt.Appendf(nil, "@@ -%s +%s @@\n", span(a+skipped, n), span(b+skipped, m))
 		}
-		if left == 0 {
-			cut := strings.LastIndexByte(text[:max(0, min(len(text), room-out.Len()))], '\n') + 1
-			out.WriteString(text[:cut])
-			text = text[cut:]
+		if out.Len()+len(line) > room {
+			fmt.Fprintf(&out, "[%d more lines of the diff]\n", len(lines)-2-i)
+			break
 		}
-		left += strings.Count(text, "\n")
-	}
-	if left > 0 {
-		fmt.Fprintf(&out, "[%d more lines of the diff]\n", left)
+		out.Write(line)
 	}
 	return out.String()
 }
 
-// diffLines returns the lines of text with their ends.
-func diffLines(text string) []string {
-	lines := strings.SplitAfter(text, "\n")
-	if n := len(lines); lines[n-1] == "" {
-		lines = lines[:n-1]
+// span writes a range of lines as diff -u does, without a length of 1.
+func span(from, length int) string {
+	if length == 1 {
+		return fmt.Sprint(from)
 	}
-	return lines
+	return fmt.Sprintf("%d,%d", from, length)
 }
 
-// change says that old lines [a0,a1) became new lines [b0,b1).
-type change struct{ a0, a1, b0, b1 int }
-
-// changes returns what differs, in order.
-func changes(old, new []string) []change {
-	head := 0
-	for head < len(old) && head < len(new) && old[head] == new[head] {
+// changedLines returns the part of both texts that differs, in whole lines with their
+// context, and how many lines are before it. A small edit of a large file then costs
+// little more than to find it.
+func changedLines(a, b string) (skipped int, _, _ string) {
+	head, tail, least := 0, 0, min(len(a), len(b))
+	for head < least && a[head] == b[head] {
 		head++
 	}
-	tail := 0
-	for tail < len(old)-head && tail < len(new)-head && old[len(old)-1-tail] == new[len(new)-1-tail] {
+	for tail < least-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	a, b := old[head:len(old)-tail], new[head:len(new)-tail]
-	list := shortestEdit(a, b)
-	for i := range list {
-		c := &list[i]
-		c.a0, c.a1, c.b0, c.b1 = c.a0+head, c.a1+head, c.b0+head, c.b1+head
+	for i := 0; i <= diffContext && head > 0; i++ {
+		head = strings.LastIndexByte(a[:head-1], '\n') + 1
 	}
-	return list
-}
-
-// shortestEdit is Myers' algorithm (An O(ND) Difference Algorithm and Its
-// Variations, 1986). For texts that are too different it compares line by line
-// if they have as many, and else takes all for changed.
-func shortestEdit(a, b []string) []change {
-	if len(a) == 0 || len(b) == 0 {
-		return nonEmpty(change{0, len(a), 0, len(b)})
+	for i := 0; i <= diffContext && tail > 0; i++ {
+		_, rest, _ := strings.Cut(a[len(a)-tail:], "\n")
+		tail = len(rest)
 	}
-	var t trace
-	for d := 0; d <= min(maxDistance, len(a)+len(b)); d++ {
-		row := make([]int32, 2*d+1)
-		for k := -d; k <= d; k += 2 {
-			x := t.next(d, k)
-			for x < len(a) && x-k < len(b) && a[x] == b[x-k] {
-				x++
-			}
-			row[k+d] = int32(x)
-			if x >= len(a) && x-k >= len(b) {
-				return t.edits(d, len(a), len(b))
-			}
-		}
-		t = append(t, row)
-	}
-	if len(a) == len(b) {
-		return pairwise(a, b)
-	}
-	return []change{{0, len(a), 0, len(b)}}
-}
-
-// trace holds, by number of edits d and at index k+d, how far in a the furthest
-// path of d edits gets on diagonal k, which is the place in a less that in b.
-type trace [][]int32
-
-func (t trace) at(d, k int) int { return int(t[d][k+d]) }
-
-// adds tells whether the d-th edit of the furthest path to diagonal k adds a
-// line, coming from the diagonal above, or removes one.
-func (t trace) adds(d, k int) bool {
-	return k == -d || k != d && t.at(d-1, k-1) < t.at(d-1, k+1)
-}
-
-// next returns where in a the d-th edit leads on diagonal k.
-func (t trace) next(d, k int) int {
-	switch {
-	case d == 0:
-		return 0
-	case t.adds(d, k):
-		return t.at(d-1, k+1)
-	}
-	return t.at(d-1, k-1) + 1
-}
-
-// edits returns the d edits of the path to the end, x in a and y in b, those
-// that touch joined.
-func (t trace) edits(d, x, y int) []change {
-	steps := make([]change, d)
-	for ; d > 0; d-- {
-		k := x - y
-		if t.adds(d, k) {
-			x = t.at(d-1, k+1)
-			y = x - (k + 1)
-			steps[d-1] = change{x, x, y, y + 1}
-		} else {
-			x = t.at(d-1, k-1)
-			y = x - (k - 1)
-			steps[d-1] = change{x, x + 1, y, y}
-		}
-	}
-	var list []change
-	for _, s := range steps {
-		if n := len(list); n > 0 && list[n-1].a1 == s.a0 && list[n-1].b1 == s.b0 {
-			list[n-1].a1, list[n-1].b1 = s.a1, s.b1
-		} else {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
-func pairwise(a, b []string) []change {
-	var list []change
-	for i := range a {
-		if a[i] == b[i] {
-			continue
-		}
-		if n := len(list); n > 0 && list[n-1].a1 == i {
-			list[n-1].a1, list[n-1].b1 = i+1, i+1
-		} else {
-			list = append(list, change{i, i + 1, i, i + 1})
-		}
-	}
-	return list
-}
-
-func nonEmpty(c change) []change {
-	if c.a0 == c.a1 && c.b0 == c.b1 {
-		return nil
-	}
-	return []change{c}
+	return strings.Count(a[:head], "\n"), a[head : len(a)-tail], b[head : len(b)-tail]
 }

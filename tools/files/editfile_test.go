@@ -47,9 +47,12 @@ func TestEditFile(t *testing.T) {
 		{name: "two hunks", content: "1\n2\n3\n4\n5\n6\n7\n8\n9\n", edits: `{"old_text":"1\n","new_text":"one\n"},{"old_text":"9\n","new_text":"nine\n"}`,
 			Case:  tooltest.Case{Exact: "--- f\n+++ f\n@@ -1,4 +1,4 @@\n-1\n+one\n 2\n 3\n 4\n@@ -6,4 +6,4 @@\n 6\n 7\n 8\n-9\n+nine\n"},
 			after: "one\n2\n3\n4\n5\n6\n7\n8\nnine\n"},
-		{name: "hunks that touch", content: "1\n2\n3\n4\n5\n6\n7\n8\n9\n", edits: `{"old_text":"1\n","new_text":"one\n"},{"old_text":"8\n","new_text":"eight\n"}`,
-			Case:  tooltest.Case{Exact: "--- f\n+++ f\n@@ -1,9 +1,9 @@\n-1\n+one\n 2\n 3\n 4\n 5\n 6\n 7\n-8\n+eight\n 9\n"},
-			after: "one\n2\n3\n4\n5\n6\n7\neight\n9\n"},
+		{name: "hunks that overlap", content: "1\n2\n3\n4\n5\n6\n7\n8\n9\n", edits: `{"old_text":"1\n","new_text":"one\n"},{"old_text":"7\n","new_text":"seven\n"}`,
+			Case:  tooltest.Case{Exact: "--- f\n+++ f\n@@ -1,9 +1,9 @@\n-1\n+one\n 2\n 3\n 4\n 5\n 6\n-7\n+seven\n 8\n 9\n"},
+			after: "one\n2\n3\n4\n5\n6\nseven\n8\n9\n"},
+		{name: "far down", content: strings.Repeat("x\n", 100) + "1\n2\n" + strings.Repeat("x\n", 100), edits: `{"old_text":"1\n2\n","new_text":"3\n"}`,
+			Case:  tooltest.Case{Exact: "--- f\n+++ f\n@@ -98,8 +98,7 @@\n x\n x\n x\n-1\n-2\n+3\n x\n x\n x\n"},
+			after: strings.Repeat("x\n", 100) + "3\n" + strings.Repeat("x\n", 100)},
 		{name: "same texts", content: "a\n", edits: `{"old_text":"a","new_text":"a"}`, Case: tooltest.Case{Want: "edits[0]", Code: domain.CodeInvalidParams}},
 		{name: "empty old text", content: "a\n", edits: `{"old_text":"","new_text":"a"}`, Case: tooltest.Case{Want: "edits[0].old_text must not be empty", Code: domain.CodeInvalidParams}},
 		{name: "no edits", content: "a\n", edits: ``, Case: tooltest.Case{Want: "edits", Code: domain.CodeInvalidParams}},
@@ -143,7 +146,7 @@ func TestEditDiffBounds(t *testing.T) {
 	b.put(t, "f", strings.Repeat("same\nold\n", 20_000))
 	res := b.call(t, "edit_file", `{"path":"f","edits":[{"old_text":"old","new_text":"new","replace_all":true}]}`)
 	text := tooltest.Text(res)
-	if len(text) > 2000 || !strings.HasPrefix(text, "--- f\n+++ f\n@@ -1,40000 +1,40000 @@\n same\n-old\n+new\n") || !strings.HasSuffix(text, " more lines of the diff]\n") {
+	if len(text) > 2000 || !strings.HasPrefix(text, "--- f\n+++ f\n@@ -1,40000 +1,40000 @@\n same\n-old\n") || !strings.HasSuffix(text, " more lines of the diff]\n") {
 		t.Errorf("%d bytes: %.300s ... %s", len(text), text, text[max(0, len(text)-100):])
 	}
 	if m := meta(t, res); m["replacements"] != 20_000.0 {
