@@ -1,54 +1,54 @@
 package web
 
 import (
-	"bytes"
 	"mime"
 	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
-	"golang.org/x/text/encoding"
 
 	"toolserver/tools/files/textfile"
 )
 
 // decode makes UTF-8 of a body, and names the charset it was in: what a byte
 // order mark says, or else the header, the document itself, that it is valid
-// UTF-8, or a guess. Bytes that are nothing in the charset become U+FFFD, as in
-// browsers.
+// UTF-8, or a guess. Undecodable bytes become U+FFFD, as in browsers.
 func decode(body []byte, contentType string) (text, name string) {
-	for _, mark := range []struct{ bytes, name string }{{"\xef\xbb\xbf", "utf-8"}, {"\xfe\xff", "utf-16be"}, {"\xff\xfe", "utf-16le"}} {
-		if rest, ok := bytes.CutPrefix(body, []byte(mark.bytes)); ok {
-			return convert(rest, mark.name)
+	_, name, certain := charset.DetermineEncoding(body, contentType)
+	if !certain { // neither a mark nor the header
+		name = guess(body, contentType)
+	}
+	enc, _ := charset.Lookup(name)
+	if enc != nil && name != "utf-8" {
+		if decoded, err := enc.NewDecoder().Bytes(body); err == nil {
+			return strings.TrimPrefix(string(decoded), "\ufeff"), name
 		}
 	}
-	media, params, _ := mime.ParseMediaType(contentType) // what cannot be read says nothing
-	if _, name := charset.Lookup(params["charset"]); name != "" {
-		return convert(body, name)
-	}
-	if isJSON(media) {
-		return convert(body, "utf-8") // RFC 8259, section 8.1
-	}
-	if _, name := charset.Lookup(declared(body)); name != "" {
-		if strings.HasPrefix(name, "utf-16") {
-			name = "utf-8" // or the declaration could not have been read
-		}
-		return convert(body, name)
-	}
-	if mostlyUTF8(body) {
-		return convert(body, "utf-8")
-	}
-	if guess := textfile.Guess(body); guess != "" {
-		if _, name := charset.Lookup(guess); name != "" {
-			return convert(body, name)
-		}
-	}
-	return convert(body, "windows-1252")
+	return strings.TrimPrefix(strings.ToValidUTF8(string(body), "\ufffd"), "\ufeff"), "utf-8"
 }
 
-// mostlyUTF8 reports whether a body is UTF-8, but for an end that was cut off and
-// perhaps a stray byte for fifty characters that are not ASCII: in another charset
+// guess returns the label of the charset of a body whose header names none.
+func guess(body []byte, contentType string) string {
+	if media, _, _ := mime.ParseMediaType(contentType); isJSON(media) { // an unreadable type is none
+		return "utf-8" // RFC 8259, section 8.1
+	}
+	if _, name := charset.Lookup(declared(body)); strings.HasPrefix(name, "utf-16") {
+		return "utf-8" // or the declaration could not have been read
+	} else if name != "" {
+		return name
+	}
+	if mostlyUTF8(body) {
+		return "utf-8"
+	}
+	if _, name := charset.Lookup(textfile.Guess(body)); name != "" {
+		return name
+	}
+	return "windows-1252"
+}
+
+// mostlyUTF8 reports whether a body is UTF-8, except a character cut off at its end
+// and at most one stray byte for fifty characters beyond ASCII: in another charset
 // hardly any of those would be valid.
 func mostlyUTF8(body []byte) bool {
 	foreign, bad := 0, 0
@@ -65,18 +65,6 @@ func mostlyUTF8(body []byte) bool {
 		rest = rest[size:]
 	}
 	return bad*50 <= foreign
-}
-
-// convert decodes a body from a charset of the Encoding standard.
-func convert(body []byte, name string) (string, string) {
-	if name != "utf-8" {
-		if enc, _ := charset.Lookup(name); enc != nil && enc != encoding.Nop {
-			if text, err := enc.NewDecoder().Bytes(body); err == nil {
-				return strings.TrimPrefix(string(text), "\ufeff"), name
-			}
-		}
-	}
-	return strings.ToValidUTF8(string(body), "\ufffd"), "utf-8"
 }
 
 // prescan is how much of a document is searched for its charset. Browsers look
