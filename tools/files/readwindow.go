@@ -25,7 +25,7 @@ type source struct {
 // markerRoom is what is left free for the marker, without the path in it.
 const markerRoom = 400
 
-// numberRoom is what AppendNumbered puts in front of a line at most.
+// numberRoom is what Numbered puts in front of a line at most.
 const numberRoom = 22
 
 // room returns how many bytes of text a window may have besides its marker.

@@ -1,15 +1,35 @@
 package textfile
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/ianaindex"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
 
 	"toolserver/domain/nearest"
+)
+
+// Names of the charsets that a byte order mark can tell.
+const (
+	utf8Name    = "utf-8"
+	utf16Name   = "utf-16" // byte order from the file
+	utf16leName = "utf-16le"
+	utf16beName = "utf-16be"
+	utf32Name   = "utf-32" // byte order from the file
+	utf32leName = "utf-32le"
+	utf32beName = "utf-32be"
 )
 
 // Charset is a character encoding. The zero value is UTF-8, the default, which
@@ -33,56 +53,50 @@ func (c Charset) isUTF8() bool { return c.name == "" }
 
 // newline returns the bytes that end a line: one in most charsets, two or four
 // in UTF-16 and UTF-32, and not 0x0A in EBCDIC.
-func (c Charset) newline() string {
+func (c Charset) newline() newline {
 	if c.eol == "" {
 		return "\n"
 	}
-	return c.eol
+	return newline(c.eol)
 }
 
 // width is the size of a code unit in bytes.
 func (c Charset) width() int { return len(c.newline()) }
 
-// Lookup returns the charset called name. It knows the names of Python's
-// codecs and of IANA's registry and the labels of the WHATWG Encoding
-// standard, in this order, and ignores case. The error is an
-// [*UnknownCharsetError].
-//
-// iso-8859-1 and ascii mean what they say, not windows-1252 as on the web.
-func Lookup(name string) (Charset, error) {
-	if name == "" || name == utf8Name {
-		return Charset{}, nil
-	}
-	if row, ok := aliases()[squeeze(name)]; ok {
-		return row.charset(), nil
-	}
-	enc, err := ianaindex.MIME.Encoding(name)
-	if err != nil || enc == nil {
-		enc, err = htmlindex.Get(name)
-	}
-	if err != nil || enc == encoding.Replacement {
-		return Charset{}, &UnknownCharsetError{Name: name, Nearest: nearestName(name)}
-	}
-	return named(enc), nil
-}
+// aliases are names common on disks that the indexes of x/text do not have, or have
+// for another charset: ascii is windows-1252 on the web.
+const aliases = `utf-8:utf8sig,cp65001 us-ascii:ascii macintosh:macroman x-mac-cyrillic:maccyrillic
+	ibm00858:cp858 ibm1047:cp1047 ibm01140:cp1140 shift_jis:cp932,ms932 euc-jp:ujis big5:cp950 euc-kr:cp949,uhc`
 
-// named gives an encoding of an index its canonical name. Where our own table
-// has the encoding, its name wins, so that one charset has one name.
-func named(enc encoding.Encoding) Charset {
-	name, err := ianaindex.MIME.Name(enc)
-	if err != nil || name == "" {
-		name, err = htmlindex.Name(enc)
+// charsets holds all charsets by squeezed name. It is built on first use, because most
+// runs of the program never need it.
+var charsets = sync.OnceValue(func() map[string]Charset {
+	ascii, _ := ianaindex.MIME.Encoding("us-ascii") // never fails
+	all := map[string]Charset{}
+	for name, enc := range map[string]encoding.Encoding{
+		utf16leName: unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM),
+		utf16beName: unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM),
+		utf32leName: utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM),
+		utf32beName: utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
+	} {
+		all[squeeze(name)] = newCharset(name, enc)
 	}
-	if err != nil {
-		name = "x-unnamed"
+	all["utf8"], all["utf16"], all["utf32"] = Charset{}, Charset{name: utf16Name}, Charset{name: utf32Name}
+	for _, enc := range slices.Concat([]encoding.Encoding{ascii}, charmap.All,
+		japanese.All, korean.All, simplifiedchinese.All, traditionalchinese.All) {
+		name := nameOf(enc)
+		all[squeeze(name)] = newCharset(name, enc)
 	}
-	if row, ok := aliases()[squeeze(name)]; ok {
-		return row.charset()
+	for row := range strings.FieldsSeq(aliases) {
+		name, names, _ := strings.Cut(row, ":")
+		for alias := range strings.SplitSeq(names, ",") {
+			all[alias] = all[squeeze(name)]
+		}
 	}
-	return custom(strings.ToLower(name), enc)
-}
+	return all
+})
 
-func custom(name string, enc encoding.Encoding) Charset {
+func newCharset(name string, enc encoding.Encoding) Charset {
 	c := Charset{name: name, enc: enc}
 	// An encoder that cannot say what a line feed is leaves the default.
 	if eol, err := enc.NewEncoder().String("\n"); err == nil && eol != "\n" {
@@ -90,6 +104,48 @@ func custom(name string, enc encoding.Encoding) Charset {
 	}
 	return c
 }
+
+// nameOf returns the canonical name of an encoding, or "".
+func nameOf(enc encoding.Encoding) string {
+	name, err := ianaindex.MIME.Name(enc)
+	if err != nil || name == "" {
+		name, _ = htmlindex.Name(enc)
+	}
+	return strings.ToLower(name)
+}
+
+// Lookup returns the charset called name. It knows the names of IANA's registry and
+// the labels of the WHATWG Encoding standard, in this order, and those of Python's
+// codecs that differ in punctuation only; case does not count. The error is an
+// [*UnknownCharsetError].
+//
+// iso-8859-1 and ascii mean what they say, not windows-1252 as on the web.
+func Lookup(name string) (Charset, error) {
+	if name == "" || name == utf8Name {
+		return Charset{}, nil
+	}
+	known, short := charsets(), squeeze(name)
+	if cs, ok := known[short]; ok {
+		return cs, nil
+	}
+	for _, spelling := range []string{name, short} {
+		for _, find := range []func(string) (encoding.Encoding, error){ianaindex.MIME.Encoding, htmlindex.Get} {
+			if enc, err := find(spelling); err == nil && enc != nil {
+				if cs, ok := known[squeeze(nameOf(enc))]; ok {
+					return cs, nil
+				}
+			}
+		}
+	}
+	unknown := &UnknownCharsetError{Name: name}
+	if near, ok := nearest.Word(short, slices.Sorted(maps.Keys(known))); ok {
+		unknown.Nearest = known[near].Name()
+	}
+	return Charset{}, unknown
+}
+
+// mustLookup returns a charset by its canonical name.
+func mustLookup(name string) Charset { return charsets()[squeeze(name)] }
 
 // squeeze reduces a name to its letters and digits in lower case, the loose
 // matching of Unicode Technical Standard #22, so that latin-1, Latin_1 and
@@ -108,13 +164,77 @@ func squeeze(name string) string {
 	return b.String()
 }
 
-// nearestName returns the canonical name whose own spelling or alias is closest
-// to name, or "" when none is close.
-func nearestName(name string) string {
-	known := aliases()
-	alias, ok := nearest.Word(squeeze(name), slices.Sorted(maps.Keys(known)))
-	if !ok {
-		return ""
+// boms lists the byte order marks (Unicode 16.0, section 23.8). UTF-32LE comes
+// before UTF-16LE, whose mark is a prefix of its own.
+var boms = [...]struct{ mark, charset string }{
+	{"\xEF\xBB\xBF", utf8Name},
+	{"\xFF\xFE\x00\x00", utf32leName},
+	{"\x00\x00\xFE\xFF", utf32beName},
+	{"\xFF\xFE", utf16leName},
+	{"\xFE\xFF", utf16beName},
+}
+
+// resolve returns the charset that a file beginning with head is in, and the
+// length of the byte order mark to skip. A mark overrules UTF-8, decides the
+// byte order of utf-16 and utf-32, and is skipped where it only confirms what
+// was asked for; any other charset is taken at its word.
+func (c Charset) resolve(head []byte) (Charset, int) {
+	name, length := markOf(head)
+	switch {
+	case name == c.Name():
+		return c, length
+	case c.isUTF8() && name != "":
+		return mustLookup(name), length
+	case c.name == utf16Name:
+		if name == utf16leName || name == utf16beName {
+			return mustLookup(name), length
+		}
+		return mustLookup(utf16Order(head)), 0
+	case c.name == utf32Name:
+		if name == utf32leName || name == utf32beName {
+			return mustLookup(name), length
+		}
+		return mustLookup(utf32Order(head)), 0
 	}
-	return known[alias].name
+	return c, 0
+}
+
+func markOf(head []byte) (charset string, length int) {
+	for _, b := range boms {
+		if bytes.HasPrefix(head, []byte(b.mark)) {
+			return b.charset, len(b.mark)
+		}
+	}
+	return "", 0
+}
+
+// utf16Order guesses the byte order of UTF-16 without a mark: the high byte of
+// most characters of most languages is the more often zero one. In doubt it is
+// little-endian, as the WHATWG Encoding standard has it.
+func utf16Order(head []byte) string {
+	var zeros [2]int
+	for i, b := range head {
+		if b == 0 {
+			zeros[i&1]++
+		}
+	}
+	if zeros[0] > zeros[1] {
+		return utf16beName
+	}
+	return utf16leName
+}
+
+// utf32Order tells the byte order of UTF-32 without a mark: the highest byte
+// of every character is zero, and the lowest hardly ever.
+func utf32Order(head []byte) string {
+	var zeros [4]int
+	for i, b := range head {
+		if b == 0 {
+			zeros[i&3]++
+		}
+	}
+	if zeros[0] > zeros[3] {
+		return utf32beName
+	}
+	return utf32leName
 }

@@ -20,6 +20,8 @@ func TestLookup(t *testing.T) {
 		{"windows-874", "tis-620"}, {"windows-874", "dos-874"},
 		{"macintosh", "mac-roman"}, {"x-mac-cyrillic", "mac_cyrillic"},
 		{"ibm437", "cp437"}, {"ibm850", "850"}, {"ibm037", "cp037"}, {"ibm866", "cp866"},
+		{"ibm00858", "cp858"}, {"ibm1047", "cp1047"}, {"ibm01140", "cp1140"}, {"utf-8", "cp65001"}, {"big5", "cp950"},
+		{"shift_jis", "ms932"}, {"euc-kr", "uhc"}, {"x-mac-cyrillic", "x-mac-ukrainian"}, {"iso-8859-9", "latin5"},
 		{"koi8-r", "koi8_r"}, {"koi8-u", "KOI8-U"},
 		{"shift_jis", "sjis"}, {"shift_jis", "cp932"}, {"shift_jis", "Shift-JIS"}, {"shift_jis", "windows-31j"},
 		{"euc-jp", "ujis"}, {"iso-2022-jp", "iso2022_jp"}, {"gbk", "gb2312"}, {"gbk", "cp936"},

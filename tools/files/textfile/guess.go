@@ -43,14 +43,18 @@ func Guess(sample []byte) string {
 	return ""
 }
 
-// looksJapanese recognises Japanese by its hiragana, of which the detector
+// decodeSample returns a sample as text, with no character that it ends in the middle
+// of. It is not ok if something in it cannot be decoded.
+func decodeSample(sample []byte, cs Charset) (text []byte, ok bool) {
+	text, _, bad := newDecoder(cs).prefix(sample, 4*len(sample))
+	return text, bad < 0
+}
+
+// looksJapanese recognizes Japanese by its hiragana, of which the detector
 // needs more than a short text has. Other text makes none when it is read in a
 // Japanese charset.
 func looksJapanese(sample []byte, charset string) bool {
-	text, _, bad := newDecoder(mustLookup(charset)).prefix(sample, 4*len(sample))
-	if bad >= 0 {
-		return false
-	}
+	text, ok := decodeSample(sample, mustLookup(charset))
 	hiragana, foreign := 0, 0
 	for _, r := range string(text) {
 		if r >= utf8.RuneSelf {
@@ -60,20 +64,17 @@ func looksJapanese(sample []byte, charset string) bool {
 			hiragana++
 		}
 	}
-	return hiragana >= 3 && hiragana*5 >= foreign
+	return ok && hiragana >= 3 && hiragana*5 >= foreign
 }
 
 // cyrillic returns the charset in which the words of sample are Cyrillic, or "".
-// The detector wants much text for that. What it needs is little: Latin text
+// The detector needs much text for that. Here little is enough: Latin text
 // read so has its odd letters inside words of ASCII, and in the wrong one of the
 // two charsets capitals and small letters change places.
 func cyrillic(sample []byte) string {
 	best, most := "", 0
 	for _, name := range []string{"windows-1251", "koi8-r"} {
-		text, _, bad := newDecoder(mustLookup(name)).prefix(sample, 4*len(sample))
-		if bad >= 0 {
-			continue
-		}
+		text, ok := decodeSample(sample, mustLookup(name))
 		small, letters, mixed, others := 0, 0, 0, 0
 		var before rune
 		for _, r := range string(text) {
@@ -91,7 +92,7 @@ func cyrillic(sample []byte) string {
 			}
 			before = r
 		}
-		if letters >= 4 && mixed*20 <= letters && others*5 <= letters && small*2 > letters && small > most {
+		if ok && letters >= 4 && mixed*20 <= letters && others*5 <= letters && small*2 > letters && small > most {
 			best, most = name, small
 		}
 	}
@@ -104,13 +105,13 @@ func sameText(sample []byte, a, b Charset) bool {
 	if a.width() != 1 || a.isUTF8() {
 		return false
 	}
-	inA, _, _ := newDecoder(a).prefix(sample, 4*len(sample))
-	inB, _, _ := newDecoder(b).prefix(sample, 4*len(sample))
+	inA, _ := decodeSample(sample, a)
+	inB, _ := decodeSample(sample, b)
 	return bytes.Equal(inA, inB)
 }
 
-// Confidences, in per cent, from which the detector is believed more than
-// experience. The charsets of Latin letters are hard to tell apart.
+// Confidences in per cent from which the detector is trusted. The charsets of Latin
+// letters are hard to tell apart.
 const (
 	sure      = 30
 	sureLatin = 60

@@ -8,35 +8,22 @@ package textfile
 
 import (
 	"bytes"
+	"fmt"
 	"io"
+	"strconv"
 )
 
 const (
 	// binaryProbe is how much of a file is looked at for a NUL byte.
 	binaryProbe = 8 << 10
-	// MaxRead is the largest file [Read] takes; [Lines] has no such limit.
-	MaxRead = 64 << 20
+	// maxWindow bounds the text of a window, whatever its range says.
+	maxWindow = 64 << 20
 )
 
-// Read returns a whole file as UTF-8 without its byte order mark, and the name
-// of the charset it was decoded from, which is that of the byte order mark
-// when cs is the default UTF-8. Valid UTF-8 is read once into one slice of
-// exactly size bytes and not copied again. The error is a [*TooLargeError], a
-// [*BinaryError], a [*DecodeError] or the reader's own.
-func Read(r io.ReaderAt, size int64, cs Charset) (text []byte, charset string, err error) {
-	if size > MaxRead {
-		return nil, "", &TooLargeError{Size: size}
-	}
-	raw := make([]byte, max(size, 0))
-	n, err := readAt(r, raw, 0)
-	if err != nil {
-		return nil, "", err
-	}
-	return Decode(raw[:n], cs)
-}
-
-// Decode does for bytes already in memory what [Read] does for a file. The
-// text shares the memory of raw when the charset is UTF-8.
+// Decode returns the content of a file as UTF-8 without its byte order mark, and the
+// name of the charset it was decoded from, which is that of the byte order mark when
+// cs is the default UTF-8. The text shares the memory of raw when the charset is
+// UTF-8. The error is a [*BinaryError] or a [*DecodeError].
 func Decode(raw []byte, cs Charset) (text []byte, charset string, err error) {
 	cs, bom, err := open(raw[:min(len(raw), binaryProbe)], cs)
 	if err != nil {
@@ -91,4 +78,87 @@ func readAt(r io.ReaderAt, b []byte, off int64) (int, error) {
 		}
 	}
 	return n, nil
+}
+
+// Numbered returns text with the number of each line, padded as by cat -n, and a TAB
+// in front of it. first is the number of the first line.
+func Numbered(text []byte, first int) []byte {
+	lines := bytes.Count(text, []byte("\n")) + 1
+	dst := make([]byte, 0, len(text)+lines*len("     1\t"))
+	var digits [20]byte
+	for line := range bytes.Lines(text) {
+		number := strconv.AppendInt(digits[:0], int64(first), 10)
+		dst = append(dst, "      "[min(6, len(number)):]...)
+		dst = append(append(append(dst, number...), '\t'), line...)
+		first++
+	}
+	return dst
+}
+
+// UnknownCharsetError is a charset name that stands for nothing we can decode.
+type UnknownCharsetError struct {
+	Name    string
+	Nearest string // closest known name, or "" when none is close
+}
+
+func (e *UnknownCharsetError) Error() string {
+	if e.Nearest == "" {
+		return fmt.Sprintf("encoding %q is not known; use an IANA name such as utf-8, utf-16, windows-1252 or shift_jis", e.Name)
+	}
+	return fmt.Sprintf("encoding %q is not known; did you mean %q?", e.Name, e.Nearest)
+}
+
+// BinaryError refuses a file with a NUL byte near its beginning.
+type BinaryError struct {
+	Offset int64  // of the NUL byte
+	Likely string // a UTF-16 or UTF-32 charset that fits nevertheless, or ""
+}
+
+// Error is a predicate, so that a caller can put the file's name before it and
+// the word "is" between: "a.bin is a binary file (...)".
+func (e *BinaryError) Error() string {
+	if e.Likely == "" {
+		return fmt.Sprintf("a binary file (NUL byte at byte %d)", e.Offset)
+	}
+	return fmt.Sprintf("a binary file (NUL byte at byte %d) unless it is %s: call read_file with encoding=%q", e.Offset, e.Likely, e.Likely)
+}
+
+// DecodeError is a sequence of bytes that the charset does not allow.
+type DecodeError struct {
+	Charset string // the one that was used
+	Offset  int64  // from the beginning of the file, in bytes
+	Likely  string // a charset the bytes around Offset fit, or ""
+}
+
+// Error is a predicate, so that a caller can put the file's name before it and
+// the word "is" between: "notes.txt is not valid utf-8 at byte 12; ...".
+func (e *DecodeError) Error() string {
+	if e.Likely == "" {
+		return fmt.Sprintf("not valid %s at byte %d and looks like no other text encoding; it may be binary, otherwise call read_file with the right encoding", e.Charset, e.Offset)
+	}
+	return fmt.Sprintf("not valid %s at byte %d; it looks like %s: call read_file with encoding=%q", e.Charset, e.Offset, e.Likely, e.Likely)
+}
+
+// PastEndError says that a range begins after the last line.
+type PastEndError struct {
+	Offset int // the line that was asked for
+	Total  int // how many lines there are
+}
+
+func (e *PastEndError) Error() string {
+	lines := "lines"
+	if e.Total == 1 {
+		lines = "line"
+	}
+	return fmt.Sprintf("offset %d is past the end of the file, which has %d %s", e.Offset, e.Total, lines)
+}
+
+// undecodable reports bytes that cs does not allow. The sample is what the
+// likely charset is guessed from.
+func undecodable(cs Charset, offset int64, sample []byte) error {
+	e := &DecodeError{Charset: cs.Name(), Offset: offset, Likely: Guess(sample)}
+	if e.Likely == e.Charset {
+		e.Likely = ""
+	}
+	return e
 }

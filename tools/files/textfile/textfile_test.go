@@ -181,28 +181,25 @@ func (f flaky) ReadAt(p []byte, off int64) (int, error) {
 	return copy(p[:min(len(p), 3)], f.data[off:]), nil
 }
 
-func TestRead(t *testing.T) {
-	text, used, err := textfile.Read(flaky{"hello world", io.EOF}, 11, textfile.Charset{})
-	if err != nil || string(text) != "hello world" || used != "utf-8" {
-		t.Errorf("short reads: %q, %q, %v", text, used, err)
-	}
-	text, _, err = textfile.Read(strings.NewReader("shrunk"), 100, textfile.Charset{})
-	if err != nil || string(text) != "shrunk" {
-		t.Errorf("shrunk file: %q, %v", text, err)
-	}
+func TestReaders(t *testing.T) {
 	broken := errors.New("broken")
-	if _, _, err = textfile.Read(flaky{"x", broken}, 5, textfile.Charset{}); !errors.Is(err, broken) {
-		t.Errorf("broken reader: %v", err)
-	}
-	if _, _, err = textfile.Read(flaky{"x", nil}, 5, textfile.Charset{}); !errors.Is(err, io.ErrNoProgress) {
-		t.Errorf("stuck reader: %v", err)
-	}
-	var large *textfile.TooLargeError
-	if _, _, err = textfile.Read(nil, textfile.MaxRead+1, textfile.Charset{}); !errors.As(err, &large) {
-		t.Errorf("large file: %v", err)
-	}
-	if text, _, err = textfile.Read(nil, -1, textfile.Charset{}); err != nil || len(text) != 0 {
-		t.Errorf("negative size: %q, %v", text, err)
+	for _, tc := range []struct {
+		name string
+		r    io.ReaderAt
+		size int64
+		want string
+		err  error
+	}{
+		{"short reads", flaky{"hello world", io.EOF}, 11, "hello world", nil},
+		{"shrunk file", strings.NewReader("shrunk"), 100, "shrunk", nil},
+		{"broken reader", flaky{"x", broken}, 5, "", broken},
+		{"stuck reader", flaky{"x", nil}, 5, "", io.ErrNoProgress},
+		{"negative size", nil, -1, "", nil},
+	} {
+		w, err := textfile.Lines(tc.r, tc.size, textfile.Charset{}, textfile.Range{})
+		if !errors.Is(err, tc.err) || string(w.Text) != tc.want {
+			t.Errorf("%s: %q, %v", tc.name, w.Text, err)
+		}
 	}
 }
 
@@ -237,12 +234,12 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func BenchmarkRead4KiB(b *testing.B) {
-	r := bytes.NewReader(bytes.Repeat([]byte("a line of text, sixty-four bytes long, with a newline at the end\n"), 64)[:4096])
+func BenchmarkDecode4KiB(b *testing.B) {
+	raw := bytes.Repeat([]byte("a line of text, sixty-four bytes long, with a newline at the end\n"), 64)[:4096]
 	b.ReportAllocs()
 	b.SetBytes(4096)
 	for b.Loop() {
-		if _, _, err := textfile.Read(r, 4096, textfile.Charset{}); err != nil {
+		if _, _, err := textfile.Decode(raw, textfile.Charset{}); err != nil {
 			b.Fatal(err)
 		}
 	}
