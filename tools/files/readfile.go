@@ -105,7 +105,7 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 		return call.document(ctx, t)
 	case document.Image:
 		return call.image(ctx, t)
-	case document.PDF, document.Binary:
+	case document.Binary:
 		return call.refuse(t), nil
 	}
 	return call.text(ctx)

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"fmt"
 	"path"
 	"strings"
 )
@@ -12,10 +13,9 @@ type Kind int
 // first bytes do not say otherwise.
 const (
 	Other  Kind = iota // text, as far as the first bytes tell
-	Docx               // for DocxText
+	Docx               // for Docx
 	Xlsx               // for XlsxRows
 	Image              // for an image block
-	PDF                // nothing here reads it, see Refusal
 	Binary             // nothing here reads it, see Refusal
 )
 
@@ -24,6 +24,8 @@ type Type struct {
 	Kind Kind
 	MIME string // "" for Other
 	Name string // for people, such as "PDF document"; "" for Other
+
+	advice string // what to do with a file of kind Binary, with %s for its name
 }
 
 // HeadSize is how many bytes of a file [Detect] looks at.
@@ -40,133 +42,152 @@ const (
 func Detect(name string, head []byte) Type {
 	h := string(head[:min(len(head), HeadSize)])
 	ext := strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
-	if strings.HasPrefix(h, zipMagic) {
+	switch {
+	case strings.HasPrefix(h, zipMagic):
 		return archiveType(ext)
-	}
-	if strings.HasPrefix(h, oleMagic) {
+	case strings.HasPrefix(h, oleMagic):
 		return oleType(ext)
 	}
-	if mime := imageMIME(h); mime != "" {
-		return Type{Image, mime, "image"}
+	for _, m := range [...]struct{ magic, mime, name, advice string }{
+		{"\x89PNG\r\n\x1A\n", "image/png", "image", ""},
+		{"\xFF\xD8\xFF", "image/jpeg", "image", ""},
+		{"GIF87a", "image/gif", "image", ""},
+		{"GIF89a", "image/gif", "image", ""},
+		{"RIFF????WEBP", "image/webp", "image", ""},
+		{"????ftypavif", "image/avif", "image", ""},
+		{"????ftypavis", "image/avif", "image", ""},
+		{"II*\x00", "image/tiff", "image", ""},
+		{"MM\x00*", "image/tiff", "image", ""},
+		{"\x00\x00\x01\x00", "image/x-icon", "image", ""},
+		{"BM????\x00\x00\x00\x00", "image/bmp", "image", ""}, // the zeros are reserved and keep text out
+		{"%PDF-", "application/pdf", "PDF document", "call bash with command `pdftotext -layout %s -`"},
+		{"\x7FELF", "application/x-elf", "ELF program or library", ""},
+		{"\x1F\x8B", "application/gzip", "gzip archive", "call bash with command `gzip -dc %s | head -c 20000`"},
+		{"BZh", "application/x-bzip2", "bzip2 archive", ""},
+		{"\xFD7zXZ\x00", "application/x-xz", "xz archive", ""},
+		{"\x28\xB5\x2F\xFD", "application/zstd", "zstd archive", ""},
+		{"7z\xBC\xAF\x27\x1C", "application/x-7z-compressed", "7z archive", ""},
+		{"Rar!\x1A\x07", "application/vnd.rar", "rar archive", ""},
+		{strings.Repeat("?", 257) + "ustar", "application/x-tar", "tar archive", "call bash with command `tar -tf %s` to list what is in it"},
+		{"PK\x05\x06", "application/zip", "empty zip archive", unzip},
+		{"SQLite format 3\x00", "application/vnd.sqlite3", "SQLite database", "call bash with command `sqlite3 %s .schema`"},
+		{"\x00asm", "application/wasm", "WebAssembly module", ""},
+		{"\xCA\xFE\xBA\xBE", "application/x-mach-binary", "Mach-O program or Java class", ""},
+		{"\xCF\xFA\xED\xFE", "application/x-mach-binary", "Mach-O program", ""},
+		{"OggS", "audio/ogg", "Ogg media file", ""},
+		{"fLaC", "audio/flac", "FLAC audio file", ""},
+		{"ID3", "audio/mpeg", "MP3 audio file", ""},
+		{"RIFF????WAVE", "audio/wav", "WAV audio file", ""},
+		{"????ftyp", "video/mp4", "MP4 media file", ""},
+		{"\x1A\x45\xDF\xA3", "video/webm", "Matroska or WebM video", ""},
+		{"wOF2", "font/woff2", "font", ""},
+	} {
+		switch {
+		case !matches(h, m.magic):
+		case m.name == "image":
+			return Type{Image, m.mime, m.name, ""}
+		case m.mime == "application/pdf" || !printable(h): // text may begin like the others
+			return Type{Binary, m.mime, m.name, m.advice}
+		}
 	}
-	return magicType(h)
+	return Type{}
 }
 
-// ImageMIME returns the MIME type of a png, jpeg, gif, webp, bmp, avif, tiff
-// or ico image by its first bytes, or "". An svg is text.
-func ImageMIME(head []byte) string { return imageMIME(string(head[:min(len(head), HeadSize)])) }
-
-func imageMIME(h string) string {
-	switch {
-	case strings.HasPrefix(h, "\x89PNG\r\n\x1A\n"):
-		return "image/png"
-	case strings.HasPrefix(h, "\xFF\xD8\xFF"):
-		return "image/jpeg"
-	case strings.HasPrefix(h, "GIF87a"), strings.HasPrefix(h, "GIF89a"):
-		return "image/gif"
-	case strings.HasPrefix(h, "RIFF") && at(h, 8, "WEBP"):
-		return "image/webp"
-	case at(h, 4, "ftypavif"), at(h, 4, "ftypavis"):
-		return "image/avif"
-	case strings.HasPrefix(h, "II*\x00"), strings.HasPrefix(h, "MM\x00*"):
-		return "image/tiff"
-	case strings.HasPrefix(h, "\x00\x00\x01\x00"):
-		return "image/x-icon"
-	// The bytes after "BM" and the size are reserved and zero, which keeps
-	// text that begins with these letters out.
-	case strings.HasPrefix(h, "BM") && at(h, 6, "\x00\x00\x00\x00"):
-		return "image/bmp"
+// matches reports whether h begins with magic, in which ? stands for any byte.
+func matches(h, magic string) bool {
+	if len(h) < len(magic) {
+		return false
 	}
-	return ""
+	for i := range len(magic) {
+		if magic[i] != h[i] && magic[i] != '?' {
+			return false
+		}
+	}
+	return true
 }
 
-func at(s string, offset int, sub string) bool {
-	return len(s) >= offset && strings.HasPrefix(s[offset:], sub)
+// printable tells whether h holds no control character except white space.
+func printable(h string) bool {
+	for i := range len(h) {
+		if c := h[i]; c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7F {
+			return false
+		}
+	}
+	return true
 }
 
-const officeMIME = "application/vnd.openxmlformats-officedocument."
+const (
+	officeMIME = "application/vnd.openxmlformats-officedocument."
+	odfMIME    = "application/vnd.oasis.opendocument."
+	unzip      = "call bash with command `unzip -l %s` to list what is in it"
+)
+
+// convertible returns the type of a document that LibreOffice converts to a format that
+// can be read.
+func convertible(mime, name, to string) Type {
+	return Type{Binary, mime, name, "convert it first, for instance call bash with command `soffice --headless --convert-to " + to + " %s`"}
+}
 
 // archiveType tells apart the formats that are zip archives.
 func archiveType(ext string) Type {
 	switch ext {
 	case ".docx", ".docm", ".dotx", ".dotm":
-		return Type{Docx, officeMIME + "wordprocessingml.document", "Word document"}
+		return Type{Docx, officeMIME + "wordprocessingml.document", "Word document", ""}
 	case ".xlsx", ".xlsm", ".xltx", ".xltm":
-		return Type{Xlsx, officeMIME + "spreadsheetml.sheet", "Excel workbook"}
+		return Type{Xlsx, officeMIME + "spreadsheetml.sheet", "Excel workbook", ""}
 	case ".pptx", ".pptm", ".ppsx":
-		return Type{Binary, officeMIME + "presentationml.presentation", "PowerPoint presentation"}
+		return convertible(officeMIME+"presentationml.presentation", "PowerPoint presentation", "pdf")
 	case ".odt":
-		return Type{Binary, "application/vnd.oasis.opendocument.text", "OpenDocument text"}
+		return convertible(odfMIME+"text", "OpenDocument text", "docx")
 	case ".ods":
-		return Type{Binary, "application/vnd.oasis.opendocument.spreadsheet", "OpenDocument spreadsheet"}
+		return convertible(odfMIME+"spreadsheet", "OpenDocument spreadsheet", "xlsx")
 	case ".odp":
-		return Type{Binary, "application/vnd.oasis.opendocument.presentation", "OpenDocument presentation"}
+		return convertible(odfMIME+"presentation", "OpenDocument presentation", "pdf")
 	case ".epub":
-		return Type{Binary, "application/epub+zip", "EPUB book"}
+		return Type{Binary, "application/epub+zip", "EPUB book", unzip}
 	}
-	return Type{Binary, "application/zip", "zip archive"}
+	return Type{Binary, "application/zip", "zip archive", unzip}
 }
 
 // oleType names the formats of Office before 2007.
 func oleType(ext string) Type {
 	switch ext {
 	case ".doc", ".dot":
-		return Type{Binary, "application/msword", "Word 97-2003 document"}
+		return convertible("application/msword", "Word 97-2003 document", "docx")
 	case ".xls", ".xlt":
-		return Type{Binary, "application/vnd.ms-excel", "Excel 97-2003 workbook"}
+		return convertible("application/vnd.ms-excel", "Excel 97-2003 workbook", "xlsx")
 	case ".ppt", ".pps":
-		return Type{Binary, "application/vnd.ms-powerpoint", "PowerPoint 97-2003 presentation"}
+		return convertible("application/vnd.ms-powerpoint", "PowerPoint 97-2003 presentation", "pdf")
 	case ".docx", ".xlsx", ".pptx":
-		return Type{Binary, "application/x-ole-storage", "password-protected Office document"}
+		return Type{Binary, "application/x-ole-storage", "password-protected Office document", "save it without its password first"}
 	}
-	return Type{Binary, "application/x-ole-storage", "OLE file"}
+	return Type{Binary, "application/x-ole-storage", "OLE file", ""}
 }
 
-// magicType knows the other binary files that people often have.
-func magicType(h string) Type {
-	for _, m := range [...]struct {
-		offset      int
-		magic       string
-		mime, label string
-	}{
-		{0, "\x7FELF", "application/x-elf", "ELF program or library"},
-		{0, "\x1F\x8B", "application/gzip", "gzip archive"},
-		{0, "BZh", "application/x-bzip2", "bzip2 archive"},
-		{0, "\xFD7zXZ\x00", "application/x-xz", "xz archive"},
-		{0, "\x28\xB5\x2F\xFD", "application/zstd", "zstd archive"},
-		{0, "7z\xBC\xAF\x27\x1C", "application/x-7z-compressed", "7z archive"},
-		{0, "Rar!\x1A\x07", "application/vnd.rar", "rar archive"},
-		{257, "ustar", "application/x-tar", "tar archive"},
-		{0, "PK\x05\x06", "application/zip", "empty zip archive"},
-		{0, "SQLite format 3\x00", "application/vnd.sqlite3", "SQLite database"},
-		{0, "\x00asm", "application/wasm", "WebAssembly module"},
-		{0, "\xCA\xFE\xBA\xBE", "application/x-mach-binary", "Mach-O program or Java class"},
-		{0, "\xCF\xFA\xED\xFE", "application/x-mach-binary", "Mach-O program"},
-		{0, "OggS", "audio/ogg", "Ogg media file"},
-		{0, "fLaC", "audio/flac", "FLAC audio file"},
-		{0, "ID3", "audio/mpeg", "MP3 audio file"},
-		{8, "WAVE", "audio/wav", "WAV audio file"},
-		{4, "ftyp", "video/mp4", "MP4 media file"},
-		{0, "\x1A\x45\xDF\xA3", "video/webm", "Matroska or WebM video"},
-		{0, "wOF2", "font/woff2", "font"},
-	} {
-		if at(h, m.offset, m.magic) && !printable(h) {
-			return Type{Binary, m.mime, m.label}
-		}
+// Refusal says in one sentence that the file at name cannot be shown as text
+// and what can be done instead, with the literal command for the tool bash. It
+// is for the kind [Binary], and for [Other] files that turned out to be binary;
+// size is in bytes.
+func Refusal(name string, size int64, t Type) string {
+	if t.Name == "" {
+		t.Name, t.MIME = "binary file", "application/octet-stream"
 	}
-	if strings.HasPrefix(h, "%PDF-") {
-		return Type{PDF, "application/pdf", "PDF document"}
+	if t.advice == "" {
+		t.advice = "call bash with command `file %s` to learn what it is, or `xxd %s | head` to see its bytes"
 	}
-	return Type{}
+	advice := strings.ReplaceAll(t.advice, "%s", shellQuote(name))
+	return fmt.Sprintf("%s cannot be shown as text (%s, %s, %d bytes): %s", name, t.Name, t.MIME, size, advice)
 }
 
-// printable tells whether h holds no control character but white space, so
-// that text which begins like a binary file stays text.
-func printable(h string) bool {
-	for i := 0; i < len(h); i++ {
-		if c := h[i]; c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7F {
-			return false
-		}
+// shellQuote quotes a file name for a POSIX shell, where it needs that. A name
+// that begins with a dash is made a path.
+func shellQuote(name string) string {
+	if strings.HasPrefix(name, "-") {
+		name = "./" + path.Clean(name)
 	}
-	return true
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:@%"
+	if name != "" && strings.Trim(name, plain) == "" {
+		return name
+	}
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
