@@ -15,11 +15,11 @@ const maxImage = 8 << 20
 
 // document returns the text of a Word document or Excel workbook.
 func (c *reading) document(ctx context.Context, t document.Type) (domain.ToolResult, error) {
-	read, format := document.DocxTextLimits, "docx"
+	read, format := document.DocxText, "docx"
 	if t.Kind == document.Xlsx {
 		read, format = document.XlsxRows, "xlsx"
 	}
-	text, err := read(ctxReaderAt{ctx, c.file}, c.file.Info.Size, document.DefaultLimits())
+	text, err := read(ctxReaderAt{ctx, c.file}, c.file.Info.Size, document.Limits{})
 	note := ""
 	switch limit, tooMuch := errors.AsType[*document.LimitError](err); {
 	case ctx.Err() != nil:

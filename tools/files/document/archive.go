@@ -23,6 +23,7 @@ type archive struct {
 }
 
 func openArchive(r io.ReaderAt, size int64, limits Limits) (*archive, error) {
+	limits = limits.orDefault()
 	if size > limits.File {
 		return nil, &LimitError{What: "bytes in the file", Max: limits.File}
 	}
@@ -86,10 +87,18 @@ func (a *archive) each(name string, fn func(t *tokens, e element) error) error {
 		return err
 	}
 	defer t.close()
-	if _, err := t.root(); err != nil {
+	if err := t.root(); err != nil {
 		return err
 	}
-	return t.children(fn)
+	return t.children(func(e element) error { return fn(t, e) })
+}
+
+// elements calls fn for all elements of a part below its root, in the order of the text.
+func (a *archive) elements(name string, fn func(e element)) error {
+	return a.each(name, func(t *tokens, e element) error {
+		fn(e)
+		return t.descend(fn)
+	})
 }
 
 // meteredReader returns err once more than left bytes were read. A negative
@@ -122,20 +131,19 @@ type relation struct {
 func (a *archive) relations(part string) (map[string]relation, error) {
 	rels := map[string]relation{}
 	dir, base := path.Split(part)
-	err := a.each(dir+"_rels/"+base+".rels", func(_ *tokens, e element) error {
+	err := a.elements(dir+"_rels/"+base+".rels", func(e element) {
 		if e.name != "Relationship" {
-			return nil
+			return
 		}
-		rel := relation{kind: path.Base(e.attr("Type")), target: e.attr("Target"), external: strings.EqualFold(e.attr("TargetMode"), "External")}
-		if !rel.external {
-			if strings.HasPrefix(rel.target, "/") {
-				rel.target = path.Clean(rel.target)[1:]
-			} else {
-				rel.target = path.Join(dir, rel.target)
-			}
+		rel := relation{path.Base(e.attr("Type")), e.attr("Target"), strings.EqualFold(e.attr("TargetMode"), "External")}
+		switch {
+		case rel.external:
+		case strings.HasPrefix(rel.target, "/"):
+			rel.target = path.Clean(rel.target)[1:]
+		default:
+			rel.target = path.Join(dir, rel.target)
 		}
 		rels[e.attr("Id")] = rel
-		return nil
 	})
 	return rels, err
 }

@@ -65,7 +65,7 @@ func relsXML(entries ...string) string {
 
 func docxText(t testing.TB, file []byte) string {
 	t.Helper()
-	text, err := document.DocxText(bytes.NewReader(file), int64(len(file)))
+	text, err := document.DocxText(bytes.NewReader(file), int64(len(file)), document.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestNotADocument(t *testing.T) {
 		{"cut zip", string(docx(t, "<w:p/>")[:200]), "not a readable .docx file"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := document.DocxText(strings.NewReader(tc.file), int64(len(tc.file)))
+			_, err := document.DocxText(strings.NewReader(tc.file), int64(len(tc.file)), document.Limits{})
 			var format *document.FormatError
 			if !errors.As(err, &format) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("docx: %v, want a FormatError with %q", err, tc.want)
@@ -126,7 +126,7 @@ func TestLimits(t *testing.T) {
 		{"one tag", docx(t, `<w:p a="`+strings.Repeat("x", 3<<20)+`"/>`), document.Limits{}, "one XML tag", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			text, err := document.DocxTextLimits(bytes.NewReader(tc.file), int64(len(tc.file)), tc.limits)
+			text, err := document.DocxText(bytes.NewReader(tc.file), int64(len(tc.file)), tc.limits)
 			var limit *document.LimitError
 			if !errors.As(err, &limit) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want a LimitError with %q", err, tc.want)
@@ -168,7 +168,7 @@ func TestBombs(t *testing.T) {
 			if tc.name == "shared string" {
 				_, err = document.XlsxRows(bytes.NewReader(tc.file), int64(len(tc.file)), limits)
 			} else {
-				_, err = document.DocxTextLimits(bytes.NewReader(tc.file), int64(len(tc.file)), limits)
+				_, err = document.DocxText(bytes.NewReader(tc.file), int64(len(tc.file)), limits)
 			}
 			runtime.ReadMemStats(&after)
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
@@ -188,7 +188,7 @@ func (b broken) ReadAt([]byte, int64) (int, error) { return 0, b.err }
 
 func TestReaderError(t *testing.T) {
 	cause := errors.New("cancelled")
-	if _, err := document.DocxText(broken{cause}, 1000); !errors.Is(err, cause) {
+	if _, err := document.DocxText(broken{cause}, 1000, document.Limits{}); !errors.Is(err, cause) {
 		t.Errorf("got %v", err)
 	}
 }

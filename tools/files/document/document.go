@@ -9,10 +9,15 @@
 // return an error.
 package document
 
-import "fmt"
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+)
 
-// Limits bounds what a document may cost. A field that is 0 or less means the
-// one of DefaultLimits.
+// Limits bounds what a document may cost. A field that is 0 means the one
+// of DefaultLimits.
 type Limits struct {
 	File     int64 // size of the file itself, in bytes
 	Entries  int   // files in its archive
@@ -29,20 +34,8 @@ func DefaultLimits() Limits {
 
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits()
-	return Limits{
-		File:     positive(l.File, d.File),
-		Entries:  positive(l.Entries, d.Entries),
-		Unpacked: positive(l.Unpacked, d.Unpacked),
-		Depth:    positive(l.Depth, d.Depth),
-		Text:     positive(l.Text, d.Text),
-	}
-}
-
-func positive[N int | int64](n, otherwise N) N {
-	if n <= 0 {
-		return otherwise
-	}
-	return n
+	return Limits{cmp.Or(l.File, d.File), cmp.Or(l.Entries, d.Entries), cmp.Or(l.Unpacked, d.Unpacked),
+		cmp.Or(l.Depth, d.Depth), cmp.Or(l.Text, d.Text)}
 }
 
 // LimitError says which of the [Limits] a document went over.
@@ -70,8 +63,71 @@ func (e *FormatError) Unwrap() error { return e.Err }
 
 // readError makes what went wrong a FormatError, unless it is a limit.
 func readError(format string, err error) error {
-	if err == nil || isLimit(err) {
+	if _, limit := errors.AsType[*LimitError](err); limit || err == nil {
 		return err
 	}
 	return &FormatError{Format: format, Err: err}
+}
+
+// budget is how much text may still be made.
+type budget struct {
+	left, max int
+	err       error
+}
+
+func newBudget(l Limits) *budget { return &budget{left: l.Text, max: l.Text} }
+
+// take draws n bytes. Once they are gone, it reports false and sets err.
+func (b *budget) take(n int) bool {
+	if b.left -= n; b.left < 0 {
+		b.left = 0
+		b.err = &LimitError{What: "bytes of text", Max: int64(b.max)}
+	}
+	return b.err == nil
+}
+
+// block is text made of whole lines.
+type block struct {
+	text    []byte
+	pending []byte // of a paragraph whose end was deleted
+}
+
+// line appends a line, after what is pending.
+func (b *block) line(prefix, text []byte) {
+	b.text = append(b.text, prefix...)
+	b.text = append(b.text, b.pending...)
+	b.text = append(b.text, text...)
+	b.text = append(b.text, '\n')
+	b.pending = b.pending[:0]
+}
+
+// flush makes what is pending a line.
+func (b *block) flush() {
+	if len(b.pending) > 0 {
+		b.line(nil, nil)
+	}
+}
+
+// appendFlat appends text on one line: each run of white space in it becomes
+// one space, and none is left at its ends.
+func appendFlat(dst, text []byte) []byte {
+	gap, from := false, len(dst)
+	for _, c := range text {
+		switch c {
+		case ' ', '\t', '\n', '\r':
+			gap = true
+			continue
+		}
+		if gap && len(dst) > from {
+			dst = append(dst, ' ')
+		}
+		gap = false
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// trimmed makes a string of text, without the line feeds at its end.
+func trimmed(text []byte) string {
+	return string(bytes.ToValidUTF8(bytes.TrimRight(text, "\n"), []byte("\uFFFD")))
 }

@@ -1,17 +1,15 @@
 package document
 
 import (
+	"bufio"
 	"encoding/xml"
 	"fmt"
 	"io"
 )
 
-const (
-	// maxToken bounds a tag or a run of text, because encoding/xml holds it
-	// whole, and its attributes in many times their size.
-	maxToken = 2 << 20
-	readSize = 16 << 10
-)
+// maxToken bounds a tag or a run of text, because encoding/xml holds it
+// whole, and its attributes in many times their size.
+const maxToken = 2 << 20
 
 // element is the start of an XML element. Names are without their prefixes:
 // the formats read here use no name in two meanings in one place.
@@ -43,28 +41,29 @@ func (e element) on() bool {
 // namespaces and the pairing of tags alone and is much cheaper for it.
 type tokens struct {
 	d     *xml.Decoder
-	bytes *partBytes
+	part  *partReader
 	name  string
 	depth int
 	max   int
 }
 
 func newTokens(a *archive, name string, rc io.ReadCloser) *tokens {
-	p := &partBytes{rc: rc, a: a}
-	return &tokens{d: xml.NewDecoder(p), bytes: p, name: name, max: a.limits.Depth}
+	p := &partReader{Closer: rc}
+	p.Reader = bufio.NewReaderSize(&allowance{rc, a}, 16<<10)
+	return &tokens{d: xml.NewDecoder(p), part: p, name: name, max: a.limits.Depth}
 }
 
-func (t *tokens) close() { t.bytes.rc.Close() }
+func (t *tokens) close() { t.part.Close() }
 
 // next returns the next token: an element, an xml.EndElement, an xml.CharData
 // that is valid until the next call, or something of no interest.
 func (t *tokens) next() (any, error) {
-	t.bytes.token = 0
+	t.part.token = 0
 	tok, err := t.d.RawToken()
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
 	if err != nil {
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
 		return nil, fmt.Errorf("%s: %w", t.name, err)
 	}
 	switch tok := tok.(type) {
@@ -77,27 +76,26 @@ func (t *tokens) next() (any, error) {
 		if t.depth--; t.depth < 0 {
 			return nil, fmt.Errorf("%s: unexpected end of %s", t.name, tok.Name.Local)
 		}
-		return tok, nil
 	}
 	return tok, nil
 }
 
-// root returns the outermost element.
-func (t *tokens) root() (element, error) {
+// root passes over the start of the outermost element.
+func (t *tokens) root() error {
 	for {
 		tok, err := t.next()
 		if err != nil {
-			return element{}, err
+			return err
 		}
-		if e, ok := tok.(element); ok {
-			return e, nil
+		if _, ok := tok.(element); ok {
+			return nil
 		}
 	}
 }
 
 // children calls fn for each element inside the one just begun, and returns
 // after its end. What fn leaves of an element is skipped.
-func (t *tokens) children(fn func(t *tokens, e element) error) error {
+func (t *tokens) children(fn func(e element) error) error {
 	for {
 		tok, err := t.next()
 		if err != nil {
@@ -106,7 +104,7 @@ func (t *tokens) children(fn func(t *tokens, e element) error) error {
 		switch tok := tok.(type) {
 		case element:
 			depth := t.depth
-			if err := fn(t, tok); err != nil {
+			if err := fn(tok); err != nil {
 				return err
 			}
 			if err := t.skipTo(depth - 1); err != nil {
@@ -118,8 +116,17 @@ func (t *tokens) children(fn func(t *tokens, e element) error) error {
 	}
 }
 
-// skip passes over the rest of the element just begun.
-func (t *tokens) skip() error { return t.skipTo(t.depth - 1) }
+// descend calls fn for each element anywhere inside the one just begun, in the order of
+// the text, except for what is inside elements that are skipped.
+func (t *tokens) descend(fn func(e element)) error {
+	return t.children(func(e element) error {
+		fn(e)
+		if skipped(e.name) {
+			return nil
+		}
+		return t.descend(fn)
+	})
+}
 
 func (t *tokens) skipTo(depth int) error {
 	for t.depth > depth {
@@ -142,7 +149,7 @@ func (t *tokens) text(b []byte) ([]byte, error) {
 		case xml.CharData:
 			b = append(b, tok...)
 		case element:
-			if err := t.skip(); err != nil {
+			if err := t.skipTo(t.depth - 1); err != nil {
 				return b, err
 			}
 		case xml.EndElement:
@@ -151,61 +158,31 @@ func (t *tokens) text(b []byte) ([]byte, error) {
 	}
 }
 
-// partBytes is what a part unpacks to, byte by byte as encoding/xml takes it.
-// It draws on the allowance of the archive.
-type partBytes struct {
-	rc    io.ReadCloser
-	a     *archive
-	buf   [readSize]byte
-	r, w  int
+// partReader is what a part unpacks to, byte by byte as encoding/xml takes it.
+type partReader struct {
+	*bufio.Reader
+	io.Closer
 	token int // bytes since the last token
-	err   error
 }
 
 // ReadByte implements [io.ByteReader].
-func (p *partBytes) ReadByte() (byte, error) {
+func (p *partReader) ReadByte() (byte, error) {
 	if p.token++; p.token > maxToken {
 		return 0, &LimitError{What: "bytes in one XML tag or text", Max: maxToken}
 	}
-	if p.r == p.w {
-		if err := p.fill(); err != nil {
-			return 0, err
-		}
-	}
-	c := p.buf[p.r]
-	p.r++
-	return c, nil
+	return p.Reader.ReadByte()
 }
 
-// Read implements [io.Reader], which [xml.NewDecoder] wants though it then
-// calls ReadByte.
-func (p *partBytes) Read(b []byte) (int, error) {
-	if len(b) == 0 {
-		return 0, nil
-	}
-	c, err := p.ReadByte()
-	if err != nil {
-		return 0, err
-	}
-	b[0] = c
-	return 1, nil
+// allowance draws what it reads on the allowance of the archive.
+type allowance struct {
+	io.Reader
+	a *archive
 }
 
-func (p *partBytes) fill() error {
-	for range 100 {
-		if p.err != nil {
-			return p.err
-		}
-		var n int
-		n, p.err = p.rc.Read(p.buf[:])
-		if p.a.left -= int64(n); p.a.left < 0 {
-			p.err = &LimitError{What: "bytes unpacked", Max: p.a.limits.Unpacked}
-			return p.err
-		}
-		if n > 0 {
-			p.r, p.w = 0, n
-			return nil
-		}
+func (r *allowance) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if r.a.left -= int64(n); r.a.left < 0 {
+		return 0, &LimitError{What: "bytes unpacked", Max: r.a.limits.Unpacked}
 	}
-	return io.ErrNoProgress
+	return n, err
 }

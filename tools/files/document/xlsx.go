@@ -1,8 +1,11 @@
 package document
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 )
 
 // XlsxRows returns the cells of an Excel workbook as text: for each sheet a
@@ -17,19 +20,18 @@ import (
 // The error is a [*FormatError] if r is not such a workbook, or a
 // [*LimitError], which comes with the text up to there.
 func XlsxRows(r io.ReaderAt, size int64, limits Limits) (string, error) {
-	limits = limits.orDefault()
 	a, err := openArchive(r, size, limits)
 	if err != nil {
 		return "", readError("xlsx", err)
 	}
-	x := &xlsx{a: a, out: &budget{left: limits.Text, max: limits.Text}}
+	x := &xlsx{archive: a, out: newBudget(a.limits)}
 	err = readError("xlsx", x.read())
 	return trimmed(x.text), err
 }
 
 // xlsx is a workbook being read.
 type xlsx struct {
-	a         *archive
+	*archive
 	out       *budget
 	text      []byte
 	strings   sharedStrings
@@ -44,68 +46,54 @@ type xlsx struct {
 	cellText []byte // scratch
 }
 
-// sheet is a sheet as the workbook lists it.
-type sheet struct{ name, state, id string }
-
 func (x *xlsx) read() error {
-	main, err := x.a.mainPart("xl/workbook.xml")
+	main, err := x.mainPart("xl/workbook.xml")
 	if err != nil {
 		return err
 	}
-	rels, err := x.a.relations(main)
+	if !x.has(main) {
+		return fmt.Errorf("%w: %s", errNoPart, main)
+	}
+	rels, err := x.relations(main)
 	if err != nil {
 		return err
 	}
-	sheets, err := x.workbook(main)
-	if err != nil {
-		return err
-	}
-	if err := x.strings.read(x.a, related(rels, "sharedStrings")); err != nil {
-		return err
-	}
-	if x.formats, err = readFormats(x.a, related(rels, "styles")); err != nil {
-		return err
-	}
-	for _, s := range sheets {
-		rel := rels[s.id]
-		if rel.kind != "worksheet" || rel.external {
-			continue
+	var sheets []element
+	err = x.elements(main, func(e element) {
+		switch e.name {
+		case "workbookPr":
+			v := e.attr("date1904")
+			x.epoch1904 = v == "1" || v == "true"
+		case "sheet":
+			sheets = append(sheets, e)
 		}
-		if err := x.sheet(s, rel.target); err != nil {
-			return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := x.strings.read(x.archive, related(rels, "sharedStrings")); err != nil {
+		return err
+	}
+	if x.formats, err = readFormats(x.archive, related(rels, "styles")); err != nil {
+		return err
+	}
+	for _, e := range sheets {
+		if rel := rels[e.attr("id")]; rel.kind == "worksheet" && !rel.external {
+			if err := x.sheet(e, rel.target); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// workbook returns the sheets in their order.
-func (x *xlsx) workbook(part string) (sheets []sheet, err error) {
-	if !x.a.has(part) {
-		return nil, fmt.Errorf("%w: %s", errNoPart, part)
-	}
-	err = x.a.each(part, func(t *tokens, e element) error {
-		switch e.name {
-		case "workbookPr":
-			v := e.attr("date1904")
-			x.epoch1904 = v == "1" || v == "true"
-		case "sheets":
-			return t.children(func(_ *tokens, e element) error {
-				sheets = append(sheets, sheet{name: e.attr("name"), state: e.attr("state"), id: e.attr("id")})
-				return nil
-			})
-		}
-		return nil
-	})
-	return sheets, err
-}
-
-// sheet writes the rows of one sheet.
-func (x *xlsx) sheet(s sheet, part string) error {
+// sheet writes the rows of the sheet that e of the workbook names.
+func (x *xlsx) sheet(e element, part string) error {
 	if len(x.text) > 0 {
 		x.text = append(x.text, '\n')
 	}
-	title := "## " + string(appendFlat(nil, []byte(s.name)))
-	if s.state == "hidden" || s.state == "veryHidden" {
+	title := "## " + string(appendFlat(nil, []byte(e.attr("name"))))
+	if state := e.attr("state"); state == "hidden" || state == "veryHidden" {
 		title += " (hidden)"
 	}
 	if !x.out.take(len(title) + 2) {
@@ -113,11 +101,11 @@ func (x *xlsx) sheet(s sheet, part string) error {
 	}
 	x.text = append(append(x.text, title...), '\n')
 	x.row, x.shown = 0, 0
-	return x.a.each(part, func(t *tokens, e element) error {
+	return x.each(part, func(t *tokens, e element) error {
 		if e.name != "sheetData" {
 			return nil
 		}
-		return t.children(x.readRow)
+		return t.children(func(e element) error { return x.readRow(t, e) })
 	})
 }
 
@@ -133,7 +121,7 @@ func (x *xlsx) readRow(t *tokens, e element) error {
 		x.row = n
 	}
 	x.line, x.column, x.at = x.line[:0], 0, 0
-	err := t.children(x.readCell)
+	err := t.children(func(e element) error { return x.readCell(t, e) })
 	if x.column == 0 {
 		return err
 	}
@@ -147,10 +135,7 @@ func (x *xlsx) readRow(t *tokens, e element) error {
 	x.shown = x.row
 	x.out.take(1)
 	x.text = append(append(x.text, x.line...), '\n')
-	if err == nil {
-		err = x.out.err
-	}
-	return err
+	return cmp.Or(err, x.out.err)
 }
 
 func (x *xlsx) write(s string) {
@@ -164,3 +149,171 @@ const (
 	maxRow    = 1 << 20
 	maxColumn = 1 << 14
 )
+
+// readCell appends a cell to the row being read.
+func (x *xlsx) readCell(t *tokens, e element) error {
+	if e.name != "c" {
+		return nil
+	}
+	x.at = min(x.at+1, maxColumn)
+	if n := columnOf(e.attr("r")); n > x.column {
+		x.at = n
+	}
+	text, err := x.cell(t, e)
+	if err != nil || len(text) == 0 {
+		return err
+	}
+	// A cell in a place already taken goes to the next one.
+	column := max(x.at, x.column+1)
+	tabs := column - max(x.column, 1)
+	if !x.out.take(tabs + len(text)) {
+		return x.out.err
+	}
+	for range tabs {
+		x.line = append(x.line, '\t')
+	}
+	for _, c := range text {
+		if c == '\t' || c == '\n' || c == '\r' {
+			c = ' '
+		}
+		x.line = append(x.line, c)
+	}
+	x.column, x.at = column, column
+	return nil
+}
+
+// columnOf returns the number of the column in a reference such as AB12, or 0.
+func columnOf(ref string) int {
+	n := 0
+	for i := 0; i < len(ref) && ref[i] >= 'A' && ref[i] <= 'Z'; i++ {
+		if n = n*26 + int(ref[i]-'A') + 1; n > maxColumn {
+			return 0
+		}
+	}
+	return n
+}
+
+// cell returns the text of a cell, valid until the next one is read.
+func (x *xlsx) cell(t *tokens, e element) ([]byte, error) {
+	var formula []byte
+	value := x.cellText[:0]
+	inline := false
+	err := t.children(func(e element) (err error) {
+		switch e.name {
+		case "v":
+			value, err = t.text(value)
+		case "is":
+			inline = true
+			value, err = richText(t, value)
+		case "f":
+			formula, err = t.text(append(formula, '='))
+		}
+		return err
+	})
+	x.cellText = value
+	if err != nil {
+		return nil, err
+	}
+	if len(value) == 0 && len(formula) > 1 {
+		return formula, nil
+	}
+	if inline {
+		return unescape(value), nil
+	}
+	return x.value(e.attr("t"), atoi(e.attr("s")), value), nil
+}
+
+// value makes text of what w:v holds in a cell of the given type and style.
+func (x *xlsx) value(kind string, style int, raw []byte) []byte {
+	switch kind {
+	case "s":
+		n, err := strconv.Atoi(string(raw))
+		if err != nil {
+			return nil
+		}
+		return x.strings.at(n)
+	case "str":
+		return unescape(raw)
+	case "b":
+		if string(raw) == "1" {
+			return []byte("TRUE")
+		}
+		return []byte("FALSE")
+	case "n", "":
+		var format valueFormat
+		if style >= 0 && style < len(x.formats) {
+			format = x.formats[style]
+		}
+		return []byte(number(string(raw), format, x.epoch1904))
+	}
+	return raw // "e", an error such as #REF!, and "d", a date in ISO 8601
+}
+
+// sharedStrings are the texts that cells refer to by number, one after the
+// other in one piece of memory, as there may be millions.
+type sharedStrings struct {
+	data []byte
+	ends []uint32
+}
+
+func (s *sharedStrings) read(a *archive, part string) error {
+	return a.each(part, func(t *tokens, e element) error {
+		if e.name != "si" {
+			return nil
+		}
+		from := len(s.data)
+		data, err := richText(t, s.data)
+		s.data = append(data[:from], unescape(data[from:])...)
+		s.ends = append(s.ends, uint32(len(s.data)))
+		return err
+	})
+}
+
+// at returns the n-th string, counted from 0, or nothing if there is none.
+func (s *sharedStrings) at(n int) []byte {
+	if n < 0 || n >= len(s.ends) {
+		return nil
+	}
+	from := uint32(0)
+	if n > 0 {
+		from = s.ends[n-1]
+	}
+	return s.data[from:s.ends[n]]
+}
+
+// richText appends the text of si or is: that of t and of the runs r, without
+// the phonetic reading rPh.
+func richText(t *tokens, b []byte) ([]byte, error) {
+	err := t.children(func(e element) (err error) {
+		switch e.name {
+		case "t":
+			b, err = t.text(b)
+		case "r":
+			b, err = richText(t, b)
+		}
+		return err
+	})
+	return b, err
+}
+
+// unescape replaces _xHHHH_, which stands for a character that XML cannot hold
+// (ECMA-376 part 1, 22.9.2.19), in place.
+func unescape(b []byte) []byte {
+	const length = len("_x000D_")
+	if !bytes.Contains(b, []byte("_x")) {
+		return b
+	}
+	out := b[:0]
+	for i := 0; i < len(b); i++ {
+		if b[i] == '_' && i+length <= len(b) && b[i+1] == 'x' && b[i+length-1] == '_' {
+			if code, err := strconv.ParseUint(string(b[i+2:i+length-1]), 16, 16); err == nil {
+				// At most three bytes replace seven, so nothing unread is lost.
+				out = append(out, string(rune(code))...)
+				i += length - 1
+				continue
+			}
+		}
+		out = append(out, b[i])
+	}
+	return out
+}

@@ -20,24 +20,25 @@ const (
 func readFormats(a *archive, part string) ([]valueFormat, error) {
 	var formats []valueFormat
 	custom := map[int]valueFormat{}
-	err := a.each(part, func(t *tokens, e element) error {
-		if e.name != "numFmts" && e.name != "cellXfs" {
-			return nil
-		}
-		return t.children(func(_ *tokens, e element) error {
-			id := atoi(e.attr("numFmtId"))
-			switch e.name {
-			case "numFmt":
+	list := "" // that is being read
+	err := a.elements(part, func(e element) {
+		id := atoi(e.attr("numFmtId"))
+		switch e.name {
+		case "numFmts", "cellXfs", "cellStyleXfs", "dxfs":
+			list = e.name
+		case "numFmt":
+			if list == "numFmts" {
 				custom[id] = formatOf(e.attr("formatCode"))
-			case "xf":
-				f, ok := custom[id]
-				if !ok {
-					f = builtinFormat(id)
-				}
+			}
+		case "xf":
+			f, ok := custom[id]
+			if !ok {
+				f = builtinFormat(id)
+			}
+			if list == "cellXfs" {
 				formats = append(formats, f)
 			}
-			return nil
-		})
+		}
 	})
 	return formats, err
 }
