@@ -1,124 +1,76 @@
 package files
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 const (
-	maxAnchors     = 3       // lines of the old text that are looked for
-	maxCandidates  = 64      // places that are compared line by line
+	maxAnchors     = 8       // lines of the old text that are compared
 	maxCompared    = 8 << 20 // bytes of the file that are looked at
-	maxWeighed     = 80      // lines of the old text that are compared
 	enoughLikeness = 0.5
 )
 
-// closest returns the index of the line where the lines most like old begin, or
-// -1 if there is nothing much like them. It looks for the longest lines of old
-// everywhere, and compares line by line at the places most like those.
+// closest returns the index of the line where the lines most like old begin, or -1 if
+// there is nothing much like them. It compares the longest lines of old, which count for
+// more the longer they are, with all lines.
 func closest(lines, old []string) int {
-	anchors := anchorsOf(old)
-	var found candidates
-	size := 0
+	var anchors []anchor
+	for i, line := range old {
+		if text := strings.TrimSpace(line); text != "" {
+			anchors = append(anchors, anchor{index: i, line: line, text: text})
+		}
+	}
+	slices.SortStableFunc(anchors, func(a, b anchor) int { return cmp.Compare(len(b.text), len(a.text)) })
+	anchors = anchors[:min(len(anchors), maxAnchors)]
+	all := 0.0
+	for i := range anchors {
+		anchors[i].findPairs()
+		all += anchors[i].weight()
+	}
+	scores := make([]float64, len(lines))
+	size, best, at := 0, enoughLikeness*all, -1
 	for i, line := range lines {
 		if size += len(line); size > maxCompared {
 			break
 		}
 		for _, a := range anchors {
 			if start := i - a.index; start >= 0 {
-				found.add(start, a.like(line))
+				scores[start] += a.weight() * a.like(line)
 			}
 		}
 	}
-	weighed := make([]anchor, min(len(old), maxWeighed))
-	for i := range weighed {
-		weighed[i] = newAnchor(i, old[i])
-	}
-	best, at := enoughLikeness, -1
-	for _, c := range found {
-		if score := likeness(lines[c.start:], weighed); score > best || score == best && at >= 0 && c.start < at {
-			best, at = score, c.start
+	for start, score := range scores {
+		if score > best {
+			best, at = score, start
 		}
 	}
 	return at
-}
-
-// candidates are the places most like an anchor.
-type candidates []candidate
-
-type candidate struct {
-	start int
-	like  float64
-}
-
-func (list *candidates) add(start int, like float64) {
-	switch {
-	case like < enoughLikeness:
-		return
-	case len(*list) < maxCandidates:
-		*list = append(*list, candidate{start, like})
-		return
-	}
-	least := 0
-	for i, c := range *list {
-		if c.like < (*list)[least].like {
-			least = i
-		}
-	}
-	if like > (*list)[least].like {
-		(*list)[least] = candidate{start, like}
-	}
 }
 
 // anchor is a line of the old text.
 type anchor struct {
 	index int
 	line  string
-	text  string   // line without white space around it
-	pairs *pairSet // of text
+	text  string                // line without white space around it
+	pairs *[1 << 16 / 64]uint64 // the set of the pairs of bytes in text
 }
 
-// pairSet is a set of pairs of bytes.
-type pairSet [1 << 16 / 64]uint64
-
-func (p *pairSet) add(a, b byte) {
-	n := uint(a)<<8 | uint(b)
-	p[n/64] |= 1 << (n % 64)
-}
-
-func (p *pairSet) has(a, b byte) bool {
-	n := uint(a)<<8 | uint(b)
-	return p[n/64]>>(n%64)&1 == 1
-}
-
-func newAnchor(index int, line string) anchor {
-	a := anchor{index: index, line: line, text: strings.TrimSpace(line), pairs: new(pairSet)}
+func (a *anchor) findPairs() {
+	a.pairs = new([1 << 16 / 64]uint64)
 	for i := 1; i < len(a.text); i++ {
-		a.pairs.add(a.text[i-1], a.text[i])
+		n := uint(a.text[i-1])<<8 | uint(a.text[i])
+		a.pairs[n/64] |= 1 << (n % 64)
 	}
-	return a
 }
 
-// anchorsOf returns the longest lines.
-func anchorsOf(old []string) (list []anchor) {
-	taken := make([]bool, len(old))
-	for len(list) < maxAnchors {
-		longest := -1
-		for i, line := range old {
-			if !taken[i] && strings.TrimSpace(line) != "" && (longest < 0 || len(line) > len(old[longest])) {
-				longest = i
-			}
-		}
-		if longest < 0 {
-			break
-		}
-		taken[longest] = true
-		list = append(list, newAnchor(longest, old[longest]))
-	}
-	return list
-}
+func (a *anchor) weight() float64 { return float64(1 + len(a.text)) }
 
 // like tells how much a line is like the anchor, from 0 to 1: nearly 1 if they
 // differ in white space around them only, else the share of pairs of bytes that
 // they have in common (about the Sørensen-Dice coefficient).
-func (a anchor) like(line string) float64 {
+func (a *anchor) like(line string) float64 {
 	if line == a.line {
 		return 1
 	}
@@ -131,23 +83,8 @@ func (a anchor) like(line string) float64 {
 	}
 	common := 0
 	for i := 1; i < len(line); i++ {
-		if a.pairs.has(line[i-1], line[i]) {
-			common++
-		}
+		n := uint(line[i-1])<<8 | uint(line[i])
+		common += int(a.pairs[n/64] >> (n % 64) & 1)
 	}
 	return min(0.98, 2*float64(common)/float64(max(1, len(line)+len(a.text)-2)))
-}
-
-// likeness tells how much the first lines are like the old ones, from 0 to 1.
-// Long lines count for more.
-func likeness(lines []string, old []anchor) float64 {
-	sum, all := 0.0, 0.0
-	for i, a := range old {
-		weight := float64(1 + len(a.text))
-		all += weight
-		if i < len(lines) {
-			sum += weight * a.like(lines[i])
-		}
-	}
-	return sum / all
 }

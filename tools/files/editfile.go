@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 
+	"golang.org/x/text/encoding/unicode"
+
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
@@ -67,10 +69,18 @@ func (s editor) edit(ctx context.Context, in editInput) (domain.ToolResult, erro
 			return domain.ToolResult{}, domain.InvalidArgument("edit_file", fmt.Sprintf("edits[%d]", i), "has the same old_text and new_text: leave it out, or give the text you want in new_text")
 		}
 	}
+	res, err := s.tryEdit(ctx, in)
+	if err != nil {
+		return s.failure("edit_file", in.Path, err)
+	}
+	return res, nil
+}
+
+func (s editor) tryEdit(ctx context.Context, in editInput) (domain.ToolResult, error) {
 	// Also a dry run is refused where the edit would be.
 	info, err := s.files.Stat(in.Path)
 	if err != nil {
-		return s.failure("edit_file", in.Path, err)
+		return domain.ToolResult{}, err
 	}
 	unlock, err := s.writing.lock(ctx, info.Real)
 	if err != nil {
@@ -79,36 +89,28 @@ func (s editor) edit(ctx context.Context, in editInput) (domain.ToolResult, erro
 	defer unlock()
 	old, err := s.readWhole(ctx, in.Path)
 	if err != nil {
-		return s.editFailure(in.Path, err)
+		return domain.ToolResult{}, err
 	}
-	if t := document.Detect(in.Path, old.raw); t.Kind != document.Other {
-		return domain.Failure("is_binary", fmt.Sprintf("%s is not a text file (%s), and cannot be edited", in.Path, t.Name),
-			"Use write_file with content_base64 to replace the whole file."), nil
-	}
-	decoded, err := decodeText(old.raw)
+	decoded, err := decodeText(in.Path, old.raw)
 	if err != nil {
-		return s.editFailure(in.Path, err)
+		return domain.ToolResult{}, err
 	}
-	text, replacements, failed := applyEdits(in.Path, decoded.text, in.Edits)
-	if failed != nil {
-		return *failed, nil
+	text, replacements, err := applyEdits(in.Path, decoded.text, in.Edits)
+	if err != nil {
+		return domain.ToolResult{}, err
 	}
-	content := decoded.encode(text)
+	content, err := decoded.encode(text)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
 	if !in.DryRun && text != decoded.text {
-		if failed, err := s.commitEdit(ctx, in.Path, old, content); failed != nil || err != nil {
-			return orFailure(failed), err
+		if err := s.commitEdit(ctx, in.Path, old, content); err != nil {
+			return domain.ToolResult{}, err
 		}
 	}
 	res := domain.Text(s.editAnswer(in, decoded.text, text))
 	res.Meta = editMeta{in.Path, replacements, len(content), decoded.charset, in.DryRun}
 	return res, nil
-}
-
-func orFailure(failed *domain.ToolResult) domain.ToolResult {
-	if failed == nil {
-		return domain.ToolResult{}
-	}
-	return *failed
 }
 
 func (s editor) editAnswer(in editInput, before, after string) string {
@@ -128,13 +130,6 @@ type wholeFile struct {
 	real string
 }
 
-// tooLargeError is a file that has grown beyond what is edited.
-type tooLargeError struct{ size int64 }
-
-func (e *tooLargeError) Error() string {
-	return fmt.Sprintf("has %d bytes; at most %d can be edited", e.size, maxEdit)
-}
-
 // readWhole reads a file that is to be edited.
 func (s editor) readWhole(ctx context.Context, path string) (wholeFile, error) {
 	f, err := s.source.Open(path)
@@ -142,65 +137,83 @@ func (s editor) readWhole(ctx context.Context, path string) (wholeFile, error) {
 		return wholeFile{}, err
 	}
 	defer f.Close()
-	if f.Info.Size > maxEdit {
-		return wholeFile{}, &tooLargeError{f.Info.Size}
-	}
 	var b bytes.Buffer
-	b.Grow(int(f.Info.Size) + bytes.MinRead)
+	b.Grow(int(min(f.Info.Size, maxEdit)) + bytes.MinRead)
 	n, err := b.ReadFrom(io.LimitReader(ctxReader{ctx, f}, maxEdit+1))
-	if n > maxEdit {
-		return wholeFile{}, &tooLargeError{n}
+	if size := max(n, f.Info.Size); size > maxEdit {
+		return wholeFile{}, failed("too_large", fmt.Sprintf("%s has %d bytes; at most %d can be edited", path, size, maxEdit),
+			"Edit it with a program, such as sed, in bash.")
 	}
 	return wholeFile{b.Bytes(), f.Info.Real}, err
 }
 
 // commitEdit writes content, unless the file is no longer what was read.
-func (s editor) commitEdit(ctx context.Context, path string, old wholeFile, content []byte) (*domain.ToolResult, error) {
-	result := func(res domain.ToolResult, err error) (*domain.ToolResult, error) { return &res, err }
+func (s editor) commitEdit(ctx context.Context, path string, old wholeFile, content []byte) error {
 	r, err := s.files.Replace(path, pathguard.ReplaceOptions{MaxBytes: maxContent})
 	if err != nil {
-		return result(s.failure("edit_file", path, err))
+		return err
 	}
 	defer r.Abort()
 	if _, err := r.Write(content); err != nil {
-		return result(s.failure("edit_file", path, err))
+		return err
 	}
 	// The content decides: size and time miss a change of the same length
 	// within one tick of the file system's clock.
 	now, err := s.readWhole(ctx, path)
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 	if err != nil || r.Real() != old.real || now.real != old.real || !bytes.Equal(now.raw, old.raw) {
-		return result(domain.Failure("conflict", path+" was changed by somebody else while it was being edited; nothing was written",
-			"Read the file again and make the edits on what it is now."), nil)
+		return failed("conflict", path+" was changed by somebody else while it was being edited; nothing was written",
+			"Read the file again and make the edits on what it is now.")
 	}
-	if _, err := r.Commit(); err != nil {
-		return result(s.failure("edit_file", path, err))
-	}
-	return nil, nil
+	_, err = r.Commit()
+	return err
 }
 
-// editFailure answers for a file that cannot be edited.
-func (s editor) editFailure(path string, err error) (domain.ToolResult, error) {
-	var (
-		binary     *textfile.BinaryError
-		decode     *textfile.DecodeError
-		uneditable *uneditableError
-		large      *tooLargeError
-	)
-	switch {
-	case errors.As(err, &binary):
-		return domain.Failure("is_binary", fmt.Sprintf("%s is a binary file (NUL byte at byte %d), and cannot be edited", path, binary.Offset),
-			"Use write_file with content_base64 to replace the whole file."), nil
-	case errors.As(err, &decode):
-		return domain.Failure("decode_error",
-			fmt.Sprintf("%s is not valid %s at byte %d; only utf-8 and utf-16 with a byte order mark can be edited", path, decode.Charset, decode.Offset),
-			"Convert the file to utf-8 first, or replace the whole file with write_file."), nil
-	case errors.As(err, &uneditable):
-		return domain.Failure("decode_error", path+" is "+err.Error(), "Convert the file to utf-8 first, or replace the whole file with write_file."), nil
-	case errors.As(err, &large):
-		return domain.Failure("too_large", path+" "+err.Error(), "Edit it with a program, such as sed, in bash."), nil
+// encodedText is the text of a file that can be written back: unchanged, it
+// makes the same bytes again.
+type encodedText struct {
+	text    string // UTF-8 without byte order mark, line ends as in the file
+	bom     string // of utf-8
+	charset string // utf-8, utf-16le or utf-16be
+}
+
+// decodeText returns the text of a file in UTF-8, or in UTF-16 with a byte order mark.
+func decodeText(path string, raw []byte) (encodedText, error) {
+	const replace, convert = "Use write_file with content_base64 to replace the whole file.",
+		"Convert the file to utf-8 first, or replace the whole file with write_file."
+	if t := document.Detect(path, raw); t.Kind != document.Other {
+		return encodedText{}, failed("is_binary", fmt.Sprintf("%s is not a text file (%s), and cannot be edited", path, t.Name), replace)
 	}
-	return s.failure("edit_file", path, err)
+	text, charset, err := textfile.Decode(raw, textfile.Charset{})
+	if binary, ok := errors.AsType[*textfile.BinaryError](err); ok {
+		return encodedText{}, failed("is_binary",
+			fmt.Sprintf("%s is a binary file (NUL byte at byte %d), and cannot be edited", path, binary.Offset), replace)
+	}
+	if bad, ok := errors.AsType[*textfile.DecodeError](err); ok {
+		return encodedText{}, failed("decode_error", fmt.Sprintf("%s is not valid %s at byte %d; only utf-8 and utf-16 with a byte order mark can be edited",
+			path, bad.Charset, bad.Offset), convert)
+	}
+	e := encodedText{text: string(text), charset: charset}
+	switch {
+	case charset == "utf-16le", charset == "utf-16be":
+	case charset != "utf-8":
+		return encodedText{}, failed("decode_error",
+			fmt.Sprintf("%s is in %s, and only utf-8 and utf-16 with a byte order mark can be edited", path, charset), convert)
+	case bytes.HasPrefix(raw, []byte("\xEF\xBB\xBF")):
+		e.bom = string(raw[:3])
+	}
+	return e, err
+}
+
+// encode returns the bytes of a file with another text.
+func (e encodedText) encode(text string) ([]byte, error) {
+	switch e.charset {
+	case "utf-16le":
+		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().Bytes([]byte(text))
+	case "utf-16be":
+		return unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewEncoder().Bytes([]byte(text))
+	}
+	return []byte(e.bom + text), nil
 }

@@ -4,35 +4,30 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"toolserver/domain"
 )
 
 // maxPlaces bounds the line numbers in a message.
 const maxPlaces = 10
 
 // applyEdits makes the edits in order. It returns the new text and how many
-// pieces were replaced, or what to answer if one cannot be made.
-func applyEdits(path, text string, edits []edit) (after string, replacements int, failed *domain.ToolResult) {
+// pieces were replaced. The error is a [*failedCall].
+func applyEdits(path, text string, edits []edit) (after string, replacements int, err error) {
 	for i, e := range edits {
 		old, new := e.inLineEnds(text)
 		places := occurrences(text, old)
 		if len(places) == 0 {
-			res := noMatch(path, text, i, e)
-			return "", 0, &res
+			return "", 0, noMatch(path, text, i, e)
 		}
 		if len(places) > 1 && !e.ReplaceAll {
-			res := ambiguous(path, text, i, places)
-			return "", 0, &res
+			return "", 0, ambiguous(path, text, i, places)
 		}
 		n := 1
 		if e.ReplaceAll {
 			n = strings.Count(text, old)
 		}
 		if len(text)+n*(len(new)-len(old)) > maxContent {
-			res := domain.Failure("too_large", fmt.Sprintf("edits[%d] would make %s larger than %d bytes; nothing was written", i, path, maxContent),
+			return "", 0, failed("too_large", fmt.Sprintf("edits[%d] would make %s larger than %d bytes; nothing was written", i, path, maxContent),
 				"Replace fewer occurrences, or with less.")
-			return "", 0, &res
 		}
 		text = strings.Replace(text, old, new, n)
 		replacements += n
@@ -71,7 +66,7 @@ func occurrences(text, old string) (places []int) {
 	return places
 }
 
-func ambiguous(path, text string, i int, places []int) domain.ToolResult {
+func ambiguous(path, text string, i int, places []int) error {
 	lines := make([]string, 0, len(places))
 	for _, at := range places[:min(len(places), maxPlaces)] {
 		line := strconv.Itoa(1 + strings.Count(text[:at], "\n"))
@@ -86,7 +81,7 @@ func ambiguous(path, text string, i int, places []int) domain.ToolResult {
 	if len(places) > maxPlaces {
 		where += " and more"
 	}
-	return domain.Failure("ambiguous_match",
+	return failed("ambiguous_match",
 		fmt.Sprintf("edits[%d].old_text occurs more than once in %s, at %s%s; nothing was written", i, path, where, afterEdits(i)),
 		"Include lines before or after it in old_text until it is unique, or set replace_all to true.")
 }
@@ -97,4 +92,15 @@ func afterEdits(i int) string {
 		return ""
 	}
 	return " (counted after the edits before it)"
+}
+
+// hasCRLF reports whether text has lines, and each ends in CR LF.
+func hasCRLF(text string) bool {
+	n := strings.Count(text, "\n")
+	return n > 0 && n == strings.Count(text, "\r\n")
+}
+
+// toCRLF makes the line ends of text CR LF.
+func toCRLF(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
 }

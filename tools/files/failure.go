@@ -11,39 +11,51 @@ import (
 	"toolserver/sandbox/pathguard"
 )
 
-// failure returns what a tool answers when its guard refuses or fails. It is the
-// one place where the kinds of the guard's errors become error types. What is
-// not an error of the guard is returned as it is: the tool broke, or its
-// context ended.
+// failedCall is the result of a call that cannot be carried out, as an error.
+type failedCall struct{ domain.ToolResult }
+
+func failed(errorType, message, hint string) error {
+	return &failedCall{domain.Failure(errorType, message, hint)}
+}
+
+func (f *failedCall) Error() string { return f.Content[0].Text }
+
+// failure returns what a tool answers to an error: the result of a [*failedCall], or what
+// it makes of the guard's refusal, whose kinds become error types here only. Another
+// error is returned as it is: the tool broke, or its context ended.
 func (s *toolset) failure(tool, path string, err error) (domain.ToolResult, error) {
+	if f, ok := errors.AsType[*failedCall](err); ok {
+		return f.ToolResult, nil
+	}
 	refusal, ok := errors.AsType[*pathguard.Error](err)
 	if !ok {
 		return domain.ToolResult{}, err
 	}
+	errorType, hint := "io_error", "Try again, choose another path, or tell the operator."
 	message := refusal.Error()
 	switch refusal.Kind {
-	case pathguard.KindDenied:
-		return domain.Failure("denied", message, deniedHint(refusal)), nil
 	case pathguard.KindNotFound:
 		return s.missing(tool, path, message), nil
+	case pathguard.KindDenied:
+		errorType, hint = "denied", deniedHint(refusal)
 	case pathguard.KindNotAFile:
-		if hint := s.kindHint(path); hint != "" {
-			return domain.Failure("not_a_file", message+"; call "+hint, "Call "+hint+" for what is in it."), nil
+		errorType, hint = "not_a_file", "Only regular files have content to work with; choose another path."
+		if right := s.callFor(path); right != "" {
+			message, hint = message+"; call "+right, "Call "+right+" for what is in it."
 		}
-		return domain.Failure("not_a_file", message, "Only regular files have content to work with; choose another path."), nil
 	case pathguard.KindNotADirectory:
-		if hint := s.kindHint(path); hint != "" {
-			return domain.Failure("not_a_directory", message+"; call "+hint, "Call "+hint+" for its content."), nil
+		errorType, hint = "not_a_directory", "Call "+call("list_directory", parent(path))+" for what is there."
+		if right := s.callFor(path); right != "" {
+			message, hint = message+"; call "+right, "Call "+right+" for its content."
 		}
-		return domain.Failure("not_a_directory", message, "Call "+call("list_directory", parent(path))+" for what is there."), nil
 	case pathguard.KindExists:
-		return domain.Failure("already_exists", message, "Choose another path, or allow the file to be overwritten."), nil
+		errorType, hint = "already_exists", "Choose another path, or allow the file to be overwritten."
 	case pathguard.KindTooLarge:
-		return domain.Failure("too_large", message, "Write less at a time."), nil
+		errorType, hint = "too_large", "Write less at a time."
 	case pathguard.KindInvalidPath:
-		return domain.Failure("invalid_path", message, "Correct the path."), nil
+		errorType, hint = "invalid_path", "Correct the path."
 	}
-	return domain.Failure("io_error", message, "Try again, choose another path, or tell the operator."), nil
+	return domain.Failure(errorType, message, hint), nil
 }
 
 func deniedHint(e *pathguard.Error) string {
@@ -60,8 +72,8 @@ func deniedHint(e *pathguard.Error) string {
 	return "Choose a path beneath one of: " + strings.Join(e.Allowed, ", ") + "."
 }
 
-// kindHint returns the call that is right for what is at path, or "".
-func (s *toolset) kindHint(path string) string {
+// callFor returns the call that is right for what is at path, or "".
+func (s *toolset) callFor(path string) string {
 	info, err := s.listed.Stat(path)
 	switch {
 	case err != nil:

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
-
-	"toolserver/domain"
 )
 
 const (
@@ -15,17 +13,17 @@ const (
 
 // noMatch answers for an edit whose old text is not in the file: it shows the
 // place that is most like it, and how it differs.
-func noMatch(path, text string, i int, e edit) domain.ToolResult {
+func noMatch(path, text string, i int, e edit) error {
 	message := fmt.Sprintf("edits[%d].old_text does not occur in %s%s; nothing was written", i, path, afterEdits(i))
 	const hint = "Copy old_text from the file as it is, with all white space, and call edit_file again."
 	if strings.Contains(e.OldText, "\r") && strings.Contains(text, strings.ReplaceAll(e.OldText, "\r\n", "\n")) {
-		return domain.Failure("no_match", message+". It occurs with line ends LF, which the file has, and not CR LF.",
+		return failed("no_match", message+". It occurs with line ends LF, which the file has, and not CR LF.",
 			"Write the line ends in old_text as \\n.")
 	}
 	lines, old := splitLines(text), splitLines(e.OldText)
 	at := closest(lines, old)
 	if at < 0 {
-		return domain.Failure("no_match", message+", and nothing in it is much like it.",
+		return failed("no_match", message+", and nothing in it is much like it.",
 			fmt.Sprintf("Call read_file(path=%q) for what is in it, or grep to find the place.", path))
 	}
 	to := min(at+len(old), len(lines))
@@ -42,7 +40,7 @@ func noMatch(path, text string, i int, e edit) domain.ToolResult {
 		fmt.Fprintf(&b, "[%d more lines]\n", to-at-maxShownLines)
 	}
 	b.WriteString(firstDifference(lines[at:to], old, at))
-	return domain.Failure("no_match", b.String(), hint)
+	return failed("no_match", b.String(), hint)
 }
 
 // splitLines returns the lines of text without their ends.

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"sync"
@@ -136,7 +137,7 @@ func (c *reading) text(ctx context.Context) (domain.ToolResult, error) {
 	if c.all && c.in.Offset == nil && c.in.Limit == nil && !c.in.LineNumbers {
 		text, charset, err := textfile.Decode(c.head, c.cs)
 		if err != nil {
-			return c.undecodable(err)
+			return c.unreadable(ctx, err)
 		}
 		if len(text) <= c.options.MaxChars {
 			return c.whole(text, charset), nil
@@ -144,7 +145,7 @@ func (c *reading) text(ctx context.Context) (domain.ToolResult, error) {
 	}
 	src := source{size: int64(len(c.head)), fileSize: max(c.file.Info.Size, int64(len(c.head)))}
 	if c.all {
-		src.r = bytesAt(c.head)
+		src.r = bytes.NewReader(c.head)
 	} else {
 		src.r, src.size = ctxReaderAt{ctx, c.file}, src.fileSize
 	}

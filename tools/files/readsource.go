@@ -69,8 +69,6 @@ func (c ctxReader) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-func bytesAt(b []byte) io.ReaderAt { return bytes.NewReader(b) }
-
 // countLines returns how many lines text has; the last one may lack its end.
 func countLines(text []byte) int {
 	n := bytes.Count(text, []byte{'\n'})
@@ -80,8 +78,8 @@ func countLines(text []byte) int {
 	return n
 }
 
-// undecodable answers for a file that is no text in the encoding asked for.
-func (c *reading) undecodable(err error) (domain.ToolResult, error) {
+// unreadable answers for a file that cannot be read as text in the encoding asked for.
+func (c *reading) unreadable(ctx context.Context, err error) (domain.ToolResult, error) {
 	if binary, ok := errors.AsType[*textfile.BinaryError](err); ok {
 		if binary.Likely == "" {
 			return c.refuse(document.Type{}), nil
@@ -99,7 +97,10 @@ func (c *reading) undecodable(err error) (domain.ToolResult, error) {
 		return domain.Failure("out_of_range", c.path+": "+err.Error(),
 			fmt.Sprintf("Choose an offset of at most %d, or a negative one to count from the end.", max(past.Total, 1))), nil
 	}
-	return domain.ToolResult{}, err
+	if ctx.Err() != nil {
+		return domain.ToolResult{}, err
+	}
+	return ioFailure(c.path, err), nil
 }
 
 func (c *reading) callWith(encoding string) string {

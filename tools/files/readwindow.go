@@ -3,7 +3,6 @@ package files
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -55,10 +54,7 @@ func (c *reading) window(ctx context.Context, src source) (domain.ToolResult, er
 	}
 	w, err := textfile.Lines(src.r, src.size, cs, rg)
 	if err != nil {
-		if ctx.Err() == nil && !isTextError(err) {
-			return ioFailure(c.path, err), nil
-		}
-		return c.undecodable(err)
+		return c.unreadable(ctx, err)
 	}
 	text := w.Text
 	if c.in.LineNumbers {
@@ -70,15 +66,6 @@ func (c *reading) window(ctx context.Context, src source) (domain.ToolResult, er
 		Truncated: w.More || w.Cut || src.note != "", Encoding: w.Charset, Format: src.format,
 	}
 	return res, nil
-}
-
-func isTextError(err error) bool {
-	var (
-		binary *textfile.BinaryError
-		decode *textfile.DecodeError
-		past   *textfile.PastEndError
-	)
-	return errors.As(err, &binary) || errors.As(err, &decode) || errors.As(err, &past)
 }
 
 // numbered returns the text of w with line numbers, and takes lines away from
@@ -117,13 +104,11 @@ func (c *reading) marked(text []byte, w textfile.Window, src source) string {
 	if w.Cut {
 		fmt.Fprintf(&b, "Line %d is too long for one answer; to find a place in it: grep(pattern=\"...\", path=%q). ", w.Start, c.path)
 	}
+	b.WriteString(c.shown(w, src))
 	if w.More {
-		b.WriteString(c.shown(w, src) + " To read on: " + c.next(w))
-	} else {
-		b.WriteString(c.shown(w, src))
-		if src.note != "" {
-			b.WriteString(" " + src.note)
-		}
+		b.WriteString(" To read on: " + c.next(w))
+	} else if src.note != "" {
+		b.WriteString(" " + src.note)
 	}
 	b.WriteByte(']')
 	return b.String()
@@ -150,23 +135,21 @@ func (c *reading) shown(w textfile.Window, src source) string {
 // next returns the call that goes on where w ends, with what is left of the
 // limit if w did not reach it.
 func (c *reading) next(w textfile.Window) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "read_file(path=%q, offset=%d", c.path, w.NextOffset)
+	args := fmt.Sprintf("path=%q, offset=%d", c.path, w.NextOffset)
 	if c.in.Limit != nil {
 		limit := *c.in.Limit
 		if left := limit - (w.End - w.Start + 1); left > 0 {
 			limit = left
 		}
-		fmt.Fprintf(&b, ", limit=%d", limit)
+		args += fmt.Sprintf(", limit=%d", limit)
 	}
 	if c.in.Encoding != "utf-8" {
-		fmt.Fprintf(&b, ", encoding=%q", c.in.Encoding)
+		args += fmt.Sprintf(", encoding=%q", c.in.Encoding)
 	}
 	if c.in.LineNumbers {
-		b.WriteString(", line_numbers=true")
+		args += ", line_numbers=true"
 	}
-	b.WriteByte(')')
-	return b.String()
+	return "read_file(" + args + ")"
 }
 
 // humanSize writes a size the way people read it.
