@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"toolserver/domain"
@@ -100,7 +101,7 @@ func (s grepper) grepFile(g *grepSearch) error {
 	if g.glob != nil && !g.glob.Match(filepath.Base(g.in.Path)) {
 		return nil
 	}
-	open := func() (textReader, int64, error) {
+	open := func() (io.ReadCloser, int64, error) {
 		f, err := s.files.Open(g.in.Path)
 		if err != nil {
 			return nil, 0, err
@@ -140,7 +141,7 @@ func (s grepper) grepTree(g *grepSearch, t *tree) (walk.Stats, error) {
 	newWorker := func() func(*walk.Entry) (grepFound, bool) {
 		w := g.worker()
 		return func(e *walk.Entry) (grepFound, bool) {
-			found, ok := w.search("", func() (textReader, int64, error) {
+			found, ok := w.search("", func() (io.ReadCloser, int64, error) {
 				f, err := e.Open()
 				if errors.Is(err, walk.ErrHardlinks) {
 					g.linked.Add(1)

@@ -46,12 +46,6 @@ type grepSearch struct {
 	lastRow int
 }
 
-// textReader is an open file.
-type textReader interface {
-	io.Reader
-	io.Closer
-}
-
 // grepFound is what a worker found in a file.
 type grepFound struct {
 	path    string
@@ -62,64 +56,50 @@ type grepFound struct {
 // grepWorker searches one file after another.
 type grepWorker struct {
 	*grepSearch
-	finder, counter *linematch.Searcher
+	searcher *linematch.Searcher
 }
 
-func (g *grepSearch) worker() *grepWorker { return &grepWorker{grepSearch: g} }
+func (g *grepSearch) worker() *grepWorker { return &grepWorker{g, g.matcher.Searcher()} }
 
 // search looks into the file that open opens, which it does once more if that
 // has more matches than are shown.
-func (w *grepWorker) search(path string, open func() (textReader, int64, error)) (grepFound, bool) {
-	counting := w.in.Mode == "count" || w.full.Load()
-	r, ok := w.read(open, counting)
-	if !ok {
-		return grepFound{}, false
+func (w *grepWorker) search(path string, open func() (io.ReadCloser, int64, error)) (grepFound, bool) {
+	counting := linematch.SearchOptions{CountOnly: true}
+	opt := linematch.SearchOptions{
+		Before: w.in.Context, After: w.in.Context, MaxMatches: w.in.MaxResults + 1, MaxText: maxGrepLine,
 	}
-	if r.Binary {
+	switch {
+	case w.in.Mode == "files":
+		opt = linematch.SearchOptions{CountOnly: true, MaxMatches: 1}
+	case w.in.Mode == "count" || w.full.Load():
+		opt = counting
+	}
+	r, ok := w.read(open, opt)
+	if !ok || r.Binary {
 		return grepFound{}, false
 	}
 	w.searched.Add(1)
 	matches := r.Matches
 	if r.Stopped && w.in.Mode == "content" {
-		if all, ok := w.read(open, true); ok {
+		if all, ok := w.read(open, counting); ok {
 			matches = max(matches, all.Matches)
 		}
 	}
 	return grepFound{path, r.Lines, matches}, matches > 0
 }
 
-func (w *grepWorker) read(open func() (textReader, int64, error), counting bool) (linematch.Result, bool) {
+func (w *grepWorker) read(open func() (io.ReadCloser, int64, error), opt linematch.SearchOptions) (linematch.Result, bool) {
 	f, size, err := open()
 	if err != nil {
 		w.unreadable.Add(1)
 		return linematch.Result{}, false
 	}
 	defer f.Close()
-	r, err := w.searcher(counting).Search(ctxReader{w.ctx, f}, size)
+	r, err := w.searcher.Search(ctxReader{w.ctx, f}, size, opt)
 	if err != nil && w.ctx.Err() == nil {
 		w.unreadable.Add(1)
 	}
 	return r, err == nil
-}
-
-func (w *grepWorker) searcher(counting bool) *linematch.Searcher {
-	switch {
-	case w.in.Mode == "files":
-		counting = false
-		if w.finder == nil {
-			w.finder = w.matcher.Searcher(linematch.SearchOptions{CountOnly: true, MaxMatches: 1})
-		}
-	case counting && w.counter == nil:
-		w.counter = w.matcher.Searcher(linematch.SearchOptions{CountOnly: true})
-	case !counting && w.finder == nil:
-		w.finder = w.matcher.Searcher(linematch.SearchOptions{
-			Before: w.in.Context, After: w.in.Context, MaxMatches: w.in.MaxResults + 1, MaxText: maxGrepLine,
-		})
-	}
-	if counting {
-		return w.counter
-	}
-	return w.finder
 }
 
 // emit adds what was found in a file to the answer.

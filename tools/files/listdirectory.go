@@ -59,52 +59,21 @@ type lister struct {
 }
 
 func (s lister) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
-	t, err := openTree(s.files, in.Path)
+	entries, truncated, notes, err := collect(ctx, s.files, query[listEntry]{
+		path: in.Path, hidden: in.IncludeHidden, flat: !in.Recursive, pick: (*tree).describe,
+		most: in.MaxEntries, more: "the first %d entries; there are more: raise max_entries, or list a subdirectory",
+	})
 	if err != nil {
 		return s.failure("list_directory", in.Path, err)
 	}
-	defer t.Close()
-	opt := t.options()
-	opt.Hidden = in.IncludeHidden
-	result := listResult{Path: in.Path, Entries: []listEntry{}}
-	track := newProgress(ctx)
-	stats, err := walk.Walk(ctx, t.File, t.Info.Real, opt, func(e *walk.Entry) error {
-		if len(result.Entries) == in.MaxEntries {
-			result.Truncated = true
-			return walk.SkipAll
-		}
-		track.step()
-		if entry, ok := t.describe(e); ok {
-			result.Entries = append(result.Entries, entry)
-		}
-		if e.IsDir() && !in.Recursive || t.closed(e) {
-			return walk.SkipDir
-		}
-		return nil
-	})
-	outOfTime, err := cutShort(ctx, err)
-	if err != nil {
-		return ioFailure(in.Path, err), nil
-	}
-	if outOfTime && len(result.Entries) == 0 {
-		return domain.ToolResult{}, ctx.Err()
-	}
 	// The walk compares directories as if their names ended in a slash.
-	slices.SortFunc(result.Entries, func(a, b listEntry) int { return cmp.Compare(a.Path, b.Path) })
-	var notes remarks
-	if result.Truncated {
-		notes.add("the first %d entries; there are more: raise max_entries, or list a subdirectory", len(result.Entries))
-	}
-	notes.ofWalk(stats, outOfTime)
-	result.Truncated = result.Truncated || stats.Truncated || outOfTime
-	result.Count = len(result.Entries)
-	res, err := domain.JSONText(result, result.Entries)
+	slices.SortFunc(entries, func(a, b listEntry) int { return cmp.Compare(a.Path, b.Path) })
+	res, err := domain.JSONText(listResult{in.Path, entries, len(entries), truncated}, entries)
 	notes.appendTo(&res)
 	return res, err
 }
 
-// describe returns the entry for the list; it is not ok if it has gone
-// meanwhile.
+// describe returns the entry for the list; it is not ok if the file is gone meanwhile.
 func (t *tree) describe(e *walk.Entry) (entry listEntry, ok bool) {
 	info, err := e.Info()
 	if err != nil {

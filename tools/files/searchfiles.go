@@ -53,52 +53,21 @@ func (s finder) search(ctx context.Context, in searchInput) (domain.ToolResult, 
 	if err != nil {
 		return invalidGlob(err), nil
 	}
-	t, err := openTree(s.files, in.Path)
+	matches, truncated, notes, err := collect(ctx, s.files, query[string]{
+		path: in.Path, hidden: in.IncludeHidden || namesHidden(in.Pattern), gitignore: in.Gitignore,
+		pick: func(t *tree, e *walk.Entry) (string, bool) {
+			if in.Type == "file" && !e.IsRegular() || in.Type == "directory" && !e.IsDir() || !pattern.MatchEntry(e.Name(), e.Rel) {
+				return "", false
+			}
+			return t.rel(e), true
+		},
+		most: in.MaxResults, more: "the first %d matches; there are more: narrow pattern or path, or raise max_results",
+	})
 	if err != nil {
 		return s.failure("search_files", in.Path, err)
 	}
-	defer t.Close()
-	opt := t.options()
-	opt.Hidden = in.IncludeHidden || namesHidden(in.Pattern)
-	if in.Gitignore {
-		if above := t.ignoring(&opt); above != nil {
-			defer above.Close()
-		}
-	}
-	result := searchResult{Matches: []string{}}
-	track := newProgress(ctx)
-	stats, err := walk.Walk(ctx, t.File, t.Info.Real, opt, func(e *walk.Entry) error {
-		track.step()
-		var below error
-		if t.closed(e) {
-			below = walk.SkipDir
-		}
-		if in.Type == "file" && !e.IsRegular() || in.Type == "directory" && !e.IsDir() || !pattern.MatchEntry(e.Name(), e.Rel) {
-			return below
-		}
-		if len(result.Matches) == in.MaxResults {
-			result.Truncated = true
-			return walk.SkipAll
-		}
-		result.Matches = append(result.Matches, t.rel(e))
-		return below
-	})
-	outOfTime, err := cutShort(ctx, err)
-	if err != nil {
-		return ioFailure(in.Path, err), nil
-	}
-	if outOfTime && len(result.Matches) == 0 {
-		return domain.ToolResult{}, ctx.Err()
-	}
-	slices.Sort(result.Matches)
-	var notes remarks
-	if result.Truncated {
-		notes.add("the first %d matches; there are more: narrow pattern or path, or raise max_results", len(result.Matches))
-	}
-	notes.ofWalk(stats, outOfTime)
-	result.Truncated = result.Truncated || stats.Truncated || outOfTime
-	result.Count = len(result.Matches)
-	res, err := domain.JSONText(result, result.Matches)
+	slices.Sort(matches)
+	res, err := domain.JSONText(searchResult{matches, len(matches), truncated}, matches)
 	notes.appendTo(&res)
 	return res, err
 }

@@ -75,6 +75,59 @@ func (t *tree) ignoring(opt *walk.Options) *pathguard.Dir {
 	return nil
 }
 
+// query says which entries of a tree are collected.
+type query[T any] struct {
+	path                    string
+	hidden, gitignore, flat bool // flat: not those of subdirectories
+	pick                    func(*tree, *walk.Entry) (item T, ok bool)
+	most                    int    // items
+	more                    string // what to remark if there are more than most, with %d
+}
+
+// collect walks over a tree and returns what q picks, whether there may be more, and
+// remarks on what is missing. If the time is up, what was found until then is the result.
+func collect[T any](ctx context.Context, files *sandbox.Reader, q query[T]) (items []T, truncated bool, notes remarks, err error) {
+	t, err := openTree(files, q.path)
+	if err != nil {
+		return nil, false, nil, err
+	}
+	defer t.Close()
+	opt := t.options()
+	opt.Hidden = q.hidden
+	if q.gitignore {
+		if above := t.ignoring(&opt); above != nil {
+			defer above.Close()
+		}
+	}
+	items = []T{}
+	track := newProgress(ctx)
+	stats, err := walk.Walk(ctx, t.File, t.Info.Real, opt, func(e *walk.Entry) error {
+		track.step()
+		if item, ok := q.pick(t, e); ok {
+			if truncated = len(items) == q.most; truncated {
+				return walk.SkipAll
+			}
+			items = append(items, item)
+		}
+		if e.IsDir() && q.flat || t.closed(e) {
+			return walk.SkipDir
+		}
+		return nil
+	})
+	outOfTime, err := cutShort(ctx, err)
+	if err != nil {
+		return nil, false, nil, &failedCall{ioFailure(q.path, err)}
+	}
+	if outOfTime && len(items) == 0 {
+		return nil, false, nil, ctx.Err()
+	}
+	if truncated {
+		notes.add(q.more, len(items))
+	}
+	notes.ofWalk(stats, outOfTime)
+	return items, truncated || stats.Truncated || outOfTime, notes, nil
+}
+
 // rel returns the path of an entry as the caller can pass it on.
 func (t *tree) rel(e *walk.Entry) string { return display(under(t.path, e.Rel())) }
 

@@ -69,14 +69,14 @@ func grep(b *testing.B, dir string, m *linematch.Matcher) (matches int) {
 	_, err = walk.Map(context.Background(), f, dir, walk.Options{Hidden: true},
 		func(e *walk.Entry) (bool, error) { return e.IsRegular(), nil },
 		func() func(*walk.Entry) (found, bool) {
-			s := m.Searcher(linematch.SearchOptions{})
+			s := m.Searcher()
 			return func(e *walk.Entry) (found, bool) {
 				f, err := e.Open()
 				if err != nil {
 					return found{}, false
 				}
 				defer f.Close()
-				r, err := s.Search(f, f.Info().Size)
+				r, err := s.Search(f, f.Info().Size, linematch.SearchOptions{})
 				if err != nil || r.Matches == 0 {
 					return found{}, false
 				}

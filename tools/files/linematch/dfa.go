@@ -89,15 +89,12 @@ func (d *dfa) find(text []byte) int {
 		i += size
 	}
 	d.bytes += len(text) - from
-	if len(text) > 0 && text[len(text)-1] != '\n' && !endsInReturn(text) && d.step(s, endOfLine) == matched {
+	// A \r at the end was already handled, as a line ending.
+	if len(text) > 0 && text[len(text)-1] != '\n' && text[len(text)-1] != '\r' && d.step(s, endOfLine) == matched {
 		return len(text)
 	}
 	return -1
 }
-
-// endsInReturn reports whether the end of the text was already handled, as part
-// of a line ending.
-func endsInReturn(text []byte) bool { return text[len(text)-1] == '\r' }
 
 // classAt returns the class of the character at text[i] and its length.
 func (d *dfa) classAt(text []byte, i int) (class uint16, size int) {

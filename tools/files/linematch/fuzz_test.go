@@ -53,7 +53,7 @@ func compareWithNaive(t *testing.T, pattern string, fold, fixed bool, text []byt
 		t.Fatalf("pattern %q in %q:\n got %q\nwant %q", pattern, text, got, want)
 	}
 	// The same over a reader that gives a few bytes at a time, and with counts.
-	r, err := m.Searcher(linematch.SearchOptions{CountOnly: true}).Search(&shortReader{text}, 0)
+	r, err := m.Searcher().Search(&shortReader{text}, 0, linematch.SearchOptions{CountOnly: true})
 	if err != nil || !r.Binary && r.Matches != len(want) {
 		t.Fatalf("pattern %q in %q: %d matches, want %d, %v", pattern, text, r.Matches, len(want), err)
 	}

@@ -1,12 +1,26 @@
+// Package linematch finds the lines of a text that match a pattern, at about
+// the speed the text can be read.
+//
+// A pattern is RE2 syntax as in package regexp, or a fixed string, and is
+// matched against one line at a time without its line ending, \n or \r\n. The
+// result is that of regexp.Match on each line. It is found faster in two ways:
+// where every match must contain one of a few literals, those are searched for
+// in the whole buffer and only the lines that have one are looked at; and lines
+// are looked at by a deterministic automaton, built as it is needed, that reads
+// each byte once.
+//
+// [Scanner] works on a buffer, [Searcher] on a reader, with line numbers and
+// lines of context. The package does no input or output of its own.
 package linematch
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strings"
+	"unicode/utf8"
 )
 
 // Bounds of a pattern, so that neither memory nor time per byte can be made
@@ -75,11 +89,10 @@ func explain(pattern string, opt Options, err error) error {
 	if opt.IgnoreCase {
 		pattern = pattern[len("(?i)"):]
 	}
-	where := ""
-	if i := bytes.Index([]byte(pattern), []byte(s.Expr)); i >= 0 && s.Expr != "" && s.Expr != pattern {
-		where = fmt.Sprintf(" at character %d", len([]rune(pattern[:i]))+1)
+	where, hint := "", ""
+	if before, _, ok := strings.Cut(pattern, s.Expr); ok && s.Expr != "" && s.Expr != pattern {
+		where = fmt.Sprintf(" at character %d", utf8.RuneCountInString(before)+1)
 	}
-	hint := ""
 	if s.Code == syntax.ErrInvalidPerlOp || s.Code == syntax.ErrInvalidEscape {
 		hint = " (the syntax is RE2: no look-around and no back-references)"
 	}
@@ -91,17 +104,4 @@ func hasNewline(re *syntax.Regexp) bool {
 		return true
 	}
 	return slices.ContainsFunc(re.Sub, hasNewline)
-}
-
-// Find returns where in a line, given without its ending, the leftmost match
-// is; nil if there is none.
-func (m *Matcher) Find(line []byte) []int { return m.re.FindIndex(line) }
-
-// binaryPrefix is how much of a file decides whether it is text.
-const binaryPrefix = 8 << 10
-
-// IsBinary reports whether a file that starts with these bytes is not text: it
-// has a NUL in the first 8 KiB.
-func IsBinary(start []byte) bool {
-	return bytes.IndexByte(start[:min(len(start), binaryPrefix)], 0) >= 0
 }

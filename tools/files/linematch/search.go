@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"unicode/utf8"
 )
 
 const (
@@ -11,16 +12,13 @@ const (
 	maxBuffer  = 2 << 20
 	maxLine    = 1 << 20   // a longer line is searched in pieces
 	maxKept    = 256 << 10 // bytes of earlier lines kept for context
-
-	defaultMatches = 10_000
-	defaultText    = 2000
 )
 
-// SearchOptions say what a [Searcher] collects.
+// SearchOptions say what a search collects.
 type SearchOptions struct {
 	Before, After int  // lines of context around a match
-	MaxMatches    int  // matching lines after which a search stops; 0 is 10,000, or no limit with CountOnly
-	MaxText       int  // bytes kept of the text of a line; 0 is 2000
+	MaxMatches    int  // matching lines after which the search stops; 0 is no limit
+	MaxText       int  // bytes kept of the text of a line; 0 is no limit
 	CountOnly     bool // count the matching lines and keep none
 }
 
@@ -49,36 +47,26 @@ type Result struct {
 // Context reaches back at most 256 KiB.
 type Searcher struct {
 	scanner *Scanner
-	opt     SearchOptions
 	buf     []byte
 }
 
 // Searcher returns a new searcher for the pattern.
-func (m *Matcher) Searcher(opt SearchOptions) *Searcher {
-	if opt.MaxMatches <= 0 && !opt.CountOnly {
-		opt.MaxMatches = defaultMatches
-	}
-	if opt.MaxText <= 0 {
-		opt.MaxText = defaultText
-	}
-	if opt.CountOnly {
-		opt.Before, opt.After = 0, 0
-	}
-	return &Searcher{scanner: m.Scanner(), opt: opt, buf: make([]byte, bufferSize)}
+func (m *Matcher) Searcher() *Searcher {
+	return &Searcher{scanner: m.Scanner(), buf: make([]byte, bufferSize)}
 }
 
 // Search reads r to its end and returns the matching lines. size is the number
 // of bytes r has, if that is known: then it is not read further, which saves a
 // read; 0 otherwise. An error is that of r, which is also how a caller stops a
 // search; the result up to it is returned too.
-func (s *Searcher) Search(r io.Reader, size int64) (Result, error) {
-	c := search{Searcher: s, number: 1}
+func (s *Searcher) Search(r io.Reader, size int64, opt SearchOptions) (Result, error) {
+	c := search{Searcher: s, opt: opt, number: 1}
 	for first := true; ; first = false {
 		err := c.fill(r, size)
 		if err != nil {
 			return c.result, err
 		}
-		if first && IsBinary(s.buf[:c.end]) {
+		if first && isBinary(s.buf[:c.end]) {
 			c.result.Binary = true
 			return c.result, nil
 		}
@@ -97,6 +85,7 @@ func (s *Searcher) Search(r io.Reader, size int64) (Result, error) {
 // A search is the state of one call of Search. All places are indices of buf.
 type search struct {
 	*Searcher
+	opt     SearchOptions
 	result  Result
 	end     int   // of what has been read
 	pos     int   // up to where it has been searched, the start of a line or piece
@@ -225,4 +214,39 @@ func (c *search) shift(limit int) {
 	c.pos = limit - keep
 	c.known -= keep
 	c.emitted = max(c.emitted-keep, 0)
+}
+
+// binaryPrefix is how much of a file decides whether it is text.
+const binaryPrefix = 8 << 10
+
+// isBinary reports whether a file that starts with these bytes is not text: it
+// has a NUL in the first 8 KiB.
+func isBinary(start []byte) bool {
+	return bytes.IndexByte(start[:min(len(start), binaryPrefix)], 0) >= 0
+}
+
+// excerpt returns at most MaxText bytes of a line, from its start, or from a
+// little before the match if that is further on; never a part of a character.
+func (c *search) excerpt(line []byte, match bool) (text []byte, cut bool) {
+	if c.opt.MaxText == 0 || len(line) <= c.opt.MaxText {
+		return line, false
+	}
+	from := 0
+	if match {
+		if loc := c.scanner.m.re.FindIndex(line); loc != nil && loc[1] > c.opt.MaxText {
+			from = min(max(loc[0]-c.opt.MaxText/4, 0), len(line)-c.opt.MaxText)
+		}
+	}
+	to := min(from+c.opt.MaxText, len(line))
+	return line[runeStart(line, from):runeStart(line, to)], true
+}
+
+// runeStart returns i, or the start of the UTF-8 sequence that i is inside of.
+func runeStart(b []byte, i int) int {
+	for j := i; j > 0 && j < len(b) && i-j < utf8.UTFMax; j-- {
+		if utf8.RuneStart(b[j]) {
+			return j
+		}
+	}
+	return i
 }

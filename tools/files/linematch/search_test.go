@@ -63,9 +63,9 @@ func TestSearch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := m.Searcher(c.opt)
+			s := m.Searcher()
 			for range 2 { // a searcher is used again
-				r, err := s.Search(&shortReader{[]byte(text)}, size)
+				r, err := s.Search(&shortReader{[]byte(text)}, size, c.opt)
 				if got := show(r); err != nil || got != c.want || r.Matches != c.matches || r.Stopped != c.stopped {
 					t.Errorf("%s: %q %d %v %v, want %q %d %v", c.name, got, r.Matches, r.Stopped, err, c.want, c.matches, c.stopped)
 				}
@@ -80,7 +80,7 @@ func search(t *testing.T, pattern string, opt linematch.SearchOptions, r io.Read
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := m.Searcher(opt).Search(r, 0)
+	result, err := m.Searcher().Search(r, 0, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,10 +152,10 @@ func TestSearchReturnsTheReadersError(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := io.MultiReader(strings.NewReader("hit\n"), brokenReader{})
-	if _, err := m.Searcher(linematch.SearchOptions{}).Search(broken, 0); err != io.ErrClosedPipe {
+	if _, err := m.Searcher().Search(broken, 0, linematch.SearchOptions{}); err != io.ErrClosedPipe {
 		t.Errorf("got %v", err)
 	}
-	if _, err := m.Searcher(linematch.SearchOptions{}).Search(idleReader{}, 0); err != io.ErrNoProgress {
+	if _, err := m.Searcher().Search(idleReader{}, 0, linematch.SearchOptions{}); err != io.ErrNoProgress {
 		t.Errorf("got %v", err)
 	}
 }
