@@ -34,6 +34,9 @@ const HeadSize = 512
 const (
 	zipMagic = "PK\x03\x04"
 	oleMagic = "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"
+	any16    = "????????????????"
+	any64    = any16 + any16 + any16 + any16
+	tarMagic = any64 + any64 + any64 + any64 + "?ustar"
 )
 
 // Detect tells the type of a file by its name and its first [HeadSize] bytes.
@@ -68,7 +71,7 @@ func Detect(name string, head []byte) Type {
 		{"\x28\xB5\x2F\xFD", "application/zstd", "zstd archive", ""},
 		{"7z\xBC\xAF\x27\x1C", "application/x-7z-compressed", "7z archive", ""},
 		{"Rar!\x1A\x07", "application/vnd.rar", "rar archive", ""},
-		{strings.Repeat("?", 257) + "ustar", "application/x-tar", "tar archive", "call bash with command `tar -tf %s` to list what is in it"},
+		{tarMagic, "application/x-tar", "tar archive", "call bash with command `tar -tf %s` to list what is in it"},
 		{"PK\x05\x06", "application/zip", "empty zip archive", unzip},
 		{"SQLite format 3\x00", "application/vnd.sqlite3", "SQLite database", "call bash with command `sqlite3 %s .schema`"},
 		{"\x00asm", "application/wasm", "WebAssembly module", ""},

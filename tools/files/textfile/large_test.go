@@ -92,7 +92,7 @@ func TestLinesOfLargeFiles(t *testing.T) {
 		reads   int64
 	}{
 		{"front", generated{size, 1}, "", textfile.Range{Offset: 5, Limit: 3},
-			textfile.Window{Start: 5, End: 7, TotalLines: -1, More: true}, 512 << 10},
+			textfile.Window{Start: 5, End: 7, TotalLines: -1, More: true}, 600 << 10},
 		{"deep", generated{size, 1}, "", textfile.Range{Offset: lines * 3 / 4, Limit: 2000},
 			textfile.Window{Start: lines * 3 / 4, End: lines*3/4 + 1999, TotalLines: -1, More: true}, size*3/4 + 2<<20},
 		{"near the end", generated{size, 1}, "", textfile.Range{Offset: lines - 9},

@@ -160,50 +160,25 @@ func (w *Window) countRest(s *scanner, next int64) error {
 	return err
 }
 
-// firstGather is how much is read at first for a window of few lines.
-const firstGather = 32 << 10
-
 // gather returns the raw bytes from pos to the end of the limit-th line, or as
-// many as can make maxBytes of text if that comes first.
+// many as can make maxBytes of text if that comes first: text has at least one byte of
+// UTF-8 for each code unit.
 func (s *scanner) gather(pos int64, limit, maxBytes int) ([]byte, error) {
-	// Text has at least one byte of UTF-8 for each code unit, so this is all
-	// that can be needed.
-	most := min(int64(maxBytes)*int64(len(s.nl)), s.end-pos)
-	size := most
-	if limit > 0 {
-		size = min(most, firstGather)
+	raw := make([]byte, min(int64(maxBytes)*int64(len(s.nl)), s.end-pos))
+	n, err := readAt(s.r, raw, pos)
+	if n < len(raw) { // the file shrank
+		s.end = pos + int64(n)
 	}
-	raw := make([]byte, 0, size)
-	lines, from := 0, 0
-	for {
-		have := len(raw)
-		n, err := readAt(s.r, raw[have:cap(raw)], pos+int64(have))
-		if err != nil {
-			return nil, err
+	end := 0
+	for range limit {
+		if end = s.nl.next(raw[:n], end); end < 0 {
+			break
 		}
-		raw = raw[:have+n]
-		if len(raw) < cap(raw) { // the file shrank
-			s.end = pos + int64(len(raw))
-			most = int64(len(raw))
-		}
-		for limit > 0 {
-			at := s.nl.next(raw, from)
-			if at < 0 {
-				from = len(raw) / len(s.nl) * len(s.nl)
-				break
-			}
-			from = at
-			if lines++; lines == limit {
-				return raw[:at], nil
-			}
-		}
-		if int64(len(raw)) >= most {
-			return raw, nil
-		}
-		grown := make([]byte, len(raw), min(most, 4*int64(cap(raw))))
-		copy(grown, raw)
-		raw = grown
 	}
+	if limit <= 0 || end < 0 {
+		end = n
+	}
+	return raw[:end], err
 }
 
 // piece is what one window takes of the raw bytes gathered for it.
