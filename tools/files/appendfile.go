@@ -28,7 +28,7 @@ func (s *toolset) appendFile(c sandbox.Capabilities) domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:        "append_file",
 		Title:       "Append to file",
-		Description: "Adds text to the end of a file that exists, in one write: all of it, or nothing if that fails. Use write_file to create a file.",
+		Description: "Append text to the end of an existing file, in one write: all of it, or nothing if that fails. Use write_file to create a file.",
 		Category:    category,
 		Output:      domain.OutputOf[appendResult](),
 		Uses:        domain.Writes,

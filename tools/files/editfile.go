@@ -45,7 +45,7 @@ func (s *toolset) editFile(c sandbox.Capabilities) domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:  "edit_file",
 		Title: "Edit file",
-		Description: "Replaces exact pieces of a text file, all of them or none, and returns a unified diff of what changed. " +
+		Description: "Replace exact pieces of a text file, all of them or none, and return a unified diff of what changed. " +
 			"Keeps line endings, encoding and permissions. If the text is not found, the answer shows the closest place.",
 		Category:    category,
 		Annotations: domain.Annotations{Destructive: true},

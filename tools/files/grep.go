@@ -41,7 +41,7 @@ func (s *toolset) grep(c sandbox.Capabilities) domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:  "grep",
 		Title: "Search in files",
-		Description: "Finds the lines that match a regular expression, in a file or in all text files of a directory and " +
+		Description: "Find the lines that match a regular expression, in a file or in all text files of a directory and " +
 			"below it. Returns path:line:text for each. Leaves out binary files, hidden ones and those that git ignores.",
 		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},

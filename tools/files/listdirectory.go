@@ -41,7 +41,7 @@ func (s *toolset) listDirectory(c sandbox.Capabilities) domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:  "list_directory",
 		Title: "List directory",
-		Description: "Lists the names in a directory with type, size and time of change, sorted by path. " +
+		Description: "List the names in a directory with type, size and time of change, sorted by path. " +
 			"Symbolic links are shown with their target and not followed. Use search_files to find files by name.",
 		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},

@@ -77,36 +77,29 @@ func alike(word string, names []string) (found []string) {
 	slices.Sort(names)
 	stem := func(s string) string { return strings.ToLower(strings.TrimSuffix(s, path.Ext(s))) }
 	lower := strings.ToLower(word)
-	take := func(n string) bool {
-		if len(found) < maxSuggestion && !slices.Contains(found, n) {
-			found = append(found, n)
-		}
-		return len(found) == maxSuggestion
-	}
-	takeAll := func(fits func(n string) bool) {
+	add := func(fits func(n string) bool) {
 		for _, n := range names {
-			if fits(n) && take(n) {
-				return
+			if len(found) < maxSuggestion && !slices.Contains(found, n) && fits(n) {
+				found = append(found, n)
 			}
 		}
 	}
-	takeAll(func(n string) bool { return strings.EqualFold(n, word) })
-	takeAll(func(n string) bool { return stem(n) != "" && stem(n) == stem(word) })
-	rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool {
+	add(func(n string) bool { return strings.EqualFold(n, word) })
+	add(func(n string) bool { return stem(n) != "" && stem(n) == stem(word) })
+	typos := slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 		return slices.Contains(found, n) || max(len(n)-len(word), len(word)-len(n)) > max(1, len(word)/3)
 	})
-	for {
-		n, ok := nearest.Word(word, rest)
-		if !ok || take(n) {
+	for len(found) < maxSuggestion {
+		best, ok := nearest.Word(word, typos)
+		if !ok {
 			break
 		}
-		rest = slices.DeleteFunc(rest, func(r string) bool { return r == n })
+		found = append(found, best)
+		typos = slices.DeleteFunc(typos, func(n string) bool { return n == best })
 	}
-	if len(word) >= 3 {
-		takeAll(func(n string) bool {
-			l := strings.ToLower(n)
-			return strings.HasPrefix(l, lower) || len(l) >= 3 && strings.HasPrefix(lower, l)
-		})
-	}
+	add(func(n string) bool {
+		n = strings.ToLower(n)
+		return len(word) >= 3 && (strings.HasPrefix(n, lower) || len(n) >= 3 && strings.HasPrefix(lower, n))
+	})
 	return found
 }

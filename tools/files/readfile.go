@@ -32,7 +32,7 @@ func (s *toolset) readFile(c sandbox.Capabilities) domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:  "read_file",
 		Title: "Read file",
-		Description: "Reads a text file in any encoding, or a part of it by lines. Also reads Word documents (.docx) and " +
+		Description: "Read a text file in any encoding, or a part of it by lines. Also reads Word documents (.docx) and " +
 			"Excel workbooks (.xlsx) as text, and shows images. The text is returned as it is; of a long file, as much as " +
 			"fits, and a last line in brackets with the call that reads on.",
 		Category:    category,

@@ -31,7 +31,7 @@ func (s *toolset) searchFiles(c sandbox.Capabilities) domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:  "search_files",
 		Title: "Search files by name",
-		Description: "Finds files and directories by a glob for their name or path, in a directory and all below it. " +
+		Description: "Find files and directories by a glob for their name or path, in a directory and all below it. " +
 			"Use grep to find files by what is in them.",
 		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},

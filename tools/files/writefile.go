@@ -49,7 +49,7 @@ func (s *toolset) writeFile(c sandbox.Capabilities) domain.Tool {
 	t := domain.Tool{
 		Name:  "write_file",
 		Title: "Write file",
-		Description: "Writes a whole file, at once: readers find the old or the new content and nothing in between. " +
+		Description: "Write a whole file atomically: readers find the old or the new content and nothing in between. " +
 			"Keeps the permissions of a file that is overwritten. Use edit_file to change a part of a file.",
 		Category:    category,
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true},

@@ -2,6 +2,7 @@ package document
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -55,37 +56,25 @@ func builtinFormat(id int) valueFormat {
 	return plain
 }
 
+var (
+	// literal is what is not code in a number format: quoted and escaped text, colours
+	// and locales in brackets.
+	literal = regexp.MustCompile(`"[^"]*"?|[\\_*].|\[[^\]]*\]?`)
+	// elapsed is a part of a time that counts on, such as [h].
+	elapsed = regexp.MustCompile(`(?i)\[(h+|m+|s+)\]`)
+)
+
 // formatOf tells whether a format code such as dd/mm/yyyy shows a date: it has
-// a letter of one outside quotes, escapes and brackets.
+// a letter of one outside literals.
 func formatOf(code string) valueFormat {
-	found := plain
-	for i := 0; i < len(code); i++ {
-		switch c := code[i]; c {
-		case ';':
-			return found // the rest is for negative numbers and text
-		case '"':
-			end := strings.IndexByte(code[i+1:], '"')
-			if end < 0 {
-				return found
-			}
-			i += end + 1
-		case '\\', '_', '*':
-			i++
-		case '[':
-			end := strings.IndexByte(code[i:], ']')
-			if end < 0 {
-				return found
-			}
-			// [h] and the like count on; others are colours and locales.
-			if inside := strings.ToLower(code[i+1 : i+end]); inside != "" && strings.Trim(inside, inside[:1]) == "" && strings.Contains("hms", inside[:1]) {
-				return duration
-			}
-			i += end
-		case 'y', 'Y', 'm', 'M', 'd', 'D', 'h', 'H', 's', 'S':
-			found = moment
-		}
+	code, _, _ = strings.Cut(code, ";") // the rest is for negative numbers and text
+	switch {
+	case elapsed.MatchString(code):
+		return duration
+	case strings.ContainsAny(literal.ReplaceAllString(code, ""), "yYmMdDhHsS"):
+		return moment
 	}
-	return found
+	return plain
 }
 
 // maxSerial is 9999-12-31, the last day Excel knows.
