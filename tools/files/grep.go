@@ -122,13 +122,7 @@ func (s grepper) grepFile(g *grepSearch) error {
 }
 
 func (s grepper) grepTree(g *grepSearch, t *tree) (walk.Stats, error) {
-	opt := t.options()
-	opt.Hidden = g.in.IncludeHidden || namesHidden(g.in.Glob)
-	if g.in.Gitignore {
-		if above := t.ignoring(&opt); above != nil {
-			defer above.Close()
-		}
-	}
+	opt := t.options(g.in.IncludeHidden || namesHidden(g.in.Glob), g.in.Gitignore)
 	track := newProgress(g.ctx)
 	pick := func(e *walk.Entry) (bool, error) {
 		track.step()

@@ -108,7 +108,9 @@ func (g *grepSearch) emit(f grepFound) error {
 	g.meta.Matches += f.matches
 	switch {
 	case g.full.Load():
-		g.more += g.unit(f)
+		if g.more++; g.in.Mode == "content" {
+			g.more += f.matches - 1
+		}
 		if time.Since(g.since) > countOn {
 			g.gaveUp = true
 			return walk.SkipAll
@@ -130,14 +132,6 @@ func (g *grepSearch) emit(f grepFound) error {
 	return nil
 }
 
-// unit is how much a file adds to what MaxResults counts.
-func (g *grepSearch) unit(f grepFound) int {
-	if g.in.Mode == "content" {
-		return f.matches
-	}
-	return 1
-}
-
 // write adds the lines of a file, as many matches as are still wanted.
 func (g *grepSearch) write(f grepFound) {
 	matches, lastMatch := 0, 0
@@ -149,18 +143,14 @@ func (g *grepSearch) write(f grepFound) {
 			g.out.WriteString("--\n")
 		}
 		g.last, g.lastRow = f.path, line.Number
-		sep := byte('-')
+		sep := '-'
 		if line.Match {
 			sep = ':'
 			g.shown++
 			matches++
 			lastMatch = line.Number
 		}
-		g.out.WriteString(f.path)
-		g.out.WriteByte(sep)
-		g.out.WriteString(strconv.Itoa(line.Number))
-		g.out.WriteByte(sep)
-		g.out.WriteString(strings.ToValidUTF8(line.Text, "\uFFFD"))
+		fmt.Fprintf(&g.out, "%s%c%d%c%s", f.path, sep, line.Number, sep, strings.ToValidUTF8(line.Text, "\uFFFD"))
 		if line.Cut {
 			g.out.WriteString(" [line cut]")
 		}

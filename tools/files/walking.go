@@ -22,7 +22,8 @@ const maxVisited = 200_000
 type tree struct {
 	*pathguard.Dir
 	files *sandbox.Reader
-	path  string // as the caller gave it
+	path  string         // as the caller gave it
+	above *pathguard.Dir // has gitignore files that apply here; nil if not asked for
 }
 
 func openTree(files *sandbox.Reader, path string) (*tree, error) {
@@ -30,18 +31,41 @@ func openTree(files *sandbox.Reader, path string) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tree{d, files, path}, nil
+	return &tree{Dir: d, files: files, path: path}, nil
 }
 
-// options returns the options of a sorted walk that leaves out what the policy
-// denies.
-func (t *tree) options() walk.Options {
-	opt := walk.Options{MaxEntries: maxVisited, DenyHardlinks: t.files.DeniesHardlinks()}
+// Close closes what the tree has opened.
+func (t *tree) Close() {
+	t.Dir.Close()
+	if t.above != nil {
+		t.above.Close()
+	}
+}
+
+// options returns the options of a sorted walk that leaves out what the policy denies
+// and, with gitignore, what gitignore files say, also those above the tree as far as the
+// policy allows reading there.
+func (t *tree) options(hidden, gitignore bool) walk.Options {
+	opt := walk.Options{MaxEntries: maxVisited, DenyHardlinks: t.files.DeniesHardlinks(), Hidden: hidden, Gitignore: gitignore}
 	if t.Restricted() {
 		opt.Skip = func(e *walk.Entry) bool {
 			_, denied := t.Denied(filepath.FromSlash(e.Rel()))
 			return denied
 		}
+	}
+	if !gitignore {
+		return opt
+	}
+	for _, allowed := range t.files.Allowed() {
+		top, err := t.files.OpenDir(allowed)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(top.Info.Real, t.Info.Real); err == nil && filepath.IsLocal(rel) {
+			t.above, opt.Above = top, walk.Above{Dir: top.File, Path: top.Info.Real}
+			break
+		}
+		top.Close()
 	}
 	return opt
 }
@@ -54,25 +78,6 @@ func (t *tree) closed(e *walk.Entry) bool {
 	}
 	_, protected := t.Protected(e)
 	return protected
-}
-
-// ignoring makes opt obey gitignore files, also those above the tree as far as
-// the policy allows reading there. The caller closes what is returned after the
-// walk; it may be nil.
-func (t *tree) ignoring(opt *walk.Options) *pathguard.Dir {
-	opt.Gitignore = true
-	for _, allowed := range t.files.Allowed() {
-		top, err := t.files.OpenDir(allowed)
-		if err != nil {
-			continue
-		}
-		if rel, err := filepath.Rel(top.Info.Real, t.Info.Real); err == nil && filepath.IsLocal(rel) {
-			opt.Above = walk.Above{Dir: top.File, Path: top.Info.Real}
-			return top
-		}
-		top.Close()
-	}
-	return nil
 }
 
 // query says which entries of a tree are collected.
@@ -92,16 +97,9 @@ func collect[T any](ctx context.Context, files *sandbox.Reader, q query[T]) (ite
 		return nil, false, nil, err
 	}
 	defer t.Close()
-	opt := t.options()
-	opt.Hidden = q.hidden
-	if q.gitignore {
-		if above := t.ignoring(&opt); above != nil {
-			defer above.Close()
-		}
-	}
 	items = []T{}
 	track := newProgress(ctx)
-	stats, err := walk.Walk(ctx, t.File, t.Info.Real, opt, func(e *walk.Entry) error {
+	stats, err := walk.Walk(ctx, t.File, t.Info.Real, t.options(q.hidden, q.gitignore), func(e *walk.Entry) error {
 		track.step()
 		if item, ok := q.pick(t, e); ok {
 			if truncated = len(items) == q.most; truncated {
