@@ -36,7 +36,7 @@ func nap() domain.Tool {
 // fillerInput is as long as the arguments of tools are.
 type fillerInput struct {
 	Path  string `json:"path" doc:"File or directory to look at."`
-	Limit int    `json:"limit" default:"100" min:"1" max:"10000" doc:"Most lines to return."`
+	Limit int    `json:"limit" default:"100" min:"1" max:"10000" doc:"Maximum number of lines to return."`
 	All   bool   `json:"all" default:"false" doc:"Whether hidden files count as well."`
 }
 

@@ -19,12 +19,12 @@ const (
 )
 
 type conversationInput struct {
-	Message        string   `json:"message" min:"1" doc:"What to say to the model."`
-	Model          string   `json:"model,omitempty" max:"100" doc:"Model to ask, the configured one if not given."`
+	Message        string   `json:"message" min:"1" doc:"Message to the model."`
+	Model          string   `json:"model,omitempty" max:"100" doc:"Model name; default: the configured model."`
 	SystemPrompt   string   `json:"system_prompt,omitempty" doc:"System prompt; kept for the conversation."`
-	MaxTokens      int      `json:"max_tokens" default:"4096" min:"1" max:"128000" doc:"Longest answer, in tokens."`
+	MaxTokens      int      `json:"max_tokens" default:"4096" min:"1" max:"128000" doc:"Maximum length of the answer in tokens."`
 	Temperature    *float64 `json:"temperature" min:"0" max:"1" doc:"Sampling temperature; some models do not accept one."`
-	ConversationID string   `json:"conversation_id,omitempty" pattern:"^[A-Za-z0-9._-]{1,64}$" doc:"Name of your choice for a conversation to begin or go on with, kept for 30 minutes."`
+	ConversationID string   `json:"conversation_id,omitempty" pattern:"^[A-Za-z0-9._-]{1,64}$" doc:"Name of the conversation to start or continue, of your choice; conversations are kept for 30 minutes."`
 }
 
 // conversationMeta is what results say to programs.
@@ -46,8 +46,9 @@ type talk struct {
 func conversation(t talk) domain.Tool {
 	return domain.Define(domain.Tool{
 		Name: ConversationName, Title: "Talk to Claude", Category: category,
-		Description: "Ask a Claude model and return its answer. The model sees the message, the system prompt and, with conversation_id, " +
-			"what was said before; no files, no tools. A last line in brackets says so if the answer is not whole.",
+		Description: "Ask a Claude model and return its answer. " +
+			"The model sees the message, the system prompt and, with conversation_id, the earlier messages, but no files or tools. " +
+			"A last line in brackets marks an incomplete answer.",
 		Annotations: domain.Annotations{OpenWorld: true},
 		Timeout:     conversationTimeout,
 		Uses:        domain.Fetches,

@@ -33,9 +33,9 @@ type incompleteDay struct {
 func usage(r reports) domain.Tool {
 	return domain.Define(domain.Tool{
 		Name: usageName, Title: "Read Anthropic usage and cost", Category: category,
-		Description: "Read a report on the organization's use of Anthropic: tokens (usage), cost in US dollars (cost), " +
-			"or activity of Claude Code by user and day (claude_code). Answers a label and JSON. " +
-			"Money is exact; total_usd is the sum over all pages in the answer. If has_more is true there is more than max_pages allowed; call again with page.",
+		Description: "Read a report on the organization's use of Anthropic: " +
+			"tokens (usage), cost in US dollars (cost), or Claude Code activity by user and day (claude_code). Returns a label and JSON. Amounts are exact; total_usd is the sum over the returned pages. " +
+			"If has_more is true, call again with page=next_page.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Timeout:     usageTimeout, Output: domain.OutputOf[usageResult](),
 		Uses:    domain.Fetches,

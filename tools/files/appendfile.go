@@ -12,8 +12,8 @@ import (
 )
 
 type appendInput struct {
-	Path    string `json:"path" min:"1" max:"4096" doc:"File to append to, which must exist; a relative path starts at the working directory."`
-	Content string `json:"content" doc:"Text to put at the end, as UTF-8; begin it with a line break if the file does not end in one."`
+	Path    string `json:"path" min:"1" max:"4096" doc:"Existing file to append to; a relative path starts at the working directory."`
+	Content string `json:"content" doc:"UTF-8 text to append; start it with a line break if the file does not end with one."`
 }
 
 // appendResult is the result of append_file.

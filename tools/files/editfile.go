@@ -18,8 +18,8 @@ import (
 
 type editInput struct {
 	Path   string `json:"path" min:"1" max:"4096" doc:"File to edit; a relative path starts at the working directory."`
-	Edits  []edit `json:"edits" min:"1" max:"200" doc:"Replacements, made in order, each in the result of those before; if one cannot be made, none is."`
-	DryRun bool   `json:"dry_run" default:"false" doc:"Show what would change and change nothing."`
+	Edits  []edit `json:"edits" min:"1" max:"200" doc:"Replacements, applied in order, each to the result of the previous ones; if one fails, none is made."`
+	DryRun bool   `json:"dry_run" default:"false" doc:"Return the diff without changing the file."`
 }
 
 type edit struct {

@@ -16,16 +16,16 @@ import (
 )
 
 type grepInput struct {
-	Pattern       string `json:"pattern" min:"1" max:"4096" doc:"Regular expression in RE2 syntax, matched against one line at a time."`
+	Pattern       string `json:"pattern" min:"1" max:"4096" doc:"Regular expression in RE2 syntax, matched line by line."`
 	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"File or directory to search; a relative path starts at the working directory."`
-	Glob          string `json:"glob,omitempty" max:"4096" doc:"Search only files whose name or, if it has a slash, whose path below the directory matches, such as *.go or src/**/*.{ts,tsx}."`
-	IgnoreCase    bool   `json:"ignore_case" default:"false" doc:"Match letters in either case."`
-	FixedString   bool   `json:"fixed_string" default:"false" doc:"Take the pattern for plain text."`
+	Glob          string `json:"glob,omitempty" max:"4096" doc:"Search only files whose name matches this glob or, if the glob contains a slash, whose path below the directory matches, such as *.go or src/**/*.{ts,tsx}."`
+	IgnoreCase    bool   `json:"ignore_case" default:"false" doc:"Ignore case."`
+	FixedString   bool   `json:"fixed_string" default:"false" doc:"Treat the pattern as plain text."`
 	Context       int    `json:"context" default:"0" min:"0" max:"20" doc:"Lines to show before and after each match."`
-	Mode          string `json:"mode" default:"content" enum:"content|files|count" doc:"What to return: matching lines, the paths of files that have any, or how many each file has."`
-	MaxResults    int    `json:"max_results" default:"200" min:"1" max:"10000" doc:"Most lines to return, or most files in the other modes."`
-	Gitignore     bool   `json:"gitignore" default:"true" doc:"Leave out what .gitignore files say."`
-	IncludeHidden bool   `json:"include_hidden" default:"false" doc:"Search files and directories whose names start with a dot."`
+	Mode          string `json:"mode" default:"content" enum:"content|files|count" doc:"What to return: matching lines, the paths of files with matches, or the number of matching lines per file."`
+	MaxResults    int    `json:"max_results" default:"200" min:"1" max:"10000" doc:"Maximum number of lines to return, or of files in the other modes."`
+	Gitignore     bool   `json:"gitignore" default:"true" doc:"Skip what .gitignore files exclude."`
+	IncludeHidden bool   `json:"include_hidden" default:"false" doc:"Include files and directories whose names start with a dot."`
 }
 
 // grepMeta is the _meta of a search in files.

@@ -14,9 +14,9 @@ import (
 
 type listInput struct {
 	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"Directory to list; a relative path starts at the working directory."`
-	Recursive     bool   `json:"recursive" default:"false" doc:"List what is in its subdirectories too."`
-	MaxEntries    int    `json:"max_entries" default:"1000" min:"1" max:"10000" doc:"Most entries to return."`
-	IncludeHidden bool   `json:"include_hidden" default:"true" doc:"List names that start with a dot."`
+	Recursive     bool   `json:"recursive" default:"false" doc:"Include subdirectories."`
+	MaxEntries    int    `json:"max_entries" default:"1000" min:"1" max:"10000" doc:"Maximum number of entries to return."`
+	IncludeHidden bool   `json:"include_hidden" default:"true" doc:"Include names that start with a dot."`
 }
 
 // listResult is the result of list_directory.

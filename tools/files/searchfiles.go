@@ -11,12 +11,12 @@ import (
 )
 
 type searchInput struct {
-	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"Directory to search, with all below it; a relative path starts at the working directory."`
-	Pattern       string `json:"pattern" default:"*" min:"1" max:"4096" doc:"Glob for the name or, if it has a slash, for the path below the directory: * ? [a-z] {a,b} and ** for any directories, such as *.{ts,tsx} or src/**/*_test.go."`
-	IncludeHidden bool   `json:"include_hidden" default:"false" doc:"Find names that start with a dot and what is below them; a pattern that names one does so anyway."`
-	Gitignore     bool   `json:"gitignore" default:"false" doc:"Leave out what .gitignore files say."`
-	Type          string `json:"type" default:"any" enum:"any|file|directory" doc:"What to find."`
-	MaxResults    int    `json:"max_results" default:"1000" min:"1" max:"10000" doc:"Most paths to return."`
+	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"Directory to search recursively; a relative path starts at the working directory."`
+	Pattern       string `json:"pattern" default:"*" min:"1" max:"4096" doc:"Glob for the name or, if it contains a slash, for the path below the directory: * ? [a-z] {a,b} and ** for any directories, such as *.{ts,tsx} or src/**/*_test.go."`
+	IncludeHidden bool   `json:"include_hidden" default:"false" doc:"Include names that start with a dot, and what is below them; a pattern that contains such a name always does."`
+	Gitignore     bool   `json:"gitignore" default:"false" doc:"Skip what .gitignore files exclude."`
+	Type          string `json:"type" default:"any" enum:"any|file|directory" doc:"Kind of entries to find."`
+	MaxResults    int    `json:"max_results" default:"1000" min:"1" max:"10000" doc:"Maximum number of paths to return."`
 }
 
 // searchResult is the result of search_files.

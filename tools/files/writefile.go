@@ -17,19 +17,19 @@ import (
 // default.
 type writeInput struct {
 	Path          string  `json:"path" min:"1" max:"4096" doc:"File to write; a relative path starts at the working directory."`
-	Content       string  `json:"content" doc:"Text to write, as UTF-8; empty if content_base64 is given."`
+	Content       string  `json:"content" doc:"UTF-8 text to write; empty with content_base64."`
 	CreateDirs    bool    `json:"create_dirs" default:"true" doc:"Create missing parent directories."`
-	OnConflict    string  `json:"on_conflict" default:"overwrite" enum:"overwrite|error" doc:"What to do if there is a file already."`
-	ContentBase64 *string `json:"content_base64" doc:"Bytes to write, as base64, for what is not text."`
+	OnConflict    string  `json:"on_conflict" default:"overwrite" enum:"overwrite|error" doc:"What to do if the file exists."`
+	ContentBase64 *string `json:"content_base64" doc:"Base64 data to write, for content that is not text."`
 }
 
 // writeInputNoDirs are the same where they are not.
 type writeInputNoDirs struct {
 	Path          string  `json:"path" min:"1" max:"4096" doc:"File to write; a relative path starts at the working directory."`
-	Content       string  `json:"content" doc:"Text to write, as UTF-8; empty if content_base64 is given."`
+	Content       string  `json:"content" doc:"UTF-8 text to write; empty with content_base64."`
 	CreateDirs    bool    `json:"create_dirs" default:"false" doc:"Create missing parent directories."`
-	OnConflict    string  `json:"on_conflict" default:"overwrite" enum:"overwrite|error" doc:"What to do if there is a file already."`
-	ContentBase64 *string `json:"content_base64" doc:"Bytes to write, as base64, for what is not text."`
+	OnConflict    string  `json:"on_conflict" default:"overwrite" enum:"overwrite|error" doc:"What to do if the file exists."`
+	ContentBase64 *string `json:"content_base64" doc:"Base64 data to write, for content that is not text."`
 }
 
 // writeResult is the result of write_file.

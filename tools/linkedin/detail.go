@@ -13,7 +13,7 @@ import (
 )
 
 type detailInput struct {
-	URL string `json:"url" min:"1" max:"4096" doc:"URL of a job on LinkedIn, such as https://www.linkedin.com/jobs/view/4012345678, or its id."`
+	URL string `json:"url" min:"1" max:"4096" doc:"URL of a LinkedIn job, such as https://www.linkedin.com/jobs/view/4012345678, or its ID."`
 }
 
 func (s *site) detailTool() domain.Tool {

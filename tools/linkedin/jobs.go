@@ -14,16 +14,16 @@ import (
 )
 
 type jobsInput struct {
-	Keyword         string `json:"keyword" min:"1" max:"500" doc:"What to look for, such as a title, a skill or a company."`
-	Location        string `json:"location,omitempty" max:"300" doc:"City, region or country; anywhere if it is left out."`
+	Keyword         string `json:"keyword" min:"1" max:"500" doc:"Search words, such as a title, a skill or a company."`
+	Location        string `json:"location,omitempty" max:"300" doc:"City, region or country; default: anywhere."`
 	GeoID           *int64 `json:"geoId,omitempty" min:"1" max:"999999999999" doc:"LinkedIn geo ID; more precise than a place name."`
-	DateSincePosted string `json:"dateSincePosted,omitempty" doc:"How new jobs must be: 24hr, past week or past month."`
-	JobType         string `json:"jobType,omitempty" doc:"Full time, part time, contract, temporary, internship, volunteer or other; or several with commas."`
-	RemoteFilter    string `json:"remoteFilter,omitempty" doc:"On site, remote or hybrid; or several with commas."`
-	ExperienceLevel string `json:"experienceLevel,omitempty" doc:"Internship, entry level, associate, senior, director or executive; or several with commas."`
-	Limit           int    `json:"limit" default:"10" min:"1" max:"100" doc:"Most jobs to return."`
-	SortBy          string `json:"sortBy,omitempty" doc:"Whether the most recent or the most relevant jobs come first: recent or relevant."`
-	Start           int    `json:"start" default:"0" min:"0" max:"999" doc:"How many results to skip, to go on after an earlier call."`
+	DateSincePosted string `json:"dateSincePosted,omitempty" doc:"Maximum age: 24hr, past week or past month."`
+	JobType         string `json:"jobType,omitempty" doc:"One of full time, part time, contract, temporary, internship, volunteer, other, or several separated by commas."`
+	RemoteFilter    string `json:"remoteFilter,omitempty" doc:"One of on site, remote, hybrid, or several separated by commas."`
+	ExperienceLevel string `json:"experienceLevel,omitempty" doc:"One of internship, entry level, associate, senior, director, executive, or several separated by commas."`
+	Limit           int    `json:"limit" default:"10" min:"1" max:"100" doc:"Maximum number of jobs to return."`
+	SortBy          string `json:"sortBy,omitempty" doc:"Sort order: recent or relevant first."`
+	Start           int    `json:"start" default:"0" min:"0" max:"999" doc:"Number of results to skip, to continue an earlier search."`
 }
 
 // jobsResult is the structured content of linkedin_jobs.

@@ -52,8 +52,8 @@ func RefreshTool(c Capabilities) domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:  RefreshName,
 		Title: "Refresh the summary of capabilities",
-		Description: "Writes a short summary of what the tools of this server are good for, one line a theme, to " +
-			"the capabilities file, and returns it. Front matter of the file is kept.",
+		Description: "Write a short summary of this server's tools, one line per topic, to the capabilities file and return it. " +
+			"Front matter in the file is kept.",
 		Category:    category,
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: c.Ask != nil},
 		Output:      domain.OutputOf[refreshResult](),
@@ -69,7 +69,7 @@ type refresher struct {
 }
 
 type refreshInput struct {
-	IncludeMCP bool `json:"include_mcp" default:"true" doc:"Whether tools of other MCP servers are part of the summary."`
+	IncludeMCP bool `json:"include_mcp" default:"true" doc:"Include the tools of other MCP servers."`
 }
 
 type refreshResult struct {

@@ -34,8 +34,8 @@ func Tools(store *domain.ResultStore) []domain.Tool {
 	return []domain.Tool{domain.Define(domain.Tool{
 		Name:  readLargeName,
 		Title: "Read on in a long result",
-		Description: "Reads one page of a result that was too long for one answer. " +
-			"The marker at the end of such an answer holds the id. All pages, joined, are exactly the whole result.",
+		Description: "Read one page of a result that was too long for one answer. " +
+			"The marker at the end of such an answer has the ID. All pages joined are exactly the whole result.",
 		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Ability:     "page through results that are too long for one answer",
@@ -47,8 +47,8 @@ type reader struct {
 }
 
 type readInput struct {
-	ID   string `json:"id" min:"1" max:"64" doc:"Id of the result, such as lr_0123456789ab."`
-	Page int    `json:"page" default:"1" min:"1" max:"1000000000" doc:"Page to read, counted from 1."`
+	ID   string `json:"id" min:"1" max:"64" doc:"ID of the result, such as lr_0123456789ab."`
+	Page int    `json:"page" default:"1" min:"1" max:"1000000000" doc:"Page number, counted from 1."`
 }
 
 // pageMeta is the _meta of a page. The text cannot say any of it, because it is

@@ -12,20 +12,21 @@ import (
 )
 
 type bashInput struct {
-	Command    string `json:"command" max:"32768" doc:"Command line for bash; empty when job_action is given."`
-	Timeout    int    `json:"timeout,omitempty" min:"1" max:"86400" doc:"Seconds the command may run, 30 if not given."`
-	WorkingDir string `json:"working_dir,omitempty" doc:"Directory to run in, the working directory if not given."`
-	Background bool   `json:"background" default:"false" doc:"Start the command as a job and answer at once with its id."`
-	JobAction  string `json:"job_action,omitempty" enum:"list|read|stop" doc:"What to do with background jobs instead of running a command."`
-	Job        string `json:"job,omitempty" doc:"Id of the job to read or stop."`
-	Offset     int64  `json:"offset,omitempty" min:"0" max:"9007199254740991" doc:"Byte of a job's output to read from, as the last read answered."`
+	Command    string `json:"command" max:"32768" doc:"Bash command line; empty with job_action."`
+	Timeout    int    `json:"timeout,omitempty" min:"1" max:"86400" doc:"Timeout in seconds; default 30."`
+	WorkingDir string `json:"working_dir,omitempty" doc:"Directory to run in; default: the working directory."`
+	Background bool   `json:"background" default:"false" doc:"Start the command as a background job and return its id at once."`
+	JobAction  string `json:"job_action,omitempty" enum:"list|read|stop" doc:"Action on background jobs, instead of running a command."`
+	Job        string `json:"job,omitempty" doc:"ID of the job to read or stop."`
+	Offset     int64  `json:"offset,omitempty" min:"0" max:"9007199254740991" doc:"Byte offset in the job's output to read from, as returned by the previous read."`
 }
 
 func bash(t tool) domain.Tool {
 	return domain.Define(t.declare("Run a bash command", "run shell commands within the sandbox, also in the background",
-		"Run a command line with bash and return its output, stdout and stderr as they came. "+
-			"A status that is not zero is shown as [exit code N]. Standard input is empty. "+
-			"Every process the command leaves behind is ended with it; use background for those that are to go on."),
+		"Run a command line with bash and return its output, stdout and stderr interleaved. "+
+			"A nonzero exit status is shown as [exit code N]. Standard input is empty. "+
+			"When the command ends, all processes that it started are terminated; "+
+			"use background for those that must keep running."),
 		func(ctx context.Context, in bashInput) (domain.ToolResult, error) {
 			switch {
 			case in.JobAction != "":

@@ -10,11 +10,11 @@ import (
 )
 
 type executeInput struct {
-	Command    string            `json:"command" min:"1" max:"32768" doc:"Command line for the shell."`
-	Timeout    int               `json:"timeout" default:"30" min:"1" max:"86400" doc:"Seconds the command may run."`
-	WorkingDir string            `json:"working_dir,omitempty" doc:"Directory to run in, the working directory if not given."`
-	Env        map[string]string `json:"env,omitempty" doc:"Environment variables to set, besides a minimal environment."`
-	Stdin      *string           `json:"stdin" doc:"Text for standard input, which is empty otherwise."`
+	Command    string            `json:"command" min:"1" max:"32768" doc:"Shell command line."`
+	Timeout    int               `json:"timeout" default:"30" min:"1" max:"86400" doc:"Timeout in seconds."`
+	WorkingDir string            `json:"working_dir,omitempty" doc:"Directory to run in; default: the working directory."`
+	Env        map[string]string `json:"env,omitempty" doc:"Environment variables to add to a minimal environment."`
+	Stdin      *string           `json:"stdin" doc:"Text for standard input; default: empty."`
 }
 
 // executeResult is the structured result. The last four fields are those of a
@@ -36,8 +36,9 @@ type executeResult struct {
 
 func execute(t tool) domain.Tool {
 	declared := t.declare("Execute a command", "run commands with their output, errors and exit code kept apart",
-		"Run a command line and return JSON with its exit_code, stdout and stderr apart. "+
-			"Every process the command leaves behind is ended with it.")
+		"Run a command line in the shell and return JSON with exit_code, stdout and stderr separately. "+
+			"When the command ends, all processes that it started are terminated. "+
+			"Use bash for interleaved output and background jobs.")
 	declared.Output = domain.OutputOf[executeResult]()
 	return domain.Define(declared, t.execute)
 }

@@ -50,13 +50,13 @@ const (
 func Tools(o Options) ([]domain.Tool, error) {
 	tools := []domain.Tool{
 		define(infoName, "System information", "tell about the machine and its operating system",
-			"Tells about the machine: operating system, processor, memory, uptime, host name, working directory and user.",
+			"Describe the machine: operating system, processor, memory, uptime, host name, working directory and user.",
 			domain.OutputOf[systemInfo](), infoReader{o.WorkingDirectory}.read),
 		define(disksName, "Disk information", "list drives and their free space",
-			"Lists the mounted drives with their size, free space and file system. Pseudo file systems are left out, and each device is listed once.",
+			"List the mounted drives with size, free space and file system. Pseudo file systems are omitted, and each device is listed once.",
 			domain.OutputOf[diskInfo](), newDriveReader().read),
 		define(networkName, "Network information", "list network interfaces",
-			"Lists the network interfaces that are up, with their addresses, hardware address, MTU and speed.",
+			"List the active network interfaces with their IP addresses, hardware address, MTU and speed.",
 			domain.OutputOf[networkInfo](), readNetwork),
 	}
 	var masked []string

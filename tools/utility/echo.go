@@ -30,7 +30,7 @@ func echoTool(_ struct{}, c sandbox.Capabilities) domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:        c.Tool(),
 		Title:       "Echo",
-		Description: "Returns the message it is given, after \"Echo: \". Use it to test the connection.",
+		Description: "Return the message, prefixed with \"Echo: \". Use it to test the connection.",
 		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Ability:     "test the connection",
@@ -38,7 +38,7 @@ func echoTool(_ struct{}, c sandbox.Capabilities) domain.Tool {
 }
 
 type echoInput struct {
-	Message string `json:"message" default:"" doc:"Text to send back."`
+	Message string `json:"message" default:"" doc:"Text to return."`
 }
 
 func echo(_ context.Context, in echoInput) (domain.ToolResult, error) {

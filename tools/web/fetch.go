@@ -18,13 +18,13 @@ import (
 const Name = "web_fetch"
 
 type input struct {
-	URL        string `json:"url" min:"1" max:"8192" doc:"Address of the page, with http:// or https://."`
-	MaxChars   int    `json:"maxChars" default:"50000" min:"1" max:"1000000" doc:"Most characters of content to return."`
-	StartIndex int    `json:"start_index" default:"0" min:"0" max:"1000000000" doc:"First character of the content to return, counted from 0, to read on in a long page."`
-	Format     string `json:"format" default:"text" enum:"text|markdown|raw" doc:"What to make of HTML: plain text, Markdown, or the source as it is."`
-	Selector   string `json:"selector" default:"" max:"1000" doc:"CSS selector of the parts of an HTML page to return, such as main or #content; empty for all of it."`
-	Links      string `json:"links" default:"inline" enum:"inline|none|list" doc:"Where text has the addresses of links: after each, nowhere, or in a list at the end."`
-	Refresh    bool   `json:"refresh" default:"false" doc:"Fetch the page anew, even if it was fetched a moment ago."`
+	URL        string `json:"url" min:"1" max:"8192" doc:"URL of the page, with http:// or https://."`
+	MaxChars   int    `json:"maxChars" default:"50000" min:"1" max:"1000000" doc:"Maximum number of characters to return."`
+	StartIndex int    `json:"start_index" default:"0" min:"0" max:"1000000000" doc:"Character offset to start at, counted from 0, to read on in a long page."`
+	Format     string `json:"format" default:"text" enum:"text|markdown|raw" doc:"Output format for HTML: plain text, Markdown, or the raw source."`
+	Selector   string `json:"selector" default:"" max:"1000" doc:"CSS selector of the parts of an HTML page to return, such as main or #content; default: the whole page."`
+	Links      string `json:"links" default:"inline" enum:"inline|none|list" doc:"Where to put link addresses in text: after each link, nowhere, or in a list at the end."`
+	Refresh    bool   `json:"refresh" default:"false" doc:"Bypass the cache and fetch the page again."`
 }
 
 // fetcher is web_fetch.

@@ -15,12 +15,12 @@ import (
 // searchInput are the arguments of web_search. How many results there are is bounded here and not by the schema, because seeds
 // of this tool took any number.
 type searchInput struct {
-	Query      string `json:"query" max:"100000" doc:"What to search for; more than 400 characters are cut off."`
-	Count      int    `json:"count" default:"5" min:"-1000000" max:"1000000" doc:"How many results to return, 1 to 20; any other number is taken for the nearest of these."`
-	Page       int    `json:"page" default:"0" min:"0" max:"9" doc:"Which page of results to return, counted from 0."`
+	Query      string `json:"query" max:"100000" doc:"Search query; truncated after 400 characters."`
+	Count      int    `json:"count" default:"5" min:"-1000000" max:"1000000" doc:"Number of results, 1 to 20; other numbers are clamped."`
+	Page       int    `json:"page" default:"0" min:"0" max:"9" doc:"Page of results, counted from 0."`
 	Freshness  string `json:"freshness,omitempty" pattern:"^(|day|week|month|year|[0-9]{4}-[0-9]{2}-[0-9]{2}to[0-9]{4}-[0-9]{2}-[0-9]{2})$" doc:"Only pages of the last day, week, month or year, or of a range of days such as 2026-01-01to2026-06-30."`
-	Country    string `json:"country,omitempty" pattern:"^(|[A-Za-z]{2})$" doc:"Two-letter code of the country whose results are wanted, such as DE."`
-	SafeSearch string `json:"safesearch,omitempty" enum:"off|moderate|strict" doc:"How much adult content is filtered out; what the search service does by itself if absent."`
+	Country    string `json:"country,omitempty" pattern:"^(|[A-Za-z]{2})$" doc:"Two-letter country code for the results, such as DE."`
+	SafeSearch string `json:"safesearch,omitempty" enum:"off|moderate|strict" doc:"Level of adult content filtering; default: that of the search service."`
 }
 
 // searchOutput is the result of web_search.

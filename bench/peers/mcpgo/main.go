@@ -65,7 +65,7 @@ func addFiller(s *server.MCPServer, i int) {
 	tool := mcp.NewTool(fmt.Sprintf("filler_%d", i), mcp.WithTitleAnnotation("Filler"),
 		mcp.WithDescription("Does nothing. It makes the list of tools longer, by as much as a tool does."),
 		mcp.WithString("path", mcp.Required(), mcp.Description("File or directory to look at.")),
-		mcp.WithNumber("limit", mcp.DefaultNumber(100), mcp.Min(1), mcp.Max(10_000), mcp.Description("Most lines to return.")),
+		mcp.WithNumber("limit", mcp.DefaultNumber(100), mcp.Min(1), mcp.Max(10_000), mcp.Description("Maximum number of lines to return.")),
 		mcp.WithBoolean("all", mcp.DefaultBool(false), mcp.Description("Whether hidden files count as well.")))
 	s.AddTool(tool, func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return mcp.NewToolResultText("done"), nil
