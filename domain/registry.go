@@ -157,9 +157,9 @@ func (r *Registry) publish() (closing []Source) {
 	before := r.now.Swap(next)
 	access := (before.private || next.private) && !reflect.DeepEqual(before.Settings.Access, next.Settings.Access)
 	change := Change{
-		Tools:     access || changed(before.tools, next.tools),
-		Resources: access || changed(before.resources, next.resources),
-		Prompts:   access || changed(before.prompts, next.prompts),
+		Tools:     access || changed(before.tools, next.tools, (*Tool).looksLike),
+		Resources: access || changed(before.resources, next.resources, (*Resource).looksLike),
+		Prompts:   access || changed(before.prompts, next.prompts, (*Prompt).looksLike),
 	}
 	for _, notify := range r.watchers {
 		notify(change)
@@ -258,15 +258,19 @@ type decorated[T any] struct {
 	err      error // why the item is not valid
 }
 
-// itemOf is what a catalog has to know of its items, whatever their kind.
-type itemOf[T any] interface {
-	*T
+// item is what a catalog has to know of its items, whatever their kind.
+type item interface {
 	kind() (Kind, string)    // with the name
 	ids() (id, other string) // neither of which another item of the kind may have
 	check() error            // what keeps it from being offered
 	apply(Override)          // what configuration says of it
-	looksLike(old *T) bool   // to callers
 	hidden(Override) bool    // configuration leaves it out
+}
+
+// itemOf is the pointer to an item.
+type itemOf[T any] interface {
+	*T
+	item
 }
 
 func newSourceItems(source *heldSource) *sourceItems {
@@ -352,6 +356,6 @@ func add[T any, P itemOf[T]](c *Catalog, source Source, all []*T, items []decora
 }
 
 // changed reports whether callers can tell two lists of items apart.
-func changed[T any, P itemOf[T]](before, now []*T) bool {
-	return !slices.EqualFunc(before, now, func(a, b *T) bool { return a == b || P(a).looksLike(b) })
+func changed[T any](before, now []*T, looksLike func(a, b *T) bool) bool {
+	return !slices.EqualFunc(before, now, func(a, b *T) bool { return a == b || looksLike(a, b) })
 }

@@ -219,15 +219,15 @@ func meets(name, pattern string) bool {
 	if strings.Trim(name, "…") == "" {
 		return false
 	}
-	// reach[j] says that a text can be read from all runes of a so far and from
+	// reach[j] says that a text can be read from all runes of name so far and from
 	// b[:j]. Where one of the two is at a star, it takes what the other has.
-	a, b := []rune(name), []rune(pattern)
+	b := []rune(pattern)
 	reach := make([]bool, len(b)+1)
 	reach[0] = true
 	for j, r := range b {
 		reach[j+1] = reach[j] && r == '*'
 	}
-	for _, r := range a {
+	for _, r := range name {
 		star := r == '*' || r == '…'
 		before := reach[0] // reach[j-1] of the runes before r
 		reach[0] = reach[0] && star
