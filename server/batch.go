@@ -23,24 +23,30 @@ func parseBatch(ses *session, raw []byte) ([]json.RawMessage, *jsonrpc.Error) {
 	return jsonrpc.ParseBatch(raw, maxBatch)
 }
 
-// handleBatch serves the messages of a batch concurrently, and answers as soon
-// as all requests among them are finished. It returns with the last handler.
-func (s *Server) handleBatch(ctx context.Context, ses *session, who caller, batch []json.RawMessage, out sink) {
+// openBatch takes in the messages of a batch: its requests can be canceled from
+// now on. serve serves them concurrently and answers as soon as all of them are
+// finished; it returns with the last handler.
+func (s *Server) openBatch(ctx context.Context, ses *session, who caller, batch []json.RawMessage, out sink) (serve func()) {
 	answers := &batchSink{out: out}
-	answers.pending.Store(1) // until all have begun
-	var handlers sync.WaitGroup
+	var opened []func()
 	for _, raw := range batch {
 		msg, err := parse(raw)
 		if err != nil {
 			answers.answer(jsonrpc.ErrorResponse(msg.ID, err), err.Code)
 		} else if x, ctx := s.open(ctx, ses, who, msg, answers); x != nil {
-			answers.pending.Add(1)
 			x.ended = answers.ended
-			handlers.Go(func() { x.serve(ctx) })
+			opened = append(opened, func() { x.serve(ctx) })
 		}
 	}
-	answers.ended()
-	handlers.Wait()
+	answers.pending.Store(int64(len(opened)) + 1) // and this function
+	return func() {
+		var handlers sync.WaitGroup
+		for _, serve := range opened {
+			handlers.Go(serve)
+		}
+		answers.ended()
+		handlers.Wait()
+	}
 }
 
 // batchSink collects the answers of a batch. Notifications do not wait for them.

@@ -270,7 +270,7 @@ func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, who call
 	}
 	out := h.newSink(w, r, asksSomething(batch))
 	defer out.close()
-	h.server.handleBatch(r.Context(), ses, who, batch, out)
+	h.server.openBatch(r.Context(), ses, who, batch, out)()
 }
 
 // asksSomething reports whether a batch has something to answer: a request, or

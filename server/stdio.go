@@ -147,9 +147,10 @@ func (r *reader) serve(line []byte) bool {
 			r.reject(nil, err)
 			return true
 		}
+		serve := r.server.openBatch(r.ctx, r.session, r.caller(), batch, out) // before a cancel is read
 		return r.serveDetached(out, func() {
 			defer release()
-			r.server.handleBatch(r.ctx, r.session, r.caller(), batch, out)
+			serve()
 		})
 	}
 	msg, err := parse(line)

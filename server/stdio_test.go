@@ -82,6 +82,21 @@ func TestBatch(t *testing.T) {
 	}
 }
 
+// TestBatchCanceled cancels requests of a batch in the line after it: however
+// fast that is read, they are canceled, and the batch has no answer.
+func TestBatchCanceled(t *testing.T) {
+	s, _ := fixture(t)
+	s.opts.Grace = 20 * time.Millisecond // after it, a call that is not canceled is answered
+	before := strings.Repeat(`{"jsonrpc":"2.0","method":"notifications/x","params":{"x":"`+strings.Repeat("x", 1000)+`"}},`, maxBatch-1)
+	input := initialize("2025-03-26") + "\n[" + before + request(`7`, "tools/call", `{"name":"wait"}`, false) + "]\n" +
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}` + "\n"
+	for range 20 {
+		if lines := play(t, s, input); len(lines) != 1 {
+			t.Fatalf("the batch was answered: %.200q", lines[1])
+		}
+	}
+}
+
 // TestInputEnds checks that what is under way when the input ends is answered.
 func TestInputEnds(t *testing.T) {
 	s, _ := fixture(t)
