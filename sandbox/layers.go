@@ -31,7 +31,7 @@ func (c *Commands) Layers() Layers {
 	}
 	l := Layers{
 		Enforcement: c.policy.enforcement(),
-		InForce:     []string{"paths: decided on what is opened", parsed, "process tree: " + string(c.kernel.method)},
+		InForce:     []string{"paths: checked on the opened file", parsed, "process tree: " + string(c.kernel.method)},
 	}
 	var gaps []confine.Gap
 	switch b, kept := c.bounds(), c.kernel.launcher.BoundsMethod(); {

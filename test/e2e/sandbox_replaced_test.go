@@ -34,7 +34,7 @@ func TestSandboxReplaced(t *testing.T) {
 		eventually(t, "the job is ended", func() bool {
 			return !strings.Contains(b.call("bash", map[string]any{"command": "", "job_action": "list"}).text, "running")
 		})
-		if !strings.Contains(b.log(), "look at the file and save it again") || strings.Contains(b.log(), "configuration reloaded") {
+		if !strings.Contains(b.log(), "review the file and save it again") || strings.Contains(b.log(), "configuration reloaded") {
 			t.Errorf("the log has %s", b.log())
 		}
 		if o := b.bash("echo x > " + g.out + "/x"); !o.failed {

@@ -182,7 +182,7 @@ func TestToySource(t *testing.T) {
 		}
 		logged := 0
 		for line := range strings.Lines(s.log()) {
-			if strings.Contains(line, "not offered") && strings.Contains(line, `"`+name+`"`) && strings.Contains(line, reason) {
+			if strings.Contains(line, "unavailable") && strings.Contains(line, `"`+name+`"`) && strings.Contains(line, reason) {
 				logged++
 			}
 		}

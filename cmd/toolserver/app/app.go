@@ -133,7 +133,7 @@ func (a *App) Close() {
 	a.exec.Registry.Close()
 	a.launcher.Close()
 	if err := a.kernel.Close(); err != nil {
-		a.log.Warn("temporary files of commands are left", zap.Error(err))
+		a.log.Warn("temporary files of commands could not be removed", zap.Error(err))
 	}
 	a.results.Close()
 }
@@ -175,7 +175,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 	if !tokens.Empty() {
 		a.hadTokens.Store(true)
 	} else if before != nil && !before.tokens.Empty() {
-		a.log.Warn("the configuration has no tokens any more: requests over HTTP are refused until it has some; after a restart the server makes one")
+		a.log.Warn("the configuration no longer has tokens: HTTP requests are rejected until it has; a restarted server creates a token for its run")
 	}
 	return nil
 }

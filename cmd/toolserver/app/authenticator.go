@@ -45,10 +45,10 @@ func (auth *authenticator) required() bool { return !auth.insecure || auth.app.h
 func (auth *authenticator) announce(w io.Writer, url string) {
 	switch {
 	case auth.run != nil:
-		fmt.Fprintf(w, "toolserver: clients need this token, which is made for this run (server.tokens makes lasting ones):\n"+
+		fmt.Fprintf(w, "toolserver: clients require this token, which is valid for this run (server.tokens configures permanent ones):\n"+
 			`{"mcpServers": {"toolserver": {"type": "http", "url": %q, "headers": {"Authorization": "Bearer %s"}}}}`+"\n", url, auth.token)
 	case !auth.required():
-		fmt.Fprintln(w, "toolserver: WARNING: --insecure-no-auth: everybody who can connect, other users of this machine included, may use every tool")
+		fmt.Fprintln(w, "toolserver: WARNING: --insecure-no-auth: every client that can connect, including other users of this machine, may use every tool")
 		auth.app.log.Warn("serving without authentication", zap.String("url", url))
 	}
 }
@@ -62,7 +62,7 @@ func (auth *authenticator) Authenticate(r *http.Request) (domain.Principal, *ser
 	case !now.tokens.Empty():
 		return now.tokens.Authenticate(r)
 	case auth.app.hadTokens.Load():
-		return domain.Principal{}, &server.Challenge{Error: "invalid_token", Description: "no token is configured any more"}
+		return domain.Principal{}, &server.Challenge{Error: "invalid_token", Description: "no token is configured"}
 	case auth.insecure:
 		return now.anyone, nil
 	}

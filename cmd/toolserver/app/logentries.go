@@ -55,7 +55,7 @@ func (a *App) logLayers() {
 	}
 	cfg := a.Config()
 	if cfg.Exposed() {
-		a.log.Warn("sandbox: the configuration file is where commands may write; it is protected, but safer elsewhere", zap.String("file", cfg.File))
+		a.log.Warn("sandbox: commands may write to the directory of the configuration file; the file is protected, but safer outside the write paths", zap.String("file", cfg.File))
 	}
 	for _, effect := range l.SideEffects {
 		a.log.Warn("sandbox: side effect", zap.String("what", effect))
@@ -92,10 +92,10 @@ func (a *App) logMissing() {
 		if m.Mistake {
 			log = a.log.Warn
 		}
-		log("not offered", zap.String("kind", string(m.Kind)), zap.String("name", m.Name), zap.String("source", m.Source), zap.String("reason", m.Reason))
+		log("unavailable", zap.String("kind", string(m.Kind)), zap.String("name", m.Name), zap.String("source", m.Source), zap.String("reason", m.Reason))
 	}
 	if more := entries - maxMissingLogged; more > 0 {
-		a.log.Warn("more is not offered; toolserver check lists it", zap.Int("items", more))
+		a.log.Warn("more items are unavailable; toolserver check lists them", zap.Int("items", more))
 	}
 	l.logged = now
 }

@@ -98,7 +98,7 @@ func (r *reloader) reload() {
 		r.app.logLayers()
 	}
 	if needsRestart(old, cfg) {
-		r.app.log.Warn("changes of server (other than tokens) and of logging take effect when the server is started again")
+		r.app.log.Warn("changes of logging and of server (except tokens) require a restart")
 	}
 }
 
@@ -109,13 +109,13 @@ func (r *reloader) mayBeForged(now os.FileInfo) bool {
 	return r.seen != nil && now != nil && (r.suspect || !os.SameFile(r.seen, now)) && r.app.Config().Exposed() && r.app.runner.RanAt(changedAt(now))
 }
 
-// refuse ends the commands that may have written the file, which is not obeyed.
-// What they write until they have ended is no better.
+// refuse terminates the commands that may have written the file, and does not apply
+// it, nor what they write until they have terminated.
 func (r *reloader) refuse(now os.FileInfo) {
 	r.seen, r.suspect = now, true
 	r.app.runner.Interrupt()
-	r.app.log.Error("the configuration file was replaced where commands may write, while one was running that could have written the new file: "+
-		"the old configuration stays in force, and the command was ended; look at the file and save it again", zap.String("file", r.app.Config().File))
+	r.app.log.Error("the configuration file was replaced, and a running command could have written the new one: "+
+		"the old configuration stays in force, and the command was terminated; review the file and save it again", zap.String("file", r.app.Config().File))
 }
 
 // needsRestart reports whether something has changed that is only looked at when

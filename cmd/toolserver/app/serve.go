@@ -21,9 +21,9 @@ import (
 
 // instructions tell models what to expect of the server, in few words: clients
 // cut them at 2,000 characters.
-const instructions = "Tools for files, commands and facts about this machine, governed by its operator's policy. " +
-	"Relative paths start at the working directory. A refusal names the rule and what would be allowed. " +
-	"A result that is cut ends with the call that reads on."
+const instructions = "Tools for files, commands and system information, under the operator's policy. " +
+	"Relative paths start at the working directory. A denial names the rule and what is allowed. " +
+	"A truncated result ends with the call that returns the rest."
 
 // Streams are what the program reads and writes.
 type Streams struct {
@@ -117,7 +117,7 @@ func (a *App) serveStdio(ctx context.Context, o ServeOptions) error {
 	go func() {
 		select {
 		case <-orphaned:
-			stop(errors.New("the parent process has ended"))
+			stop(errors.New("the parent process terminated"))
 		case <-ctx.Done():
 		}
 	}()

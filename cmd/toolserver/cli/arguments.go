@@ -92,7 +92,7 @@ func takePositionals(tool *domain.Tool, positional []string, values map[string]a
 		positional = positional[len(take):]
 	}
 	if len(positional) > 0 {
-		return fmt.Errorf("%q is one argument too many; usage: %s", positional[0], usageLine(tool))
+		return fmt.Errorf("unexpected argument %q; usage: %s", positional[0], usageLine(tool))
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func callCommand(g *globals) *cobra.Command {
 		Use:   "call TOOL [ARGUMENTS]",
 		Short: "Run one tool",
 		Long: "Run one tool as an MCP client would: the same checks, the same messages.\n" +
-			"Required arguments may be given in order, all as flags; - reads a value from standard input.\n" +
+			"Required arguments can be positional, and all can be flags; - reads a value from standard input.\n" +
 			"toolserver call TOOL --help lists the arguments of a tool.",
 		ValidArgsFunction: g.completeTool,
 		RunE: func(cmd *cobra.Command, args []string) error {

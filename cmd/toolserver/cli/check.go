@@ -12,12 +12,12 @@ import (
 	"toolserver/sandbox/process"
 )
 
-// checkCommand looks whether everything is in place.
+// checkCommand checks the configuration and the machine.
 func checkCommand(g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "check", Short: "Check the configuration and what this machine offers", Args: cobra.NoArgs,
-		Long: "Check the configuration, the directories and what keeps commands together on this machine.\nThe exit code is 1 if something is off.",
+		Long: "Check the configuration, the directories, the credentials and the sandbox on this machine.\nThe exit code is 1 if a check fails.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var report checkReport
 			report.all(g)
@@ -28,10 +28,10 @@ func checkCommand(g *globals) *cobra.Command {
 	return cmd
 }
 
-// checkReport is what is found.
+// checkReport is the result of all checks.
 type checkReport struct {
 	Findings []finding `json:"findings"`
-	Off      int       `json:"off"` // how many findings are not as they should be
+	Failed   int       `json:"failed"` // number of failed checks
 }
 
 type finding struct {
@@ -56,7 +56,7 @@ func (r *checkReport) all(g *globals) {
 
 func (r *checkReport) line(ok bool, what, found string) {
 	if !ok {
-		r.Off++
+		r.Failed++
 	}
 	r.Findings = append(r.Findings, finding{ok, what, found})
 }
@@ -71,12 +71,12 @@ func (r *checkReport) print(w io.Writer, asJSON bool) error {
 		for _, f := range r.Findings {
 			mark := "ok  "
 			if !f.OK {
-				mark = "off "
+				mark = "fail"
 			}
 			fmt.Fprintf(w, "%s %-14s %s\n", mark, f.What, f.Found)
 		}
 	}
-	if r.Off > 0 {
+	if r.Failed > 0 {
 		return &exitError{code: exitFailed}
 	}
 	return nil
@@ -85,7 +85,7 @@ func (r *checkReport) print(w io.Writer, asJSON bool) error {
 func (r *checkReport) configuration(cfg *config.Loaded) {
 	file := cfg.File
 	if file == "" {
-		file = "no file, so the defaults hold"
+		file = "no file; the defaults apply"
 	}
 	r.line(true, "configuration", file)
 	r.line(true, "directory", cfg.WorkingDirectory)
@@ -98,7 +98,7 @@ func (r *checkReport) configuration(cfg *config.Loaded) {
 		switch {
 		case len(cfg.Server.Tokens) > 0:
 		case loopback:
-			found += "; no token is configured, so one is made at each start"
+			found += "; no token is configured, so each start creates one"
 		default:
 			found += " is not a loopback address and no token is configured"
 		}
@@ -110,12 +110,12 @@ func (r *checkReport) commands(a *app.App) {
 	if path, err := exec.LookPath("bash"); err == nil {
 		r.line(true, "shell", path)
 	} else {
-		r.line(false, "shell", "there is no bash; commands run with sh")
+		r.line(false, "shell", "bash is not installed; commands run with sh")
 	}
 	method, err := a.ProcessTree()
 	found := string(method)
 	if err != nil {
-		found = fmt.Sprintf("%s, since better is refused: %v", method, err)
+		found = fmt.Sprintf("%s; better methods are unavailable: %v", method, err)
 	}
 	r.line(method == process.MethodNamespace || method == process.MethodSubreaper, "process tree", found)
 	layers := a.Layers()
@@ -136,7 +136,7 @@ func (r *checkReport) tools(a *app.App) {
 	r.line(true, "tools", fmt.Sprintf("%d of %d enabled", enabled, len(all)))
 	for _, t := range all {
 		if t.Disabled {
-			r.line(true, "", t.Name+" is disabled in the configuration")
+			r.line(true, "tool", t.Name+" is disabled in the configuration")
 		}
 	}
 	for _, w := range a.Warnings() {
@@ -146,6 +146,6 @@ func (r *checkReport) tools(a *app.App) {
 		r.line(false, m.Key, m.Problem)
 	}
 	for _, m := range a.Executor().Registry.Catalog().Missing() {
-		r.line(!m.Mistake, "", fmt.Sprintf("%s %s is unavailable (source %s): it %s", m.Kind, m.Name, m.Source, m.Reason))
+		r.line(!m.Mistake, string(m.Kind), fmt.Sprintf("%s is unavailable (source %s): it %s", m.Name, m.Source, m.Reason))
 	}
 }

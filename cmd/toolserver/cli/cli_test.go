@@ -94,16 +94,16 @@ func TestCommandLine(t *testing.T) {
 		{args: "call", out: "Run one tool"},
 		{args: "call nope", err: `no tool "nope"`, code: 2},
 		{args: "call read_file", err: "read_file: path is required", code: 2},
-		{args: "call read_file a b", err: `"b" is one argument too many`, code: 2},
+		{args: "call read_file a b", err: `unexpected argument "b"`, code: 2},
 		{args: "call read_file a --nope", err: "unknown flag: --nope", code: 2},
 		{args: "call read_file a --limit many", err: `read_file: limit must be an integer, not the string "many"`, code: 2},
 		{args: "--config off.yaml call echo", err: "disabled", code: 2},
 		{args: "--config staff.yaml call bash ls", err: `no tool "bash"`, code: 2},
 		{args: "--config missing.yaml tools", err: "no such file", code: 2},
-		{args: "serve --stdio --http :1", err: "exclude each other", code: 2},
+		{args: "serve --stdio --http :1", err: "cannot be combined", code: 2},
 		{args: "serve --http 0.0.0.0:0", err: "no token is configured", code: 2},
-		{args: "explain echo", out: "only groups and compliance levels decide about this tool"},
-		{args: "token new", err: "the name of whoever gets the token", code: 2},
+		{args: "explain echo", out: "only groups and compliance levels restrict this tool"},
+		{args: "token new", err: "the name of the token's user", code: 2},
 		{args: "serve nowhere", err: "no such file or directory", code: 1},
 	} {
 		t.Run(test.args, func(t *testing.T) {
@@ -180,13 +180,13 @@ func TestModelForms(t *testing.T) {
 	}
 }
 
-// TestCheck finds nothing off but what the machine cannot enforce.
+// TestCheck fails for nothing except what the machine cannot enforce.
 func TestCheck(t *testing.T) {
 	workspace(t)
 	out, stderr, code := play(t, "", "check")
 	off := strings.Contains(out, "\noff ")
 	for line := range strings.Lines(out) {
-		if strings.HasPrefix(line, "off ") && !strings.HasPrefix(line, "off  not enforced") && !strings.HasPrefix(line, "off  side effect") && !strings.HasPrefix(line, "off  process tree") {
+		if strings.HasPrefix(line, "fail ") && !strings.HasPrefix(line, "fail not enforced") && !strings.HasPrefix(line, "fail side effect") && !strings.HasPrefix(line, "fail process tree") {
 			t.Error(line)
 		}
 	}
@@ -203,7 +203,7 @@ func TestConfigInit(t *testing.T) {
 	if _, stderr, code := play(t, "", "--config", "new.yaml", "tools"); code != 0 {
 		t.Error("the template is refused:", stderr)
 	}
-	if _, stderr, code := play(t, "", "config", "init", "new.yaml"); code == 0 || !strings.Contains(stderr, "is there already") {
+	if _, stderr, code := play(t, "", "config", "init", "new.yaml"); code == 0 || !strings.Contains(stderr, "already exists") {
 		t.Error("the template overwrites:", stderr)
 	}
 }

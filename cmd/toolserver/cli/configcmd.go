@@ -12,7 +12,7 @@ import (
 )
 
 func configCommand(g *globals) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Start, describe and show the configuration"}
+	cmd := &cobra.Command{Use: "config", Short: "Create, describe and show the configuration"}
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "init [FILE]", Short: "Write a commented configuration to start from", Args: cobra.MaximumNArgs(1),
@@ -27,7 +27,7 @@ func configCommand(g *globals) *cobra.Command {
 				}
 				f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 				if errors.Is(err, fs.ErrExist) {
-					return fmt.Errorf("%s is there already, and is left as it is; give another name, or - to print", path)
+					return fmt.Errorf("%s already exists and was not changed; use another name, or - to print", path)
 				}
 				if err != nil {
 					return err

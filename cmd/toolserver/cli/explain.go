@@ -69,11 +69,11 @@ func (g *globals) explain(name string, args []string) error {
 func whoMay(catalog *domain.Catalog, tool *domain.Tool, p domain.Principal) domain.Explanation {
 	switch {
 	case !catalog.Settings.Access.Allowed(p, tool):
-		return domain.Explanation{Rule: "tools." + tool.Name + ".groups or compliance_level", Reason: "the tool is not for " + p.Name}
+		return domain.Explanation{Rule: "tools." + tool.Name + ".groups or compliance_level", Reason: p.Name + " may not use the tool"}
 	case tool.Disabled:
 		return domain.Explanation{Rule: "tools." + tool.Name + ".enabled", Reason: "the tool is disabled"}
 	}
-	return domain.Explanation{Allowed: true, Reason: "only groups and compliance levels decide about this tool"}
+	return domain.Explanation{Allowed: true, Reason: "only groups and compliance levels restrict this tool"}
 }
 
 func printExplanation(w io.Writer, e domain.Explanation) {

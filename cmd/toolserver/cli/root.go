@@ -25,9 +25,9 @@ func newRoot(std app.Streams, p app.Program) *cobra.Command {
 	g := &globals{std: std, program: p}
 	root := &cobra.Command{
 		Use:   "toolserver",
-		Short: "A governed set of tools for MCP clients, and for people",
+		Short: "Tools for MCP clients and people, under one policy",
 		Long: "Toolserver gives MCP clients files, commands and more under one readable policy,\n" +
-			"over stdio and Streamable HTTP. Every tool can be called from here, too.",
+			"over stdio and Streamable HTTP. Every tool is also a command.",
 		Version:       p.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -36,12 +36,12 @@ func newRoot(std app.Streams, p app.Program) *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return usage(fmt.Errorf("unknown command %q; toolserver help lists them", args[0]))
+			return usage(fmt.Errorf("unknown command %q; toolserver help lists the commands", args[0]))
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.PersistentFlags().StringVarP(&g.config, "config", "c", "", "configuration `file`; else $TOOLSERVER_CONFIG, ./toolserver.yaml, or the user's")
-	root.PersistentFlags().StringArrayVarP(&g.dirs, "dir", "C", nil, "working `directory`; given again, a further root")
+	root.PersistentFlags().StringVarP(&g.config, "config", "c", "", "configuration `file`; default: $TOOLSERVER_CONFIG, ./toolserver.yaml, or the user's config.yaml")
+	root.PersistentFlags().StringArrayVarP(&g.dirs, "dir", "C", nil, "working `directory`; repeat it for further roots")
 	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), configCommand(g), tokenCommand(g), versionCommand(g))
 	addCategories(root, g)
 	return root

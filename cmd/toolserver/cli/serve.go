@@ -21,15 +21,15 @@ func serveCommand(g *globals) *cobra.Command {
 			"The first directory is the working directory, the others are further roots.",
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			if stdio && o.HTTP != "" {
-				return usage(errors.New("--stdio and --http exclude each other"))
+				return usage(errors.New("--stdio and --http cannot be combined"))
 			}
 			o.Dirs = append(g.dirs, dirs...)
 			return serve(cmd.Context(), g, o, stdio)
 		},
 	}
-	cmd.Flags().BoolVar(&stdio, "stdio", false, "serve over standard input and output, as is the default")
+	cmd.Flags().BoolVar(&stdio, "stdio", false, "serve over standard input and output (default)")
 	cmd.Flags().StringVar(&o.HTTP, "http", "", "serve over HTTP on `address`, such as 127.0.0.1:8080")
-	cmd.Flags().BoolVar(&o.Insecure, "insecure-no-auth", false, "serve everybody who can connect, without any token")
+	cmd.Flags().BoolVar(&o.Insecure, "insecure-no-auth", false, "serve every client that can connect, without a token")
 	return cmd
 }
 
@@ -42,7 +42,7 @@ func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) erro
 		o.HTTP = cfg.Server.HTTP
 	}
 	if o.HTTP != "" && !o.Insecure && len(cfg.Server.Tokens) == 0 && !app.IsLoopback(o.HTTP) {
-		return usage(fmt.Errorf("%s is not a loopback address and no token is configured: add server.tokens (toolserver token new NAME), or give --insecure-no-auth", o.HTTP))
+		return usage(fmt.Errorf("%s is not a loopback address and no token is configured: add server.tokens (toolserver token new NAME), or use --insecure-no-auth", o.HTTP))
 	}
 	defer app.CatchBrokenPipes()()
 	log, err := logging.New(cfg.Logging, g.std.Err)

@@ -224,7 +224,7 @@ func TestReload(t *testing.T) {
 	}
 	write("errors: result\nserver: {http: \"127.0.0.1:1\"}\ntools: {echo: {enabled: false}}\n")
 	waitFor("configuration reloaded")
-	waitFor("when the server is started again")
+	waitFor("require a restart")
 	if got := ask(call); !strings.Contains(got, `"isError":true`) {
 		t.Error(got)
 	}

@@ -16,7 +16,7 @@ func tokenCommand(_ *globals) *cobra.Command {
 	cmd := &cobra.Command{Use: "token", Short: "Make bearer tokens for HTTP clients"}
 	var asJSON bool
 	create := &cobra.Command{
-		Use: "new NAME", Short: "Make a token and the configuration entry for it", Args: exactly(1, "the name of whoever gets the token"),
+		Use: "new NAME", Short: "Make a token and the configuration entry for it", Args: exactly(1, "the name of the token's user"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(args[0]) == "" {
 				return usage(errors.New("the name is empty"))

@@ -19,8 +19,8 @@ func toolsCommand(g *globals) *cobra.Command {
 	var asMCP, openAI, anthropic, all bool
 	cmd := &cobra.Command{
 		Use: "tools", Short: "List the tools", Args: cobra.NoArgs,
-		Long: "List the tools there are, as a table or as JSON: in MCP's form, or as the function-calling\n" +
-			"APIs of OpenAI and Anthropic take them. With --all, those that are disabled or for others are there, too.",
+		Long: "List the available tools as a table or as JSON: in the form of MCP, or of the function-calling\n" +
+			"APIs of OpenAI and Anthropic. With --all, include tools that are disabled, restricted or unavailable.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := g.start()
 			if err != nil {
@@ -52,7 +52,7 @@ func toolsCommand(g *globals) *cobra.Command {
 	cmd.Flags().BoolVar(&asMCP, "json", false, "print MCP's form")
 	cmd.Flags().BoolVar(&openAI, "openai", false, "print the form of OpenAI's function calling")
 	cmd.Flags().BoolVar(&anthropic, "anthropic", false, "print the form of Anthropic's Messages API")
-	cmd.Flags().BoolVar(&all, "all", false, "list tools that are disabled or for others, too")
+	cmd.Flags().BoolVar(&all, "all", false, "include tools that are disabled, restricted to others, or unavailable")
 	cmd.MarkFlagsMutuallyExclusive("json", "openai", "anthropic")
 	return cmd
 }
@@ -146,7 +146,7 @@ func marshal(v any) json.RawMessage {
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usage(fmt.Errorf("%s takes %s; usage: %s", cmd.Name(), what, cmd.UseLine()))
+			return usage(fmt.Errorf("%s requires %s; usage: %s", cmd.Name(), what, cmd.UseLine()))
 		}
 		return nil
 	}
