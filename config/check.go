@@ -36,7 +36,7 @@ func (l *Loaded) check() error {
 		all = append(all, l.mistake(m.Key, "%s", m.Problem))
 	}
 	if (l.Server.TLS.Cert == "") != (l.Server.TLS.Key == "") {
-		all = append(all, l.mistake("server.tls", "cert and key belong together; one is missing"))
+		all = append(all, l.mistake("server.tls", "set both cert and key; one is missing"))
 	}
 	if !strings.HasPrefix(l.Server.Path, "/") {
 		all = append(all, l.mistake("server.path", "must start with /, not %q", l.Server.Path))
@@ -95,7 +95,7 @@ func (l *Loaded) CheckNames(names Names) (warnings []string, err error) {
 		switch problem := l.unknownName(kind, name, known); {
 		case problem == nil:
 		case names.mayCome(name):
-			warnings = append(warnings, problem.Error()+"; the settings apply when it is there")
+			warnings = append(warnings, problem.Error()+"; the settings apply when it becomes available")
 		default:
 			all = append(all, problem)
 		}

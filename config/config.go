@@ -24,33 +24,33 @@ type Config struct {
 	WorkingDirectory string            `yaml:"working_directory" path:"true" doc:"Where relative paths and commands start; the directory the server is started in if unset."`
 	Roots            []string          `yaml:"roots" path:"true" doc:"Further directories that file tools may use by default."`
 	Server           Server            `yaml:"server" doc:"How clients reach the server."`
-	ToolSections     ToolSections      `yaml:"tools" doc:"Settings of single tools, by name. Any tool has the settings of NAME; what a tool has besides is listed by its name."`
+	ToolSections     ToolSections      `yaml:"tools" doc:"Settings of single tools, by name. NAME lists the settings of every tool; the name of a tool lists its own."`
 	Tools            map[string]Tool   `yaml:"-"` // of ToolSections, what any tool has
-	Sandbox          Sandbox           `yaml:"sandbox" doc:"What no tool may do, whatever its own settings say."`
+	Sandbox          Sandbox           `yaml:"sandbox" doc:"Policy of all tools, whatever their own settings."`
 	Web              Web               `yaml:"web" doc:"How the web is read and searched."`
 	LinkedIn         linkedin.Options  `yaml:"linkedin" doc:"Address of LinkedIn and interval of requests."`
 	Anthropic        anthropic.Options `yaml:"anthropic" doc:"Anthropic's API: keys, model, address."`
 	CapabilitiesFile string            `yaml:"capabilities_file" path:"true" doc:"Where capabilities_refresh writes its summary; capabilities.md in the working directory if unset."`
-	StateDirectory   string            `yaml:"state_directory" path:"true" doc:"Where tokens, pins and catalogs are kept, for this user alone; toolserver in the user's directory for state (~/.local/state) if unset."`
+	StateDirectory   string            `yaml:"state_directory" path:"true" doc:"Directory for tokens, pins and catalogs, accessible to this user only; toolserver in the user's state directory (~/.local/state) if unset."`
 	Resources        map[string]Offer  `yaml:"resources" doc:"Settings of single resources, by name."`
 	Prompts          map[string]Offer  `yaml:"prompts" doc:"Settings of single prompts, by name."`
 	Limits           Limits            `yaml:"limits" doc:"Limits of calls, results and lists."`
-	Errors           string            `yaml:"errors" enum:"jsonrpc|result" doc:"Whether a call that fails is answered with a JSON-RPC error or with a result that the model sees."`
+	Errors           string            `yaml:"errors" enum:"jsonrpc|result" doc:"Whether a tool that could not run returns a JSON-RPC error or a result that the model sees."`
 	Logging          Logging           `yaml:"logging" doc:"What is logged, and where."`
 	Users            map[string]User   `yaml:"users" doc:"Groups and compliance levels, by the name of the user or token."`
-	Compliance       Compliance        `yaml:"compliance" doc:"Which compliance levels go together."`
+	Compliance       Compliance        `yaml:"compliance" doc:"Which compliance levels may be combined."`
 }
 
 // Server is how clients reach the server.
 type Server struct {
-	Name           string             `yaml:"name" min:"1" doc:"Name the server gives itself."`
-	User           string             `yaml:"user" doc:"User of stdio and of the command line; users has the groups."`
+	Name           string             `yaml:"name" min:"1" doc:"Name the server reports to clients."`
+	User           string             `yaml:"user" doc:"Name of the user on stdio and the command line; users has the groups."`
 	HTTP           string             `yaml:"http" doc:"Address to serve HTTP on, such as 127.0.0.1:8080; stdio if unset."`
 	Path           string             `yaml:"path" doc:"Path of the MCP endpoint."`
 	TLS            TLS                `yaml:"tls" doc:"Certificate for HTTPS."`
 	Tokens         []server.Token     `yaml:"tokens" doc:"Bearer tokens that HTTP clients must present; without any, only loopback addresses are served."`
 	AllowedOrigins []string           `yaml:"allowed_origins" doc:"Origins of web pages that may use the server, such as https://example.com."`
-	AllowedHosts   []string           `yaml:"allowed_hosts" doc:"Host names that requests may be for, besides localhost."`
+	AllowedHosts   []string           `yaml:"allowed_hosts" doc:"Host names that requests may use, besides localhost (protects from DNS rebinding)."`
 	SessionTTL     time.Duration      `yaml:"session_ttl" min:"1s" doc:"How long an idle HTTP session lives."`
 	MaxSessions    int                `yaml:"max_sessions" min:"1" doc:"Concurrent HTTP sessions."`
 	MaxMessage     structschema.Bytes `yaml:"max_message" min:"1KiB" max:"1GiB" doc:"Largest message accepted from a client."`
@@ -68,7 +68,7 @@ type TLS struct {
 type Tool struct {
 	Enabled         *bool         `yaml:"enabled" doc:"Whether the tool is offered; true if unset."`
 	Timeout         time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Time limit of a call."`
-	Groups          []string      `yaml:"groups" doc:"Who may use the tool; everyone if unset."`
+	Groups          []string      `yaml:"groups" doc:"Groups that may use the tool; everyone if unset."`
 	ComplianceLevel string        `yaml:"compliance_level" format:"level" doc:"Compliance level of what the tool gives access to."`
 	Confirm         bool          `yaml:"confirm" doc:"Ask the user for confirmation before each call; clients without elicitation cannot call it."`
 	Rename          string        `yaml:"rename" doc:"Name that clients see instead of the tool's own."`
@@ -78,7 +78,7 @@ type Tool struct {
 // Sandbox is what holds for all tools.
 type Sandbox struct {
 	sandbox.Settings `yaml:",inline"`
-	Limits           CommandLimits `yaml:"limits" doc:"What a command may use."`
+	Limits           CommandLimits `yaml:"limits" doc:"Resource limits of a command."`
 }
 
 // CommandLimits bounds what a command uses, which 0 leaves unbounded unless it
@@ -92,14 +92,14 @@ type CommandLimits struct {
 
 // Web is how tools read and search the web.
 type Web struct {
-	UserAgent string            `yaml:"user_agent" format:"header" doc:"What web_fetch tells sites it is; a browser if unset, since many sites refuse others."`
-	Search    websearch.Options `yaml:"search" doc:"Where web_search searches."`
+	UserAgent string            `yaml:"user_agent" format:"header" doc:"User-Agent of web_fetch; that of a browser if unset, because many sites block others."`
+	Search    websearch.Options `yaml:"search" doc:"Search services of web_search."`
 }
 
 // Offer is what configuration says of one resource or prompt.
 type Offer struct {
 	Enabled         *bool    `yaml:"enabled" doc:"Whether it is offered; true if unset."`
-	Groups          []string `yaml:"groups" doc:"Who may have it; everyone if unset."`
+	Groups          []string `yaml:"groups" doc:"Groups that may use it; everyone if unset."`
 	ComplianceLevel string   `yaml:"compliance_level" format:"level" doc:"Compliance level of what it gives access to."`
 }
 
@@ -130,8 +130,8 @@ type User struct {
 // Compliance says which levels of data may come together.
 type Compliance struct {
 	Level  string                  `yaml:"level" format:"level" doc:"Level of users that have none of their own."`
-	Strict bool                    `yaml:"strict" doc:"Refuse tools where the user or the tool has no level."`
-	Levels map[string]domain.Level `yaml:"levels" doc:"The levels there are."`
+	Strict bool                    `yaml:"strict" doc:"Deny a tool if the user or the tool has no level."`
+	Levels map[string]domain.Level `yaml:"levels" doc:"The compliance levels, by name."`
 }
 
 // Default returns the configuration of a server that has no file.

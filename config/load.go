@@ -85,8 +85,8 @@ func (l *Loaded) read(before *Loaded) error {
 	switch {
 	case before == nil:
 	case empty(text):
-		return fmt.Errorf("%s: the file is empty, which would lift every restriction; "+
-			"write what is to hold, or restart the server to have the defaults", l.File)
+		return fmt.Errorf("%s: the file is empty, which would remove every restriction; "+
+			"write the policy, or restart the server to use the defaults", l.File)
 	case len(text) < before.size && before.whole && !endsLine(text):
 		return fmt.Errorf("%s: the last line does not end with a newline, and the file is shorter than before: it looks half-written; "+
 			"save all of it, with a newline at its end", l.File)

@@ -71,8 +71,8 @@ func TestAsk(t *testing.T) {
 		{"confirmed", `{"name":"careful","arguments":{"text":"it"}}`, []string{`"result":{"action":"accept","content":{}}`}, `"text":"did it"`},
 		{"not confirmed", `{"name":"careful","arguments":{"text":"it"}}`, []string{`"result":{"action":"cancel"}`}, `"error_type":"denied","message":"careful was not run: the user did not agree to it"`},
 		{"refused", `{"name":"loose"}`, []string{`"error":{"code":-1,"message":"no window"}`}, `"code":-32005,"message":"the client could not answer elicitation/create: no window"`},
-		{"not an answer", `{"name":"loose"}`, []string{`"result":{"action":"maybe"}`}, `"code":-32005,"message":"the client's answer to elicitation/create has not the form of one"`},
-		{"no result", `{"name":"loose"}`, []string{`"result":null`}, `has not the form of one`},
+		{"not an answer", `{"name":"loose"}`, []string{`"result":{"action":"maybe"}`}, `"code":-32005,"message":"the client's response to elicitation/create is invalid"`},
+		{"no result", `{"name":"loose"}`, []string{`"result":null`}, `the client's response to elicitation/create is invalid`},
 		{"no such capability", `{"name":"roots"}`, nil, `"code":-32005,"message":"the client cannot be asked by roots/list, and the call cannot go on without"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestAskNobody(t *testing.T) {
 	resp.Body.Close()
 	resp = post(t, url, resp.Header.Get(sessionHeader), request(`1`, "tools/call", `{"name":"loose"}`, false), false, map[string]string{"Accept": "application/json"})
 	defer resp.Body.Close()
-	if b, _ := io.ReadAll(resp.Body); !strings.Contains(string(b), "it takes no event stream") {
+	if b, _ := io.ReadAll(resp.Body); !strings.Contains(string(b), "its Accept header excludes event streams") {
 		t.Errorf("%s", b)
 	}
 }

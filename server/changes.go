@@ -236,7 +236,7 @@ func (w *watches) add(s *Server, who caller, uri string, changed func()) error {
 		return nil
 	}
 	if len(w.byURI) >= maxWatches {
-		return &domain.Error{Code: domain.CodeInvalidParams, Message: fmt.Sprintf("there are %d subscriptions already; end some first", maxWatches)}
+		return &domain.Error{Code: domain.CodeInvalidParams, Message: fmt.Sprintf("there are already %d subscriptions; cancel some first", maxWatches)}
 	}
 	one := &watch{who: who, changed: changed}
 	if err := one.start(s.exec.Registry.Catalog(), who.principal, uri); err != nil {

@@ -119,7 +119,7 @@ func (s *session) ask(ctx context.Context, out sink, req domain.InputRequest) (j
 		delete(s.asking, id)
 	}()
 	if !out.notify(jsonrpc.Request(json.RawMessage(id), req.Method, req.Params)) {
-		return nil, domain.Errorf(domain.CodeMissingCapability, "the client cannot be asked by %s: it takes no event stream", req.Method)
+		return nil, domain.Errorf(domain.CodeMissingCapability, "the client cannot be asked by %s: its Accept header excludes event streams", req.Method)
 	}
 	select {
 	case a := <-answer:
@@ -131,7 +131,7 @@ func (s *session) ask(ctx context.Context, out sink, req domain.InputRequest) (j
 			}
 			return nil, domain.Errorf(domain.CodeExecutionFailed, "the client could not answer %s: %s", req.Method, reason)
 		case !validAnswer(req.Method, a.result):
-			return nil, domain.Errorf(domain.CodeExecutionFailed, "the client's answer to %s has not the form of one", req.Method)
+			return nil, domain.Errorf(domain.CodeExecutionFailed, "the client's response to %s is invalid", req.Method)
 		}
 		return a.result, nil
 	case <-ctx.Done():

@@ -209,7 +209,7 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 	defer h.sessions.release(ses)
 	if !h.server.streams.TryAcquire(ses.owner, 1) {
 		w.Header().Set("Retry-After", "60")
-		http.Error(w, "too many streams; end some, or try again later", http.StatusServiceUnavailable)
+		http.Error(w, "too many streams; close some, or try again later", http.StatusServiceUnavailable)
 		return
 	}
 	defer h.server.streams.Release(ses.owner, 1)

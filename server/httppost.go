@@ -126,7 +126,7 @@ func (h *httpHandler) modernPost(r *http.Request, msg *message) (bool, *jsonrpc.
 	case r.Header.Get(mcp.HeaderLastEventID) != "":
 		return true, headerMismatch("Last-Event-ID is not supported in protocol version " + mcp.ProtocolVersion20260728 + ": send the request again with a new id")
 	case msg.Response:
-		return true, invalidRequest("answers from clients do not exist in protocol version " + mcp.ProtocolVersion20260728)
+		return true, invalidRequest("clients do not send responses in protocol version " + mcp.ProtocolVersion20260728)
 	case msg.IsNotification():
 		return true, nil
 	case header == "":

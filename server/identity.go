@@ -19,7 +19,7 @@ type Token struct {
 	Hash            string    `yaml:"hash" doc:"SHA-256 of the token as sha256:HEX; toolserver token new NAME makes one."`
 	Groups          []string  `yaml:"groups" doc:"Groups of the principal."`
 	ComplianceLevel string    `yaml:"compliance_level" format:"level" doc:"Compliance level of the principal."`
-	Expires         time.Time `yaml:"expires" doc:"When the token stops to be valid; never if unset."`
+	Expires         time.Time `yaml:"expires" doc:"When the token expires; never if unset."`
 }
 
 const hashPrefix = "sha256:"
@@ -56,7 +56,7 @@ func ParseTokens(source string, tokens []Token) (*Tokens, error) {
 		case token.Name == "":
 			return nil, errors.New("a token has no name")
 		case names[token.Name]:
-			return nil, errors.New("token " + token.Name + " is there twice")
+			return nil, errors.New("token " + token.Name + " occurs twice")
 		case !ok || err != nil || n != sha256.Size || len(digits) != 2*sha256.Size:
 			return nil, errors.New("the hash of token " + token.Name + " is not sha256: and 64 hexadecimal digits")
 		}

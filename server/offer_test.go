@@ -234,7 +234,7 @@ func TestTooManySubscriptions(t *testing.T) {
 	if got := subscribe(0); !strings.Contains(got, `"result":{}`) {
 		t.Errorf("subscribing again: %s", got)
 	}
-	if got := subscribe(maxWatches); !strings.Contains(got, "there are 100 subscriptions already") {
+	if got := subscribe(maxWatches); !strings.Contains(got, "there are already 100 subscriptions") {
 		t.Errorf("one too many: %s", got)
 	}
 	c.in.Close()

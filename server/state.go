@@ -34,7 +34,7 @@ const stateTime = 15 * time.Minute
 // maxState bounds a state, as the client sends it.
 const maxState = 256 << 10
 
-var errBadState = errors.New("the request state is not one this server gave for this call, or it has expired; make the call again without it")
+var errBadState = errors.New("the request state is invalid for this call, or it has expired; make the call again without it")
 
 // stateSealer seals request states (AES-256-GCM) with a key of its own process.
 type stateSealer struct{ aead cipher.AEAD }
@@ -60,7 +60,7 @@ func (s stateSealer) seal(state requestState) (string, error) {
 	}
 	sealed := base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, nil))
 	if len(sealed) > maxState {
-		return "", domain.Errorf(domain.CodeExecutionFailed, "the answers so far are too long to go on")
+		return "", domain.Errorf(domain.CodeExecutionFailed, "the client's responses so far are too long to continue")
 	}
 	return sealed, nil
 }

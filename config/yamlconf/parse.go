@@ -128,7 +128,7 @@ func explain(text string) (better string, grammar bool) {
 	case "found character that cannot start any token":
 		return "quote text that starts with @, ` or %", false
 	case "could not find expected ':'":
-		return "a key without a colon, or a text that goes on in the next line without quotes", false
+		return "a key without a colon, or a text that continues on the next line without quotes", false
 	case "found unexpected end of stream":
 		return "a quoted text is not closed", false
 	}
