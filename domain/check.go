@@ -208,7 +208,7 @@ func (p *Param) allPlain() bool {
 		!slices.ContainsFunc(p.Fields, func(f Param) bool { return !f.allPlain() })
 }
 
-// bounds notes which values a keyword bounds: imum, Length or Items. It reports
+// bounds records the keyword family that bounds the value (minimum, minLength or minItems). It reports
 // whether all bounds of the schema are of one kind and can be read.
 func bounds(kind *string, key string, value []byte) bool {
 	of := key[len("min"):]

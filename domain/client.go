@@ -241,7 +241,7 @@ func CapabilityOf(method string) string {
 	return ""
 }
 
-// Elicitation is a question to the person behind the client.
+// Elicitation is a question to the user of the client.
 type Elicitation struct {
 	Message string
 	Schema  any // of the answer: a flat object of primitive properties; nil for none
@@ -269,7 +269,7 @@ type elicitParams struct {
 // noFields is the schema of a question that is answered by accepting it.
 var noFields = json.RawMessage(`{"type":"object","properties":{}}`)
 
-// Elicit asks the person behind the client; name tells the question from
+// Elicit asks the user of the client; name tells the question from
 // others of the same call. What [Ask] says of errors goes here too. The answer
 // is one to this question and no other.
 func Elicit(ctx context.Context, name string, q Elicitation) (ElicitationAnswer, error) {

@@ -160,7 +160,7 @@ func readSmall(d *dir, name string) ([]byte, error) {
 	return text, err
 }
 
-var errIgnoreSize = errors.New("larger than 1 MiB: the rest is not obeyed")
+var errIgnoreSize = errors.New("larger than 1 MiB: the rest is ignored")
 
 // maxRules bounds the patterns obeyed in one ignore file, because each name is
 // held against them.

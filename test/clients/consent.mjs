@@ -1,4 +1,4 @@
-// A tool that runs only after the person behind the client has agreed.
+// A tool that runs only after the user has agreed.
 
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';

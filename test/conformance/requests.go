@@ -6,7 +6,7 @@ import (
 	"toolserver/domain"
 )
 
-// question is a form for the person behind the client.
+// question is a form for the user of the client.
 type question struct {
 	Message string          `json:"message"`
 	Schema  json.RawMessage `json:"requestedSchema"`

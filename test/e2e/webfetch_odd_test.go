@@ -80,8 +80,8 @@ func thenReset(text string) func(net.Conn) {
 	}
 }
 
-// TestWebFetchOdd has answers that are not as they should be. Each is answered,
-// with a page or with bad news, and none does harm to what comes after.
+// TestWebFetchOdd has malformed responses. Each call returns a page or a tool
+// execution error, and none affects later calls.
 func TestWebFetchOdd(t *testing.T) {
 	t.Parallel()
 	const plain = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"

@@ -121,7 +121,7 @@ func (a answer) errorType() string {
 	return kind
 }
 
-// wantFailure reports an answer that is not bad news of a type and in words.
+// wantFailure reports an answer that is not a tool execution error with the type and text.
 func wantFailure(t *testing.T, what string, a answer, errorType, text string) {
 	t.Helper()
 	if !a.Result.IsError || a.errorType() != errorType || !strings.Contains(a.text(), text) {

@@ -18,7 +18,7 @@ const (
 // them, except amounts.
 type usageResult struct {
 	TotalUSD       float64          `json:"total_usd,omitempty" doc:"Sum of every amount_usd in data, exact; of cost and claude_code."`
-	Notes          []string         `json:"notes,omitempty" doc:"What is not as it was asked for."`
+	Notes          []string         `json:"notes,omitempty" doc:"Differences from what was requested."`
 	IncompleteDays []incompleteDay  `json:"incomplete_days,omitempty" doc:"Days of claude_code that are not wholly in data."`
 	Data           []map[string]any `json:"data" doc:"Rows as the API gives them, but amount_usd (exact dollars) for amount (cents)."`
 	HasMore        bool             `json:"has_more" doc:"There is more: call again with page set to next_page."`

@@ -28,7 +28,7 @@ func tame(src string) string {
 //
 // Formatting elements that are not closed in the block they are in are copied into the ones that follow. What the parser does
 // exactly takes a parser to know; the tamer takes every element for copied into each block within it, and those that are not
-// properly nested for copied into all that follow, which is more than the truth.
+// properly nested for copied into all that follow, which is an overestimate.
 type tamer struct {
 	wild bool // formatting elements are left out but for links, of which only one is open at a time, and only the address is kept
 

@@ -184,7 +184,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestRefusedAtStart takes for bad news at the start what is the end further on.
+// TestRefusedAtStart expects a tool execution error on the first page for what ends the search later.
 func TestRefusedAtStart(t *testing.T) {
 	for status, kind := range map[int]string{400: "http_status", 404: "not_found"} {
 		p := serve(t, fake.Options{Answer: func(int, *http.Request) *fake.Answer { return fake.Status(status) }})

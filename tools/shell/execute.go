@@ -65,7 +65,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	truncated := res.Stdout.Truncated() || res.Stderr.Truncated()
 	release := func() error { return nil }
 	if truncated {
-		release = res.Close // with whichever of the two the store drops first: both are of an age
+		release = res.Close // with whichever of the two the store drops first: both expire together
 	} else {
 		defer res.Close()
 	}

@@ -23,7 +23,7 @@ type Case struct {
 	Wants []string // more of them
 	Exact string   // the whole text; empty is not checked
 
-	Fail      bool        // the result is bad news the model can read
+	Fail      bool        // the result is a tool execution error
 	ErrorType string      // of the result or error; empty is not checked
 	Code      domain.Code // the call fails with this code
 
