@@ -129,6 +129,8 @@ var textCases = map[string][]textCase{
 		{"a<plaintext><b>c</plaintext>", "a\n\n<b>c</plaintext>"},
 		{"<pre>a\u202e\u200b\x00b</pre>", "ab"},
 		{"<pre></pre>a<pre> </pre>", "a"},
+		{"<pre>a<td></p>\n\n", "a"},
+		{"<pre>a<td></p>\n</pre>b", "a\n\nb"},
 	},
 	"links": {
 		{"<a href=http://x/>a</a>", "a (http://x/)"},

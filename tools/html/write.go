@@ -164,6 +164,7 @@ func (w *writer) closePre() {
 			end--
 		}
 		w.out = w.out[:end]
+		w.row.start = min(w.row.start, end)
 	}
 	w.breakLines(2)
 }
