@@ -1,12 +1,13 @@
 package html
 
-import "golang.org/x/net/html/atom"
+import (
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
 
-// maxName is longer than the name of any element that means something to us.
-const maxName = 24
-
-// known returns the name of an element as a string without an allocation, or "unknown" if HTML does not know it.
-func known(name []byte) string {
+// tagName returns the name in the current tag, without an allocation, or "unknown" if HTML does not know it.
+func tagName(z *html.Tokenizer) string {
+	name, _ := z.TagName()
 	if a := atom.Lookup(name); a != 0 {
 		return a.String()
 	}

@@ -71,7 +71,7 @@ func (s *scanner) next() bool {
 		case html.TextToken:
 			return true
 		default:
-			s.name = tagName(raw)
+			s.name = tagName(s.z)
 			s.heavy, s.within = len(raw) > heavyTag, s.name
 			if s.cooked() {
 				s.z.NextIsNotRawText()
@@ -165,28 +165,4 @@ func endTag(src string, from int, name string) int {
 			return from - 2
 		}
 	}
-}
-
-// tagName returns the name in a tag, in small letters. Unlike the tokenizer's it costs no allocation for the usual ones.
-func tagName(raw []byte) string {
-	i := 1
-	if i < len(raw) && raw[i] == '/' {
-		i++
-	}
-	var name [maxName]byte
-	n := 0
-	for ; i < len(raw); i++ {
-		c := raw[i]
-		switch {
-		case c <= ' ' || c == '/' || c == '>':
-			return known(name[:n])
-		case n == maxName:
-			return "unknown"
-		case 'A' <= c && c <= 'Z':
-			c += 'a' - 'A'
-		}
-		name[n] = c
-		n++
-	}
-	return known(name[:n])
 }

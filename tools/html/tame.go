@@ -55,7 +55,7 @@ func (t *tamer) read(src string) string {
 		begin := offset
 		offset += len(raw)
 		stays, instead := true, ""
-		switch name := tagName(raw); kind {
+		switch name := tagName(z); kind {
 		case html.StartTagToken, html.SelfClosingTagToken:
 			stays, instead = t.start(z, name)
 		case html.EndTagToken:
