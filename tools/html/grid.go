@@ -1,6 +1,7 @@
 package html
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -14,54 +15,32 @@ const (
 	maxFill = 8
 )
 
-// grid is what is found out about a table before it becomes one of Markdown.
+// grid is what is known about a table before it becomes one of Markdown.
 type grid struct {
 	rows    []*html.Node
 	cells   int
 	columns int
 	spans   bool
-	layout  bool // not data
-	blocks  int  // in the current row
 }
 
 // prepareTables makes each table one that fits a grid, or no table any more.
 func prepareTables(doc *html.Node) {
-	tables := tablesOf(doc, nil)
-	outer := make(map[*html.Node]bool) // tables with tables in them
-	for _, t := range tables {
-		for p := t.Parent; p != nil; p = p.Parent {
-			if p.DataAtom == atom.Table {
-				outer[p] = true
-				break
-			}
+	var tables []*html.Node
+	for n := range doc.Descendants() {
+		if n.DataAtom == atom.Table {
+			tables = append(tables, n)
 		}
 	}
 	for _, t := range tables {
-		role := attribute(t, "role")
-		g := grid{layout: outer[t] || role == "presentation" || role == "none"}
-		if !g.fit(t) {
+		if g := (grid{}); !g.fit(t) {
 			dissolve(t)
 		}
 	}
 }
 
-// tablesOf appends the tables in a document.
-func tablesOf(n *html.Node, tables []*html.Node) []*html.Node {
-	if n.DataAtom == atom.Table {
-		tables = append(tables, n)
-	}
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		tables = tablesOf(c, tables)
-	}
-	return tables
-}
-
 // fit reports whether a table fits a grid, and prepares it for that if so.
 func (g *grid) fit(t *html.Node) bool {
-	if !g.layout {
-		g.measure(t)
-	}
-	if g.layout || g.columns <= 1 {
+	if !g.measure(t) || g.columns <= 1 {
 		return false
 	}
 	if g.spans {
@@ -73,45 +52,47 @@ func (g *grid) fit(t *html.Node) bool {
 	g.firstIsHeader(t)
 	captionFirst(t)
 	for _, r := range g.rows {
-		for c := r.FirstChild; c != nil; c = c.NextSibling {
-			inlineBlocks(c, lineBreakNode)
+		for c := range r.ChildNodes() {
+			inlineBlocks(c, func() *html.Node { return element(atom.Br) })
 		}
 	}
 	return true
 }
 
-// measure walks through a table, or through a part of one.
-func (g *grid) measure(n *html.Node) {
-	for c := n.FirstChild; c != nil && !g.layout; c = c.NextSibling {
-		switch roleOf(c.Data) {
+// measure looks through a table, and reports whether it is one of data: not marked as layout, with no table or lines of verbatim
+// text in it, and no more blocks in a row than data has.
+func (g *grid) measure(t *html.Node) bool {
+	if role := attribute(t, "role"); role == "presentation" || role == "none" {
+		return false
+	}
+	blocks := 0 // in the current row
+	for n := range t.Descendants() {
+		switch roleOf(n.Data) {
+		case table:
+			return false
 		case row:
-			g.rows = append(g.rows, c)
-			g.blocks = 0
-			g.columns = max(g.columns, g.width(c))
+			g.rows = append(g.rows, n)
+			g.columns = max(g.columns, g.width(n))
+			blocks = 0
 		case verbatim:
-			g.layout = multiline(c)
+			for text := range n.Descendants() {
+				if text.Type == html.TextNode && strings.Contains(strings.TrimSpace(text.Data), "\n") {
+					return false
+				}
+			}
 		case block, item, line, lineBreak:
-			g.blocks++
-			g.layout = g.blocks > maxRowBreaks
-		}
-		g.measure(c)
-	}
-}
-
-// multiline reports whether verbatim text has more than one line.
-func multiline(n *html.Node) bool {
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type == html.TextNode && strings.Contains(strings.TrimSpace(c.Data), "\n") || multiline(c) {
-			return true
+			if blocks++; blocks > maxRowBreaks {
+				return false
+			}
 		}
 	}
-	return false
+	return true
 }
 
 // width returns how many columns a row has.
 func (g *grid) width(r *html.Node) int {
 	n := 0
-	for c := r.FirstChild; c != nil; c = c.NextSibling {
+	for c := range r.ChildNodes() {
 		if roleOf(c.Data) == cell {
 			columns, rows := span(c, "colspan"), span(c, "rowspan")
 			g.spans = g.spans || columns > 1 || rows > 1
@@ -132,7 +113,7 @@ func (g *grid) spread() {
 		fill := func(before *html.Node) {
 			for ; column < len(reach) && reach[column] > 0; column++ {
 				reach[column]--
-				r.InsertBefore(emptyCell(), before)
+				r.InsertBefore(element(atom.Td), before)
 			}
 		}
 		for c := r.FirstChild; c != nil; c = c.NextSibling {
@@ -151,7 +132,7 @@ func (g *grid) spread() {
 				}
 				reach[column-1] = rows - 1
 				if n > 0 {
-					r.InsertBefore(emptyCell(), c.NextSibling)
+					r.InsertBefore(element(atom.Td), c.NextSibling)
 					c = c.NextSibling
 				}
 			}
@@ -161,43 +142,31 @@ func (g *grid) spread() {
 	}
 }
 
-func emptyCell() *html.Node { return &html.Node{Type: html.ElementNode, DataAtom: atom.Td, Data: "td"} }
-
 // firstIsHeader makes the first row the only one with headers: the converter moves the row it takes for the header to the top.
 func (g *grid) firstIsHeader(t *html.Node) {
-	for c := t.FirstChild; c != nil; c = c.NextSibling {
+	for c := range t.ChildNodes() {
 		if c.DataAtom == atom.Thead || c.DataAtom == atom.Tfoot {
 			rename(c, atom.Tbody)
 		}
 	}
 	for i, r := range g.rows {
-		for c := r.FirstChild; c != nil; c = c.NextSibling {
-			if roleOf(c.Data) == cell {
-				c.Attr = alignment(c.Attr)
-				if i > 0 {
-					rename(c, atom.Td)
-				} else {
-					rename(c, atom.Th)
-				}
+		for c := range r.ChildNodes() {
+			if roleOf(c.Data) != cell {
+				continue
+			}
+			c.Attr = slices.DeleteFunc(c.Attr, func(a html.Attribute) bool { return a.Key != "align" })
+			rename(c, atom.Td)
+			if i == 0 {
+				rename(c, atom.Th)
 			}
 		}
 	}
 }
 
-// alignment returns the attribute for the alignment of a cell alone.
-func alignment(attr []html.Attribute) []html.Attribute {
-	for i, a := range attr {
-		if a.Key == "align" {
-			return attr[i : i+1]
-		}
-	}
-	return nil
-}
-
 // captionFirst moves a caption before its table, where browsers show it.
 func captionFirst(t *html.Node) {
-	for c := t.FirstChild; c != nil; c = c.NextSibling {
-		if c.DataAtom == atom.Caption && t.Parent != nil {
+	for c := range t.ChildNodes() {
+		if c.DataAtom == atom.Caption {
 			t.RemoveChild(c)
 			rename(c, atom.P)
 			t.Parent.InsertBefore(c, t)
@@ -209,7 +178,7 @@ func captionFirst(t *html.Node) {
 // dissolve makes a table, and its rows and cells, blocks.
 func dissolve(n *html.Node) {
 	rename(n, atom.Div)
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
+	for c := range n.ChildNodes() {
 		switch c.DataAtom {
 		case atom.Thead, atom.Tbody, atom.Tfoot, atom.Tr:
 			dissolve(c)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"golang.org/x/net/html"
 )
 
 // links are the addresses in a document.
@@ -20,6 +22,37 @@ type links struct {
 	based  bool // the document's own base is known
 	list   []string
 	seen   map[string]int
+}
+
+func newLinks(src string, o Options) links {
+	return links{base: o.Base, style: o.Links, budget: 2*len(src) + 64<<10}
+}
+
+// Base returns the address that the relative links of a document are resolved against: its first <base href>, or else its own
+// address, which may be nil. A part taken out of the document needs it as [Options.Base].
+func Base(src string, address *url.URL) *url.URL {
+	if address == nil || !mentions(src, "base") {
+		return address
+	}
+	l := links{base: address}
+	for s := newScanner(src); !l.based && s.next(); {
+		if s.name == "base" && s.kind != html.EndTagToken {
+			if href, ok := s.attr("href"); ok {
+				l.rebase(href)
+			}
+		}
+	}
+	return l.base
+}
+
+// mentions reports whether a document may have an element whose name begins like that.
+func mentions(src, name string) bool {
+	for found := true; found; {
+		if _, src, found = strings.Cut(src, "<"); len(src) >= len(name) && strings.EqualFold(src[:len(name)], name) {
+			return true
+		}
+	}
+	return false
 }
 
 // rebase takes the first <base href> of the document into account.

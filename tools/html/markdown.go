@@ -28,7 +28,8 @@ func Markdown(src string, o Options) (md string, err error) {
 	if err != nil {
 		return "", err
 	}
-	p := preparation{links: links{base: Base(src, o.Base), style: o.Links, budget: 2*len(src) + 64<<10}}
+	o.Base = Base(src, o.Base)
+	p := preparation{links: newLinks(src, o)}
 	p.prepare(doc.Nodes[0])
 	escape := converter.WithEscapeMode(converter.EscapeModeSmart)
 	if p.brackets > maxBrackets {

@@ -64,33 +64,40 @@ func (p *preparation) element(n, c *html.Node, nested, depth int) *html.Node {
 	case formatting(c.Data) && role == inline && blocksIn(c, 1) > 0:
 		return unwrap(n, c)
 	case role == superscript:
-		power(n, c)
+		caretSuperscript(n, c)
 	case role == list || c.DataAtom == atom.Blockquote:
 		if nested++; nested > maxNested {
 			rename(c, atom.Div)
 		}
 	case role == item && nested > maxNested:
 		rename(c, atom.Div)
-	case c.DataAtom == atom.Textarea || c.DataAtom == atom.Xmp || c.DataAtom == atom.Listing || c.DataAtom == atom.Plaintext:
+	case role == verbatim:
 		rename(c, atom.Pre)
-	case role == shadow || c.DataAtom == atom.Noscript || c.DataAtom == atom.Option || c.DataAtom == atom.Dt || c.DataAtom == atom.Dd ||
-		c.DataAtom == atom.Noframes || c.DataAtom == atom.Noembed || c.DataAtom == atom.Summary || c.DataAtom == atom.Legend:
+	case role == shadow || dividing(c.DataAtom):
 		rename(c, atom.Div)
 	case role == formula && attribute(c, "alttext") != "":
-		text := &html.Node{Type: html.TextNode, Data: attribute(c, "alttext")}
-		n.InsertBefore(text, c)
+		n.InsertBefore(textNode(attribute(c, "alttext")), c)
 		n.RemoveChild(c)
 		return next
 	case c.DataAtom == atom.Img:
-		p.image(c)
+		setAttribute(c, "src", p.links.address(attribute(c, "src")))
 	case depth > maxInline && role == inline:
 		return unwrap(n, c)
 	}
 	if next != nil && apart(c) && apart(next) {
-		n.InsertBefore(spaceNode(), next)
+		n.InsertBefore(textNode(" "), next)
 	}
 	p.node(c, nested, depth+1)
 	return next
+}
+
+// dividing reports whether an element is a block that the converter does not know.
+func dividing(a atom.Atom) bool {
+	switch a {
+	case atom.Noscript, atom.Option, atom.Dt, atom.Dd, atom.Noframes, atom.Noembed, atom.Summary, atom.Legend:
+		return true
+	}
+	return false
 }
 
 // apart reports whether words in neighbouring elements of the kind would be glued: links and buttons have borders on the screen.
@@ -106,25 +113,25 @@ func (p *preparation) anchor(n, c *html.Node) bool {
 	setAttribute(c, "href", address)
 	switch blocks := blocksIn(c, maxLinkBlocks+1); {
 	case blocks > maxLinkBlocks:
-		link := &html.Node{Type: html.ElementNode, DataAtom: atom.A, Data: "a", Attr: []html.Attribute{{Key: "href", Val: address}}}
-		link.AppendChild(&html.Node{Type: html.TextNode, Data: address})
+		link := element(atom.A, html.Attribute{Key: "href", Val: address})
+		link.AppendChild(textNode(address))
 		n.InsertBefore(link, c.NextSibling)
 		return false
 	case blocks > 1:
-		inlineBlocks(c, spaceNode)
+		inlineBlocks(c, func() *html.Node { return textNode(" ") })
 	}
 	return true
 }
 
-// power puts a ^ in front of a superscript that would be read as part of the number or name before it.
-func power(n, c *html.Node) {
+// caretSuperscript puts a ^ in front of a superscript that would be read as part of the number or name before it.
+func caretSuperscript(n, c *html.Node) {
 	before := c.PrevSibling
 	if before == nil || before.Type != html.TextNode || c.FirstChild == nil || c.FirstChild.Type != html.TextNode {
 		return
 	}
 	if last, _ := utf8.DecodeLastRuneInString(before.Data); isWord(last) && c.FirstChild.Data != "" {
 		if r := c.FirstChild.Data[0]; '0' <= r && r <= '9' {
-			n.InsertBefore(&html.Node{Type: html.TextNode, Data: "^"}, c)
+			n.InsertBefore(textNode("^"), c)
 		}
 	}
 }
@@ -145,9 +152,65 @@ func betweenBrackets(s string) int {
 	return n
 }
 
-// image resolves the address of an image. One whose picture is in the attribute itself loses it.
-func (p *preparation) image(c *html.Node) {
-	setAttribute(c, "src", p.links.address(attribute(c, "src")))
+// inlineBlocks makes the blocks in n inline, with a separator between them: cells and links of Markdown have one line.
+func inlineBlocks(n *html.Node, separator func() *html.Node) {
+	j := joiningBlocks{separator: separator}
+	j.walk(n)
+}
+
+type joiningBlocks struct {
+	separator func() *html.Node
+	text      bool // there was some
+	due       bool // a block has begun or ended since
+}
+
+func (j *joiningBlocks) walk(n *html.Node) {
+	for c := n.FirstChild; c != nil; {
+		next := c.NextSibling
+		isBlock := false
+		switch role := roleOf(c.Data); {
+		case c.Type == html.TextNode:
+			if strings.TrimSpace(c.Data) != "" {
+				j.content(n, c)
+			}
+		case c.DataAtom == atom.Img:
+			j.content(n, c)
+		case c.DataAtom == atom.Hr || role == lineBreak:
+			n.RemoveChild(c)
+			isBlock = true
+		case role == block || role == line || role == list || role == item || role == verbatim:
+			rename(c, atom.Span)
+			isBlock = true
+		}
+		j.due = j.due || isBlock
+		j.walk(c)
+		j.due = j.due || isBlock
+		c = next
+	}
+}
+
+// content puts the separator that is due in front of c.
+func (j *joiningBlocks) content(n, c *html.Node) {
+	if j.due && j.text {
+		n.InsertBefore(j.separator(), c)
+	}
+	j.text, j.due = true, false
+}
+
+// blocksIn counts the blocks in n, but no more than limit.
+func blocksIn(n *html.Node, limit int) int {
+	blocks := 0
+	for c := range n.Descendants() {
+		switch roleOf(c.Data) {
+		case table:
+			return limit
+		case block, line, list, item, verbatim, lineBreak:
+			if blocks++; blocks == limit {
+				return limit
+			}
+		}
+	}
+	return blocks
 }
 
 // unwrap puts the children of c in its place in n, and returns the first of them, or else what follows.
@@ -162,6 +225,12 @@ func unwrap(n, c *html.Node) *html.Node {
 	}
 	n.RemoveChild(c)
 	return next
+}
+
+func textNode(s string) *html.Node { return &html.Node{Type: html.TextNode, Data: s} }
+
+func element(a atom.Atom, attr ...html.Attribute) *html.Node {
+	return &html.Node{Type: html.ElementNode, DataAtom: a, Data: a.String(), Attr: attr}
 }
 
 // visible returns text without what cannot be seen.

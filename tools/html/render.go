@@ -25,7 +25,7 @@ type renderer struct {
 func newRenderer(src string, o Options) *renderer {
 	r := &renderer{scanner: newScanner(src)}
 	r.out = make([]byte, 0, len(src)/2+16)
-	r.links = links{base: o.Base, style: o.Links, budget: 2*len(src) + 64<<10}
+	r.links = newLinks(src, o)
 	return r
 }
 
