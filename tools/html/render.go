@@ -37,10 +37,8 @@ func (r *renderer) run() {
 			r.skipping()
 		case r.kind == html.TextToken:
 			r.text(r.content())
-		case r.kind == html.EndTagToken:
-			r.end()
 		default:
-			r.start()
+			r.tag()
 		}
 	}
 	r.closeAnchor()
@@ -66,7 +64,14 @@ func (r *renderer) footnotes() {
 	}
 }
 
-// start is a start tag.
+func (r *renderer) tag() {
+	if r.kind == html.EndTagToken {
+		r.end()
+	} else {
+		r.start()
+	}
+}
+
 func (r *renderer) start() {
 	switch roleOf(r.name) {
 	case line:
@@ -94,8 +99,12 @@ func (r *renderer) start() {
 		r.openRow(r.plain())
 	case cell:
 		r.startCell()
-	case verbatim:
-		r.startVerbatim()
+	case verbatim: // a field or an example that is never closed is not verbatim to the end of the document
+		if (r.name == "textarea" || r.name == "xmp") && !r.closes(r.name) {
+			r.breakLines(2)
+		} else {
+			r.openPre()
+		}
 	case anchor:
 		href, _ := r.attr("href")
 		r.openAnchor(r.links.address(href))
@@ -113,8 +122,10 @@ func (r *renderer) start() {
 		r.startFormula()
 	case symbol:
 		r.keepApart()
-	case shadow:
-		r.startTemplate()
+	case shadow: // browsers show a template with the attribute
+		if _, shown := r.attr("shadowrootmode"); !shown {
+			r.skipElement()
+		}
 	case inline:
 		if r.name == "base" {
 			if href, ok := r.attr("href"); ok {
@@ -124,7 +135,6 @@ func (r *renderer) start() {
 	}
 }
 
-// end is an end tag.
 func (r *renderer) end() {
 	switch roleOf(r.name) {
 	case line:
@@ -157,5 +167,144 @@ func (r *renderer) end() {
 		r.text([]byte{'"'})
 	case superscript:
 		r.power = false
+	}
+}
+
+// openList begins a list: set apart on the outside, on the lines of the item within another.
+func (r *renderer) openList() {
+	r.breakLines(2 - min(r.level, 1))
+	r.level++
+	r.listed = false
+}
+
+func (r *renderer) closeList() {
+	r.item, r.listed, r.loose = false, true, false
+	if r.level > r.outerLevel() {
+		r.level--
+	}
+	if r.level > 0 {
+		r.lines, r.due = 1, true
+	} else {
+		r.breakLines(2)
+	}
+}
+
+// openItem begins an item. There is no blank line between it and the one before, whatever that ends in.
+func (r *renderer) openItem() {
+	r.closeAnchor()
+	if r.level == 0 {
+		r.level, r.loose = 1, true
+	}
+	if r.listed {
+		r.lines = 0
+	}
+	r.breakLines(1)
+	r.item, r.listed = true, true
+}
+
+func (r *renderer) closeItem() {
+	if r.loose {
+		r.level, r.loose = r.outerLevel(), false
+	}
+	r.item = false
+	r.lines, r.due = 1, true
+}
+
+func (r *renderer) startTable() {
+	r.closeAnchor()
+	// The attributes are read first: they belong to the token.
+	role, _ := r.attr("role")
+	if len(r.tables) > 0 && !r.row.open { // not in a cell: browsers end the table before
+		r.endTable()
+	}
+	state := r.openTable()
+	state.plain = role == "presentation" || role == "none"
+	r.tables = append(r.tables, state)
+}
+
+func (r *renderer) endTable() {
+	last := len(r.tables) - 1
+	state := r.tables[last]
+	r.tables = r.tables[:last]
+	r.closeTable(state)
+}
+
+func (r *renderer) startCell() {
+	r.closeAnchor()
+	r.restoreLevel()
+	if !r.row.open {
+		r.openRow(r.plain())
+	}
+	r.openCell(!r.row.celled)
+}
+
+// plain reports whether the table says it is there for layout.
+func (r *renderer) plain() bool {
+	return len(r.tables) > 0 && r.tables[len(r.tables)-1].plain
+}
+
+// outerLevel is how deep in lists the table is that is open.
+func (r *renderer) outerLevel() int {
+	if len(r.tables) == 0 {
+		return 0
+	}
+	return r.tables[len(r.tables)-1].level
+}
+
+// restoreLevel ends the lists and verbatim elements in a cell that were not closed.
+func (r *renderer) restoreLevel() {
+	if last := len(r.tables) - 1; last >= 0 {
+		r.level, r.verbatim = r.tables[last].level, r.tables[last].pre
+	}
+}
+
+// drop passes over the content of a script, style, title or iframe, which is one token.
+func (r *renderer) drop() {
+	if r.name == "iframe" {
+		r.keepApart()
+	}
+	if (r.name != "iframe" || r.closes(r.name)) && (r.kind != html.SelfClosingTagToken || !r.xml) {
+		r.skip, r.depth = r.name, 1
+	}
+}
+
+// skipElement passes over an element, if it has an end at all.
+func (r *renderer) skipElement() {
+	if r.kind == html.SelfClosingTagToken && r.name == "svg" || !r.closes(r.name) {
+		return
+	}
+	r.skip, r.depth, r.foreign = r.name, 1, 0
+}
+
+// skipping reads a token of an element that is passed over.
+func (r *renderer) skipping() {
+	switch {
+	case r.kind == html.TextToken:
+	case roleOf(r.skip) == dropped && !(r.name == r.skip && r.kind == html.EndTagToken): // it was never closed
+		r.skip = ""
+		r.tag()
+	case r.name == r.skip && r.kind == html.EndTagToken:
+		if r.depth--; r.depth == 0 {
+			r.skip = ""
+		}
+	case r.name == r.skip && r.kind == html.StartTagToken:
+		r.depth++
+	case r.name == "foreignobject" && r.kind == html.StartTagToken:
+		r.foreign++
+	case r.name == "foreignobject" && r.kind == html.EndTagToken:
+		r.foreign--
+	case r.skip == "svg" && r.foreign == 0 && roleOf(r.name).breaksOut():
+		r.skip = ""
+		r.tag()
+	}
+}
+
+// startFormula writes a formula as its author spelled it out, if so.
+func (r *renderer) startFormula() {
+	r.keepApart()
+	if alt, ok := r.attr("alttext"); ok && alt != "" && r.closes("math") {
+		r.text([]byte(alt))
+		r.keepApart()
+		r.skipElement()
 	}
 }
