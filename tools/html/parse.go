@@ -134,7 +134,7 @@ func (t *tamer) start(z *html.Tokenizer, name string) (bool, string) {
 	href, attributes := "", 0
 	for more := true; more; attributes++ {
 		var key, value []byte
-		if key, value, more = z.TagAttr(); string(key) == "href" {
+		if key, value, more = z.TagAttr(); t.stripFormatting && string(key) == "href" {
 			href = ` href="` + html.EscapeString(string(value)) + `"`
 		}
 	}

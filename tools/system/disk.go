@@ -4,9 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"time"
 
 	"github.com/shirou/gopsutil/v4/disk"
+	"golang.org/x/sync/singleflight"
 )
 
 // diskInfo is the result of disk_info.
@@ -29,7 +34,7 @@ type drive struct {
 // Bounds of disk_info.
 const (
 	maxDrives = 64
-	// answerTime is how long all drives together have to tell their sizes. A
+	// answerTime is how long all drives together have to report their sizes. A
 	// network drive whose server is gone never does.
 	answerTime = 2 * time.Second
 )
@@ -40,8 +45,9 @@ type driveReader struct {
 	labels func() map[string]string // by device
 	usage  func(mountpoint string) (*disk.UsageStat, error)
 
-	lists  flights[[]mount]
-	usages flights[*disk.UsageStat]
+	// Queries may never return and cannot be canceled, such as statfs(2) of a
+	// dead network drive. Each has one goroutine at a time, however many callers.
+	lists, usages singleflight.Group
 }
 
 func newDriveReader() *driveReader {
@@ -51,7 +57,7 @@ func newDriveReader() *driveReader {
 func (r *driveReader) read(ctx context.Context) (diskInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	mounts, err := r.lists.join("", r.list).wait(ctx)
+	mounts, err := wait[[]mount](ctx, r.lists.DoChan("", func() (any, error) { return r.list() }))
 	if err != nil {
 		return diskInfo{}, fmt.Errorf("listing drives: %w", err)
 	}
@@ -61,16 +67,33 @@ func (r *driveReader) read(ctx context.Context) (diskInfo, error) {
 		info.Note = fmt.Sprintf("The first %d of %d drives.", maxDrives, len(mounts))
 		mounts = mounts[:maxDrives]
 	}
-	asked := make([]*flight[*disk.UsageStat], len(mounts))
+	asked := make([]<-chan singleflight.Result, len(mounts))
 	for i, m := range mounts {
-		asked[i] = r.usages.join(m.point, func() (*disk.UsageStat, error) { return r.usage(m.point) })
+		asked[i] = r.usages.DoChan(m.point, func() (any, error) { return r.usage(m.point) })
 	}
 	labels := r.labels()
 	for i, m := range mounts {
-		usage, err := asked[i].wait(ctx)
+		usage, err := wait[*disk.UsageStat](ctx, asked[i])
 		info.Drives = append(info.Drives, describeDrive(m, labels, usage, err))
 	}
 	return info, nil
+}
+
+// wait returns the result of a query, or ctx's error if that ends first. A
+// result that is there counts even then.
+func wait[T any](ctx context.Context, result <-chan singleflight.Result) (v T, err error) {
+	var r singleflight.Result
+	select {
+	case r = <-result:
+	case <-ctx.Done():
+		select {
+		case r = <-result:
+		default:
+			return v, ctx.Err()
+		}
+	}
+	v, _ = r.Val.(T)
+	return v, r.Err
 }
 
 func describeDrive(m mount, labels map[string]string, usage *disk.UsageStat, err error) drive {
@@ -85,4 +108,34 @@ func describeDrive(m mount, labels map[string]string, usage *disk.UsageStat, err
 		d.TotalBytes, d.FreeBytes, d.UsedPercent = &usage.Total, &usage.Free, &used
 	}
 	return d
+}
+
+// byLabel is where udev(7) keeps a link to the device of each label.
+const byLabel = "/dev/disk/by-label"
+
+// driveLabels returns the labels of file systems by device. There are none
+// where udev does not run, as in containers and on other systems than Linux:
+// asking the drive itself may block.
+func driveLabels() map[string]string {
+	entries, err := os.ReadDir(byLabel)
+	if err != nil {
+		return nil
+	}
+	labels := map[string]string{}
+	for _, e := range entries {
+		target, err := os.Readlink(filepath.Join(byLabel, e.Name()))
+		if err == nil {
+			labels["/dev/"+filepath.Base(target)] = unescapeLabel(e.Name())
+		}
+	}
+	return labels
+}
+
+// unescapeLabel undoes udev's encoding of a label in a file name: \x20 is a
+// space.
+func unescapeLabel(name string) string {
+	return regexp.MustCompile(`\\x[0-9a-fA-F]{2}`).ReplaceAllStringFunc(name, func(escape string) string {
+		c, _ := strconv.ParseUint(escape[2:], 16, 8)
+		return string([]byte{byte(c)})
+	})
 }

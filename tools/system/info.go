@@ -8,13 +8,14 @@ import (
 	"os/user"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/shirou/gopsutil/v4/mem"
 )
 
 // systemInfo is the result of system_info. What the operating system does not
-// tell is empty, or absent where it is optional.
+// report is empty, or absent where it is optional.
 type systemInfo struct {
 	Platform       string  `json:"platform" doc:"Operating system for people, such as Debian GNU/Linux 13 (trixie)."`
 	System         string  `json:"system" doc:"Linux, Darwin or Windows."`
@@ -39,7 +40,7 @@ type memory struct {
 	UsedPercent    float64 `json:"used_percent" doc:"Share that is not available."`
 }
 
-// platform is what each operating system tells in a way of its own.
+// platform is what each operating system reports in a way of its own.
 type platform struct {
 	name      string
 	release   string
@@ -55,10 +56,7 @@ type infoReader struct {
 
 func (r infoReader) read(ctx context.Context) (systemInfo, error) {
 	p := readPlatform()
-	host, err := os.Hostname()
-	if err != nil {
-		host = ""
-	}
+	host, _ := os.Hostname() // empty if it is not known
 	info := systemInfo{
 		Platform: p.name, System: systemName(runtime.GOOS), Release: p.release, Version: p.version,
 		Machine: p.machine, Processor: p.processor, CPUCount: runtime.NumCPU(), Memory: readMemory(ctx),
@@ -88,15 +86,11 @@ func percent(part, whole uint64) float64 {
 	return math.Round(float64(part)/float64(whole)*1000) / 10
 }
 
-// systemName returns what uname -s says, on Windows too.
+// systemName returns the name of the system as uname -s prints it, on Windows too.
 func systemName(goos string) string {
 	switch goos {
-	case "linux":
-		return "Linux"
-	case "darwin":
-		return "Darwin"
-	case "windows":
-		return "Windows"
+	case "linux", "darwin", "windows":
+		return strings.ToUpper(goos[:1]) + goos[1:]
 	}
 	return goos
 }

@@ -16,58 +16,55 @@ import (
 // mask is the set of field names to leave out.
 type mask map[string]bool
 
-// newMask checks names against the fields that the tools' results have.
-func newMask(names []string, tools []domain.Tool) (mask, error) {
-	if len(names) == 0 {
-		return nil, nil
-	}
-	known := map[string]bool{}
-	for _, t := range tools {
-		schema, err := decode(t.Output)
-		if err != nil {
-			return nil, fmt.Errorf("%s: output schema: %w", t.Name, err)
-		}
-		collectFields(schema, known)
-	}
-	m := mask{}
-	for _, name := range names {
-		if !known[name] {
-			return nil, unknownField(name, slices.Sorted(maps.Keys(known)))
-		}
-		m[name] = true
-	}
-	return m, nil
-}
-
-func unknownField(name string, known []string) error {
-	if near, ok := nearest.Word(name, known); ok {
-		return fmt.Errorf("mask: no system tool tells %q; did you mean %s?", name, near)
-	}
-	return fmt.Errorf("mask: no system tool tells %q; they tell %s", name, strings.Join(known, ", "))
-}
-
-// apply returns tools that neither tell masked fields nor promise them.
+// apply returns tools whose results and output schemas have none of the masked
+// fields. The error is a mask that no field of theirs has.
 func (m mask) apply(tools []domain.Tool) ([]domain.Tool, error) {
 	if len(m) == 0 {
 		return tools, nil
 	}
+	known := mask{}
 	for i := range tools {
-		t := &tools[i]
-		schema, err := decode(t.Output)
+		output, err := m.schema(tools[i].Output, known)
 		if err != nil {
-			return nil, fmt.Errorf("%s: output schema: %w", t.Name, err)
+			return nil, fmt.Errorf("%s: output schema: %w", tools[i].Name, err)
 		}
-		m.dropFromSchema(schema)
-		raw, err := json.Marshal(schema)
-		if err != nil {
-			return nil, fmt.Errorf("%s: output schema: %w", t.Name, err)
+		tools[i].Output, tools[i].Run = output, m.around(tools[i].Run)
+	}
+	names := slices.Sorted(maps.Keys(known))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if known[name] {
+			continue
 		}
-		if t.Output, err = domain.ParseOutputSchema(raw); err != nil {
-			return nil, fmt.Errorf("%s: output schema: %w", t.Name, err)
+		if near, ok := nearest.Word(name, names); ok {
+			return nil, fmt.Errorf("mask: no system tool has a field %q; did you mean %s?", name, near)
 		}
-		t.Run = m.around(t.Run)
+		return nil, fmt.Errorf("mask: no system tool has a field %q; they have %s", name, strings.Join(names, ", "))
 	}
 	return tools, nil
+}
+
+// schema returns a schema without the masked fields, and adds all its fields to
+// known.
+func (m mask) schema(of *domain.ToolOutputSchema, known mask) (*domain.ToolOutputSchema, error) {
+	schema, err := decode(of)
+	if err != nil {
+		return nil, err
+	}
+	objects(schema, func(s map[string]any) {
+		properties, _ := s["properties"].(map[string]any)
+		for name := range properties {
+			known[name] = true
+		}
+		m.drop(properties)
+		if required, ok := s["required"].([]any); ok {
+			s["required"] = slices.DeleteFunc(required, func(name any) bool { return m[fmt.Sprint(name)] })
+		}
+	})
+	raw, err := json.Marshal(schema)
+	if err != nil {
+		return nil, err
+	}
+	return domain.ParseOutputSchema(raw)
 }
 
 // around returns a handler that does what run does and leaves out masked fields.
@@ -81,55 +78,28 @@ func (m mask) around(run domain.Handler) domain.Handler {
 		if err != nil {
 			return domain.ToolResult{}, err
 		}
-		m.drop(v)
+		objects(v, m.drop)
 		return domain.JSON(v)
 	}
 }
 
-// drop removes masked fields from v, at any depth.
-func (m mask) drop(v any) {
+func (m mask) drop(fields map[string]any) {
+	maps.DeleteFunc(fields, func(name string, _ any) bool { return m[name] })
+}
+
+// objects calls f for every object in v, and then for those left within it.
+func objects(v any, f func(map[string]any)) {
 	switch v := v.(type) {
 	case map[string]any:
-		maps.DeleteFunc(v, func(name string, _ any) bool { return m[name] })
+		f(v)
 		for _, member := range v {
-			m.drop(member)
+			objects(member, f)
 		}
 	case []any:
 		for _, element := range v {
-			m.drop(element)
+			objects(element, f)
 		}
 	}
-}
-
-// dropFromSchema removes masked fields from the objects that schema describes.
-func (m mask) dropFromSchema(schema any) {
-	s, ok := schema.(map[string]any)
-	if !ok {
-		return
-	}
-	if required, ok := s["required"].([]any); ok {
-		s["required"] = slices.DeleteFunc(required, func(name any) bool { return m[fmt.Sprint(name)] })
-	}
-	properties, _ := s["properties"].(map[string]any)
-	maps.DeleteFunc(properties, func(name string, _ any) bool { return m[name] })
-	for _, p := range properties {
-		m.dropFromSchema(p)
-	}
-	m.dropFromSchema(s["items"])
-}
-
-// collectFields adds the names of all fields that schema describes to names.
-func collectFields(schema any, names map[string]bool) {
-	s, ok := schema.(map[string]any)
-	if !ok {
-		return
-	}
-	properties, _ := s["properties"].(map[string]any)
-	for name, p := range properties {
-		names[name] = true
-		collectFields(p, names)
-	}
-	collectFields(s["items"], names)
 }
 
 // decode returns v as maps and slices.

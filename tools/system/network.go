@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -80,13 +83,48 @@ func describeInterface(i *net.Interface) networkInterface {
 	return n
 }
 
-// flagType returns what the flags of an interface say of its kind.
-func flagType(i *net.Interface) string {
-	switch {
-	case i.Flags&net.FlagLoopback != 0:
+// sysNet is where Linux describes network interfaces; see
+// Documentation/ABI/testing/sysfs-class-net in its source.
+const sysNet = "/sys/class/net"
+
+// linkType returns the kind of an interface, or "" if it is none of the common
+// ones. Other systems than Linux have only its flags.
+func linkType(i *net.Interface) string {
+	if i.Flags&net.FlagLoopback != 0 {
 		return "loopback"
-	case i.Flags&net.FlagPointToPoint != 0:
+	}
+	dir := filepath.Join(sysNet, i.Name)
+	for _, mark := range []struct{ file, kind string }{
+		{"wireless", "wireless"}, {"phy80211", "wireless"}, {"bridge", "bridge"}, {"bonding", "bond"}, {"tun_flags", "tunnel"},
+	} {
+		if _, err := os.Lstat(filepath.Join(dir, mark.file)); err == nil {
+			return mark.kind
+		}
+	}
+	switch readWord(filepath.Join(dir, "type")) { // ARPHRD_*, see linux/if_arp.h
+	case "1":
+		return "ethernet"
+	case "32":
+		return "infiniband"
+	case "512":
+		return "ppp"
+	case "768", "769", "776", "778", "65534":
+		return "tunnel"
+	}
+	if i.Flags&net.FlagPointToPoint != 0 {
 		return "point_to_point"
 	}
 	return ""
+}
+
+// linkSpeed returns the speed of a link in Mbit/s, or 0 if the driver does not
+// know it: reading it then fails, or returns -1.
+func linkSpeed(name string) int {
+	speed, _ := strconv.Atoi(readWord(filepath.Join(sysNet, name, "speed")))
+	return max(speed, 0)
+}
+
+func readWord(path string) string {
+	b, _ := os.ReadFile(path) // empty without the file
+	return strings.TrimSpace(string(b))
 }

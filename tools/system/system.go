@@ -1,4 +1,4 @@
-// Package system holds tools that tell about the machine the server runs on.
+// Package system provides tools that describe the machine the server runs on.
 // They read what the operating system publishes about itself and start no
 // programs.
 package system
@@ -11,13 +11,12 @@ import (
 	"toolserver/tools/declare"
 )
 
-// Options say what the tools tell.
+// Options configure the tools.
 type Options struct {
 	// WorkingDirectory is where relative paths of other tools start. It is
-	// told as cwd, because the directory of the process says nothing.
+	// reported as cwd, because the directory of the process says nothing.
 	WorkingDirectory string
-	// Settings are those of single tools. What one masks is masked for all, so that no
-	// twin gives away what the other hides.
+	// Settings are those of single tools. A field that one masks is masked in all.
 	Settings declare.Settings
 }
 
@@ -59,15 +58,13 @@ func Tools(o Options) ([]domain.Tool, error) {
 			"List the active network interfaces with their IP addresses, hardware address, MTU and speed.",
 			domain.OutputOf[networkInfo](), readNetwork),
 	}
-	var masked []string
+	masked := mask{}
 	for _, t := range tools {
-		masked = append(masked, declare.Of[Settings](o.Settings, t.Name).Mask...)
+		for _, field := range declare.Of[Settings](o.Settings, t.Name).Mask {
+			masked[field] = true
+		}
 	}
-	m, err := newMask(masked, tools)
-	if err != nil {
-		return nil, err
-	}
-	return m.apply(tools)
+	return masked.apply(tools)
 }
 
 type noArguments struct{}
@@ -83,7 +80,7 @@ func define[Out any](name, title, ability, description string, output *domain.To
 			return domain.ToolResult{}, ctx.Err()
 		}
 		if err != nil {
-			return domain.Failure("io_error", name+": "+err.Error(), "The operating system does not tell; go on without it."), nil
+			return domain.Failure("io_error", name+": "+err.Error(), "The operating system does not report it; go on without it."), nil
 		}
 		return domain.JSON(out)
 	})

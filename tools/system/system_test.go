@@ -208,9 +208,9 @@ func TestMask(t *testing.T) {
 
 func TestMaskUnknown(t *testing.T) {
 	for mask, want := range map[string]string{
-		"hostnam": `no system tool tells "hostnam"; did you mean hostname?`,
-		"":        `no system tool tells ""; they tell available_bytes, cpu_count, cwd, device`,
-		"serial":  "they tell",
+		"hostnam": `no system tool has a field "hostnam"; did you mean hostname?`,
+		"":        `no system tool has a field ""; they have available_bytes, cpu_count, cwd, device`,
+		"serial":  "they have",
 		"type ":   "did you mean type?",
 	} {
 		if _, err := system.Tools(system.Options{Settings: masking("user", mask)}); err == nil || !strings.Contains(err.Error(), want) {
