@@ -84,12 +84,11 @@ type refreshResult struct {
 
 func (r *refresher) run(ctx context.Context, in refreshInput) (domain.ToolResult, error) {
 	inv := take(r.Catalog(domain.SessionOf(ctx).Principal), in.IncludeMCP)
-	inv.headings = r.Headings
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old, exists, err := r.read()
 	if err != nil {
-		return refuse(err)
+		return failure(err)
 	}
 	matter, body := splitFrontMatter(old)
 	if r.File == "" && foreign(matter, body) {
@@ -105,7 +104,7 @@ func (r *refresher) run(ctx context.Context, in refreshInput) (domain.ToolResult
 	}
 	if text := matter + summary; text != old {
 		if err := r.write(text); err != nil {
-			return refuse(err)
+			return failure(err)
 		}
 	}
 	result := refreshResult{
@@ -117,6 +116,8 @@ func (r *refresher) run(ctx context.Context, in refreshInput) (domain.ToolResult
 	res.Results = result
 	return res, nil
 }
+
+var errTooLong = fmt.Errorf("the capabilities file has more than %d bytes", maxCapabilities)
 
 // read returns the file as it is.
 func (r *refresher) read() (text string, exists bool, err error) {
@@ -138,8 +139,6 @@ func (r *refresher) read() (text string, exists bool, err error) {
 	return string(b), true, nil
 }
 
-var errTooLong = fmt.Errorf("the capabilities file has more than %d bytes", maxCapabilities)
-
 // write replaces the file at once.
 func (r *refresher) write(text string) error {
 	w, err := r.Files.Replace(r.path, pathguard.ReplaceOptions{CreateDirs: true})
@@ -154,8 +153,8 @@ func (r *refresher) write(text string) error {
 	return err
 }
 
-// refuse says why the file cannot be read or written.
-func refuse(err error) (domain.ToolResult, error) {
+// failure returns the tool execution error of a file that cannot be read or written.
+func failure(err error) (domain.ToolResult, error) {
 	if errors.Is(err, errTooLong) {
 		return domain.Failure("too_large", err.Error(), "Have the operator set capabilities_file to another path."), nil
 	}

@@ -64,9 +64,18 @@ func (r reader) read(ctx context.Context, in readInput) (domain.ToolResult, erro
 	text, pages, err := r.store.Page(domain.SessionOf(ctx).Principal, in.ID, in.Page)
 	switch {
 	case errors.Is(err, domain.ErrUnknownResult):
-		return unknownID(in.ID), nil
+		return domain.Failure("unknown_id",
+			fmt.Sprintf("there is no result %q: results expire after %d minutes, or sooner if many are kept; repeat the call that made it",
+				in.ID, int(domain.KeptFor.Minutes())),
+			"Repeat the call that made the result, and read it with the id the new answer gives."), nil
 	case errors.Is(err, domain.ErrPageOutOfRange):
-		return outOfRange(in, pages), nil
+		count := "1 page"
+		if pages != 1 {
+			count = fmt.Sprintf("%d pages", pages)
+		}
+		last := domain.KeptResult{ID: in.ID, Pages: pages}
+		return domain.Failure("page_out_of_range", fmt.Sprintf("there is no page %d: result %q has %s", in.Page, in.ID, count),
+			"Call "+last.Call(pages)+" for the last page."), nil
 	case err != nil:
 		return domain.ToolResult{}, err
 	}
@@ -77,22 +86,4 @@ func (r reader) read(ctx context.Context, in readInput) (domain.ToolResult, erro
 	res := domain.Text(text)
 	res.Meta = meta
 	return res, nil
-}
-
-func unknownID(id string) domain.ToolResult {
-	return domain.Failure("unknown_id",
-		fmt.Sprintf("there is no result %q: results expire after %d minutes, or sooner if many are kept; repeat the call that made it",
-			id, int(domain.KeptFor.Minutes())),
-		"Repeat the call that made the result, and read it with the id the new answer gives.")
-}
-
-func outOfRange(in readInput, pages int) domain.ToolResult {
-	what := fmt.Sprintf("%d pages", pages)
-	if pages == 1 {
-		what = "1 page"
-	}
-	last := domain.KeptResult{ID: in.ID, Pages: pages}
-	return domain.Failure("page_out_of_range",
-		fmt.Sprintf("there is no page %d: result %q has %s", in.Page, in.ID, what),
-		"Call "+last.Call(pages)+" for the last page.")
 }

@@ -1,11 +1,16 @@
 package meta
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+
+	"toolserver/domain"
 )
 
 // The wordings of a summary.
@@ -51,50 +56,44 @@ func foreign(matter, body string) bool {
 
 // summarize returns the summary, and who worded it. A summary that a model has
 // worded of the same catalog is kept, so that it does not change with every
-// refresh. Notice says, as a clause, why no model was heard although there is
-// one.
+// refresh. Notice is a clause with the error of a model that failed.
 func (r *refresher) summarize(ctx context.Context, inv inventory, old string, withServers bool) (summary, wording, notice string) {
-	if r.Ask == nil {
-		return inv.render(bySelf, inv.plain(), withServers), bySelf, ""
+	if r.Ask != nil {
+		if strings.HasPrefix(old, inv.begin(byModel)) && strings.Contains(old, "\n## External") == withServers {
+			return old, byModel, ""
+		}
+		words, err := r.word(ctx, inv)
+		if err == nil {
+			return inv.render(byModel, words, withServers), byModel, ""
+		}
+		notice = fmt.Sprintf(", without a model's words: %v", err)
 	}
-	if begin := inv.begin(byModel); strings.HasPrefix(old, begin) && strings.Contains(old, "\n## External") == withServers {
-		return old, byModel, ""
+	var plain words
+	for _, t := range inv.internal {
+		plain.Internal = append(plain.Internal, line{t.heading(r.Headings), t.summary()})
 	}
-	words, err := r.word(ctx, inv)
-	if err != nil {
-		return inv.render(bySelf, inv.plain(), withServers), bySelf, fmt.Sprintf(", without a model's words: %v", err)
-	}
-	return inv.render(byModel, words, withServers), byModel, ""
+	return inv.render(bySelf, plain, withServers), bySelf, notice
 }
 
 // words are the lines of a summary: those about this server, and those about
 // each other server.
 type words struct {
-	internal []line
-	external map[string][]line
+	Internal []line            `json:"internal"`
+	External map[string][]line `json:"external"`
 }
 
-type line struct{ theme, summary string }
-
-// plain returns the words that are found without a model.
-func (inv inventory) plain() words {
-	w := words{external: map[string][]line{}}
-	for _, t := range inv.internal {
-		w.internal = append(w.internal, line{t.heading(inv.headings), t.summary()})
-	}
-	return w
+type line struct {
+	Theme   string `json:"theme"`
+	Summary string `json:"summary"`
 }
 
-// begin is the part of the summary that tells which catalog it is of, and who
-// worded it.
+// begin is the part of the summary that identifies its catalog and who worded it.
 func (inv inventory) begin(wording string) string {
 	h := sha256.New()
 	fmt.Fprintln(h, wording)
-	for _, themes := range [][]theme{inv.internal, inv.external} {
-		for _, t := range themes {
-			for _, tool := range t.tools {
-				fmt.Fprintf(h, "%q %q %q %q\n", tool.Name, tool.Category, tool.Title, tool.Description)
-			}
+	for _, t := range slices.Concat(inv.internal, inv.external) {
+		for _, tool := range t.tools {
+			fmt.Fprintf(h, "%q %q %q %q\n", tool.Name, tool.Category, tool.Title, tool.Description)
 		}
 	}
 	total := inv.counts.internal + inv.counts.external
@@ -108,7 +107,7 @@ func (inv inventory) render(wording string, w words, withServers bool) string {
 	b.WriteString(inv.begin(wording))
 	b.WriteString("\nA high-level summary of what this agent can do. Names of tools are **not** part of it: the list of tools has them.\n")
 	b.WriteString("\n## Internal capabilities\n\n")
-	writeLines(&b, w.internal)
+	writeLines(&b, w.Internal)
 	if !withServers {
 		return b.String()
 	}
@@ -118,7 +117,7 @@ func (inv inventory) render(wording string, w words, withServers bool) string {
 		return b.String()
 	}
 	for _, t := range inv.external {
-		if lines := w.external[t.name]; len(lines) > 0 {
+		if lines := w.External[t.name]; len(lines) > 0 {
 			fmt.Fprintf(&b, "### %s\n\n", t.name)
 			writeLines(&b, lines)
 			b.WriteByte('\n')
@@ -131,6 +130,75 @@ func (inv inventory) render(wording string, w words, withServers bool) string {
 
 func writeLines(b *strings.Builder, lines []line) {
 	for _, l := range lines {
-		fmt.Fprintf(b, "- **%s** — %s\n", l.theme, l.summary)
+		fmt.Fprintf(b, "- **%s** — %s\n", l.Theme, l.Summary)
 	}
+}
+
+// inventory is the catalog by what it is good for.
+type inventory struct {
+	internal []theme
+	external []theme // one a server
+	counts   struct{ internal, external int }
+}
+
+// theme is a group of tools that belong together.
+type theme struct {
+	name  string
+	tools []*domain.Tool
+}
+
+// serverSeparator stands between the name of an upstream server and that of its
+// tool.
+const serverSeparator = "__"
+
+// take groups tools: ours by category, those of other servers by server.
+func take(tools []*domain.Tool, withServers bool) (inv inventory) {
+	internal, external := map[string][]*domain.Tool{}, map[string][]*domain.Tool{}
+	for _, t := range tools {
+		server, _, upstream := strings.Cut(t.Name, serverSeparator)
+		switch {
+		case !upstream:
+			internal[t.Category] = append(internal[t.Category], t)
+			inv.counts.internal++
+		case withServers:
+			external[server] = append(external[server], t)
+			inv.counts.external++
+		}
+	}
+	inv.internal, inv.external = themes(internal), themes(external)
+	return inv
+}
+
+func themes(groups map[string][]*domain.Tool) (list []theme) {
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		tools := groups[name]
+		slices.SortFunc(tools, func(a, b *domain.Tool) int { return cmp.Compare(a.Name, b.Name) })
+		list = append(list, theme{name, tools})
+	}
+	return list
+}
+
+// heading returns the name of a category, for people.
+func (t theme) heading(headings map[string]string) string {
+	if h := headings[t.name]; h != "" {
+		return h
+	}
+	if t.name == "" {
+		return "Other"
+	}
+	return strings.ToUpper(t.name[:1]) + t.name[1:]
+}
+
+// summary says what the tools of a category are good for.
+func (t theme) summary() string {
+	var all []string
+	for _, tool := range t.tools {
+		if tool.Ability != "" {
+			all = append(all, tool.Ability)
+		}
+	}
+	if len(all) < len(t.tools) {
+		all = append(all, count(len(t.tools)-len(all)))
+	}
+	return strings.Join(all, "; ")
 }
