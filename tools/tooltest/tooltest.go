@@ -5,16 +5,20 @@ package tooltest
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/declare"
 )
 
-// A Case is one call and what it must come to. A call that is to succeed has
-// none of Fail, ErrorType and Code.
+// A Case is one call and its expected outcome. A call that is to succeed has none
+// of Fail, ErrorType and Code.
 type Case struct {
 	Name string
 	Args string // JSON; empty for no arguments
@@ -112,4 +116,48 @@ func Text(res domain.ToolResult) string {
 		b.WriteString(c.Text)
 	}
 	return b.String()
+}
+
+// Golden compares a text with the file that says what it must be. With update the
+// file is written instead, for a look at what changed.
+func Golden(t testing.TB, file, got string, update bool) {
+	t.Helper()
+	if update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.ReplaceAll(string(b), "\r\n", "\n"); got != want {
+		t.Errorf("%s is out of date; if the change is meant, run this package's tests with -update\n got %.20000s\nwant %.20000s", file, got, want)
+	}
+}
+
+// Sandbox returns the sandbox of a policy for the tools of groups. Commands are
+// judged in it and not run. Without a working directory it is a temporary one.
+func Sandbox(t testing.TB, p sandbox.Policy, groups ...declare.Group) *sandbox.Sandbox {
+	t.Helper()
+	p.Owners = declare.Owners(groups...)
+	if p.WorkingDirectory == "" {
+		p.WorkingDirectory = t.TempDir()
+	}
+	kernel := sandbox.NewKernel(nil)
+	s, err := sandbox.New(p, kernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Close()
+		_ = kernel.Close() // nothing was run
+	})
+	return s
+}
+
+// Client has every tool send its requests with c.
+func Client(c *http.Client) func(tool string) *http.Client {
+	return func(string) *http.Client { return c }
 }

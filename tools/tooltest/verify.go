@@ -13,7 +13,7 @@ import (
 //
 //   - it has a block of content, and all text is valid UTF-8;
 //   - structured content is there if and only if the tool has an output schema,
-//     or the news is bad, and it satisfies the schema in either case;
+//     or it is an error, and it satisfies the schema in either case;
 //   - structured content and _meta are JSON objects;
 //   - the text of a failure is its message, and its hint is not empty.
 func Verify(t testing.TB, tool domain.Tool, res domain.ToolResult) {
@@ -58,24 +58,23 @@ func verifyStructured(t testing.TB, tool domain.Tool, res domain.ToolResult) {
 	verifyObject(t, tool, "structured content", structured)
 }
 
-// verifyFailure checks bad news: that of [domain.Failure], or a result that has
-// its fields besides others.
+// verifyFailure checks a tool execution error: that of [domain.Failure], or a
+// result that has its fields besides others.
 func verifyFailure(t testing.TB, tool domain.Tool, res domain.ToolResult) {
 	t.Helper()
 	if !res.IsError {
 		t.Errorf("%s: a failure that is not marked as an error", tool.Name)
-	}
-	b, err := json.Marshal(res.Results)
-	if err != nil {
-		t.Errorf("%s: failure: %v", tool.Name, err)
-		return
 	}
 	var envelope struct {
 		Type    string `json:"error_type"`
 		Message string `json:"message"`
 		Hint    string `json:"next_action_hint"`
 	}
-	if err := json.Unmarshal(b, &envelope); err != nil {
+	b, err := json.Marshal(res.Results)
+	if err == nil {
+		err = json.Unmarshal(b, &envelope)
+	}
+	if err != nil {
 		t.Errorf("%s: failure: %v", tool.Name, err)
 		return
 	}
@@ -85,36 +84,14 @@ func verifyFailure(t testing.TB, tool domain.Tool, res domain.ToolResult) {
 	if envelope.Message == "" || envelope.Hint == "" {
 		t.Errorf("%s: a failure without message or hint: %+v", tool.Name, envelope)
 	}
-	if !snakeCase(envelope.Type) {
+	if !snakeCase.MatchString(envelope.Type) {
 		t.Errorf("%s: error type %q is not snake_case", tool.Name, envelope.Type)
 	}
 }
 
 func verifyObject(t testing.TB, tool domain.Tool, what string, v any) {
 	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Errorf("%s: %s: %v", tool.Name, what, err)
-		return
+	if b, err := json.Marshal(v); err != nil || b[0] != '{' {
+		t.Errorf("%s: %s is not an object: %s, %v", tool.Name, what, b, err)
 	}
-	if len(b) == 0 || b[0] != '{' {
-		t.Errorf("%s: %s is not an object: %s", tool.Name, what, b)
-	}
-}
-
-// snakeCase reports whether s is words of lower-case letters and digits, joined
-// by single underscores.
-func snakeCase(s string) bool {
-	word := false
-	for i, r := range s {
-		switch {
-		case 'a' <= r && r <= 'z', '0' <= r && r <= '9' && i > 0:
-			word = true
-		case r == '_' && word:
-			word = false
-		default:
-			return false
-		}
-	}
-	return word
 }
