@@ -1,29 +1,19 @@
 package prompts
 
-import (
-	"context"
-
-	"toolserver/domain"
-)
+import "toolserver/domain"
 
 func codeReview() domain.Prompt {
-	const name, description = "code_review", "Reviews code for defects, security, performance and clarity, and says how to put right what it finds."
-	return domain.Prompt{
-		Name: name, Title: "Code review", Description: description,
-		Arguments: []domain.PromptArgument{codeArgument("Code to review: a function, a file or a diff."), languageArgument()},
-		Complete:  completeLanguage,
-		Get: func(_ context.Context, args map[string]string) (domain.PromptResult, error) {
-			code, err := filled(name, args, "code")
-			if err != nil {
-				return domain.PromptResult{}, err
-			}
-			lang := languageOf(args)
-			return text(description,
-				"You are an experienced "+lang.adjective()+"engineer who reviews code before it goes into production. "+
-					"Find what is wrong with the code below and say how to put it right.",
-				fenced(lang.tag(), code), asMaterial, reviewing), nil
-		},
-	}
+	return complete(domain.Prompt{
+		Name: "code_review", Title: "Code review",
+		Description: "Reviews code for defects, security, performance and clarity, and says how to put right what it finds.",
+		Arguments:   []domain.PromptArgument{codeArgument("Code to review: a function, a file or a diff."), languageArgument()},
+	}, func(_ map[string]string, adjective, code string) []string {
+		return []string{
+			"You are an experienced " + adjective + "engineer who reviews code before it goes into production. " +
+				"Find what is wrong with the code below and say how to put it right.",
+			code, asMaterial, reviewing,
+		}
+	})
 }
 
 const reviewing = `Look for, in this order:

@@ -1,37 +1,23 @@
 package prompts
 
-import (
-	"context"
-
-	"toolserver/domain"
-)
+import "toolserver/domain"
 
 func debugHelp() domain.Prompt {
-	const name, description = "debug_help", "Finds the cause of an error in code and says how to fix it and how to check the fix."
-	return domain.Prompt{
-		Name: name, Title: "Debugging help", Description: description,
+	return complete(domain.Prompt{
+		Name: "debug_help", Title: "Debugging help",
+		Description: "Finds the cause of an error in code and says how to fix it and how to check the fix.",
 		Arguments: []domain.PromptArgument{
 			codeArgument("Code that goes wrong, with as much around it as may matter."),
 			{Name: "error", Description: "What goes wrong: the error message, the stack trace, or what happens and what should happen.", Required: true},
 			languageArgument(),
 		},
-		Complete: completeLanguage,
-		Get: func(_ context.Context, args map[string]string) (domain.PromptResult, error) {
-			code, err := filled(name, args, "code")
-			if err != nil {
-				return domain.PromptResult{}, err
-			}
-			problem, err := filled(name, args, "error")
-			if err != nil {
-				return domain.PromptResult{}, err
-			}
-			lang := languageOf(args)
-			return text(description,
-				"You are an experienced "+lang.adjective()+"engineer who helps to find a defect. "+
-					"Find out why the code below goes wrong, and say how to fix it.",
-				"The code:", fenced(lang.tag(), code), "What goes wrong:", fenced("", problem), asMaterial, debugging), nil
-		},
-	}
+	}, func(args map[string]string, adjective, code string) []string {
+		return []string{
+			"You are an experienced " + adjective + "engineer who helps to find a defect. " +
+				"Find out why the code below goes wrong, and say how to fix it.",
+			"The code:", code, "What goes wrong:", fenced("", args["error"]), asMaterial, debugging,
+		}
+	})
 }
 
 const debugging = `How to go about it:

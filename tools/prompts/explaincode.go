@@ -2,7 +2,6 @@ package prompts
 
 import (
 	"cmp"
-	"context"
 
 	"toolserver/domain"
 )
@@ -15,26 +14,20 @@ const (
 )
 
 func explainCode() domain.Prompt {
-	const name, description = "explain_code", "Explains what code does and how, as briefly or in as much detail as you like."
-	return domain.Prompt{
-		Name: name, Title: "Explain code", Description: description,
+	return complete(domain.Prompt{
+		Name: "explain_code", Title: "Explain code",
+		Description: "Explains what code does and how, as briefly or in as much detail as you like.",
 		Arguments: []domain.PromptArgument{
 			codeArgument("Code to explain."), languageArgument(),
 			{Name: "detail_level", Description: "How much to explain: brief, medium (the default) or detailed.", Values: []string{brief, medium, detailed}},
 		},
-		Complete: completeLanguage,
-		Get: func(_ context.Context, args map[string]string) (domain.PromptResult, error) {
-			code, err := filled(name, args, "code")
-			if err != nil {
-				return domain.PromptResult{}, err
-			}
-			lang := languageOf(args)
-			return text(description,
-				"You are a patient engineer who explains "+lang.adjective()+"code to a colleague. "+
-					"The colleague can program but has not seen this code and may not know the language well. Explain the code below.",
-				fenced(lang.tag(), code), asMaterial, explaining, explanationForm(cmp.Or(args["detail_level"], medium))), nil
-		},
-	}
+	}, func(args map[string]string, adjective, code string) []string {
+		return []string{
+			"You are a patient engineer who explains " + adjective + "code to a colleague. " +
+				"The colleague can program but has not seen this code and may not know the language well. Explain the code below.",
+			code, asMaterial, explaining, explanationForm(cmp.Or(args["detail_level"], medium)),
+		}
+	})
 }
 
 const explaining = `How to explain:

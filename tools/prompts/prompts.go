@@ -25,20 +25,23 @@ func languageArgument() domain.PromptArgument {
 	}
 }
 
-// filled returns the argument called name, which the prompt cannot do without.
-// A person who leaves a field of a form empty sends it so.
-func filled(prompt string, args map[string]string, name string) (string, error) {
-	if strings.TrimSpace(args[name]) == "" {
-		return "", domain.InvalidArgument("prompt "+prompt, name, "must not be empty")
+// complete returns a prompt with what all have in common. Parts returns the
+// paragraphs of its text. A required argument must not be empty: clients send
+// empty fields of a form like that.
+func complete(p domain.Prompt, parts func(args map[string]string, adjective, code string) []string) domain.Prompt {
+	p.Complete = completeLanguage
+	p.Get = func(_ context.Context, args map[string]string) (domain.PromptResult, error) {
+		for _, a := range p.Arguments {
+			if a.Required && strings.TrimSpace(args[a.Name]) == "" {
+				return domain.PromptResult{}, domain.InvalidArgument("prompt "+p.Name, a.Name, "must not be empty")
+			}
+		}
+		adjective, tag := languageOf(args)
+		result := domain.UserPrompt(strings.Join(parts(args, adjective, fenced(tag, args["code"])), "\n\n"))
+		result.Description = p.Description
+		return result, nil
 	}
-	return args[name], nil
-}
-
-// text joins the parts of a prompt.
-func text(description string, parts ...string) domain.PromptResult {
-	result := domain.UserPrompt(strings.Join(parts, "\n\n"))
-	result.Description = description
-	return result
+	return p
 }
 
 // asMaterial keeps the model from taking what somebody wrote into the code for
@@ -58,4 +61,49 @@ func completeLanguage(_ context.Context, argument, typed string, _ map[string]st
 		}
 	}
 	return found, nil
+}
+
+// fenced returns text in a fenced code block of Markdown. The fence is longer
+// than any run of backticks in the text, so that the text cannot end the block.
+func fenced(tag, text string) string {
+	length := 3
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
+		length = max(length, len(run)+1)
+	}
+	fence := strings.Repeat("`", length)
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return fence + tag + "\n" + text + fence
+}
+
+// languages are the common ones, sorted, spelled as Markdown names them after a
+// fence.
+var languages = []string{
+	"ada", "assembly", "bash", "c", "clojure", "cobol", "cpp", "csharp", "css", "dart", "dockerfile", "elixir", "elm", "erlang",
+	"fortran", "fsharp", "go", "graphql", "groovy", "haskell", "html", "java", "javascript", "json", "jsx", "julia", "kotlin",
+	"lua", "makefile", "matlab", "nim", "objective-c", "ocaml", "pascal", "perl", "php", "powershell", "prolog", "protobuf",
+	"python", "r", "ruby", "rust", "scala", "scheme", "solidity", "sql", "swift", "terraform", "toml", "tsx", "typescript",
+	"vbnet", "verilog", "vhdl", "xml", "yaml", "zig",
+}
+
+// spelled are names that people write and Markdown does not know.
+var spelled = map[string]string{
+	"c++": "cpp", "c#": "csharp", "f#": "fsharp", "golang": "go", "shell": "bash", "sh": "bash", "objective c": "objective-c",
+}
+
+// languageOf returns the language of a prompt as an adjective, on one line with a
+// space after it, and as the word after a fence. Each may be empty.
+func languageOf(args map[string]string) (adjective, tag string) {
+	adjective = strings.Join(strings.Fields(strings.ReplaceAll(args["language"], "`", "")), " ")
+	tag = strings.ToLower(adjective)
+	if known, ok := spelled[tag]; ok {
+		tag = known
+	} else if strings.Trim(tag, "abcdefghijklmnopqrstuvwxyz0123456789+#-_.") != "" {
+		tag = ""
+	}
+	if adjective != "" {
+		adjective += " "
+	}
+	return adjective, tag
 }
