@@ -1,4 +1,4 @@
-// Package tools puts the built-in tools together, family by family.
+// Package tools assembles the built-in tools, family by family.
 package tools
 
 import (
@@ -51,16 +51,15 @@ type Sandbox struct {
 }
 
 func (s *Sandbox) release() error {
-	if s.users.Add(-1) > 0 {
-		return nil
+	if s.users.Add(-1) <= 0 {
+		s.Close()
 	}
-	s.Close()
 	return nil
 }
 
-// A family is tools, resources and prompts that belong together and are made
-// together. What it is made from is compared when configuration changes: a
-// family that would be the same stays, with all that it knows.
+// A family is tools, resources and prompts that are made together. What it is made
+// from is compared when configuration changes: a family that would be the same
+// stays, and keeps its state.
 type family struct {
 	name  string
 	from  any  // apart from the policy; nil if it is made from nothing that changes
@@ -125,8 +124,8 @@ type Update struct {
 	next     []madeFamily
 }
 
-// Prepare makes the families that d asks for, as far as they are not there
-// already. The error says which of d's options cannot be obeyed.
+// Prepare makes the families of d, as far as they do not exist already. The error
+// is of an option of d that is not valid.
 func (f *Families) Prepare(d Deps) (*Update, error) {
 	u := &Update{families: f}
 	for i, wanted := range families(d) {
@@ -165,7 +164,7 @@ func (u *Update) Offers() (all []domain.Offer) {
 	return all
 }
 
-// Commit says that the update is in force.
+// Commit puts the update into force.
 func (u *Update) Commit() { u.families.made = u.next }
 
 // Discard drops an update that does not come into force.
