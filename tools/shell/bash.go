@@ -63,7 +63,7 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 	return t.withMeta(result, res), err
 }
 
-// outcome says how a command ended.
+// outcome returns how a command ended.
 func (t tool) outcome(res runner.Result, text string, timeout time.Duration, limited bool) (domain.ToolResult, error) {
 	switch {
 	case res.TimedOut:
@@ -82,7 +82,7 @@ func (t tool) outcome(res runner.Result, text string, timeout time.Duration, lim
 	return domain.Text(text), nil
 }
 
-// spent says what the time of a command that timed out was spent on.
+// spent describes the time of a command that timed out.
 func spent(res runner.Result, timeout time.Duration) string {
 	text := fmt.Sprintf("%gs", timeout.Seconds())
 	if waited := res.Waited.Round(time.Second); waited > 0 {

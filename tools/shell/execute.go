@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"fmt"
+	"regexp"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
@@ -23,7 +24,7 @@ type executeResult struct {
 	ExitCode   int    `json:"exit_code" doc:"Exit status, 128 plus the signal's number if one ended it."`
 	Stdout     string `json:"stdout" doc:"Standard output, its middle left out if it is long."`
 	Stderr     string `json:"stderr" doc:"Standard error, its middle left out if it is long."`
-	TimedOut   bool   `json:"timed_out" doc:"The command was ended because its time was up."`
+	TimedOut   bool   `json:"timed_out" doc:"The command timed out and was terminated."`
 	Truncated  bool   `json:"truncated" doc:"Something was left out of the output."`
 	DurationMS int64  `json:"duration_ms" doc:"Milliseconds from start to end."`
 	Sandbox    string `json:"sandbox,omitempty" doc:"What the sandbox refused or does not enforce, if anything."`
@@ -33,6 +34,9 @@ type executeResult struct {
 	Message   string `json:"message,omitempty" doc:"What went wrong."`
 	Hint      string `json:"next_action_hint,omitempty" doc:"What to do next."`
 }
+
+// variable matches the names of variables that shells can use.
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func execute(t tool) domain.Tool {
 	declared := t.declare("Execute a command", "run commands with their output, errors and exit code kept apart",
@@ -45,7 +49,7 @@ func execute(t tool) domain.Tool {
 
 func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, error) {
 	for name := range in.Env {
-		if !validVariable(name) {
+		if !variable.MatchString(name) {
 			return domain.ToolResult{}, domain.InvalidArgument(t.name, "env", fmt.Sprintf("has the name %q: use letters, digits and _", name))
 		}
 	}
@@ -63,14 +67,11 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 		return t.failure(err)
 	}
 	truncated := res.Stdout.Truncated() || res.Stderr.Truncated()
-	release := func() error { return nil }
-	if truncated {
-		release = res.Close // with whichever of the two the store drops first: both expire together
-	} else {
+	if !truncated {
 		defer res.Close()
 	}
 	out := executeResult{
-		ExitCode: res.Code, Stdout: t.output.text(who, res.Stdout, release), Stderr: t.output.text(who, res.Stderr, release),
+		ExitCode: res.Code, Stdout: t.output.text(who, res.Stdout, res.Close), Stderr: t.output.text(who, res.Stderr, res.Close), // both expire together
 		TimedOut: res.TimedOut, Truncated: truncated, DurationMS: res.Duration.Milliseconds(),
 	}
 	out.Sandbox = t.aboutSandbox(res, out.Stderr, in.WorkingDir)
@@ -95,21 +96,9 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	return t.withMeta(result, res), nil
 }
 
-// validVariable reports whether shells can use a variable of that name.
-func validVariable(name string) bool {
-	for i, c := range []byte(name) {
-		switch {
-		case c == '_', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', i > 0 && '0' <= c && c <= '9':
-		default:
-			return false
-		}
-	}
-	return name != ""
-}
-
 func (r *executeResult) fail(errorType, message, hint string) {
 	r.IsError, r.ErrorType, r.Message, r.Hint = true, errorType, message, hint
 }
 
-// FailureType is for the record of the call.
+// FailureType is the error type for the log of the call.
 func (r executeResult) FailureType() string { return r.ErrorType }

@@ -3,9 +3,9 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"syscall"
 	"time"
@@ -19,7 +19,7 @@ import (
 	"toolserver/tools/files"
 )
 
-// Options are what configuration says of the command tools.
+// Options configure the command tools.
 type Options struct {
 	BashTimeout    time.Duration // the longest a bash command may run; zero means DefaultLimit
 	ExecuteTimeout time.Duration // the same of execute_command
@@ -32,8 +32,8 @@ const (
 	DefaultTimeout = 30 * time.Second
 	// DefaultLimit is how much longer a caller may ask for.
 	DefaultLimit = 10 * time.Minute
-	// overtime is what the executor's clock leaves for ending a command whose
-	// time is up, and for reading the last of its output.
+	// overtime is what the executor's clock leaves for terminating a command that
+	// timed out, and for reading the last of its output.
 	overtime = 5 * time.Second
 )
 
@@ -74,7 +74,7 @@ func newTool(c sandbox.Capabilities, limit time.Duration, o Options) tool {
 	return tool{c.Tool(), c.Commands(), limit, outputLimits{o.MaxChars, o.Results}}
 }
 
-// declare fills in what both tools say of themselves.
+// declare fills in what both tools have in common.
 func (t tool) declare(title, ability, description string) domain.Tool {
 	return domain.Tool{
 		Name: t.name, Title: title, Description: description, Category: category,
@@ -87,49 +87,42 @@ func (t tool) declare(title, ability, description string) domain.Tool {
 // timeout returns how long a command may run, and whether that is the tool's
 // limit rather than what its caller asked for.
 func (t tool) timeout(seconds int) (d time.Duration, limited bool) {
-	asked := time.Duration(seconds) * time.Second
-	if asked == 0 {
-		asked = DefaultTimeout
-	}
+	asked := cmp.Or(time.Duration(seconds)*time.Second, DefaultTimeout)
 	return min(asked, t.limit), asked > t.limit
 }
 
-// failure says why a command was not run.
+// failure returns the outcome of a command that was not run.
 func (t tool) failure(err error) (domain.ToolResult, error) {
-	if errors.Is(err, process.ErrBusy) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-		return domain.Failure("busy", t.name+": "+err.Error(), "Run it again later, or stop background jobs that are no longer needed."), nil
-	}
-	if denied, ok := errors.AsType[*sandbox.DeniedError](err); ok {
-		hint := denied.Verdict.Hint
-		if hint == "" {
-			hint = "Use a command that policy allows, or a file tool."
-		}
-		return domain.Failure("denied", t.name+": "+err.Error(), hint), nil
-	}
-	if guard, ok := errors.AsType[*pathguard.Error](err); ok {
-		errorType := "denied"
-		if guard.Kind != pathguard.KindDenied {
-			errorType = string(guard.Kind)
-		}
-		return domain.Failure(errorType, fmt.Sprintf("%s: %v", t.name, err), "Give a working_dir that exists within the allowed paths, or leave it out."), nil
-	}
-	if start, ok := errors.AsType[*process.StartError](err); ok {
-		if errors.Is(err, process.ErrNoConfinement) {
-			return domain.Failure("sandbox_failed", t.name+": "+start.Error(), "Nothing was run. The person who runs the server finds out more with: toolserver check"), nil
-		}
-		return domain.Failure("not_found", t.name+": "+start.Error(), "Check the name of the program, or whether it is installed."), nil
-	}
-	if bad, ok := errors.AsType[*process.InvalidSpecError](err); ok {
+	var (
+		errorType, hint string
+		denied          *sandbox.DeniedError
+		guard           *pathguard.Error
+		start           *process.StartError
+		bad             *process.InvalidSpecError
+	)
+	switch {
+	case errors.Is(err, process.ErrBusy) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
+		errorType, hint = "busy", "Run it again later, or stop background jobs that are no longer needed."
+	case errors.Is(err, runner.ErrTooManyJobs):
+		errorType, hint = "busy", "Stop a job, or wait until one has ended."
+	case errors.As(err, &denied):
+		errorType, hint = "denied", cmp.Or(denied.Verdict.Hint, "Use a command that policy allows, or a file tool.")
+	case errors.As(err, &guard):
+		errorType, hint = string(guard.Kind), "Give a working_dir that exists within the allowed paths, or leave it out."
+	case errors.As(err, &start) && errors.Is(err, process.ErrNoConfinement):
+		err, errorType, hint = start, "sandbox_failed", "Nothing was run. The person who runs the server finds out more with: toolserver check"
+	case errors.As(err, &start):
+		err, errorType, hint = start, "not_found", "Check the name of the program, or whether it is installed."
+	case errors.As(err, &bad):
 		return domain.ToolResult{}, domain.Errorf(domain.CodeInvalidParams, "%s: %w", t.name, bad)
+	default:
+		return domain.ToolResult{}, err
 	}
-	if errors.Is(err, runner.ErrTooManyJobs) {
-		return domain.Failure("busy", t.name+": "+err.Error(), "Stop a job, or wait until one has ended."), nil
-	}
-	return domain.ToolResult{}, err
+	return domain.Failure(errorType, t.name+": "+err.Error(), hint), nil
 }
 
-// aboutSandbox says which limit or rule a command ran into, as far as that shows,
-// and what is not enforced.
+// aboutSandbox names the limit or rule that a command ran into, as far as that
+// shows, and what is not enforced.
 func (t tool) aboutSandbox(res runner.Result, output, dir string) string {
 	var parts []string
 	if res.Exceeded != "" {
@@ -143,7 +136,7 @@ func (t tool) aboutSandbox(res runner.Result, output, dir string) string {
 	return strings.Join(parts, "; ")
 }
 
-// commandMeta is what results say to programs.
+// commandMeta is the _meta of results, for programs.
 type commandMeta struct {
 	ExitCode   int              `json:"exit_code"`
 	DurationMS int64            `json:"duration_ms"`
@@ -158,7 +151,7 @@ func (t tool) withMeta(result domain.ToolResult, res runner.Result) domain.ToolR
 	return result
 }
 
-// reporter tells the caller what a command is writing, while it does.
+// reporter reports the output of a command as progress, if the caller wants it.
 func reporter(ctx context.Context) func(string) {
 	if !domain.WantsProgress(ctx) {
 		return nil
@@ -178,4 +171,34 @@ func lastLine(text string) string {
 		text = string(runes[:200])
 	}
 	return text
+}
+
+// explain returns the decision of the policy on a command, without running it.
+func (t tool) explain(_ context.Context, args domain.Arguments) (domain.Explanation, error) {
+	text := func(name string) string { s, _ := args[name].(string); return s }
+	v, _, err := t.commands.Decide(sandbox.CommandRequest{Command: text("command"), Dir: text("working_dir")})
+	if err != nil {
+		return domain.Explanation{}, err
+	}
+	listed, err := t.commands.Listed()
+	if err != nil {
+		return domain.Explanation{}, err
+	}
+	layers := domain.SandboxLayers(t.commands.Layers())
+	e := domain.Explanation{Layers: &layers, Allowed: v.Allowed, Rule: v.Rule, Reason: v.Reason, Reads: v.Reads, Writes: v.Writes}
+	for _, argv := range v.Argv {
+		e.Argv = append(e.Argv, strings.Join(argv, " "))
+	}
+	switch {
+	case v.Allowed && e.Reason == "" && !listed:
+		e.Reason = "there is no list of commands, so only the files that the command spells out are checked beforehand"
+		if t.commands.Confined() {
+			e.Reason += "; the kernel holds it to what may be read, written and reached while it runs"
+		}
+	case v.Allowed && e.Reason == "":
+		e.Reason = "nothing in the command is refused by a rule"
+	case v.Hint != "":
+		e.Reason += "; " + v.Hint
+	}
+	return e, nil
 }
