@@ -1,14 +1,27 @@
 package html
 
 import (
-	"golang.org/x/net/html"
+	"bytes"
+
 	"golang.org/x/net/html/atom"
 )
 
-// tagName returns the name in the current tag, without an allocation, or "unknown" if HTML does not know it.
-func tagName(z *html.Tokenizer) string {
-	name, _ := z.TagName()
-	if a := atom.Lookup(name); a != 0 {
+// tagName returns the name in a tag in small letters, or "unknown" if HTML does not know it. Unlike the tokenizer's it costs no
+// allocation.
+func tagName(raw []byte) string {
+	var name [24]byte // longer than the name of any element
+	n := 0
+	for _, c := range bytes.TrimPrefix(raw[1:], []byte{'/'}) {
+		if c <= ' ' || c == '/' || c == '>' || n == len(name) {
+			break
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		name[n] = c
+		n++
+	}
+	if a := atom.Lookup(name[:n]); a != 0 {
 		return a.String()
 	}
 	return "unknown"

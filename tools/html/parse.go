@@ -91,17 +91,17 @@ func (t *tamer) read(src string) string {
 	var out strings.Builder
 	offset, done := 0, 0 // what is before done is in out, as far as it is wanted
 	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
-		begin := offset
-		offset += len(z.Raw())
+		raw, begin := z.Raw(), offset
+		offset += len(raw)
 		switch kind {
 		case html.StartTagToken, html.SelfClosingTagToken:
-			if stays, instead := t.start(z, tagName(z)); !stays {
+			if stays, instead := t.start(z, tagName(raw)); !stays {
 				out.WriteString(src[done:begin])
 				out.WriteString(instead)
 				done = offset
 			}
 		case html.EndTagToken:
-			t.end(tagName(z))
+			t.end(tagName(raw))
 		}
 	}
 	if done == 0 {
@@ -188,7 +188,7 @@ func flatten(src string) string {
 			out.Write(raw)
 			continue
 		}
-		name, end := tagName(z), kind == html.EndTagToken
+		name, end := tagName(raw), kind == html.EndTagToken
 		switch {
 		case (name == "noscript" || name == "plaintext") && !end:
 			z.NextIsNotRawText()

@@ -71,7 +71,7 @@ func (s *scanner) next() bool {
 		case html.TextToken:
 			return true
 		default:
-			s.name = tagName(s.z)
+			s.name = tagName(raw)
 			s.heavy, s.within = len(raw) > heavyTag, s.name
 			if s.cooked() {
 				s.z.NextIsNotRawText()

@@ -93,32 +93,32 @@ func (t tool) timeout(seconds int) (d time.Duration, limited bool) {
 
 // failure returns the outcome of a command that was not run.
 func (t tool) failure(err error) (domain.ToolResult, error) {
+	failure := func(errorType, hint string) (domain.ToolResult, error) {
+		return domain.Failure(errorType, t.name+": "+err.Error(), hint), nil
+	}
 	var (
-		errorType, hint string
-		denied          *sandbox.DeniedError
-		guard           *pathguard.Error
-		start           *process.StartError
-		bad             *process.InvalidSpecError
+		denied *sandbox.DeniedError
+		guard  *pathguard.Error
+		start  *process.StartError
+		bad    *process.InvalidSpecError
 	)
 	switch {
 	case errors.Is(err, process.ErrBusy) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
-		errorType, hint = "busy", "Run it again later, or stop background jobs that are no longer needed."
+		return failure("busy", "Run it again later, or stop background jobs that are no longer needed.")
 	case errors.Is(err, runner.ErrTooManyJobs):
-		errorType, hint = "busy", "Stop a job, or wait until one has ended."
+		return failure("busy", "Stop a job, or wait until one has ended.")
 	case errors.As(err, &denied):
-		errorType, hint = "denied", cmp.Or(denied.Verdict.Hint, "Use a command that policy allows, or a file tool.")
+		return failure("denied", cmp.Or(denied.Verdict.Hint, "Use a command that policy allows, or a file tool."))
 	case errors.As(err, &guard):
-		errorType, hint = string(guard.Kind), "Give a working_dir that exists within the allowed paths, or leave it out."
+		return failure(string(guard.Kind), "Give a working_dir that exists within the allowed paths, or leave it out.")
 	case errors.As(err, &start) && errors.Is(err, process.ErrNoConfinement):
-		err, errorType, hint = start, "sandbox_failed", "Nothing was run. The person who runs the server finds out more with: toolserver check"
+		return failure("sandbox_failed", "Nothing was run. The person who runs the server finds out more with: toolserver check")
 	case errors.As(err, &start):
-		err, errorType, hint = start, "not_found", "Check the name of the program, or whether it is installed."
+		return failure("not_found", "Check the name of the program, or whether it is installed.")
 	case errors.As(err, &bad):
 		return domain.ToolResult{}, domain.Errorf(domain.CodeInvalidParams, "%s: %w", t.name, bad)
-	default:
-		return domain.ToolResult{}, err
 	}
-	return domain.Failure(errorType, t.name+": "+err.Error(), hint), nil
+	return domain.ToolResult{}, err
 }
 
 // aboutSandbox names the limit or rule that a command ran into, as far as that
