@@ -29,10 +29,17 @@ const (
 	sweepNames = 10_000
 )
 
-// Sweep removes the temporary files that killed processes left in a directory. It is
-// a courtesy: its failures are nobody's.
-func Sweep(dir *os.Root, isTemp func(name string) bool) {
-	d, err := dir.Open(".")
+// Dir is an open directory, such as an [os.Root].
+type Dir interface {
+	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
+	Lstat(name string) (fs.FileInfo, error)
+	Remove(name string) error
+}
+
+// Sweep removes the temporary files that killed processes left in a directory, as far
+// as it can.
+func Sweep(dir Dir, isTemp func(name string) bool) {
+	d, err := dir.OpenFile(".", os.O_RDONLY, 0)
 	if err != nil {
 		return
 	}

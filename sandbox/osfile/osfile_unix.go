@@ -30,9 +30,13 @@ func Of(info fs.FileInfo) Info {
 // OfOpen is Of for an open file, of which more may be known.
 func OfOpen(_ *os.File, info fs.FileInfo) Info { return Of(info) }
 
-// SyncDir makes the names in a directory durable.
-func SyncDir(dir *os.Root) error {
-	f, err := dir.Open(".")
+// SyncDir makes the names in a directory durable, except in one that is not
+// readable: that cannot be opened for it.
+func SyncDir(dir Dir) error {
+	f, err := dir.OpenFile(".", os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func OfOpen(f *os.File, info fs.FileInfo) Info {
 }
 
 // SyncDir does nothing: directories cannot be flushed on Windows.
-func SyncDir(*os.Root) error { return nil }
+func SyncDir(Dir) error { return nil }
 
 // TryLock locks a file until it is closed, and reports whether nobody else has
 // locked it.

@@ -1,6 +1,7 @@
 package pathguard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,7 +29,6 @@ const (
 // that is complete without the fields. For KindDenied it does not depend on
 // whether the path exists.
 type Error struct {
-	Op   string // "open", "list", "stat", "check", "replace" or "append"
 	Path string // as the caller gave it
 	Kind Kind
 	// Rule is the deny rule that refused, for KindDenied, or "protected: "
@@ -67,12 +67,12 @@ func shown(path string) string {
 
 // request is one call: what the messages need, and the path made absolute.
 type request struct {
-	op, path, abs string
-	guard         *Guard
+	path, abs string
+	guard     *Guard
 }
 
 func (q request) error(kind Kind, reason string, cause error) *Error {
-	return &Error{Op: q.op, Path: q.path, Kind: kind, Reason: reason, Err: cause}
+	return &Error{Path: q.path, Kind: kind, Reason: reason, Err: cause}
 }
 
 // maxListed bounds the allowed paths in a message.
@@ -114,24 +114,18 @@ func (g *Guard) Reason(rule string) string {
 // failure turns what happened at a permitted path into an *Error.
 func (q request) failure(err error) *Error {
 	var (
-		done  *Error
-		kind  *typeError
-		links *linksError
-		named *protectedError
+		done    *Error
+		refused *refusal
 	)
 	switch {
 	case errors.As(err, &done):
 		return done
-	case errors.As(err, &named):
-		return q.denied(named.rule)
-	case errors.As(err, &links):
-		e := q.error(KindDenied, links.Error(), err)
-		e.Rule, e.Allowed = "hard links", q.guard.Allowed()
+	case errors.As(err, &refused) && refused.kind == KindDenied:
+		e := q.denied(refused.rule)
+		e.Reason = cmp.Or(refused.reason, e.Reason)
 		return e
-	case errors.As(err, &kind) && kind.want == wantDir:
-		return q.error(KindNotADirectory, kind.Error(), err)
-	case errors.As(err, &kind):
-		return q.error(KindNotAFile, kind.Error(), err)
+	case errors.As(err, &refused):
+		return q.error(refused.kind, refused.reason, nil)
 	case errors.Is(err, errElsewhere):
 		return q.error(KindIO, "kept changing while it was being opened; try again", err)
 	case errors.Is(err, fs.ErrNotExist):

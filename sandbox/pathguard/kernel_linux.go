@@ -78,7 +78,7 @@ func (d *kernelDir) fd() int { return int(d.f.Fd()) }
 // kind are known before a device or FIFO could notice, and then opens that very
 // file through its descriptor. To read what looks like a regular file it opens
 // at once, which is cheaper; should that be a FIFO by now, it is not waited for.
-func (d *kernelDir) open(rel string, w want, follow bool, s *snapshot) (opened, error) {
+func (d *kernelDir) open(rel string, w want, follow bool, s *snapshot) (File, error) {
 	resolve := uint64(beneath)
 	if !follow {
 		resolve |= unix.RESOLVE_NO_SYMLINKS
@@ -89,7 +89,7 @@ func (d *kernelDir) open(rel string, w want, follow bool, s *snapshot) (opened, 
 	}
 	fd, err := openat2(d.fd(), rel, flags, resolve)
 	if err != nil {
-		return opened{}, err
+		return File{}, err
 	}
 	info, err := d.inspect(fd, w, s)
 	if err == nil && w != wantInfo && flags == unix.O_PATH {
@@ -97,14 +97,14 @@ func (d *kernelDir) open(rel string, w want, follow bool, s *snapshot) (opened, 
 	}
 	if err != nil || w == wantInfo {
 		unix.Close(fd)
-		return opened{info: info}, err
+		return File{Info: info}, err
 	}
 	if w != wantDir {
 		// A regular file needs no poller, to which a non-blocking one
 		// would be offered. The access mode is not changed by this.
 		_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, statusFlags(w))
 	}
-	return opened{os.NewFile(uintptr(fd), info.Real), info}, err
+	return File{os.NewFile(uintptr(fd), info.Real), info}, err
 }
 
 func (d *kernelDir) isPlain(rel string) bool {
@@ -196,12 +196,21 @@ func (d *kernelDir) at(real string) bool {
 	return err == nil && now == real
 }
 
-// changes opens the directory again, since O_PATH does not allow to sync or list it.
-func (d *kernelDir) changes() (*os.Root, error) {
-	return os.OpenRoot("/proc/self/fd/" + strconv.Itoa(d.fd()))
+// path returns a path of name that goes through the descriptor, which needs no
+// permission to read the directory.
+func (d *kernelDir) path(name string) string {
+	return "/proc/self/fd/" + strconv.Itoa(d.fd()) + "/" + name
 }
 
-func (d *kernelDir) close() error { return d.f.Close() }
+func (d *kernelDir) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(d.path(name), flag|unix.O_NOFOLLOW, perm)
+}
+
+func (d *kernelDir) Lstat(name string) (fs.FileInfo, error)    { return os.Lstat(d.path(name)) }
+func (d *kernelDir) Mkdir(name string, perm fs.FileMode) error { return os.Mkdir(d.path(name), perm) }
+func (d *kernelDir) Rename(old, name string) error             { return os.Rename(d.path(old), d.path(name)) }
+func (d *kernelDir) Remove(name string) error                  { return os.Remove(d.path(name)) }
+func (d *kernelDir) Close() error                              { return d.f.Close() }
 
 // anonymous creates a file that vanishes with the process until it is
 // published (O_TMPFILE). Not every file system can.
@@ -216,19 +225,18 @@ func (d *kernelDir) anonymous(perm fs.FileMode) (*os.File, error) {
 	return nil, err
 }
 
-func (d *kernelDir) publish(f *os.File, name string) error {
-	return unix.Linkat(int(d.proc.Fd()), strconv.Itoa(int(f.Fd())), d.fd(), name, unix.AT_SYMLINK_FOLLOW)
-}
-
-func (d *kernelDir) renameNew(old, name string) error {
-	err := unix.Renameat2(d.fd(), old, d.fd(), name, unix.RENAME_NOREPLACE)
+func (d *kernelDir) publish(f *os.File, temp, name string) error {
+	if temp == "" {
+		return unix.Linkat(int(d.proc.Fd()), strconv.Itoa(int(f.Fd())), d.fd(), name, unix.AT_SYMLINK_FOLLOW)
+	}
+	err := unix.Renameat2(d.fd(), temp, d.fd(), name, unix.RENAME_NOREPLACE)
 	if err != unix.EINVAL && err != unix.ENOSYS {
 		return err
 	}
-	if err := unix.Linkat(d.fd(), old, d.fd(), name, 0); err != nil {
+	if err := unix.Linkat(d.fd(), temp, d.fd(), name, 0); err != nil {
 		return err
 	}
-	return unix.Unlinkat(d.fd(), old, 0)
+	return unix.Unlinkat(d.fd(), temp, 0)
 }
 
 // copyAttributes copies what belongs to the user: user.* and the access control

@@ -12,35 +12,28 @@ import (
 // maxTries bounds how often a call looks again because files moved meanwhile.
 const maxTries = 32
 
-// File is a regular file open for reading.
-type File struct {
-	*os.File
-	// Info describes the file as it was when it was opened.
-	Info Info
-}
-
 // Open opens the regular file at path for reading. A relative path starts at
 // the directory given to [New]; "~" is not expanded. A directory, FIFO, socket
 // or device is refused and never waited for. The error is an [*Error].
 func (g *Guard) Open(path string) (*File, error) {
-	o, err := g.open("open", path, wantFile)
+	f, err := g.open(path, wantFile)
 	if err != nil {
 		return nil, err
 	}
-	return &File{File: o.file, Info: o.info}, nil
+	return &f, nil
 }
 
 // Stat describes the file of any kind at path, following links as [Guard.Open]
 // does. The error is an [*Error].
 func (g *Guard) Stat(path string) (Info, error) {
-	o, err := g.open("stat", path, wantInfo)
-	return o.info, err
+	f, err := g.open(path, wantInfo)
+	return f.Info, err
 }
 
 // request checks the form of path and makes it absolute. It stays as it was
 // spelled otherwise, because what ".." means depends on links.
-func (g *Guard) request(op, path string) (request, error) {
-	q := request{op: op, path: path, abs: path, guard: g}
+func (g *Guard) request(path string) (request, error) {
+	q := request{path: path, abs: path, guard: g}
 	switch {
 	case path == "":
 		return q, q.error(KindInvalidPath, "is empty: give the path of a file", nil)
@@ -59,24 +52,24 @@ func (g *Guard) request(op, path string) (request, error) {
 	return q, nil
 }
 
-func (g *Guard) open(op, path string, w want) (o opened, err error) {
-	q, err := g.request(op, path)
+func (g *Guard) open(path string, w want) (f File, err error) {
+	q, err := g.request(path)
 	if err != nil {
-		return opened{}, err
+		return File{}, err
 	}
-	if o, ok := g.openDirectly(q, w); ok {
-		return o, nil
+	if f, ok := g.openDirectly(q, w); ok {
+		return f, nil
 	}
 	// The long way finds the canonical path, checks it, and opens it without
 	// following symlinks.
 	err = g.retry(q, false, func(s *snapshot, t target) error {
-		o, err = t.root.anchor.open(t.root.rel(t.path), w, false, s)
+		f, err = t.root.anchor.open(t.root.rel(t.path), w, false, s)
 		return err
 	})
 	if err != nil {
-		return opened{}, err
+		return File{}, err
 	}
-	return o, nil
+	return f, nil
 }
 
 // retry runs step with the target of a permitted request, again if it failed only
@@ -109,24 +102,24 @@ func (g *Guard) retry(q request, create bool, step func(*snapshot, target) error
 // openDirectly is the short way for a path that is spelled beneath an allowed
 // one: one lookup in the kernel. Whatever is not a success is left to
 // the long way, which knows why.
-func (g *Guard) openDirectly(q request, w want) (opened, bool) {
+func (g *Guard) openDirectly(q request, w want) (File, bool) {
 	s := g.snapshot(false)
 	defer s.release()
 	r, rel := s.shortcut(q.abs)
 	if r == nil {
-		return opened{}, false
+		return File{}, false
 	}
-	o, err := r.anchor.open(rel, w, true, s)
+	f, err := r.anchor.open(rel, w, true, s)
 	if err != nil {
-		return opened{}, false
+		return File{}, false
 	}
-	if o.info.Real != q.abs { // else its spelling has been checked just now
+	if f.Info.Real != q.abs { // else its spelling has been checked just now
 		if _, denied := s.deniedText(q.abs); denied {
-			o.close()
-			return opened{}, false
+			f.File.Close() // or nil, with wantInfo
+			return File{}, false
 		}
 	}
-	return o, true
+	return f, true
 }
 
 // target is the canonical path of a permitted request and the root it lies in.
@@ -189,14 +182,14 @@ type below struct{ rel, rule string }
 
 // OpenDir opens the directory at path for listing. The error is an [*Error].
 func (g *Guard) OpenDir(path string) (*Dir, error) {
-	o, err := g.open("list", path, wantDir)
+	f, err := g.open(path, wantDir)
 	if err != nil {
 		return nil, err
 	}
 	s := g.snapshot(false)
 	defer s.release()
-	d := &Dir{File: o.file, Info: o.info, protection: s.protection}
-	base := foldPath(o.info.Real)
+	d := &Dir{File: f.File, Info: f.Info, protection: s.protection}
+	base := foldPath(f.Info.Real)
 	for _, deny := range s.deny {
 		for _, form := range deny.forms {
 			if Within(base, form) {

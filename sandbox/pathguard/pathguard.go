@@ -146,7 +146,7 @@ type Decision struct {
 // about the moment of the call; the other methods check again what they open.
 // The error is an [*Error] of KindInvalidPath.
 func (g *Guard) Check(path string) (Decision, error) {
-	q, err := g.request("check", path)
+	q, err := g.request(path)
 	if err != nil {
 		return Decision{}, err
 	}

@@ -15,7 +15,7 @@ import (
 // that is swapped in between the two is noticed. It serves where openat2 does
 // not exist or may not be used.
 type portableDir struct {
-	root *os.Root
+	*os.Root
 	real string
 }
 
@@ -30,7 +30,7 @@ func openPortable(real string) (dir, error) {
 }
 
 func (d *portableDir) child(name string) (dir, error) {
-	before, err := d.root.Lstat(name)
+	before, err := d.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (d *portableDir) child(name string) (dir, error) {
 	if !before.IsDir() {
 		return nil, syscall.ENOTDIR
 	}
-	sub, err := d.root.OpenRoot(name)
+	sub, err := d.OpenRoot(name)
 	if err != nil {
 		return nil, err
 	}
@@ -56,48 +56,48 @@ func (d *portableDir) child(name string) (dir, error) {
 
 // open leaves requests that may follow links to the caller, who resolves them
 // and comes back with a canonical path.
-func (d *portableDir) open(rel string, w want, follow bool, s *snapshot) (opened, error) {
+func (d *portableDir) open(rel string, w want, follow bool, s *snapshot) (File, error) {
 	if follow {
-		return opened{}, errors.ErrUnsupported
+		return File{}, errors.ErrUnsupported
 	}
 	real := filepath.Join(d.real, rel)
 	if !s.permits(real) {
-		return opened{}, errElsewhere
+		return File{}, errElsewhere
 	}
 	if rel == "." {
 		return d.openName(".", real, w, s)
 	}
 	start, err := d.child(".")
 	if err != nil {
-		return opened{}, err
+		return File{}, err
 	}
 	parent, err := descend(start, splitPath(filepath.Dir(rel)), false)
 	if err != nil {
-		return opened{}, err
+		return File{}, err
 	}
-	defer parent.close()
+	defer parent.Close()
 	return parent.(*portableDir).openName(filepath.Base(rel), real, w, s)
 }
 
-func (d *portableDir) openName(name, real string, w want, s *snapshot) (opened, error) {
-	before, err := d.root.Lstat(name)
+func (d *portableDir) openName(name, real string, w want, s *snapshot) (File, error) {
+	before, err := d.Lstat(name)
 	if err != nil {
-		return opened{}, err
+		return File{}, err
 	}
 	info := Info{real, osfile.Of(before)}
 	if before.Mode()&fs.ModeSymlink != 0 {
-		return opened{}, errElsewhere
+		return File{}, errElsewhere
 	}
 	if err := s.suits(w, info); err != nil || w == wantInfo {
-		return opened{info: info}, err
+		return File{Info: info}, err
 	}
 	flags := os.O_RDONLY
 	if w == wantAppend {
 		flags = os.O_WRONLY | os.O_APPEND
 	}
-	f, err := d.root.OpenFile(name, flags|osfile.NoWait, 0)
+	f, err := d.OpenFile(name, flags|osfile.NoWait, 0)
 	if err != nil {
-		return opened{}, err
+		return File{}, err
 	}
 	after, err := f.Stat()
 	if err == nil && !os.SameFile(before, after) {
@@ -108,15 +108,13 @@ func (d *portableDir) openName(name, real string, w want, s *snapshot) (opened, 
 		err = s.suits(w, info)
 	}
 	if err != nil {
-		return opened{}, errors.Join(err, f.Close())
+		return File{}, errors.Join(err, f.Close())
 	}
-	return opened{f, info}, nil
+	return File{f, info}, nil
 }
 
-func (d *portableDir) changes() (*os.Root, error) { return d.root.OpenRoot(".") }
-
 func (d *portableDir) writable(name string) error {
-	f, err := d.root.OpenFile(name, os.O_WRONLY|osfile.NoWait, 0)
+	f, err := d.OpenFile(name, os.O_WRONLY|osfile.NoWait, 0)
 	if err != nil {
 		return err
 	}
@@ -124,7 +122,7 @@ func (d *portableDir) writable(name string) error {
 }
 
 func (d *portableDir) at(real string) bool {
-	here, err := d.root.Stat(".")
+	here, err := d.Stat(".")
 	if err != nil {
 		return false
 	}
@@ -132,17 +130,13 @@ func (d *portableDir) at(real string) bool {
 	return err == nil && os.SameFile(here, there)
 }
 
-func (d *portableDir) close() error { return d.root.Close() }
-
 func (d *portableDir) anonymous(fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-func (d *portableDir) publish(*os.File, string) error { return errors.ErrUnsupported }
-
-// renameNew links, because only link decides without a race whether the name is
+// publish links, because only link decides without a race whether the name is
 // free, and fails where the file system has no hard links.
-func (d *portableDir) renameNew(old, name string) error {
-	if err := d.root.Link(old, name); err != nil {
+func (d *portableDir) publish(_ *os.File, temp, name string) error {
+	if err := d.Link(temp, name); err != nil {
 		return err
 	}
-	return d.root.Remove(old)
+	return d.Remove(temp)
 }

@@ -38,7 +38,6 @@ type Replacement struct {
 	request request
 	options ReplaceOptions
 	parent  dir
-	names   *os.Root    // of parent
 	real    string      // canonical path of the file
 	name    string      // its last name
 	old     fs.FileInfo // nil if there was no file
@@ -56,7 +55,7 @@ type Replacement struct {
 // owner as far as the process may set it. Its other hard links keep the old
 // content. The caller ends with Commit or Abort. The error is an [*Error].
 func (g *Guard) Replace(path string, o ReplaceOptions) (*Replacement, error) {
-	q, err := g.request("replace", path)
+	q, err := g.request(path)
 	if err != nil {
 		return nil, err
 	}
@@ -67,14 +66,11 @@ func (g *Guard) Replace(path string, o ReplaceOptions) (*Replacement, error) {
 			return err
 		}
 		r = &Replacement{request: q, options: o, parent: parent, real: t.path, name: filepath.Base(t.path)}
-		if r.names, err = parent.changes(); err == nil {
-			err = r.inspect(s)
-		}
-		if err == nil {
+		if err = r.inspect(s); err == nil {
 			err = r.createTemp()
 		}
 		if err != nil {
-			return errors.Join(err, r.close())
+			return errors.Join(err, parent.Close())
 		}
 		return nil
 	})
@@ -84,17 +80,9 @@ func (g *Guard) Replace(path string, o ReplaceOptions) (*Replacement, error) {
 	return r, nil
 }
 
-// close releases the directory.
-func (r *Replacement) close() error {
-	if r.names == nil {
-		return r.parent.close()
-	}
-	return errors.Join(r.names.Close(), r.parent.close())
-}
-
 // inspect looks at the file that is there already.
 func (r *Replacement) inspect(s *snapshot) error {
-	old, err := r.names.Lstat(r.name)
+	old, err := r.parent.Lstat(r.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -149,9 +137,9 @@ func (r *Replacement) Abort() error {
 	r.done = true
 	err := r.file.Close()
 	if r.temp != "" {
-		err = errors.Join(err, r.names.Remove(r.temp))
+		err = errors.Join(err, r.parent.Remove(r.temp))
 	}
-	if err = errors.Join(err, r.close()); err != nil {
+	if err = errors.Join(err, r.parent.Close()); err != nil {
 		return r.request.failure(err)
 	}
 	return nil
@@ -196,10 +184,7 @@ func (r *Replacement) commit() (created bool, err error) {
 	if created, err = r.place(); err != nil {
 		return false, err
 	}
-	if err := osfile.SyncDir(r.names); err != nil {
-		return false, err
-	}
-	return created, nil
+	return created, osfile.SyncDir(r.parent)
 }
 
 // keep makes the new file look like the one that it is going to replace. Owner and
@@ -219,7 +204,7 @@ func (r *Replacement) keep() error {
 	if err := r.file.Chmod(r.old.Mode().Perm()); err != nil {
 		return err
 	}
-	from, err := r.names.OpenFile(r.name, os.O_RDONLY|osfile.NoWait, 0)
+	from, err := r.parent.OpenFile(r.name, os.O_RDONLY|osfile.NoWait, 0)
 	if err != nil {
 		return nil // not readable for us, so its attributes are not either
 	}
@@ -253,11 +238,11 @@ func (r *Replacement) createTemp() error {
 	if r.old != nil {
 		perm = 0o600 // until keep: the content is for nobody who could not read it before
 	}
-	osfile.Sweep(r.names, isTemp)
+	osfile.Sweep(r.parent, isTemp)
 	f, err := r.parent.anonymous(perm)
 	if errors.Is(err, errors.ErrUnsupported) {
 		name := tempName()
-		if f, err = r.names.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm); err == nil {
+		if f, err = r.parent.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm); err == nil {
 			r.temp = name
 		}
 	}
@@ -268,8 +253,9 @@ func (r *Replacement) createTemp() error {
 // place gives the finished file its name and reports whether the name is new.
 func (r *Replacement) place() (created bool, err error) {
 	if r.old == nil {
-		err := r.placeNew(r.name)
+		err := r.parent.publish(r.file, r.temp, r.name)
 		if err == nil {
+			r.temp = ""
 			return true, nil
 		}
 		if r.options.NoReplace || r.temp == "" && !errors.Is(err, fs.ErrExist) {
@@ -278,34 +264,21 @@ func (r *Replacement) place() (created bool, err error) {
 		// Somebody created the file while this one was written, or the
 		// file system can only rename.
 	}
-	if now, err := r.names.Lstat(r.name); err == nil && !now.Mode().IsRegular() {
+	if now, err := r.parent.Lstat(r.name); err == nil && !now.Mode().IsRegular() {
 		return false, r.request.error(KindNotAFile, "was not written: it is "+kindName(now.Mode())+" by now", nil)
 	}
 	if r.temp == "" {
 		temp := tempName()
-		if err := r.parent.publish(r.file, temp); err != nil {
+		if err := r.parent.publish(r.file, "", temp); err != nil {
 			return false, err
 		}
 		r.temp = temp
 	}
-	if err := r.names.Rename(r.temp, r.name); err != nil {
+	if err := r.parent.Rename(r.temp, r.name); err != nil {
 		return false, err
 	}
 	r.temp = ""
 	return false, nil
-}
-
-// placeNew fails with fs.ErrExist if the name is taken, which the kernel decides
-// without a race.
-func (r *Replacement) placeNew(name string) error {
-	if r.temp == "" {
-		return r.parent.publish(r.file, name)
-	}
-	err := r.parent.renameNew(r.temp, name)
-	if err == nil {
-		r.temp = ""
-	}
-	return err
 }
 
 // Append adds data to the end of the regular file at path, which must exist,
@@ -315,13 +288,13 @@ func (r *Replacement) placeNew(name string) error {
 // [appender.IsChild], so that an append is whole even if this process is killed;
 // without it only an append that fails is taken back. The error is an [*Error].
 func (g *Guard) Append(path string, data []byte, program string) error {
-	o, err := g.open("append", path, wantAppend)
+	f, err := g.open(path, wantAppend)
 	if err != nil {
 		return err
 	}
-	q := request{op: "append", path: path, guard: g}
-	err = appender.Append(o.file, data, program)
-	closing := o.file.Close()
+	q := request{path: path, guard: g}
+	err = appender.Append(f.File, data, program)
+	closing := f.Close()
 	if err != nil {
 		return q.error(KindIO, err.Error(), err)
 	}

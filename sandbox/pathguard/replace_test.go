@@ -110,17 +110,6 @@ func TestReplaceKeepsOwner(t *testing.T) {
 	}
 }
 
-func TestReplaceReadOnly(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root may write to every file")
-	}
-	root := tree(t, "file w/a A")
-	do(t, os.Chmod(root+"/w/a", 0o444))
-	if _, err := write(guard(t, pathguard.New, root, []string{"w"}, nil), "a", "B", pathguard.ReplaceOptions{}); kindOf(err) != pathguard.KindIO {
-		t.Error(err)
-	}
-}
-
 func TestReplaceLimitAbortAndReuse(t *testing.T) {
 	everyWay(t, func(t *testing.T, build constructor) {
 		root := tree(t, "file w/a old")

@@ -1,6 +1,7 @@
 package pathguard
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,23 @@ import (
 // maxAge is how long calls share a snapshot. Tool calls are further apart than
 // this, so each resolves the rules anew; only a burst of opens shares the work.
 const maxAge = 10 * time.Millisecond
+
+// protectedID is a protected file that exists.
+type protectedID struct {
+	id   osfile.ID
+	rule string
+}
+
+// protectedFile returns the rule that protects a file, whatever name it was
+// found under.
+func (s *snapshot) protectedFile(info osfile.Info) (rule string, protected bool) {
+	for _, p := range s.protected {
+		if p.id == info.ID {
+			return p.rule, true
+		}
+	}
+	return "", false
+}
 
 // snapshot is the policy as it stands in the file system at one moment: open
 // allowed directories and the current places of the denied paths.
@@ -74,7 +92,7 @@ func (s *snapshot) release() {
 	}
 	for _, r := range s.roots {
 		if r.anchor != nil {
-			_ = r.anchor.close() // nothing was written through it
+			_ = r.anchor.Close() // nothing was written through it
 		}
 	}
 }
@@ -146,22 +164,13 @@ func (s *snapshot) shortcut(abs string) (r *root, rel string) {
 // request ends in a separator, so does the result: only a directory will do.
 func (r *root) join(rel string, slash bool) string {
 	switch {
-	case r.below != "" && rel != "":
+	case r.below == "":
+		return cmp.Or(rel, ".")
+	case rel != "" || slash:
 		return r.below + separator + rel
-	case rel != "":
-		return rel
-	case r.below != "" && slash:
-		return r.below + separator
-	case r.below != "":
-		return r.below
 	}
-	return "."
+	return r.below
 }
 
 // rel returns the canonical path real as seen from the anchor.
-func (r *root) rel(real string) string {
-	if rel := relative(r.anchorPath, real); rel != "" {
-		return rel
-	}
-	return "."
-}
+func (r *root) rel(real string) string { return cmp.Or(relative(r.anchorPath, real), ".") }
