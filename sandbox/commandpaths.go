@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -9,9 +10,9 @@ import (
 	"toolserver/sandbox/pathguard"
 )
 
-// paths judges the files a command names: what it writes by what the family for
-// writing may write, and what it reads by what configuration says of the family for
-// reading, if it says anything. To look around on the machine is what commands are for.
+// paths checks the files a command names: what it writes against what the family for
+// writing may write, and what it reads against the configuration of the family for
+// reading, if there is any; without, commands may read the machine.
 func (c *Commands) paths(reading ToolPolicy) command.Paths {
 	read, write := c.reads, c.writes
 	p := command.Paths{
@@ -21,12 +22,12 @@ func (c *Commands) paths(reading ToolPolicy) command.Paths {
 			if c.temporary(path) {
 				return nil
 			}
-			return judge(write, path)
+			return checkPath(write, path)
 		},
 	}
 	switch {
 	case reading.AllowedPaths != nil:
-		p.Read = func(path string) error { return judge(read, path) }
+		p.Read = func(path string) error { return checkPath(read, path) }
 	case reading.DeniedPaths != nil:
 		p.Read = func(path string) error {
 			if rule, denied := read.Denied(path); denied {
@@ -42,10 +43,10 @@ func (c *Commands) paths(reading ToolPolicy) command.Paths {
 const maxListed = 256
 
 // protect refuses a command that names a denied or protected file. The lists of
-// paths have judged most of what it names already, but not what it reads if
-// configuration has no list for that, not what its wildcards may stand for, and
-// nothing at all without a list of commands. Then only what is certain is refused:
-// what a wildcard stands for is left to the kernel if that holds the command.
+// paths cover most of what it names already, but not what it reads if configuration
+// has no list for that, not what its wildcards may stand for, and nothing at all
+// without a list of commands. Then what a wildcard stands for is left to the kernel
+// if that confines the command.
 func (c *Commands) protect(listed bool, v command.Verdict) command.Verdict {
 	if !v.Allowed {
 		return v
@@ -82,13 +83,13 @@ func (c *Commands) protect(listed bool, v command.Verdict) command.Verdict {
 	return v
 }
 
-func judge(g *pathguard.Guard, path string) error {
+func checkPath(g *pathguard.Guard, path string) error {
 	d, err := g.Check(path)
 	if err != nil {
 		return err
 	}
 	if !d.Allowed {
-		return fmt.Errorf("%s", d.Reason)
+		return errors.New(d.Reason)
 	}
 	return nil
 }
@@ -96,4 +97,15 @@ func judge(g *pathguard.Guard, path string) error {
 // temporary reports whether path is in the directory for temporary files.
 func (c *Commands) temporary(path string) bool {
 	return c.confinement != nil && strings.HasPrefix(path, c.kernel.scratch.path+string(filepath.Separator))
+}
+
+// cmdexe denies what cmd.exe, the shell of Windows, parses differently from bash: with
+// a list of commands only a program with words that mean the same to both is allowed.
+func cmdexe(v command.Verdict, text string) command.Verdict {
+	if v.Allowed && (len(v.Argv) != 1 || strings.ContainsAny(text, "&|<>^%!()\"'`$\\,;=~*?[]{}#\r\n\x00")) {
+		v.Allowed, v.Plain, v.Rule = false, nil, "windows-words"
+		v.Reason = "with a list of commands, a program with plain words is all that can be checked on this system"
+		v.Hint = "give a program and its arguments without quotes, backslashes, wildcards, pipes, variables and redirections"
+	}
+	return v
 }

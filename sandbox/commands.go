@@ -1,11 +1,11 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -55,9 +55,9 @@ func (e *DeniedError) Error() string {
 }
 
 // newCommands returns the commands of an owner. Lists are checked at once; without
-// any, what it takes to judge a command is made when the first one comes. The error
+// any, what checks commands is made when the first one comes. The error
 // says also what the policy requires of the kernel and cannot have.
-func (s *Sandbox) newCommands(o Owner, exposed func() *exposed) (*Commands, error) {
+func (s *Sandbox) newCommands(o Owner, scanner func() *secretScanner) (*Commands, error) {
 	held, p := Capabilities{s, o}, s.policy
 	c := &Commands{kernel: s.kernel, owner: o, policy: p, reads: held.guard(reading), writes: held.guard(writing)}
 	if p.Settings.Enforcement != EnforceParseOnly {
@@ -66,7 +66,7 @@ func (s *Sandbox) newCommands(o Owner, exposed func() *exposed) (*Commands, erro
 	c.env = process.MinimalEnv(c.variables)
 	lists := p.commandLists(o)
 	if p.Settings.Enforcement != EnforceParseOnly {
-		c.confinement = c.newConfinement(p, lists, exposed)
+		c.confinement = c.newConfinement(p, lists, scanner)
 	}
 	if p.Settings.Enforcement == EnforceRequired {
 		if err := c.confinement.check(); err != nil {
@@ -121,7 +121,7 @@ func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir stri
 	if err != nil {
 		return command.Verdict{}, "", err
 	}
-	d, err := c.reads.OpenDir(dirOr(req.Dir, "."))
+	d, err := c.reads.OpenDir(cmp.Or(req.Dir, "."))
 	if err != nil {
 		return command.Verdict{}, "", fmt.Errorf("working_dir: %w", err)
 	}
@@ -143,13 +143,6 @@ func (c *Commands) Listed() (bool, error) {
 	return err == nil && policy.Listed(), err
 }
 
-func dirOr(dir, otherwise string) string {
-	if dir == "" {
-		return otherwise
-	}
-	return dir
-}
-
 // prepare decides on req and completes what the runner needs to know.
 func (c *Commands) prepare(req *CommandRequest) error {
 	verdict, dir, err := c.Decide(*req)
@@ -163,10 +156,12 @@ func (c *Commands) prepare(req *CommandRequest) error {
 	if req.Run.Env, err = c.environment(req.Env); err != nil {
 		return err
 	}
-	if verdict.Plain != nil && onPath(verdict.Plain[0], req.Run.Env, dir) {
-		req.Run.Argv = verdict.Plain
-	} else {
-		req.Run.Shell = req.Command
+	req.Run.Shell = req.Command // whose message people know if there is no such program
+	if verdict.Plain != nil {
+		for range programFiles(verdict.Plain[0], dir, filepath.SplitList(lookup(req.Run.Env, "PATH"))) {
+			req.Run.Argv, req.Run.Shell = verdict.Plain, ""
+			break
+		}
 	}
 	req.Run.Confine, err = c.confine()
 	return err
@@ -207,28 +202,6 @@ func (c *Commands) bounds() process.Bounds {
 		l.Memory = c.kernel.memory() / 2
 	}
 	return process.Bounds{Processes: l.Processes, Memory: l.Memory}
-}
-
-// onPath reports whether a program can be started without a shell. What cannot
-// is left to the shell, whose message people know.
-func onPath(name string, env []string, dir string) bool {
-	if strings.Contains(name, "/") {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(dir, name)
-		}
-		return isExecutable(name)
-	}
-	for _, d := range filepath.SplitList(lookup(env, "PATH")) {
-		if isExecutable(filepath.Join(d, name)) {
-			return true
-		}
-	}
-	return false
-}
-
-func isExecutable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 // Run runs a command to its end. The error is a [*DeniedError], a

@@ -13,14 +13,14 @@ import (
 	"toolserver/sandbox/pathguard"
 )
 
-// A confinement is what policy allows the commands of a tool, as the kernel is told.
+// A confinement is what policy allows the commands of a tool, in the terms of the kernel.
 type confinement struct {
 	kernel  *Kernel
 	owner   Owner
 	path    []string            // where commands find programs
-	spec    func() confine.Spec // but for protected names
+	spec    func() confine.Spec // without protected names
 	denied  func() []string     // files of programs that are denied altogether
-	exposed func() *exposed
+	scanner func() *secretScanner
 
 	mu   sync.Mutex
 	of   string // the protected files that plan is about
@@ -29,9 +29,9 @@ type confinement struct {
 
 // newConfinement prepares what policy says of the commands of a tool. Nothing is
 // looked up before it is needed.
-func (c *Commands) newConfinement(p Policy, lists ToolPolicy, exposed func() *exposed) *confinement {
+func (c *Commands) newConfinement(p Policy, lists ToolPolicy, scanner func() *secretScanner) *confinement {
 	k, env := c.kernel, c.env
-	made := &confinement{kernel: k, owner: c.owner, path: filepath.SplitList(lookup(env, "PATH")), exposed: exposed}
+	made := &confinement{kernel: k, owner: c.owner, path: filepath.SplitList(lookup(env, "PATH")), scanner: scanner}
 	find := func() *programFinder {
 		return &programFinder{path: made.path, dirs: k.programs(), work: p.WorkingDirectory, temp: lookup(env, "TMPDIR"), cache: cacheOf(env)}
 	}
@@ -58,7 +58,7 @@ func (c *Commands) newConfinement(p Policy, lists ToolPolicy, exposed func() *ex
 
 var networks = map[string]confine.Network{"": confine.None, "none": confine.None, "loopback": confine.Loopback, "all": confine.All}
 
-// spec turns policy into what the kernel enforces of it, but for programs.
+// spec turns policy into what the kernel enforces of it, except programs.
 func (c *Commands) spec(p Policy) confine.Spec {
 	s := confine.Spec{
 		Read:        []string{"/"},
@@ -83,7 +83,7 @@ func (c *Commands) spec(p Policy) confine.Spec {
 // full is the spec with the protected files that there are now.
 func (c *confinement) full() confine.Spec {
 	s := c.spec()
-	deny, readOnly := c.exposed().find()
+	deny, readOnly := c.scanner().find()
 	s.Deny, s.ReadOnly = union(s.Deny, deny), union(s.ReadOnly, readOnly)
 	return s
 }
@@ -109,15 +109,14 @@ func (c *confinement) encoded() ([]byte, error) {
 
 // check reports why the policy cannot be enforced as it must be.
 func (c *confinement) check() error {
-	gaps := c.gaps()
-	if len(gaps) == 0 {
+	var list string
+	for _, g := range c.gaps() {
+		list += "\n  " + g.String()
+	}
+	if list == "" {
 		return nil
 	}
-	var b strings.Builder
-	for _, g := range gaps {
-		fmt.Fprintf(&b, "\n  %s", g)
-	}
-	return fmt.Errorf("sandbox.enforcement: required, but this machine cannot enforce the policy (best_effort would start without what is missing, and say so):%s", b.String())
+	return fmt.Errorf("sandbox.enforcement: required, but this machine cannot enforce the policy (best_effort would start without what is missing, and say so):%s", list)
 }
 
 func (c *confinement) gaps() []confine.Gap {
@@ -129,10 +128,10 @@ func (c *confinement) gaps() []confine.Gap {
 			Help: "put the file itself there, or keep the link out of where commands may write",
 		})
 	}
-	if c.exposed().incomplete() {
+	if c.scanner().incomplete() {
 		gaps = append(gaps, confine.Gap{
 			What: "that secrets below the working directory are hidden at any depth",
-			Why:  fmt.Sprintf("there are more than %d files to look through", maxExposedEntries),
+			Why:  fmt.Sprintf("there are more than %d files to look through", maxScanEntries),
 			Help: "work in a smaller directory, or name the secrets in tools." + c.owner.Reads + ".denied_paths",
 		})
 	}
@@ -157,42 +156,45 @@ func (c *confinement) links() (found []string) {
 	return found
 }
 
-// An exposed finds the protected names there are where commands work, for a layer
+// A secretScanner finds the protected names there are where commands work, for a layer
 // that knows paths and not names.
-type exposed struct {
+type secretScanner struct {
 	secrets, controls *pathguard.Finder
-	top               []string // looked at before each command
-	home              string   // too, for secrets
+	top               []string // directories that are scanned before each command
+	withHome          []string // top and the home directory
 
-	mu         sync.Mutex
-	controlled bool // readOnly is set, which is once
-	readOnly   []string
-	surveyed   time.Time // when deny was found, and how long that took
-	took       time.Duration
-	deny       []string
-	partial    bool // there was more to look through than the budget
+	mu       sync.Mutex
+	readOnly []string  // control files, found once
+	scanned  time.Time // when deny was found, and how long that took
+	took     time.Duration
+	deny     []string
+	partial  bool // there was more to scan than the budget
 }
 
 const (
-	maxExposedEntries = 200_000
-	maxExposedDepth   = 64
+	maxScanEntries = 200_000
+	maxScanDepth   = 64
 
 	// Secrets deep down are looked for again no sooner than this after the last
-	// time, nor so often that it takes more than one part in surveyShare.
-	surveyPause = 5 * time.Second
-	surveyShare = 50
+	// time, nor so often that it takes more than one part in scanShare.
+	scanPause = 5 * time.Second
+	scanShare = 50
 )
 
-func newExposed(p Policy) *exposed {
+func newSecretScanner(p Policy) *secretScanner {
 	secrets, controls := p.protected(reading), p.protected(writing)
 	if len(controls.Names) == 0 {
-		return new(exposed)
+		return new(secretScanner)
 	}
-	home, _ := os.UserHomeDir()
-	return &exposed{
+	s := &secretScanner{
 		secrets: pathguard.NewFinder(secrets.Names), controls: pathguard.NewFinder(controls.Names),
-		top: union([]string{p.WorkingDirectory}, p.Roots), home: home,
+		top: union([]string{p.WorkingDirectory}, p.Roots),
 	}
+	s.withHome = s.top
+	if home, err := os.UserHomeDir(); err == nil {
+		s.withHome = union(s.top, []string{home})
+	}
+	return s
 }
 
 // packaged are directories of installed packages, which have files with the names
@@ -203,55 +205,53 @@ var packaged = []string{".git", "node_modules", "vendor", "site-packages"}
 // deep down only those of git are found, and only what existed when policy came
 // into force: a mount point can neither be moved nor removed with its directory,
 // which is what commands do with directories they made.
-func (e *exposed) find() (deny, readOnly []string) {
-	if e.secrets == nil {
+func (s *secretScanner) find() (deny, readOnly []string) {
+	if s.secrets == nil {
 		return nil, nil
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.survey()
-	deny, readOnly = slices.Clone(e.deny), slices.Clone(e.readOnly)
-	for _, dir := range e.top {
-		budget := maxExposedEntries
-		deny = append(deny, e.secrets.Find(dir, &budget)...)
-		readOnly = append(readOnly, e.controls.Find(dir, &budget)...)
-	}
-	if e.home != "" && !slices.Contains(e.top, e.home) {
-		budget := maxExposedEntries
-		deny = append(deny, e.secrets.Find(e.home, &budget)...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rescan()
+	deny, readOnly = slices.Clone(s.deny), slices.Clone(s.readOnly)
+	for i, dir := range s.withHome {
+		budget := maxScanEntries
+		deny = append(deny, s.secrets.Find(dir, &budget)...)
+		if i < len(s.top) {
+			readOnly = append(readOnly, s.controls.Find(dir, &budget)...)
+		}
 	}
 	return deny, readOnly
 }
 
-// survey looks below the directories, with the lock held.
-func (e *exposed) survey() {
-	began := time.Now()
-	if began.Sub(e.surveyed) < max(surveyPause, surveyShare*e.took) && e.controlled {
+// rescan looks below the directories, with the lock held, if the last time was long ago.
+func (s *secretScanner) rescan() {
+	began, first := time.Now(), s.scanned.IsZero()
+	if !first && began.Sub(s.scanned) < max(scanPause, scanShare*s.took) {
 		return
 	}
-	skip := func(name string) bool { return slices.Contains(packaged, name) }
-	budget := maxExposedEntries
-	e.deny = nil
-	for _, dir := range e.top {
-		e.deny = append(e.deny, e.secrets.FindBelow(dir, maxExposedDepth, skip, &budget)...)
-	}
-	e.partial = budget < 0
-	if !e.controlled {
-		e.controlled = true
-		repositories := pathguard.NewFinder([]pathguard.Name{{Pattern: ".git/hooks"}, {Pattern: ".git/config"}})
-		for _, dir := range e.top {
-			e.readOnly = append(e.readOnly, repositories.FindBelow(dir, maxExposedDepth, skip, &budget)...)
+	below := func(f *pathguard.Finder, budget *int) (found []string) {
+		for _, dir := range s.top {
+			skip := func(name string) bool { return slices.Contains(packaged, name) }
+			found = append(found, f.FindBelow(dir, maxScanDepth, skip, budget)...)
 		}
-		if e.home != "" && !slices.Contains(e.top, e.home) {
-			budget = maxExposedEntries
-			e.readOnly = append(e.readOnly, e.controls.Find(e.home, &budget)...)
+		return found
+	}
+	budget := maxScanEntries
+	s.deny = below(s.secrets, &budget)
+	s.partial = budget < 0
+	if first {
+		s.readOnly = below(pathguard.NewFinder([]pathguard.Name{{Pattern: ".git/hooks"}, {Pattern: ".git/config"}}), &budget)
+		for _, home := range s.withHome[len(s.top):] {
+			budget = maxScanEntries
+			s.readOnly = append(s.readOnly, s.controls.Find(home, &budget)...)
 		}
 	}
-	e.surveyed, e.took = time.Now(), time.Since(began)
+	s.scanned, s.took = time.Now(), time.Since(began)
 }
 
-func (e *exposed) incomplete() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.partial
+// incomplete reports whether there was too much to scan.
+func (s *secretScanner) incomplete() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.partial
 }

@@ -2,6 +2,6 @@
 
 package sandbox
 
-// deciding says that commands are judged before they run. Only a build for tests of
+// deciding says that commands are checked before they run. Only a build for tests of
 // the kernel layer alone (-tags undecided) leaves that out.
 const deciding = true

@@ -13,8 +13,8 @@ import (
 	"toolserver/sandbox/netguard"
 )
 
-// A Fetcher is what its owner sends HTTP requests with. It follows the policy in
-// force, because tools keep what they know of services from policy to policy.
+// A Fetcher sends the HTTP requests of its owner. It follows the policy in force,
+// because tools keep what they know of services from policy to policy.
 type Fetcher struct {
 	client *http.Client
 	now    atomic.Pointer[hostPolicy]
@@ -47,7 +47,7 @@ func (e *HostError) Error() string {
 
 // newHostPolicies returns what p lets each owner reach that fetches.
 func newHostPolicies(p Policy) (map[string]*hostPolicy, error) {
-	everyone, err := parseHosts("sandbox.private_hosts", p.Settings.PrivateHosts)
+	everyone, err := parseList("sandbox.private_hosts", p.Settings.PrivateHosts, netguard.ParseHost)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func newHostPolicies(p Policy) (map[string]*hostPolicy, error) {
 		if p.Tools[holder].PrivateHosts == nil {
 			holder = o.Fetches
 		}
-		own, err := parseHosts("tools."+holder+".private_hosts", p.Tools[holder].PrivateHosts)
+		own, err := parseList("tools."+holder+".private_hosts", p.Tools[holder].PrivateHosts, netguard.ParseHost)
 		if err != nil {
 			return nil, err
 		}
@@ -73,15 +73,20 @@ func newHostPolicies(p Policy) (map[string]*hostPolicy, error) {
 	return all, nil
 }
 
-func parseHosts(key string, texts []string) (hosts []netguard.Host, err error) {
+// parseList parses the entries of a list of hosts; one that is not set stays nil.
+func parseList[T any](key string, texts []string, parse func(string) (T, error)) ([]T, error) {
+	if texts == nil {
+		return nil, nil
+	}
+	entries := make([]T, len(texts))
 	for i, text := range texts {
-		host, err := netguard.ParseHost(text)
+		entry, err := parse(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s[%d]: %w", key, i, err)
 		}
-		hosts = append(hosts, host)
+		entries[i] = entry
 	}
-	return hosts, nil
+	return entries, nil
 }
 
 func newHostPolicy(tool string, open []netguard.Host) *hostPolicy {
@@ -96,11 +101,11 @@ func (h *hostPolicy) addLists(p Policy, o Owner) error {
 		return nil
 	}
 	for _, tool := range slices.Compact([]string{o.Fetches, o.Tool}) {
-		allow, err := hostEntries("tools."+tool+".allowed_hosts", p.Tools[tool].AllowedHosts)
+		allow, err := parseList("tools."+tool+".allowed_hosts", p.Tools[tool].AllowedHosts, hostEntry)
 		if err != nil {
 			return err
 		}
-		deny, err := hostEntries("tools."+tool+".denied_hosts", p.Tools[tool].DeniedHosts)
+		deny, err := parseList("tools."+tool+".denied_hosts", p.Tools[tool].DeniedHosts, hostEntry)
 		if err != nil {
 			return err
 		}
@@ -110,21 +115,6 @@ func (h *hostPolicy) addLists(p Policy, o Owner) error {
 		h.deny = union(h.deny, deny)
 	}
 	return nil
-}
-
-func hostEntries(key string, texts []string) ([]string, error) {
-	if texts == nil {
-		return nil, nil
-	}
-	entries := make([]string, len(texts))
-	for i, text := range texts {
-		entry, err := hostEntry(text)
-		if err != nil {
-			return nil, fmt.Errorf("%s[%d]: %w", key, i, err)
-		}
-		entries[i] = entry
-	}
-	return entries, nil
 }
 
 // CheckHostEntry reports what is wrong with an entry of a list of hosts.
@@ -176,14 +166,14 @@ func isOrBelow(host, entry string) bool {
 func newFetcher(h *hostPolicy) *Fetcher {
 	f := &Fetcher{}
 	f.now.Store(h)
-	f.client = &http.Client{Transport: current{f}, CheckRedirect: h.client.CheckRedirect}
+	f.client = &http.Client{Transport: policyTransport{f}, CheckRedirect: h.client.CheckRedirect}
 	return f
 }
 
-// current is the transport of the policy in force.
-type current struct{ *Fetcher }
+// policyTransport is the transport of the policy in force.
+type policyTransport struct{ *Fetcher }
 
-func (c current) RoundTrip(req *http.Request) (*http.Response, error) {
+func (c policyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	h := c.now.Load()
 	if !h.unknown {
 		return h.client.Transport.RoundTrip(req)
@@ -195,14 +185,14 @@ func (c current) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections is called by [http.Client.CloseIdleConnections].
-func (c current) CloseIdleConnections() { c.now.Load().client.CloseIdleConnections() }
+func (c policyTransport) CloseIdleConnections() { c.now.Load().client.CloseIdleConnections() }
 
 // Client returns a client that follows no redirects; see [netguard.Guard.Client].
 func (f *Fetcher) Client() *http.Client { return f.client }
 
-// Named reports whether the policy names the host of a URL as one that may be
-// reached although it is private.
-func (f *Fetcher) Named(u *url.URL) bool { return f.now.Load().guard.Named(u) }
+// ExplicitlyAllowed reports whether the policy lists the host of a URL as one that may
+// be reached although it is private.
+func (f *Fetcher) ExplicitlyAllowed(u *url.URL) bool { return f.now.Load().guard.ExplicitlyAllowed(u) }
 
 // CheckURL decides on a URL before a request, as far as that is possible before
 // its host is resolved, and makes its host canonical. The error is a [*HostError],
@@ -225,8 +215,6 @@ type network struct {
 	inForce  map[string]*hostPolicy // nil before the first policy
 	fetchers map[string]*Fetcher
 }
-
-func newNetwork() *network { return &network{fetchers: map[string]*Fetcher{}} }
 
 // begin puts the first policy into force.
 func (n *network) begin(policies map[string]*hostPolicy) {

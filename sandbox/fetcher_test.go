@@ -96,7 +96,7 @@ func TestPrivateHosts(t *testing.T) {
 			err := s.For(tool).Fetcher().CheckURL(u)
 			denied, _ := errors.AsType[*netguard.DeniedError](err)
 			switch {
-			case err == nil && s.For(tool).Fetcher().Named(u):
+			case err == nil && s.For(tool).Fetcher().ExplicitlyAllowed(u):
 				reach = append(reach, tool)
 			case denied == nil || denied.Setting != "tools."+tool+".private_hosts":
 				t.Errorf("%s, %s: %v", tool, host, err)
@@ -131,7 +131,7 @@ func TestTakeEffect(t *testing.T) {
 		if open {
 			next = with(u.Host)
 		}
-		if was := i > 0 && !open; fetcher.Named(u) != was {
+		if was := i > 0 && !open; fetcher.ExplicitlyAllowed(u) != was {
 			t.Errorf("%d: a policy is in effect before it should be", i)
 		}
 		next.TakeEffect()
@@ -142,8 +142,8 @@ func TestTakeEffect(t *testing.T) {
 		if _, denied := errors.AsType[*netguard.DeniedError](err); denied == open || open != (err == nil) {
 			t.Errorf("%d: %v", i, err)
 		}
-		if fetcher.Named(u) != open || (fetcher.CheckURL(u) == nil) != open || next.For("web_fetch").Fetcher() != fetcher {
-			t.Errorf("%d: %v, %v", i, fetcher.Named(u), fetcher.CheckURL(u))
+		if fetcher.ExplicitlyAllowed(u) != open || (fetcher.CheckURL(u) == nil) != open || next.For("web_fetch").Fetcher() != fetcher {
+			t.Errorf("%d: %v, %v", i, fetcher.ExplicitlyAllowed(u), fetcher.CheckURL(u))
 		}
 	}
 }

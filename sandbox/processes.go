@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -41,7 +42,7 @@ func (p *Processes) Start(ctx context.Context, req ProcessRequest) (*process.Chi
 	if err != nil {
 		return nil, err
 	}
-	s := process.Spec{Argv: req.Argv, Dir: dirOr(req.Dir, c.policy.WorkingDirectory), Env: env, Bounds: c.bounds()}
+	s := process.Spec{Argv: req.Argv, Dir: cmp.Or(req.Dir, c.policy.WorkingDirectory), Env: env, Bounds: c.bounds()}
 	if !req.Unconfined {
 		if s.Confine, err = c.confine(); err != nil {
 			return nil, err

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,9 @@ import (
 	"toolserver/sandbox/command"
 	"toolserver/sandbox/confine"
 )
+
+// This file says which programs the kernel lets commands start, and where they are.
+// Package command decides on the text of a command.
 
 // A helper says what a program starts to do its work, which policy does not
 // list: nobody thinks of it as a command.
@@ -50,9 +55,9 @@ var helpers = map[string]helper{
 	"lsb_release": {"python3", ""},
 }
 
-// managed are programs that stand for one of several versions, by the directory
-// they are in. They are scripts that look for the version, also in a file.
-var managed = map[string]helper{
+// versionManagerShims are scripts that stand for one of several versions of a program,
+// by the directory they are in. They look the version up, also in a file.
+var versionManagerShims = map[string]helper{
 	"shims": {"env bash readlink sed head tail grep sort tr cut awk basename dirname cat uname expr", "@/version @/bin @/libexec @/plugins @/versions @/installs"},
 }
 
@@ -79,7 +84,7 @@ func (f *programFinder) add(name string) {
 	for _, file := range f.find(name) {
 		f.addFile(file)
 		f.addHelper(helpers[filepath.Base(name)], file)
-		f.addHelper(managed[filepath.Base(filepath.Dir(file))], file)
+		f.addHelper(versionManagerShims[filepath.Base(filepath.Dir(file))], file)
 	}
 }
 
@@ -138,25 +143,10 @@ func (f *programFinder) addFile(file string) {
 	}
 }
 
-// find returns the file that a name runs, or nothing. A name runs the first that is
-// on the path, but programs may look elsewhere.
+// find returns the files that a name may run: a shell runs the first on the path, but
+// programs may look elsewhere.
 func (f *programFinder) find(name string) []string {
-	if strings.Contains(name, "/") {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(f.work, name)
-		}
-		if !isExecutable(name) {
-			return nil
-		}
-		return []string{name}
-	}
-	var files []string
-	for _, dir := range slices.Concat(f.path, f.dirs) {
-		if file := filepath.Join(dir, name); filepath.IsAbs(dir) && !slices.Contains(files, file) && isExecutable(file) {
-			files = append(files, file)
-		}
-	}
-	return files
+	return union(nil, slices.Collect(programFiles(name, f.work, slices.Concat(f.path, f.dirs))))
 }
 
 // programsOf returns the files that may be started under lists of commands, and
@@ -246,4 +236,51 @@ func realOr(path string) string {
 		return real
 	}
 	return path
+}
+
+// programFiles returns the executable files that a name stands for: itself if it is a
+// path, which starts at dir, else those in the directories of path, in their order.
+func programFiles(name, dir string, path []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if strings.Contains(name, "/") {
+			path = []string{filepath.Dir(absolute(name, dir))}
+		}
+		for _, in := range path {
+			file := filepath.Join(in, filepath.Base(name))
+			info, err := os.Stat(file)
+			if err == nil && filepath.IsAbs(in) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && !yield(file) {
+				return
+			}
+		}
+	}
+}
+
+// refusesProgram says why the kernel does not start the program with a name.
+func (c *confinement) refusesProgram(name, dir string) string {
+	for path := range programFiles(name, dir, c.path) {
+		switch spec := c.spec(); {
+		case spec.Exec != nil && !c.starts(path):
+			return fmt.Sprintf("the sandbox starts only the programs that are listed, and lets no other be read; %s is not listed "+
+				"(rule: allowed_commands, exec_paths)", path)
+		case slices.Contains(c.denied(), realOr(path)):
+			return fmt.Sprintf("the sandbox does not start %s, which is denied (rule: denied_commands)", path)
+		}
+		return ""
+	}
+	return ""
+}
+
+// starts reports whether the confinement lets the program at path start.
+func (c *confinement) starts(path string) bool {
+	spec, real := c.spec(), realOr(path)
+	return slices.ContainsFunc(spec.Exec, func(file string) bool { return realOr(file) == real }) ||
+		slices.ContainsFunc(spec.ExecDirs, func(dir string) bool { return strings.HasPrefix(real, realOr(dir)+string(filepath.Separator)) })
+}
+
+// absolute returns path, which starts at dir if it is relative.
+func absolute(path, dir string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,83 +13,75 @@ import (
 	"toolserver/sandbox/process"
 )
 
-// What programs say when the kernel refused them something: the texts of EACCES,
-// EPERM, EROFS and EXDEV, and for networks those of resolvers and runtimes.
+// What programs print when the kernel refuses them something; see [containsAny].
 var (
 	fileRefusals = []string{
-		"Permission denied", "permission denied", "EACCES", "Operation not permitted", "operation not permitted", "EPERM",
-		"Read-only file system", "read-only file system", "EROFS", "Device or resource busy", "device or resource busy", "EBUSY",
+		"permission denied", "EACCES", "operation not permitted", "EPERM", "read-only file system", "EROFS", "device or resource busy", "EBUSY",
 	}
 	networkRefusals = []string{
-		"resolve host", "urlopen error", "Failed to connect", "Could not connect", "Couldn't connect", "unable to connect",
-		"name resolution", "Name or service not known", "getaddrinfo", "Network is unreachable", "network is unreachable",
-		"dial tcp", "dial udp", "/dev/tcp/", "/dev/udp/", "socket:", "Socket:", "socket(",
+		"resolve host", "urlopen error", "failed to connect", "could not connect", "couldn't connect", "unable to connect",
+		"name resolution", "name or service not known", "getaddrinfo", "network is unreachable",
+		"dial tcp", "dial udp", "/dev/tcp/", "/dev/udp/", "socket:", "socket(",
 		"ENETUNREACH", "ENOTFOUND", "EAI_AGAIN", "connect EACCES", "connect EPERM",
+	}
+	fileSizeRefusals  = []string{"file size limit exceeded", "file too large", "EFBIG"}
+	openFilesRefusals = []string{"too many open files", "EMFILE"}
+	// writingWords are in messages about what was to be written.
+	writingWords = []string{
+		"read-only", "EROFS", "resource busy", "EBUSY", "creat", "writ", "touch", "remove", "unlink", "rename", "move", "mkdir", "truncate", "open failed",
 	}
 )
 
-// refusalTail is how much of the end of a command's output is looked at.
+// containsAny reports whether text contains one of the parts, lower-case ones in any case.
+func containsAny(text string, parts []string) bool {
+	text += "\n" + strings.ToLower(text)
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
+}
+
+// refusalTail is how much of the end of a command's output is searched.
 const refusalTail = 4096
 
-// Refusal says which rule a command that was started in dir ran into, as far as
-// its output tells that the kernel refused it something, and what would be allowed.
-// It is empty if the output tells nothing of the kind: a rule is named only where
-// policy does refuse what the output names. Of several refusals the last counts.
+// Refusal returns which rule a command that was started in dir violated, and what
+// would be allowed, if its output says that the kernel refused it something. It is
+// only an aid: a rule is named only where policy does refuse what the output names.
+// Of several refusals the last counts.
 func (c *Commands) Refusal(output, dir string) (text string) {
 	if !c.Confined() {
 		return ""
 	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(c.policy.WorkingDirectory, dir)
-	}
+	dir = absolute(dir, c.policy.WorkingDirectory)
 	for line := range strings.Lines(output[max(0, len(output)-refusalTail):]) {
-		if why := c.refusalOf(c.confinement, line, dir); why != "" {
-			text = why
-		}
+		text = cmp.Or(c.refusalOf(line, dir), text)
 	}
 	return text
 }
 
 var reachable = map[confine.Network]string{confine.None: "nothing", confine.Loopback: "a loopback interface of their own"}
 
-// refusalOf explains a line of output, by what it names.
-func (c *Commands) refusalOf(confinement *confinement, line, dir string) string {
-	spec := confinement.spec()
-	if spec.Network != confine.All && containsAny(line, networkRefusals) {
+// refusalOf explains a line of output.
+func (c *Commands) refusalOf(line, dir string) string {
+	spec, limits := c.confinement.spec(), c.policy.Settings.Limits
+	switch {
+	case spec.Network != confine.All && containsAny(line, networkRefusals):
 		return fmt.Sprintf("the sandbox refused a network connection: commands may reach %s (rule: sandbox.network: %s)", reachable[spec.Network], spec.Network)
-	}
-	if text := c.limitIn(line); text != "" {
-		return text
-	}
-	if !containsAny(line, fileRefusals) {
+	case limits.FileSize > 0 && containsAny(line, fileSizeRefusals):
+		return fmt.Sprintf("the sandbox lets commands write no file of more than %d MiB (rule: sandbox.limits.file_size)", limits.FileSize>>20)
+	case limits.OpenFiles > 0 && containsAny(line, openFilesRefusals):
+		return fmt.Sprintf("the sandbox lets a process have %d files open (rule: sandbox.limits.open_files)", limits.OpenFiles)
+	case !containsAny(line, fileRefusals):
 		return ""
 	}
 	for _, name := range pathsIn(line) {
-		if text := confinement.refusesProgram(name, dir); text != "" {
+		if text := c.confinement.refusesProgram(name, dir); text != "" {
 			return text
 		}
-		path := name
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
+		path := absolute(name, dir)
 		if !exists(path) && !exists(filepath.Dir(path)) {
 			continue
 		}
 		if text := c.refusesPath(spec, line, path); text != "" {
 			return text
 		}
-	}
-	return ""
-}
-
-// limitIn says which limit of a single process a line of output tells of.
-func (c *Commands) limitIn(line string) string {
-	l := c.policy.Settings.Limits
-	switch {
-	case l.FileSize > 0 && containsAny(line, []string{"File size limit exceeded", "File too large", "EFBIG"}):
-		return fmt.Sprintf("the sandbox lets commands write no file of more than %d MiB (rule: sandbox.limits.file_size)", l.FileSize>>20)
-	case l.OpenFiles > 0 && containsAny(line, []string{"Too many open files", "too many open files", "EMFILE"}):
-		return fmt.Sprintf("the sandbox lets a process have %d files open (rule: sandbox.limits.open_files)", l.OpenFiles)
 	}
 	return ""
 }
@@ -117,9 +110,6 @@ func (c *Commands) refusesPath(spec confine.Spec, line, path string) string {
 	return ""
 }
 
-// writingWords are in messages about what was to be written.
-var writingWords = []string{"Read-only", "read-only", "EROFS", "resource busy", "EBUSY", "creat", "writ", "touch", "remove", "unlink", "rename", "move", "mkdir", "truncate", "open failed"}
-
 // refusing says which rule denies or protects path, if one does.
 func refusing(g *pathguard.Guard, path string) string {
 	if rule, denied := g.Denied(path); denied {
@@ -129,42 +119,6 @@ func refusing(g *pathguard.Guard, path string) string {
 		return g.Reason(rule)
 	}
 	return ""
-}
-
-// refusesProgram says why the program that a line of output names does not start.
-func (c *confinement) refusesProgram(name, dir string) string {
-	path := name
-	if !strings.Contains(name, "/") {
-		path = ""
-		for _, d := range c.path {
-			if file := filepath.Join(d, name); path == "" && isExecutable(file) {
-				path = file
-			}
-		}
-	} else if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	if path == "" || !isExecutable(path) {
-		return ""
-	}
-	switch spec := c.spec(); {
-	case spec.Exec != nil && !c.starts(path):
-		return fmt.Sprintf("the sandbox starts the programs that are listed and no other, nor lets them be read, and %s is not listed (rule: allowed_commands, exec_paths)", path)
-	case slices.Contains(c.denied(), realOr(path)):
-		return fmt.Sprintf("the sandbox does not start %s, which is denied (rule: denied_commands)", path)
-	}
-	return ""
-}
-
-// starts reports whether the confinement lets the program at path start.
-func (c *confinement) starts(path string) bool {
-	spec, real := c.spec(), realOr(path)
-	return slices.ContainsFunc(spec.Exec, func(file string) bool { return realOr(file) == real }) ||
-		slices.ContainsFunc(spec.ExecDirs, func(dir string) bool { return strings.HasPrefix(real, realOr(dir)+string(filepath.Separator)) })
-}
-
-func containsAny(text string, parts []string) bool {
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
 // pathsIn returns what may be paths in a message: what is quoted, and the words
@@ -204,11 +158,11 @@ func pathsIn(line string) (paths []string) {
 	return paths[:min(len(paths), 32)]
 }
 
-// Exceeded says which limit a command passed.
+// Exceeded says which limit a command exceeded.
 func (c *Commands) Exceeded(which string) string {
 	b := c.bounds()
 	if which == process.ExceededMemory {
-		return fmt.Sprintf("the command was ended: it used more than %d MiB of memory (rule: sandbox.limits.memory)", b.Memory>>20)
+		return fmt.Sprintf("the command was terminated: it used more than %d MiB of memory (rule: sandbox.limits.memory)", b.Memory>>20)
 	}
-	return fmt.Sprintf("the command was ended: it had more than %d processes and threads (rule: sandbox.limits.processes)", b.Processes)
+	return fmt.Sprintf("the command was terminated: it had more than %d processes and threads (rule: sandbox.limits.processes)", b.Processes)
 }

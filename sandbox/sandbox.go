@@ -32,12 +32,12 @@ func New(p Policy, k *Kernel) (*Sandbox, error) {
 	if s.nothing, err = pathguard.New(p.WorkingDirectory, pathguard.Rules{}); err != nil {
 		return nil, err
 	}
-	exposed := sync.OnceValue(func() *exposed { return newExposed(p) })
+	scanner := sync.OnceValue(func() *secretScanner { return newSecretScanner(p) })
 	for _, o := range p.Owners {
 		if o.Runs == "" && !o.Holds {
 			continue
 		}
-		if s.commands[o.Tool], err = s.newCommands(o, exposed); err != nil {
+		if s.commands[o.Tool], err = s.newCommands(o, scanner); err != nil {
 			return nil, err
 		}
 	}

@@ -99,9 +99,9 @@ func (g *Guard) opened(host string, addr netip.AddrPort, rule Rule) bool {
 	return slices.ContainsFunc(g.open, func(h Host) bool { return h.opens(host, addr, rule) })
 }
 
-// Named reports whether the host of a URL that [Guard.CheckURL] has passed is
-// one that policy names: a neighbour, and no stranger on the internet.
-func (g *Guard) Named(u *url.URL) bool {
+// ExplicitlyAllowed reports whether policy lists the host of a URL, which
+// [Guard.CheckURL] has accepted, as one that may be reached although it is private.
+func (g *Guard) ExplicitlyAllowed(u *url.URL) bool {
 	host := u.Hostname()
 	addr, _ := netip.ParseAddr(host) // of a name, none
 	return g.opened(host, netip.AddrPortFrom(addr, portOf(u.Scheme, u.Port())), Private)

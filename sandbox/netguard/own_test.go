@@ -57,7 +57,7 @@ func TestNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := g.Named(u); got != want {
+		if got := g.ExplicitlyAllowed(u); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}

@@ -111,7 +111,7 @@ type hostKey struct {
 
 // limiter returns the limiter of the host of u.
 func (f *fetcher) limiter(u *url.URL) *httpcall.Limiter {
-	key, interval := hostKey{u.Host, f.network.Named(u)}, time.Second/hostRate
+	key, interval := hostKey{u.Host, f.network.ExplicitlyAllowed(u)}, time.Second/hostRate
 	if key.named {
 		interval = 0
 	}

@@ -39,8 +39,8 @@ type Network interface {
 	Client() *http.Client
 	// CheckURL decides on a URL before it is requested.
 	CheckURL(u *url.URL) error
-	// Named reports whether the operator has named a URL's host.
-	Named(u *url.URL) bool
+	// ExplicitlyAllowed reports whether the operator lists the host of a URL.
+	ExplicitlyAllowed(u *url.URL) bool
 }
 
 const category = "web"
