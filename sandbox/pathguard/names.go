@@ -25,13 +25,17 @@ type Name struct {
 	Only bool
 }
 
-// patterns are protected names made ready for matching, one name of a path after
+// patterns are protected names in the form for matching, one name of a path after
 // the other.
 type patterns struct {
-	first, last index
+	all   []*pattern
+	first map[string][]*pattern // by a plain first name
+	globs []*pattern            // of which the first name is a glob
+	last  map[string]bool       // plain last names
+	tails []namePart            // last names that are globs
 }
 
-// pattern is a [Name] made ready.
+// pattern is a [Name] in the form for matching.
 type pattern struct {
 	names  []namePart
 	except []*glob.Glob
@@ -45,12 +49,6 @@ type namePart struct {
 	glob *glob.Glob // nil if the text is a plain name
 }
 
-// An index finds patterns by one of their names.
-type index struct {
-	plain map[string][]*pattern
-	globs []*pattern
-}
-
 // A lead is a pattern whose first names are those of a path so far.
 type lead struct {
 	*pattern
@@ -58,7 +56,7 @@ type lead struct {
 }
 
 func newPatterns(names []Name) *patterns {
-	p := &patterns{index{plain: map[string][]*pattern{}}, index{plain: map[string][]*pattern{}}}
+	p := &patterns{first: map[string][]*pattern{}, last: map[string]bool{}}
 	for _, n := range names {
 		made := &pattern{only: n.Only, rule: protectedPrefix + n.Pattern}
 		for _, except := range n.Except {
@@ -71,22 +69,23 @@ func newPatterns(names []Name) *patterns {
 			}
 			made.names = append(made.names, part)
 		}
-		p.first.add(made.names[0], made)
-		p.last.add(made.names[len(made.names)-1], made)
+		p.all = append(p.all, made)
+		if first := made.names[0]; first.glob != nil {
+			p.globs = append(p.globs, made)
+		} else {
+			p.first[first.text] = append(p.first[first.text], made)
+		}
+		if last := made.names[len(made.names)-1]; last.glob != nil {
+			p.tails = append(p.tails, last)
+		} else {
+			p.last[last.text] = true
+		}
 	}
 	return p
 }
 
-func (x *index) add(name namePart, p *pattern) {
-	if name.glob != nil {
-		x.globs = append(x.globs, p)
-	} else {
-		x.plain[name.text] = append(x.plain[name.text], p)
-	}
-}
-
-// matches reports whether the part means a folded name, or with wildcards one that
-// the name can stand for.
+// matches reports whether the part matches a folded name, or one that a wild name can
+// stand for.
 func (n namePart) matches(name string, wild bool) bool {
 	switch {
 	case wild:
@@ -97,51 +96,43 @@ func (n namePart) matches(name string, wild bool) bool {
 	return n.text == name
 }
 
-// step follows leads by one more name of a path and begins new ones with it. It
-// returns the leads from there and the patterns that are complete. In a name that
-// is wild the [wildcards] stand for text.
-func (p *patterns) step(leads []lead, name string, wild bool) (next []lead, whole []*pattern) {
-	next, whole = advance(leads, name, wild)
-	try := func(n *pattern) {
-		switch {
-		case wild && !strings.HasPrefix(n.names[0].text, "."): // or nobody could use a plain *
-		case len(n.names) == 1 && slices.ContainsFunc(n.except, func(g *glob.Glob) bool { return g.MatchEntry(name, nil) }):
-		case !n.names[0].matches(name, wild):
-		case len(n.names) == 1:
-			whole = append(whole, n)
-		default:
-			next = append(next, lead{n, n.names[1:]})
-		}
+// starting returns the patterns that may begin with a folded name.
+func (p *patterns) starting(name string, wild bool) [2][]*pattern {
+	if wild {
+		return [2][]*pattern{p.all}
 	}
-	if !wild {
-		for _, n := range p.first.plain[name] {
-			try(n)
-		}
-	} else {
-		for _, list := range p.first.plain {
-			for _, n := range list {
-				try(n)
-			}
-		}
-	}
-	for _, n := range p.first.globs {
-		try(n)
-	}
-	return next, whole
+	return [2][]*pattern{p.first[name], p.globs}
 }
 
-func advance(leads []lead, name string, wild bool) (next []lead, whole []*pattern) {
-	for _, l := range leads {
-		if l.rest[0].text == "**" {
-			next = append(next, l)
-			l.rest = l.rest[1:]
-		}
+// step follows leads by one more name of a path and, if p is not nil, begins new ones
+// with it. It returns the leads from there and the patterns that are complete. In a
+// name that is wild the [wildcards] stand for text.
+func (p *patterns) step(leads []lead, name string, wild bool) (next []lead, whole []*pattern) {
+	follow := func(l lead) {
 		switch {
 		case !l.rest[0].matches(name, wild):
 		case len(l.rest) == 1:
 			whole = append(whole, l.pattern)
 		default:
 			next = append(next, lead{l.pattern, l.rest[1:]})
+		}
+	}
+	for _, l := range leads {
+		if l.rest[0].text == "**" {
+			next = append(next, l)
+			l.rest = l.rest[1:]
+		}
+		follow(l)
+	}
+	if p == nil {
+		return next, whole
+	}
+	for _, list := range p.starting(name, wild) {
+		for _, n := range list {
+			hidden := !wild || strings.HasPrefix(n.names[0].text, ".") // or nobody could use a plain *
+			if hidden && !(len(n.names) == 1 && slices.ContainsFunc(n.except, func(g *glob.Glob) bool { return g.MatchEntry(name, nil) })) {
+				follow(lead{n, n.names})
+			}
 		}
 	}
 	return next, whole
@@ -171,9 +162,7 @@ func (p *patterns) govern(path string, wild bool) (rule string, protected bool) 
 // directory is not.
 func (p *patterns) ends(name string) bool {
 	name = foldName(name)
-	return p.last.plain[name] != nil || slices.ContainsFunc(p.last.globs, func(n *pattern) bool {
-		return n.names[len(n.names)-1].matches(name, false)
-	})
+	return p.last[name] || slices.ContainsFunc(p.tails, func(n namePart) bool { return n.matches(name, false) })
 }
 
 // foldName returns a name in the form in which protected names are compared. A
@@ -286,7 +275,7 @@ const maxPatternDepth = 4
 // as a pattern of several names leads there. It reads at most budget entries and
 // takes them off it; what is left is negative if that did not do.
 func (f *Finder) Find(dir string, budget *int) []string {
-	return f.find(dir, nil, true, maxPatternDepth, budget)
+	return find(dir, nil, f.patterns, maxPatternDepth, budget)
 }
 
 // FindBelow is Find for dir and the directories below it, except those that skip
@@ -304,18 +293,15 @@ func (f *Finder) FindBelow(dir string, depth int, skip func(name string) bool, b
 	return found
 }
 
-func (f *Finder) find(dir string, leads []lead, start bool, depth int, budget *int) (found []string) {
+// find follows leads into dir, where the patterns begin if they are not nil.
+func find(dir string, leads []lead, begin *patterns, depth int, budget *int) (found []string) {
 	for _, e := range entries(dir, budget) {
-		step := advance
-		if start {
-			step = f.patterns.step
-		}
-		on, whole := step(leads, foldName(e.Name()), false)
+		on, whole := begin.step(leads, foldName(e.Name()), false)
 		path := filepath.Join(dir, e.Name())
 		if slices.ContainsFunc(whole, func(n *pattern) bool { return !n.only || !e.IsDir() }) {
 			found = append(found, path)
 		} else if len(on) > 0 && e.IsDir() && depth > 0 && *budget >= 0 {
-			found = append(found, f.find(path, on, false, depth-1, budget)...)
+			found = append(found, find(path, on, nil, depth-1, budget)...)
 		}
 	}
 	return found

@@ -73,19 +73,13 @@ func New(dir string, rules Rules) (*Guard, error) {
 		return nil, err
 	}
 	g := &Guard{dir: filepath.Clean(dir), denyHardlinks: rules.DenyHardlinks, openAnchor: platformAnchor()}
-	for _, list := range []struct {
-		name string
-		from []string
-		to   *[]rule
-	}{{"allowed path", rules.Allow, &g.allow}, {"denied path", rules.Deny, &g.deny}} {
-		for _, path := range list.from {
-			if err := validRule(list.name, path); err != nil {
-				return nil, err
-			}
-			*list.to = append(*list.to, newRule(path))
-		}
-	}
 	var err error
+	if g.allow, err = newRules("allowed path", rules.Allow); err != nil {
+		return nil, err
+	}
+	if g.deny, err = newRules("denied path", rules.Deny); err != nil {
+		return nil, err
+	}
 	g.protection, err = newProtection(rules.Protect)
 	return g, err
 }

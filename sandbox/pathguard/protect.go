@@ -48,32 +48,29 @@ func newProtection(from Protection) (*protection, error) {
 		return nil, nil
 	}
 	p := &protection{patterns: newPatterns(from.Names), hint: from.Hint}
-	var files []rule
-	for _, f := range from.Files {
-		if err := validRule("protected file", f.Path); err != nil {
-			return nil, err
-		}
-		r := newRule(f.Path)
-		r.name = protectedPrefix + f.Rule
-		files = append(files, r)
+	paths := make([]string, len(from.Files))
+	for i, f := range from.Files {
+		paths[i] = f.Path
 	}
-	var workspaces []string
-	for _, path := range from.Workspaces {
-		if err := validRule("workspace", path); err != nil {
-			return nil, err
-		}
-		w := newRule(path)
-		p.workspaces = append(p.workspaces, foldPath(w.text))
-		if w.real != w.text {
-			p.workspaces = append(p.workspaces, foldPath(w.real))
-		}
-		workspaces = append(workspaces, w.real)
+	files, err := newRules("protected file", paths)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range from.Files {
+		files[i].name = protectedPrefix + f.Rule
+	}
+	workspaces, err := newRules("workspace", from.Workspaces)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range workspaces {
+		p.workspaces = append(p.workspaces, foldPath(w.text), foldPath(w.real))
 	}
 	// To look for the links takes longer than all else, and a server that is
 	// just started may have something better to do.
 	p.files = sync.OnceValue(func() []rule {
 		for _, w := range workspaces {
-			files = append(files, linked(w, from.Names)...)
+			files = append(files, linked(w.real, from.Names)...)
 		}
 		return files
 	})

@@ -17,9 +17,17 @@ type rule struct {
 	real string // text with its links resolved when the Guard was made
 }
 
-func newRule(path string) rule {
-	text := filepath.Clean(path)
-	return rule{text: text, real: resolve(text).path}
+// newRules makes rules of paths, which what names in errors.
+func newRules(what string, paths []string) ([]rule, error) {
+	rules := make([]rule, len(paths))
+	for i, path := range paths {
+		if err := validRule(what, path); err != nil {
+			return nil, err
+		}
+		text := filepath.Clean(path)
+		rules[i] = rule{text: text, real: resolve(text).path}
+	}
+	return rules, nil
 }
 
 // denial is a deny rule, or a protected file, with every path it governs at the time of a snapshot.
