@@ -63,11 +63,11 @@ func (c *Commands) protect(listed bool, v command.Verdict) command.Verdict {
 			if lenient && strings.ContainsAny(path, "*?[…") {
 				continue
 			}
-			rule, refused := use.guard.Protected(path)
-			if !refused && !listed {
-				rule, refused = use.guard.Denied(path)
+			check := use.guard.Protected
+			if !listed {
+				check = use.guard.Refused
 			}
-			if refused {
+			if rule, refused := check(path); refused {
 				v.Allowed, v.Plain, v.Rule = false, nil, rule
 				v.Reason = "the command " + use.verb + " " + path + ", which " + use.guard.Reason(rule)
 				return v

@@ -65,10 +65,25 @@ func newHostPolicies(p Policy) (map[string]*hostPolicy, error) {
 			return nil, err
 		}
 		h := newHostPolicy(o.Tool, slices.Concat(own, everyone))
-		if err := h.addLists(p, o); err != nil {
-			return nil, err
-		}
 		all[o.Tool] = h
+		if !o.hasHosts() {
+			continue
+		}
+		// Denies add up, and an allow list of its own replaces the family's.
+		for _, tool := range slices.Compact([]string{o.Fetches, o.Tool}) {
+			allow, err := parseList("tools."+tool+".allowed_hosts", p.Tools[tool].AllowedHosts, hostEntry)
+			if err != nil {
+				return nil, err
+			}
+			deny, err := parseList("tools."+tool+".denied_hosts", p.Tools[tool].DeniedHosts, hostEntry)
+			if err != nil {
+				return nil, err
+			}
+			if allow != nil {
+				h.allow = allow
+			}
+			h.deny = union(h.deny, deny)
+		}
 	}
 	return all, nil
 }
@@ -92,29 +107,6 @@ func parseList[T any](key string, texts []string, parse func(string) (T, error))
 func newHostPolicy(tool string, open []netguard.Host) *hostPolicy {
 	guard := netguard.New(netguard.Options{Open: open, Setting: "tools." + tool + ".private_hosts"})
 	return &hostPolicy{tool: tool, guard: guard, client: guard.Client()}
-}
-
-// addLists adds the lists of hosts of an owner: denies add up, and an allow list
-// of its own replaces the family's.
-func (h *hostPolicy) addLists(p Policy, o Owner) error {
-	if !o.hasHosts() {
-		return nil
-	}
-	for _, tool := range slices.Compact([]string{o.Fetches, o.Tool}) {
-		allow, err := parseList("tools."+tool+".allowed_hosts", p.Tools[tool].AllowedHosts, hostEntry)
-		if err != nil {
-			return err
-		}
-		deny, err := parseList("tools."+tool+".denied_hosts", p.Tools[tool].DeniedHosts, hostEntry)
-		if err != nil {
-			return err
-		}
-		if allow != nil {
-			h.allow = allow
-		}
-		h.deny = union(h.deny, deny)
-	}
-	return nil
 }
 
 // CheckHostEntry reports what is wrong with an entry of a list of hosts.

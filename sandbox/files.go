@@ -44,16 +44,16 @@ func (w *Writer) Append(path string, data []byte, program string) error {
 	return w.guard.Append(path, data, program)
 }
 
-// guards are the path guards of a policy. Owners with the same rules share one, and
-// with it what it keeps open.
-type guards struct {
-	of      map[use]map[string]*pathguard.Guard // by tool
-	byRules map[string]*pathguard.Guard
+// A guardKey is what a path guard is for.
+type guardKey struct {
+	use  use
+	tool string
 }
 
-// newGuards makes a guard for each owner and use that is declared.
-func newGuards(p Policy) (*guards, error) {
-	g := &guards{of: map[use]map[string]*pathguard.Guard{reading: {}, writing: {}}, byRules: map[string]*pathguard.Guard{}}
+// newGuards makes a guard for each owner and use that is declared. Owners with the
+// same rules share one, and with it what it keeps open.
+func newGuards(p Policy) (map[guardKey]*pathguard.Guard, error) {
+	guards, byRules := map[guardKey]*pathguard.Guard{}, map[string]*pathguard.Guard{}
 	protected := map[use]pathguard.Protection{reading: p.protected(reading), writing: p.protected(writing)}
 	for _, o := range p.Owners {
 		for _, u := range []use{reading, writing} {
@@ -64,21 +64,15 @@ func newGuards(p Policy) (*guards, error) {
 			allow, deny := p.pathLists(u, o)
 			rules := pathguard.Rules{Allow: allow, Deny: deny, DenyHardlinks: p.denyHardlinks(u, head), Protect: protected[u]}
 			key := fmt.Sprint(u, rules.DenyHardlinks, "\x00", strings.Join(allow, "\x00"), "\x00\x00", strings.Join(deny, "\x00"))
-			if g.byRules[key] == nil {
+			if byRules[key] == nil {
 				made, err := pathguard.New(p.WorkingDirectory, rules)
 				if err != nil {
 					return nil, fmt.Errorf("tools.%s: %w", o.Tool, err)
 				}
-				g.byRules[key] = made
+				byRules[key] = made
 			}
-			g.of[u][o.Tool] = g.byRules[key]
+			guards[guardKey{u, o.Tool}] = byRules[key]
 		}
 	}
-	return g, nil
-}
-
-func (g *guards) close() {
-	for _, guard := range g.byRules {
-		_ = guard.Close() // it has only directories open
-	}
+	return guards, nil
 }

@@ -25,9 +25,9 @@ const maxNoticed = 5
 // milliseconds the first time.
 func (c *Commands) Layers() Layers {
 	c.kernel.ready()
-	parsed := "commands: parsed and judged"
+	parsed := "commands: parsed and checked"
 	if listed, err := c.Listed(); err == nil && !listed {
-		parsed = "commands: parsed, and judged by the files they spell out (there is no list of commands)"
+		parsed = "commands: parsed, and checked by the files they spell out (there is no list of commands)"
 	}
 	l := Layers{
 		Enforcement: c.policy.enforcement(),

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"toolserver/sandbox/confine"
-	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/process"
 )
 
@@ -93,30 +92,19 @@ func exists(path string) bool {
 
 // refusesPath says why commands cannot use a path as a line of output tells.
 func (c *Commands) refusesPath(spec confine.Spec, line, path string) string {
-	if reason := refusing(c.reads, path); reason != "" {
-		return fmt.Sprintf("the sandbox refused %s, which %s", path, reason)
+	if rule, refused := c.reads.Refused(path); refused {
+		return fmt.Sprintf("the sandbox refused %s, which %s", path, c.reads.Reason(rule))
 	}
 	writes := containsAny(line, writingWords)
 	if d, err := c.reads.Check(path); !writes && err == nil && !d.Allowed && !slices.Contains(spec.Read, "/") {
 		return fmt.Sprintf("the sandbox lets commands read only %s and what programs need of the system, and %s is none of that "+
 			"(rule: tools.%s.allowed_paths)", strings.Join(union(spec.Read, spec.Write), ", "), path, c.owner.Reads)
 	}
-	if reason := refusing(c.writes, path); reason != "" {
-		return fmt.Sprintf("the sandbox refused to write %s, which %s", path, reason)
+	if rule, refused := c.writes.Refused(path); refused {
+		return fmt.Sprintf("the sandbox refused to write %s, which %s", path, c.writes.Reason(rule))
 	}
 	if d, err := c.writes.Check(path); err == nil && !d.Allowed && !c.temporary(path) {
 		return fmt.Sprintf("the sandbox lets commands write only in %s, and %s is not there (rule: tools.%s.allowed_paths)", strings.Join(spec.Write, ", "), path, c.owner.Writes)
-	}
-	return ""
-}
-
-// refusing says which rule denies or protects path, if one does.
-func refusing(g *pathguard.Guard, path string) string {
-	if rule, denied := g.Denied(path); denied {
-		return g.Reason(rule)
-	}
-	if rule, protected := g.Protected(path); protected {
-		return g.Reason(rule)
 	}
 	return ""
 }

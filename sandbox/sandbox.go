@@ -11,7 +11,7 @@ import (
 type Sandbox struct {
 	policy   Policy
 	kernel   *Kernel
-	guards   *guards
+	guards   map[guardKey]*pathguard.Guard
 	nothing  *pathguard.Guard       // allows no path
 	commands map[string]*Commands   // of owners that run commands or hold processes
 	fetches  map[string]*hostPolicy // of fetchers, once the policy is in force
@@ -48,13 +48,17 @@ func New(p Policy, k *Kernel) (*Sandbox, error) {
 	return s, nil
 }
 
-// TakeEffect makes what tools keep from policy to policy, their HTTP clients, obey
-// this one. The first sandbox of a [Kernel] is in effect at once.
+// TakeEffect applies this policy to the HTTP clients that tools keep. The first
+// sandbox of a [Kernel] is in effect at once.
 func (s *Sandbox) TakeEffect() { s.kernel.network.apply(s.fetches) }
 
 // Close releases the descriptors of directories. Calls in flight are not disturbed,
 // and later ones work, only slower.
-func (s *Sandbox) Close() { s.guards.close() }
+func (s *Sandbox) Close() {
+	for _, guard := range s.guards {
+		_ = guard.Close() // it has only directories open
+	}
+}
 
 // WorkingDirectory is where relative paths start.
 func (s *Sandbox) WorkingDirectory() string { return s.policy.WorkingDirectory }
@@ -79,8 +83,8 @@ func (s *Sandbox) Layers() Layers {
 // For returns the capabilities of a tool.
 func (s *Sandbox) For(tool string) Capabilities { return Capabilities{s, s.policy.owner(tool)} }
 
-// Capabilities hand a tool what it declares. What it does not declare is there and
-// good for nothing: files of which none is allowed, no commands, no hosts, no state.
+// Capabilities hand a tool what it declares. What it does not declare allows nothing:
+// no file, no commands, no hosts, no state.
 type Capabilities struct {
 	sandbox *Sandbox
 	owner   Owner
@@ -100,7 +104,7 @@ func (c Capabilities) note(add func(*Handed)) {
 
 // guard returns the owner's guard for u.
 func (c Capabilities) guard(u use) *pathguard.Guard {
-	if g := c.sandbox.guards.of[u][c.owner.Tool]; g != nil {
+	if g := c.sandbox.guards[guardKey{u, c.owner.Tool}]; g != nil {
 		return g
 	}
 	return c.sandbox.nothing

@@ -31,8 +31,7 @@ const (
 	unlockedSuffix = ".new"
 )
 
-// newScratch names a directory that nobody can guess, so that its path is known
-// before it is made.
+// newScratch returns a scratch with a random path, known before the directory is made.
 func newScratch() *scratch {
 	return &scratch{path: filepath.Join(os.TempDir(), scratchPrefix+strings.ToLower(rand.Text()))}
 }
@@ -83,7 +82,7 @@ func (s *scratch) remove() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// sweepScratch removes what servers left that ended without doing so.
+// sweepScratch removes the directories of servers that were killed.
 func sweepScratch() {
 	old, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchPrefix+"*"))
 	for _, path := range old {
@@ -92,7 +91,7 @@ func sweepScratch() {
 			continue
 		}
 		if dir, err := lockScratch(path); err == nil && dir != nil {
-			_ = removeTree(path) // nobody needs it; the next server tries again
+			_ = removeTree(path) // the next server tries again
 			dir.Close()
 		}
 	}

@@ -112,7 +112,7 @@ func splitPort(text string) (host string, port uint16, err error) {
 
 // opens reports whether h opens an address that a host was resolved to. A name
 // does not open what cannot be meant by it: the metadata services, whose
-// addresses are the same everywhere, so that whoever answers for the name could
+// addresses are the same everywhere, so that the DNS server of the name could
 // point it there. Nor does a network that only happens to contain them, as
 // fd00::/8 does those of several clouds: their own address opens them.
 func (h Host) opens(host string, addr netip.AddrPort, rule Rule) bool {

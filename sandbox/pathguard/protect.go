@@ -31,7 +31,7 @@ type ProtectedFile struct {
 }
 
 // protectedPrefix begins the rule of a refusal because of a Protection, so that
-// it is told from a denied path.
+// it differs from a denied path.
 const protectedPrefix = "protected: "
 
 // protection is a Protection made ready.
@@ -125,6 +125,15 @@ func afterParents(path string) string {
 
 // Protects reports whether the Guard has any Protection.
 func (g *Guard) Protects() bool { return g.protection != nil }
+
+// Refused returns the rule that denies or protects path, if there is one; see
+// [Guard.Denied] and [Guard.Protected].
+func (g *Guard) Refused(path string) (rule string, refused bool) {
+	if rule, refused = g.Denied(path); refused {
+		return rule, true
+	}
+	return g.Protected(path)
+}
 
 // Protected reports whether a protected name or file is at path, which is
 // absolute and need not exist, or may be: in it, * and ? stand for text in a
