@@ -287,7 +287,7 @@ func (c *Client) roundTrip(ctx context.Context, req Request, input object) (json
 			}
 			return nil, context.Cause(ctx)
 		case <-c.ctx.Done():
-			return nil, c.Err()
+			x.end(outcome{err: c.Err()}) // unless the response was the last message of the connection
 		}
 	}
 }

@@ -159,3 +159,32 @@ func TestOldStdio(t *testing.T) {
 		t.Error("it speaks no 2026-07-28")
 	}
 }
+
+// TestLastResponse has a server end the connection right after a response.
+func TestLastResponse(t *testing.T) {
+	for range 200 {
+		in, out := io.Pipe()
+		requests, toServer := io.Pipe()
+		go func() {
+			lines := bufio.NewScanner(requests)
+			for lines.Scan() {
+				msg, _ := jsonrpc.Parse(lines.Bytes(), nil)
+				switch msg.Method {
+				case "initialize":
+					fmt.Fprintf(out, `{"result":%s,"jsonrpc":"2.0","id":%s}`+"\n", initialized, msg.ID)
+				case "last":
+					fmt.Fprintf(out, `{"result":{},"jsonrpc":"2.0","id":%s}`+"\n", msg.ID)
+					out.Close()
+				}
+			}
+		}()
+		c, err := mcpclient.Connect(t.Context(), pipes{in, toServer, in}, mcpclient.Options{Protocol: "2025-11-25"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Call(t.Context(), "last", nil); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+	}
+}
