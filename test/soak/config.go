@@ -4,91 +4,154 @@ package main
 
 import (
 	"context"
-	"errors"
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
+	"strings"
+	"syscall"
 	"time"
 )
 
-// sessionTTL is how long sessions live by configuration.
-const sessionTTL = 5 * time.Second
+const (
+	sessionTTL = 5 * time.Second         // by configuration
+	maxMessage = 2 << 20                 // by configuration
+	switched   = "list_directory"        // the tool that some reloads take away
+	secret     = "soak-0123456789abcdef" // the token that clients present
+)
 
-// maxMessage is the longest message by configuration.
-const maxMessage = 2 << 20
-
-// switched is the tool that reloads take away and bring back.
-const switched = "list_directory"
-
-// configFile is the configuration of all servers.
+// configFile is the path of a configuration.
 type configFile struct{ path string }
 
-// write puts the configuration in place at once, as editors do.
-func (f configFile) write(off bool) error {
-	return f.replace(fmt.Sprintf(`server: {session_ttl: %s, max_message: %d}
-limits: {max_result_chars: 1000000}
-logging: {level: warn, format: json}
-tools: {%s: {enabled: %t}}
-`, sessionTTL, maxMessage, switched, !off))
+// families are settings of one family each, which reloads change in turn. They
+// differ by number. Lists come under tools, before the rest.
+var families = []func(n int) (tools, rest string){
+	func(n int) (string, string) { return "", fmt.Sprintf("users: {soak: {groups: [staff, g%d]}}\n", n) },
+	func(n int) (string, string) {
+		return fmt.Sprintf("  linkedin_jobs: {groups: [staff, g%d]}\n", n),
+			"users: {soak: {groups: [staff]}, local: {groups: [staff]}}\n"
+	},
+	func(n int) (string, string) {
+		return fmt.Sprintf("  read_file: {denied_paths: [/nonexistent/%d]}\n", n), ""
+	},
+	func(n int) (string, string) {
+		return fmt.Sprintf("  bash: {denied_commands: [none-%d], inline_code: allow, opaque_scripts: allow}\n", n), ""
+	},
+	func(n int) (string, string) { return "", fmt.Sprintf("web: {user_agent: soak/%d}\n", n) },
+	func(n int) (string, string) { return "", fmt.Sprintf("anthropic: {model: model-%d}\n", n) },
+	func(n int) (string, string) { return "  " + switched + ": {enabled: false}\n", "" },
+	func(n int) (string, string) {
+		return fmt.Sprintf("  system_info: {mask: [%s]}\n", [...]string{"hostname", "user"}[n%2]), ""
+	},
+	func(n int) (string, string) { return "", "" }, // the extra token and the limits alone
 }
 
-func (f configFile) replace(content string) error {
+func tokenEntry(name, secret string) string {
+	return fmt.Sprintf(`{name: %s, hash: "sha256:%x"}`, name, sha256.Sum256([]byte(secret)))
+}
+
+// version is what lists show when the reload with a number is in force.
+func version(n int) string { return fmt.Sprintf("Reload %d.", n) }
+
+// write puts the configuration with a number in place. With an old time of change
+// only a hangup has it applied at once; without, the servers find it.
+func (f configFile) write(n int, old bool) error {
+	tools, rest := families[n%len(families)](n)
+	return f.replace(fmt.Sprintf(`server: {session_ttl: %s, max_message: %d, tokens: [%s, %s]}
+limits: {max_result_chars: 1000000, per_tool: %d}
+logging: {level: warn, format: json}
+tools:
+  echo: {description: %s}
+%s%s`, sessionTTL, maxMessage, tokenEntry("soak", secret), tokenEntry("other", fmt.Sprint(n)),
+		1000+n, version(n), tools, rest), old)
+}
+
+// replace puts a file in place at once, as editors do.
+func (f configFile) replace(content string, old bool) error {
 	if err := os.WriteFile(f.path+".new", []byte(content), 0o644); err != nil {
 		return err
+	}
+	if old {
+		past := time.Now().Add(-time.Minute)
+		if err := os.Chtimes(f.path+".new", past, past); err != nil {
+			return err
+		}
 	}
 	return os.Rename(f.path+".new", f.path)
 }
 
-// reloads takes the switched tool away and brings it back, now and then with a
-// file in between that is wrong and must change nothing. It leaves the tool on.
-func (s *soak) reloads(phase context.Context, _ string, rng *rand.Rand) error {
-	for off := true; phase.Err() == nil || !off; off = !off {
+// reloadFor reloads every few seconds for d, now and then with a file in between
+// that is wrong and must change nothing.
+func (s *soak) reloadFor(d time.Duration) error {
+	phase, end := context.WithTimeout(s.ctx, d)
+	defer end()
+	rng := rand.New(rand.NewPCG(s.seed, s.number()))
+	for phase.Err() == nil {
 		if rng.IntN(4) == 0 {
-			if err := s.file.replace("tools: [this is, no map\n"); err != nil {
+			if err := s.file.replace("tools: [this is, no map\n", false); err != nil {
 				return err
 			}
 			s.tally.add("reloads", "of a wrong file")
 			pause(phase, 500*time.Millisecond)
 		}
-		if err := s.file.write(off); err != nil {
+		if err := s.reloadOnce(); err != nil {
 			return err
 		}
-		for _, l := range []link{stdioLink{s.stdio, false}, httpLink{s.http, "", true}} {
-			if err := s.applied(l, off); err != nil {
-				return err
-			}
-		}
-		s.tally.add("reloads", "applied")
 		pause(phase, time.Duration(1+rng.IntN(3))*time.Second)
 	}
 	return nil
 }
 
-// applied waits until a server obeys the file.
-func (s *soak) applied(l link, off bool) error {
-	for deadline := time.Now().Add(patience); ; {
-		names, err := listTools(s.ctx, l)
-		if err != nil {
+// reloadTo reloads without a pause up to a number. Four times in all it notes
+// what the servers use.
+func (s *soak) reloadTo(last int) error {
+	for s.reload < last {
+		if err := s.reloadOnce(); err != nil {
 			return err
 		}
-		if slices.Contains(names, switched) != off {
-			return nil
+		if s.reload%max(1, (s.reloads+3)/4) != 0 {
+			continue
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("%s: the configuration was not applied within %s", l, patience)
-		}
-		pause(s.ctx, 50*time.Millisecond)
-		if s.ctx.Err() != nil {
-			return errors.New("interrupted")
+		for _, v := range s.servers {
+			u, err := usageOf(v.pid())
+			if err != nil {
+				return err
+			}
+			s.tally.note(fmt.Sprintf("reload %d", s.reload), v.name, u)
 		}
 	}
+	return nil
 }
 
-// pause waits for d or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
+// reloadOnce has the servers apply one more configuration, and waits until they
+// do.
+func (s *soak) reloadOnce() error {
+	s.reload++
+	hangup := s.reload%4 != 0
+	if err := s.file.write(s.reload, hangup); err != nil {
+		return err
 	}
+	if hangup {
+		for _, v := range s.servers {
+			v.signal(syscall.SIGHUP)
+		}
+		s.tally.add("reloads", "by a hangup")
+	} else {
+		s.tally.add("reloads", "by a rename")
+	}
+	for _, v := range s.servers {
+		for deadline := time.Now().Add(patience); ; pause(s.ctx, 5*time.Millisecond) {
+			list, err := v.link.Call(s.ctx, "tools/list", nil)
+			if err != nil {
+				return err
+			}
+			if strings.Contains(string(list), version(s.reload)) {
+				break
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("%s: reload %d was not applied within %s", v.name, s.reload, patience)
+			}
+		}
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -36,7 +37,8 @@ type process struct {
 // start starts a server. It is in a process group of its own, so that Ctrl-C
 // ends it when we say so, and it does not outlive us.
 func (s *soak) start(name string, piped bool, file configFile, args ...string) (*process, error) {
-	p := &process{soak: s, name: name, log: filepath.Join(s.temp, fmt.Sprintf("%s.%d.log", name, s.number())), done: make(chan struct{})}
+	path := filepath.Join(s.temp, fmt.Sprintf("%s.%d.log", name, s.number()))
+	p := &process{soak: s, name: name, log: path, done: make(chan struct{})}
 	p.cmd = exec.Command(s.program, append([]string{"serve", "--config", file.path}, args...)...)
 	p.cmd.Env = append(os.Environ(), "GOTRACEBACK=all")
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
@@ -71,7 +73,7 @@ func (p *process) wait() {
 	p.soak.mu.Unlock()
 	close(p.done)
 	if !p.dying.Load() {
-		p.soak.fail(fmt.Errorf("%s ended: %v; standard error: %s", p.name, p.err, p.lastWords()))
+		p.soak.fail(fmt.Errorf("%s ended: %v; standard error: %s", p.name, p.err, p.logEnd()))
 	}
 }
 
@@ -79,8 +81,8 @@ func (p *process) pid() int { return p.cmd.Process.Pid }
 
 func (p *process) signal(sig os.Signal) { p.cmd.Process.Signal(sig) }
 
-// ended waits for the process to have ended by itself, and returns how it did.
-func (p *process) ended() error {
+// waitEnded waits for the process to have ended by itself, and returns how it did.
+func (p *process) waitEnded() error {
 	select {
 	case <-p.done:
 		return p.err
@@ -89,7 +91,7 @@ func (p *process) ended() error {
 	}
 }
 
-// stop ends the process, kindly if it will.
+// stop ends the process, by force if it does not end on SIGTERM.
 func (p *process) stop() error {
 	p.dying.Store(true)
 	p.signal(syscall.SIGTERM)
@@ -107,7 +109,7 @@ func (p *process) stop() error {
 func (p *process) dump() (goroutines, error) {
 	p.dying.Store(true)
 	p.signal(syscall.SIGQUIT)
-	if err := p.ended(); err == nil {
+	if err := p.waitEnded(); err == nil {
 		return nil, fmt.Errorf("%s ended well on SIGQUIT, which leaves no dump", p.name)
 	} else if _, ok := errors.AsType[*exec.ExitError](err); !ok {
 		return nil, err
@@ -123,7 +125,7 @@ func (p *process) dump() (goroutines, error) {
 	return parseDump(string(dump)), nil
 }
 
-// expectedLogs are what a server may say of what we do to it.
+// expectedLogs are parts of the lines a server may log.
 var expectedLogs = []string{
 	`toolserver: serving MCP at `,
 	`toolserver: WARNING: --insecure-no-auth`,
@@ -131,13 +133,13 @@ var expectedLogs = []string{
 	`"msg":"the configuration is wrong; the old one stays in force"`,
 }
 
-// lastWords returns the end of what the server wrote to standard error.
-func (p *process) lastWords() []byte {
+// logEnd returns the end of what the server wrote to standard error.
+func (p *process) logEnd() []byte {
 	b, _ := os.ReadFile(p.log) // there is nothing better to say without it
 	return b[max(0, len(b)-4000):]
 }
 
-// checkLog returns an error if the server has complained of something we did
+// checkLog returns an error if the server has logged something that the soak does
 // not cause.
 func (p *process) checkLog() error {
 	b, err := os.ReadFile(p.log)
@@ -154,4 +156,49 @@ next:
 		return fmt.Errorf("%s wrote to standard error: %.2000s", p.name, line)
 	}
 	return nil
+}
+
+// goroutines counts the goroutines of a process by what started them, without
+// those of Go itself.
+type goroutines map[string]int
+
+// parseDump reads what Go prints on SIGQUIT.
+func parseDump(dump string) goroutines {
+	all := goroutines{}
+	for part := range strings.SplitSeq(dump, "\n\n") {
+		if !strings.HasPrefix(part, "goroutine ") || strings.HasPrefix(part, "goroutine 0 ") {
+			continue
+		}
+		by := "main"
+		if _, after, ok := strings.Cut(part, "\ncreated by "); ok {
+			by, _, _ = strings.Cut(after, " in goroutine")
+			by, _, _ = strings.Cut(by, "\n")
+		}
+		if !strings.HasPrefix(by, "runtime.") {
+			all[by]++
+		}
+	}
+	return all
+}
+
+func (g goroutines) total() (n int) {
+	for _, count := range g {
+		n += count
+	}
+	return n
+}
+
+// more returns an error if g has goroutines that fresh has not.
+func (g goroutines) more(fresh goroutines) error {
+	var lines []string
+	for by, n := range g {
+		if n > fresh[by] {
+			lines = append(lines, fmt.Sprintf("  %d instead of %d by %s", n, fresh[by], by))
+		}
+	}
+	if lines == nil {
+		return nil
+	}
+	slices.Sort(lines)
+	return fmt.Errorf("%d goroutines instead of the %d of a fresh server:\n%s", g.total(), fresh.total(), strings.Join(lines, "\n"))
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// usage is what a process takes of the machine.
+// usage is what a process uses.
 type usage struct {
 	threads, descriptors, children int
 	rss                            int64 // bytes
@@ -21,7 +21,7 @@ func (u usage) String() string {
 	return fmt.Sprintf("%6.1f MiB  %3d descriptors  %3d threads  %3d children", float64(u.rss)/(1<<20), u.descriptors, u.threads, u.children)
 }
 
-// usageOf reads what a process takes.
+// usageOf reads what a process uses.
 func usageOf(pid int) (u usage, err error) {
 	root := fmt.Sprintf("/proc/%d/", pid)
 	fds, err := os.ReadDir(root + "fd")

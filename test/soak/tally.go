@@ -18,7 +18,7 @@ type tally struct {
 
 	mu     sync.Mutex
 	counts map[string]map[string]int
-	quiet  []string // what the servers took when it was
+	quiet  []string // what the servers used at quiet points
 }
 
 func (t *tally) add(group, name string) { t.sum(group, name, 1) }
@@ -46,7 +46,7 @@ func (t *tally) calls() (n int) {
 	return n
 }
 
-// note keeps what a server took at a quiet point.
+// note keeps what a server used at a quiet point.
 func (t *tally) note(point, server string, u usage) {
 	t.quiet = append(t.quiet, fmt.Sprintf("%-12s %-6s %s", point, server, u))
 }
