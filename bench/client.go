@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -79,7 +77,7 @@ func (p *process) load(r request, inFlight int, d time.Duration) (sample, error)
 	}
 	var took []time.Duration
 	for len(sent) > 0 {
-		if len(out) > 0 && !p.lineBuffered() {
+		if len(out) > 0 && !p.out.Buffered() {
 			if _, err := p.in.Write(out); err != nil {
 				return sample{}, fmt.Errorf("%s: %w", p.name, err)
 			}
@@ -114,17 +112,11 @@ func newSample(wall time.Duration, took []time.Duration) sample {
 	return sample{p50: took[len(took)/2], rate: float64(len(took)) / wall.Seconds()}
 }
 
-// lineBuffered reports whether an answer can be read without waiting.
-func (p *process) lineBuffered() bool {
-	b, _ := p.out.Peek(p.out.Buffered())
-	return bytes.IndexByte(b, '\n') >= 0
-}
-
 // answer reads up to the next answer, and returns it, valid until the next
 // read, and its id.
 func (p *process) answer() ([]byte, int, error) {
 	for {
-		line, err := p.line()
+		line, err := p.out.Next()
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: reading an answer: %w", p.name, err)
 		}
@@ -137,20 +129,6 @@ func (p *process) answer() ([]byte, int, error) {
 		}
 		return line, id, nil
 	}
-}
-
-func (p *process) line() ([]byte, error) {
-	line, err := p.out.ReadSlice('\n')
-	if !errors.Is(err, bufio.ErrBufferFull) {
-		return line, err
-	}
-	p.partial = p.partial[:0]
-	for errors.Is(err, bufio.ErrBufferFull) {
-		p.partial = append(p.partial, line...)
-		line, err = p.out.ReadSlice('\n')
-	}
-	p.partial = append(p.partial, line...)
-	return p.partial, err
 }
 
 // answerID returns the id of an answer, which servers write at its beginning or

@@ -72,7 +72,7 @@ func (l *lab) drainOnce(ctx context.Context, dir, name string, argv []string, r 
 	p.in.Close()
 	answered := map[int]bool{}
 	for {
-		line, err := p.line()
+		line, err := p.out.Next()
 		if errors.Is(err, io.EOF) {
 			return sample{p50: time.Since(begin)}, len(answered), nil
 		}

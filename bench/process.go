@@ -1,12 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"os"
 	"os/exec"
 	"time"
+
+	"toolserver/jsonrpc"
 )
 
 // process is a server that runs as a child. Its standard error is thrown away.
@@ -14,10 +15,9 @@ type process struct {
 	name string
 	cmd  *exec.Cmd
 	in   io.WriteCloser
-	out  *bufio.Reader
+	pipe io.ReadCloser // what it writes, of which out has the lines
+	out  *jsonrpc.LineReader
 	id   int // of the last request
-
-	partial []byte // what does not fit into out's buffer
 }
 
 // start starts a server in dir, which sees no configuration of the user's.
@@ -42,8 +42,11 @@ func (l *lab) startWith(ctx context.Context, dir, name string, env []string, arg
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	return &process{name: name, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 256<<10)}, nil
+	return &process{name: name, cmd: cmd, in: in, pipe: out, out: jsonrpc.NewLineReader(out, maxLine)}, nil
 }
+
+// maxLine is the length of the longest message of a server.
+const maxLine = 1 << 30
 
 // stopTime is how long a server may take to end when its input has.
 const stopTime = 5 * time.Second
@@ -53,7 +56,7 @@ func (p *process) stop() {
 	p.in.Close()
 	kill := time.AfterFunc(stopTime, func() { p.cmd.Process.Kill() })
 	defer kill.Stop()
-	io.Copy(io.Discard, p.out)
+	io.Copy(io.Discard, p.pipe)
 	p.cmd.Wait()
 }
 
