@@ -104,7 +104,7 @@ func (c *client) echoEscaped() error {
 	id := [...]string{`"s-%d"`, `9007199254740993%d`, `"\u00e9\u0041ж%d"`, `-%d`, `"%d"`}[n%5]
 	text := anyText(c.rng, n)
 	params := map[string]any{"name": "echo", "arguments": arguments{"message": text}}
-	if c.link.version == modern {
+	if c.link.version == modern || c.link.server.url == "" && c.rng.IntN(2) == 0 { // which a connection may mix
 		params["_meta"] = map[string]any{mcp.MetaKeyProtocolVersion: modern, mcp.MetaKeyClientCapabilities: struct{}{}}
 	}
 	encoded, err := json.Marshal(params)
