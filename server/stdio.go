@@ -53,8 +53,8 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 		out:     jsonrpc.NewLineWriter(out, stallTime, s.opts.BeforeAnswers, sync.OnceFunc(func() { close(gone) })),
 		ended:   make(chan error, 1),
 	}
-	go c.read(run) // ends with the input
-	l, leave := c.session.join(s.hub)
+	l, leave := c.session.join(s.hub) // before a message is answered, so that no change after it is missed
+	go c.read(run)                    // ends with the input
 	forwarding, stop := context.WithCancel(run)
 	var forwarded sync.WaitGroup
 	forwarded.Go(func() {
