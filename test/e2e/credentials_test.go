@@ -185,7 +185,7 @@ func TestCredentialsProviders(t *testing.T) {
 		if found := lines(b.log(), key); len(found) != 1 || !strings.Contains(found[0], "warn") || !strings.Contains(found[0], why) {
 			t.Errorf("of %s the log says %q", key, found)
 		}
-		if found := lines(text, key); len(found) != 1 || !strings.HasPrefix(found[0], "off ") || !strings.Contains(found[0], why) {
+		if found := lines(text, key); len(found) != 1 || !strings.HasPrefix(found[0], "fail ") || !strings.Contains(found[0], why) {
 			t.Errorf("of %s check says %q", key, found)
 		}
 	}

@@ -161,7 +161,7 @@ func TestPrincipalsDoNotMeet(t *testing.T) {
 				t.Fatalf("got %v, %v", o, err)
 			}
 			again := params(kindTool, "ask", "x") + fmt.Sprintf(`,"requestState":%q,"inputResponses":{"question":{"action":"accept","content":{}}}`, asked.Result.RequestState)
-			bob.fails(t, bob.request(t, "tools/call", again).wait(), invalid, "not one this server gave")
+			bob.fails(t, bob.request(t, "tools/call", again).wait(), invalid, "the request state is invalid")
 			if o := ann.request(t, "tools/call", again).wait(); o.code != 0 || !strings.Contains(o.text, "did ask: accept") {
 				t.Errorf("ann's own: %v", o)
 			}

@@ -81,7 +81,7 @@ func TestTokensVanish(t *testing.T) {
 				if r := s.do(t, "POST", "/mcp", initializeMessage("2025-11-25"), nil); r.status != http.StatusUnauthorized {
 					t.Errorf("initialize without a token: %d", r.status)
 				}
-				if !strings.Contains(s.log.String(), "requests over HTTP are refused until") {
+				if !strings.Contains(s.log.String(), "HTTP requests are rejected until") {
 					t.Errorf("the log does not say so:\n%s", s.log)
 				}
 				s.reloaded(t, file, withTokens("ann", "other"))

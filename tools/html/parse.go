@@ -175,12 +175,21 @@ func (t *tamer) end(name string) {
 // maxDepth is how deep elements may be nested in a flattened document. The parser opens two more for some, and rejects 512.
 const maxDepth = 60
 
-// flatten returns a document without formatting elements except links, in which every element nested deeper than maxDepth is a
-// paragraph beside the others. It is for documents that the parser rejects.
+// flatten returns a document without formatting elements except links, in which every element nested deeper than maxDepth stands
+// beside the others. It is for documents that the parser rejects.
 func flatten(src string) string {
 	var out strings.Builder
 	var open []string // containers, as they are in the output
 	deep := 0         // containers that are open below them in the input
+	below := ""       // the one of these that is open in the output
+	next := func(name string) {
+		if below != "" {
+			out.WriteString("</" + below + ">")
+		}
+		if below = name; name != "" {
+			out.WriteString("<" + name)
+		}
+	}
 	z := html.NewTokenizer(strings.NewReader(src))
 	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
 		raw := z.Raw()
@@ -196,8 +205,12 @@ func flatten(src string) string {
 			out.Write(raw)
 		case !container(name):
 		case deep > 0 && end:
-			deep--
-			out.WriteString("</p>")
+			if deep--; deep == 0 {
+				next("")
+			} else {
+				next("div")
+				out.WriteString(">")
+			}
 		case end:
 			for i := lastIndex(open, name); i >= 0 && len(open) > i; {
 				last := len(open) - 1
@@ -209,7 +222,11 @@ func flatten(src string) string {
 			out.Write(raw)
 		default:
 			deep++
-			out.WriteString("<p")
+			if role := roleOf(name); role == block || role == verbatim {
+				next(name)
+			} else {
+				next("div") // the parser moves parts of lists and tables about, or ends others for them
+			}
 			out.Write(raw[1+len(name):]) // the attributes
 		}
 	}
