@@ -3,5 +3,6 @@
 // [ToolResult] it returns, the [Registry] that holds tools, the [Error] codes
 // callers see, and the [Executor] every call goes through.
 //
-// It does no I/O and imports nothing of this module but its own subpackages.
+// It does no I/O and imports, of this module, only the leaf packages share,
+// structschema and rawjson, and its own subpackages.
 package domain

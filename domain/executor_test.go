@@ -113,7 +113,7 @@ func TestOutcomes(t *testing.T) {
 // does not exist, whatever the arguments and even when it is disabled.
 func TestStrangerLearnsNothing(t *testing.T) {
 	hidden := Define(Tool{Name: "hidden", Description: "Hidden.", Groups: []string{" Staff "}, Disabled: true},
-		func(context.Context, searchInput) (ToolResult, error) { return Empty(), nil })
+		func(context.Context, searchInput) (ToolResult, error) { return Text(""), nil })
 	exec := executor(t, Settings{}, nil, hidden)
 	message := func(name, args string, groups ...string) string {
 		_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: name, Arguments: json.RawMessage(args), Session: Session{Principal: Principal{Groups: groups}}})
@@ -151,7 +151,7 @@ func TestCompliance(t *testing.T) {
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		exec := executor(t, Settings{Limits: Limits{MaxAbandonGrace: time.Second}}, nil,
-			tool("deaf", func(context.Context) (ToolResult, error) { time.Sleep(time.Hour); return Empty(), nil }))
+			tool("deaf", func(context.Context) (ToolResult, error) { time.Sleep(time.Hour); return Text(""), nil }))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		start := time.Now()
@@ -176,7 +176,7 @@ func TestConcurrencyLimits(t *testing.T) {
 			mu.Lock()
 			running--
 			mu.Unlock()
-			return Empty(), nil
+			return Text(""), nil
 		})
 		exec := executor(t, Settings{Limits: Limits{PerPrincipal: 3, QueueWait: 1500 * time.Millisecond}}, nil, work)
 		var wg sync.WaitGroup
@@ -204,7 +204,7 @@ func TestConcurrencyLimits(t *testing.T) {
 
 func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		exec := executor(t, Settings{Limits: Limits{RatePerMinute: 2}}, nil, tool("ok", func(context.Context) (ToolResult, error) { return Empty(), nil }))
+		exec := executor(t, Settings{Limits: Limits{RatePerMinute: 2}}, nil, tool("ok", func(context.Context) (ToolResult, error) { return Text(""), nil }))
 		call := func(who string) string {
 			_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "ok", Session: Session{Principal: Principal{ID: who, Name: who}}})
 			if err == nil {
@@ -354,7 +354,7 @@ func TestProgress(t *testing.T) {
 			t.Error("the call's context does not know the call")
 		}
 		ReportProgress(ctx, Progress{Done: 1, Total: 2, Message: "half"})
-		return Empty(), nil
+		return Text(""), nil
 	}))
 	_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "steps", Session: Session{ID: "s1"}, Client: ProgressFunc(func(p Progress) { got = append(got, p) })})
 	if err != nil || len(got) != 1 || got[0] != (Progress{1, 2, "half"}) {
@@ -445,7 +445,7 @@ func TestOutputSchema(t *testing.T) {
 		results any
 		code    Code
 	}{{map[string]any{"n": 1}, 0}, {map[string]any{"n": "x"}, CodeExecutionFailed}, {nil, CodeExecutionFailed}} {
-		x := tool("x", func(context.Context) (ToolResult, error) { r := Empty(); r.Results = test.results; return r, nil })
+		x := tool("x", func(context.Context) (ToolResult, error) { r := Text(""); r.Results = test.results; return r, nil })
 		x.Output = schema
 		if _, err := run(t, x, `{}`); CodeOf(err) != test.code {
 			t.Errorf("%v: %v", test.results, err)

@@ -81,10 +81,6 @@ func Text(s string) ToolResult {
 	return ToolResult{Content: []Content{{Type: TextContent, Text: s}}}
 }
 
-// Empty returns a result with nothing in it. It still has a text block, because
-// a block without its text breaks clients.
-func Empty() ToolResult { return Text("") }
-
 // JSON returns v, which must marshal to a JSON object, as structured data, and
 // as text for models and clients that read only text.
 func JSON(v any) (ToolResult, error) {

@@ -96,7 +96,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestInvalidArgumentsData(t *testing.T) {
-	tool := Define(Tool{Name: "search", Description: "Searches."}, func(context.Context, searchInput) (ToolResult, error) { return Empty(), nil })
+	tool := Define(Tool{Name: "search", Description: "Searches."}, func(context.Context, searchInput) (ToolResult, error) { return Text(""), nil })
 	_, err := run(t, tool, `{"count":0}`)
 	e, ok := errors.AsType[*Error](err)
 	if !ok {

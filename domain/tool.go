@@ -242,16 +242,3 @@ type SandboxLayers struct {
 // An Explainer says what the policy makes of a call with these arguments, which
 // satisfy the tool's input schema. The error says why nothing can be said.
 type Explainer func(ctx context.Context, args Arguments) (Explanation, error)
-
-// ExplainAs returns an explainer that gets the arguments in a struct, as the
-// handler of a tool that [Define] made does.
-func ExplainAs[In any](explain func(context.Context, In) (Explanation, error)) Explainer {
-	into := binderOf[In]
-	return func(ctx context.Context, args Arguments) (Explanation, error) {
-		var in In
-		if err := into().bind(&in, args); err != nil {
-			return Explanation{}, &Error{Code: CodeInvalidParams, Message: err.Error(), Err: err}
-		}
-		return explain(ctx, in)
-	}
-}

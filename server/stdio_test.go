@@ -328,7 +328,7 @@ func TestListTools(t *testing.T) {
 		t.Errorf("got %s", bad)
 	}
 	registry.Unregister("built-in")
-	add(s, domain.Define(domain.Tool{Name: "new", Description: "Is new."}, func(context.Context, noInput) (domain.ToolResult, error) { return domain.Empty(), nil }))
+	add(s, domain.Define(domain.Tool{Name: "new", Description: "Is new."}, func(context.Context, noInput) (domain.ToolResult, error) { return domain.Text(""), nil }))
 	if next := list(true, ""); strings.Contains(next, `"broken"`) || !strings.Contains(next, `"new"`) || !strings.Contains(next, `"cacheScope":"public"`) {
 		t.Errorf("the cache outlives a change: %s", next)
 	}

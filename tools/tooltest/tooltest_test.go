@@ -40,7 +40,7 @@ func good[In any]() domain.Tool {
 	return domain.Define(domain.Tool{
 		Name: "good_tool2", Title: "Good tool", Category: "utility", Description: "Does what it is told to do.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
-	}, func(context.Context, In) (domain.ToolResult, error) { return domain.Empty(), nil })
+	}, func(context.Context, In) (domain.ToolResult, error) { return domain.Text(""), nil })
 }
 
 type none struct{}
@@ -165,7 +165,7 @@ func TestVerify(t *testing.T) {
 		want string
 	}{
 		{"text", text, domain.Text("x"), ""},
-		{"empty", text, domain.Empty(), ""},
+		{"empty", text, domain.Text(""), ""},
 		{"no content", text, domain.ToolResult{}, "without content"},
 		{"not UTF-8", text, domain.Text("\xff"), "UTF-8"},
 		{"typeless", text, domain.ToolResult{Content: []domain.Content{{Text: "x"}}}, "no type"},
@@ -180,7 +180,7 @@ func TestVerify(t *testing.T) {
 		{"failure not marked", structured, failure(func(r *domain.ToolResult) { r.IsError = false }), "not marked"},
 		{"no hint", text, domain.Failure("not_found", "There is none.", ""), "without message or hint"},
 		{"type in capitals", text, domain.Failure("NotFound", "There is none.", "Look."), "not snake_case"},
-		{"meta", text, domain.ToolResult{Content: domain.Empty().Content, Meta: []int{1}}, "_meta is not an object"},
+		{"meta", text, domain.ToolResult{Content: domain.Text("").Content, Meta: []int{1}}, "_meta is not an object"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := &recorder{TB: t}

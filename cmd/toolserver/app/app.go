@@ -15,6 +15,7 @@ import (
 	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/sandbox/appender"
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
@@ -35,6 +36,19 @@ type Program struct {
 	Resources []domain.Resource      // likewise
 	Prompts   []domain.Prompt        // likewise
 	Ready     func(*domain.Executor) // called once everything is put together; may be nil
+}
+
+// RunChild does the work of a child process of the server and returns its exit
+// code, if this process was started as one: the program starts itself again to
+// supervise commands and to append to files. Its main calls it first.
+func RunChild() (code int, isChild bool) {
+	switch {
+	case appender.IsChild():
+		return appender.RunChild(), true
+	case process.IsSupervisor():
+		return process.Supervise(confine.Start), true
+	}
+	return 0, false
 }
 
 // App is the program put together from a configuration.
