@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"toolserver/mcpclient"
 	anthropic "toolserver/test/fakes/anthropic"
 )
 
@@ -21,35 +22,20 @@ func TestAnthropicProgress(t *testing.T) {
 	fake := new(anthropic.Server)
 	config := usesAnthropic(serveAnthropic(t, fake), "api_key: "+anthropic.APIKey)
 	turn := anthropic.Turn{Thinking: "some thoughts", Text: []string{"one two three"}, Chunk: 16}
-	message := func(last float64, raw string) float64 {
-		var n struct {
-			Params struct {
-				ProgressToken string
-				Progress      float64
-				Message       string
-			}
+	message := func(last float64, p mcpclient.Progress) float64 {
+		if p.Done <= last || !strings.Contains(p.Message, "characters") {
+			t.Errorf("after %v: %+v", last, p)
 		}
-		must(t, json.Unmarshal([]byte(raw), &n))
-		if p := n.Params; p.ProgressToken != "here" || p.Progress <= last || !strings.Contains(p.Message, "characters") {
-			t.Errorf("after %v: %s", last, raw)
-		}
-		return n.Params.Progress
+		return p.Done
 	}
 
 	c, _ := openTools(t, config)
-	c.handshake("2025-11-25")
 	fake.Say(turn)
-	c.send(request(`"talk"`, "tools/call", `{"name":"claude_conversation","arguments":{"message":"hi"},"_meta":{"progressToken":"here"}}`))
-	a := c.answer(`"talk"`)
-	if !strings.Contains(string(a.Result), `"one two three"`) {
-		t.Errorf("got %s", a.Raw)
-	}
 	last, seen := 0.0, 0
-	for _, r := range c.before {
-		if r.Method == "notifications/progress" {
-			last = message(last, string(r.Raw))
-			seen++
-		}
+	progress := func(p mcpclient.Progress) { last, seen = message(last, p), seen+1 }
+	a, err := c.mcp.CallTool(t.Context(), "claude_conversation", arguments("message", "hi"), progress)
+	if err != nil || !strings.Contains(string(a), `"one two three"`) {
+		t.Errorf("got %s, %v", a, err)
 	}
 	if seen == 0 {
 		t.Error("no progress is seen over stdio")
@@ -66,7 +52,17 @@ func TestAnthropicProgress(t *testing.T) {
 		}
 		last := 0.0
 		for _, raw := range all[:len(all)-1] {
-			last = message(last, raw)
+			var n struct {
+				Params struct {
+					mcpclient.Progress
+					ProgressToken string
+				}
+			}
+			must(t, json.Unmarshal([]byte(raw), &n))
+			if n.Params.ProgressToken != "here" {
+				t.Errorf("got %s", raw)
+			}
+			last = message(last, n.Params.Progress)
 		}
 	}
 }
@@ -77,7 +73,6 @@ func TestAnthropicCancel(t *testing.T) {
 	fake := new(anthropic.Server)
 	base := serveAnthropic(t, fake)
 	c, _ := openTools(t, usesAnthropic(base), keys...)
-	c.handshake("2025-11-25")
 	half := anthropic.Turn{Thinking: "hm", Text: []string{"half"}}.Events("m")
 	gone := func(what string) {
 		t.Helper()
@@ -90,15 +85,15 @@ func TestAnthropicCancel(t *testing.T) {
 	for _, r := range []anthropic.Reply{{Hang: true}, {Header: anthropic.EventStream(), Body: half, Hang: true}} {
 		before := len(fake.Requests())
 		fake.Script(anthropic.MessagesPath, r)
-		id := c.begin("claude_conversation", arguments("message", "hello", "conversation_id", "kept"))
+		call := c.begin("claude_conversation", arguments("message", "hello", "conversation_id", "kept"))
 		eventually(t, "the request has come", func() bool { return len(fake.Requests()) > before })
-		c.send(cancel(id))
+		call.cancel()
 		gone("over stdio")
 	}
 	fake.Script(anthropic.CostPath, anthropic.Reply{Body: `{"data":[`, Hang: true})
-	id := c.begin("anthropic_usage", arguments("action", "cost", "starting_at", "2026-01-01"))
+	call := c.begin("anthropic_usage", arguments("action", "cost", "starting_at", "2026-01-01"))
 	eventually(t, "the request has come", func() bool { r := fake.Requests(); return r[len(r)-1].Path == anthropic.CostPath })
-	c.send(cancel(id))
+	call.cancel()
 	gone("a report")
 	if a := c.talk("and now?", "conversation_id", "kept"); a.text() != "You said: and now?" || a.Result.Meta["conversation_messages"] != 2.0 {
 		t.Errorf("what was taken back is part of the conversation: %s %v", a.text(), a.Result.Meta)

@@ -19,7 +19,7 @@ func TestAppendKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := start(t, dir)
-		s.send("append_file", map[string]any{"path": "log", "content": strings.Repeat("n", added)})
+		s.begin("append_file", map[string]any{"path": "log", "content": strings.Repeat("n", added)})
 		size := func(enough int64) int64 {
 			for deadline := time.Now().Add(30 * time.Second); ; {
 				info, err := os.Stat(path)
@@ -32,10 +32,7 @@ func TestAppendKilled(t *testing.T) {
 			}
 		}
 		size(old + 1)
-		if err := s.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		s.cmd.Wait()
+		s.kill()
 		if n := size(old + added); n != old+added {
 			t.Errorf("the file has %d bytes, %d of those appended", n, n-old)
 		}

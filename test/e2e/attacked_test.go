@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -124,7 +122,7 @@ func (w *attacked) there(t *testing.T) (files []string) {
 }
 
 // serve starts a server with a policy for the working directory.
-func (w *attacked) serve(t *testing.T, program string, tools json.RawMessage, enforcement string) *server {
+func (w *attacked) serve(t *testing.T, program string, tools json.RawMessage, enforcement string) *toolClient {
 	t.Helper()
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "SERVER_SECRET=" + serverSecret}
 	return startAs(t, program, env, "--config", w.config(t, tools, enforcement))
@@ -148,39 +146,14 @@ func (w *attacked) config(t *testing.T, tools json.RawMessage, enforcement strin
 	return file
 }
 
-// startAs starts a program as start does, with another environment.
-func startAs(t *testing.T, program string, env []string, args ...string) *server {
+// startAs starts a program with another environment.
+func startAs(t *testing.T, program string, env []string, args ...string) *toolClient {
 	t.Helper()
-	cmd := exec.Command(program, append([]string{"serve", "--stdio"}, args...)...)
-	cmd.Dir, cmd.Env = "/", env
-	var log bytes.Buffer
-	cmd.Stderr = &log
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	s := &server{t: t, cmd: cmd, in: in, out: bufio.NewReaderSize(out, 1<<20)}
-	late := time.AfterFunc(5*time.Minute, func() { cmd.Process.Kill() })
-	t.Cleanup(func() {
-		late.Stop()
-		s.in.Close()
-		s.cmd.Wait()
-		if t.Failed() {
-			t.Logf("the server's log:\n%s", log.String())
-		}
-	})
-	return s
+	return connect(t, append(append(append([]string{"env", "-i"}, env...), program, "serve", "--stdio"), args...)...)
 }
 
 // execute runs a command.
-func (s *server) execute(command string, seconds int) answer {
+func (s *toolClient) execute(command string, seconds int) answer {
 	s.t.Helper()
 	return s.call("execute_command", map[string]any{"command": command, "timeout": seconds})
 }

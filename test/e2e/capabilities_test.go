@@ -23,8 +23,7 @@ func read(t *testing.T, path string) string {
 // names returns those of the tools a client has.
 func (c *toolClient) names() (list []string) {
 	c.t.Helper()
-	c.send(request(`"list"`, "tools/list", "{}"))
-	return toolNames(c.t, c.answer(`"list"`).Result)
+	return toolNames(c.t, c.request("tools/list", nil))
 }
 
 func toolNames(t *testing.T, result []byte) (list []string) {

@@ -61,12 +61,12 @@ func TestCapabilitiesAtomic(t *testing.T) {
 		}
 	}()
 	for range 40 {
-		var ids []string
+		var calls []*pending
 		for i := range 8 {
-			ids = append(ids, c.begin("capabilities_refresh", arguments("include_mcp", i%2 == 0)))
+			calls = append(calls, c.begin("capabilities_refresh", arguments("include_mcp", i%2 == 0)))
 		}
-		for _, id := range ids {
-			if a := c.finish(id); a.failed() {
+		for _, call := range calls {
+			if a := c.finish(call); a.failed() {
 				t.Errorf("%+v %s", a.Error, a.text())
 			}
 		}
@@ -89,12 +89,11 @@ func TestCapabilitiesKilled(t *testing.T) {
 	for round := range 12 {
 		c := serveTools(t, config)
 		c.refresh()
+		var calls []*pending
 		for i := range 100 {
-			c.begin("capabilities_refresh", arguments("include_mcp", i%2 == 0))
+			calls = append(calls, c.begin("capabilities_refresh", arguments("include_mcp", i%2 == 0)))
 		}
-		for range 1 + round { // so that some are done, and more are not
-			c.receive()
-		}
+		c.finish(calls[round])                                    // so that some are done, and more are not
 		time.Sleep(time.Duration(round) * 300 * time.Microsecond) // at any point of one
 		c.kill()
 		if text := read(t, file); !whole[text] {

@@ -130,7 +130,7 @@ func (r pathRow) run(t *testing.T, policy pathRow) {
 }
 
 // use calls the tool that does what the row says.
-func (r pathRow) use(s *server, path string) answer {
+func (r pathRow) use(s *toolClient, path string) answer {
 	switch r.Op {
 	case "read":
 		return s.call("read_file", map[string]any{"path": path})
@@ -153,7 +153,7 @@ func (r pathRow) use(s *server, path string) answer {
 	return answer{}
 }
 
-func (r pathRow) allowed(s *server, path string) {
+func (r pathRow) allowed(s *toolClient, path string) {
 	s.t.Helper()
 	before, err := os.Stat(path)
 	a := r.use(s, path)
@@ -169,7 +169,7 @@ func (r pathRow) allowed(s *server, path string) {
 var content = regexp.MustCompile(`(?m)(^|[:\s"+-])(OUT|EVIL|S=1|K)($|[\s"\\])|root:x?:0:|canary`)
 
 // denied tries the row's tool and the others that could do as much.
-func (r pathRow) denied(s *server, path string) {
+func (r pathRow) denied(s *toolClient, path string) {
 	s.t.Helper()
 	others := map[string][]string{"read": {"edit", "append", "grep"}, "write": {"append", "edit"}, "append": {"write", "edit"}, "list": {"search", "grep"}, "search": {"grep", "list"}}[r.Op]
 	for _, op := range append([]string{r.Op}, others...) {
@@ -208,7 +208,7 @@ func raceTries(t *testing.T) int {
 
 // race tries while the path is exchanged. Each try may reach what is allowed,
 // and none may show or change what is not.
-func (r pathRow) race(s *server, path string, exchange func() func(), trace func() map[string]string) {
+func (r pathRow) race(s *toolClient, path string, exchange func() func(), trace func() map[string]string) {
 	s.t.Helper()
 	ops := map[string][]string{"search": {"search", "grep"}, "list": {"list"}, "read": {"read", "grep"}, "write": {"write"}, "append": {"append"}}[r.Op]
 	if ops == nil {

@@ -66,10 +66,9 @@ func TestKilledWrite(t *testing.T) {
 	for round := 1; round <= 200; round++ {
 		s := start(t, dir)
 		s.call("echo", map[string]any{})
-		s.send("write_file", map[string]any{"path": "file", "content": version(round)})
+		s.begin("write_file", map[string]any{"path": "file", "content": version(round)})
 		time.Sleep(rand.N(12 * time.Millisecond)) // the moment is what is random here
-		s.cmd.Process.Kill()
-		s.cmd.Wait()
+		s.kill()
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -103,7 +103,7 @@ func TestRevoked(t *testing.T) {
 			if r.status == http.StatusOK {
 				t.Fatalf("without tokens, everybody is let in: %s", r.body)
 			}
-			return strings.Count(s.log.String(), "configuration reloaded") == 2
+			return strings.Count(s.log(), "configuration reloaded") == 2
 		})
 	})
 }
@@ -237,7 +237,7 @@ func TestMemoryInFlight(t *testing.T) {
 		return len(begun) >= 5
 	})
 	p.post(t, p.message("100", "ping", "", ""), nil)
-	rss := (&server{t: t, cmd: s.cmd}).status("VmRSS")
+	rss := s.status("VmRSS")
 	if begun, _ := filepath.Glob(dir + "/begun*"); len(begun) > 8 || rss > 700<<10 {
 		t.Errorf("%d calls run, and the server has %d kB", len(begun), rss)
 	}

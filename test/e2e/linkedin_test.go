@@ -104,8 +104,8 @@ func TestLinkedInInterval(t *testing.T) {
 	start := time.Now()
 	search := b.begin("linkedin_jobs", map[string]any{"keyword": "go", "limit": 20})
 	detail := b.begin("linkedin_job_detail", map[string]any{"url": "4012345001"})
-	for _, id := range []string{search, detail} {
-		if o := b.finish(id); o.failed {
+	for _, call := range []*pending{search, detail} {
+		if o := b.finish(call); o.failed {
 			t.Errorf("got %v", o)
 		}
 	}

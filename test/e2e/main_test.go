@@ -1,3 +1,6 @@
+// Package e2e tests the built binary from outside: its processes, its memory,
+// and what is left when it is killed. make test runs it; TOOLSERVER names the
+// binary, and FIXTURE that of test/fixture, which has more tools.
 package e2e
 
 import (
@@ -8,7 +11,24 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 )
+
+func binary() string { return os.Getenv("TOOLSERVER") }
+
+// fixtureBinary is the product with tools that fail on purpose.
+func fixtureBinary(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("FIXTURE")
+	if path == "" {
+		t.Fatal("FIXTURE does not name the fixture's binary")
+	}
+	return path
+}
+
+// patience is how long a test waits for what should come at once: long enough
+// for a machine that has much else to do.
+const patience = 60 * time.Second
 
 // programs are those beside this package that tests run, built when they are first needed.
 var programs = struct {

@@ -205,7 +205,7 @@ func (c *client) reload(t *testing.T, yaml string) {
 func (c *client) log() string {
 	switch {
 	case c.http:
-		return c.server.log.String()
+		return c.server.log()
 	case c.wire != nil:
 		return c.wire.log()
 	}

@@ -273,7 +273,7 @@ func (c workedCall) explained(t *testing.T, file string) {
 }
 
 // made makes the call.
-func (c workedCall) made(s *server) {
+func (c workedCall) made(s *toolClient) {
 	s.t.Helper()
 	arguments, _ := c.arguments()
 	a := s.call(c.tool, arguments)

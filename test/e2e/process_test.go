@@ -38,15 +38,11 @@ func TestNothingSurvives(t *testing.T) {
 			func() { s.cmd.Process.Signal(syscall.SIGINT) },
 		} {
 			s = start(t, "--config", config, dir)
-			s.send("bash", map[string]any{"command": detached(marker) + "touch started; sleep 1000." + marker})
-			for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-				if _, err := os.Stat(filepath.Join(dir, "started")); err == nil {
-					break
-				}
-			}
+			s.begin("bash", map[string]any{"command": detached(marker) + "touch started; sleep 1000." + marker})
+			appears(t, filepath.Join(dir, "started"))
 			os.Remove(filepath.Join(dir, "started"))
 			end()
-			s.cmd.Wait()
+			s.end()
 			gone(t, marker)
 		}
 	}
@@ -55,10 +51,10 @@ func TestNothingSurvives(t *testing.T) {
 // TestSideBySide runs two calls that each wait for the other.
 func TestSideBySide(t *testing.T) {
 	s := start(t, t.TempDir())
-	s.send("bash", map[string]any{"command": "touch a; until [ -e b ]; do sleep 0.01; done"})
-	s.send("execute_command", map[string]any{"command": "touch b; until [ -e a ]; do sleep 0.01; done"})
-	for range 2 {
-		if a := s.receive(); a.Error != nil || a.Result.IsError {
+	one := s.begin("bash", map[string]any{"command": "touch a; until [ -e b ]; do sleep 0.01; done"})
+	two := s.begin("execute_command", map[string]any{"command": "touch b; until [ -e a ]; do sleep 0.01; done"})
+	for _, p := range []*pending{one, two} {
+		if a := s.finish(p); a.failed() {
 			t.Errorf("got %+v", a)
 		}
 	}
@@ -90,14 +86,9 @@ func TestNoSecrets(t *testing.T) {
 // TestStopsWithInput checks that the end of the input ends the server, and that
 // what is under way is answered first.
 func TestStopsWithInput(t *testing.T) {
-	s := start(t, t.TempDir())
-	id := s.send("bash", map[string]any{"command": "sleep 0.3; echo done"})
-	s.in.Close()
-	if a := s.receive(); a.ID != id || a.text() != "done" {
-		t.Errorf("got %+v", a)
-	}
-	if err := s.cmd.Wait(); err != nil {
-		t.Error(err)
+	said := play(t, bash("1", "sleep 0.3; echo done")+"\n", t.TempDir())
+	if len(said) != 1 || string(said[0].ID) != "1" || !strings.Contains(string(said[0].Result), `"text":"done"`) {
+		t.Errorf("got %s", said)
 	}
 }
 
@@ -126,18 +117,16 @@ func TestEveryAnswerComes(t *testing.T) {
 		go func() {
 			defer close(done)
 			for i := range 1500 {
-				s.send("write_file", map[string]any{"path": "f", "content": "x", "on_conflict": "error"})
-				s.receive()
-				s.send("read_file", map[string]any{"path": "f", "lmit": i})
-				s.receive()
+				s.call("write_file", map[string]any{"path": "f", "content": "x", "on_conflict": "error"})
+				s.call("read_file", map[string]any{"path": "f", "lmit": i})
 			}
 		}()
 		t.Cleanup(func() {
 			select {
 			case <-done:
-			case <-time.After(60 * time.Second):
+			case <-time.After(patience):
 				t.Error("an answer did not come")
-				s.cmd.Process.Kill()
+				s.kill()
 				<-done
 			}
 		})

@@ -28,7 +28,6 @@ func TestReloadOfOneFamily(t *testing.T) {
 	}
 	configure("")
 	c := serveTools(t, file, keys...)
-	c.handshake("2025-11-25")
 
 	marker := newMarker()
 	match := regexp.MustCompile(`^\[job (\S+) started`).FindStringSubmatch(c.call("bash", map[string]any{"command": "echo before; sleep 1000." + marker, "background": true}).text())
@@ -45,9 +44,12 @@ func TestReloadOfOneFamily(t *testing.T) {
 	}
 	document := filepath.Join(dir, "document")
 	touch(t, document)
-	c.send(request(`"sub"`, "resources/subscribe", fmt.Sprintf(`{"uri":%q}`, "file://"+document)))
-	if r := c.answer(`"sub"`); r.Error != nil {
-		t.Fatalf("subscribing: %s", r)
+	c.request("resources/subscribe", map[string]string{"uri": "file://" + document})
+	seen := 0
+	updated := func() int { // how many notifications have come since it was last called
+		before := seen
+		seen = c.notified("notifications/resources/updated")
+		return seen - before
 	}
 	said := []string{"m0"}
 	for i, step := range []struct {
@@ -71,8 +73,7 @@ func TestReloadOfOneFamily(t *testing.T) {
 		configure(step.settings)
 		want := fmt.Sprintf("Version %d.", version)
 		eventually(t, want+" is in force", func() bool {
-			c.send(request(`"list"`, "tools/list", "{}"))
-			return strings.Contains(string(c.answer(`"list"`).Result), want)
+			return strings.Contains(string(c.request("tools/list", nil)), want)
 		})
 		touch(t, gate+".go")
 		if a := c.finish(inFlight); a.failed() || a.text() != "opened" {
@@ -96,30 +97,13 @@ func TestReloadOfOneFamily(t *testing.T) {
 				t.Errorf("%s: the conversation has forgotten %s", step.name, m)
 			}
 		}
-		if n := c.updated(); n > 0 && !step.policy {
+		if n := updated(); n > 0 && !step.policy {
 			t.Errorf("%s: the subscription is notified of nothing", step.name)
 		}
 		must(t, os.WriteFile(document, []byte(strings.Repeat("x", i+1)), 0o600))
-		eventually(t, step.name+": the subscription is notified of the file", func() bool { c.ping(); return c.updated() > 0 })
+		eventually(t, step.name+": the subscription is notified of the file", func() bool { return updated() > 0 })
 	}
 	if len(marked(t, marker)) == 0 {
 		t.Error("the job has ended")
 	}
-}
-
-// updated returns how many notifications of documents have come since it was
-// last called.
-func (c *toolClient) updated() (n int) {
-	c.t.Helper()
-	c.ping()
-	var rest []wireLine
-	for _, r := range c.before {
-		if r.Method == "notifications/resources/updated" {
-			n++
-		} else {
-			rest = append(rest, r)
-		}
-	}
-	c.before = rest
-	return n
 }

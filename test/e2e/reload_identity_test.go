@@ -13,7 +13,7 @@ import (
 // reloaded replaces the configuration and waits until it is in force.
 func (s *httpServer) reloaded(t *testing.T, file, text string) {
 	t.Helper()
-	count := func() int { return strings.Count(s.log.String(), "configuration reloaded") }
+	count := func() int { return strings.Count(s.log(), "configuration reloaded") }
 	before := count()
 	reconfigure(t, file, text)
 	eventually(t, "the configuration is reloaded", func() bool { return count() > before })
@@ -81,8 +81,8 @@ func TestTokensVanish(t *testing.T) {
 				if r := s.do(t, "POST", "/mcp", initializeMessage("2025-11-25"), nil); r.status != http.StatusUnauthorized {
 					t.Errorf("initialize without a token: %d", r.status)
 				}
-				if !strings.Contains(s.log.String(), "HTTP requests are rejected until") {
-					t.Errorf("the log does not say so:\n%s", s.log)
+				if !strings.Contains(s.log(), "HTTP requests are rejected until") {
+					t.Errorf("the log does not say so:\n%s", s.log())
 				}
 				s.reloaded(t, file, withTokens("ann", "other"))
 			}
@@ -104,7 +104,7 @@ func TestTokenOfRun(t *testing.T) {
 		} `json:"mcpServers"`
 	}
 	eventually(t, "the token is shown", func() bool {
-		for line := range strings.Lines(s.log.String()) {
+		for line := range strings.Lines(s.log()) {
 			if strings.HasPrefix(line, "{") {
 				must(t, json.Unmarshal([]byte(line), &snippet))
 				return true
@@ -133,7 +133,7 @@ func TestTokenOfRun(t *testing.T) {
 	s.newPeer(t, "2025-11-25", "anns").may(t, "a configured token", http.StatusOK)
 	s.reloaded(t, file, "")
 	p.may(t, "the token after all others have vanished", http.StatusUnauthorized)
-	if n := strings.Count(s.log.String(), token); n != 1 {
+	if n := strings.Count(s.log(), token); n != 1 {
 		t.Errorf("the token is shown %d times", n)
 	}
 }
@@ -148,7 +148,7 @@ func TestNoAuthentication(t *testing.T) {
 		s.newPeer(t, version, "").may(t, version, http.StatusOK)
 		s.newPeer(t, version, "any").may(t, version, http.StatusOK)
 	}
-	if log := s.log.String(); !strings.Contains(log, "WARNING") || strings.Contains(log, "Bearer") {
+	if log := s.log(); !strings.Contains(log, "WARNING") || strings.Contains(log, "Bearer") {
 		t.Errorf("the log is\n%s", log)
 	}
 	p := s.newPeer(t, "2025-11-25", "")
@@ -229,20 +229,19 @@ func TestRolesChange(t *testing.T) {
 	t.Run("stdio", func(t *testing.T) {
 		t.Parallel()
 		file, _ := configured(t, config("local", 0))
-		c := &toolClient{wire: open(t, binary(), "--config", file)}
-		c.handshake("2025-11-25")
+		c := start(t, "--config", file)
 		for i, step := range steps {
 			if i > 0 {
+				before := c.notified(listChanged)
 				reconfigure(t, file, config("local", i))
-				for c.receive().Method != listChanged { // those of other lists come, too
-				}
+				eventually(t, "the list changes", func() bool { return c.notified(listChanged) > before })
 			}
 			if a := c.call("echo", map[string]any{"message": "hello"}); (a.text() == "Echo: hello") != step.may {
 				t.Errorf("%v: %s", step, a.text())
 			}
-			c.send(modern(request(`"m"`, "tools/call", `{"name":"echo","arguments":{"message":"hello"}}`)))
-			if r := c.answer(`"m"`); strings.Contains(string(r.Raw), "Echo: hello") != step.may {
-				t.Errorf("%v, modern: %s", step, r)
+			modern := json.RawMessage(`{"name":"echo","arguments":{"message":"hello"},"_meta":{` + modernMeta + `}}`)
+			if r, err := c.mcp.Call(t.Context(), "tools/call", modern); strings.Contains(string(r), "Echo: hello") != step.may {
+				t.Errorf("%v, modern: %s, %v", step, r, err)
 			}
 		}
 	})

@@ -86,7 +86,7 @@ func TestManyReloads(t *testing.T) {
 	s.client.CloseIdleConnections()
 	t.Logf("%d descriptors after %d reloads, %d after %d", before, reloads/6, descriptors(), reloads)
 	eventually(t, fmt.Sprintf("there are no more descriptors than the %d of the beginning", before), func() bool { return descriptors() <= before+10 }) // some are of supervisors that wait for commands
-	if strings.Contains(s.log.String(), "stays in force") {
-		t.Errorf("a reload failed:\n%s", s.log)
+	if strings.Contains(s.log(), "stays in force") {
+		t.Errorf("a reload failed:\n%s", s.log())
 	}
 }

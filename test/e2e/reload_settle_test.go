@@ -51,7 +51,7 @@ func (f *savedFile) inPlace(pause time.Duration, parts ...string) {
 // refused waits until the server has refused the file once more.
 func (f *savedFile) refused(because string, change func()) {
 	f.t.Helper()
-	count := func() int { return strings.Count(f.s.log.String(), because) }
+	count := func() int { return strings.Count(f.s.log(), because) }
 	before := count()
 	change()
 	eventually(f.t, "the server refuses the file: "+because, func() bool { return count() > before })

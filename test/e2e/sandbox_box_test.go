@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,7 +13,7 @@ import (
 // open starts a server.
 func (g *ground) open(s setup) *box {
 	g.t.Helper()
-	return &box{wire: launch(g.t, g.argv(s)...), ground: g}
+	return &box{toolClient: connect(g.t, g.argv(s)...), ground: g}
 }
 
 // run runs the program to its end and returns what it says.
@@ -29,9 +28,8 @@ func (g *ground) run(s setup) (text string, code int) {
 
 // box is a server with its ground.
 type box struct {
-	*wire
+	*toolClient
 	*ground
-	last int
 }
 
 // outcome is how a call ended.
@@ -44,76 +42,46 @@ type outcome struct {
 
 func (o outcome) String() string { return fmt.Sprintf("%t %s %.2000q", o.failed, o.errorType, o.text) }
 
-// begin sends a call and returns its id.
-func (b *box) begin(tool string, args map[string]any) string {
-	b.wire.t.Helper()
-	b.last++
-	id := strconv.Itoa(b.last)
-	params, err := json.Marshal(map[string]any{"name": tool, "arguments": args})
-	must(b.wire.t, err)
-	b.send(request(id, "tools/call", string(params)))
-	return id
-}
-
-// finish returns how a call ends, or has ended while others were waited for.
-func (b *box) finish(id string) outcome {
-	b.wire.t.Helper()
-	for i, r := range b.before {
-		if r.Method == "" && string(r.ID) == id {
-			b.before = slices.Delete(b.before, i, i+1)
-			return b.outcome(r)
-		}
+// finish returns how a call ends.
+func (b *box) finish(p *pending) (o outcome) {
+	b.t.Helper()
+	a := b.toolClient.finish(p)
+	if a.Error != nil {
+		return outcome{text: a.Error.Message, failed: true, errorType: strconv.Itoa(a.Error.Code)}
 	}
-	return b.outcome(b.answer(id))
-}
-
-func (b *box) outcome(r wireLine) (o outcome) {
-	b.wire.t.Helper()
-	if r.Error != nil {
-		return outcome{text: r.Error.Message, failed: true, errorType: strconv.Itoa(r.Error.Code)}
-	}
-	var result struct {
-		Content           []struct{ Text string }
-		StructuredContent map[string]any
-		IsError           bool
-	}
-	must(b.wire.t, json.Unmarshal(r.Result, &result))
-	o.failed, o.structure = result.IsError, result.StructuredContent
+	o.failed, o.structure = a.Result.IsError, a.Result.StructuredContent
 	o.errorType, _ = o.structure["error_type"].(string)
-	for _, c := range result.Content {
+	for _, c := range a.Result.Content {
 		o.text += c.Text
 	}
 	return o
 }
 
 func (b *box) call(tool string, args map[string]any) outcome {
-	b.wire.t.Helper()
+	b.t.Helper()
 	return b.finish(b.begin(tool, args))
 }
 
 // bash runs a command that ends soon.
 func (b *box) bash(command string) outcome {
-	b.wire.t.Helper()
+	b.t.Helper()
 	return b.call("bash", map[string]any{"command": command})
 }
 
 // resource reads one.
 func (b *box) resource(uri string) string {
-	b.wire.t.Helper()
-	b.last++
-	id := strconv.Itoa(b.last)
-	b.send(request(id, "resources/read", fmt.Sprintf(`{"uri":%q}`, uri)))
-	r := b.answer(id)
+	b.t.Helper()
 	var result struct{ Contents []struct{ Text string } }
-	if r.Error != nil || json.Unmarshal(r.Result, &result) != nil || len(result.Contents) != 1 {
-		b.wire.t.Fatalf("%s is %s", uri, r.Raw)
+	raw := b.request("resources/read", map[string]string{"uri": uri})
+	if json.Unmarshal(raw, &result) != nil || len(result.Contents) != 1 {
+		b.t.Fatalf("%s is %s", uri, raw)
 	}
 	return result.Contents[0].Text
 }
 
 // stop ends the server as clients do.
 func (b *box) stop() {
-	b.wire.t.Helper()
+	b.t.Helper()
 	b.in.Close()
 	b.end()
 }

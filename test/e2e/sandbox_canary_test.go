@@ -136,7 +136,7 @@ func TestSandboxCanary(t *testing.T) {
 
 // attack runs the hostile commands, and the probe, against the canaries.
 func (b *box) attack() {
-	t := b.wire.t
+	t := b.t
 	targets, err := filepath.Glob(filepath.Join(b.out, "mode*"))
 	must(t, err)
 	before := snapshot(t, b.out)

@@ -129,21 +129,21 @@ func TestSandboxLimits(t *testing.T) {
 
 // memory is the most that the server has used so far, in kB.
 func (b *box) memory() int {
-	return (&server{t: b.wire.t, cmd: b.cmd}).status("VmHWM")
+	return b.status("VmHWM")
 }
 
 // pinged makes a call, and pings until it ends.
 func (b *box) pinged(c burden) (o outcome, pings int, worst time.Duration) {
-	b.wire.t.Helper()
-	id := b.begin(c.tool, c.args)
+	b.t.Helper()
+	p := b.begin(c.tool, c.args)
 	pause := time.NewTicker(5 * time.Millisecond)
 	defer pause.Stop()
-	for ; ; <-pause.C {
+	for {
 		worst, pings = max(worst, b.ping()), pings+1
-		for _, r := range b.before {
-			if r.Method == "" && string(r.ID) == id {
-				return b.finish(id), pings, worst
-			}
+		select {
+		case <-p.over:
+			return b.finish(p), pings, worst
+		case <-pause.C:
 		}
 	}
 }

@@ -38,13 +38,13 @@ var tamperings = []string{
 // tamper makes the calls, and checks that nothing at the path has changed, nor
 // what it leads to.
 func (b *box) tamper(path string) {
-	b.wire.t.Helper()
+	b.t.Helper()
 	before := b.standing(path)
 	fill := strings.NewReplacer("FILE", path, "DIR", filepath.Dir(path), "NAME", filepath.Base(path), "FOLDER", filepath.Base(filepath.Dir(path)),
 		"PARENT", filepath.Dir(filepath.Dir(path)), "HEX", fmt.Sprintf("%x", path))
 	check := func(what string) bool {
 		if after := b.standing(path); after != before {
-			b.wire.t.Errorf("%s\nchanged %s from %s\nto %s", what, path, before, after)
+			b.t.Errorf("%s\nchanged %s from %s\nto %s", what, path, before, after)
 			return false
 		}
 		return true
@@ -58,7 +58,7 @@ func (b *box) tamper(path string) {
 			args[name] = value
 		}
 		if o := b.call(c.tool, args); !o.failed || !check(fmt.Sprint(c.tool, args)) {
-			b.wire.t.Errorf("%s %v: %v", c.tool, args, o)
+			b.t.Errorf("%s %v: %v", c.tool, args, o)
 			return
 		}
 	}

@@ -77,7 +77,7 @@ func TestSandboxSecrets(t *testing.T) {
 // pry runs the commands, with one place for each and the first for all, and then
 // the probe.
 func (b *box) pry(places []string) {
-	t := b.wire.t
+	t := b.t
 	told := map[string]bool{}
 	try := func(command string) {
 		o := b.bash(command)

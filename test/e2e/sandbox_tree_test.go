@@ -36,21 +36,21 @@ var treeEnds = []struct {
 }{
 	{"its own end", false, func(b *box, marker, ready string) {
 		if o := b.bash(runaways(marker, ready, "echo over")); o.failed || !strings.HasPrefix(o.text, "over") {
-			b.wire.t.Errorf("got %v", o)
+			b.t.Errorf("got %v", o)
 		}
 		b.none(marker)
 	}},
 	{"its own failure", false, func(b *box, marker, ready string) {
 		if o := b.call("execute_command", map[string]any{"command": runaways(marker, ready, "kill -KILL $$")}); !o.failed {
-			b.wire.t.Errorf("got %v", o)
+			b.t.Errorf("got %v", o)
 		}
 		b.none(marker)
 	}},
 	{"cancel", false, func(b *box, marker, ready string) {
-		id := b.begin("bash", map[string]any{"command": runaways(marker, ready, "sleep 1000.MARK"), "timeout": 600})
+		call := b.begin("bash", map[string]any{"command": runaways(marker, ready, "sleep 1000.MARK"), "timeout": 600})
 		b.until(ready)
-		b.send(cancel(id))
-		gone(b.wire.t, marker)
+		call.cancel()
+		gone(b.t, marker)
 	}},
 	{"stop of a job", false, func(b *box, marker, ready string) {
 		b.bash("true") // so that there is a job to stop, not a server that starts
@@ -58,11 +58,11 @@ var treeEnds = []struct {
 		_, rest, _ := strings.Cut(started.text, `job="`)
 		job, _, found := strings.Cut(rest, `"`)
 		if !found {
-			b.wire.t.Fatalf("got %v", started)
+			b.t.Fatalf("got %v", started)
 		}
 		b.until(ready)
 		if o := b.call("bash", map[string]any{"command": "", "job_action": "stop", "job": job}); o.failed || !strings.Contains(o.text, "stopped") {
-			b.wire.t.Errorf("got %v", o)
+			b.t.Errorf("got %v", o)
 		}
 		b.none(marker)
 	}},
@@ -70,42 +70,42 @@ var treeEnds = []struct {
 		b.begin("bash", map[string]any{"command": runaways(marker, ready, "sleep 1000.MARK"), "timeout": 600})
 		b.until(ready)
 		b.stop()
-		gone(b.wire.t, marker)
+		gone(b.t, marker)
 	}},
 	{"the end of stdin, as a job", true, func(b *box, marker, ready string) {
 		b.call("bash", map[string]any{"command": runaways(marker, ready, "sleep 1000.MARK"), "background": true})
 		b.until(ready)
 		b.stop()
-		gone(b.wire.t, marker)
+		gone(b.t, marker)
 	}},
 	{"SIGKILL of the server", true, func(b *box, marker, ready string) {
 		b.begin("bash", map[string]any{"command": runaways(marker, ready, "sleep 1000.MARK"), "timeout": 600})
 		b.until(ready)
-		must(b.wire.t, b.cmd.Process.Signal(syscall.SIGKILL))
+		must(b.t, b.cmd.Process.Signal(syscall.SIGKILL))
 		b.end()
-		gone(b.wire.t, marker)
+		gone(b.t, marker)
 	}},
 	{"SIGKILL of the server, as a job", true, func(b *box, marker, ready string) {
 		b.call("bash", map[string]any{"command": runaways(marker, ready, "sleep 1000.MARK"), "background": true})
 		b.until(ready)
-		must(b.wire.t, b.cmd.Process.Signal(syscall.SIGKILL))
+		must(b.t, b.cmd.Process.Signal(syscall.SIGKILL))
 		b.end()
-		gone(b.wire.t, marker)
+		gone(b.t, marker)
 	}},
 }
 
 // until waits until the command has made the file.
 func (b *box) until(file string) {
-	b.wire.t.Helper()
-	eventually(b.wire.t, "the command is there", func() bool { _, err := os.Stat(filepath.Join(b.work, file)); return err == nil })
+	b.t.Helper()
+	eventually(b.t, "the command is there", func() bool { _, err := os.Stat(filepath.Join(b.work, file)); return err == nil })
 }
 
 // none checks that no process has the marker, now.
 func (b *box) none(marker string) {
-	b.wire.t.Helper()
-	if left := marked(b.wire.t, marker); len(left) > 0 {
-		b.wire.t.Errorf("after the answer %d processes are still there", len(left))
-		gone(b.wire.t, marker)
+	b.t.Helper()
+	if left := marked(b.t, marker); len(left) > 0 {
+		b.t.Errorf("after the answer %d processes are still there", len(left))
+		gone(b.t, marker)
 	}
 }
 
@@ -148,13 +148,13 @@ func TestSandboxTree(t *testing.T) {
 // takes longest.
 func treeTimeouts(b *box, rounds int) {
 	marker := newMarker()
-	var ids []string
+	var calls []*pending
 	for i := range rounds {
-		ids = append(ids, b.begin("bash", command(runaways(marker, fmt.Sprintf("ready%d", i), "sleep 1000.MARK"), 1)))
+		calls = append(calls, b.begin("bash", command(runaways(marker, fmt.Sprintf("ready%d", i), "sleep 1000.MARK"), 1)))
 	}
-	for _, id := range ids {
-		if o := b.finish(id); o.errorType != "timed_out" {
-			b.wire.t.Errorf("got %v", o)
+	for _, call := range calls {
+		if o := b.finish(call); o.errorType != "timed_out" {
+			b.t.Errorf("got %v", o)
 		}
 	}
 	b.none(marker)

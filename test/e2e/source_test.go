@@ -25,8 +25,7 @@ func openToys(t *testing.T, config string) *toyServer {
 	t.Helper()
 	file, dir := configured(t, config)
 	s := &toyServer{config: file, dir: dir, box: filepath.Join(t.TempDir(), "toys.json")}
-	s.toolClient = &toolClient{wire: launch(t, "env", "FIXTURE_TOYS="+s.box, fixtureBinary(t), "serve", "--stdio", "--config", file)}
-	s.handshake("2025-11-25")
+	s.toolClient = connect(t, "env", "FIXTURE_TOYS="+s.box, fixtureBinary(t), "serve", "--stdio", "--config", file)
 	return s
 }
 
@@ -44,29 +43,17 @@ func (s *toyServer) toys(box string) {
 // names returns the tools of all pages of the list.
 func (s *toyServer) names() (all []string, pages int) {
 	s.t.Helper()
-	for cursor := "{}"; ; pages++ {
-		s.send(request(`"list"`, "tools/list", cursor))
+	params := map[string]any{}
+	for {
+		result := s.request("tools/list", params)
 		var r struct{ NextCursor string }
-		result := s.answer(`"list"`).Result
 		must(s.t, json.Unmarshal(result, &r))
-		all = append(all, toolNames(s.t, result)...)
+		all, pages = append(all, toolNames(s.t, result)...), pages+1
 		if r.NextCursor == "" {
-			return all, pages + 1
+			return all, pages
 		}
-		cursor = fmt.Sprintf(`{"cursor":%q}`, r.NextCursor)
+		params["cursor"] = r.NextCursor
 	}
-}
-
-// notified returns how many notifications of a method have come.
-func (s *toyServer) notified(method string) (n int) {
-	s.t.Helper()
-	s.ping()
-	for _, r := range s.before {
-		if r.Method == method {
-			n++
-		}
-	}
-	return n
 }
 
 // run runs a command of the fixture, for which the source is as it is now.
@@ -91,10 +78,7 @@ func TestToySource(t *testing.T) {
 	t.Parallel()
 	s := openToys(t, "limits: {page_size: 200}\ntools: {toy_3: {description: Configured.}, toy_9: {enabled: false}, toy_8: {rename: ball}}\n")
 	must(t, os.WriteFile(filepath.Join(s.dir, "watched"), []byte("x"), 0o600))
-	s.send(request(`"sub"`, "resources/subscribe", fmt.Sprintf(`{"uri":%q}`, "file://"+s.dir+"/watched")))
-	if r := s.answer(`"sub"`); r.Error != nil {
-		t.Fatalf("subscribing: %s", r)
-	}
+	s.request("resources/subscribe", map[string]string{"uri": "file://" + s.dir + "/watched"})
 	marker := newMarker()
 	if a := s.call("bash", map[string]any{"command": "sleep 1000." + marker, "background": true}); a.failed() {
 		t.Fatal(a.text())
@@ -149,7 +133,6 @@ func TestToySource(t *testing.T) {
 
 	seen := s.notified(listChanged)
 	s.toys(`{"count": 500, "described": {"toy_7": "Flies."}}`)
-	s.send(request(`"list"`, "tools/list", `{}`))
 	if n := s.notified(listChanged) - seen; n != 1 {
 		t.Errorf("%d notifications of the change of one tool", n)
 	}
@@ -165,8 +148,7 @@ func TestToySource(t *testing.T) {
 	if a := s.call("echo", map[string]any{"message": "hello"}); a.text() != "Echo: hello" {
 		t.Errorf("echo: %s", a.text())
 	}
-	s.send(request(`"health"`, "resources/read", `{"uri":"status://health"}`))
-	health := string(s.answer(`"health"`).Result)
+	health := string(s.request("resources/read", map[string]string{"uri": "status://health"}))
 	check, all := s.run("check"), s.run("tools", "--all")
 	s.toys(`{"count": 500, "bad": true, "taken": true}`) // is no change, and not logged again
 	for name, reason := range map[string]string{
@@ -192,12 +174,12 @@ func TestToySource(t *testing.T) {
 	}
 
 	// A source that fails or goes lets its calls end, and is closed after them.
-	begin := func(name string) (id string, finish func()) {
+	begin := func(name string) (p *pending, finish func()) {
 		t.Helper()
 		gate := filepath.Join(s.dir, name)
-		id = s.begin("toy_1", map[string]any{"message": name, "until": gate})
+		p = s.begin("toy_1", map[string]any{"message": name, "until": gate})
 		appears(t, gate+".begun")
-		return id, func() { touch(t, gate) }
+		return p, func() { touch(t, gate) }
 	}
 	lost, finishLost := begin("lost")
 	s.toys(`{"lost": true}`)

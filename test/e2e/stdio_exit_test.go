@@ -15,13 +15,13 @@ import (
 // ends are the ways a server is told to end.
 var ends = []struct {
 	name string
-	do   func(*wire)
+	do   func(*program)
 }{
-	{"end of input", func(w *wire) { w.in.Close() }},
-	{"SIGTERM", func(w *wire) { w.cmd.Process.Signal(syscall.SIGTERM) }},
-	{"SIGINT", func(w *wire) { w.cmd.Process.Signal(syscall.SIGINT) }},
-	{"SIGHUP", func(w *wire) { w.cmd.Process.Signal(syscall.SIGHUP) }},
-	{"SIGKILL", func(w *wire) { w.cmd.Process.Kill() }},
+	{"end of input", func(w *program) { w.in.Close() }},
+	{"SIGTERM", func(w *program) { w.cmd.Process.Signal(syscall.SIGTERM) }},
+	{"SIGINT", func(w *program) { w.cmd.Process.Signal(syscall.SIGINT) }},
+	{"SIGHUP", func(w *program) { w.cmd.Process.Signal(syscall.SIGHUP) }},
+	{"SIGKILL", func(w *program) { w.cmd.Process.Kill() }},
 }
 
 // soon is how long a server may take to end, besides the grace.
@@ -55,7 +55,7 @@ func TestStdioExit(t *testing.T) {
 					sleeping(t, marker, 4)
 				}
 				start := time.Now()
-				end.do(w)
+				end.do(w.program)
 				w.end()
 				if took := time.Since(start); took < state.grace || took > state.grace+soon {
 					t.Errorf("the server ends after %v; its grace is %v", took, state.grace)
@@ -116,20 +116,21 @@ func TestStdioStuckClient(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer unread.Close()
-			w := spawn(t, stdout, nil, exe, "serve", "--stdio", "--config", config)
-			w.send(bash("1", detached(marker)+"sleep 1000."+marker))
+			p := spawn(t, stdout, nil, exe, "serve", "--stdio", "--config", config)
+			_, err = io.WriteString(p.in, bash("1", detached(marker)+"sleep 1000."+marker)+"\n")
+			must(t, err)
 			sleeping(t, marker, 4)
 			// What cannot answer does not read for ever.
 			for err == nil {
-				w.in.SetWriteDeadline(time.Now().Add(time.Second))
-				_, err = io.WriteString(w.in, request("2", "tools/list", "{}")+"\n")
+				p.in.SetWriteDeadline(time.Now().Add(time.Second))
+				_, err = io.WriteString(p.in, request("2", "tools/list", "{}")+"\n")
 			}
 			if !errors.Is(err, os.ErrDeadlineExceeded) {
 				t.Fatal(err)
 			}
-			end.do(w)
+			end.do(p)
 			// The grace, and the time for what is left to be read.
-			if took := w.end(); took > 300*time.Millisecond+2*soon {
+			if took := p.end(); took > 300*time.Millisecond+2*soon {
 				t.Errorf("the server ends after %v", took)
 			}
 			gone(t, marker)
@@ -176,7 +177,7 @@ func orphans(t *testing.T, exe, config string, round int, hit *atomic.Int64) {
 	if len(marked(t, marker)) > 0 {
 		hit.Add(1)
 	}
-	end.do(w)
+	end.do(w.program)
 	w.end()
 	gone(t, marker)
 	ended(t, exe)

@@ -156,7 +156,7 @@ func TestWebFetchSize(t *testing.T) {
 // peak is the most memory that the server has used so far, in kB.
 func (c *toolClient) peak() int {
 	c.t.Helper()
-	return (&server{t: c.t, cmd: c.cmd}).status("VmHWM")
+	return c.status("VmHWM")
 }
 
 // TestWebFetchTimeout has sites that never come to an end. Their time is up all

@@ -1,21 +1,13 @@
 package e2e
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
-
-// toolClient calls tools of a server over stdio.
-type toolClient struct {
-	*wire
-	last int
-}
 
 // openTools starts the binary with a configuration, its working directory that
 // of the configuration, and further environment.
@@ -27,8 +19,7 @@ func openTools(t *testing.T, config string, env ...string) (c *toolClient, dir s
 
 func serveTools(t *testing.T, file string, env ...string) *toolClient {
 	t.Helper()
-	argv := append(append([]string{"env"}, env...), binary(), "serve", "--stdio", "--config", file)
-	return &toolClient{wire: launch(t, argv...)}
+	return connect(t, append(append([]string{"env"}, env...), binary(), "serve", "--stdio", "--config", file)...)
 }
 
 // openFetch starts a server that may fetch from hosts on this machine.
@@ -49,38 +40,6 @@ func privateHosts(hosts ...string) string {
 		list = append(list, strconv.Quote(address))
 	}
 	return "sandbox: {private_hosts: [" + strings.Join(list, ", ") + "]}\n"
-}
-
-// begin sends a call and returns its id.
-func (c *toolClient) begin(tool string, args map[string]any) string {
-	c.t.Helper()
-	c.last++
-	id := strconv.Itoa(c.last)
-	params, err := json.Marshal(map[string]any{"name": tool, "arguments": args})
-	must(c.t, err)
-	c.send(request(id, "tools/call", string(params)))
-	return id
-}
-
-// finish returns the answer to a call, which may have come while others were
-// waited for.
-func (c *toolClient) finish(id string) (a answer) {
-	c.t.Helper()
-	i := slices.IndexFunc(c.before, func(r wireLine) bool { return r.Method == "" && string(r.ID) == id })
-	var r wireLine
-	if i >= 0 {
-		r = c.before[i]
-		c.before = slices.Delete(c.before, i, i+1)
-	} else {
-		r = c.answer(id)
-	}
-	must(c.t, json.Unmarshal(r.Raw, &a))
-	return a
-}
-
-func (c *toolClient) call(tool string, args map[string]any) answer {
-	c.t.Helper()
-	return c.finish(c.begin(tool, args))
 }
 
 // with are arguments of web_fetch: the URL, and names with their values.
@@ -106,19 +65,6 @@ func (c *toolClient) fetched(url string, more ...any) string {
 		c.t.Fatalf("%s %v: %.2000s", url, more, a.text())
 	}
 	return content
-}
-
-// failed reports whether a call has failed, either way.
-func (a answer) failed() bool { return a.Error != nil || a.Result.IsError }
-
-// errorType is that of an answer, or empty.
-func (a answer) errorType() string {
-	if a.Error != nil {
-		kind, _ := a.Error.Data["error_type"].(string)
-		return kind
-	}
-	kind, _ := a.Result.StructuredContent["error_type"].(string)
-	return kind
 }
 
 // wantFailure reports an answer that is not a tool execution error with the type and text.

@@ -63,51 +63,51 @@ func newInternet(t *testing.T, names map[string][][]string, s setup) *internet {
 	if err != nil {
 		t.Fatalf("netns: %v: %s", err, out)
 	}
-	n.box = &box{wire: launch(t, append(netns, g.argv(s)...)...), ground: g}
+	n.box = &box{toolClient: connect(t, append(netns, g.argv(s)...)...), ground: g}
 	return n
 }
 
 // reaches fetches what is to be reached, and says where that is.
 func (n *internet) reaches(url string, at ...string) {
-	n.wire.t.Helper()
+	n.t.Helper()
 	for _, address := range at {
 		n.wants[address]++
 	}
 	o := n.fetch(url)
 	if last := at[len(at)-1]; o.failed || !strings.Contains(o.text, "reached "+last) {
-		n.wire.t.Errorf("%s does not reach %s: %v", url, last, o)
+		n.t.Errorf("%s does not reach %s: %v", url, last, o)
 	}
 }
 
 // refuses fetches what is to be refused, after having been at some addresses.
 func (n *internet) refuses(url, rule string, at ...string) {
-	n.wire.t.Helper()
+	n.t.Helper()
 	for _, address := range at {
 		n.wants[address]++
 	}
-	wantRule(n.wire.t, url, n.fetch(url), rule)
+	wantRule(n.t, url, n.fetch(url), rule)
 }
 
 // finish ends the server and looks at what it has connected to.
 func (n *internet) finish() {
-	n.wire.t.Helper()
+	n.t.Helper()
 	n.stop()
 	for address, count := range n.connections() {
 		if count != n.wants[address] {
-			n.wire.t.Errorf("%d connections to %s, want %d", count, address, n.wants[address])
+			n.t.Errorf("%d connections to %s, want %d", count, address, n.wants[address])
 		}
 		delete(n.wants, address)
 	}
 	for address, count := range n.wants {
-		n.wire.t.Errorf("no connection to %s, want %d", address, count)
+		n.t.Errorf("no connection to %s, want %d", address, count)
 	}
 }
 
 // connections returns those that are in the report.
 func (n *internet) connections() map[string]int {
-	n.wire.t.Helper()
+	n.t.Helper()
 	b, err := os.ReadFile(n.report)
-	must(n.wire.t, err)
+	must(n.t, err)
 	counts := map[string]int{}
 	for line := range strings.Lines(string(b)) {
 		if address, ok := strings.CutPrefix(strings.TrimSpace(line), "connection "); ok && !strings.HasPrefix(address, "127.9.9.9:") { // netns itself

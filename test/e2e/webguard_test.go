@@ -55,7 +55,7 @@ var closedHosts = []struct{ host, rule string }{
 
 // fetch calls web_fetch, and never has an answer from its cache.
 func (b *box) fetch(url string) outcome {
-	b.wire.t.Helper()
+	b.t.Helper()
 	return b.call("web_fetch", map[string]any{"url": url, "refresh": true})
 }
 

@@ -65,9 +65,7 @@ func opened(list ...*standIn) string {
 // listed returns the output schemas of the tools that clients are told of; nil for
 // those that have none.
 func (b *box) listed() map[string]json.RawMessage {
-	b.wire.t.Helper()
-	id := fmt.Sprintf(`"list %d"`, unique.Add(1))
-	b.send(request(id, "tools/list", "{}"))
+	b.t.Helper()
 	var result struct {
 		Tools []struct {
 			Name         string
@@ -75,10 +73,9 @@ func (b *box) listed() map[string]json.RawMessage {
 		}
 		NextCursor string
 	}
-	r := b.answer(id)
-	must(b.wire.t, json.Unmarshal(r.Result, &result))
+	must(b.t, json.Unmarshal(b.request("tools/list", nil), &result))
 	if result.NextCursor != "" {
-		b.wire.t.Fatal("the list has more than one page")
+		b.t.Fatal("the list has more than one page")
 	}
 	all := map[string]json.RawMessage{}
 	for _, tool := range result.Tools {
@@ -90,9 +87,9 @@ func (b *box) listed() map[string]json.RawMessage {
 // checked calls a tool, whose structured content must be what its listed schema
 // says.
 func (b *box) checked(tool string, args map[string]any) outcome {
-	b.wire.t.Helper()
+	b.t.Helper()
 	o := b.call(tool, args)
-	conforms(b.wire.t, string(b.listed()[tool]), o.structure)
+	conforms(b.t, string(b.listed()[tool]), o.structure)
 	return o
 }
 
@@ -261,10 +258,8 @@ func TestWebSearchSecret(t *testing.T) {
 	s := newSearching(t, "logging: {level: debug}\n", "brave", "tavily")
 	var said strings.Builder
 	note := func(line string) {
-		id := fmt.Sprintf(`"said %d"`, unique.Add(1))
 		method, params, _ := strings.Cut(line, " ")
-		s.send(request(id, method, params))
-		fmt.Fprintln(&said, s.answer(id))
+		_, _ = s.mcp.Call(t.Context(), method, json.RawMessage(params)) // some calls fail on purpose
 	}
 	const search = `tools/call {"name":"web_search","arguments":{"query":"few"}}`
 	note(search)
@@ -286,7 +281,8 @@ func TestWebSearchSecret(t *testing.T) {
 	note(`resources/read {"uri":"status://health"}`)
 	note(`tools/call {"name":"bash","arguments":{"command":"env; cat /proc/$PPID/environ /proc/self/environ | tr '\\0' '\\n'"}}`)
 	s.stop()
-	for _, r := range append(s.before, s.rest()...) {
+	<-s.mcp.Done()
+	for _, r := range s.said() {
 		fmt.Fprintln(&said, r)
 	}
 	if log := s.log(); strings.Count(log, "web_search") < 7 {

@@ -8,25 +8,19 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf8"
 )
 
-// wire is a running binary that is sent raw bytes and whose lines are taken as
+// wire is a running program that is sent raw bytes and whose lines are taken as
 // they come. Every line it says is held to the protocol.
 type wire struct {
-	t      *testing.T
-	cmd    *exec.Cmd
-	in     *os.File
+	*program
 	lines  chan wireLine // closed at the end of the output
-	exited chan struct{}
-	stderr string     // the file that gets it
-	before []wireLine // what answer has passed over
+	before []wireLine    // what answer has passed over
 }
 
 // wireLine is one line of a server: an answer, a notification or a batch of
@@ -76,8 +70,7 @@ func launchLogging(t *testing.T, stderr *os.File, argv ...string) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := spawn(t, stdout, stderr, argv...)
-	w.lines = make(chan wireLine, 1<<14)
+	w := &wire{program: spawn(t, stdout, stderr, argv...), lines: make(chan wireLine, 1<<14)}
 	go w.read(out)
 	t.Cleanup(func() {
 		w.kill()
@@ -89,52 +82,6 @@ func launchLogging(t *testing.T, stderr *os.File, argv ...string) *wire {
 	return w
 }
 
-// spawn starts a program with almost no environment, and closes the files that
-// are its standard output and error, the latter a temporary file if nil. The
-// streams are files, so that waiting for the program does not wait for what it
-// leaves behind.
-func spawn(t *testing.T, stdout, stderr *os.File, argv ...string) *wire {
-	t.Helper()
-	defer stdout.Close()
-	stdin, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stdin.Close()
-	if stderr == nil {
-		if stderr, err = os.CreateTemp(t.TempDir(), "stderr"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	defer stderr.Close()
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Dir = "/"
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w := &wire{t: t, cmd: cmd, in: in, exited: make(chan struct{}), stderr: stderr.Name()}
-	go func() {
-		defer close(w.exited)
-		_ = cmd.Wait() // the state has it all
-	}()
-	t.Cleanup(func() {
-		w.kill()
-		if t.Failed() {
-			t.Logf("standard error of %v:\n%s", argv, w.log())
-		}
-	})
-	return w
-}
-
-// kill ends the program if it still runs.
-func (w *wire) kill() {
-	w.in.Close()
-	w.cmd.Process.Kill()
-	<-w.exited
-}
-
 // read takes lines until there are no more.
 func (w *wire) read(out *os.File) {
 	defer close(w.lines)
@@ -142,7 +89,7 @@ func (w *wire) read(out *os.File) {
 	for {
 		line, err := r.ReadBytes('\n')
 		if len(line) > 0 {
-			w.lines <- w.parse(line)
+			w.lines <- parseLine(w.t, line)
 		}
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
@@ -153,25 +100,25 @@ func (w *wire) read(out *os.File) {
 	}
 }
 
-// parse reads a line and checks that it is protocol.
-func (w *wire) parse(line []byte) (r wireLine) {
+// parseLine reads a line and checks that it is protocol.
+func parseLine(t *testing.T, line []byte) (r wireLine) {
 	raw, ended := bytes.CutSuffix(line, []byte("\n"))
 	r.Raw = raw
 	messages := []json.RawMessage{raw}
 	if len(raw) > 0 && raw[0] == '[' {
 		messages = nil // or it would be decoded into raw
 		if err := json.Unmarshal(raw, &messages); err != nil {
-			w.t.Errorf("standard output has %.200q: %v", raw, err)
+			t.Errorf("standard output has %.200q: %v", raw, err)
 			return r
 		}
 	} else if err := json.Unmarshal(raw, &r); err != nil {
-		w.t.Errorf("standard output has %.200q: %v", raw, err)
+		t.Errorf("standard output has %.200q: %v", raw, err)
 		return r
 	}
 	for _, m := range messages {
 		var parts map[string]json.RawMessage
 		if err := json.Unmarshal(m, &parts); err != nil || string(parts["jsonrpc"]) != `"2.0"` {
-			w.t.Errorf("standard output has %.200q: not JSON-RPC (%v)", m, err)
+			t.Errorf("standard output has %.200q: not JSON-RPC (%v)", m, err)
 		}
 		kinds := 0
 		for _, kind := range []string{"result", "error", "method"} {
@@ -180,11 +127,11 @@ func (w *wire) parse(line []byte) (r wireLine) {
 			}
 		}
 		if kinds != 1 || parts["method"] == nil && parts["id"] == nil {
-			w.t.Errorf("standard output has %.200q: neither an answer nor a request nor a notification", m)
+			t.Errorf("standard output has %.200q: neither an answer nor a request nor a notification", m)
 		}
 	}
 	if !ended || !utf8.Valid(raw) || len(messages) == 0 {
-		w.t.Errorf("standard output has %.200q", line)
+		t.Errorf("standard output has %.200q", line)
 	}
 	return r
 }
@@ -272,23 +219,6 @@ func (w *wire) rest() (all []wireLine) {
 	}
 }
 
-// end waits for the program to end, and returns how long that takes.
-func (w *wire) end() time.Duration {
-	w.t.Helper()
-	start := time.Now()
-	select {
-	case <-w.exited:
-	case <-time.After(patience):
-		w.t.Fatal("the server does not end")
-	}
-	return time.Since(start)
-}
-
-func (w *wire) log() string {
-	b, _ := os.ReadFile(w.stderr)
-	return string(b)
-}
-
 // play sends input and its end, and returns what a server says to it.
 func play(t *testing.T, input string, args ...string) []wireLine {
 	t.Helper()
@@ -296,10 +226,7 @@ func play(t *testing.T, input string, args ...string) []wireLine {
 	w.write(input)
 	w.in.Close()
 	all := w.rest()
-	w.end()
-	if code := w.cmd.ProcessState.ExitCode(); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	w.succeeded()
 	return all
 }
 
@@ -347,57 +274,5 @@ func reconfigure(t *testing.T, file, text string) {
 	}
 	if err := os.Rename(file+".new", file); err != nil {
 		t.Fatal(err)
-	}
-}
-
-var unique atomic.Int64
-
-// newMarker returns a fraction of seconds that no other command sleeps.
-func newMarker() string { return fmt.Sprintf("%d%06d7", os.Getpid(), unique.Add(1)) }
-
-// own returns a copy of a binary, so that its processes can be told from those
-// of others. Another process makes it: a program that this one has had open for
-// writing could still be so in what it forks meanwhile, and cannot be run then.
-func own(t *testing.T, binary string) string {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir()) // as the kernel names it
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "toolserver")
-	if out, err := exec.Command("cp", binary, path).CombinedOutput(); err != nil {
-		t.Fatalf("cp: %v\n%s", err, out)
-	}
-	return path
-}
-
-// running returns the processes that run the binary: a server, its supervisors.
-func running(t *testing.T, path string) (pids []string) {
-	t.Helper()
-	entries, err := filepath.Glob("/proc/[0-9]*/exe")
-	if err != nil || len(entries) == 0 {
-		t.Skip("no /proc here")
-	}
-	for _, entry := range entries {
-		if exe, _ := os.Readlink(entry); exe == path {
-			pids = append(pids, strings.Split(entry, "/")[2])
-		}
-	}
-	return pids
-}
-
-// ended waits until no process runs the binary.
-func ended(t *testing.T, path string) {
-	t.Helper()
-	eventually(t, "every process of the server ends", func() bool { return len(running(t, path)) == 0 })
-}
-
-// eventually waits for something that must come.
-func eventually(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
-		}
 	}
 }
