@@ -11,6 +11,7 @@ import (
 // TestAppendKilled kills the server as soon as a file grows that it appends to.
 // What it has begun to append is soon there whole.
 func TestAppendKilled(t *testing.T) {
+	t.Parallel()
 	const old, added = 17, 4 << 20
 	for range 10 {
 		dir := t.TempDir()

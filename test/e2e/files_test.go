@@ -56,6 +56,7 @@ func TestLargeFile(t *testing.T) {
 // TestKilledWrite kills the server at random moments of a write: the file has
 // its old content or the new one.
 func TestKilledWrite(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
 	version := func(i int) string { return strings.Repeat(fmt.Sprintf("%08d\n", i), 100_000) }

@@ -17,6 +17,7 @@ func detached(marker string) string {
 
 // TestNothingSurvives ends commands in every way there is.
 func TestNothingSurvives(t *testing.T) {
+	t.Parallel()
 	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "toolserver.yaml")
 	if err := os.WriteFile(config, []byte("server: {grace: 300ms}\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -115,6 +115,7 @@ var hostile = []string{
 // TestSandboxCanary tries to change files outside in every way, under the default
 // configuration: with all layers, and with that of the kernel alone.
 func TestSandboxCanary(t *testing.T) {
+	t.Parallel()
 	for _, binary := range []string{binary(), undecided(t)} {
 		t.Run(filepath.Base(binary), func(t *testing.T) {
 			eachAccount(t, func(t *testing.T, who account) {

@@ -68,6 +68,7 @@ func machines() []machine {
 // TestSandboxDowngrade runs on machines that lack layers: nothing that is missing
 // goes unsaid, and what is there holds.
 func TestSandboxDowngrade(t *testing.T) {
+	t.Parallel()
 	for _, m := range machines() {
 		t.Run("without "+m.without, func(t *testing.T) {
 			eachAccount(t, func(t *testing.T, who account) {

@@ -96,6 +96,7 @@ var families = []string{"raw", "raw6", "packet", "sock_diag", "uevent", "netfilt
 
 // TestSandboxNetwork tries every way to reach what listens outside.
 func TestSandboxNetwork(t *testing.T) {
+	t.Parallel()
 	inet := []string{"tcp4", "tcp6", "udp4", "udp6", "mptcp", "fast", "shell", "shell udp"}
 	for _, tt := range []struct {
 		name, config, without string

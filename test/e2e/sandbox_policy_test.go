@@ -85,6 +85,7 @@ func (b *box) standing(path string) string {
 // TestSandboxPolicyStays tries to change what the server obeys, which is where
 // commands may write.
 func TestSandboxPolicyStays(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"toolserver.yaml", "settings.yaml", "etc/conf/settings.yaml"} {
 		t.Run(name, func(t *testing.T) {
 			eachAccount(t, func(t *testing.T, who account) {
@@ -104,6 +105,7 @@ func TestSandboxPolicyStays(t *testing.T) {
 // TestSandboxLinkedPolicy has links on the way to the configuration, which the
 // kernel cannot keep from being replaced: that is said, and it does not help.
 func TestSandboxLinkedPolicy(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, file, link, to string }{
 		{"a link", "settings.yaml", "settings.yaml", "conf/real.yaml"},
 		{"a link to a directory", "conf/settings.yaml", "conf", "real"},
@@ -149,6 +151,7 @@ func TestSandboxLinkedPolicy(t *testing.T) {
 
 // TestSandboxControlFiles tries to change what makes programs of others run code.
 func TestSandboxControlFiles(t *testing.T) {
+	t.Parallel()
 	eachAccount(t, func(t *testing.T, who account) {
 		g := newGround(t, who)
 		g.home = g.work
@@ -168,6 +171,7 @@ func TestSandboxControlFiles(t *testing.T) {
 // repository do. What they lead to stays as it is, and that the links themselves
 // are protected from plain text only is said.
 func TestSandboxLinkedControlFiles(t *testing.T) {
+	t.Parallel()
 	eachAccount(t, func(t *testing.T, who account) {
 		g := newGround(t, who)
 		g.home = g.work
@@ -218,6 +222,7 @@ func TestSandboxNewControlFiles(t *testing.T) {
 // TestSandboxReload changes the policy as its operator does: it holds from the next
 // call on.
 func TestSandboxReload(t *testing.T) {
+	t.Parallel()
 	eachAccount(t, func(t *testing.T, who account) {
 		g := newGround(t, who)
 		key := g.file("key", "content", 0o644)

@@ -14,6 +14,7 @@ import (
 // the job can write the new one; but nobody obeys that, and the job is ended. What is
 // below a protected directory stays protected.
 func TestSandboxReplaced(t *testing.T) {
+	t.Parallel()
 	eachAccount(t, func(t *testing.T, who account) {
 		g := newGround(t, who)
 		hook := g.file(".git/hooks/hook", "hook\n", 0o755)

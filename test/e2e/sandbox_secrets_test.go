@@ -55,6 +55,7 @@ var prying = []string{
 
 // TestSandboxSecrets tries to read what is denied, in every way.
 func TestSandboxSecrets(t *testing.T) {
+	t.Parallel()
 	for _, binary := range []string{binary(), undecided(t)} {
 		t.Run(filepath.Base(binary), func(t *testing.T) {
 			eachAccount(t, func(t *testing.T, who account) {

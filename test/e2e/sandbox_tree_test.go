@@ -114,6 +114,7 @@ const treeConfig = "server: {grace: 30ms}\nlogging: {level: error}\n"
 // TestSandboxTree ends 200 commands in every way there is, and looks for what they
 // leave. Without namespaces the supervisors have to find every process themselves.
 func TestSandboxTree(t *testing.T) {
+	t.Parallel()
 	const rounds = 5
 	for _, without := range []string{"", "namespaces"} {
 		t.Run("without "+without, func(t *testing.T) {
