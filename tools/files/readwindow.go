@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -71,21 +70,13 @@ func (c *reading) window(ctx context.Context, src source) (domain.ToolResult, er
 // numbered returns the text of w with line numbers, and takes lines away from
 // its end until that fits.
 func (c *reading) numbered(w *textfile.Window) []byte {
-	fits, lines, room := 0, 0, c.room()
-	for fits < len(w.Text) {
-		next := len(w.Text)
-		if i := bytes.IndexByte(w.Text[fits:], '\n'); i >= 0 {
-			next = fits + i + 1
-		}
-		room -= next - fits + max(7, len(strconv.Itoa(w.Start+lines))+1)
-		if room < 0 && lines > 0 {
-			w.More, w.End, w.NextOffset = true, w.Start+lines-1, w.Start+lines
-			break
-		}
-		fits, lines = next, lines+1
+	text, used := textfile.Numbered(w.Text, w.Start, c.room())
+	if used < len(w.Text) {
+		w.Text = w.Text[:used]
+		w.NextOffset = w.Start + countLines(w.Text)
+		w.More, w.End = true, w.NextOffset-1
 	}
-	w.Text = w.Text[:fits]
-	return textfile.Numbered(w.Text, w.Start)
+	return text
 }
 
 // marked returns text and, if there is more to the file, a last line that says

@@ -179,62 +179,42 @@ var boms = [...]struct{ mark, charset string }{
 // byte order of utf-16 and utf-32, and is skipped where it only confirms what
 // was asked for; any other charset is taken at its word.
 func (c Charset) resolve(head []byte) (Charset, int) {
-	name, length := markOf(head)
+	name, length := "", 0
+	for _, b := range boms {
+		if bytes.HasPrefix(head, []byte(b.mark)) {
+			name, length = b.charset, len(b.mark)
+			break
+		}
+	}
 	switch {
 	case name == c.Name():
 		return c, length
-	case c.isUTF8() && name != "":
+	case name != "" && (c.isUTF8() || name == c.name+"le" || name == c.name+"be"):
 		return mustLookup(name), length
 	case c.name == utf16Name:
-		if name == utf16leName || name == utf16beName {
-			return mustLookup(name), length
-		}
-		return mustLookup(utf16Order(head)), 0
+		return byteOrder(head, 2, utf16leName, utf16beName), 0
 	case c.name == utf32Name:
-		if name == utf32leName || name == utf32beName {
-			return mustLookup(name), length
-		}
-		return mustLookup(utf32Order(head)), 0
+		return byteOrder(head, 4, utf32leName, utf32beName), 0
 	}
 	return c, 0
 }
 
-func markOf(head []byte) (charset string, length int) {
-	for _, b := range boms {
-		if bytes.HasPrefix(head, []byte(b.mark)) {
-			return b.charset, len(b.mark)
-		}
-	}
-	return "", 0
-}
-
-// utf16Order guesses the byte order of UTF-16 without a mark: the high byte of
-// most characters of most languages is the more often zero one. In doubt it is
+// byteOrder guesses the byte order of UTF-16 or UTF-32 without a mark: the high byte
+// of most characters of most languages is the more often zero one. In doubt it is
 // little-endian, as the WHATWG Encoding standard has it.
-func utf16Order(head []byte) string {
-	var zeros [2]int
+func byteOrder(head []byte, unit int, little, big string) Charset {
+	first, last := 0, 0
 	for i, b := range head {
-		if b == 0 {
-			zeros[i&1]++
+		switch {
+		case b != 0:
+		case i%unit == 0:
+			first++
+		case i%unit == unit-1:
+			last++
 		}
 	}
-	if zeros[0] > zeros[1] {
-		return utf16beName
+	if first > last {
+		return mustLookup(big)
 	}
-	return utf16leName
-}
-
-// utf32Order tells the byte order of UTF-32 without a mark: the highest byte
-// of every character is zero, and the lowest hardly ever.
-func utf32Order(head []byte) string {
-	var zeros [4]int
-	for i, b := range head {
-		if b == 0 {
-			zeros[i&3]++
-		}
-	}
-	if zeros[0] > zeros[3] {
-		return utf32beName
-	}
-	return utf32leName
+	return mustLookup(little)
 }

@@ -2,107 +2,74 @@ package textfile
 
 import (
 	"bytes"
-	"slices"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 )
 
 const replacement = "\uFFFD"
 
-// decoder turns bytes of one charset other than UTF-8 into UTF-8. The decoders
-// of x/text write U+FFFD where they meet what they cannot decode; this one
-// tells such a place from a U+FFFD that the text really has.
+// decoder turns bytes of one charset into UTF-8. The decoders of x/text write
+// U+FFFD where they meet what they cannot decode; this one tells such a place
+// from a U+FFFD that the text really has.
 type decoder struct {
 	t       transform.Transformer
 	genuine []byte // U+FFFD as this charset encodes it, nil if it cannot
 }
 
-func newDecoder(cs Charset) *decoder {
-	d := &decoder{t: cs.enc.NewDecoder().Transformer}
-	if b, err := cs.enc.NewEncoder().Bytes([]byte(replacement)); err == nil && len(b) > 1 {
+func newDecoder(cs Charset) decoder {
+	enc := cs.enc
+	if enc == nil {
+		enc = unicode.UTF8
+	}
+	d := decoder{t: enc.NewDecoder().Transformer}
+	if b, err := enc.NewEncoder().Bytes([]byte(replacement)); err == nil && len(b) > 1 {
 		d.genuine = b
 	}
 	return d
 }
 
-// append decodes src, which must hold whole characters, and appends it to dst.
-// If something cannot be decoded, bad is its place in src and otherwise -1.
-func (d *decoder) append(dst, src []byte) (out []byte, bad int) {
-	d.t.Reset()
-	from := len(dst)
-	for rest := src; ; {
-		dst = slices.Grow(dst, len(rest)+utf8.UTFMax)
-		nDst, nSrc, err := d.t.Transform(dst[len(dst):cap(dst)], rest, true)
-		dst = dst[:len(dst)+nDst]
-		rest = rest[nSrc:]
-		if err == transform.ErrShortDst {
-			continue
-		}
-		if err != nil {
-			return dst, len(src) - len(rest)
-		}
-		break
+// decode returns src, which must hold whole characters, as UTF-8, and the place in it
+// of what cannot be decoded, or -1. The text shares the memory of src if that is UTF-8.
+func decode(cs Charset, src []byte) (text []byte, bad int) {
+	if cs.isUTF8() && utf8.Valid(src) {
+		return src, -1
 	}
-	if bytes.Contains(dst[from:], []byte(replacement)) {
-		return dst, d.locate(src)
+	d := newDecoder(cs)
+	text, used, err := transform.Bytes(d.t, src)
+	if bad = d.undecodable(text, src[:used]); bad < 0 && err != nil {
+		bad = used
 	}
-	return dst, -1
+	return text, bad
 }
 
-// prefix decodes as much of src as gives at most limit bytes, and leaves alone
-// a character that src ends in the middle of. It returns the text, how many
-// bytes of src it stands for, and what append returns as bad.
-func (d *decoder) prefix(src []byte, limit int) (out []byte, used, bad int) {
-	d.t.Reset()
-	out = make([]byte, limit)
+// decodePrefix decodes as much of src as gives at most limit bytes, and leaves alone
+// a character that src ends in the middle of. It returns the text, how many bytes of
+// src it stands for, and what decode returns as bad.
+func decodePrefix(cs Charset, src []byte, limit int) (text []byte, used, bad int) {
+	d := newDecoder(cs)
+	text = make([]byte, limit)
 	// The errors are ErrShortDst and ErrShortSrc, both what is asked for.
-	nDst, used, _ := d.t.Transform(out, src, false)
-	out = out[:nDst]
-	if bytes.Contains(out, []byte(replacement)) {
-		return out, used, d.locate(src[:used])
-	}
-	return out, used, -1
+	n, used, _ := d.t.Transform(text, src, false)
+	return text[:n], used, d.undecodable(text[:n], src[:used])
 }
 
-// locate finds the first sequence in src that cannot be decoded, or -1. It
-// decodes character by character, into a buffer just large enough for one.
-func (d *decoder) locate(src []byte) int {
+// undecodable returns the first place in src that cannot be decoded, or -1. It decodes
+// src again up to each U+FFFD in its text, which tells how much of src is before it.
+func (d decoder) undecodable(text, src []byte) int {
 	d.t.Reset()
-	var char [16]byte
-	for off := 0; off < len(src); {
-		nDst, nSrc := 0, 0
-		for size := 1; size <= len(char) && nSrc == 0; size++ {
-			nDst, nSrc, _ = d.t.Transform(char[:size], src[off:], true)
+	for used := 0; ; {
+		i := bytes.Index(text, []byte(replacement))
+		if i < 0 {
+			return -1
 		}
-		if nSrc == 0 {
-			return off
+		_, n, _ := d.t.Transform(text[:i], src[used:], true) // which has this text already
+		used += n
+		if d.genuine == nil || !bytes.HasPrefix(src[used:], d.genuine) {
+			return used
 		}
-		if bytes.Contains(char[:nDst], []byte(replacement)) &&
-			!bytes.Equal(src[off:off+nSrc], d.genuine) {
-			return off
-		}
-		off += nSrc
+		used += len(d.genuine)
+		text = text[i+len(replacement):]
 	}
-	return -1
-}
-
-// invalidUTF8 returns the place of the first byte in b that is not valid
-// UTF-8, or -1.
-func invalidUTF8(b []byte) int {
-	if utf8.Valid(b) {
-		return -1
-	}
-	for i := 0; i < len(b); {
-		if b[i] < utf8.RuneSelf {
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRune(b[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i
-		}
-		i += size
-	}
-	return -1
 }

@@ -2,6 +2,7 @@ package textfile
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,104 +23,98 @@ func Guess(sample []byte) string {
 	if foreignBytes(sample) > 0 && plausible(sample, Charset{}, partial) {
 		return utf8Name
 	}
-	for _, name := range []string{"shift_jis", "euc-jp"} {
-		if looksJapanese(sample, name) {
-			return name
+	best, most := "", 0
+	for _, s := range scripts {
+		if n := s.count(sample); n > most {
+			best, most = s.charset, n
 		}
 	}
-	if name := cyrillic(sample); name != "" {
-		return name
+	if best != "" {
+		return best
 	}
 	for _, name := range candidates(sample) {
 		cs, err := Lookup(name)
 		if err != nil || !plausible(sample, cs, partial) {
 			continue
 		}
-		if common := mustLookup("windows-1252"); sameText(sample, cs, common) {
-			return common.Name()
+		if common := mustLookup(latin); cs.width() == 1 && !cs.isUTF8() && sameText(sample, cs, common) {
+			return latin // as German is the same text in Turkish charsets
 		}
 		return cs.Name()
 	}
 	return ""
 }
 
+// latin is the charset most common on disks.
+const latin = "windows-1252"
+
+func sameText(sample []byte, a, b Charset) bool {
+	inA, _ := decodeSample(sample, a, true)
+	inB, _ := decodeSample(sample, b, true)
+	return bytes.Equal(inA, inB)
+}
+
 // decodeSample returns a sample as text, with no character that it ends in the middle
-// of. It is not ok if something in it cannot be decoded.
-func decodeSample(sample []byte, cs Charset) (text []byte, ok bool) {
-	text, _, bad := newDecoder(cs).prefix(sample, 4*len(sample))
+// of if it is partial. It is not ok if something in it cannot be decoded.
+func decodeSample(sample []byte, cs Charset, partial bool) (text []byte, ok bool) {
+	if !partial {
+		text, bad := decode(cs, sample)
+		return text, bad < 0
+	}
+	text, _, bad := decodePrefix(cs, sample, 4*len(sample))
 	return text, bad < 0
 }
 
-// looksJapanese recognizes Japanese by its hiragana, of which the detector
-// needs more than a short text has. Other text makes none when it is read in a
-// Japanese charset.
-func looksJapanese(sample []byte, charset string) bool {
-	text, ok := decodeSample(sample, mustLookup(charset))
-	hiragana, foreign := 0, 0
+// scripts are the charsets that are recognized by the script of their text, of which
+// the detector needs more than a short text has.
+var scripts = [...]script{
+	{"shift_jis", unicode.Hiragana, 3, 20}, {"euc-jp", unicode.Hiragana, 3, 20},
+	{"windows-1251", unicode.Cyrillic, 4, 80}, {"koi8-r", unicode.Cyrillic, 4, 80},
+}
+
+type script struct {
+	charset string
+	letters *unicode.RangeTable
+	least   int // letters of the script that it takes
+	share   int // per cent of what is not ASCII that they are at least
+}
+
+// count returns how many letters of the script, not capitals, sample has if it is in the
+// charset, or 0 if it does not look so: Latin text read so has its odd letters inside
+// words of ASCII, and in the wrong one of the two Cyrillic charsets capitals and small
+// letters change places.
+func (s script) count(sample []byte) int {
+	text, ok := decodeSample(sample, mustLookup(s.charset), true)
+	small, letters, mixed, foreign := 0, 0, 0, 0
+	var before rune
 	for _, r := range string(text) {
 		if r >= utf8.RuneSelf {
 			foreign++
 		}
-		if unicode.Is(unicode.Hiragana, r) {
-			hiragana++
-		}
-	}
-	return ok && hiragana >= 3 && hiragana*5 >= foreign
-}
-
-// cyrillic returns the charset in which the words of sample are Cyrillic, or "".
-// The detector needs much text for that. Here little is enough: Latin text
-// read so has its odd letters inside words of ASCII, and in the wrong one of the
-// two charsets capitals and small letters change places.
-func cyrillic(sample []byte) string {
-	best, most := "", 0
-	for _, name := range []string{"windows-1251", "koi8-r"} {
-		text, ok := decodeSample(sample, mustLookup(name))
-		small, letters, mixed, others := 0, 0, 0, 0
-		var before rune
-		for _, r := range string(text) {
-			switch {
-			case unicode.Is(unicode.Cyrillic, r):
-				letters++
-				if unicode.IsLower(r) {
-					small++
-				}
-				if before < utf8.RuneSelf && unicode.IsLetter(before) {
-					mixed++
-				}
-			case r >= utf8.RuneSelf:
-				others++
+		if unicode.Is(s.letters, r) {
+			letters++
+			if !unicode.IsUpper(r) {
+				small++
 			}
-			before = r
+			if before < utf8.RuneSelf && unicode.IsLetter(before) {
+				mixed++
+			}
 		}
-		if ok && letters >= 4 && mixed*20 <= letters && others*5 <= letters && small*2 > letters && small > most {
-			best, most = name, small
-		}
+		before = r
 	}
-	return best
+	if !ok || letters < s.least || letters*100 < s.share*foreign || mixed*4 > letters || small*2 <= letters {
+		return 0
+	}
+	return small
 }
 
-// sameText reports whether sample is the same text in both charsets, as German
-// is in Turkish ones.
-func sameText(sample []byte, a, b Charset) bool {
-	if a.width() != 1 || a.isUTF8() {
-		return false
-	}
-	inA, _ := decodeSample(sample, a)
-	inB, _ := decodeSample(sample, b)
-	return bytes.Equal(inA, inB)
-}
-
-// Confidences in per cent from which the detector is trusted. The charsets of Latin
-// letters are hard to tell apart.
+// Confidences in per cent from which the detector is trusted, and how many bytes beyond
+// ASCII it takes: the charsets of Latin letters are hard to tell apart.
 const (
-	sure      = 30
-	sureLatin = 60
+	sure       = 30
+	sureLatin  = 60
+	fewForeign = 8
 )
-
-// fewForeign is how many bytes beyond ASCII it takes to tell Latin charsets
-// apart at all.
-const fewForeign = 8
 
 func foreignBytes(sample []byte) (n int) {
 	for _, c := range sample {
@@ -130,33 +125,29 @@ func foreignBytes(sample []byte) (n int) {
 	return n
 }
 
-// candidates returns what to try, best first. The charset most common on disks
-// is what is left when the detector is not sure.
+// candidates returns what to try, best first: what the detector is sure of, the charset
+// most common on disks, and the rest.
 func candidates(sample []byte) []string {
-	const common = "windows-1252"
-	found, err := chardet.NewTextDetector().DetectAll(sample)
-	if err != nil {
-		return []string{common}
-	}
+	found, _ := chardet.NewTextDetector().DetectAll(sample) // none if it fails
 	var names, doubtful []string
-	few := foreignBytes(sample) < fewForeign
 	for _, r := range found {
-		name, enough := strings.ToLower(r.Charset), sure
+		name := strings.ToLower(r.Charset)
+		trusted := r.Confidence >= sure
 		switch name {
 		case "iso-8859-1":
-			name = common
+			name = latin
 		case "gb18030":
 			name = "gbk"
 		case "windows-1250", "windows-1254", "iso-8859-2", "iso-8859-9":
-			enough = sureLatin
+			trusted = r.Confidence >= sureLatin && foreignBytes(sample) >= fewForeign
 		}
-		if r.Confidence >= enough && !(few && enough == sureLatin) {
+		if trusted {
 			names = append(names, name)
 		} else {
 			doubtful = append(doubtful, name)
 		}
 	}
-	return append(append(names, common), doubtful...)
+	return slices.Concat(names, []string{latin}, doubtful)
 }
 
 // guessWide returns the charset of two or four bytes a character that fits a
@@ -169,9 +160,9 @@ func guessWide(head []byte) string {
 	if bytes.Count(head, []byte{0})*16 < len(head) || len(head) == 0 {
 		return ""
 	}
-	for _, name := range []string{utf32Order(head), utf16Order(head)} {
-		if plausible(head, mustLookup(name), partial) {
-			return name
+	for _, name := range []string{utf32Name, utf16Name} {
+		if cs, _ := mustLookup(name).resolve(head); plausible(head, cs, partial) {
+			return cs.Name()
 		}
 	}
 	return ""
@@ -182,28 +173,13 @@ func guessWide(head []byte) string {
 // unassigned or private characters.
 func plausible(sample []byte, cs Charset, partial bool) bool {
 	cs, bom := cs.resolve(sample)
-	sample = sample[bom:]
-	text, bad := sample, -1
-	switch {
-	case cs.isUTF8():
-		bad = invalidUTF8(sample)
-	case !partial:
-		text, bad = newDecoder(cs).append(nil, sample)
-	default:
-		text, _, bad = newDecoder(cs).prefix(sample, 4*len(sample))
-	}
-	if bad >= 0 && !(partial && len(sample)-bad < utf8.UTFMax) {
-		return false
-	}
-	if bytes.IndexByte(text, 0) >= 0 {
-		return false
-	}
+	text, ok := decodeSample(sample[bom:], cs, partial)
 	odd, all := 0, 0
 	for _, r := range string(text) {
 		all++
-		if !unicode.IsGraphic(r) && !unicode.In(r, unicode.Cf) && !bytes.ContainsRune([]byte("\t\n\v\f\r\x1b"), r) {
+		if !unicode.IsGraphic(r) && !unicode.In(r, unicode.Cf) && !strings.ContainsRune("\t\n\v\f\r\x1b", r) {
 			odd++
 		}
 	}
-	return all > 0 && odd*50 <= all
+	return ok && all > 0 && odd*50 <= all && bytes.IndexByte(text, 0) < 0
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"unicode/utf8"
 )
 
 // DefaultMaxBytes bounds the text of a window when its range does not say.
@@ -79,8 +78,8 @@ func Lines(r io.ReaderAt, size int64, cs Charset, rg Range) (Window, error) {
 	return w, w.fill(s, cs, pos, rg)
 }
 
-// seek finds the position of the first line and sets Start, and TotalLines if
-// it comes to know it. Start stays 0 for an empty file.
+// seek finds the position of the first line and sets Start, which stays 0 for an
+// empty file.
 func (w *Window) seek(s *scanner, offset int) (pos int64, err error) {
 	if s.begin >= s.end {
 		w.TotalLines = 0
@@ -90,37 +89,29 @@ func (w *Window) seek(s *scanner, offset int) (pos int64, err error) {
 		return s.begin, err
 	}
 	if offset < 0 {
-		return w.seekTail(s, -max(offset, -math.MaxInt))
+		return w.seekTail(s, -max(offset, -math.MaxInt+1))
 	}
 	w.Start = max(offset, 1)
-	pos, passed, open, err := s.skip(s.begin, w.Start-1)
-	if err != nil || pos < s.end {
+	if pos, err = s.skip(s.begin, w.Start-1); err != nil || pos < s.end {
 		return pos, err
 	}
-	if open {
-		passed++
+	total, err := s.count(s.begin, s.end)
+	if err == nil {
+		err = &PastEndError{Offset: offset, Total: total}
 	}
-	return pos, &PastEndError{Offset: offset, Total: passed}
+	return pos, err
 }
 
-func (w *Window) seekTail(s *scanner, n int) (int64, error) {
-	pos, lines, err := s.tail(n)
-	if err != nil {
-		return 0, err
+func (w *Window) seekTail(s *scanner, n int) (pos int64, err error) {
+	if pos, err = s.tail(n); err != nil {
+		return pos, err
 	}
-	switch {
-	case pos == s.begin:
-		w.Start, w.TotalLines = 1, lines
-	case pos-s.begin <= countAhead:
-		before, err := s.count(s.begin, pos)
-		if err != nil {
-			return 0, err
-		}
-		w.Start, w.TotalLines = before+1, before+lines
-	default:
-		w.Start = -lines
+	w.Start = -n
+	if pos-s.begin <= countAhead {
+		w.Start, err = s.count(s.begin, pos)
+		w.Start++
 	}
-	return pos, nil
+	return pos, err
 }
 
 // fill reads the lines from pos on.
@@ -129,35 +120,26 @@ func (w *Window) fill(s *scanner, cs Charset, pos int64, rg Range) error {
 	if err != nil {
 		return err
 	}
-	p, err := take(cs, raw, pos, pos+int64(len(raw)) == s.end, rg.MaxBytes)
+	used, err := w.take(cs, raw, pos, pos+int64(len(raw)) == s.end, rg.MaxBytes)
 	if err != nil {
 		return err
 	}
-	w.Text, w.End = p.text, w.Start+p.lines-1
-	next := pos + int64(p.used)
-	if p.cut {
-		w.Cut, w.End = true, w.Start
-		if next, _, _, err = s.skip(next, 1); err != nil {
+	next := pos + int64(used)
+	if w.Cut {
+		if next, err = s.skip(next, 1); err != nil {
 			return err
 		}
-		w.Text = fmt.Appendf(w.Text, " [line cut: %d of its %d bytes shown]\n", p.used, next-pos)
+		w.Text = fmt.Appendf(w.Text, " [line cut: %d of its %d bytes shown]\n", used, next-pos)
 	}
-	w.More = next < s.end
-	if w.More {
+	if w.More = next < s.end; w.More {
 		w.NextOffset = w.End + 1
 	}
-	return w.countRest(s, next)
-}
-
-// countRest sets TotalLines if what follows the window is short enough to be
-// looked at.
-func (w *Window) countRest(s *scanner, next int64) error {
-	if w.TotalLines >= 0 || w.Start < 0 || s.end-next > countAhead {
-		return nil
+	if w.Start > 0 && s.end-next <= countAhead {
+		rest, err := s.count(next, s.end)
+		w.TotalLines = w.End + rest
+		return err
 	}
-	rest, err := s.count(next, s.end)
-	w.TotalLines = w.End + rest
-	return err
+	return nil
 }
 
 // gather returns the raw bytes from pos to the end of the limit-th line, or as
@@ -169,110 +151,38 @@ func (s *scanner) gather(pos int64, limit, maxBytes int) ([]byte, error) {
 	if n < len(raw) { // the file shrank
 		s.end = pos + int64(n)
 	}
-	end := 0
-	for range limit {
-		if end = s.nl.next(raw[:n], end); end < 0 {
-			break
-		}
+	raw = raw[:n]
+	if limit > 0 {
+		raw = raw[:s.nl.after(raw, limit)]
 	}
-	if limit <= 0 || end < 0 {
-		end = n
-	}
-	return raw[:end], err
+	return raw, err
 }
 
-// piece is what one window takes of the raw bytes gathered for it.
-type piece struct {
-	text  []byte
-	used  int // raw bytes the text stands for
-	lines int
-	cut   bool // the text is the beginning of one line
-}
-
-// take decodes as many whole lines of raw as make at most maxBytes, or the
-// beginning of the first one if that alone makes more. pos is where raw begins
-// in the file, and last tells that the file ends with it.
-func take(cs Charset, raw []byte, pos int64, last bool, maxBytes int) (piece, error) {
-	nl := cs.newline()
+// take sets the text to as many whole lines of raw as make at most maxBytes, or to the
+// beginning of the first one if that alone makes more, and returns how many bytes of
+// raw that is. pos is where raw begins in the file, and last tells that the file ends
+// with it.
+func (w *Window) take(cs Charset, raw []byte, pos int64, last bool, maxBytes int) (used int, err error) {
+	nl, whole := cs.newline(), raw
 	if !last {
-		end := nl.last(raw)
-		if end == 0 {
-			return takePart(cs, raw, pos, maxBytes)
-		}
-		raw = raw[:end]
+		whole = raw[:nl.last(raw)]
 	}
-	if cs.isUTF8() {
-		if bad := invalidUTF8(raw); bad >= 0 {
-			return piece{}, undecodable(cs, pos+int64(bad), sampleAt(raw, bad))
-		}
-		p := piece{text: raw, used: len(raw), lines: bytes.Count(raw, []byte{'\n'})}
-		if nl.last(raw) != len(raw) {
-			p.lines++
-		}
-		return p, nil
+	text, bad := decode(cs, whole)
+	if len(text) > maxBytes {
+		whole = whole[:nl.after(whole, bytes.Count(text[:maxBytes], []byte("\n")))]
+		text, bad = decode(cs, whole)
 	}
-	return takeDecoded(cs, raw, pos, maxBytes)
-}
-
-// takeDecoded is take for a charset other than UTF-8. It goes line by line, as
-// a line may begin anywhere a window does.
-func takeDecoded(cs Charset, raw []byte, pos int64, maxBytes int) (piece, error) {
-	d, nl := newDecoder(cs), cs.newline()
-	p := piece{text: make([]byte, 0, min(maxBytes, 2*len(raw)))}
-	for p.used < len(raw) {
-		end := nl.next(raw, p.used)
-		if end < 0 {
-			end = len(raw)
-		}
-		text, bad := d.append(p.text, raw[p.used:end])
-		if bad >= 0 {
-			bad += p.used
-			return piece{}, undecodable(cs, pos+int64(bad), sampleAt(raw, bad))
-		}
-		if len(text) > maxBytes {
-			if p.lines == 0 {
-				return takePart(cs, raw[:end], pos, maxBytes)
-			}
-			break
-		}
-		p.text, p.used = text, end
-		p.lines++
+	w.Text, used, w.End = text, len(whole), w.Start+nl.count(whole)
+	if nl.last(whole) == len(whole) {
+		w.End--
 	}
-	return p, nil
-}
-
-// takePart decodes the beginning of the line that raw begins with.
-func takePart(cs Charset, raw []byte, pos int64, maxBytes int) (piece, error) {
-	p := piece{lines: 1, cut: true}
-	bad := -1
-	if cs.isUTF8() {
-		p.text = trimPartial(raw[:min(len(raw), maxBytes)])
-		p.used = len(p.text)
-		bad = invalidUTF8(p.text)
-	} else {
-		p.text, p.used, bad = newDecoder(cs).prefix(raw, maxBytes)
+	if len(whole) == 0 && len(raw) > 0 {
+		w.Text, used, bad = decodePrefix(cs, raw[:nl.after(raw, 1)], maxBytes)
+		w.Cut, w.End = true, w.Start
 	}
 	if bad >= 0 {
-		return piece{}, undecodable(cs, pos+int64(bad), sampleAt(raw, bad))
+		from := bad - bad%sampleSize
+		return 0, undecodable(cs, pos+int64(bad), raw[from:min(len(raw), from+sampleSize)])
 	}
-	return p, nil
-}
-
-// trimPartial drops a character at the end of b that is not complete.
-func trimPartial(b []byte) []byte {
-	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
-		if tail := b[len(b)-i:]; utf8.RuneStart(tail[0]) {
-			if !utf8.FullRune(tail) {
-				return b[:len(b)-i]
-			}
-			break
-		}
-	}
-	return b
-}
-
-// sampleAt returns the bytes around the undecodable place bad for a guess.
-func sampleAt(raw []byte, bad int) []byte {
-	from := max(0, bad-bad%sampleSize)
-	return raw[from:min(len(raw), from+sampleSize)]
+	return used, nil
 }

@@ -146,7 +146,7 @@ func TestNumbered(t *testing.T) {
 		{"a\nb", 9999999, "9999999\ta\n10000000\tb"},
 		{"a\nb\n", -2, "    -2\ta\n    -1\tb\n"},
 	} {
-		if got := textfile.Numbered([]byte(tc.text), tc.first); string(got) != tc.want {
+		if got, _ := textfile.Numbered([]byte(tc.text), tc.first, math.MaxInt); string(got) != tc.want {
 			t.Errorf("%q from %d: %q, want %q", tc.text, tc.first, got, tc.want)
 		}
 	}

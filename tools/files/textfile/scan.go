@@ -3,7 +3,6 @@ package textfile
 import (
 	"bytes"
 	"io"
-	"strings"
 )
 
 const (
@@ -42,38 +41,28 @@ func (s *scanner) chunk(pos, to int64) ([]byte, error) {
 	return s.buf[:n], err
 }
 
-// skip moves forward from pos over n line feeds. It returns where it got to,
-// which is the end of the file if there are fewer, how many it passed, and
-// whether the last line of the file, without a line feed, is among what it
-// passed.
-func (s *scanner) skip(pos int64, n int) (to int64, passed int, open bool, err error) {
-	for passed < n {
+// skip returns the position after n line feeds from pos on, or the end of the file
+// if there are fewer.
+func (s *scanner) skip(pos int64, n int) (int64, error) {
+	for n > 0 {
 		c, err := s.chunk(pos, s.end)
-		if err != nil {
-			return pos, passed, open, err
+		if err != nil || len(c) == 0 {
+			return pos, err
 		}
-		if len(c) == 0 {
-			return pos, passed, open, nil
-		}
-		if in := s.nl.count(c); passed+in < n {
-			passed += in
-			open = s.nl.last(c) != len(c)
+		if in := s.nl.count(c); in < n {
+			n -= in
 			pos += int64(len(c))
 			continue
 		}
-		at := 0
-		for ; passed < n; passed++ {
-			at = s.nl.next(c, at)
-		}
-		return pos + int64(at), passed, false, nil
+		return pos + int64(s.nl.after(c, n)), nil
 	}
-	return pos, passed, false, nil
+	return pos, nil
 }
 
 // count returns the number of lines from pos, the beginning of one, to the
 // position to or the end of the file.
 func (s *scanner) count(pos, to int64) (int, error) {
-	n, open := 0, false
+	n, open := 0, 0
 	for pos < to {
 		c, err := s.chunk(pos, to)
 		if err != nil {
@@ -83,53 +72,42 @@ func (s *scanner) count(pos, to int64) (int, error) {
 			break
 		}
 		n += s.nl.count(c)
-		open = s.nl.last(c) != len(c)
+		if open = 0; s.nl.last(c) != len(c) {
+			open = 1
+		}
 		pos += int64(len(c))
 	}
-	if open {
-		n++
-	}
-	return n, nil
+	return n + open, nil
 }
 
-// tail returns where the last n lines begin, and how many lines that is when
-// the file has fewer. It reads backwards from the end.
-func (s *scanner) tail(n int) (pos int64, lines int, err error) {
+// tail returns where the last n lines begin, reading backwards from the end.
+func (s *scanner) tail(n int) (int64, error) {
 	unit := int64(len(s.nl))
-	for hi := s.end; hi > s.begin; {
-		// Reading begins at a character even if the end does not.
-		lo := max(s.begin, hi-(hi-s.begin)%unit-chunkSize)
-		if lo+chunkSize < hi {
-			lo += unit
-		}
+	for hi, left := s.end, n; hi > s.begin; {
+		lo := max(s.begin, hi-chunkSize)
+		lo += (unit - (lo-s.begin)%unit) % unit // reading begins at a character
 		c, err := s.chunk(lo, hi)
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
-		if hi > lo+int64(len(c)) { // the file shrank
-			hi = s.end
-			if hi <= lo {
-				continue
-			}
+		if s.end < hi { // the file shrank
+			hi, left = s.end, n
+			continue
 		}
-		if hi == s.end {
-			// The last line counts with or without its line feed.
-			lines++
-			if s.nl.last(c) == len(c) {
-				c = c[:len(c)-int(unit)]
-			}
+		if hi == s.end && s.nl.last(c) == len(c) {
+			left++ // the last line counts with or without its line feed
 		}
-		if in := s.nl.count(c); lines+in <= n {
-			lines += in
+		if in := s.nl.count(c); in < left {
+			left -= in
 			hi = lo
 			continue
 		}
-		for ; lines < n; lines++ {
+		for range left - 1 {
 			c = c[:s.nl.last(c)-int(unit)]
 		}
-		return lo + int64(s.nl.last(c)), lines, nil
+		return lo + int64(s.nl.last(c)), nil
 	}
-	return s.begin, lines, nil
+	return s.begin, nil
 }
 
 // newline finds line feeds in raw bytes of a charset: a line feed as that
@@ -139,50 +117,48 @@ func (s *scanner) tail(n int) (pos int64, lines int, err error) {
 // Chunks given to its methods begin at a character.
 type newline string
 
-// next returns the index just after the first line feed at or after from, a
-// multiple of the size, or -1.
-func (nl newline) next(chunk []byte, from int) int {
-	if len(nl) == 1 {
-		if i := bytes.IndexByte(chunk[from:], nl[0]); i >= 0 {
-			return from + i + 1
-		}
-		return -1
-	}
-	for from < len(chunk) {
-		i := bytes.IndexByte(chunk[from:], '\n')
+// after returns the index just after the n-th line feed, or the length of chunk if
+// there are fewer.
+func (nl newline) after(chunk []byte, n int) int {
+	at := 0
+	for n > 0 {
+		i := bytes.Index(chunk[at:], []byte(nl))
 		if i < 0 {
-			return -1
+			return len(chunk)
 		}
-		at := (from + i) / len(nl) * len(nl)
-		if strings.HasPrefix(string(chunk[at:min(len(chunk), at+len(nl))]), string(nl)) {
-			return at + len(nl)
+		if at += i; at%len(nl) == 0 {
+			n--
+			at += len(nl)
+		} else {
+			at++
 		}
-		from = at + len(nl)
 	}
-	return -1
+	return at
 }
 
 // last returns the index just after the last line feed in chunk, or 0.
 func (nl newline) last(chunk []byte) int {
-	if len(nl) == 1 {
-		return bytes.LastIndexByte(chunk, nl[0]) + 1
-	}
-	for at := len(chunk)/len(nl)*len(nl) - len(nl); at >= 0; at -= len(nl) {
-		if string(chunk[at:at+len(nl)]) == string(nl) {
+	for {
+		at := bytes.LastIndex(chunk, []byte(nl))
+		if at < 0 {
+			return 0
+		}
+		if at%len(nl) == 0 {
 			return at + len(nl)
 		}
+		chunk = chunk[:at+len(nl)-1]
 	}
-	return 0
 }
 
 // count returns the number of line feeds in chunk.
-func (nl newline) count(chunk []byte) int {
+func (nl newline) count(chunk []byte) (n int) {
 	if len(nl) == 1 {
 		return bytes.Count(chunk, []byte(nl))
 	}
-	n := 0
-	for at := nl.next(chunk, 0); at >= 0; at = nl.next(chunk, at) {
-		n++
+	for at := 0; at+len(nl) <= len(chunk); at += len(nl) {
+		if string(chunk[at:at+len(nl)]) == string(nl) {
+			n++
+		}
 	}
 	return n
 }

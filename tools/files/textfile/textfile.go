@@ -29,21 +29,11 @@ func Decode(raw []byte, cs Charset) (text []byte, charset string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	body := raw[bom:]
-	bad := -1
-	if cs.isUTF8() {
-		text, bad = body, invalidUTF8(body)
-	} else {
-		text, bad = newDecoder(cs).append(nil, body)
-	}
+	text, bad := decode(cs, raw[bom:])
 	if bad >= 0 {
 		offset := bom + bad
-		from := 0
-		if offset >= sampleSize {
-			from = offset - offset%sampleSize
-		}
-		sample := raw[from:min(len(raw), from+sampleSize)]
-		return nil, "", undecodable(cs, int64(offset), sample)
+		from := offset - offset%sampleSize
+		return nil, "", undecodable(cs, int64(offset), raw[from:min(len(raw), from+sampleSize)])
 	}
 	return text, cs.Name(), nil
 }
@@ -81,18 +71,21 @@ func readAt(r io.ReaderAt, b []byte, off int64) (int, error) {
 }
 
 // Numbered returns text with the number of each line, padded as by cat -n, and a TAB
-// in front of it. first is the number of the first line.
-func Numbered(text []byte, first int) []byte {
-	lines := bytes.Count(text, []byte("\n")) + 1
-	dst := make([]byte, 0, len(text)+lines*len("     1\t"))
-	var digits [20]byte
+// in front of it, and how much of text that is: as many lines as make at most room
+// bytes, but at least one. first is the number of the first line.
+func Numbered(text []byte, first, room int) (numbered []byte, used int) {
+	numbered = make([]byte, 0, len(text)+bytes.Count(text, []byte("\n"))*len("     1\t"))
 	for line := range bytes.Lines(text) {
-		number := strconv.AppendInt(digits[:0], int64(first), 10)
-		dst = append(dst, "      "[min(6, len(number)):]...)
-		dst = append(append(append(dst, number...), '\t'), line...)
+		number, before := strconv.Itoa(first), len(numbered)
+		numbered = append(numbered, "      "[min(6, len(number)):]...)
+		numbered = append(append(append(numbered, number...), '\t'), line...)
+		if len(numbered) > room && used > 0 {
+			return numbered[:before], used
+		}
+		used += len(line)
 		first++
 	}
-	return dst
+	return numbered, used
 }
 
 // UnknownCharsetError is a charset name that stands for nothing we can decode.
