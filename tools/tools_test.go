@@ -118,7 +118,16 @@ func pointers(list []domain.Tool) []*domain.Tool {
 	return all
 }
 
-func TestLint(t *testing.T) { tooltest.Lint(t, all(t)...) }
+// TestLint checks all tools, and those that options change.
+func TestLint(t *testing.T) {
+	lint(t, all(t)...)
+	d := deps(t)
+	d.Settings = declare.Settings{
+		"write_file": &files.WriteSettings{CreateDirs: new(false)}, "disk_info": &system.Settings{Mask: []string{"user", "used_percent", "mac", "cwd", "memory"}},
+	}
+	list, _, _ := offered(t, &tools.Families{}, d)
+	lint(t, list...)
+}
 
 // TestCatalog keeps testdata/tools.json, what a model is told about every tool,
 // in step with the code, so that a change to it is seen in review.

@@ -92,11 +92,6 @@ func TestTools(t *testing.T) {
 	}
 }
 
-func TestLint(t *testing.T) {
-	conversation, usage := tools(t, new(fake.Server))
-	tooltest.Lint(t, conversation, usage)
-}
-
 // TestHeader checks what is sent and that nothing else is: what other programs
 // find in their environment is not for this one. The fake refuses headers it does
 // not know.

@@ -63,7 +63,6 @@ const internalLines = `## Internal capabilities
 func TestRefresh(t *testing.T) {
 	r := newRefreshTest(t)
 	tool := meta.RefreshTool(r.c)
-	tooltest.Lint(t, tool)
 	res := tooltest.Call(t, tool, `{}`)
 	first := r.file(t)
 	if !strings.HasPrefix(first, "---\nloading: always\nagent-modification: true\n---\n\n# Capabilities\n\n*Generated ") ||

@@ -14,8 +14,6 @@ import (
 	"toolserver/tools/tooltest"
 )
 
-func TestLint(t *testing.T) { tooltest.Lint(t, meta.Tools(domain.NewResultStore(100))...) }
-
 // TestTable calls as nobody in particular, whose results are the empty
 // principal's.
 func TestTable(t *testing.T) {

@@ -2,6 +2,7 @@ package tooltest
 
 import (
 	"encoding/json"
+	"regexp"
 	"testing"
 	"unicode/utf8"
 
@@ -57,6 +58,8 @@ func verifyStructured(t testing.TB, tool domain.Tool, res domain.ToolResult) {
 	}
 	verifyObject(t, tool, "structured content", structured)
 }
+
+var snakeCase = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
 
 // verifyFailure checks a tool execution error: that of [domain.Failure], or a
 // result that has its fields besides others.

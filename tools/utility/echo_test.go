@@ -11,7 +11,6 @@ import (
 
 func TestEcho(t *testing.T) {
 	tools := utility.Tools(tooltest.Sandbox(t, sandbox.Policy{}, utility.Declared()))
-	tooltest.Lint(t, tools...)
 	tooltest.Run(t, tools[0], []tooltest.Case{
 		{Name: "message", Args: `{"message":"hello"}`, Exact: "Echo: hello"},
 		{Name: "unicode", Args: `{"message":"日本語 \u0000 \ud83d\ude00"}`, Exact: "Echo: 日本語 \x00 😀"},

@@ -127,7 +127,6 @@ func TestFetch(t *testing.T) {
 		"/parts": says("text/html", `<title>T</title><nav>menu</nav><main><p>one<p><b>two</b></main><main>three</main>`),
 	})
 	tool := fetchTool(t, web.Options{}, sandbox.ToolPolicy{DeniedHosts: []string{"bad.example"}}, base)
-	tooltest.Lint(t, tool)
 	tooltest.Run(t, tool, []tooltest.Case{
 		{Name: "html", Args: arg(base + "/page"), Exact: "URL: " + base + "/page\nStatus: 200\nContent-Type: text/html\nTitle: A & B\nLength: " +
 			fmt.Sprint(len("Hi\n\nSee more ("+base+"/next).")) + " chars\n\n--- Content ---\n\nHi\n\nSee more (" + base + "/next)."},

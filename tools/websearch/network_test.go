@@ -54,7 +54,6 @@ func eventually(t *testing.T, what string, happened func() bool) {
 func TestOverNetwork(t *testing.T) {
 	for _, name := range names {
 		tool, fakes := overNetwork(t, fake.Options{}, name)
-		tooltest.Lint(t, tool)
 		tooltest.Run(t, tool, []tooltest.Case{{Name: name, Args: `{"query":"few"}`, Exact: numbered("few", "few", 1, 3)}})
 		for _, r := range fakes[name].Requests() {
 			if r.Header.Get("Accept-Encoding") != "gzip" || r.Header.Get("User-Agent") == "" {
