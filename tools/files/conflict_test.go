@@ -39,7 +39,7 @@ func TestConflict(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			write("old")
-			old, err := s.readWhole(t.Context(), "f")
+			old, err := s.readWhole("f")
 			if err != nil {
 				t.Fatal(err)
 			}

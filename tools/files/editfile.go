@@ -87,7 +87,7 @@ func (s editor) tryEdit(ctx context.Context, in editInput) (domain.ToolResult, e
 		return domain.ToolResult{}, err
 	}
 	defer unlock()
-	old, err := s.readWhole(ctx, in.Path)
+	old, err := s.readWhole(in.Path)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
@@ -131,7 +131,7 @@ type wholeFile struct {
 }
 
 // readWhole reads a file that is to be edited.
-func (s editor) readWhole(ctx context.Context, path string) (wholeFile, error) {
+func (s editor) readWhole(path string) (wholeFile, error) {
 	f, err := s.source.Open(path)
 	if err != nil {
 		return wholeFile{}, err
@@ -139,7 +139,7 @@ func (s editor) readWhole(ctx context.Context, path string) (wholeFile, error) {
 	defer f.Close()
 	var b bytes.Buffer
 	b.Grow(int(min(f.Info.Size, maxEdit)) + bytes.MinRead)
-	n, err := b.ReadFrom(io.LimitReader(ctxReader{ctx, f}, maxEdit+1))
+	n, err := b.ReadFrom(io.LimitReader(f, maxEdit+1))
 	if size := max(n, f.Info.Size); size > maxEdit {
 		return wholeFile{}, failed("too_large", fmt.Sprintf("%s has %d bytes; at most %d can be edited", path, size, maxEdit),
 			"Edit it with a program, such as sed, in bash.")
@@ -159,7 +159,7 @@ func (s editor) commitEdit(ctx context.Context, path string, old wholeFile, cont
 	}
 	// The content decides: size and time miss a change of the same length
 	// within one tick of the file system's clock.
-	now, err := s.readWhole(ctx, path)
+	now, err := s.readWhole(path)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

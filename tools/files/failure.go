@@ -31,31 +31,34 @@ func (s *toolset) failure(tool, path string, err error) (domain.ToolResult, erro
 	if !ok {
 		return domain.ToolResult{}, err
 	}
-	errorType, hint := "io_error", "Try again, choose another path, or tell the operator."
-	message := refusal.Error()
+	message, hint := refusal.Error(), hints[refusal.Kind]
+	right := ""
 	switch refusal.Kind {
 	case pathguard.KindNotFound:
 		return s.missing(tool, path, message), nil
+	case pathguard.KindIO:
+		return domain.Failure("io_error", message, hint), nil
 	case pathguard.KindDenied:
-		errorType, hint = "denied", deniedHint(refusal)
-	case pathguard.KindNotAFile:
-		errorType, hint = "not_a_file", "Only regular files have content to work with; choose another path."
-		if right := s.callFor(path); right != "" {
-			message, hint = message+"; call "+right, "Call "+right+" for what is in it."
-		}
+		hint = deniedHint(refusal)
 	case pathguard.KindNotADirectory:
-		errorType, hint = "not_a_directory", "Call "+call("list_directory", parent(path))+" for what is there."
-		if right := s.callFor(path); right != "" {
-			message, hint = message+"; call "+right, "Call "+right+" for its content."
-		}
-	case pathguard.KindExists:
-		errorType, hint = "already_exists", "Choose another path, or allow the file to be overwritten."
-	case pathguard.KindTooLarge:
-		errorType, hint = "too_large", "Write less at a time."
-	case pathguard.KindInvalidPath:
-		errorType, hint = "invalid_path", "Correct the path."
+		hint = "Call " + call("list_directory", parent(path)) + " for what is there."
+		right = s.callFor(path)
+	case pathguard.KindNotAFile:
+		right = s.callFor(path)
 	}
-	return domain.Failure(errorType, message, hint), nil
+	if right != "" {
+		message, hint = message+"; call "+right, "Call "+right+" for its content."
+	}
+	return domain.Failure(string(refusal.Kind), message, hint), nil
+}
+
+// hints are what to do next, by the kind of a refusal that does not depend on the path.
+var hints = map[pathguard.Kind]string{
+	pathguard.KindIO:          "Try again, choose another path, or tell the operator.",
+	pathguard.KindNotAFile:    "Only regular files have content to work with; choose another path.",
+	pathguard.KindExists:      "Choose another path, or allow the file to be overwritten.",
+	pathguard.KindTooLarge:    "Write less at once.",
+	pathguard.KindInvalidPath: "Correct the path.",
 }
 
 func deniedHint(e *pathguard.Error) string {

@@ -1,11 +1,15 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
@@ -13,6 +17,13 @@ import (
 	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/walk"
 	"toolserver/tools/files/linematch"
+)
+
+const (
+	maxGrepLine = 500 // bytes of a line that are shown
+	// countOn is how long a search that has found enough goes on only to tell
+	// how much more there is.
+	countOn = time.Second
 )
 
 type grepInput struct {
@@ -58,19 +69,18 @@ type grepper struct {
 }
 
 func (s grepper) grepFiles(ctx context.Context, in grepInput) (domain.ToolResult, error) {
-	matcher, err := linematch.Compile(in.Pattern, linematch.Options{FixedString: in.FixedString, IgnoreCase: in.IgnoreCase})
-	if err != nil {
+	g := &grepSearch{grepper: s, ctx: ctx, in: in}
+	var err error
+	if g.matcher, err = linematch.Compile(in.Pattern, linematch.Options{FixedString: in.FixedString, IgnoreCase: in.IgnoreCase}); err != nil {
 		return domain.Failure("invalid_pattern", err.Error(),
 			"Correct the regular expression (RE2 syntax), or call grep with fixed_string=true to search for the pattern as plain text."), nil
 	}
-	var files *glob.Glob
 	if in.Glob != "" {
-		if files, err = glob.Compile(in.Glob); err != nil {
+		if g.glob, err = glob.Compile(in.Glob); err != nil {
 			return invalidGlob(err), nil
 		}
 	}
-	g := &grepSearch{ctx: ctx, in: in, matcher: matcher, glob: files}
-	stats, err := s.grepPath(g)
+	stats, err := g.run()
 	outOfTime, err := cutShort(ctx, err)
 	if err != nil {
 		if _, refused := errors.AsType[*pathguard.Error](err); refused {
@@ -84,44 +94,70 @@ func (s grepper) grepFiles(ctx context.Context, in grepInput) (domain.ToolResult
 	return g.answer(stats, outOfTime), nil
 }
 
-// grepPath searches the file or directory at the path.
-func (s grepper) grepPath(g *grepSearch) (walk.Stats, error) {
-	t, err := openTree(s.files, g.in.Path)
-	if err == nil {
-		defer t.Close()
-		return s.grepTree(g, t)
-	}
-	if refusal, ok := errors.AsType[*pathguard.Error](err); !ok || refusal.Kind != pathguard.KindNotADirectory {
-		return walk.Stats{}, err
-	}
-	return walk.Stats{}, s.grepFile(g)
+// grepSearch is one call of grep. Files are searched by several workers, and
+// what they find is added up on one goroutine, in the order of the walk.
+type grepSearch struct {
+	grepper
+	ctx     context.Context
+	in      grepInput
+	matcher *linematch.Matcher
+	glob    *glob.Glob // nil for every file
+
+	searched   atomic.Int64 // text files
+	unreadable atomic.Int64
+	linked     atomic.Int64 // those of unreadable that have several names
+	protected  int
+	full       atomic.Bool // enough is found: the rest is only counted
+
+	meta    grepMeta
+	out     strings.Builder
+	shown   int // lines or files
+	more    int // lines or files that are not shown
+	since   time.Time
+	gaveUp  bool // there may be still more
+	last    string
+	lastRow int
 }
 
-func (s grepper) grepFile(g *grepSearch) error {
+// grepFound is what was found in a file.
+type grepFound struct {
+	path    string
+	lines   []linematch.Line
+	matches int
+}
+
+// run searches the file or directory at the path.
+func (g *grepSearch) run() (walk.Stats, error) {
+	t, err := openTree(g.files, g.in.Path)
+	if err == nil {
+		defer t.Close()
+		return g.tree(t)
+	}
+	if refusal, ok := errors.AsType[*pathguard.Error](err); ok && refusal.Kind == pathguard.KindNotADirectory {
+		err = g.file()
+	}
+	return walk.Stats{}, err
+}
+
+func (g *grepSearch) file() (refused error) {
 	if g.glob != nil && !g.glob.Match(filepath.Base(g.in.Path)) {
 		return nil
 	}
-	open := func() (io.ReadCloser, int64, error) {
-		f, err := s.files.Open(g.in.Path)
-		if err != nil {
+	found, ok := g.search(g.matcher.Searcher(), func() (io.ReadCloser, int64, error) {
+		f, err := g.files.Open(g.in.Path)
+		if refused = err; err != nil {
 			return nil, 0, err
 		}
 		return f, f.Info.Size, nil
+	})
+	if ok {
+		found.path = display(g.in.Path)
+		_ = g.emit(found) // the only file
 	}
-	f, _, err := open()
-	if err != nil {
-		return err // once for its kind, which a search of many files only counts
-	}
-	f.Close()
-	if found, ok := g.worker().search(display(g.in.Path), open); ok {
-		if err := g.emit(found); err != walk.SkipAll {
-			return err
-		}
-	}
-	return g.ctx.Err()
+	return cmp.Or(refused, g.ctx.Err())
 }
 
-func (s grepper) grepTree(g *grepSearch, t *tree) (walk.Stats, error) {
+func (g *grepSearch) tree(t *tree) (walk.Stats, error) {
 	opt := t.options(g.in.IncludeHidden || namesHidden(g.in.Glob), g.in.Gitignore)
 	track := newProgress(g.ctx)
 	pick := func(e *walk.Entry) (bool, error) {
@@ -133,9 +169,9 @@ func (s grepper) grepTree(g *grepSearch, t *tree) (walk.Stats, error) {
 		return e.IsRegular() && (g.glob == nil || g.glob.MatchEntry(e.Name(), e.Rel)), nil
 	}
 	newWorker := func() func(*walk.Entry) (grepFound, bool) {
-		w := g.worker()
+		searcher := g.matcher.Searcher()
 		return func(e *walk.Entry) (grepFound, bool) {
-			found, ok := w.search("", func() (io.ReadCloser, int64, error) {
+			found, ok := g.search(searcher, func() (io.ReadCloser, int64, error) {
 				f, err := e.Open()
 				if errors.Is(err, walk.ErrHardlinks) {
 					g.linked.Add(1)
@@ -151,11 +187,154 @@ func (s grepper) grepTree(g *grepSearch, t *tree) (walk.Stats, error) {
 	return walk.Map(g.ctx, t.File, t.Info.Real, opt, pick, newWorker, g.emit)
 }
 
-// noMatches is the text of a search that found nothing.
-func (g *grepSearch) noMatches() string {
-	files := "files"
-	if g.searched.Load() == 1 {
-		files = "file"
+// search looks into the file that open opens, which it does once more if that
+// has more matches than are shown.
+func (g *grepSearch) search(s *linematch.Searcher, open func() (io.ReadCloser, int64, error)) (grepFound, bool) {
+	counting := linematch.SearchOptions{CountOnly: true}
+	opt := linematch.SearchOptions{
+		Before: g.in.Context, After: g.in.Context, MaxMatches: g.in.MaxResults + 1, MaxText: maxGrepLine,
 	}
-	return fmt.Sprintf("No matches found for %q in %s (searched %d %s).", g.in.Pattern, g.in.Path, g.searched.Load(), files)
+	switch {
+	case g.in.Mode == "files":
+		opt = linematch.SearchOptions{CountOnly: true, MaxMatches: 1}
+	case g.in.Mode == "count" || g.full.Load():
+		opt = counting
+	}
+	r, ok := g.read(s, open, opt)
+	if !ok || r.Binary {
+		return grepFound{}, false
+	}
+	g.searched.Add(1)
+	matches := r.Matches
+	if r.Stopped && g.in.Mode == "content" {
+		if all, ok := g.read(s, open, counting); ok {
+			matches = max(matches, all.Matches)
+		}
+	}
+	return grepFound{lines: r.Lines, matches: matches}, matches > 0
+}
+
+func (g *grepSearch) read(s *linematch.Searcher, open func() (io.ReadCloser, int64, error), opt linematch.SearchOptions) (linematch.Result, bool) {
+	f, size, err := open()
+	if err != nil {
+		g.unreadable.Add(1)
+		return linematch.Result{}, false
+	}
+	defer f.Close()
+	r, err := s.Search(ctxReader{g.ctx, f}, size, opt)
+	if err != nil && g.ctx.Err() == nil {
+		g.unreadable.Add(1)
+	}
+	return r, err == nil
+}
+
+// ctxReader is a file whose reading ends with the context of the call.
+type ctxReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c ctxReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
+
+// emit adds what was found in a file to the answer.
+func (g *grepSearch) emit(f grepFound) error {
+	g.meta.Files++
+	g.meta.Matches += f.matches
+	switch {
+	case g.full.Load():
+		if g.more++; g.in.Mode == "content" {
+			g.more += f.matches - 1
+		}
+		if time.Since(g.since) > countOn {
+			g.gaveUp = true
+			return walk.SkipAll
+		}
+		return nil
+	case g.in.Mode == "content":
+		g.write(f)
+	case g.in.Mode == "files":
+		fmt.Fprintln(&g.out, f.path)
+		g.shown++
+	default:
+		fmt.Fprintf(&g.out, "%s:%d\n", f.path, f.matches)
+		g.shown++
+	}
+	if g.shown >= g.in.MaxResults {
+		g.full.Store(true)
+		g.since = time.Now()
+	}
+	return nil
+}
+
+// write adds the lines of a file, as many matches as are still wanted.
+func (g *grepSearch) write(f grepFound) {
+	matches, lastMatch := 0, 0
+	for _, line := range f.lines {
+		if g.shown == g.in.MaxResults && (line.Match || line.Number > lastMatch+g.in.Context) {
+			break // what is before the next match belongs to that
+		}
+		if g.in.Context > 0 && g.out.Len() > 0 && (g.last != f.path || line.Number != g.lastRow+1) {
+			g.out.WriteString("--\n")
+		}
+		g.last, g.lastRow = f.path, line.Number
+		sep := '-'
+		if line.Match {
+			sep = ':'
+			g.shown++
+			matches++
+			lastMatch = line.Number
+		}
+		fmt.Fprintf(&g.out, "%s%c%d%c%s", f.path, sep, line.Number, sep, strings.ToValidUTF8(line.Text, "\uFFFD"))
+		if line.Cut {
+			g.out.WriteString(" [line cut]")
+		}
+		g.out.WriteByte('\n')
+	}
+	g.more += f.matches - matches
+}
+
+func (g *grepSearch) answer(stats walk.Stats, outOfTime bool) domain.ToolResult {
+	g.meta.Searched = int(g.searched.Load())
+	g.meta.Truncated = g.more > 0 || g.gaveUp || stats.Truncated || outOfTime
+	var notes remarks
+	if g.more > 0 || g.gaveUp {
+		least, what := "", "file"
+		if g.gaveUp {
+			least = "at least "
+		}
+		if g.in.Mode == "content" {
+			what = "matching line"
+		}
+		notes.add("%s%d more %s; narrow the pattern, or raise max_results", least, g.more, plural(what, g.more))
+	}
+	notes.ofWalk(stats, outOfTime)
+	linked := g.linked.Load()
+	if n := g.unreadable.Load() - linked; n > 0 {
+		notes.add("%d files could not be read", n)
+	}
+	if linked > 0 {
+		notes.add("%d files were not searched because they have several names (hard links)", linked)
+	}
+	if g.protected > 0 {
+		notes.add("%d protected files or directories were not searched", g.protected)
+	}
+	text := strings.TrimSuffix(g.out.String(), "\n")
+	if g.meta.Matches == 0 {
+		text = fmt.Sprintf("No matches found for %q in %s (searched %d %s).", g.in.Pattern, g.in.Path, g.meta.Searched, plural("file", g.meta.Searched))
+	}
+	res := domain.Text(text + notes.text())
+	res.Meta = g.meta
+	return res
+}
+
+func plural(what string, n int) string {
+	if n == 1 {
+		return what
+	}
+	return what + "s"
 }

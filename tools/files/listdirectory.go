@@ -68,9 +68,7 @@ func (s lister) list(ctx context.Context, in listInput) (domain.ToolResult, erro
 	}
 	// The walk compares directories as if their names ended in a slash.
 	slices.SortFunc(entries, func(a, b listEntry) int { return cmp.Compare(a.Path, b.Path) })
-	res, err := domain.JSONText(listResult{in.Path, entries, len(entries), truncated}, entries)
-	notes.appendTo(&res)
-	return res, err
+	return listing(listResult{in.Path, entries, len(entries), truncated}, entries, notes)
 }
 
 // describe returns the entry for the list; it is not ok if the file is gone meanwhile.

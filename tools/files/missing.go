@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -71,35 +72,30 @@ func firstBelow(dir, name string) string {
 
 // alike returns the names that are most like word, best first.
 func alike(word string, names []string) (found []string) {
-	if word == "" {
-		return nil
-	}
-	slices.Sort(names)
-	stem := func(s string) string { return strings.ToLower(strings.TrimSuffix(s, path.Ext(s))) }
 	lower := strings.ToLower(word)
-	add := func(fits func(n string) bool) {
-		for _, n := range names {
-			if len(found) < maxSuggestion && !slices.Contains(found, n) && fits(n) {
-				found = append(found, n)
-			}
+	stem := func(s string) string { return strings.TrimSuffix(s, path.Ext(s)) }
+	likeness := func(name string) int {
+		n := strings.ToLower(name)
+		_, typo := nearest.Word(word, []string{name})
+		switch {
+		case n == lower:
+			return 4
+		case stem(n) != "" && stem(n) == stem(lower):
+			return 3
+		case typo:
+			return 2
+		case len(word) >= 3 && (strings.HasPrefix(n, lower) || len(n) >= 3 && strings.HasPrefix(lower, n)):
+			return 1
+		}
+		return 0
+	}
+	for _, name := range names {
+		if word != "" && likeness(name) > 0 {
+			found = append(found, name)
 		}
 	}
-	add(func(n string) bool { return strings.EqualFold(n, word) })
-	add(func(n string) bool { return stem(n) != "" && stem(n) == stem(word) })
-	typos := slices.DeleteFunc(slices.Clone(names), func(n string) bool {
-		return slices.Contains(found, n) || max(len(n)-len(word), len(word)-len(n)) > max(1, len(word)/3)
+	slices.SortFunc(found, func(a, b string) int {
+		return cmp.Or(cmp.Compare(likeness(b), likeness(a)), strings.Compare(a, b))
 	})
-	for len(found) < maxSuggestion {
-		best, ok := nearest.Word(word, typos)
-		if !ok {
-			break
-		}
-		found = append(found, best)
-		typos = slices.DeleteFunc(typos, func(n string) bool { return n == best })
-	}
-	add(func(n string) bool {
-		n = strings.ToLower(n)
-		return len(word) >= 3 && (strings.HasPrefix(n, lower) || len(n) >= 3 && strings.HasPrefix(lower, n))
-	})
-	return found
+	return found[:min(len(found), maxSuggestion)]
 }

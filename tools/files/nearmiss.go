@@ -1,14 +1,19 @@
 package files
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 const (
-	maxShownLines = 20  // of the closest place
-	maxShownLine  = 200 // bytes of each
+	maxShownLines  = 20      // of the closest place
+	maxShownLine   = 200     // bytes of each
+	maxAnchors     = 8       // lines of the old text that are compared
+	maxCompared    = 8 << 20 // bytes of the file that are looked at
+	enoughLikeness = 0.5
 )
 
 // noMatch answers for an edit whose old text is not in the file: it shows the
@@ -105,4 +110,74 @@ func clipped(s string) string {
 		n--
 	}
 	return s[:n] + "..."
+}
+
+// closest returns the index of the line where the lines most like old begin, or -1 if
+// there is nothing much like them. It compares the longest lines of old, which count for
+// more the longer they are, with all lines.
+func closest(lines, old []string) int {
+	var anchors []*anchor
+	for i, line := range old {
+		if text := strings.TrimSpace(line); text != "" {
+			anchors = append(anchors, &anchor{index: i, line: line, text: text})
+		}
+	}
+	slices.SortStableFunc(anchors, func(a, b *anchor) int { return cmp.Compare(len(b.text), len(a.text)) })
+	anchors = anchors[:min(len(anchors), maxAnchors)]
+	all, scores := 0, make([]float64, len(lines))
+	for _, a := range anchors {
+		all += len(a.text)
+		for i := 1; i < len(a.text); i++ {
+			a.pairs[pair(a.text, i)] = true
+		}
+		size := 0
+		for start := range lines[:max(len(lines)-a.index, 0)] {
+			line := lines[start+a.index]
+			if size += len(line); size > maxCompared {
+				break
+			}
+			scores[start] += float64(len(a.text)) * a.like(line)
+		}
+	}
+	best, at := enoughLikeness*float64(all), -1
+	for start, score := range scores {
+		if score > best {
+			best, at = score, start
+		}
+	}
+	return at
+}
+
+// anchor is a line of the old text.
+type anchor struct {
+	index int
+	line  string
+	text  string        // line without white space around it
+	pairs [1 << 16]bool // the pairs of bytes in text
+}
+
+// pair returns the bytes of s before and at i as a number.
+func pair(s string, i int) uint16 { return uint16(s[i-1])<<8 | uint16(s[i]) }
+
+// like tells how much a line is like the anchor, from 0 to 1: nearly 1 if they
+// differ in white space around them only, else the share of pairs of bytes that
+// they have in common (about the Sørensen-Dice coefficient).
+func (a *anchor) like(line string) float64 {
+	if line == a.line {
+		return 1
+	}
+	line = strings.TrimSpace(line)
+	if line == a.text {
+		return 0.99
+	}
+	if len(line) > 3*len(a.text)+8 || len(a.text) > 3*len(line)+8 {
+		return 0
+	}
+	common := 0
+	for i := 1; i < len(line); i++ {
+		if a.pairs[pair(line, i)] {
+			common++
+		}
+	}
+	return min(0.98, 2*float64(common)/float64(max(1, len(line)+len(a.text)-2)))
 }

@@ -59,12 +59,17 @@ func (c *reading) window(ctx context.Context, src source) (domain.ToolResult, er
 	if c.in.LineNumbers {
 		text = c.numbered(&w)
 	}
+	return c.answer(text, w, src), nil
+}
+
+// answer returns the text of a window.
+func (c *reading) answer(text []byte, w textfile.Window, src source) domain.ToolResult {
 	res := domain.Text(c.marked(text, w, src))
 	res.Meta = &readMeta{
 		Path: c.path, SizeBytes: src.fileSize, TotalLines: lineCount(w.TotalLines), StartLine: w.Start, EndLine: w.End,
 		Truncated: w.More || w.Cut || src.note != "", Encoding: w.Charset, Format: src.format,
 	}
-	return res, nil
+	return res
 }
 
 // numbered returns the text of w with line numbers, and takes lines away from

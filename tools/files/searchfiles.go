@@ -67,9 +67,7 @@ func (s finder) search(ctx context.Context, in searchInput) (domain.ToolResult, 
 		return s.failure("search_files", in.Path, err)
 	}
 	slices.Sort(matches)
-	res, err := domain.JSONText(searchResult{matches, len(matches), truncated}, matches)
-	notes.appendTo(&res)
-	return res, err
+	return listing(searchResult{matches, len(matches), truncated}, matches, notes)
 }
 
 func invalidGlob(err error) domain.ToolResult {

@@ -170,18 +170,26 @@ func (r *remarks) ofWalk(stats walk.Stats, outOfTime bool) {
 	}
 }
 
-// appendTo adds a text block with the remarks to a result, if there are any.
-func (r remarks) appendTo(res *domain.ToolResult) {
-	if len(r) > 0 {
-		res.Content = append(res.Content, domain.Content{Type: domain.TextContent, Text: "\n[" + strings.Join(r, "; ") + "]"})
+// text returns the remarks as the last line of a result.
+func (r remarks) text() string {
+	if len(r) == 0 {
+		return ""
 	}
+	return "\n[" + strings.Join(r, "; ") + "]"
 }
 
-// How often a walk tells of its progress at most.
-const (
-	progressEntries  = 2000
-	progressInterval = 250 * time.Millisecond
-)
+// listing returns a result with the items that were collected, and the remarks in a text
+// block of their own.
+func listing(result, items any, notes remarks) (domain.ToolResult, error) {
+	res, err := domain.JSONText(result, items)
+	if len(notes) > 0 {
+		res.Content = append(res.Content, domain.Content{Type: domain.TextContent, Text: notes.text()})
+	}
+	return res, err
+}
+
+// progressInterval is how often a walk reports its progress at most.
+const progressInterval = 250 * time.Millisecond
 
 // progress tells the caller how many entries a walk has come past.
 type progress struct {
@@ -192,17 +200,14 @@ type progress struct {
 }
 
 func newProgress(ctx context.Context) *progress {
-	return &progress{ctx: ctx, wanted: domain.WantsProgress(ctx), last: time.Now()}
+	return &progress{ctx: ctx, wanted: domain.WantsProgress(ctx)}
 }
 
 // step counts an entry.
 func (p *progress) step() {
 	p.count++
-	if !p.wanted || p.count%64 != 0 {
-		return
-	}
-	if now := time.Now(); p.count%progressEntries < 64 || now.Sub(p.last) >= progressInterval {
-		p.last = now
+	if p.wanted && p.count%64 == 0 && time.Since(p.last) >= progressInterval {
+		p.last = time.Now()
 		domain.ReportProgress(p.ctx, domain.Progress{Done: float64(p.count), Message: fmt.Sprintf("looked at %d entries", p.count)})
 	}
 }
