@@ -2,13 +2,9 @@ package shell
 
 import (
 	"context"
-	"fmt"
 	"strings"
-	"time"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/sandbox/runner"
 )
 
 type bashInput struct {
@@ -42,53 +38,30 @@ func bash(t tool) domain.Tool {
 
 func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error) {
 	timeout, limited := t.timeout(in.Timeout)
-	res, err := t.commands.Run(ctx, sandbox.CommandRequest{
-		Command: in.Command, Dir: in.WorkingDir,
-		Run: runner.Request{
-			Owner: domain.SessionOf(ctx).Principal.ID, Timeout: timeout,
-			Limits: runner.Limits{Inline: t.output.inline(1)}, OnOutput: reporter(ctx),
-		},
-	})
+	req := t.request(ctx, in.Command, in.WorkingDir, timeout, 1)
+	req.Run.OnOutput = reporter(ctx)
+	res, err := t.commands.Run(ctx, req)
 	if err != nil {
 		return t.failure(err)
 	}
-	text := strings.TrimRight(t.output.text(domain.SessionOf(ctx).Principal, res.Output, res.Close), "\n")
+	text := strings.TrimRight(t.text(domain.SessionOf(ctx).Principal, res.Output, res.Close), "\n")
 	if !res.Output.Truncated() {
 		defer res.Close()
 	}
 	if about := t.aboutSandbox(res, text, in.WorkingDir); about != "" {
 		text = line(text, "["+about+"]")
 	}
-	result, err := t.outcome(res, text, timeout, limited)
-	return t.withMeta(result, res), err
-}
-
-// outcome returns how a command ended.
-func (t tool) outcome(res runner.Result, text string, timeout time.Duration, limited bool) (domain.ToolResult, error) {
+	errorType, note, hint := ending(res, timeout)
+	if note != "" {
+		text = line(text, "["+note+"]")
+	}
 	switch {
-	case res.TimedOut:
-		text = line(text, "[timed out after "+spent(res, timeout)+"]")
-		if limited {
-			return domain.ToolResult{}, domain.OutOfTime(t.name, timeout, domain.Text(text))
-		}
-		return domain.Failure("timed_out", text, "Give a longer timeout, or run it in the background."), nil
-	case res.Canceled:
-		return domain.Failure("canceled", line(text, "[canceled]"), "Run it again if its result is still wanted."), nil
-	case res.Exceeded != "":
-		return domain.Failure("limit_exceeded", text, "Use less at a time."), nil
-	case res.Code != 0:
-		return domain.Failure("exit_status", line(text, fmt.Sprintf("[exit code %d]", res.Code)), "Read the output for the reason, then change the command."), nil
+	case errorType == "":
+		return t.withMeta(domain.Text(text), res), nil
+	case res.TimedOut && limited:
+		return domain.ToolResult{}, domain.OutOfTime(t.name, timeout, domain.Text(text))
 	}
-	return domain.Text(text), nil
-}
-
-// spent describes the time of a command that timed out.
-func spent(res runner.Result, timeout time.Duration) string {
-	text := fmt.Sprintf("%gs", timeout.Seconds())
-	if waited := res.Waited.Round(time.Second); waited > 0 {
-		text += fmt.Sprintf(", of which %gs waiting until other commands had ended", waited.Seconds())
-	}
-	return text
+	return t.withMeta(domain.Failure(errorType, text, hint), res), nil
 }
 
 // line appends a line to text.

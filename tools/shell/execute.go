@@ -6,8 +6,6 @@ import (
 	"regexp"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
-	"toolserver/sandbox/runner"
 )
 
 type executeInput struct {
@@ -54,15 +52,12 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 		}
 	}
 	timeout, limited := t.timeout(in.Timeout)
-	who := domain.SessionOf(ctx).Principal
-	req := runner.Request{
-		Owner: who.ID, Timeout: timeout, Split: true,
-		Limits: runner.Limits{Inline: t.output.inline(4)}, OnOutput: reporter(ctx), // twice as JSON, and escaped
-	}
+	req := t.request(ctx, in.Command, in.WorkingDir, timeout, 4) // twice as JSON, and escaped
+	req.Env, req.Run.Split, req.Run.OnOutput = in.Env, true, reporter(ctx)
 	if in.Stdin != nil {
-		req.Stdin = []byte(*in.Stdin)
+		req.Run.Stdin = []byte(*in.Stdin)
 	}
-	res, err := t.commands.Run(ctx, sandbox.CommandRequest{Command: in.Command, Dir: in.WorkingDir, Env: in.Env, Run: req})
+	res, err := t.commands.Run(ctx, req)
 	if err != nil {
 		return t.failure(err)
 	}
@@ -70,21 +65,23 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	if !truncated {
 		defer res.Close()
 	}
+	who := domain.SessionOf(ctx).Principal
 	out := executeResult{
-		ExitCode: res.Code, Stdout: t.output.text(who, res.Stdout, res.Close), Stderr: t.output.text(who, res.Stderr, res.Close), // both expire together
+		ExitCode: res.Code, Stdout: t.text(who, res.Stdout, res.Close), Stderr: t.text(who, res.Stderr, res.Close), // both expire together
 		TimedOut: res.TimedOut, Truncated: truncated, DurationMS: res.Duration.Milliseconds(),
 	}
 	out.Sandbox = t.aboutSandbox(res, out.Stderr, in.WorkingDir)
-	switch {
-	case res.TimedOut:
-		out.fail("timed_out", "Command timed out after "+spent(res, timeout), "Give a longer timeout, or ask for less at a time.")
-	case res.Canceled:
-		out.fail("canceled", "the command was canceled", "Run it again if its result is still wanted.")
-	case res.Exceeded != "":
-		out.fail("limit_exceeded", out.Sandbox, "Use less at a time.")
-	case res.Code != 0:
-		out.fail("exit_status", fmt.Sprintf("the command ended with exit code %d", res.Code), "Read stderr for the reason, then change the command.")
+	errorType, note, hint := ending(res, timeout)
+	switch errorType {
+	case "":
+	case "limit_exceeded":
+		out.Message = out.Sandbox
+	case "exit_status":
+		out.Message = "Command ended with " + note
+	default:
+		out.Message = "Command " + note
 	}
+	out.IsError, out.ErrorType, out.Hint = errorType != "", errorType, hint
 	result, err := domain.JSON(out)
 	if err != nil {
 		return domain.ToolResult{}, err
@@ -94,10 +91,6 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	}
 	result.IsError = out.IsError
 	return t.withMeta(result, res), nil
-}
-
-func (r *executeResult) fail(errorType, message, hint string) {
-	r.IsError, r.ErrorType, r.Message, r.Hint = true, errorType, message, hint
 }
 
 // FailureType is the error type for the log of the call.

@@ -7,20 +7,14 @@ import (
 	"time"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
 	"toolserver/sandbox/runner"
 )
 
 // start starts a background job. It may run for as long as jobs may, unless the
 // caller says less.
 func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error) {
-	job, err := t.commands.Start(ctx, domain.SessionOf(ctx).Key(), sandbox.CommandRequest{
-		Command: in.Command, Dir: in.WorkingDir,
-		Run: runner.Request{
-			Owner:   domain.SessionOf(ctx).Principal.ID,
-			Timeout: time.Duration(in.Timeout) * time.Second, Limits: runner.Limits{Inline: t.output.inline(1)},
-		},
-	})
+	req := t.request(ctx, in.Command, in.WorkingDir, time.Duration(in.Timeout)*time.Second, 1)
+	job, err := t.commands.Start(ctx, domain.SessionOf(ctx).Key(), req)
 	if err != nil {
 		return t.failure(err)
 	}
@@ -39,7 +33,7 @@ func (t tool) jobs(ctx context.Context, in bashInput) (domain.ToolResult, error)
 	if in.JobAction == "stop" {
 		job.Stop()
 	}
-	page, err := job.Output().Page(in.Offset, t.output.inline(1))
+	page, err := job.Output().Page(in.Offset, t.inline())
 	if err != nil {
 		return domain.ToolResult{}, err
 	}

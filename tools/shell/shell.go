@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 	"time"
@@ -61,17 +62,20 @@ func Tools(s *sandbox.Sandbox, o Options) []domain.Tool { return declare.Make(s,
 
 // tool is what bash and execute_command have in common.
 type tool struct {
+	Options
 	name     string
 	commands *sandbox.Commands
 	limit    time.Duration
-	output   outputLimits
 }
 
 func newTool(c sandbox.Capabilities, limit time.Duration, o Options) tool {
+	if o.MaxChars <= 0 {
+		o.MaxChars = domain.DefaultMaxResultChars
+	}
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	return tool{c.Tool(), c.Commands(), limit, outputLimits{o.MaxChars, o.Results}}
+	return tool{o, c.Tool(), c.Commands(), limit}
 }
 
 // declare fills in what both tools have in common.
@@ -91,34 +95,90 @@ func (t tool) timeout(seconds int) (d time.Duration, limited bool) {
 	return min(asked, t.limit), asked > t.limit
 }
 
+// request returns what runs a command. An answer holds its streams in equal parts.
+func (t tool) request(ctx context.Context, command, dir string, timeout time.Duration, streams int) sandbox.CommandRequest {
+	return sandbox.CommandRequest{Command: command, Dir: dir, Run: runner.Request{
+		Owner: domain.SessionOf(ctx).Principal.ID, Timeout: timeout, Limits: runner.Limits{Inline: t.inline() / streams},
+	}}
+}
+
+// room is what an answer needs besides output: status lines and markers.
+const room = 800
+
+// inline is how many bytes of output an answer holds.
+func (t tool) inline() int { return max(t.MaxChars-room, t.MaxChars/2) }
+
+// text returns a stream as the caller gets it: whole, or its beginning and end
+// with a marker between and, at the end, the call that reads all of it. The whole
+// goes to the store, which closes it with release.
+func (t tool) text(p domain.Principal, out *runner.Output, release func() error) string {
+	head, cut, tail := out.Parts()
+	if cut.Bytes == 0 {
+		return head
+	}
+	kept := t.Results.KeepFile(p, stored{out, release}, out.Size())
+	what := "all of it"
+	if out.Size() < out.Total() {
+		what = fmt.Sprintf("the first %d of %d bytes", out.Size(), out.Total())
+	}
+	return fmt.Sprintf("%s\n[... %d bytes, %d lines left out ...]\n%s\n[Output truncated; to read %s, in %d pages: %s]",
+		strings.TrimSuffix(head, "\n"), cut.Bytes, cut.Lines, strings.TrimSuffix(tail, "\n"), what, kept.Pages, kept.Call(1))
+}
+
+// stored is output in the store.
+type stored struct {
+	*runner.Output
+	release func() error
+}
+
+// Close frees the file the output is in.
+func (s stored) Close() error { return s.release() }
+
 // failure returns the outcome of a command that was not run.
 func (t tool) failure(err error) (domain.ToolResult, error) {
-	failure := func(errorType, hint string) (domain.ToolResult, error) {
-		return domain.Failure(errorType, t.name+": "+err.Error(), hint), nil
-	}
-	var (
-		denied *sandbox.DeniedError
-		guard  *pathguard.Error
-		start  *process.StartError
-		bad    *process.InvalidSpecError
-	)
+	errorType, hint := "", ""
+	_, notStarted := errors.AsType[*process.StartError](err)
+	denied, isDenied := errors.AsType[*sandbox.DeniedError](err)
+	refusal, isRefused := errors.AsType[*pathguard.Error](err)
+	invalid, isInvalid := errors.AsType[*process.InvalidSpecError](err)
 	switch {
 	case errors.Is(err, process.ErrBusy) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
-		return failure("busy", "Run it again later, or stop background jobs that are no longer needed.")
+		errorType, hint = "busy", "Run it again later, or stop background jobs that are no longer needed."
 	case errors.Is(err, runner.ErrTooManyJobs):
-		return failure("busy", "Stop a job, or wait until one has ended.")
-	case errors.As(err, &denied):
-		return failure("denied", cmp.Or(denied.Verdict.Hint, "Use a command that policy allows, or a file tool."))
-	case errors.As(err, &guard):
-		return failure(string(guard.Kind), "Give a working_dir that exists within the allowed paths, or leave it out.")
-	case errors.As(err, &start) && errors.Is(err, process.ErrNoConfinement):
-		return failure("sandbox_failed", "Nothing was run. The person who runs the server finds out more with: toolserver check")
-	case errors.As(err, &start):
-		return failure("not_found", "Check the name of the program, or whether it is installed.")
-	case errors.As(err, &bad):
-		return domain.ToolResult{}, domain.Errorf(domain.CodeInvalidParams, "%s: %w", t.name, bad)
+		errorType, hint = "busy", "Stop a job, or wait until one has ended."
+	case isDenied:
+		errorType, hint = "denied", cmp.Or(denied.Verdict.Hint, "Use a command that policy allows, or a file tool.")
+	case isRefused:
+		errorType, hint = string(refusal.Kind), "Give a working_dir that exists within the allowed paths, or leave it out."
+	case notStarted && errors.Is(err, process.ErrNoConfinement):
+		errorType, hint = "sandbox_failed", "Nothing was run. The person who runs the server finds out more with: toolserver check"
+	case notStarted:
+		errorType, hint = "not_found", "Check the name of the program, or whether it is installed."
+	case isInvalid:
+		return domain.ToolResult{}, domain.Errorf(domain.CodeInvalidParams, "%s: %w", t.name, invalid)
+	default:
+		return domain.ToolResult{}, err
 	}
-	return domain.ToolResult{}, err
+	return domain.Failure(errorType, t.name+": "+err.Error(), hint), nil
+}
+
+// ending says how a command that was run failed; the error type is empty if it succeeded.
+func ending(res runner.Result, timeout time.Duration) (errorType, note, hint string) {
+	switch {
+	case res.TimedOut:
+		note = fmt.Sprintf("timed out after %gs", timeout.Seconds())
+		if waited := res.Waited.Round(time.Second); waited > 0 {
+			note += fmt.Sprintf(", of which %gs waiting until other commands had ended", waited.Seconds())
+		}
+		return "timed_out", note, "Give a longer timeout, or run it in the background."
+	case res.Canceled:
+		return "canceled", "canceled", "Run it again if its result is still wanted."
+	case res.Exceeded != "":
+		return "limit_exceeded", "", "Use less at once."
+	case res.Code != 0:
+		return "exit_status", fmt.Sprintf("exit code %d", res.Code), "Read the output for the reason, then change the command."
+	}
+	return "", "", ""
 }
 
 // aboutSandbox names the limit or rule that a command ran into, as far as that
