@@ -107,9 +107,10 @@ func (r *refresher) run(ctx context.Context, in refreshInput) (domain.ToolResult
 			return failure(err)
 		}
 	}
+	internal, external := len(toolsOf(inv.internal)), len(toolsOf(inv.external))
 	result := refreshResult{
-		Path: r.path, InternalToolCount: inv.counts.internal, MCPToolCount: inv.counts.external, CreatedFile: !exists, Wording: wording,
-		Message:      fmt.Sprintf("Summarized %s in %s%s.", count(inv.counts.internal+inv.counts.external), r.path, notice),
+		Path: r.path, InternalToolCount: internal, MCPToolCount: external, CreatedFile: !exists, Wording: wording,
+		Message:      fmt.Sprintf("Summarized %s in %s%s.", count(internal+external), r.path, notice),
 		Capabilities: summary,
 	}
 	res := domain.Text(result.Message + "\n\n" + summary)

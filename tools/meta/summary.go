@@ -91,14 +91,12 @@ type line struct {
 func (inv inventory) begin(wording string) string {
 	h := sha256.New()
 	fmt.Fprintln(h, wording)
-	for _, t := range slices.Concat(inv.internal, inv.external) {
-		for _, tool := range t.tools {
-			fmt.Fprintf(h, "%q %q %q %q\n", tool.Name, tool.Category, tool.Title, tool.Description)
-		}
+	tools := slices.Concat(toolsOf(inv.internal), toolsOf(inv.external))
+	for _, tool := range tools {
+		fmt.Fprintf(h, "%q %q %q %q\n", tool.Name, tool.Category, tool.Title, tool.Description)
 	}
-	total := inv.counts.internal + inv.counts.external
 	return heading + fmt.Sprintf("\n*Generated from a catalog of %s, %s. As long as that stays the same, so does this file.*\n",
-		count(total), hex.EncodeToString(h.Sum(nil))[:12])
+		count(len(tools)), hex.EncodeToString(h.Sum(nil))[:12])
 }
 
 // render writes the summary.
@@ -138,7 +136,6 @@ func writeLines(b *strings.Builder, lines []line) {
 type inventory struct {
 	internal []theme
 	external []theme // one a server
-	counts   struct{ internal, external int }
 }
 
 // theme is a group of tools that belong together.
@@ -152,21 +149,26 @@ type theme struct {
 const serverSeparator = "__"
 
 // take groups tools: ours by category, those of other servers by server.
-func take(tools []*domain.Tool, withServers bool) (inv inventory) {
+func take(tools []*domain.Tool, withServers bool) inventory {
 	internal, external := map[string][]*domain.Tool{}, map[string][]*domain.Tool{}
 	for _, t := range tools {
 		server, _, upstream := strings.Cut(t.Name, serverSeparator)
 		switch {
 		case !upstream:
 			internal[t.Category] = append(internal[t.Category], t)
-			inv.counts.internal++
 		case withServers:
 			external[server] = append(external[server], t)
-			inv.counts.external++
 		}
 	}
-	inv.internal, inv.external = themes(internal), themes(external)
-	return inv
+	return inventory{themes(internal), themes(external)}
+}
+
+// toolsOf returns the tools of all themes.
+func toolsOf(themes []theme) (tools []*domain.Tool) {
+	for _, t := range themes {
+		tools = append(tools, t.tools...)
+	}
+	return tools
 }
 
 func themes(groups map[string][]*domain.Tool) (list []theme) {
@@ -180,13 +182,8 @@ func themes(groups map[string][]*domain.Tool) (list []theme) {
 
 // heading returns the name of a category, for people.
 func (t theme) heading(headings map[string]string) string {
-	if h := headings[t.name]; h != "" {
-		return h
-	}
-	if t.name == "" {
-		return "Other"
-	}
-	return strings.ToUpper(t.name[:1]) + t.name[1:]
+	name := cmp.Or(t.name, "other")
+	return cmp.Or(headings[t.name], strings.ToUpper(name[:1])+name[1:])
 }
 
 // summary says what the tools of a category are good for.

@@ -85,17 +85,15 @@ func validate(lines []line, names *regexp.Regexp) error {
 // only where it is written as code.
 func (inv inventory) names() *regexp.Regexp {
 	var all []string
-	for _, t := range slices.Concat(inv.internal, inv.external) {
-		for _, tool := range t.tools {
-			all = append(all, regexp.QuoteMeta(tool.Name))
-			_, bare, upstream := strings.Cut(tool.Name, serverSeparator)
-			switch {
-			case !upstream:
-			case strings.ContainsAny(bare, "_-"):
-				all = append(all, regexp.QuoteMeta(bare))
-			default:
-				all = append(all, "`"+regexp.QuoteMeta(bare)+"`")
-			}
+	for _, tool := range slices.Concat(toolsOf(inv.internal), toolsOf(inv.external)) {
+		all = append(all, regexp.QuoteMeta(tool.Name))
+		_, bare, upstream := strings.Cut(tool.Name, serverSeparator)
+		switch {
+		case !upstream:
+		case strings.ContainsAny(bare, "_-"):
+			all = append(all, regexp.QuoteMeta(bare))
+		default:
+			all = append(all, "`"+regexp.QuoteMeta(bare)+"`")
 		}
 	}
 	if all == nil {

@@ -14,7 +14,6 @@ import (
 const (
 	maxValues = 100
 	maxNames  = 100_000 // of a directory that are looked at
-	someNames = 1000    // that are read at a time
 )
 
 // complete returns what the path of a file URI could go on with: the names in
@@ -39,7 +38,7 @@ func (r *fileReader) entries(ctx context.Context, typed string) (found []string)
 	}
 	defer d.Close()
 	dir = strings.TrimRight(dir, "/") + "/" // joined as it is spelled: what ".." means depends on links
-	for _, name := range names(ctx, d, typed[end:]) {
+	for _, name := range names(d, typed[end:]) {
 		if len(found) == maxValues || ctx.Err() != nil {
 			break
 		}
@@ -62,18 +61,12 @@ func (r *fileReader) openDir(path string) (d *pathguard.Dir, spelled string, err
 
 // names returns the names in d that begin with prefix, sorted. Hidden ones have
 // to be asked for.
-func names(ctx context.Context, d *pathguard.Dir, prefix string) (found []string) {
-	for seen := 0; seen < maxNames && ctx.Err() == nil; {
-		some, err := d.Readdirnames(someNames)
-		seen += len(some)
-		for _, name := range some {
-			hidden := strings.HasPrefix(name, ".") && !strings.HasPrefix(prefix, ".")
-			if _, denied := d.Denied(name); !denied && !hidden && strings.HasPrefix(name, prefix) && utf8.ValidString(name) {
-				found = append(found, name)
-			}
-		}
-		if err != nil { // also that there are no more
-			break
+func names(d *pathguard.Dir, prefix string) (found []string) {
+	all, _ := d.Readdirnames(maxNames) // what came before an error will do
+	for _, name := range all {
+		hidden := strings.HasPrefix(name, ".") && !strings.HasPrefix(prefix, ".")
+		if _, denied := d.Denied(name); !denied && !hidden && strings.HasPrefix(name, prefix) && utf8.ValidString(name) {
+			found = append(found, name)
 		}
 	}
 	slices.Sort(found)

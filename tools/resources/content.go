@@ -1,11 +1,11 @@
 package resources
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"toolserver/domain"
@@ -51,44 +51,22 @@ func mimeOfBytes(name string, raw []byte, err error) string {
 
 // mimeTypes are the types of texts by the extensions of their names. The table
 // is our own because that of package mime has what the machine's files add.
-var mimeTypes = [...]struct{ extensions, mime string }{
-	{".md .markdown", "text/markdown"},
-	{".html .htm", "text/html"},
-	{".xhtml", "application/xhtml+xml"},
-	{".css", "text/css"},
-	{".js .mjs .cjs", "text/javascript"},
-	{".csv", "text/csv"},
-	{".tsv", "text/tab-separated-values"},
-	{".json .map", "application/json"},
-	{".jsonl .ndjson", "application/x-ndjson"},
-	{".yaml .yml", "application/yaml"},
-	{".toml", "application/toml"},
-	{".xml .xsd .xsl", "application/xml"},
-	{".svg", "image/svg+xml"},
-	{".sql", "application/sql"},
-	{".rtf", "application/rtf"},
-	{".ics", "text/calendar"},
-	{".vcf", "text/vcard"},
-	{".go", "text/x-go"},
-	{".py .pyi", "text/x-python"},
-	{".ts .tsx", "text/x-typescript"},
-	{".rs", "text/x-rust"},
-	{".java", "text/x-java"},
-	{".c .h", "text/x-c"},
-	{".cc .cpp .cxx .hpp .hh", "text/x-c++"},
-	{".rb", "text/x-ruby"},
-	{".sh .bash", "text/x-shellscript"},
-	{".diff .patch", "text/x-diff"},
-	{".tex", "text/x-tex"},
+var mimeTypes = map[string]string{
+	".md": "text/markdown", ".markdown": "text/markdown", ".html": "text/html", ".htm": "text/html",
+	".xhtml": "application/xhtml+xml", ".css": "text/css", ".js": "text/javascript", ".mjs": "text/javascript",
+	".cjs": "text/javascript", ".csv": "text/csv", ".tsv": "text/tab-separated-values",
+	".json": "application/json", ".map": "application/json", ".jsonl": "application/x-ndjson",
+	".ndjson": "application/x-ndjson", ".yaml": "application/yaml", ".yml": "application/yaml",
+	".toml": "application/toml", ".xml": "application/xml", ".xsd": "application/xml", ".xsl": "application/xml",
+	".svg": "image/svg+xml", ".sql": "application/sql", ".rtf": "application/rtf", ".ics": "text/calendar",
+	".vcf": "text/vcard", ".go": "text/x-go", ".py": "text/x-python", ".pyi": "text/x-python",
+	".ts": "text/x-typescript", ".tsx": "text/x-typescript", ".rs": "text/x-rust", ".java": "text/x-java",
+	".c": "text/x-c", ".h": "text/x-c", ".cc": "text/x-c++", ".cpp": "text/x-c++", ".cxx": "text/x-c++",
+	".hpp": "text/x-c++", ".hh": "text/x-c++", ".rb": "text/x-ruby", ".sh": "text/x-shellscript",
+	".bash": "text/x-shellscript", ".diff": "text/x-diff", ".patch": "text/x-diff", ".tex": "text/x-tex",
 }
 
 // mimeOfText returns the type of a text by its name.
 func mimeOfText(name string) string {
-	extension := strings.ToLower(path.Ext(filepath.ToSlash(name)))
-	for _, t := range mimeTypes {
-		if slices.Contains(strings.Fields(t.extensions), extension) {
-			return t.mime
-		}
-	}
-	return "text/plain"
+	return cmp.Or(mimeTypes[strings.ToLower(path.Ext(filepath.ToSlash(name)))], "text/plain")
 }

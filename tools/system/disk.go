@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/shirou/gopsutil/v4/disk"
@@ -125,17 +125,17 @@ func driveLabels() map[string]string {
 	for _, e := range entries {
 		target, err := os.Readlink(filepath.Join(byLabel, e.Name()))
 		if err == nil {
-			labels["/dev/"+filepath.Base(target)] = unescapeLabel(e.Name())
+			labels["/dev/"+filepath.Base(target)] = unescape(e.Name())
 		}
 	}
 	return labels
 }
 
-// unescapeLabel undoes udev's encoding of a label in a file name: \x20 is a
-// space.
-func unescapeLabel(name string) string {
-	return regexp.MustCompile(`\\x[0-9a-fA-F]{2}`).ReplaceAllStringFunc(name, func(escape string) string {
-		c, _ := strconv.ParseUint(escape[2:], 16, 8)
-		return string([]byte{byte(c)})
-	})
+// unescape undoes the escapes of a name: \x20 as of udev(7), \040 as of
+// proc_pid_mountinfo(5).
+func unescape(name string) string {
+	if plain, err := strconv.Unquote(`"` + strings.ReplaceAll(name, `"`, `\"`) + `"`); err == nil {
+		return plain
+	}
+	return name
 }

@@ -154,11 +154,11 @@ func TestDays(t *testing.T) {
 	}
 }
 
-func TestUnescapeDevice(t *testing.T) {
+func TestUnescape(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux escapes")
 	}
-	if got := unescapeDevice(`//nas/my\040share\134x`); got != `//nas/my share\x` {
+	if got := unescape(`//nas/my\040share\134x`); got != `//nas/my share\x` {
 		t.Errorf("got %q", got)
 	}
 }

@@ -50,17 +50,13 @@ type platform struct {
 	uptime    time.Duration // 0 if it is not known
 }
 
-type infoReader struct {
-	workingDirectory string
-}
-
-func (r infoReader) read(ctx context.Context) (systemInfo, error) {
+func readInfo(ctx context.Context, workingDirectory string) (systemInfo, error) {
 	p := readPlatform()
 	host, _ := os.Hostname() // empty if it is not known
 	info := systemInfo{
 		Platform: p.name, System: systemName(runtime.GOOS), Release: p.release, Version: p.version,
 		Machine: p.machine, Processor: p.processor, CPUCount: runtime.NumCPU(), Memory: readMemory(ctx),
-		Hostname: host, CWD: r.workingDirectory, User: userName(),
+		Hostname: host, CWD: workingDirectory, User: userName(),
 		GoVersion:      runtime.Version(),
 		RuntimeVersion: fmt.Sprintf("%s %s %s/%s", runtime.Version(), runtime.Compiler, runtime.GOOS, runtime.GOARCH),
 	}

@@ -31,18 +31,12 @@ func listMounts() ([]mount, error) {
 	}
 	list := make([]mount, len(parts))
 	for i, p := range parts {
-		list[i] = mount{unescapeDevice(p.Device), p.Mountpoint, p.Fstype, slices.Contains(p.Opts, "bind")}
+		if runtime.GOOS == "linux" {
+			p.Device = unescape(p.Device) // the library leaves the escapes in the names of shares
+		}
+		list[i] = mount{p.Device, p.Mountpoint, p.Fstype, slices.Contains(p.Opts, "bind")}
 	}
 	return list, nil
-}
-
-// unescapeDevice undoes the escapes of proc_pid_mountinfo(5), which the library
-// leaves in the names of shares.
-func unescapeDevice(name string) string {
-	if runtime.GOOS != "linux" {
-		return name
-	}
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(name)
 }
 
 // realDrives returns the mounts that stand for storage, one for each device,

@@ -36,13 +36,13 @@ func FuzzUnescapeLabel(f *testing.F) {
 	for escaped, want := range map[string]string{
 		`plain`: "plain", `My\x20Disk`: "My Disk", `\x5cx`: `\x`, `end\x`: `end\x`, `\x2`: `\x2`, `\xzz`: `\xzz`, `\x\x20`: `\x `, ``: "",
 	} {
-		if got := unescapeLabel(escaped); got != want {
+		if got := unescape(escaped); got != want {
 			f.Errorf("%q unescaped is %q; want %q", escaped, got, want)
 		}
 		f.Add(escaped)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := unescapeLabel(s)
+		got := unescape(s)
 		if len(got) > len(s) || !strings.Contains(s, `\x`) && got != s {
 			t.Errorf("%q unescaped is %q", s, got)
 		}

@@ -50,7 +50,7 @@ func Tools(o Options) ([]domain.Tool, error) {
 	tools := []domain.Tool{
 		define(infoName, "System information", "tell about the machine and its operating system",
 			"Describe the machine: operating system, processor, memory, uptime, host name, working directory and user.",
-			domain.OutputOf[systemInfo](), infoReader{o.WorkingDirectory}.read),
+			domain.OutputOf[systemInfo](), func(ctx context.Context) (systemInfo, error) { return readInfo(ctx, o.WorkingDirectory) }),
 		define(disksName, "Disk information", "list drives and their free space",
 			"List the mounted drives with size, free space and file system. Pseudo file systems are omitted, and each device is listed once.",
 			domain.OutputOf[diskInfo](), newDriveReader().read),
