@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/shirou/gopsutil/v4/disk"
@@ -134,8 +134,8 @@ func driveLabels() map[string]string {
 // unescape undoes the escapes of a name: \x20 as of udev(7), \040 as of
 // proc_pid_mountinfo(5).
 func unescape(name string) string {
-	if plain, err := strconv.Unquote(`"` + strings.ReplaceAll(name, `"`, `\"`) + `"`); err == nil {
-		return plain
-	}
-	return name
+	return regexp.MustCompile(`\\(x[0-9a-fA-F]{2}|[0-3][0-7]{2})`).ReplaceAllStringFunc(name, func(escape string) string {
+		c, _ := strconv.ParseUint("0"+escape[1:], 0, 8)
+		return string([]byte{byte(c)})
+	})
 }

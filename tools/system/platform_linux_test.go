@@ -32,7 +32,7 @@ func TestValueIn(t *testing.T) {
 	}
 }
 
-func FuzzUnescapeLabel(f *testing.F) {
+func FuzzUnescape(f *testing.F) {
 	for escaped, want := range map[string]string{
 		`plain`: "plain", `My\x20Disk`: "My Disk", `\x5cx`: `\x`, `end\x`: `end\x`, `\x2`: `\x2`, `\xzz`: `\xzz`, `\x\x20`: `\x `, ``: "",
 	} {
@@ -43,7 +43,7 @@ func FuzzUnescapeLabel(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		got := unescape(s)
-		if len(got) > len(s) || !strings.Contains(s, `\x`) && got != s {
+		if len(got) > len(s) || !strings.Contains(s, `\`) && got != s {
 			t.Errorf("%q unescaped is %q", s, got)
 		}
 	})
