@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
 	"toolserver/sandbox/appender"
 )
 
@@ -23,61 +22,50 @@ type appendResult struct {
 	SizeBytes     int64  `json:"size_bytes" doc:"Size of the file afterwards."`
 }
 
-func (s *toolset) appendFile(c sandbox.Capabilities) domain.Tool {
-	a := appendTool{s, c.Writer()}
-	return domain.Define(domain.Tool{
-		Name:        "append_file",
+func appendFile(t fileTool) domain.Tool {
+	return define(t, domain.Tool{
 		Title:       "Append to file",
 		Description: "Append text to the end of an existing file, in one write: all of it, or nothing if that fails. Use write_file to create a file.",
-		Category:    category,
 		Output:      domain.OutputOf[appendResult](),
 		Uses:        domain.Writes,
 		Ability:     "add to files",
-		Explain:     explainPath(a.files.Check),
-	}, a.append)
+	}, t.append)
 }
 
-// appendTool is the tool append_file.
-type appendTool struct {
-	*toolset
-	files *sandbox.Writer
-}
-
-func (s appendTool) append(ctx context.Context, in appendInput) (domain.ToolResult, error) {
+func (t fileTool) append(ctx context.Context, in appendInput) (domain.ToolResult, error) {
 	if len(in.Content) > maxContent {
 		return tooMuchContent(in.Path, len(in.Content)), nil
 	}
-	guard := s.files
-	info, err := guard.Stat(in.Path)
+	info, err := t.writes.Stat(in.Path)
 	if err != nil {
-		return s.appendFailure(in.Path, err)
+		return t.appendFailure(in.Path, err)
 	}
-	unlock, err := s.writing.lock(ctx, info.Real)
+	unlock, err := t.writing.lock(ctx, info.Real)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
 	defer unlock()
-	if err := guard.Append(in.Path, []byte(in.Content), s.options.Program); err != nil {
-		return s.appendFailure(in.Path, err)
+	if err := t.writes.Append(in.Path, []byte(in.Content), t.options.Program); err != nil {
+		return t.appendFailure(in.Path, err)
 	}
 	res := domain.Text("Successfully appended to " + in.Path)
 	result := appendResult{Path: in.Path, AppendedBytes: len(in.Content), SizeBytes: info.Size + int64(len(in.Content))}
-	if after, err := guard.Stat(in.Path); err == nil {
+	if after, err := t.writes.Stat(in.Path); err == nil {
 		result.SizeBytes = after.Size
 	}
 	res.Results = result
 	return res, nil
 }
 
-func (s appendTool) appendFailure(path string, err error) (domain.ToolResult, error) {
+func (t fileTool) appendFailure(path string, err error) (domain.ToolResult, error) {
 	if e, ok := errors.AsType[*appender.Error](err); ok && e.Left != 0 {
 		return domain.Failure("io_error", err.Error(), "Read the end of the file before appending again: call "+call("read_file", path)+"."), nil
 	}
 	if !isNotFound(err) {
-		return s.failure("append_file", path, err)
+		return t.failure(path, err)
 	}
 	hint := fmt.Sprintf("Call write_file(path=%q, content=...) to create it.", path)
-	if _, near := s.siblings(path); len(near) > 0 {
+	if _, near := t.siblings(path); len(near) > 0 {
 		hint += " Files like it: " + strings.Join(near, ", ") + "."
 	}
 	return domain.Failure("not_found", "Error: file does not exist: "+path+". Use write_file to create it first.", hint), nil

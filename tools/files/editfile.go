@@ -10,7 +10,6 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 	"toolserver/tools/files/document"
 	"toolserver/tools/files/textfile"
@@ -40,54 +39,42 @@ type editMeta struct {
 // maxEdit bounds a file that is edited, in bytes.
 const maxEdit = 16 << 20
 
-func (s *toolset) editFile(c sandbox.Capabilities) domain.Tool {
-	e := editor{s, c.Reader(), c.Writer()}
-	return domain.Define(domain.Tool{
-		Name:  "edit_file",
+func editFile(t fileTool) domain.Tool {
+	return define(t, domain.Tool{
 		Title: "Edit file",
 		Description: "Replace exact pieces of a text file, all of them or none, and return a unified diff of what changed. " +
 			"Keeps line endings, encoding and permissions. If the text is not found, the answer shows the closest place.",
-		Category:    category,
 		Annotations: domain.Annotations{Destructive: true},
 		Uses:        domain.Reads | domain.Writes,
 		Ability:     "change parts of files",
-		Explain:     explainPath(e.files.Check),
-	}, e.edit)
+	}, t.edit)
 }
 
-// editor is the tool edit_file. It reads what the policy lets tools read, and writes
-// what it lets this one write.
-type editor struct {
-	*toolset
-	source *sandbox.Reader
-	files  *sandbox.Writer
-}
-
-func (s editor) edit(ctx context.Context, in editInput) (domain.ToolResult, error) {
+func (t fileTool) edit(ctx context.Context, in editInput) (domain.ToolResult, error) {
 	for i, e := range in.Edits {
 		if e.OldText == e.NewText {
 			return domain.ToolResult{}, domain.InvalidArgument("edit_file", fmt.Sprintf("edits[%d]", i), "has the same old_text and new_text: leave it out, or give the text you want in new_text")
 		}
 	}
-	res, err := s.tryEdit(ctx, in)
+	res, err := t.tryEdit(ctx, in)
 	if err != nil {
-		return s.failure("edit_file", in.Path, err)
+		return t.failure(in.Path, err)
 	}
 	return res, nil
 }
 
-func (s editor) tryEdit(ctx context.Context, in editInput) (domain.ToolResult, error) {
+func (t fileTool) tryEdit(ctx context.Context, in editInput) (domain.ToolResult, error) {
 	// Also a dry run is refused where the edit would be.
-	info, err := s.files.Stat(in.Path)
+	info, err := t.writes.Stat(in.Path)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	unlock, err := s.writing.lock(ctx, info.Real)
+	unlock, err := t.writing.lock(ctx, info.Real)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
 	defer unlock()
-	old, err := s.readWhole(in.Path)
+	old, err := t.readWhole(in.Path)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
@@ -104,20 +91,20 @@ func (s editor) tryEdit(ctx context.Context, in editInput) (domain.ToolResult, e
 		return domain.ToolResult{}, err
 	}
 	if !in.DryRun && text != decoded.text {
-		if err := s.commitEdit(ctx, in.Path, old, content); err != nil {
+		if err := t.commitEdit(ctx, in.Path, old, content); err != nil {
 			return domain.ToolResult{}, err
 		}
 	}
-	res := domain.Text(s.editAnswer(in, decoded.text, text))
+	res := domain.Text(t.editAnswer(in, decoded.text, text))
 	res.Meta = editMeta{in.Path, replacements, len(content), decoded.charset, in.DryRun}
 	return res, nil
 }
 
-func (s editor) editAnswer(in editInput, before, after string) string {
+func (t fileTool) editAnswer(in editInput, before, after string) string {
 	if before == after {
 		return "No change: the edits leave " + in.Path + " as it is."
 	}
-	diff := unifiedDiff(in.Path, before, after, s.options.MaxChars-markerRoom-len(in.Path))
+	diff := unifiedDiff(in.Path, before, after, t.options.MaxChars-markerRoom-len(in.Path))
 	if in.DryRun {
 		return "Dry run, nothing was written:\n" + diff
 	}
@@ -131,8 +118,8 @@ type wholeFile struct {
 }
 
 // readWhole reads a file that is to be edited.
-func (s editor) readWhole(path string) (wholeFile, error) {
-	f, err := s.source.Open(path)
+func (t fileTool) readWhole(path string) (wholeFile, error) {
+	f, err := t.reads.Open(path)
 	if err != nil {
 		return wholeFile{}, err
 	}
@@ -148,8 +135,8 @@ func (s editor) readWhole(path string) (wholeFile, error) {
 }
 
 // commitEdit writes content, unless the file is no longer what was read.
-func (s editor) commitEdit(ctx context.Context, path string, old wholeFile, content []byte) error {
-	r, err := s.files.Replace(path, pathguard.ReplaceOptions{MaxBytes: maxContent})
+func (t fileTool) commitEdit(ctx context.Context, path string, old wholeFile, content []byte) error {
+	r, err := t.writes.Replace(path, pathguard.ReplaceOptions{MaxBytes: maxContent})
 	if err != nil {
 		return err
 	}
@@ -159,7 +146,7 @@ func (s editor) commitEdit(ctx context.Context, path string, old wholeFile, cont
 	}
 	// The content decides: size and time miss a change of the same length
 	// within one tick of the file system's clock.
-	now, err := s.readWhole(path)
+	now, err := t.readWhole(path)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -23,7 +23,7 @@ func (f *failedCall) Error() string { return f.Content[0].Text }
 // failure returns what a tool answers to an error: the result of a [*failedCall], or what
 // it makes of the guard's refusal, whose kinds become error types here only. Another
 // error is returned as it is: the tool broke, or its context ended.
-func (s *toolset) failure(tool, path string, err error) (domain.ToolResult, error) {
+func (t fileTool) failure(path string, err error) (domain.ToolResult, error) {
 	if f, ok := errors.AsType[*failedCall](err); ok {
 		return f.ToolResult, nil
 	}
@@ -35,16 +35,16 @@ func (s *toolset) failure(tool, path string, err error) (domain.ToolResult, erro
 	right := ""
 	switch refusal.Kind {
 	case pathguard.KindNotFound:
-		return s.missing(tool, path, message), nil
+		return t.missing(path, message), nil
 	case pathguard.KindIO:
 		return domain.Failure("io_error", message, hint), nil
 	case pathguard.KindDenied:
 		hint = deniedHint(refusal)
 	case pathguard.KindNotADirectory:
 		hint = "Call " + call("list_directory", parent(path)) + " for what is there."
-		right = s.callFor(path)
+		right = t.callFor(path)
 	case pathguard.KindNotAFile:
-		right = s.callFor(path)
+		right = t.callFor(path)
 	}
 	if right != "" {
 		message, hint = message+"; call "+right, "Call "+right+" for its content."

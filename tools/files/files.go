@@ -13,7 +13,6 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
-	"toolserver/sandbox/pathguard"
 	"toolserver/tools/declare"
 )
 
@@ -40,14 +39,22 @@ const (
 
 // all returns the tools of the category: what each declares, and what makes it.
 func all() []declare.Entry[*toolset] {
+	entry := func(tool, reads, writes string, settings any, define func(fileTool) domain.Tool) declare.Entry[*toolset] {
+		return declare.Entry[*toolset]{
+			Owner: sandbox.Owner{Tool: tool, Reads: reads, Writes: writes}, Settings: settings,
+			Make: func(s *toolset, c sandbox.Capabilities) domain.Tool {
+				return define(fileTool{s, c.Tool(), c.Reader(), c.Writer()})
+			},
+		}
+	}
 	return []declare.Entry[*toolset]{
-		{Owner: sandbox.Owner{Tool: ReadFile, Reads: ReadFile}, Settings: ReadSettings{}, Make: (*toolset).readFile},
-		{Owner: sandbox.Owner{Tool: WriteFile, Writes: WriteFile}, Settings: WriteSettings{}, Make: (*toolset).writeFile},
-		{Owner: sandbox.Owner{Tool: "append_file", Writes: WriteFile}, Make: (*toolset).appendFile},
-		{Owner: sandbox.Owner{Tool: "edit_file", Reads: ReadFile, Writes: WriteFile}, Make: (*toolset).editFile},
-		{Owner: sandbox.Owner{Tool: ListDirectory, Reads: ReadFile}, Make: (*toolset).listDirectory},
-		{Owner: sandbox.Owner{Tool: "search_files", Reads: ReadFile}, Make: (*toolset).searchFiles},
-		{Owner: sandbox.Owner{Tool: "grep", Reads: ReadFile}, Make: (*toolset).grep},
+		entry(ReadFile, ReadFile, "", ReadSettings{}, readFile),
+		entry(WriteFile, "", WriteFile, WriteSettings{}, writeFile),
+		entry("append_file", "", WriteFile, nil, appendFile),
+		entry("edit_file", ReadFile, WriteFile, nil, editFile),
+		entry(ListDirectory, ReadFile, "", nil, listDirectory),
+		entry("search_files", ReadFile, "", nil, searchFiles),
+		entry("grep", ReadFile, "", nil, grep),
 	}
 }
 
@@ -83,14 +90,29 @@ func newToolset(s *sandbox.Sandbox, o Options) *toolset {
 	return &toolset{options: o, work: s.WorkingDirectory(), listed: s.For(ListDirectory).Reader(), writing: newPathLocks()}
 }
 
-// explainPath returns what says how the policy decides on the argument path.
-func explainPath(check func(path string) (pathguard.Decision, error)) domain.Explainer {
-	return func(_ context.Context, args domain.Arguments) (domain.Explanation, error) {
+// fileTool is one of the tools, with the files that it may read and write.
+type fileTool struct {
+	*toolset
+	name   string
+	reads  *sandbox.Reader
+	writes *sandbox.Writer
+}
+
+// define completes the declaration of t. It is explained by how the policy decides on
+// the argument path.
+func define[In any](t fileTool, d domain.Tool, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
+	check := t.reads.Check
+	if d.Uses&domain.Writes != 0 {
+		check = t.writes.Check
+	}
+	d.Name, d.Category = t.name, category
+	d.Explain = func(_ context.Context, args domain.Arguments) (domain.Explanation, error) {
 		path, _ := args["path"].(string) // a schema's default where it may be left out
-		d, err := check(path)
+		decision, err := check(path)
 		if err != nil {
 			return domain.Explanation{}, err
 		}
-		return domain.Explanation{Allowed: d.Allowed, Rule: d.Rule, Reason: d.Reason, Path: d.Resolved}, nil
+		return domain.Explanation{Allowed: decision.Allowed, Rule: decision.Rule, Reason: decision.Reason, Path: decision.Resolved}, nil
 	}
+	return domain.Define(d, run)
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
 	"toolserver/sandbox/glob"
 	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/walk"
@@ -47,29 +46,19 @@ type grepMeta struct {
 	Truncated bool `json:"truncated"`
 }
 
-func (s *toolset) grep(c sandbox.Capabilities) domain.Tool {
-	g := grepper{s, c.Reader()}
-	return domain.Define(domain.Tool{
-		Name:  "grep",
+func grep(t fileTool) domain.Tool {
+	return define(t, domain.Tool{
 		Title: "Search in files",
 		Description: "Find the lines that match a regular expression, in a file or in all text files of a directory and " +
 			"below it. Returns path:line:text for each. Leaves out binary files, hidden ones and those that git ignores.",
-		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Uses:        domain.Reads,
 		Ability:     "search the content of files",
-		Explain:     explainPath(g.files.Check),
-	}, g.grepFiles)
+	}, t.grep)
 }
 
-// grepper is the tool grep.
-type grepper struct {
-	*toolset
-	files *sandbox.Reader
-}
-
-func (s grepper) grepFiles(ctx context.Context, in grepInput) (domain.ToolResult, error) {
-	g := &grepSearch{grepper: s, ctx: ctx, in: in}
+func (t fileTool) grep(ctx context.Context, in grepInput) (domain.ToolResult, error) {
+	g := &grepSearch{fileTool: t, ctx: ctx, in: in}
 	var err error
 	if g.matcher, err = linematch.Compile(in.Pattern, linematch.Options{FixedString: in.FixedString, IgnoreCase: in.IgnoreCase}); err != nil {
 		return domain.Failure("invalid_pattern", err.Error(),
@@ -84,7 +73,7 @@ func (s grepper) grepFiles(ctx context.Context, in grepInput) (domain.ToolResult
 	outOfTime, err := cutShort(ctx, err)
 	if err != nil {
 		if _, refused := errors.AsType[*pathguard.Error](err); refused {
-			return s.failure("grep", in.Path, err)
+			return t.failure(in.Path, err)
 		}
 		return ioFailure(in.Path, err), nil
 	}
@@ -97,7 +86,7 @@ func (s grepper) grepFiles(ctx context.Context, in grepInput) (domain.ToolResult
 // grepSearch is one call of grep. Files are searched by several workers, and
 // what they find is added up on one goroutine, in the order of the walk.
 type grepSearch struct {
-	grepper
+	fileTool
 	ctx     context.Context
 	in      grepInput
 	matcher *linematch.Matcher
@@ -128,7 +117,7 @@ type grepFound struct {
 
 // run searches the file or directory at the path.
 func (g *grepSearch) run() (walk.Stats, error) {
-	t, err := openTree(g.files, g.in.Path)
+	t, err := openTree(g.reads, g.in.Path)
 	if err == nil {
 		defer t.Close()
 		return g.tree(t)
@@ -144,7 +133,7 @@ func (g *grepSearch) file() (refused error) {
 		return nil
 	}
 	found, ok := g.search(g.matcher.Searcher(), func() (io.ReadCloser, int64, error) {
-		f, err := g.files.Open(g.in.Path)
+		f, err := g.reads.Open(g.in.Path)
 		if refused = err; err != nil {
 			return nil, 0, err
 		}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
 	"toolserver/sandbox/walk"
 )
 
@@ -36,35 +35,25 @@ type listEntry struct {
 	Target   string `json:"target,omitempty" doc:"Where a symbolic link points, as written in it."`
 }
 
-func (s *toolset) listDirectory(c sandbox.Capabilities) domain.Tool {
-	l := lister{s, c.Reader()}
-	return domain.Define(domain.Tool{
-		Name:  "list_directory",
+func listDirectory(t fileTool) domain.Tool {
+	return define(t, domain.Tool{
 		Title: "List directory",
 		Description: "List the names in a directory with type, size and time of change, sorted by path. " +
 			"Symbolic links are shown with their target and not followed. Use search_files to find files by name.",
-		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Output:      domain.OutputOf[listResult](),
 		Uses:        domain.Reads,
 		Ability:     "list directories",
-		Explain:     explainPath(l.files.Check),
-	}, l.list)
+	}, t.list)
 }
 
-// lister is the tool list_directory.
-type lister struct {
-	*toolset
-	files *sandbox.Reader
-}
-
-func (s lister) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
-	entries, truncated, notes, err := collect(ctx, s.files, query[listEntry]{
+func (t fileTool) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
+	entries, truncated, notes, err := collect(ctx, t.reads, query[listEntry]{
 		path: in.Path, hidden: in.IncludeHidden, flat: !in.Recursive, pick: (*tree).describe,
 		most: in.MaxEntries, more: "the first %d entries; there are more: raise max_entries, or list a subdirectory",
 	})
 	if err != nil {
-		return s.failure("list_directory", in.Path, err)
+		return t.failure(in.Path, err)
 	}
 	// The walk compares directories as if their names ended in a slash.
 	slices.SortFunc(entries, func(a, b listEntry) int { return cmp.Compare(a.Path, b.Path) })

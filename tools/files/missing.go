@@ -19,15 +19,15 @@ const (
 
 // missing says that there is nothing at a path, names what is there and looks
 // like it, and the call to make next. It tells only what list_directory would.
-func (s *toolset) missing(tool, name, message string) domain.ToolResult {
-	dir, near := s.siblings(name)
+func (t fileTool) missing(name, message string) domain.ToolResult {
+	dir, near := t.siblings(name)
 	list := call("list_directory", dir)
 	if len(near) == 0 {
 		return domain.Failure("not_found", message+"; "+list+" shows what there is", "Call "+list+".")
 	}
 	next := list
-	if tool == "read_file" {
-		next = call(tool, near[0])
+	if t.name == ReadFile {
+		next = call(t.name, near[0])
 	}
 	return domain.Failure("not_found",
 		fmt.Sprintf("%s; did you mean %s? Call %s", message, strings.Join(near, ", "), next),

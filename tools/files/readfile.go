@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 	"toolserver/tools/declare"
 	"toolserver/tools/files/document"
@@ -26,24 +25,21 @@ type readInput struct {
 	LineNumbers bool   `json:"line_numbers" default:"false" doc:"Prefix each line with its number and a tab."`
 }
 
-func (s *toolset) readFile(c sandbox.Capabilities) domain.Tool {
+func readFile(t fileTool) domain.Tool {
 	// One byte more than is shown whole tells that a file is longer.
-	size := s.options.MaxChars + 1
-	r := &fileReader{toolset: s, files: c.Reader(), settings: declare.Of[ReadSettings](s.options.Settings, c.Tool()), buffers: sync.Pool{New: func() any {
+	size := t.options.MaxChars + 1
+	r := &fileReader{fileTool: t, settings: declare.Of[ReadSettings](t.options.Settings, t.name), buffers: sync.Pool{New: func() any {
 		b := make([]byte, size)
 		return &b
 	}}}
-	return domain.Define(domain.Tool{
-		Name:  "read_file",
+	return define(t, domain.Tool{
 		Title: "Read file",
 		Description: "Read a text file in any encoding, or a part of it by lines. Also reads Word documents (.docx) and " +
 			"Excel workbooks (.xlsx) as text, and shows images. The text is returned as it is; of a long file, as much as " +
 			"fits, and a last line in brackets with the call that reads on.",
-		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Uses:        domain.Reads,
 		Ability:     "read text, Word and Excel files and images",
-		Explain:     explainPath(r.files.Check),
 	}, r.run)
 }
 
@@ -54,8 +50,7 @@ type ReadSettings struct {
 
 // fileReader is the tool read_file.
 type fileReader struct {
-	*toolset
-	files    *sandbox.Reader
+	fileTool
 	settings ReadSettings
 	buffers  sync.Pool // of *[]byte
 }
@@ -96,7 +91,7 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 	}
 	f, path, err := r.open(in.Path)
 	if err != nil {
-		return r.failure("read_file", in.Path, err)
+		return r.failure(in.Path, err)
 	}
 	defer f.Close()
 	buf := r.buffers.Get().(*[]byte)
@@ -168,12 +163,12 @@ func countLines(text []byte) int {
 // open opens the file to read and tells its path, which is the caller's unless
 // it was found above the working directory.
 func (r *fileReader) open(path string) (*pathguard.File, string, error) {
-	f, err := r.files.Open(path)
+	f, err := r.reads.Open(path)
 	if err == nil || !r.settings.SearchParents || !isNotFound(err) || !filepath.IsLocal(path) {
 		return f, path, err
 	}
 	for dir := r.work; ; {
-		if _, repository := r.files.Stat(filepath.Join(dir, ".git")); repository == nil {
+		if _, repository := r.reads.Stat(filepath.Join(dir, ".git")); repository == nil {
 			return nil, path, err
 		}
 		up := filepath.Dir(dir)
@@ -182,7 +177,7 @@ func (r *fileReader) open(path string) (*pathguard.File, string, error) {
 		}
 		dir = up
 		found := filepath.Join(dir, path)
-		if f, err := r.files.Open(found); err == nil {
+		if f, err := r.reads.Open(found); err == nil {
 			return f, found, nil
 		}
 	}

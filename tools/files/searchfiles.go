@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
 	"toolserver/sandbox/glob"
 	"toolserver/sandbox/walk"
 )
@@ -26,45 +25,35 @@ type searchResult struct {
 	Truncated bool     `json:"truncated" doc:"Whether there may be more."`
 }
 
-func (s *toolset) searchFiles(c sandbox.Capabilities) domain.Tool {
-	f := finder{s, c.Reader()}
-	return domain.Define(domain.Tool{
-		Name:  "search_files",
+func searchFiles(t fileTool) domain.Tool {
+	return define(t, domain.Tool{
 		Title: "Search files by name",
 		Description: "Find files and directories by a glob for their name or path, in a directory and all below it. " +
 			"Use grep to find files by what is in them.",
-		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Output:      domain.OutputOf[searchResult](),
 		Uses:        domain.Reads,
 		Ability:     "find files by name",
-		Explain:     explainPath(f.files.Check),
-	}, f.search)
+	}, t.search)
 }
 
-// finder is the tool search_files.
-type finder struct {
-	*toolset
-	files *sandbox.Reader
-}
-
-func (s finder) search(ctx context.Context, in searchInput) (domain.ToolResult, error) {
+func (t fileTool) search(ctx context.Context, in searchInput) (domain.ToolResult, error) {
 	pattern, err := glob.Compile(in.Pattern)
 	if err != nil {
 		return invalidGlob(err), nil
 	}
-	matches, truncated, notes, err := collect(ctx, s.files, query[string]{
+	matches, truncated, notes, err := collect(ctx, t.reads, query[string]{
 		path: in.Path, hidden: in.IncludeHidden || namesHidden(in.Pattern), gitignore: in.Gitignore,
-		pick: func(t *tree, e *walk.Entry) (string, bool) {
+		pick: func(tree *tree, e *walk.Entry) (string, bool) {
 			if in.Type == "file" && !e.IsRegular() || in.Type == "directory" && !e.IsDir() || !pattern.MatchEntry(e.Name(), e.Rel) {
 				return "", false
 			}
-			return t.rel(e), true
+			return tree.rel(e), true
 		},
 		most: in.MaxResults, more: "the first %d matches; there are more: narrow pattern or path, or raise max_results",
 	})
 	if err != nil {
-		return s.failure("search_files", in.Path, err)
+		return t.failure(in.Path, err)
 	}
 	slices.Sort(matches)
 	return listing(searchResult{matches, len(matches), truncated}, matches, notes)

@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"toolserver/domain"
-	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 	"toolserver/tools/declare"
 )
@@ -45,35 +44,25 @@ type WriteSettings struct {
 	CreateDirs *bool `yaml:"create_dirs" doc:"Whether parent directories are made if the caller does not say; true if unset."`
 }
 
-func (s *toolset) writeFile(c sandbox.Capabilities) domain.Tool {
-	w := writer{s, c.Writer()}
-	t := domain.Tool{
-		Name:  "write_file",
+func writeFile(t fileTool) domain.Tool {
+	declared := domain.Tool{
 		Title: "Write file",
 		Description: "Write a whole file atomically: readers find the old or the new content and nothing in between. " +
 			"Keeps the permissions of a file that is overwritten. Use edit_file to change a part of a file.",
-		Category:    category,
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true},
 		Output:      domain.OutputOf[writeResult](),
 		Uses:        domain.Writes,
 		Ability:     "write files",
-		Explain:     explainPath(w.files.Check),
 	}
-	if create := declare.Of[WriteSettings](s.options.Settings, c.Tool()).CreateDirs; create == nil || *create {
-		return domain.Define(t, w.write)
+	if create := declare.Of[WriteSettings](t.options.Settings, t.name).CreateDirs; create == nil || *create {
+		return define(t, declared, t.write)
 	}
-	return domain.Define(t, func(ctx context.Context, in writeInputNoDirs) (domain.ToolResult, error) {
-		return w.write(ctx, writeInput(in))
+	return define(t, declared, func(ctx context.Context, in writeInputNoDirs) (domain.ToolResult, error) {
+		return t.write(ctx, writeInput(in))
 	})
 }
 
-// writer is the tool write_file.
-type writer struct {
-	*toolset
-	files *sandbox.Writer
-}
-
-func (s writer) write(ctx context.Context, in writeInput) (domain.ToolResult, error) {
+func (t fileTool) write(ctx context.Context, in writeInput) (domain.ToolResult, error) {
 	content, err := in.bytes()
 	if err != nil {
 		return domain.ToolResult{}, err
@@ -85,9 +74,9 @@ func (s writer) write(ctx context.Context, in writeInput) (domain.ToolResult, er
 		return domain.Failure("invalid_path", in.Path+" ends in a separator, so it names a directory and no file",
 			"Add the name of the file; missing directories are created with create_dirs=true."), nil
 	}
-	written, err := s.replace(ctx, in, content)
+	written, err := t.replace(ctx, in, content)
 	if err != nil {
-		return s.writeFailure(in, err)
+		return t.writeFailure(in, err)
 	}
 	res := domain.Text(fmt.Sprintf("Successfully wrote %d bytes to %s", written.Bytes, in.Path))
 	res.Results = writeResult{Path: in.Path, Bytes: written.Bytes, Created: written.Created}
@@ -117,15 +106,15 @@ func tooMuchContent(path string, n int) domain.ToolResult {
 		"Write the beginning with write_file and the rest with append_file.")
 }
 
-func (s writer) replace(ctx context.Context, in writeInput, content []byte) (pathguard.Replaced, error) {
-	r, err := s.files.Replace(in.Path, pathguard.ReplaceOptions{
+func (t fileTool) replace(ctx context.Context, in writeInput, content []byte) (pathguard.Replaced, error) {
+	r, err := t.writes.Replace(in.Path, pathguard.ReplaceOptions{
 		CreateDirs: in.CreateDirs, NoReplace: in.OnConflict == "error", MaxBytes: maxContent,
 	})
 	if err != nil {
 		return pathguard.Replaced{}, err
 	}
 	defer r.Abort()
-	unlock, err := s.writing.lock(ctx, r.Real())
+	unlock, err := t.writing.lock(ctx, r.Real())
 	if err != nil {
 		return pathguard.Replaced{}, err
 	}
@@ -140,17 +129,17 @@ func (s writer) replace(ctx context.Context, in writeInput, content []byte) (pat
 }
 
 // lacksParent reports whether the directory that is to hold path is missing.
-func (s writer) lacksParent(path string) bool {
-	_, err := s.files.Stat(parent(path))
+func (t fileTool) lacksParent(path string) bool {
+	_, err := t.writes.Stat(parent(path))
 	return isNotFound(err)
 }
 
 // writeFailure says what the caller can change about a write that was refused.
-func (s writer) writeFailure(in writeInput, err error) (domain.ToolResult, error) {
+func (t fileTool) writeFailure(in writeInput, err error) (domain.ToolResult, error) {
 	e, _ := errors.AsType[*pathguard.Error](err)
 	switch {
 	case e == nil:
-	case e.Kind == pathguard.KindNotFound && !in.CreateDirs && s.lacksParent(in.Path):
+	case e.Kind == pathguard.KindNotFound && !in.CreateDirs && t.lacksParent(in.Path):
 		return domain.Failure("not_found",
 			fmt.Sprintf("%s was not written: its parent directory does not exist, and create_dirs is false", in.Path),
 			fmt.Sprintf("Call write_file(path=%q, ..., create_dirs=true) to create it.", in.Path)), nil
@@ -159,7 +148,7 @@ func (s writer) writeFailure(in writeInput, err error) (domain.ToolResult, error
 			fmt.Sprintf("%s already exists and was left as it is, because on_conflict is error", in.Path),
 			"Choose another path, or call write_file with on_conflict=\"overwrite\" to replace it."), nil
 	}
-	return s.failure("write_file", in.Path, err)
+	return t.failure(in.Path, err)
 }
 
 // pathLocks keeps the calls that write one file apart, so that an edit cannot put back
