@@ -62,7 +62,7 @@ func (t fileTool) appendFailure(path string, err error) (domain.ToolResult, erro
 		return domain.Failure("io_error", err.Error(), "Read the end of the file before appending again: call "+call("read_file", path)+"."), nil
 	}
 	if !isNotFound(err) {
-		return t.failure(path, err)
+		return domain.ToolResult{}, err
 	}
 	hint := fmt.Sprintf("Call write_file(path=%q, content=...) to create it.", path)
 	if _, near := t.siblings(path); len(near) > 0 {

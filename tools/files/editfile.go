@@ -56,14 +56,6 @@ func (t fileTool) edit(ctx context.Context, in editInput) (domain.ToolResult, er
 			return domain.ToolResult{}, domain.InvalidArgument("edit_file", fmt.Sprintf("edits[%d]", i), "has the same old_text and new_text: leave it out, or give the text you want in new_text")
 		}
 	}
-	res, err := t.tryEdit(ctx, in)
-	if err != nil {
-		return t.failure(in.Path, err)
-	}
-	return res, nil
-}
-
-func (t fileTool) tryEdit(ctx context.Context, in editInput) (domain.ToolResult, error) {
 	// Also a dry run is refused where the edit would be.
 	info, err := t.writes.Stat(in.Path)
 	if err != nil {

@@ -23,7 +23,7 @@ func (f *failedCall) Error() string { return f.Content[0].Text }
 // failure returns what a tool answers to an error: the result of a [*failedCall], or what
 // it makes of the guard's refusal, whose kinds become error types here only. Another
 // error is returned as it is: the tool broke, or its context ended.
-func (t fileTool) failure(path string, err error) (domain.ToolResult, error) {
+func (t fileTool) failure(err error) (domain.ToolResult, error) {
 	if f, ok := errors.AsType[*failedCall](err); ok {
 		return f.ToolResult, nil
 	}
@@ -31,7 +31,7 @@ func (t fileTool) failure(path string, err error) (domain.ToolResult, error) {
 	if !ok {
 		return domain.ToolResult{}, err
 	}
-	message, hint := refusal.Error(), hints[refusal.Kind]
+	path, message, hint := refusal.Path, refusal.Error(), hints[refusal.Kind]
 	right := ""
 	switch refusal.Kind {
 	case pathguard.KindNotFound:

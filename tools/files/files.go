@@ -99,7 +99,7 @@ type fileTool struct {
 }
 
 // define completes the declaration of t. It is explained by how the policy decides on
-// the argument path.
+// the argument path, and what the policy refuses is a tool execution error.
 func define[In any](t fileTool, d domain.Tool, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
 	check := t.reads.Check
 	if d.Uses&domain.Writes != 0 {
@@ -114,5 +114,11 @@ func define[In any](t fileTool, d domain.Tool, run func(context.Context, In) (do
 		}
 		return domain.Explanation{Allowed: decision.Allowed, Rule: decision.Rule, Reason: decision.Reason, Path: decision.Resolved}, nil
 	}
-	return domain.Define(d, run)
+	return domain.Define(d, func(ctx context.Context, in In) (domain.ToolResult, error) {
+		res, err := run(ctx, in)
+		if err != nil {
+			return t.failure(err)
+		}
+		return res, nil
+	})
 }

@@ -73,7 +73,7 @@ func (t fileTool) grep(ctx context.Context, in grepInput) (domain.ToolResult, er
 	outOfTime, err := cutShort(ctx, err)
 	if err != nil {
 		if _, refused := errors.AsType[*pathguard.Error](err); refused {
-			return t.failure(in.Path, err)
+			return domain.ToolResult{}, err
 		}
 		return ioFailure(in.Path, err), nil
 	}

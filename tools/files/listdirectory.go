@@ -53,7 +53,7 @@ func (t fileTool) list(ctx context.Context, in listInput) (domain.ToolResult, er
 		most: in.MaxEntries, more: "the first %d entries; there are more: raise max_entries, or list a subdirectory",
 	})
 	if err != nil {
-		return t.failure(in.Path, err)
+		return domain.ToolResult{}, err
 	}
 	// The walk compares directories as if their names ended in a slash.
 	slices.SortFunc(entries, func(a, b listEntry) int { return cmp.Compare(a.Path, b.Path) })

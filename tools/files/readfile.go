@@ -91,7 +91,7 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 	}
 	f, path, err := r.open(in.Path)
 	if err != nil {
-		return r.failure(in.Path, err)
+		return domain.ToolResult{}, err
 	}
 	defer f.Close()
 	buf := r.buffers.Get().(*[]byte)

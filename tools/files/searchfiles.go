@@ -53,7 +53,7 @@ func (t fileTool) search(ctx context.Context, in searchInput) (domain.ToolResult
 		most: in.MaxResults, more: "the first %d matches; there are more: narrow pattern or path, or raise max_results",
 	})
 	if err != nil {
-		return t.failure(in.Path, err)
+		return domain.ToolResult{}, err
 	}
 	slices.Sort(matches)
 	return listing(searchResult{matches, len(matches), truncated}, matches, notes)

@@ -90,7 +90,7 @@ type query[T any] struct {
 }
 
 // collect walks over a tree and returns what q picks, whether there may be more, and
-// remarks on what is missing. If the time is up, what was found until then is the result.
+// remarks on what is missing. If the call times out, what was found until then is the result.
 func collect[T any](ctx context.Context, files *sandbox.Reader, q query[T]) (items []T, truncated bool, notes remarks, err error) {
 	t, err := openTree(files, q.path)
 	if err != nil {
@@ -160,7 +160,7 @@ func (r *remarks) add(format string, args ...any) { *r = append(*r, fmt.Sprintf(
 // ofWalk adds what the walk itself left out.
 func (r *remarks) ofWalk(stats walk.Stats, outOfTime bool) {
 	if outOfTime {
-		r.add("stopped after %d entries because the time was up; choose a deeper path", stats.Entries)
+		r.add("stopped after %d entries because the call timed out; choose a deeper path", stats.Entries)
 	}
 	if stats.Truncated {
 		r.add("stopped after looking at %d entries; choose a deeper path", stats.Entries)

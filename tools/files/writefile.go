@@ -148,7 +148,7 @@ func (t fileTool) writeFailure(in writeInput, err error) (domain.ToolResult, err
 			fmt.Sprintf("%s already exists and was left as it is, because on_conflict is error", in.Path),
 			"Choose another path, or call write_file with on_conflict=\"overwrite\" to replace it."), nil
 	}
-	return t.failure(in.Path, err)
+	return domain.ToolResult{}, err
 }
 
 // pathLocks keeps the calls that write one file apart, so that an edit cannot put back

@@ -58,7 +58,7 @@ func RefreshTool(c Capabilities) domain.Tool {
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: c.Ask != nil},
 		Output:      domain.OutputOf[refreshResult](),
 		Uses:        uses,
-		Ability:     "write this summary anew",
+		Ability:     "refresh this summary",
 	}, r.run)
 }
 

@@ -119,7 +119,7 @@ func unreadable(uri, path string, err error) *domain.Error {
 // openEither opens what the path of a file URI stands for. By RFC 8089 that is
 // an absolute path. People, and models above all, also write file:///README.md
 // for the README.md in front of them, so what is not there, or not allowed, is
-// looked for beneath the working directory. The guard judges both.
+// looked for beneath the working directory. The guard checks both.
 func openEither[T any](path string, open func(path string) (T, error)) (found T, spelled string, err error) {
 	absolute, relative := spellings(path)
 	if absolute == "" {
@@ -164,7 +164,7 @@ func isKind(err error, kinds ...pathguard.Kind) bool {
 	return ok && slices.Contains(kinds, e.Kind)
 }
 
-// watch looks at a file from time to time, opening it anew: notifications of the
+// watch looks at a file from time to time, opening it again: notifications of the
 // system would bypass the guard. A file that cannot be read to begin with is an
 // error; that it can no longer be read is a change like any other.
 func (r *fileReader) watch(ctx context.Context, at domain.Location, changed func()) error {

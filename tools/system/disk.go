@@ -46,7 +46,7 @@ type driveReader struct {
 	usage  func(mountpoint string) (*disk.UsageStat, error)
 
 	// Queries may never return and cannot be canceled, such as statfs(2) of a
-	// dead network drive. Each has one goroutine at a time, however many callers.
+	// dead network drive. Each has one goroutine, however many callers.
 	lists, usages singleflight.Group
 }
 

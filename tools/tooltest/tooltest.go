@@ -138,7 +138,7 @@ func Golden(t testing.TB, file, got string, update bool) {
 }
 
 // Sandbox returns the sandbox of a policy for the tools of groups. Commands are
-// judged in it and not run. Without a working directory it is a temporary one.
+// checked in it and not run. Without a working directory it is a temporary one.
 func Sandbox(t testing.TB, p sandbox.Policy, groups ...declare.Group) *sandbox.Sandbox {
 	t.Helper()
 	p.Owners = declare.Owners(groups...)

@@ -61,7 +61,7 @@ func Compile(pattern string, opt Options) (*Matcher, error) {
 		return nil, explain(pattern, opt, err)
 	}
 	if hasNewline(ast) {
-		return nil, errors.New(`the pattern asks for a line break, but lines are matched one at a time: search for the parts separately`)
+		return nil, errors.New(`the pattern asks for a line break, but each line is matched by itself: search for the parts separately`)
 	}
 	m := &Matcher{}
 	if m.prog, err = syntax.Compile(ast.Simplify()); err != nil {
