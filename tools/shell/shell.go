@@ -136,30 +136,30 @@ func (s stored) Close() error { return s.release() }
 
 // failure returns the outcome of a command that was not run.
 func (t tool) failure(err error) (domain.ToolResult, error) {
-	errorType, hint := "", ""
+	failure := func(errorType, hint string) (domain.ToolResult, error) {
+		return domain.Failure(errorType, t.name+": "+err.Error(), hint), nil
+	}
 	_, notStarted := errors.AsType[*process.StartError](err)
 	denied, isDenied := errors.AsType[*sandbox.DeniedError](err)
 	refusal, isRefused := errors.AsType[*pathguard.Error](err)
 	invalid, isInvalid := errors.AsType[*process.InvalidSpecError](err)
 	switch {
 	case errors.Is(err, process.ErrBusy) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE):
-		errorType, hint = "busy", "Run it again later, or stop background jobs that are no longer needed."
+		return failure("busy", "Run it again later, or stop background jobs that are no longer needed.")
 	case errors.Is(err, runner.ErrTooManyJobs):
-		errorType, hint = "busy", "Stop a job, or wait until one has ended."
+		return failure("busy", "Stop a job, or wait until one has ended.")
 	case isDenied:
-		errorType, hint = "denied", cmp.Or(denied.Verdict.Hint, "Use a command that policy allows, or a file tool.")
+		return failure("denied", cmp.Or(denied.Verdict.Hint, "Use a command that policy allows, or a file tool."))
 	case isRefused:
-		errorType, hint = string(refusal.Kind), "Give a working_dir that exists within the allowed paths, or leave it out."
+		return failure(string(refusal.Kind), "Give a working_dir that exists within the allowed paths, or leave it out.")
 	case notStarted && errors.Is(err, process.ErrNoConfinement):
-		errorType, hint = "sandbox_failed", "Nothing was run. The person who runs the server finds out more with: toolserver check"
+		return failure("sandbox_failed", "Nothing was run. The person who runs the server finds out more with: toolserver check")
 	case notStarted:
-		errorType, hint = "not_found", "Check the name of the program, or whether it is installed."
+		return failure("not_found", "Check the name of the program, or whether it is installed.")
 	case isInvalid:
 		return domain.ToolResult{}, domain.Errorf(domain.CodeInvalidParams, "%s: %w", t.name, invalid)
-	default:
-		return domain.ToolResult{}, err
 	}
-	return domain.Failure(errorType, t.name+": "+err.Error(), hint), nil
+	return domain.ToolResult{}, err
 }
 
 // ending says how a command that was run failed; the error type is empty if it succeeded.
