@@ -59,8 +59,12 @@ func (e *TooLargeError) Error() string {
 // maxErrorBody bounds what is read of an answer that is an error.
 const maxErrorBody = 64 << 10
 
-// URL returns the address of a path of the service, with a query.
-func (s *Service) URL(path string, query url.Values) string { return Endpoint(s.Base, path, query) }
+// URL returns the address of a path below the base of the service, with a query.
+func (s *Service) URL(path string, query url.Values) string {
+	u := s.Base.JoinPath(path)
+	u.RawQuery = query.Encode()
+	return u.String()
+}
 
 // Do sends a request and gives the answer to read, before others are admitted.
 // The error is that of Fail or read, a [*TooLargeError], that of the limiter, or
@@ -87,45 +91,13 @@ func (s *Service) Do(ctx context.Context, r Request, read func(*Response) error)
 }
 
 // Stream sends a request like [Service.Do] and returns an answer of class 2xx
-// with its body unread: the caller reads it to its end or closes it. Timeout
-// bounds the wait for the header only, ctx all of it.
+// with its body unread, which the caller closes. Only ctx bounds the wait.
 func (s *Service) Stream(ctx context.Context, r Request) (res *http.Response, err error) {
 	err = s.attempts(ctx, func() (err error) {
-		res, err = s.open(ctx, r)
+		res, err = s.send(ctx, r)
 		return err
 	})
 	return res, err
-}
-
-func (s *Service) open(ctx context.Context, r Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(s.Timeout, func() { cancel(context.DeadlineExceeded) })
-	defer timer.Stop()
-	res, err := s.send(ctx, r)
-	if err == nil && !timer.Stop() { // just now, and with it goes the body
-		res.Body.Close()
-		err = context.DeadlineExceeded
-	}
-	if err != nil {
-		defer cancel(nil)
-		if _, answered := errors.AsType[*Failure](err); !answered {
-			err = cmp.Or(context.Cause(ctx), err)
-		}
-		return nil, err
-	}
-	res.Body = &streamBody{res.Body, cancel}
-	return res, nil
-}
-
-// streamBody releases the request's context when the body is closed.
-type streamBody struct {
-	io.ReadCloser
-	cancel context.CancelCauseFunc
-}
-
-func (b *streamBody) Close() error {
-	defer b.cancel(nil)
-	return b.ReadCloser.Close()
 }
 
 // send sends a request once and returns an answer of class 2xx.
@@ -163,23 +135,19 @@ func (s *Service) send(ctx context.Context, r Request) (*http.Response, error) {
 	return nil, s.Fail(status)
 }
 
-// attempts calls send in turn until it succeeds, or there is no use or no time in
-// another attempt.
+// attempts calls send until it succeeds, or another attempt is of no use or would come too late.
 func (s *Service) attempts(ctx context.Context, send func() error) error {
 	var last error
 	for n := 0; ; n++ {
-		release, err := s.admit(ctx, n > 0)
+		err := s.attempt(ctx, n > 0, send)
 		if _, late := errors.AsType[*LateError](err); late && last != nil {
 			return last
 		}
-		if err != nil {
+		last = err
+		f, failed := errors.AsType[*Failure](err)
+		passes := failed && f.Retry || !failed && neverArrived(err)
+		if err == nil || !passes || n >= s.Retries || ctx.Err() != nil {
 			return err
-		}
-		last = s.attempt(send, release)
-		f, failed := errors.AsType[*Failure](last)
-		passes := failed && f.Retry || !failed && neverArrived(last)
-		if last == nil || !passes || n >= s.Retries || ctx.Err() != nil {
-			return last
 		}
 		wait := backoff(n)
 		if failed {
@@ -188,23 +156,23 @@ func (s *Service) attempts(ctx context.Context, send func() error) error {
 		if s.Limiter != nil && failed && f.Type == "rate_limited" {
 			s.Limiter.Pause(wait)
 		} else if !sleep(ctx, wait) {
-			return cmp.Or(ctx.Err(), last)
+			return cmp.Or(ctx.Err(), err)
 		}
 	}
 }
 
-func (s *Service) admit(ctx context.Context, repeated bool) (release func(), err error) {
+// attempt calls send when the limiter admits it, and begins the cooldown its failure requires.
+func (s *Service) attempt(ctx context.Context, repeated bool, send func() error) error {
 	if s.Limiter == nil {
-		return func() {}, nil
+		return send()
 	}
-	return s.Limiter.Acquire(ctx, repeated)
-}
-
-// attempt calls send, and blocks further requests if its failure asks for that.
-func (s *Service) attempt(send func() error, release func()) error {
+	release, err := s.Limiter.Acquire(ctx, repeated)
+	if err != nil {
+		return err
+	}
 	defer release()
-	err := send()
-	if f, ok := errors.AsType[*Failure](err); ok && f.Cooldown > 0 && s.Limiter != nil {
+	err = send()
+	if f, ok := errors.AsType[*Failure](err); ok && f.Cooldown > 0 {
 		s.Limiter.Block(f)
 	}
 	return err
@@ -223,14 +191,9 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
 		return false
 	}
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
-		return true
+	case <-time.After(d):
+		return ctx.Err() == nil
 	case <-ctx.Done():
 		return false
 	}

@@ -250,10 +250,10 @@ func TestEndpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := httpcall.Endpoint(base, tt.path, map[string][]string{"q": {"a b&c"}}); got != tt.want {
+		if got := (&httpcall.Service{Base: base}).URL(tt.path, map[string][]string{"q": {"a b&c"}}); got != tt.want {
 			t.Errorf("%s %s: got %s, want %s", tt.base, tt.path, got, tt.want)
 		}
-		if got := httpcall.Endpoint(base, tt.path, nil); strings.Contains(got, "?") {
+		if got := (&httpcall.Service{Base: base}).URL(tt.path, nil); strings.Contains(got, "?") {
 			t.Errorf("%s without a query: %s", tt.base, got)
 		}
 	}

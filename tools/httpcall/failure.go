@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"mime"
@@ -56,7 +55,6 @@ func (e *StatusError) RetryAfter() (time.Duration, bool) { return RetryAfter(e.H
 type Rule struct {
 	Codes    []string // the service's error codes
 	Statuses []int    // or classes of them, such as 5
-	Page     bool     // only HTML pages, whatever was asked for
 	When     func(*StatusError) bool
 
 	Type    string // as in [Failure]
@@ -102,7 +100,7 @@ func (rules Rules) find(e *StatusError, code string) Rule {
 	}
 	for _, r := range slices.Concat(rules, defaultRules) {
 		status := slices.Contains(r.Statuses, e.Status) || slices.Contains(r.Statuses, e.Status/100)
-		if (status || r.Codes == nil && r.Statuses == nil) && (r.When == nil || r.When(e)) && (!r.Page || IsPage(e.Header, e.Body)) {
+		if (status || r.Codes == nil && r.Statuses == nil) && (r.When == nil || r.When(e)) {
 			return r
 		}
 	}
@@ -130,40 +128,35 @@ func Explain(err error) *Failure {
 	if denied, ok := errors.AsType[*netguard.DeniedError](err); ok {
 		return explainDenied(denied)
 	}
-	is := func(errorType, message, hint string) *Failure {
-		return &Failure{Type: errorType, Message: message, Hint: hint}
+	large, isLarge := errors.AsType[*TooLargeError](err)
+	late, isLate := errors.AsType[*LateError](err)
+	dns, isDNS := errors.AsType[*net.DNSError](err)
+	op, isOp := errors.AsType[*net.OpError](err)
+	f := &Failure{Type: "unreachable", Hint: "Try again later."}
+	switch {
+	case isLarge:
+		f.Type, f.Message, f.Hint = "too_large", large.Error(), "Ask for less."
+	case isLate:
+		f.Type, f.Message, f.Hint = "rate_limited", late.Error(), "Make fewer calls in parallel, or call again later."
+	case errors.Is(err, context.Canceled):
+		f.Type, f.Message, f.Hint = "canceled", "the call was canceled", "Call it again if its result is still wanted."
+	case isDNS && dns.IsNotFound:
+		f.Message, f.Hint = "there is no host "+dns.Name, "Check the spelling of the host name."
+	case isDNS && !dns.IsTimeout:
+		f.Message = "the name " + dns.Name + " cannot be resolved now"
+	case IsTimeout(err):
+		f.Type, f.Message = "timed_out", "no answer in time"
+	case isTLS(err):
+		f.Message, f.Hint = "no secure connection: "+err.Error(), "The server's certificate or TLS is at fault; another URL may work."
+	case isOp && errors.Is(op.Err, syscall.ECONNREFUSED):
+		f.Message, f.Hint = "nothing answers: connection refused", "Check the host and port, or try again later."
+	case isOp:
+		f.Message = "the connection failed: " + op.Err.Error()
+	default:
+		why, _, _ := strings.Cut(err.Error(), ` "`) // what follows came from the server, which may repeat what it was sent
+		f.Message = "the connection failed: " + why
 	}
-	if large, ok := errors.AsType[*TooLargeError](err); ok {
-		return is("too_large", large.Error(), "Ask for less.")
-	}
-	if late, ok := errors.AsType[*LateError](err); ok {
-		return is("rate_limited", late.Error(), "Make fewer calls in parallel, or call again later.")
-	}
-	if errors.Is(err, context.Canceled) {
-		return is("canceled", "the call was canceled", "Call it again if its result is still wanted.")
-	}
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		if dns.IsNotFound {
-			return is("unreachable", "there is no host "+dns.Name, "Check the spelling of the host name.")
-		}
-		if !dns.IsTimeout {
-			return is("unreachable", "the name "+dns.Name+" cannot be resolved now", "Try again later.")
-		}
-	}
-	if IsTimeout(err) {
-		return is("timed_out", "no answer in time", "Try again later.")
-	}
-	if isTLS(err) {
-		return is("unreachable", "no secure connection: "+err.Error(), "The server's certificate or TLS is at fault; another URL may work.")
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		if errors.Is(op.Err, syscall.ECONNREFUSED) {
-			return is("unreachable", "nothing answers: connection refused", "Check the host and port, or try again later.")
-		}
-		return is("unreachable", "the connection failed: "+op.Err.Error(), "Try again later.")
-	}
-	why, _, _ := strings.Cut(err.Error(), ` "`) // what follows came from the server, which may repeat what it was sent
-	return is("unreachable", "the connection failed: "+why, "Try again later.")
+	return f
 }
 
 func explainDenied(denied *netguard.DeniedError) *Failure {
@@ -185,18 +178,11 @@ func IsTimeout(err error) bool {
 }
 
 func isTLS(err error) bool {
-	var (
-		record    tls.RecordHeaderError
-		verify    *tls.CertificateVerificationError
-		authority x509.UnknownAuthorityError
-		hostname  x509.HostnameError
-		invalid   x509.CertificateInvalidError
-	)
-	if op, ok := errors.AsType[*net.OpError](err); ok && (op.Op == "remote error" || op.Op == "local error") { // an alert of crypto/tls
-		return true
-	}
-	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &record) || errors.As(err, &verify) ||
-		errors.As(err, &authority) || errors.As(err, &hostname) || errors.As(err, &invalid)
+	_, record := errors.AsType[tls.RecordHeaderError](err)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	op, isOp := errors.AsType[*net.OpError](err)
+	alert := isOp && (op.Op == "remote error" || op.Op == "local error")
+	return record || certificate || alert || errors.Is(err, http.ErrSchemeMismatch)
 }
 
 // neverArrived reports whether a request certainly did not reach the service,

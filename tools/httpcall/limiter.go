@@ -10,35 +10,31 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// A Limiter admits the requests to one service in the order they come: at a
-// rate, a number of them in flight, and none while the service is to be left
-// alone. A request whose turn would come after its deadline fails at once.
+// A Limiter admits the requests to one service in the order they arrive: at a rate, up to a number in flight, and none
+// during a cooldown. A request that cannot be admitted before its deadline fails at once.
 type Limiter struct {
 	mu      sync.Mutex
 	bucket  *rate.Limiter
 	guess   bool      // the rate is not known yet
 	free    int       // requests that may start beside those in flight
 	paused  time.Time // until then requests wait
-	block   Failure   // while blocked
-	blocked time.Time // since when
-	waiting []*waiter // in the order of their turns
-	timer   *time.Timer
+	block   Failure   // during a cooldown
+	blocked time.Time // when the cooldown began
+	queue   []*waiter
+	changed chan struct{} // closed and replaced when anything above changes
 }
 
-// A waiter is a request that waits for its turn.
-type waiter struct {
-	deadline time.Time  // zero for none
-	turn     chan error // gets one value
-}
+// A waiter is a request in the queue.
+type waiter struct{ deadline time.Time } // zero for none
 
 // A LateError says that a request would not be admitted before its deadline.
-type LateError struct{ Wait time.Duration } // until its turn; 0 if unknown
+type LateError struct{ Wait time.Duration } // until it would be admitted; 0 if unknown
 
 func (e *LateError) Error() string {
 	if e.Wait == 0 {
-		return "the turn of this request did not come in time"
+		return "this request could not be sent in time"
 	}
-	return fmt.Sprintf("the turn of this request would come in %v", e.Wait.Round(100*time.Millisecond))
+	return fmt.Sprintf("this request could be sent in %v", e.Wait.Round(100*time.Millisecond))
 }
 
 // Timeout makes a LateError a timeout for [IsTimeout].
@@ -47,155 +43,123 @@ func (e *LateError) Timeout() bool { return true }
 // NewLimiter returns a limiter that admits one request in each interval after
 // the first burst, and at most concurrent requests in flight.
 func NewLimiter(interval time.Duration, burst, concurrent int) *Limiter {
-	return &Limiter{bucket: rate.NewLimiter(rate.Every(interval), burst), free: concurrent}
+	return &Limiter{bucket: rate.NewLimiter(rate.Every(interval), burst), free: concurrent, changed: make(chan struct{})}
 }
 
-// Guess marks the rate as a guess until [Limiter.SetInterval]: it does not make a
-// request fail that might have its turn in time.
+// Guess marks the rate as a guess until [Limiter.SetInterval]: no request fails because of it.
 func (l *Limiter) Guess() *Limiter {
 	l.guess = true
 	return l
 }
 
-// Acquire waits for the turn of a request; one that is repeated goes first.
-// Release is called when its answer has been read, more than once if need be.
-// The error is a [*LateError], a [*Failure] if the service is to be left alone,
-// or that of ctx if it is canceled.
+// Acquire waits until a request is admitted; a repeated one goes first. Release is called when its answer has been read,
+// more than once if need be. The error is a [*LateError], a [*Failure] during a cooldown, or that of ctx if it is canceled.
 func (l *Limiter) Acquire(ctx context.Context, repeated bool) (release func(), err error) {
-	w := &waiter{turn: make(chan error, 1)}
+	w := new(waiter)
 	w.deadline, _ = ctx.Deadline()
-	l.enqueue(w, repeated)
-	select {
-	case err = <-w.turn:
-	case <-ctx.Done():
-		if !l.leave(w) { // its turn came at the same time
-			err = <-w.turn
-		} else if err = ctx.Err(); err == context.DeadlineExceeded {
-			err = &LateError{}
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	return sync.OnceFunc(l.release), nil
-}
-
-func (l *Limiter) enqueue(w *waiter, first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := len(l.waiting)
-	if first {
+	at := len(l.queue)
+	if repeated {
 		at = 0
 	}
-	l.waiting = slices.Insert(l.waiting, at, w)
-	l.serve()
-}
-
-// leave reports whether w was still waiting.
-func (l *Limiter) leave(w *waiter) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	i := slices.Index(l.waiting, w)
-	if i >= 0 {
-		l.waiting = slices.Delete(l.waiting, i, i+1)
-		l.serve()
+	l.queue = slices.Insert(l.queue, at, w)
+	defer func() {
+		l.queue = slices.DeleteFunc(l.queue, func(other *waiter) bool { return other == w })
+		l.notify()
+	}()
+	l.notify()
+	for {
+		now := time.Now()
+		if left := l.blocked.Add(l.block.Cooldown).Sub(now); left > 0 {
+			f := l.block
+			f.Cooldown, f.Since, f.Retry = left, l.blocked, false
+			return nil, &f
+		}
+		turn, late := l.turn(w, now)
+		if late {
+			return nil, &LateError{turn.Sub(now)}
+		}
+		var due <-chan time.Time
+		if l.queue[0] == w && l.free > 0 {
+			if !turn.After(now) && l.bucket.AllowN(now, 1) {
+				l.free--
+				return sync.OnceFunc(func() { l.change(func() { l.free++ }) }), nil
+			}
+			due = time.After(max(turn.Sub(now), 1))
+		}
+		changed := l.changed
+		l.mu.Unlock()
+		select {
+		case <-due:
+		case <-changed:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		l.mu.Lock()
+		if err == context.DeadlineExceeded {
+			return nil, &LateError{}
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	return i >= 0
 }
 
-func (l *Limiter) release() {
+// turn returns when w can be admitted at the earliest, and whether that is after its deadline. Requests before it that
+// will fail for that reason do not count. The lock is held.
+func (l *Limiter) turn(w *waiter, now time.Time) (turn time.Time, late bool) {
+	missing := -l.bucket.TokensAt(now)
+	for _, other := range l.queue {
+		wait := max(missing+1, 0) / float64(l.bucket.Limit())
+		turn = now.Add(time.Duration(wait*float64(time.Second)) + max(l.paused.Sub(now), 0))
+		least := turn
+		if l.guess {
+			least = l.paused
+		}
+		late = !other.deadline.IsZero() && least.After(other.deadline)
+		if other == w {
+			break
+		}
+		if !late {
+			missing++
+		}
+	}
+	return turn, late
+}
+
+// change makes a change and has the queue see it.
+func (l *Limiter) change(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.free++
-	l.serve()
+	f()
+	l.notify()
+}
+
+// notify has every request in the queue look at the state again. The lock is held.
+func (l *Limiter) notify() {
+	close(l.changed)
+	l.changed = make(chan struct{})
 }
 
 // SetInterval changes the rate to one request in each interval.
 func (l *Limiter) SetInterval(d time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.bucket.SetLimit(rate.Every(d))
-	l.guess = false
-	l.serve()
+	l.change(func() {
+		l.bucket.SetLimit(rate.Every(d))
+		l.guess = false
+	})
 }
 
 // Pause makes requests wait for at least d.
 func (l *Limiter) Pause(d time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if until := time.Now().Add(d); l.paused.Before(until) {
-		l.paused = until
-	}
-	l.serve()
-}
-
-// Block makes requests fail for f.Cooldown, those that wait as well.
-func (l *Limiter) Block(f *Failure) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.block, l.blocked = *f, time.Now()
-	l.serve()
-}
-
-// serve admits the requests whose turn it is, fails those that would wait in
-// vain, and sets the timer for the rest. The lock is held.
-func (l *Limiter) serve() {
-	now := time.Now()
-	for len(l.waiting) > 0 && l.free > 0 && !now.Before(l.paused) && l.blockedFor(now) <= 0 && l.bucket.AllowN(now, 1) {
-		l.free--
-		l.waiting[0].turn <- nil
-		l.waiting = l.waiting[1:]
-	}
-	l.reject(now)
-	if l.timer != nil {
-		l.timer.Stop()
-	}
-	if len(l.waiting) > 0 && l.free > 0 {
-		l.timer = time.AfterFunc(max(l.turn(0, now).Sub(now), 1), func() {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.serve()
-		})
-	}
-}
-
-// turn returns the earliest time of the turn of the i-th request that waits. The
-// lock is held.
-func (l *Limiter) turn(i int, now time.Time) time.Time {
-	missing := max(float64(i+1)-l.bucket.TokensAt(now), 0)
-	turn := now.Add(time.Duration(missing / float64(l.bucket.Limit()) * float64(time.Second)))
-	if paused := l.paused.Sub(now); paused > 0 {
-		return turn.Add(paused)
-	}
-	return turn
-}
-
-func (l *Limiter) blockedFor(now time.Time) time.Duration {
-	return l.blocked.Add(l.block.Cooldown).Sub(now)
-}
-
-// reject fails the requests that would not have their turn in time. The lock is
-// held.
-func (l *Limiter) reject(now time.Time) {
-	if left := l.blockedFor(now); left > 0 {
-		for _, w := range l.waiting {
-			f := l.block
-			f.Cooldown, f.Since = left, l.blocked
-			w.turn <- &f
+	l.change(func() {
+		if until := time.Now().Add(d); l.paused.Before(until) {
+			l.paused = until
 		}
-		l.waiting = nil
-	}
-	i := 0
-	l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool {
-		turn := l.turn(i, now)
-		if l.guess {
-			turn = l.paused
-		}
-		if i++; w.deadline.IsZero() || !turn.After(w.deadline) {
-			return false
-		}
-		w.turn <- &LateError{turn.Sub(now)}
-		i--
-		return true
 	})
+}
+
+// Block makes requests fail for f.Cooldown, those in the queue as well.
+func (l *Limiter) Block(f *Failure) {
+	l.change(func() { l.block, l.blocked = *f, time.Now() })
 }

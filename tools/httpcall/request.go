@@ -36,13 +36,6 @@ func ParseBase(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Endpoint returns the URL of a path below a base URL, with a query.
-func Endpoint(base *url.URL, path string, query url.Values) string {
-	u := base.JoinPath(path)
-	u.RawQuery = query.Encode()
-	return u.String()
-}
-
 // PageHeader returns the header of requests for pages that are written for
 // people.
 func PageHeader(userAgent string) map[string]string {

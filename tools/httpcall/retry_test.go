@@ -107,7 +107,7 @@ func TestRetries(t *testing.T) {
 			"reset":         {fails(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}), false},
 			"broken pipe":   {fails(&net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}), false},
 			"end of file":   {fails(io.EOF), false},
-			"time out":      {hangs, false},
+			"time out":      {fails(context.DeadlineExceeded), false},
 			"denied":        {fails(&netguard.DeniedError{Rule: netguard.Private}), false},
 			"denied inside": {fails(&net.OpError{Op: "dial", Net: "tcp", Err: &netguard.DeniedError{Rule: netguard.Private}}), false},
 		} {
@@ -130,7 +130,7 @@ func TestRules(t *testing.T) {
 		{Codes: []string{"busy"}, Type: "overloaded", Meaning: "it is busy", Retry: true},
 		{Codes: []string{"bad"}, When: func(e *httpcall.StatusError) bool { return string(e.Body) == "money" }, Type: "quota_exceeded"},
 		{Codes: []string{"bad"}, Statuses: []int{400, 422}, Type: "invalid_query", Meaning: "it does not accept that"},
-		{Page: true, Statuses: []int{4, 5}, Type: "blocked"},
+		{When: func(e *httpcall.StatusError) bool { return httpcall.IsPage(e.Header, e.Body) }, Statuses: []int{4, 5}, Type: "blocked"},
 		{Statuses: []int{5}, Type: "http_status", Meaning: "it failed"},
 	}
 	for _, tt := range []struct {

@@ -76,9 +76,9 @@ func TestCanceled(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
-	eachWay(t, func(t *testing.T, send func(context.Context, *httpcall.Service) (string, error)) {
+	synctest.Test(t, func(t *testing.T) {
 		s := newService(hangs)
-		if _, err := send(t.Context(), s.caller(0)); !httpcall.IsTimeout(err) || time.Since(s.start) != 10*time.Second {
+		if _, err := ways["Do"](t.Context(), s.caller(0)); !httpcall.IsTimeout(err) || time.Since(s.start) != 10*time.Second {
 			t.Errorf("%v: %v", time.Since(s.start), err)
 		}
 		// What came of an answer that is an error is not lost.
@@ -87,7 +87,7 @@ func TestTimeout(t *testing.T) {
 			res.Body = io.NopCloser(io.MultiReader(res.Body, hanging{req.Context()}))
 			return res, err
 		})
-		_, err := send(t.Context(), s.caller(0))
+		_, err := ways["Do"](t.Context(), s.caller(0))
 		if got, ok := errors.AsType[*httpcall.Failure](err); !ok || got.Status != 400 {
 			t.Errorf("%v: %v", time.Since(s.start), err)
 		}
@@ -100,26 +100,6 @@ type hanging struct{ ctx context.Context }
 func (h hanging) Read([]byte) (int, error) {
 	<-h.ctx.Done()
 	return 0, h.ctx.Err()
-}
-
-// TestTimeoutOfStream has the header come in time, and the body when it likes.
-func TestTimeoutOfStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var sent context.Context
-		s := newService(func(req *http.Request) (*http.Response, error) { sent = req.Context(); return status(200)(req) })
-		res, err := s.caller(0).Stream(t.Context(), request("http://service.test/", ""))
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Hour)
-		if sent.Err() != nil {
-			t.Error("ended by the timeout of the header")
-		}
-		res.Body.Close()
-		if sent.Err() == nil {
-			t.Error("not ended with its body")
-		}
-	})
 }
 
 func TestRetryAfter(t *testing.T) {

@@ -191,8 +191,9 @@ func challenged(answer string) *httpcall.Failure {
 	return &httpcall.Failure{Type: "blocked", Message: answer + ": " + challenge, Hint: hintChallenge}
 }
 
-// noPage is a condition of rules for answers of the API itself.
-func noPage(e *httpcall.StatusError) bool { return !httpcall.IsPage(e.Header, e.Body) }
+// isPage and noPage are conditions of rules: a page for people, or an answer of the API itself.
+func isPage(e *httpcall.StatusError) bool { return httpcall.IsPage(e.Header, e.Body) }
+func noPage(e *httpcall.StatusError) bool { return !isPage(e) }
 
 const quotaMeaning, hintQuota = "the key's quota is used up", "Go on without searching, or have the plan of the key extended."
 
@@ -208,7 +209,7 @@ var statusRules = httpcall.Rules{
 		Statuses: []int{404}, Type: "http_status", Meaning: "there is no search API",
 		Hint: "Check that base_url leads to the service.",
 	},
-	{Page: true, Type: "blocked", Meaning: challenge, Hint: hintChallenge},
+	{When: isPage, Type: "blocked", Meaning: challenge, Hint: hintChallenge},
 	{Statuses: []int{429}, When: quotaUsedUp, Type: "quota_exceeded", Meaning: quotaMeaning, Hint: hintQuota},
 	{Statuses: []int{429}, Type: "rate_limited", Meaning: "it was asked too often", Hint: "Wait a little and search again.", Retry: true},
 	{
