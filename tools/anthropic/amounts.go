@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
-	"slices"
 	"strings"
 
 	"toolserver/rawjson"
@@ -13,10 +12,9 @@ import (
 // amounts rewrites the amounts of money in a report and adds them up.
 //
 // The API gives cents, as a decimal string or a number, in a member amount beside
-// a member currency. In its place comes amount_usd, dollars as a number, with
-// every digit: rounding a row loses real money when there are a thousand rows of
-// a fraction of a cent. What is not in dollars, or not a number, stays as it is
-// and is not in the total; notes says so.
+// a member currency. It is replaced by amount_usd, dollars as a number with every
+// digit: rounding each row would lose real money. What is not in dollars, or not
+// a number, stays as it is and is not in the total; notes says so.
 type amounts struct {
 	total   big.Rat
 	foreign excluded // amounts in other currencies
@@ -38,78 +36,60 @@ func (e *excluded) add(example []byte) {
 // maxDepth is how deep amounts are looked for; a report nests them five deep.
 const maxDepth = 32
 
-// rewrite appends JSON to dst, with amounts replaced. Everything else keeps its
-// order and its digits.
+// rewrite appends JSON to dst, with amounts replaced. Everything else keeps its order and its digits.
 func (a *amounts) rewrite(dst, value []byte, depth int) ([]byte, error) {
-	if depth > maxDepth || len(value) == 0 {
+	if depth > maxDepth || value[0] != '{' && value[0] != '[' {
 		return append(dst, value...), nil
 	}
-	switch value[0] {
-	case '{':
-		return a.object(dst, value, depth)
-	case '[':
-		return a.array(dst, value, depth)
+	var usd []byte
+	if value[0] == '{' {
+		taken := rawjson.Member(value, "amount_usd") != nil
+		usd = a.dollars(rawjson.Member(value, "amount"), rawjson.Member(value, "currency"), taken)
 	}
-	return append(dst, value...), nil
-}
-
-func (a *amounts) array(dst, value []byte, depth int) ([]byte, error) {
-	dst = append(dst, '[')
+	dst = append(dst, value[0])
 	empty := len(dst)
-	err := rawjson.Array(value, func(element []byte) (err error) {
+	add := func(name, member []byte) (err error) {
 		if len(dst) > empty {
 			dst = append(dst, ',')
 		}
-		dst, err = a.rewrite(dst, element, depth+1)
+		if usd != nil && string(name) == "amount" {
+			name, member = []byte("amount_usd"), usd
+		}
+		if value[0] == '{' {
+			dst = append(rawjson.AppendString(dst, name), ':')
+		}
+		dst, err = a.rewrite(dst, member, depth+1)
 		return err
-	})
+	}
+	if value[0] == '{' {
+		err := rawjson.Object(value, add)
+		return append(dst, '}'), err
+	}
+	err := rawjson.Array(value, func(element []byte) error { return add(nil, element) })
 	return append(dst, ']'), err
 }
 
-func (a *amounts) object(dst, value []byte, depth int) ([]byte, error) {
-	members, err := membersOf(value)
-	if err != nil {
-		return dst, err
-	}
-	dollars, replace := a.dollars(members)
-	dst = append(dst, '{')
-	for i, m := range members {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if replace && m.name == "amount" {
-			dst = append(append(dst, `"amount_usd":`...), dollars...)
-			continue
-		}
-		dst = append(rawjson.AppendString(dst, m.name), ':')
-		if dst, err = a.rewrite(dst, m.value, depth+1); err != nil {
-			return dst, err
-		}
-	}
-	return append(dst, '}'), nil
-}
-
-// dollars returns the amount of an object that has one, and adds it up.
-func (a *amounts) dollars(members []member) (text string, ok bool) {
-	amount, currency, found := amountOf(members)
-	if !found {
-		return "", false
+// dollars returns the amount of an object in dollars, and adds it up. It is nil if there is none,
+// or its place is taken.
+func (a *amounts) dollars(amount, currency []byte, taken bool) []byte {
+	if amount == nil || currency == nil {
+		return nil
 	}
 	if code, err := rawjson.String(currency); err != nil || !strings.EqualFold(code, "USD") {
 		a.foreign.add(currency)
-		return "", false
+		return nil
 	}
 	number := string(amount)
 	if s, err := rawjson.String(amount); err == nil {
 		number = s
 	}
 	usd := parseCents(number)
-	if usd == nil || slices.ContainsFunc(members, func(m member) bool { return m.name == "amount_usd" }) {
+	if usd == nil || taken {
 		a.unclear.add(amount)
-		return "", false
+		return nil
 	}
 	a.total.Add(&a.total, usd)
-	return decimalText(usd, 0), true
+	return []byte(decimalText(usd, 0))
 }
 
 // decimalNumber is a number as JSON and its relatives write it. What has more
@@ -136,23 +116,6 @@ func decimalText(n *big.Rat, least int) string {
 	return n.FloatString(max(decimals, least))
 }
 
-// amountOf returns the values of the members amount and currency. An object that
-// has one of them twice is no amount.
-func amountOf(members []member) (amount, currency []byte, ok bool) {
-	seen := 0
-	for _, m := range members {
-		switch m.name {
-		case "amount":
-			amount = m.value
-			seen++
-		case "currency":
-			currency = m.value
-			seen++
-		}
-	}
-	return amount, currency, amount != nil && currency != nil && seen == 2
-}
-
 // notes says what is not in the total.
 func (a *amounts) notes() (list []string) {
 	const untouched = "are as the API gave them and not in total_usd"
@@ -163,19 +126,4 @@ func (a *amounts) notes() (list []string) {
 		list = append(list, fmt.Sprintf("amounts that are not a number (%d, such as %s) "+untouched, e.count, e.example))
 	}
 	return list
-}
-
-// member is a member of a JSON object, its value still JSON.
-type member struct {
-	name  string
-	value []byte
-}
-
-// membersOf returns the members of a JSON object in their order.
-func membersOf(object []byte) (list []member, err error) {
-	err = rawjson.Object(object, func(name, value []byte) error {
-		list = append(list, member{string(name), value})
-		return nil
-	})
-	return list, err
 }

@@ -60,7 +60,7 @@ func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, err
 		if err != nil {
 			return nil, err
 		}
-		tools = append(tools, usage(reports{s}))
+		tools = append(tools, usage(s))
 	}
 	return tools, nil
 }

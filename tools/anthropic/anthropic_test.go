@@ -150,7 +150,7 @@ func TestKeysAreRedacted(t *testing.T) {
 		"error":  fake.Error(400, "invalid_request_error", said),
 		"stream": {Header: fake.EventStream(), Body: `data: {"type":"error","error":{"type":"x","message":"` + said + `"}}` + "\n\n"},
 		"report": {Body: `{"data":[{"it is ` + fake.APIKey + `":"` + fake.AdminKey + `","currency":"` + fake.AdminKey + `","amount":1}],"has_more":false}`},
-		"header": {Status: 500, Header: map[string]string{"Request-Id": fake.APIKey, "X-Should-Retry": "false"}},
+		"header": {Status: 501, Header: map[string]string{"Request-Id": fake.APIKey, "Retry-After": "3600"}},
 	} {
 		api.Script(fake.MessagesPath, reply)
 		api.Script(fake.CostPath, reply)

@@ -1,13 +1,23 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"io"
+	"mime"
 	"net/http"
 	"strings"
 
 	"toolserver/sse"
 	"toolserver/tools/httpcall"
+)
+
+// Bounds of a stream. An answer has a few hundred kilobytes, and the longest of
+// its events a few.
+const (
+	maxEvent  = 1 << 20
+	maxStream = 32 << 20
 )
 
 // assembly puts an answer together from the events of its stream.
@@ -21,105 +31,106 @@ type assembly struct {
 
 // message is a message of the API, as it comes whole and as it begins a stream.
 type message struct {
-	Type       string          `json:"type"`
-	Model      string          `json:"model"`
-	Content    []block         `json:"content"`
-	StopReason string          `json:"stop_reason"`
-	Usage      json.RawMessage `json:"usage"`
+	Model      string  `json:"model"`
+	Content    []block `json:"content"`
+	StopReason string  `json:"stop_reason"`
+	Usage      *Usage  `json:"usage"` // that of the answer, whose counts are replaced
 }
 
 // block is a content block or a piece of one. Only in those of a known type are
-// text and thinking what they are called.
+// text and thinking strings.
 type block struct {
 	Type     string          `json:"type"`
 	Text     json.RawMessage `json:"text"`
 	Thinking json.RawMessage `json:"thinking"`
 }
 
-// streamEvent has the members of the events that count.
-type streamEvent struct {
+// event has the members of the events that count.
+type event struct {
 	Type         string  `json:"type"`
+	message              // of a whole message; Usage also of message_delta
 	Message      message `json:"message"`       // of message_start
 	ContentBlock block   `json:"content_block"` // of content_block_start
 	Delta        struct {
 		block
 		StopReason string `json:"stop_reason"`
 	} `json:"delta"` // of content_block_delta and message_delta
-	Usage json.RawMessage `json:"usage"` // of message_delta
+}
+
+// read reads an answer, streamed or, as some gateways send it, whole.
+func (a *assembly) read(res *http.Response) error {
+	mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	switch mediaType {
+	case "text/event-stream":
+		return a.readStream(sse.NewReader(res.Body, maxEvent, maxStream))
+	case "application/json":
+		body, err := io.ReadAll(io.LimitReader(res.Body, maxStream+1))
+		switch {
+		case len(body) > maxStream:
+			return &httpcall.TooLargeError{Max: maxStream}
+		case err != nil:
+			return err
+		}
+		if done, err := a.take(sse.Event{Data: body}); done {
+			return err
+		}
+		return a.service.badAnswer("the answer is not a message of the API")
+	}
+	return a.service.badAnswer("the answer is neither JSON nor an event stream")
+}
+
+// readStream reads an answer until the event that ends it.
+func (a *assembly) readStream(stream *sse.Reader) error {
+	for {
+		ev, err := stream.Next()
+		switch {
+		case err == io.EOF || err == io.ErrUnexpectedEOF:
+			message := a.service.doing + ": the stream of the answer broke off before its end"
+			return &httpcall.Failure{Type: "unreachable", Message: message, Hint: "Call again."}
+		case errors.Is(err, sse.ErrTooLong):
+			return &httpcall.TooLargeError{Max: maxStream}
+		case err != nil:
+			return err
+		}
+		if done, err := a.take(ev); done || err != nil {
+			return err
+		}
+	}
 }
 
 // take adds an event and reports whether it is the last. Events of unknown types
 // are ignored: the API may get new ones.
 func (a *assembly) take(ev sse.Event) (done bool, err error) {
-	var head struct {
-		Type string `json:"type"`
-	}
-	name := ev.Name
-	if json.Unmarshal(ev.Data, &head) == nil && head.Type != "" {
-		name = head.Type
-	}
-	switch name {
+	e := event{message: message{Usage: &a.answer.Usage}, Message: message{Usage: &a.answer.Usage}}
+	err = json.Unmarshal(ev.Data, &e)
+	kind := cmp.Or(e.Type, ev.Name)
+	switch kind {
 	case "error":
-		return true, a.fail(ev.Data)
-	case "message_start", "content_block_start", "content_block_delta", "message_delta":
+		return true, fail(&httpcall.StatusError{Service: a.service.Name, Header: a.header, Body: ev.Data})
 	case "message_stop":
 		return true, nil
+	case "message":
+		err = cmp.Or(err, a.begin(e.message))
+	case "message_start":
+		err = cmp.Or(err, a.begin(e.Message))
+	case "content_block_start":
+		err = cmp.Or(err, a.piece(e.ContentBlock))
+	case "content_block_delta":
+		err = cmp.Or(err, a.piece(e.Delta.block))
+	case "message_delta":
+		a.stop(e.Delta.StopReason)
 	default:
 		return false, nil
 	}
-	var e streamEvent
-	err = json.Unmarshal(ev.Data, &e)
-	if err == nil {
-		err = a.takePart(name, &e)
-	}
 	if err != nil {
-		return true, a.service.badAnswer("an event " + name + " of the answer cannot be read")
+		return true, a.service.badAnswer("an event " + kind + " of the answer cannot be read")
 	}
-	return false, nil
-}
-
-// fail returns the failure that an answer reports in its body.
-func (a *assembly) fail(body []byte) error {
-	return fail(&httpcall.StatusError{Service: a.service.Name, Header: a.header, Body: body})
-}
-
-func (a *assembly) takePart(name string, e *streamEvent) error {
-	switch name {
-	case "message_start":
-		return a.begin(e.Message)
-	case "content_block_start":
-		return a.piece(e.ContentBlock)
-	case "content_block_delta":
-		return a.piece(e.Delta.block)
-	}
-	a.stop(e.Delta.StopReason)
-	return a.count(e.Usage)
-}
-
-// readWhole reads an answer that is not streamed.
-func (a *assembly) readWhole(body []byte) error {
-	var m message
-	err := json.Unmarshal(body, &m)
-	switch {
-	case err == nil && m.Type == "error":
-		return a.fail(body)
-	case err == nil && m.Type == "message":
-		err = a.begin(m)
-	case err == nil:
-		err = errors.New("not a message")
-	}
-	if err != nil {
-		return a.service.badAnswer("the answer is not a message of the API")
-	}
-	return nil
+	return kind == "message", nil
 }
 
 func (a *assembly) begin(m message) error {
 	a.answer.Model = plain(m.Model, maxWord)
 	a.stop(m.StopReason)
-	if err := a.count(m.Usage); err != nil {
-		return err
-	}
 	for _, b := range m.Content {
 		if err := a.piece(b); err != nil {
 			return err
@@ -128,21 +139,13 @@ func (a *assembly) begin(m message) error {
 	return nil
 }
 
-// count takes over the counts that an event has; later ones replace earlier ones.
-func (a *assembly) count(usage json.RawMessage) error {
-	if usage == nil {
-		return nil
-	}
-	return json.Unmarshal(usage, &a.answer.Usage)
-}
-
 func (a *assembly) stop(reason string) {
 	if reason != "" {
 		a.answer.StopReason = plain(reason, maxWord)
 	}
 }
 
-// piece takes up a block or a piece of one.
+// piece adds a block or a piece of one.
 func (a *assembly) piece(b block) (err error) {
 	var d Delta
 	switch b.Type {

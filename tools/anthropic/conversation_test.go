@@ -120,7 +120,7 @@ func TestConversationFailures(t *testing.T) {
 			"the answer is neither JSON nor an event stream"},
 		{"other JSON", fake.Reply{Body: `{"choices":[]}`}, "bad_answer", "the answer is not a message of the API"},
 		{"no JSON", fake.Reply{Body: `{`}, "bad_answer", "the answer is not a message of the API"},
-		{"JSON of a wrong type", fake.Reply{Body: `{"type":"message","content":[{"type":"text","text":5}]}`}, "bad_answer", "not a message"},
+		{"JSON of a wrong type", fake.Reply{Body: `{"type":"message","content":[{"type":"text","text":5}]}`}, "bad_answer", "cannot be read"},
 		{"JSON broken off", fake.Reply{Header: map[string]string{"Content-Length": "99"}, Body: `{`, Drop: true}, "unreachable",
 			"the connection failed"},
 		{"endless", fake.Reply{Header: fake.EventStream(), Body: start + "data: " + strings.Repeat("x", 2<<20)}, "too_large", "bytes" + until},

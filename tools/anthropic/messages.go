@@ -4,16 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
-	"mime"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"toolserver/domain/nearest"
-	"toolserver/sse"
 	"toolserver/tools/httpcall"
 )
 
@@ -80,33 +76,28 @@ type Delta struct {
 	Thinking string
 }
 
-// Bounds of a stream. An answer has a few hundred kilobytes, and the longest of
-// its events a few.
-const (
-	maxEvent  = 1 << 20
-	maxStream = 32 << 20
-)
-
-// headerTimeout is how long an answer may take to begin, and one that is not
-// streamed to come whole.
-const headerTimeout = 2 * time.Minute
-
 // Ask asks a model and returns its answer, which it reads as a stream: onDelta,
 // which may be nil, is called for each piece. A request that the API refuses for
 // a time is sent again, one that it has begun to answer is not. When ctx ends
 // the request is aborted.
 //
-// With an error comes what there is of the answer until then. The error is a
+// With an error it returns the answer until then. The error is a
 // [*httpcall.Failure], ctx's, or that of the connection, which [httpcall.Explain]
 // tells apart. A refusal is an answer.
 func (m *Messages) Ask(ctx context.Context, req Request, onDelta func(Delta)) (Answer, error) {
-	body, err := m.body(req)
+	body, err := json.Marshal(struct {
+		Model       string    `json:"model"`
+		MaxTokens   int       `json:"max_tokens"`
+		System      string    `json:"system,omitempty"`
+		Messages    []Message `json:"messages"`
+		Temperature *float64  `json:"temperature,omitempty"`
+		Stream      bool      `json:"stream"`
+	}{cmp.Or(req.Model, m.model), cmp.Or(req.MaxTokens, DefaultMaxTokens), req.System, req.Messages, req.Temperature, true})
 	if err != nil {
 		return Answer{}, err
 	}
 	header := map[string]string{"Accept": "text/event-stream, application/json", "Content-Type": "application/json"}
-	request := httpcall.Request{URL: m.URL("/v1/messages", nil), Body: body, Header: header}
-	res, err := m.within(headerTimeout, maxStream).Stream(ctx, request)
+	res, err := m.Stream(ctx, httpcall.Request{URL: m.URL("/v1/messages", nil), Body: body, Header: header})
 	if err != nil {
 		return Answer{}, cmp.Or(ctx.Err(), err)
 	}
@@ -118,68 +109,18 @@ func (m *Messages) Ask(ctx context.Context, req Request, onDelta func(Delta)) (A
 	return a.answer, cmp.Or(ctx.Err(), err)
 }
 
-// body returns the request's body.
-func (m *Messages) body(req Request) ([]byte, error) {
-	return json.Marshal(struct {
-		Model       string    `json:"model"`
-		MaxTokens   int       `json:"max_tokens"`
-		System      string    `json:"system,omitempty"`
-		Messages    []Message `json:"messages"`
-		Temperature *float64  `json:"temperature,omitempty"`
-		Stream      bool      `json:"stream"`
-	}{cmp.Or(req.Model, m.model), cmp.Or(req.MaxTokens, DefaultMaxTokens), req.System, req.Messages, req.Temperature, true})
-}
-
-// read reads an answer, streamed or, as some gateways send it, whole.
-func (a *assembly) read(res *http.Response) error {
-	mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	switch mediaType {
-	case "text/event-stream":
-		return a.readStream(sse.NewReader(res.Body, maxEvent, maxStream))
-	case "application/json":
-		body, err := io.ReadAll(io.LimitReader(res.Body, maxStream+1))
-		switch {
-		case len(body) > maxStream:
-			return &httpcall.TooLargeError{Max: maxStream}
-		case err != nil:
-			return err
-		}
-		return a.readWhole(body)
-	}
-	return a.service.badAnswer("the answer is neither JSON nor an event stream")
-}
-
-// readStream reads an answer until the event that ends it.
-func (a *assembly) readStream(stream *sse.Reader) error {
-	for {
-		ev, err := stream.Next()
-		switch {
-		case err == io.EOF || err == io.ErrUnexpectedEOF:
-			message := a.service.doing + ": the stream of the answer broke off before its end"
-			return &httpcall.Failure{Type: "unreachable", Message: message, Hint: "Call again."}
-		case errors.Is(err, sse.ErrTooLong):
-			return &httpcall.TooLargeError{Max: maxStream}
-		case err != nil:
-			return err
-		}
-		if done, err := a.take(ev); done || err != nil {
-			return err
-		}
-	}
-}
-
 // Bounds of the list of models.
 const (
 	modelsTimeout = 10 * time.Second
-	maxModelsBody = 1 << 20
 	maxModels     = 50 // of a message
 )
 
-// models returns the names of the models there are, newest first as the API has
-// them.
+// models returns the names of the available models, newest first as the API has them.
 func (m *Messages) models(ctx context.Context) (names []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, modelsTimeout)
+	defer cancel()
 	request := httpcall.Request{URL: m.URL("/v1/models", url.Values{"limit": {"1000"}}), Header: acceptJSON}
-	return names, m.within(modelsTimeout, maxModelsBody).Do(ctx, request, func(res *httpcall.Response) error {
+	return names, m.Do(ctx, request, func(res *httpcall.Response) error {
 		var body struct {
 			Data []struct {
 				ID string `json:"id"`

@@ -1,9 +1,11 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -21,8 +23,10 @@ type service struct {
 var acceptJSON = map[string]string{"Accept": "application/json"}
 
 const (
-	retries     = 2
-	maxPatience = time.Minute // an API that asks to wait for longer is not asked again
+	retries        = 2
+	maxPatience    = time.Minute      // an API that asks to wait for longer is not asked again
+	requestTimeout = 30 * time.Second // of what is not streamed
+	maxBody        = 16 << 20
 )
 
 // newService returns an API with the key that is in an option.
@@ -39,7 +43,7 @@ func newService(client *http.Client, o Options, name, doing, option, key string)
 		return service{}, fmt.Errorf("anthropic.version: %q cannot be sent", o.Version)
 	}
 	return service{httpcall.Service{
-		Name: name, Client: client, Base: base, Retries: retries, Fail: fail,
+		Name: name, Client: client, Base: base, Timeout: requestTimeout, MaxBody: maxBody, Retries: retries, Fail: fail,
 		Header: map[string]string{"X-Api-Key": key, "Anthropic-Version": o.Version},
 	}, doing}, nil
 }
@@ -47,12 +51,6 @@ func newService(client *http.Client, o Options, name, doing, option, key string)
 // headerValue reports whether s is printable ASCII without space.
 func headerValue(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
-}
-
-// within returns the service with bounds on each attempt and each answer.
-func (s service) within(timeout time.Duration, maxBody int64) *httpcall.Service {
-	s.Timeout, s.MaxBody = timeout, maxBody
-	return &s.Service
 }
 
 const (
@@ -103,66 +101,46 @@ const (
 // stream. What is not of the API's documented form, such as the page of a proxy,
 // is not in the message.
 func fail(e *httpcall.StatusError) error {
-	var body struct {
+	type said struct {
 		Error struct {
 			Type    string `json:"type"`
 			Message string `json:"message"`
 		} `json:"error"`
 		RequestID string `json:"request_id"`
 	}
+	var body said
 	if json.Unmarshal(e.Body, &body) != nil {
-		body.Error.Type, body.Error.Message, body.RequestID = "", "", ""
+		body = said{}
 	}
-	kind, said, id := plain(body.Error.Type, maxWord), plain(body.Error.Message, maxErrorText), plain(body.RequestID, maxWord)
+	kind, what := plain(body.Error.Type, maxWord), plain(body.Error.Message, maxErrorText)
 	f := rules.Failure(e, kind)
-	var b strings.Builder
-	b.WriteString(e.Service + " error: ")
-	if e.Status != 0 {
-		fmt.Fprintf(&b, "HTTP %d — ", e.Status)
-	}
-	switch {
-	case kind != "" && said != "":
-		b.WriteString(kind + ": " + said)
-	case kind != "" || said != "":
-		b.WriteString(kind + said)
-	case http.StatusText(e.Status) != "":
-		b.WriteString(http.StatusText(e.Status) + ", in an answer that is not the API's own")
-	default:
-		b.WriteString("an answer that is not the API's own")
-	}
-	if id == "" {
-		id = plain(e.Header.Get("Request-Id"), maxWord)
-	}
-	if id != "" {
-		b.WriteString(" (request_id " + id + ")")
-	}
 	if kind == "" && f.Type == "http_status" {
 		f.Hint = hintBase
 	}
+	if kind != "" && what != "" {
+		kind += ": "
+	}
+	what = kind + what
+	if text := http.StatusText(e.Status); what == "" && text != "" {
+		what = text + ", in an answer that is not the API's own"
+	}
+	f.Message = e.Service + " error: "
+	if e.Status != 0 {
+		f.Message += fmt.Sprintf("HTTP %d — ", e.Status)
+	}
+	f.Message += cmp.Or(what, "an answer that is not the API's own")
+	if id := cmp.Or(plain(body.RequestID, maxWord), plain(e.Header.Get("Request-Id"), maxWord)); id != "" {
+		f.Message += " (request_id " + id + ")"
+	}
 	if f.After > 0 {
-		wait := (f.After + time.Second - 1).Truncate(time.Second)
-		b.WriteString("; it asks to wait " + wait.String())
-		f.Hint = "Call again in " + wait.String() + "."
+		wait := (f.After + time.Second - 1).Truncate(time.Second).String()
+		f.Message += "; it asks to wait " + wait
+		f.Hint = "Call again in " + wait + "."
 	}
-	f.Message, f.Retry = b.String(), worthRetrying(e, f.After)
+	// These are the statuses after which the API's own libraries retry.
+	passes := e.Status >= 500 || slices.Contains([]int{http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests}, e.Status)
+	f.Retry = passes && f.After <= maxPatience
 	return f
-}
-
-// worthRetrying reports whether a refused request may be sent again: if the API
-// says so itself (x-should-retry), or with the statuses after which its own
-// libraries do.
-func worthRetrying(e *httpcall.StatusError, wait time.Duration) bool {
-	switch should := e.Header.Get("X-Should-Retry"); {
-	case wait > maxPatience || should == "false":
-		return false
-	case should == "true":
-		return true
-	}
-	switch e.Status {
-	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
-		return true
-	}
-	return e.Status >= 500
 }
 
 // badAnswer is the failure of an answer that is not what the API is documented to
@@ -175,14 +153,13 @@ func (s *service) badAnswer(problem string) *httpcall.Failure {
 }
 
 // failure returns the tool execution error for an API that cannot be used.
-// Partial, which may be empty, is what came of the answer until then.
+// Partial, which may be empty, is the answer until then.
 func (s *service) failure(err error, partial string) domain.ToolResult {
 	f := s.explain(err)
-	message := f.Message
 	if partial != "" {
-		message += "; the answer until then:\n" + partial
+		partial = "; the answer until then:\n" + partial
 	}
-	return domain.Failure(f.Type, message, f.Hint)
+	return domain.Failure(f.Type, f.Message+partial, f.Hint)
 }
 
 // explain returns err as a Failure whose message is complete in itself.

@@ -136,9 +136,6 @@ func TestUsageOddPages(t *testing.T) {
       "amount": "5"
     }
   ],
-  "extra": {
-    "n": 12345678901234567890
-  },
   "has_more": false,
   "next_page": null
 }`}})

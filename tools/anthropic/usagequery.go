@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -68,10 +69,6 @@ var actions = map[string]action{
 	},
 }
 
-// maxDays is how many days of Claude Code one call may ask for, each of which is
-// a request.
-const maxDays = 31
-
 // usageQuery is what is asked of the API: the same of each start.
 type usageQuery struct {
 	action
@@ -82,31 +79,33 @@ type usageQuery struct {
 	beta   string     // the header anthropic-beta; may be empty
 }
 
-// query checks the arguments against what the report has, so that nothing is sent
-// that the API would refuse. The error names the argument and what is allowed.
+// betaSpeed is the header anthropic-beta without which the API knows no speeds.
+const betaSpeed = "fast-mode-2026-02-01"
+
+// query validates the arguments against what the report supports, so that nothing is sent that the API would reject. The
+// error names the argument and what is allowed.
 func (in usageInput) query() (usageQuery, error) {
 	q := usageQuery{action: actions[in.Action], values: url.Values{}, page: in.Page, pages: in.MaxPages}
-	for _, step := range []func(usageInput) (field, problem string){q.rows, q.groups, q.filter, q.period} {
-		if field, problem := step(in); problem != "" {
-			return q, domain.InvalidArgument(usageName, field, problem)
-		}
-	}
-	return q, nil
+	return q, cmp.Or(q.rows(in), q.groups(in), q.filter(in), q.period(in))
 }
 
-// rows takes up how many rows there are to be, and of what time. Like the other
-// steps it says which argument is wrong, and what would be right.
-func (q *usageQuery) rows(in usageInput) (field, problem string) {
-	width := in.BucketWidth
-	if width == "" {
-		width = "1d"
-	}
+func invalid(field, format string, args ...any) error {
+	return domain.InvalidArgument(usageName, field, fmt.Sprintf(format, args...))
+}
+
+// rows sets the number of rows and the time each is of.
+func (q *usageQuery) rows(in usageInput) error {
+	width := cmp.Or(in.BucketWidth, "1d")
 	most, ok := q.widths[width]
 	if !ok {
-		return "bucket_width", fmt.Sprintf("must be 1d, or left out, for action %s, not %s", in.Action, width)
+		return invalid("bucket_width", "must be 1d, or left out, for action %s, not %s", in.Action, width)
 	}
 	if in.Limit > most {
-		return "limit", fmt.Sprintf("must be at most %d for action %s%s, not %d", most, in.Action, ofWidth(q, width), in.Limit)
+		of := in.Action
+		if len(q.widths) > 1 {
+			of += " with bucket_width " + width
+		}
+		return invalid("limit", "must be at most %d for action %s, not %d", most, of, in.Limit)
 	}
 	if in.BucketWidth != "" && !q.days {
 		q.values.Set("bucket_width", in.BucketWidth)
@@ -114,101 +113,81 @@ func (q *usageQuery) rows(in usageInput) (field, problem string) {
 	if in.Limit > 0 {
 		q.values.Set("limit", strconv.Itoa(in.Limit))
 	}
-	return "", ""
+	return nil
 }
 
-// groups takes up what rows are split by.
-func (q *usageQuery) groups(in usageInput) (field, problem string) {
+// groups sets what rows are split by.
+func (q *usageQuery) groups(in usageInput) error {
 	for _, group := range in.GroupBy {
 		if len(q.groupBy) == 0 {
-			return "group_by", fmt.Sprintf("must be left out for action %s, whose rows are of one user each", in.Action)
+			return invalid("group_by", "must be left out for action %s, whose rows are of one user each", in.Action)
 		}
 		if !slices.Contains(q.groupBy, group) {
-			return "group_by", fmt.Sprintf("must be of %s for action %s, not %q", strings.Join(q.groupBy, ", "), in.Action, group)
+			return invalid("group_by", "must be of %s for action %s, not %q", strings.Join(q.groupBy, ", "), in.Action, group)
 		}
 		if group == "speed" {
 			q.beta = betaSpeed
 		}
 	}
 	q.values["group_by[]"] = in.GroupBy
-	return "", ""
+	return nil
 }
 
-// filter takes up what the report is restricted to.
-func (q *usageQuery) filter(in usageInput) (field, problem string) {
+// filter sets what the report is restricted to.
+func (q *usageQuery) filter(in usageInput) error {
 	var filters map[string][]string
 	b, err := json.Marshal(in.Filters)
-	if err == nil {
-		err = json.Unmarshal(b, &filters)
-	}
-	if err != nil {
-		return "filters", err.Error()
+	if err := cmp.Or(err, json.Unmarshal(b, &filters)); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(filters)) {
 		if !q.filters {
-			return "filters." + name, fmt.Sprintf("must be left out for action %s: only usage has filters", in.Action)
+			return invalid("filters."+name, "must be left out for action %s: only usage has filters", in.Action)
 		}
 		q.values[name+"[]"] = filters[name]
 		if name == "speeds" {
 			q.beta = betaSpeed
 		}
 	}
-	return "", ""
+	return nil
 }
 
-// betaSpeed is the header anthropic-beta without which the API knows no speeds.
-const betaSpeed = "fast-mode-2026-02-01"
-
-// ofWidth names the bucket width where the limit depends on it.
-func ofWidth(q *usageQuery, width string) string {
-	if len(q.widths) == 1 {
-		return ""
-	}
-	return " with bucket_width " + width
-}
-
-// period takes up what time the report is of.
-func (q *usageQuery) period(in usageInput) (field, problem string) {
+// period sets the time the report is of.
+func (q *usageQuery) period(in usageInput) error {
 	const form = "must be a date and time as 2026-01-31T00:00:00Z or a date as 2026-01-31, not %q"
-	starting, ending := in.StartingAt, in.EndingAt
-	start, ok := readTime(starting)
+	start, ok := readTime(in.StartingAt)
 	if !ok {
-		return "starting_at", fmt.Sprintf(form, starting)
+		return invalid("starting_at", form, in.StartingAt)
 	}
-	end := start
-	if ending != "" {
-		if end, ok = readTime(ending); !ok {
-			return "ending_at", fmt.Sprintf(form, ending)
+	end, ok := readTime(cmp.Or(in.EndingAt, in.StartingAt))
+	if !ok {
+		return invalid("ending_at", form, in.EndingAt)
+	}
+	if !q.days {
+		q.starts = []string{start.Format(time.RFC3339Nano)}
+		if in.EndingAt == "" {
+			return nil
 		}
+		if !end.After(start) {
+			return invalid("ending_at", "must be after starting_at, %s, not %s", in.StartingAt, in.EndingAt)
+		}
+		q.values.Set("ending_at", end.Format(time.RFC3339Nano))
+		return nil
 	}
-	if q.days {
-		return q.eachDay(start, end, in)
+	const day = 24 * time.Hour
+	start = start.Truncate(day)
+	days := int(end.Truncate(day).Sub(start)/day) + 1
+	if days < 1 {
+		return invalid("ending_at", "must not be before starting_at, %s, not %s", in.StartingAt, in.EndingAt)
 	}
-	q.starts = []string{start.Format(time.RFC3339Nano)}
-	if ending == "" {
-		return "", ""
+	if days > maxReportDays {
+		return invalid("ending_at", "must be within %d days of starting_at for action %s, both included; from %s to %s it is %d",
+			maxReportDays, in.Action, in.StartingAt, in.EndingAt, days)
 	}
-	if !end.After(start) {
-		return "ending_at", fmt.Sprintf("must be after starting_at, %s, not %s", starting, ending)
+	for n := range days {
+		q.starts = append(q.starts, start.AddDate(0, 0, n).Format(time.DateOnly))
 	}
-	q.values.Set("ending_at", end.Format(time.RFC3339Nano))
-	return "", ""
-}
-
-// eachDay takes up the days from that of start to that of end.
-func (q *usageQuery) eachDay(start, end time.Time, in usageInput) (field, problem string) {
-	day, last := start.Truncate(24*time.Hour), end.Truncate(24*time.Hour)
-	if last.Before(day) {
-		return "ending_at", fmt.Sprintf("must not be before starting_at, %s, not %s", in.StartingAt, in.EndingAt)
-	}
-	if days := int(last.Sub(day)/(24*time.Hour)) + 1; days > maxDays {
-		return "ending_at", fmt.Sprintf("must be within %d days of starting_at for action %s, both included; from %s to %s it is %d",
-			maxDays, in.Action, in.StartingAt, in.EndingAt, days)
-	}
-	for ; !day.After(last); day = day.AddDate(0, 0, 1) {
-		q.starts = append(q.starts, day.Format(time.DateOnly))
-	}
-	return "", ""
+	return nil
 }
 
 // readTime reads a time (RFC 3339), or a date as its first moment in UTC. The

@@ -118,10 +118,12 @@ func (l *Limiter) turn(w *waiter, now time.Time) (turn time.Time, late bool) {
 			least = l.paused
 		}
 		late = !other.deadline.IsZero() && least.After(other.deadline)
-		if other == w {
-			break
-		}
-		if !late {
+		switch {
+		case other == w && late:
+			return least, true
+		case other == w:
+			return turn, false
+		case !late:
 			missing++
 		}
 	}
