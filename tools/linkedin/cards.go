@@ -1,6 +1,7 @@
 package linkedin
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
@@ -39,19 +40,8 @@ const maxCards = 100
 // What a card is known by: its classes, its URN, or the link in a list's item.
 // The first have changed, so any of them will do.
 var (
-	cardElement  = cascadia.MustCompile(`.base-search-card, .job-search-card, [data-entity-urn*="jobPosting:"]`)
-	cardLink     = cascadia.MustCompile(`a.base-card__full-link[href], a[href*="/jobs/view/"]`)
-	cardURN      = cascadia.MustCompile(`[data-entity-urn]`)
-	cardTitle    = cascadia.MustCompile(`.base-search-card__title`)
-	cardHidden   = cascadia.MustCompile(`.sr-only`) // the title again, for screen readers
-	cardCompany  = cascadia.MustCompile(`.base-search-card__subtitle`)
-	companyLink  = cascadia.MustCompile(`.base-search-card__subtitle a[href]`)
-	cardLocation = cascadia.MustCompile(`.job-search-card__location`)
-	cardTime     = cascadia.MustCompile(`time`)
-	cardDate     = cascadia.MustCompile(`time[datetime]`)
-	cardSalary   = cascadia.MustCompile(`[class*="job-search-card__salary"]`)
-	cardBenefit  = cascadia.MustCompile(`.job-posting-benefits__text`)
-	noResults    = cascadia.MustCompile(`[class*="no-results"]`)
+	cardElement = cascadia.MustCompile(`.base-search-card, .job-search-card, [data-entity-urn*="jobPosting:"]`)
+	cardLink    = cascadia.MustCompile(`a.base-card__full-link[href], a[href*="/jobs/view/"]`)
 )
 
 // cards reads a page of results: the jobs, and how many cards there are, which
@@ -71,7 +61,7 @@ func (s *site) cards(body string) (jobs []job, received int, ok bool) {
 	if len(found) > 0 {
 		return jobs, len(found), len(jobs) > 0
 	}
-	return nil, 0, strings.TrimSpace(root.Text()) == "" || root.FindMatcher(noResults).Length() > 0
+	return nil, 0, strings.TrimSpace(root.Text()) == "" || root.Find(`[class*="no-results"]`).Length() > 0
 }
 
 // cardNodes adds to found the outermost elements below node that are cards, and
@@ -96,41 +86,36 @@ func cardNodes(node *nethtml.Node, found []*nethtml.Node) (_ []*nethtml.Node, li
 
 // card reads a card. The whole of it may be a link, have one in it, or none.
 func (s *site) card(c *goquery.Selection) job {
-	href := attribute(c, cardLink, "href")
+	href := c.FindMatcher(cardLink).First().AttrOr("href", "")
 	if c.Is("a[href]") {
 		href = c.AttrOr("href", "")
 	}
 	j := job{
-		Title:      firstLine(c, cardTitle),
-		Company:    firstLine(c, cardCompany),
-		CompanyURL: s.canonical(attribute(c, companyLink, "href")),
-		Location:   firstLine(c, cardLocation),
-		Posted:     firstLine(c, cardTime),
-		PostedDate: date(attribute(c, cardDate, "datetime")),
-		Salary:     firstLine(c, cardSalary),
+		// The second is the title again, for screen readers.
+		Title:      cmp.Or(firstLine(c, ".base-search-card__title"), firstLine(c, ".sr-only")),
+		Company:    firstLine(c, ".base-search-card__subtitle"),
+		CompanyURL: s.canonical(attribute(c, ".base-search-card__subtitle a[href]", "href")),
+		Location:   firstLine(c, ".job-search-card__location"),
+		Posted:     firstLine(c, "time"),
+		PostedDate: date(attribute(c, "time[datetime]", "datetime")),
+		Salary:     firstLine(c, `[class*="job-search-card__salary"]`),
 		URL:        s.canonical(href),
 	}
-	if j.Title == "" {
-		j.Title = firstLine(c, cardHidden)
-	}
-	c.FindMatcher(cardBenefit).EachWithBreak(func(i int, b *goquery.Selection) bool {
-		if text := line(b); text != "" {
+	for _, benefit := range firstOf(c, ".job-posting-benefits__text") {
+		if text := line(benefit); text != "" {
 			j.Benefits = append(j.Benefits, text)
 		}
-		return i+1 < maxItems
-	})
-	linked, _ := s.jobID(j.URL)
-	if m := urnID.FindStringSubmatch(c.AttrOr("data-entity-urn", attribute(c, cardURN, "data-entity-urn"))); m != nil {
-		j.ID = m[1]
-	} else {
-		j.ID = linked
 	}
-	switch {
-	case linked != "":
-	case j.ID != "":
-		j.URL = viewURL(j.ID)
-	default:
+	linked, _ := s.jobID(j.URL)
+	j.ID = linked
+	if m := urnID.FindStringSubmatch(c.AttrOr("data-entity-urn", attribute(c, "[data-entity-urn]", "data-entity-urn"))); m != nil {
+		j.ID = m[1]
+	}
+	if linked == "" {
 		j.URL = ""
+		if j.ID != "" {
+			j.URL = viewURL(j.ID)
+		}
 	}
 	return j
 }

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/PuerkitoBio/goquery"
-	"github.com/andybalholm/cascadia"
 
 	"toolserver/tools/html"
 )
@@ -26,9 +25,18 @@ func parsePage(body string) (*goquery.Selection, bool) {
 	return doc.Selection, true
 }
 
+// firstOf returns the matches, at most maxItems.
+func firstOf(in *goquery.Selection, selector string) (found []*goquery.Selection) {
+	in.Find(selector).EachWithBreak(func(i int, one *goquery.Selection) bool {
+		found = append(found, one)
+		return i+1 < maxItems
+	})
+	return found
+}
+
 // firstLine returns the text of the first match that has one.
-func firstLine(in *goquery.Selection, selector cascadia.Selector) (text string) {
-	in.FindMatcher(selector).EachWithBreak(func(i int, found *goquery.Selection) bool {
+func firstLine(in *goquery.Selection, selector string) (text string) {
+	in.Find(selector).EachWithBreak(func(i int, found *goquery.Selection) bool {
 		text = line(found)
 		return text == "" && i+1 < maxMatches
 	})
@@ -45,8 +53,8 @@ func line(of *goquery.Selection) string {
 }
 
 // attribute returns the value of an attribute of the first match.
-func attribute(in *goquery.Selection, selector cascadia.Selector, name string) string {
-	return in.FindMatcher(selector).First().AttrOr(name, "")
+func attribute(in *goquery.Selection, selector, name string) string {
+	return in.Find(selector).First().AttrOr(name, "")
 }
 
 // clip cuts s to at most limit bytes and three dots.

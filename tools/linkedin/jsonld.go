@@ -1,178 +1,147 @@
 package linkedin
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	stdhtml "html"
+	"slices"
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
-	"github.com/andybalholm/cascadia"
 
 	"toolserver/tools/html"
 )
 
-var jsonLD = cascadia.MustCompile(`script[type="application/ld+json"]`)
-
-// readJSONLD reads what the page tells search engines: a JobPosting of
-// schema.org. It reports whether there is one.
-func readJSONLD(root *goquery.Selection) (p posting, ok bool) {
-	root.FindMatcher(jsonLD).EachWithBreak(func(_ int, script *goquery.Selection) bool {
-		decoder := json.NewDecoder(bytes.NewReader([]byte(script.Text())))
-		decoder.UseNumber() // or salaries would come out as 1e+06
-		var v any
-		if decoder.Decode(&v) != nil {
-			return true
-		}
-		if data := findPosting(v); data != nil {
-			p, ok = data.posting(), true
-		}
-		return !ok
-	})
-	return p, ok
+// linkedJob is a JobPosting of schema.org, as a page tells search engines. What is of another type than expected is left out.
+type linkedJob struct {
+	Type         many[string]    `json:"@type"`
+	Title        text            `json:"title"`
+	Organization json.RawMessage `json:"hiringOrganization"` // an object, or its name
+	Places       many[struct {
+		Address struct {
+			Locality text `json:"addressLocality"`
+			Region   text `json:"addressRegion"`
+			Country  text `json:"addressCountry"`
+		} `json:"address"`
+	}] `json:"jobLocation"`
+	LocationType text         `json:"jobLocationType"`
+	Posted       text         `json:"datePosted"`
+	ValidThrough text         `json:"validThrough"`
+	Employment   many[string] `json:"employmentType"`
+	Salary       struct {
+		Currency text            `json:"currency"`
+		Value    json.RawMessage `json:"value"` // a range, or a number
+	} `json:"baseSalary"`
+	Description string `json:"description"` // HTML, usually escaped once more
 }
 
-// ld is an object of JSON-LD. Its members are whatever the page says: nothing is
-// taken for granted of their types.
-type ld map[string]any
+// text is a string or a number on one line.
+type text string
 
-// findPosting looks for a JobPosting: the value itself, or one of a list or of a
-// graph.
-func findPosting(v any) ld {
-	switch v := v.(type) {
-	case []any:
-		for _, element := range v {
-			if found := findPosting(element); found != nil {
-				return found
-			}
-		}
-	case map[string]any:
-		for _, name := range texts(v["@type"]) {
-			if name == "JobPosting" {
-				return v
-			}
-		}
-		if graph, ok := v["@graph"].([]any); ok {
-			return findPosting(graph)
-		}
+// UnmarshalJSON leaves anything else empty.
+func (t *text) UnmarshalJSON(b []byte) error {
+	switch {
+	case b[0] == '"':
+		*t = text(clip(html.Line(as[string](b)), maxLine))
+	case b[0] == '-' || '0' <= b[0] && b[0] <= '9':
+		*t = text(clip(strings.TrimSuffix(string(b), ".0"), maxLine))
 	}
 	return nil
 }
 
-func (data ld) posting() posting {
+// many is a value or a list of them.
+type many[T any] []T
+
+// UnmarshalJSON leaves elements of other types empty.
+func (m *many[T]) UnmarshalJSON(b []byte) error {
+	if b[0] == '[' {
+		*m = as[[]T](b)
+	} else {
+		*m = []T{as[T](b)}
+	}
+	return nil
+}
+
+// as decodes JSON as far as it is of a type.
+func as[T any](b []byte) (v T) {
+	_ = json.Unmarshal(b, &v) // what is of another type is left out
+	return v
+}
+
+// readJSONLD reads the first JobPosting for search engines: alone, in a list or in a graph. It reports whether there is one.
+func readJSONLD(root *goquery.Selection) (posting, bool) {
+	for _, script := range firstOf(root, `script[type="application/ld+json"]`) {
+		for _, item := range as[many[struct {
+			linkedJob
+			Graph many[linkedJob] `json:"@graph"`
+		}]]([]byte(strings.TrimSpace(script.Text()))) {
+			for _, job := range append([]linkedJob{item.linkedJob}, item.Graph...) {
+				if slices.Contains(job.Type, "JobPosting") {
+					return job.posting(), true
+				}
+			}
+		}
+	}
+	return posting{}, false
+}
+
+func (job *linkedJob) posting() posting {
+	name := as[struct {
+		Name text `json:"name"`
+	}](job.Organization).Name
+	description := job.Description
+	if !strings.Contains(description, "<") {
+		description = stdhtml.UnescapeString(description)
+	}
 	p := posting{
-		Title:        data.line("title"),
-		Company:      data.object("hiringOrganization").line("name"),
-		Location:     data.location(),
-		PostedDate:   date(data.line("datePosted")),
-		ValidThrough: date(data.line("validThrough")),
-		Salary:       data.salary(),
-		Description:  markup(data["description"]),
+		Title:        string(job.Title),
+		Company:      string(cmp.Or(name, as[text](job.Organization))),
+		PostedDate:   date(string(job.Posted)),
+		ValidThrough: date(string(job.ValidThrough)),
+		Salary:       job.salary(),
+		Description:  html.Text(description, html.Options{Base: publicBase}),
 	}
-	if p.Company == "" {
-		p.Company = data.line("hiringOrganization") // may be the name itself
-	}
-	if data.line("jobLocationType") == "TELECOMMUTE" {
+	if job.LocationType == "TELECOMMUTE" {
 		p.Workplace = "Remote"
 	}
-	var types []string
-	for _, t := range texts(data["employmentType"]) {
-		types = append(types, readable(t))
+	var places, types []string
+	for _, place := range job.Places {
+		address := place.Address
+		places = append(places, joined(", ", string(address.Locality), string(address.Region), string(address.Country)))
 	}
-	p.EmploymentType = clip(strings.Join(types, ", "), maxLine)
+	for _, constant := range job.Employment {
+		types = append(types, readable(constant))
+	}
+	p.Location, p.EmploymentType = joined("; ", places...), joined(", ", types...)
 	return p
 }
 
-// line returns a member that is a text or a number, on one line.
-func (data ld) line(name string) string {
-	switch v := data[name].(type) {
-	case string:
-		return clip(html.Line(v), maxLine)
-	case json.Number:
-		return clip(strings.TrimSuffix(v.String(), ".0"), maxLine)
-	}
-	return ""
-}
-
-func (data ld) object(name string) ld {
-	object, _ := data[name].(map[string]any)
-	return object
-}
-
-// location returns the places of jobLocation, which is one Place or a list.
-func (data ld) location() string {
-	list, ok := data["jobLocation"].([]any)
-	if !ok {
-		list = []any{data["jobLocation"]}
-	}
-	var places []string
-	for _, place := range list {
-		object, _ := place.(map[string]any)
-		address := ld(object).object("address")
-		var parts []string
-		for _, name := range []string{"addressLocality", "addressRegion", "addressCountry"} {
-			if part := address.line(name); part != "" {
-				parts = append(parts, part)
-			}
-		}
-		if len(parts) > 0 {
-			places = append(places, strings.Join(parts, ", "))
-		}
-	}
-	return clip(strings.Join(places, "; "), maxLine)
+// joined joins what is not empty.
+func joined(separator string, parts ...string) string {
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	return clip(strings.Join(parts, separator), maxLine)
 }
 
 // salary returns baseSalary, a MonetaryAmount whose value is a range or a number:
 // USD 120000 - 150000 per year.
-func (data ld) salary() string {
-	amount := data.object("baseSalary")
-	value := amount.object("value")
-	low, high := value.line("minValue"), value.line("maxValue")
-	if low == "" {
-		low = value.line("value")
-	}
-	if low == "" {
-		low = amount.line("value")
-	}
-	if low != "" && high != "" && low != high {
-		low += " - " + high
-	} else if low == "" {
-		low = high
-	}
-	if low == "" {
+func (job *linkedJob) salary() string {
+	value := as[struct {
+		Min   text `json:"minValue"`
+		Max   text `json:"maxValue"`
+		Value text `json:"value"`
+		Unit  text `json:"unitText"`
+	}](job.Salary.Value)
+	amount := cmp.Or(value.Min, value.Value, as[text](job.Salary.Value), value.Max)
+	if amount == "" {
 		return ""
 	}
-	if unit := value.line("unitText"); unit != "" {
-		low += " per " + strings.ToLower(unit)
+	if value.Max != "" && value.Max != amount {
+		amount += " - " + value.Max
 	}
-	return strings.TrimSpace(amount.line("currency") + " " + low)
-}
-
-// markup returns HTML as text. That of JSON-LD is usually escaped once more.
-func markup(v any) string {
-	src, ok := v.(string)
-	if !ok {
-		return ""
+	if value.Unit != "" {
+		amount += " per " + text(strings.ToLower(string(value.Unit)))
 	}
-	if !strings.Contains(src, "<") {
-		src = stdhtml.UnescapeString(src)
-	}
-	return html.Text(src, html.Options{Base: publicBase})
-}
-
-// texts returns a member that is a text or a list of them.
-func texts(v any) (list []string) {
-	switch v := v.(type) {
-	case string:
-		return []string{v}
-	case []any:
-		for _, element := range v {
-			if s, ok := element.(string); ok {
-				list = append(list, s)
-			}
-		}
-	}
-	return list
+	return strings.TrimSpace(string(job.Salary.Currency + " " + amount))
 }
 
 // readable turns FULL_TIME into Full-time, which is how the pages spell it.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
-	"github.com/andybalholm/cascadia"
 
 	"toolserver/tools/html"
 )
@@ -36,33 +35,6 @@ type posting struct {
 	labels []string `json:"-"` // of the criteria, in the order of the page
 }
 
-// What is where on a job's page. Its description is the one part that the
-// employer writes: what says that a job is closed is not looked for there.
-var (
-	postingTitle   = cascadia.MustCompile(`.top-card-layout__title, .topcard__title`)
-	anyTitle       = cascadia.MustCompile(`h1`)
-	postingCompany = cascadia.MustCompile(`.topcard__org-name-link, .top-card-layout__company-name, ` +
-		`.topcard__flavor:not(.topcard__flavor--bullet):not(.topcard__flavor--metadata)`)
-	orgLink         = cascadia.MustCompile(`a.topcard__org-name-link[href]`)
-	postingLocation = cascadia.MustCompile(`span.topcard__flavor--bullet:not(.topcard__flavor--metadata):not(.num-applicants__caption), ` +
-		`span.top-card-layout__bullet`)
-	postedAgo        = cascadia.MustCompile(`.posted-time-ago__text`)
-	applicants       = cascadia.MustCompile(`.num-applicants__caption`)
-	compensation     = cascadia.MustCompile(`.compensation__salary`)
-	applyCode        = cascadia.MustCompile(`code#applyUrl`)
-	criterion        = cascadia.MustCompile(`.description__job-criteria-item`)
-	criterionLabel   = cascadia.MustCompile(`.description__job-criteria-subheader`)
-	criterionText    = cascadia.MustCompile(`.description__job-criteria-text`)
-	closedBanner     = cascadia.MustCompile(`.closed-job, [class*="closed-job__flavor"]`)
-	topCard          = cascadia.MustCompile(`.top-card-layout, .topcard`)
-	descriptionParts = cascadia.MustCompile(`.show-more-less-html__markup, .description__text, .decorated-job-posting__details`)
-	// descriptions are tried in this order: the later ones have buttons in them.
-	descriptions = []cascadia.Selector{
-		cascadia.MustCompile(`.show-more-less-html__markup`), cascadia.MustCompile(`.description__text`),
-		cascadia.MustCompile(`.decorated-job-posting__details`),
-	}
-)
-
 // closedWords are how a page in English says it.
 const closedWords = "no longer accepting applications"
 
@@ -75,13 +47,15 @@ func (s *site) posting(body string) (p posting, ok bool) {
 		return posting{}, false
 	}
 	p = posting{
-		Title:       firstLine(root, postingTitle),
-		Company:     firstLine(root, postingCompany),
-		CompanyURL:  s.canonical(attribute(root, orgLink, "href")),
-		Location:    firstLine(root, postingLocation),
-		Posted:      firstLine(root, postedAgo),
-		Applicants:  firstLine(root, applicants),
-		Salary:      firstLine(root, compensation),
+		Title: firstLine(root, ".top-card-layout__title, .topcard__title"),
+		Company: firstLine(root, ".topcard__org-name-link, .top-card-layout__company-name, "+
+			".topcard__flavor:not(.topcard__flavor--bullet):not(.topcard__flavor--metadata)"),
+		CompanyURL: s.canonical(attribute(root, "a.topcard__org-name-link[href]", "href")),
+		Location: firstLine(root, "span.topcard__flavor--bullet:not(.topcard__flavor--metadata):not(.num-applicants__caption), "+
+			"span.top-card-layout__bullet"),
+		Posted:      firstLine(root, ".posted-time-ago__text"),
+		Applicants:  firstLine(root, ".num-applicants__caption"),
+		Salary:      firstLine(root, ".compensation__salary"),
 		ApplyURL:    applyURL(root),
 		Closed:      isClosed(root),
 		Description: description(root),
@@ -93,7 +67,7 @@ func (s *site) posting(body string) (p posting, ok bool) {
 	data, hasData := readJSONLD(root)
 	p.fill(data)
 	if p.Title == "" && p.Description != "" {
-		p.Title = firstLine(root, anyTitle)
+		p.Title = firstLine(root, "h1")
 	}
 	return p, p.Title != "" || p.Description != "" || hasData
 }
@@ -113,23 +87,26 @@ func (p *posting) fill(other posting) {
 
 // readCriteria reads the list below the description.
 func (p *posting) readCriteria(root *goquery.Selection) {
-	root.FindMatcher(criterion).EachWithBreak(func(i int, item *goquery.Selection) bool {
-		label, value := firstLine(item, criterionLabel), firstLine(item, criterionText)
-		if label != "" && value != "" && p.Criteria[label] == "" {
-			if p.Criteria == nil {
-				p.Criteria = map[string]string{}
-			}
-			p.Criteria[label] = value
-			p.labels = append(p.labels, label)
+	for _, item := range firstOf(root, ".description__job-criteria-item") {
+		label, value := firstLine(item, ".description__job-criteria-subheader"), firstLine(item, ".description__job-criteria-text")
+		if label == "" || value == "" || p.Criteria[label] != "" {
+			continue
 		}
-		return i+1 < maxItems
-	})
+		if p.Criteria == nil {
+			p.Criteria = map[string]string{}
+		}
+		p.Criteria[label] = value
+		p.labels = append(p.labels, label)
+	}
 }
+
+// descriptions are where the description is, in this order: the later ones have buttons in them.
+var descriptions = []string{".show-more-less-html__markup", ".description__text", ".decorated-job-posting__details"}
 
 // description returns the description as text.
 func description(root *goquery.Selection) string {
 	for _, selector := range descriptions {
-		found := root.FindMatcher(selector).First()
+		found := root.Find(selector).First()
 		found.Find("button").Remove()
 		if inner, err := found.Html(); err == nil {
 			if text := html.Text(inner, html.Options{Base: publicBase}); text != "" {
@@ -141,19 +118,22 @@ func description(root *goquery.Selection) string {
 }
 
 // isClosed goes by the banner, whose classes are the same in every language, or
-// else by its English words on the card at the top.
-func isClosed(root *goquery.Selection) (closed bool) {
-	root.FindMatcher(closedBanner).EachWithBreak(func(i int, banner *goquery.Selection) bool {
-		closed = banner.ParentsMatcher(descriptionParts).Length() == 0
-		return !closed && i+1 < maxItems
-	})
-	return closed || strings.Contains(strings.ToLower(line(root.FindMatcher(topCard).First())), closedWords)
+// else by its English words on the card at the top. It ignores the description,
+// which the employer writes.
+func isClosed(root *goquery.Selection) bool {
+	written := strings.Join(descriptions, ", ")
+	for _, banner := range firstOf(root, `.closed-job, [class*="closed-job__flavor"]`) {
+		if banner.ParentsFiltered(written).Length() == 0 {
+			return true
+		}
+	}
+	return strings.Contains(strings.ToLower(line(root.Find(".top-card-layout, .topcard").First())), closedWords)
 }
 
 // applyURL returns where the job's button leads to. The address stands in a
 // comment, as a JSON string, in the query of a page that counts clicks.
 func applyURL(root *goquery.Selection) string {
-	inner, err := root.FindMatcher(applyCode).First().Html()
+	inner, err := root.Find("code#applyUrl").First().Html()
 	if err != nil {
 		return ""
 	}
@@ -167,12 +147,12 @@ func applyURL(root *goquery.Selection) string {
 		return ""
 	}
 	if to, err := url.Parse(u.Query().Get("url")); err == nil && isWeb(to) {
-		return to.String()
+		u = to
 	}
-	if isWeb(u) {
-		return u.String()
+	if !isWeb(u) {
+		return ""
 	}
-	return ""
+	return u.String()
 }
 
 func isWeb(u *url.URL) bool {
