@@ -1,8 +1,8 @@
 package linkedin
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -44,14 +44,14 @@ func (s *site) detail(ctx context.Context, in detailInput) (domain.ToolResult, e
 			fmt.Sprintf("Error fetching job details: %q is not the URL of a job on LinkedIn: %s", clip(in.URL, 200), why),
 			"Pass a URL such as "+viewURL("4012345678")+" or the id of a job, as linkedin_jobs returns them."), nil
 	}
-	p, err := s.readJob(ctx, id)
+	p, f := s.readJob(ctx, id)
 	switch {
-	case err != nil && ctx.Err() != nil:
+	case f != nil && ctx.Err() != nil:
 		return domain.ToolResult{}, ctx.Err()
-	case errors.Is(err, errUnreadable):
+	case f == errUnreadable:
 		return domain.Failure("bad_answer", noDescription, "Open "+viewURL(id)+" in a browser, or try again later."), nil
-	case err != nil:
-		return failure(asFailure(err), "Error fetching job page", "Error fetching job details"), nil
+	case f != nil:
+		return failure(f, "Error fetching job page", "Error fetching job details"), nil
 	}
 	res := domain.Text(p.text())
 	res.Results = &p
@@ -59,23 +59,19 @@ func (s *site) detail(ctx context.Context, in detailInput) (domain.ToolResult, e
 }
 
 // readJob reads the fragment that guests are shown, which is small. If that is
-// missing or has no description, it reads the whole page, too. The error is that
-// of [site.get].
-func (s *site) readJob(ctx context.Context, id string) (posting, error) {
-	p, err := s.readPage(ctx, id, "/jobs-guest/jobs/api/jobPosting/"+id)
-	if err == nil && p.Description != "" {
+// missing or has no description, it reads the whole page, too.
+func (s *site) readJob(ctx context.Context, id string) (posting, *httpcall.Failure) {
+	p, f := s.readPage(ctx, id, "/jobs-guest/jobs/api/jobPosting/"+id)
+	if f == nil && p.Description != "" {
 		return p, nil
 	}
-	if !mayTryPage(err) {
-		return posting{}, err
+	if !mayTryPage(f) {
+		return posting{}, f
 	}
 	domain.ReportProgress(ctx, domain.Progress{Done: 1, Total: 2, Message: "reading the whole page"})
-	page, pageErr := s.readPage(ctx, id, "/jobs/view/"+id)
-	if err == nil && pageErr != nil && mayTryPage(pageErr) {
-		pageErr = errUnreadable // there is such a job
-	}
-	if pageErr != nil {
-		return posting{}, pageErr
+	page, pageFailure := s.readPage(ctx, id, "/jobs/view/"+id)
+	if pageFailure != nil && (f != nil || !mayTryPage(pageFailure)) {
+		return posting{}, pageFailure
 	}
 	p.fill(page)
 	if p.Description == "" {
@@ -85,24 +81,21 @@ func (s *site) readJob(ctx context.Context, id string) (posting, error) {
 }
 
 // readPage reads one page of a job.
-func (s *site) readPage(ctx context.Context, id, path string) (p posting, err error) {
+func (s *site) readPage(ctx context.Context, id, path string) (p posting, f *httpcall.Failure) {
 	same := func(u *url.URL) bool { return idOfURL(u) == id }
-	err = s.get(ctx, s.Base.JoinPath(path), same, func(body string) (ok bool) {
+	f = s.get(ctx, s.Base.JoinPath(path), same, func(body string) (ok bool) {
 		p, ok = s.posting(body)
 		return ok
 	})
 	p.ID, p.URL = id, viewURL(id)
-	return p, err
+	return p, f
 }
 
 // mayTryPage reports whether the whole page may have what the fragment has not.
 // After a block nothing else is tried.
-func mayTryPage(err error) bool {
-	f, ok := errors.AsType[*httpcall.Failure](err)
-	if !ok {
-		return err == nil || errors.Is(err, errUnreadable)
-	}
-	return f.Type == "not_found" || f.Status == http.StatusBadRequest || f.Status == http.StatusInternalServerError
+func mayTryPage(f *httpcall.Failure) bool {
+	return f == nil || f == errUnreadable || f.Type == "not_found" ||
+		f.Status == http.StatusBadRequest || f.Status == http.StatusInternalServerError
 }
 
 // text returns the job as it is read. The labels of criteria are the page's own.
@@ -113,15 +106,11 @@ func (p *posting) text() string {
 			b.WriteString(label + ": " + value + "\n")
 		}
 	}
-	write("Title", orNotListed(p.Title))
-	write("Company", orNotListed(p.Company))
-	write("Location", orNotListed(p.Location))
+	write("Title", cmp.Or(p.Title, notListed))
+	write("Company", cmp.Or(p.Company, notListed))
+	write("Location", cmp.Or(p.Location, notListed))
 	write("Workplace", p.Workplace)
-	posted := p.Posted
-	if posted == "" {
-		posted = p.PostedDate
-	}
-	write("Posted", posted)
+	write("Posted", cmp.Or(p.Posted, p.PostedDate))
 	write("Applicants", p.Applicants)
 	write("Salary", p.Salary)
 	for _, label := range p.labels {

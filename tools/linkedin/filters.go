@@ -12,34 +12,24 @@ import (
 // A filter is an argument that narrows a search, and what LinkedIn calls it.
 type filter struct {
 	argument string
-	query    string // LinkedIn's parameter
-	several  bool   // values may be listed, separated by commas
-	values   []filterValue
-}
-
-// filterValue is a word for people, its code for LinkedIn, and other words for
-// the same.
-type filterValue struct {
-	word, code string
-	also       []string
+	query    string      // LinkedIn's parameter
+	several  bool        // values may be listed, separated by commas
+	values   [][2]string // a word for people, and its code for LinkedIn; further words for the same code follow the first
 }
 
 var (
-	datePosted = filter{"dateSincePosted", "f_TPR", false, []filterValue{
-		{"24hr", "r86400", []string{"24 hours", "24h", "day", "past day", "past 24 hours"}},
-		{"past week", "r604800", []string{"week", "7 days"}},
-		{"past month", "r2592000", []string{"month", "30 days"}},
+	datePosted = filter{"dateSincePosted", "f_TPR", false, [][2]string{
+		{"24hr", "r86400"}, {"past week", "r604800"}, {"past month", "r2592000"},
 	}}
-	jobType = filter{"jobType", "f_JT", true, []filterValue{
-		{"full time", "F", nil}, {"part time", "P", nil}, {"contract", "C", nil}, {"temporary", "T", nil},
-		{"internship", "I", nil}, {"volunteer", "V", nil}, {"other", "O", nil},
+	jobType = filter{"jobType", "f_JT", true, [][2]string{
+		{"full time", "F"}, {"part time", "P"}, {"contract", "C"}, {"temporary", "T"}, {"internship", "I"}, {"volunteer", "V"}, {"other", "O"},
 	}}
-	workplace = filter{"remoteFilter", "f_WT", true, []filterValue{{"on site", "1", nil}, {"remote", "2", nil}, {"hybrid", "3", nil}}}
-	seniority = filter{"experienceLevel", "f_E", true, []filterValue{
-		{"internship", "1", nil}, {"entry level", "2", []string{"entry"}}, {"associate", "3", nil},
-		{"senior", "4", []string{"mid senior level", "mid senior", "senior level"}}, {"director", "5", nil}, {"executive", "6", nil},
+	workplace = filter{"remoteFilter", "f_WT", true, [][2]string{{"on site", "1"}, {"remote", "2"}, {"hybrid", "3"}}}
+	seniority = filter{"experienceLevel", "f_E", true, [][2]string{
+		{"internship", "1"}, {"entry level", "2"}, {"associate", "3"},
+		{"senior", "4"}, {"mid senior level", "4"}, {"director", "5"}, {"executive", "6"},
 	}}
-	sorting = filter{"sortBy", "sortBy", false, []filterValue{{"recent", "DD", nil}, {"relevant", "R", nil}}}
+	sorting = filter{"sortBy", "sortBy", false, [][2]string{{"recent", "DD"}, {"relevant", "R"}}}
 )
 
 // codes returns LinkedIn's codes for the values in text, in the order and the
@@ -55,25 +45,15 @@ func (f *filter) codes(text string) (string, *domain.Error) {
 	}
 	var codes []string
 	for _, word := range words {
-		code, ok := f.code(word)
-		if !ok {
+		i := slices.IndexFunc(f.values, func(v [2]string) bool { return squeeze(v[0]) == squeeze(word) })
+		if i < 0 {
 			return "", f.unknown(word)
 		}
-		if !slices.Contains(codes, code) {
+		if code := f.values[i][1]; !slices.Contains(codes, code) {
 			codes = append(codes, code)
 		}
 	}
 	return strings.Join(codes, ","), nil
-}
-
-func (f *filter) code(word string) (string, bool) {
-	word = squeeze(word)
-	for _, v := range f.values {
-		if squeeze(v.word) == word || slices.ContainsFunc(v.also, func(other string) bool { return squeeze(other) == word }) {
-			return v.code, true
-		}
-	}
-	return "", false
 }
 
 // squeeze drops what spellings differ in: Full-time, full_time, fulltime.
@@ -83,8 +63,9 @@ func squeeze(word string) string {
 
 func (f *filter) unknown(word string) *domain.Error {
 	var allowed []string
-	for _, v := range f.values {
-		allowed = append(allowed, v.word)
+	sameCode := func(a, b [2]string) bool { return a[1] == b[1] }
+	for _, v := range slices.CompactFunc(slices.Clone(f.values), sameCode) {
+		allowed = append(allowed, v[0])
 	}
 	word = strings.TrimSpace(word)
 	problem := fmt.Sprintf("must be one of %s, not %q", strings.Join(allowed, ", "), clip(word, 60))

@@ -49,7 +49,7 @@ func (s *site) jobID(arg string) (id, why string) {
 // isOurs reports whether a URL is one of LinkedIn's, or of the host that stands
 // in for it.
 func (s *site) isOurs(u *url.URL) bool {
-	return u.User == nil && (isLinkedInHost(u.Host) || strings.EqualFold(u.Scheme, s.Base.Scheme) && strings.EqualFold(u.Host, s.Base.Host))
+	return u.User == nil && (linkedInHost.MatchString(u.Host) || strings.EqualFold(u.Scheme, s.Base.Scheme) && strings.EqualFold(u.Host, s.Base.Host))
 }
 
 // idOfURL returns the id of the job that a URL of LinkedIn's leads to, or "".

@@ -1,8 +1,8 @@
 package linkedin
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -73,21 +73,21 @@ func (s *site) jobs(ctx context.Context, in jobsInput) (domain.ToolResult, error
 	q.found = jobsResult{Jobs: []job{}, QueryURL: q.page().String()}
 	within, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	err := q.run(within)
-	if err != nil && ctx.Err() != nil {
-		if len(q.found.Jobs) == 0 {
-			return domain.ToolResult{}, ctx.Err()
-		}
-		q.stopped(&httpcall.Failure{Type: "canceled", Message: "the call was ended", Hint: hintLater})
-		return q.found.result(), ctx.Err() // the executor keeps the text of a call that ran out of time
+	f := q.run(within)
+	if f == nil {
+		return q.found.result(), nil
 	}
-	if f := asFailure(err); f != nil {
-		if len(q.found.Jobs) == 0 {
-			return failure(f, "Error fetching LinkedIn jobs", "Error searching LinkedIn jobs"), nil
-		}
+	if ctx.Err() != nil {
+		f = &httpcall.Failure{Type: "canceled", Message: "the call was ended", Hint: hintLater}
+	}
+	switch {
+	case len(q.found.Jobs) > 0:
 		q.stopped(f)
+		return q.found.result(), ctx.Err() // the executor keeps the text of a call that ran out of time
+	case ctx.Err() != nil:
+		return domain.ToolResult{}, ctx.Err()
 	}
-	return q.found.result(), nil
+	return failure(f, "Error fetching LinkedIn jobs", "Error searching LinkedIn jobs"), nil
 }
 
 // query returns LinkedIn's parameters, without start.
@@ -142,21 +142,20 @@ func (q *search) page() *url.URL {
 // run reads pages until there are enough jobs or no more. How many cards a page
 // has is LinkedIn's business: a short one is not the last, and the next begins
 // behind what was received.
-func (q *search) run(ctx context.Context) error {
+func (q *search) run(ctx context.Context) *httpcall.Failure {
+	isSearch := func(u *url.URL) bool { return strings.HasSuffix(u.Path, searchPath) }
 	for q.start < maxStart {
-		var (
-			jobs     []job
-			received int
-		)
-		err := q.site.get(ctx, q.page(), isSearch, func(body string) (ok bool) {
+		var jobs []job
+		received := 0
+		f := q.site.get(ctx, q.page(), isSearch, func(body string) (ok bool) {
 			jobs, received, ok = q.site.cards(body)
 			return ok
 		})
-		if err != nil {
-			return q.orEnd(err)
+		if f != nil && q.start > 0 && (f.Status == http.StatusBadRequest || f.Status == http.StatusNotFound) {
+			return nil // this is how LinkedIn says that there are no more results
 		}
-		if received == 0 {
-			return nil
+		if f != nil || received == 0 {
+			return f
 		}
 		q.found.Pages++
 		if enough, added := q.take(jobs, received); enough || !added {
@@ -190,16 +189,6 @@ func (q *search) take(jobs []job, received int) (enough, added bool) {
 	return false, added
 }
 
-// orEnd returns err, unless that is how LinkedIn says that there are no more
-// results.
-func (q *search) orEnd(err error) error {
-	f, ok := errors.AsType[*httpcall.Failure](err)
-	if ok && q.start > 0 && (f.Status == http.StatusBadRequest || f.Status == http.StatusNotFound) {
-		return nil
-	}
-	return err
-}
-
 // stopped records what ended the search too early.
 func (q *search) stopped(f *httpcall.Failure) {
 	what := strings.ToUpper(f.Message[:1]) + f.Message[1:]
@@ -217,26 +206,6 @@ func (q *search) stopped(f *httpcall.Failure) {
 	q.found.Reason = fmt.Sprintf("%s. %s gathered before. %s", what, jobs, f.Hint)
 }
 
-// isSearch reports whether LinkedIn still answers a search.
-func isSearch(u *url.URL) bool { return strings.HasSuffix(u.Path, searchPath) }
-
-// asFailure makes a Failure of whatever ended the reading, except the caller; nil
-// of nothing.
-func asFailure(err error) *httpcall.Failure {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, errUnreadable):
-		return &httpcall.Failure{
-			Type: "bad_answer", Message: "LinkedIn answered with a page in which no jobs can be found",
-			Hint: "LinkedIn may have blocked the request, or the structure of its pages has changed. " + hintLater,
-		}
-	case errors.Is(err, context.DeadlineExceeded):
-		return &httpcall.Failure{Type: "timed_out", Message: "the time for a search was up", Hint: "Ask for less at a time."}
-	}
-	return httpcall.Explain(err)
-}
-
 // notListed stands for what a card does not say.
 const notListed = "Not listed"
 
@@ -248,7 +217,8 @@ func (r *jobsResult) result() domain.ToolResult {
 			b.WriteString("\n\n")
 		}
 		fmt.Fprintf(&b, "%d. %s\n   Company: %s\n   Location: %s\n   Posted: %s\n   Salary: %s\n   URL: %s", i+1,
-			orNotListed(j.Title), orNotListed(j.Company), orNotListed(j.Location), orNotListed(j.Posted), orNotListed(j.Salary), orNotListed(j.URL))
+			cmp.Or(j.Title, notListed), cmp.Or(j.Company, notListed), cmp.Or(j.Location, notListed),
+			cmp.Or(j.Posted, notListed), cmp.Or(j.Salary, notListed), cmp.Or(j.URL, notListed))
 	}
 	if len(r.Jobs) == 0 {
 		b.WriteString("No job postings found matching your criteria.")
@@ -259,11 +229,4 @@ func (r *jobsResult) result() domain.ToolResult {
 	res := domain.Text(b.String())
 	res.Results = r
 	return res
-}
-
-func orNotListed(s string) string {
-	if s == "" {
-		return notListed
-	}
-	return s
 }

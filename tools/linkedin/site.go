@@ -1,11 +1,13 @@
 package linkedin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -37,7 +39,10 @@ type reader func(body string) bool
 
 // errUnreadable is a page that is neither of the kind that was asked for nor a
 // login wall.
-var errUnreadable = errors.New("the page is not what was asked for")
+var errUnreadable = &httpcall.Failure{
+	Type: "bad_answer", Message: "LinkedIn answered with a page in which no jobs can be found",
+	Hint: "LinkedIn may have blocked the request, or the structure of its pages has changed. " + hintLater,
+}
 
 // movedError is a redirect that may be followed.
 type movedError struct{ to *url.URL }
@@ -45,16 +50,15 @@ type movedError struct{ to *url.URL }
 func (e *movedError) Error() string { return "redirected to " + pathOf(e.to) }
 
 // get gives the page at target to read. Redirects are followed if they stay on
-// LinkedIn and same reports that they lead to the same page. The error is a
-// [*httpcall.Failure], errUnreadable, or a timeout or cancellation of ctx.
-func (s *site) get(ctx context.Context, target *url.URL, same func(*url.URL) bool, read reader) error {
+// LinkedIn and same reports that they lead to the same page.
+func (s *site) get(ctx context.Context, target *url.URL, same func(*url.URL) bool, read reader) *httpcall.Failure {
 	for range maxRedirects + 1 {
 		err := s.Do(ctx, httpcall.Request{URL: target.String()}, func(res *httpcall.Response) error {
 			body := strings.ToValidUTF8(string(res.Body), "\uFFFD")
 			switch {
 			case read(body):
 				return nil
-			case isLoginPage(body):
+			case loginPage.MatchString(body):
 				return loginWall("LinkedIn answered with a CAPTCHA or login page")
 			}
 			return errUnreadable
@@ -74,15 +78,12 @@ func (s *site) get(ctx context.Context, target *url.URL, same func(*url.URL) boo
 }
 
 // explain makes a Failure of what kept a request from being answered.
-func explain(ctx context.Context, err error) error {
-	_, late := errors.AsType[*httpcall.LateError](err)
-	switch {
-	case err == nil || errors.Is(err, errUnreadable):
-		return err
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case late:
-		return context.DeadlineExceeded
+func explain(ctx context.Context, err error) *httpcall.Failure {
+	if err == nil {
+		return nil
+	}
+	if _, late := errors.AsType[*httpcall.LateError](err); late || ctx.Err() != nil {
+		return &httpcall.Failure{Type: "timed_out", Message: "the time for a search was up", Hint: "Ask for less at a time."}
 	}
 	f := httpcall.Explain(err)
 	if !f.Since.IsZero() { // another request was blocked
@@ -127,7 +128,7 @@ func (s *site) fail(e *httpcall.StatusError) error {
 	switch {
 	case e.Status/100 != 3 || location == "" || err != nil:
 		return statusFailure(e)
-	case isLoginWall(next):
+	case loginPath.MatchString(next.Path):
 		return loginWall("LinkedIn redirected to its login wall (" + pathOf(next) + ")")
 	case !s.mayFollow(next):
 		return &httpcall.Failure{Type: "bad_answer", Message: "LinkedIn redirected to another site, which is not followed", Hint: hintLater}
@@ -147,13 +148,8 @@ func statusFailure(e *httpcall.StatusError) *httpcall.Failure {
 	case "blocked":
 		f.Cooldown = cooldownBlocked
 	case "rate_limited":
-		f.Cooldown, f.Hint = cooldownRate, "Wait some minutes before you ask again."
-		if asked, ok := e.RetryAfter(); ok {
-			f.Cooldown = min(asked, maxCooldown)
-		}
-		if f.Cooldown > 0 {
-			f.Hint = "Wait " + seconds(f.Cooldown).String() + " before you ask again."
-		}
+		f.Cooldown = min(cmp.Or(f.After, cooldownRate), maxCooldown)
+		f.Hint = "Wait " + seconds(f.Cooldown).String() + " before you ask again."
 	}
 	return f
 }
@@ -163,34 +159,17 @@ func loginWall(message string) *httpcall.Failure {
 	return &httpcall.Failure{Type: "blocked", Message: message, Hint: hintBlocked, Cooldown: cooldownBlocked}
 }
 
-// loginPaths are the first parts of the paths to which LinkedIn redirects guests
-// who are to log in or to prove that they are people.
-var loginPaths = map[string]bool{
-	"authwall": true, "login": true, "uas": true, "checkpoint": true, "signup": true,
-	"reg": true, "start": true, "cold-join": true, "captcha": true,
-}
+var (
+	// loginPath is the path to which LinkedIn redirects guests who are to log in or to prove that they are people, perhaps
+	// behind the letter of the mobile pages.
+	loginPath = regexp.MustCompile(`(?i)^/(m/)?(authwall|login|uas|checkpoint|signup|reg|start|cold-join|captcha)(/|$)`)
 
-// isLoginWall reports whether a redirect leads to a login, perhaps behind the
-// letter of the mobile pages: /m/login.
-func isLoginWall(u *url.URL) bool {
-	first, rest, _ := strings.Cut(strings.TrimPrefix(strings.ToLower(u.Path), "/"), "/")
-	if first == "m" {
-		first, _, _ = strings.Cut(rest, "/")
-	}
-	return loginPaths[first]
-}
+	// loginPage is in a login page or CAPTCHA. Texts of jobs may mention CAPTCHAs, so only pages without any are searched.
+	loginPage = regexp.MustCompile(`(?i)captcha|/authwall|/checkpoint/|login-submit|security verification|unusual activity`)
 
-// isLoginPage reports whether a page in which nothing else was found is a login
-// or a CAPTCHA. Texts of jobs may speak of CAPTCHAs, so it is not for others.
-func isLoginPage(body string) bool {
-	body = strings.ToLower(body)
-	for _, mark := range []string{"captcha", "/authwall", "/checkpoint/", "login-submit", "security verification", "unusual activity"} {
-		if strings.Contains(body, mark) {
-			return true
-		}
-	}
-	return false
-}
+	// linkedInHost is linkedin.com or below it, without a port. It is ASCII: case folding would admit other scripts.
+	linkedInHost = regexp.MustCompile(`^([A-Za-z0-9_-]+\.)*[Ll][Ii][Nn][Kk][Ee][Dd][Ii][Nn]\.[Cc][Oo][Mm]$`)
+)
 
 // failure returns the tool execution error for what ended the reading. It begins
 // with one of two texts: about a status, or about anything else.
@@ -208,24 +187,7 @@ func pathOf(u *url.URL) string { return clip(u.EscapedPath(), 100) }
 // mayFollow reports whether a redirect stays where the configuration sends
 // requests: on LinkedIn's hosts, or on the one host that stands in for them.
 func (s *site) mayFollow(u *url.URL) bool {
-	if u.User != nil {
-		return false
-	}
-	if u.Scheme == s.Base.Scheme && u.Host == s.Base.Host {
-		return true
-	}
-	return isLinkedInHost(s.Base.Host) && u.Scheme == "https" && isLinkedInHost(u.Host)
-}
-
-// isLinkedInHost reports whether a host, which may not have a port, is
-// linkedin.com or below it. Letters of other scripts that look like those, or
-// become those in lower case, are not them.
-func isLinkedInHost(host string) bool {
-	for _, c := range []byte(host) {
-		if c >= 0x80 {
-			return false
-		}
-	}
-	host = strings.ToLower(host)
-	return host == "linkedin.com" || strings.HasSuffix(host, ".linkedin.com") && !strings.Contains(host, "..") && host[0] != '.'
+	stays := u.Scheme == s.Base.Scheme && u.Host == s.Base.Host
+	secure := u.Scheme == "https" && linkedInHost.MatchString(s.Base.Host) && linkedInHost.MatchString(u.Host)
+	return u.User == nil && (stays || secure)
 }
