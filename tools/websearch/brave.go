@@ -3,6 +3,7 @@ package websearch
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -19,9 +20,9 @@ type BraveOptions struct {
 	BaseURL string `yaml:"base_url" doc:"Where the API is."`
 }
 
-// service returns the Brave Search API (https://api-dashboard.search.brave.com/api-reference/web/search/get).
-func (o BraveOptions) service() service {
-	return service{
+// provider returns the Brave Search API (https://api-dashboard.search.brave.com/api-reference/web/search/get).
+func (o BraveOptions) provider() *provider {
+	return &provider{
 		name: "brave", title: "Brave Search API", base: o.BaseURL, variable: "BRAVE_API_KEY", key: o.APIKey,
 		interval: time.Second, // what the smallest plan allows
 		header: func(key string) map[string]string {
@@ -31,7 +32,8 @@ func (o BraveOptions) service() service {
 		periods:    map[string]string{"day": "pd", "week": "pw", "month": "pm", "year": "py"},
 		safeSearch: map[string]string{"off": "off", "moderate": "moderate", "strict": "strict"},
 		days:       true,
-		fail:       braveFailure,
+		rules:      braveRules,
+		code:       braveError,
 		search:     searchBrave,
 	}
 }
@@ -43,7 +45,10 @@ const (
 
 // searchBrave asks for one page. Brave numbers pages as we do.
 func searchBrave(ctx context.Context, p *provider, q Query, o options) (Results, error) {
-	text, note := firstWords(q.Text, braveWords)
+	text := q.Text
+	if words := strings.Fields(text); len(words) > braveWords {
+		text = strings.Join(words[:braveWords], " ")
+	}
 	params := url.Values{
 		"q": {text}, "count": {strconv.Itoa(q.Count)}, "offset": {strconv.Itoa(q.Page)},
 		"text_decorations": {"false"}, "result_filter": {"web,query"},
@@ -55,14 +60,7 @@ func searchBrave(ctx context.Context, p *provider, q Query, o options) (Results,
 			More bool `json:"more_results_available"`
 		} `json:"query"`
 		Web *struct {
-			Results []struct {
-				Title         string   `json:"title"`
-				URL           string   `json:"url"`
-				Description   string   `json:"description"`
-				Age           string   `json:"age"`
-				PageAge       string   `json:"page_age"`
-				ExtraSnippets []string `json:"extra_snippets"`
-			} `json:"results"`
+			Results []item `json:"results"`
 		} `json:"web"`
 	}
 	if err := p.askJSON(ctx, httpcall.Request{URL: p.http.URL("res/v1/web/search", params)}, &answer); err != nil {
@@ -72,28 +70,16 @@ func searchBrave(ctx context.Context, p *provider, q Query, o options) (Results,
 	switch {
 	case answer.Web != nil:
 		for _, r := range answer.Web.Results {
-			if r.Age == "" {
-				r.Age = r.PageAge
-			}
-			found.add(Result{r.Title, r.URL, r.Description, r.Age, r.ExtraSnippets})
+			found.add(r)
 		}
 	case answer.Type != "search":
 		return Results{}, p.badAnswer("its type is not \"search\"")
 	}
 	results := Results{Items: found.items[:min(q.Count, len(found.items))], More: answer.Query.More && q.Page < braveLastPage}
-	if note != "" {
-		results.Notes = []string{note}
+	if text != q.Text {
+		results.Notes = []string{fmt.Sprintf("Only the first %d words of the query were searched for.", braveWords)}
 	}
 	return results, nil
-}
-
-// firstWords returns the text with at most so many words, and a note if it had more.
-func firstWords(text string, most int) (cut, note string) {
-	words := strings.Fields(text)
-	if len(words) <= most {
-		return text, ""
-	}
-	return strings.Join(words[:most], " "), "Only the first " + strconv.Itoa(most) + " words of the query were searched for."
 }
 
 // setParams sets pairs of a name and a value, if that is not empty.
@@ -111,7 +97,7 @@ const (
 	bravePlan   = "The plan of the key must be changed, at https://api-dashboard.search.brave.com."
 )
 
-var braveRules = slices.Concat(httpcall.Rules{
+var braveRules = httpcall.Rules{
 	{Codes: []string{braveBadKey}, Type: "bad_credentials", Meaning: "it does not accept the key"},
 	{Codes: []string{"SUBSCRIPTION_NOT_FOUND"}, Type: "plan_required", Meaning: "the key has no subscription", Hint: bravePlan},
 	{
@@ -124,15 +110,6 @@ var braveRules = slices.Concat(httpcall.Rules{
 		Hint: "Wait a little and search again.", Retry: true,
 	},
 	{Codes: []string{braveBad}, Type: "invalid_query", Meaning: "it does not accept the query", Hint: "Search for something else."},
-}, statusRules)
-
-func braveFailure(e *httpcall.StatusError) *httpcall.Failure {
-	code, parameter := braveError(e.Body)
-	f := braveRules.Failure(e, code)
-	if parameter != "" {
-		f.Message, f.Hint = e.Error()+": it does not accept "+parameter, "Leave "+parameter+" out, or give it another value."
-	}
-	return f
 }
 
 // parameterName is what the name of a parameter or header looks like; nothing else of an answer is repeated in messages.

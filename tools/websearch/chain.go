@@ -12,8 +12,8 @@ import (
 	"toolserver/tools/httpcall"
 )
 
-// A chain asks search services one after the other, until one answers.
-type chain struct{ providers []*provider }
+// A chain queries search services one after the other, until one answers.
+type chain []*provider
 
 // How long services may take.
 const (
@@ -21,95 +21,79 @@ const (
 	totalTime    = 50 * time.Second // all together
 )
 
-// found is what came of a search.
-type found struct {
-	Results
-	provider string // that answered; empty if none did
-	failed   []attempt
-}
-
-// attempt is a service that did not answer.
-type attempt struct {
-	provider string
-	*httpcall.Failure
-}
-
-// search asks the services. Each gets an even share of the time that is left, so that one that hangs does not keep the next from
-// being asked. The error is ctx's if that ended.
-func (c chain) search(ctx context.Context, q Query) (found, error) {
-	var out found
+// run queries the services. Each gets an even share of the time that is left, so that one that hangs does not keep the next from
+// being queried.
+func (c chain) run(ctx context.Context, in searchInput) (domain.ToolResult, error) {
+	q, bad := in.query()
+	if bad != nil {
+		return domain.Failure(bad.Type, "Error: "+bad.Message, bad.Hint), nil
+	}
+	var failed []failedCall
 	ends := time.Now().Add(totalTime)
-	for i, p := range c.providers {
-		share := time.Until(ends) / time.Duration(len(c.providers)-i)
-		results, err := ask(ctx, p, q, min(share, providerTime))
+	for i, p := range c {
+		share := time.Until(ends) / time.Duration(len(c)-i)
+		shared, cancel := context.WithTimeout(ctx, min(share, providerTime))
+		found, err := p.find(shared, q)
+		cancel()
 		if ctx.Err() != nil {
-			return found{}, ctx.Err()
+			return domain.ToolResult{}, ctx.Err()
 		}
 		if err == nil {
-			out.Results, out.provider = results, p.name
-			return out, nil
+			return result(q, p.name, found, failed), nil
 		}
 		failure, ok := errors.AsType[*httpcall.Failure](err)
 		if !ok {
-			return found{}, fmt.Errorf("%s: %w", p.name, err)
+			return domain.ToolResult{}, fmt.Errorf("%s: %w", p.name, err)
 		}
-		out.failed = append(out.failed, attempt{p.name, failure})
+		failed = append(failed, failedCall{p.name, failure.Type, failure.Message, failure.Hint})
 	}
-	return out, nil
+	return allFailed(failed), nil
 }
 
-func ask(ctx context.Context, p *provider, q Query, share time.Duration) (Results, error) {
-	ctx, cancel := context.WithTimeout(ctx, share)
-	defer cancel()
-	return p.find(ctx, q)
-}
-
-// result returns what was found.
-func (f *found) result(q Query) domain.ToolResult {
-	out := searchOutput{Query: q.Text, Provider: f.provider, Page: q.Page, Results: f.Items, More: f.More, Notes: f.Notes}
-	if out.Results == nil {
-		out.Results = []Result{}
-	}
+// result returns what a service found, after others failed.
+func result(q Query, name string, found Results, failed []failedCall) domain.ToolResult {
 	var b strings.Builder
-	if len(f.Items) == 0 {
+	if len(found.Items) == 0 {
 		fmt.Fprintf(&b, "No results found for: %s", q.Text)
 	} else {
-		fmt.Fprintf(&b, "Search: \"%s\"\nResults: %d\n", q.Text, len(f.Items))
+		fmt.Fprintf(&b, "Search: \"%s\"\nResults: %d\n", q.Text, len(found.Items))
 	}
-	for i, r := range f.Items {
+	for i, r := range found.Items {
 		fmt.Fprintf(&b, "\n%d. %s\n   %s\n", i+1, r.Title, r.URL)
 		if r.Description != "" {
 			fmt.Fprintf(&b, "   %s\n", r.Description)
 		}
 	}
-	if f.failed != nil {
-		var said []string
-		for _, a := range f.failed {
-			out.Fallbacks = append(out.Fallbacks, failedCall{a.provider, a.Type, a.Message})
-			said = append(said, a.provider+" failed: "+a.Message)
+	if failed != nil {
+		b.WriteString("\n[")
+		for _, f := range failed {
+			b.WriteString(f.Provider + " failed: " + f.Message + "; ")
 		}
-		fmt.Fprintf(&b, "\n[%s; %s answered]", strings.Join(said, "; "), f.provider)
+		b.WriteString(name + " answered]")
 	}
 	r := domain.Text(b.String())
-	r.Results = out
+	r.Results = searchOutput{
+		Query: q.Text, Provider: name, Page: q.Page, Results: append([]Result{}, found.Items...), More: found.More,
+		Notes: found.Notes, Fallbacks: failed,
+	}
 	return r
 }
 
-// failure says why nobody answered.
-func (f *found) failure() domain.ToolResult {
-	first := f.failed[0]
-	if len(f.failed) == 1 {
-		return domain.Failure(first.Type, "Error: "+sentence(first.Message)+" "+first.Hint, first.Hint)
+// allFailed returns the tool execution error when no service answered.
+func allFailed(failed []failedCall) domain.ToolResult {
+	first := failed[0]
+	if len(failed) == 1 {
+		return domain.Failure(first.ErrorType, "Error: "+sentence(first.Message)+" "+first.hint, first.hint)
 	}
-	// What a service cannot do says less than what went wrong with one that can.
-	if i := slices.IndexFunc(f.failed, func(a attempt) bool { return a.Type != "unsupported_option" }); i >= 0 {
-		first = f.failed[i]
+	// A service without the option says less than the failure of one that has it.
+	if i := slices.IndexFunc(failed, func(f failedCall) bool { return f.ErrorType != "unsupported_option" }); i >= 0 {
+		first = failed[i]
 	}
 	text := "Error: no search service answered"
-	for _, a := range f.failed {
-		text += "\n" + a.provider + ": " + sentence(a.Message) + " " + a.Hint
+	for _, f := range failed {
+		text += "\n" + f.Provider + ": " + sentence(f.Message) + " " + f.hint
 	}
-	return domain.Failure(first.Type, text, first.Hint)
+	return domain.Failure(first.ErrorType, text, first.hint)
 }
 
 // sentence returns a clause as a sentence.

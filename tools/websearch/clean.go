@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"slices"
@@ -27,9 +28,9 @@ type collection struct {
 	seen  map[string]bool
 }
 
-// add adds a result as a service sent it, with texts that are HTML or may have some in them. It reports whether it was new.
-func (c *collection) add(r Result) bool {
-	address, key, ok := webAddress(r.URL)
+// add adds a result, and reports whether it was new.
+func (c *collection) add(found item) bool {
+	address, key, ok := webAddress(found.URL)
 	if !ok || c.seen[key] {
 		return false
 	}
@@ -37,27 +38,18 @@ func (c *collection) add(r Result) bool {
 		c.seen = map[string]bool{}
 	}
 	c.seen[key] = true
-	c.items = append(c.items, clean(r, address))
-	return true
-}
-
-// page returns the page of the results that q asks for.
-func (c *collection) page(q Query) []Result {
-	start := min(q.Page*q.Count, len(c.items))
-	return c.items[start:min(q.end(), len(c.items))]
-}
-
-func clean(r Result, address string) Result {
-	out := Result{URL: address, Title: line(r.Title, maxTitle), Description: line(r.Description, maxDescription), Age: line(r.Age, maxAge)}
-	if out.Title == "" {
-		out.Title = address
+	r := Result{
+		URL: address, Title: cmp.Or(line(found.Title, maxTitle), address),
+		Description: line(cmp.Or(found.Description, found.Content), maxDescription),
+		Age:         line(cmp.Or(found.Age, found.PageAge, found.PublishedDate, found.Published), maxAge),
 	}
-	for _, snippet := range r.ExtraSnippets {
-		if text := line(snippet, maxDescription); text != "" && len(out.ExtraSnippets) < maxSnippets {
-			out.ExtraSnippets = append(out.ExtraSnippets, text)
+	for _, snippet := range found.ExtraSnippets {
+		if text := line(snippet, maxDescription); text != "" && len(r.ExtraSnippets) < maxSnippets {
+			r.ExtraSnippets = append(r.ExtraSnippets, text)
 		}
 	}
-	return out
+	c.items = append(c.items, r)
+	return true
 }
 
 // line returns the text of a snippet of HTML, on one line of at most so many characters.
@@ -82,12 +74,11 @@ func webAddress(text string) (address, key string, ok bool) {
 	if u.Hostname() == "" || strings.ContainsFunc(u.Host, notInHost) {
 		return "", "", false
 	}
-	text = shown(text)
 	host := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.")
 	if port := u.Port(); port != "" && port != "80" && port != "443" {
 		host += ":" + port
 	}
-	return text, host + strings.TrimSuffix(u.EscapedPath(), "/") + "?" + u.RawQuery, true
+	return shown(text), host + strings.TrimSuffix(u.EscapedPath(), "/") + "?" + u.RawQuery, true
 }
 
 // notInHost reports whether no host has such a character, in whatever script.
@@ -97,18 +88,13 @@ func notInHost(r rune) bool {
 
 // shown returns an address with what is not shown in one escaped.
 func shown(text string) string {
-	if utf8.ValidString(text) && !strings.ContainsFunc(text, notShown) {
-		return text
-	}
 	var b strings.Builder
 	for text != "" {
 		r, size := utf8.DecodeRuneInString(text)
-		for _, c := range []byte(text[:size]) {
-			if r == utf8.RuneError || notShown(r) {
-				fmt.Fprintf(&b, "%%%02X", c)
-			} else {
-				b.WriteByte(c)
-			}
+		if r == utf8.RuneError || notShown(r) {
+			b.WriteString(url.PathEscape(text[:size]))
+		} else {
+			b.WriteString(text[:size])
 		}
 		text = text[size:]
 	}
@@ -121,7 +107,7 @@ func notShown(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(
 // gather collects a page of results from a service whose own pages are of another size. It asks for its pages from the first one
 // on, at most so many, until the results reach to the end of the page of q; next returns the n-th of them, counted from 0, and
 // whether there are more.
-func (p *provider) gather(q Query, most int, next func(n int) (raw []Result, more bool, err error)) (Results, error) {
+func (p *provider) gather(q Query, most int, next func(n int) (raw []item, more bool, err error)) (Results, error) {
 	var all collection
 	more := true
 	for n := 0; more && n < most && len(all.items) < q.end(); n++ {
@@ -130,16 +116,18 @@ func (p *provider) gather(q Query, most int, next func(n int) (raw []Result, mor
 			return Results{}, err
 		}
 		added := false
-		for _, r := range raw {
-			added = all.add(r) || added
+		for _, found := range raw {
+			added = all.add(found) || added
 		}
 		more = added && goesOn // some services repeat their last page for ever
 	}
-	res := Results{Items: slices.Clone(all.page(q)), More: more || len(all.items) > q.end()}
+	start := min(q.Page*q.Count, len(all.items))
+	end := min(q.end(), len(all.items))
+	res := Results{Items: slices.Clone(all.items[start:end]), More: more || len(all.items) > end}
 	switch {
-	case more && len(all.items) <= q.Page*q.Count:
+	case more && start == len(all.items):
 		return Results{}, p.beyond(q)
-	case more && len(all.items) < q.end():
+	case more && end < q.end():
 		res.More = false
 		res.Notes = append(res.Notes, "The page is not full: "+p.title+" is not asked for results beyond these.")
 	}

@@ -1,10 +1,10 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,10 +18,10 @@ type DuckDuckGoOptions struct {
 	BaseURL string `yaml:"base_url" doc:"Where the page is."`
 }
 
-// service returns DuckDuckGo lite, a page for browsers that can do little. It is no API: its markup may change, and it blocks
+// provider returns DuckDuckGo lite, a page for browsers that can do little. It is no API: its markup may change, and it blocks
 // those who search much.
-func (o DuckDuckGoOptions) service() service {
-	return service{
+func (o DuckDuckGoOptions) provider() *provider {
+	return &provider{
 		name: "duckduckgo", title: "DuckDuckGo", base: o.BaseURL, optIn: true, interval: time.Second,
 		header: func(string) map[string]string {
 			return map[string]string{
@@ -31,7 +31,7 @@ func (o DuckDuckGoOptions) service() service {
 		countries:  duckRegions,
 		periods:    map[string]string{"day": "d", "week": "w", "month": "m", "year": "y"},
 		safeSearch: map[string]string{"moderate": ""}, // which it does by itself, and nothing else
-		fail:       func(e *httpcall.StatusError) *httpcall.Failure { return duckRules.Failure(e, "") },
+		rules:      duckRules,
 		search:     searchDuckDuckGo,
 	}
 }
@@ -39,32 +39,27 @@ func (o DuckDuckGoOptions) service() service {
 const duckPages = 4 // of 10 results, then some more each
 
 // duckRules are for answers that are all pages.
-var duckRules = slices.Concat(httpcall.Rules{
+var duckRules = httpcall.Rules{
 	{Statuses: []int{403, 429, http.StatusTeapot}, Type: "blocked", Meaning: challenge, Hint: hintChallenge},
 	{
 		Statuses: []int{400, 414}, Type: "invalid_query", Meaning: "it does not accept the query",
 		Hint: "Search for something else, or with fewer options.",
 	},
-}, statusRules)
+}
 
 // searchDuckDuckGo sends the form of the page, and then the form that leads from each page to the next.
 func searchDuckDuckGo(ctx context.Context, p *provider, q Query, o options) (Results, error) {
 	form := url.Values{"q": {quoteBangs(q.Text)}}
 	setParams(form, "df", o.age, "kl", o.country)
-	return p.gather(q, duckPages, func(int) ([]Result, bool, error) {
-		var page *duckPage
-		err := p.ask(ctx, httpcall.Request{URL: p.http.URL("lite/", nil), Body: []byte(form.Encode())}, func(res *httpcall.Response) (err error) {
+	return p.gather(q, duckPages, func(int) (found []item, more bool, err error) {
+		err = p.ask(ctx, httpcall.Request{URL: p.http.URL("lite/", nil), Body: []byte(form.Encode())}, func(res *httpcall.Response) (err error) {
 			if res.Status == http.StatusAccepted {
 				return challenged("HTTP 202 from " + p.title)
 			}
-			page, err = p.parseDuckPage(string(res.Body))
+			found, form, err = p.parseDuckPage(string(res.Body))
 			return err
 		})
-		if err != nil {
-			return nil, false, err
-		}
-		form = page.next
-		return page.results, form != nil, nil
+		return found, form != nil, err
 	})
 }
 
@@ -79,92 +74,52 @@ func quoteBangs(text string) string {
 	return strings.Join(words, " ")
 }
 
-// duckPage is a page of DuckDuckGo lite.
-type duckPage struct {
-	results []Result
-	next    url.Values // the form that leads to the next page; nil if there is none
-}
-
 // maxFields bounds the fields of a form.
 const maxFields = 30
 
-// parseDuckPage reads a page. Results are rows of a table: one with the link, one with the snippet, one with the site and perhaps a
-// date. A page without results must say that there are none, or it is not what it was.
-func (p *provider) parseDuckPage(page string) (*duckPage, error) {
+// parseDuckPage reads a page, and the form that leads to the next, which is nil if there is none. Results are rows of a table: one
+// with the link, one with the snippet, one with the site and perhaps a date. A page without results must say that there are none,
+// or it is not what it was.
+func (p *provider) parseDuckPage(page string) (found []item, next url.Values, err error) {
 	doc, err := goquery.NewDocumentFromReader(strings.NewReader(page))
 	if err != nil {
-		return nil, p.badAnswer("the page cannot be read")
+		return nil, nil, p.badAnswer("the page cannot be read")
 	}
 	if doc.Find("form#challenge-form, .anomaly-modal__modal, .anomaly-modal__title, .anomaly-modal__mask").Length() > 0 {
-		return nil, challenged(p.title)
+		return nil, nil, challenged(p.title)
 	}
-	var out duckPage
-	var current *Result
 	doc.Find("tr").Each(func(_ int, row *goquery.Selection) {
 		if row.HasClass("result-sponsored") || row.Find("tr").Length() > 0 {
 			return
 		}
 		if link := row.Find("a.result-link").First(); link.Length() > 0 {
-			href, _ := link.Attr("href")
-			out.results = append(out.results, Result{Title: inner(link), URL: unwrapDuck(href)})
-			current = &out.results[len(out.results)-1]
+			found = append(found, item{Title: inner(link), URL: unwrapDuck(link.AttrOr("href", ""))})
 		}
-		if current == nil {
+		if len(found) == 0 {
 			return
 		}
-		if snippet := row.Find("td.result-snippet").First(); snippet.Length() > 0 && current.Description == "" {
-			current.Description = inner(snippet)
-		}
-		if date := row.Find("span.timestamp").First(); date.Length() > 0 && current.Age == "" {
-			current.Age, _, _ = strings.Cut(strings.TrimSpace(date.Text()), "T")
-		}
+		last := &found[len(found)-1]
+		day, _, _ := strings.Cut(strings.TrimSpace(row.Find("span.timestamp").First().Text()), "T")
+		last.Description = cmp.Or(last.Description, inner(row.Find("td.result-snippet").First()))
+		last.Age = cmp.Or(last.Age, day)
 	})
-	out.next = nextForm(doc)
-	if len(out.results) == 0 && !saysNone(doc) {
-		return nil, p.badAnswer("the page is not one of results")
-	}
-	return &out, nil
-}
-
-// inner returns the HTML within an element, which is to be made text only once.
-func inner(s *goquery.Selection) string {
-	text, err := s.Html()
-	if err != nil {
-		return ""
-	}
-	return text
-}
-
-// saysNone reports whether a page without results says so.
-func saysNone(doc *goquery.Document) bool {
-	if doc.Find(".no-results").Length() > 0 {
-		return true
-	}
 	text := doc.Find("body").Text()
-	return strings.Contains(text, "No results") || strings.Contains(text, "No more results")
+	none := doc.Find(".no-results").Length() > 0 || strings.Contains(text, "No results") || strings.Contains(text, "No more results")
+	if len(found) == 0 && !none {
+		return nil, nil, p.badAnswer("the page is not one of results")
+	}
+	fields := doc.Find(`form.next_form, form:has(input[type=submit][value^="Next"])`).First().Find("input[type=hidden][name]")
+	if fields.Length() > 0 && fields.Length() <= maxFields {
+		next = url.Values{}
+		fields.Each(func(_ int, field *goquery.Selection) { next.Set(field.AttrOr("name", ""), field.AttrOr("value", "")) })
+	}
+	return found, next, nil
 }
 
-// nextForm returns the form that leads to the next page.
-func nextForm(doc *goquery.Document) url.Values {
-	var next url.Values
-	doc.Find("form").EachWithBreak(func(_ int, form *goquery.Selection) bool {
-		label, _ := form.Find("input[type=submit]").Attr("value")
-		if !form.HasClass("next_form") && !strings.HasPrefix(label, "Next") {
-			return true
-		}
-		fields := form.Find("input[type=hidden][name]")
-		if fields.Length() == 0 || fields.Length() > maxFields {
-			return true
-		}
-		next = url.Values{}
-		fields.Each(func(_ int, field *goquery.Selection) {
-			name, _ := field.Attr("name")
-			value, _ := field.Attr("value")
-			next.Set(name, value)
-		})
-		return false
-	})
-	return next
+// inner returns the HTML within an element, which is to be made text only once; it is empty if there is none.
+func inner(s *goquery.Selection) string {
+	text, _ := s.Html()
+	return text
 }
 
 // unwrapDuck returns where a link leads that may go by way of DuckDuckGo, as in //duckduckgo.com/l/?uddg=https%3A%2F%2F..., or

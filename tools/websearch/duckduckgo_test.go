@@ -42,16 +42,16 @@ func TestDuckPage(t *testing.T) {
 		{"nested too deep", strings.Repeat("<div>", 10_000), "bad_answer", ""},
 	} {
 		d := connectAll(same{})["duckduckgo"]
-		page, err := d.parseDuckPage(test.page)
+		found, form, err := d.parseDuckPage(test.page)
 		var got []string
 		next := ""
 		if trouble, ok := errors.AsType[*httpcall.Failure](err); ok {
 			got = append(got, trouble.Type)
 		} else {
-			for _, r := range page.results {
+			for _, r := range found {
 				got = append(got, fmt.Sprintf("%s %s|%s|%s", r.URL, r.Title, r.Description, r.Age))
 			}
-			next = page.next.Encode()
+			next = form.Encode()
 		}
 		if text := strings.Join(got, "; "); text != test.want || next != test.next {
 			t.Errorf("%s:\n got %q, next %q\nwant %q, next %q", test.name, text, next, test.want, test.next)

@@ -14,7 +14,7 @@ import (
 func judge(name string, e *httpcall.StatusError) *httpcall.Failure {
 	o := DefaultOptions()
 	o.Brave.APIKey, o.Tavily.APIKey, o.SearXNG.BaseURL = "k3y", "k3y", "http://searxng.test"
-	s, _ := o.find(name)
+	s := o.find(name)
 	f, _ := errors.AsType[*httpcall.Failure](s.connect(http.DefaultClient).failure(e))
 	return f
 }

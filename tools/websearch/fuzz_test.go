@@ -29,7 +29,7 @@ func connectAll(rt http.RoundTripper) map[string]*provider {
 	o := DefaultOptions()
 	o.Brave.APIKey, o.Tavily.APIKey, o.SearXNG.BaseURL = "k3y", "k3y", "http://searxng.test"
 	all := map[string]*provider{}
-	for _, s := range o.services() {
+	for _, s := range o.all() {
 		all[s.name] = s.connect(&http.Client{Transport: rt})
 		all[s.name].http.Limiter = nil
 		all[s.name].http.Observe = nil

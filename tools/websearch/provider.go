@@ -2,12 +2,14 @@ package websearch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +21,7 @@ type Query struct {
 	Text       string // one line, trimmed, 1 to 400 characters
 	Count      int    // results in a page, 1 to 20
 	Page       int    // 0 is the first
-	Freshness  Freshness
+	Freshness  string // day, week, month, year, YYYY-MM-DDtoYYYY-MM-DD with both included, or "" for any age
 	Country    string // ISO 3166-1 alpha-2 in capitals, or ""
 	SafeSearch string // off, moderate, strict, or "" for what the service does by itself
 }
@@ -43,8 +45,22 @@ type Result struct {
 	ExtraSnippets []string `json:"extra_snippets,omitempty" doc:"Further passages of the page."`
 }
 
-// A service is a search service as it is declared.
-type service struct {
+// An item is a result as a service sends it, with texts that are HTML or may have some in them. Services call the same
+// fields differently.
+type item struct {
+	Title         string   `json:"title"`
+	URL           string   `json:"url"`
+	Description   string   `json:"description"`    // Brave
+	Content       string   `json:"content"`        // SearXNG, Tavily
+	Age           string   `json:"age"`            // Brave
+	PageAge       string   `json:"page_age"`       // Brave
+	PublishedDate string   `json:"publishedDate"`  // SearXNG
+	Published     string   `json:"published_date"` // Tavily
+	ExtraSnippets []string `json:"extra_snippets"` // Brave
+}
+
+// A provider is a search service.
+type provider struct {
 	name     string // in the configuration and in results
 	title    string // in messages
 	base     string // URL
@@ -60,17 +76,14 @@ type service struct {
 	countries, periods, safeSearch map[string]string
 	days                           bool // a range of days is possible
 
-	// fail says what an answer means that is not of class 2xx.
-	fail func(*httpcall.StatusError) *httpcall.Failure
+	rules httpcall.Rules // for answers that are not of class 2xx, before statusRules
+	// code returns the code of an error for the rules, and the parameter that is not accepted; may be nil.
+	code func(body []byte) (code, parameter string)
 	// search returns a page of results. The error is a [*httpcall.Failure], or
 	// ctx's if that was canceled.
 	search func(ctx context.Context, p *provider, q Query, o options) (Results, error)
-}
 
-// A provider is a service that is in use.
-type provider struct {
-	service
-	http httpcall.Service
+	http httpcall.Service // set by connect
 }
 
 // options are the values of a query's options for a service; empty if unset.
@@ -82,31 +95,23 @@ const (
 	retries = 2
 )
 
-// connect returns the provider of a service whose settings were checked.
-func (s service) connect(client *http.Client) *provider {
-	base, err := httpcall.ParseBase(s.base)
+// connect makes a service whose settings were checked ready for use.
+func (p *provider) connect(client *http.Client) *provider {
+	base, err := httpcall.ParseBase(p.base)
 	if err != nil {
 		panic(err) // it was checked
 	}
-	p := &provider{service: s, http: httpcall.Service{
-		Name: s.title, Client: client, Base: base, Header: s.header(strings.TrimSpace(s.key)), Timeout: providerTime, MaxBody: maxBody,
-		Retries: retries, Limiter: httpcall.NewLimiter(s.interval, 1, math.MaxInt).Guess(),
-	}}
-	p.http.Fail, p.http.Observe = p.failure, p.learn
+	p.http = httpcall.Service{
+		Name: p.title, Client: client, Base: base, Header: p.header(strings.TrimSpace(p.key)), Timeout: providerTime, MaxBody: maxBody,
+		Retries: retries, Limiter: httpcall.NewLimiter(p.interval, 1, math.MaxInt).Guess(), Fail: p.failure, Observe: p.learn,
+	}
 	return p
 }
 
 // find returns a page of results. No option of a query is ignored: with one that
 // the service does not support nothing is sent.
 func (p *provider) find(ctx context.Context, q Query) (Results, error) {
-	o, err := p.options(q)
-	if err != nil {
-		return Results{}, err
-	}
-	return p.search(ctx, p, q, o)
-}
-
-func (p *provider) options(q Query) (o options, err error) {
+	var err error
 	lookup := func(option, value string, values map[string]string) string {
 		found, ok := values[value]
 		if !ok && value != "" && err == nil {
@@ -117,14 +122,16 @@ func (p *provider) options(q Query) (o options, err error) {
 		}
 		return found
 	}
-	o.country = lookup("country", q.Country, p.countries)
-	o.safeSearch = lookup("safesearch", q.SafeSearch, p.safeSearch)
-	if age := q.Freshness.String(); p.days && q.Freshness.Period == "" {
-		o.age = age
+	o := options{country: lookup("country", q.Country, p.countries), safeSearch: lookup("safesearch", q.SafeSearch, p.safeSearch)}
+	if _, _, days := strings.Cut(q.Freshness, "to"); days && p.days {
+		o.age = q.Freshness
 	} else {
-		o.age = lookup("freshness", age, p.periods)
+		o.age = lookup("freshness", q.Freshness, p.periods)
 	}
-	return o, err
+	if err != nil {
+		return Results{}, err
+	}
+	return p.search(ctx, p, q, o)
 }
 
 // ask sends a request and gives the answer to read. The error is a
@@ -230,20 +237,20 @@ var statusRules = httpcall.Rules{
 // failure says what an answer means that is not of class 2xx. Its texts never
 // have a key in them, nor markup the service sent.
 func (p *provider) failure(e *httpcall.StatusError) error {
-	f := p.fail(e)
-	switch f.Type {
-	case "bad_credentials":
-		if p.variable != "" {
-			f.Hint = fmt.Sprintf("The key in %s%s.api_key or %s must be replaced.", section, p.name, p.variable)
-		}
-	case "rate_limited":
-		if f.After == 0 {
-			f.After = shortReset(e.Header)
-		}
-	case "quota_exceeded":
-		if f.Cooldown = quotaReset(e.Header); f.Cooldown == 0 {
-			f.Cooldown = unknownQuota
-		}
+	code, parameter := "", ""
+	if p.code != nil {
+		code, parameter = p.code(e.Body)
+	}
+	f := slices.Concat(p.rules, statusRules).Failure(e, code)
+	switch {
+	case parameter != "":
+		f.Message, f.Hint = e.Error()+": it does not accept "+parameter, "Leave "+parameter+" out, or give it another value."
+	case f.Type == "bad_credentials" && p.variable != "":
+		f.Hint = fmt.Sprintf("The key in %s%s.api_key or %s must be replaced.", section, p.name, p.variable)
+	case f.Type == "rate_limited":
+		f.After = cmp.Or(f.After, shortReset(e.Header))
+	case f.Type == "quota_exceeded":
+		f.Cooldown = cmp.Or(quotaReset(e.Header), unknownQuota)
 	}
 	return f
 }

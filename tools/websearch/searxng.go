@@ -16,15 +16,15 @@ type SearXNGOptions struct {
 	BaseURL string `yaml:"base_url" doc:"Where the instance is, such as http://searx.lan:8080; one that is not public must be in tools.web_search.private_hosts as well."`
 }
 
-// service returns an instance of SearXNG (https://docs.searxng.org/dev/search_api.html).
-func (o SearXNGOptions) service() service {
-	return service{
+// provider returns an instance of SearXNG (https://docs.searxng.org/dev/search_api.html).
+func (o SearXNGOptions) provider() *provider {
+	return &provider{
 		name: "searxng", title: "SearXNG", base: o.BaseURL, private: true, interval: 100 * time.Millisecond,
 		header:     func(string) map[string]string { return map[string]string{"Accept": "application/json"} },
 		countries:  searxngLanguages,
 		periods:    map[string]string{"day": "day", "week": "week", "month": "month", "year": "year"},
 		safeSearch: map[string]string{"off": "0", "moderate": "1", "strict": "2"},
-		fail:       func(e *httpcall.StatusError) *httpcall.Failure { return searxngRules.Failure(e, "") },
+		rules:      searxngRules,
 		search:     searchSearXNG,
 	}
 }
@@ -38,12 +38,7 @@ const (
 
 // searxngAnswer is the part of an answer that is used.
 type searxngAnswer struct {
-	Results *[]struct {
-		Title         string `json:"title"`
-		URL           string `json:"url"`
-		Content       string `json:"content"`
-		PublishedDate string `json:"publishedDate"`
-	} `json:"results"`
+	Results      *[]item    `json:"results"`
 	Unresponsive [][]string `json:"unresponsive_engines"` // name and reason of each
 }
 
@@ -55,7 +50,7 @@ func searchSearXNG(ctx context.Context, p *provider, q Query, o options) (Result
 		params.Set("language", o.country+"-"+q.Country)
 	}
 	var silent []string
-	results, err := p.gather(q, searxngPages, func(n int) (raw []Result, more bool, err error) {
+	results, err := p.gather(q, searxngPages, func(n int) (raw []item, more bool, err error) {
 		params.Set("pageno", strconv.Itoa(n+1))
 		var answer searxngAnswer
 		if err := p.askJSON(ctx, httpcall.Request{URL: p.http.URL("search", params)}, &answer); err != nil {
@@ -65,10 +60,7 @@ func searchSearXNG(ctx context.Context, p *provider, q Query, o options) (Result
 			return nil, false, p.badAnswer("there is no list of results")
 		}
 		silent = append(silent, answer.silent()...)
-		for _, r := range *answer.Results {
-			raw = append(raw, Result{Title: r.Title, URL: r.URL, Description: r.Content, Age: r.PublishedDate})
-		}
-		return raw, len(raw) >= searxngFull, nil
+		return *answer.Results, len(*answer.Results) >= searxngFull, nil
 	})
 	if err != nil || silent == nil {
 		return results, err
@@ -99,7 +91,7 @@ func (a *searxngAnswer) silent() []string {
 	return all
 }
 
-var searxngRules = slices.Concat(httpcall.Rules{
+var searxngRules = httpcall.Rules{
 	{ // a page, whatever was asked for
 		Statuses: []int{403}, Type: "http_status", Meaning: "the instance does not answer in JSON",
 		Hint: "The settings.yml of the instance must have json in search.formats.",
@@ -112,4 +104,4 @@ var searxngRules = slices.Concat(httpcall.Rules{
 		Statuses: []int{401}, Type: "bad_credentials", Meaning: "the instance wants a login",
 		Hint: "Set base_url to an instance that is open to this server.",
 	},
-}, statusRules)
+}

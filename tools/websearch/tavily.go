@@ -3,7 +3,7 @@ package websearch
 import (
 	"context"
 	"encoding/json"
-	"slices"
+	"strings"
 	"time"
 
 	"toolserver/tools/httpcall"
@@ -15,9 +15,9 @@ type TavilyOptions struct {
 	BaseURL string `yaml:"base_url" doc:"Where the API is."`
 }
 
-// service returns the Tavily API (https://docs.tavily.com/documentation/api-reference/endpoint/search).
-func (o TavilyOptions) service() service {
-	return service{
+// provider returns the Tavily API (https://docs.tavily.com/documentation/api-reference/endpoint/search).
+func (o TavilyOptions) provider() *provider {
+	return &provider{
 		name: "tavily", title: "Tavily API", base: o.BaseURL, variable: "TAVILY_API_KEY", key: o.APIKey, interval: 100 * time.Millisecond,
 		header: func(key string) map[string]string {
 			return map[string]string{"Accept": "application/json", "Content-Type": "application/json", "Authorization": "Bearer " + key}
@@ -26,7 +26,7 @@ func (o TavilyOptions) service() service {
 		periods:    map[string]string{"day": "day", "week": "week", "month": "month", "year": "year"},
 		safeSearch: map[string]string{"off": ""}, // only large customers can have it
 		days:       true,
-		fail:       func(e *httpcall.StatusError) *httpcall.Failure { return tavilyRules.Failure(e, "") },
+		rules:      tavilyRules,
 		search:     searchTavily,
 	}
 }
@@ -39,6 +39,10 @@ func searchTavily(ctx context.Context, p *provider, q Query, o options) (Results
 	if q.end() > tavilyMost {
 		return Results{}, p.beyond(q)
 	}
+	period, from, to := o.age, "", ""
+	if first, last, days := strings.Cut(o.age, "to"); days {
+		period, from, to = "", first, last
+	}
 	body, err := json.Marshal(struct {
 		Query      string `json:"query"`
 		MaxResults int    `json:"max_results"`
@@ -46,38 +50,31 @@ func searchTavily(ctx context.Context, p *provider, q Query, o options) (Results
 		TimeRange  string `json:"time_range,omitempty"`
 		StartDate  string `json:"start_date,omitempty"`
 		EndDate    string `json:"end_date,omitempty"`
-	}{q.Text, min(q.end()+1, tavilyMost), o.country, q.Freshness.Period, q.Freshness.From, q.Freshness.To})
+	}{q.Text, min(q.end()+1, tavilyMost), o.country, period, from, to})
 	if err != nil {
 		return Results{}, err
 	}
-	var answer struct {
-		Results *[]struct {
-			Title         string `json:"title"`
-			URL           string `json:"url"`
-			Content       string `json:"content"`
-			PublishedDate string `json:"published_date"`
-		} `json:"results"`
-	}
-	if err := p.askJSON(ctx, httpcall.Request{URL: p.http.URL("search", nil), Body: body}, &answer); err != nil {
-		return Results{}, err
-	}
-	if answer.Results == nil {
-		return Results{}, p.badAnswer("there is no list of results")
-	}
-	var found collection
-	for _, r := range *answer.Results {
-		found.add(Result{Title: r.Title, URL: r.URL, Description: r.Content, Age: r.PublishedDate})
-	}
-	return Results{Items: found.page(q), More: len(found.items) > q.end()}, nil
+	return p.gather(q, 1, func(int) ([]item, bool, error) {
+		var answer struct {
+			Results *[]item `json:"results"`
+		}
+		if err := p.askJSON(ctx, httpcall.Request{URL: p.http.URL("search", nil), Body: body}, &answer); err != nil {
+			return nil, false, err
+		}
+		if answer.Results == nil {
+			return nil, false, p.badAnswer("there is no list of results")
+		}
+		return *answer.Results, false, nil
+	})
 }
 
 // tavilyRules go by the status: Tavily explains itself in words only. 432 is the limit of the plan or of the key, 433 of what is
 // paid for beyond the plan.
-var tavilyRules = slices.Concat(httpcall.Rules{
+var tavilyRules = httpcall.Rules{
 	{
 		Statuses: []int{403}, When: noPage, Type: "plan_required", Meaning: "the key's plan does not include this search",
 		Hint: "The plan of the key must be changed, at https://app.tavily.com.",
 	},
 	{Statuses: []int{401}, Type: "bad_credentials", Meaning: "it does not accept the key"},
 	{Statuses: []int{432, 433}, Type: "quota_exceeded", Meaning: quotaMeaning, Hint: hintQuota},
-}, statusRules)
+}

@@ -1,7 +1,6 @@
 package websearch
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -34,10 +33,12 @@ type searchOutput struct {
 	Fallbacks []failedCall `json:"fallbacks,omitempty" doc:"Search services that were asked before, and why they did not answer."`
 }
 
+// failedCall is a service that did not answer.
 type failedCall struct {
 	Provider  string `json:"provider" doc:"Search service."`
 	ErrorType string `json:"error_type" doc:"Kind of failure."`
-	Message   string `json:"message" doc:"What went wrong."`
+	Message   string `json:"message" doc:"Why it failed."`
+	hint      string `json:"-"`
 }
 
 // Bounds of a query.
@@ -50,7 +51,6 @@ const (
 const toolTime = totalTime + 5*time.Second
 
 func searchTool(providers []*provider) domain.Tool {
-	c := chain{providers}
 	return domain.Define(domain.Tool{
 		Name:  toolName,
 		Title: "Search the web",
@@ -62,22 +62,7 @@ func searchTool(providers []*provider) domain.Tool {
 		Timeout:     toolTime,
 		Uses:        domain.Fetches,
 		Ability:     "search the web",
-	}, c.run)
-}
-
-func (c chain) run(ctx context.Context, in searchInput) (domain.ToolResult, error) {
-	q, bad := in.query()
-	if bad != nil {
-		return domain.Failure(bad.Type, "Error: "+bad.Message, bad.Hint), nil
-	}
-	found, err := c.search(ctx, q)
-	if err != nil {
-		return domain.ToolResult{}, err
-	}
-	if found.provider == "" {
-		return found.failure(), nil
-	}
-	return found.result(q), nil
+	}, chain(providers).run)
 }
 
 // query returns what the arguments ask for.
@@ -86,8 +71,7 @@ func (in searchInput) query() (Query, *httpcall.Failure) {
 	if text == "" {
 		return Query{}, &httpcall.Failure{Type: "invalid_query", Message: "query must not be empty", Hint: "Say in query what to search for."}
 	}
-	fresh, err := parseFreshness(in.Freshness)
-	if err != nil {
+	if err := checkFreshness(in.Freshness); err != nil {
 		return Query{}, &httpcall.Failure{
 			Type: "invalid_query", Message: "freshness: " + err.Error(),
 			Hint: "Give freshness as YYYY-MM-DDtoYYYY-MM-DD, or as day, week, month or year.",
@@ -95,7 +79,7 @@ func (in searchInput) query() (Query, *httpcall.Failure) {
 	}
 	return Query{
 		Text: text, Count: min(max(in.Count, 1), maxCount), Page: in.Page,
-		Freshness: fresh, Country: countryCode(in.Country), SafeSearch: in.SafeSearch,
+		Freshness: in.Freshness, Country: countryCode(in.Country), SafeSearch: in.SafeSearch,
 	}, nil
 }
 
@@ -116,32 +100,19 @@ func oneLine(text string) string {
 	return text
 }
 
-// Freshness is how old results may be: of the last day, week, month or year, or from a day to a day. The zero value is any age.
-type Freshness struct {
-	Period   string // day, week, month, year, or "" if the days are set
-	From, To string // YYYY-MM-DD, both included
-}
-
-// parseFreshness reads day, week, month, year or YYYY-MM-DDtoYYYY-MM-DD.
-func parseFreshness(text string) (Freshness, error) {
+// checkFreshness validates the days of a range. The rest is in the schema.
+func checkFreshness(text string) error {
 	from, to, days := strings.Cut(text, "to")
 	if !days {
-		return Freshness{Period: text}, nil // the schema knows the periods
+		return nil
 	}
 	for _, day := range []string{from, to} {
 		if _, err := time.Parse(time.DateOnly, day); err != nil {
-			return Freshness{}, fmt.Errorf("there is no day %s", day)
+			return fmt.Errorf("there is no day %s", day)
 		}
 	}
 	if from > to {
-		return Freshness{}, errors.New("the first day comes after the last")
+		return errors.New("the first day comes after the last")
 	}
-	return Freshness{From: from, To: to}, nil
-}
-
-func (f Freshness) String() string {
-	if f.Period != "" || f.From == "" {
-		return f.Period
-	}
-	return f.From + "to" + f.To
+	return nil
 }

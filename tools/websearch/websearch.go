@@ -1,7 +1,7 @@
 // Package websearch holds the tool web_search, and the search services it asks: Brave, SearXNG, Tavily and DuckDuckGo.
 //
-// A service is one file: the type of its settings, which returns its [service]. It becomes known by being a field of [Options]
-// that [Options.services] returns. The conformance suite in the tests holds every service to the same behaviour.
+// A service is one file: the type of its settings, which returns its [provider]. It becomes known by being a field of [Options]
+// that [Options.all] returns. The conformance suite in the tests holds every service to the same behaviour.
 package websearch
 
 import (
@@ -35,30 +35,40 @@ func DefaultOptions() Options {
 	}
 }
 
-// services returns the services there are, in the order they are asked if the configuration has none.
-func (o *Options) services() []service {
-	return []service{o.Brave.service(), o.SearXNG.service(), o.Tavily.service(), o.DuckDuckGo.service()}
+// all returns the services, in the order they are asked if the configuration has none.
+func (o *Options) all() []*provider {
+	return []*provider{o.Brave.provider(), o.SearXNG.provider(), o.Tavily.provider(), o.DuckDuckGo.provider()}
+}
+
+// find returns a service by its name, or nil.
+func (o *Options) find(name string) *provider {
+	for _, p := range o.all() {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
 }
 
 // missing says what the service lacks to be used, as a clause; it is empty if nothing is missing.
-func (s *service) missing() string {
+func (p *provider) missing() string {
 	switch {
-	case s.variable != "" && strings.TrimSpace(s.key) == "":
-		return fmt.Sprintf("it needs a key, in %s%s.api_key or in the environment variable %s", section, s.name, s.variable)
-	case s.private && s.base == "":
-		return fmt.Sprintf("it needs the address of an instance, in %s%s.base_url", section, s.name)
+	case p.variable != "" && strings.TrimSpace(p.key) == "":
+		return fmt.Sprintf("it needs a key, in %s%s.api_key or in the environment variable %s", section, p.name, p.variable)
+	case p.private && p.base == "":
+		return fmt.Sprintf("it needs the address of an instance, in %s%s.base_url", section, p.name)
 	}
 	return ""
 }
 
 // mistakes says what is wrong with the settings: a base URL that cannot be used, or a key that no header can carry. What a file
 // ends with is no part of the key.
-func (s *service) mistakes() (all []Mistake) {
-	if _, err := httpcall.ParseBase(s.base); err != nil {
-		all = append(all, Mistake{section + s.name + ".base_url", err.Error()})
+func (p *provider) mistakes() (all []Mistake) {
+	if _, err := httpcall.ParseBase(p.base); err != nil {
+		all = append(all, Mistake{section + p.name + ".base_url", err.Error()})
 	}
-	if strings.ContainsFunc(strings.TrimSpace(s.key), func(r rune) bool { return r <= ' ' || r > '~' }) {
-		all = append(all, Mistake{section + s.name + ".api_key", "a key has no spaces, and only characters of ASCII"})
+	if strings.ContainsFunc(strings.TrimSpace(p.key), func(r rune) bool { return r <= ' ' || r > '~' }) {
+		all = append(all, Mistake{section + p.name + ".api_key", "a key has no spaces, and only characters of ASCII"})
 	}
 	return all
 }
@@ -73,22 +83,22 @@ const section = "web.search."
 
 // Check returns the mistakes in the options: providers that are unknown or named twice, and keys and base URLs that cannot be
 // used. No message has a key in it.
-func (o Options) Check() []Mistake {
-	var all []Mistake
+func (o Options) Check() (all []Mistake) {
+	var known []string
+	for _, p := range o.all() {
+		known = append(known, p.name)
+	}
 	for i, name := range o.Providers {
 		key := fmt.Sprintf("%sproviders[%d]", section, i)
-		_, known := o.find(name)
 		switch {
-		case !known:
-			all = append(all, Mistake{key, fmt.Sprintf("there is no search service %q; known: %s", name, strings.Join(o.names(), ", "))})
+		case !slices.Contains(known, name):
+			all = append(all, Mistake{key, fmt.Sprintf("there is no search service %q; known: %s", name, strings.Join(known, ", "))})
 		case slices.Index(o.Providers, name) < i:
 			all = append(all, Mistake{key, name + " is named twice"})
 		}
 	}
-	for _, name := range o.Configured() {
-		if s, known := o.find(name); known && s.missing() == "" {
-			all = append(all, s.mistakes()...)
-		}
+	for _, p := range o.configured() {
+		all = append(all, p.mistakes()...)
 	}
 	return all
 }
@@ -97,8 +107,8 @@ func (o Options) Check() []Mistake {
 // machines of which some have no key.
 func (o Options) Lacking() (all []Mistake) {
 	for i, name := range o.Providers {
-		if s, known := o.find(name); known && s.missing() != "" {
-			all = append(all, Mistake{fmt.Sprintf("%sproviders[%d]", section, i), name + " is left out: " + s.missing()})
+		if p := o.find(name); p != nil && p.missing() != "" {
+			all = append(all, Mistake{fmt.Sprintf("%sproviders[%d]", section, i), name + " is left out: " + p.missing()})
 		}
 	}
 	return all
@@ -106,33 +116,22 @@ func (o Options) Lacking() (all []Mistake) {
 
 // Configured returns the names of the services in force, in the order they are asked. There is no web_search if it is empty.
 func (o Options) Configured() (names []string) {
-	asked := o.Providers
-	if asked == nil {
-		asked = o.names()
-	}
-	for _, name := range asked {
-		if s, known := o.find(name); known && s.missing() == "" && (o.Providers != nil || !s.optIn) {
-			names = append(names, name)
-		}
+	for _, p := range o.configured() {
+		names = append(names, p.name)
 	}
 	return names
 }
 
-func (o *Options) find(name string) (service, bool) {
-	all := o.services()
-	i := slices.IndexFunc(all, func(s service) bool { return s.name == name })
-	if i < 0 {
-		return service{}, false
+func (o *Options) configured() (list []*provider) {
+	if o.Providers == nil {
+		return slices.DeleteFunc(o.all(), func(p *provider) bool { return p.optIn || p.missing() != "" })
 	}
-	return all[i], true
-}
-
-func (o *Options) names() []string {
-	var all []string
-	for _, s := range o.services() {
-		all = append(all, s.name)
+	for _, name := range o.Providers {
+		if p := o.find(name); p != nil && p.missing() == "" {
+			list = append(list, p)
+		}
 	}
-	return all
+	return list
 }
 
 const (
@@ -155,13 +154,12 @@ func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, err
 	if wrong != nil {
 		return nil, errors.Join(wrong...)
 	}
-	var providers []*provider
-	for _, name := range o.Configured() {
-		s, _ := o.find(name)
-		providers = append(providers, s.connect(client(toolName)))
-	}
-	if providers == nil {
+	providers := o.configured()
+	if len(providers) == 0 {
 		return nil, nil
+	}
+	for _, p := range providers {
+		p.connect(client(toolName))
 	}
 	return []domain.Tool{searchTool(providers)}, nil
 }
