@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,7 +92,6 @@ func setParams(params url.Values, pairs ...string) {
 
 const (
 	braveBadKey = "SUBSCRIPTION_TOKEN_INVALID"
-	braveBad    = "VALIDATION"
 	bravePlan   = "The plan of the key must be changed, at https://api-dashboard.search.brave.com."
 )
 
@@ -109,15 +107,15 @@ var braveRules = httpcall.Rules{
 		Codes: []string{"RATE_LIMITED"}, Type: "rate_limited", Meaning: "it was asked more often than the key's plan allows",
 		Hint: "Wait a little and search again.", Retry: true,
 	},
-	{Codes: []string{braveBad}, Type: "invalid_query", Meaning: "it does not accept the query", Hint: "Search for something else."},
+	{
+		Codes: []string{"VALIDATION"}, Type: "invalid_query", Meaning: "it does not accept the query",
+		Hint: "Search for something else, or with fewer options.",
+	},
 }
 
-// parameterName is what the name of a parameter or header looks like; nothing else of an answer is repeated in messages.
-var parameterName = regexp.MustCompile(`^[a-z][a-z_-]{0,40}$`)
-
-// braveError reads the code of an error, and which parameter is refused if it is one besides the query. Answers have the error
-// as "error", the documentation as a list, "errors".
-func braveError(body []byte) (code, parameter string) {
+// braveError reads the code of an error. Answers have the error as "error", the documentation as a list, "errors". A missing key is
+// an invalid request whose location is its header.
+func braveError(body []byte) string {
 	type fault struct {
 		Code string `json:"code"`
 		Meta struct {
@@ -131,25 +129,15 @@ func braveError(body []byte) (code, parameter string) {
 		Errors []fault `json:"errors"`
 	}
 	_ = json.Unmarshal(body, &answer) // what can be read of it is used; a page has no code
-	found := answer.Error
-	if found.Code == "" && len(answer.Errors) > 0 {
-		found = answer.Errors[0]
-	}
-	if found.Code != braveBad {
-		return found.Code, ""
-	}
-	for _, refused := range found.Meta.Errors {
-		if len(refused.Loc) == 0 {
-			continue
+	for _, found := range append([]fault{answer.Error}, answer.Errors...) {
+		for _, refused := range found.Meta.Errors {
+			if slices.Contains(refused.Loc, any("x-subscription-token")) {
+				return braveBadKey
+			}
 		}
-		switch name, _ := refused.Loc[len(refused.Loc)-1].(string); {
-		case name == "x-subscription-token":
-			return braveBadKey, ""
-		case name == "q":
-			return braveBad, ""
-		case parameter == "" && parameterName.MatchString(name):
-			parameter = name
+		if found.Code != "" {
+			return found.Code
 		}
 	}
-	return braveBad, parameter
+	return ""
 }

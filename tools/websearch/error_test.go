@@ -52,7 +52,7 @@ func TestStatuses(t *testing.T) {
 		{"rate of an unlimited plan", "brave", 429, "X-RateLimit-Policy: 50;w=1, 0;w=2592000\nX-RateLimit-Remaining: 0, 0\nX-RateLimit-Reset: 1, 259200", "", "rate_limited", "", time.Second},
 		{"rate by Retry-After", "brave", 429, "Retry-After: 7", "", "rate_limited", "", 7 * time.Second},
 		{"bad query", "brave", 422, "", brave("VALIDATION", `{"errors":[{"loc":["query","q"],"msg":"too long"}]}`), "invalid_query", "it does not accept the query", 0},
-		{"bad option", "brave", 422, "", brave("VALIDATION", `{"errors":[{"loc":["query","country"],"msg":"k3y"}]}`), "invalid_query", "it does not accept country", 0},
+		{"bad option", "brave", 422, "", brave("VALIDATION", `{"errors":[{"loc":["query","country"],"msg":"k3y"}]}`), "invalid_query", "it does not accept the query", 0},
 		{"odd option", "brave", 422, "", brave("VALIDATION", `{"errors":[{"loc":["query","<b>k3y"]},{"loc":[]},{"loc":[7]}]}`), "invalid_query", "it does not accept the query", 0},
 		{"odd meta", "brave", 422, "", brave("VALIDATION", `"k3y"`), "invalid_query", "", 0},
 		{"challenge", "brave", 403, "Content-Type: text/html", page, "blocked", "HTTP 403 from S: it sent a page for people", 0},

@@ -76,9 +76,8 @@ type provider struct {
 	countries, periods, safeSearch map[string]string
 	days                           bool // a range of days is possible
 
-	rules httpcall.Rules // for answers that are not of class 2xx, before statusRules
-	// code returns the code of an error for the rules, and the parameter that is not accepted; may be nil.
-	code func(body []byte) (code, parameter string)
+	rules httpcall.Rules           // for answers that are not of class 2xx, before statusRules
+	code  func(body []byte) string // returns the code of an error for the rules; may be nil
 	// search returns a page of results. The error is a [*httpcall.Failure], or
 	// ctx's if that was canceled.
 	search func(ctx context.Context, p *provider, q Query, o options) (Results, error)
@@ -237,20 +236,18 @@ var statusRules = httpcall.Rules{
 // failure says what an answer means that is not of class 2xx. Its texts never
 // have a key in them, nor markup the service sent.
 func (p *provider) failure(e *httpcall.StatusError) error {
-	code, parameter := "", ""
+	code := ""
 	if p.code != nil {
-		code, parameter = p.code(e.Body)
+		code = p.code(e.Body)
 	}
 	f := slices.Concat(p.rules, statusRules).Failure(e, code)
 	switch {
-	case parameter != "":
-		f.Message, f.Hint = e.Error()+": it does not accept "+parameter, "Leave "+parameter+" out, or give it another value."
 	case f.Type == "bad_credentials" && p.variable != "":
 		f.Hint = fmt.Sprintf("The key in %s%s.api_key or %s must be replaced.", section, p.name, p.variable)
 	case f.Type == "rate_limited":
-		f.After = cmp.Or(f.After, shortReset(e.Header))
+		f.After = cmp.Or(f.After, resetOf(e.Header, window.short))
 	case f.Type == "quota_exceeded":
-		f.Cooldown = cmp.Or(quotaReset(e.Header), unknownQuota)
+		f.Cooldown = cmp.Or(resetOf(e.Header, window.usedUp), unknownQuota)
 	}
 	return f
 }

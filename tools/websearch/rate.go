@@ -2,6 +2,7 @@ package websearch
 
 import (
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,9 @@ type window struct {
 
 // short reports whether the window is a rate. The others are quotas.
 func (w window) short() bool { return w.length <= time.Minute }
+
+// usedUp reports whether the window is a quota of which nothing remains.
+func (w window) usedUp() bool { return !w.short() && w.limit > 0 && w.remaining == 0 }
 
 // Bounds of what headers are believed.
 const (
@@ -39,21 +43,35 @@ func (p *provider) learn(h http.Header) {
 	windows := rateWindows(h)
 	interval := time.Duration(0)
 	for _, w := range windows {
-		switch {
-		case w.limit == 0:
-		case w.short():
+		if w.short() && w.limit > 0 {
 			interval = max(interval, w.length/time.Duration(w.limit)*(100+slack)/100)
 			if w.remaining == 0 && w.limit > 1 && w.reset > 0 { // others use the key as well
 				p.http.Limiter.Pause(min(w.reset, w.length))
 			}
-		case w.remaining == 0 && w.reset > 0:
-			p.http.Limiter.Block(&httpcall.Failure{Type: "quota_exceeded", Message: p.title + ": " + quotaMeaning, Hint: hintQuota, Cooldown: w.reset})
 		}
+	}
+	if left := resetOf(h, window.usedUp); left > 0 {
+		p.http.Limiter.Block(&httpcall.Failure{Type: "quota_exceeded", Message: p.title + ": " + quotaMeaning, Hint: hintQuota, Cooldown: left})
 	}
 	if windows != nil {
 		p.http.Limiter.SetInterval(interval)
 	}
 }
+
+// resetOf returns when the first window of a kind is reset, or 0.
+func resetOf(h http.Header, kind func(window) bool) time.Duration {
+	for _, w := range rateWindows(h) {
+		if kind(w) && w.reset > 0 {
+			return w.reset
+		}
+	}
+	return 0
+}
+
+func quotaUsedUp(e *httpcall.StatusError) bool { return resetOf(e.Header, window.usedUp) > 0 }
+
+// policy is a member of X-RateLimit-Policy: how many requests, and in how many seconds.
+var policy = regexp.MustCompile(`^\s*(\d{1,9})\s*;(?:.*;)?\s*w=(\d{1,9})\s*(?:;|$)`)
 
 // rateWindows reads the limits of a service from the headers X-RateLimit-Policy, -Remaining and -Reset, which have a number for
 // each window, as in
@@ -67,23 +85,16 @@ func (p *provider) learn(h http.Header) {
 func rateWindows(h http.Header) (windows []window) {
 	remaining, reset := list(h, "X-RateLimit-Remaining"), list(h, "X-RateLimit-Reset")
 	for i, text := range list(h, "X-RateLimit-Policy") {
-		limit, parameters, _ := strings.Cut(text, ";")
-		w := window{limit: rateNumber(limit), remaining: -1, reset: -1}
-		for parameter := range strings.SplitSeq(parameters, ";") {
-			if seconds, found := strings.CutPrefix(strings.TrimSpace(parameter), "w="); found {
-				w.length = time.Duration(max(rateNumber(seconds), 0)) * time.Second
-			}
-		}
-		if w.limit < 0 || w.length == 0 {
+		parts := policy.FindStringSubmatch(text)
+		if parts == nil {
 			return nil
 		}
-		if i < len(remaining) {
-			w.remaining = rateNumber(remaining[i])
+		w := window{rateNumber(parts, 1), time.Duration(rateNumber(parts, 2)) * time.Second, rateNumber(remaining, i), -1}
+		if w.length == 0 {
+			return nil
 		}
-		if i < len(reset) {
-			if n := rateNumber(reset[i]); n >= 0 {
-				w.reset = min(time.Duration(n)*time.Second, maxReset)
-			}
+		if n := rateNumber(reset, i); n >= 0 {
+			w.reset = min(time.Duration(n)*time.Second, maxReset)
 		}
 		windows = append(windows, w)
 	}
@@ -100,33 +111,14 @@ func list(h http.Header, name string) []string {
 	return all[:min(len(all), maxWindows)]
 }
 
-// rateNumber reads a number; it is -1 if there is none.
-func rateNumber(text string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(text))
+// rateNumber reads the i-th of some numbers; it is -1 if there is none.
+func rateNumber(texts []string, i int) int {
+	if i >= len(texts) {
+		return -1
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(texts[i]))
 	if err != nil || n < 0 || n > maxRateNumber {
 		return -1
 	}
 	return n
 }
-
-// shortReset returns when the shortest window starts anew, or 0.
-func shortReset(h http.Header) time.Duration {
-	for _, w := range rateWindows(h) {
-		if w.short() && w.reset >= 0 {
-			return w.reset
-		}
-	}
-	return 0
-}
-
-// quotaReset returns when a quota that is used up starts anew, or 0.
-func quotaReset(h http.Header) time.Duration {
-	for _, w := range rateWindows(h) {
-		if !w.short() && w.limit > 0 && w.remaining == 0 && w.reset > 0 {
-			return w.reset
-		}
-	}
-	return 0
-}
-
-func quotaUsedUp(e *httpcall.StatusError) bool { return quotaReset(e.Header) > 0 }
