@@ -8,7 +8,6 @@
 package anthropic
 
 import (
-	"cmp"
 	"net/http"
 	"strings"
 
@@ -54,22 +53,11 @@ func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, err
 		tools = append(tools, conversation(talk{m, newHistory()}))
 	}
 	if strings.TrimSpace(o.AdminAPIKey) != "" {
-		o := o.withDefaults()
-		const name, doing = "Anthropic Admin API", "Error querying Anthropic Admin API"
-		s, err := newService(client(usageName), o, name, doing, "admin_api_key", o.AdminAPIKey)
+		s, err := newService(client(usageName), o, "Anthropic Admin API", "Error querying Anthropic Admin API", "admin_api_key", o.AdminAPIKey)
 		if err != nil {
 			return nil, err
 		}
 		tools = append(tools, usage(s))
 	}
 	return tools, nil
-}
-
-// withDefaults returns o with the defaults for what is empty.
-func (o Options) withDefaults() Options {
-	defaults := DefaultOptions()
-	o.BaseURL = cmp.Or(o.BaseURL, defaults.BaseURL)
-	o.Version = cmp.Or(o.Version, defaults.Version)
-	o.Model = cmp.Or(o.Model, defaults.Model)
-	return o
 }

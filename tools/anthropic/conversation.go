@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -70,48 +71,33 @@ func (t talk) run(ctx context.Context, in conversationInput) (domain.ToolResult,
 	req.Messages = append(req.Messages, Message{RoleUser, in.Message})
 	answer, err := t.messages.Ask(ctx, req, progress(ctx, time.Now))
 	if err != nil {
-		return t.failed(ctx, in, answer.Text, err)
+		return t.failed(ctx, cmp.Or(in.Model, t.messages.model), answer.Text, err)
 	}
-	meta := conversationMeta{Model: answer.Model, StopReason: answer.StopReason, Usage: answer.Usage, RequestID: answer.RequestID}
-	notes := []string{endingNote(answer, in.MaxTokens)}
+	meta := conversationMeta{
+		Model: answer.Model, StopReason: answer.StopReason, Usage: answer.Usage, RequestID: answer.RequestID, ConversationID: in.ConversationID,
+	}
+	parts := []string{strings.TrimRight(answer.Text, "\n"), endingNote(answer, in.MaxTokens)}
 	if in.ConversationID != "" {
-		meta.ConversationID = in.ConversationID
 		var dropped bool
-		if meta.Messages, dropped = t.remember(principal, in.ConversationID, req.System, in.Message, answer); dropped {
-			notes = append(notes, fmt.Sprintf("[The beginning of conversation %s is forgotten: it has become too long.]", in.ConversationID))
+		if meta.Messages, dropped = t.history.add(principal, in.ConversationID, req.System, in.Message, answer); dropped {
+			parts = append(parts, fmt.Sprintf("[The beginning of conversation %s is forgotten: it has become too long.]", in.ConversationID))
 		}
 	}
-	result := domain.Text(withNotes(answer.Text, notes))
+	result := domain.Text(strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "\n\n"))
 	result.Meta = meta
 	return result, nil
 }
 
-// remember adds an exchange to a conversation. What a model refused is not part of
-// it, or it would refuse whatever comes next as well.
-func (t talk) remember(principal, id, system, said string, answer Answer) (count int, dropped bool) {
-	if answer.StopReason == "refusal" || strings.TrimSpace(answer.Text) == "" {
-		return len(t.history.conversation(principal, id).turns), false
-	}
-	return t.history.add(principal, id, system, said, strings.TrimRight(answer.Text, " \t\r\n"))
-}
-
 // failed returns the result of a call that got no answer, or only part of one. If
 // its time is up the executor says so and keeps the part.
-func (t talk) failed(ctx context.Context, in conversationInput, partial string, err error) (domain.ToolResult, error) {
+func (t talk) failed(ctx context.Context, model, partial string, err error) (domain.ToolResult, error) {
 	if ctx.Err() != nil {
 		return domain.Text(partial), ctx.Err()
 	}
 	if f, ok := errors.AsType[*httpcall.Failure](err); ok && f.Type == "not_found" {
-		t.messages.withModels(ctx, f, cmp.Or(in.Model, t.messages.model))
+		t.messages.withModels(ctx, f, model)
 	}
 	return t.messages.failure(err, partial), nil
-}
-
-// endings are notes on how an answer ended.
-var endings = map[string]string{
-	"refusal":                       "[The model refused to go on (stop_reason refusal).]",
-	"model_context_window_exceeded": "[The answer is cut off: the context window of the model is full.]",
-	"pause_turn":                    "[The model paused (stop_reason pause_turn); ask it to go on.]",
 }
 
 // endingNote says in brackets how an answer ended, if not as usual.
@@ -124,22 +110,14 @@ func endingNote(a Answer, maxTokens int) string {
 		return ""
 	case "max_tokens":
 		return fmt.Sprintf("[The answer is cut off at max_tokens=%d; a larger max_tokens gives more of it.]", maxTokens)
+	case "refusal":
+		return "[The model refused to go on (stop_reason refusal).]"
+	case "model_context_window_exceeded":
+		return "[The answer is cut off: the context window of the model is full.]"
+	case "pause_turn":
+		return "[The model paused (stop_reason pause_turn); ask it to go on.]"
 	}
-	return cmp.Or(endings[a.StopReason], "[The model stopped with stop_reason "+a.StopReason+".]")
-}
-
-// withNotes appends notes to a text, each on a line of its own.
-func withNotes(text string, notes []string) string {
-	for _, note := range notes {
-		switch {
-		case note == "":
-		case text == "":
-			text = note
-		default:
-			text = strings.TrimRight(text, "\n") + "\n\n" + note
-		}
-	}
-	return text
+	return "[The model stopped with stop_reason " + a.StopReason + ".]"
 }
 
 // progressEvery is the least time between two reports of progress.

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,11 +46,18 @@ func (h *history) conversation(principal, id string) kept {
 }
 
 // add adds an exchange to a conversation, and drops the beginning of one that has
-// become too long. It returns the number of messages and whether any was dropped.
-func (h *history) add(principal, id, system, said, answered string) (count int, dropped bool) {
+// become too long. An answer that is empty or a refusal is not added: the model
+// would refuse what follows, too. It returns the number of messages and whether
+// any was dropped.
+func (h *history) add(principal, id, system, said string, answer Answer) (count int, dropped bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	turns := slices.Concat(h.conversation(principal, id).turns, []Message{{RoleUser, said}, {RoleAssistant, answered}})
+	turns := h.conversation(principal, id).turns
+	answered := strings.TrimRight(answer.Text, " \t\r\n")
+	if answer.StopReason == "refusal" || strings.TrimSpace(answered) == "" {
+		return len(turns), false
+	}
+	turns = slices.Concat(turns, []Message{{RoleUser, said}, {RoleAssistant, answered}})
 	size := len(system)
 	for _, t := range turns {
 		size += len(t.Content)

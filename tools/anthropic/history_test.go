@@ -8,21 +8,21 @@ import (
 
 func TestHistory(t *testing.T) {
 	h := newHistory()
-	if count, dropped := h.add("ada", "c", "s", "one", "1"); count != 2 || dropped {
+	if count, dropped := h.add("ada", "c", "s", "one", Answer{Text: "1"}); count != 2 || dropped {
 		t.Errorf("%d messages, dropped %v", count, dropped)
 	}
 	if other := h.conversation("bob", "c"); other.turns != nil {
 		t.Errorf("another principal sees %v", other)
 	}
 	before := h.conversation("ada", "c").turns
-	h.add("ada", "c", "t", "two", "2")
+	h.add("ada", "c", "t", "two", Answer{Text: "2"})
 	c := h.conversation("ada", "c")
 	if c.system != "t" || fmt.Sprint(c.turns) != "[{user one} {assistant 1} {user two} {assistant 2}]" || len(before) != 2 {
 		t.Errorf("%+v", c)
 	}
 	long := strings.Repeat("x", maxConversationBytes/4)
 	for i := range 10 {
-		count, dropped := h.add("ada", "long", "s", fmt.Sprint(i), long)
+		count, dropped := h.add("ada", "long", "s", fmt.Sprint(i), Answer{Text: long})
 		if count > 6 || dropped != (i >= 3) {
 			t.Errorf("%d: %d messages, dropped %v", i, count, dropped)
 		}
@@ -30,7 +30,7 @@ func TestHistory(t *testing.T) {
 	if c := h.conversation("ada", "long"); c.system != "s" || c.turns[0].Role != RoleUser || c.turns[0].Content != "7" {
 		t.Errorf("%s, begins with %q", c.system, c.turns[0].Content)
 	}
-	if count, dropped := h.add("ada", "long", "", "m", strings.Repeat("x", maxConversationBytes)); count != 0 || !dropped {
+	if count, dropped := h.add("ada", "long", "", "m", Answer{Text: strings.Repeat("x", maxConversationBytes)}); count != 0 || !dropped {
 		t.Errorf("%d messages, dropped %v", count, dropped)
 	}
 }

@@ -22,9 +22,8 @@ type Messages struct {
 // NewMessages returns a client with o's key and model. The error names an option
 // that cannot be used; without an APIKey there is no client.
 func NewMessages(client *http.Client, o Options) (*Messages, error) {
-	o = o.withDefaults()
 	s, err := newService(client, o, "Anthropic API", "Error calling the Anthropic API", "api_key", o.APIKey)
-	return &Messages{s, o.Model}, err
+	return &Messages{s, cmp.Or(o.Model, DefaultOptions().Model)}, err
 }
 
 // Roles of a [Message].

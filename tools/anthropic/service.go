@@ -31,7 +31,7 @@ const (
 
 // newService returns an API with the key that is in an option.
 func newService(client *http.Client, o Options, name, doing, option, key string) (service, error) {
-	base, err := httpcall.ParseBase(o.BaseURL)
+	base, err := httpcall.ParseBase(cmp.Or(o.BaseURL, DefaultOptions().BaseURL))
 	if err != nil {
 		return service{}, fmt.Errorf("anthropic.base_url: %w", err)
 	}
@@ -39,12 +39,13 @@ func newService(client *http.Client, o Options, name, doing, option, key string)
 	if !headerValue(key) {
 		return service{}, fmt.Errorf("anthropic.%s: it is empty or has a character that no key has", option)
 	}
-	if !headerValue(o.Version) {
-		return service{}, fmt.Errorf("anthropic.version: %q cannot be sent", o.Version)
+	version := cmp.Or(o.Version, DefaultOptions().Version)
+	if !headerValue(version) {
+		return service{}, fmt.Errorf("anthropic.version: %q cannot be sent", version)
 	}
 	return service{httpcall.Service{
 		Name: name, Client: client, Base: base, Timeout: requestTimeout, MaxBody: maxBody, Retries: retries, Fail: fail,
-		Header: map[string]string{"X-Api-Key": key, "Anthropic-Version": o.Version},
+		Header: map[string]string{"X-Api-Key": key, "Anthropic-Version": version},
 	}, doing}, nil
 }
 
