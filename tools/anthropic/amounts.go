@@ -11,10 +11,9 @@ import (
 
 // amounts rewrites the amounts of money in a report and adds them up.
 //
-// The API gives cents, as a decimal string or a number, in a member amount beside
-// a member currency. It is replaced by amount_usd, dollars as a number with every
-// digit: rounding each row would lose real money. What is not in dollars, or not
-// a number, stays as it is and is not in the total; notes says so.
+// The API gives cents, as a decimal string or a number, in a member amount beside a member currency. It is replaced by
+// amount_usd, dollars as a number with every digit: rounding each row would lose real money. What is not in dollars, or not a
+// number, stays as it is and is not in the total; notes says so.
 type amounts struct {
 	total   big.Rat
 	foreign excluded // amounts in other currencies
@@ -69,8 +68,7 @@ func (a *amounts) rewrite(dst, value []byte, depth int) ([]byte, error) {
 	return append(dst, ']'), err
 }
 
-// dollars returns the amount of an object in dollars, and adds it up. It is nil if there is none,
-// or its place is taken.
+// dollars returns the amount of an object in dollars, and adds it up. It is nil if there is none, or its place is taken.
 func (a *amounts) dollars(amount, currency []byte, taken bool) []byte {
 	if amount == nil || currency == nil {
 		return nil
@@ -92,9 +90,8 @@ func (a *amounts) dollars(amount, currency []byte, taken bool) []byte {
 	return []byte(decimalText(usd, 0))
 }
 
-// decimalNumber is a number as JSON and its relatives write it. What has more
-// digits, or is so large or small that it would take as many to write out, is no
-// amount.
+// decimalNumber is a number as JSON and its relatives write it. What has more digits, or is so large or small that it would
+// take as many to write out, is no amount.
 var decimalNumber = regexp.MustCompile(`^[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-3]?[0-9]{1,2})?$`)
 
 // parseCents returns a number of cents in dollars, or nil if it is no number.
@@ -109,8 +106,7 @@ func parseCents(text string) *big.Rat {
 	return cents.Quo(cents, big.NewRat(100, 1))
 }
 
-// decimalText writes a decimal fraction as a JSON number with all of its decimals,
-// at least least.
+// decimalText writes a decimal fraction as a JSON number with all of its decimals, at least least.
 func decimalText(n *big.Rat, least int) string {
 	decimals, _ := n.FloatPrec()
 	return n.FloatString(max(decimals, least))

@@ -1,10 +1,8 @@
-// Package anthropic provides the tools that use the API of Anthropic:
-// claude_conversation asks a model, anthropic_usage reads an organization's usage
-// and cost reports.
+// Package anthropic provides the tools that use the API of Anthropic: claude_conversation asks a model, anthropic_usage reads
+// an organization's usage and cost reports.
 //
-// It speaks HTTP itself. What it sends comes from [Options] and from arguments;
-// it reads no environment variable, so that a token or a proxy meant for other
-// programs on the machine is not used.
+// It speaks HTTP itself. What it sends comes from [Options] and from arguments; it reads no environment variable, so that a
+// token or a proxy meant for other programs on the machine is not used.
 package anthropic
 
 import (
@@ -40,9 +38,8 @@ func Declared() declare.Group {
 	}}
 }
 
-// Tools returns the tools whose key is in o: claude_conversation and
-// anthropic_usage. Client returns what each connects with. The error names an
-// option that cannot be used; it does not show a key.
+// Tools returns the tools whose key is in o: claude_conversation and anthropic_usage. Client returns what each connects with.
+// The error names an option that cannot be used; it does not show a key.
 func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, error) {
 	var tools []domain.Tool
 	if strings.TrimSpace(o.APIKey) != "" {

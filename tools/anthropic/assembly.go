@@ -13,8 +13,7 @@ import (
 	"toolserver/tools/httpcall"
 )
 
-// Bounds of a stream. An answer has a few hundred kilobytes, and the longest of
-// its events a few.
+// Bounds of a stream. An answer has a few hundred kilobytes, and the longest of its events a few.
 const (
 	maxEvent  = 1 << 20
 	maxStream = 32 << 20
@@ -37,8 +36,7 @@ type message struct {
 	Usage      *Usage  `json:"usage"` // that of the answer, whose counts are replaced
 }
 
-// block is a content block or a piece of one. Only in those of a known type are
-// text and thinking strings.
+// block is a content block or a piece of one. Only in those of a known type are text and thinking strings.
 type block struct {
 	Type     string          `json:"type"`
 	Text     json.RawMessage `json:"text"`
@@ -98,8 +96,7 @@ func (a *assembly) readStream(stream *sse.Reader) error {
 	}
 }
 
-// take adds an event and reports whether it is the last. Events of unknown types
-// are ignored: the API may get new ones.
+// take adds an event and reports whether it is the last. Events of unknown types are ignored: the API may get new ones.
 func (a *assembly) take(ev sse.Event) (done bool, err error) {
 	e := event{message: message{Usage: &a.answer.Usage}, Message: message{Usage: &a.answer.Usage}}
 	err = json.Unmarshal(ev.Data, &e)

@@ -123,8 +123,7 @@ func endingNote(a Answer, maxTokens int) string {
 // progressEvery is the least time between two reports of progress.
 const progressEvery = 200 * time.Millisecond
 
-// progress tells the caller how far an answer has got: at its first piece, and
-// from then on every progressEvery at most.
+// progress tells the caller how far an answer has got: at its first piece, and from then on every progressEvery at most.
 func progress(ctx context.Context, now func() time.Time) func(Delta) {
 	if !domain.WantsProgress(ctx) {
 		return nil

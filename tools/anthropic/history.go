@@ -9,9 +9,8 @@ import (
 	"toolserver/share"
 )
 
-// history keeps conversations, each for its principal, so that a caller can go on
-// with one by its id. It ends with the program. Two calls in parallel that go on
-// with the same conversation do not see each other; both are added as they end.
+// history keeps conversations, each for its principal, so that a caller can go on with one by its id. It ends with the
+// program. Two calls in parallel that go on with the same conversation do not see each other; both are added as they end.
 type history struct {
 	mu   sync.Mutex // for adding
 	kept share.Store[string, kept]
@@ -25,8 +24,7 @@ const (
 	conversationTTL      = 30 * time.Minute
 )
 
-// kept is a conversation. Its turns are not changed, only replaced: calls in
-// flight hold them.
+// kept is a conversation. Its turns are not changed, only replaced: calls in flight hold them.
 type kept struct {
 	system string
 	turns  []Message // of the user and the assistant alternately
@@ -38,17 +36,15 @@ func newHistory() *history {
 	}}
 }
 
-// conversation returns what was kept of a conversation, if anything, and keeps it
-// for another while.
+// conversation returns what was kept of a conversation, if anything, and keeps it for another while.
 func (h *history) conversation(principal, id string) kept {
 	c, _ := h.kept.Get(principal, id)
 	return c
 }
 
-// add adds an exchange to a conversation, and drops the beginning of one that has
-// become too long. An answer that is empty or a refusal is not added: the model
-// would refuse what follows, too. It returns the number of messages and whether
-// any was dropped.
+// add adds an exchange to a conversation, and drops the beginning of one that has become too long. An answer that is empty or
+// a refusal is not added: the model would refuse what follows, too. It returns the number of messages and whether any was
+// dropped.
 func (h *history) add(principal, id, system, said string, answer Answer) (count int, dropped bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

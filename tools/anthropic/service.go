@@ -86,8 +86,7 @@ var rules = httpcall.Rules{
 	{Type: "http_status", Hint: hintCorrect},
 }
 
-// noCredit reports whether an invalid request is one that the organization
-// cannot pay for.
+// noCredit reports whether an invalid request is one that the organization cannot pay for.
 func noCredit(e *httpcall.StatusError) bool {
 	return strings.Contains(string(e.Body), "credit balance")
 }
@@ -98,9 +97,8 @@ const (
 	maxErrorText = 1000
 )
 
-// fail returns what an error of the API means, as an answer or as an event of a
-// stream. What is not of the API's documented form, such as the page of a proxy,
-// is not in the message.
+// fail returns what an error of the API means, as an answer or as an event of a stream. What is not of the API's documented
+// form, such as the page of a proxy, is not in the message.
 func fail(e *httpcall.StatusError) error {
 	type said struct {
 		Error struct {
@@ -144,8 +142,7 @@ func fail(e *httpcall.StatusError) error {
 	return f
 }
 
-// badAnswer is the failure of an answer that is not what the API is documented to
-// send.
+// badAnswer is the failure of an answer that is not what the API is documented to send.
 func (s *service) badAnswer(problem string) *httpcall.Failure {
 	return &httpcall.Failure{
 		Type: "bad_answer", Message: s.doing + ": " + problem,

@@ -190,8 +190,7 @@ func (q *usageQuery) period(in usageInput) error {
 	return nil
 }
 
-// readTime reads a time (RFC 3339), or a date as its first moment in UTC. The
-// result is in UTC, as the API's days are.
+// readTime reads a time (RFC 3339), or a date as its first moment in UTC. The result is in UTC, as the API's days are.
 func readTime(text string) (time.Time, bool) {
 	if t, err := time.Parse(time.DateOnly, text); err == nil {
 		return t, true

@@ -1,6 +1,5 @@
-// Package httpcall sends the requests of tools to services: at the rate they
-// allow, with a deadline and a bound on the answer, retried where that helps, and
-// with failures that say what is wrong and never show a key.
+// Package httpcall sends the requests of tools to services: at the rate they allow, with a deadline and a bound on the
+// answer, retried where that helps, and with failures that say what is wrong and never show a key.
 package httpcall
 
 import (
@@ -28,8 +27,7 @@ type Service struct {
 	// Retries is the number of further attempts after a failure that may pass:
 	// one with Retry, or a request that did not arrive.
 	Retries int
-	// Fail says what an answer means that is not of class 2xx; nil for a Failure
-	// without further meaning.
+	// Fail says what an answer means that is not of class 2xx; nil for a Failure without further meaning.
 	Fail func(*StatusError) error
 	// Observe is called with the header of every answer; may be nil.
 	Observe func(http.Header)
@@ -66,9 +64,8 @@ func (s *Service) URL(path string, query url.Values) string {
 	return u.String()
 }
 
-// Do sends a request and gives the answer to read, before others are admitted.
-// The error is that of Fail or read, a [*TooLargeError], that of the limiter, or
-// what kept the request from being answered; [Explain] makes a Failure of all but
+// Do sends a request and gives the answer to read, before others are admitted. The error is that of Fail or read, a
+// [*TooLargeError], that of the limiter, or what kept the request from being answered; [Explain] makes a Failure of all but
 // ctx's.
 func (s *Service) Do(ctx context.Context, r Request, read func(*Response) error) error {
 	return s.attempts(ctx, func() error {
@@ -178,9 +175,8 @@ func (s *Service) attempt(ctx context.Context, repeated bool, send func() error)
 	return err
 }
 
-// backoff returns how long to wait after an attempt, counted from 0, if the
-// service does not say: half a second, doubled each time up to eight, less up
-// to a quarter so that callers do not come back together.
+// backoff returns how long to wait after an attempt, counted from 0, if the service does not say: half a second, doubled each
+// time up to eight, less up to a quarter so that callers do not come back together.
 func backoff(attempt int) time.Duration {
 	wait := min(500*time.Millisecond<<min(attempt, 4), 8*time.Second)
 	return wait - time.Duration(rand.Int64N(int64(wait)/4))

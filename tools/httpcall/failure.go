@@ -19,8 +19,7 @@ import (
 	"toolserver/sandbox/netguard"
 )
 
-// A Failure is why a service gave no answer that can be used, in the terms of
-// tool results.
+// A Failure is why a service gave no answer that can be used, in the terms of tool results.
 type Failure struct {
 	Type    string // an error type of docs/errors.md
 	Message string // names the service or host, as a clause
@@ -35,9 +34,8 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Message }
 
-// A StatusError is an answer that is not of class 2xx. Redirects are among them:
-// a service that sends one is not the service that was configured, and following
-// would take the key elsewhere.
+// A StatusError is an answer that is not of class 2xx. Redirects are among them: a service that sends one is not the service
+// that was configured, and following would take the key elsewhere.
 type StatusError struct {
 	Service string
 	URL     *url.URL // that was requested; may have a key in it
@@ -115,9 +113,8 @@ func IsPage(h http.Header, body []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(body, "\ufeff \t\r\n"), []byte("<"))
 }
 
-// Explain says why a request failed: the [*Failure] that err is, or what its kind
-// of error means. The URL, which may have a key in its query, is not in the
-// message.
+// Explain says why a request failed: the [*Failure] that err is, or what its kind of error means. The URL, which may have a
+// key in its query, is not in the message.
 func Explain(err error) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f

@@ -13,12 +13,10 @@ import (
 // UserAgent is a browser's, for sites that show nothing to others.
 const UserAgent = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/120.0.0.0 Safari/537.36"
 
-// Product is the user agent of requests that set none. It does not pretend to be
-// a browser.
+// Product is the user agent of requests that set none. It does not pretend to be a browser.
 const Product = "Mozilla/5.0 (compatible; toolserver)"
 
-// ParseBase reads the base URL of a service: http or https, a host, perhaps a
-// path, and nothing else.
+// ParseBase reads the base URL of a service: http or https, a host, perhaps a path, and nothing else.
 func ParseBase(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -36,8 +34,7 @@ func ParseBase(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// PageHeader returns the header of requests for pages that are written for
-// people.
+// PageHeader returns the header of requests for pages that are written for people.
 func PageHeader(userAgent string) map[string]string {
 	return map[string]string{
 		"User-Agent":      userAgent,

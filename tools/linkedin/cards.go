@@ -44,9 +44,8 @@ var (
 	cardLink    = cascadia.MustCompile(`a.base-card__full-link[href], a[href*="/jobs/view/"]`)
 )
 
-// cards reads a page of results: the jobs, and how many cards there are, which
-// may be more if some say nothing. It reports whether the page is one, also if it
-// is empty.
+// cards reads a page of results: the jobs, and how many cards there are, which may be more if some say nothing. It reports
+// whether the page is one, also if it is empty.
 func (s *site) cards(body string) (jobs []job, received int, ok bool) {
 	root, ok := parsePage(body)
 	if !ok {
@@ -64,9 +63,8 @@ func (s *site) cards(body string) (jobs []job, received int, ok bool) {
 	return nil, 0, strings.TrimSpace(root.Text()) == "" || root.Find(`[class*="no-results"]`).Length() > 0
 }
 
-// cardNodes adds to found the outermost elements below node that are cards, and
-// reports whether there was a link to a job. An item of a list is a card if there
-// is such a link in it and no other sign of a card.
+// cardNodes adds to found the outermost elements below node that are cards, and reports whether there was a link to a job. An
+// item of a list is a card if there is such a link in it and no other sign of a card.
 func cardNodes(node *nethtml.Node, found []*nethtml.Node) (_ []*nethtml.Node, linked bool) {
 	before := len(found)
 	for child := node.FirstChild; child != nil && len(found) < maxCards; child = child.NextSibling {

@@ -32,8 +32,7 @@ func (s *site) detailTool() domain.Tool {
 	}, s.detail)
 }
 
-// noDescription is said of a page that has no description. Programs look for
-// these words.
+// noDescription is said of a page that has no description. Programs look for these words.
 const noDescription = "Could not extract job description from the page. " +
 	"LinkedIn may have blocked the request or the page structure has changed."
 
@@ -91,8 +90,7 @@ func (s *site) readPage(ctx context.Context, id, path string) (p posting, f *htt
 	return p, f
 }
 
-// mayTryPage reports whether the whole page may have what the fragment has not.
-// After a block nothing else is tried.
+// mayTryPage reports whether the whole page may have what the fragment has not. After a block nothing else is tried.
 func mayTryPage(f *httpcall.Failure) bool {
 	return f == nil || f == errUnreadable || f.Type == "not_found" ||
 		f.Status == http.StatusBadRequest || f.Status == http.StatusInternalServerError

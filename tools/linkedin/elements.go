@@ -68,8 +68,7 @@ func clip(s string, limit int) string {
 	return s[:limit] + "..."
 }
 
-// isoDate is how pages write dates for programs. What follows the day is the time
-// of a machine, and says nothing.
+// isoDate is how pages write dates for programs. What follows the day is the time of a machine, and says nothing.
 var isoDate = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
 
 // date returns the day that an attribute or a member of JSON-LD begins with, or "".

@@ -32,9 +32,8 @@ var (
 	sorting = filter{"sortBy", "sortBy", false, [][2]string{{"recent", "DD"}, {"relevant", "R"}}}
 )
 
-// codes returns LinkedIn's codes for the values in text, in the order and the
-// form of its parameter. No text means no filter. The error names the argument,
-// what it may be and what was probably meant.
+// codes returns LinkedIn's codes for the values in text, in the order and the form of its parameter. No text means no filter.
+// The error names the argument, what it may be and what was probably meant.
 func (f *filter) codes(text string) (string, *domain.Error) {
 	if strings.TrimSpace(text) == "" {
 		return "", nil

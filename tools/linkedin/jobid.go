@@ -15,9 +15,8 @@ var (
 	guestID = regexp.MustCompile(`^/jobs-guest/jobs/api/jobPosting/([1-9][0-9]{0,15})/?$`)
 )
 
-// jobID returns the id of the job that an argument names: an id, a URN, or the
-// URL of a page of the job or of a search in which it is open. If it names none,
-// why says what is wrong with it, as a clause.
+// jobID returns the id of the job that an argument names: an id, a URN, or the URL of a page of the job or of a search in
+// which it is open. If it names none, why says what is wrong with it, as a clause.
 func (s *site) jobID(arg string) (id, why string) {
 	arg = strings.TrimSpace(arg)
 	if bareID.MatchString(arg) {
@@ -46,8 +45,7 @@ func (s *site) jobID(arg string) (id, why string) {
 	return "", "it is not the page of a job"
 }
 
-// isOurs reports whether a URL is one of LinkedIn's, or of the host that stands
-// in for it.
+// isOurs reports whether a URL is one of LinkedIn's, or of the host that stands in for it.
 func (s *site) isOurs(u *url.URL) bool {
 	return u.User == nil && (linkedInHost.MatchString(u.Host) || strings.EqualFold(u.Scheme, s.Base.Scheme) && strings.EqualFold(u.Host, s.Base.Host))
 }

@@ -139,9 +139,8 @@ func (q *search) page() *url.URL {
 	return u
 }
 
-// run reads pages until there are enough jobs or no more. How many cards a page
-// has is LinkedIn's business: a short one is not the last, and the next begins
-// behind what was received.
+// run reads pages until there are enough jobs or no more. How many cards a page has is LinkedIn's business: a short one is
+// not the last, and the next begins behind what was received.
 func (q *search) run(ctx context.Context) *httpcall.Failure {
 	isSearch := func(u *url.URL) bool { return strings.HasSuffix(u.Path, searchPath) }
 	for q.start < maxStart {
@@ -169,8 +168,7 @@ func (q *search) run(ctx context.Context) *httpcall.Failure {
 	return nil
 }
 
-// take adds the jobs of a page. It reports whether there are enough now, and
-// whether the page had anything new.
+// take adds the jobs of a page. It reports whether there are enough now, and whether the page had anything new.
 func (q *search) take(jobs []job, received int) (enough, added bool) {
 	for i, j := range jobs {
 		if key := j.key(); !q.seen[key] {

@@ -122,8 +122,7 @@ func joined(separator string, parts ...string) string {
 	return clip(strings.Join(parts, separator), maxLine)
 }
 
-// salary returns baseSalary, a MonetaryAmount whose value is a range or a number:
-// USD 120000 - 150000 per year.
+// salary returns baseSalary, a MonetaryAmount whose value is a range or a number: USD 120000 - 150000 per year.
 func (job *linkedJob) salary() string {
 	value := as[struct {
 		Min   text `json:"minValue"`

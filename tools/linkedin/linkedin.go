@@ -1,10 +1,8 @@
-// Package linkedin reads the public job pages of LinkedIn: those it shows to
-// guests, without an account, a browser or a key.
+// Package linkedin reads the public job pages of LinkedIn: those it shows to guests, without an account, a browser or a key.
 //
-// LinkedIn does not want to be read by programs without end, and says so: with
-// HTTP 429 and 999, with its login wall, with a CAPTCHA. The first of these ends
-// a call, which returns what it has, and for some minutes every other call too.
-// Nothing here gets around them.
+// LinkedIn does not want to be read by programs without end, and says so: with HTTP 429 and 999, with its login wall, with a
+// CAPTCHA. The first of these ends a call, which returns what it has, and for some minutes every other call too. Nothing here
+// gets around them.
 package linkedin
 
 import (
@@ -27,9 +25,8 @@ type Options struct {
 	Interval time.Duration `yaml:"interval" min:"0s" max:"1m" doc:"Least time between two requests to LinkedIn, of all callers together."`
 }
 
-// DefaultOptions returns the options of a server whose configuration says
-// nothing about LinkedIn. Those in use by scrapers that get along with it leave
-// two to five seconds between requests.
+// DefaultOptions returns the options of a server whose configuration says nothing about LinkedIn. Those in use by scrapers
+// that get along with it leave two to five seconds between requests.
 func DefaultOptions() Options {
 	return Options{BaseURL: DefaultBaseURL, Interval: 2 * time.Second}
 }
@@ -58,9 +55,8 @@ func Declared() declare.Group {
 	}}
 }
 
-// Tools returns the tools of the category jobs: linkedin_jobs and
-// linkedin_job_detail. They share o.Interval, and the cooldown after LinkedIn has
-// blocked one of them. The error says that o.BaseURL cannot be used.
+// Tools returns the tools of the category jobs: linkedin_jobs and linkedin_job_detail. They share o.Interval, and the
+// cooldown after LinkedIn has blocked one of them. The error says that o.BaseURL cannot be used.
 func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, error) {
 	base, err := httpcall.ParseBase(o.BaseURL)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"toolserver/tools/html"
 )
 
-// posting is a job as its page tells it. Texts are in the language of the host
-// that answers.
+// posting is a job as its page tells it. Texts are in the language of the host that answers.
 type posting struct {
 	ID             string            `json:"id" doc:"Id of the job."`
 	URL            string            `json:"url" doc:"Page of the job."`
@@ -38,9 +37,8 @@ type posting struct {
 // closedWords are how a page in English says it.
 const closedWords = "no longer accepting applications"
 
-// posting reads a job's page: the fragment for guests, whose title is an h2, or
-// the whole page, whose title is an h1 and which has JSON-LD for search engines.
-// It reports whether the page is one.
+// posting reads a job's page: the fragment for guests, whose title is an h2, or the whole page, whose title is an h1 and
+// which has JSON-LD for search engines. It reports whether the page is one.
 func (s *site) posting(body string) (p posting, ok bool) {
 	root, ok := parsePage(body)
 	if !ok {
@@ -117,9 +115,8 @@ func description(root *goquery.Selection) string {
 	return ""
 }
 
-// isClosed goes by the banner, whose classes are the same in every language, or
-// else by its English words on the card at the top. It ignores the description,
-// which the employer writes.
+// isClosed goes by the banner, whose classes are the same in every language, or else by its English words on the card at the
+// top. It ignores the description, which the employer writes.
 func isClosed(root *goquery.Selection) bool {
 	written := strings.Join(descriptions, ", ")
 	for _, banner := range firstOf(root, `.closed-job, [class*="closed-job__flavor"]`) {

@@ -29,16 +29,13 @@ func newSite(client *http.Client, base *url.URL, limiter *httpcall.Limiter) *sit
 	return s
 }
 
-// maxRedirects bounds how often LinkedIn may redirect, such as from www to the
-// host of a country.
+// maxRedirects bounds how often LinkedIn may redirect, such as from www to the host of a country.
 const maxRedirects = 3
 
-// A reader takes what it can from a page. It reports whether the page is of the
-// kind that was asked for.
+// A reader takes what it can from a page. It reports whether the page is of the kind that was asked for.
 type reader func(body string) bool
 
-// errUnreadable is a page that is neither of the kind that was asked for nor a
-// login wall.
+// errUnreadable is a page that is neither of the kind that was asked for nor a login wall.
 var errUnreadable = &httpcall.Failure{
 	Type: "bad_answer", Message: "LinkedIn answered with a page in which no jobs can be found",
 	Hint: "LinkedIn may have blocked the request, or the structure of its pages has changed. " + hintLater,

@@ -78,8 +78,7 @@ type provider struct {
 
 	rules httpcall.Rules           // for answers that are not of class 2xx, before statusRules
 	code  func(body []byte) string // returns the code of an error for the rules; may be nil
-	// search returns a page of results. The error is a [*httpcall.Failure], or
-	// ctx's if that was canceled.
+	// search returns a page of results. The error is a [*httpcall.Failure], or ctx's if that was canceled.
 	search func(ctx context.Context, p *provider, q Query, o options) (Results, error)
 
 	http httpcall.Service // set by connect
@@ -133,8 +132,7 @@ func (p *provider) find(ctx context.Context, q Query) (Results, error) {
 	return p.search(ctx, p, q, o)
 }
 
-// ask sends a request and gives the answer to read. The error is a
-// [*httpcall.Failure], or ctx's if that was canceled.
+// ask sends a request and gives the answer to read. The error is a [*httpcall.Failure], or ctx's if that was canceled.
 func (p *provider) ask(ctx context.Context, r httpcall.Request, read func(*httpcall.Response) error) error {
 	err := p.http.Do(ctx, r, read)
 	if err == nil {
