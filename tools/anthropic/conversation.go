@@ -66,7 +66,7 @@ func (t talk) run(ctx context.Context, in conversationInput) (domain.ToolResult,
 	if in.ConversationID != "" {
 		earlier := t.history.conversation(principal, in.ConversationID)
 		req.System = cmp.Or(req.System, earlier.system)
-		req.Messages = append(req.Messages, earlier.turns...)
+		req.Messages = append(req.Messages, earlier.messages...)
 	}
 	req.Messages = append(req.Messages, Message{RoleUser, in.Message})
 	answer, err := t.messages.Ask(ctx, req, progress(ctx, time.Now))

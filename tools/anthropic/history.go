@@ -24,10 +24,10 @@ const (
 	conversationTTL      = 30 * time.Minute
 )
 
-// kept is a conversation. Its turns are not changed, only replaced: calls in flight hold them.
+// kept is a conversation. Its messages are not changed, only replaced: calls in flight hold them.
 type kept struct {
-	system string
-	turns  []Message // of the user and the assistant alternately
+	system   string
+	messages []Message // of the user and the assistant alternately
 }
 
 func newHistory() *history {
@@ -48,21 +48,21 @@ func (h *history) conversation(principal, id string) kept {
 func (h *history) add(principal, id, system, said string, answer Answer) (count int, dropped bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	turns := h.conversation(principal, id).turns
+	messages := h.conversation(principal, id).messages
 	answered := strings.TrimRight(answer.Text, " \t\r\n")
 	if answer.StopReason == "refusal" || strings.TrimSpace(answered) == "" {
-		return len(turns), false
+		return len(messages), false
 	}
-	turns = slices.Concat(turns, []Message{{RoleUser, said}, {RoleAssistant, answered}})
+	messages = slices.Concat(messages, []Message{{RoleUser, said}, {RoleAssistant, answered}})
 	size := len(system)
-	for _, t := range turns {
+	for _, t := range messages {
 		size += len(t.Content)
 	}
 	first := 0
-	for ; first < len(turns) && size > maxConversationBytes; first += 2 {
-		size -= len(turns[first].Content) + len(turns[first+1].Content)
+	for ; first < len(messages) && size > maxConversationBytes; first += 2 {
+		size -= len(messages[first].Content) + len(messages[first+1].Content)
 	}
-	turns = slices.Clone(turns[first:]) // lets go of the others
-	h.kept.Put(principal, id, kept{system, turns}, int64(size))
-	return len(turns), first > 0
+	messages = slices.Clone(messages[first:]) // lets go of the others
+	h.kept.Put(principal, id, kept{system, messages}, int64(size))
+	return len(messages), first > 0
 }

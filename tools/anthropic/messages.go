@@ -32,7 +32,7 @@ const (
 	RoleAssistant = "assistant"
 )
 
-// Message is one turn of a conversation.
+// Message is one message of a conversation.
 type Message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"` // text, not empty

@@ -74,7 +74,7 @@ var rules = httpcall.Rules{
 		Codes: []string{"not_found_error"}, Statuses: []int{http.StatusNotFound, http.StatusGone}, Type: "not_found",
 		Hint: "Use the name or id of something that exists.",
 	},
-	{Codes: []string{"request_too_large"}, Statuses: []int{http.StatusRequestEntityTooLarge}, Type: "too_large", Hint: "Send less at a time."},
+	{Codes: []string{"request_too_large"}, Statuses: []int{http.StatusRequestEntityTooLarge}, Type: "too_large", Hint: "Send less."},
 	{Codes: []string{"rate_limit_error"}, Statuses: []int{http.StatusTooManyRequests}, Type: "rate_limited", Hint: "Call again in a minute."},
 	{Codes: []string{"overloaded_error"}, Statuses: []int{http.StatusServiceUnavailable, 529}, Type: "overloaded", Hint: hintRetry},
 	{

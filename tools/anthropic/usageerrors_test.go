@@ -160,7 +160,7 @@ func TestUsageTimeUp(t *testing.T) {
 			continue // not even the first page came in time
 		}
 		a := answerOf(t, res)
-		const note = "[stopped after page 1: the time of the call is up]"
+		const note = "[stopped after page 1: the call timed out]"
 		if err != nil || !a.HasMore || a.NextPage == nil || *a.NextPage != "page_2" || fmt.Sprint(a.Notes) != note {
 			t.Errorf("%+v, error %v", a, err)
 		}

@@ -48,7 +48,7 @@ func (r *report) fetch(ctx context.Context) error {
 		}
 		reason := r.explain(err).Message
 		if ctx.Err() != nil {
-			reason = "the time of the call is up"
+			reason = "the call timed out"
 		}
 		r.notes = append(r.notes, fmt.Sprintf("stopped after page %d: %s", r.pages, reason))
 		for _, day := range r.query.starts[i+1:] {

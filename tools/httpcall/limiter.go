@@ -76,17 +76,17 @@ func (l *Limiter) Acquire(ctx context.Context, repeated bool) (release func(), e
 			f.Cooldown, f.Since, f.Retry = left, l.blocked, false
 			return nil, &f
 		}
-		turn, late := l.turn(w, now)
+		start, late := l.start(w, now)
 		if late {
-			return nil, &LateError{turn.Sub(now)}
+			return nil, &LateError{start.Sub(now)}
 		}
 		var due <-chan time.Time
 		if l.queue[0] == w && l.free > 0 {
-			if !turn.After(now) && l.bucket.AllowN(now, 1) {
+			if !start.After(now) && l.bucket.AllowN(now, 1) {
 				l.free--
 				return sync.OnceFunc(func() { l.change(func() { l.free++ }) }), nil
 			}
-			due = time.After(max(turn.Sub(now), 1))
+			due = time.After(max(start.Sub(now), 1))
 		}
 		changed := l.changed
 		l.mu.Unlock()
@@ -106,14 +106,14 @@ func (l *Limiter) Acquire(ctx context.Context, repeated bool) (release func(), e
 	}
 }
 
-// turn returns when w can be admitted at the earliest, and whether that is after its deadline. Requests before it that
+// start returns when w can be admitted at the earliest, and whether that is after its deadline. Requests before it that
 // will fail for that reason do not count. The lock is held.
-func (l *Limiter) turn(w *waiter, now time.Time) (turn time.Time, late bool) {
+func (l *Limiter) start(w *waiter, now time.Time) (start time.Time, late bool) {
 	missing := -l.bucket.TokensAt(now)
 	for _, other := range l.queue {
 		wait := max(missing+1, 0) / float64(l.bucket.Limit())
-		turn = now.Add(time.Duration(wait*float64(time.Second)) + max(l.paused.Sub(now), 0))
-		least := turn
+		start = now.Add(time.Duration(wait*float64(time.Second)) + max(l.paused.Sub(now), 0))
+		least := start
 		if l.guess {
 			least = l.paused
 		}
@@ -122,12 +122,12 @@ func (l *Limiter) turn(w *waiter, now time.Time) (turn time.Time, late bool) {
 		case other == w && late:
 			return least, true
 		case other == w:
-			return turn, false
+			return start, false
 		case !late:
 			missing++
 		}
 	}
-	return turn, late
+	return start, late
 }
 
 // change makes a change and has the queue see it.

@@ -262,7 +262,7 @@ func TestOutOfTime(t *testing.T) {
 		if err != nil || res.IsError {
 			t.Fatalf("%v: %s", err, tooltest.Text(res))
 		}
-		const want = "The time for a search was up on page 7. 60 jobs"
+		const want = "The search timed out on page 7. 60 jobs"
 		if r := results(t, res); len(r.Jobs) != 60 || r.StoppedBy != "timed_out" || r.NextStart != 60 || !strings.HasPrefix(r.Reason, want) {
 			t.Errorf("%d jobs: %s", len(r.Jobs), r.Reason)
 		}

@@ -103,19 +103,13 @@ func (in *jobsInput) query() (url.Values, *domain.Error) {
 	if in.GeoID != nil {
 		q.Set("geoId", strconv.FormatInt(*in.GeoID, 10))
 	}
-	for _, f := range []struct {
-		filter *filter
-		value  string
-	}{
-		{&datePosted, in.DateSincePosted}, {&jobType, in.JobType}, {&workplace, in.RemoteFilter},
-		{&seniority, in.ExperienceLevel}, {&sorting, in.SortBy},
-	} {
-		codes, err := f.filter.codes(f.value)
+	for _, f := range in.filters() {
+		codes, err := f.codes()
 		if err != nil {
 			return nil, err
 		}
 		if codes != "" {
-			q.Set(f.filter.query, codes)
+			q.Set(f.query, codes)
 		}
 	}
 	return q, nil

@@ -32,9 +32,6 @@ func newSite(client *http.Client, base *url.URL, limiter *httpcall.Limiter) *sit
 // maxRedirects bounds how often LinkedIn may redirect, such as from www to the host of a country.
 const maxRedirects = 3
 
-// A reader takes what it can from a page. It reports whether the page is of the kind that was asked for.
-type reader func(body string) bool
-
 // errUnreadable is a page that is neither of the kind that was asked for nor a login wall.
 var errUnreadable = &httpcall.Failure{
 	Type: "bad_answer", Message: "LinkedIn answered with a page in which no jobs can be found",
@@ -46,9 +43,9 @@ type movedError struct{ to *url.URL }
 
 func (e *movedError) Error() string { return "redirected to " + pathOf(e.to) }
 
-// get gives the page at target to read. Redirects are followed if they stay on
-// LinkedIn and same reports that they lead to the same page.
-func (s *site) get(ctx context.Context, target *url.URL, same func(*url.URL) bool, read reader) *httpcall.Failure {
+// get gives the page at target to read, which reports whether the page is of the kind that was asked for. Redirects are
+// followed if they stay on LinkedIn and same reports that they lead to the same page.
+func (s *site) get(ctx context.Context, target *url.URL, same func(*url.URL) bool, read func(body string) bool) *httpcall.Failure {
 	for range maxRedirects + 1 {
 		err := s.Do(ctx, httpcall.Request{URL: target.String()}, func(res *httpcall.Response) error {
 			body := strings.ToValidUTF8(string(res.Body), "\uFFFD")
@@ -80,7 +77,7 @@ func explain(ctx context.Context, err error) *httpcall.Failure {
 		return nil
 	}
 	if _, late := errors.AsType[*httpcall.LateError](err); late || ctx.Err() != nil {
-		return &httpcall.Failure{Type: "timed_out", Message: "the time for a search was up", Hint: "Ask for less at a time."}
+		return &httpcall.Failure{Type: "timed_out", Message: "the search timed out", Hint: "Ask for less."}
 	}
 	f := httpcall.Explain(err)
 	if !f.Since.IsZero() { // another request was blocked
@@ -102,7 +99,7 @@ const (
 )
 
 const (
-	hintBlocked = "LinkedIn does not answer programs from here now. Wait ten minutes at least, ask for less at a time, " +
+	hintBlocked = "LinkedIn does not answer programs from here now. Wait ten minutes at least, ask for less, " +
 		"or open the page in a browser."
 	hintLater = "Try again later."
 )

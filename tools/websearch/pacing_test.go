@@ -214,7 +214,7 @@ func TestQuota(t *testing.T) {
 // TestRefusedForLong has services that want to be left alone for longer than a call may take. The call that finds out says what
 // the service said; those after it are told at once.
 func TestRefusedForLong(t *testing.T) {
-	const inVain = " allows only so many requests in a time: this request could be sent in "
+	const inVain = " limits the rate of requests: this request could be sent in "
 	for name, want := range map[string][]string{
 		"brave":   {"Error: Brave Search API" + inVain + "1m3s. ", "Error: Brave Search API" + inVain},
 		"searxng": {"Error: HTTP 429 from SearXNG: its limiter holds this server back. ", "Error: SearXNG" + inVain + "1m0s. "},

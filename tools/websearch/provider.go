@@ -146,7 +146,7 @@ func (p *provider) ask(ctx context.Context, r httpcall.Request, read func(*httpc
 	f := *httpcall.Explain(err)
 	switch {
 	case isLate:
-		f.Message = p.title + " allows only so many requests in a time: " + late.Error()
+		f.Message = p.title + " limits the rate of requests: " + late.Error()
 		f.Hint = "Make fewer searches in parallel, and search again later."
 	case f.Cooldown > 0: // the quota is used up
 		if !f.Since.IsZero() {
