@@ -23,7 +23,7 @@ const (
 type assembly struct {
 	service *service
 	header  http.Header
-	onDelta func(Delta)
+	onDelta func(text, thinking string)
 	text    strings.Builder
 	answer  Answer // except its Text
 }
@@ -144,27 +144,21 @@ func (a *assembly) stop(reason string) {
 
 // piece adds a block or a piece of one.
 func (a *assembly) piece(b block) (err error) {
-	var d Delta
+	var text, thinking string
+	raw, into := b.Text, &text
 	switch b.Type {
 	case "text", "text_delta":
-		err = readText(b.Text, &d.Text)
 	case "thinking", "thinking_delta":
-		err = readText(b.Thinking, &d.Thinking)
-	}
-	if err != nil || d == (Delta{}) {
-		return err
-	}
-	a.text.WriteString(d.Text)
-	if a.onDelta != nil {
-		a.onDelta(d)
-	}
-	return nil
-}
-
-// readText reads a JSON string into text, if there is one.
-func readText(raw json.RawMessage, text *string) error {
-	if raw == nil {
+		raw, into = b.Thinking, &thinking
+	default:
 		return nil
 	}
-	return json.Unmarshal(raw, text)
+	if raw != nil {
+		err = json.Unmarshal(raw, into)
+	}
+	a.text.WriteString(text)
+	if a.onDelta != nil && text+thinking != "" {
+		a.onDelta(text, thinking)
+	}
+	return err
 }

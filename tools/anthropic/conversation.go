@@ -124,15 +124,15 @@ func endingNote(a Answer, maxTokens int) string {
 const progressEvery = 200 * time.Millisecond
 
 // progress tells the caller how far an answer has got: at its first piece, and from then on every progressEvery at most.
-func progress(ctx context.Context, now func() time.Time) func(Delta) {
+func progress(ctx context.Context, now func() time.Time) func(text, thinking string) {
 	if !domain.WantsProgress(ctx) {
 		return nil
 	}
 	var last time.Time
 	thought, written := 0, 0
-	return func(d Delta) {
-		thought += utf8.RuneCountInString(d.Thinking)
-		written += utf8.RuneCountInString(d.Text)
+	return func(text, thinking string) {
+		thought += utf8.RuneCountInString(thinking)
+		written += utf8.RuneCountInString(text)
 		if t := now(); last.IsZero() || t.Sub(last) >= progressEvery {
 			last = t
 			message := fmt.Sprintf("%d characters", written)

@@ -67,19 +67,13 @@ type Usage struct {
 	CacheReadTokens     int64 `json:"cache_read_input_tokens"`
 }
 
-// A Delta is a piece of an answer that is being written, or of the thinking that comes before.
-type Delta struct {
-	Text     string
-	Thinking string
-}
-
 // Ask asks a model and returns its answer, which it reads as a stream: onDelta, which may be nil, is called for each piece. A
 // request that the API refuses for a time is sent again, one that it has begun to answer is not. When ctx ends the request is
 // aborted.
 //
 // With an error it returns the answer until then. The error is a [*httpcall.Failure], ctx's, or that of the connection, which
 // [httpcall.Explain] tells apart. A refusal is an answer.
-func (m *Messages) Ask(ctx context.Context, req Request, onDelta func(Delta)) (Answer, error) {
+func (m *Messages) Ask(ctx context.Context, req Request, onDelta func(text, thinking string)) (Answer, error) {
 	body, err := json.Marshal(struct {
 		Model       string    `json:"model"`
 		MaxTokens   int       `json:"max_tokens"`

@@ -21,9 +21,9 @@ func TestProgress(t *testing.T) {
 			if report == nil {
 				return domain.Text("nobody listens"), nil
 			}
-			report(Delta{Thinking: "é"})
+			report("", "é")
 			for range 100 {
-				report(Delta{Text: "ab"})
+				report("ab", "")
 				now = now.Add(10 * time.Millisecond)
 			}
 			return domain.Text("done"), nil

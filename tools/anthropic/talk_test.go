@@ -95,8 +95,8 @@ func TestAsk(t *testing.T) {
 	var pieces []string
 	api.Say(fake.Turn{Thinking: "hm", Text: []string{"one two"}})
 	req := anthropic.Request{Messages: []anthropic.Message{{Role: anthropic.RoleUser, Content: "m"}}}
-	answer, err := messages.Ask(t.Context(), req, func(d anthropic.Delta) {
-		pieces = append(pieces, d.Text+"|"+d.Thinking)
+	answer, err := messages.Ask(t.Context(), req, func(text, thinking string) {
+		pieces = append(pieces, text+"|"+thinking)
 	})
 	want := anthropic.Answer{
 		Text: "one two", Model: model, StopReason: "end_turn",

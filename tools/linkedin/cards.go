@@ -99,7 +99,7 @@ func (s *site) card(c *goquery.Selection) job {
 		Salary:     firstLine(c, `[class*="job-search-card__salary"]`),
 		URL:        s.canonical(href),
 	}
-	for _, benefit := range firstOf(c, ".job-posting-benefits__text") {
+	for _, benefit := range firstOf(c, ".job-posting-benefits__text", maxItems) {
 		if text := line(benefit); text != "" {
 			j.Benefits = append(j.Benefits, text)
 		}

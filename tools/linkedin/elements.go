@@ -25,22 +25,24 @@ func parsePage(body string) (*goquery.Selection, bool) {
 	return doc.Selection, true
 }
 
-// firstOf returns the matches, at most maxItems.
-func firstOf(in *goquery.Selection, selector string) (found []*goquery.Selection) {
-	in.Find(selector).EachWithBreak(func(i int, one *goquery.Selection) bool {
-		found = append(found, one)
-		return i+1 < maxItems
-	})
+// firstOf returns the first matches.
+func firstOf(in *goquery.Selection, selector string, most int) (found []*goquery.Selection) {
+	for _, one := range in.Find(selector).EachIter() {
+		if found = append(found, one); len(found) == most {
+			break
+		}
+	}
 	return found
 }
 
 // firstLine returns the text of the first match that has one.
-func firstLine(in *goquery.Selection, selector string) (text string) {
-	in.Find(selector).EachWithBreak(func(i int, found *goquery.Selection) bool {
-		text = line(found)
-		return text == "" && i+1 < maxMatches
-	})
-	return text
+func firstLine(in *goquery.Selection, selector string) string {
+	for _, found := range firstOf(in, selector, maxMatches) {
+		if text := line(found); text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // line returns the text of an element on one line, without what does not print.

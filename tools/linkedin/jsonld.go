@@ -70,7 +70,7 @@ func as[T any](b []byte) (v T) {
 
 // readJSONLD reads the first JobPosting for search engines: alone, in a list or in a graph. It reports whether there is one.
 func readJSONLD(root *goquery.Selection) (posting, bool) {
-	for _, script := range firstOf(root, `script[type="application/ld+json"]`) {
+	for _, script := range firstOf(root, `script[type="application/ld+json"]`, maxItems) {
 		for _, item := range as[many[struct {
 			linkedJob
 			Graph many[linkedJob] `json:"@graph"`

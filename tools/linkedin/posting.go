@@ -85,7 +85,7 @@ func (p *posting) fill(other posting) {
 
 // readCriteria reads the list below the description.
 func (p *posting) readCriteria(root *goquery.Selection) {
-	for _, item := range firstOf(root, ".description__job-criteria-item") {
+	for _, item := range firstOf(root, ".description__job-criteria-item", maxItems) {
 		label, value := firstLine(item, ".description__job-criteria-subheader"), firstLine(item, ".description__job-criteria-text")
 		if label == "" || value == "" || p.Criteria[label] != "" {
 			continue
@@ -119,7 +119,7 @@ func description(root *goquery.Selection) string {
 // top. It ignores the description, which the employer writes.
 func isClosed(root *goquery.Selection) bool {
 	written := strings.Join(descriptions, ", ")
-	for _, banner := range firstOf(root, `.closed-job, [class*="closed-job__flavor"]`) {
+	for _, banner := range firstOf(root, `.closed-job, [class*="closed-job__flavor"]`, maxItems) {
 		if banner.ParentsFiltered(written).Length() == 0 {
 			return true
 		}
