@@ -75,6 +75,5 @@ var tavilyRules = httpcall.Rules{
 		Statuses: []int{403}, When: noPage, Type: "plan_required", Meaning: "the key's plan does not include this search",
 		Hint: "The plan of the key must be changed, at https://app.tavily.com.",
 	},
-	{Statuses: []int{401}, Type: "bad_credentials", Meaning: "it does not accept the key"},
 	{Statuses: []int{432, 433}, Type: "quota_exceeded", Meaning: quotaMeaning, Hint: hintQuota},
 }

@@ -114,14 +114,7 @@ func (o Options) Lacking() (all []Mistake) {
 	return all
 }
 
-// Configured returns the names of the services in force, in the order they are asked. There is no web_search if it is empty.
-func (o Options) Configured() (names []string) {
-	for _, p := range o.configured() {
-		names = append(names, p.name)
-	}
-	return names
-}
-
+// configured returns the services in force, in the order they are asked. There is no web_search if it is empty.
 func (o *Options) configured() (list []*provider) {
 	if o.Providers == nil {
 		return slices.DeleteFunc(o.all(), func(p *provider) bool { return p.optIn || p.missing() != "" })
