@@ -50,8 +50,9 @@ const (
 	quote
 	superscript
 	formula
-	symbol // in a formula
-	shadow // a template
+	symbol   // in a formula
+	shadow   // a template
+	emphasis // bold, italic, struck or code in Markdown
 )
 
 // roleOf returns what an element does. It is a switch because it is asked for every tag; a map costs a tenth of all time.
@@ -99,6 +100,8 @@ func roleOf(name string) role {
 		return symbol
 	case "template":
 		return shadow
+	case "b", "code", "del", "em", "i", "kbd", "s", "samp", "strike", "strong", "tt", "var":
+		return emphasis
 	}
 	return inline
 }

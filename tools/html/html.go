@@ -1,7 +1,7 @@
 // Package html turns HTML into something to read: plain text, Markdown, one line, or the part a selector names.
 //
 // Its input comes from strangers. Nothing here hangs, fails on deep nesting or grows out of proportion to what it was given:
-// the text is made in one pass over the tokens, and documents are tamed before a tree is built of them (see [Parse]).
+// text and Markdown are made in one pass over the tokens, and only documents that the parser can cope with are given to it.
 package html
 
 import (
@@ -95,7 +95,7 @@ func Title(src string) string {
 
 // title returns the text of the title whose start tag was just read. One that is never closed ends at the next tag.
 func (s *scanner) title() string {
-	w := writer{oneLine: true}
+	w := writer{oneLine: true, classes: &textClasses}
 	for s.next() && s.kind == html.TextToken {
 		w.text(s.content())
 	}

@@ -31,33 +31,18 @@ func newLinks(src string, o Options) links {
 // Base returns the address that the relative links of a document are resolved against: its first <base href>, or else its own
 // address, which may be nil. A part taken out of the document needs it as [Options.Base].
 func Base(src string, address *url.URL) *url.URL {
-	if address == nil || !mentions(src, "base") {
-		return address
-	}
 	l := links{base: address}
-	for s := newScanner(src); !l.based && s.next(); {
+	for s := newScanner(src); address != nil && !l.based && s.next(); {
 		if s.name == "base" && s.kind != html.EndTagToken {
-			if href, ok := s.attr("href"); ok {
-				l.rebase(href)
-			}
+			l.rebase(s.attr("href"))
 		}
 	}
 	return l.base
 }
 
-// mentions reports whether a document may have an element whose name begins like that.
-func mentions(src, name string) bool {
-	for found := true; found; {
-		if _, src, found = strings.Cut(src, "<"); len(src) >= len(name) && strings.EqualFold(src[:len(name)], name) {
-			return true
-		}
-	}
-	return false
-}
-
 // rebase takes the first <base href> of the document into account.
 func (l *links) rebase(href string) {
-	if l.based || l.base == nil {
+	if l.based || l.base == nil || href == "" {
 		return
 	}
 	if u, err := l.base.Parse(strings.TrimSpace(href)); err == nil && u.Host != "" {
@@ -160,7 +145,7 @@ func cleanAddress(href string) string {
 	href = strings.TrimFunc(href, func(r rune) bool { return r <= ' ' || r == 0xA0 })
 	clean := true
 	for i := range len(href) {
-		clean = clean && classes[href[i]] == plain
+		clean = clean && textClasses[href[i]] == plain
 	}
 	if clean {
 		return href
@@ -184,12 +169,24 @@ func (r *renderer) openAnchor(address string) {
 	if address == "" || r.links.style == None || r.verbatim > 0 {
 		return
 	}
+	if r.markdown {
+		r.target, r.breaks = "]("+destination.Replace(address)+")", 0
+		r.openMark(link)
+		return
+	}
 	r.anchor = address
 	r.mark, r.due = -1, true
 }
 
 // closeAnchor ends a link: the address goes behind its text, before any break that is due.
 func (r *renderer) closeAnchor() {
+	if r.markdown {
+		if r.nested[link] > 0 {
+			r.closeMark(link)
+			r.keepApart()
+		}
+		return
+	}
 	address, start := r.anchor, r.mark
 	r.anchor, r.mark = "", 0
 	if address == "" || r.verbatim > 0 {

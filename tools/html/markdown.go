@@ -1,58 +1,395 @@
 package html
 
 import (
-	"fmt"
+	"bytes"
+	"cmp"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
-	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/strikethrough"
-	tables "github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
 )
 
-// Markdown converts a document or a fragment to CommonMark with pipe tables. Relative links and images are resolved as in [Text];
-// with the style None, links are their text. What Text leaves out is left out here too, but images are kept.
+// maxLinkBreaks is how many breaks there are in a link of Markdown before it ends: one never closed does not make one line of all.
+const maxLinkBreaks = 20
+
+// Markdown converts a document or a fragment to CommonMark with pipe tables. Blocks, addresses and what is left out are as in
+// [Text], but images are kept, and code, tables, headings, quotes, numbered lists and emphasis are marked as such. With the style
+// None, links are their text; List is the same as Inline.
 //
-// Tables for layout, tables within tables and those too ragged for a grid become paragraphs. Lists and quotes in lists and quotes
-// more than a dozen deep stand on the same level: indenting them costs the square of their depth.
-//
-// The error is for a document that the converter fails on; Text has none.
-func Markdown(src string, o Options) (md string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			md, err = "", fmt.Errorf("the document cannot be converted to Markdown: %v", p)
+// Rows for layout are paragraphs. Lists and quotes more than ten deep stand on the same level.
+func Markdown(src string, o Options) string {
+	if o.Links == List {
+		o.Links = Inline
+	}
+	r := newRenderer(src, o)
+	r.markdown, r.gap, r.classes, r.due = true, 2, &markdownClasses, true
+	r.run()
+	return r.finish()
+}
+
+// mark is what is put around text in Markdown. Marks are noted when an element begins and written when text follows, so that
+// there are none around nothing or white space.
+type mark uint8
+
+const (
+	strong mark = iota
+	emphasized
+	struck
+	code
+	link
+)
+
+var markTexts = [...]string{strong: "**", emphasized: "*", struck: "~~", code: "`", link: "["}
+
+// marks are the marks in use.
+type marks struct {
+	nested [len(markTexts)]int // elements open that ask for a mark
+	active []mark              // the outermost first
+	at     [len(markTexts)]int // behind the written mark, or -1
+	target string              // of the link
+	closed [len(markTexts)]int // where the mark was closed last
+}
+
+func markOf(name string) mark {
+	switch name {
+	case "b", "strong":
+		return strong
+	case "em", "i":
+		return emphasized
+	case "del", "s", "strike":
+		return struck
+	}
+	return code
+}
+
+// openMark begins an element with a mark. What is within code or the same mark has none.
+func (w *writer) openMark(m mark) {
+	if w.nested[m]++; w.nested[m] == 1 && !slices.Contains(w.active, code) {
+		w.active = append(w.active, m)
+		w.at[m], w.due = -1, true
+	}
+}
+
+// closeMark ends an element with a mark. Marks that began within it begin again behind it.
+func (w *writer) closeMark(m mark) {
+	if w.nested[m] == 0 {
+		return
+	}
+	w.nested[m]--
+	if i := slices.Index(w.active, m); w.nested[m] == 0 && i >= 0 {
+		w.suspendMarks(i)
+		w.active = slices.Delete(w.active, i, i+1)
+	}
+}
+
+// suspendMarks closes the marks from the i-th on until more text follows.
+func (w *writer) suspendMarks(i int) {
+	for _, m := range slices.Backward(w.active[i:]) {
+		at := w.at[m]
+		if at < 0 {
+			continue
 		}
-	}()
-	doc, err := Parse(src)
+		w.at[m], w.due = -1, true
+		switch m {
+		case code:
+			w.closeCode(at)
+		case link:
+			w.out = append(w.out, w.target...)
+		default:
+			w.out = append(w.out, markTexts[m]...)
+			w.closed[m] = len(w.out)
+		}
+	}
+}
+
+// closeCode ends code that begins at an offset, with more backquotes if there are some in it.
+func (w *writer) closeCode(at int) {
+	if bytes.IndexByte(w.out[at:], '`') < 0 {
+		w.out = append(w.out, '`')
+		return
+	}
+	text := string(w.out[at:])
+	quotes := strings.Repeat("`", longestRun(text)+1)
+	w.out = append(w.out[:at-1], quotes+" "+text+" "+quotes...)
+}
+
+// longestRun returns how many backquotes follow one another in a text.
+func longestRun(s string) (longest int) {
+	run := 0
+	for i := range len(s) {
+		if run++; s[i] != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return longest
+}
+
+// interruptMarks ends the marks before a break or the border of a cell. A link does not end: the break is a space in it.
+func (w *writer) interruptMarks() {
+	if w.lines > 0 && w.nested[link] > 0 && w.at[link] >= 0 {
+		if w.breaks++; w.breaks <= maxLinkBreaks {
+			w.lines, w.space = 0, true
+			return
+		}
+		w.closeMark(link)
+	}
+	if w.lines > 0 || w.row.open && w.row.last < w.row.column {
+		w.suspendMarks(0)
+	}
+}
+
+// resetMarks ends all marks but links: what is not closed within an item, a cell or before a heading was likely forgotten.
+func (w *writer) resetMarks() {
+	for m := range link {
+		w.nested[m] = min(w.nested[m], 1)
+		w.closeMark(m)
+	}
+}
+
+// writeMarks writes the marks of the heading and the text that follows. One that was just closed goes on.
+func (w *writer) writeMarks() {
+	if w.heading != "" && !w.headed && w.lineStart == len(w.out) {
+		w.out, w.headed = append(w.out, w.heading...), true
+	}
+	for _, m := range w.active {
+		if w.at[m] >= 0 {
+			continue
+		}
+		if text := markTexts[m]; w.closed[m] == len(w.out) && len(w.out) > 0 {
+			w.out = w.out[:len(w.out)-len(text)]
+		} else {
+			w.out = append(w.out, text...)
+		}
+		w.at[m] = len(w.out)
+	}
+}
+
+// startMarked notes what Markdown has for the element that begins.
+func (r *renderer) startMarked(role role) {
+	switch r.name {
+	case "img", "image":
+		r.image()
+	case "hr":
+		if !r.row.open || r.row.layout {
+			r.raw("* * *")
+			r.breakLines(2)
+		}
+	case "blockquote":
+		if r.row.candidate() {
+			r.layOut()
+		}
+		r.levels = append(r.levels, level{indent: "> ", quote: true})
+	case "h1", "h2", "h3", "h4", "h5", "h6":
+		r.resetMarks()
+		r.heading, r.headed = strings.Repeat("#", int(r.name[1]-'0'))+" ", false
+	case "pre", "code":
+		if r.verbatim > 0 && r.preStart < 0 {
+			r.language = cmp.Or(language(r.attr("class")), r.language)
+		}
+	}
+	switch role {
+	case emphasis:
+		if r.verbatim == 0 {
+			r.openMark(markOf(r.name))
+		}
+	case table, row, cell, item:
+		r.resetMarks()
+	}
+}
+
+// endMarked ends what startMarked began.
+func (r *renderer) endMarked(role role) {
+	switch r.name {
+	case "blockquote":
+		if i := len(r.levels) - 1; i >= r.outerLevel() && r.levels[i].quote {
+			r.levels = r.levels[:i]
+		}
+	case "h1", "h2", "h3", "h4", "h5", "h6":
+		r.heading = ""
+	}
+	switch role {
+	case emphasis:
+		r.closeMark(markOf(r.name))
+	case table, row, cell, item, list:
+		r.resetMarks()
+	}
+}
+
+// image writes an image.
+func (r *renderer) image() {
+	a := r.attrs([2]string{"src", "alt"})
+	address := r.links.address(a[0])
+	if address == "" || r.verbatim > 0 {
+		return
+	}
+	r.raw("![")
+	r.bracketed = true
+	r.text([]byte(strings.TrimSpace(a[1])))
+	r.bracketed = false
+	r.raw("](" + destination.Replace(address) + ")")
+}
+
+// destination makes an address one that may stand in round brackets, also in a table.
+var destination = strings.NewReplacer("(", "%28", ")", "%29", "<", "%3C", ">", "%3E", "|", "%7C", `\`, "%5C")
+
+// raw writes Markdown.
+func (w *writer) raw(s string) {
+	if w.due {
+		w.begin(rune(s[0]))
+	}
+	w.out = append(w.out, s...)
+}
+
+// language returns the language of code that the class of an element names.
+func language(class string) string {
+	for _, name := range strings.Fields(class) {
+		for _, prefix := range []string{"language-", "lang-"} {
+			if name, ok := strings.CutPrefix(name, prefix); ok && !strings.Contains(name, "`") {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// fence puts fences around the verbatim text at the end.
+func (w *writer) fence() {
+	text := string(w.out[w.preStart:])
+	fence := strings.Repeat("`", max(3, longestRun(text)+1))
+	w.out = w.lineEnds(append(append(w.out[:w.preStart], fence...), w.language...), 1)
+	w.out = append(w.lineEnds(append(w.out, text...), 1), fence...)
+}
+
+// lineOpener matches what would begin a heading, a quote, an item or a rule at the beginning of a line.
+var lineOpener = regexp.MustCompile(`^(?:#{1,6}(?:\s|$)|[-+](?:\s|-|$)|[=>]|(\d{1,9})[.)](?:\s|$))`)
+
+// escapeLine writes the beginning of a line, up to where a backslash is needed, and returns how much that is.
+func (w *writer) escapeLine(s []byte) int {
+	m := lineOpener.FindSubmatchIndex(s[:min(len(s), 16)])
+	if m == nil {
+		return 0
+	}
+	n := max(0, m[3])
+	w.out = append(append(w.out, s[:n]...), '\\')
+	return n
+}
+
+// special writes a character that may have a meaning in Markdown, with a backslash if it has in its place.
+func (w *writer) special(s []byte, i int) {
+	c, next, before := s[i], byte(' '), byte(' ')
+	if i+1 < len(s) {
+		next = s[i+1]
+	}
+	if len(w.out) > 0 {
+		before = w.out[len(w.out)-1]
+	}
+	space := unicode.IsSpace(rune(before)) && unicode.IsSpace(rune(next))
+	meant := false
+	switch c {
+	case '\\':
+		meant = next > ' ' && next < utf8.RuneSelf && !isWord(rune(next)) || next == ')'
+	case '`':
+		meant = true
+	case '*':
+		meant = !space || w.lineStart == len(w.out)
+	case '_':
+		meant = !space && !(isWord(rune(before)) && isWord(rune(next)))
+	case '[':
+		meant = w.bracketed || w.nested[link] > 0
+	case ']':
+		meant = w.bracketed || w.nested[link] > 0 || next == '('
+	case '<':
+		meant = next|0x20 >= 'a' && next|0x20 <= 'z' || next == '/' || next == '!' || next == '?'
+	case '&':
+		if name := string(entity.Find(s[i:min(len(s), i+40)])); name != "" {
+			meant = html.UnescapeString(name) != name
+		}
+	case '~':
+		meant = next == '~' || before == '~'
+	}
+	if meant && !slices.Contains(w.active, code) {
+		w.out = append(w.out, '\\')
+	}
+	w.out = append(w.out, c)
+}
+
+var entity = regexp.MustCompile(`^&#?[0-9A-Za-z]+;`)
+
+// pipes makes the rows of data at the end, which are lines of cells with a TAB between them, a table of Markdown.
+func (w *writer) pipes() {
+	if w.rows == 0 {
+		return
+	}
+	w.rows = 0
+	prefix := string(w.indent(nil, w.rowsLevel))
+	var rows [][]string
+	columns := 0
+	for line := range strings.SplitSeq(string(w.out[w.rowsStart:w.rowsEnd]), "\n") {
+		if line = strings.TrimPrefix(line, prefix); line != strings.TrimRight(prefix, " ") {
+			cells := strings.Split(cellText.Replace(cellHeading.ReplaceAllString(line, "$1")), "\t")
+			rows, columns = append(rows, cells), max(columns, len(cells))
+		}
+	}
+	var b strings.Builder
+	for i, cells := range rows {
+		if i > 0 {
+			b.WriteString("\n" + prefix)
+		}
+		if columns == 1 {
+			if i > 0 {
+				b.WriteString("\n" + prefix)
+			}
+			b.WriteString(cells[0])
+			continue
+		}
+		padding := 0
+		if i == 0 || columns <= maxSpan {
+			padding = columns - len(cells)
+		}
+		b.WriteString("| " + strings.Join(cells, " | ") + strings.Repeat(" | ", padding) + " |")
+		if i == 0 {
+			b.WriteString("\n" + prefix + "|" + strings.Repeat("---|", columns))
+		}
+	}
+	w.replace(w.rowsStart, w.rowsEnd, b.String())
+}
+
+// In a cell there are no headings, and breaks are tags.
+var (
+	cellHeading = regexp.MustCompile(`(^|[\t\x01\x02])#{1,6} `)
+	cellText    = strings.NewReplacer("|", `\|`, "\x01", "<br>", "\x02", "<br>")
+)
+
+// replace puts other text in the place of a part of the output.
+func (w *writer) replace(from, to int, text string) {
+	tail := string(w.out[to:])
+	for _, p := range w.positions() {
+		if *p >= to {
+			*p += len(text) - (to - from)
+		}
+	}
+	w.out = append(append(w.out[:from], text...), tail...)
+}
+
+// positions are the places in the output that are remembered.
+func (w *writer) positions() []*int {
+	all := []*int{&w.mark, &w.preStart, &w.row.start}
+	for i := range w.at {
+		all = append(all, &w.at[i])
+	}
+	return all
+}
+
+// span returns how many columns or rows an attribute asks for.
+func span(s string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
 	if err != nil {
-		return "", err
+		return 1
 	}
-	o.Base = Base(src, o.Base)
-	p := preparation{links: newLinks(src, o)}
-	p.prepare(doc.Nodes[0])
-	escape := converter.WithEscapeMode(converter.EscapeModeSmart)
-	if p.brackets > maxBrackets {
-		escape = converter.WithEscapeMode(converter.EscapeModeDisabled)
-	}
-	c := converter.NewConverter(escape, converter.WithPlugins(
-		base.NewBasePlugin(),
-		commonmark.NewCommonmarkPlugin(
-			commonmark.WithListEndComment(false),
-			commonmark.WithLinkEmptyContentBehavior(commonmark.LinkBehaviorSkip),
-		),
-		strikethrough.NewStrikethroughPlugin(),
-		// Cells are not padded: one long cell would be as many spaces in every row.
-		tables.NewTablePlugin(
-			tables.WithCellPaddingBehavior(tables.CellPaddingBehaviorMinimal),
-			tables.WithNewlineBehavior(tables.NewlineBehaviorPreserve),
-			tables.WithPresentationTables(true),
-			tables.WithHeaderPromotion(true),
-		),
-	))
-	out, err := c.ConvertNode(doc.Nodes[0])
-	if err != nil {
-		return "", fmt.Errorf("the document cannot be converted to Markdown: %w", err)
-	}
-	return strings.ToValidUTF8(strings.TrimSpace(string(out)), "\uFFFD"), nil
+	return min(max(n, 1), maxSpan)
 }

@@ -12,19 +12,9 @@ func BenchmarkParseHostile(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := html.Parse(src); err != nil {
-					b.Fatal(err)
-				}
+				html.Parse(src)
 			}
 		})
-	}
-}
-
-func TestParseNeverFails(t *testing.T) {
-	for name, src := range hostile(20_000) {
-		if _, err := html.Parse(src); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 
@@ -59,11 +49,7 @@ func TestParseKeepsDeepText(t *testing.T) {
 		b.WriteString("<p class=end>end</p>")
 		want += "end"
 		want = strings.ReplaceAll(want, "t", "")
-		doc, err := html.Parse(b.String())
-		if err != nil {
-			t.Errorf("%s: %v", c.open, err)
-			continue
-		}
+		doc := html.Parse(b.String())
 		if got := strings.ReplaceAll(words(doc.Text()), "t", ""); got != want {
 			t.Errorf("%s nested: got %d letters of text, want %d", c.open, len(got), len(want))
 		}

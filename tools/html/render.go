@@ -2,6 +2,7 @@ package html
 
 import (
 	"strconv"
+	"strings"
 
 	"golang.org/x/net/html"
 )
@@ -24,6 +25,7 @@ type renderer struct {
 
 func newRenderer(src string, o Options) *renderer {
 	r := &renderer{scanner: newScanner(src)}
+	r.classes, r.gap = &textClasses, 1
 	r.out = make([]byte, 0, len(src)/2+16)
 	r.links = newLinks(src, o)
 	return r
@@ -47,6 +49,8 @@ func (r *renderer) run() {
 	}
 	r.closePre()
 	r.endRow()
+	r.suspendMarks(0)
+	r.pipes()
 	r.footnotes()
 }
 
@@ -55,7 +59,7 @@ func (r *renderer) footnotes() {
 	if len(r.links.list) == 0 {
 		return
 	}
-	r.level, r.item, r.verbatim = 0, false, 0
+	r.levels, r.item, r.verbatim = nil, false, 0
 	r.breakLines(2)
 	r.text([]byte("Links:"))
 	for i, address := range r.links.list {
@@ -73,11 +77,13 @@ func (r *renderer) tag() {
 }
 
 func (r *renderer) start() {
-	switch roleOf(r.name) {
+	role := roleOf(r.name)
+	switch role {
 	case line:
-		r.breakLines(1)
+		r.breakLines(r.gap)
 	case block:
 		r.breakLines(2)
+		r.heading = ""
 	case object, button:
 		r.keepApart()
 	case skipped:
@@ -96,7 +102,7 @@ func (r *renderer) start() {
 	case row:
 		r.closeAnchor()
 		r.restoreLevel()
-		r.openRow(r.plain())
+		r.startRow()
 	case cell:
 		r.startCell()
 	case verbatim: // a field or an example that is never closed is not verbatim to the end of the document
@@ -106,14 +112,13 @@ func (r *renderer) start() {
 			r.openPre()
 		}
 	case anchor:
-		href, _ := r.attr("href")
-		r.openAnchor(r.links.address(href))
+		r.openAnchor(r.links.address(r.attr("href")))
 	case frame:
-		src, _ := r.attr("src")
-		r.breakLines(1)
-		r.openAnchor(r.links.address(src))
-		r.closeAnchor()
-		r.breakLines(1)
+		r.breakLines(r.gap)
+		if r.links.style != None {
+			r.text([]byte(r.links.address(r.attr("src"))))
+		}
+		r.breakLines(r.gap)
 	case quote:
 		r.text([]byte{'"'})
 	case superscript:
@@ -123,22 +128,24 @@ func (r *renderer) start() {
 	case symbol:
 		r.keepApart()
 	case shadow: // browsers show a template with the attribute
-		if _, shown := r.attr("shadowrootmode"); !shown {
+		if r.attr("shadowrootmode") == "" {
 			r.skipElement()
 		}
 	case inline:
 		if r.name == "base" {
-			if href, ok := r.attr("href"); ok {
-				r.links.rebase(href)
-			}
+			r.links.rebase(r.attr("href"))
 		}
+	}
+	if r.markdown {
+		r.startMarked(role)
 	}
 }
 
 func (r *renderer) end() {
-	switch roleOf(r.name) {
+	role := roleOf(r.name)
+	switch role {
 	case line:
-		r.breakLines(1)
+		r.breakLines(r.gap)
 	case block:
 		r.breakLines(2)
 	case object, button, symbol, formula:
@@ -168,32 +175,54 @@ func (r *renderer) end() {
 	case superscript:
 		r.power = false
 	}
+	if r.markdown {
+		r.endMarked(role)
+	}
 }
 
 // openList begins a list: set apart on the outside, on the lines of the item within another.
 func (r *renderer) openList() {
-	r.breakLines(2 - min(r.level, 1))
-	r.level++
+	r.breakLines(2 - min(len(r.levels), 1))
+	l := level{indent: "  "}
+	if r.markdown && r.name == "ol" {
+		l.number = 1
+		if start, err := strconv.Atoi(r.attr("start")); err == nil && start >= 0 && start < 1_000_000 {
+			l.number = start
+		}
+	}
+	r.levels = append(r.levels, l)
 	r.listed = false
 }
 
 func (r *renderer) closeList() {
 	r.item, r.listed, r.loose = false, true, false
-	if r.level > r.outerLevel() {
-		r.level--
+	if r.inList() {
+		r.levels = r.levels[:len(r.levels)-1]
 	}
-	if r.level > 0 {
-		r.lines, r.due = 1, true
+	if r.inList() {
+		r.lines, r.due = r.gap, true
 	} else {
 		r.breakLines(2)
 	}
 }
 
+// inList reports whether a list is open in the table or quote that is open.
+func (r *renderer) inList() bool {
+	n := len(r.levels)
+	return n > r.outerLevel() && !r.levels[n-1].quote
+}
+
 // openItem begins an item. There is no blank line between it and the one before, whatever that ends in.
 func (r *renderer) openItem() {
 	r.closeAnchor()
-	if r.level == 0 {
-		r.level, r.loose = 1, true
+	if !r.inList() {
+		r.levels, r.loose = append(r.levels, level{indent: "  "}), true
+	}
+	r.bullet = "- "
+	if l := &r.levels[len(r.levels)-1]; l.number > 0 {
+		r.bullet = strconv.Itoa(l.number) + ". "
+		l.indent = strings.Repeat(" ", len(r.bullet))
+		l.number++
 	}
 	if r.listed {
 		r.lines = 0
@@ -203,17 +232,17 @@ func (r *renderer) openItem() {
 }
 
 func (r *renderer) closeItem() {
-	if r.loose {
-		r.level, r.loose = r.outerLevel(), false
+	if r.loose && r.inList() {
+		r.levels, r.loose = r.levels[:len(r.levels)-1], false
 	}
 	r.item = false
-	r.lines, r.due = 1, true
+	r.lines, r.due = r.gap, true
 }
 
 func (r *renderer) startTable() {
 	r.closeAnchor()
 	// The attributes are read first: they belong to the token.
-	role, _ := r.attr("role")
+	role := r.attr("role")
 	if len(r.tables) > 0 && !r.row.open { // not in a cell: browsers end the table before
 		r.endTable()
 	}
@@ -233,14 +262,21 @@ func (r *renderer) startCell() {
 	r.closeAnchor()
 	r.restoreLevel()
 	if !r.row.open {
-		r.openRow(r.plain())
+		r.startRow()
 	}
-	r.openCell(!r.row.celled)
+	r.openCell()
+	if last := len(r.tables) - 1; last >= 0 && r.markdown && !r.row.layout {
+		spans := r.attrs([2]string{"colspan", "rowspan"})
+		r.span(&r.tables[last], span(spans[0]), span(spans[1]))
+	}
 }
 
-// plain reports whether the table says it is there for layout.
-func (r *renderer) plain() bool {
-	return len(r.tables) > 0 && r.tables[len(r.tables)-1].plain
+func (r *renderer) startRow() {
+	last := len(r.tables) - 1
+	if last >= 0 {
+		r.tables[last].count++
+	}
+	r.openRow(last >= 0 && r.tables[last].plain)
 }
 
 // outerLevel is how deep in lists the table is that is open.
@@ -254,7 +290,7 @@ func (r *renderer) outerLevel() int {
 // restoreLevel ends the lists and verbatim elements in a cell that were not closed.
 func (r *renderer) restoreLevel() {
 	if last := len(r.tables) - 1; last >= 0 {
-		r.level, r.verbatim = r.tables[last].level, r.tables[last].pre
+		r.levels, r.verbatim = r.levels[:min(len(r.levels), r.tables[last].level)], r.tables[last].pre
 	}
 }
 
@@ -302,7 +338,7 @@ func (r *renderer) skipping() {
 // startFormula writes a formula as its author spelled it out, if so.
 func (r *renderer) startFormula() {
 	r.keepApart()
-	if alt, ok := r.attr("alttext"); ok && alt != "" && r.closes("math") {
+	if alt := r.attr("alttext"); alt != "" && r.closes("math") {
 		r.text([]byte(alt))
 		r.keepApart()
 		r.skipElement()

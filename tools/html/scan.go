@@ -130,16 +130,21 @@ func (s *scanner) content() []byte {
 	return s.z.Text()
 }
 
-// attr returns the value of an attribute of the current start tag, and whether it is there. It may be called once for a tag.
-func (s *scanner) attr(name string) (string, bool) {
+// attr returns the value of an attribute of the current start tag. It may be called once for a tag.
+func (s *scanner) attr(name string) string { return s.attrs([2]string{name})[0] }
+
+// attrs returns the values of two attributes of the current start tag. It may be called once for a tag.
+func (s *scanner) attrs(names [2]string) (values [2]string) {
 	for more := true; more; {
 		var key, value []byte
 		key, value, more = s.z.TagAttr()
-		if string(key) == name {
-			return string(value), true
+		for i, name := range names {
+			if string(key) == name && values[i] == "" {
+				values[i] = string(value)
+			}
 		}
 	}
-	return "", false
+	return values
 }
 
 // closes reports whether an end tag of that name is still to come. Where one was found is kept, so that the document is searched

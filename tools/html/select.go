@@ -45,12 +45,8 @@ func Select(src, selector string) (string, int, error) {
 	if err != nil {
 		return "", 0, &SelectorError{selector, err}
 	}
-	doc, err := Parse(src)
-	if err != nil {
-		return "", 0, err
-	}
 	m := matcher{paths: paths, deadline: time.Now().Add(selectTime)}
-	m.children(doc.Nodes[0], make([]seen, len(paths)))
+	m.children(parse(src), make([]seen, len(paths)))
 	if m.late {
 		return "", 0, ErrSelectTime
 	}

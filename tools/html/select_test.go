@@ -43,10 +43,7 @@ func TestSelect(t *testing.T) {
 }
 
 func TestSelectIsAsGoqueryFinds(t *testing.T) {
-	doc, err := html.Parse(selectPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := html.Parse(selectPage)
 	for _, selector := range []string{"*", "body *", "body > *", "div p", "ul li", "li + li", "li ~ li", "li~li ul li", "div *", "html > body > ul > li + li",
 		"p ~ table td", "p + p", "div + ul > li", ":first-child", "body p, body li"} {
 		n := 0

@@ -1,16 +1,26 @@
 package html
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
-// A row of cells is written as they come, but breaks within a cell are only marked at first: whether they are spaces, in a row of
-// data, or new lines, in one that is there for layout, is known when the row ends or when something in it gives it away. As a
-// nested table does so, the rows around the one being written are decided, and every byte is looked at once more at most.
+// A row of cells is written as they come, with a TAB between cells, but breaks within a cell are only marked at first: whether they
+// are spaces, in a row of data, or new lines, in one that is there for layout, is known when the row ends or when something in it
+// gives it away. As a nested table does so, the rows around the one being written are decided, and every byte is looked at once
+// more at most. In Markdown, rows of data that follow one another become a table when something else follows.
 
-// rowBreaks are the marks for breaks of one and two lines. They take at least the room of what they become in place.
-var rowBreaks = [...]string{1: "\x01", 2: "\x02\x02"}
+// rowBreaks are the marks for breaks of one and two lines.
+var rowBreaks = [...]byte{1: '\x01', 2: '\x02'}
 
-// maxRowBreaks is the most breaks in a row of data.
-const maxRowBreaks = 24
+const (
+	// maxRowBreaks is the most breaks in a row of data.
+	maxRowBreaks = 24
+	// maxSpan is how many rows or columns a cell spans at most.
+	maxSpan = 20
+	// maxColumns is how many columns a table with spans has at most.
+	maxColumns = 60
+)
 
 // tableRow is a row being written.
 type tableRow struct {
@@ -18,14 +28,13 @@ type tableRow struct {
 	layout bool // breaks are new lines, and so are the borders of cells
 	begun  bool // has text
 	fresh  bool // the current cell has no text yet
-	lines  int  // breaks before the row
-	start  int  // where in the output
-	celled bool // has a cell
 	item   bool // it begins an item of a list
-	tabs   int  // borders of cells since the last text
-	spaced bool // there is a blank line before it, for a block in it
+	lines  int  // breaks before the row
+	spaced bool // it would have a blank line before it if it were one for layout
+	start  int  // where in the output
+	column int  // of the current cell, or -1
+	last   int  // column with text
 	cells  int  // with text
-	filled bool // the current cell is counted in cells
 	breaks int  // marked
 }
 
@@ -35,6 +44,8 @@ type tableState struct {
 	level int // of lists around it
 	pre   int // of verbatim elements around it
 	plain bool
+	reach []int // for each column, the row in which the cell above ends
+	count int   // of rows
 }
 
 // candidate reports whether breaks are to be marked: the row may be one of data.
@@ -49,28 +60,27 @@ func (r *tableRow) begin(w *writer) {
 		inCell := w.item
 		w.item = r.item
 		if len(w.out) > 0 {
-			r.spaced = r.lines < 2 && w.lines == 2
-			w.newLine(max(1, r.lines, w.lines))
+			w.newLine(max(1, r.lines))
+			r.spaced = r.lines < w.lines
 		} else {
 			w.marker()
 		}
 		w.item = inCell
-		r.begun, r.celled, r.fresh = true, true, true
+		r.begun, r.fresh = true, true
 		r.start = len(w.out)
 	}
-	for ; r.tabs > 0; r.tabs-- {
+	for r.column = max(r.column, 0); r.last < r.column; r.last++ {
 		w.out = append(w.out, '\t')
 		r.fresh = true
 	}
-	if !r.filled {
-		r.filled = true
+	if r.fresh {
 		r.cells++
 	}
 }
 
 // openTable begins a table in what is written so far and returns the state to go back to when it ends.
 func (w *writer) openTable() tableState {
-	outer := tableState{row: w.row, level: w.level, pre: w.verbatim}
+	outer := tableState{row: w.row, level: len(w.levels), pre: w.verbatim}
 	if w.row.open {
 		switch {
 		case w.row.candidate():
@@ -81,7 +91,7 @@ func (w *writer) openTable() tableState {
 		}
 		w.row.layout, w.row.fresh = true, false
 		outer.row = w.row
-		w.breakLines(1)
+		w.breakLines(w.gap)
 	} else {
 		w.breakLines(2)
 	}
@@ -92,9 +102,11 @@ func (w *writer) openTable() tableState {
 // closeTable ends a table and goes back to the row it is in, if any.
 func (w *writer) closeTable(outer tableState) {
 	w.endRow()
-	w.row, w.level, w.verbatim = outer.row, outer.level, outer.pre
+	w.pipes()
+	w.row, w.verbatim = outer.row, outer.pre
+	w.levels = w.levels[:min(len(w.levels), outer.level)]
 	if w.row.open && !w.grid {
-		w.breakLines(1)
+		w.breakLines(w.gap)
 	} else {
 		w.breakLines(2)
 	}
@@ -103,25 +115,39 @@ func (w *writer) closeTable(outer tableState) {
 // openRow begins a row.
 func (w *writer) openRow(layout bool) {
 	w.endRow()
-	w.breakLines(1)
+	w.breakLines(w.gap)
 	if !w.oneLine {
-		w.row = tableRow{open: true, layout: layout, lines: w.lines, item: w.item, filled: true}
+		w.row = tableRow{open: true, layout: layout, lines: w.lines, item: w.item, column: -1}
 	}
 }
 
 // openCell begins a cell.
-func (w *writer) openCell(first bool) {
+func (w *writer) openCell() {
 	r := &w.row
 	if r.layout || w.oneLine {
-		w.breakLines(1)
+		w.breakLines(w.gap)
 		return
 	}
-	r.celled = true
-	if !first {
-		r.tabs++
-	}
-	r.fresh, r.filled, w.due = true, false, true
+	r.column++
+	r.fresh, w.due = true, true
 	w.lines, w.space, w.apart, w.item = 0, false, false, false
+}
+
+// span notes how many columns and rows a cell takes besides its own. The cell stands right of those from above.
+func (w *writer) span(t *tableState, columns, rows int) {
+	r := &w.row
+	for r.column < len(t.reach) && t.reach[r.column] > t.count {
+		r.column++
+	}
+	if r.column+columns > maxColumns {
+		return
+	}
+	for len(t.reach) < r.column+columns {
+		t.reach = append(t.reach, 0)
+	}
+	for i := range columns {
+		t.reach[r.column+i] = t.count + rows
+	}
 }
 
 // endRow ends the row, if one is open, and decides what its breaks are.
@@ -130,6 +156,13 @@ func (w *writer) endRow() {
 	case !w.row.candidate():
 	case w.row.cells == 1 && w.row.breaks > 0:
 		w.layOut()
+	case w.markdown:
+		w.suspendMarks(0)
+		w.grid = w.row.cells > 1
+		if w.rows++; w.rows == 1 {
+			w.rowsStart, w.rowsLevel = w.row.start, len(w.levels)
+		}
+		w.rowsEnd = len(w.out)
 	default:
 		w.grid = w.row.cells > 1
 		w.joinLines()
@@ -141,7 +174,7 @@ func (w *writer) endRow() {
 				w.lines = w.row.lines
 			}
 		}
-		w.breakLines(1)
+		w.breakLines(w.gap)
 		w.item = false
 	}
 	w.row = tableRow{}
@@ -149,13 +182,10 @@ func (w *writer) endRow() {
 
 // joinLines makes the breaks that are marked in the row spaces.
 func (w *writer) joinLines() {
-	if w.row.breaks == 0 && !w.row.spaced {
+	if w.row.breaks == 0 {
 		return
 	}
 	out := w.out[:w.row.start]
-	if w.row.spaced {
-		out = bytes.TrimSuffix(out, []byte{'\n'})
-	}
 	for b := w.out[w.row.start:]; len(b) > 0; {
 		if b[0] > '\x02' {
 			out = append(out, b[0])
@@ -171,31 +201,45 @@ func (w *writer) joinLines() {
 // layOut makes the breaks that are marked in the row, and the borders of its cells, new lines. What follows in the row is
 // written like that at once.
 func (w *writer) layOut() {
+	w.pipes()
 	r := &w.row
-	out := w.out[:r.start]
+	if end := bytes.LastIndexByte(w.out[:r.start], '\n'); r.spaced && end >= 0 {
+		w.replace(end, end, "\n")
+	}
+	row := string(w.out[r.start:])
+	for _, p := range w.positions() {
+		if *p > r.start {
+			*p = r.start + len(w.laidOut(row[:*p-r.start]))
+		}
+	}
+	w.out = append(w.out[:r.start], w.laidOut(row)...)
+	r.layout = true
+	if r.last < r.column || r.fresh {
+		w.breakLines(w.gap)
+	}
+	r.fresh = false
+}
+
+// laidOut returns the text of a row with new lines for breaks and borders of cells.
+func (w *writer) laidOut(row string) (out []byte) {
 	gap := true // at the beginning of a line
-	mark, preStart := w.mark, w.preStart
-	for i := r.start; i < len(w.out); i++ {
-		if i == w.mark {
-			mark = len(out)
-		}
-		if i == w.preStart {
-			preStart = len(out)
-		}
-		switch c := w.out[i]; {
+	for i := range len(row) {
+		switch c := row[i]; {
+		case c == '\x02':
+			out = w.lineEnds(out, 2)
+		case c == '\x01' && !gap:
+			if w.markdown && !strings.HasPrefix(row[i+1:], "- ") {
+				out = append(out, "  "...)
+			}
+			out = w.lineEnds(out, 1)
+		case c == '\t' && !gap:
+			out = w.lineEnds(out, w.gap)
 		case c > '\x02' && c != '\t':
 			out = append(out, c)
 			gap = false
-		case c == '\x02' || !gap:
-			out = append(out, '\n')
-			gap = true
+			continue
 		}
+		gap = true
 	}
-	w.out, w.mark, w.preStart = out, mark, preStart
-	r.layout = true
-	if r.tabs > 0 || r.fresh {
-		r.tabs = 0
-		w.breakLines(1)
-	}
-	r.fresh = false
+	return out
 }

@@ -12,7 +12,9 @@ const maxIndent = 10
 
 // writer puts text together. White space and breaks are only noted when they are seen, and written when text follows.
 type writer struct {
-	out []byte
+	out     []byte
+	classes *[256]uint8 // of bytes
+	gap     int         // lines between blocks such as div: 1, or 2 for a blank one
 
 	// due says that something below is to be seen to before the next text.
 	due   bool
@@ -22,8 +24,10 @@ type writer struct {
 	power bool // a superscript has begun
 	item  bool // an item of a list has begun
 
-	level    int // of lists
-	verbatim int // elements open
+	levels   []level // of lists, and of quotes in Markdown
+	depth    int     // how many of them the last line began in
+	bullet   string  // of the item
+	verbatim int     // elements open
 	preFirst bool
 	preStart int
 
@@ -33,6 +37,25 @@ type writer struct {
 
 	// mark is where a link's text begins, or -1 if it is to be set when text is written.
 	mark int
+
+	// What follows is of Markdown.
+	markdown bool
+	marks
+	heading   string // the mark of the heading that is open
+	headed    bool   // it was written
+	lineStart int    // where the text of the line begins, or 0
+	bracketed bool   // the text is in square brackets
+	breaks    int    // in the link
+	language  string // of verbatim text
+
+	rows, rowsStart, rowsEnd, rowsLevel int // rows of data that are not yet a table
+}
+
+// level is a list, or a quote, that is open.
+type level struct {
+	indent string // in front of its lines
+	number int    // of the next item, or 0
+	quote  bool
 }
 
 // breakLines notes that what follows begins a new line, behind a blank one if n is 2.
@@ -46,11 +69,14 @@ func (w *writer) breakLines(n int) {
 
 // lineBreak is a br: the first ends a line, the next makes a blank one.
 func (w *writer) lineBreak() {
-	if w.verbatim > 0 {
+	switch {
+	case w.verbatim > 0:
 		w.pre([]byte{'\n'})
-		return
+	case w.heading != "":
+		w.space = true
+	default:
+		w.lines = min(2, w.lines+1)
 	}
-	w.lines = min(2, w.lines+1)
 	w.due = true
 }
 
@@ -65,11 +91,15 @@ func (w *writer) text(s []byte) {
 		w.pre(s)
 		return
 	}
+	classes := w.classes
 	for i := 0; i < len(s); {
 		switch classes[s[i]] {
 		case plain:
 			if w.due {
 				w.begin(rune(s[i]))
+				if w.lineStart == len(w.out) && w.markdown {
+					i += w.escapeLine(s[i:])
+				}
 			}
 			j := i + 1
 			for j < len(s) && classes[s[j]] == plain || j+1 < len(s) && s[j] == ' ' && classes[s[j+1]] == plain {
@@ -81,6 +111,12 @@ func (w *writer) text(s []byte) {
 			w.space, w.due = true, true
 			i++
 		case control:
+			i++
+		case marking:
+			if w.due {
+				w.begin(rune(s[i]))
+			}
+			w.special(s, i)
 			i++
 		default:
 			r, n := utf8.DecodeRune(s[i:])
@@ -132,6 +168,8 @@ func (w *writer) pre(s []byte) {
 		switch {
 		case r == '\t' && w.row.candidate():
 			w.out = append(w.out, ' ')
+		case r == '\n' && w.markdown:
+			w.out = w.lineEnds(w.out, 1)
 		case r == '\n' || r == '\t':
 			w.out = append(w.out, byte(r))
 		case oddSpace(r):
@@ -148,7 +186,7 @@ func (w *writer) pre(s []byte) {
 func (w *writer) openPre() {
 	w.breakLines(2)
 	if w.verbatim == 0 {
-		w.preStart = -1
+		w.preStart, w.language, w.heading = -1, "", ""
 	}
 	w.verbatim++
 	w.preFirst = true
@@ -161,11 +199,14 @@ func (w *writer) closePre() {
 	}
 	if w.verbatim--; w.verbatim == 0 && w.preStart >= 0 {
 		end := len(w.out)
-		for end > w.preStart && classes[w.out[end-1]] == blank {
+		for end > w.preStart && textClasses[w.out[end-1]] == blank {
 			end--
 		}
 		w.out = w.out[:end]
 		w.row.start = min(w.row.start, end)
+		if w.markdown && end > w.preStart && !w.row.candidate() {
+			w.fence()
+		}
 	}
 	w.breakLines(2)
 }
@@ -173,14 +214,25 @@ func (w *writer) closePre() {
 // begin writes what is due before text that begins with r.
 func (w *writer) begin(r rune) {
 	w.due = false
+	if w.rows > 0 && !w.row.open {
+		w.pipes()
+	}
+	if w.markdown {
+		w.interruptMarks()
+	}
 	w.row.begin(w)
 	fresh := len(w.out) == 0 || w.row.fresh
 	w.row.fresh = false
 	switch {
 	case fresh:
+		if w.markdown && len(w.out) == 0 {
+			w.out = w.indentLine(w.out)
+		}
 		w.marker()
+		w.lineStart = len(w.out)
 	case w.lines > 0:
 		w.newLine(w.lines)
+		w.lineStart = len(w.out)
 	case w.space:
 		w.out = append(w.out, ' ')
 	case w.apart && glued(w.last(), r):
@@ -195,6 +247,9 @@ func (w *writer) begin(r rune) {
 	if w.mark < 0 {
 		w.mark = len(w.out)
 	}
+	if w.markdown && w.verbatim == 0 {
+		w.writeMarks()
+	}
 }
 
 // newLine ends the line, n-1 blank ones after it, and indents the next.
@@ -204,29 +259,52 @@ func (w *writer) newLine(n int) {
 		w.out = append(w.out, ' ')
 		return
 	case w.row.candidate():
-		w.out = append(w.out, rowBreaks[n]...)
+		w.out = append(w.out, rowBreaks[n])
 		if w.row.breaks++; w.row.breaks > maxRowBreaks {
 			w.layOut()
 		}
 	default:
-		w.out = append(w.out, "\n\n"[:n]...)
-	}
-	indent := min(w.level, maxIndent)
-	if w.item {
-		indent--
-	}
-	if w.verbatim == 0 || w.item {
-		for range indent {
+		if n == 1 && w.markdown && !w.item && w.verbatim == 0 {
 			w.out = append(w.out, "  "...)
 		}
+		w.out = w.lineEnds(w.out, n)
 	}
 	w.marker()
+}
+
+// lineEnds appends the ends of n lines, and the indentation of the next.
+func (w *writer) lineEnds(out []byte, n int) []byte {
+	out = append(out, '\n')
+	if n > 1 {
+		out = append(bytes.TrimRight(w.indent(out, min(len(w.levels), w.depth)), " "), '\n')
+	}
+	if w.verbatim > 0 && !w.item && !w.markdown {
+		return out
+	}
+	return w.indentLine(out)
+}
+
+// indentLine appends the indentation of a line; an item's marker is the last part of it.
+func (w *writer) indentLine(out []byte) []byte {
+	w.depth = len(w.levels)
+	if w.item {
+		w.depth--
+	}
+	return w.indent(out, w.depth)
+}
+
+// indent appends what lines begin with that are so many levels deep.
+func (w *writer) indent(out []byte, depth int) []byte {
+	for _, l := range w.levels[:min(depth, maxIndent)] {
+		out = append(out, l.indent...)
+	}
+	return out
 }
 
 // marker writes the bullet of an item that has begun.
 func (w *writer) marker() {
 	if w.item && !w.oneLine {
-		w.out = append(w.out, "- "...)
+		w.out = append(w.out, w.bullet...)
 	}
 	w.item = false
 }
@@ -243,25 +321,29 @@ func (w *writer) finish() string {
 	for i, c := range w.out { // blank lines first, but not the indentation of verbatim text
 		if c == '\n' {
 			start = i + 1
-		} else if classes[c] != blank {
+		} else if textClasses[c] != blank {
 			break
 		}
 	}
-	for end > start && classes[w.out[end-1]] == blank {
+	for end > start && textClasses[w.out[end-1]] == blank {
 		end--
 	}
 	return string(w.out[start:end])
 }
 
-// Classes of bytes: what stands for itself, white space, what is removed and the parts of longer characters.
+// Classes of bytes: what stands for itself, white space, what is removed, the parts of longer characters, and in Markdown what may
+// have a meaning.
 const (
 	plain = iota
 	blank
 	control
 	multi
+	marking
 )
 
-var classes = func() (t [256]uint8) {
+var textClasses, markdownClasses = byteClasses(""), byteClasses("\\`*_[]<&~")
+
+func byteClasses(special string) (t [256]uint8) {
 	for c := range t {
 		switch {
 		case c == ' ' || '\t' <= c && c <= '\r':
@@ -270,10 +352,12 @@ var classes = func() (t [256]uint8) {
 			t[c] = control
 		case c >= utf8.RuneSelf:
 			t[c] = multi
+		case strings.IndexByte(special, byte(c)) >= 0:
+			t[c] = marking
 		}
 	}
 	return t
-}()
+}
 
 // glued reports whether two characters in different elements would be read as one word.
 func glued(before, r rune) bool {

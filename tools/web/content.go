@@ -101,11 +101,7 @@ func (p *page) convertHTML(key renderKey) (string, error) {
 	case "raw":
 		return source, nil
 	case "markdown":
-		text, err := html.Markdown(source, options)
-		if err != nil {
-			return "", unsupported("cannot be made Markdown: "+err.Error(), "Use format \"text\".")
-		}
-		return text, nil
+		return html.Markdown(source, options), nil
 	}
 	return html.Text(source, options), nil
 }
