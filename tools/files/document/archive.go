@@ -9,17 +9,16 @@ import (
 	"strings"
 )
 
-var (
-	errNoPart = errors.New("the archive lacks a part")
-	errOLE    = errors.New("it is protected by a password or in the binary format of before 2007")
-)
+var errOLE = errors.New("it is protected by a password or in the binary format of before 2007")
 
 // archive is an Office Open XML package: a zip archive of XML parts. All parts
-// draw on one allowance of unpacked bytes.
+// draw on one allowance of unpacked bytes, and one of text.
 type archive struct {
 	parts  map[string]*zip.File // by partKey
 	limits Limits
-	left   int64 // unpacked bytes that are still allowed
+	packed int64 // bytes that may still be unpacked
+	text   int   // bytes of text that may still be made
+	full   error // the text allowance is used up
 }
 
 func openArchive(r io.ReaderAt, size int64, limits Limits) (*archive, error) {
@@ -45,7 +44,7 @@ func openArchive(r io.ReaderAt, size int64, limits Limits) (*archive, error) {
 		return nil, meter.err
 	}
 	meter.left = -1
-	a := &archive{parts: make(map[string]*zip.File, len(z.File)), limits: limits, left: limits.Unpacked}
+	a := &archive{parts: make(map[string]*zip.File, len(z.File)), limits: limits, packed: limits.Unpacked, text: limits.Text}
 	for _, f := range z.File {
 		key := partKey(f.Name)
 		if _, ok := a.parts[key]; !ok {
@@ -55,38 +54,34 @@ func openArchive(r io.ReaderAt, size int64, limits Limits) (*archive, error) {
 	return a, nil
 }
 
+// take draws n bytes of text. Once they are used up, it reports false and sets full.
+func (a *archive) take(n int) bool {
+	if a.text -= n; a.text < 0 {
+		a.text = 0
+		a.full = &LimitError{What: "bytes of text", Max: int64(a.limits.Text)}
+	}
+	return a.full == nil
+}
+
 // partKey makes part names comparable: their case does not count (ECMA-376
 // part 2, 6.2.2.3), and some programs write backslashes.
 func partKey(name string) string {
 	return strings.ToLower(strings.TrimPrefix(strings.ReplaceAll(name, `\`, "/"), "/"))
 }
 
-func (a *archive) has(name string) bool { return a.parts[partKey(name)] != nil }
-
-// open returns the XML of a part. The error is errNoPart if there is none.
-func (a *archive) open(name string) (*tokens, error) {
-	f := a.parts[partKey(name)]
-	if f == nil {
-		return nil, fmt.Errorf("%w: %s", errNoPart, name)
-	}
-	rc, err := f.Open()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return newTokens(a, name, rc), nil
-}
-
-// each opens a part, if there is one, and calls fn for each element inside its
+// each reads a part, if there is one, and calls fn for each element inside its
 // root. What fn leaves of the element is skipped.
 func (a *archive) each(name string, fn func(t *tokens, e element) error) error {
-	t, err := a.open(name)
-	if errors.Is(err, errNoPart) {
+	f := a.parts[partKey(name)]
+	if f == nil {
 		return nil
 	}
+	content, err := f.Open()
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	defer t.close()
+	defer content.Close()
+	t := newTokens(a, name, content)
 	if err := t.root(); err != nil {
 		return err
 	}
@@ -148,18 +143,23 @@ func (a *archive) relations(part string) (map[string]relation, error) {
 	return rels, err
 }
 
-// mainPart returns the part that the package is about, or otherwise.
-func (a *archive) mainPart(otherwise string) (string, error) {
+// mainPart returns the part that the package is about, or otherwise, and its relationships.
+func (a *archive) mainPart(otherwise string) (string, map[string]relation, error) {
 	rels, err := a.relations("")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
+	main := otherwise
 	for _, rel := range rels {
-		if rel.kind == "officeDocument" && a.has(rel.target) {
-			return rel.target, nil
+		if rel.kind == "officeDocument" && a.parts[partKey(rel.target)] != nil {
+			main = rel.target
 		}
 	}
-	return otherwise, nil
+	if a.parts[partKey(main)] == nil {
+		return "", nil, fmt.Errorf("the archive lacks a part: %s", main)
+	}
+	rels, err = a.relations(main)
+	return main, rels, err
 }
 
 // related returns the part that is related in the given way, or "".

@@ -16,8 +16,7 @@ import (
 	"fmt"
 )
 
-// Limits bounds what a document may cost. A field that is 0 means the one
-// of DefaultLimits.
+// Limits bounds what a document may cost. A field that is 0 means the default.
 type Limits struct {
 	File     int64 // size of the file itself, in bytes
 	Entries  int   // files in its archive
@@ -26,16 +25,13 @@ type Limits struct {
 	Text     int   // bytes of text made of it
 }
 
-// DefaultLimits returns bounds that ordinary documents stay far below, and
-// that keep a hostile one to a few seconds and some 200 MiB.
-func DefaultLimits() Limits {
-	return Limits{File: 256 << 20, Entries: 10_000, Unpacked: 64 << 20, Depth: 256, Text: 16 << 20}
-}
-
+// orDefault returns bounds that ordinary documents stay far below, and that
+// keep a hostile one to a few seconds and some 200 MiB, except those that are set.
 func (l Limits) orDefault() Limits {
-	d := DefaultLimits()
-	return Limits{cmp.Or(l.File, d.File), cmp.Or(l.Entries, d.Entries), cmp.Or(l.Unpacked, d.Unpacked),
-		cmp.Or(l.Depth, d.Depth), cmp.Or(l.Text, d.Text)}
+	return Limits{
+		File: cmp.Or(l.File, 256<<20), Entries: cmp.Or(l.Entries, 10_000), Unpacked: cmp.Or(l.Unpacked, 64<<20),
+		Depth: cmp.Or(l.Depth, 256), Text: cmp.Or(l.Text, 16<<20),
+	}
 }
 
 // LimitError says which of the [Limits] a document went over.
@@ -67,45 +63,6 @@ func readError(format string, err error) error {
 		return err
 	}
 	return &FormatError{Format: format, Err: err}
-}
-
-// budget is how much text may still be made.
-type budget struct {
-	left, max int
-	err       error
-}
-
-func newBudget(l Limits) *budget { return &budget{left: l.Text, max: l.Text} }
-
-// take draws n bytes. Once they are gone, it reports false and sets err.
-func (b *budget) take(n int) bool {
-	if b.left -= n; b.left < 0 {
-		b.left = 0
-		b.err = &LimitError{What: "bytes of text", Max: int64(b.max)}
-	}
-	return b.err == nil
-}
-
-// block is text made of whole lines.
-type block struct {
-	text    []byte
-	pending []byte // of a paragraph whose end was deleted
-}
-
-// line appends a line, after what is pending.
-func (b *block) line(prefix, text []byte) {
-	b.text = append(b.text, prefix...)
-	b.text = append(b.text, b.pending...)
-	b.text = append(b.text, text...)
-	b.text = append(b.text, '\n')
-	b.pending = b.pending[:0]
-}
-
-// flush makes what is pending a line.
-func (b *block) flush() {
-	if len(b.pending) > 0 {
-		b.line(nil, nil)
-	}
 }
 
 // appendFlat appends text on one line: each run of white space in it becomes

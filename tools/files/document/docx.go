@@ -29,33 +29,32 @@ func DocxText(r io.ReaderAt, size int64, limits Limits) (string, error) {
 	if err != nil {
 		return "", readError("docx", err)
 	}
-	d := &docx{archive: a, out: newBudget(a.limits)}
-	err = readError("docx", d.read())
-	return d.assemble(), err
+	d := &docx{archive: a, marks: map[note]string{}, count: map[string]int{}, notes: map[note][]byte{}}
+	err = d.read()
+	return d.assemble(), readError("docx", err)
 }
 
 // docx is a Word document being read.
 type docx struct {
 	*archive
-	out       *budget
 	styles    map[string]*style
 	numbering *numbering
 	rels      map[string]relation // of the part being read
 
-	body, headers, footers, notes block
-	marginalia                    []marginal
-	refs                          noteRefs
-	fields                        []field
-	cells                         int // how many table cells deep
+	headers, body, footers []byte
+	marginalia             []marginal
+	order                  []note // the notes referred to
+	marks                  map[note]string
+	count                  map[string]int // of notes by kind
+	notes                  map[note][]byte
+	fields                 []field
+	pending                []byte // text of a paragraph whose end was deleted
+	cells                  int    // how many table cells deep
 }
 
 // read reads the whole document.
 func (d *docx) read() error {
-	main, err := d.mainPart("word/document.xml")
-	if err != nil {
-		return err
-	}
-	rels, err := d.relations(main)
+	main, rels, err := d.mainPart("word/document.xml")
 	if err != nil {
 		return err
 	}
@@ -65,7 +64,7 @@ func (d *docx) read() error {
 	if d.numbering, err = readNumbering(d.archive, related(rels, "numbering")); err != nil {
 		return err
 	}
-	if err := d.story(main, &d.body); err != nil {
+	if d.body, err = d.story(main); err != nil {
 		return err
 	}
 	if err := d.readMarginalia(); err != nil {
@@ -80,22 +79,14 @@ func (d *docx) read() error {
 }
 
 // story reads a part that is one piece of text.
-func (d *docx) story(part string, to *block) (err error) {
+func (d *docx) story(part string) (text []byte, err error) {
 	if d.rels, err = d.relations(part); err != nil {
-		return err
+		return nil, err
 	}
-	t, err := d.open(part)
-	if err != nil {
-		return err
-	}
-	defer t.close()
 	d.fields = nil
-	if err := t.root(); err != nil {
-		return err
-	}
-	err = d.blocks(t, to)
-	to.flush()
-	return err
+	err = d.each(part, func(t *tokens, e element) error { return d.block(t, e, &text) })
+	text, d.pending = append(text, d.pending...), nil
+	return text, err
 }
 
 // marginal is a header or a footer.
@@ -123,114 +114,83 @@ func (d *docx) addMarginal(e element) {
 func (d *docx) readMarginalia() error {
 	seen := map[string]bool{}
 	for _, m := range d.marginalia {
-		if !d.has(m.part) {
-			continue
-		}
-		var b block
-		if err := d.story(m.part, &b); err != nil {
+		text, err := d.story(m.part)
+		if err != nil {
 			return err
 		}
-		text := string(bytes.TrimSpace(b.text))
-		if text == "" || seen[text] {
+		line := string(bytes.TrimSpace(text)) + "\n"
+		if line == "\n" || seen[line] {
 			continue
 		}
-		seen[text] = true
-		to, label := &d.headers, "[header] "
+		seen[line] = true
 		if m.footer {
-			to, label = &d.footers, "[footer] "
+			d.footers = append(d.footers, "[footer] "+line...)
+		} else {
+			d.headers = append(d.headers, "[header] "+line...)
 		}
-		to.text = append(append(append(to.text, label...), text...), '\n')
 	}
 	return nil
 }
 
-// noteRef is a note: the element it is in, such as "footnote", and its w:id.
-type noteRef struct{ kind, id string }
-
-// noteRefs is the notes referred to so far, in order.
-type noteRefs struct {
-	order []noteRef
-	marks map[noteRef]string
-	count map[string]int // by kind
-}
+// note is a note: the element it is in, such as "footnote", and its w:id.
+type note struct{ kind, id string }
 
 // mark returns the mark of the note that an element refers to, numbering it if it is new.
-func (n *noteRefs) mark(e element) string {
-	ref := noteRef{strings.TrimSuffix(e.name, "Reference"), e.attr("id")}
-	if mark, ok := n.marks[ref]; ok {
-		return mark
+func (d *docx) mark(e element) string {
+	n := note{strings.TrimSuffix(e.name, "Reference"), e.attr("id")}
+	if _, known := d.marks[n]; !known {
+		prefix := ""
+		if n.kind != "footnote" {
+			prefix = n.kind[:1]
+		}
+		d.count[n.kind]++
+		d.order = append(d.order, n)
+		d.marks[n] = fmt.Sprintf("[^%s%d]", prefix, d.count[n.kind])
 	}
-	if n.marks == nil {
-		n.marks, n.count = map[noteRef]string{}, map[string]int{}
-	}
-	prefix := ""
-	if ref.kind != "footnote" {
-		prefix = ref.kind[:1]
-	}
-	n.count[ref.kind]++
-	n.order = append(n.order, ref)
-	n.marks[ref] = fmt.Sprintf("[^%s%d]", prefix, n.count[ref.kind])
-	return n.marks[ref]
+	return d.marks[n]
 }
 
-// readNotes reads the notes of a kind that were referred to and puts them in the order
-// of their marks. A note may refer to one of a later kind.
-func (d *docx) readNotes(kind, part string) error {
-	if part == "" || d.refs.count[kind] == 0 {
+// readNotes reads the notes of a kind that were referred to. A note may refer to one of a later kind.
+func (d *docx) readNotes(kind, part string) (err error) {
+	if d.count[kind] == 0 {
 		return nil
 	}
-	texts, err := d.noteTexts(kind, part)
-	for _, ref := range d.refs.order {
-		if text := texts[ref.id]; ref.kind == kind && len(text) > 0 {
-			mark := d.refs.marks[ref]
-			if !d.out.take(len(mark) + 3) {
-				break
-			}
-			d.notes.line([]byte(mark+": "), text)
-		}
-	}
-	return cmp.Or(err, d.out.err)
-}
-
-// noteTexts returns the texts of the notes in a part by id.
-func (d *docx) noteTexts(kind, part string) (map[string][]byte, error) {
-	texts := map[string][]byte{}
-	var err error
 	if d.rels, err = d.relations(part); err != nil {
-		return texts, err
+		return err
 	}
-	err = d.each(part, func(t *tokens, e element) error {
-		id := e.attr("id")
-		if _, wanted := d.refs.marks[noteRef{kind, id}]; !wanted || e.name != kind || texts[id] != nil {
+	return d.each(part, func(t *tokens, e element) error {
+		n := note{e.name, e.attr("id")}
+		if d.marks[n] == "" || d.notes[n] != nil {
 			return nil
 		}
-		var b block
 		d.fields = nil
-		err := d.blocks(t, &b)
-		b.flush()
-		text := bytes.Clone(bytes.TrimSpace(b.text))
-		if author := e.attr("author"); author != "" && d.out.take(len(author)+2) {
-			text = append([]byte(author+": "), text...)
+		var text []byte
+		err := d.blocks(t, &text)
+		label := d.marks[n] + ": "
+		if author := e.attr("author"); author != "" {
+			label += author + ": "
 		}
-		texts[id] = text
-		return err
+		if text = bytes.TrimSpace(text); len(text) > 0 && d.take(len(label)+1) {
+			d.notes[n] = append([]byte(label), text...)
+		}
+		return cmp.Or(err, d.full)
 	})
-	return texts, err
 }
 
 // assemble puts the parts of the text together.
 func (d *docx) assemble() string {
-	var all []byte
-	for _, b := range []*block{&d.headers, &d.body, &d.footers, &d.notes} {
-		b.flush()
-		text := bytes.Trim(b.text, "\n")
-		if len(text) == 0 {
-			continue
+	slices.SortStableFunc(d.order, func(a, b note) int { return -cmp.Compare(a.kind, b.kind) }) // footnotes first, comments last
+	var notes [][]byte
+	for _, n := range d.order {
+		if text := d.notes[n]; text != nil {
+			notes = append(notes, text)
 		}
-		if len(all) > 0 {
-			all = append(all, "\n\n"...)
-		}
-		all = append(all, text...)
 	}
-	return trimmed(all)
+	var parts [][]byte
+	for _, part := range [][]byte{d.headers, d.body, d.footers, bytes.Join(notes, []byte("\n"))} {
+		if part = bytes.Trim(part, "\n"); len(part) > 0 {
+			parts = append(parts, part)
+		}
+	}
+	return trimmed(bytes.Join(parts, []byte("\n\n")))
 }

@@ -21,20 +21,21 @@ func skipped(name string) bool {
 }
 
 // blocks reads the paragraphs and tables inside the element just begun.
-func (d *docx) blocks(t *tokens, to *block) error {
+func (d *docx) blocks(t *tokens, to *[]byte) error {
 	return t.children(func(e element) error { return d.block(t, e, to) })
 }
 
 // block reads one of them. An element it does not know is taken for what only
 // groups others, as content controls and insertions do.
-func (d *docx) block(t *tokens, e element, to *block) error {
+func (d *docx) block(t *tokens, e element, to *[]byte) error {
 	switch {
 	case skipped(e.name):
 		return nil
 	case e.name == "p":
 		return d.paragraph(t, to)
 	case e.name == "tbl":
-		return d.table(t, to)
+		var r tableRow
+		return d.table(t, &r, to)
 	case e.name == "sectPr":
 		return t.descend(d.addMarginal)
 	case e.name == "AlternateContent":
@@ -58,66 +59,52 @@ func alternatives(t *tokens, read func() error) error {
 
 // paragraph is a paragraph being read.
 type paragraph struct {
-	style      // its own properties, and basedOn the style it names
-	text       []byte
-	boxes      block // of the text boxes anchored in it
-	hidden     bool  // in a run that is
-	endDeleted bool
+	style  // its own properties, and basedOn the style it names
+	text   []byte
+	boxes  []byte // of the text boxes anchored in it
+	hidden bool   // in a run that is
+	open   bool   // its end was deleted: the next one goes on with it
 }
 
-func (d *docx) paragraph(t *tokens, to *block) error {
-	var p paragraph
-	if err := d.inlines(t, &p); err != nil {
-		to.line(nil, p.text) // what there is, should the error be a limit
-		return err
-	}
+func (d *docx) paragraph(t *tokens, to *[]byte) error {
+	p := paragraph{text: d.pending}
+	d.pending = nil
+	err := d.inlines(t, &p)
 	for i := range d.fields {
 		// A field whose result has not begun within its paragraph is broken;
 		// it must not hide the rest of the document.
 		d.fields[i].result = true
 	}
-	if p.endDeleted {
-		to.pending = append(to.pending, p.text...)
-	} else {
-		to.line(d.prefix(&p, len(to.pending) > 0), p.text)
+	if p.open {
+		d.pending = p.text
+		return cmp.Or(err, d.full)
 	}
-	p.boxes.flush()
-	to.text = append(to.text, p.boxes.text...)
-	return d.out.err
+	if err == nil {
+		*to = append(*to, d.prefix(&p)...)
+	}
+	*to = append(append(*to, p.text...), '\n')
+	*to = append(*to, p.boxes...)
+	return cmp.Or(err, d.full)
 }
 
 // prefix returns the marks of a heading or list item. An empty paragraph gets
 // none, unless it counts in a list.
-func (d *docx) prefix(p *paragraph, joined bool) []byte {
+func (d *docx) prefix(p *paragraph) string {
 	label := ""
 	list, level := p.inList(d.styles)
-	if list != "" && (joined || len(bytes.TrimSpace(p.text)) > 0) {
+	if list != "" && len(bytes.TrimSpace(p.text)) > 0 {
 		label = d.numbering.label(list, level)
 	}
 	heading := p.heading(d.styles)
-	if heading > 0 && d.cells == 0 && (joined || len(p.text) > 0) {
+	if heading > 0 && d.cells == 0 && len(p.text) > 0 {
 		label = strings.Repeat("#", heading) + " " + label
 	} else if label != "" && d.cells == 0 {
 		label = strings.Repeat("  ", level) + label
 	}
-	if !d.out.take(len(label) + 1) {
-		return nil
+	if !d.take(len(label) + 1) {
+		return ""
 	}
-	return []byte(label)
-}
-
-// properties reads w:pPr.
-func (d *docx) properties(t *tokens, p *paragraph) error {
-	return t.descend(func(e element) {
-		switch e.name {
-		case "pStyle":
-			p.basedOn = e.attr("val")
-		case "del", "moveFrom":
-			p.endDeleted = true
-		}
-		p.set(e)
-		d.addMarginal(e)
-	})
+	return label
 }
 
 // tableRow is a row being read.
@@ -127,25 +114,9 @@ type tableRow struct {
 	deleted bool
 }
 
-// table reads a table, one line for each row.
-func (d *docx) table(t *tokens, to *block) error {
-	return t.children(func(e element) error {
-		switch {
-		case skipped(e.name):
-			return nil
-		case e.name != "tr":
-			return d.table(t, to) // a content control or insertion around rows
-		}
-		var r tableRow
-		err := d.rowCells(t, &r)
-		if !r.deleted {
-			to.line(nil, r.line)
-		}
-		return cmp.Or(err, d.out.err)
-	})
-}
-
-func (d *docx) rowCells(t *tokens, r *tableRow) error {
+// table reads a table, one line for each row, or what is in a row r of one.
+// An element it does not know only groups rows or cells.
+func (d *docx) table(t *tokens, r *tableRow, to *[]byte) error {
 	return t.children(func(e element) error {
 		switch {
 		case e.name == "trPr":
@@ -161,20 +132,27 @@ func (d *docx) rowCells(t *tokens, r *tableRow) error {
 			return nil
 		case e.name == "tc":
 			return d.cell(t, r)
+		case e.name == "tr":
+			var row tableRow
+			err := d.table(t, &row, to)
+			if !row.deleted {
+				*to = append(append(*to, row.line...), '\n')
+			}
+			return cmp.Or(err, d.full)
 		}
-		return d.rowCells(t, r)
+		return d.table(t, r, to)
 	})
 }
 
 // cell reads a cell and appends it to its row. A cell that spans columns is
 // followed by empty ones, so that columns stay in line.
 func (d *docx) cell(t *tokens, r *tableRow) error {
-	var b block
+	var text []byte
 	span := ""
 	d.cells++
 	err := t.children(func(e element) error {
 		if e.name != "tcPr" {
-			return d.block(t, e, &b)
+			return d.block(t, e, &text)
 		}
 		return t.descend(func(e element) {
 			if e.name == "gridSpan" {
@@ -183,9 +161,8 @@ func (d *docx) cell(t *tokens, r *tableRow) error {
 		})
 	})
 	d.cells--
-	b.flush()
 	d.span(r, "1", 0)
-	r.line = appendFlat(r.line, b.text)
+	r.line = appendFlat(r.line, text)
 	d.span(r, span, 1)
 	return err
 }
@@ -196,7 +173,7 @@ const maxSpan = 63
 // span begins the cells that a span covers beyond the have first.
 func (d *docx) span(r *tableRow, val string, have int) {
 	for n := min(atoi(val), maxSpan); n > have; n-- {
-		if r.cells > 0 && d.out.take(1) {
+		if r.cells > 0 && d.take(1) {
 			r.line = append(r.line, '\t')
 		}
 		r.cells++
@@ -205,7 +182,7 @@ func (d *docx) span(r *tableRow, val string, have int) {
 
 // inlines reads what is inside a paragraph, or inside an element of one.
 func (d *docx) inlines(t *tokens, p *paragraph) error {
-	return t.children(func(e element) error { return cmp.Or(d.inline(t, e, p), d.out.err) })
+	return t.children(func(e element) error { return cmp.Or(d.inline(t, e, p), d.full) })
 }
 
 // inline reads one element of a paragraph. One it does not know is taken for
@@ -217,7 +194,16 @@ func (d *docx) inline(t *tokens, e element, p *paragraph) error {
 	from := len(p.text)
 	switch e.name {
 	case "pPr":
-		return d.properties(t, p)
+		return t.descend(func(e element) {
+			switch e.name {
+			case "pStyle":
+				p.basedOn = e.attr("val")
+			case "del", "moveFrom":
+				p.open = true
+			}
+			p.set(e)
+			d.addMarginal(e)
+		})
 	case "r":
 		hidden := p.hidden
 		err := d.inlines(t, p)
@@ -248,7 +234,11 @@ func (d *docx) inline(t *tokens, e element, p *paragraph) error {
 	case "fldChar":
 		d.fieldMark(e.attr("fldCharType"), p)
 	case "instrText":
-		return d.instruction(t)
+		text, err := t.text(nil)
+		if last := len(d.fields) - 1; last >= 0 && len(d.fields[last].instruction)+len(text) <= maxInstruction {
+			d.fields[last].instruction = append(d.fields[last].instruction, text...)
+		}
+		return err
 	case "txbxContent":
 		// Fields begun around the box go on after it.
 		outer := d.fields
@@ -263,7 +253,7 @@ func (d *docx) inline(t *tokens, e element, p *paragraph) error {
 			d.write(p, "[image: "+string(alt)+"]")
 		}
 	case "footnoteReference", "endnoteReference", "commentReference":
-		d.write(p, d.refs.mark(e))
+		d.write(p, d.mark(e))
 	case "tab", "ptab":
 		d.write(p, "\t")
 	case "br", "cr":
@@ -298,7 +288,7 @@ func symbol(font, char string) string {
 
 // write appends text to the paragraph where text shows.
 func (d *docx) write(p *paragraph, s string) {
-	if !p.hidden && !d.inInstruction() && d.out.take(len(s)) {
+	if !p.hidden && !d.inInstruction() && d.take(len(s)) {
 		p.text = append(p.text, s...)
 	}
 }
@@ -350,19 +340,6 @@ func (d *docx) fieldMark(kind string, p *paragraph) {
 		}
 		d.linkEnd(p, f.from, linkTarget(string(f.instruction)))
 	}
-}
-
-// instruction reads w:instrText.
-func (d *docx) instruction(t *tokens) error {
-	if len(d.fields) == 0 {
-		return nil
-	}
-	text, err := t.text(nil)
-	f := &d.fields[len(d.fields)-1]
-	if len(f.instruction)+len(text) <= maxInstruction {
-		f.instruction = append(f.instruction, text...)
-	}
-	return err
 }
 
 // linkTarget returns the address in an instruction such as

@@ -3,7 +3,9 @@ package document
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
+	"unicode"
 )
 
 // Kind is what a file has to be read as.
@@ -32,12 +34,70 @@ type Type struct {
 const HeadSize = 512
 
 const (
-	zipMagic = "PK\x03\x04"
-	oleMagic = "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"
-	any16    = "????????????????"
-	any64    = any16 + any16 + any16 + any16
-	tarMagic = any64 + any64 + any64 + any64 + "?ustar"
+	zipMagic   = "PK\x03\x04"
+	oleMagic   = "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"
+	any16      = "????????????????"
+	any64      = any16 + any16 + any16 + any16
+	tarMagic   = any64 + any64 + any64 + any64 + "?ustar"
+	officeMIME = "application/vnd.openxmlformats-officedocument."
+	odfMIME    = "application/vnd.oasis.opendocument."
+	unzip      = "call bash with command `unzip -l %s` to list what is in it"
+	convert    = "convert it first, for instance call bash with command `soffice --headless --convert-to "
+	unprotect  = "save it without its password first"
 )
+
+// types are the types that Detect knows: of files that begin with magic, in which ? stands for any byte, and that have one
+// of the extensions, if any are given.
+var types = [...]struct {
+	magic, extensions string
+	Type
+}{
+	{zipMagic, ".docx .docm .dotx .dotm", Type{Docx, officeMIME + "wordprocessingml.document", "Word document", ""}},
+	{zipMagic, ".xlsx .xlsm .xltx .xltm", Type{Xlsx, officeMIME + "spreadsheetml.sheet", "Excel workbook", ""}},
+	{zipMagic, ".pptx .pptm .ppsx", Type{Binary, officeMIME + "presentationml.presentation", "PowerPoint presentation", convert + "pdf %s`"}},
+	{zipMagic, ".odt", Type{Binary, odfMIME + "text", "OpenDocument text", convert + "docx %s`"}},
+	{zipMagic, ".ods", Type{Binary, odfMIME + "spreadsheet", "OpenDocument spreadsheet", convert + "xlsx %s`"}},
+	{zipMagic, ".odp", Type{Binary, odfMIME + "presentation", "OpenDocument presentation", convert + "pdf %s`"}},
+	{zipMagic, ".epub", Type{Binary, "application/epub+zip", "EPUB book", unzip}},
+	{zipMagic, "", Type{Binary, "application/zip", "zip archive", unzip}},
+	{oleMagic, ".doc .dot", Type{Binary, "application/msword", "Word 97-2003 document", convert + "docx %s`"}},
+	{oleMagic, ".xls .xlt", Type{Binary, "application/vnd.ms-excel", "Excel 97-2003 workbook", convert + "xlsx %s`"}},
+	{oleMagic, ".ppt .pps", Type{Binary, "application/vnd.ms-powerpoint", "PowerPoint 97-2003 presentation", convert + "pdf %s`"}},
+	{oleMagic, ".docx .xlsx .pptx", Type{Binary, "application/x-ole-storage", "password-protected Office document", unprotect}},
+	{oleMagic, "", Type{Binary, "application/x-ole-storage", "OLE file", ""}},
+	{"\x89PNG\r\n\x1A\n", "", Type{Image, "image/png", "image", ""}},
+	{"\xFF\xD8\xFF", "", Type{Image, "image/jpeg", "image", ""}},
+	{"GIF87a", "", Type{Image, "image/gif", "image", ""}},
+	{"GIF89a", "", Type{Image, "image/gif", "image", ""}},
+	{"RIFF????WEBP", "", Type{Image, "image/webp", "image", ""}},
+	{"????ftypavif", "", Type{Image, "image/avif", "image", ""}},
+	{"????ftypavis", "", Type{Image, "image/avif", "image", ""}},
+	{"II*\x00", "", Type{Image, "image/tiff", "image", ""}},
+	{"MM\x00*", "", Type{Image, "image/tiff", "image", ""}},
+	{"\x00\x00\x01\x00", "", Type{Image, "image/x-icon", "image", ""}},
+	{"BM????\x00\x00\x00\x00", "", Type{Image, "image/bmp", "image", ""}}, // the zeros are reserved and keep text out
+	{"%PDF-", "", Type{Binary, "application/pdf", "PDF document", "call bash with command `pdftotext -layout %s -`"}},
+	{"\x7FELF", "", Type{Binary, "application/x-elf", "ELF program or library", ""}},
+	{"\x1F\x8B", "", Type{Binary, "application/gzip", "gzip archive", "call bash with command `gzip -dc %s | head -c 20000`"}},
+	{"BZh", "", Type{Binary, "application/x-bzip2", "bzip2 archive", ""}},
+	{"\xFD7zXZ\x00", "", Type{Binary, "application/x-xz", "xz archive", ""}},
+	{"\x28\xB5\x2F\xFD", "", Type{Binary, "application/zstd", "zstd archive", ""}},
+	{"7z\xBC\xAF\x27\x1C", "", Type{Binary, "application/x-7z-compressed", "7z archive", ""}},
+	{"Rar!\x1A\x07", "", Type{Binary, "application/vnd.rar", "rar archive", ""}},
+	{tarMagic, "", Type{Binary, "application/x-tar", "tar archive", "call bash with command `tar -tf %s` to list what is in it"}},
+	{"PK\x05\x06", "", Type{Binary, "application/zip", "empty zip archive", unzip}},
+	{"SQLite format 3\x00", "", Type{Binary, "application/vnd.sqlite3", "SQLite database", "call bash with command `sqlite3 %s .schema`"}},
+	{"\x00asm", "", Type{Binary, "application/wasm", "WebAssembly module", ""}},
+	{"\xCA\xFE\xBA\xBE", "", Type{Binary, "application/x-mach-binary", "Mach-O program or Java class", ""}},
+	{"\xCF\xFA\xED\xFE", "", Type{Binary, "application/x-mach-binary", "Mach-O program", ""}},
+	{"OggS", "", Type{Binary, "audio/ogg", "Ogg media file", ""}},
+	{"fLaC", "", Type{Binary, "audio/flac", "FLAC audio file", ""}},
+	{"ID3", "", Type{Binary, "audio/mpeg", "MP3 audio file", ""}},
+	{"RIFF????WAVE", "", Type{Binary, "audio/wav", "WAV audio file", ""}},
+	{"????ftyp", "", Type{Binary, "video/mp4", "MP4 media file", ""}},
+	{"\x1A\x45\xDF\xA3", "", Type{Binary, "video/webm", "Matroska or WebM video", ""}},
+	{"wOF2", "", Type{Binary, "font/woff2", "font", ""}},
+}
 
 // Detect tells the type of a file by its name and its first [HeadSize] bytes.
 // The bytes decide; the name only tells apart what is a zip archive or an OLE
@@ -45,52 +105,14 @@ const (
 func Detect(name string, head []byte) Type {
 	h := string(head[:min(len(head), HeadSize)])
 	ext := strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
-	switch {
-	case strings.HasPrefix(h, zipMagic):
-		return archiveType(ext)
-	case strings.HasPrefix(h, oleMagic):
-		return oleType(ext)
-	}
-	for _, m := range [...]struct{ magic, mime, name, advice string }{
-		{"\x89PNG\r\n\x1A\n", "image/png", "image", ""},
-		{"\xFF\xD8\xFF", "image/jpeg", "image", ""},
-		{"GIF87a", "image/gif", "image", ""},
-		{"GIF89a", "image/gif", "image", ""},
-		{"RIFF????WEBP", "image/webp", "image", ""},
-		{"????ftypavif", "image/avif", "image", ""},
-		{"????ftypavis", "image/avif", "image", ""},
-		{"II*\x00", "image/tiff", "image", ""},
-		{"MM\x00*", "image/tiff", "image", ""},
-		{"\x00\x00\x01\x00", "image/x-icon", "image", ""},
-		{"BM????\x00\x00\x00\x00", "image/bmp", "image", ""}, // the zeros are reserved and keep text out
-		{"%PDF-", "application/pdf", "PDF document", "call bash with command `pdftotext -layout %s -`"},
-		{"\x7FELF", "application/x-elf", "ELF program or library", ""},
-		{"\x1F\x8B", "application/gzip", "gzip archive", "call bash with command `gzip -dc %s | head -c 20000`"},
-		{"BZh", "application/x-bzip2", "bzip2 archive", ""},
-		{"\xFD7zXZ\x00", "application/x-xz", "xz archive", ""},
-		{"\x28\xB5\x2F\xFD", "application/zstd", "zstd archive", ""},
-		{"7z\xBC\xAF\x27\x1C", "application/x-7z-compressed", "7z archive", ""},
-		{"Rar!\x1A\x07", "application/vnd.rar", "rar archive", ""},
-		{tarMagic, "application/x-tar", "tar archive", "call bash with command `tar -tf %s` to list what is in it"},
-		{"PK\x05\x06", "application/zip", "empty zip archive", unzip},
-		{"SQLite format 3\x00", "application/vnd.sqlite3", "SQLite database", "call bash with command `sqlite3 %s .schema`"},
-		{"\x00asm", "application/wasm", "WebAssembly module", ""},
-		{"\xCA\xFE\xBA\xBE", "application/x-mach-binary", "Mach-O program or Java class", ""},
-		{"\xCF\xFA\xED\xFE", "application/x-mach-binary", "Mach-O program", ""},
-		{"OggS", "audio/ogg", "Ogg media file", ""},
-		{"fLaC", "audio/flac", "FLAC audio file", ""},
-		{"ID3", "audio/mpeg", "MP3 audio file", ""},
-		{"RIFF????WAVE", "audio/wav", "WAV audio file", ""},
-		{"????ftyp", "video/mp4", "MP4 media file", ""},
-		{"\x1A\x45\xDF\xA3", "video/webm", "Matroska or WebM video", ""},
-		{"wOF2", "font/woff2", "font", ""},
-	} {
+	for i := range types {
+		t := &types[i]
 		switch {
-		case !matches(h, m.magic):
-		case m.name == "image":
-			return Type{Image, m.mime, m.name, ""}
-		case m.mime == "application/pdf" || !printable(h): // text may begin like the others
-			return Type{Binary, m.mime, m.name, m.advice}
+		case !matches(h, t.magic):
+		case t.extensions != "" && !slices.Contains(strings.Fields(t.extensions), ext):
+		case t.Kind == Binary && t.MIME != "application/pdf" && printable(h): // text may begin like the others
+		default:
+			return t.Type
 		}
 	}
 	return Type{}
@@ -111,60 +133,7 @@ func matches(h, magic string) bool {
 
 // printable tells whether h holds no control character except white space.
 func printable(h string) bool {
-	for i := range len(h) {
-		if c := h[i]; c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7F {
-			return false
-		}
-	}
-	return true
-}
-
-const (
-	officeMIME = "application/vnd.openxmlformats-officedocument."
-	odfMIME    = "application/vnd.oasis.opendocument."
-	unzip      = "call bash with command `unzip -l %s` to list what is in it"
-)
-
-// convertible returns the type of a document that LibreOffice converts to a format that
-// can be read.
-func convertible(mime, name, to string) Type {
-	return Type{Binary, mime, name, "convert it first, for instance call bash with command `soffice --headless --convert-to " + to + " %s`"}
-}
-
-// archiveType tells apart the formats that are zip archives.
-func archiveType(ext string) Type {
-	switch ext {
-	case ".docx", ".docm", ".dotx", ".dotm":
-		return Type{Docx, officeMIME + "wordprocessingml.document", "Word document", ""}
-	case ".xlsx", ".xlsm", ".xltx", ".xltm":
-		return Type{Xlsx, officeMIME + "spreadsheetml.sheet", "Excel workbook", ""}
-	case ".pptx", ".pptm", ".ppsx":
-		return convertible(officeMIME+"presentationml.presentation", "PowerPoint presentation", "pdf")
-	case ".odt":
-		return convertible(odfMIME+"text", "OpenDocument text", "docx")
-	case ".ods":
-		return convertible(odfMIME+"spreadsheet", "OpenDocument spreadsheet", "xlsx")
-	case ".odp":
-		return convertible(odfMIME+"presentation", "OpenDocument presentation", "pdf")
-	case ".epub":
-		return Type{Binary, "application/epub+zip", "EPUB book", unzip}
-	}
-	return Type{Binary, "application/zip", "zip archive", unzip}
-}
-
-// oleType names the formats of Office before 2007.
-func oleType(ext string) Type {
-	switch ext {
-	case ".doc", ".dot":
-		return convertible("application/msword", "Word 97-2003 document", "docx")
-	case ".xls", ".xlt":
-		return convertible("application/vnd.ms-excel", "Excel 97-2003 workbook", "xlsx")
-	case ".ppt", ".pps":
-		return convertible("application/vnd.ms-powerpoint", "PowerPoint 97-2003 presentation", "pdf")
-	case ".docx", ".xlsx", ".pptx":
-		return Type{Binary, "application/x-ole-storage", "password-protected Office document", "save it without its password first"}
-	}
-	return Type{Binary, "application/x-ole-storage", "OLE file", ""}
+	return !strings.ContainsFunc(h, func(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) })
 }
 
 // Refusal says in one sentence that the file at name cannot be shown as text

@@ -47,13 +47,10 @@ type tokens struct {
 	max   int
 }
 
-func newTokens(a *archive, name string, rc io.ReadCloser) *tokens {
-	p := &partReader{Closer: rc}
-	p.Reader = bufio.NewReaderSize(&allowance{rc, a}, 16<<10)
+func newTokens(a *archive, name string, content io.Reader) *tokens {
+	p := &partReader{Reader: bufio.NewReaderSize(&allowance{content, a}, 16<<10)}
 	return &tokens{d: xml.NewDecoder(p), part: p, name: name, max: a.limits.Depth}
 }
-
-func (t *tokens) close() { t.part.Close() }
 
 // next returns the next token: an element, an xml.EndElement, an xml.CharData
 // that is valid until the next call, or something of no interest.
@@ -161,7 +158,6 @@ func (t *tokens) text(b []byte) ([]byte, error) {
 // partReader is what a part unpacks to, byte by byte as encoding/xml takes it.
 type partReader struct {
 	*bufio.Reader
-	io.Closer
 	token int // bytes since the last token
 }
 
@@ -181,7 +177,7 @@ type allowance struct {
 
 func (r *allowance) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
-	if r.a.left -= int64(n); r.a.left < 0 {
+	if r.a.packed -= int64(n); r.a.packed < 0 {
 		return 0, &LimitError{What: "bytes unpacked", Max: r.a.limits.Unpacked}
 	}
 	return n, err

@@ -24,16 +24,15 @@ func XlsxRows(r io.ReaderAt, size int64, limits Limits) (string, error) {
 	if err != nil {
 		return "", readError("xlsx", err)
 	}
-	x := &xlsx{archive: a, out: newBudget(a.limits)}
+	x := &xlsx{archive: a}
 	err = readError("xlsx", x.read())
-	return trimmed(x.text), err
+	return trimmed(x.rows), err
 }
 
 // xlsx is a workbook being read.
 type xlsx struct {
 	*archive
-	out       *budget
-	text      []byte
+	rows      []byte // the text
 	strings   sharedStrings
 	formats   []valueFormat // of cell styles, by their number
 	epoch1904 bool          // days count from 1904
@@ -47,14 +46,7 @@ type xlsx struct {
 }
 
 func (x *xlsx) read() error {
-	main, err := x.mainPart("xl/workbook.xml")
-	if err != nil {
-		return err
-	}
-	if !x.has(main) {
-		return fmt.Errorf("%w: %s", errNoPart, main)
-	}
-	rels, err := x.relations(main)
+	main, rels, err := x.mainPart("xl/workbook.xml")
 	if err != nil {
 		return err
 	}
@@ -89,17 +81,17 @@ func (x *xlsx) read() error {
 
 // sheet writes the rows of the sheet that e of the workbook names.
 func (x *xlsx) sheet(e element, part string) error {
-	if len(x.text) > 0 {
-		x.text = append(x.text, '\n')
+	if len(x.rows) > 0 {
+		x.rows = append(x.rows, '\n')
 	}
 	title := "## " + string(appendFlat(nil, []byte(e.attr("name"))))
 	if state := e.attr("state"); state == "hidden" || state == "veryHidden" {
 		title += " (hidden)"
 	}
-	if !x.out.take(len(title) + 2) {
-		return x.out.err
+	if !x.take(len(title) + 2) {
+		return x.full
 	}
-	x.text = append(append(x.text, title...), '\n')
+	x.rows = append(append(x.rows, title...), '\n')
 	x.row, x.shown = 0, 0
 	return x.each(part, func(t *tokens, e element) error {
 		if e.name != "sheetData" {
@@ -133,14 +125,14 @@ func (x *xlsx) readRow(t *tokens, e element) error {
 		}
 	}
 	x.shown = x.row
-	x.out.take(1)
-	x.text = append(append(x.text, x.line...), '\n')
-	return cmp.Or(err, x.out.err)
+	x.take(1)
+	x.rows = append(append(x.rows, x.line...), '\n')
+	return cmp.Or(err, x.full)
 }
 
 func (x *xlsx) write(s string) {
-	if x.out.take(len(s)) {
-		x.text = append(x.text, s...)
+	if x.take(len(s)) {
+		x.rows = append(x.rows, s...)
 	}
 }
 
@@ -166,8 +158,8 @@ func (x *xlsx) readCell(t *tokens, e element) error {
 	// A cell in a place already taken goes to the next one.
 	column := max(x.at, x.column+1)
 	tabs := column - max(x.column, 1)
-	if !x.out.take(tabs + len(text)) {
-		return x.out.err
+	if !x.take(tabs + len(text)) {
+		return x.full
 	}
 	for range tabs {
 		x.line = append(x.line, '\t')
