@@ -82,7 +82,7 @@ func (p *page) convert(key renderKey) (string, error) {
 }
 
 func (p *page) convertHTML(key renderKey) (string, error) {
-	source, base := p.text, p.got.url
+	source, base := p.text, p.url
 	if key.selector != "" {
 		selected, n, err := html.Select(source, key.selector)
 		if err != nil {

@@ -31,7 +31,7 @@ type input struct {
 type fetcher struct {
 	network Network
 	options Options
-	cache   share.Store[string, *entry]
+	cache   share.Store[string, *page]
 	mu      sync.Mutex // for adding to hosts
 	hosts   share.Store[hostKey, *httpcall.Limiter]
 }
@@ -64,7 +64,7 @@ func (f *fetcher) run(ctx context.Context, in input) (domain.ToolResult, error) 
 	if err != nil {
 		return f.explain(invalidURL(err.Error()), in.URL), nil
 	}
-	page, err := f.get(ctx, u, in)
+	page, cached, err := f.get(ctx, u, in)
 	if err != nil {
 		if ctx.Err() != nil {
 			return domain.ToolResult{}, ctx.Err()
@@ -75,7 +75,7 @@ func (f *fetcher) run(ctx context.Context, in input) (domain.ToolResult, error) 
 	if err != nil {
 		return renderFailure(err)
 	}
-	return page.answer(in, content, f.options.resultChars())
+	return page.answer(in, content, cached, f.options.resultChars())
 }
 
 // failure returns a tool execution error.
@@ -124,10 +124,12 @@ func sendable(u *url.URL) *url.URL {
 	return u
 }
 
-// get returns the page at u, from the cache if it is still good.
-func (f *fetcher) get(ctx context.Context, u *url.URL, in input) (*page, error) {
+// get returns the page at u, from the cache if it is still good. The parts of a
+// long page are then of one state, and a page that has not changed is not sent
+// again. Requests carry nothing of their caller, so that all callers share it.
+func (f *fetcher) get(ctx context.Context, u *url.URL, in input) (p *page, cached bool, err error) {
 	if err := f.check(u); err != nil {
-		return nil, err // also of what is in the cache
+		return nil, false, err // also of what is in the cache
 	}
 	key := u.String()
 	known, _ := f.cache.Get("", key)
@@ -135,20 +137,12 @@ func (f *fetcher) get(ctx context.Context, u *url.URL, in input) (*page, error) 
 		known = nil
 	}
 	if known != nil && known.usable(time.Now(), in.StartIndex > 0) {
-		return known.cachedPage(), nil
+		return known, true, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.options.Timeout)
 	defer cancel()
-	fetched, err := f.fetch(ctx, u, known)
-	if err != nil {
-		return nil, err
+	if p, cached, err = f.fetch(ctx, u, known); err == nil && p.missing == 0 {
+		f.cache.Put("", key, p, int64(2*len(p.text)+8<<10))
 	}
-	if fetched.notModified {
-		renewed := known.renewed(fetched)
-		f.keep(key, renewed)
-		return renewed.cachedPage(), nil
-	}
-	e := newEntry(newPage(fetched))
-	f.keep(key, e)
-	return e.page, nil
+	return p, cached, err
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -20,19 +19,6 @@ const (
 	maxBody      = 2_000_000 // bytes, after decompression
 )
 
-// fetched is what came of a request.
-type fetched struct {
-	url         *url.URL // after redirects
-	redirects   []string // the URLs that were redirected to
-	downgraded  bool     // a redirect led from https to http
-	status      int
-	header      http.Header
-	body        []byte
-	missing     int64 // bytes that were announced and did not come; -1 if unknown
-	notModified bool
-	at          time.Time
-}
-
 // tooLarge is the failure of a body over the limit, whose size may be unknown.
 func tooLarge(size string) *httpcall.Failure {
 	message := fmt.Sprintf("Response too large (%s bytes, max %s bytes)", size, domain.Thousands(maxBody))
@@ -48,51 +34,47 @@ type redirectError struct {
 func (e *redirectError) Error() string { return e.err.Error() }
 func (e *redirectError) Unwrap() error { return e.err }
 
-// badEncoding is the failure of a content encoding that was not asked for.
-func badEncoding(name string) *httpcall.Failure {
-	message := fmt.Sprintf("Unsupported content encoding %.40q", name)
-	return &httpcall.Failure{Type: "unsupported_content", Message: message, Hint: "Use another URL."}
-}
-
 // fetch requests u and what it redirects to. Known, which may be nil, is what
-// was there before, and is asked for only if it has changed.
-func (f *fetcher) fetch(ctx context.Context, u *url.URL, known *entry) (*fetched, error) {
-	got := &fetched{url: u}
+// was there before: it is asked for only if it has changed, and returned if not.
+func (f *fetcher) fetch(ctx context.Context, u *url.URL, known *page) (p *page, unchanged bool, err error) {
+	p = &page{url: u}
 	for {
-		res, err := f.request(ctx, got.url, known)
-		if err != nil {
-			return nil, got.during(err)
+		same := known
+		if known != nil && known.url.String() != p.url.String() {
+			same = nil
 		}
-		next, err := redirect(res, got.url)
+		res, err := f.request(ctx, p.url, same)
+		if err != nil && len(p.redirects) > 0 {
+			return nil, false, &redirectError{p.url.Redacted(), err}
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		next, err := redirect(res, p.url)
 		if err == nil && next == nil {
 			defer res.Body.Close()
-			return got, got.read(res)
+			if res.StatusCode == http.StatusNotModified && same != nil {
+				return same.renewed(res.Header), true, nil
+			}
+			return p, false, p.read(res)
 		}
 		res.Body.Close() // unread, for it may never come
 		switch {
 		case err != nil:
-			return nil, err
-		case len(got.redirects) == maxRedirects:
-			return nil, &httpcall.Failure{
+			return nil, false, err
+		case len(p.redirects) == maxRedirects:
+			return nil, false, &httpcall.Failure{
 				Type: "too_many_redirects", Message: fmt.Sprintf("Too many redirects (max %d)", maxRedirects),
 				Hint: "Check the URL, or give the address that it should end up at.",
 			}
 		}
 		if err := f.check(next); err != nil {
-			return nil, &redirectError{next.Redacted(), err}
+			return nil, false, &redirectError{next.Redacted(), err}
 		}
-		got.downgraded = got.downgraded || got.url.Scheme == "https" && next.Scheme == "http"
-		got.redirects = append(got.redirects, next.String())
-		got.url = next
+		p.downgraded = p.downgraded || p.url.Scheme == "https" && next.Scheme == "http"
+		p.redirects = append(p.redirects, next.String())
+		p.url = next
 	}
-}
-
-// during says of an error that a redirect led there.
-func (g *fetched) during(err error) error {
-	if len(g.redirects) == 0 {
-		return err
-	}
-	return &redirectError{g.url.Redacted(), err}
 }
 
 // Limits for each host: fair to it, and no hindrance to a person who reads.
@@ -126,7 +108,7 @@ func (f *fetcher) limiter(u *url.URL) *httpcall.Limiter {
 }
 
 // request sends one request when its host may be asked.
-func (f *fetcher) request(ctx context.Context, u *url.URL, known *entry) (*http.Response, error) {
+func (f *fetcher) request(ctx context.Context, u *url.URL, known *page) (*http.Response, error) {
 	release, err := f.limiter(u).Acquire(ctx, false)
 	if late, ok := errors.AsType[*httpcall.LateError](err); ok {
 		return nil, &httpcall.Failure{
@@ -144,7 +126,7 @@ func (f *fetcher) request(ctx context.Context, u *url.URL, known *entry) (*http.
 	for name, value := range httpcall.PageHeader(f.options.UserAgent) {
 		req.Header.Set(name, value)
 	}
-	if known != nil && known.page.got.url.String() == u.String() {
+	if known != nil {
 		known.setConditions(req.Header)
 	}
 	res, err := f.network.Client().Do(req)
@@ -186,42 +168,29 @@ func redirect(res *http.Response, from *url.URL) (*url.URL, error) {
 }
 
 // read reads the body, as far as it may.
-func (g *fetched) read(res *http.Response) error {
-	g.status, g.header, g.at = res.StatusCode, res.Header, time.Now()
-	if res.StatusCode == http.StatusNotModified && conditional(res.Request.Header) {
-		g.notModified = true
-		return nil
-	}
-	if res.StatusCode/100 != 2 {
-		return &httpcall.StatusError{Status: res.StatusCode, Header: res.Header}
-	}
-	if res.ContentLength > maxBody {
-		return tooLarge(domain.Thousands(res.ContentLength))
-	}
-	content := io.Reader(res.Body)
+func (p *page) read(res *http.Response) error {
 	switch encoding := strings.ToLower(res.Header.Get("Content-Encoding")); {
-	case encoding == "", encoding == "identity", res.ContentLength == 0:
-	case encoding == "x-gzip": // RFC 9110, section 8.4.1.3; gzip was taken off by the transport
-		unpacked, err := gzip.NewReader(res.Body)
-		if err != nil {
-			return badEncoding(encoding)
-		}
-		content = unpacked
-	default:
-		return badEncoding(encoding)
+	case res.StatusCode/100 != 2:
+		return &httpcall.StatusError{Status: res.StatusCode, Header: res.Header}
+	case res.ContentLength > maxBody:
+		return tooLarge(domain.Thousands(res.ContentLength))
+	case encoding != "" && encoding != "identity" && res.ContentLength != 0: // gzip was taken off by the transport
+		return unsupported(fmt.Sprintf("Unsupported content encoding %.40q", encoding), "Use another URL.")
 	}
-	body, err := io.ReadAll(io.LimitReader(content, maxBody+1))
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
 	switch {
 	case len(body) > maxBody:
 		return tooLarge("more than " + domain.Thousands(maxBody))
 	case err != nil && len(body) > 0 && !httpcall.IsTimeout(err) && !errors.Is(err, context.Canceled): // it ended before the body did
-		g.missing = -1
+		p.missing = -1
 		if res.ContentLength > 0 {
-			g.missing = res.ContentLength - int64(len(body))
+			p.missing = res.ContentLength - int64(len(body))
 		}
 	case err != nil:
 		return err
 	}
-	g.body = body
+	p.status, p.header, p.at, p.checked = res.StatusCode, res.Header, time.Now(), time.Now()
+	p.lifetime, p.stored = freshness(res.Header)
+	p.decode(body)
 	return nil
 }

@@ -3,6 +3,8 @@ package web
 import (
 	"fmt"
 	"mime"
+	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,17 +15,27 @@ import (
 	"toolserver/tools/html"
 )
 
-// page is what is at a URL, decoded. It is shared by calls.
+// page is what is at a URL, decoded. It is shared by calls, and not changed but
+// for its rendering.
 type page struct {
-	got     *fetched
-	size    int    // of the body
-	media   string // type/subtype
-	charset string
-	text    string
-	title   string
-	cached  bool
+	url        *url.URL // after redirects
+	redirects  []string // the URLs that were redirected to
+	downgraded bool     // a redirect led from https to http
+	status     int
+	header     http.Header
+	at         time.Time // when it was retrieved
+	missing    int64     // bytes that were announced and did not come; -1 if unknown
+	size       int       // of the body
+	media      string    // type/subtype
+	charset    string
+	text       string
+	title      string
 
-	last *rendering // shared by the copies of a page
+	checked  time.Time     // when the site last confirmed the page
+	lifetime time.Duration // how long it may be used from then on
+	stored   bool          // whether the site lets it be used again; if not, it only serves its further parts
+
+	last *rendering // shared by the states of a page
 }
 
 // rendering is the text that was last made of a page, for the call that asks
@@ -34,22 +46,20 @@ type rendering struct {
 	text string
 }
 
-func newPage(got *fetched) *page {
-	p := &page{got: got, size: len(got.body), last: &rendering{}}
-	contentType := got.header.Get("Content-Type")
-	p.media = mediaType(contentType, got.body)
+// decode makes text of the body.
+func (p *page) decode(body []byte) {
+	contentType := p.header.Get("Content-Type")
+	p.size, p.last, p.media = len(body), &rendering{}, mediaType(contentType, body)
 	if !isText(p.media) {
-		return p
+		return
 	}
-	p.text, p.charset = decode(got.body, contentType)
-	got.body = nil // its text is what is kept
+	p.text, p.charset = decode(body, contentType)
 	if isHTML(p.media) {
 		p.title = html.Title(p.text)
 		if runes := []rune(p.title); len(runes) > maxTitle {
 			p.title = string(runes[:maxTitle]) + "…"
 		}
 	}
-	return p
 }
 
 const (
@@ -58,13 +68,6 @@ const (
 	// and the call that reads on.
 	maxHeaderChars = 30_000
 )
-
-// cachedPage is the page as it is answered from the cache.
-func (e *entry) cachedPage() *page {
-	p := *e.page
-	p.cached = true
-	return &p
-}
 
 func mediaType(contentType string, body []byte) string {
 	media, _, err := mime.ParseMediaType(contentType)
@@ -80,7 +83,7 @@ func mediaType(contentType string, body []byte) string {
 
 // answer writes the result: a header, as callers know it, and the part of the
 // content that was asked for, as far as it fits a result of most characters.
-func (p *page) answer(in input, content string, most int) (domain.ToolResult, error) {
+func (p *page) answer(in input, content string, cached bool, most int) (domain.ToolResult, error) {
 	total := utf8.RuneCountInString(content)
 	if in.StartIndex > 0 && in.StartIndex >= total {
 		message := fmt.Sprintf("start_index %s is past the end: the content has %s characters", domain.Thousands(in.StartIndex), domain.Thousands(total))
@@ -91,7 +94,6 @@ func (p *page) answer(in input, content string, most int) (domain.ToolResult, er
 	part := cutRunes(content, in.StartIndex, min(in.MaxChars, max(room, leastChars)))
 	shown := utf8.RuneCountInString(part)
 	next := in.StartIndex + shown
-	meta := p.meta(in, shown, total)
 
 	var b strings.Builder
 	b.Grow(len(head) + len(part) + 1024)
@@ -106,13 +108,24 @@ func (p *page) answer(in input, content string, most int) (domain.ToolResult, er
 	b.WriteString("\n\n--- Content ---\n\n")
 	b.WriteString(part)
 	if next < total {
-		meta.NextStartIndex = &next
 		fmt.Fprintf(&b, "\n\n[Content truncated at %s characters]\n[To read on: %s]", domain.Thousands(shown), in.call(next))
 	}
-	if p.got.missing != 0 {
-		b.WriteString("\n\n[The connection ended early, so the end is missing" + p.howMuch() + "]")
+	if p.missing != 0 {
+		b.WriteString("\n\n[The connection ended early, so the end is missing")
+		if p.missing > 0 {
+			fmt.Fprintf(&b, ": %s of %s bytes came", domain.Thousands(p.size), domain.Thousands(int64(p.size)+p.missing))
+		}
+		b.WriteString("]")
 	}
 	res := domain.Text(b.String())
+	meta := &pageMeta{
+		URL: in.URL, FinalURL: p.url.String(), Redirects: p.redirects, Status: p.status, ContentType: p.media, Charset: p.charset,
+		Title: p.title, Length: shown, TotalLength: total, StartIndex: in.StartIndex, Truncated: next < total,
+		Incomplete: p.missing != 0, Cached: cached, RetrievedAt: p.at.UTC().Truncate(time.Second),
+	}
+	if next < total {
+		meta.NextStartIndex = &next
+	}
 	res.Meta = meta
 	return res, nil
 }
@@ -126,24 +139,17 @@ const (
 func (p *page) head(in input) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "URL: %s\n", in.URL)
-	if len(p.got.redirects) > 0 {
-		fmt.Fprintf(&b, "Final URL: %s\n", p.got.url)
+	if len(p.redirects) > 0 {
+		fmt.Fprintf(&b, "Final URL: %s\n", p.url)
 	}
-	if p.got.downgraded {
+	if p.downgraded {
 		b.WriteString("Warning: a redirect led from https to http, so this may have been changed on its way\n")
 	}
-	fmt.Fprintf(&b, "Status: %d\nContent-Type: %s\n", p.got.status, p.media)
+	fmt.Fprintf(&b, "Status: %d\nContent-Type: %s\n", p.status, p.media)
 	if p.title != "" {
 		fmt.Fprintf(&b, "Title: %s\n", p.title)
 	}
 	return b.String()
-}
-
-func (p *page) howMuch() string {
-	if p.got.missing < 0 {
-		return ""
-	}
-	return fmt.Sprintf(": %s of %s bytes came", domain.Thousands(p.size), domain.Thousands(int64(p.size)+p.got.missing))
 }
 
 // call is the call that reads on from an index.
@@ -179,25 +185,14 @@ type pageMeta struct {
 	RetrievedAt    time.Time `json:"retrieved_at"`
 }
 
-func (p *page) meta(in input, shown, total int) *pageMeta {
-	return &pageMeta{
-		URL: in.URL, FinalURL: p.got.url.String(), Redirects: p.got.redirects, Status: p.got.status, ContentType: p.media, Charset: p.charset,
-		Title: p.title, Length: shown, TotalLength: total, StartIndex: in.StartIndex, Truncated: in.StartIndex+shown < total,
-		Incomplete: p.got.missing != 0, Cached: p.cached, RetrievedAt: p.got.at.UTC().Truncate(time.Second),
-	}
-}
-
 // cutRunes returns count characters of s from the one at start.
 func cutRunes(s string, start, count int) string {
-	from := runeOffset(s, start)
-	return s[from : from+runeOffset(s[from:], count)]
+	s = s[runeOffset(s, start):]
+	return s[:runeOffset(s, count)]
 }
 
 // runeOffset returns where in s the character at index is, or its end.
 func runeOffset(s string, index int) int {
-	if index >= len(s) {
-		return len(s)
-	}
 	for offset := range s {
 		if index == 0 {
 			return offset
