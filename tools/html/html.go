@@ -66,7 +66,7 @@ func Text(src string, o Options) string {
 // addresses, entities decoded once, white space collapsed.
 func Line(src string) string {
 	r := newRenderer(src, Options{Links: None})
-	r.oneLine = true
+	r.bullet = ""
 	r.run()
 	return strings.Join(strings.Fields(r.finish()), " ")
 }
@@ -95,7 +95,7 @@ func Title(src string) string {
 
 // title returns the text of the title whose start tag was just read. One that is never closed ends at the next tag.
 func (s *scanner) title() string {
-	w := writer{oneLine: true, classes: &textClasses}
+	w := writer{classes: &textClasses}
 	for s.next() && s.kind == html.TextToken {
 		w.text(s.content())
 	}

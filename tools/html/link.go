@@ -143,24 +143,17 @@ func scheme(href string) string {
 // cleanAddress removes what browsers ignore in an address, and what would break the text: white space and what cannot be seen.
 func cleanAddress(href string) string {
 	href = strings.TrimFunc(href, func(r rune) bool { return r <= ' ' || r == 0xA0 })
-	clean := true
-	for i := range len(href) {
-		clean = clean && textClasses[href[i]] == plain
-	}
-	if clean {
-		return href
-	}
-	var b strings.Builder
-	for _, r := range href {
+	href = strings.Map(func(r rune) rune {
 		switch {
-		case r == '\t' || r == '\n' || r == '\r' || unicode.IsControl(r) || r > 0x7F && unseen(r) || joiner(r):
-		case r == ' ' || r > 0x7F && oddSpace(r):
-			b.WriteString("%20")
-		default:
-			b.WriteRune(r)
+		case r > ' ' && r < 0x7F:
+		case unicode.IsControl(r) || unseen(r) || joiner(r):
+			return -1
+		case r == ' ' || oddSpace(r):
+			return ' '
 		}
-	}
-	return b.String()
+		return r
+	}, href)
+	return strings.ReplaceAll(href, " ", "%20")
 }
 
 // openAnchor begins a link.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -206,7 +205,7 @@ func (r *renderer) startMarked(role role) {
 func (r *renderer) endMarked(role role) {
 	switch r.name {
 	case "blockquote":
-		if i := len(r.levels) - 1; i >= r.outerLevel() && r.levels[i].quote {
+		if i := len(r.levels) - 1; i >= r.table().level && r.levels[i].quote {
 			r.levels = r.levels[:i]
 		}
 	case "h1", "h2", "h3", "h4", "h5", "h6":
@@ -383,13 +382,4 @@ func (w *writer) positions() []*int {
 		all = append(all, &w.at[i])
 	}
 	return all
-}
-
-// span returns how many columns or rows an attribute asks for.
-func span(s string) int {
-	n, err := strconv.Atoi(strings.TrimSpace(s))
-	if err != nil {
-		return 1
-	}
-	return min(max(n, 1), maxSpan)
 }

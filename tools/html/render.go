@@ -16,7 +16,7 @@ type renderer struct {
 
 	listed bool         // the current list has an item
 	loose  bool         // the current item is in no list
-	tables []tableState // that are open, with what is around them
+	tables []tableState // what is around all, and the tables that are open
 
 	skip    string // the element that is skipped, or ""
 	depth   int    // of elements of that name in it
@@ -24,8 +24,8 @@ type renderer struct {
 }
 
 func newRenderer(src string, o Options) *renderer {
-	r := &renderer{scanner: newScanner(src)}
-	r.classes, r.gap = &textClasses, 1
+	r := &renderer{scanner: newScanner(src), tables: make([]tableState, 1)}
+	r.classes, r.gap, r.bullet = &textClasses, 1, "- "
 	r.out = make([]byte, 0, len(src)/2+16)
 	r.links = newLinks(src, o)
 	return r
@@ -44,8 +44,8 @@ func (r *renderer) run() {
 		}
 	}
 	r.closeAnchor()
-	for len(r.tables) > 0 {
-		r.endTable()
+	for len(r.tables) > 1 {
+		r.closeTable()
 	}
 	r.closePre()
 	r.endRow()
@@ -98,13 +98,11 @@ func (r *renderer) start() {
 	case item:
 		r.openItem()
 	case table:
-		r.startTable()
+		r.openTable()
 	case row:
-		r.closeAnchor()
-		r.restoreLevel()
-		r.startRow()
+		r.openRow()
 	case cell:
-		r.startCell()
+		r.openCell()
 	case verbatim: // a field or an example that is never closed is not verbatim to the end of the document
 		if (r.name == "textarea" || r.name == "xmp") && !r.closes(r.name) {
 			r.breakLines(2)
@@ -157,10 +155,7 @@ func (r *renderer) end() {
 	case item:
 		r.closeItem()
 	case table:
-		if len(r.tables) > 0 {
-			r.closeAnchor()
-			r.endTable()
-		}
+		r.closeTable()
 	case row:
 		r.closeAnchor()
 		r.endRow()
@@ -209,7 +204,7 @@ func (r *renderer) closeList() {
 // inList reports whether a list is open in the table or quote that is open.
 func (r *renderer) inList() bool {
 	n := len(r.levels)
-	return n > r.outerLevel() && !r.levels[n-1].quote
+	return n > r.table().level && !r.levels[n-1].quote
 }
 
 // openItem begins an item. There is no blank line between it and the one before, whatever that ends in.
@@ -218,7 +213,9 @@ func (r *renderer) openItem() {
 	if !r.inList() {
 		r.levels, r.loose = append(r.levels, level{indent: "  "}), true
 	}
-	r.bullet = "- "
+	if r.markdown {
+		r.bullet = "- "
+	}
 	if l := &r.levels[len(r.levels)-1]; l.number > 0 {
 		r.bullet = strconv.Itoa(l.number) + ". "
 		l.indent = strings.Repeat(" ", len(r.bullet))
@@ -237,61 +234,6 @@ func (r *renderer) closeItem() {
 	}
 	r.item = false
 	r.lines, r.due = r.gap, true
-}
-
-func (r *renderer) startTable() {
-	r.closeAnchor()
-	// The attributes are read first: they belong to the token.
-	role := r.attr("role")
-	if len(r.tables) > 0 && !r.row.open { // not in a cell: browsers end the table before
-		r.endTable()
-	}
-	state := r.openTable()
-	state.plain = role == "presentation" || role == "none"
-	r.tables = append(r.tables, state)
-}
-
-func (r *renderer) endTable() {
-	last := len(r.tables) - 1
-	state := r.tables[last]
-	r.tables = r.tables[:last]
-	r.closeTable(state)
-}
-
-func (r *renderer) startCell() {
-	r.closeAnchor()
-	r.restoreLevel()
-	if !r.row.open {
-		r.startRow()
-	}
-	r.openCell()
-	if last := len(r.tables) - 1; last >= 0 && r.markdown && !r.row.layout {
-		spans := r.attrs([2]string{"colspan", "rowspan"})
-		r.span(&r.tables[last], span(spans[0]), span(spans[1]))
-	}
-}
-
-func (r *renderer) startRow() {
-	last := len(r.tables) - 1
-	if last >= 0 {
-		r.tables[last].count++
-	}
-	r.openRow(last >= 0 && r.tables[last].plain)
-}
-
-// outerLevel is how deep in lists the table is that is open.
-func (r *renderer) outerLevel() int {
-	if len(r.tables) == 0 {
-		return 0
-	}
-	return r.tables[len(r.tables)-1].level
-}
-
-// restoreLevel ends the lists and verbatim elements in a cell that were not closed.
-func (r *renderer) restoreLevel() {
-	if last := len(r.tables) - 1; last >= 0 {
-		r.levels, r.verbatim = r.levels[:min(len(r.levels), r.tables[last].level)], r.tables[last].pre
-	}
 }
 
 // drop passes over the content of a script, style, title or iframe, which is one token.

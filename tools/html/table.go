@@ -2,6 +2,7 @@ package html
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 )
 
@@ -78,76 +79,111 @@ func (r *tableRow) begin(w *writer) {
 	}
 }
 
-// openTable begins a table in what is written so far and returns the state to go back to when it ends.
-func (w *writer) openTable() tableState {
-	outer := tableState{row: w.row, level: len(w.levels), pre: w.verbatim}
-	if w.row.open {
-		switch {
-		case w.row.candidate():
-			w.layOut()
-		case !w.row.layout:
-			w.breakLines(w.row.lines)
-			w.item = w.row.item
-		}
-		w.row.layout, w.row.fresh = true, false
-		outer.row = w.row
-		w.breakLines(w.gap)
-	} else {
-		w.breakLines(2)
+// table is the table that is open, or what is around all.
+func (r *renderer) table() *tableState { return &r.tables[len(r.tables)-1] }
+
+// openTable begins a table in what is written so far.
+func (r *renderer) openTable() {
+	r.closeAnchor()
+	role := r.attr("role")
+	if len(r.tables) > 1 && !r.row.open { // not in a cell: browsers end the table before
+		r.closeTable()
 	}
-	w.row, w.grid = tableRow{}, false
-	return outer
+	if r.row.open {
+		switch {
+		case r.row.candidate():
+			r.layOut()
+		case !r.row.layout:
+			r.breakLines(r.row.lines)
+			r.item = r.row.item
+		}
+		r.row.layout, r.row.fresh = true, false
+		r.breakLines(r.gap)
+	} else {
+		r.breakLines(2)
+	}
+	plain := role == "presentation" || role == "none"
+	r.tables = append(r.tables, tableState{row: r.row, level: len(r.levels), pre: r.verbatim, plain: plain})
+	r.row, r.grid = tableRow{}, false
 }
 
 // closeTable ends a table and goes back to the row it is in, if any.
-func (w *writer) closeTable(outer tableState) {
-	w.endRow()
-	w.pipes()
-	w.row, w.verbatim = outer.row, outer.pre
-	w.levels = w.levels[:min(len(w.levels), outer.level)]
-	if w.row.open && !w.grid {
-		w.breakLines(w.gap)
-	} else {
-		w.breakLines(2)
+func (r *renderer) closeTable() {
+	if len(r.tables) == 1 {
+		return
 	}
+	r.closeAnchor()
+	r.endRow()
+	r.pipes()
+	r.row = r.table().row
+	r.restoreLevel()
+	r.tables = r.tables[:len(r.tables)-1]
+	if r.row.open && !r.grid {
+		r.breakLines(r.gap)
+	} else {
+		r.breakLines(2)
+	}
+}
+
+// restoreLevel ends the lists and verbatim elements in a table or cell that were not closed.
+func (r *renderer) restoreLevel() {
+	r.levels, r.verbatim = r.levels[:min(len(r.levels), r.table().level)], r.table().pre
 }
 
 // openRow begins a row.
-func (w *writer) openRow(layout bool) {
-	w.endRow()
-	w.breakLines(w.gap)
-	if !w.oneLine {
-		w.row = tableRow{open: true, layout: layout, lines: w.lines, item: w.item, column: -1}
+func (r *renderer) openRow() {
+	r.closeAnchor()
+	if len(r.tables) > 1 {
+		r.restoreLevel()
 	}
+	r.endRow()
+	r.breakLines(r.gap)
+	r.table().count++
+	r.row = tableRow{open: true, layout: r.table().plain, lines: r.lines, item: r.item, column: -1}
 }
 
-// openCell begins a cell.
-func (w *writer) openCell() {
-	r := &w.row
-	if r.layout || w.oneLine {
-		w.breakLines(w.gap)
+// openCell begins a cell. In Markdown it stands right of those that reach down from above.
+func (r *renderer) openCell() {
+	r.closeAnchor()
+	if len(r.tables) > 1 {
+		r.restoreLevel()
+	}
+	if !r.row.open {
+		r.openRow()
+	}
+	if r.row.layout {
+		r.breakLines(r.gap)
 		return
 	}
-	r.column++
-	r.fresh, w.due = true, true
-	w.lines, w.space, w.apart, w.item = 0, false, false, false
-}
-
-// span notes how many columns and rows a cell takes besides its own. The cell stands right of those from above.
-func (w *writer) span(t *tableState, columns, rows int) {
-	r := &w.row
-	for r.column < len(t.reach) && t.reach[r.column] > t.count {
-		r.column++
-	}
-	if r.column+columns > maxColumns {
+	r.row.column++
+	r.row.fresh, r.due = true, true
+	r.lines, r.space, r.apart, r.item = 0, false, false, false
+	if !r.markdown {
 		return
 	}
-	for len(t.reach) < r.column+columns {
+	t, spans := r.table(), r.attrs([2]string{"colspan", "rowspan"})
+	for r.row.column < len(t.reach) && t.reach[r.row.column] > t.count {
+		r.row.column++
+	}
+	columns, rows := span(spans[0]), span(spans[1])
+	if r.row.column+columns > maxColumns {
+		return
+	}
+	for len(t.reach) < r.row.column+columns {
 		t.reach = append(t.reach, 0)
 	}
 	for i := range columns {
-		t.reach[r.column+i] = t.count + rows
+		t.reach[r.row.column+i] = t.count + rows
 	}
+}
+
+// span returns how many columns or rows an attribute asks for.
+func span(s string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil {
+		return 1
+	}
+	return min(max(n, 1), maxSpan)
 }
 
 // endRow ends the row, if one is open, and decides what its breaks are.

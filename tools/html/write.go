@@ -24,16 +24,15 @@ type writer struct {
 	power bool // a superscript has begun
 	item  bool // an item of a list has begun
 
-	levels   []level // of lists, and of quotes in Markdown
-	depth    int     // how many of them the last line began in
-	bullet   string  // of the item
-	verbatim int     // elements open
-	preFirst bool
-	preStart int
+	levels    []level // of lists, and of quotes in Markdown
+	lineDepth int     // how many of them the last line began in
+	bullet    string  // of the item
+	verbatim  int     // elements open
+	preFirst  bool
+	preStart  int
 
-	row     tableRow
-	grid    bool // the last row was one of data
-	oneLine bool
+	row  tableRow
+	grid bool // the last row was one of data
 
 	// mark is where a link's text begins, or -1 if it is to be set when text is written.
 	mark int
@@ -255,9 +254,6 @@ func (w *writer) begin(r rune) {
 // newLine ends the line, n-1 blank ones after it, and indents the next.
 func (w *writer) newLine(n int) {
 	switch {
-	case w.oneLine:
-		w.out = append(w.out, ' ')
-		return
 	case w.row.candidate():
 		w.out = append(w.out, rowBreaks[n])
 		if w.row.breaks++; w.row.breaks > maxRowBreaks {
@@ -276,7 +272,7 @@ func (w *writer) newLine(n int) {
 func (w *writer) lineEnds(out []byte, n int) []byte {
 	out = append(out, '\n')
 	if n > 1 {
-		out = append(bytes.TrimRight(w.indent(out, min(len(w.levels), w.depth)), " "), '\n')
+		out = append(bytes.TrimRight(w.indent(out, min(len(w.levels), w.lineDepth)), " "), '\n')
 	}
 	if w.verbatim > 0 && !w.item && !w.markdown {
 		return out
@@ -286,11 +282,11 @@ func (w *writer) lineEnds(out []byte, n int) []byte {
 
 // indentLine appends the indentation of a line; an item's marker is the last part of it.
 func (w *writer) indentLine(out []byte) []byte {
-	w.depth = len(w.levels)
+	w.lineDepth = len(w.levels)
 	if w.item {
-		w.depth--
+		w.lineDepth--
 	}
-	return w.indent(out, w.depth)
+	return w.indent(out, w.lineDepth)
 }
 
 // indent appends what lines begin with that are so many levels deep.
@@ -303,7 +299,7 @@ func (w *writer) indent(out []byte, depth int) []byte {
 
 // marker writes the bullet of an item that has begun.
 func (w *writer) marker() {
-	if w.item && !w.oneLine {
+	if w.item {
 		w.out = append(w.out, w.bullet...)
 	}
 	w.item = false

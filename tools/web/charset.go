@@ -52,19 +52,17 @@ func guess(body []byte, contentType string) string {
 // hardly any of those would be valid.
 func mostlyUTF8(body []byte) bool {
 	foreign, bad := 0, 0
-	for rest := body; len(rest) > 0; {
-		r, size := utf8.DecodeRune(rest)
+	for len(body) > 0 && utf8.FullRune(body) {
+		r, size := utf8.DecodeRune(body)
 		switch {
-		case r == utf8.RuneError && size == 1 && len(rest) < utf8.UTFMax && !utf8.FullRune(rest):
-			return foreign > 0 && bad*50 <= foreign
-		case r == utf8.RuneError && size == 1:
-			bad++
 		case size > 1:
 			foreign++
+		case r == utf8.RuneError:
+			bad++
 		}
-		rest = rest[size:]
+		body = body[size:]
 	}
-	return bad*50 <= foreign
+	return bad*50 <= foreign && (foreign > 0 || len(body) == 0)
 }
 
 // prescan is how much of a document is searched for its charset. Browsers look

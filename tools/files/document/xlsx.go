@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 )
 
@@ -288,24 +289,16 @@ func richText(t *tokens, b []byte) ([]byte, error) {
 	return b, err
 }
 
-// unescape replaces _xHHHH_, which stands for a character that XML cannot hold
-// (ECMA-376 part 1, 22.9.2.19), in place.
+// escaped is what stands for a character that XML cannot hold (ECMA-376 part 1, 22.9.2.19).
+var escaped = regexp.MustCompile(`_x([0-9A-Fa-f]{4})_`)
+
+// unescape replaces _xHHHH_ by the character with that code.
 func unescape(b []byte) []byte {
-	const length = len("_x000D_")
 	if !bytes.Contains(b, []byte("_x")) {
 		return b
 	}
-	out := b[:0]
-	for i := 0; i < len(b); i++ {
-		if b[i] == '_' && i+length <= len(b) && b[i+1] == 'x' && b[i+length-1] == '_' {
-			if code, err := strconv.ParseUint(string(b[i+2:i+length-1]), 16, 16); err == nil {
-				// At most three bytes replace seven, so nothing unread is lost.
-				out = append(out, string(rune(code))...)
-				i += length - 1
-				continue
-			}
-		}
-		out = append(out, b[i])
-	}
-	return out
+	return escaped.ReplaceAllFunc(b, func(code []byte) []byte {
+		n, _ := strconv.ParseUint(string(code[2:6]), 16, 16) // the pattern has digits only
+		return []byte(string(rune(n)))
+	})
 }
