@@ -85,10 +85,15 @@ func (p *page) convertHTML(key renderKey) (string, error) {
 	source, base := p.text, p.url
 	if key.selector != "" {
 		selected, n, err := html.Select(source, key.selector)
-		if err != nil {
+		invalid, ok := errors.AsType[*html.SelectorError](err)
+		switch {
+		case ok:
+			return "", domain.InvalidArgument(Name, "selector", "is no CSS selector: "+invalid.Err.Error())
+		case errors.Is(err, html.ErrSelectTime):
+			return "", &httpcall.Failure{Type: "timed_out", Message: err.Error(), Hint: "Use a simpler selector, or leave it out."}
+		case err != nil:
 			return "", err
-		}
-		if n == 0 {
+		case n == 0:
 			return "", &httpcall.Failure{
 				Type: "not_found", Message: fmt.Sprintf("nothing on the page matches the selector %q", key.selector),
 				Hint: "Leave selector out to see the whole page.",
@@ -110,18 +115,4 @@ var linkStyles = map[string]html.LinkStyle{"inline": html.Inline, "none": html.N
 
 func unsupported(message, hint string) error {
 	return &httpcall.Failure{Type: "unsupported_content", Message: message, Hint: hint}
-}
-
-// renderFailure says why there is no text.
-func renderFailure(err error) (domain.ToolResult, error) {
-	if f, ok := errors.AsType[*httpcall.Failure](err); ok {
-		return failure(f.Type, f.Message, f.Hint), nil
-	}
-	if errors.Is(err, html.ErrSelectTime) {
-		return failure("timed_out", err.Error(), "Use a simpler selector, or leave it out."), nil
-	}
-	if bad, ok := errors.AsType[*html.SelectorError](err); ok {
-		return domain.ToolResult{}, domain.InvalidArgument(Name, "selector", "is no CSS selector: "+bad.Err.Error())
-	}
-	return domain.ToolResult{}, err
 }

@@ -72,10 +72,14 @@ func (f *fetcher) run(ctx context.Context, in input) (domain.ToolResult, error) 
 		return f.explain(err, in.URL), nil
 	}
 	content, err := page.render(in)
-	if err != nil {
-		return renderFailure(err)
+	if own, ok := errors.AsType[*httpcall.Failure](err); ok {
+		return failure(own.Type, own.Message, own.Hint), nil
 	}
-	return page.answer(in, content, cached, f.options.resultChars())
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	limits := domain.Limits{MaxResultChars: f.options.MaxChars}
+	return page.answer(in, content, cached, limits.ResultChars(promisedChars))
 }
 
 // failure returns a tool execution error.

@@ -23,12 +23,6 @@ type Options struct {
 // DefaultTimeout is how long a fetch may take.
 const DefaultTimeout = 30 * time.Second
 
-// resultChars returns how long a result may be, as the executor has it.
-func (o Options) resultChars() int {
-	limits := domain.Limits{MaxResultChars: o.MaxChars}
-	return limits.ResultChars(promisedChars)
-}
-
 // overtime is what the executor's clock leaves for making text of a page that
 // came at the last moment.
 const overtime = 5 * time.Second

@@ -38,7 +38,7 @@ func DocxText(r io.ReaderAt, size int64, limits Limits) (string, error) {
 type docx struct {
 	*archive
 	styles    map[string]*style
-	numbering *numbering
+	numbering numbering
 	rels      map[string]relation // of the part being read
 
 	headers, body, footers []byte

@@ -3,6 +3,7 @@ package document
 import (
 	"fmt"
 	"iter"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -105,117 +106,96 @@ type level struct {
 	start  int
 }
 
-// numbering is the lists of a document. A list, w:num, is a use of a
+// numbering is the lists of a document by id. A list, w:num, is a use of a
 // definition, w:abstractNum; the lists of one definition count on together.
-type numbering struct {
-	abstract map[string]*abstractList
-	lists    map[string]*list
+type numbering map[string]*list
+
+type list struct {
+	*definition
+	restart map[int]int // level to number, from the first item on
 }
 
-type abstractList struct {
+type definition struct {
 	levels [maxLevel + 1]level
 	count  [maxLevel + 1]int
 	begun  [maxLevel + 1]bool
 }
 
-type list struct {
-	abstract string
-	restart  map[int]int // level to number, from the first item on
-}
-
-func readNumbering(a *archive, part string) (*numbering, error) {
-	n := &numbering{map[string]*abstractList{}, map[string]*list{}}
-	abstract, item, lvl, at := &abstractList{}, &list{}, &level{}, 0 // being read
+func readNumbering(a *archive, part string) (numbering, error) {
+	lists, definitions := numbering{}, map[string]*definition{}
+	def, item, lvl, at := &definition{}, &list{}, &level{}, 0 // being read
 	err := a.elements(part, func(e element) {
 		val := e.attr("val")
 		switch e.name {
 		case "abstractNum":
-			abstract = &abstractList{}
-			n.abstract[e.attr("abstractNumId")] = abstract
+			def = &definition{}
+			definitions[e.attr("abstractNumId")] = def
 		case "lvl":
-			lvl = &abstract.levels[min(max(atoi(e.attr("ilvl")), 0), maxLevel)]
+			lvl = &def.levels[min(max(atoi(e.attr("ilvl")), 0), maxLevel)]
 			*lvl = level{format: "decimal"}
 		case "numFmt":
 			lvl.format = val
 		case "lvlText":
-			lvl.text = val
+			lvl.text = val[:min(len(val), maxLabel)]
 		case "start":
 			lvl.start = atoi(val)
 		case "num":
 			item = &list{restart: map[int]int{}}
-			n.lists[e.attr("numId")] = item
-			abstract = &abstractList{} // levels in w:lvlOverride are not read
+			lists[e.attr("numId")] = item
+			def = &definition{} // levels in w:lvlOverride are not read
 		case "abstractNumId":
-			item.abstract = val
+			item.definition = definitions[val]
 		case "lvlOverride":
 			at = min(max(atoi(e.attr("ilvl")), 0), maxLevel)
 		case "startOverride":
 			item.restart[at] = atoi(val)
 		}
 	})
-	return n, err
-}
-
-// label returns what stands before the next item of a list with a space after
-// it: a dash for a bullet or a list that is not defined.
-func (n *numbering) label(id string, at int) string {
-	l := n.lists[id]
-	if l == nil || n.abstract[l.abstract] == nil {
-		return "- "
-	}
-	abs := n.abstract[l.abstract]
-	for level, start := range l.restart {
-		abs.count[level], abs.begun[level] = start-1, true
-	}
-	l.restart = nil
-	abs.advance(at)
-	switch abs.levels[at].format {
-	case "bullet", "":
-		return "- "
-	case "none":
-		return ""
-	}
-	return abs.render(at)
-}
-
-// advance counts an item: its level goes on, and deeper ones begin again.
-func (a *abstractList) advance(at int) {
-	for i := 0; i <= at; i++ {
-		if !a.begun[i] {
-			a.begun[i] = true
-			a.count[i] = a.levels[i].start
-			if i == at {
-				a.count[i]--
-			}
-		}
-	}
-	a.count[at]++
-	for i := at + 1; i <= maxLevel; i++ {
-		a.begun[i] = false
-	}
+	return lists, err
 }
 
 // maxLabel bounds the text of a label, which would otherwise make a little
 // definition much text.
 const maxLabel = 80
 
-func (a *abstractList) render(at int) string {
-	text := a.levels[at].text
-	text = text[:min(len(text), maxLabel)]
-	var b strings.Builder
-	for i := 0; i < len(text); i++ {
-		if text[i] == '%' && i+1 < len(text) && text[i+1] >= '1' && text[i+1] <= '9' {
-			i++
-			of := text[i] - '1'
-			b.WriteString(ordinal(a.count[of], a.levels[of].format))
-			continue
+// placeholder is the number of a level in the text of a label.
+var placeholder = regexp.MustCompile(`%[1-9]`)
+
+// label returns what stands before the next item of a list with a space after
+// it: a dash for a bullet or a list that is not defined.
+func (n numbering) label(id string, at int) string {
+	l := n[id]
+	if l == nil || l.definition == nil {
+		return "- "
+	}
+	for level, start := range l.restart {
+		l.count[level], l.begun[level] = start-1, true
+	}
+	l.restart = nil
+	for i := range l.begun { // the level goes on, and deeper ones begin again
+		switch {
+		case i > at:
+			l.begun[i] = false
+		case !l.begun[i]:
+			l.begun[i], l.count[i] = true, l.levels[i].start
+		case i == at:
+			l.count[i]++
 		}
-		b.WriteByte(text[i])
 	}
-	if b.Len() > 0 {
-		b.WriteByte(' ')
+	switch l.levels[at].format {
+	case "bullet", "":
+		return "- "
+	case "none":
+		return ""
 	}
-	return b.String()
+	text := placeholder.ReplaceAllStringFunc(l.levels[at].text, func(p string) string {
+		of := p[1] - '1'
+		return ordinal(l.count[of], l.levels[of].format)
+	})
+	if text != "" {
+		text += " "
+	}
+	return text
 }
 
 // ordinal writes a number in a format of ST_NumberFormat. Those of scripts

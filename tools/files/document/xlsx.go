@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // XlsxRows returns the cells of an Excel workbook as text: for each sheet a
@@ -25,7 +26,7 @@ func XlsxRows(r io.ReaderAt, size int64, limits Limits) (string, error) {
 	if err != nil {
 		return "", readError("xlsx", err)
 	}
-	x := &xlsx{archive: a}
+	x := &xlsx{archive: a, ends: []uint32{0}}
 	err = readError("xlsx", x.read())
 	return trimmed(x.rows), err
 }
@@ -33,8 +34,9 @@ func XlsxRows(r io.ReaderAt, size int64, limits Limits) (string, error) {
 // xlsx is a workbook being read.
 type xlsx struct {
 	*archive
-	rows      []byte // the text
-	strings   sharedStrings
+	rows      []byte        // the text
+	shared    []byte        // strings that cells refer to
+	ends      []uint32      // of the strings, and 0 first
 	formats   []valueFormat // of cell styles, by their number
 	epoch1904 bool          // days count from 1904
 
@@ -64,7 +66,7 @@ func (x *xlsx) read() error {
 	if err != nil {
 		return err
 	}
-	if err := x.strings.read(x.archive, related(rels, "sharedStrings")); err != nil {
+	if err := x.readStrings(related(rels, "sharedStrings")); err != nil {
 		return err
 	}
 	if x.formats, err = readFormats(x.archive, related(rels, "styles")); err != nil {
@@ -105,6 +107,12 @@ func (x *xlsx) sheet(e element, part string) error {
 // maxGap is the most empty rows in a row that are written as such.
 const maxGap = 10
 
+// Bounds of a sheet (Microsoft's specifications and limits of Excel).
+const (
+	maxRow    = 1 << 20
+	maxColumn = 1 << 14
+)
+
 func (x *xlsx) readRow(t *tokens, e element) error {
 	if e.name != "row" {
 		return nil
@@ -118,30 +126,17 @@ func (x *xlsx) readRow(t *tokens, e element) error {
 	if x.column == 0 {
 		return err
 	}
-	if gap := x.row - x.shown - 1; gap > maxGap {
-		x.write(fmt.Sprintf("[rows %d-%d are empty]\n", x.shown+1, x.row-1))
-	} else {
-		for range gap {
-			x.write("\n")
-		}
+	gap := strings.Repeat("\n", min(max(x.row-x.shown-1, 0), maxGap+1))
+	if len(gap) > maxGap {
+		gap = fmt.Sprintf("[rows %d-%d are empty]\n", x.shown+1, x.row-1)
+	}
+	if x.take(len(gap) + 1) {
+		x.rows = append(x.rows, gap...)
 	}
 	x.shown = x.row
-	x.take(1)
 	x.rows = append(append(x.rows, x.line...), '\n')
 	return cmp.Or(err, x.full)
 }
-
-func (x *xlsx) write(s string) {
-	if x.take(len(s)) {
-		x.rows = append(x.rows, s...)
-	}
-}
-
-// Bounds of a sheet (Microsoft's specifications and limits of Excel).
-const (
-	maxRow    = 1 << 20
-	maxColumn = 1 << 14
-)
 
 // readCell appends a cell to the row being read.
 func (x *xlsx) readCell(t *tokens, e element) error {
@@ -220,11 +215,11 @@ func (x *xlsx) cell(t *tokens, e element) ([]byte, error) {
 func (x *xlsx) value(kind string, style int, raw []byte) []byte {
 	switch kind {
 	case "s":
-		n, err := strconv.Atoi(string(raw))
-		if err != nil {
+		n, err := strconv.ParseUint(string(raw), 10, 32)
+		if err != nil || n+1 >= uint64(len(x.ends)) {
 			return nil
 		}
-		return x.strings.at(n)
+		return x.shared[x.ends[n]:x.ends[n+1]]
 	case "str":
 		return unescape(raw)
 	case "b":
@@ -242,36 +237,19 @@ func (x *xlsx) value(kind string, style int, raw []byte) []byte {
 	return raw // "e", an error such as #REF!, and "d", a date in ISO 8601
 }
 
-// sharedStrings are the texts that cells refer to by number, one after the
-// other in one piece of memory, as there may be millions.
-type sharedStrings struct {
-	data []byte
-	ends []uint32
-}
-
-func (s *sharedStrings) read(a *archive, part string) error {
-	return a.each(part, func(t *tokens, e element) error {
+// readStrings reads the texts that cells refer to by number. They are kept one
+// after the other in one piece of memory, as there may be millions.
+func (x *xlsx) readStrings(part string) error {
+	return x.each(part, func(t *tokens, e element) error {
 		if e.name != "si" {
 			return nil
 		}
-		from := len(s.data)
-		data, err := richText(t, s.data)
-		s.data = append(data[:from], unescape(data[from:])...)
-		s.ends = append(s.ends, uint32(len(s.data)))
+		from := len(x.shared)
+		data, err := richText(t, x.shared)
+		x.shared = append(data[:from], unescape(data[from:])...)
+		x.ends = append(x.ends, uint32(len(x.shared)))
 		return err
 	})
-}
-
-// at returns the n-th string, counted from 0, or nothing if there is none.
-func (s *sharedStrings) at(n int) []byte {
-	if n < 0 || n >= len(s.ends) {
-		return nil
-	}
-	from := uint32(0)
-	if n > 0 {
-		from = s.ends[n-1]
-	}
-	return s.data[from:s.ends[n]]
 }
 
 // richText appends the text of si or is: that of t and of the runs r, without
