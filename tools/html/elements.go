@@ -31,13 +31,17 @@ func tagName(raw []byte) string {
 type role uint8
 
 const (
-	inline  role = iota
-	line         // on lines of its own
-	block        // set apart by a blank line
-	object       // leaves nothing, but the words beside it stay apart
-	button       // stays apart from the words beside it
-	skipped      // not text, up to its end tag
-	dropped      // its content is one text token, and not text
+	inline    role = iota
+	line           // on lines of its own
+	block          // set apart by a blank line
+	heading        // a block
+	quotation      // a block
+	rule           // a block
+	object         // leaves nothing, but the words beside it stay apart
+	image          // an object in text
+	button         // stays apart from the words beside it
+	skipped        // not text, up to its end tag
+	dropped        // its content is one text token, and not text
 	lineBreak
 	list
 	item
@@ -61,11 +65,19 @@ func roleOf(name string) role {
 	case "address", "body", "caption", "center", "dd", "div", "dt", "figcaption", "frameset", "head", "hgroup", "html", "legend", "marquee",
 		"noembed", "noframes", "noscript", "optgroup", "option", "search", "select", "summary":
 		return line
-	case "article", "aside", "blockquote", "details", "dialog", "dl", "fieldset", "figure", "footer", "form", "h1", "h2", "h3", "h4",
-		"h5", "h6", "header", "hr", "main", "nav", "p", "section":
+	case "article", "aside", "details", "dialog", "dl", "fieldset", "figure", "footer", "form", "header",
+		"main", "nav", "p", "section":
 		return block
-	case "embed", "image", "img", "input", "meter", "object", "progress":
+	case "h1", "h2", "h3", "h4", "h5", "h6":
+		return heading
+	case "blockquote":
+		return quotation
+	case "hr":
+		return rule
+	case "embed", "input", "meter", "object", "progress":
 		return object
+	case "image", "img":
+		return image
 	case "button", "cite":
 		return button
 	case "annotation", "annotation-xml", "audio", "canvas", "datalist", "svg", "video":
@@ -109,7 +121,7 @@ func roleOf(name string) role {
 // breaksOut reports whether an element ends a drawing (svg) that it is found in, as in browsers, for drawings that are not closed.
 func (r role) breaksOut() bool {
 	switch r {
-	case line, block, list, item, table, verbatim, lineBreak:
+	case line, block, heading, quotation, rule, list, item, table, verbatim, lineBreak:
 		return true
 	}
 	return false

@@ -168,69 +168,60 @@ func (w *writer) writeMarks() {
 	}
 }
 
-// startMarked notes what Markdown has for the element that begins.
-func (r *renderer) startMarked(role role) {
-	switch r.name {
-	case "img", "image":
-		r.image()
-	case "hr":
-		if !r.row.open || r.row.layout {
-			r.raw("* * *")
-			r.breakLines(2)
-		}
-	case "blockquote":
+// openEmphasis begins an element with emphasis or code. The code in pre may name its language.
+func (r *renderer) openEmphasis() {
+	switch {
+	case !r.markdown:
+	case r.verbatim == 0:
+		r.openMark(markOf(r.name))
+	case r.name == "code" && r.preStart < 0:
+		r.language = cmp.Or(language(r.attr("class")), r.language)
+	}
+}
+
+// openHeading begins a heading.
+func (r *renderer) openHeading() {
+	r.breakLines(2)
+	r.resetMarks()
+	if r.markdown {
+		r.heading, r.headed = strings.Repeat("#", int(r.name[1]-'0'))+" ", false
+	}
+}
+
+// openQuotation begins a quotation. A row that holds one is not one of data.
+func (r *renderer) openQuotation() {
+	r.breakLines(2)
+	if r.markdown {
 		if r.row.candidate() {
 			r.layOut()
 		}
 		r.levels = append(r.levels, level{indent: "> ", quote: true})
-	case "h1", "h2", "h3", "h4", "h5", "h6":
-		r.resetMarks()
-		r.heading, r.headed = strings.Repeat("#", int(r.name[1]-'0'))+" ", false
-	case "pre", "code":
-		if r.verbatim > 0 && r.preStart < 0 {
-			r.language = cmp.Or(language(r.attr("class")), r.language)
-		}
-	}
-	switch role {
-	case emphasis:
-		if r.verbatim == 0 {
-			r.openMark(markOf(r.name))
-		}
-	case table, row, cell, item:
-		r.resetMarks()
 	}
 }
 
-// endMarked ends what startMarked began.
-func (r *renderer) endMarked(role role) {
-	switch r.name {
-	case "blockquote":
-		if i := len(r.levels) - 1; i >= r.table().level && r.levels[i].quote {
-			r.levels = r.levels[:i]
-		}
-	case "h1", "h2", "h3", "h4", "h5", "h6":
-		r.heading = ""
-	}
-	switch role {
-	case emphasis:
-		r.closeMark(markOf(r.name))
-	case table, row, cell, item, list:
-		r.resetMarks()
+// rule writes a line between blocks.
+func (r *renderer) rule() {
+	r.breakLines(2)
+	if r.markdown && (!r.row.open || r.row.layout) {
+		r.raw("* * *")
+		r.breakLines(2)
 	}
 }
 
 // image writes an image.
 func (r *renderer) image() {
-	a := r.attrs([2]string{"src", "alt"})
-	address := r.links.address(a[0])
-	if address == "" || r.verbatim > 0 {
+	r.keepApart()
+	if !r.markdown || r.verbatim > 0 {
 		return
 	}
-	r.raw("![")
-	r.bracketed = true
-	r.text([]byte(strings.TrimSpace(a[1])))
-	r.bracketed = false
-	r.raw("](" + destination.Replace(address) + ")")
+	a := r.attrs([2]string{"src", "alt"})
+	if address := r.links.address(a[0]); address != "" {
+		r.raw("![")
+		r.bracketed = true
+		r.text([]byte(strings.TrimSpace(a[1])))
+		r.bracketed = false
+		r.raw("](" + destination.Replace(address) + ")")
+	}
 }
 
 // destination makes an address one that may stand in round brackets, also in a table.
@@ -244,11 +235,13 @@ func (w *writer) raw(s string) {
 	w.out = append(w.out, s...)
 }
 
+var languageName = regexp.MustCompile(`^[0-9A-Za-z_.+#-]{1,40}$`)
+
 // language returns the language of code that the class of an element names.
 func language(class string) string {
 	for _, name := range strings.Fields(class) {
 		for _, prefix := range []string{"language-", "lang-"} {
-			if name, ok := strings.CutPrefix(name, prefix); ok && !strings.Contains(name, "`") {
+			if name, ok := strings.CutPrefix(name, prefix); ok && languageName.MatchString(name) {
 				return name
 			}
 		}
@@ -305,7 +298,8 @@ func (w *writer) special(s []byte, i int) {
 	case '<':
 		meant = next|0x20 >= 'a' && next|0x20 <= 'z' || next == '/' || next == '!' || next == '?'
 	case '&':
-		if name := string(entity.Find(s[i:min(len(s), i+40)])); name != "" {
+		if next == '#' || isWord(rune(next)) {
+			name := string(entity.Find(s[i:min(len(s), i+40)]))
 			meant = html.UnescapeString(name) != name
 		}
 	case '~':
@@ -326,31 +320,27 @@ func (w *writer) pipes() {
 	}
 	w.rows = 0
 	prefix := string(w.indent(nil, w.rowsLevel))
-	var rows [][]string
+	var rows []string
 	columns := 0
-	for line := range strings.SplitSeq(string(w.out[w.rowsStart:w.rowsEnd]), "\n") {
-		if line = strings.TrimPrefix(line, prefix); line != strings.TrimRight(prefix, " ") {
-			cells := strings.Split(cellText.Replace(cellHeading.ReplaceAllString(line, "$1")), "\t")
-			rows, columns = append(rows, cells), max(columns, len(cells))
+	for row := range strings.SplitSeq(string(w.out[w.rowsStart:w.rowsEnd]), "\n") {
+		if row = strings.TrimPrefix(row, prefix); row != strings.TrimRight(prefix, " ") {
+			rows, columns = append(rows, row), max(columns, strings.Count(row, "\t")+1)
 		}
 	}
+	if columns == 1 {
+		w.replace(w.rowsStart, w.rowsEnd, strings.Join(rows, "\n"+strings.TrimRight(prefix, " ")+"\n"+prefix))
+		return
+	}
 	var b strings.Builder
-	for i, cells := range rows {
+	for i, row := range rows {
 		if i > 0 {
 			b.WriteString("\n" + prefix)
 		}
-		if columns == 1 {
-			if i > 0 {
-				b.WriteString("\n" + prefix)
-			}
-			b.WriteString(cells[0])
-			continue
-		}
-		padding := 0
+		b.WriteString("| " + cellText.Replace(cellHeading.ReplaceAllString(row, "$1")))
 		if i == 0 || columns <= maxSpan {
-			padding = columns - len(cells)
+			b.WriteString(strings.Repeat(" | ", columns-strings.Count(row, "\t")-1))
 		}
-		b.WriteString("| " + strings.Join(cells, " | ") + strings.Repeat(" | ", padding) + " |")
+		b.WriteString(" |")
 		if i == 0 {
 			b.WriteString("\n" + prefix + "|" + strings.Repeat("---|", columns))
 		}
@@ -361,7 +351,7 @@ func (w *writer) pipes() {
 // In a cell there are no headings, and breaks are tags.
 var (
 	cellHeading = regexp.MustCompile(`(^|[\t\x01\x02])#{1,6} `)
-	cellText    = strings.NewReplacer("|", `\|`, "\x01", "<br>", "\x02", "<br>")
+	cellText    = strings.NewReplacer("|", `\|`, "\x01", "<br>", "\x02", "<br>", "\t", " | ")
 )
 
 // replace puts other text in the place of a part of the output.

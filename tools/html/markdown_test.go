@@ -41,6 +41,7 @@ func TestMarkdown(t *testing.T) {
 		{"<table><tr><td><h2>a</h2><p>b|c<td>d</table>", "| a<br>b\\|c | d |\n|---|---|"},
 		{"<table><tr><td><h2>a</h2><p>b</table>", "## a\n\nb"},
 		{"<ul><li><table><tr><td>a<td>b<tr><td>c<td>d</table><li>e</ul>", "- | a | b |\n  |---|---|\n  | c | d |\n- e"},
+		{"<table><tr><td><h2>a|b</h2><tr><td>c</table>", "## a|b\n\nc"},
 		{"<h2>a<br>b</h2><h3></h3><h4><b>c</b></h4>", "## a b\n\n#### **c**"},
 		{"<dl><dt>a<dd>b<dt>c<dd>d</dl>", "a\n\nb\n\nc\n\nd"},
 	} {

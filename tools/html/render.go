@@ -77,15 +77,24 @@ func (r *renderer) tag() {
 }
 
 func (r *renderer) start() {
-	role := roleOf(r.name)
-	switch role {
+	switch roleOf(r.name) {
 	case line:
 		r.breakLines(r.gap)
 	case block:
 		r.breakLines(2)
 		r.heading = ""
-	case object, button:
+	case heading:
+		r.openHeading()
+	case quotation:
+		r.openQuotation()
+	case rule:
+		r.rule()
+	case emphasis:
+		r.openEmphasis()
+	case object, button, symbol:
 		r.keepApart()
+	case image:
+		r.image()
 	case skipped:
 		r.keepApart()
 		r.skipElement()
@@ -108,6 +117,9 @@ func (r *renderer) start() {
 			r.breakLines(2)
 		} else {
 			r.openPre()
+			if r.markdown {
+				r.language = language(r.attr("class"))
+			}
 		}
 	case anchor:
 		r.openAnchor(r.links.address(r.attr("href")))
@@ -123,8 +135,6 @@ func (r *renderer) start() {
 		r.power, r.due = true, true
 	case formula:
 		r.startFormula()
-	case symbol:
-		r.keepApart()
 	case shadow: // browsers show a template with the attribute
 		if r.attr("shadowrootmode") == "" {
 			r.skipElement()
@@ -134,19 +144,23 @@ func (r *renderer) start() {
 			r.links.rebase(r.attr("href"))
 		}
 	}
-	if r.markdown {
-		r.startMarked(role)
-	}
 }
 
 func (r *renderer) end() {
-	role := roleOf(r.name)
-	switch role {
+	switch roleOf(r.name) {
 	case line:
 		r.breakLines(r.gap)
-	case block:
+	case block, rule, heading:
 		r.breakLines(2)
-	case object, button, symbol, formula:
+		r.heading = ""
+	case quotation:
+		r.breakLines(2)
+		if i := len(r.levels) - 1; i >= r.table().level && r.levels[i].quote {
+			r.levels = r.levels[:i]
+		}
+	case emphasis:
+		r.closeMark(markOf(r.name))
+	case object, image, button, symbol, formula:
 		r.keepApart()
 	case lineBreak: // browsers read </br> as <br>
 		r.lineBreak()
@@ -157,10 +171,10 @@ func (r *renderer) end() {
 	case table:
 		r.closeTable()
 	case row:
-		r.closeAnchor()
+		r.endCell()
 		r.endRow()
 	case cell:
-		r.closeAnchor()
+		r.endCell()
 	case verbatim:
 		r.closePre()
 	case anchor:
@@ -169,9 +183,6 @@ func (r *renderer) end() {
 		r.text([]byte{'"'})
 	case superscript:
 		r.power = false
-	}
-	if r.markdown {
-		r.endMarked(role)
 	}
 }
 
@@ -190,6 +201,7 @@ func (r *renderer) openList() {
 }
 
 func (r *renderer) closeList() {
+	r.resetMarks()
 	r.item, r.listed, r.loose = false, true, false
 	if r.inList() {
 		r.levels = r.levels[:len(r.levels)-1]
@@ -209,7 +221,7 @@ func (r *renderer) inList() bool {
 
 // openItem begins an item. There is no blank line between it and the one before, whatever that ends in.
 func (r *renderer) openItem() {
-	r.closeAnchor()
+	r.endCell()
 	if !r.inList() {
 		r.levels, r.loose = append(r.levels, level{indent: "  "}), true
 	}

@@ -84,7 +84,7 @@ func (r *renderer) table() *tableState { return &r.tables[len(r.tables)-1] }
 
 // openTable begins a table in what is written so far.
 func (r *renderer) openTable() {
-	r.closeAnchor()
+	r.endCell()
 	role := r.attr("role")
 	if len(r.tables) > 1 && !r.row.open { // not in a cell: browsers end the table before
 		r.closeTable()
@@ -112,7 +112,7 @@ func (r *renderer) closeTable() {
 	if len(r.tables) == 1 {
 		return
 	}
-	r.closeAnchor()
+	r.endCell()
 	r.endRow()
 	r.pipes()
 	r.row = r.table().row
@@ -125,6 +125,12 @@ func (r *renderer) closeTable() {
 	}
 }
 
+// endCell ends what does not go on in another cell or item.
+func (r *renderer) endCell() {
+	r.closeAnchor()
+	r.resetMarks()
+}
+
 // restoreLevel ends the lists and verbatim elements in a table or cell that were not closed.
 func (r *renderer) restoreLevel() {
 	r.levels, r.verbatim = r.levels[:min(len(r.levels), r.table().level)], r.table().pre
@@ -132,7 +138,7 @@ func (r *renderer) restoreLevel() {
 
 // openRow begins a row.
 func (r *renderer) openRow() {
-	r.closeAnchor()
+	r.endCell()
 	if len(r.tables) > 1 {
 		r.restoreLevel()
 	}
@@ -144,7 +150,7 @@ func (r *renderer) openRow() {
 
 // openCell begins a cell. In Markdown it stands right of those that reach down from above.
 func (r *renderer) openCell() {
-	r.closeAnchor()
+	r.endCell()
 	if len(r.tables) > 1 {
 		r.restoreLevel()
 	}
