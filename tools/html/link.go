@@ -14,18 +14,24 @@ import (
 type links struct {
 	base   *url.URL // nil to leave relative ones as they are
 	style  LinkStyle
-	budget int // bytes that bases may add
-
+	budget int    // bytes that bases may add
 	origin string // of base
-	href   string // what was made absolute last
-	full   string
-	based  bool // the document's own base is known
+	based  bool   // the document's own base is known
 	list   []string
 	seen   map[string]int
 }
 
 func newLinks(src string, o Options) links {
-	return links{base: o.Base, style: o.Links, budget: 2*len(src) + 64<<10}
+	l := links{style: o.Links, budget: 2*len(src) + 64<<10}
+	l.setBase(o.Base)
+	return l
+}
+
+func (l *links) setBase(u *url.URL) {
+	l.base, l.origin = u, ""
+	if u != nil && u.Host != "" {
+		l.origin = (&url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host}).String()
+	}
 }
 
 // Base returns the address that the relative links of a document are resolved against: its first <base href>, or else its own
@@ -46,7 +52,8 @@ func (l *links) rebase(href string) {
 		return
 	}
 	if u, err := l.base.Parse(strings.TrimSpace(href)); err == nil && u.Host != "" {
-		l.based, l.base, l.origin, l.href = true, u, "", ""
+		l.based = true
+		l.setBase(u)
 	}
 }
 
@@ -71,45 +78,20 @@ func (l *links) resolve(href string) string {
 	if l.base == nil || l.budget <= 0 {
 		return href
 	}
-	if href != l.href { // a picture and the title below it often have the same
-		l.href, l.full = href, l.absolute(href)
+	full := l.origin + href
+	if l.origin == "" || href[0] != '/' || strings.HasPrefix(href, "//") || strings.Trim(href, plainPath) != "" {
+		u, err := l.base.Parse(href)
+		if err != nil {
+			return href
+		}
+		full = u.String()
 	}
-	full := l.full
 	l.budget -= len(full) - len(href)
 	return full
 }
 
-// absolute resolves an address against the base. Most are plain paths, for which the origin is put in front.
-func (l *links) absolute(href string) string {
-	if l.origin == "" && l.base.Host != "" {
-		l.origin = (&url.URL{Scheme: l.base.Scheme, User: l.base.User, Host: l.base.Host}).String()
-	}
-	if plainPath(href) && l.origin != "" {
-		return l.origin + href
-	}
-	u, err := l.base.Parse(href)
-	if err != nil {
-		return href
-	}
-	return u.String()
-}
-
-// plainPath reports whether an address is an absolute path that resolving and encoding leave as it is.
-func plainPath(href string) bool {
-	if href[0] != '/' || len(href) > 1 && href[1] == '/' {
-		return false
-	}
-	for i, c := range []byte(href) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '=', c == '&':
-		case c == '/', c == '?':
-		case c == '.' && href[i-1] != '/' && href[i-1] != '.':
-		default:
-			return false
-		}
-	}
-	return true
-}
+// plainPath is what resolving and encoding leave as it is: most addresses are paths of these behind the origin.
+const plainPath = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=&/?"
 
 // number returns the number of an address in the list at the end.
 func (l *links) number(address string) int {
