@@ -27,7 +27,6 @@ func newSandbox(t testing.TB, p Policy) *Sandbox {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Close)
 	return s
 }
 

@@ -46,9 +46,6 @@ func (o Owner) Settings() (fields []reflect.StructField) {
 	return fields
 }
 
-// Handed says which capabilities an owner has asked for and got.
-type Handed struct{ Reads, Writes, Runs, Fetches, Keeps, Holds bool }
-
 // owner returns what a tool declares; of an unknown one, nothing.
 func (p Policy) owner(tool string) Owner {
 	if i := slices.IndexFunc(p.Owners, func(o Owner) bool { return o.Tool == tool }); i >= 0 {

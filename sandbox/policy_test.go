@@ -113,42 +113,8 @@ func TestUndeclared(t *testing.T) {
 				t.Errorf("%s fetches", tool)
 			}
 		}
-		if h := s.Handed(tool); h != (Handed{}) {
-			t.Errorf("%s was handed %+v", tool, h)
-		}
 	}
 	if err := s.For("grep").Writer().Append("a", nil, ""); err == nil {
 		t.Error("a reader writes")
-	}
-}
-
-// TestClose makes one sandbox after the other, as reloads do: descriptors of those
-// that are closed do not stay open.
-func TestClose(t *testing.T) {
-	dir := workspace(t)
-	open := func() int {
-		entries, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Skip(err)
-		}
-		return len(entries)
-	}
-	before := 0
-	for i := range 5 {
-		s := newSandbox(t, Policy{WorkingDirectory: dir})
-		read := s.For("read_file").Reader()
-		if _, err := read.Stat("."); err != nil {
-			t.Fatal(err)
-		}
-		s.Close()
-		if _, err := read.Stat("."); err != nil {
-			t.Errorf("a call in flight: %v", err)
-		}
-		if i == 0 {
-			before = open() // with what the process opens once
-		}
-	}
-	if after := open(); after > before {
-		t.Errorf("%d descriptors after the first sandbox, %d after the last", before, after)
 	}
 }

@@ -43,7 +43,6 @@ func (c Capabilities) State() *State {
 	if !c.owner.Keeps {
 		return &State{}
 	}
-	c.note(func(h *Handed) { h.Keeps = true })
 	return &State{base: c.sandbox.policy.StateDirectory, owner: c.owner.Tool}
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"sync/atomic"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
@@ -41,20 +40,10 @@ type Deps struct {
 	CapabilitiesFile string // empty for [meta.DefaultFile]
 }
 
-// Sandbox is the part of the machine that one policy lets tools use. It is
-// closed when the last family that was made from it is.
+// Sandbox is the part of the machine that one policy lets tools use.
 type Sandbox struct {
 	*sandbox.Sandbox
 	Policy sandbox.Policy
-
-	users atomic.Int64
-}
-
-func (s *Sandbox) release() error {
-	if s.users.Add(-1) <= 0 {
-		s.Close()
-	}
-	return nil
 }
 
 // A family is tools, resources and prompts that are made together. What it is made
@@ -135,17 +124,14 @@ func (f *Families) Prepare(d Deps) (*Update, error) {
 		}
 		o, err := wanted.make(d)
 		if err != nil {
-			u.Discard()
 			return nil, fmt.Errorf("%s tools: %w", wanted.name, err)
 		}
 		o.Missing = missingFrom(wanted.name, o.Tools)
 		m := madeFamily{family: wanted}
-		var release func() error
 		if wanted.boxed {
-			m.box, release = d.Sandbox, d.Sandbox.release
-			d.Sandbox.users.Add(1)
+			m.box = d.Sandbox
 		}
-		m.source = domain.FixedSource(wanted.name, o, release)
+		m.source = domain.FixedSource(wanted.name, o, nil)
 		u.next = append(u.next, m)
 		u.Changed = append(u.Changed, m.source)
 	}
@@ -166,10 +152,3 @@ func (u *Update) Offers() (all []domain.Offer) {
 
 // Commit puts the update into force.
 func (u *Update) Commit() { u.families.made = u.next }
-
-// Discard drops an update that does not come into force.
-func (u *Update) Discard() {
-	for _, s := range u.Changed {
-		_ = s.Close()
-	}
-}

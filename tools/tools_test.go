@@ -56,13 +56,6 @@ func offered(t *testing.T, f *tools.Families, d tools.Deps) (list []domain.Tool,
 // all returns the tools that there are with every credential.
 func all(t *testing.T) []domain.Tool {
 	t.Helper()
-	list, _ := handed(t)
-	return list
-}
-
-// handed returns the tools with the sandbox that they were made with.
-func handed(t *testing.T) ([]domain.Tool, *tools.Sandbox) {
-	t.Helper()
 	var list []domain.Tool
 	d := deps(t)
 	d.Catalog = func(domain.Principal) []*domain.Tool { return pointers(list) }
@@ -74,7 +67,7 @@ func handed(t *testing.T) ([]domain.Tool, *tools.Sandbox) {
 	if len(list) != without+len(missing) || none != nil {
 		t.Errorf("%d tools without keys, %d with; missing: %v", without, len(list), missing)
 	}
-	return list, d.Sandbox
+	return list
 }
 
 // TestFamiliesStay checks that only those families are made anew that are made
@@ -186,16 +179,16 @@ func TestReadme(t *testing.T) {
 }
 
 // TestDeclarations holds what tools say of themselves to what they declare before
-// they are built, and to what the sandbox handed them.
+// they are built, which is what the sandbox hands them.
 func TestDeclarations(t *testing.T) {
-	list, box := handed(t)
-	categories := map[string]string{}
+	list := all(t)
+	categories, owners := map[string]string{}, map[string]sandbox.Owner{}
 	for _, g := range tools.Declared() {
 		for _, tool := range g.Tools {
 			if categories[tool.Tool] != "" {
 				t.Errorf("%s is declared twice", tool.Tool)
 			}
-			categories[tool.Tool] = g.Category
+			categories[tool.Tool], owners[tool.Tool] = g.Category, tool.Owner
 		}
 	}
 	for _, tool := range list {
@@ -204,16 +197,16 @@ func TestDeclarations(t *testing.T) {
 		}
 		delete(categories, tool.Name)
 		var got domain.Uses
-		h := box.Handed(tool.Name)
-		for use, handed := range map[domain.Uses]bool{
-			domain.Reads: h.Reads, domain.Writes: h.Writes, domain.Runs: h.Runs, domain.Fetches: h.Fetches, domain.Keeps: h.Keeps,
+		o := owners[tool.Name]
+		for use, declared := range map[domain.Uses]bool{
+			domain.Reads: o.Reads != "", domain.Writes: o.Writes != "", domain.Runs: o.Runs != "", domain.Fetches: o.Fetches != "", domain.Keeps: o.Keeps,
 		} {
-			if handed {
+			if declared {
 				got |= use
 			}
 		}
 		if got != tool.Uses {
-			t.Errorf("%s says that it uses %s, and was handed %s", tool.Name, tool.Uses, got)
+			t.Errorf("%s says that it uses %s, and declares %s", tool.Name, tool.Uses, got)
 		}
 		if strings.TrimSpace(tool.Ability) == "" {
 			t.Errorf("%s does not say what it is good for", tool.Name)

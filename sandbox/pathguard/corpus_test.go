@@ -71,7 +71,6 @@ func (r row) run(t *testing.T, build constructor) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer g.Close()
 	err = r.do(g, strings.ReplaceAll(r.Path, "${ROOT}", root))
 	if (err == nil) != (r.Expected == "allow") {
 		t.Errorf("%s %s (%s): %v, want %s", r.Op, r.Path, r.Technique, err, r.Expected)

@@ -29,7 +29,6 @@ func TestNoDescriptorIsLost(t *testing.T) {
 		runtime.GC()
 		warm := guard(t, build, root, []string{"w"}, nil)
 		mustRead(t, warm, "a", "A", "")
-		warm.Close()
 		before := openDescriptors(t)
 		g := guard(t, build, root, []string{"w", "none/yet"}, []string{"w/.env"})
 		var wg sync.WaitGroup
@@ -50,7 +49,6 @@ func TestNoDescriptorIsLost(t *testing.T) {
 				for _, path := range []string{"a", "new", ".env", "d", "out/o", "none/x"} {
 					_, _ = write(g, path, "A", pathguard.ReplaceOptions{MaxBytes: 1, NoReplace: path == "new"})
 				}
-				g.Close()
 			})
 		}
 		wg.Wait()

@@ -11,6 +11,14 @@ import (
 	"toolserver/sandbox/osfile"
 )
 
+// fileSystem is how a platform opens what is at a canonical path. A symlink anywhere
+// on it is an error, so that what was checked is what is opened.
+type fileSystem interface {
+	// open opens a file for w. The error is a *refusal if s lets it not be used so.
+	open(real string, w want, s *snapshot) (File, error)
+	openDir(real string) (dir, error)
+}
+
 // dir is an open directory. Its names are reached through its descriptor, so
 // it does not matter what happens to the path it once had. A name is a single
 // component and never followed if it is a symlink.
@@ -19,23 +27,14 @@ type dir interface {
 	Mkdir(name string, perm fs.FileMode) error
 	Rename(old, name string) error
 	Close() error
-	// open opens what rel, which may have several components, leads to and
-	// answers only for a descriptor that s permits. With follow, symlinks that
-	// stay beneath the directory are followed. The error is errElsewhere
-	// if the descriptor is not where it should be, a *refusal if the file must
-	// not be used for w, else the system's.
-	open(rel string, w want, follow bool, s *snapshot) (File, error)
-	// child opens a subdirectory, and no symlink to one; "." is the directory itself.
+	// child opens a subdirectory, and no symlink to one.
 	child(name string) (dir, error)
 	// writable reports why the process may not write to name.
 	writable(name string) error
-	// anonymous creates a file without a name, or returns errors.ErrUnsupported.
-	anonymous(perm fs.FileMode) (*os.File, error)
-	// publish gives the file temp, or an anonymous file if temp is empty, a
-	// name, which must be free: else it returns fs.ErrExist.
-	publish(f *os.File, temp, name string) error
-	// at reports whether the directory still has the canonical path real.
-	at(real string) bool
+	// publish renames temp to name, which must be free: else it returns fs.ErrExist.
+	publish(temp, name string) error
+	// Stat describes the directory itself.
+	Stat() (fs.FileInfo, error)
 }
 
 // want is what an open file is for.
@@ -61,9 +60,9 @@ type Info struct {
 	osfile.Info
 }
 
-// errElsewhere says that what was opened is not at a permitted path. The
-// caller looks again: either the request is to be refused or files moved.
-var errElsewhere = errors.New("the file is not at a permitted path")
+// errMoved says that something else is at a canonical path by now: a symlink or
+// another file.
+var errMoved = errors.New("the file was replaced or moved")
 
 // refusal says why a file at a permitted path must not be used.
 type refusal struct {
@@ -105,66 +104,44 @@ func (s *snapshot) suits(w want, info Info) error {
 	if rule, protected := s.protectedFile(info.Info); protected {
 		return &refusal{kind: KindDenied, rule: rule}
 	}
-	if s.denyHardlinks && info.Links > 1 {
+	if s.guard.denyHardlinks && info.Links > 1 {
 		reason := fmt.Sprintf("has %d names (hard links), and hard links are denied", info.Links)
 		return &refusal{kind: KindDenied, rule: "hard links", reason: reason}
 	}
 	return nil
 }
 
-// parent opens the directory of the target, and with create makes it first.
-func (t target) parent(q request, create bool) (dir, error) {
-	if t.path == t.root.anchorPath {
-		return nil, &refusal{kind: KindNotAFile, reason: "is a directory, not a regular file"}
+// openDir opens the directory at a canonical path, and with create makes what is
+// missing of it. That needs no further check: what is made are ancestors of a target
+// that is allowed, and a rule that denied one of them would deny the target. (A name
+// that is protected without what lies beneath it is harmless as a directory.)
+func (g *Guard) openDir(path string, create bool) (dir, error) {
+	d, err := g.files.openDir(path)
+	if !create || !errors.Is(err, fs.ErrNotExist) {
+		return d, err
 	}
-	d, err := t.descend(filepath.Dir(t.path), create)
-	if t.err != nil && !create && errors.Is(err, fs.ErrNotExist) {
-		err = q.error(KindNotFound, "cannot be created: its directory does not exist", err) // there is nothing to try again
-	}
-	return d, err
-}
-
-// descend goes from the anchor down to path, the directory of the target. The
-// directories it creates need no further check: they are ancestors of a target that
-// is allowed, and a rule that denied one of them would deny the target. (A name that
-// is protected without what lies beneath it is harmless as a directory.)
-func (t target) descend(path string, create bool) (dir, error) {
-	d, err := t.root.anchor.child(".")
+	above, err := g.openDir(filepath.Dir(path), true)
 	if err != nil {
 		return nil, err
 	}
-	if d, err = descend(d, splitPath(t.root.rel(path)), create); err != nil {
+	defer above.Close()
+	if err = above.Mkdir(filepath.Base(path), 0o777); err == nil {
+		err = osfile.SyncDir(above)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) { // another process may create it meanwhile
 		return nil, err
 	}
-	if !d.at(path) {
-		return nil, errors.Join(errElsewhere, d.Close())
-	}
-	return d, nil
+	return above.child(filepath.Base(path))
 }
 
-// descend goes from d down, one name after the other and following no symlink. It
-// closes all directories on the way.
-func descend(d dir, names []string, create bool) (dir, error) {
-	for _, name := range names {
-		if name == "" || name == "." {
-			continue
-		}
-		next, err := d.child(name)
-		if create && errors.Is(err, fs.ErrNotExist) {
-			if err = d.Mkdir(name, 0o777); err == nil {
-				err = osfile.SyncDir(d)
-			}
-			if err == nil || errors.Is(err, fs.ErrExist) { // another process may create it meanwhile
-				next, err = d.child(name)
-			}
-		}
-		if closing := d.Close(); err == nil && closing != nil {
-			err = errors.Join(closing, next.Close())
-		}
-		if err != nil {
-			return nil, err
-		}
-		d = next
+// isAt reports whether d is still the directory at the canonical path real.
+func (g *Guard) isAt(d dir, real string) bool {
+	now, err := g.files.openDir(real)
+	if err != nil {
+		return false
 	}
-	return d, nil
+	defer now.Close()
+	a, err := d.Stat()
+	b, err2 := now.Stat()
+	return err == nil && err2 == nil && os.SameFile(a, b)
 }

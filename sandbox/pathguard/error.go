@@ -126,7 +126,7 @@ func (q request) failure(err error) *Error {
 		return e
 	case errors.As(err, &refused):
 		return q.error(refused.kind, refused.reason, nil)
-	case errors.Is(err, errElsewhere):
+	case errors.Is(err, errMoved):
 		return q.error(KindIO, "kept changing while it was being opened; try again", err)
 	case errors.Is(err, fs.ErrNotExist):
 		return q.error(KindNotFound, "does not exist"+q.hint(), err)
@@ -160,10 +160,4 @@ func cause(err error) string {
 		return errno.Error()
 	}
 	return err.Error()
-}
-
-// isMissing reports that a path ends early: there is nothing, or a file where
-// a directory is needed.
-func isMissing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -5,10 +5,13 @@ package pathguard
 func NewPortable(dir string, rules Rules) (*Guard, error) {
 	g, err := New(dir, rules)
 	if err == nil {
-		g.openAnchor = openPortable
+		g.files = portable{}
 	}
 	return g, err
 }
 
 // TempName returns a name for a temporary file.
 func TempName() string { return tempName() }
+
+// Forget makes the next call resolve the rules anew.
+func Forget(g *Guard) { g.current.Store(nil) }

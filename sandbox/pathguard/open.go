@@ -3,6 +3,7 @@ package pathguard
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,13 +58,15 @@ func (g *Guard) open(path string, w want) (f File, err error) {
 	if err != nil {
 		return File{}, err
 	}
-	if f, ok := g.openDirectly(q, w); ok {
-		return f, nil
+	// A path that is spelled as it is in the file system is opened at once. Whatever
+	// is not a success is left to the long way, which knows why.
+	if s := g.snapshot(false); filepath.Clean(q.abs) == q.abs && s.permits(q.abs) {
+		if f, err := g.files.open(q.abs, w, s); err == nil {
+			return f, nil
+		}
 	}
-	// The long way finds the canonical path, checks it, and opens it without
-	// following symlinks.
-	err = g.retry(q, false, func(s *snapshot, t target) error {
-		f, err = t.root.anchor.open(t.root.rel(t.path), w, false, s)
+	err = g.retry(q, false, func(s *snapshot, real string) error {
+		f, err = g.files.open(real, w, s)
 		return err
 	})
 	if err != nil {
@@ -72,84 +75,44 @@ func (g *Guard) open(path string, w want) (f File, err error) {
 	return f, nil
 }
 
-// retry runs step with the target of a permitted request, again if it failed only
-// because files moved meanwhile. The target exists, or with create all that is
+// retry runs step with the canonical path of a permitted request, again if it failed
+// only because files moved meanwhile. The path exists, or with create all that is
 // missing of it are plain names. The error is an [*Error].
-func (g *Guard) retry(q request, create bool, step func(*snapshot, target) error) (err error) {
-	attempt := func() error {
-		s := g.snapshot(true)
-		defer s.release()
-		t, err := s.target(q)
-		if err == nil && t.err != nil && !(create && t.creatable) {
-			err = q.failure(t.err)
-		}
-		if err != nil {
-			return err
-		}
-		return step(s, t)
-	}
+func (g *Guard) retry(q request, create bool, step func(s *snapshot, real string) error) error {
 	for range maxTries {
-		if err = attempt(); err == nil {
+		s := g.snapshot(true)
+		t, _, err := s.target(q)
+		switch {
+		case err != nil:
+			return err
+		case t.err != nil && !(create && t.creatable):
+			return q.failure(t.err)
+		}
+		if err = step(s, t.path); err == nil {
 			return nil
 		}
 		if !moved(err) {
-			break
+			return q.failure(err)
 		}
 	}
-	return q.failure(err)
+	return q.failure(errMoved)
 }
 
-// openDirectly is the short way for a path that is spelled beneath an allowed
-// one: one lookup in the kernel. Whatever is not a success is left to
-// the long way, which knows why.
-func (g *Guard) openDirectly(q request, w want) (File, bool) {
-	s := g.snapshot(false)
-	defer s.release()
-	r, rel := s.shortcut(q.abs)
-	if r == nil {
-		return File{}, false
+// target checks a request and returns its canonical path and the rule that allows it.
+// It fails with an *Error of KindDenied, the same whether the path exists or not.
+func (s *snapshot) target(q request) (resolved, rule, error) {
+	if name, denied := s.deniedText(q.abs); denied {
+		return resolved{}, rule{}, q.denied(name)
 	}
-	f, err := r.anchor.open(rel, w, true, s)
-	if err != nil {
-		return File{}, false
+	t := resolve(q.abs)
+	allowed, ok := s.guard.allowedBy(t.path)
+	if !ok {
+		return t, allowed, q.outside()
 	}
-	if f.Info.Real != q.abs { // else its spelling has been checked just now
-		if _, denied := s.deniedText(q.abs); denied {
-			f.File.Close() // or nil, with wantInfo
-			return File{}, false
-		}
+	if name, denied := s.deniedBy(t.path); denied {
+		return t, allowed, q.denied(name)
 	}
-	return f, true
-}
-
-// target is the canonical path of a permitted request and the root it lies in.
-type target struct {
-	resolved
-	root *root
-}
-
-// target checks a request. It fails with an *Error of KindDenied, the same
-// whether the path exists or not, or because the root cannot be reached.
-func (s *snapshot) target(q request) (target, error) {
-	if rule, denied := s.deniedText(q.abs); denied {
-		return target{}, q.denied(rule)
-	}
-	t := target{resolved: resolve(q.abs)}
-	t.root = s.allowedBy(t.path)
-	if t.root == nil {
-		return t, q.outside()
-	}
-	if rule, denied := s.deniedBy(t.path); denied {
-		return t, q.denied(rule)
-	}
-	if errors.Is(t.root.err, syscall.EMFILE) || errors.Is(t.root.err, syscall.ENFILE) {
-		return t, q.failure(t.root.err)
-	}
-	if t.root.anchor == nil {
-		return t, q.error(KindIO, "cannot be reached: the allowed path "+t.root.real+
-			" has become a symbolic link or may not be entered", nil)
-	}
-	return t, nil
+	return t, allowed, nil
 }
 
 // moved reports an error that a change of the tree during the call explains,
@@ -159,8 +122,8 @@ func moved(err error) bool {
 	if errors.As(err, &done) {
 		return false
 	}
-	return errors.Is(err, errElsewhere) || isMissing(err) || errors.Is(err, syscall.ELOOP) ||
-		errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EAGAIN)
+	return errors.Is(err, errMoved) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) ||
+		errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EAGAIN)
 }
 
 // Dir is an open directory for listing and for walkers. A walker that descends
@@ -186,14 +149,12 @@ func (g *Guard) OpenDir(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := g.snapshot(false)
-	defer s.release()
-	d := &Dir{File: f.File, Info: f.Info, protection: s.protection}
+	d := &Dir{File: f.File, Info: f.Info, protection: g.protection}
 	base := foldPath(f.Info.Real)
-	for _, deny := range s.deny {
+	for _, deny := range g.snapshot(false).deny {
 		for _, form := range deny.forms {
 			if Within(base, form) {
-				d.denied = append(d.denied, below{relative(base, form), deny.text})
+				d.denied = append(d.denied, below{strings.TrimLeft(form[len(base):], separator), deny.text})
 			}
 		}
 	}
@@ -229,7 +190,5 @@ func (g *Guard) DeniesHardlinks() bool { return g.denyHardlinks }
 // path that was reached without following symlinks, and which one. It does not say
 // that the path is allowed.
 func (g *Guard) Denied(real string) (rule string, denied bool) {
-	s := g.snapshot(false)
-	defer s.release()
-	return s.deniedBy(filepath.Clean(real))
+	return g.snapshot(false).deniedBy(filepath.Clean(real))
 }

@@ -1,13 +1,13 @@
 // Package pathguard is the path policy of the file tools and the only way they
 // open, create, list, replace and append files.
 //
-// Every file is reached beneath the descriptor of an allowed directory, and
-// what decides is the descriptor that was opened, not the text of the request:
-// "..", symbolic links, /proc/self/root and links that are exchanged during the
-// call cannot lead to anything outside the allowed paths or inside the denied
-// ones. On Linux this is openat2(2) with RESOLVE_BENEATH and
-// RESOLVE_NO_MAGICLINKS; elsewhere, and where a seccomp filter refuses openat2,
-// it is a walk over [os.Root] that follows no link.
+// A request is resolved to its canonical path, which is checked and then opened
+// without following any symlink: "..", symbolic links, /proc/self/root and links
+// that are exchanged during the call cannot lead to anything outside the allowed
+// paths or inside the denied ones. What a file is (its kind, its identity, its hard
+// links) is asked of the open descriptor. On Linux this is openat2(2) with
+// RESOLVE_NO_SYMLINKS; elsewhere, and where a seccomp filter refuses openat2, it is a
+// walk over [os.Root].
 //
 // # When rules are resolved
 //
@@ -18,9 +18,8 @@
 // is created after New.
 //
 // A deny rule holds for its own spelling, for the place it led to in New, and
-// for the place it leads to now. Descriptors and "now" are shared by the calls
-// of 10 milliseconds; a call that would fail on shared state repeats its work
-// on fresh state first.
+// for the place it leads to now. "Now" is shared by the calls of 10 milliseconds; a
+// call that would fail on shared state repeats its work on fresh state first.
 package pathguard
 
 import (
@@ -29,6 +28,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"toolserver/sandbox/osfile"
 )
@@ -51,18 +51,15 @@ type Rules struct {
 	Protect Protection
 }
 
-// A Guard opens files under [Rules]. It is immutable and safe for concurrent
-// use. It holds one descriptor for each allowed path; Close releases them.
+// A Guard opens files under [Rules]. It is immutable and safe for concurrent use.
 type Guard struct {
 	dir           string
 	allow, deny   []rule
 	denyHardlinks bool
 	protection    *protection // nil if nothing is protected
-	openAnchor    func(real string) (dir, error)
-
-	mu      sync.Mutex
-	current *snapshot // nil before the first use and after Close
-	closed  bool
+	files         fileSystem
+	current       atomic.Pointer[snapshot] // nil before the first use
+	swept         sync.Map                 // directories in which temporary files were looked for, and when
 }
 
 // New returns a Guard for rules. A relative path given to its methods starts
@@ -72,7 +69,7 @@ func New(dir string, rules Rules) (*Guard, error) {
 	if err := validRule("working directory", dir); err != nil {
 		return nil, err
 	}
-	g := &Guard{dir: filepath.Clean(dir), denyHardlinks: rules.DenyHardlinks, openAnchor: platformAnchor()}
+	g := &Guard{dir: filepath.Clean(dir), denyHardlinks: rules.DenyHardlinks, files: platform()}
 	var err error
 	if g.allow, err = newRules("allowed path", rules.Allow); err != nil {
 		return nil, err
@@ -94,20 +91,6 @@ func validRule(what, path string) error {
 		return fmt.Errorf("the %s %.40q... is longer than %d bytes", what, path, maxPath)
 	case !filepath.IsAbs(path):
 		return fmt.Errorf("the %s %q is not absolute: give a path that starts at the root", what, path)
-	}
-	return nil
-}
-
-// Close releases the descriptors the Guard keeps between calls. Calls that are
-// under way finish, and a call made after Close still works: it opens and
-// releases what it needs itself.
-func (g *Guard) Close() error {
-	g.mu.Lock()
-	old := g.current
-	g.current, g.closed = nil, true
-	g.mu.Unlock()
-	if old != nil {
-		old.release()
 	}
 	return nil
 }
@@ -145,8 +128,7 @@ func (g *Guard) Check(path string) (Decision, error) {
 		return Decision{}, err
 	}
 	s := g.snapshot(true)
-	defer s.release()
-	t, err := s.target(q)
+	t, by, err := s.target(q)
 	if err == nil && t.err == nil {
 		// What cannot be looked at cannot be opened: the decision is about the path.
 		if info, statErr := os.Stat(t.path); statErr == nil && info.Mode().IsRegular() {
@@ -155,8 +137,8 @@ func (g *Guard) Check(path string) (Decision, error) {
 	}
 	if err == nil {
 		return Decision{
-			Allowed: true, Rule: t.root.rule, Resolved: t.path,
-			Reason: shown(path) + " is allowed by the rule " + t.root.rule,
+			Allowed: true, Rule: by.text, Resolved: t.path,
+			Reason: shown(path) + " is allowed by the rule " + by.text,
 		}, nil
 	}
 	refusal := q.failure(err)

@@ -10,26 +10,36 @@ import (
 	"toolserver/sandbox/osfile"
 )
 
-// portableDir is a directory beneath which nothing is followed: each name is
-// looked at (Lstat), opened, and compared with what was looked at, so a link
-// that is swapped in between the two is noticed. It serves where openat2 does
-// not exist or may not be used.
-type portableDir struct {
-	*os.Root
-	real string
-}
+// portable opens files where openat2 does not exist or may not be used. It walks over
+// [os.Root]: each name is looked at (Lstat), opened, and compared with what was looked
+// at, so that a link that is swapped in between the two is noticed.
+type portable struct{}
 
-// openPortable walks from the root of the file system to real.
-func openPortable(real string) (dir, error) {
+// portableDir is a directory beneath which nothing is followed.
+type portableDir struct{ *os.Root }
+
+func (portable) openDir(real string) (dir, error) {
 	volume := filepath.VolumeName(real)
 	root, err := os.OpenRoot(volume + separator)
 	if err != nil {
 		return nil, err
 	}
-	return descend(&portableDir{root, volume + separator}, splitPath(real[len(volume):]), false)
+	var d dir = portableDir{root}
+	for _, name := range splitPath(real[len(volume):]) {
+		if name == "" {
+			continue
+		}
+		next, err := d.child(name)
+		d.Close()
+		if err != nil {
+			return nil, err
+		}
+		d = next
+	}
+	return d, nil
 }
 
-func (d *portableDir) child(name string) (dir, error) {
+func (d portableDir) child(name string) (dir, error) {
 	before, err := d.Lstat(name)
 	if err != nil {
 		return nil, err
@@ -46,48 +56,34 @@ func (d *portableDir) child(name string) (dir, error) {
 	}
 	after, err := sub.Stat(".")
 	if err == nil && !os.SameFile(before, after) {
-		err = errElsewhere
+		err = errMoved
 	}
 	if err != nil {
 		return nil, errors.Join(err, sub.Close())
 	}
-	return &portableDir{sub, filepath.Join(d.real, name)}, nil
+	return portableDir{sub}, nil
 }
 
-// open leaves requests that may follow links to the caller, who resolves them
-// and comes back with a canonical path.
-func (d *portableDir) open(rel string, w want, follow bool, s *snapshot) (File, error) {
-	if follow {
-		return File{}, errors.ErrUnsupported
+func (d portableDir) Stat() (fs.FileInfo, error) { return d.Root.Stat(".") }
+
+func (p portable) open(real string, w want, s *snapshot) (File, error) {
+	name := filepath.Base(real)
+	if name == separator {
+		name = "."
 	}
-	real := filepath.Join(d.real, rel)
-	if !s.permits(real) {
-		return File{}, errElsewhere
-	}
-	if rel == "." {
-		return d.openName(".", real, w, s)
-	}
-	start, err := d.child(".")
+	d, err := p.openDir(filepath.Dir(real))
 	if err != nil {
 		return File{}, err
 	}
-	parent, err := descend(start, splitPath(filepath.Dir(rel)), false)
-	if err != nil {
-		return File{}, err
-	}
-	defer parent.Close()
-	return parent.(*portableDir).openName(filepath.Base(rel), real, w, s)
-}
-
-func (d *portableDir) openName(name, real string, w want, s *snapshot) (File, error) {
+	defer d.Close()
 	before, err := d.Lstat(name)
 	if err != nil {
 		return File{}, err
 	}
-	info := Info{real, osfile.Of(before)}
 	if before.Mode()&fs.ModeSymlink != 0 {
-		return File{}, errElsewhere
+		return File{}, errMoved
 	}
+	info := Info{real, osfile.Of(before)}
 	if err := s.suits(w, info); err != nil || w == wantInfo {
 		return File{Info: info}, err
 	}
@@ -101,7 +97,7 @@ func (d *portableDir) openName(name, real string, w want, s *snapshot) (File, er
 	}
 	after, err := f.Stat()
 	if err == nil && !os.SameFile(before, after) {
-		err = errElsewhere
+		err = errMoved
 	}
 	if err == nil {
 		info.Info = osfile.OfOpen(f, after)
@@ -113,7 +109,7 @@ func (d *portableDir) openName(name, real string, w want, s *snapshot) (File, er
 	return File{f, info}, nil
 }
 
-func (d *portableDir) writable(name string) error {
+func (d portableDir) writable(name string) error {
 	f, err := d.OpenFile(name, os.O_WRONLY|osfile.NoWait, 0)
 	if err != nil {
 		return err
@@ -121,20 +117,9 @@ func (d *portableDir) writable(name string) error {
 	return f.Close()
 }
 
-func (d *portableDir) at(real string) bool {
-	here, err := d.Stat(".")
-	if err != nil {
-		return false
-	}
-	there, err := os.Lstat(real)
-	return err == nil && os.SameFile(here, there)
-}
-
-func (d *portableDir) anonymous(fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }
-
 // publish links, because only link decides without a race whether the name is
 // free, and fails where the file system has no hard links.
-func (d *portableDir) publish(_ *os.File, temp, name string) error {
+func (d portableDir) publish(temp, name string) error {
 	if err := d.Link(temp, name); err != nil {
 		return err
 	}

@@ -111,18 +111,6 @@ func (p *protection) governs(path string, wild bool) (rule string, protected boo
 	return p.govern(path[start:], wild)
 }
 
-// afterParents returns the part of path behind the last "..": names that were
-// asked for as they are, in whatever directory.
-func afterParents(path string) string {
-	names := splitPath(path)
-	for i := len(names) - 1; i >= 0; i-- {
-		if names[i] == ".." {
-			return filepath.Join(names[i+1:]...)
-		}
-	}
-	return path
-}
-
 // Protects reports whether the Guard has any Protection.
 func (g *Guard) Protects() bool { return g.protection != nil }
 
@@ -144,7 +132,6 @@ func (g *Guard) Protected(path string) (rule string, protected bool) {
 		return "", false
 	}
 	s := g.snapshot(true)
-	defer s.release()
 	path = filepath.Clean(path)
 	if strings.ContainsAny(path, wildcards) {
 		if rule, protected = g.protection.governs(path, true); protected {

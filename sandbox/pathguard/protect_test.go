@@ -28,7 +28,7 @@ func protecting(t testing.TB, build constructor, root string, files ...pathguard
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { g.Close() })
+
 	return g
 }
 
@@ -84,7 +84,6 @@ func TestWorkspaceName(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer g.Close()
 			if s, err := read(g, "a"); s != "A" {
 				t.Errorf("%s: %v", work, err)
 			}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"toolserver/sandbox/appender"
 	"toolserver/sandbox/osfile"
@@ -41,7 +42,7 @@ type Replacement struct {
 	real    string      // canonical path of the file
 	name    string      // its last name
 	old     fs.FileInfo // nil if there was no file
-	temp    string      // name of the temporary file; "" while it has none
+	temp    string      // name of the temporary file; empty once it has the other
 	file    *os.File
 	bytes   int64
 	err     error // first failure, which makes Commit fail
@@ -60,12 +61,15 @@ func (g *Guard) Replace(path string, o ReplaceOptions) (*Replacement, error) {
 		return nil, err
 	}
 	var r *Replacement
-	err = g.retry(q, true, func(s *snapshot, t target) error {
-		parent, err := t.parent(q, o.CreateDirs)
+	err = g.retry(q, true, func(s *snapshot, real string) error {
+		parent, err := g.openDir(filepath.Dir(real), o.CreateDirs)
+		if !o.CreateDirs && errors.Is(err, fs.ErrNotExist) {
+			return q.error(KindNotFound, "cannot be created: its directory does not exist", err)
+		}
 		if err != nil {
 			return err
 		}
-		r = &Replacement{request: q, options: o, parent: parent, real: t.path, name: filepath.Base(t.path)}
+		r = &Replacement{request: q, options: o, parent: parent, real: real, name: filepath.Base(real)}
 		if err = r.inspect(s); err == nil {
 			err = r.createTemp()
 		}
@@ -89,7 +93,7 @@ func (r *Replacement) inspect(s *snapshot) error {
 	case err != nil:
 		return r.request.failure(err)
 	case old.Mode()&fs.ModeSymlink != 0:
-		return errElsewhere // a link since the path was resolved
+		return errMoved // a link since the path was resolved
 	case r.options.NoReplace && !old.IsDir():
 		return r.request.failure(fs.ErrExist)
 	}
@@ -170,7 +174,7 @@ func (r *Replacement) commit() (created bool, err error) {
 	if r.err != nil {
 		return false, r.err
 	}
-	if !r.parent.at(filepath.Dir(r.real)) {
+	if !r.request.guard.isAt(r.parent, filepath.Dir(r.real)) {
 		return false, r.request.error(KindIO, "was not written: its directory was moved meanwhile", nil)
 	}
 	if r.old != nil {
@@ -184,6 +188,7 @@ func (r *Replacement) commit() (created bool, err error) {
 	if created, err = r.place(); err != nil {
 		return false, err
 	}
+	r.temp = ""
 	return created, osfile.SyncDir(r.parent)
 }
 
@@ -215,15 +220,12 @@ func (r *Replacement) keep() error {
 	return nil
 }
 
-// A file that is being written has no name while the file system can do so
-// (O_TMPFILE), and a process that is killed leaves nothing. Only to take the
-// place of an existing file does it get a temporary name, for the instant
-// between linkat and renameat; file systems without O_TMPFILE need the name
-// from the start. What a kill leaves under such a name is removed by a later
-// write into the same directory.
+// The content is written to a temporary file in the same directory. What a process
+// that was killed leaves there is removed by a later write into the same directory.
 const (
 	tempPrefix = ".toolserver-"
 	tempSuffix = ".tmp"
+	sweepPause = time.Hour // between two looks at the same directory
 )
 
 func tempName() string { return tempPrefix + rand.Text() + tempSuffix }
@@ -233,33 +235,27 @@ func isTemp(name string) bool {
 		strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }
 
-func (r *Replacement) createTemp() error {
+func (r *Replacement) createTemp() (err error) {
 	perm := fs.FileMode(0o666)
 	if r.old != nil {
 		perm = 0o600 // until keep: the content is for nobody who could not read it before
 	}
-	osfile.Sweep(r.parent, isTemp)
-	f, err := r.parent.anonymous(perm)
-	if errors.Is(err, errors.ErrUnsupported) {
-		name := tempName()
-		if f, err = r.parent.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm); err == nil {
-			r.temp = name
-		}
+	swept := &r.request.guard.swept
+	if last, ok := swept.Load(filepath.Dir(r.real)); !ok || time.Since(last.(time.Time)) > sweepPause {
+		swept.Store(filepath.Dir(r.real), time.Now())
+		osfile.Sweep(r.parent, isTemp)
 	}
-	r.file = f
+	r.temp = tempName()
+	r.file, err = r.parent.OpenFile(r.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 	return err
 }
 
 // place gives the finished file its name and reports whether the name is new.
 func (r *Replacement) place() (created bool, err error) {
 	if r.old == nil {
-		err := r.parent.publish(r.file, r.temp, r.name)
-		if err == nil {
-			r.temp = ""
-			return true, nil
-		}
-		if r.options.NoReplace || r.temp == "" && !errors.Is(err, fs.ErrExist) {
-			return false, err
+		err := r.parent.publish(r.temp, r.name)
+		if err == nil || r.options.NoReplace {
+			return err == nil, err
 		}
 		// Somebody created the file while this one was written, or the
 		// file system can only rename.
@@ -267,18 +263,7 @@ func (r *Replacement) place() (created bool, err error) {
 	if now, err := r.parent.Lstat(r.name); err == nil && !now.Mode().IsRegular() {
 		return false, r.request.error(KindNotAFile, "was not written: it is "+kindName(now.Mode())+" by now", nil)
 	}
-	if r.temp == "" {
-		temp := tempName()
-		if err := r.parent.publish(r.file, "", temp); err != nil {
-			return false, err
-		}
-		r.temp = temp
-	}
-	if err := r.parent.Rename(r.temp, r.name); err != nil {
-		return false, err
-	}
-	r.temp = ""
-	return false, nil
+	return false, r.parent.Rename(r.temp, r.name)
 }
 
 // Append adds data to the end of the regular file at path, which must exist,

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"toolserver/sandbox/osfile"
 )
 
 const separator = string(os.PathSeparator)
@@ -30,10 +33,46 @@ func newRules(what string, paths []string) ([]rule, error) {
 	return rules, nil
 }
 
-// denial is a deny rule, or a protected file, with every path it governs at the time of a snapshot.
+// maxAge is how long calls share a snapshot. Tool calls are further apart than
+// this, so each resolves the rules anew; only a burst of opens shares the work.
+const maxAge = 10 * time.Millisecond
+
+// snapshot says where the deny rules and protected files of a Guard are at one moment.
+type snapshot struct {
+	guard     *Guard
+	made      time.Time
+	deny      []denial             // also of protected files
+	protected map[osfile.ID]string // the rules of protected files that exist
+}
+
+// denial is a deny rule, or a protected file, with every path it governs.
 type denial struct {
 	text  string   // what refusals call the rule
 	forms []string // spelling, place at start, place now; folded, each once
+}
+
+// snapshot returns the shared snapshot, or a new one if it is too old or fresh is set.
+func (g *Guard) snapshot(fresh bool) *snapshot {
+	if s := g.current.Load(); !fresh && s != nil && time.Since(s.made) < maxAge {
+		return s
+	}
+	s := &snapshot{guard: g, made: time.Now()}
+	parents := make(map[string]resolved)
+	for _, r := range g.deny {
+		s.deny = append(s.deny, r.denial(parents))
+	}
+	if g.protection != nil {
+		s.protected = make(map[osfile.ID]string)
+		for _, r := range g.protection.files() {
+			s.deny = append(s.deny, r.denial(parents))
+			if info, err := os.Stat(r.text); err == nil && info.Mode().IsRegular() {
+				s.protected[osfile.Of(info).ID] = r.name
+			}
+		}
+		delete(s.protected, osfile.ID{}) // of platforms that have none
+	}
+	g.current.Store(s)
+	return s
 }
 
 // denial resolves the rule. Rules tend to share directories, which are resolved
@@ -72,9 +111,11 @@ func Within(dir, path string) bool {
 	}
 }
 
-// relative returns path as seen from dir, which holds it: "" for dir itself.
-func relative(dir, path string) string {
-	return strings.TrimLeft(path[len(dir):], separator)
+// protectedFile returns the rule that protects a file, whatever name it was
+// found under.
+func (s *snapshot) protectedFile(info osfile.Info) (rule string, protected bool) {
+	rule, protected = s.protected[info.ID]
+	return rule, protected
 }
 
 // deniedBy returns the deny rule or protection that governs the clean path.
@@ -89,7 +130,7 @@ func (s *snapshot) deniedBy(path string) (rule string, denied bool) {
 			}
 		}
 	}
-	return s.protection.governs(path, false)
+	return s.guard.protection.governs(path, false)
 }
 
 // deniedText checks a path by its spelling alone. It catches a denied name
@@ -97,50 +138,36 @@ func (s *snapshot) deniedBy(path string) (rule string, denied bool) {
 // that depends on the links before it, and the descriptor decides. Only the
 // names behind it are there for certain.
 func (s *snapshot) deniedText(abs string) (rule string, denied bool) {
-	switch {
-	case len(s.deny) == 0 && s.protection == nil:
-		return "", false
-	case !hasDotDot(abs):
-		return s.deniedBy(filepath.Clean(abs))
-	case s.protection == nil:
-		return "", false
-	}
-	return s.protection.govern(foldPath(afterParents(abs)), false)
-}
-
-func hasDotDot(path string) bool {
-	return strings.Contains(path, "..") && slices.Contains(splitPath(path), "..")
-}
-
-// allowedBy returns the allowed root that holds the canonical path real.
-func (s *snapshot) allowedBy(real string) *root {
-	for i := range s.roots {
-		if Within(s.roots[i].real, real) {
-			return &s.roots[i]
+	if strings.Contains(abs, "..") {
+		names := splitPath(abs)
+		for i := len(names) - 1; i >= 0; i-- {
+			if names[i] == ".." {
+				return s.guard.protection.governs(filepath.Join(names[i+1:]...), false)
+			}
 		}
 	}
-	return nil
+	return s.deniedBy(filepath.Clean(abs))
 }
 
-// permits is the verdict on the real path of an open descriptor. The kernel
-// marks the path of a removed file with " (deleted)"; the name that the file
-// had is checked as well.
-func (s *snapshot) permits(real string) bool {
-	if s.allowedBy(real) == nil {
-		return false
+// allowedBy returns the allow rule that holds for the canonical path real.
+func (g *Guard) allowedBy(real string) (r rule, allowed bool) {
+	for _, r := range g.allow {
+		if Within(r.real, real) {
+			return r, true
+		}
 	}
-	if _, denied := s.deniedBy(real); denied {
-		return false
-	}
-	if old, marked := strings.CutSuffix(real, deletedMark); marked {
-		return s.permits(old)
-	}
-	return true
+	return rule{}, false
 }
 
-// deletedMark is what /proc/self/fd appends to the path of a removed file; see
-// proc_pid_fd(5). A file may also really be called so.
-const deletedMark = " (deleted)"
+// permits decides on a clean path.
+func (s *snapshot) permits(path string) bool {
+	_, allowed := s.guard.allowedBy(path)
+	if !allowed {
+		return false
+	}
+	_, denied := s.deniedBy(path)
+	return !denied
+}
 
 // DeniedPaths returns the configured deny entries and the protected files.
 // Protected names have no paths.

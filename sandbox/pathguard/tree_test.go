@@ -72,7 +72,7 @@ func guard(t testing.TB, build constructor, root string, allow, deny []string) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { g.Close() })
+
 	return g
 }
 

@@ -73,7 +73,6 @@ func newFixtureOn(t *testing.T, settings runner.Options, lists map[string]sandbo
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(box.Close)
 	o.Results = domain.NewResultStore(domain.PageBytes(o.MaxChars))
 	t.Cleanup(o.Results.Close)
 	tools := shell.Tools(box, o)

@@ -171,7 +171,6 @@ func (a *App) apply(cfg *config.Loaded) error {
 	}
 	warnings, err := a.checkNames(cfg, update.Offers())
 	if err != nil {
-		update.Discard()
 		return err
 	}
 	for _, w := range warnings {
