@@ -34,9 +34,9 @@ func (r *Reader) DeniesHardlinks() bool { return r.guard.DeniesHardlinks() }
 // written may be read through it as well.
 type Writer struct{ Reader }
 
-// Replace begins to replace or create a file; see [pathguard.Guard.Replace].
-func (w *Writer) Replace(path string, o pathguard.ReplaceOptions) (*pathguard.Replacement, error) {
-	return w.guard.Replace(path, o)
+// Replace replaces or creates a file; see [pathguard.Guard.Replace].
+func (w *Writer) Replace(path string, content []byte, o pathguard.ReplaceOptions) (pathguard.Replaced, error) {
+	return w.guard.Replace(path, content, o)
 }
 
 // Append adds data to the end of a file; see [pathguard.Guard.Append].

@@ -71,14 +71,7 @@ func BenchmarkReplace(b *testing.B) {
 	content := make([]byte, 8<<10)
 	b.ReportAllocs()
 	for b.Loop() {
-		r, err := g.Replace("a", pathguard.ReplaceOptions{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := r.Write(content); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := r.Commit(); err != nil {
+		if _, err := g.Replace("a", content, pathguard.ReplaceOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}

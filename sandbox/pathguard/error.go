@@ -20,7 +20,6 @@ const (
 	KindNotAFile      Kind = "not_a_file"      // a directory, FIFO, socket or device
 	KindNotADirectory Kind = "not_a_directory" // the path or a parent of it is a file
 	KindExists        Kind = "already_exists"
-	KindTooLarge      Kind = "too_large"
 	KindInvalidPath   Kind = "invalid_path" // empty, NUL, too long, a loop of links
 	KindIO            Kind = "io"           // the operating system refuses or fails
 )

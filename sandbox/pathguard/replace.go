@@ -1,9 +1,9 @@
 package pathguard
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,50 +17,48 @@ import (
 // ReplaceOptions say how [Guard.Replace] writes.
 type ReplaceOptions struct {
 	// CreateDirs creates missing parent directories with the permissions
-	// 0777 less the umask. They stay if the replacement is aborted.
+	// 0777 less the umask. They stay if the replacement fails.
 	CreateDirs bool
 	// NoReplace makes it an error (KindExists) if there is a file already,
 	// also one that appears while the content is written.
 	NoReplace bool
-	// MaxBytes bounds the content; 0 means no bound.
-	MaxBytes int64
+	// Before is called with the canonical path of the file once the content is on
+	// the disk and before it has its name. An error cancels, and is returned.
+	Before func(real string) error
 }
 
-// Replaced describes a committed replacement.
+// Replaced describes a replacement.
 type Replaced struct {
 	Real    string // canonical path of the file
 	Created bool   // there was no file before
-	Bytes   int64
 }
 
-// Replacement is the new content of a file. Nothing is visible at the path
-// before Commit. It is not safe for concurrent use.
-type Replacement struct {
+// replacement is a file that is being replaced.
+type replacement struct {
 	request request
 	options ReplaceOptions
 	parent  dir
 	real    string      // canonical path of the file
 	name    string      // its last name
 	old     fs.FileInfo // nil if there was no file
-	temp    string      // name of the temporary file; empty once it has the other
-	file    *os.File
-	bytes   int64
-	err     error // first failure, which makes Commit fail
-	done    bool
+	temp    string      // name of the temporary file
 }
 
-// Replace begins to write the file at path anew. A path that leads through
-// symbolic links replaces the file they point to and keeps the links. An
-// existing file must be a regular one that the process may write; its
-// permissions, its access control list and user attributes are kept, and its
-// owner as far as the process may set it. Its other hard links keep the old
-// content. The caller ends with Commit or Abort. The error is an [*Error].
-func (g *Guard) Replace(path string, o ReplaceOptions) (*Replacement, error) {
+// Replace writes the file at path anew, at once: the content is on the disk before it
+// has the name, and a process that opens the path, also after a crash at any moment,
+// finds the old or the new content whole. A path that leads through symbolic links
+// replaces the file they point to and keeps the links. An existing file must be a
+// regular one that the process may write; its permissions, its access control list
+// and user attributes are kept, and its owner as far as the process may set it. Its
+// other hard links keep the old content. If Replace fails, the old file is still
+// there; only when the final flush of the directory fails is the new one there but
+// perhaps not durable. The error is an [*Error], or that of ReplaceOptions.Before.
+func (g *Guard) Replace(path string, content []byte, o ReplaceOptions) (done Replaced, err error) {
 	q, err := g.request(path)
 	if err != nil {
-		return nil, err
+		return Replaced{}, err
 	}
-	var r *Replacement
+	var r *replacement
 	err = g.retry(q, true, func(s *snapshot, real string) error {
 		parent, err := g.openDir(filepath.Dir(real), o.CreateDirs)
 		if !o.CreateDirs && errors.Is(err, fs.ErrNotExist) {
@@ -69,23 +67,28 @@ func (g *Guard) Replace(path string, o ReplaceOptions) (*Replacement, error) {
 		if err != nil {
 			return err
 		}
-		r = &Replacement{request: q, options: o, parent: parent, real: real, name: filepath.Base(real)}
-		if err = r.inspect(s); err == nil {
-			err = r.createTemp()
-		}
-		if err != nil {
+		r = &replacement{request: q, options: o, parent: parent, real: real, name: filepath.Base(real)}
+		if err = r.inspect(s); err != nil {
 			return errors.Join(err, parent.Close())
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return Replaced{}, err
 	}
-	return r, nil
+	defer r.parent.Close()
+	created, err := r.write(content)
+	if err != nil {
+		return Replaced{}, err
+	}
+	if err := osfile.SyncDir(r.parent); err != nil {
+		return Replaced{}, q.failure(err)
+	}
+	return Replaced{r.real, created}, nil
 }
 
 // inspect looks at the file that is there already.
-func (r *Replacement) inspect(s *snapshot) error {
+func (r *replacement) inspect(s *snapshot) error {
 	old, err := r.parent.Lstat(r.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -107,119 +110,6 @@ func (r *Replacement) inspect(s *snapshot) error {
 	return nil
 }
 
-// Real returns the canonical path of the file that Commit writes.
-func (r *Replacement) Real() string { return r.real }
-
-// Write adds to the new content. More than ReplaceOptions.MaxBytes fails with
-// KindTooLarge, and so does Commit then. The error is an [*Error].
-func (r *Replacement) Write(p []byte) (int, error) {
-	if r.err != nil {
-		return 0, r.err
-	}
-	if r.done {
-		return 0, r.request.failure(fs.ErrClosed)
-	}
-	if limit := r.options.MaxBytes; limit > 0 && r.bytes+int64(len(p)) > limit {
-		r.err = r.request.error(KindTooLarge, fmt.Sprintf("may not be written: the content is larger than %d bytes", limit), nil)
-		return 0, r.err
-	}
-	n, err := r.file.Write(p)
-	r.bytes += int64(n)
-	if err != nil {
-		r.err = r.request.failure(err)
-		return n, r.err
-	}
-	return n, nil
-}
-
-// Abort discards the new content. After Commit it does nothing, so it can be
-// deferred.
-func (r *Replacement) Abort() error {
-	if r.done {
-		return nil
-	}
-	r.done = true
-	err := r.file.Close()
-	if r.temp != "" {
-		err = errors.Join(err, r.parent.Remove(r.temp))
-	}
-	if err = errors.Join(err, r.parent.Close()); err != nil {
-		return r.request.failure(err)
-	}
-	return nil
-}
-
-// Commit puts the content in place at once: it is on the disk before it has
-// the name, and a process that opens the path, also after a crash at any moment,
-// finds the old or the new content whole. If it fails, the old file is still
-// there; only when the final flush of the directory fails is the new one there
-// but perhaps not durable. The error is an [*Error].
-func (r *Replacement) Commit() (Replaced, error) {
-	if r.done {
-		return Replaced{}, r.request.failure(fs.ErrClosed)
-	}
-	created, err := r.commit()
-	// What is not renamed or published by now is discarded; after success
-	// Abort only closes.
-	if closing := r.Abort(); err == nil && closing != nil {
-		err = closing
-	}
-	if err != nil {
-		return Replaced{}, r.request.failure(err)
-	}
-	return Replaced{Real: r.real, Created: created, Bytes: r.bytes}, nil
-}
-
-func (r *Replacement) commit() (created bool, err error) {
-	if r.err != nil {
-		return false, r.err
-	}
-	if !r.request.guard.isAt(r.parent, filepath.Dir(r.real)) {
-		return false, r.request.error(KindIO, "was not written: its directory was moved meanwhile", nil)
-	}
-	if r.old != nil {
-		if err := r.keep(); err != nil {
-			return false, err
-		}
-	}
-	if err := r.file.Sync(); err != nil {
-		return false, err
-	}
-	if created, err = r.place(); err != nil {
-		return false, err
-	}
-	r.temp = ""
-	return created, osfile.SyncDir(r.parent)
-}
-
-// keep makes the new file look like the one that it is going to replace. Owner and
-// group are kept as far as the process may set them. Setuid and setgid are not
-// kept, as the kernel clears them on any write. The access control list comes
-// last because chmod changes its mask.
-func (r *Replacement) keep() error {
-	now, err := r.file.Stat()
-	if err != nil {
-		return err
-	}
-	if old, now := osfile.Of(r.old), osfile.Of(now); old.UID != now.UID || old.GID != now.GID {
-		if r.file.Chown(old.UID, old.GID) != nil {
-			_ = r.file.Chown(-1, old.GID) // a file of another owner: its group is better than nothing
-		}
-	}
-	if err := r.file.Chmod(r.old.Mode().Perm()); err != nil {
-		return err
-	}
-	from, err := r.parent.OpenFile(r.name, os.O_RDONLY|osfile.NoWait, 0)
-	if err != nil {
-		return nil // not readable for us, so its attributes are not either
-	}
-	defer from.Close()
-	if info, err := from.Stat(); err == nil && os.SameFile(info, r.old) {
-		copyAttributes(r.file, from)
-	}
-	return nil
-}
-
 // The content is written to a temporary file in the same directory. What a process
 // that was killed leaves there is removed by a later write into the same directory.
 const (
@@ -235,7 +125,9 @@ func isTemp(name string) bool {
 		strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }
 
-func (r *Replacement) createTemp() (err error) {
+// write writes the content to a temporary file, gives that its name, and reports
+// whether the name is new.
+func (r *replacement) write(content []byte) (created bool, err error) {
 	perm := fs.FileMode(0o666)
 	if r.old != nil {
 		perm = 0o600 // until keep: the content is for nobody who could not read it before
@@ -246,18 +138,71 @@ func (r *Replacement) createTemp() (err error) {
 		osfile.Sweep(r.parent, isTemp)
 	}
 	r.temp = tempName()
-	r.file, err = r.parent.OpenFile(r.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
-	return err
+	f, err := r.parent.OpenFile(r.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return false, r.request.failure(err)
+	}
+	_, err = f.Write(content)
+	if err == nil && r.old != nil {
+		err = r.keep(f)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = cmp.Or(err, f.Close()); err != nil {
+		err = r.request.failure(err)
+	} else if r.options.Before != nil {
+		err = r.options.Before(r.real)
+	}
+	if err == nil {
+		if created, err = r.place(); err == nil {
+			return created, nil
+		}
+		err = r.request.failure(err)
+	}
+	_ = r.parent.Remove(r.temp) // or it is swept later
+	return false, err
+}
+
+// keep makes the new file look like the one that it is going to replace. Owner and
+// group are kept as far as the process may set them. Setuid and setgid are not
+// kept, as the kernel clears them on any write. The access control list comes
+// last because chmod changes its mask.
+func (r *replacement) keep(f *os.File) error {
+	now, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if old, now := osfile.Of(r.old), osfile.Of(now); old.UID != now.UID || old.GID != now.GID {
+		if f.Chown(old.UID, old.GID) != nil {
+			_ = f.Chown(-1, old.GID) // a file of another owner: its group is better than nothing
+		}
+	}
+	if err := f.Chmod(r.old.Mode().Perm()); err != nil {
+		return err
+	}
+	from, err := r.parent.OpenFile(r.name, os.O_RDONLY|osfile.NoWait, 0)
+	if err != nil {
+		return nil // not readable for us, so its attributes are not either
+	}
+	defer from.Close()
+	if info, err := from.Stat(); err == nil && os.SameFile(info, r.old) {
+		copyAttributes(f, from)
+	}
+	return nil
 }
 
 // place gives the finished file its name and reports whether the name is new.
-func (r *Replacement) place() (created bool, err error) {
+func (r *replacement) place() (created bool, err error) {
+	if !r.request.guard.isAt(r.parent, filepath.Dir(r.real)) {
+		return false, r.request.error(KindIO, "was not written: its directory was moved meanwhile", nil)
+	}
 	if r.old == nil {
 		err := r.parent.publish(r.temp, r.name)
 		if err == nil || r.options.NoReplace {
 			return err == nil, err
 		}
-		// Somebody created the file while this one was written, or the
+		// Another process created the file while this one was written, or the
 		// file system can only rename.
 	}
 	if now, err := r.parent.Lstat(r.name); err == nil && !now.Mode().IsRegular() {

@@ -4,7 +4,6 @@ package pathguard_test
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,7 +26,7 @@ func TestReplace(t *testing.T) {
 			created    bool
 		}{{"a", "a", false}, {"b", "b", true}, {"l", "sub/f", false}, {"new", "sub/made", true}, {"sub/../c", "c", true}} {
 			r, err := write(g, c.path, "content", o)
-			if err != nil || r != (pathguard.Replaced{Real: root + "/w/" + c.real, Created: c.created, Bytes: 7}) {
+			if err != nil || r != (pathguard.Replaced{Real: root + "/w/" + c.real, Created: c.created}) {
 				t.Errorf("%s: %+v %v", c.path, r, err)
 			}
 			mustRead(t, g, c.real, "content", "")
@@ -110,35 +109,24 @@ func TestReplaceKeepsOwner(t *testing.T) {
 	}
 }
 
-func TestReplaceLimitAbortAndReuse(t *testing.T) {
+func TestReplaceCanceled(t *testing.T) {
 	everyWay(t, func(t *testing.T, build constructor) {
 		root := tree(t, "file w/a old")
 		g := guard(t, build, root, []string{"w"}, nil)
-		if _, err := write(g, "a", "12345", pathguard.ReplaceOptions{MaxBytes: 4}); kindOf(err) != pathguard.KindTooLarge {
-			t.Error(err)
-		}
-		if _, err := write(g, "a2", "1234", pathguard.ReplaceOptions{MaxBytes: 4}); err != nil {
-			t.Error(err)
-		}
-		r, err := g.Replace("a", pathguard.ReplaceOptions{MaxBytes: 2})
-		do(t, err)
-		if _, err := io.WriteString(r, "123"); err == nil {
-			t.Error("no error for too much")
-		}
-		if _, err := r.Commit(); kindOf(err) != pathguard.KindTooLarge {
-			t.Errorf("commit after too much: %v", err)
-		}
-		r, err = g.Replace("a", pathguard.ReplaceOptions{})
-		do(t, err)
-		do(t, r.Abort(), r.Abort())
-		if _, err := r.Commit(); !errors.Is(err, fs.ErrClosed) {
-			t.Errorf("commit after abort: %v", err)
-		}
-		if _, err := r.Write([]byte("x")); !errors.Is(err, fs.ErrClosed) {
-			t.Errorf("write after abort: %v", err)
+		stop := errors.New("stop")
+		for _, name := range []string{"a", "new"} {
+			_, err := write(g, name, "x", pathguard.ReplaceOptions{Before: func(real string) error {
+				if real != root+"/w/"+name {
+					t.Error(real)
+				}
+				return stop
+			}})
+			if err != stop {
+				t.Error(err)
+			}
 		}
 		mustRead(t, g, "a", "old", "")
-		onlyNames(t, root+"/w", "a", "a2")
+		onlyNames(t, root+"/w", "a")
 	})
 }
 
@@ -169,9 +157,8 @@ func TestNoReplace(t *testing.T) {
 		if won != 1 {
 			t.Errorf("%d of 8 created the file", won)
 		}
-		r, err := g.Replace("c", pathguard.ReplaceOptions{})
-		do(t, err, os.WriteFile(root+"/w/c", []byte("other"), 0o600))
-		if got, err := r.Commit(); err != nil || got.Created {
+		appear := func(real string) error { return os.WriteFile(real, []byte("other"), 0o600) }
+		if got, err := write(g, "c", "x", pathguard.ReplaceOptions{Before: appear}); err != nil || got.Created {
 			t.Errorf("a file that appeared meanwhile: %+v %v", got, err)
 		}
 		onlyNames(t, root+"/w", "a", "b", "c")
@@ -182,9 +169,8 @@ func TestDirectoryMovedWhileWriting(t *testing.T) {
 	everyWay(t, func(t *testing.T, build constructor) {
 		root := tree(t, "file w/d/a old")
 		g := guard(t, build, root, []string{"w"}, nil)
-		r, err := g.Replace("d/a", pathguard.ReplaceOptions{})
-		do(t, err, os.Rename(root+"/w/d", root+"/elsewhere"))
-		if _, err := r.Commit(); kindOf(err) != pathguard.KindIO {
+		move := func(string) error { return os.Rename(root+"/w/d", root+"/elsewhere") }
+		if _, err := write(g, "d/a", "x", pathguard.ReplaceOptions{Before: move}); kindOf(err) != pathguard.KindIO {
 			t.Error(err)
 		}
 		onlyNames(t, root+"/elsewhere", "a")

@@ -106,13 +106,5 @@ func read(g *pathguard.Guard, path string) (string, error) {
 }
 
 func write(g *pathguard.Guard, path, content string, o pathguard.ReplaceOptions) (pathguard.Replaced, error) {
-	r, err := g.Replace(path, o)
-	if err != nil {
-		return pathguard.Replaced{}, err
-	}
-	defer r.Abort()
-	if _, err := io.WriteString(r, content); err != nil {
-		return pathguard.Replaced{}, err
-	}
-	return r.Commit()
+	return g.Replace(path, []byte(content), o)
 }

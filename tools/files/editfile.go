@@ -128,25 +128,22 @@ func (t fileTool) readWhole(path string) (wholeFile, error) {
 
 // commitEdit writes content, unless the file is no longer what was read.
 func (t fileTool) commitEdit(ctx context.Context, path string, old wholeFile, content []byte) error {
-	r, err := t.writes.Replace(path, pathguard.ReplaceOptions{MaxBytes: maxContent})
-	if err != nil {
-		return err
+	if len(content) > maxContent {
+		return failed("too_large", fmt.Sprintf("the edits would make %s larger than %d bytes; nothing was written", path, maxContent), "Write less at a time.")
 	}
-	defer r.Abort()
-	if _, err := r.Write(content); err != nil {
-		return err
-	}
-	// The content decides: size and time miss a change of the same length
-	// within one tick of the file system's clock.
-	now, err := t.readWhole(path)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if err != nil || r.Real() != old.real || now.real != old.real || !bytes.Equal(now.raw, old.raw) {
-		return failed("conflict", path+" was changed by somebody else while it was being edited; nothing was written",
-			"Read the file again and make the edits on what it is now.")
-	}
-	_, err = r.Commit()
+	_, err := t.writes.Replace(path, content, pathguard.ReplaceOptions{Before: func(real string) error {
+		// The content decides: size and time miss a change of the same length
+		// within one tick of the file system's clock.
+		now, err := t.readWhole(path)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil || real != old.real || now.real != old.real || !bytes.Equal(now.raw, old.raw) {
+			return failed("conflict", path+" was changed by somebody else while it was being edited; nothing was written",
+				"Read the file again and make the edits on what it is now.")
+		}
+		return nil
+	}})
 	return err
 }
 

@@ -57,7 +57,6 @@ var hints = map[pathguard.Kind]string{
 	pathguard.KindIO:          "Try again, choose another path, or tell the operator.",
 	pathguard.KindNotAFile:    "Only regular files have content to work with; choose another path.",
 	pathguard.KindExists:      "Choose another path, or allow the file to be overwritten.",
-	pathguard.KindTooLarge:    "Write less at once.",
 	pathguard.KindInvalidPath: "Correct the path.",
 }
 

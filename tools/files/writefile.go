@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -78,8 +79,8 @@ func (t fileTool) write(ctx context.Context, in writeInput) (domain.ToolResult, 
 	if err != nil {
 		return t.writeFailure(in, err)
 	}
-	res := domain.Text(fmt.Sprintf("Successfully wrote %d bytes to %s", written.Bytes, in.Path))
-	res.Results = writeResult{Path: in.Path, Bytes: written.Bytes, Created: written.Created}
+	res := domain.Text(fmt.Sprintf("Successfully wrote %d bytes to %s", len(content), in.Path))
+	res.Results = writeResult{Path: in.Path, Bytes: int64(len(content)), Created: written.Created}
 	return res, nil
 }
 
@@ -107,25 +108,18 @@ func tooMuchContent(path string, n int) domain.ToolResult {
 }
 
 func (t fileTool) replace(ctx context.Context, in writeInput, content []byte) (pathguard.Replaced, error) {
-	r, err := t.writes.Replace(in.Path, pathguard.ReplaceOptions{
-		CreateDirs: in.CreateDirs, NoReplace: in.OnConflict == "error", MaxBytes: maxContent,
+	unlock := func() {}
+	defer func() { unlock() }()
+	return t.writes.Replace(in.Path, content, pathguard.ReplaceOptions{
+		CreateDirs: in.CreateDirs, NoReplace: in.OnConflict == "error",
+		Before: func(real string) error {
+			free, err := t.writing.lock(ctx, real)
+			if err == nil {
+				unlock = free
+			}
+			return cmp.Or(err, ctx.Err())
+		},
 	})
-	if err != nil {
-		return pathguard.Replaced{}, err
-	}
-	defer r.Abort()
-	unlock, err := t.writing.lock(ctx, r.Real())
-	if err != nil {
-		return pathguard.Replaced{}, err
-	}
-	defer unlock()
-	if _, err := r.Write(content); err != nil {
-		return pathguard.Replaced{}, err
-	}
-	if err := ctx.Err(); err != nil {
-		return pathguard.Replaced{}, err
-	}
-	return r.Commit()
 }
 
 // lacksParent reports whether the directory that is to hold path is missing.

@@ -142,15 +142,7 @@ func (r *refresher) read() (text string, exists bool, err error) {
 
 // write replaces the file at once.
 func (r *refresher) write(text string) error {
-	w, err := r.Files.Replace(r.path, pathguard.ReplaceOptions{CreateDirs: true})
-	if err != nil {
-		return err
-	}
-	defer w.Abort()
-	if _, err := io.WriteString(w, text); err != nil {
-		return err
-	}
-	_, err = w.Commit()
+	_, err := r.Files.Replace(r.path, []byte(text), pathguard.ReplaceOptions{CreateDirs: true})
 	return err
 }
 
