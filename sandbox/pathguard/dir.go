@@ -1,7 +1,6 @@
 package pathguard
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +13,7 @@ import (
 // fileSystem is how a platform opens what is at a canonical path. A symlink anywhere
 // on it is an error, so that what was checked is what is opened.
 type fileSystem interface {
-	// open opens a file for w. The error is a *refusal if s lets it not be used so.
+	// open opens a file for w. The error is an *Error, completed by request.failure, if s lets it not be used so.
 	open(real string, w want, s *snapshot) (File, error)
 	openDir(real string) (dir, error)
 }
@@ -64,15 +63,6 @@ type Info struct {
 // another file.
 var errMoved = errors.New("the file was replaced or moved")
 
-// refusal says why a file at a permitted path must not be used.
-type refusal struct {
-	kind   Kind
-	rule   string // for KindDenied
-	reason string // the rule's own if empty
-}
-
-func (e *refusal) Error() string { return cmp.Or(e.reason, "is "+e.rule) }
-
 func kindName(mode fs.FileMode) string {
 	switch mode.Type() {
 	case 0:
@@ -91,22 +81,23 @@ func kindName(mode fs.FileMode) string {
 	return "a special file"
 }
 
-// suits checks the kind of a file before it is opened for w. The error is a *refusal.
+// suits checks the kind of a file before it is opened for w. The error is an *Error,
+// which [request.failure] completes.
 func (s *snapshot) suits(w want, info Info) error {
 	switch {
 	case w == wantDir && !info.Mode.IsDir():
-		return &refusal{kind: KindNotADirectory, reason: "is " + kindName(info.Mode) + ", not a directory"}
+		return &Error{Kind: KindNotADirectory, Reason: "is " + kindName(info.Mode) + ", not a directory"}
 	case w == wantDir, w == wantInfo:
 		return nil
 	case !info.Mode.IsRegular():
-		return &refusal{kind: KindNotAFile, reason: "is " + kindName(info.Mode) + ", not a regular file"}
+		return &Error{Kind: KindNotAFile, Reason: "is " + kindName(info.Mode) + ", not a regular file"}
 	}
 	if rule, protected := s.protectedFile(info.Info); protected {
-		return &refusal{kind: KindDenied, rule: rule}
+		return &Error{Kind: KindDenied, Rule: rule, Reason: s.guard.Reason(rule)}
 	}
 	if s.guard.denyHardlinks && info.Links > 1 {
 		reason := fmt.Sprintf("has %d names (hard links), and hard links are denied", info.Links)
-		return &refusal{kind: KindDenied, rule: "hard links", reason: reason}
+		return &Error{Kind: KindDenied, Rule: "hard links", Reason: reason}
 	}
 	return nil
 }

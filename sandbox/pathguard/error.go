@@ -1,7 +1,6 @@
 package pathguard
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -85,15 +84,11 @@ func (q request) outside() *Error {
 	} else if n > 0 {
 		list = "allowed: " + strings.Join(allowed, ", ")
 	}
-	e := q.error(KindDenied, "is outside the allowed paths ("+list+")", nil)
-	e.Allowed = allowed
-	return e
+	return &Error{Path: q.path, Kind: KindDenied, Reason: "is outside the allowed paths (" + list + ")", Allowed: allowed}
 }
 
 func (q request) denied(rule string) *Error {
-	e := q.error(KindDenied, q.guard.Reason(rule), nil)
-	e.Rule, e.Allowed = rule, q.guard.Allowed()
-	return e
+	return &Error{Path: q.path, Kind: KindDenied, Rule: rule, Reason: q.guard.Reason(rule), Allowed: q.guard.Allowed()}
 }
 
 // Reason says for people what a rule does that [Guard.Denied] or
@@ -112,19 +107,14 @@ func (g *Guard) Reason(rule string) string {
 
 // failure turns what happened at a permitted path into an *Error.
 func (q request) failure(err error) *Error {
-	var (
-		done    *Error
-		refused *refusal
-	)
-	switch {
-	case errors.As(err, &done):
-		return done
-	case errors.As(err, &refused) && refused.kind == KindDenied:
-		e := q.denied(refused.rule)
-		e.Reason = cmp.Or(refused.reason, e.Reason)
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.Path = q.path
+		if e.Kind == KindDenied {
+			e.Allowed = q.guard.Allowed()
+		}
 		return e
-	case errors.As(err, &refused):
-		return q.error(refused.kind, refused.reason, nil)
+	}
+	switch {
 	case errors.Is(err, errMoved):
 		return q.error(KindIO, "kept changing while it was being opened; try again", err)
 	case errors.Is(err, fs.ErrNotExist):
@@ -154,8 +144,7 @@ func (q request) hint() string {
 
 // cause returns the system's words without the path, which the message has.
 func cause(err error) string {
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno.Error()
 	}
 	return err.Error()

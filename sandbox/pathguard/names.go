@@ -3,13 +3,12 @@ package pathguard
 import (
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"toolserver/sandbox/glob"
 )
 
 // Name protects what has a name, in every directory and in any case of its
@@ -32,68 +31,59 @@ type patterns struct {
 	first map[string][]*pattern // by a plain first name
 	globs []*pattern            // of which the first name is a glob
 	last  map[string]bool       // plain last names
-	tails []namePart            // last names that are globs
+	tails []string              // last names that are globs
 }
 
-// pattern is a [Name] in the form for matching.
+// pattern is a [Name] in the form for matching. Names are folded.
 type pattern struct {
-	names  []namePart
-	except []*glob.Glob
+	names  []string
+	except []string
 	only   bool
 	rule   string
-}
-
-// namePart is one name of a pattern.
-type namePart struct {
-	text string     // folded
-	glob *glob.Glob // nil if the text is a plain name
 }
 
 // A lead is a pattern whose first names are those of a path so far.
 type lead struct {
 	*pattern
-	rest []namePart
+	rest []string
 }
+
+const globMarks = `*?[\`
 
 func newPatterns(names []Name) *patterns {
 	p := &patterns{first: map[string][]*pattern{}, last: map[string]bool{}}
 	for _, n := range names {
-		made := &pattern{only: n.Only, rule: protectedPrefix + n.Pattern}
-		for _, except := range n.Except {
-			made.except = append(made.except, glob.MustCompile(except))
-		}
-		for name := range strings.SplitSeq(n.Pattern, "/") {
-			part := namePart{text: foldName(name)}
-			if strings.ContainsAny(name, `*?[{\`) {
-				part.glob = glob.MustCompile(part.text)
-			}
-			made.names = append(made.names, part)
+		made := &pattern{only: n.Only, rule: protectedPrefix + n.Pattern, except: n.Except, names: strings.Split(n.Pattern, "/")}
+		for i, name := range made.names {
+			made.names[i] = foldName(name)
 		}
 		p.all = append(p.all, made)
-		if first := made.names[0]; first.glob != nil {
+		if first := made.names[0]; strings.ContainsAny(first, globMarks) {
 			p.globs = append(p.globs, made)
 		} else {
-			p.first[first.text] = append(p.first[first.text], made)
+			p.first[first] = append(p.first[first], made)
 		}
-		if last := made.names[len(made.names)-1]; last.glob != nil {
+		if last := made.names[len(made.names)-1]; strings.ContainsAny(last, globMarks) {
 			p.tails = append(p.tails, last)
 		} else {
-			p.last[last.text] = true
+			p.last[last] = true
 		}
 	}
 	return p
 }
 
-// matches reports whether the part matches a folded name, or one that a wild name can
-// stand for.
-func (n namePart) matches(name string, wild bool) bool {
-	switch {
-	case wild:
-		return meets(name, n.text)
-	case n.glob != nil:
-		return n.glob.MatchEntry(name, nil)
+// matches reports whether a glob matches a folded name, or, if that is wild, one that
+// it can stand for.
+func matches(pattern, name string, wild bool) bool {
+	if wild {
+		return meets(name, pattern)
 	}
-	return n.text == name
+	plain := strings.LastIndexAny(pattern, globMarks+"]") + 1
+	if !strings.HasSuffix(name, pattern[plain:]) {
+		return false // in most cases
+	}
+	matched, err := path.Match(pattern, name)
+	return matched && err == nil
 }
 
 // starting returns the patterns that may begin with a folded name.
@@ -110,7 +100,7 @@ func (p *patterns) starting(name string, wild bool) [2][]*pattern {
 func (p *patterns) step(leads []lead, name string, wild bool) (next []lead, whole []*pattern) {
 	follow := func(l lead) {
 		switch {
-		case !l.rest[0].matches(name, wild):
+		case !matches(l.rest[0], name, wild):
 		case len(l.rest) == 1:
 			whole = append(whole, l.pattern)
 		default:
@@ -118,7 +108,7 @@ func (p *patterns) step(leads []lead, name string, wild bool) (next []lead, whol
 		}
 	}
 	for _, l := range leads {
-		if l.rest[0].text == "**" {
+		if l.rest[0] == "**" {
 			next = append(next, l)
 			l.rest = l.rest[1:]
 		}
@@ -129,8 +119,8 @@ func (p *patterns) step(leads []lead, name string, wild bool) (next []lead, whol
 	}
 	for _, list := range p.starting(name, wild) {
 		for _, n := range list {
-			hidden := !wild || strings.HasPrefix(n.names[0].text, ".") // or nobody could use a plain *
-			if hidden && !(len(n.names) == 1 && slices.ContainsFunc(n.except, func(g *glob.Glob) bool { return g.MatchEntry(name, nil) })) {
+			hidden := !wild || strings.HasPrefix(n.names[0], ".") // or nobody could use a plain *
+			if hidden && !slices.ContainsFunc(n.except, func(except string) bool { return matches(except, name, false) }) {
 				follow(lead{n, n.names})
 			}
 		}
@@ -162,7 +152,7 @@ func (p *patterns) govern(path string, wild bool) (rule string, protected bool) 
 // directory is not.
 func (p *patterns) ends(name string) bool {
 	name = foldName(name)
-	return p.last[name] || slices.ContainsFunc(p.tails, func(n namePart) bool { return n.matches(name, false) })
+	return p.last[name] || slices.ContainsFunc(p.tails, func(tail string) bool { return matches(tail, name, false) })
 }
 
 // foldName returns a name in the form in which protected names are compared. A

@@ -118,8 +118,7 @@ func (s *snapshot) target(q request) (resolved, rule, error) {
 // moved reports an error that a change of the tree during the call explains,
 // when a moment ago the path existed and was free of links.
 func moved(err error) bool {
-	var done *Error
-	if errors.As(err, &done) {
+	if _, done := errors.AsType[*Error](err); done {
 		return false
 	}
 	return errors.Is(err, errMoved) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) ||
