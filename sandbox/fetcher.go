@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"toolserver/sandbox/netguard"
@@ -16,8 +15,8 @@ import (
 // A Fetcher sends the HTTP requests of its owner. It follows the policy in force,
 // because tools keep what they know of services from policy to policy.
 type Fetcher struct {
-	client *http.Client
-	now    atomic.Pointer[hostPolicy]
+	network *network
+	tool    string
 }
 
 // hostPolicy is what a policy lets an owner reach. Lists are of hosts, in their
@@ -28,7 +27,6 @@ type hostPolicy struct {
 	guard       *netguard.Guard
 	client      *http.Client // with the connections that were made under the policy
 	allow, deny []string     // allow is nil if any host is allowed
-	unknown     bool         // the policy does not know the owner: no request is sent
 }
 
 // HostError says that a list keeps a tool from a host.
@@ -129,8 +127,13 @@ func hostEntry(text string) (string, error) {
 	return host.String(), nil
 }
 
-// check reports whether the lists keep the owner from a host.
-func (h *hostPolicy) check(host, port string) error {
+// check reports whether the lists keep the owner from the host of a URL.
+func (h *hostPolicy) check(u *url.URL) error {
+	port := "80"
+	if u.Scheme == "https" {
+		port = "443"
+	}
+	host, port := u.Hostname(), cmp.Or(u.Port(), port)
 	if matches(h.deny, host, port) {
 		return &HostError{Host: host, Rule: "tools." + h.tool + ".denied_hosts"}
 	}
@@ -155,106 +158,64 @@ func isOrBelow(host, entry string) bool {
 	return ok && (before == "" || strings.HasSuffix(before, "."))
 }
 
-func newFetcher(h *hostPolicy) *Fetcher {
-	f := &Fetcher{}
-	f.now.Store(h)
-	f.client = &http.Client{Transport: policyTransport{f}, CheckRedirect: h.client.CheckRedirect}
-	return f
+// policy returns what the policy in force lets the owner reach: nothing if it does not
+// know the owner.
+func (f *Fetcher) policy() *hostPolicy {
+	if policies := f.network.Load(); policies != nil && (*policies)[f.tool] != nil {
+		return (*policies)[f.tool]
+	}
+	h := newHostPolicy(f.tool, nil)
+	h.allow = []string{}
+	return h
 }
 
-// policyTransport is the transport of the policy in force.
-type policyTransport struct{ *Fetcher }
-
-func (c policyTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	h := c.now.Load()
-	if !h.unknown {
-		return h.client.Transport.RoundTrip(req)
+// RoundTrip sends a request under the policy in force.
+func (f *Fetcher) RoundTrip(req *http.Request) (*http.Response, error) {
+	h := f.policy()
+	if err := h.check(req.URL); err != nil {
+		if req.Body != nil {
+			req.Body.Close()
+		}
+		return nil, err
 	}
-	if req.Body != nil {
-		req.Body.Close()
-	}
-	return nil, h.check(req.URL.Hostname(), req.URL.Port())
+	return h.client.Transport.RoundTrip(req)
 }
 
 // CloseIdleConnections is called by [http.Client.CloseIdleConnections].
-func (c policyTransport) CloseIdleConnections() { c.now.Load().client.CloseIdleConnections() }
+func (f *Fetcher) CloseIdleConnections() { f.policy().client.CloseIdleConnections() }
 
 // Client returns a client that follows no redirects; see [netguard.Guard.Client].
-func (f *Fetcher) Client() *http.Client { return f.client }
+func (f *Fetcher) Client() *http.Client {
+	return &http.Client{Transport: f, CheckRedirect: f.policy().client.CheckRedirect}
+}
 
 // ExplicitlyAllowed reports whether the policy lists the host of a URL as one that may
 // be reached although it is private.
-func (f *Fetcher) ExplicitlyAllowed(u *url.URL) bool { return f.now.Load().guard.ExplicitlyAllowed(u) }
+func (f *Fetcher) ExplicitlyAllowed(u *url.URL) bool { return f.policy().guard.ExplicitlyAllowed(u) }
 
 // CheckURL decides on a URL before a request, as far as that is possible before
 // its host is resolved, and makes its host canonical. The error is a [*HostError],
 // a [*netguard.DeniedError] or a [*netguard.InvalidURLError].
 func (f *Fetcher) CheckURL(u *url.URL) error {
-	h := f.now.Load()
+	h := f.policy()
 	if err := h.guard.CheckURL(u); err != nil {
 		return err
 	}
-	port := "80"
-	if u.Scheme == "https" {
-		port = "443"
-	}
-	return h.check(u.Hostname(), cmp.Or(u.Port(), port))
+	return h.check(u)
 }
 
-// network has the fetchers, by owner. They outlive policies.
+// network has what the policy in force lets owners reach, by tool; nil before the
+// first policy. Fetchers outlive policies.
 type network struct {
-	mu       sync.Mutex
-	inForce  map[string]*hostPolicy // nil before the first policy
-	fetchers map[string]*Fetcher
-}
-
-// begin puts the first policy into force.
-func (n *network) begin(policies map[string]*hostPolicy) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.inForce == nil {
-		n.inForce = policies
-	}
-}
-
-// fetcher returns the fetcher of an owner.
-func (n *network) fetcher(tool string) *Fetcher {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.fetchers[tool] == nil {
-		n.fetchers[tool] = newFetcher(policyOf(n.inForce, tool))
-	}
-	return n.fetchers[tool]
+	atomic.Pointer[map[string]*hostPolicy]
 }
 
 // apply puts a policy into force. Requests in flight end under the old one, whose
 // connections are not used again.
 func (n *network) apply(policies map[string]*hostPolicy) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.inForce = policies
-	for tool, f := range n.fetchers {
-		now := policyOf(policies, tool)
-		if old := f.now.Swap(now); old != now {
-			old.client.CloseIdleConnections()
+	if old := n.Swap(&policies); old != nil {
+		for _, h := range *old {
+			h.client.CloseIdleConnections()
 		}
 	}
-}
-
-func (n *network) close() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, f := range n.fetchers {
-		f.client.CloseIdleConnections()
-	}
-}
-
-// policyOf returns what policies let a tool reach: nothing if they do not know it.
-func policyOf(policies map[string]*hostPolicy, tool string) *hostPolicy {
-	if h := policies[tool]; h != nil {
-		return h
-	}
-	h := newHostPolicy(tool, nil)
-	h.allow, h.unknown = []string{}, true
-	return h
 }

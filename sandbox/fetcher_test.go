@@ -142,7 +142,7 @@ func TestTakeEffect(t *testing.T) {
 		if _, denied := errors.AsType[*netguard.DeniedError](err); denied == open || open != (err == nil) {
 			t.Errorf("%d: %v", i, err)
 		}
-		if fetcher.ExplicitlyAllowed(u) != open || (fetcher.CheckURL(u) == nil) != open || next.For("web_fetch").Fetcher() != fetcher {
+		if fetcher.ExplicitlyAllowed(u) != open || (fetcher.CheckURL(u) == nil) != open || *next.For("web_fetch").Fetcher() != *fetcher {
 			t.Errorf("%d: %v, %v", i, fetcher.ExplicitlyAllowed(u), fetcher.CheckURL(u))
 		}
 	}

@@ -33,7 +33,7 @@ type Kernel struct {
 // NewKernel returns the kernel layer for commands that r runs. Its caller closes
 // it when none runs any more.
 func NewKernel(r *runner.Runner) *Kernel {
-	k := &Kernel{runner: r, scratch: newScratch(), network: &network{fetchers: map[string]*Fetcher{}}, programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(machineMemory)}
+	k := &Kernel{runner: r, scratch: newScratch(), network: new(network), programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(machineMemory)}
 	if r != nil {
 		k.launcher = r.Launcher()
 		k.children = process.NewChildren(k.launcher, maxChildren)
@@ -44,7 +44,7 @@ func NewKernel(r *runner.Runner) *Kernel {
 // Close removes the files that commands left in their temporary directory, and closes
 // idle connections.
 func (k *Kernel) Close() error {
-	k.network.close()
+	k.network.apply(nil)
 	return k.scratch.remove()
 }
 

@@ -41,7 +41,7 @@ func New(p Policy, k *Kernel) (*Sandbox, error) {
 	if s.fetches, err = newHostPolicies(p); err != nil {
 		return nil, err
 	}
-	k.network.begin(s.fetches)
+	k.network.CompareAndSwap(nil, &s.fetches)
 	return s, nil
 }
 
@@ -108,7 +108,7 @@ func (c Capabilities) Processes() *Processes {
 // Fetcher returns what the owner sends HTTP requests with.
 func (c Capabilities) Fetcher() *Fetcher {
 	if c.owner.Fetches == "" {
-		return newFetcher(policyOf(nil, c.owner.Tool))
+		return &Fetcher{new(network), c.owner.Tool}
 	}
-	return c.sandbox.kernel.network.fetcher(c.owner.Tool)
+	return &Fetcher{c.sandbox.kernel.network, c.owner.Tool}
 }

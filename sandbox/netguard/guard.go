@@ -58,9 +58,9 @@ func (e *DeniedError) Error() string {
 	why := e.why
 	switch {
 	case why == "" && e.Addr != "":
-		why = "it leads to " + e.Addr + ", which is " + means[e.Rule]
+		why = "it leads to " + e.Addr + ", which is " + e.Rule.means()
 	case why == "":
-		why = "it is " + means[e.Rule]
+		why = "it is " + e.Rule.means()
 	}
 	return fmt.Sprintf("%.300s is denied by %s: %s", e.Target, e.Rule, why)
 }

@@ -34,34 +34,15 @@ const (
 	Port     Rule = "network.port"
 )
 
-// means says what a rule is about, to follow "which is".
-var means = map[Rule]string{
-	Loopback:      "this machine",
-	Private:       "a private network",
-	LinkLocal:     "the local link",
-	Metadata:      "the metadata service of a cloud",
-	CGNAT:         "a carrier's shared address space",
-	NAT64:         "a local translation of IPv4 addresses",
-	SixToFour:     "a 6to4 tunnel",
-	Teredo:        "a Teredo tunnel",
-	ISATAP:        "an ISATAP tunnel to an address that is not public",
-	Unspecified:   "no address; systems take it for this machine",
-	Multicast:     "a multicast group",
-	Broadcast:     "the broadcast address",
-	Documentation: "an example of documentation",
-	Benchmarking:  "a network for benchmarks",
-	Reserved:      "reserved and not on the public internet",
-	Zone:          "an address with a zone, which is on the local link",
-}
-
 // special are the networks that are not the public internet, the more specific
 // first: the registries IANA keeps of special-purpose addresses (RFC 6890), and
-// where clouds have their metadata services.
+// where clouds have their metadata services. What a rule means follows "which is".
 var special = []struct {
 	rule     Rule
+	means    string
 	networks []netip.Prefix
 }{
-	{Metadata, prefixes(
+	{Metadata, "the metadata service of a cloud", prefixes(
 		"169.254.169.254/32", "fe80::a9fe:a9fe/128", // most clouds, OpenStack
 		"169.254.169.253/32", "169.254.170.2/32", "169.254.170.23/32", "fd00:ec2::/32", // AWS
 		"169.254.169.252/32", "fd20:ce::254/128", // Google Cloud
@@ -72,19 +53,32 @@ var special = []struct {
 		"169.254.42.42/32", "fd00:42::42/128", // Scaleway
 		"fd00:a9fe:a9fe::1/128", // Akamai
 	)},
-	{Loopback, prefixes("127.0.0.0/8", "::1/128")},
-	{Private, prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10")},
-	{LinkLocal, prefixes("169.254.0.0/16", "fe80::/10")},
-	{CGNAT, prefixes("100.64.0.0/10")},
-	{Unspecified, prefixes("0.0.0.0/8", "::/128")},
-	{Multicast, prefixes("224.0.0.0/4", "ff00::/8")},
-	{Broadcast, prefixes("255.255.255.255/32")},
-	{Documentation, prefixes("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20")},
-	{Benchmarking, prefixes("198.18.0.0/15", "2001:2::/48")},
-	{SixToFour, prefixes("192.88.99.0/24", "2002::/16")},
-	{Teredo, prefixes("2001::/32")},
-	{NAT64, prefixes("64:ff9b:1::/48")},
-	{Reserved, prefixes("192.0.0.0/24", "240.0.0.0/4", "100::/64", "2001::/23")},
+	{Loopback, "this machine", prefixes("127.0.0.0/8", "::1/128")},
+	{Private, "a private network", prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10")},
+	{LinkLocal, "the local link", prefixes("169.254.0.0/16", "fe80::/10")},
+	{CGNAT, "a carrier's shared address space", prefixes("100.64.0.0/10")},
+	{Unspecified, "no address; systems take it for this machine", prefixes("0.0.0.0/8", "::/128")},
+	{Multicast, "a multicast group", prefixes("224.0.0.0/4", "ff00::/8")},
+	{Broadcast, "the broadcast address", prefixes("255.255.255.255/32")},
+	{Documentation, "an example of documentation",
+		prefixes("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20")},
+	{Benchmarking, "a network for benchmarks", prefixes("198.18.0.0/15", "2001:2::/48")},
+	{SixToFour, "a 6to4 tunnel", prefixes("192.88.99.0/24", "2002::/16")},
+	{Teredo, "a Teredo tunnel", prefixes("2001::/32")},
+	{NAT64, "a local translation of IPv4 addresses", prefixes("64:ff9b:1::/48")},
+	{Reserved, "reserved and not on the public internet", prefixes("192.0.0.0/24", "240.0.0.0/4", "100::/64", "2001::/23")},
+	{Zone, "an address with a zone, which is on the local link", nil},
+	{ISATAP, "an ISATAP tunnel to an address that is not public", nil},
+}
+
+// means says what a rule is about.
+func (r Rule) means() string {
+	for _, s := range special {
+		if s.rule == r {
+			return s.means
+		}
+	}
+	return ""
 }
 
 // These are networks of IPv6.
