@@ -70,20 +70,29 @@ const maxIgnoreFile = 1 << 20
 type ignoreLevel struct {
 	outer *ignoreLevel
 	base  int // length of the path of the file's directory
-	rules *ruleSet
+	rules []rule
 }
 
-// ignores decides about name in the directory at path: the strongest file with
-// an opinion wins.
+// ignores decides about name in the directory at path: the last rule that matches
+// wins, in the strongest file that has one.
 func (l *ignoreLevel) ignores(path []byte, name string, isDir bool) bool {
-	if l == nil {
-		return false
-	}
-	s := subject{path: path, name: name, isDir: isDir}
+	full := "" // path and name, once some rule needs it
 	for ; l != nil; l = l.outer {
-		s.base = l.base
-		if ignored, found := l.rules.match(&s); found {
-			return ignored
+		for i := len(l.rules) - 1; i >= 0; i-- {
+			r := &l.rules[i]
+			if r.dirOnly && !isDir || !strings.HasSuffix(name, r.Tail) {
+				continue
+			}
+			text := name
+			if r.Path {
+				if full == "" {
+					full = string(path) + name
+				}
+				text = full[l.base:]
+			}
+			if r.Match(text) {
+				return !r.negated
+			}
 		}
 	}
 	return false
@@ -125,7 +134,7 @@ func (w *walker) withFile(outer *ignoreLevel, d *dir, name string) *ignoreLevel 
 	if !whole {
 		w.stats.Unreadable++
 	}
-	if rules == nil {
+	if len(rules) == 0 {
 		return outer
 	}
 	return &ignoreLevel{outer: outer, base: len(w.path), rules: rules}
@@ -166,41 +175,26 @@ var errIgnoreSize = errors.New("larger than 1 MiB: the rest is ignored")
 // held against them.
 const maxRules = 10_000
 
-// A ruleSet holds the patterns of one ignore file; the last that matches
-// decides. Most patterns name a file or an extension, so those are found by
-// lookup and only the others are tried one by one.
-type ruleSet struct {
-	rules  []rule
-	names  map[string][]int // by whole base name
-	exts   map[string][]int // by what follows the last dot, with the dot
-	others []int
-}
-
+// A rule is a pattern of an ignore file.
 type rule struct {
 	*glob.Pattern
 	negated bool
 	dirOnly bool
 }
 
-// parseRules parses the text of an ignore file as gitignore(5) says; nil if it
-// has no patterns. A pattern git could never match is left out. whole is false if
-// there are too many.
-func parseRules(text []byte) (set *ruleSet, whole bool) {
+// parseRules parses the text of an ignore file as gitignore(5) says. A pattern git
+// could never match is left out. whole is false if there are too many.
+func parseRules(text []byte) (rules []rule, whole bool) {
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	for line := range bytes.Lines(text) {
-		r, ok := parseRule(string(line))
-		if !ok {
-			continue
+		if r, ok := parseRule(string(line)); ok {
+			if len(rules) == maxRules {
+				return rules, false
+			}
+			rules = append(rules, r)
 		}
-		if set == nil {
-			set = &ruleSet{names: map[string][]int{}, exts: map[string][]int{}}
-		}
-		if len(set.rules) == maxRules {
-			return set, false
-		}
-		set.add(r)
 	}
-	return set, true
+	return rules, true
 }
 
 func parseRule(line string) (rule, bool) {
@@ -237,65 +231,4 @@ func trimSpaces(s string) string {
 		}
 	}
 	return s[:end]
-}
-
-func (s *ruleSet) add(r rule) {
-	n := len(s.rules)
-	s.rules = append(s.rules, r)
-	switch {
-	case r.Whole:
-		s.names[r.Tail] = append(s.names[r.Tail], n)
-	case strings.LastIndexByte(r.Tail, '.') == 0:
-		s.exts[r.Tail] = append(s.exts[r.Tail], n)
-	default:
-		s.others = append(s.others, n)
-	}
-}
-
-// A subject is the entry that rules decide about.
-type subject struct {
-	path  []byte // of its directory, ends in a slash unless empty
-	base  int    // where in path the rules' own directory ends
-	name  string
-	isDir bool
-	full  string // path and name, once some rule needed it
-}
-
-func (s *subject) rel() string {
-	if s.full == "" {
-		s.full = string(s.path) + s.name
-	}
-	return s.full[s.base:]
-}
-
-// match returns what the last matching rule says, and whether there is one.
-func (s *ruleSet) match(e *subject) (ignored, found bool) {
-	best := -1
-	s.try(e, s.names[e.name], &best)
-	if dot := strings.LastIndexByte(e.name, '.'); dot >= 0 {
-		s.try(e, s.exts[e.name[dot:]], &best)
-	}
-	s.try(e, s.others, &best)
-	if best < 0 {
-		return false, false
-	}
-	return !s.rules[best].negated, true
-}
-
-// try raises best to the last of the candidates that matches.
-func (s *ruleSet) try(e *subject, candidates []int, best *int) {
-	for i := len(candidates) - 1; i >= 0 && candidates[i] > *best; i-- {
-		r := &s.rules[candidates[i]]
-		if r.dirOnly && !e.isDir || !strings.HasSuffix(e.name, r.Tail) {
-			continue
-		}
-		text := e.name
-		if r.Path {
-			text = e.rel()
-		}
-		if r.Match(text) {
-			*best = candidates[i]
-			return
-		}
-	}
 }

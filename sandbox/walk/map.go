@@ -27,11 +27,15 @@ func Map[T any](ctx context.Context, dir *os.File, path string, opt Options,
 	pick func(*Entry) (bool, error), newWorker func() func(*Entry) (T, bool), emit func(T) error) (Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	workers := runtime.GOMAXPROCS(0)
-	m := &mapper[T]{ctx: ctx, emit: emit, tasks: make(chan *batch[T], 2*workers), cur: newBatch[T]()}
-	defer m.end(cancel)
+	m := &mapper[T]{ctx: ctx, emit: emit, newWorker: newWorker, idle: make(chan func(*Entry) (T, bool), workers), cur: newBatch[T]()}
 	for range workers {
-		m.wg.Go(func() { m.work(newWorker) })
+		m.idle <- nil
 	}
+	defer func() { // also when pick or emit panicked
+		cancel()
+		m.wg.Wait()
+		m.cur.release()
+	}()
 	stats, err := Walk(ctx, dir, path, opt, func(e *Entry) error {
 		wanted, err := pick(e)
 		if wanted {
@@ -51,13 +55,14 @@ func Map[T any](ctx context.Context, dir *os.File, path string, opt Options,
 }
 
 type mapper[T any] struct {
-	ctx     context.Context
-	emit    func(T) error
-	tasks   chan *batch[T] // has room for all that wait, so that sending never does
-	wg      sync.WaitGroup
-	waiting []*batch[T] // handed to workers, in order
-	cur     *batch[T]
-	ended   error // what emit ended everything with
+	ctx       context.Context
+	emit      func(T) error
+	newWorker func() func(*Entry) (T, bool)
+	idle      chan func(*Entry) (T, bool) // workers; nil if not made yet
+	wg        sync.WaitGroup
+	waiting   []*batch[T] // handed to workers, in order
+	cur       *batch[T]
+	ended     error // what emit ended everything with
 }
 
 type batch[T any] struct {
@@ -88,13 +93,14 @@ func (m *mapper[T]) add(e *Entry) error {
 	return nil
 }
 
-// send hands the current batch to the workers, and emits the oldest if there
+// send hands the current batch to a worker, and emits the oldest if there
 // are as many in flight as may be.
 func (m *mapper[T]) send() error {
-	m.waiting = append(m.waiting, m.cur)
-	m.tasks <- m.cur
+	b := m.cur
+	m.waiting = append(m.waiting, b)
 	m.cur = newBatch[T]()
-	if len(m.waiting) < cap(m.tasks) {
+	m.wg.Go(func() { m.work(b) })
+	if len(m.waiting) < 2*cap(m.idle) {
 		return nil
 	}
 	return m.collect()
@@ -117,49 +123,34 @@ func (m *mapper[T]) collect() error {
 }
 
 func (m *mapper[T]) finish() error {
-	if err := m.send(); err != nil {
-		return err
+	err := m.send()
+	for err == nil && len(m.waiting) > 0 {
+		err = m.collect()
 	}
-	for len(m.waiting) > 0 {
-		if err := m.collect(); err != nil {
-			return err
+	return err
+}
+
+func (m *mapper[T]) work(b *batch[T]) {
+	work := <-m.idle
+	defer func() {
+		if r := recover(); r != nil {
+			// It goes on in the goroutine of the caller, who may handle it.
+			b.crash = fmt.Sprintf("%v\n\nworker %s", r, debug.Stack())
 		}
+		b.release()
+		m.idle <- work
+		close(b.done)
+	}()
+	if work == nil {
+		work = m.newWorker()
 	}
-	return nil
-}
-
-// end stops the workers and waits for them, also when pick or emit panicked.
-func (m *mapper[T]) end(cancel context.CancelFunc) {
-	cancel()
-	close(m.tasks)
-	m.wg.Wait()
-	m.cur.release()
-}
-
-func (m *mapper[T]) work(newWorker func() func(*Entry) (T, bool)) {
-	var work func(*Entry) (T, bool)
-	for b := range m.tasks {
-		func() {
-			defer func() {
-				if r := recover(); r != nil {
-					// It goes on in the goroutine of the caller, who may handle it.
-					b.crash = fmt.Sprintf("%v\n\nworker %s", r, debug.Stack())
-				}
-				b.release()
-				close(b.done)
-			}()
-			if work == nil {
-				work = newWorker()
-			}
-			for i := range b.entries {
-				if m.ctx.Err() != nil {
-					return
-				}
-				if v, ok := work(&b.entries[i]); ok {
-					b.out = append(b.out, v)
-				}
-			}
-		}()
+	for i := range b.entries {
+		if m.ctx.Err() != nil {
+			return
+		}
+		if v, ok := work(&b.entries[i]); ok {
+			b.out = append(b.out, v)
+		}
 	}
 }
 
