@@ -215,9 +215,9 @@ func (s *secretScanner) find() (deny, readOnly []string) {
 	deny, readOnly = slices.Clone(s.deny), slices.Clone(s.readOnly)
 	for i, dir := range s.withHome {
 		budget := maxScanEntries
-		deny = append(deny, s.secrets.Find(dir, &budget)...)
+		deny = append(deny, s.secrets.Find(dir, 0, nil, &budget)...)
 		if i < len(s.top) {
-			readOnly = append(readOnly, s.controls.Find(dir, &budget)...)
+			readOnly = append(readOnly, s.controls.Find(dir, 0, nil, &budget)...)
 		}
 	}
 	return deny, readOnly
@@ -232,7 +232,7 @@ func (s *secretScanner) rescan() {
 	below := func(f *pathguard.Finder, budget *int) (found []string) {
 		for _, dir := range s.top {
 			skip := func(name string) bool { return slices.Contains(packaged, name) }
-			found = append(found, f.FindBelow(dir, maxScanDepth, skip, budget)...)
+			found = append(found, f.Find(dir, maxScanDepth, skip, budget)...)
 		}
 		return found
 	}
@@ -243,7 +243,7 @@ func (s *secretScanner) rescan() {
 		s.readOnly = below(pathguard.NewFinder([]pathguard.Name{{Pattern: ".git/hooks"}, {Pattern: ".git/config"}}), &budget)
 		for _, home := range s.withHome[len(s.top):] {
 			budget = maxScanEntries
-			s.readOnly = append(s.readOnly, s.controls.Find(home, &budget)...)
+			s.readOnly = append(s.readOnly, s.controls.Find(home, 0, nil, &budget)...)
 		}
 	}
 	s.scanned, s.took = time.Now(), time.Since(began)

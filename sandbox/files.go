@@ -8,40 +8,28 @@ import (
 )
 
 // A Reader is the part of the file system that its owner may read. It has no way to
-// change anything.
-type Reader struct{ guard *pathguard.Guard }
+// change anything. The methods are those of [pathguard.Guard].
+type Reader struct{ reads }
 
-// Open opens a regular file for reading; see [pathguard.Guard.Open].
-func (r *Reader) Open(path string) (*pathguard.File, error) { return r.guard.Open(path) }
-
-// OpenDir opens a directory for listing; see [pathguard.Guard.OpenDir].
-func (r *Reader) OpenDir(path string) (*pathguard.Dir, error) { return r.guard.OpenDir(path) }
-
-// Stat describes what is at a path; see [pathguard.Guard.Stat].
-func (r *Reader) Stat(path string) (pathguard.Info, error) { return r.guard.Stat(path) }
-
-// Check says what the policy makes of a path; see [pathguard.Guard.Check].
-func (r *Reader) Check(path string) (pathguard.Decision, error) { return r.guard.Check(path) }
-
-// Allowed returns the allowed paths as the policy spells them.
-func (r *Reader) Allowed() []string { return r.guard.Allowed() }
-
-// DeniesHardlinks reports whether files that have several names are refused, which
-// a walker has to see to itself.
-func (r *Reader) DeniesHardlinks() bool { return r.guard.DeniesHardlinks() }
+type reads interface {
+	Open(path string) (*pathguard.File, error)
+	OpenDir(path string) (*pathguard.Dir, error)
+	Stat(path string) (pathguard.Info, error)
+	Check(path string) (pathguard.Decision, error)
+	Allowed() []string
+	DeniesHardlinks() bool
+}
 
 // A Writer is the part of the file system that its owner may write. What may be
 // written may be read through it as well.
-type Writer struct{ Reader }
-
-// Replace replaces or creates a file; see [pathguard.Guard.Replace].
-func (w *Writer) Replace(path string, content []byte, o pathguard.ReplaceOptions) (pathguard.Replaced, error) {
-	return w.guard.Replace(path, content, o)
+type Writer struct {
+	Reader
+	writes
 }
 
-// Append adds data to the end of a file; see [pathguard.Guard.Append].
-func (w *Writer) Append(path string, data []byte, program string) error {
-	return w.guard.Append(path, data, program)
+type writes interface {
+	Replace(path string, content []byte, o pathguard.ReplaceOptions) (pathguard.Replaced, error)
+	Append(path string, data []byte, program string) error
 }
 
 // A guardKey is what a path guard is for.

@@ -87,7 +87,10 @@ func (c Capabilities) guard(u use) *pathguard.Guard {
 func (c Capabilities) Reader() *Reader { return &Reader{c.guard(reading)} }
 
 // Writer returns the files that the owner may write.
-func (c Capabilities) Writer() *Writer { return &Writer{Reader{c.guard(writing)}} }
+func (c Capabilities) Writer() *Writer {
+	g := c.guard(writing)
+	return &Writer{Reader{g}, g}
+}
 
 // Commands returns the commands that the owner may run.
 func (c Capabilities) Commands() *Commands {

@@ -38,15 +38,15 @@ func TestFinder(t *testing.T) {
 	}
 	budget := 1000
 	top := ".ENV.local .config/git .env .git/config .git/hooks .git/modules/a/b/hooks bare.git/config"
-	if got := shown(f.Find(dir, &budget)); got != top {
+	if got := shown(f.Find(dir, 0, nil, &budget)); got != top {
 		t.Errorf("in the directory: %s", got)
 	}
 	skip := func(name string) bool { return name == "node_modules" }
-	if got := shown(f.FindBelow(dir, 2, skip, &budget)); got != top+" sub/.env sub/.git/config work/.git" {
+	if got := shown(f.Find(dir, 2, skip, &budget)); got != top+" sub/.env sub/.git/config work/.git" {
 		t.Errorf("below: %s", got)
 	}
 	budget = 5
-	if f.FindBelow(dir, 2, skip, &budget); budget >= 0 {
+	if f.Find(dir, 2, skip, &budget); budget >= 0 {
 		t.Errorf("%d left of a budget that cannot have done", budget)
 	}
 }

@@ -261,37 +261,33 @@ func NewFinder(names []Name) *Finder { return &Finder{newPatterns(names)} }
 // maxPatternDepth is how many directories one ** of a pattern stands for at most.
 const maxPatternDepth = 4
 
-// Find returns what is protected in dir. It looks below a directory only as far
-// as a pattern of several names leads there. It reads at most budget entries and
-// takes them off it; what is left is negative if that did not do.
-func (f *Finder) Find(dir string, budget *int) []string {
-	return find(dir, nil, f.patterns, maxPatternDepth, budget)
+// Find returns what is protected in dir and in the directories below it, except those
+// that skip refuses, and no deeper than depth. Where a pattern of several names leads
+// it looks further. It reads at most budget entries and takes them off it; what is
+// left is negative if that did not do.
+func (f *Finder) Find(dir string, depth int, skip func(name string) bool, budget *int) []string {
+	return f.find(dir, nil, depth, skip, budget)
 }
 
-// FindBelow is Find for dir and the directories below it, except those that skip
-// refuses, and no deeper than depth.
-func (f *Finder) FindBelow(dir string, depth int, skip func(name string) bool, budget *int) []string {
-	found := f.Find(dir, budget)
-	if depth == 0 || *budget < 0 {
-		return found
+// find follows leads into dir. Patterns begin there unless depth is negative.
+func (f *Finder) find(dir string, leads []lead, depth int, skip func(name string) bool, budget *int) (found []string) {
+	begin := f.patterns
+	if depth < 0 {
+		begin = nil
 	}
-	for _, e := range entries(dir, budget) {
-		if e.IsDir() && !skip(e.Name()) && !slices.Contains(found, filepath.Join(dir, e.Name())) {
-			found = append(found, f.FindBelow(filepath.Join(dir, e.Name()), depth-1, skip, budget)...)
-		}
-	}
-	return found
-}
-
-// find follows leads into dir, where the patterns begin if they are not nil.
-func find(dir string, leads []lead, begin *patterns, depth int, budget *int) (found []string) {
 	for _, e := range entries(dir, budget) {
 		on, whole := begin.step(leads, foldName(e.Name()), false)
 		path := filepath.Join(dir, e.Name())
 		if slices.ContainsFunc(whole, func(n *pattern) bool { return !n.only || !e.IsDir() }) {
 			found = append(found, path)
-		} else if len(on) > 0 && e.IsDir() && depth > 0 && *budget >= 0 {
-			found = append(found, find(path, on, nil, depth-1, budget)...)
+			continue
+		}
+		below := depth - 1
+		if below >= 0 && skip(e.Name()) {
+			below = -1
+		}
+		if e.IsDir() && (below >= 0 || len(on) > 0 && below >= -maxPatternDepth) {
+			found = append(found, f.find(path, on, below, skip, budget)...)
 		}
 	}
 	return found
