@@ -188,18 +188,21 @@ func (l *Launcher) Start(ctx context.Context, spec Spec) (*Process, error) {
 	if s == nil {
 		return nil, &StartError{Op: "start", Path: resolved.path, Err: err}
 	}
-	defer l.starting.Done()
 	p, err := s.start(resolved)
 	if err != nil {
+		l.inUse.Done()
 		return nil, err
 	}
-	if ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, p.Kill)
-		go func() {
-			<-p.done
-			stop()
-		}()
-	}
+	go func() {
+		defer l.inUse.Done()
+		select {
+		case <-p.done:
+		case <-ctx.Done():
+			p.Close()
+		case <-l.closed.Done():
+			p.Close()
+		}
+	}()
 	return p, nil
 }
 
@@ -259,15 +262,15 @@ type Options struct {
 // some milliseconds more, for the start of a supervisor.
 type Launcher struct {
 	options Options
-	thread  *startThread
 
 	choose  sync.Once // sets starter and refused
 	starter starter
 	refused error // why a better method, or any, is not used
 
-	mu       sync.Mutex
-	closed   bool
-	starting sync.WaitGroup // added to under mu while not closed
+	mu     sync.Mutex
+	closed context.Context
+	close  context.CancelFunc
+	inUse  sync.WaitGroup // the starter is; added to under mu while not closed
 }
 
 // A starter starts processes by one [Method].
@@ -275,12 +278,14 @@ type starter interface {
 	start(launch) (*Process, error)
 	method() Method
 	boundsMethod() string
-	close() // kills what is left
+	close() // frees what it holds, when no process is left
 }
 
 // NewLauncher returns a Launcher. It starts nothing before it is used.
 func NewLauncher(o Options) *Launcher {
-	return &Launcher{options: o, thread: newStartThread()}
+	l := &Launcher{options: o}
+	l.closed, l.close = context.WithCancel(context.Background())
+	return l
 }
 
 // Method returns how process trees are kept together. The error says why a better
@@ -290,7 +295,7 @@ func (l *Launcher) Method() (Method, error) {
 	if s == nil {
 		return "", err
 	}
-	defer l.starting.Done()
+	defer l.inUse.Done()
 	return s.method(), l.refused
 }
 
@@ -300,38 +305,34 @@ func (l *Launcher) BoundsMethod() string {
 	if s == nil {
 		return ""
 	}
-	defer l.starting.Done()
+	defer l.inUse.Done()
 	return s.boundsMethod()
 }
 
 // Close kills every process and frees what the Launcher holds.
 func (l *Launcher) Close() {
 	l.mu.Lock()
-	first := !l.closed
-	l.closed = true
+	first := l.closed.Err() == nil
+	l.close()
 	l.mu.Unlock()
-	l.starting.Wait()
-	if !first {
-		return
-	}
-	if l.starter != nil {
+	l.inUse.Wait() // for each process within seconds: see [Process.Close]
+	if first && l.starter != nil {
 		l.starter.close()
 	}
-	l.thread.close()
 }
 
-// enter returns what starts processes, which is in use until starting.Done, or nil
-// and why there is nothing.
+// enter returns what starts processes, which is in use until inUse.Done, or nil and
+// why there is nothing.
 func (l *Launcher) enter() (starter, error) {
 	l.mu.Lock()
-	if l.closed {
+	if l.closed.Err() != nil {
 		l.mu.Unlock()
 		return nil, ErrClosed
 	}
-	l.starting.Add(1)
+	l.inUse.Add(1)
 	l.mu.Unlock()
 	if l.choose.Do(l.ready); l.starter == nil {
-		l.starting.Done()
+		l.inUse.Done()
 		return nil, l.refused
 	}
 	return l.starter, nil
@@ -345,7 +346,7 @@ func (l *Launcher) ready() {
 		if o.Supervisor == "" || o.Method != "" && o.Method != method {
 			continue
 		}
-		s, err := newSupervisedStarter(o.Supervisor, method, l.thread)
+		s, err := newSupervisedStarter(o.Supervisor, method)
 		if err == nil {
 			l.starter = s
 			break
@@ -353,7 +354,7 @@ func (l *Launcher) ready() {
 		refused = append(refused, fmt.Errorf("%s: %w", method, err))
 	}
 	if l.starter == nil && (o.Method == "" || o.Method == groupMethod) {
-		l.starter = &groupStarter{thread: l.thread, wrap: o.Wrap, all: map[*grouped]struct{}{}}
+		l.starter = groupStarter{wrap: o.Wrap}
 	}
 	l.refused = errors.Join(refused...)
 	if l.starter == nil && l.refused == nil {

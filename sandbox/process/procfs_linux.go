@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -320,16 +319,4 @@ func searchDescendants() {
 			seen[p.pid] = p.started
 		}
 	}
-}
-
-// groupAttr also has the process killed at the server's death, but not what the
-// process started.
-func groupAttr(string) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-}
-
-// hasLiveMember is asked about a group kill(2) finds, which has dead members too:
-// in a container whose init does not reap, for ever.
-func hasLiveMember(pgid int) bool {
-	return slices.ContainsFunc(processes(), func(p stat) bool { return p.group == pgid && !p.dead })
 }

@@ -7,7 +7,7 @@ import "errors"
 // supervisedMethods is empty: only Linux has supervisors.
 var supervisedMethods [0]Method
 
-func newSupervisedStarter(string, Method, *startThread) (starter, error) {
+func newSupervisedStarter(string, Method) (starter, error) {
 	return nil, errors.ErrUnsupported
 }
 

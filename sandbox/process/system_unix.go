@@ -3,10 +3,14 @@
 package process
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,11 +23,26 @@ const groupMethod = MethodGroup
 // A group is the process group of a command, which leads it.
 type group struct{ pgid int }
 
+func groupAttr(string) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
 func newGroup(p *os.Process) (group, error) { return group{p.Pid}, nil }
 
 func (g group) signal(sig syscall.Signal) { _ = syscall.Kill(-g.pgid, sig) }
-func (g group) alive() bool               { return syscall.Kill(-g.pgid, 0) == nil && hasLiveMember(g.pgid) }
 func (g group) close()                    {}
+
+// alive also looks for a live process where kill(2) finds dead ones too: in a
+// container whose init does not reap, for ever.
+func (g group) alive() bool {
+	if syscall.Kill(-g.pgid, 0) != nil || runtime.GOOS != "linux" {
+		return syscall.Kill(-g.pgid, 0) == nil
+	}
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	return slices.ContainsFunc(files, func(file string) bool {
+		stat, _ := os.ReadFile(file) // proc_pid_stat(5)
+		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+		return len(fields) > 2 && fields[0] != "Z" && fields[2] == strconv.Itoa(g.pgid)
+	})
+}
 
 func exitStatus(state *os.ProcessState) (code int, signal string, err error) {
 	return exitOf(state.Sys().(syscall.WaitStatus))

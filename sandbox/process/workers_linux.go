@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"slices"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -20,8 +20,8 @@ var supervisedMethods = [...]Method{MethodNamespace, MethodSubreaper}
 const (
 	readyWait = 10 * time.Second // for a supervisor to be ready, on a busy machine
 	sendWait  = 5 * time.Second  // for a supervisor to take an order
-	maxIdle   = time.Minute      // a supervisor not needed for as long ends
-	closeWait = 5 * time.Second  // for all supervisors to end
+	closeWait = 5 * time.Second  // for an idle supervisor to end
+	maxIdle   = 8                // supervisors kept for use again
 )
 
 // workers are supervisors, kept for use again. It is the [starter] of Linux.
@@ -32,15 +32,13 @@ type workers struct {
 	watches    bool        // its supervisors can keep bounds
 	delegation *delegation // nil where there is none
 
-	mu     sync.Mutex
-	idle   []*worker // the one used last is at the end
-	all    map[*worker]struct{}
-	closed bool
+	mu   sync.Mutex
+	idle []*worker // the one used last is at the end
 }
 
 // newSupervisedStarter starts a first supervisor, to see whether the method works.
-func newSupervisedStarter(executable string, how Method, thread *startThread) (starter, error) {
-	ws := &workers{executable: executable, how: how, thread: thread, all: map[*worker]struct{}{}}
+func newSupervisedStarter(executable string, how Method) (starter, error) {
+	ws := &workers{executable: executable, how: how, thread: newStartThread()}
 	ws.delegation, _ = findDelegation()
 	w, err := ws.add()
 	if err != nil && ws.delegation != nil { // without, bounds are watched
@@ -49,6 +47,7 @@ func newSupervisedStarter(executable string, how Method, thread *startThread) (s
 		w, err = ws.add()
 	}
 	if err != nil {
+		close(ws.thread.calls)
 		return nil, err
 	}
 	ws.watches = w.watches
@@ -70,16 +69,17 @@ func (ws *workers) boundsMethod() string {
 
 func (ws *workers) start(l launch) (*Process, error) {
 	for {
-		w, err := ws.take()
+		w := ws.take()
 		fresh := w == nil
-		if fresh && err == nil {
-			w, err = ws.add()
-		}
-		if err != nil {
-			return nil, err
+		if fresh {
+			var err error
+			if w, err = ws.add(); err != nil {
+				return nil, err
+			}
 		}
 		p := newProcess(l, w)
-		if err = w.run(l, p); err == nil {
+		err := w.run(l, p)
+		if err == nil {
 			return p, nil
 		}
 		w.end()
@@ -91,97 +91,80 @@ func (ws *workers) start(l launch) (*Process, error) {
 }
 
 // take returns an idle worker, or nil if there is none.
-func (ws *workers) take() (*worker, error) {
+func (ws *workers) take() (w *worker) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	if ws.closed {
-		return nil, ErrClosed
+	if n := len(ws.idle); n > 0 {
+		w, ws.idle = ws.idle[n-1], ws.idle[:n-1]
 	}
-	n := len(ws.idle)
-	if n == 0 {
-		return nil, nil
-	}
-	w := ws.idle[n-1]
-	ws.idle = ws.idle[:n-1]
-	w.expiry.Stop()
-	return w, nil
+	return w
 }
 
 // add starts a worker, in a cgroup of its own if there is a delegation.
-func (ws *workers) add() (*worker, error) {
+func (ws *workers) add() (w *worker, err error) {
 	var g *cgroup
 	if ws.delegation != nil {
-		var err error
 		if g, err = ws.delegation.cgroup(); err != nil {
 			return nil, fmt.Errorf("make a cgroup: %w", err)
 		}
 	}
-	w, err := ws.startWorker(g)
-	if err != nil {
-		if g != nil {
-			g.remove()
-		}
-		return nil, err
+	if w, err = ws.startWorker(g); err == nil {
+		go w.read()
+	} else if g != nil {
+		g.remove()
 	}
-	ws.mu.Lock()
-	defer ws.mu.Unlock()
-	ws.all[w] = struct{}{}
-	go func() {
-		w.read()
-		ws.mu.Lock()
-		defer ws.mu.Unlock()
-		delete(ws.all, w)
-	}()
-	if ws.closed {
-		w.end()
-	}
-	return w, nil
+	return w, err
 }
 
-// put makes a worker idle, until it expires.
+// put makes a worker idle, or ends it if there are enough.
 func (ws *workers) put(w *worker) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	if ws.closed {
+	if len(ws.idle) == maxIdle {
 		w.end()
 		return
 	}
 	ws.idle = append(ws.idle, w)
-	if w.expiry != nil {
-		w.expiry.Reset(maxIdle)
-		return
-	}
-	w.expiry = time.AfterFunc(maxIdle, func() {
-		ws.mu.Lock()
-		defer ws.mu.Unlock()
-		if i := slices.Index(ws.idle, w); i >= 0 {
-			ws.idle = slices.Delete(ws.idle, i, i+1)
-			w.end()
-		}
-	})
 }
 
+// close is called when no process runs.
 func (ws *workers) close() {
-	ws.mu.Lock()
-	ws.closed = true
-	var all []*worker
-	for w := range ws.all {
-		w.end()
-		all = append(all, w)
-	}
 	for _, w := range ws.idle {
-		w.expiry.Stop()
+		w.end()
 	}
-	ws.mu.Unlock()
 	deadline := time.After(closeWait)
-	for _, w := range all {
+	for _, w := range ws.idle {
 		select {
 		case <-w.dead:
 		case <-deadline:
-			return
 		}
 	}
+	close(ws.thread.calls)
 	ws.delegation.close()
+}
+
+// A startThread starts processes from one operating system thread that lives as
+// long as it does: a process that asked for a signal at the death of its parent
+// gets it at the death of the thread that started it (PR_SET_PDEATHSIG, prctl(2)),
+// and the runtime ends idle threads as it likes.
+type startThread struct{ calls chan func() }
+
+func newStartThread() *startThread {
+	t := &startThread{make(chan func())}
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		for f := range t.calls {
+			f()
+		}
+	}()
+	return t
+}
+
+// do runs f on the thread and waits for it.
+func (t *startThread) do(f func()) {
+	done := make(chan struct{})
+	t.calls <- func() { defer close(done); f() }
+	<-done
 }
 
 // A worker is a supervisor, seen from the server. It runs one process at a time.
@@ -193,7 +176,6 @@ type worker struct {
 	cgroup  *cgroup       // nil where there is none; the supervisor is in it
 	watches bool          // it can keep bounds
 	dead    chan struct{} // closed when the supervisor is gone and reaped
-	expiry  *time.Timer   // of pool.idle, guarded by pool.mu
 
 	mu      sync.Mutex
 	current *Process // what runs in it
