@@ -77,7 +77,7 @@ func (g *cgroup) oomKills() int64 {
 	return lineValue([]byte("\n"+g.read("memory.events")), "oom_kill ")
 }
 
-// ranOut says whether something in it was killed for want of memory since limit.
+// ranOut reports whether something in it was killed for lack of memory since limit.
 func (g *cgroup) ranOut() bool { return g.oomKills() > g.killed }
 
 func (g *cgroup) write(name, value string) error {
@@ -101,7 +101,7 @@ func removeCgroup(path string) {
 	deadline := time.Now().Add(killWait)
 	for unix.Rmdir(path) == unix.EBUSY && time.Now().Before(deadline) {
 		_ = os.WriteFile(filepath.Join(path, "cgroup.kill"), []byte("1"), 0)
-		time.Sleep(time.Millisecond) // the kernel tells nobody when it may be removed
+		time.Sleep(time.Millisecond) // the kernel does not report when it may be removed
 	}
 }
 
@@ -196,8 +196,7 @@ func owner(path string) int {
 // serverName names this process as no other ever was: by its PID namespace, its
 // number and the time it started at.
 func serverName() string {
-	self, _ := readStat(os.Getpid())
-	return fmt.Sprintf("%s%d-%d-", processesName(), os.Getpid(), self.started)
+	return fmt.Sprintf("%s%d-%s-", processesName(), os.Getpid(), startTime("self"))
 }
 
 func processesName() string {
@@ -206,19 +205,21 @@ func processesName() string {
 	return fmt.Sprintf("%s%d-", cgroupPrefix, st.Ino)
 }
 
-// sweep removes what servers that are no more have left, those of this PID
-// namespace; of others it cannot be told.
+// startTime is empty for a process that does not exist or only waits to be reaped.
+func startTime(pid string) string {
+	b, _ := os.ReadFile("/proc/" + pid + "/stat")
+	if s := statFields(b); s != nil && s[statState] != "Z" {
+		return s[statStarted]
+	}
+	return ""
+}
+
+// sweep removes what servers that have died left, those of this PID namespace.
 func (d *delegation) sweep() {
 	entries, _ := os.ReadDir(d.dir)
 	for _, e := range entries {
 		rest, ours := strings.CutPrefix(e.Name(), processesName())
-		number, rest, _ := strings.Cut(rest, "-")
-		started, _, _ := strings.Cut(rest, "-")
-		pid, err := strconv.Atoi(number)
-		if !ours || err != nil {
-			continue
-		}
-		if p, alive := readStat(pid); !alive || p.dead || strconv.FormatInt(p.started, 10) != started {
+		if of := strings.Split(rest, "-"); ours && len(of) > 2 && startTime(of[0]) != of[1] {
 			removeCgroup(filepath.Join(d.dir, e.Name()))
 		}
 	}
@@ -228,15 +229,19 @@ func (d *delegation) sweep() {
 // can be limited.
 func (d *delegation) enable(move bool) error {
 	if move {
-		if _, err := processesOf(d.dir); err != nil {
-			return err // before anything is made
+		procs, err := os.ReadFile(filepath.Join(d.dir, "cgroup.procs"))
+		if err != nil {
+			return err
+		}
+		if list := strings.Fields(string(procs)); len(list) != 1 || list[0] != strconv.Itoa(os.Getpid()) {
+			return fmt.Errorf("%w: other processes are in it too: %q", errNotDelegated, list)
 		}
 		leaf := filepath.Join(d.dir, d.name+"server")
 		if err := os.Mkdir(leaf, 0o755); err != nil {
 			return err
 		}
 		d.leaf = leaf
-		if err := moveProcesses(d.dir, leaf); err != nil {
+		if err := moveTo(leaf); err != nil {
 			return err
 		}
 	}
@@ -251,38 +256,9 @@ func (d *delegation) enable(move bool) error {
 	return g.limit(Bounds{Processes: 100, Memory: 1 << 30})
 }
 
-// processesOf lists the processes of a cgroup. It is an error if there are others
-// than this one and its descendants: then it is not only this server's.
-func processesOf(dir string) ([]string, error) {
-	ours := map[int]bool{os.Getpid(): true}
-	for _, p := range descendants() {
-		ours[p.pid] = true
-	}
-	listed, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
-	if err != nil {
-		return nil, err
-	}
-	pids := strings.Fields(string(listed))
-	for _, pid := range pids {
-		if n, _ := strconv.Atoi(pid); !ours[n] {
-			return nil, fmt.Errorf("%w: process %s is in it too", errNotDelegated, pid)
-		}
-	}
-	return pids, nil
-}
-
-func moveProcesses(from, to string) error {
-	pids, err := processesOf(from)
-	if err != nil {
-		return err
-	}
-	for _, pid := range pids {
-		err := os.WriteFile(filepath.Join(to, "cgroup.procs"), []byte(pid), 0)
-		if err != nil && !errors.Is(err, unix.ESRCH) {
-			return err
-		}
-	}
-	return nil
+// moveTo moves this process.
+func moveTo(dir string) error {
+	return os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0)
 }
 
 // close puts everything back as it was, unless others use it too.
@@ -297,13 +273,13 @@ func (d *delegation) close() {
 		}
 	}
 	_ = os.WriteFile(filepath.Join(d.dir, "cgroup.subtree_control"), []byte("-pids -memory"), 0)
-	if moveProcesses(d.leaf, d.dir) == nil {
+	if moveTo(d.dir) == nil {
 		_ = unix.Rmdir(d.leaf)
 	}
 }
 
 // A counter is a file of the supervisor's cgroup that counts how often a bound was
-// met there. poll(2) reports when it changed.
+// met there.
 type counter struct {
 	fd     int
 	name   string // of the line that counts
@@ -340,8 +316,8 @@ func (c *counter) read() int64 {
 func (list counters) look() (exceeded string, again time.Duration) {
 	for i := range list {
 		if list[i].read() > list[i].before {
-			return list[i].bound, maxLook
+			return list[i].bound, 0
 		}
 	}
-	return "", maxLook
+	return "", orphanTick
 }

@@ -3,6 +3,7 @@ package process
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -33,12 +34,12 @@ func Supervise(confine Confiner) int {
 	// Children ask for a signal at the death of the thread that started them.
 	runtime.LockOSThread()
 	role, cgroup := strings.CutSuffix(os.Args[1], withCgroup)
-	s := &supervisor{namespace: role == roleNamespace, cgroup: cgroup, confine: confine}
+	s := &supervisor{namespace: role == roleNamespace, cgroup: cgroup, confine: confine, socket: os.NewFile(supervisorSocket, "server")}
 	if err := s.prepare(); err != nil {
 		return 1
 	}
 	for {
-		o, files, err := receive(supervisorSocket)
+		o, files, err := receive(s.socket)
 		switch {
 		case errors.Is(err, errWire):
 			return 1
@@ -56,15 +57,16 @@ type supervisor struct {
 	namespace bool
 	cgroup    bool // it is in one that keeps the bounds
 	confine   Confiner
+	socket    *os.File
 	null      *os.File
-	proc      *procfs // nil where there is none
+	proc      *procfs
 }
 
 func (s *supervisor) prepare() error {
 	debug.SetMemoryLimit(64 << 20)
 	// What the server inherited without close-on-exec stops here.
 	if err := unix.CloseRange(supervisorSocket, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		closeOnExecAll()
+		return err
 	}
 	// No process of the same user may look into this one or trace it.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
@@ -88,9 +90,14 @@ func (s *supervisor) prepare() error {
 	} else if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	s.proc = openProcfs()
+	if s.proc, err = openProcfs(); err != nil {
+		return err
+	}
+	if !s.namespace && s.proc.self != strconv.Itoa(os.Getpid()) {
+		return errors.New("/proc is that of another PID namespace")
+	}
 	takePriority()
-	s.send(report{Ready: true, Namespace: s.namespace, Watches: s.proc != nil})
+	s.send(report{Ready: true, Namespace: s.namespace})
 	return nil
 }
 
@@ -124,39 +131,26 @@ func dropCapabilities() {
 	_ = unix.Capset(&header, &none[0])
 }
 
-func closeOnExecAll() {
-	entries, _ := os.ReadDir("/proc/self/fd")
-	for _, e := range entries {
-		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= supervisorSocket {
-			unix.CloseOnExec(fd)
-		}
-	}
-}
-
 // send sends a report. That the server is lost is seen by receive.
 func (s *supervisor) send(r report) {
 	b, _ := json.Marshal(r)
-	for len(b) > 0 {
-		n, err := unix.Write(supervisorSocket, b)
-		if err != nil && err != unix.EINTR {
-			return
-		}
-		b = b[max(n, 0):]
-	}
+	_, _ = s.socket.Write(b)
 }
 
 // run starts one process and returns when nothing of its tree is left.
 func (s *supervisor) run(o *order, files []int) {
 	w := watch{supervisor: s, pidfd: -1}
-	err := w.bound(o.Bounds)
-	if err == nil {
-		err = s.start(o, files, &w)
+	if s.cgroup {
+		w.keeper = newCounters(o.Bounds)
+	} else if o.Bounds != (Bounds{}) {
+		w.keeper = newGuard(o.Bounds, s.proc)
 	}
-	for _, fd := range files {
-		unix.Close(fd)
-	}
-	if err != nil {
-		w.last = failure(err)
+	err := s.start(o, files, &w)
+	closeAll(files)
+	if errno, ok := err.(syscall.Errno); ok {
+		w.last = report{Errno: int(errno)}
+	} else if err != nil {
+		w.last = report{Confining: err.Error()}
 	} else {
 		if o.Announce {
 			s.send(report{Started: w.pid})
@@ -173,29 +167,35 @@ func (s *supervisor) run(o *order, files []int) {
 	s.send(w.last)
 }
 
+// start starts the process. A bare number as the error is that of execve(2), see
+// [Confiner].
 func (s *supervisor) start(o *order, files []int, w *watch) (err error) {
-	streams := make([]uintptr, 3)
+	streams := make([]uintptr, maxStreams)
 	for i, given := range o.Streams {
 		if streams[i] = s.null.Fd(); given {
 			streams[i], files = uintptr(files[0]), files[1:]
 		}
 	}
-	attr := &syscall.ProcAttr{Dir: o.dir, Env: o.env, Files: streams, Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &w.pidfd}}
+	path, argv := string(o.Path), convert[string](o.Argv)
+	attr := &syscall.ProcAttr{
+		Dir: string(o.Dir), Env: convert[string](o.Env), Files: streams,
+		Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &w.pidfd},
+	}
 	if o.Confined {
-		w.pid, err = s.startConfined(o, attr)
+		w.pid, err = s.startConfined(o.Confine, path, argv, attr)
 		return err
 	}
 	if !s.namespace { // so that the death of this process ends at least that one
 		attr.Sys.Pdeathsig = unix.SIGKILL
 	}
-	w.pid, err = syscall.ForkExec(o.path, o.argv, attr)
+	w.pid, err = syscall.ForkExec(path, argv, attr)
 	return err
 }
 
 // startConfined starts the process from a thread that nothing else runs on, and
 // that ends with the goroutine because it stays locked to it. The process cannot
 // ask for a signal at that thread's death.
-func (s *supervisor) startConfined(o *order, attr *syscall.ProcAttr) (pid int, err error) {
+func (s *supervisor) startConfined(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
 	if s.confine == nil {
 		return 0, errors.ErrUnsupported
 	}
@@ -204,20 +204,11 @@ func (s *supervisor) startConfined(o *order, attr *syscall.ProcAttr) (pid int, e
 		defer close(started)
 		runtime.LockOSThread()
 		if err = unix.PthreadSigmask(unix.SIG_SETMASK, new(unix.Sigset_t), nil); err == nil {
-			pid, err = s.confine([]byte(o.confine), o.path, o.argv, attr)
+			pid, err = s.confine(spec, path, argv, attr)
 		}
 	}()
 	<-started
 	return pid, err
-}
-
-// failure reports why a process was not started. A bare number is that of execve(2),
-// see [Confiner].
-func failure(err error) report {
-	if errno, ok := err.(syscall.Errno); ok {
-		return report{Errno: int(errno)}
-	}
-	return report{Confining: err.Error()}
 }
 
 const (
@@ -234,7 +225,6 @@ type watch struct {
 	*supervisor
 	pid, pidfd int
 	keeper     keeper        // nil without bounds
-	counters   counters      // of its cgroup: the keeper, if there is one
 	exited     bool          // the main process has
 	last       report        // not sent yet
 	killing    bool          // all of it is to be killed
@@ -246,21 +236,6 @@ type watch struct {
 // is, and when to ask again.
 type keeper interface {
 	look() (exceeded string, again time.Duration)
-}
-
-// bound chooses what keeps the bounds.
-func (w *watch) bound(b Bounds) error {
-	switch {
-	case b == (Bounds{}):
-	case w.cgroup:
-		w.counters = newCounters(b)
-		w.keeper = w.counters
-	case w.proc == nil:
-		return errors.New("there is no /proc to watch its bounds by")
-	default:
-		w.keeper = newGuard(b, w.proc)
-	}
-	return nil
 }
 
 // reap takes note of every child that ended and returns whether any is left. When
@@ -299,18 +274,12 @@ func (w *watch) await() {
 	} else {
 		look = w.keepBounds()
 	}
-	fds := make([]unix.PollFd, 0, 4)
-	fds = append(fds, unix.PollFd{Fd: supervisorSocket, Events: unix.POLLIN})
-	if !w.exited && w.pidfd >= 0 {
+	fds := append(make([]unix.PollFd, 0, 2), unix.PollFd{Fd: supervisorSocket, Events: unix.POLLIN})
+	wait := orphanTick
+	if !w.exited {
 		fds = append(fds, unix.PollFd{Fd: int32(w.pidfd), Events: unix.POLLIN})
 	}
-	if !w.killing {
-		for _, c := range w.counters {
-			fds = append(fds, unix.PollFd{Fd: int32(c.fd), Events: unix.POLLPRI})
-		}
-	}
-	wait := orphanTick
-	if w.exited || w.killing || w.pidfd < 0 { // no pidfd: a kernel before 5.3
+	if w.exited || w.killing {
 		w.tick = min(max(2*w.tick, firstTick), orphanTick)
 		wait = w.tick
 	}
@@ -318,7 +287,7 @@ func (w *watch) await() {
 	if _, err := unix.Ppoll(fds, &timeout, nil); err != nil || fds[0].Revents == 0 {
 		return
 	}
-	o, files, err := receive(supervisorSocket)
+	o, files, err := receive(w.socket)
 	switch {
 	case err != nil || len(files) > 0 || o.Signal == 0: // the server is gone, or broken
 		w.end()
@@ -327,7 +296,11 @@ func (w *watch) await() {
 	case w.namespace:
 		_ = unix.Kill(-1, unix.Signal(o.Signal))
 	default:
-		signalAll(descendants(), unix.Signal(o.Signal))
+		for _, name := range w.proc.processes(math.MaxInt) {
+			if pid, err := strconv.Atoi(name); err == nil {
+				_ = unix.Kill(pid, unix.Signal(o.Signal))
+			}
+		}
 	}
 }
 
@@ -351,7 +324,7 @@ func (w *watch) end() {
 		os.Exit(0) // and the kernel kills the namespace
 	}
 	for wait := firstTick; w.reap(); wait = min(2*wait, orphanTick) {
-		w.proc.killDescendants()
+		w.proc.kill()
 		time.Sleep(wait)
 	}
 	os.Exit(0)
@@ -373,5 +346,5 @@ func (w *watch) killAll() {
 	if !w.exited { // later the number may be another's
 		_ = unix.Kill(-w.pid, unix.SIGKILL)
 	}
-	w.proc.killDescendants()
+	w.proc.kill()
 }

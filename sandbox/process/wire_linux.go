@@ -5,80 +5,55 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
-	"strings"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// Server and supervisor talk over a stream socket. The server sends orders, each
+// Server and supervisor talk JSON over a stream socket. The server sends orders, each
 // after its length as four bytes, little-endian; with an order to start something
-// come the descriptors of its standard streams. The supervisor sends reports as JSON.
+// come the descriptors of its standard streams. The supervisor sends reports.
 
 // maxOrder bounds an order above what execve(2) accepts, whose limit is 6 MiB.
 const maxOrder = 16 << 20
 
+// maxStreams is how many descriptors come with an order.
+const maxStreams = 3
+
 var errWire = errors.New("the supervisor's socket carries what is not a message")
 
-// An order is to start a process or, with Signal, to signal all of what runs. The
-// strings follow the JSON of the rest, separated by NUL, which none but the last, the
-// Confine bytes, can hold: JSON would change those that are not UTF-8.
+// An order is to start a process or, with Signal, to signal all of what runs. Its
+// strings are bytes, because JSON would change those that are not UTF-8.
 type order struct {
-	Signal   int
-	Streams  [3]bool // the standard streams that come with it; others are the null device
-	Announce bool    // report when it has started
-	Confined bool
-	Bounds   Bounds
-	Args     int // how many strings each list has
-	Vars     int
-
-	path, dir string
-	argv, env []string
-	confine   string
+	Signal    int              `json:",omitempty"`
+	Streams   [maxStreams]bool // the standard streams that come with it; others are the null device
+	Announce  bool             // report when it has started
+	Bounds    Bounds
+	Path, Dir []byte
+	Argv, Env [][]byte
+	Confined  bool
+	Confine   []byte
 }
 
 func (o *order) encode() []byte {
-	o.Args, o.Vars = len(o.argv), len(o.env)
-	head, _ := json.Marshal(o) // no value of these types fails
-	text := strings.Join(slices.Concat([]string{string(head), o.path, o.dir}, o.argv, o.env, []string{o.confine}), "\x00")
+	text, _ := json.Marshal(o) // no value of these types fails
 	return append(binary.LittleEndian.AppendUint32(make([]byte, 0, 4+len(text)), uint32(len(text))), text...)
 }
 
-// streams returns how many descriptors come with the order.
-func (o *order) streams() (n int) {
-	for _, given := range o.Streams {
-		if given {
-			n++
-		}
+// convert converts a list of strings to one of bytes, or back.
+func convert[To, From string | []byte](list []From) []To {
+	converted := make([]To, len(list))
+	for i, s := range list {
+		converted[i] = To(s)
 	}
-	return n
-}
-
-// decodeOrder decodes an order without its length.
-func decodeOrder(b []byte) (*order, error) {
-	o := new(order)
-	head, rest, _ := strings.Cut(string(b), "\x00")
-	if err := json.Unmarshal([]byte(head), o); err != nil {
-		return nil, errors.Join(errWire, err)
-	}
-	if o.Args < 0 || o.Args > len(b) || o.Vars < 0 || o.Vars > len(b) {
-		return nil, errWire
-	}
-	fields := strings.SplitN(rest, "\x00", 3+o.Args+o.Vars)
-	if len(fields) != 3+o.Args+o.Vars || o.Args == 0 && o.Signal == 0 {
-		return nil, errWire
-	}
-	o.path, o.dir, fields = fields[0], fields[1], fields[2:]
-	o.argv, o.env, o.confine = fields[:o.Args], fields[o.Args:o.Args+o.Vars], fields[o.Args+o.Vars]
-	return o, nil
+	return converted
 }
 
 // A report is what a supervisor says of itself or its process, one or more things
 // at once.
 type report struct {
-	Ready     bool   `json:",omitempty"` // it is ready for orders; with the next two
-	Namespace bool   `json:",omitempty"` // it is init of a PID namespace
-	Watches   bool   `json:",omitempty"` // it can watch bounds
+	Ready     bool   `json:",omitempty"` // it is ready for orders
+	Namespace bool   `json:",omitempty"` // with Ready: it is init of a PID namespace
 	Started   int    `json:",omitempty"` // the PID, which is valid in the server for a subreaper only
 	Errno     int    `json:",omitempty"` // the process was not started, and why
 	Confining string `json:",omitempty"` // the same if it could not be confined
@@ -88,62 +63,55 @@ type report struct {
 	Leftovers int    `json:",omitempty"` // how many outlived the main one and were killed
 }
 
-// receive reads one order with the descriptors that came with it.
-func receive(fd int) (*order, []int, error) {
-	r := &messageReader{fd: fd}
-	o, err := readOrder(r)
-	if err == nil && len(r.files) != o.streams() {
-		err = errWire
-	}
-	if err != nil {
-		for _, f := range r.files {
-			unix.Close(f)
+// receive reads one order with the descriptors that came with it, which come with its
+// first byte.
+func receive(socket *os.File) (o *order, files []int, err error) {
+	defer func() {
+		if err != nil {
+			closeAll(files)
 		}
-		return nil, nil, err
-	}
-	return o, r.files, nil
-}
-
-func readOrder(r io.Reader) (*order, error) {
-	var length [4]byte
-	if _, err := io.ReadFull(r, length[:]); err != nil {
-		return nil, err
-	}
-	size := binary.LittleEndian.Uint32(length[:])
-	if size > maxOrder {
-		return nil, errWire
-	}
-	b := make([]byte, size)
-	if _, err := io.ReadFull(r, b); err != nil {
-		return nil, err
-	}
-	return decodeOrder(b)
-}
-
-// A messageReader reads a stream socket and keeps the descriptors it is sent.
-type messageReader struct {
-	fd    int
-	files []int
-}
-
-func (r *messageReader) Read(p []byte) (int, error) {
-	oob := make([]byte, unix.CmsgSpace(3*4))
-	var n, oobn int
-	var err error = unix.EINTR
+	}()
+	length, oob := make([]byte, 4), make([]byte, unix.CmsgSpace(maxStreams*4))
+	n, oobn, err := 0, 0, error(unix.EINTR)
 	for err == unix.EINTR {
-		n, oobn, _, _, err = unix.Recvmsg(r.fd, p, oob, unix.MSG_CMSG_CLOEXEC)
+		n, oobn, _, _, err = unix.Recvmsg(int(socket.Fd()), length, oob, unix.MSG_CMSG_CLOEXEC|unix.MSG_WAITALL)
+	}
+	if err == nil && n == 0 {
+		err = io.EOF
 	}
 	if err != nil {
-		return 0, err
-	}
-	if n == 0 && len(p) > 0 {
-		return 0, io.EOF
+		return nil, nil, err
 	}
 	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
 	for i := 0; err == nil && i < len(messages); i++ {
-		var files []int
 		files, err = unix.ParseUnixRights(&messages[i])
-		r.files = append(r.files, files...)
 	}
-	return n, err
+	size := binary.LittleEndian.Uint32(length)
+	if err != nil || n < len(length) || size > maxOrder {
+		return nil, files, errWire
+	}
+	text := make([]byte, size)
+	if _, err := io.ReadFull(socket, text); err != nil {
+		return nil, files, err
+	}
+	o = new(order)
+	if err := json.Unmarshal(text, o); err != nil {
+		return nil, files, errors.Join(errWire, err)
+	}
+	given := 0
+	for _, stream := range o.Streams {
+		if stream {
+			given++
+		}
+	}
+	if given != len(files) || len(o.Argv) == 0 && o.Signal == 0 {
+		return nil, files, errWire
+	}
+	return o, files, nil
+}
+
+func closeAll(files []int) {
+	for _, fd := range files {
+		unix.Close(fd)
+	}
 }

@@ -29,7 +29,6 @@ type workers struct {
 	executable string
 	how        Method
 	thread     *startThread
-	watches    bool        // its supervisors can keep bounds
 	delegation *delegation // nil where there is none
 
 	mu   sync.Mutex
@@ -50,7 +49,6 @@ func newSupervisedStarter(executable string, how Method) (starter, error) {
 		close(ws.thread.calls)
 		return nil, err
 	}
-	ws.watches = w.watches
 	ws.put(w)
 	return ws, nil
 }
@@ -58,13 +56,10 @@ func newSupervisedStarter(executable string, how Method) (starter, error) {
 func (ws *workers) method() Method { return ws.how }
 
 func (ws *workers) boundsMethod() string {
-	switch {
-	case ws.delegation != nil:
+	if ws.delegation != nil {
 		return BoundsCgroup
-	case ws.watches:
-		return BoundsWatched
 	}
-	return ""
+	return BoundsWatched
 }
 
 func (ws *workers) start(l launch) (*Process, error) {
@@ -174,7 +169,6 @@ type worker struct {
 	conn    *net.UnixConn
 	reports *json.Decoder
 	cgroup  *cgroup       // nil where there is none; the supervisor is in it
-	watches bool          // it can keep bounds
 	dead    chan struct{} // closed when the supervisor is gone and reaped
 
 	mu      sync.Mutex
@@ -215,7 +209,6 @@ func (ws *workers) startWorker(g *cgroup) (*worker, error) {
 		_, _ = w.proc.Wait()
 		return nil, fmt.Errorf("the supervisor %q did not get ready: it must be a program whose main calls Supervise: %w", ws.executable, errors.Join(err, errWire))
 	}
-	w.watches = r.Watches
 	return w, nil
 }
 
@@ -259,7 +252,7 @@ func (w *worker) spawn(socket *os.File) error {
 func (w *worker) run(l launch, p *Process) error {
 	o := order{
 		Announce: l.OnStart != nil || w.pool.how == MethodSubreaper, Bounds: l.Bounds, Confined: l.Confine != nil,
-		path: l.path, dir: l.Dir, argv: l.argv, env: l.Env, confine: string(l.Confine),
+		Path: []byte(l.path), Dir: []byte(l.Dir), Argv: convert[[]byte](l.argv), Env: convert[[]byte](l.Env), Confine: l.Confine,
 	}
 	var fds []int
 	for i, f := range []*os.File{l.Stdin, l.Stdout, l.Stderr} {
