@@ -13,18 +13,12 @@ const sandboxExec = "/usr/bin/sandbox-exec"
 
 // Encode returns the profile that [Wrap] hands to sandbox-exec(1).
 func (s Spec) Encode() ([]byte, error) {
-	var errs []error
-	for _, list := range []*[]string{&s.Read, &s.Write, &s.Exec, &s.ExecDirs, &s.Deny, &s.ReadOnly} {
-		if *list == nil {
-			continue
-		}
-		resolved, err := realPaths(*list)
-		if resolved == nil {
-			resolved = []string{} // an empty list is not none
-		}
-		*list, errs = resolved, append(errs, err)
+	err := s.resolveLists()
+	if s.Exec != nil {
+		programs, listErr := realPaths(s.Exec)
+		s.Exec, err = append([]string{}, programs...), errors.Join(err, listErr) // an empty list is not none
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("confine commands: %w", err)
 	}
 	return []byte(s.profile()), nil

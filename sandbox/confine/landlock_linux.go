@@ -58,39 +58,11 @@ func (p *plan) ruleset(abi int) unix.LandlockRulesetAttr {
 	return a
 }
 
-func (r rights) landlock(directory bool) (access uint64) {
-	for _, t := range []struct {
-		right  rights
-		access uint64
-	}{
-		{canRead, unix.LANDLOCK_ACCESS_FS_READ_FILE},
-		{canList, unix.LANDLOCK_ACCESS_FS_READ_DIR},
-		{canExec, unix.LANDLOCK_ACCESS_FS_EXECUTE},
-		{canWrite, unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | fsReplace},
-		{canDrive, unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
-	} {
-		if r&t.right != 0 {
-			access |= t.access
-		}
-	}
-	if !directory {
-		access &= fsFile
-	}
-	return access
-}
-
 // landlock restricts the calling thread, and what it starts, to the grants.
 func (p *plan) landlock(abi int) error {
 	attr := p.ruleset(abi)
-	// The fields came one after the other, each with its ABI.
-	size := unsafe.Offsetof(attr.Quiet_access_fs)
-	if abi < abiScope {
-		size = unsafe.Offsetof(attr.Scoped)
-	}
-	if abi < abiNet {
-		size = unsafe.Offsetof(attr.Handled_access_net)
-	}
-	set, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
+	// A kernel accepts fields it does not know as long as they are zero.
+	set, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
 	if errno != 0 {
 		return os.NewSyscallError("landlock_create_ruleset", errno)
 	}
@@ -116,7 +88,10 @@ func addRule(set int, g grant, handled uint64) error {
 	if err != nil {
 		return err
 	}
-	rule := unix.LandlockPathBeneathAttr{Allowed_access: g.rights.landlock(directory) & handled, Parent_fd: int32(fd)}
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: uint64(g.rights) & handled, Parent_fd: int32(fd)}
+	if !directory {
+		rule.Allowed_access &= fsFile
+	}
 	if rule.Allowed_access == 0 {
 		return nil
 	}

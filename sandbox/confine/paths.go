@@ -14,6 +14,15 @@ func inAny(path string, dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool { return beneath(path, dir) })
 }
 
+// resolveLists follows the links in the lists that may name what does not exist.
+func (s *Spec) resolveLists() error {
+	var errs [5]error
+	for i, list := range []*[]string{&s.Read, &s.Write, &s.Deny, &s.ReadOnly, &s.ExecDirs} {
+		*list, errs[i] = realPaths(*list)
+	}
+	return errors.Join(errs[:]...)
+}
+
 func realPaths(paths []string) ([]string, error) {
 	var list []string
 	for _, path := range paths {

@@ -6,30 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // A plan is a resolved [Spec]: paths without links, and what is to be done with
 // each, in this order.
 type plan struct {
-	settings
-	grants []grant
-	mounts []mount
-}
+	Spec              // its lists of paths are resolved, and not encoded
+	ExecList     bool // only what a grant says may be started
+	WritableRoot bool // the root directory itself is a write path
+	Grants       int  // how many there are, in what is encoded
+	Mounts       int
 
-// settings are all of a plan but its paths, of which they have the numbers.
-type settings struct {
-	Version       int
-	Network       Network
-	UnixSockets   bool
-	AllowMetadata bool
-	BestEffort    bool
-	ExecList      bool // only what a grant says may be started
-	WritableRoot  bool // the root directory itself is a write path
-	WithoutMounts bool
-	Limits        Limits
-	Grants        int
-	Mounts        int
+	grants   []grant
+	mounts   []mount
+	programs []string // directories whose files are not to be read
 }
 
 // A grant is a Landlock rule.
@@ -53,7 +45,6 @@ const (
 	mountExec                          // itself, and what is in it can be run
 	mountReadOnly                      // itself, read-only
 	mountHidden                        // nothing
-	lastMountKind = mountHidden
 )
 
 // needsMounts says whether the plan asks for what only a mount namespace does.
@@ -62,32 +53,30 @@ func (p *plan) needsMounts() bool {
 }
 
 const (
-	planVersion = 3
-	maxPlan     = 1 << 20 // bytes
-	maxPaths    = 8192
+	maxPlan  = 1 << 20 // bytes
+	maxPaths = 8192
 )
 
-var errPlan = errors.New("the confinement is not what this version encodes")
+var errPlan = errors.New("the confinement is not what this program encodes")
 
-// encode returns the settings as JSON and then, for each grant and mount, a byte and
-// a path. Every part ends with a NUL, which no path holds.
+// encode returns the plan as JSON and then, for each grant and mount, a number and a
+// path. Every part ends with a NUL, which no path holds: JSON would change paths that
+// are not UTF-8.
 func (p *plan) encode() ([]byte, error) {
 	if n := len(p.grants) + len(p.mounts); n > maxPaths {
 		return nil, fmt.Errorf("the policy takes %d rules for single paths, and %d is the most; allow whole directories instead", n, maxPaths)
 	}
-	head := p.settings
-	head.Version, head.Grants, head.Mounts = planVersion, len(p.grants), len(p.mounts)
-	b, err := json.Marshal(head)
+	p.Grants, p.Mounts = len(p.grants), len(p.mounts)
+	b, err := json.Marshal(p)
 	if err != nil {
 		return nil, err
 	}
 	b = append(b, 0)
-	add := func(first byte, path string) { b = append(append(append(b, first+'0'), path...), 0) }
 	for _, g := range p.grants {
-		add(byte(g.rights), g.path)
+		b = fmt.Appendf(b, "%d %s\x00", g.rights, g.path)
 	}
 	for _, m := range p.mounts {
-		add(byte(m.kind), m.path)
+		b = fmt.Appendf(b, "%d %s\x00", m.kind, m.path)
 	}
 	if len(b) > maxPlan {
 		return nil, fmt.Errorf("the policy takes %d bytes for its paths, and %d is the most; allow whole directories instead", len(b), maxPlan)
@@ -98,26 +87,26 @@ func (p *plan) encode() ([]byte, error) {
 func decodePlan(b []byte) (*plan, error) {
 	head, rest, _ := bytes.Cut(b, []byte{0})
 	p := new(plan)
-	if err := json.Unmarshal(head, &p.settings); err != nil {
+	if err := json.Unmarshal(head, p); err != nil {
 		return nil, errPlan
 	}
-	paths := strings.Split(string(rest), "\x00")
-	n := len(paths) - 1 // behind the last NUL is nothing
-	if p.Version != planVersion || p.Network > All || p.Grants < 0 || p.Mounts < 0 || n > maxPaths || p.Grants+p.Mounts != n || paths[n] != "" {
+	entries := strings.Split(string(rest), "\x00")
+	n := len(entries) - 1 // behind the last NUL is nothing
+	if p.Network > All || p.Grants < 0 || p.Mounts < 0 || n > maxPaths || p.Grants+p.Mounts != n || entries[n] != "" {
 		return nil, errPlan
 	}
-	for i, entry := range paths[:n] {
-		if len(entry) < 2 || entry[0] < '0' || len(entry) > maxPath+1 || checkPath(entry[1:]) != nil {
-			return nil, errPlan
-		}
-		first, path := entry[0]-'0', entry[1:]
+	for i, entry := range entries[:n] {
+		number, path, _ := strings.Cut(entry, " ")
+		code, err := strconv.ParseUint(number, 10, 64)
 		switch {
-		case i < p.Grants && rights(first) <= allRights:
-			p.grants = append(p.grants, grant{rights(first), path})
-		case i >= p.Grants && first > 0 && mountKind(first) <= lastMountKind:
-			p.mounts = append(p.mounts, mount{mountKind(first), path})
-		default:
+		case err != nil || checkPath(path) != nil:
 			return nil, errPlan
+		case i < p.Grants:
+			p.grants = append(p.grants, grant{rights(code), path})
+		case code == 0 || code > uint64(mountHidden):
+			return nil, errPlan
+		default:
+			p.mounts = append(p.mounts, mount{mountKind(code), path})
 		}
 	}
 	return p, nil

@@ -23,101 +23,84 @@ func (s Spec) Encode() ([]byte, error) {
 	return p.encode()
 }
 
-// A resolver turns a spec into a plan.
-type resolver struct {
-	plan
-	read, write, deny, readOnly, execDirs []string
-	programs                              []string // directories whose files are not to be read
-}
-
 func (s Spec) resolve() (*plan, error) {
 	if s.Network > All {
 		return nil, fmt.Errorf("%v is not known", s.Network)
 	}
-	r := resolver{plan: plan{settings: settings{
-		Network: s.Network, UnixSockets: s.UnixSockets, AllowMetadata: s.AllowMetadata,
-		BestEffort: s.BestEffort, WithoutMounts: s.WithoutMounts, ExecList: s.Exec != nil, Limits: s.Limits,
-	}}}
-	var errs [5]error
-	r.read, errs[0] = realPaths(s.Read)
-	r.write, errs[1] = realPaths(s.Write)
-	r.deny, errs[2] = realPaths(s.Deny)
-	r.readOnly, errs[3] = realPaths(s.ReadOnly)
-	r.execDirs, errs[4] = realPaths(s.ExecDirs)
-	if err := errors.Join(errs[:]...); err != nil {
+	if err := s.resolveLists(); err != nil {
 		return nil, err
 	}
-	if r.ExecList {
-		r.programs = s.ProgramDirs
-		if r.programs == nil {
-			r.programs = ProgramDirs()
+	p := &plan{Spec: s, ExecList: s.Exec != nil}
+	if p.ExecList {
+		p.programs = slices.Clone(s.ProgramDirs)
+		if s.ProgramDirs == nil {
+			p.programs = ProgramDirs()
 		}
-		r.programs = slices.DeleteFunc(slices.Clone(r.programs), func(dir string) bool { return inAny(dir, r.execDirs) })
+		p.programs = slices.DeleteFunc(p.programs, func(dir string) bool { return inAny(dir, s.ExecDirs) })
 	}
 	for _, g := range system {
 		for path := range strings.FieldsSeq(g.paths) {
 			if path, err := filepath.EvalSymlinks(path); err == nil {
-				r.grant(g.rights, path)
+				p.grant(g.rights, path)
 			}
 		}
 	}
-	for _, path := range r.read {
-		r.grant(canLook|canExec, path)
+	for _, path := range p.Read {
+		p.grant(canLook|canExec, path)
 	}
-	for _, path := range r.execDirs {
-		r.add(canLook|canExec, path)
+	for _, path := range p.ExecDirs {
+		p.add(canLook|canExec, path)
 	}
-	for _, path := range r.write {
-		r.add(canLook|canWrite|r.execUnlessListed(), path)
+	for _, path := range p.Write {
+		p.add(p.withoutListed(canLook|canWrite|canExec), path)
 	}
-	if err := r.grantPrograms(s.Exec); err != nil {
+	if err := p.grantPrograms(s.Exec); err != nil {
 		return nil, err
 	}
-	r.merge()
-	r.layMounts()
-	return &r.plan, nil
+	p.merge()
+	p.layMounts()
+	return p, nil
 }
 
-func (r *resolver) execUnlessListed() rights {
-	if r.ExecList {
-		return 0
+// withoutListed leaves out what only listed programs get, if there is a list.
+func (p *plan) withoutListed(give rights) rights {
+	if p.ExecList {
+		give &^= canExec
 	}
-	return canExec
+	return give
 }
 
 // grant gives rights on all below path but what programs are in, and what is not
 // for commands at all. Landlock cannot subtract: around such a thing, what there
 // is now is granted entry by entry, and of the directory the names.
-func (r *resolver) grant(give rights, path string) {
-	if r.ExecList {
-		give &^= canExec
-	}
+func (p *plan) grant(give rights, path string) {
+	give = p.withoutListed(give)
 	holds := func(dir string) bool { return dir != path && beneath(dir, path) }
 	switch {
-	case inAny(path, r.programs):
+	case inAny(path, p.programs):
 		give &= canList
-	case slices.ContainsFunc(kernelDirs, holds), slices.ContainsFunc(r.programs, holds), r.WithoutMounts && slices.ContainsFunc(r.deny, holds):
+	case slices.ContainsFunc(kernelDirs, holds), slices.ContainsFunc(p.programs, holds), p.WithoutMounts && slices.ContainsFunc(p.Deny, holds):
 		entries, _ := os.ReadDir(path)
 		for _, e := range entries {
 			entry := filepath.Join(path, e.Name())
-			if e.Type()&fs.ModeSymlink == 0 && len(r.grants) <= maxPaths && !slices.Contains(kernelDirs, entry) {
-				r.grant(give, entry)
+			if e.Type()&fs.ModeSymlink == 0 && len(p.grants) <= maxPaths && !slices.Contains(kernelDirs, entry) {
+				p.grant(give, entry)
 			}
 		}
 		give &= canList
 	}
-	r.add(give, path)
+	p.add(give, path)
 }
 
-func (r *resolver) add(give rights, path string) {
-	if give != 0 && !inAny(path, r.deny) {
-		r.grants = append(r.grants, grant{give, path})
+func (p *plan) add(give rights, path string) {
+	if give != 0 && !inAny(path, p.Deny) {
+		p.grants = append(p.grants, grant{give, path})
 	}
 }
 
 // grantPrograms gives the right to start each program and what loads it. Only
 // regular files: a directory, or a link to one, would be all that is in it.
-func (r *resolver) grantPrograms(programs []string) error {
+func (p *plan) grantPrograms(programs []string) error {
 	loaders := map[string]bool{}
 	for _, program := range programs {
 		if err := checkPath(program); err != nil {
@@ -133,10 +116,10 @@ func (r *resolver) grantPrograms(programs []string) error {
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			return errors.Join(fmt.Errorf("%s is not a program, but was to be one that may be started", program), err)
 		}
-		r.add(canRead|canExec, path)
+		p.add(canRead|canExec, path)
 		loaders[loader(path)] = true
 	}
-	for _, dir := range r.execDirs {
+	for _, dir := range p.ExecDirs {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries[:min(len(entries), 64)] {
 			if e.Type().IsRegular() {
@@ -145,8 +128,8 @@ func (r *resolver) grantPrograms(programs []string) error {
 		}
 	}
 	for name := range loaders {
-		if path, err := filepath.EvalSymlinks(name); err == nil && r.ExecList && filepath.IsAbs(path) {
-			r.add(canRead|canExec, path)
+		if path, err := filepath.EvalSymlinks(name); err == nil && p.ExecList && filepath.IsAbs(path) {
+			p.add(canRead|canExec, path)
 		}
 	}
 	return nil
@@ -187,10 +170,10 @@ func ProgramDirs() (dirs []string) {
 
 // merge makes one grant of those on the same path, and leaves out what a grant on
 // a directory above gives already.
-func (r *resolver) merge() {
-	slices.SortStableFunc(r.grants, func(a, b grant) int { return strings.Compare(a.path, b.path) })
-	merged := r.grants[:0]
-	for _, g := range r.grants {
+func (p *plan) merge() {
+	slices.SortStableFunc(p.grants, func(a, b grant) int { return strings.Compare(a.path, b.path) })
+	merged := p.grants[:0]
+	for _, g := range p.grants {
 		if n := len(merged); n > 0 && merged[n-1].path == g.path {
 			merged[n-1].rights |= g.rights
 		} else {
@@ -201,7 +184,7 @@ func (r *resolver) merge() {
 	for _, g := range merged {
 		byPath[g.path] = g.rights
 	}
-	r.grants = slices.DeleteFunc(merged, func(g grant) bool {
+	p.grants = slices.DeleteFunc(merged, func(g grant) bool {
 		given := rights(0)
 		for dir := g.path; dir != "/"; {
 			dir = filepath.Dir(dir)
@@ -213,45 +196,45 @@ func (r *resolver) merge() {
 
 // layMounts says what a mount namespace looks like: parents first, because what
 // is mounted on a directory covers what was mounted below it.
-func (r *resolver) layMounts() {
+func (p *plan) layMounts() {
 	kinds := map[string]mountKind{}
-	for _, path := range r.write {
-		if inAny(path, r.deny) || inAny(path, r.readOnly) {
+	for _, path := range p.Write {
+		if inAny(path, p.Deny) || inAny(path, p.ReadOnly) {
 			continue
 		}
-		inOther := slices.ContainsFunc(r.write, func(dir string) bool { return dir != path && beneath(path, dir) && !inAny(dir, r.deny) })
+		inOther := slices.ContainsFunc(p.Write, func(dir string) bool { return dir != path && beneath(path, dir) && !inAny(dir, p.Deny) })
 		switch {
 		case path == "/":
-			r.WritableRoot = true
+			p.WritableRoot = true
 		case inOther:
-		case r.ExecList && !inAny(path, r.execDirs):
+		case p.ExecList && !inAny(path, p.ExecDirs):
 			kinds[path] = mountData
 		default:
 			kinds[path] = mountWrite
 		}
 	}
-	for _, path := range r.execDirs {
-		if r.ExecList && kinds[path] == 0 && inAny(path, r.write) && !inAny(path, r.deny) && !inAny(path, r.readOnly) {
+	for _, path := range p.ExecDirs {
+		if p.ExecList && kinds[path] == 0 && inAny(path, p.Write) && !inAny(path, p.Deny) && !inAny(path, p.ReadOnly) {
 			kinds[path] = mountExec
-			r.pin(kinds, path)
+			p.pin(kinds, path)
 		}
 	}
-	for _, path := range r.readOnly {
-		if inAny(path, r.write) && !inAny(path, r.deny) {
+	for _, path := range p.ReadOnly {
+		if inAny(path, p.Write) && !inAny(path, p.Deny) {
 			kinds[path] = mountReadOnly
-			r.pin(kinds, path)
+			p.pin(kinds, path)
 		}
 	}
-	for _, path := range r.deny {
-		if slices.ContainsFunc(r.grants, func(g grant) bool { return g.rights&^canList != 0 && beneath(path, g.path) }) {
+	for _, path := range p.Deny {
+		if slices.ContainsFunc(p.grants, func(g grant) bool { return g.rights&^canList != 0 && beneath(path, g.path) }) {
 			kinds[path] = mountHidden
-			r.pin(kinds, path)
+			p.pin(kinds, path)
 		}
 	}
 	for path, kind := range kinds {
-		r.mounts = append(r.mounts, mount{kind, path})
+		p.mounts = append(p.mounts, mount{kind, path})
 	}
-	slices.SortFunc(r.mounts, func(a, b mount) int {
+	slices.SortFunc(p.mounts, func(a, b mount) int {
 		return cmp.Or(cmp.Compare(strings.Count(a.path, "/"), strings.Count(b.path, "/")), strings.Compare(a.path, b.path))
 	})
 }
@@ -259,8 +242,8 @@ func (r *resolver) layMounts() {
 // pin makes mount points of the directories between a path and the write path it
 // is in, because a mount point cannot be renamed: otherwise the mount on the
 // path would move away with its parent, and a new parent could be made.
-func (r *resolver) pin(kinds map[string]mountKind, path string) {
-	for dir := filepath.Dir(path); dir != "/" && inAny(dir, r.write); dir = filepath.Dir(dir) {
+func (p *plan) pin(kinds map[string]mountKind, path string) {
+	for dir := filepath.Dir(path); dir != "/" && inAny(dir, p.Write); dir = filepath.Dir(dir) {
 		if kinds[dir] == 0 {
 			kinds[dir] = mountPin
 		}

@@ -12,25 +12,25 @@ import (
 type Spec struct {
 	// Read and Write are directories, with all that is below, and files. Write
 	// includes Read.
-	Read, Write []string
+	Read, Write []string `json:"-"`
 	// Exec lists the programs that may be started. Nil means any that may be
 	// read; an empty list means none. With a list, other programs cannot be read
 	// either, so that the dynamic loader does not start them; a directory of Read
 	// that holds such programs is granted entry by entry, as it is when the spec is
 	// encoded. The list must have the interpreter of a script: see [Interpreter].
-	Exec []string
+	Exec []string `json:"-"`
 	// ProgramDirs are the directories whose files only Exec opens; nil means those
 	// that the function [ProgramDirs] returns.
-	ProgramDirs []string
+	ProgramDirs []string `json:"-"`
 	// ExecDirs are directories all of whose files may be started, also if they
 	// may be written.
-	ExecDirs []string
+	ExecDirs []string `json:"-"`
 	// Deny is hidden below Read or Write: a directory is empty instead, and a file a
 	// device that cannot be opened.
-	Deny []string
+	Deny []string `json:"-"`
 	// ReadOnly is what is below Write but not to be written, nor renamed, nor
 	// reached under another name.
-	ReadOnly []string
+	ReadOnly []string `json:"-"`
 	// Network is what the command may reach.
 	Network Network
 	// UnixSockets allows to connect to the sockets of services on this machine,

@@ -1,17 +1,17 @@
 package confine
 
-// rights are what a grant gives, in terms that do not depend on the kernel.
-type rights uint8
+import "golang.org/x/sys/unix"
+
+// rights are what a grant gives, as Landlock has them.
+type rights uint64
 
 const (
-	canRead  rights = 1 << iota // read a file
-	canList                     // list a directory
-	canExec                     // start a program
-	canWrite                    // write, make, rename and remove
-	canDrive                    // ioctl on a device
-
-	canLook   = canRead | canList
-	allRights = canLook | canExec | canWrite | canDrive
+	canRead  rights = unix.LANDLOCK_ACCESS_FS_READ_FILE
+	canList  rights = unix.LANDLOCK_ACCESS_FS_READ_DIR
+	canExec  rights = unix.LANDLOCK_ACCESS_FS_EXECUTE
+	canWrite rights = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | fsReplace
+	canDrive rights = unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	canLook         = canRead | canList
 )
 
 // system is what every program needs. What is missing on a system is left out.
