@@ -2,6 +2,8 @@ package confine
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -47,152 +49,136 @@ const (
 	dataArgs   = 16
 )
 
-// A filter is a program in classic BPF. It keeps the call's number in the
-// accumulator between tests; a test that loads something else ends the program.
-type filter struct{ code []unix.SockFilter }
-
-func (f *filter) emit(code uint16, k uint32, yes, no uint8) {
-	f.code = append(f.code, unix.SockFilter{Code: code, K: k, Jt: yes, Jf: no})
-}
-
-func (f *filter) load(offset uint32)   { f.emit(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, offset, 0, 0) }
-func (f *filter) loadArg(n uint32)     { f.load(dataArgs + 8*n) }
-func (f *filter) mask(k uint32)        { f.emit(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, k, 0, 0) }
-func (f *filter) returns(value uint32) { f.emit(unix.BPF_RET|unix.BPF_K, value, 0, 0) }
-func (f *filter) allow()               { f.returns(unix.SECCOMP_RET_ALLOW) }
-func (f *filter) fail(e unix.Errno)    { f.returns(unix.SECCOMP_RET_ERRNO | uint32(e)) }
-
-// when runs then if the comparison of the accumulator with k holds, and what
-// follows if not.
-func (f *filter) when(comparison uint16, k uint32, then func()) {
-	at := len(f.code)
-	f.emit(unix.BPF_JMP|comparison|unix.BPF_K, k, 0, 0)
-	then()
-	f.code[at].Jf = uint8(len(f.code) - at - 1) // blocks are short
-}
-
-// unless is the opposite of when.
-func (f *filter) unless(comparison uint16, k uint32, then func()) {
-	at := len(f.code)
-	f.emit(unix.BPF_JMP|comparison|unix.BPF_K, k, 0, 0)
-	then()
-	f.code[at].Jt = uint8(len(f.code) - at - 1)
-}
-
-func (f *filter) on(number uint32, then func()) { f.when(unix.BPF_JEQ, number, then) }
-
-func (f *filter) refuse(numbers []uint32, e unix.Errno) {
-	for _, n := range numbers {
-		f.on(n, func() { f.fail(e) })
-	}
-}
-
-// filter returns the filter for a plan.
-func (p *plan) filter(mounted bool, abi int) *filter {
-	f := new(filter)
-	f.load(dataArch)
-	f.unless(unix.BPF_JEQ, arch.audit, func() { f.returns(unix.SECCOMP_RET_KILL_PROCESS) })
-	f.load(dataNumber)
-	if arch.x32 {
-		f.when(unix.BPF_JGE, 0x40000000, func() { f.fail(unix.ENOSYS) })
-	}
-	f.refuse(refused, unix.EPERM)
-	f.refuse(arch.refused, unix.EPERM)
-	f.on(unix.SYS_CLONE3, func() { f.fail(unix.ENOSYS) }) // its flags are out of sight; libraries fall back to clone
-	f.on(unix.SYS_CLONE, func() {
-		f.loadArg(0)
-		f.when(unix.BPF_JSET, newNamespace, func() { f.fail(unix.EPERM) })
-		f.allow()
-	})
-	f.on(unix.SYS_PTRACE, func() {
-		if p.Limits != (Limits{}) { // to be stopped at the first instruction
-			f.loadArg(0)
-			f.when(unix.BPF_JEQ, unix.PTRACE_TRACEME, f.allow)
-			f.when(unix.BPF_JEQ, unix.PTRACE_DETACH, f.allow)
-			f.when(unix.BPF_JEQ, unix.PTRACE_CONT, f.allow)
-		}
-		f.fail(unix.EPERM)
-	})
-	p.filterFiles(f, mounted)
-	p.filterSockets(f, abi)
-	f.allow()
-	return f
-}
-
-func (p *plan) filterFiles(f *filter, mounted bool) {
-	strict := !mounted && !p.AllowMetadata
-	if strict {
-		f.refuse(metadata, unix.EPERM)
-		f.refuse(arch.metadata, unix.EPERM)
-	}
-	f.on(unix.SYS_IOCTL, func() {
-		f.loadArg(1)
-		// Input as if typed at a terminal.
-		f.when(unix.BPF_JEQ, unix.TIOCSTI, func() { f.fail(unix.EPERM) })
-		f.when(unix.BPF_JEQ, tiocLinux, func() { f.fail(unix.EPERM) })
-		if strict {
-			f.when(unix.BPF_JEQ, unix.FS_IOC_SETFLAGS, func() { f.fail(unix.EPERM) })
-			f.when(unix.BPF_JEQ, fsIocFsSetXattr, func() { f.fail(unix.EPERM) })
-		}
-		f.allow()
-	})
-	if p.ExecList {
-		// Landlock does not govern files without a path, so they must not be run.
-		f.on(unix.SYS_MEMFD_CREATE, func() {
-			f.loadArg(1)
-			f.when(unix.BPF_JSET, unix.MFD_NOEXEC_SEAL, f.allow)
-			f.fail(unix.EACCES) // as with the sysctl vm.memfd_noexec=2
-		})
-	}
-}
-
 const (
+	allow           = unix.SECCOMP_RET_ALLOW
 	tiocLinux       = 0x541c
 	fsIocFsSetXattr = 0x401c5820
 	netlinkRoute    = unix.NETLINK_ROUTE
 	socketType      = 0xf // without SOCK_CLOEXEC and SOCK_NONBLOCK
 )
 
-func (p *plan) filterSockets(f *filter, abi int) {
-	f.on(unix.SYS_SOCKETPAIR, func() {
-		// A connected stream reaches its other end only. A datagram socket could be
-		// sent to a path.
-		f.loadArg(1)
-		f.mask(socketType)
-		f.when(unix.BPF_JEQ, unix.SOCK_STREAM, f.allow)
-		f.when(unix.BPF_JEQ, unix.SOCK_SEQPACKET, f.allow)
-		if p.Network != None && p.UnixSockets {
-			f.allow()
+func fail(e unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(e) }
+
+// A rule is the outcome of a call whose arguments meet all conditions. The first rule
+// that a call meets decides, and a call that meets none is allowed.
+type rule struct {
+	call       uint32
+	outcome    uint32
+	conditions []condition
+}
+
+// A condition is that an argument, of which only mask counts, passes a test with a value.
+type condition struct {
+	arg, mask, value uint32
+	test             uint16
+}
+
+func is(arg, value uint32) condition     { return condition{arg, ^uint32(0), value, unix.BPF_JEQ} }
+func hasAny(arg, value uint32) condition { return condition{arg, ^uint32(0), value, unix.BPF_JSET} }
+func isType(arg, value uint32) condition { return condition{arg, socketType, value, unix.BPF_JEQ} }
+
+// rules returns those for a plan.
+func (p *plan) rules(mounted bool, abi int) (list []rule) {
+	add := func(call, outcome uint32, conditions ...condition) {
+		list = append(list, rule{call, outcome, conditions})
+	}
+	addAll := func(outcome uint32, calls ...[]uint32) {
+		for _, call := range slices.Concat(calls...) {
+			add(call, outcome)
 		}
-		f.fail(unix.EACCES)
-	})
-	f.on(unix.SYS_SOCKET, func() {
-		if p.Network == None {
-			f.fail(unix.EACCES)
-			return
+	}
+	denied, noAccess := fail(unix.EPERM), fail(unix.EACCES)
+	addAll(denied, refused, arch.refused)
+	add(unix.SYS_CLONE3, fail(unix.ENOSYS)) // its flags are out of sight; libraries fall back to clone
+	add(unix.SYS_CLONE, denied, hasAny(0, newNamespace))
+	if p.Limits != (Limits{}) { // to be stopped at the first instruction
+		for _, request := range []uint32{unix.PTRACE_TRACEME, unix.PTRACE_DETACH, unix.PTRACE_CONT} {
+			add(unix.SYS_PTRACE, allow, is(0, request))
 		}
-		f.loadArg(0)
+	}
+	add(unix.SYS_PTRACE, denied)
+
+	// Input as if typed at a terminal.
+	add(unix.SYS_IOCTL, denied, is(1, unix.TIOCSTI))
+	add(unix.SYS_IOCTL, denied, is(1, tiocLinux))
+	if !mounted && !p.AllowMetadata {
+		addAll(denied, metadata, arch.metadata)
+		add(unix.SYS_IOCTL, denied, is(1, unix.FS_IOC_SETFLAGS))
+		add(unix.SYS_IOCTL, denied, is(1, fsIocFsSetXattr))
+	}
+	if p.ExecList {
+		// Landlock does not govern files without a path, so they must not be run. The
+		// error is that of the sysctl vm.memfd_noexec=2.
+		add(unix.SYS_MEMFD_CREATE, allow, hasAny(1, unix.MFD_NOEXEC_SEAL))
+		add(unix.SYS_MEMFD_CREATE, noAccess)
+	}
+
+	// A connected stream reaches its other end only. A datagram socket could be sent to
+	// a path.
+	add(unix.SYS_SOCKETPAIR, allow, isType(1, unix.SOCK_STREAM))
+	add(unix.SYS_SOCKETPAIR, allow, isType(1, unix.SOCK_SEQPACKET))
+	if p.Network == None || !p.UnixSockets {
+		add(unix.SYS_SOCKETPAIR, noAccess)
+	}
+	if p.Network != None {
 		if p.UnixSockets || abi >= abiUnix {
-			f.when(unix.BPF_JEQ, unix.AF_UNIX, f.allow)
+			add(unix.SYS_SOCKET, allow, is(0, unix.AF_UNIX))
 		}
 		// How libraries learn the addresses of the machine; changing them takes a
 		// capability.
-		f.when(unix.BPF_JEQ, unix.AF_NETLINK, func() {
-			f.loadArg(2)
-			f.when(unix.BPF_JEQ, netlinkRoute, f.allow)
-			f.fail(unix.EACCES)
-		})
+		add(unix.SYS_SOCKET, allow, is(0, unix.AF_NETLINK), is(2, netlinkRoute))
 		for _, family := range []uint32{unix.AF_INET, unix.AF_INET6} {
-			f.when(unix.BPF_JEQ, family, func() {
-				f.loadArg(1)
-				f.mask(socketType)
-				f.when(unix.BPF_JEQ, unix.SOCK_STREAM, f.allow)
-				f.when(unix.BPF_JEQ, unix.SOCK_DGRAM, f.allow)
-				f.fail(unix.EACCES)
-			})
+			add(unix.SYS_SOCKET, allow, is(0, family), isType(1, unix.SOCK_STREAM))
+			add(unix.SYS_SOCKET, allow, is(0, family), isType(1, unix.SOCK_DGRAM))
 		}
-		f.fail(unix.EACCES)
-	})
+	}
+	add(unix.SYS_SOCKET, noAccess)
+	return list
+}
+
+// A filter is a program in classic BPF.
+type filter struct{ code []unix.SockFilter }
+
+func (f *filter) emit(code uint16, k uint32, yes, no int) {
+	f.code = append(f.code, unix.SockFilter{Code: code, K: k, Jt: uint8(yes), Jf: uint8(no)})
+}
+
+// filter returns the filter for a plan.
+func (p *plan) filter(mounted bool, abi int) *filter { return compile(p.rules(mounted, abi)) }
+
+// compile keeps the number of the call in the accumulator between rules.
+func compile(rules []rule) *filter {
+	const (
+		load    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+		and     = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
+		jump    = unix.BPF_JMP | unix.BPF_K
+		returns = unix.BPF_RET | unix.BPF_K
+	)
+	f := new(filter)
+	f.emit(load, dataArch, 0, 0)
+	f.emit(jump|unix.BPF_JEQ, arch.audit, 1, 0)
+	f.emit(returns, unix.SECCOMP_RET_KILL_PROCESS, 0, 0)
+	f.emit(load, dataNumber, 0, 0)
+	if arch.x32 {
+		f.emit(jump|unix.BPF_JGE, 0x40000000, 0, 1)
+		f.emit(returns, fail(unix.ENOSYS), 0, 0)
+	}
+	for _, r := range rules {
+		rest := 3*len(r.conditions) + 1 // instructions up to the next rule
+		f.emit(jump|unix.BPF_JEQ, r.call, 0, rest)
+		for _, c := range r.conditions {
+			rest -= 3
+			f.emit(load, dataArgs+8*c.arg, 0, 0)
+			f.emit(and, c.mask, 0, 0)
+			f.emit(jump|c.test, c.value, 0, rest)
+		}
+		f.emit(returns, r.outcome, 0, 0)
+		if len(r.conditions) > 0 {
+			f.emit(load, dataNumber, 0, 0)
+		}
+	}
+	f.emit(returns, allow, 0, 0)
+	return f
 }
 
 // install puts the filter on the calling thread.
@@ -207,10 +193,28 @@ func (f *filter) install() error {
 	return nil
 }
 
-// An architecture is what a filter must know of the processor's.
+// architectures are what a filter must know of the processors it is made for.
+var architectures = map[string]architecture{
+	"amd64": {
+		audit: unix.AUDIT_ARCH_X86_64,
+		x32:   true,
+		// kexec_file_load, memfd_secret, iopl, ioperm, uselib, modify_ldt
+		refused: []uint32{320, 447, 172, 173, 134, 154},
+		// chmod, chown, lchown, utime, utimes, futimesat
+		metadata: []uint32{90, 92, 94, 132, 235, 261},
+	},
+	"arm64": {
+		audit:   unix.AUDIT_ARCH_AARCH64,
+		refused: []uint32{294, 447}, // kexec_file_load, memfd_secret
+	},
+}
+
 type architecture struct {
-	audit    uint32 // as the kernel names it; 0 if filters are not made for it
+	audit    uint32 // as the kernel names it
 	x32      bool   // has a second set of numbers
 	refused  []uint32
 	metadata []uint32
 }
+
+// arch is empty for a processor filters are not made for.
+var arch = architectures[runtime.GOARCH]

@@ -123,15 +123,11 @@ func startOne(order testOrder) (status int, err error) {
 
 // refuseNamespaces makes this process one that may not make any.
 func refuseNamespaces() error {
-	f := new(filter)
-	f.load(dataNumber)
-	f.refuse([]uint32{unix.SYS_UNSHARE, unix.SYS_MOUNT, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_TREE}, unix.EPERM)
-	f.on(unix.SYS_CLONE, func() {
-		f.loadArg(0)
-		f.when(unix.BPF_JSET, newNamespace, func() { f.fail(unix.EPERM) })
-		f.allow()
-	})
-	f.allow()
+	var rules []rule
+	for _, call := range []uint32{unix.SYS_UNSHARE, unix.SYS_MOUNT, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_TREE} {
+		rules = append(rules, rule{call: call, outcome: fail(unix.EPERM)})
+	}
+	f := compile(append(rules, rule{unix.SYS_CLONE, fail(unix.EPERM), []condition{hasAny(0, newNamespace)}}))
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
