@@ -59,10 +59,8 @@ func (p *plan) mount() error {
 	if err := p.mountSharedMemory(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	hidden := nothing{empty: -1}
-	defer hidden.close()
 	for i, m := range p.mounts {
-		if err := p.mountOne(m, writable[i], &hidden); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := m.mount(writable[i]); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -94,39 +92,57 @@ func (p *plan) mountSharedMemory() error {
 	return attach(tree, at, sharedMemory)
 }
 
-func (p *plan) mountOne(m mount, tree int, hidden *nothing) error {
+// attributes are what is changed of the mounts below a path.
+var attributes = map[mountKind]unix.MountAttr{
+	mountData:     {Attr_set: unix.MOUNT_ATTR_NOEXEC},
+	mountExec:     {Attr_clr: unix.MOUNT_ATTR_NOEXEC},
+	mountReadOnly: {Attr_set: unix.MOUNT_ATTR_RDONLY},
+	mountHidden:   {Attr_set: harmless},
+}
+
+// mount mounts the tree on the path, or what belongs there if it is -1.
+func (m mount) mount(tree int) error {
 	at, err := openPath(m.path)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(at)
-	switch {
-	case tree >= 0:
-	case m.kind == mountHidden:
-		return hidden.mount(at, m.path)
-	case m.kind == mountWrite || m.kind == mountData:
-		return nil // it came to exist just now, and is read-only
-	default:
-		if tree, err = cloneFd(at, m.path); err != nil {
+	if tree < 0 {
+		switch m.kind {
+		case mountWrite, mountData:
+			return nil // it came to exist just now, and is read-only
+		case mountHidden:
+			if tree, err = nothing(at); err != nil {
+				err = fmt.Errorf("hide %s: %w", m.path, err)
+			}
+		default:
+			tree, err = cloneFd(at, m.path)
+		}
+		if err != nil {
 			return err
 		}
 		defer unix.Close(tree)
 	}
-	var attr unix.MountAttr
-	switch m.kind {
-	case mountData:
-		attr.Attr_set = unix.MOUNT_ATTR_NOEXEC
-	case mountExec:
-		attr.Attr_clr = unix.MOUNT_ATTR_NOEXEC
-	case mountReadOnly:
-		attr.Attr_set = unix.MOUNT_ATTR_RDONLY
-	}
-	if attr != (unix.MountAttr{}) {
+	if attr, ok := attributes[m.kind]; ok {
 		if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|recursive, &attr); err != nil {
 			return fmt.Errorf("restrict the mount of %s: %w", m.path, os.NewSyscallError("mount_setattr", err))
 		}
 	}
 	return attach(tree, at, m.path)
+}
+
+// nothing returns what is mounted over a hidden path: over a directory an empty one
+// that nobody may use, and over a file a device that cannot be opened, which fails with
+// EACCES for root too.
+func nothing(at int) (tree int, err error) {
+	directory, err := isDirectory(at)
+	switch {
+	case err != nil:
+		return -1, err
+	case directory:
+		return newTmpfs(harmless, [2]string{"mode", "0"}, [2]string{"size", "4k"}, [2]string{"nr_inodes", "1"})
+	}
+	return cloneTree(os.DevNull)
 }
 
 func cloneTree(path string) (int, error) {
@@ -151,59 +167,6 @@ func attach(tree, at int, path string) error {
 		return fmt.Errorf("mount on %s: %w", path, os.NewSyscallError("move_mount", err))
 	}
 	return nil
-}
-
-// nothing is what is mounted over a hidden path: over a directory an empty one,
-// and over a file a device that cannot be opened, which fails with EACCES for root
-// too.
-type nothing struct {
-	empty int // a directory where it is mounted, or -1
-}
-
-func (n *nothing) mount(at int, path string) error {
-	directory, err := isDirectory(at)
-	if err != nil {
-		return err
-	}
-	if !directory {
-		tree, err := cloneTree(os.DevNull)
-		if err != nil {
-			return err
-		}
-		defer unix.Close(tree)
-		if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: harmless}); err != nil {
-			return fmt.Errorf("hide %s: %w", path, os.NewSyscallError("mount_setattr", err))
-		}
-		return attach(tree, at, path)
-	}
-	var tree int
-	if n.empty >= 0 {
-		tree, err = cloneFd(n.empty, path)
-	} else {
-		tree, err = newEmptyDirectory()
-	}
-	if err != nil {
-		return fmt.Errorf("hide %s: %w", path, err)
-	}
-	defer unix.Close(tree)
-	if err := attach(tree, at, path); err != nil {
-		return err
-	}
-	if n.empty < 0 {
-		n.empty, err = openPath(path)
-	}
-	return err
-}
-
-func (n *nothing) close() {
-	if n.empty >= 0 {
-		unix.Close(n.empty)
-	}
-}
-
-// newEmptyDirectory returns a file system that holds a directory nobody may use.
-func newEmptyDirectory() (int, error) {
-	return newTmpfs(harmless, [2]string{"mode", "0"}, [2]string{"size", "4k"}, [2]string{"nr_inodes", "1"})
 }
 
 func newTmpfs(attr int, options ...[2]string) (int, error) {

@@ -21,7 +21,8 @@ type plan struct {
 
 	grants   []grant
 	mounts   []mount
-	programs []string // directories whose files are not to be read
+	byPath   map[string]rights // the grants while they are collected
+	programs []string          // directories whose files are not to be read
 }
 
 // A grant is a Landlock rule.

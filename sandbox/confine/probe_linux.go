@@ -109,58 +109,46 @@ func (s Spec) Missing(have Support) []Gap {
 		return []Gap{{What: "the confinement of commands", Why: err.Error(), Help: "correct the paths of the policy"}}
 	}
 	var list []Gap
-	add := func(what, why, help string) { list = append(list, Gap{what, why, help}) }
-	abi := have.LandlockABI
-	if abi == 0 {
-		add("which files commands may read, write and start", "there is no Landlock", helpLandlock)
-	}
-	if abi > 0 && abi < abiTruncate && s.WithoutMounts {
-		add("that files outside the write paths are not cut off (truncate)", "Landlock knows of it from Linux 6.2 on",
-			"run a later kernel; or "+helpMountNS)
-	}
-	if abi > 0 && abi < abiScope {
-		add("that commands do not signal other processes of their user", "Landlock knows of it from Linux 6.12 on",
-			"run a later kernel, or commands in PID namespaces")
-	}
-	if !have.Seccomp {
-		add("network: "+s.Network.String()+", and that commands do not trace other processes or make namespaces", "there is no seccomp", helpSeccomp)
-	}
-	if s.Network == Loopback && !have.NetNamespace {
-		add("network: loopback", "there are no network namespaces", helpMountNS)
-	}
-	if p.ExecList {
-		for _, dir := range programDirs {
-			dir, err := filepath.EvalSymlinks(dir)
-			written := func(g grant) bool { return g.rights&canWrite != 0 && (beneath(dir, g.path) || beneath(g.path, dir)) }
-			if err == nil && slices.ContainsFunc(p.grants, written) {
-				add("that only listed programs start", "programs in "+dir+" may be written, so they can be read", "allow to write less")
-				break
-			}
+	add := func(missing bool, what, why, help string) {
+		if missing {
+			list = append(list, Gap{what, why, help})
 		}
 	}
-	if s.WithoutMounts {
-		for _, m := range p.mounts {
-			switch m.kind {
-			case mountHidden:
-				add("that "+m.path+" is hidden inside a path that is allowed", "there are no mount namespaces, and Landlock cannot subtract",
-					"allow paths beside it instead; or "+helpMountNS)
-			case mountReadOnly:
-				add("that "+m.path+" is read-only inside a path that may be written", "there are no mount namespaces, and Landlock cannot subtract",
-					"allow paths beside it instead; or "+helpMountNS)
-			}
-		}
-		if p.ExecList {
-			add("that a command starts no program it wrote itself", "without mount namespaces the dynamic loader runs what it can read", helpMountNS)
-		}
-		if s.AllowMetadata {
-			add("that modes, owners and times of files outside the write paths do not change",
-				"there are no mount namespaces, and Landlock does not know of them", helpMountNS)
-		}
+	abi, without := have.LandlockABI, s.WithoutMounts
+	add(abi == 0, "which files commands may read, write and start", "there is no Landlock", helpLandlock)
+	add(abi > 0 && abi < abiTruncate && without, "that files outside the write paths are not cut off (truncate)",
+		"Landlock knows of it from Linux 6.2 on", "run a later kernel; or "+helpMountNS)
+	add(abi > 0 && abi < abiScope, "that commands do not signal other processes of their user",
+		"Landlock knows of it from Linux 6.12 on", "run a later kernel, or commands in PID namespaces")
+	add(!have.Seccomp, "network: "+s.Network.String()+", and that commands do not trace other processes or make namespaces",
+		"there is no seccomp", helpSeccomp)
+	add(s.Network == Loopback && !have.NetNamespace, "network: loopback", "there are no network namespaces", helpMountNS)
+	dir := p.writtenProgramDir()
+	add(dir != "", "that only listed programs start", "programs in "+dir+" may be written, so they can be read", "allow to write less")
+	for _, m := range p.mounts {
+		const why, help = "there are no mount namespaces, and Landlock cannot subtract", "allow paths beside it instead; or " + helpMountNS
+		add(without && m.kind == mountHidden, "that "+m.path+" is hidden inside a path that is allowed", why, help)
+		add(without && m.kind == mountReadOnly, "that "+m.path+" is read-only inside a path that may be written", why, help)
 	}
-	if s.Limits != (Limits{}) && !have.StopAtStart {
-		add("the limits", "a command cannot be stopped before it runs", helpStop)
-	}
+	add(without && p.ExecList, "that a command starts no program it wrote itself",
+		"without mount namespaces the dynamic loader runs what it can read", helpMountNS)
+	add(without && s.AllowMetadata, "that modes, owners and times of files outside the write paths do not change",
+		"there are no mount namespaces, and Landlock does not know of them", helpMountNS)
+	add(s.Limits != (Limits{}) && !have.StopAtStart, "the limits", "a command cannot be stopped before it runs", helpStop)
 	return list
+}
+
+// writtenProgramDir returns a directory of the system whose programs may be written
+// although there is a list of programs, or "".
+func (p *plan) writtenProgramDir() string {
+	for _, dir := range programDirs {
+		dir, err := filepath.EvalSymlinks(dir)
+		written := func(g grant) bool { return g.rights&canWrite != 0 && (beneath(dir, g.path) || beneath(g.path, dir)) }
+		if err == nil && p.ExecList && slices.ContainsFunc(p.grants, written) {
+			return dir
+		}
+	}
+	return ""
 }
 
 // SideEffects says which ordinary work fails because of how the spec is enforced

@@ -30,7 +30,7 @@ func (s Spec) resolve() (*plan, error) {
 	if err := s.resolveLists(); err != nil {
 		return nil, err
 	}
-	p := &plan{Spec: s, ExecList: s.Exec != nil}
+	p := &plan{Spec: s, ExecList: s.Exec != nil, byPath: map[string]rights{}}
 	if p.ExecList {
 		p.programs = slices.Clone(s.ProgramDirs)
 		if s.ProgramDirs == nil {
@@ -57,7 +57,7 @@ func (s Spec) resolve() (*plan, error) {
 	if err := p.grantPrograms(s.Exec); err != nil {
 		return nil, err
 	}
-	p.merge()
+	p.listGrants()
 	p.layMounts()
 	return p, nil
 }
@@ -83,7 +83,7 @@ func (p *plan) grant(give rights, path string) {
 		entries, _ := os.ReadDir(path)
 		for _, e := range entries {
 			entry := filepath.Join(path, e.Name())
-			if e.Type()&fs.ModeSymlink == 0 && len(p.grants) <= maxPaths && !slices.Contains(kernelDirs, entry) {
+			if e.Type()&fs.ModeSymlink == 0 && len(p.byPath) <= maxPaths && !slices.Contains(kernelDirs, entry) {
 				p.grant(give, entry)
 			}
 		}
@@ -94,7 +94,7 @@ func (p *plan) grant(give rights, path string) {
 
 func (p *plan) add(give rights, path string) {
 	if give != 0 && !inAny(path, p.Deny) {
-		p.grants = append(p.grants, grant{give, path})
+		p.byPath[path] |= give
 	}
 }
 
@@ -168,30 +168,19 @@ func ProgramDirs() (dirs []string) {
 	return dirs
 }
 
-// merge makes one grant of those on the same path, and leaves out what a grant on
-// a directory above gives already.
-func (p *plan) merge() {
-	slices.SortStableFunc(p.grants, func(a, b grant) int { return strings.Compare(a.path, b.path) })
-	merged := p.grants[:0]
-	for _, g := range p.grants {
-		if n := len(merged); n > 0 && merged[n-1].path == g.path {
-			merged[n-1].rights |= g.rights
-		} else {
-			merged = append(merged, g)
-		}
-	}
-	byPath := make(map[string]rights, len(merged))
-	for _, g := range merged {
-		byPath[g.path] = g.rights
-	}
-	p.grants = slices.DeleteFunc(merged, func(g grant) bool {
+// listGrants lists the grants but those that directories above give already.
+func (p *plan) listGrants() {
+	for path, give := range p.byPath {
 		given := rights(0)
-		for dir := g.path; dir != "/"; {
+		for dir := path; dir != "/"; {
 			dir = filepath.Dir(dir)
-			given |= byPath[dir]
+			given |= p.byPath[dir]
 		}
-		return g.rights&^given == 0
-	})
+		if give&^given != 0 {
+			p.grants = append(p.grants, grant{give, path})
+		}
+	}
+	slices.SortFunc(p.grants, func(a, b grant) int { return strings.Compare(a.path, b.path) })
 }
 
 // layMounts says what a mount namespace looks like: parents first, because what

@@ -1,3 +1,5 @@
+//go:build !linux
+
 package confine
 
 import (
@@ -6,13 +8,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 )
 
-const sandboxExec = "/usr/bin/sandbox-exec"
+const (
+	sandboxExec = "/usr/bin/sandbox-exec"
+	helpLinux   = "run the server on Linux, or in a Linux container"
+)
 
-// Encode returns the profile that [Wrap] hands to sandbox-exec(1).
+var errSystem = fmt.Errorf("confine a command on %s: %w", runtime.GOOS, ErrUnsupported)
+
+// Encode returns the profile that [Wrap] hands to sandbox-exec(1). It fails on systems
+// other than macOS, which have no kernel layer.
 func (s Spec) Encode() ([]byte, error) {
+	if runtime.GOOS != "darwin" {
+		return nil, errSystem
+	}
 	err := s.resolveLists()
 	if s.Exec != nil {
 		programs, listErr := realPaths(s.Exec)
@@ -27,31 +39,32 @@ func (s Spec) Encode() ([]byte, error) {
 // Wrap returns the program and arguments that start a command within the profile
 // that [Spec.Encode] returned.
 func Wrap(spec []byte, path string, argv []string) (program string, wrapped []string, err error) {
+	if runtime.GOOS != "darwin" {
+		return "", nil, errSystem
+	}
 	return sandboxExec, append([]string{"sandbox-exec", "-p", string(spec), path}, argv[1:]...), nil
 }
 
 // Start fails: there are no supervisors on this system. See [Wrap].
-func Start([]byte, string, []string, *syscall.ProcAttr) (int, error) {
-	return 0, fmt.Errorf("confine a command: %w from a supervisor", ErrUnsupported)
-}
+func Start([]byte, string, []string, *syscall.ProcAttr) (int, error) { return 0, errSystem }
 
 // Probe finds out whether sandbox-exec(1) works.
 func Probe() Support {
-	err := exec.Command(sandboxExec, "-p", "(version 1)(allow default)", "/usr/bin/true").Run()
-	return Support{Seatbelt: err == nil}
+	works := runtime.GOOS == "darwin" && exec.Command(sandboxExec, "-p", "(version 1)(allow default)", "/usr/bin/true").Run() == nil
+	return Support{Seatbelt: works}
 }
 
 // Missing says what sandbox-exec does not do.
 func (s Spec) Missing(have Support) []Gap {
 	if !have.Seatbelt {
-		return []Gap{{"the confinement of commands", "sandbox-exec does not work here", "run the server on Linux, or in a Linux container"}}
+		return []Gap{{"the confinement of commands", "no kernel layer works on this system (" + runtime.GOOS + ")", helpLinux}}
 	}
-	list := []Gap{{"that commands ask no system service to do something for them", "a profile that denied that would break programs", "run the server on Linux, or in a Linux container"}}
+	list := []Gap{{"that commands ask no system service to do something for them", "a profile that denied that would break programs", helpLinux}}
 	if s.Network == Loopback {
-		list = append(list, Gap{"a loopback interface of the command's own", "there are no network namespaces on this system", "run the server on Linux, or in a Linux container"})
+		list = append(list, Gap{"a loopback interface of the command's own", "there are no network namespaces on this system", helpLinux})
 	}
 	if s.Limits != (Limits{}) {
-		list = append(list, Gap{"limits", "commands have no supervisor on this system", "run the server on Linux, or in a Linux container"})
+		list = append(list, Gap{"limits", "commands have no supervisor on this system", helpLinux})
 	}
 	return list
 }
@@ -60,11 +73,11 @@ func (s Spec) Missing(have Support) []Gap {
 func (s Spec) SideEffects(Support) []string { return nil }
 
 // ProgramDirs returns the directories that hold programs: those of the system and
-// those in the server's PATH.
+// those in the server's PATH. On Windows there are none.
 func ProgramDirs() (dirs []string) {
 	seen := map[string]bool{}
 	for _, dir := range append(filepath.SplitList(os.Getenv("PATH")), "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin") {
-		if path, err := filepath.EvalSymlinks(dir); err == nil && filepath.IsAbs(path) && path != "/" && !seen[path] {
+		if path, err := filepath.EvalSymlinks(dir); err == nil && runtime.GOOS != "windows" && filepath.IsAbs(path) && path != "/" && !seen[path] {
 			seen[path] = true
 			dirs = append(dirs, path)
 		}
