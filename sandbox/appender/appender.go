@@ -77,16 +77,14 @@ func Append(f *os.File, data []byte, program string) error {
 	if err != nil {
 		return &Error{Err: bare(err), Bytes: len(data)}
 	}
-	if program != "" && len(data) <= maxChildBytes && !withinPage(before.Size(), len(data)) {
+	withinPage := before.Size()%pageBytes+int64(len(data)) <= pageBytes
+	if program != "" && len(data) <= maxChildBytes && !withinPage {
 		if begun, err := byChild(f, before.Size(), data, program); begun {
 			return err
 		}
 	}
 	return write(f, data)
 }
-
-// withinPage says whether n bytes from offset on lie in one page.
-func withinPage(offset int64, n int) bool { return offset%pageBytes+int64(n) <= pageBytes }
 
 // write appends data in this process, and takes back a part if it fails.
 func write(f *os.File, data []byte) error {

@@ -3,6 +3,7 @@
 package appender
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -27,47 +28,31 @@ const (
 	// reportBegun is the first byte of a report: all bytes are there, and the
 	// write begins.
 	reportBegun = 'w'
-	// maxReport bounds a report: reportBegun, and three numbers.
-	maxReport = 64
 )
 
 // byChild has a child append data to f, whose size is given. It returns begun
 // false if no child has written or will write anything.
 func byChild(f *os.File, size int64, data []byte, program string) (begun bool, err error) {
-	in, toChild, err := os.Pipe()
-	if err != nil {
-		return false, err
-	}
-	defer toChild.Close()
-	fromChild, out, err := os.Pipe()
-	if err != nil {
-		in.Close()
-		return false, err
-	}
-	defer fromChild.Close()
+	var report bytes.Buffer
 	cmd := &exec.Cmd{
 		Path: program, Args: []string{childName, strconv.Itoa(len(data))}, Env: []string{}, Dir: "/",
-		Stdin: in, Stdout: out, ExtraFiles: []*os.File{f},
+		Stdin: bytes.NewReader(data), Stdout: &report, ExtraFiles: []*os.File{f},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // it is in no group that is killed with the parent
 	}
-	err = cmd.Start()
-	in.Close()
-	out.Close()
-	if err != nil {
+	if err := cmd.Start(); err != nil {
 		return false, err
 	}
-	deadline := time.Now().Add(parentWait)
-	_ = toChild.SetWriteDeadline(deadline)
-	_ = fromChild.SetReadDeadline(deadline)
-	_, _ = toChild.Write(data) // a child that does not get all says so by its report
-	toChild.Close()
-	report, err := io.ReadAll(io.LimitReader(fromChild, maxReport))
-	if err != nil {
-		go cmd.Wait() // reaps it when the system call ends
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // a child that does not get all bytes does not report a write
+	}()
+	select {
+	case <-ended:
+		return outcome(f, size, len(data), report.Bytes())
+	case <-time.After(parentWait):
 		return true, &Error{Err: errSlow, Bytes: len(data), Left: Unknown}
 	}
-	_ = cmd.Wait() // the report has ended because the child does
-	return outcome(f, size, len(data), report)
 }
 
 // outcome is the meaning of the report of a child that was to append n bytes to f.
