@@ -84,7 +84,7 @@ func (p *plan) separate() (mounted bool, err error) {
 			return true, p.mount()
 		}
 	}
-	if told := p.WithoutMounts || !p.ExecList && !p.AllowMetadata; told && !p.needsMounts() {
+	if reported := p.WithoutMounts || !p.ExecList && !p.AllowMetadata; reported && !p.needsMounts() {
 		err = nil
 	}
 	return false, err
@@ -160,7 +160,7 @@ func awaitStop(pid int) error {
 		case status.Stopped() && status.StopSignal() == unix.SIGTRAP:
 			return nil
 		case status.Stopped():
-			// A signal that came before the first instruction is lost, but for
+			// A signal that came before the first instruction is lost, except
 			// those that end the command, which do so when it goes on.
 			if err := unix.PtraceCont(pid, int(status.StopSignal())); err != nil {
 				return os.NewSyscallError("ptrace", err)

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What would help, for whoever runs the server.
+// What the operator can do.
 const (
 	helpLandlock = "it takes Linux 5.13 or later with landlock in the list of /sys/kernel/security/lsm " +
 		"(boot parameter lsm=), and in a container a seccomp profile that allows landlock_restrict_self"

@@ -106,7 +106,7 @@ type Support struct {
 type Gap struct {
 	What string // as the end of "not enforced:"
 	Why  string
-	Help string // what would change that, for whoever runs the server
+	Help string // what the operator can do
 }
 
 func (g Gap) String() string { return g.What + " cannot be enforced: " + g.Why + "; " + g.Help }

@@ -47,8 +47,8 @@ func SyncDir(dir Dir) error {
 	return nil
 }
 
-// TryLock locks a file until it is closed, and reports whether nobody else has
-// locked it.
+// TryLock locks a file until it is closed, and reports whether that
+// succeeded: not while another process has it locked.
 func TryLock(f *os.File) (locked bool, err error) {
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {

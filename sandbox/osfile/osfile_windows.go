@@ -33,8 +33,8 @@ func OfOpen(f *os.File, info fs.FileInfo) Info {
 // SyncDir does nothing: directories cannot be flushed on Windows.
 func SyncDir(Dir) error { return nil }
 
-// TryLock locks a file until it is closed, and reports whether nobody else has
-// locked it.
+// TryLock locks a file until it is closed, and reports whether that
+// succeeded: not while another process has it locked.
 func TryLock(f *os.File) (locked bool, err error) {
 	err = windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, new(windows.Overlapped))
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {

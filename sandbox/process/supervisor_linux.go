@@ -265,8 +265,8 @@ func (w *watch) reap() (left bool) {
 	}
 }
 
-// await returns when the main process has ended, an order was obeyed, or some time
-// has passed.
+// await returns when the main process has ended, an order was carried out, or some
+// time has passed.
 func (w *watch) await() {
 	look := maxLook
 	if w.killing {

@@ -280,7 +280,7 @@ func (w *worker) run(l launch, p *Process) error {
 		_, err = w.conn.Write(msg[n:])
 	}
 	if err != nil {
-		return fmt.Errorf("hand the command to its supervisor: %w", err)
+		return fmt.Errorf("send the command to its supervisor: %w", err)
 	}
 	w.current, w.pid, w.bounds = p, 0, l.Bounds
 	return nil
@@ -327,7 +327,7 @@ func (w *worker) read() {
 	if w.current == nil {
 		return
 	}
-	// What a subreaper leaves is out of reach but for a cgroup and the process group.
+	// What a subreaper leaves is out of reach, except for a cgroup and the process group.
 	if w.pid > 1 {
 		_ = syscall.Kill(-w.pid, syscall.SIGKILL)
 	}

@@ -30,8 +30,7 @@ type Output struct {
 
 	mu      sync.Mutex
 	head    []byte
-	tail    []byte // a ring once it is full
-	next    int    // in the full ring, where its oldest byte is
+	tail    []byte // what came after head: at least as much of its end as is kept
 	total   int64
 	lines   int64    // newlines in all of it
 	spill   *os.File // nil if none was needed, or it is closed
@@ -51,17 +50,14 @@ func (o *Output) write(p []byte) {
 		o.head = append(o.head, p[:n]...)
 		p = p[n:]
 	}
-	p = p[max(0, len(p)-size):] // only its end can remain
-	if n := min(len(p), size-len(o.tail)); n > 0 {
-		o.tail = append(o.tail, p[:n]...)
-		p = p[n:]
-	}
-	for len(p) > 0 {
-		n := copy(o.tail[o.next:], p)
-		o.next = (o.next + n) % size
-		p = p[n:]
+	o.tail = append(o.tail, p[max(0, len(p)-size):]...)
+	if len(o.tail) > 2*size {
+		o.tail = append(o.tail[:0], o.end()...)
 	}
 }
+
+// end returns the end of the stream that is kept, as long as nothing is written.
+func (o *Output) end() []byte { return o.tail[max(0, len(o.tail)-o.limits.Inline/2):] }
 
 // spillOver is called before p is added to what is in memory.
 func (o *Output) spillOver(p []byte) {
@@ -74,15 +70,15 @@ func (o *Output) spillOver(p []byte) {
 			o.failed = true
 			return
 		}
-		p = bytes.Join([][]byte{o.head, o.tail, p}, nil) // nothing was lost so far, so the ring is in order
+		p = bytes.Join([][]byte{o.head, o.tail, p}, nil) // nothing was lost so far
 	}
 	n, err := o.spill.Write(p[:min(int64(len(p)), o.limits.Spill-o.spilled)])
 	o.spilled += int64(n)
 	o.failed = err != nil // a full disk costs the rest of the copy, not the call
 }
 
-// end notes that nothing will be added.
-func (o *Output) end() {
+// finish notes that nothing will be added.
+func (o *Output) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true
@@ -97,11 +93,6 @@ func (o *Output) close() error {
 		return nil
 	}
 	return f.Close()
-}
-
-// orderedTail returns a copy of the end of the stream.
-func (o *Output) orderedTail() []byte {
-	return append(bytes.Clone(o.tail[o.next:]), o.tail[:o.next]...)
 }
 
 // Total is the size of the whole stream in bytes, kept or not.
@@ -129,7 +120,7 @@ func (o *Output) Truncated() bool {
 // U+FFFD.
 func (o *Output) Parts() (head string, cut Cut, tail string) {
 	o.mu.Lock()
-	h, t := o.head, o.orderedTail()
+	h, t := o.head, bytes.Clone(o.end())
 	total, lines := o.total, o.lines
 	o.mu.Unlock()
 	if total <= int64(len(h)+len(t)) {
@@ -153,7 +144,7 @@ func (o *Output) Size() int64 {
 
 func (o *Output) size() int64 {
 	size := max(int64(len(o.head)), o.spilled)
-	if size >= o.total-int64(len(o.tail)) { // what is in memory goes on there
+	if size >= o.total-int64(len(o.end())) { // what is in memory goes on there
 		return o.total
 	}
 	return size
@@ -169,14 +160,15 @@ func (o *Output) ReadAt(p []byte, off int64) (int, error) {
 
 // readAt also reads the end of the stream behind what was not kept.
 func (o *Output) readAt(p []byte, off int64) (n int, err error) {
-	tailAt := o.total - int64(len(o.tail))
+	end := o.end()
+	endAt := o.total - int64(len(end))
 	for n < len(p) && err == nil {
 		var read int
 		switch at := off + int64(n); {
 		case at < int64(len(o.head)):
 			read = copy(p[n:], o.head[at:])
-		case at >= tailAt && at < o.total:
-			read = copy(p[n:], o.orderedTail()[at-tailAt:])
+		case at >= endAt && at < o.total:
+			read = copy(p[n:], end[at-endAt:])
 		case at < o.spilled:
 			read, err = o.spill.ReadAt(p[n:][:min(int64(len(p)-n), o.spilled-at)], at)
 		default:
@@ -213,7 +205,7 @@ func (o *Output) Page(offset int64, limit int) (Page, error) {
 	o.mu.Lock()
 	start, size := offset, o.size()
 	if offset >= size { // the bytes there are not kept
-		start = max(offset, o.total-int64(len(o.tail)))
+		start = max(offset, o.total-int64(len(o.end())))
 	}
 	n, err := o.readAt(b, start)
 	end := start + int64(n)

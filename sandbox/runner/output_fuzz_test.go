@@ -22,7 +22,7 @@ func FuzzOutput(f *testing.F) {
 			o.write(rest[:n])
 			rest = rest[n:]
 		}
-		o.end()
+		o.finish()
 		head, cut, tail := o.Parts()
 		if !utf8.ValidString(o.Text()) || o.Total() != int64(len(stream)) {
 			t.Fatalf("text %q, total %d of %d", o.Text(), o.Total(), len(stream))

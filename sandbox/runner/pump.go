@@ -18,11 +18,7 @@ func (c *call) startPump(pipe *os.File, into *Output) *pump {
 	p := &pump{pipe: pipe, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
-		buf, ok := c.runner.buffers.Get().(*[pumpSize]byte)
-		if !ok {
-			buf = new([pumpSize]byte)
-		}
-		defer c.runner.buffers.Put(buf)
+		buf := make([]byte, pumpSize)
 		held := 0 // bytes of an unfinished character at the front of buf, for live
 		for err := error(nil); err == nil; {
 			var n int
@@ -35,7 +31,7 @@ func (c *call) startPump(pipe *os.File, into *Output) *pump {
 					whole = trimPartialEnd(b)
 				}
 				c.live.send(whole)
-				held = copy(buf[:], b[len(whole):])
+				held = copy(buf, b[len(whole):])
 			}
 		}
 	}()

@@ -1,3 +1,6 @@
+// Package runner runs commands to their end, or as background jobs, with limits on
+// their output, their time and their number. Package process starts and terminates
+// them; neither decides whether a command may run.
 package runner
 
 import (
@@ -103,16 +106,14 @@ type Runner struct {
 	options  Options
 	launcher *process.Launcher
 	places   *share.Pool // for commands to run in
-	buffers  sync.Pool   // of *[pumpSize]byte
 	periods  periods
 
 	mu        sync.Mutex
-	closed    bool
 	open      context.Context // ends with Close
 	close     context.CancelFunc
 	running   context.Context // of the commands that run; ends with Interrupt too
 	interrupt context.CancelFunc
-	calls     sync.WaitGroup // added to under mu while not closed
+	calls     sync.WaitGroup // added to under mu while open
 	jobs      []*Job         // those that run and those that ended not long ago
 }
 
@@ -164,7 +165,6 @@ func (r *Runner) interrupted() context.Context {
 // they have.
 func (r *Runner) Close() {
 	r.mu.Lock()
-	r.closed = true
 	r.close()
 	r.mu.Unlock()
 	r.calls.Wait() // each returns within seconds: see [process.Process.Close]
@@ -203,7 +203,7 @@ func (r *Runner) begin(req *Request) (*call, error) {
 	c.merged, c.stdout, c.stderr = &Output{limits: limits}, &Output{limits: limits}, &Output{limits: limits}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	if r.open.Err() != nil {
 		return nil, process.ErrClosed
 	}
 	r.calls.Add(1)
@@ -353,11 +353,11 @@ func (c *call) finish(wait time.Duration) {
 	for _, p := range c.pumps {
 		p.finish(time.Until(deadline))
 	}
-	c.merged.end()
-	c.stdout.end()
-	c.stderr.end()
+	for _, o := range []*Output{c.merged, c.stdout, c.stderr} {
+		o.finish()
+	}
 	if c.input != nil {
-		c.input.Close() // a write that nobody reads returns
+		c.input.Close() // ends a write that is not read
 	}
 	if c.written != nil {
 		<-c.written
@@ -370,7 +370,6 @@ type periods struct {
 	mu      sync.Mutex
 	running int
 	list    []period // the last one goes on while running is not zero
-	dropped bool     // the list had more
 }
 
 type period struct{ from, to time.Time }
@@ -382,7 +381,7 @@ func (s *periods) begin() {
 	defer s.mu.Unlock()
 	if s.running == 0 {
 		if len(s.list) == maxPeriods {
-			s.list, s.dropped = slices.Delete(s.list, 0, 1), true
+			s.list = slices.Delete(s.list, 0, 1)
 		}
 		s.list = append(s.list, period{from: time.Now()})
 	}
@@ -407,5 +406,5 @@ func (s *periods) contain(t time.Time) bool {
 			return true
 		}
 	}
-	return s.dropped && s.list[0].from.After(t)
+	return len(s.list) == maxPeriods && s.list[0].from.After(t) // there may have been one before
 }
