@@ -44,7 +44,8 @@ func Probe() Support {
 	if os.Geteuid() == 0 { // the supervisors stay in the user namespace of the server
 		have.MountNamespace, have.NetNamespace = tryMounts() == nil, onThread(enterNetNamespace) == nil
 	} else {
-		have.MountNamespace, have.NetNamespace = userNS(unix.CLONE_NEWNS) && mountSetattrWorks(), userNS(unix.CLONE_NEWNET)
+		setattr := !errors.Is(unix.MountSetattr(-1, "/", ^uint(0), new(unix.MountAttr)), unix.ENOSYS) // from Linux 5.12 on
+		have.MountNamespace, have.NetNamespace = userNS(unix.CLONE_NEWNS) && setattr, userNS(unix.CLONE_NEWNET)
 	}
 	return have
 }
@@ -94,11 +95,6 @@ func seccompWorks() bool {
 	action := uint32(unix.SECCOMP_RET_KILL_PROCESS)
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, getActionAvailable, 0, uintptr(unsafe.Pointer(&action)))
 	return errno == 0 && arch.audit != 0
-}
-
-// mountSetattrWorks is true from Linux 5.12 on.
-func mountSetattrWorks() bool {
-	return !errors.Is(unix.MountSetattr(-1, "/", ^uint(0), new(unix.MountAttr)), unix.ENOSYS)
 }
 
 // Missing says what of the spec cannot be enforced with have.

@@ -88,5 +88,5 @@ func (g *grouped) wait(p *Process) {
 	g.closed = true
 	g.group.close()
 	g.mu.Unlock()
-	p.gone(0)
+	close(p.done)
 }

@@ -69,9 +69,6 @@ type Exit struct {
 	// Exceeded is [ExceededProcesses] or [ExceededMemory] if the tree was killed
 	// because it passed one of its [Bounds]. The main process may have ended before.
 	Exceeded string
-	// Leftovers is how many processes outlived the main one and were killed. It is
-	// always zero with [MethodGroup] and [MethodJobObject].
-	Leftovers int
 }
 
 // killWait bounds how long [Process.Close] waits for processes that were killed.
@@ -148,7 +145,7 @@ func (p *Process) Close() bool {
 	}
 }
 
-// exceeded, ended and gone record what is known of the process.
+// exceeded and ended record what is known of the process.
 func (p *Process) exceeded(bound string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,13 +161,6 @@ func (p *Process) ended(code int, signal string, err error) {
 		p.exit.Code, p.exit.Signal, p.err = code, signal, err
 		close(p.exited)
 	}
-}
-
-func (p *Process) gone(leftovers int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.exit.Leftovers = leftovers
-	close(p.done)
 }
 
 // Start starts a process, which is killed with its tree when ctx ends. It does not

@@ -96,39 +96,27 @@ func (s *supervisor) prepare() error {
 	if !s.namespace && s.proc.self != strconv.Itoa(os.Getpid()) {
 		return errors.New("/proc is that of another PID namespace")
 	}
-	takePriority()
+	// This thread runs before all without a real-time policy, where that is permitted,
+	// so that it gets to kill a tree however many processes compete with it.
+	_ = unix.SchedSetAttr(0, &unix.SchedAttr{
+		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK,
+	}, 0)
 	s.send(report{Ready: true, Namespace: s.namespace})
 	return nil
 }
 
-// takePriority runs this thread before all that have no real-time policy, where
-// that is permitted, so that it gets to kill a tree however many processes compete
-// with it. What it starts does not inherit it.
-func takePriority() {
-	_ = unix.SchedSetAttr(0, &unix.SchedAttr{
-		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK,
-	}, 0)
-}
-
-// mountProc gives the namespace a /proc that shows its own processes, and drops
-// the capability that took. Where the mount is refused the one of the host stays.
+// mountProc gives the namespace a /proc that shows its own processes. Where the mount is
+// refused the one of the host stays. It takes from the calling thread, and so from what
+// it starts, the capabilities that a supervisor without root was given for that.
 func mountProc() {
 	if unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, "") == nil {
 		_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	}
-	dropCapabilities()
-}
-
-// dropCapabilities takes from the calling thread, and so from what it starts, what
-// a supervisor without root was given to mount /proc.
-func dropCapabilities() {
-	if os.Geteuid() == 0 {
-		return
+	if os.Geteuid() != 0 {
+		_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+		_ = unix.Capset(&header, &make([]unix.CapUserData, 2)[0])
 	}
-	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	_ = unix.Capset(&header, &none[0])
 }
 
 // send sends a report. That the server is lost is seen by receive.
@@ -163,7 +151,7 @@ func (s *supervisor) run(o *order, files []int) {
 	if w.pidfd >= 0 {
 		unix.Close(w.pidfd)
 	}
-	w.last.Gone, w.last.Leftovers = true, w.killed
+	w.last.Gone = true
 	s.send(w.last)
 }
 
@@ -228,7 +216,6 @@ type watch struct {
 	exited     bool          // the main process has
 	last       report        // not sent yet
 	killing    bool          // all of it is to be killed
-	killed     int           // how many outlived the main process and were killed
 	tick       time.Duration // the last pause
 }
 
@@ -259,8 +246,6 @@ func (w *watch) reap() (left bool) {
 			w.exited, w.tick = true, 0
 			raw := int(status)
 			w.last.Exited = &raw
-		case w.exited && status.Signaled() && status.Signal() == syscall.SIGKILL:
-			w.killed++
 		}
 	}
 }

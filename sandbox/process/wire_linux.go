@@ -60,7 +60,6 @@ type report struct {
 	Exited    *int   `json:",omitempty"` // wait status of the main process
 	Exceeded  string `json:",omitempty"` // the bound for which all is being killed
 	Gone      bool   `json:",omitempty"` // no process is left
-	Leftovers int    `json:",omitempty"` // how many outlived the main one and were killed
 }
 
 // receive reads one order with the descriptors that came with it, which come with its

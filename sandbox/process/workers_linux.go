@@ -337,7 +337,7 @@ func (w *worker) read() {
 		err = nil
 	}
 	w.current.ended(128+int(syscall.SIGKILL), "SIGKILL", err)
-	w.current.gone(0)
+	close(w.current.done)
 	w.current = nil
 }
 
@@ -371,7 +371,7 @@ func (w *worker) take(r report) bool {
 	}
 	if r.Gone {
 		w.pool.put(w)
-		p.gone(r.Leftovers)
+		close(p.done)
 	}
 	return true
 }

@@ -242,9 +242,6 @@ func TestTimeoutAndCancel(t *testing.T) {
 			if res.Code != 0 || res.TimedOut || res.Output.Text() != "main\n" || res.Duration > 5*time.Second {
 				t.Errorf("got %+v %q", res, res.Output.Text())
 			}
-			if method != process.MethodGroup && res.Leftovers != 1 {
-				t.Errorf("%d left over; want 1", res.Leftovers)
-			}
 		})
 		t.Run("background finishes soon", func(t *testing.T) {
 			r := newRunner(t, method, runner.Options{Drain: 10 * time.Second})
