@@ -101,9 +101,8 @@ func (c *Commands) compile(lists ToolPolicy) (*command.Policy, error) {
 	policy, err := command.Compile(command.Config{
 		Allowed: lists.AllowedCommands, Denied: lists.DeniedCommands,
 		InlineCode: inline, OpaqueScripts: opaque,
-		Paths:    c.paths(p.Tools[c.owner.Reads]),
-		Resolver: command.System{Path: filepath.SplitList(lookup(c.env, "PATH"))},
-		Home:     lookup(c.env, "HOME"), Temp: lookup(c.env, "TMPDIR"), Dir: p.WorkingDirectory,
+		Paths: c.paths(p.Tools[c.owner.Reads]), Path: filepath.SplitList(lookup(c.env, "PATH")),
+		Home: lookup(c.env, "HOME"), Temp: lookup(c.env, "TMPDIR"), Dir: p.WorkingDirectory,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("tools.%s: %w", tool, err)

@@ -41,7 +41,7 @@ func BenchmarkDecide(b *testing.B) {
 func BenchmarkCompile(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := command.Compile(command.Config{Denied: rulesOf([]string{"rm", "sudo", "chmod"}), Resolver: system()}); err != nil {
+		if _, err := command.Compile(command.Config{Denied: rulesOf([]string{"rm", "sudo", "chmod"}), Path: system()}); err != nil {
 			b.Fatal(err)
 		}
 	}

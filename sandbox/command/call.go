@@ -133,8 +133,8 @@ func (c *checker) declareFunc(sh *shell, f *syntax.FuncDecl) {
 	switch {
 	case c.p.builtin(name) || c.p.programs[name] != nil || c.p.names(name) || name == "command_not_found_handle" || strings.ContainsAny(name, "/\\"):
 		c.refuse("shadow", "the function "+name+" takes the name of a command", "give the function another name")
-	case c.p.Resolver != nil:
-		if _, err := c.p.Resolver.LookPath(name); err == nil {
+	default:
+		if path, _ := c.p.lookPath(name); path != "" {
 			c.refuse("shadow", "the function "+name+" takes the name of a program", "give the function another name")
 		}
 	}

@@ -122,9 +122,7 @@ func (l pathLists) paths(ws string) (judge func(string) error, denied []string) 
 	}, denied
 }
 
-func system() command.System {
-	return command.System{Path: []string{"/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"}}
-}
+func system() []string { return []string{"/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"} }
 
 func rulesOf(names []string) []command.Rule {
 	if names == nil {
@@ -151,7 +149,7 @@ func (r row) compile(t testing.TB, ws string) *command.Policy {
 	}
 	c := command.Config{
 		Allowed: rulesOf(e.Allowed), Denied: rulesOf(e.Denied), InlineCode: inline, OpaqueScripts: opaque,
-		Resolver: system(), Home: "/home/someone", Dir: ws,
+		Path: system(), Home: "/home/someone", Dir: ws,
 	}
 	c.Paths.Read, c.Paths.ReadDenied = r.Tools.ReadFile.paths(ws)
 	c.Paths.Write, c.Paths.WriteDenied = r.Tools.WriteFile.paths(ws)

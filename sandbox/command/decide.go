@@ -48,7 +48,7 @@ const (
 	maxNesting = 40       // brackets within brackets
 	maxDepth   = 12       // scripts within scripts, and functions within functions
 	maxSteps   = 20_000   // commands and expansions looked at
-	maxPaths   = 1_000    // looks at the file system for paths
+	maxPaths   = 8_000    // looks at the file system for paths
 	maxPath    = 1024     // bytes of a directory that cd is followed into
 	maxListed  = 256      // entries of a list in a Verdict
 	maxText    = 240      // bytes of a reason
@@ -74,7 +74,7 @@ func (p *Policy) Decide(req Request) (v Verdict) {
 	var file *syntax.File
 	for pass := 1; pass == 1 || vars.again; pass++ {
 		vars.restart(pass)
-		c = &checker{p: p, req: &req, paths: maxPaths, vars: vars}
+		c = &checker{p: p, req: &req, paths: maxPaths, seen: map[string]string{}, vars: vars}
 		file = c.run(&shell{dirs: []string{req.Dir}, pos: []arg{}, stdin: unknown}, req.Command, "the command")
 	}
 	c.v.Allowed = !c.refused

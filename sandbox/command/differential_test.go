@@ -191,7 +191,7 @@ func TestDifferential(t *testing.T) {
 	}
 	compiled := map[string]*command.Policy{}
 	for name, c := range policies {
-		c.Resolver, c.Dir, c.Home = command.System{Path: []string{dir}}, work, work
+		c.Path, c.Dir, c.Home = []string{dir}, work, work
 		if compiled[name], err = command.Compile(c); err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 )
@@ -110,7 +111,7 @@ func (u *use) chdir(dir arg, what string) {
 // project checks a directory whose files decide what the program runs.
 func (u *use) project(dir arg, what string) {
 	u.chdir(dir, what)
-	home := realPath(u.c.p.Resolver, u.c.req.Dir, &u.c.paths)
+	home := realPath(u.c.req.Dir, &u.c.paths)
 	for _, d := range u.sh.dirs {
 		path, err := u.c.resolve(d)
 		if err == nil && (path == home || strings.HasPrefix(path, strings.TrimSuffix(home, "/")+"/")) {
@@ -189,18 +190,12 @@ func (c *checker) shellText(sh *shell, a arg, pos []arg, who string, isBash bool
 
 // copied refuses copying a denied program, which would run under another name.
 func (c *checker) copied(sh *shell, files []arg) {
-	if c.p.Resolver == nil || sh.dirs == nil {
-		return
-	}
 	for _, a := range files {
 		if !a.exact() || a.s == "" || strings.HasPrefix(a.s, "-") {
 			continue
 		}
 		for _, path := range joined(sh.dirs, a.s) {
-			info, err := c.p.Resolver.Stat(path)
-			if err != nil {
-				continue
-			}
+			info, _ := os.Stat(path)
 			for _, r := range c.p.denied.all {
 				if r.isFile(info) {
 					c.refuse("denied: "+r.text, "copying or linking "+a.s+" would give "+r.words[0]+" another name", "")

@@ -2,15 +2,10 @@ package command
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 )
-
-// real is a path with its links resolved.
-type real struct {
-	path string
-	err  error
-}
 
 // read checks a path that what is about to read.
 func (c *checker) read(sh *shell, a arg, what string) { c.path(sh, a, what, false) }
@@ -117,8 +112,8 @@ func (c *checker) resolve(path string) (string, error) {
 	if magicLink(path) {
 		return filepath.Clean(path), fmt.Errorf("%s stands for what a process has open", show(path))
 	}
-	if r, ok := c.seen[path]; ok {
-		return r.path, r.err
+	if real, ok := c.seen[path]; ok {
+		return real, nil
 	}
 	fixed, pattern := path, ""
 	if i := markAt(path); i >= 0 {
@@ -128,22 +123,13 @@ func (c *checker) resolve(path string) (string, error) {
 			return path, fmt.Errorf("its pattern goes on with a parent directory")
 		}
 	}
-	r := real{path: realPath(c.p.Resolver, fixed, &c.paths)}
+	real := realPath(fixed, &c.paths)
 	if c.paths < 0 {
 		return path, fmt.Errorf("the command names too many paths to look up")
 	}
-	r.path = strings.TrimSuffix(r.path, "/") + strings.TrimSuffix(pattern, "/")
-	if r.path == "" {
-		r.path = "/"
-	}
-	for strings.Contains(r.path, "/./") {
-		r.path = strings.ReplaceAll(r.path, "/./", "/")
-	}
-	if c.seen == nil {
-		c.seen = map[string]real{}
-	}
-	c.seen[path] = r
-	return r.path, nil
+	real = filepath.Join(real, pattern)
+	c.seen[path] = real
+	return real, nil
 }
 
 // magicLink reports whether path goes through a link of /proc that means
@@ -167,53 +153,34 @@ func magicLink(path string) bool {
 	return false
 }
 
-// realPath returns path, which is absolute, with the links of its longest
-// existing prefix resolved, dangling links too. What does not exist is cleaned
-// as text. Each look at the file system takes one from budget; below zero the
-// result is not to be trusted.
-func realPath(r Resolver, path string, budget *int) string {
-	if r == nil {
-		return filepath.Clean(path)
-	}
-	for range 40 { // as many links as Linux follows
-		real, next := resolveOnce(r, path, budget)
-		if next == "" {
-			return real
+// realPath returns path, which is absolute, with symbolic links resolved,
+// dangling ones too. What does not exist is cleaned as text. Each look at the
+// file system takes one from budget; below zero the result is not to be trusted.
+func realPath(path string, budget *int) string {
+	volume := filepath.VolumeName(path)
+	real, rest := volume+"/", filepath.ToSlash(path[len(volume):])
+	for links := 0; rest != ""; {
+		var name string
+		if name, rest, _ = strings.Cut(rest, "/"); name == "" || name == "." {
+			continue
 		}
-		path = next
-	}
-	return filepath.Clean(path)
-}
-
-// resolveOnce resolves what exists of path. If that ends at a dangling link,
-// next is the path with the link replaced.
-func resolveOnce(r Resolver, path string, budget *int) (real, next string) {
-	rest := ""
-	for p := path; ; {
+		next := filepath.Join(real, name)
 		if *budget--; *budget < 0 {
-			return filepath.Clean(path), ""
+			break
 		}
-		if real, err := r.EvalSymlinks(p); err == nil {
-			return filepath.Join(real, rest), ""
+		to, err := os.Readlink(next)
+		if err != nil {
+			real = next
+			continue
 		}
-		p = strings.TrimRight(p, "/")
-		i := strings.LastIndexByte(p, '/')
-		if i < 0 || p == "" {
-			return filepath.Clean(path), ""
+		if links++; links > 40 { // as many as Linux follows
+			return filepath.Clean(path)
 		}
-		if to, err := r.Readlink(p); err == nil && to != "" {
-			if !strings.HasPrefix(to, "/") {
-				to = p[:i+1] + to
-			}
-			return "", to + "/" + rest
+		if filepath.IsAbs(to) {
+			volume = filepath.VolumeName(to)
+			real, to = volume+"/", to[len(volume):]
 		}
-		rest = filepath.Join(p[i+1:], rest)
-		if rest == ".." || strings.HasPrefix(rest, "../") {
-			if clean := filepath.Clean(path); clean != path {
-				return "", clean
-			}
-			return filepath.Clean(path), ""
-		}
-		p = p[:i+1]
+		rest = filepath.ToSlash(to) + "/" + rest
 	}
+	return real
 }

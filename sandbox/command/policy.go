@@ -49,8 +49,8 @@ type Config struct {
 	OpaqueScripts Mode
 	// Paths checks redirections and the file operands of known programs.
 	Paths Paths
-	// Resolver finds programs and resolves links. Nil checks by name only.
-	Resolver Resolver
+	// Path holds the directories that commands search for programs, in order.
+	Path []string
 	// Home is what ~ and $HOME expand to, so it must be the HOME that commands
 	// get; if empty they are undecidable.
 	Home string
@@ -83,7 +83,7 @@ type Policy struct {
 }
 
 // Compile checks the rules of c and prepares them for Decide. It looks denied
-// programs up with the resolver, so that links to them are recognised.
+// programs up, so that links to them are recognised.
 func Compile(c Config) (*Policy, error) {
 	p := &Policy{Config: c, listed: c.Allowed != nil || len(c.Denied) > 0 || c.InlineCode == Deny || c.OpaqueScripts == Deny, any: c.Allowed == nil, programs: programs()}
 	p.parsers.New = func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
@@ -142,56 +142,14 @@ func (p *Policy) inlineDenied() bool { return denies(p.InlineCode, p.listed) }
 
 func denies(m Mode, listed bool) bool { return m == Deny || m == Default && listed }
 
-// Resolver tells what program names and paths stand for, in the environment
-// that the command will get.
-type Resolver interface {
-	// LookPath returns the absolute path of the program that a bare name runs.
-	LookPath(name string) (string, error)
-	// EvalSymlinks returns path with every symbolic link resolved.
-	EvalSymlinks(path string) (string, error)
-	// Readlink returns what the link at path points to.
-	Readlink(path string) (string, error)
-	// Stat returns the identity of the file at path, links followed.
-	Stat(path string) (os.FileInfo, error)
-	// Names returns the names in the directory dir.
-	Names(dir string) ([]string, error)
-}
-
-// System is the Resolver of the running system.
-type System struct {
-	// Path holds the directories that are searched for programs, in order.
-	Path []string
-}
-
-// LookPath returns the first executable regular file called name in s.Path.
-func (s System) LookPath(name string) (string, error) {
-	for _, dir := range s.Path {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
+// lookPath returns the absolute path of the program that a bare name runs, and
+// what it is; "" if there is none.
+func (c *Config) lookPath(name string) (string, os.FileInfo) {
+	for _, dir := range c.Path {
 		path := filepath.Join(dir, name)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return path, nil
+		if info, err := os.Stat(path); err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path, info
 		}
 	}
-	return "", fmt.Errorf("program %q: %w", name, os.ErrNotExist)
-}
-
-// EvalSymlinks is [filepath.EvalSymlinks].
-func (System) EvalSymlinks(path string) (string, error) { return filepath.EvalSymlinks(path) }
-
-// Readlink is [os.Readlink].
-func (System) Readlink(path string) (string, error) { return os.Readlink(path) }
-
-// Stat is [os.Stat].
-func (System) Stat(path string) (os.FileInfo, error) { return os.Stat(path) }
-
-// Names returns the sorted names in dir, at most 10,000 of them.
-func (System) Names(dir string) ([]string, error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	return d.Readdirnames(10_000)
+	return "", nil
 }

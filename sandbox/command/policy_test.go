@@ -76,7 +76,7 @@ func TestRules(t *testing.T) {
 		{"denied with an argument, without", nil, []command.Rule{{Name: "tool", ArgsDeny: []string{"--force"}}}, "tool", true, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := command.Compile(command.Config{Allowed: c.allowed, Denied: c.denied, Resolver: command.System{Path: []string{dir}}, Dir: dir, OpaqueScripts: command.Deny})
+			p, err := command.Compile(command.Config{Allowed: c.allowed, Denied: c.denied, Path: []string{dir}, Dir: dir, OpaqueScripts: command.Deny})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -151,7 +151,7 @@ func TestModes(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	ws := workspace(t, furnished)
 	p, err := command.Compile(command.Config{
-		Allowed: rulesOf([]string{"ls", "cat", "env", "tee"}), Dir: ws, Resolver: system(),
+		Allowed: rulesOf([]string{"ls", "cat", "env", "tee"}), Dir: ws, Path: system(),
 		Paths: command.Paths{Write: func(string) error { return nil }, Read: func(string) error { return nil }},
 	})
 	if err != nil {

@@ -3,7 +3,6 @@ package command
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -26,12 +25,8 @@ func (c *checker) identify(sh *shell, name string, from origin) program {
 		return p
 	}
 	if !strings.Contains(name, "/") {
-		p.builtin = from != byExec && c.p.builtin(name)
-		if c.p.Resolver != nil && !p.builtin {
-			if path, err := c.p.Resolver.LookPath(name); err == nil {
-				p.real = path
-				p.file, _ = c.p.Resolver.Stat(path)
-			}
+		if p.builtin = from != byExec && c.p.builtin(name); !p.builtin {
+			p.real, p.file = c.p.lookPath(name)
 		}
 		return p
 	}
@@ -48,29 +43,14 @@ func (c *checker) identify(sh *shell, name string, from origin) program {
 		c.refuse("computed", "the program path "+name+" stands for what a process has open", "use the program's name")
 		return p
 	}
-	p.real = realPath(c.p.Resolver, full, &c.paths)
+	p.real = realPath(full, &c.paths)
 	if c.paths < 0 {
 		c.refuse("too-complex", "the command names too many paths to look up", "split it into several commands")
 	}
-	if c.p.Resolver != nil {
-		p.file, _ = c.p.Resolver.Stat(p.real)
-	}
-	p.trusted = c.trusted(filepath.Clean(full), p)
+	p.file, _ = os.Stat(p.real)
+	_, bare := c.p.lookPath(p.base)
+	p.trusted = p.file != nil && bare != nil && os.SameFile(bare, p.file)
 	return p
-}
-
-// trusted reports whether a program named by path is the one that its bare
-// name runs.
-func (c *checker) trusted(clean string, p program) bool {
-	if c.p.Resolver == nil {
-		return slices.Contains([]string{"/bin", "/usr/bin", "/sbin", "/usr/sbin", "/usr/local/bin"}, filepath.Dir(clean))
-	}
-	path, err := c.p.Resolver.LookPath(p.base)
-	if err != nil || p.file == nil {
-		return false
-	}
-	info, err := c.p.Resolver.Stat(path)
-	return err == nil && os.SameFile(info, p.file)
 }
 
 // builtin reports whether bash runs name itself.
@@ -78,21 +58,12 @@ func (p *Policy) builtin(name string) bool { return p.programs["builtin "+name] 
 
 // ownFile returns the identity of the program at path, unless it is a link to
 // a program of many names (busybox): that file is not this program alone.
-func ownFile(r Resolver, path string) os.FileInfo {
-	if path == "" {
+func ownFile(path string) os.FileInfo {
+	real, err := filepath.EvalSymlinks(path)
+	if base := filepath.Base(real); err != nil || base != filepath.Base(path) && MultiCall(base) {
 		return nil
 	}
-	real, err := r.EvalSymlinks(path)
-	if err != nil {
-		return nil
-	}
-	if base := filepath.Base(real); base != filepath.Base(path) && MultiCall(base) {
-		return nil
-	}
-	info, err := r.Stat(real)
-	if err != nil {
-		return nil
-	}
+	info, _ := os.Stat(real)
 	return info
 }
 

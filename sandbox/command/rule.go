@@ -60,16 +60,14 @@ func (rs *rules) add(r Rule, c Config) error {
 			path = filepath.Join(c.Dir, path)
 		}
 		budget := 100
-		n.path = realPath(c.Resolver, path, &budget)
+		n.path = realPath(path, &budget)
 		words[0] = filepath.Base(path)
 	}
-	if c.Resolver != nil {
-		path := n.path
-		if path == "" {
-			path, _ = c.Resolver.LookPath(words[0])
-		}
-		n.file = ownFile(c.Resolver, path)
+	path := n.path
+	if path == "" {
+		path, _ = c.lookPath(words[0])
 	}
+	n.file = ownFile(path)
 	rs.all = append(rs.all, n)
 	return nil
 }

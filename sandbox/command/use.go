@@ -2,6 +2,8 @@ package command
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -94,26 +96,20 @@ func (u *use) apply(kind string, do effect, value arg, what string) {
 // mayStartWithDash reports whether a word that starts unknown may be an
 // option. A glob is looked up in the directory.
 func (c *checker) mayStartWithDash(sh *shell, a arg) bool {
-	if a.s[0] != anyName && a.s[0] != anyByte || c.p.Resolver == nil || sh.dirs == nil {
+	if a.s[0] != anyName && a.s[0] != anyByte || sh.dirs == nil {
 		return true
 	}
-	for _, w := range c.v.Writes {
-		if strings.HasPrefix(filepath.Base(w), "-") {
-			return true // a file of such a name is being made
-		}
-	}
-	for _, dir := range sh.dirs {
-		names, err := c.p.Resolver.Names(dir)
-		if err != nil || len(names) >= 10_000 {
-			return true
-		}
-		for _, n := range names {
-			if strings.HasPrefix(n, "-") {
+	dashed := func(path string) bool { return strings.HasPrefix(filepath.Base(path), "-") }
+	return slices.ContainsFunc(c.v.Writes, dashed) || // a file of such a name is being made
+		slices.ContainsFunc(sh.dirs, func(dir string) bool {
+			d, err := os.Open(dir)
+			if err != nil {
 				return true
 			}
-		}
-	}
-	return false
+			defer d.Close()
+			names, err := d.Readdirnames(10_000)
+			return err != nil && err != io.EOF || len(names) >= 10_000 || slices.ContainsFunc(names, dashed)
+		})
 }
 
 // operands checks the operands in the order that the spec names them.
