@@ -38,37 +38,38 @@ func (c *checker) arith(sh *shell, x syntax.ArithmExpr) {
 }
 
 func (c *checker) arithWord(sh *shell, w *syntax.Word) {
-	c.expansions(sh, w)
 	c.arithText(sh, c.arithParts(sh, w.Parts))
 }
 
-// arithParts returns the text that parts of a word become in arithmetic, in
-// which a number that is not known is its marker.
+// arithParts checks parts of a word and returns the text that they become in
+// arithmetic, in which a number that is not known is its marker.
 func (c *checker) arithParts(sh *shell, parts []syntax.WordPart) (s string) {
+	x := expander{c: c, sh: sh}
 	for _, part := range parts {
-		switch part := part.(type) {
+		switch p := part.(type) {
 		case *syntax.Lit:
-			s += part.Value
+			s += p.Value
 		case *syntax.SglQuoted:
-			s += part.Value
+			s += p.Value
 		case *syntax.DblQuoted:
-			s += c.arithParts(sh, part.Parts)
+			s += c.arithParts(sh, p.Parts)
 		case *syntax.ParamExp:
-			switch value, many := c.param(sh, part); {
+			switch value, many := x.param(p); {
 			case !many && numeric(text(value)):
 				s += value
-			case part.Param != nil && (plainParam(part) || part.Index != nil && part.Exp == nil && part.Repl == nil):
-				c.evaluate(part.Param.Value)
+			case p.Param != nil && (plainParam(p) || p.Index != nil && p.Exp == nil && p.Repl == nil):
+				c.evaluate(p.Param.Value)
 				s += number.s
 			default:
 				c.refuseArith("an expansion")
 			}
 		case *syntax.CmdSubst:
-			out := strings.Trim(c.outputOf(sh, part.Stmts).s, " \n")
+			out := strings.Trim(c.substitution(sh, p.Stmts).s, " \n")
 			if s += out; !numeric(text(out)) {
 				c.refuseArith("the output of a command")
 			}
 		case *syntax.ArithmExp:
+			c.arith(sh, p.X)
 			s += number.s
 		default:
 			c.refuseArith("an expansion")
@@ -79,6 +80,13 @@ func (c *checker) arithParts(sh *shell, parts []syntax.WordPart) (s string) {
 
 func (c *checker) refuseArith(what string) {
 	c.refuse("evaluates", "arithmetic evaluates "+what+" as an expression, which may run commands", "use a value that is assigned as a number")
+}
+
+// subscript checks a[x]: arithmetic, unless it is @ or *.
+func (c *checker) subscript(sh *shell, x syntax.ArithmExpr) {
+	if w, ok := x.(*syntax.Word); !ok || w.Lit() != "@" && w.Lit() != "*" {
+		c.arith(sh, x)
+	}
 }
 
 // arithText checks text that is evaluated as arithmetic after its quotes are
@@ -144,18 +152,8 @@ func (c *checker) testExpr(sh *shell, x syntax.TestExpr) {
 			}
 		}
 	case *syntax.Word:
-		c.expansions(sh, x)
+		c.value(sh, x)
 	default:
 		c.refuse("syntax", "[[ ]] holds an expression that is not known here", "")
 	}
-}
-
-// varName checks an operand that names a variable to a builtin, and returns
-// the name: a subscript in it would be evaluated.
-func (c *checker) varName(a arg, where string) string {
-	name, subscript, indexed := strings.Cut(a.s, "[")
-	if a.many || !syntax.ValidName(name) || indexed && strings.TrimLeft(subscript, "0123456789@*") != "]" {
-		c.refuse("evaluates", where+" evaluates "+show(a.s)+" as a variable", "name a variable without a computed subscript")
-	}
-	return name
 }

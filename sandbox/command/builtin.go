@@ -71,7 +71,7 @@ func (u *use) source() {
 	}
 	u.script(file, "")
 	u.sh.dirs = nil
-	u.c.vars.lose()
+	u.c.vars.forget()
 }
 
 // trap checks the commands of a trap, which run at any time.
@@ -84,12 +84,9 @@ func (u *use) trap() {
 		u.computed("trap", ops[0].s)
 		return
 	}
-	inner := *u.sh
-	inner.vars, inner.dirs, inner.pos = nil, nil, nil
-	outer := u.c.asynchronous
-	u.c.asynchronous = true
+	inner := u.sh.anywhere()
+	inner.asynchronous = true
 	u.c.run(&inner, ops[0].s, "the text of trap")
-	u.c.asynchronous = outer
 }
 
 // alias checks the text of an alias, though the shell of -c does not use it.
@@ -99,8 +96,7 @@ func (u *use) alias(a arg) {
 	case !a.exact():
 		u.computed("alias", a.s)
 	case ok && strings.TrimSpace(body) != "":
-		inner := *u.sh
-		inner.vars, inner.dirs, inner.pos = nil, nil, nil
+		inner := u.sh.anywhere()
 		u.c.run(&inner, body, "the text of alias")
 	}
 }
@@ -219,16 +215,14 @@ func (c *checker) decl(sh *shell, d *syntax.DeclClause) {
 	for _, a := range d.Args {
 		switch {
 		case a.Name == nil:
-			c.expansions(sh, a.Value)
-			argv = append(argv, c.expand(sh, []*syntax.Word{a.Value})...)
+			argv = append(argv, c.word(sh, a.Value)...)
 		case a.Naked || a.Array != nil || a.Index != nil || a.Append:
 			c.assignment(sh, a, false)
 			argv = append(argv, text(a.Name.Value))
 		default:
-			c.expansions(sh, a.Value)
 			argv = append(argv, text(a.Name.Value+"="+c.value(sh, a.Value).s))
 		}
 	}
-	c.at(d)
+	c.place = d
 	c.check(sh, argv, byName)
 }

@@ -7,34 +7,31 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// call checks a simple command.
-func (c *checker) call(sh *shell, call *syntax.CallExpr, redirs []*syntax.Redirect) {
-	if len(call.Args) == 0 {
-		for _, a := range call.Assigns {
-			c.assignment(sh, a, true)
-		}
-		return
-	}
-	for _, w := range call.Args {
-		c.expansions(sh, w)
-	}
-	argv := c.expand(sh, call.Args)
+// call checks a simple command and returns it as it runs.
+func (c *checker) call(sh *shell, call *syntax.CallExpr, redirs []*syntax.Redirect) (argv []arg) {
+	argv = c.words(sh, call.Args)
 	for _, a := range call.Assigns {
-		// The assignment is for this command only, and read splits with IFS.
+		// With a command, the assignment is for that only, and read splits with IFS.
 		if a.Name != nil && a.Name.Value == "IFS" && len(argv) > 0 && argv[0].is("read") {
-			c.expansions(sh, a)
+			c.value(sh, a.Value)
 			continue
 		}
-		c.assignment(sh, a, false)
+		c.assignment(sh, a, len(call.Args) == 0)
 	}
 	if c.refused || len(argv) == 0 {
-		return
+		return nil
 	}
-	c.at(call)
+	c.place = call
 	c.check(sh, argv, inShell)
-	if len(redirs) > 0 && len(argv) > 1 && argv[0].is("cat") {
-		c.copies(sh, argv[1:], redirs)
+	if len(argv) > 1 && argv[0].is("cat") && slices.ContainsFunc(redirs, func(r *syntax.Redirect) bool {
+		return r.Op == syntax.RdrOut || r.Op == syntax.AppOut || r.Op == syntax.RdrClob
+	}) {
+		c.copied(sh, argv[1:])
 	}
+	if !argv[0].exact() || sh.funcs[argv[0].s] != nil {
+		return nil
+	}
+	return argv
 }
 
 // origin says how a command is started.
@@ -103,7 +100,7 @@ func (c *checker) inline(sh *shell, body *syntax.Stmt, args []arg) {
 		if n > 1 {
 			return
 		}
-		inner.pos, inner.dirs, inner.vars = nil, nil, nil
+		inner = sh.anywhere()
 	}
 	c.called = append(c.called, body)
 	c.active = append(c.active, body)
@@ -150,8 +147,7 @@ func (c *checker) uncalled(sh *shell, file *syntax.File) {
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if f, ok := n.(*syntax.FuncDecl); ok && !c.refused && !slices.Contains(c.called, f.Body) {
-			inner := *sh
-			inner.pos, inner.dirs, inner.vars = nil, nil, nil
+			inner := sh.anywhere()
 			c.called = append(c.called, f.Body)
 			c.active = append(c.active, f.Body)
 			c.stmt(&inner, f.Body)
@@ -159,16 +155,6 @@ func (c *checker) uncalled(sh *shell, file *syntax.File) {
 		}
 		return !c.refused
 	})
-}
-
-// copies refuses cat of a denied program into a file.
-func (c *checker) copies(sh *shell, args []arg, redirs []*syntax.Redirect) {
-	for _, r := range redirs {
-		if r.Op == syntax.RdrOut || r.Op == syntax.AppOut || r.Op == syntax.RdrClob {
-			c.copied(sh, args)
-			return
-		}
-	}
 }
 
 func quote(s string) string { return "“" + s + "”" }

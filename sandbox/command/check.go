@@ -24,10 +24,8 @@ type checker struct {
 	active   []*syntax.Stmt    // bodies being checked
 	seen     map[string]string // resolved paths
 
-	vars         *variables
-	script       string // the text being walked
-	offset       uint   // of the command in it that assigns
-	asynchronous bool   // the text runs at any time (trap)
+	vars  *variables
+	place syntax.Node // that assigns
 }
 
 // refuse ends the analysis with a refusal; only the first one counts.

@@ -177,11 +177,8 @@ func (c *checker) runParsed(sh *shell, src, what string, parse func(string) (*sy
 		c.refuse("syntax", what+" is not valid bash: "+err.Error(), "check the quoting; a command that cannot be parsed is refused")
 		return nil
 	}
-	outer := c.script
-	c.script = src
 	c.stmts(sh, file.Stmts)
 	c.uncalled(sh, file)
-	c.script = outer
 	return file
 }
 

@@ -2,116 +2,97 @@ package command
 
 import (
 	"cmp"
-	"slices"
+	"regexp"
 	"strings"
 	"sync"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
-// prints says what programs print, where scripts commonly use it: # a number,
-// - words that do not start with a dash, ./ paths below the directory. In a
-// command, _ is an operand, _* any number of them, and * anything.
-const prints = `
-# nproc; wc; wc -l; wc -c; wc -w; wc -m; date +%s; date +%Y; date +%s%N; grep -c _; stat -c %s _; stat -c %Y _; git rev-list --count _*
-- date; date -u; date -I; date +%F; date +%Y%m%d; date +%H%M%S; date +%Y%m%d%H%M%S; date +%Y-%m-%d; date +%T; date +%Y%m%d-%H%M%S; date +%Y%m%d_%H%M%S
-- uname; uname -s; uname -m; uname -r; hostname; hostname -s; whoami; arch; id; id -u; id -g; id -un; id -gn
-- git rev-parse _*; git rev-parse --short _*; git rev-parse --abbrev-ref _*; git rev-parse --verify _*; git rev-parse --show-toplevel
-- git merge-base *; git describe *; git symbolic-ref *; git branch --show-current; git rev-list _*; git rev-list -n 1 _*; git rev-list -1 _*
-./ git ls-files _*; git ls-files -- _*; git diff --name-only _*; git diff --name-only -- _*; git diff --name-only --cached; git diff --name-only --staged
-./ git diff --cached --name-only; git diff --staged --name-only
-`
+// printed is a simple command whose output is wanted, with what it reads. The
+// zero value prints what is not known.
+type printed struct {
+	argv []arg
+	in   arg
+}
 
+// prints says what programs print, where scripts commonly use it: # a number,
+// - words that do not start with a dash, ./ paths below the directory, * names
+// in the directory, = lines of the input. The commands are regular expressions,
+// in which _ is an operand, _* any number of them, and ** anything.
+var prints = []struct{ kind, commands string }{
+	{"#", `nproc|wc( -[lcwm])?|date \+%(s|Y|s%N)|grep -c _|stat -c %[sY] _|git rev-list --count _*`},
+	{"#*", `(seq|expr)( \x07?[0-9\x04-]*| [+*/%])*`},
+	{"-", `date( -[uI])?|date \+(%F|%T|%Y-%m-%d|%H%M%S|%Y%m%d([_-]?%H%M%S)?)|uname( -[smr])?|hostname( -s)?|whoami|arch|id( -[ug]n?| -n[ug])?`},
+	{"-", `git rev-parse( --short| --abbrev-ref| --verify)? _*|git rev-parse --show-toplevel|git rev-list( -n 1| -1)? _*`},
+	{"-", `git (merge-base|describe|symbolic-ref) **|git branch --show-current`},
+	{"./", `git ls-files( --)? _*|git diff --name-only( --)? _*|git diff (--name-only (--cached|--staged)|(--cached|--staged) --name-only)`},
+	{"*", `ls( -[^aAlfRos\x00-\x07]*| \x07?[^-./\x00\x03\x05-\x07][^/\x00\x03\x05-\x07]*)*`},
+	{"=", `cat|(tac|shuf|uniq( -[udi])*)|sort( -[bdfghinruVz]+| -k[0-9,.bdfghinrV]+| -k [0-9,.bdfghinrV]+| -t _)*`},
+	{"=", `(head|tail)( -n [+-]?[0-9]+| -n[0-9]+| -[0-9]+)?|[ef]?grep( -[viEFPwxsh]+| -e _| -m [0-9]+)*( _)?`},
+}
+
+// printing is a row of prints, compiled.
 type printing struct {
-	command []string
-	output  arg
+	kind    string
+	command *regexp.Regexp
 }
 
 var printings = sync.OnceValue(func() (table []printing) {
-	values := map[string]arg{"#": number, "-": {s: "\x05"}, "./": {s: "./\x06", many: true}}
-	for line := range strings.Lines(strings.TrimSpace(prints)) {
-		kind, commands, _ := strings.Cut(line, " ")
-		for command := range strings.SplitSeq(commands, ";") {
-			table = append(table, printing{strings.Fields(command), values[kind]})
-		}
+	operand := `(?:\.(?:[^.\x00][^\x00]*)?|[^-.\x00-\x03\x07][^\x00]*)?`
+	notation := strings.NewReplacer(" _*", `(?:\x00\x07?`+operand+`)*`, " _", `\x00`+operand, " **", `(?s:\x00.*)?`, " ", `\x00`)
+	for _, row := range prints {
+		table = append(table, printing{row.kind, regexp.MustCompile(`^(?:` + notation.Replace(row.commands) + `)$`)})
 	}
 	return table
 })
 
-// matches reports whether argv is the command.
-func (p *printing) matches(argv []arg) bool {
-	for i, word := range p.command {
-		switch {
-		case word == "*":
-			return true
-		case word == "_*":
-			return !slices.ContainsFunc(argv[i:], func(a arg) bool { return a.maybeOption() || strings.HasPrefix(a.s, "..") })
-		case i >= len(argv) || word == "_" && (argv[i].many || argv[i].maybeOption()) || word != "_" && !argv[i].is(word):
-			return false
-		}
-	}
-	return len(argv) == len(p.command)
-}
-
-// outputOf returns what is known of the text that statements print, without
+// output returns what is known of the text that a command prints, without
 // trailing newlines.
-func (c *checker) outputOf(sh *shell, stmts []*syntax.Stmt) (out arg) {
-	if len(stmts) != 1 {
+func (c *checker) output(p printed) arg {
+	if len(p.argv) == 0 || c.refused {
 		return unknown
 	}
-	if b, ok := stmts[0].Cmd.(*syntax.BinaryCmd); ok && b.Op == syntax.Pipe {
-		for _, st := range pipeParts(b) {
-			out = c.printedBy(sh, st, out)
+	var line strings.Builder // words end with a NUL; a \x07 says there may be many
+	for i, a := range p.argv {
+		if i > 0 {
+			line.WriteByte(0)
 		}
-		return out
+		if a.many {
+			line.WriteByte(7)
+		}
+		line.WriteString(a.s)
 	}
-	return c.printedBy(sh, stmts[0], unknown)
-}
-
-// printedBy returns what a simple command prints, given what it reads.
-func (c *checker) printedBy(sh *shell, st *syntax.Stmt, in arg) arg {
-	call, ok := st.Cmd.(*syntax.CallExpr)
-	for _, r := range st.Redirs {
-		input := r.Op == syntax.RdrIn || r.Op == syntax.WordHdoc || r.Op == syntax.Hdoc
-		ok = ok && (input || r.N != nil && r.N.Value == "2")
-		in = unknown
-	}
-	if !ok || len(call.Args) == 0 || c.steps >= maxSteps {
-		return unknown
-	}
-	c.steps++
-	argv := c.expand(sh, call.Args)
-	if len(argv) == 0 || !argv[0].exact() || sh.funcs[argv[0].s] != nil {
-		return unknown
-	}
-	args := argv[1:]
-	switch name := argv[0].s; name {
+	switch args := p.argv[1:]; p.argv[0].s {
 	case "echo", "printf":
-		return echoed(name, args)
-	case "sort", "uniq", "head", "tail", "grep", "egrep", "fgrep", "shuf", "tac", "cat": // pass lines on
-		if markAt(in.s) >= 0 && (name != "cat" || len(args) == 0) && !(name == "grep" && len(args) > 0 && args[0].is("-c")) {
-			return in
-		}
+		return echoed(p.argv[0].s, args)
 	case "find":
-		starts, rest := findStarts(args)
-		if s := starts[0].s; s != "" && s[0] != '-' {
+		if starts, rest := findStarts(args); starts[0].s != "" && starts[0].s[0] != '-' {
 			return findOutput(starts, rest)
 		}
 		return unknown
 	case "mktemp":
-		if dir := cmp.Or(c.p.Temp, "/tmp"); c.untouched("TMPDIR") && (len(args) == 0 || len(args) == 1 && args[0].is("-d")) {
-			return text(strings.TrimSuffix(dir, "/") + "/tmp.\x01")
+		if (len(args) == 0 || len(args) == 1 && args[0].is("-d")) && c.untouched("TMPDIR") {
+			return text(strings.TrimSuffix(cmp.Or(c.p.Temp, "/tmp"), "/") + "/tmp.\x01")
 		}
-	case "ls":
-		return listed(args)
-	case "seq", "expr":
-		if !slices.ContainsFunc(args, func(a arg) bool { return !numeric(a) && !strings.Contains("+*/%", a.s) }) {
-			return arg{s: number.s, many: name == "seq"}
-		}
+		return unknown
 	}
-	for i := range printings() {
-		if p := &printings()[i]; p.matches(argv) {
-			return p.output
+	for _, row := range printings() {
+		if !row.command.MatchString(line.String()) {
+			continue
+		}
+		switch row.kind {
+		case "#":
+			return number
+		case "#*":
+			return arg{s: number.s, many: p.argv[0].is("seq")}
+		case "-":
+			return text("\x05")
+		case "./":
+			return arg{s: "./\x06", many: true}
+		case "*":
+			return arg{s: "\x01", many: true}
+		}
+		if markAt(p.in.s) >= 0 {
+			return p.in
 		}
 	}
 	return unknown
@@ -119,43 +100,19 @@ func (c *checker) printedBy(sh *shell, st *syntax.Stmt, in arg) arg {
 
 // echoed returns what echo and printf print.
 func echoed(name string, args []arg) arg {
-	if name == "echo" && len(args) > 0 && strings.HasPrefix(args[0].s, "-") {
-		if !args[0].is("-n") {
-			return unknown
-		}
+	switch {
+	case name == "printf" && len(args) == 2 && (args[0].is("%s") || args[0].is(`%s\n`)):
 		args = args[1:]
-	}
-	if name == "printf" {
-		switch {
-		case len(args) == 2 && (args[0].is("%s") || args[0].is(`%s\n`)):
-			args = args[1:]
-		case len(args) != 1 || strings.ContainsAny(args[0].s, `%\`):
-			return unknown
-		}
+	case name == "printf" && (len(args) != 1 || strings.ContainsAny(args[0].s, `%\`)):
+		return unknown
+	case name == "echo" && len(args) > 0 && args[0].is("-n"):
+		args = args[1:]
 	}
 	words := make([]string, len(args))
 	for i, a := range args {
-		if a.many {
+		if words[i] = a.s; a.many || i == 0 && name == "echo" && a.maybeOption() {
 			return unknown
 		}
-		words[i] = a.s
 	}
 	return text(strings.Join(words, " "))
-}
-
-// listed returns what ls prints: names in the directory, or the operands.
-func listed(args []arg) arg {
-	dots := false
-	for _, a := range args {
-		switch {
-		case strings.HasPrefix(a.s, "-"):
-			dots = dots || !a.exact() || strings.ContainsAny(a.s, "aAlfRos")
-		case a.s == "" || a.s[0] == '.' || strings.ContainsAny(a.s, "/\x03\x05\x06"):
-			return unknown
-		}
-	}
-	if dots {
-		return unknown
-	}
-	return arg{s: string(rune(anyName)), many: true}
 }

@@ -16,12 +16,8 @@ func (c *checker) redirs(sh *shell, list []*syntax.Redirect) {
 		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
 			name := strings.Trim(r.N.Value, "{}")
 			c.checkEnvName(name, unknown, "redirection")
-			c.at(r)
+			c.place = r
 			c.assign(sh, name, number, false)
-		}
-		c.expansions(sh, r.Word)
-		if r.Hdoc != nil {
-			c.expansions(sh, r.Hdoc)
 		}
 		c.redir(sh, r)
 	}
@@ -43,13 +39,12 @@ func (c *checker) redir(sh *shell, r *syntax.Redirect) {
 			c.refuse("syntax", "a word is glued to >&-, which bash reads apart", "put a space after >&-")
 			return
 		}
-		if s, ok := static(r.Word); ok && strings.Trim(s, "0123456789-") == "" {
-			return
+		if r.Op == syntax.DplIn {
+			c.setStdin(sh, input, unknown)
 		}
-		if v := c.value(sh, r.Word); strings.Trim(v.s, "0123456789-\x04") == "" {
-			return
+		if !numeric(c.value(sh, r.Word)) {
+			c.target(sh, r.Word, true)
 		}
-		c.target(sh, r.Word, true)
 	case syntax.WordHdoc:
 		c.setStdin(sh, input, c.value(sh, r.Word))
 	case syntax.Hdoc, syntax.DashHdoc:
@@ -70,39 +65,37 @@ func (c *checker) hereDoc(sh *shell, r *syntax.Redirect) arg {
 	if r.Hdoc == nil {
 		return text("")
 	}
+	c.value(sh, r.Word)
 	quoted := false
 	for _, part := range r.Word.Parts {
 		if lit, ok := part.(*syntax.Lit); !ok || strings.Contains(lit.Value, `\`) {
 			quoted = true
 		}
 	}
-	var f fields
+	x := expander{c: c, sh: sh}
 	for _, part := range r.Hdoc.Parts {
-		if lit, ok := part.(*syntax.Lit); ok {
-			s := lit.Value
-			if !quoted {
-				s = unescape(s)
-			}
-			f.add(s)
-			continue
+		if lit, ok := part.(*syntax.Lit); ok && quoted {
+			x.add(lit.Value)
+		} else {
+			x.quoted(part)
 		}
-		c.quotedPart(sh, &f, part)
 	}
-	s := string(f.cur)
+	s := string(x.cur)
 	if r.Op == syntax.DashHdoc {
 		s = strings.ReplaceAll(strings.TrimLeft(s, "\t"), "\n\t", "\n")
 	}
-	return arg{s: s}
+	return text(s)
 }
 
 // target checks the file of a redirection.
 func (c *checker) target(sh *shell, w *syntax.Word, write bool) {
 	if len(w.Parts) == 1 {
 		if _, ok := w.Parts[0].(*syntax.ProcSubst); ok {
+			c.value(sh, w)
 			return
 		}
 	}
-	for _, a := range c.fieldsOf(sh, w) {
+	for _, a := range c.word(sh, w) {
 		if strings.HasPrefix(a.s, "/dev/tcp/") || strings.HasPrefix(a.s, "/dev/udp/") {
 			c.refuse("network", "the redirection "+show(a.s)+" opens a network connection", "")
 			return

@@ -3,6 +3,8 @@ package command
 import (
 	"regexp"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // sedOperands checks the files of sed, which -i writes.
@@ -117,7 +119,7 @@ func (u *use) awkOperands() {
 		ops = ops[1:]
 	}
 	for _, a := range ops {
-		if name, _, ok := strings.Cut(a.s, "="); ok && nameLen(name) == len(name) && name != "" {
+		if name, _, ok := strings.Cut(a.s, "="); ok && syntax.ValidName(name) {
 			continue
 		}
 		u.read(a, "operand")

@@ -19,10 +19,16 @@ type shell struct {
 	pos []arg
 	// stdin is what standard input holds.
 	stdin arg
+	// asynchronous: what runs may run at any time (trap).
+	asynchronous bool
 }
 
-// bind notes the value of a variable.
-func (s *shell) bind(name string, value arg) { s.vars = with(s.vars, name, value) }
+// anywhere returns the shell at a point that is not known.
+func (s *shell) anywhere() shell {
+	inner := *s
+	inner.vars, inner.dirs, inner.pos = nil, nil, nil
+	return inner
+}
 
 // with returns m with one more entry.
 func with[V any](m map[string]V, key string, value V) map[string]V {

@@ -10,10 +10,11 @@ import (
 // maxUnrolled bounds the items of a for loop that are checked one by one.
 const maxUnrolled = 32
 
-func (c *checker) stmts(sh *shell, list []*syntax.Stmt) {
+func (c *checker) stmts(sh *shell, list []*syntax.Stmt) (out printed) {
 	for _, st := range list {
-		c.stmt(sh, st)
+		out = c.stmt(sh, st)
 	}
+	return out
 }
 
 // branch checks statements that may or may not run.
@@ -23,17 +24,22 @@ func (c *checker) branch(sh *shell, list []*syntax.Stmt) {
 	sh.merge(&inner)
 }
 
-// subshell checks statements that run in a copy of the shell.
-func (c *checker) subshell(sh *shell, list []*syntax.Stmt) {
+// substitution checks $( ) and returns what is known of the text that it becomes.
+func (c *checker) substitution(sh *shell, list []*syntax.Stmt) arg {
+	if !c.step() {
+		return unknown
+	}
 	inner := *sh
-	c.stmts(&inner, list)
+	if out := c.stmts(&inner, list); len(list) == 1 {
+		return c.output(out)
+	}
+	return unknown
 }
 
-// stmt checks one statement. Every kind of command is listed; one that is not
-// known is refused.
-func (c *checker) stmt(sh *shell, st *syntax.Stmt) {
+// stmt checks one statement and returns what prints its output.
+func (c *checker) stmt(sh *shell, st *syntax.Stmt) (out printed) {
 	if !c.step() {
-		return
+		return out
 	}
 	if st.Background || st.Coprocess || st.Disown {
 		inner := *sh
@@ -41,21 +47,42 @@ func (c *checker) stmt(sh *shell, st *syntax.Stmt) {
 	}
 	stdin := sh.stdin
 	c.redirs(sh, st.Redirs)
-	c.command(sh, st)
-	sh.stdin = stdin
+	redirected := sh.stdin != stdin
+	out = c.command(sh, st)
+	// What was read is gone, and a redirection of exec stays.
+	if sh.stdin = stdin; redirected || stdin.exact() {
+		sh.stdin = unknown
+	}
+	for _, r := range st.Redirs {
+		if r.Op != syntax.RdrIn && r.Op != syntax.WordHdoc && r.Op != syntax.Hdoc && (r.N == nil || r.N.Value != "2") {
+			return printed{}
+		}
+	}
+	return out
 }
 
-func (c *checker) command(sh *shell, st *syntax.Stmt) {
+// command checks a command. Every kind is listed; one that is not known is
+// refused.
+func (c *checker) command(sh *shell, st *syntax.Stmt) (out printed) {
 	switch cmd := st.Cmd.(type) {
 	case nil:
 	case *syntax.CallExpr:
-		c.call(sh, cmd, st.Redirs)
+		return printed{c.call(sh, cmd, st.Redirs), sh.stdin}
 	case *syntax.BinaryCmd:
-		c.binary(sh, cmd)
+		switch cmd.Op {
+		case syntax.Pipe, syntax.PipeAll:
+			return c.pipe(sh, cmd)
+		case syntax.AndStmt:
+			c.and(sh, cmd)
+		default:
+			c.stmt(sh, cmd.X)
+			c.branch(sh, []*syntax.Stmt{cmd.Y})
+		}
 	case *syntax.Block:
 		c.stmts(sh, cmd.Stmts)
 	case *syntax.Subshell:
-		c.subshell(sh, cmd.Stmts)
+		inner := *sh
+		c.stmts(&inner, cmd.Stmts)
 	case *syntax.IfClause:
 		for ; cmd != nil; cmd = cmd.Else {
 			c.branch(sh, cmd.Cond)
@@ -66,10 +93,10 @@ func (c *checker) command(sh *shell, st *syntax.Stmt) {
 	case *syntax.ForClause:
 		c.forLoop(sh, cmd)
 	case *syntax.CaseClause:
-		c.expansions(sh, cmd.Word)
+		c.value(sh, cmd.Word)
 		for _, item := range cmd.Items {
 			for _, w := range item.Patterns {
-				c.expansions(sh, w)
+				c.value(sh, w)
 			}
 			c.branch(sh, item.Stmts)
 		}
@@ -88,11 +115,11 @@ func (c *checker) command(sh *shell, st *syntax.Stmt) {
 		c.decl(sh, cmd)
 	case *syntax.TimeClause:
 		if cmd.Stmt == nil {
-			return
+			return out
 		}
 		if call, ok := cmd.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && strings.HasPrefix(call.Args[0].Lit(), "-") {
 			c.refuse("syntax", "an option follows time, which bash reads apart from the command", "leave "+quote(call.Args[0].Lit())+" out")
-			return
+			return out
 		}
 		c.stmt(sh, cmd.Stmt)
 	case *syntax.CoprocClause:
@@ -100,6 +127,7 @@ func (c *checker) command(sh *shell, st *syntax.Stmt) {
 	default:
 		c.refuse("syntax", "the command uses a shell construct that is not known here", "")
 	}
+	return out
 }
 
 // coproc checks a coprocess. Only a compound command can have a name before
@@ -118,53 +146,22 @@ func (c *checker) coproc(sh *shell, p *syntax.CoprocClause) {
 		}
 		c.checkEnvName(name, unknown, "coproc")
 	}
-	c.subshell(sh, []*syntax.Stmt{p.Stmt})
+	inner := *sh
+	c.stmt(&inner, p.Stmt)
 }
 
-// binary checks a && b, a || b and a | b.
-func (c *checker) binary(sh *shell, b *syntax.BinaryCmd) {
-	switch b.Op {
-	case syntax.Pipe, syntax.PipeAll:
-		c.pipeline(sh, b)
-	case syntax.AndStmt:
-		c.and(sh, b)
-	default:
-		c.stmt(sh, b.X)
-		c.branch(sh, []*syntax.Stmt{b.Y})
+// pipe checks a | b, the second with what the first prints.
+func (c *checker) pipe(sh *shell, b *syntax.BinaryCmd) printed {
+	left := *sh
+	in := c.stmt(&left, b.X)
+	if b.Op == syntax.PipeAll {
+		in = printed{}
 	}
-}
-
-// pipeline checks a | b | c, each part with what the one before it prints.
-func (c *checker) pipeline(sh *shell, b *syntax.BinaryCmd) {
-	parts := pipeParts(b)
-	inner, out := *sh, unknown
-	for i, st := range parts {
-		inner = *sh
-		if i > 0 {
-			inner.stdin = out
-		}
-		c.stmt(&inner, st)
-		if c.refused {
-			return
-		}
-		out = c.printedBy(sh, st, out)
-	}
-	sh.merge(&inner) // lastpipe may be on
-}
-
-// pipeParts returns the parts of a pipeline, which the parser nests to the left.
-func pipeParts(b *syntax.BinaryCmd) []*syntax.Stmt {
-	parts := []*syntax.Stmt{b.Y}
-	for {
-		next, ok := b.X.Cmd.(*syntax.BinaryCmd)
-		if !ok || next.Op != syntax.Pipe && next.Op != syntax.PipeAll || len(b.X.Redirs) > 0 || b.X.Negated || b.X.Background {
-			parts = append(parts, b.X)
-			slices.Reverse(parts)
-			return parts
-		}
-		parts = append(parts, next.Y)
-		b = next
-	}
+	right := *sh
+	right.stdin = c.output(in)
+	out := c.stmt(&right, b.Y)
+	sh.merge(&right) // lastpipe may be on
+	return out
 }
 
 // and checks a chain a && b && c: each runs where those before it succeeded,
@@ -225,10 +222,7 @@ func (c *checker) forLoop(sh *shell, f *syntax.ForClause) {
 		c.loop(sh, f.Do)
 		return
 	}
-	for _, w := range iter.Items {
-		c.expansions(sh, w)
-	}
-	items := c.expand(sh, iter.Items)
+	items := c.words(sh, iter.Items)
 	if !iter.InPos.IsValid() {
 		if items = c.parameters(sh); items == nil {
 			items = []arg{unknowns}
@@ -237,7 +231,7 @@ func (c *checker) forLoop(sh *shell, f *syntax.ForClause) {
 	name := iter.Name.Value
 	c.checkEnvName(name, unknown, "for")
 	if f.Select || len(items) > maxUnrolled {
-		c.at(f)
+		c.place = f
 		c.assign(sh, name, unknown, true)
 		c.loop(sh, f.Do)
 		return
@@ -245,7 +239,7 @@ func (c *checker) forLoop(sh *shell, f *syntax.ForClause) {
 	for _, item := range items {
 		item.many = false
 		inner := *sh
-		c.at(f)
+		c.place = f
 		c.assign(&inner, name, item, true)
 		c.stmts(&inner, f.Do)
 		sh.merge(&inner)

@@ -54,8 +54,6 @@ func (l *nameList) has(name string) bool {
 // give it the value.
 func specialVar(name string) bool { return changingVars().has(name) || steeringVars().has(name) }
 
-func numberVar(name string) bool { return numericVars().has(name) }
-
 // steers reports whether giving the variable this value changes what runs.
 func steers(name string, value arg) bool {
 	if !steeringVars().has(name) {

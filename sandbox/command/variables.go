@@ -9,36 +9,25 @@ import (
 // variable is what a request does to one variable, wherever that happens. A
 // value is taken as known only if it comes from a single place of the request,
 // so that no loop, trap or function can change it unseen; and as a number only
-// if no place assigns anything else. What breaks such an assumption after it
-// was used sends the analysis back to the start, which then knows better.
+// if no place assigns anything else. A change after something was concluded
+// sends the analysis back to the start, which then knows better.
 type variable struct {
-	place place
-	// many: several places assign it, or one in a way that is not followed.
-	many bool
-	// text: it may hold something other than a number.
-	text bool
-	// constant, number and initial say what was assumed of it: one value, a
-	// number, the value from the start. arith: arithmetic evaluates it.
-	constant, number, initial, arith bool
-}
-
-// place is a position in a script; the zero place is none.
-type place struct {
-	script string
-	offset uint
+	place syntax.Node // that assigns it; nil for none yet
+	many  bool        // several places assign it, or one in a way that is not followed
+	text  bool        // it may hold something other than a number
+	read  bool        // something was concluded from the other fields
 }
 
 // variables are the variables of a request by name; "@" stands for the
 // positional parameters.
 type variables struct {
 	byName map[string]*variable
-	// blind: nothing is assumed of any variable.
-	blind bool
-	again bool // an assumption was wrong
+	blind  bool // no value is known
+	again  bool // a conclusion was wrong
 }
 
-// maxPasses bounds how often an analysis starts again before it assumes
-// nothing; maxVars how many values are followed.
+// maxPasses bounds how often an analysis starts again before it takes no value
+// as known; maxVars how many values are followed.
 const (
 	maxPasses = 4
 	maxVars   = 200
@@ -69,92 +58,81 @@ func (vs *variables) restart(pass int) {
 	}
 }
 
-// update notes an assignment and checks it against what was assumed.
-func (vs *variables) update(v *variable, at place, followed bool, value arg) {
-	v.many = v.many || !followed || v.initial || v.place != place{} && v.place != at
-	v.place = at
-	v.text = v.text || !numeric(value)
-	if !vs.blind && (v.many && v.constant || v.text && v.number) {
-		vs.again = true
-	}
+// update notes an assignment and checks it against what was concluded.
+func (vs *variables) update(name string, at syntax.Node, followed bool, value arg) {
+	v := vs.get(name)
+	many := v.many || !followed || v.read && v.place == nil || v.place != nil && v.place != at
+	text := v.text || !numeric(value)
+	vs.again = vs.again || v.read && (many != v.many || text != v.text)
+	v.place, v.many, v.text = at, many, text
 }
 
-// lose assumes nothing from now on, because code that is not seen may assign.
-func (vs *variables) lose() {
-	if !vs.blind {
-		vs.blind, vs.again = true, true
-	}
+// forget takes no value as known, because code that is not seen may assign.
+func (vs *variables) forget() {
+	vs.again = vs.again || !vs.blind
+	vs.blind = true
 }
 
 // numeric reports whether the value is a number, or empty.
 func numeric(value arg) bool { return strings.Trim(value.s, "0123456789-\x04") == "" }
 
-// at notes where the assignments that follow are.
-func (c *checker) at(n syntax.Node) { c.offset = n.Pos().Offset() }
-
 // assign notes that the variable gets a value at the current place. The value
 // is followed from there unless followed is false.
 func (c *checker) assign(sh *shell, name string, value arg, followed bool) {
-	v := c.vars.get(name)
-	c.vars.update(v, place{c.script, c.offset}, followed && !c.asynchronous, value)
-	if v.arith && v.text {
-		c.refuseArith(name)
-	}
+	c.vars.update(name, c.place, followed && !sh.asynchronous, value)
 	if !followed {
 		value = unknown
 	}
 	if len(sh.vars) >= maxVars {
-		c.vars.lose()
+		c.vars.forget()
 	}
-	sh.bind(name, value)
+	sh.vars = with(sh.vars, name, value)
 }
 
 // valueOf returns what is known of a variable.
 func (c *checker) valueOf(sh *shell, name string) arg {
-	if numberVar(name) {
+	if numericVars().has(name) {
 		return number
 	}
 	v := c.vars.get(name)
 	if c.vars.blind {
 		return unknown
 	}
-	if value, known := c.initial(sh, name); known && c.untouched(name) {
-		return value
+	if value := c.initial(sh, name); value != "" && c.untouched(name) {
+		return text(value)
 	}
 	value, known := sh.vars[name]
-	switch {
-	case specialVar(name):
-	case known && !v.many:
-		v.constant = true
-		return value
-	case v.place != place{} && !v.text:
-		v.number = true
-		return number // or empty
+	switch known = known && !v.many; {
+	case specialVar(name) || !known && (v.place == nil || v.text):
+		return unknown
+	case !known:
+		value = number // or empty
 	}
-	return unknown
+	v.read = true
+	return value
 }
 
 // untouched reports whether the variable still has the value from the start.
 func (c *checker) untouched(name string) bool {
 	v := c.vars.get(name)
-	if c.vars.blind || v.many || v.place != (place{}) {
+	if c.vars.blind || v.many || v.place != nil {
 		return false
 	}
-	v.initial, v.constant = true, true
+	v.read = true
 	return true
 }
 
-// initial returns the value that a variable has from the start.
-func (c *checker) initial(sh *shell, name string) (value arg, known bool) {
+// initial returns the value that a variable has from the start, if it is known.
+func (c *checker) initial(sh *shell, name string) string {
 	switch {
-	case name == "HOME" && c.p.Home != "":
-		return text(c.p.Home), true
-	case name == "TMPDIR" && c.p.Temp != "":
-		return text(c.p.Temp), true
+	case name == "HOME":
+		return c.p.Home
+	case name == "TMPDIR":
+		return c.p.Temp
 	case name == "PWD" && len(sh.dirs) == 1:
-		return text(sh.dirs[0]), true
+		return sh.dirs[0]
 	}
-	return unknown, false
+	return ""
 }
 
 // parameters returns the positional parameters, or nil if they are not known.
@@ -163,21 +141,60 @@ func (c *checker) parameters(sh *shell) []arg {
 	if v.many || c.vars.blind {
 		return nil
 	}
-	v.constant = true
+	v.read = true
 	return sh.pos
 }
 
 // setParameters notes that the positional parameters change on the way.
-func (c *checker) setParameters() {
-	c.vars.update(c.vars.get("@"), place{}, false, unknown)
-}
+func (c *checker) setParameters() { c.vars.update("@", nil, false, unknown) }
 
 // evaluate notes that arithmetic evaluates the value of the variable as an
 // expression, and refuses if that may be more than a number.
 func (c *checker) evaluate(name string) {
 	v := c.vars.get(name)
-	v.arith = true
-	if (v.text || specialVar(name) || !syntax.ValidName(name)) && !numberVar(name) {
+	v.read = true
+	if (v.text || specialVar(name) || !syntax.ValidName(name)) && !numericVars().has(name) {
 		c.refuseArith(name)
 	}
+}
+
+// assignment checks an assignment: what it evaluates, and the variable it sets.
+// It is followed if it takes effect in this shell.
+func (c *checker) assignment(sh *shell, a *syntax.Assign, followed bool) {
+	if !c.step() || a.Name == nil {
+		return
+	}
+	name := a.Name.Value
+	value := c.value(sh, a.Value)
+	if a.Index != nil {
+		c.subscript(sh, a.Index)
+	}
+	if a.Naked {
+		return
+	}
+	c.checkEnvName(name, value, "")
+	c.place = a
+	if a.Array != nil {
+		for _, e := range a.Array.Elems {
+			if e.Index != nil {
+				c.subscript(sh, e.Index)
+			}
+			if e.Value != nil {
+				for _, v := range c.word(sh, e.Value) {
+					c.assign(sh, name, v, false)
+				}
+			}
+		}
+	}
+	c.assign(sh, name, value, followed && a.Array == nil && a.Index == nil && !a.Append)
+}
+
+// varName checks an operand that names a variable to a builtin, and returns
+// the name: a subscript in it would be evaluated.
+func (c *checker) varName(a arg, where string) string {
+	name, subscript, indexed := strings.Cut(a.s, "[")
+	if a.many || !syntax.ValidName(name) || indexed && strings.TrimLeft(subscript, "0123456789@*") != "]" {
+		c.refuse("evaluates", where+" evaluates "+show(a.s)+" as a variable", "name a variable without a computed subscript")
+	}
+	return name
 }

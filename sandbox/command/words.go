@@ -1,0 +1,425 @@
+package command
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+const (
+	maxFields = 256 // arguments of one word, beyond which it counts as unknown
+	maxBraces = 10  // brace expressions of a word
+)
+
+// expander collects the arguments that a word expands to, and checks what runs
+// or is evaluated on the way.
+type expander struct {
+	c    *checker
+	sh   *shell
+	out  []arg
+	cur  []byte
+	have bool // the current argument exists, even if it is empty
+	many bool // the current argument may be any number of arguments
+	odd  bool
+}
+
+// words checks words and returns the arguments that they stand for.
+func (c *checker) words(sh *shell, list []*syntax.Word) []arg {
+	out := make([]arg, 0, len(list)+2)
+	for _, w := range list {
+		if s := w.Lit(); s != "" && !strings.ContainsAny(s, "\\*?[{~\x01\x02\x03\x04\x05\x06") {
+			out = append(out, text(s))
+			continue
+		}
+		out = append(out, c.word(sh, w)...)
+	}
+	return out
+}
+
+func (c *checker) word(sh *shell, w *syntax.Word) (out []arg) {
+	alternatives, odd := braces(w)
+	if odd {
+		c.value(sh, w) // also checks what no alternative holds
+	}
+	for _, parts := range alternatives {
+		x := expander{c: c, sh: sh, odd: odd}
+		for i, part := range parts {
+			x.part(part, i == 0, i == len(parts)-1)
+		}
+		x.end()
+		if out = append(out, x.out...); len(out) > maxFields {
+			return []arg{unknowns}
+		}
+	}
+	return out
+}
+
+// value checks w and returns the one string that it expands to where no
+// splitting and no globbing happens: assignments, here-strings, case words.
+func (c *checker) value(sh *shell, w *syntax.Word) arg {
+	x := expander{c: c, sh: sh}
+	if w == nil {
+		return arg{}
+	}
+	for i, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			x.add(x.unquoted(lit.Value, i == 0, false))
+		} else {
+			x.quoted(part)
+		}
+	}
+	return text(string(x.cur))
+}
+
+func (x *expander) add(s string) {
+	x.cur = append(x.cur, s...)
+	x.have = true
+}
+
+// end closes the current argument.
+func (x *expander) end() {
+	if x.have || x.many {
+		x.out = append(x.out, arg{s: string(x.cur), many: x.many, odd: x.odd})
+	}
+	x.cur, x.have, x.many = x.cur[:0], false, false
+}
+
+// part adds a part of a word that is split and globbed where it is not quoted.
+func (x *expander) part(part syntax.WordPart, first, last bool) {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		s := x.unquoted(p.Value, first, true)
+		if !last && strings.Contains(p.Value, "[") { // which a later part may close
+			s, x.many = unknown.s, true
+		}
+		x.add(s)
+	case *syntax.ParamExp:
+		if first && last && allParams(p) {
+			x.allPositional()
+			return
+		}
+		value, many := x.param(p)
+		x.many = x.many || many
+		x.split(value, markAt(value) < 0 && !many)
+	case *syntax.CmdSubst:
+		out := x.c.substitution(x.sh, p.Stmts)
+		x.split(out.s, out.exact())
+	case *syntax.ExtGlob:
+		x.quoted(part)
+		x.many = true
+	case *syntax.DblQuoted:
+		if len(p.Parts) == 1 && first && last {
+			if p, ok := p.Parts[0].(*syntax.ParamExp); ok && allParams(p) {
+				x.allPositional()
+				return
+			}
+		}
+		x.quoted(part)
+	default:
+		x.quoted(part)
+	}
+}
+
+// quoted adds a part whose expansion is neither split nor globbed.
+func (x *expander) quoted(part syntax.WordPart) {
+	x.have = true
+	s := unknown.s
+	switch p := part.(type) {
+	case *syntax.Lit:
+		s = unescape(p.Value)
+	case *syntax.SglQuoted:
+		if s = p.Value; p.Dollar {
+			s = ansiC(s)
+		}
+	case *syntax.DblQuoted:
+		if p.Dollar {
+			x.c.refuse("computed", `a $"..." string is translated when it runs`, `use "..."`)
+		}
+		for _, p := range p.Parts {
+			x.quoted(p)
+		}
+		return
+	case *syntax.ParamExp:
+		var many bool
+		s, many = x.param(p)
+		x.many = x.many || many
+	case *syntax.CmdSubst:
+		s = x.c.substitution(x.sh, p.Stmts).s
+	case *syntax.ArithmExp:
+		x.c.arith(x.sh, p.X)
+		s = number.s
+	case *syntax.ProcSubst:
+		inner := *x.sh
+		inner.stdin = unknown
+		x.c.stmts(&inner, p.Stmts)
+		s = "/dev/fd/63"
+	case *syntax.ExtGlob:
+		if strings.ContainsAny(p.Pattern.Value, "$`<>") {
+			x.c.refuse("computed", "an extended glob holds an expansion", "")
+		}
+	}
+	x.add(s)
+}
+
+// split adds the value of an unquoted expansion: words of it if it is known.
+func (x *expander) split(v string, exact bool) {
+	if !exact {
+		x.many = true
+		x.add(v)
+		return
+	}
+	space := func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }
+	for i, word := range strings.FieldsFunc(v, space) {
+		if i > 0 || space(rune(v[0])) {
+			x.end()
+		}
+		if strings.ContainsAny(word, "*?[\\") {
+			x.many = true
+			word = strings.NewReplacer("*", "\x01", "?", "\x02", "[", "\x03", "\\", "\x03").Replace(word)
+		}
+		x.add(word)
+	}
+	if v != "" && space(rune(v[len(v)-1])) {
+		x.end()
+	}
+}
+
+// allPositional adds "$@", each parameter its own argument.
+func (x *expander) allPositional() {
+	pos := x.c.parameters(x.sh)
+	if pos == nil {
+		x.add(unknown.s)
+		x.many = true
+		return
+	}
+	x.end()
+	x.out = append(x.out, pos...)
+}
+
+func allParams(p *syntax.ParamExp) bool {
+	return plainParam(p) && (p.Param.Value == "@" || p.Param.Value == "*")
+}
+
+// plainParam reports whether p is $name or ${name} and no more.
+func plainParam(p *syntax.ParamExp) bool {
+	return p.Param != nil && !p.Excl && !p.Length && !p.Width && p.Index == nil && p.Slice == nil &&
+		p.Repl == nil && p.Names == 0 && p.Exp == nil
+}
+
+// param checks a parameter expansion and returns its value as far as it is
+// known, and whether it may be several words even in quotes.
+func (x *expander) param(p *syntax.ParamExp) (value string, many bool) {
+	c := x.c
+	if !c.step() {
+		return unknown.s, true
+	}
+	if p.NestedParam != nil || p.Flags != nil || p.Width || p.IsSet || p.Param == nil {
+		c.refuse("computed", "a parameter expansion is not of bash", "")
+		return unknown.s, true
+	}
+	name := p.Param.Value
+	if plainParam(p) {
+		return x.parameter(name)
+	}
+	index, _ := p.Index.(*syntax.Word)
+	if p.Index != nil {
+		c.subscript(x.sh, p.Index)
+	}
+	if p.Excl && p.Names == 0 && (index == nil || index.Lit() != "@" && index.Lit() != "*") { // but ${!a[@]} lists keys
+		if v, _ := x.parameter(name); !syntax.ValidName(v) {
+			c.refuse("evaluates", "${!"+name+"} evaluates the value of "+name+" as a variable name", "name the variable itself")
+		}
+	}
+	if p.Slice != nil {
+		c.arith(x.sh, p.Slice.Offset)
+		c.arith(x.sh, p.Slice.Length)
+	}
+	if p.Repl != nil {
+		x.operand(p.Repl.Orig)
+		x.operand(p.Repl.With)
+	}
+	if p.Exp != nil {
+		switch p.Exp.Op {
+		case syntax.OtherParamOps:
+			if s, ok := static(p.Exp.Word); !ok || strings.Contains(s, "P") {
+				c.refuse("evaluates", "${"+name+"@P} evaluates the value of "+name+" as a prompt", "")
+			}
+		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+			c.checkEnvName(name, unknown, "${"+name+":=}")
+			c.assign(x.sh, name, unknown, false)
+		}
+		x.operand(p.Exp.Word)
+	}
+	if p.Length {
+		return number.s, false
+	}
+	return unknown.s, p.Excl || name == "@" || index != nil && index.Lit() == "@"
+}
+
+// parameter returns the value of a variable or a positional parameter.
+func (x *expander) parameter(name string) (value string, many bool) {
+	if name == "@" {
+		return unknown.s, true
+	}
+	v := unknown
+	if n, err := strconv.Atoi(name); err != nil || n == 0 {
+		v = x.c.valueOf(x.sh, name)
+	} else if pos := x.c.parameters(x.sh); n <= len(pos) {
+		v = pos[n-1]
+	} else if pos != nil {
+		v = text("")
+	}
+	return v.s, v.many
+}
+
+// operand checks a word within a parameter expansion, where bash substitutes
+// processes though the parser takes them for text. It is nil in ${x/}.
+func (x *expander) operand(w *syntax.Word) {
+	if w == nil {
+		return
+	}
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok && strings.ContainsAny(lit.Value, "<>") {
+			x.c.refuse("computed", "a parameter expansion holds < or >, which may start a process", "put the text in quotes")
+			return
+		}
+	}
+	x.c.value(x.sh, w)
+}
+
+// unquoted returns the text of an unquoted literal: backslashes removed, a
+// leading tilde expanded, and with globbing its wildcards as markers.
+func (x *expander) unquoted(s string, first, globbing bool) string {
+	if first && strings.HasPrefix(s, "~") {
+		s = x.tilde(s)
+	}
+	if !strings.ContainsAny(s, "\\*?[") {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch ch := s[i]; {
+		case ch == '\\' && i+1 < len(s):
+			if i++; s[i] != '\n' {
+				b.WriteByte(s[i])
+			}
+		case globbing && ch == '*':
+			b.WriteByte(anyName)
+			x.many = true
+		case globbing && ch == '?':
+			b.WriteByte(anyByte)
+			x.many = true
+		case globbing && ch == '[' && strings.Contains(s[i+1:], "]"):
+			b.WriteByte(anyName) // also for what follows it in the name
+			x.many = true
+			if slash := strings.IndexByte(s[i:], '/'); slash >= 0 {
+				i += slash - 1
+			} else {
+				i = len(s)
+			}
+		default:
+			b.WriteByte(ch)
+		}
+	}
+	return b.String()
+}
+
+// tilde expands the tilde prefix of s.
+func (x *expander) tilde(s string) string {
+	user, rest, below := strings.Cut(s[1:], "/")
+	if below {
+		rest = "/" + rest
+	}
+	switch {
+	case user == "":
+		return x.c.valueOf(x.sh, "HOME").s + rest
+	case user == "+" && len(x.sh.dirs) == 1:
+		return x.sh.dirs[0] + rest
+	case userName.MatchString(user):
+		return unknown.s + rest
+	}
+	return s
+}
+
+var userName = regexp.MustCompile(`^[\w.+-]+$`)
+
+// braces expands the brace expressions of w; odd says that it may hold some.
+// Where there are too many alternatives, the result is one unknown part.
+func braces(w *syntax.Word) (alternatives [][]syntax.WordPart, odd bool) {
+	n := 0
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			n += strings.Count(lit.Value, "{")
+		}
+	}
+	if n == 0 {
+		return [][]syntax.WordPart{w.Parts}, false
+	}
+	tooMany := [][]syntax.WordPart{{&syntax.ExtGlob{Pattern: &syntax.Lit{}}}}
+	if n > maxBraces {
+		return tooMany, true
+	}
+	split := &syntax.Word{Parts: slices.Clone(w.Parts)}
+	syntax.SplitBraces(split)
+	for alternative, err := range expand.BracesSeq(nil, split) {
+		if err != nil || len(alternatives) >= maxFields {
+			return tooMany, true
+		}
+		alternatives = append(alternatives, alternative.Parts)
+	}
+	return alternatives, true
+}
+
+// static returns the text of a word made of literals and quotes only.
+func static(w *syntax.Word) (text string, ok bool) {
+	var x expander
+	for _, part := range w.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			if strings.ContainsAny(p.Value, "*?[{~") && p.Value != "[" {
+				return "", false
+			}
+			x.add(x.unquoted(p.Value, false, false))
+			continue
+		case *syntax.SglQuoted:
+		case *syntax.DblQuoted:
+			if p.Dollar || slices.ContainsFunc(p.Parts, func(p syntax.WordPart) bool { _, lit := p.(*syntax.Lit); return !lit }) {
+				return "", false
+			}
+		default:
+			return "", false
+		}
+		x.quoted(part)
+	}
+	text = string(x.cur)
+	return text, markAt(text) < 0
+}
+
+// simpleEscapes matches the text of a $'...' string that is decoded here.
+var simpleEscapes = regexp.MustCompile(`^(?:[^\\]|\\[nt\\'"?])*$`)
+
+// ansiC decodes the text of a $'...' string. Other escapes than the common
+// ones make it unknown.
+func ansiC(s string) string {
+	if !simpleEscapes.MatchString(s) {
+		return unknown.s
+	}
+	return ansiEscapes.Replace(s)
+}
+
+var (
+	ansiEscapes   = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`, `\'`, `'`, `\"`, `"`, `\?`, "?")
+	doubleEscapes = strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
+)
+
+// unescape removes the backslashes of a double-quoted literal.
+func unescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	return doubleEscapes.Replace(s)
+}
