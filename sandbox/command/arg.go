@@ -31,6 +31,16 @@ func texts(words []string) []arg {
 	return list
 }
 
+// join returns words with spaces between them.
+func join(words []arg) (all arg) {
+	list := make([]string, len(words))
+	for i, a := range words {
+		list[i], all.many = a.s, all.many || a.many
+	}
+	all.s = strings.Join(list, " ")
+	return all
+}
+
 // unknown is one word of any text, unknowns is any number of them, and number
 // is a word of digits.
 var (

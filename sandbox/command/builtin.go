@@ -11,26 +11,17 @@ import (
 // cd follows a change of the directory, which may also fail.
 func (u *use) cd() {
 	u.done = true
-	c, sh, dir := u.c, u.sh, arg{}
-	for _, a := range u.in.raw {
-		switch {
-		case a.many || dir.s != "" || a.maybeOption() && a.s[0] != '-':
-			sh.dirs = nil
-		case a.is("-"), strings.HasPrefix(a.s, "-") && strings.Contains(a.s, "P"):
-			sh.dirs = nil
-			return
-		case !strings.HasPrefix(a.s, "-") && a.s != "":
-			dir = a
-		}
+	sh, dir, ops := u.sh, text(u.c.p.Home), u.in.operands
+	if len(ops) > 0 {
+		dir = ops[0]
 	}
-	if dir.s == "" && len(u.in.raw) == 0 {
-		dir = text(c.p.Home)
-	}
-	if dir.s == "" {
+	if u.in.doubt.s != "" || dir.is("-") || dir.s == "" && len(ops) == 0 {
+		sh.dirs = nil
 		return
 	}
-	c.read(sh, dir, "cd")
-	if !dir.exact() || sh.dirs == nil && !strings.HasPrefix(dir.s, "/") {
+	u.c.read(sh, dir, "cd")
+	rotates := u.name == "pushd" && (len(ops) == 0 || strings.HasPrefix(dir.s, "+"))
+	if rotates || len(ops) > 1 || u.in.given("P") || !dir.exact() || sh.dirs == nil && !strings.HasPrefix(dir.s, "/") {
 		sh.dirs = nil
 		return
 	}
@@ -42,19 +33,12 @@ func (u *use) cd() {
 	}
 }
 
-func (u *use) popd() { u.sh.dirs = nil }
-
 func (u *use) eval() {
-	words := make([]string, len(u.in.raw))
-	for i, a := range u.in.raw {
-		if !a.exact() {
-			u.computed("eval", line(u.in.raw))
-			return
-		}
-		words[i] = a.s
-	}
-	if s := strings.Join(words, " "); strings.TrimSpace(s) != "" {
-		u.c.run(u.sh, s, "the text of eval")
+	script := join(u.in.raw)
+	if !script.exact() {
+		u.computed("eval", script.s)
+	} else if strings.TrimSpace(script.s) != "" {
+		u.c.run(u.sh, script.s, "the text of eval")
 	}
 }
 
@@ -90,7 +74,7 @@ func (u *use) trap() {
 }
 
 // alias checks the text of an alias, though the shell of -c does not use it.
-func (u *use) alias(a arg) {
+func (u *use) alias(a arg, _ string) {
 	_, body, ok := strings.Cut(a.s, "=")
 	switch {
 	case !a.exact():
@@ -126,7 +110,7 @@ const (
 	safeSet   = " errexit nounset pipefail xtrace verbose noexec noglob noclobber errtrace functrace monitor notify nolog ignoreeof emacs vi hashall "
 )
 
-func (u *use) shopt(a arg) {
+func (u *use) shopt(a arg, _ string) {
 	if !strings.Contains(safeShopt, " "+a.s+" ") {
 		u.refuse("option", "shopt %s changes how commands are read", show(a.s))
 	}
@@ -163,7 +147,7 @@ func (u *use) readLine() {
 }
 
 // assigned notes that the builtin assigns the variable named by a.
-func (u *use) assigned(a arg) {
+func (u *use) assigned(a arg, _ string) {
 	if name := u.c.varName(a, u.name); !u.c.refused {
 		u.c.checkEnvName(name, unknown, u.name)
 		u.c.assign(u.sh, name, u.value, name == a.s)
@@ -171,7 +155,7 @@ func (u *use) assigned(a arg) {
 }
 
 // unset notes that a variable or a function is no more.
-func (u *use) unset(a arg) {
+func (u *use) unset(a arg, _ string) {
 	name := u.c.varName(a, "unset")
 	if name == "PATH" {
 		u.c.checkEnvName(name, unknown, "unset")
@@ -181,7 +165,7 @@ func (u *use) unset(a arg) {
 }
 
 // declared checks an operand NAME or NAME=VALUE of declare and its like.
-func (u *use) declared(a arg) {
+func (u *use) declared(a arg, _ string) {
 	c := u.c
 	name, value, hasValue := strings.Cut(a.s, "=")
 	name = strings.TrimSuffix(name, "+")

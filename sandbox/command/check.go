@@ -61,18 +61,7 @@ func (c *checker) record(argv []arg) {
 }
 
 // line shows an argument list in a message.
-func line(argv []arg) string {
-	s := ""
-	for i, a := range argv {
-		if i > 0 {
-			s += " "
-		}
-		if s += show(a.s); len(s) > 80 {
-			return clean(s, 80)
-		}
-	}
-	return s
-}
+func line(argv []arg) string { return clean(join(argv).s, 80) }
 
 // clean makes s fit for a message: one line, printable, at most n bytes.
 func clean(s string, n int) string {

@@ -9,64 +9,51 @@ import (
 
 // An effect is what an option or an operand does with its value; what names it
 // in messages.
-type effect func(u *use, value arg, what string)
+type effect struct {
+	do     func(u *use, value arg, what string)
+	inline bool // it gives code, so that there is none on standard input
+	drop   bool // it replaces the first operand
+}
 
 // effects returns the effects by the letters of the notation.
 func effects() map[string]effect {
-	inline := func(do effect) effect {
-		return func(u *use, value arg, what string) {
-			u.inline = true
-			do(u, value, what)
-		}
-	}
-	drop := func(do effect) effect {
-		return func(u *use, value arg, what string) {
-			u.drop = true
-			do(u, value, what)
-		}
-	}
-	text := inline(func(u *use, value arg, what string) { u.c.shellText(u.sh, value, nil, u.name+" "+what, false) })
-	nothing := func(*use, arg, string) {}
+	text := func(u *use, value arg, what string) { u.c.shellText(u.sh, value, nil, u.name+" "+what, false) }
 	return map[string]effect{
-		".":   nothing,
-		"r":   (*use).read,
-		"w":   (*use).write,
-		"p":   drop(nothing),
-		"P":   drop((*use).read),
-		"sed": drop(func(u *use, value arg, _ string) { u.sed(value) }),
-		"awk": drop(func(u *use, value arg, _ string) { u.awk(value) }),
-		"W": func(u *use, value arg, what string) {
+		".":   {},
+		"r":   {do: (*use).read},
+		"w":   {do: (*use).write},
+		"p":   {drop: true},
+		"P":   {do: (*use).read, drop: true},
+		"sed": {do: (*use).sed, drop: true},
+		"awk": {do: (*use).awk, drop: true},
+		"R":   {do: func(u *use, _ arg, _ string) { u.target = true }},
+		"W": {do: func(u *use, value arg, what string) {
 			u.target = true
 			u.write(value, what)
-		},
-		"d": (*use).chdir,
-		"D": (*use).project,
-		"e": func(u *use, value arg, _ string) { u.environment(value) },
-		"=": func(u *use, value arg, _ string) { u.environment(value) },
-		"k": func(u *use, value arg, _ string) { u.gitConfig(value) },
-		"l": func(u *use, value arg, _ string) { u.splitString(value) },
-		"q": func(u *use, _ arg, _ string) { u.quiet = true },
-		"!": func(u *use, _ arg, what string) {
+		}},
+		"d": {do: (*use).chdir},
+		"D": {do: (*use).project},
+		"e": {do: (*use).environment},
+		"k": {do: (*use).gitConfig},
+		"l": {do: (*use).splitString},
+		"q": {do: func(u *use, _ arg, _ string) { u.quiet = true }},
+		"!": {do: func(u *use, _ arg, what string) {
 			u.refuse("option", "%s %s is refused: it runs programs, changes what runs, or leaves the working directory", u.name, what)
-		},
-		"x": text,
-		"c": text,
-		"C": func(u *use, _ arg, _ string) { u.text = true },
-		"i": inline(func(u *use, _ arg, what string) { u.inlineCode(what) }),
-		"s": inline((*use).script),
-		"f": func(u *use, value arg, _ string) { u.runFile("f", value) },
-		"m": inline(func(u *use, value arg, what string) {
-			if u.prog.builtin {
-				u.c.arithText(u.sh, value.s)
-			} else if inlineModule(value.s) {
-				u.inlineCode(what + " " + show(value.s))
-			}
-		}),
-		"n": func(u *use, value arg, _ string) { u.assigned(value) },
-		"u": func(u *use, value arg, _ string) { u.unset(value) },
-		"N": func(u *use, value arg, _ string) { u.declared(value) },
-		"A": func(u *use, value arg, _ string) { u.alias(value) },
-		"o": func(u *use, value arg, _ string) { u.shopt(value) },
+		}},
+		"x": {do: text, inline: true},
+		"c": {do: text, inline: true},
+		"C": {do: func(u *use, _ arg, _ string) { u.text = true }},
+		"i": {do: func(u *use, _ arg, what string) { u.inlineCode(what) }, inline: true},
+		"s": {do: (*use).script, inline: true},
+		"f": {do: func(u *use, value arg, _ string) { u.runFile("f", value) }},
+		"m": {do: (*use).module, inline: true},
+		"M": {do: func(u *use, value arg, _ string) { u.c.arithText(u.sh, value.s) }},
+		"n": {do: (*use).assigned},
+		"u": {do: (*use).unset},
+		"N": {do: (*use).declared},
+		"A": {do: (*use).alias},
+		"o": {do: (*use).shopt},
+		"U": {do: (*use).remote},
 	}
 }
 
@@ -74,9 +61,6 @@ func effects() map[string]effect {
 func (c *checker) actsAs(sh *shell, name, who string) {
 	argv := []arg{text(name)}
 	prog := c.identify(sh, name, byExec)
-	if c.refused {
-		return
-	}
 	if r := c.p.deniedBy(prog, argv, nil); r != nil {
 		c.refuse("denied: "+r.text, who+" does what "+name+" does, which is denied", "")
 	} else if r, _ := c.p.allowedBy(prog, argv, nil); r == nil && !c.p.any {
@@ -124,14 +108,14 @@ func (u *use) project(dir arg, what string) {
 	}
 }
 
-// inlineModule reports whether a module of Python runs code from its
-// arguments or from standard input.
-func inlineModule(name string) bool {
-	switch name {
-	case "timeit", "code", "codeop", "pdb", "bdb", "trace", "profile", "cProfile", "runpy", "idlelib", "asyncio", "IPython", "ipykernel", "ptpython", "bpython", "sqlite3", "doctest", "zipapp":
-		return true
+// inlineModules are modules of Python that run code from their arguments or
+// from standard input.
+const inlineModules = " timeit code codeop pdb bdb trace profile cProfile runpy idlelib asyncio IPython ipykernel ptpython bpython sqlite3 doctest zipapp "
+
+func (u *use) module(name arg, what string) {
+	if markAt(name.s) >= 0 || strings.Contains(inlineModules, " "+name.s+" ") {
+		u.inlineCode(what + " " + show(name.s))
 	}
-	return markAt(name) >= 0
 }
 
 // joined returns dir as seen from each of dirs.
@@ -149,7 +133,7 @@ func joined(dirs []string, dir string) []string {
 	return out
 }
 
-func (u *use) environment(a arg) {
+func (u *use) environment(a arg, _ string) {
 	name, value, _ := strings.Cut(a.s, "=")
 	if a.many || markAt(name) >= 0 {
 		u.refuse("computed", "%s sets a variable that is known only when it runs", u.name)
@@ -159,7 +143,7 @@ func (u *use) environment(a arg) {
 }
 
 // splitString checks env -S: the text becomes arguments before the rest.
-func (u *use) splitString(value arg) {
+func (u *use) splitString(value arg, _ string) {
 	if !value.exact() || strings.ContainsAny(value.s, "$\\'\"`#") {
 		u.refuse("computed", "%s -S takes %s apart in its own way", u.name, quote(show(value.s)))
 		return

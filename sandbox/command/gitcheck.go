@@ -1,6 +1,10 @@
 package command
 
-import "strings"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // gitHarmless lists the configuration keys that no program is chosen by.
 const gitHarmless = `user.name user.email user.useConfigOnly color.* init.defaultbranch advice.* commit.gpgsign tag.gpgsign core.quotepath core.autocrlf core.eol core.filemode core.ignorecase core.abbrev core.safecrlf core.bare core.longpaths core.precomposeunicode core.whitespace core.symlinks core.commentchar
@@ -8,7 +12,7 @@ log.* diff.renames diff.renamelimit diff.algorithm diff.context diff.noprefix di
 fetch.prune fetch.parallel fetch.prunetags branch.autosetuprebase branch.autosetupmerge branch.sort tag.sort versionsort.suffix status.* stash.* blame.* grep.linenumber grep.patterntype grep.column grep.extendedregexp column.* help.autocorrect rerere.* gc.auto gc.autodetach maintenance.auto pack.* index.* feature.* submodule.recurse submodule.fetchjobs format.pretty i18n.* apply.whitespace am.threeway http.postbuffer http.lowspeedlimit http.lowspeedtime http.version http.followredirects transfer.* receive.* safe.directory checkout.* clone.defaultremotename worktree.* notes.displayref commit.verbose commit.cleanup commit.status interactive.singlekey pager.*`
 
 // gitConfig checks a key=value of git's configuration.
-func (u *use) gitConfig(a arg) {
+func (u *use) gitConfig(a arg, _ string) {
 	key, value, _ := strings.Cut(a.s, "=")
 	if !harmlessKey(key, text(value)) || a.many {
 		u.refuse("option", "git configuration %s may choose a program to run", quote(show(key)))
@@ -32,72 +36,29 @@ func harmlessKey(key string, value arg) bool {
 	return gitKeys().has(key)
 }
 
-// gitSub checks what sub-commands of git do beyond their line in the table.
-func (u *use) gitSub() {
-	switch u.name {
-	case "git clone", "git fetch", "git pull", "git push", "git ls-remote", "git remote", "git submodule", "git archive", "git fetch-pack", "git send-pack":
-		for _, a := range u.in.operands {
-			if strings.Contains(a.s, "::") && remoteHelper(a.s) {
-				u.refuse("option", "%s %s runs a program as a remote helper", u.name, quote(show(a.s)))
-			}
-		}
-	}
-	switch u.name {
-	case "git config":
-		u.gitSetConfig()
-	case "git diff":
-		if u.in.given("no-index") { // so these are files, and no revisions
-			for _, a := range u.in.operands {
-				u.read(a, "operand")
-			}
-		}
-	case "git submodule":
-		if ops := after(u.in.raw, "foreach"); ops != nil {
-			u.joinedText(afterOptions(ops))
-		}
-	case "git bisect":
-		if ops := after(u.in.raw, "run"); len(ops) > 0 {
-			u.c.check(u.sh, ops, byExec)
-		}
-	}
-}
+// remoteHelper matches a URL of the form helper::address.
+var remoteHelper = regexp.MustCompile(`^[a-zA-Z0-9+.\x01\x02\x03\x05\x06-]+::`)
 
-// remoteHelper reports whether a URL has the form helper::address.
-func remoteHelper(url string) bool {
-	helper, _, _ := strings.Cut(url, "::")
-	return helper != "" && strings.Trim(strings.ToLower(helper), "abcdefghijklmnopqrstuvwxyz0123456789-+.\x01\x02\x03\x05\x06") == ""
-}
-
-// after returns the arguments that follow word, or nil.
-func after(args []arg, word string) []arg {
-	for i, a := range args {
-		if a.is(word) {
-			return args[i+1:]
-		}
+// remote refuses addresses for which git runs a program.
+func (u *use) remote(url arg, _ string) {
+	if remoteHelper.MatchString(url.s) {
+		u.refuse("option", "%s %s runs a program as a remote helper", u.name, quote(show(url.s)))
 	}
-	return nil
-}
-
-func afterOptions(args []arg) []arg {
-	for len(args) > 0 && strings.HasPrefix(args[0].s, "-") {
-		args = args[1:]
-	}
-	return args
 }
 
 // gitSetConfig checks git config KEY VALUE.
 func (u *use) gitSetConfig() {
 	ops := u.in.operands
-	if len(ops) > 0 && (ops[0].is("set") || ops[0].is("edit")) {
+	switch {
+	case len(ops) == 0:
+	case ops[0].is("set") || ops[0].is("edit"):
 		ops = ops[1:]
-	} else if len(ops) > 0 && (ops[0].is("get") || ops[0].is("list") || ops[0].is("unset")) {
+	case ops[0].is("get") || ops[0].is("list") || ops[0].is("unset"):
 		return
 	}
 	if len(ops) < 2 || u.in.given("get", "get-all", "get-regexp", "get-urlmatch", "unset", "unset-all", "l", "list") {
-		for _, a := range ops {
-			if a.many {
-				u.refuse("computed", "git config gets operands that are known only when it runs")
-			}
+		if slices.ContainsFunc(ops, func(a arg) bool { return a.many }) {
+			u.refuse("computed", "git config gets operands that are known only when it runs")
 		}
 		return
 	}

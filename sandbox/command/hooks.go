@@ -11,7 +11,7 @@ var shells = []string{"sh", "bash", "dash", "ash", "rbash"}
 // hooks returns the functions for what the notation cannot say, by the names of
 // programs: languages, and operands that have a syntax of their own.
 func hooks() map[string]func(*use) {
-	table := map[string]func(*use){"git *": (*use).gitSub, "go *": (*use).golang}
+	table := map[string]func(*use){"git config": (*use).gitSetConfig, "go *": (*use).golang}
 	for names, hook := range map[string]func(*use){
 		"find gfind":                       (*use).find,
 		"tar gtar bsdtar":                  (*use).tar,
@@ -32,7 +32,7 @@ func hooks() map[string]func(*use) {
 	}
 	for names, hook := range map[string]func(*use){
 		"cd pushd": (*use).cd,
-		"popd":     (*use).popd,
+		"popd":     func(u *use) { u.sh.dirs = nil },
 		"eval":     (*use).eval,
 		". source": (*use).source,
 		"trap":     (*use).trap,

@@ -116,31 +116,20 @@ func (s *spec) assigns(a arg) bool { return s.assignsFirst() && strings.Contains
 
 // long takes a long option and returns how many further arguments it used.
 func (in *invocation) long(args []arg, i int) int {
-	name, value, glued := strings.Cut(strings.TrimLeft(args[i].s, "-"), "=")
-	o := in.spec.lookup(name, true)
-	if o == nil && len(name) > 1 && in.spec.oneDash && !strings.HasPrefix(args[i].s, "--") {
-		if o = in.spec.lookup(name[:1], false); o != nil && (o.takes == 0 || o.kind == "q" || len(o.names) > 1) {
-			o = nil // not a glued one-letter option
-		} else if o != nil {
-			in.opts = append(in.opts, optArg{option: o, name: name[:1], dashes: "-", value: text(name[1:]), has: true})
-			return 0
-		}
-	}
-	opt := optArg{option: o, name: name, dashes: args[i].s[:len(args[i].s)-len(strings.TrimLeft(args[i].s, "-"))], value: arg{s: value, many: args[i].many}, has: glued}
-	used := 0
-	in.stopped = o != nil && o.takes == '>'
-	if o != nil && (o.takes == '=' || in.stopped) && !glued && i+1 < len(args) {
-		opt.value, opt.has = args[i+1], true
-		used = 1
-		if opt.value.many { // it may be no word at all
-			in.doubts(opt.value)
-		}
-	}
+	bare := strings.TrimLeft(args[i].s, "-")
+	dashes := args[i].s[:len(args[i].s)-len(bare)]
+	name, value, glued := strings.Cut(bare, "=")
 	if markAt(name) >= 0 {
 		in.doubts(args[i])
 	}
-	in.opts = append(in.opts, opt)
-	return used
+	o := in.spec.lookup(name, true)
+	if o == nil && len(name) > 1 && in.spec.oneDash && dashes == "-" {
+		one := in.spec.lookup(name[:1], false)
+		if one != nil && one.takes != 0 && one.kind != "q" && len(one.names) == 1 { // -Ofile
+			return in.add(optArg{one, name[:1], dashes, text(name[1:]), true}, nil)
+		}
+	}
+	return in.add(optArg{o, name, dashes, arg{s: value, many: args[i].many}, glued}, args[i+1:])
 }
 
 // cluster takes short options that share a dash.
@@ -153,28 +142,28 @@ func (in *invocation) cluster(args []arg, i int) int {
 			}
 			return 0
 		}
-		name := s[j : j+1]
-		o := in.spec.lookup(name, false)
-		opt := optArg{option: o, name: name, dashes: "-"}
-		if o == nil || o.takes == 0 {
-			in.opts = append(in.opts, opt)
-			continue
+		opt := optArg{option: in.spec.lookup(s[j:j+1], false), name: s[j : j+1], dashes: "-"}
+		if opt.option != nil && opt.takes != 0 {
+			opt.value, opt.has = arg{s: s[j+1:], many: args[i].many}, j+1 < len(s)
+			return in.add(opt, args[i+1:])
 		}
-		used := 0
-		in.stopped = o.takes == '>'
-		if j+1 < len(s) {
-			opt.value, opt.has = arg{s: s[j+1:], many: args[i].many}, true
-		} else if o.takes != '?' && i+1 < len(args) {
-			opt.value, opt.has = args[i+1], true
-			used = 1
-			if opt.value.many { // it may be no word at all
-				in.doubts(opt.value)
-			}
-		}
-		in.opts = append(in.opts, opt)
-		return used
+		in.add(opt, nil)
 	}
 	return 0
+}
+
+// add notes an option. If it takes an argument and has none, that is the first
+// of next. It returns how many of them it used.
+func (in *invocation) add(o optArg, next []arg) (used int) {
+	in.stopped = o.option != nil && o.takes == '>'
+	if o.option != nil && (o.takes == '=' || in.stopped) && !o.has && len(next) > 0 {
+		o.value, o.has, used = next[0], true, 1
+		if o.value.many { // it may be no word at all
+			in.doubts(o.value)
+		}
+	}
+	in.opts = append(in.opts, o)
+	return used
 }
 
 // doubts notes an argument that may be an option or not.
@@ -186,15 +175,10 @@ func (in *invocation) doubts(a arg) {
 
 // oldCluster takes tar's first word, whose letters use the words after it.
 func (in *invocation) oldCluster(args []arg) []arg {
-	letters := args[0].s
-	args = args[1:]
-	for i := 0; i < len(letters); i++ {
-		opt := optArg{option: in.spec.lookup(letters[i:i+1], false), name: letters[i : i+1]}
-		if opt.option != nil && opt.takes == '=' && len(args) > 0 {
-			opt.value, opt.has = args[0], true
-			args = args[1:]
-		}
-		in.opts = append(in.opts, opt)
+	letters, args := args[0].s, args[1:]
+	for i := range len(letters) {
+		used := in.add(optArg{option: in.spec.lookup(letters[i:i+1], false), name: letters[i : i+1]}, args)
+		args = args[used:]
 	}
 	return args
 }

@@ -108,11 +108,9 @@ func echoed(name string, args []arg) arg {
 	case name == "echo" && len(args) > 0 && args[0].is("-n"):
 		args = args[1:]
 	}
-	words := make([]string, len(args))
-	for i, a := range args {
-		if words[i] = a.s; a.many || i == 0 && name == "echo" && a.maybeOption() {
-			return unknown
-		}
+	out := join(args)
+	if out.many || name == "echo" && len(args) > 0 && args[0].maybeOption() {
+		return unknown
 	}
-	return text(strings.Join(words, " "))
+	return out
 }

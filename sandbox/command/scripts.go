@@ -15,7 +15,7 @@ func (u *use) sedOperands() {
 		ops = ops[1:] // BSD: -i ''
 	}
 	if !u.drop && len(ops) > 0 {
-		u.sed(ops[0])
+		u.sed(ops[0], "")
 		ops = ops[1:]
 	}
 	for _, a := range ops {
@@ -46,7 +46,7 @@ const bracketExpr = `\[\^?\]?(?:\[[:.=][^\]\n]*[:.=]\]|[^\]\n])*\]`
 
 // sed checks a sed script, read as GNU sed does: its e command and flag run
 // programs, w and r name files. A script that is not understood counts as code.
-func (u *use) sed(script arg) {
+func (u *use) sed(script arg, _ string) {
 	s, known := u.program(script)
 	for rest := s; known; {
 		if rest = strings.TrimLeft(rest, " \t\n;{}"); rest == "" {
@@ -115,7 +115,7 @@ func (u *use) awkOperands() {
 	u.done = true
 	ops := u.in.operands
 	if !u.drop && len(ops) > 0 {
-		u.awk(ops[0])
+		u.awk(ops[0], "")
 		ops = ops[1:]
 	}
 	for _, a := range ops {
@@ -167,7 +167,7 @@ func awkTokens(s string) (tokens []string, ok bool) {
 
 // awk checks an awk program: system(), pipes and indirect calls run programs,
 // print > and getline < name files.
-func (u *use) awk(script arg) {
+func (u *use) awk(script arg, _ string) {
 	s, known := u.program(script)
 	if !known {
 		return

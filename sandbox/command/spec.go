@@ -33,7 +33,8 @@ import (
 //	old           a first word without dash is a cluster of options (tar)
 //	n  n*  u*     the name of a variable that is assigned; that is unset
 //	N*            NAME or NAME=VALUE of a declaration
-//	m*  A*  o*    arithmetic; NAME=TEXT of an alias; an option of shopt
+//	M*  A*  o*    arithmetic; NAME=TEXT of an alias; an option of shopt
+//	U  U*         the address of a repository of git
 //
 // Options are names separated by slashes (one letter: short), then:
 //
@@ -54,6 +55,7 @@ import (
 //	q  nothing runs (--version)                !  refused
 //	~NAME  as if program NAME ran              l  a list of arguments (env -S)
 //	n  the name of a variable that is assigned
+//	R  the operands are files that are read
 type spec struct {
 	operands []operand
 	options  []option
@@ -71,14 +73,14 @@ type spec struct {
 
 type operand struct {
 	kind string
-	do   effect
+	effect
 }
 
 type option struct {
 	names []string
 	takes byte // 0, '=', '?' or '>'
 	kind  string
-	do    effect
+	effect
 }
 
 // programs returns the table of all programs, parsed at first use; builtins
@@ -125,7 +127,7 @@ func parseSpec(line string, effects map[string]effect) *spec {
 			s.risky = true
 		default:
 			s.operands = append(s.operands, operand{op, effects[strings.TrimSuffix(op, "*")]})
-			s.risky = s.risky || strings.ContainsAny(op, "xXcisfw!nNumAo")
+			s.risky = s.risky || strings.ContainsAny(op, "xXcisfw!nNuMAo")
 		}
 	}
 	for _, word := range strings.Fields(options) {
@@ -136,7 +138,7 @@ func parseSpec(line string, effects map[string]effect) *spec {
 			if word[i+1] != ':' {
 				o.takes = word[i+1]
 			}
-			o.do = effects[o.kind]
+			o.effect = effects[o.kind]
 			if name, ok := strings.CutPrefix(o.kind, "~"); ok {
 				o.do = func(u *use, _ arg, what string) { u.c.actsAs(u.sh, name, u.name+" "+what) }
 			}

@@ -21,7 +21,7 @@ getopts | . n .* |
 printf | . .* | v=n
 wait | .* | p=n f n
 unset | u* | f v n
-let | m* |
+let | M* |
 export,readonly | N* | a A f n p
 declare,typeset,local | N* | a A f F g i I l n:! p r t u x
 set | .* |

@@ -4,19 +4,23 @@ package command
 const gitTools = `
 git | sub! | C=D c=k git-dir=! work-tree=! exec-path?! config-env=! namespace=. super-prefix=. p/paginate P/no-pager no-replace-objects bare literal-pathspecs no-optional-locks list-cmds=. attr-source=. v/version:q h/help:q html-path:q man-path:q info-path:q
 git status,git rev-parse,git rev-list,git branch,git tag,git reflog,git ls-files,git ls-tree,git cat-file,git describe,git shortlog,git name-rev,git show-ref,git show-branch,git cherry,git for-each-ref,git merge-base,git count-objects,git check-ignore,git check-attr,git check-mailmap,git check-ref-format,git var,git version,git verify-commit,git verify-tag,git verify-pack,git symbolic-ref,git patch-id,git diff-index,git diff-tree,git diff-files,git merge-tree,git range-diff,git whatchanged,git blame,git annotate,git fsck,git grep-blob,git stripspace,git get-tar-commit-id,git column,git cherry-mark,git ls-remote-refs,git help-all,git interpret-trailers-parse | .* | output=w ext-diff:! F/file=r trailer=. m=. u=. contents=r S=. format=. sort=. local-user=. points-at=. contains=. n=.
-git log,git show,git diff,git format-patch | .* | output=w o/output-directory=w ext-diff:! O=. S=. G=. n=. since=. until=. author=. grep=. format=. pretty=. L=. diff-filter=. U=. signature-file=r
+git log,git show,git diff,git format-patch | .* | output=w no-index:R o/output-directory=w ext-diff:! O=. S=. G=. n=. since=. until=. author=. grep=. format=. pretty=. L=. diff-filter=. U=. signature-file=r
 git grep | .* | O?! open-files-in-pager?! e=. f=r A=. B=. C=. m=. max-depth=. threads=. ext-grep:!
 git add,git commit,git rm,git mv,git restore,git checkout,git switch,git reset,git stash,git merge,git cherry-pick,git revert,git notes,git apply,git am,git clean,git gc,git prune,git repack,git pack-refs,git update-index,git update-ref,git update-server-info,git write-tree,git commit-tree,git read-tree,git checkout-index,git hash-object,git mktag,git mktree,git pack-objects,git unpack-objects,git index-pack,git replace,git rerere,git sparse-checkout,git fmt-merge-msg,git merge-file,git merge-index,git merge-one-file,git multi-pack-index,git commit-graph,git maintenance,git prune-packed,git quiltimport,git request-pull,git stage,git mailinfo,git mailsplit,git fast-import,git pull-request,git lfs,git flow,git interpret-trailers,git backfill,git refs,git pack-redundant,git unpack-file,git bugreport,git diagnose,git survey | .* | F/file=r t/template=r pathspec-from-file=r m/message=. author=. date=. C=. c=. S?. gpg-sign?. s=. strategy=. X=. directory=. exclude=. b=. B=. u?. cleanup=. trailer=. fixup=. build-fake-ancestor=w build-dir=w o/output-directory=w p
-git remote | .* | t=. m=. mirror?.
+git remote | U* | t=. m=. mirror?.
 git rebase | .* | x/exec=c onto=. s=. X=. S?. C=. whitespace=. i/interactive
-git bisect | .* | term-old=. term-new=. term-good=. term-bad=. no-checkout first-parent
-git submodule | .* | b=. name=. reference=r depth=. j=. f q recursive init remote
+git bisect | sub |
+git bisect run | x |
+git bisect start | .* | term-old=. term-new=. term-good=. term-bad=. no-checkout first-parent
+git submodule | sub | q
+git submodule foreach | c* | q recursive
+git submodule add,git submodule update,git submodule set-url | U* | b=. name=. reference=r depth=. j=. f q recursive init remote
 git config | .* | f/file=w blob=. global system local worktree e/edit:! get get-all get-regexp get-urlmatch add replace-all unset unset-all rename-section remove-section l/list t/type=. default=. z show-origin show-scope includes bool int path value=. comment=. all regexp fixed-value
-git clone | . w | u/upload-pack=x c/config=k template=! separate-git-dir=w reference=r reference-if-able=r o/origin=. b/branch=. j/jobs=. depth=. shallow-since=. shallow-exclude=. server-option=. bundle-uri=. filter=. recurse-submodules?. recursive bare mirror n q v s l
+git clone | U w | u/upload-pack=x c/config=k template=! separate-git-dir=w reference=r reference-if-able=r o/origin=. b/branch=. j/jobs=. depth=. shallow-since=. shallow-exclude=. server-option=. bundle-uri=. filter=. recurse-submodules?. recursive bare mirror n q v s l
 git init,git init-db | w | template=! separate-git-dir=w b/initial-branch=. shared?. object-format=. ref-format=. q bare
-git fetch,git pull,git ls-remote,git fetch-pack,git clone-pack | .* | upload-pack=x exec=x o/server-option=. depth=. j=. refmap=. negotiation-tip=. filter=. s=. X=. sort=. shallow-since=. shallow-exclude=.
-git push,git send-pack | .* | receive-pack=x exec=x repo=. o/push-option=. force-with-lease?. signed?. recurse-submodules=.
-git archive | .* | o/output=w exec=x remote=! format=. prefix=. add-file=r add-virtual-file=. mtime=.
+git fetch,git pull,git ls-remote,git fetch-pack,git clone-pack | U* | upload-pack=x exec=x o/server-option=. depth=. j=. refmap=. negotiation-tip=. filter=. s=. X=. sort=. shallow-since=. shallow-exclude=.
+git push,git send-pack | U* | receive-pack=x exec=x repo=. o/push-option=. force-with-lease?. signed?. recurse-submodules=.
+git archive | U* | o/output=w exec=x remote=! format=. prefix=. add-file=r add-virtual-file=. mtime=.
 git bundle | . w .* | version=. q
 git worktree | . w .* | b=. B=. reason=. f d detach lock
 git difftool | ! | x/extcmd=x t/tool=! y

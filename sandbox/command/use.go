@@ -71,7 +71,7 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 	}
 	for _, o := range in.opts {
 		if o.option != nil && o.kind != "" {
-			u.apply(o.kind, o.do, o.value, o.dashes+o.name)
+			u.apply(o.effect, o.value, o.dashes+o.name)
 		}
 	}
 	if c.refused || u.quiet || u.done {
@@ -85,12 +85,11 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 	}
 }
 
-func (u *use) apply(kind string, do effect, value arg, what string) {
-	if do == nil {
-		u.refuse("table", "%s %s has the unknown effect %s", u.name, what, kind)
-		return
+func (u *use) apply(e effect, value arg, what string) {
+	u.inline, u.drop = u.inline || e.inline, u.drop || e.drop
+	if e.do != nil {
+		e.do(u, value, what)
 	}
-	do(u, value, what)
 }
 
 // mayStartWithDash reports whether a word that starts unknown may be an
@@ -132,7 +131,7 @@ func (u *use) operands() {
 			u.refuse("option", "%s starts programs or code in ways that are not looked into", u.name)
 		case kind == "=":
 			for len(left) > 0 && strings.Contains(left[0].s, "=") {
-				u.apply("e", op.do, left[0], "operand")
+				u.environment(left[0], "")
 				left = left[1:]
 			}
 		case kind == "r*w":
@@ -142,17 +141,21 @@ func (u *use) operands() {
 		case kind == "X" && len(u.in.opts) > 0:
 			u.refuse("unknown-option", "%s %s%s: where the command begins after it is not known", u.name, u.in.opts[0].dashes, u.in.opts[0].name)
 		case kind == "X", kind == "x":
-			u.command()
+			from := byExec
+			if u.prog.builtin && u.name != "exec" {
+				from = byName
+			}
+			u.c.check(u.sh, u.in.rest, from)
 		case kind == "s", kind == "f":
 			u.scriptOperand(kind)
 		case kind == "<":
 			u.code(left)
 		case all:
 			for _, a := range left {
-				u.apply(kind, op.do, a, "operand")
+				u.apply(op.effect, a, "operand")
 			}
 		case len(left) > 0 && !(u.drop && i == 0):
-			u.apply(kind, op.do, left[0], "operand")
+			u.apply(op.effect, left[0], "operand")
 			left = left[1:]
 		}
 		if u.c.refused {
@@ -180,52 +183,26 @@ func (u *use) copy(list []arg) {
 	}
 }
 
-// command checks the command behind a wrapper.
-func (u *use) command() {
-	from := byExec
-	if u.prog.builtin && u.name != "exec" {
-		from = byName
-	}
-	if len(u.in.rest) > 0 && !u.quiet {
-		u.c.check(u.sh, u.in.rest, from)
-	}
-}
-
 // joinedText checks operands that the program joins and hands to a shell.
 func (u *use) joinedText(list []arg) {
-	list = append(list, u.in.rest...)
-	if len(list) == 0 {
-		return
+	if list = append(list, u.in.rest...); len(list) > 0 {
+		u.inline = true
+		u.c.shellText(u.sh, join(list), nil, u.name, false)
 	}
-	words := make([]string, len(list))
-	for i, a := range list {
-		if a.many {
-			u.c.shellText(u.sh, a, nil, u.name, false)
-			return
-		}
-		words[i] = a.s
-	}
-	u.inline = true
-	u.c.shellText(u.sh, text(strings.Join(words, " ")), nil, u.name, false)
 }
 
 // scriptOperand checks the file that an interpreter runs.
 func (u *use) scriptOperand(kind string) {
-	rest := u.in.rest
-	switch {
-	case len(rest) == 0:
-		return
+	switch rest := u.in.rest; {
+	case len(rest) == 0 || u.inline && !u.text:
 	case u.text:
 		u.commandText(rest)
-		return
-	case u.inline:
-		return
 	case rest[0].is("-"):
 		u.in.rest = nil
-		return
+	default:
+		u.inline = true
+		u.runFile(kind, rest[0])
 	}
-	u.inline = true
-	u.runFile(kind, rest[0])
 }
 
 // commandText checks the operands of sh -c: the text, $0 and the parameters.
@@ -258,12 +235,7 @@ func (u *use) runFile(kind string, file arg) {
 // listed reports whether the allow list names this interpreter, so that the
 // operator wants it to run files.
 func (u *use) listed() bool {
-	for _, r := range u.c.p.allowed.base[strings.ToLower(u.prog.base)] {
-		if r.words[0] == u.prog.base {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(u.c.p.allowed.base[strings.ToLower(u.prog.base)], func(r *rule) bool { return r.words[0] == u.prog.base })
 }
 
 // code checks what an interpreter without operands reads: standard input.
