@@ -10,7 +10,6 @@ import (
 
 // cd follows a change of the directory, which may also fail.
 func (u *use) cd() {
-	u.done = true
 	sh, dir, ops := u.sh, text(u.c.p.Home), u.in.operands
 	if len(ops) > 0 {
 		dir = ops[0]
@@ -48,7 +47,6 @@ func (u *use) computed(who, code string) {
 }
 
 func (u *use) source() {
-	u.done = true
 	file := unknown
 	if len(u.in.operands) > 0 {
 		file = u.in.operands[0]
@@ -118,7 +116,6 @@ func (u *use) shopt(a arg, _ string) {
 
 // set checks options of the shell and notes new positional parameters.
 func (u *use) set() {
-	u.done = true
 	args := u.in.raw
 	for i := 0; i < len(args); i++ {
 		a := args[i]

@@ -18,7 +18,7 @@ type effect struct {
 // effects returns the effects by the letters of the notation.
 func effects() map[string]effect {
 	text := func(u *use, value arg, what string) { u.c.shellText(u.sh, value, nil, u.name+" "+what, false) }
-	return map[string]effect{
+	table := map[string]effect{
 		".":   {},
 		"r":   {do: (*use).read},
 		"w":   {do: (*use).write},
@@ -55,6 +55,17 @@ func effects() map[string]effect {
 		"o": {do: (*use).shopt},
 		"U": {do: (*use).remote},
 	}
+	for name, hook := range map[string]func(*use){
+		"find": (*use).find, "tar": (*use).tar, "xargs": (*use).xargs, "parallel": (*use).parallel, "make": (*use).make,
+		"date": (*use).date, "dd": (*use).dd, "zip": (*use).zip, "pager": (*use).pager, "sed": (*use).sedOperands, "awk": (*use).awkOperands,
+		"go": (*use).golang, "git-config": (*use).gitSetConfig, "cd": (*use).cd, "eval": (*use).eval, "source": (*use).source,
+		"trap": (*use).trap, "test": (*use).test, "set": (*use).set, "read": (*use).readLine,
+		"popd":  func(u *use) { u.sh.dirs = nil },
+		"shift": func(u *use) { u.c.setParameters() },
+	} {
+		table["@"+name] = effect{do: func(u *use, _ arg, _ string) { hook(u) }}
+	}
+	return table
 }
 
 // actsAs applies the lists to name, because an option does what it does.

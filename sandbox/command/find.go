@@ -7,7 +7,6 @@ import (
 
 // find checks find(1), whose expression starts programs and writes files.
 func (u *use) find() {
-	u.done = true
 	c, sh := u.c, u.sh
 	starts, rest := findStarts(u.in.raw)
 	for _, a := range starts {

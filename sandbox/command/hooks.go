@@ -8,49 +8,8 @@ import (
 // less. Others (zsh, fish) read the same text differently.
 var shells = []string{"sh", "bash", "dash", "ash", "rbash"}
 
-// hooks returns the functions for what the notation cannot say, by the names of
-// programs: languages, and operands that have a syntax of their own.
-func hooks() map[string]func(*use) {
-	table := map[string]func(*use){"git config": (*use).gitSetConfig, "go *": (*use).golang}
-	for names, hook := range map[string]func(*use){
-		"find gfind":                       (*use).find,
-		"tar gtar bsdtar":                  (*use).tar,
-		"xargs gxargs":                     (*use).xargs,
-		"parallel":                         (*use).parallel,
-		"make gmake bmake":                 (*use).make,
-		"date gdate":                       (*use).date,
-		"dd":                               (*use).dd,
-		"sed gsed":                         (*use).sedOperands,
-		"cp gcp ln install ginstall rsync": (*use).links,
-		"awk gawk mawk nawk original-awk":  (*use).awkOperands,
-		"less more most zless zmore lv pg": (*use).pager,
-		"zip":                              (*use).zip,
-	} {
-		for name := range strings.FieldsSeq(names) {
-			table[name] = hook
-		}
-	}
-	for names, hook := range map[string]func(*use){
-		"cd pushd": (*use).cd,
-		"popd":     func(u *use) { u.sh.dirs = nil },
-		"eval":     (*use).eval,
-		". source": (*use).source,
-		"trap":     (*use).trap,
-		"test [":   (*use).test,
-		"set":      (*use).set,
-		"shift":    func(u *use) { u.c.setParameters() },
-		"read":     (*use).readLine,
-	} {
-		for name := range strings.FieldsSeq(names) {
-			table["builtin "+name] = hook
-		}
-	}
-	return table
-}
-
 // tar checks the archive and where an extraction goes.
 func (u *use) tar() {
-	u.done = true
 	reads := u.in.given("t", "list", "x", "extract", "get", "d", "diff", "compare")
 	if file, ok := u.in.option("f", "file"); ok && !strings.Contains(file.value.s, ":") {
 		if !file.value.is("-") {
@@ -72,7 +31,6 @@ func (u *use) tar() {
 
 // xargs checks the command that gets words from standard input.
 func (u *use) xargs() {
-	u.done = true
 	argv := u.in.rest
 	if len(argv) == 0 {
 		return
@@ -107,7 +65,6 @@ func inputWords(input arg) []arg {
 
 // parallel checks the command template; with none, the input is commands.
 func (u *use) parallel() {
-	u.done = true
 	words := u.in.rest
 	for i, a := range words {
 		if strings.HasPrefix(a.s, ":::") {
@@ -135,7 +92,6 @@ func (u *use) parallel() {
 
 // make checks variables given on the command line: make runs their values.
 func (u *use) make() {
-	u.done = true
 	if f, ok := u.in.option("f"); ok && (f.value.is("-") || strings.HasPrefix(f.value.s, "/dev/") || strings.HasPrefix(f.value.s, "/proc/")) {
 		u.script(text("standard input"), "-f")
 	}
@@ -174,7 +130,6 @@ func (u *use) date() {
 
 // dd checks if= and of=.
 func (u *use) dd() {
-	u.done = true
 	for _, a := range u.in.operands {
 		name, value, _ := strings.Cut(a.s, "=")
 		switch name {
@@ -188,13 +143,6 @@ func (u *use) dd() {
 				u.refuse("computed", "dd gets an operand that is known only when it runs")
 			}
 		}
-	}
-}
-
-// links checks sources that go to a directory given in an option.
-func (u *use) links() {
-	if u.target {
-		u.c.copied(u.sh, u.in.operands)
 	}
 }
 

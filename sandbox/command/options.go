@@ -95,9 +95,9 @@ func (s *spec) ownOperands() int {
 	n := 0
 	for _, op := range s.operands {
 		switch op.kind {
-		case "x", "X", "s", "f", "c*":
+		case "x", "X", "s", "f", "c*", "@xargs", "@parallel":
 			return n
-		case "=", "<":
+		case "=", "<", "@go":
 		default:
 			n++
 		}

@@ -9,7 +9,6 @@ import (
 
 // sedOperands checks the files of sed, which -i writes.
 func (u *use) sedOperands() {
-	u.done = true
 	ops := u.in.operands
 	if o, ok := u.in.option("i"); ok && !o.has && len(ops) > 0 && ops[0].is("") {
 		ops = ops[1:] // BSD: -i ''
@@ -112,7 +111,6 @@ func firstLine(s string) string {
 
 // awkOperands checks the files of awk.
 func (u *use) awkOperands() {
-	u.done = true
 	ops := u.in.operands
 	if !u.drop && len(ops) > 0 {
 		u.awk(ops[0], "")

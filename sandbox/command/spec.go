@@ -35,6 +35,7 @@ import (
 //	N*            NAME or NAME=VALUE of a declaration
 //	M*  A*  o*    arithmetic; NAME=TEXT of an alias; an option of shopt
 //	U  U*         the address of a repository of git
+//	@NAME         operands with a syntax of their own: see effects
 //
 // Options are names separated by slashes (one letter: short), then:
 //
@@ -59,8 +60,6 @@ import (
 type spec struct {
 	operands []operand
 	options  []option
-	// hook checks what the notation cannot say.
-	hook func(*use)
 	// risky: an argument taken for an option could start something.
 	risky bool
 	// ordered: no option follows an operand.
@@ -87,7 +86,7 @@ type option struct {
 // have "builtin " before their names.
 var programs = sync.OnceValue(func() map[string]*spec {
 	table := make(map[string]*spec, 700)
-	effects, hooks := effects(), hooks()
+	effects := effects()
 	add := func(prefix, lines string) {
 		for line := range strings.Lines(lines) {
 			names, rest, _ := strings.Cut(strings.TrimSpace(line), "|")
@@ -97,12 +96,7 @@ var programs = sync.OnceValue(func() map[string]*spec {
 			s := parseSpec(rest, effects)
 			s.ordered = prefix != ""
 			for name := range strings.SplitSeq(names, ",") {
-				named, name := *s, prefix+strings.TrimSpace(name)
-				if named.hook = hooks[name]; named.hook == nil {
-					first, _, _ := strings.Cut(name, " ")
-					named.hook = hooks[first+" *"]
-				}
-				table[name] = &named
+				table[prefix+strings.TrimSpace(name)] = s
 			}
 		}
 	}
@@ -127,7 +121,7 @@ func parseSpec(line string, effects map[string]effect) *spec {
 			s.risky = true
 		default:
 			s.operands = append(s.operands, operand{op, effects[strings.TrimSuffix(op, "*")]})
-			s.risky = s.risky || strings.ContainsAny(op, "xXcisfw!nNuMAo")
+			s.risky = s.risky || op[0] != '@' && strings.ContainsAny(op, "xXcisfw!nNuMAo")
 		}
 	}
 	for _, word := range strings.Fields(options) {

@@ -19,7 +19,7 @@ grep,egrep,fgrep,zgrep,ggrep | . r* | e/regexp=p f/file=P A/after-context=. B/be
 rg,ripgrep | . r* | e/regexp=p f/file=P pre=x hostname-bin=x pre-glob=. ignore-file=r A/after-context=. B/before-context=. C/context=. m/max-count=. g/glob=. iglob=. t/type=. T/type-not=. type-add=. type-clear=. j/threads=. r/replace=. E/encoding=. M/max-columns=. d/max-depth=. maxdepth=. max-filesize=. color=. colors=. context-separator=. path-separator=. sort=. sortr=. engine=. field-context-separator=. field-match-separator=. dfa-size-limit=. regex-size-limit=. files:p type-list:q hyperlink-format=. z search-zip generate=. no-pre hidden no-ignore h/help:q V/version:q
 ag,ack,ucg,ack-grep | . r* | pager=x A=. B=. C=. G=. m=. p/path-to-ignore=r ignore=. ackrc=! env
 fd,fdfind | . r* | x/exec:! X/exec-batch:! e/extension=. t/type=. d/max-depth=. E/exclude=. c/color=. S/size=. o/owner=. j/threads=. ignore-file=r base-directory=d search-path=r changed-within=. changed-before=. and=. H I L p g i s u a l 0
-find,gfind | .* | -
+find,gfind | @find | -
 locate,mlocate,plocate,which,whereis,type | .* |
 sort,gsort | r* | o/output=w compress-program=x T/temporary-directory=w files0-from=r random-source=r k/key=. t/field-separator=. S/buffer-size=. parallel=. batch-size=. sort=. b d f g i M h n R r V c C m s u z debug check?. help:q version:q
 uniq | r w | f/skip-fields=. s/skip-chars=. w/check-chars=. c d D i u z group?. all-repeated?. help:q version:q
@@ -32,12 +32,12 @@ cp,gcp | r*w | t/target-directory=W S/suffix=. backup?. a/archive b d f/force i/
 mv,gmv | r*w | t/target-directory=W S/suffix=. backup?. b f i n T u v Z strip-trailing-slashes help:q version:q
 ln | r*w | t/target-directory=W S/suffix=. backup?. b d F f i L n P r s/symbolic T v help:q version:q
 install,ginstall | r*w | t/target-directory=W m/mode=. o/owner=. g/group=. S/suffix=. strip-program=x s/strip b c C d/directory D p T v Z help:q version:q
-dd | .* |
+dd | @dd |
 split,csplit | r w | filter=c a/suffix-length=. b/bytes=. C/line-bytes=. l/lines=. n/number=. t/separator=. additional-suffix=. d e u x verbose numeric-suffixes?. hex-suffixes?. elide-empty-files f/prefix=w help:q version:q
-tar,gtar,bsdtar | old .* | c/create x/extract t/list r/append u/update A/catenate d/diff delete get f/file=. C/directory=d I/use-compress-program=x F/info-script=x new-volume-script=x to-command=c checkpoint?. checkpoint-action=! rsh-command=x rmt-command=x P/absolute-names:! remove-files:~rm T/files-from=r X/exclude-from=r exclude=. exclude-vcs exclude-tag=. K/starting-file=. L/tape-length=. N/newer=. V/label=. b/blocking-factor=. g/listed-incremental=w index-file=w strip-components=. transform=. xform=. s=. owner=. group=. mode=. mtime=. sort=. format=. H=. volno-file=w warning=. one-top-level?w O/to-stdout z/gzip j/bzip2 J/xz zstd lzma lzip lzop Z/compress a/auto-compress v/verbose k/keep-old-files m p/preserve-permissions h/dereference W/verify w/interactive S/sparse overwrite unlink-first recursive-unlink backup?. suffix=. totals?. options=. use-compress-prog=x help:q version:q
+tar,gtar,bsdtar | old @tar | c/create x/extract t/list r/append u/update A/catenate d/diff delete get f/file=. C/directory=d I/use-compress-program=x F/info-script=x new-volume-script=x to-command=c checkpoint?. checkpoint-action=! rsh-command=x rmt-command=x P/absolute-names:! remove-files:~rm T/files-from=r X/exclude-from=r exclude=. exclude-vcs exclude-tag=. K/starting-file=. L/tape-length=. N/newer=. V/label=. b/blocking-factor=. g/listed-incremental=w index-file=w strip-components=. transform=. xform=. s=. owner=. group=. mode=. mtime=. sort=. format=. H=. volno-file=w warning=. one-top-level?w O/to-stdout z/gzip j/bzip2 J/xz zstd lzma lzip lzop Z/compress a/auto-compress v/verbose k/keep-old-files m p/preserve-permissions h/dereference W/verify w/interactive S/sparse overwrite unlink-first recursive-unlink backup?. suffix=. totals?. options=. use-compress-prog=x help:q version:q
 cpio,pax | .* | F/file=w I=r O=w D/directory=d rsh-command=x i o p d m v u t a:! s=. w r
 gzip,gunzip,bzip2,bunzip2,xz,unxz,zstd,unzstd,lz4,lzma,pigz,pbzip2,compress,uncompress,brotli | w* | c/stdout t/test l/list d k f r o=w output-dir-flat=w T=. S=. 1 9 files?r h:q V:q
-zip | - w r* | TT/unzip-command=x T/test b/temp-path=w O/output-file=w i/include=. x/exclude=. n=. P/password=. t=. tt=. r/recurse-paths j m/move:~rm d u f q v 9 0 e X y s=. @ h:q
+zip | - w r* @zip | TT/unzip-command=x T/test b/temp-path=w O/output-file=w i/include=. x/exclude=. n=. P/password=. t=. tt=. r/recurse-paths j m/move:~rm d u f q v 9 0 e X y s=. @ h:q
 unzip,bsdunzip | r .* | d=w l v t p c o n q j x=. P=. O=. I=. Z
 7z,7za,7zz,rar,unrar,ar,jar | .* |
 diff,gdiff,sdiff,colordiff,wdiff | r* | l/paginate:! o/output=w diff-program=x to-file=r from-file=r X/exclude-from=r x/exclude=. S=. I/ignore-matching-lines=. U/unified?. C/context?. u c L/label=. F=. W/width=. D/ifdef=. y q r N a b w B i E Z e n s p t T d H line-format=. color?. help:q v/version:q
@@ -46,8 +46,8 @@ patch,gpatch | w r | i/input=r o/output=w d/directory=d r/reject-file=w B/prefix
 iconv,dos2unix,unix2dos | r* | o/output=w f/from-code=. t/to-code=. l/list:q n/newfile
 jq,gojq,yq,xq,jaq | . r* | f/from-file=P L=. arg=. argjson=. slurpfile=. rawfile=. args jsonargs i/inplace:. indent=. r c n s e S C M a j R tab
 csvcut,csvgrep,csvlook,csvsql,mlr,miller | .* |
-less,more,most,zless,zmore,lv,pg | r* | o=w O=w log-file=w LOG-FILE=w k/lesskey-file=! lesskey-src=! lesskey-content=! T/tag-file=r t/tag=. p/pattern=. P=. j=. x=. y=. z=. b=. h=. D=. e E f F g G i I m M n N q R r s S u U w W X V/version:q
-date,gdate | .* | s/set=! d/date=. f/file=r r/reference=r I?. iso-8601?. R rfc-3339=. u help:q version:q debug
+less,more,most,zless,zmore,lv,pg | @pager r* | o=w O=w log-file=w LOG-FILE=w k/lesskey-file=! lesskey-src=! lesskey-content=! T/tag-file=r t/tag=. p/pattern=. P=. j=. x=. y=. z=. b=. h=. D=. e E f F g G i I m M n N q R r s S u U w W X V/version:q
+date,gdate | @date | s/set=! d/date=. f/file=r r/reference=r I?. iso-8601?. R rfc-3339=. u help:q version:q debug
 man,apropos,whatis,info | .* | P/pager=x H?! html?! B=! X?! gxditview?! T?. C/config-file=! M/manpath=! L/locale=. m=. s/sections=. S=. e/extension=. E/encoding=. p/preprocessor=. R/recode=. f k K w W a c l/local-file t Z D d u r=. i I regex wildcard names-only no-hyphenation nh no-justification nj V/version:q h/help:q
 groff,troff,nroff,gropdf,grops | r* | U:! P=. p e t s
 tcpdump,tshark,dumpcap | .* | z=x w=w r=r C=. G=. i=. c=. s=.

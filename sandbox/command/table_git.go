@@ -15,7 +15,7 @@ git bisect start | .* | term-old=. term-new=. term-good=. term-bad=. no-checkout
 git submodule | sub | q
 git submodule foreach | c* | q recursive
 git submodule add,git submodule update,git submodule set-url | U* | b=. name=. reference=r depth=. j=. f q recursive init remote
-git config | .* | f/file=w blob=. global system local worktree e/edit:! get get-all get-regexp get-urlmatch add replace-all unset unset-all rename-section remove-section l/list t/type=. default=. z show-origin show-scope includes bool int path value=. comment=. all regexp fixed-value
+git config | @git-config | f/file=w blob=. global system local worktree e/edit:! get get-all get-regexp get-urlmatch add replace-all unset unset-all rename-section remove-section l/list t/type=. default=. z show-origin show-scope includes bool int path value=. comment=. all regexp fixed-value
 git clone | U w | u/upload-pack=x c/config=k template=! separate-git-dir=w reference=r reference-if-able=r o/origin=. b/branch=. j/jobs=. depth=. shallow-since=. shallow-exclude=. server-option=. bundle-uri=. filter=. recurse-submodules?. recursive bare mirror n q v s l
 git init,git init-db | w | template=! separate-git-dir=w b/initial-branch=. shared?. object-format=. ref-format=. q bare
 git fetch,git pull,git ls-remote,git fetch-pack,git clone-pack | U* | upload-pack=x exec=x o/server-option=. depth=. j=. refmap=. negotiation-tip=. filter=. s=. X=. sort=. shallow-since=. shallow-exclude=.

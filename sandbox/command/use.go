@@ -23,7 +23,7 @@ type use struct {
 	text   bool // the first operand is shell text
 	inline bool // code was given in an option
 	quiet  bool // nothing runs
-	done   bool // the hook checked the operands
+	done   bool // the operands were checked with an option
 	target bool // the operands go to a directory given in an option
 }
 
@@ -74,13 +74,7 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 			u.apply(o.effect, o.value, o.dashes+o.name)
 		}
 	}
-	if c.refused || u.quiet || u.done {
-		return
-	}
-	if s.hook != nil {
-		s.hook(u)
-	}
-	if !c.refused && !u.done {
+	if !c.refused && !u.quiet && !u.done {
 		u.operands()
 	}
 }
@@ -119,6 +113,7 @@ func (u *use) operands() {
 		return
 	}
 	if u.target {
+		u.c.copied(u.sh, left)
 		for _, a := range left {
 			u.read(a, "operand")
 		}
@@ -129,6 +124,8 @@ func (u *use) operands() {
 		switch {
 		case kind == "!" && i == 0:
 			u.refuse("option", "%s starts programs or code in ways that are not looked into", u.name)
+		case kind[0] == '@':
+			u.apply(op.effect, arg{}, "")
 		case kind == "=":
 			for len(left) > 0 && strings.Contains(left[0].s, "=") {
 				u.environment(left[0], "")
