@@ -90,17 +90,9 @@ var errNoCommands = errors.New("the tool does not declare that it runs commands"
 
 func (c *Commands) compile(lists ToolPolicy) (*command.Policy, error) {
 	tool, p := c.owner.Tool, c.policy
-	inline, err := command.ParseMode(lists.InlineCode)
-	if err != nil {
-		return nil, fmt.Errorf("tools.%s.inline_code: %w", tool, err)
-	}
-	opaque, err := command.ParseMode(lists.OpaqueScripts)
-	if err != nil {
-		return nil, fmt.Errorf("tools.%s.opaque_scripts: %w", tool, err)
-	}
 	policy, err := command.Compile(command.Config{
 		Allowed: lists.AllowedCommands, Denied: lists.DeniedCommands,
-		InlineCode: inline, OpaqueScripts: opaque,
+		InlineCode: command.Mode(lists.InlineCode), OpaqueScripts: command.Mode(lists.OpaqueScripts),
 		Paths: c.paths(p.Tools[c.owner.Reads]), Path: filepath.SplitList(lookup(c.env, "PATH")),
 		Home: lookup(c.env, "HOME"), Temp: lookup(c.env, "TMPDIR"), Dir: p.WorkingDirectory,
 	})

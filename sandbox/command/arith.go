@@ -106,10 +106,8 @@ func (c *checker) arithText(sh *shell, s string) {
 	if c.refused {
 		return
 	}
-	parser := c.p.parsers.Get().(*syntax.Parser)
-	defer c.p.parsers.Put(parser)
 	s = strings.ReplaceAll(s, number.s, "1")
-	x, err := parser.Arithmetic(strings.NewReader(s))
+	x, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Arithmetic(strings.NewReader(s))
 	if w, ok := x.(*syntax.Word); err != nil || x == nil || ok && w.Lit() == s {
 		c.refuseArith("the text " + s)
 		return

@@ -37,7 +37,7 @@ func (u *use) eval() {
 	if !script.exact() {
 		u.computed("eval", script.s)
 	} else if strings.TrimSpace(script.s) != "" {
-		u.c.run(u.sh, script.s, "the text of eval")
+		u.c.run(u.sh, script.s, "the text of eval", syntax.LangBash)
 	}
 }
 
@@ -68,7 +68,7 @@ func (u *use) trap() {
 	}
 	inner := u.sh.anywhere()
 	inner.asynchronous = true
-	u.c.run(&inner, ops[0].s, "the text of trap")
+	u.c.run(&inner, ops[0].s, "the text of trap", syntax.LangBash)
 }
 
 // alias checks the text of an alias, though the shell of -c does not use it.
@@ -79,7 +79,7 @@ func (u *use) alias(a arg, _ string) {
 		u.computed("alias", a.s)
 	case ok && strings.TrimSpace(body) != "":
 		inner := u.sh.anywhere()
-		u.c.run(&inner, body, "the text of alias")
+		u.c.run(&inner, body, "the text of alias", syntax.LangBash)
 	}
 }
 

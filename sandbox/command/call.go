@@ -92,31 +92,25 @@ func (c *checker) inline(sh *shell, body *syntax.Stmt, args []arg) {
 	}
 	defer func() { c.depth-- }()
 	inner := *sh
-	if inner.pos = args; slices.ContainsFunc(args, func(a arg) bool { return a.many }) {
+	if inner.pos = args; join(args).many {
 		inner.pos = nil
 	}
-	if n := countOf(c.active, body); n > 0 {
-		// A function that calls itself is checked once more for any arguments.
-		if n > 1 {
-			return
-		}
+	switch c.active[body] {
+	case 0:
+	case 1: // a function that calls itself is checked once more, for any arguments
 		inner = sh.anywhere()
+	default:
+		return
 	}
-	c.called = append(c.called, body)
-	c.active = append(c.active, body)
-	c.stmt(&inner, body)
-	c.active = c.active[:len(c.active)-1]
+	c.body(&inner, body)
 	sh.merge(&inner)
 }
 
-func countOf(list []*syntax.Stmt, st *syntax.Stmt) int {
-	n := 0
-	for _, s := range list {
-		if s == st {
-			n++
-		}
-	}
-	return n
+// body checks the body of a function.
+func (c *checker) body(sh *shell, body *syntax.Stmt) {
+	c.active[body]++
+	c.stmt(sh, body)
+	c.active[body]--
 }
 
 // declareFunc notes a function. It may not take the name of a command: a later
@@ -146,12 +140,11 @@ func (c *checker) uncalled(sh *shell, file *syntax.File) {
 		return
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
-		if f, ok := n.(*syntax.FuncDecl); ok && !c.refused && !slices.Contains(c.called, f.Body) {
-			inner := sh.anywhere()
-			c.called = append(c.called, f.Body)
-			c.active = append(c.active, f.Body)
-			c.stmt(&inner, f.Body)
-			c.active = c.active[:len(c.active)-1]
+		if f, ok := n.(*syntax.FuncDecl); ok && !c.refused {
+			if _, called := c.active[f.Body]; !called {
+				inner := sh.anywhere()
+				c.body(&inner, f.Body)
+			}
 		}
 		return !c.refused
 	})

@@ -18,11 +18,10 @@ type checker struct {
 	refused  bool
 	depth    int
 	steps    int
-	paths    int               // looks for paths that may still be taken
-	declared bool              // a function was declared
-	called   []*syntax.Stmt    // bodies of functions that were checked at a call
-	active   []*syntax.Stmt    // bodies being checked
-	seen     map[string]string // resolved paths
+	paths    int                  // looks for paths that may still be taken
+	declared bool                 // a function was declared
+	active   map[*syntax.Stmt]int // how often the bodies of functions are being checked; 0 for done
+	seen     map[string]string    // resolved paths
 
 	vars  *variables
 	place syntax.Node // that assigns

@@ -139,16 +139,8 @@ func rulesOf(names []string) []command.Rule {
 func (r row) compile(t testing.TB, ws string) *command.Policy {
 	t.Helper()
 	e := r.Tools.ExecuteCommand
-	inline, err := command.ParseMode(e.Inline)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opaque, err := command.ParseMode(e.Opaque)
-	if err != nil {
-		t.Fatal(err)
-	}
 	c := command.Config{
-		Allowed: rulesOf(e.Allowed), Denied: rulesOf(e.Denied), InlineCode: inline, OpaqueScripts: opaque,
+		Allowed: rulesOf(e.Allowed), Denied: rulesOf(e.Denied), InlineCode: command.Mode(e.Inline), OpaqueScripts: command.Mode(e.Opaque),
 		Path: system(), Home: "/home/someone", Dir: ws,
 	}
 	c.Paths.Read, c.Paths.ReadDenied = r.Tools.ReadFile.paths(ws)

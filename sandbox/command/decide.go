@@ -74,8 +74,8 @@ func (p *Policy) Decide(req Request) (v Verdict) {
 	var file *syntax.File
 	for pass := 1; pass == 1 || vars.again; pass++ {
 		vars.restart(pass)
-		c = &checker{p: p, req: &req, paths: maxPaths, seen: map[string]string{}, vars: vars}
-		file = c.run(&shell{dirs: []string{req.Dir}, pos: []arg{}, stdin: unknown}, req.Command, "the command")
+		c = &checker{p: p, req: &req, paths: maxPaths, seen: map[string]string{}, active: map[*syntax.Stmt]int{}, vars: vars}
+		file = c.run(&shell{dirs: []string{req.Dir}, pos: []arg{}, stdin: unknown}, req.Command, "the command", syntax.LangBash)
 	}
 	c.v.Allowed = !c.refused
 	if !p.listed {
@@ -145,24 +145,9 @@ func ambiguous(s string) string {
 	}
 }
 
-func (c *checker) parse(src string) (*syntax.File, error) {
-	parser := c.p.parsers.Get().(*syntax.Parser)
-	defer c.p.parsers.Put(parser)
-	return parser.Parse(strings.NewReader(src), "")
-}
-
-// parsePOSIX parses as a shell without the extensions of bash does.
-func (c *checker) parsePOSIX(src string) (*syntax.File, error) {
-	return syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(src), "")
-}
-
 // run parses and walks a whole script that runs in sh. The file is nil if it
 // was refused before it could be parsed.
-func (c *checker) run(sh *shell, src, what string) *syntax.File {
-	return c.runParsed(sh, src, what, c.parse)
-}
-
-func (c *checker) runParsed(sh *shell, src, what string, parse func(string) (*syntax.File, error)) *syntax.File {
+func (c *checker) run(sh *shell, src, what string, language syntax.LangVariant) *syntax.File {
 	if c.depth++; c.depth > maxDepth {
 		c.refuse("too-complex", "scripts are nested more than "+fmt.Sprint(maxDepth)+" deep", "")
 		return nil
@@ -172,7 +157,7 @@ func (c *checker) runParsed(sh *shell, src, what string, parse func(string) (*sy
 		c.refuse("syntax", what+" is read in two ways: "+why, "put it on one line")
 		return nil
 	}
-	file, err := parse(src)
+	file, err := syntax.NewParser(syntax.Variant(language)).Parse(strings.NewReader(src), "")
 	if err != nil {
 		c.refuse("syntax", what+" is not valid bash: "+err.Error(), "check the quoting; a command that cannot be parsed is refused")
 		return nil

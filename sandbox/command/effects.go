@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // An effect is what an option or an operand does with its value; what names it
@@ -177,9 +179,9 @@ func (c *checker) shellText(sh *shell, a arg, pos []arg, who string, isBash bool
 	}
 	fresh := shell{dirs: sh.dirs, pos: pos, stdin: sh.stdin}
 	posix := fresh
-	c.run(&fresh, s, who)
+	c.run(&fresh, s, who, syntax.LangBash)
 	if !isBash && !c.refused && strings.ContainsAny(s, "&|<>($[{'") {
-		c.runParsed(&posix, s, who, c.parsePOSIX)
+		c.run(&posix, s, who, syntax.LangPOSIX)
 	}
 }
 

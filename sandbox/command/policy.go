@@ -5,34 +5,17 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
-// Mode says what happens to code that the policy cannot look into.
-type Mode uint8
+// Mode says what happens to code that the policy cannot look into: Allow, Deny,
+// or "", which denies as soon as an allow or a deny list is configured.
+type Mode string
 
-// The modes. Default refuses as soon as an allow or a deny list is configured.
+// The modes as a configuration spells them.
 const (
-	Default Mode = iota
-	Allow
-	Deny
+	Allow Mode = "allow"
+	Deny  Mode = "deny"
 )
-
-// ParseMode returns the mode that a configuration spells "allow", "deny" or
-// "" (Default).
-func ParseMode(s string) (Mode, error) {
-	switch s {
-	case "":
-		return Default, nil
-	case "allow":
-		return Allow, nil
-	case "deny":
-		return Deny, nil
-	}
-	return Default, fmt.Errorf("mode %q: must be allow or deny", s)
-}
 
 // Config is what a policy is compiled from.
 type Config struct {
@@ -79,14 +62,17 @@ type Policy struct {
 	denied   rules
 	hint     string
 	programs map[string]*spec
-	parsers  sync.Pool
 }
 
 // Compile checks the rules of c and prepares them for Decide. It looks denied
 // programs up, so that links to them are recognised.
 func Compile(c Config) (*Policy, error) {
 	p := &Policy{Config: c, listed: c.Allowed != nil || len(c.Denied) > 0 || c.InlineCode == Deny || c.OpaqueScripts == Deny, any: c.Allowed == nil, programs: programs()}
-	p.parsers.New = func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
+	for setting, mode := range map[string]Mode{"inline_code": c.InlineCode, "opaque_scripts": c.OpaqueScripts} {
+		if mode != "" && mode != Allow && mode != Deny {
+			return nil, fmt.Errorf("%s %q: must be allow or deny", setting, mode)
+		}
+	}
 	for _, r := range c.Allowed {
 		if strings.TrimSpace(r.Name) == "*" {
 			p.any = true
@@ -109,29 +95,22 @@ func Compile(c Config) (*Policy, error) {
 
 // describe says in one sentence what the policy allows.
 func (p *Policy) describe() string {
-	var b strings.Builder
-	list := func(intro string, rs []rule) {
-		b.WriteString(intro)
-		for i, r := range rs {
-			if b.Len() > 300 {
-				fmt.Fprintf(&b, " and %d more", len(rs)-i)
-				break
-			}
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString(clean(r.text, 60))
+	list := func(intro string, rs rules) string {
+		names := make([]string, len(rs.all))
+		for i, r := range rs.all {
+			names[i] = clean(r.text, 60)
 		}
+		return clean(intro+strings.Join(names, ", "), 360)
 	}
 	switch {
 	case !p.any && len(p.allowed.all) == 0:
 		return "no command is allowed"
 	case !p.any:
-		list("allowed commands: ", p.allowed.all)
+		return list("allowed commands: ", p.allowed)
 	case len(p.denied.all) > 0:
-		list("every command is allowed except: ", p.denied.all)
+		return list("every command is allowed except: ", p.denied)
 	}
-	return b.String()
+	return ""
 }
 
 // Listed reports whether anything is configured that refuses commands.
@@ -140,7 +119,7 @@ func (p *Policy) Listed() bool { return p.listed }
 func (p *Policy) opaqueDenied() bool { return denies(p.OpaqueScripts, p.listed) }
 func (p *Policy) inlineDenied() bool { return denies(p.InlineCode, p.listed) }
 
-func denies(m Mode, listed bool) bool { return m == Deny || m == Default && listed }
+func denies(m Mode, listed bool) bool { return m == Deny || m == "" && listed }
 
 // lookPath returns the absolute path of the program that a bare name runs, and
 // what it is; "" if there is none.

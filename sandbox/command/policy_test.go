@@ -98,7 +98,7 @@ func TestCompileErrors(t *testing.T) {
 	if _, err := command.Compile(command.Config{Denied: []command.Rule{{Name: "*"}}}); err == nil {
 		t.Error("denied * compiled")
 	}
-	if _, err := command.ParseMode("maybe"); err == nil {
+	if _, err := command.Compile(command.Config{InlineCode: "maybe"}); err == nil {
 		t.Error(`mode "maybe" was accepted`)
 	}
 }
