@@ -19,21 +19,24 @@ func (c *checker) arith(sh *shell, x syntax.ArithmExpr) {
 	case *syntax.BinaryArithm:
 		c.arith(sh, x.X)
 		c.arith(sh, x.Y)
-		if w, ok := x.X.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
-			c.assign(sh, w.Lit(), number, false)
-			c.checkEnvName(w.Lit(), unknown, "(( ))")
-		}
+		c.counted(sh, x.X)
 	case *syntax.UnaryArithm:
 		c.arith(sh, x.X)
-		if w, ok := x.X.(*syntax.Word); ok && (x.Op == syntax.Inc || x.Op == syntax.Dec) && syntax.ValidName(w.Lit()) {
-			c.assign(sh, w.Lit(), number, false)
-		}
+		c.counted(sh, x.X)
 	case *syntax.ParenArithm:
 		c.arith(sh, x.X)
 	case *syntax.Word:
 		c.arithWord(sh, x)
 	default:
 		c.refuse("evaluates", "an arithmetic expression is not of bash", "")
+	}
+}
+
+// counted notes that an operator may assign a number to its operand.
+func (c *checker) counted(sh *shell, x syntax.ArithmExpr) {
+	if w, ok := x.(*syntax.Word); ok && syntax.ValidName(w.Lit()) {
+		c.checkEnvName(w.Lit(), unknown, "(( ))")
+		c.assign(sh, w.Lit(), number, false)
 	}
 }
 
@@ -93,7 +96,7 @@ func (c *checker) subscript(sh *shell, x syntax.ArithmExpr) {
 // gone: a number, the name of a variable, or an expression.
 func (c *checker) arithText(sh *shell, s string) {
 	switch {
-	case strings.Trim(s, "0123456789 +-*/%()\x04") == "" || literalNumber(s):
+	case strings.Trim(s, "0123456789 +-*/%()\x04") == "" || literalNumber.MatchString(s):
 		return
 	case syntax.ValidName(s):
 		c.evaluate(s)
@@ -115,15 +118,12 @@ func (c *checker) arithText(sh *shell, s string) {
 	c.arith(sh, x)
 }
 
-// numberInName is the name of a variable that holds a number not known yet.
-var numberInName = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9]*\x04`)
-
-// literalNumber reports whether s is a number, perhaps with a base as in 16#ff.
-func literalNumber(s string) bool {
-	return s != "" && s[0] >= '0' && s[0] <= '9' && !strings.ContainsFunc(s, func(r rune) bool {
-		return r != '#' && r != '@' && r != '_' && !(r >= '0' && r <= '9') && !(r|0x20 >= 'a' && r|0x20 <= 'z')
-	})
-}
+var (
+	// numberInName is the name of a variable that holds a number not known yet.
+	numberInName = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9]*\x04`)
+	// literalNumber is a number, perhaps with a base as in 16#ff.
+	literalNumber = regexp.MustCompile(`^[0-9][0-9A-Za-z#@_]*$`)
+)
 
 // testExpr checks [[ ]].
 func (c *checker) testExpr(sh *shell, x syntax.TestExpr) {

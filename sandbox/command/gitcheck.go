@@ -81,7 +81,7 @@ var mutationTable = lazily(mutations)
 // mutating refuses destructive words after a sub-command that a rule allows,
 // unless the rule itself spells them out.
 func (c *checker) mutating(r *rule, prog program, args []arg) {
-	words := mutationTable().names[r.words[0]+"."+r.words[1]]
+	words := mutationTable()[r.words[0]+"."+r.words[1]]
 	if words == "" || len(r.words) > 2 {
 		return
 	}

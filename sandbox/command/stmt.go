@@ -164,27 +164,21 @@ func (c *checker) pipe(sh *shell, b *syntax.BinaryCmd) printed {
 	return out
 }
 
-// and checks a chain a && b && c: each runs where those before it succeeded,
-// so a cd in it has happened.
-func (c *checker) and(sh *shell, b *syntax.BinaryCmd) {
-	chain := []*syntax.Stmt{b.Y}
-	first := b.X
-	for {
-		next, ok := first.Cmd.(*syntax.BinaryCmd)
-		if !ok || next.Op != syntax.AndStmt || len(first.Redirs) > 0 || first.Negated || first.Background {
-			break
-		}
-		chain = append(chain, next.Y)
-		first = next.X
-	}
+// and checks a && b, and returns the shell where both succeeded, in which a cd
+// has happened. A chain is nested to the left.
+func (c *checker) and(sh *shell, b *syntax.BinaryCmd) shell {
 	inner := *sh
-	c.succeed(&inner, first)
-	sh.vars, sh.funcs = inner.vars, inner.funcs
-	sh.merge(&inner)
-	for _, st := range slices.Backward(chain) {
-		c.succeed(&inner, st)
+	x := b.X
+	if left, ok := x.Cmd.(*syntax.BinaryCmd); ok && left.Op == syntax.AndStmt && len(x.Redirs) == 0 && !x.Negated && !x.Background {
+		inner = c.and(sh, left)
+	} else {
+		c.succeed(&inner, x)
+		sh.vars, sh.funcs = inner.vars, inner.funcs
 		sh.merge(&inner)
 	}
+	c.succeed(&inner, b.Y)
+	sh.merge(&inner)
+	return inner
 }
 
 // succeed checks st and leaves sh as it is where st succeeded.

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// steering lists variables that choose programs, libraries or code for what
+// codeInfluencingVars lists variables that choose programs, libraries or code for what
 // runs later, or change how the shell reads a script. A trailing * matches any
 // ending. Sources: bash(1), git(1), ld.so(8), environ(7), and the manuals of
 // the programs.
-const steering = `
+const codeInfluencingVars = `
 PATH IFS ENV BASH_ENV SHELLOPTS BASHOPTS BASH_FUNC_* BASH_LOADABLES_PATH BASH_XTRACEFD BASH_COMPAT BASH_ALIASES BASH_CMDS BASH_ARGV0 CDPATH GLOBIGNORE EXECIGNORE
 PROMPT_COMMAND PS0 PS1 PS2 PS3 PS4 POSIXLY_CORRECT FCEDIT HISTFILE HISTTIMEFORMAT MAILPATH MAIL TIMEFORMAT TMOUT HOME SHELL PWD OLDPWD
 INPUTRC command_not_found_handle TEXTDOMAIN TEXTDOMAINDIR OUTPUT_CHARSET
@@ -26,7 +26,7 @@ CARGO_* RUSTC RUSTDOC RUSTC_* RUSTFLAGS RUSTDOCFLAGS RUSTUP_* DOCKER_* KUBECONFI
 GTK_* QT_* GIO_* GST_* GDK_* XDG_CONFIG_* XDG_DATA_* DBUS_* TERMINFO* TERMCAP TERMPATH VALGRIND_* GDB* DEBUGINFOD_* APT_* DPKG_* DEB_* PARALLEL* XARGS_* SCREENRC TMUX*
 `
 
-// harmless lists exceptions from steering: name=values; no values means any.
+// harmless lists exceptions from codeInfluencingVars: name=values; no values means any.
 const harmless = `
 GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS GIT_MERGE_AUTOEDIT GIT_LITERAL_PATHSPECS GIT_GLOB_PATHSPECS GIT_NOGLOB_PATHSPECS GIT_ICASE_PATHSPECS GIT_REFLOG_ACTION GIT_LFS_SKIP_SMUDGE GIT_ADVICE GIT_FLUSH
 GIT_PAGER=|cat PAGER=|cat MANPAGER=|cat SYSTEMD_PAGER=|cat GIT_EDITOR=|true|: EDITOR=|true|: VISUAL=|true|: GIT_SEQUENCE_EDITOR=|true|: GIT_TRACE=0|1|true|false GIT_CONFIG_NOSYSTEM=0|1 GIT_ALLOW_PROTOCOL=file|https|ssh|https:ssh GIT_ASKPASS=|true SSH_ASKPASS=|true
@@ -44,39 +44,15 @@ const changing = `_ RANDOM SRANDOM SECONDS LINENO REPLY BASHPID PPID UID EUID GR
 // numericNames lists parameters that always hold a number.
 const numericNames = `# ? $ ! RANDOM SRANDOM SECONDS LINENO BASHPID PPID UID EUID OPTIND EPOCHSECONDS COLUMNS LINES SHLVL HISTCMD BASH_SUBSHELL`
 
-// has reports whether name is in the list.
-func (l *nameList) has(name string) bool {
-	_, ok := l.names[name]
-	return ok || slices.ContainsFunc(l.prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
-}
-
 // specialVar reports whether assigning the variable does more, or less, than
 // give it the value.
-func specialVar(name string) bool { return changingVars().has(name) || steeringVars().has(name) }
-
-// steers reports whether giving the variable this value changes what runs.
-func steers(name string, value arg) bool {
-	if !steeringVars().has(name) {
-		return false
-	}
-	values, ok := harmlessVars().names[name]
-	if !ok {
-		return true
-	}
-	if values == "" {
-		return false
-	}
-	for _, v := range strings.Split(strings.TrimPrefix(values, "="), "|") {
-		if value.is(v) {
-			return false
-		}
-	}
-	return true
-}
+func specialVar(name string) bool { return changingVars().has(name) || codeVars().has(name) }
 
 // checkEnvName refuses an assignment to a variable that changes what runs.
 func (c *checker) checkEnvName(name string, value arg, where string) {
-	if !steers(name, value) {
+	values, exception := harmlessVars()[name]
+	exception = exception && (values == "" || slices.ContainsFunc(strings.Split(values[1:], "|"), value.is))
+	if exception || !codeVars().has(name) {
 		return
 	}
 	what := name + "=" + show(value.s)
@@ -86,37 +62,32 @@ func (c *checker) checkEnvName(name string, value arg, where string) {
 	c.refuse("environment", what+" changes which programs or code run later", "run the command without setting "+name)
 }
 
-// nameList is a list of names with what follows them, and of prefixes.
-type nameList struct {
-	names    map[string]string
-	prefixes []string
-}
+// nameList holds names, or the beginnings of names with a * behind, and what
+// follows them in the list from a = on.
+type nameList map[string]string
 
-func parseList(s string) nameList {
-	l := nameList{names: map[string]string{}}
-	for _, word := range strings.Fields(s) {
-		if p, ok := strings.CutSuffix(word, "*"); ok {
-			l.prefixes = append(l.prefixes, p)
-			continue
-		}
-		name, rest := word, ""
-		if i := strings.IndexByte(word[1:], '='); i >= 0 {
-			name, rest = word[:i+1], word[i+1:]
-		}
-		l.names[name] = rest
+func (l nameList) has(name string) bool {
+	_, ok := l[name]
+	for i := 0; i <= len(name) && !ok; i++ {
+		_, ok = l[name[:i]+"*"]
 	}
-	return l
+	return ok
 }
 
-func lazily(list string) func() *nameList {
-	return sync.OnceValue(func() *nameList {
-		l := parseList(list)
-		return &l
+// lazily returns a function that parses the list at first use.
+func lazily(list string) func() nameList {
+	return sync.OnceValue(func() nameList {
+		l := nameList{}
+		for word := range strings.FieldsSeq(list) {
+			name, _, _ := strings.Cut(word, "=")
+			l[name] = word[len(name):]
+		}
+		return l
 	})
 }
 
 var (
-	steeringVars = lazily(steering)
+	codeVars     = lazily(codeInfluencingVars)
 	harmlessVars = lazily(harmless)
 	changingVars = lazily(changing)
 	numericVars  = lazily(numericNames)

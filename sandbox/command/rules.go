@@ -1,0 +1,222 @@
+package command
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Rule is one entry of an allow or deny list.
+type Rule struct {
+	// Name is a program ("ls"), a program with the sub-command it starts with
+	// ("git status"), a path of a program ("/usr/bin/jq", "./build.sh"), or
+	// "*".
+	Name string `yaml:"name" json:"name" short:"true"`
+	// ArgsDeny lists options that the program may not get. In a deny list, the
+	// rule then denies only uses with one of them.
+	ArgsDeny []string `yaml:"args_deny" json:"args_deny,omitempty"`
+}
+
+// Rules returns rules that are nothing but names.
+func Rules(names ...string) []Rule {
+	list := make([]Rule, len(names))
+	for i, name := range names {
+		list[i].Name = name
+	}
+	return list
+}
+
+// rule is a Rule prepared for matching.
+type rule struct {
+	text     string
+	words    []string // program and the words that must follow it
+	path     string   // real path, for a rule that names one
+	argsDeny []string
+	file     os.FileInfo // of a denied program, if it is there
+}
+
+// rules is a list, in order and by the program's base name.
+type rules struct {
+	all  []rule
+	base map[string][]*rule
+}
+
+func (rs *rules) add(r Rule, c Config) error {
+	words := strings.Fields(r.Name)
+	if len(words) == 0 {
+		return fmt.Errorf("entry %d is empty: must be a program name, a sub-command, a path or *", len(rs.all)+1)
+	}
+	if words[0] == "*" {
+		return fmt.Errorf("%q: * stands alone, in the allow list", r.Name)
+	}
+	if i := strings.IndexAny(r.Name, "|&;<>()$`\\\"'"); i >= 0 {
+		return fmt.Errorf("%q holds %q: must be plain words, not shell syntax", r.Name, r.Name[i])
+	}
+	n := rule{text: strings.Join(words, " "), words: words, argsDeny: r.ArgsDeny}
+	if strings.Contains(words[0], "/") {
+		path := words[0]
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(c.Dir, path)
+		}
+		budget := 100
+		n.path = realPath(path, &budget)
+		words[0] = filepath.Base(path)
+	}
+	path := n.path
+	if path == "" {
+		path, _ = c.lookPath(words[0])
+	}
+	n.file = ownFile(path)
+	rs.all = append(rs.all, n)
+	return nil
+}
+
+func (rs *rules) index() {
+	rs.base = make(map[string][]*rule, len(rs.all))
+	for i := range rs.all {
+		name := strings.ToLower(rs.all[i].words[0])
+		rs.base[name] = append(rs.base[name], &rs.all[i])
+	}
+}
+
+// hasDenied returns the option of argsDeny that args hold, or "".
+func (r *rule) hasDenied(args []arg) string {
+	for _, deny := range r.argsDeny {
+		for _, a := range args {
+			if optionIs(a.s, deny) || !a.exact() && a.maybeOption() {
+				return deny
+			}
+		}
+	}
+	return ""
+}
+
+// optionIs reports whether the argument is the option deny, also with a value
+// glued to it, written with one dash or two, or abbreviated.
+func optionIs(arg, deny string) bool {
+	if arg == deny || strings.HasPrefix(arg, deny+"=") {
+		return true
+	}
+	name, _, _ := strings.Cut(arg, "=")
+	long := strings.TrimLeft(deny, "-")
+	switch {
+	case !strings.HasPrefix(deny, "-") || !strings.HasPrefix(arg, "-"):
+		return false
+	case len(long) == 1 && !strings.HasPrefix(arg, "--"):
+		return strings.Contains(name, long)
+	case strings.TrimLeft(name, "-") == long:
+		return true
+	}
+	return strings.HasPrefix(arg, "--") && len(name) > 2 && strings.HasPrefix("--"+long, name)
+}
+
+// names reports whether a rule of either list is about this name.
+func (p *Policy) names(name string) bool {
+	name = strings.ToLower(name)
+	return p.allowed.base[name] != nil || p.denied.base[name] != nil
+}
+
+// permit applies the lists: denied first, then allowed. Words is the program
+// and its sub-command words, args all its arguments.
+func (c *checker) permit(prog program, words, args []arg) {
+	shown := append([]arg{text(prog.name)}, words[1:]...)
+	if r := c.p.deniedBy(prog, words, args); r != nil {
+		what := line(shown)
+		if prog.real != "" && filepath.Base(prog.real) != prog.base {
+			what += " (" + prog.real + ")"
+		}
+		c.refuse("denied: "+r.text, what+" is denied", "")
+		return
+	}
+	if c.p.any {
+		if prog.path && !prog.trusted && c.p.opaqueDenied() && !c.p.allowedPath(prog) {
+			c.refuse("opaque-scripts", prog.name+" is a program outside the directories of PATH", "run an installed program by its name, or list this path in allowed_commands")
+		}
+		return
+	}
+	r, why := c.p.allowedBy(prog, words, args)
+	switch {
+	case r == nil && why != "":
+		c.refuse("args_deny", line(shown)+" may not get "+why, "leave "+why+" out")
+	case r == nil:
+		c.refuse("not-allowed", line(shown)+" is not allowed", "")
+	case len(r.words) > 1:
+		c.mutating(r, prog, args)
+	}
+}
+
+// deniedBy returns the deny rule that the program falls under, by its name, the
+// name of its file, or the file itself.
+func (p *Policy) deniedBy(prog program, words, args []arg) *rule {
+	names := []string{strings.ToLower(prog.base)}
+	if real := strings.ToLower(filepath.Base(prog.real)); prog.real != "" && !MultiCall(real) {
+		names = append(names, real)
+	}
+	for i := range p.denied.all {
+		r := &p.denied.all[i]
+		named := slices.Contains(names, strings.ToLower(r.words[0])) && (r.path == "" || r.path == prog.real || prog.real == "")
+		if (named || r.isFile(prog.file)) && (len(r.argsDeny) == 0 || r.hasDenied(args) != "") && mayFollow(r.words[1:], words[1:], args) {
+			return r
+		}
+	}
+	return nil
+}
+
+// mayFollow reports whether the sub-command words may be want. The words may
+// also come after options whose arguments are not known here.
+func mayFollow(want []string, words, args []arg) bool {
+	if mayStart(words, want) || mayStart(args, want) {
+		return true
+	}
+	for i := 1; i < len(args) && (strings.HasPrefix(args[i-1].s, "-") || i > 1 && strings.HasPrefix(args[i-2].s, "-")); i++ {
+		if mayStart(args[i:], want) {
+			return true
+		}
+	}
+	return false
+}
+
+func mayStart(words []arg, want []string) bool {
+	for i, w := range want {
+		if i >= len(words) {
+			return false
+		}
+		if words[i].many {
+			return true
+		}
+		if !words[i].is(w) && (words[i].exact() || !matches(words[i].s, w)) {
+			return false
+		}
+	}
+	return true
+}
+
+// allowedBy returns the allow rule that covers the program, or the denied
+// argument that keeps it from doing so.
+func (p *Policy) allowedBy(prog program, words, args []arg) (r *rule, why string) {
+	for _, r := range p.allowed.base[strings.ToLower(prog.base)] {
+		runs := prog.trusted
+		if r.path != "" {
+			runs = !prog.builtin && r.samePath(prog)
+		}
+		starts := len(words) >= len(r.words) && slices.EqualFunc(words[1:len(r.words)], r.words[1:], arg.is)
+		if runs && starts && r.words[0] == prog.base {
+			if why = r.hasDenied(args); why == "" {
+				return r, ""
+			}
+		}
+	}
+	return nil, why
+}
+
+func (r *rule) isFile(file os.FileInfo) bool {
+	return r.file != nil && file != nil && os.SameFile(r.file, file)
+}
+
+func (r *rule) samePath(prog program) bool { return r.path == prog.real || r.isFile(prog.file) }
+
+func (p *Policy) allowedPath(prog program) bool {
+	return slices.ContainsFunc(p.allowed.base[strings.ToLower(prog.base)], func(r *rule) bool { return r.path != "" && r.samePath(prog) })
+}
