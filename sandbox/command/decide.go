@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -60,10 +61,10 @@ const (
 func (p *Policy) Decide(req Request) (v Verdict) {
 	defer func() {
 		if recover() != nil { // a mistake in here or in the parser is no reason to run something, nor to end the server
-			v = Verdict{Rule: brokenRule, Reason: "the command could not be checked, because of a mistake in the analysis", Hint: "write it in another way"}
+			v = Verdict{Rule: "broken", Reason: "the command could not be checked, because of a mistake in the analysis", Hint: "write it in another way"}
 		}
 	}()
-	if why := unfit(req.Command); why != "" {
+	if why := malformed(req.Command); why != "" {
 		if !p.listed {
 			return Verdict{Allowed: true}
 		}
@@ -81,17 +82,14 @@ func (p *Policy) Decide(req Request) (v Verdict) {
 	if !p.listed {
 		c.v.Allowed, c.v.Rule, c.v.Reason, c.v.Hint = true, "", "", ""
 	}
-	if c.v.Allowed && file != nil {
-		c.v.Plain = c.plain(file)
+	if c.v.Allowed {
+		c.v.Plain = p.plain(file)
 	}
 	return c.v
 }
 
-// brokenRule is the rule of a refusal that should not be.
-const brokenRule = "broken"
-
-// unfit says why no shell should get this text at all, or returns "".
-func unfit(s string) string {
+// malformed says why no shell should get this text at all, or returns "".
+func malformed(s string) string {
 	switch {
 	case strings.TrimSpace(s) == "":
 		return "the command is empty"
@@ -101,19 +99,15 @@ func unfit(s string) string {
 		return "the command is not valid UTF-8"
 	}
 	depth, deepest := 0, 0
-	for i := 0; i < len(s); i++ {
-		switch b := s[i]; {
-		case b < ' ' && b != '\n' && b != '\t' || b == 0x7f:
-			return fmt.Sprintf("the command holds the control character 0x%02x", b)
-		case b == '(' || b == '{':
+	for _, r := range s {
+		switch {
+		case r < ' ' && r != '\n' && r != '\t', r >= 0x7f && r < 0xa0, r == 0xfeff, unicode.Is(unicode.Bidi_Control, r):
+			return fmt.Sprintf("the command holds the invisible character %U", r)
+		case r == '(' || r == '{':
 			depth++
 			deepest = max(deepest, depth)
-		case (b == ')' || b == '}') && depth > 0:
-			depth--
-		case b >= utf8.RuneSelf:
-			if r, _ := utf8.DecodeRuneInString(s[i:]); unicode.Is(unicode.Bidi_Control, r) || r >= 0x80 && r < 0xa0 || r == 0xfeff {
-				return fmt.Sprintf("the command holds the invisible character %U", r)
-			}
+		case r == ')' || r == '}':
+			depth = max(depth-1, 0)
 		}
 	}
 	if deepest > maxNesting || strings.Count(s, `\\\\`) > 100 && strings.Contains(s, "`") {
@@ -122,28 +116,10 @@ func unfit(s string) string {
 	return ""
 }
 
-// ambiguous says where the parser and bash are known to read a text
-// differently, or returns "". Both cases are about a backslash at the end of a
-// line: bash lets it continue no comment, but it joins the halves of $( and <(.
-func ambiguous(s string) string {
-	for rest := s; ; {
-		i := strings.Index(rest, "\\\n")
-		if i < 0 {
-			return ""
-		}
-		line := rest[:i]
-		rest = rest[i+2:]
-		line = line[strings.LastIndexByte(line, '\n')+1:]
-		if line != "" && strings.IndexByte("$<>([{!@?*+`", line[len(line)-1]) >= 0 {
-			return "a line ends within an operator"
-		}
-		for j := range len(line) {
-			if line[j] == '#' && (j == 0 || strings.IndexByte(" \t;&|()<>`", line[j-1]) >= 0) {
-				return "a line with a comment ends with a backslash"
-			}
-		}
-	}
-}
+// ambiguous matches where the parser and bash are known to read a text
+// differently. It is about a backslash at the end of a line: bash lets it
+// continue no comment, but it joins the halves of $( and <(.
+var ambiguous = regexp.MustCompile("(?m)(?:[$<>(\\[{!@?*+`]|(?:^|[ \t;&|()<>`])#.*)\\\\\n")
 
 // run parses and walks a whole script that runs in sh. The file is nil if it
 // was refused before it could be parsed.
@@ -153,8 +129,8 @@ func (c *checker) run(sh *shell, src, what string, language syntax.LangVariant) 
 		return nil
 	}
 	defer func() { c.depth-- }()
-	if why := ambiguous(src); why != "" {
-		c.refuse("syntax", what+" is read in two ways: "+why, "put it on one line")
+	if ambiguous.MatchString(src) {
+		c.refuse("syntax", what+" is read in two ways: a line ends with a backslash after a comment or within an operator", "put it on one line")
 		return nil
 	}
 	file, err := syntax.NewParser(syntax.Variant(language)).Parse(strings.NewReader(src), "")
@@ -168,7 +144,7 @@ func (c *checker) run(sh *shell, src, what string, language syntax.LangVariant) 
 }
 
 // plain returns the arguments of file if it is one simple command of literals.
-func (c *checker) plain(file *syntax.File) []string {
+func (p *Policy) plain(file *syntax.File) []string {
 	if file == nil || len(file.Stmts) != 1 {
 		return nil
 	}
@@ -185,7 +161,7 @@ func (c *checker) plain(file *syntax.File) []string {
 		}
 		argv = append(argv, s)
 	}
-	if c.p.builtin(argv[0]) && argv[0] != "true" && argv[0] != "false" || argv[0] == "" {
+	if p.builtin(argv[0]) && argv[0] != "true" && argv[0] != "false" || argv[0] == "" {
 		return nil // true and false are no different as programs
 	}
 	return argv

@@ -15,37 +15,36 @@ func (u *use) find() {
 		}
 		c.read(sh, a, "find")
 	}
-	found := findOutput(starts, rest)
 	for i := 0; i < len(rest) && !c.refused; i++ {
-		a := rest[i]
-		next := arg{}
+		a, next := rest[i], arg{}
 		if i+1 < len(rest) {
 			next = rest[i+1]
 		}
+		takes := slices.Contains(findTakes, a.s)
 		switch {
-		case a.many || a.maybeOption() && !a.exact() || next.many && slices.Contains(findTakes, a.s):
+		case a.many || a.maybeOption() && !a.exact() || next.many && takes:
 			c.refuse("computed", quote(show(a.s))+" may be an action of find, which is known only when it runs", "quote the pattern")
 		case a.is("-exec"), a.is("-execdir"), a.is("-ok"), a.is("-okdir"):
-			i += c.findExec(sh, rest[i+1:], found, strings.HasSuffix(a.s, "dir"))
+			i += c.findExec(sh, rest[i+1:], findOutput(starts, rest), strings.HasSuffix(a.s, "dir"))
 		case a.is("-delete"):
 			for _, s := range starts {
 				c.write(sh, s, "find -delete")
 			}
 			c.actsAs(sh, "rm", "find -delete")
-		case a.is("-fprint"), a.is("-fprint0"), a.is("-fls"), a.is("-fprintf"):
+		case strings.HasPrefix(a.s, "-fprint") || a.is("-fls"):
 			u.write(next, a.s)
 			i++
-		case a.is("-files0-from"):
-			u.read(next, a.s)
+		case takes:
 			i++
-		case slices.Contains(findTakes, a.s):
-			i++
+			if a.is("-files0-from") {
+				u.read(next, a.s)
+			}
 		}
 	}
 }
 
 // findTakes lists the tests whose argument is not an action.
-var findTakes = []string{"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-anewer", "-cnewer", "-user", "-group", "-uid", "-gid", "-perm", "-maxdepth", "-mindepth", "-links", "-inum", "-samefile", "-lname", "-ilname", "-fstype", "-printf", "-context", "-used", "-D"}
+var findTakes = []string{"-files0-from", "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-anewer", "-cnewer", "-user", "-group", "-uid", "-gid", "-perm", "-maxdepth", "-mindepth", "-links", "-inum", "-samefile", "-lname", "-ilname", "-fstype", "-printf", "-context", "-used", "-D"}
 
 // findStarts splits off the starting points; without one it is the directory
 // that find runs in.
@@ -69,21 +68,20 @@ func findStarts(args []arg) (starts, rest []arg) {
 // findOutput returns what the names that find prints look like.
 func findOutput(starts, rest []arg) arg {
 	if len(starts) != 1 || !starts[0].exact() {
-		return arg{s: string(rune(aToken)), many: true}
+		return arg{s: "\x05", many: true}
 	}
-	out := strings.TrimSuffix(starts[0].s, "/") + "/" + string(rune(anyBelow))
+	below := arg{s: strings.TrimSuffix(starts[0].s, "/") + "/\x06", many: true}
+	out := below
 	for i, a := range rest {
-		if a.is("-printf") || a.is("-o") || a.is("-or") || a.is("!") || a.is("-not") || a.is(",") {
-			return arg{s: strings.TrimSuffix(starts[0].s, "/") + "/" + string(rune(anyBelow)), many: true}
-		}
 		if a.is("-name") && i+1 < len(rest) && rest[i+1].exact() {
-			name := strings.TrimLeft(rest[i+1].s, "*")
-			if name != rest[i+1].s || !strings.Contains(out, "\x06\x01") {
-				out = strings.TrimSuffix(starts[0].s, "/") + "/" + string(rune(anyBelow)) + strings.NewReplacer("*", "\x01", "?", "\x02", "[", "\x01", "]", "\x01", "\\", "\x01").Replace(name)
-			}
+			pattern := strings.TrimLeft(rest[i+1].s, "*")
+			out.s = below.s + strings.NewReplacer("*", "\x01", "?", "\x02", "[", "\x01", "]", "\x01", "\\", "\x01").Replace(pattern)
+		}
+		if slices.ContainsFunc([]string{"-printf", "-o", "-or", "!", "-not", ","}, a.is) {
+			return below
 		}
 	}
-	return arg{s: out, many: true}
+	return out
 }
 
 // findExec checks the command of -exec and returns how many words it takes.

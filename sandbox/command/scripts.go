@@ -32,14 +32,17 @@ func (u *use) program(script arg) (s string, known bool) {
 	return s, true
 }
 
-// The parts of a sed script that run nothing: an address, and the commands but
-// s and y, which have delimiters, and those that name files.
+// The parts of a sed script: addresses, commands that run nothing, those that
+// name a file, and what follows s/a/b/.
 var (
-	sedAddress = regexp.MustCompile(`^(?:[0-9+~$][0-9~]*|/(?:[^/\\\n\[]|\\.|` + bracketExpr + `)*/[IM]*)`)
-	sedCommand = regexp.MustCompile(`^(?:[{}=dDgGhHnNpPxzF]|#[^\n]*|[:btT][ \t]*[^ \t\n;}]*|[lLqQ][ \t0-9]*|[aic](?:[^\\\n]|\\[^\n]|\\\n)*\\?)`)
-	sedFlags   = regexp.MustCompile(`^[gpiImM0-9]*(w[^\n]*)?`)
-	sedBracket = regexp.MustCompile(`^` + bracketExpr)
+	sedAddresses = regexp.MustCompile(`^(?:` + sedAddress + `)?(?:[ \t]*,[ \t]*(?:` + sedAddress + `)?)?[ \t!]*`)
+	sedCommand   = regexp.MustCompile(`^(?:[{}=dDgGhHnNpPxzF]|#[^\n]*|[:btT][ \t]*[^ \t\n;}]*|[lLqQ][ \t0-9]*|[aic](?:[^\\\n]|\\[^\n]|\\\n)*\\?)`)
+	sedFile      = regexp.MustCompile(`^[rRwW]([^\n]*)`)
+	sedFlags     = regexp.MustCompile(`^[gpiImM0-9]*(?:w([^\n]*))?`)
+	sedBracket   = regexp.MustCompile(`^` + bracketExpr)
 )
+
+const sedAddress = `[0-9+~$][0-9~]*|/(?:[^/\\\n\[]|\\.|` + bracketExpr + `)*/[IM]*`
 
 const bracketExpr = `\[\^?\]?(?:\[[:.=][^\]\n]*[:.=]\]|[^\]\n])*\]`
 
@@ -51,31 +54,24 @@ func (u *use) sed(script arg, _ string) {
 		if rest = strings.TrimLeft(rest, " \t\n;{}"); rest == "" {
 			return
 		}
-		rest = rest[len(sedAddress.FindString(rest)):]
-		if after, ok := strings.CutPrefix(strings.TrimLeft(rest, " \t"), ","); ok {
-			rest = strings.TrimLeft(after, " \t")
-			rest = rest[len(sedAddress.FindString(rest)):]
-		}
-		rest = strings.TrimLeft(rest, " \t!")
+		rest = rest[len(sedAddresses.FindString(rest)):]
 		length := len(sedCommand.FindString(rest))
-		switch {
-		case length > 0:
-		case rest != "" && strings.Contains("rRwW", rest[:1]):
-			length = len(firstLine(rest))
-			u.c.path(u.sh, text(strings.TrimSpace(rest[1:length])), "sed "+rest[:1], rest[0]|0x20 == 'w')
-		case rest != "" && (rest[0] == 's' || rest[0] == 'y'):
+		if file := sedFile.FindStringSubmatch(rest); file != nil {
+			length = len(file[0])
+			u.c.path(u.sh, text(strings.TrimSpace(file[1])), "sed "+rest[:1], rest[0]|0x20 == 'w')
+		} else if length == 0 {
 			length = delimited(rest)
 		}
 		if length > 0 && rest[0] == 's' {
 			flags := sedFlags.FindStringSubmatch(rest[length:])
 			if length += len(flags[0]); flags[1] != "" {
-				u.write(text(strings.TrimSpace(flags[1][1:])), "s///w")
+				u.write(text(strings.TrimSpace(flags[1])), "s///w")
 			}
 			if length < len(rest) && !strings.Contains(" \t\n;}#", rest[length:length+1]) {
 				length = 0
 			}
 		}
-		if length <= 0 {
+		if length == 0 {
 			u.inlineCode("script " + quote(s))
 			return
 		}
@@ -83,9 +79,9 @@ func (u *use) sed(script arg, _ string) {
 	}
 }
 
-// delimited returns the length of s/a/b/ at the start of s, or 0.
+// delimited returns the length of s/a/b/ or y/a/b/ at the start of s, or 0.
 func delimited(s string) int {
-	if len(s) < 2 || s[1] == '\\' || s[1] == '\n' {
+	if len(s) < 2 || s[0] != 's' && s[0] != 'y' || s[1] == '\\' || s[1] == '\n' {
 		return 0
 	}
 	delim, parts := s[1], 0
@@ -102,11 +98,6 @@ func delimited(s string) int {
 		}
 	}
 	return 0
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }
 
 // awkOperands checks the files of awk.
