@@ -18,7 +18,7 @@ func (u *use) cd() {
 		sh.dirs = nil
 		return
 	}
-	u.c.read(sh, dir, "cd")
+	u.c.path(sh, dir, "cd", false)
 	rotates := u.name == "pushd" && (len(ops) == 0 || strings.HasPrefix(dir.s, "+"))
 	if rotates || len(ops) > 1 || u.in.given("P") || !dir.exact() || sh.dirs == nil && !strings.HasPrefix(dir.s, "/") {
 		sh.dirs = nil

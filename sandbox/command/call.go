@@ -66,22 +66,15 @@ func (c *checker) check(sh *shell, argv []arg, from origin) {
 		return
 	}
 	args := argv[1:]
-	words := c.subcommand(prog, args)
-	c.permit(prog, words, args)
-	if c.refused {
-		return
-	}
-	c.examine(sh, prog, args)
-}
-
-// subcommand returns the program and the words that a rule for a sub-command
-// is compared with: the arguments, without options that come before it.
-func (c *checker) subcommand(prog program, args []arg) []arg {
-	words := args
-	if s, _ := c.p.find(prog); s != nil && s.sub && !prog.builtin {
+	words := args // that a rule for a sub-command is compared with
+	s, known := c.p.find(prog)
+	if s != nil && s.sub {
 		words = s.takeApart(args).rest
 	}
-	return append([]arg{text(prog.base)}, words...)
+	c.permit(prog, append([]arg{text(prog.base)}, words...), args)
+	if s != nil && !c.refused {
+		c.apply(sh, known, prog, s, args)
+	}
 }
 
 // inline checks the body of a function for one call.

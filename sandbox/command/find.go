@@ -13,7 +13,7 @@ func (u *use) find() {
 		if a.many && a.maybeOption() && c.mayStartWithDash(sh, a) {
 			c.refuse("computed", quote(show(a.s))+" may be an action of find, which is known only when it runs", "put it in double quotes after ./")
 		}
-		c.read(sh, a, "find")
+		c.path(sh, a, "find", false)
 	}
 	for i := 0; i < len(rest) && !c.refused; i++ {
 		a, next := rest[i], arg{}
@@ -28,7 +28,7 @@ func (u *use) find() {
 			i += c.findExec(sh, rest[i+1:], findOutput(starts, rest), strings.HasSuffix(a.s, "dir"))
 		case a.is("-delete"):
 			for _, s := range starts {
-				c.write(sh, s, "find -delete")
+				c.path(sh, s, "find -delete", true)
 			}
 			c.actsAs(sh, "rm", "find -delete")
 		case strings.HasPrefix(a.s, "-fprint") || a.is("-fls"):

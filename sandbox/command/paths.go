@@ -4,44 +4,32 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
-// read checks a path that what is about to read.
-func (c *checker) read(sh *shell, a arg, what string) { c.path(sh, a, what, false) }
-
-// write checks a path that what is about to write, create or delete.
-func (c *checker) write(sh *shell, a arg, what string) { c.path(sh, a, what, true) }
-
+// path checks a path that what is about to read, or to write, create or delete.
 func (c *checker) path(sh *shell, a arg, what string, write bool) {
 	permit, denied, verb := c.p.Paths.Read, c.p.Paths.ReadDenied, "reads"
 	if write {
 		permit, denied, verb = c.p.Paths.Write, c.p.Paths.WriteDenied, "writes"
 	}
-	if !c.step() || a.s == "" || stream(a.s, write) {
+	if !c.step() || a.s == "" || devices.MatchString(a.s) || !write && readingDevices.MatchString(a.s) {
 		return
 	}
-	for i := 0; i < len(a.s); i++ {
-		if (a.s[i] == anyText || a.s[i] == aToken) && permit != nil {
-			c.refuse("path", fmt.Sprintf("%s %s %s, which is known only when it runs", what, verb, show(a.s)), "spell the path out")
-			return
-		}
-	}
-	if sh.dirs == nil && !strings.HasPrefix(a.s, "/") {
-		if permit != nil {
-			c.refuse("path", fmt.Sprintf("%s %s %s in a directory that is known only when it runs", what, verb, show(a.s)), "use an absolute path")
-		}
+	if permit != nil && strings.ContainsAny(a.s, "\x03\x05") {
+		c.refuse("path", fmt.Sprintf("%s %s %s, which is known only when it runs", what, verb, show(a.s)), "spell the path out")
 		return
 	}
-	dirs := sh.dirs
-	if strings.HasPrefix(a.s, "/") {
-		dirs = []string{""}
+	prefixes := []string{""}
+	if !strings.HasPrefix(a.s, "/") {
+		prefixes = joined(sh.dirs, "")
 	}
-	for _, dir := range dirs {
-		path := a.s
-		if dir != "" {
-			path = dir + "/" + path
-		}
+	if prefixes == nil && permit != nil {
+		c.refuse("path", fmt.Sprintf("%s %s %s in a directory that is known only when it runs", what, verb, show(a.s)), "use an absolute path")
+	}
+	for _, prefix := range prefixes {
+		path := prefix + a.s
 		if permit == nil {
 			c.note(filepath.Clean(path), write)
 			continue
@@ -91,21 +79,11 @@ func (c *checker) note(path string, write bool) {
 	}
 }
 
-// stream reports whether path is one of the always open or harmless devices.
-func stream(path string, write bool) bool {
-	rest, ok := strings.CutPrefix(path, "/dev/")
-	if !ok {
-		rest, ok = strings.CutPrefix(path, "/proc/self/")
-		return ok && strings.HasPrefix(rest, "fd/") && strings.Trim(rest[3:], "0123456789") == ""
-	}
-	switch rest {
-	case "null", "stdout", "stderr", "tty", "full":
-		return true
-	case "zero", "random", "urandom", "stdin":
-		return !write
-	}
-	return strings.HasPrefix(rest, "fd/") && strings.Trim(rest[3:], "0123456789") == ""
-}
+// The always open or harmless devices, and those that are so for reading.
+var (
+	devices        = regexp.MustCompile(`^/dev/(?:null|stdout|stderr|tty|full|fd/[0-9]*)$|^/proc/self/fd/[0-9]*$`)
+	readingDevices = regexp.MustCompile(`^/dev/(?:zero|random|urandom|stdin)$`)
+)
 
 // resolve returns the absolute path with links resolved as far as it exists.
 func (c *checker) resolve(path string) (string, error) {

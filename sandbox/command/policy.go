@@ -87,8 +87,6 @@ func Compile(c Config) (*Policy, error) {
 			return nil, fmt.Errorf("denied command: %w", err)
 		}
 	}
-	p.allowed.index()
-	p.denied.index()
 	p.hint = p.describe()
 	return p, nil
 }

@@ -24,39 +24,31 @@ func (c *checker) redirs(sh *shell, list []*syntax.Redirect) {
 }
 
 func (c *checker) redir(sh *shell, r *syntax.Redirect) {
-	input := r.N == nil || r.N.Value == "0"
+	stdin, input := unknown, r.N != nil && r.N.Value == "0"
+	switch r.Op {
+	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.WordHdoc, syntax.Hdoc, syntax.DashHdoc:
+		input = input || r.N == nil
+	}
 	switch r.Op {
 	case syntax.RdrIn:
 		c.target(sh, r.Word, false)
-		c.setStdin(sh, input, unknown)
-	case syntax.RdrInOut:
-		c.target(sh, r.Word, true)
-		c.setStdin(sh, input, unknown)
-	case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+	case syntax.RdrInOut, syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
 		c.target(sh, r.Word, true)
 	case syntax.DplIn, syntax.DplOut:
 		if lit, ok := r.Word.Parts[0].(*syntax.Lit); ok && strings.HasPrefix(lit.Value, "-") && (lit.Value != "-" || len(r.Word.Parts) > 1) {
 			c.refuse("syntax", "a word is glued to >&-, which bash reads apart", "put a space after >&-")
-			return
-		}
-		if r.Op == syntax.DplIn {
-			c.setStdin(sh, input, unknown)
-		}
-		if !numeric(c.value(sh, r.Word)) {
+		} else if !numeric(c.value(sh, r.Word)) {
 			c.target(sh, r.Word, true)
 		}
 	case syntax.WordHdoc:
-		c.setStdin(sh, input, c.value(sh, r.Word))
+		stdin = c.value(sh, r.Word)
 	case syntax.Hdoc, syntax.DashHdoc:
-		c.setStdin(sh, input, c.hereDoc(sh, r))
+		stdin = c.hereDoc(sh, r)
 	default:
 		c.refuse("syntax", "a redirection is not of bash", "")
 	}
-}
-
-func (c *checker) setStdin(sh *shell, input bool, v arg) {
 	if input {
-		sh.stdin = v
+		sh.stdin = stdin
 	}
 }
 
@@ -100,10 +92,6 @@ func (c *checker) target(sh *shell, w *syntax.Word, write bool) {
 			c.refuse("network", "the redirection "+show(a.s)+" opens a network connection", "")
 			return
 		}
-		if write {
-			c.write(sh, a, "the redirection")
-		} else {
-			c.read(sh, a, "the redirection")
-		}
+		c.path(sh, a, "the redirection", write)
 	}
 }

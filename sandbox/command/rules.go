@@ -39,7 +39,7 @@ type rule struct {
 
 // rules is a list, in order and by the program's base name.
 type rules struct {
-	all  []rule
+	all  []*rule
 	base map[string][]*rule
 }
 
@@ -54,7 +54,7 @@ func (rs *rules) add(r Rule, c Config) error {
 	if i := strings.IndexAny(r.Name, "|&;<>()$`\\\"'"); i >= 0 {
 		return fmt.Errorf("%q holds %q: must be plain words, not shell syntax", r.Name, r.Name[i])
 	}
-	n := rule{text: strings.Join(words, " "), words: words, argsDeny: r.ArgsDeny}
+	n := &rule{text: strings.Join(words, " "), words: words, argsDeny: r.ArgsDeny}
 	if strings.Contains(words[0], "/") {
 		path := words[0]
 		if !filepath.IsAbs(path) {
@@ -69,16 +69,12 @@ func (rs *rules) add(r Rule, c Config) error {
 		path, _ = c.lookPath(words[0])
 	}
 	n.file = ownFile(path)
-	rs.all = append(rs.all, n)
-	return nil
-}
-
-func (rs *rules) index() {
-	rs.base = make(map[string][]*rule, len(rs.all))
-	for i := range rs.all {
-		name := strings.ToLower(rs.all[i].words[0])
-		rs.base[name] = append(rs.base[name], &rs.all[i])
+	if rs.base == nil {
+		rs.base = map[string][]*rule{}
 	}
+	name := strings.ToLower(words[0])
+	rs.all, rs.base[name] = append(rs.all, n), append(rs.base[name], n)
+	return nil
 }
 
 // hasDenied returns the option of argsDeny that args hold, or "".
@@ -154,8 +150,7 @@ func (p *Policy) deniedBy(prog program, words, args []arg) *rule {
 	if real := strings.ToLower(filepath.Base(prog.real)); prog.real != "" && !MultiCall(real) {
 		names = append(names, real)
 	}
-	for i := range p.denied.all {
-		r := &p.denied.all[i]
+	for _, r := range p.denied.all {
 		named := slices.Contains(names, strings.ToLower(r.words[0])) && (r.path == "" || r.path == prog.real || prog.real == "")
 		if (named || r.isFile(prog.file)) && (len(r.argsDeny) == 0 || r.hasDenied(args) != "") && mayFollow(r.words[1:], words[1:], args) {
 			return r

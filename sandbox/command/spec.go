@@ -1,6 +1,7 @@
 package command
 
 import (
+	"path/filepath"
 	"strings"
 	"sync"
 )
@@ -144,25 +145,26 @@ func parseSpec(line string, effects map[string]effect) *spec {
 	return s
 }
 
-// find returns the spec of a program by the name it was called with, without a
-// version ("python3.12"), or by the name of its file.
+// find returns the spec of a program, and the table's name for it, by the name
+// it was called with, without a version ("python3.12"), or by the name of its
+// file.
 func (p *Policy) find(prog program) (*spec, string) {
-	if s := p.programs[prog.base]; s != nil {
-		return s, prog.base
+	if prog.builtin {
+		return p.programs["builtin "+prog.base], prog.base
 	}
-	short := strings.TrimRight(prog.base, "0123456789.-")
-	if s := p.programs[short]; s != nil && short != "" {
-		return s, short
+	if strings.HasPrefix(prog.base, "ld-") && strings.Contains(prog.base, ".so") {
+		return p.programs["ld.so"], "ld.so"
 	}
-	if i := strings.LastIndexByte(prog.real, '/'); i >= 0 {
-		name := prog.real[i+1:]
+	for _, name := range []string{prog.base, filepath.Base(prog.real)} {
 		if s := p.programs[name]; s != nil {
 			return s, name
 		}
 		name = strings.TrimRight(name, "0123456789.-")
-		return p.programs[name], name
+		if s := p.programs[name]; s != nil {
+			return s, name
+		}
 	}
-	return nil, short
+	return nil, ""
 }
 
 // lookup finds an option by its spelling. A long name may be abbreviated, as

@@ -34,20 +34,6 @@ func (u *use) refuse(rule, format string, args ...any) {
 func (u *use) read(a arg, what string)  { u.c.path(u.sh, a, u.name+" "+what, false) }
 func (u *use) write(a arg, what string) { u.c.path(u.sh, a, u.name+" "+what, true) }
 
-// examine checks what a program that may run does with its arguments.
-func (c *checker) examine(sh *shell, prog program, args []arg) {
-	s, name := c.p.find(prog)
-	if prog.builtin {
-		s, name = c.p.programs["builtin "+prog.base], prog.base
-	}
-	if s == nil && strings.HasPrefix(prog.base, "ld-") && strings.Contains(prog.base, ".so") {
-		s, name = c.p.programs["ld.so"], "ld.so"
-	}
-	if s != nil {
-		c.apply(sh, name, prog, s, args)
-	}
-}
-
 // apply checks args by a spec. Name is the table's name of the program.
 func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []arg) {
 	if c.depth++; c.depth > maxDepth {
@@ -223,7 +209,7 @@ func (u *use) runFile(kind string, file arg) {
 	case strings.HasPrefix(s, "data:"):
 		u.inlineCode(quote(show(s)))
 	case kind == "f" && u.listed() && !strings.HasPrefix(s, "/dev/") && !strings.HasPrefix(s, "/proc/"):
-		u.c.read(u.sh, file, u.name)
+		u.c.path(u.sh, file, u.name, false)
 	default:
 		u.script(file, "")
 	}

@@ -45,6 +45,9 @@ func (c *checker) word(sh *shell, w *syntax.Word) (out []arg) {
 	if odd {
 		c.value(sh, w) // also checks what no alternative holds
 	}
+	if alternatives == nil {
+		return []arg{{s: unknown.s, many: true, odd: true}}
+	}
 	for _, parts := range alternatives {
 		x := expander{c: c, sh: sh, odd: odd}
 		for i, part := range parts {
@@ -90,6 +93,14 @@ func (x *expander) end() {
 
 // part adds a part of a word that is split and globbed where it is not quoted.
 func (x *expander) part(part syntax.WordPart, first, last bool) {
+	alone := part
+	if quotes, ok := part.(*syntax.DblQuoted); ok && len(quotes.Parts) == 1 && !quotes.Dollar {
+		alone = quotes.Parts[0]
+	}
+	if p, ok := alone.(*syntax.ParamExp); ok && first && last && plainParam(p) && (p.Param.Value == "@" || p.Param.Value == "*") {
+		x.allPositional()
+		return
+	}
 	switch p := part.(type) {
 	case *syntax.Lit:
 		s := x.unquoted(p.Value, first, true)
@@ -98,10 +109,6 @@ func (x *expander) part(part syntax.WordPart, first, last bool) {
 		}
 		x.add(s)
 	case *syntax.ParamExp:
-		if first && last && allParams(p) {
-			x.allPositional()
-			return
-		}
 		value, many := x.param(p)
 		x.many = x.many || many
 		x.split(value, markAt(value) < 0 && !many)
@@ -111,14 +118,6 @@ func (x *expander) part(part syntax.WordPart, first, last bool) {
 	case *syntax.ExtGlob:
 		x.quoted(part)
 		x.many = true
-	case *syntax.DblQuoted:
-		if len(p.Parts) == 1 && first && last {
-			if p, ok := p.Parts[0].(*syntax.ParamExp); ok && allParams(p) {
-				x.allPositional()
-				return
-			}
-		}
-		x.quoted(part)
 	default:
 		x.quoted(part)
 	}
@@ -198,10 +197,6 @@ func (x *expander) allPositional() {
 	}
 	x.end()
 	x.out = append(x.out, pos...)
-}
-
-func allParams(p *syntax.ParamExp) bool {
-	return plainParam(p) && (p.Param.Value == "@" || p.Param.Value == "*")
 }
 
 // plainParam reports whether p is $name or ${name} and no more.
@@ -348,7 +343,7 @@ func (x *expander) tilde(s string) string {
 var userName = regexp.MustCompile(`^[\w.+-]+$`)
 
 // braces expands the brace expressions of w; odd says that it may hold some.
-// Where there are too many alternatives, the result is one unknown part.
+// Where there are too many alternatives, the result is nil.
 func braces(w *syntax.Word) (alternatives [][]syntax.WordPart, odd bool) {
 	n := 0
 	for _, part := range w.Parts {
@@ -359,15 +354,14 @@ func braces(w *syntax.Word) (alternatives [][]syntax.WordPart, odd bool) {
 	if n == 0 {
 		return [][]syntax.WordPart{w.Parts}, false
 	}
-	tooMany := [][]syntax.WordPart{{&syntax.ExtGlob{Pattern: &syntax.Lit{}}}}
 	if n > maxBraces {
-		return tooMany, true
+		return nil, true
 	}
 	split := &syntax.Word{Parts: slices.Clone(w.Parts)}
 	syntax.SplitBraces(split)
 	for alternative, err := range expand.BracesSeq(nil, split) {
 		if err != nil || len(alternatives) >= maxFields {
-			return tooMany, true
+			return nil, true
 		}
 		alternatives = append(alternatives, alternative.Parts)
 	}
