@@ -52,14 +52,7 @@ var (
 func marker(b byte) bool { return b >= anyName && b <= anyBelow }
 
 // markAt returns the index of the first marker in s, or -1.
-func markAt(s string) int {
-	for i := 0; i < len(s); i++ {
-		if marker(s[i]) {
-			return i
-		}
-	}
-	return -1
-}
+func markAt(s string) int { return strings.IndexAny(s, "\x01\x02\x03\x04\x05\x06") }
 
 // exact reports whether the word is known in full.
 func (a arg) exact() bool { return !a.many && markAt(a.s) < 0 }
@@ -80,23 +73,10 @@ func (a arg) maybeOption() bool {
 	return false
 }
 
+var shown = strings.NewReplacer("\x01", "*", "\x02", "?", "\x03", "…", "\x04", "…", "\x05", "…", "\x06", "…")
+
 // show returns s with its markers replaced by what a reader understands.
-func show(s string) string {
-	if markAt(s) < 0 {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		switch r {
-		case anyName:
-			return '*'
-		case anyByte:
-			return '?'
-		case anyText, aNumber, aToken, anyBelow:
-			return '…'
-		}
-		return r
-	}, s)
-}
+func show(s string) string { return shown.Replace(s) }
 
 // matches reports whether pattern, in which markers stand for text, can be
 // path or lie beneath it.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -64,19 +63,14 @@ func line(argv []arg) string { return clean(join(argv).s, 80) }
 
 // clean makes s fit for a message: one line, printable, at most n bytes.
 func clean(s string, n int) string {
-	s = show(s)
-	if len(s) > n {
-		cut := n
-		for cut > 0 && !utf8.RuneStart(s[cut]) {
-			cut--
-		}
-		s = s[:cut] + "…"
+	if s = show(s); len(s) > n {
+		s = strings.ToValidUTF8(s[:n], "") + "…"
 	}
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
+		switch {
+		case r == '\n' || r == '\t':
 			return ' '
-		}
-		if !unicode.IsPrint(r) {
+		case !unicode.IsPrint(r):
 			return '�'
 		}
 		return r

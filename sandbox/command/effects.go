@@ -162,7 +162,7 @@ func (u *use) splitString(value arg, _ string) {
 		return
 	}
 	args := slices.Concat(texts(strings.Fields(value.s)), u.in.operands, u.in.rest)
-	u.done = true
+	u.quiet = true
 	u.c.apply(u.sh, u.name, u.prog, u.in.spec, args)
 }
 

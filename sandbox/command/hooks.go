@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -10,7 +11,8 @@ var shells = []string{"sh", "bash", "dash", "ash", "rbash"}
 
 // tar checks the archive and where an extraction goes.
 func (u *use) tar() {
-	reads := u.in.given("t", "list", "x", "extract", "get", "d", "diff", "compare")
+	extracts := u.in.given("x", "extract", "get")
+	reads := extracts || u.in.given("t", "list", "d", "diff", "compare")
 	if file, ok := u.in.option("f", "file"); ok && !strings.Contains(file.value.s, ":") {
 		if !file.value.is("-") {
 			u.c.path(u.base, file.value, "tar archive", !reads) // it is opened before -C applies
@@ -18,12 +20,11 @@ func (u *use) tar() {
 	} else if ok {
 		u.refuse("network", "tar archive %s is on another machine", file.value.s)
 	}
-	extracts := u.in.given("x", "extract", "get")
 	if extracts && !u.in.given("O", "to-stdout") {
 		u.write(text("."), "extraction")
 	}
 	for _, a := range u.in.operands {
-		if !extracts && !reads {
+		if !reads {
 			u.read(a, "operand")
 		}
 	}
@@ -48,29 +49,22 @@ func (u *use) xargs() {
 		}
 		out = append(out, a)
 	}
-	if !ok {
-		out = append(out, inputWords(input)...)
+	switch {
+	case ok:
+	case !input.exact() || strings.ContainsAny(input.s, "'\"\\"):
+		out = append(out, arg{s: input.s, many: true})
+	default:
+		out = append(out, texts(strings.Fields(input.s))...)
 	}
 	u.sh.stdin = unknown
 	u.c.check(u.sh, out, byExec)
 }
 
-// inputWords returns the arguments that input becomes on a command line.
-func inputWords(input arg) []arg {
-	if !input.exact() || strings.ContainsAny(input.s, "'\"\\") {
-		return []arg{{s: input.s, many: true}}
-	}
-	return texts(strings.Fields(input.s))
-}
-
 // parallel checks the command template; with none, the input is commands.
 func (u *use) parallel() {
 	words := u.in.rest
-	for i, a := range words {
-		if strings.HasPrefix(a.s, ":::") {
-			words = words[:i]
-			break
-		}
+	if i := slices.IndexFunc(words, func(a arg) bool { return strings.HasPrefix(a.s, ":::") }); i >= 0 {
+		words = words[:i]
 	}
 	if len(words) == 0 {
 		u.script(text("its input"), "")

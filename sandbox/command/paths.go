@@ -87,7 +87,7 @@ var (
 
 // resolve returns the absolute path with links resolved as far as it exists.
 func (c *checker) resolve(path string) (string, error) {
-	if magicLink(path) {
+	if magicLink.MatchString(path) {
 		return filepath.Clean(path), fmt.Errorf("%s stands for what a process has open", show(path))
 	}
 	if real, ok := c.seen[path]; ok {
@@ -110,26 +110,10 @@ func (c *checker) resolve(path string) (string, error) {
 	return real, nil
 }
 
-// magicLink reports whether path goes through a link of /proc that means
-// another thing for each process.
-func magicLink(path string) bool {
-	var at []string                                 // where the parts so far lead, as text
-	for _, part := range strings.Split(path, "/") { // not cleaned: what follows a link starts where it leads
-		switch part {
-		case "", ".":
-		case "..":
-			at = at[:max(0, len(at)-1)]
-		case "root", "cwd", "exe", "fd", "map_files", "environ", "mem":
-			if len(at) > 0 && at[0] == "proc" {
-				return true
-			}
-			at = append(at, part)
-		default:
-			at = append(at, part)
-		}
-	}
-	return false
-}
+// magicLink matches a path through a link of /proc that means another thing for
+// each process. Such a path is not cleaned first, because what follows a link
+// starts where that leads.
+var magicLink = regexp.MustCompile(`(?s)(?:^|/\.\.)(?:/+\.)*/+proc/(?:.*/)?(?:root|cwd|exe|fd|map_files|environ|mem)(?:/|$)`)
 
 // realPath returns path, which is absolute, with symbolic links resolved,
 // dangling ones too. What does not exist is cleaned as text. Each look at the

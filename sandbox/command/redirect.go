@@ -58,12 +58,7 @@ func (c *checker) hereDoc(sh *shell, r *syntax.Redirect) arg {
 		return text("")
 	}
 	c.value(sh, r.Word)
-	quoted := false
-	for _, part := range r.Word.Parts {
-		if lit, ok := part.(*syntax.Lit); !ok || strings.Contains(lit.Value, `\`) {
-			quoted = true
-		}
-	}
+	quoted := r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), `\`)
 	x := expander{c: c, sh: sh}
 	for _, part := range r.Hdoc.Parts {
 		if lit, ok := part.(*syntax.Lit); ok && quoted {
@@ -81,12 +76,6 @@ func (c *checker) hereDoc(sh *shell, r *syntax.Redirect) arg {
 
 // target checks the file of a redirection.
 func (c *checker) target(sh *shell, w *syntax.Word, write bool) {
-	if len(w.Parts) == 1 {
-		if _, ok := w.Parts[0].(*syntax.ProcSubst); ok {
-			c.value(sh, w)
-			return
-		}
-	}
 	for _, a := range c.word(sh, w) {
 		if strings.HasPrefix(a.s, "/dev/tcp/") || strings.HasPrefix(a.s, "/dev/udp/") {
 			c.refuse("network", "the redirection "+show(a.s)+" opens a network connection", "")

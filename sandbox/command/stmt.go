@@ -123,31 +123,15 @@ func (c *checker) command(sh *shell, st *syntax.Stmt) (out printed) {
 		}
 		c.stmt(sh, cmd.Stmt)
 	case *syntax.CoprocClause:
-		c.coproc(sh, cmd)
+		if cmd.Name != nil { // bash may run that word, and there may be a variable of that name
+			c.refuse("syntax", "coproc with a name is read in two ways", "leave the name out, and put braces around the command")
+		}
+		inner := *sh
+		c.stmt(&inner, cmd.Stmt)
 	default:
 		c.refuse("syntax", "the command uses a shell construct that is not known here", "")
 	}
 	return out
-}
-
-// coproc checks a coprocess. Only a compound command can have a name before
-// it: where the parser took the first word of a simple command for a name, bash
-// runs that word.
-func (c *checker) coproc(sh *shell, p *syntax.CoprocClause) {
-	if p.Name != nil {
-		name, _ := static(p.Name)
-		switch p.Stmt.Cmd.(type) {
-		case *syntax.CallExpr, *syntax.BinaryCmd, *syntax.DeclClause, *syntax.LetClause, *syntax.TimeClause, *syntax.CoprocClause, nil:
-			c.refuse("syntax", "coproc "+name+" is read in two ways", "put braces around the command")
-			return
-		}
-		if !syntax.ValidName(name) {
-			c.refuse("syntax", "coproc has the name "+quote(name)+", which no variable can have", "")
-		}
-		c.checkEnvName(name, unknown, "coproc")
-	}
-	inner := *sh
-	c.stmt(&inner, p.Stmt)
 }
 
 // pipe checks a | b, the second with what the first prints.

@@ -22,8 +22,7 @@ type use struct {
 	drop   bool // the first data operand was given as an option
 	text   bool // the first operand is shell text
 	inline bool // code was given in an option
-	quiet  bool // nothing runs
-	done   bool // the operands were checked with an option
+	quiet  bool // nothing runs, or the operands were checked with an option
 	target bool // the operands go to a directory given in an option
 }
 
@@ -60,7 +59,7 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 			u.apply(o.effect, o.value, o.dashes+o.name)
 		}
 	}
-	if !c.refused && !u.quiet && !u.done {
+	if !c.refused && !u.quiet {
 		u.operands()
 	}
 }
