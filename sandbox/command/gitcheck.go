@@ -6,10 +6,12 @@ import (
 	"strings"
 )
 
-// gitHarmless lists the configuration keys that no program is chosen by.
+// gitHarmless lists the configuration keys that no program is chosen by; see
+// nameList for those that take some values only.
 const gitHarmless = `user.name user.email user.useConfigOnly color.* init.defaultbranch advice.* commit.gpgsign tag.gpgsign core.quotepath core.autocrlf core.eol core.filemode core.ignorecase core.abbrev core.safecrlf core.bare core.longpaths core.precomposeunicode core.whitespace core.symlinks core.commentchar
 log.* diff.renames diff.renamelimit diff.algorithm diff.context diff.noprefix diff.mnemonicprefix diff.colormoved diff.wserrorhighlight diff.submodule diff.statgraphwidth merge.conflictstyle merge.ff merge.renames merge.renamelimit merge.log pull.rebase pull.ff push.default push.autosetupremote push.followtags rebase.autosquash rebase.autostash rebase.updaterefs rebase.stat
-fetch.prune fetch.parallel fetch.prunetags branch.autosetuprebase branch.autosetupmerge branch.sort tag.sort versionsort.suffix status.* stash.* blame.* grep.linenumber grep.patterntype grep.column grep.extendedregexp column.* help.autocorrect rerere.* gc.auto gc.autodetach maintenance.auto pack.* index.* feature.* submodule.recurse submodule.fetchjobs format.pretty i18n.* apply.whitespace am.threeway http.postbuffer http.lowspeedlimit http.lowspeedtime http.version http.followredirects transfer.* receive.* safe.directory checkout.* clone.defaultremotename worktree.* notes.displayref commit.verbose commit.cleanup commit.status interactive.singlekey pager.*`
+fetch.prune fetch.parallel fetch.prunetags branch.autosetuprebase branch.autosetupmerge branch.sort tag.sort versionsort.suffix status.* stash.* blame.* grep.linenumber grep.patterntype grep.column grep.extendedregexp column.* help.autocorrect rerere.* gc.auto gc.autodetach maintenance.auto pack.* index.* feature.* submodule.recurse submodule.fetchjobs format.pretty i18n.* apply.whitespace am.threeway http.postbuffer http.lowspeedlimit http.lowspeedtime http.version http.followredirects transfer.* receive.* safe.directory checkout.* clone.defaultremotename worktree.* notes.displayref commit.verbose commit.cleanup commit.status interactive.singlekey pager.*=|false|cat
+core.pager=|cat|true|: core.editor=|cat|true|: sequence.editor=|cat|true|: core.fsmonitor=false|/dev/null core.hookspath=false|/dev/null`
 
 // gitConfig checks a key=value of git's configuration.
 func (u *use) gitConfig(a arg, _ string) {
@@ -20,20 +22,7 @@ func (u *use) gitConfig(a arg, _ string) {
 }
 
 func harmlessKey(key string, value arg) bool {
-	key = strings.ToLower(key)
-	if markAt(key) >= 0 {
-		return false
-	}
-	if strings.HasPrefix(key, "pager.") {
-		return value.is("false") || value.is("cat") || value.is("")
-	}
-	switch key {
-	case "core.pager", "core.editor", "sequence.editor":
-		return value.is("cat") || value.is("") || value.is("true") || value.is(":")
-	case "core.fsmonitor", "core.hookspath":
-		return value.is("false") || value.is("/dev/null")
-	}
-	return gitKeys().has(key)
+	return markAt(key) < 0 && gitKeys().lists(strings.ToLower(key), value)
 }
 
 // remoteHelper matches a URL of the form helper::address.

@@ -14,25 +14,28 @@ type printed struct {
 	in   arg
 }
 
-// prints says what programs print, where scripts commonly use it: # a number,
-// - words that do not start with a dash, ./ paths below the directory, * names
-// in the directory, = lines of the input. The commands are regular expressions,
-// in which _ is an operand, _* any number of them, and ** anything.
-var prints = []struct{ kind, commands string }{
-	{"#", `nproc|wc( -[lcwm])?|date \+%(s|Y|s%N)|grep -c _|stat -c %[sY] _|git rev-list --count _*`},
-	{"#*", `(seq|expr)( \x07?[0-9\x04-]*| [+*/%])*`},
-	{"-", `date( -[uI])?|date \+(%F|%T|%Y-%m-%d|%H%M%S|%Y%m%d([_-]?%H%M%S)?)|uname( -[smr])?|hostname( -s)?|whoami|arch|id( -[ug]n?| -n[ug])?`},
-	{"-", `git rev-parse( --short| --abbrev-ref| --verify)? _*|git rev-parse --show-toplevel|git rev-list( -n 1| -1)? _*`},
-	{"-", `git (merge-base|describe|symbolic-ref) **|git branch --show-current`},
-	{"./", `git ls-files( --)? _*|git diff --name-only( --)? _*|git diff (--name-only (--cached|--staged)|(--cached|--staged) --name-only)`},
-	{"*", `ls( -[^aAlfRos\x00-\x07]*| \x07?[^-./\x00\x03\x05-\x07][^/\x00\x03\x05-\x07]*)*`},
-	{"=", `cat|(tac|shuf|uniq( -[udi])*)|sort( -[bdfghinruVz]+| -k[0-9,.bdfghinrV]+| -k [0-9,.bdfghinrV]+| -t _)*`},
-	{"=", `(head|tail)( -n [+-]?[0-9]+| -n[0-9]+| -[0-9]+)?|[ef]?grep( -[viEFPwxsh]+| -e _| -m [0-9]+)*( _)?`},
+// prints says what programs print, where scripts commonly use it; nothing says
+// lines of their input. The commands are regular expressions, in which _ is an
+// operand, _* any number of them, and ** anything.
+var prints = []struct {
+	output   arg
+	commands string
+}{
+	{number, `nproc|wc( -[lcwm])?|date \+%(s|Y|s%N)|grep -c _|stat -c %[sY] _|git rev-list --count _*`},
+	{number, `expr( \x07?[0-9\x04-]*| [+*/%])*`},
+	{arg{s: number.s, many: true}, `seq( \x07?[0-9\x04-]*)*`},
+	{text("\x05"), `date( -[uI])?|date \+(%F|%T|%Y-%m-%d|%H%M%S|%Y%m%d([_-]?%H%M%S)?)|uname( -[smr])?|hostname( -s)?|whoami|arch|id( -[ug]n?| -n[ug])?`},
+	{text("\x05"), `git rev-parse( --short| --abbrev-ref| --verify)? _*|git rev-parse --show-toplevel|git rev-list( -n 1| -1)? _*`},
+	{text("\x05"), `git (merge-base|describe|symbolic-ref) **|git branch --show-current`},
+	{arg{s: "./\x06", many: true}, `git ls-files( --)? _*|git diff --name-only( --)? _*|git diff (--name-only (--cached|--staged)|(--cached|--staged) --name-only)`},
+	{arg{s: "\x01", many: true}, `ls( -[^aAlfRos\x00-\x07]*| \x07?[^-./\x00\x03\x05-\x07][^/\x00\x03\x05-\x07]*)*`},
+	{arg{}, `cat|(tac|shuf|uniq( -[udi])*)|sort( -[bdfghinruVz]+| -k[0-9,.bdfghinrV]+| -k [0-9,.bdfghinrV]+| -t _)*`},
+	{arg{}, `(head|tail)( -n [+-]?[0-9]+| -n[0-9]+| -[0-9]+)?|[ef]?grep( -[viEFPwxsh]+| -e _| -m [0-9]+)*( _)?`},
 }
 
 // printing is a row of prints, compiled.
 type printing struct {
-	kind    string
+	output  arg
 	command *regexp.Regexp
 }
 
@@ -40,7 +43,7 @@ var printings = sync.OnceValue(func() (table []printing) {
 	operand := `(?:\.(?:[^.\x00][^\x00]*)?|[^-.\x00-\x03\x07][^\x00]*)?`
 	notation := strings.NewReplacer(" _*", `(?:\x00\x07?`+operand+`)*`, " _", `\x00`+operand, " **", `(?s:\x00.*)?`, " ", `\x00`)
 	for _, row := range prints {
-		table = append(table, printing{row.kind, regexp.MustCompile(`^(?:` + notation.Replace(row.commands) + `)$`)})
+		table = append(table, printing{row.output, regexp.MustCompile(`^(?:` + notation.Replace(row.commands) + `)$`)})
 	}
 	return table
 })
@@ -76,23 +79,11 @@ func (c *checker) output(p printed) arg {
 		return unknown
 	}
 	for _, row := range printings() {
-		if !row.command.MatchString(line.String()) {
-			continue
-		}
-		switch row.kind {
-		case "#":
-			return number
-		case "#*":
-			return arg{s: number.s, many: p.argv[0].is("seq")}
-		case "-":
-			return text("\x05")
-		case "./":
-			return arg{s: "./\x06", many: true}
-		case "*":
-			return arg{s: "\x01", many: true}
-		}
-		if markAt(p.in.s) >= 0 {
-			return p.in
+		if row.command.MatchString(line.String()) {
+			if row.output.s == "" && markAt(p.in.s) >= 0 {
+				return p.in
+			}
+			return cmp.Or(row.output, unknown)
 		}
 	}
 	return unknown

@@ -26,7 +26,7 @@ CARGO_* RUSTC RUSTDOC RUSTC_* RUSTFLAGS RUSTDOCFLAGS RUSTUP_* DOCKER_* KUBECONFI
 GTK_* QT_* GIO_* GST_* GDK_* XDG_CONFIG_* XDG_DATA_* DBUS_* TERMINFO* TERMCAP TERMPATH VALGRIND_* GDB* DEBUGINFOD_* APT_* DPKG_* DEB_* PARALLEL* XARGS_* SCREENRC TMUX*
 `
 
-// harmless lists exceptions from codeInfluencingVars: name=values; no values means any.
+// harmless lists exceptions from codeInfluencingVars.
 const harmless = `
 GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS GIT_MERGE_AUTOEDIT GIT_LITERAL_PATHSPECS GIT_GLOB_PATHSPECS GIT_NOGLOB_PATHSPECS GIT_ICASE_PATHSPECS GIT_REFLOG_ACTION GIT_LFS_SKIP_SMUDGE GIT_ADVICE GIT_FLUSH
 GIT_PAGER=|cat PAGER=|cat MANPAGER=|cat SYSTEMD_PAGER=|cat GIT_EDITOR=|true|: EDITOR=|true|: VISUAL=|true|: GIT_SEQUENCE_EDITOR=|true|: GIT_TRACE=0|1|true|false GIT_CONFIG_NOSYSTEM=0|1 GIT_ALLOW_PROTOCOL=file|https|ssh|https:ssh GIT_ASKPASS=|true SSH_ASKPASS=|true
@@ -46,13 +46,13 @@ const numericNames = `# ? $ ! RANDOM SRANDOM SECONDS LINENO BASHPID PPID UID EUI
 
 // specialVar reports whether assigning the variable does more, or less, than
 // give it the value.
-func specialVar(name string) bool { return changingVars().has(name) || codeVars().has(name) }
+func specialVar(name string) bool {
+	return changingVars().lists(name, unknown) || codeVars().lists(name, unknown)
+}
 
 // checkEnvName refuses an assignment to a variable that changes what runs.
 func (c *checker) checkEnvName(name string, value arg, where string) {
-	values, exception := harmlessVars()[name]
-	exception = exception && (values == "" || slices.ContainsFunc(strings.Split(values[1:], "|"), value.is))
-	if exception || !codeVars().has(name) {
+	if !codeVars().lists(name, value) || harmlessVars().lists(name, value) {
 		return
 	}
 	what := name + "=" + show(value.s)
@@ -63,15 +63,16 @@ func (c *checker) checkEnvName(name string, value arg, where string) {
 }
 
 // nameList holds names, or the beginnings of names with a * behind, and what
-// follows them in the list from a = on.
+// follows them in the list from a = on: the values that they are listed with,
+// separated by bars; nothing for any.
 type nameList map[string]string
 
-func (l nameList) has(name string) bool {
-	_, ok := l[name]
+func (l nameList) lists(name string, value arg) bool {
+	values, ok := l[name]
 	for i := 0; i <= len(name) && !ok; i++ {
-		_, ok = l[name[:i]+"*"]
+		values, ok = l[name[:i]+"*"]
 	}
-	return ok
+	return ok && (values == "" || slices.ContainsFunc(strings.Split(values[1:], "|"), value.is))
 }
 
 // lazily returns a function that parses the list at first use.

@@ -91,7 +91,7 @@ func (c *checker) assign(sh *shell, name string, value arg, followed bool) {
 
 // valueOf returns what is known of a variable.
 func (c *checker) valueOf(sh *shell, name string) arg {
-	if numericVars().has(name) {
+	if numericVars().lists(name, number) {
 		return number
 	}
 	v := c.vars.get(name)
@@ -153,7 +153,7 @@ func (c *checker) setParameters() { c.vars.update("@", nil, false, unknown) }
 func (c *checker) evaluate(name string) {
 	v := c.vars.get(name)
 	v.read = true
-	if (v.text || specialVar(name) || !syntax.ValidName(name)) && !numericVars().has(name) {
+	if (v.text || specialVar(name) || !syntax.ValidName(name)) && !numericVars().lists(name, number) {
 		c.refuseArith(name)
 	}
 }
