@@ -41,8 +41,7 @@ func join(words []arg) (all arg) {
 	return all
 }
 
-// unknown is one word of any text, unknowns is any number of them, and number
-// is a word of digits.
+// unknown is one word of any text, unknowns is any number of them, and number is a word of digits.
 var (
 	unknown  = arg{s: "\x03"}
 	unknowns = arg{s: "\x03", many: true}
@@ -78,8 +77,7 @@ var shown = strings.NewReplacer("\x01", "*", "\x02", "?", "\x03", "…", "\x04",
 // show returns s with its markers replaced by what a reader understands.
 func show(s string) string { return shown.Replace(s) }
 
-// matches reports whether pattern, in which markers stand for text, can be
-// path or lie beneath it.
+// matches reports whether pattern, in which markers stand for text, can be path or lie beneath it.
 func matches(pattern, path string) bool {
 	m := matcher{path: path}
 	return m.from(pattern, 0)

@@ -189,8 +189,7 @@ func (u *use) declared(a arg, _ string) {
 	}
 }
 
-// decl checks declare, export, local and their like, whose assignments the
-// parser has taken apart.
+// decl checks declare, export, local and their like, whose assignments the parser has taken apart.
 func (c *checker) decl(sh *shell, d *syntax.DeclClause) {
 	argv := []arg{text(d.Variant.Value)}
 	for _, a := range d.Args {

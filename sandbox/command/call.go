@@ -43,8 +43,7 @@ const (
 	byExec                // by another program: only programs
 )
 
-// check decides on one command: the name in argv[0] and what it does with its
-// arguments.
+// check decides on one command: the name in argv[0] and what it does with its arguments.
 func (c *checker) check(sh *shell, argv []arg, from origin) {
 	if !c.step() || len(argv) == 0 {
 		return
@@ -126,8 +125,7 @@ func (c *checker) declareFunc(sh *shell, f *syntax.FuncDecl) {
 	sh.funcs = with(sh.funcs, name, f.Body)
 }
 
-// uncalled checks the functions that no call has checked, for any arguments in
-// any directory.
+// uncalled checks the functions that no call has checked, for any arguments in any directory.
 func (c *checker) uncalled(sh *shell, file *syntax.File) {
 	if !c.declared || c.refused {
 		return

@@ -20,8 +20,7 @@ type Request struct {
 	Env []string
 }
 
-// Verdict is the decision on a request. The texts are single lines of at most
-// a few hundred bytes.
+// Verdict is the decision on a request. The texts are single lines of at most a few hundred bytes.
 type Verdict struct {
 	Allowed bool
 	// Rule is the list entry ("denied: rm") or built-in rule ("inline-code")
@@ -31,9 +30,8 @@ type Verdict struct {
 	Reason string
 	// Hint says what would be allowed.
 	Hint string
-	// Argv holds the simple commands found, as they would run, those behind
-	// wrappers included; at most 256. Parts that are known only when the
-	// command runs are shown as "…", globs as "*" and "?".
+	// Argv holds the simple commands found, as they would run, those behind wrappers included; at most
+	// 256. Parts that are known only when the command runs are shown as "…", globs as "*" and "?".
 	Argv [][]string
 	// Reads and Writes are absolute paths that the command names for reading
 	// and writing, as far as they are known; at most 256 each.

@@ -9,8 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// An effect is what an option or an operand does with its value; what names it
-// in messages.
+// An effect is what an option or an operand does with its value; what names it in messages.
 type effect struct {
 	do     func(u *use, value arg, what string)
 	inline bool // it gives code, so that there is none on standard input
@@ -121,8 +120,7 @@ func (u *use) project(dir arg, what string) {
 	}
 }
 
-// inlineModules are modules of Python that run code from their arguments or
-// from standard input.
+// inlineModules are modules of Python that run code from their arguments or from standard input.
 const inlineModules = " timeit code codeop pdb bdb trace profile cProfile runpy idlelib asyncio IPython ipykernel ptpython bpython sqlite3 doctest zipapp "
 
 func (u *use) module(name arg, what string) {

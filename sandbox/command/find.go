@@ -46,8 +46,7 @@ func (u *use) find() {
 // findTakes lists the tests whose argument is not an action.
 var findTakes = []string{"-files0-from", "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-anewer", "-cnewer", "-user", "-group", "-uid", "-gid", "-perm", "-maxdepth", "-mindepth", "-links", "-inum", "-samefile", "-lname", "-ilname", "-fstype", "-printf", "-context", "-used", "-D"}
 
-// findStarts splits off the starting points; without one it is the directory
-// that find runs in.
+// findStarts splits off the starting points; without one it is the directory that find runs in.
 func findStarts(args []arg) (starts, rest []arg) {
 	for i, a := range args {
 		if len(starts) == 0 && (a.is("-H") || a.is("-L") || a.is("-P") || strings.HasPrefix(a.s, "-O")) {

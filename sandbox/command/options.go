@@ -22,8 +22,7 @@ type invocation struct {
 	doubt arg
 }
 
-// optArg is an option that was given. Its name is as written, without dashes;
-// dashes are those.
+// optArg is an option that was given. Its name is as written, without dashes; dashes are those.
 type optArg struct {
 	*option
 	name   string

@@ -48,8 +48,7 @@ var printings = sync.OnceValue(func() (table []printing) {
 	return table
 })
 
-// output returns what is known of the text that a command prints, without
-// trailing newlines.
+// output returns what is known of the text that a command prints, without trailing newlines.
 func (c *checker) output(p printed) arg {
 	if len(p.argv) == 0 || c.refused {
 		return unknown

@@ -110,9 +110,8 @@ func (c *checker) resolve(path string) (string, error) {
 	return real, nil
 }
 
-// magicLink matches a path through a link of /proc that means another thing for
-// each process. Such a path is not cleaned first, because what follows a link
-// starts where that leads.
+// magicLink matches a path through a link of /proc that means another thing for each process. Such a
+// path is not cleaned first, because what follows a link starts where that leads.
 var magicLink = regexp.MustCompile(`(?s)(?:^|/\.\.)(?:/+\.)*/+proc/(?:.*/)?(?:root|cwd|exe|fd|map_files|environ|mem)(?:/|$)`)
 
 // realPath returns path, which is absolute, with symbolic links resolved,

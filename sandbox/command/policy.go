@@ -24,8 +24,7 @@ type Config struct {
 	Allowed []Rule
 	// Denied lists what never runs, however it is reached.
 	Denied []Rule
-	// InlineCode is for code in arguments of interpreters: python3 -c, awk's
-	// system(), sed's e.
+	// InlineCode is for code in arguments of interpreters: python3 -c, awk's system(), sed's e.
 	InlineCode Mode
 	// OpaqueScripts is for code in files or on standard input: sh FILE,
 	// source FILE, awk -f FILE, programs outside the directories of PATH.

@@ -6,8 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// redirs checks redirections against the path policy and notes what standard
-// input becomes.
+// redirs checks redirections against the path policy and notes what standard input becomes.
 func (c *checker) redirs(sh *shell, list []*syntax.Redirect) {
 	for _, r := range list {
 		if !c.step() {

@@ -10,9 +10,8 @@ import (
 
 // Rule is one entry of an allow or deny list.
 type Rule struct {
-	// Name is a program ("ls"), a program with the sub-command it starts with
-	// ("git status"), a path of a program ("/usr/bin/jq", "./build.sh"), or
-	// "*".
+	// Name is a program ("ls"), a program with the sub-command it starts with ("git status"), a path of
+	// a program ("/usr/bin/jq", "./build.sh"), or "*".
 	Name string `yaml:"name" json:"name" short:"true"`
 	// ArgsDeny lists options that the program may not get. In a deny list, the
 	// rule then denies only uses with one of them.

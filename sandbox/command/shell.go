@@ -7,9 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// shell is what is known of one shell at one point of the walk. It is copied
-// by value for a subshell or a branch; its maps and lists are never changed in
-// place.
+// shell is what is known of one shell at one point of the walk. It is copied by value for a subshell or
+// a branch; its maps and lists are never changed in place.
 type shell struct {
 	vars  map[string]arg
 	funcs map[string]*syntax.Stmt

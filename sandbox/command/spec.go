@@ -11,8 +11,7 @@ import (
 //
 //	names | operands | options
 //
-// where names are separated by commas, and a sub-command is written after its
-// program ("git clone").
+// where names are separated by commas, and a sub-command is written after its program ("git clone").
 //
 // Operands, in order of appearance:
 //
@@ -145,9 +144,8 @@ func parseSpec(line string, effects map[string]effect) *spec {
 	return s
 }
 
-// find returns the spec of a program, and the table's name for it, by the name
-// it was called with, without a version ("python3.12"), or by the name of its
-// file.
+// find returns the spec of a program, and the table's name for it, by the name it was called with,
+// without a version ("python3.12"), or by the name of its file.
 func (p *Policy) find(prog program) (*spec, string) {
 	if prog.builtin {
 		return p.programs["builtin "+prog.base], prog.base

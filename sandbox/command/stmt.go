@@ -61,8 +61,7 @@ func (c *checker) stmt(sh *shell, st *syntax.Stmt) (out printed) {
 	return out
 }
 
-// command checks a command. Every kind is listed; one that is not known is
-// refused.
+// command checks a command. Every kind is listed; one that is not known is refused.
 func (c *checker) command(sh *shell, st *syntax.Stmt) (out printed) {
 	switch cmd := st.Cmd.(type) {
 	case nil:

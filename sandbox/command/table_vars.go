@@ -6,10 +6,9 @@ import (
 	"sync"
 )
 
-// codeInfluencingVars lists variables that choose programs, libraries or code for what
-// runs later, or change how the shell reads a script. A trailing * matches any
-// ending. Sources: bash(1), git(1), ld.so(8), environ(7), and the manuals of
-// the programs.
+// codeInfluencingVars lists variables that choose programs, libraries or code for what runs later, or
+// change how the shell reads a script. A trailing * matches any ending. Sources: bash(1), git(1),
+// ld.so(8), environ(7), and the manuals of the programs.
 const codeInfluencingVars = `
 PATH IFS ENV BASH_ENV SHELLOPTS BASHOPTS BASH_FUNC_* BASH_LOADABLES_PATH BASH_XTRACEFD BASH_COMPAT BASH_ALIASES BASH_CMDS BASH_ARGV0 CDPATH GLOBIGNORE EXECIGNORE
 PROMPT_COMMAND PS0 PS1 PS2 PS3 PS4 POSIXLY_CORRECT FCEDIT HISTFILE HISTTIMEFORMAT MAILPATH MAIL TIMEFORMAT TMOUT HOME SHELL PWD OLDPWD
@@ -44,8 +43,7 @@ const changing = `_ RANDOM SRANDOM SECONDS LINENO REPLY BASHPID PPID UID EUID GR
 // numericNames lists parameters that always hold a number.
 const numericNames = `# ? $ ! RANDOM SRANDOM SECONDS LINENO BASHPID PPID UID EUID OPTIND EPOCHSECONDS COLUMNS LINES SHLVL HISTCMD BASH_SUBSHELL`
 
-// specialVar reports whether assigning the variable does more, or less, than
-// give it the value.
+// specialVar reports whether assigning the variable does more, or less, than give it the value.
 func specialVar(name string) bool {
 	return changingVars().lists(name, unknown) || codeVars().lists(name, unknown)
 }
@@ -62,9 +60,8 @@ func (c *checker) checkEnvName(name string, value arg, where string) {
 	c.refuse("environment", what+" changes which programs or code run later", "run the command without setting "+name)
 }
 
-// nameList holds names, or the beginnings of names with a * behind, and what
-// follows them in the list from a = on: the values that they are listed with,
-// separated by bars; nothing for any.
+// nameList holds names, or the beginnings of names with a * behind, and what follows them in the list
+// from a = on: the values that they are listed with, separated by bars; nothing for any.
 type nameList map[string]string
 
 func (l nameList) lists(name string, value arg) bool {

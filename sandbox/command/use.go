@@ -201,8 +201,7 @@ func (u *use) commandText(rest []arg) {
 	u.c.shellText(u.sh, rest[0], pos, u.name+" -c", u.name == "bash" || u.name == "rbash")
 }
 
-// runFile checks a file of code: one that the interpreter itself is listed to
-// run, or an opaque script.
+// runFile checks a file of code: one that the interpreter itself is listed to run, or an opaque script.
 func (u *use) runFile(kind string, file arg) {
 	switch s := file.s; {
 	case strings.HasPrefix(s, "data:"):

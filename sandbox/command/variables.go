@@ -6,11 +6,10 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// variable is what a request does to one variable, wherever that happens. A
-// value is taken as known only if it comes from a single place of the request,
-// so that no loop, trap or function can change it unseen; and as a number only
-// if no place assigns anything else. A change after something was concluded
-// sends the analysis back to the start, which then knows better.
+// variable is what a request does to one variable, wherever that happens. A value is taken as known
+// only if it comes from a single place of the request, so that no loop, trap or function can change it
+// unseen; and as a number only if no place assigns anything else. A change after something was
+// concluded sends the analysis back to the start, which then knows better.
 type variable struct {
 	place syntax.Node // that assigns it; nil for none yet
 	many  bool        // several places assign it, or one in a way that is not followed
@@ -18,8 +17,7 @@ type variable struct {
 	read  bool        // something was concluded from the other fields
 }
 
-// variables are the variables of a request by name; "@" stands for the
-// positional parameters.
+// variables are the variables of a request by name; "@" stands for the positional parameters.
 type variables struct {
 	byName map[string]*variable
 	blind  bool // no value is known

@@ -396,8 +396,7 @@ func static(w *syntax.Word) (text string, ok bool) {
 // simpleEscapes matches the text of a $'...' string that is decoded here.
 var simpleEscapes = regexp.MustCompile(`^(?:[^\\]|\\[nt\\'"?])*$`)
 
-// ansiC decodes the text of a $'...' string. Other escapes than the common
-// ones make it unknown.
+// ansiC decodes the text of a $'...' string. Other escapes than the common ones make it unknown.
 func ansiC(s string) string {
 	if !simpleEscapes.MatchString(s) {
 		return unknown.s
