@@ -25,9 +25,9 @@ func (u *use) cd() {
 		return
 	}
 	for _, d := range joined(sh.dirs, dir.s) {
-		sh.moveTo(union(sh.dirs, []string{filepath.Clean(d)}))
+		sh.alsoIn([]string{filepath.Clean(d)})
 		if strings.Contains(d, "..") {
-			sh.moveTo(union(sh.dirs, []string{d})) // where bash goes if the clean path is not there
+			sh.alsoIn([]string{d}) // where bash goes if the clean path is not there
 		}
 	}
 }

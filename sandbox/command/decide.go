@@ -48,6 +48,7 @@ const (
 	maxDepth   = 12       // scripts within scripts, and functions within functions
 	maxSteps   = 20_000   // commands and expansions looked at
 	maxPaths   = 8_000    // looks at the file system for paths
+	maxDirs    = 8        // directories that the shell may be in
 	maxPath    = 1024     // bytes of a directory that cd is followed into
 	maxListed  = 256      // entries of a list in a Verdict
 	maxText    = 240      // bytes of a reason

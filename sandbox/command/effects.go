@@ -55,11 +55,12 @@ func effects() map[string]effect {
 		"A": {do: (*use).alias},
 		"o": {do: (*use).shopt},
 		"U": {do: (*use).remote},
+		"g": {do: (*use).toolFlags},
 	}
 	for name, hook := range map[string]func(*use){
 		"find": (*use).find, "tar": (*use).tar, "xargs": (*use).xargs, "parallel": (*use).parallel, "make": (*use).make,
 		"date": (*use).date, "dd": (*use).dd, "zip": (*use).zip, "pager": (*use).pager, "sed": (*use).sedOperands, "awk": (*use).awkOperands,
-		"go": (*use).golang, "git-config": (*use).gitSetConfig, "cd": (*use).cd, "eval": (*use).eval, "source": (*use).source,
+		"git-config": (*use).gitSetConfig, "cd": (*use).cd, "eval": (*use).eval, "source": (*use).source,
 		"trap": (*use).trap, "test": (*use).test, "set": (*use).set, "read": (*use).readLine,
 		"popd":  func(u *use) { u.sh.dirs = nil },
 		"shift": func(u *use) { u.c.setParameters() },
@@ -97,11 +98,9 @@ func (u *use) script(file arg, what string) {
 
 func (u *use) chdir(dir arg, what string) {
 	u.read(dir, what)
-	if !dir.exact() {
+	if u.sh.dirs = joined(u.sh.dirs, dir.s); !dir.exact() {
 		u.sh.dirs = nil
-		return
 	}
-	u.sh.moveTo(joined(u.sh.dirs, dir.s))
 }
 
 // project checks a directory whose files decide what the program runs.

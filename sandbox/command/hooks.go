@@ -1,6 +1,7 @@
 package command
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -97,7 +98,7 @@ func (u *use) make() {
 		case ok && markAt(name) >= 0, a.many && a.s[0] == anyText:
 			u.refuse("computed", "make may get the variable %s, which is known only when it runs", quote(show(a.s)))
 		case !ok:
-		case value != "" && runsValue(strings.TrimRight(name, ":?+ ")):
+		case value != "" && makePrograms.MatchString(strings.TrimRight(name, ":?+ ")):
 			u.c.shellText(u.sh, text(value), nil, "make "+name, false)
 		case strings.ContainsAny(value, ";|&<>\n"):
 			u.refuse("inline-code", "make may run the value of %s", name)
@@ -105,13 +106,9 @@ func (u *use) make() {
 	}
 }
 
-// makePrograms are variables of make that by convention hold a program.
-const makePrograms = " SHELL .SHELLFLAGS MAKE MAKEFLAGS MAKEFILES CC CXX CPP LD AR AS RM CP MV INSTALL FC GO NPM NODE PYTHON LEX YACC RANLIB STRIP " +
-	"PKG_CONFIG SUDO "
-
-func runsValue(name string) bool {
-	return strings.Contains(makePrograms, " "+name+" ") || strings.HasSuffix(name, "_CMD") || strings.HasSuffix(name, "_COMMAND")
-}
+// makePrograms matches variables of make that by convention hold a program.
+var makePrograms = regexp.MustCompile(`^(?:SHELL|\.SHELLFLAGS|MAKE|MAKEFLAGS|MAKEFILES|CC|CXX|CPP|LD|AR|AS|RM|CP|MV|INSTALL|FC|GO|NPM|` +
+	`NODE|PYTHON|LEX|YACC|RANLIB|STRIP|PKG_CONFIG|SUDO)$|_CMD$|_COMMAND$`)
 
 // date refuses operands that set the clock.
 func (u *use) date() {
@@ -126,16 +123,14 @@ func (u *use) date() {
 func (u *use) dd() {
 	for _, a := range u.in.operands {
 		name, value, _ := strings.Cut(a.s, "=")
-		switch name {
-		case "if":
+		switch {
+		case name == "if":
 			u.c.copied(u.sh, []arg{text(value)})
 			u.read(arg{s: value, many: a.many}, "if")
-		case "of":
+		case name == "of":
 			u.write(arg{s: value, many: a.many}, "of")
-		default:
-			if markAt(name) >= 0 {
-				u.refuse("computed", "dd gets an operand that is known only when it runs")
-			}
+		case markAt(name) >= 0:
+			u.refuse("computed", "dd gets an operand that is known only when it runs")
 		}
 	}
 }
@@ -158,20 +153,14 @@ func (u *use) zip() {
 	}
 }
 
-// golang refuses flags that hand programs to the tools behind the go command.
-func (u *use) golang() {
-	for _, name := range []string{"ldflags", "gcflags", "asmflags", "gccgoflags"} {
-		o, ok := u.in.option(name)
-		if !ok {
-			continue
-		}
-		if strings.Contains(o.value.s, unknown.s) || o.value.many {
-			u.refuse("computed", "%s -%s is known only when it runs", u.name, name)
-		}
-		for _, bad := range []string{"-extld=", "-extld ", "-extar", "-toolexec", "-B", "-wrapper", "-specs", "-fplugin", "-fuse-ld", "@"} {
-			if strings.Contains(o.value.s, bad) && (bad != "@" || name == "gccgoflags") {
-				u.refuse("option", "%s -%s=%s chooses a program to run", u.name, name, show(o.value.s))
-			}
-		}
+// toolFlag matches flags that hand programs to the tools behind the go command.
+var toolFlag = regexp.MustCompile(`-extld[= ]|-extar|-toolexec|-B|-wrapper|-specs|-fplugin|-fuse-ld`)
+
+func (u *use) toolFlags(flags arg, what string) {
+	if strings.Contains(flags.s, unknown.s) || flags.many {
+		u.refuse("computed", "%s %s is known only when it runs", u.name, what)
+	}
+	if toolFlag.MatchString(flags.s) || strings.HasSuffix(what, "gccgoflags") && strings.Contains(flags.s, "@") {
+		u.refuse("option", "%s %s=%s chooses a program to run", u.name, what, show(flags.s))
 	}
 }

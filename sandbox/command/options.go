@@ -8,18 +8,13 @@ import (
 // invocation is an argument list taken apart.
 type invocation struct {
 	spec     *spec
+	raw      []arg // the whole list
 	opts     []optArg
 	operands []arg
-	// rest starts at the operand where another command begins.
-	rest []arg
-	// raw is the whole list.
-	raw []arg
-	// stopped: an option made all that follows belong to what it names.
-	stopped bool
-	// ended: a -- came before the operands.
-	ended bool
-	// doubt is an argument that may be an option or not.
-	doubt arg
+	rest     []arg // from the operand on where another command begins
+	stopped  bool  // an option made all that follows belong to what it names
+	ended    bool  // a -- came before the operands
+	doubt    arg   // that may be an option or not
 }
 
 // optArg is an option that was given. Its name is as written, without dashes; dashes are those.
@@ -63,20 +58,17 @@ func (s *spec) takeApart(args []arg) *invocation {
 		case own >= 0 && a.many && len(in.operands) < own:
 			in.doubt = a
 			in.operands = append(in.operands, a)
-		case in.ended || a.s == "-" || a.s == "" || !a.maybeOption():
-			if own >= 0 && len(in.operands) >= own && !s.assigns(a) {
+		case in.ended || a.s == "" || a.s == "-" || a.s[0] != '-':
+			known := in.ended || a.s == "-" || !a.maybeOption()
+			if !known {
+				in.doubts(a)
+			}
+			if own >= 0 && len(in.operands) >= own && !(known && s.assigns(a)) {
 				in.rest = args[i:]
 				return in
 			}
 			in.operands = append(in.operands, a)
-			in.ended = in.ended || s.ordered && !a.many
-		case a.s[0] != '-':
-			in.doubts(a)
-			if own >= 0 && len(in.operands) >= own {
-				in.rest = args[i:]
-				return in
-			}
-			in.operands = append(in.operands, a)
+			in.ended = in.ended || known && s.ordered && !a.many
 		case a.is("--"):
 			in.ended = true
 		case strings.HasPrefix(a.s, "--") || s.oneDash:
@@ -96,7 +88,7 @@ func (s *spec) ownOperands() int {
 		switch op.kind {
 		case "x", "X", "s", "f", "c*", "@xargs", "@parallel":
 			return n
-		case "=", "<", "@go":
+		case "=", "<":
 		default:
 			n++
 		}

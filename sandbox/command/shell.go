@@ -56,27 +56,19 @@ func common[V comparable](a, b map[string]V) map[string]V {
 // merge joins in what holds after a branch that may or may not have run.
 func (s *shell) merge(after *shell) {
 	s.vars, s.funcs = common(s.vars, after.vars), common(s.funcs, after.funcs)
-	s.moveTo(union(s.dirs, after.dirs))
+	s.alsoIn(after.dirs)
 }
 
-// moveTo sets where the shell may be; too many places are as good as unknown.
-func (s *shell) moveTo(dirs []string) {
-	if len(dirs) > 8 {
-		dirs = nil
-	}
-	s.dirs = dirs
-}
-
-// union returns the elements of a and b; nil, which is unknown, swallows both.
-func union(a, b []string) []string {
-	if a == nil || b == nil {
-		return nil
-	}
-	out := slices.Clone(a)
-	for _, d := range b {
-		if !slices.Contains(out, d) {
-			out = append(out, d)
+// alsoIn notes that the shell may be in one of dirs too; nil and too many make it unknown where it is.
+func (s *shell) alsoIn(dirs []string) {
+	all := slices.Clone(s.dirs)
+	for _, d := range dirs {
+		if !slices.Contains(all, d) {
+			all = append(all, d)
 		}
 	}
-	return out
+	if s.dirs == nil || dirs == nil || len(all) > maxDirs {
+		all = nil
+	}
+	s.dirs = all
 }

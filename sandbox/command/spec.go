@@ -56,7 +56,7 @@ import (
 //	q  nothing runs (--version)                !  refused
 //	~NAME  as if program NAME ran              l  a list of arguments (env -S)
 //	n  the name of a variable that is assigned
-//	R  the operands are files that are read
+//	R  the operands are files that are read    g  flags for the tools of go
 type spec struct {
 	operands []operand
 	options  []option

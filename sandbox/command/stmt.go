@@ -207,17 +207,16 @@ func (c *checker) forLoop(sh *shell, f *syntax.ForClause) {
 	}
 	name := iter.Name.Value
 	c.checkEnvName(name, unknown, "for")
+	c.place = f
 	if f.Select || len(items) > maxUnrolled {
-		c.place = f
 		c.assign(sh, name, unknown, true)
 		c.loop(sh, f.Do)
 		return
 	}
 	for _, item := range items {
-		item.many = false
 		inner := *sh
 		c.place = f
-		c.assign(&inner, name, item, true)
+		c.assign(&inner, name, text(item.s), true)
 		c.stmts(&inner, f.Do)
 		sh.merge(&inner)
 	}

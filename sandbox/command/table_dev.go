@@ -3,10 +3,10 @@ package command
 // devTools are the tools of developers other than git.
 const devTools = `
 go | - sub! | C=D
-go build,go install,go list,go get | - @go | o=w toolexec=x exec=x vettool=x overlay=r modfile=r pkgdir=w C=D ldflags=. gcflags=. asmflags=. gccgoflags=. compiler=. tags=. mod=. p=. buildmode=. pgo=r covermode=. coverpkg=. buildvcs=. installsuffix=. f=. json race v x n a i work trimpath e deps test m u t d msan asan cover
-go run | - @go f | exec=x toolexec=x overlay=r modfile=r C=D ldflags=. gcflags=. asmflags=. gccgoflags=. compiler=. tags=. mod=. p=. buildmode=. pgo=r covermode=. coverpkg=. race v x n a work trimpath msan asan cover pkgdir=w installsuffix=. buildvcs=.
-go test | - @go | exec=x toolexec=x vettool=x o=w outputdir=w coverprofile=w cpuprofile=w memprofile=w blockprofile=w mutexprofile=w trace=w overlay=r modfile=r C=D ldflags=. gcflags=. asmflags=. gccgoflags=. compiler=. run=. skip=. bench=. benchtime=. count=. cpu=. parallel=. timeout=. tags=. mod=. p=. fuzz=. fuzztime=. fuzzminimizetime=. covermode=. coverpkg=. list=. shuffle=. vet=. buildmode=. memprofilerate=. blockprofilerate=. pkgdir=w race v x n short failfast json cover benchmem c i trimpath msan asan fullpath artifacts
-go vet | - @go | vettool=x toolexec=x exec=x C=D tags=. mod=. json c=. v n x overlay=r modfile=r ldflags=. gcflags=. asmflags=. gccgoflags=.
+go build,go install,go list,go get | - .* | o=w toolexec=x exec=x vettool=x overlay=r modfile=r pkgdir=w C=D ldflags=g gcflags=g asmflags=g gccgoflags=g compiler=. tags=. mod=. p=. buildmode=. pgo=r covermode=. coverpkg=. buildvcs=. installsuffix=. f=. json race v x n a i work trimpath e deps test m u t d msan asan cover
+go run | - f | exec=x toolexec=x overlay=r modfile=r C=D ldflags=g gcflags=g asmflags=g gccgoflags=g compiler=. tags=. mod=. p=. buildmode=. pgo=r covermode=. coverpkg=. race v x n a work trimpath msan asan cover pkgdir=w installsuffix=. buildvcs=.
+go test | - .* | exec=x toolexec=x vettool=x o=w outputdir=w coverprofile=w cpuprofile=w memprofile=w blockprofile=w mutexprofile=w trace=w overlay=r modfile=r C=D ldflags=g gcflags=g asmflags=g gccgoflags=g compiler=. run=. skip=. bench=. benchtime=. count=. cpu=. parallel=. timeout=. tags=. mod=. p=. fuzz=. fuzztime=. fuzzminimizetime=. covermode=. coverpkg=. list=. shuffle=. vet=. buildmode=. memprofilerate=. blockprofilerate=. pkgdir=w race v x n short failfast json cover benchmem c i trimpath msan asan fullpath artifacts
+go vet | - .* | vettool=x toolexec=x exec=x C=D tags=. mod=. json c=. v n x overlay=r modfile=r ldflags=g gcflags=g asmflags=g gccgoflags=g
 go env | - .* | w:! u:! json changed
 go generate | - .* | run=. skip=. v n x C=D
 go fmt,go fix | - .* | n x mod=. C=D

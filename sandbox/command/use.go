@@ -173,62 +173,49 @@ func (u *use) joinedText(list []arg) {
 	}
 }
 
-// scriptOperand checks the file that an interpreter runs.
+// scriptOperand checks the file that an interpreter runs, or the text, $0 and the parameters of sh -c.
 func (u *use) scriptOperand(kind string) {
-	switch rest := u.in.rest; {
-	case len(rest) == 0 || u.inline && !u.text:
+	rest, given := u.in.rest, u.inline
+	if len(rest) == 0 || given && !u.text {
+		return
+	}
+	u.inline = true
+	switch s := rest[0].s; {
+	case u.text && (!slices.Contains(shells, u.name) || s != "" && (s[0] == '-' || s[0] == '+')):
+		u.script(rest[0], "-c")
 	case u.text:
-		u.commandText(rest)
+		pos := rest[min(2, len(rest)):]
+		u.c.shellText(u.sh, rest[0], pos, u.name+" -c", u.name == "bash" || u.name == "rbash")
 	case rest[0].is("-"):
-		u.in.rest = nil
+		u.in.rest, u.inline = nil, false
 	default:
-		u.inline = true
 		u.runFile(kind, rest[0])
 	}
 }
 
-// commandText checks the operands of sh -c: the text, $0 and the parameters.
-func (u *use) commandText(rest []arg) {
-	u.inline = true
-	if s := rest[0].s; !slices.Contains(shells, u.name) || s != "" && (s[0] == '-' || s[0] == '+') {
-		u.script(rest[0], "-c")
-		return
-	}
-	pos := rest[1:]
-	if len(pos) > 0 {
-		pos = pos[1:] // $0
-	}
-	u.c.shellText(u.sh, rest[0], pos, u.name+" -c", u.name == "bash" || u.name == "rbash")
-}
-
-// runFile checks a file of code: one that the interpreter itself is listed to run, or an opaque script.
+// runFile checks a file of code: one that the interpreter itself is listed to
+// run, or an opaque script.
 func (u *use) runFile(kind string, file arg) {
+	listed := slices.ContainsFunc(u.c.p.allowed.base[strings.ToLower(u.prog.base)], func(r *rule) bool { return r.words[0] == u.prog.base })
 	switch s := file.s; {
 	case strings.HasPrefix(s, "data:"):
 		u.inlineCode(quote(show(s)))
-	case kind == "f" && u.listed() && !strings.HasPrefix(s, "/dev/") && !strings.HasPrefix(s, "/proc/"):
+	case kind == "f" && listed && !strings.HasPrefix(s, "/dev/") && !strings.HasPrefix(s, "/proc/"):
 		u.c.path(u.sh, file, u.name, false)
 	default:
 		u.script(file, "")
 	}
 }
 
-// listed reports whether the allow list names this interpreter, so that the
-// operator wants it to run files.
-func (u *use) listed() bool {
-	return slices.ContainsFunc(u.c.p.allowed.base[strings.ToLower(u.prog.base)], func(r *rule) bool { return r.words[0] == u.prog.base })
-}
-
 // code checks what an interpreter without operands reads: standard input.
 func (u *use) code(left []arg) {
-	if u.inline || len(u.in.rest) > 0 || len(left) > 0 && !left[0].is("-") {
-		return
+	switch {
+	case u.inline || len(u.in.rest) > 0 || len(left) > 0 && !left[0].is("-"):
+	case slices.Contains(shells, u.name) && u.sh.stdin.exact():
+		u.c.shellText(u.sh, u.sh.stdin, nil, u.name+" on its standard input", u.name == "bash")
+	default:
+		u.script(text("standard input"), "without a file")
 	}
-	if slices.Contains(shells, u.name) && u.sh.stdin.exact() {
-		u.c.shellText(u.sh, u.sh.stdin, u.in.rest, u.name+" on its standard input", u.name == "bash")
-		return
-	}
-	u.script(text("standard input"), "without a file")
 }
 
 // subcommand checks the sub-command by a line of its own.
@@ -242,12 +229,9 @@ func (u *use) subcommand() {
 		return
 	}
 	name := u.name + " " + rest[0].s
-	s := u.c.p.programs[name]
-	if s == nil {
-		if u.in.spec.strict {
-			u.refuse("unknown-subcommand", "%s may be an alias or an external program", name)
-		}
-		return
+	if s := u.c.p.programs[name]; s != nil {
+		u.c.apply(u.sh, name, u.prog, s, rest[1:])
+	} else if u.in.spec.strict {
+		u.refuse("unknown-subcommand", "%s may be an alias or an external program", name)
 	}
-	u.c.apply(u.sh, name, u.prog, s, rest[1:])
 }
