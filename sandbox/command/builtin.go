@@ -118,18 +118,19 @@ func (u *use) shopt(a arg, _ string) {
 func (u *use) set() {
 	args := u.in.raw
 	for i := 0; i < len(args); i++ {
-		a := args[i]
+		a := args[i].s
+		named := strings.Contains(a, "o")
 		switch {
-		case !a.exact():
-			u.c.refuse("computed", "set gets "+quote(show(a.s))+", which is known only when it runs", "use set -- for parameters")
+		case !args[i].exact():
+			u.c.refuse("computed", "set gets "+quote(show(a))+", which is known only when it runs", "use set -- for parameters")
 			return
-		case a.is("--") || a.is("-") || a.s == "" || !strings.ContainsAny(a.s[:1], "-+"):
+		case a == "" || a == "-" || a == "--" || a[0] != '-' && a[0] != '+':
 			u.c.setParameters()
 			return
-		case strings.ContainsAny(a.s, "akptP"), strings.Contains(a.s, "o") && i+1 < len(args) && !strings.Contains(safeSet, " "+args[i+1].s+" "):
+		case strings.ContainsAny(a, "akptP"), named && i+1 < len(args) && !strings.Contains(safeSet, " "+args[i+1].s+" "):
 			u.refuse("option", "set %s changes how commands are read", line(args))
-			return
-		case strings.Contains(a.s, "o"):
+		}
+		if named {
 			i++
 		}
 	}

@@ -48,7 +48,13 @@ func (c *checker) check(sh *shell, argv []arg, from origin) {
 	if !c.step() || len(argv) == 0 {
 		return
 	}
-	c.record(argv)
+	if len(c.v.Argv) < maxListed {
+		words := make([]string, len(argv))
+		for i, a := range argv {
+			words[i] = show(a.s)
+		}
+		c.v.Argv = append(c.v.Argv, words)
+	}
 	name := argv[0]
 	if !name.exact() || name.odd || name.s == "" {
 		c.refuse("computed", "the program name "+quote(show(name.s))+" is known only when the command runs", "write the program's name out")
@@ -113,13 +119,9 @@ func (c *checker) declareFunc(sh *shell, f *syntax.FuncDecl) {
 		return
 	}
 	name := f.Name.Value
-	switch {
-	case c.p.builtin(name) || c.p.programs[name] != nil || c.p.names(name) || name == "command_not_found_handle" || strings.ContainsAny(name, "/\\"):
+	path, _ := c.p.lookPath(name)
+	if path != "" || c.p.builtin(name) || c.p.programs[name] != nil || c.p.names(name) || name == "command_not_found_handle" || strings.ContainsAny(name, "/\\") {
 		c.refuse("shadow", "the function "+name+" takes the name of a command", "give the function another name")
-	default:
-		if path, _ := c.p.lookPath(name); path != "" {
-			c.refuse("shadow", "the function "+name+" takes the name of a program", "give the function another name")
-		}
 	}
 	c.declared = true
 	sh.funcs = with(sh.funcs, name, f.Body)

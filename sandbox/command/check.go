@@ -46,18 +46,6 @@ func (c *checker) step() bool {
 	return !c.refused
 }
 
-// record adds a command to Verdict.Argv.
-func (c *checker) record(argv []arg) {
-	if len(c.v.Argv) >= maxListed {
-		return
-	}
-	words := make([]string, len(argv))
-	for i, a := range argv {
-		words[i] = show(a.s)
-	}
-	c.v.Argv = append(c.v.Argv, words)
-}
-
 // line shows an argument list in a message.
 func line(argv []arg) string { return clean(join(argv).s, 80) }
 

@@ -190,11 +190,9 @@ func (c *checker) copied(sh *shell, files []arg) {
 		}
 		for _, path := range joined(sh.dirs, a.s) {
 			info, _ := os.Stat(path)
-			for _, r := range c.p.denied.all {
-				if r.isFile(info) {
-					c.refuse("denied: "+r.text, "copying or linking "+a.s+" would give "+r.words[0]+" another name", "")
-					return
-				}
+			if i := slices.IndexFunc(c.p.denied.all, func(r *rule) bool { return r.isFile(info) }); i >= 0 {
+				r := c.p.denied.all[i]
+				c.refuse("denied: "+r.text, "copying or linking "+a.s+" would give "+r.words[0]+" another name", "")
 			}
 		}
 	}

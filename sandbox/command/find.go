@@ -87,24 +87,18 @@ func findOutput(starts, rest []arg) arg {
 func (c *checker) findExec(sh *shell, args []arg, found arg, dir bool) int {
 	n := 0
 	var argv []arg
-	for ; n < len(args); n++ {
+	for ; n < len(args) && !args[n].is(";") && !(args[n].is("+") && n > 0 && args[n-1].is("{}")); n++ {
 		a := args[n]
-		if a.is(";") || a.is("+") && n > 0 && args[n-1].is("{}") {
-			break
-		}
 		if a.is("{}") {
-			a = arg{s: found.s}
-		} else if strings.Contains(a.s, "{}") {
-			a.s = strings.ReplaceAll(a.s, "{}", unknown.s)
+			a.s = found.s
 		}
+		a.s = strings.ReplaceAll(a.s, "{}", unknown.s)
 		argv = append(argv, a)
 	}
 	inner := *sh
 	if dir {
 		inner.dirs = nil
 	}
-	if len(argv) > 0 {
-		c.check(&inner, argv, byExec)
-	}
+	c.check(&inner, argv, byExec)
 	return n + 1
 }

@@ -74,14 +74,12 @@ func (c *checker) mutating(r *rule, prog program, args []arg) {
 	if words == "" || len(r.words) > 2 {
 		return
 	}
-	for _, w := range strings.Split(words[1:], ",") {
+	for w := range strings.SplitSeq(words[1:], ",") {
 		for i, a := range args {
-			hit := optionIs(a.s, w)
-			if !strings.HasPrefix(w, "-") {
-				hit = i > 0 && args[i-1].is(r.words[1]) && (a.is(w) || !a.exact())
-			}
-			if hit {
-				c.refuse("mutating", prog.base+" "+r.words[1]+" "+w+" changes things, and the rule "+quote(r.text)+" is taken to allow looking", "add "+quote(r.text+" "+w)+" to allowed_commands")
+			if strings.HasPrefix(w, "-") && optionIs(a.s, w) ||
+				!strings.HasPrefix(w, "-") && i > 0 && args[i-1].is(r.words[1]) && (a.is(w) || !a.exact()) {
+				c.refuse("mutating", prog.base+" "+r.words[1]+" "+w+" changes things, and the rule "+quote(r.text)+" is taken to allow looking",
+					"add "+quote(r.text+" "+w)+" to allowed_commands")
 				return
 			}
 		}

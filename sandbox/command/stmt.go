@@ -192,9 +192,7 @@ func (c *checker) forLoop(sh *shell, f *syntax.ForClause) {
 	if !ok {
 		cs := f.Loop.(*syntax.CStyleLoop)
 		for _, x := range []syntax.ArithmExpr{cs.Init, cs.Cond, cs.Post} {
-			if x != nil {
-				c.arith(sh, x)
-			}
+			c.arith(sh, x)
 		}
 		c.loop(sh, f.Do)
 		return
