@@ -8,7 +8,7 @@ import (
 	"toolserver/sandbox/command"
 )
 
-// BenchmarkDecide judges every row of the corpus; p50 and p99 are over rows.
+// BenchmarkDecide decides on every row of the corpus; p50 and p99 are over rows.
 func BenchmarkDecide(b *testing.B) {
 	policies, rows := corpus(b)
 	type job struct {

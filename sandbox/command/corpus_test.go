@@ -87,8 +87,8 @@ func workspace(t testing.TB, setup []string) string {
 	return ws
 }
 
-// paths returns the function that judges a path by lists, under ws.
-func (l pathLists) paths(ws string) (judge func(string) error, denied []string) {
+// paths returns the function that checks a path by lists, under ws.
+func (l pathLists) paths(ws string) (check func(string) error, denied []string) {
 	if l.Allowed == nil && l.Denied == nil {
 		return nil, nil
 	}

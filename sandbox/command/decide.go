@@ -56,7 +56,7 @@ const (
 
 // Decide tells whether the command of req may run. It never panics and takes
 // at most some milliseconds, whatever the text. Without a list it may; what it
-// names is told as far as the first part that cannot be decided.
+// names is listed up to the first part that cannot be decided.
 func (p *Policy) Decide(req Request) (v Verdict) {
 	defer func() {
 		if recover() != nil { // a mistake in here or in the parser is no reason to run something, nor to end the server

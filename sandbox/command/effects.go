@@ -82,14 +82,14 @@ func (c *checker) actsAs(sh *shell, name, who string) {
 }
 
 func (u *use) inlineCode(what string) {
-	if u.c.p.inlineDenied() {
+	if u.c.p.InlineCode == Deny {
 		u.c.refuse("inline-code", u.name+" "+what+" runs code given in the command", "put the code in a file and run that, or use an allowed command")
 	}
 }
 
 // script checks a file of code.
 func (u *use) script(file arg, what string) {
-	if u.c.p.opaqueDenied() {
+	if u.c.p.OpaqueScripts == Deny {
 		u.c.refuse("opaque-scripts", fmt.Sprintf("%s runs code from %s, which is not looked into", strings.TrimSpace(u.name+" "+what), quote(show(file.s))), "write the commands out")
 		return
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// invocation is an argument list taken apart.
+// invocation is an argument list, split into options and operands.
 type invocation struct {
 	spec     *spec
 	raw      []arg // the whole list

@@ -66,10 +66,14 @@ type Policy struct {
 // Compile checks the rules of c and prepares them for Decide. It looks denied
 // programs up, so that links to them are recognised.
 func Compile(c Config) (*Policy, error) {
-	p := &Policy{Config: c, listed: c.Allowed != nil || len(c.Denied) > 0 || c.InlineCode == Deny || c.OpaqueScripts == Deny, any: c.Allowed == nil, programs: programs()}
-	for setting, mode := range map[string]Mode{"inline_code": c.InlineCode, "opaque_scripts": c.OpaqueScripts} {
-		if mode != "" && mode != Allow && mode != Deny {
-			return nil, fmt.Errorf("%s %q: must be allow or deny", setting, mode)
+	p := &Policy{Config: c, any: c.Allowed == nil, programs: programs()}
+	p.listed = c.Allowed != nil || len(c.Denied) > 0 || c.InlineCode == Deny || c.OpaqueScripts == Deny
+	for _, mode := range []*Mode{&p.InlineCode, &p.OpaqueScripts} {
+		switch {
+		case *mode == "" && p.listed:
+			*mode = Deny
+		case *mode != "" && *mode != Allow && *mode != Deny:
+			return nil, fmt.Errorf("inline_code or opaque_scripts is %q: must be allow or deny", *mode)
 		}
 	}
 	for _, r := range c.Allowed {
@@ -112,11 +116,6 @@ func (p *Policy) describe() string {
 
 // Listed reports whether anything is configured that refuses commands.
 func (p *Policy) Listed() bool { return p.listed }
-
-func (p *Policy) opaqueDenied() bool { return denies(p.OpaqueScripts, p.listed) }
-func (p *Policy) inlineDenied() bool { return denies(p.InlineCode, p.listed) }
-
-func denies(m Mode, listed bool) bool { return m == Deny || m == "" && listed }
 
 // lookPath returns the absolute path of the program that a bare name runs, and
 // what it is; "" if there is none.

@@ -69,7 +69,7 @@ func ownFile(path string) os.FileInfo {
 
 const multiCall = ` busybox toybox coreutils systemctl kmod lvm mtools git box uutils rustup volta-shim pyenv mise asdf ccache snap `
 
-// MultiCall reports whether a file of this name is many programs, told apart
+// MultiCall reports whether a file of this name is many programs, distinguished
 // by the name they are called with.
 func MultiCall(base string) bool {
 	return strings.Contains(multiCall, " "+base+" ")

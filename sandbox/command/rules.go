@@ -126,8 +126,9 @@ func (c *checker) permit(prog program, words, args []arg) {
 		return
 	}
 	if c.p.any {
-		if prog.path && !prog.trusted && c.p.opaqueDenied() && !c.p.allowedPath(prog) {
-			c.refuse("opaque-scripts", prog.name+" is a program outside the directories of PATH", "run an installed program by its name, or list this path in allowed_commands")
+		if prog.path && !prog.trusted && c.p.OpaqueScripts == Deny && !c.p.allowedPath(prog) {
+			c.refuse("opaque-scripts", prog.name+" is a program outside the directories of PATH",
+				"run an installed program by its name, or list this path in allowed_commands")
 		}
 		return
 	}

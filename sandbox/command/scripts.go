@@ -197,7 +197,7 @@ func (u *use) awk(script arg, _ string) {
 func (u *use) awkFile(tokens []string, write bool) {
 	ends := len(tokens) == 1 || len(tokens) > 1 && strings.Contains(";}\n)", tokens[1])
 	if len(tokens) == 0 || tokens[0][0] != '"' || !ends || strings.Contains(tokens[0], `\`) {
-		if u.c.p.Paths.Write != nil || u.c.p.inlineDenied() {
+		if u.c.p.Paths.Write != nil || u.c.p.InlineCode == Deny {
 			u.refuse("path", "the awk program names a file that is known only when it runs")
 		}
 		return
