@@ -1,6 +1,10 @@
 package command
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
 
 // An arg is a word of a command as far as it is known before it runs. Bytes 1
 // to 6, which a request may not contain, stand for what is not known.
@@ -119,4 +123,9 @@ func (m *matcher) from(p string, i int) bool {
 		i++
 	}
 	return i == len(m.path)
+}
+
+// pattern returns a function that compiles a regular expression at first use.
+func pattern(s string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
 }

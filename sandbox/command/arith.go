@@ -1,7 +1,6 @@
 package command
 
 import (
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -96,13 +95,13 @@ func (c *checker) subscript(sh *shell, x syntax.ArithmExpr) {
 // gone: a number, the name of a variable, or an expression.
 func (c *checker) arithText(sh *shell, s string) {
 	switch {
-	case strings.Trim(s, "0123456789 +-*/%()\x04") == "" || literalNumber.MatchString(s):
+	case strings.Trim(s, "0123456789 +-*/%()\x04") == "" || literalNumber().MatchString(s):
 		return
 	case syntax.ValidName(s):
 		c.evaluate(s)
 		return
 	}
-	if c.depth++; c.depth > maxDepth || strings.ContainsAny(s, "$`\"'\\\x03") || numberInName.MatchString(s) {
+	if c.depth++; c.depth > maxDepth || strings.ContainsAny(s, "$`\"'\\\x03") || numberInName().MatchString(s) {
 		c.refuseArith("the text " + s)
 	}
 	defer func() { c.depth-- }()
@@ -120,9 +119,9 @@ func (c *checker) arithText(sh *shell, s string) {
 
 var (
 	// numberInName is the name of a variable that holds a number not known yet.
-	numberInName = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9]*\x04`)
+	numberInName = pattern(`[A-Za-z_][A-Za-z_0-9]*\x04`)
 	// literalNumber is a number, perhaps with a base as in 16#ff.
-	literalNumber = regexp.MustCompile(`^[0-9][0-9A-Za-z#@_]*$`)
+	literalNumber = pattern(`^[0-9][0-9A-Za-z#@_]*$`)
 )
 
 // testExpr checks [[ ]].

@@ -2,7 +2,6 @@ package command
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -118,7 +117,7 @@ func malformed(s string) string {
 // ambiguous matches where the parser and bash are known to read a text
 // differently. It is about a backslash at the end of a line: bash lets it
 // continue no comment, but it joins the halves of $( and <(.
-var ambiguous = regexp.MustCompile("(?m)(?:[$<>(\\[{!@?*+`]|(?:^|[ \t;&|()<>`])#.*)\\\\\n")
+var ambiguous = pattern("(?m)(?:[$<>(\\[{!@?*+`]|(?:^|[ \t;&|()<>`])#.*)\\\\\n")
 
 // run parses and walks a whole script that runs in sh. The file is nil if it
 // was refused before it could be parsed.
@@ -128,7 +127,7 @@ func (c *checker) run(sh *shell, src, what string, language syntax.LangVariant) 
 		return nil
 	}
 	defer func() { c.depth-- }()
-	if ambiguous.MatchString(src) {
+	if ambiguous().MatchString(src) {
 		c.refuse("syntax", what+" is read in two ways: a line ends with a backslash after a comment or within an operator", "put it on one line")
 		return nil
 	}

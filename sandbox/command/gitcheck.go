@@ -1,7 +1,6 @@
 package command
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -26,11 +25,11 @@ func harmlessKey(key string, value arg) bool {
 }
 
 // remoteHelper matches a URL of the form helper::address.
-var remoteHelper = regexp.MustCompile(`^[a-zA-Z0-9+.\x01\x02\x03\x05\x06-]+::`)
+var remoteHelper = pattern(`^[a-zA-Z0-9+.\x01\x02\x03\x05\x06-]+::`)
 
 // remote refuses addresses for which git runs a program.
 func (u *use) remote(url arg, _ string) {
-	if remoteHelper.MatchString(url.s) {
+	if remoteHelper().MatchString(url.s) {
 		u.refuse("option", "%s %s runs a program as a remote helper", u.name, quote(show(url.s)))
 	}
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -98,7 +97,7 @@ func (u *use) make() {
 		case ok && markAt(name) >= 0, a.many && a.s[0] == anyText:
 			u.refuse("computed", "make may get the variable %s, which is known only when it runs", quote(show(a.s)))
 		case !ok:
-		case value != "" && makePrograms.MatchString(strings.TrimRight(name, ":?+ ")):
+		case value != "" && makePrograms().MatchString(strings.TrimRight(name, ":?+ ")):
 			u.c.shellText(u.sh, text(value), nil, "make "+name, false)
 		case strings.ContainsAny(value, ";|&<>\n"):
 			u.refuse("inline-code", "make may run the value of %s", name)
@@ -107,7 +106,7 @@ func (u *use) make() {
 }
 
 // makePrograms matches variables of make that by convention hold a program.
-var makePrograms = regexp.MustCompile(`^(?:SHELL|\.SHELLFLAGS|MAKE|MAKEFLAGS|MAKEFILES|CC|CXX|CPP|LD|AR|AS|RM|CP|MV|INSTALL|FC|GO|NPM|` +
+var makePrograms = pattern(`^(?:SHELL|\.SHELLFLAGS|MAKE|MAKEFLAGS|MAKEFILES|CC|CXX|CPP|LD|AR|AS|RM|CP|MV|INSTALL|FC|GO|NPM|` +
 	`NODE|PYTHON|LEX|YACC|RANLIB|STRIP|PKG_CONFIG|SUDO)$|_CMD$|_COMMAND$`)
 
 // date refuses operands that set the clock.
@@ -154,13 +153,13 @@ func (u *use) zip() {
 }
 
 // toolFlag matches flags that hand programs to the tools behind the go command.
-var toolFlag = regexp.MustCompile(`-extld[= ]|-extar|-toolexec|-B|-wrapper|-specs|-fplugin|-fuse-ld`)
+var toolFlag = pattern(`-extld[= ]|-extar|-toolexec|-B|-wrapper|-specs|-fplugin|-fuse-ld`)
 
 func (u *use) toolFlags(flags arg, what string) {
 	if strings.Contains(flags.s, unknown.s) || flags.many {
 		u.refuse("computed", "%s %s is known only when it runs", u.name, what)
 	}
-	if toolFlag.MatchString(flags.s) || strings.HasSuffix(what, "gccgoflags") && strings.Contains(flags.s, "@") {
+	if toolFlag().MatchString(flags.s) || strings.HasSuffix(what, "gccgoflags") && strings.Contains(flags.s, "@") {
 		u.refuse("option", "%s %s=%s chooses a program to run", u.name, what, show(flags.s))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -14,7 +13,7 @@ func (c *checker) path(sh *shell, a arg, what string, write bool) {
 	if write {
 		permit, denied, verb = c.p.Paths.Write, c.p.Paths.WriteDenied, "writes"
 	}
-	if !c.step() || a.s == "" || devices.MatchString(a.s) || !write && readingDevices.MatchString(a.s) {
+	if !c.step() || a.s == "" || devices().MatchString(a.s) || !write && readingDevices().MatchString(a.s) {
 		return
 	}
 	if permit != nil && strings.ContainsAny(a.s, "\x03\x05") {
@@ -81,13 +80,13 @@ func (c *checker) note(path string, write bool) {
 
 // The always open or harmless devices, and those that are so for reading.
 var (
-	devices        = regexp.MustCompile(`^/dev/(?:null|stdout|stderr|tty|full|fd/[0-9]*)$|^/proc/self/fd/[0-9]*$`)
-	readingDevices = regexp.MustCompile(`^/dev/(?:zero|random|urandom|stdin)$`)
+	devices        = pattern(`^/dev/(?:null|stdout|stderr|tty|full|fd/[0-9]*)$|^/proc/self/fd/[0-9]*$`)
+	readingDevices = pattern(`^/dev/(?:zero|random|urandom|stdin)$`)
 )
 
 // resolve returns the absolute path with links resolved as far as it exists.
 func (c *checker) resolve(path string) (string, error) {
-	if magicLink.MatchString(path) {
+	if magicLink().MatchString(path) {
 		return filepath.Clean(path), fmt.Errorf("%s stands for what a process has open", show(path))
 	}
 	if real, ok := c.seen[path]; ok {
@@ -112,7 +111,7 @@ func (c *checker) resolve(path string) (string, error) {
 
 // magicLink matches a path through a link of /proc that means another thing for each process. Such a
 // path is not cleaned first, because what follows a link starts where that leads.
-var magicLink = regexp.MustCompile(`(?s)(?:^|/\.\.)(?:/+\.)*/+proc/(?:.*/)?(?:root|cwd|exe|fd|map_files|environ|mem)(?:/|$)`)
+var magicLink = pattern(`(?s)(?:^|/\.\.)(?:/+\.)*/+proc/(?:.*/)?(?:root|cwd|exe|fd|map_files|environ|mem)(?:/|$)`)
 
 // realPath returns path, which is absolute, with symbolic links resolved,
 // dangling ones too. What does not exist is cleaned as text. Each look at the

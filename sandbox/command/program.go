@@ -39,7 +39,7 @@ func (c *checker) identify(sh *shell, name string, from origin) program {
 		}
 		full = sh.dirs[0] + "/" + name
 	}
-	if magicLink.MatchString(full) {
+	if magicLink().MatchString(full) {
 		c.refuse("computed", "the program path "+name+" stands for what a process has open", "use the program's name")
 		return p
 	}

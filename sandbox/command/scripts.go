@@ -1,7 +1,6 @@
 package command
 
 import (
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -35,11 +34,11 @@ func (u *use) program(script arg) (s string, known bool) {
 // The parts of a sed script: addresses, commands that run nothing, those that
 // name a file, and what follows s/a/b/.
 var (
-	sedAddresses = regexp.MustCompile(`^(?:` + sedAddress + `)?(?:[ \t]*,[ \t]*(?:` + sedAddress + `)?)?[ \t!]*`)
-	sedCommand   = regexp.MustCompile(`^(?:[{}=dDgGhHnNpPxzF]|#[^\n]*|[:btT][ \t]*[^ \t\n;}]*|[lLqQ][ \t0-9]*|[aic](?:[^\\\n]|\\[^\n]|\\\n)*\\?)`)
-	sedFile      = regexp.MustCompile(`^[rRwW]([^\n]*)`)
-	sedFlags     = regexp.MustCompile(`^[gpiImM0-9]*(?:w([^\n]*))?`)
-	sedBracket   = regexp.MustCompile(`^` + bracketExpr)
+	sedAddresses = pattern(`^(?:` + sedAddress + `)?(?:[ \t]*,[ \t]*(?:` + sedAddress + `)?)?[ \t!]*`)
+	sedCommand   = pattern(`^(?:[{}=dDgGhHnNpPxzF]|#[^\n]*|[:btT][ \t]*[^ \t\n;}]*|[lLqQ][ \t0-9]*|[aic](?:[^\\\n]|\\[^\n]|\\\n)*\\?)`)
+	sedFile      = pattern(`^[rRwW]([^\n]*)`)
+	sedFlags     = pattern(`^[gpiImM0-9]*(?:w([^\n]*))?`)
+	sedBracket   = pattern(`^` + bracketExpr)
 )
 
 const sedAddress = `[0-9+~$][0-9~]*|/(?:[^/\\\n\[]|\\.|` + bracketExpr + `)*/[IM]*`
@@ -54,16 +53,16 @@ func (u *use) sed(script arg, _ string) {
 		if rest = strings.TrimLeft(rest, " \t\n;{}"); rest == "" {
 			return
 		}
-		rest = rest[len(sedAddresses.FindString(rest)):]
-		length := len(sedCommand.FindString(rest))
-		if file := sedFile.FindStringSubmatch(rest); file != nil {
+		rest = rest[len(sedAddresses().FindString(rest)):]
+		length := len(sedCommand().FindString(rest))
+		if file := sedFile().FindStringSubmatch(rest); file != nil {
 			length = len(file[0])
 			u.c.path(u.sh, text(strings.TrimSpace(file[1])), "sed "+rest[:1], rest[0]|0x20 == 'w')
 		} else if length == 0 {
 			length = delimited(rest)
 		}
 		if length > 0 && rest[0] == 's' {
-			flags := sedFlags.FindStringSubmatch(rest[length:])
+			flags := sedFlags().FindStringSubmatch(rest[length:])
 			if length += len(flags[0]); flags[1] != "" {
 				u.write(text(strings.TrimSpace(flags[1])), "s///w")
 			}
@@ -94,7 +93,7 @@ func delimited(s string) int {
 				return i + 1
 			}
 		case s[i] == '[' && s[0] == 's' && parts == 0:
-			i += max(0, len(sedBracket.FindString(s[i:]))-1)
+			i += max(0, len(sedBracket().FindString(s[i:]))-1)
 		}
 	}
 	return 0
@@ -116,30 +115,30 @@ func (u *use) awkOperands() {
 }
 
 var (
-	awkToken = regexp.MustCompile(`^(?:[ \t\r]+|#[^\n]*|\\(?s:.)|"(?:[^"\\\n]|\\(?s:.))*"|[A-Za-z_][A-Za-z_0-9]*|[0-9]+|\|\||\|&|>>|&&|\+\+|--|[^"/])`)
+	awkToken = pattern(`^(?:[ \t\r]+|#[^\n]*|\\(?s:.)|"(?:[^"\\\n]|\\(?s:.))*"|[A-Za-z_][A-Za-z_0-9]*|[0-9]+|\|\||\|&|>>|&&|\+\+|--|[^"/])`)
 	// awkPattern is a pattern; implementations differ on a slash in brackets.
-	awkPattern = regexp.MustCompile(`^/(?:[^/\\\n\[]|\\(?s:.)|\[\^?\]?(?:[^\]/\\\n]|\\(?s:.))*\])*/`)
+	awkPattern = pattern(`^/(?:[^/\\\n\[]|\\(?s:.)|\[\^?\]?(?:[^\]/\\\n]|\\(?s:.))*\])*/`)
 	// awkValue is a token that a value may end with, so that a slash divides.
-	awkValue = regexp.MustCompile(`(?s)^(?:["$)\].0-9A-Za-z_].*|/.+|\+\+|--)$`)
+	awkValue = pattern(`(?s)^(?:["$)\].0-9A-Za-z_].*|/.+|\+\+|--)$`)
 	// awkMatters finds what runs programs or names files.
-	awkMatters = regexp.MustCompile(`[|@>]|system|getline`)
+	awkMatters = pattern(`[|@>]|system|getline`)
 	// awkKeyword is one after which a slash begins a pattern.
-	awkKeyword = regexp.MustCompile(`^(?:print|printf|return|in|else|do|getline|delete|case|exit)$`)
+	awkKeyword = pattern(`^(?:print|printf|return|in|else|do|getline|delete|case|exit)$`)
 )
 
 // awkTokens splits an awk program; ok is false where it is not understood.
 func awkTokens(s string) (tokens []string, ok bool) {
 	last := ""
 	for rest := s; rest != ""; {
-		token := awkToken.FindString(rest)
+		token := awkToken().FindString(rest)
 		if token == "" && rest[0] == '/' {
-			if awkValue.MatchString(last) && !awkKeyword.MatchString(last) {
+			if awkValue().MatchString(last) && !awkKeyword().MatchString(last) {
 				token = "/"
-				if strings.Contains(" ++ -- length ) ", " "+last+" ") && awkMatters.MatchString(s) {
+				if strings.Contains(" ++ -- length ) ", " "+last+" ") && awkMatters().MatchString(s) {
 					return nil, false // it reads both ways
 				}
 			} else {
-				token = awkPattern.FindString(rest)
+				token = awkPattern().FindString(rest)
 			}
 		}
 		if token == "" {

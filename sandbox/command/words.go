@@ -1,7 +1,6 @@
 package command
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -334,13 +333,13 @@ func (x *expander) tilde(s string) string {
 		return x.c.valueOf(x.sh, "HOME").s + rest
 	case user == "+" && len(x.sh.dirs) == 1:
 		return x.sh.dirs[0] + rest
-	case userName.MatchString(user):
+	case userName().MatchString(user):
 		return unknown.s + rest
 	}
 	return s
 }
 
-var userName = regexp.MustCompile(`^[\w.+-]+$`)
+var userName = pattern(`^[\w.+-]+$`)
 
 // braces expands the brace expressions of w; odd says that it may hold some.
 // Where there are too many alternatives, the result is nil.
@@ -394,11 +393,11 @@ func static(w *syntax.Word) (text string, ok bool) {
 }
 
 // simpleEscapes matches the text of a $'...' string that is decoded here.
-var simpleEscapes = regexp.MustCompile(`^(?:[^\\]|\\[nt\\'"?])*$`)
+var simpleEscapes = pattern(`^(?:[^\\]|\\[nt\\'"?])*$`)
 
 // ansiC decodes the text of a $'...' string. Other escapes than the common ones make it unknown.
 func ansiC(s string) string {
-	if !simpleEscapes.MatchString(s) {
+	if !simpleEscapes().MatchString(s) {
 		return unknown.s
 	}
 	return ansiEscapes.Replace(s)
