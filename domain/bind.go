@@ -3,24 +3,16 @@ package domain
 import (
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"toolserver/structschema"
 )
 
-// binder puts decoded arguments into a struct. It does what json.Unmarshal
-// would, without reading the JSON a second time.
-type binder struct{ of *structschema.Type }
-
-func binderOf[In any]() binder { return binder{structOf[In]()} }
-
-func (b binder) bind(in any, args map[string]any) error {
-	return assign(reflect.ValueOf(in).Elem(), b.of, args)
-}
-
-// assign stores v, which satisfies the schema of t, in dst.
+// assign stores v, which satisfies the schema of t, in dst, as json.Unmarshal
+// would, without reading the JSON a second time. The error is a number that dst
+// cannot hold.
 func assign(dst reflect.Value, t *structschema.Type, v any) error {
 	switch t.Kind {
 	case structschema.Pointer:
@@ -34,51 +26,29 @@ func assign(dst reflect.Value, t *structschema.Type, v any) error {
 	}
 	switch v := v.(type) {
 	case string:
-		if t.Kind == structschema.String {
-			dst.SetString(v)
-			return nil
-		}
+		dst.SetString(v)
 	case bool:
-		if t.Kind == structschema.Bool {
-			dst.SetBool(v)
-			return nil
-		}
+		dst.SetBool(v)
 	case json.Number:
-		if t.Kind == structschema.Int || t.Kind == structschema.Float {
-			return assignNumber(dst, v)
-		}
+		return assignNumber(dst, v)
 	case []any:
-		if t.Kind == structschema.List {
-			return assignList(dst, t, v)
-		}
-	case map[string]any:
-		switch t.Kind {
-		case structschema.Struct:
-			return assignFields(dst, t, v)
-		case structschema.Map:
-			return assignMap(dst, t, v)
-		}
-	}
-	return fmt.Errorf("cannot use %s as %v", describe(v), t.Go)
-}
-
-func assignFields(dst reflect.Value, t *structschema.Type, object map[string]any) error {
-	for i := range t.Fields {
-		f := &t.Fields[i]
-		if v := object[f.Name]; v != nil {
-			if err := assign(dst.FieldByIndex(f.Index), f.Type, v); err != nil {
-				return fmt.Errorf("%s: %w", f.Name, err)
+		dst.Set(reflect.MakeSlice(t.Go, len(v), len(v)))
+		for i, element := range v {
+			if err := assign(dst.Index(i), t.Elem, element); err != nil {
+				return fmt.Errorf("%d: %w", i, err)
 			}
 		}
-	}
-	return nil
-}
-
-func assignList(dst reflect.Value, t *structschema.Type, list []any) error {
-	dst.Set(reflect.MakeSlice(t.Go, len(list), len(list)))
-	for i, element := range list {
-		if err := assign(dst.Index(i), t.Elem, element); err != nil {
-			return fmt.Errorf("%d: %w", i, err)
+	case map[string]any:
+		if t.Kind == structschema.Map {
+			return assignMap(dst, t, v)
+		}
+		for i := range t.Fields {
+			f := &t.Fields[i]
+			if member := v[f.Name]; member != nil {
+				if err := assign(dst.FieldByIndex(f.Index), f.Type, member); err != nil {
+					return fmt.Errorf("%s: %w", f.Name, err)
+				}
+			}
 		}
 	}
 	return nil
@@ -98,12 +68,11 @@ func assignMap(dst reflect.Value, t *structschema.Type, object map[string]any) e
 
 func assignNumber(dst reflect.Value, n json.Number) error {
 	if dst.CanFloat() {
-		f, err := n.Float64()
-		if err != nil {
-			return fmt.Errorf("%s is too large", describe(n))
+		if f, err := n.Float64(); err == nil {
+			dst.SetFloat(f)
+			return nil
 		}
-		dst.SetFloat(f)
-		return nil
+		return fmt.Errorf("%s is too large", describe(n))
 	}
 	i, ok := integer(n)
 	switch {
@@ -118,18 +87,20 @@ func assignNumber(dst reflect.Value, n json.Number) error {
 }
 
 // integer returns the whole number that n is, also when it is written as 1e3 or
-// 2.0.
+// 2.0, if it fits.
 func integer(n json.Number) (int64, bool) {
 	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
 		return i, true
 	}
-	if len(n) > maxDigits {
+	d := parseDecimal(n)
+	zeros := d.point - len(d.digits)
+	if zeros < 0 || d.point > 19 {
 		return 0, false
 	}
-	f, _, err := big.ParseFloat(string(n), 10, 256, big.ToZero)
-	if err != nil {
-		return 0, false
+	text := "0" + d.digits + strings.Repeat("0", zeros)
+	if d.sign < 0 {
+		text = "-" + text
 	}
-	i, accuracy := f.Int64()
-	return i, accuracy == big.Exact
+	i, err := strconv.ParseInt(text, 10, 64)
+	return i, err == nil
 }

@@ -9,32 +9,29 @@ import (
 	"unicode/utf8"
 )
 
-// A checker validates arguments against the schema of a [Param] in one pass, and
+// A checker validates a value against the schema of a [Param] in one pass, and
 // stops at as many problems as an answer reports: invalid arguments cost no more
 // than valid ones. It knows the keywords that Param holds, which are all that
-// [SchemaOf] derives; where it meets a schema with others it is undecided, and
-// the validator decides.
+// [SchemaOf] derives. What it finds is certain, whatever else a schema has.
 type checker struct {
-	found     []InvalidField // with paths from the value that is being checked
-	most      int            // problems at which to stop
-	undecided bool
+	found []InvalidField // with paths from the value that is being checked
+	most  int            // problems at which to stop
 }
 
-// check returns how v violates the schema of p, at most [maxProblems] times, and
-// whether that is certain.
-func (p *Param) check(v any) (found []InvalidField, certain bool) {
+// check returns how v violates the schema of p, at most [maxProblems] times.
+func (p *Param) check(v any) []InvalidField {
 	c := checker{most: maxProblems}
 	c.value(v, p)
 	slices.SortFunc(c.found, compareFields)
-	return c.found, !c.undecided
+	return c.found
 }
 
-func (c *checker) done() bool { return c.undecided || len(c.found) >= c.most }
+func (c *checker) full() bool { return len(c.found) >= c.most }
 
-// must notes what a keyword asks of v, unless that is satisfied.
-func (c *checker) must(satisfied bool, keyword string, v any, p *Param) {
-	if !satisfied && !c.done() {
-		c.found = append(c.found, invalidField("", violation(keyword, v, p)))
+// add notes a problem of a value or, with a name, of one of its members.
+func (c *checker) add(name, problem string) {
+	if !c.full() {
+		c.found = append(c.found, invalidField(ClipName(name), problem))
 	}
 }
 
@@ -53,65 +50,84 @@ func (c *checker) within(name string, index int, v any, p *Param) {
 }
 
 func (c *checker) value(v any, p *Param) {
-	c.undecided = c.undecided || !p.plain
-	if c.done() {
+	if p.skipped || c.full() {
 		return
 	}
 	if p.Type != "" && !isType(v, p.Type) {
-		c.must(false, "type", v, p)
+		c.add("", "must be "+article(p.Type)+", not "+describe(v))
 		return
 	}
-	c.must(p.Enum == nil || slices.ContainsFunc(p.Enum, func(allowed any) bool { return equal(v, allowed) }), "enum", v, p)
-	switch concrete := v.(type) {
+	if p.Enum != nil && !slices.ContainsFunc(p.Enum, func(allowed any) bool { return equal(v, allowed) }) {
+		c.add("", notInEnum(v, p.Enum))
+	}
+	switch v := v.(type) {
 	case string:
-		if p.Min != "" || p.Max != "" {
-			c.size("minLength", "maxLength", utf8.RuneCountInString(concrete), v, p)
+		if p.bounds == "Length" {
+			c.size(utf8.RuneCountInString(v), "characters", p)
 		}
-		c.must(p.pattern == nil || p.pattern.MatchString(concrete), "pattern", v, p)
+		if p.pattern != nil && !p.pattern.MatchString(v) {
+			c.add("", "is wrong: does not match pattern '"+strings.ReplaceAll(p.pattern.String(), `\`, `\\`)+"'")
+		}
 	case json.Number:
-		c.must(p.Min == "" || compareNumbers(concrete, json.Number(p.Min)) >= 0, "minimum", v, p)
-		c.must(p.Max == "" || compareNumbers(concrete, json.Number(p.Max)) <= 0, "maximum", v, p)
+		if p.bounds != "imum" {
+			return
+		}
+		if p.Min != "" && compareNumbers(v, json.Number(p.Min)) < 0 {
+			c.add("", "must be at least "+p.Min+", not "+describe(v))
+		}
+		if p.Max != "" && compareNumbers(v, json.Number(p.Max)) > 0 {
+			c.add("", "must be at most "+p.Max+", not "+describe(v))
+		}
 	case []any:
-		c.size("minItems", "maxItems", len(concrete), v, p)
-		for i := 0; p.Items != nil && i < len(concrete) && !c.done(); i++ {
-			c.within("", i, concrete[i], p.Items)
+		if p.bounds == "Items" {
+			c.size(len(v), "elements", p)
+		}
+		for i := 0; p.Items != nil && i < len(v) && !c.full(); i++ {
+			c.within("", i, v[i], p.Items)
 		}
 	case map[string]any:
-		c.members(concrete, p)
+		c.members(v, p)
 	}
 }
 
-// size compares the length of a string or array with its bounds, which [param]
-// has found to be whole numbers.
-func (c *checker) size(atLeast, atMost string, n int, v any, p *Param) {
+// size compares the length of a string or array with its bounds, which are
+// integers.
+func (c *checker) size(n int, what string, p *Param) {
 	if p.Min != "" {
-		least, _ := strconv.Atoi(p.Min)
-		c.must(n >= least, atLeast, v, p)
+		switch least, _ := strconv.Atoi(p.Min); {
+		case n < least && n == 0 && what == "characters":
+			c.add("", "must not be empty")
+		case n < least:
+			c.add("", "must have at least "+p.Min+" "+what)
+		}
 	}
 	if p.Max != "" {
-		most, _ := strconv.Atoi(p.Max)
-		c.must(n <= most, atMost, v, p)
+		if most, _ := strconv.Atoi(p.Max); n > most {
+			c.add("", "must have at most "+p.Max+" "+what)
+		}
 	}
 }
 
-// members checks an object: the fields of the schema in declared order, then
-// other members by name, so that the same arguments get the same answer however
-// the map is iterated.
+// members checks an object: the required names, then the fields in declared
+// order, then other members by name, so that the same arguments get the same
+// answer however the map is iterated.
 func (c *checker) members(object map[string]any, p *Param) {
+	for _, name := range p.required {
+		if _, ok := object[name]; !ok {
+			c.add(name, isRequired)
+		}
+	}
 	known := 0
 	for i := range p.Fields {
-		f := &p.Fields[i]
-		if v, ok := object[f.Name]; ok {
+		if v, ok := object[p.Fields[i].Name]; ok {
 			known++
-			c.within(f.Name, -1, v, f)
-		} else if f.Required && !c.done() {
-			c.found = append(c.found, invalidField(ClipName(f.Name), isRequired))
+			c.within(p.Fields[i].Name, -1, v, &p.Fields[i])
 		}
 	}
 	switch {
-	case known == len(object) || c.done():
+	case known == len(object) || c.full():
 	case p.closed:
-		c.found = append(c.found, unknown("", object, p.fieldNames(), c.most-len(c.found))...)
+		c.found = append(c.found, unknown(object, p.fieldNames(), c.most-len(c.found))...)
 	case p.values != nil:
 		fields := nameSet(p.fieldNames())
 		for _, name := range smallest(object, c.most-len(c.found), func(name string, v any) bool {
@@ -119,7 +135,7 @@ func (c *checker) members(object map[string]any, p *Param) {
 			if !fields[name] {
 				probe.value(v, p.values)
 			}
-			return len(probe.found) > 0
+			return probe.full()
 		}) {
 			c.within(name, -1, object[name], p.values)
 		}
@@ -151,14 +167,17 @@ func isType(v any, want string) bool {
 	return typeOf(v) == want
 }
 
-// equal reports whether v is allowed, which is no array or object.
+// equal reports whether v is allowed; of arrays and objects the validator decides.
 func equal(v, allowed any) bool {
 	a, ok := v.(json.Number)
 	b, both := allowed.(json.Number)
-	if ok && both {
+	switch {
+	case ok && both:
 		return compareNumbers(a, b) == 0
+	case isScalar(v) && isScalar(allowed):
+		return v == allowed
 	}
-	return isScalar(v) && v == allowed
+	return !isScalar(v) && !isScalar(allowed)
 }
 
 func isScalar(v any) bool {
@@ -200,44 +219,4 @@ func parseDecimal(n json.Number) decimal {
 func compareNumbers(a, b json.Number) int {
 	x, y := parseDecimal(a), parseDecimal(b)
 	return cmp.Or(cmp.Compare(x.sign, y.sign), x.sign*cmp.Or(cmp.Compare(x.point, y.point), strings.Compare(x.digits, y.digits)))
-}
-
-// allPlain reports whether the checker decides on everything within p.
-func (p *Param) allPlain() bool {
-	return p.plain && (p.Items == nil || p.Items.allPlain()) && (p.values == nil || p.values.allPlain()) &&
-		!slices.ContainsFunc(p.Fields, func(f Param) bool { return !f.allPlain() })
-}
-
-// bounds records the keyword family that bounds the value (minimum, minLength or minItems). It reports
-// whether all bounds of the schema are of one kind and can be read.
-func bounds(kind *string, key string, value []byte) bool {
-	of := key[len("min"):]
-	if *kind == "" {
-		*kind = of
-	}
-	_, err := strconv.Atoi(string(value))
-	return *kind == of && (of == "imum" || err == nil)
-}
-
-// boundedBy returns which kind of bounds a schema of a type can have.
-func boundedBy(kind string) string {
-	switch kind {
-	case "string":
-		return "Length"
-	case "array":
-		return "Items"
-	case "integer", "number":
-		return "imum"
-	}
-	return ""
-}
-
-// allNamed reports whether each name that is needed is that of a field.
-func (p *Param) allNamed(needed []byte) bool {
-	var names []string
-	if json.Unmarshal(needed, &names) != nil {
-		return false
-	}
-	known := nameSet(p.fieldNames())
-	return !slices.ContainsFunc(names, func(name string) bool { return !known[name] })
 }

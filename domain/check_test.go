@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 )
 
-// FuzzCheck checks that the checker, where it decides, and the validator agree.
+// FuzzCheck checks that the validator agrees with what the checker finds and, of
+// a schema that the checker knows all of, with what it does not find.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []struct{ schema, args string }{
 		{`{"type":"object","properties":{"a":{"type":"string","minLength":1}},"required":["a"],"additionalProperties":false}`, `{"a":"x"}`},
@@ -20,6 +22,9 @@ func FuzzCheck(f *testing.F) {
 		{`{"type":"object","properties":{"n":{"type":"integer","minimum":-2.50},"m":{"enum":[1.0,"a",null,true]}}}`, `{"n":-25e-1,"m":10e-1}`},
 		{`{"type":"object","properties":{"s":{"type":"string","pattern":"^a+$","title":"S"}},"additionalProperties":{"type":"integer"}}`, `{"s":"b","t":0.1e1}`},
 		{`{"type":"object","$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{},"a":{"enum":["x"],"enum":["y"]}},"additionalProperties":{}}`, `{"a":"x"}`},
+		{`{"type":"object","properties":{"r":{"$ref":"#/$defs/x","type":"string"}},"$defs":{"x":{"enum":[[1],2]}}}`, `{"r":2}`},
+		{`{"type":"object","patternProperties":{"^x":{}},"properties":{"l":{"prefixItems":[{}],"items":false}},"additionalProperties":false}`, `{"xy":1,"l":[1]}`},
+		{`{"type":"object","properties":{"s":{"minLength":1,"minLength":1e0,"minimum":2,"enum":[[1],"a"]}},"minProperties":1}`, `{"s":[2]}`},
 		{`{"type":"object","properties":{"l":{"items":{"properties":{"x":{"type":["null"]}},"required":["x"]}}}}`, `{"l":[{"x":null},{"x":1},{}]}`},
 	} {
 		f.Add([]byte(seed.schema), []byte(seed.args))
@@ -30,12 +35,12 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		object, err := decodeObject(args)
-		if err != nil || tooMuch(object) != "" {
+		if err != nil || tooMuch(object, maxWork) != "" {
 			return
 		}
 		root := schema.text().root
-		found, certain := root.check(object)
-		if !certain {
+		found := root.check(object)
+		if root.foreign && len(found) == 0 {
 			return
 		}
 		compiled, err := schema.compiled()
@@ -67,8 +72,8 @@ func TestCheckAgreesWithValidator(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", args, err)
 			}
-			found, certain := root.check(object)
-			if !certain {
+			found := root.check(object)
+			if root.foreign && len(found) == 0 {
 				continue
 			}
 			err = compiled.Validate(object)
@@ -158,7 +163,7 @@ func TestInvalidArgumentsAreBounded(t *testing.T) {
 		{"enum", SchemaOf[searchInput](), `{"query":"q","sort":"` + long + `"}`, "sort must be one of relevance, date, not a string of 262144 bytes"},
 		{"foreign names", other, string(unknownNames(20_000)), "n0 is not a known argument; known: path, edits; n1"},
 		{"foreign long name", other, `{"` + long + `":1}`, long[:100] + "... is not a known argument"},
-		{"foreign elements", other, string(badElements(40_000)), "edits[0] must be an object, not 1; edits[10000] must"},
+		{"foreign elements", other, string(badElements(40_000)), "edits[0] must be an object, not 1; edits[1] must"},
 	} {
 		var first string
 		for range 3 {
@@ -203,7 +208,7 @@ func TestDeepPaths(t *testing.T) {
 		got = append(got, f.Field)
 	}
 	want := "m.m.m.m.m.m.m m.m.m.m.m.m.z m.m.m.m.m.z m.m.m.m.z m.m.m.z m.m.z m.z z"
-	if strings.Join(got, " ") != want || c.undecided {
+	if strings.Join(got, " ") != want {
 		t.Errorf("got %s", got)
 	}
 }
@@ -229,7 +234,7 @@ func TestCheckAllocatesNothingForMoreOfTheSame(t *testing.T) {
 // TestValidatorLimits checks what is refused because the validator could not
 // deal with it.
 func TestValidatorLimits(t *testing.T) {
-	schema, err := ParseSchema([]byte(`{"type":"object","minProperties":1,"additionalProperties":{"type":"integer"}}`))
+	schema, err := ParseSchema([]byte(`{"type":"object","minProperties":1,"additionalProperties":{"multipleOf":1}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +246,7 @@ func TestValidatorLimits(t *testing.T) {
 		{`{"a":[` + many("1", 200_000) + `]}`, "too many values"},
 		{`{"` + strings.Repeat("a", 100_000) + `":[` + many("1", 1000) + `]}`, "names that are too long"},
 		{`{"a":[` + many("1", maxValues) + `]}`, "more than 500000 values"},
-		{`{"a b/c~d":true}`, "a b/c~d is wrong: expected integer"},
+		{`{"a b/c~d":0.5}`, "a b/c~d is wrong: 0.5 not multipleOf 1"},
 	} {
 		_, err := schema.Arguments([]byte(c.args))
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
@@ -252,12 +257,12 @@ func TestValidatorLimits(t *testing.T) {
 
 // TestHugeNumbers checks that no number takes longer than its text.
 func TestHugeNumbers(t *testing.T) {
-	schema, bind := SchemaOf[searchInput](), binderOf[searchInput]()
+	schema, described := SchemaOf[searchInput](), structOf[searchInput]()
 	digits := strings.Repeat("7", 1<<18)
 	for _, n := range []string{"1e999999999999", "-1E-99999999999999999999", digits, digits + ".5", "0." + digits, "1" + strings.Repeat("0", 1<<18)} {
 		args, err := schema.Arguments(fmt.Appendf(nil, `{"query":"q","ranges":[{"from":1,"to":%s}]}`, n))
 		if err == nil {
-			err = bind.bind(new(searchInput), args)
+			err = assign(reflect.ValueOf(new(searchInput)).Elem(), described, map[string]any(args))
 		}
 		if err == nil || len(err.Error()) > 200 {
 			t.Errorf("%.30s: %.300v", n, err)

@@ -57,19 +57,8 @@ func join(path, further string) string {
 	return clip(path+further, maxPath)
 }
 
-// missing returns the required fields that object lacks, and no more than a
-// message reports.
-func missing(at string, object map[string]any, p *Param) (list []InvalidField) {
-	for _, f := range p.Fields {
-		if _, ok := object[f.Name]; f.Required && !ok && len(list) < maxProblems {
-			list = append(list, invalidField(join(at, ClipName(f.Name)), isRequired))
-		}
-	}
-	return list
-}
-
 // unknown returns the first n members of object, by name, that are no fields.
-func unknown[V any](at string, object map[string]V, fields []string, n int) (list []InvalidField) {
+func unknown[V any](object map[string]V, fields []string, n int) (list []InvalidField) {
 	known := nameSet(fields)
 	for _, name := range smallest(object, n, func(name string, _ V) bool { return !known[name] }) {
 		problem := "is not a known argument; known: " + strings.Join(fields, ", ")
@@ -78,7 +67,7 @@ func unknown[V any](at string, object map[string]V, fields []string, n int) (lis
 		} else if near, ok := nearest.Word(name, fields); ok {
 			problem = fmt.Sprintf("is not a known argument; did you mean %s?", near)
 		}
-		list = append(list, invalidField(join(at, ClipName(name)), problem))
+		list = append(list, invalidField(ClipName(name), problem))
 	}
 	return list
 }
@@ -107,39 +96,6 @@ func nameSet(names []string) map[string]bool {
 		set[name] = true
 	}
 	return set
-}
-
-// violation says what keyword asks of value, whose schema is p, or "".
-func violation(keyword string, value any, p *Param) string {
-	switch keyword {
-	case "type":
-		if p.Type == "" {
-			return ""
-		}
-		return fmt.Sprintf("must be %s, not %s", article(p.Type), describe(value))
-	case "enum":
-		return notInEnum(value, p.Enum)
-	case "minimum":
-		return fmt.Sprintf("must be at least %s, not %s", p.Min, describe(value))
-	case "maximum":
-		return fmt.Sprintf("must be at most %s, not %s", p.Max, describe(value))
-	case "minLength":
-		if value == "" {
-			return "must not be empty"
-		}
-		return fmt.Sprintf("must have at least %s characters", p.Min)
-	case "maxLength":
-		return fmt.Sprintf("must have at most %s characters", p.Max)
-	case "minItems":
-		return fmt.Sprintf("must have at least %s elements", p.Min)
-	case "maxItems":
-		return fmt.Sprintf("must have at most %s elements", p.Max)
-	case "pattern":
-		if p.pattern != nil {
-			return "is wrong: does not match pattern '" + strings.ReplaceAll(p.pattern.String(), `\`, `\\`) + "'"
-		}
-	}
-	return ""
 }
 
 func notInEnum(value any, enum []any) string {

@@ -3,6 +3,7 @@ package domain
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
@@ -52,8 +53,8 @@ func (s *ToolOutputSchema) Check(structured any) error {
 	if err != nil {
 		return fmt.Errorf("structured content: %w", err)
 	}
-	if longNumber(v) {
-		return fmt.Errorf("structured content holds a number with more than %d digits or as high an exponent", maxDigits)
+	if problem := tooMuch(v, math.MaxInt); problem != "" {
+		return fmt.Errorf("structured content holds %s", problem)
 	}
 	if err := compiled.Validate(v); err != nil {
 		return fmt.Errorf("structured content breaks the output schema: %s", clip(err.Error(), maxProblem))

@@ -108,7 +108,7 @@ func (p *Prompt) checkArguments(given map[string]string) error {
 		}
 	}
 	if room := maxProblems - len(bad.Fields); room > 0 {
-		bad.Fields = append(bad.Fields, unknown("", given, names, room)...)
+		bad.Fields = append(bad.Fields, unknown(given, names, room)...)
 	}
 	if len(bad.Fields) == 0 {
 		return nil

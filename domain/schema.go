@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -47,19 +48,13 @@ type Param struct {
 	Fields   []Param // of an object, in declared order
 	Items    *Param  // of an array; nil if the schema does not say
 
-	plain   bool           // the checker knows all keywords of this schema itself
-	closed  bool           // no other fields
-	values  *Param         // of fields that are not named; nil for any
-	pattern *regexp.Regexp // of a string; nil for any
-}
-
-// field returns the named field of an object.
-func (p *Param) field(name string) (*Param, bool) {
-	i := slices.IndexFunc(p.Fields, func(f Param) bool { return f.Name == name })
-	if i < 0 {
-		return nil, false
-	}
-	return &p.Fields[i], true
+	bounds   string         // what Min and Max bound: the keywords are minimum, minLength or minItems without "min"
+	required []string       // names that an object must have
+	closed   bool           // no other fields
+	values   *Param         // of fields that are not named; nil for any
+	pattern  *regexp.Regexp // of a string; nil for any
+	foreign  bool           // some keyword of the schema, or of one within it, is known to the validator only
+	skipped  bool           // such a keyword changes the meaning of the others, so all are left to the validator
 }
 
 func (p *Param) fieldNames() []string {
@@ -79,7 +74,7 @@ func SchemaOf[In any]() *ToolInputSchema {
 	return newSchema(sync.OnceValue(func() *schemaText {
 		raw := structOf[In]().Arguments()
 		root, err := param("", raw, false)
-		if err != nil || !root.allPlain() {
+		if err != nil || root.foreign {
 			panic(fmt.Sprintf("%v: the checker does not know all of %s: %v", reflect.TypeFor[In](), raw, err))
 		}
 		return &schemaText{raw, root}
@@ -127,17 +122,16 @@ func compileOnce(text func() []byte) func() (*jsonschema.Schema, error) {
 	})
 }
 
-// param reads the parts of a schema that [Param] holds and skips the rest.
+// param reads the keywords of a schema that [Param] holds.
 func param(name string, raw []byte, required bool) (Param, error) {
-	p := Param{Name: name, Required: required, plain: true}
-	var properties, needed []byte
-	bounded := "" // the type that min and max are for
+	p := Param{Name: name, Required: required}
+	var properties []byte
 	err := rawjson.Object(raw, func(key, value []byte) (err error) {
-		switch string(key) {
+		switch key := string(key); key {
 		case "type":
 			var list error // a list of types has no name
 			p.Type, list = rawjson.String(value)
-			p.plain = p.plain && list == nil
+			p.foreign = p.foreign || list != nil
 		case "description":
 			p.Doc, err = rawjson.String(value)
 		case "default":
@@ -147,27 +141,24 @@ func param(name string, raw []byte, required bool) (Param, error) {
 			err = rawjson.Array(value, func(element []byte) error {
 				v, err := rawjson.Decode(element)
 				p.Enum = append(p.Enum, v)
-				p.plain = p.plain && isScalar(v)
+				p.foreign = p.foreign || !isScalar(v)
 				return err
 			})
 		case "minimum", "minLength", "minItems":
-			p.Min = string(value)
-			p.plain = bounds(&bounded, string(key), value) && p.plain
+			p.bound(key, value, &p.Min)
 		case "maximum", "maxLength", "maxItems":
-			p.Max = string(value)
-			p.plain = bounds(&bounded, string(key), value) && p.plain
+			p.bound(key, value, &p.Max)
 		case "additionalProperties":
 			p.closed = string(value) == "false"
-			if p.values, err = subschema(value); p.values != nil {
-				p.plain = p.plain && p.values.allPlain()
-			}
+			p.values, err = p.subschema(value)
 		case "required":
-			needed = value
+			p.required = nil
+			err = json.Unmarshal(value, &p.required)
 		case "properties":
 			properties = value
 		case "items":
-			p.Items, err = subschema(value)
-			p.plain = p.plain && p.Items != nil
+			p.Items, err = p.subschema(value)
+			p.foreign = p.foreign || p.Items == nil
 		case "pattern":
 			var expression string
 			if expression, err = rawjson.String(value); err == nil {
@@ -176,32 +167,47 @@ func param(name string, raw []byte, required bool) (Param, error) {
 		case "title", "examples", "$comment", "deprecated", "readOnly", "writeOnly":
 			// say nothing of what is valid
 		case "$schema":
-			p.plain = p.plain && slices.Contains(knownDrafts, strings.Trim(string(value), `"#`))
+			p.foreign = p.foreign || !slices.Contains(knownDrafts, strings.Trim(string(value), `"#`))
+		case "$ref", "patternProperties", "prefixItems":
+			p.foreign, p.skipped = true, true
 		default:
-			p.plain = false
+			p.foreign = true
 		}
 		return err
 	})
+	if err == nil && properties != nil {
+		err = p.fields(properties)
+	}
 	if err != nil {
 		return Param{}, fmt.Errorf("schema: %w", err)
 	}
-	if properties != nil {
-		p.Fields, err = fields(properties, needed)
-	}
-	if needed != nil && !p.allNamed(needed) || bounded != "" && bounded != boundedBy(p.Type) {
-		p.plain = false
-	}
-	return p, err
+	return p, nil
 }
 
-// subschema reads a schema within another one; nil if it is no object, but true
-// or false.
-func subschema(raw []byte) (*Param, error) {
+// bound keeps the value of a keyword such as minLength. Bounds of another kind
+// than the first, and lengths that are not written as integers, are left to the
+// validator.
+func (p *Param) bound(keyword string, value []byte, to *string) {
+	of := keyword[len("min"):]
+	_, err := strconv.Atoi(string(value))
+	switch {
+	case p.bounds != "" && p.bounds != of:
+		p.foreign = true
+	case of != "imum" && err != nil:
+		p.foreign, *to = true, ""
+	default:
+		p.bounds, *to = of, string(value)
+	}
+}
+
+// subschema reads a schema within p; nil if it is no object, but true or false.
+func (p *Param) subschema(raw []byte) (*Param, error) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil, nil
 	}
-	p, err := param("", raw, false)
-	return &p, err
+	inner, err := param("", raw, false)
+	p.foreign = p.foreign || inner.foreign
+	return &inner, err
 }
 
 // knownDrafts are those in which the keywords of [Param] mean what they mean in
@@ -210,30 +216,23 @@ var knownDrafts = []string{
 	"http://json-schema.org/draft-07/schema", "https://json-schema.org/draft/2019-09/schema", "https://json-schema.org/draft/2020-12/schema",
 }
 
-func fields(properties, needed []byte) ([]Param, error) {
-	var names []string
-	if needed != nil {
-		if err := json.Unmarshal(needed, &names); err != nil {
-			return nil, fmt.Errorf("schema: required: %w", err)
-		}
-	}
-	list := []Param{}
-	err := rawjson.Object(properties, func(name, value []byte) error {
-		f := Param{Name: string(name)} // not plain
+func (p *Param) fields(properties []byte) error {
+	p.Fields = []Param{}
+	return rawjson.Object(properties, func(key, value []byte) (err error) {
+		f := Param{Name: string(key), foreign: true} // if it is true or false
 		if value[0] == '{' {
-			var err error
-			if f, err = param(string(name), value, slices.Contains(names, string(name))); err != nil {
+			if f, err = param(f.Name, value, slices.Contains(p.required, f.Name)); err != nil {
 				return err
 			}
 		}
-		if i := slices.IndexFunc(list, func(earlier Param) bool { return earlier.Name == f.Name }); i >= 0 {
-			list[i] = f // of a name given twice, the last counts
-			return nil
+		p.foreign = p.foreign || f.foreign
+		if i := slices.IndexFunc(p.Fields, func(earlier Param) bool { return earlier.Name == f.Name }); i >= 0 {
+			p.Fields[i] = f // of a name given twice, the last counts
+		} else {
+			p.Fields = append(p.Fields, f)
 		}
-		list = append(list, f)
 		return nil
 	})
-	return list, err
 }
 
 // Params returns the arguments in declared order.
@@ -252,48 +251,43 @@ func (s *ToolInputSchema) Arguments(args json.RawMessage) (Arguments, error) {
 		return nil, err
 	}
 	root := &s.text().root
-	if s.invalid(object, root) != nil {
+	if s.check(object, root) != nil {
 		coerce(object, root)
-		if explained := s.invalid(object, root); explained != nil {
-			return nil, explained()
+		if err := s.check(object, root); err != nil {
+			return nil, err
 		}
 	}
 	fillDefaults(object, root)
 	return object, nil
 }
 
-// Check holds args to the schema as they are: nothing is converted or filled in.
+// Check validates args as they are: nothing is converted or filled in.
 func (s *ToolInputSchema) Check(args json.RawMessage) error {
 	object, err := decodeObject(args)
 	if err != nil {
 		return err
 	}
-	if explained := s.invalid(object, &s.text().root); explained != nil {
-		return explained()
-	}
-	return nil
+	return s.check(object, &s.text().root)
 }
 
-// invalid returns nil for arguments that satisfy the schema, and otherwise what
-// explains why they do not. It leaves to the validator only what the checker is
-// undecided on.
-func (s *ToolInputSchema) invalid(object map[string]any, root *Param) (explained func() error) {
-	found, certain := root.check(object)
-	if certain {
-		if len(found) == 0 {
-			return nil
-		}
-		return func() error { return &InvalidArguments{found} }
+// check reports how arguments break the schema: what the checker finds or, if it
+// finds nothing and does not know all of the schema, what the validator finds.
+func (s *ToolInputSchema) check(object map[string]any, root *Param) error {
+	if found := root.check(object); len(found) > 0 {
+		return &InvalidArguments{found}
 	}
-	if problem := tooMuch(object); problem != "" {
-		return func() error { return invalid("", problem) }
+	if !root.foreign {
+		return nil
+	}
+	if problem := tooMuch(object, maxWork); problem != "" {
+		return invalid("", "the arguments hold "+problem)
 	}
 	compiled, err := s.compiled()
 	if err != nil {
-		return func() error { return err }
+		return err
 	}
 	if err := compiled.Validate(object); err != nil {
-		return func() error { return explain(err, object, root) }
+		return explain(err, object)
 	}
 	return nil
 }

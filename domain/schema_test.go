@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -167,7 +168,7 @@ func TestParsedSchemaKeepsItsMessages(t *testing.T) {
 // accepted is stable: accepted again as it was handed on.
 func FuzzArguments(f *testing.F) {
 	schema := SchemaOf[searchInput]()
-	bind := binderOf[searchInput]()
+	described := structOf[searchInput]()
 	for _, s := range []string{`{"query":"x"}`, `{"query":"x","count":"3","ranges":[{"from":1e2}]}`, `{"a":[[[]]]}`, `null`, `{"query":"\ud800"}`} {
 		f.Add([]byte(s))
 	}
@@ -180,7 +181,7 @@ func FuzzArguments(f *testing.F) {
 			return
 		}
 		var in searchInput
-		if bind.bind(&in, args) != nil {
+		if assign(reflect.ValueOf(&in).Elem(), described, map[string]any(args)) != nil {
 			return // a number beyond int64
 		}
 		again, err := args.JSON()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -85,10 +86,10 @@ func (a Arguments) JSON() (json.RawMessage, error) {
 // [SchemaOf]), and its handler calls run with the arguments in such a struct.
 func Define[In any](t Tool, run func(context.Context, In) (ToolResult, error)) Tool {
 	t.Input = SchemaOf[In]()
-	into := sync.OnceValue(binderOf[In])
+	described := sync.OnceValue(structOf[In])
 	t.Run = func(ctx context.Context, args Arguments) (ToolResult, error) {
 		var in In
-		if err := into().bind(&in, args); err != nil {
+		if err := assign(reflect.ValueOf(&in).Elem(), described(), map[string]any(args)); err != nil {
 			return ToolResult{}, &Error{Code: CodeInvalidParams, Message: t.Name + ": " + err.Error(), Err: err}
 		}
 		return run(ctx, in)
