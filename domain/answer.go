@@ -4,11 +4,11 @@ import "runtime/debug"
 
 // finish answers with the outcome of the call, unless it was abandoned.
 func (c *Call) finish(out outcome, err error) {
-	if !c.answered.CompareAndSwap(false, true) {
+	if c.answered.CompareAndSwap(false, true) {
+		c.answer(out, err)
+	} else {
 		c.exec.abandoned.Add(-1)
-		return
 	}
-	c.end(out, err)
 }
 
 // abandon answers for a handler that has not returned although its context has
@@ -24,30 +24,25 @@ func (c *Call) abandon(err error) {
 			c.done(outcome{}, c.clean(&panicError{p, debug.Stack()}))
 		}
 	}()
-	c.end(outcome{}, err)
+	c.answer(outcome{}, err)
 }
 
-// end does everything that follows the work of a call, and answers. The outcome
-// is redacted before it is bounded, so that no secret is kept in the store.
-func (c *Call) end(out outcome, err error) {
+// answer does everything that follows the work of a call. The outcome is redacted
+// before it is bounded, so that no secret is kept in the store.
+func (c *Call) answer(out outcome, err error) {
 	if err == nil {
 		out = c.catalog.redactor.outcome(out)
 		out, err = c.bound(out)
 	}
+	var failed *Error
 	if err != nil {
-		out = outcome{}
-		if !isInputRequired(err) { // redacted when it was asked
-			err = c.clean(err)
+		out, c.Record.ResultBytes = outcome{}, 0
+		if !isInputRequired(err) { // what it asks was redacted when it was asked
+			failed = c.clean(err)
+			err = failed
 		}
 	}
-	if c.observed {
-		for _, o := range c.exec.observers {
-			if refused := o.End(c, err); refused != nil {
-				out, err = outcome{}, c.clean(refused)
-			}
-		}
-	}
-	c.record(&out, err)
+	c.record(&out.Tool, failed, err)
 	c.done(out, err)
 }
 

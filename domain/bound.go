@@ -38,6 +38,32 @@ func (l *Limits) ResultChars(promised int) int {
 	return max(l.MaxResultChars, promised)
 }
 
+// TextLen returns how many bytes of text the result has.
+func (r ToolResult) TextLen() (n int) {
+	for i := range r.Content {
+		n += len(r.Content[i].Text)
+	}
+	return n
+}
+
+// size returns how many bytes the outcome has, but for structured results.
+func (o *outcome) size() int {
+	n := o.Tool.TextLen()
+	for i := range o.Tool.Content {
+		n += len(o.Tool.Content[i].Data) + len(o.Tool.Content[i].Raw)
+	}
+	for i := range o.Tool.Artifacts {
+		n += len(o.Tool.Artifacts[i].Data)
+	}
+	for i := range o.Prompt.Messages {
+		n += len(o.Prompt.Messages[i].Content.Text) + len(o.Prompt.Messages[i].Content.Data)
+	}
+	for _, v := range o.Values {
+		n += len(v)
+	}
+	return n
+}
+
 // bound moves what is too long for one answer of a tool to the result store, and
 // refuses what cannot be cut.
 func (c *Call) bound(out outcome) (outcome, error) {
@@ -46,9 +72,11 @@ func (c *Call) bound(out outcome) (outcome, error) {
 			return out, err
 		}
 	}
-	if n := out.textLen() + out.Tool.dataLen(); n > maxOutcomeBytes {
+	n := out.size()
+	if n > maxOutcomeBytes {
 		return out, Errorf(CodeExecutionFailed, "%s: the answer has %s bytes; at most %s are allowed", c.Name, Thousands(n), Thousands(maxOutcomeBytes))
 	}
+	c.Record.ResultBytes = n
 	return out, nil
 }
 
@@ -56,10 +84,7 @@ func (c *Call) bound(out outcome) (outcome, error) {
 // in its place what says how to read it.
 func (c *Call) boundResult(r *ToolResult) error {
 	maxChars := c.catalog.Settings.Limits.ResultChars(c.Tool.MaxResultChars)
-	if r.TextLen() > maxChars && r.textChars() > maxChars {
-		return c.cut(r)
-	}
-	if r.Results == nil || r.IsError {
+	if r.TextLen() > maxChars && c.cut(r, maxChars) || r.Results == nil || r.IsError {
 		return nil
 	}
 	b, err := json.Marshal(r.Results)
@@ -80,27 +105,28 @@ func (c *Call) boundResult(r *ToolResult) error {
 	return nil
 }
 
-// cut moves the text of r to the store and leaves its first page, with a marker
-// that says how to read on.
-func (c *Call) cut(r *ToolResult) error {
-	var all strings.Builder
-	all.Grow(r.TextLen())
-	content := []Content{{Type: TextContent}}
+// cut moves the text of r to the store if it is too long, and leaves its first
+// page, with a marker that says how to read on.
+func (c *Call) cut(r *ToolResult, maxChars int) bool {
+	var b strings.Builder
+	b.Grow(r.TextLen())
+	chars, content := 0, []Content{{Type: TextContent}}
 	for _, block := range r.Content {
+		chars += utf8.RuneCountInString(block.Text)
 		if block.Type == TextContent {
-			all.WriteString(block.Text)
+			b.WriteString(block.Text)
 		} else {
 			content = append(content, block)
 		}
 	}
-	p := c.Session.Principal
-	kept := c.exec.Results.Keep(p, all.String())
-	first, _, err := c.exec.Results.Page(p, kept.ID, 1)
-	if err != nil {
-		return err
+	if chars <= maxChars {
+		return false
 	}
+	text := b.String()
+	kept := c.exec.Results.Keep(c.Session.Principal, text)
+	first := text[:kept.first]
 	content[0].Text = first + fmt.Sprintf("\n\n[Output truncated: showing %s of %s characters from %s. Page 1 of %d; to read on: %s]",
-		Thousands(utf8.RuneCountInString(first)), Thousands(utf8.RuneCountInString(all.String())), c.Name, kept.Pages, kept.Call(2))
+		Thousands(utf8.RuneCountInString(first)), Thousands(utf8.RuneCountInString(text)), c.Name, kept.Pages, kept.Call(2))
 	r.Content = content
 	if failure, ok := r.Results.(failureEnvelope); ok {
 		failure.Message = content[0].Text
@@ -108,7 +134,7 @@ func (c *Call) cut(r *ToolResult) error {
 	} else if r.Results != nil {
 		c.replaceResults(r, kept)
 	}
-	return nil
+	return true
 }
 
 // truncatedResults stands for structured content that is too long.

@@ -3,7 +3,6 @@ package domain
 import (
 	"context"
 	"encoding/json"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,7 +11,8 @@ import (
 
 // Call is one request on its way through the executor: of a tool, a resource, a
 // prompt or a completion. It is admitted (admit.go), does its work (run.go) and
-// is answered (answer.go).
+// is answered (answer.go) with an outcome that is redacted (redact.go), bounded
+// (bound.go) and recorded (record.go).
 type Call struct {
 	Method  string // of MCP, such as tools/call
 	Name    string // for messages and the log: the tool's name, "prompt x"
@@ -32,24 +32,19 @@ type Call struct {
 
 	context  callContext    // of its handler; here, so that it takes no memory of its own
 	args     Arguments      // of a tool, once they are checked
-	observed bool           // observers have begun
 	slots    [2]*share.Pool // where the call holds a slot, nil for nowhere
 	answered atomic.Bool
 	clock    clock
 	limit    time.Duration // of the clock; 0 for none
-
-	outer  *Call // of a call that a tool makes within its own
-	mu     sync.Mutex
-	nested []string // names of tools called within this call; guarded by mu
+	outer    *Call         // of a call that a tool makes within its own
 }
 
 // outcome is the answer to a request that did not fail. What is set depends on
 // the kind of the request.
 type outcome struct {
-	Tool     ToolResult   // of a tool
-	Contents []Content    // of a resource
-	Prompt   PromptResult // of a prompt
-	Values   []string     // of a completion
+	Tool   ToolResult   // of a tool; of a resource, the content
+	Prompt PromptResult // of a prompt
+	Values []string     // of a completion
 }
 
 // start takes a call from begin to end. It returns with the work, while done is
@@ -80,11 +75,3 @@ func (c *Call) owner() string { return c.Session.Principal.ID }
 
 // name names the call after the item that was found.
 func (c *Call) name(name string) { c.Name, c.Record.Tool = name, name }
-
-// root returns the outermost call.
-func (c *Call) root() *Call {
-	for c.outer != nil {
-		c = c.outer
-	}
-	return c
-}

@@ -102,6 +102,38 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
+// failureEnvelope is the structured content of a tool execution error.
+type failureEnvelope struct {
+	IsError   bool           `json:"is_error"`
+	ErrorType string         `json:"error_type"`
+	Message   string         `json:"message"`
+	Hint      string         `json:"next_action_hint"`
+	Code      Code           `json:"code,omitempty"`
+	Data      map[string]any `json:"data,omitempty"`
+}
+
+// Failure returns a result that tells the model what went wrong. The message
+// must be complete in itself; hint says what to do next. ErrorType is one of
+// the small vocabulary in docs/errors.md.
+func Failure(errorType, message, hint string) ToolResult {
+	r := Text(message)
+	r.Results = failureEnvelope{IsError: true, ErrorType: errorType, Message: message, Hint: hint}
+	r.IsError = true
+	return r
+}
+
+// ErrorType returns the error type of a tool execution error, or "". Results other
+// than those of [Failure] have one if they have a FailureType method.
+func (r ToolResult) ErrorType() string {
+	switch results := r.Results.(type) {
+	case failureEnvelope:
+		return results.ErrorType
+	case interface{ FailureType() string }:
+		return results.FailureType()
+	}
+	return ""
+}
+
 // AsResult returns the error as a result the model sees, for clients that hide
 // protocol errors from it.
 func (e *Error) AsResult() ToolResult {

@@ -27,7 +27,6 @@ type Executor struct {
 	Results  *ResultStore
 
 	keep      func(*CallRecord)
-	observers []Observer
 	slots     slots
 	rates     rates
 	abandoned atomic.Int64
@@ -38,14 +37,14 @@ type Executor struct {
 // NewExecutor returns an executor over what registry offers, under settings.
 // Record is called for each call just before it is answered, with a record that
 // is valid until it returns; nil keeps no record.
-func NewExecutor(registry *Registry, results *ResultStore, settings Settings, record func(*CallRecord), observers ...Observer) *Executor {
+func NewExecutor(registry *Registry, results *ResultStore, settings Settings, record func(*CallRecord)) *Executor {
 	if record == nil {
 		record = func(*CallRecord) {}
 	}
 	var random [4]byte
 	rand.Read(random[:]) // never fails
 	e := &Executor{
-		Registry: registry, Results: results, keep: record, observers: observers, idPrefix: hex.EncodeToString(random[:]) + "-",
+		Registry: registry, Results: results, keep: record, idPrefix: hex.EncodeToString(random[:]) + "-",
 		slots: slots{principals: share.NewPool(0, 0), tools: map[string]*share.Pool{}},
 		rates: rates{limiters: share.Store[string, *rate.Limiter]{MaxAge: time.Minute, Renew: true}},
 	}
@@ -117,7 +116,7 @@ func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(ToolResult, error)
 
 // ReadResource reads a document and reports to done, as [Executor.Start] does.
 func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, uri string, done func([]Content, error)) {
-	c := e.newCall("resources/read", s, client, func(out outcome, err error) { done(out.Contents, err) })
+	c := e.newCall("resources/read", s, client, func(out outcome, err error) { done(out.Tool.Content, err) })
 	c.Record.ArgsBytes = len(uri)
 	c.find = func(c *Call) error {
 		r, at, err := c.catalog.FindResource(s.Principal, uri)
@@ -126,7 +125,7 @@ func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, u
 		}
 		c.name("resource " + r.Name)
 		c.work = func(_ *Call, ctx context.Context) (out outcome, err error) {
-			out.Contents, err = r.Read(ctx, at)
+			out.Tool.Content, err = r.Read(ctx, at)
 			return out, err
 		}
 		return nil

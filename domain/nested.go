@@ -3,7 +3,6 @@ package domain
 import (
 	"context"
 	"encoding/json"
-	"slices"
 )
 
 // maxNested is how deep calls within calls may go.
@@ -45,12 +44,6 @@ func (c *Call) within(ctx context.Context) (outcome, error) {
 	if depth > maxNested {
 		return outcome{}, Errorf(CodeExecutionFailed, "%s: calls within calls are nested more than %d deep", c.Name, maxNested)
 	}
-	root := c.root()
-	root.mu.Lock()
-	if !slices.Contains(root.nested, c.Name) {
-		root.nested = append(root.nested, c.Name)
-	}
-	root.mu.Unlock()
 	if pool := c.exec.slots.of(c.Tool); pool != nil && !holdsSlot {
 		if !pool.TryAcquire(c.owner(), 1) {
 			return outcome{}, &Error{Code: CodeBusy, Message: c.Name + ": all calls of it that may run at a time are running", Hint: "Call it again a little later."}

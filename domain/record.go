@@ -2,7 +2,6 @@ package domain
 
 import (
 	"errors"
-	"slices"
 	"time"
 )
 
@@ -10,9 +9,8 @@ import (
 // arguments nor results.
 type CallRecord struct {
 	ID          string
-	Tool        string   // or "prompt x", "resource x"
-	Nested      []string // tools that the tool has called within its own call
-	Principal   string   // its ID
+	Tool        string // or "prompt x", "resource x"
+	Principal   string // its ID
 	Session     string
 	Start       time.Time
 	Duration    time.Duration
@@ -34,23 +32,18 @@ func (r *CallRecord) Stack() string {
 }
 
 // record completes the record of the call and hands it over.
-func (c *Call) record(out *outcome, err error) {
+func (c *Call) record(result *ToolResult, failed *Error, err error) {
 	rec := &c.Record
 	rec.Duration = time.Since(rec.Start)
-	c.mu.Lock()
-	rec.Nested = slices.Clone(c.nested)
-	c.mu.Unlock()
 	switch {
-	case isInputRequired(err):
-		rec.Outcome = "input_required"
+	case failed != nil:
+		rec.Outcome, rec.Code, rec.ErrorType, rec.Err = "error", failed.Code, failed.Code.Type(), failed
 	case err != nil:
-		e := publicError(c.Name, err)
-		rec.Outcome, rec.Code, rec.ErrorType, rec.Err = "error", e.Code, e.Code.Type(), e
-	case out.Tool.IsError:
-		rec.Outcome, rec.ErrorType = "tool_error", out.Tool.ErrorType()
+		rec.Outcome = "input_required"
+	case result.IsError:
+		rec.Outcome, rec.ErrorType = "tool_error", result.ErrorType()
 	default:
 		rec.Outcome = "ok"
 	}
-	rec.ResultBytes = out.textLen()
 	c.exec.keep(rec)
 }

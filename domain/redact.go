@@ -47,7 +47,6 @@ func (r *redactor) outcome(out outcome) outcome {
 	out.Tool.Content = each(out.Tool.Content, r.content)
 	out.Tool.Results, out.Tool.Meta = r.value(out.Tool.Results), r.value(out.Tool.Meta)
 	out.Tool.MetaData = r.members(out.Tool.MetaData)
-	out.Contents = each(out.Contents, r.content)
 	out.Prompt.Description = r.text(out.Prompt.Description)
 	out.Prompt.Messages = each(out.Prompt.Messages, func(m PromptMessage) PromptMessage { return PromptMessage{m.Role, r.content(m.Content)} })
 	out.Values = each(out.Values, r.text)

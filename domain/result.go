@@ -3,10 +3,7 @@ package domain
 import (
 	"encoding/json"
 	"fmt"
-	"mime"
-	"path"
 	"strings"
-	"unicode/utf8"
 )
 
 // ToolResult is what a tool produced. Content is what the model reads; Results,
@@ -73,9 +70,6 @@ type Display struct {
 	Title       string `json:"title,omitempty"`
 }
 
-// maxArtifactBytes bounds the data of one artifact.
-const maxArtifactBytes = 16 << 20
-
 // Text returns a result the model reads as s.
 func Text(s string) ToolResult {
 	return ToolResult{Content: []Content{{Type: TextContent, Text: s}}}
@@ -96,80 +90,6 @@ func JSONText(structured, text any) (ToolResult, error) {
 	r := Text(string(b))
 	r.Results = structured
 	return r, nil
-}
-
-// failureEnvelope is the structured content of a tool execution error.
-type failureEnvelope struct {
-	IsError   bool           `json:"is_error"`
-	ErrorType string         `json:"error_type"`
-	Message   string         `json:"message"`
-	Hint      string         `json:"next_action_hint"`
-	Code      Code           `json:"code,omitempty"`
-	Data      map[string]any `json:"data,omitempty"`
-}
-
-// Failure returns a result that tells the model what went wrong. The message
-// must be complete in itself; hint says what to do next. ErrorType is one of
-// the small vocabulary in docs/errors.md.
-func Failure(errorType, message, hint string) ToolResult {
-	r := Text(message)
-	r.Results = failureEnvelope{IsError: true, ErrorType: errorType, Message: message, Hint: hint}
-	r.IsError = true
-	return r
-}
-
-// ErrorType returns the error type of a tool execution error, or "". Results other
-// than those of [Failure] have one if they have a FailureType method.
-func (r ToolResult) ErrorType() string {
-	switch results := r.Results.(type) {
-	case failureEnvelope:
-		return results.ErrorType
-	case interface{ FailureType() string }:
-		return results.FailureType()
-	}
-	return ""
-}
-
-// TextLen returns how many bytes of text the result has.
-func (r ToolResult) TextLen() (n int) {
-	for i := range r.Content {
-		n += len(r.Content[i].Text)
-	}
-	return n
-}
-
-// dataLen returns how many bytes of pictures and the like the result has.
-func (r ToolResult) dataLen() (n int) {
-	for i := range r.Content {
-		n += len(r.Content[i].Data) + len(r.Content[i].Raw)
-	}
-	for i := range r.Artifacts {
-		n += len(r.Artifacts[i].Data)
-	}
-	return n
-}
-
-// textChars returns how many characters of text the result has.
-func (r ToolResult) textChars() (n int) {
-	for i := range r.Content {
-		n += utf8.RuneCountInString(r.Content[i].Text)
-	}
-	return n
-}
-
-// textLen returns how many bytes of text the outcome has.
-func (o *outcome) textLen() int {
-	n := o.Tool.TextLen()
-	for i := range o.Contents {
-		n += len(o.Contents[i].Text) + len(o.Contents[i].Data)
-	}
-	for i := range o.Prompt.Messages {
-		n += len(o.Prompt.Messages[i].Content.Text) + len(o.Prompt.Messages[i].Content.Data)
-	}
-	for _, v := range o.Values {
-		n += len(v)
-	}
-	return n
 }
 
 // Structured returns the structured content of the result: Results alone, or
@@ -241,18 +161,4 @@ func (a *Artifact) block() Content {
 		c.Type = ResourceContent
 	}
 	return c
-}
-
-// check reports what is wrong with the artifact.
-func (a *Artifact) check() error {
-	if a.Name == "" || a.Name == "." || a.Name == ".." || path.Base(a.Name) != a.Name || strings.ContainsAny(a.Name, "\\\x00") {
-		return fmt.Errorf("artifact name %q is not a base name", a.Name)
-	}
-	if _, _, err := mime.ParseMediaType(a.MIME); err != nil || !strings.Contains(a.MIME, "/") {
-		return fmt.Errorf("artifact %s: %q is not a media type", a.Name, a.MIME)
-	}
-	if len(a.Data) > maxArtifactBytes {
-		return fmt.Errorf("artifact %s has %d bytes; at most %d are allowed", a.Name, len(a.Data), maxArtifactBytes)
-	}
-	return nil
 }

@@ -53,6 +53,7 @@ var (
 type KeptResult struct {
 	ID    string
 	Pages int
+	first int // bytes in the first page of a text
 }
 
 // Call returns the literal call that reads a page.
@@ -86,7 +87,9 @@ func (s *ResultStore) Close() { s.kept.Clear() }
 
 // Keep stores a text for principal p.
 func (s *ResultStore) Keep(p Principal, text string) KeptResult {
-	return s.keep(p, strings.NewReader(text), int64(len(text)), int64(len(text)))
+	k := s.keep(p, strings.NewReader(text), int64(len(text)), int64(len(text)))
+	k.first = runeStart(text, k.first)
+	return k
 }
 
 // KeepFile stores a text of size bytes that is read from r when asked for. The
@@ -104,7 +107,7 @@ func (s *ResultStore) keep(p Principal, text io.ReaderAt, size, memory int64) Ke
 	id := "lr_" + hex.EncodeToString(random[:])
 	k := keptResult{text, size, s.rules.Load().perPage}
 	s.kept.Put(p.ID, id, k, memory)
-	return KeptResult{ID: id, Pages: k.pages()}
+	return KeptResult{id, k.pages(), k.perPage}
 }
 
 func (k keptResult) pages() int {
@@ -139,7 +142,7 @@ func (s *ResultStore) Page(p Principal, id string, page int) (text string, pages
 }
 
 // runeStart returns where the rune that the byte at an offset belongs to starts.
-func runeStart(b []byte, offset int) int {
+func runeStart[T string | []byte](b T, offset int) int {
 	if offset >= len(b) {
 		return len(b)
 	}

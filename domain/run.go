@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"mime"
+	"path"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 )
@@ -34,7 +37,7 @@ func (c *Call) run(ctx context.Context) (outcome, error) {
 	case timeUp && (err != nil || out.Tool.IsError):
 		return outcome{}, OutOfTime(c.Name, c.limit, out.Tool)
 	case err == nil && c.Tool != nil:
-		return out, c.Tool.checkResult(&out.Tool)
+		return out, c.checkResult(&out.Tool)
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return outcome{}, canceled(c.Name, ctx)
 	}
@@ -52,7 +55,11 @@ func (c *Call) recovered(ctx context.Context) (out outcome, err error) {
 		if p := recover(); p != nil {
 			err = &panicError{p, debug.Stack()}
 		} else {
-			c.root().finish(outcome{}, errGoexit)
+			root := c
+			for root.outer != nil {
+				root = root.outer
+			}
+			root.finish(outcome{}, errGoexit)
 		}
 	}()
 	out, err = c.work(c, ctx)
@@ -116,6 +123,28 @@ func (c *Call) confirm(ctx context.Context) (refusal *ToolResult, err error) {
 
 // maxShown bounds the arguments a person is shown.
 const maxShown = 2_000
+
+// maxArtifactBytes bounds the data of one artifact.
+const maxArtifactBytes = 16 << 20
+
+// checkResult checks what the tool promises of its results.
+func (c *Call) checkResult(r *ToolResult) error {
+	for _, a := range r.Artifacts {
+		_, _, err := mime.ParseMediaType(a.MIME)
+		switch {
+		case a.Name == "" || a.Name == "." || a.Name == ".." || path.Base(a.Name) != a.Name || strings.ContainsAny(a.Name, "\\\x00"):
+			return fmt.Errorf("artifact name %q is not a base name", a.Name)
+		case err != nil || !strings.Contains(a.MIME, "/"):
+			return fmt.Errorf("artifact %s: %q is not a media type", a.Name, a.MIME)
+		case len(a.Data) > maxArtifactBytes:
+			return fmt.Errorf("artifact %s has %d bytes; at most %d are allowed", a.Name, len(a.Data), maxArtifactBytes)
+		}
+	}
+	if c.Tool.strictOutput() && !r.IsError {
+		return c.Tool.Output.Check(r.Structured())
+	}
+	return nil
+}
 
 // clock limits the time of a call. It can be paused while a person is asked.
 // The zero clock never ends.

@@ -164,19 +164,6 @@ func (t *Tool) check() error {
 	return nil
 }
 
-// checkResult holds a result to what the tool promised.
-func (t *Tool) checkResult(res *ToolResult) error {
-	for i := range res.Artifacts {
-		if err := res.Artifacts[i].check(); err != nil {
-			return err
-		}
-	}
-	if t.strictOutput() && !res.IsError {
-		return t.Output.Check(res.Structured())
-	}
-	return nil
-}
-
 // strictOutput reports whether results have to satisfy an output schema that
 // somebody else wrote. One that was derived from the result's type cannot be
 // broken.
