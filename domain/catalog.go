@@ -46,7 +46,7 @@ type Catalog struct {
 	resources []*Resource // by key
 	prompts   []*Prompt   // by name
 	missing   []Missing
-	private   bool // what is listed depends on who asks
+	private   bool // what is listed depends on the principal
 
 	sources []*heldSource // whose items are in it
 	users   atomic.Int64  // requests in flight under it, and one while it is in force
@@ -65,14 +65,8 @@ func (c *Catalog) Tools() []*Tool { return c.tools }
 // reason: it lacks something, is not valid, or has a name that is taken.
 func (c *Catalog) Missing() []Missing { return c.missing }
 
-// Private reports whether what is listed depends on who asks.
+// Private reports whether what is listed depends on the principal.
 func (c *Catalog) Private() bool { return c.private }
-
-func (c *Catalog) restricted() bool {
-	return c.Settings.Access.Strict || slices.ContainsFunc(c.tools, func(t *Tool) bool { return len(t.Groups) > 0 || t.ComplianceLevel != "" }) ||
-		slices.ContainsFunc(c.resources, func(r *Resource) bool { return r.Audience.restricted() }) ||
-		slices.ContainsFunc(c.prompts, func(p *Prompt) bool { return p.Audience.restricted() })
-}
 
 // Why says in a sentence why the named tool cannot be called by p, or returns
 // "" if it can.

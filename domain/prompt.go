@@ -51,12 +51,10 @@ func UserPrompt(text string) PromptResult {
 
 func (p *Prompt) kind() (Kind, string) { return KindPrompt, p.Name }
 
-func (p *Prompt) ids() (string, string) { return p.Name, "" }
+func (p *Prompt) ids() (string, string) { return p.Name, p.Name }
 
-func (p *Prompt) hidden(o Override) bool { return o.Disabled }
-
-// apply applies what configuration says of the prompt.
-func (p *Prompt) apply(o Override) {
+func (p *Prompt) with(o Override) item {
+	p = new(*p)
 	p.Audience.override(o)
 	if o.Rename != "" {
 		p.Name = o.Rename
@@ -64,6 +62,7 @@ func (p *Prompt) apply(o Override) {
 	if o.Description != "" {
 		p.Description = o.Description
 	}
+	return p
 }
 
 // looksLike reports whether p and old are the same to callers.

@@ -61,37 +61,34 @@ type Revision struct {
 // Apply publishes a revision as a whole: no caller sees a part of it. Requests
 // in flight go on with the catalog they began with. Sources that are removed or
 // replaced are closed as soon as no request uses what they offered.
-func (r *Registry) Apply(rev Revision) { closeAll(r.apply(rev)) }
-
-func (r *Registry) apply(rev Revision) (closing []Source) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if rev.Settings != nil {
-		r.settings = *rev.Settings
-	}
-	r.sources = slices.DeleteFunc(slices.Clone(r.sources), func(s *sourceItems) bool { return slices.Contains(rev.Remove, s.source.Name()) })
-	for _, source := range rev.Add {
-		held := &heldSource{Source: source}
-		source.OnChange(func() { r.refresh(held) })
-		items := newSourceItems(held)
-		if i := slices.IndexFunc(r.sources, func(s *sourceItems) bool { return s.source.Name() == source.Name() }); i >= 0 {
-			r.sources[i] = items
-		} else {
-			r.sources = append(r.sources, items)
+func (r *Registry) Apply(rev Revision) {
+	r.update(func() bool {
+		if rev.Settings != nil {
+			r.settings = *rev.Settings
 		}
-	}
-	return r.publish()
+		r.sources = slices.DeleteFunc(slices.Clone(r.sources), func(s *sourceItems) bool { return slices.Contains(rev.Remove, s.source.Name()) })
+		for _, source := range rev.Add {
+			held := &heldSource{Source: source}
+			source.OnChange(func() { r.refresh(held) })
+			if i := slices.IndexFunc(r.sources, func(s *sourceItems) bool { return s.source.Name() == source.Name() }); i >= 0 {
+				r.sources[i] = newSourceItems(held)
+			} else {
+				r.sources = append(r.sources, newSourceItems(held))
+			}
+		}
+		return true
+	})
 }
 
 // refresh takes over what a source offers now.
 func (r *Registry) refresh(source *heldSource) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if i := slices.IndexFunc(r.sources, func(s *sourceItems) bool { return s.source == source }); i >= 0 {
-		r.sources = slices.Clone(r.sources)
-		r.sources[i] = newSourceItems(source)
-		r.publish()
-	}
+	r.update(func() bool {
+		i := slices.IndexFunc(r.sources, func(s *sourceItems) bool { return s.source == source })
+		if i >= 0 {
+			r.sources[i] = newSourceItems(source)
+		}
+		return i >= 0
+	})
 }
 
 // Register adds a source, in place of the one of the same name if there is one.
@@ -104,11 +101,10 @@ func (r *Registry) Unregister(source string) { r.Apply(Revision{Remove: []string
 // Close removes all sources. Requests in flight keep those they use open until
 // they end.
 func (r *Registry) Close() {
-	r.mu.Lock()
-	r.sources = nil
-	closing := r.publish()
-	r.mu.Unlock()
-	closeAll(closing)
+	r.update(func() bool {
+		r.sources = nil
+		return true
+	})
 }
 
 // Configure replaces the settings for requests to come.
@@ -120,34 +116,35 @@ func (r *Registry) Enable(name string) error { return r.setDisabled(name, false)
 // Disable leaves the named tool known, but neither listed nor callable.
 func (r *Registry) Disable(name string) error { return r.setDisabled(name, true) }
 
-func (r *Registry) setDisabled(name string, disabled bool) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t, ok := r.now.Load().byName[name]
-	if !ok {
-		return notFound(name)
-	}
-	r.switched[t.offeredName()] = disabled
-	r.publish()
-	return nil
+func (r *Registry) setDisabled(name string, disabled bool) (err error) {
+	r.update(func() bool {
+		t, ok := r.now.Load().byName[name]
+		if !ok {
+			err = notFound(name)
+			return false
+		}
+		r.switched[cmp.Or(t.Offered, t.Name)] = disabled
+		return true
+	})
+	return err
 }
 
-// publish merges what there is into a new catalog, with mu held, and calls the
-// watchers. It returns the sources that are to be closed.
+// update changes what there is and, if change returns true, merges it into a new
+// catalog and calls the watchers.
+func (r *Registry) update(change func() bool) {
+	r.mu.Lock()
+	var closing []Source
+	if change() {
+		closing = r.publish()
+	}
+	r.mu.Unlock()
+	closeAll(closing)
+}
+
+// publish returns the sources that are to be closed.
 func (r *Registry) publish() (closing []Source) {
-	for i, s := range r.sources {
-		r.sources[i] = &sourceItems{
-			source: s.source, missing: s.missing,
-			tools: decorate(s.tools, func(name string) Override {
-				o := r.settings.Tools[name]
-				if off, ok := r.switched[name]; ok {
-					o.Disabled = off
-				}
-				return o
-			}),
-			resources: decorate(s.resources, func(name string) Override { return r.settings.Resources[name] }),
-			prompts:   decorate(s.prompts, func(name string) Override { return r.settings.Prompts[name] }),
-		}
+	for _, s := range r.sources {
+		s.override(r)
 	}
 	next := merge(r.settings, r.sources)
 	next.users.Add(1)
@@ -165,6 +162,11 @@ func (r *Registry) publish() (closing []Source) {
 		notify(change)
 	}
 	return r.unused(before)
+}
+
+// changed reports whether callers can tell two lists of items apart.
+func changed[T any](before, now []*T, looksLike func(a, b *T) bool) bool {
+	return !slices.EqualFunc(before, now, func(a, b *T) bool { return a == b || looksLike(a, b) })
 }
 
 // acquire returns the catalog in force, which keeps its sources open until
@@ -240,122 +242,108 @@ func (r *Registry) OnChange(f func(Change)) (stop func()) {
 	}
 }
 
-// sourceItems are the items of one source, decorated with the overrides of the
-// configuration. An item whose override has not changed is kept as it was, so
-// that subscriptions to it go on.
-type sourceItems struct {
-	source    *heldSource
-	missing   []Missing
-	tools     []decorated[Tool]
-	resources []decorated[Resource]
-	prompts   []decorated[Prompt]
-}
-
-type decorated[T any] struct {
-	offered  T
-	override Override
-	item     *T
-	err      error // why the item is not valid
-}
-
-// item is what a catalog has to know of its items, whatever their kind.
+// item is what a catalog has to know of a tool, resource or prompt.
 type item interface {
 	kind() (Kind, string)    // with the name
 	ids() (id, other string) // neither of which another item of the kind may have
+	with(Override) item      // a copy with what configuration says of it
 	check() error            // what keeps it from being offered
-	apply(Override)          // what configuration says of it
-	hidden(Override) bool    // configuration leaves it out
 }
 
-// itemOf is the pointer to an item.
-type itemOf[T any] interface {
-	*T
-	item
+// sourceItems are the items of one source.
+type sourceItems struct {
+	source  *heldSource
+	missing []Missing
+	items   []offeredItem
+}
+
+// offeredItem is an item with the override of the configuration. If that has not
+// changed, the item is kept as it was, so that subscriptions to it go on.
+type offeredItem struct {
+	offered  item
+	override Override
+	item     item
+	err      error // why the item is not valid
 }
 
 func newSourceItems(source *heldSource) *sourceItems {
 	offer := source.Offer()
-	return &sourceItems{source, offer.Missing, undecorated(offer.Tools), undecorated(offer.Resources), undecorated(offer.Prompts)}
-}
-
-func undecorated[T any](offered []T) []decorated[T] {
-	all := make([]decorated[T], len(offered))
-	for i := range offered {
-		all[i].offered = offered[i]
+	s := &sourceItems{source, offer.Missing, make([]offeredItem, 0, len(offer.Tools)+len(offer.Resources)+len(offer.Prompts))}
+	for i := range offer.Tools {
+		s.items = append(s.items, offeredItem{offered: &offer.Tools[i]})
 	}
-	return all
+	for i := range offer.Resources {
+		s.items = append(s.items, offeredItem{offered: &offer.Resources[i]})
+	}
+	for i := range offer.Prompts {
+		s.items = append(s.items, offeredItem{offered: &offer.Prompts[i]})
+	}
+	return s
 }
 
-// decorate returns the items with overrides, by the names their source gives
-// them.
-func decorate[T any, P itemOf[T]](items []decorated[T], overrides func(name string) Override) []decorated[T] {
-	all := slices.Clone(items)
-	for i := range all {
-		d := &all[i]
-		_, name := P(&d.offered).kind()
-		o := overrides(name)
-		if d.item != nil && reflect.DeepEqual(d.override, o) {
-			continue
+// override applies what the registry's settings say of the items, by the names
+// their source gives them.
+func (s *sourceItems) override(r *Registry) {
+	overrides := map[Kind]map[string]Override{KindTool: r.settings.Tools, KindResource: r.settings.Resources, KindPrompt: r.settings.Prompts}
+	for i := range s.items {
+		it := &s.items[i]
+		kind, name := it.offered.kind()
+		o := overrides[kind][name]
+		if off, ok := r.switched[name]; ok && kind == KindTool {
+			o.Disabled = off
 		}
-		item := d.offered
-		P(&item).apply(o)
-		d.override, d.item, d.err = o, &item, P(&item).check()
+		if it.item == nil || !reflect.DeepEqual(it.override, o) {
+			it.override, it.item = o, it.offered.with(o)
+			it.err = it.item.check()
+		}
 	}
-	return all
 }
 
 // merge makes a catalog of what sources offer, which are in the order in which
 // they came: the first to offer a name has it.
 func merge(settings Settings, sources []*sourceItems) *Catalog {
-	c := &Catalog{Settings: settings, redactor: newRedactor(settings.Secrets), byName: map[string]*Tool{}}
-	tools, resources, prompts := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	c := &Catalog{Settings: settings, redactor: newRedactor(settings.Secrets), byName: map[string]*Tool{}, private: settings.Access.Strict}
+	taken := map[[2]string]bool{}
 	for _, s := range sources {
 		c.sources = append(c.sources, s.source)
 		for _, m := range s.missing {
 			m.Source = s.source.Name()
 			c.missing = append(c.missing, m)
 		}
-		c.tools = add(c, s.source, c.tools, s.tools, tools)
-		c.resources = add(c, s.source, c.resources, s.resources, resources)
-		c.prompts = add(c, s.source, c.prompts, s.prompts, prompts)
-	}
-	for _, t := range c.tools {
-		c.byName[t.Name] = t
+		for i := range s.items {
+			it := &s.items[i]
+			kind, name := it.offered.kind()
+			id, other := it.item.ids()
+			reason := "has a name or address that is taken already"
+			switch {
+			case it.override.Disabled && kind != KindTool: // a tool is offered as disabled
+				continue
+			case it.err != nil:
+				reason = "is not valid: " + it.err.Error()
+			case !taken[[2]string{string(kind), id}] && !taken[[2]string{string(kind), other}]:
+				taken[[2]string{string(kind), id}], taken[[2]string{string(kind), other}] = true, true
+				c.add(it.item)
+				continue
+			}
+			c.missing = append(c.missing, Missing{Kind: kind, Name: ClipName(name), Source: s.source.Name(), Reason: reason, Mistake: true})
+		}
 	}
 	slices.SortFunc(c.tools, func(a, b *Tool) int { return cmp.Compare(a.Name, b.Name) })
 	slices.SortFunc(c.resources, func(a, b *Resource) int { return cmp.Compare(a.key(), b.key()) })
 	slices.SortFunc(c.prompts, func(a, b *Prompt) int { return cmp.Compare(a.Name, b.Name) })
-	c.private = c.restricted()
 	return c
 }
 
-// add appends the items of a source to those of the catalog, and notes why one
-// is left out.
-func add[T any, P itemOf[T]](c *Catalog, source Source, all []*T, items []decorated[T], taken map[string]bool) []*T {
-	for i := range items {
-		d := &items[i]
-		id, other := P(d.item).ids()
-		reason := "has a name or address that is taken already"
-		switch {
-		case P(d.item).hidden(d.override):
-			continue
-		case d.err != nil:
-			reason = "is not valid: " + d.err.Error()
-		case !taken[id] && !taken[other]:
-			taken[id] = true
-			if other != "" {
-				taken[other] = true
-			}
-			all = append(all, d.item)
-			continue
-		}
-		kind, name := P(&d.offered).kind()
-		c.missing = append(c.missing, Missing{Kind: kind, Name: ClipName(name), Source: source.Name(), Reason: reason, Mistake: true})
+func (c *Catalog) add(it item) {
+	audience := Audience{}
+	switch it := it.(type) {
+	case *Tool:
+		c.tools, c.byName[it.Name] = append(c.tools, it), it
+		audience = Audience{Groups: it.Groups, ComplianceLevel: it.ComplianceLevel}
+	case *Resource:
+		c.resources, audience = append(c.resources, it), it.Audience
+	case *Prompt:
+		c.prompts, audience = append(c.prompts, it), it.Audience
 	}
-	return all
-}
-
-// changed reports whether callers can tell two lists of items apart.
-func changed[T any](before, now []*T, looksLike func(a, b *T) bool) bool {
-	return !slices.EqualFunc(before, now, func(a, b *T) bool { return a == b || looksLike(a, b) })
+	c.private = c.private || len(audience.Groups) > 0 || audience.ComplianceLevel != ""
 }

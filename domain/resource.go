@@ -12,7 +12,7 @@ import (
 
 // A Resource is something clients can read by its URI: one document or, if it
 // has a template, one for each URI that the template matches. Like a [Tool] it
-// is a plain value, and not changed once it is in a [Library].
+// is a plain value, and not changed once it is in a [Catalog].
 type Resource struct {
 	URI         string // of a single document
 	Template    string // otherwise, such as file:///{path}
@@ -62,14 +62,13 @@ func (r *Resource) kind() (Kind, string) { return KindResource, r.Name }
 
 func (r *Resource) ids() (string, string) { return r.Name, "\x00" + r.key() }
 
-func (r *Resource) hidden(o Override) bool { return o.Disabled }
-
-// apply applies what configuration says of the resource.
-func (r *Resource) apply(o Override) {
+func (r *Resource) with(o Override) item {
+	r = new(*r)
 	r.Audience.override(o)
 	if o.Description != "" {
 		r.Description = o.Description
 	}
+	return r
 }
 
 func (a *Audience) override(o Override) {
@@ -80,9 +79,6 @@ func (a *Audience) override(o Override) {
 		a.ComplianceLevel = o.ComplianceLevel
 	}
 }
-
-// restricted reports whether there are principals that are not of the audience.
-func (a Audience) restricted() bool { return len(a.Groups) > 0 || a.ComplianceLevel != "" }
 
 func (a Audience) equal(b Audience) bool {
 	return slices.Equal(a.Groups, b.Groups) && a.ComplianceLevel == b.ComplianceLevel && a.Tool == b.Tool

@@ -116,12 +116,10 @@ func errName(name string) error {
 
 func (t *Tool) kind() (Kind, string) { return KindTool, t.Name }
 
-func (t *Tool) ids() (string, string) { return t.Name, "" }
+func (t *Tool) ids() (string, string) { return t.Name, t.Name }
 
-func (t *Tool) hidden(Override) bool { return false } // it is offered as disabled
-
-// apply applies what configuration says of the tool.
-func (t *Tool) apply(o Override) {
+func (t *Tool) with(o Override) item {
+	t = new(*t)
 	t.Disabled = t.Disabled || o.Disabled
 	if o.Groups != nil {
 		t.Groups = o.Groups
@@ -139,14 +137,7 @@ func (t *Tool) apply(o Override) {
 	if o.Description != "" {
 		t.Description = o.Description
 	}
-}
-
-// offeredName returns the name the tool's source gave it.
-func (t *Tool) offeredName() string {
-	if t.Offered != "" {
-		return t.Offered
-	}
-	return t.Name
+	return t
 }
 
 // check reports what keeps t from being registered.
