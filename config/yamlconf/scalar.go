@@ -17,6 +17,9 @@ import (
 	"toolserver/structschema"
 )
 
+// errType says that a value is of another type.
+var errType = errors.New("wrong type")
+
 // scalar decodes text, numbers and booleans.
 func (d *decoder) scalar(n *yaml.Node, t *structschema.Type, r structschema.Rules, path string, out reflect.Value) {
 	text, expanded, err := d.text(n, r, path)
@@ -24,12 +27,12 @@ func (d *decoder) scalar(n *yaml.Node, t *structschema.Type, r structschema.Rule
 		d.errorf(n, "%s: %s", path, err)
 		return
 	}
-	tag := n.ShortTag()
-	if expanded {
-		tag = "" // the text may be of any type
+	read := &yaml.Node{Kind: yaml.ScalarNode, Value: text} // of a reference: the text may be of any type
+	if !expanded {
+		read.Tag = n.ShortTag()
 	}
 	v := reflect.New(t.Go).Elem()
-	switch err := set(v, t, tag, text); {
+	switch err := set(v, t, read, expanded); {
 	case err != nil && t.Kind == structschema.Text && (expanded || r.Secret):
 		d.errorf(n, "%s: not accepted: %s", path, shown(n, r))
 	case err != nil && t.Kind == structschema.Text:
@@ -78,73 +81,43 @@ func (d *decoder) text(n *yaml.Node, r structschema.Rules, path string) (text st
 	return text, expanded, nil
 }
 
-// errType says that a value is of another type.
-var errType = errors.New("wrong type")
-
-// set parses the text of a scalar with the given YAML tag into v. The tag is
-// empty for text that came from a reference, which may be of any type. The error
-// is [strconv.ErrRange] if v cannot hold the value.
-func set(v reflect.Value, t *structschema.Type, tag, text string) error {
-	isBool, isNumber := tag == "!!bool", tag == "!!int" || tag == "!!float"
-	if isNumber {
-		text = strings.ReplaceAll(text, "_", "")
-	}
-	if n, err := strconv.ParseInt(text, 0, 64); tag == "!!int" && err == nil {
-		text = strconv.FormatInt(n, 10) // it may be hexadecimal
-	}
-	switch t.Kind {
-	case structschema.Text:
-		return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
-	case structschema.String:
-		if isNumber || isBool {
-			return errType
+// set stores the scalar n in v. The error is [strconv.ErrRange] if v cannot hold
+// the value.
+func set(v reflect.Value, t *structschema.Type, n *yaml.Node, anyType bool) error {
+	tag := n.ShortTag()
+	isNumber := tag == "!!int" || tag == "!!float"
+	switch {
+	case t.Kind == structschema.Text:
+		return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(n.Value))
+	case t.Kind == structschema.String && (anyType || !isNumber && tag != "!!bool"):
+		v.SetString(n.Value)
+		return nil
+	case t.Kind == structschema.Bool && tag == "!!bool":
+		return n.Decode(v.Addr().Interface())
+	case t.Kind == structschema.Duration:
+		text := n.Value
+		var seconds int64
+		if isNumber {
+			text = strings.ReplaceAll(text, "_", "")
 		}
-		v.SetString(text)
-	case structschema.Bool:
-		word := strings.ToLower(text)
-		if tag != "" && !isBool || word != "true" && word != "false" {
-			return errType
+		if tag == "!!int" && n.Decode(&seconds) == nil {
+			text = strconv.FormatInt(seconds, 10) // it may be hexadecimal
 		}
-		v.SetBool(word == "true")
-	case structschema.Duration:
 		d, err := structschema.ParseDuration(text)
 		v.SetInt(int64(d))
 		return err
-	case structschema.Size:
-		if b, err := structschema.ParseBytes(text); err == nil || !isNumber {
-			v.SetInt(int64(b))
-			return err
-		}
-		return setNumber(v, text, 0)
-	default:
-		if tag != "" && !isNumber {
-			return errType
-		}
-		return setNumber(v, text, math.MinInt64)
-	}
-	return nil
-}
-
-// setNumber sets v, an integer from least or a float. Floats without a fraction
-// are integers, too.
-func setNumber(v reflect.Value, text string, least int64) error {
-	n, err := strconv.ParseInt(text, 10, 64)
-	f, notFloat := strconv.ParseFloat(text, 64)
-	switch {
-	case strings.Trim(text, "+-.0123456789eE") != "": // infinities, NaN
-		return errType
-	case v.CanFloat():
-		v.SetFloat(f)
-		return notFloat
-	case errors.Is(err, strconv.ErrSyntax) && notFloat == nil && f == math.Trunc(f) && math.Abs(f) <= 1<<53:
-		n = int64(f)
-	case err != nil:
+	case t.Kind == structschema.Size && !isNumber:
+		b, err := structschema.ParseBytes(n.Value)
+		v.SetInt(int64(b))
 		return err
 	}
-	if n < least || v.OverflowInt(n) {
+	var f float64
+	if !isNumber || n.Decode(&f) != nil || math.IsInf(f, 0) || !v.CanFloat() && (!v.CanInt() || f != math.Trunc(f)) || math.IsNaN(f) {
+		return errType
+	}
+	if n.Decode(v.Addr().Interface()) != nil || t.Kind == structschema.Size && v.Int() < 0 {
 		return strconv.ErrRange
 	}
-	v.SetInt(n)
 	return nil
 }
 
