@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -21,7 +22,7 @@ type Client interface {
 	Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error)
 }
 
-// ProgressFunc is a [Client] that hears of progress and cannot be asked.
+// ProgressFunc is a [Client] that receives progress only; nil receives nothing.
 type ProgressFunc func(Progress)
 
 // WantsProgress reports whether there is a function.
@@ -31,13 +32,13 @@ func (f ProgressFunc) WantsProgress() bool { return f != nil }
 func (f ProgressFunc) Progress(p Progress) { f(p) }
 
 // Log does nothing.
-func (f ProgressFunc) Log(LogMessage) {}
+func (ProgressFunc) Log(LogMessage) {}
 
 // Supports returns false.
-func (f ProgressFunc) Supports(string) bool { return false }
+func (ProgressFunc) Supports(string) bool { return false }
 
 // Ask fails.
-func (f ProgressFunc) Ask(context.Context, map[string]InputRequest) (map[string]json.RawMessage, error) {
+func (ProgressFunc) Ask(context.Context, map[string]InputRequest) (map[string]json.RawMessage, error) {
 	return nil, cannotAsk("", "there is nobody to ask")
 }
 
@@ -127,59 +128,42 @@ func (c *callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
+// callOf returns the call that ctx belongs to, or one without a session and with
+// a client that supports nothing.
 func callOf(ctx context.Context) *Call {
-	c, _ := ctx.Value(callKey{}).(*Call)
-	return c
+	if c, ok := ctx.Value(callKey{}).(*Call); ok {
+		return c
+	}
+	return &Call{catalog: &Catalog{}, client: ProgressFunc(nil)}
 }
 
 // SessionOf returns the session of the call that ctx belongs to.
-func SessionOf(ctx context.Context) Session {
-	if c := callOf(ctx); c != nil {
-		return c.Session
-	}
-	return Session{}
-}
-
-// clientOf returns the client of the call that ctx belongs to.
-func clientOf(ctx context.Context) Client {
-	if c := callOf(ctx); c != nil && c.client != nil {
-		return c.client
-	}
-	return ProgressFunc(nil)
-}
-
-// redactorOf returns what takes secrets out of what is said to the client.
-func redactorOf(ctx context.Context) *redactor {
-	if c := callOf(ctx); c != nil {
-		return &c.catalog.redactor
-	}
-	return &redactor{}
-}
+func SessionOf(ctx context.Context) Session { return callOf(ctx).Session }
 
 // ReportProgress tells the caller how far the call that ctx belongs to has got.
 // It does nothing if the caller did not ask for progress.
 func ReportProgress(ctx context.Context, p Progress) {
-	if c := clientOf(ctx); c.WantsProgress() && ctx.Err() == nil {
-		p.Message = redactorOf(ctx).text(p.Message)
-		c.Progress(p)
+	if c := callOf(ctx); c.client.WantsProgress() && ctx.Err() == nil {
+		p.Message = c.catalog.redactor.text(p.Message)
+		c.client.Progress(p)
 	}
 }
 
 // WantsProgress reports whether [ReportProgress] has any effect.
-func WantsProgress(ctx context.Context) bool { return clientOf(ctx).WantsProgress() }
+func WantsProgress(ctx context.Context) bool { return callOf(ctx).client.WantsProgress() }
 
 // Log sends the client a log message about the call that ctx belongs to, if it
 // asked for messages of that level.
 func Log(ctx context.Context, m LogMessage) {
-	if ctx.Err() == nil {
-		m.Data = redactorOf(ctx).value(m.Data)
-		clientOf(ctx).Log(m)
+	if c := callOf(ctx); ctx.Err() == nil {
+		m.Data = c.catalog.redactor.value(m.Data)
+		c.client.Log(m)
 	}
 }
 
 // CanAsk reports whether the client of the call that ctx belongs to can be asked
 // by method.
-func CanAsk(ctx context.Context, method string) bool { return clientOf(ctx).Supports(method) }
+func CanAsk(ctx context.Context, method string) bool { return callOf(ctx).client.Supports(method) }
 
 // askTime is how long a client may take to answer.
 const askTime = 5 * time.Minute
@@ -189,19 +173,14 @@ const askTime = 5 * time.Minute
 // is, and soon: it may mean that the handler runs again with the answers, so
 // nothing may have happened before Ask that must not happen twice.
 func Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error) {
-	client, redactor := clientOf(ctx), redactorOf(ctx)
+	c := callOf(ctx)
 	clean := make(map[string]InputRequest, len(requests))
 	for name, req := range requests {
-		if !client.Supports(req.Method) {
+		if !c.client.Supports(req.Method) {
 			return nil, cannotAsk(req.Method, "the client cannot be asked by "+req.Method)
 		}
-		req.Params = redactor.value(req.Params)
+		req.Params = c.catalog.redactor.value(req.Params)
 		clean[name] = req
-	}
-	requests = clean
-	c := callOf(ctx)
-	if c == nil {
-		return client.Ask(ctx, requests)
 	}
 	for at := c; at != nil; at = at.outer {
 		at.clock.pause()
@@ -209,12 +188,15 @@ func Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, askTime, errNoAnswer)
 	defer cancel()
-	answers, err := client.Ask(ctx, requests)
+	answers, err := c.client.Ask(ctx, clean)
 	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
 		return nil, Errorf(CodeTimeout, "%s: the client did not answer a question within %v", c.Name, askTime)
 	}
 	return answers, err
 }
+
+// errNoAnswer is the cause of a context whose question was not answered in time.
+var errNoAnswer = errors.New("no answer")
 
 // cannotAsk returns the error of a call that needs a client that can be asked.
 func cannotAsk(method, problem string) *Error {
@@ -225,18 +207,13 @@ func cannotAsk(method, problem string) *Error {
 	return e
 }
 
-// errNoAnswer is the cause of a context whose question was not answered in time.
-var errNoAnswer = errors.New("no answer")
-
-// CapabilityOf names the client capability that being asked by method takes.
+// CapabilityOf names the client capability that being asked by method takes:
+// elicitation, sampling or roots.
 func CapabilityOf(method string) string {
 	switch method {
-	case AskElicitation:
-		return "elicitation"
-	case AskSampling:
-		return "sampling"
-	case AskRoots:
-		return "roots"
+	case AskElicitation, AskSampling, AskRoots:
+		capability, _, _ := strings.Cut(method, "/")
+		return capability
 	}
 	return ""
 }

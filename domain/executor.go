@@ -195,6 +195,9 @@ func (e *Executor) CountList(s Session, method string) error {
 
 // newCall returns a call that is named after its method until its item is found.
 func (e *Executor) newCall(method string, s Session, client Client, done func(outcome, error)) *Call {
+	if client == nil {
+		client = ProgressFunc(nil)
+	}
 	catalog := e.Registry.acquire()
 	id := strconv.AppendUint(append(make([]byte, 0, 24), e.idPrefix...), e.lastID.Add(1), 32)
 	return &Call{

@@ -17,7 +17,7 @@ const maxNested = 4
 // to be returned as it is.
 func CallTool(ctx context.Context, name string, args json.RawMessage) (ToolResult, error) {
 	outer := callOf(ctx)
-	if outer == nil {
+	if outer.exec == nil {
 		return ToolResult{}, Errorf(CodeInternal, "%s is called outside any call", ClipName(name))
 	}
 	c := &Call{

@@ -37,17 +37,13 @@ type Pool struct {
 type account struct {
 	owner string
 	held  int64
-	cut   []cut     // what it holds of requests that were clamped
 	queue []*waiter // the longest waiting first
 }
-
-// cut is a request larger than one may be, and what was granted in its place.
-type cut struct{ asked, granted int64 }
 
 // waiter is an Acquire that waits.
 type waiter struct {
 	account *account
-	asked   int64
+	n       int64
 	ticket  uint64
 	granted chan struct{} // closed when it is
 	done    bool          // granted is closed
@@ -71,8 +67,8 @@ func NewQueue(size int64) *Pool { return &Pool{size: size, owners: map[string]*a
 
 // Acquire takes n for owner, waiting for it until ctx ends, when it returns
 // [context.Cause] of ctx and has taken nothing. Each Acquire that succeeds is
-// paired with a [Pool.Release] of the same n. An n that is more than a quarter of
-// the pool or than an owner may hold is counted as that much.
+// paired with a [Pool.Release] of the same n. An n larger than a quarter of the
+// pool waits until much is free; more than the pool is never granted.
 func (p *Pool) Acquire(ctx context.Context, owner string, n int64) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -105,11 +101,7 @@ func (p *Pool) Release(owner string, n int64) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a := p.owners[owner]
-	if a == nil {
-		panic("share: release of what was not acquired")
-	}
-	p.release(a, n)
+	p.release(p.account(owner), n)
 }
 
 // Resize changes the limits given to [NewPool]. What is held stays held, so more
@@ -137,7 +129,7 @@ func (p *Pool) enter(owner string, n int64) *waiter {
 	}
 	a := p.account(owner)
 	p.tickets++
-	w := &waiter{account: a, asked: n, ticket: p.tickets, granted: make(chan struct{})}
+	w := &waiter{account: a, n: n, ticket: p.tickets, granted: make(chan struct{})}
 	if len(a.queue) == 0 {
 		p.waiting = append(p.waiting, a)
 	}
@@ -150,7 +142,7 @@ func (p *Pool) leave(w *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if w.done {
-		p.release(w.account, w.asked)
+		p.release(w.account, w.n)
 		return
 	}
 	p.unlink(w)
@@ -166,23 +158,12 @@ func (p *Pool) take(owner string, n int64) bool {
 		return true
 	}
 	a := p.account(owner)
-	if len(a.queue) > 0 || !p.fits(a.held, p.clamp(n)) {
+	if len(a.queue) > 0 || !p.fits(a.held, n) {
 		p.settle(a)
 		return false
 	}
 	p.grant(a, n)
 	return true
-}
-
-// clamp returns what a request for n is counted as.
-func (p *Pool) clamp(n int64) int64 {
-	if p.size > 0 {
-		n = min(n, max(p.size/4, 1))
-	}
-	if p.perOwner > 0 {
-		n = min(n, p.perOwner)
-	}
-	return n
 }
 
 // fits is the rule of [Pool].
@@ -194,24 +175,12 @@ func (p *Pool) fits(held, n int64) bool {
 	return p.size <= 0 || left >= 0 && !p.reserved || left >= p.size/4 || left >= 0 && (held == 0 || held+n <= left)
 }
 
-func (p *Pool) grant(a *account, asked int64) {
-	n := p.clamp(asked)
-	if n != asked {
-		a.cut = append(a.cut, cut{asked, n})
-	}
+func (p *Pool) grant(a *account, n int64) {
 	a.held += n
 	p.inUse += n
 }
 
-func (p *Pool) release(a *account, asked int64) {
-	n := asked
-	for i, c := range a.cut { // as it was clamped then, since the size may have changed
-		if c.asked == asked {
-			n = c.granted
-			a.cut = slices.Delete(a.cut, i, i+1)
-			break
-		}
-	}
+func (p *Pool) release(a *account, n int64) {
 	if n > a.held {
 		panic("share: release of more than was acquired")
 	}
@@ -229,7 +198,7 @@ func (p *Pool) wake() {
 			if next != nil && (a.held > next.held || a.held == next.held && a.queue[0].ticket > next.queue[0].ticket) {
 				continue
 			}
-			if p.fits(a.held, p.clamp(a.queue[0].asked)) {
+			if p.fits(a.held, a.queue[0].n) {
 				next = a
 			}
 		}
@@ -238,7 +207,7 @@ func (p *Pool) wake() {
 		}
 		w := next.queue[0]
 		p.unlink(w)
-		p.grant(next, w.asked)
+		p.grant(next, w.n)
 		w.done = true
 		close(w.granted)
 	}
@@ -268,9 +237,7 @@ func (p *Pool) account(owner string) *account {
 // settle forgets a if its owner neither holds nor waits for anything and there
 // are many.
 func (p *Pool) settle(a *account) {
-	if a.idle() && len(p.owners) > maxIdle {
+	if a.held == 0 && len(a.queue) == 0 && len(p.owners) > maxIdle {
 		delete(p.owners, a.owner)
 	}
 }
-
-func (a *account) idle() bool { return a.held == 0 && len(a.queue) == 0 }

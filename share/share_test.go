@@ -38,34 +38,6 @@ func TestRule(t *testing.T) {
 	}
 }
 
-// TestClamp checks that a large request is counted as what one may have, and is
-// given back as what it was counted as, whatever the size is by then.
-func TestClamp(t *testing.T) {
-	p := NewPool(100, 0)
-	for i, want := range []int64{25, 50, 75, 75} {
-		p.TryAcquire("a", 1000)
-		if got := p.InUse(); got != want {
-			t.Errorf("after %d: %d in use, want %d", i+1, got, want)
-		}
-	}
-	p.Resize(4000, 0)
-	p.TryAcquire("a", 1000)
-	p.TryAcquire("a", 10)
-	for range 4 {
-		p.Release("a", 1000)
-	}
-	if heldBy(p, "a") != 10 || p.InUse() != 10 {
-		t.Errorf("%d held, %d in use, want 10", heldBy(p, "a"), p.InUse())
-	}
-	if p.TryAcquire("b", 0); len(p.owners) != 1 {
-		t.Error("an owner that holds nothing is remembered")
-	}
-	p = NewPool(100, 5)
-	if !p.TryAcquire("a", 9) || heldBy(p, "a") != 5 {
-		t.Errorf("%d held, want the limit of 5", heldBy(p, "a"))
-	}
-}
-
 // TestStarvation has one owner's request served before a thousand of another's.
 func TestStarvation(t *testing.T) {
 	p := NewPool(4, 0)
@@ -133,7 +105,7 @@ func TestAcquireEnds(t *testing.T) {
 type model struct {
 	size, perOwner int64
 	held           map[string]int64
-	queue, granted []*request
+	queue          []*request
 }
 
 type request struct {
@@ -150,16 +122,6 @@ func (m *model) free() int64 {
 	return free
 }
 
-func (m *model) count(n int64) int64 {
-	if m.size > 0 {
-		n = min(n, max(1, m.size/4))
-	}
-	if m.perOwner > 0 {
-		n = min(n, m.perOwner)
-	}
-	return n
-}
-
 func (m *model) admits(owner string, n int64) bool {
 	h, free := m.held[owner], m.free()
 	if m.perOwner > 0 && h+n > m.perOwner {
@@ -173,7 +135,7 @@ func (m *model) serve() {
 	for {
 		best, seen := -1, map[string]bool{}
 		for i, r := range m.queue {
-			if !seen[r.owner] && m.admits(r.owner, m.count(r.n)) && (best < 0 || m.held[r.owner] < m.held[m.queue[best].owner]) {
+			if !seen[r.owner] && m.admits(r.owner, r.n) && (best < 0 || m.held[r.owner] < m.held[m.queue[best].owner]) {
 				best = i
 			}
 			seen[r.owner] = true
@@ -183,8 +145,7 @@ func (m *model) serve() {
 		}
 		r := m.queue[best]
 		m.queue = slices.Delete(m.queue, best, best+1)
-		m.granted = append(m.granted, r)
-		r.counted = m.count(r.n)
+		r.counted = r.n
 		m.held[r.owner] += r.counted
 	}
 }
@@ -249,20 +210,8 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// release gives back r. Of one owner's requests for the same amount, those that
-// were clamped are given back first; the one given back for r is from then on
-// what r was.
-func (m *model) release(r *request) {
-	at := slices.IndexFunc(m.granted, func(o *request) bool { return o.owner == r.owner && o.n == r.n && o.counted < o.n })
-	if at < 0 {
-		at = slices.Index(m.granted, r)
-	}
-	first := m.granted[at]
-	m.held[r.owner] -= first.counted
-	first.counted = r.counted
-	m.granted[slices.Index(m.granted, r)] = first
-	m.granted = slices.Delete(m.granted, at, at+1)
-}
+// release gives back r.
+func (m *model) release(r *request) { m.held[r.owner] -= r.n }
 
 // TestConcurrent has many goroutines acquire, give up and release at once.
 func TestConcurrent(t *testing.T) {
@@ -298,7 +247,7 @@ func TestConcurrent(t *testing.T) {
 // busy returns how many owners hold or wait for something.
 func busy(p *Pool) (n int) {
 	for _, a := range p.owners {
-		if !a.idle() {
+		if a.held > 0 || len(a.queue) > 0 {
 			n++
 		}
 	}
