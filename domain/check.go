@@ -114,7 +114,7 @@ func (c *checker) size(n int, what string, p *Param) {
 func (c *checker) members(object map[string]any, p *Param) {
 	for _, name := range p.required {
 		if _, ok := object[name]; !ok {
-			c.add(name, isRequired)
+			c.add(name, "is required")
 		}
 	}
 	known := 0
@@ -127,7 +127,7 @@ func (c *checker) members(object map[string]any, p *Param) {
 	switch {
 	case known == len(object) || c.full():
 	case p.closed:
-		c.found = append(c.found, unknown(object, p.fieldNames(), c.most-len(c.found))...)
+		c.unknown(object, p.fieldNames())
 	case p.values != nil:
 		fields := nameSet(p.fieldNames())
 		for _, name := range smallest(object, c.most-len(c.found), func(name string, v any) bool {

@@ -30,8 +30,6 @@ const (
 	maxMessage  = 2000
 )
 
-const isRequired = "is required"
-
 func (e *InvalidArguments) Error() string {
 	parts := make([]string, len(e.Fields))
 	for i, f := range e.Fields {
@@ -57,25 +55,23 @@ func join(path, further string) string {
 	return clip(path+further, maxPath)
 }
 
-// unknown returns the first n members of object, by name, that are no fields.
-func unknown[V any](object map[string]V, fields []string, n int) (list []InvalidField) {
+// unknown notes members of the object, by name, that are no fields.
+func (c *checker) unknown(object map[string]any, fields []string) {
 	known := nameSet(fields)
-	for _, name := range smallest(object, n, func(name string, _ V) bool { return !known[name] }) {
+	for _, name := range smallest(object, c.most-len(c.found), func(name string, _ any) bool { return !known[name] }) {
 		problem := "is not a known argument; known: " + strings.Join(fields, ", ")
 		if len(fields) == 0 {
 			problem = "is not a known argument; there are none"
 		} else if near, ok := nearest.Word(name, fields); ok {
 			problem = fmt.Sprintf("is not a known argument; did you mean %s?", near)
 		}
-		list = append(list, invalidField(ClipName(name), problem))
+		c.add(name, problem)
 	}
-	return list
 }
 
 // smallest returns the names that pick selects, in order, but no more than n,
 // which is at least 1. It keeps no others: the rest may be millions.
-func smallest[V any](object map[string]V, n int, pick func(name string, v V) bool) []string {
-	var names []string
+func smallest(object map[string]any, n int, pick func(name string, v any) bool) (names []string) {
 	for name, v := range object {
 		full := len(names) == n
 		if full && name > names[n-1] || !pick(name, v) {

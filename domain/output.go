@@ -6,42 +6,36 @@ import (
 	"math"
 	"sync"
 
-	"github.com/santhosh-tekuri/jsonschema/v5"
-
 	"toolserver/rawjson"
 )
 
 // ToolOutputSchema is the JSON Schema of a tool's structured results.
 type ToolOutputSchema struct {
-	raw      func() []byte
-	compiled func() (*jsonschema.Schema, error)
-	derived  bool
+	schema  *ToolInputSchema
+	derived bool
 }
 
 // OutputOf derives a schema from the struct Out, with the tags of [SchemaOf].
 // Its root requires no field and rejects none: clients validate tool execution
 // errors, which have the fields of a [Failure], against the same schema.
 func OutputOf[Out any]() *ToolOutputSchema {
-	raw := sync.OnceValue(func() []byte { return structOf[Out]().Results() })
-	return &ToolOutputSchema{raw: raw, compiled: compileOnce(raw), derived: true}
+	text := func() *schemaText { return &schemaText{raw: structOf[Out]().Results()} }
+	return &ToolOutputSchema{newSchema(sync.OnceValue(text)), true}
 }
 
 // ParseOutputSchema reads a schema someone else wrote. Its root must be an
 // object.
 func ParseOutputSchema(raw []byte) (*ToolOutputSchema, error) {
 	s, err := ParseSchema(raw)
-	if err != nil {
-		return nil, err
-	}
-	return &ToolOutputSchema{raw: func() []byte { return raw }, compiled: s.compiled}, nil
+	return &ToolOutputSchema{schema: s}, err
 }
 
 // MarshalJSON returns the schema itself.
-func (s *ToolOutputSchema) MarshalJSON() ([]byte, error) { return s.raw(), nil }
+func (s *ToolOutputSchema) MarshalJSON() ([]byte, error) { return s.schema.MarshalJSON() }
 
 // Check reports how structured results break the schema.
 func (s *ToolOutputSchema) Check(structured any) error {
-	compiled, err := s.compiled()
+	compiled, err := s.schema.compiled()
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // A Prompt is a text a person can have the client start a conversation with.
@@ -92,25 +91,24 @@ func (p *Prompt) filledIn(given map[string]string) map[string]string {
 	return given
 }
 
-// checkArguments reports what is wrong with the arguments given.
+// checkArguments validates the arguments given.
 func (p *Prompt) checkArguments(given map[string]string) error {
-	bad := &InvalidArguments{}
-	var names []string
+	schema, object := Param{closed: true}, map[string]any{}
 	for _, a := range p.Arguments {
-		names = append(names, a.Name)
-		value, ok := given[a.Name]
-		switch {
-		case !ok && a.Required:
-			bad.Fields = append(bad.Fields, invalidField(a.Name, isRequired))
-		case ok && len(a.Values) > 0 && !slices.Contains(a.Values, value):
-			bad.Fields = append(bad.Fields, invalidField(a.Name, "must be one of "+strings.Join(a.Values, ", ")))
+		f := Param{Name: a.Name}
+		for _, v := range a.Values {
+			f.Enum = append(f.Enum, v)
 		}
+		if a.Required {
+			schema.required = append(schema.required, a.Name)
+		}
+		schema.Fields = append(schema.Fields, f)
 	}
-	if room := maxProblems - len(bad.Fields); room > 0 {
-		bad.Fields = append(bad.Fields, unknown(given, names, room)...)
+	for name, value := range given {
+		object[name] = value
 	}
-	if len(bad.Fields) == 0 {
-		return nil
+	if found := schema.check(object); len(found) > 0 {
+		return invalidArguments("prompt "+p.Name, &InvalidArguments{found})
 	}
-	return invalidArguments("prompt "+p.Name, bad)
+	return nil
 }

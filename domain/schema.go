@@ -101,16 +101,12 @@ func ParseSchema(raw []byte) (*ToolInputSchema, error) {
 }
 
 func newSchema(text func() *schemaText) *ToolInputSchema {
-	return &ToolInputSchema{text: text, compiled: compileOnce(func() []byte { return text().raw })}
-}
-
-func compileOnce(text func() []byte) func() (*jsonschema.Schema, error) {
-	return sync.OnceValues(func() (*jsonschema.Schema, error) {
+	return &ToolInputSchema{text, sync.OnceValues(func() (*jsonschema.Schema, error) {
 		c := jsonschema.NewCompiler()
 		c.LoadURL = func(url string) (io.ReadCloser, error) {
 			return nil, fmt.Errorf("%s is outside the schema, and schemas are not loaded", url)
 		}
-		err := c.AddResource("schema.json", bytes.NewReader(text()))
+		err := c.AddResource("schema.json", bytes.NewReader(text().raw))
 		if err != nil {
 			return nil, fmt.Errorf("schema: %w", err)
 		}
@@ -119,7 +115,7 @@ func compileOnce(text func() []byte) func() (*jsonschema.Schema, error) {
 			return nil, fmt.Errorf("schema: %w", err)
 		}
 		return s, nil
-	})
+	})}
 }
 
 // param reads the keywords of a schema that [Param] holds.

@@ -166,7 +166,7 @@ func (t *Tool) looksLike(old *Tool) bool {
 	return old != nil && t.Name == old.Name && t.Title == old.Title && t.Description == old.Description && t.Category == old.Category &&
 		t.Annotations == old.Annotations && t.Disabled == old.Disabled && t.ComplianceLevel == old.ComplianceLevel &&
 		slices.Equal(t.Groups, old.Groups) && bytes.Equal(t.Listed, old.Listed) && bytes.Equal(t.Input.text().raw, old.Input.text().raw) &&
-		(t.Output == nil) == (old.Output == nil) && (t.Output == nil || bytes.Equal(t.Output.raw(), old.Output.raw()))
+		(t.Output == nil) == (old.Output == nil) && (t.Output == nil || bytes.Equal(t.Output.schema.text().raw, old.Output.schema.text().raw))
 }
 
 // Uses is the set of what a tool touches outside its arguments.

@@ -127,7 +127,7 @@ func TestOffers(t *testing.T) {
 		{"prompts/get", `{"name":"image"}`, `"result":{"description":"An image.","messages":[{"role":"user","content":{"type":"image","data":"cG5n","mimeType":"image/png"}},` +
 			`{"role":"assistant","content":{"type":"resource","resource":{"uri":"a:b","text":"t"}}}]}`, `"messages"`},
 		{"prompts/get", `{"name":"greet","arguments":{"how":"hotly","whom":"x"}}`,
-			`"error":{"code":-32602,"message":"prompt greet: who is required; how must be one of warmly, coldly; whom is not a known argument; did you mean who?"`, `"code":-32602`},
+			`"error":{"code":-32602,"message":"prompt greet: how must be one of warmly, coldly, not the string \"hotly\"; who is required; whom is not a known argument; did you mean who?"`, `"code":-32602`},
 		{"prompts/get", `{"name":"greet","arguments":{"who":1}}`, `"message":"\"arguments\" of prompts/get must be an object of strings"`, `"code":-32602`},
 		{"prompts/get", `{"name":"sad"}`, `"error":{"code":-32005,"message":"prompt sad broke: no ink"`, `"code":-32005`},
 		{"prompts/get", `{"name":"nope"}`, `"error":{"code":-32602,"message":"no prompt \"nope\""`, `"code":-32602`},
