@@ -21,24 +21,24 @@ import (
 
 // Config is the configuration file.
 type Config struct {
-	WorkingDirectory string            `yaml:"working_directory" path:"true" doc:"Where relative paths and commands start; the directory the server is started in if unset."`
-	Roots            []string          `yaml:"roots" path:"true" doc:"Further directories that file tools may use by default."`
-	Server           Server            `yaml:"server" doc:"How clients reach the server."`
-	ToolSections     ToolSections      `yaml:"tools" doc:"Settings of single tools, by name. NAME lists the settings of every tool; the name of a tool lists its own."`
-	Tools            map[string]Tool   `yaml:"-"` // of ToolSections, what any tool has
-	Sandbox          Sandbox           `yaml:"sandbox" doc:"Policy of all tools, whatever their own settings."`
-	Web              Web               `yaml:"web" doc:"How the web is read and searched."`
-	LinkedIn         linkedin.Options  `yaml:"linkedin" doc:"Address of LinkedIn and interval of requests."`
-	Anthropic        anthropic.Options `yaml:"anthropic" doc:"Anthropic's API: keys, model, address."`
-	CapabilitiesFile string            `yaml:"capabilities_file" path:"true" doc:"Where capabilities_refresh writes its summary; capabilities.md in the working directory if unset."`
-	StateDirectory   string            `yaml:"state_directory" path:"true" doc:"Directory for tokens, pins and catalogs, accessible to this user only; toolserver in the user's state directory (~/.local/state) if unset."`
-	Resources        map[string]Offer  `yaml:"resources" doc:"Settings of single resources, by name."`
-	Prompts          map[string]Offer  `yaml:"prompts" doc:"Settings of single prompts, by name."`
-	Limits           Limits            `yaml:"limits" doc:"Limits of calls, results and lists."`
-	Errors           string            `yaml:"errors" enum:"jsonrpc|result" doc:"Whether a tool that could not run returns a JSON-RPC error or a result that the model sees."`
-	Logging          Logging           `yaml:"logging" doc:"What is logged, and where."`
-	Users            map[string]User   `yaml:"users" doc:"Groups and compliance levels, by the name of the user or token."`
-	Compliance       Compliance        `yaml:"compliance" doc:"Which compliance levels may be combined."`
+	WorkingDirectory string                     `yaml:"working_directory" path:"true" doc:"Where relative paths and commands start; the directory the server is started in if unset."`
+	Roots            []string                   `yaml:"roots" path:"true" doc:"Further directories that file tools may use by default."`
+	Server           Server                     `yaml:"server" doc:"How clients reach the server."`
+	ToolSections     ToolSections               `yaml:"tools" doc:"Settings of single tools, by name. NAME lists the settings of every tool; the name of a tool lists its own."`
+	Tools            map[string]domain.Override `yaml:"-"` // of ToolSections, what any tool has
+	Sandbox          Sandbox                    `yaml:"sandbox" doc:"Policy of all tools, whatever their own settings."`
+	Web              Web                        `yaml:"web" doc:"How the web is read and searched."`
+	LinkedIn         linkedin.Options           `yaml:"linkedin" doc:"Address of LinkedIn and interval of requests."`
+	Anthropic        anthropic.Options          `yaml:"anthropic" doc:"Anthropic's API: keys, model, address."`
+	CapabilitiesFile string                     `yaml:"capabilities_file" path:"true" doc:"Where capabilities_refresh writes its summary; capabilities.md in the working directory if unset."`
+	StateDirectory   string                     `yaml:"state_directory" path:"true" doc:"Directory for tokens, pins and catalogs, accessible to this user only; toolserver in the user's state directory (~/.local/state) if unset."`
+	Resources        map[string]Offer           `yaml:"resources" doc:"Settings of single resources, by name."`
+	Prompts          map[string]Offer           `yaml:"prompts" doc:"Settings of single prompts, by name."`
+	Limits           domain.Limits              `yaml:"limits" doc:"Limits of calls, results and lists."`
+	Errors           string                     `yaml:"errors" enum:"jsonrpc|result" doc:"Whether a tool that could not run returns a JSON-RPC error or a result that the model sees."`
+	Logging          Logging                    `yaml:"logging" doc:"What is logged, and where."`
+	Users            map[string]User            `yaml:"users" doc:"Groups and compliance levels, by the name of the user or token."`
+	Compliance       Compliance                 `yaml:"compliance" doc:"Which compliance levels may be combined."`
 }
 
 // Server is how clients reach the server.
@@ -62,17 +62,6 @@ type Server struct {
 type TLS struct {
 	Cert string `yaml:"cert" path:"true" doc:"File with the certificate chain, in PEM."`
 	Key  string `yaml:"key" path:"true" doc:"File with the private key, in PEM."`
-}
-
-// Tool is the settings that any tool has. Others depend on what the tool declares.
-type Tool struct {
-	Enabled         *bool         `yaml:"enabled" doc:"Whether the tool is offered; true if unset."`
-	Timeout         time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Time limit of a call."`
-	Groups          []string      `yaml:"groups" doc:"Groups that may use the tool; everyone if unset."`
-	ComplianceLevel string        `yaml:"compliance_level" format:"level" doc:"Compliance level of what the tool gives access to."`
-	Confirm         bool          `yaml:"confirm" doc:"Ask the user for confirmation before each call; clients without elicitation cannot call it."`
-	Rename          string        `yaml:"rename" doc:"Name that clients see instead of the tool's own."`
-	Description     string        `yaml:"description" doc:"Description that clients see instead of the tool's own."`
 }
 
 // Sandbox is what holds for all tools.
@@ -103,17 +92,6 @@ type Offer struct {
 	ComplianceLevel string   `yaml:"compliance_level" format:"level" doc:"Compliance level of what it gives access to."`
 }
 
-// Limits are the limits of the executor.
-type Limits struct {
-	MaxResultChars int           `yaml:"max_result_chars" min:"1000" max:"10000000" doc:"Longest text of a result; more is kept for read_large_result. web_fetch and linkedin_jobs may be longer, unless this is under 40000."`
-	Timeout        time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Time limit of a call, for tools without their own."`
-	PerTool        int           `yaml:"per_tool" min:"0" doc:"Concurrent calls of one tool; 0 for no limit."`
-	PerPrincipal   int           `yaml:"per_principal" min:"0" doc:"Concurrent calls of one principal; 0 for no limit."`
-	RatePerMinute  int           `yaml:"rate_per_minute" min:"0" doc:"Calls per minute of one principal; 0 for no limit."`
-	QueueWait      time.Duration `yaml:"queue_wait" min:"0s" max:"10m" doc:"How long a call waits for a slot before it is rejected as busy."`
-	PageSize       int           `yaml:"page_size" min:"0" doc:"Items in one page of a list; 0 for all."`
-}
-
 // Logging says what is logged. Nothing is ever logged to standard output.
 type Logging struct {
 	Level  string `yaml:"level" enum:"debug|info|warn|error" doc:"Lowest level that is logged."`
@@ -141,8 +119,8 @@ func Default() Config {
 			Name: "toolserver", User: "local", Path: "/mcp",
 			SessionTTL: 30 * time.Minute, MaxSessions: 10_000, MaxMessage: 10 << 20, MaxInFlight: 1000, Grace: 5 * time.Second,
 		},
-		Limits: Limits{
-			MaxResultChars: domain.DefaultMaxResultChars, Timeout: 55 * time.Second,
+		Limits: domain.Limits{
+			MaxResultChars: domain.DefaultMaxResultChars, DefaultTimeout: 55 * time.Second, MaxAbandonGrace: 3 * time.Second,
 			PerPrincipal: 128, QueueWait: 30 * time.Second, PageSize: 250,
 		},
 		Sandbox: Sandbox{
@@ -160,41 +138,18 @@ func Default() Config {
 // Executor returns the settings of the executor.
 func (c *Config) Executor(secrets []string) domain.Settings {
 	return domain.Settings{
-		Limits: domain.Limits{
-			MaxResultChars: c.Limits.MaxResultChars, PerTool: c.Limits.PerTool, PerPrincipal: c.Limits.PerPrincipal,
-			RatePerMinute: c.Limits.RatePerMinute, QueueWait: c.Limits.QueueWait, DefaultTimeout: c.Limits.Timeout,
-			MaxAbandonGrace: abandonGrace, PageSize: c.Limits.PageSize,
-		},
-		Access:  domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict},
-		Secrets: secrets,
-		Tools: overrides(c.Tools, func(t Tool) domain.Override {
-			return domain.Override{
-				Disabled: isFalse(t.Enabled), Groups: t.Groups, ComplianceLevel: t.ComplianceLevel, Timeout: t.Timeout, Confirm: t.Confirm,
-				Rename: t.Rename, Description: t.Description,
-			}
-		}),
-		Resources: overrides(c.Resources, Offer.override),
-		Prompts:   overrides(c.Prompts, Offer.override),
+		Limits: c.Limits, Access: domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict}, Secrets: secrets,
+		Tools: c.Tools, Resources: overrides(c.Resources), Prompts: overrides(c.Prompts),
 	}
 }
 
-func overrides[T any](items map[string]T, of func(T) domain.Override) map[string]domain.Override {
-	all := make(map[string]domain.Override, len(items))
-	for name, item := range items {
-		all[name] = of(item)
+func overrides(offers map[string]Offer) map[string]domain.Override {
+	all := make(map[string]domain.Override, len(offers))
+	for name, o := range offers {
+		all[name] = domain.Override{Enabled: o.Enabled, Groups: o.Groups, ComplianceLevel: o.ComplianceLevel}
 	}
 	return all
 }
-
-func (o Offer) override() domain.Override {
-	return domain.Override{Disabled: isFalse(o.Enabled), Groups: o.Groups, ComplianceLevel: o.ComplianceLevel}
-}
-
-func isFalse(b *bool) bool { return b != nil && !*b }
-
-// abandonGrace is how long a handler that has timed out may take to return a
-// partial result.
-const abandonGrace = 3 * time.Second
 
 // SourceUser is the source of principals that configuration names, and
 // SourceToken that of those it has tokens for.

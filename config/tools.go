@@ -3,6 +3,7 @@ package config
 import (
 	"reflect"
 
+	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/tools"
 	"toolserver/tools/declare"
@@ -40,7 +41,7 @@ func (ToolSections) New(name string) any {
 // sectionType returns the type of what the file says of a tool.
 func sectionType(t declare.Tool) reflect.Type {
 	fields := append([]reflect.StructField{
-		{Name: "Common", Type: reflect.TypeFor[Tool](), Tag: `yaml:",inline" template:"-"`},
+		{Name: "Common", Type: reflect.TypeFor[domain.Override](), Tag: `yaml:",inline" template:"-"`},
 	}, t.Owner.Settings()...)
 	for i := range fields {
 		fields[i].Index, fields[i].Offset = nil, 0
@@ -55,8 +56,8 @@ func sectionType(t declare.Tool) reflect.Type {
 // that may be unavailable, or none at all. Settings that no tool has are reported
 // once it is known whether there is such a tool.
 type otherTool struct {
-	Common  Tool           `yaml:",inline"`
-	Unknown map[string]any `yaml:",inline"`
+	Common  domain.Override `yaml:",inline"`
+	Unknown map[string]any  `yaml:",inline"`
 }
 
 // part returns a part of the section of a tool, Common, Own or a field of the
@@ -66,10 +67,10 @@ func part(section any, name string) reflect.Value {
 }
 
 // common returns the settings that any tool has, by tool.
-func (t ToolSections) common() map[string]Tool {
-	all := map[string]Tool{}
+func (t ToolSections) common() map[string]domain.Override {
+	all := map[string]domain.Override{}
 	for name, section := range t {
-		all[name] = part(section, "Common").Interface().(Tool)
+		all[name] = part(section, "Common").Interface().(domain.Override)
 	}
 	return all
 }

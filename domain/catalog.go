@@ -23,17 +23,19 @@ type Settings struct {
 	Tools, Resources, Prompts map[string]Override
 }
 
-// Override is what configuration says of one tool, resource or prompt. The zero
-// value changes nothing.
+// Override is what configuration says of one tool or, in part, of one resource or
+// prompt. The zero value changes nothing.
 type Override struct {
-	Disabled        bool
-	Groups          []string // principals in any of these may use it; empty means everyone
-	ComplianceLevel string
-	Timeout         time.Duration // of a tool that does not keep its own time
-	Confirm         bool          // of a tool: ask the user before each call
-	Rename          string        // the name clients see
-	Description     string        // what clients read instead of the item's own
+	Enabled         *bool         `yaml:"enabled" doc:"Whether the tool is offered; true if unset."`
+	Timeout         time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Time limit of a call."`
+	Groups          []string      `yaml:"groups" doc:"Groups that may use the tool; everyone if unset."`
+	ComplianceLevel string        `yaml:"compliance_level" format:"level" doc:"Compliance level of what the tool gives access to."`
+	Confirm         bool          `yaml:"confirm" doc:"Ask the user for confirmation before each call; clients without elicitation cannot call it."`
+	Rename          string        `yaml:"rename" doc:"Name that clients see instead of the tool's own."`
+	Description     string        `yaml:"description" doc:"Description that clients see instead of the tool's own."`
 }
+
+func (o *Override) disabled() bool { return o.Enabled != nil && !*o.Enabled }
 
 // Catalog is one state of everything the server offers, and of the settings it
 // is offered under. It is merged from what the sources offer, switched as a

@@ -19,7 +19,7 @@ func catalogOf(b *testing.B, n int) (*Registry, *changing, []Tool) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	r.Configure(Settings{Tools: map[string]Override{"toy_3": {Disabled: true}, "own_1": {Description: "Other."}}})
+	r.Configure(Settings{Tools: map[string]Override{"toy_3": {Enabled: new(false)}, "own_1": {Description: "Other."}}})
 	source := &changing{name: "toys"}
 	source.now(toys...)
 	r.Register(source)

@@ -68,7 +68,7 @@ func TestSources(t *testing.T) {
 		{"disable", func() { r.Disable("a") }, "a- b", true},
 		{"enable", func() { r.Enable("a") }, "a b", true},
 		{"settings", func() {
-			r.Configure(Settings{Tools: map[string]Override{"b": {Rename: "bee", Description: "Hums.", Groups: []string{"g"}, Timeout: time.Minute, Confirm: true}, "a": {Disabled: true}, "later": {Disabled: true}}})
+			r.Configure(Settings{Tools: map[string]Override{"b": {Rename: "bee", Description: "Hums.", Groups: []string{"g"}, Timeout: time.Minute, Confirm: true}, "a": {Enabled: new(false)}, "later": {Enabled: new(false)}}})
 		}, "a bee", true}, // a was enabled at run time
 		{"renamed, at run time", func() { r.Disable("bee") }, "a bee-", true},
 		{"of a tool that comes later", func() { up.now(tool("b", fine), tool("later", fine)) }, "a bee- later-", true},
@@ -126,7 +126,7 @@ func TestUntouched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Configure(Settings{Tools: map[string]Override{"a": {Disabled: true}}, Resources: map[string]Override{"a": {}}})
+	r.Configure(Settings{Tools: map[string]Override{"a": {Enabled: new(false)}}, Resources: map[string]Override{"a": {}}})
 	r.Register(FixedSource("built-in", Offer{Tools: []Tool{tool("other", fine)}}, nil))
 	if after, _, _ := r.Catalog().FindResource(Principal{}, "x://a"); after != before {
 		t.Error("the resource is another one after a change of tools")

@@ -290,7 +290,7 @@ func (s *sourceItems) override(r *Registry) {
 		kind, name := it.offered.kind()
 		o := overrides[kind][name]
 		if off, ok := r.switched[name]; ok && kind == KindTool {
-			o.Disabled = off
+			o.Enabled = new(!off)
 		}
 		if it.item == nil || !reflect.DeepEqual(it.override, o) {
 			it.override, it.item = o, it.offered.with(o)
@@ -316,7 +316,7 @@ func merge(settings Settings, sources []*sourceItems) *Catalog {
 			id, other := it.item.ids()
 			reason := "has a name or address that is taken already"
 			switch {
-			case it.override.Disabled && kind != KindTool: // a tool is offered as disabled
+			case it.override.disabled() && kind != KindTool: // a tool is offered as disabled
 				continue
 			case it.err != nil:
 				reason = "is not valid: " + it.err.Error()

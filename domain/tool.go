@@ -120,7 +120,7 @@ func (t *Tool) ids() (string, string) { return t.Name, t.Name }
 
 func (t *Tool) with(o Override) item {
 	t = new(*t)
-	t.Disabled = t.Disabled || o.Disabled
+	t.Disabled = t.Disabled || o.disabled()
 	if o.Groups != nil {
 		t.Groups = o.Groups
 	}

@@ -229,7 +229,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 func (a *App) settings(cfg *config.Loaded) domain.Settings {
 	s := cfg.Executor(slices.Concat(cfg.Secrets, a.secrets))
 	if shown := s.Resources[resources.ConfigName]; len(shown.Groups) == 0 && len(cfg.Server.Tokens) > 0 {
-		shown.Disabled = true // where several people share a server, its policy is the operator's to show
+		shown.Enabled = new(false) // where several people share a server, its policy is the operator's to show
 		s.Resources[resources.ConfigName] = shown
 	}
 	return s
