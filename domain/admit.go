@@ -110,7 +110,7 @@ func (r *rates) count(owner, what string, perMinute int, now time.Time) error {
 	}
 }
 
-// slots limits the calls that run at a time, by principal and by tool.
+// slots limits concurrent calls, by principal and by tool.
 type slots struct {
 	principals *share.Pool
 

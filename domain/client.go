@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Client is the far end of a call: what can be said to it, and asked of it,
-// while the call runs.
+// Client is the client of a call: it can be informed, and asked, while the call
+// runs.
 type Client interface {
 	WantsProgress() bool
 	Progress(Progress)
@@ -39,7 +39,7 @@ func (ProgressFunc) Supports(string) bool { return false }
 
 // Ask fails.
 func (ProgressFunc) Ask(context.Context, map[string]InputRequest) (map[string]json.RawMessage, error) {
-	return nil, cannotAsk("", "there is nobody to ask")
+	return nil, cannotAsk("", "there is no client that can be asked")
 }
 
 // Progress is how far a call has got.
@@ -88,19 +88,17 @@ const (
 	AskRoots       = "roots/list"
 )
 
-// InputRequest is one thing that only the client can give: a person's word
-// (elicitation), a model's (sampling), or its roots.
+// InputRequest asks the client for an elicitation, a sampling, or its roots.
 type InputRequest struct {
 	Method string `json:"method"`
 	Params any    `json:"params"`
-	// Sealed refuses an answer that does not come with the state this server
-	// gave with its question: it might answer another one.
+	// Sealed rejects an answer without the state that this server gave with its
+	// question: it might answer another one.
 	Sealed bool `json:"-"`
 }
 
-// InputRequired says that a call cannot go on until the client calls again with
-// answers. A handler returns it as it is; it then runs again from its start,
-// and what it asks is answered.
+// InputRequired says that the client must call again with answers. A handler
+// returns it as it is, and runs again from its start when they have come.
 type InputRequired struct {
 	Requests map[string]InputRequest
 }
@@ -168,16 +166,16 @@ func CanAsk(ctx context.Context, method string) bool { return callOf(ctx).client
 // askTime is how long a client may take to answer.
 const askTime = 5 * time.Minute
 
-// Ask asks the client and returns its answers, each under its request's name.
-// The call's own time stands still meanwhile. An error is to be returned as it
-// is, and soon: it may mean that the handler runs again with the answers, so
-// nothing may have happened before Ask that must not happen twice.
+// Ask asks the client and returns its answers, each under its request's name. The
+// call's time limit is suspended meanwhile. An error is to be returned as it is: it
+// may mean that the handler runs again with the answers, so what precedes Ask must
+// be repeatable.
 func Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error) {
 	c := callOf(ctx)
 	clean := make(map[string]InputRequest, len(requests))
 	for name, req := range requests {
 		if !c.client.Supports(req.Method) {
-			return nil, cannotAsk(req.Method, "the client cannot be asked by "+req.Method)
+			return nil, cannotAsk(req.Method, "the client does not support "+req.Method)
 		}
 		req.Params = c.catalog.redactor.value(req.Params)
 		clean[name] = req
@@ -200,7 +198,7 @@ var errNoAnswer = errors.New("no answer")
 
 // cannotAsk returns the error of a call that needs a client that can be asked.
 func cannotAsk(method, problem string) *Error {
-	e := &Error{Code: CodeMissingCapability, Message: problem + ", and the call cannot go on without", Hint: "Use a client that supports it, or another tool."}
+	e := &Error{Code: CodeMissingCapability, Message: problem + ", which the call requires", Hint: "Use a client that supports it, or another tool."}
 	if capability := CapabilityOf(method); capability != "" {
 		e.Data = map[string]any{"requiredCapabilities": map[string]any{capability: map[string]any{}}}
 	}
@@ -224,11 +222,11 @@ type Elicitation struct {
 	Schema  any // of the answer: a flat object of primitive properties; nil for none
 }
 
-// What a person may do with a question.
+// The actions of an [ElicitationAnswer].
 const (
 	Accepted = "accept"
 	Declined = "decline"
-	Canceled = "cancel" // put aside without a choice
+	Canceled = "cancel" // dismissed without a choice
 )
 
 // ElicitationAnswer is what a person made of a question.

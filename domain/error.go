@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// A Code is a JSON-RPC error code. Ours lie in -32000..-32019, the part of the
-// server range that MCP leaves to implementations, except those that are
-// JSON-RPC's own.
+// A Code is a JSON-RPC error code. Those of this server are from -32019 to -32000,
+// the range that MCP leaves to implementations.
 type Code int
 
 // The codes a call can fail with.
@@ -41,8 +40,8 @@ func (c Code) Type() string {
 	return "internal_error"
 }
 
-// Error is a failure to run a tool. A tool that ran and reports an error to the
-// model (no such file, HTTP 404, exit status 1) returns a [Failure] instead.
+// Error is a protocol error: a call was not possible. A tool that ran and reports
+// an error (no such file, HTTP 404, exit status 1) returns a [Failure] instead.
 type Error struct {
 	Code    Code
 	Message string         // complete in itself: many clients show nothing else
@@ -51,8 +50,8 @@ type Error struct {
 	Data    map[string]any // further facts, by name
 	Err     error          // cause, for the log; may be nil
 
-	// Verbatim says that the error is somebody else's, of another server: it
-	// reaches the caller with its own code, and RawData as its data, nil for none.
+	// Verbatim says that another server's error reaches the caller with its own
+	// code, and RawData as its data, nil for none.
 	Verbatim bool
 	RawData  json.RawMessage
 }
@@ -112,9 +111,8 @@ type failureEnvelope struct {
 	Data      map[string]any `json:"data,omitempty"`
 }
 
-// Failure returns a result that tells the model what went wrong. The message
-// must be complete in itself; hint says what to do next. ErrorType is one of
-// the small vocabulary in docs/errors.md.
+// Failure returns a tool execution error. The message must be complete in itself;
+// hint says what to do next. ErrorType is one of those in docs/errors.md.
 func Failure(errorType, message, hint string) ToolResult {
 	r := Text(message)
 	r.Results = failureEnvelope{IsError: true, ErrorType: errorType, Message: message, Hint: hint}
@@ -150,7 +148,7 @@ func publicError(name string, err error) *Error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		e = &Error{
-			Code: CodeExecutionFailed, Message: fmt.Sprintf("%s broke: %v", name, err), Err: err,
+			Code: CodeExecutionFailed, Message: fmt.Sprintf("%s failed: %v", name, err), Err: err,
 			Hint: "This is a fault of the tool, not of the arguments; try another way, or tell the operator.",
 		}
 	}
@@ -172,8 +170,8 @@ func ResourceNotFound(uri, message string) *Error {
 		Hint: "Call resources/list and resources/templates/list for what there is."}
 }
 
-// InvalidArgument returns the error of a call whose arguments satisfy the schema
-// and are wrong all the same, as only the tool can tell.
+// InvalidArgument returns the error of arguments that satisfy the schema and that
+// the tool rejects.
 func InvalidArgument(tool, field, problem string) *Error {
 	return invalidArguments(tool, invalid(field, problem))
 }
@@ -201,8 +199,8 @@ const maxPartial = 8_000
 // its output until then. A tool that keeps its own time returns it.
 func OutOfTime(tool string, limit time.Duration, partial ToolResult) *Error {
 	e := &Error{
-		Code: CodeTimeout, Message: fmt.Sprintf("%s ran out of time after %v", tool, limit),
-		Hint: "Ask for less at a time, or ask the operator to raise tools." + tool + ".timeout.",
+		Code: CodeTimeout, Message: fmt.Sprintf("%s timed out after %v", tool, limit),
+		Hint: "Ask for less in one call, or ask the operator to raise tools." + tool + ".timeout.",
 		Data: map[string]any{"timeout_s": limit.Seconds()},
 	}
 	for _, c := range partial.Content {

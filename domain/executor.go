@@ -153,7 +153,7 @@ func (e *Executor) GetPrompt(ctx context.Context, s Session, client Client, name
 	c.start(ctx)
 }
 
-// CompleteQuery asks how what a person types of an argument could go on.
+// CompleteQuery asks for completions of an argument.
 type CompleteQuery struct {
 	Session  Session
 	Prompt   string // the prompt whose argument it is,

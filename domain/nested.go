@@ -46,7 +46,7 @@ func (c *Call) within(ctx context.Context) (outcome, error) {
 	}
 	if pool := c.exec.slots.of(c.Tool); pool != nil && !holdsSlot {
 		if !pool.TryAcquire(c.owner(), 1) {
-			return outcome{}, &Error{Code: CodeBusy, Message: c.Name + ": all calls of it that may run at a time are running", Hint: "Call it again a little later."}
+			return outcome{}, &Error{Code: CodeBusy, Message: c.Name + ": its limit of concurrent calls is reached", Hint: "Call it again a little later."}
 		}
 		defer pool.Release(c.owner(), 1)
 	}

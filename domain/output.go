@@ -23,8 +23,7 @@ func OutputOf[Out any]() *ToolOutputSchema {
 	return &ToolOutputSchema{newSchema(sync.OnceValue(text)), true}
 }
 
-// ParseOutputSchema reads a schema someone else wrote. Its root must be an
-// object.
+// ParseOutputSchema is [ParseSchema] of results.
 func ParseOutputSchema(raw []byte) (*ToolOutputSchema, error) {
 	s, err := ParseSchema(raw)
 	return &ToolOutputSchema{schema: s}, err

@@ -373,7 +373,7 @@ func TestStructuredIsJSON(t *testing.T) {
 		r.Results = func() {}
 		return r, nil
 	}), `{}`)
-	if CodeOf(err) != CodeExecutionFailed || !strings.Contains(err.Error(), "odd broke: structured content") {
+	if CodeOf(err) != CodeExecutionFailed || !strings.Contains(err.Error(), "odd failed: structured content") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -466,8 +466,8 @@ func TestNested(t *testing.T) {
 		tool, want string
 		code       Code
 	}{
-		{"limited", "fine", 0}, {"reports", Redacted, 0}, {"hidden", `no tool "hidden"`, CodeToolNotFound}, {"breaks", "breaks broke: panic: inner", CodeExecutionFailed},
-		{"brief", "brief ran out of time after 1ms", CodeTimeout}, {"deep", "nested more than", CodeExecutionFailed}, {"exec", "exec: tool is required", CodeInvalidParams},
+		{"limited", "fine", 0}, {"reports", Redacted, 0}, {"hidden", `no tool "hidden"`, CodeToolNotFound}, {"breaks", "breaks failed: panic: inner", CodeExecutionFailed},
+		{"brief", "brief timed out after 1ms", CodeTimeout}, {"deep", "nested more than", CodeExecutionFailed}, {"exec", "exec: tool is required", CodeInvalidParams},
 	} {
 		got, err := call(test.tool)
 		if err != nil {

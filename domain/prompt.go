@@ -74,7 +74,7 @@ func (p *Prompt) looksLike(old *Prompt) bool {
 
 func (p *Prompt) check() error {
 	if !validName(p.Name) || p.Get == nil {
-		return fmt.Errorf("prompt %q has no valid name or cannot be had", p.Name)
+		return fmt.Errorf("prompt %q has no valid name or no handler", p.Name)
 	}
 	return nil
 }

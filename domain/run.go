@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// errTimeUp is the cause of a context whose call reached its time limit.
-var errTimeUp = errors.New("time limit")
+// errTimeout is the cause of a context whose call reached its time limit.
+var errTimeout = errors.New("time limit")
 
-// errGoexit says that a handler ended its goroutine instead of returning.
+// errGoexit is the error of a handler that ended its goroutine.
 var errGoexit = errors.New("the handler ended its goroutine")
 
 // run does the work within the time limit.
@@ -25,7 +25,7 @@ func (c *Call) run(ctx context.Context) (outcome, error) {
 	defer cancel(nil)
 	if c.limit > 0 {
 		c.clock.start(c.limit, func() {
-			cancel(errTimeUp)
+			cancel(errTimeout)
 			if c.outer == nil {
 				time.AfterFunc(c.catalog.Settings.Limits.MaxAbandonGrace, func() { c.abandon(OutOfTime(c.Name, c.limit, ToolResult{})) })
 			}
@@ -33,8 +33,8 @@ func (c *Call) run(ctx context.Context) (outcome, error) {
 		defer c.clock.stop()
 	}
 	out, err := c.recovered(ctx)
-	switch timeUp := context.Cause(ctx) == errTimeUp; {
-	case timeUp && (err != nil || out.Tool.IsError):
+	switch timedOut := context.Cause(ctx) == errTimeout; {
+	case timedOut && (err != nil || out.Tool.IsError):
 		return outcome{}, OutOfTime(c.Name, c.limit, out.Tool)
 	case err == nil && c.Tool != nil:
 		return out, c.checkResult(&out.Tool)

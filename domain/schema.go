@@ -84,9 +84,8 @@ func SchemaOf[In any]() *ToolInputSchema {
 // structOf describes the struct T, whose fields have json tags.
 func structOf[T any]() *structschema.Type { return structschema.Describe("json", reflect.TypeFor[T]()) }
 
-// ParseSchema reads a schema someone else wrote, such as an upstream MCP
-// server. The schema's root must be an object, and a reference out of the
-// schema is an error: nothing is loaded, neither from files nor from the net.
+// ParseSchema reads the schema of another server. Its root must be an object, and
+// a reference out of it is an error: nothing is loaded.
 func ParseSchema(raw []byte) (*ToolInputSchema, error) {
 	root, err := param("", raw, false)
 	if err != nil {
@@ -238,9 +237,9 @@ func (s *ToolInputSchema) Params() []Param { return s.text().root.Fields }
 func (s *ToolInputSchema) MarshalJSON() ([]byte, error) { return s.text().raw, nil }
 
 // Arguments returns args, a JSON object or nothing, as the tool's handler gets
-// it: checked, and with defaults filled in. Where args break the schema, what
-// can be mended without loss is ("42" for 42, null for an absent argument); any
-// other breach is an [*InvalidArguments].
+// it: checked, and with defaults filled in. Where args break the schema, what can
+// be converted without loss is ("42" to 42, null to an absent argument); anything
+// else is an [*InvalidArguments].
 func (s *ToolInputSchema) Arguments(args json.RawMessage) (Arguments, error) {
 	object, err := decodeObject(args)
 	if err != nil {
@@ -329,9 +328,8 @@ func fillDefaults(v any, p *Param) {
 	}
 }
 
-// coerce mends, in place, what models get wrong about v without anything being
-// lost: a number or boolean in quotes, and null for an argument that may be
-// absent.
+// coerce converts in place a number or boolean in quotes, and null for an argument
+// that may be absent.
 func coerce(v any, p *Param) any {
 	switch concrete := v.(type) {
 	case map[string]any:

@@ -26,7 +26,7 @@ type Offer struct {
 	// Missing are items the source would offer but cannot, with the reason.
 	Missing []Missing
 	// Open says that the source may offer items later whose names are not known
-	// yet. Settings for a name that nobody offers are then no mistake.
+	// yet, so settings for unknown names are no mistake.
 	Open bool
 }
 

@@ -41,14 +41,12 @@ type Tool struct {
 	Ability string    // what it is good for, without its name, as a clause: "search the content of files"
 	Explain Explainer // what the policy makes of a call; nil if nothing but groups and levels decides
 
-	// Run runs the tool with checked arguments. A tool of somebody else's server
-	// has RunRaw instead, which gets the arguments as they came: checked, but with
-	// nothing converted or filled in.
+	// Run runs the tool with checked arguments. A tool of another server has RunRaw
+	// instead, which gets the arguments as they came, checked.
 	Run    Handler
 	RunRaw RawHandler
-	// Listed has further members of the tool in lists, as a JSON object: what
-	// somebody else's server says of it that is not held above, such as icons and
-	// _meta. Its annotations, if it has any, stand in place of Annotations.
+	// Listed has further members of the tool in lists, as a JSON object, such as
+	// icons and _meta. Its annotations, if it has any, replace Annotations.
 	Listed json.RawMessage
 }
 
@@ -62,8 +60,8 @@ type Annotations struct {
 }
 
 // A Handler runs a tool. An error for the model is a result ([Failure]); an error
-// that is not an [*Error] means that the tool itself broke. A handler
-// returns soon after ctx ends, with what it has got so far.
+// that is not an [*Error] is a fault of the tool. A handler returns soon after ctx
+// ends, with a partial result if it has one.
 type Handler func(ctx context.Context, args Arguments) (ToolResult, error)
 
 // A RawHandler is a [Handler] that gets the bytes of the arguments object as the
@@ -155,9 +153,8 @@ func (t *Tool) check() error {
 	return nil
 }
 
-// strictOutput reports whether results have to satisfy an output schema that
-// somebody else wrote. One that was derived from the result's type cannot be
-// broken.
+// strictOutput reports whether results have to be checked: those of another server.
+// A schema derived from the result's type is satisfied.
 func (t *Tool) strictOutput() bool { return t.Output != nil && !t.Output.derived }
 
 // looksLike reports whether t and old, which may be nil, are the same to

@@ -11,7 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// The validator serves schemas that others wrote. It keeps all it finds, with the
+// The validator serves schemas of other servers. It keeps all it finds, with the
 // path to it, writes numbers out, and panics where math/big refuses to. What it is
 // given is bounded by what that may take: about 160,000 values, fewer if the paths
 // to them are long.
@@ -54,11 +54,10 @@ func tooMuch(v any, work int) string {
 	return ""
 }
 
-// explain turns err, the validator's verdict on args, into sentences a model can
-// act on: the first [maxProblems] of them in order, whatever order the validator
-// has met them in.
+// explain turns err, which the validator returned for args, into sentences a model
+// can act on: the first [maxProblems] in order.
 func explain(err error, args map[string]any) error {
-	verdict, ok := errors.AsType[*jsonschema.ValidationError](err)
+	violated, ok := errors.AsType[*jsonschema.ValidationError](err)
 	if !ok {
 		return err
 	}
@@ -80,7 +79,7 @@ func explain(err error, args map[string]any) error {
 			found = found[:min(len(found), maxProblems)]
 		}
 	}
-	add(verdict)
+	add(violated)
 	return &InvalidArguments{found}
 }
 

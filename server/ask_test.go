@@ -73,7 +73,7 @@ func TestAsk(t *testing.T) {
 		{"refused", `{"name":"loose"}`, []string{`"error":{"code":-1,"message":"no window"}`}, `"code":-32005,"message":"the client could not answer elicitation/create: no window"`},
 		{"not an answer", `{"name":"loose"}`, []string{`"result":{"action":"maybe"}`}, `"code":-32005,"message":"the client's response to elicitation/create is invalid"`},
 		{"no result", `{"name":"loose"}`, []string{`"result":null`}, `the client's response to elicitation/create is invalid`},
-		{"no such capability", `{"name":"roots"}`, nil, `"code":-32005,"message":"the client cannot be asked by roots/list, and the call cannot go on without"`},
+		{"no such capability", `{"name":"roots"}`, nil, `"code":-32005,"message":"the client does not support roots/list, which the call requires"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := dial(t, s)

@@ -33,7 +33,7 @@ func TestShares(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s, _ := fixture(t)
 			pool := test.pool(s)
-			*pool = share.NewPool(8*longMessage, 0)
+			*pool = share.NewPool(12*longMessage, 0)
 			for (*pool).TryAcquire("token:bob", longMessage) {
 			}
 			for (*pool).TryAcquire("token:bob", 1) {

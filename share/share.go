@@ -61,8 +61,8 @@ func NewPool(size, perOwner int64) *Pool {
 }
 
 // NewQueue returns a pool without a reserve: one owner may hold all of it. It is
-// for what is held for a short while only, where it is enough that whoever holds
-// least is served next.
+// for what is held for a short time, where serving the one that holds least next
+// is enough.
 func NewQueue(size int64) *Pool { return &Pool{size: size, owners: map[string]*account{}} }
 
 // Acquire takes n for owner, waiting for it until ctx ends, when it returns

@@ -76,7 +76,7 @@ var limitRules = []rule{
 		cells: and(of(calls, func(t *testing.T, c *client) {
 			c.start(t, "limits: {timeout: 50ms}")
 			dir := t.TempDir()
-			c.fails(t, c.ask(t, c.kind, "hold", dir).wait(), outOfTime, "ran out of time")
+			c.fails(t, c.ask(t, c.kind, "hold", dir).wait(), outOfTime, "timed out")
 			noted(t, dir, "stopped", c.calls())
 			c.ok(t, c.kind, "ok", "")
 		}), func(t *testing.T, c *client) { // a subscription lasts longer than a call
@@ -93,7 +93,7 @@ var limitRules = []rule{
 		cells: of(calls, func(t *testing.T, c *client) {
 			c.start(t, fmt.Sprintf("limits: {timeout: 20ms, per_principal: %d}", 2*c.calls()))
 			dir := t.TempDir()
-			c.fails(t, c.ask(t, c.kind, "deaf", dir).wait(), outOfTime, "ran out of time")
+			c.fails(t, c.ask(t, c.kind, "deaf", dir).wait(), outOfTime, "timed out")
 			c.ok(t, c.kind, "ok", "")
 			release(t, dir)
 		}),

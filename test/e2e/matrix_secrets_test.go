@@ -135,7 +135,7 @@ var secretRules = []rule{
 		cells: of([]string{kindTool, kindBatch}, func(t *testing.T, c *client) {
 			c.start(t, withSecret+"limits: {timeout: 30ms}")
 			o := c.ask(t, c.kind, "partial", backwards).wait()
-			c.fails(t, o, outOfTime, "ran out of time")
+			c.fails(t, o, outOfTime, "timed out")
 			if !strings.Contains(o.text, "so far [redacted]") {
 				t.Errorf("got %v", o)
 			}

@@ -95,7 +95,7 @@ func TestBash(t *testing.T) {
 		{Name: "exit code", Args: `{"command":"echo x; exit 3"}`, Exact: "x\n[exit code 3]", ErrorType: "exit_status"},
 		{Name: "signal", Args: `{"command":"kill -TERM $$"}`, Exact: "[exit code 143]", ErrorType: "exit_status"},
 		{Name: "timeout asked for", Args: `{"command":"echo x; sleep 20","timeout":1}`, Exact: "x\n[timed out after 1s]", ErrorType: "timed_out"},
-		{Name: "limit", Args: `{"command":"echo half; sleep 20"}`, Wants: []string{"bash ran out of time after 2s", "half"}, Code: domain.CodeTimeout},
+		{Name: "limit", Args: `{"command":"echo half; sleep 20"}`, Wants: []string{"bash timed out after 2s", "half"}, Code: domain.CodeTimeout},
 		{Name: "stdin is empty", Args: `{"command":"cat; echo done"}`, Exact: "done"},
 		{Name: "directory", Args: `{"command":"basename $PWD","working_dir":"sub"}`, Exact: "sub"},
 		{Name: "no directory", Args: `{"command":"true","working_dir":"nope"}`, Want: "nope", ErrorType: "not_found"},
