@@ -1,8 +1,10 @@
 package domain
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -53,12 +55,12 @@ type Content struct {
 // block; structured content only describes it, so that base64 never fills a
 // model's context.
 type Artifact struct {
-	Name        string // a base name
-	Data        []byte // nil if the file is at URI
-	URI         string
-	MIME        string
-	Size        int64
-	Description string
+	Name        string `json:"name"` // a base name
+	Data        []byte `json:"-"`    // nil if the file is at URI
+	MIME        string `json:"mime"`
+	Size        int64  `json:"size"` // of a file at URI
+	URI         string `json:"uri"`
+	Description string `json:"description,omitempty"`
 }
 
 // Display hints how a user interface should show the result.
@@ -102,63 +104,37 @@ func (r ToolResult) Structured() any {
 	if len(r.Artifacts) == 0 && r.Display == nil && r.MetaData == nil {
 		return results
 	}
-	c := contract{Results: results, Display: r.Display, MetaData: r.MetaData}
-	for _, a := range r.Artifacts {
-		c.Artifacts = append(c.Artifacts, descriptor{a.Name, a.MIME, a.size(), a.uri(), a.Description})
+	return struct {
+		Results   any            `json:"results"`
+		Artifacts []Artifact     `json:"artifacts,omitempty"`
+		Display   *Display       `json:"display,omitempty"`
+		MetaData  map[string]any `json:"meta_data,omitempty"`
+	}{results, each(r.Artifacts, Artifact.described), r.Display, r.MetaData}
+}
+
+// described returns the artifact with the size of its data, and a URI.
+func (a Artifact) described() Artifact {
+	if a.Data != nil {
+		a.Size = int64(len(a.Data))
 	}
-	return c
+	a.URI = cmp.Or(a.URI, "artifact:///"+a.Name)
+	return a
 }
 
 // Blocks returns the content of the result with a block for each artifact.
 func (r ToolResult) Blocks() []Content {
-	blocks := r.Content
+	blocks := slices.Clip(r.Content)
 	for _, a := range r.Artifacts {
-		blocks = append(blocks[:len(blocks):len(blocks)], a.block())
+		c := Content{Type: ResourceContent, Data: a.Data, MIMEType: a.MIME, URI: a.described().URI, Name: a.Name}
+		switch {
+		case a.Data == nil:
+			c.Type = LinkContent
+		case strings.HasPrefix(a.MIME, "image/"):
+			c.Type = ImageContent
+		case strings.HasPrefix(a.MIME, "audio/"):
+			c.Type = AudioContent
+		}
+		blocks = append(blocks, c)
 	}
 	return blocks
-}
-
-// contract is version 2 of the tool result contract, on the wire.
-type contract struct {
-	Results   any            `json:"results"`
-	Artifacts []descriptor   `json:"artifacts,omitempty"`
-	Display   *Display       `json:"display,omitempty"`
-	MetaData  map[string]any `json:"meta_data,omitempty"`
-}
-
-type descriptor struct {
-	Name        string `json:"name"`
-	MIME        string `json:"mime"`
-	Size        int64  `json:"size"`
-	URI         string `json:"uri"`
-	Description string `json:"description,omitempty"`
-}
-
-func (a *Artifact) size() int64 {
-	if a.Data != nil {
-		return int64(len(a.Data))
-	}
-	return a.Size
-}
-
-func (a *Artifact) uri() string {
-	if a.URI == "" {
-		return "artifact:///" + a.Name
-	}
-	return a.URI
-}
-
-func (a *Artifact) block() Content {
-	c := Content{Data: a.Data, MIMEType: a.MIME, URI: a.uri(), Name: a.Name}
-	switch {
-	case a.Data == nil:
-		c.Type = LinkContent
-	case strings.HasPrefix(a.MIME, "image/"):
-		c.Type = ImageContent
-	case strings.HasPrefix(a.MIME, "audio/"):
-		c.Type = AudioContent
-	default:
-		c.Type = ResourceContent
-	}
-	return c
 }
