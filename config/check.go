@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -70,14 +71,8 @@ func (l *Loaded) checkLevel(name string) error {
 	if _, ok := (domain.Access{Levels: l.Compliance.Levels}).Known(name); ok || name == "" {
 		return nil
 	}
-	return fmt.Errorf("there is no compliance level %q; known: %s", name, known(slices.Sorted(maps.Keys(l.Compliance.Levels))))
-}
-
-func known(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
+	known := strings.Join(slices.Sorted(maps.Keys(l.Compliance.Levels)), ", ")
+	return fmt.Errorf("there is no compliance level %q; known: %s", name, cmp.Or(known, "none"))
 }
 
 // Names are the names of all items that sources offer or know of.
@@ -91,19 +86,26 @@ type Names struct {
 // server is called server__tool.
 func (l *Loaded) CheckNames(names Names) (warnings []string, err error) {
 	var all []error
+	mayCome := func(name string) bool { return names.Open || strings.Contains(name, "__") }
 	check := func(kind, name string, known []string) {
-		switch problem := l.unknownName(kind, name, known); {
-		case problem == nil:
-		case names.mayCome(name):
+		if slices.Contains(known, name) {
+			return
+		}
+		hint := "known: " + cmp.Or(strings.Join(known, ", "), "none")
+		if near, ok := nearest.Word(name, known); ok {
+			hint = "did you mean " + near + "?"
+		}
+		problem := l.mistake(kind+"s."+name, "there is no %s %q; %s", kind, name, hint)
+		if mayCome(name) {
 			warnings = append(warnings, problem.Error()+"; the settings apply when it becomes available")
-		default:
+		} else {
 			all = append(all, problem)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Tools)) {
 		check("tool", name, names.Tools)
 		other, ok := l.ToolSections[name].(*otherTool)
-		if !ok || !names.mayCome(name) && !slices.Contains(names.Tools, name) {
+		if !ok || !mayCome(name) && !slices.Contains(names.Tools, name) {
 			continue
 		}
 		for _, key := range slices.Sorted(maps.Keys(other.Unknown)) {
@@ -117,17 +119,4 @@ func (l *Loaded) CheckNames(names Names) (warnings []string, err error) {
 		check("prompt", name, names.Prompts)
 	}
 	return warnings, errors.Join(all...)
-}
-
-func (n Names) mayCome(name string) bool { return n.Open || strings.Contains(name, "__") }
-
-func (l *Loaded) unknownName(kind, name string, names []string) error {
-	if slices.Contains(names, name) {
-		return nil
-	}
-	hint := "known: " + known(names)
-	if near, ok := nearest.Word(name, names); ok {
-		hint = "did you mean " + near + "?"
-	}
-	return l.mistake(kind+"s."+name, "there is no %s %q; %s", kind, name, hint)
 }

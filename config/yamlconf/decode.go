@@ -98,7 +98,7 @@ func (d *decoder) value(n, at *yaml.Node, t *structschema.Type, r structschema.R
 		return
 	}
 	n = target(n)
-	d.source.locate(path, at)
+	d.source.places[path] = place{at.Line, at.Column}
 	switch {
 	case t.Kind == structschema.Any: // it is enough that the key is there
 	case isNull(n) && !isHome(n, t, r):

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-
-	"gopkg.in/yaml.v3"
 )
 
 // Error is one mistake in a configuration file.
@@ -85,11 +83,6 @@ func (s *Source) remember(value string) {
 		s.values[value] = true
 	}
 }
-
-func (s *Source) locate(path string, at *yaml.Node) { s.places[path] = place{at.Line, at.Column} }
-
-// hides reports whether the text at path must not be shown.
-func (s *Source) hides(path, text string) bool { return s.masked[path] || s.values[text] }
 
 // maxWord bounds the keys that stand in a path as they are.
 const maxWord = 64

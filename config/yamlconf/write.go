@@ -119,7 +119,7 @@ func (w *writer) scalar(v reflect.Value, t *structschema.Type, r structschema.Ru
 	switch {
 	case !isText:
 		value = fmt.Sprint(plain)
-	case value != "" && w.source.hides(path, v.String()):
+	case value != "" && (w.source.masked[path] || w.source.values[v.String()]):
 		r.Secret = true
 	}
 	switch {
