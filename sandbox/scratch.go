@@ -26,7 +26,10 @@ type scratch struct {
 	gone bool
 }
 
-const scratchPrefix = "toolserver-"
+const (
+	scratchPrefix  = "toolserver-"
+	unlockedSuffix = ".new"
+)
 
 // newScratch returns a scratch with a random path, known before the directory is made.
 func newScratch() *scratch {
@@ -48,14 +51,19 @@ func (s *scratch) make() error {
 		return nil
 	}
 	sweepScratch()
-	err := os.Mkdir(s.path, 0o700)
+	// It has its name only once it is locked, or another server swept it.
+	unlocked := s.path + unlockedSuffix
+	err := os.Mkdir(unlocked, 0o700)
 	for _, dir := range []string{"tmp", "cache", "cache/go-build"} { // go runs what it keeps there
 		if err == nil {
-			err = os.Mkdir(filepath.Join(s.path, dir), 0o700)
+			err = os.Mkdir(filepath.Join(unlocked, dir), 0o700)
 		}
 	}
 	if err == nil {
-		s.lock, err = lockScratch(s.path)
+		s.lock, err = lockScratch(unlocked)
+	}
+	if err == nil {
+		err = os.Rename(unlocked, s.path)
 	}
 	if err != nil {
 		return fmt.Errorf("make a directory for temporary files of commands: %w", err)
@@ -74,13 +82,12 @@ func (s *scratch) remove() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// sweepScratch removes the directories of servers that were killed. One that is
-// younger than a minute may be about to be locked.
+// sweepScratch removes the directories of servers that were killed.
 func sweepScratch() {
 	old, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchPrefix+"*"))
 	for _, path := range old {
-		info, err := os.Lstat(path)
-		if err != nil || len(info.Name()) != len(scratchPrefix)+len(rand.Text()) || time.Since(info.ModTime()) < time.Minute {
+		name, unlocked := strings.CutSuffix(filepath.Base(path), unlockedSuffix)
+		if len(name) != len(scratchPrefix)+len(rand.Text()) || unlocked && !isOld(path) {
 			continue
 		}
 		if dir, err := lockScratch(path); err == nil && dir != nil {
@@ -88,6 +95,12 @@ func sweepScratch() {
 			dir.Close()
 		}
 	}
+}
+
+// isOld reports whether a directory is not just being made.
+func isOld(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && time.Since(info.ModTime()) > time.Minute
 }
 
 // removeTree removes also what commands made unwritable, as some do with what they

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 func TestScratch(t *testing.T) {
@@ -24,12 +23,6 @@ func TestScratch(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = killed.lock.Close() // as when its server is killed
-	past := time.Now().Add(-time.Hour)
-	for _, s := range []*scratch{living, killed} {
-		if err := os.Chtimes(s.path, past, past); err != nil {
-			t.Fatal(err)
-		}
-	}
 	others := []string{scratchPrefix + "notes", "other"}
 	for _, name := range others {
 		if err := os.Mkdir(filepath.Join(os.TempDir(), name), 0o755); err != nil {
