@@ -95,11 +95,7 @@ func (p *Pattern) simplify() {
 	if n < 0 || p.tokens[n].op != opLiteral {
 		return
 	}
-	p.Tail = p.tokens[n].text
-	p.Whole = n == 0 || p.tokens[n-1].op == opDirs
-	if i := strings.LastIndexByte(p.Tail, '/'); i >= 0 {
-		p.Tail, p.Whole = p.Tail[i+1:], true
-	}
+	p.Tail = p.tokens[n].text[strings.LastIndexByte(p.tokens[n].text, '/')+1:]
 }
 
 func (p *Pattern) oneName(tokens []token) bool {

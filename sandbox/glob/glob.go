@@ -1,6 +1,5 @@
-// Package glob is the one implementation of patterns for file names and paths:
-// those of tools, of .gitignore files and of protected names. Matching never
-// takes exponential time.
+// Package glob matches patterns for file names and paths: those of tools and of
+// .gitignore files. Matching never takes exponential time.
 package glob
 
 import (
@@ -48,15 +47,6 @@ func Compile(source string) (*Glob, error) {
 		return nil, fmt.Errorf("pattern %q: %w", source, err)
 	}
 	return g, nil
-}
-
-// MustCompile is Compile for a glob that is known to be valid; it panics otherwise.
-func MustCompile(source string) *Glob {
-	g, err := Compile(source)
-	if err != nil {
-		panic(err)
-	}
-	return g
 }
 
 func valid(source string) error {

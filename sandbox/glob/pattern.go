@@ -29,10 +29,8 @@ type token struct {
 type Pattern struct {
 	// Path says that the pattern is matched against a path and not a base name.
 	Path bool
-	// Tail is what the base name of every match ends with, and Whole that it is
-	// nothing else.
-	Tail  string
-	Whole bool
+	// Tail is what the base name of every match ends with.
+	Tail string
 
 	tokens []token
 	bytes  bool // a character is a byte, as git has it, and not a UTF-8 sequence
