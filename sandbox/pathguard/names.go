@@ -72,10 +72,10 @@ func newPatterns(names []Name) *patterns {
 	return p
 }
 
-// matches reports whether a glob matches a folded name, or, if that is wild, one that
+// matches reports whether a glob matches a folded name, or, if that has wildcards, one that
 // it can stand for.
-func matches(pattern, name string, wild bool) bool {
-	if wild {
+func matches(pattern, name string, wildcard bool) bool {
+	if wildcard {
 		return meets(name, pattern)
 	}
 	plain := strings.LastIndexAny(pattern, globMarks+"]") + 1
@@ -87,8 +87,8 @@ func matches(pattern, name string, wild bool) bool {
 }
 
 // starting returns the patterns that may begin with a folded name.
-func (p *patterns) starting(name string, wild bool) [2][]*pattern {
-	if wild {
+func (p *patterns) starting(name string, wildcard bool) [2][]*pattern {
+	if wildcard {
 		return [2][]*pattern{p.all}
 	}
 	return [2][]*pattern{p.first[name], p.globs}
@@ -96,11 +96,11 @@ func (p *patterns) starting(name string, wild bool) [2][]*pattern {
 
 // step follows leads by one more name of a path and, if p is not nil, begins new ones
 // with it. It returns the leads from there and the patterns that are complete. In a
-// name that is wild the [wildcards] stand for text.
-func (p *patterns) step(leads []lead, name string, wild bool) (next []lead, whole []*pattern) {
+// name with wildcards the [wildcards] stand for text.
+func (p *patterns) step(leads []lead, name string, wildcard bool) (next []lead, whole []*pattern) {
 	follow := func(l lead) {
 		switch {
-		case !matches(l.rest[0], name, wild):
+		case !matches(l.rest[0], name, wildcard):
 		case len(l.rest) == 1:
 			whole = append(whole, l.pattern)
 		default:
@@ -117,9 +117,9 @@ func (p *patterns) step(leads []lead, name string, wild bool) (next []lead, whol
 	if p == nil {
 		return next, whole
 	}
-	for _, list := range p.starting(name, wild) {
+	for _, list := range p.starting(name, wildcard) {
 		for _, n := range list {
-			hidden := !wild || strings.HasPrefix(n.names[0], ".") // or nobody could use a plain *
+			hidden := !wildcard || strings.HasPrefix(n.names[0], ".") // or nobody could use a plain *
 			if hidden && !slices.ContainsFunc(n.except, func(except string) bool { return matches(except, name, false) }) {
 				follow(lead{n, n.names})
 			}
@@ -129,8 +129,8 @@ func (p *patterns) step(leads []lead, name string, wild bool) (next []lead, whol
 }
 
 // govern returns the rule that protects a path of these names, which may start
-// anywhere. With wild it may have [wildcards].
-func (p *patterns) govern(path string, wild bool) (rule string, protected bool) {
+// anywhere. With wildcard it may have [wildcards].
+func (p *patterns) govern(path string, wildcard bool) (rule string, protected bool) {
 	var leads []lead
 	var whole []*pattern
 	for path != "" {
@@ -138,7 +138,7 @@ func (p *patterns) govern(path string, wild bool) (rule string, protected bool) 
 		if name, path, _ = strings.Cut(path, separator); name == "" {
 			continue
 		}
-		leads, whole = p.step(leads, foldName(name), wild && strings.ContainsAny(name, wildcards))
+		leads, whole = p.step(leads, foldName(name), wildcard && strings.ContainsAny(name, wildcards))
 		for _, n := range whole {
 			if !n.only || path == "" {
 				return n.rule, true

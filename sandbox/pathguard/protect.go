@@ -95,9 +95,9 @@ func linked(workspace string, names []Name) (found []rule) {
 }
 
 // governs returns the rule that protects the clean absolute path, if there is one.
-// With wild it may have [wildcards], of which those for names that are as ordinary
+// With wildcard it may have [wildcards], of which those for names that are as ordinary
 // as id_rsa do not count.
-func (p *protection) governs(path string, wild bool) (rule string, protected bool) {
+func (p *protection) governs(path string, wildcard bool) (rule string, protected bool) {
 	if p == nil {
 		return "", false
 	}
@@ -108,7 +108,7 @@ func (p *protection) governs(path string, wild bool) (rule string, protected boo
 			start = max(start, len(w))
 		}
 	}
-	return p.govern(path[start:], wild)
+	return p.govern(path[start:], wildcard)
 }
 
 // Protects reports whether the Guard has any Protection.
