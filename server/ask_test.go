@@ -369,10 +369,6 @@ func TestNothingBigIsKept(t *testing.T) {
 	if got := ses.handshake().capabilities; got != nil {
 		t.Errorf("%d bytes of capabilities", len(got))
 	}
-	name := []byte(strings.Repeat("x", maxPacedName+1))
-	if s.pace.set(name, true); s.pace.isFast(name) {
-		t.Error("a name that no tool can have")
-	}
 	cursor := base64.RawURLEncoding.EncodeToString([]byte("after:" + strings.Repeat("x", maxCachedCursor)))
 	if _, err := s.page(methodTools, domain.Principal{}, false, cursor); err != nil || len(s.lists.pages) != 0 {
 		t.Errorf("%d pages kept, %v", len(s.lists.pages), err)

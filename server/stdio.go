@@ -33,6 +33,9 @@ type stdio struct {
 	out      *jsonrpc.LineWriter
 	inflight inflight
 	ended    chan error // gets the end of the input
+	ctx      context.Context
+	current  atomic.Pointer[exchange] // the request being served by the goroutine that reads
+	watch    *time.Timer              // calls detachIfSlow
 }
 
 // ServeStdio serves one client until its input ends, ctx does, or it stops
@@ -52,9 +55,11 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 		in:      jsonrpc.NewLineReader(in, s.opts.MaxMessageBytes),
 		out:     jsonrpc.NewLineWriter(out, stallTime, s.opts.BeforeAnswers, sync.OnceFunc(func() { close(gone) })),
 		ended:   make(chan error, 1),
+		ctx:     run,
 	}
+	c.watch = time.AfterFunc(time.Hour, c.detachIfSlow)
 	l, leave := c.session.join(s.hub) // before a message is answered, so that no change after it is missed
-	go c.read(run)                    // ends with the input
+	go c.read()                       // ends with the input
 	forwarding, stop := context.WithCancel(run)
 	var forwarded sync.WaitGroup
 	forwarded.Go(func() {
@@ -109,8 +114,7 @@ func (c *stdio) Authenticate(*http.Request) (domain.Principal, *Challenge) { ret
 
 // read reads and serves lines until the input ends or another goroutine has
 // taken over reading.
-func (c *stdio) read(ctx context.Context) {
-	r := newReader(c, ctx)
+func (c *stdio) read() {
 	for {
 		line, err := c.in.Next()
 		switch {
@@ -120,7 +124,7 @@ func (c *stdio) read(ctx context.Context) {
 			c.ended <- err
 			return
 		case len(bytes.TrimSpace(line)) == 0:
-		case !r.serve(line):
+		case !c.serve(line):
 			return
 		}
 		if !c.in.Buffered() {
@@ -134,21 +138,21 @@ func (c *stdio) reject(id []byte, err *jsonrpc.Error) {
 }
 
 // serve serves one line, and reports whether the reader goes on reading.
-func (r *reader) serve(line []byte) bool {
-	release, busy := r.hold(line)
-	out := &lineSink{w: r.out}
+func (c *stdio) serve(line []byte) bool {
+	release, busy := c.hold(line)
+	out := &lineSink{w: c.out}
 	if jsonrpc.IsBatch(line) {
-		batch, err := parseBatch(r.session, line)
+		batch, err := parseBatch(c.session, line)
 		if err == nil {
 			err = busy
 		}
 		if err != nil {
 			release()
-			r.reject(nil, err)
+			c.reject(nil, err)
 			return true
 		}
-		serve := r.server.openBatch(r.ctx, r.session, r.caller(), batch, out) // before a cancel is read
-		return r.serveDetached(out, func() {
+		serve := c.server.openBatch(c.ctx, c.session, c.caller(), batch, out) // before a cancel is read
+		return c.serveDetached(out, func() {
 			defer release()
 			serve()
 		})
@@ -156,10 +160,10 @@ func (r *reader) serve(line []byte) bool {
 	msg, err := parse(line)
 	if err != nil {
 		release()
-		r.reject(msg.ID, err)
+		c.reject(msg.ID, err)
 		return true
 	}
-	x, ctx := r.server.open(r.ctx, r.session, r.caller(), msg, out)
+	x, ctx := c.server.open(c.ctx, c.session, c.caller(), msg, out)
 	switch {
 	case x == nil:
 		release()
@@ -172,25 +176,25 @@ func (r *reader) serve(line []byte) bool {
 		x.finish(nil, busy)
 		return true
 	case len(line) > longMessage || !x.fast():
-		return r.serveDetached(out, func() {
+		return c.serveDetached(out, func() {
 			defer release()
 			x.timed(ctx)
 		})
 	}
-	return r.serveInline(x, ctx)
+	return c.serveInline(x, ctx)
 }
 
 // hold counts a long line against what all long messages may have together,
 // until release. The reader does not wait for that.
-func (r *reader) hold(line []byte) (release func(), busy *jsonrpc.Error) {
-	n, owner := int64(len(line)), r.session.owner
+func (c *stdio) hold(line []byte) (release func(), busy *jsonrpc.Error) {
+	n, owner := int64(len(line)), c.session.owner
 	switch {
 	case n <= longMessage:
 		return func() {}, nil
-	case !r.server.held.TryAcquire(owner, n):
+	case !c.server.held.TryAcquire(owner, n):
 		return func() {}, busyWith("long messages")
 	}
-	return func() { r.server.held.Release(owner, n) }, nil
+	return func() { c.server.held.Release(owner, n) }, nil
 }
 
 // lineSink writes what one request makes the server send. While the request is

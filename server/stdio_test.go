@@ -411,7 +411,7 @@ func TestSlowAfterAll(t *testing.T) {
 	}))
 	c := dial(t, s)
 	call := func(id int) { c.send(request(fmt.Sprint(id), "tools/call", `{"name":"moody"}`, false)) }
-	for !s.pace.isFast([]byte(`"moody"`)) {
+	for !s.pace.of([]byte(`"moody"`)).Load() {
 		call(0)
 		c.receive()
 	}
