@@ -2,13 +2,12 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"go.uber.org/zap"
 
 	"toolserver/domain"
 	"toolserver/jsonrpc"
@@ -21,6 +20,10 @@ type change struct {
 }
 
 func updated(uri string) change { return change{mcp.MethodNotificationResourceUpdated, uri} }
+
+var listsChanged = [...]change{
+	{method: mcp.MethodNotificationToolsListChanged}, {method: mcp.MethodNotificationResourcesListChanged}, {method: mcp.MethodNotificationPromptsListChanged},
+}
 
 // notification returns the notification of a change. Tag is the _meta it
 // carries, or nil.
@@ -38,75 +41,75 @@ func (c change) notification(tag any) []byte {
 	return jsonrpc.Request(nil, c.method, params)
 }
 
-// hub passes changes on to the listeners of clients, and has their subscriptions
-// revised whenever another catalog is in force.
+// hub has all listeners.
 type hub struct {
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
-	watches   map[*watches]struct{}
 }
 
-func newHub() *hub {
-	return &hub{listeners: map[*listener]struct{}{}, watches: map[*watches]struct{}{}}
-}
-
-// publish passes a catalog on that is in force now, and what has changed with it.
-func (h *hub) publish(c domain.Change, catalog *domain.Catalog, log *zap.Logger) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for w := range h.watches {
-		w.revise(catalog, log)
-	}
-	for l := range h.listeners {
+// publish passes on what has changed with the catalog that is in force now.
+func (s *Server) publish(c domain.Change) {
+	catalog := s.exec.Registry.Catalog()
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	for l := range s.hub.listeners {
+		l.revise(catalog)
 		for i, changed := range []bool{c.Tools, c.Resources, c.Prompts} {
-			if changed && l.wants(listsChanged[i]) {
-				l.add(listsChanged[i])
+			if changed {
+				l.addList(listsChanged[i])
 			}
 		}
 		l.wakeUp() // even without: its credentials may no longer be accepted
 	}
 }
 
-func (h *hub) attach(w *watches) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.watches[w] = struct{}{}
-}
-
-func (h *hub) detach(w *watches) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.watches, w)
-}
-
-var listsChanged = [...]change{
-	{method: mcp.MethodNotificationToolsListChanged}, {method: mcp.MethodNotificationResourcesListChanged}, {method: mcp.MethodNotificationPromptsListChanged},
-}
-
-// listener is a stream that carries changes. The same change twice, before it
-// was sent, is one.
+// listener collects the changes that a session or a subscription is notified of:
+// of lists, and of the resources it has subscribed to. The same change twice,
+// before it was sent, is one.
 type listener struct {
-	wants func(change) bool
-	wake  chan struct{}
+	server *Server
+	wants  func(list change) bool
+	wake   chan struct{}
 
 	mu      sync.Mutex
 	pending []change
+
+	watching sync.Mutex        // guards watched; locked after the hub's and before mu
+	watched  map[string]*watch // by URI; nil after close
 }
 
-// join returns a listener for the list changes it wants, until leave.
-func (h *hub) join(wants func(change) bool) (l *listener, leave func()) {
-	l = &listener{wants: wants, wake: make(chan struct{}, 1)}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.listeners[l] = struct{}{}
-	return l, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.listeners, l)
+// watch is the subscription to one resource.
+type watch struct {
+	who      caller
+	resource *domain.Resource
+	end      context.CancelFunc
+}
+
+// maxWatches bounds the subscriptions of one listener.
+const maxWatches = 100
+
+// newListener returns a listener, in use until its close.
+func (s *Server) newListener(wants func(list change) bool) *listener {
+	l := &listener{server: s, wants: wants, wake: make(chan struct{}, 1), watched: map[string]*watch{}}
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	s.hub.listeners[l] = struct{}{}
+	return l
+}
+
+// close ends all subscriptions, for good.
+func (l *listener) close() {
+	l.server.hub.mu.Lock()
+	delete(l.server.hub.listeners, l)
+	l.server.hub.mu.Unlock()
+	l.watching.Lock()
+	defer l.watching.Unlock()
+	for _, w := range l.watched {
+		w.end()
 	}
+	l.watched = nil
 }
 
-// add has the listener send a change.
 func (l *listener) add(c change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,6 +117,12 @@ func (l *listener) add(c change) {
 		l.pending = append(l.pending, c)
 	}
 	l.wakeUp()
+}
+
+func (l *listener) addList(c change) {
+	if l.wants(c) {
+		l.add(c)
+	}
 }
 
 func (l *listener) wakeUp() {
@@ -133,186 +142,166 @@ func (l *listener) take() (changes []change) {
 // forward sends changes until ctx ends or the credentials of who are no longer
 // accepted, or have expired. A principal whose groups or compliance level have
 // changed may see other lists.
-func (s *Server) forward(ctx context.Context, who caller, l *listener, send func(change)) {
-	expired, stop := expiry(who.principal)
-	defer func() { stop() }()
-	for {
+func (l *listener) forward(ctx context.Context, who caller, send func(change)) {
+	defer l.wakeUp() // for a stream that replaces this one
+	for ctx.Err() == nil {
+		now, ok := who.again()
+		if !ok {
+			return
+		}
+		if l.server.exec.Registry.Catalog().Private() &&
+			(!slices.Equal(now.Groups, who.principal.Groups) || now.ComplianceLevel != who.principal.ComplianceLevel) {
+			for _, list := range listsChanged {
+				l.addList(list)
+			}
+		}
+		who.principal = now
+		for _, c := range l.take() {
+			send(c)
+		}
+		waiting, stop := ctx, func() {}
+		if !now.Expires.IsZero() {
+			waiting, stop = context.WithDeadline(ctx, now.Expires)
+		}
 		select {
 		case <-l.wake:
-			now, ok := who.again()
-			if !ok {
-				return
-			}
-			if s.exec.Registry.Catalog().Private() &&
-				(!slices.Equal(now.Groups, who.principal.Groups) || now.ComplianceLevel != who.principal.ComplianceLevel) {
-				for _, list := range listsChanged {
-					if l.wants(list) {
-						l.add(list)
-					}
-				}
-			}
-			who.principal = now
 			stop()
-			expired, stop = expiry(now)
-			for _, c := range l.take() {
-				send(c)
-			}
-		case <-expired:
-			return
-		case <-ctx.Done():
+		case <-waiting.Done():
+			stop()
 			return
 		}
 	}
 }
 
-// expiry returns a channel that yields when a principal's credentials expire.
-func expiry(p domain.Principal) (expired <-chan time.Time, stop func()) {
-	if p.Expires.IsZero() {
-		return nil, func() {}
-	}
-	timer := time.NewTimer(time.Until(p.Expires))
-	return timer.C, func() { timer.Stop() }
-}
-
-// join makes a stream of the session one that carries changes: of lists, once
-// the handshake is complete, and of resources it has subscribed to.
-func (s *session) join(h *hub) (l *listener, leave func()) {
-	l, leaveHub := h.join(func(change) bool { return s.handshake().version != "" })
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.streams = append(s.streams, l)
-	return l, func() {
-		leaveHub()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.streams = slices.DeleteFunc(s.streams, func(other *listener) bool { return other == l })
-	}
-}
-
-// notify has the session's streams send a change.
-func (s *session) notify(c change) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.streams {
-		l.add(c)
-	}
-}
-
-// watches are the resources that a session or a stream has subscribed to.
-type watches struct {
-	mu     sync.Mutex
-	hub    *hub // nil before the first
-	byURI  map[string]*watch
-	closed bool
-}
-
-// watch is one subscription.
-type watch struct {
-	who      caller
-	changed  func()
-	resource *domain.Resource // nil if there was none when it was last looked for
-	end      context.CancelFunc
-}
-
-// maxWatches bounds the subscriptions of one session or stream.
-const maxWatches = 100
-
-// add subscribes to a resource for who: changed is called when it changes.
-func (w *watches) add(s *Server, who caller, uri string, changed func()) error {
-	s.hub.attach(w) // not while mu is held, which is taken while the hub's is
-	late := false
-	defer func() {
-		if late {
-			s.hub.detach(w)
-		}
-	}()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.hub, late = s.hub, w.closed
-	if late {
+// subscribe subscribes to a resource for who.
+func (l *listener) subscribe(who caller, uri string) error {
+	l.watching.Lock()
+	defer l.watching.Unlock()
+	switch {
+	case l.watched == nil || l.watched[uri] != nil:
 		return nil
-	}
-	if _, there := w.byURI[uri]; there {
-		return nil
-	}
-	if len(w.byURI) >= maxWatches {
+	case len(l.watched) >= maxWatches:
 		return &domain.Error{Code: domain.CodeInvalidParams, Message: fmt.Sprintf("there are already %d subscriptions; cancel some first", maxWatches)}
 	}
-	one := &watch{who: who, changed: changed}
-	if err := one.start(s.exec.Registry.Catalog(), who.principal, uri); err != nil {
-		return err
-	}
-	if w.byURI == nil {
-		w.byURI = map[string]*watch{}
-	}
-	w.byURI[uri] = one
-	return nil
+	return l.watch(l.server.exec.Registry.Catalog(), who, who.principal, uri)
 }
 
-// start watches the resource that a catalog has under uri.
-func (one *watch) start(c *domain.Catalog, p domain.Principal, uri string) error {
+// watch begins a subscription, which a catalog may not have a resource for. The
+// caller holds watching.
+func (l *listener) watch(c *domain.Catalog, who caller, p domain.Principal, uri string) (err error) {
 	ctx, end := context.WithCancel(context.Background())
-	r, err := c.Watch(ctx, p, uri, one.changed)
-	if err != nil {
-		end()
-		return err
-	}
-	one.resource, one.end = r, end
-	return nil
-}
-
-// restart is start where no request is served that would answer for a panic.
-func (one *watch) restart(c *domain.Catalog, p domain.Principal, uri string, log *zap.Logger) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			log.Error("watching a resource panicked", zap.String("uri", domain.ClipName(uri)), zap.String("panic", fmt.Sprint(p)), zap.Stack("stack"))
+			l.server.logPanic("watching a resource", domain.ClipName(uri), p)
+			err = errPanicked
+		}
+		if err != nil {
+			end()
 		}
 	}()
-	return one.start(c, p, uri) == nil
+	r, err := c.Watch(ctx, p, uri, func() { l.add(updated(uri)) })
+	if err == nil {
+		l.watched[uri] = &watch{who, r, end}
+	}
+	return err
+}
+
+// unsubscribe ends a subscription. One that does not exist is no error.
+func (l *listener) unsubscribe(uri string) {
+	l.watching.Lock()
+	defer l.watching.Unlock()
+	l.end(uri)
+}
+
+// end ends a subscription, and forgets its changes. The caller holds watching.
+func (l *listener) end(uri string) {
+	if w := l.watched[uri]; w != nil {
+		w.end()
+		delete(l.watched, uri)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pending = slices.DeleteFunc(l.pending, func(c change) bool { return c == updated(uri) })
 }
 
 // revise applies a catalog that is in force now. Subscriptions to a resource that
-// has not changed go on as they are; the others begin again, or end if the
-// subscriber may no longer read it.
-func (w *watches) revise(c *domain.Catalog, log *zap.Logger) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for uri, one := range w.byURI {
-		p, ok := one.who.again()
+// has not changed continue; the others begin again, or end if the subscriber may
+// no longer read it.
+func (l *listener) revise(c *domain.Catalog) {
+	l.watching.Lock()
+	defer l.watching.Unlock()
+	for uri, w := range l.watched {
+		p, ok := w.who.again()
 		if ok {
-			if r, _, err := c.FindResource(p, uri); err == nil && r == one.resource {
+			if r, _, err := c.FindResource(p, uri); err == nil && r == w.resource {
 				continue
 			}
 		}
-		one.end()
-		if !ok || !one.restart(c, p, uri, log) {
-			delete(w.byURI, uri)
-			continue
+		l.end(uri)
+		if ok && l.watch(c, w.who, p, uri) == nil {
+			l.add(updated(uri)) // it may have changed in between
 		}
-		one.changed() // it may have, in between
 	}
 }
 
-// remove ends a subscription. One that does not exist is no error.
-func (w *watches) remove(uri string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if one := w.byURI[uri]; one != nil {
-		one.end()
-		delete(w.byURI, uri)
+// subscribe serves resources/subscribe: the session's stream carries changes.
+func (x *exchange) subscribe() (reply, error) {
+	uri, err := x.text("uri", x.uri)
+	if err == nil {
+		err = x.server.exec.CountList(x.domain(), x.Method)
 	}
+	if err == nil {
+		err = x.session.changes.subscribe(x.who, uri)
+	}
+	return emptyReply, err
 }
 
-// close ends all subscriptions, for good.
-func (w *watches) close() {
-	w.mu.Lock()
-	for _, one := range w.byURI {
-		one.end()
+// unsubscribe serves resources/unsubscribe.
+func (x *exchange) unsubscribe() (reply, error) {
+	uri, err := x.text("uri", x.uri)
+	if err == nil {
+		x.session.changes.unsubscribe(uri)
 	}
-	w.byURI, w.closed = nil, true
-	h := w.hub
-	w.mu.Unlock()
-	if h != nil {
-		h.detach(w)
+	return emptyReply, err
+}
+
+// listen serves subscriptions/listen, the stream of changes of protocol version
+// 2026-07-28: an acknowledgement of the part of the request that is granted, then
+// notifications that carry the subscription's ID, and a result when the stream ends.
+func (x *exchange) listen(ctx context.Context) (reply, error) {
+	if err := x.server.exec.CountList(x.domain(), x.Method); err != nil {
+		return nil, err
 	}
+	owner := x.session.owner
+	if !x.server.streams.TryAcquire(owner, 1) {
+		return nil, busyWith("streams")
+	}
+	defer x.server.streams.Release(owner, 1)
+	var p struct {
+		Notifications mcp.SubscriptionFilter `json:"notifications"`
+	}
+	_ = json.Unmarshal(x.Params, &p) // what cannot be read is not asked for
+	granted := p.Notifications
+	granted.ResourceSubscriptions = nil
+	wanted := map[change]bool{
+		listsChanged[0]: granted.ToolsListChanged, listsChanged[1]: granted.ResourcesListChanged, listsChanged[2]: granted.PromptsListChanged,
+	}
+	l := x.server.newListener(func(list change) bool { return wanted[list] })
+	defer l.close()
+	for _, uri := range p.Notifications.ResourceSubscriptions {
+		if l.subscribe(x.who, uri) == nil {
+			granted.ResourceSubscriptions = append(granted.ResourceSubscriptions, uri)
+		}
+	}
+	tag := map[string]json.RawMessage{mcp.MetaKeySubscriptionID: x.ID}
+	x.out.notify(jsonrpc.Request(nil, mcp.MethodNotificationSubscriptionsAcknowledged, map[string]any{"_meta": tag, "notifications": granted}))
+	if !granted.IsEmpty() {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(x.session.ctx, cancel)()
+		l.forward(ctx, x.who, func(c change) { x.out.notify(c.notification(tag)) })
+	}
+	return func(b []byte) []byte {
+		return append(appendValue(append(b, `{"resultType":"complete","_meta":`...), tag), '}')
+	}, nil
 }

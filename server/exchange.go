@@ -187,12 +187,19 @@ func (x *exchange) finish(write reply, err error) {
 	}
 }
 
-// recover is deferred where a request is served. It answers for a panic, whose
-// stack is logged.
+// errPanicked answers for a panic.
+var errPanicked = jsonrpc.Errorf(jsonrpc.CodeInternalError, "the server failed to serve this request; the operator finds details in the log")
+
+// logPanic logs a panic with its stack.
+func (s *Server) logPanic(doing, what string, p any) {
+	s.opts.Log.Error(doing+" panicked", zap.String("what", what), zap.String("panic", fmt.Sprint(p)), zap.Stack("stack"))
+}
+
+// recover is deferred where a request is served. It answers for a panic.
 func (x *exchange) recover() {
 	if p := recover(); p != nil {
-		x.server.opts.Log.Error("a request panicked", zap.String("method", domain.ClipName(x.Method)), zap.String("panic", fmt.Sprint(p)), zap.Stack("stack"))
-		x.finish(nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "the server failed to serve this request; the operator finds details in the log"))
+		x.server.logPanic("a request", domain.ClipName(x.Method), p)
+		x.finish(nil, errPanicked)
 	}
 }
 

@@ -34,7 +34,6 @@ const (
 	idleTimeout       = 2 * time.Minute
 	writeTimeout      = 30 * time.Second // of one message, not of a stream
 	keepAliveInterval = 15 * time.Second
-	sweepInterval     = time.Minute // at the longest
 )
 
 const sessionHeader = mcp.HeaderSessionID
@@ -71,41 +70,33 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	sweep := time.NewTicker(min(sweepInterval, opts.SessionTTL))
-	defer sweep.Stop()
-	for {
-		select {
-		case <-sweep.C:
-			h.sessions.expire()
-			continue
-		case err := <-served:
-			return err
-		case <-ctx.Done():
-		}
-		h.sessions.closeAll()
-		drain, stop := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
-		defer stop()
-		if err := server.Shutdown(drain); err != nil {
-			cancel(errors.New("the server stops"))
-			last, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-			defer stop()
-			if server.Shutdown(last) != nil {
-				server.Close()
-			}
-		}
-		return nil
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
 	}
+	h.sessions.closeAll()
+	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
+	defer stop()
+	if err := server.Shutdown(drain); err != nil {
+		cancel(errors.New("the server stops"))
+		last, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		defer stop()
+		if server.Shutdown(last) != nil {
+			server.Close()
+		}
+	}
+	return nil
 }
 
 // Handler returns the endpoint and its neighbours as an HTTP handler, for those
-// who have a server of their own. It does not look for sessions that have
-// expired until there is no room for a new one.
+// who have a server of their own.
 func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handler {
 	return s.newHTTPHandler(stopping, opts)
 }
 
 func (s *Server) newHTTPHandler(stopping context.Context, opts HTTPOptions) *httpHandler {
-	h := &httpHandler{server: s, opts: opts, sessions: newSessions(opts.SessionTTL, opts.MaxSessions, s.opts.SessionEnded), stopping: stopping}
+	h := &httpHandler{server: s, opts: opts, sessions: newSessions(s, opts.SessionTTL, opts.MaxSessions), stopping: stopping}
 	h.routes = map[string]http.HandlerFunc{
 		"/livez":  func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, false) },
 		"/readyz": func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, stopping.Err() != nil) },
@@ -192,11 +183,12 @@ func (h *httpHandler) endSession(w http.ResponseWriter, r *http.Request, p domai
 	if !ok {
 		return
 	}
-	h.sessions.drop(ses)
+	h.sessions.drop(ses, false)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// stream serves the stream of a session's changes, until either side ends it.
+// stream serves the stream of a session's changes, until either side ends it or
+// another one takes its place.
 func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller) {
 	if _, events := accepted(r); !events {
 		http.Error(w, "Accept must include text/event-stream", http.StatusNotAcceptable)
@@ -217,12 +209,11 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 	defer stop()
 	defer context.AfterFunc(ses.ctx, stop)()
 	defer context.AfterFunc(h.stopping, stop)()
-	l, leave := ses.join(h.server.hub)
-	defer leave()
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	out := h.newSink(w, r, true)
 	defer out.close()
 	if out.open(stop) {
-		h.server.forward(ctx, who, l, func(c change) { out.notify(c.notification(nil)) })
+		ses.stream(stop)
+		ses.changes.forward(ctx, who, func(c change) { out.notify(c.notification(nil)) })
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -301,29 +302,30 @@ func TestHTTPStreams(t *testing.T) {
 }
 
 func TestSessionsExpire(t *testing.T) {
-	now := time.Now()
-	s := newSessions(time.Minute, 2, nil)
-	s.now = func() time.Time { return now }
-	a, _ := s.create("user:local")
-	b, _ := s.create("user:local")
-	s.release(a)
-	if _, err := s.create("user:local"); !errors.Is(err, errTooManySessions) {
-		t.Errorf("a third session: %v", err)
-	}
-	now = now.Add(2 * time.Minute)
-	if _, ok := s.acquire(a.id, "user:local"); ok {
-		t.Error("an expired session is still there")
-	}
-	if _, ok := s.acquire(b.id, "user:local"); !ok {
-		t.Error("a session in use has expired")
-	}
-	s.expire()
-	if _, err := s.create("user:local"); err != nil {
-		t.Errorf("no room although a session has expired: %v", err)
-	}
-	if len(s.byID) != 2 {
-		t.Errorf("%d sessions left", len(s.byID))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		server, _ := fixture(t)
+		s := newSessions(server, time.Minute, 2)
+		a, _ := s.create("user:local")
+		b, _ := s.create("user:local")
+		s.release(a)
+		if _, err := s.create("user:local"); !errors.Is(err, errTooManySessions) {
+			t.Errorf("a third session: %v", err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if _, ok := s.acquire(a.id, "user:local"); ok {
+			t.Error("an expired session is still there")
+		}
+		if _, ok := s.acquire(b.id, "user:local"); !ok {
+			t.Error("a session in use has expired")
+		}
+		if _, err := s.create("user:local"); err != nil {
+			t.Errorf("no room although a session has expired: %v", err)
+		}
+		if len(s.byID) != 2 {
+			t.Errorf("%d sessions left", len(s.byID))
+		}
+	})
 }
 
 // TestShutdown checks that open streams do not keep the server from stopping,

@@ -237,7 +237,7 @@ func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, who cal
 	w.Header().Set(sessionHeader, ses.id)
 	h.serve(w, r, ses, who, msg)
 	if ses.handshake().version == "" {
-		h.sessions.drop(ses) // the handshake failed
+		h.sessions.drop(ses, false) // the handshake failed
 	}
 }
 

@@ -14,10 +14,9 @@ import (
 // number, of which each principal has a share, and expire when they have been
 // idle for long, so that abandoned ones are evicted.
 type sessions struct {
+	server *Server
 	ttl    time.Duration
 	places *share.Pool
-	now    func() time.Time
-	ended  func(owner, id string) // called after a session has ended; may be nil
 
 	mu   sync.Mutex
 	byID map[string]*session
@@ -25,24 +24,22 @@ type sessions struct {
 
 var errTooManySessions = errors.New("too many sessions; try again later")
 
-func newSessions(ttl time.Duration, limit int, ended func(owner, id string)) *sessions {
-	return &sessions{ttl: ttl, places: share.NewPool(int64(limit), 0), now: time.Now, ended: ended, byID: map[string]*session{}}
+func newSessions(s *Server, ttl time.Duration, limit int) *sessions {
+	return &sessions{server: s, ttl: ttl, places: share.NewPool(int64(limit), 0), byID: map[string]*session{}}
 }
 
 // create begins a session of owner, in use until release.
 func (s *sessions) create(owner string) (*session, error) {
 	if !s.places.TryAcquire(owner, 1) {
-		s.expire()
-		if !s.places.TryAcquire(owner, 1) {
-			return nil, errTooManySessions
-		}
+		return nil, errTooManySessions
 	}
 	var random [16]byte
 	rand.Read(random[:]) // never fails
+	ses := s.server.begin(hex.EncodeToString(random[:]), owner)
+	ses.busy = 1
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ses := newSession(hex.EncodeToString(random[:]), owner)
-	ses.used, ses.busy = s.now(), 1
+	ses.idle = time.AfterFunc(s.ttl, func() { s.drop(ses, true) })
 	s.byID[ses.id] = ses
 	return ses, nil
 }
@@ -53,59 +50,38 @@ func (s *sessions) acquire(id, owner string) (*session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ses, ok := s.byID[id]
-	if !ok || ses.owner != owner || s.hasExpired(ses) {
+	if !ok || ses.owner != owner {
 		return nil, false
 	}
 	ses.busy++
-	ses.used = s.now()
+	ses.idle.Stop()
 	return ses, true
 }
 
 func (s *sessions) release(ses *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ses.busy--
-	ses.used = s.now()
-}
-
-// drop ends a session at once.
-func (s *sessions) drop(ses *session) {
-	s.mu.Lock()
-	_, there := s.byID[ses.id]
-	delete(s.byID, ses.id)
-	s.mu.Unlock()
-	if there {
-		s.end(ses)
+	if ses.busy--; ses.busy == 0 {
+		ses.idle.Reset(s.ttl)
 	}
 }
 
-func (s *sessions) end(ses *session) {
+// drop ends a session at once or, if it has expired, unless it is in use again.
+func (s *sessions) drop(ses *session, expired bool) {
+	s.mu.Lock()
+	if s.byID[ses.id] != ses || expired && ses.busy > 0 {
+		s.mu.Unlock()
+		return
+	}
+	delete(s.byID, ses.id)
+	ses.idle.Stop()
+	s.mu.Unlock()
 	s.places.Release(ses.owner, 1)
 	ses.close()
 	ses.cancelAll()
-	if s.ended != nil {
-		s.ended(ses.owner, ses.id)
+	if s.server.opts.SessionEnded != nil {
+		s.server.opts.SessionEnded(ses.owner, ses.id)
 	}
-}
-
-// expire ends the sessions that have been idle for too long.
-func (s *sessions) expire() {
-	var expired []*session
-	s.mu.Lock()
-	for id, ses := range s.byID {
-		if s.hasExpired(ses) {
-			delete(s.byID, id)
-			expired = append(expired, ses)
-		}
-	}
-	s.mu.Unlock()
-	for _, ses := range expired {
-		s.end(ses)
-	}
-}
-
-func (s *sessions) hasExpired(ses *session) bool {
-	return ses.busy == 0 && s.now().Sub(ses.used) > s.ttl
 }
 
 // closeAll ends the streams of all sessions.

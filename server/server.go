@@ -51,7 +51,7 @@ type Server struct {
 	settings atomic.Pointer[Settings]
 	info     json.RawMessage // name and version
 	lists    listCache
-	hub      *hub
+	hub      hub
 	states   stateSealer
 	pace     pace
 	held     *share.Pool // bytes of long messages in flight, by principal
@@ -80,11 +80,11 @@ func New(exec *domain.Executor, opts Options) *Server {
 	if err != nil {
 		panic(err) // two strings are JSON
 	}
-	s := &Server{opts: opts, exec: exec, info: info, hub: newHub(), states: newStateSealer(),
+	s := &Server{opts: opts, exec: exec, info: info, hub: hub{listeners: map[*listener]struct{}{}}, states: newStateSealer(),
 		held:     share.NewPool(max(maxBytesHeld, 4*int64(opts.MaxMessageBytes)), 0),
 		requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0)}
 	s.Configure(Settings{})
-	exec.Registry.OnChange(func(c domain.Change) { s.hub.publish(c, exec.Registry.Catalog(), opts.Log) })
+	exec.Registry.OnChange(s.publish)
 	return s
 }
 

@@ -20,17 +20,17 @@ type session struct {
 	owner    string                    // ID of the principal that began it; nobody else may use it
 	settled  atomic.Pointer[handshake] // nil before
 	logLevel atomic.Int32              // the least level that is sent
-	watches  watches
+	changes  *listener                 // nil of a single request
 
-	used time.Time // when it was last used over HTTP; guarded by sessions.mu
-	busy int       // HTTP requests and streams in flight; guarded by sessions.mu
+	busy int         // HTTP requests and streams in flight; guarded by sessions.mu
+	idle *time.Timer // ends the session; runs while it is not busy
 
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
 	inFlight map[string]*exchange // by ID, see [jsonrpc.IDKey]
-	streams  []*listener          // that carry changes to the client
+	replace  func()               // ends the stream that carries changes to the client; nil before the first
 	asked    int
 	asking   map[string]chan<- clientAnswer // our requests that are not answered, by ID
 }
@@ -48,10 +48,31 @@ func newSession(id, owner string) *session {
 	return s
 }
 
+// begin returns a session of more than one request, which is notified of changes
+// once the handshake is complete.
+func (s *Server) begin(id, owner string) *session {
+	ses := newSession(id, owner)
+	ses.changes = s.newListener(func(change) bool { return ses.handshake().version != "" })
+	return ses
+}
+
 // close ends what would go on until the client ends it.
 func (s *session) close() {
 	s.cancel()
-	s.watches.close()
+	if s.changes != nil {
+		s.changes.close()
+	}
+}
+
+// stream makes a stream the one that carries the session's changes: stop ends it
+// when another one takes its place.
+func (s *session) stream(stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.replace != nil {
+		s.replace()
+	}
+	s.replace = stop
 }
 
 // add registers a request, unless there are too many or one with the same ID.

@@ -51,22 +51,20 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 	c := &stdio{
 		server:  s,
 		who:     principal,
-		session: newSession("stdio", principal().ID),
+		session: s.begin("stdio", principal().ID), // joins the hub before a message is answered
 		in:      jsonrpc.NewLineReader(in, s.opts.MaxMessageBytes),
 		out:     jsonrpc.NewLineWriter(out, stallTime, s.opts.BeforeAnswers, sync.OnceFunc(func() { close(gone) })),
 		ended:   make(chan error, 1),
 		ctx:     run,
 	}
 	c.watch = time.AfterFunc(time.Hour, c.detachIfSlow)
-	l, leave := c.session.join(s.hub) // before a message is answered, so that no change after it is missed
-	go c.read()                       // ends with the input
+	go c.read() // ends with the input
 	forwarding, stop := context.WithCancel(run)
 	var forwarded sync.WaitGroup
 	forwarded.Go(func() {
-		s.forward(forwarding, c.caller(), l, func(change change) { c.out.Write(change.notification(nil), nil) })
+		c.session.changes.forward(forwarding, c.caller(), func(change change) { c.out.Write(change.notification(nil), nil) })
 	})
 	defer func() {
-		leave()
 		stop()
 		forwarded.Wait()
 	}()
