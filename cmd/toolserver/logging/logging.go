@@ -17,29 +17,6 @@ import (
 	"toolserver/config"
 )
 
-// promptCore flushes after each warning and error.
-type promptCore struct {
-	zapcore.Core
-}
-
-func (c *promptCore) With(fields []zapcore.Field) zapcore.Core {
-	return &promptCore{c.Core.With(fields)}
-}
-
-func (c *promptCore) Check(e zapcore.Entry, ce *zapcore.CheckedEntry) *zapcore.CheckedEntry {
-	if c.Enabled(e.Level) {
-		return ce.AddCore(e, c)
-	}
-	return ce
-}
-
-func (c *promptCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
-	if err := c.Core.Write(e, fields); err != nil || e.Level < zapcore.WarnLevel {
-		return err
-	}
-	return c.Sync()
-}
-
 // Logger is a log that its owner closes. Its Sync writes what has been logged, as
 // far as the log accepts it at once.
 type Logger struct {
@@ -74,7 +51,12 @@ func New(c config.Logging, stderr io.Writer) (*Logger, error) {
 	write, free := output(out)
 	w := newWriter(write, droppedEntry(encoder))
 	l.free = append(l.free, free, w.close)
-	l.Logger = zap.New(&promptCore{zapcore.NewCore(encoder, w, level)})
+	l.Logger = zap.New(zapcore.NewCore(encoder, w, level), zap.Hooks(func(e zapcore.Entry) error {
+		if e.Level >= zapcore.WarnLevel {
+			return w.Sync()
+		}
+		return nil
+	}))
 	// Libraries log what others send them, as net/http does with unexpected
 	// responses. That belongs into the log only for debugging.
 	restore, err := zap.RedirectStdLogAt(l.Logger, zapcore.DebugLevel)

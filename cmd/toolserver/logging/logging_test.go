@@ -38,7 +38,7 @@ func TestLogNotRead(t *testing.T) {
 			logged := 3 * maxLogPending / len(line)
 			for range logged {
 				w.Write(line)
-				w.flush()
+				w.Sync()
 			}
 			read, lines := 0, bufio.NewReader(r)
 			for {
@@ -78,16 +78,16 @@ func TestLogFails(t *testing.T) {
 	w := newWriter(write, reportLost)
 	for _, line := range []string{"one\n", "two, torn\nthree\n", "four\n"} {
 		w.Write([]byte(line))
-		w.tick() // as time passes
+		w.Sync()
 	}
 	room = 1000
 	w.Write([]byte("five\n"))
-	w.tick()
+	w.Sync()
 	w.Write([]byte("six\n"))
-	w.flush()
+	w.Sync()
 	w.close()
 	w.Write([]byte("late\n"))
-	w.flush()
+	w.Sync()
 	if want := "one\ntwo,\nfive\ndropped 3\nsix\n"; got.String() != want {
 		t.Errorf("the log is %q; want %q", got.String(), want)
 	}

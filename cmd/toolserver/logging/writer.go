@@ -12,8 +12,7 @@ import (
 // Bounds of a [writer].
 const (
 	flushInterval = 100 * time.Millisecond // that a line waits to be written, unless there is a flush
-	maxFlushWait  = 20 * time.Millisecond  // that a flush waits for a writer that may block
-	quickWrite    = time.Millisecond       // that a write takes where the log is being read
+	maxFlushWait  = 10 * time.Millisecond  // that a flush waits for a write that may block
 	maxCloseWait  = time.Second
 	maxLogBatch   = 64 << 10  // bytes that are written without waiting for more
 	maxLogPending = 512 << 10 // bytes that wait for a log that is not being read
@@ -28,19 +27,18 @@ var errWouldBlock = errors.New("the write would block")
 type writer struct {
 	write   func(b []byte) (int, error) // writes what is accepted at once, and returns errWouldBlock if that is not all
 	dropped func(lines int) []byte      // returns the line that reports dropped lines
+	timer   *time.Timer                 // calls Sync; runs while something is to be written
 
 	mu      sync.Mutex
 	pending []byte // not written yet
 	lost    int    // dropped lines that the log does not report yet
 	torn    bool   // the log ends within a line whose end is lost
-	timer   *time.Timer
-	armed   bool // timer runs
 	closed  bool
 }
 
 func newWriter(write func(b []byte) (int, error), dropped func(lines int) []byte) *writer {
 	w := &writer{write: write, dropped: dropped}
-	w.timer = time.AfterFunc(time.Hour, w.tick)
+	w.timer = time.AfterFunc(time.Hour, func() { _ = w.Sync() })
 	w.timer.Stop()
 	return w
 }
@@ -53,36 +51,24 @@ func (w *writer) Write(p []byte) (int, error) {
 		w.lost += lineCount(p)
 		return len(p), nil
 	}
+	if len(w.pending) == 0 {
+		w.timer.Reset(flushInterval)
+	}
 	if w.pending = append(w.pending, p...); len(w.pending) >= maxLogBatch {
 		w.drain()
-	} else {
-		w.arm()
 	}
 	return len(p), nil
 }
 
-// Sync flushes.
+// Sync writes what has been logged until now, as far as the log accepts it. It
+// never fails.
 func (w *writer) Sync() error {
-	w.flush()
-	return nil
-}
-
-// flush writes what has been logged until now, as far as the log accepts it.
-func (w *writer) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.closed {
 		w.drain()
 	}
-}
-
-// tick writes what has not been flushed, and tries again what has failed.
-func (w *writer) tick() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.armed = false; !w.closed {
-		w.drain()
-	}
+	return nil
 }
 
 // close flushes and ends the use of w. It waits a second at most.
@@ -97,13 +83,6 @@ func (w *writer) close() {
 	}
 	w.closed = true
 	w.timer.Stop()
-}
-
-func (w *writer) arm() {
-	if !w.armed && !w.closed {
-		w.armed = true
-		w.timer.Reset(flushInterval)
-	}
 }
 
 // drain writes pending lines and the report of dropped ones.
@@ -124,7 +103,7 @@ func (w *writer) drain() {
 		}
 	}
 	if len(w.pending) > 0 || w.lost > 0 {
-		w.arm()
+		w.timer.Reset(flushInterval)
 	} else if cap(w.pending) > 2*maxLogBatch {
 		w.pending = nil
 	}
@@ -145,57 +124,6 @@ func (w *writer) wrote(n int, err error) {
 
 func lineCount(p []byte) int { return bytes.Count(p, []byte{'\n'}) }
 
-// backgroundWriter writes to something that may block, a batch at a time.
-type backgroundWriter struct {
-	out     io.Writer
-	results chan error // of the write in progress
-	busy    bool       // there is one
-	slow    bool       // the last one was
-}
-
-// write waits a little for the write to end, unless the last one was slow: a
-// slow reader must not delay each flush. An error later than that is the next
-// write's. Only a write that blocks forever leaves a goroutine behind.
-func (w *backgroundWriter) write(b []byte) (int, error) {
-	if w.busy {
-		select {
-		case err := <-w.results:
-			w.busy = false
-			if err != nil {
-				return 0, err
-			}
-		default:
-			w.slow = true
-			return 0, errWouldBlock
-		}
-	}
-	if len(b) == 0 {
-		return 0, nil
-	}
-	b = bytes.Clone(b)
-	go func() {
-		_, err := w.out.Write(b)
-		w.results <- err
-	}()
-	w.busy = true
-	wait := maxFlushWait
-	if w.slow {
-		wait = quickWrite
-	}
-	late := time.NewTimer(wait)
-	defer late.Stop()
-	select {
-	case err := <-w.results:
-		w.busy, w.slow = false, false
-		if err != nil {
-			return 0, err
-		}
-	case <-late.C:
-		w.slow = true
-	}
-	return len(b), nil
-}
-
 // output returns what writes to out without blocking, and what frees it.
 func output(out io.Writer) (write func(b []byte) (int, error), free func()) {
 	if f, ok := out.(*os.File); ok {
@@ -206,5 +134,42 @@ func output(out io.Writer) (write func(b []byte) (int, error), free func()) {
 			return write, free
 		}
 	}
-	return (&backgroundWriter{out: out, results: make(chan error, 1)}).write, func() {}
+	return inBackground(out), func() {}
+}
+
+// inBackground returns what writes to something that may block, a batch at a
+// time. It waits a little for the end of the write; an error later than that is
+// the next write's. Only a write that blocks forever leaves a goroutine behind.
+func inBackground(out io.Writer) func(b []byte) (int, error) {
+	results := make(chan error, 1) // of the write in progress
+	busy := false                  // there is one
+	return func(b []byte) (int, error) {
+		if busy {
+			select {
+			case err := <-results:
+				if busy = false; err != nil {
+					return 0, err
+				}
+			default:
+				return 0, errWouldBlock
+			}
+		}
+		if len(b) == 0 {
+			return 0, nil
+		}
+		batch := bytes.Clone(b)
+		go func() {
+			_, err := out.Write(batch)
+			results <- err
+		}()
+		select {
+		case err := <-results:
+			if err != nil {
+				return 0, err
+			}
+		case <-time.After(maxFlushWait):
+			busy = true
+		}
+		return len(b), nil
+	}
 }
