@@ -64,8 +64,6 @@ type App struct {
 	kernel   *sandbox.Kernel
 	server   *server.Server // nil until serve makes it
 
-	reloads reloads
-
 	mu       sync.Mutex // held while a configuration is applied
 	families tools.Families
 	secrets  []string // besides those of the configuration
@@ -181,7 +179,6 @@ func (a *App) apply(cfg *config.Loaded) error {
 	settings := a.settings(cfg)
 	a.exec.Registry.Apply(domain.Revision{Settings: &settings, Add: update.Changed})
 	update.Commit()
-	a.reloads.notify()
 	if a.server != nil {
 		a.server.Configure(serverSettings(cfg))
 	}
@@ -211,7 +208,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 		Resources: resources.Deps{
 			WorkingDirectory: cfg.WorkingDirectory,
 			Config:           func() (string, error) { return string(a.now.Load().config.Show()), nil },
-			ConfigChanged:    a.reloads.watch,
+			ConfigChanged:    a.watchConfiguration,
 			Health:           a.health,
 		},
 		FileOptions: files.Options{Program: a.self, MaxChars: cfg.Limits.MaxResultChars},

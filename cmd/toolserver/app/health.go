@@ -2,10 +2,9 @@ package app
 
 import (
 	"context"
-	"slices"
-	"sync"
 	"time"
 
+	"toolserver/filewatch"
 	"toolserver/server"
 	"toolserver/tools/resources"
 )
@@ -32,28 +31,11 @@ func (a *App) health() resources.Health {
 	return h
 }
 
-// reloads notifies watchers of the configuration that another one is in force.
-type reloads struct {
-	mu       sync.Mutex
-	watchers []*func()
-}
+// configPause is how often another configuration is looked for.
+const configPause = 200 * time.Millisecond
 
-// watch calls changed after each reload, until ctx ends.
-func (r *reloads) watch(ctx context.Context, changed func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.watchers = append(r.watchers, &changed)
-	context.AfterFunc(ctx, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.watchers = slices.DeleteFunc(r.watchers, func(f *func()) bool { return f == &changed })
-	})
-}
-
-func (r *reloads) notify() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, changed := range r.watchers {
-		(*changed)()
-	}
+// watchConfiguration calls changed after each reload, until ctx ends.
+func (a *App) watchConfiguration(ctx context.Context, changed func()) {
+	same := func(x, y *state) bool { return x == y }
+	go filewatch.Poll(ctx, configPause, a.now.Load(), a.now.Load, same, changed)
 }

@@ -4,8 +4,6 @@ import (
 	"os"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // changedAt returns when a file, or its name, was last changed, which no process
@@ -16,6 +14,3 @@ func changedAt(info os.FileInfo) time.Time {
 	}
 	return info.ModTime()
 }
-
-// dup makes descriptor to the same as from. Not every Linux has dup2.
-func dup(from, to int) error { return unix.Dup3(from, to, 0) }

@@ -1,10 +1,8 @@
 package app
 
 import (
-	"context"
 	"io"
 	"os"
-	"time"
 )
 
 // protectStdout redirects what libraries print to standard error. Only what it
@@ -15,9 +13,3 @@ func protectStdout(out io.Writer) (io.Writer, error) {
 	}
 	return out, nil
 }
-
-// parentGone is never closed: on Windows the end of the input shows that the parent has ended.
-func parentGone(context.Context) <-chan struct{} { return nil }
-
-// changedAt returns when a file was last changed.
-func changedAt(info os.FileInfo) time.Time { return info.ModTime() }

@@ -16,6 +16,7 @@ import (
 
 	"toolserver/config"
 	"toolserver/domain"
+	"toolserver/filewatch"
 	"toolserver/server"
 )
 
@@ -42,6 +43,9 @@ type ServeOptions struct {
 // layersPause is how long after its start a server finds out what the kernel
 // offers, unless a command has asked before.
 const layersPause = 100 * time.Millisecond
+
+// parentCheck is how often the parent process is looked for.
+const parentCheck = time.Second
 
 // Serve serves clients until ctx ends, a signal arrives or, over stdio, the
 // client is gone.
@@ -104,7 +108,10 @@ func (a *App) serveStdio(ctx context.Context, o ServeOptions) error {
 	defer stop(nil)
 	r := watchConfig(ctx, a, o.Dirs)
 	defer r.wait()
-	orphaned := parentGone(ctx)
+	// On Windows the end of the input shows that the parent has ended.
+	go filewatch.Poll(ctx, parentCheck, os.Getppid(), os.Getppid, func(a, b int) bool { return a == b }, func() {
+		stop(errors.New("the parent process terminated"))
+	})
 	defer onSignals(ctx, func(s os.Signal) {
 		// A hangup asks for a reload if there is something to reload; otherwise it
 		// means that the process that started us is gone.
@@ -114,13 +121,6 @@ func (a *App) serveStdio(ctx context.Context, o ServeOptions) error {
 		}
 		stop(fmt.Errorf("signal %v", s))
 	}, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)()
-	go func() {
-		select {
-		case <-orphaned:
-			stop(errors.New("the parent process terminated"))
-		case <-ctx.Done():
-		}
-	}()
 	if IsTerminal(o.In) {
 		fmt.Fprintln(o.Err, "toolserver: serving MCP on standard input; clients start this command themselves (see the README), and --http ADDRESS serves over HTTP")
 	}
