@@ -25,28 +25,28 @@ func parseBatch(ses *session, raw []byte) ([]json.RawMessage, *jsonrpc.Error) {
 
 // openBatch takes in the messages of a batch: its requests can be canceled from
 // now on. serve serves them concurrently and answers as soon as all of them are
-// finished; it returns with the last handler.
-func (s *Server) openBatch(ctx context.Context, ses *session, who caller, batch []json.RawMessage, out sink) (serve func()) {
-	answers := &batchSink{out: out}
+// finished, if there is something to answer; it returns with the last handler.
+func (s *Server) openBatch(ctx context.Context, ses *session, who caller, batch []json.RawMessage, out sink) (serve func(), answers bool) {
+	all := &batchSink{out: out}
 	var opened []func()
 	for _, raw := range batch {
 		msg, err := parse(raw)
 		if err != nil {
-			answers.answer(jsonrpc.ErrorResponse(msg.ID, err), err.Code)
-		} else if x, ctx := s.open(ctx, ses, who, msg, answers); x != nil {
-			x.ended = answers.ended
-			opened = append(opened, func() { x.serve(ctx) })
+			all.answer(jsonrpc.ErrorResponse(msg.ID, err), err.Code)
+		} else if x := s.open(ctx, ses, who, msg, all); x != nil {
+			x.ended = all.ended
+			opened = append(opened, x.serve)
 		}
 	}
-	answers.pending.Store(int64(len(opened)) + 1) // and this function
+	all.pending.Store(int64(len(opened)) + 1) // and this function
 	return func() {
 		var handlers sync.WaitGroup
 		for _, serve := range opened {
 			handlers.Go(serve)
 		}
-		answers.ended()
+		all.ended()
 		handlers.Wait()
-	}
+	}, all.all != nil || len(opened) > 0
 }
 
 // batchSink collects the answers of a batch. Notifications do not wait for them.
@@ -55,8 +55,8 @@ type batchSink struct {
 	pending atomic.Int64 // requests that are not finished
 
 	mu   sync.Mutex
-	all  []byte
-	code int // of a call that is out of time
+	all  []byte // nil before the first answer
+	code int    // of a call that is out of time
 }
 
 func (b *batchSink) notify(msg []byte) bool { return b.out.notify(msg) }

@@ -268,7 +268,7 @@ func (x *exchange) unsubscribe() (reply, error) {
 // listen serves subscriptions/listen, the stream of changes of protocol version
 // 2026-07-28: an acknowledgement of the part of the request that is granted, then
 // notifications that carry the subscription's ID, and a result when the stream ends.
-func (x *exchange) listen(ctx context.Context) (reply, error) {
+func (x *exchange) listen() (reply, error) {
 	if err := x.server.exec.CountList(x.domain(), x.Method); err != nil {
 		return nil, err
 	}
@@ -296,7 +296,7 @@ func (x *exchange) listen(ctx context.Context) (reply, error) {
 	tag := map[string]json.RawMessage{mcp.MetaKeySubscriptionID: x.ID}
 	x.out.notify(jsonrpc.Request(nil, mcp.MethodNotificationSubscriptionsAcknowledged, map[string]any{"_meta": tag, "notifications": granted}))
 	if !granted.IsEmpty() {
-		ctx, cancel := context.WithCancel(ctx)
+		ctx, cancel := context.WithCancel(x.ctx)
 		defer cancel()
 		defer context.AfterFunc(x.session.ctx, cancel)()
 		l.forward(ctx, x.who, func(c change) { x.out.notify(c.notification(tag)) })

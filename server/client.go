@@ -37,7 +37,7 @@ func (x *exchange) Progress(p domain.Progress) {
 }
 
 // silent reports whether no notification may be sent. The caller holds mu.
-func (x *exchange) silent() bool { return x.finished || x.session.isCanceled(x) }
+func (x *exchange) silent() bool { return x.finished || x.canceled() }
 
 // Log sends a log message, if the client asked for its level.
 func (x *exchange) Log(m domain.LogMessage) {
@@ -108,9 +108,6 @@ func (s *session) ask(ctx context.Context, out sink, req domain.InputRequest) (j
 	s.mu.Lock()
 	s.asked++
 	id := strconv.Quote("server-" + strconv.Itoa(s.asked))
-	if s.asking == nil {
-		s.asking = map[string]chan<- clientAnswer{}
-	}
 	s.asking[id] = answer
 	s.mu.Unlock()
 	defer func() {

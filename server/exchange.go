@@ -52,8 +52,8 @@ type exchange struct {
 	ended   func() // called at the end; may be nil
 	code    int    // of a result that stands for an error
 
-	cancel   context.CancelCauseFunc
-	canceled bool // by the client; guarded by session.mu
+	ctx    context.Context
+	cancel context.CancelCauseFunc
 
 	mu       sync.Mutex // guards what follows
 	finished bool       // no notifications any more
@@ -70,26 +70,18 @@ func emptyReply(b []byte) []byte { return append(b, "{}"...) }
 // errCanceled is the cause of the context of a request that its client canceled.
 var errCanceled = errors.New("canceled by the client")
 
-// handle serves one message. It returns when the message is dealt with. A call
-// whose handler ignores its deadline is answered before that.
-func (s *Server) handle(ctx context.Context, ses *session, who caller, msg *message, out sink) {
-	if x, ctx := s.open(ctx, ses, who, msg, out); x != nil {
-		x.serve(ctx)
-	}
-}
-
 // open takes in a message. It returns nil if nothing is left to do; a request it
 // returns can be canceled from now on, and has to be served.
-func (s *Server) open(ctx context.Context, ses *session, who caller, msg *message, out sink) (*exchange, context.Context) {
+func (s *Server) open(ctx context.Context, ses *session, who caller, msg *message, out sink) *exchange {
 	switch {
 	case msg.Response:
 		ses.answered(&msg.Message)
-		return nil, nil
+		return nil
 	case msg.IsNotification():
 		if msg.Method == methodCancelled { // JSON-RPC has others ignored
 			ses.cancelRequest(msg.Params)
 		}
-		return nil, nil
+		return nil
 	}
 	x := &exchange{message: msg, server: s, session: ses, who: who, out: out}
 	err := x.check()
@@ -97,18 +89,18 @@ func (s *Server) open(ctx context.Context, ses *session, who caller, msg *messag
 	case err != nil:
 	case msg.Method == methodPing: // answered however many requests are in flight
 		out.answer(append(emptyReply(jsonrpc.AppendResultHead(nil, msg.ID)), '}'), 0)
-		return nil, nil
+		return nil
 	case !s.requests.TryAcquire(who.principal.ID, 1):
 		err = busyWith("requests")
 	default:
-		ctx, x.cancel = context.WithCancelCause(ctx)
+		x.ctx, x.cancel = context.WithCancelCause(ctx)
 		if err = ses.add(x, s.opts.MaxInFlight); err == nil {
-			return x, ctx
+			return x
 		}
 		s.requests.Release(who.principal.ID, 1)
 	}
 	out.answer(jsonrpc.ErrorResponse(msg.ID, err), err.Code)
-	return nil, nil
+	return nil
 }
 
 // check validates what is independent of the method.
@@ -131,19 +123,23 @@ func (x *exchange) check() *jsonrpc.Error {
 	return x.readState()
 }
 
+// canceled reports whether the client has canceled the request.
+func (x *exchange) canceled() bool { return context.Cause(x.ctx) == errCanceled }
+
 // serve does what a request asks for, and has it finished. A panic is answered
-// with an error: no request ends the process.
-func (x *exchange) serve(ctx context.Context) {
+// with an error: no request ends the process. A call whose handler ignores its
+// deadline is answered before serve returns.
+func (x *exchange) serve() {
 	defer x.recover()
 	switch x.Method {
 	case methodCall:
-		x.callTool(ctx)
+		x.callTool()
 	case methodRead:
-		x.readResource(ctx)
+		x.readResource()
 	case methodPrompt:
-		x.getPrompt(ctx)
+		x.getPrompt()
 	case methodComplete:
-		x.complete(ctx)
+		x.complete()
 	case methodTools, methodResources, methodTemplates, methodPrompts:
 		x.finish(x.list())
 	case methodSubscribe:
@@ -153,7 +149,7 @@ func (x *exchange) serve(ctx context.Context) {
 	case methodLogLevel:
 		x.finish(x.setLogLevel())
 	case methodListen:
-		x.finish(x.listen(ctx))
+		x.finish(x.listen())
 	case methodInitialize:
 		x.finish(x.initialize())
 	case methodDiscover:
@@ -177,7 +173,8 @@ func (x *exchange) finish(write reply, err error) {
 	if again {
 		return
 	}
-	if x.session.remove(x) { // first, since the client may use the ID again as soon as it has the answer
+	x.session.remove(x) // first, since the client may use the ID again as soon as it has the answer
+	if !x.canceled() {
 		x.out.answer(msg, code)
 	}
 	x.cancel(nil)

@@ -42,7 +42,6 @@ const sessionHeader = mcp.HeaderSessionID
 type httpHandler struct {
 	server   *Server
 	opts     HTTPOptions
-	routes   map[string]http.HandlerFunc // by path, exactly
 	sessions *sessions
 	stopping context.Context // ends when streams have to
 }
@@ -96,24 +95,22 @@ func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handle
 }
 
 func (s *Server) newHTTPHandler(stopping context.Context, opts HTTPOptions) *httpHandler {
-	h := &httpHandler{server: s, opts: opts, sessions: newSessions(s, opts.SessionTTL, opts.MaxSessions), stopping: stopping}
-	h.routes = map[string]http.HandlerFunc{
-		"/livez":  func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, false) },
-		"/readyz": func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, stopping.Err() != nil) },
-		opts.Path: h.endpoint,
-	}
-	return h
+	return &httpHandler{server: s, opts: opts, sessions: newSessions(s, opts.SessionTTL, opts.MaxSessions), stopping: stopping}
 }
 
 // ServeHTTP serves one request. Paths are compared as they are: one that another
 // server would clean up leads nowhere.
 func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	route, ok := h.routes[r.URL.Path]
-	if !ok {
+	switch r.URL.Path {
+	case h.opts.Path:
+		h.endpoint(w, r)
+	case "/livez":
+		h.probe(w, r, false)
+	case "/readyz":
+		h.probe(w, r, h.stopping.Err() != nil)
+	default:
 		http.NotFound(w, r)
-		return
 	}
-	route(w, r)
 }
 
 // probe serves the liveness and readiness probes.
@@ -210,10 +207,10 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 	defer context.AfterFunc(ses.ctx, stop)()
 	defer context.AfterFunc(h.stopping, stop)()
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	out := h.newSink(w, r, true)
+	out := h.newSink(w, r)
+	out.expect(true)
 	defer out.close()
-	if out.open(stop) {
-		ses.stream(stop)
-		ses.changes.forward(ctx, who, func(c change) { out.notify(c.notification(nil)) })
-	}
+	out.open(stop)
+	ses.stream(stop)
+	ses.changes.forward(ctx, who, func(c change) { out.notify(c.notification(nil)) })
 }

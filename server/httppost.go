@@ -9,7 +9,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -248,11 +247,14 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 		defer stop()
 	}
 	isRequest := msg.ID != nil && !msg.Response
-	out := h.newSink(w, r, isRequest)
+	out := h.newSink(w, r)
 	out.modern = ses.id == ""
+	out.expect(isRequest)
 	defer out.close()
 	if isRequest || ses.id != "" { // without a session, it could only concern another client
-		h.server.handle(r.Context(), ses, who, msg, out)
+		if x := h.server.open(r.Context(), ses, who, msg, out); x != nil {
+			x.serve()
+		}
 	}
 }
 
@@ -268,16 +270,9 @@ func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, who call
 		writeError(w, nil, err, http.StatusBadRequest)
 		return
 	}
-	out := h.newSink(w, r, asksSomething(batch))
+	out := h.newSink(w, r)
 	defer out.close()
-	h.server.openBatch(r.Context(), ses, who, batch, out)()
-}
-
-// asksSomething reports whether a batch has something to answer: a request, or
-// what is no message at all.
-func asksSomething(batch []json.RawMessage) bool {
-	return slices.ContainsFunc(batch, func(raw json.RawMessage) bool {
-		msg, err := parse(raw)
-		return err != nil || !msg.IsNotification() && !msg.Response
-	})
+	serve, answers := h.server.openBatch(r.Context(), ses, who, batch, out)
+	out.expect(answers)
+	serve()
 }

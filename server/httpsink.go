@@ -31,14 +31,19 @@ type httpSink struct {
 	gone      func() // called when the client is; may be nil
 }
 
-// newSink returns a sink for what comes of r, which may be an answer or nothing.
-func (h *httpHandler) newSink(w http.ResponseWriter, r *http.Request, answers bool) *httpSink {
-	s := &httpSink{w: w, control: *http.NewResponseController(w), before: h.server.opts.BeforeAnswers}
-	if _, events := accepted(r); events && answers {
-		s.canStream = true
+// newSink returns a sink for what comes of r.
+func (h *httpHandler) newSink(w http.ResponseWriter, r *http.Request) *httpSink {
+	_, events := accepted(r)
+	return &httpSink{w: w, control: *http.NewResponseController(w), canStream: events, before: h.server.opts.BeforeAnswers}
+}
+
+// expect says whether there will be an answer, until which a stream is kept alive.
+func (s *httpSink) expect(answers bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.canStream = s.canStream && answers; s.canStream {
 		s.alive = time.AfterFunc(keepAliveInterval, s.keepAlive)
 	}
-	return s
 }
 
 // close ends the use of the sink. A request that was canceled has no answer: it
@@ -101,14 +106,12 @@ func (s *httpSink) notify(msg []byte) bool {
 	return !s.done
 }
 
-// open begins the stream, and reports whether the client is there. If it is not
-// later, gone is called.
-func (s *httpSink) open(gone func()) bool {
+// open begins the stream. When the client is not there, gone is called.
+func (s *httpSink) open(gone func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gone = gone
 	s.start()
-	return !s.done
 }
 
 func (s *httpSink) start() {

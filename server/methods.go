@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -15,7 +14,7 @@ import (
 
 // callTool serves tools/call. It returns with the handler; a call that is out of
 // time is answered before.
-func (x *exchange) callTool(ctx context.Context) {
+func (x *exchange) callTool() {
 	name, err := x.text("name", x.name)
 	if err != nil {
 		x.finish(nil, err)
@@ -23,7 +22,7 @@ func (x *exchange) callTool(ctx context.Context) {
 	}
 	logged := x.logCall(name)
 	cmd := domain.ExecuteToolCommand{Session: x.domain(), Tool: name, Arguments: x.arguments, Client: x}
-	x.server.exec.Start(ctx, cmd, func(res domain.ToolResult, err error) {
+	x.server.exec.Start(x.ctx, cmd, func(res domain.ToolResult, err error) {
 		defer x.recover()
 		logged(res, err)
 		e, ok := errors.AsType[*domain.Error](err)
@@ -58,13 +57,13 @@ func (x *exchange) logCall(tool string) func(domain.ToolResult, error) {
 }
 
 // readResource serves resources/read.
-func (x *exchange) readResource(ctx context.Context) {
+func (x *exchange) readResource() {
 	uri, err := x.text("uri", x.uri)
 	if err != nil {
 		x.finish(nil, err)
 		return
 	}
-	x.server.exec.ReadResource(ctx, x.domain(), x, uri, func(contents []domain.Content, err error) {
+	x.server.exec.ReadResource(x.ctx, x.domain(), x, uri, func(contents []domain.Content, err error) {
 		x.finish(func(b []byte) []byte {
 			b = appendList(append(b, '{'), "contents", contents, func(b []byte, c domain.Content) []byte { return appendContents(b, &c) })
 			if x.meta.modern {
@@ -76,7 +75,7 @@ func (x *exchange) readResource(ctx context.Context) {
 }
 
 // getPrompt serves prompts/get.
-func (x *exchange) getPrompt(ctx context.Context) {
+func (x *exchange) getPrompt() {
 	name, err := x.text("name", x.name)
 	var args map[string]string
 	if err == nil && x.arguments != nil && json.Unmarshal(x.arguments, &args) != nil {
@@ -86,7 +85,7 @@ func (x *exchange) getPrompt(ctx context.Context) {
 		x.finish(nil, err)
 		return
 	}
-	x.server.exec.GetPrompt(ctx, x.domain(), x, name, args, func(p domain.PromptResult, err error) {
+	x.server.exec.GetPrompt(x.ctx, x.domain(), x, name, args, func(p domain.PromptResult, err error) {
 		x.finish(func(b []byte) []byte {
 			b = append(b, '{')
 			if p.Description != "" {
@@ -105,7 +104,7 @@ func (x *exchange) getPrompt(ctx context.Context) {
 const maxCompletions = 100
 
 // complete serves completion/complete.
-func (x *exchange) complete(ctx context.Context) {
+func (x *exchange) complete() {
 	var p struct {
 		Ref struct {
 			Type string `json:"type"`
@@ -132,7 +131,7 @@ func (x *exchange) complete(ctx context.Context) {
 		x.finish(nil, invalidParams(methodComplete+` needs "ref", a ref/prompt with a "name" or a ref/resource with a "uri", and "argument" with "name" and "value"`))
 		return
 	}
-	x.server.exec.Complete(ctx, q, func(values []string, err error) {
+	x.server.exec.Complete(x.ctx, q, func(values []string, err error) {
 		shown := values[:min(len(values), maxCompletions)]
 		x.finish(func(b []byte) []byte {
 			b = appendList(append(b, `{"completion":{`...), "values", shown, rawjson.AppendString)

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"hash/crc32"
 	"sync/atomic"
 	"time"
@@ -19,12 +18,12 @@ const (
 
 // serveInline serves a request, and reports whether this goroutine goes on
 // reading afterwards.
-func (c *stdio) serveInline(x *exchange, ctx context.Context) bool {
+func (c *stdio) serveInline(x *exchange) bool {
 	c.inflight.add(1)
 	defer c.inflight.add(-1)
 	c.current.Store(x)
 	c.watch.Reset(slowCall)
-	x.timed(ctx)
+	x.timed()
 	return c.current.CompareAndSwap(x, nil)
 }
 
@@ -71,9 +70,9 @@ func (x *exchange) fast() bool {
 }
 
 // timed serves a request and records whether its tool was fast.
-func (x *exchange) timed(ctx context.Context) {
+func (x *exchange) timed() {
 	begun := time.Now()
-	x.serve(ctx)
+	x.serve()
 	if x.Method != methodCall {
 		return
 	}

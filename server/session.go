@@ -17,10 +17,10 @@ import (
 // initialize over HTTP began, or a single request of a modern HTTP client.
 type session struct {
 	id       string
-	owner    string                    // ID of the principal that began it; nobody else may use it
-	settled  atomic.Pointer[handshake] // nil before
-	logLevel atomic.Int32              // the least level that is sent
-	changes  *listener                 // nil of a single request
+	owner    string // ID of the principal that began it; nobody else may use it
+	settled  atomic.Pointer[handshake]
+	logLevel atomic.Int32 // the least level that is sent
+	changes  *listener    // nil of a single request
 
 	busy int         // HTTP requests and streams in flight; guarded by sessions.mu
 	idle *time.Timer // ends the session; runs while it is not busy
@@ -42,7 +42,8 @@ type handshake struct {
 }
 
 func newSession(id, owner string) *session {
-	s := &session{id: id, owner: owner}
+	s := &session{id: id, owner: owner, inFlight: map[string]*exchange{}, asking: map[string]chan<- clientAnswer{}}
+	s.settled.Store(&handshake{})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.logLevel.Store(int32(domain.LogInfo))
 	return s
@@ -86,27 +87,15 @@ func (s *session) add(x *exchange, limit int) *jsonrpc.Error {
 	if limit > 0 && len(s.inFlight) >= limit {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%d requests are in flight already; wait for answers before sending more", limit)
 	}
-	if s.inFlight == nil {
-		s.inFlight = map[string]*exchange{}
-	}
 	s.inFlight[string(key)] = x
 	return nil
 }
 
-// remove frees the ID of a request, and reports whether it may be answered: not
-// if the client has canceled it.
-func (s *session) remove(x *exchange) (answer bool) {
+// remove frees the ID of a request.
+func (s *session) remove(x *exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.inFlight, string(jsonrpc.IDKey(x.ID)))
-	return !x.canceled
-}
-
-// isCanceled reports whether the client has canceled a request.
-func (s *session) isCanceled(x *exchange) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return x.canceled
 }
 
 // cancelRequest serves notifications/cancelled. A request that is unknown, or
@@ -116,7 +105,6 @@ func (s *session) cancelRequest(params json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if x := s.inFlight[string(jsonrpc.IDKey(id))]; x != nil {
-		x.canceled = true
 		x.cancel(errCanceled)
 	}
 }
@@ -145,9 +133,4 @@ func (s *session) completeHandshake(version string, capabilities json.RawMessage
 	s.settled.Store(&handshake{version, capabilities})
 }
 
-func (s *session) handshake() handshake {
-	if h := s.settled.Load(); h != nil {
-		return *h
-	}
-	return handshake{}
-}
+func (s *session) handshake() handshake { return *s.settled.Load() }

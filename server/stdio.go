@@ -149,7 +149,7 @@ func (c *stdio) serve(line []byte) bool {
 			c.reject(nil, err)
 			return true
 		}
-		serve := c.server.openBatch(c.ctx, c.session, c.caller(), batch, out) // before a cancel is read
+		serve, _ := c.server.openBatch(c.ctx, c.session, c.caller(), batch, out) // before a cancel is read
 		return c.serveDetached(out, func() {
 			defer release()
 			serve()
@@ -161,13 +161,13 @@ func (c *stdio) serve(line []byte) bool {
 		c.reject(msg.ID, err)
 		return true
 	}
-	x, ctx := c.server.open(c.ctx, c.session, c.caller(), msg, out)
+	x := c.server.open(c.ctx, c.session, c.caller(), msg, out)
 	switch {
 	case x == nil:
 		release()
 		return true
 	case msg.Method == methodInitialize:
-		x.serve(ctx) // always inline: the lines that follow depend on what it negotiates
+		x.serve() // always inline: the lines that follow depend on what it negotiates
 		release()
 		return true
 	case busy != nil:
@@ -176,10 +176,10 @@ func (c *stdio) serve(line []byte) bool {
 	case len(line) > longMessage || !x.fast():
 		return c.serveDetached(out, func() {
 			defer release()
-			x.timed(ctx)
+			x.timed()
 		})
 	}
-	return c.serveInline(x, ctx)
+	return c.serveInline(x)
 }
 
 // hold counts a long line against what all long messages may have together,
