@@ -202,7 +202,7 @@ func (c *Client) Do(ctx context.Context, req Request) (json.RawMessage, error) {
 }
 
 func (c *Client) do(ctx context.Context, req Request) (json.RawMessage, error) {
-	var input object
+	var input map[string]any
 	for range maxRounds {
 		result, err := c.roundTrip(ctx, req, input)
 		if err != nil || !c.modern() {
@@ -216,11 +216,13 @@ func (c *Client) do(ctx context.Context, req Request) (json.RawMessage, error) {
 		if json.Unmarshal(result, &required) != nil || required.Type != "input_required" {
 			return result, nil
 		}
-		if input, err = c.provideInput(ctx, required.Requests); err != nil {
+		answers, err := c.provideInput(ctx, required.Requests)
+		if err != nil {
 			return nil, err
 		}
+		input = map[string]any{"inputResponses": answers}
 		if required.State != nil {
-			input.add("requestState", required.State)
+			input["requestState"] = required.State
 		}
 	}
 	return nil, fmt.Errorf("the server still requires input after %d rounds of %s", maxRounds, req.Method)
@@ -251,7 +253,7 @@ func (c *call) end(o outcome) {
 }
 
 // roundTrip sends a request once and waits for its response.
-func (c *Client) roundTrip(ctx context.Context, req Request, input object) (json.RawMessage, error) {
+func (c *Client) roundTrip(ctx context.Context, req Request, input map[string]any) (json.RawMessage, error) {
 	callCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	x := &call{ctx: callCtx, ended: make(chan outcome, 1), wake: make(chan struct{}, 1)}

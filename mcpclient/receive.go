@@ -11,7 +11,6 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"toolserver/jsonrpc"
-	"toolserver/rawjson"
 )
 
 // receive takes in a message of the server, whose bytes it does not keep. From is
@@ -188,9 +187,9 @@ type inputRequest struct {
 }
 
 // provideInput has the handlers answer what the server requires, one after the
-// other, and returns the parameter with their answers.
-func (c *Client) provideInput(ctx context.Context, requests map[string]inputRequest) (input object, err error) {
-	var answers object
+// other, and returns their answers.
+func (c *Client) provideInput(ctx context.Context, requests map[string]inputRequest) (map[string]any, error) {
+	answers := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(requests)) {
 		method := requests[name].Method
 		handler := c.opts.Handlers[method]
@@ -201,69 +200,44 @@ func (c *Client) provideInput(ctx context.Context, requests map[string]inputRequ
 		if err != nil {
 			return nil, fmt.Errorf("input by %s: %w", method, err)
 		}
-		answers.add(name, answer)
+		answers[name] = answer
 	}
-	input.add("inputResponses", answers.end())
-	return input, nil
+	return answers, nil
 }
 
 // params returns the parameters of a request: those that were given, the input
 // that was required, and what the protocol version and progress need in _meta.
-func (c *Client) params(req Request, id json.RawMessage, input object) (json.RawMessage, error) {
+func (c *Client) params(req Request, id json.RawMessage, input map[string]any) (json.RawMessage, error) {
 	given := jsonrpc.AppendValue(nil, req.Params)
 	if req.Params == nil {
 		given = []byte("{}")
 	}
-	var meta object
+	meta := map[string]any{}
 	if c.modern() {
-		meta.add(mcp.MetaKeyProtocolVersion, c.Server().Protocol)
-		meta.add(mcp.MetaKeyClientInfo, c.info())
-		meta.add(mcp.MetaKeyClientCapabilities, c.capabilities())
+		meta[mcp.MetaKeyProtocolVersion] = c.Server().Protocol
+		meta[mcp.MetaKeyClientInfo] = c.info()
+		meta[mcp.MetaKeyClientCapabilities] = c.capabilities()
 		if c.opts.LogLevel != "" {
-			meta.add(mcp.MetaKeyLogLevel, c.opts.LogLevel)
+			meta[mcp.MetaKeyLogLevel] = c.opts.LogLevel
 		}
 	}
 	if req.Progress != nil {
-		meta.add("progressToken", id)
+		meta["progressToken"] = id
 	}
-	if meta == nil && input == nil {
+	if len(meta) == 0 && input == nil {
 		return given, nil
 	}
-	all := input
-	err := rawjson.Object(given, func(name, value []byte) error {
-		if string(name) != "_meta" {
-			all.add(string(name), json.RawMessage(value))
-			return nil
-		}
-		return rawjson.Object(value, func(name, value []byte) error {
-			meta.add(string(name), json.RawMessage(value))
-			return nil
-		})
-	})
+	all := map[string]json.RawMessage{}
+	err := json.Unmarshal(given, &all)
+	if own := all["_meta"]; err == nil && own != nil {
+		err = json.Unmarshal(own, &meta)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the parameters of %s: %w", req.Method, err)
 	}
-	if meta != nil {
-		all.add("_meta", meta.end())
+	for name, value := range input {
+		all[name] = jsonrpc.AppendValue(nil, value)
 	}
-	return all.end(), nil
-}
-
-// object is a JSON object that is being written.
-type object []byte
-
-func (o *object) add(name string, value any) {
-	if *o == nil {
-		*o = append(*o, '{')
-	} else {
-		*o = append(*o, ',')
-	}
-	*o = jsonrpc.AppendValue(append(rawjson.AppendString(*o, name), ':'), value)
-}
-
-func (o *object) end() json.RawMessage {
-	if *o == nil {
-		return json.RawMessage("{}")
-	}
-	return append(json.RawMessage(*o), '}')
+	all["_meta"] = jsonrpc.AppendValue(nil, meta)
+	return jsonrpc.AppendValue(nil, all), nil
 }

@@ -89,8 +89,8 @@ func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request, owner str
 	switch {
 	case size > limit:
 		err = &http.MaxBytesError{Limit: limit}
-	case 0 <= r.ContentLength && r.ContentLength <= longMessage:
-		body = make([]byte, r.ContentLength)
+	case 0 <= r.ContentLength && size <= longMessage:
+		body = make([]byte, size)
 		_, err = io.ReadFull(r.Body, body)
 	default:
 		var buf bytes.Buffer
@@ -144,39 +144,38 @@ func (h *httpHandler) modernPost(r *http.Request, msg *message) (bool, *jsonrpc.
 // checkHeaders holds the headers that repeat parts of a request to those parts
 // (SEP-2243), so that proxies can go by them.
 func (s *Server) checkHeaders(header http.Header, msg *message) *jsonrpc.Error {
-	for _, name := range []string{mcp.HeaderMethod, mcp.HeaderName} {
-		if len(header.Values(name)) > 1 { // a proxy may go by another one
-			return headerMismatch("there is more than one " + name + " header")
+	name, named := "", mcp.MethodRequiresNameHeader(mcp.MCPMethod(msg.Method))
+	if named {
+		target := msg.name
+		if msg.Method == methodRead {
+			target = msg.uri
+		}
+		var err error
+		if name, err = rawjson.String(target); err != nil {
+			named = false // there is no name to repeat, which its method will say
 		}
 	}
-	switch method := header.Get(mcp.HeaderMethod); method {
-	case msg.Method:
-	case "":
-		return headerMismatch(mcp.HeaderMethod + " header is missing")
-	default:
-		return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", mcp.HeaderMethod, domain.ClipName(method), domain.ClipName(msg.Method)))
+	for _, h := range [...]struct {
+		name, want string
+		required   bool
+	}{{mcp.HeaderMethod, msg.Method, true}, {mcp.HeaderName, name, named}} {
+		presented, ok := header.Get(h.name), true
+		if h.name == mcp.HeaderName {
+			presented, ok = mcp.DecodeHeaderValue(presented)
+		}
+		switch {
+		case len(header.Values(h.name)) > 1: // a proxy may go by another one
+			return headerMismatch("there is more than one " + h.name + " header")
+		case !h.required:
+		case header.Get(h.name) == "":
+			return headerMismatch(h.name + " header is missing")
+		case !ok:
+			return headerMismatch(h.name + " header is not valid Base64")
+		case presented != h.want:
+			return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", h.name, domain.ClipName(presented), domain.ClipName(h.want)))
+		}
 	}
-	if !mcp.MethodRequiresNameHeader(mcp.MCPMethod(msg.Method)) {
-		return nil
-	}
-	target := msg.name
-	if msg.Method == methodRead {
-		target = msg.uri
-	}
-	name, err := rawjson.String(target)
-	if err != nil {
-		return nil // there is no name to repeat, which its method will say
-	}
-	presented, ok := mcp.DecodeHeaderValue(header.Get(mcp.HeaderName))
-	switch {
-	case header.Get(mcp.HeaderName) == "":
-		return headerMismatch(mcp.HeaderName + " header is missing")
-	case !ok:
-		return headerMismatch(mcp.HeaderName + " header is not valid Base64")
-	case presented != name:
-		return headerMismatch(fmt.Sprintf("%s header %q does not match the request's %q", mcp.HeaderName, domain.ClipName(presented), domain.ClipName(name)))
-	}
-	if msg.Method == methodCall {
+	if msg.Method == methodCall && named {
 		return s.checkParamHeaders(header, name, msg.Params)
 	}
 	return nil

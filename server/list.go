@@ -35,7 +35,7 @@ func (x *exchange) list() (reply, error) {
 func (s *Server) page(method string, p domain.Principal, modern bool, cursor string) (json.RawMessage, error) {
 	catalog := s.exec.Registry.Catalog()
 	key := listKey{method: method, view: catalog.View(p), cursor: cursor, modern: modern}
-	if body, ok := s.lists.get(catalog, key); ok {
+	if body := s.lists.get(catalog, key); body != nil {
 		return body, nil
 	}
 	b, next, err := appendItems([]byte{'{'}, catalog, method, p, cursor)
@@ -171,14 +171,13 @@ type listCache struct {
 	pages map[listKey]json.RawMessage
 }
 
-func (c *listCache) get(of *domain.Catalog, key listKey) (json.RawMessage, bool) {
+func (c *listCache) get(of *domain.Catalog, key listKey) json.RawMessage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of != of {
-		return nil, false
+		return nil
 	}
-	body, ok := c.pages[key]
-	return body, ok
+	return c.pages[key]
 }
 
 func (c *listCache) put(of *domain.Catalog, key listKey, body json.RawMessage) {

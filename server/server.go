@@ -11,7 +11,6 @@ package server
 
 import (
 	"encoding/json"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -87,10 +86,6 @@ func New(exec *domain.Executor, opts Options) *Server {
 	exec.Registry.OnChange(s.publish)
 	return s
 }
-
-// ProtocolVersions returns the versions of MCP that are served, the newest
-// first.
-func ProtocolVersions() []string { return slices.Clone(mcp.ValidProtocolVersions) }
 
 // Configure replaces the settings for messages to come.
 func (s *Server) Configure(settings Settings) { s.settings.Store(&settings) }

@@ -17,7 +17,7 @@ var layers = map[string][]string{
 	"sandbox":      {"share"},
 	"domain":       {"share", "structschema", "rawjson"},
 	"structschema": {"rawjson"},
-	"mcpclient":    {"jsonrpc", "sse", "rawjson"},
+	"mcpclient":    {"jsonrpc", "sse"},
 	"jsonrpc":      {"rawjson"},
 	"rawjson":      {},
 	"sse":          {},

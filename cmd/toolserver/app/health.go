@@ -4,8 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"toolserver/filewatch"
-	"toolserver/server"
 	"toolserver/tools/resources"
 )
 
@@ -13,7 +14,7 @@ import (
 func (a *App) health() resources.Health {
 	h := resources.Health{
 		Status: "ok", Version: a.program.Version, Started: a.started.UTC().Format(time.RFC3339), UptimeSeconds: int64(time.Since(a.started).Seconds()),
-		ProtocolVersions: server.ProtocolVersions(), CallsAbandoned: a.exec.Abandoned(),
+		ProtocolVersions: mcp.ValidProtocolVersions, CallsAbandoned: a.exec.Abandoned(),
 	}
 	layers := a.Layers()
 	h.Enforcement, h.SandboxLayers, h.SandboxMissing = layers.Enforcement, layers.InForce, layers.Missing
