@@ -2,7 +2,9 @@ package server
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -142,3 +144,184 @@ func MarshalResult(r domain.ToolResult) []byte {
 	x := exchange{message: &message{}}
 	return x.appendResult(nil, &r)
 }
+
+// listTTL is how long, in milliseconds, a modern client may use a list without
+// asking again.
+const listTTL = 60_000
+
+// list serves the lists of tools, resources, templates and prompts.
+func (x *exchange) list() (reply, error) {
+	cursor := ""
+	if x.cursor != nil {
+		var err error
+		if cursor, err = x.text("cursor", x.cursor); err != nil {
+			return nil, err
+		}
+	}
+	if err := x.server.exec.CountList(x.domain(), x.Method); err != nil {
+		return nil, err
+	}
+	body, err := x.server.page(x.Method, x.who.principal, x.meta.modern, cursor)
+	return func(b []byte) []byte { return append(b, body...) }, err
+}
+
+// page returns a page of a list as the JSON of its result.
+func (s *Server) page(method string, p domain.Principal, modern bool, cursor string) (json.RawMessage, error) {
+	catalog := s.exec.Registry.Catalog()
+	key := listKey{method: method, view: catalog.View(p), cursor: cursor, modern: modern}
+	if body := s.lists.get(catalog, key); body != nil {
+		return body, nil
+	}
+	b, next, err := appendItems([]byte{'{'}, catalog, method, p, cursor)
+	if err != nil {
+		return nil, err
+	}
+	if next != "" {
+		b = appendMember(b, "nextCursor", next)
+	}
+	if modern {
+		b = appendCaching(b, listTTL, catalog.Private())
+	}
+	x := exchange{server: s, message: &message{meta: requestMeta{modern: modern}}}
+	b = x.appendMeta(b, nil)
+	if len(cursor) <= maxCachedCursor {
+		s.lists.put(catalog, key, b)
+	}
+	return b, nil
+}
+
+// appendItems appends the member that holds a list.
+func appendItems(b []byte, c *domain.Catalog, method string, p domain.Principal, cursor string) (_ []byte, next string, err error) {
+	switch method {
+	case methodResources, methodTemplates:
+		templates := method == methodTemplates
+		page, next, err := c.ListResources(p, templates, cursor)
+		member := "resources"
+		if templates {
+			member = "resourceTemplates"
+		}
+		return appendList(b, member, page, appendResource), next, err
+	case methodPrompts:
+		page, next, err := c.ListPrompts(p, cursor)
+		return appendList(b, "prompts", page, appendPrompt), next, err
+	}
+	page, err := c.List(domain.ListToolsQuery{Session: domain.Session{Principal: p}, Cursor: cursor})
+	return appendList(b, "tools", page.Tools, appendTool), page.Next, err
+}
+
+func appendList[T any](b []byte, member string, items []T, appendItem func([]byte, T) []byte) []byte {
+	b = append(append(append(b, '"'), member...), `":[`...)
+	for i, item := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendItem(b, item)
+	}
+	return append(b, ']')
+}
+
+// appendCaching appends how long, in milliseconds, and by whom a result may be
+// used again.
+func appendCaching(b []byte, ttl int, private bool) []byte {
+	scope := mcp.CacheScopePublic
+	if private {
+		scope = mcp.CacheScopePrivate
+	}
+	return append(b, `,"ttlMs":`+strconv.Itoa(ttl)+`,"cacheScope":"`+string(scope)+`"`...)
+}
+
+// appendTool appends a tool as tools/list shows it.
+func appendTool(b []byte, t *domain.Tool) []byte {
+	b = rawjson.AppendString(append(b, `{"name":`...), t.Name)
+	b = appendOptional(b, "title", t.Title)
+	b = appendMember(b, "description", t.Description)
+	b = appendSchema(append(b, `,"inputSchema":`...), t.Input)
+	if t.Output != nil {
+		b = appendSchema(append(b, `,"outputSchema":`...), t.Output)
+	}
+	if rawjson.Member(t.Listed, "annotations") == nil {
+		b = appendValue(append(b, `,"annotations":`...), t.Annotations)
+	}
+	return append(appendMembers(b, t.Listed), '}')
+}
+
+// appendMembers appends the members of a JSON object to another one.
+func appendMembers(b []byte, object json.RawMessage) []byte {
+	_ = rawjson.Object(object, func(name, value []byte) error {
+		b = append(rawjson.AppendString(append(b, ','), string(name)), ':')
+		b = appendValue(b, json.RawMessage(value))
+		return nil
+	})
+	return b
+}
+
+func appendSchema(b []byte, schema json.Marshaler) []byte {
+	raw, err := schema.MarshalJSON()
+	if err != nil {
+		return append(b, `{"type":"object"}`...)
+	}
+	return append(b, raw...)
+}
+
+func appendResource(b []byte, r *domain.Resource) []byte {
+	b = rawjson.AppendString(append(b, `{"name":`...), r.Name)
+	b = appendOptional(b, "uri", r.URI)
+	b = appendOptional(b, "uriTemplate", r.Template)
+	b = appendOptional(b, "title", r.Title)
+	b = appendOptional(b, "description", r.Description)
+	return append(appendMembers(appendOptional(b, "mimeType", r.MIMEType), r.Listed), '}')
+}
+
+func appendPrompt(b []byte, p *domain.Prompt) []byte {
+	b = rawjson.AppendString(append(b, `{"name":`...), p.Name)
+	b = appendOptional(b, "title", p.Title)
+	b = appendOptional(b, "description", p.Description)
+	if len(p.Arguments) > 0 {
+		b = appendList(append(b, ','), "arguments", p.Arguments, func(b []byte, a domain.PromptArgument) []byte {
+			b = rawjson.AppendString(append(b, `{"name":`...), a.Name)
+			b = appendOptional(b, "description", a.Description)
+			return append(append(b, `,"required":`...), strconv.FormatBool(a.Required)+"}"...)
+		})
+	}
+	return append(appendMembers(b, p.Listed), '}')
+}
+
+type listKey struct {
+	method, view, cursor string
+	modern               bool
+}
+
+// maxCachedLists bounds the cache: lists times views times pages times protocol
+// generations.
+const maxCachedLists = 256
+
+// maxCachedCursor bounds the cursors that are kept: clients write them.
+const maxCachedCursor = 1 << 10
+
+// listCache holds pages of one catalog, ready to send.
+type listCache struct {
+	mu    sync.Mutex
+	of    *domain.Catalog
+	pages map[listKey]json.RawMessage
+}
+
+func (c *listCache) get(of *domain.Catalog, key listKey) json.RawMessage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of != of {
+		return nil
+	}
+	return c.pages[key]
+}
+
+func (c *listCache) put(of *domain.Catalog, key listKey, body json.RawMessage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.of != of || len(c.pages) >= maxCachedLists {
+		c.of, c.pages = of, map[listKey]json.RawMessage{}
+	}
+	c.pages[key] = body
+}
+
+// MarshalTool returns t as tools/list shows it.
+func MarshalTool(t *domain.Tool) json.RawMessage { return appendTool(nil, t) }

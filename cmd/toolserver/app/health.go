@@ -2,10 +2,14 @@ package app
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
+	"toolserver/domain"
 	"toolserver/filewatch"
 	"toolserver/tools/resources"
 )
@@ -39,4 +43,95 @@ const configPause = 200 * time.Millisecond
 func (a *App) watchConfiguration(ctx context.Context, changed func()) {
 	same := func(x, y *state) bool { return x == y }
 	go filewatch.Poll(ctx, configPause, a.now.Load(), a.now.Load, same, changed)
+}
+
+// record logs a finished call, but never its arguments or its result.
+func (a *App) record(r *domain.CallRecord) {
+	level := zap.InfoLevel
+	if r.Outcome == "error" {
+		level = zap.WarnLevel
+	}
+	// The logger itself would look at the clock again.
+	if entry := a.log.Core().Check(zapcore.Entry{Level: level, Time: r.Start.Add(r.Duration), Message: "call"}, nil); entry != nil {
+		entry.Write(zap.Inline((*callFields)(r)))
+	}
+	if stack := r.Stack(); stack != "" {
+		a.log.Error("a tool panicked", zap.String("id", r.ID), zap.String("tool", r.Tool), zap.String("stack", stack))
+	}
+}
+
+// callFields are the fields of a call's log entry. They are encoded in place: a
+// list of fields would cost more than the rest of the entry.
+type callFields domain.CallRecord
+
+// MarshalLogObject writes the fields.
+func (r *callFields) MarshalLogObject(enc zapcore.ObjectEncoder) error {
+	enc.AddString("id", r.ID)
+	enc.AddString("tool", r.Tool)
+	enc.AddString("principal", r.Principal)
+	enc.AddString("session", r.Session)
+	enc.AddDuration("took", r.Duration)
+	enc.AddString("outcome", r.Outcome)
+	enc.AddInt("args_bytes", r.ArgsBytes)
+	enc.AddInt("result_bytes", r.ResultBytes)
+	if r.Outcome != "ok" {
+		enc.AddString("error_type", r.ErrorType)
+		enc.AddInt("code", int(r.Code))
+		enc.AddBool("abandoned", r.Abandoned)
+	}
+	return nil
+}
+
+// logLayers logs which sandbox layers enforce the policy, and which do not.
+func (a *App) logLayers() {
+	l := a.Layers()
+	a.log.Info("sandbox", zap.String("enforcement", l.Enforcement), zap.Strings("layers", l.InForce))
+	for _, missing := range l.Missing {
+		a.log.Warn("sandbox: not enforced", zap.String("what", missing))
+	}
+	cfg := a.Config()
+	if cfg.Exposed() {
+		a.log.Warn("sandbox: commands may write to the directory of the configuration file; the file is protected, but safer outside the write paths", zap.String("file", cfg.File))
+	}
+	for _, effect := range l.SideEffects {
+		a.log.Warn("sandbox: side effect", zap.String("what", effect))
+	}
+	for _, m := range cfg.Web.Search.Lacking() {
+		a.log.Warn(m.Key, zap.String("what", m.Problem))
+	}
+}
+
+// missingLog has the items that were last logged as not offered.
+type missingLog struct {
+	mu     sync.Mutex
+	logged map[domain.Missing]bool
+}
+
+// maxMissingLogged bounds the entries about one catalog.
+const maxMissingLogged = 20
+
+// logMissing logs what the catalog lacks and the one before did not: mistakes of
+// sources as warnings, missing credentials and the like for information.
+func (a *App) logMissing() {
+	l := &a.unlisted
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now, entries := map[domain.Missing]bool{}, 0
+	for _, m := range a.exec.Registry.Catalog().Missing() {
+		if now[m] = true; l.logged[m] {
+			continue
+		}
+		if entries++; entries > maxMissingLogged {
+			continue
+		}
+		log := a.log.Info
+		if m.Mistake {
+			log = a.log.Warn
+		}
+		log("unavailable", zap.String("kind", string(m.Kind)), zap.String("name", m.Name), zap.String("source", m.Source), zap.String("reason", m.Reason))
+	}
+	if more := entries - maxMissingLogged; more > 0 {
+		a.log.Warn("more items are unavailable; toolserver check lists them", zap.Int("items", more))
+	}
+	l.logged = now
 }

@@ -5,11 +5,16 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
 
+	"github.com/spf13/cobra"
+
 	"toolserver/cmd/toolserver/app"
+	"toolserver/config"
+	"toolserver/domain"
 )
 
 // Exit codes.
@@ -61,4 +66,68 @@ func Run(ctx context.Context, args []string, std app.Streams, p app.Program) int
 		fmt.Fprintln(std.Err, "toolserver:", err)
 	}
 	return codeOf(err)
+}
+
+// globals are the flags every command has.
+type globals struct {
+	std     app.Streams
+	program app.Program
+	config  string
+	dirs    []string
+}
+
+// newRoot returns the command line. Subcommands for single tools are made only
+// when one is called, so that serving starts without them.
+func newRoot(std app.Streams, p app.Program) *cobra.Command {
+	g := &globals{std: std, program: p}
+	root := &cobra.Command{
+		Use:   "toolserver",
+		Short: "Tools for MCP clients and people, under one policy",
+		Long: "Toolserver gives MCP clients files, commands and more under one readable policy,\n" +
+			"over stdio and Streamable HTTP. Every tool is also a command.",
+		Version:       p.Version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return usage(fmt.Errorf("unknown command %q; toolserver help lists the commands", args[0]))
+		},
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	root.PersistentFlags().StringVarP(&g.config, "config", "c", "", "configuration `file`; default: $TOOLSERVER_CONFIG, ./toolserver.yaml, or the user's config.yaml")
+	root.PersistentFlags().StringArrayVarP(&g.dirs, "dir", "C", nil, "working `directory`; repeat it for further roots")
+	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), configCommand(g), tokenCommand(g), versionCommand(g))
+	addCategories(root, g)
+	return root
+}
+
+func usage(err error) error { return &exitError{exitUsage, err} }
+
+func codeOf(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code
+	}
+	switch domain.CodeOf(err) {
+	case domain.CodeInvalidParams, domain.CodeToolNotFound, domain.CodeToolDisabled:
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// load reads the configuration that the flags select.
+func (g *globals) load(dirs []string) (*config.Loaded, error) {
+	return config.Load(config.Overrides{File: g.config, Directories: dirs})
+}
+
+func versionCommand(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "toolserver", g.program.Version) },
+	}
 }
