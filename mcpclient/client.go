@@ -230,14 +230,11 @@ func (c *Client) do(ctx context.Context, req Request) (json.RawMessage, error) {
 
 // call is a request in flight.
 type call struct {
-	ctx   context.Context
-	id    json.RawMessage
-	ended chan outcome // has room for one
-	done  atomic.Bool  // there is an outcome
-
-	mu       sync.Mutex
-	progress []Progress // not yet passed on
-	wake     chan struct{}
+	ctx      context.Context
+	id       json.RawMessage
+	ended    chan outcome  // has room for one
+	done     atomic.Bool   // there is an outcome
+	progress chan Progress // not yet passed on; nil if nobody asked for it
 }
 
 type outcome struct {
@@ -256,7 +253,10 @@ func (c *call) end(o outcome) {
 func (c *Client) roundTrip(ctx context.Context, req Request, input map[string]any) (json.RawMessage, error) {
 	callCtx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	x := &call{ctx: callCtx, ended: make(chan outcome, 1), wake: make(chan struct{}, 1)}
+	x := &call{ctx: callCtx, ended: make(chan outcome, 1)}
+	if req.Progress != nil {
+		x.progress = make(chan Progress, maxProgress)
+	}
 	c.mu.Lock()
 	c.lastID++
 	x.id = strconv.AppendInt(nil, int64(c.lastID), 10)
@@ -278,10 +278,12 @@ func (c *Client) roundTrip(ctx context.Context, req Request, input map[string]an
 	}
 	for {
 		select {
-		case <-x.wake:
-			x.pass(req.Progress)
+		case p := <-x.progress:
+			req.Progress(p)
 		case o := <-x.ended:
-			x.pass(req.Progress)
+			for len(x.progress) > 0 {
+				req.Progress(<-x.progress)
+			}
 			return o.result, o.err
 		case <-ctx.Done():
 			if req.Method != string(mcp.MethodInitialize) {
@@ -290,19 +292,6 @@ func (c *Client) roundTrip(ctx context.Context, req Request, input map[string]an
 			return nil, context.Cause(ctx)
 		case <-c.ctx.Done():
 			x.end(outcome{err: c.Err()}) // unless the response was the last message of the connection
-		}
-	}
-}
-
-// pass passes on the progress that has arrived.
-func (c *call) pass(to func(Progress)) {
-	c.mu.Lock()
-	all := c.progress
-	c.progress = nil
-	c.mu.Unlock()
-	for _, p := range all {
-		if to != nil { // a server may send what nobody asked for
-			to(p)
 		}
 	}
 }

@@ -76,7 +76,10 @@ func (c *Client) notified(msg *jsonrpc.Message) {
 			return
 		}
 		if x := c.callByID(p.Token); x != nil {
-			x.add(p.Progress)
+			select {
+			case x.progress <- p.Progress:
+			default: // the caller does not keep up
+			}
 		}
 	case string(mcp.MethodNotificationCancelled):
 		var p struct {
@@ -94,21 +97,6 @@ func (c *Client) notified(msg *jsonrpc.Message) {
 		if c.opts.Notify != nil {
 			c.opts.Notify(msg.Method, slices.Clone(msg.Params))
 		}
-	}
-}
-
-// add notes progress, for the goroutine of the caller to pass on. If that does
-// not keep up, it misses some.
-func (c *call) add(p Progress) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.progress) == maxProgress {
-		c.progress = slices.Delete(c.progress, 0, 1)
-	}
-	c.progress = append(c.progress, p)
-	select {
-	case c.wake <- struct{}{}:
-	default:
 	}
 }
 

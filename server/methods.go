@@ -26,7 +26,7 @@ func (x *exchange) callTool() {
 		defer x.recover()
 		logged(res, err)
 		e, ok := errors.AsType[*domain.Error](err)
-		if ok && x.server.settings.Load().ErrorsAsResults && !e.Verbatim && e.Code != domain.CodeMissingCapability {
+		if ok && x.server.ErrorsAsResults.Load() && !e.Verbatim && e.Code != domain.CodeMissingCapability {
 			res, err = e.AsResult(), nil
 			if e.Code == domain.CodeTimeout {
 				x.code = int(e.Code)

@@ -48,7 +48,7 @@ func TestVerbatim(t *testing.T) {
 				talk(t, initialize("2025-11-25"))
 			}
 			for _, asResults := range []bool{false, true} {
-				s.Configure(Settings{ErrorsAsResults: asResults})
+				s.ErrorsAsResults.Store(asResults)
 				for _, test := range []struct{ method, params, want string }{
 					{"tools/list", `{}`, `"x-own":1},"icons":[{"src":"https://e.example/i.png"}],"annotations":{"readOnlyHint":true},"_meta":{"z":1,"ui":{"a":2}}}`},
 					{"tools/call", `{"name":"up__tool","arguments":{"z": 1.0, "b":{"q":1,"a":2}}}`, `{"content":[` + block + `],"structuredContent":{"z":1,"a":{"y":2,"b":3}}`},
@@ -64,7 +64,7 @@ func TestVerbatim(t *testing.T) {
 					}
 				}
 			}
-			s.Configure(Settings{})
+			s.ErrorsAsResults.Store(false)
 		}
 	}
 }

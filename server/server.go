@@ -38,16 +38,14 @@ type Options struct {
 	BeforeAnswers func() // called before answers are sent, several at a time; must return soon; may be nil
 }
 
-// Settings are what configuration can change while the server runs.
-type Settings struct {
-	ErrorsAsResults bool // failed calls are answered with results the model sees
-}
-
 // Server is an MCP server.
 type Server struct {
+	// ErrorsAsResults has failed calls answered with results the model sees. It can
+	// be changed while the server runs.
+	ErrorsAsResults atomic.Bool
+
 	opts     Options
 	exec     *domain.Executor
-	settings atomic.Pointer[Settings]
 	info     json.RawMessage // name and version
 	lists    listCache
 	hub      hub
@@ -82,10 +80,6 @@ func New(exec *domain.Executor, opts Options) *Server {
 	s := &Server{opts: opts, exec: exec, info: info, hub: hub{listeners: map[*listener]struct{}{}}, states: newStateSealer(),
 		held:     share.NewPool(max(maxBytesHeld, 4*int64(opts.MaxMessageBytes)), 0),
 		requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0)}
-	s.Configure(Settings{})
 	exec.Registry.OnChange(s.publish)
 	return s
 }
-
-// Configure replaces the settings for messages to come.
-func (s *Server) Configure(settings Settings) { s.settings.Store(&settings) }

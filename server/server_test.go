@@ -191,7 +191,7 @@ func TestOutcomes(t *testing.T) {
 // TestResultMode checks that the same failures can come as results.
 func TestResultMode(t *testing.T) {
 	s, _ := fixture(t)
-	s.Configure(Settings{ErrorsAsResults: true})
+	s.ErrorsAsResults.Store(true)
 	for _, modern := range []bool{false, true} {
 		for _, ask := range []conversation{overStdio(t, s), overHTTP(t, s, modern, nil)} {
 			if !modern {

@@ -180,7 +180,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 	a.exec.Registry.Apply(domain.Revision{Settings: &settings, Add: update.Changed})
 	update.Commit()
 	if a.server != nil {
-		a.server.Configure(serverSettings(cfg))
+		a.server.ErrorsAsResults.Store(cfg.Errors == "result")
 	}
 	if !tokens.Empty() {
 		a.hadTokens.Store(true)

@@ -14,7 +14,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/filewatch"
 	"toolserver/server"
@@ -78,11 +77,7 @@ func (a *App) newServer() {
 		MaxMessageBytes: int(cfg.Server.MaxMessage), MaxInFlight: cfg.Server.MaxInFlight, Grace: cfg.Server.Grace,
 		SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.log.Sync() },
 	})
-	a.server.Configure(serverSettings(cfg))
-}
-
-func serverSettings(cfg *config.Loaded) server.Settings {
-	return server.Settings{ErrorsAsResults: cfg.Errors == "result"}
+	a.server.ErrorsAsResults.Store(cfg.Errors == "result")
 }
 
 // sessionEnded terminates the background jobs of a session.
