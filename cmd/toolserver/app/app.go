@@ -218,7 +218,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 		},
 		Web:    web.Options{Timeout: cfg.Tools["web_fetch"].Timeout, UserAgent: cfg.Web.UserAgent, MaxChars: cfg.Limits.MaxResultChars},
 		Search: cfg.Web.Search, LinkedIn: cfg.LinkedIn, Anthropic: cfg.Anthropic,
-		Catalog: a.callable, CapabilitiesFile: cfg.CapabilitiesFile,
+		Catalog: a.Callable, CapabilitiesFile: cfg.CapabilitiesFile,
 	}
 }
 
@@ -284,8 +284,8 @@ func (a *App) Warnings() []string { return a.now.Load().warnings }
 // and why not better.
 func (a *App) ProcessTree() (process.Method, error) { return a.launcher.Method() }
 
-// callable returns the tools that a principal can call.
-func (a *App) callable(p domain.Principal) []*domain.Tool {
+// Callable returns the tools that a principal can call.
+func (a *App) Callable(p domain.Principal) []*domain.Tool {
 	catalog := a.exec.Registry.Catalog()
 	return slices.DeleteFunc(slices.Clone(catalog.Tools()), func(t *domain.Tool) bool { return catalog.Why(p, t.Name) != "" })
 }

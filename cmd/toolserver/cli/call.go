@@ -67,16 +67,13 @@ func addCategories(root *cobra.Command, g *globals) {
 }
 
 func listCategory(cmd *cobra.Command, g *globals, category string) error {
-	a, err := g.start()
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	fmt.Fprintf(cmd.OutOrStdout(), "usage: %s TOOL [ARGUMENTS]\n\n", cmd.CommandPath())
-	for _, t := range a.Executor().Registry.List(category) {
-		fmt.Fprintf(cmd.OutOrStdout(), "  %-18s %s\n", t.Name, t.Title)
-	}
-	return nil
+	return g.with(func(a *app.App) error {
+		fmt.Fprintf(cmd.OutOrStdout(), "usage: %s TOOL [ARGUMENTS]\n\n", cmd.CommandPath())
+		for _, t := range a.Executor().Registry.List(category) {
+			fmt.Fprintf(cmd.OutOrStdout(), "  %-18s %s\n", t.Name, t.Title)
+		}
+		return nil
+	})
 }
 
 // completeTool completes the name of a tool for the shell.
@@ -84,30 +81,31 @@ func (g *globals) completeTool(_ *cobra.Command, args []string, _ string) ([]str
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	a, err := g.start()
+	var names []string
+	err := g.with(func(a *app.App) error {
+		for _, t := range a.Executor().Registry.ListEnabled() {
+			names = append(names, t.Name+"\t"+t.Title)
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
-	}
-	defer a.Close()
-	var names []string
-	for _, t := range a.Executor().Registry.ListEnabled() {
-		names = append(names, t.Name+"\t"+t.Title)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// start puts the program together for one command, without a log. The caller
-// closes it.
-func (g *globals) start() (*app.App, error) {
+// with puts the program together for one command, without a log.
+func (g *globals) with(do func(*app.App) error) error {
 	cfg, err := g.load(g.dirs)
 	if err != nil {
-		return nil, usage(err)
+		return usage(err)
 	}
 	a, err := app.New(g.program, cfg, zap.NewNop())
 	if err != nil {
-		return nil, usage(err)
+		return usage(err)
 	}
-	return a, nil
+	defer a.Close()
+	return do(a)
 }
 
 // runTool runs the named tool with the arguments of a command line.

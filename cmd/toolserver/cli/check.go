@@ -20,7 +20,9 @@ func checkCommand(g *globals) *cobra.Command {
 		Long: "Check the configuration, the directories, the credentials and the sandbox on this machine.\nThe exit code is 1 if a check fails.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var report checkReport
-			report.all(g)
+			if err := g.with(report.all); err != nil {
+				report.line(false, "configuration", err.Error())
+			}
 			return report.print(cmd.OutOrStdout(), asJSON)
 		},
 	}
@@ -40,18 +42,13 @@ type finding struct {
 	Found string `json:"found"`
 }
 
-// all checks everything, as far as the configuration lets it.
-func (r *checkReport) all(g *globals) {
-	a, err := g.start()
-	if err != nil {
-		r.line(false, "configuration", err.Error())
-		return
-	}
-	defer a.Close()
+// all checks everything. Without a configuration there is nothing to check.
+func (r *checkReport) all(a *app.App) error {
 	a.Attach()
 	r.configuration(a.Config())
 	r.commands(a)
 	r.tools(a)
+	return nil
 }
 
 func (r *checkReport) line(ok bool, what, found string) {

@@ -99,7 +99,7 @@ func newRoot(std app.Streams, p app.Program) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.PersistentFlags().StringVarP(&g.config, "config", "c", "", "configuration `file`; default: $TOOLSERVER_CONFIG, ./toolserver.yaml, or the user's config.yaml")
 	root.PersistentFlags().StringArrayVarP(&g.dirs, "dir", "C", nil, "working `directory`; repeat it for further roots")
-	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), configCommand(g), tokenCommand(g), versionCommand(g))
+	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), configCommand(g), tokenCommand(), versionCommand(g))
 	addCategories(root, g)
 	return root
 }

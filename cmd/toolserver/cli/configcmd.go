@@ -71,14 +71,14 @@ func configCommand(g *globals) *cobra.Command {
 }
 
 // tokenCommand makes bearer tokens.
-func tokenCommand(_ *globals) *cobra.Command {
+func tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "token", Short: "Make bearer tokens for HTTP clients"}
 	var asJSON bool
 	create := &cobra.Command{
-		Use: "new NAME", Short: "Make a token and the configuration entry for it", Args: exactly(1, "the name of the token's user"),
+		Use: "new NAME", Short: "Make a token and the configuration entry for it",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if strings.TrimSpace(args[0]) == "" {
-				return usage(errors.New("the name is empty"))
+			if len(args) != 1 || strings.TrimSpace(args[0]) == "" {
+				return usage(errors.New("new requires the name of the token's user; usage: " + cmd.UseLine()))
 			}
 			token := app.NewToken()
 			entry := map[string]string{"name": args[0], "hash": server.HashToken(token)}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"toolserver/cmd/toolserver/app"
 	"toolserver/domain"
 )
 
@@ -21,19 +22,14 @@ func explainCommand(g *globals) *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return g.explain(args[0], args[1:])
+			return g.with(func(a *app.App) error { return g.explain(a, args[0], args[1:]) })
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // what follows TOOL are its own flags
 	return cmd
 }
 
-func (g *globals) explain(name string, args []string) error {
-	a, err := g.start()
-	if err != nil {
-		return err
-	}
-	defer a.Close()
+func (g *globals) explain(a *app.App, name string, args []string) error {
 	tool, catalog, err := a.Find(name)
 	if err != nil {
 		return usage(err)

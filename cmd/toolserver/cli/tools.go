@@ -22,31 +22,26 @@ func toolsCommand(g *globals) *cobra.Command {
 		Long: "List the available tools as a table or as JSON: in the form of MCP, or of the function-calling\n" +
 			"APIs of OpenAI and Anthropic. With --all, include tools that are disabled, restricted or unavailable.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := g.start()
-			if err != nil {
-				return err
-			}
-			defer a.Close()
-			a.Attach()
-			list := a.Executor().Registry.List("")
-			if !all {
-				if list, err = visible(a); err != nil {
+			return g.with(func(a *app.App) error {
+				a.Attach()
+				list := a.Executor().Registry.List("")
+				if !all {
+					list = a.Callable(a.User())
+				}
+				out := cmd.OutOrStdout()
+				switch {
+				case asMCP:
+					return printJSON(out, map[string]any{"tools": each(list, func(t *domain.Tool) any { return server.MarshalTool(t) })})
+				case openAI:
+					return printJSON(out, each(list, openAIForm))
+				case anthropic:
+					return printJSON(out, each(list, anthropicForm))
+				}
+				if err := printTable(out, list); err != nil || !all {
 					return err
 				}
-			}
-			out := cmd.OutOrStdout()
-			switch {
-			case asMCP:
-				return printJSON(out, map[string]any{"tools": each(list, server.MarshalTool)})
-			case openAI:
-				return printJSON(out, each(list, openAIForm))
-			case anthropic:
-				return printJSON(out, each(list, anthropicForm))
-			}
-			if err := printTable(out, list); err != nil || !all {
-				return err
-			}
-			return printMissing(out, a.Executor().Registry.Catalog().Missing())
+				return printMissing(out, a.Executor().Registry.Catalog().Missing())
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&asMCP, "json", false, "print MCP's form")
@@ -55,21 +50,6 @@ func toolsCommand(g *globals) *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "include tools that are disabled, restricted to others, or unavailable")
 	cmd.MarkFlagsMutuallyExclusive("json", "openai", "anthropic")
 	return cmd
-}
-
-// visible returns the tools that whoever runs the program may use.
-func visible(a *app.App) (tools []*domain.Tool, err error) {
-	q := domain.ListToolsQuery{Session: domain.Session{Principal: a.User()}}
-	for {
-		page, err := a.Executor().Registry.Catalog().List(q)
-		if err != nil {
-			return nil, err
-		}
-		if tools = append(tools, page.Tools...); page.Next == "" {
-			return tools, nil
-		}
-		q.Cursor = page.Next
-	}
 }
 
 func printTable(w io.Writer, tools []*domain.Tool) error {
@@ -98,8 +78,8 @@ func printMissing(w io.Writer, missing []domain.Missing) error {
 	return nil
 }
 
-func each(tools []*domain.Tool, form func(*domain.Tool) json.RawMessage) []json.RawMessage {
-	list := make([]json.RawMessage, len(tools))
+func each(tools []*domain.Tool, form func(*domain.Tool) any) []any {
+	list := make([]any, len(tools))
 	for i, t := range tools {
 		list[i] = form(t)
 	}
@@ -118,36 +98,18 @@ const maxDescription = 1024
 
 // openAIForm is a tool as the Chat Completions API takes it
 // (https://platform.openai.com/docs/guides/function-calling).
-func openAIForm(t *domain.Tool) json.RawMessage {
+func openAIForm(t *domain.Tool) any {
 	description := t.Description
 	if runes := []rune(description); len(runes) > maxDescription {
 		description = string(runes[:maxDescription])
 	}
-	return marshal(map[string]any{"type": "function", "function": map[string]any{
+	return map[string]any{"type": "function", "function": map[string]any{
 		"name": t.Name, "description": description, "parameters": t.Input,
-	}})
+	}}
 }
 
 // anthropicForm is a tool as the Messages API takes it
 // (https://docs.anthropic.com/en/docs/agents-and-tools/tool-use).
-func anthropicForm(t *domain.Tool) json.RawMessage {
-	return marshal(map[string]any{"name": t.Name, "description": t.Description, "input_schema": t.Input})
-}
-
-func marshal(v any) json.RawMessage {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // strings and schemas are JSON
-	}
-	return b
-}
-
-// exactly demands n arguments, and says what they are.
-func exactly(n int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != n {
-			return usage(fmt.Errorf("%s requires %s; usage: %s", cmd.Name(), what, cmd.UseLine()))
-		}
-		return nil
-	}
+func anthropicForm(t *domain.Tool) any {
+	return map[string]any{"name": t.Name, "description": t.Description, "input_schema": t.Input}
 }
