@@ -1,7 +1,7 @@
 // Package filewatch notices changes of files by looking at them from time to
 // time. That works on network file systems and for links anywhere on a path,
 // for which notifications of the system are missing or need a watch on each
-// folder; and whoever looks can check each time whether the file may be read.
+// folder; and each look can check whether the file may be read.
 package filewatch
 
 import (

@@ -190,7 +190,7 @@ func (c *Client) CallTool(ctx context.Context, name string, arguments any, progr
 
 // Do sends a request and returns the result as the server sent it. An error that
 // the server answered with is a [*jsonrpc.Error], whose Data is raw. If ctx ends
-// first, the server is told to cancel the request and the error is the cause of
+// first, the server is asked to cancel the request and the error is the cause of
 // ctx. When a modern server requires input, the handlers provide it.
 func (c *Client) Do(ctx context.Context, req Request) (json.RawMessage, error) {
 	if _, ok := ctx.Deadline(); !ok {

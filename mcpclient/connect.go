@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,32 +46,40 @@ func isRefusal(err error) bool {
 
 var errNoCommonVersion = errors.New("the server supports no protocol version that the client does")
 
+// introduction is the result of server/discover or initialize.
+type introduction struct {
+	Versions     []string                   `json:"supportedVersions"`
+	Version      string                     `json:"protocolVersion"`
+	Capabilities json.RawMessage            `json:"capabilities"`
+	Info         json.RawMessage            `json:"serverInfo"`
+	Instructions string                     `json:"instructions"`
+	Meta         map[string]json.RawMessage `json:"_meta"`
+}
+
+// introduce makes the first call of a connection.
+func (c *Client) introduce(ctx context.Context, method mcp.MCPMethod, params any) (i introduction, err error) {
+	result, err := c.Call(ctx, string(method), params)
+	if err == nil {
+		err = json.Unmarshal(result, &i)
+	}
+	return i, err
+}
+
 // discover asks a modern server what it is.
 func (c *Client) discover(ctx context.Context, version string) error {
-	if version == "" {
-		version = mcp.LATEST_PROTOCOL_VERSION
-	}
 	ctx, cancel := context.WithTimeout(ctx, c.opts.ConnectTimeout)
 	defer cancel()
+	version = cmp.Or(version, mcp.LATEST_PROTOCOL_VERSION)
 	c.server.Store(&Server{Protocol: version})
-	result, err := c.Call(ctx, string(mcp.MethodServerDiscover), nil)
-	var d struct {
-		Versions     []string                   `json:"supportedVersions"`
-		Capabilities json.RawMessage            `json:"capabilities"`
-		Instructions string                     `json:"instructions"`
-		Meta         map[string]json.RawMessage `json:"_meta"`
-	}
-	if err == nil {
-		err = json.Unmarshal(result, &d)
-	}
-	if err == nil && !slices.Contains(d.Versions, version) {
+	i, err := c.introduce(ctx, mcp.MethodServerDiscover, nil)
+	if err == nil && !slices.Contains(i.Versions, version) {
 		err = errNoCommonVersion
 	}
 	if err != nil {
 		c.server.Store(&Server{})
 		return fmt.Errorf("server/discover: %w", err)
 	}
-	c.server.Store(&Server{version, d.Meta[mcp.MetaKeyServerInfo], d.Capabilities, d.Instructions})
+	c.server.Store(&Server{version, i.Meta[mcp.MetaKeyServerInfo], i.Capabilities, i.Instructions})
 	return nil
 }
 
@@ -78,18 +87,9 @@ func (c *Client) discover(ctx context.Context, version string) error {
 func (c *Client) initialize(ctx context.Context, version string) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.ConnectTimeout)
 	defer cancel()
-	result, err := c.Call(ctx, string(mcp.MethodInitialize), map[string]any{
+	i, err := c.introduce(ctx, mcp.MethodInitialize, map[string]any{
 		"protocolVersion": version, "capabilities": c.capabilities(), "clientInfo": c.info(),
 	})
-	var i struct {
-		Version      string          `json:"protocolVersion"`
-		Capabilities json.RawMessage `json:"capabilities"`
-		Info         json.RawMessage `json:"serverInfo"`
-		Instructions string          `json:"instructions"`
-	}
-	if err == nil {
-		err = json.Unmarshal(result, &i)
-	}
 	if err == nil && (!slices.Contains(mcp.LegacyProtocolVersions(), i.Version) || c.opts.Protocol != "" && i.Version != version) {
 		err = fmt.Errorf("%w: it answered with version %.100q", errNoCommonVersion, i.Version)
 	}

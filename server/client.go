@@ -24,34 +24,36 @@ func (x *exchange) WantsProgress() bool { return x.meta.progressToken != nil }
 func (x *exchange) Progress(p domain.Progress) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.silent() || x.reported && p.Done <= x.progress {
+	if x.reported && p.Done <= x.progress {
 		return // progress must increase with each notification
 	}
 	x.reported, x.progress = true, p.Done
-	x.out.notify(jsonrpc.Request(nil, "notifications/progress", struct {
+	x.notify("notifications/progress", struct {
 		Token    json.RawMessage `json:"progressToken"`
 		Progress float64         `json:"progress"`
 		Total    float64         `json:"total,omitempty"`
 		Message  string          `json:"message,omitempty"`
-	}{x.meta.progressToken, p.Done, p.Total, p.Message}))
+	}{x.meta.progressToken, p.Done, p.Total, p.Message})
 }
-
-// silent reports whether no notification may be sent. The caller holds mu.
-func (x *exchange) silent() bool { return x.finished || x.canceled() }
 
 // Log sends a log message, if the client asked for its level.
 func (x *exchange) Log(m domain.LogMessage) {
-	if !x.logs(m.Level) {
-		return
-	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if !x.silent() {
-		x.out.notify(jsonrpc.Request(nil, "notifications/message", struct {
+	if x.logs(m.Level) {
+		x.notify("notifications/message", struct {
 			Level  string `json:"level"`
 			Logger string `json:"logger,omitempty"`
 			Data   any    `json:"data"`
-		}{m.Level.String(), m.Logger, m.Data}))
+		}{m.Level.String(), m.Logger, m.Data})
+	}
+}
+
+// notify sends a notification, unless the request is answered or canceled. The
+// caller holds mu.
+func (x *exchange) notify(method string, params any) {
+	if !x.finished && !x.canceled() {
+		x.out.notify(jsonrpc.Request(nil, method, params))
 	}
 }
 

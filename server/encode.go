@@ -98,7 +98,7 @@ func appendBlock(b []byte, c *domain.Content) []byte {
 	case domain.TextContent:
 		b = rawjson.AppendString(append(b, `,"text":`...), c.Text)
 	case domain.ImageContent, domain.AudioContent:
-		b = appendBase64(append(b, `,"data":"`...), c.Data)
+		b = base64.StdEncoding.AppendEncode(append(b, `,"data":"`...), c.Data)
 		b = appendMember(append(b, '"'), "mimeType", c.MIMEType)
 	case domain.LinkContent:
 		b = appendMember(b, "uri", c.URI)
@@ -118,7 +118,7 @@ func appendContents(b []byte, c *domain.Content) []byte {
 	b = rawjson.AppendString(append(b, `{"uri":`...), c.URI)
 	b = appendOptional(b, "mimeType", c.MIMEType)
 	if c.Data != nil {
-		b = append(appendBase64(append(b, `,"blob":"`...), c.Data), '"')
+		b = append(base64.StdEncoding.AppendEncode(append(b, `,"blob":"`...), c.Data), '"')
 	} else {
 		b = appendMember(b, "text", c.Text)
 	}
@@ -136,8 +136,6 @@ func appendOptional(b []byte, name, value string) []byte {
 	}
 	return appendMember(b, name, value)
 }
-
-func appendBase64(b, data []byte) []byte { return base64.StdEncoding.AppendEncode(b, data) }
 
 // MarshalResult returns r as tools/call answers it.
 func MarshalResult(r domain.ToolResult) []byte {

@@ -239,7 +239,7 @@ func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, who cal
 	}
 }
 
-// serve serves a message of a session and writes what comes of it.
+// serve serves a message of a session and writes the response.
 func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session, who caller, msg *message) {
 	if msg.Method == methodListen {
 		stop := context.AfterFunc(h.stopping, ses.close)

@@ -15,7 +15,7 @@ import (
 	"toolserver/sse"
 )
 
-// httpSink writes what comes of one HTTP request: one JSON document, or, as
+// httpSink writes the messages of one HTTP response: one JSON document, or, as
 // soon as there is something to say before the answer, a stream of events.
 type httpSink struct {
 	w         http.ResponseWriter
@@ -31,7 +31,7 @@ type httpSink struct {
 	gone      func() // called when the client is; may be nil
 }
 
-// newSink returns a sink for what comes of r.
+// newSink returns a sink for the response to r.
 func (h *httpHandler) newSink(w http.ResponseWriter, r *http.Request) *httpSink {
 	_, events := accepted(r)
 	return &httpSink{w: w, control: *http.NewResponseController(w), canStream: events, before: h.server.opts.BeforeAnswers}

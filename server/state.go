@@ -113,46 +113,37 @@ func (x *exchange) callHash() []byte {
 }
 
 // answersSoFar returns the answers to requests if this round or an earlier one
-// has brought them all, and else the error that asks for the rest.
+// has brought them all, and else the error that asks for the rest. Answers to no
+// request and invalid ones are ignored. One to a sealed request counts only if the
+// state proves that it was asked.
 func (x *exchange) answersSoFar(requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.takeAnswers(requests)
+	var given map[string]json.RawMessage
+	if x.inputResponses != nil {
+		_ = json.Unmarshal(x.inputResponses, &given) // it is an object
+	}
+	if x.state.Answers == nil {
+		x.state.Answers = map[string]json.RawMessage{}
+	}
 	answers := map[string]json.RawMessage{}
 	missing := map[string]domain.InputRequest{}
 	for name, req := range requests {
-		if answer, ok := x.state.Answers[name]; ok {
-			answers[name] = answer
-		} else {
-			missing[name] = req
+		answer, ok := x.state.Answers[name]
+		if !ok {
+			answer, ok = given[name]
+			ok = ok && (!req.Sealed || slices.Contains(x.state.Asked, name)) && validAnswer(req.Method, answer)
 		}
+		if !ok {
+			missing[name] = req
+			continue
+		}
+		answers[name], x.state.Answers[name] = answer, answer
 	}
 	if len(missing) > 0 {
 		return nil, &domain.InputRequired{Requests: missing}
 	}
 	return answers, nil
-}
-
-// takeAnswers adds the answers of this round to the state. Those to no request
-// and invalid ones are ignored. One to a sealed request counts only if the state
-// proves that it was asked.
-func (x *exchange) takeAnswers(requests map[string]domain.InputRequest) {
-	if x.inputResponses == nil {
-		return
-	}
-	_ = rawjson.Object(x.inputResponses, func(name, value []byte) error {
-		req, ok := requests[string(name)]
-		if !ok || req.Sealed && !slices.Contains(x.state.Asked, string(name)) || !validAnswer(req.Method, value) {
-			return nil
-		}
-		if x.state.Answers == nil {
-			x.state.Answers = map[string]json.RawMessage{}
-		}
-		if _, known := x.state.Answers[string(name)]; !known {
-			x.state.Answers[string(name)] = slices.Clone(value)
-		}
-		return nil
-	})
 }
 
 // validAnswer reports whether an answer has the form its method demands.

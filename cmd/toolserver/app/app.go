@@ -277,7 +277,7 @@ func (a *App) Layers() sandbox.Layers { return a.now.Load().box.Layers() }
 // Executor returns what runs calls, with the registry of everything offered.
 func (a *App) Executor() *domain.Executor { return a.exec }
 
-// Warnings returns what is odd about the configuration in force.
+// Warnings returns the warnings about the configuration in force.
 func (a *App) Warnings() []string { return a.now.Load().warnings }
 
 // ProcessTree returns how commands and everything they start are kept together,
