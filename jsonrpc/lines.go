@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -13,98 +14,77 @@ import (
 // ErrLineTooLong is the error of a line that exceeds the limit. It is skipped.
 var ErrLineTooLong = errors.New("line too long")
 
-// A LineReader reads lines without copying them. A line is valid until the next
-// is read.
+// A LineReader reads lines, short ones without copying them. A line is valid until
+// the next is read.
 type LineReader struct {
 	Max      int // bytes of a line
-	r        io.Reader
-	buf      []byte
-	pos, end int  // what is read and not yet handed out
-	skipping bool // the rest of a line that is too long
+	source   io.Reader
+	in       *bufio.Reader
+	long     []byte // a line that does not fit into the buffer of in
+	skipping bool   // the rest of a line that is too long
 	err      error
 }
 
-// A buffer begins small, since most clients send one short line at a time, and
-// grows while there is more to read than it holds.
 const (
-	firstLineBuffer = 4 << 10
-	lineBufferSize  = 64 << 10
+	lineBufferSize = 16 << 10
+	maxKeptLine    = 1 << 20 // bytes that are kept for the next long line
 )
 
 // NewLineReader returns a reader of r whose lines may have limit bytes.
 func NewLineReader(r io.Reader, limit int) *LineReader {
-	return &LineReader{Max: limit, r: r, buf: make([]byte, firstLineBuffer)}
+	return &LineReader{Max: limit, source: r, in: bufio.NewReaderSize(r, lineBufferSize)}
 }
 
 // Next returns the next line without its end, which the last line need not have.
 func (l *LineReader) Next() ([]byte, error) {
-	scanned := l.pos
-	for {
-		if i := bytes.IndexByte(l.buf[scanned:l.end], '\n'); i >= 0 {
-			line := l.buf[l.pos : scanned+i]
-			l.pos = scanned + i + 1
-			if l.skipping {
-				l.skipping = false
-				scanned = l.pos
-				continue
-			}
-			if len(line) > l.Max {
-				return nil, ErrLineTooLong
-			}
-			return bytes.TrimSuffix(line, []byte{'\r'}), nil
+	if l.long = l.long[:0]; cap(l.long) > maxKeptLine {
+		l.long = nil
+	}
+	for l.err == nil {
+		line, err := l.in.ReadSlice('\n')
+		more := err == bufio.ErrBufferFull
+		if !more {
+			l.err = err
 		}
-		scanned = l.end
 		if l.skipping {
-			l.pos, l.end, scanned = 0, 0, 0
-		} else if l.end-l.pos > l.Max {
-			l.pos, l.end, l.skipping = 0, 0, true
+			l.skipping = more
+			continue
+		}
+		if more || len(l.long) > 0 {
+			l.long = append(l.long, line...)
+			line = l.long
+		}
+		line, whole := bytes.CutSuffix(line, []byte{'\n'})
+		switch {
+		case len(line) > l.Max:
+			l.skipping = more
 			return nil, ErrLineTooLong
+		case whole:
+			return bytes.TrimSuffix(line, []byte{'\r'}), nil
+		case !more && len(line) > 0:
+			return line, nil
 		}
-		if l.err != nil {
-			if line := l.buf[l.pos:l.end]; len(line) > 0 {
-				l.pos = l.end
-				return line, nil
-			}
-			return nil, l.err
-		}
-		scanned -= l.fill()
 	}
+	return nil, l.err
 }
 
-// fill reads more, and returns by how much it moved what is there.
-func (l *LineReader) fill() (moved int) {
-	if l.end == len(l.buf) {
-		moved = l.makeRoom()
-	}
-	n, err := l.r.Read(l.buf[l.end:])
-	l.end += n
-	l.err = err
-	return moved
+// Buffered reports whether a whole line has been read already.
+func (l *LineReader) Buffered() bool {
+	read, _ := l.in.Peek(l.in.Buffered())
+	return bytes.IndexByte(read, '\n') >= 0
 }
 
-func (l *LineReader) makeRoom() (moved int) {
-	held := l.end - l.pos
-	to := l.buf
-	if held > len(l.buf)/2 || len(l.buf) < lineBufferSize {
-		to = make([]byte, 2*len(l.buf))
-	} else if held == 0 && len(l.buf) > 16*lineBufferSize {
-		to = make([]byte, lineBufferSize)
-	}
-	copy(to, l.buf[l.pos:l.end])
-	moved = l.pos
-	l.buf, l.pos, l.end = to, 0, held
-	return moved
-}
-
-// Buffered reports whether a whole line is there already.
-func (l *LineReader) Buffered() bool { return bytes.IndexByte(l.buf[l.pos:l.end], '\n') >= 0 }
-
-// Detach returns a reader that goes on where l is, and leaves the line that l
-// last handed out alone.
+// Detach returns a reader that continues where l is, and leaves the line that l
+// last returned alone.
 func (l *LineReader) Detach() *LineReader {
+	read, _ := l.in.Peek(l.in.Buffered())
 	d := *l
-	d.buf = make([]byte, max(firstLineBuffer, l.end-l.pos))
-	d.pos, d.end = 0, copy(d.buf, l.buf[l.pos:l.end])
+	d.long = nil
+	d.in = bufio.NewReaderSize(l.source, lineBufferSize)
+	if len(read) > 0 {
+		d.in.Reset(io.MultiReader(bytes.NewReader(bytes.Clone(read)), l.source))
+		_, _ = d.in.Peek(len(read)) // so that a reader detached from d finds it in the buffer
+	}
 	return &d
 }
 
