@@ -27,7 +27,7 @@ type LineReader struct {
 
 const (
 	lineBufferSize = 16 << 10
-	maxKeptLine    = 1 << 20 // bytes that are kept for the next long line
+	maxKeptLine    = 1 << 20 // bytes of a buffer that is kept for the next long line
 )
 
 // NewLineReader returns a reader of r whose lines may have limit bytes.
@@ -119,17 +119,11 @@ const maxUnflushed = 64 << 10
 func (w *LineWriter) Write(line []byte, flush *atomic.Bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(line) >= maxUnflushed { // too long to be worth copying
-		w.flushLocked()
-		w.writeLocked(line)
-	} else {
-		w.buf = append(w.buf, line...)
-	}
-	w.buf = append(w.buf, '\n')
+	w.buf = append(append(w.buf, line...), '\n')
 	// Read under the lock: who sets flush calls Flush afterwards, which either finds
 	// this line or comes before flush is seen here.
-	if flush == nil || flush.Load() || len(w.buf) >= maxUnflushed || len(line) >= maxUnflushed {
-		w.flushLocked()
+	if flush == nil || flush.Load() || len(w.buf) >= maxUnflushed {
+		w.flush()
 	}
 }
 
@@ -137,16 +131,14 @@ func (w *LineWriter) Write(line []byte, flush *atomic.Bool) {
 func (w *LineWriter) Flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.flushLocked()
+	w.flush()
 }
 
-func (w *LineWriter) flushLocked() {
-	w.writeLocked(w.buf)
-	w.buf = w.buf[:0]
-}
-
-func (w *LineWriter) writeLocked(b []byte) {
-	if len(b) == 0 || w.err != nil {
+func (w *LineWriter) flush() {
+	if w.err != nil {
+		w.buf = nil
+	}
+	if len(w.buf) == 0 {
 		return
 	}
 	if w.before != nil {
@@ -157,9 +149,12 @@ func (w *LineWriter) writeLocked(b []byte) {
 	} else {
 		w.stalled.Reset(w.stall)
 	}
-	_, err := w.w.Write(b)
+	_, err := w.w.Write(w.buf)
 	if !w.stalled.Stop() {
 		err = cmp.Or(err, ErrStalled)
+	}
+	if w.buf = w.buf[:0]; cap(w.buf) > maxKeptLine {
+		w.buf = nil
 	}
 	if w.err = err; err != nil {
 		w.broken()

@@ -289,8 +289,11 @@ func (x *exchange) listen() (reply, error) {
 	l := x.server.newListener(func(list change) bool { return wanted[list] })
 	defer l.close()
 	for _, uri := range p.Notifications.ResourceSubscriptions {
-		if l.subscribe(x.who, uri) == nil {
+		switch l.subscribe(x.who, uri) {
+		case nil:
 			granted.ResourceSubscriptions = append(granted.ResourceSubscriptions, uri)
+		case errPanicked:
+			return nil, errPanicked
 		}
 	}
 	tag := map[string]json.RawMessage{mcp.MetaKeySubscriptionID: x.ID}
