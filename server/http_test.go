@@ -301,6 +301,32 @@ func TestHTTPStreams(t *testing.T) {
 	}
 }
 
+// TestHTTPStreamReplaced checks that a session's new stream ends the one before,
+// and has what changed while there was none.
+func TestHTTPStreamReplaced(t *testing.T) {
+	s, registry := fixture(t)
+	url := httpFixture(t, s, nil).URL + "/mcp"
+	session := begin(t, url, nil)
+	if err := registry.Disable("nap"); err != nil {
+		t.Fatal(err)
+	}
+	header := http.Header{"Accept": {"text/event-stream"}, sessionHeader: {session}}
+	first := events(t, url, header, "GET", "")
+	if got := first(); got != `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` {
+		t.Errorf("got %s", got)
+	}
+	second := events(t, url, header, "GET", "")
+	if got := first(); got != "end: <nil>" {
+		t.Errorf("the first stream goes on with %s", got)
+	}
+	if err := registry.Enable("nap"); err != nil {
+		t.Fatal(err)
+	}
+	if got := second(); got != `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestSessionsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, _ := fixture(t)
