@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// scanner reads the tokens of a document. It is x/net's tokenizer, which follows the standard, but for documents that were cut
+// scanner reads the tokens of a document. It is x/net's tokenizer, which follows the standard, except for documents that were cut
 // off or badly written: there the standard lets one unclosed comment or title hide all that follows, and the scanner does not.
 type scanner struct {
 	z      *html.Tokenizer
@@ -27,7 +27,7 @@ type scanner struct {
 	cut []byte // an unfinished tag at the end that is text after all
 }
 
-// heavyTag is the size of a tag with more attributes than any honest one.
+// heavyTag is the size of a tag with more attributes than documents need.
 const heavyTag = 16 << 10
 
 func newScanner(src string) *scanner {
