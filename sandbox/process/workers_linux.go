@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -21,7 +22,7 @@ const (
 	readyWait = 10 * time.Second // for a supervisor to be ready, on a busy machine
 	sendWait  = 5 * time.Second  // for a supervisor to take an order
 	closeWait = 5 * time.Second  // for an idle supervisor to end
-	maxIdle   = 8                // supervisors kept for use again
+	maxIdle   = time.Minute      // a supervisor not needed for as long ends
 )
 
 // workers are supervisors, kept for use again. It is the [starter] of Linux.
@@ -91,6 +92,7 @@ func (ws *workers) take() (w *worker) {
 	defer ws.mu.Unlock()
 	if n := len(ws.idle); n > 0 {
 		w, ws.idle = ws.idle[n-1], ws.idle[:n-1]
+		w.expiry.Stop()
 	}
 	return w
 }
@@ -111,20 +113,27 @@ func (ws *workers) add() (w *worker, err error) {
 	return w, err
 }
 
-// put makes a worker idle, or ends it if there are enough.
+// put makes a worker idle, until it expires.
 func (ws *workers) put(w *worker) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	if len(ws.idle) == maxIdle {
-		w.end()
-		return
-	}
 	ws.idle = append(ws.idle, w)
+	w.expiry = time.AfterFunc(maxIdle, func() {
+		ws.mu.Lock()
+		defer ws.mu.Unlock()
+		if i := slices.Index(ws.idle, w); i >= 0 {
+			ws.idle = slices.Delete(ws.idle, i, i+1)
+			w.end()
+		}
+	})
 }
 
 // close is called when no process runs.
 func (ws *workers) close() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
 	for _, w := range ws.idle {
+		w.expiry.Stop()
 		w.end()
 	}
 	deadline := time.After(closeWait)
@@ -170,6 +179,7 @@ type worker struct {
 	reports *json.Decoder
 	cgroup  *cgroup       // nil where there is none; the supervisor is in it
 	dead    chan struct{} // closed when the supervisor is gone and reaped
+	expiry  *time.Timer   // guarded by pool.mu
 
 	mu      sync.Mutex
 	current *Process // what runs in it
