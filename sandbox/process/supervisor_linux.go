@@ -59,14 +59,19 @@ type supervisor struct {
 	confine   Confiner
 	socket    *os.File
 	null      *os.File
-	proc      *procfs
+	proc      *procfs // nil where there is none, which only a namespace can do without
 }
 
 func (s *supervisor) prepare() error {
 	debug.SetMemoryLimit(64 << 20)
 	// What the server inherited without close-on-exec stops here.
-	if err := unix.CloseRange(supervisorSocket, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return err
+	if unix.CloseRange(supervisorSocket, ^uint(0), unix.CLOSE_RANGE_CLOEXEC) != nil { // a kernel before 5.11
+		entries, _ := os.ReadDir("/proc/self/fd")
+		for _, e := range entries {
+			if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= supervisorSocket {
+				unix.CloseOnExec(fd)
+			}
+		}
 	}
 	// No process of the same user may look into this one or trace it.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
@@ -90,18 +95,21 @@ func (s *supervisor) prepare() error {
 	} else if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	if s.proc, err = openProcfs(); err != nil {
-		return err
-	}
-	if !s.namespace && s.proc.self != strconv.Itoa(os.Getpid()) {
-		return errors.New("/proc is that of another PID namespace")
+	s.proc, err = openProcfs()
+	if !s.namespace {
+		if err != nil {
+			return err
+		}
+		if s.proc.self != strconv.Itoa(os.Getpid()) {
+			return errors.New("/proc is that of another PID namespace")
+		}
 	}
 	// This thread runs before all without a real-time policy, where that is permitted,
 	// so that it gets to kill a tree however many processes compete with it.
 	_ = unix.SchedSetAttr(0, &unix.SchedAttr{
 		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_RR, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK,
 	}, 0)
-	s.send(report{Ready: true, Namespace: s.namespace})
+	s.send(report{Ready: true, Namespace: s.namespace, Watches: s.proc != nil})
 	return nil
 }
 
@@ -125,15 +133,20 @@ func (s *supervisor) send(r report) {
 	_, _ = s.socket.Write(b)
 }
 
+var errNoProc = errors.New("there is no /proc to watch its bounds by")
+
 // run starts one process and returns when nothing of its tree is left.
 func (s *supervisor) run(o *order, files []int) {
 	w := watch{supervisor: s, pidfd: -1}
 	if s.cgroup {
 		w.keeper = newCounters(o.Bounds)
-	} else if o.Bounds != (Bounds{}) {
+	} else if s.proc != nil && o.Bounds != (Bounds{}) {
 		w.keeper = newGuard(o.Bounds, s.proc)
 	}
-	err := s.start(o, files, &w)
+	err := errNoProc
+	if s.cgroup || s.proc != nil || o.Bounds == (Bounds{}) {
+		err = s.start(o, files, &w)
+	}
 	closeAll(files)
 	if errno, ok := err.(syscall.Errno); ok {
 		w.last = report{Errno: int(errno)}
@@ -264,7 +277,7 @@ func (w *watch) await() {
 	if !w.exited {
 		fds = append(fds, unix.PollFd{Fd: int32(w.pidfd), Events: unix.POLLIN})
 	}
-	if w.exited || w.killing {
+	if w.exited || w.killing || w.pidfd < 0 { // no pidfd: a kernel before 5.3
 		w.tick = min(max(2*w.tick, firstTick), orphanTick)
 		wait = w.tick
 	}

@@ -54,6 +54,7 @@ func convert[To, From string | []byte](list []From) []To {
 type report struct {
 	Ready     bool   `json:",omitempty"` // it is ready for orders
 	Namespace bool   `json:",omitempty"` // with Ready: it is init of a PID namespace
+	Watches   bool   `json:",omitempty"` // with Ready: it can watch bounds
 	Started   int    `json:",omitempty"` // the PID, which is valid in the server for a subreaper only
 	Errno     int    `json:",omitempty"` // the process was not started, and why
 	Confining string `json:",omitempty"` // the same if it could not be confined

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ type workers struct {
 	executable string
 	how        Method
 	thread     *startThread
+	watches    bool        // its supervisors can watch bounds
 	delegation *delegation // nil where there is none
 
 	mu   sync.Mutex
@@ -50,6 +52,7 @@ func newSupervisedStarter(executable string, how Method) (starter, error) {
 		close(ws.thread.calls)
 		return nil, err
 	}
+	ws.watches = w.watches
 	ws.put(w)
 	return ws, nil
 }
@@ -57,10 +60,13 @@ func newSupervisedStarter(executable string, how Method) (starter, error) {
 func (ws *workers) method() Method { return ws.how }
 
 func (ws *workers) boundsMethod() string {
-	if ws.delegation != nil {
+	switch {
+	case ws.delegation != nil:
 		return BoundsCgroup
+	case ws.watches:
+		return BoundsWatched
 	}
-	return BoundsWatched
+	return ""
 }
 
 func (ws *workers) start(l launch) (*Process, error) {
@@ -136,11 +142,12 @@ func (ws *workers) close() {
 		w.expiry.Stop()
 		w.end()
 	}
-	deadline := time.After(closeWait)
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
 	for _, w := range ws.idle {
 		select {
 		case <-w.dead:
-		case <-deadline:
+		case <-ctx.Done():
 		}
 	}
 	close(ws.thread.calls)
@@ -178,6 +185,7 @@ type worker struct {
 	conn    *net.UnixConn
 	reports *json.Decoder
 	cgroup  *cgroup       // nil where there is none; the supervisor is in it
+	watches bool          // it can watch bounds
 	dead    chan struct{} // closed when the supervisor is gone and reaped
 	expiry  *time.Timer   // guarded by pool.mu
 
@@ -219,6 +227,7 @@ func (ws *workers) startWorker(g *cgroup) (*worker, error) {
 		_, _ = w.proc.Wait()
 		return nil, fmt.Errorf("the supervisor %q did not get ready: it must be a program whose main calls Supervise: %w", ws.executable, errors.Join(err, errWire))
 	}
+	w.watches = r.Watches
 	return w, nil
 }
 
