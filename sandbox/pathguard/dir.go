@@ -30,6 +30,12 @@ type dir interface {
 	child(name string) (dir, error)
 	// writable reports why the process may not write to name.
 	writable(name string) error
+	// anonymous creates a file that vanishes with the process until link names it;
+	// the error is errors.ErrUnsupported where the file system cannot.
+	anonymous(perm fs.FileMode) (*os.File, error)
+	// link gives an anonymous file a name, which must be free: else it returns
+	// fs.ErrExist.
+	link(f *os.File, name string) error
 	// publish renames temp to name, which must be free: else it returns fs.ErrExist.
 	publish(temp, name string) error
 	// Stat describes the directory itself.

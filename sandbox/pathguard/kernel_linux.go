@@ -2,6 +2,7 @@ package pathguard
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"os"
 	"strconv"
@@ -123,6 +124,21 @@ func (d *kernelDir) Mkdir(name string, perm fs.FileMode) error { return os.Mkdir
 func (d *kernelDir) Rename(old, name string) error             { return os.Rename(d.path(old), d.path(name)) }
 func (d *kernelDir) Remove(name string) error                  { return os.Remove(d.path(name)) }
 func (d *kernelDir) Close() error                              { return d.f.Close() }
+
+func (d *kernelDir) anonymous(perm fs.FileMode) (*os.File, error) {
+	fd, err := unix.Openat(d.fd(), ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, uint32(perm.Perm()))
+	switch err {
+	case nil:
+		return os.NewFile(uintptr(fd), d.f.Name()), nil
+	case unix.EOPNOTSUPP, unix.EISDIR, unix.EINVAL:
+		return nil, errors.ErrUnsupported
+	}
+	return nil, err
+}
+
+func (d *kernelDir) link(f *os.File, name string) error {
+	return unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(int(f.Fd())), d.fd(), name, unix.AT_SYMLINK_FOLLOW)
+}
 
 func (d *kernelDir) publish(temp, name string) error {
 	err := unix.Renameat2(d.fd(), temp, d.fd(), name, unix.RENAME_NOREPLACE)

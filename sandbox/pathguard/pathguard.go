@@ -27,7 +27,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"toolserver/sandbox/osfile"
@@ -59,7 +58,7 @@ type Guard struct {
 	protection    *protection // nil if nothing is protected
 	files         fileSystem
 	current       atomic.Pointer[snapshot] // nil before the first use
-	swept         sync.Map                 // directories in which temporary files were looked for, and when
+	sweeps        sweeps
 }
 
 // New returns a Guard for rules. A relative path given to its methods starts

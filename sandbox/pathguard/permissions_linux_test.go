@@ -64,3 +64,24 @@ func TestUnreadableDirectory(t *testing.T) {
 	}
 	mustRead(t, g, "drop/a", "BC", "")
 }
+
+// TestNoTemporaryName checks that content without its name has none, so that a
+// process that is killed leaves nothing.
+func TestNoTemporaryName(t *testing.T) {
+	root := tree(t, "file w/a A")
+	fd, err := unix.Open(root, unix.O_TMPFILE|unix.O_RDWR, 0o600)
+	if err != nil {
+		t.Skipf("this file system has no O_TMPFILE: %v", err)
+	}
+	unix.Close(fd)
+	g := guard(t, pathguard.New, root, []string{"w"}, nil)
+	for _, name := range []string{"a", "b"} {
+		before := func(string) error {
+			onlyNames(t, root+"/w", "a")
+			return nil
+		}
+		_, err := write(g, name, "x", pathguard.ReplaceOptions{Before: before})
+		do(t, err)
+	}
+	onlyNames(t, root+"/w", "a", "b")
+}

@@ -117,6 +117,9 @@ func (d portableDir) writable(name string) error {
 	return f.Close()
 }
 
+func (portableDir) anonymous(fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }
+func (portableDir) link(*os.File, string) error             { return errors.ErrUnsupported }
+
 // publish links, because only link decides without a race whether the name is
 // free, and fails where the file system has no hard links.
 func (d portableDir) publish(temp, name string) error {

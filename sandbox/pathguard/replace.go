@@ -1,13 +1,13 @@
 package pathguard
 
 import (
-	"cmp"
 	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"toolserver/sandbox/appender"
@@ -41,7 +41,7 @@ type replacement struct {
 	real    string      // canonical path of the file
 	name    string      // its last name
 	old     fs.FileInfo // nil if there was no file
-	temp    string      // name of the temporary file
+	temp    string      // name of the temporary file, if it has one
 }
 
 // Replace writes the file at path anew, at once: the content is on the disk before it
@@ -110,13 +110,36 @@ func (r *replacement) inspect(s *snapshot) error {
 	return nil
 }
 
-// The content is written to a temporary file in the same directory. What a process
-// that was killed leaves there is removed by a later write into the same directory.
+// A file that is being written has no name if the file system can do so (O_TMPFILE),
+// and a process that is killed leaves nothing. Only to replace an existing file does
+// it get a temporary name, for the instant between linkat and renameat; other file
+// systems need the name from the start. What a process that was killed leaves under
+// such a name is removed by a later write into the same directory.
 const (
 	tempPrefix = ".toolserver-"
 	tempSuffix = ".tmp"
 	sweepPause = time.Hour // between two looks at the same directory
+	maxSweeps  = 1000      // directories that are remembered
 )
+
+// sweeps knows when temporary files were last looked for.
+type sweeps struct {
+	mu   sync.Mutex
+	last map[string]time.Time // by directory
+}
+
+func (s *sweeps) due(path string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last, ok := s.last[path]; ok && time.Since(last) < sweepPause {
+		return false
+	}
+	if s.last == nil || len(s.last) >= maxSweeps {
+		s.last = map[string]time.Time{}
+	}
+	s.last[path] = time.Now()
+	return true
+}
 
 func tempName() string { return tempPrefix + rand.Text() + tempSuffix }
 
@@ -125,20 +148,20 @@ func isTemp(name string) bool {
 		strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }
 
-// write writes the content to a temporary file, gives that its name, and reports
-// whether the name is new.
+// write writes the content, gives it its name, and reports whether the name is new.
 func (r *replacement) write(content []byte) (created bool, err error) {
 	perm := fs.FileMode(0o666)
 	if r.old != nil {
 		perm = 0o600 // until keep: the content is for nobody who could not read it before
 	}
-	swept := &r.request.guard.swept
-	if last, ok := swept.Load(filepath.Dir(r.real)); !ok || time.Since(last.(time.Time)) > sweepPause {
-		swept.Store(filepath.Dir(r.real), time.Now())
+	if r.request.guard.sweeps.due(filepath.Dir(r.real)) {
 		osfile.Sweep(r.parent, isTemp)
 	}
-	r.temp = tempName()
-	f, err := r.parent.OpenFile(r.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+	f, err := r.parent.anonymous(perm)
+	if errors.Is(err, errors.ErrUnsupported) {
+		r.temp = tempName()
+		f, err = r.parent.OpenFile(r.temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+	}
 	if err != nil {
 		return false, r.request.failure(err)
 	}
@@ -149,19 +172,23 @@ func (r *replacement) write(content []byte) (created bool, err error) {
 	if err == nil {
 		err = f.Sync()
 	}
-	if err = cmp.Or(err, f.Close()); err != nil {
+	if err != nil {
 		err = r.request.failure(err)
 	} else if r.options.Before != nil {
 		err = r.options.Before(r.real)
 	}
 	if err == nil {
-		if created, err = r.place(); err == nil {
-			return created, nil
+		if created, err = r.place(f); err != nil {
+			err = r.request.failure(err)
 		}
-		err = r.request.failure(err)
 	}
-	_ = r.parent.Remove(r.temp) // or it is swept later
-	return false, err
+	if closing := f.Close(); err == nil && closing != nil {
+		return created, r.request.failure(closing)
+	}
+	if err != nil && r.temp != "" {
+		_ = r.parent.Remove(r.temp) // or it is swept later
+	}
+	return created, err
 }
 
 // keep makes the new file look like the one that it is going to replace. Owner and
@@ -193,13 +220,17 @@ func (r *replacement) keep(f *os.File) error {
 }
 
 // place gives the finished file its name and reports whether the name is new.
-func (r *replacement) place() (created bool, err error) {
+func (r *replacement) place(f *os.File) (created bool, err error) {
 	if !r.request.guard.isAt(r.parent, filepath.Dir(r.real)) {
 		return false, r.request.error(KindIO, "was not written: its directory was moved meanwhile", nil)
 	}
 	if r.old == nil {
-		err := r.parent.publish(r.temp, r.name)
-		if err == nil || r.options.NoReplace {
+		if r.temp == "" {
+			err = r.parent.link(f, r.name)
+		} else {
+			err = r.parent.publish(r.temp, r.name)
+		}
+		if err == nil || r.options.NoReplace || r.temp == "" && !errors.Is(err, fs.ErrExist) {
 			return err == nil, err
 		}
 		// Another process created the file while this one was written, or the
@@ -207,6 +238,13 @@ func (r *replacement) place() (created bool, err error) {
 	}
 	if now, err := r.parent.Lstat(r.name); err == nil && !now.Mode().IsRegular() {
 		return false, r.request.error(KindNotAFile, "was not written: it is "+kindName(now.Mode())+" by now", nil)
+	}
+	if r.temp == "" {
+		temp := tempName()
+		if err := r.parent.link(f, temp); err != nil {
+			return false, err
+		}
+		r.temp = temp
 	}
 	return false, r.parent.Rename(r.temp, r.name)
 }
