@@ -42,6 +42,14 @@ func (c *Call) answer(out outcome, err error) {
 			err = failed
 		}
 	}
+	if c.observed {
+		for _, o := range c.exec.observers {
+			if refused := o.End(c, err); refused != nil {
+				failed = c.clean(refused)
+				out, err, c.Record.ResultBytes = outcome{}, failed, 0
+			}
+		}
+	}
 	c.record(&out.Tool, failed, err)
 	c.done(out, err)
 }

@@ -33,6 +33,7 @@ type Call struct {
 	context  callContext    // of its handler; here, so that it takes no memory of its own
 	args     Arguments      // of a tool, once they are checked
 	slots    [2]*share.Pool // where the call holds a slot, nil for nowhere
+	observed bool           // observers have begun
 	answered atomic.Bool
 	clock    clock
 	limit    time.Duration // of the clock; 0 for none

@@ -27,6 +27,7 @@ type Executor struct {
 	Results  *ResultStore
 
 	keep      func(*CallRecord)
+	observers []Observer
 	slots     slots
 	rates     rates
 	abandoned atomic.Int64
@@ -37,14 +38,14 @@ type Executor struct {
 // NewExecutor returns an executor over what registry offers, under settings.
 // Record is called for each call just before it is answered, with a record that
 // is valid until it returns; nil keeps no record.
-func NewExecutor(registry *Registry, results *ResultStore, settings Settings, record func(*CallRecord)) *Executor {
+func NewExecutor(registry *Registry, results *ResultStore, settings Settings, record func(*CallRecord), observers ...Observer) *Executor {
 	if record == nil {
 		record = func(*CallRecord) {}
 	}
 	var random [4]byte
 	rand.Read(random[:]) // never fails
 	e := &Executor{
-		Registry: registry, Results: results, keep: record, idPrefix: hex.EncodeToString(random[:]) + "-",
+		Registry: registry, Results: results, keep: record, observers: observers, idPrefix: hex.EncodeToString(random[:]) + "-",
 		slots: slots{principals: share.NewPool(0, 0), tools: map[string]*share.Pool{}},
 		rates: rates{limiters: share.Store[string, *rate.Limiter]{MaxAge: time.Minute, Renew: true}},
 	}
