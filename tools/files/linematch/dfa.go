@@ -7,33 +7,35 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of the memory of one automaton; when they are reached it is built again.
+// Bounds of the memory of one automaton; when they are reached it is forgotten
+// and built again.
 const (
-	maxTable   = 1 << 20
-	maxThreads = 1 << 19
-	maxWide    = 1 << 16
+	maxTransitions = 1 << 19
+	maxThreads     = 1 << 19
 )
 
 // Entries of the transition table that are not states.
 const (
 	unknown = 0
 	matched = 1
+	firstID = 2 // states are at multiples of the number of classes from here
 )
 
-// A dfa runs a program over lines of text, building the states it meets. A state
-// is the set of instructions that may come next and the kind of the character
-// before; assertions are decided when the next character is known. Its number is
-// where its row of 256 entries begins in table, which has the states that follow
-// with an ASCII character except \r; \n ends the line.
+// A dfa runs a program over text a line at a time, building the states it meets.
+// A state is the set of instructions that may come next and the kind of the
+// character before; assertions are decided when the next character is known.
 type dfa struct {
 	prog    *syntax.Prog
+	classes *classes
 	table   []uint32
-	wide    map[wideChar]uint32 // the same for other characters
 	states  []state
 	ids     map[string]uint32
 	start   uint32
-	threads int  // of all states
-	words   bool // the program has assertions about words
+	threads int
+	// slow is set where states are made about as fast as text is read: then it
+	// is cheaper to run the program without an automaton.
+	slow  bool
+	bytes int // read since the table was emptied
 
 	stack, next []uint32
 	seen        []uint32 // by instruction: the round it was last met in
@@ -46,53 +48,39 @@ type state struct {
 	before  kind
 }
 
-type wideChar struct {
-	state uint32
-	char  rune
-}
-
-func newDFA(prog *syntax.Prog) *dfa {
-	d := &dfa{prog: prog, seen: make([]uint32, len(prog.Inst))}
-	d.words = slices.ContainsFunc(prog.Inst, func(i syntax.Inst) bool {
-		return i.Op == syntax.InstEmptyWidth && syntax.EmptyOp(i.Arg)&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) != 0
-	})
+func newDFA(m *Matcher) *dfa {
+	d := &dfa{prog: m.prog, classes: m.classes, seen: make([]uint32, len(m.prog.Inst))}
 	d.empty()
 	return d
 }
 
 func (d *dfa) empty() {
-	d.table, d.states, d.threads = append(d.table[:0], make([]uint32, 256)...), d.states[:0], 0
-	d.ids, d.wide = map[string]uint32{}, map[wideChar]uint32{}
-	d.start = d.add(nil, edge)
+	d.table = append(d.table[:0], unknown, matched)
+	d.states, d.ids = d.states[:0], map[string]uint32{}
+	d.threads, d.bytes = 0, 0
+	d.start = d.add(nil, kindEdge)
 }
 
 // find returns a place in the first matching line of text, which begins with a
 // line, or -1. The end of the text ends its last line.
 func (d *dfa) find(text []byte) int {
 	s, i := d.start, 0
+	from := 0 // where d.bytes was last brought up to date
 	for i < len(text) {
-		next := d.table[s+uint32(text[i])]
-		if next == s { // most often; predicted, it spares waiting for the table
-			i++
-			continue
-		}
-		if next > matched {
+		next := d.table[s+uint32(d.classes.of[text[i]])]
+		if next >= firstID {
 			s = next
 			i++
 			continue
 		}
-		size := 1
-		if next == unknown {
-			r := rune(text[i])
-			switch {
-			case r >= utf8.RuneSelf:
-				r, size = utf8.DecodeRune(text[i:])
-			case r == '\r' && i+1 == len(text):
-				r = '\n'
-			case r == '\r' && text[i+1] == '\n':
-				r, size = '\n', 2
-			}
-			next = d.step(s, r)
+		if next == matched {
+			return i
+		}
+		d.bytes += i - from
+		from = i
+		class, size := d.classAt(text, i)
+		if next = d.table[s+uint32(class)]; next == unknown {
+			next = d.step(s, class)
 		}
 		if next == matched {
 			return i
@@ -100,53 +88,61 @@ func (d *dfa) find(text []byte) int {
 		s = next
 		i += size
 	}
+	d.bytes += len(text) - from
 	// A \r at the end was already handled, as a line ending.
-	if i > 0 && text[i-1] != '\n' && text[i-1] != '\r' && d.step(s, '\n') == matched {
-		return i
+	if len(text) > 0 && text[len(text)-1] != '\n' && text[len(text)-1] != '\r' && d.step(s, endOfLine) == matched {
+		return len(text)
 	}
 	return -1
 }
 
-// step returns the state that follows s with a character, where \n is the end of
-// the line.
-func (d *dfa) step(s uint32, r rune) uint32 {
-	inTable := r < utf8.RuneSelf && r != '\r'
-	next := uint32(unknown)
-	if inTable {
-		next = d.table[s+uint32(r)]
-	} else {
-		next = d.wide[wideChar{s, r}]
-	}
-	if next != unknown {
-		return next
-	}
-	st := d.states[s/256-1]
-	if len(d.table) > maxTable || d.threads > maxThreads || len(d.wide) > maxWide {
-		d.empty()
-		s = d.add(st.threads, st.before)
-	}
-	after := d.kindOf(r)
+// classAt returns the class of the character at text[i] and its length.
+func (d *dfa) classAt(text []byte, i int) (class uint16, size int) {
+	b := text[i]
 	switch {
-	case d.advance(st, r, assertions(st.before, after)):
-		next = matched
-	case after == edge:
-		next = d.start
-	default:
-		slices.Sort(d.next)
-		next = d.add(slices.Compact(d.next), after)
+	case b >= utf8.RuneSelf:
+		r, n := utf8.DecodeRune(text[i:])
+		return d.classes.ofRune(r), n
+	case b != '\r':
+		return d.classes.of[b], 1
+	case i+1 == len(text):
+		return endOfLine, 1
+	case text[i+1] == '\n':
+		return endOfLine, 2
 	}
-	if inTable {
-		d.table[s+uint32(r)] = next
-	} else {
-		d.wide[wideChar{s, r}] = next
-	}
-	return next
+	return d.classes.ofRune('\r'), 1
 }
+
+// step returns the state that follows s with a character of the class.
+func (d *dfa) step(s uint32, class uint16) uint32 {
+	st := &d.states[(s-firstID)/uint32(len(d.classes.reps))]
+	rep, after := d.classes.reps[class], kindEdge
+	if class != endOfLine {
+		after = kindOf(rep)
+	}
+	result := d.start
+	if d.advance(st, assertions(st.before, after), class, rep) {
+		result = matched
+	} else if class != endOfLine {
+		slices.Sort(d.next)
+		d.next = slices.Compact(d.next)
+		result = d.add(d.next, after)
+		if d.full() {
+			d.slow = d.slow || d.bytes < 16*len(d.states)
+			d.empty()
+			return d.add(d.next, after) // the row of s is gone
+		}
+	}
+	d.table[s+uint32(class)] = result
+	return result
+}
+
+func (d *dfa) full() bool { return len(d.table) > maxTransitions || d.threads > maxThreads }
 
 // advance follows all threads of st, and a new one from the start of the
 // program because a match may begin anywhere, over one character; it sets
 // d.next to where they go on and reports whether one had matched before it.
-func (d *dfa) advance(st state, r rune, holds syntax.EmptyOp) bool {
+func (d *dfa) advance(st *state, holds syntax.EmptyOp, class uint16, rep rune) bool {
 	d.next = d.next[:0]
 	d.round++
 	d.stack = append(append(d.stack[:0], uint32(d.prog.Start)), st.threads...)
@@ -170,7 +166,7 @@ func (d *dfa) advance(st state, r rune, holds syntax.EmptyOp) bool {
 				d.stack = append(d.stack, inst.Out)
 			}
 		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
-			if inst.MatchRune(r) {
+			if class != endOfLine && inst.MatchRune(rep) {
 				d.next = append(d.next, inst.Out)
 			}
 		}
@@ -190,32 +186,7 @@ func (d *dfa) add(threads []uint32, before kind) uint32 {
 	id := uint32(len(d.table))
 	d.ids[string(d.key)] = id
 	d.states = append(d.states, state{slices.Clone(threads), before})
-	d.threads += len(threads)
-	d.table = append(d.table, make([]uint32, 256)...)
+	d.threads += len(threads) + 8
+	d.table = append(d.table, make([]uint32, len(d.classes.reps))...)
 	return id
-}
-
-// A kind is what an assertion of the program can know of a neighbouring character.
-type kind byte
-
-const (
-	edge kind = iota // there is none: the line begins or ends
-	word
-	other
-)
-
-func (d *dfa) kindOf(r rune) kind {
-	switch {
-	case r == '\n':
-		return edge
-	case d.words && syntax.IsWordChar(r):
-		return word
-	}
-	return other
-}
-
-// assertions returns what holds between two neighbours.
-func assertions(before, after kind) syntax.EmptyOp {
-	example := [...]rune{edge: -1, word: 'a', other: ' '}
-	return syntax.EmptyOpContext(example[before], example[after])
 }

@@ -1,0 +1,105 @@
+package linematch
+
+import "bytes"
+
+// tooCommon is how many bytes must on average be between two lines that are
+// looked at in vain; if it is less, reading every byte is cheaper.
+const tooCommon = 64
+
+// Scanner finds the matching lines of one buffer after another. It has memory
+// of its own and serves one goroutine.
+type Scanner struct {
+	m       *Matcher
+	dfa     *dfa
+	buf     []byte
+	pos     int // start of the line to go on with
+	cursors []cursor
+	literal bool // look for the needles first in this buffer
+	common  bool // the needles turned out to be too common for that
+	tries   int  // lines that had a needle and did not match
+	earlier int  // bytes of the buffers before this one
+}
+
+// Scanner returns a new scanner for the pattern.
+func (m *Matcher) Scanner() *Scanner {
+	return &Scanner{m: m, cursors: make([]cursor, len(m.needles))}
+}
+
+// Reset makes the scanner start at the beginning of buf, which must begin with
+// a line; its end ends the last one. buf must not change until the next Reset.
+func (s *Scanner) Reset(buf []byte) {
+	s.earlier += len(s.buf)
+	s.buf, s.pos = buf, 0
+	for i := range s.cursors {
+		s.cursors[i] = cursor{-1, -1, -1}
+	}
+	s.literal = len(s.m.needles) > 0 && !s.common && !(s.m.exotic && hasExotic(buf))
+}
+
+// Next returns the bounds of the next matching line, without its ending.
+func (s *Scanner) Next() (start, end int, ok bool) {
+	for s.pos < len(s.buf) {
+		at, sure := s.candidate()
+		if at < 0 {
+			break
+		}
+		start := s.pos + bytes.LastIndexByte(s.buf[s.pos:at], '\n') + 1
+		next := len(s.buf)
+		if i := bytes.IndexByte(s.buf[at:], '\n'); i >= 0 {
+			next = at + i + 1
+		}
+		s.pos = next
+		if sure || s.matches(s.buf[start:next]) {
+			return start, start + len(trimEnding(s.buf[start:next])), true
+		}
+		s.tries++
+	}
+	s.pos = len(s.buf)
+	return 0, 0, false
+}
+
+// candidate returns a place in the next line that may match, or -1, and whether
+// it surely does.
+func (s *Scanner) candidate() (at int, sure bool) {
+	if s.literal && s.tries > 64 && s.earlier+s.pos < s.tries*tooCommon {
+		s.literal, s.common = false, true
+	}
+	if s.literal {
+		at = len(s.buf)
+		for i := range s.m.needles {
+			at = min(at, s.m.needles[i].find(s.buf, s.pos, &s.cursors[i]))
+		}
+		if at == len(s.buf) {
+			return -1, false
+		}
+		return at, s.m.exact
+	}
+	if s.automaton().slow {
+		return s.pos, false
+	}
+	if at = s.dfa.find(s.buf[s.pos:]); at < 0 {
+		return -1, false
+	}
+	return s.pos + at, true
+}
+
+func (s *Scanner) automaton() *dfa {
+	if s.dfa == nil {
+		s.dfa = newDFA(s.m)
+	}
+	return s.dfa
+}
+
+// matches decides about one line, given with its ending.
+func (s *Scanner) matches(line []byte) bool {
+	if s.automaton().slow {
+		return s.m.re.Match(trimEnding(line))
+	}
+	return s.dfa.find(line) >= 0
+}
+
+// trimEnding returns the line without \n, \r\n, or \r at the end of the text.
+func trimEnding(line []byte) []byte {
+	line = bytes.TrimSuffix(line, []byte("\n"))
+	return bytes.TrimSuffix(line, []byte("\r"))
+}
