@@ -92,11 +92,13 @@ func (a *amounts) dollars(amount, currency []byte, taken bool) []byte {
 
 // decimalNumber is a number as JSON and its relatives write it. What has more digits, or is so large or small that it would
 // take as many to write out, is no amount.
-var decimalNumber = regexp.MustCompile(`^[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-3]?[0-9]{1,2})?$`)
+var decimalNumber = regexp.MustCompile(`^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-3]?[0-9]{1,2})?$`)
+
+const maxDigits = 400
 
 // parseCents returns a number of cents in dollars, or nil if it is no number.
 func parseCents(text string) *big.Rat {
-	if !decimalNumber.MatchString(text) {
+	if len(text) > maxDigits || !decimalNumber.MatchString(text) {
 		return nil
 	}
 	cents, ok := new(big.Rat).SetString(text)

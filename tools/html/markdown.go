@@ -235,13 +235,13 @@ func (w *writer) raw(s string) {
 	w.out = append(w.out, s...)
 }
 
-var languageName = regexp.MustCompile(`^[0-9A-Za-z_.+#-]{1,40}$`)
+var languageName = regexp.MustCompile(`^[0-9A-Za-z_.+#-]+$`)
 
 // language returns the language of code that the class of an element names.
 func language(class string) string {
 	for _, name := range strings.Fields(class) {
 		for _, prefix := range []string{"language-", "lang-"} {
-			if name, ok := strings.CutPrefix(name, prefix); ok && languageName.MatchString(name) {
+			if name, ok := strings.CutPrefix(name, prefix); ok && len(name) <= 40 && languageName.MatchString(name) {
 				return name
 			}
 		}
