@@ -45,6 +45,7 @@ const sessionHeader = mcp.HeaderSessionID
 type httpHandler struct {
 	server   *Server
 	opts     HTTPOptions
+	routes   map[string]http.HandlerFunc // by path, exactly
 	sessions *sessions
 	stopping context.Context // ends when streams have to
 }
@@ -98,20 +99,21 @@ func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handle
 }
 
 func (s *Server) newHTTPHandler(stopping context.Context, opts HTTPOptions) *httpHandler {
-	return &httpHandler{server: s, opts: opts, sessions: newSessions(s, opts.SessionTTL, opts.MaxSessions), stopping: stopping}
+	h := &httpHandler{server: s, opts: opts, sessions: newSessions(s, opts.SessionTTL, opts.MaxSessions), stopping: stopping}
+	h.routes = map[string]http.HandlerFunc{
+		"/livez":  func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, false) },
+		"/readyz": func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, stopping.Err() != nil) },
+		opts.Path: h.endpoint,
+	}
+	return h
 }
 
 // ServeHTTP serves one request. Paths are compared as they are: one that another
 // server would clean up leads nowhere.
 func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch r.URL.Path {
-	case h.opts.Path:
-		h.endpoint(w, r)
-	case "/livez":
-		h.probe(w, r, false)
-	case "/readyz":
-		h.probe(w, r, h.stopping.Err() != nil)
-	default:
+	if route, ok := h.routes[r.URL.Path]; ok {
+		route(w, r)
+	} else {
 		http.NotFound(w, r)
 	}
 }

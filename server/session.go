@@ -189,7 +189,7 @@ func (s *sessions) acquire(id, owner string) (*session, bool) {
 func (s *sessions) release(ses *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ses.busy--; ses.busy == 0 {
+	if ses.busy--; ses.busy == 0 && s.byID[ses.id] == ses { // else the timer would keep it
 		ses.idle.Reset(s.ttl)
 	}
 }

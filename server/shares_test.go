@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"toolserver/share"
 )
@@ -54,5 +55,21 @@ func TestShares(t *testing.T) {
 				t.Errorf("ann: %d %.200s", status, body)
 			}
 		})
+	}
+}
+
+// TestEndedSessionHasNoTimer checks that a session that was deleted while its
+// request was in flight is not kept until it would have expired.
+func TestEndedSessionHasNoTimer(t *testing.T) {
+	s, _ := fixture(t)
+	all := newSessions(s, time.Hour, 1)
+	ses, err := all.create("ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all.drop(ses, false)
+	all.release(ses)
+	if ses.idle.Stop() {
+		t.Error("a timer keeps a session that has ended")
 	}
 }
