@@ -36,7 +36,8 @@ func launchHTTP(t *testing.T, env []string, bin string, args ...string) *httpSer
 			t.Fatalf("the server ended with %v", s.cmd.ProcessState)
 		default:
 		}
-		_, rest, ok := strings.Cut(s.log(), "serving MCP at ")
+		_, rest, _ := strings.Cut(s.log(), "serving MCP at ")
+		var ok bool
 		s.url, _, ok = strings.Cut(rest, ",")
 		return ok
 	})
