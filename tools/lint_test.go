@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"toolserver/domain"
+	"toolserver/tools/tooltest"
 )
 
 // Bounds of a tool's description, in characters.
@@ -172,28 +172,6 @@ var (
 	sentences = regexp.MustCompile(`[.!?] \p{Lu}`) // more than one
 )
 
-// recorder is a test that only notes what is reported to it.
-type recorder struct {
-	testing.TB
-	reports []string
-}
-
-func (r *recorder) Helper()                           {}
-func (r *recorder) Error(args ...any)                 { r.reports = append(r.reports, fmt.Sprint(args...)) }
-func (r *recorder) Errorf(format string, args ...any) { r.Error(fmt.Sprintf(format, args...)) }
-
-// wants checks that the only report is one with want, or that there is none if
-// want is empty.
-func (r *recorder) wants(t *testing.T, want string) {
-	t.Helper()
-	switch {
-	case want == "" && len(r.reports) != 0:
-		t.Errorf("reported %q; want nothing", r.reports)
-	case want != "" && (len(r.reports) != 1 || !strings.Contains(r.reports[0], want)):
-		t.Errorf("reported %q; want one with %q", r.reports, want)
-	}
-}
-
 type output struct {
 	Count int `json:"count"`
 }
@@ -236,15 +214,15 @@ func TestLintTexts(t *testing.T) {
 		}, "$schema"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			tool, r := good[none](), &recorder{TB: t}
+			tool, r := good[none](), &tooltest.Recorder{TB: t}
 			test.change(&tool)
 			lint(r, tool)
-			r.wants(t, test.want)
+			r.Wants(t, test.want)
 		})
 	}
-	r := &recorder{TB: t}
+	r := &tooltest.Recorder{TB: t}
 	lint(r, good[none](), good[none]())
-	r.wants(t, "taken already")
+	r.Wants(t, "taken already")
 }
 
 func parseOutput(raw string) *domain.ToolOutputSchema {
@@ -304,9 +282,9 @@ func TestLintInput(t *testing.T) {
 			"required although"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := &recorder{TB: t}
+			r := &tooltest.Recorder{TB: t}
 			lint(r, test.tool)
-			r.wants(t, test.want)
+			r.Wants(t, test.want)
 		})
 	}
 }

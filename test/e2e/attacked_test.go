@@ -18,14 +18,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// undecided returns the binary that does not judge commands before it runs them.
+// undecided returns the binary, built with -tags undecided, that does not check
+// commands before it runs them.
 func undecided(t *testing.T) string {
 	t.Helper()
-	path := os.Getenv("UNDECIDED")
-	if path == "" {
-		t.Fatal("UNDECIDED does not name the binary built with -tags undecided")
-	}
-	return path
+	return named(t, "UNDECIDED")
 }
 
 // The secrets are in a file that no policy lets anybody read, and in the

@@ -19,9 +19,15 @@ func binary() string { return os.Getenv("TOOLSERVER") }
 // fixtureBinary is the product with tools that fail on purpose.
 func fixtureBinary(t *testing.T) string {
 	t.Helper()
-	path := os.Getenv("FIXTURE")
+	return named(t, "FIXTURE")
+}
+
+// named returns the program that an environment variable names.
+func named(t *testing.T, variable string) string {
+	t.Helper()
+	path := os.Getenv(variable)
 	if path == "" {
-		t.Fatal("FIXTURE does not name the fixture's binary")
+		t.Fatalf("%s names no binary; make test builds it", variable)
 	}
 	return path
 }

@@ -123,20 +123,28 @@ func (p *program) status(key string) int {
 	return 0
 }
 
-// marked returns the processes whose command line holds marker.
-func marked(t *testing.T, marker string) (pids []string) {
+// processes returns those whose files in /proc of one name in /proc meet the condition.
+func processes(t *testing.T, file string, is func(path string) bool) (pids []string) {
 	t.Helper()
-	entries, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil || len(entries) == 0 {
+	paths, err := filepath.Glob("/proc/[0-9]*/" + file)
+	if err != nil || len(paths) == 0 {
 		t.Skip("no /proc here")
 	}
-	for _, path := range entries {
-		b, _ := os.ReadFile(path)
-		if strings.Contains(string(b), marker) {
+	for _, path := range paths {
+		if is(path) {
 			pids = append(pids, strings.Split(path, "/")[2])
 		}
 	}
 	return pids
+}
+
+// marked returns the processes whose command line holds marker.
+func marked(t *testing.T, marker string) []string {
+	t.Helper()
+	return processes(t, "cmdline", func(path string) bool {
+		b, _ := os.ReadFile(path)
+		return strings.Contains(string(b), marker)
+	})
 }
 
 // gone waits until no process holds marker.
@@ -167,18 +175,12 @@ func own(t *testing.T, binary string) string {
 }
 
 // running returns the processes that run the binary: a server, its supervisors.
-func running(t *testing.T, path string) (pids []string) {
+func running(t *testing.T, binary string) []string {
 	t.Helper()
-	entries, err := filepath.Glob("/proc/[0-9]*/exe")
-	if err != nil || len(entries) == 0 {
-		t.Skip("no /proc here")
-	}
-	for _, entry := range entries {
-		if exe, _ := os.Readlink(entry); exe == path {
-			pids = append(pids, strings.Split(entry, "/")[2])
-		}
-	}
-	return pids
+	return processes(t, "exe", func(path string) bool {
+		exe, _ := os.Readlink(path)
+		return exe == binary
+	})
 }
 
 // ended waits until no process runs the binary.

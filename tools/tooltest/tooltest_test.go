@@ -3,34 +3,10 @@ package tooltest
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"testing"
 
 	"toolserver/domain"
 )
-
-// recorder is a test that only notes what is reported to it.
-type recorder struct {
-	testing.TB
-	reports []string
-}
-
-func (r *recorder) Helper()                           {}
-func (r *recorder) Error(args ...any)                 { r.reports = append(r.reports, fmt.Sprint(args...)) }
-func (r *recorder) Errorf(format string, args ...any) { r.Error(fmt.Sprintf(format, args...)) }
-
-// wants checks that the only report is one with want, or that there is none if
-// want is empty.
-func (r *recorder) wants(t *testing.T, want string) {
-	t.Helper()
-	switch {
-	case want == "" && len(r.reports) != 0:
-		t.Errorf("reported %q; want nothing", r.reports)
-	case want != "" && (len(r.reports) != 1 || !strings.Contains(r.reports[0], want)):
-		t.Errorf("reported %q; want one with %q", r.reports, want)
-	}
-}
 
 type output struct {
 	Count int `json:"count"`
@@ -79,9 +55,9 @@ func TestVerify(t *testing.T) {
 		{"meta", text, domain.ToolResult{Content: domain.Text("").Content, Meta: []int{1}}, "_meta is not an object"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := &recorder{TB: t}
+			r := &Recorder{TB: t}
 			Verify(r, test.tool, test.res)
-			r.wants(t, test.want)
+			r.Wants(t, test.want)
 		})
 	}
 }
@@ -113,9 +89,9 @@ func TestCompare(t *testing.T) {
 		{"untyped error", Case{Code: domain.CodeInternal, Want: "odd"}, domain.ToolResult{}, errors.New("odd"), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := &recorder{TB: t}
+			r := &Recorder{TB: t}
 			test.c.compare(r, good[none](), test.res, test.err)
-			r.wants(t, test.want)
+			r.Wants(t, test.want)
 		})
 	}
 }
