@@ -1,0 +1,192 @@
+package broker
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// AddsProgram returns a setting of the new text of a git configuration that the old
+// one does not have and that may make git run a program, read other configuration, or
+// work elsewhere; "" if there is none. A text that git might read differently is
+// refused as a whole, as the setting "syntax". The configuration is that of the
+// repository dir. See git-config(1).
+func AddsProgram(old, new, dir string) string {
+	settings, ok := gitSettings(new)
+	if !ok {
+		return "syntax"
+	}
+	had, _ := gitSettings(old)
+	for _, s := range settings {
+		if !slices.Contains(had, s) && !s.harmless(dir) {
+			return s.name()
+		}
+	}
+	return ""
+}
+
+// A setting is one of a git configuration, with the names of section and key in lower
+// case.
+type setting struct {
+	section, sub, key, value string
+	divided                  bool // it has a subsection, if only an empty one
+}
+
+func (s setting) name() string {
+	if s.divided {
+		return s.section + "." + s.sub + "." + s.key
+	}
+	return s.section + "." + s.key
+}
+
+// harmlessSettings are those by which nothing is run, by section; of sections with a
+// star those in subsections. A key that is a star stands for all of them.
+var harmlessSettings = map[string]string{
+	"user": "name email signingkey useconfigonly", "author": "name email", "committer": "name email",
+	"core": `repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev
+		sparsecheckout sparsecheckoutcone untrackedcache splitindex whitespace sharedrepository compression loosecompression bigfilethreshold
+		trustctime checkstat protecthfs protectntfs commentchar commentstring preloadindex fscache longpaths hidedotfiles worktree`,
+	"remote.*":  "url pushurl fetch push tagopt prune prunetags mirror skipdefaultupdate skipfetchall partialclonefilter promisor followremotehead gh-resolved",
+	"branch.*":  "remote pushremote merge rebase mergeoptions description vscode-merge-base",
+	"branch":    "autosetupmerge autosetuprebase sort",
+	"submodule": "active recurse fetchjobs propagatebranches alternatelocation alternateerrorstrategy", "submodule.*": "url active branch ignore shallow fetchrecursesubmodules update",
+	"url.*": "insteadof pushinsteadof", "init": "defaultbranch", "extensions": "objectformat refstorage partialclone worktreeconfig noop preciousobjects relativeworktrees",
+	"pull": "*", "push": "*", "rerere": "*", "color": "*", "color.*": "*", "column": "*", "advice": "*", "status": "*", "log": "*", "index": "*", "blame": "*", "stash": "*",
+	"apply": "*", "checkout": "*", "feature": "*", "pack": "*", "versionsort": "*", "worktree": "*",
+	"fetch":  "prune prunetags all parallel writecommitgraph showforcedupdates output recursesubmodules fsckobjects unpacklimit",
+	"rebase": "autosquash autostash updaterefs stat missingcommitscheck abbreviatecommands forkpoint rebasemerges backend",
+	"merge":  "ff conflictstyle log renames stat autostash renamelimit directoryrenames verbosity branchdesc", "commit": "verbose status cleanup gpgsign",
+	"diff": "algorithm renames colormoved colormovedws context interhunkcontext mnemonicprefix noprefix renamelimit submodule wserrorhighlight indentheuristic statgraphwidth wordregex ignoresubmodules relative",
+	"tag":  "gpgsign sort forcesignannotated", "format": "pretty", "notes": "displayref rewriteref rewritemode", "maintenance": "auto strategy",
+	"gc":  "auto autopacklimit autodetach pruneexpire reflogexpire reflogexpireunreachable writecommitgraph worktreepruneexpire",
+	"lfs": "repositoryformatversion", "lfs.*": "access locksverify", "http": "postbuffer version lowspeedlimit lowspeedtime maxrequests", "receive": "denycurrentbranch denynonfastforwards denydeletes",
+}
+
+func (s setting) harmless(dir string) bool {
+	section := s.section
+	if s.divided {
+		section += ".*"
+	}
+	keys := strings.Fields(harmlessSettings[section])
+	if !slices.Contains(keys, s.key) && !slices.Contains(keys, "*") {
+		return false
+	}
+	switch s.name() {
+	case "core.worktree": // that of a submodule
+		repository, _, within := strings.Cut(dir, "/.git/modules/")
+		to := path.Join(dir, s.value)
+		return within && !path.IsAbs(s.value) && strings.HasPrefix(to, repository+"/") && !strings.Contains(to+"/", "/.git/")
+	case "submodule." + s.sub + ".update":
+		return slices.Contains([]string{"checkout", "rebase", "merge", "none"}, s.value)
+	}
+	// A transport is a program, as in ext::sh -c ...
+	address := slices.Contains([]string{"remote", "branch", "submodule", "url"}, s.section)
+	return !address || !strings.Contains(s.value+"\n"+s.sub, "::") && !strings.HasPrefix(s.value, "-") && !strings.HasPrefix(s.sub, "-")
+}
+
+// gitSettings parses a configuration as git does, and refuses what is not plain.
+func gitSettings(text string) (list []setting, ok bool) {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	if strings.ContainsAny(text, "\x00\r\f\v") {
+		return nil, false
+	}
+	var in setting
+	for text != "" {
+		switch c := text[0]; {
+		case c == ' ' || c == '\t' || c == '\n':
+			text = text[1:]
+		case c == '#' || c == ';':
+			_, text, _ = strings.Cut(text, "\n")
+		case c == '[':
+			if in, text, ok = gitSection(text[1:]); !ok {
+				return nil, false
+			}
+		default:
+			key := text[:len(text)-len(strings.TrimLeft(text, gitName))]
+			if in.section == "" || key == "" || strings.Contains("-0123456789", key[:1]) {
+				return nil, false
+			}
+			s := in
+			s.key, s.value, text, ok = strings.ToLower(key), "", strings.TrimLeft(text[len(key):], " \t"), true
+			if after, assigned := strings.CutPrefix(text, "="); assigned {
+				s.value, text, ok = gitValue(after)
+			} else if text != "" && text[0] != '\n' {
+				return nil, false
+			}
+			if !ok {
+				return nil, false
+			}
+			list = append(list, s)
+		}
+	}
+	return list, true
+}
+
+const gitName = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
+
+// gitSection reads the rest of a line such as [remote "origin"].
+func gitSection(text string) (in setting, rest string, ok bool) {
+	name := text[:len(text)-len(strings.TrimLeft(text, gitName+"."))]
+	in.section, in.sub, in.divided = strings.Cut(strings.ToLower(name), ".")
+	text = text[len(name):]
+	if quoted := strings.TrimLeft(text, " \t"); !in.divided && len(quoted) < len(text) && strings.HasPrefix(quoted, `"`) {
+		var sub strings.Builder
+		text, in.divided = quoted[1:], true
+		for text != "" && text[0] != '"' && text[0] != '\n' {
+			if text[0] == '\\' {
+				if text = text[1:]; text == "" || text[0] == '\n' {
+					return in, "", false
+				}
+			}
+			sub.WriteByte(text[0])
+			text = text[1:]
+		}
+		if !strings.HasPrefix(text, `"`) {
+			return in, "", false
+		}
+		in.sub, text = sub.String(), text[1:]
+	}
+	rest, ok = strings.CutPrefix(text, "]")
+	return in, rest, ok && in.section != ""
+}
+
+// gitValue reads a value to the end of its line.
+func gitValue(text string) (value, rest string, ok bool) {
+	var b strings.Builder
+	quoted, spaces := false, 0 // those at the end do not count
+	for text = strings.TrimLeft(text, " \t"); text != "" && text[0] != '\n'; text = text[1:] {
+		c := text[0]
+		switch {
+		case c == '"':
+			quoted = !quoted
+			continue
+		case !quoted && (c == '#' || c == ';'):
+			_, text, ok = strings.Cut(text, "\n")
+			if ok {
+				text = "\n" + text
+			}
+			return b.String()[:b.Len()-spaces], text, true
+		case c == '\\':
+			if text = text[1:]; text == "" {
+				return "", "", false
+			}
+			escaped := strings.IndexByte("\nntb\"\\", text[0])
+			if escaped < 0 {
+				return "", "", false
+			}
+			if escaped > 0 {
+				b.WriteByte("\x00\n\t\b\"\\"[escaped])
+				spaces = 0
+			}
+			continue
+		}
+		if !quoted && b.Len() == 0 && (c == ' ' || c == '\t') {
+			continue // after a line that goes on
+		}
+		b.WriteByte(c)
+		if spaces++; quoted || c != ' ' && c != '\t' {
+			spaces = 0
+		}
+	}
+	return b.String()[:b.Len()-spaces], text, !quoted
+}

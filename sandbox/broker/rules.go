@@ -1,0 +1,17 @@
+package broker
+
+import "toolserver/sandbox/pathguard"
+
+// Rules say what a broker protects. Paths are absolute and without links.
+type Rules struct {
+	Names []pathguard.Name
+	// Files are protected whatever their name is.
+	Files []string
+	// Exempt are directories of the commands alone, such as that for temporary
+	// files, where names are not protected. Neither are they in directories of
+	// installed packages: those in a workspace that are called as one of Packages.
+	Exempt, Packages []string
+	// Workspaces are the directories that were chosen to work in: their own path says
+	// nothing about what is in them.
+	Workspaces []string
+}

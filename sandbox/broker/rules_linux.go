@@ -1,0 +1,91 @@
+package broker
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"toolserver/sandbox/pathguard"
+)
+
+// A Broker makes calls for commands under the same rules.
+type Broker struct {
+	Rules
+	names *pathguard.Names
+}
+
+// New returns a Broker for rules.
+func New(r Rules) *Broker { return &Broker{r, pathguard.NewNames(r.Names, r.Workspaces)} }
+
+// exempt reports whether names are not protected at path.
+func (r *Broker) exempt(path string) bool {
+	if slices.ContainsFunc(r.Exempt, func(dir string) bool { return pathguard.Within(dir, path) }) {
+		return true
+	}
+	for _, w := range r.Workspaces {
+		if rest, inside := strings.CutPrefix(path, strings.TrimSuffix(w, "/")+"/"); inside {
+			for name := range strings.SplitSeq(rest, "/") {
+				if slices.Contains(r.Packages, name) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// permit reports whether a name may come to be, be changed or be given away.
+func (b *session) permit(o op, p *place, directory bool) error {
+	rule, refused := b.names.Match(p.path, directory)
+	if refused = refused && !b.exempt(p.path); !refused {
+		if refused = slices.Contains(b.Files, p.path); refused {
+			rule = p.path
+		}
+	}
+	// A symlink makes what is elsewhere appear under names that are protected here.
+	if !refused && o == opSymlink && !b.exempt(p.path) {
+		if rest := b.names.Below(p.path); len(rest) > 0 {
+			rule, refused = "protected: "+p.name+"/"+rest[0], true
+		}
+	}
+	if !refused {
+		rule, refused = b.gitRule(o, p)
+	}
+	if refused {
+		b.record(o, p.path, rule, nil)
+		return unix.EACCES
+	}
+	return nil
+}
+
+// permitTree reports whether a directory with what is in it may have the name of to.
+func (b *session) permitTree(from, to *place) error {
+	if b.exempt(to.path) {
+		return b.permitRepository(from, to)
+	}
+	for _, rest := range b.names.Below(to.path) {
+		var st unix.Stat_t
+		if strings.ContainsAny(rest, "*?[") || unix.Fstatat(from.dir, path.Join(from.name, rest), &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+			b.record(opRename, path.Join(to.path, rest), "protected: "+path.Base(to.path)+"/"+rest, nil)
+			return unix.EACCES
+		}
+	}
+	return b.permitRepository(from, to)
+}
+
+// moved reports whether the directory of a place has been renamed since, by another
+// command, so that the name that was made is protected.
+func (b *session) moved(p *place) bool {
+	if !b.names.Ends(p.name) && !slices.Contains(gitNames, p.name) {
+		return false
+	}
+	dir, err := descriptorPath(p.dir)
+	if err != nil || dir == path.Dir(p.path) || p.name == "." {
+		return err != nil
+	}
+	now := *p
+	now.path = path.Join(dir, p.name)
+	return b.permit(opRename, &now, false) != nil
+}

@@ -1,0 +1,533 @@
+package broker
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"toolserver/sandbox/process"
+)
+
+// Pass is what the last argument of a call must be for the filter to let it by: those
+// of the broker, whose threads have the same filter. No command can know it.
+var Pass = sync.OnceValue(func() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:])
+	return binary.LittleEndian.Uint64(b[:])
+})
+
+// maxRefusals is how many refusals of a command are recorded.
+const maxRefusals = 16
+
+// A session serves one command.
+type session struct {
+	*Broker
+	listener int
+	self     string // the directory of this process in /proc, with a slash
+	refused  []process.Refusal
+	waiting  sync.WaitGroup // for FIFOs
+	stop     chan struct{}
+
+	// What system calls get the addresses of.
+	texts [2][maxPath + 2]byte
+	how   unix.OpenHow
+}
+
+// Serve makes calls for the command whose filter has the listener, on the calling
+// thread, until the descriptor stop is readable. It returns what was refused, and
+// closes the listener.
+func (r *Broker) Serve(listener, stop int) []process.Refusal {
+	b := &session{Broker: r, listener: listener, stop: make(chan struct{})}
+	self, err := os.Readlink("/proc/self")
+	if err == nil {
+		b.self = "/proc/" + self + "/"
+	}
+	// The command goes on on the processor that it waited on, which halves the cost.
+	// Kernels before 6.6 do not know of it.
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
+	fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}, {Fd: int32(stop), Events: unix.POLLIN}}
+	for {
+		if _, err := unix.Poll(fds, -1); err != nil && err != unix.EINTR || fds[1].Revents != 0 {
+			break
+		}
+		if fds[0].Revents&unix.POLLIN == 0 {
+			continue
+		}
+		var n notification
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_RECV, uintptr(unsafe.Pointer(&n)))
+		if errno == 0 { // else its thread was killed
+			b.serve(&n)
+		}
+	}
+	close(b.stop)
+	b.waiting.Wait()
+	unix.Close(listener)
+	return b.refused
+}
+
+func (b *session) serve(n *notification) {
+	for i := range Calls {
+		if Calls[i].Number != uint32(n.Number) {
+			continue
+		}
+		r, err := n.read(&Calls[i])
+		if err == nil {
+			err = b.do(&r)
+		}
+		if err != errAnswered {
+			b.answer(n.ID, 0, err)
+		}
+		return
+	}
+	b.answer(n.ID, 0, unix.ENOSYS)
+}
+
+type answered struct{}
+
+func (answered) Error() string { return "the answer was sent" }
+
+var errAnswered error = answered{}
+
+func (b *session) answer(id uint64, value int, err error) {
+	a := answer{id: id, value: int64(value)}
+	if err != nil {
+		errno, ok := err.(unix.Errno)
+		if !ok {
+			errno = unix.EACCES
+		}
+		a.errno = -int32(errno)
+	}
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
+}
+
+// give answers with a descriptor of an open file, and closes that.
+func (b *session) give(id uint64, fd, flags int) error {
+	a := addition{id: id, from: uint32(fd), targetFlags: uint32(flags & unix.O_CLOEXEC)}
+	to, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&a)))
+	unix.Close(fd)
+	if errno != 0 {
+		return errno
+	}
+	b.answer(id, int(to), nil)
+	return errAnswered
+}
+
+// record notes a refusal, by what the kernel returned if no rule is given.
+func (b *session) record(o op, path, rule string, err error) {
+	if rule == "" && err != unix.EACCES && err != unix.EPERM && err != unix.EROFS {
+		return
+	}
+	r := process.Refusal{Path: path, Call: string(o), Rule: rule}
+	for _, earlier := range b.refused {
+		if earlier == r {
+			return
+		}
+	}
+	if len(b.refused) < maxRefusals {
+		b.refused = append(b.refused, r)
+	}
+}
+
+// do makes the call.
+func (b *session) do(r *request) error {
+	switch r.op {
+	case opOpen:
+		return b.doOpen(r)
+	case opTruncate:
+		p, err := b.locate(r.tid, r.dirs[0], r.paths[0], true)
+		if err != nil {
+			return err
+		}
+		defer p.close()
+		if err := b.permit(r.op, &p, false); err != nil {
+			return err
+		}
+		fd, err := b.open(p.dir, p.name, unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+		if err == nil {
+			err = unix.Ftruncate(fd, int64(r.device))
+			unix.Close(fd)
+		}
+		b.record(r.op, p.path, "", err)
+		return err
+	case opLink, opRename:
+		return b.doTwo(r)
+	}
+	dir, name := r.dirs[0], r.paths[0]
+	if r.op == opSymlink {
+		dir, name = r.dirs[1], r.paths[1]
+	}
+	p, err := b.locate(r.tid, dir, name, false)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if err := b.permit(r.op, &p, r.op == opMkdir); err != nil {
+		return err
+	}
+	s, err := statusOf(r.tid)
+	if err != nil {
+		return err
+	}
+	s.become()
+	switch r.op {
+	case opMkdir:
+		err = b.call(unix.SYS_MKDIRAT, uintptr(p.dir), b.text(0, p.as), uintptr(r.mode), 0, 0)
+	case opMknod:
+		err = b.call(unix.SYS_MKNODAT, uintptr(p.dir), b.text(0, p.as), uintptr(r.mode), uintptr(r.device), 0)
+	case opSymlink:
+		err = b.call(unix.SYS_SYMLINKAT, b.text(1, r.paths[0]), uintptr(p.dir), b.text(0, p.as), 0, 0)
+	}
+	s.restore()
+	if err == nil && b.moved(&p) {
+		flags := uintptr(0)
+		if r.op == opMkdir {
+			flags = unix.AT_REMOVEDIR
+		}
+		_ = b.call(unix.SYS_UNLINKAT, uintptr(p.dir), b.text(0, p.name), flags, 0, 0)
+		err = unix.EACCES
+	}
+	b.record(r.op, p.path, "", err)
+	return err
+}
+
+// doTwo links or renames.
+func (b *session) doTwo(r *request) error {
+	follow := r.op == opLink && r.flags&unix.AT_SYMLINK_FOLLOW != 0
+	from, err := place{}, error(nil)
+	if r.op == opLink && r.flags&unix.AT_EMPTY_PATH != 0 && r.paths[0] == "" {
+		from, err = b.locate(r.tid, unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(r.dirs[0]), false)
+		follow = true
+	} else {
+		from, err = b.locate(r.tid, r.dirs[0], r.paths[0], follow)
+	}
+	if err != nil {
+		return err
+	}
+	defer from.close()
+	to, err := b.locate(r.tid, r.dirs[1], r.paths[1], false)
+	if err != nil {
+		return err
+	}
+	defer to.close()
+	if r.op == opLink {
+		return b.doLink(r, &from, &to, follow)
+	}
+	return b.doRename(r, &from, &to)
+}
+
+func (b *session) doLink(r *request, from, to *place, follow bool) error {
+	dir, name, flags := from.dir, from.as, 0
+	if from.link && follow { // a file without a name, as a rule
+		fd, err := b.open(from.dir, from.name, unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		if from.path, err = descriptorPath(fd); err != nil {
+			return err
+		}
+		dir, name, flags = unix.AT_FDCWD, descriptorLink(fd), unix.AT_SYMLINK_FOLLOW
+	}
+	// A second name of a protected file would not be protected.
+	if err := b.permit(r.op, from, false); err != nil {
+		return err
+	}
+	if err := b.permit(r.op, to, false); err != nil {
+		return err
+	}
+	err := b.call(unix.SYS_LINKAT, uintptr(dir), b.text(0, name), uintptr(to.dir), b.text(1, to.as), uintptr(flags))
+	if err == nil && b.moved(to) {
+		_ = b.call(unix.SYS_UNLINKAT, uintptr(to.dir), b.text(0, to.name), 0, 0, 0)
+		err = unix.EACCES
+	}
+	b.record(r.op, to.path, "", err)
+	return err
+}
+
+func (b *session) doRename(r *request, from, to *place) error {
+	if r.flags&unix.RENAME_WHITEOUT != 0 {
+		return unix.EINVAL
+	}
+	var st unix.Stat_t
+	if err := unix.Fstatat(from.dir, from.name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return err
+	}
+	directory := st.Mode&unix.S_IFMT == unix.S_IFDIR
+	// What was made where names are not checked is not moved to where they are: a
+	// program then copies it, file by file.
+	if b.exempt(from.path) != b.exempt(to.path) {
+		return unix.EXDEV
+	}
+	if directory {
+		if err := b.permitTree(from, to); err != nil {
+			return err
+		}
+	}
+	if err := b.permit(r.op, from, directory); err != nil {
+		return err
+	}
+	if r.flags&unix.RENAME_EXCHANGE != 0 {
+		if err := b.permitTree(to, from); err != nil {
+			return err
+		}
+	} else if !directory && b.gitConfig(to) {
+		return b.replaceConfig(from, to)
+	}
+	if err := b.permit(r.op, to, directory); err != nil {
+		return err
+	}
+	err := b.call(unix.SYS_RENAMEAT2, uintptr(from.dir), b.text(0, from.as), uintptr(to.dir), b.text(1, to.as), uintptr(r.flags))
+	if err == nil && (b.moved(to) || directory && b.permitTree(to, to) != nil) {
+		_ = b.call(unix.SYS_RENAMEAT2, uintptr(to.dir), b.text(0, to.name), uintptr(from.dir), b.text(1, from.name), 0)
+		err = unix.EACCES
+	}
+	b.record(r.op, to.path, "", err)
+	return err
+}
+
+// doOpen opens a file to be written, or makes it.
+func (b *session) doOpen(r *request) error {
+	unnamed := r.flags&unix.O_TMPFILE == unix.O_TMPFILE
+	if r.flags&unix.O_CREAT != 0 && !unnamed && strings.HasSuffix(r.paths[0], "/") {
+		return unix.EISDIR
+	}
+	for range maxLinks {
+		follow := r.flags&unix.O_NOFOLLOW == 0 && r.flags&(unix.O_CREAT|unix.O_EXCL) != unix.O_CREAT|unix.O_EXCL
+		p, err := b.locate(r.tid, r.dirs[0], r.paths[0], follow)
+		if err != nil {
+			return err
+		}
+		again, err := b.openPlace(r, &p)
+		p.close()
+		if !again {
+			return err
+		}
+	}
+	return unix.ELOOP
+}
+
+// openPlace opens what is at the place. Again says that it is a link by now.
+func (b *session) openPlace(r *request, p *place) (again bool, err error) {
+	if p.link && r.flags&unix.O_NOFOLLOW == 0 {
+		return false, b.reopen(r, p)
+	}
+	var st unix.Stat_t
+	missing := unix.Fstatat(p.dir, p.name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil
+	unnamed := r.flags&unix.O_TMPFILE == unix.O_TMPFILE
+	kind := st.Mode & unix.S_IFMT
+	if !unnamed && kind != unix.S_IFCHR && kind != unix.S_IFDIR {
+		if err := b.permit(r.op, p, false); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case kind == unix.S_IFIFO && r.flags&(unix.O_NONBLOCK|unix.O_ACCMODE) == unix.O_WRONLY:
+		fd, err := b.open(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return false, err
+		}
+		return false, b.openFIFO(r, fd)
+	case kind == unix.S_IFCHR && st.Rdev == unix.Mkdev(5, 0) && r.flags&unix.O_EXCL == 0 && !unnamed:
+		return false, b.openTerminal(r)
+	case kind == unix.S_IFLNK && r.flags&unix.O_NOFOLLOW == 0 && r.flags&unix.O_EXCL == 0:
+		return true, nil
+	}
+	s, err := statusOf(r.tid)
+	if err != nil {
+		return false, err
+	}
+	s.become()
+	fd, err := b.openNoLink(p.dir, p.as, r.flags|unix.O_NOCTTY|unix.O_CLOEXEC, r.mode)
+	s.restore()
+	if err == unix.ELOOP && r.flags&unix.O_NOFOLLOW == 0 {
+		return true, nil
+	}
+	if err != nil {
+		b.record(r.op, p.path, "", err)
+		return false, err
+	}
+	if !unnamed && b.moved(p) {
+		unix.Close(fd)
+		if missing {
+			_ = b.call(unix.SYS_UNLINKAT, uintptr(p.dir), b.text(0, p.name), 0, 0, 0)
+		}
+		return false, unix.EACCES
+	}
+	if err = b.give(r.id, fd, r.flags); err != errAnswered && missing && !unnamed { // it has too many open
+		_ = b.call(unix.SYS_UNLINKAT, uintptr(p.dir), b.text(0, p.name), 0, 0, 0)
+	}
+	return false, err
+}
+
+// reopen opens again what a process has open, by its magic link.
+func (b *session) reopen(r *request, p *place) error {
+	fd, err := b.open(p.dir, p.name, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	to, err := descriptorPath(fd)
+	var st unix.Stat_t
+	if err == nil {
+		err = unix.Fstat(fd, &st)
+	}
+	if err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
+		dir, name := path.Split(strings.TrimSuffix(to, " (deleted)"))
+		target := place{dir: none, name: name, path: path.Join(dir, name)}
+		if target.dir, err = b.openat2(unix.AT_FDCWD, dir, unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC}); err == nil {
+			err = b.permit(r.op, &target, false)
+			target.close()
+		} else if err == unix.ENOENT {
+			err = nil // its directory is gone
+		}
+	}
+	if err != nil {
+		unix.Close(fd)
+		return err
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFIFO && r.flags&(unix.O_NONBLOCK|unix.O_ACCMODE) == unix.O_WRONLY {
+		return b.openFIFO(r, fd)
+	}
+	opened, err := b.open(unix.AT_FDCWD, descriptorLink(fd), r.flags&^unix.O_NOFOLLOW|unix.O_NOCTTY|unix.O_CLOEXEC, r.mode)
+	unix.Close(fd)
+	b.record(r.op, to, "", err)
+	if err != nil {
+		return err
+	}
+	return b.give(r.id, opened, r.flags)
+}
+
+// openFIFO opens a FIFO for writing, and closes fd, which is of it. That waits for a
+// reader, as long as the thread waits for the answer.
+func (b *session) openFIFO(r *request, fd int) error {
+	if err := unix.Faccessat(unix.AT_FDCWD, descriptorLink(fd), unix.W_OK, 0); err != nil {
+		unix.Close(fd)
+		return err
+	}
+	id, tid, flags := r.id, r.tid, r.flags
+	open := func() (int, error) {
+		return unix.Open(descriptorLink(fd), flags&^(unix.O_NOFOLLOW|unix.O_CREAT|unix.O_EXCL|unix.O_TRUNC)|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	}
+	b.waiting.Go(func() { // on a thread that has no filter, and nothing but the FIFO to open
+		defer unix.Close(fd)
+		got, err := open()
+		for wait := time.Millisecond; err == unix.ENXIO; got, err = open() {
+			if _, _, gone := unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id))); gone != 0 {
+				return
+			}
+			if interrupted(tid) {
+				const restart = unix.Errno(512) // ERESTARTSYS: the kernel decides by what handles the signal
+				b.answer(id, 0, restart)
+				return
+			}
+			select {
+			case <-b.stop:
+				return
+			case <-time.After(wait):
+			}
+			wait = min(2*wait, 16*time.Millisecond)
+		}
+		if err == nil {
+			_, err = unix.FcntlInt(uintptr(got), unix.F_SETFL, flags&^unix.O_NONBLOCK)
+		}
+		if err != nil {
+			b.answer(id, 0, err)
+			return
+		}
+		if err := b.give(id, got, flags); err != errAnswered {
+			b.answer(id, 0, err)
+		}
+	})
+	return errAnswered
+}
+
+// openTerminal opens the controlling terminal of the thread, which is not the broker's.
+func (b *session) openTerminal(r *request) error {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(r.tid) + "/stat")
+	if err != nil {
+		return unix.ENXIO
+	}
+	_, rest, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')'):]), " ")
+	words := strings.Fields(rest)
+	const terminal = 4 // of the fields after the name
+	if len(words) <= terminal {
+		return unix.ENXIO
+	}
+	number, _ := strconv.ParseUint(words[terminal], 10, 64)
+	major, minor := unix.Major(number), unix.Minor(number)
+	if major < 136 || major > 143 { // of pseudo-terminals
+		return unix.ENXIO
+	}
+	fd, err := b.open(unix.AT_FDCWD, "/dev/pts/"+strconv.Itoa(int(minor+(major-136)<<20)), r.flags|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	return b.give(r.id, fd, r.flags)
+}
+
+// text returns the address of a copy of a path, with a NUL at its end.
+func (b *session) text(i int, path string) uintptr {
+	n := copy(b.texts[i][:maxPath+1], path)
+	b.texts[i][n] = 0
+	return uintptr(unsafe.Pointer(&b.texts[i][0]))
+}
+
+// call makes a system call past the filter.
+func (b *session) call(number, a0, a1, a2, a3, a4 uintptr) error {
+	_, err := b.result(number, a0, a1, a2, a3, a4)
+	return err
+}
+
+func (b *session) result(number, a0, a1, a2, a3, a4 uintptr) (int, error) {
+	for {
+		result, _, errno := unix.Syscall6(number, a0, a1, a2, a3, a4, uintptr(Pass()))
+		switch errno {
+		case 0:
+			return int(result), nil
+		case unix.EINTR:
+			continue
+		}
+		return -1, errno
+	}
+}
+
+func (b *session) open(dir int, name string, flags int, mode uint32) (int, error) {
+	if flags&unix.O_CREAT == 0 && flags&unix.O_TMPFILE != unix.O_TMPFILE {
+		mode = 0
+	}
+	return b.result(unix.SYS_OPENAT, uintptr(dir), b.text(0, name), uintptr(flags|unix.O_LARGEFILE), uintptr(mode), 0)
+}
+
+// openNoLink opens what is no link, unless the flags ask for the link.
+func (b *session) openNoLink(dir int, name string, flags int, mode uint32) (int, error) {
+	if flags&(unix.O_NOFOLLOW|unix.O_PATH) != 0 {
+		return b.open(dir, name, flags|unix.O_NOFOLLOW, mode)
+	}
+	how := unix.OpenHow{Flags: uint64(flags&knownFlags | unix.O_LARGEFILE), Resolve: unix.RESOLVE_NO_SYMLINKS}
+	if flags&unix.O_CREAT != 0 || flags&unix.O_TMPFILE == unix.O_TMPFILE {
+		how.Mode = uint64(mode & 0o7777)
+	}
+	return b.openat2(dir, name, how)
+}
+
+// knownFlags are those of open(2), which ignores others. Openat2(2) refuses them.
+const knownFlags = unix.O_ACCMODE | unix.O_CREAT | unix.O_EXCL | unix.O_NOCTTY | unix.O_TRUNC | unix.O_APPEND | unix.O_NONBLOCK | unix.O_SYNC |
+	unix.O_ASYNC | unix.O_DIRECT | unix.O_LARGEFILE | unix.O_DIRECTORY | unix.O_NOATIME | unix.O_CLOEXEC | unix.O_TMPFILE
+
+func (b *session) openat2(dir int, name string, how unix.OpenHow) (int, error) {
+	b.how = how
+	for range 100 { // EAGAIN: something moved meanwhile
+		fd, err := b.result(unix.SYS_OPENAT2, uintptr(dir), b.text(0, name), uintptr(unsafe.Pointer(&b.how)), unsafe.Sizeof(b.how), 0)
+		if err != unix.EAGAIN {
+			return fd, err
+		}
+	}
+	return -1, unix.EAGAIN
+}
