@@ -1,6 +1,7 @@
 package pathguard_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,12 +11,11 @@ import (
 	"toolserver/sandbox/pathguard"
 )
 
-func TestFinder(t *testing.T) {
+// TestFind finds protected names in small directories and in large ones.
+func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	for _, file := range []string{
-		".env", ".env.example", ".ENV.local", "x.env", "sub/.env", "sub/deep/er/.env", "venv/.env/bin/python", "node_modules/p/.env",
-		".git/hooks/post-commit", ".git/config", ".git/HEAD", ".git/modules/a/b/hooks/x", ".git/modules/a/HEAD", "sub/.git/config", "work/.git",
-		".config/git/config", ".config/other", "bare.git/config", "bare.git/HEAD",
+		".env", ".env.example", ".ENV.local", "x.env", "sub/.env", "venv/.env/bin/python", ".config/git/config", ".config/other", ".cargo/x",
 	} {
 		path := filepath.Join(dir, file)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -25,28 +25,50 @@ func TestFinder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := pathguard.NewFinder([]pathguard.Name{
-		{Pattern: ".env", Only: true}, {Pattern: ".env.*", Only: true, Except: []string{".env.*example"}}, {Pattern: ".git", Only: true},
-		{Pattern: ".git/hooks"}, {Pattern: ".git/config"}, {Pattern: ".git/modules/**/hooks"}, {Pattern: ".config/git"}, {Pattern: "*.git/config"},
-	})
-	shown := func(found []string) string {
+	names := pathguard.NewNames([]pathguard.Name{
+		{Pattern: ".env", Only: true}, {Pattern: ".env.*", Only: true, Except: []string{".env.*example"}}, {Pattern: ".config/git"}, {Pattern: ".cargo/config.toml"},
+	}, []string{dir})
+	find := func() string {
+		found := names.Find(dir)
 		for i, path := range found {
 			found[i], _ = filepath.Rel(dir, path)
 		}
 		slices.Sort(found)
 		return strings.Join(found, " ")
 	}
-	budget := 1000
-	top := ".ENV.local .config/git .env .git/config .git/hooks .git/modules/a/b/hooks bare.git/config"
-	if got := shown(f.Find(dir, 0, nil, &budget)); got != top {
-		t.Errorf("in the directory: %s", got)
+	if got := find(); got != ".ENV.local .config/git .env" {
+		t.Errorf("found %s", got)
 	}
-	skip := func(name string) bool { return name == "node_modules" }
-	if got := shown(f.Find(dir, 2, skip, &budget)); got != top+" sub/.env sub/.git/config work/.git" {
-		t.Errorf("below: %s", got)
+	for i := range 5000 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("file", i)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	budget = 5
-	if f.Find(dir, 2, skip, &budget); budget >= 0 {
-		t.Errorf("%d left of a budget that cannot have done", budget)
+	if got := find(); got != ".config/git .env" {
+		t.Errorf("in a large directory found %s", got)
+	}
+}
+
+// TestNames matches by text.
+func TestNames(t *testing.T) {
+	names := pathguard.NewNames([]pathguard.Name{
+		{Pattern: ".env", Only: true}, {Pattern: ".claude"}, {Pattern: ".cargo/config.toml"}, {Pattern: ".config/git"},
+	}, []string{"/w/.claude/x"})
+	for path, want := range map[string]string{
+		"/a/.env": "protected: .env", "/a/.ENV": "protected: .env", "/a/.env/b": "", "/a/.claude/b/c": "protected: .claude", "/w/.claude/x/y": "",
+		"/w/.claude/x/.Claude": "protected: .claude", "/a/.cargo": "", "/a/.cargo/config.toml": "protected: .cargo/config.toml",
+	} {
+		if got, _ := names.Match(path, false); got != want {
+			t.Errorf("%s: %q, not %q", path, got, want)
+		}
+	}
+	if _, refused := names.Match("/a/.env", true); refused {
+		t.Error("a directory .env is refused")
+	}
+	if got := names.Below("/a/.cargo"); !slices.Equal(got, []string{"config.toml"}) {
+		t.Errorf("below .cargo: %q", got)
+	}
+	if got := names.Below("/a/b"); len(got) != 0 {
+		t.Errorf("below b: %q", got)
 	}
 }

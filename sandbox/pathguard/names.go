@@ -2,6 +2,7 @@ package pathguard
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -131,6 +132,11 @@ func (p *patterns) step(leads []lead, name string, wildcard bool) (next []lead, 
 // govern returns the rule that protects a path of these names, which may start
 // anywhere. With wildcard it may have [wildcards].
 func (p *patterns) govern(path string, wildcard bool) (rule string, protected bool) {
+	return p.matched(path, wildcard, false)
+}
+
+// matched does so for what is a directory or not.
+func (p *patterns) matched(path string, wildcard, directory bool) (rule string, protected bool) {
 	var leads []lead
 	var whole []*pattern
 	for path != "" {
@@ -140,7 +146,7 @@ func (p *patterns) govern(path string, wildcard bool) (rule string, protected bo
 		}
 		leads, whole = p.step(leads, foldName(name), wildcard && strings.ContainsAny(name, wildcards))
 		for _, n := range whole {
-			if !n.only || path == "" {
+			if !n.only || path == "" && !directory {
 				return n.rule, true
 			}
 		}
@@ -251,60 +257,51 @@ const (
 	maxFollowed = 200    // links among them
 )
 
-// A Finder finds what there is of protected names, for layers that know paths
-// and not names.
-type Finder struct{ patterns *patterns }
+// maxLooked is how many names of a directory are compared with protected ones. In a
+// larger one only those are found that are no globs.
+const maxLooked = 4096
 
-// NewFinder returns a Finder of the names.
-func NewFinder(names []Name) *Finder { return &Finder{newPatterns(names)} }
+// Find returns what there is of the names in a directory and, where names of several
+// parts lead from there, below it. Its cost does not grow with what else is there.
+func (n *Names) Find(dir string) []string { return n.find(dir, nil, n.patterns) }
 
-// maxPatternDepth is how many directories one ** of a pattern stands for at most.
-const maxPatternDepth = 4
-
-// Find returns what is protected in dir and in the directories below it, except those
-// that skip refuses, and no deeper than depth. Where a pattern of several names leads
-// it looks further. It reads at most budget entries and takes them off it; what is
-// left is negative if that did not do.
-func (f *Finder) Find(dir string, depth int, skip func(name string) bool, budget *int) []string {
-	return f.find(dir, nil, depth, skip, budget)
-}
-
-// find follows leads into dir. Patterns begin there unless depth is negative.
-func (f *Finder) find(dir string, leads []lead, depth int, skip func(name string) bool, budget *int) (found []string) {
-	begin := f.patterns
-	if depth < 0 {
-		begin = nil
-	}
-	for _, e := range entries(dir, budget) {
-		on, whole := begin.step(leads, foldName(e.Name()), false)
-		path := filepath.Join(dir, e.Name())
-		if slices.ContainsFunc(whole, func(n *pattern) bool { return !n.only || !e.IsDir() }) {
-			found = append(found, path)
+func (n *Names) find(dir string, leads []lead, begin *patterns) (found []string) {
+	for _, name := range n.candidates(dir, leads, begin) {
+		path := filepath.Join(dir, name)
+		info, err := os.Lstat(path)
+		if err != nil {
 			continue
 		}
-		below := depth - 1
-		if below >= 0 && skip(e.Name()) {
-			below = -1
-		}
-		if e.IsDir() && (below >= 0 || len(on) > 0 && below >= -maxPatternDepth) {
-			found = append(found, f.find(path, on, below, skip, budget)...)
+		on, whole := begin.step(leads, foldName(name), false)
+		if slices.ContainsFunc(whole, func(n *pattern) bool { return !n.only || !info.IsDir() }) {
+			found = append(found, path)
+		} else if info.IsDir() && len(on) > 0 {
+			found = append(found, n.find(path, on, nil)...)
 		}
 	}
 	return found
 }
 
-// entries returns what is in dir, as far as the budget goes and it can be read.
-func entries(dir string, budget *int) []os.DirEntry {
-	if *budget < 0 {
-		return nil
-	}
+// candidates returns names in a directory that leads or beginnings of patterns may
+// match.
+func (n *Names) candidates(dir string, leads []lead, begin *patterns) (names []string) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return nil
 	}
 	defer d.Close()
-	list, _ := d.ReadDir(*budget + 1)
-	*budget -= len(list)
-	slices.SortFunc(list, func(a, b os.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return list
+	if all, _ := d.Readdirnames(maxLooked + 1); len(all) <= maxLooked {
+		slices.Sort(all)
+		return slices.DeleteFunc(all, func(name string) bool {
+			on, whole := begin.step(leads, foldName(name), false)
+			return len(on)+len(whole) == 0
+		})
+	}
+	if begin != nil {
+		names = slices.Sorted(maps.Keys(begin.first))
+	}
+	for _, l := range leads {
+		names = append(names, l.rest[0])
+	}
+	return names
 }

@@ -101,6 +101,11 @@ func (p *protection) governs(path string, wildcard bool) (rule string, protected
 	if p == nil {
 		return "", false
 	}
+	return p.govern(p.inWorkspace(path), wildcard)
+}
+
+// inWorkspace returns the folded path, of one in a workspace what follows that.
+func (p *protection) inWorkspace(path string) string {
 	path = foldPath(path)
 	start := 0
 	for _, w := range p.workspaces {
@@ -108,8 +113,47 @@ func (p *protection) governs(path string, wildcard bool) (rule string, protected
 			start = max(start, len(w))
 		}
 	}
-	return p.govern(path[start:], wildcard)
+	return path[start:]
 }
+
+// Names matches paths with protected names by their text alone. It is safe for
+// concurrent use.
+type Names struct{ protection }
+
+// NewNames returns the names that are protected anywhere. Of paths in one of the
+// workspaces, which are absolute and without links, only what follows those counts.
+func NewNames(names []Name, workspaces []string) *Names {
+	n := &Names{protection{patterns: newPatterns(names)}}
+	for _, w := range workspaces {
+		n.workspaces = append(n.workspaces, foldPath(w))
+	}
+	return n
+}
+
+// Match returns the rule that protects what is at the clean absolute path, which is a
+// directory or not.
+func (n *Names) Match(path string, directory bool) (rule string, protected bool) {
+	return n.matched(n.inWorkspace(path), false, directory)
+}
+
+// Below returns what follows path in names that begin with it: .config/git begins with
+// .config, so that git is below that. It may have wildcards.
+func (n *Names) Below(path string) (rest []string) {
+	var leads []lead
+	for name := range strings.SplitSeq(n.inWorkspace(path), separator) {
+		if name != "" {
+			leads, _ = n.step(leads, foldName(name), false)
+		}
+	}
+	for _, l := range leads {
+		rest = append(rest, strings.Join(l.rest, separator))
+	}
+	return rest
+}
+
+// Ends reports whether a path with this last name may be protected although its
+// directory is not.
+func (n *Names) Ends(name string) bool { return n.ends(name) }
 
 // Protects reports whether the Guard has any Protection.
 func (g *Guard) Protects() bool { return g.protection != nil }

@@ -33,11 +33,12 @@ func TestMain(m *testing.M) {
 }
 
 // confineByPrivileges is a Confiner that only forbids new privileges.
-func confineByPrivileges(_ []byte, path string, argv []string, attr *syscall.ProcAttr) (int, error) {
+func confineByPrivileges(_ []byte, path string, argv []string, attr *syscall.ProcAttr) (c process.Confined, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return 0, err
+		return c, err
 	}
-	return syscall.ForkExec(path, argv, attr)
+	c.Pid, err = syscall.ForkExec(path, argv, attr)
+	return c, err
 }
 
 // echoServer is a long-lived program that answers each line, and starts processes that

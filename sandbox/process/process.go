@@ -69,6 +69,9 @@ type Exit struct {
 	// Exceeded is [ExceededProcesses] or [ExceededMemory] if the tree was killed
 	// because it passed one of its [Bounds]. The main process may have ended before.
 	Exceeded string
+	// Refused is what the tree was refused, as far as its [Confiner] knows: the first
+	// refusals.
+	Refused []Refusal
 }
 
 // killWait bounds how long [Process.Close] waits for processes that were killed.
@@ -145,11 +148,17 @@ func (p *Process) Close() bool {
 	}
 }
 
-// exceeded and ended record what is known of the process.
+// exceeded, refused and ended record what is known of the process.
 func (p *Process) exceeded(bound string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.exit.Exceeded = bound
+}
+
+func (p *Process) refused(list []Refusal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.exit.Refused = list
 }
 
 func (p *Process) ended(code int, signal string, err error) {

@@ -11,13 +11,29 @@ import (
 const supervisorName = "toolserver: supervisor"
 
 // A Confiner starts a program within the limits in the Confine bytes of its spec.
-// Its other arguments, and its results, are those of [syscall.ForkExec]. It is called
-// on an operating system thread that starts this one program and then ends, so that
-// it may restrict the calling thread, for example with landlock_restrict_self(2); the
-// thread still has the capabilities of the supervisor, which the program must not
-// keep. A bare [syscall.Errno] means that the program could not be started; any
-// other error is about its limits, and is reported in full.
-type Confiner func(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error)
+// Its other arguments are those of [syscall.ForkExec]. It is called on an operating
+// system thread that serves this one program and then ends, so that it may restrict
+// the calling thread, for example with landlock_restrict_self(2); the thread still has
+// the capabilities of the supervisor, which the program must not keep. A bare
+// [syscall.Errno] means that the program could not be started; any other error is about
+// its limits, and is reported in full.
+type Confiner func(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (Confined, error)
+
+// Confined is a program that a [Confiner] started.
+type Confined struct {
+	Pid int
+	// Serve, if it is not nil, is called on the thread that the program was started
+	// from. It does for the program what that may not do itself, until the descriptor
+	// stop is readable, and returns what was refused.
+	Serve func(stop int) []Refusal
+}
+
+// A Refusal is something that a program was refused, by a rule or by the kernel.
+type Refusal struct {
+	Call string // what was to be done: "open", "make the directory" ...
+	Path string
+	Rule string `json:",omitempty"` // empty if a layer of the kernel refused it
+}
 
 // IsSupervisor reports whether this process was started to be a supervisor. Then
 // main calls [Supervise] and nothing else.

@@ -137,7 +137,7 @@ var errNoProc = errors.New("there is no /proc to watch its bounds by")
 
 // run starts one process and returns when nothing of its tree is left.
 func (s *supervisor) run(o *order, files []int) {
-	w := watch{supervisor: s, pidfd: -1}
+	w := watch{supervisor: s, pidfd: -1, stopServing: func() {}}
 	if s.cgroup {
 		w.keeper = newCounters(o.Bounds)
 	} else if s.proc != nil && o.Bounds != (Bounds{}) {
@@ -160,6 +160,7 @@ func (s *supervisor) run(o *order, files []int) {
 			w.await()
 		}
 		w.keepBounds() // the kernel may have killed all for a bound
+		w.stopServing()
 	}
 	if w.pidfd >= 0 {
 		unix.Close(w.pidfd)
@@ -183,8 +184,7 @@ func (s *supervisor) start(o *order, files []int, w *watch) (err error) {
 		Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &w.pidfd},
 	}
 	if o.Confined {
-		w.pid, err = s.startConfined(o.Confine, path, argv, attr)
-		return err
+		return w.startConfined(o.Confine, path, argv, attr)
 	}
 	if !s.namespace { // so that the death of this process ends at least that one
 		attr.Sys.Pdeathsig = unix.SIGKILL
@@ -196,20 +196,39 @@ func (s *supervisor) start(o *order, files []int, w *watch) (err error) {
 // startConfined starts the process from a thread that nothing else runs on, and
 // that ends with the goroutine because it stays locked to it. The process cannot
 // ask for a signal at that thread's death.
-func (s *supervisor) startConfined(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
-	if s.confine == nil {
-		return 0, errors.ErrUnsupported
+func (w *watch) startConfined(spec []byte, path string, argv []string, attr *syscall.ProcAttr) error {
+	if w.confine == nil {
+		return errors.ErrUnsupported
 	}
-	started := make(chan struct{})
+	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	if err != nil {
+		return os.NewSyscallError("eventfd", err)
+	}
+	started, refused := make(chan error), make(chan []Refusal, 1)
 	go func() {
-		defer close(started)
 		runtime.LockOSThread()
-		if err = unix.PthreadSigmask(unix.SIG_SETMASK, new(unix.Sigset_t), nil); err == nil {
-			pid, err = s.confine(spec, path, argv, attr)
+		var c Confined
+		err := unix.PthreadSigmask(unix.SIG_SETMASK, new(unix.Sigset_t), nil)
+		if err == nil {
+			c, err = w.confine(spec, path, argv, attr)
 		}
+		w.pid = c.Pid
+		started <- err
+		if err == nil && c.Serve != nil {
+			refused <- c.Serve(stop)
+		}
+		close(refused)
 	}()
-	<-started
-	return pid, err
+	err = <-started
+	w.stopServing = func() {
+		_, _ = unix.Write(stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+		w.last.Refused = <-refused
+		unix.Close(stop)
+	}
+	if err != nil {
+		w.stopServing()
+	}
+	return err
 }
 
 const (
@@ -230,6 +249,8 @@ type watch struct {
 	last       report        // not sent yet
 	killing    bool          // all of it is to be killed
 	tick       time.Duration // the last pause
+	// stopServing ends what serves a confined process.
+	stopServing func()
 }
 
 // A keeper keeps the bounds of a tree. It returns the bound that is passed, if one

@@ -52,15 +52,16 @@ func convert[To, From string | []byte](list []From) []To {
 // A report is what a supervisor says of itself or its process, one or more things
 // at once.
 type report struct {
-	Ready     bool   `json:",omitempty"` // it is ready for orders
-	Namespace bool   `json:",omitempty"` // with Ready: it is init of a PID namespace
-	Watches   bool   `json:",omitempty"` // with Ready: it can watch bounds
-	Started   int    `json:",omitempty"` // the PID, which is valid in the server for a subreaper only
-	Errno     int    `json:",omitempty"` // the process was not started, and why
-	Confining string `json:",omitempty"` // the same if it could not be confined
-	Exited    *int   `json:",omitempty"` // wait status of the main process
-	Exceeded  string `json:",omitempty"` // the bound for which all is being killed
-	Gone      bool   `json:",omitempty"` // no process is left
+	Ready     bool      `json:",omitempty"` // it is ready for orders
+	Namespace bool      `json:",omitempty"` // with Ready: it is init of a PID namespace
+	Watches   bool      `json:",omitempty"` // with Ready: it can watch bounds
+	Started   int       `json:",omitempty"` // the PID, which is valid in the server for a subreaper only
+	Errno     int       `json:",omitempty"` // the process was not started, and why
+	Confining string    `json:",omitempty"` // the same if it could not be confined
+	Exited    *int      `json:",omitempty"` // wait status of the main process
+	Exceeded  string    `json:",omitempty"` // the bound for which all is being killed
+	Gone      bool      `json:",omitempty"` // no process is left
+	Refused   []Refusal `json:",omitempty"` // with Gone: see [Exit.Refused]
 }
 
 // receive reads one order with the descriptors that came with it, which come with its

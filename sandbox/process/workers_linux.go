@@ -247,8 +247,9 @@ func (w *worker) spawn(socket *os.File) error {
 			sys.Cloneflags |= unix.CLONE_NEWUSER
 			sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 			sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-			// To mount /proc, and for a Confiner to make mounts and networks of a process's own.
-			sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
+			// To mount /proc, and for a Confiner to make mounts and networks of a process's own
+			// and to read the arguments of its calls.
+			sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SYS_PTRACE}
 		}
 	}
 	files := []*os.File{null, null, null, socket}
@@ -389,6 +390,7 @@ func (w *worker) take(r report) bool {
 		p.exceeded(r.Exceeded)
 	}
 	if r.Gone {
+		p.refused(r.Refused)
 		w.pool.put(w)
 		close(p.done)
 	}

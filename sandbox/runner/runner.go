@@ -60,6 +60,8 @@ type Request struct {
 	Env     []string
 	Bounds  process.Bounds
 	Confine []byte
+	// Notice is passed on to the Result.
+	Notice string
 	// Owner is for whom the command runs, such as a principal. Owners share
 	// [Options.MaxConcurrent] and each has [Options.MaxOwnerJobs].
 	Owner string
@@ -86,6 +88,8 @@ type Result struct {
 	// TimedOut says that the command was terminated because of its timeout, Canceled
 	// that it was because the call's context or the Runner ended.
 	TimedOut, Canceled bool
+	// Notice is that of the request.
+	Notice string
 	// Unkillable says that some process did not end within seconds of being killed.
 	Unkillable bool
 	// Waited is how long the command waited for others to end, which is part of its
@@ -226,7 +230,7 @@ func (c *call) run(ctx context.Context) (Result, error) {
 		c.finish(0)
 		return Result{}, err
 	}
-	res := Result{Waited: c.waited, Output: c.merged, Stdout: c.stdout, Stderr: c.stderr}
+	res := Result{Notice: c.request.Notice, Waited: c.waited, Output: c.merged, Stdout: c.stdout, Stderr: c.stderr}
 	c.wait(ctx, p, &res)
 	res.Exit, err = p.Exit()
 	res.Duration = time.Since(began)

@@ -22,18 +22,19 @@ import (
 )
 
 // testConfiner obeys a spec of one word.
-func testConfiner(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (int, error) {
+func testConfiner(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (c process.Confined, err error) {
 	switch string(spec) {
 	case "no new privileges":
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-			return 0, fmt.Errorf("prctl: %w", err)
+			return c, fmt.Errorf("prctl: %w", err)
 		}
 	case "no session":
 		attr.Sys.Setsid = false
 	default:
-		return 0, fmt.Errorf("cannot confine by %q", spec)
+		return c, fmt.Errorf("cannot confine by %q", spec)
 	}
-	return syscall.ForkExec(path, argv, attr)
+	c.Pid, err = syscall.ForkExec(path, argv, attr)
+	return c, err
 }
 
 // runaways is a script whose processes try to outlive it, each in its own way.
