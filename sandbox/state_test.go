@@ -22,7 +22,7 @@ import (
 // TestMain lets the test binary be a supervisor, or hold a lock for another process.
 func TestMain(m *testing.M) {
 	if process.IsSupervisor() {
-		os.Exit(process.Supervise(confine.Start))
+		os.Exit(process.Supervise(confine.Confiner()))
 	}
 	if dir := os.Getenv("TEST_LOCK_STATE"); dir != "" {
 		s := &State{base: dir, owner: "keeper"}

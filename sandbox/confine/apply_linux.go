@@ -1,40 +1,65 @@
 package confine
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"toolserver/sandbox/process"
 )
 
-// Start restricts the calling thread by what [Spec.Encode] returned and starts the
-// one command that is to run so from it. It is a process.Confiner: the goroutine
-// must be locked to its thread, and the thread must end with it. A thread that
-// still has the capabilities of its supervisor gets the namespaces too; none is
+// Confiner returns a process.Confiner: it restricts the calling thread by what
+// [Spec.Encode] returned and starts the one command that is to run so from it. The
+// goroutine must be locked to its thread, and the thread must end with it. A thread
+// that still has the capabilities of its supervisor gets the namespaces too; none is
 // left to the command. A bare [syscall.Errno] means that the program could not be
 // started, as from [syscall.ForkExec]; any other error is about the confinement.
-func Start(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
-	p, err := decodePlan(spec)
-	if err != nil {
-		return 0, err
+func Confiner() process.Confiner { return new(starter).start }
+
+// A starter starts commands one after the other, mostly under the same spec.
+type starter struct {
+	spec []byte
+	plan *plan // that of spec
+}
+
+func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (c process.Confined, err error) {
+	if !bytes.Equal(spec, s.spec) {
+		p, err := decodePlan(spec)
+		if err != nil {
+			return c, err
+		}
+		s.spec, s.plan = spec, p
 	}
-	if err := p.apply(); err != nil {
-		return 0, err
+	p := *s.plan // apply changes it
+	listener, err := p.apply()
+	if err != nil {
+		return c, err
+	}
+	if listener >= 0 {
+		c.Serve = func(stop int) []process.Refusal { return p.broker.Serve(listener, stop) }
 	}
 	if p.Limits == (Limits{}) {
-		return syscall.ForkExec(path, argv, attr)
+		c.Pid, err = syscall.ForkExec(path, argv, attr)
+	} else {
+		if attr.Sys == nil {
+			attr.Sys = new(syscall.SysProcAttr)
+		}
+		c.Pid, err = startLimited(path, argv, attr, p.Limits)
 	}
-	if attr.Sys == nil {
-		attr.Sys = new(syscall.SysProcAttr)
+	if err != nil && listener >= 0 {
+		unix.Close(listener)
 	}
-	return startLimited(path, argv, attr, p.Limits)
+	return c, err
 }
 
 // apply puts the layers on, each before what it needs is gone: mounts take
-// capabilities and calls that seccomp refuses.
-func (p *plan) apply() error {
+// capabilities and calls that seccomp refuses. Listener is for the broker, and negative
+// if there is none.
+func (p *plan) apply() (listener int, err error) {
 	missing := func(err error) error {
 		if p.BestEffort && errors.Is(err, ErrUnsupported) {
 			return nil
@@ -43,32 +68,45 @@ func (p *plan) apply() error {
 	}
 	mounted, err := p.separate()
 	if err := missing(err); err != nil {
-		return err
+		return -1, err
 	}
 	if p.Network == Loopback {
 		err := enterNetNamespace()
 		if err := missing(err); err != nil {
-			return err
+			return -1, err
 		}
 		if err != nil {
 			p.Network = None
 		}
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return os.NewSyscallError("prctl", err)
+		return -1, os.NewSyscallError("prctl", err)
 	}
 	abi := landlockABI()
 	if abi > 0 {
 		if err := p.landlock(abi); err != nil {
-			return fmt.Errorf("restrict files: %w", err)
+			return -1, fmt.Errorf("restrict files: %w", err)
 		}
 	} else if err := missing(fmt.Errorf("restrict files: %w: no Landlock", ErrUnsupported)); err != nil {
-		return err
+		return -1, err
 	}
 	if err := dropCapabilities(); err != nil {
-		return err
+		return -1, err
 	}
-	return missing(p.filter(mounted, abi).install())
+	if abi == 0 { // a broker takes calls by which commands could look into other processes
+		p.broker = nil
+	}
+	if p.broker != nil {
+		if listener, err = p.filter(mounted, abi).install(true); err == nil {
+			return listener, nil
+		}
+		if err := missing(err); err != nil {
+			return -1, err
+		}
+		p.broker = nil
+	}
+	_, err = p.filter(mounted, abi).install(false)
+	return -1, missing(err)
 }
 
 // separate gives the thread mounts of its own where it may. Without, it fails if
@@ -110,9 +148,12 @@ func dropCapabilities() error {
 	if err := unix.Capget(&header, &data[0]); err != nil {
 		return os.NewSyscallError("capget", err)
 	}
-	keep := uint32(0)
+	// By this one a broker reads the arguments of calls. A command by another user than
+	// root loses it when it starts, and one by root has no use for it: it may look into
+	// its own processes as it is, and Landlock, or its namespace, hides all others.
+	keep := uint32(1 << unix.CAP_SYS_PTRACE)
 	if unix.Geteuid() == 0 {
-		keep = kept
+		keep |= kept
 	}
 	data[0] = unix.CapUserData{Effective: data[0].Effective & keep, Permitted: data[0].Permitted & keep}
 	data[1] = unix.CapUserData{}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,7 +40,7 @@ func (p *plan) mount() error {
 	writable := make([]int, len(p.mounts))
 	for i, m := range p.mounts {
 		writable[i] = -1
-		if m.kind != mountWrite && m.kind != mountData {
+		if m.kind != mountWrite && m.kind != mountData && m.kind != mountRead {
 			continue
 		}
 		tree, err := cloneTree(m.path)
@@ -51,13 +53,27 @@ func (p *plan) mount() error {
 		defer unix.Close(tree)
 		writable[i] = tree
 	}
+	temp := -1
+	if p.Temp != "" {
+		tree, err := cloneTree(p.Temp)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(tree)
+		temp = tree
+	}
 	if !p.WritableRoot {
 		if err := unix.MountSetattr(-1, "/", recursive, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 			return fmt.Errorf("make all read-only: %w", os.NewSyscallError("mount_setattr", err))
 		}
 	}
-	if err := p.mountSharedMemory(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := p.mountOwn(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	if temp >= 0 {
+		if err := p.mountTemp(temp); err != nil {
+			return err
+		}
 	}
 	for i, m := range p.mounts {
 		if err := m.mount(writable[i]); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -67,35 +83,116 @@ func (p *plan) mount() error {
 	return nil
 }
 
-// sharedMemory is where shm_open(3) and sem_open(3) keep files.
-const sharedMemory = "/dev/shm"
+// own are file systems of the command's own: where shm_open(3) and sem_open(3) keep
+// files, and pseudo-terminals.
+var own = []struct {
+	path, kind string
+	rights     rights
+	attributes int
+	options    [][2]string
+}{
+	{"/dev/shm", "tmpfs", canLook | canWrite, unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV | unix.MOUNT_ATTR_NOEXEC, [][2]string{{"mode", "1777"}, {"size", "256m"}}},
+	{"/dev/pts", "devpts", canLook | canWrite | canDrive, unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NOEXEC, [][2]string{{"ptmxmode", "666"}, {"mode", "620"}}},
+}
 
-// mountSharedMemory gives the command some of its own, which libraries for
-// parallel work need, unless the plan says something of that directory.
-func (p *plan) mountSharedMemory() error {
-	for _, m := range p.mounts {
-		if beneath(m.path, sharedMemory) || beneath(sharedMemory, m.path) {
-			return nil
+// mountOwn mounts those, unless the plan says something of their directories.
+func (p *plan) mountOwn() error {
+	for _, o := range own {
+		if slices.ContainsFunc(p.mounts, func(m mount) bool { return beneath(m.path, o.path) || beneath(o.path, m.path) }) {
+			continue
+		}
+		at, err := openPath(o.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		defer unix.Close(at)
+		tree, err := newFileSystem(o.kind, o.attributes, o.options...)
+		if err != nil {
+			return fmt.Errorf("make %s: %w", o.path, err)
+		}
+		defer unix.Close(tree)
+		p.grants = append(p.grants, grant{o.rights, o.path})
+		if o.kind == "devpts" { // the device finds the file system beside it
+			p.grants = append(p.grants, grant{canRead | canWrite | canDrive, "/dev/ptmx"})
+		}
+		if err := attach(tree, at, o.path); err != nil {
+			return err
 		}
 	}
-	at, err := openPath(sharedMemory)
+	return nil
+}
+
+// mountTemp mounts a tree on /tmp, and makes there what the mounts below it are on.
+func (p *plan) mountTemp(tree int) error {
+	at, err := openPath(temporary)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(at)
-	tree, err := newTmpfs(unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC, [2]string{"mode", "1777"}, [2]string{"size", "256m"})
-	if err != nil {
-		return fmt.Errorf("make shared memory: %w", err)
+	if p.ExecList {
+		if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_NOEXEC}); err != nil {
+			return os.NewSyscallError("mount_setattr", err)
+		}
 	}
-	defer unix.Close(tree)
-	p.grants = append(p.grants, grant{canLook | canWrite, sharedMemory})
-	return attach(tree, at, sharedMemory)
+	for _, m := range p.mounts {
+		if m.kind == mountWrite || m.kind == mountData || m.kind == mountRead {
+			if err := makePoint(tree, m.path); err != nil {
+				return fmt.Errorf("make a mount point for %s: %w", m.path, err)
+			}
+		}
+	}
+	return attach(tree, at, temporary)
+}
+
+// temporary is the directory for temporary files of the system.
+const temporary = "/tmp"
+
+// makePoint makes what a path below temporary is mounted on, in the tree that will be
+// there. Nothing that a command put in the way is followed.
+func makePoint(tree int, path string) error {
+	rest, below := strings.CutPrefix(path, temporary+"/")
+	if !below {
+		return nil
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(path, &st); err != nil {
+		return nil // nothing will be mounted
+	}
+	at, err := unix.Dup(tree)
+	if err != nil {
+		return err
+	}
+	defer func() { unix.Close(at) }()
+	for {
+		name, further, more := strings.Cut(rest, "/")
+		if !more && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+			err = unix.Mknodat(at, name, unix.S_IFREG|0o600, 0)
+		} else {
+			err = unix.Mkdirat(at, name, 0o700)
+		}
+		if err != nil && err != unix.EEXIST || !more {
+			if err == unix.EEXIST {
+				err = nil
+			}
+			return err
+		}
+		next, err := unix.Openat(at, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		unix.Close(at)
+		at, rest = next, further
+	}
 }
 
 // attributes are what is changed of the mounts below a path.
 var attributes = map[mountKind]unix.MountAttr{
 	mountData:     {Attr_set: unix.MOUNT_ATTR_NOEXEC},
 	mountExec:     {Attr_clr: unix.MOUNT_ATTR_NOEXEC},
+	mountRead:     {Attr_set: unix.MOUNT_ATTR_RDONLY},
 	mountReadOnly: {Attr_set: unix.MOUNT_ATTR_RDONLY},
 	mountHidden:   {Attr_set: harmless},
 }
@@ -109,7 +206,7 @@ func (m mount) mount(tree int) error {
 	defer unix.Close(at)
 	if tree < 0 {
 		switch m.kind {
-		case mountWrite, mountData:
+		case mountWrite, mountData, mountRead:
 			return nil // it came to exist just now, and is read-only
 		case mountHidden:
 			if tree, err = nothing(at); err != nil {
@@ -140,7 +237,7 @@ func nothing(at int) (tree int, err error) {
 	case err != nil:
 		return -1, err
 	case directory:
-		return newTmpfs(harmless, [2]string{"mode", "0"}, [2]string{"size", "4k"}, [2]string{"nr_inodes", "1"})
+		return newFileSystem("tmpfs", harmless, [2]string{"mode", "0"}, [2]string{"size", "4k"}, [2]string{"nr_inodes", "1"})
 	}
 	return cloneTree(os.DevNull)
 }
@@ -169,8 +266,8 @@ func attach(tree, at int, path string) error {
 	return nil
 }
 
-func newTmpfs(attr int, options ...[2]string) (int, error) {
-	fd, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+func newFileSystem(kind string, attr int, options ...[2]string) (int, error) {
+	fd, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		return -1, os.NewSyscallError("fsopen", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"toolserver/sandbox/broker"
 )
 
 // A plan is a resolved [Spec]: paths without links, and what is to be done with
@@ -23,6 +25,7 @@ type plan struct {
 	mounts   []mount
 	byPath   map[string]rights // the grants while they are collected
 	programs []string          // directories whose files are not to be read
+	broker   *broker.Broker    // nil without names to protect
 }
 
 // A grant is a Landlock rule.
@@ -42,6 +45,7 @@ type mountKind uint8
 const (
 	mountWrite    mountKind = iota + 1 // itself, writable
 	mountData                          // itself, writable, but nothing in it can be run
+	mountRead                          // itself, read-only, from below a /tmp of the command's own
 	mountPin                           // itself, so that it cannot be renamed
 	mountExec                          // itself, and what is in it can be run
 	mountReadOnly                      // itself, read-only
@@ -109,6 +113,9 @@ func decodePlan(b []byte) (*plan, error) {
 		default:
 			p.mounts = append(p.mounts, mount{mountKind(code), path})
 		}
+	}
+	if len(p.Protect.Names) > 0 {
+		p.broker = broker.New(p.Protect)
 	}
 	return p, nil
 }

@@ -167,7 +167,7 @@ func TestFilter(t *testing.T) {
 	errno := func(e unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(e) }
 	const allow, kill = unix.SECCOMP_RET_ALLOW, uint32(unix.SECCOMP_RET_KILL_PROCESS)
 	const i386, other = 0x40000003, 0xc00000f3
-	none := (&plan{}).filter(false, 7)
+	none := (&plan{}).filter(false, 0)
 	all := (&plan{Spec: Spec{Network: All, Limits: Limits{OpenFiles: 1}}, ExecList: true}).filter(true, 9)
 	for _, tt := range []struct {
 		name string
@@ -190,9 +190,10 @@ func TestFilter(t *testing.T) {
 		{"ioctl", none.eval(unix.SYS_IOCTL, arch.audit, 0, unix.TCGETS), allow},
 		{"memory file", all.eval(unix.SYS_MEMFD_CREATE, arch.audit, 0, 0), errno(unix.EACCES)},
 		{"memory file that cannot run", all.eval(unix.SYS_MEMFD_CREATE, arch.audit, 0, unix.MFD_NOEXEC_SEAL), allow},
-		{"traceme without limits", none.eval(unix.SYS_PTRACE, arch.audit, unix.PTRACE_TRACEME), errno(unix.EPERM)},
+		{"traceme without limits and Landlock", none.eval(unix.SYS_PTRACE, arch.audit, unix.PTRACE_TRACEME), errno(unix.EPERM)},
 		{"traceme", all.eval(unix.SYS_PTRACE, arch.audit, unix.PTRACE_TRACEME), allow},
-		{"attach", all.eval(unix.SYS_PTRACE, arch.audit, unix.PTRACE_ATTACH), errno(unix.EPERM)},
+		{"attach without Landlock", none.eval(unix.SYS_PTRACE, arch.audit, unix.PTRACE_ATTACH), errno(unix.EPERM)},
+		{"attach", all.eval(unix.SYS_PTRACE, arch.audit, unix.PTRACE_ATTACH), allow},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s: got %#x, want %#x", tt.name, tt.got, tt.want)

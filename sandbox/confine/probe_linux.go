@@ -21,6 +21,7 @@ const (
 		"kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile with userns; " +
 		"in a container a seccomp profile that allows clone and unshare"
 	helpMountNS = "run the server with CAP_SYS_ADMIN, or " + helpUserNS
+	helpBroker  = "it takes Linux 5.19 or later, in which nothing else filters the server's calls with a listener (seccomp_unotify)"
 	helpStop    = "allow a process to be traced by its parent: sysctl kernel.yama.ptrace_scope below 3, " +
 		"and in a container a seccomp profile that allows ptrace"
 )
@@ -39,7 +40,7 @@ func Probe() Support {
 	}
 	have := Support{
 		LandlockABI: landlockABI(), Seccomp: seccompWorks(), UserNamespace: userNS(0),
-		StopAtStart: tryStart(&syscall.SysProcAttr{Ptrace: true}) == nil,
+		StopAtStart: tryStart(&syscall.SysProcAttr{Ptrace: true}) == nil, Broker: onThread(tryBroker) == nil,
 	}
 	if os.Geteuid() == 0 { // the supervisors stay in the user namespace of the server
 		have.MountNamespace, have.NetNamespace = tryMounts() == nil, onThread(enterNetNamespace) == nil
@@ -90,6 +91,18 @@ func onThread(f func() error) (err error) {
 	return err
 }
 
+// tryBroker installs a filter that suspends nothing.
+func tryBroker() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return err
+	}
+	listener, err := compile(nil).install(true)
+	if err == nil {
+		unix.Close(listener)
+	}
+	return err
+}
+
 func seccompWorks() bool {
 	const getActionAvailable = 2 // SECCOMP_GET_ACTION_AVAIL
 	action := uint32(unix.SECCOMP_RET_KILL_PROCESS)
@@ -118,6 +131,7 @@ func (s Spec) Missing(have Support) []Gap {
 		"Landlock knows of it from Linux 6.12 on", "run a later kernel, or commands in PID namespaces")
 	add(!have.Seccomp, "network: "+s.Network.String()+", and that commands do not trace other processes or make namespaces",
 		"there is no seccomp", helpSeccomp)
+	add(len(s.Protect.Names) > 0 && !(have.Broker && abi > 0), "that no file gets a protected name", "calls cannot be brokered", helpBroker)
 	add(s.Network == Loopback && !have.NetNamespace, "network: loopback", "there are no network namespaces", helpMountNS)
 	dir := p.writtenProgramDir()
 	add(dir != "", "that only listed programs start", "programs in "+dir+" may be written, so they can be read", "allow to write less")

@@ -57,6 +57,7 @@ func (s Spec) resolve() (*plan, error) {
 	if err := p.grantPrograms(s.Exec); err != nil {
 		return nil, err
 	}
+	p.ownTemp()
 	p.listGrants()
 	p.layMounts()
 	return p, nil
@@ -168,6 +169,16 @@ func ProgramDirs() (dirs []string) {
 	return dirs
 }
 
+// ownTemp decides whether the command has a /tmp of its own.
+func (p *plan) ownTemp() {
+	says := func(path string) bool { return beneath(temporary, path) || path == temporary }
+	if p.Temp == "" || p.WithoutMounts || slices.ContainsFunc(slices.Concat(p.Write, p.Deny, p.ReadOnly), says) {
+		p.Temp = ""
+		return
+	}
+	p.add(p.withoutListed(canLook|canWrite|canExec), temporary)
+}
+
 // listGrants lists the grants but those that directories above give already.
 func (p *plan) listGrants() {
 	for path, give := range p.byPath {
@@ -220,12 +231,33 @@ func (p *plan) layMounts() {
 			p.pin(kinds, path)
 		}
 	}
+	if p.Temp != "" {
+		p.layTemp(kinds)
+	}
 	for path, kind := range kinds {
 		p.mounts = append(p.mounts, mount{kind, path})
 	}
 	slices.SortFunc(p.mounts, func(a, b mount) int {
 		return cmp.Or(cmp.Compare(strings.Count(a.path, "/"), strings.Count(b.path, "/")), strings.Compare(a.path, b.path))
 	})
+}
+
+// layTemp keeps what the lists name below the /tmp of the system where it is, and has
+// commands not move it.
+func (p *plan) layTemp(kinds map[string]mountKind) {
+	for _, path := range slices.Concat(p.Read, p.Write, p.Exec, p.ExecDirs) {
+		if !strings.HasPrefix(path, temporary+"/") || kinds[path] == 0 && inAny(path, p.Write) {
+			continue
+		}
+		if kinds[path] == 0 {
+			kinds[path] = mountRead
+		}
+		for dir := filepath.Dir(path); dir != temporary; dir = filepath.Dir(dir) {
+			if kinds[dir] == 0 {
+				kinds[dir] = mountPin
+			}
+		}
+	}
 }
 
 // pin makes mount points of the directories between a path and the write path it

@@ -7,13 +7,15 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"toolserver/sandbox/broker"
 )
 
 // refused are the calls no ordinary command needs and by which one reaches other
 // processes, other namespaces, or parts of the kernel that no layer governs.
 var refused = []uint32{
 	// Other processes.
-	unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD,
+	unix.SYS_PROCESS_MADVISE, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD,
 	// Namespaces and mounts. CLONE_NEW* are refused to clone(2) below.
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT,
 	unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
@@ -69,13 +71,19 @@ type rule struct {
 
 // A condition is that an argument, of which only mask counts, passes a test with a value.
 type condition struct {
-	arg, mask, value uint32
-	test             uint16
+	offset, mask, value uint32 // offset is in struct seccomp_data
+	test                uint16
 }
 
-func is(arg, value uint32) condition     { return condition{arg, ^uint32(0), value, unix.BPF_JEQ} }
-func hasAny(arg, value uint32) condition { return condition{arg, ^uint32(0), value, unix.BPF_JSET} }
-func isType(arg, value uint32) condition { return condition{arg, socketType, value, unix.BPF_JEQ} }
+func is(arg, value uint32) condition {
+	return condition{dataArgs + 8*arg, ^uint32(0), value, unix.BPF_JEQ}
+}
+func hasAny(arg, value uint32) condition {
+	return condition{dataArgs + 8*arg, ^uint32(0), value, unix.BPF_JSET}
+}
+func isType(arg, value uint32) condition {
+	return condition{dataArgs + 8*arg, socketType, value, unix.BPF_JEQ}
+}
 
 // rules returns those for a plan.
 func (p *plan) rules(mounted bool, abi int) (list []rule) {
@@ -89,14 +97,30 @@ func (p *plan) rules(mounted bool, abi int) (list []rule) {
 	}
 	denied, noAccess := fail(unix.EPERM), fail(unix.EACCES)
 	addAll(denied, refused, arch.refused)
-	add(unix.SYS_CLONE3, fail(unix.ENOSYS)) // its flags are out of sight; libraries fall back to clone
-	add(unix.SYS_CLONE, denied, hasAny(0, newNamespace))
 	if p.Limits != (Limits{}) { // to be stopped at the first instruction
 		for _, request := range []uint32{unix.PTRACE_TRACEME, unix.PTRACE_DETACH, unix.PTRACE_CONT} {
 			add(unix.SYS_PTRACE, allow, is(0, request))
 		}
 	}
-	add(unix.SYS_PTRACE, denied)
+	if abi == 0 { // else Landlock keeps commands from all processes but their own
+		addAll(denied, []uint32{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV})
+	}
+	add(unix.SYS_CLONE3, fail(unix.ENOSYS)) // its flags are out of sight; libraries fall back to clone
+	add(unix.SYS_CLONE, denied, hasAny(0, newNamespace))
+	if p.broker != nil {
+		pass := broker.Pass()
+		for _, c := range broker.Calls {
+			add(c.Number, allow, is(5, uint32(pass)), condition{dataArgs + 5*8 + 4, ^uint32(0), uint32(pass >> 32), unix.BPF_JEQ})
+			if c.Flags >= 0 {
+				add(c.Number, unix.SECCOMP_RET_USER_NOTIF, hasAny(uint32(c.Flags), broker.Writing))
+			} else {
+				add(c.Number, unix.SECCOMP_RET_USER_NOTIF)
+			}
+		}
+		// Its flags are out of sight; libraries fall back to openat.
+		add(unix.SYS_OPENAT2, allow, is(5, uint32(pass)), condition{dataArgs + 5*8 + 4, ^uint32(0), uint32(pass >> 32), unix.BPF_JEQ})
+		add(unix.SYS_OPENAT2, fail(unix.ENOSYS))
+	}
 
 	// Input as if typed at a terminal.
 	add(unix.SYS_IOCTL, denied, is(1, unix.TIOCSTI))
@@ -168,7 +192,7 @@ func compile(rules []rule) *filter {
 		f.emit(jump|unix.BPF_JEQ, r.call, 0, rest)
 		for _, c := range r.conditions {
 			rest -= 3
-			f.emit(load, dataArgs+8*c.arg, 0, 0)
+			f.emit(load, c.offset, 0, 0)
 			f.emit(and, c.mask, 0, 0)
 			f.emit(jump|c.test, c.value, 0, rest)
 		}
@@ -181,16 +205,25 @@ func compile(rules []rule) *filter {
 	return f
 }
 
-// install puts the filter on the calling thread.
-func (f *filter) install() error {
+// install puts the filter on the calling thread. With notify it returns the listener
+// for the calls that the filter suspends.
+func (f *filter) install(notify bool) (listener int, err error) {
 	if arch.audit == 0 {
-		return fmt.Errorf("filter system calls: %w on this processor", ErrUnsupported)
+		return -1, fmt.Errorf("filter system calls: %w on this processor", ErrUnsupported)
 	}
 	program := unix.SockFprog{Len: uint16(len(f.code)), Filter: &f.code[0]}
-	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))); errno != 0 {
-		return fmt.Errorf("filter system calls: %w: %w", ErrUnsupported, errno)
+	flags := uintptr(0)
+	if notify { // and signals with a handler wait for the answer, from Linux 5.19 on
+		flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 	}
-	return nil
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&program)))
+	if errno != 0 {
+		return -1, fmt.Errorf("filter system calls: %w: %w", ErrUnsupported, errno)
+	}
+	if notify {
+		unix.CloseOnExec(int(fd))
+	}
+	return int(fd), nil
 }
 
 // architectures are what a filter must know of the processors it is made for.

@@ -3,6 +3,8 @@ package confine
 import (
 	"errors"
 	"fmt"
+
+	"toolserver/sandbox/broker"
 )
 
 // A Spec says what a command may do. The zero Spec allows what every program
@@ -31,6 +33,12 @@ type Spec struct {
 	// ReadOnly is what is below Write but not to be written, nor renamed, nor
 	// reached under another name.
 	ReadOnly []string `json:"-"`
+	// Protect are names that the command neither makes nor changes, whether they exist
+	// or not.
+	Protect broker.Rules
+	// Temp is a directory that the command finds as /tmp, where the lists do not say
+	// anything of that. It requires mounts.
+	Temp string
 	// Network is what the command may reach.
 	Network Network
 	// UnixSockets allows to connect to the sockets of services on this machine,
@@ -98,6 +106,8 @@ type Support struct {
 	// MountNamespace and NetNamespace say whether the thread of a supervisor that is
 	// init of a namespace can make and change them.
 	MountNamespace, NetNamespace bool
+	// Broker says whether calls can be made for a command that may not make them.
+	Broker bool
 	// StopAtStart says whether a command can be stopped at its first instruction.
 	StopAtStart bool
 }

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		os.Exit(supervise())
 	}
 	if process.IsSupervisor() {
-		os.Exit(process.Supervise(Start))
+		os.Exit(process.Supervise(Confiner()))
 	}
 	os.Exit(m.Run())
 }
@@ -100,7 +100,17 @@ func startOne(order testOrder) (status int, err error) {
 		runtime.LockOSThread() // and the thread ends with the goroutine
 		attr := &syscall.ProcAttr{Dir: order.Dir, Env: order.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true}}
 		if order.Spec != nil {
-			pid, err = Start(order.Spec, order.Argv[0], order.Argv, attr)
+			var c process.Confined
+			if c, err = Confiner()(order.Spec, order.Argv[0], order.Argv, attr); c.Serve != nil && err == nil {
+				stop, _ := unix.Eventfd(0, 0)
+				go func() {
+					var ws unix.Siginfo
+					_ = unix.Waitid(unix.P_PID, c.Pid, &ws, unix.WEXITED|unix.WNOWAIT, nil)
+					_, _ = unix.Write(stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+				}()
+				c.Serve(stop)
+			}
+			pid = c.Pid
 			return
 		}
 		pid, err = syscall.ForkExec(order.Argv[0], order.Argv, attr)

@@ -25,7 +25,7 @@ import (
 // TestMain lets the test binary supervise the commands it runs.
 func TestMain(m *testing.M) {
 	if process.IsSupervisor() {
-		os.Exit(process.Supervise(confine.Start))
+		os.Exit(process.Supervise(confine.Confiner()))
 	}
 	os.Exit(m.Run())
 }

@@ -46,7 +46,7 @@ func RunChild() (code int, isChild bool) {
 	case appender.IsChild():
 		return appender.RunChild(), true
 	case process.IsSupervisor():
-		return process.Supervise(confine.Start), true
+		return process.Supervise(confine.Confiner()), true
 	}
 	return 0, false
 }
