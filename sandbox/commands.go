@@ -57,7 +57,7 @@ func (e *DeniedError) Error() string {
 // newCommands returns the commands of an owner. Lists are checked at once; without
 // any, what checks commands is made when the first one comes. The error
 // says also what the policy requires of the kernel and cannot have.
-func (s *Sandbox) newCommands(o Owner, scanner func() *secretScanner) (*Commands, error) {
+func (s *Sandbox) newCommands(o Owner, files func() *protectedFiles) (*Commands, error) {
 	held, p := Capabilities{s, o}, s.policy
 	c := &Commands{kernel: s.kernel, owner: o, policy: p, reads: held.guard(reading), writes: held.guard(writing)}
 	if p.Settings.Enforcement != EnforceParseOnly {
@@ -66,7 +66,7 @@ func (s *Sandbox) newCommands(o Owner, scanner func() *secretScanner) (*Commands
 	c.env = process.MinimalEnv(c.variables)
 	lists := p.commandLists(o)
 	if p.Settings.Enforcement != EnforceParseOnly {
-		c.confinement = c.newConfinement(p, lists, scanner)
+		c.confinement = c.newConfinement(p, lists, files)
 	}
 	if p.Settings.Enforcement == EnforceRequired {
 		if err := c.confinement.check(); err != nil {
@@ -154,7 +154,7 @@ func (c *Commands) prepare(req *CommandRequest) error {
 			break
 		}
 	}
-	req.Run.Confine, err = c.confine()
+	req.Run.Confine, req.Run.Notice, err = c.confine()
 	return err
 }
 
@@ -175,10 +175,11 @@ func (c *Commands) environment(set map[string]string) ([]string, error) {
 	return process.MinimalEnv(variables), nil
 }
 
-// confine returns what [confine.Start] confines a process by; nil means not at all.
-func (c *Commands) confine() ([]byte, error) {
+// confine returns what a process is confined by, and what of the policy is not enforced
+// at this moment; nil means not at all.
+func (c *Commands) confine() (plan []byte, notice string, err error) {
 	if !c.Confined() {
-		return nil, nil
+		return nil, "", nil
 	}
 	return c.confinement.encoded()
 }

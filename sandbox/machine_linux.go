@@ -4,6 +4,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,3 +32,14 @@ func machineMemory() int64 {
 // hideProcess keeps other processes of the same user from reading the memory and
 // the environment of this one.
 func hideProcess() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
+
+// stampOf returns what changes whenever a name in a directory does. It is not ok if that
+// cannot be told, as of a directory that has just changed: the clock of a file system
+// has steps.
+func stampOf(dir string) (s stamp, ok bool) {
+	var st unix.Stat_t
+	if unix.Stat(dir, &st) != nil {
+		return s, false
+	}
+	return stamp{st.Dev, st.Ino, st.Ctim.Nano()}, time.Since(time.Unix(0, st.Ctim.Nano())) > 20*time.Millisecond
+}

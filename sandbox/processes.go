@@ -44,7 +44,7 @@ func (p *Processes) Start(ctx context.Context, req ProcessRequest) (*process.Chi
 	}
 	s := process.Spec{Argv: req.Argv, Dir: cmp.Or(req.Dir, c.policy.WorkingDirectory), Env: env, Bounds: c.bounds()}
 	if !req.Unconfined {
-		if s.Confine, err = c.confine(); err != nil {
+		if s.Confine, _, err = c.confine(); err != nil {
 			return nil, err
 		}
 	}

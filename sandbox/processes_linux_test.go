@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bufio"
+	"crypto/rand"
 	"errors"
 	"io"
 	"os"
@@ -47,7 +48,7 @@ func TestProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outside := filepath.Join(filepath.Dir(dir), "outside")
+	outside := filepath.Join("/var/tmp", filepath.Base(dir)+rand.Text()) // not in /tmp, of which commands have their own
 	t.Cleanup(func() { os.Remove(outside) })
 	const script = `while read file; do if echo x 2>/dev/null >"$file"; then echo "wrote as $NAME"; else echo refused; fi; done`
 	request := ProcessRequest{Argv: []string{"sh", "-c", script}, Env: map[string]string{"NAME": "upstream"}}

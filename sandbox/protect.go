@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"toolserver/sandbox/broker"
 	"toolserver/sandbox/pathguard"
 )
 
@@ -127,6 +128,28 @@ func (p Policy) protected(u use) pathguard.Protection {
 		}
 	}
 	return protection
+}
+
+// brokered returns what a broker protects of files that commands make or change. What
+// git runs it knows itself.
+func (p Policy) brokered(scratch string) broker.Rules {
+	protection := p.protected(writing)
+	if len(protection.Names) == 0 {
+		return broker.Rules{}
+	}
+	r := broker.Rules{Packages: packaged, Exempt: []string{realOr(scratch)}}
+	for _, n := range protection.Names {
+		if n.Pattern != ".git" && !strings.HasPrefix(n.Pattern, ".git/") && !strings.HasPrefix(n.Pattern, "*.git/") {
+			r.Names = append(r.Names, n)
+		}
+	}
+	for _, f := range protection.Files {
+		r.Files = append(r.Files, realOr(f.Path))
+	}
+	for _, dir := range protection.Workspaces {
+		r.Workspaces = append(r.Workspaces, realOr(dir))
+	}
+	return r
 }
 
 // allowing says what an operator sets so that a rule does not protect.

@@ -41,18 +41,34 @@ func containsAny(text string, parts []string) bool {
 const refusalTail = 4096
 
 // Refusal returns which rule a command that was started in dir violated, and what
-// would be allowed, if its output says that the kernel refused it something. It is
-// only an aid: a rule is named only where policy does refuse what the output names.
+// would be allowed. What was refused to be made or changed is on record; other refusals
+// show in the output only, and a rule is named where policy does refuse what that names.
 // Of several refusals the last counts.
-func (c *Commands) Refusal(output, dir string) (text string) {
+func (c *Commands) Refusal(exit process.Exit, output, dir string) (text string) {
 	if !c.Confined() {
 		return ""
 	}
 	dir = absolute(dir, c.policy.WorkingDirectory)
-	for line := range strings.Lines(output[max(0, len(output)-refusalTail):]) {
+	said := output[max(0, len(output)-refusalTail):]
+	for line := range strings.Lines(said) {
 		text = cmp.Or(c.refusalOf(line, dir), text)
 	}
-	return text
+	var unsaid string
+	for _, r := range exit.Refused {
+		switch {
+		case r.Rule != "":
+			rule, detail, _ := strings.Cut(r.Rule, " (")
+			text = fmt.Sprintf("the sandbox refused to %s %s, which %s", r.Call, r.Path, c.writes.Reason(rule))
+			if detail != "" {
+				text += ": it would set " + strings.TrimSuffix(detail, ")")
+			}
+		case strings.Contains(said, filepath.Base(r.Path)):
+			text = cmp.Or(c.refusesPath(c.confinement.spec(), writingWords[0], r.Path), text)
+		case exit.Code != 0 && !strings.Contains(r.Path, "/__pycache__"):
+			unsaid = cmp.Or(c.refusesPath(c.confinement.spec(), writingWords[0], r.Path), unsaid)
+		}
+	}
+	return cmp.Or(text, unsaid)
 }
 
 var reachable = map[confine.Network]string{confine.None: "nothing", confine.Loopback: "a loopback interface of their own"}

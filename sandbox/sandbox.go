@@ -29,12 +29,12 @@ func New(p Policy, k *Kernel) (*Sandbox, error) {
 	if s.nothing, err = pathguard.New(p.WorkingDirectory, pathguard.Rules{}); err != nil {
 		return nil, err
 	}
-	scanner := sync.OnceValue(func() *secretScanner { return newSecretScanner(p) })
+	files := sync.OnceValue(func() *protectedFiles { return newProtectedFiles(p) })
 	for _, o := range p.Owners {
 		if o.Runs == "" && !o.Holds {
 			continue
 		}
-		if s.commands[o.Tool], err = s.newCommands(o, scanner); err != nil {
+		if s.commands[o.Tool], err = s.newCommands(o, files); err != nil {
 			return nil, err
 		}
 	}

@@ -187,11 +187,13 @@ func (t tool) aboutSandbox(res runner.Result, output, dir string) string {
 	var parts []string
 	if res.Exceeded != "" {
 		parts = append(parts, t.commands.Exceeded(res.Exceeded))
-	} else if refusal := t.commands.Refusal(output, dir); refusal != "" {
+	} else if refusal := t.commands.Refusal(res.Exit, output, dir); refusal != "" {
 		parts = append(parts, refusal)
 	}
-	if notice := t.commands.Summary().Notice; notice != "" {
-		parts = append(parts, notice)
+	for _, notice := range []string{t.commands.Summary().Notice, res.Notice} {
+		if notice != "" {
+			parts = append(parts, notice)
+		}
 	}
 	return strings.Join(parts, "; ")
 }

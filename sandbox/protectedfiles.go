@@ -1,0 +1,187 @@
+package sandbox
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"toolserver/sandbox/pathguard"
+	"toolserver/sandbox/walk"
+)
+
+// protectedFiles finds the files with protected names that there are where commands
+// work, for the layer that hides files or makes them read-only by mounts on them. That
+// no others come to be is up to the broker.
+type protectedFiles struct {
+	secrets, controls *pathguard.Names
+	top               []string // directories in which they are looked for before each command
+	home              string   // the same, of secrets; empty if it is unknown or in top
+
+	mu    sync.Mutex
+	known map[string]*directoryFiles
+
+	deep    []string // secrets at any depth below top, as of the last survey
+	began   time.Time
+	took    time.Duration
+	running chan struct{} // closed when the survey ends that runs; nil if none does
+	missing string        // what the last survey did not reach
+}
+
+// directoryFiles are what was found in a directory when it had the stamp.
+type directoryFiles struct {
+	stamp          stamp
+	deny, readOnly []string
+	lasting        bool // while the stamp is the same
+}
+
+// A stamp tells states of a directory apart.
+type stamp struct {
+	dev, ino uint64
+	changed  int64
+}
+
+const (
+	maxSurvey = 5_000_000 // entries
+	// A survey is made again no sooner than this after the last one began, nor so
+	// often that it takes more than one part in surveyShare of the time.
+	surveyPause = 5 * time.Second
+	surveyShare = 50
+	// surveyWait is how long a command waits for the first one.
+	surveyWait = 2 * time.Second
+	surveyTime = time.Minute
+)
+
+// packaged are directories of installed packages, which have files with the names
+// of secrets that are none, and are removed with their directories every day.
+var packaged = []string{"node_modules", "vendor", "site-packages"}
+
+func newProtectedFiles(p Policy) *protectedFiles {
+	top := union([]string{p.WorkingDirectory}, p.Roots)
+	secrets, controls := p.protected(reading), p.protected(writing)
+	if len(controls.Names) == 0 {
+		return nil
+	}
+	f := &protectedFiles{top: top, known: map[string]*directoryFiles{}}
+	f.secrets = pathguard.NewNames(secrets.Names, nil)
+	// The configuration of a repository changes with ordinary work; see the broker.
+	f.controls = pathguard.NewNames(slices.DeleteFunc(controls.Names, func(n pathguard.Name) bool {
+		return strings.HasPrefix(n.Pattern, ".git") && n.Pattern != ".git/hooks" || strings.HasPrefix(n.Pattern, "*.git/")
+	}), nil)
+	if home, err := os.UserHomeDir(); err == nil && !slices.Contains(top, home) {
+		f.home = home
+	}
+	return f
+}
+
+// find returns what is to be hidden and what is to stay as it is, and what of the
+// secrets deep down is not known.
+func (f *protectedFiles) find() (deny, readOnly []string, unknown string) {
+	if f == nil {
+		return nil, nil, ""
+	}
+	deep, unknown := f.survey()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	deny = slices.Clone(deep)
+	for _, dir := range append(slices.Clip(f.top), f.home) {
+		found := f.in(dir)
+		deny = union(deny, found.deny)
+		readOnly = union(readOnly, found.readOnly)
+	}
+	return deny, readOnly, unknown
+}
+
+// in returns what is in a directory, with the lock held. It looks again if the
+// directory has changed, or may have at the time of the last look.
+func (f *protectedFiles) in(dir string) *directoryFiles {
+	if dir == "" {
+		return new(directoryFiles)
+	}
+	now, settled := stampOf(dir)
+	if found := f.known[dir]; found != nil && found.lasting && found.stamp == now {
+		return found
+	}
+	found := &directoryFiles{stamp: now, deny: f.secrets.Find(dir), readOnly: f.controls.Find(dir)}
+	nested := func(path string) bool { return filepath.Dir(path) != dir }
+	found.lasting = settled && !slices.ContainsFunc(found.deny, nested) && !slices.ContainsFunc(found.readOnly, nested)
+	f.known[dir] = found
+	return found
+}
+
+// survey returns the secrets at any depth. It begins a survey if the last one is long
+// ago, and waits only for the first.
+func (f *protectedFiles) survey() (deep []string, unknown string) {
+	f.mu.Lock()
+	if f.running == nil && (f.began.IsZero() || time.Since(f.began) > max(surveyPause, surveyShare*f.took)) {
+		first := f.began.IsZero()
+		f.began, f.running = time.Now(), make(chan struct{})
+		if first {
+			f.missing = "the search for them goes on"
+		}
+		go f.look()
+	}
+	running, first := f.running, f.took == 0
+	f.mu.Unlock()
+	if running != nil && first {
+		timer := time.NewTimer(surveyWait)
+		defer timer.Stop()
+		select {
+		case <-running:
+		case <-timer.C:
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.deep, f.missing
+}
+
+// look makes a survey.
+func (f *protectedFiles) look() {
+	ctx, cancel := context.WithTimeout(context.Background(), surveyTime)
+	defer cancel()
+	began := time.Now()
+	var found []string
+	missing := ""
+	for _, dir := range f.top {
+		stats, err := f.below(ctx, dir, &found)
+		switch {
+		case err != nil:
+			missing = dir + ": " + err.Error()
+		case stats.Truncated:
+			missing = dir + " has too many files to look through"
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.deep = found; missing != "" {
+		f.deep = union(f.deep, found)
+	}
+	f.missing, f.took = missing, max(time.Since(began), 1)
+	close(f.running)
+	f.running = nil
+}
+
+func (f *protectedFiles) below(ctx context.Context, dir string, found *[]string) (walk.Stats, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return walk.Stats{}, nil // and no command reads in it
+	}
+	defer d.Close()
+	skip := func(e *walk.Entry) bool {
+		return e.IsDir() && (slices.Contains(packaged, e.Name()) || e.Name() == ".git")
+	}
+	return walk.Walk(ctx, d, dir, walk.Options{MaxEntries: maxSurvey, Hidden: true, Skip: skip}, func(e *walk.Entry) error {
+		if !f.secrets.Ends(e.Name()) {
+			return nil
+		}
+		if _, secret := f.secrets.Match(string(filepath.Separator)+e.Rel(), e.IsDir()); secret {
+			*found = append(*found, filepath.Join(dir, e.Rel()))
+			return walk.SkipDir
+		}
+		return nil
+	})
+}
