@@ -43,8 +43,12 @@ func (c Capabilities) State() *State {
 	if !c.owner.Keeps {
 		return &State{}
 	}
-	return &State{base: c.sandbox.policy.StateDirectory, owner: c.owner.Tool}
+	return NewState(c.sandbox.policy.StateDirectory, c.owner.Tool)
 }
+
+// NewState returns what an owner keeps in a state directory. The program's own parts
+// use it; tools get theirs from [Capabilities.State].
+func NewState(directory, owner string) *State { return &State{base: directory, owner: owner} }
 
 // Read returns what was last written under name. The error is [fs.ErrNotExist] if
 // nothing was.
@@ -62,10 +66,7 @@ func (s *State) Read(name string) (data []byte, err error) {
 		data, err = dir.ReadFile(name)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return data, nil
+	return data, err
 }
 
 // Write keeps data under name. A reader, also after a crash, gets all of the old or
@@ -127,8 +128,11 @@ func (s *State) Lock(ctx context.Context, name string) (unlock func(), err error
 		}
 		locked, err := osfile.TryLock(f)
 		for err == nil && !locked {
-			if err = pause(ctx, lockPause); err == nil {
+			select {
+			case <-time.After(lockPause):
 				locked, err = osfile.TryLock(f)
+			case <-ctx.Done():
+				err = ctx.Err()
 			}
 		}
 		if err != nil {
@@ -139,17 +143,6 @@ func (s *State) Lock(ctx context.Context, name string) (unlock func(), err error
 		return nil
 	})
 	return unlock, err
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // in runs what is to be done in the owner's directory, which create makes unless
