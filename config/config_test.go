@@ -64,48 +64,6 @@ tools:
 	}
 }
 
-// TestFind checks the order in which files are looked for.
-func TestFind(t *testing.T) {
-	dir := t.TempDir()
-	t.Chdir(dir)
-	t.Setenv("XDG_CONFIG_HOME", dir)
-	t.Setenv("HOME", dir)
-	t.Setenv("TOOLSERVER_CONFIG", "")
-	name := func() string {
-		t.Helper()
-		l, err := config.Load(config.Overrides{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l.Server.Name
-	}
-	write := func(path, name string) {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte("server: {name: "+name+"}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := name(); got != "toolserver" {
-		t.Errorf("no file: %s", got)
-	}
-	user, err := os.UserConfigDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, step := range []struct{ path, name string }{{filepath.Join(user, "toolserver", "config.yaml"), "user"}, {"toolserver.yaml", "here"}, {"env.yaml", "env"}} {
-		write(step.path, step.name)
-		if step.name == "env" {
-			t.Setenv("TOOLSERVER_CONFIG", step.path)
-		}
-		if got := name(); got != step.name {
-			t.Errorf("with %s: %s", step.path, got)
-		}
-	}
-}
-
 func TestTemplateAndSchema(t *testing.T) {
 	if _, err := load(t, string(config.Template())); err != nil {
 		t.Error("the template is refused:", err)

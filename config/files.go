@@ -3,44 +3,15 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 )
-
-// find returns the file to read, or "" if there is none.
-func find(named string) (string, error) {
-	if named == "" {
-		named = os.Getenv("TOOLSERVER_CONFIG")
-	}
-	if named != "" {
-		abs, err := filepath.Abs(named)
-		return abs, err
-	}
-	for _, path := range candidates() {
-		if _, err := os.Stat(path); err == nil {
-			return filepath.Abs(path)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("configuration: %w", err)
-		}
-	}
-	return "", nil
-}
-
-// candidates returns the files that are looked for, the first that is there
-// counts.
-func candidates() []string {
-	paths := []string{"toolserver.yaml"}
-	if dir, err := os.UserConfigDir(); err == nil {
-		paths = append(paths, filepath.Join(dir, "toolserver", "config.yaml"))
-	}
-	return paths
-}
 
 // Policy returns what tools may touch. The files that the program itself obeys
 // are not among it, nor those it would obey when it is started again.
@@ -60,6 +31,9 @@ func (l *Loaded) Policy() sandbox.Policy {
 	own(l.Server.TLS.Key, "the TLS key", true)
 	own(l.Logging.File, "the log", false)
 	own(l.stateDirectory(), "the state directory", true)
+	if user := userState(); user != l.stateDirectory() {
+		own(user, "the state directory", true) // has what is trusted
+	}
 	return p
 }
 
@@ -68,50 +42,79 @@ func (l *Loaded) Policy() sandbox.Policy {
 // to then must not be what is read next time. Elsewhere links are followed each
 // time, as those are that deployments exchange.
 func (l *Loaded) pinned(file string) (string, error) {
-	writable := l.Policy().Writable()
-	path := string(filepath.Separator)
-	for _, name := range strings.Split(filepath.Clean(file), path) {
-		dir := path
-		path = filepath.Join(path, name)
-		info, err := os.Lstat(path)
-		if err != nil {
-			return "", err
-		}
-		if info.Mode()&os.ModeSymlink == 0 {
-			continue
-		}
-		if within(dir, writable) {
-			return filepath.EvalSymlinks(file)
-		}
-		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return "", err
-		}
+	writable := realPaths(l.Policy().Writable())
+	link, err := onTheWay(file, func(path string, link bool) bool { return link && within(path, writable) })
+	if err != nil || !link {
+		return file, err
 	}
-	return file, nil
+	return filepath.EvalSymlinks(file)
 }
 
-// within reports whether the directory, which has no links, is one of those, or
-// below.
-func within(dir string, of []string) bool {
-	for _, root := range of {
-		if real, err := filepath.EvalSymlinks(root); err == nil {
-			root = real
+// replaceable reports whether tools that may write to those paths can put something
+// else where the file is, or would be: itself, or a directory or link on the way.
+func replaceable(file string, writable []string) bool {
+	writable = realPaths(writable)
+	found, _ := onTheWay(file, func(path string, _ bool) bool { return within(path, writable) })
+	return found
+}
+
+// maxLinks is how many links a path may lead through.
+const maxLinks = 255
+
+// onTheWay calls is for all that a path leads through, itself included, until that
+// returns true or something is not there. The paths it gets have no links but the
+// last name.
+func onTheWay(file string, is func(path string, link bool) bool) (found bool, err error) {
+	const separator = string(filepath.Separator)
+	root := filepath.VolumeName(file) + separator
+	dir, names := root, strings.Split(strings.TrimPrefix(file, root), separator)
+	for links := 0; len(names) > 0; {
+		path := filepath.Join(dir, names[0])
+		names = names[1:]
+		info, err := os.Lstat(path)
+		link := err == nil && info.Mode()&os.ModeSymlink != 0
+		if is(path, link) || err != nil {
+			return is(path, link), err
 		}
-		if pathguard.Within(root, dir) {
-			return true
+		dir = path
+		if !link {
+			continue
 		}
+		target, err := os.Readlink(path)
+		if links++; err != nil || links > maxLinks {
+			return false, errors.Join(err, fmt.Errorf("%s leads through too many links", file))
+		}
+		if dir = filepath.Dir(path); filepath.IsAbs(target) {
+			dir = root
+		}
+		names = append(strings.Split(strings.TrimPrefix(target, filepath.VolumeName(target)), separator), names...)
 	}
-	return false
+	return false, nil
+}
+
+// within reports whether the path, which has no links, is one of those, or below.
+func within(path string, of []string) bool {
+	return slices.ContainsFunc(of, func(root string) bool { return pathguard.Within(root, path) })
+}
+
+// realPaths returns where paths lead to.
+func realPaths(paths []string) (real []string) {
+	for _, path := range paths {
+		if abs, err := filepath.Abs(path); err == nil {
+			path = abs
+		}
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			path = target
+		}
+		real = append(real, path)
+	}
+	return real
 }
 
 // Exposed reports whether the configuration file is where tools may write, so that
-// only protection keeps them from changing it.
+// only protection keeps them from changing what is obeyed.
 func (l *Loaded) Exposed() bool {
-	if l.File == "" {
-		return false
-	}
-	real, err := filepath.EvalSymlinks(l.File)
-	return err == nil && within(filepath.Dir(real), l.Policy().Writable())
+	return l.Source == OriginNamed && replaceable(l.File, l.Policy().Writable())
 }
 
 // stateDirectory returns where state is kept: as configured, or where programs
@@ -120,6 +123,11 @@ func (c *Config) stateDirectory() string {
 	if c.StateDirectory != "" {
 		return c.StateDirectory
 	}
+	return userState()
+}
+
+// userState returns where programs keep the state of this user.
+func userState() string {
 	places := [][2]string{{"XDG_STATE_HOME", "toolserver"}, {"HOME", ".local/state/toolserver"}}
 	switch runtime.GOOS {
 	case "windows":

@@ -14,10 +14,10 @@ import (
 // Loaded is a configuration and where it comes from.
 type Loaded struct {
 	Config
-	File    string   // empty if there is none
+	Origin
 	Secrets []string // what must not be shown
 
-	named  string // the path that File was found by
+	named  string // the path that File was first read by, where what is relative in it starts
 	source yamlconf.Source
 	size   int  // of the file
 	whole  bool // the file ends with a newline
@@ -33,42 +33,54 @@ type Overrides struct {
 var errNoDirectory = errors.New("no working directory: the server was started in /, so give a directory as an argument " +
 	"(toolserver serve --stdio /path/to/project), or set working_directory in the configuration")
 
-// Load reads the configuration: the file that is named, or the first there is
-// of $TOOLSERVER_CONFIG, toolserver.yaml here, and toolserver/config.yaml in
-// the user's configuration directory; or else the defaults. The error has a
-// line for each mistake, with its place in the file.
-func Load(o Overrides) (*Loaded, error) { return load(o, nil) }
+// Load reads the configuration: the file that a person has named on the command line
+// or in $TOOLSERVER_CONFIG; or else the first that may be obeyed of toolserver.yaml
+// here, and toolserver/config.yaml in the user's configuration directory; or else
+// the defaults. A file that others may have written, as everybody can who fills the
+// directory and every command that may write there, is obeyed only if a person has
+// trusted its content. The error has a line for each mistake, with its place in
+// the file.
+func Load(o Overrides) (*Loaded, error) {
+	origin, err := named(o.File)
+	switch {
+	case err != nil:
+		return nil, err
+	case origin.File != "":
+		return load(origin, o.Directories, nil)
+	}
+	return find(o.Directories)
+}
 
 // Again reads the same file once more. A file that looks as if its writer has
 // not finished is rejected, since what is missing would open what the
 // configuration has closed: one that is empty, or that is shorter than before
-// and breaks off within its last line, as a full disk leaves it.
+// and breaks off within its last line, as a full disk leaves it. So is one that
+// nobody has named and whose new content nobody has trusted, with [*Unused].
 func (l *Loaded) Again(directories []string) (*Loaded, error) {
-	return load(Overrides{File: l.File, Directories: directories}, l)
+	return load(l.Origin, directories, l)
 }
 
-// load is [Load] and, with what was loaded before, [Loaded.Again].
-func load(o Overrides, before *Loaded) (*Loaded, error) {
-	l := &Loaded{Config: Default()}
-	var err error
-	if l.File, err = find(o.File); err != nil {
-		return nil, err
+// load reads the file of an origin, if it has one, and settles everything.
+func load(origin Origin, directories []string, before *Loaded) (*Loaded, error) {
+	l := &Loaded{Config: Default(), Origin: origin, named: origin.File}
+	if before != nil {
+		l.named = before.named
 	}
 	if l.File != "" {
-		if err := l.read(before); err != nil {
+		if err := l.read(directories, before); err != nil {
 			return nil, err
 		}
 	}
 	l.Tools = l.ToolSections.common()
 	l.credentials()
-	if err := l.directories(o.Directories); err != nil {
+	if err := l.directories(directories); err != nil {
 		return nil, err
 	}
-	l.named = l.File
-	if before != nil {
-		l.named = before.named
+	if err := l.settled(); err != nil {
+		return nil, err
 	}
 	if l.File != "" && filepath.VolumeName(l.File) == "" {
+		var err error
 		if l.File, err = l.pinned(l.File); err != nil {
 			return nil, fmt.Errorf("configuration: %w", err)
 		}
@@ -77,8 +89,8 @@ func load(o Overrides, before *Loaded) (*Loaded, error) {
 }
 
 // read decodes the file over the defaults.
-func (l *Loaded) read(before *Loaded) error {
-	text, err := os.ReadFile(l.File)
+func (l *Loaded) read(directories []string, before *Loaded) error {
+	text, err := l.content(directories)
 	if err != nil {
 		return fmt.Errorf("configuration: %w", err)
 	}
@@ -92,7 +104,7 @@ func (l *Loaded) read(before *Loaded) error {
 			"save all of it, with a newline at its end", l.File)
 	}
 	l.size, l.whole = len(text), endsLine(text)
-	err = yamlconf.Decode(l.File, text, &l.Config, &l.source)
+	err = yamlconf.Decode(l.named, text, &l.Config, &l.source)
 	l.Secrets = l.source.Secrets()
 	return err
 }

@@ -37,6 +37,7 @@ func workspace(t *testing.T) string {
 	}
 	t.Chdir(dir)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "none"))
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv("TOOLSERVER_CONFIG", "")
 	for name, text := range map[string]string{
 		"hello.txt":   "hello\n",
@@ -164,7 +165,8 @@ tools:
 		"call write_file|output/a/b|x": 0, "call write_file|x|x": 1, "call append_file|hello.txt|x": 1, "call write_file|/etc/x|x": 1,
 	} {
 		command, rest, _ := strings.Cut(args, "|")
-		if _, stderr, got := play(t, "", append(strings.Fields(command), strings.Split(rest, "|")...)...); got != code {
+		line := append([]string{"--config", "toolserver.yaml"}, strings.Fields(command)...)
+		if _, stderr, got := play(t, "", append(line, strings.Split(rest, "|")...)...); got != code {
 			t.Errorf("%s: code %d, %s", args, got, stderr)
 		}
 	}

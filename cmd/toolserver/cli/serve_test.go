@@ -169,7 +169,7 @@ func TestReload(t *testing.T) {
 		}
 	}
 	write("tools: {echo: {enabled: true}}\n")
-	in, out, stderr := serveProgram(t, "serve", "--stdio")
+	in, out, stderr := serveProgram(t, "serve", "--stdio", "--config", file)
 	logged := make(chan string, 100)
 	go func() {
 		for {
