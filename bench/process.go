@@ -29,7 +29,7 @@ func (l *lab) start(ctx context.Context, dir, name string, argv ...string) (*pro
 func (l *lab) startWith(ctx context.Context, dir, name string, env []string, argv ...string) (*process, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+l.temp, "TOOLSERVER_CONFIG=")
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+l.temp, "XDG_STATE_HOME="+l.temp, "TOOLSERVER_CONFIG=")
 	cmd.Env = append(cmd.Env, env...)
 	in, err := cmd.StdinPipe()
 	if err != nil {

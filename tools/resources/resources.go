@@ -89,6 +89,10 @@ type Health struct {
 	// CallsAbandoned are handlers that are still running although their caller
 	// has been answered; many of them mean that something hangs.
 	CallsAbandoned int64 `json:"calls_abandoned"`
+	// Configuration says which is in force and why, Unused which files that were
+	// found are not.
+	Configuration string   `json:"configuration"`
+	Unused        []string `json:"configuration_unused,omitempty"`
 	// Enforcement is the setting of the sandbox, SandboxLayers name what confines
 	// the tools, SandboxMissing says what of the policy is not enforced.
 	Enforcement    string   `json:"sandbox_enforcement"`

@@ -174,6 +174,9 @@ func (a *App) apply(cfg *config.Loaded) error {
 	for _, w := range warnings {
 		a.log.Warn(w)
 	}
+	if err := cfg.Prepare(); err != nil {
+		a.log.Error("commands may write where the user's configuration and trust are kept, and what is there now could not be noted", zap.Error(err))
+	}
 	before := a.now.Swap(&state{cfg, tokens, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, warnings})
 	box.TakeEffect()
 	settings := a.settings(cfg)

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"os"
 	"reflect"
 	"sync"
@@ -18,7 +19,7 @@ import (
 type reloader struct {
 	app  *App
 	dirs []string // of the command line
-	done <-chan struct{}
+	done []<-chan struct{}
 
 	mu      sync.Mutex
 	seen    os.FileInfo // the file as it was when it was last read
@@ -34,14 +35,21 @@ func watchConfig(ctx context.Context, a *App, dirs []string) *reloader {
 		return r
 	}
 	r.seen, _ = os.Stat(cfg.File)
-	r.done = filewatch.Watch(ctx, cfg.File, r.changed)
+	r.done = append(r.done, filewatch.Watch(ctx, cfg.File, r.changed))
+	if trust := config.TrustFile(); cfg.Source != config.OriginNamed && trust != "" {
+		r.done = append(r.done, filewatch.Watch(ctx, trust, func(settled bool) {
+			if settled {
+				r.reload(true)
+			}
+		}))
+	}
 	return r
 }
 
 // wait waits for the watching to end, which it does with its context.
 func (r *reloader) wait() {
-	if r.done != nil {
-		<-r.done
+	for _, done := range r.done {
+		<-done
 	}
 }
 
@@ -49,7 +57,7 @@ func (r *reloader) wait() {
 // written is left to the watching, which sees when it is complete.
 func (r *reloader) hangup(ctx context.Context) {
 	if file := r.app.Config().File; file == "" || filewatch.Settled(ctx, file) {
-		r.reload()
+		r.reload(false)
 	} else if ctx.Err() == nil {
 		r.app.log.Warn("the configuration file is still being written; it is applied when it is complete", zap.String("file", file))
 	}
@@ -59,7 +67,7 @@ func (r *reloader) hangup(ctx context.Context) {
 // not read, but whether commands may have written it cannot wait.
 func (r *reloader) changed(settled bool) {
 	if settled {
-		r.reload()
+		r.reload(false)
 		return
 	}
 	r.mu.Lock()
@@ -70,7 +78,8 @@ func (r *reloader) changed(settled bool) {
 	}
 }
 
-func (r *reloader) reload() {
+// reload applies the file. If only trust has changed, the file may be the same.
+func (r *reloader) reload(onlyTrust bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old := r.app.Config()
@@ -86,14 +95,21 @@ func (r *reloader) reload() {
 	}
 	r.seen, r.suspect = now, false
 	cfg, err := old.Again(r.dirs)
+	if err == nil && onlyTrust && cfg.SHA256 == old.SHA256 {
+		return
+	}
 	if err == nil {
 		err = r.app.apply(cfg)
+	}
+	if untrusted, ok := errors.AsType[*config.Unused](err); ok {
+		r.app.log.Warn("the configuration file is not trusted as it is now; the old one stays in force", zap.Error(untrusted))
+		return
 	}
 	if err != nil {
 		r.app.log.Error("the configuration is wrong; the old one stays in force", zap.Error(err))
 		return
 	}
-	r.app.log.Info("configuration reloaded", zap.String("file", cfg.File))
+	r.app.logOrigin("configuration reloaded")
 	if !reflect.DeepEqual(old.Sandbox, cfg.Sandbox) || !reflect.DeepEqual(old.ToolSections, cfg.ToolSections) {
 		r.app.logLayers()
 	}
@@ -104,7 +120,8 @@ func (r *reloader) reload() {
 
 // mayBeForged reports whether a command may have written the file as it is now.
 // The protection of a file is a mount on it, which a running command loses when
-// the file is replaced; those that start later have it again.
+// the file is replaced; those that start later have it again. What needs trust
+// cannot be forged.
 func (r *reloader) mayBeForged(now os.FileInfo) bool {
 	return r.seen != nil && now != nil && (r.suspect || !os.SameFile(r.seen, now)) && r.app.Config().Exposed() && r.app.runner.RanAt(changedAt(now))
 }

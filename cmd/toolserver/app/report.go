@@ -20,6 +20,14 @@ func (a *App) health() resources.Health {
 		Status: "ok", Version: a.program.Version, Started: a.started.UTC().Format(time.RFC3339), UptimeSeconds: int64(time.Since(a.started).Seconds()),
 		ProtocolVersions: mcp.ValidProtocolVersions, CallsAbandoned: a.exec.Abandoned(),
 	}
+	cfg := a.Config()
+	if h.Configuration = cfg.Described(); len(cfg.Server.Tokens) > 0 {
+		h.Configuration = cfg.Source // where it lies is the operator's to know
+	} else {
+		for _, u := range cfg.Unused {
+			h.Unused = append(h.Unused, u.Error())
+		}
+	}
 	layers := a.Layers()
 	h.Enforcement, h.SandboxLayers, h.SandboxMissing = layers.Enforcement, layers.InForce, layers.Missing
 	catalog := a.exec.Registry.Catalog()
@@ -80,6 +88,21 @@ func (r *callFields) MarshalLogObject(enc zapcore.ObjectEncoder) error {
 		enc.AddBool("abandoned", r.Abandoned)
 	}
 	return nil
+}
+
+// logOrigin logs which configuration is in force, and which are not.
+func (a *App) logOrigin(message string) {
+	cfg := a.Config()
+	fields := []zap.Field{zap.String("source", cfg.Source)}
+	for _, f := range []struct{ key, value string }{{"by", cfg.By}, {"file", cfg.File}, {"sha256", cfg.SHA256}} {
+		if f.value != "" {
+			fields = append(fields, zap.String(f.key, f.value))
+		}
+	}
+	a.log.Info(message, fields...)
+	for _, u := range cfg.Unused {
+		a.log.Warn("configuration: " + u.Error())
+	}
 }
 
 // logLayers logs which sandbox layers enforce the policy, and which do not.

@@ -49,6 +49,7 @@ const parentCheck = time.Second
 // Serve serves clients until ctx ends, a signal arrives or, over stdio, the
 // client is gone.
 func (a *App) Serve(ctx context.Context, o ServeOptions) error {
+	a.logOrigin("configuration")
 	a.Attach()
 	a.newServer()
 	ctx, ended := context.WithCancel(ctx)

@@ -116,6 +116,7 @@ func runTool(ctx context.Context, g *globals, category, name string, args []stri
 	if err != nil {
 		return usage(err)
 	}
+	g.sayUnused(cfg)
 	quiet := cfg.Logging
 	if quiet.File == "" && quiet.Level == config.Default().Logging.Level {
 		quiet.Level = "error" // the outcome is printed anyway

@@ -32,8 +32,9 @@ func checkCommand(g *globals) *cobra.Command {
 
 // checkReport is the result of all checks.
 type checkReport struct {
-	Findings []finding `json:"findings"`
-	Failed   int       `json:"failed"` // number of failed checks
+	Policy   *config.Origin `json:"policy,omitempty"` // where it comes from
+	Findings []finding      `json:"findings"`
+	Failed   int            `json:"failed"` // number of failed checks
 }
 
 type finding struct {
@@ -80,11 +81,11 @@ func (r *checkReport) print(w io.Writer, asJSON bool) error {
 }
 
 func (r *checkReport) configuration(cfg *config.Loaded) {
-	file := cfg.File
-	if file == "" {
-		file = "no file; the defaults apply"
+	r.Policy = &cfg.Origin
+	r.line(true, "configuration", cfg.Described())
+	for _, u := range cfg.Unused {
+		r.line(false, "not used", u.Error())
 	}
-	r.line(true, "configuration", file)
 	r.line(true, "directory", cfg.WorkingDirectory)
 	for _, root := range cfg.Roots {
 		r.line(true, "root", root)

@@ -97,9 +97,9 @@ func newRoot(std app.Streams, p app.Program) *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.PersistentFlags().StringVarP(&g.config, "config", "c", "", "configuration `file`; default: $TOOLSERVER_CONFIG, ./toolserver.yaml, or the user's config.yaml")
+	root.PersistentFlags().StringVarP(&g.config, "config", "c", "", "configuration `file`; default: $TOOLSERVER_CONFIG, ./toolserver.yaml if it is trusted, or the user's config.yaml")
 	root.PersistentFlags().StringArrayVarP(&g.dirs, "dir", "C", nil, "working `directory`; repeat it for further roots")
-	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), configCommand(g), tokenCommand(), versionCommand(g))
+	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), configCommand(g), trustCommand(g), untrustCommand(), tokenCommand(), versionCommand(g))
 	addCategories(root, g)
 	return root
 }
@@ -123,6 +123,13 @@ func codeOf(err error) int {
 // load reads the configuration that the flags select.
 func (g *globals) load(dirs []string) (*config.Loaded, error) {
 	return config.Load(config.Overrides{File: g.config, Directories: dirs})
+}
+
+// sayUnused tells the person at the terminal which files are not obeyed.
+func (g *globals) sayUnused(cfg *config.Loaded) {
+	for _, u := range cfg.Unused {
+		fmt.Fprintln(g.std.Err, "toolserver:", u.Error())
+	}
 }
 
 func versionCommand(g *globals) *cobra.Command {

@@ -39,7 +39,7 @@ func configCommand(g *globals) *cobra.Command {
 					f.Close()
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "wrote %s\n", path)
+				fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; once it says what you want, start the server with --config %[1]s, or run toolserver trust %[1]s\n", path)
 				return f.Close()
 			},
 		},
@@ -57,11 +57,8 @@ func configCommand(g *globals) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if cfg.File == "" {
-					fmt.Fprintln(cmd.ErrOrStderr(), "# no configuration file: these are the defaults")
-				} else {
-					fmt.Fprintln(cmd.ErrOrStderr(), "# from", cfg.File)
-				}
+				g.sayUnused(cfg)
+				fmt.Fprintln(cmd.ErrOrStderr(), "# from", cfg.Described())
 				_, err = cmd.OutOrStdout().Write(cfg.Show())
 				return err
 			},

@@ -30,6 +30,7 @@ func explainCommand(g *globals) *cobra.Command {
 }
 
 func (g *globals) explain(a *app.App, name string, args []string) error {
+	g.sayUnused(a.Config())
 	tool, catalog, err := a.Find(name)
 	if err != nil {
 		return usage(err)

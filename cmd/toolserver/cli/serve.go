@@ -50,6 +50,9 @@ func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) erro
 		return err
 	}
 	defer log.Close()
+	if cfg.Logging.File != "" || cfg.Logging.Level == "error" {
+		g.sayUnused(cfg) // since the log does not, or elsewhere
+	}
 	a, err := app.New(g.program, cfg, log.Logger)
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ func toolsCommand(g *globals) *cobra.Command {
 			"APIs of OpenAI and Anthropic. With --all, include tools that are disabled, restricted or unavailable.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.with(func(a *app.App) error {
+				g.sayUnused(a.Config())
 				a.Attach()
 				list := a.Executor().Registry.List("")
 				if !all {

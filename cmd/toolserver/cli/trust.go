@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"toolserver/config"
+)
+
+// trustCommand says that configurations which the server finds may be obeyed.
+func trustCommand(g *globals) *cobra.Command {
+	var list, revoke, asJSON bool
+	cmd := &cobra.Command{
+		Use: "trust [FILE]", Short: "Use a configuration file that is found, such as ./toolserver.yaml", Args: cobra.MaximumNArgs(1),
+		Long: "Trust the content of a configuration file (default: ./toolserver.yaml), so that the server uses it when it finds it.\n" +
+			"A file that lies where tools may write, or came with a repository, is not used otherwise unless --config or\n" +
+			"$TOOLSERVER_CONFIG names it. Any change ends the trust. Read the file first: it says what tools may do.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case list && (revoke || len(args) > 0):
+				return usage(errors.New("--list stands alone; usage: toolserver trust --list [--json]"))
+			case list:
+				return listTrusted(cmd.OutOrStdout(), asJSON)
+			case revoke:
+				return untrust(cmd.OutOrStdout(), args)
+			}
+			trust, cfg, err := config.TrustContent(fileToTrust(args), g.dirs)
+			if err != nil {
+				return err
+			}
+			printTrusted(cmd.OutOrStdout(), trust, cfg)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&list, "list", false, "list what is trusted")
+	cmd.Flags().BoolVar(&revoke, "revoke", false, "take the trust in FILE back")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
+	return cmd
+}
+
+func untrustCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "untrust [FILE]", Short: "Take the trust in a configuration file back", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return untrust(cmd.OutOrStdout(), args) },
+	}
+}
+
+func fileToTrust(args []string) string {
+	if len(args) == 1 {
+		return args[0]
+	}
+	return "toolserver.yaml"
+}
+
+// printTrusted shows what a file that is trusted from now on lets tools do.
+func printTrusted(w io.Writer, trust config.Trust, cfg *config.Loaded) {
+	fmt.Fprintf(w, "trusted %s (sha256 %s), until it changes\ntools may write in:\n", trust.File, trust.SHA256)
+	for _, path := range cfg.Policy().Writable() {
+		fmt.Fprintln(w, " ", path)
+	}
+	fmt.Fprintln(w, "it sets:")
+	for _, line := range cfg.Changes() {
+		fmt.Fprintln(w, " ", line)
+	}
+	if cfg.TrustExposed() {
+		fmt.Fprintf(w, "note: tools may write in the directory of %s, where trust is kept, and only the sandbox's protection keeps them from it; --config is safer\n", config.TrustFile())
+	}
+}
+
+func untrust(w io.Writer, args []string) error {
+	file := fileToTrust(args)
+	trusted, err := config.Untrust(file)
+	if err != nil {
+		return err
+	}
+	state := "no longer trusted; servers that run keep what they have until they are restarted"
+	if !trusted {
+		state = "was not trusted"
+	}
+	_, err = fmt.Fprintf(w, "%s: %s\n", file, state)
+	return err
+}
+
+func listTrusted(w io.Writer, asJSON bool) error {
+	all, err := config.TrustedContents()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(w, map[string]any{"trusted": append([]config.Trust{}, all...)})
+	}
+	for _, t := range all {
+		fmt.Fprintf(w, "%s  %s  %s\n", t.SHA256, t.Since.Format(time.RFC3339), t.File)
+	}
+	return nil
+}
