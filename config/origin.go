@@ -139,13 +139,15 @@ func readFound(file string) ([]byte, error) {
 // content reads the file, once: what is decoded is what was judged. Of a file that
 // was found the error is [*Unused] if a person has to trust it and has not.
 func (l *Loaded) content(directories []string) ([]byte, error) {
+	read := readFound
+	if l.By != "" {
+		read = os.ReadFile
+	}
+	text, err := read(l.File)
+	l.SHA256 = hashOf(text)
 	if l.Source == OriginNamed {
-		text, err := os.ReadFile(l.File)
-		l.SHA256 = hashOf(text)
 		return text, err
 	}
-	text, err := readFound(l.File)
-	l.SHA256 = hashOf(text)
 	all, unknown := readLedger() // after the file: what was exposed before it was read, is noticed
 	doubt := ""
 	switch before := all.exposed(trustPath(l.named)); {

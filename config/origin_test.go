@@ -1,13 +1,15 @@
+//go:build linux
+
 package config_test
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"toolserver/config"
@@ -22,9 +24,6 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("the places are those of XDG")
-	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	d := &desk{t: t, home: filepath.Join(dir, "home"), outside: filepath.Join(dir, "outside")}
@@ -262,6 +261,12 @@ func TestUserFileWasExposed(t *testing.T) {
 // TestOdd has what is found be no file to read, which stops no server.
 func TestOdd(t *testing.T) {
 	d := newDesk(t)
+	must(t, syscall.Mkfifo(d.workspaceFile, 0o600))
+	d.loads("toolserver", config.OriginDefaults, d.workspaceFile)
+	if _, _, err := config.TrustContent("toolserver.yaml", nil); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a FIFO is trusted: %v", err)
+	}
+	must(t, os.Remove(d.workspaceFile))
 	must(t, os.Mkdir(d.workspaceFile, 0o755))
 	d.loads("toolserver", config.OriginDefaults, d.workspaceFile)
 	must(t, os.Remove(d.workspaceFile))

@@ -62,8 +62,10 @@ func printTrusted(w io.Writer, trust config.Trust, cfg *config.Loaded) {
 	for _, path := range cfg.Policy().Writable() {
 		fmt.Fprintln(w, " ", path)
 	}
-	fmt.Fprintln(w, "it sets:")
-	for _, line := range cfg.Changes() {
+	for i, line := range cfg.Changes() {
+		if i == 0 {
+			fmt.Fprintln(w, "besides the defaults, it says:")
+		}
 		fmt.Fprintln(w, " ", line)
 	}
 	if cfg.TrustExposed() {
