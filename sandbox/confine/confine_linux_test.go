@@ -354,6 +354,33 @@ func TestExecDirs(t *testing.T) {
 	})
 }
 
+// TestAstray puts links where a command may have put them, in the place of directories
+// whose programs may start.
+func TestAstray(t *testing.T) {
+	g := newGround(t)
+	dir := filepath.Dir(g.work)
+	for link, to := range map[string]string{"out": dir, "in": filepath.Join(g.work, "bin"), "gone": "/nonexistent/x"} {
+		if err := os.Symlink(to, filepath.Join(g.work, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(g.work, filepath.Join(dir, "way")); err != nil {
+		t.Fatal(err)
+	}
+	way := filepath.Join(dir, "way")
+	s := Spec{Write: []string{way}, Exec: programs("bash"), ExecDirs: []string{way + "/out", way + "/out/x", way + "/in", way + "/gone", way + "/bin", "/usr/bin"}}
+	if got, want := s.Astray(), []string{way + "/out", way + "/out/x", way + "/gone"}; !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+	p, err := s.resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{g.work + "/bin", "/usr/bin"}; !slices.Equal(p.ExecDirs, want) {
+		t.Errorf("granted are %q", p.ExecDirs)
+	}
+}
+
 func TestNetwork(t *testing.T) {
 	needs(t, "perl")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

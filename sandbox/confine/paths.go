@@ -17,10 +17,27 @@ func inAny(path string, dirs []string) bool {
 // resolveLists follows the links in the lists that may name what does not exist.
 func (s *Spec) resolveLists() error {
 	var errs [5]error
+	astray := s.Astray()
+	s.ExecDirs = slices.DeleteFunc(slices.Clone(s.ExecDirs), func(dir string) bool { return slices.Contains(astray, dir) })
 	for i, list := range []*[]string{&s.Read, &s.Write, &s.Deny, &s.ReadOnly, &s.ExecDirs} {
 		*list, errs[i] = realPaths(*list)
 	}
 	return errors.Join(errs[:]...)
+}
+
+// Astray returns the directories of ExecDirs that are not granted: where commands may
+// have put a link in their place, and it leads out of where commands write.
+func (s Spec) Astray() (dirs []string) {
+	for _, dir := range s.ExecDirs {
+		real, err := realPath(dir)
+		for _, root := range s.Write {
+			if top, unknown := realPath(root); beneath(dir, root) && (err != nil || unknown != nil || !beneath(real, top)) {
+				dirs = append(dirs, dir)
+				break
+			}
+		}
+	}
+	return dirs
 }
 
 func realPaths(paths []string) ([]string, error) {

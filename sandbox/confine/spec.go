@@ -25,7 +25,7 @@ type Spec struct {
 	// that the function [ProgramDirs] returns.
 	ProgramDirs []string `json:"-"`
 	// ExecDirs are directories all of whose files may be started, also if they
-	// may be written.
+	// may be written. See [Spec.Astray].
 	ExecDirs []string `json:"-"`
 	// Deny is hidden below Read or Write: a directory is empty instead, and a file a
 	// device that cannot be opened.
