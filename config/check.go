@@ -24,13 +24,23 @@ func (l *Loaded) check() error {
 		"private_host": func(text string) error { _, err := netguard.ParseHost(text); return err },
 		"base_url":     func(text string) error { _, err := httpcall.ParseBase(text); return err },
 		"header":       checkHeader,
-		"protected":    checkProtected,
-		"level":        l.checkLevel,
+		"protected": func(text string) error {
+			return known(text, "nothing is protected as", "it must be a name as denials show it", sandbox.ProtectedNames())
+		},
+		"preset": func(text string) error {
+			return known(text, "there is no preset", "known: "+strings.Join(sandbox.Presets(), ", "), sandbox.Presets())
+		},
+		"level": l.checkLevel,
 	}
 	var all []error
 	for _, f := range l.source.Formatted {
 		if err := formats[f.Format](f.Text); err != nil {
 			all = append(all, l.mistake(f.Path, "%s", err))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Sandbox.Env)) {
+		if err := sandbox.CheckVariable(name, l.Sandbox.Env[name]); err != nil {
+			all = append(all, l.mistake("sandbox.env."+name, "%s", err))
 		}
 	}
 	for _, m := range l.Web.Search.Check() {
@@ -55,16 +65,15 @@ func checkHeader(text string) error {
 	return nil
 }
 
-func checkProtected(name string) error {
-	names := sandbox.ProtectedNames()
+// known reports a name that is none of the known ones.
+func known(name, problem, hint string, names []string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	hint := "it must be a name as denials show it"
 	if near, ok := nearest.Word(name, names); ok {
 		hint = "did you mean " + near + "?"
 	}
-	return fmt.Errorf("nothing is protected as %q; %s", name, hint)
+	return fmt.Errorf("%s %q; %s", problem, name, hint)
 }
 
 func (l *Loaded) checkLevel(name string) error {

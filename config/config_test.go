@@ -119,6 +119,35 @@ func TestFormats(t *testing.T) {
 		"anthropic: {base_url: x}\n":                           "1:13: anthropic.base_url: ",
 		"tools: {web_fetch: {denied_hosts: [a.com, 'a b']}}\n": "1:43: tools.web_fetch.denied_hosts[1]: ",
 		"sandbox: {private_hosts: [10/8]}\n":                   "1:27: sandbox.private_hosts[0]: ",
+		"sandbox: {presets: [git, gp]}\n":                      `1:26: sandbox.presets[1]: there is no preset "gp"; did you mean go?`,
+	} {
+		if _, err := load(t, yaml); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", yaml, err)
+		}
+	}
+}
+
+// TestCommandEnvironment reads variables for commands. What a reference stands for is a
+// secret, other values are not.
+func TestCommandEnvironment(t *testing.T) {
+	t.Setenv("A_KEY", "key-of-a-registry")
+	l, err := load(t, "sandbox: {env: {NODE_ENV: production, REGISTRY_KEY: \"${A_KEY}\"}}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := l.Policy().Settings.Env; got["REGISTRY_KEY"] != "key-of-a-registry" || got["NODE_ENV"] != "production" {
+		t.Errorf("got %q", got)
+	}
+	if !slices.Equal(l.Secrets, []string{"key-of-a-registry"}) {
+		t.Errorf("secrets %q", l.Secrets)
+	}
+	if shown := string(l.Show()); strings.Contains(shown, "key-of-a-registry") || !strings.Contains(shown, "production") {
+		t.Errorf("shown as\n%s", shown)
+	}
+	for yaml, want := range map[string]string{
+		"sandbox: {env: {BASH_ENV: /x}}\n": "1:17: sandbox.env.BASH_ENV: it changes what the text of a command means",
+		"sandbox: {env: {a b: x}}\n":       `1:11: sandbox.env.a b: "a b" cannot be the name of a variable`,
+		"sandbox: {env: {HOME: x}}\n":      "sandbox.env.HOME: it must be an absolute path",
 	} {
 		if _, err := load(t, yaml); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", yaml, err)

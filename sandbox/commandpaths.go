@@ -3,7 +3,6 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"toolserver/sandbox/command"
@@ -27,7 +26,12 @@ func (c *Commands) paths(reading ToolPolicy) command.Paths {
 	}
 	switch {
 	case reading.AllowedPaths != nil:
-		p.Read = func(path string) error { return checkPath(read, path) }
+		p.Read = func(path string) error {
+			if c.temporary(path) {
+				return nil
+			}
+			return checkPath(read, path)
+		}
 	case reading.DeniedPaths != nil:
 		p.Read = func(path string) error {
 			if rule, denied := read.Denied(path); denied {
@@ -94,9 +98,9 @@ func checkPath(g *pathguard.Guard, path string) error {
 	return nil
 }
 
-// temporary reports whether path is in the directory for temporary files.
+// temporary reports whether path is in the directory for temporary files, or for caches.
 func (c *Commands) temporary(path string) bool {
-	return c.confinement != nil && strings.HasPrefix(path, c.kernel.scratch.path+string(filepath.Separator))
+	return c.confinement != nil && (pathguard.Within(c.kernel.scratch.path, path) || c.caches != "" && pathguard.Within(c.caches, path))
 }
 
 // cmdexe denies what cmd.exe, the shell of Windows, parses differently from bash: with

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"toolserver/sandbox/command"
 	"toolserver/sandbox/pathguard"
@@ -30,6 +31,9 @@ type Commands struct {
 	summary       func() *Summary
 	variables     map[string]string // of the environment, besides the minimal ones
 	env           []string
+	presets       []string     // in force
+	caches        string       // the directory for what commands keep
+	kept          atomic.Int64 // when that was last made, in nanoseconds; see makeCaches
 }
 
 // CommandRequest asks for one command, as a tool got it.
@@ -60,11 +64,8 @@ func (e *DeniedError) Error() string {
 func (s *Sandbox) newCommands(o Owner, files func() *protectedFiles) (*Commands, error) {
 	held, p := Capabilities{s, o}, s.policy
 	c := &Commands{kernel: s.kernel, owner: o, policy: p, reads: held.guard(reading), writes: held.guard(writing)}
-	if p.Settings.Enforcement != EnforceParseOnly {
-		c.variables = s.kernel.variables(c.writes)
-	}
-	c.env = process.MinimalEnv(c.variables)
 	lists := p.commandLists(o)
+	c.setVariables(lists)
 	if p.Settings.Enforcement != EnforceParseOnly {
 		c.confinement = c.newConfinement(p, lists, files)
 	}
@@ -118,7 +119,13 @@ func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir stri
 	}
 	defer d.Close()
 	dir = d.Info.Real
-	v := policy.Decide(command.Request{Command: req.Command, Dir: dir, Env: slices.Sorted(maps.Keys(req.Env))})
+	set := slices.Collect(maps.Keys(req.Env))
+	for name := range c.policy.Settings.Env {
+		if name != "HOME" && name != "TMPDIR" { // whose values it knows
+			set = append(set, name)
+		}
+	}
+	v := policy.Decide(command.Request{Command: req.Command, Dir: dir, Env: set})
 	if v = c.protect(policy.Listed(), v); runtime.GOOS == "windows" && policy.Listed() {
 		v = cmdexe(v, req.Command)
 	}
@@ -161,8 +168,8 @@ func (c *Commands) prepare(req *CommandRequest) error {
 // environment returns the minimal environment with the given variables, and makes
 // the directories it names.
 func (c *Commands) environment(set map[string]string) ([]string, error) {
-	if len(c.variables) > 0 {
-		if err := c.kernel.scratch.make(); err != nil {
+	if c.caches != "" {
+		if err := errors.Join(c.kernel.scratch.make(), c.makeCaches()); err != nil {
 			return nil, err
 		}
 	}

@@ -32,8 +32,19 @@ type confinement struct {
 func (c *Commands) newConfinement(p Policy, lists ToolPolicy, files func() *protectedFiles) *confinement {
 	k, env := c.kernel, c.env
 	made := &confinement{kernel: k, owner: c.owner, path: filepath.SplitList(lookup(env, "PATH")), files: files}
+	programs := func() (all []string) {
+		all = k.programs()
+		if p.Settings.Env["PATH"] != "" {
+			for _, dir := range made.path {
+				if filepath.IsAbs(dir) && realOr(dir) != "/" {
+					all = union(all, []string{realOr(dir)})
+				}
+			}
+		}
+		return all
+	}
 	find := func() *programFinder {
-		return &programFinder{path: made.path, dirs: k.programs(), work: p.WorkingDirectory, temp: lookup(env, "TMPDIR"), cache: cacheOf(env)}
+		return &programFinder{path: made.path, dirs: programs(), work: p.WorkingDirectory, temp: lookup(env, "TMPDIR"), cache: cacheOf(env)}
 	}
 	made.denied = sync.OnceValue(func() []string {
 		if len(lists.DeniedCommands) == 0 {
@@ -46,7 +57,7 @@ func (c *Commands) newConfinement(p Policy, lists ToolPolicy, files func() *prot
 		s := c.spec(p)
 		if lists.AllowedCommands != nil {
 			s.Exec, s.ExecDirs = find().programsOf(lists)
-			s.ProgramDirs = k.programs()
+			s.ProgramDirs = programs()
 		}
 		if s.Exec == nil {
 			s.Deny = union(s.Deny, made.denied())
@@ -73,11 +84,14 @@ func (c *Commands) spec(p Policy) confine.Spec {
 		// all changes, much ordinary work would fail.
 		AllowMetadata: p.Settings.Enforcement != EnforceRequired,
 		WithoutMounts: !c.kernel.support.MountNamespace,
-		Protect:       p.brokered(c.kernel.scratch.path),
+		Protect:       p.brokered(c.kernel.scratch.path, c.caches),
 		Temp:          c.kernel.scratch.temporary(),
 	}
+	if c.caches != "" {
+		s.Write = append(s.Write, c.caches)
+	}
 	if p.Tools[c.owner.Reads].AllowedPaths != nil {
-		s.Read = c.reads.Allowed()
+		s.Read = append(c.reads.Allowed(), c.readable()...)
 	}
 	return s
 }
@@ -149,6 +163,12 @@ func (c *confinement) gaps() []confine.Gap {
 	}
 	if unknown != "" {
 		gaps = append(gaps, c.surveyGap(unknown))
+	}
+	for _, dir := range c.spec().Astray() {
+		gaps = append(gaps, confine.Gap{
+			What: "that the programs in " + dir + " start", Why: "it is a link that leads out of where commands may write, and a command may have put it there",
+			Help: "name the directory it leads to in exec_paths, if it is yours",
+		})
 	}
 	return gaps
 }

@@ -3,11 +3,9 @@ package sandbox
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 
 	"toolserver/sandbox/confine"
-	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 )
@@ -75,26 +73,6 @@ func (k *Kernel) gaps(spec confine.Spec) []confine.Gap {
 		return []confine.Gap{{What: "the confinement of commands", Why: why, Help: "start the server where it may start a second process of its own program"}}
 	}
 	return spec.Missing(k.support)
-}
-
-// variables returns what programs are told of where they may write, if policy does
-// not let them where they would.
-func (k *Kernel) variables(writing *pathguard.Guard) map[string]string {
-	if runtime.GOOS == "windows" {
-		return nil // where nothing keeps them from writing elsewhere
-	}
-	set := map[string]string{}
-	allowed := func(dir string) bool {
-		d, err := writing.Check(dir)
-		return err == nil && d.Allowed
-	}
-	// Compilers run what they have built there, so that it is not a directory that
-	// other programs are in.
-	set["TMPDIR"] = k.scratch.temporary()
-	if cache, err := os.UserCacheDir(); err != nil || !allowed(cache) {
-		set["XDG_CACHE_HOME"] = k.scratch.cache()
-	}
-	return set
 }
 
 // confines reports whether commands have what confines them: a supervisor, or on

@@ -15,52 +15,6 @@ import (
 // This file says which programs the kernel lets commands start, and where they are.
 // Package command decides on the text of a command.
 
-// A helper says what a program starts to do its work, which policy does not
-// list: nobody thinks of it as a command.
-type helper struct {
-	programs string // by name, with spaces between
-	dirs     string // see [programFinder.dir]
-}
-
-const (
-	compiler     = "cc gcc c++ g++ clang cpp as ld ld.bfd ld.gold ld.lld lld collect2 ar ranlib strip nm pkg-config "
-	compilerDirs = "/usr/lib/gcc /usr/libexec/gcc /usr/lib/gcc-cross "
-	node         = "node sh env "
-	nodeDirs     = "@ ./node_modules "
-)
-
-// helpers are by program. The shells are always there: what they start is held
-// to the list itself.
-var helpers = map[string]helper{
-	"git":         {"sh sed less", "/usr/lib/git-core /usr/libexec/git-core /usr/local/libexec/git-core"},
-	"go":          {"git gofmt " + compiler, "@/pkg/tool @/bin $TMPDIR $CACHE/go-build " + compilerDirs},
-	"cargo":       {"rustc rustdoc rustfmt cargo-fmt cargo-clippy clippy-driver " + compiler, "@/bin ./target " + compilerDirs},
-	"rustc":       {compiler, compilerDirs},
-	"gcc":         {compiler, compilerDirs},
-	"cc":          {compiler, compilerDirs},
-	"g++":         {compiler, compilerDirs},
-	"c++":         {compiler, compilerDirs},
-	"clang":       {compiler, "@/bin " + compilerDirs},
-	"npm":         {node, nodeDirs},
-	"npx":         {node, nodeDirs},
-	"yarn":        {node, nodeDirs},
-	"pnpm":        {node, nodeDirs},
-	"man":         {"groff nroff troff grotty tbl eqn preconv col less more pager cat locale zsoelim", "/usr/lib/man-db /usr/libexec/man-db"},
-	"zgrep":       {"gzip grep sed expr", ""},
-	"zcat":        {"gzip", ""},
-	"gunzip":      {"gzip", ""},
-	"tar":         {"gzip bzip2 xz zstd", ""},
-	"java":        {"", "@/lib"},
-	"ldd":         {"cat", ""},
-	"lsb_release": {"python3", ""},
-}
-
-// versionManagerShims are scripts that stand for one of several versions of a program,
-// by the directory they are in. They look the version up, also in a file.
-var versionManagerShims = map[string]helper{
-	"shims": {"env bash readlink sed head tail grep sort tr cut awk basename dirname cat uname expr", "@/version @/bin @/libexec @/plugins @/versions @/installs"},
-}
-
 // A programFinder collects the files a list of programs comes to.
 type programFinder struct {
 	path []string // directories that are searched
@@ -83,17 +37,17 @@ func (f *programFinder) add(name string) {
 	f.seen[name] = true
 	for _, file := range f.find(name) {
 		f.addFile(file)
-		f.addHelper(helpers[filepath.Base(name)], file)
-		f.addHelper(versionManagerShims[filepath.Base(filepath.Dir(file))], file)
-	}
-}
-
-func (f *programFinder) addHelper(h helper, file string) {
-	for name := range strings.FieldsSeq(h.programs) {
-		f.add(name)
-	}
-	for dir := range strings.FieldsSeq(h.dirs) {
-		f.execDirs = append(f.execDirs, f.dir(dir, file))
+		for _, t := range toolchains {
+			if !t.has(filepath.Base(name)) && !t.has(filepath.Base(filepath.Dir(file))+"/") {
+				continue
+			}
+			for name := range strings.FieldsSeq(t.starts) {
+				f.add(name)
+			}
+			for dir := range strings.FieldsSeq(t.dirs) {
+				f.execDirs = append(f.execDirs, f.dir(dir, file))
+			}
+		}
 	}
 }
 

@@ -18,6 +18,9 @@ type Settings struct {
 	UnixSockets    bool     `yaml:"unix_sockets" doc:"With network loopback or all: whether commands may connect to local services such as databases, which may do for them what they may not do themselves."`
 	PrivateHosts   []string `yaml:"private_hosts" format:"private_host" doc:"What every tool may reach over HTTP although it is not on the public internet: names, addresses or networks, with a port unless it is 80 or 443, such as searx.lan:8080; tools.NAME.private_hosts opens hosts for one tool only."`
 	Limits         Limits   `yaml:"-"`
+
+	Env     map[string]string `yaml:"env" doc:"Environment variables of commands, such as {NODE_ENV: test, TOKEN: \"${TOKEN}\"}; what a reference stands for is removed from results, but commands can read it."`
+	Presets []string          `yaml:"presets" format:"preset" doc:"Tool chains whose settings and packages commands may read under a list of paths, and whose caches they keep in a private directory: git, go, node, python, rust, java; unset means those whose programs may run, [] means none."`
 }
 
 // The settings of Enforcement.
@@ -130,14 +133,19 @@ func (p Policy) protected(u use) pathguard.Protection {
 	return protection
 }
 
-// brokered returns what a broker protects of files that commands make or change. What
-// git runs it knows itself.
-func (p Policy) brokered(scratch string) broker.Rules {
+// brokered returns what a broker protects of files that commands make or change, except
+// in directories for nothing else. What git runs it knows itself.
+func (p Policy) brokered(exempt ...string) broker.Rules {
 	protection := p.protected(writing)
 	if len(protection.Names) == 0 {
 		return broker.Rules{}
 	}
-	r := broker.Rules{Packages: packaged, Exempt: []string{realOr(scratch)}}
+	r := broker.Rules{Packages: packaged}
+	for _, dir := range exempt {
+		if dir != "" {
+			r.Exempt = append(r.Exempt, realOr(dir))
+		}
+	}
 	for _, n := range protection.Names {
 		if n.Pattern != ".git" && !strings.HasPrefix(n.Pattern, ".git/") && !strings.HasPrefix(n.Pattern, "*.git/") {
 			r.Names = append(r.Names, n)

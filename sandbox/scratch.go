@@ -36,9 +36,8 @@ func newScratch() *scratch {
 	return &scratch{path: filepath.Join(os.TempDir(), scratchPrefix+strings.ToLower(rand.Text()))}
 }
 
-// temporary and cache are the directories in it.
+// temporary is the directory in it for temporary files.
 func (s *scratch) temporary() string { return filepath.Join(s.path, "tmp") }
-func (s *scratch) cache() string     { return filepath.Join(s.path, "cache") }
 
 // make makes the directory, unless it is there.
 func (s *scratch) make() error {
@@ -54,9 +53,9 @@ func (s *scratch) make() error {
 	// It has its name only once it is locked, or another server swept it.
 	unlocked := s.path + unlockedSuffix
 	err := os.Mkdir(unlocked, 0o700)
-	for _, dir := range []string{"tmp", "cache", "cache/go-build"} { // go runs what it keeps there
+	for _, dir := range []string{"tmp", goBuild} {
 		if err == nil {
-			err = os.Mkdir(filepath.Join(unlocked, dir), 0o700)
+			err = os.MkdirAll(filepath.Join(unlocked, dir), 0o700)
 		}
 	}
 	if err == nil {

@@ -18,7 +18,7 @@ func TestScratch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	deep := filepath.Join(killed.cache(), "a", "b")
+	deep := filepath.Join(killed.path, "cache", "a", "b")
 	if err := errors.Join(os.MkdirAll(deep, 0o755), os.WriteFile(filepath.Join(deep, "x"), nil, 0o400), os.Chmod(deep, 0o500)); err != nil {
 		t.Fatal(err)
 	}

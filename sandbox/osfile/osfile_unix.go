@@ -56,3 +56,6 @@ func TryLock(f *os.File) (locked bool, err error) {
 	}
 	return err == nil, err
 }
+
+// Writable reports whether this process may make files in a directory.
+func Writable(dir string) bool { return unix.Access(dir, unix.W_OK|unix.X_OK) == nil }

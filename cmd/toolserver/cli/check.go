@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os/exec"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -120,6 +122,10 @@ func (r *checkReport) commands(a *app.App) {
 	r.line(true, "enforcement", layers.Enforcement)
 	for _, layer := range layers.InForce {
 		r.line(true, "in force", layer)
+	}
+	if presets, caches := a.Toolchains(); caches != "" {
+		r.line(true, "presets", cmp.Or(strings.Join(presets, ", "), "none"))
+		r.line(true, "caches", caches)
 	}
 	for _, missing := range layers.Missing {
 		r.line(false, "not enforced", missing)
