@@ -1,0 +1,216 @@
+//go:build unix
+
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"toolserver/sandbox/command"
+)
+
+// newHomes makes a home directory with files, and a workspace.
+func newHomes(t *testing.T, files map[string]string) (home, work string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	home, work = filepath.Join(dir, "home"), filepath.Join(dir, "work")
+	if err = errors.Join(err, os.Mkdir(home, 0o755), os.Mkdir(work, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		path := filepath.Join(home, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(strings.ReplaceAll(text, "WORK", work)), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CACHE_HOME", "")
+	return home, work
+}
+
+func TestPresets(t *testing.T) {
+	all := strings.Join(Presets(), " ")
+	for _, test := range []struct {
+		presets, allowed []string
+		want             string
+	}{
+		{nil, nil, all},
+		{nil, []string{"*"}, all},
+		{nil, []string{}, ""},
+		{nil, []string{"ls", "/usr/bin/git log", "rustc"}, "git rust"},
+		{[]string{}, nil, ""},
+		{[]string{"node"}, []string{"git"}, "node"},
+	} {
+		lists := ToolPolicy{}
+		if test.allowed != nil {
+			lists.AllowedCommands = append([]command.Rule{}, command.Rules(test.allowed...)...)
+		}
+		got := Policy{Settings: Settings{Presets: test.presets}}.presets(lists)
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%q with %q: got %q, want %q", test.presets, test.allowed, got, test.want)
+		}
+	}
+	if hosts := PresetHosts([]string{"rust"}); !slices.Contains(hosts, "static.crates.io") || slices.Contains(hosts, "github.com") {
+		t.Errorf("hosts of rust: %q", hosts)
+	}
+}
+
+func TestCacheVariables(t *testing.T) {
+	module := map[string]string{"go/pkg/mod/cache/lock": "", ".config/go/env": "GOFLAGS=-v\nGOPROXY=https://proxy.example,off\n"}
+	for _, test := range []struct {
+		name     string
+		settings Settings
+		files    map[string]string
+		write    []string // ~ is the home directory
+		want     map[string]string
+	}{
+		{"default", Settings{}, nil, nil, map[string]string{
+			"XDG_CACHE_HOME": "KEPT/cache", "npm_config_cache": "KEPT/npm", "GOMODCACHE": "KEPT/go-pkg-mod", "GOPROXY": "", "CARGO_HOME": "KEPT/cargo-registry"}},
+		{"modules of the user, without network", Settings{}, module, nil, map[string]string{"GOMODCACHE": "", "GOPROXY": "", "npm_config_cache": "KEPT/npm"}},
+		{"modules of the user, with network", Settings{Network: "all"}, module, nil, map[string]string{
+			"GOMODCACHE": "KEPT/go-pkg-mod", "GOPROXY": "file://HOME/go/pkg/mod/cache/download,https://proxy.example,off"}},
+		{"no presets", Settings{Presets: []string{}}, nil, nil, map[string]string{"XDG_CACHE_HOME": "KEPT/cache", "npm_config_cache": ""}},
+		{"set", Settings{Env: map[string]string{"npm_config_cache": "/x", "TMPDIR": "/y", "A": "b"}}, nil, nil, map[string]string{"npm_config_cache": "/x", "TMPDIR": "/y", "A": "b"}},
+		{"parse_only", Settings{Enforcement: EnforceParseOnly, Env: map[string]string{"A": "b"}}, nil, nil, map[string]string{"A": "b", "XDG_CACHE_HOME": ""}},
+		// What commands may write is theirs; where they could replace the directory, nothing is kept.
+		{"writable", Settings{}, nil, []string{"~/.cache", "~/.npm"}, map[string]string{
+			"XDG_CACHE_HOME": "", "npm_config_cache": "", "CARGO_HOME": "SCRATCH/cargo-registry"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			home, work := newHomes(t, test.files)
+			p := Policy{WorkingDirectory: work, Settings: test.settings, Tools: map[string]ToolPolicy{}}
+			if test.write != nil {
+				write := []string{work}
+				for _, path := range test.write {
+					write = append(write, strings.Replace(path, "~", home, 1))
+				}
+				p.Tools["write_file"] = ToolPolicy{AllowedPaths: write}
+			}
+			c := newSandbox(t, p).commands["bash"]
+			for name, want := range test.want {
+				want = strings.NewReplacer("KEPT", c.caches, "SCRATCH", c.kernel.scratch.path, "HOME", home).Replace(want)
+				if got := lookup(c.env, name); got != want {
+					t.Errorf("%s is %q, want %q", name, got, want)
+				}
+			}
+			kept := strings.HasPrefix(c.caches, filepath.Join(home, ".cache", cachesName)+"/")
+			if kept != (test.write == nil && test.settings.Enforcement == "") {
+				t.Errorf("caches in %q", c.caches)
+			}
+		})
+	}
+}
+
+// TestCachesKept makes the directory for caches in the states that others may have left.
+func TestCachesKept(t *testing.T) {
+	home, work := newHomes(t, nil)
+	t.Setenv("TMPDIR", t.TempDir())
+	c := newSandbox(t, Policy{WorkingDirectory: work}).commands["bash"]
+	other := newSandbox(t, Policy{WorkingDirectory: home + "/../work"}).commands["bash"]
+	if other.caches != c.caches {
+		t.Errorf("one directory has %s and %s", c.caches, other.caches)
+	}
+	base := filepath.Dir(c.caches)
+	old, fresh := filepath.Join(base, "old"), filepath.Join(base, "fresh")
+	long := time.Now().Add(-cacheAge - time.Hour)
+	if err := errors.Join(os.MkdirAll(old+"/x", 0o700), os.MkdirAll(fresh, 0o700), os.Chmod(base, 0o700), os.Chmod(old+"/x", 0o500), os.Chtimes(old, long, long)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.makeCaches(); err != nil {
+		t.Fatal(err)
+	}
+	for path, there := range map[string]bool{filepath.Join(c.caches, goBuild): true, old: false, fresh: true} {
+		if _, err := os.Lstat(path); (err == nil) != there {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	// A link that commands left leads nowhere.
+	outside := filepath.Join(home, "outside")
+	if err := errors.Join(os.Mkdir(outside, 0o755), os.RemoveAll(c.caches+"/cache"), os.Symlink(outside, c.caches+"/cache"), other.makeCaches()); err != nil {
+		t.Fatal(err)
+	}
+	if entries, _ := os.ReadDir(outside); len(entries) != 0 {
+		t.Errorf("made in another directory: %q", entries)
+	}
+	if info, err := os.Lstat(filepath.Join(c.caches, goBuild)); err != nil || !info.IsDir() {
+		t.Errorf("not made anew: %v", err)
+	}
+	// Nor does one in the place of the directory.
+	if err := errors.Join(os.RemoveAll(c.caches), os.Symlink(outside, c.caches)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.makeCaches(); err == nil || !strings.Contains(err.Error(), "no directory of this user alone") {
+		t.Errorf("with a link: %v", err)
+	}
+	if err := os.Chmod(base, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if c = newSandbox(t, Policy{WorkingDirectory: work}).commands["bash"]; c.caches != c.kernel.scratch.path {
+		t.Errorf("caches among those of others: %s", c.caches)
+	}
+}
+
+func TestReadable(t *testing.T) {
+	home, work := newHomes(t, map[string]string{
+		".gitconfig":        "[include]\n\tpath = git/more\n[core]\n\tExcludesFile = \"~/ignored\"\n[http]\n\tcookieFile = ~/cookies\n[include]\n\tpath = WORK/theirs\n\tpath = none\n",
+		"git/more":          "[commit]\n template=message\n[include]\npath=more\n",
+		"git/message":       "",
+		"ignored":           "",
+		"cookies":           "",
+		"secret":            "",
+		".config/git/token": "",
+	})
+	if err := os.WriteFile(filepath.Join(work, "theirs"), []byte("[core]\n\texcludesFile = "+home+"/secret\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := newSandbox(t, Policy{WorkingDirectory: work, Settings: Settings{Presets: []string{"git"}}, Tools: map[string]ToolPolicy{"read_file": {AllowedPaths: []string{work}}}}).commands["bash"]
+	want := ".config/git/attributes .config/git/config .config/git/ignore .gitconfig git/message git/more ignored " + filepath.Join(work, "theirs")
+	got := strings.Fields(relative(home, c.readable()))
+	slices.Sort(got)
+	wanted := strings.Fields(want)
+	slices.Sort(wanted)
+	if !slices.Equal(got, wanted) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestEnvironmentIsJudged looks whether the check of the text knows what commands get.
+func TestEnvironmentIsJudged(t *testing.T) {
+	home, work := newHomes(t, map[string]string{"other/.keep": "", "bin/tool": "#!/bin/sh\n", "a": ""})
+	if err := os.Chmod(filepath.Join(home, "bin/tool"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(home, "other")
+	c := newSandbox(t, Policy{
+		WorkingDirectory: work, Settings: Settings{Env: map[string]string{"HOME": other, "TMPDIR": work + "/tmp", "PATH": home + "/bin:" + os.Getenv("PATH"), "word": "rm"}},
+		Tools: map[string]ToolPolicy{"bash": {AllowedCommands: command.Rules("tool", "cat", "echo")}, "read_file": {AllowedPaths: []string{work, other}}},
+	}).commands["bash"]
+	for text, allowed := range map[string]bool{
+		"tool": true, "cat ~/x": true, "cat $TMPDIR/x": true, "cat " + home + "/a": false, "echo 1 > $TMPDIR/x": true,
+		"echo $word": true, "[ -e x ] && word=1; $word x": false,
+	} {
+		v, _, err := c.Decide(CommandRequest{Command: text})
+		if err != nil || v.Allowed != allowed {
+			t.Errorf("%s: %+v %v", text, v, err)
+		}
+	}
+}
+
+func TestCheckVariable(t *testing.T) {
+	for name, fine := range map[string]bool{
+		"NODE_ENV": true, "_x9": true, "LD_LIBRARY_PATH": true, "PATH": true, "HOME": false, "TMPDIR": false,
+		"": false, "9": false, "a-b": false, "A=B": false, "BASH_ENV": false, "ENV": false, "SHELLOPTS": false, "BASH_FUNC_ls%%": false,
+	} {
+		if err := CheckVariable(name, "relative"); (err == nil) != fine {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if CheckVariable("A", "a\x00") == nil || CheckVariable("HOME", "/home") != nil {
+		t.Error("values")
+	}
+}
