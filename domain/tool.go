@@ -212,6 +212,8 @@ type SandboxLayers struct {
 	InForce     []string `json:"in_force"`               // each in a few words
 	Missing     []string `json:"missing,omitempty"`      // what of the policy is not enforced, why, and what would help
 	SideEffects []string `json:"side_effects,omitempty"` // ordinary work that fails because of how it is enforced
+	Presets     []string `json:"presets,omitempty"`      // of tool chains that are in force
+	Caches      string   `json:"caches,omitempty"`       // the directory where commands keep theirs
 	Notice      string   `json:"notice,omitempty"`       // what each result says of what is missing
 }
 

@@ -6,14 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"mvdan.cc/sh/v3/syntax"
 
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/osfile"
@@ -36,7 +38,7 @@ const (
 func (c *Commands) setVariables(lists ToolPolicy) {
 	settings := c.policy.Settings
 	c.env = process.MinimalEnv(settings.Env)
-	c.variables = map[string]string{}
+	c.variables, c.caches = map[string]string{}, c.kernel.scratch.path
 	if settings.Enforcement != EnforceParseOnly && runtime.GOOS != "windows" { // where nothing keeps programs from writing elsewhere
 		c.presets, c.caches = c.policy.presets(lists), c.cachesOf(c.policy.WorkingDirectory)
 		// Compilers run what they have built there, so that it is not a directory that
@@ -49,28 +51,22 @@ func (c *Commands) setVariables(lists ToolPolicy) {
 		}
 	}
 	if c.owner.Runs != "" {
-		for name, value := range settings.Env {
-			c.variables[name] = value
-		}
+		maps.Copy(c.variables, settings.Env)
 	}
 	c.env = process.MinimalEnv(c.variables)
 }
 
 // shellVariables change what the text of a command means to the shell, so that it would
 // not be what was checked. Other variables that run code are for the operator to set.
-var shellVariables = strings.Fields(`BASH_ENV ENV SHELLOPTS BASHOPTS BASH_COMPAT BASH_LOADABLES_PATH POSIXLY_CORRECT
-	IFS CDPATH GLOBIGNORE EXECIGNORE PROMPT_COMMAND PS4 PWD OLDPWD`)
-
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+const shellVariables = `BASH_ENV ENV SHELLOPTS BASHOPTS BASH_COMPAT BASH_LOADABLES_PATH POSIXLY_CORRECT
+	IFS CDPATH GLOBIGNORE EXECIGNORE PROMPT_COMMAND PS4 PWD OLDPWD`
 
 // CheckVariable reports why [Settings.Env] cannot have a variable.
 func CheckVariable(name, value string) error {
 	switch {
-	case !variableName.MatchString(name):
+	case !syntax.ValidName(name):
 		return fmt.Errorf("%.100q cannot be the name of a variable: use letters, digits and _", name)
-	case strings.Contains(value, "\x00"):
-		return errors.New("the value has a NUL byte, which no environment can hold")
-	case slices.Contains(shellVariables, name):
+	case slices.Contains(strings.Fields(shellVariables), name):
 		return errors.New("it changes what the text of a command means to the shell, which would then not be what was checked; leave it out")
 	case (name == "HOME" || name == "TMPDIR") && !filepath.IsAbs(value):
 		return errors.New("it must be an absolute path")
@@ -82,38 +78,30 @@ func CheckVariable(name, value string) error {
 func (c *Commands) place(k cache) {
 	own := c.atHome(k.own)
 	_, err := os.Stat(own)
-	d, refused := c.writes.Check(own)
 	offline := networks[c.policy.Settings.Network] <= confine.Loopback
-	if refused == nil && d.Allowed || k.download && offline && err == nil {
+	if c.writable(own) || k.download && offline && err == nil {
 		return
 	}
-	expand := func(text string) {
-		name, value, _ := strings.Cut(text, "=")
-		c.variables[name] = os.Expand(value, func(name string) string {
-			switch name {
-			case "DIR":
-				return filepath.Join(c.caches, strings.ReplaceAll(strings.TrimLeft(k.own, "~/."), "/", "-"))
-			case "OWN":
-				return (&url.URL{Scheme: "file", Path: own}).String()
-			}
-			return c.goSetting(name)
-		})
-	}
-	expand(k.set)
+	dir := filepath.Join(c.caches, strings.ReplaceAll(strings.TrimLeft(k.own, "~/."), "/", "-"))
+	set := []string{k.set}
 	if k.too != "" && err == nil {
-		expand(k.too)
+		set = append(set, k.too)
+	}
+	for _, text := range set {
+		name, value, _ := strings.Cut(text, "=")
+		c.variables[name] = strings.NewReplacer("$DIR", dir, "$OWN", (&url.URL{Scheme: "file", Path: own}).String(), "$GOPROXY", c.goProxy()).Replace(value)
 	}
 }
 
-// goSetting returns a variable as "go env -w" has kept it.
-func (c *Commands) goSetting(name string) string {
+// goProxy returns what go gets modules from, as "go env -w" has kept it.
+func (c *Commands) goProxy() string {
 	text, _ := os.ReadFile(c.atHome("~/.config/go/env"))
 	for line := range strings.Lines(string(text)) {
-		if value, ok := strings.CutPrefix(strings.TrimSpace(line), name+"="); ok {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "GOPROXY="); ok {
 			return value
 		}
 	}
-	return map[string]string{"GOPROXY": "https://proxy.golang.org,direct"}[name]
+	return "https://proxy.golang.org,direct"
 }
 
 // cachesOf returns the directory for the caches of commands that work in a directory.
@@ -121,10 +109,9 @@ func (c *Commands) goSetting(name string) string {
 func (c *Commands) cachesOf(work string) string {
 	base, err := os.UserCacheDir()
 	dir := filepath.Join(base, cachesName)
-	d, unknown := c.writes.Check(dir)
 	_, unwritable := c.writes.Refused(dir)
 	_, unreadable := c.reads.Refused(dir)
-	if err != nil || unknown != nil || d.Allowed || unwritable || unreadable || !mayKeep(dir) {
+	if err != nil || c.writable(dir) || unwritable || unreadable || !mayKeep(dir) {
 		return c.kernel.scratch.path
 	}
 	sum := sha256.Sum256([]byte(realOr(work)))
@@ -133,72 +120,50 @@ func (c *Commands) cachesOf(work string) string {
 
 // mayKeep reports whether dir is private, or can be made.
 func mayKeep(dir string) bool {
-	if _, err := os.Lstat(dir); err == nil {
-		return private(dir)
+	private, err := openPrivate(dir, dir, os.OpenRoot, os.Lstat)
+	if err == nil {
+		return private.Close() == nil
 	}
-	for {
+	for errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
+		var info fs.FileInfo
 		dir = filepath.Dir(dir)
-		info, err := os.Stat(dir)
-		if err == nil {
+		if info, err = os.Stat(dir); err == nil {
 			return info.IsDir() && osfile.Of(info).UID == os.Geteuid() && osfile.Writable(dir)
 		}
-		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
-			return false
-		}
 	}
-}
-
-// private reports whether path is a directory, and no link, of this user alone.
-func private(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.IsDir() && osfile.Of(info).UID == os.Geteuid() && info.Mode()&0o077 == 0
+	return false
 }
 
 // makeCaches makes the directory for caches, unless it is there, and marks it as used.
 func (c *Commands) makeCaches() error {
-	if c.caches == "" || c.caches == c.kernel.scratch.path {
+	info, err := os.Lstat(c.caches)
+	if c.caches == c.kernel.scratch.path || err == nil && info.IsDir() && time.Since(time.Unix(0, c.kept.Load())) < cacheRenewed {
 		return nil
 	}
-	if time.Since(time.Unix(0, c.kept.Load())) < cacheRenewed && private(c.caches) {
-		return nil
-	}
-	base, now := filepath.Dir(c.caches), time.Now()
-	err := os.MkdirAll(base, 0o700)
-	if err == nil && private(base) {
-		err = os.Mkdir(c.caches, 0o700)
-	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	base, name := filepath.Split(c.caches)
+	if err = os.MkdirAll(base, 0o700); err != nil {
 		return fmt.Errorf("make a directory for caches of commands: %w", err)
 	}
-	if !private(base) || !private(c.caches) {
-		return fmt.Errorf("%s, where commands keep caches, is no directory of this user alone; remove it", c.caches)
-	}
-	root, err := os.OpenRoot(c.caches) // since commands may put links there
-	if err == nil {
-		defer root.Close()
-		if err = root.MkdirAll(goBuild, 0o700); err != nil {
-			err = errors.Join(root.RemoveAll(filepath.Dir(goBuild)), root.MkdirAll(goBuild, 0o700))
-		}
-	}
-	if err == nil {
-		err = os.Chtimes(c.caches, now, now)
-	}
+	root, err := openPrivate(base, base, os.OpenRoot, os.Lstat)
 	if err != nil {
+		return fmt.Errorf("caches of commands: %w", err)
+	}
+	defer root.Close()
+	if err = root.MkdirAll(filepath.Join(name, goBuild), 0o700); err != nil { // there is a link, which commands may have put there
+		err = errors.Join(root.RemoveAll(filepath.Join(name, "cache")), root.MkdirAll(filepath.Join(name, goBuild), 0o700))
+	}
+	now := time.Now()
+	if err = errors.Join(err, root.Chtimes(name, now, now)); err != nil {
 		return fmt.Errorf("make a directory for caches of commands: %w", err)
 	}
 	c.kept.Store(now.UnixNano())
-	sweepCaches(base)
-	return nil
-}
-
-// sweepCaches removes a directory that was not used for long. It leaves the others for
-// the next time, since that may take seconds.
-func sweepCaches(base string) {
+	// Of what was not used for long one goes at a time, since that may take seconds.
 	entries, _ := os.ReadDir(base)
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && e.IsDir() && time.Since(info.ModTime()) > cacheAge {
 			_ = removeTree(filepath.Join(base, e.Name()))
-			return
+			break
 		}
 	}
+	return nil
 }

@@ -87,6 +87,9 @@ func (c *Commands) protect(listed bool, v command.Verdict) command.Verdict {
 	return v
 }
 
+// writable reports whether commands may write path.
+func (c *Commands) writable(path string) bool { return checkPath(c.writes, path) == nil }
+
 func checkPath(g *pathguard.Guard, path string) error {
 	d, err := g.Check(path)
 	if err != nil {
@@ -100,7 +103,7 @@ func checkPath(g *pathguard.Guard, path string) error {
 
 // temporary reports whether path is in the directory for temporary files, or for caches.
 func (c *Commands) temporary(path string) bool {
-	return c.confinement != nil && (pathguard.Within(c.kernel.scratch.path, path) || c.caches != "" && pathguard.Within(c.caches, path))
+	return c.confinement != nil && (pathguard.Within(c.kernel.scratch.path, path) || pathguard.Within(c.caches, path))
 }
 
 // cmdexe denies what cmd.exe, the shell of Windows, parses differently from bash: with

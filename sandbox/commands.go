@@ -168,7 +168,7 @@ func (c *Commands) prepare(req *CommandRequest) error {
 // environment returns the minimal environment with the given variables, and makes
 // the directories it names.
 func (c *Commands) environment(set map[string]string) ([]string, error) {
-	if c.caches != "" {
+	if c.confinement != nil && runtime.GOOS != "windows" {
 		if err := errors.Join(c.kernel.scratch.make(), c.makeCaches()); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -32,19 +33,10 @@ type confinement struct {
 func (c *Commands) newConfinement(p Policy, lists ToolPolicy, files func() *protectedFiles) *confinement {
 	k, env := c.kernel, c.env
 	made := &confinement{kernel: k, owner: c.owner, path: filepath.SplitList(lookup(env, "PATH")), files: files}
-	programs := func() (all []string) {
-		all = k.programs()
-		if p.Settings.Env["PATH"] != "" {
-			for _, dir := range made.path {
-				if filepath.IsAbs(dir) && realOr(dir) != "/" {
-					all = union(all, []string{realOr(dir)})
-				}
-			}
-		}
-		return all
-	}
+	programs := func() []string { return union(k.programs(), realDirs(made.path)) }
 	find := func() *programFinder {
-		return &programFinder{path: made.path, dirs: programs(), work: p.WorkingDirectory, temp: lookup(env, "TMPDIR"), cache: cacheOf(env)}
+		cache := cmp.Or(lookup(env, "XDG_CACHE_HOME"), c.atHome("~/.cache"))
+		return &programFinder{path: made.path, dirs: programs(), work: p.WorkingDirectory, temp: lookup(env, "TMPDIR"), cache: cache}
 	}
 	made.denied = sync.OnceValue(func() []string {
 		if len(lists.DeniedCommands) == 0 {
@@ -73,7 +65,7 @@ var networks = map[string]confine.Network{"": confine.None, "none": confine.None
 func (c *Commands) spec(p Policy) confine.Spec {
 	s := confine.Spec{
 		Read:        []string{"/"},
-		Write:       append(c.writes.Allowed(), c.kernel.scratch.path),
+		Write:       union(c.writes.Allowed(), []string{c.kernel.scratch.path, c.caches}),
 		Deny:        c.reads.DeniedPaths(),
 		ReadOnly:    c.writes.DeniedPaths(),
 		Network:     networks[p.Settings.Network],
@@ -86,9 +78,6 @@ func (c *Commands) spec(p Policy) confine.Spec {
 		WithoutMounts: !c.kernel.support.MountNamespace,
 		Protect:       p.brokered(c.kernel.scratch.path, c.caches),
 		Temp:          c.kernel.scratch.temporary(),
-	}
-	if c.caches != "" {
-		s.Write = append(s.Write, c.caches)
 	}
 	if p.Tools[c.owner.Reads].AllowedPaths != nil {
 		s.Read = append(c.reads.Allowed(), c.readable()...)

@@ -15,6 +15,8 @@ type Layers struct {
 	InForce     []string `json:"in_force"`               // each in a few words
 	Missing     []string `json:"missing,omitempty"`      // what of the policy is not enforced, why, and what would help
 	SideEffects []string `json:"side_effects,omitempty"` // ordinary work that fails because of how it is enforced
+	Presets     []string `json:"presets,omitempty"`      // of tool chains that are in force
+	Caches      string   `json:"caches,omitempty"`       // the directory where commands keep theirs
 	Notice      string   `json:"notice,omitempty"`       // what each result says of what is missing
 }
 
@@ -46,6 +48,7 @@ func (c *Commands) Layers() Layers {
 		l.Notice = "sandbox: parse_only; the kernel does not confine commands"
 		return l
 	}
+	l.Presets, l.Caches = c.presets, c.caches
 	spec := c.confinement.spec()
 	gaps = append(c.confinement.gaps(), gaps...)
 	if c.kernel.confines() {

@@ -173,14 +173,6 @@ func (f *programFinder) deniedPrograms(lists ToolPolicy) (denied []string) {
 	return slices.DeleteFunc(denied, func(file string) bool { return slices.Contains(shells, file) })
 }
 
-// cacheOf returns the directory that programs with env take for their cache.
-func cacheOf(env []string) string {
-	if dir := lookup(env, "XDG_CACHE_HOME"); filepath.IsAbs(dir) {
-		return dir
-	}
-	return filepath.Join("/", lookup(env, "HOME"), ".cache")
-}
-
 func names(rules []command.Rule, name string) bool {
 	return slices.ContainsFunc(rules, func(r command.Rule) bool { return strings.TrimSpace(r.Name) == name })
 }
@@ -190,6 +182,16 @@ func realOr(path string) string {
 		return real
 	}
 	return path
+}
+
+// realDirs returns the directories of a search path, without links.
+func realDirs(path []string) (dirs []string) {
+	for _, dir := range path {
+		if dir = realOr(dir); filepath.IsAbs(dir) && dir != "/" {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 // programFiles returns the executable files that a name stands for: itself if it is a

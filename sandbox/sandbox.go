@@ -62,17 +62,6 @@ func (s *Sandbox) Layers() Layers {
 	return Layers{Enforcement: s.policy.enforcement()}
 }
 
-// Toolchains returns the presets that are in force for commands, and the directory
-// where they keep caches, which is empty if nothing confines them.
-func (s *Sandbox) Toolchains() (presets []string, caches string) {
-	for _, o := range s.policy.Owners {
-		if c := s.commands[o.Tool]; c != nil && o.Runs != "" {
-			return c.presets, c.caches
-		}
-	}
-	return nil, ""
-}
-
 // For returns the capabilities of a tool.
 func (s *Sandbox) For(tool string) Capabilities { return Capabilities{s, s.policy.owner(tool)} }
 

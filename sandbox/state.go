@@ -177,7 +177,7 @@ func (s *State) open(create bool) (*os.Root, error) {
 	}
 	base, err := openPrivate(s.base, s.base, os.OpenRoot, os.Lstat)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the state directory: %w, or set state_directory in the configuration", err)
 	}
 	defer base.Close()
 	if create {
@@ -225,7 +225,7 @@ func openPrivate(path, name string, open func(string) (*os.Root, error), lstat f
 		return nil, err
 	}
 	if !named.IsDir() {
-		return nil, fmt.Errorf("the state directory %s is a symlink or no directory: put a directory there, or set state_directory in the configuration", path)
+		return nil, fmt.Errorf("%s is a symlink or no directory: put a directory there", path)
 	}
 	dir, err := open(name)
 	if err != nil {
@@ -236,12 +236,12 @@ func openPrivate(path, name string, open func(string) (*os.Root, error), lstat f
 		info := osfile.Of(opened)
 		switch mode := info.Mode.Perm(); {
 		case !os.SameFile(named, opened):
-			err = fmt.Errorf("the state directory %s was replaced while it was opened", path)
+			err = fmt.Errorf("%s was replaced while it was opened", path)
 		case info.UID < 0: // Windows
 		case info.UID != os.Geteuid():
-			err = fmt.Errorf("the state directory %s belongs to another user: remove it, or set state_directory in the configuration", path)
+			err = fmt.Errorf("%s belongs to another user: remove it", path)
 		case mode&0o077 != 0:
-			err = fmt.Errorf("the state directory %s is accessible to others (mode %#o), who may have read it: run chmod 700 %s once you know that what is in it is safe", path, mode, path)
+			err = fmt.Errorf("%s is accessible to others (mode %#o), who may have read it: run chmod 700 %s once you know that what is in it is safe", path, mode, path)
 		}
 	}
 	if err != nil {

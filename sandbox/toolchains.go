@@ -42,34 +42,26 @@ const (
 var toolchains = []toolchain{
 	{caches: []cache{{own: "~/.cache", set: "XDG_CACHE_HOME=$DIR"}}}, // pip, uv, yarn, go build, ccache ...
 	{preset: "git", programs: "git", starts: "sh sed less", dirs: "/usr/lib/git-core /usr/libexec/git-core /usr/local/libexec/git-core",
-		reads: "~/.gitconfig ~/.config/git/config ~/.config/git/ignore ~/.config/git/attributes",
-		hosts: "github.com gitlab.com bitbucket.org codeberg.org"},
+		reads: "~/.gitconfig ~/.config/git/config ~/.config/git/ignore ~/.config/git/attributes", hosts: "github.com gitlab.com bitbucket.org codeberg.org"},
 	{preset: "go", programs: "go", starts: "git gofmt " + compiler, dirs: "@/pkg/tool @/bin $TMPDIR $CACHE/go-build " + compilerDirs,
-		reads:  "~/sdk ~/.config/go/env",
-		caches: []cache{{own: "~/go/pkg/mod", set: "GOMODCACHE=$DIR", too: "GOPROXY=$OWN/cache/download,$GOPROXY", download: true}},
-		hosts:  "proxy.golang.org sum.golang.org"},
+		reads: "~/sdk ~/.config/go/env", hosts: "proxy.golang.org sum.golang.org", caches: []cache{
+			{own: "~/go/pkg/mod", set: "GOMODCACHE=$DIR", too: "GOPROXY=$OWN/cache/download,$GOPROXY", download: true}}},
 	{preset: "node", programs: "npm npx yarn pnpm", starts: "node sh env", dirs: "@ ./node_modules",
-		reads: "~/.nvm ~/.volta ~/.fnm ~/.local/share/fnm",
-		caches: []cache{
+		reads: "~/.nvm ~/.volta ~/.fnm ~/.local/share/fnm", hosts: "registry.npmjs.org registry.yarnpkg.com nodejs.org", caches: []cache{
 			{own: "~/.npm", set: "npm_config_cache=$DIR"},
 			{own: "~/.yarn/berry", set: "YARN_GLOBAL_FOLDER=$DIR"},
 			{own: "~/.local/share/pnpm", set: "PNPM_HOME=$DIR"},
-			{own: "~/.bun/install/cache", set: "BUN_INSTALL_CACHE_DIR=$DIR"},
-		},
-		hosts: "registry.npmjs.org registry.yarnpkg.com nodejs.org"},
+			{own: "~/.bun/install/cache", set: "BUN_INSTALL_CACHE_DIR=$DIR"}}},
 	{preset: "node", programs: "node corepack bun"},
 	{preset: "python", programs: "python python3 pip pip3 uv", reads: "~/.pyenv ~/.local/lib ~/.local/share/uv", hosts: "pypi.org files.pythonhosted.org"},
 	{preset: "rust", programs: "cargo", starts: "rustc rustdoc rustfmt cargo-fmt cargo-clippy clippy-driver " + compiler, dirs: "@/bin ./target " + compilerDirs,
-		reads:  "~/.rustup ~/.cargo/bin ~/.cargo/config ~/.cargo/config.toml ~/.cargo/git",
-		caches: []cache{{own: "~/.cargo/registry", set: "CARGO_HOME=$DIR", download: true}},
-		hosts:  "index.crates.io static.crates.io static.rust-lang.org"},
+		reads: "~/.rustup ~/.cargo/bin ~/.cargo/config ~/.cargo/config.toml ~/.cargo/git", hosts: "index.crates.io static.crates.io static.rust-lang.org",
+		caches: []cache{{own: "~/.cargo/registry", set: "CARGO_HOME=$DIR", download: true}}},
 	{preset: "rust", programs: "rustc", starts: compiler, dirs: compilerDirs},
 	{preset: "java", programs: "java", dirs: "@/lib", reads: "~/.sdkman ~/.jdks",
-		caches: []cache{
+		hosts: "repo.maven.apache.org repo1.maven.org plugins.gradle.org services.gradle.org", caches: []cache{
 			{own: "~/.m2/repository", set: "MAVEN_OPTS=-Dmaven.repo.local=$DIR", download: true},
-			{own: "~/.gradle", set: "GRADLE_USER_HOME=$DIR"},
-		},
-		hosts: "repo.maven.apache.org repo1.maven.org plugins.gradle.org services.gradle.org"},
+			{own: "~/.gradle", set: "GRADLE_USER_HOME=$DIR"}}},
 	{preset: "java", programs: "javac mvn gradle"},
 	{programs: "gcc cc g++ c++", starts: compiler, dirs: compilerDirs},
 	{programs: "clang", starts: compiler, dirs: "@/bin " + compilerDirs},
@@ -102,10 +94,8 @@ func Presets() (all []string) {
 
 // PresetHosts returns the hosts that presets get packages from.
 func PresetHosts(presets []string) (hosts []string) {
-	for _, t := range toolchains {
-		if slices.Contains(presets, t.preset) {
-			hosts = append(hosts, strings.Fields(t.hosts)...)
-		}
+	for _, t := range rowsOf(presets) {
+		hosts = append(hosts, strings.Fields(t.hosts)...)
 	}
 	return hosts
 }
@@ -182,7 +172,7 @@ var gitNames = []string{"path", "excludesfile", "attributesfile", "template", "i
 // known. What commands may write says nothing.
 func (c *Commands) gitFiles(file string, known []string) []string {
 	info, err := os.Stat(file)
-	if d, refused := c.writes.Check(realOr(file)); refused == nil && d.Allowed || err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+	if err != nil || c.writable(realOr(file)) || !info.Mode().IsRegular() || info.Size() > 1<<20 {
 		return known
 	}
 	text, _ := os.ReadFile(file)

@@ -277,9 +277,6 @@ func (a *App) User() domain.Principal { return a.now.Load().user }
 // Layers returns the sandbox layers that enforce the policy in force.
 func (a *App) Layers() sandbox.Layers { return a.now.Load().box.Layers() }
 
-// Toolchains returns the presets in force, and where commands keep caches.
-func (a *App) Toolchains() (presets []string, caches string) { return a.now.Load().box.Toolchains() }
-
 // Executor returns what runs calls, with the registry of everything offered.
 func (a *App) Executor() *domain.Executor { return a.exec }
 

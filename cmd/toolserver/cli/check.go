@@ -123,9 +123,9 @@ func (r *checkReport) commands(a *app.App) {
 	for _, layer := range layers.InForce {
 		r.line(true, "in force", layer)
 	}
-	if presets, caches := a.Toolchains(); caches != "" {
-		r.line(true, "presets", cmp.Or(strings.Join(presets, ", "), "none"))
-		r.line(true, "caches", caches)
+	if layers.Caches != "" {
+		r.line(true, "presets", cmp.Or(strings.Join(layers.Presets, ", "), "none"))
+		r.line(true, "caches", layers.Caches)
 	}
 	for _, missing := range layers.Missing {
 		r.line(false, "not enforced", missing)
