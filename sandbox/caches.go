@@ -118,17 +118,20 @@ func (c *Commands) cachesOf(work string) string {
 	return filepath.Join(dir, hex.EncodeToString(sum[:16]))
 }
 
-// mayKeep reports whether dir is private, or can be made.
+// mayKeep reports whether dir is private, or can be made where the user has others, or
+// in the home directory. That must exist: there are users who are to have none.
 func mayKeep(dir string) bool {
 	private, err := openPrivate(dir, dir, os.OpenRoot, os.Lstat)
 	if err == nil {
 		return private.Close() == nil
 	}
-	for errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
+	for _, above := range []string{filepath.Dir(dir), filepath.Dir(filepath.Dir(dir))} {
+		if !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
 		var info fs.FileInfo
-		dir = filepath.Dir(dir)
-		if info, err = os.Stat(dir); err == nil {
-			return info.IsDir() && osfile.Of(info).UID == os.Geteuid() && osfile.Writable(dir)
+		if info, err = os.Stat(above); err == nil {
+			return info.IsDir() && osfile.Of(info).UID == os.Geteuid() && osfile.Writable(above)
 		}
 	}
 	return false

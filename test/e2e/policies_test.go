@@ -69,7 +69,8 @@ func workedPolicies(t *testing.T) (list []*workedPolicy) {
 	return list
 }
 
-// workedFiles are those that the page speaks of, below /srv.
+// workedFiles are those that the page speaks of, below /srv, and a home directory of
+// somebody who has set up git.
 var workedFiles = map[string]string{
 	"project/README.md":          "# Project\n",
 	"project/.env":               "TOKEN=1\n",
@@ -117,6 +118,9 @@ func TestAdd(t *testing.T) {
 const server = http.createServer((request, answer) => answer.end('served'))
 server.listen(0, '127.0.0.1', () => http.get({port: server.address().port}, () => server.close()).on('error', e => { throw e }))
 `,
+	"home/.gitconfig":  "[include]\n\tpath = git/more\n[core]\n\texcludesFile = ~/git/ignored\n",
+	"home/git/more":    "[alias]\n\tst = status --short\n",
+	"home/git/ignored": "*.bak\n",
 	"project/Makefile": `build/hello: hello/hello.c
 	cc -o $@ $<
 migrate:
@@ -155,7 +159,7 @@ func workedGround(t *testing.T) string {
 		{"add", "README.md", ".gitignore"}, {"commit", "-qm", "first"},
 	} {
 		git := exec.Command("git", args...)
-		git.Dir, git.Env = filepath.Join(srv, "project"), workedEnv()
+		git.Dir, git.Env = filepath.Join(srv, "project"), workedEnv(srv)
 		if b, err := git.CombinedOutput(); err != nil {
 			t.Fatalf("git %s: %v\n%s", args, err, b)
 		}
@@ -163,8 +167,10 @@ func workedGround(t *testing.T) string {
 	return srv
 }
 
-// workedEnv is the environment of [start].
-func workedEnv() []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"} }
+// workedEnv is the environment of the server.
+func workedEnv(srv string) []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(srv, "home")}
+}
 
 // workedCommand runs a command of the binary, with the policy in file.
 func workedCommand(t *testing.T, file string, args ...string) (output string, code int) {
@@ -172,7 +178,7 @@ func workedCommand(t *testing.T, file string, args ...string) (output string, co
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary(), append([]string{"--config", file, "--dir", filepath.Dir(file)}, args...)...)
-	cmd.Dir, cmd.Env = "/", workedEnv()
+	cmd.Dir, cmd.Env = "/", workedEnv(filepath.Dir(filepath.Dir(file)))
 	b, err := cmd.CombinedOutput()
 	if _, ended := err.(*exec.ExitError); err != nil && !ended {
 		t.Fatal(err)
@@ -228,7 +234,7 @@ func (p *workedPolicy) test(t *testing.T) {
 	if report, code := workedCommand(t, file, "check"); code != 0 {
 		t.Fatalf("this machine has every layer, but not for this policy:\n%s", report)
 	}
-	s := start(t, "--config", file, project)
+	s := startAs(t, binary(), workedEnv(srv), "--config", file, project)
 	late := time.AfterFunc(5*time.Minute, func() {
 		t.Error("the server does not answer")
 		s.cmd.Process.Kill()

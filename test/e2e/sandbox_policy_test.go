@@ -246,6 +246,9 @@ func TestSandboxReload(t *testing.T) {
 			{"sandbox: {limits: {open_files: 20}}\n", "ulimit -n | grep -qx 20", false},
 			{"sandbox: {network: all}\n", "perl -e 'socket(my $s, 2, 1, 0) or die $!'", false},
 			{"sandbox: {network: none}\n", "perl -e 'socket(my $s, 2, 1, 0) or die $!'", true},
+			{"sandbox: {presets: [node], env: {A_WORD: word}}\n", "test $A_WORD = word && test -n \"$npm_config_cache\"", false},
+			{"sandbox: {presets: []}\n", "test -n \"$npm_config_cache$A_WORD\"", true},
+			{"sandbox: {network: none}\n", "test -n \"$npm_config_cache\"", false},
 			{"sandbox: {network: nowhere}\n", "perl -e 'socket(my $s, 2, 1, 0) or die $!'", true},
 		} {
 			if step.config != last { // or there is nothing to read
