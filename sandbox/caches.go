@@ -32,6 +32,7 @@ const (
 	goBuild      = "cache/go-build"      // in the directory; go runs what it keeps there
 	cacheAge     = 30 * 24 * time.Hour   // after which an unused directory is removed
 	cacheRenewed = time.Hour             // how exact is known when one was used
+	maxSweep     = time.Second           // after which the next one waits for another command
 )
 
 // setVariables settles the environment of commands, and where their caches are.
@@ -160,12 +161,11 @@ func (c *Commands) makeCaches() error {
 		return fmt.Errorf("make a directory for caches of commands: %w", err)
 	}
 	c.kept.Store(now.UnixNano())
-	// Of what was not used for long one goes at a time, since that may take seconds.
+	// What was not used for long goes, some of it at a time, since that may take seconds.
 	entries, _ := os.ReadDir(base)
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && e.IsDir() && time.Since(info.ModTime()) > cacheAge {
+		if info, err := e.Info(); err == nil && e.IsDir() && time.Since(info.ModTime()) > cacheAge && time.Since(now) < maxSweep {
 			_ = removeTree(filepath.Join(base, e.Name()))
-			break
 		}
 	}
 	return nil
