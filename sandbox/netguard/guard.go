@@ -25,12 +25,14 @@ type Options struct {
 	Open     []Host        // what clients may reach although it is not public
 	Resolver *net.Resolver // nil for the system's
 	Setting  string        // what opens a host to these clients in the configuration, for refusals
+	AnyPort  bool          // also those of other protocols than HTTP
 }
 
 // A Guard decides what HTTP clients may connect to.
 type Guard struct {
 	open       []Host
 	setting    string
+	anyPort    bool
 	dialer     net.Dialer
 	interfaces func() ([]net.Addr, error) // the machine's addresses
 }
@@ -38,7 +40,7 @@ type Guard struct {
 // New returns a guard.
 func New(o Options) *Guard {
 	return &Guard{
-		open: o.Open, setting: o.Setting, dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}, interfaces: net.InterfaceAddrs,
+		open: o.Open, setting: o.Setting, anyPort: o.AnyPort, dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}, interfaces: net.InterfaceAddrs,
 	}
 }
 
@@ -73,7 +75,7 @@ func (g *Guard) check(host string, addr netip.AddrPort) error {
 		rule = Loopback
 	}
 	if rule == "" {
-		if slices.Contains(badPorts, addr.Port()) && !g.opened(host, addr, Port) {
+		if !g.anyPort && slices.Contains(badPorts, addr.Port()) && !g.opened(host, addr, Port) {
 			return badPort(target(host, addr.Port()), addr.Port())
 		}
 		return nil
@@ -132,7 +134,7 @@ const (
 func (g *Guard) Client() *http.Client {
 	return &http.Client{
 		Transport: guarded{g, &http.Transport{
-			DialContext: g.dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: tlsTimeout,
+			DialContext: g.Dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: tlsTimeout,
 			IdleConnTimeout: idleTimeout, MaxIdleConns: maxIdle, MaxIdleConnsPerHost: maxIdlePer, MaxResponseHeaderBytes: maxHeaderSize,
 		}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -174,9 +176,10 @@ func (t guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 // CloseIdleConnections is called by [http.Client.CloseIdleConnections].
 func (t guarded) CloseIdleConnections() { t.next.CloseIdleConnections() }
 
-// dial connects to a host, if what it leads to may be reached. Each address is
-// checked when its socket is about to connect, and there is no other way to one.
-func (g *Guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
+// Dial connects to a host that [Guard.CheckURL] has accepted, if what it leads to may be
+// reached. Each address is checked when its socket is about to connect, and there is no
+// other way to one. The error may be a *DeniedError.
+func (g *Guard) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err

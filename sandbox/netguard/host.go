@@ -11,6 +11,7 @@ import (
 // address or a network, at one port or at those of the web.
 type Host struct {
 	name    string       // as [Canonical] has it; empty if network is set
+	below   bool         // the names below name, and not itself
 	network netip.Prefix // an address is one of full length
 	port    uint16       // 0 for 80 and 443
 }
@@ -60,6 +61,33 @@ func ParseHost(text string) (Host, error) {
 	}
 	h.network = netip.PrefixFrom(addr, addr.BitLen())
 	return h, nil
+}
+
+// ParsePattern reads what [ParseHost] does, and *.NAME for the names below NAME.
+func ParsePattern(text string) (Host, error) {
+	rest, below := strings.CutPrefix(text, "*.")
+	h, err := ParseHost(rest)
+	if err == nil && below && h.name == "" {
+		err = fmt.Errorf("%q is not a host: *. stands before a name, such as *.example.org", text)
+	}
+	h.below = below
+	return h, err
+}
+
+// Matches reports whether h is what is asked for, in any notation, or holds it: names
+// match names only, and addresses and networks match addresses only.
+func (h Host) Matches(host string, port uint16) bool {
+	addr, isLiteral, err := literalOf(host)
+	if err != nil || !h.hasPort(port) || isLiteral {
+		return isLiteral && h.hasPort(port) && h.network.Contains(addr.Unmap())
+	}
+	name, err := Canonical(host)
+	before, ends := strings.CutSuffix(name, h.name)
+	return err == nil && h.name != "" && ends && (before != "") == h.below && (!h.below || strings.HasSuffix(before, "."))
+}
+
+func (h Host) hasPort(port uint16) bool {
+	return h.port == port || h.port == 0 && (port == 80 || port == 443)
 }
 
 // String returns the host as [ParseHost] reads it.
@@ -116,7 +144,7 @@ func splitPort(text string) (host string, port uint16, err error) {
 // point it there. Nor does a network that only happens to contain them, as
 // fd00::/8 does those of several clouds: their own address opens them.
 func (h Host) opens(host string, addr netip.AddrPort, rule Rule) bool {
-	if h.port != 0 && h.port != addr.Port() || h.port == 0 && addr.Port() != 80 && addr.Port() != 443 {
+	if !h.hasPort(addr.Port()) {
 		return false
 	}
 	if h.name != "" {

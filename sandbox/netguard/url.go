@@ -118,7 +118,7 @@ func (g *Guard) checkName(u *url.URL, at uint16) error {
 	if slices.Contains(metadataNames, name) {
 		return &DeniedError{Rule: Metadata, Target: u.Host}
 	}
-	named := slices.ContainsFunc(g.open, func(h Host) bool { return h.port == at }) // perhaps of what the name leads to
+	named := g.anyPort || slices.ContainsFunc(g.open, func(h Host) bool { return h.port == at }) // perhaps of what the name leads to
 	if slices.Contains(badPorts, at) && !named {
 		return badPort(u.Host, at)
 	}
