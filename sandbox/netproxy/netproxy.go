@@ -1,0 +1,106 @@
+// Package netproxy is the way out of a network namespace that has nothing but a loopback
+// interface: a proxy that connects to the hosts that policy lists. It looks up names
+// itself, and package netguard judges each address that it is about to connect to.
+package netproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"toolserver/proxy"
+	"toolserver/sandbox/netguard"
+)
+
+// Rules are what clients may reach.
+type Rules struct {
+	Allow   []netguard.Host // see [netguard.ParsePattern]
+	Guard   *netguard.Guard // of any port
+	Setting string          // what refusals say of Allow
+}
+
+// A Proxy serves one command.
+type Proxy struct {
+	Rules
+	mu       sync.Mutex
+	refusals []Refusal
+}
+
+// A Refusal is a connection that the rules do not allow.
+type Refusal struct {
+	Target string // host and port, as they were asked for
+	Why    string
+}
+
+func (r Refusal) Error() string {
+	return fmt.Sprintf("the sandbox refused a connection to %s: %s", r.Target, r.Why)
+}
+
+// maxRefusals is how many a proxy remembers.
+const maxRefusals = 5
+
+// Refusals returns the first connections that were refused, each once. A nil Proxy has none.
+func (p *Proxy) Refusals() []Refusal {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.refusals)
+}
+
+// Describe puts refusals into a text; it is empty for none.
+func Describe(refusals []Refusal) string {
+	texts := make([]string, len(refusals))
+	for i, r := range refusals {
+		texts[i] = r.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (p *Proxy) refuse(target, why string) error {
+	r := Refusal{strings.Trim(fmt.Sprintf("%.300q", target), `"`), why} // a client may send any bytes
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.refusals) < maxRefusals && !slices.Contains(p.refusals, r) {
+		p.refusals = append(p.refusals, r)
+	}
+	return r
+}
+
+// Serve serves connections to l until ctx ends, and closes them and l then.
+func (p *Proxy) Serve(ctx context.Context, l net.Listener) {
+	denies := func(err error) bool { _, ok := errors.AsType[Refusal](err); return ok }
+	(&proxy.Server{Dial: p.dial, Denies: denies}).Serve(ctx, l)
+}
+
+// dial connects to what the rules allow. The error is a [Refusal] if they do not.
+func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	u := &url.URL{Scheme: "http", Host: address}
+	host := u.Hostname()
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("%.300q is not a host with a port", address)
+	}
+	if !slices.ContainsFunc(p.Allow, func(h netguard.Host) bool { return h.Matches(host, uint16(port)) }) {
+		return nil, p.refuse(address, "not in "+p.Setting)
+	}
+	var c net.Conn
+	if err = p.Guard.CheckURL(u); err == nil { // and u is canonical
+		c, err = p.Guard.Dial(ctx, network, u.Host)
+	}
+	if denied, ok := errors.AsType[*netguard.DeniedError](err); ok {
+		why := denied.Error()
+		if denied.Allow != "" {
+			why += "; the operator allows it with sandbox.private_hosts: [" + denied.Allow + "]"
+		}
+		return nil, p.refuse(address, why)
+	}
+	return c, err
+}
