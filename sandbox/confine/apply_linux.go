@@ -26,7 +26,7 @@ type starter struct {
 	plan *plan // that of spec
 }
 
-func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (c process.Confined, err error) {
+func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.ProcAttr, handOver func(fd int) error) (c process.Confined, err error) {
 	if !bytes.Equal(spec, s.spec) {
 		p, err := decodePlan(spec)
 		if err != nil {
@@ -35,7 +35,7 @@ func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.P
 		s.spec, s.plan = spec, p
 	}
 	p := *s.plan // apply changes it
-	listener, err := p.apply()
+	listener, err := p.apply(handOver)
 	if err != nil {
 		return c, err
 	}
@@ -59,7 +59,7 @@ func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.P
 // apply puts the layers on, each before what it needs is gone: mounts take
 // capabilities and calls that seccomp refuses. Listener is for the broker, and negative
 // if there is none.
-func (p *plan) apply() (listener int, err error) {
+func (p *plan) apply(handOver func(fd int) error) (listener int, err error) {
 	missing := func(err error) error {
 		if p.BestEffort && errors.Is(err, ErrUnsupported) {
 			return nil
@@ -70,8 +70,11 @@ func (p *plan) apply() (listener int, err error) {
 	if err := missing(err); err != nil {
 		return -1, err
 	}
-	if p.Network == Loopback {
+	if p.Network == Loopback || p.Network == Proxied {
 		err := enterNetNamespace()
+		if err == nil && p.Network == Proxied {
+			err = listen(handOver)
+		}
 		if err := missing(err); err != nil {
 			return -1, err
 		}

@@ -500,6 +500,7 @@ func TestNoSilentDowngrade(t *testing.T) {
 		{Spec{Exec: programs("bash"), Write: []string{"/usr/bin"}, WithoutMounts: true}, true, 2},
 		{Spec{Write: []string{g.work}, ReadOnly: []string{g.work + "/file"}, WithoutMounts: true}, false, 1},
 		{Spec{Network: Loopback}, false, 0},
+		{Spec{Network: Proxied}, false, 0},
 	} {
 		have := Support{LandlockABI: 7, Seccomp: true, MountNamespace: true, NetNamespace: true, StopAtStart: true}
 		if missing := tt.spec.Missing(have); len(missing) != tt.missing {

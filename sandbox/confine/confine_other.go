@@ -46,7 +46,9 @@ func Wrap(spec []byte, path string, argv []string) (program string, wrapped []st
 }
 
 // Start fails: there are no supervisors on this system. See [Wrap].
-func Start([]byte, string, []string, *syscall.ProcAttr) (int, error) { return 0, errSystem }
+func Start([]byte, string, []string, *syscall.ProcAttr, func(int) error) (int, error) {
+	return 0, errSystem
+}
 
 // Probe finds out whether sandbox-exec(1) works.
 func Probe() Support {
@@ -60,8 +62,8 @@ func (s Spec) Missing(have Support) []Gap {
 		return []Gap{{"the confinement of commands", "no kernel layer works on this system (" + runtime.GOOS + ")", helpLinux}}
 	}
 	list := []Gap{{"that commands ask no system service to do something for them", "a profile that denied that would break programs", helpLinux}}
-	if s.Network == Loopback {
-		list = append(list, Gap{"a loopback interface of the command's own", "there are no network namespaces on this system", helpLinux})
+	if s.Network == Loopback || s.Network == Proxied {
+		list = append(list, Gap{"a loopback interface of the command's own, and a proxy there", "there are no network namespaces on this system", helpLinux})
 	}
 	if s.Limits != (Limits{}) {
 		list = append(list, Gap{"limits", "commands have no supervisor on this system", helpLinux})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -308,6 +309,21 @@ func loopbackUp() error {
 	}
 	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
 	return os.NewSyscallError("ioctl", unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, request))
+}
+
+// listen hands over a socket that listens at [ProxyAddress].
+func listen(handOver func(fd int) error) error {
+	l, err := net.Listen("tcp4", ProxyAddress)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	f, err := l.(*net.TCPListener).File()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return handOver(int(f.Fd()))
 }
 
 // openPath returns a descriptor of a resolved path. No link is followed: what a

@@ -32,7 +32,7 @@ func (s Spec) profile() string {
 		rule("allow", "process-exec*", append(literals(s.Exec), beneathAll(s.ExecDirs)...)...)
 	}
 	switch s.Network {
-	case None:
+	case None, Proxied:
 		b.WriteString("(deny network*)\n")
 	case Loopback:
 		b.WriteString("(deny network*)\n")

@@ -70,9 +70,15 @@ const (
 	// Loopback means a loopback interface of the command's own, which nothing
 	// else is on.
 	Loopback
+	// Proxied means Loopback, with a listening socket at [ProxyAddress] that is handed to
+	// the server: see process.Spec.
+	Proxied
 	// All means TCP, UDP and ping to where this machine reaches.
 	All
 )
+
+// ProxyAddress is where commands find a proxy, on the loopback interface of their own.
+const ProxyAddress = "127.0.0.1:3128"
 
 func (n Network) String() string {
 	switch n {
@@ -80,6 +86,8 @@ func (n Network) String() string {
 		return "none"
 	case Loopback:
 		return "loopback"
+	case Proxied:
+		return "allow"
 	case All:
 		return "all"
 	}

@@ -101,7 +101,7 @@ func startOne(order testOrder) (status int, err error) {
 		attr := &syscall.ProcAttr{Dir: order.Dir, Env: order.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true}}
 		if order.Spec != nil {
 			var c process.Confined
-			if c, err = Confiner()(order.Spec, order.Argv[0], order.Argv, attr); c.Serve != nil && err == nil {
+			if c, err = Confiner()(order.Spec, order.Argv[0], order.Argv, attr, func(int) error { return nil }); c.Serve != nil && err == nil {
 				stop, _ := unix.Eventfd(0, 0)
 				go func() {
 					var ws unix.Siginfo

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 // confineByPrivileges is a Confiner that only forbids new privileges.
-func confineByPrivileges(_ []byte, path string, argv []string, attr *syscall.ProcAttr) (c process.Confined, err error) {
+func confineByPrivileges(_ []byte, path string, argv []string, attr *syscall.ProcAttr, _ func(int) error) (c process.Confined, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return c, err
 	}

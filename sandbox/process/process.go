@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"sync"
 	"syscall"
@@ -30,6 +31,9 @@ type Spec struct {
 	// Confine is passed to the [Confiner] of the supervisor, which restricts the
 	// process before it starts. A spec with Confine fails where there is none.
 	Confine []byte
+	// Serve, when set, is given the listening socket that the [Confiner] made for the
+	// process, if it did. ctx ends when no process is left, and Serve must return then.
+	Serve func(ctx context.Context, l net.Listener)
 	// OnStart, when set, is called once the program runs. It must not block.
 	OnStart func()
 }

@@ -11,13 +11,14 @@ import (
 const supervisorName = "toolserver: supervisor"
 
 // A Confiner starts a program within the limits in the Confine bytes of its spec.
-// Its other arguments are those of [syscall.ForkExec]. It is called on an operating
+// The others up to handOver are those of [syscall.ForkExec]; handOver gives the server a
+// listening socket, for the Serve of the spec. It is called on an operating
 // system thread that serves this one program and then ends, so that it may restrict
 // the calling thread, for example with landlock_restrict_self(2); the thread still has
 // the capabilities of the supervisor, which the program must not keep. A bare
 // [syscall.Errno] means that the program could not be started; any other error is about
 // its limits, and is reported in full.
-type Confiner func(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (Confined, error)
+type Confiner func(spec []byte, path string, argv []string, attr *syscall.ProcAttr, handOver func(fd int) error) (Confined, error)
 
 // Confined is a program that a [Confiner] started.
 type Confined struct {

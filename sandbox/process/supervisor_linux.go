@@ -210,7 +210,7 @@ func (w *watch) startConfined(spec []byte, path string, argv []string, attr *sys
 		var c Confined
 		err := unix.PthreadSigmask(unix.SIG_SETMASK, new(unix.Sigset_t), nil)
 		if err == nil {
-			c, err = w.confine(spec, path, argv, attr)
+			c, err = w.confine(spec, path, argv, attr, handOver)
 		}
 		w.pid = c.Pid
 		started <- err
@@ -229,6 +229,11 @@ func (w *watch) startConfined(spec []byte, path string, argv []string, attr *sys
 		w.stopServing()
 	}
 	return err
+}
+
+// handOver sends a descriptor between two reports.
+func handOver(fd int) error {
+	return os.NewSyscallError("sendmsg", unix.Sendmsg(supervisorSocket, []byte("\n"), unix.UnixRights(fd), nil, 0))
 }
 
 const (

@@ -12,7 +12,8 @@ import (
 
 // Server and supervisor talk JSON over a stream socket. The server sends orders, each
 // after its length as four bytes, little-endian; with an order to start something
-// come the descriptors of its standard streams. The supervisor sends reports.
+// come the descriptors of its standard streams. The supervisor sends reports, and at
+// most one descriptor for each process, with a newline.
 
 // maxOrder bounds an order above what execve(2) accepts, whose limit is 6 MiB.
 const maxOrder = 16 << 20

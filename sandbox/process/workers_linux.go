@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"runtime"
@@ -211,7 +212,8 @@ func (ws *workers) startWorker(g *cgroup) (*worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("use the socket of the supervisor: %w", err)
 	}
-	w := &worker{pool: ws, cgroup: g, conn: conn.(*net.UnixConn), reports: json.NewDecoder(conn), dead: make(chan struct{})}
+	w := &worker{pool: ws, cgroup: g, conn: conn.(*net.UnixConn), dead: make(chan struct{})}
+	w.reports = json.NewDecoder(w)
 	if err := w.spawn(theirs); err != nil {
 		conn.Close()
 		return nil, err
@@ -359,6 +361,44 @@ func (w *worker) read() {
 	w.current.ended(128+int(syscall.SIGKILL), "SIGKILL", err)
 	close(w.current.done)
 	w.current = nil
+}
+
+// Read reads the bytes of reports. A listening socket that comes with them is served.
+func (w *worker) Read(b []byte) (int, error) {
+	oob := make([]byte, unix.CmsgSpace(4))
+	n, oobn, _, _, err := w.conn.ReadMsgUnix(b, oob)
+	if err == nil && n == 0 {
+		err = io.EOF
+	}
+	if err != nil {
+		return 0, err
+	}
+	messages, _ := unix.ParseSocketControlMessage(oob[:oobn]) // of what makes no sense there are none
+	for i := range messages {
+		files, _ := unix.ParseUnixRights(&messages[i])
+		for _, fd := range files {
+			f := os.NewFile(uintptr(fd), "handed over")
+			if l, err := net.FileListener(f); err == nil { // it has a descriptor of its own
+				w.serve(l)
+			}
+			f.Close()
+		}
+	}
+	return n, nil
+}
+
+// serve has the holder of the process serve connections to l until the process is gone.
+func (w *worker) serve(l net.Listener) {
+	w.mu.Lock()
+	p := w.current
+	w.mu.Unlock()
+	if p == nil || p.launch.Serve == nil {
+		l.Close()
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-p.done; cancel() }()
+	go p.launch.Serve(ctx, l)
 }
 
 // take acts on a report, and returns false if it makes no sense.

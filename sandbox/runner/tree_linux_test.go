@@ -22,7 +22,7 @@ import (
 )
 
 // testConfiner obeys a spec of one word.
-func testConfiner(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (c process.Confined, err error) {
+func testConfiner(spec []byte, path string, argv []string, attr *syscall.ProcAttr, _ func(int) error) (c process.Confined, err error) {
 	switch string(spec) {
 	case "no new privileges":
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
