@@ -98,14 +98,14 @@ type writer struct {
 func (w *writer) structure(t *Type, secret bool, v reflect.Value) object {
 	properties := object{}
 	var required []string
-	for _, f := range t.Fields {
+	for i, f := range t.Fields {
 		var inner reflect.Value
 		if v.IsValid() {
 			inner = v.FieldByIndex(f.Index)
 		}
 		f.Secret = f.Secret || secret
 		properties = append(properties, member{f.Name, w.value(&f, inner, true)})
-		if w.types == nil && !f.Optional || t.Short != nil && t.Short.Name == f.Name {
+		if w.types == nil && !f.Optional || t.Short != nil && t.Short.Name == f.Name || t.Alone && i == 0 {
 			required = append(required, f.Name)
 		}
 	}
@@ -275,7 +275,7 @@ func (w *writer) relaxed(t *Type, o object, nullable bool) object {
 	forms := []object{strict}
 	switch {
 	case t.Short != nil:
-		forms = append(forms, object{{"type", "string"}})
+		forms = append(forms, w.value(&Field{Type: t.Short.Type, Rules: t.Short.Rules}, reflect.Value{}, false))
 	case t.Elem != nil || t.Kind == Struct || t.Kind == Text || t.Kind == String && len(strict) == 1:
 		if nullable {
 			o[0].value = []string{o[0].value.(string), "null"}

@@ -15,7 +15,7 @@
 //	secret     "true": the value is masked wherever it is shown
 //	path       "true": the text is a file name
 //	short      "true": a value of this field stands for a struct that has no
-//	           more than it
+//	           more than it; "alone": it stands instead of the other fields
 //	template   "-" on an inline struct: a template describes its keys elsewhere
 //
 // On a list or map the tags enum, pattern, format, secret and path apply to its
@@ -83,6 +83,7 @@ type Type struct {
 	Fields []Field // of a struct, with inline ones lifted
 	Rest   *Field  // the inline map of a struct
 	Short  *Field  // whose value alone stands for the struct; nil if none does
+	Alone  bool    // Short is not among Fields
 }
 
 // Field is a field of a struct.
@@ -206,6 +207,9 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 		switch {
 		case inline:
 			d.Rest = &one
+			continue
+		case f.Tag.Get("short") == "alone":
+			d.Short, d.Alone = &one, true
 			continue
 		case f.Tag.Get("short") == "true":
 			d.Short = &one

@@ -175,6 +175,9 @@ func (d *decoder) pairs(n *yaml.Node, path string) []pair {
 func (d *decoder) structure(n *yaml.Node, t *structschema.Type, r structschema.Rules, path string, out reflect.Value) {
 	var others []pair
 	mistakes := len(d.errs)
+	if t.Alone {
+		out.FieldByIndex(t.Short.Index).SetZero()
+	}
 	for _, p := range d.pairs(n, path) {
 		f := t.Field(p.name)
 		switch {
@@ -191,8 +194,12 @@ func (d *decoder) structure(n *yaml.Node, t *structschema.Type, r structschema.R
 	if len(others) > 0 {
 		d.entries(others, t.Rest.Type, t.Rest.Rules, path, out.FieldByIndex(t.Rest.Index))
 	}
-	if t.Short != nil && out.FieldByIndex(t.Short.Index).IsZero() && len(d.errs) == mistakes {
-		d.errorf(n, "%s: has no %s", subject(path), t.Short.Name)
+	needed := t.Short
+	if t.Alone {
+		needed = &t.Fields[0]
+	}
+	if needed != nil && out.FieldByIndex(needed.Index).IsZero() && len(d.errs) == mistakes {
+		d.errorf(n, "%s: has no %s", subject(path), needed.Name)
 	}
 }
 
