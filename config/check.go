@@ -21,6 +21,7 @@ import (
 func (l *Loaded) check() error {
 	formats := map[string]func(text string) error{
 		"host":         sandbox.CheckHostEntry,
+		"reachable":    checkReachable,
 		"private_host": func(text string) error { _, err := netguard.ParseHost(text); return err },
 		"base_url":     func(text string) error { _, err := httpcall.ParseBase(text); return err },
 		"header":       checkHeader,
@@ -56,6 +57,14 @@ func (l *Loaded) check() error {
 		all = append(all, l.mistake("server.tokens", "%s", strings.TrimPrefix(err.Error(), "server.tokens: ")))
 	}
 	return errors.Join(all...)
+}
+
+func checkReachable(text string) error {
+	if text == "*" {
+		return errors.New("for any host, write network: all")
+	}
+	_, err := netguard.ParsePattern(text)
+	return err
 }
 
 func checkHeader(text string) error {

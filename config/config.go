@@ -124,7 +124,7 @@ func Default() Config {
 			PerPrincipal: 128, QueueWait: 30 * time.Second, PageSize: 250,
 		},
 		Sandbox: Sandbox{
-			Settings: sandbox.Settings{ProtectDefault: new(true), Enforcement: sandbox.EnforceBestEffort, Network: "none"},
+			Settings: sandbox.Settings{ProtectDefault: new(true), Enforcement: sandbox.EnforceBestEffort, Network: sandbox.Network{Reach: "none"}},
 			Limits:   CommandLimits{Processes: 1024, FileSize: 4 << 30},
 		},
 		Web:       Web{Search: websearch.DefaultOptions()},

@@ -119,6 +119,8 @@ func TestFormats(t *testing.T) {
 		"anthropic: {base_url: x}\n":                           "1:13: anthropic.base_url: ",
 		"tools: {web_fetch: {denied_hosts: [a.com, 'a b']}}\n": "1:43: tools.web_fetch.denied_hosts[1]: ",
 		"sandbox: {private_hosts: [10/8]}\n":                   "1:27: sandbox.private_hosts[0]: ",
+		"sandbox: {network: {allow: [a.org, '*']}}\n":          "1:36: sandbox.network.allow[1]: for any host, write network: all",
+		"sandbox: {network: {allow: ['https://a.org']}}\n":     "1:29: sandbox.network.allow[0]: ",
 		"sandbox: {presets: [git, gp]}\n":                      `1:26: sandbox.presets[1]: there is no preset "gp"; did you mean go?`,
 	} {
 		if _, err := load(t, yaml); err == nil || !strings.Contains(err.Error(), want) {

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"toolserver/sandbox/command"
+	"toolserver/sandbox/netproxy"
 	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
@@ -29,6 +30,7 @@ type Commands struct {
 	compiled      func() (*command.Policy, error)
 	confinement   *confinement // nil if the kernel layer is off
 	summary       func() *Summary
+	reachable     netproxy.Rules    // of proxies
 	variables     map[string]string // of the environment, besides the minimal ones
 	env           []string
 	presets       []string     // in force
@@ -69,6 +71,10 @@ func (s *Sandbox) newCommands(o Owner, files func() *protectedFiles) (*Commands,
 	if p.Settings.Enforcement != EnforceParseOnly {
 		c.confinement = c.newConfinement(p, lists, files)
 	}
+	var err error
+	if c.reachable, err = p.reachable(); err != nil {
+		return nil, err
+	}
 	if p.Settings.Enforcement == EnforceRequired {
 		if err := c.confinement.check(); err != nil {
 			return nil, err
@@ -82,7 +88,7 @@ func (s *Sandbox) newCommands(o Owner, files func() *protectedFiles) (*Commands,
 	if lists.AllowedCommands == nil && lists.DeniedCommands == nil {
 		return c, nil
 	}
-	_, err := c.compiled()
+	_, err = c.compiled()
 	return c, err
 }
 
@@ -151,7 +157,9 @@ func (c *Commands) prepare(req *CommandRequest) error {
 		return &DeniedError{verdict}
 	}
 	req.Run.Dir, req.Run.Bounds = dir, c.bounds()
-	if req.Run.Env, err = c.environment(req.Env); err != nil {
+	var variables map[string]string
+	req.Run.Proxy, variables = c.throughProxy(req.Env)
+	if req.Run.Env, err = c.environment(variables); err != nil {
 		return err
 	}
 	req.Run.Shell = req.Command // whose message people know if there is no such program

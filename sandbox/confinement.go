@@ -59,8 +59,6 @@ func (c *Commands) newConfinement(p Policy, lists ToolPolicy, files func() *prot
 	return made
 }
 
-var networks = map[string]confine.Network{"": confine.None, "none": confine.None, "loopback": confine.Loopback, "all": confine.All}
-
 // spec turns policy into what the kernel enforces of it, except programs.
 func (c *Commands) spec(p Policy) confine.Spec {
 	s := confine.Spec{
@@ -68,7 +66,7 @@ func (c *Commands) spec(p Policy) confine.Spec {
 		Write:       union(c.writes.Allowed(), []string{c.kernel.scratch.path, c.caches}),
 		Deny:        c.reads.DeniedPaths(),
 		ReadOnly:    c.writes.DeniedPaths(),
-		Network:     networks[p.Settings.Network],
+		Network:     p.Settings.Network.kind(),
 		UnixSockets: p.Settings.UnixSockets,
 		Limits:      confine.Limits{OpenFiles: uint64(p.Settings.Limits.OpenFiles), FileSize: uint64(p.Settings.Limits.FileSize)},
 		BestEffort:  p.Settings.Enforcement != EnforceRequired,

@@ -52,7 +52,7 @@ func (c *Commands) Layers() Layers {
 	spec := c.confinement.spec()
 	gaps = append(c.confinement.gaps(), gaps...)
 	if c.kernel.confines() {
-		l.InForce = append(l.InForce, c.kernel.kinds(spec)...)
+		l.InForce = append(l.InForce, c.kernel.kinds(spec, c.policy.Settings.Network.inForce(c.kernel.support))...)
 	}
 	l.SideEffects = spec.SideEffects(c.kernel.support)
 	var short []string
@@ -70,15 +70,15 @@ func (c *Commands) Layers() Layers {
 }
 
 // kinds names what the kernel offers and spec uses.
-func (k *Kernel) kinds(spec confine.Spec) (list []string) {
+func (k *Kernel) kinds(spec confine.Spec, network string) (list []string) {
 	if k.support.LandlockABI > 0 {
 		list = append(list, fmt.Sprintf("files and programs: landlock (ABI %d)", k.support.LandlockABI))
 	}
 	if k.support.Seatbelt {
-		list = append(list, "files, programs and network: sandbox-exec", "network: "+spec.Network.String())
+		list = append(list, "files, programs and network: sandbox-exec", network)
 	}
 	if k.support.Seccomp {
-		list = append(list, "system calls: seccomp", "network: "+spec.Network.String())
+		list = append(list, "system calls: seccomp", network)
 	}
 	if k.support.MountNamespace && !spec.WithoutMounts {
 		list = append(list, "protected files and metadata: mount namespace")

@@ -38,15 +38,19 @@ func (p *Processes) Start(ctx context.Context, req ProcessRequest) (*process.Chi
 	if c == nil {
 		return nil, errors.New("the tool does not declare that it holds processes")
 	}
-	env, err := c.environment(req.Env)
-	if err != nil {
-		return nil, err
-	}
-	s := process.Spec{Argv: req.Argv, Dir: cmp.Or(req.Dir, c.policy.WorkingDirectory), Env: env, Bounds: c.bounds()}
+	s := process.Spec{Argv: req.Argv, Dir: cmp.Or(req.Dir, c.policy.WorkingDirectory), Bounds: c.bounds()}
+	var err error
 	if !req.Unconfined {
+		proxy, variables := c.throughProxy(req.Env)
+		if req.Env = variables; proxy != nil {
+			s.Serve = proxy.Serve
+		}
 		if s.Confine, _, err = c.confine(); err != nil {
 			return nil, err
 		}
+	}
+	if s.Env, err = c.environment(req.Env); err != nil {
+		return nil, err
 	}
 	return c.kernel.children.Start(ctx, s, req.Stderr)
 }

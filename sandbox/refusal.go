@@ -71,12 +71,14 @@ func (c *Commands) Refusal(exit process.Exit, output, dir string) (text string) 
 	return cmp.Or(text, unsaid)
 }
 
-var reachable = map[confine.Network]string{confine.None: "nothing", confine.Loopback: "a loopback interface of their own"}
+var reachable = map[confine.Network]string{confine.None: "nothing", confine.Loopback: "a loopback interface of their own", confine.Proxied: "nothing on this machine"}
 
 // refusalOf explains a line of output.
 func (c *Commands) refusalOf(line, dir string) string {
 	spec, limits := c.confinement.spec(), c.policy.Settings.Limits
 	switch {
+	case spec.Network == confine.Proxied && c.kernel.support.NetNamespace && containsAny(line, networkRefusals):
+		return "the sandbox lets commands reach only the hosts of " + c.policy.Settings.Network.hosts() + ", through the proxy that HTTPS_PROXY names"
 	case spec.Network != confine.All && containsAny(line, networkRefusals):
 		return fmt.Sprintf("the sandbox refused a network connection: commands may reach %s (rule: sandbox.network: %s)", reachable[spec.Network], spec.Network)
 	case limits.FileSize > 0 && containsAny(line, fileSizeRefusals):

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"toolserver/sandbox/netproxy"
 )
 
 var (
@@ -26,6 +28,7 @@ type Job struct {
 	Started time.Time
 
 	session, owner string
+	proxy          *netproxy.Proxy
 	output         *Output
 	cancel         context.CancelFunc
 	done           chan struct{}
@@ -41,6 +44,9 @@ func (j *Job) Done() <-chan struct{} { return j.done }
 // Output is what the job has written so far, both streams as they came. It goes
 // on growing while the job runs; see [Output.Page].
 func (j *Job) Output() *Output { return j.output }
+
+// Refused are connections that the job's proxy has refused so far.
+func (j *Job) Refused() []netproxy.Refusal { return j.proxy.Refusals() }
 
 // Result returns how the job ended; ok is false while it runs. The error is as
 // that of [Runner.Run].
@@ -80,7 +86,7 @@ func (r *Runner) Start(ctx context.Context, session string, req Request) (*Job, 
 	jobCtx, cancel := context.WithCancel(context.Background())
 	j := &Job{
 		ID: "job-" + strings.ToLower(rand.Text()[:8]), Command: commandText(&req), Started: time.Now(),
-		session: session, owner: req.Owner, output: c.merged, cancel: cancel, done: make(chan struct{}),
+		session: session, owner: req.Owner, proxy: req.Proxy, output: c.merged, cancel: cancel, done: make(chan struct{}),
 	}
 	if err := r.remember(j); err != nil {
 		cancel()

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"toolserver/sandbox/netproxy"
 	"toolserver/sandbox/process"
 	"toolserver/share"
 )
@@ -62,6 +63,8 @@ type Request struct {
 	Confine []byte
 	// Notice is passed on to the Result.
 	Notice string
+	// Proxy, which may be nil, serves the network that Confine gives the command.
+	Proxy *netproxy.Proxy
 	// Owner is for whom the command runs, such as a principal. Owners share
 	// [Options.MaxConcurrent] and each has [Options.MaxOwnerJobs].
 	Owner string
@@ -95,6 +98,8 @@ type Result struct {
 	// Waited is how long the command waited for others to end, which is part of its
 	// timeout. Duration is from the start until no process was left.
 	Waited, Duration time.Duration
+	// RefusedHosts are connections that the proxy refused.
+	RefusedHosts []netproxy.Refusal
 	// Output holds both streams as they came or, if the request says Split, Stdout and
 	// Stderr each its own. The others are empty.
 	Output, Stdout, Stderr *Output
@@ -203,6 +208,9 @@ func (r *Runner) begin(req *Request) (*call, error) {
 	req.Timeout = cmp.Or(req.Timeout, r.options.Timeout)
 	c := &call{runner: r, request: req, maxWait: req.Timeout}
 	c.spec = process.Spec{Shell: req.Shell, Argv: req.Argv, Dir: req.Dir, Env: req.Env, Bounds: req.Bounds, Confine: req.Confine}
+	if req.Proxy != nil {
+		c.spec.Serve = req.Proxy.Serve
+	}
 	limits := Limits{cmp.Or(req.Limits.Inline, 30_000), cmp.Or(req.Limits.Spill, 64<<20)}
 	c.merged, c.stdout, c.stderr = &Output{limits: limits}, &Output{limits: limits}, &Output{limits: limits}
 	r.mu.Lock()
@@ -233,7 +241,7 @@ func (c *call) run(ctx context.Context) (Result, error) {
 	res := Result{Notice: c.request.Notice, Waited: c.waited, Output: c.merged, Stdout: c.stdout, Stderr: c.stderr}
 	c.wait(ctx, p, &res)
 	res.Exit, err = p.Exit()
-	res.Duration = time.Since(began)
+	res.Duration, res.RefusedHosts = time.Since(began), c.request.Proxy.Refusals()
 	c.finish(max(r.options.Drain, 0))
 	if err != nil && !errors.Is(err, process.ErrSupervisorLost) {
 		res.Close()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"toolserver/domain"
+	"toolserver/sandbox/netproxy"
 	"toolserver/sandbox/runner"
 )
 
@@ -40,6 +41,9 @@ func (t tool) jobs(ctx context.Context, in bashInput) (domain.ToolResult, error)
 	note := fmt.Sprintf("[job %s %s; next offset %d]", job.ID, state(job), page.Next)
 	if page.Start > in.Offset {
 		note = fmt.Sprintf("[%d bytes before offset %d are gone]\n", page.Start-in.Offset, page.Start) + note
+	}
+	if refused := netproxy.Describe(job.Refused()); refused != "" {
+		note = "[" + refused + "]\n" + note
 	}
 	return domain.Text(line(strings.TrimSuffix(page.Text, "\n"), note)), nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/sandbox/netproxy"
 	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
@@ -187,7 +188,7 @@ func (t tool) aboutSandbox(res runner.Result, output, dir string) string {
 	var parts []string
 	if res.Exceeded != "" {
 		parts = append(parts, t.commands.Exceeded(res.Exceeded))
-	} else if refusal := t.commands.Refusal(res.Exit, output, dir); refusal != "" {
+	} else if refusal := cmp.Or(netproxy.Describe(res.RefusedHosts), t.commands.Refusal(res.Exit, output, dir)); refusal != "" {
 		parts = append(parts, refusal)
 	}
 	for _, notice := range []string{t.commands.Summary().Notice, res.Notice} {

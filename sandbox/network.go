@@ -1,0 +1,73 @@
+package sandbox
+
+import (
+	"cmp"
+	"maps"
+	"strings"
+
+	"toolserver/sandbox/confine"
+	"toolserver/sandbox/netguard"
+	"toolserver/sandbox/netproxy"
+)
+
+// Network says what commands may reach: a word alone, or hosts.
+type Network struct {
+	Reach string   `yaml:"reach" short:"alone" enum:"none|loopback|all"`
+	Allow []string `yaml:"allow" format:"reachable" doc:"Hosts that commands may reach, through a proxy on a loopback interface of their own: names, *.NAME for the names below one, addresses or networks, each with a port unless it is 80 or 443."`
+}
+
+var networks = map[string]confine.Network{"": confine.None, "none": confine.None, "loopback": confine.Loopback, "all": confine.All}
+
+// kind is the network in the terms of the kernel.
+func (n Network) kind() confine.Network {
+	if n.Allow != nil {
+		return confine.Proxied
+	}
+	return networks[n.Reach]
+}
+
+// hosts names the setting and the first hosts that it allows.
+func (n Network) hosts() string {
+	const most = 8
+	names := strings.Join(n.Allow[:min(len(n.Allow), most)], ", ")
+	if len(n.Allow) > most {
+		names += ", …"
+	}
+	return "sandbox.network.allow (" + names + ")"
+}
+
+// inForce is what reports say of the network.
+func (n Network) inForce(have confine.Support) string {
+	if n.Allow != nil && have.NetNamespace {
+		return "network: " + n.hosts() + ", through a proxy"
+	}
+	return "network: " + cmp.Or(n.Reach, confine.None.String())
+}
+
+// reachable returns what the proxies of a policy let commands reach.
+func (p Policy) reachable() (r netproxy.Rules, err error) {
+	open, err := parseList("sandbox.private_hosts", p.Settings.PrivateHosts, netguard.ParseHost)
+	if err != nil {
+		return r, err
+	}
+	allow, err := parseList("sandbox.network.allow", p.Settings.Network.Allow, netguard.ParsePattern)
+	return netproxy.Rules{Allow: allow, Guard: netguard.New(netguard.Options{Open: open, AnyPort: true}), Setting: p.Settings.Network.hosts()}, err
+}
+
+// throughProxy returns the proxy of a confined process, and its variables besides those
+// that are set. There is none if policy names no hosts or this machine has no network
+// of its own for it.
+func (c *Commands) throughProxy(set map[string]string) (*netproxy.Proxy, map[string]string) {
+	if !c.Confined() || c.policy.Settings.Network.kind() != confine.Proxied || !c.kernel.support.NetNamespace {
+		return nil, set
+	}
+	// Programs differ in the case they look for. One for SOCKS in ALL_PROXY would break
+	// those that do not speak it.
+	const proxy, direct = "http://" + confine.ProxyAddress, "localhost,127.0.0.1,::1"
+	variables := map[string]string{"NODE_USE_ENV_PROXY": "1"}
+	for name, value := range map[string]string{"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "ALL_PROXY": proxy, "NO_PROXY": direct} {
+		variables[name], variables[strings.ToLower(name)] = value, value
+	}
+	maps.Copy(variables, set)
+	return &netproxy.Proxy{Rules: c.reachable}, variables
+}
