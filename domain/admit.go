@@ -202,3 +202,29 @@ func (c *Call) takeSlots(ctx context.Context) error {
 		first, second = second, first
 	}
 }
+
+// giveSlots gives back the slots of the call, for good or until retakeSlots: while a
+// person is asked, others may have them.
+func (c *Call) giveSlots() {
+	c.slotsMu.Lock()
+	defer c.slotsMu.Unlock()
+	if c.given++; c.given > 1 {
+		return
+	}
+	for _, pool := range c.slots {
+		if pool != nil {
+			pool.Release(c.owner(), 1)
+		}
+	}
+	c.slots = [2]*share.Pool{}
+}
+
+// retakeSlots undoes giveSlots. It may have to wait, as a new call does.
+func (c *Call) retakeSlots(ctx context.Context) error {
+	c.slotsMu.Lock()
+	defer c.slotsMu.Unlock()
+	if c.given--; c.given > 0 || c.exec == nil {
+		return nil
+	}
+	return c.takeSlots(ctx)
+}

@@ -3,6 +3,7 @@ package domain
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,9 +31,11 @@ type Call struct {
 	work  func(*Call, context.Context) (outcome, error) // and what does the work
 	done  func(outcome, error)
 
-	context  callContext    // of its handler; here, so that it takes no memory of its own
-	args     Arguments      // of a tool, once they are checked
+	context  callContext // of its handler; here, so that it takes no memory of its own
+	args     Arguments   // of a tool, once they are checked
+	slotsMu  sync.Mutex
 	slots    [2]*share.Pool // where the call holds a slot, nil for nowhere
+	given    int            // how often the slots were given back
 	observed bool           // observers have begun
 	answered atomic.Bool
 	clock    clock
@@ -63,11 +66,7 @@ func (c *Call) start(ctx context.Context) {
 // leave gives back what the call has taken. The sources of its catalog may be
 // closed from now on.
 func (c *Call) leave() {
-	for _, pool := range c.slots {
-		if pool != nil {
-			pool.Release(c.owner(), 1)
-		}
-	}
+	c.giveSlots()
 	c.exec.Registry.release(c.catalog)
 }
 

@@ -39,7 +39,7 @@ func (ProgressFunc) Supports(string) bool { return false }
 
 // Ask fails.
 func (ProgressFunc) Ask(context.Context, map[string]InputRequest) (map[string]json.RawMessage, error) {
-	return nil, cannotAsk("", "there is no client that can be asked")
+	return nil, cannotAsk("", "there is no client that can be asked, which the call requires")
 }
 
 // Progress is how far a call has got.
@@ -167,7 +167,7 @@ func CanAsk(ctx context.Context, method string) bool { return callOf(ctx).client
 const askTime = 5 * time.Minute
 
 // Ask asks the client and returns its answers, each under its request's name. The
-// call's time limit is suspended meanwhile. An error is to be returned as it is: it
+// call's time limit is suspended meanwhile, and its slots are free for others. An error is to be returned as it is: it
 // may mean that the handler runs again with the answers, so what precedes Ask must
 // be repeatable.
 func Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error) {
@@ -175,7 +175,7 @@ func Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json
 	clean := make(map[string]InputRequest, len(requests))
 	for name, req := range requests {
 		if !c.client.Supports(req.Method) {
-			return nil, cannotAsk(req.Method, "the client does not support "+req.Method)
+			return nil, cannotAsk(req.Method, "the client does not support "+req.Method+", which the call requires")
 		}
 		req.Params = c.catalog.redactor.value(req.Params)
 		clean[name] = req
@@ -184,11 +184,15 @@ func Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json
 		at.clock.pause()
 		defer at.clock.resume()
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, askTime, errNoAnswer)
+	c.root().giveSlots()
+	asking, cancel := context.WithTimeoutCause(ctx, askTime, errNoAnswer)
 	defer cancel()
-	answers, err := c.client.Ask(ctx, clean)
-	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
-		return nil, Errorf(CodeTimeout, "%s: the client did not answer a question within %v", c.Name, askTime)
+	answers, err := c.client.Ask(asking, clean)
+	switch {
+	case err == nil:
+		err = c.root().retakeSlots(ctx)
+	case errors.Is(context.Cause(asking), errNoAnswer):
+		err = Errorf(CodeTimeout, "%s: the client did not answer a question within %v", c.Name, askTime)
 	}
 	return answers, err
 }
@@ -198,7 +202,7 @@ var errNoAnswer = errors.New("no answer")
 
 // cannotAsk returns the error of a call that needs a client that can be asked.
 func cannotAsk(method, problem string) *Error {
-	e := &Error{Code: CodeMissingCapability, Message: problem + ", which the call requires", Hint: "Use a client that supports it, or another tool."}
+	e := &Error{Code: CodeMissingCapability, Message: problem, Hint: "Use a client that supports it, or another tool."}
 	if capability := CapabilityOf(method); capability != "" {
 		e.Data = map[string]any{"requiredCapabilities": map[string]any{capability: map[string]any{}}}
 	}

@@ -34,6 +34,10 @@ type Session struct {
 // Key identifies the session among those of all principals.
 func (s Session) Key() string { return SessionKey(s.Principal.ID, s.ID) }
 
+// Lasts reports whether more requests may come in the session: a client without
+// sessions makes one of each request, which has no ID.
+func (s Session) Lasts() bool { return s.ID != "" }
+
 // SessionKey is the [Session.Key] of a session of a principal, both by their
 // IDs.
 func SessionKey(principal, session string) string { return principal + "\x00" + session }

@@ -20,7 +20,8 @@ type CallRecord struct {
 	Err         error  // the same, with its causes; secrets are redacted from its message only
 	ArgsBytes   int
 	ResultBytes int
-	Abandoned   bool // the handler had not returned when its caller was answered
+	Asked       []Asked // what a person was asked
+	Abandoned   bool    // the handler had not returned when its caller was answered
 }
 
 // Stack returns where the handler panicked, or "" if it did not.

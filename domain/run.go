@@ -55,11 +55,7 @@ func (c *Call) recovered(ctx context.Context) (out outcome, err error) {
 		if p := recover(); p != nil {
 			err = &panicError{p, debug.Stack()}
 		} else {
-			root := c
-			for root.outer != nil {
-				root = root.outer
-			}
-			root.finish(outcome{}, errGoexit)
+			c.root().finish(outcome{}, errGoexit)
 		}
 	}()
 	out, err = c.work(c, ctx)
@@ -87,42 +83,27 @@ func (c *Call) runTool(ctx context.Context) (out outcome, err error) {
 			return outcome{Tool: *refusal}, nil
 		}
 	}
-	if c.Tool.RunRaw != nil {
-		out.Tool, err = c.Tool.RunRaw(ctx, c.Raw)
-	} else {
-		out.Tool, err = c.Tool.Run(ctx, c.args)
-	}
+	out.Tool, err = c.lifting(ctx, func(ctx context.Context) (ToolResult, error) {
+		if c.Tool.RunRaw != nil {
+			return c.Tool.RunRaw(ctx, c.Raw)
+		}
+		return c.Tool.Run(ctx, c.args)
+	})
 	return out, err
 }
 
 // confirm asks the user to agree to the call. The refusal is what the call is
 // answered with if they do not.
 func (c *Call) confirm(ctx context.Context) (refusal *ToolResult, err error) {
-	shown := c.Raw
-	if c.Tool.RunRaw == nil {
-		if shown, err = c.args.JSON(); err != nil {
-			return nil, err
-		}
+	if !CanAsk(ctx, AskElicitation) {
+		unable := cannotAsk(AskElicitation, c.Name+" was not run: a person has to agree to each call of it (tools."+c.Name+".confirm), and there is nobody to ask: "+
+			"the client does not declare elicitation or, on the command line, there is no terminal")
+		unable.Hint = "Use a client that supports elicitation or a terminal, or another tool; the operator can set tools." + c.Name + ".confirm: false."
+		return nil, unable
 	}
-	question := "Allow " + c.Name + " with " + clip(string(shown), maxShown) + "?"
-	if hidden := len(shown) - maxShown; hidden > 0 {
-		question += fmt.Sprintf(" CAUTION: %d more bytes of the arguments are not shown.", hidden)
-	}
-	name := "confirm"
-	if c.outer != nil {
-		name += " " + c.Name // the outer call may have been asked about, too
-	}
-	answer, err := Elicit(ctx, name, Elicitation{Message: question})
-	if err != nil || answer.Action == Accepted {
-		return nil, err
-	}
-	refused := Failure("denied", c.Name+" was not run: the user did not agree to it",
-		"Ask the user what to do instead; do not try the same call again.")
-	return &refused, nil
+	_, refusal, err = c.consult(ctx, question{about: "confirm"})
+	return refusal, err
 }
-
-// maxShown bounds the arguments a person is shown.
-const maxShown = 2_000
 
 // maxArtifactBytes bounds the data of one artifact.
 const maxArtifactBytes = 16 << 20

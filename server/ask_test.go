@@ -348,15 +348,19 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// TestConfirmShowsHowMuch checks that what a person is not shown is said.
-func TestConfirmShowsHowMuch(t *testing.T) {
+// TestConfirmShowsAll checks that a person is shown all that they agree to, or not asked.
+func TestConfirmShowsAll(t *testing.T) {
 	s, _ := fixture(t)
 	addAsking(t, s)
 	c := dial(t, s)
 	c.send(strings.Replace(initialize("2025-11-25"), `"capabilities":{}`, canElicit, 1))
 	c.receive()
-	c.send(request(`1`, "tools/call", `{"name":"careful","arguments":{"text":"`+strings.Repeat("x", 3000)+`"}}`, false))
-	if got, want := c.receive(), "CAUTION: 1011 more bytes of the arguments are not shown."; !strings.Contains(got, want) {
+	c.send(request(`1`, "tools/call", `{"name":"careful","arguments":{"text":"`+strings.Repeat("x", 30_000)+`; the end"}}`, false))
+	if got, want := c.receive(), `; the end\"}?`; !strings.Contains(got, want) {
+		t.Errorf("got %s; want %s", got, want)
+	}
+	c.send(request(`2`, "tools/call", `{"name":"careful","arguments":{"text":"`+strings.Repeat("\u202e", 30_000)+`"}}`, false))
+	if got, want := c.receive(), "careful was not run: a person has to agree to it, and the question would have 180"; !strings.Contains(got, want) {
 		t.Errorf("got %s; want %s", got, want)
 	}
 }

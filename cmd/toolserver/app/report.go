@@ -82,6 +82,9 @@ func (r *callFields) MarshalLogObject(enc zapcore.ObjectEncoder) error {
 	enc.AddString("outcome", r.Outcome)
 	enc.AddInt("args_bytes", r.ArgsBytes)
 	enc.AddInt("result_bytes", r.ResultBytes)
+	if r.Asked != nil {
+		_ = enc.AddReflected("asked", r.Asked)
+	}
 	if r.Outcome != "ok" {
 		enc.AddString("error_type", r.ErrorType)
 		enc.AddInt("code", int(r.Code))
