@@ -30,6 +30,7 @@ type Executor struct {
 	observers []Observer
 	slots     slots
 	rates     rates
+	grants    grants
 	abandoned atomic.Int64
 	lastID    atomic.Uint64
 	idPrefix  string

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // Liftable is the error of a handler that policy keeps from its work, where a person
@@ -14,13 +16,11 @@ type Liftable interface {
 	error
 	// Lifts names what policy refuses, each in a few words: "command git push".
 	Lifts() []string
-	// Granted reports whether a person has agreed for the session with this
-	// [Session.Key].
-	Granted(session string) bool
-	// Lift returns the context in which the handler is not refused that, until it
-	// returns or, unless session is empty, until the session ends. The error is for
-	// the person: the policy is not what it was.
-	Lift(ctx context.Context, session string) (context.Context, error)
+	// Policy identifies the policy: what a person has allowed for a session ends with it.
+	Policy() any
+	// Lift returns the context in which the handler is not refused that. The error says
+	// why it is too late.
+	Lift(ctx context.Context) (context.Context, error)
 }
 
 // maxLifts bounds how often a call is run again.
@@ -44,8 +44,8 @@ func (c *Call) lifting(ctx context.Context, handle func(context.Context) (ToolRe
 		}
 		q := question{refused: strings.Join(refused.Lifts(), ", "), session: c.Session.Lasts()}
 		q.about = q.refused
-		key, answer := c.Session.Key(), answerEarlier
-		if q.session && refused.Granted(key) {
+		answer := answerEarlier
+		if q.session && c.exec.grants.have(c.Session.Key(), refused) {
 			c.noteAsked(q.about, answer)
 		} else {
 			var refusal *ToolResult
@@ -56,10 +56,10 @@ func (c *Call) lifting(ctx context.Context, handle func(context.Context) (ToolRe
 				return *refusal, nil
 			}
 		}
-		if answer == answerOnce {
-			key = ""
+		if answer == answerSession {
+			c.exec.grants.add(c.Session.Key(), refused)
 		}
-		if ctx, err = refused.Lift(ctx, key); err != nil {
+		if ctx, err = refused.Lift(ctx); err != nil {
 			return Failure("denied", c.Name+" was not run: "+err.Error(), "Call it again; the user is asked again if that is still needed."), nil
 		}
 		asked = append(asked, Asked{visible(q.about), answer})
@@ -76,4 +76,46 @@ func withAsked(meta any, asked []Asked) any {
 		}
 	}
 	return members
+}
+
+// grants are what people have allowed for sessions.
+type grants struct {
+	mu        sync.Mutex
+	bySession map[string][]grant // by [Session.Key]
+}
+
+// grant is something that is allowed while a policy is in force.
+type grant struct {
+	policy any
+	what   string
+}
+
+// maxGrants bounds what is allowed for one session; the oldest gives way.
+const maxGrants = 64
+
+// have reports whether all of it is allowed for a session.
+func (g *grants) have(session string, l Liftable) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !slices.ContainsFunc(l.Lifts(), func(what string) bool { return !slices.Contains(g.bySession[session], grant{l.Policy(), what}) })
+}
+
+func (g *grants) add(session string, l Liftable) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.bySession == nil {
+		g.bySession = map[string][]grant{}
+	}
+	all := g.bySession[session]
+	for _, what := range l.Lifts() {
+		all = append(all, grant{l.Policy(), what})
+	}
+	g.bySession[session] = all[max(0, len(all)-maxGrants):]
+}
+
+// EndSession forgets what is allowed for the session with that [Session.Key].
+func (e *Executor) EndSession(key string) {
+	e.grants.mu.Lock()
+	defer e.grants.mu.Unlock()
+	delete(e.grants.bySession, key)
 }

@@ -97,20 +97,16 @@ func TestQuestion(t *testing.T) {
 // door is what policy refuses unless a person lifts it.
 type door struct {
 	error
-	open  map[string]bool // by session
 	stale bool
 }
 
 type openKey struct{}
 
-func (d *door) Lifts() []string             { return []string{"door sk-12345678"} }
-func (d *door) Granted(session string) bool { return d.open[session] }
-func (d *door) Lift(ctx context.Context, session string) (context.Context, error) {
+func (d *door) Lifts() []string { return []string{"door sk-12345678"} }
+func (d *door) Policy() any     { return d }
+func (d *door) Lift(ctx context.Context) (context.Context, error) {
 	if d.stale {
 		return nil, errors.New("the policy has changed")
-	}
-	if session != "" {
-		d.open[session] = true
 	}
 	return context.WithValue(ctx, openKey{}, true), nil
 }
@@ -134,11 +130,11 @@ func TestLifting(t *testing.T) {
 		{"canceled", "s", `{"action":"cancel"}`, false, [2]string{not, not}, [2]string{"canceled", "canceled"}, 2},
 		{"odd", "s", `{"action":"accept","content":{"allow":1}}`, false, [2]string{not, not}, [2]string{"no", "no"}, 2},
 		{"nobody", "s", "", false, [2]string{refused, refused}, [2]string{}, 0},
-		{"changed", "s", session, true, [2]string{"the policy has changed", "the policy has changed"}, [2]string{"session", "session"}, 2},
+		{"changed", "s", once, true, [2]string{"the policy has changed", "the policy has changed"}, [2]string{"once", "once"}, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var record CallRecord
-			d := &door{errors.New("closed"), map[string]bool{}, test.stale}
+			d := &door{errors.New("closed"), test.stale}
 			exec := executor(t, Settings{Secrets: []string{"sk-12345678"}}, func(r *CallRecord) { record = *r },
 				tool("t", func(ctx context.Context) (ToolResult, error) {
 					if ctx.Value(openKey{}) != nil {

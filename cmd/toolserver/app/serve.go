@@ -81,9 +81,11 @@ func (a *App) newServer() {
 	a.server.ErrorsAsResults.Store(cfg.Errors == "result")
 }
 
-// sessionEnded terminates the background jobs of a session.
+// sessionEnded terminates the background jobs of a session, and forgets what a person
+// has allowed for it.
 func (a *App) sessionEnded(principal, session string) {
 	a.runner.EndSession(domain.SessionKey(principal, session))
+	a.exec.EndSession(domain.SessionKey(principal, session))
 }
 
 // CatchBrokenPipes makes writes to a standard stream without a reader fail; they
