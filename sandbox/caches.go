@@ -79,7 +79,7 @@ func CheckVariable(name, value string) error {
 func (c *Commands) place(k cache) {
 	own := c.atHome(k.own)
 	_, err := os.Stat(own)
-	offline := networks[c.policy.Settings.Network] <= confine.Loopback
+	offline := c.policy.Settings.Network.kind() <= confine.Loopback
 	if c.writable(own) || k.download && offline && err == nil {
 		return
 	}

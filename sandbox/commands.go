@@ -26,6 +26,8 @@ type Commands struct {
 	kernel        *Kernel
 	owner         Owner
 	policy        Policy
+	lists         ToolPolicy
+	files         func() *protectedFiles
 	reads, writes *pathguard.Guard // what commands may read and write
 	compiled      func() (*command.Policy, error)
 	confinement   *confinement // nil if the kernel layer is off
@@ -33,9 +35,9 @@ type Commands struct {
 	reachable     netproxy.Rules    // of proxies
 	variables     map[string]string // of the environment, besides the minimal ones
 	env           []string
-	presets       []string     // in force
-	caches        string       // the directory for what commands keep
-	kept          atomic.Int64 // when that was last made, in nanoseconds; see makeCaches
+	presets       []string      // in force
+	caches        string        // the directory for what commands keep
+	kept          *atomic.Int64 // when that was last made, in nanoseconds; see makeCaches
 }
 
 // CommandRequest asks for one command, as a tool got it.
@@ -65,19 +67,27 @@ func (e *DeniedError) Error() string {
 // says also what the policy requires of the kernel and cannot have.
 func (s *Sandbox) newCommands(o Owner, files func() *protectedFiles) (*Commands, error) {
 	held, p := Capabilities{s, o}, s.policy
-	c := &Commands{kernel: s.kernel, owner: o, policy: p, reads: held.guard(reading), writes: held.guard(writing)}
-	lists := p.commandLists(o)
-	c.setVariables(lists)
-	if p.Settings.Enforcement != EnforceParseOnly {
-		c.confinement = c.newConfinement(p, lists, files)
+	c := &Commands{
+		kernel: s.kernel, owner: o, policy: p, lists: p.commandLists(o), files: files,
+		reads: held.guard(reading), writes: held.guard(writing), kept: new(atomic.Int64),
 	}
+	c.setVariables(c.lists)
 	var err error
 	if c.reachable, err = p.reachable(); err != nil {
 		return nil, err
 	}
-	if p.Settings.Enforcement == EnforceRequired {
+	return c, c.complete()
+}
+
+// complete makes what follows from the lists and paths.
+func (c *Commands) complete() error {
+	lists := c.lists
+	if c.policy.Settings.Enforcement != EnforceParseOnly {
+		c.confinement = c.newConfinement(c.policy, lists, c.files)
+	}
+	if c.policy.Settings.Enforcement == EnforceRequired {
 		if err := c.confinement.check(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	c.summary = sync.OnceValue(func() *Summary {
@@ -86,10 +96,19 @@ func (s *Sandbox) newCommands(o Owner, files func() *protectedFiles) (*Commands,
 	})
 	c.compiled = sync.OnceValues(func() (*command.Policy, error) { return c.compile(lists) })
 	if lists.AllowedCommands == nil && lists.DeniedCommands == nil {
-		return c, nil
+		return nil
 	}
-	_, err = c.compiled()
-	return c, err
+	_, err := c.compiled()
+	return err
+}
+
+// With returns the commands of a policy that also lists programs, and directories to
+// write in. What is denied or protected stays so.
+func (c *Commands) With(programs, dirs []string) (*Commands, error) {
+	more := new(*c)
+	more.lists.AllowedCommands = slices.Concat(c.lists.AllowedCommands, command.Rules(programs...))
+	more.writes = c.writes.With(dirs...)
+	return more, more.complete()
 }
 
 // errNoCommands is returned to a tool that does not declare to run commands.

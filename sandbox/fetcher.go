@@ -2,7 +2,9 @@ package sandbox
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -24,6 +26,7 @@ type Fetcher struct {
 // either may end in a port, without which it stands for all.
 type hostPolicy struct {
 	tool        string
+	ask         bool // a person may allow a host that is not in allow
 	guard       *netguard.Guard
 	client      *http.Client // with the connections that were made under the policy
 	allow, deny []string     // allow is nil if any host is allowed
@@ -32,8 +35,10 @@ type hostPolicy struct {
 // HostError says that a list keeps a tool from a host.
 type HostError struct {
 	Host    string
+	Port    string
 	Rule    string   // the list that decides: tools.web_fetch.denied_hosts
 	Allowed []string // what would be allowed, if a list says so
+	Policy  any      // identifies the policy, if a person may allow the host; see [WithHosts]
 }
 
 func (e *HostError) Error() string {
@@ -63,6 +68,7 @@ func newHostPolicies(p Policy) (map[string]*hostPolicy, error) {
 			return nil, err
 		}
 		h := newHostPolicy(o.Tool, slices.Concat(own, everyone))
+		h.ask = slices.Contains(p.Settings.Ask, "network")
 		all[o.Tool] = h
 		if !o.hasHosts() {
 			continue
@@ -127,8 +133,16 @@ func hostEntry(text string) (string, error) {
 	return host.String(), nil
 }
 
+type hostsKey struct{}
+
+// WithHosts returns a context whose requests also reach hosts, each with its port, that
+// are in no list, if the policy asks a person about them.
+func WithHosts(ctx context.Context, hosts []string) context.Context {
+	return context.WithValue(ctx, hostsKey{}, hosts)
+}
+
 // check reports whether the lists keep the owner from the host of a URL.
-func (h *hostPolicy) check(u *url.URL) error {
+func (h *hostPolicy) check(ctx context.Context, u *url.URL) error {
 	port := "80"
 	if u.Scheme == "https" {
 		port = "443"
@@ -137,10 +151,15 @@ func (h *hostPolicy) check(u *url.URL) error {
 	if matches(h.deny, host, port) {
 		return &HostError{Host: host, Rule: "tools." + h.tool + ".denied_hosts"}
 	}
-	if h.allow != nil && !matches(h.allow, host, port) {
-		return &HostError{Host: host, Rule: "tools." + h.tool + ".allowed_hosts", Allowed: h.allow}
+	more, _ := ctx.Value(hostsKey{}).([]string)
+	if h.allow == nil || matches(h.allow, host, port) || h.ask && slices.Contains(more, net.JoinHostPort(host, port)) {
+		return nil
 	}
-	return nil
+	refusal := &HostError{Host: host, Port: port, Rule: "tools." + h.tool + ".allowed_hosts", Allowed: h.allow}
+	if h.ask {
+		refusal.Policy = h
+	}
+	return refusal
 }
 
 func matches(entries []string, host, port string) bool {
@@ -172,7 +191,7 @@ func (f *Fetcher) policy() *hostPolicy {
 // RoundTrip sends a request under the policy in force.
 func (f *Fetcher) RoundTrip(req *http.Request) (*http.Response, error) {
 	h := f.policy()
-	if err := h.check(req.URL); err != nil {
+	if err := h.check(req.Context(), req.URL); err != nil {
 		if req.Body != nil {
 			req.Body.Close()
 		}
@@ -196,12 +215,12 @@ func (f *Fetcher) ExplicitlyAllowed(u *url.URL) bool { return f.policy().guard.E
 // CheckURL decides on a URL before a request, as far as that is possible before
 // its host is resolved, and makes its host canonical. The error is a [*HostError],
 // a [*netguard.DeniedError] or a [*netguard.InvalidURLError].
-func (f *Fetcher) CheckURL(u *url.URL) error {
+func (f *Fetcher) CheckURL(ctx context.Context, u *url.URL) error {
 	h := f.policy()
 	if err := h.guard.CheckURL(u); err != nil {
 		return err
 	}
-	return h.check(u)
+	return h.check(ctx, u)
 }
 
 // network has what the policy in force lets owners reach, by tool; nil before the
@@ -212,8 +231,8 @@ type network struct {
 
 // apply puts a policy into force. Requests in flight end under the old one, whose
 // connections are not used again.
-func (n *network) apply(policies map[string]*hostPolicy) {
-	if old := n.Swap(&policies); old != nil {
+func (n *network) apply(policies *map[string]*hostPolicy) {
+	if old := n.Swap(policies); old != nil {
 		for _, h := range *old {
 			h.client.CloseIdleConnections()
 		}

@@ -42,7 +42,7 @@ func TestHostLists(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		err = s.For("web_fetch").Fetcher().CheckURL(u)
+		err = s.For("web_fetch").Fetcher().CheckURL(t.Context(), u)
 		if listed, ok := errors.AsType[*HostError](err); ok {
 			got = listed.Rule
 		} else if err != nil {
@@ -53,7 +53,7 @@ func TestHostLists(t *testing.T) {
 		}
 	}
 	u, _ := url.Parse("https://example.org")
-	if err := s.For("jobs").Fetcher().CheckURL(u); err != nil {
+	if err := s.For("jobs").Fetcher().CheckURL(t.Context(), u); err != nil {
 		t.Errorf("a tool without lists: %v", err)
 	}
 }
@@ -93,7 +93,7 @@ func TestPrivateHosts(t *testing.T) {
 		var reach []string
 		for _, tool := range []string{"job", "jobs", "web_fetch"} {
 			u := &url.URL{Scheme: "http", Host: host}
-			err := s.For(tool).Fetcher().CheckURL(u)
+			err := s.For(tool).Fetcher().CheckURL(t.Context(), u)
 			denied, _ := errors.AsType[*netguard.DeniedError](err)
 			switch {
 			case err == nil && s.For(tool).Fetcher().ExplicitlyAllowed(u):
@@ -142,8 +142,8 @@ func TestTakeEffect(t *testing.T) {
 		if _, denied := errors.AsType[*netguard.DeniedError](err); denied == open || open != (err == nil) {
 			t.Errorf("%d: %v", i, err)
 		}
-		if fetcher.ExplicitlyAllowed(u) != open || (fetcher.CheckURL(u) == nil) != open || *next.For("web_fetch").Fetcher() != *fetcher {
-			t.Errorf("%d: %v, %v", i, fetcher.ExplicitlyAllowed(u), fetcher.CheckURL(u))
+		if fetcher.ExplicitlyAllowed(u) != open || (fetcher.CheckURL(t.Context(), u) == nil) != open || *next.For("web_fetch").Fetcher() != *fetcher {
+			t.Errorf("%d: %v, %v", i, fetcher.ExplicitlyAllowed(u), fetcher.CheckURL(t.Context(), u))
 		}
 	}
 }

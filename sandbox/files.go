@@ -25,11 +25,18 @@ type reads interface {
 type Writer struct {
 	Reader
 	writes
+	guard *pathguard.Guard
 }
 
 type writes interface {
 	Replace(path string, content []byte, o pathguard.ReplaceOptions) (pathguard.Replaced, error)
 	Append(path string, data []byte, program string) error
+}
+
+// With returns a Writer that may write in directories, too; see [pathguard.Guard.With].
+func (w *Writer) With(dirs ...string) *Writer {
+	g := w.guard.With(dirs...)
+	return &Writer{Reader{g}, g, g}
 }
 
 // A guardKey is what a path guard is for.

@@ -50,7 +50,11 @@ func (p Policy) reachable() (r netproxy.Rules, err error) {
 	if err != nil {
 		return r, err
 	}
-	allow, err := parseList("sandbox.network.allow", p.Settings.Network.Allow, netguard.ParsePattern)
+	hosts := p.Settings.Network.Allow
+	if hosts != nil {
+		hosts = union(hosts, PresetHosts(p.Settings.Presets))
+	}
+	allow, err := parseList("sandbox.network.allow", hosts, netguard.ParsePattern)
 	return netproxy.Rules{Allow: allow, Guard: netguard.New(netguard.Options{Open: open, AnyPort: true}), Setting: p.Settings.Network.hosts()}, err
 }
 

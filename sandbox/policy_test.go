@@ -104,7 +104,7 @@ func TestUndeclared(t *testing.T) {
 		if v, _, err := c.Commands().Decide(CommandRequest{Command: "true"}); err == nil || v.Allowed {
 			t.Errorf("%s runs commands", tool)
 		}
-		if err := c.Fetcher().CheckURL(u); err == nil {
+		if err := c.Fetcher().CheckURL(t.Context(), u); err == nil {
 			t.Errorf("%s may fetch", tool)
 		}
 		for _, target := range []string{srv.URL, "https://example.com/"} {

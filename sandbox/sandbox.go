@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"slices"
 	"sync"
 
 	"toolserver/sandbox/pathguard"
@@ -47,7 +48,7 @@ func New(p Policy, k *Kernel) (*Sandbox, error) {
 
 // TakeEffect applies this policy to the HTTP clients that tools keep. The first
 // sandbox of a [Kernel] is in effect at once.
-func (s *Sandbox) TakeEffect() { s.kernel.network.apply(s.fetches) }
+func (s *Sandbox) TakeEffect() { s.kernel.network.apply(&s.fetches) }
 
 // WorkingDirectory is where relative paths start.
 func (s *Sandbox) WorkingDirectory() string { return s.policy.WorkingDirectory }
@@ -75,6 +76,19 @@ type Capabilities struct {
 // Tool returns the name of the owner.
 func (c Capabilities) Tool() string { return c.owner.Tool }
 
+// Asks reports whether a person is asked about what no list of a kind has, or with ""
+// about anything.
+func (c Capabilities) Asks(kind string) bool {
+	ask := c.sandbox.policy.Settings.Ask
+	return slices.Contains(ask, kind) || kind == "" && len(ask) > 0
+}
+
+// Policy identifies the policy, and InForce reports whether it is in force.
+func (c Capabilities) Policy() any { return c.sandbox }
+
+// InForce reports whether no other policy has taken effect since.
+func (c Capabilities) InForce() bool { return c.sandbox.kernel.network.Load() == &c.sandbox.fetches }
+
 // guard returns the owner's guard for u.
 func (c Capabilities) guard(u use) *pathguard.Guard {
 	if g := c.sandbox.guards[guardKey{u, c.owner.Tool}]; g != nil {
@@ -89,7 +103,7 @@ func (c Capabilities) Reader() *Reader { return &Reader{c.guard(reading)} }
 // Writer returns the files that the owner may write.
 func (c Capabilities) Writer() *Writer {
 	g := c.guard(writing)
-	return &Writer{Reader{g}, g}
+	return &Writer{Reader{g}, g, g}
 }
 
 // Commands returns the commands that the owner may run.

@@ -77,6 +77,12 @@ func (c *checker) check(sh *shell, argv []arg, from origin) {
 		words = s.takeApart(args).rest
 	}
 	c.permit(prog, append([]arg{text(prog.base)}, words...), args)
+	if c.v.Rule == "not-allowed" && prog.trusted && !prog.path && (prog.builtin || prog.real != "") {
+		c.v.UnlistedCommand = prog.name
+		if s != nil && s.sub && len(words) > 0 {
+			c.v.UnlistedCommand += " " + show(words[0].s) // of which a list takes only what is known
+		}
+	}
 	if s != nil && !c.refused {
 		c.apply(sh, known, prog, s, args)
 	}

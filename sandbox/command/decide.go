@@ -35,6 +35,9 @@ type Verdict struct {
 	// Reads and Writes are absolute paths that the command names for reading
 	// and writing, as far as they are known; at most 256 each.
 	Reads, Writes []string
+	// UnlistedCommand or UnlistedPath is set if what refuses the request is that no list has this program with
+	// its sub-command, or the path that it writes.
+	UnlistedCommand, UnlistedPath string
 	// Plain is the argument list if the whole request is one simple command of
 	// literal words, so that it can run without a shell; nil otherwise.
 	Plain []string

@@ -39,6 +39,9 @@ func (c *checker) path(sh *shell, a arg, what string, write bool) {
 			err = c.permitPath(path, permit, denied)
 		}
 		if err != nil {
+			if !c.refused && write && markAt(path) < 0 {
+				c.v.UnlistedPath = path
+			}
 			c.refuse("path", fmt.Sprintf("%s %s %s: %v", what, verb, show(a.s), err), "")
 			return
 		}

@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -78,6 +79,16 @@ func New(dir string, rules Rules) (*Guard, error) {
 	}
 	g.protection, err = newProtection(rules.Protect)
 	return g, err
+}
+
+// With returns a Guard that allows canonical paths, too. What is denied or protected
+// stays so, and a link that is put in the place of such a path is not followed.
+func (g *Guard) With(paths ...string) *Guard {
+	more := &Guard{dir: g.dir, allow: slices.Clone(g.allow), deny: g.deny, denyHardlinks: g.denyHardlinks, protection: g.protection, files: g.files}
+	for _, path := range paths {
+		more.allow = append(more.allow, rule{text: path, real: path})
+	}
+	return more
 }
 
 func validRule(what, path string) error {

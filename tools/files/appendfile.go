@@ -29,7 +29,7 @@ func appendFile(t fileTool) domain.Tool {
 		Output:      domain.OutputOf[appendResult](),
 		Uses:        domain.Writes,
 		Ability:     "add to files",
-	}, t.append)
+	}, fileTool.append)
 }
 
 func (t fileTool) append(ctx context.Context, in appendInput) (domain.ToolResult, error) {

@@ -18,7 +18,7 @@ func TestConflict(t *testing.T) {
 	}
 	box := tooltest.Sandbox(t, sandbox.Policy{WorkingDirectory: dir}, Declared())
 	c := box.For("edit_file")
-	s := fileTool{newToolset(box, Options{}), c.Tool(), c.Reader(), c.Writer()}
+	s := fileTool{newToolset(box, Options{}), c.Tool(), c, c.Reader(), c.Writer()}
 	file := filepath.Join(dir, "f")
 	write := func(content string) {
 		if err := os.WriteFile(file, []byte(content), 0o644); err != nil {

@@ -47,7 +47,7 @@ func editFile(t fileTool) domain.Tool {
 		Annotations: domain.Annotations{Destructive: true},
 		Uses:        domain.Reads | domain.Writes,
 		Ability:     "change parts of files",
-	}, t.edit)
+	}, fileTool.edit)
 }
 
 func (t fileTool) edit(ctx context.Context, in editInput) (domain.ToolResult, error) {

@@ -14,6 +14,7 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/tools/declare"
+	"toolserver/tools/lift"
 )
 
 // Options are what configuration says of the file tools.
@@ -43,7 +44,7 @@ func all() []declare.Entry[*toolset] {
 		return declare.Entry[*toolset]{
 			Owner: sandbox.Owner{Tool: tool, Reads: reads, Writes: writes}, Settings: settings,
 			Make: func(s *toolset, c sandbox.Capabilities) domain.Tool {
-				return define(fileTool{s, c.Tool(), c.Reader(), c.Writer()})
+				return define(fileTool{s, c.Tool(), c, c.Reader(), c.Writer()})
 			},
 		}
 	}
@@ -94,13 +95,15 @@ func newToolset(s *sandbox.Sandbox, o Options) *toolset {
 type fileTool struct {
 	*toolset
 	name   string
+	held   sandbox.Capabilities
 	reads  *sandbox.Reader
 	writes *sandbox.Writer
 }
 
 // define completes the declaration of t. It is explained by how the policy decides on
-// the argument path, and what the policy refuses is a tool execution error.
-func define[In any](t fileTool, d domain.Tool, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
+// the argument path, and what the policy refuses is a tool execution error: one that a
+// person may lift, if it is about writing.
+func define[In any](t fileTool, d domain.Tool, run func(fileTool, context.Context, In) (domain.ToolResult, error)) domain.Tool {
 	check := t.reads.Check
 	if d.Uses&domain.Writes != 0 {
 		check = t.writes.Check
@@ -115,10 +118,18 @@ func define[In any](t fileTool, d domain.Tool, run func(context.Context, In) (do
 		return domain.Explanation{Allowed: decision.Allowed, Rule: decision.Rule, Reason: decision.Reason, Path: decision.Resolved}, nil
 	}
 	return domain.Define(d, func(ctx context.Context, in In) (domain.ToolResult, error) {
-		res, err := run(ctx, in)
-		if err != nil {
-			return t.failure(err)
+		t := t
+		if d.Uses&domain.Writes != 0 {
+			t.writes = lift.Writer(ctx, t.writes)
 		}
-		return res, nil
+		res, err := run(t, ctx, in)
+		if err == nil {
+			return res, nil
+		}
+		res, broken := t.failure(err)
+		if broken != nil || d.Uses&domain.Writes == 0 {
+			return res, broken
+		}
+		return lift.Result(res, lift.Refused(t.held, t.writes, err))
 	})
 }

@@ -54,7 +54,7 @@ func grep(t fileTool) domain.Tool {
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Uses:        domain.Reads,
 		Ability:     "search the content of files",
-	}, t.grep)
+	}, fileTool.grep)
 }
 
 func (t fileTool) grep(ctx context.Context, in grepInput) (domain.ToolResult, error) {

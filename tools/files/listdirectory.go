@@ -44,7 +44,7 @@ func listDirectory(t fileTool) domain.Tool {
 		Output:      domain.OutputOf[listResult](),
 		Uses:        domain.Reads,
 		Ability:     "list directories",
-	}, t.list)
+	}, fileTool.list)
 }
 
 func (t fileTool) list(ctx context.Context, in listInput) (domain.ToolResult, error) {

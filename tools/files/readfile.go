@@ -40,7 +40,7 @@ func readFile(t fileTool) domain.Tool {
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Uses:        domain.Reads,
 		Ability:     "read text, Word and Excel files and images",
-	}, r.run)
+	}, func(_ fileTool, ctx context.Context, in readInput) (domain.ToolResult, error) { return r.run(ctx, in) })
 }
 
 // ReadSettings are the settings of read_file.

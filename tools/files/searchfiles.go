@@ -34,7 +34,7 @@ func searchFiles(t fileTool) domain.Tool {
 		Output:      domain.OutputOf[searchResult](),
 		Uses:        domain.Reads,
 		Ability:     "find files by name",
-	}, t.search)
+	}, fileTool.search)
 }
 
 func (t fileTool) search(ctx context.Context, in searchInput) (domain.ToolResult, error) {

@@ -56,9 +56,9 @@ func writeFile(t fileTool) domain.Tool {
 		Ability:     "write files",
 	}
 	if create := declare.Of[WriteSettings](t.options.Settings, t.name).CreateDirs; create == nil || *create {
-		return define(t, declared, t.write)
+		return define(t, declared, fileTool.write)
 	}
-	return define(t, declared, func(ctx context.Context, in writeInputNoDirs) (domain.ToolResult, error) {
+	return define(t, declared, func(t fileTool, ctx context.Context, in writeInputNoDirs) (domain.ToolResult, error) {
 		return t.write(ctx, writeInput(in))
 	})
 }

@@ -57,7 +57,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	if in.Stdin != nil {
 		req.Run.Stdin = []byte(*in.Stdin)
 	}
-	res, err := t.commands.Run(ctx, req)
+	res, err := t.run(ctx, req)
 	if err != nil {
 		return t.failure(err)
 	}

@@ -9,13 +9,18 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox/netproxy"
 	"toolserver/sandbox/runner"
+	"toolserver/tools/lift"
 )
 
 // start starts a background job. It may run for as long as jobs may, unless the
 // caller says less.
 func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error) {
 	req := t.request(ctx, in.Command, in.WorkingDir, time.Duration(in.Timeout)*time.Second, 1)
-	job, err := t.commands.Start(ctx, domain.SessionOf(ctx).Key(), req)
+	commands, err := lift.Commands(ctx, t.held, req)
+	if err != nil {
+		return t.failure(err)
+	}
+	job, err := commands.Start(ctx, domain.SessionOf(ctx).Key(), req)
 	if err != nil {
 		return t.failure(err)
 	}

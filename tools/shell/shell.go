@@ -19,6 +19,7 @@ import (
 	"toolserver/sandbox/runner"
 	"toolserver/tools/declare"
 	"toolserver/tools/files"
+	"toolserver/tools/lift"
 )
 
 // Options configure the command tools.
@@ -65,6 +66,7 @@ func Tools(s *sandbox.Sandbox, o Options) []domain.Tool { return declare.Make(s,
 type tool struct {
 	Options
 	name     string
+	held     sandbox.Capabilities
 	commands *sandbox.Commands
 	limit    time.Duration
 }
@@ -76,7 +78,7 @@ func newTool(c sandbox.Capabilities, limit time.Duration, o Options) tool {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	return tool{o, c.Tool(), c.Commands(), limit}
+	return tool{o, c.Tool(), c, c.Commands(), limit}
 }
 
 // declare fills in what both tools have in common.
@@ -101,6 +103,15 @@ func (t tool) request(ctx context.Context, command, dir string, timeout time.Dur
 	return sandbox.CommandRequest{Command: command, Dir: dir, Run: runner.Request{
 		Owner: domain.SessionOf(ctx).Principal.ID, Timeout: timeout, Limits: runner.Limits{Inline: t.inline() / streams},
 	}}
+}
+
+// run runs a command, with what a person has allowed.
+func (t tool) run(ctx context.Context, req sandbox.CommandRequest) (runner.Result, error) {
+	commands, err := lift.Commands(ctx, t.held, req)
+	if err != nil {
+		return runner.Result{}, err
+	}
+	return commands.Run(ctx, req)
 }
 
 // room is what an answer needs besides output: status lines and markers.
@@ -150,7 +161,8 @@ func (t tool) failure(err error) (domain.ToolResult, error) {
 	case errors.Is(err, runner.ErrTooManyJobs):
 		return failure("busy", "Stop a job, or wait until one has ended.")
 	case isDenied:
-		return failure("denied", cmp.Or(denied.Verdict.Hint, "Use a command that policy allows, or a file tool."))
+		result, _ := failure("denied", cmp.Or(denied.Verdict.Hint, "Use a command that policy allows, or a file tool."))
+		return lift.Result(result, err)
 	case isRefused:
 		return failure(string(refusal.Kind), "Give a working_dir that exists within the allowed paths, or leave it out.")
 	case notStarted && errors.Is(err, process.ErrNoConfinement):

@@ -13,6 +13,7 @@ import (
 	"toolserver/sandbox"
 	"toolserver/sandbox/netguard"
 	"toolserver/tools/httpcall"
+	"toolserver/tools/lift"
 )
 
 // explain says why a URL could not be fetched.
@@ -54,14 +55,14 @@ var statusRules = httpcall.Rules{
 
 // check reports whether policy lets u be requested. The error is a
 // [*httpcall.Failure] or a [*netguard.DeniedError].
-func (f *fetcher) check(u *url.URL) error {
-	err := f.network.CheckURL(u)
+func (f *fetcher) check(ctx context.Context, u *url.URL) error {
+	err := f.network.CheckURL(ctx, u)
 	if listed, ok := errors.AsType[*sandbox.HostError](err); ok {
 		hint := "Use another host."
 		if len(listed.Allowed) > 0 {
 			hint = "Fetch from a host that is allowed."
 		}
-		return &httpcall.Failure{Type: "denied", Message: listed.Error(), Hint: hint}
+		return errors.Join(&httpcall.Failure{Type: "denied", Message: listed.Error(), Hint: hint}, lift.Host(err))
 	}
 	if invalid, ok := errors.AsType[*netguard.InvalidURLError](err); ok {
 		return invalidURL(invalid.Error())
@@ -75,13 +76,13 @@ func invalidURL(message string) *httpcall.Failure {
 
 // explainURL says what the policy decides for a URL. It resolves no name, so of a
 // name it knows only what the lists say.
-func (f *fetcher) explainURL(_ context.Context, args domain.Arguments) (domain.Explanation, error) {
+func (f *fetcher) explainURL(ctx context.Context, args domain.Arguments) (domain.Explanation, error) {
 	text, _ := args["url"].(string)
 	u, err := url.Parse(text)
 	if err != nil {
 		return domain.Explanation{}, fmt.Errorf("%s: %q is not a URL", Name, text)
 	}
-	err = f.network.CheckURL(u)
+	err = f.network.CheckURL(ctx, u)
 	if denied, ok := errors.AsType[*netguard.DeniedError](err); ok {
 		return domain.Explanation{Rule: string(denied.Rule), Reason: denied.Error()}, nil
 	}

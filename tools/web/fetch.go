@@ -12,6 +12,7 @@ import (
 	"toolserver/domain"
 	"toolserver/share"
 	"toolserver/tools/httpcall"
+	"toolserver/tools/lift"
 )
 
 // Name is the name of the tool.
@@ -69,7 +70,7 @@ func (f *fetcher) run(ctx context.Context, in input) (domain.ToolResult, error) 
 		if ctx.Err() != nil {
 			return domain.ToolResult{}, ctx.Err()
 		}
-		return f.explain(err, in.URL), nil
+		return lift.Result(f.explain(err, in.URL), err)
 	}
 	content, err := page.render(in)
 	if own, ok := errors.AsType[*httpcall.Failure](err); ok {
@@ -132,7 +133,7 @@ func sendable(u *url.URL) *url.URL {
 // long page are then of one state, and a page that has not changed is not sent
 // again. Requests carry nothing of their caller, so that all callers share it.
 func (f *fetcher) get(ctx context.Context, u *url.URL, in input) (p *page, cached bool, err error) {
-	if err := f.check(u); err != nil {
+	if err := f.check(ctx, u); err != nil {
 		return nil, false, err // also of what is in the cache
 	}
 	key := u.String()

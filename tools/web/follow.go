@@ -68,7 +68,7 @@ func (f *fetcher) fetch(ctx context.Context, u *url.URL, known *page) (p *page, 
 				Hint: "Check the URL, or give the address that it should end up at.",
 			}
 		}
-		if err := f.check(next); err != nil {
+		if err := f.check(ctx, next); err != nil {
 			return nil, false, &redirectError{next.Redacted(), err}
 		}
 		p.downgraded = p.downgraded || p.url.Scheme == "https" && next.Scheme == "http"

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -13,9 +14,9 @@ import (
 // open is a network that names hosts that begin with own.
 type open struct{}
 
-func (open) Client() *http.Client              { return http.DefaultClient }
-func (open) CheckURL(*url.URL) error           { return nil }
-func (open) ExplicitlyAllowed(u *url.URL) bool { return strings.HasPrefix(u.Host, "own") }
+func (open) Client() *http.Client                     { return http.DefaultClient }
+func (open) CheckURL(context.Context, *url.URL) error { return nil }
+func (open) ExplicitlyAllowed(u *url.URL) bool        { return strings.HasPrefix(u.Host, "own") }
 
 func TestHostLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

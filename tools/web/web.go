@@ -3,6 +3,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"time"
@@ -32,7 +33,7 @@ type Network interface {
 	// Client returns a client that follows no redirects.
 	Client() *http.Client
 	// CheckURL decides on a URL before it is requested.
-	CheckURL(u *url.URL) error
+	CheckURL(ctx context.Context, u *url.URL) error
 	// ExplicitlyAllowed reports whether the operator lists the host of a URL.
 	ExplicitlyAllowed(u *url.URL) bool
 }

@@ -1,0 +1,191 @@
+// Package lift puts to a person what policy refuses only because no list has it: a
+// program, a directory to write in, a host. What is denied or protected, and what cannot
+// be decided before it runs, stays refused.
+package lift
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/sandbox/command"
+	"toolserver/sandbox/confine"
+	"toolserver/sandbox/pathguard"
+)
+
+// What is lifted begins with one of these. That a host is lifted is for the requests of
+// tools: a command that runs already cannot wait for a client that has to call again.
+const (
+	program = "command "
+	writing = "writing in "
+	host    = "host "
+)
+
+// Error is a refusal that a person may lift, as [domain.Liftable] says.
+type Error struct {
+	error
+	wanted  []string
+	policy  any
+	inForce func() bool
+}
+
+// Unwrap returns the refusal.
+func (e *Error) Unwrap() error { return e.error }
+
+// Lifts names what is refused.
+func (e *Error) Lifts() []string { return e.wanted }
+
+// Policy identifies the policy that refuses.
+func (e *Error) Policy() any { return e.policy }
+
+type liftedKey struct{}
+
+// Lift returns a context in which it is allowed.
+func (e *Error) Lift(ctx context.Context) (context.Context, error) {
+	if !e.inForce() {
+		return nil, errors.New("the policy has changed since the question was asked")
+	}
+	all := slices.Concat(lifted(ctx, ""), e.wanted)
+	return sandbox.WithHosts(context.WithValue(ctx, liftedKey{}, all), only(all, host)), nil
+}
+
+// lifted returns what is lifted in ctx and begins with kind, without that.
+func lifted(ctx context.Context, kind string) []string {
+	all, _ := ctx.Value(liftedKey{}).([]string)
+	return only(all, kind)
+}
+
+func only(all []string, kind string) (some []string) {
+	for _, l := range all {
+		if what, ok := strings.CutPrefix(l, kind); ok {
+			some = append(some, what)
+		}
+	}
+	return some
+}
+
+// Result returns what a tool answers to err: the result that refuses the call and, if
+// err can be lifted, the error that says so.
+func Result(refusal domain.ToolResult, err error) (domain.ToolResult, error) {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return refusal, e
+	}
+	return refusal, nil
+}
+
+// maxLifts bounds what a command may need that no list has.
+const maxLifts = 8
+
+// Commands returns what is to run req: the commands of held, or those of a policy that
+// also lists what is lifted in ctx, so that analysis and kernel agree. The error is an
+// [*Error] if a person may lift what else it takes.
+func Commands(ctx context.Context, held sandbox.Capabilities, req sandbox.CommandRequest) (*sandbox.Commands, error) {
+	given := held.Commands()
+	if !held.Asks("") || !domain.CanAsk(ctx, domain.AskElicitation) {
+		return given, nil
+	}
+	var refusal error
+	var wanted []string
+	for more := given; len(wanted) <= maxLifts; {
+		v, _, err := more.Decide(req)
+		l := lacks(held, v)
+		switch {
+		case err != nil, l == "" && !v.Allowed, slices.Contains(wanted, l):
+			return given, nil // and refused as ever
+		case l == "" && slices.ContainsFunc(wanted, func(l string) bool { return !slices.Contains(lifted(ctx, ""), l) }):
+			return nil, &Error{refusal, wanted, held.Policy(), held.InForce}
+		case l == "":
+			return more, nil
+		case refusal == nil:
+			refusal = &sandbox.DeniedError{Verdict: v}
+		}
+		wanted = append(wanted, l)
+		if more, err = given.With(only(wanted, program), only(wanted, writing)); err != nil {
+			return given, nil
+		}
+	}
+	return given, nil
+}
+
+// plainWords are those that stand for nothing but themselves in a list.
+var plainWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\w[\w.+-]*( \w[\w.:+-]*)?$`)
+})
+
+// lacks returns what a command needs that no list has, or "". Without a list of commands
+// that is what the kernel would refuse.
+func lacks(held sandbox.Capabilities, v command.Verdict) string {
+	switch {
+	case v.Allowed && !held.Commands().Confined():
+	case v.UnlistedCommand != "" && held.Asks("commands") && plainWords().MatchString(v.UnlistedCommand):
+		return program + v.UnlistedCommand
+	case v.UnlistedPath != "" && held.Asks("writes"):
+		if dir := existing(v.UnlistedPath); !wide(dir) {
+			return writing + dir
+		}
+	}
+	return ""
+}
+
+// existing returns the directory that path is or would be in, as far as it exists.
+func existing(path string) string {
+	for at := path; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil && info.IsDir() || at == filepath.Dir(at) {
+			return at
+		}
+	}
+}
+
+// wide reports whether a directory is too much to let a command write in all of it: it
+// has programs, or all that is a user's, or is the kernel's.
+func wide(dir string) bool {
+	programs := slices.Clip(confine.ProgramDirs())
+	holds := func(of string) bool { return pathguard.Within(dir, of) }
+	in := func(of string) bool { return pathguard.Within(of, dir) }
+	home, err := os.UserHomeDir()
+	if real, failed := filepath.EvalSymlinks(home); failed == nil {
+		home = real
+	}
+	return slices.ContainsFunc(programs, holds) || slices.ContainsFunc(append(programs, "/proc", "/sys", "/dev"), in) || err == nil && holds(home)
+}
+
+// Writer returns the files that may be written with what is lifted in ctx.
+func Writer(ctx context.Context, w *sandbox.Writer) *sandbox.Writer {
+	if dirs := lifted(ctx, writing); dirs != nil {
+		return w.With(dirs...)
+	}
+	return w
+}
+
+// Refused returns err, of a file that was to be written through w, as an [*Error] if a
+// person may lift it.
+func Refused(held sandbox.Capabilities, w *sandbox.Writer, err error) error {
+	refused, ok := errors.AsType[*pathguard.Error](err)
+	if !ok || refused.Kind != pathguard.KindDenied || !held.Asks("writes") {
+		return err
+	}
+	was, failed := w.Check(refused.Path)
+	dir := existing(was.Resolved)
+	if lifted, again := w.With(dir).Check(refused.Path); failed != nil || again != nil || was.Allowed || !lifted.Allowed {
+		return err // it is denied or protected, or it is about reading
+	}
+	return &Error{err, []string{writing + dir}, held.Policy(), held.InForce}
+}
+
+// Host returns err, of a request, as an [*Error] if a person may lift it.
+func Host(err error) error {
+	refused, ok := errors.AsType[*sandbox.HostError](err)
+	if !ok || refused.Policy == nil {
+		return err
+	}
+	always := func() bool { return true } // requests follow the policy in force
+	return &Error{err, []string{host + net.JoinHostPort(refused.Host, refused.Port)}, refused.Policy, always}
+}
