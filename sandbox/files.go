@@ -18,6 +18,7 @@ type reads interface {
 	Check(path string) (pathguard.Decision, error)
 	Allowed() []string
 	DeniesHardlinks() bool
+	With(paths ...string) *pathguard.Guard
 }
 
 // A Writer is the part of the file system that its owner may write. What may be
@@ -25,7 +26,6 @@ type reads interface {
 type Writer struct {
 	Reader
 	writes
-	guard *pathguard.Guard
 }
 
 type writes interface {
@@ -33,10 +33,13 @@ type writes interface {
 	Append(path string, data []byte, program string) error
 }
 
-// With returns a Writer that may write in directories, too; see [pathguard.Guard.With].
+// With returns a Reader that may read in directories, too; see [pathguard.Guard.With].
+func (r *Reader) With(dirs ...string) *Reader { return &Reader{r.reads.With(dirs...)} }
+
+// With returns a Writer that may write in directories, too.
 func (w *Writer) With(dirs ...string) *Writer {
-	g := w.guard.With(dirs...)
-	return &Writer{Reader{g}, g, g}
+	g := w.reads.With(dirs...)
+	return &Writer{Reader{g}, g}
 }
 
 // A guardKey is what a path guard is for.

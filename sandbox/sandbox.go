@@ -103,7 +103,7 @@ func (c Capabilities) Reader() *Reader { return &Reader{c.guard(reading)} }
 // Writer returns the files that the owner may write.
 func (c Capabilities) Writer() *Writer {
 	g := c.guard(writing)
-	return &Writer{Reader{g}, g, g}
+	return &Writer{Reader{g}, g}
 }
 
 // Commands returns the commands that the owner may run.

@@ -115,12 +115,15 @@ func define[In any](t fileTool, d domain.Tool, run func(fileTool, context.Contex
 		if err != nil {
 			return domain.Explanation{}, err
 		}
+		if !decision.Allowed && d.Uses&domain.Writes != 0 {
+			decision.Reason += lift.FileHint(t.held, t.writes, path)
+		}
 		return domain.Explanation{Allowed: decision.Allowed, Rule: decision.Rule, Reason: decision.Reason, Path: decision.Resolved}, nil
 	}
 	return domain.Define(d, func(ctx context.Context, in In) (domain.ToolResult, error) {
 		t := t
 		if d.Uses&domain.Writes != 0 {
-			t.writes = lift.Writer(ctx, t.writes)
+			t.reads, t.writes = lift.Files(ctx, t.reads, t.writes)
 		}
 		res, err := run(t, ctx, in)
 		if err == nil {

@@ -92,6 +92,28 @@ func Commands(ctx context.Context, held sandbox.Capabilities, req sandbox.Comman
 	if !held.Asks("") || !domain.CanAsk(ctx, domain.AskElicitation) {
 		return given, nil
 	}
+	return commands(ctx, held, given, req)
+}
+
+// Hint says what a person is asked before a command runs, or "".
+func Hint(ctx context.Context, held sandbox.Capabilities, req sandbox.CommandRequest) string {
+	_, err := commands(ctx, held, held.Commands(), req)
+	return hint(err)
+}
+
+// FileHint says the same of writing a file.
+func FileHint(held sandbox.Capabilities, w *sandbox.Writer, path string) string {
+	return hint(Refused(held, w, &pathguard.Error{Path: path, Kind: pathguard.KindDenied}))
+}
+
+func hint(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return "; where the client can ask, a person is asked first whether to allow " + strings.Join(e.wanted, ", ")
+	}
+	return ""
+}
+
+func commands(ctx context.Context, held sandbox.Capabilities, given *sandbox.Commands, req sandbox.CommandRequest) (*sandbox.Commands, error) {
 	var refusal error
 	var wanted []string
 	for more := given; len(wanted) <= maxLifts; {
@@ -157,12 +179,13 @@ func wide(dir string) bool {
 	return slices.ContainsFunc(programs, holds) || slices.ContainsFunc(append(programs, "/proc", "/sys", "/dev"), in) || err == nil && holds(home)
 }
 
-// Writer returns the files that may be written with what is lifted in ctx.
-func Writer(ctx context.Context, w *sandbox.Writer) *sandbox.Writer {
+// Files returns the files that may be read and written with what is lifted in ctx: a file
+// that may be written may be read, to be changed.
+func Files(ctx context.Context, r *sandbox.Reader, w *sandbox.Writer) (*sandbox.Reader, *sandbox.Writer) {
 	if dirs := lifted(ctx, writing); dirs != nil {
-		return w.With(dirs...)
+		return r.With(dirs...), w.With(dirs...)
 	}
-	return w
+	return r, w
 }
 
 // Refused returns err, of a file that was to be written through w, as an [*Error] if a

@@ -249,9 +249,10 @@ func lastLine(text string) string {
 }
 
 // explain returns the decision of the policy on a command, without running it.
-func (t tool) explain(_ context.Context, args domain.Arguments) (domain.Explanation, error) {
+func (t tool) explain(ctx context.Context, args domain.Arguments) (domain.Explanation, error) {
 	text := func(name string) string { s, _ := args[name].(string); return s }
-	v, _, err := t.commands.Decide(sandbox.CommandRequest{Command: text("command"), Dir: text("working_dir")})
+	req := sandbox.CommandRequest{Command: text("command"), Dir: text("working_dir")}
+	v, _, err := t.commands.Decide(req)
 	if err != nil {
 		return domain.Explanation{}, err
 	}
@@ -275,5 +276,6 @@ func (t tool) explain(_ context.Context, args domain.Arguments) (domain.Explanat
 	case v.Hint != "":
 		e.Reason += "; " + v.Hint
 	}
+	e.Reason += lift.Hint(ctx, t.held, req)
 	return e, nil
 }
