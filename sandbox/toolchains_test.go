@@ -72,7 +72,7 @@ func TestCacheVariables(t *testing.T) {
 		{"default", Settings{}, nil, nil, map[string]string{
 			"XDG_CACHE_HOME": "KEPT/cache", "npm_config_cache": "KEPT/npm", "GOMODCACHE": "KEPT/go-pkg-mod", "GOPROXY": "", "CARGO_HOME": "KEPT/cargo-registry"}},
 		{"modules of the user, without network", Settings{}, module, nil, map[string]string{"GOMODCACHE": "", "GOPROXY": "", "npm_config_cache": "KEPT/npm"}},
-		{"modules of the user, with network", Settings{Network: "all"}, module, nil, map[string]string{
+		{"modules of the user, with network", Settings{Network: Network{Reach: "all"}}, module, nil, map[string]string{
 			"GOMODCACHE": "KEPT/go-pkg-mod", "GOPROXY": "file://HOME/go/pkg/mod/cache/download,https://proxy.example,off"}},
 		{"no presets", Settings{Presets: []string{}}, nil, nil, map[string]string{"XDG_CACHE_HOME": "KEPT/cache", "npm_config_cache": ""}},
 		{"set", Settings{Env: map[string]string{"npm_config_cache": "/x", "TMPDIR": "/y", "A": "b"}}, nil, nil, map[string]string{"npm_config_cache": "/x", "TMPDIR": "/y", "A": "b"}},
