@@ -40,6 +40,7 @@ type Call struct {
 	answered atomic.Bool
 	clock    clock
 	limit    time.Duration // of the clock; 0 for none
+	unasked  bool          // nobody can be asked after all
 	outer    *Call         // of a call that a tool makes within its own
 }
 

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -161,7 +162,10 @@ func Log(ctx context.Context, m LogMessage) {
 
 // CanAsk reports whether the client of the call that ctx belongs to can be asked
 // by method.
-func CanAsk(ctx context.Context, method string) bool { return callOf(ctx).client.Supports(method) }
+func CanAsk(ctx context.Context, method string) bool {
+	c := callOf(ctx)
+	return !c.unasked && c.client.Supports(method)
+}
 
 // askTime is how long a client may take to answer.
 const askTime = 5 * time.Minute
@@ -188,13 +192,13 @@ func Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json
 	asking, cancel := context.WithTimeoutCause(ctx, askTime, errNoAnswer)
 	defer cancel()
 	answers, err := c.client.Ask(asking, clean)
-	switch {
-	case err == nil:
-		err = c.root().retakeSlots(ctx)
-	case errors.Is(context.Cause(asking), errNoAnswer):
+	if err != nil && errors.Is(context.Cause(asking), errNoAnswer) {
 		err = Errorf(CodeTimeout, "%s: the client did not answer a question within %v", c.Name, askTime)
 	}
-	return answers, err
+	if isInputRequired(err) || ctx.Err() != nil {
+		return nil, cmp.Or(err, ctx.Err()) // and the call ends
+	}
+	return answers, cmp.Or(err, c.root().retakeSlots(ctx))
 }
 
 // errNoAnswer is the cause of a context whose question was not answered in time.

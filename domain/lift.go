@@ -49,10 +49,14 @@ func (c *Call) lifting(ctx context.Context, handle func(context.Context) (ToolRe
 			c.noteAsked(q.about, answer)
 		} else {
 			var refusal *ToolResult
-			if answer, refusal, err = c.consult(ctx, q); err != nil {
+			answer, refusal, err = c.consult(ctx, q)
+			switch {
+			case CodeOf(err) == CodeMissingCapability: // it can ask, but not during this call
+				c.unasked = true
+				continue
+			case err != nil:
 				return ToolResult{}, err
-			}
-			if refusal != nil {
+			case refusal != nil:
 				return *refusal, nil
 			}
 		}

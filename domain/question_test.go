@@ -16,12 +16,16 @@ type answering struct {
 	ProgressFunc
 	answer    string
 	questions []string
+	unable    bool          // it cannot be asked during a call
 	block     chan struct{} // nil, or closed when the user answers
 }
 
 func (a *answering) Supports(method string) bool { return method == AskElicitation && a.answer != "" }
 
 func (a *answering) Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error) {
+	if a.unable {
+		return nil, Errorf(CodeMissingCapability, "not now")
+	}
 	answers := map[string]json.RawMessage{}
 	for name, r := range requests {
 		b, err := json.Marshal(r.Params)
@@ -129,6 +133,7 @@ func TestLifting(t *testing.T) {
 		{"declined", "s", `{"action":"decline"}`, false, [2]string{not, not}, [2]string{"no", "no"}, 2},
 		{"canceled", "s", `{"action":"cancel"}`, false, [2]string{not, not}, [2]string{"canceled", "canceled"}, 2},
 		{"odd", "s", `{"action":"accept","content":{"allow":1}}`, false, [2]string{not, not}, [2]string{"no", "no"}, 2},
+		{"nobody now", "s", "unable", false, [2]string{refused, refused}, [2]string{}, 0},
 		{"nobody", "s", "", false, [2]string{refused, refused}, [2]string{}, 0},
 		{"changed", "s", once, true, [2]string{"the policy has changed", "the policy has changed"}, [2]string{"once", "once"}, 2},
 	} {
@@ -142,7 +147,7 @@ func TestLifting(t *testing.T) {
 					}
 					return Failure("denied", refused, "Do something else."), d
 				}))
-			client := &answering{answer: test.answer}
+			client := &answering{answer: test.answer, unable: test.answer == "unable"}
 			for i := range 2 {
 				res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "t", Client: client, Session: Session{ID: test.session, Principal: Principal{ID: "ann"}}})
 				if err != nil || !strings.Contains(res.Content[0].Text, test.want[i]) {
@@ -215,6 +220,28 @@ func TestAskingHoldsNoSlot(t *testing.T) {
 		synctest.Wait()
 		if n := exec.slots.principals.InUse(); n != 0 {
 			t.Errorf("%d slots are held", n)
+		}
+	})
+}
+
+// FuzzVisible checks that nothing hidden is left, and that what can be seen stays.
+func FuzzVisible(f *testing.F) {
+	for _, seed := range []string{"ls", "a\u202eb", "\U000e0041", "\u3164", strings.Repeat(" ", 40), "\xff", "e\u0301"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := visible(s)
+		if strings.ContainsFunc(got, hidden) || strings.Contains(got, strings.Repeat(" ", maxBlank+1)) {
+			t.Errorf("%q is shown as %q", s, got)
+		}
+		seen := func(r rune) rune {
+			if hidden(r) || r == ' ' {
+				return -1
+			}
+			return r
+		}
+		if plain := strings.Map(seen, s); plain == strings.ToValidUTF8(s, "\ufffd") && got != plain {
+			t.Errorf("%q is shown as %q", s, got)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,9 +97,10 @@ func (c *Call) runTool(ctx context.Context) (out outcome, err error) {
 // answered with if they do not.
 func (c *Call) confirm(ctx context.Context) (refusal *ToolResult, err error) {
 	if !CanAsk(ctx, AskElicitation) {
-		unable := cannotAsk(AskElicitation, c.Name+" was not run: a person has to agree to each call of it (tools."+c.Name+".confirm), and there is nobody to ask: "+
+		setting := "tools." + cmp.Or(c.Tool.Offered, c.Name) + ".confirm"
+		unable := cannotAsk(AskElicitation, c.Name+" was not run: a person has to agree to each call of it ("+setting+"), and there is nobody to ask: "+
 			"the client does not declare elicitation or, on the command line, there is no terminal")
-		unable.Hint = "Use a client that supports elicitation or a terminal, or another tool; the operator can set tools." + c.Name + ".confirm: false."
+		unable.Hint = "Use a client that supports elicitation or a terminal, or another tool; the operator can set " + setting + ": false."
 		return nil, unable
 	}
 	_, refusal, err = c.consult(ctx, question{about: "confirm"})
