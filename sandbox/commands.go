@@ -108,6 +108,11 @@ func (c *Commands) With(programs, dirs []string) (*Commands, error) {
 	more := new(*c)
 	more.lists.AllowedCommands = slices.Concat(c.lists.AllowedCommands, command.Rules(programs...))
 	more.writes = c.writes.With(dirs...)
+	if len(dirs) > 0 {
+		p := c.policy
+		p.Roots = union(p.Roots, dirs) // where protected files are looked for
+		more.scanner = sync.OnceValue(func() *secretScanner { return newSecretScanner(p) })
+	}
 	return more, more.complete()
 }
 

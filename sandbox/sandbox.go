@@ -76,14 +76,10 @@ type Capabilities struct {
 // Tool returns the name of the owner.
 func (c Capabilities) Tool() string { return c.owner.Tool }
 
-// Asks reports whether a person is asked about what no list of a kind has, or with ""
-// about anything.
-func (c Capabilities) Asks(kind string) bool {
-	ask := c.sandbox.policy.Settings.Ask
-	return slices.Contains(ask, kind) || kind == "" && len(ask) > 0
-}
+// Asks reports whether a person is asked about what no list of a kind has.
+func (c Capabilities) Asks(kind string) bool { return slices.Contains(c.sandbox.policy.Settings.Ask, kind) }
 
-// Policy identifies the policy, and InForce reports whether it is in force.
+// Policy identifies the policy: it is the same for all owners.
 func (c Capabilities) Policy() any { return c.sandbox }
 
 // InForce reports whether no other policy has taken effect since.

@@ -229,6 +229,9 @@ func TestAskedByDefault(t *testing.T) {
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				g := newAskGround(t, who, test.config)
+				secret := g.out + "/deep/.env"
+				g.ground.file(secret, "A=1\n", 0o644)
+				g.ground.file(g.out+"/deep/.git/config", "", 0o644)
 				user := &asked{}
 				c := g.serve(user, "2025-11-25", setup{without: test.without})
 				for i, says := range []string{sayNo, sayOnce, saySession} {
@@ -238,6 +241,12 @@ func TestAskedByDefault(t *testing.T) {
 					_, err := os.Stat(file)
 					if wrote := test.want == "runs" || test.want == "asked" && says != sayNo; (err == nil) != wrote || (len(user.was()) == 1) != (test.want == "asked") {
 						t.Errorf("%s: asked %q, got %q, %v", says, user.was(), got.text(), err)
+					}
+				}
+				if test.want == "asked" && test.without == "" { // a file that is found by a name that the text does not have
+					got := c.call("bash", map[string]any{"command": "echo a > " + g.out + "/n; for f in $(find " + g.out + "/deep -type f); do echo x > $f; cat $f; done"})
+					if content, err := os.ReadFile(secret); err != nil || string(content) != "A=1\n" || strings.Contains(got.text(), "A=1") {
+						t.Errorf("a protected file where a person lets commands write: %q, %v, %q", content, err, got.text())
 					}
 				}
 				user.saying(sayNo)

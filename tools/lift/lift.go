@@ -89,7 +89,7 @@ const maxLifts = 8
 // [*Error] if a person may lift what else it takes.
 func Commands(ctx context.Context, held sandbox.Capabilities, req sandbox.CommandRequest) (*sandbox.Commands, error) {
 	given := held.Commands()
-	if !held.Asks("") || !domain.CanAsk(ctx, domain.AskElicitation) {
+	if !held.Asks("commands") && !held.Asks("writes") || !domain.CanAsk(ctx, domain.AskElicitation) {
 		return given, nil
 	}
 	return commands(ctx, held, given, req)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"toolserver/domain"
+	"toolserver/tools/lift"
 )
 
 type bashInput struct {
@@ -40,7 +41,11 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 	timeout, limited := t.timeout(in.Timeout)
 	req := t.request(ctx, in.Command, in.WorkingDir, timeout, 1)
 	req.Run.OnOutput = reporter(ctx)
-	res, err := t.run(ctx, req)
+	var err error
+	if t.commands, err = lift.Commands(ctx, t.held, req); err != nil {
+		return t.failure(err)
+	}
+	res, err := t.commands.Run(ctx, req)
 	if err != nil {
 		return t.failure(err)
 	}

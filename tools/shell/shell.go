@@ -105,15 +105,6 @@ func (t tool) request(ctx context.Context, command, dir string, timeout time.Dur
 	}}
 }
 
-// run runs a command, with what a person has allowed.
-func (t tool) run(ctx context.Context, req sandbox.CommandRequest) (runner.Result, error) {
-	commands, err := lift.Commands(ctx, t.held, req)
-	if err != nil {
-		return runner.Result{}, err
-	}
-	return commands.Run(ctx, req)
-}
-
 // room is what an answer needs besides output: status lines and markers.
 const room = 800
 
