@@ -13,7 +13,7 @@
 //	pattern    regular expression a string must match
 //	format     name of a notation that the owner of the configuration checks
 //	secret     "true": the value is masked wherever it is shown
-//	path       "true": the text is a file name
+//	path       "true": the text is a file name; "relative": it may stay relative
 //	short      "true": a value of this field stands for a struct that has no
 //	           more than it; "alone": it stands instead of the other fields
 //	template   "-" on an inline struct: a template describes its keys elsewhere
@@ -104,6 +104,7 @@ type Rules struct {
 	Format       string
 	Min, Max     *Bound
 	Secret, Path bool
+	Relative     bool // the path stays relative if it is
 }
 
 // Bound is one end of a range.
@@ -221,7 +222,7 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 // rulesOf reads the tags of the field called name. It panics on tags that do
 // not fit the type.
 func rulesOf(name string, tag reflect.StructTag, t *Type) Rules {
-	r := Rules{Pattern: tag.Get("pattern"), Format: tag.Get("format"), Secret: tag.Get("secret") == "true", Path: tag.Get("path") == "true"}
+	r := Rules{Pattern: tag.Get("pattern"), Format: tag.Get("format"), Secret: tag.Get("secret") == "true", Path: tag.Get("path") != "", Relative: tag.Get("path") == "relative"}
 	if enum, ok := tag.Lookup("enum"); ok {
 		r.Enum = strings.Split(enum, "|")
 	}

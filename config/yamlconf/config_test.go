@@ -63,7 +63,7 @@ type toolsConfig struct {
 type commandTool struct {
 	common   `yaml:",inline"`
 	Allowed  []string `yaml:"allowed_commands" doc:"What may run; unset means anything."`
-	Writable []string `yaml:"allowed_paths" path:"true" doc:"Where it may write."`
+	Writable []string `yaml:"allowed_paths" path:"relative" doc:"Where it may write."`
 }
 
 // remote is either a URL or a mapping.

@@ -41,9 +41,9 @@ func TestValues(t *testing.T) {
 		{"tools: {bash: {timeout: 1.5}}", func(c *testConfig) { c.Tools.Bash.Timeout = 1500 * time.Millisecond }},
 		{"tools: {bash: {timeout: 1m30s}}", func(c *testConfig) { c.Tools.Bash.Timeout = 90 * time.Second }},
 		{"tools: {bash: {timeout: \"45\"}}", func(c *testConfig) { c.Tools.Bash.Timeout = 45 * time.Second }},
-		{"tools: {bash: {allowed_commands: [\"true\"], allowed_paths: [/tmp, ./output, ~, ..]}}", func(c *testConfig) {
+		{"tools: {bash: {allowed_commands: [\"true\"], allowed_paths: [/tmp, ./output, ~, .., ~/x, ~y]}}", func(c *testConfig) {
 			c.Tools.Bash.Allowed = []string{"true"}
-			c.Tools.Bash.Writable = []string{"/tmp", "/etc/ts/output", "/home/someone", "/etc"}
+			c.Tools.Bash.Writable = []string{"/tmp", "./output", "/home/someone", "..", "/home/someone/x", "~y"}
 		}},
 		{"tools: {up__x: {enabled: true}}", func(c *testConfig) { c.Tools.Others = map[string]common{"up__x": {Enabled: true}} }},
 		{"mcp_servers:\n  a: http://${HOST}/mcp\n  b: {url: x, retry: true}\n", func(c *testConfig) {

@@ -76,7 +76,7 @@ func (d *decoder) readReferenced(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("${file:} names no file")
 	}
-	path, err := d.resolve(name)
+	path, err := d.resolve(name, false)
 	if err != nil {
 		return "", err
 	}
@@ -119,12 +119,15 @@ func readSmall(path string) (string, error) {
 	return text, nil
 }
 
-// resolve makes the path in a configuration file absolute.
-func (d *decoder) resolve(path string) (string, error) {
+// resolve makes the path in a configuration file absolute, unless it may stay relative.
+func (d *decoder) resolve(path string, relative bool) (string, error) {
 	if path == "" || filepath.IsAbs(path) || os.IsPathSeparator(path[0]) {
 		return path, nil
 	}
-	if path != "~" && (path[0] != '~' || !os.IsPathSeparator(path[1])) {
+	if path != "~" && (len(path) < 2 || path[0] != '~' || !os.IsPathSeparator(path[1])) {
+		if relative {
+			return path, nil
+		}
 		return filepath.Join(d.dir, path), nil
 	}
 	home, err := os.UserHomeDir()

@@ -68,7 +68,7 @@ func (d *decoder) text(n *yaml.Node, r structschema.Rules, path string) (text st
 		}
 	}
 	if r.Path {
-		if text, err = d.resolve(text); err != nil {
+		if text, err = d.resolve(text, r.Relative); err != nil {
 			return "", false, err
 		}
 	}
