@@ -111,7 +111,7 @@ func (c *Commands) With(programs, dirs []string) (*Commands, error) {
 	if len(dirs) > 0 {
 		p := c.policy
 		p.Roots = union(p.Roots, dirs) // where protected files are looked for
-		more.scanner = sync.OnceValue(func() *secretScanner { return newSecretScanner(p) })
+		more.files = sync.OnceValue(func() *protectedFiles { return newProtectedFiles(p, c.reads) })
 	}
 	return more, more.complete()
 }

@@ -21,6 +21,7 @@ type confinement struct {
 	path   []string            // where commands find programs
 	spec   func() confine.Spec // without protected names
 	denied func() []string     // files of programs that are denied altogether
+	globs  []confine.Gap       // what of the lists of paths the kernel is not told
 	files  func() *protectedFiles
 
 	mu   sync.Mutex
@@ -38,6 +39,7 @@ func (c *Commands) newConfinement(p Policy, lists ToolPolicy, files func() *prot
 		cache := cmp.Or(lookup(env, "XDG_CACHE_HOME"), c.atHome("~/.cache"))
 		return &programFinder{path: made.path, dirs: programs(), work: p.WorkingDirectory, temp: lookup(env, "TMPDIR"), cache: cache}
 	}
+	made.globs = globGaps(c.reads)
 	made.denied = sync.OnceValue(func() []string {
 		if len(lists.DeniedCommands) == 0 {
 			return nil
@@ -63,7 +65,7 @@ func (c *Commands) newConfinement(p Policy, lists ToolPolicy, files func() *prot
 func (c *Commands) spec(p Policy) confine.Spec {
 	s := confine.Spec{
 		Read:        []string{"/"},
-		Write:       union(c.writes.Allowed(), []string{c.kernel.scratch.path, c.caches}),
+		Write:       union(c.writes.AllowedBelow(), []string{c.kernel.scratch.path, c.caches}),
 		Deny:        c.reads.DeniedPaths(),
 		ReadOnly:    c.writes.DeniedPaths(),
 		Network:     p.Settings.Network.kind(),
@@ -74,11 +76,11 @@ func (c *Commands) spec(p Policy) confine.Spec {
 		// all changes, much ordinary work would fail.
 		AllowMetadata: p.Settings.Enforcement != EnforceRequired,
 		WithoutMounts: !c.kernel.support.MountNamespace,
-		Protect:       p.brokered(c.kernel.scratch.path, c.caches),
+		Protect:       p.brokered(c.writes, c.kernel.scratch.path, c.caches),
 		Temp:          c.kernel.scratch.temporary(),
 	}
 	if p.Tools[c.owner.Reads].AllowedPaths != nil {
-		s.Read = append(c.reads.Allowed(), c.readable()...)
+		s.Read = append(c.reads.AllowedBelow(), c.readable()...)
 	}
 	return s
 }
@@ -141,7 +143,7 @@ func (c *confinement) check() error {
 func (c *confinement) gaps() []confine.Gap {
 	c.kernel.ready()
 	spec, unknown := c.full()
-	gaps := c.kernel.gaps(spec)
+	gaps := slices.Concat(c.kernel.gaps(spec), c.globs)
 	for _, link := range c.links() {
 		gaps = append(gaps, confine.Gap{
 			What: "that " + link + " stays the link it is", Why: "the kernel can protect files where commands may write, and not links",
@@ -158,6 +160,18 @@ func (c *confinement) gaps() []confine.Gap {
 		})
 	}
 	return gaps
+}
+
+// globGaps says what of globs in the list for reading the kernel, which knows files and
+// directories, does not know. What is written has a broker.
+func globGaps(reads *pathguard.Guard) []confine.Gap {
+	allowed, _ := reads.Patterns()
+	if len(allowed) == 0 {
+		return nil
+	}
+	return []confine.Gap{{
+		What: "that commands read only " + strings.Join(allowed, ", ") + " in their directories", Why: "the kernel is told of directories", Help: "allow directories",
+	}}
 }
 
 // links returns the links on the way to protected files that commands could replace.

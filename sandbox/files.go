@@ -17,6 +17,7 @@ type reads interface {
 	Stat(path string) (pathguard.Info, error)
 	Check(path string) (pathguard.Decision, error)
 	Allowed() []string
+	AllowedBelow() []string
 	DeniesHardlinks() bool
 	With(paths ...string) *pathguard.Guard
 }
@@ -60,7 +61,7 @@ func newGuards(p Policy) (map[guardKey]*pathguard.Guard, error) {
 				continue
 			}
 			allow, deny := p.pathLists(u, o)
-			rules := pathguard.Rules{Allow: allow, Deny: deny, DenyHardlinks: p.denyHardlinks(u, head), Protect: protected[u]}
+			rules := pathguard.Rules{Allow: allow, Deny: deny, Roots: p.Roots, DenyHardlinks: p.denyHardlinks(u, head), Protect: protected[u]}
 			key := fmt.Sprint(u, rules.DenyHardlinks, "\x00", strings.Join(allow, "\x00"), "\x00\x00", strings.Join(deny, "\x00"))
 			if byRules[key] == nil {
 				made, err := pathguard.New(p.WorkingDirectory, rules)

@@ -4,9 +4,11 @@ import (
 	"slices"
 
 	"toolserver/sandbox/command"
+	"toolserver/sandbox/pathguard"
 )
 
-// Policy says what tools may touch. Paths are absolute.
+// Policy says what tools may touch. Paths are absolute, except those in lists of tools,
+// which may start at the working directory.
 type Policy struct {
 	Owners           []Owner               // what is handed to whom; a tool that is not here gets nothing
 	WorkingDirectory string                // where relative paths and commands start
@@ -66,7 +68,9 @@ func (p Policy) Writable() []string {
 	for _, o := range p.Owners {
 		if o.Writes != "" {
 			allow, _ := p.pathLists(writing, o)
-			all = union(all, allow)
+			if g, err := pathguard.New(p.WorkingDirectory, pathguard.Rules{Allow: allow, Roots: p.Roots}); err == nil {
+				all = union(all, g.AllowedBelow())
+			}
 		}
 	}
 	return all

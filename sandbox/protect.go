@@ -136,12 +136,10 @@ func (p Policy) protected(u use) pathguard.Protection {
 
 // brokered returns what a broker protects of files that commands make or change, except
 // in directories for nothing else. What git runs it knows itself.
-func (p Policy) brokered(exempt ...string) broker.Rules {
+func (p Policy) brokered(writes *pathguard.Guard, exempt ...string) broker.Rules {
 	protection := p.protected(writing)
-	if len(protection.Names) == 0 {
-		return broker.Rules{}
-	}
-	r := broker.Rules{Packages: packaged}
+	r := broker.Rules{Packages: packaged, Allowed: writes.AllowedPaths()}
+	r.AllowedGlobs, r.DeniedGlobs = writes.Patterns()
 	for _, dir := range exempt {
 		if dir != "" {
 			r.Exempt = append(r.Exempt, realOr(dir))

@@ -18,8 +18,9 @@ import (
 // no others come to be is up to the broker.
 type protectedFiles struct {
 	secrets, controls *pathguard.Names
-	top               []string // directories in which they are looked for before each command
-	home              string   // the same, of secrets; empty if it is unknown or in top
+	readers           []*pathguard.Guard // those that deny by globs
+	top               []string           // directories in which they are looked for before each command
+	home              string             // the same, of secrets; empty if it is unknown or in top
 
 	mu    sync.Mutex
 	known map[string]*directoryFiles
@@ -59,13 +60,16 @@ const (
 // of secrets that are none, and are removed with their directories every day.
 var packaged = []string{"node_modules", "vendor", "site-packages"}
 
-func newProtectedFiles(p Policy) *protectedFiles {
+func newProtectedFiles(p Policy, readers ...*pathguard.Guard) *protectedFiles {
 	top := union([]string{p.WorkingDirectory}, p.Roots)
 	secrets, controls := p.protected(reading), p.protected(writing)
-	if len(controls.Names) == 0 {
+	f := &protectedFiles{top: top, known: map[string]*directoryFiles{}, readers: slices.DeleteFunc(readers, func(g *pathguard.Guard) bool {
+		_, denied := g.Patterns()
+		return len(denied) == 0
+	})}
+	if len(controls.Names)+len(f.readers) == 0 {
 		return nil
 	}
-	f := &protectedFiles{top: top, known: map[string]*directoryFiles{}}
 	f.secrets = pathguard.NewNames(secrets.Names, nil)
 	// The configuration of a repository changes with ordinary work; see the broker.
 	f.controls = pathguard.NewNames(slices.DeleteFunc(controls.Names, func(n pathguard.Name) bool {
@@ -146,7 +150,15 @@ func (f *protectedFiles) look() {
 	began := time.Now()
 	var found []string
 	missing := ""
-	for _, dir := range f.top {
+	dirs := f.top
+	for _, g := range f.readers {
+		for _, dir := range g.AllowedBelow() {
+			if !slices.ContainsFunc(dirs, func(above string) bool { return pathguard.Within(above, dir) }) {
+				dirs = union(dirs, []string{dir})
+			}
+		}
+	}
+	for _, dir := range dirs {
 		stats, err := f.below(ctx, dir, &found)
 		switch {
 		case err != nil:
@@ -175,13 +187,18 @@ func (f *protectedFiles) below(ctx context.Context, dir string, found *[]string)
 		return e.IsDir() && (slices.Contains(packaged, e.Name()) || e.Name() == ".git")
 	}
 	return walk.Walk(ctx, d, dir, walk.Options{MaxEntries: maxSurvey, Hidden: true, Skip: skip}, func(e *walk.Entry) error {
-		if !f.secrets.Ends(e.Name()) {
+		secret := false
+		if f.secrets.Ends(e.Name()) {
+			_, secret = f.secrets.Match(string(filepath.Separator)+e.Rel(), e.IsDir())
+		}
+		path := ""
+		if secret || len(f.readers) > 0 {
+			path = filepath.Join(dir, e.Rel())
+		}
+		if !secret && !slices.ContainsFunc(f.readers, func(g *pathguard.Guard) bool { return g.DeniesByGlob(path) }) {
 			return nil
 		}
-		if _, secret := f.secrets.Match(string(filepath.Separator)+e.Rel(), e.IsDir()); secret {
-			*found = append(*found, filepath.Join(dir, e.Rel()))
-			return walk.SkipDir
-		}
-		return nil
+		*found = append(*found, path)
+		return walk.SkipDir
 	})
 }

@@ -30,7 +30,7 @@ func New(p Policy, k *Kernel) (*Sandbox, error) {
 	if s.nothing, err = pathguard.New(p.WorkingDirectory, pathguard.Rules{}); err != nil {
 		return nil, err
 	}
-	files := sync.OnceValue(func() *protectedFiles { return newProtectedFiles(p) })
+	files := sync.OnceValue(func() *protectedFiles { return newProtectedFiles(p, s.readers()...) })
 	for _, o := range p.Owners {
 		if o.Runs == "" && !o.Holds {
 			continue
@@ -44,6 +44,16 @@ func New(p Policy, k *Kernel) (*Sandbox, error) {
 	}
 	k.network.CompareAndSwap(nil, &s.fetches)
 	return s, nil
+}
+
+// readers returns the guards of what commands read.
+func (s *Sandbox) readers() (all []*pathguard.Guard) {
+	for _, o := range s.policy.Owners {
+		if g := s.guards[guardKey{reading, o.Tool}]; g != nil && (o.Runs != "" || o.Holds) && !slices.Contains(all, g) {
+			all = append(all, g)
+		}
+	}
+	return all
 }
 
 // TakeEffect applies this policy to the HTTP clients that tools keep. The first
@@ -77,7 +87,9 @@ type Capabilities struct {
 func (c Capabilities) Tool() string { return c.owner.Tool }
 
 // Asks reports whether a person is asked about what no list of a kind has.
-func (c Capabilities) Asks(kind string) bool { return slices.Contains(c.sandbox.policy.Settings.Ask, kind) }
+func (c Capabilities) Asks(kind string) bool {
+	return slices.Contains(c.sandbox.policy.Settings.Ask, kind)
+}
 
 // Policy identifies the policy: it is the same for all owners.
 func (c Capabilities) Policy() any { return c.sandbox }

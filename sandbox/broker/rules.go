@@ -11,6 +11,9 @@ type Rules struct {
 	// files, where names are not protected. Neither are they in directories of
 	// installed packages: those in a workspace that are called as one of Packages.
 	Exempt, Packages []string
+	// DeniedGlobs and AllowedGlobs are absolute, and govern what is beneath, too. If some
+	// are allowed, below their plain beginnings nothing else is that is not below Allowed.
+	DeniedGlobs, AllowedGlobs, Allowed []string
 	// Workspaces are the directories that were chosen to work in: their own path says
 	// nothing about what is in them.
 	Workspaces []string

@@ -7,17 +7,53 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"toolserver/sandbox/glob"
 	"toolserver/sandbox/pathguard"
 )
 
 // A Broker makes calls for commands under the same rules.
 type Broker struct {
 	Rules
-	names *pathguard.Names
+	names           *pathguard.Names
+	denied, allowed []*glob.Glob
+	below           []string // the plain beginnings of what is allowed
 }
 
 // New returns a Broker for rules.
-func New(r Rules) *Broker { return &Broker{r, pathguard.NewNames(r.Names, r.Workspaces)} }
+func New(r Rules) *Broker {
+	b := &Broker{Rules: r, names: pathguard.NewNames(r.Names, r.Workspaces)}
+	for _, text := range r.DeniedGlobs {
+		if g, err := glob.Compile(strings.TrimPrefix(text, "/") + "{,/**}"); err == nil { // as they were when they were checked
+			b.denied = append(b.denied, g)
+		}
+	}
+	for _, text := range r.AllowedGlobs {
+		if g, err := glob.Compile(strings.TrimPrefix(text, "/") + "{,/**}"); err == nil {
+			b.allowed = append(b.allowed, g)
+			e, _ := pathguard.ParseEntry(text)
+			b.below = append(b.below, e.Path)
+		}
+	}
+	return b
+}
+
+// Needed reports whether there is anything to protect.
+func (r *Rules) Needed() bool { return len(r.Names)+len(r.DeniedGlobs)+len(r.AllowedGlobs) > 0 }
+
+// listed returns the rule of the lists of globs that refuses a path.
+func (b *Broker) listed(path string) (rule string, refused bool) {
+	rel := strings.TrimPrefix(path, "/")
+	for i, g := range b.denied {
+		if g.Match(rel) {
+			return b.DeniedGlobs[i], true
+		}
+	}
+	within := func(dir string) bool { return pathguard.Within(dir, path) }
+	if !slices.ContainsFunc(b.below, within) || slices.ContainsFunc(b.Allowed, within) || slices.ContainsFunc(b.Exempt, within) {
+		return "", false
+	}
+	return "allowed: " + strings.Join(b.AllowedGlobs, ", "), !slices.ContainsFunc(b.allowed, func(g *glob.Glob) bool { return g.Match(rel) })
+}
 
 // exempt reports whether names are not protected at path.
 func (r *Broker) exempt(path string) bool {
@@ -43,6 +79,9 @@ func (b *session) permit(o op, p *place, directory bool) error {
 		if refused = slices.Contains(b.Files, p.path); refused {
 			rule = p.path
 		}
+	}
+	if !refused {
+		rule, refused = b.listed(p.path)
 	}
 	// A symlink makes what is elsewhere appear under names that are protected here.
 	if !refused && o == opSymlink && !b.exempt(p.path) {

@@ -114,7 +114,7 @@ func decodePlan(b []byte) (*plan, error) {
 			p.mounts = append(p.mounts, mount{mountKind(code), path})
 		}
 	}
-	if len(p.Protect.Names) > 0 {
+	if p.Protect.Needed() {
 		p.broker = broker.New(p.Protect)
 	}
 	return p, nil

@@ -131,7 +131,7 @@ func (s Spec) Missing(have Support) []Gap {
 		"Landlock knows of it from Linux 6.12 on", "run a later kernel, or commands in PID namespaces")
 	add(!have.Seccomp, "network: "+s.Network.String()+", and that commands do not trace other processes or make namespaces",
 		"there is no seccomp", helpSeccomp)
-	add(len(s.Protect.Names) > 0 && !(have.Broker && abi > 0), "that no file gets a protected name", "calls cannot be brokered", helpBroker)
+	add(s.Protect.Needed() && !(have.Broker && abi > 0), "that no file gets a protected name", "calls cannot be brokered", helpBroker)
 	add((s.Network == Loopback || s.Network == Proxied) && !have.NetNamespace, "network: "+s.Network.String()+" (commands reach nothing)", "there are no network namespaces", helpMountNS)
 	dir := p.writtenProgramDir()
 	add(dir != "", "that only listed programs start", "programs in "+dir+" may be written, so they can be read", "allow to write less")

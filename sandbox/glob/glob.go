@@ -112,6 +112,11 @@ func (g *Glob) expand(s string, isPath bool) error {
 	return err
 }
 
+// Quote returns a glob that matches s and nothing else.
+func Quote(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `{`, `\{`, `}`, `\}`).Replace(s)
+}
+
 // Match reports whether the slash-separated relative path matches.
 func (g *Glob) Match(rel string) bool {
 	return g.MatchEntry(path.Base(rel), func() string { return rel })

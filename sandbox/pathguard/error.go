@@ -67,6 +67,7 @@ func shown(path string) string {
 type request struct {
 	path, abs string
 	guard     *Guard
+	dir       bool // a directory is to be listed
 }
 
 func (q request) error(kind Kind, reason string, cause error) *Error {

@@ -65,6 +65,7 @@ func (g *Guard) open(path string, w want) (f File, err error) {
 			return f, nil
 		}
 	}
+	q.dir = w == wantDir
 	err = g.retry(q, false, func(s *snapshot, real string) error {
 		f, err = g.files.open(real, w, s)
 		return err
@@ -100,13 +101,13 @@ func (g *Guard) retry(q request, create bool, step func(s *snapshot, real string
 
 // target checks a request and returns its canonical path and the rule that allows it.
 // It fails with an *Error of KindDenied, the same whether the path exists or not.
-func (s *snapshot) target(q request) (resolved, rule, error) {
+func (s *snapshot) target(q request) (resolved, *rule, error) {
 	if name, denied := s.deniedText(q.abs); denied {
-		return resolved{}, rule{}, q.denied(name)
+		return resolved{}, nil, q.denied(name)
 	}
 	t := resolve(q.abs)
 	allowed, ok := s.guard.allowedBy(t.path)
-	if !ok {
+	if !ok && !(q.dir && s.guard.leads(t.path)) {
 		return t, allowed, q.outside()
 	}
 	if name, denied := s.deniedBy(t.path); denied {
@@ -129,13 +130,16 @@ func moved(err error) bool {
 // from its descriptor without following links (O_NOFOLLOW) and asks Denied for
 // each name before it opens or reports it, and Protected before it opens it, stays
 // within the policy: all that lies beneath an allowed directory is allowed unless a
-// deny rule governs it.
+// deny rule governs it. Where a glob allows files, the directories on the way to them
+// can be opened, too, and Denied is true of what else is in them.
 type Dir struct {
 	*os.File
 	// Info describes the directory as it was when it was opened.
 	Info Info
 
 	denied     []below
+	globs      []denial // each with the form that counts
+	allowed    *Guard   // nil if all is allowed beneath
 	protection *protection
 }
 
@@ -149,37 +153,54 @@ func (g *Guard) OpenDir(path string) (*Dir, error) {
 		return nil, err
 	}
 	d := &Dir{File: f.File, Info: f.Info, protection: g.protection}
+	if _, whole := g.allowedBy(d.Info.Real); !whole {
+		d.allowed = g
+	}
 	base := foldPath(f.Info.Real)
 	for _, deny := range g.snapshot(false).deny {
 		for _, form := range deny.forms {
-			if Within(base, form) {
-				d.denied = append(d.denied, below{strings.TrimLeft(form[len(base):], separator), deny.text})
+			switch {
+			case deny.glob != nil && (Within(base, form) || Within(form, base)):
+				d.globs = append(d.globs, denial{deny.rule, []string{form}})
+			case deny.glob == nil && Within(base, form):
+				d.denied = append(d.denied, below{strings.TrimLeft(form[len(base):], separator), deny.shown()})
 			}
 		}
 	}
 	return d, nil
 }
 
-// Denied reports whether a deny rule governs rel, a clean path relative to the
-// directory that was reached without following links, and which one. Where the
+// Denied reports whether rel, a clean path relative to the directory that was reached
+// without following links, is denied or not allowed, and by which rule. Where the
 // rules lead was determined when the directory was opened. It costs nothing if
-// no deny rule lies beneath the directory.
-func (d *Dir) Denied(rel string) (rule string, denied bool) {
-	if len(d.denied) == 0 {
+// no rule lies beneath the directory.
+func (d *Dir) Denied(rel string, isDir bool) (rule string, denied bool) {
+	if !d.Restricted() {
 		return "", false
 	}
-	rel = foldPath(rel)
+	path := filepath.Join(d.Info.Real, rel)
+	if d.allowed != nil && !(isDir && d.allowed.leads(path)) {
+		if _, allowed := d.allowed.allowedBy(path); !allowed {
+			return "", true
+		}
+	}
+	rel, path = foldPath(rel), foldPath(path)
 	for _, b := range d.denied {
 		if Within(b.rel, rel) {
 			return b.rule, true
 		}
 	}
+	for _, deny := range d.globs {
+		if deny.governs(deny.forms[0], path) {
+			return deny.shown(), true
+		}
+	}
 	return "", false
 }
 
-// Restricted reports whether any deny rule lies beneath the directory. If not,
-// a walker need not ask Denied at all.
-func (d *Dir) Restricted() bool { return len(d.denied) > 0 }
+// Restricted reports whether any rule lies beneath the directory. If not, a walker
+// need not ask Denied at all.
+func (d *Dir) Restricted() bool { return len(d.denied)+len(d.globs) > 0 || d.allowed != nil }
 
 // DeniesHardlinks reports whether files that have several names are refused,
 // which a walker has to see to itself.

@@ -36,14 +36,17 @@ import (
 // maxPath bounds the bytes of a path, as PATH_MAX does on Linux.
 const maxPath = 4096
 
-// Rules say which paths a [Guard] permits. Each path is absolute, need not
-// exist, and governs itself and everything beneath it, by whole names:
-// /tmp/allowed says nothing about /tmp/allowed-evil. Deny beats allow at every
-// depth, so an allowed path beneath a denied one stays denied. With an empty
-// Allow nothing is permitted.
+// Rules say which paths a [Guard] permits. Each entry is a path or a glob, see [Entry].
+// It need not exist, and governs what it names and everything beneath, by whole names:
+// /tmp/allowed says nothing about /tmp/allowed-evil. Relative ones start at the working
+// directory. Deny beats allow at every depth, so an allowed path beneath a denied one
+// stays denied. With an empty Allow nothing is permitted.
 type Rules struct {
 	Allow []string
 	Deny  []string
+	// Roots are directories besides the working directory below which globs without a
+	// place hold, such as *.key. In Deny they hold below what is allowed, too.
+	Roots []string
 	// DenyHardlinks refuses to open a regular file that has more than one
 	// name, because its other name may be outside the allowed paths.
 	DenyHardlinks bool
@@ -71,10 +74,17 @@ func New(dir string, rules Rules) (*Guard, error) {
 	}
 	g := &Guard{dir: filepath.Clean(dir), denyHardlinks: rules.DenyHardlinks, files: platform()}
 	var err error
-	if g.allow, err = newRules("allowed path", rules.Allow); err != nil {
+	bases := append([]string{g.dir}, rules.Roots...)
+	if g.allow, err = newEntries("allowed path", rules.Allow, g.dir, bases, nil, strings.Clone); err != nil {
 		return nil, err
 	}
-	if g.deny, err = newRules("denied path", rules.Deny); err != nil {
+	var further []string
+	for _, r := range g.allow {
+		if !slices.ContainsFunc(bases, func(base string) bool { return Within(base, r.text) }) {
+			further = append(further, r.text)
+		}
+	}
+	if g.deny, err = newEntries("denied path", rules.Deny, g.dir, bases, further, foldPath); err != nil {
 		return nil, err
 	}
 	g.protection, err = newProtection(rules.Protect)
@@ -92,26 +102,36 @@ func (g *Guard) With(paths ...string) *Guard {
 }
 
 func validRule(what, path string) error {
+	if err := validPath(what, path); err != nil || filepath.IsAbs(path) {
+		return err
+	}
+	return fmt.Errorf("the %s %q is not absolute: give a path that starts at the root", what, path)
+}
+
+func validPath(what, path string) error {
 	switch {
 	case path == "":
-		return fmt.Errorf("the %s is empty: give an absolute path", what)
+		return fmt.Errorf("the %s is empty: give one, such as . for the working directory", what)
 	case strings.IndexByte(path, 0) >= 0:
 		return fmt.Errorf("the %s %q contains a NUL byte", what, path)
 	case len(path) > maxPath:
 		return fmt.Errorf("the %s %.40q... is longer than %d bytes", what, path, maxPath)
-	case !filepath.IsAbs(path):
-		return fmt.Errorf("the %s %q is not absolute: give a path that starts at the root", what, path)
 	}
 	return nil
 }
 
-// Allowed returns the allowed paths as the rules spell them.
-func (g *Guard) Allowed() []string {
+// Allowed returns the allowed paths, and the globs as they were configured.
+func (g *Guard) Allowed() []string { return g.list((*rule).shown) }
+
+// AllowedBelow returns the allowed paths, and the directories below which globs match.
+func (g *Guard) AllowedBelow() []string { return g.list(func(r *rule) string { return r.text }) }
+
+func (g *Guard) list(text func(*rule) string) []string {
 	paths := make([]string, len(g.allow))
-	for i, r := range g.allow {
-		paths[i] = r.text
+	for i := range g.allow {
+		paths[i] = text(&g.allow[i])
 	}
-	return paths
+	return slices.Compact(paths)
 }
 
 // Decision is the answer of [Guard.Check].
@@ -147,8 +167,8 @@ func (g *Guard) Check(path string) (Decision, error) {
 	}
 	if err == nil {
 		return Decision{
-			Allowed: true, Rule: by.text, Resolved: t.path,
-			Reason: shown(path) + " is allowed by the rule " + by.text,
+			Allowed: true, Rule: by.shown(), Resolved: t.path,
+			Reason: shown(path) + " is allowed by the rule " + by.shown(),
 		}, nil
 	}
 	refusal := q.failure(err)

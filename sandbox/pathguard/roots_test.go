@@ -152,7 +152,7 @@ func TestDir(t *testing.T) {
 			t.Errorf("%v %v %+v", names, err, d.Info)
 		}
 		for rel, want := range map[string]bool{"secret": true, "secret/k": true, "secrets": false, "b": false} {
-			if rule, denied := d.Denied(rel); denied != want || denied && rule != root+"/w/sub/secret" {
+			if rule, denied := d.Denied(rel, true); denied != want || denied && rule != root+"/w/sub/secret" {
 				t.Errorf("Denied(%q) = %q, %v", rel, rule, denied)
 			}
 			if _, denied := g.Denied(filepath.Join(d.Info.Real, rel)); denied != want {
@@ -165,7 +165,7 @@ func TestDir(t *testing.T) {
 			t.Fatalf("%v", err)
 		}
 		defer e.Close()
-		if _, denied := e.Denied("secret"); denied {
+		if _, denied := e.Denied("secret", false); denied {
 			t.Error("the parent of a denied path is denied")
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"toolserver/sandbox/glob"
 	"toolserver/sandbox/osfile"
 )
 
@@ -15,9 +16,11 @@ const separator = string(os.PathSeparator)
 
 // rule is one entry of the policy.
 type rule struct {
-	text string // as configured, cleaned
-	name string // what refusals call it; text if empty
-	real string // text with its links resolved when the Guard was made
+	text  string     // the path, clean
+	name  string     // what refusals call it; text if empty
+	real  string     // text with its links resolved when the Guard was made
+	glob  *glob.Glob // what it is about below the path; nil for all of it
+	below string     // the glob's text
 }
 
 // newRules makes rules of paths, which what names in errors.
@@ -45,9 +48,9 @@ type snapshot struct {
 	protected map[osfile.ID]string // the rules of protected files that exist
 }
 
-// denial is a deny rule, or a protected file, with every path it governs.
+// denial is a deny rule, or a protected file, with every path it leads to.
 type denial struct {
-	text  string   // what refusals call the rule
+	*rule
 	forms []string // spelling, place at start, place now; folded, each once
 }
 
@@ -58,12 +61,14 @@ func (g *Guard) snapshot(fresh bool) *snapshot {
 	}
 	s := &snapshot{guard: g, made: time.Now()}
 	parents := make(map[string]resolved)
-	for _, r := range g.deny {
-		s.deny = append(s.deny, r.denial(parents))
+	for i := range g.deny {
+		s.deny = append(s.deny, g.deny[i].denial(parents))
 	}
 	if g.protection != nil {
 		s.protected = make(map[osfile.ID]string)
-		for _, r := range g.protection.files() {
+		files := g.protection.files()
+		for i := range files {
+			r := &files[i]
 			s.deny = append(s.deny, r.denial(parents))
 			if info, err := os.Stat(r.text); err == nil && info.Mode().IsRegular() {
 				s.protected[osfile.Of(info).ID] = r.name
@@ -77,8 +82,8 @@ func (g *Guard) snapshot(fresh bool) *snapshot {
 
 // denial resolves the rule. Rules tend to share directories, which are resolved
 // once for all of them.
-func (r rule) denial(parents map[string]resolved) denial {
-	d := denial{text: cmp.Or(r.name, r.text)}
+func (r *rule) denial(parents map[string]resolved) denial {
+	d := denial{rule: r}
 	dir, name := filepath.Split(r.text)
 	parent, known := parents[dir]
 	if !known {
@@ -96,6 +101,9 @@ func (r rule) denial(parents map[string]resolved) denial {
 	}
 	return d
 }
+
+// shown returns what refusals call the rule.
+func (r *rule) shown() string { return cmp.Or(r.name, r.text) }
 
 // Within reports whether path is dir or lies beneath it. Both are clean.
 func Within(dir, path string) bool {
@@ -124,8 +132,8 @@ func (s *snapshot) deniedBy(path string) (rule string, denied bool) {
 		path := foldPath(path)
 		for _, d := range s.deny {
 			for _, form := range d.forms {
-				if Within(form, path) {
-					return d.text, true
+				if d.governs(form, path) {
+					return d.shown(), true
 				}
 			}
 		}
@@ -150,13 +158,18 @@ func (s *snapshot) deniedText(abs string) (rule string, denied bool) {
 }
 
 // allowedBy returns the allow rule that holds for the canonical path real.
-func (g *Guard) allowedBy(real string) (r rule, allowed bool) {
-	for _, r := range g.allow {
-		if Within(r.real, real) {
+func (g *Guard) allowedBy(real string) (r *rule, allowed bool) {
+	for i := range g.allow {
+		if r := &g.allow[i]; r.governs(r.real, real) {
 			return r, true
 		}
 	}
-	return rule{}, false
+	return nil, false
+}
+
+// leads reports whether what is allowed may lie below the canonical directory real.
+func (g *Guard) leads(real string) bool {
+	return slices.ContainsFunc(g.allow, func(r rule) bool { return r.glob != nil && Within(r.real, real) })
 }
 
 // permits decides on a clean path.
@@ -169,12 +182,14 @@ func (s *snapshot) permits(path string) bool {
 	return !denied
 }
 
-// DeniedPaths returns the configured deny entries and the protected files.
-// Protected names have no paths.
+// DeniedPaths returns the denied paths and the protected files. Globs and protected
+// names have no paths; see [Guard.Patterns].
 func (g *Guard) DeniedPaths() []string {
 	var paths []string
 	for _, r := range g.deny {
-		paths = append(paths, r.text)
+		if r.glob == nil {
+			paths = append(paths, r.text)
+		}
 	}
 	if g.protection != nil {
 		for _, r := range g.protection.files() {

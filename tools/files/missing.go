@@ -41,7 +41,7 @@ func (s *toolset) siblings(name string) (dir string, near []string) {
 		if d, err := s.listed.OpenDir(dir); err == nil {
 			names, _ := d.Readdirnames(maxSiblings) // what came before an error will do
 			names = slices.DeleteFunc(names, func(n string) bool {
-				_, denied := d.Denied(n)
+				_, denied := d.Denied(n, false)
 				return denied
 			})
 			d.Close()

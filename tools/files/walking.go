@@ -49,14 +49,14 @@ func (t *tree) options(hidden, gitignore bool) walk.Options {
 	opt := walk.Options{MaxEntries: maxVisited, DenyHardlinks: t.files.DeniesHardlinks(), Hidden: hidden, Gitignore: gitignore}
 	if t.Restricted() {
 		opt.Skip = func(e *walk.Entry) bool {
-			_, denied := t.Denied(filepath.FromSlash(e.Rel()))
+			_, denied := t.Denied(filepath.FromSlash(e.Rel()), e.IsDir())
 			return denied
 		}
 	}
 	if !gitignore {
 		return opt
 	}
-	for _, allowed := range t.files.Allowed() {
+	for _, allowed := range t.files.AllowedBelow() {
 		top, err := t.files.OpenDir(allowed)
 		if err != nil {
 			continue

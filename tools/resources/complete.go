@@ -65,7 +65,7 @@ func names(d *pathguard.Dir, prefix string) (found []string) {
 	all, _ := d.Readdirnames(maxNames) // what came before an error will do
 	for _, name := range all {
 		hidden := strings.HasPrefix(name, ".") && !strings.HasPrefix(prefix, ".")
-		if _, denied := d.Denied(name); !denied && !hidden && strings.HasPrefix(name, prefix) && utf8.ValidString(name) {
+		if _, denied := d.Denied(name, false); !denied && !hidden && strings.HasPrefix(name, prefix) && utf8.ValidString(name) {
 			found = append(found, name)
 		}
 	}
@@ -90,7 +90,7 @@ func (r *fileReader) value(spelled, path string) (string, bool) {
 // names.
 func (r *fileReader) roots(typed string) (found []string) {
 	slash := typed[:len(typed)-len(strings.TrimLeft(typed, "/"))]
-	for _, root := range r.read.Allowed() {
+	for _, root := range r.read.AllowedBelow() {
 		if typed == "" && root == filepath.Clean(r.work) {
 			continue
 		}
