@@ -14,7 +14,10 @@ import (
 // reading, if there is any; without, commands may read the machine.
 func (c *Commands) paths(reading ToolPolicy) command.Paths {
 	read, write := c.reads, c.writes
+	_, notRead := read.Patterns()
+	_, notWritten := write.Patterns()
 	p := command.Paths{
+		Globs:       len(notRead)+len(notWritten) > 0,
 		ReadDenied:  read.DeniedPaths(),
 		WriteDenied: write.DeniedPaths(),
 		Write: func(path string) error {

@@ -38,7 +38,7 @@ func (f *programFinder) add(name string) {
 	for _, file := range f.find(name) {
 		f.addFile(file)
 		for _, t := range toolchains {
-			if !t.has(filepath.Base(name)) && !t.has(filepath.Base(filepath.Dir(file))+"/") {
+			if !t.has(filepath.Base(file)) && !t.has(filepath.Base(filepath.Dir(file))+"/") {
 				continue
 			}
 			for name := range strings.FieldsSeq(t.starts) {
@@ -113,12 +113,12 @@ func (f *programFinder) programsOf(lists ToolPolicy) (files, dirs []string) {
 	f.add("bash")
 	f.add("sh")
 	for _, rule := range lists.AllowedCommands {
-		if words := strings.Fields(rule.Name); len(words) > 0 {
+		if words := command.Words(rule.Name); len(words) > 0 {
 			f.add(words[0])
 		}
 	}
 	for _, dir := range lists.ExecPaths {
-		f.execDirs = append(f.execDirs, filepath.Clean(dir))
+		f.execDirs = append(f.execDirs, filepath.Clean(absolute(dir, f.work)))
 	}
 	denied := f.deniedPrograms(lists)
 	files = slices.DeleteFunc(f.files, func(file string) bool {
@@ -138,7 +138,7 @@ var applets = []string{"busybox", "busybox.static", "toybox"}
 func (f *programFinder) deniedPrograms(lists ToolPolicy) (denied []string) {
 	var infos []os.FileInfo
 	for _, rule := range lists.DeniedCommands {
-		words := strings.Fields(rule.Name)
+		words := command.Words(rule.Name)
 		if len(words) != 1 || len(rule.ArgsDeny) > 0 {
 			continue // denied with some arguments only
 		}
@@ -174,7 +174,7 @@ func (f *programFinder) deniedPrograms(lists ToolPolicy) (denied []string) {
 }
 
 func names(rules []command.Rule, name string) bool {
-	return slices.ContainsFunc(rules, func(r command.Rule) bool { return strings.TrimSpace(r.Name) == name })
+	return slices.ContainsFunc(rules, func(r command.Rule) bool { return strings.Join(command.Words(r.Name), " ") == name })
 }
 
 func realOr(path string) string {
@@ -194,17 +194,16 @@ func realDirs(path []string) (dirs []string) {
 	return dirs
 }
 
-// programFiles returns the executable files that a name stands for: itself if it is a
+// programFiles returns the executable files that a name, in which * stands for any text, means: itself if it is a
 // path, which starts at dir, else those in the directories of path, in their order.
 func programFiles(name, dir string, path []string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if strings.Contains(name, "/") {
 			path = []string{filepath.Dir(absolute(name, dir))}
 		}
-		for _, in := range path {
-			file := filepath.Join(in, filepath.Base(name))
+		for _, file := range command.Files(filepath.Base(name), path) {
 			info, err := os.Stat(file)
-			if err == nil && filepath.IsAbs(in) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && !yield(file) {
+			if err == nil && filepath.IsAbs(file) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 && !yield(file) {
 				return
 			}
 		}

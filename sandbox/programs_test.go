@@ -69,6 +69,11 @@ func TestProgramsOf(t *testing.T) {
 		{"helpers", ToolPolicy{AllowedCommands: command.Rules("git"), ExecPaths: []string{"/x"}}, "bin/bash bin/git bin/sed bin/sh",
 			"/usr/lib/git-core /usr/libexec/git-core /usr/local/libexec/git-core /x", false},
 		{"script", ToolPolicy{AllowedCommands: command.Rules("./build.sh")}, "/bin/none bin/bash bin/sh work/build.sh", "", false},
+		{"any arguments", ToolPolicy{AllowedCommands: command.Rules("ls *"), DeniedCommands: command.Rules("ls -l *")}, "bin/bash bin/ls bin/sh lib/klibc/bin/ls", "", false},
+		{"any program", ToolPolicy{AllowedCommands: command.Rules("* *", "ls")}, "", "", true},
+		{"names", ToolPolicy{AllowedCommands: command.Rules("l*", "./b*.sh", "zz*")}, "/bin/none bin/bash bin/ls bin/sh lib/klibc/bin/ls work/build.sh", "", false},
+		{"names with helpers", ToolPolicy{AllowedCommands: command.Rules("gi* log")}, "bin/bash bin/git bin/sed bin/sh",
+			"/usr/lib/git-core /usr/libexec/git-core /usr/local/libexec/git-core", false},
 		{"missing", ToolPolicy{AllowedCommands: command.Rules("nope", "./nope")}, "bin/bash bin/sh", "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -98,6 +103,11 @@ func TestDeniedPrograms(t *testing.T) {
 	}{
 		{nil, nil, ""},
 		{nil, []string{"rm"}, "bin/busybox bin/remove bin/rm lib/klibc/bin/rm"},
+		{nil, []string{"rm *"}, "bin/busybox bin/remove bin/rm lib/klibc/bin/rm"},
+		{nil, []string{"r*"}, "bin/busybox bin/remove bin/rm lib/klibc/bin/rm"},
+		{nil, []string{"l*"}, "bin/busybox bin/ls"},
+		{nil, []string{"r* -r", "rm -r *", "zz*"}, ""},
+		{[]string{"busybox *"}, []string{"rm"}, "bin/remove bin/rm lib/klibc/bin/rm"},
 		{[]string{"*", "busybox"}, []string{"rm"}, "bin/remove bin/rm lib/klibc/bin/rm"},
 		{nil, []string{"dd"}, ""},               // a name of many programs
 		{nil, []string{"rm -r", "nothing"}, ""}, // only with arguments

@@ -68,16 +68,16 @@ var mutationTable = lazily(mutations)
 
 // mutating refuses destructive words after a sub-command that a rule allows,
 // unless the rule itself spells them out.
-func (c *checker) mutating(r *rule, prog program, args []arg) {
-	words := mutationTable()[r.words[0]+"."+r.words[1]]
+func (c *checker) mutating(r *rule, prog program, sub string, args []arg) {
+	words := mutationTable()[prog.base+"."+sub]
 	if words == "" || len(r.words) > 2 {
 		return
 	}
 	for w := range strings.SplitSeq(words[1:], ",") {
 		for i, a := range args {
 			if strings.HasPrefix(w, "-") && optionIs(a.s, w) ||
-				!strings.HasPrefix(w, "-") && i > 0 && args[i-1].is(r.words[1]) && (a.is(w) || !a.exact()) {
-				c.refuse("mutating", prog.base+" "+r.words[1]+" "+w+" changes things, and the rule "+quote(r.text)+" is taken to allow looking",
+				!strings.HasPrefix(w, "-") && i > 0 && args[i-1].is(sub) && (a.is(w) || !a.exact()) {
+				c.refuse("mutating", prog.base+" "+sub+" "+w+" changes things, and the rule "+quote(r.text)+" is taken to allow looking",
 					"add "+quote(r.text+" "+w)+" to allowed_commands")
 				return
 			}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,6 +62,11 @@ func (c *checker) permitPath(path string, permit func(string) error, denied []st
 			return fmt.Errorf("it may be %s, which is denied", d)
 		}
 	}
+	if c.p.Paths.Globs {
+		if err := c.permitThere("/", strings.TrimLeft(path, "/"), permit); err != nil {
+			return err
+		}
+	}
 	sample := strings.Map(func(r rune) rune {
 		if r < ' ' {
 			return 'x'
@@ -68,6 +74,37 @@ func (c *checker) permitPath(path string, permit func(string) error, denied []st
 		return r
 	}, path)
 	return permit(sample)
+}
+
+// permitThere asks the policy about what there is of a path with wildcards, rest of it
+// below dir, and what the command makes of it.
+func (c *checker) permitThere(dir, rest string, permit func(string) error) error {
+	pattern, below, more := strings.Cut(rest, "/")
+	names, whole := []string{pattern}, true
+	if markAt(pattern) >= 0 {
+		names, whole = list(dir)
+	}
+	for _, made := range c.v.Writes {
+		if filepath.Dir(made) == dir {
+			names = append(names, filepath.Base(made))
+		}
+	}
+	if c.paths -= len(names); c.paths < 0 || !whole {
+		return errors.New("its wildcards may stand for too many files to check")
+	}
+	for _, name := range names {
+		there, ask := filepath.Join(dir, name), permit
+		if more {
+			ask = func(path string) error { return c.permitThere(path, below, permit) }
+		}
+		if !matches("/"+pattern, "/"+name) {
+			continue
+		}
+		if err := ask(there); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // note adds a path to the verdict.

@@ -50,6 +50,9 @@ type Paths struct {
 	// ReadDenied and WriteDenied are the absolute paths denied within allowed
 	// ones; a glob that could match one of them is refused.
 	ReadDenied, WriteDenied []string
+	// Globs says that names are denied besides, so what a wildcard of a command stands
+	// for is looked up.
+	Globs bool
 }
 
 // Policy is a compiled, immutable policy, safe for concurrent use.
@@ -77,7 +80,7 @@ func Compile(c Config) (*Policy, error) {
 		}
 	}
 	for _, r := range c.Allowed {
-		if strings.TrimSpace(r.Name) == "*" {
+		if strings.Join(Words(r.Name), " ") == "*" {
 			p.any = true
 			continue
 		}

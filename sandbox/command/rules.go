@@ -11,11 +11,12 @@ import (
 // Rule is one entry of an allow or deny list.
 type Rule struct {
 	// Name is a program ("ls"), a program with the sub-command it starts with ("git status"), a path of
-	// a program ("/usr/bin/jq", "./build.sh"), or "*".
-	Name string `yaml:"name" json:"name" short:"true"`
+	// a program ("/usr/bin/jq", "./build.sh"), or "*". Within a word, * stands for any text ("npm run
+	// test:*"), and as the last word for any further arguments ("git *").
+	Name string `yaml:"name" json:"name" short:"true" format:"command"`
 	// ArgsDeny lists options that the program may not get. In a deny list, the
 	// rule then denies only uses with one of them.
-	ArgsDeny []string `yaml:"args_deny" json:"args_deny,omitempty"`
+	ArgsDeny []string `yaml:"args_deny" json:"args_deny,omitempty" format:"option"`
 }
 
 // Rules returns rules that are nothing but names.
@@ -32,28 +33,36 @@ type rule struct {
 	text     string
 	words    []string // program and the words that must follow it
 	path     string   // real path, for a rule that names one
+	rest     bool     // with any further arguments, as a * at the end says
 	argsDeny []string
-	file     os.FileInfo // of a denied program, if it is there
+	files    []os.FileInfo // of the programs, as far as they are there
 }
 
 // rules is a list, in order and by the program's base name.
 type rules struct {
-	all  []*rule
-	base map[string][]*rule
+	all   []*rule
+	base  map[string][]*rule
+	globs []*rule // about more than one name
+}
+
+// of returns the rules about programs with this base name, in any case of its letters.
+func (rs *rules) of(name string) []*rule {
+	name = strings.ToLower(name)
+	list := rs.base[name]
+	for _, r := range rs.globs {
+		if Like(strings.ToLower(r.words[0]), name) {
+			list = append(list[:len(list):len(list)], r)
+		}
+	}
+	return list
 }
 
 func (rs *rules) add(r Rule, c Config) error {
-	words := strings.Fields(r.Name)
-	if len(words) == 0 {
-		return fmt.Errorf("entry %d is empty: must be a program name, a sub-command, a path or *", len(rs.all)+1)
+	words := Words(r.Name)
+	if len(words) == 0 || words[0] == "*" || strings.ContainsAny(r.Name, "|&;<>()$`\\\"'") {
+		return fmt.Errorf("%q must be plain words: a program name, a sub-command or a path; * stands alone, in the allow list", r.Name)
 	}
-	if words[0] == "*" {
-		return fmt.Errorf("%q: * stands alone, in the allow list", r.Name)
-	}
-	if i := strings.IndexAny(r.Name, "|&;<>()$`\\\"'"); i >= 0 {
-		return fmt.Errorf("%q holds %q: must be plain words, not shell syntax", r.Name, r.Name[i])
-	}
-	n := &rule{text: strings.Join(words, " "), words: words, argsDeny: r.ArgsDeny}
+	n := &rule{text: strings.Join(strings.Fields(r.Name), " "), words: words, rest: strings.HasSuffix(strings.TrimSpace(r.Name), " *"), argsDeny: r.ArgsDeny}
 	if strings.Contains(words[0], "/") {
 		path := words[0]
 		if !filepath.IsAbs(path) {
@@ -63,16 +72,28 @@ func (rs *rules) add(r Rule, c Config) error {
 		n.path = realPath(path, &budget)
 		words[0] = filepath.Base(path)
 	}
+	rs.all = append(rs.all, n)
+	if strings.Contains(words[0], "*") {
+		rs.globs = append(rs.globs, n)
+		dirs := c.Path
+		if n.path != "" {
+			dirs = []string{filepath.Dir(n.path)}
+		}
+		for _, path := range Files(words[0], dirs) {
+			n.files = append(n.files, ownFile(path))
+		}
+		return nil
+	}
 	path := n.path
 	if path == "" {
 		path, _ = c.lookPath(words[0])
 	}
-	n.file = ownFile(path)
+	n.files = []os.FileInfo{ownFile(path)}
 	if rs.base == nil {
 		rs.base = map[string][]*rule{}
 	}
 	name := strings.ToLower(words[0])
-	rs.all, rs.base[name] = append(rs.all, n), append(rs.base[name], n)
+	rs.base[name] = append(rs.base[name], n)
 	return nil
 }
 
@@ -109,8 +130,7 @@ func optionIs(arg, deny string) bool {
 
 // names reports whether a rule of either list is about this name.
 func (p *Policy) names(name string) bool {
-	name = strings.ToLower(name)
-	return p.allowed.base[name] != nil || p.denied.base[name] != nil
+	return p.allowed.of(name) != nil || p.denied.of(name) != nil
 }
 
 // permit applies the lists: denied first, then allowed. Words is the program
@@ -138,8 +158,8 @@ func (c *checker) permit(prog program, words, args []arg) {
 		c.refuse("args_deny", line(shown)+" may not get "+why, "leave "+why+" out")
 	case r == nil:
 		c.refuse("not-allowed", line(shown)+" is not allowed", "")
-	case len(r.words) > 1:
-		c.mutating(r, prog, args)
+	case len(r.words) > 1 && !r.rest:
+		c.mutating(r, prog, words[1].s, args)
 	}
 }
 
@@ -151,7 +171,8 @@ func (p *Policy) deniedBy(prog program, words, args []arg) *rule {
 		names = append(names, real)
 	}
 	for _, r := range p.denied.all {
-		named := slices.Contains(names, strings.ToLower(r.words[0])) && (r.path == "" || r.path == prog.real || prog.real == "")
+		named := slices.ContainsFunc(names, func(name string) bool { return Like(strings.ToLower(r.words[0]), name) }) &&
+			(r.path == "" || r.samePath(prog) || prog.real == "")
 		if (named || r.isFile(prog.file)) && (len(r.argsDeny) == 0 || r.hasDenied(args) != "") && mayFollow(r.words[1:], words[1:], args) {
 			return r
 		}
@@ -181,7 +202,8 @@ func mayStart(words []arg, want []string) bool {
 		if words[i].many {
 			return true
 		}
-		if !words[i].is(w) && (words[i].exact() || !matches(words[i].s, w)) {
+		without := strings.TrimSuffix(w, ":*") // which may be how a prefix was meant
+		if !words[i].like(w) && !words[i].like(without) && (words[i].exact() || !strings.Contains(w, "*") && !matches(words[i].s, w)) {
 			return false
 		}
 	}
@@ -191,13 +213,13 @@ func mayStart(words []arg, want []string) bool {
 // allowedBy returns the allow rule that covers the program, or the denied
 // argument that keeps it from doing so.
 func (p *Policy) allowedBy(prog program, words, args []arg) (r *rule, why string) {
-	for _, r := range p.allowed.base[strings.ToLower(prog.base)] {
+	for _, r := range p.allowed.of(prog.base) {
 		runs := prog.trusted
 		if r.path != "" {
 			runs = !prog.builtin && r.samePath(prog)
 		}
-		starts := len(words) >= len(r.words) && slices.EqualFunc(words[1:len(r.words)], r.words[1:], arg.is)
-		if runs && starts && r.words[0] == prog.base {
+		starts := len(words) >= len(r.words) && slices.EqualFunc(words[1:len(r.words)], r.words[1:], arg.like)
+		if runs && starts && Like(r.words[0], prog.base) {
 			if why = r.hasDenied(args); why == "" {
 				return r, ""
 			}
@@ -207,13 +229,15 @@ func (p *Policy) allowedBy(prog program, words, args []arg) (r *rule, why string
 }
 
 func (r *rule) isFile(file os.FileInfo) bool {
-	return r.file != nil && file != nil && os.SameFile(r.file, file)
+	return file != nil && slices.ContainsFunc(r.files, func(own os.FileInfo) bool { return own != nil && os.SameFile(own, file) })
 }
 
-func (r *rule) samePath(prog program) bool { return r.path == prog.real || r.isFile(prog.file) }
+func (r *rule) samePath(prog program) bool {
+	return filepath.Dir(r.path) == filepath.Dir(prog.real) && Like(filepath.Base(r.path), filepath.Base(prog.real)) || r.isFile(prog.file)
+}
 
 func (p *Policy) allowedPath(prog program) bool {
-	return slices.ContainsFunc(p.allowed.base[strings.ToLower(prog.base)], func(r *rule) bool { return r.path != "" && r.samePath(prog) })
+	return slices.ContainsFunc(p.allowed.of(prog.base), func(r *rule) bool { return r.path != "" && r.samePath(prog) })
 }
 
 // program is what a command name stands for.
@@ -265,6 +289,9 @@ func (c *checker) identify(sh *shell, name string, from origin) program {
 
 // builtin reports whether bash runs name itself.
 func (p *Policy) builtin(name string) bool { return p.programs["builtin "+name] != nil }
+
+// IsBuiltin reports whether bash runs name itself.
+func IsBuiltin(name string) bool { return programs()["builtin "+name] != nil }
 
 // ownFile returns the identity of the program at path, unless it is a link to
 // a program of many names (busybox): that file is not this program alone.

@@ -80,14 +80,23 @@ func (c *checker) mayStartWithDash(sh *shell, a arg) bool {
 	dashed := func(path string) bool { return strings.HasPrefix(filepath.Base(path), "-") }
 	return slices.ContainsFunc(c.v.Writes, dashed) || // a file of such a name is being made
 		slices.ContainsFunc(sh.dirs, func(dir string) bool {
-			d, err := os.Open(dir)
-			if err != nil {
-				return true
-			}
-			defer d.Close()
-			names, err := d.Readdirnames(10_000)
-			return err != nil && err != io.EOF || len(names) >= 10_000 || slices.ContainsFunc(names, dashed)
+			names, whole := list(dir)
+			return !whole || slices.ContainsFunc(names, dashed)
 		})
+}
+
+// list returns the names in a directory, and whether these are all.
+func list(dir string) (names []string, whole bool) {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, true
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, false
+	}
+	defer d.Close()
+	names, err = d.Readdirnames(10_000)
+	return names, (err == nil || err == io.EOF) && len(names) < 10_000
 }
 
 // operands checks the operands in the order that the spec names them.
@@ -196,7 +205,7 @@ func (u *use) scriptOperand(kind string) {
 // runFile checks a file of code: one that the interpreter itself is listed to
 // run, or an opaque script.
 func (u *use) runFile(kind string, file arg) {
-	listed := slices.ContainsFunc(u.c.p.allowed.base[strings.ToLower(u.prog.base)], func(r *rule) bool { return r.words[0] == u.prog.base })
+	listed := slices.ContainsFunc(u.c.p.allowed.of(u.prog.base), func(r *rule) bool { return Like(r.words[0], u.prog.base) })
 	switch s := file.s; {
 	case strings.HasPrefix(s, "data:"):
 		u.inlineCode(quote(show(s)))
