@@ -13,8 +13,10 @@ import (
 	"toolserver/domain"
 	"toolserver/domain/nearest"
 	"toolserver/sandbox"
+	"toolserver/sandbox/command"
 	"toolserver/sandbox/netguard"
 	"toolserver/tools/httpcall"
+	"toolserver/tools/system"
 )
 
 // check reports what the types of the configuration do not say.
@@ -31,11 +33,20 @@ func (l *Loaded) check() error {
 		"preset": func(text string) error {
 			return known(text, "there is no preset", "known: "+strings.Join(sandbox.Presets(), ", "), sandbox.Presets())
 		},
-		"level": l.checkLevel,
+		"level":        l.checkLevel,
+		"path":         checkPath,
+		"directory":    checkDirectory,
+		"command":      checkCommand,
+		"option":       checkOption,
+		"system_field": system.CheckField,
 	}
 	var all []error
 	for _, f := range l.source.Formatted {
-		if err := formats[f.Format](f.Text); err != nil {
+		err := formats[f.Format](f.Text)
+		if f.Format == "command" && err == nil && command.Words(f.Text)[0] == "*" && !strings.Contains(f.Path, ".allowed_commands[") {
+			err = errors.New("* for any program is for allowed_commands; write allowed_commands: [] to deny all")
+		}
+		if err != nil {
 			all = append(all, l.mistake(f.Path, "%s", err))
 		}
 	}

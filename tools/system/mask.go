@@ -36,9 +36,9 @@ func (m mask) apply(tools []domain.Tool) ([]domain.Tool, error) {
 			continue
 		}
 		if near, ok := nearest.Word(name, names); ok {
-			return nil, fmt.Errorf("mask: no system tool has a field %q; did you mean %s?", name, near)
+			return nil, fmt.Errorf("no system tool has a field %q; did you mean %s?", name, near)
 		}
-		return nil, fmt.Errorf("mask: no system tool has a field %q; they have %s", name, strings.Join(names, ", "))
+		return nil, fmt.Errorf("no system tool has a field %q; they have %s", name, strings.Join(names, ", "))
 	}
 	return tools, nil
 }

@@ -18,13 +18,15 @@ type Options struct {
 	WorkingDirectory string
 	// Settings are those of single tools. A field that one masks is masked in all.
 	Settings declare.Settings
+
+	masked []string // besides
 }
 
 // Settings are the settings of each of the tools.
 type Settings struct {
 	// Mask names fields that are left out of every result and every output
 	// schema, wherever they occur: hostname, user, mac, ipv4 and so on.
-	Mask []string `yaml:"mask" doc:"Fields to leave out, of system_info, disk_info and network_info alike: hostname, user, mac, ipv4 ..."`
+	Mask []string `yaml:"mask" format:"system_field" doc:"Fields to leave out, of system_info, disk_info and network_info alike: hostname, user, mac, ipv4 ..."`
 }
 
 const category = "system"
@@ -59,12 +61,21 @@ func Tools(o Options) ([]domain.Tool, error) {
 			domain.OutputOf[networkInfo](), readNetwork),
 	}
 	masked := mask{}
+	for _, field := range o.masked {
+		masked[field] = true
+	}
 	for _, t := range tools {
 		for _, field := range declare.Of[Settings](o.Settings, t.Name).Mask {
 			masked[field] = true
 		}
 	}
 	return masked.apply(tools)
+}
+
+// CheckField reports that no tool has a field that a mask names.
+func CheckField(name string) error {
+	_, err := Tools(Options{masked: []string{name}})
+	return err
 }
 
 type noArguments struct{}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -143,7 +144,7 @@ func (r *checkReport) tools(a *app.App) {
 			r.line(true, "tool", t.Name+" is disabled in the configuration")
 		}
 	}
-	for _, w := range a.Warnings() {
+	for _, w := range slices.Concat(a.Warnings(), a.Config().Unmatched()) {
 		r.line(true, "warning", w)
 	}
 	for _, m := range a.Config().Web.Search.Lacking() {

@@ -131,7 +131,8 @@ func TestBadConfig(t *testing.T) {
 		{"server: {tokens: [{name: a, hash: 123}]}\n", `server.tokens[0].hash`},
 		{"server: {tokens: [{name: a, hash: \"123\"}]}\n", `:1:10: server.tokens: the hash of token a is not sha256: and 64 hexadecimal digits`},
 		{"users: {ann: {compliance_level: secret}}\n", `:1:15: users.ann.compliance_level: there is no compliance level "secret"; known: none`},
-		{"tools: {bash: {denied_commands: [\"rm|x\"]}}\n", `must be plain words`},
+		{"tools: {bash: {denied_commands: [\"rm|x\"]}}\n", `:1:34: tools.bash.denied_commands[0]: "rm|x" does not work as an entry: it must be plain words`},
+		{"tools: {read_file: {denied_paths: [\"regex:.*\"]}}\n", `:1:36: tools.read_file.denied_paths[0]: "regex:.*" does not work as an entry: write a glob`},
 		{"a: [\n", `:2:1: `},
 	} {
 		file := filepath.Join(dir, "bad.yaml")
