@@ -20,6 +20,7 @@ func (c *Commands) paths(reading ToolPolicy) command.Paths {
 		Globs:       len(notRead)+len(notWritten) > 0,
 		ReadDenied:  read.DeniedPaths(),
 		WriteDenied: write.DeniedPaths(),
+		Forbidden:   c.forbidden,
 		Write: func(path string) error {
 			if c.temporary(path) {
 				return nil
@@ -46,48 +47,24 @@ func (c *Commands) paths(reading ToolPolicy) command.Paths {
 	return p
 }
 
-// maxListed is how many paths a verdict names at most; see [command.Verdict].
-const maxListed = 256
-
-// protect refuses a command that names a denied or protected file. The lists of
-// paths cover most of what it names already, but not what it reads if configuration
-// has no list for that, not what its wildcards may stand for, and nothing at all
-// without a list of commands. Then what a wildcard stands for is left to the kernel
-// if that confines the command.
-func (c *Commands) protect(listed bool, v command.Verdict) command.Verdict {
-	if !v.Allowed {
-		return v
+// forbidden returns the rule that keeps commands from naming a path. With a list of
+// commands also what may be there is refused; without, or for a word of which it is
+// not known what is done with it, only what is.
+func (c *Commands) forbidden(path string, write, strict bool) (rule, reason string) {
+	guard := c.reads
+	if write {
+		guard = c.writes
 	}
-	lenient := !listed && c.Confined()
-	for _, use := range []struct {
-		guard *pathguard.Guard
-		verb  string
-		paths []string
-	}{
-		{c.reads, "reads", v.Reads}, {c.writes, "writes", v.Writes},
-	} {
-		for _, path := range use.paths {
-			if lenient && strings.ContainsAny(path, "*?[…") {
-				continue
-			}
-			check := use.guard.Protected
-			if !listed {
-				check = use.guard.Refused
-			}
-			if rule, refused := check(path); refused {
-				v.Allowed, v.Plain, v.Rule = false, nil, rule
-				v.Reason = "the command " + use.verb + " " + path + ", which " + use.guard.Reason(rule)
-				return v
-			}
-		}
-		if listed && use.guard.Protects() && len(use.paths) >= maxListed {
-			v.Allowed, v.Plain, v.Rule = false, nil, "too-complex"
-			v.Reason = fmt.Sprintf("the command %s more than %d files, of which some may be protected", use.verb, maxListed-1)
-			v.Hint = "split it into several commands"
-			return v
-		}
+	refused := false
+	if strict {
+		rule, refused = guard.Protected(path)
+	} else {
+		rule, refused = guard.Refused(path)
 	}
-	return v
+	if !refused {
+		return "", ""
+	}
+	return rule, guard.Reason(rule)
 }
 
 // writable reports whether commands may write path.

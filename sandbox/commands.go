@@ -156,7 +156,7 @@ func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir stri
 		}
 	}
 	v := policy.Decide(command.Request{Command: req.Command, Dir: dir, Env: set})
-	if v = c.protect(policy.Listed(), v); runtime.GOOS == "windows" && policy.Listed() {
+	if runtime.GOOS == "windows" && policy.Listed() {
 		v = cmdexe(v, req.Command)
 	}
 	if !deciding {

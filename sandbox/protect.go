@@ -58,29 +58,35 @@ var protectedNames = []protected{
 	// a rebase that goes on runs the exec lines of its list. Submodules and
 	// work trees have their own within .git, and bare repositories are
 	// directories called NAME.git.
-	{names: `.git/hooks .git/config .git/config.worktree .git/commondir .git/gitdir .git/rebase-merge .git/sequencer
-		.git/modules/**/hooks .git/modules/**/config .git/modules/**/config.worktree .git/modules/**/commondir .git/modules/**/gitdir
+	{names: `.git/hooks .git/config .git/config.worktree .git/commondir .git/gitdir .git/rebase-merge .git/sequencer .git/info/attributes .git/objects/info/alternates .git/objects/info/http-alternates
+		.git/modules/**/hooks .git/modules/**/config .git/modules/**/config.worktree .git/modules/**/commondir .git/modules/**/gitdir .git/modules/**/objects/info/alternates
 		.git/worktrees/**/hooks .git/worktrees/**/config .git/worktrees/**/config.worktree .git/worktrees/**/commondir .git/worktrees/**/gitdir
-		*.git/hooks *.git/config *.git/config.worktree *.git/commondir .gitconfig .config/git`},
+		*.git/hooks *.git/config *.git/config.worktree *.git/commondir *.git/objects/info/alternates .gitconfig .config/git`},
 	{names: `.git`, only: true},
-	// Hooks of other version control, and those that tools install for git.
-	{names: `.hg/hgrc .hgrc .jj/repo/config.toml .husky .lefthook`},
+	// Hooks of other version control, and those that tools which are installed as hooks of git read.
+	{names: `.hg/hgrc .hgrc .jj/repo/config.toml .husky .huskyrc .huskyrc.json .lefthook lefthook.yml lefthook.yaml lefthook.toml lefthook.json .lefthook.yml .lefthook.yaml
+		lefthook-local.yml lefthook-local.yaml .lefthook-local.yml .lefthook-local.yaml .pre-commit-config.yaml prek.toml .overcommit.yml`},
 
 	// Editors run tasks, debuggers, language servers and project scripts, and
 	// development containers their commands, when a directory is opened.
 	{names: `.vscode .vscode-server .idea .fleet .zed .vs .devcontainer .devcontainer.json
 		.exrc .vimrc .gvimrc .nvimrc .nvim.lua .vim .config/nvim .emacs .emacs.d .dir-locals.el .dir-locals-2.el .config/emacs
-		.helix .config/helix .config/Code .config/Cursor .config/VSCodium`},
+		.helix .config/helix *.code-workspace .bsp .nova .lvimrc .config/Code .config/Cursor .config/VSCodium`},
 	// Agents run the hooks and servers that their settings name.
-	{names: `.mcp.json .claude .claude.json .cursor .windsurf .codex .gemini .continue .roo .cline .kiro .amazonq .opencode .goose .aider.conf.yml .junie .augment .qwen .crush.json
-		.config/opencode .config/goose .config/crush .codeium claude_desktop_config.json`},
+	{names: `.mcp.json .claude .claude.json .cursor .windsurf .codex .gemini .continue .roo .cline .kiro .amazonq .opencode .goose .aider.conf.yml .junie .augment .qwen .crush.json crush.json
+		opencode.json opencode.jsonc .factory .kilocode .trae .copilot .github/hooks .rovodev .openhands .grok .pi .amp .config/amp .config/opencode .config/goose .config/crush .codeium claude_desktop_config.json`},
 
 	// Shells, and what starts with a session, run these files.
-	{names: `.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .inputrc .zshrc .zshenv .zprofile .zlogin .zlogout .zsh_aliases .oh-my-zsh
+	{names: `.bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .inputrc .zshrc .zshenv .zprofile .zlogin .zlogout .zsh_aliases .oh-my-zsh .p10k.zsh .fzf.bash .fzf.zsh .bash_completion
+		.xonshrc .elvish .config/elvish .config/xonsh .config/starship.toml .selected_editor .config/user-dirs.dirs .forward .procmailrc .rhosts .k5login
 		.kshrc .mkshrc .cshrc .tcshrc .login .logout .config/fish .config/nushell .config/powershell *_profile.ps1
 		.xinitrc .xprofile .xsession .xsessionrc .xserverrc .pam_environment .config/environment.d .config/autostart .config/systemd .config/launchd LaunchAgents LaunchDaemons`},
+	// What changes a shell when it enters a directory.
+	{names: `mise.toml mise.local.toml .mise.toml .mise.local.toml .mise .config/mise .direnv .autoenv.zsh .rvmrc`},
 	// Programs that people start every day run code from these files.
-	{names: `.tmux.conf .config/tmux .screenrc .gdbinit .gdbearlyinit .lldbinit .pythonrc .pythonrc.py .pythonstartup .irbrc .pryrc .Rprofile .psqlrc .sqliterc .lessfilter .lesskey .wgetrc .curlrc .mailcap .local/bin`},
+	{names: `.wezterm.lua .config/wezterm .config/kitty .config/alacritty .config/ghostty .config/i3 .config/sway .config/hypr .local/share/applications .local/share/systemd .local/share/dbus-1 .docker/cli-plugins
+		.Renviron .octaverc .ghci .ocamlinit .iex.exs .erlang .sbclrc .julia/config .lein/profiles.clj .jvmopts .sbtopts bunfig.toml
+		.tmux.conf .config/tmux .screenrc .gdbinit .gdbearlyinit .lldbinit .pythonrc .pythonrc.py .pythonstartup .irbrc .pryrc .Rprofile .psqlrc .sqliterc .lessfilter .lesskey .wgetrc .curlrc .mailcap .local/bin`},
 
 	// Package managers run scripts, plugins and build wrappers that these name.
 	{names: `.pnpmfile.cjs .pnpmfile.mjs .yarnrc .yarnrc.yml .yarn/releases .yarn/plugins .cargo/config .cargo/config.toml .cargo/bin .bundle/config .gradle/init.gradle .gradle/init.d .mvn/extensions.xml .mvn/jvm.config .mvn/maven.config
@@ -102,9 +108,11 @@ var protectedNames = []protected{
 	// Passwords and tokens for hosts, forges, registries and databases.
 	{names: `.netrc _netrc .git-credentials .config/gh .config/hub .config/glab-cli .config/tea .docker/config.json .dockercfg .config/containers/auth.json .npmrc .pypirc .cargo/credentials .cargo/credentials.toml .gem/credentials .m2/settings.xml .m2/settings-security.xml
 		.gradle/gradle.properties .composer/auth.json .config/composer/auth.json .nuget/NuGet/NuGet.Config .config/NuGet .pgpass .my.cnf .mylogin.cnf .rediscli_auth .config/github-copilot .huggingface/token .cache/huggingface/token
-		.config/sentry .sentryclirc .claude/.credentials.json .codex/auth.json .gemini/oauth_creds.json`, secret: true},
+		.htpasswd .local/share/opencode/auth.json .config/sentry .sentryclirc .claude/.credentials.json .codex/auth.json .gemini/oauth_creds.json`, secret: true},
 	// Passwords and sessions of browsers and mail programs.
 	{names: `.mozilla .thunderbird .config/google-chrome .config/chromium .config/BraveSoftware .config/microsoft-edge`, secret: true},
+	// What was typed, among it passwords.
+	{names: `.bash_history .zsh_history .zhistory .local/share/fish/fish_history .python_history .node_repl_history .psql_history .mysql_history .sqlite_history .rediscli_history`, secret: true},
 	// Tokens that this program keeps.
 	{names: `.cache/toolserver .local/state/toolserver .local/share/toolserver .config/toolserver/tokens toolserver/tokens`, secret: true},
 }
@@ -162,9 +170,9 @@ func (p Policy) brokered(writes *pathguard.Guard, exempt ...string) broker.Rules
 // allowing says what an operator sets so that a rule does not protect.
 func allowing(rule string) string {
 	if slices.Contains(ProtectedNames(), rule) {
-		return fmt.Sprintf("the operator allows it with sandbox.unprotected: [%q]", rule)
+		return fmt.Sprintf("the operator can allow it with sandbox.unprotected: [%q]", rule)
 	}
-	return "the operator allows it with sandbox.protect_default: false"
+	return "the operator can allow it with sandbox.protect_default: false"
 }
 
 // ProtectedNames returns what [Settings.Unprotected] can name.

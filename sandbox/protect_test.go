@@ -79,7 +79,7 @@ func TestProtectDefault(t *testing.T) {
 		t.Error("leaving out one name leaves out others")
 	}
 	d, err := files.For("write_file").Writer().Check(".git/hooks/pre-commit")
-	want := `.git/hooks/pre-commit is protected: .git/hooks (the operator allows it with sandbox.unprotected: [".git/hooks"])`
+	want := `.git/hooks/pre-commit is protected: .git/hooks (the operator can allow it with sandbox.unprotected: [".git/hooks"])`
 	if err != nil || d.Reason != want || d.Rule != "protected: .git/hooks" {
 		t.Errorf("got %+v, %v", d, err)
 	}
@@ -95,7 +95,7 @@ func TestProtectOwn(t *testing.T) {
 		t.Error("the program's own files")
 	}
 	d, err := write.Check("conf.yaml")
-	if want := "conf.yaml is protected: the configuration file (the operator allows it with sandbox.protect_default: false)"; err != nil || d.Reason != want {
+	if want := "conf.yaml is protected: the configuration file (the operator can allow it with sandbox.protect_default: false)"; err != nil || d.Reason != want {
 		t.Errorf("got %q, %v", d.Reason, err)
 	}
 }

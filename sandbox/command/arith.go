@@ -103,11 +103,10 @@ func (c *checker) arithText(sh *shell, s string) {
 	}
 	if c.depth++; c.depth > maxDepth || strings.ContainsAny(s, "$`\"'\\\x03") || numberInName().MatchString(s) {
 		c.refuseArith("the text " + s)
-	}
-	defer func() { c.depth-- }()
-	if c.refused {
+		c.depth--
 		return
 	}
+	defer func() { c.depth-- }()
 	s = strings.ReplaceAll(s, number.s, "1")
 	x, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Arithmetic(strings.NewReader(s))
 	if w, ok := x.(*syntax.Word); err != nil || x == nil || ok && w.Lit() == s {

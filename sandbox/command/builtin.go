@@ -44,6 +44,7 @@ func (u *use) eval() {
 // computed refuses code that is not known.
 func (u *use) computed(who, code string) {
 	u.c.refuse("computed", who+" runs "+quote(show(code))+", which is known only when it runs", "write the command out")
+	u.c.spelled(u.sh, code, "the code of "+who)
 }
 
 func (u *use) source() {
@@ -141,6 +142,9 @@ func (u *use) readLine() {
 	raw := slices.ContainsFunc(u.in.opts, func(o optArg) bool { return o.name != "r" })
 	if len(u.in.operands) == 1 && !raw && !strings.Contains(u.sh.stdin.s, "\n") {
 		u.value = arg{s: u.sh.stdin.s}
+	}
+	if !u.value.exact() || u.c.vars.blind {
+		u.c.named(u.sh, nil, nil, texts(strings.Fields(u.sh.stdin.s)))
 	}
 }
 

@@ -58,10 +58,14 @@ func (c *checker) check(sh *shell, argv []arg, from origin) {
 	name := argv[0]
 	if !name.exact() || name.odd || name.s == "" {
 		c.refuse("computed", "the program name "+quote(show(name.s))+" is known only when the command runs", "write the program's name out")
+		c.named(sh, nil, nil, argv)
 		return
 	}
 	if from == inShell {
 		if body := sh.funcs[name.s]; body != nil {
+			if c.vars.blind || c.vars.get("@").many { // else the body is checked with them
+				c.named(sh, nil, nil, argv[1:])
+			}
 			c.inline(sh, body, argv[1:])
 			return
 		}
@@ -69,6 +73,9 @@ func (c *checker) check(sh *shell, argv []arg, from origin) {
 	prog := c.identify(sh, name.s, from)
 	if c.refused {
 		return
+	}
+	if prog.path {
+		c.name(sh, name.s, false, "the program")
 	}
 	args := argv[1:]
 	words := args // that a rule for a sub-command is compared with
@@ -83,7 +90,10 @@ func (c *checker) check(sh *shell, argv []arg, from origin) {
 			c.v.UnlistedCommand += " " + show(words[0].s) // of which a list takes only what is known
 		}
 	}
-	if s != nil && !c.refused {
+	if s == nil {
+		c.named(sh, nil, nil, args)
+		c.spelled(sh, sh.stdin.s, "standard input")
+	} else if !c.refused {
 		c.apply(sh, known, prog, s, args)
 	}
 }

@@ -57,33 +57,32 @@ const (
 )
 
 // Decide tells whether the command of req may run. It never panics and takes
-// at most some milliseconds, whatever the text. Without a list it may; what it
-// names is listed up to the first part that cannot be decided.
+// at most some milliseconds, whatever the text. Without a list it may, unless it
+// names a file that [Paths.Forbidden] is about; what cannot be decided then ends
+// nothing, and what cannot be read is searched for such names.
 func (p *Policy) Decide(req Request) (v Verdict) {
 	defer func() {
 		if recover() != nil { // a mistake in here or in the parser is no reason to run something, nor to end the server
 			v = Verdict{Rule: "broken", Reason: "the command could not be checked, because of a mistake in the analysis", Hint: "write it in another way"}
 		}
 	}()
-	if why := malformed(req.Command); why != "" {
-		if !p.listed {
-			return Verdict{Allowed: true}
-		}
-		return Verdict{Rule: "malformed", Reason: why, Hint: "send one command of plain UTF-8 text"}
-	}
 	vars := newVariables(req.Env)
 	var c *checker
 	var file *syntax.File
 	for pass := 1; pass == 1 || vars.again; pass++ {
 		vars.restart(pass)
-		c = &checker{p: p, req: &req, paths: maxPaths, seen: map[string]string{}, active: map[*syntax.Stmt]int{}, vars: vars}
-		file = c.run(&shell{dirs: []string{req.Dir}, pos: []arg{}, stdin: unknown}, req.Command, "the command", syntax.LangBash)
+		c = &checker{p: p, req: &req, paths: maxPaths, seen: map[string]string{}, asked: map[asked]bool{}, active: map[*syntax.Stmt]int{}, vars: vars}
+		sh := &shell{dirs: []string{req.Dir}, pos: []arg{}, stdin: unknown}
+		if why := malformed(req.Command); why != "" {
+			c.refuse("malformed", why, "send one command of plain UTF-8 text")
+		} else {
+			file = c.run(sh, req.Command, "the command", syntax.LangBash)
+		}
+		if c.unread {
+			c.spelled(sh, req.Command, "the command")
+		}
 	}
-	c.v.Allowed = !c.refused
-	if !p.listed {
-		c.v.Allowed, c.v.Rule, c.v.Reason, c.v.Hint = true, "", "", ""
-	}
-	if c.v.Allowed {
+	if c.v.Allowed = !c.refused; c.v.Allowed {
 		c.v.Plain = p.plain(file)
 	}
 	return c.v
@@ -178,16 +177,27 @@ type checker struct {
 	depth    int
 	steps    int
 	paths    int                  // looks for paths that may still be taken
+	unread   bool                 // part of the text was not understood
 	declared bool                 // a function was declared
 	active   map[*syntax.Stmt]int // how often the bodies of functions are being checked; 0 for done
 	seen     map[string]string    // resolved paths
+	asked    map[asked]bool
 
 	vars  *variables
 	place syntax.Node // that assigns
 }
 
-// refuse ends the analysis with a refusal; only the first one counts.
+// refuse ends the analysis with a refusal if there is a list of commands. Without
+// one it goes on.
 func (c *checker) refuse(rule, reason, hint string) {
+	if c.p.listed {
+		c.deny(rule, reason, hint)
+	}
+	c.unread = c.unread || rule == "syntax" || rule == "too-complex" || rule == "malformed"
+}
+
+// deny ends the analysis with a refusal; only the first one counts.
+func (c *checker) deny(rule, reason, hint string) {
 	if c.refused {
 		return
 	}
@@ -203,7 +213,7 @@ func (c *checker) step() bool {
 	if c.steps++; c.steps > maxSteps {
 		c.refuse("too-complex", fmt.Sprintf("the command has more than %d parts to check", maxSteps), "split it into several commands")
 	}
-	return !c.refused
+	return !c.refused && c.steps <= maxSteps
 }
 
 // line shows an argument list in a message.

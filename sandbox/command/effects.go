@@ -22,6 +22,9 @@ func effects() map[string]effect {
 	table := map[string]effect{
 		".":   {},
 		"r":   {do: (*use).read},
+		"l":   {do: (*use).look},
+		"t":   {},
+		"y":   {},
 		"w":   {do: (*use).write},
 		"p":   {drop: true},
 		"P":   {do: (*use).read, drop: true},
@@ -36,7 +39,7 @@ func effects() map[string]effect {
 		"D": {do: (*use).project},
 		"e": {do: (*use).environment},
 		"k": {do: (*use).gitConfig},
-		"l": {do: (*use).splitString},
+		"S": {do: (*use).splitString},
 		"q": {do: func(u *use, _ arg, _ string) { u.quiet = true }},
 		"!": {do: func(u *use, _ arg, what string) {
 			u.refuse("option", "%s %s is refused: it runs programs, changes what runs, or leaves the working directory", u.name, what)
@@ -169,6 +172,7 @@ func (c *checker) shellText(sh *shell, a arg, pos []arg, who string, isBash bool
 	s := strings.ReplaceAll(a.s, string(rune(aNumber)), "1")
 	if a.many || markAt(s) >= 0 {
 		c.refuse("computed", who+" runs "+quote(show(a.s))+", which is known only when it runs", "write the command out")
+		c.spelled(sh, a.s, "the code of "+who)
 		return
 	}
 	if pos == nil {

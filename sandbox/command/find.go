@@ -9,6 +9,9 @@ import (
 func (u *use) find() {
 	c, sh := u.c, u.sh
 	starts, rest := findStarts(u.in.raw)
+	acts := slices.ContainsFunc(rest, func(a arg) bool {
+		return strings.HasPrefix(a.s, "-exec") || strings.HasPrefix(a.s, "-ok") || a.is("-delete")
+	})
 	for _, a := range starts {
 		if a.many && a.maybeOption() && c.mayStartWithDash(sh, a) {
 			c.refuse("computed", quote(show(a.s))+" may be an action of find, which is known only when it runs", "put it in double quotes after ./")
@@ -35,6 +38,9 @@ func (u *use) find() {
 			u.write(next, a.s)
 			i++
 		case takes:
+			if acts && slices.Contains(findNames, a.s) && (i == 0 || !rest[i-1].is("!") && !rest[i-1].is("-not")) {
+				c.name(sh, findOutput(starts, rest[i:min(i+2, len(rest))]).s, true, "find")
+			}
 			i++
 			if a.is("-files0-from") {
 				u.read(next, a.s)
@@ -45,6 +51,9 @@ func (u *use) find() {
 
 // findTakes lists the tests whose argument is not an action.
 var findTakes = []string{"-files0-from", "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-anewer", "-cnewer", "-user", "-group", "-uid", "-gid", "-perm", "-maxdepth", "-mindepth", "-links", "-inum", "-samefile", "-lname", "-ilname", "-fstype", "-printf", "-context", "-used", "-D"}
+
+// findNames lists the tests of names.
+var findNames = []string{"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename"}
 
 // findStarts splits off the starting points; without one it is the directory that find runs in.
 func findStarts(args []arg) (starts, rest []arg) {
@@ -72,7 +81,7 @@ func findOutput(starts, rest []arg) arg {
 	below := arg{s: strings.TrimSuffix(starts[0].s, "/") + "/\x06", many: true}
 	out := below
 	for i, a := range rest {
-		if a.is("-name") && i+1 < len(rest) && rest[i+1].exact() {
+		if slices.Contains(findNames, a.s) && i+1 < len(rest) && rest[i+1].exact() {
 			pattern := strings.TrimLeft(rest[i+1].s, "*")
 			out.s = below.s + strings.NewReplacer("*", "\x01", "?", "\x02", "[", "\x01", "]", "\x01", "\\", "\x01").Replace(pattern)
 		}

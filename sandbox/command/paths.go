@@ -10,41 +10,51 @@ import (
 
 // path checks a path that what is about to read, or to write, create or delete.
 func (c *checker) path(sh *shell, a arg, what string, write bool) {
+	c.opened(sh, a, what, write, func(string) bool { return false })
+}
+
+// opened does so. A path that is looked at is not opened.
+func (c *checker) opened(sh *shell, a arg, what string, write bool, looks func(path string) bool) {
 	permit, denied, verb := c.p.Paths.Read, c.p.Paths.ReadDenied, "reads"
+	hint := ""
 	if write {
 		permit, denied, verb = c.p.Paths.Write, c.p.Paths.WriteDenied, "writes"
+		hint = "write in an allowed path or in $TMPDIR"
 	}
 	if !c.step() || a.s == "" || devices().MatchString(a.s) || !write && readingDevices().MatchString(a.s) {
 		return
+	}
+	if !c.p.listed {
+		permit = nil // the kernel's part
 	}
 	if permit != nil && strings.ContainsAny(a.s, "\x03\x05") {
 		c.refuse("path", fmt.Sprintf("%s %s %s, which is known only when it runs", what, verb, show(a.s)), "spell the path out")
 		return
 	}
-	prefixes := []string{""}
-	if !strings.HasPrefix(a.s, "/") {
-		prefixes = joined(sh.dirs, "")
-	}
-	if prefixes == nil && permit != nil {
+	if permit != nil && sh.dirs == nil && !strings.HasPrefix(a.s, "/") {
 		c.refuse("path", fmt.Sprintf("%s %s %s in a directory that is known only when it runs", what, verb, show(a.s)), "use an absolute path")
 	}
-	for _, prefix := range prefixes {
-		path := prefix + a.s
+	for _, path := range c.places(sh, a.s) {
 		if permit == nil {
 			c.note(filepath.Clean(path), write)
-			continue
 		}
-		path, err := c.resolve(path)
-		c.note(path, write)
-		if err == nil {
-			err = c.permitPath(path, permit, denied)
-		}
-		if err != nil {
-			if !c.refused && write && markAt(path) < 0 {
-				c.v.UnlistedPath = path
+		real, err := c.resolve(path)
+		if permit != nil {
+			c.note(real, write)
+			if err == nil {
+				err = c.permitPath(real, permit, denied)
 			}
-			c.refuse("path", fmt.Sprintf("%s %s %s: %v", what, verb, show(a.s), err), "")
-			return
+			if err != nil {
+				if !c.refused && write && markAt(real) < 0 {
+					c.v.UnlistedPath = real
+				}
+				c.refuse("path", fmt.Sprintf("%s %s %s: %v", what, verb, show(a.s), err), hint)
+				return
+			}
+		}
+		if !looks(path) {
+			c.forbidden(path, write, c.p.listed, what+" "+verb)
+			c.forbidden(real, write, c.p.listed, what+" "+verb)
 		}
 	}
 }

@@ -53,6 +53,10 @@ type Paths struct {
 	// Globs says that names are denied besides, so what a wildcard of a command stands
 	// for is looked up.
 	Globs bool
+	// Forbidden returns the rule by which no command may name a path, and why, or
+	// nothing. In the path, * and ? stand for text in a name, and … for any text.
+	// With strict, what it may be counts, without it what there is.
+	Forbidden func(path string, write, strict bool) (rule, reason string)
 }
 
 // Policy is a compiled, immutable policy, safe for concurrent use.

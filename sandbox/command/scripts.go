@@ -25,6 +25,7 @@ func (u *use) sedOperands() {
 func (u *use) program(script arg) (s string, known bool) {
 	s = strings.ReplaceAll(script.s, number.s, "1")
 	if script.many || markAt(s) >= 0 {
+		u.c.spelled(u.sh, s, "the script of "+u.name)
 		u.c.refuse("computed", "the script "+quote(show(script.s))+" of "+u.name+" is known only when it runs", "put the script in single quotes")
 		return "", false
 	}
@@ -71,6 +72,7 @@ func (u *use) sed(script arg, _ string) {
 			}
 		}
 		if length == 0 {
+			u.c.spelled(u.sh, s, "the script of sed")
 			u.inlineCode("script " + quote(s))
 			return
 		}
@@ -122,6 +124,8 @@ var (
 	awkValue = pattern(`(?s)^(?:["$)\].0-9A-Za-z_].*|/.+|\+\+|--)$`)
 	// awkMatters finds what runs programs or names files.
 	awkMatters = pattern(`[|@>]|system|getline`)
+	// awkOpens finds what opens files and other programs.
+	awkOpens = pattern(`[|@]|print[^;}]*>|system|getline|ARGV`)
 	// awkKeyword is one after which a slash begins a pattern.
 	awkKeyword = pattern(`^(?:print|printf|return|in|else|do|getline|delete|case|exit)$`)
 )
@@ -161,6 +165,9 @@ func (u *use) awk(script arg, _ string) {
 		return
 	}
 	tokens, ok := awkTokens(s)
+	if awkOpens().MatchString(s) {
+		u.c.spelled(u.sh, s, "the program of awk")
+	}
 	if !ok {
 		u.inlineCode("program " + quote(s))
 		return

@@ -16,7 +16,10 @@ import (
 // Operands, in order of appearance:
 //
 //	.  data       r  file read        w  file written
-//	.* r* w*      all that follow
+//	l  a name that is looked at and not opened (ls)
+//	.* r* w* l*   all that follow; of .* nothing is known
+//	y*            files that are read, or something else (revisions of git)
+//	t*            text that names no file which is opened
 //	r*w           all are read but the last, which is written (cp)
 //	X             the same, where options before it are not known
 //	x             a program and its arguments: the rest of the line
@@ -54,7 +57,8 @@ import (
 //	   directory of the request only       f  a file of code, as above
 //	m  a module of an interpreter          sed  awk  a script of these
 //	q  nothing runs (--version)                !  refused
-//	~NAME  as if program NAME ran              l  a list of arguments (env -S)
+//	~NAME  as if program NAME ran              S  a list of arguments (env -S)
+//	t  the operands name nothing to be opened
 //	n  the name of a variable that is assigned
 //	R  the operands are files that are read    g  flags for the tools of go
 type spec struct {
@@ -138,7 +142,7 @@ func parseSpec(line string, effects map[string]effect) *spec {
 			}
 		}
 		o.names = strings.Split(spelling, "/")
-		s.risky = s.risky || o.kind != "" && strings.ContainsAny(o.kind[:1], "wWxcisCk!el~dDfmn")
+		s.risky = s.risky || o.kind != "" && strings.ContainsAny(o.kind[:1], "wWxcisCk!eS~dDfmn")
 		s.options = append(s.options, o)
 	}
 	return s

@@ -30,10 +30,15 @@ func (c *checker) substitution(sh *shell, list []*syntax.Stmt) arg {
 		return unknown
 	}
 	inner := *sh
-	if out := c.stmts(&inner, list); len(list) == 1 {
-		return c.output(out)
+	out := c.stmts(&inner, list)
+	if len(list) != 1 {
+		return unknown
 	}
-	return unknown
+	text := c.output(out)
+	if text == unknown && len(out.argv) > 0 && c.p.programs[out.argv[0].s].is("l") { // which lists names
+		c.named(sh, nil, nil, out.argv[1:])
+	}
+	return text
 }
 
 // stmt checks one statement and returns what prints its output.
@@ -206,6 +211,9 @@ func (c *checker) forLoop(sh *shell, f *syntax.ForClause) {
 	name := iter.Name.Value
 	c.checkEnvName(name, unknown, "for")
 	c.place = f
+	if f.Select || len(items) > maxUnrolled || c.vars.blind || c.vars.get(name).many { // else the body is checked with each
+		c.named(sh, nil, nil, items)
+	}
 	if f.Select || len(items) > maxUnrolled {
 		c.assign(sh, name, unknown, true)
 		c.loop(sh, f.Do)

@@ -46,5 +46,6 @@ hg,svn,bzr,cvs,fossil,darcs,jj | .* | config=! e=! config-option=! diff-cmd=x ed
 gpg,gpg2 | .* | o/output=w homedir=! keyring=! photo-viewer=x exec-path=! agent-program=x dirmngr-program=x pinentry-program=x options=! log-file=w
 ffmpeg,ffplay,convert,magick,mogrify,identify,gs,pdftk,pandoc,inkscape,libreoffice,soffice,latex,pdflatex,xelatex,lualatex,tex | .* | - filter=x F=x lua-filter=s L=s pdf-engine=x shell-escape:! enable-write18:! dNOSAFER:! extract-media=w output=w o=w
 xterm,gnome-terminal,konsole,alacritty,kitty,foot,urxvt,st | ! |
-kill,killall,pkill,pgrep,ps,top,htop,free,uptime,id,whoami,uname,hostname,df,mount,umount,lsof,netstat,ss,ip,ping,dig,host,nslookup,echo,printf,true,false,test,sleep,seq,yes,basename,dirname,pwd,printenv,tty,arch,nproc,getent,groups,locale,expr,numfmt,tput,clear,reset,stty,tr,shuf,cal | .* |
+mount,umount,lsof,ss,ip,dig | .* |
+kill,killall,pkill,pgrep,ps,top,htop,free,uptime,id,whoami,uname,hostname,df,netstat,ping,host,nslookup,echo,printf,true,false,test,sleep,seq,yes,basename,dirname,pwd,printenv,tty,arch,nproc,getent,groups,locale,expr,numfmt,tput,clear,reset,stty,tr,cal | t* |
 `

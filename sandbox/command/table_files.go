@@ -2,16 +2,17 @@ package command
 
 // fileTools read and write the files that their operands name.
 const fileTools = `
-cat,tac,nl,rev,head,tail,wc,md5sum,sha1sum,sha256sum,sha512sum,sha224sum,sha384sum,b2sum,cksum,sum,od,hexdump,xxd,strings,fold,fmt,expand,unexpand,base64,base32,cut,paste,comm,join,file,stat,ls,dir,vdir,du,tree,readlink,realpath,zcat,bzcat,xzcat,zstdcat,lz4cat,column,look,tsort,pr,cmp,nm,objdump,size,ldd,xmllint,bat,batcat,hd,factor,colrm,eza,exa,lsd,basenc,uudecode,uuencode | r* | n=. c=. d/delimiter=. f=. w/width=. b=. s=. t=. l=. m=. files0-from=r lines=. bytes=. fields=. output-delimiter=. N=. j=. A=. J=. v=. i?. I=. L=. P=. 1=. 2=. e=. a=. o=. help:q version:q
+cat,tac,nl,rev,head,tail,wc,md5sum,sha1sum,sha256sum,sha512sum,sha224sum,sha384sum,b2sum,cksum,sum,od,hexdump,xxd,strings,fold,fmt,expand,unexpand,base64,base32,cut,paste,comm,join,file,zcat,bzcat,xzcat,zstdcat,lz4cat,column,look,tsort,pr,cmp,nm,objdump,size,ldd,xmllint,bat,batcat,hd,factor,colrm,basenc,shellcheck,yamllint,jsonlint,hadolint,markdownlint,editorconfig-checker,actionlint,uudecode,uuencode | r* | n=. c=. d/delimiter=. f=. w/width=. b=. s=. t=. l=. m=. files0-from=r lines=. bytes=. fields=. output-delimiter=. N=. j=. A=. J=. v=. i?. I=. L=. P=. 1=. 2=. e=. a=. o=. help:q version:q
 tail | r* | n/lines=. c/bytes=. s/sleep-interval=. pid=. f F follow?. q v z retry help:q version:q
 head | r* | n/lines=. c/bytes=. q/quiet v/verbose z help:q version:q
 wc | r* | c/bytes m/chars l/lines w/words L/max-line-length files0-from=r total=. help:q version:q
-ls,dir,vdir | r* | I/ignore=. w/width=. T/tabsize=. block-size=. color?. format=. sort=. time=. time-style=. hide=. indicator-style=. quoting-style=. hyperlink?. a A b B C c d D f F g G h H i k l L m n N o p q Q r R s S t u U v x X Z 1 help:q version:q
+ls,dir,vdir | l* | I/ignore=. w/width=. T/tabsize=. block-size=. color?. format=. sort=. time=. time-style=. hide=. indicator-style=. quoting-style=. hyperlink?. a A b B C c d D f F g G h H i k l L m n N o p q Q r R s S t u U v x X Z 1 help:q version:q
+shuf | r* | o/output=w n/head-count=. i/input-range=. random-source=r e/echo:t r z help:q version:q
 cat,tac | r* | A b e E n s t T u v help:q version:q r/regex s/separator=.
 cut | r* | b/bytes=. c/characters=. d/delimiter=. f/fields=. n complement s/only-delimited output-delimiter=. z help:q version:q
-stat | r* | L/dereference f/file-system c/format=. printf=. t/terse help:q version:q
-du | r* | a b c D h H k l L m P S s t/threshold=. 0 x X/exclude-from=r exclude=. d/max-depth=. files0-from=r time?. time-style=. B/block-size=. apparent-size si inodes help:q version:q
-tree | r* | L=. P=. I=. o=w H=. T=. a d f i l p s u g D h F r t c n C N q v x J X charset=. filelimit=. noreport prune dirsfirst gitignore fromfile help:q version:q
+stat,readlink,realpath | l* | L/dereference f/file-system c/format=. printf=. t/terse help:q version:q
+du | l* | a b c D h H k l L m P S s t/threshold=. 0 x X/exclude-from=r exclude=. d/max-depth=. files0-from=r time?. time-style=. B/block-size=. apparent-size si inodes help:q version:q
+tree | l* | L=. P=. I=. o=w H=. T=. a d f i l p s u g D h F r t c n C N q v x J X charset=. filelimit=. noreport prune dirsfirst gitignore fromfile help:q version:q
 base64,base32 | r | d/decode i w/wrap=. D help:q version:q
 xxd | r w | a b c=. e g=. h i l=. o=. p ps r s=. u v E C
 md5sum,sha1sum,sha256sum,sha512sum,sha224sum,sha384sum,b2sum,cksum,sum | r* | b c/check t z l=. a=. tag quiet status strict w r s help:q version:q
@@ -20,7 +21,8 @@ rg,ripgrep | . r* | e/regexp=p f/file=P pre=x hostname-bin=x pre-glob=. ignore-f
 ag,ack,ucg,ack-grep | . r* | pager=x A=. B=. C=. G=. m=. p/path-to-ignore=r ignore=. ackrc=! env
 fd,fdfind | . r* | x/exec:! X/exec-batch:! e/extension=. t/type=. d/max-depth=. E/exclude=. c/color=. S/size=. o/owner=. j/threads=. ignore-file=r base-directory=d search-path=r changed-within=. changed-before=. and=. H I L p g i s u a l 0
 find,gfind | @find | -
-locate,mlocate,plocate,which,whereis,type | .* |
+locate,mlocate,plocate,which,whereis,type | t* |
+eza,exa,lsd | l* | L=. I=. s=. t=.
 sort,gsort | r* | o/output=w compress-program=x T/temporary-directory=w files0-from=r random-source=r k/key=. t/field-separator=. S/buffer-size=. parallel=. batch-size=. sort=. b d f g i M h n R r V c C m s u z debug check?. help:q version:q
 uniq | r w | f/skip-fields=. s/skip-chars=. w/check-chars=. c d D i u z group?. all-repeated?. help:q version:q
 tee,sponge | w* | a/append i p output-error?. help:q version:q
@@ -44,7 +46,7 @@ diff,gdiff,sdiff,colordiff,wdiff | r* | l/paginate:! o/output=w diff-program=x t
 diff3 | r* | diff-program=x m A e E L/label=.
 patch,gpatch | w r | i/input=r o/output=w d/directory=d r/reject-file=w B/prefix=. p/strip=. D/ifdef=. V=. Y=. z/suffix=. F/fuzz=. e/ed:! R N f t s E l n u c b dry-run binary version:q
 iconv,dos2unix,unix2dos | r* | o/output=w f/from-code=. t/to-code=. l/list:q n/newfile
-jq,gojq,yq,xq,jaq | . r* | f/from-file=P L=. arg=. argjson=. slurpfile=. rawfile=. args jsonargs i/inplace:. indent=. r c n s e S C M a j R tab
+jq,gojq,yq,xq,jaq | . r* | f/from-file=P L=. arg=. argjson=. slurpfile=p rawfile=p args jsonargs i/inplace:. indent=. r c n s e S C M a j R tab
 csvcut,csvgrep,csvlook,csvsql,mlr,miller | .* |
 less,more,most,zless,zmore,lv,pg | @pager r* | o=w O=w log-file=w LOG-FILE=w k/lesskey-file=! lesskey-src=! lesskey-content=! T/tag-file=r t/tag=. p/pattern=. P=. j=. x=. y=. z=. b=. h=. D=. e E f F g G i I m M n N q R r s S u U w W X V/version:q
 date,gdate | @date | s/set=! d/date=. f/file=r r/reference=r I?. iso-8601?. R rfc-3339=. u help:q version:q debug

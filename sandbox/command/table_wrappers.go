@@ -2,7 +2,7 @@ package command
 
 // wrappers start the program that their operands name.
 const wrappers = `
-env | = x | u/unset=. i/ignore-environment S/split-string=l C/chdir=d 0/null v/debug a/argv0=. block-signal?. default-signal?. ignore-signal?. list-signal-handling help:q version:q
+env | = x | u/unset=. i/ignore-environment S/split-string=S C/chdir=d 0/null v/debug a/argv0=. block-signal?. default-signal?. ignore-signal?. list-signal-handling help:q version:q
 nice | x | n/adjustment=. help:q version:q
 nohup | x | help:q version:q
 timeout,gtimeout | . x | k/kill-after=. s/signal=. v/verbose foreground preserve-status p f help:q version:q

@@ -30,7 +30,16 @@ func (u *use) refuse(rule, format string, args ...any) {
 	u.c.refuse(rule, fmt.Sprintf(format, args...), "")
 }
 
-func (u *use) read(a arg, what string)  { u.c.path(u.sh, a, u.name+" "+what, false) }
+func (u *use) read(a arg, what string) { u.c.path(u.sh, a, u.name+" "+what, false) }
+
+// look checks an operand of which no more is seen than that it is there; of a directory, what is in it.
+func (u *use) look(a arg, what string) {
+	u.c.opened(u.sh, a, u.name+" "+what, false, func(path string) bool {
+		info, err := os.Stat(path)
+		return err != nil || !info.IsDir()
+	})
+}
+
 func (u *use) write(a arg, what string) { u.c.path(u.sh, a, u.name+" "+what, true) }
 
 // apply checks args by a spec. Name is the table's name of the program.
@@ -39,10 +48,14 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 		c.refuse("too-complex", "programs that start programs are nested too deep", "")
 	}
 	defer func() { c.depth-- }()
-	if c.refused {
+	if c.refused || c.depth > maxDepth {
 		return
 	}
 	in := s.takeApart(args)
+	if shell := slices.ContainsFunc(in.opts, func(o optArg) bool { return o.option != nil && o.kind == "C" }); shell || !s.has("s") && !s.has("f") && !s.has("@parallel") {
+		args = args[:len(args)-len(in.rest)] // the rest belongs to another program
+	}
+	c.named(sh, s, in, args)
 	alone := name == "printf" && len(args) == 1 // the format, or an option without one
 	if s.risky && in.doubt.s != "" && !alone && c.mayStartWithDash(sh, in.doubt) {
 		c.refuse("computed", fmt.Sprintf("%s may be an option of %s, which is known only when it runs", quote(show(in.doubt.s)), name), "put -- before it, or write ./* for *")
@@ -61,6 +74,9 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 	}
 	if !c.refused && !u.quiet {
 		u.operands()
+	}
+	if !prog.builtin && !s.sub && !s.is(".", "r", "y", "l", "t", "@sed", "@awk", "@find") && !filters().lists(name, unknown) {
+		c.spelled(sh, u.sh.stdin.s, "standard input")
 	}
 }
 
@@ -224,6 +240,7 @@ func (u *use) code(left []arg) {
 		u.c.shellText(u.sh, u.sh.stdin, nil, u.name+" on its standard input", u.name == "bash")
 	default:
 		u.script(text("standard input"), "without a file")
+		u.c.spelled(u.sh, u.sh.stdin.s, "standard input")
 	}
 }
 
@@ -240,7 +257,10 @@ func (u *use) subcommand() {
 	name := u.name + " " + rest[0].s
 	if s := u.c.p.programs[name]; s != nil {
 		u.c.apply(u.sh, name, u.prog, s, rest[1:])
-	} else if u.in.spec.strict {
+		return
+	}
+	u.c.named(u.sh, nil, nil, rest)
+	if u.in.spec.strict {
 		u.refuse("unknown-subcommand", "%s may be an alias or an external program", name)
 	}
 }

@@ -171,6 +171,7 @@ func (c *checker) assignment(sh *shell, a *syntax.Assign, followed bool) {
 		return
 	}
 	c.checkEnvName(name, value, "")
+	c.name(sh, value.s, false, "an assignment")
 	c.place = a
 	if a.Array != nil {
 		for _, e := range a.Array.Elems {
@@ -179,6 +180,7 @@ func (c *checker) assignment(sh *shell, a *syntax.Assign, followed bool) {
 			}
 			if e.Value != nil {
 				for _, v := range c.word(sh, e.Value) {
+					c.name(sh, v.s, false, "an assignment")
 					c.assign(sh, name, v, false)
 				}
 			}

@@ -246,7 +246,12 @@ func (x *expander) param(p *syntax.ParamExp) (value string, many bool) {
 			c.checkEnvName(name, unknown, "${"+name+":=}")
 			c.assign(x.sh, name, unknown, false)
 		}
-		x.operand(p.Exp.Word)
+		word := x.operand(p.Exp.Word)
+		switch p.Exp.Op {
+		case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix: // a pattern
+		default:
+			c.name(x.sh, word.s, false, "${"+name+"}")
+		}
 	}
 	if p.Length {
 		return number.s, false
@@ -272,17 +277,17 @@ func (x *expander) parameter(name string) (value string, many bool) {
 
 // operand checks a word within a parameter expansion, where bash substitutes
 // processes though the parser takes them for text. It is nil in ${x/}.
-func (x *expander) operand(w *syntax.Word) {
+func (x *expander) operand(w *syntax.Word) arg {
 	if w == nil {
-		return
+		return arg{}
 	}
 	for _, part := range w.Parts {
 		if lit, ok := part.(*syntax.Lit); ok && strings.ContainsAny(lit.Value, "<>") {
 			x.c.refuse("computed", "a parameter expansion holds < or >, which may start a process", "put the text in quotes")
-			return
+			return unknown
 		}
 	}
-	x.c.value(x.sh, w)
+	return x.c.value(x.sh, w)
 }
 
 // unquoted returns the text of an unquoted literal: backslashes removed, a

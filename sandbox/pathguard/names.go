@@ -225,11 +225,42 @@ func meets(name, pattern string) bool {
 	return reach[len(b)]
 }
 
-// expanded returns what may be protected of the paths that there are for one with
-// wildcards in its last name: names that are, and links.
-func (p *patterns) expanded(path string) (found []string) {
-	dir, pattern := filepath.Split(path)
-	if strings.ContainsAny(dir, wildcards) || !strings.ContainsAny(pattern, wildcards) || strings.Trim(pattern, "…") == "" {
+// expanded returns what may be denied or protected of the paths that there are for one
+// with wildcards: names that are, and links.
+func (s *snapshot) expanded(path string) (found []string) {
+	budget, links := maxExpanded, 0
+	dirs := []string{string(filepath.Separator)}
+	for names := splitPath(path); len(names) > 0 && len(dirs) > 0; names = names[1:] {
+		var next []string
+		for _, dir := range dirs {
+			if !strings.ContainsAny(names[0], wildcards) || strings.Trim(names[0], "…") == "" {
+				next = append(next, filepath.Join(dir, names[0]))
+				continue
+			}
+			for _, e := range entries(dir, &budget) { // what cannot be listed has no wildcards expanded
+				at, link := filepath.Join(dir, e.Name()), e.Type()&fs.ModeSymlink != 0
+				if !meets(names[0], e.Name()) {
+					continue
+				}
+				if link {
+					links++
+				}
+				if _, denied := s.deniedBy(at); denied || link && links <= maxFollowed {
+					found = append(found, at)
+				}
+				if len(names) > 1 && (link || e.IsDir()) {
+					next = append(next, at)
+				}
+			}
+		}
+		dirs = next
+	}
+	return append(found, dirs...)
+}
+
+// entries returns what is in dir, as far as the budget goes and it can be read.
+func entries(dir string, budget *int) []os.DirEntry {
+	if *budget < 0 {
 		return nil
 	}
 	d, err := os.Open(dir)
@@ -237,23 +268,14 @@ func (p *patterns) expanded(path string) (found []string) {
 		return nil
 	}
 	defer d.Close()
-	entries, _ := d.ReadDir(maxExpanded) // what cannot be listed has no wildcards expanded
-	links := 0
-	for _, e := range entries {
-		link := e.Type()&fs.ModeSymlink != 0
-		if link {
-			links++
-		}
-		if (p.ends(e.Name()) || link && links <= maxFollowed) && meets(pattern, e.Name()) {
-			found = append(found, filepath.Join(dir, e.Name()))
-		}
-	}
-	return found
+	list, _ := d.ReadDir(*budget + 1)
+	*budget -= len(list)
+	return list
 }
 
 // These bound what is looked at for one path.
 const (
-	maxExpanded = 10_000 // names of a directory
+	maxExpanded = 10_000 // names of directories
 	maxFollowed = 200    // links among them
 )
 

@@ -158,13 +158,27 @@ func (n *Names) Ends(name string) bool { return n.ends(name) }
 // Protects reports whether the Guard has any Protection.
 func (g *Guard) Protects() bool { return g.protection != nil }
 
-// Refused returns the rule that denies or protects path, if there is one; see
-// [Guard.Denied] and [Guard.Protected].
+// Refused returns the rule that denies or protects what is at path, if there is one;
+// see [Guard.Denied] and [Guard.Protected]. Of wildcards only what they match counts,
+// unless the name at their place is spelt out.
 func (g *Guard) Refused(path string) (rule string, refused bool) {
-	if rule, refused = g.Denied(path); refused {
-		return rule, true
+	s := g.snapshot(false)
+	path = filepath.Clean(path)
+	if !strings.ContainsAny(path, wildcards) {
+		return s.refusedAt(path)
 	}
-	return g.Protected(path)
+	dir, name := filepath.Split(path)
+	if name = strings.TrimLeft(name, "…"); !strings.ContainsAny(name, wildcards) && name != "" {
+		if rule, refused = s.deniedBy(filepath.Join(dir, name)); refused {
+			return rule, true
+		}
+	}
+	for _, found := range s.expanded(path) {
+		if rule, refused = s.refusedAt(found); refused {
+			return rule, true
+		}
+	}
+	return "", false
 }
 
 // Protected reports whether a protected name or file is at path, which is
@@ -181,13 +195,28 @@ func (g *Guard) Protected(path string) (rule string, protected bool) {
 		if rule, protected = g.protection.governs(path, true); protected {
 			return rule, true
 		}
-		for _, found := range g.protection.expanded(path) {
+		for _, found := range s.expanded(path) {
 			if rule, protected = s.protectedAt(found); protected {
 				return rule, true
 			}
 		}
 	}
 	return s.protectedAt(path)
+}
+
+// refusedAt reports what denies or protects the clean path, or the file it leads to.
+func (s *snapshot) refusedAt(path string) (rule string, refused bool) {
+	if rule, refused = s.deniedBy(path); refused {
+		return rule, true
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return s.deniedBy(resolve(path).path)
+	}
+	if rule, refused = s.protectedFile(osfile.Of(info)); refused {
+		return rule, true
+	}
+	return s.deniedBy(resolve(path).path)
 }
 
 // protectedAt reports what protects the clean path, or the file it leads to.

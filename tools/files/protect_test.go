@@ -19,7 +19,7 @@ func TestProtected(t *testing.T) {
 		{Name: "tree", Args: `{"pattern":"needle","mode":"files","include_hidden":true,"gitignore":false}`,
 			Exact: ".env.example\n.git/hooks/x.sample\na.txt\n[3 protected files or directories were not searched]"},
 		{Name: "not hidden", Args: `{"pattern":"needle","mode":"files"}`, Exact: "a.txt"},
-		{Name: "file", Args: `{"pattern":"needle","path":".env"}`, Want: "is protected: .env (the operator allows it with", ErrorType: refused},
+		{Name: "file", Args: `{"pattern":"needle","path":".env"}`, Want: "is protected: .env (the operator can allow it with", ErrorType: refused},
 	})
 	b.run(t, "read_file", []tooltest.Case{
 		{Name: "secret", Args: `{"path":".env"}`, Want: "is protected: .env", ErrorType: refused},
