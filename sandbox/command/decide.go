@@ -161,8 +161,8 @@ func (p *Policy) plain(file *syntax.File) []string {
 		}
 		argv = append(argv, s)
 	}
-	if p.builtin(argv[0]) && argv[0] != "true" && argv[0] != "false" || argv[0] == "" {
-		return nil // true and false are no different as programs
+	if p.builtin(argv[0]) && (argv[0] != "true" && argv[0] != "false" || !p.any) || argv[0] == "" {
+		return nil // true and false are no different as programs, where these may run
 	}
 	return argv
 }

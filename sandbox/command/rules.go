@@ -145,6 +145,9 @@ func (c *checker) permit(prog program, words, args []arg) {
 		c.refuse("denied: "+r.text, what+" is denied", "")
 		return
 	}
+	if prog.builtin && (freeBuiltins().lists(prog.base, unknown) || prog.base == "command" && len(args) > 0 && (args[0].is("-v") || args[0].is("-V"))) {
+		return
+	}
 	if c.p.any {
 		if prog.path && !prog.trusted && c.p.OpaqueScripts == Deny && !c.p.allowedPath(prog) {
 			c.refuse("opaque-scripts", prog.name+" is a program outside the directories of PATH",

@@ -85,6 +85,7 @@ func lazily(list string) func() nameList {
 }
 
 var (
+	freeBuiltins = lazily(freeBuiltinNames)
 	codeVars     = lazily(codeInfluencingVars)
 	harmlessVars = lazily(harmless)
 	changingVars = lazily(changing)
