@@ -23,6 +23,7 @@ func effects() map[string]effect {
 		".":   {},
 		"r":   {do: (*use).read},
 		"l":   {do: (*use).look},
+		"a":   {do: (*use).readOptions},
 		"t":   {},
 		"y":   {},
 		"w":   {do: (*use).write},

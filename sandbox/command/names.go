@@ -18,7 +18,7 @@ func (c *checker) named(sh *shell, s *spec, in *invocation, args []arg) {
 	if s.is("t", "l", "@test", "@find", "@date") || s != nil && slices.ContainsFunc(in.opts, func(o optArg) bool { return o.option != nil && o.kind == "t" }) {
 		return
 	}
-	write := !s.is(".", "r", "y", "l")
+	write := !s.is(".", "r", "y")
 	data, code := in.told(s)
 	for i, a := range args {
 		option, value, _ := strings.Cut(a.s, "=")

@@ -18,6 +18,7 @@ import (
 //	.  data       r  file read        w  file written
 //	l  a name that is looked at and not opened (ls)
 //	.* r* w* l*   all that follow; of .* nothing is known
+//	a*            files read, and @FILE for a file of options
 //	y*            files that are read, or something else (revisions of git)
 //	t*            text that names no file which is opened
 //	r*w           all are read but the last, which is written (cp)

@@ -38,7 +38,7 @@ capsh | .* | -:!
 busybox,toybox | x | install:! list:q list-full:q
 ld.so | x | library-path=! inhibit-rpath=. audit=! preload=! argv0=. list:q verify:q help:q version:q list-diagnostics:q list-tunables:q glibc-hwcaps-prepend=. glibc-hwcaps-mask=.
 start-stop-daemon | ! | S/start:! K/stop b a/startas=! x/exec=! p/pidfile=. n/name=. u/user=. status:q
-strace,ltrace | x | o/output=w e=. p/attach=. s=. S=. u=. E=e a=. b=. I=. O=. P=. X=. c C d f/follow-forks ff F h:q V:q i k n q r t tt T v w x y D DD n=. l=. A=.
+strace,ltrace | x | o/output=w e=. p/attach=. s=. S=. u/user=. E/env=e a=. b=. I=. O=. P=. X=. c C d f/follow-forks ff F h:q V:q i k n q r t tt T v w x y D DD n=. l=. A=.
 perf | sub |
 perf stat,perf record,perf trace | x | e/event=. o/output=w p/pid=. a C/cpu=. r/repeat=. F/freq=. g c=. x=. pre=c post=c
 valgrind | x | log-file=w xml-file=w callgrind-out-file=w massif-out-file=w db-command=c suppressions=r tool=.

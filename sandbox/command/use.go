@@ -32,6 +32,14 @@ func (u *use) refuse(rule, format string, args ...any) {
 
 func (u *use) read(a arg, what string) { u.c.path(u.sh, a, u.name+" "+what, false) }
 
+// readOptions checks an operand that, with an @ before it, is a file of options.
+func (u *use) readOptions(a arg, what string) {
+	if strings.HasPrefix(a.s, "@") {
+		u.refuse("option", "%s reads options from the file %s", u.name, quote(show(a.s[1:])))
+	}
+	u.read(a, what)
+}
+
 // look checks an operand of which no more is seen than that it is there; of a directory, what is in it.
 func (u *use) look(a arg, what string) {
 	u.c.opened(u.sh, a, u.name+" "+what, false, func(path string) bool {

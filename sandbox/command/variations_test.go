@@ -31,6 +31,7 @@ var refused = map[string][]string{
 		`LD_PRELOAD=./x.so ls`, `BASH_ENV=x ls`, `PS4='$(rm x)' ls`, `SHELLOPTS=xtrace ls`, `ls "${x:-` + "`rm x`" + `}"`, `declare -x PATH=.`, `ls $[x=$(rm x)]`, `((x=$(rm x)))`, `x=1 y=$(rm x) ls`, `ls $(< $(rm x))`,
 	},
 	"denyonly": {
+		`rg -z x a.txt`, `rg --search-zip x`, `rg --search x`, `tar -cf a.tar -T a.txt`, `tar --files-from=a.txt -cf a.tar`, `gcc @a.txt`, `nm --plugin=./x.so a`, `ar --plugin ./x.so t a.a`, `javac @a.txt`, `mypy @a.txt`, `file -z a`, `curl --ntlm-wb x`, `ip -batch a.txt`, `ip netns exec x rm y`, `go tool link -extar=./x a.o`, `jobs -x rm x`, `npm install --onload-script=./x.js`, `strace --env=LD_PRELOAD=./x.so ls`, `zip -lf /etc/x a.zip b`, `groff -l a`, `ld --error-handling-script=./x a.o`, `objcopy a.o /etc/x`,
 		`env -i rm x`, `env A=1 -- rm x`, `env --split-string='rm x'`, `nice -n 5 rm x`, `nice -5 rm x`, `ionice -c2 -n0 rm x`, `chrt -f 1 rm x`, `nohup nice timeout 1 rm x`, `timeout --signal=9 5 rm x`, `stdbuf --output=0 rm x`,
 		`taskset 1 rm x`, `unshare --map-root-user --fork rm x`, `nsenter -t 1 -m rm x`, `chroot / rm x`, `setarch x86_64 -R rm x`, `ltrace rm x`, `valgrind rm x`, `xargs rm < a.txt`, `echo x | xargs -I % sh -c 'rm %'`,
 		`printf 'rm x' | sh`, `echo rm x | bash`, `cat evil.sh | sh`, `sh < evil.sh`, `sh evil.sh`, `bash evil.sh`, `bash -c "$X"`, `bash -c 'bash -c "rm x"'`, `sh -ec 'rm x'`, `bash -c -e 'rm x'`, `bash -c '"$0" x' rm`, `bash -c '$1 x' _ rm`,
