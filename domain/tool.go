@@ -197,6 +197,7 @@ func (u Uses) String() string {
 // Explanation says what the policy makes of a call, without making it.
 type Explanation struct {
 	Allowed bool           `json:"allowed"`
+	Stopped string         `json:"stopped,omitempty"` // what is known that the sandbox will stop of a call that is allowed
 	Rule    string         `json:"rule"`             // the entry that decides; empty if there is none for it
 	Reason  string         `json:"reason"`           // one sentence
 	Path    string         `json:"path,omitempty"`   // what a path leads to

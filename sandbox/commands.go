@@ -52,12 +52,16 @@ type CommandRequest struct {
 type DeniedError struct{ Verdict command.Verdict }
 
 func (e *DeniedError) Error() string {
-	text := "denied by policy: " + e.Verdict.Reason
-	if e.Verdict.Rule != "" {
-		text += " (rule: " + e.Verdict.Rule + ")"
+	v := e.Verdict
+	if v.Rule == "syntax" { // which no policy makes
+		return v.Reason + "; " + v.Hint
 	}
-	if e.Verdict.Hint != "" {
-		text += "; " + e.Verdict.Hint
+	text := "denied by policy: " + v.Reason
+	if v.Rule != "" && !strings.Contains(v.Reason, v.Rule) {
+		text += " (rule: " + v.Rule + ")"
+	}
+	if v.Hint != "" {
+		text += "; " + v.Hint
 	}
 	return text
 }

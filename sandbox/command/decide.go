@@ -177,6 +177,7 @@ type checker struct {
 	depth    int
 	steps    int
 	paths    int                  // looks for paths that may still be taken
+	program  string               // that is being decided on
 	unread   bool                 // part of the text was not understood
 	declared bool                 // a function was declared
 	active   map[*syntax.Stmt]int // how often the bodies of functions are being checked; 0 for done
@@ -202,8 +203,8 @@ func (c *checker) deny(rule, reason, hint string) {
 		return
 	}
 	c.refused = true
-	if hint == "" {
-		hint = c.p.hint
+	if hint == "" && (rule == "not-allowed" || strings.HasPrefix(rule, "denied: ")) {
+		hint = c.p.hint(c.program)
 	}
 	c.v.Rule, c.v.Reason, c.v.Hint = clean(rule, 80), clean(reason, maxText), clean(hint, 400)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -66,7 +67,6 @@ type Policy struct {
 	any      bool // everything that is not denied may run
 	allowed  rules
 	denied   rules
-	hint     string
 	programs map[string]*spec
 }
 
@@ -97,18 +97,26 @@ func Compile(c Config) (*Policy, error) {
 			return nil, fmt.Errorf("denied command: %w", err)
 		}
 	}
-	p.hint = p.describe()
 	return p, nil
 }
 
-// describe says in one sentence what the policy allows.
-func (p *Policy) describe() string {
+// maxHinted is how many entries of a list a hint names.
+const maxHinted = 10
+
+// hint says what the policy allows: first what is nearest to the program.
+func (p *Policy) hint(program string) string {
 	list := func(intro string, rs rules) string {
-		names := make([]string, len(rs.all))
-		for i, r := range rs.all {
-			names[i] = clean(r.text, 60)
+		near := slices.Clone(rs.all)
+		slices.SortStableFunc(near, func(a, b *rule) int { return alike(b.words[0], program) - alike(a.words[0], program) })
+		var names []string
+		for _, r := range near[:min(maxHinted, len(near))] {
+			names = append(names, clean(r.text, 40))
 		}
-		return clean(intro+strings.Join(names, ", "), 360)
+		text := intro + strings.Join(names, ", ")
+		if more := len(near) - maxHinted; more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		return text
 	}
 	switch {
 	case !p.any && len(p.allowed.all) == 0:
@@ -119,6 +127,18 @@ func (p *Policy) describe() string {
 		return list("every command is allowed except: ", p.denied)
 	}
 	return ""
+}
+
+// alike returns how much of the beginning two names share; all of it counts more.
+func alike(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	if a == b {
+		n += 100
+	}
+	return n
 }
 
 // Listed reports whether anything is configured that refuses commands.

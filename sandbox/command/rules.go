@@ -136,6 +136,7 @@ func (p *Policy) names(name string) bool {
 // permit applies the lists: denied first, then allowed. Words is the program
 // and its sub-command words, args all its arguments.
 func (c *checker) permit(prog program, words, args []arg) {
+	c.program = prog.base
 	shown := append([]arg{text(prog.name)}, words[1:]...)
 	if r := c.p.deniedBy(prog, words, args); r != nil {
 		what := line(shown)

@@ -151,6 +151,8 @@ func (t tool) failure(err error) (domain.ToolResult, error) {
 		return failure("busy", "Run it again later, or stop background jobs that are no longer needed.")
 	case errors.Is(err, runner.ErrTooManyJobs):
 		return failure("busy", "Stop a job, or wait until one has ended.")
+	case isDenied && denied.Verdict.Rule == "syntax":
+		return failure("invalid_command", denied.Verdict.Hint)
 	case isDenied:
 		result, _ := failure("denied", cmp.Or(denied.Verdict.Hint, "Use a command that policy allows, or a file tool."))
 		return lift.Result(result, err)
@@ -253,6 +255,7 @@ func (t tool) explain(ctx context.Context, args domain.Arguments) (domain.Explan
 	}
 	layers := domain.SandboxLayers(t.commands.Layers())
 	e := domain.Explanation{Layers: &layers, Allowed: v.Allowed, Rule: v.Rule, Reason: v.Reason, Reads: v.Reads, Writes: v.Writes}
+	e.Stopped = t.commands.Foreseen(v)
 	for _, argv := range v.Argv {
 		e.Argv = append(e.Argv, strings.Join(argv, " "))
 	}

@@ -131,6 +131,7 @@ func TestPolicy(t *testing.T) {
 	for _, tool := range []domain.Tool{f.bash, f.execute} {
 		tooltest.Run(t, tool, []tooltest.Case{
 			{Name: "allowed", Args: `{"command":"echo hi | ls"}`},
+			{Name: "not bash", Args: `{"command":"if ["}`, Want: "the command is not valid bash", ErrorType: "invalid_command"},
 			{Name: "denied", Args: `{"command":"rm x"}`, Wants: []string{"denied by policy", "rule: denied: rm", "allowed commands: ls, cat, echo"}, ErrorType: "denied"},
 			{Name: "not listed", Args: `{"command":"echo x; date"}`, Wants: []string{"date", "allowed commands"}, ErrorType: "denied"},
 			{Name: "denied to the twin", Args: `{"command":"cat x"}`, Want: "denied: cat", ErrorType: "denied"},

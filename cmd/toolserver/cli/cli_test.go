@@ -163,7 +163,7 @@ tools:
 		t.Fatal(err)
 	}
 	for args, code := range map[string]int{
-		"call execute_command|ls hello.txt": 0, "call bash|cat hello.txt": 0, "call bash|rm hello.txt": 1, "call execute_command|echo x": 1,
+		"call execute_command|ls hello.txt": 0, "call bash|cat hello.txt": 0, "call bash|rm hello.txt": 1, "call execute_command|cd . && echo x": 0, "call execute_command|/bin/echo x": 1,
 		"call write_file|output/a/b|x": 0, "call write_file|x|x": 1, "call append_file|hello.txt|x": 1, "call write_file|/etc/x|x": 1,
 	} {
 		command, rest, _ := strings.Cut(args, "|")

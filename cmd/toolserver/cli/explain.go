@@ -56,7 +56,7 @@ func (g *globals) explain(a *app.App, name string, args []string) error {
 	} else {
 		printExplanation(g.std.Out, verdict)
 	}
-	if !verdict.Allowed {
+	if !verdict.Allowed || verdict.Stopped != "" {
 		return &exitError{code: exitFailed}
 	}
 	return nil
@@ -75,8 +75,13 @@ func whoMay(catalog *domain.Catalog, tool *domain.Tool, p domain.Principal) doma
 
 func printExplanation(w io.Writer, e domain.Explanation) {
 	verdict := "denied"
-	if e.Allowed {
+	switch {
+	case e.Stopped != "":
+		verdict = "allowed by its text; the sandbox will stop it: " + e.Stopped
+	case e.Allowed:
 		verdict = "allowed"
+	case e.Rule == "syntax":
+		verdict = "not valid"
 	}
 	var inForce, missing []string
 	if e.Layers != nil {
