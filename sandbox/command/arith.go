@@ -150,6 +150,6 @@ func (c *checker) testExpr(sh *shell, x syntax.TestExpr) {
 	case *syntax.Word:
 		c.value(sh, x)
 	default:
-		c.refuse("syntax", "[[ ]] holds an expression that is not known here", "")
+		c.refuse("ambiguous", "[[ ]] holds an expression that is not known here", "")
 	}
 }

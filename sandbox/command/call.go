@@ -131,7 +131,7 @@ func (c *checker) body(sh *shell, body *syntax.Stmt) {
 // use of that name would not mean what the lists mean.
 func (c *checker) declareFunc(sh *shell, f *syntax.FuncDecl) {
 	if f.Name == nil {
-		c.refuse("syntax", "a function declaration is not of bash", "")
+		c.refuse("ambiguous", "a function declaration is not of bash", "")
 		return
 	}
 	name := f.Name.Value

@@ -130,7 +130,7 @@ func (c *checker) run(sh *shell, src, what string, language syntax.LangVariant) 
 	}
 	defer func() { c.depth-- }()
 	if strings.Contains(src, "\\\n") && ambiguous().MatchString(src) {
-		c.refuse("syntax", what+" is read in two ways: a line ends with a backslash after a comment or within an operator", "put it on one line")
+		c.refuse("ambiguous", what+" is read in two ways: a line ends with a backslash after a comment or within an operator", "put it on one line")
 		return nil
 	}
 	file, err := syntax.NewParser(syntax.Variant(language)).Parse(strings.NewReader(src), "")
@@ -194,7 +194,10 @@ func (c *checker) refuse(rule, reason, hint string) {
 	if c.p.listed {
 		c.deny(rule, reason, hint)
 	}
-	c.unread = c.unread || rule == "syntax" || rule == "too-complex" || rule == "malformed"
+	switch rule {
+	case "syntax", "ambiguous", "too-complex", "malformed":
+		c.unread = true
+	}
 }
 
 // deny ends the analysis with a refusal; only the first one counts.

@@ -53,7 +53,7 @@ func (u *use) find() {
 var findTakes = []string{"-files0-from", "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-regextype", "-type", "-xtype", "-size", "-mtime", "-mmin", "-atime", "-amin", "-ctime", "-cmin", "-newer", "-anewer", "-cnewer", "-user", "-group", "-uid", "-gid", "-perm", "-maxdepth", "-mindepth", "-links", "-inum", "-samefile", "-lname", "-ilname", "-fstype", "-printf", "-context", "-used", "-D"}
 
 // findNames lists the tests of names.
-var findNames = []string{"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename"}
+var findNames = []string{"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-samefile"}
 
 // findStarts splits off the starting points; without one it is the directory that find runs in.
 func findStarts(args []arg) (starts, rest []arg) {

@@ -20,6 +20,17 @@ func FuzzDecide(f *testing.F) {
 	for _, id := range []string{"seed", "denyonly", "dev", "prefix"} {
 		compiled = append(compiled, policies[id].compile(f, ws))
 	}
+	open, err := command.Compile(command.Config{Path: system(), Home: "/home/someone", Dir: ws, Paths: command.Paths{
+		Forbidden: func(path string, write, strict bool) (rule, reason string) {
+			if strings.HasSuffix(path, "/.env") {
+				return "protected", "is protected"
+			}
+			return "", ""
+		},
+	}})
+	if err != nil {
+		f.Fatal(err)
+	}
 	for _, r := range rows {
 		f.Add(r.Command)
 	}
@@ -31,6 +42,7 @@ func FuzzDecide(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		checkVerdict(t, open.Decide(command.Request{Command: text, Dir: ws}))
 		again, ok := reprint(text)
 		for i, p := range compiled {
 			start := time.Now()
@@ -52,7 +64,7 @@ func FuzzDecide(f *testing.F) {
 // limit reports whether the verdict is about the size or the characters of the
 // text, which printing changes.
 func limit(v command.Verdict) bool {
-	return v.Rule == "malformed" || v.Rule == "too-complex" || v.Rule == "syntax"
+	return v.Rule == "malformed" || v.Rule == "too-complex" || v.Rule == "syntax" || v.Rule == "ambiguous"
 }
 
 // reprint parses and prints text, and reports whether the result means the

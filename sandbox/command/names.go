@@ -15,7 +15,7 @@ import (
 // named checks the words of a program that s describes, which is nil for one that is not known. Those
 // that belong to another program are left to that.
 func (c *checker) named(sh *shell, s *spec, in *invocation, args []arg) {
-	if s.is("t", "l", "@test", "@find", "@date") || s != nil && slices.ContainsFunc(in.opts, func(o optArg) bool { return o.option != nil && o.kind == "t" }) {
+	if s.is("t", "l", "@test", "@find", "@date") && !in.gives("n") || s != nil && in.gives("t") {
 		return
 	}
 	write := !s.is(".", "r", "y")
@@ -44,6 +44,25 @@ func (c *checker) named(sh *shell, s *spec, in *invocation, args []arg) {
 		default:
 			c.name(sh, a.s, write, "a word of the command")
 		}
+	}
+}
+
+// gives reports whether an option of this kind was given.
+func (in *invocation) gives(kind string) bool {
+	return slices.ContainsFunc(in.opts, func(o optArg) bool { return o.option != nil && o.kind == kind })
+}
+
+// listed checks what a program prints that only looks at names, where another one takes that for names.
+func (c *checker) listed(sh *shell, p printed) {
+	if len(p.argv) == 0 {
+		return
+	}
+	s := c.p.programs[p.argv[0].s]
+	if s != nil && s.sub && len(p.argv) > 1 {
+		s = c.p.programs[p.argv[0].s+" "+p.argv[1].s]
+	}
+	if out := c.output(p); s.is("l", "t") && !out.exact() && !numeric(out) {
+		c.named(sh, nil, nil, p.argv[1:])
 	}
 }
 
@@ -91,7 +110,7 @@ func (in *invocation) told(s *spec) (data, code []string) {
 // textNames are options whose values name nothing that is opened; those of one letter only where the
 // table has them. codeNames are options whose values are code, of programs that are not known.
 const (
-	textNames = `m message S G grep author e regexp title body subject description comment jq query template format pretty since until exclude* ignore*`
+	textNames = `m message S G grep author regexp title body subject description comment jq query template format pretty since until exclude* ignore*`
 	codeNames = `c e x E r p eval exec execute command cmd run print`
 	// filterNames are programs, besides those that only read what they name, to which standard input is text.
 	filterNames = `tee sponge patch xargs gxargs parallel env nice timeout nohup time stdbuf sudo sh bash dash rbash ash`

@@ -35,7 +35,7 @@ func (c *checker) redir(sh *shell, r *syntax.Redirect) {
 		c.target(sh, r.Word, true)
 	case syntax.DplIn, syntax.DplOut:
 		if lit, ok := r.Word.Parts[0].(*syntax.Lit); ok && strings.HasPrefix(lit.Value, "-") && (lit.Value != "-" || len(r.Word.Parts) > 1) {
-			c.refuse("syntax", "a word is glued to >&-, which bash reads apart", "put a space after >&-")
+			c.refuse("ambiguous", "a word is glued to >&-, which bash reads apart", "put a space after >&-")
 		} else if !numeric(c.value(sh, r.Word)) {
 			c.target(sh, r.Word, true)
 		}
@@ -44,7 +44,7 @@ func (c *checker) redir(sh *shell, r *syntax.Redirect) {
 	case syntax.Hdoc, syntax.DashHdoc:
 		stdin = c.hereDoc(sh, r)
 	default:
-		c.refuse("syntax", "a redirection is not of bash", "")
+		c.refuse("ambiguous", "a redirection is not of bash", "")
 	}
 	if input {
 		sh.stdin = stdin

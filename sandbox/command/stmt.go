@@ -34,11 +34,8 @@ func (c *checker) substitution(sh *shell, list []*syntax.Stmt) arg {
 	if len(list) != 1 {
 		return unknown
 	}
-	text := c.output(out)
-	if text == unknown && len(out.argv) > 0 && c.p.programs[out.argv[0].s].is("l") { // which lists names
-		c.named(sh, nil, nil, out.argv[1:])
-	}
-	return text
+	c.listed(sh, out)
+	return c.output(out)
 }
 
 // stmt checks one statement and returns what prints its output.
@@ -122,18 +119,18 @@ func (c *checker) command(sh *shell, st *syntax.Stmt) (out printed) {
 			return out
 		}
 		if call, ok := cmd.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && strings.HasPrefix(call.Args[0].Lit(), "-") {
-			c.refuse("syntax", "an option follows time, which bash reads apart from the command", "leave "+quote(call.Args[0].Lit())+" out")
+			c.refuse("ambiguous", "an option follows time, which bash reads apart from the command", "leave "+quote(call.Args[0].Lit())+" out")
 			return out
 		}
 		c.stmt(sh, cmd.Stmt)
 	case *syntax.CoprocClause:
 		if cmd.Name != nil { // bash may run that word, and there may be a variable of that name
-			c.refuse("syntax", "coproc with a name is read in two ways", "leave the name out, and put braces around the command")
+			c.refuse("ambiguous", "coproc with a name is read in two ways", "leave the name out, and put braces around the command")
 		}
 		inner := *sh
 		c.stmt(&inner, cmd.Stmt)
 	default:
-		c.refuse("syntax", "the command uses a shell construct that is not known here", "")
+		c.refuse("ambiguous", "the command uses a shell construct that is not known here", "")
 	}
 	return out
 }
@@ -144,6 +141,10 @@ func (c *checker) pipe(sh *shell, b *syntax.BinaryCmd) printed {
 	in := c.stmt(&left, b.X)
 	if b.Op == syntax.PipeAll {
 		in = printed{}
+	}
+	call, simple := b.Y.Cmd.(*syntax.CallExpr)
+	if !simple || len(call.Args) > 0 && strings.Contains(" xargs parallel cpio tar rsync ", " "+call.Args[0].Lit()+" ") {
+		c.listed(sh, in)
 	}
 	right := *sh
 	right.stdin = c.output(in)

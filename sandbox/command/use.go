@@ -60,7 +60,7 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 		return
 	}
 	in := s.takeApart(args)
-	if shell := slices.ContainsFunc(in.opts, func(o optArg) bool { return o.option != nil && o.kind == "C" }); shell || !s.has("s") && !s.has("f") && !s.has("@parallel") {
+	if in.gives("C") || !s.has("s") && !s.has("f") && !s.has("@parallel") {
 		args = args[:len(args)-len(in.rest)] // the rest belongs to another program
 	}
 	c.named(sh, s, in, args)
@@ -83,7 +83,8 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 	if !c.refused && !u.quiet {
 		u.operands()
 	}
-	if !prog.builtin && !s.sub && !s.is(".", "r", "y", "l", "t", "@sed", "@awk", "@find") && !filters().lists(name, unknown) {
+	reads := slices.ContainsFunc(in.opts, func(o optArg) bool { return strings.Contains(o.name, "stdin") || strings.Contains(o.name, "from-file") })
+	if !prog.builtin && !s.sub && (reads || !s.is(".", "r", "y", "l", "t", "@sed", "@awk", "@find") && !filters().lists(name, unknown)) {
 		c.spelled(sh, u.sh.stdin.s, "standard input")
 	}
 }
@@ -216,6 +217,7 @@ func (u *use) scriptOperand(kind string) {
 	switch s := rest[0].s; {
 	case u.text && (!slices.Contains(shells, u.name) || s != "" && (s[0] == '-' || s[0] == '+')):
 		u.script(rest[0], "-c")
+		u.c.spelled(u.sh, rest[0].s, "the code given to "+u.name)
 	case u.text:
 		pos := rest[min(2, len(rest)):]
 		u.c.shellText(u.sh, rest[0], pos, u.name+" -c", u.name == "bash" || u.name == "rbash")

@@ -160,7 +160,8 @@ func (a answer) refused() bool {
 	if a.Error != nil {
 		return a.Error.Data["error_type"] == "invalid_argument" || a.Error.Code == -32602
 	}
-	return a.Result.IsError && a.Result.StructuredContent["error_type"] == "denied"
+	errorType := a.Result.StructuredContent["error_type"]
+	return a.Result.IsError && (errorType == "denied" || errorType == "invalid_command")
 }
 
 // output returns what a command wrote.
