@@ -198,13 +198,13 @@ func (u Uses) String() string {
 type Explanation struct {
 	Allowed bool           `json:"allowed"`
 	Stopped string         `json:"stopped,omitempty"` // what is known that the sandbox will stop of a call that is allowed
-	Rule    string         `json:"rule"`             // the entry that decides; empty if there is none for it
-	Reason  string         `json:"reason"`           // one sentence
-	Path    string         `json:"path,omitempty"`   // what a path leads to
-	Argv    []string       `json:"argv,omitempty"`   // the commands that were found, as they would run
-	Reads   []string       `json:"reads,omitempty"`  // paths a command names for reading
-	Writes  []string       `json:"writes,omitempty"` // and for writing
-	Layers  *SandboxLayers `json:"layers,omitempty"` // what holds a command to the policy while it runs
+	Rule    string         `json:"rule"`              // the entry that decides; empty if there is none for it
+	Reason  string         `json:"reason"`            // one sentence
+	Path    string         `json:"path,omitempty"`    // what a path leads to
+	Argv    []string       `json:"argv,omitempty"`    // the commands that were found, as they would run
+	Reads   []string       `json:"reads,omitempty"`   // paths a command names for reading
+	Writes  []string       `json:"writes,omitempty"`  // and for writing
+	Layers  *SandboxLayers `json:"layers,omitempty"`  // what holds a command to the policy while it runs
 }
 
 // SandboxLayers says what holds tools to the policy on this machine.
