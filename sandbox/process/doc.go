@@ -33,7 +33,10 @@
 // server moves to one of its own there, because only leaves may have processes. All
 // are removed with the [Launcher], or by the next server. Otherwise the supervisor
 // reads /proc ([BoundsWatched]), at intervals that depend on how much is left, with a
-// real-time priority where it may take one, as root may.
+// real-time priority where it may take one, as root may. It always reads what is
+// written to disks, which no controller counts when it is written. A process that
+// hides its files in /proc from its user (PR_SET_DUMPABLE) then counts once it has
+// ended, and its memory files not at all, unless the supervisor is root.
 //
 // # What is not promised
 //

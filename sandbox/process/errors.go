@@ -61,8 +61,8 @@ func (s *Spec) check() error {
 		return invalid("command", "the program's name is empty")
 	case strings.Contains(s.Shell, "\x00"):
 		return invalid("command", "holds a NUL byte, which no program can be given")
-	case s.Bounds.Processes < 0 || s.Bounds.Memory < 0:
-		return invalid("bounds", "are %d processes and %d bytes of memory; they must not be negative", s.Bounds.Processes, s.Bounds.Memory)
+	case s.Bounds.Processes < 0 || s.Bounds.Memory < 0 || s.Bounds.Disk < 0:
+		return invalid("bounds", "are %+v; they must not be negative", s.Bounds)
 	}
 	for i, arg := range s.Argv {
 		if strings.Contains(arg, "\x00") {

@@ -39,7 +39,7 @@ type guard struct {
 // newGuard is called before the command starts.
 func newGuard(b Bounds, proc *procfs) *guard {
 	g := &guard{Bounds: b, proc: proc, cpus: runtime.NumCPU(), newest: proc.newest()}
-	g.memoryAt = time.Now().Add(g.untilFull(0))
+	g.memoryAt = time.Now().Add(untilFull(b.Memory))
 	return g
 }
 
@@ -96,15 +96,16 @@ func (g *guard) lookAtMemory() (exceeded string, again time.Duration) {
 	case g.over && wasOver:
 		return ExceededMemory, 0
 	case !g.over: // else once more: what came or went during the look may have made it seem more
-		again = max(g.untilFull(used), time.Since(began)*lookShare)
+		again = max(untilFull(g.Memory-used), time.Since(began)*lookShare)
 	}
 	g.memoryAt = time.Now().Add(again)
 	return "", again
 }
 
-func (g *guard) untilFull(used int64) time.Duration {
-	left := time.Duration((g.Memory - used) / int64(bytesPerMillisecond*g.cpus))
-	return min(max(left*time.Millisecond, minLook), maxLook)
+// untilFull is the time that commands need to use up so many bytes, of memory or disk.
+func untilFull(left int64) time.Duration {
+	wait := time.Duration(left / int64(bytesPerMillisecond*runtime.NumCPU()))
+	return min(max(wait*time.Millisecond, minLook), maxLook)
 }
 
 const (
@@ -121,8 +122,9 @@ const (
 // because that is expensive.
 func (p *procfs) memory(enough int64) (used int64) {
 	pids := p.processes(manyProcesses)
+	files, inFiles := p.memoryFiles(pids)
 	sum := func(measure func(pid string) int64) int64 {
-		used = 0
+		used = inFiles
 		for _, pid := range pids {
 			if used += measure(pid); used > enough {
 				break
@@ -139,7 +141,11 @@ func (p *procfs) memory(enough int64) (used int64) {
 		if threadTime() < deadline {
 			rollup := p.read(pid + "/smaps_rollup")            // proc_pid_smaps(5)
 			if bytes.Contains(rollup, []byte("\nPss_Anon:")) { // else it is not permitted
-				return kilobytes(rollup, "Pss_Anon") + kilobytes(rollup, "Pss_Shmem") + kilobytes(rollup, "SwapPss")
+				used := kilobytes(rollup, "Pss_Anon") + kilobytes(rollup, "Pss_Shmem") + kilobytes(rollup, "SwapPss")
+				if len(files) > 0 {
+					used -= mapped(files, p.read(pid+"/smaps"))
+				}
+				return used
 			}
 		}
 		return p.unshared(pid)

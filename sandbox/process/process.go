@@ -41,20 +41,24 @@ type Spec struct {
 // Bounds limit a process tree. A tree that passes one is killed, and
 // [Exit.Exceeded] says which. Zero fields limit nothing.
 //
-// With [BoundsWatched] a tree can pass one for some milliseconds, and a file on a
-// tmpfs that no process has mapped does not count as memory.
+// With [BoundsWatched] a tree can pass one for some milliseconds, and of what is in
+// memory but not mapped only memfd_create(2) counts. Disk is always watched.
 type Bounds struct {
 	// Processes is how many there may be at once, counting threads and zombies.
 	Processes int
 	// Memory is how many bytes they may use, in memory or swapped out. Shared memory
 	// counts once, and files mapped from a disk not at all.
 	Memory int64
+	// Disk is how many bytes they may write to disks altogether, whatever they remove
+	// again.
+	Disk int64
 }
 
 // Values of [Exit.Exceeded].
 const (
 	ExceededProcesses = "processes"
 	ExceededMemory    = "memory"
+	ExceededDisk      = "disk"
 )
 
 // Values of [Launcher.BoundsMethod].
@@ -70,8 +74,8 @@ type Exit struct {
 	Code int
 	// Signal is the name of the signal that ended the main process, such as SIGKILL.
 	Signal string
-	// Exceeded is [ExceededProcesses] or [ExceededMemory] if the tree was killed
-	// because it passed one of its [Bounds]. The main process may have ended before.
+	// Exceeded is [ExceededProcesses] or the like if the tree was killed because it
+	// passed one of its [Bounds]. The main process may have ended before.
 	Exceeded string
 	// Refused is what the tree was refused, as far as its [Confiner] knows: the first
 	// refusals.

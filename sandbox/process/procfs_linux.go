@@ -166,7 +166,7 @@ func (p *procfs) numbers(path string) (names []string) {
 		n, err = unix.ReadDirent(fd, p.buffer)
 		_, _, names = unix.ParseDirent(p.buffer[:max(n, 0)], -1, names)
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return name[0] < '1' || name[0] > '9' })
+	return slices.DeleteFunc(names, func(name string) bool { return name[0] < '0' || name[0] > '9' })
 }
 
 // read returns a file of /proc, empty if that cannot be read. It is there until the

@@ -60,6 +60,7 @@ type supervisor struct {
 	socket    *os.File
 	null      *os.File
 	proc      *procfs // nil where there is none, which only a namespace can do without
+	disk      *diskGuard
 }
 
 func (s *supervisor) prepare() error {
@@ -73,6 +74,7 @@ func (s *supervisor) prepare() error {
 			}
 		}
 	}
+	s.disk = newDiskGuard()
 	// No process of the same user may look into this one or trace it.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	// A signal with a handler here is at its default in the process, even if the
@@ -96,6 +98,7 @@ func (s *supervisor) prepare() error {
 		return err
 	}
 	s.proc, err = openProcfs()
+	s.disk.proc = s.proc
 	if !s.namespace {
 		if err != nil {
 			return err
@@ -138,13 +141,9 @@ var errNoProc = errors.New("there is no /proc to watch its bounds by")
 // run starts one process and returns when nothing of its tree is left.
 func (s *supervisor) run(o *order, files []int) {
 	w := watch{supervisor: s, pidfd: -1, stopServing: func() {}}
-	if s.cgroup {
-		w.keeper = newCounters(o.Bounds)
-	} else if s.proc != nil && o.Bounds != (Bounds{}) {
-		w.keeper = newGuard(o.Bounds, s.proc)
-	}
 	err := errNoProc
-	if s.cgroup || s.proc != nil || o.Bounds == (Bounds{}) {
+	if s.proc != nil || o.Bounds == (Bounds{}) || s.cgroup && o.Bounds.Disk == 0 {
+		w.keepers = s.keepers(o.Bounds)
 		err = s.start(o, files, &w)
 	}
 	closeAll(files)
@@ -161,12 +160,28 @@ func (s *supervisor) run(o *order, files []int) {
 		}
 		w.keepBounds() // the kernel may have killed all for a bound
 		w.stopServing()
+		if s.proc != nil && s.disk.end() && !w.killing {
+			w.last.Exceeded = ExceededDisk
+		}
 	}
 	if w.pidfd >= 0 {
 		unix.Close(w.pidfd)
 	}
 	w.last.Gone = true
 	s.send(w.last)
+}
+
+func (s *supervisor) keepers(b Bounds) (list []keeper) {
+	if s.cgroup {
+		list = append(list, newCounters(b))
+	} else if b.Processes > 0 || b.Memory > 0 {
+		list = append(list, newGuard(b, s.proc))
+	}
+	if b.Disk > 0 {
+		list = append(list, s.disk)
+	}
+	s.disk.begin(b.Disk)
+	return list
 }
 
 // start starts the process. A bare number as the error is that of execve(2), see
@@ -249,7 +264,7 @@ const (
 type watch struct {
 	*supervisor
 	pid, pidfd int
-	keeper     keeper        // nil without bounds
+	keepers    []keeper
 	exited     bool          // the main process has
 	last       report        // not sent yet
 	killing    bool          // all of it is to be killed
@@ -330,16 +345,20 @@ func (w *watch) await() {
 
 // keepBounds kills the tree if it passed a bound, and returns when to look again.
 func (w *watch) keepBounds() time.Duration {
-	if w.keeper == nil || w.killing {
-		return maxLook
+	wait := maxLook
+	if w.killing {
+		return wait
 	}
-	exceeded, again := w.keeper.look()
-	if exceeded == "" {
-		return again
+	for _, k := range w.keepers {
+		exceeded, again := k.look()
+		wait = min(wait, again)
+		if exceeded != "" {
+			w.startKilling()
+			w.send(report{Exceeded: exceeded})
+			return firstTick
+		}
 	}
-	w.startKilling()
-	w.send(report{Exceeded: exceeded})
-	return firstTick
+	return wait
 }
 
 // end kills every process below and then this one.

@@ -25,7 +25,8 @@ func TestBounds(t *testing.T) {
 	tests := []struct {
 		name   string
 		needs  string
-		disk   bool // files are not in memory
+		disk   bool // files must not be in memory
+		hides  bool // the supervisor must be root
 		first  bool // the supervisor must come before the command's processes
 		script string
 		bounds process.Bounds
@@ -52,6 +53,50 @@ import mmap, os
 m = mmap.mmap(-1, 300 << 20)
 for i in range(0, 300 << 20, 4096): m[i] = 1
 print("done")'; sleep 100`, bounds: process.Bounds{Memory: 200 * mebi}, want: process.ExceededMemory},
+		{name: "memory files", needs: "python3", script: `python3 -c '
+import os
+f = [os.memfd_create("x") for i in range(4)]
+for i in range(300): os.write(f[i % 4], bytes(1 << 20))
+print("done")'; sleep 100`, bounds: process.Bounds{Memory: 200 * mebi}, want: process.ExceededMemory},
+		{name: "memory file as standard input of one that hides", needs: "python3", hides: true, script: `python3 -c '
+import ctypes, os, time
+os.dup2(os.memfd_create("x"), 0)
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+for i in range(300): os.write(0, bytes(1 << 20))
+time.sleep(100)'`, bounds: process.Bounds{Memory: 200 * mebi}, want: process.ExceededMemory},
+		{name: "memory file that two have mapped", needs: "python3", script: `python3 -c '
+import mmap, os, time
+f = os.memfd_create("x")
+os.ftruncate(f, 120 << 20)
+m = mmap.mmap(f, 120 << 20)
+child = os.fork()
+for i in range(0, 120 << 20, 4096): m[i] = 1
+time.sleep(0.5)
+if child:
+    os.wait()
+    print("done")'`, bounds: process.Bounds{Memory: 200 * mebi}},
+		{name: "written", disk: true, script: `head -c 300M /dev/zero >file; sleep 100`, bounds: process.Bounds{Disk: 200 * mebi}, want: process.ExceededDisk},
+		{name: "written by many", disk: true, script: `for i in {1..12}; do head -c 25M /dev/zero >$i & done; wait; sleep 100`, bounds: process.Bounds{Disk: 200 * mebi}, want: process.ExceededDisk},
+		{name: "written by one after the other", disk: true, script: `for i in {1..60}; do head -c 5M /dev/zero >file$((i % 4)); rm file$((i % 4)); done; sleep 100`, bounds: process.Bounds{Disk: 200 * mebi}, want: process.ExceededDisk},
+		{name: "written at the end", disk: true, script: `head -c 5M /dev/zero >file`, bounds: process.Bounds{Disk: 4 * mebi}, want: process.ExceededDisk},
+		{name: "written and left behind", disk: true, script: `(sleep 0.1; head -c 300M /dev/zero >file; sleep 100) & exit 0`, bounds: process.Bounds{Disk: 200 * mebi}, want: process.ExceededDisk},
+		{name: "written by children that nobody waits for", needs: "python3", disk: true, script: `python3 -c '
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for i in range(100):
+    if os.fork() == 0:
+        with open(str(i), "wb") as f: f.write(bytes(10 << 20))
+        time.sleep(0.5)
+        os._exit(0)
+    time.sleep(0.1)
+time.sleep(100)'`, bounds: process.Bounds{Disk: 200 * mebi}, want: process.ExceededDisk},
+		{name: "written by one that hides", needs: "python3", disk: true, hides: true, script: `python3 -c '
+import ctypes, time
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+with open("file", "wb") as f: f.write(bytes(300 << 20))
+time.sleep(100)'`, bounds: process.Bounds{Disk: 200 * mebi}, want: process.ExceededDisk},
+		{name: "less written", disk: true, script: `for i in {1..10}; do head -c 10M /dev/zero >$i & sleep 0.1; done; wait; truncate -s 1G sparse; echo done`,
+			bounds: process.Bounds{Disk: 200 * mebi}},
 		{name: "mapped file", needs: "python3", disk: true, script: `head -c 100000000 /dev/zero >file; python3 -c '
 import mmap, time
 with open("file", "rb") as f:
@@ -80,6 +125,9 @@ print("done")'`, bounds: process.Bounds{Memory: 200 * mebi}},
 				}
 				if test.first && method == process.MethodSubreaper && !mayGoFirst() {
 					t.Skip("a supervisor has no precedence here")
+				}
+				if test.hides && os.Geteuid() != 0 {
+					t.Skip("such processes cannot be looked into here")
 				}
 				req := shell(test.script)
 				req.Dir = t.TempDir()

@@ -1,0 +1,104 @@
+package process
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxDiskLook is short because what children wrote is lost with them if their parent
+// ignores SIGCHLD: such writes count as of the last look.
+const maxDiskLook = 250 * time.Millisecond
+
+// An account is what one process has written to disks, with those of its children
+// that it waited for.
+type account struct {
+	started, parent string
+	written         int64
+}
+
+// A diskGuard keeps the bound on what commands write to disks, also where a cgroup
+// keeps the others. It adds up write_bytes of proc_pid_io(5): all that became dirty in
+// the page cache or was written past it, whatever became of the file. What is on a
+// tmpfs is memory.
+type diskGuard struct {
+	proc    *procfs
+	own     int                // proc_pid_io(5) of this process
+	seen    map[string]account // at the last look, by the number of the process
+	written int64              // by the command that runs
+	most    int64              // zero means no bound
+	at      time.Time          // of the next look
+}
+
+// newDiskGuard is called while this process may still open its own account.
+func newDiskGuard() *diskGuard {
+	fd, _ := unix.Open("/proc/self/io", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	return &diskGuard{own: fd}
+}
+
+// begin is called before a command starts.
+func (g *diskGuard) begin(most int64) {
+	g.most, g.at = most, time.Now().Add(min(untilFull(most), maxDiskLook))
+}
+
+// end is called when nothing of the command is left. It says whether the bound was
+// passed, and counts from zero again.
+func (g *diskGuard) end() (passed bool) {
+	g.count()
+	passed = g.most > 0 && g.written > g.most
+	g.written = 0
+	return passed
+}
+
+func (g *diskGuard) look() (exceeded string, again time.Duration) {
+	began := time.Now()
+	if wait := g.at.Sub(began); wait > 0 {
+		return "", wait
+	}
+	if g.count(); g.written > g.most {
+		return ExceededDisk, 0
+	}
+	again = max(min(untilFull(g.most-g.written), maxDiskLook), time.Since(began)*lookShare)
+	g.at = time.Now().Add(again)
+	return "", again
+}
+
+// count adds what was written since it was called last. Parents come before their
+// children: what is waited for meanwhile is then missed, until the next time, and not
+// counted twice.
+func (g *diskGuard) count() {
+	now, grown := map[string]account{}, map[string]int64{}
+	for _, pid := range append([]string{g.proc.self}, g.proc.processes(manyProcesses)...) {
+		stat := statFields(g.proc.read(pid + "/stat"))
+		if stat == nil {
+			continue
+		}
+		io := g.proc.read(pid + "/io")
+		if pid == g.proc.self {
+			n, _ := unix.Pread(g.own, g.proc.buffer, 0)
+			io = g.proc.buffer[:max(n, 0)]
+		}
+		a := account{stat[statStarted], stat[statParent], lineValue(io, "write_bytes: ")}
+		before := g.seen[pid]
+		if before.started != a.started {
+			before.written = 0
+		}
+		a.written = max(a.written, before.written) // zero if it may not be read
+		now[pid], grown[pid] = a, a.written-before.written
+		g.written += grown[pid]
+	}
+	for pid, gone := range g.seen {
+		if now[pid].started == gone.started {
+			continue
+		}
+		heir := gone.parent // one that waited for it has it too, and this process waits for orphans
+		for range g.seen {
+			inherited := min(gone.written, grown[heir])
+			gone.written -= inherited
+			grown[heir] -= inherited
+			g.written -= inherited
+			heir = g.seen[heir].parent
+		}
+	}
+	g.seen = now
+}
