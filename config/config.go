@@ -75,6 +75,7 @@ type Sandbox struct {
 type CommandLimits struct {
 	Processes int                `yaml:"processes" min:"0" max:"4194304" doc:"Processes and threads of a command."`
 	Memory    structschema.Bytes `yaml:"memory" doc:"Memory of all processes of a command; 0 for half of what the machine has."`
+	Disk      structschema.Bytes `yaml:"disk" doc:"What a command may write to disk altogether, together with the temporary files that commands have left; 0 for half of what is free when it starts."`
 	OpenFiles int                `yaml:"open_files" min:"0" max:"1048576" doc:"Files each process may have open; 0 for what the server was started with."`
 	FileSize  structschema.Bytes `yaml:"file_size" doc:"Size of each file that a command writes."`
 }
@@ -194,7 +195,7 @@ func (c *Config) Policy() sandbox.Policy {
 		StateDirectory: c.stateDirectory(), Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{},
 	}
 	l := c.Sandbox.Limits
-	p.Settings.Limits = sandbox.Limits{Processes: l.Processes, Memory: int64(l.Memory), OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize)}
+	p.Settings.Limits = sandbox.Limits{Processes: l.Processes, Memory: int64(l.Memory), Disk: int64(l.Disk), OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize)}
 	for name, section := range c.ToolSections {
 		if own := policyOf(section); !reflect.DeepEqual(own, sandbox.ToolPolicy{}) { // so that other settings of a tool are no other policy
 			p.Tools[name] = own

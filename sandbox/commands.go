@@ -230,13 +230,23 @@ func (c *Commands) confine() (plan []byte, notice string, err error) {
 // Confined reports whether the kernel holds commands to the policy.
 func (c *Commands) Confined() bool { return c.confinement != nil && c.kernel.confines() }
 
+// minDisk is what a command may write although those before it have used up the limit:
+// it may be there to remove what they left.
+const minDisk = 1 << 20
+
 // bounds returns what a command may use as a whole.
 func (c *Commands) bounds() process.Bounds {
-	l := c.policy.Settings.Limits
+	l, kept := c.policy.Settings.Limits, c.kernel.scratch.size()
 	if l.Memory == 0 {
 		l.Memory = c.kernel.memory() / 2
 	}
-	return process.Bounds{Processes: l.Processes, Memory: l.Memory}
+	if l.Disk == 0 {
+		l.Disk = (freeSpace(c.policy.WorkingDirectory) + kept) / 2
+	}
+	if l.Disk > 0 {
+		l.Disk = max(l.Disk-kept, minDisk)
+	}
+	return process.Bounds{Processes: l.Processes, Memory: l.Memory, Disk: l.Disk}
 }
 
 // Run runs a command to its end. The error is a [*DeniedError], a

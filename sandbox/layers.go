@@ -39,9 +39,13 @@ func (c *Commands) Layers() Layers {
 	switch b, kept := c.bounds(), c.kernel.launcher.BoundsMethod(); {
 	case b == (process.Bounds{}):
 	case kept == "":
-		gaps = append(gaps, confine.Gap{What: "the limits of processes and memory", Why: "commands have no supervisor here", Help: "run the server on Linux"})
+		gaps = append(gaps, confine.Gap{What: "the limits of processes, memory and disk", Why: "commands have no supervisor here", Help: "run the server on Linux"})
 	default:
-		l.InForce = append(l.InForce, fmt.Sprintf("limits: %d processes and threads, %d MiB of memory (%s)", b.Processes, b.Memory>>20, kept))
+		l.InForce = append(l.InForce, fmt.Sprintf("limits: %d processes and threads, %d MiB of memory (%s), %d MiB written to disk (watched by the supervisor)",
+			b.Processes, b.Memory>>20, kept, b.Disk>>20))
+		if !exists("/proc/self/io") {
+			gaps = append(gaps, confine.Gap{What: "the limit of disk", Why: "this kernel does not count what processes write", Help: "it takes CONFIG_TASK_IO_ACCOUNTING"})
+		}
 	}
 	if c.confinement == nil {
 		l.Missing = []string{"the kernel does not confine commands, since the configuration says sandbox.enforcement: " + EnforceParseOnly}

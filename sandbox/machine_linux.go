@@ -29,6 +29,15 @@ func machineMemory() int64 {
 	return total
 }
 
+// freeSpace returns how many bytes this user may still write where dir is.
+func freeSpace(dir string) int64 {
+	var st unix.Statfs_t
+	if unix.Statfs(dir, &st) != nil {
+		return 0
+	}
+	return int64(st.Bavail) * st.Bsize
+}
+
 // hideProcess keeps other processes of the same user from reading the memory and
 // the environment of this one.
 func hideProcess() { _ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }

@@ -31,10 +31,11 @@ const (
 	EnforceParseOnly  = "parse_only"
 )
 
-// Limits bounds what a command uses. Zero means no bound, except for Memory.
+// Limits bounds what a command uses. Zero means no bound, except for Memory and Disk.
 type Limits struct {
 	Processes int   // running at the same time
 	Memory    int64 // bytes of all of them; zero means half of what the machine has
+	Disk      int64 // bytes it writes and commands keep for it; zero means half of what is free
 	OpenFiles int   // of each process
 	FileSize  int64 // bytes, of each file that is written
 }

@@ -167,7 +167,17 @@ func pathsIn(line string) (paths []string) {
 // Exceeded says which limit a command exceeded.
 func (c *Commands) Exceeded(which string) string {
 	b := c.bounds()
-	if which == process.ExceededMemory {
+	switch limit := c.policy.Settings.Limits.Disk; {
+	case which == process.ExceededDisk:
+		most, kept := "half of what was free", ""
+		if limit > 0 {
+			most = fmt.Sprintf("%d MiB", limit>>20)
+		}
+		if used := c.kernel.scratch.size() >> 20; used > 0 {
+			kept = fmt.Sprintf(", less %d MiB that commands left in %s and may remove", used, c.kernel.scratch.path)
+		}
+		return fmt.Sprintf("the command was terminated: it wrote more than %s to disk, counting what it removed again%s (rule: sandbox.limits.disk)", most, kept)
+	case which == process.ExceededMemory:
 		return fmt.Sprintf("the command was terminated: it used more than %d MiB of memory (rule: sandbox.limits.memory)", b.Memory>>20)
 	}
 	return fmt.Sprintf("the command was terminated: it had more than %d processes and threads (rule: sandbox.limits.processes)", b.Processes)

@@ -24,11 +24,20 @@ type scratch struct {
 	mu   sync.Mutex
 	lock *os.File // nil until it is made
 	gone bool
+
+	used     int64 // bytes that lie in it, when it was measured last
+	measured time.Time
+	took     time.Duration
 }
 
 const (
 	scratchPrefix  = "toolserver-"
 	unlockedSuffix = ".new"
+
+	// It is measured no sooner than this after the last time, nor so often that it takes
+	// more than one part in measureShare.
+	measurePause = time.Second
+	measureShare = 20
 )
 
 // newScratch returns a scratch with a random path, known before the directory is made.
@@ -68,6 +77,29 @@ func (s *scratch) make() error {
 		return fmt.Errorf("make a directory for temporary files of commands: %w", err)
 	}
 	return nil
+}
+
+// size returns how many bytes lie in it, or did not long ago.
+func (s *scratch) size() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	began := time.Now()
+	if s.lock == nil || began.Sub(s.measured) < max(measurePause, measureShare*s.took) {
+		return s.used
+	}
+	s.used = 0
+	_ = filepath.WalkDir(s.path, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := e.Info(); err == nil {
+			file := osfile.Of(info)
+			s.used += file.Used / int64(max(file.Links, 1))
+		}
+		return nil
+	})
+	s.measured, s.took = time.Now(), time.Since(began)
+	return s.used
 }
 
 func (s *scratch) remove() error {

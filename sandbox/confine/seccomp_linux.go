@@ -130,6 +130,10 @@ func (p *plan) rules(mounted bool, abi int) (list []rule) {
 		add(unix.SYS_IOCTL, denied, is(1, unix.FS_IOC_SETFLAGS))
 		add(unix.SYS_IOCTL, denied, is(1, fsIocFsSetXattr))
 	}
+	// What is allocated and not written is in no account that limits of disk could go by.
+	// Libraries write instead (posix_fallocate(3)).
+	add(unix.SYS_FALLOCATE, allow, hasAny(1, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_COLLAPSE_RANGE))
+	add(unix.SYS_FALLOCATE, fail(unix.EOPNOTSUPP))
 	if p.ExecList {
 		// Landlock does not govern files without a path, so they must not be run. The
 		// error is that of the sysctl vm.memfd_noexec=2.

@@ -12,6 +12,7 @@ import (
 type Info struct {
 	Mode    fs.FileMode
 	Size    int64 // bytes, of the link itself for a symbolic link
+	Used    int64 // bytes on the disk, where the platform tells
 	ModTime time.Time
 	Links   uint64 // hard links; 1 where the platform does not tell
 	UID     int    // -1 where the platform has none, as GID

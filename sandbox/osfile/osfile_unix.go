@@ -21,7 +21,7 @@ const (
 func Of(info fs.FileInfo) Info {
 	i := Info{Mode: info.Mode(), Size: info.Size(), ModTime: info.ModTime(), Links: 1, UID: -1, GID: -1}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
-		i.Links, i.UID, i.GID = uint64(st.Nlink), int(st.Uid), int(st.Gid)
+		i.Used, i.Links, i.UID, i.GID = st.Blocks*512, uint64(st.Nlink), int(st.Uid), int(st.Gid)
 		i.ID = ID{uint64(st.Dev), uint64(st.Ino)}
 	}
 	return i

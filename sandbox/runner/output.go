@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -27,6 +28,7 @@ type Limits struct {
 // grows.
 type Output struct {
 	limits Limits
+	spills *atomic.Int64 // bytes in the temporary files of all outputs of a Runner
 
 	mu      sync.Mutex
 	head    []byte
@@ -38,6 +40,9 @@ type Output struct {
 	failed  bool     // the file could not be made or written, or is closed
 	ended   bool     // nothing will be added
 }
+
+// maxSpills bounds the temporary files of all outputs together.
+const maxSpills = 2 << 30
 
 func (o *Output) write(p []byte) {
 	o.mu.Lock()
@@ -74,7 +79,8 @@ func (o *Output) spillOver(p []byte) {
 	}
 	n, err := o.spill.Write(p[:min(int64(len(p)), o.limits.Spill-o.spilled)])
 	o.spilled += int64(n)
-	o.failed = err != nil // a full disk costs the rest of the copy, not the call
+	// A full disk, or too many copies, cost the rest of this one, not the call.
+	o.failed = o.spills.Add(int64(n)) > maxSpills || err != nil
 }
 
 // finish notes that nothing will be added.
@@ -88,6 +94,7 @@ func (o *Output) close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	f := o.spill
+	o.spills.Add(-o.spilled)
 	o.spill, o.spilled, o.failed = nil, 0, true
 	if f == nil {
 		return nil

@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"unicode/utf8"
 )
@@ -15,7 +16,7 @@ func FuzzOutput(f *testing.F) {
 	f.Add(bytes.Repeat([]byte("0123456789\n"), 50), 13, 64, int64(200))
 	f.Fuzz(func(t *testing.T, stream []byte, chunk, inline int, spill int64) {
 		chunk, inline = 1+abs(chunk)%100, 1+abs(inline)%100
-		o := &Output{limits: Limits{Inline: inline, Spill: spill % 1000}}
+		o := &Output{limits: Limits{Inline: inline, Spill: spill % 1000}, spills: new(atomic.Int64)}
 		defer o.close()
 		for rest := stream; len(rest) > 0; {
 			n := min(chunk, len(rest))
@@ -61,3 +62,29 @@ func FuzzOutput(f *testing.F) {
 }
 
 func abs(n int) int { return max(n, -(n + 1)) }
+
+// The temporary files of all outputs together are bounded.
+func TestSpills(t *testing.T) {
+	spills := new(atomic.Int64)
+	write := func() *Output {
+		o := &Output{limits: Limits{Inline: 10, Spill: 1000}, spills: spills}
+		for range 10 {
+			o.write(bytes.Repeat([]byte("x"), 50))
+		}
+		o.finish()
+		t.Cleanup(func() { o.close() })
+		return o
+	}
+	first := write()
+	if first.Size() != 500 || spills.Load() != 500 {
+		t.Fatalf("%d bytes, %d in files", first.Size(), spills.Load())
+	}
+	spills.Add(maxSpills)
+	if o := write(); o.Size() == 500 || o.Total() != 500 {
+		t.Errorf("%d of %d bytes", o.Size(), o.Total())
+	}
+	spills.Add(-maxSpills)
+	if first.close(); spills.Load() >= 500 || write().Size() != 500 {
+		t.Errorf("%d in files", spills.Load())
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -116,6 +117,7 @@ type Runner struct {
 	launcher *process.Launcher
 	places   *share.Pool // for commands to run in
 	periods  periods
+	spills   atomic.Int64
 
 	mu        sync.Mutex
 	open      context.Context // ends with Close
@@ -212,7 +214,9 @@ func (r *Runner) begin(req *Request) (*call, error) {
 		c.spec.Serve = req.Proxy.Serve
 	}
 	limits := Limits{cmp.Or(req.Limits.Inline, 30_000), cmp.Or(req.Limits.Spill, 64<<20)}
-	c.merged, c.stdout, c.stderr = &Output{limits: limits}, &Output{limits: limits}, &Output{limits: limits}
+	for _, o := range []**Output{&c.merged, &c.stdout, &c.stderr} {
+		*o = &Output{limits: limits, spills: &r.spills}
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.open.Err() != nil {
