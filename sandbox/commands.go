@@ -160,6 +160,11 @@ func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir stri
 		}
 	}
 	v := policy.Decide(command.Request{Command: req.Command, Dir: dir, Env: set})
+	for _, argv := range v.Argv {
+		if why := c.confinement.unusable(argv[0], dir); v.Allowed && why != "" {
+			v.Allowed, v.Plain, v.Rule, v.Reason, v.Hint = false, nil, "unusable", why, "the other programs work"
+		}
+	}
 	if runtime.GOOS == "windows" && policy.Listed() {
 		v = cmdexe(v, req.Command)
 	}

@@ -23,6 +23,7 @@ type confinement struct {
 	denied func() []string     // files of programs that are denied altogether
 	globs  []confine.Gap       // what of the lists of paths the kernel is not told
 	files  func() *protectedFiles
+	listed *programFinder // of spec, which is called first
 
 	mu   sync.Mutex
 	of   string // the protected files that plan is about
@@ -50,7 +51,8 @@ func (c *Commands) newConfinement(p Policy, lists ToolPolicy, files func() *prot
 		k.ready()
 		s := c.spec(p)
 		if lists.AllowedCommands != nil {
-			s.Exec, s.ExecDirs = find().programsOf(lists)
+			made.listed = find()
+			s.Exec, s.ExecDirs = made.listed.programsOf(lists)
 			s.ProgramDirs = programs()
 		}
 		if s.Exec == nil {

@@ -59,6 +59,9 @@ func (c *Commands) Layers() Layers {
 		l.InForce = append(l.InForce, c.kernel.kinds(spec, c.policy.Settings.Network.inForce(c.kernel.support))...)
 	}
 	l.SideEffects = spec.SideEffects(c.kernel.support)
+	if spec.Exec != nil {
+		l.SideEffects = append(l.SideEffects, c.confinement.unusables()...)
+	}
 	var short []string
 	for _, g := range gaps {
 		l.Missing = append(l.Missing, g.String())

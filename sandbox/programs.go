@@ -1,8 +1,11 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +30,7 @@ type programFinder struct {
 	files    []string
 	execDirs []string
 	seen     map[string]bool
+	unusable map[string]string // why programs cannot be started, by name or file
 }
 
 // add adds a program, named or by its path, with what it needs.
@@ -35,7 +39,11 @@ func (f *programFinder) add(name string) {
 		return
 	}
 	f.seen[name] = true
-	for _, file := range f.find(name) {
+	files := f.find(name)
+	if len(files) == 0 {
+		f.noteUnreachable(name)
+	}
+	for _, file := range files {
 		f.addFile(file)
 		for _, t := range toolchains {
 			if !t.has(filepath.Base(file)) && !t.has(filepath.Base(filepath.Dir(file))+"/") {
@@ -85,6 +93,10 @@ func (f *programFinder) addFile(file string) {
 	if len(words) == 0 || !filepath.IsAbs(words[0]) {
 		return
 	}
+	if _, err := os.Stat(words[0]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		f.unusable[file] = fmt.Sprintf("its interpreter cannot be used: %v", err)
+		return
+	}
 	f.addFile(words[0])
 	if filepath.Base(words[0]) != "env" {
 		return
@@ -93,6 +105,19 @@ func (f *programFinder) addFile(file string) {
 		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
 			f.add(word)
 			return
+		}
+	}
+}
+
+// noteUnreachable notes a program that is there, as a link to where this user may not go.
+func (f *programFinder) noteUnreachable(name string) {
+	for _, dir := range f.path {
+		file := filepath.Join(dir, name)
+		if _, err := os.Readlink(file); err != nil {
+			continue
+		}
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrPermission) {
+			f.unusable[name] = err.Error()
 		}
 	}
 }
@@ -109,7 +134,7 @@ func (f *programFinder) programsOf(lists ToolPolicy) (files, dirs []string) {
 	if lists.AllowedCommands == nil || names(lists.AllowedCommands, "*") {
 		return nil, nil
 	}
-	f.seen = map[string]bool{}
+	f.seen, f.unusable = map[string]bool{}, map[string]string{}
 	f.add("bash")
 	f.add("sh")
 	for _, rule := range lists.AllowedCommands {
@@ -208,6 +233,29 @@ func programFiles(name, dir string, path []string) iter.Seq[string] {
 			}
 		}
 	}
+}
+
+// unusable says why a listed program cannot be started although commands may.
+func (c *confinement) unusable(name, dir string) string {
+	if c == nil || c.spec().Exec == nil || len(c.listed.unusable) == 0 {
+		return ""
+	}
+	for path := range programFiles(name, dir, c.path) {
+		name = path
+		break
+	}
+	if why := c.listed.unusable[name]; why != "" {
+		return fmt.Sprintf("%s cannot be started: %s", name, why)
+	}
+	return ""
+}
+
+// unusables is unusable for all that are listed.
+func (c *confinement) unusables() (list []string) {
+	for _, name := range slices.Sorted(maps.Keys(c.listed.unusable)) {
+		list = append(list, c.unusable(name, "")+"; make it readable for the user of the server, or leave the program out of allowed_commands")
+	}
+	return list
 }
 
 // refusesProgram says why the kernel does not start the program with a name.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"toolserver/sandbox/command"
+	"toolserver/sandbox/confine"
 )
 
 // programsIn makes programs in dir: content by relative path, links as "-> target".
@@ -87,6 +88,37 @@ func TestProgramsOf(t *testing.T) {
 	f, dir := newFinder(t, files)
 	if _, dirs := f.programsOf(ToolPolicy{AllowedCommands: command.Rules("go")}); !strings.Contains(relative(dir, dirs), "opt/go/bin opt/go/pkg/tool tmp") {
 		t.Errorf("go needs %q", relative(dir, dirs))
+	}
+}
+
+// What cannot be examined costs that program and no other.
+func TestUnusablePrograms(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root may examine everything")
+	}
+	f, dir := newFinder(t, map[string]string{
+		"bin/bash": "", "bin/sh": "-> bash", "bin/ls": "", "closed/py": "", "bin/linked": "-> ../closed/py", "bin/missing": "#!/bin/none",
+	})
+	programsIn(t, dir, map[string]string{"bin/script": "#!" + dir + "/closed/py\n"})
+	if err := os.Chmod(dir+"/closed", 0); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Chmod(dir+"/closed", 0o700)
+	files, _ := f.programsOf(ToolPolicy{AllowedCommands: command.Rules("ls", "script", "linked", "missing", "none")})
+	if got := relative(dir, files); got != "/bin/none bin/bash bin/ls bin/missing bin/script bin/sh" {
+		t.Errorf("got %q", got)
+	}
+	c := &confinement{listed: f, path: f.path, spec: func() confine.Spec { return confine.Spec{Exec: files} }}
+	for name, why := range map[string]string{"script": "interpreter", "linked": "permission denied", "ls": "", "missing": "", "none": ""} {
+		if got := c.unusable(name, dir); (got == "") != (why == "") || !strings.Contains(got, why) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if list := c.unusables(); len(list) != 2 {
+		t.Errorf("got %q", list)
+	}
+	if _, err := (confine.Spec{Exec: files, Deny: []string{dir + "/closed/x/y"}}).Encode(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -57,12 +57,13 @@ func realPaths(paths []string) ([]string, error) {
 	return list, nil
 }
 
-// realPath follows the links of path, also those to what does not exist.
+// realPath follows the links of path, also those to what does not exist. Where this
+// process may not even go its commands cannot either, and the names stay as they are.
 func realPath(path string) (string, error) {
 	const maxLinks = 40 // as the kernel
 	for range maxLinks {
 		resolved, err := filepath.EvalSymlinks(path)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) || path == "/" {
+		if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) || path == "/" {
 			return resolved, err
 		}
 		dir, err := realPath(filepath.Dir(path))

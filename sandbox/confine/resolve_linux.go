@@ -108,11 +108,8 @@ func (p *plan) grantPrograms(programs []string) error {
 			return err
 		}
 		path, err := filepath.EvalSymlinks(program)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
 		if err != nil {
-			return err
+			continue // it cannot be started then
 		}
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			return errors.Join(fmt.Errorf("%s is not a program, but was to be one that may be started", program), err)
