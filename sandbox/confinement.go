@@ -77,9 +77,9 @@ func (c *Commands) spec(p Policy) confine.Spec {
 		// Where the one way to protect the metadata of other files is to refuse
 		// all changes, much ordinary work would fail.
 		AllowMetadata: p.Settings.Enforcement != EnforceRequired,
-		WithoutMounts: !c.kernel.support.MountNamespace,
 		Protect:       p.brokered(c.writes, c.kernel.scratch.path, c.caches),
 		Temp:          c.kernel.scratch.temporary(),
+		WithoutMounts: !c.kernel.support.MountNamespace, WithoutLandlock: c.kernel.support.LandlockABI == 0,
 	}
 	if p.Tools[c.owner.Reads].AllowedPaths != nil {
 		s.Read = append(c.reads.AllowedBelow(), c.readable()...)

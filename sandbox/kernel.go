@@ -50,6 +50,7 @@ func (k *Kernel) ready() {
 	k.probe.Do(func() {
 		k.method, k.worse = k.launcher.Method()
 		k.support = confine.Probe()
+		k.support.PIDNamespace = k.method == process.MethodNamespace
 		if k.support.LandlockABI == 0 && !k.support.UserNamespace {
 			hideProcess() // which Landlock does, or a namespace; with one it would get in the way
 		}

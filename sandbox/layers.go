@@ -78,6 +78,9 @@ func (c *Commands) Layers() Layers {
 
 // kinds names what the kernel offers and spec uses.
 func (k *Kernel) kinds(spec confine.Spec, network string) (list []string) {
+	if (spec.Network == confine.Loopback || spec.Network == confine.Proxied) && !k.support.NetNamespace && !k.support.Seatbelt {
+		network = "network: " + confine.None.String()
+	}
 	if k.support.LandlockABI > 0 {
 		list = append(list, fmt.Sprintf("files and programs: landlock (ABI %d)", k.support.LandlockABI))
 	}

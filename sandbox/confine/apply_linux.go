@@ -85,7 +85,10 @@ func (p *plan) apply(handOver func(fd int) error) (listener int, err error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return -1, os.NewSyscallError("prctl", err)
 	}
-	abi := landlockABI()
+	abi := 0
+	if !p.WithoutLandlock {
+		abi = landlockABI()
+	}
 	if abi > 0 {
 		if err := p.landlock(abi); err != nil {
 			return -1, fmt.Errorf("restrict files: %w", err)

@@ -331,19 +331,40 @@ func listen(handOver func(fd int) error) error {
 // there is fs.ErrNotExist, and so is a link.
 func openPath(path string) (int, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
-	for {
-		fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
-		switch err {
-		case nil:
-			return fd, nil
-		case unix.EINTR, unix.EAGAIN:
-			continue
-		case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES:
-			// Where this process may not even go, its commands cannot either.
-			return -1, &fs.PathError{Op: "open", Path: path, Err: errors.Join(fs.ErrNotExist, err)}
-		}
-		return -1, &fs.PathError{Op: "open", Path: path, Err: err}
+	fd, err := -1, error(unix.EINTR)
+	for err == unix.EINTR || err == unix.EAGAIN {
+		fd, err = unix.Openat2(unix.AT_FDCWD, path, &how)
 	}
+	if err == unix.ENOSYS || err == unix.EPERM { // a kernel before 5.6, or an old seccomp profile of a container
+		fd, err = openSteps(path)
+	}
+	switch err {
+	case nil:
+		return fd, nil
+	case unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EACCES:
+		// Where this process may not even go, its commands cannot either.
+		return -1, &fs.PathError{Op: "open", Path: path, Err: errors.Join(fs.ErrNotExist, err)}
+	}
+	return -1, &fs.PathError{Op: "open", Path: path, Err: err}
+}
+
+// openSteps opens a path one name after the other.
+func openSteps(path string) (fd int, err error) {
+	const flags = unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW
+	fd, err = unix.Open("/", flags, 0)
+	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' }) {
+		if err == nil {
+			dir := fd
+			fd, err = unix.Openat(dir, name, flags, 0)
+			unix.Close(dir)
+		}
+	}
+	var st unix.Stat_t
+	if err == nil && unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		unix.Close(fd)
+		err = unix.ELOOP
+	}
+	return fd, err
 }
 
 func isDirectory(fd int) (bool, error) {

@@ -2,6 +2,7 @@ package confine
 
 import (
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -109,6 +110,40 @@ func TestRealPath(t *testing.T) {
 	}
 	if got, err := realPath(filepath.Join(dir, "loop")); err == nil {
 		t.Errorf("a loop leads to %s", got)
+	}
+}
+
+// Without openat2(2) paths are opened as with it.
+func TestOpenSteps(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "a", "file"), "")
+	if err := errors.Join(os.Symlink("a", filepath.Join(dir, "link")), os.Symlink("file", filepath.Join(dir, "a", "link"))); err != nil {
+		t.Fatal(err)
+	}
+	for path, opens := range map[string]bool{
+		"/": true, dir: true, dir + "/a": true, dir + "/a/file": true,
+		dir + "/link": false, dir + "/link/file": false, dir + "/a/link": false, dir + "/none": false, dir + "/a/file/x": false, "/proc/self": false, "/proc/thread-self/root": false,
+	} {
+		fd, err := openSteps(path)
+		if (err == nil) != opens {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		other, err := openPath(path)
+		if (err == nil) != opens {
+			t.Errorf("%s: openat2 %v", path, err)
+		}
+		var one, two unix.Stat_t
+		if opens && (unix.Fstat(fd, &one) != nil || unix.Fstat(other, &two) != nil || one.Ino != two.Ino) {
+			t.Errorf("%s: other files", path)
+		}
+		if opens {
+			unix.Close(fd)
+			unix.Close(other)
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"slices"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,7 +21,9 @@ const (
 		"in a container a seccomp profile that allows clone and unshare"
 	helpMountNS = "run the server with CAP_SYS_ADMIN, or " + helpUserNS
 	helpBroker  = "it takes Linux 5.19 or later, in which nothing else filters the server's calls with a listener (seccomp_unotify)"
-	helpStop    = "allow a process to be traced by its parent: sysctl kernel.yama.ptrace_scope below 3, " +
+	helpChroot  = "start the server by what uses pivot_root(2), such as a container, bwrap, or RootDirectory= of systemd; " +
+		"for root, mount --bind DIRECTORY DIRECTORY before chroot does too"
+	helpStop = "allow a process to be traced by its parent: sysctl kernel.yama.ptrace_scope below 3, " +
 		"and in a container a seccomp profile that allows ptrace"
 )
 
@@ -39,8 +40,13 @@ func Probe() Support {
 		})
 	}
 	have := Support{
-		LandlockABI: landlockABI(), Seccomp: seccompWorks(), UserNamespace: userNS(0),
-		StopAtStart: tryStart(&syscall.SysProcAttr{Ptrace: true}) == nil, Broker: onThread(tryBroker) == nil,
+		UserNamespace: userNS(0), StopAtStart: tryStart(&syscall.SysProcAttr{Ptrace: true}) == nil, Chroot: inChroot(),
+		Seccomp: tryRestricting(func() error { return installed(new(plan).filter(false, 0), false) }),
+		Broker:  tryRestricting(tryBroker),
+	}
+	abi := landlockABI()
+	if abi > 0 && tryRestricting(func() error { return (&plan{grants: []grant{{canLook, "/"}}}).landlock(abi) }) {
+		have.LandlockABI = abi
 	}
 	if os.Geteuid() == 0 { // the supervisors stay in the user namespace of the server
 		have.MountNamespace, have.NetNamespace = tryMounts() == nil, onThread(enterNetNamespace) == nil
@@ -73,6 +79,19 @@ func tryMounts() error {
 	})
 }
 
+// tryRestricting says whether f can restrict a thread, as it does that of a command.
+func tryRestricting(f func() error) bool {
+	return nil == onThread(func() error {
+		return errors.Join(unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), f())
+	})
+}
+
+func inChroot() bool {
+	var st unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, "/", 0, 0, &st)
+	return err == nil && st.Attributes_mask&^st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+}
+
 // onThread runs f on a thread that then ends, with all that was done to it. The
 // first thread of a process does not end, and stands for it in /proc.
 func onThread(f func() error) (err error) {
@@ -91,23 +110,21 @@ func onThread(f func() error) (err error) {
 	return err
 }
 
-// tryBroker installs a filter that suspends nothing.
+// tryBroker does what a broker needs.
 func tryBroker() error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+	if _, err := unix.Openat2(unix.AT_FDCWD, "/proc/self/no program", &unix.OpenHow{Flags: unix.O_PATH}); !errors.Is(err, unix.ENOENT) {
 		return err
 	}
-	listener, err := compile(nil).install(true)
-	if err == nil {
+	return installed(compile(nil), true)
+}
+
+// installed installs a filter and forgets its listener.
+func installed(f *filter, notify bool) error {
+	listener, err := f.install(notify)
+	if err == nil && notify {
 		unix.Close(listener)
 	}
 	return err
-}
-
-func seccompWorks() bool {
-	const getActionAvailable = 2 // SECCOMP_GET_ACTION_AVAIL
-	action := uint32(unix.SECCOMP_RET_KILL_PROCESS)
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, getActionAvailable, 0, uintptr(unsafe.Pointer(&action)))
-	return errno == 0 && arch.audit != 0
 }
 
 // Missing says what of the spec cannot be enforced with have.
@@ -124,26 +141,31 @@ func (s Spec) Missing(have Support) []Gap {
 		}
 	}
 	abi, without := have.LandlockABI, s.WithoutMounts
+	noMounts, helpMountNS := "there are no mount namespaces", helpMountNS
+	if have.Chroot {
+		noMounts, helpMountNS = noMounts+" where / is no mount point, as in a chroot", helpChroot
+	}
 	add(abi == 0, "which files commands may read, write and start", "there is no Landlock", helpLandlock)
 	add(abi > 0 && abi < abiTruncate && without, "that files outside the write paths are not cut off (truncate)",
 		"Landlock knows of it from Linux 6.2 on", "run a later kernel; or "+helpMountNS)
-	add(abi > 0 && abi < abiScope, "that commands do not signal other processes of their user",
-		"Landlock knows of it from Linux 6.12 on", "run a later kernel, or commands in PID namespaces")
+	add(abi < abiScope && !have.PIDNamespace, "that commands do not signal other processes of their user, such as the server",
+		"there is no PID namespace, and Landlock knows of signals from Linux 6.12 on", "run a later kernel, or "+helpMountNS)
 	add(!have.Seccomp, "network: "+s.Network.String()+", and that commands do not trace other processes or make namespaces",
 		"there is no seccomp", helpSeccomp)
 	add(s.Protect.Needed() && !(have.Broker && abi > 0), "that no file gets a protected name", "calls cannot be brokered", helpBroker)
-	add((s.Network == Loopback || s.Network == Proxied) && !have.NetNamespace, "network: "+s.Network.String()+" (commands reach nothing)", "there are no network namespaces", helpMountNS)
+	add((s.Network == Loopback || s.Network == Proxied) && !have.NetNamespace, "network: "+s.Network.String(),
+		"there are no network namespaces, so that commands have none at all", helpMountNS)
 	dir := p.writtenProgramDir()
 	add(dir != "", "that only listed programs start", "programs in "+dir+" may be written, so they can be read", "allow to write less")
 	for _, m := range p.mounts {
-		const why, help = "there are no mount namespaces, and Landlock cannot subtract", "allow paths beside it instead; or " + helpMountNS
+		why, help := noMounts+", and Landlock cannot subtract", "allow paths beside it instead; or "+helpMountNS
 		add(without && m.kind == mountHidden, "that "+m.path+" is hidden inside a path that is allowed", why, help)
 		add(without && m.kind == mountReadOnly, "that "+m.path+" is read-only inside a path that may be written", why, help)
 	}
 	add(without && p.ExecList, "that a command starts no program it wrote itself",
 		"without mount namespaces the dynamic loader runs what it can read", helpMountNS)
 	add(without && s.AllowMetadata, "that modes, owners and times of files outside the write paths do not change",
-		"there are no mount namespaces, and Landlock does not know of them", helpMountNS)
+		noMounts+", and Landlock does not know of them", helpMountNS)
 	add(s.Limits != (Limits{}) && !have.StopAtStart, "the limits", "a command cannot be stopped before it runs", helpStop)
 	return list
 }

@@ -14,7 +14,7 @@ import (
 // A command connects to what the server serves for it, and to nothing else; jobs at a time
 // have each their own; and what serves ends with the command.
 func TestProxied(t *testing.T) {
-	if landlockABI() == 0 || !seccompWorks() || !Probe().NetNamespace {
+	if landlockABI() == 0 || !Probe().Seccomp || !Probe().NetNamespace {
 		t.Skip("no Landlock, no seccomp or no network namespaces here")
 	}
 	needs(t, "bash")

@@ -16,7 +16,7 @@ func text(res runner.Result) string {
 
 // Commands of a runner are confined, and it still ends them.
 func TestRunner(t *testing.T) {
-	if landlockABI() == 0 || !seccompWorks() {
+	if have := Probe(); have.LandlockABI == 0 || !have.Seccomp {
 		t.Skip("no Landlock or no seccomp here")
 	}
 	needs(t, "bash")

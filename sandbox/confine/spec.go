@@ -53,6 +53,8 @@ type Spec struct {
 	// WithoutMounts makes no mount namespace, for where [Probe] finds none. If it is
 	// not set, and there is none, commands fail whose spec is enforced less without.
 	WithoutMounts bool
+	// WithoutLandlock leaves it out, for where [Probe] finds none.
+	WithoutLandlock bool
 	// Limits bounds what the command may use.
 	Limits Limits
 	// BestEffort starts the command also where part of the spec cannot be
@@ -116,6 +118,11 @@ type Support struct {
 	MountNamespace, NetNamespace bool
 	// Broker says whether calls can be made for a command that may not make them.
 	Broker bool
+	// PIDNamespace says that a command has its own, from its supervisor.
+	PIDNamespace bool
+	// Chroot says that the root directory is no mount point, so that no mount
+	// namespace can be arranged.
+	Chroot bool
 	// StopAtStart says whether a command can be stopped at its first instruction.
 	StopAtStart bool
 }

@@ -292,7 +292,7 @@ func bash(g ground, spec []byte, w where, script string) testOrder {
 // everywhere runs a test with each kind of supervisor. mounted says whether a mount
 // namespace is to be had.
 func everywhere(t *testing.T, f func(t *testing.T, w where, mounted bool)) {
-	if landlockABI() == 0 || !seccompWorks() {
+	if landlockABI() == 0 || !Probe().Seccomp {
 		t.Skip("no Landlock or no seccomp here")
 	}
 	needs(t, "bash")

@@ -3,7 +3,7 @@
 // Launcher starts a program as another user, or on a machine that seems to lack
 // something: a seccomp filter refuses the calls, as the profiles of containers do.
 //
-//	launcher [-user ID] [-without landlock,namespaces,seccomp,ptrace] [-env NAME=VALUE]... PROGRAM [ARGUMENT]...
+//	launcher [-user ID] [-without landlock,namespaces,seccomp,ptrace,openat2] [-env NAME=VALUE]... PROGRAM [ARGUMENT]...
 //
 // The program gets no environment but what -env says. If root starts it, it has
 // mounts of its own, so that the machine keeps its own whatever is done to them.
@@ -101,6 +101,10 @@ func refusals(layers []string) (list []refusal, err error) {
 			list = append(list, refusal{unix.SYS_CLONE, unix.EPERM, newNamespace})
 		case "seccomp":
 			all(unix.ENOSYS, unix.SYS_SECCOMP)
+		case "openat2":
+			all(unix.ENOSYS, unix.SYS_OPENAT2)
+		case "restrict": // Landlock is there, but must not be used
+			all(unix.EPERM, unix.SYS_LANDLOCK_RESTRICT_SELF)
 		case "ptrace":
 			all(unix.EPERM, unix.SYS_PTRACE)
 		default:
