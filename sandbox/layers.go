@@ -67,6 +67,10 @@ func (c *Commands) Layers() Layers {
 		l.Missing = append(l.Missing, g.String())
 		short = append(short, g.What)
 	}
+	if err := c.kernel.scratch.refused; err != nil {
+		l.Missing = append(l.Missing, "no command can start, since there is no place for temporary files: "+
+			strings.ReplaceAll(err.Error(), "\n", "; ")+"; set TMPDIR to a directory that the user of the server may write")
+	}
 	if more := len(short) - maxNoticed; more > 0 {
 		short = append(short[:maxNoticed], fmt.Sprintf("and %d more (toolserver check lists them)", more))
 	}

@@ -19,7 +19,8 @@ import (
 // it and removed with the server. One that a killed server left behind is removed
 // by the next: while a server lives it holds a lock on its own.
 type scratch struct {
-	path string
+	path    string
+	refused error // why it can be made nowhere
 
 	mu   sync.Mutex
 	lock *os.File // nil until it is made
@@ -40,9 +41,26 @@ const (
 	measureShare = 20
 )
 
-// newScratch returns a scratch with a random path, known before the directory is made.
+// newScratch returns a scratch with a random path, known before the directory is made:
+// where this user may write, if that is anywhere.
 func newScratch() *scratch {
-	return &scratch{path: filepath.Join(os.TempDir(), scratchPrefix+strings.ToLower(rand.Text()))}
+	s, name := new(scratch), scratchPrefix+strings.ToLower(rand.Text())
+	dirs := []string{os.TempDir(), "/var/tmp"}
+	if cache, err := os.UserCacheDir(); err == nil {
+		dirs = append(dirs, cache)
+	}
+	for _, dir := range dirs {
+		s.path = filepath.Join(dir, name)
+		trial, err := os.MkdirTemp(dir, scratchPrefix+"*")
+		if err == nil {
+			_ = os.Remove(trial)
+			s.refused = nil
+			return s
+		}
+		s.refused = errors.Join(s.refused, err)
+	}
+	s.path = filepath.Join(dirs[0], name)
+	return s
 }
 
 // temporary is the directory in it for temporary files.
@@ -58,7 +76,7 @@ func (s *scratch) make() error {
 	if s.lock != nil {
 		return nil
 	}
-	sweepScratch()
+	sweepScratch(filepath.Dir(s.path))
 	// It has its name only once it is locked, or another server swept it.
 	unlocked := s.path + unlockedSuffix
 	err := os.Mkdir(unlocked, 0o700)
@@ -113,9 +131,9 @@ func (s *scratch) remove() error {
 	return errors.Join(err, s.lock.Close())
 }
 
-// sweepScratch removes the directories of servers that were killed.
-func sweepScratch() {
-	old, _ := filepath.Glob(filepath.Join(os.TempDir(), scratchPrefix+"*"))
+// sweepScratch removes from dir the directories of servers that were killed.
+func sweepScratch(dir string) {
+	old, _ := filepath.Glob(filepath.Join(dir, scratchPrefix+"*"))
 	for _, path := range old {
 		name, unlocked := strings.CutSuffix(filepath.Base(path), unlockedSuffix)
 		if len(name) != len(scratchPrefix)+len(rand.Text()) || unlocked && !isOld(path) {

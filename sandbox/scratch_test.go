@@ -53,3 +53,24 @@ func TestScratch(t *testing.T) {
 		}
 	}
 }
+
+// Where the usual directory cannot be written there is another one, or it is said why not.
+func TestScratchElsewhere(t *testing.T) {
+	home := t.TempDir()
+	for name, value := range map[string]string{"TMPDIR": filepath.Join(home, "none"), "XDG_CACHE_HOME": home} {
+		t.Setenv(name, value)
+	}
+	s := newScratch()
+	if s.refused != nil || filepath.Dir(s.path) == os.TempDir() {
+		t.Fatalf("%s: %v", s.path, s.refused)
+	}
+	if err := s.make(); err != nil {
+		t.Error(err)
+	}
+	if err := s.remove(); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(home); err != nil || len(entries) > 0 {
+		t.Errorf("left: %v %v", entries, err)
+	}
+}
