@@ -61,6 +61,8 @@ func (k *Kernel) ready() {
 	})
 }
 
+const helpSupervisor = "run the server on Linux, where it may start a second process of its own program and has /proc and /dev/null"
+
 // gaps returns what of spec cannot be enforced.
 func (k *Kernel) gaps(spec confine.Spec) []confine.Gap {
 	if !k.confines() {
@@ -71,7 +73,7 @@ func (k *Kernel) gaps(spec confine.Spec) []confine.Gap {
 		if gaps := spec.Missing(k.support); k.support.LandlockABI == 0 && len(gaps) > 0 {
 			return gaps
 		}
-		return []confine.Gap{{What: "the confinement of commands", Why: why, Help: "start the server where it may start a second process of its own program"}}
+		return []confine.Gap{{What: "the confinement of commands", Why: why, Help: helpSupervisor}}
 	}
 	return spec.Missing(k.support)
 }

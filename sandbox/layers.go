@@ -39,7 +39,7 @@ func (c *Commands) Layers() Layers {
 	switch b, kept := c.bounds(), c.kernel.launcher.BoundsMethod(); {
 	case b == (process.Bounds{}):
 	case kept == "":
-		gaps = append(gaps, confine.Gap{What: "the limits of processes, memory and disk", Why: "commands have no supervisor here", Help: "run the server on Linux"})
+		gaps = append(gaps, confine.Gap{What: "the limits of processes, memory and disk", Why: "commands have no supervisor here", Help: helpSupervisor})
 	default:
 		l.InForce = append(l.InForce, fmt.Sprintf("limits: %d processes and threads, %d MiB of memory (%s), %d MiB written to disk (watched by the supervisor)",
 			b.Processes, b.Memory>>20, kept, b.Disk>>20))

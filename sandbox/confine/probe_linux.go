@@ -157,16 +157,16 @@ func (s Spec) Missing(have Support) []Gap {
 		"there are no network namespaces, so that commands have none at all", helpMountNS)
 	dir := p.writtenProgramDir()
 	add(dir != "", "that only listed programs start", "programs in "+dir+" may be written, so they can be read", "allow to write less")
-	for _, m := range p.mounts {
-		why, help := noMounts+", and Landlock cannot subtract", "allow paths beside it instead; or "+helpMountNS
-		add(without && m.kind == mountHidden, "that "+m.path+" is hidden inside a path that is allowed", why, help)
-		add(without && m.kind == mountReadOnly, "that "+m.path+" is read-only inside a path that may be written", why, help)
-	}
 	add(without && p.ExecList, "that a command starts no program it wrote itself",
 		"without mount namespaces the dynamic loader runs what it can read", helpMountNS)
 	add(without && s.AllowMetadata, "that modes, owners and times of files outside the write paths do not change",
 		noMounts+", and Landlock does not know of them", helpMountNS)
 	add(s.Limits != (Limits{}) && !have.StopAtStart, "the limits", "a command cannot be stopped before it runs", helpStop)
+	for _, m := range p.mounts {
+		why, help := noMounts+", and Landlock cannot subtract", "allow paths beside it instead; or "+helpMountNS
+		add(without && m.kind == mountHidden, "that "+m.path+" is hidden inside a path that is allowed", why, help)
+		add(without && m.kind == mountReadOnly, "that "+m.path+" is read-only inside a path that may be written", why, help)
+	}
 	return list
 }
 

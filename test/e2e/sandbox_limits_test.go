@@ -58,6 +58,12 @@ func burdens(t *testing.T, g *ground) []burden {
 		{"memory of many", "execute_command", command("for i in 1 2 3 4 5 6 7 8; do perl -e '$x = \"a\" x (48 << 20); sleep 60' & done; wait", 60), failsWith("limit_exceeded", "sandbox.limits.memory")},
 		{"memory of a pipe", "bash", command("head -c 1G /dev/zero | tail | wc -c", 60), failsWith("limit_exceeded", "sandbox.limits.memory")},
 		{"memory of files", "bash", command("for i in 1 2 3 4 5 6 7 8; do head -c 60M /dev/zero > /dev/shm/$i; done; ls /dev/shm", 60), works("No space left on device")},
+		{"memory of files without names", "bash", command(probe+" flood files", 60), failsWith("limit_exceeded", "sandbox.limits.memory")},
+		{"disk", "bash", command("for i in 1 2 3 4 5 6 7 8 9; do head -c 50M /dev/zero > big$i; done; sleep 60", 60), failsWith("limit_exceeded", "sandbox.limits.disk", "more than 400 MiB")},
+		{"disk of files that are removed", "execute_command", command("rm -f big*; while :; do head -c 50M /dev/zero > big; rm big; done", 60), failsWith("limit_exceeded", "sandbox.limits.disk")},
+		{"disk of many", "bash", command("for i in 1 2 3 4 5 6 7 8 9; do setsid head -c 50M /dev/zero > big$i & done; wait; sleep 60", 60), failsWith("limit_exceeded", "sandbox.limits.disk")},
+		{"disk of files without names", "bash", command("rm -f big*; "+probe+" flood disk", 60), failsWith("limit_exceeded", "sandbox.limits.disk")},
+		{"disk that is only allocated", "bash", command("fallocate -l 60M big", 60), failsWith("exit_status", "not supported")},
 		{"a large file", "bash", command("head -c 1G /dev/zero > big", 60), func(o outcome) bool { return o.failed && strings.Contains(o.text, "File size limit exceeded") }},
 		{"descriptors", "bash", command("perl -e 'for (1 .. 1000) { open(my $f, q(<), q(/dev/null)) or die qq($!\\n); push @f, $f }'", 60), failsWith("exit_status", "Too many open files")},
 		{"yes", "bash", command("yes", 1), timedOut},
@@ -83,7 +89,7 @@ func burdens(t *testing.T, g *ground) []burden {
 const limitsConfig = `
 logging: {level: error}
 tools: {read_file: {denied_paths: [` + "%s" + `]}}
-sandbox: {limits: {processes: 200, memory: 256MiB, open_files: 200, file_size: 64MiB}}
+sandbox: {limits: {processes: 200, memory: 256MiB, open_files: 200, file_size: 64MiB, disk: 400MiB}}
 `
 
 // TestSandboxLimits keeps the server busy with what would use up the machine, and
@@ -124,6 +130,40 @@ func TestSandboxLimits(t *testing.T) {
 		}
 		b.stop()
 		ended(t, g.exe)
+	})
+}
+
+// TestSandboxDiskKept counts what commands leave in their temporary directory towards
+// the limit of the next, which may still remove it.
+func TestSandboxDiskKept(t *testing.T) {
+	eachAccount(t, func(t *testing.T, who account) {
+		g := newGround(t, who)
+		b := g.open(setup{config: "sandbox: {limits: {disk: 60MiB}}\n"})
+		const write = "head -c 30M /dev/zero > file; rm file; echo fine"
+		// How much is left is not measured before each command.
+		until := func(exceeded bool) outcome {
+			for deadline := time.Now().Add(time.Minute); ; {
+				o := b.bash(write)
+				if (o.errorType == "limit_exceeded") == exceeded {
+					return o
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("goes on with %v", o)
+				}
+			}
+		}
+		if o := b.bash(write + "; head -c 1M /dev/zero > $TMPDIR/1"); o.failed {
+			t.Fatalf("got %v", o)
+		}
+		if o := b.bash("head -c 40M /dev/zero > $TMPDIR/2"); o.failed {
+			t.Fatalf("got %v", o)
+		}
+		contain(t, "the refusal", until(true).text, "sandbox.limits.disk", "60 MiB", "less 41 MiB", "may remove")
+		if o := b.bash("rm $TMPDIR/2 && echo removed"); o.failed {
+			t.Fatalf("got %v", o)
+		}
+		until(false)
+		b.stop()
 	})
 }
 
