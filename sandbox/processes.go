@@ -25,7 +25,8 @@ type ProcessRequest struct {
 	Dir  string            // where it starts; empty means the working directory
 	Env  map[string]string // besides a minimal environment
 	// Unconfined starts it outside the kernel layers that hold commands to policy.
-	// Only its environment, its bounds and its end are then as those of commands.
+	// Only its environment, its bounds and its end are then as those of commands. There
+	// is no bound on what it writes to disk.
 	Unconfined bool
 	Stderr     io.Writer // gets its standard error as it comes; may be nil, must not block
 }
@@ -39,6 +40,7 @@ func (p *Processes) Start(ctx context.Context, req ProcessRequest) (*process.Chi
 		return nil, errors.New("the tool does not declare that it holds processes")
 	}
 	s := process.Spec{Argv: req.Argv, Dir: cmp.Or(req.Dir, c.policy.WorkingDirectory), Bounds: c.bounds()}
+	s.Bounds.Disk = 0 // what it writes adds up as long as it runs
 	var err error
 	if !req.Unconfined {
 		proxy, variables := c.throughProxy(req.Env)

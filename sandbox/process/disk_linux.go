@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxDiskLook is short because what children wrote is lost with them if their parent
-// ignores SIGCHLD: such writes count as of the last look.
+// maxDiskLook is short because nobody inherits the account of a process whose parent
+// ignores SIGCHLD.
 const maxDiskLook = 250 * time.Millisecond
 
 // An account is what one process has written to disks, with those of its children
