@@ -70,7 +70,7 @@ func (g *diskGuard) count() {
 	now, grown := map[string]account{}, map[string]int64{}
 	for _, pid := range append([]string{g.proc.self}, g.proc.processes(manyProcesses)...) {
 		stat := statFields(g.proc.read(pid + "/stat"))
-		if stat == nil {
+		if stat == nil || stat[statState] == "X" { // being waited for: the parent may have its account already
 			continue
 		}
 		io := g.proc.read(pid + "/io")
