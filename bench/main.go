@@ -32,6 +32,7 @@ var parts = []part{
 	{"startup", measureStartup},
 	{"readfile", measureReadFile},
 	{"command", measureCommand},
+	{"cost", measureCost},
 	{"list", measureList},
 	{"walk", measureWalk},
 	{"echo", measureEcho},
