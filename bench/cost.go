@@ -35,7 +35,7 @@ func measureCost(ctx context.Context, l *lab) error {
 	return l.firstCalls(ctx, dirs)
 }
 
-// entries makes a directory of n entries, most of them in directories of a thousand.
+// entries makes a directory of n entries, of which half are in directories of a thousand.
 func (l *lab) entries(n int) (string, error) {
 	dir, err := l.dir("entries-" + strconv.Itoa(n))
 	if err != nil {
@@ -43,8 +43,8 @@ func (l *lab) entries(n int) (string, error) {
 	}
 	for i := range n {
 		at := dir
-		if n > 1000 {
-			at = filepath.Join(dir, strconv.Itoa(i/1000))
+		if n > 1000 && i%2 == 0 {
+			at = filepath.Join(dir, "d"+strconv.Itoa(i/2000))
 			if err := os.MkdirAll(at, 0o755); err != nil {
 				return "", err
 			}
