@@ -63,7 +63,7 @@ func everydayGround(t *testing.T, who account, kind string) (g *ground, template
 func (g *ground) restore(template string) {
 	g.t.Helper()
 	must(g.t, exec.Command("chmod", "-R", "u+rwX", g.work).Run())
-	for _, pattern := range []string{g.work + "/*", g.work + "/.*", g.temp + "/*", "/tmp/everyday-*"} {
+	for _, pattern := range []string{g.work + "/*", g.work + "/.*", g.temp + "/*"} {
 		paths, err := filepath.Glob(pattern)
 		must(g.t, err)
 		for _, path := range paths {
@@ -78,7 +78,7 @@ func (g *ground) restore(template string) {
 // What differs from run to run besides what [comparable] replaces.
 var (
 	temporaryName = regexp.MustCompile(`(/[\w./-]*)?/(toolserver-[a-z0-9]+(/tmp)?|temp)(/[\w./-]+)?|/tmp/(tmp|ssh-|pymp-|everyday)[\w.-]+`)
-	processNumber = regexp.MustCompile(`\b(pid|process|PID|LWP) [0-9]+|==[0-9]+==|\b[0-9]+ +(Killed|Terminated|Segmentation|Aborted)|\[[0-9]{2,}\]|0x[0-9a-f]+`)
+	processNumber = regexp.MustCompile(`\b(pid|process|PID|LWP) [0-9]+|==[0-9]+==| *\b[0-9]+ +(Killed|Terminated|Segmentation|Aborted)|\[[0-9]{2,}\]|0x[0-9a-f]+`)
 	amount        = regexp.MustCompile(`\b[0-9.]+ ?(ms|s|ns/op|seconds|KiB|kB)\b`)
 	theDay        = regexp.MustCompile(`\b20[0-9]{2}-[0-9]{2}-[0-9]{2}\b`)
 	changing      = regexp.MustCompile(`\.(tgz|txz|tar|zip|gz|xz|bz2|pyc|o|a|db|pem|pub|bundle|out|so|exe|gcda|gcno)$|(^|/)(key|rk|k|s|cgo|h|v|p|r|st|asan|leak|ub|prof|cov|hello|example|\.package-lock\.json|RECORD|pyvenv\.cfg)$|/(venv|v)/|sd/`)
