@@ -222,7 +222,7 @@ func TestUserFile(t *testing.T) {
 	d.loads("toolserver", config.OriginDefaults, d.userFile)
 	d.loadsIn([]string{d.outside}, "mine", config.OriginUser)
 	t.Chdir(d.project)
-	for _, text := range []string{"roots: [~]\n", "working_directory: ~\n", "tools: {write_file: {allowed_paths: [.]}}\n", "tools: {append_file: {allowed_paths: [config.yaml]}}\n"} {
+	for _, text := range []string{"roots: [~]\n", "working_directory: ~\n", "tools: {write_file: {allowed_paths: [~/.config]}}\n", "tools: {append_file: {allowed_paths: [~/.config/toolserver/config.yaml]}}\n"} {
 		d.write(d.userFile, called("mine")+text)
 		d.loads("toolserver", config.OriginDefaults, d.userFile)
 		d.trust(d.userFile)

@@ -81,6 +81,9 @@ func (c *Commands) spec(p Policy) confine.Spec {
 		Temp:          c.kernel.scratch.temporary(),
 		WithoutMounts: !c.kernel.support.MountNamespace, WithoutLandlock: c.kernel.support.LandlockABI == 0,
 	}
+	for _, dir := range slices.Concat([]string{p.WorkingDirectory}, p.Roots, filepath.SplitList(lookup(c.env, "PATH"))) {
+		s.Keep = append(s.Keep, realOr(dir))
+	}
 	if p.Tools[c.owner.Reads].AllowedPaths != nil {
 		s.Read = append(c.reads.AllowedBelow(), c.readable()...)
 	}

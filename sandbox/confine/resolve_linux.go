@@ -242,11 +242,11 @@ func (p *plan) layMounts() {
 // layTemp keeps what the lists name below the /tmp of the system where it is, and has
 // commands not move it.
 func (p *plan) layTemp(kinds map[string]mountKind) {
-	for _, path := range slices.Concat(p.Read, p.Write, p.Exec, p.ExecDirs) {
+	for _, path := range slices.Concat(p.Read, p.Write, p.Exec, p.ExecDirs, p.Keep) {
 		if !strings.HasPrefix(path, temporary+"/") || kinds[path] == 0 && inAny(path, p.Write) {
 			continue
 		}
-		if kinds[path] == 0 {
+		if kinds[path] == 0 || kinds[path] == mountPin && !inAny(path, p.Write) {
 			kinds[path] = mountRead
 		}
 		for dir := filepath.Dir(path); dir != temporary; dir = filepath.Dir(dir) {

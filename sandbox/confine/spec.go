@@ -37,8 +37,10 @@ type Spec struct {
 	// or not.
 	Protect broker.Rules
 	// Temp is a directory that the command finds as /tmp, where the lists do not say
-	// anything of that. It requires mounts.
+	// anything of that. It requires mounts. Of what the system has there the command
+	// sees what the lists name, and Keep, which it may read.
 	Temp string
+	Keep []string `json:"-"`
 	// Network is what the command may reach.
 	Network Network
 	// UnixSockets allows to connect to the sockets of services on this machine,

@@ -21,7 +21,7 @@ const (
 )
 
 // plain returns what starts the program in a directory, with no configuration named.
-func (g *ground) plain(dir, without string, env []string, args ...string) []string {
+func (g *ground) unconfigured(dir, without string, env []string, args ...string) []string {
 	g.t.Helper()
 	argv := []string{"env", "-C", dir, built(g.t, "launcher"), "-without", without}
 	if g.who.id != os.Geteuid() {
@@ -36,7 +36,7 @@ func (g *ground) plain(dir, without string, env []string, args ...string) []stri
 // says runs the program to its end in a directory and returns what it says.
 func (g *ground) says(dir, without string, args ...string) string {
 	g.t.Helper()
-	argv := g.plain(dir, without, nil, args...)
+	argv := g.unconfigured(dir, without, nil, args...)
 	out, _ := exec.Command(argv[0], argv[1:]...).CombinedOutput() // whatever the code
 	return string(out)
 }
@@ -102,7 +102,7 @@ func TestTrustRepository(t *testing.T) {
 		contain(t, what+", log", log, "configuration: "+file+" is not used", "toolserver trust "+file, "--config "+file, "defaults")
 		contain(t, what+", status://health", health, "the defaults apply", file+" is not used")
 	}
-	b := &box{toolClient: connect(t, g.plain(clone, "", nil, "serve", "--stdio", ".")...), ground: g}
+	b := &box{toolClient: connect(t, g.unconfigured(clone, "", nil, "serve", "--stdio", ".")...), ground: g}
 	b.bash("echo 1 > " + mark)
 	health := b.resource("status://health")
 	b.stop()
@@ -130,7 +130,7 @@ func TestTrustNamed(t *testing.T) {
 				t.Errorf("%v names nothing", flags)
 			}
 		}
-		argv := g.plain(g.work, "", []string{"TOOLSERVER_CONFIG=toolserver.yaml"}, "check")
+		argv := g.unconfigured(g.work, "", []string{"TOOLSERVER_CONFIG=toolserver.yaml"}, "check")
 		out, _ := exec.Command(argv[0], argv[1:]...).Output()
 		contain(t, "check", string(out), "ok   configuration  "+file+" (named by $TOOLSERVER_CONFIG)")
 		if g.escapes(g.work, "") {
@@ -268,7 +268,7 @@ func TestTrustReload(t *testing.T) {
 		}
 		file := g.file("toolserver.yaml", policy("first"), 0o644)
 		g.says(g.work, "", "trust")
-		b := &box{toolClient: connect(t, g.plain(g.work, "", nil, "serve", "--stdio")...), ground: g}
+		b := &box{toolClient: connect(t, g.unconfigured(g.work, "", nil, "serve", "--stdio")...), ground: g}
 		echoes := func() bool { return !b.call("echo", map[string]any{"message": "x"}).failed }
 		count := func(what string) int { return len(lines(b.log(), what)) }
 		const refused, reloaded = "not trusted as it is now; the old one stays in force", "configuration reloaded"
@@ -305,7 +305,7 @@ func TestTrustReload(t *testing.T) {
 func TestTrustLater(t *testing.T) {
 	t.Parallel()
 	g := newGround(t, account{"own", os.Geteuid()})
-	b := &box{toolClient: connect(t, g.plain(g.work, "", nil, "serve", "--stdio")...), ground: g}
+	b := &box{toolClient: connect(t, g.unconfigured(g.work, "", nil, "serve", "--stdio")...), ground: g}
 	g.file("toolserver.yaml", laxPolicy, 0o644)
 	g.says(g.work, "", "trust")
 	if o := b.bash("echo 1 > " + g.out + "/x"); !o.failed {
