@@ -3,7 +3,6 @@ package domain
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -32,7 +31,7 @@ func (c *Call) lifting(ctx context.Context, handle func(context.Context) (ToolRe
 	var asked []Asked
 	for range maxLifts {
 		result, err := handle(ctx)
-		refused, ok := errors.AsType[Liftable](err)
+		refused, ok := err.(Liftable) // as a handler returns it
 		if !ok {
 			if err == nil && asked != nil {
 				result.Meta = withAsked(result.Meta, asked)

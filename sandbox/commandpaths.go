@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"toolserver/sandbox/command"
@@ -22,7 +23,7 @@ func (c *Commands) paths(reading ToolPolicy) command.Paths {
 		WriteDenied: write.DeniedPaths(),
 		Forbidden:   c.forbidden,
 		Write: func(path string) error {
-			if c.temporary(path) {
+			if c.temporary(path) || c.inOwnTemp(path) {
 				return nil
 			}
 			return checkPath(write, path)
@@ -58,7 +59,7 @@ func (c *Commands) forbidden(path string, write, strict bool) (rule, reason stri
 	refused := false
 	if strict {
 		rule, refused = guard.Protected(path)
-	} else {
+	} else if !strings.Contains(path, "…") || !c.Confined() { // what nothing is known of is left to the kernel
 		rule, refused = guard.Refused(path)
 	}
 	if !refused {
@@ -84,6 +85,16 @@ func checkPath(g *pathguard.Guard, path string) error {
 // temporary reports whether path is in the directory for temporary files, or for caches.
 func (c *Commands) temporary(path string) bool {
 	return c.confinement != nil && (pathguard.Within(c.kernel.scratch.path, path) || pathguard.Within(c.caches, path))
+}
+
+// inOwnTemp reports whether commands find path in a /tmp of their own.
+func (c *Commands) inOwnTemp(path string) bool {
+	if c.confinement == nil {
+		return false
+	}
+	_, denied := c.writes.Denied(path)
+	seen := func(dir string) bool { return pathguard.Within(dir, path) }
+	return pathguard.Within("/tmp", path) && !denied && c.kernel.ownTemp() && !slices.ContainsFunc(c.confinement.spec().Keep, seen)
 }
 
 // cmdexe denies what cmd.exe, the shell of Windows, parses differently from bash: with

@@ -78,10 +78,10 @@ func (c *Commands) spec(p Policy) confine.Spec {
 		// all changes, much ordinary work would fail.
 		AllowMetadata: p.Settings.Enforcement != EnforceRequired,
 		Protect:       p.brokered(c.writes, c.kernel.scratch.path, c.caches),
-		Temp:          c.kernel.scratch.temporary(),
+		Temp:          c.kernel.scratch.private(),
 		WithoutMounts: !c.kernel.support.MountNamespace, WithoutLandlock: c.kernel.support.LandlockABI == 0,
 	}
-	for _, dir := range slices.Concat([]string{p.WorkingDirectory}, p.Roots, filepath.SplitList(lookup(c.env, "PATH"))) {
+	for _, dir := range slices.Concat([]string{p.WorkingDirectory, lookup(c.env, "HOME")}, p.Roots, filepath.SplitList(lookup(c.env, "PATH"))) {
 		s.Keep = append(s.Keep, realOr(dir))
 	}
 	if p.Tools[c.owner.Reads].AllowedPaths != nil {

@@ -78,6 +78,12 @@ func (k *Kernel) gaps(spec confine.Spec) []confine.Gap {
 	return spec.Missing(k.support)
 }
 
+// ownTemp reports whether commands have a /tmp of their own.
+func (k *Kernel) ownTemp() bool {
+	k.ready()
+	return k.support.MountNamespace
+}
+
 // confines reports whether commands have what confines them: a supervisor, or on
 // macOS a program of the system.
 func (k *Kernel) confines() bool {

@@ -32,11 +32,12 @@ type protectedFiles struct {
 	missing string        // what the last survey did not reach
 }
 
-// directoryFiles are what was found in a directory when it had the stamp.
+// directoryFiles are what was found in a directory, as long as none of those that were
+// looked into has changed since.
 type directoryFiles struct {
-	stamp          stamp
 	deny, readOnly []string
-	lasting        bool // while the stamp is the same
+	looked         map[string]stamp
+	lasting        bool
 }
 
 // A stamp tells states of a directory apart.
@@ -105,13 +106,26 @@ func (f *protectedFiles) in(dir string) *directoryFiles {
 	if dir == "" {
 		return new(directoryFiles)
 	}
-	now, settled := stampOf(dir)
-	if found := f.known[dir]; found != nil && found.lasting && found.stamp == now {
-		return found
+	if found := f.known[dir]; found != nil && found.lasting {
+		same := true
+		for path, was := range found.looked {
+			now, _ := stampOf(path)
+			same = same && now == was
+		}
+		if same {
+			return found
+		}
 	}
-	found := &directoryFiles{stamp: now, deny: f.secrets.Find(dir), readOnly: f.controls.Find(dir)}
-	nested := func(path string) bool { return filepath.Dir(path) != dir }
-	found.lasting = settled && !slices.ContainsFunc(found.deny, nested) && !slices.ContainsFunc(found.readOnly, nested)
+	found := &directoryFiles{looked: map[string]stamp{}, lasting: true}
+	began, settled := stampOf(dir)
+	var secrets, controls []string
+	found.deny, secrets = f.secrets.Find(dir)
+	found.readOnly, controls = f.controls.Find(dir)
+	for _, path := range slices.Concat(secrets, controls) {
+		now, calm := stampOf(path)
+		found.looked[path], found.lasting = now, found.lasting && calm
+	}
+	found.lasting = found.lasting && settled && found.looked[dir] == began
 	f.known[dir] = found
 	return found
 }

@@ -121,7 +121,7 @@ func (c *Commands) refusesPath(spec confine.Spec, line, path string) string {
 	if rule, refused := c.writes.Refused(path); refused {
 		return fmt.Sprintf("the sandbox refused to write %s, which %s", path, c.writes.Reason(rule))
 	}
-	if d, err := c.writes.Check(path); err == nil && !d.Allowed && !c.temporary(path) {
+	if d, err := c.writes.Check(path); err == nil && !d.Allowed && !c.temporary(path) && !c.inOwnTemp(path) {
 		return fmt.Sprintf("the sandbox lets commands write only in %s, and %s is not there (rule: tools.%s.allowed_paths)", strings.Join(spec.Write, ", "), path, c.owner.Writes)
 	}
 	return ""

@@ -66,6 +66,10 @@ func newScratch() *scratch {
 // temporary is the directory in it for temporary files.
 func (s *scratch) temporary() string { return filepath.Join(s.path, "tmp") }
 
+// private is the one that commands find as /tmp. It is not that for temporary files,
+// because it has the mount points for what commands see of the system's.
+func (s *scratch) private() string { return filepath.Join(s.path, "private") }
+
 // make makes the directory, unless it is there.
 func (s *scratch) make() error {
 	s.mu.Lock()
@@ -80,7 +84,7 @@ func (s *scratch) make() error {
 	// It has its name only once it is locked, or another server swept it.
 	unlocked := s.path + unlockedSuffix
 	err := os.Mkdir(unlocked, 0o700)
-	for _, dir := range []string{"tmp", goBuild} {
+	for _, dir := range []string{"tmp", "private", goBuild} {
 		if err == nil {
 			err = os.MkdirAll(filepath.Join(unlocked, dir), 0o700)
 		}

@@ -30,7 +30,7 @@ const (
 
 // repository reports whether a directory is one, or is called so.
 func (b *session) repository(dir int, name string) bool {
-	return path.Base(name) == ".git" || b.exists(dir, "HEAD") || b.exists(dir, "commondir") || b.exists(dir, "objects") && b.exists(dir, "refs")
+	return path.Base(name) == ".git" || strings.Contains(name, "/.git/modules/") || b.exists(dir, "HEAD") || b.exists(dir, "commondir") || b.exists(dir, "objects") && b.exists(dir, "refs")
 }
 
 func (b *session) exists(dir int, name string) bool {

@@ -122,7 +122,11 @@ func (b *session) directory(tid, at int, name string) (int, error) {
 	if err != unix.ELOOP {
 		return fd, err
 	}
-	words := strings.SplitN(strings.TrimPrefix(path.Clean(name), "/"), "/", 5)
+	name = path.Clean(name)
+	if rest, ok := strings.CutPrefix(name, "/dev/fd/"); ok {
+		name = "/proc/self/fd/" + rest
+	}
+	words := strings.SplitN(strings.TrimPrefix(name, "/"), "/", 5)
 	if len(words) < 3 || words[0] != "proc" {
 		return -1, err
 	}

@@ -108,9 +108,7 @@ func (p *plan) rules(mounted bool, abi int) (list []rule) {
 	add(unix.SYS_CLONE3, fail(unix.ENOSYS)) // its flags are out of sight; libraries fall back to clone
 	add(unix.SYS_CLONE, denied, hasAny(0, newNamespace))
 	if p.broker != nil {
-		pass := broker.Pass()
 		for _, c := range broker.Calls {
-			add(c.Number, allow, is(5, uint32(pass)), condition{dataArgs + 5*8 + 4, ^uint32(0), uint32(pass >> 32), unix.BPF_JEQ})
 			if c.Flags >= 0 {
 				add(c.Number, unix.SECCOMP_RET_USER_NOTIF, hasAny(uint32(c.Flags), broker.Writing))
 			} else {
@@ -118,7 +116,6 @@ func (p *plan) rules(mounted bool, abi int) (list []rule) {
 			}
 		}
 		// Its flags are out of sight; libraries fall back to openat.
-		add(unix.SYS_OPENAT2, allow, is(5, uint32(pass)), condition{dataArgs + 5*8 + 4, ^uint32(0), uint32(pass >> 32), unix.BPF_JEQ})
 		add(unix.SYS_OPENAT2, fail(unix.ENOSYS))
 	}
 
@@ -172,10 +169,17 @@ func (f *filter) emit(code uint16, k uint32, yes, no int) {
 }
 
 // filter returns the filter for a plan.
-func (p *plan) filter(mounted bool, abi int) *filter { return compile(p.rules(mounted, abi)) }
+func (p *plan) filter(mounted bool, abi int) *filter {
+	pass := uint64(0)
+	if p.broker != nil {
+		pass = broker.Pass()
+	}
+	return compile(p.rules(mounted, abi), pass)
+}
 
-// compile keeps the number of the call in the accumulator between rules.
-func compile(rules []rule) *filter {
+// compile keeps the number of the call in the accumulator between rules. Calls whose last
+// argument is pass, unless that is zero, are allowed whatever they are.
+func compile(rules []rule, pass uint64) *filter {
 	const (
 		load    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 		and     = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
@@ -186,12 +190,39 @@ func compile(rules []rule) *filter {
 	f.emit(load, dataArch, 0, 0)
 	f.emit(jump|unix.BPF_JEQ, arch.audit, 1, 0)
 	f.emit(returns, unix.SECCOMP_RET_KILL_PROCESS, 0, 0)
+	if pass != 0 {
+		const last = dataArgs + 5*8
+		f.emit(load, last, 0, 0)
+		f.emit(jump|unix.BPF_JEQ, uint32(pass), 0, 3)
+		f.emit(load, last+4, 0, 0)
+		f.emit(jump|unix.BPF_JEQ, uint32(pass>>32), 0, 1)
+		f.emit(returns, allow, 0, 0)
+	}
 	f.emit(load, dataNumber, 0, 0)
 	if arch.x32 {
 		f.emit(jump|unix.BPF_JGE, 0x40000000, 0, 1)
 		f.emit(returns, fail(unix.ENOSYS), 0, 0)
 	}
-	for _, r := range rules {
+	for len(rules) > 0 {
+		// Calls with the same outcome, whatever their arguments, share its instruction.
+		same := 0
+		for same < min(len(rules), 200) && rules[same].outcome == rules[0].outcome && len(rules[same].conditions) == 0 {
+			same++
+		}
+		for i, r := range rules[:same] {
+			skip := 0
+			if i == same-1 {
+				skip = 1
+			}
+			f.emit(jump|unix.BPF_JEQ, r.call, same-1-i, skip)
+		}
+		if same > 0 {
+			f.emit(returns, rules[0].outcome, 0, 0)
+			rules = rules[same:]
+			continue
+		}
+		r := rules[0]
+		rules = rules[1:]
 		rest := 3*len(r.conditions) + 1 // instructions up to the next rule
 		f.emit(jump|unix.BPF_JEQ, r.call, 0, rest)
 		for _, c := range r.conditions {

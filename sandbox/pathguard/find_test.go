@@ -29,7 +29,7 @@ func TestFind(t *testing.T) {
 		{Pattern: ".env", Only: true}, {Pattern: ".env.*", Only: true, Except: []string{".env.*example"}}, {Pattern: ".config/git"}, {Pattern: ".cargo/config.toml"},
 	}, []string{dir})
 	find := func() string {
-		found := names.Find(dir)
+		found, _ := names.Find(dir)
 		for i, path := range found {
 			found[i], _ = filepath.Rel(dir, path)
 		}

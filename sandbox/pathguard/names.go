@@ -284,10 +284,12 @@ const (
 const maxLooked = 4096
 
 // Find returns what there is of the names in a directory and, where names of several
-// parts lead from there, below it. Its cost does not grow with what else is there.
-func (n *Names) Find(dir string) []string { return n.find(dir, nil, n.patterns) }
+// parts lead from there, below it. Its cost does not grow with what else is there. It
+// also returns the directories that it has looked into.
+func (n *Names) Find(dir string) (found, looked []string) { return n.find(dir, nil, n.patterns) }
 
-func (n *Names) find(dir string, leads []lead, begin *patterns) (found []string) {
+func (n *Names) find(dir string, leads []lead, begin *patterns) (found, looked []string) {
+	looked = []string{dir}
 	for _, name := range n.candidates(dir, leads, begin) {
 		path := filepath.Join(dir, name)
 		info, err := os.Lstat(path)
@@ -298,10 +300,11 @@ func (n *Names) find(dir string, leads []lead, begin *patterns) (found []string)
 		if slices.ContainsFunc(whole, func(n *pattern) bool { return !n.only || !info.IsDir() }) {
 			found = append(found, path)
 		} else if info.IsDir() && len(on) > 0 {
-			found = append(found, n.find(path, on, nil)...)
+			more, into := n.find(path, on, nil)
+			found, looked = append(found, more...), append(looked, into...)
 		}
 	}
-	return found
+	return found, looked
 }
 
 // candidates returns names in a directory that leads or beginnings of patterns may

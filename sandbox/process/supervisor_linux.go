@@ -57,6 +57,7 @@ type supervisor struct {
 	namespace bool
 	cgroup    bool // it is in one that keeps the bounds
 	confine   Confiner
+	spec      []byte // of the last confined process
 	socket    *os.File
 	null      *os.File
 	proc      *procfs // nil where there is none, which only a namespace can do without
@@ -199,7 +200,10 @@ func (s *supervisor) start(o *order, files []int, w *watch) (err error) {
 		Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &w.pidfd},
 	}
 	if o.Confined {
-		return w.startConfined(o.Confine, path, argv, attr)
+		if len(o.Confine) > 0 {
+			s.spec = o.Confine
+		}
+		return w.startConfined(s.spec, path, argv, attr)
 	}
 	if !s.namespace { // so that the death of this process ends at least that one
 		attr.Sys.Pdeathsig = unix.SIGKILL

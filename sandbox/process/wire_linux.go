@@ -33,7 +33,7 @@ type order struct {
 	Path, Dir []byte
 	Argv, Env [][]byte
 	Confined  bool
-	Confine   []byte
+	Confine   []byte // empty if it is that of the order before
 }
 
 func (o *order) encode() []byte {

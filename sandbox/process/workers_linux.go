@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -192,6 +193,7 @@ type worker struct {
 
 	mu      sync.Mutex
 	current *Process // what runs in it
+	confine []byte   // what the supervisor has of the last confined process
 	pid     int      // of that, if it is a PID of the server's namespace
 	bounds  Bounds   // of that
 	lost    bool
@@ -274,7 +276,10 @@ func (w *worker) spawn(socket *os.File) error {
 func (w *worker) run(l launch, p *Process) error {
 	o := order{
 		Announce: l.OnStart != nil || w.pool.how == MethodSubreaper, Bounds: l.Bounds, Confined: l.Confine != nil,
-		Path: []byte(l.path), Dir: []byte(l.Dir), Argv: convert[[]byte](l.argv), Env: convert[[]byte](l.Env), Confine: l.Confine,
+		Path: []byte(l.path), Dir: []byte(l.Dir), Argv: convert[[]byte](l.argv), Env: convert[[]byte](l.Env),
+	}
+	if !bytes.Equal(l.Confine, w.confine) {
+		o.Confine = l.Confine
 	}
 	var fds []int
 	for i, f := range []*os.File{l.Stdin, l.Stdout, l.Stderr} {
@@ -305,6 +310,9 @@ func (w *worker) run(l launch, p *Process) error {
 		return fmt.Errorf("send the command to its supervisor: %w", err)
 	}
 	w.current, w.pid, w.bounds = p, 0, l.Bounds
+	if l.Confine != nil {
+		w.confine = l.Confine
+	}
 	return nil
 }
 

@@ -152,8 +152,8 @@ func TestAsk(t *testing.T) {
 					want string // of the answer
 					ask  string // the question has it; empty if none is asked
 				}{
-					{"not listed, no", bash("printf a"), sayNo, "bash was not run: the user did not agree to it (it needs what policy does not allow: command printf)", "command printf."},
-					{"not listed, canceled", bash("printf a"), `{"action":"cancel"}`, "the user did not agree", "command printf."},
+					{"not listed, no", bash("expr 1"), sayNo, "bash was not run: the user did not agree to it (it needs what policy does not allow: command expr)", "command expr."},
+					{"not listed, canceled", bash("expr 1"), `{"action":"cancel"}`, "the user did not agree", "command expr."},
 					{"not listed, once", bash("seq 3 | sort"), sayOnce, "1\n2\n3", "command seq. Allow bash with {"},
 					{"once is once", bash("seq 3 | sort"), sayNo, "the user did not agree", "command seq."},
 					{"a program that the kernel does not start either", bash("expr 3 + 4"), sayOnce, "7", "command expr."},
@@ -207,7 +207,7 @@ func TestAsk(t *testing.T) {
 				if meta, _ := json.Marshal(later.Result.Meta["asked"]); sessions && !strings.Contains(string(meta), `{"about":"command tac, writing in `+g.out+`","answer":"earlier"}`) {
 					t.Errorf("_meta says %s", meta)
 				}
-				if log := c.log(); !strings.Contains(log, `"asked":[{"about":"command seq","answer":"once"}]`) || !strings.Contains(log, `"asked":[{"about":"command printf","answer":"no"}]`) {
+				if log := c.log(); !strings.Contains(log, `"asked":[{"about":"command seq","answer":"once"}]`) || !strings.Contains(log, `"asked":[{"about":"command expr","answer":"no"}]`) {
 					t.Errorf("the log does not say what was answered")
 				}
 			})

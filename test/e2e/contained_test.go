@@ -88,7 +88,8 @@ func newTrap(t *testing.T, id string) *trap {
 			syscall.Kill(n, syscall.SIGKILL)
 		}
 	})
-	c.before = trace(t, c.home)
+	must(t, os.MkdirAll(filepath.Join(c.home, ".cache"), 0o700)) // where the server keeps caches for commands
+	c.before = trace(t, c.home, ".cache")
 	return c
 }
 
@@ -99,12 +100,12 @@ func (c *trap) sprung(t *testing.T) (kinds []string) {
 		t.Errorf("the work did not run as far as it may: %v", err)
 	}
 	for path, was := range c.before {
-		if trace(t, c.home)[path] != was {
+		if trace(t, c.home, ".cache")[path] != was {
 			kinds = append(kinds, "change")
 			break
 		}
 	}
-	if len(trace(t, c.home)) != len(c.before) {
+	if len(trace(t, c.home, ".cache")) != len(c.before) {
 		kinds = append(kinds, "write")
 	}
 	for _, name := range []string{"stolen", "stolen-too", "letter"} {

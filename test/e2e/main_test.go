@@ -49,7 +49,7 @@ func built(t *testing.T, name string) string {
 	programs.Lock()
 	defer programs.Unlock()
 	if programs.dir == "" {
-		dir, err := os.MkdirTemp("", "e2e-programs-")
+		dir, err := os.MkdirTemp("/var/tmp", "e2e-programs-") // commands do not see the /tmp of the system
 		must(t, err)
 		must(t, os.Chmod(dir, 0o755))
 		programs.dir = dir
@@ -79,6 +79,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv("TOOLSERVER") == "" {
 		fmt.Println("end-to-end tests not run: TOOLSERVER names no binary; make test builds one and runs them")
 		return
+	}
+	// Commands have a /tmp of their own, in which they do not see that of the system.
+	if err := os.Setenv("TMPDIR", "/var/tmp"); err != nil {
+		panic(err)
 	}
 	code := m.Run()
 	if programs.dir != "" {

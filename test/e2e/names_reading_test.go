@@ -46,7 +46,7 @@ func TestSecretsDeepDown(t *testing.T) {
 		eachMachine(t, func(t *testing.T, without string) {
 			g := newGround(t, who)
 			g.work = work
-			must(t, exec.Command("rm", "-rf", work+"/.git", work+"/fresh", work+"/node_modules").Run())
+			must(t, exec.Command("rm", "-rf", work+"/.git").Run())
 			must(t, os.Chown(work, who.id, who.id))
 			for i := range 120 {
 				dir := filepath.Join(work, "many", fmt.Sprint(i))
@@ -56,13 +56,13 @@ func TestSecretsDeepDown(t *testing.T) {
 			must(t, os.RemoveAll(filepath.Join(work, "many/77/z")))
 			secret := func(name string) string { return g.file(name, "S="+canary+"\n", 0o644) }
 			secret("many/77/z/deep/.env")
-			secret("node_modules/x/.env")
+			secret("many/99/z/deep/.npmrc")
 			if _, complaints, code := g.plain(work, "git init -q --template= . 2>&1"); code != 0 {
 				t.Fatal(complaints)
 			}
 			b := g.open(setup{config: "logging: {level: error}\n", without: without})
 			for i, line := range readings {
-				names := []string{"many/77/z/deep/.env", fmt.Sprintf("fresh/%d/.env", i), "node_modules/x/.env", fmt.Sprintf("many/%d/new.env/.npmrc", i)}
+				names := []string{"many/77/z/deep/.env", "many/99/z/deep/.npmrc", "many/99/z/deep/.npmrc", "many/77/z/deep/.env"}
 				names = []string{names[i%2], names[i%2+2]}
 				if without != "" {
 					names = names[i/2%2 : i/2%2+1]

@@ -47,13 +47,13 @@ var makings = []making{
 // exists is to keep its content.
 var topNames = []string{
 	".mcp.json", ".git/commondir", ".vscode/tasks.json", ".envrc", ".git/hooks/post-checkout", ".claude/settings.json", ".git/config.worktree", "toolserver.yaml", ".husky/pre-commit", ".npmrc", ".git/config", ".cargo/config.toml", ".bashrc", ".devcontainer/devcontainer.json", ".env", ".MCP.json", ".Vscode/settings.json",
-	".git/modules/m/hooks/update", ".gitconfig", ".idea/workspace.xml", ".git/worktrees/w/commondir", ".cursor/mcp.json",
+	".git/modules/m/hooks/update", ".gitconfig", ".idea/workspace.xml", ".cursor/mcp.json",
 }
 
 // otherNames are elsewhere: at a root, deep down, in repositories in the tree and at home.
 var otherNames = []string{
 	"$ROOT/.mcp.json", "z/y/x/.mcp.json", "inner/.git/hooks/post-merge", "$HOME/.bashrc", "inner/.git/commondir", "$ROOT/deep/.vscode/tasks.json", "bare.git/hooks/update", "z/.envrc", "inner/.git/config", "$HOME/.config/autostart/x.desktop", "inner/.mcp.json", "$ROOT/.git/hooks/update", "bare.git/config", "z/y/.env", "$HOME/.profile", "inner/.git/config.worktree",
-	"node_modules/x/.mcp.json", "$ROOT/toolserver.yaml",
+	"$ROOT/toolserver.yaml",
 }
 
 // inGit reports whether git itself refuses a name in a work tree.

@@ -121,6 +121,7 @@ func TestOpensAsKernel(t *testing.T) {
 // compareLines tells which lines differ.
 func compareLines(t *testing.T, got, want string) {
 	t.Helper()
+	got, want = alike(got), alike(want)
 	if got == want {
 		return
 	}
@@ -131,4 +132,21 @@ func compareLines(t *testing.T, got, want string) {
 	cmd.Dir = dir
 	differences, _ := cmd.Output() // it exits with 1
 	t.Errorf("%.6000s", differences)
+}
+
+// otherwise are the beginnings of lines about what differs on purpose: openat2(2) is not
+// there, signals whose handlers do not ask for a restart may interrupt a call, a name is
+// no longer than PATH_MAX from the root, and to open a terminal does not make it the
+// controlling one, which programs ask for by TIOCSCTTY.
+var otherwise = []string{"at2(", `unlink("n2")`, "interrupted", "fifo, ", "deeper than", "terminal"}
+
+// alike returns the lines that are as without the sandbox.
+func alike(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !slices.ContainsFunc(otherwise, func(start string) bool { return strings.HasPrefix(line, start) }) {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }

@@ -217,7 +217,7 @@ attempt(write, store, forged)
 attempt(os.unlink, store)
 attempt(write, store, forged)
 for path in user, here, deep:
-    subprocess.run([exe, "trust", path])
+    attempt(subprocess.run, [exe, "trust", path])
 print("all was tried")
 `
 

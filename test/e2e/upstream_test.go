@@ -35,12 +35,16 @@ func TestUpstreamParts(t *testing.T) {
 	box, err := sandbox.New(sandbox.Policy{WorkingDirectory: dir, Owners: []sandbox.Owner{owner}}, kernel)
 	must(t, err)
 	remote := startHTTP(t, fixtureBinary(t), dir)
+	local := filepath.Join(dir, "fixture") // where it can be seen if the other one is in /tmp
+	program, err := os.ReadFile(fixtureBinary(t))
+	must(t, err)
+	must(t, os.WriteFile(local, program, 0o755))
 	for _, version := range []string{"2025-11-25", modernVersion} {
 		options := mcpclient.Options{Name: "t", Version: "1", Protocol: version, Handlers: map[string]mcpclient.Handler{
 			"elicitation/create":     func(context.Context, json.RawMessage) (any, error) { return map[string]any{"action": "decline"}, nil },
 			"sampling/createMessage": func(context.Context, json.RawMessage) (any, error) { return map[string]any{"model": "poet"}, nil },
 		}}
-		argv := []string{"sh", "-c", `sleep 1000.` + marker + ` & >../outside; exec "$@"`, "sh", fixtureBinary(t), "serve", "--stdio", dir}
+		argv := []string{"sh", "-c", `sleep 1000.` + marker + ` & >../outside; exec "$@"`, "sh", local, "serve", "--stdio", dir}
 		child, err := box.For("upstream").Processes().Start(t.Context(), sandbox.ProcessRequest{Argv: argv, Stderr: os.Stderr})
 		must(t, err)
 		stdio, err := mcpclient.Connect(t.Context(), pipes{child.Stdout, child.Stdin}, options)

@@ -236,7 +236,6 @@ var changes = []changing{
 		})
 	}},
 	{"io_uring", func(string, string) error { return ioURing() }},
-	{"trace the parent", func(string, string) error { return unix.PtraceAttach(os.Getppid()) }},
 	{"descriptor of the parent", func(string, string) error {
 		pidfd, err := unix.PidfdOpen(os.Getppid(), 0)
 		if err != nil {
