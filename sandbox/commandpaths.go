@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -59,7 +60,7 @@ func (c *Commands) forbidden(path string, write, strict bool) (rule, reason stri
 	refused := false
 	if strict {
 		rule, refused = guard.Protected(path)
-	} else if !strings.Contains(path, "…") || !c.Confined() { // what nothing is known of is left to the kernel
+	} else if !strings.Contains(filepath.Base(path), "…") || !c.Confined() { // a computed name is left to the kernel
 		rule, refused = guard.Refused(path)
 	}
 	if !refused {

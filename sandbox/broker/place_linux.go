@@ -130,9 +130,12 @@ func (b *session) directory(tid, at int, name string) (int, error) {
 	if len(words) < 3 || words[0] != "proc" {
 		return -1, err
 	}
-	if words[1] == "self" || words[1] == "thread-self" {
-		words[1] = strconv.Itoa(tid)
+	// Those of other processes are refused: the broker is a thread of one that has
+	// another view of the file system than the command.
+	if words[1] != "self" && words[1] != "thread-self" && words[1] != strconv.Itoa(tid) {
+		return -1, unix.EACCES
 	}
+	words[1] = strconv.Itoa(tid)
 	lead := 3
 	if words[2] == "fd" && len(words) > 3 {
 		lead = 4

@@ -164,11 +164,14 @@ func (b *session) do(r *request) error {
 	if r.op == opSymlink {
 		dir, name = r.dirs[1], r.paths[1]
 	}
-	p, err := b.locate(r.tid, dir, name, false)
+	p, err := b.locate(r.tid, dir, strings.TrimRight(name, "/"), false) // a link there is not followed
 	if err != nil {
 		return err
 	}
 	defer p.close()
+	if strings.HasSuffix(name, "/") && p.name != "." {
+		p.as = p.name + "/"
+	}
 	if err := b.permit(r.op, &p, r.op == opMkdir); err != nil {
 		return err
 	}
@@ -201,6 +204,9 @@ func (b *session) do(r *request) error {
 // doTwo links or renames.
 func (b *session) doTwo(r *request) error {
 	follow := r.op == opLink && r.flags&unix.AT_SYMLINK_FOLLOW != 0
+	if r.op == opLink && r.flags&^(unix.AT_SYMLINK_FOLLOW|unix.AT_EMPTY_PATH) != 0 {
+		return unix.EINVAL
+	}
 	from, err := place{}, error(nil)
 	if r.op == opLink && r.flags&unix.AT_EMPTY_PATH != 0 && r.paths[0] == "" {
 		from, err = b.locate(r.tid, unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(r.dirs[0]), false)

@@ -52,6 +52,9 @@ func (c *checker) opened(sh *shell, a arg, what string, write bool, looks func(p
 				return
 			}
 		}
+		if write && !c.p.listed && c.p.Paths.Write != nil && c.v.UnlistedPath == "" && err == nil && markAt(real) < 0 && c.p.Paths.Write(real) != nil {
+			c.v.UnlistedPath = real
+		}
 		if !looks(path) {
 			c.forbidden(path, write, c.p.listed, what+" "+verb)
 			c.forbidden(real, write, c.p.listed, what+" "+verb)

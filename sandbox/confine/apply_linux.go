@@ -96,7 +96,7 @@ func (p *plan) apply(handOver func(fd int) error) (listener int, err error) {
 	} else if err := missing(fmt.Errorf("restrict files: %w: no Landlock", ErrUnsupported)); err != nil {
 		return -1, err
 	}
-	if err := dropCapabilities(); err != nil {
+	if err := dropCapabilities(abi > 0); err != nil {
 		return -1, err
 	}
 	if abi == 0 { // a broker takes calls by which commands could look into other processes
@@ -146,8 +146,9 @@ const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER |
 	1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE
 
 // dropCapabilities takes from the calling thread what a command does not get.
-// No new privileges keeps an exec by root from giving it back.
-func dropCapabilities() error {
+// No new privileges keeps an exec by root from giving it back. A broker has Landlock
+// beside it.
+func dropCapabilities(brokered bool) error {
 	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // kernels before 4.3 have none
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -157,7 +158,10 @@ func dropCapabilities() error {
 	// By this one a broker reads the arguments of calls. A command by another user than
 	// root loses it when it starts, and one by root has no use for it: it may look into
 	// its own processes as it is, and Landlock, or its namespace, hides all others.
-	keep := uint32(1 << unix.CAP_SYS_PTRACE)
+	keep := uint32(0)
+	if brokered {
+		keep = 1 << unix.CAP_SYS_PTRACE
+	}
 	if unix.Geteuid() == 0 {
 		keep |= kept
 	}

@@ -236,7 +236,9 @@ func (m making) try(t *testing.T, b *box, name, without string) {
 			t.Errorf("%s\nfor %s makes %s", m.command, name, strings.TrimPrefix(p, b.dir))
 		}
 	}
-	if after := pictured(t, path); after != before {
+	if after := pictured(t, path); after != before && after == pictured(t, path+"-none") {
+		return // it may be removed
+	} else if after != before {
 		t.Errorf("%s\nmakes %s: %.300s%.300q", m.command, name, after, o.text)
 		return
 	}
@@ -244,7 +246,8 @@ func (m making) try(t *testing.T, b *box, name, without string) {
 	if there && (o.structure["exit_code"] == 0.0 || strings.Contains(o.text, "xists")) || m.may {
 		return
 	}
-	if !said.MatchString(o.text) {
+	silent := strings.Contains(o.text, "Function not implemented") || strings.Contains(m.command, "undumpable") // no such call, no reading of its arguments
+	if !said.MatchString(o.text) && !silent {
 		t.Errorf("%s\nfor %s does not say why: %.500s", m.command, name, o.text)
 	}
 }

@@ -158,7 +158,7 @@ func (p *patterns) paths(row patternRow) {
 		if p.without != "" {
 			continue // only the mount namespace hides a file whose name is computed
 		}
-		if o := p.box.bash(fmt.Sprintf(`perl -e 'open F, "<", pack("H*", shift) or exit 1; print <F>' %x`, name)); o.failed != denied || denied == strings.Contains(o.text, content) {
+		if o := p.box.bash(fmt.Sprintf(`perl -e 'open F, "<", pack("H*", $ARGV[0]) or exit 1; print <F>' %x`, name)); o.failed != denied || denied == strings.Contains(o.text, content) {
 			p.t.Errorf("deny %q: perl %s: %v", row.entry, name, o)
 		}
 	}
@@ -176,7 +176,7 @@ func (p *patterns) commands(row patternRow) {
 				continue // only the mount namespace hides a program
 			}
 			p.reload("bash.denied_commands", row, ", execute_command: {inline_code: allow, opaque_scripts: allow}")
-			text = fmt.Sprintf(`perl -e '$p = pack("H*", shift); exec {$p} $p, "made" or exit 1' %x`, program)
+			text = fmt.Sprintf(`perl -e '$p = pack("H*", $ARGV[0]); exec {$p} $p, "made" or exit 1' %x`, program)
 		} else if text == "" {
 			continue
 		} else if _, code := p.run(setup{file: p.file, without: p.without, command: []string{"explain", "bash", text}}); (code != 0) != denied {

@@ -57,7 +57,7 @@ func machines() []machine {
 		{"landlock", []string{"which files commands may read, write and start"}, nil, []string{"there is no Landlock", remedy}, join(filesHold, metadataHolds, secretsHold, networkHolds, othersHold)},
 		{"namespaces", []string{".env is hidden inside a path that is allowed"}, []string{"modes, owners and times of files outside the write paths do not change"}, []string{"there are no mount namespaces", helpMounts},
 			join(filesHold, networkHolds, othersHold, []hold{{"cat $HOME/.ssh/id_rsa", false}, {"chmod 600 a", true}})},
-		{"openat2", nil, nil, nil, join(filesHold, metadataHolds, secretsHold, networkHolds, othersHold)},
+		{"openat2", []string{"that no file gets a protected name"}, nil, nil, join(filesHold, metadataHolds, secretsHold, networkHolds, othersHold)},
 		{"landlock,namespaces", []string{"which files commands may read, write and start", "that commands do not signal other processes of their user, such as the server"}, []string{"modes, owners and times"}, []string{"there is no Landlock", "there are no mount namespaces"}, join(networkHolds, serverHolds)},
 		{"seccomp", []string{"network: none"}, nil, []string{"there is no seccomp", "CONFIG_SECCOMP_FILTER"}, join(filesHold, metadataHolds, secretsHold)},
 		{"ptrace", []string{"the limits"}, nil, []string{"a command cannot be stopped before it runs", "kernel.yama.ptrace_scope"}, join(filesHold, metadataHolds, secretsHold, networkHolds)},
@@ -139,7 +139,7 @@ func (m machine) bestEffort(t *testing.T, g *ground) {
 	if m.missing == nil && (o.text != "fine" || said != "" || len(health.Missing) > 0) {
 		t.Errorf("nothing is missing, but %q %q %q", o.text, said, health.Missing)
 	}
-	setting := fmt.Sprintf("export OUT=%s SERVER=%d CONFIG=%s/$(echo config).yaml; ", g.out, b.cmd.Process.Pid, g.dir) // the name of a protected file is refused
+	setting := fmt.Sprintf("export OUT=%s SERVER=%d CONFIG=%s/$(rev <<<gifnoc).yaml; ", g.out, b.cmd.Process.Pid, g.dir) // the name of a protected file is refused
 	for _, h := range append(everyday, m.holds...) {
 		if o := b.bash(setting + h.command); o.failed == h.works {
 			t.Errorf("%s: %v", h.command, o)

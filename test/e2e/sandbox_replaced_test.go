@@ -32,12 +32,18 @@ func TestSandboxReplaced(t *testing.T) {
 			g.file(path+"~", string(content), 0o755)
 			must(t, os.Rename(path+"~", path))
 		}
-		eventually(t, "the job is ended", func() bool {
-			return !strings.Contains(b.call("bash", map[string]any{"command": "", "job_action": "list"}).text, "running")
-		})
-		if !strings.Contains(b.log(), "review the file and save it again") || strings.Contains(b.log(), "configuration reloaded") {
-			t.Errorf("the log has %s", b.log())
+		ticks := func() int {
+			content, _ := os.ReadFile(filepath.Join(g.work, "ticks"))
+			return strings.Count(string(content), "tick")
 		}
+		before := ticks()
+		eventually(t, "the job has tried again", func() bool { return ticks() > before+5 })
+		if content, err := os.ReadFile(file); err != nil || strings.Contains(string(content), "parse_only") {
+			t.Errorf("the configuration has %.200q, %v", content, err)
+		}
+		jobs := b.call("bash", map[string]any{"command": "", "job_action": "list"}).text
+		id, _, _ := strings.Cut(jobs, ":")
+		b.call("bash", map[string]any{"command": "", "job_action": "stop", "job": id})
 		if o := b.bash("echo x > " + g.out + "/x"); !o.failed {
 			t.Errorf("another policy is in force: %v", o)
 		}
