@@ -60,7 +60,7 @@ func (c *Commands) forbidden(path string, write, strict bool) (rule, reason stri
 	refused := false
 	if strict {
 		rule, refused = guard.Protected(path)
-	} else if !strings.Contains(filepath.Base(path), "…") || !c.Confined() { // a computed name is left to the kernel
+	} else if !write || !strings.Contains(filepath.Base(path), "…") || !c.Confined() { // a computed name to write is left to the broker
 		rule, refused = guard.Refused(path)
 	}
 	if !refused {

@@ -78,6 +78,7 @@ func (c *Commands) spec(p Policy) confine.Spec {
 		// all changes, much ordinary work would fail.
 		AllowMetadata: p.Settings.Enforcement != EnforceRequired,
 		Protect:       p.brokered(c.writes, c.kernel.scratch.path, c.caches),
+		WithoutBroker: !c.kernel.support.Broker,
 		Temp:          c.kernel.scratch.private(),
 		WithoutMounts: !c.kernel.support.MountNamespace, WithoutLandlock: c.kernel.support.LandlockABI == 0,
 	}

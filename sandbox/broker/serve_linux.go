@@ -164,7 +164,11 @@ func (b *session) do(r *request) error {
 	if r.op == opSymlink {
 		dir, name = r.dirs[1], r.paths[1]
 	}
-	p, err := b.locate(r.tid, dir, strings.TrimRight(name, "/"), false) // a link there is not followed
+	plain := strings.TrimRight(name, "/") // a link there is not followed
+	if plain == "" {
+		plain = name
+	}
+	p, err := b.locate(r.tid, dir, plain, false)
 	if err != nil {
 		return err
 	}

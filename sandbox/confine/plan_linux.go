@@ -114,7 +114,7 @@ func decodePlan(b []byte) (*plan, error) {
 			p.mounts = append(p.mounts, mount{mountKind(code), path})
 		}
 	}
-	if p.Protect.Needed() {
+	if p.Protect.Needed() && !p.WithoutBroker {
 		p.broker = broker.New(p.Protect)
 	}
 	return p, nil

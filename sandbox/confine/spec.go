@@ -36,6 +36,8 @@ type Spec struct {
 	// Protect are names that the command neither makes nor changes, whether they exist
 	// or not.
 	Protect broker.Rules
+	// WithoutBroker does not protect them, for where [Probe] finds that it cannot be.
+	WithoutBroker bool
 	// Temp is a directory that the command finds as /tmp, where the lists do not say
 	// anything of that. It requires mounts. Of what the system has there the command
 	// sees what the lists name, and Keep, which it may read.

@@ -137,7 +137,7 @@ func TestPolicy(t *testing.T) {
 			{Name: "denied to the twin", Args: `{"command":"cat x"}`, Want: "denied: cat", ErrorType: "denied"},
 			{Name: "hidden", Args: `{"command":"sh -c 'rm x'"}`, ErrorType: "denied"},
 			{Name: "computed", Args: `{"command":"X=rm; $X y"}`, ErrorType: "denied"},
-			{Name: "writes elsewhere", Args: `{"command":"echo x > /tmp/toolserver-must-not-be"}`, Want: "/tmp/toolserver-must-not-be", ErrorType: "denied"},
+			{Name: "writes elsewhere", Args: `{"command":"echo x > /var/tmp/toolserver-must-not-be"}`, Want: "/var/tmp/toolserver-must-not-be", ErrorType: "denied"},
 		})
 	}
 }
