@@ -9,7 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"syscall"
+
+	"toolserver/sandbox/process"
 )
 
 const (
@@ -45,10 +46,8 @@ func Wrap(spec []byte, path string, argv []string) (program string, wrapped []st
 	return sandboxExec, append([]string{"sandbox-exec", "-p", string(spec), path}, argv[1:]...), nil
 }
 
-// Start fails: there are no supervisors on this system. See [Wrap].
-func Start([]byte, string, []string, *syscall.ProcAttr, func(int) error) (int, error) {
-	return 0, errSystem
-}
+// Confiner returns nil: there are no supervisors on this system. See [Wrap].
+func Confiner() process.Confiner { return nil }
 
 // Probe finds out whether sandbox-exec(1) works.
 func Probe() Support {

@@ -6,8 +6,8 @@ type answers = dns.Answers
 
 // Short names for what the tests of this package say all the time.
 var (
-	none, nxdomain, silence = dns.None, dns.NXDomain, dns.Silence
-	resolver, zone          = dns.Resolver, dns.Zone
+	none, silence  = dns.None, dns.Silence
+	resolver, zone = dns.Resolver, dns.Zone
 )
 
 const truncated = dns.Truncated

@@ -100,6 +100,9 @@ func TestOpensAsKernel(t *testing.T) {
 	eachAccount(t, func(t *testing.T, who account) {
 		eachMachine(t, func(t *testing.T, without string) {
 			for _, row := range kernelLines {
+				if without != "" && row.name != "opens" {
+					continue // the broker is the same
+				}
 				t.Run(row.name, func(t *testing.T) {
 					g := newGround(t, who)
 					command := strings.NewReplacer("$OPENS", opens, "$CALLS", calls).Replace(row.command)
@@ -138,7 +141,7 @@ func compareLines(t *testing.T, got, want string) {
 // there, signals whose handlers do not ask for a restart may interrupt a call, a name is
 // no longer than PATH_MAX from the root, and to open a terminal does not make it the
 // controlling one, which programs ask for by TIOCSCTTY.
-var otherwise = []string{"at2(", `unlink("n2")`, "interrupted", "fifo, ", "deeper than", "terminal", "bind(", `open("sock"`, `linkat(AT_FDCWD, "dangling"`}
+var otherwise = []string{"at2(", `unlink("n2")`, "interrupted", "fifo, ", "deeper than", "not dumpable", "terminal", "bind(", `open("sock"`, `linkat(AT_FDCWD, "dangling"`}
 
 // alike returns the lines that are as without the sandbox.
 func alike(text string) string {
