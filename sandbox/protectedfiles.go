@@ -183,10 +183,10 @@ func (f *protectedFiles) look() {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.deep = found; missing != "" {
-		f.deep = union(f.deep, found)
+	if missing != "" { // what was known stays so
+		found = union(f.deep, found)
 	}
-	f.missing, f.took = missing, max(time.Since(began), 1)
+	f.deep, f.missing, f.took = found, missing, max(time.Since(began), 1)
 	close(f.running)
 	f.running = nil
 }

@@ -20,21 +20,33 @@ type Broker struct {
 }
 
 // New returns a Broker for rules.
-func New(r Rules) *Broker {
-	b := &Broker{Rules: r, names: pathguard.NewNames(r.Names, r.Workspaces)}
-	for _, text := range r.DeniedGlobs {
-		if g, err := glob.Compile(strings.TrimPrefix(text, "/") + "{,/**}"); err == nil { // as they were when they were checked
-			b.denied = append(b.denied, g)
-		}
+func New(r Rules) (b *Broker, err error) {
+	b = &Broker{Rules: r, names: pathguard.NewNames(r.Names, r.Workspaces)}
+	if b.denied, err = compile(r.DeniedGlobs); err != nil {
+		return nil, err
+	}
+	if b.allowed, err = compile(r.AllowedGlobs); err != nil {
+		return nil, err
 	}
 	for _, text := range r.AllowedGlobs {
-		if g, err := glob.Compile(strings.TrimPrefix(text, "/") + "{,/**}"); err == nil {
-			b.allowed = append(b.allowed, g)
-			e, _ := pathguard.ParseEntry(text)
-			b.below = append(b.below, e.Path)
+		e, err := pathguard.ParseEntry(text)
+		if err != nil {
+			return nil, err
 		}
+		b.below = append(b.below, e.Path)
 	}
-	return b
+	return b, nil
+}
+
+func compile(texts []string) (globs []*glob.Glob, err error) {
+	for _, text := range texts {
+		g, err := glob.Compile(strings.TrimPrefix(text, "/") + "{,/**}")
+		if err != nil {
+			return nil, err
+		}
+		globs = append(globs, g)
+	}
+	return globs, nil
 }
 
 // Needed reports whether there is anything to protect.

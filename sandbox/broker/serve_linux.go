@@ -250,7 +250,7 @@ func (b *session) doLink(r *request, from, to *place, follow bool) error {
 	if err := b.permit(r.op, from, false); err != nil {
 		return err
 	}
-	if err := b.permit(r.op, to, false); err != nil {
+	if err := b.permit(asOp(from, opLink), to, false); err != nil {
 		return err
 	}
 	err := b.call(unix.SYS_LINKAT, uintptr(dir), b.text(0, name), uintptr(to.dir), b.text(1, to.as), uintptr(flags))
@@ -260,6 +260,16 @@ func (b *session) doLink(r *request, from, to *place, follow bool) error {
 	}
 	b.record(r.op, to.path, "", err)
 	return err
+}
+
+// asOp returns what a place is checked for as a new name: another name of a symlink
+// leads where a new symlink would.
+func asOp(p *place, o op) op {
+	var st unix.Stat_t
+	if unix.Fstatat(p.dir, p.name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		return opSymlink
+	}
+	return o
 }
 
 func (b *session) doRename(r *request, from, to *place) error {
@@ -288,10 +298,17 @@ func (b *session) doRename(r *request, from, to *place) error {
 		if err := b.permitTree(to, from); err != nil {
 			return err
 		}
+		if err := b.permit(asOp(to, r.op), from, false); err != nil {
+			return err
+		}
 	} else if !directory && b.gitConfig(to) {
+		if rule, refused := b.listed(to.path); refused {
+			b.record(r.op, to.path, rule, nil)
+			return unix.EACCES
+		}
 		return b.replaceConfig(from, to)
 	}
-	if err := b.permit(r.op, to, directory); err != nil {
+	if err := b.permit(asOp(from, r.op), to, directory); err != nil {
 		return err
 	}
 	err := b.call(unix.SYS_RENAMEAT2, uintptr(from.dir), b.text(0, from.as), uintptr(to.dir), b.text(1, to.as), uintptr(r.flags))

@@ -115,7 +115,11 @@ func decodePlan(b []byte) (*plan, error) {
 		}
 	}
 	if p.Protect.Needed() && !p.WithoutBroker {
-		p.broker = broker.New(p.Protect)
+		broker, err := broker.New(p.Protect)
+		if err != nil {
+			return nil, fmt.Errorf("protect names: %w", err)
+		}
+		p.broker = broker
 	}
 	return p, nil
 }

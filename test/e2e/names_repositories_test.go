@@ -15,6 +15,8 @@ type repository struct{ command, then string }
 
 // repositories use $k for core.fsmonitor, and other names in pieces.
 var repositories = []repository{
+	{`git init -q --template= n; mkdir e; printf '#!/bin/sh\n%s\n' "$RUNS" >e/post-checkout; chmod +x e/post-checkout; ln -s ../../e x; mv x "$(echo n/.gi?)/hoo"ks`, `git -C n checkout -q -b x; git -C n -c user.name=a -c user.email=b commit -q --allow-empty -m x; git -C n checkout -q -b y`},
+	{`git init -q --template= n; mkdir e; printf '#!/bin/sh\n%s\n' "$RUNS" >e/post-checkout; chmod +x e/post-checkout; ln -s ../../e x; ln -P x "$(echo n/.gi?)/hoo"ks`, `git -C n checkout -q -b x; git -C n -c user.name=a -c user.email=b commit -q --allow-empty -m x; git -C n checkout -q -b y`},
 	{`git init -q n && git -C n config $k "$RUNS"`, `git -C n status`}, {`git config $k "$RUNS"`, `git status`}, {`git config --local core.hooksPath h; mkdir h; printf '#!/bin/sh\n%s\n' "$RUNS" >h/post-checkout; chmod +x h/post-checkout`, `git checkout -q -b x`},
 	{`git clone -q -c $k="$RUNS" . n`, `git -C n status`}, {`git init -q n && printf '[core]\nfsmonitor = "%s"\n' "$RUNS" >>n/.gi?/conf*`, `git -C n status`}, {`git init -q n && python3 -c 'import glob, os; open(glob.glob("n/.g*/conf*")[0], "a").write("[core]\nfsmonitor = \"%s\"\n" % os.environ["RUNS"])'`, `git -C n status`},
 	{`git init -q n; mv n/.gi? plain; printf '[core]\nfsmonitor = "%s"\n' "$RUNS" >>plain/config; mkdir m; mv plain "m/.g"it`, `git -C m status`}, {`git init -q n; cp -r n/.gi? plain; printf '[core]\nfsmonitor = "%s"\n' "$RUNS" >>plain/config; mkdir m; cp -r plain "m/.g"it`, `git -C m status`},
