@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"toolserver/sandbox/broker"
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/process"
 )
@@ -56,6 +57,8 @@ func (c *Commands) Refusal(exit process.Exit, output, dir string) (text string) 
 	var unsaid string
 	for _, r := range exit.Refused {
 		switch {
+		case r.Rule == broker.RuleSockets:
+			text = fmt.Sprintf("the sandbox lets a command connect to its own sockets and those in $TMPDIR and /tmp, and %s is none (rule: %s)", r.Path, r.Rule)
 		case r.Rule != "":
 			rule, detail, _ := strings.Cut(r.Rule, " (")
 			text = fmt.Sprintf("the sandbox refused to %s %s, which %s", r.Call, r.Path, c.writes.Reason(rule))

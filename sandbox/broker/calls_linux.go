@@ -32,6 +32,7 @@ type Call struct {
 	op                      op
 	dir, path, dir2, path2  int // arguments, none without; what is made is the last path
 	flags, mode, additional int
+	address                 int // the argument with the address of a socket, before its length; none is zero
 }
 
 // Writing are the flags of open(2) with which a file can be created or changed.
@@ -95,8 +96,10 @@ type request struct {
 	paths  [2]string // the second is that of calls with two
 	flags  int
 	mode   uint32
-	device uint64 // or length
+	device uint64 // or length, or address in memory
 	id     uint64
+
+	address []byte // of a socket
 }
 
 const maxPath = 4096
@@ -124,7 +127,13 @@ func (n *notification) read(c *Call) (r request, err error) {
 	if c.op == opOpen && r.flags&unix.O_TMPFILE&^unix.O_DIRECTORY == 0 && r.flags&(unix.O_CREAT|unix.O_DIRECTORY) == unix.O_CREAT|unix.O_DIRECTORY {
 		return r, unix.EINVAL
 	}
-	if r.paths[0], err = readString(r.tid, uintptr(arg(c.path))); err == nil && two {
+	switch {
+	case c.address > 0:
+		r.address, err = readAddress(r.tid, arg(c.address), uint64(uint32(arg(c.address+1))))
+	case c.path >= 0:
+		r.paths[0], err = readString(r.tid, uintptr(arg(c.path)))
+	}
+	if err == nil && two {
 		r.paths[1], err = readString(r.tid, uintptr(arg(c.path2)))
 	}
 	return r, err

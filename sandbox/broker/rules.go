@@ -18,3 +18,6 @@ type Rules struct {
 	// nothing about what is in them.
 	Workspaces []string
 }
+
+// RuleSockets is the rule that refuses connections to sockets of the machine.
+const RuleSockets = "sandbox.unix_sockets"

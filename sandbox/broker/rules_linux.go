@@ -61,15 +61,20 @@ func (b *Broker) listed(path string) (rule string, refused bool) {
 		}
 	}
 	within := func(dir string) bool { return pathguard.Within(dir, path) }
-	if !slices.ContainsFunc(b.below, within) || slices.ContainsFunc(b.Allowed, within) || slices.ContainsFunc(b.Exempt, within) {
+	if !slices.ContainsFunc(b.below, within) || slices.ContainsFunc(b.Allowed, within) || b.private(path) {
 		return "", false
 	}
 	return "allowed: " + strings.Join(b.AllowedGlobs, ", "), !slices.ContainsFunc(b.allowed, func(g *glob.Glob) bool { return g.Match(rel) })
 }
 
+// private reports whether nothing but commands makes files at path.
+func (r *Broker) private(path string) bool {
+	return slices.ContainsFunc(r.Exempt, func(dir string) bool { return pathguard.Within(dir, path) })
+}
+
 // exempt reports whether names are not protected at path.
 func (r *Broker) exempt(path string) bool {
-	if slices.ContainsFunc(r.Exempt, func(dir string) bool { return pathguard.Within(dir, path) }) {
+	if r.private(path) {
 		return true
 	}
 	for _, w := range r.Workspaces {

@@ -33,8 +33,10 @@ type session struct {
 	listener int
 	self     string // the directory of this process in /proc, with a slash
 	refused  []process.Refusal
-	waiting  sync.WaitGroup // for FIFOs
+	waiting  sync.WaitGroup // for FIFOs and connections
 	stop     chan struct{}
+	sockets  map[socket]int // descriptors of those that the command made
+	temp     string         // the /tmp of the commands alone, if there is one
 
 	// What system calls get the addresses of.
 	texts [2][maxPath + 2]byte
@@ -43,9 +45,9 @@ type session struct {
 
 // Serve makes calls for the command whose filter has the listener, on the calling
 // thread, until the descriptor stop is readable. It returns what was refused, and
-// closes the listener.
-func (r *Broker) Serve(listener, stop int) []process.Refusal {
-	b := &session{Broker: r, listener: listener, stop: make(chan struct{})}
+// closes the listener. Temp is a directory of a mount that only commands see, or empty.
+func (r *Broker) Serve(listener, stop int, temp string) []process.Refusal {
+	b := &session{Broker: r, listener: listener, stop: make(chan struct{}), sockets: map[socket]int{}, temp: temp}
 	self, err := os.Readlink("/proc/self")
 	if err == nil {
 		b.self = "/proc/" + self + "/"
@@ -69,23 +71,28 @@ func (r *Broker) Serve(listener, stop int) []process.Refusal {
 	}
 	close(b.stop)
 	b.waiting.Wait()
+	for _, fd := range b.sockets {
+		unix.Close(fd)
+	}
 	unix.Close(listener)
 	return b.refused
 }
 
 func (b *session) serve(n *notification) {
-	for i := range Calls {
-		if Calls[i].Number != uint32(n.Number) {
-			continue
+	for _, calls := range [][]Call{Calls, Sockets} {
+		for i := range calls {
+			if calls[i].Number != uint32(n.Number) {
+				continue
+			}
+			r, err := n.read(&calls[i])
+			if err == nil {
+				err = b.do(&r)
+			}
+			if err != errAnswered {
+				b.answer(n.ID, 0, err)
+			}
+			return
 		}
-		r, err := n.read(&Calls[i])
-		if err == nil {
-			err = b.do(&r)
-		}
-		if err != errAnswered {
-			b.answer(n.ID, 0, err)
-		}
-		return
 	}
 	b.answer(n.ID, 0, unix.ENOSYS)
 }
@@ -110,14 +117,23 @@ func (b *session) answer(id uint64, value int, err error) {
 
 // give answers with a descriptor of an open file, and closes that.
 func (b *session) give(id uint64, fd, flags int) error {
+	to, err := b.add(id, fd, flags)
+	if err != nil {
+		return err
+	}
+	b.answer(id, to, nil)
+	return errAnswered
+}
+
+// add gives the thread that made a call a descriptor, and closes that here.
+func (b *session) add(id uint64, fd, flags int) (to int, err error) {
 	a := addition{id: id, from: uint32(fd), targetFlags: uint32(flags & unix.O_CLOEXEC)}
-	to, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&a)))
+	added, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&a)))
 	unix.Close(fd)
 	if errno != 0 {
-		return errno
+		return -1, errno
 	}
-	b.answer(id, int(to), nil)
-	return errAnswered
+	return int(added), nil
 }
 
 // record notes a refusal, by what the kernel returned if no rule is given.
@@ -159,6 +175,12 @@ func (b *session) do(r *request) error {
 		return err
 	case opLink, opRename:
 		return b.doTwo(r)
+	case opBind:
+		return b.doBind(r)
+	case opConnect:
+		return b.doConnect(r)
+	case opPair:
+		return b.doPair(r)
 	}
 	dir, name := r.dirs[0], r.paths[0]
 	if r.op == opSymlink {
@@ -246,6 +268,9 @@ func (b *session) doLink(r *request, from, to *place, follow bool) error {
 		}
 		dir, name, flags = unix.AT_FDCWD, descriptorLink(fd), unix.AT_SYMLINK_FOLLOW
 	}
+	if b.private(from.path) != b.private(to.path) {
+		return unix.EXDEV
+	}
 	// A second name of a protected file would not be protected.
 	if err := b.permit(r.op, from, false); err != nil {
 		return err
@@ -283,7 +308,7 @@ func (b *session) doRename(r *request, from, to *place) error {
 	directory := st.Mode&unix.S_IFMT == unix.S_IFDIR
 	// What was made where names are not checked is not moved to where they are: a
 	// program then copies it, file by file.
-	if b.exempt(from.path) != b.exempt(to.path) {
+	if b.exempt(from.path) != b.exempt(to.path) || b.private(from.path) != b.private(to.path) {
 		return unix.EXDEV
 	}
 	if directory {
@@ -438,41 +463,54 @@ func (b *session) openFIFO(r *request, fd int) error {
 		unix.Close(fd)
 		return err
 	}
-	id, tid, flags := r.id, r.tid, r.flags
-	open := func() (int, error) {
-		return unix.Open(descriptorLink(fd), flags&^(unix.O_NOFOLLOW|unix.O_CREAT|unix.O_EXCL|unix.O_TRUNC)|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	}
-	b.waiting.Go(func() { // on a thread that has no filter, and nothing but the FIFO to open
-		defer unix.Close(fd)
-		got, err := open()
-		for wait := time.Millisecond; err == unix.ENXIO; got, err = open() {
-			if _, _, gone := unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id))); gone != 0 {
+	id, flags := r.id, r.flags
+	b.await(r, func(pause time.Duration) (again bool, err error) { // on a thread that has no filter, and nothing but the FIFO to open
+		got, err := unix.Open(descriptorLink(fd), flags&^(unix.O_NOFOLLOW|unix.O_CREAT|unix.O_EXCL|unix.O_TRUNC)|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		switch err {
+		case nil:
+			_, err = unix.FcntlInt(uintptr(got), unix.F_SETFL, flags&^unix.O_NONBLOCK)
+		case unix.ENXIO:
+			time.Sleep(pause)
+		}
+		if err == nil {
+			err = b.give(id, got, flags)
+		}
+		return err == unix.ENXIO, err
+	}, func() { unix.Close(fd) })
+	return errAnswered
+}
+
+// maxPause is the longest time between two looks at what a call waits for.
+const maxPause = 16 * time.Millisecond
+
+// await answers a call later, on another thread, as soon as try, which takes no longer
+// than a pause, has its result. It calls done when that is so, or nobody waits any more.
+func (b *session) await(r *request, try func(pause time.Duration) (again bool, err error), done func()) {
+	id, tid := r.id, r.tid
+	b.waiting.Go(func() {
+		defer done()
+		for pause := time.Millisecond; ; pause = min(2*pause, maxPause) {
+			again, err := try(pause)
+			if again && interrupted(tid) {
+				const restart = unix.Errno(512) // ERESTARTSYS: the kernel decides by what handles the signal
+				again, err = false, restart
+			}
+			if !again {
+				if err != errAnswered {
+					b.answer(id, 0, err)
+				}
 				return
 			}
-			if interrupted(tid) {
-				const restart = unix.Errno(512) // ERESTARTSYS: the kernel decides by what handles the signal
-				b.answer(id, 0, restart)
+			if _, _, gone := unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id))); gone != 0 {
 				return
 			}
 			select {
 			case <-b.stop:
 				return
-			case <-time.After(wait):
+			default:
 			}
-			wait = min(2*wait, 16*time.Millisecond)
-		}
-		if err == nil {
-			_, err = unix.FcntlInt(uintptr(got), unix.F_SETFL, flags&^unix.O_NONBLOCK)
-		}
-		if err != nil {
-			b.answer(id, 0, err)
-			return
-		}
-		if err := b.give(id, got, flags); err != errAnswered {
-			b.answer(id, 0, err)
 		}
 	})
-	return errAnswered
 }
 
 // openTerminal opens the controlling terminal of the thread, which is not the broker's.

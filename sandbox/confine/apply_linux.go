@@ -40,7 +40,11 @@ func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.P
 		return c, err
 	}
 	if listener >= 0 {
-		c.Serve = func(stop int) []process.Refusal { return p.broker.Serve(listener, stop) }
+		temp := ""
+		if p.Temp != "" {
+			temp = temporary
+		}
+		c.Serve = func(stop int) []process.Refusal { return p.broker.Serve(listener, stop, temp) }
 	}
 	if p.Limits == (Limits{}) {
 		c.Pid, err = syscall.ForkExec(path, argv, attr)
@@ -69,6 +73,9 @@ func (p *plan) apply(handOver func(fd int) error) (listener int, err error) {
 	mounted, err := p.separate()
 	if err := missing(err); err != nil {
 		return -1, err
+	}
+	if !mounted {
+		p.Temp = ""
 	}
 	if p.Network == Loopback || p.Network == Proxied {
 		err := enterNetNamespace()

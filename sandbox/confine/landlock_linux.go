@@ -43,7 +43,7 @@ func (p *plan) ruleset(abi int) unix.LandlockRulesetAttr {
 	if abi < abiIoctl {
 		a.Handled_access_fs &^= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	}
-	if abi >= abiUnix && !p.UnixSockets {
+	if abi >= abiUnix && !p.services() {
 		a.Handled_access_fs |= unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX // to those of the command itself all may connect
 	}
 	if abi >= abiNet && p.Network == None {
@@ -51,7 +51,7 @@ func (p *plan) ruleset(abi int) unix.LandlockRulesetAttr {
 	}
 	if abi >= abiScope {
 		a.Scoped = unix.LANDLOCK_SCOPE_SIGNAL
-		if !p.UnixSockets {
+		if !p.services() {
 			a.Scoped |= unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
 		}
 	}

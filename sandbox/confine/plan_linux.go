@@ -57,6 +57,9 @@ func (p *plan) needsMounts() bool {
 	return slices.ContainsFunc(p.mounts, func(m mount) bool { return m.kind == mountReadOnly || m.kind == mountHidden })
 }
 
+// services says whether the command may connect to the sockets of the machine.
+func (p *plan) services() bool { return p.UnixSockets && p.Network != None }
+
 const (
 	maxPlan  = 1 << 20 // bytes
 	maxPaths = 8192

@@ -53,6 +53,7 @@ const (
 
 const (
 	allow           = unix.SECCOMP_RET_ALLOW
+	notify          = unix.SECCOMP_RET_USER_NOTIF
 	tiocLinux       = 0x541c
 	fsIocFsSetXattr = 0x401c5820
 	netlinkRoute    = unix.NETLINK_ROUTE
@@ -107,12 +108,14 @@ func (p *plan) rules(mounted bool, abi int) (list []rule) {
 	}
 	add(unix.SYS_CLONE3, fail(unix.ENOSYS)) // its flags are out of sight; libraries fall back to clone
 	add(unix.SYS_CLONE, denied, hasAny(0, newNamespace))
+	// Landlock keeps them from the machine's sockets without a path.
+	ownSockets := p.broker != nil && abi >= abiScope && !p.services()
 	if p.broker != nil {
 		for _, c := range broker.Calls {
 			if c.Flags >= 0 {
-				add(c.Number, unix.SECCOMP_RET_USER_NOTIF, hasAny(uint32(c.Flags), broker.Writing))
+				add(c.Number, notify, hasAny(uint32(c.Flags), broker.Writing))
 			} else {
-				add(c.Number, unix.SECCOMP_RET_USER_NOTIF)
+				add(c.Number, notify)
 			}
 		}
 		// Its flags are out of sight; libraries fall back to openat.
@@ -138,15 +141,23 @@ func (p *plan) rules(mounted bool, abi int) (list []rule) {
 		add(unix.SYS_MEMFD_CREATE, noAccess)
 	}
 
-	// A connected stream reaches its other end only. A datagram socket could be sent to
-	// a path.
-	add(unix.SYS_SOCKETPAIR, allow, isType(1, unix.SOCK_STREAM))
-	add(unix.SYS_SOCKETPAIR, allow, isType(1, unix.SOCK_SEQPACKET))
-	if p.Network == None || !p.UnixSockets {
+	// A connected stream reaches its other end only. A datagram could be sent to a path.
+	for _, kind := range []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET} {
+		add(unix.SYS_SOCKETPAIR, allow, isType(1, kind))
+		if ownSockets {
+			add(unix.SYS_SOCKET, allow, is(0, unix.AF_UNIX), isType(1, kind))
+		}
+	}
+	if ownSockets {
+		add(unix.SYS_BIND, notify)
+		add(unix.SYS_CONNECT, notify)
+		add(unix.SYS_SOCKETPAIR, notify, is(0, unix.AF_UNIX), isType(1, unix.SOCK_DGRAM))
+	}
+	if !p.services() {
 		add(unix.SYS_SOCKETPAIR, noAccess)
 	}
 	if p.Network != None {
-		if p.UnixSockets || abi >= abiUnix {
+		if p.services() || abi >= abiUnix && !ownSockets {
 			add(unix.SYS_SOCKET, allow, is(0, unix.AF_UNIX))
 		}
 		// How libraries learn the addresses of the machine; changing them takes a

@@ -70,8 +70,7 @@ type Spec struct {
 type Network uint8
 
 const (
-	// None means no sockets at all but connected pairs among the processes of
-	// the command.
+	// None means no sockets but among the processes of the commands.
 	None Network = iota
 	// Loopback means a loopback interface of the command's own, which nothing
 	// else is on.
