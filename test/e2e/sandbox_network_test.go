@@ -104,15 +104,15 @@ func TestSandboxNetwork(t *testing.T) {
 		inside                []string // that works
 		outside               []string // that does not: of what is its own
 	}{
-		{"none", "sandbox: {network: none}\n", "", nil, []string{"stream"}, []string{"own tcp4", "own tcp6", "own udp4", "own unix", "icmp", "netlink"}},
-		{"by default", "", "", nil, []string{"stream"}, []string{"own tcp4", "own tcp6", "own udp4", "own unix", "icmp", "netlink"}},
-		{"none with unix sockets", "sandbox: {network: none, unix_sockets: true}\n", "", nil, []string{"stream"}, []string{"own tcp4", "own udp4", "own unix"}},
-		{"none without namespaces", "", "namespaces", nil, []string{"stream"}, []string{"own tcp4", "own tcp6", "own udp4", "own unix", "icmp", "netlink"}},
+		{"none", "sandbox: {network: none}\n", "", nil, []string{"stream", "own unix"}, []string{"own tcp4", "own tcp6", "own udp4", "icmp", "netlink"}},
+		{"by default", "", "", nil, []string{"stream", "own unix"}, []string{"own tcp4", "own tcp6", "own udp4", "icmp", "netlink"}},
+		{"none with unix sockets", "sandbox: {network: none, unix_sockets: true}\n", "", nil, []string{"stream", "own unix"}, []string{"own tcp4", "own udp4"}},
+		{"none without namespaces", "", "namespaces", nil, []string{"stream", "own unix"}, []string{"own tcp4", "own tcp6", "own udp4", "icmp", "netlink"}},
 		{"none without Landlock", "", "landlock", nil, []string{"stream"}, []string{"own tcp4", "own tcp6", "own udp4", "own unix", "icmp", "netlink"}},
-		{"loopback", "sandbox: {network: loopback}\n", "", nil, []string{"stream", "own tcp4", "own udp4"}, nil},
-		{"loopback without namespaces", "sandbox: {network: loopback}\n", "namespaces", nil, []string{"stream"}, []string{"own tcp4", "own udp4"}},
-		{"all", "sandbox: {network: all}\n", "", inet, []string{"stream", "own tcp4", "own udp4"}, nil},
-		{"all without namespaces", "sandbox: {network: all}\n", "namespaces", inet, []string{"stream", "own tcp4", "own udp4"}, nil},
+		{"loopback", "sandbox: {network: loopback}\n", "", nil, []string{"stream", "own unix", "own tcp4", "own udp4"}, nil},
+		{"loopback without namespaces", "sandbox: {network: loopback}\n", "namespaces", nil, []string{"stream", "own unix"}, []string{"own tcp4", "own udp4"}},
+		{"all", "sandbox: {network: all}\n", "", inet, []string{"stream", "own unix", "own tcp4", "own udp4"}, nil},
+		{"all without namespaces", "sandbox: {network: all}\n", "namespaces", inet, []string{"stream", "own unix", "own tcp4", "own udp4"}, nil},
 		{"all with unix sockets", "sandbox: {network: all, unix_sockets: true}\n", "", slices.Concat(inet, []string{"unix", "unixgram", "pair", "abstract"}), []string{"stream", "own unix"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

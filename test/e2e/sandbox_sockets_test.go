@@ -1,0 +1,144 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestOwnSockets makes and connects sockets with names, and gets what the kernel answers
+// without the sandbox.
+func TestOwnSockets(t *testing.T) {
+	t.Parallel()
+	program, err := os.ReadFile("testdata/connections.py")
+	must(t, err)
+	eachAccount(t, func(t *testing.T, who account) {
+		eachMachine(t, func(t *testing.T, without string) {
+			for _, network := range []string{"none", "loopback"} {
+				if without != "" && network != "none" {
+					continue // is none there
+				}
+				t.Run(network, func(t *testing.T) {
+					t.Parallel()
+					g := newGround(t, who)
+					g.temp = freshDir(t, "/var/tmp") // addresses are short
+					must(t, os.Chown(g.temp, who.id, who.id))
+					command := "python3 " + g.file("connections.py", string(program), 0o644)
+					if network != "none" {
+						command = "INET=1 " + command
+					}
+					want, complaints, _ := g.plain(g.out, command)
+					b := g.open(setup{config: "sandbox: {network: " + network + "}\n", without: without})
+					defer b.stop()
+					got := b.bash(command)
+					if !strings.HasPrefix(got.text, strings.TrimSpace(want)) || complaints != "" {
+						t.Errorf("gives\n%s\nand without the sandbox\n%s%s", got, want, complaints)
+					}
+				})
+			}
+		})
+	})
+}
+
+// connect is a program that says whether it reaches each socket.
+const connectTo = `python3 -c '
+import socket, sys
+for name in sys.argv[1:]:
+    for kind in socket.SOCK_STREAM, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM:
+        try:
+            s = socket.socket(socket.AF_UNIX, kind)
+            s.connect(name)
+            print("reached", name)
+        except OSError as e:
+            print(e.errno)
+' `
+
+// TestSocketsOfOthers tries to reach sockets that commands did not make.
+func TestSocketsOfOthers(t *testing.T) {
+	t.Parallel()
+	eachAccount(t, func(t *testing.T, who account) {
+		eachMachine(t, func(t *testing.T, without string) {
+			t.Parallel()
+			g := newGround(t, who)
+			served := func(path string) string {
+				l, err := net.Listen("unix", path)
+				must(t, err)
+				t.Cleanup(func() { l.Close() })
+				must(t, os.Chown(path, who.id, who.id))
+				return path
+			}
+			for name, config := range map[string]string{"none": "", "loopback": "sandbox: {network: loopback}\n", "all": "sandbox: {network: all}\n"} {
+				inside, outside := served(filepath.Join(g.work, name+".sock")), served(filepath.Join(g.dir, name+".sock"))
+				packages := filepath.Join(g.work, "node_modules", name)
+				b := g.open(setup{config: config, without: without})
+				refused := b.bash(connectTo + inside)
+				if !strings.Contains(refused.text, inside+" is none (rule: sandbox.unix_sockets)") {
+					t.Errorf("%s: it is not said why: %v", name, refused)
+				}
+				for _, command := range []string{
+					connectTo + inside + " " + outside,
+					"cd " + g.dir + " && " + connectTo + name + ".sock ./" + name + ".sock",
+					"ln -s " + outside + " sl && " + connectTo + "sl",
+					"ln " + inside + " hl; " + connectTo + "hl",
+					"ln " + inside + " $TMPDIR/hl; ln " + inside + " /tmp/hl; " + connectTo + "$TMPDIR/hl /tmp/hl",
+					"mkdir -p " + packages + " && mv " + inside + " " + packages + "/s && mv " + packages + "/s $TMPDIR/s; mv " + packages + " $TMPDIR/p; " + connectTo + "$TMPDIR/s $TMPDIR/p/s " + packages + "/s",
+					"mkdir -p d && mv " + packages + "/s d/s; mv d $TMPDIR/d; " + connectTo + "$TMPDIR/d/s d/s; mv d/s " + inside,
+					"exec 3<" + g.dir + "; " + connectTo + "/proc/self/fd/3/" + name + ".sock /proc/$$/cwd/" + name + ".sock /proc/1/root" + outside,
+					`python3 -c 'import os, socket
+s = socket.socket(socket.AF_UNIX); s.bind("mine"); s.listen(); os.rename("mine", "gone"); os.unlink("gone"); os.rename("` + filepath.Base(inside) + `", "mine")' ; ` + connectTo + "mine; mv mine " + inside,
+				} {
+					if o := b.bash(command); strings.Contains(o.text, "reached") {
+						t.Errorf("%s: %.300q reaches it: %v", name, command, o)
+					}
+				}
+				for _, protected := range []string{".envrc", ".mcp.json", "sub/.vscode"} {
+					if o := b.bash("mkdir -p sub; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"" + protected + "\"[:])'; ls -A . sub"); strings.Contains(o.text, filepath.Base(protected)+"\n") {
+						t.Errorf("%s: %s is made: %v", name, protected, o)
+					}
+				}
+				b.stop()
+			}
+		})
+	})
+}
+
+// TestSocketsOfJobs reaches the socket of one command from another: where nothing but
+// commands make files, and nowhere else.
+func TestSocketsOfJobs(t *testing.T) {
+	t.Parallel()
+	eachAccount(t, func(t *testing.T, who account) {
+		eachMachine(t, func(t *testing.T, without string) {
+			t.Parallel()
+			g := newGround(t, who)
+			b := g.open(setup{without: without})
+			defer b.stop()
+			for dir, reached := range map[string]bool{"$TMPDIR": true, "/tmp": without == "", g.work: false} {
+				if dir == "/tmp" && without != "" {
+					continue // is not theirs
+				}
+				serve := fmt.Sprintf(`cd %s && exec python3 -c 'import socket, time
+s = socket.socket(socket.AF_UNIX); s.bind("of-job"); s.listen(); time.sleep(60)'`, dir)
+				if o := b.call("bash", map[string]any{"command": serve, "background": true}); o.failed {
+					t.Fatal(o)
+				}
+				command := fmt.Sprintf("cd %s; for i in $(seq 100); do test -S of-job && break; sleep 0.05; done; %s of-job", dir, connectTo)
+				if o := b.bash(command); strings.Contains(o.text, "reached of-job") != reached {
+					t.Errorf("in %s: reached is to be %t: %v", dir, reached, o)
+				}
+			}
+			// Another server's.
+			other := g.open(setup{without: without})
+			defer other.stop()
+			found := b.bash("echo $TMPDIR/of-job")
+			path, _, _ := strings.Cut(found.text, "\n")
+			if o := other.bash(connectTo + path); strings.Contains(o.text, "reached") {
+				t.Errorf("another server's commands reach %s: %v", path, o)
+			}
+		})
+	})
+}
