@@ -41,6 +41,18 @@ func Resolver(t testing.TB, answer func(name string, kind dnsmessage.Type) Answe
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { packets.Close(); streams.Close() })
+	Serve(packets, streams, answer)
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+		at := packets.LocalAddr().String()
+		if strings.HasPrefix(network, "tcp") {
+			at = streams.Addr().String()
+		}
+		return new(net.Dialer).DialContext(ctx, network, at)
+	}}
+}
+
+// Serve answers queries until the sockets are closed.
+func Serve(packets net.PacketConn, streams net.Listener, answer func(name string, kind dnsmessage.Type) Answers) {
 	go func() {
 		b := make([]byte, 1500)
 		for {
@@ -74,13 +86,6 @@ func Resolver(t testing.TB, answer func(name string, kind dnsmessage.Type) Answe
 			}()
 		}
 	}()
-	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		at := packets.LocalAddr().String()
-		if strings.HasPrefix(network, "tcp") {
-			at = streams.Addr().String()
-		}
-		return new(net.Dialer).DialContext(ctx, network, at)
-	}}
 }
 
 // respond returns the reply to a query, or nil for none.
