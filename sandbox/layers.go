@@ -58,6 +58,9 @@ func (c *Commands) Layers() Layers {
 	if c.kernel.confines() {
 		l.InForce = append(l.InForce, c.kernel.kinds(spec, c.policy.Settings.Network.inForce(c.kernel.support))...)
 	}
+	if hosts := PresetHosts(c.policy.Settings.Presets); len(hosts) > 0 && spec.Network == confine.Proxied {
+		l.InForce = append(l.InForce, "hosts of presets: "+strings.Join(hosts, ", "))
+	}
 	l.SideEffects = spec.SideEffects(c.kernel.support)
 	if spec.Exec != nil {
 		l.SideEffects = append(l.SideEffects, c.confinement.unusables()...)
