@@ -206,7 +206,9 @@ func (b *session) doConnect(r *request) error {
 	s.become()
 	err = connect()
 	s.restore()
-	if flags&unix.O_NONBLOCK != 0 || !unfinished(err) {
+	// Landlock does not restrict the thread that waits: a name in no file system is not
+	// for that.
+	if flags&unix.O_NONBLOCK != 0 || !unfinished(err) || file == none && err == unix.EAGAIN {
 		done()
 		return err
 	}

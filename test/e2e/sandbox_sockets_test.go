@@ -3,12 +3,15 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestOwnSockets makes and connects sockets with names, and gets what the kernel answers
@@ -140,5 +143,71 @@ s = socket.socket(socket.AF_UNIX); s.bind("of-job"); s.listen(); time.sleep(60)'
 				t.Errorf("another server's commands reach %s: %v", path, o)
 			}
 		})
+	})
+}
+
+// TestBusySocketsOfOthers tries to connect to a socket without a file whose queue is
+// full now and then, so that a call may have to wait for it.
+func TestBusySocketsOfOthers(t *testing.T) {
+	t.Parallel()
+	eachAccount(t, func(t *testing.T, who account) {
+		g := newGround(t, who)
+		name := "@toolserver-busy-" + filepath.Base(g.dir) + who.name
+		address := &unix.SockaddrUnix{Name: name}
+		socket := func() int {
+			fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+			must(t, err)
+			return fd
+		}
+		listener := socket()
+		must(t, errors.Join(unix.Bind(listener, address), unix.Listen(listener, 0)))
+		fill := func() (fds []int) {
+			for {
+				fd := socket()
+				fds = append(fds, fd)
+				if unix.Connect(fd, address) != nil {
+					return fds
+				}
+			}
+		}
+		stop, stopped := make(chan struct{}), make(chan int)
+		go func() {
+			reached, kept := 0, fill()
+			for {
+				fd, _, err := unix.Accept(listener)
+				if err == nil {
+					if peer, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED); err != nil || int(peer.Pid) != os.Getpid() {
+						reached++
+					}
+					kept = append(kept, fd)
+				}
+				kept = append(kept, fill()...)
+				for len(kept) > 64 {
+					unix.Close(kept[0])
+					kept = kept[1:]
+				}
+				select {
+				case <-stop:
+					for _, fd := range append(kept, listener) {
+						unix.Close(fd)
+					}
+					stopped <- reached
+					return
+				default:
+				}
+			}
+		}()
+		b := g.open(setup{})
+		o := b.bash(`python3 -c '
+import socket
+for i in range(3000):
+    try: socket.socket(socket.AF_UNIX).connect("\0` + name[1:] + `"); print("reached")
+    except OSError as e: last = e.errno
+print("tried", last)'`)
+		b.stop()
+		close(stop)
+		if reached := <-stopped; reached > 0 || strings.Contains(o.text, "reached") || !strings.Contains(o.text, "tried") {
+			t.Errorf("reached %d times: %v", reached, o)
+		}
 	})
 }
