@@ -44,7 +44,7 @@ var (
 	}
 	metadataHolds = []hold{{"chmod 777 $OUT/file", false}, {"touch -d 2001-01-01 $OUT/file", false}, {"chown 1 $OUT/file", false}}
 	secretsHold   = []hold{{"cat .env", false}, {"cp .env x", false}, {"echo x > .git/hooks/hook", false}, {"cat $HOME/.ssh/id_rsa", false}}
-	networkHolds  = []hold{{"perl -e 'socket(my $s, 2, 1, 0) or die'", false}, {"perl -e 'socket(my $s, 2, 1, 262) or die'", false}, {"perl -e 'socket(my $s, 16, 3, 0) or die'", false}, {"perl -e 'socket(my $s, 1, 1, 0) or die'", false}}
+	networkHolds  = []hold{{"perl -e 'socket(my $s, 2, 1, 0) or die'", false}, {"perl -e 'socket(my $s, 2, 1, 262) or die'", false}, {"perl -e 'socket(my $s, 16, 3, 0) or die'", false}, {"perl -e 'socket(my $s, 1, 2, 0) or die'", false}}
 	serverHolds   = []hold{{"cat /proc/$SERVER/environ", false}, {"readlink /proc/$SERVER/fd/0", false}, {"cat /proc/$SERVER/maps", false}, {": <> /proc/$SERVER/mem", false}, {"cat /proc/$PPID/environ", false}, {": < /proc/$PPID/mem", false}}
 	othersHold    = append([]hold{{"kill -0 $SERVER", false}}, serverHolds...)
 )

@@ -91,7 +91,7 @@ def many(family, address):
             listener.accept()[0].close()
 
     def connect(_):
-        for _ in range(50):
+        for _ in range(20):
             c = socket.socket(family)
             c.connect(listener.getsockname())
             c.close()
@@ -103,10 +103,10 @@ def many(family, address):
 
 
 def renewed():
-    for i in range(600):
+    for i in range(300):
         served(socket.AF_UNIX, "one")
         os.unlink("one")
-    return "600"
+    return "300"
 
 
 def managed():
