@@ -41,6 +41,7 @@ type Call struct {
 	clock    clock
 	limit    time.Duration // of the clock; 0 for none
 	unasked  bool          // nobody can be asked after all
+	agreed   []Asked       // what of it policy refused until a person agreed
 	outer    *Call         // of a call that a tool makes within its own
 }
 

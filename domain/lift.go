@@ -1,8 +1,10 @@
 package domain
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -28,47 +30,75 @@ const maxLifts = 8
 // lifting runs the handler, and again with what a person allows of what policy
 // refuses. Without a client that can be asked the refusal stays.
 func (c *Call) lifting(ctx context.Context, handle func(context.Context) (ToolResult, error)) (ToolResult, error) {
-	var asked []Asked
 	for range maxLifts {
 		result, err := handle(ctx)
 		refused, ok := err.(Liftable) // as a handler returns it
 		if !ok {
-			if err == nil && asked != nil {
-				result.Meta = withAsked(result.Meta, asked)
+			if err == nil && c.agreed != nil {
+				result.Meta = withAsked(result.Meta, c.agreed)
 			}
 			return result, err
 		}
 		if !CanAsk(ctx, AskElicitation) {
 			return result, nil
 		}
-		q := question{refused: strings.Join(refused.Lifts(), ", "), session: c.Session.Lasts()}
-		q.about = q.refused
-		answer := answerEarlier
-		if q.session && c.exec.grants.have(c.Session.Key(), refused) {
-			c.noteAsked(q.about, answer)
-		} else {
-			var refusal *ToolResult
-			answer, refusal, err = c.consult(ctx, q)
-			switch {
-			case CodeOf(err) == CodeMissingCapability: // it can ask, but not during this call
-				c.unasked = true
-				continue
-			case err != nil:
-				return ToolResult{}, err
-			case refusal != nil:
-				return *refusal, nil
-			}
-		}
-		if answer == answerSession {
-			c.exec.grants.add(c.Session.Key(), refused)
+		refusal, err := c.agree(ctx, refused)
+		switch {
+		case CodeOf(err) == CodeMissingCapability: // it can ask, but not during this call
+			c.unasked = true
+			continue
+		case err != nil:
+			return ToolResult{}, err
+		case refusal != nil:
+			return *refusal, nil
 		}
 		if ctx, err = refused.Lift(ctx); err != nil {
 			return Failure("denied", c.Name+" was not run: "+err.Error(), "Call it again; the user is asked again if that is still needed."), nil
 		}
-		asked = append(asked, Asked{visible(q.about), answer})
 	}
 	return Failure("denied", c.Name+" was not run: it needs too much that policy does not allow", "Do it in several smaller calls."), nil
 }
+
+// agree asks a person to let the call do what policy refuses, unless they have let the
+// session do it. The refusal is what the call is answered with if they do not.
+func (c *Call) agree(ctx context.Context, refused Liftable) (refusal *ToolResult, err error) {
+	q := question{refused: strings.Join(refused.Lifts(), ", "), session: c.Session.Lasts()}
+	q.about = q.refused
+	answer := answerEarlier
+	if q.session && c.exec.grants.have(c.Session.Key(), refused) {
+		c.noteAsked(q.about, answer)
+	} else if answer, refusal, err = c.consult(ctx, q); err != nil || refusal != nil {
+		return refusal, err
+	}
+	if answer == answerSession {
+		c.exec.grants.add(c.Session.Key(), refused)
+	}
+	c.agreed = append(c.agreed, Asked{visible(q.about), answer})
+	return nil, nil
+}
+
+// Permit has a person let what policy refuses to a handler that runs and has done a part
+// of its work. The error says why it stays refused. Of one call, only one Permit may be
+// under way, and none when its handler returns.
+func Permit(ctx context.Context, refused Liftable) error {
+	c := callOf(ctx)
+	if !CanAsk(ctx, AskElicitation) {
+		return errors.New("there is nobody to ask")
+	}
+	refusal, err := c.agree(ctx, refused)
+	switch {
+	case isInputRequired(err): // and the call goes on
+		return cmp.Or(c.root().retakeSlots(ctx), errLater)
+	case err != nil:
+		return err
+	case refusal != nil:
+		return errors.New("the user did not agree to it")
+	}
+	_, err = refused.Lift(ctx)
+	return err
+}
+
+var errLater = errors.New("this client cannot be asked during a call")
 
 // withAsked returns the _meta of a result with what a person has agreed to.
 func withAsked(meta any, asked []Asked) any {

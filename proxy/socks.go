@@ -59,6 +59,7 @@ func (s *Server) serveSOCKS(ctx context.Context, c net.Conn, r io.Reader) {
 			code = 4 // unreachable
 		}
 	}
+	_ = c.SetDeadline(time.Now().Add(headWait)) // Dial may have taken longer than the first one
 	if _, err := c.Write([]byte{socksVersion, code, 0, 1, 0, 0, 0, 0, 0, 0}); to != nil && err == nil {
 		tunnel(ctx, c, r, to)
 	} else if to != nil {

@@ -45,6 +45,7 @@ type CommandRequest struct {
 	Command string // text for the shell
 	Dir     string // where it starts; empty means the working directory
 	Env     map[string]string
+	Asker   netproxy.Asker // of hosts that are not in sandbox.network.allow; nil for nobody
 	Run     runner.Request // the rest; what this struct says is filled in
 }
 
@@ -191,7 +192,7 @@ func (c *Commands) prepare(req *CommandRequest) error {
 	}
 	req.Run.Dir, req.Run.Bounds = dir, c.bounds()
 	var variables map[string]string
-	req.Run.Proxy, variables = c.throughProxy(req.Env)
+	req.Run.Proxy, variables = c.throughProxy(req.Env, req.Asker)
 	if req.Run.Env, err = c.environment(variables); err != nil {
 		return err
 	}

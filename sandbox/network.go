@@ -61,7 +61,7 @@ func (p Policy) reachable() (r netproxy.Rules, err error) {
 // throughProxy returns the proxy of a confined process, and its variables besides those
 // that are set. There is none if policy names no hosts or this machine has no network
 // of its own for it.
-func (c *Commands) throughProxy(set map[string]string) (*netproxy.Proxy, map[string]string) {
+func (c *Commands) throughProxy(set map[string]string, asker netproxy.Asker) (*netproxy.Proxy, map[string]string) {
 	if !c.Confined() || c.policy.Settings.Network.kind() != confine.Proxied || !c.kernel.support.NetNamespace {
 		return nil, set
 	}
@@ -73,5 +73,5 @@ func (c *Commands) throughProxy(set map[string]string) (*netproxy.Proxy, map[str
 		variables[name], variables[strings.ToLower(name)] = value, value
 	}
 	maps.Copy(variables, set)
-	return &netproxy.Proxy{Rules: c.reachable}, variables
+	return &netproxy.Proxy{Rules: c.reachable, Asker: asker}, variables
 }

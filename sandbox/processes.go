@@ -43,7 +43,7 @@ func (p *Processes) Start(ctx context.Context, req ProcessRequest) (*process.Chi
 	s.Bounds.Disk = 0 // what it writes adds up as long as it runs
 	var err error
 	if !req.Unconfined {
-		proxy, variables := c.throughProxy(req.Env)
+		proxy, variables := c.throughProxy(req.Env, nil)
 		if req.Env = variables; proxy != nil {
 			s.Serve = proxy.Serve
 		}

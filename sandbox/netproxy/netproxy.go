@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"toolserver/proxy"
 	"toolserver/sandbox/netguard"
@@ -25,9 +26,18 @@ type Rules struct {
 	Setting string          // what refusals say of Allow
 }
 
+// An Asker asks a person about hosts that Rules do not allow.
+type Asker interface {
+	// Ask returns nil if clients may reach a host and port. The error says why not.
+	Ask(target string) error
+	// Waited is how long people have been asked so far.
+	Waited() time.Duration
+}
+
 // A Proxy serves one command.
 type Proxy struct {
 	Rules
+	Asker    Asker // nil if nobody is asked
 	mu       sync.Mutex
 	refusals []Refusal
 }
@@ -64,6 +74,14 @@ func Describe(refusals []Refusal) string {
 	return strings.Join(texts, "; ")
 }
 
+// Waited is how long people have been asked so far. For a nil Proxy, nobody is.
+func (p *Proxy) Waited() time.Duration {
+	if p == nil || p.Asker == nil {
+		return 0
+	}
+	return p.Asker.Waited()
+}
+
 func (p *Proxy) refuse(target, why string) error {
 	r := Refusal{strings.Trim(fmt.Sprintf("%.300q", target), `"`), why} // a client may send any bytes
 	p.mu.Lock()
@@ -88,11 +106,19 @@ func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, fmt.Errorf("%.300q is not a host with a port", address)
 	}
-	if !slices.ContainsFunc(p.Allow, func(h netguard.Host) bool { return h.Matches(host, uint16(port)) }) {
-		return nil, p.refuse(address, "not in "+p.Setting)
+	listed := slices.ContainsFunc(p.Allow, func(h netguard.Host) bool { return h.Matches(host, uint16(port)) })
+	err = p.Guard.CheckURL(u) // and u is canonical
+	if !listed {
+		why := "not in " + p.Setting
+		if p.Asker == nil || err != nil {
+			return nil, p.refuse(address, why)
+		}
+		if refused := p.Asker.Ask(u.Host); refused != nil { // before the name is looked up, which tells it to others
+			return nil, p.refuse(address, why+"; "+refused.Error())
+		}
 	}
 	var c net.Conn
-	if err = p.Guard.CheckURL(u); err == nil { // and u is canonical
+	if err == nil {
 		c, err = p.Guard.Dial(ctx, network, u.Host)
 	}
 	if denied, ok := errors.AsType[*netguard.DeniedError](err); ok {

@@ -73,7 +73,7 @@ type Request struct {
 	// standard input of the server.
 	Stdin []byte
 	// Timeout is how long the command may run, including the wait for others; zero
-	// means [Options.Timeout].
+	// means [Options.Timeout]. The time that Proxy waits for people comes on top.
 	Timeout time.Duration
 	// Split fills Result.Stdout and Result.Stderr. Otherwise the command has one
 	// pipe for both, and Result.Output holds them in the order they were written in.
@@ -345,9 +345,18 @@ func (c *call) wait(ctx context.Context, p *process.Process, res *Result) {
 		}
 		return false
 	}
+	exited := until(p.Exited())
+	for asked := time.Duration(0); !exited && ctx.Err() == nil; exited = until(p.Exited()) {
+		more := c.request.Proxy.Waited() - asked
+		if more <= 0 {
+			break
+		}
+		asked += more
+		timer.Reset(more)
+	}
 	o := &c.runner.options
 	switch {
-	case until(p.Exited()):
+	case exited:
 		timer.Reset(o.Drain)
 		until(p.Done())
 	case ctx.Err() != nil:

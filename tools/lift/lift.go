@@ -6,6 +6,7 @@ package lift
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
@@ -21,12 +23,12 @@ import (
 	"toolserver/sandbox/pathguard"
 )
 
-// What is lifted begins with one of these. That a host is lifted is for the requests of
-// tools: a command that runs already cannot wait for a client that has to call again.
+// What is lifted begins with one of these.
 const (
-	program = "command "
-	writing = "writing in "
-	host    = "host "
+	program    = "command "
+	writing    = "writing in "
+	host       = "host "
+	connecting = "connection of the running command to "
 )
 
 // Error is a refusal that a person may lift, as [domain.Liftable] says.
@@ -211,4 +213,78 @@ func Host(err error) error {
 	}
 	always := func() bool { return true } // requests follow the policy in force
 	return &Error{err, []string{host + net.JoinHostPort(refused.Host, refused.Port)}, refused.Policy, always}
+}
+
+// Hosts asks about the hosts that a running command tries to reach, each once and one at
+// a time: connections wait meanwhile, and the command's time does not count.
+type Hosts struct {
+	ctx  context.Context
+	end  context.CancelFunc
+	held sandbox.Capabilities
+
+	asking  sync.Mutex
+	answers map[string]error
+
+	mu     sync.Mutex
+	waited time.Duration
+	since  time.Time // zero if nobody is being asked
+}
+
+// NewHosts returns what asks during the call that ctx belongs to, until End.
+func NewHosts(ctx context.Context, held sandbox.Capabilities) *Hosts {
+	h := &Hosts{held: held, answers: map[string]error{}}
+	h.ctx, h.end = context.WithCancel(ctx)
+	return h
+}
+
+// End takes back a question that is open, and waits for that. Nobody is asked again.
+func (h *Hosts) End() {
+	h.end()
+	h.asking.Lock()
+	defer h.asking.Unlock()
+}
+
+var (
+	errOver    = errors.New("nobody is asked after the end of the call")
+	errTooMany = fmt.Errorf("nobody is asked about more than %d hosts in one call", maxLifts)
+)
+
+// Ask returns nil if a person lets the command reach a host and port.
+func (h *Hosts) Ask(target string) error {
+	h.asking.Lock()
+	defer h.asking.Unlock()
+	answer, asked := h.answers[target]
+	switch {
+	case asked:
+		return answer
+	case h.ctx.Err() != nil:
+		return errOver
+	case len(h.answers) == maxLifts:
+		return errTooMany
+	}
+	h.count(time.Now())
+	defer h.count(time.Time{})
+	answer = domain.Permit(h.ctx, &Error{nil, []string{connecting + target}, h.held.Policy(), h.held.InForce})
+	if h.answers[target] = answer; domain.CodeOf(answer) == domain.CodeTimeout {
+		h.end() // there is nobody
+	}
+	return answer
+}
+
+// count begins or ends a time that a person is asked.
+func (h *Hosts) count(since time.Time) {
+	waited := h.Waited()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.waited, h.since = waited, since
+}
+
+// Waited is how long people have been asked so far.
+func (h *Hosts) Waited() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.since.IsZero() {
+		return h.waited
+	}
+	return h.waited + time.Since(h.since)
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"toolserver/domain"
-	"toolserver/tools/lift"
 )
 
 type bashInput struct {
@@ -41,11 +40,7 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 	timeout, limited := t.timeout(in.Timeout)
 	req := t.request(ctx, in.Command, in.WorkingDir, timeout, 1)
 	req.Run.OnOutput = reporter(ctx)
-	var err error
-	if t.commands, err = lift.Commands(ctx, t.held, req); err != nil {
-		return t.failure(err)
-	}
-	res, err := t.commands.Run(ctx, req)
+	res, err := t.run(ctx, req)
 	if err != nil {
 		return t.failure(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"regexp"
 
 	"toolserver/domain"
-	"toolserver/tools/lift"
 )
 
 type executeInput struct {
@@ -58,11 +57,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	if in.Stdin != nil {
 		req.Run.Stdin = []byte(*in.Stdin)
 	}
-	var err error
-	if t.commands, err = lift.Commands(ctx, t.held, req); err != nil {
-		return t.failure(err)
-	}
-	res, err := t.commands.Run(ctx, req)
+	res, err := t.run(ctx, req)
 	if err != nil {
 		return t.failure(err)
 	}

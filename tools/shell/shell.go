@@ -105,6 +105,19 @@ func (t tool) request(ctx context.Context, command, dir string, timeout time.Dur
 	}}
 }
 
+// run runs a command to its end, with what a person has allowed or allows meanwhile.
+func (t *tool) run(ctx context.Context, req sandbox.CommandRequest) (res runner.Result, err error) {
+	if t.commands, err = lift.Commands(ctx, t.held, req); err != nil {
+		return res, err
+	}
+	if t.held.Asks("network") && domain.CanAsk(ctx, domain.AskElicitation) {
+		hosts := lift.NewHosts(ctx, t.held)
+		defer hosts.End()
+		req.Asker = hosts
+	}
+	return t.commands.Run(ctx, req)
+}
+
 // room is what an answer needs besides output: status lines and markers.
 const room = 800
 

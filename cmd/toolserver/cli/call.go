@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -199,7 +200,12 @@ type terminal struct {
 	std     app.Streams
 	watched bool // standard error is a terminal
 	answers bool // and so is standard input
-	shown   bool // there is progress on the line
+
+	mu    sync.Mutex
+	shown bool // there is progress on the line
+	asked bool // or a question
+	in    *bufio.Reader
+	typed chan string // what a read returns that is under way, or was when its question ended
 }
 
 // WantsProgress reports whether anybody would see it.
@@ -207,16 +213,29 @@ func (t *terminal) WantsProgress() bool { return t.watched }
 
 // Progress shows how far the call has got.
 func (t *terminal) Progress(p domain.Progress) {
-	t.shown = true
-	fmt.Fprintf(t.std.Err, "\r\x1b[K%s", p.Message)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.asked {
+		t.shown = true
+		fmt.Fprintf(t.std.Err, "\r\x1b[K%s", p.Message)
+	}
 }
 
 // clear takes progress off the terminal.
 func (t *terminal) clear() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.shown {
 		fmt.Fprint(t.std.Err, "\r\x1b[K")
 		t.shown = false
 	}
+}
+
+// asking says whether a question is on the terminal.
+func (t *terminal) asking(now bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked = now
 }
 
 // Log shows a message that matters.
@@ -232,8 +251,9 @@ func (t *terminal) Supports(method string) bool { return t.answers && method == 
 
 // Ask shows questions that are answered by yes or no. What is not yes is no.
 func (t *terminal) Ask(ctx context.Context, requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
+	t.asking(true)
+	defer t.asking(false)
 	t.clear()
-	in := bufio.NewReader(t.std.In)
 	answers := map[string]json.RawMessage{}
 	for name, req := range requests {
 		params, err := json.Marshal(req.Params)
@@ -244,8 +264,10 @@ func (t *terminal) Ask(ctx context.Context, requests map[string]domain.InputRequ
 		if err := json.Unmarshal(params, &q); err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(t.std.Err, "%s [y/N] ", q.Message)
-		line, _ := in.ReadString('\n') // nothing, at the end of input
+		line, err := t.ask(ctx, q.Message)
+		if err != nil {
+			return nil, err
+		}
 		action := domain.Declined
 		if answer := strings.ToLower(strings.TrimSpace(line)); answer == "y" || answer == "yes" {
 			action = domain.Accepted
@@ -253,4 +275,33 @@ func (t *terminal) Ask(ctx context.Context, requests map[string]domain.InputRequ
 		answers[name] = json.RawMessage(`{"action":"` + action + `"}`)
 	}
 	return answers, ctx.Err()
+}
+
+// ask shows a question and returns the line that is typed after it: nothing, at the end
+// of input.
+func (t *terminal) ask(ctx context.Context, question string) (string, error) {
+	select {
+	case <-t.typed: // too late, for a question before
+		t.typed = nil
+	default:
+	}
+	fmt.Fprintf(t.std.Err, "%s [y/N] ", question)
+	if t.typed == nil {
+		if t.in == nil {
+			t.in = bufio.NewReader(t.std.In)
+		}
+		t.typed = make(chan string, 1)
+		go func(typed chan<- string) {
+			line, _ := t.in.ReadString('\n')
+			typed <- line
+		}(t.typed)
+	}
+	select {
+	case line := <-t.typed:
+		t.typed = nil
+		return line, nil
+	case <-ctx.Done():
+		fmt.Fprintln(t.std.Err)
+		return "", ctx.Err()
+	}
 }
