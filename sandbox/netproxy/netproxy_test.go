@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -414,5 +416,47 @@ func TestClient(t *testing.T) {
 	defer res.Body.Close()
 	if b, err := io.ReadAll(res.Body); err != nil || string(b) != text {
 		t.Errorf("%d bytes came back, %v", len(b), err)
+	}
+}
+
+// listAsker is a person who allows some targets.
+type listAsker struct {
+	allows []string
+	asked  []string
+}
+
+func (a *listAsker) Waited() time.Duration { return 0 }
+
+func (a *listAsker) Ask(target string) error {
+	a.asked = append(a.asked, target)
+	if slices.Contains(a.allows, target) {
+		return nil
+	}
+	return errors.New("no")
+}
+
+// TestAsk asks about what is not listed, in its canonical form, but not about what the
+// guard refuses, nor about what is listed.
+func TestAsk(t *testing.T) {
+	s := start(t, nil, []string{"listed.invalid"}, []string{"127.0.0.1:PORT"})
+	person := &listAsker{allows: []string{"127.0.0.1:" + s.port}}
+	s.proxy.Asker = person
+	for _, test := range []struct{ target, want, asked string }{
+		{"127.0.0.1:" + s.port, "HTTP/1.1 200", "127.0.0.1:" + s.port},
+		{"listed.invalid:443", "HTTP/1.1 502", ""},
+		{"NOT.Listed.invalid.:443", "HTTP/1.1 403", "not.listed.invalid:443"},
+		{"localhost:1", "HTTP/1.1 403", ""}, {"127.0.0.1:1", "HTTP/1.1 403", ""}, {"169.254.169.254:80", "HTTP/1.1 403", ""},
+		{"10.1.1.1:443", "HTTP/1.1 403", ""}, {"metadata.google.internal:80", "HTTP/1.1 403", ""}, {"a..b:80", "HTTP/1.1 403", ""}, {"[::ffff:10.1.1.1]:80", "HTTP/1.1 403", ""},
+	} {
+		person.asked = nil
+		c := s.connect(t)
+		fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", test.target)
+		status, err := bufio.NewReader(c).ReadString('\n')
+		if err != nil || !strings.HasPrefix(status, test.want) || strings.Join(person.asked, " ") != test.asked {
+			t.Errorf("%s: asked %q, got %q, %v; want %q, %q", test.target, person.asked, status, err, test.asked, test.want)
+		}
+	}
+	if refused := netproxy.Describe(s.proxy.Refusals()); !strings.Contains(refused, "NOT.Listed.invalid.:443: not in the list; no") {
+		t.Errorf("refused: %s", refused)
 	}
 }

@@ -14,8 +14,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"toolserver/mcpclient"
+	"toolserver/sandbox/confine"
 )
 
 // asked is a user who is asked, and what they say.
@@ -25,6 +27,7 @@ type asked struct {
 	questions []string
 	offers    []string // the choices of the last question
 	came      chan struct{}
+	pause     time.Duration // before they say it
 }
 
 func (a *asked) elicit(ctx context.Context, params json.RawMessage) (any, error) {
@@ -39,8 +42,9 @@ func (a *asked) elicit(ctx context.Context, params json.RawMessage) (any, error)
 	}
 	a.mu.Lock()
 	a.questions, a.offers = append(a.questions, q.Message), q.RequestedSchema.Properties["allow"].Enum
-	says := a.says
+	says, pause := a.says, a.pause
 	a.mu.Unlock()
+	time.Sleep(pause)
 	if says == "wait" {
 		close(a.came)
 		<-ctx.Done()
@@ -350,6 +354,157 @@ func TestAskInSessions(t *testing.T) {
 	}
 }
 
+// TestAskConnections asks about hosts while the command that wants them waits.
+func TestAskConnections(t *testing.T) {
+	t.Parallel()
+	v := newVillage(t)
+	at := v.at(v.plain)
+	config := "sandbox:\n  ask: [network]\n  network: {allow: [listed.invalid]}\n  private_hosts: ['" + at + "']\n" +
+		"anthropic: {api_key: sk-ant-0123456789abcdef}\nlogging: {format: json}\nserver: {tokens: [" + tokenEntry("ann", "secret-of-ann-0123456789") + ", " + tokenEntry("bob", "secret-of-bob-0123456789") + "]}\n"
+	fetch, refused := "curl -sS http://"+at+"/hello?", "the sandbox refused a connection to "+at+": not in sandbox.network.allow (listed.invalid)"
+	for _, transport := range []string{"stdio", "http"} {
+		t.Run(transport, func(t *testing.T) {
+			t.Parallel()
+			g := newAskGround(t, account{"own", os.Geteuid()}, config)
+			s := &httpServer{}
+			if transport == "http" {
+				s = launchHTTP(t, nil, binary(), "--config", g.file)
+			}
+			dial := func(who, version string, user *asked) *toolClient {
+				if transport == "stdio" {
+					return g.serve(user, version, setup{})
+				}
+				client, err := mcpclient.ConnectHTTP(t.Context(), http.DefaultClient, s.url, http.Header{"Authorization": {"Bearer secret-of-" + who + "-0123456789"}}, user.options(version))
+				must(t, err)
+				t.Cleanup(client.Close)
+				return &toolClient{program: s.program, mcp: client}
+			}
+			user := &asked{}
+			c := dial("ann", "2025-11-25", user)
+			run := func(command string) map[string]any { return map[string]any{"command": command} }
+			for _, test := range []struct {
+				what, tool string
+				args       map[string]any
+				says, want string
+				asked      int
+			}{
+				{"no", "bash", run(fetch + "a; " + fetch + "b"), sayNo, "[" + refused + "; the user did not agree to it]", 1},
+				{"dismissed", "bash", run(fetch), `{"action":"cancel"}`, refused + "; the user did not agree to it", 1},
+				{"an answer that is none", "bash", run(fetch), `{"action":"maybe"}`, refused + "; the client's response", 1},
+				{"once, for all of a call", "bash", run(fetch + "a & " + fetch + "b & wait; " + fetch + "c | tr c d"), sayOnce, "hello d", 1},
+				{"once is once", "execute_command", run(fetch + "a"), sayOnce, "hello a", 1},
+				{"SOCKS", "bash", run(fetch + "a --socks5-hostname " + confine.ProxyAddress), sayOnce, "hello a", 1},
+				{"another port", "bash", run(fetch + "a; curl -sS " + v.outside.URL + " --noproxy '' -x http://" + confine.ProxyAddress), sayOnce, "hello a", 1},
+				{"a private address", "bash", run("curl -sS --noproxy '' -x http://" + confine.ProxyAddress + " http://10.0.0.1/"), sayOnce, "10.0.0.1:80: not in", 0},
+				{"metadata", "bash", run("curl -sS http://169.254.169.254/ http://metadata.google.internal/"), sayOnce, "169.254.169.254:80: not in", 0},
+				{"no name", "bash", run("curl -sS -x http://" + confine.ProxyAddress + " 'http://a..b/'"), sayOnce, "a..b:80: not in", 0},
+				{"many", "bash", run("for i in $(seq 12); do curl -sS http://n$i.invalid/; done"), sayNo, "n5.invalid:80: not in", 8},
+				{"in the background", "bash", map[string]any{"command": fetch, "background": true}, sayOnce, "started", 0},
+			} {
+				user.saying(test.says)
+				got := c.call(test.tool, test.args)
+				questions := user.was()
+				if !strings.Contains(got.text(), test.want) || len(questions) != test.asked {
+					t.Errorf("%s: asked %q, got %q; want %d, %q", test.what, questions, got.text(), test.asked, test.want)
+				}
+				if test.asked == 1 && !strings.Contains(questions[0], "Policy does not allow this: connection of the running command to "+at+". Allow "+test.tool+` with {`) {
+					t.Errorf("%s: asked %q", test.what, questions)
+				}
+			}
+			eventually(t, "the job ends", func() bool {
+				user.saying(sayOnce)
+				jobs := c.call("bash", map[string]any{"command": "", "job_action": "list"}).text()
+				id, _, _ := strings.Cut(jobs, ":")
+				read := c.call("bash", map[string]any{"command": "", "job_action": "read", "job": id}).text()
+				return strings.Contains(read, "["+refused+"]") && len(user.was()) == 0
+			})
+			user.saying(sayNo)
+			if got := c.call("bash", run("curl -sS http://sk-ant-0123456789abcdef.invalid/")); len(user.was()) != 1 || strings.Contains(user.was()[0]+got.text(), "sk-ant") {
+				t.Errorf("a secret: asked %q, got %q", user.was(), got.text())
+			}
+
+			// The time of the command does not run while a person thinks.
+			user.mu.Lock()
+			user.pause = 4 * time.Second
+			user.mu.Unlock()
+			user.saying(sayOnce)
+			if got := c.call("bash", map[string]any{"command": fetch + "late; sleep 1; echo end", "timeout": 3}); !strings.Contains(got.text(), "hello late\nend") {
+				t.Errorf("after a slow answer: %q", got.text())
+			}
+			if got := c.call("bash", map[string]any{"command": fetch + "late; sleep 100", "timeout": 3}); got.errorType() != "timed_out" || !strings.Contains(got.text(), "hello late") {
+				t.Errorf("time goes on after the answer: %q", got.text())
+			}
+			user.mu.Lock()
+			user.pause = 0
+			user.mu.Unlock()
+			// A question ends with its command.
+			user.saying("wait")
+			began := time.Now()
+			if got := c.call("bash", run(fetch+"a -m 1; echo end")); !strings.Contains(got.text(), "end") || time.Since(began) > patience/2 {
+				t.Errorf("a command that did not wait: %q after %v", got.text(), time.Since(began))
+			}
+			user.saying("wait")
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				_, err := c.mcp.CallTool(ctx, "bash", run(fetch+"a; echo ran > "+g.work+"/after"), nil)
+				ended <- err
+			}()
+			<-user.came
+			cancel()
+			if err := <-ended; !errors.Is(err, context.Canceled) {
+				t.Errorf("a call that is canceled while a person is asked: %v", err)
+			}
+
+			user.saying(saySession)
+			if got := c.call("bash", run(fetch+"a")); !strings.Contains(got.text(), "hello a") {
+				t.Errorf("for the session: %q", got.text())
+			}
+			user.saying(sayNo)
+			again := c.call("execute_command", run(fetch+"b"))
+			if meta, _ := json.Marshal(again.Result.Meta["asked"]); !strings.Contains(again.text(), "hello b") || len(user.was()) != 0 || !strings.Contains(string(meta), at+`","answer":"earlier"`) {
+				t.Errorf("later in the session: asked %q, got %q, %s", user.was(), again.text(), meta)
+			}
+			if _, err := os.Stat(g.work + "/after"); err == nil {
+				t.Error("a command went on after its call was canceled")
+			}
+			for _, other := range []struct{ who, version, want string }{
+				{"ann", "2025-11-25", refused + "; the user did not agree to it"}, {"bob", "2025-11-25", refused + "; the user did not agree to it"},
+				{"ann", modernVersion, refused + "; this client cannot be asked during a call"},
+			} {
+				user := &asked{}
+				another := dial(other.who, other.version, user)
+				user.saying(sayNo)
+				if got := another.call("bash", run(fetch+"a")); !strings.Contains(got.text(), other.want) || (len(user.was()) == 1) != (other.version != modernVersion) {
+					t.Errorf("another session, %v: asked %q, got %q", other, user.was(), got.text())
+				}
+			}
+			if got := dial("ann", "2025-11-25", nil).call("bash", run(fetch+"a")); !strings.Contains(got.text(), "["+refused+"]") {
+				t.Errorf("a client that cannot ask: %q", got.text())
+			}
+
+			// Another policy comes into force while a person thinks.
+			slow := &asked{}
+			another := dial("ann", "2025-11-25", slow)
+			slow.saying(saySession)
+			slow.pause = 5 * time.Second
+			result := make(chan answer, 1)
+			go func() { result <- another.call("bash", run(fetch+"a")) }()
+			eventually(t, "somebody is asked", func() bool { return len(slow.was()) == 1 })
+			g.configure(g.file, strings.Replace(config, "listed.invalid", "other.invalid", 1))
+			if got := <-result; !strings.Contains(got.text(), refused+"; the policy has changed since the question was asked") {
+				t.Errorf("an answer that came after another policy: %q", got.text())
+			}
+			if log := c.log() + another.log(); !strings.Contains(log, `{"about":"connection of the running command to `+at+`","answer":"once"}`) || !strings.Contains(log, at+`","answer":"no"}`) {
+				t.Errorf("the log does not say what was answered")
+			}
+		})
+	}
+	if n := v.outsiders.Load(); n != 0 {
+		t.Errorf("%d requests came out", n)
+	}
+}
+
 // TestAskNobody has clients that cannot ask: the refusal is as it would be without.
 func TestAskNobody(t *testing.T) {
 	t.Parallel()
@@ -392,6 +547,35 @@ func TestAskTerminal(t *testing.T) {
 		out, _ := cmd.CombinedOutput()
 		if !strings.Contains(string(out), "command expr. Allow bash with") || !strings.Contains(string(out), "[y/N]") || !strings.Contains(string(out), want) {
 			t.Errorf("%q: %q; want %q", says, out, want)
+		}
+	}
+}
+
+// TestAskTerminalConnections has a command ask on a terminal while it runs.
+func TestAskTerminalConnections(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("script"); err != nil {
+		t.Skip(err)
+	}
+	v := newVillage(t)
+	g := newAskGround(t, account{"own", os.Geteuid()}, "sandbox: {ask: [network], network: {allow: [listed.invalid]}, private_hosts: ['"+v.at(v.plain)+"', a.invalid]}\n")
+	fetch := "curl -sS http://" + v.at(v.plain) + "/hello?"
+	for _, test := range []struct{ says, command, want string }{
+		{"y\n", "echo begun; " + fetch + "a | tr a 4", "hello 4\r\n"},
+		{"n\n", fetch + "a", "the user did not agree to it"},
+		{"n\ny\n", "curl -s http://a.invalid; " + fetch + "a | tr a 4", "hello 4\r\n"},
+		{"", "echo begun; " + fetch + "a -m 1; expr 41420 + 1", "41421\r\n"}, // and nobody says anything
+	} {
+		argv := g.argv(setup{file: g.file, command: []string{"call", "bash", test.command}})
+		cmd := exec.CommandContext(t.Context(), "script", "-qec", "'"+strings.Join(argv, "' '")+"'", "/dev/null")
+		cmd.Dir = "/"
+		stdin, err := cmd.StdinPipe()
+		must(t, err)
+		_, err = stdin.Write([]byte(test.says))
+		must(t, err)
+		out, _ := cmd.CombinedOutput() // the text tells
+		if !strings.Contains(string(out), "connection of the running command to ") || !strings.Contains(string(out), test.want) {
+			t.Errorf("%q: %q; want %q", test.says, out, test.want)
 		}
 	}
 }

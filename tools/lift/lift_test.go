@@ -2,13 +2,16 @@ package lift_test
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"toolserver/sandbox"
 	"toolserver/sandbox/command"
@@ -169,5 +172,27 @@ func TestHosts(t *testing.T) {
 				t.Errorf("%s opens another host", text)
 			}
 		}
+	}
+}
+
+// TestConnections asks about the hosts of a command, outside of a call.
+func TestConnections(t *testing.T) {
+	all, _, _ := fixture(t, "network")
+	h := lift.NewHosts(t.Context(), all.For("bash"))
+	var connections sync.WaitGroup
+	for i := range 20 {
+		connections.Go(func() {
+			if err := h.Ask(fmt.Sprint("a.example:", i)); err == nil || !strings.Contains(err.Error(), "nobody to ask") && !strings.Contains(err.Error(), "more than 8 hosts") {
+				t.Errorf("without a call: %v", err)
+			}
+		})
+	}
+	connections.Wait()
+	h.End()
+	if err := h.Ask("b.example:1"); err == nil || !strings.Contains(err.Error(), "the end of the call") {
+		t.Errorf("after the end: %v", err)
+	}
+	if w := h.Waited(); w > time.Second {
+		t.Errorf("waited %v", w)
 	}
 }
