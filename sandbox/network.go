@@ -28,12 +28,7 @@ func (n Network) kind() confine.Network {
 
 // hosts names the setting and the first hosts that it allows.
 func (n Network) hosts() string {
-	const most = 8
-	names := strings.Join(n.Allow[:min(len(n.Allow), most)], ", ")
-	if len(n.Allow) > most {
-		names += ", …"
-	}
-	return "sandbox.network.allow (" + names + ")"
+	return "sandbox.network.allow (" + first(n.Allow) + ")"
 }
 
 // inForce is what reports say of the network.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -66,9 +67,9 @@ func (c *Commands) Refusal(exit process.Exit, output, dir string) (text string) 
 				text += ": it would set " + strings.TrimSuffix(detail, ")")
 			}
 		case strings.Contains(said, filepath.Base(r.Path)):
-			text = cmp.Or(c.refusesPath(c.confinement.spec(), writingWords[0], r.Path), text)
+			text = cmp.Or(c.refusesPath(r.Path, true), text)
 		case exit.Code != 0 && !strings.Contains(r.Path, "/__pycache__"):
-			unsaid = cmp.Or(c.refusesPath(c.confinement.spec(), writingWords[0], r.Path), unsaid)
+			unsaid = cmp.Or(c.refusesPath(r.Path, true), unsaid)
 		}
 	}
 	return cmp.Or(text, unsaid)
@@ -95,11 +96,16 @@ func (c *Commands) refusalOf(line, dir string) string {
 		if text := c.confinement.refusesProgram(name, dir); text != "" {
 			return text
 		}
-		path := absolute(name, dir)
+		path := filepath.Clean(absolute(ownLinks.Replace(name), dir))
 		if !exists(path) && !exists(filepath.Dir(path)) {
 			continue
 		}
-		if text := c.refusesPath(spec, line, path); text != "" {
+		text := c.refusesPath(path, containsAny(strings.ReplaceAll(line, name, ""), writingWords))
+		// Where a broker opens what is written, its refusals are on record.
+		if text == "" && (spec.WithoutBroker || !spec.Protect.Needed()) && (!exists(path) || readable(path)) {
+			text = c.refusesPath(path, true)
+		}
+		if text != "" {
 			return text
 		}
 	}
@@ -111,23 +117,61 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// refusesPath says why commands cannot use a path as a line of output tells.
-func (c *Commands) refusesPath(spec confine.Spec, line, path string) string {
+// ownLinks takes out of paths what leads a process to itself, as far as that is known.
+var ownLinks = strings.NewReplacer("/proc/self/cwd/", "", "/proc/thread-self/cwd/", "", "/proc/self/root/", "/", "/proc/thread-self/root/", "/")
+
+// readable reports whether the server, whose user is that of commands, can read a file.
+func readable(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+		return false
+	}
+	f, err := os.Open(path)
+	if err == nil {
+		f.Close()
+	}
+	return err == nil
+}
+
+// ofProcess matches what /proc has of a process by its number.
+var ofProcess = regexp.MustCompile(`^/proc/\d+/`)
+
+// refusesPath says why commands cannot write or read a path, if it is so.
+func (c *Commands) refusesPath(path string, wrote bool) string {
+	spec := c.confinement.spec()
 	if rule, refused := c.reads.Refused(path); refused {
 		return fmt.Sprintf("the sandbox refused %s, which %s", path, c.reads.Reason(rule))
 	}
-	writes := containsAny(line, writingWords)
-	if d, err := c.reads.Check(path); !writes && err == nil && !d.Allowed && !slices.Contains(spec.Read, "/") {
-		return fmt.Sprintf("the sandbox lets commands read only %s and what programs need of the system, and %s is none of that "+
-			"(rule: tools.%s.allowed_paths)", strings.Join(union(spec.Read, spec.Write), ", "), path, c.owner.Reads)
+	if !wrote {
+		d, err := c.reads.Check(path)
+		switch {
+		case ofProcess.MatchString(path) && (!spec.WithoutLandlock || c.kernel.support.PIDNamespace):
+			return "the sandbox keeps commands from looking into processes other than their own, such as that of " + path
+		case (strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/sys/")) && !spec.WithoutLandlock:
+			return "the sandbox gives commands only what common programs need of /dev and /sys, and " + path + " is none of that"
+		case err == nil && !d.Allowed && !slices.Contains(spec.Read, "/") && !c.temporary(path) && !c.inOwnTemp(path) && readable(path):
+			return fmt.Sprintf("the sandbox lets commands read only %s and what programs need of the system, and %s is none of that "+
+				"(rule: tools.%s.allowed_paths)", first(union(spec.Read, spec.Write)), path, c.owner.Reads)
+		}
+		return ""
 	}
 	if rule, refused := c.writes.Refused(path); refused {
 		return fmt.Sprintf("the sandbox refused to write %s, which %s", path, c.writes.Reason(rule))
 	}
 	if d, err := c.writes.Check(path); err == nil && !d.Allowed && !c.temporary(path) && !c.inOwnTemp(path) {
-		return fmt.Sprintf("the sandbox lets commands write only in %s, and %s is not there (rule: tools.%s.allowed_paths)", strings.Join(spec.Write, ", "), path, c.owner.Writes)
+		return fmt.Sprintf("the sandbox lets commands write only in %s, and %s is not there (rule: tools.%s.allowed_paths)", first(spec.Write), path, c.owner.Writes)
 	}
 	return ""
+}
+
+// first returns the first entries of a list, as a text.
+func first(list []string) string {
+	const most = 8
+	text := strings.Join(list[:min(len(list), most)], ", ")
+	if len(list) > most {
+		text += ", …"
+	}
+	return text
 }
 
 // pathsIn returns what may be paths in a message: what is quoted, and the words
@@ -163,6 +207,9 @@ func pathsIn(line string) (paths []string) {
 	}
 	for part := range strings.SplitSeq(rest, ": ") {
 		add(part)
+	}
+	if _, name, ok := strings.Cut(first, " "); ok { // "open .env: permission denied"
+		add(name)
 	}
 	return paths[:min(len(paths), 32)]
 }

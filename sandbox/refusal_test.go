@@ -12,6 +12,7 @@ func TestPathsIn(t *testing.T) {
 		"sh: 1: cannot create .git/hooks/a: Read-only file system":                ".git/hooks/a",
 		"touch: cannot touch '/etc/a b': Permission denied":                       "/etc/a b",
 		"PermissionError: [Errno 13] Permission denied: '/root/.ssh/id'":          "/root/.ssh/id",
+		"open .env: permission denied":                                            ".env",
 		"open /etc/shadow: permission denied":                                     "/etc/shadow",
 		"Error: EACCES: permission denied, open '/srv/x'":                         "/srv/x",
 		"cp: cannot create regular file ‘/usr/x’: Permission denied":              "/usr/x",

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -122,11 +123,10 @@ func (b *session) directory(tid, at int, name string) (int, error) {
 	if err != unix.ELOOP {
 		return fd, err
 	}
-	name = path.Clean(name)
-	if rest, ok := strings.CutPrefix(name, "/dev/fd/"); ok {
-		name = "/proc/self/fd/" + rest
+	words := slices.DeleteFunc(strings.Split(name, "/"), func(w string) bool { return w == "" || w == "." })
+	if len(words) > 2 && words[0] == "dev" && words[1] == "fd" {
+		words = append([]string{"proc", "self", "fd"}, words[2:]...)
 	}
-	words := strings.SplitN(strings.TrimPrefix(name, "/"), "/", 5)
 	if len(words) < 3 || words[0] != "proc" {
 		return -1, err
 	}

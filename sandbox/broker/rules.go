@@ -19,5 +19,7 @@ type Rules struct {
 	Workspaces []string
 }
 
+// Needed reports whether there is anything to protect.
+func (r *Rules) Needed() bool { return len(r.Names)+len(r.DeniedGlobs)+len(r.AllowedGlobs) > 0 }
 // RuleSockets is the rule that refuses connections to sockets of the machine.
 const RuleSockets = "sandbox.unix_sockets"

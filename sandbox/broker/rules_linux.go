@@ -49,9 +49,6 @@ func compile(texts []string) (globs []*glob.Glob, err error) {
 	return globs, nil
 }
 
-// Needed reports whether there is anything to protect.
-func (r *Rules) Needed() bool { return len(r.Names)+len(r.DeniedGlobs)+len(r.AllowedGlobs) > 0 }
-
 // listed returns the rule of the lists of globs that refuses a path.
 func (b *Broker) listed(path string) (rule string, refused bool) {
 	rel := strings.TrimPrefix(path, "/")
