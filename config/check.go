@@ -15,6 +15,8 @@ import (
 	"toolserver/sandbox"
 	"toolserver/sandbox/command"
 	"toolserver/sandbox/netguard"
+	"toolserver/sandbox/pathguard"
+	"toolserver/tools/files"
 	"toolserver/tools/httpcall"
 	"toolserver/tools/system"
 )
@@ -45,6 +47,11 @@ func (l *Loaded) check() error {
 		err := formats[f.Format](f.Text)
 		if f.Format == "command" && err == nil && command.Words(f.Text)[0] == "*" && !strings.Contains(f.Path, ".allowed_commands[") {
 			err = errors.New("* for any program is for allowed_commands; write allowed_commands: [] to deny all")
+		}
+		if e, _ := pathguard.ParseEntry(f.Text); f.Format == "path" && err == nil && e.Glob != "" &&
+			l.Sandbox.Enforcement == sandbox.EnforceRequired && strings.HasPrefix(f.Path, "tools."+files.ReadFile+".allowed_paths[") {
+			err = fmt.Errorf("%q has wildcards, and sandbox.enforcement: required holds commands to files and directories; "+
+				"write the directory %s here, and what nobody may read of it in denied_paths", f.Text, cmp.Or(e.Path, "."))
 		}
 		if err != nil {
 			all = append(all, l.mistake(f.Path, "%s", err))

@@ -110,19 +110,21 @@ func TestSandbox(t *testing.T) {
 // TestFormats has a text that is wrong for each tag format.
 func TestFormats(t *testing.T) {
 	for yaml, want := range map[string]string{
-		"tools: {bash: {compliance_level: top}}\n":             `1:16: tools.bash.compliance_level: there is no compliance level "top"; known: none`,
-		"tools: {a__b: {compliance_level: top}}\n":             `1:16: tools.a__b.compliance_level: there is no compliance level "top"`,
-		"compliance: {levels: {a: {allowed_with: [b]}}}\n":     `1:42: compliance.levels.a.allowed_with[0]: there is no compliance level "b"; known: a`,
-		"prompts: {x: {compliance_level: top}}\n":              `prompts.x.compliance_level: there is no compliance level "top"`,
-		"server: {tokens: [{compliance_level: top}]}\n":        `server.tokens[0].compliance_level: there is no compliance level "top"`,
-		"web: {user_agent: \"a\\nb\"}\n":                       "1:7: web.user_agent: has characters that cannot be sent in a header",
-		"linkedin: {base_url: \"ftp://x\"}\n":                  "1:12: linkedin.base_url: ",
-		"anthropic: {base_url: x}\n":                           "1:13: anthropic.base_url: ",
-		"tools: {web_fetch: {denied_hosts: [a.com, 'a b']}}\n": "1:43: tools.web_fetch.denied_hosts[1]: ",
-		"sandbox: {private_hosts: [10/8]}\n":                   "1:27: sandbox.private_hosts[0]: ",
-		"sandbox: {network: {allow: [a.org, '*']}}\n":          "1:36: sandbox.network.allow[1]: for any host, write network: all",
-		"sandbox: {network: {allow: ['https://a.org']}}\n":     "1:29: sandbox.network.allow[0]: ",
-		"sandbox: {presets: [git, gp]}\n":                      `1:26: sandbox.presets[1]: there is no preset "gp"; did you mean go?`,
+		"tools: {bash: {compliance_level: top}}\n":                                                       `1:16: tools.bash.compliance_level: there is no compliance level "top"; known: none`,
+		"tools: {a__b: {compliance_level: top}}\n":                                                       `1:16: tools.a__b.compliance_level: there is no compliance level "top"`,
+		"compliance: {levels: {a: {allowed_with: [b]}}}\n":                                               `1:42: compliance.levels.a.allowed_with[0]: there is no compliance level "b"; known: a`,
+		"prompts: {x: {compliance_level: top}}\n":                                                        `prompts.x.compliance_level: there is no compliance level "top"`,
+		"server: {tokens: [{compliance_level: top}]}\n":                                                  `server.tokens[0].compliance_level: there is no compliance level "top"`,
+		"web: {user_agent: \"a\\nb\"}\n":                                                                 "1:7: web.user_agent: has characters that cannot be sent in a header",
+		"linkedin: {base_url: \"ftp://x\"}\n":                                                            "1:12: linkedin.base_url: ",
+		"anthropic: {base_url: x}\n":                                                                     "1:13: anthropic.base_url: ",
+		"tools: {web_fetch: {denied_hosts: [a.com, 'a b']}}\n":                                           "1:43: tools.web_fetch.denied_hosts[1]: ",
+		"sandbox: {private_hosts: [10/8]}\n":                                                             "1:27: sandbox.private_hosts[0]: ",
+		"sandbox: {network: {allow: [a.org, '*']}}\n":                                                    "1:36: sandbox.network.allow[1]: for any host, write network: all",
+		"sandbox: {network: {allow: ['https://a.org']}}\n":                                               "1:29: sandbox.network.allow[0]: ",
+		"sandbox: {enforcement: required}\ntools: {read_file: {allowed_paths: [docs, 'src/**/*.go']}}\n": `2:43: tools.read_file.allowed_paths[1]: "src/**/*.go" has wildcards, and sandbox.enforcement: required holds commands to files and directories; write the directory src here`,
+		"sandbox: {enforcement: required}\ntools: {read_file: {allowed_paths: ['*.go']}}\n":              `2:37: tools.read_file.allowed_paths[0]: "*.go" has wildcards, and sandbox.enforcement: required holds commands to files and directories; write the directory . here`,
+		"sandbox: {presets: [git, gp]}\n":                                                                `1:26: sandbox.presets[1]: there is no preset "gp"; did you mean go?`,
 	} {
 		if _, err := load(t, yaml); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", yaml, err)
