@@ -226,7 +226,7 @@ func (c *Commands) Exceeded(which string) string {
 		if used := c.kernel.scratch.size() >> 20; used > 0 {
 			kept = fmt.Sprintf(", less %d MiB that commands left in %s and may remove", used, c.kernel.scratch.path)
 		}
-		return fmt.Sprintf("the command was terminated: it wrote more than %s to disk, counting what it removed again%s (rule: sandbox.limits.disk)", most, kept)
+		return fmt.Sprintf("the command was terminated: it wrote more than %s to disk, counting what it removed again and 4 KiB for each file or name that it made%s (rule: sandbox.limits.disk)", most, kept)
 	case which == process.ExceededMemory:
 		return fmt.Sprintf("the command was terminated: it used more than %d MiB of memory (rule: sandbox.limits.memory)", b.Memory>>20)
 	}

@@ -21,5 +21,6 @@ type Rules struct {
 
 // Needed reports whether there is anything to protect.
 func (r *Rules) Needed() bool { return len(r.Names)+len(r.DeniedGlobs)+len(r.AllowedGlobs) > 0 }
+
 // RuleSockets is the rule that refuses connections to sockets of the machine.
 const RuleSockets = "sandbox.unix_sockets"

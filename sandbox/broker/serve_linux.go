@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -33,6 +34,7 @@ type session struct {
 	listener int
 	self     string // the directory of this process in /proc, with a slash
 	refused  []process.Refusal
+	made     *atomic.Int64
 	waiting  sync.WaitGroup // for FIFOs and connections
 	stop     chan struct{}
 	sockets  map[socket]int // descriptors of those that the command made
@@ -46,8 +48,9 @@ type session struct {
 // Serve makes calls for the command whose filter has the listener, on the calling
 // thread, until the descriptor stop is readable. It returns what was refused, and
 // closes the listener. Temp is a directory of a mount that only commands see, or empty.
-func (r *Broker) Serve(listener, stop int, temp string) []process.Refusal {
-	b := &session{Broker: r, listener: listener, stop: make(chan struct{}), sockets: map[socket]int{}, temp: temp}
+// Made counts the files and names that came to be.
+func (r *Broker) Serve(listener, stop int, temp string, made *atomic.Int64) []process.Refusal {
+	b := &session{Broker: r, listener: listener, made: made, stop: make(chan struct{}), sockets: map[socket]int{}, temp: temp}
 	self, err := os.Readlink("/proc/self")
 	if err == nil {
 		b.self = "/proc/" + self + "/"
@@ -152,6 +155,13 @@ func (b *session) record(o op, path, rule string, err error) {
 	}
 }
 
+// count counts a file or name, unless it was not made.
+func (b *session) count(err error) {
+	if err == nil {
+		b.made.Add(1)
+	}
+}
+
 // do makes the call.
 func (b *session) do(r *request) error {
 	switch r.op {
@@ -215,6 +225,7 @@ func (b *session) do(r *request) error {
 		err = b.call(unix.SYS_SYMLINKAT, b.text(1, r.paths[0]), uintptr(p.dir), b.text(0, p.as), 0, 0)
 	}
 	s.restore()
+	b.count(err)
 	if err == nil && b.moved(&p) {
 		flags := uintptr(0)
 		if r.op == opMkdir {
@@ -279,6 +290,7 @@ func (b *session) doLink(r *request, from, to *place, follow bool) error {
 		return err
 	}
 	err := b.call(unix.SYS_LINKAT, uintptr(dir), b.text(0, name), uintptr(to.dir), b.text(1, to.as), uintptr(flags))
+	b.count(err)
 	if err == nil && b.moved(to) {
 		_ = b.call(unix.SYS_UNLINKAT, uintptr(to.dir), b.text(0, to.name), 0, 0, 0)
 		err = unix.EACCES
@@ -405,6 +417,9 @@ func (b *session) openPlace(r *request, p *place) (again bool, err error) {
 	if err != nil {
 		b.record(r.op, p.path, "", err)
 		return false, err
+	}
+	if missing || unnamed {
+		b.count(nil)
 	}
 	if !unnamed && b.moved(p) {
 		unix.Close(fd)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -44,7 +45,8 @@ func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.P
 		if p.Temp != "" {
 			temp = temporary
 		}
-		c.Serve = func(stop int) []process.Refusal { return p.broker.Serve(listener, stop, temp) }
+		c.Made = new(atomic.Int64)
+		c.Serve = func(stop int) []process.Refusal { return p.broker.Serve(listener, stop, temp, c.Made) }
 	}
 	if p.Limits == (Limits{}) {
 		c.Pid, err = syscall.ForkExec(path, argv, attr)

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -9,6 +10,9 @@ import (
 // maxDiskLook is short because nobody inherits the account of a process whose parent
 // ignores SIGCHLD.
 const maxDiskLook = 250 * time.Millisecond
+
+// madeSize is what a file or name counts that a command makes, empty ones too.
+const madeSize = 4 << 10
 
 // An account is what one process has written to disks, with those of its children
 // that it waited for.
@@ -28,6 +32,7 @@ type diskGuard struct {
 	written int64              // by the command that runs
 	most    int64              // zero means no bound
 	at      time.Time          // of the next look
+	made    *atomic.Int64      // of the command, see [Confined]; nil if it is not counted
 }
 
 // newDiskGuard is called while this process may still open its own account.
@@ -38,7 +43,7 @@ func newDiskGuard() *diskGuard {
 
 // begin is called before a command starts.
 func (g *diskGuard) begin(most int64) {
-	g.most, g.at = most, time.Now().Add(min(untilFull(most), maxDiskLook))
+	g.made, g.most, g.at = nil, most, time.Now().Add(min(untilFull(most), maxDiskLook))
 }
 
 // end is called when nothing of the command is left. It says whether the bound was
@@ -101,4 +106,7 @@ func (g *diskGuard) count() {
 		}
 	}
 	g.seen = now
+	if g.made != nil {
+		g.written += g.made.Swap(0) * madeSize
+	}
 }

@@ -3,6 +3,7 @@ package process
 import (
 	"os"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -27,6 +28,8 @@ type Confined struct {
 	// from. It does for the program what that may not do itself, until the descriptor
 	// stop is readable, and returns what was refused.
 	Serve func(stop int) []Refusal
+	// Made counts the files and names that the program makes; nil if nobody counts.
+	Made *atomic.Int64
 }
 
 // A Refusal is something that a program was refused, by a rule or by the kernel.

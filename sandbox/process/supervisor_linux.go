@@ -231,7 +231,7 @@ func (w *watch) startConfined(spec []byte, path string, argv []string, attr *sys
 		if err == nil {
 			c, err = w.confine(spec, path, argv, attr, handOver)
 		}
-		w.pid = c.Pid
+		w.pid, w.disk.made = c.Pid, c.Made
 		started <- err
 		if err == nil && c.Serve != nil {
 			refused <- c.Serve(stop)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -130,6 +131,31 @@ func TestSandboxLimits(t *testing.T) {
 		}
 		b.stop()
 		ended(t, g.exe)
+	})
+}
+
+// TestSandboxDiskNames bounds how many files and names a command makes, empty or removed
+// again, by the limit of disk.
+func TestSandboxDiskNames(t *testing.T) {
+	t.Parallel()
+	eachAccount(t, func(t *testing.T, who account) {
+		g := newGround(t, who)
+		b := g.open(setup{config: "sandbox: {limits: {disk: 20MiB}}\n"})
+		for _, make := range []string{
+			"open(F, q(>), $_)", "open(F, q(>), q(f)) && unlink(q(f))", "symlink(q(n), $_)", "mkdir($_ . q(d))", "link(q(n), q(m)) && unlink(q(m))", "syscall(133, my $p = q(fifo) . $_, 010600, 0) == 0", // mknod
+		} {
+			if strings.HasPrefix(make, "syscall") && runtime.GOARCH != "amd64" {
+				continue
+			}
+			text := "rm -rf [0-9]* fifo*; : > n; perl -e 'for (1 .. COUNT) { " + make + " or die $! }; print q(fine)'"
+			if o := b.bash(strings.Replace(text, "COUNT", "2000", 1)); !strings.Contains(o.text, "fine") || o.failed {
+				t.Errorf("%s: few end with %v", make, o)
+			}
+			if o := b.bash(strings.Replace(text, "COUNT", "8000", 1) + "; sleep 60"); !strings.Contains(o.text, "4 KiB for each file or name that it made (rule: sandbox.limits.disk)") || o.errorType != "limit_exceeded" {
+				t.Errorf("%s: many end with %v", make, o)
+			}
+		}
+		b.stop()
 	})
 }
 
