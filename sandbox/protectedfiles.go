@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -20,13 +21,14 @@ type protectedFiles struct {
 	secrets, controls *pathguard.Names
 	readers           []*pathguard.Guard // those that deny by globs
 	top               []string           // directories in which they are looked for before each command
-	home              string             // the same, of secrets; empty if it is unknown or in top
+	homes             []string           // the same, those of the server and of commands if they are elsewhere
 
 	mu    sync.Mutex
 	known map[string]*directoryFiles
 
 	deep    []string // secrets at any depth below top, as of the last survey
 	began   time.Time
+	last    time.Time // when the last one began that has ended
 	took    time.Duration
 	running chan struct{} // closed when the survey ends that runs; nil if none does
 	missing string        // what the last survey did not reach
@@ -52,8 +54,10 @@ const (
 	// often that it takes more than one part in surveyShare of the time.
 	surveyPause = 5 * time.Second
 	surveyShare = 50
-	// surveyWait is how long a command waits for the first one.
+	// surveyWait is how long a command waits for the first one, or where the last one is
+	// so old that commands have not been run for a while.
 	surveyWait = 2 * time.Second
+	surveyOld  = 30 * time.Second
 	surveyTime = time.Minute
 )
 
@@ -76,8 +80,11 @@ func newProtectedFiles(p Policy, readers ...*pathguard.Guard) *protectedFiles {
 	f.controls = pathguard.NewNames(slices.DeleteFunc(controls.Names, func(n pathguard.Name) bool {
 		return strings.HasPrefix(n.Pattern, ".git") && n.Pattern != ".git/hooks" || strings.HasPrefix(n.Pattern, "*.git/")
 	}), nil)
-	if home, err := os.UserHomeDir(); err == nil && !slices.Contains(top, home) {
-		f.home = home
+	home, _ := os.UserHomeDir() // "" if there is none
+	for _, home := range []string{home, p.Settings.Env["HOME"]} {
+		if filepath.IsAbs(home) && !slices.Contains(top, home) {
+			f.homes = union(f.homes, []string{home})
+		}
 	}
 	return f
 }
@@ -92,7 +99,7 @@ func (f *protectedFiles) find() (deny, readOnly []string, unknown string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	deny = slices.Clone(deep)
-	for _, dir := range append(slices.Clip(f.top), f.home) {
+	for _, dir := range slices.Concat(f.top, f.homes) {
 		found := f.in(dir)
 		deny = union(deny, found.deny)
 		readOnly = union(readOnly, found.readOnly)
@@ -103,9 +110,6 @@ func (f *protectedFiles) find() (deny, readOnly []string, unknown string) {
 // in returns what is in a directory, with the lock held. It looks again if the
 // directory has changed, or may have at the time of the last look.
 func (f *protectedFiles) in(dir string) *directoryFiles {
-	if dir == "" {
-		return new(directoryFiles)
-	}
 	if found := f.known[dir]; found != nil && found.lasting {
 		same := true
 		for path, was := range found.looked {
@@ -130,21 +134,19 @@ func (f *protectedFiles) in(dir string) *directoryFiles {
 	return found
 }
 
-// survey returns the secrets at any depth. It begins a survey if the last one is long
-// ago, and waits only for the first.
+// survey returns the secrets at any depth. It begins a survey if the last one is some
+// time ago, and waits for it only if that is long ago, or there was none.
 func (f *protectedFiles) survey() (deep []string, unknown string) {
 	f.mu.Lock()
-	if f.running == nil && (f.began.IsZero() || time.Since(f.began) > max(surveyPause, surveyShare*f.took)) {
-		first := f.began.IsZero()
+	pause := max(surveyPause, surveyShare*f.took)
+	if f.running == nil && time.Since(f.began) > pause {
 		f.began, f.running = time.Now(), make(chan struct{})
-		if first {
-			f.missing = "the search for them goes on"
-		}
 		go f.look()
 	}
-	running, first := f.running, f.took == 0
+	old := func() bool { return time.Since(f.last) > max(surveyOld, 2*pause) }
+	running, wait := f.running, old()
 	f.mu.Unlock()
-	if running != nil && first {
+	if running != nil && wait {
 		timer := time.NewTimer(surveyWait)
 		defer timer.Stop()
 		select {
@@ -154,6 +156,9 @@ func (f *protectedFiles) survey() (deep []string, unknown string) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if old() {
+		return f.deep, cmp.Or(f.missing, "the search for them goes on")
+	}
 	return f.deep, f.missing
 }
 
@@ -186,7 +191,7 @@ func (f *protectedFiles) look() {
 	if missing != "" { // what was known stays so
 		found = union(f.deep, found)
 	}
-	f.deep, f.missing, f.took = found, missing, max(time.Since(began), 1)
+	f.deep, f.missing, f.took, f.last = found, missing, time.Since(began), began
 	close(f.running)
 	f.running = nil
 }

@@ -140,7 +140,7 @@ func TestSandboxDiskNames(t *testing.T) {
 	t.Parallel()
 	eachAccount(t, func(t *testing.T, who account) {
 		g := newGround(t, who)
-		b := g.open(setup{config: "sandbox: {limits: {disk: 20MiB}}\n"})
+		b := g.open(setup{config: "sandbox: {limits: {disk: 8MiB}}\n"})
 		for _, make := range []string{
 			"open(F, q(>), $_)", "open(F, q(>), q(f)) && unlink(q(f))", "symlink(q(n), $_)", "mkdir($_ . q(d))", "link(q(n), q(m)) && unlink(q(m))", "syscall(133, my $p = q(fifo) . $_, 010600, 0) == 0", // mknod
 		} {
@@ -148,10 +148,10 @@ func TestSandboxDiskNames(t *testing.T) {
 				continue
 			}
 			text := "rm -rf [0-9]* fifo*; : > n; perl -e 'for (1 .. COUNT) { " + make + " or die $! }; print q(fine)'"
-			if o := b.bash(strings.Replace(text, "COUNT", "2000", 1)); !strings.Contains(o.text, "fine") || o.failed {
+			if o := b.bash(strings.Replace(text, "COUNT", "500", 1)); !strings.Contains(o.text, "fine") || o.failed {
 				t.Errorf("%s: few end with %v", make, o)
 			}
-			if o := b.bash(strings.Replace(text, "COUNT", "8000", 1) + "; sleep 60"); !strings.Contains(o.text, "4 KiB for each file or name that it made (rule: sandbox.limits.disk)") || o.errorType != "limit_exceeded" {
+			if o := b.bash(strings.Replace(text, "COUNT", "3000", 1) + "; sleep 60"); !strings.Contains(o.text, "4 KiB for each file or name that it made (rule: sandbox.limits.disk)") || o.errorType != "limit_exceeded" {
 				t.Errorf("%s: many end with %v", make, o)
 			}
 		}

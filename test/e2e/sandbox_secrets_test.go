@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // hush begins every secret, and is in no command line.
@@ -173,4 +174,28 @@ func TestSandboxProbeReads(t *testing.T) {
 	if n := strings.Count(string(out), hush); err != nil || n < 5 {
 		t.Errorf("got %d of it: %v\n%s", n, err, out)
 	}
+}
+
+// TestSandboxSecretsAfterPause has a secret appear deep down while no commands are run: the
+// next command is not one that reads it.
+func TestSandboxSecretsAfterPause(t *testing.T) {
+	t.Parallel()
+	eachAccount(t, func(t *testing.T, who account) {
+		t.Parallel()
+		g := newGround(t, who)
+		home := filepath.Join(g.out, "own")
+		g.file(home+"/.netrc", "CANARYHOME\n", 0o644)
+		g.file("a/b/x", "", 0o644)
+		b := g.open(setup{config: "sandbox: {env: {HOME: " + home + "}}\n"})
+		read := "perl -e 'for (q(a/b/.) . q(env), $ENV{HOME} . q(/.net) . q(rc)) { open(F, q(<), $_) and print <F> }'; echo end"
+		if o := b.bash(read); strings.Contains(o.text, "CANARY") || !strings.Contains(o.text, "end") {
+			t.Errorf("the home directory of commands: %v", o)
+		}
+		time.Sleep(31 * time.Second)
+		g.file("a/b/.env", "CANARYENV\n", 0o644)
+		if o := b.bash(read); strings.Contains(o.text, "CANARY") || !strings.Contains(o.text, "end") {
+			t.Errorf("after a pause: %v", o)
+		}
+		b.stop()
+	})
 }
