@@ -148,7 +148,8 @@ func (b *session) doBind(r *request) error {
 	s.become()
 	err = b.addressed(unix.SYS_BIND, fd, r.address)
 	s.restore()
-	if b.count(err); err == nil {
+	b.count(err)
+	if err == nil {
 		b.own(&p)
 	}
 	b.record(r.op, p.path, "", err)
