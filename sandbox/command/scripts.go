@@ -1,7 +1,11 @@
 package command
 
 import (
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -32,73 +36,45 @@ func (u *use) program(script arg) (s string, known bool) {
 	return s, true
 }
 
-// The parts of a sed script: addresses, commands that run nothing, those that
-// name a file, and what follows s/a/b/.
-var (
-	sedAddresses = pattern(`^(?:` + sedAddress + `)?(?:[ \t]*,[ \t]*(?:` + sedAddress + `)?)?[ \t!]*`)
-	sedCommand   = pattern(`^(?:[{}=dDgGhHnNpPxzF]|#[^\n]*|[:btT][ \t]*[^ \t\n;}]*|[lLqQ][ \t0-9]*|[aic](?:[^\\\n]|\\[^\n]|\\\n)*\\?)`)
-	sedFile      = pattern(`^[rRwW]([^\n]*)`)
-	sedFlags     = pattern(`^[gpiImM0-9]*(?:w([^\n]*))?`)
-	sedBracket   = pattern(`^` + bracketExpr)
+// unclear refuses a script that runs programs, or may.
+func (u *use) unclear(script string) {
+	u.c.spelled(u.sh, script, "the script of "+u.name)
+	u.inlineCode("script " + quote(script))
+}
+
+// The parts of a sed script: addresses, and commands that run nothing and name no file.
+const (
+	sedBracket = `\[\^?\]?(?:\[[:.=][^\]\n]*[:.=]\]|[^\]\n])*\]`
+	sedAddress = `(?:[0-9+~$][0-9~]*|/(?:[^/\\\n\[]|\\.|` + sedBracket + `)*/[IM]*)?`
+	sedCommand = `[{}=dDgGhHnNpPxzF]|#[^\n]*|[:btT][ \t]*[^ \t\n;}]*|[lLqQ][ \t0-9]*|[aic](?:[^\\\n]|\\[^\n]|\\\n)*\\?`
 )
 
-const sedAddress = `[0-9+~$][0-9~]*|/(?:[^/\\\n\[]|\\.|` + bracketExpr + `)*/[IM]*`
-
-const bracketExpr = `\[\^?\]?(?:\[[:.=][^\]\n]*[:.=]\]|[^\]\n])*\]`
+// sedStep matches a command with its addresses: one of those, or r or w with a file, or s or y with
+// one of the usual delimiters, and the file that its flags name.
+var sedStep = sync.OnceValue(func() *regexp.Regexp {
+	var quoted []string
+	for d := range strings.SplitSeq(`/ \| # , : ; @ ! % \+ _ ~ =`, " ") {
+		quoted = append(quoted, strings.ReplaceAll(`s/(?:[^/\\\[]|\\(?s:.)|`+sedBracket+`)*/(?:[^/\\]|\\(?s:.))*/|y/(?:[^/\\]|\\(?s:.))*/(?:[^/\\]|\\(?s:.))*/`, "/", d))
+	}
+	return regexp.MustCompile(`^[ \t\n;{}]*` + sedAddress + `(?:[ \t]*,[ \t]*` + sedAddress + `)?[ \t!]*(?:` + sedCommand + `|([rRwW])([^\n]*)|` +
+		`(?:` + strings.Join(quoted, "|") + `)[gpiImM0-9]*(?:(w)([^\n]*))?(?:[ \t]*#[^\n]*|[ \t\n;}]|$))`)
+})
 
 // sed checks a sed script, read as GNU sed does: its e command and flag run
 // programs, w and r name files. A script that is not understood counts as code.
 func (u *use) sed(script arg, _ string) {
 	s, known := u.program(script)
-	for rest := s; known; {
-		if rest = strings.TrimLeft(rest, " \t\n;{}"); rest == "" {
+	for rest := s; known && strings.Trim(rest, " \t\n;{}") != ""; {
+		step := sedStep().FindStringSubmatch(rest)
+		if step == nil {
+			u.unclear(s)
 			return
 		}
-		rest = rest[len(sedAddresses().FindString(rest)):]
-		length := len(sedCommand().FindString(rest))
-		if file := sedFile().FindStringSubmatch(rest); file != nil {
-			length = len(file[0])
-			u.c.path(u.sh, text(strings.TrimSpace(file[1])), "sed "+rest[:1], rest[0]|0x20 == 'w')
-		} else if length == 0 {
-			length = delimited(rest)
-		}
-		if length > 0 && rest[0] == 's' {
-			flags := sedFlags().FindStringSubmatch(rest[length:])
-			if length += len(flags[0]); flags[1] != "" {
-				u.write(text(strings.TrimSpace(flags[1])), "s///w")
-			}
-			if length < len(rest) && !strings.Contains(" \t\n;}#", rest[length:length+1]) {
-				length = 0
-			}
-		}
-		if length == 0 {
-			u.c.spelled(u.sh, s, "the script of sed")
-			u.inlineCode("script " + quote(s))
-			return
-		}
-		rest = rest[length:]
-	}
-}
-
-// delimited returns the length of s/a/b/ or y/a/b/ at the start of s, or 0.
-func delimited(s string) int {
-	if len(s) < 2 || s[0] != 's' && s[0] != 'y' || s[1] == '\\' || s[1] == '\n' {
-		return 0
-	}
-	delim, parts := s[1], 0
-	for i := 2; i < len(s); i++ {
-		switch {
-		case s[i] == '\\':
-			i++
-		case s[i] == delim:
-			if parts++; parts == 2 {
-				return i + 1
-			}
-		case s[i] == '[' && s[0] == 's' && parts == 0:
-			i += max(0, len(sedBracket().FindString(s[i:]))-1)
+		rest = rest[len(step[0]):]
+		if command, file := step[1]+step[3], step[2]+step[4]; command != "" {
+			u.c.path(u.sh, text(strings.TrimSpace(file)), "sed "+command, strings.EqualFold(command, "w"))
 		}
 	}
-	return 0
 }
 
 // awkOperands checks the files of awk.
@@ -117,101 +93,69 @@ func (u *use) awkOperands() {
 }
 
 var (
-	awkToken = pattern(`^(?:[ \t\r]+|#[^\n]*|\\(?s:.)|"(?:[^"\\\n]|\\(?s:.))*"|[A-Za-z_][A-Za-z_0-9]*|[0-9]+|\|\||\|&|>>|&&|\+\+|--|[^"/])`)
-	// awkPattern is a pattern; implementations differ on a slash in brackets.
-	awkPattern = pattern(`^/(?:[^/\\\n\[]|\\(?s:.)|\[\^?\]?(?:[^\]/\\\n]|\\(?s:.))*\])*/`)
-	// awkValue is a token that a value may end with, so that a slash divides.
-	awkValue = pattern(`(?s)^(?:["$)\].0-9A-Za-z_].*|/.+|\+\+|--)$`)
-	// awkMatters finds what runs programs or names files.
-	awkMatters = pattern(`[|@>]|system|getline`)
-	// awkOpens finds what opens files and other programs.
-	awkOpens = pattern(`[|@]|print[^;}]*>|system|getline|ARGV`)
-	// awkKeyword is one after which a slash begins a pattern.
-	awkKeyword = pattern(`^(?:print|printf|return|in|else|do|getline|delete|case|exit)$`)
+	// awkMatters finds what runs programs or opens files.
+	awkMatters = pattern(`[|@>]|system|getline|ARGV`)
+	// awkQuoted matches strings, comments, patterns, which begin where no value has ended, and slashes
+	// that divide. After ) and length a slash is either.
+	awkQuoted = pattern(`"(?:[^"\\\n]|\\(?s:.))*"|#[^\n]*|` +
+		`(?:^|[(,~!{};&|\n]|\b(?:print|printf|return|in|else|do|getline|delete|case|exit)\b)[ \t]*/(?:[^/\\\n\[]|\\(?s:.)|\[\^?\]?(?:[^\]/\\\n]|\\(?s:.))*\])*/|` +
+		`\blength[ \t]*/|[0-9A-Za-z_\].][ \t]*/`)
+	awkCode   = pattern(`["/\\@]|\bsystem\b|(?:^|[^|])\|(?:[^|]|$)|\|\|\|`)
+	awkParens = pattern(`\([^()\[\]]*\)|\[[^()\[\]]*\]`)
+	// awkReads and awkWrites find what opens files: a string in the one place, or something else.
+	awkReads  = pattern(`getline[^;{}\n<]*<[ \t]*(?:\x01([0-9]+)[ \t]*(?:[;}\n)]|$))?`)
+	awkWrites = pattern(`print[^;{}>]*>>?[ \t]*(?:\x01([0-9]+)[ \t]*(?:[;}\n]|$))?`)
 )
-
-// awkTokens splits an awk program; ok is false where it is not understood.
-func awkTokens(s string) (tokens []string, ok bool) {
-	last := ""
-	for rest := s; rest != ""; {
-		token := awkToken().FindString(rest)
-		if token == "" && rest[0] == '/' {
-			if awkValue().MatchString(last) && !awkKeyword().MatchString(last) {
-				token = "/"
-				if strings.Contains(" ++ -- length ) ", " "+last+" ") && awkMatters().MatchString(s) {
-					return nil, false // it reads both ways
-				}
-			} else {
-				token = awkPattern().FindString(rest)
-			}
-		}
-		if token == "" {
-			return nil, false
-		}
-		rest = rest[len(token):]
-		if !strings.Contains(" \t\r#\\", token[:1]) {
-			last = token
-			tokens = append(tokens, token)
-		}
-	}
-	return tokens, true
-}
 
 // awk checks an awk program: system(), pipes and indirect calls run programs,
 // print > and getline < name files.
 func (u *use) awk(script arg, _ string) {
 	s, known := u.program(script)
-	if !known {
+	if !known || !awkMatters().MatchString(s) {
 		return
 	}
-	tokens, ok := awkTokens(s)
-	if awkOpens().MatchString(s) {
-		u.c.spelled(u.sh, s, "the program of awk")
-	}
-	if !ok {
-		u.inlineCode("program " + quote(s))
-		return
-	}
-	depth, printing, getting := 0, -1, false
-	for i, token := range tokens {
-		switch token {
-		case "(", "[":
-			depth++
-		case ")", "]":
-			depth--
-		case "print", "printf":
-			printing = depth
-		case ";", "\n", "{", "}":
-			printing, getting = -1, false
-		case "|", "|&", "@", "system":
-			u.inlineCode("program " + quote(s))
-		case ">", ">>":
-			if printing == depth {
-				u.awkFile(tokens[i+1:], true)
-			}
-		case "<":
-			if getting {
-				u.awkFile(tokens[i+1:], false)
-			}
-		case "getline":
-			getting = true
+	var quoted []string
+	bare := awkQuoted().ReplaceAllStringFunc(s, func(part string) string {
+		before, _, _ := strings.Cut(part, "/")
+		switch {
+		case part[0] == '"':
+			quoted = append(quoted, strings.Trim(part, `"`))
+			return "\x01" + strconv.Itoa(len(quoted)-1)
+		case part[0] == '#':
+			return ""
+		case strings.HasPrefix(part, "length"):
+			return part
 		}
+		return before + "0"
+	})
+	if awkCode().MatchString(bare) {
+		u.unclear(s)
+		return
+	}
+	reads := awkReads().FindAllStringSubmatch(bare, -1)
+	for outside := ""; outside != bare; { // what is within parentheses compares
+		outside, bare = bare, awkParens().ReplaceAllString(bare, "0")
+	}
+	writes := awkWrites().FindAllStringSubmatch(bare, -1)
+	if len(reads)+len(writes) > 0 || strings.Contains(s, "ARGV") {
+		u.c.spelled(u.sh, s, "the script of awk")
+	}
+	for i, file := range slices.Concat(reads, writes) {
+		u.awkFile(quoted, file[1], i >= len(reads))
 	}
 }
 
-// awkFile checks the file expression at the start of tokens: one string.
-func (u *use) awkFile(tokens []string, write bool) {
-	ends := len(tokens) == 1 || len(tokens) > 1 && strings.Contains(";}\n)", tokens[1])
-	if len(tokens) == 0 || tokens[0][0] != '"' || !ends || strings.Contains(tokens[0], `\`) {
+// awkFile checks the file that is the string of this number.
+func (u *use) awkFile(quoted []string, number string, write bool) {
+	i, err := strconv.Atoi(number)
+	switch {
+	case err != nil || strings.Contains(quoted[i], `\`):
 		if u.c.p.Paths.Write != nil || u.c.p.InlineCode == Deny {
 			u.refuse("path", "the awk program names a file that is known only when it runs")
 		}
-		return
-	}
-	name := strings.Trim(tokens[0], `"`)
-	if strings.HasPrefix(name, "/inet") {
+	case strings.HasPrefix(quoted[i], "/inet"):
 		u.refuse("network", "the awk program opens a network connection")
-		return
+	default:
+		u.c.path(u.sh, text(quoted[i]), "awk program", write)
 	}
-	u.c.path(u.sh, text(name), "awk program", write)
 }
