@@ -36,6 +36,7 @@ func effects() map[string]effect {
 			u.target = true
 			u.write(value, what)
 		}},
+		"I": {do: (*use).inPlace},
 		"d": {do: (*use).chdir},
 		"D": {do: (*use).project},
 		"e": {do: (*use).environment},
@@ -63,7 +64,7 @@ func effects() map[string]effect {
 	}
 	for name, hook := range map[string]func(*use){
 		"find": (*use).find, "tar": (*use).tar, "xargs": (*use).xargs, "parallel": (*use).parallel, "make": (*use).make,
-		"date": (*use).date, "dd": (*use).dd, "zip": (*use).zip, "pager": (*use).pager, "sed": (*use).sedOperands, "awk": (*use).awkOperands,
+		"date": (*use).date, "dd": (*use).dd, "zip": (*use).zip, "pager": (*use).pager,
 		"git-config": (*use).gitSetConfig, "cd": (*use).cd, "eval": (*use).eval, "source": (*use).source,
 		"trap": (*use).trap, "test": (*use).test, "set": (*use).set, "read": (*use).readLine,
 		"popd":  func(u *use) { u.sh.dirs = nil },

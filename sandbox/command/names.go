@@ -98,7 +98,7 @@ func (in *invocation) told(s *spec) (data, code []string) {
 			code = append(code, o.value.s)
 		}
 	}
-	if first := s.operands; !drop && len(first) > 0 && len(in.operands) > 0 && slices.Contains([]string{".", "@sed", "@awk"}, first[0].kind) {
+	if first := s.operands; !drop && len(first) > 0 && len(in.operands) > 0 && slices.Contains([]string{".", "sed", "awk"}, first[0].kind) {
 		data = append(data, in.operands[0].s)
 	}
 	if len(in.rest) > 0 {

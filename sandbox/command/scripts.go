@@ -6,24 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"mvdan.cc/sh/v3/syntax"
 )
-
-// sedOperands checks the files of sed, which -i writes.
-func (u *use) sedOperands() {
-	ops := u.in.operands
-	if o, ok := u.in.option("i"); ok && !o.has && len(ops) > 0 && ops[0].is("") {
-		ops = ops[1:] // BSD: -i ''
-	}
-	if !u.drop && len(ops) > 0 {
-		u.sed(ops[0], "")
-		ops = ops[1:]
-	}
-	for _, a := range ops {
-		u.c.path(u.sh, a, "sed operand", u.in.given("i", "in-place"))
-	}
-}
 
 // program returns the text of a sed or awk script, or refuses if it is not known.
 func (u *use) program(script arg) (s string, known bool) {
@@ -74,21 +57,6 @@ func (u *use) sed(script arg, _ string) {
 		if command, file := step[1]+step[3], step[2]+step[4]; command != "" {
 			u.c.path(u.sh, text(strings.TrimSpace(file)), "sed "+command, strings.EqualFold(command, "w"))
 		}
-	}
-}
-
-// awkOperands checks the files of awk.
-func (u *use) awkOperands() {
-	ops := u.in.operands
-	if !u.drop && len(ops) > 0 {
-		u.awk(ops[0], "")
-		ops = ops[1:]
-	}
-	for _, a := range ops {
-		if name, _, ok := strings.Cut(a.s, "="); ok && syntax.ValidName(name) {
-			continue
-		}
-		u.read(a, "operand")
 	}
 }
 

@@ -39,6 +39,7 @@ import (
 //	N*            NAME or NAME=VALUE of a declaration
 //	M*  A*  o*    arithmetic; NAME=TEXT of an alias; an option of shopt
 //	U  U*         the address of a repository of git
+//	sed  awk      a script of these, unless an option gives one
 //	@NAME         operands with a syntax of their own: see effects
 //
 // Options are names separated by slashes (one letter: short), then:
@@ -56,12 +57,13 @@ import (
 //	e  NAME=VALUE for what follows             k  key=value of git's configuration
 //	D  the same, for tools that run what they find there: within the
 //	   directory of the request only       f  a file of code, as above
-//	m  a module of an interpreter          sed  awk  a script of these
+//	m  a module of an interpreter          sed  awk  a script of these, as above
 //	q  nothing runs (--version)                !  refused
 //	~NAME  as if program NAME ran              S  a list of arguments (env -S)
 //	t  the operands name nothing to be opened
 //	n  the name of a variable that is assigned
-//	R  the operands are files that are read    g  flags for the tools of go
+//	R  the operands are files that are read    I  they are written, too
+//	g  flags for the tools of go
 type spec struct {
 	operands []operand
 	options  []option

@@ -28,8 +28,8 @@ julia,octave,maxima,gp,sage | f < | e/eval=i E/print=i L/load=s version:q
 elixir,iex,erl,erlang,escript | f < | e=i eval=i r=s S=. s=. run=. pr=s rpc-eval=i noshell
 ghc,runghc,runhaskell,stack,cabal,ocaml,swift,scala,kotlin,groovy,jshell,clj,clojure,bb,dart,crystal,nim,raku,perl6,nodejs-repl,coffee,ts-node,tsx,esno | .* | e=i eval=i main=i m=. exec=i
 java | - f | cp=r classpath=r jar=f version:q help:q javaagent=! agentpath=! agentlib=! m=. p=r D?.
-awk,gawk,mawk,nawk,original-awk | @awk | f/file=s F/field-separator=. v/assign=. e/source=awk i/include=s E/exec=s l/load=s d/dump-variables?w p/profile?w o/pretty-print?w D/debug?! W=! V/version:q h/help:q b c C g L?. n N/use-lc-numeric M/bignum O P r/re-interval s S/sandbox t I k/csv
-sed,gsed | @sed | e/expression=sed f/file=s n/quiet silent i/in-place?. s/separate E r/regexp-extended z/null-data u/unbuffered l/line-length=. b/binary posix debug sandbox follow-symlinks help:q version:q
+awk,gawk,mawk,nawk,original-awk | awk r* | f/file=s F/field-separator=. v/assign=. e/source=awk i/include=s E/exec=s l/load=s d/dump-variables?w p/profile?w o/pretty-print?w D/debug?! W=! V/version:q h/help:q b c C g L?. n N/use-lc-numeric M/bignum O P r/re-interval s S/sandbox t I k/csv
+sed,gsed | sed r* | e/expression=sed f/file=s n/quiet silent i/in-place?I s/separate E r/regexp-extended z/null-data u/unbuffered l/line-length=. b/binary posix debug sandbox follow-symlinks help:q version:q
 ed,red,ex,vi,vim,nvim,view,rvim,gvim,vimdiff,vimtutor,nvi,elvis,emacs,emacsclient,nano,pico,micro,joe,mcedit,kak,hx,helix,ne,jed,mg,zile | ! | version:q help:q h:q c=! S=! u=! e=! s:!
 sqlite3,sqlite,duckdb | r ! < | cmd=i init=s version:q help:q
 psql,mysql,mariadb,mongosh,mongo,redis-cli,isql,sqlplus,usql,mycli,pgcli | .* | c/command=i f/file=s e/execute=i eval=i init-command=i

@@ -24,13 +24,22 @@ type use struct {
 	inline bool // code was given in an option
 	quiet  bool // nothing runs, or the operands were checked with an option
 	target bool // the operands go to a directory given in an option
+	writes bool // what is read is written, too
 }
 
 func (u *use) refuse(rule, format string, args ...any) {
 	u.c.refuse(rule, fmt.Sprintf(format, args...), "")
 }
 
-func (u *use) read(a arg, what string) { u.c.path(u.sh, a, u.name+" "+what, false) }
+func (u *use) read(a arg, what string) { u.c.path(u.sh, a, u.name+" "+what, u.writes) }
+
+// inPlace notes that the files are written, too.
+func (u *use) inPlace(suffix arg, _ string) {
+	u.writes = true
+	if ops := u.in.operands; suffix.s == "" && len(ops) > 0 && ops[0].is("") {
+		u.in.operands = ops[1:] // BSD: -i ''
+	}
+}
 
 // readOptions checks an operand that, with an @ before it, is a file of options.
 func (u *use) readOptions(a arg, what string) {
@@ -84,7 +93,7 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 		u.operands()
 	}
 	reads := slices.ContainsFunc(in.opts, func(o optArg) bool { return strings.Contains(o.name, "stdin") || strings.Contains(o.name, "from-file") })
-	if !prog.builtin && !s.sub && (reads || !s.is(".", "r", "y", "l", "t", "@sed", "@awk", "@find") && !filters().lists(name, unknown)) {
+	if !prog.builtin && !s.sub && (reads || !s.is(".", "r", "y", "l", "t", "sed", "awk", "@find") && !filters().lists(name, unknown)) {
 		c.spelled(sh, u.sh.stdin.s, "standard input")
 	}
 }
