@@ -32,20 +32,7 @@ func (u *use) cd() {
 	}
 }
 
-func (u *use) eval() {
-	script := join(u.in.raw)
-	if !script.exact() {
-		u.computed("eval", script.s)
-	} else if strings.TrimSpace(script.s) != "" {
-		u.c.run(u.sh, script.s, "the text of eval", syntax.LangBash)
-	}
-}
-
-// computed refuses code that is not known.
-func (u *use) computed(who, code string) {
-	u.c.refuse("computed", who+" runs "+quote(show(code))+", which is known only when it runs", "write the command out")
-	u.c.spelled(u.sh, code, "the code of "+who)
-}
+func (u *use) eval() { u.c.runText(u.sh, join(u.in.raw), "eval", syntax.LangBash) }
 
 func (u *use) source() {
 	file := unknown
@@ -63,25 +50,19 @@ func (u *use) trap() {
 	if len(ops) == 0 || len(ops) == 1 && ops[0].exact() || ops[0].is("-") || ops[0].is("") {
 		return
 	}
-	if !ops[0].exact() {
-		u.computed("trap", ops[0].s)
-		return
-	}
 	inner := u.sh.anywhere()
 	inner.asynchronous = true
-	u.c.run(&inner, ops[0].s, "the text of trap", syntax.LangBash)
+	u.c.runText(&inner, ops[0], "trap", syntax.LangBash)
 }
 
 // alias checks the text of an alias, though the shell of -c does not use it.
 func (u *use) alias(a arg, _ string) {
-	_, body, ok := strings.Cut(a.s, "=")
-	switch {
-	case !a.exact():
-		u.computed("alias", a.s)
-	case ok && strings.TrimSpace(body) != "":
-		inner := u.sh.anywhere()
-		u.c.run(&inner, body, "the text of alias", syntax.LangBash)
+	_, body, _ := strings.Cut(a.s, "=")
+	if !a.exact() {
+		body = a.s
 	}
+	inner := u.sh.anywhere()
+	u.c.runText(&inner, arg{s: body, many: a.many}, "alias", syntax.LangBash)
 }
 
 // test checks -v, which evaluates its operand.

@@ -171,20 +171,25 @@ func (u *use) splitString(value arg, _ string) {
 // shellText checks text that a new shell runs, with pos as its parameters. If
 // that shell may be another than bash, the text must be right for both.
 func (c *checker) shellText(sh *shell, a arg, pos []arg, who string, isBash bool) {
-	s := strings.ReplaceAll(a.s, string(rune(aNumber)), "1")
-	if a.many || markAt(s) >= 0 {
+	fresh := shell{dirs: sh.dirs, pos: append([]arg{}, pos...), stdin: sh.stdin}
+	posix := fresh
+	c.runText(&fresh, a, who, syntax.LangBash)
+	if !isBash && !c.refused && strings.ContainsAny(a.s, "&|<>($[{'") {
+		c.runText(&posix, a, who, syntax.LangPOSIX)
+	}
+}
+
+// countedName matches text in which a number that is not known is a part of a name, or of a parameter.
+var countedName = pattern(`(?:^|[^-0-9A-Za-z_])[A-Za-z_][0-9A-Za-z_]*\x04|[${!]\x04`)
+
+// runText checks text that runs in sh.
+func (c *checker) runText(sh *shell, a arg, who string, language syntax.LangVariant) {
+	s := strings.ReplaceAll(a.s, number.s, "1")
+	if a.many || markAt(s) >= 0 || countedName().MatchString(a.s) {
 		c.refuse("computed", who+" runs "+quote(show(a.s))+", which is known only when it runs", "write the command out")
 		c.spelled(sh, a.s, "the code of "+who)
-		return
-	}
-	if pos == nil {
-		pos = []arg{}
-	}
-	fresh := shell{dirs: sh.dirs, pos: pos, stdin: sh.stdin}
-	posix := fresh
-	c.run(&fresh, s, who, syntax.LangBash)
-	if !isBash && !c.refused && strings.ContainsAny(s, "&|<>($[{'") {
-		c.run(&posix, s, who, syntax.LangPOSIX)
+	} else if strings.TrimSpace(s) != "" {
+		c.run(sh, s, "the text of "+who, language)
 	}
 }
 
