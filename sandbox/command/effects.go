@@ -25,6 +25,7 @@ func effects() map[string]effect {
 		"l":   {do: (*use).look},
 		"a":   {do: (*use).readOptions},
 		"t":   {},
+		"+":   {do: (*use).plus},
 		"y":   {},
 		"w":   {do: (*use).write},
 		"p":   {drop: true},
@@ -64,7 +65,7 @@ func effects() map[string]effect {
 	}
 	for name, hook := range map[string]func(*use){
 		"find": (*use).find, "tar": (*use).tar, "xargs": (*use).xargs, "parallel": (*use).parallel, "make": (*use).make,
-		"date": (*use).date, "dd": (*use).dd, "zip": (*use).zip, "pager": (*use).pager,
+		"dd": (*use).dd, "zip": (*use).zip, "pager": (*use).pager,
 		"git-config": (*use).gitSetConfig, "cd": (*use).cd, "eval": (*use).eval, "source": (*use).source,
 		"trap": (*use).trap, "test": (*use).test, "set": (*use).set, "read": (*use).readLine,
 		"popd":  func(u *use) { u.sh.dirs = nil },

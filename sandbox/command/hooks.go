@@ -60,28 +60,19 @@ func (u *use) xargs() {
 	u.c.check(u.sh, out, byExec)
 }
 
-// parallel checks the command template; with none, the input is commands.
+// parallel checks the command that gets words, if its shell reads it as plain words.
 func (u *use) parallel() {
 	words := u.in.rest
 	if i := slices.IndexFunc(words, func(a arg) bool { return strings.HasPrefix(a.s, ":::") }); i >= 0 {
 		words = words[:i]
 	}
-	if len(words) == 0 {
+	template := join(words)
+	plain := texts(strings.Fields(strings.ReplaceAll(template.s, "{}", "\x05")))
+	if len(plain) == 0 || template.many || strings.ContainsAny(join(plain).s, "{}$`;|&<>()\\'\"*?[~#=\x01\x02\x03") {
 		u.script(text("its input"), "")
 		return
 	}
-	u.in.rest = nil
-	for i := range words {
-		words[i].s = strings.NewReplacer("{}", "\x05", "{.}", "\x05", "{/}", "\x05", "{1}", "\x05", "{2}", "\x05").Replace(words[i].s)
-	}
-	if strings.ContainsAny(show(line(words)), "{$`;|&<>(") {
-		u.joinedText(words)
-		return
-	}
-	if len(words) == 1 && words[0].exact() {
-		words = append(texts(strings.Fields(words[0].s)), unknowns)
-	}
-	u.c.check(u.sh, words, byExec)
+	u.c.check(u.sh, append(plain, unknowns), byExec)
 }
 
 // make checks variables given on the command line: make runs their values.
@@ -109,12 +100,10 @@ func (u *use) make() {
 var makePrograms = pattern(`^(?:SHELL|\.SHELLFLAGS|MAKE|MAKEFLAGS|MAKEFILES|CC|CXX|CPP|LD|AR|AS|RM|CP|MV|INSTALL|FC|GO|NPM|` +
 	`NODE|PYTHON|LEX|YACC|RANLIB|STRIP|PKG_CONFIG|SUDO)$|_CMD$|_COMMAND$`)
 
-// date refuses operands that set the clock.
-func (u *use) date() {
-	for _, a := range u.in.operands {
-		if !strings.HasPrefix(a.s, "+") {
-			u.refuse("option", "date %s sets the clock", quote(show(a.s)))
-		}
+// plus refuses an operand that sets the clock.
+func (u *use) plus(a arg, _ string) {
+	if !strings.HasPrefix(a.s, "+") {
+		u.refuse("option", "%s %s sets the clock", u.name, quote(show(a.s)))
 	}
 }
 

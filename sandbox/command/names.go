@@ -15,7 +15,7 @@ import (
 // named checks the words of a program that s describes, which is nil for one that is not known. Those
 // that belong to another program are left to that.
 func (c *checker) named(sh *shell, s *spec, in *invocation, args []arg) {
-	if s.is("t", "l", "@test", "@find", "@date") && !in.gives("n") || s != nil && in.gives("t") {
+	if s.is("t", "l", "@test", "@find", "+") && !in.gives("n") || s != nil && in.gives("t") {
 		return
 	}
 	write := !s.is(".", "r", "y")

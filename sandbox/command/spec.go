@@ -37,6 +37,7 @@ import (
 //	old           a first word without dash is a cluster of options (tar)
 //	n  n*  u*     the name of a variable that is assigned; that is unset
 //	N*            NAME or NAME=VALUE of a declaration
+//	+*            text that begins with a plus (date)
 //	M*  A*  o*    arithmetic; NAME=TEXT of an alias; an option of shopt
 //	U  U*         the address of a repository of git
 //	sed  awk      a script of these, unless an option gives one

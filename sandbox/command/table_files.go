@@ -55,7 +55,7 @@ iconv,dos2unix,unix2dos | r* | o/output=w f/from-code=. t/to-code=. l/list:q n/n
 jq,gojq,yq,xq,jaq | . r* | f/from-file=P L=. arg=. argjson=. slurpfile=p rawfile=p args jsonargs i/inplace:. indent=. r c n s e S C M a j R tab
 csvcut,csvgrep,csvlook,csvsql,mlr,miller | .* |
 less,more,most,zless,zmore,lv,pg | @pager r* | o=w O=w log-file=w LOG-FILE=w k/lesskey-file=! lesskey-src=! lesskey-content=! T/tag-file=r t/tag=. p/pattern=. P=. j=. x=. y=. z=. b=. h=. D=. e E f F g G i I m M n N q R r s S u U w W X V/version:q
-date,gdate | @date | s/set=! d/date=. f/file=r r/reference=r I?. iso-8601?. R rfc-3339=. u help:q version:q debug
+date,gdate | +* | s/set=! d/date=. f/file=r r/reference=r I?. iso-8601?. R rfc-3339=. u help:q version:q debug
 man,apropos,whatis,info | .* | P/pager=x H?! html?! B=! X?! gxditview?! T?. C/config-file=! M/manpath=! L/locale=. m=. s/sections=. S=. e/extension=. E/encoding=. p/preprocessor=. R/recode=. f k K w W a c l/local-file t Z D d u r=. i I regex wildcard names-only no-hyphenation nh no-justification nj V/version:q h/help:q
 groff,troff,nroff,gropdf,grops | r* | U:! l:! L=. P=. p e t s
 tcpdump,tshark,dumpcap | .* | z=x w=w r=r C=. G=. i=. c=. s=.
