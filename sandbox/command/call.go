@@ -23,6 +23,7 @@ func (c *checker) call(sh *shell, call *syntax.CallExpr, redirs []*syntax.Redire
 	}
 	c.place = call
 	c.check(sh, argv, inShell)
+	c.argv = argv
 	if len(argv) > 1 && argv[0].is("cat") && slices.ContainsFunc(redirs, func(r *syntax.Redirect) bool {
 		return r.Op == syntax.RdrOut || r.Op == syntax.AppOut || r.Op == syntax.RdrClob
 	}) {

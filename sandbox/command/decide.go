@@ -83,7 +83,7 @@ func (p *Policy) Decide(req Request) (v Verdict) {
 		}
 	}
 	if c.v.Allowed = !c.refused; c.v.Allowed {
-		c.v.Plain = p.plain(file)
+		c.v.Plain = c.plain(file)
 	}
 	return c.v
 }
@@ -143,26 +143,34 @@ func (c *checker) run(sh *shell, src, what string, language syntax.LangVariant) 
 	return file
 }
 
-// plain returns the arguments of file if it is one simple command of literals.
-func (p *Policy) plain(file *syntax.File) []string {
-	if file == nil || len(file.Stmts) != 1 {
+// plain returns the arguments of file, which are those of the last call, if it is one simple command of literals.
+func (c *checker) plain(file *syntax.File) []string {
+	if file == nil || len(file.Stmts) != 1 || len(c.argv) == 0 {
 		return nil
 	}
-	st := file.Stmts[0]
-	call, ok := st.Cmd.(*syntax.CallExpr)
-	if !ok || st.Negated || st.Background || st.Coprocess || st.Disown || len(st.Redirs) > 0 || len(call.Assigns) > 0 {
+	st, literal := file.Stmts[0], true
+	syntax.Walk(st, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Stmt:
+			literal = !n.Negated && !n.Background && !n.Coprocess && !n.Disown && len(n.Redirs) == 0
+		case *syntax.CallExpr:
+			literal = literal && len(n.Assigns) == 0
+		case nil, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.Comment:
+		default:
+			literal = false
+		}
+		return literal
+	})
+	name := c.argv[0].s
+	if !literal || name == "" || c.p.builtin(name) && (name != "true" && name != "false" || !c.p.any) { // as programs these are no different, where they may run
 		return nil
 	}
-	argv := make([]string, 0, len(call.Args))
-	for _, w := range call.Args {
-		s, ok := static(w)
-		if !ok {
+	var argv []string
+	for _, a := range c.argv {
+		if !a.exact() || a.odd {
 			return nil
 		}
-		argv = append(argv, s)
-	}
-	if p.builtin(argv[0]) && (argv[0] != "true" && argv[0] != "false" || !p.any) || argv[0] == "" {
-		return nil // true and false are no different as programs, where these may run
+		argv = append(argv, a.s)
 	}
 	return argv
 }
@@ -178,6 +186,7 @@ type checker struct {
 	steps    int
 	paths    int                  // looks for paths that may still be taken
 	program  string               // that is being decided on
+	argv     []arg                // of the last simple command
 	unread   bool                 // part of the text was not understood
 	declared bool                 // a function was declared
 	active   map[*syntax.Stmt]int // how often the bodies of functions are being checked; 0 for done

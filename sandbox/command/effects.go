@@ -202,8 +202,8 @@ func (c *checker) copied(sh *shell, files []arg) {
 		}
 		for _, path := range joined(sh.dirs, a.s) {
 			info, _ := os.Stat(path)
-			if i := slices.IndexFunc(c.p.denied.all, func(r *rule) bool { return r.isFile(info) }); i >= 0 {
-				r := c.p.denied.all[i]
+			if i := slices.IndexFunc(c.p.denied, func(r *rule) bool { return r.isFile(info) }); i >= 0 {
+				r := c.p.denied[i]
 				c.refuse("denied: "+r.text, "copying or linking "+a.s+" would give "+r.words[0]+" another name", "")
 			}
 		}

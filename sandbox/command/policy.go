@@ -65,8 +65,8 @@ type Policy struct {
 	Config
 	listed   bool // an allow or a deny list is configured, or something is denied altogether
 	any      bool // everything that is not denied may run
-	allowed  rules
-	denied   rules
+	allowed  []*rule
+	denied   []*rule
 	programs map[string]*spec
 }
 
@@ -88,14 +88,18 @@ func Compile(c Config) (*Policy, error) {
 			p.any = true
 			continue
 		}
-		if err := p.allowed.add(r, c); err != nil {
+		n, err := c.prepare(r)
+		if err != nil {
 			return nil, fmt.Errorf("allowed command: %w", err)
 		}
+		p.allowed = append(p.allowed, n)
 	}
 	for _, r := range c.Denied {
-		if err := p.denied.add(r, c); err != nil {
+		n, err := c.prepare(r)
+		if err != nil {
 			return nil, fmt.Errorf("denied command: %w", err)
 		}
+		p.denied = append(p.denied, n)
 	}
 	return p, nil
 }
@@ -105,8 +109,8 @@ const maxHinted = 10
 
 // hint says what the policy allows: first what is nearest to the program.
 func (p *Policy) hint(program string) string {
-	list := func(intro string, rs rules) string {
-		near := slices.Clone(rs.all)
+	list := func(intro string, rules []*rule) string {
+		near := slices.Clone(rules)
 		slices.SortStableFunc(near, func(a, b *rule) int { return alike(b.words[0], program) - alike(a.words[0], program) })
 		var names []string
 		for _, r := range near[:min(maxHinted, len(near))] {
@@ -119,11 +123,11 @@ func (p *Policy) hint(program string) string {
 		return text
 	}
 	switch {
-	case !p.any && len(p.allowed.all) == 0:
+	case !p.any && len(p.allowed) == 0:
 		return "no command is allowed"
 	case !p.any:
 		return list("allowed commands: ", p.allowed)
-	case len(p.denied.all) > 0:
+	case len(p.denied) > 0:
 		return list("every command is allowed except: ", p.denied)
 	}
 	return ""

@@ -32,37 +32,24 @@ func Rules(names ...string) []Rule {
 type rule struct {
 	text     string
 	words    []string // program and the words that must follow it
+	name     string   // the program in lower case; * stands for any text
 	path     string   // real path, for a rule that names one
 	rest     bool     // with any further arguments, as a * at the end says
 	argsDeny []string
 	files    []os.FileInfo // of the programs, as far as they are there
 }
 
-// rules is a list, in order and by the program's base name.
-type rules struct {
-	all   []*rule
-	base  map[string][]*rule
-	globs []*rule // about more than one name
-}
+// about reports whether the rule is about programs with this base name, in any case of its letters.
+func (r *rule) about(name string) bool { return Like(r.name, strings.ToLower(name)) }
 
-// of returns the rules about programs with this base name, in any case of its letters.
-func (rs *rules) of(name string) []*rule {
-	name = strings.ToLower(name)
-	list := rs.base[name]
-	for _, r := range rs.globs {
-		if Like(strings.ToLower(r.words[0]), name) {
-			list = append(list[:len(list):len(list)], r)
-		}
-	}
-	return list
-}
-
-func (rs *rules) add(r Rule, c Config) error {
+// prepare makes a rule of r.
+func (c *Config) prepare(r Rule) (*rule, error) {
 	words := Words(r.Name)
 	if len(words) == 0 || words[0] == "*" || strings.ContainsAny(r.Name, "|&;<>()$`\\\"'") {
-		return fmt.Errorf("%q must be plain words: a program name, a sub-command or a path; * stands alone, in the allow list", r.Name)
+		return nil, fmt.Errorf("%q must be plain words: a program name, a sub-command or a path; * stands alone, in the allow list", r.Name)
 	}
 	n := &rule{text: strings.Join(strings.Fields(r.Name), " "), words: words, rest: strings.HasSuffix(strings.TrimSpace(r.Name), " *"), argsDeny: r.ArgsDeny}
+	dirs := c.Path
 	if strings.Contains(words[0], "/") {
 		path := words[0]
 		if !filepath.IsAbs(path) {
@@ -70,31 +57,19 @@ func (rs *rules) add(r Rule, c Config) error {
 		}
 		budget := 100
 		n.path = realPath(path, &budget)
-		words[0] = filepath.Base(path)
+		words[0], dirs = filepath.Base(path), []string{filepath.Dir(n.path)}
 	}
-	rs.all = append(rs.all, n)
-	if strings.Contains(words[0], "*") {
-		rs.globs = append(rs.globs, n)
-		dirs := c.Path
-		if n.path != "" {
-			dirs = []string{filepath.Dir(n.path)}
-		}
-		for _, path := range Files(words[0], dirs) {
-			n.files = append(n.files, ownFile(path))
-		}
-		return nil
+	n.name = strings.ToLower(words[0])
+	files := []string{n.path}
+	if strings.Contains(n.name, "*") {
+		files = Files(words[0], dirs)
+	} else if n.path == "" {
+		files[0], _ = c.lookPath(words[0])
 	}
-	path := n.path
-	if path == "" {
-		path, _ = c.lookPath(words[0])
+	for _, path := range files {
+		n.files = append(n.files, ownFile(path))
 	}
-	n.files = []os.FileInfo{ownFile(path)}
-	if rs.base == nil {
-		rs.base = map[string][]*rule{}
-	}
-	name := strings.ToLower(words[0])
-	rs.base[name] = append(rs.base[name], n)
-	return nil
+	return n, nil
 }
 
 // hasDenied returns the option of argsDeny that args hold, or "".
@@ -130,7 +105,8 @@ func optionIs(arg, deny string) bool {
 
 // names reports whether a rule of either list is about this name.
 func (p *Policy) names(name string) bool {
-	return p.allowed.of(name) != nil || p.denied.of(name) != nil
+	about := func(r *rule) bool { return r.about(name) }
+	return slices.ContainsFunc(p.allowed, about) || slices.ContainsFunc(p.denied, about)
 }
 
 // permit applies the lists: denied first, then allowed. Words is the program
@@ -170,13 +146,12 @@ func (c *checker) permit(prog program, words, args []arg) {
 // deniedBy returns the deny rule that the program falls under, by its name, the
 // name of its file, or the file itself.
 func (p *Policy) deniedBy(prog program, words, args []arg) *rule {
-	names := []string{strings.ToLower(prog.base)}
-	if real := strings.ToLower(filepath.Base(prog.real)); prog.real != "" && !MultiCall(real) {
+	names := []string{prog.base}
+	if real := filepath.Base(prog.real); prog.real != "" && !MultiCall(strings.ToLower(real)) {
 		names = append(names, real)
 	}
-	for _, r := range p.denied.all {
-		named := slices.ContainsFunc(names, func(name string) bool { return Like(strings.ToLower(r.words[0]), name) }) &&
-			(r.path == "" || r.samePath(prog) || prog.real == "")
+	for _, r := range p.denied {
+		named := slices.ContainsFunc(names, r.about) && (r.path == "" || r.samePath(prog) || prog.real == "")
 		if (named || r.isFile(prog.file)) && (len(r.argsDeny) == 0 || r.hasDenied(args) != "") && mayFollow(r.words[1:], words[1:], args) {
 			return r
 		}
@@ -217,7 +192,7 @@ func mayStart(words []arg, want []string) bool {
 // allowedBy returns the allow rule that covers the program, or the denied
 // argument that keeps it from doing so.
 func (p *Policy) allowedBy(prog program, words, args []arg) (r *rule, why string) {
-	for _, r := range p.allowed.of(prog.base) {
+	for _, r := range p.allowed {
 		runs := prog.trusted
 		if r.path != "" {
 			runs = !prog.builtin && r.samePath(prog)
@@ -241,7 +216,7 @@ func (r *rule) samePath(prog program) bool {
 }
 
 func (p *Policy) allowedPath(prog program) bool {
-	return slices.ContainsFunc(p.allowed.of(prog.base), func(r *rule) bool { return r.path != "" && r.samePath(prog) })
+	return slices.ContainsFunc(p.allowed, func(r *rule) bool { return r.path != "" && r.about(prog.base) && r.samePath(prog) })
 }
 
 // program is what a command name stands for.

@@ -109,7 +109,7 @@ var programs = sync.OnceValue(func() map[string]*spec {
 		}
 	}
 	add("builtin ", builtins)
-	for _, lines := range []string{wrappers, interpreters, fileTools, devTools, gitTools, otherTools} {
+	for _, lines := range []string{groups, wrappers, interpreters, fileTools, devTools, gitTools, otherTools} {
 		add("", lines)
 	}
 	return table
@@ -162,12 +162,10 @@ func (p *Policy) find(prog program) (*spec, string) {
 		return p.programs["ld.so"], "ld.so"
 	}
 	for _, name := range []string{prog.base, filepath.Base(prog.real)} {
-		if s := p.programs[name]; s != nil {
-			return s, name
-		}
-		name = strings.TrimRight(name, "0123456789.-")
-		if s := p.programs[name]; s != nil {
-			return s, name
+		for _, name := range []string{name, strings.TrimRight(name, "0123456789.-")} {
+			if s := p.programs[name]; s != nil {
+				return s, name
+			}
 		}
 	}
 	return nil, ""

@@ -174,10 +174,8 @@ func (c *checker) and(sh *shell, b *syntax.BinaryCmd) shell {
 func (c *checker) succeed(sh *shell, st *syntax.Stmt) {
 	before := sh.dirs
 	c.stmt(sh, st)
-	if call, ok := st.Cmd.(*syntax.CallExpr); ok && !st.Negated && len(call.Args) == 2 {
-		if name, _ := static(call.Args[0]); name == "cd" && len(sh.dirs) > len(before) {
-			sh.dirs = sh.dirs[len(before):]
-		}
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok && !st.Negated && len(call.Args) == 2 && call.Args[0].Lit() == "cd" && len(sh.dirs) > len(before) {
+		sh.dirs = sh.dirs[len(before):]
 	}
 }
 

@@ -23,12 +23,10 @@ rustc | a* | o=w C=! out-dir=w Z=! L=. edition=. crate-type=. crate-name=. exter
 javac,kotlinc,scalac | - a* | d=w cp=r classpath=r processor=! processorpath=! J?! sourcepath=r h=w s=w version:q plugin=!
 pip,pip3 | sub | python=x cache-dir=w log=w config-settings=. isolated q v V/version:q
 pip install,pip3 install,pip download,pip wheel | .* | r/requirement=r c/constraint=r t/target=w d/dest=w w/wheel-dir=w e/editable=. root=w prefix=w src=w log=w global-option=. config-settings=. i/index-url=. U/upgrade user pre
-pip config,pip3 config | ! |
 gem,composer,bower,grunt,gulp,lerna,nx,turbo,webpack,vite,rollup,esbuild,tsc,eslint,prettier,jest,vitest,mocha,ava,cypress,playwright | .* | config=. c=. resolve-plugins-relative-to=. rulesdir=. r/require=f o=. outDir=w outfile=w outdir=w
 pytest,py.test | a* | c=r rootdir=r p=. pdbcls=! basetemp=w junitxml=w o=.
 black,isort,ruff,flake8,mypy,pylint | a* | config=r python-executable=x output-file=w
 terraform,tofu,pulumi,ansible,ansible-playbook,vagrant,packer,helm,kubectl,oc,k9s,minikube,kind,gcloud,aws,az | .* | kubeconfig=! plugin-dir=! post-renderer=x e=. i=. exec-command=!
-kubectl exec,oc exec | .* |
 `
 
 // otherTools reach the network or other machines.
@@ -39,16 +37,10 @@ rsync | r*w | e/rsh=x rsync-path=x password-file=r files-from=r exclude-from=r i
 curl | .* | o/output=w O/remote-name output-dir=w K/config=! D/dump-header=w c/cookie-jar=w trace=w trace-ascii=w stderr=w T/upload-file=r E/cert=r key=r cacert=r capath=r b/cookie=. d/data=. data-binary=. data-raw=. data-urlencode=. F/form=. H/header=. X/request=. A/user-agent=. e/referer=. u/user=. x/proxy=. m/max-time=. w/write-out=. r/range=. libcurl=w engine=! ntlm-wb:! etag-compare=r crlfile=r proxy-cacert=r proxy-cert=r proxy-key=r ssl-sessions=w variable=. data-ascii=. json=. form-string=. url-query=. proxy-header=. q/disable etag-save=w hsts=w alt-svc=w connect-timeout=. retry=. resolve=. unix-socket=. netrc-file=r s S L f I k v i g V/version:q
 wget,wget2 | .* | O/output-document=w o/output-file=w a/append-output=w P/directory-prefix=w e/execute=! use-askpass=x config=! i/input-file=r load-cookies=r save-cookies=w post-file=r body-file=r ca-certificate=r certificate=r private-key=r warc-file=w egd-file=r crl-file=r hsts-file=w U=. t=. T=. w=. Q=. l=. A=. R=. D=. I=. X=. B=. header=. post-data=. rejected-log=w q c N r np nd nH k p S V/version:q
 aria2c,axel,lftp,ftp,tftp,httpie,http,https,xh | .* | on-download-complete=x on-download-start=x on-bt-download-complete=x conf-path=! c=! e=! d/dir=w o/out=w output=w
-xdg-open,open,sensible-browser,sensible-editor,sensible-pager,x-www-browser,xdg-email,editor,pager,see,run-mailcap,edit | ! |
-docker-compose | .* |
 systemctl,service,init,shutdown,reboot,halt,poweroff,telinit,loginctl,machinectl,journalctl | .* | pager=! vacuum-size=! H=! M=!
 hg,svn,bzr,cvs,fossil,darcs,jj | .* | config=! e=! config-option=! diff-cmd=x editor-cmd=x merge-cmd=x R=d cwd=d d=! z=.
 gpg,gpg2 | .* | o/output=w homedir=! keyring=! photo-viewer=x exec-path=! agent-program=x dirmngr-program=x pinentry-program=x options=! log-file=w
 ffmpeg,ffplay,convert,magick,mogrify,identify,gs,pdftk,pandoc,inkscape,libreoffice,soffice,latex,pdflatex,xelatex,lualatex,tex | .* | - filter=x F=x lua-filter=s L=s pdf-engine=x shell-escape:! enable-write18:! dNOSAFER:! extract-media=w output=w o=w
-xterm,gnome-terminal,konsole,alacritty,kitty,foot,urxvt,st | ! |
-mount,umount,lsof,ss,dig | .* |
 ip | - sub | b/batch=s n/netns=. f/family=. a/all d j p s o br c
-ip netns,ip vrf | sub
-ip netns exec,ip vrf exec | ! |
-kill,killall,pkill,pgrep,ps,top,htop,free,uptime,id,whoami,uname,hostname,df,netstat,ping,host,nslookup,echo,printf,true,false,test,sleep,seq,yes,basename,dirname,pwd,printenv,tty,arch,nproc,getent,groups,locale,expr,numfmt,tput,clear,reset,stty,tr,cal | t* |
+kill,killall,pkill,pgrep,ps,top,htop,free,uptime,id,whoami,uname,hostname,df,netstat,ping,host,nslookup,echo,printf,true,false,test,sleep,seq,yes,basename,dirname,pwd,printenv,tty,arch,nproc,getent,groups,locale,expr,numfmt,tput,clear,reset,stty,tr,cal,locate,mlocate,plocate,which,whereis,type | t* |
 `

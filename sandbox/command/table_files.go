@@ -2,12 +2,11 @@ package command
 
 // fileTools read and write the files that their operands name.
 const fileTools = `
-cat,tac,nl,rev,head,tail,wc,md5sum,sha1sum,sha256sum,sha512sum,sha224sum,sha384sum,b2sum,cksum,sum,od,hexdump,xxd,fold,fmt,expand,unexpand,base64,base32,cut,paste,comm,join,zcat,bzcat,xzcat,zstdcat,lz4cat,column,look,tsort,pr,cmp,ldd,xmllint,bat,batcat,hd,factor,colrm,basenc,shellcheck,yamllint,jsonlint,hadolint,markdownlint,editorconfig-checker,actionlint,uudecode,uuencode | r* | n=. c=. d/delimiter=. f=. w/width=. b=. s=. t=. l=. m=. files0-from=r lines=. bytes=. fields=. output-delimiter=. N=. j=. A=. J=. v=. i?. I=. L=. P=. 1=. 2=. e=. a=. o=. help:q version:q
+nl,rev,od,hexdump,fold,fmt,expand,unexpand,paste,comm,join,zcat,bzcat,xzcat,zstdcat,lz4cat,column,look,tsort,pr,cmp,ldd,xmllint,bat,batcat,hd,factor,colrm,basenc,shellcheck,yamllint,jsonlint,hadolint,markdownlint,editorconfig-checker,actionlint,uudecode,uuencode,ul | r* | n=. c=. d/delimiter=. f=. w/width=. b=. s=. t=. l=. m=. files0-from=r lines=. bytes=. fields=. output-delimiter=. N=. j=. A=. J=. v=. i?. I=. L=. P=. 1=. 2=. e=. a=. o=. help:q version:q
 strip | w* | plugin=! o=w R=. N=. K=. S g s d x
 objcopy | a w | plugin=! o=w R=. j=. S g w add-section=. set-section-flags=. only-keep-debug strip-all strip-debug strip-unneeded keep-symbol=. K=. N=.
 nm,objdump,size,strings,readelf,ranlib,addr2line | a* | plugin=! e=. j=. d D M=. C n=. t=. S s x h r l o=w a f g help:q v version:q
 file | r* | z/uncompress:! Z/uncompress-noreport:! C/compile:! f/files-from=r m/magic-file=r F/separator=. b i k L N n r s mime mime-type help:q v/version:q
-ul | r*
 tail | r* | n/lines=. c/bytes=. s/sleep-interval=. pid=. f F follow?. q v z retry help:q version:q
 head | r* | n/lines=. c/bytes=. q/quiet v/verbose z help:q version:q
 wc | r* | c/bytes m/chars l/lines w/words L/max-line-length files0-from=r total=. help:q version:q
@@ -26,12 +25,11 @@ rg,ripgrep | . r* | e/regexp=p f/file=P pre=x hostname-bin=x pre-glob=. ignore-f
 ag,ack,ucg,ack-grep | . r* | pager=x A=. B=. C=. G=. m=. p/path-to-ignore=r ignore=. ackrc=! env
 fd,fdfind | . r* | x/exec:! X/exec-batch:! e/extension=. t/type=. d/max-depth=. E/exclude=. c/color=. S/size=. o/owner=. j/threads=. ignore-file=r base-directory=d search-path=r changed-within=. changed-before=. and=. H I L p g i s u a l 0
 find,gfind | @find | -
-locate,mlocate,plocate,which,whereis,type | t* |
 eza,exa,lsd | l* | L=. I=. s=. t=.
 sort,gsort | r* | o/output=w compress-program=x T/temporary-directory=w files0-from=r random-source=r k/key=. t/field-separator=. S/buffer-size=. parallel=. batch-size=. sort=. b d f g i M h n R r V c C m s u z debug check?. help:q version:q
 uniq | r w | f/skip-fields=. s/skip-chars=. w/check-chars=. c d D i u z group?. all-repeated?. help:q version:q
 tee,sponge | w* | a/append i p output-error?. help:q version:q
-touch,truncate,mkdir,rmdir,mkfifo,mknod,rm,unlink,shred,srm,trash,trash-put,rename,prename,wipe,fallocate | w* | r/reference=r s/size=. d/date=. t=. m/mode=. random-source=r p/parents v/verbose a c/no-create f h l=. o=. n=. u Z help:q version:q
+touch,truncate,mkfifo,mknod,rm,unlink,shred,srm,trash,trash-put,rename,prename,wipe,fallocate | w* | r/reference=r s/size=. d/date=. t=. m/mode=. random-source=r p/parents v/verbose a c/no-create f h l=. o=. n=. u Z help:q version:q
 mktemp | w | d/directory u/dry-run q/quiet p=w tmpdir?w suffix=. t V help:q version:q
 mkdir,rmdir | w* | m/mode=. p/parents v/verbose Z ignore-fail-on-non-empty help:q version:q
 chmod,chown,chgrp,chattr,setfacl,chcon,setfattr | . w* | R/recursive f v c reference=r h n=. m=. x=. b k d L H P from=. no-preserve-root preserve-root help:q version:q
@@ -46,23 +44,19 @@ cpio,pax | .* | F/file=w I=r O=w D/directory=d rsh-command=x i o p d m v u t a:!
 gzip,gunzip,bzip2,bunzip2,xz,unxz,zstd,unzstd,lz4,lzma,pigz,pbzip2,compress,uncompress,brotli | w* | c/stdout t/test l/list d k f r o=w output-dir-flat=w T=. S=. 1 9 files?r h:q V:q
 zip | - w r* @zip | TT/unzip-command=x T/test b/temp-path=w O/output-file/out=w lf/logfile-path=w i/include=. x/exclude=. n=. P/password=. t=. tt=. r/recurse-paths j m/move:~rm d u f q v 9 0 e X y s=. @ h:q
 unzip,bsdunzip | r .* | d=w l v t p c o n q j x=. P=. O=. I=. Z
-7z,7za,7zz,rar,unrar | .* |
 ar,jar | a* | plugin=!
 diff,gdiff,sdiff,colordiff,wdiff | r* | l/paginate:! o/output=w diff-program=x to-file=r from-file=r X/exclude-from=r x/exclude=. S=. I/ignore-matching-lines=. U/unified?. C/context?. u c L/label=. F=. W/width=. D/ifdef=. y q r N a b w B i E Z e n s p t T d H line-format=. color?. help:q v/version:q
 diff3 | r* | diff-program=x m A e E L/label=.
 patch,gpatch | w r | i/input=r o/output=w d/directory=d r/reject-file=w B/prefix=. p/strip=. D/ifdef=. V=. Y=. z/suffix=. F/fuzz=. e/ed:! R N f t s E l n u c b dry-run binary version:q
 iconv,dos2unix,unix2dos | r* | o/output=w f/from-code=. t/to-code=. l/list:q n/newfile
 jq,gojq,yq,xq,jaq | . r* | f/from-file=P L=. arg=. argjson=. slurpfile=p rawfile=p args jsonargs i/inplace:. indent=. r c n s e S C M a j R tab
-csvcut,csvgrep,csvlook,csvsql,mlr,miller | .* |
 less,more,most,zless,zmore,lv,pg | @pager r* | o=w O=w log-file=w LOG-FILE=w k/lesskey-file=! lesskey-src=! lesskey-content=! T/tag-file=r t/tag=. p/pattern=. P=. j=. x=. y=. z=. b=. h=. D=. e E f F g G i I m M n N q R r s S u U w W X V/version:q
 date,gdate | +* | s/set=! d/date=. f/file=r r/reference=r I?. iso-8601?. R rfc-3339=. u help:q version:q debug
 man,apropos,whatis,info | .* | P/pager=x H?! html?! B=! X?! gxditview?! T?. C/config-file=! M/manpath=! L/locale=. m=. s/sections=. S=. e/extension=. E/encoding=. p/preprocessor=. R/recode=. f k K w W a c l/local-file t Z D d u r=. i I regex wildcard names-only no-hyphenation nh no-justification nj V/version:q h/help:q
 groff,troff,nroff,gropdf,grops | r* | U:! l:! L=. P=. p e t s
 tcpdump,tshark,dumpcap | .* | z=x w=w r=r C=. G=. i=. c=. s=.
 dpkg,rpm,apt,apt-get,aptitude,yum,dnf,apk,pacman,brew,snap,flatpak | .* | o/option=! c/config-file=! admindir=! root=! pre-invoke=! post-invoke=! define=! eval=! E=! D=.
-run-parts | ! |
 ctags,etags,cscope | r* | o=w f=w L=r i=r options=! options-maybe=! e
-openssl engine | ! |
 openssl | - sub |
 openssl enc,openssl req,openssl x509,openssl genrsa,openssl rsa,openssl dgst,openssl pkcs12,openssl rand,openssl ca,openssl s_client,openssl s_server,openssl pkey,openssl genpkey,openssl ec,openssl verify,openssl crl,openssl cms,openssl smime,openssl ts | - .* | out=w in=r engine=! config=! provider-path=! keyout=w
 socat | ! | V:q h:q

@@ -13,8 +13,6 @@ git add,git commit,git stage,git hash-object,git stash | y* | F/file=r t/templat
 git rm | y* | cached:t r f n q pathspec-from-file=r
 git remote | U* | t=. m=. mirror?.
 git rebase | .* | x/exec=c onto=. s=. X=. S?. C=. whitespace=. i/interactive
-git bisect | sub |
-git bisect run | x |
 git bisect start | .* | term-old=. term-new=. term-good=. term-bad=. no-checkout first-parent
 git submodule | sub | q
 git submodule foreach | c* | q recursive
@@ -30,7 +28,5 @@ git worktree | . w .* | b=. B=. reason=. f d detach lock
 git difftool | ! | x/extcmd=x t/tool=! y
 git mergetool | ! | t/tool=!
 git filter-branch | .* | env-filter=c tree-filter=c index-filter=c parent-filter=c msg-filter=c commit-filter=c tag-name-filter=c setup=c subdirectory-filter=. d=w original=. state-branch=. prune-empty f
-git send-email | ! |
-git imap-send,git daemon,git instaweb,git gui,git citool,git gitk,git web--browse,git shell,git hook,git for-each-repo,git upload-pack,git receive-pack,git upload-archive,git http-backend,git http-fetch,git http-push,git remote-ext,git remote-fd,git remote-http,git remote-https,git credential,git credential-store,git credential-cache,git cvsserver,git cvsimport,git cvsexportcommit,git svn,git p4,git archimport,git sh-i18n,git sh-setup,git fsmonitor--daemon,git scalar,git submodule--helper,git bisect--helper,git rebase--helper,git fast-export,git filter-repo | ! |
 git help | .* | w/web:! m/man i/info a g
 `

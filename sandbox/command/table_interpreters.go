@@ -15,12 +15,11 @@ deno | sub! | version:q help:q
 deno run,deno test,deno bench,deno check,deno lint,deno fmt,deno info,deno doc,deno cache,deno task,deno compile,deno install,deno add,deno upgrade,deno types,deno serve,deno init,deno outdated,deno publish,deno vendor,deno coverage | .* | A allow-run?! ext=.
 deno eval,deno repl,deno jupyter | ! | p:!
 bun | sub | e/eval=i p/print=i r/preload=f
-bun x | x |
 perl,perl5 | f < | e=i E=i n p a c d:! D=. F?. i?. I=. l 0 m=i M=i s S t T u U v:q V?q w W x X h:q C f
 ruby,jruby,mruby | f < | e=i r=f I=. n p a l s S v:q w W x c C=d d i?. F=. K=. E=. T version:q help:q
 php,php8,php7 | f < | r=i B=i R=i E=i F=s f=f a:! S=. t=d c=! d=! n l i:q v:q m:q z=! s w
 lua,luajit,lua5 | f < | e=i l=f i:! v:q
-tclsh,wish,expect | f < | c=i f=s b=s i:! d v:q
+tclsh,wish | f < | c=i f=s b=s i:! d v:q
 guile,scheme,racket,csi,sbcl,clisp,ecl,mit-scheme,chez,petite | f < | c=i e=i eval=i load=s l=s s=s x=i version:q
 osascript | f < | e=i l=. s=.
 R,Rscript | f < | e=i f/file=s vanilla slave no-save q version:q
@@ -38,9 +37,7 @@ make,gmake,bmake | @make | f/file/makefile=r C/directory=D I/include-dir=. E/eva
 cmake | .* | P=s E:! build=. S=r B=w D=. G=. install=. C=s version:q help:q
 ctest,meson,ninja,bazel,buck,scons,ant,gradle,mvn,sbt,lein,rake,just,task,mage,tox,nox,invoke,fab,waf | .* | version:q eval=i e=i shell=! shell-arg=!
 m4,gm4 | s < | version:q
-bc | .* |
 dc | s < | e=i expression=i f=s V:q
-expect,at,batch,crontab,atd,anacron | ! |
 screen,tmux,byobu,zellij | ! | V:q v:q
 gcc,g++,cc,c++,clang,clang++,cpp,tcc,gfortran,gccgo,ld,gold,lld,as | - a* | o=w wrapper=! B=! fplugin=! load=! specs=! error-handling-script=! output=w dependency-file=w Map=w fuse-ld=! plugin=! x=. I=. L=. l=. D=. U=. include=r isystem=. MF=w MT=. MQ=. T=r Xlinker=. version:q dumpversion:q
 npm | sub! | prefix=D C=D g/global s/silent q d loglevel=. registry=. userconfig=! globalconfig=! script-shell=! shell=! node-options=! git=! python=! onload-script=! init-module=! editor=! viewer=! browser=! cache=w v/version:q h/help:q w/workspace=. workspaces ws if-present include-workspace-root no-fund no-audit
@@ -50,5 +47,4 @@ npm config,npm c,npm set,npm edit,npm explore,npm init,npm create,npm innit,npm 
 npx,pnpx,bunx | x | c/call=c p/package=. y/yes q/quiet no-install n/node-arg=! shell=!
 yarn,pnpm | sub | cwd=D C/dir=D version:q
 yarn exec,yarn node,pnpm exec | x | c=c r
-yarn dlx,pnpm dlx,yarn create,pnpm create,yarn config,pnpm config | ! |
 `

@@ -23,7 +23,6 @@ parallel | @parallel | j/jobs=. a/arg-file=r S/sshlogin=! sshloginfile=! P=. k/k
 flock | . x | c/command=c s/shared x/exclusive e u/unlock n/nonblock w/timeout=. wait=. E/conflict-exit-code=. F/no-fork o/close verbose
 watch | c* | n/interval=. d/differences?. t g/chgexit e/errexit b/beep c/color p/precise x/exec w/no-wrap q/equexit=.
 script | w | c/command=c q/quiet a/append e/return f/flush t/timing?w I/log-in=w O/log-out=w B/log-io=w T/log-timing=w m/logging-format=. E/echo=. o/output-limit=. force
-scriptreplay,ttyrec | ! |
 chroot | d x | userspec=. groups=. skip-chdir
 unshare | x | m/mount?. u/uts?. i/ipc?. n/net?. p/pid?. U/user?. C/cgroup?. T/time?. f/fork kill-child?. mount-proc?. map-user=. map-group=. map-users=. map-groups=. r/map-root-user c/map-current-user map-auto propagation=. setgroups=. R/root=d w/wd=d S/setuid=. G/setgid=. monotonic=. boottime=.
 nsenter | x | t/target=. m/mount?. u/uts?. i/ipc?. n/net?. p/pid?. U/user?. C/cgroup?. T/time?. a/all r/root?d w/wd?d S/setuid=. G/setgid=. F/no-fork e/env Z follow-context
@@ -33,17 +32,14 @@ pkexec | x | u/user=. disable-internal-agent keep-cwd version:q
 su | .* | c/command=c session-command=c f l/login m p/preserve-environment P/pty s/shell=! g/group=. G/supp-group=. w/whitelist-environment=. help:q version:q
 runuser | .* | c/command=c session-command=c u/user=! l/login s/shell=! g=. G=.
 sg | . c* | c=c
-newgrp | .* |
 capsh | .* | -:!
 busybox,toybox | x | install:! list:q list-full:q
 ld.so | x | library-path=! inhibit-rpath=. audit=! preload=! argv0=. list:q verify:q help:q version:q list-diagnostics:q list-tunables:q glibc-hwcaps-prepend=. glibc-hwcaps-mask=.
 start-stop-daemon | ! | S/start:! K/stop b a/startas=! x/exec=! p/pidfile=. n/name=. u/user=. status:q
 strace,ltrace | x | o/output=w e=. p/attach=. s=. S=. u/user=. E/env=e a=. b=. I=. O=. P=. X=. c C d f/follow-forks ff F h:q V:q i k n q r t tt T v w x y D DD n=. l=. A=.
-perf | sub |
 perf stat,perf record,perf trace | x | e/event=. o/output=w p/pid=. a C/cpu=. r/repeat=. F/freq=. g c=. x=. pre=c post=c
 valgrind | x | log-file=w xml-file=w callgrind-out-file=w massif-out-file=w db-command=c suppressions=r tool=.
-catchsegv,unbuffer,rlwrap,fakeroot,proot,firejail,bwrap,torsocks,torify,proxychains,proxychains4,dbus-run-session,xvfb-run,aoss,padsp,optirun,primusrun,gamemoderun,eatmydata,cgexec,chpst,softlimit,envuidgid,setuidgid,pgrphack,chronic,ts,nocache,sem,errno,daemonize,daemon,dumb-init,tini,catatonit,s6-setsid,run0,systemd-inhibit,systemd-cat,ccache,distcc,sccache,icecc,heaptrack,rr,memusage,sotruss,reredirect,grc,aa-exec,coresched,torify | X |
-entr,dtach,abduco,lnav,runcon | ! |
+catchsegv,unbuffer,rlwrap,fakeroot,proot,firejail,bwrap,torsocks,torify,proxychains,proxychains4,dbus-run-session,xvfb-run,aoss,padsp,optirun,primusrun,gamemoderun,eatmydata,cgexec,chpst,softlimit,envuidgid,setuidgid,pgrphack,chronic,ts,nocache,sem,errno,daemonize,daemon,dumb-init,tini,catatonit,s6-setsid,run0,systemd-inhibit,systemd-cat,ccache,distcc,sccache,icecc,heaptrack,rr,memusage,sotruss,reredirect,grc,aa-exec,coresched | X |
 gosu,su-exec | . x |
 faketime | . x | f m p=. exclude-monotonic
 cpulimit | x | l/limit=. p/pid=. e/exe=. P/path=. b f z i q v
@@ -51,23 +47,20 @@ logsave | w x | a s v
 ssh-agent | x | a=. c s D d k t=. E=. P=!
 systemd-run | x | unit=. u=. p/property=! E/setenv=e uid=. gid=. nice=. working-directory=d slice=. r t/pty P/pipe S/shell:! user scope wait q G collect M/machine=! H/host=! on-calendar=. on-active=.
 hyperfine | c c c c | w/warmup=. r/runs=. m/min-runs=. M/max-runs=. p/prepare=c s/setup=c c/cleanup=c export-json=w export-markdown=w export-csv=w S/shell=! N i/ignore-failure n/command-name=.
-watchexec,nodemon,reflex,air,fswatch | ! |
 direnv | sub! |
 direnv exec | d x |
-pyenv,rbenv,nodenv,asdf,mise,rtx | sub |
-pyenv exec,rbenv exec,nodenv exec | x |
 asdf exec,mise exec,mise x,rtx exec | x | c/command=c
-rustup | sub |
 rustup run | . x | install
-uv | sub |
 uv run | x | with=. p/python=. m/module=. directory=d project=d script s isolated no-project env-file=r extra=. group=. package=. frozen locked no-sync
-uvx,pipx | ! |
 poetry | sub | C/directory=d P/project=d n q v
-poetry run,pipenv run,pdm run,hatch run,bundle exec,conda run,micromamba run,rye run | x |
-pipenv,pdm,hatch,bundle,conda,micromamba,rye | sub |
 nix-shell | ! | run=c command=c p=. packages=.
-nix | sub |
-nix run,nix shell,nix develop | ! |
 docker,podman,nerdctl | sub | c/context=! H/host=! config=! D l=.
-docker run,docker exec,docker build,docker compose,docker cp,podman run,podman exec,podman build,nerdctl run | .* |
+`
+
+// groups are programs that are alike and have no options that matter: those that start what is not looked into, those with
+// sub-commands, and those that start the program that follows.
+const groups = `
+scriptreplay,ttyrec,entr,dtach,abduco,lnav,runcon,watchexec,nodemon,reflex,air,fswatch,uvx,pipx,nix run,nix shell,nix develop,expect,at,batch,crontab,atd,anacron,yarn dlx,pnpm dlx,yarn create,pnpm create,yarn config,pnpm config,run-parts,openssl engine,pip config,pip3 config,xdg-open,open,sensible-browser,sensible-editor,sensible-pager,x-www-browser,xdg-email,editor,pager,see,run-mailcap,edit,xterm,gnome-terminal,konsole,alacritty,kitty,foot,urxvt,st,ip netns exec,ip vrf exec,git send-email,git imap-send,git daemon,git instaweb,git gui,git citool,git gitk,git web--browse,git shell,git hook,git for-each-repo,git upload-pack,git receive-pack,git upload-archive,git http-backend,git http-fetch,git http-push,git remote-ext,git remote-fd,git remote-http,git remote-https,git credential,git credential-store,git credential-cache,git cvsserver,git cvsimport,git cvsexportcommit,git svn,git p4,git archimport,git sh-i18n,git sh-setup,git fsmonitor--daemon,git scalar,git submodule--helper,git bisect--helper,git rebase--helper,git fast-export,git filter-repo | ! |
+perf,pyenv,rbenv,nodenv,asdf,mise,rtx,rustup,uv,pipenv,pdm,hatch,bundle,conda,micromamba,rye,nix,ip netns,ip vrf,git bisect | sub |
+pyenv exec,rbenv exec,nodenv exec,poetry run,pipenv run,pdm run,hatch run,bundle exec,conda run,micromamba run,rye run,bun x,git bisect run | x |
 `

@@ -240,7 +240,7 @@ func (u *use) scriptOperand(kind string) {
 // runFile checks a file of code: one that the interpreter itself is listed to
 // run, or an opaque script.
 func (u *use) runFile(kind string, file arg) {
-	listed := slices.ContainsFunc(u.c.p.allowed.of(u.prog.base), func(r *rule) bool { return Like(r.words[0], u.prog.base) })
+	listed := slices.ContainsFunc(u.c.p.allowed, func(r *rule) bool { return Like(r.words[0], u.prog.base) })
 	switch s := file.s; {
 	case strings.HasPrefix(s, "data:"):
 		u.inlineCode(quote(show(s)))

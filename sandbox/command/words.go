@@ -11,7 +11,7 @@ import (
 
 const (
 	maxFields = 256 // arguments of one word, beyond which it counts as unknown
-	maxBraces = 10  // brace expressions of a word
+	maxBraces = 10  // brace expressions of a word, whose alternatives take time to list
 )
 
 // expander collects the arguments that a word expands to, and checks what runs
@@ -239,7 +239,7 @@ func (x *expander) param(p *syntax.ParamExp) (value string, many bool) {
 	if p.Exp != nil {
 		switch p.Exp.Op {
 		case syntax.OtherParamOps:
-			if s, ok := static(p.Exp.Word); !ok || strings.Contains(s, "P") {
+			if op := p.Exp.Word.Lit(); op == "" || strings.Contains(op, "P") {
 				c.refuse("evaluates", "${"+name+"@P} evaluates the value of "+name+" as a prompt", "")
 			}
 		case syntax.AssignUnset, syntax.AssignUnsetOrNull:
@@ -370,31 +370,6 @@ func braces(w *syntax.Word) (alternatives [][]syntax.WordPart, odd bool) {
 		alternatives = append(alternatives, alternative.Parts)
 	}
 	return alternatives, true
-}
-
-// static returns the text of a word made of literals and quotes only.
-func static(w *syntax.Word) (text string, ok bool) {
-	var x expander
-	for _, part := range w.Parts {
-		switch p := part.(type) {
-		case *syntax.Lit:
-			if strings.ContainsAny(p.Value, "*?[{~") && p.Value != "[" {
-				return "", false
-			}
-			x.add(x.unquoted(p.Value, false, false))
-			continue
-		case *syntax.SglQuoted:
-		case *syntax.DblQuoted:
-			if p.Dollar || slices.ContainsFunc(p.Parts, func(p syntax.WordPart) bool { _, lit := p.(*syntax.Lit); return !lit }) {
-				return "", false
-			}
-		default:
-			return "", false
-		}
-		x.quoted(part)
-	}
-	text = string(x.cur)
-	return text, markAt(text) < 0
 }
 
 // simpleEscapes matches the text of a $'...' string that is decoded here.
