@@ -10,25 +10,24 @@ import (
 // variables in it as expressions again, with command substitution in
 // subscripts, so a variable that may hold more than a number is refused.
 func (c *checker) arith(sh *shell, x syntax.ArithmExpr) {
-	if !c.step() {
+	if x == nil || !c.step() {
 		return
 	}
-	switch x := x.(type) {
-	case nil:
-	case *syntax.BinaryArithm:
-		c.arith(sh, x.X)
-		c.arith(sh, x.Y)
-		c.counted(sh, x.X)
-	case *syntax.UnaryArithm:
-		c.arith(sh, x.X)
-		c.counted(sh, x.X)
-	case *syntax.ParenArithm:
-		c.arith(sh, x.X)
-	case *syntax.Word:
-		c.arithWord(sh, x)
-	default:
-		c.refuse("evaluates", "an arithmetic expression is not of bash", "")
-	}
+	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case nil, *syntax.ParenArithm:
+		case *syntax.BinaryArithm:
+			c.counted(sh, n.X)
+		case *syntax.UnaryArithm:
+			c.counted(sh, n.X)
+		case *syntax.Word:
+			c.arithText(sh, c.arithParts(sh, n.Parts))
+			return false
+		default:
+			c.refuse("evaluates", "an arithmetic expression is not of bash", "")
+		}
+		return c.step()
+	})
 }
 
 // counted notes that an operator may assign a number to its operand.
@@ -37,10 +36,6 @@ func (c *checker) counted(sh *shell, x syntax.ArithmExpr) {
 		c.checkEnvName(w.Lit(), unknown, "(( ))")
 		c.assign(sh, w.Lit(), number, false)
 	}
-}
-
-func (c *checker) arithWord(sh *shell, w *syntax.Word) {
-	c.arithText(sh, c.arithParts(sh, w.Parts))
 }
 
 // arithParts checks parts of a word and returns the text that they become in
@@ -125,31 +120,28 @@ var (
 
 // testExpr checks [[ ]].
 func (c *checker) testExpr(sh *shell, x syntax.TestExpr) {
-	if !c.step() {
-		return
-	}
-	switch x := x.(type) {
-	case *syntax.ParenTest:
-		c.testExpr(sh, x.X)
-	case *syntax.UnaryTest:
-		c.testExpr(sh, x.X)
-		if w, ok := x.X.(*syntax.Word); ok && (x.Op == syntax.TsVarSet || x.Op == syntax.TsRefVar) {
-			c.varName(c.value(sh, w), "[[ -v ]]")
-		}
-	case *syntax.BinaryTest:
-		c.testExpr(sh, x.X)
-		c.testExpr(sh, x.Y)
-		switch x.Op {
-		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-			for _, side := range []syntax.TestExpr{x.X, x.Y} {
-				if w, ok := side.(*syntax.Word); ok {
-					c.arithWord(sh, w)
+	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case nil, *syntax.ParenTest:
+		case *syntax.UnaryTest:
+			if w, ok := n.X.(*syntax.Word); ok && (n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar) {
+				c.varName(c.value(sh, w), "[[ -v ]]")
+			}
+		case *syntax.BinaryTest:
+			switch n.Op {
+			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+				for _, side := range []syntax.TestExpr{n.X, n.Y} {
+					if w, ok := side.(*syntax.Word); ok {
+						c.arithText(sh, c.arithParts(sh, w.Parts))
+					}
 				}
 			}
+		case *syntax.Word:
+			c.value(sh, n)
+			return false
+		default:
+			c.refuse("ambiguous", "[[ ]] holds an expression that is not known here", "")
 		}
-	case *syntax.Word:
-		c.value(sh, x)
-	default:
-		c.refuse("ambiguous", "[[ ]] holds an expression that is not known here", "")
-	}
+		return c.step()
+	})
 }

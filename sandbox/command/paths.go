@@ -11,55 +11,50 @@ import (
 )
 
 // path checks a path that what is about to read, or to write, create or delete.
-func (c *checker) path(sh *shell, a arg, what string, write bool) {
-	c.opened(sh, a, what, write, func(string) bool { return false })
-}
+func (c *checker) path(sh *shell, a arg, what string, write bool) { c.opened(sh, a, what, write, true) }
 
-// opened does so. A path that is looked at is not opened.
-func (c *checker) opened(sh *shell, a arg, what string, write bool, looks func(path string) bool) {
-	permit, denied, verb := c.p.Paths.Read, c.p.Paths.ReadDenied, "reads"
-	hint := ""
+// opened does so. A path that is only looked at is opened if it is a directory.
+func (c *checker) opened(sh *shell, a arg, what string, write, opens bool) {
+	permit, denied, verb, hint := c.p.Paths.Read, c.p.Paths.ReadDenied, "reads", ""
 	if write {
-		permit, denied, verb = c.p.Paths.Write, c.p.Paths.WriteDenied, "writes"
-		hint = "write in an allowed path or in $TMPDIR"
+		permit, denied, verb, hint = c.p.Paths.Write, c.p.Paths.WriteDenied, "writes", "write in an allowed path or in $TMPDIR"
 	}
 	if !c.step() || a.s == "" || devices().MatchString(a.s) || !write && readingDevices().MatchString(a.s) {
 		return
 	}
-	if !c.p.listed {
-		permit = nil // the kernel's part
-	}
-	if permit != nil && strings.ContainsAny(a.s, "\x03\x05") {
-		c.refuse("path", fmt.Sprintf("%s %s %s, which is known only when it runs", what, verb, show(a.s)), "spell the path out")
+	what += " " + verb
+	decides := permit != nil && c.p.listed // otherwise it is the kernel's part
+	switch {
+	case decides && strings.ContainsAny(a.s, "\x03\x05"):
+		c.refuse("path", what+" "+show(a.s)+", which is known only when it runs", "spell the path out")
 		return
-	}
-	if permit != nil && sh.dirs == nil && !strings.HasPrefix(a.s, "/") {
-		c.refuse("path", fmt.Sprintf("%s %s %s in a directory that is known only when it runs", what, verb, show(a.s)), "use an absolute path")
+	case decides && sh.dirs == nil && !strings.HasPrefix(a.s, "/"):
+		c.refuse("path", what+" "+show(a.s)+" in a directory that is known only when it runs", "use an absolute path")
 	}
 	for _, path := range c.places(sh, a.s) {
-		if permit == nil {
-			c.note(filepath.Clean(path), write)
-		}
 		real, err := c.resolve(path)
-		if permit != nil {
-			c.note(real, write)
-			if err == nil {
-				err = c.permitPath(real, permit, denied)
-			}
-			if err != nil {
-				if !c.refused && write && markAt(real) < 0 {
-					c.v.UnlistedPath = real
-				}
-				c.refuse("path", fmt.Sprintf("%s %s %s: %v", what, verb, show(a.s), err), hint)
-				return
-			}
+		noted := filepath.Clean(path)
+		if decides {
+			noted = real
 		}
-		if write && !c.p.listed && c.p.Paths.Write != nil && c.v.UnlistedPath == "" && err == nil && markAt(real) < 0 && c.p.Paths.Write(real) != nil {
+		c.note(noted, write)
+		named := markAt(real) < 0
+		switch {
+		case err == nil && permit != nil && (decides || write && named):
+			err = c.permitPath(real, permit, denied)
+		case !decides:
+			err = nil
+		}
+		if err != nil && write && named && !c.refused && c.v.UnlistedPath == "" {
 			c.v.UnlistedPath = real
 		}
-		if !looks(path) {
-			c.forbidden(path, write, c.p.listed, what+" "+verb)
-			c.forbidden(real, write, c.p.listed, what+" "+verb)
+		if err != nil && decides {
+			c.refuse("path", fmt.Sprintf("%s %s: %v", what, show(a.s), err), hint)
+			return
+		}
+		if opens || isDir(path) {
+			c.forbidden(path, write, c.p.listed, what)
+			c.forbidden(real, write, c.p.listed, what)
 		}
 	}
 }
@@ -276,4 +271,9 @@ func (c *checker) target(sh *shell, w *syntax.Word, write bool) {
 		}
 		c.path(sh, a, "the redirection", write)
 	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

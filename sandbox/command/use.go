@@ -50,12 +50,7 @@ func (u *use) readOptions(a arg, what string) {
 }
 
 // look checks an operand of which no more is seen than that it is there; of a directory, what is in it.
-func (u *use) look(a arg, what string) {
-	u.c.opened(u.sh, a, u.name+" "+what, false, func(path string) bool {
-		info, err := os.Stat(path)
-		return err != nil || !info.IsDir()
-	})
-}
+func (u *use) look(a arg, what string) { u.c.opened(u.sh, a, u.name+" "+what, false, false) }
 
 func (u *use) write(a arg, what string) { u.c.path(u.sh, a, u.name+" "+what, true) }
 
@@ -121,7 +116,7 @@ func (c *checker) mayStartWithDash(sh *shell, a arg) bool {
 
 // list returns the names in a directory, and whether these are all.
 func list(dir string) (names []string, whole bool) {
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+	if !isDir(dir) {
 		return nil, true
 	}
 	d, err := os.Open(dir)
