@@ -66,7 +66,10 @@ func (p *Policy) Decide(req Request) (v Verdict) {
 			v = Verdict{Rule: "broken", Reason: "the command could not be checked, because of a mistake in the analysis", Hint: "write it in another way"}
 		}
 	}()
-	vars := newVariables(req.Env)
+	vars := &variables{byName: map[string]*variable{}}
+	for _, name := range req.Env {
+		*vars.get(name) = variable{many: true, text: true}
+	}
 	var c *checker
 	var file *syntax.File
 	for pass := 1; pass == 1 || vars.again; pass++ {

@@ -15,13 +15,13 @@ core.pager=|cat|true|: core.editor=|cat|true|: sequence.editor=|cat|true|: core.
 // gitConfig checks a key=value of git's configuration.
 func (u *use) gitConfig(a arg, _ string) {
 	key, value, _ := strings.Cut(a.s, "=")
-	if !harmlessKey(key, text(value)) || a.many {
-		u.refuse("option", "git configuration %s may choose a program to run", quote(show(key)))
-	}
+	u.gitKey(arg{s: key, many: a.many}, text(value))
 }
 
-func harmlessKey(key string, value arg) bool {
-	return markAt(key) < 0 && gitKeys().lists(strings.ToLower(key), value)
+func (u *use) gitKey(key, value arg) {
+	if !key.exact() || !gitKeys().lists(strings.ToLower(key.s), value) {
+		u.refuse("option", "git configuration %s may choose a program to run", quote(show(key.s)))
+	}
 }
 
 // remoteHelper matches a URL of the form helper::address.
@@ -50,9 +50,7 @@ func (u *use) gitSetConfig() {
 		}
 		return
 	}
-	if !ops[0].exact() || !harmlessKey(ops[0].s, ops[1]) {
-		u.refuse("option", "git config %s may choose a program to run", show(ops[0].s))
-	}
+	u.gitKey(ops[0], ops[1])
 }
 
 var gitKeys = lazily(gitHarmless)

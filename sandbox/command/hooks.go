@@ -134,10 +134,8 @@ func (u *use) pager() {
 
 // zip refuses spellings of -TT that hide among other letters.
 func (u *use) zip() {
-	for _, o := range u.in.opts {
-		if o.option == nil && strings.Contains(o.name, "TT") {
-			u.refuse("option", "zip -%s runs a program to test the archive", show(o.name))
-		}
+	if slices.ContainsFunc(u.in.opts, func(o optArg) bool { return o.option == nil && strings.Contains(o.name, "TT") }) {
+		u.refuse("option", "zip -TT runs a program to test the archive")
 	}
 }
 

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -61,9 +62,9 @@ func (s *spec) takeApart(args []arg) *invocation {
 		case in.ended || a.s == "" || a.s == "-" || a.s[0] != '-':
 			known := in.ended || a.s == "-" || !a.maybeOption()
 			if !known {
-				in.doubts(a)
+				in.doubt = cmp.Or(in.doubt, a)
 			}
-			if own >= 0 && len(in.operands) >= own && !(known && s.assigns(a)) {
+			if own >= 0 && len(in.operands) >= own && !(known && s.assignsFirst() && strings.Contains(a.s, "=")) {
 				in.rest = args[i:]
 				return in
 			}
@@ -102,16 +103,13 @@ func (s *spec) ownOperands() int {
 // assignsFirst reports whether the program takes assignments (env).
 func (s *spec) assignsFirst() bool { return len(s.operands) > 0 && s.operands[0].kind == "=" }
 
-// assigns reports whether a is an assignment that the program takes.
-func (s *spec) assigns(a arg) bool { return s.assignsFirst() && strings.Contains(a.s, "=") }
-
 // long takes a long option and returns how many further arguments it used.
 func (in *invocation) long(args []arg, i int) int {
 	bare := strings.TrimLeft(args[i].s, "-")
 	dashes := args[i].s[:len(args[i].s)-len(bare)]
 	name, value, glued := strings.Cut(bare, "=")
 	if markAt(name) >= 0 {
-		in.doubts(args[i])
+		in.doubt = cmp.Or(in.doubt, args[i])
 	}
 	o := in.spec.lookup(name, true)
 	if o == nil && len(name) > 1 && in.spec.oneDash && dashes == "-" {
@@ -129,7 +127,7 @@ func (in *invocation) cluster(args []arg, i int) int {
 	for j := 1; j < len(s); j++ {
 		if marker(s[j]) {
 			if s[j] != aNumber {
-				in.doubts(args[i])
+				in.doubt = cmp.Or(in.doubt, args[i])
 			}
 			return 0
 		}
@@ -150,18 +148,11 @@ func (in *invocation) add(o optArg, next []arg) (used int) {
 	if o.option != nil && (o.takes == '=' || in.stopped) && !o.has && len(next) > 0 {
 		o.value, o.has, used = next[0], true, 1
 		if o.value.many { // it may be no word at all
-			in.doubts(o.value)
+			in.doubt = cmp.Or(in.doubt, o.value)
 		}
 	}
 	in.opts = append(in.opts, o)
 	return used
-}
-
-// doubts notes an argument that may be an option or not.
-func (in *invocation) doubts(a arg) {
-	if in.doubt.s == "" {
-		in.doubt = a
-	}
 }
 
 // oldCluster takes tar's first word, whose letters use the words after it.

@@ -83,23 +83,14 @@ func Compile(c Config) (*Policy, error) {
 			return nil, fmt.Errorf("inline_code or opaque_scripts is %q: must be allow or deny", *mode)
 		}
 	}
-	for _, r := range c.Allowed {
-		if strings.Join(Words(r.Name), " ") == "*" {
-			p.any = true
-			continue
-		}
-		n, err := c.prepare(r)
-		if err != nil {
-			return nil, fmt.Errorf("allowed command: %w", err)
-		}
-		p.allowed = append(p.allowed, n)
+	all := func(r Rule) bool { return strings.Join(Words(r.Name), " ") == "*" }
+	p.any = p.any || slices.ContainsFunc(c.Allowed, all)
+	var err error
+	if p.allowed, err = c.prepare("allowed", slices.DeleteFunc(slices.Clone(c.Allowed), all)); err != nil {
+		return nil, err
 	}
-	for _, r := range c.Denied {
-		n, err := c.prepare(r)
-		if err != nil {
-			return nil, fmt.Errorf("denied command: %w", err)
-		}
-		p.denied = append(p.denied, n)
+	if p.denied, err = c.prepare("denied", c.Denied); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -135,12 +126,12 @@ func (p *Policy) hint(program string) string {
 
 // alike returns how much of the beginning two names share; all of it counts more.
 func alike(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
 	if a == b {
-		n += 100
+		return 100
+	}
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
 	}
 	return n
 }

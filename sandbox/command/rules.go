@@ -42,34 +42,36 @@ type rule struct {
 // about reports whether the rule is about programs with this base name, in any case of its letters.
 func (r *rule) about(name string) bool { return Like(r.name, strings.ToLower(name)) }
 
-// prepare makes a rule of r.
-func (c *Config) prepare(r Rule) (*rule, error) {
-	words := Words(r.Name)
-	if len(words) == 0 || words[0] == "*" || strings.ContainsAny(r.Name, "|&;<>()$`\\\"'") {
-		return nil, fmt.Errorf("%q must be plain words: a program name, a sub-command or a path; * stands alone, in the allow list", r.Name)
-	}
-	n := &rule{text: strings.Join(strings.Fields(r.Name), " "), words: words, rest: strings.HasSuffix(strings.TrimSpace(r.Name), " *"), argsDeny: r.ArgsDeny}
-	dirs := c.Path
-	if strings.Contains(words[0], "/") {
-		path := words[0]
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(c.Dir, path)
+// prepare makes rules of a list.
+func (c *Config) prepare(what string, list []Rule) (rules []*rule, err error) {
+	for _, r := range list {
+		words := Words(r.Name)
+		if len(words) == 0 || words[0] == "*" || strings.ContainsAny(r.Name, "|&;<>()$`\\\"'") {
+			return nil, fmt.Errorf("%s command: %q must be plain words: a program name, a sub-command or a path; * stands alone, in the allow list", what, r.Name)
 		}
-		budget := 100
-		n.path = realPath(path, &budget)
-		words[0], dirs = filepath.Base(path), []string{filepath.Dir(n.path)}
+		n := &rule{text: strings.Join(strings.Fields(r.Name), " "), words: words, rest: strings.HasSuffix(strings.TrimSpace(r.Name), " *"), argsDeny: r.ArgsDeny}
+		dirs := c.Path
+		if path := words[0]; strings.Contains(path, "/") {
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(c.Dir, path)
+			}
+			budget := 100
+			n.path = realPath(path, &budget)
+			words[0], dirs = filepath.Base(path), []string{filepath.Dir(n.path)}
+		}
+		n.name = strings.ToLower(words[0])
+		files := []string{n.path}
+		if strings.Contains(n.name, "*") {
+			files = Files(words[0], dirs)
+		} else if n.path == "" {
+			files[0], _ = c.lookPath(words[0])
+		}
+		for _, path := range files {
+			n.files = append(n.files, ownFile(path))
+		}
+		rules = append(rules, n)
 	}
-	n.name = strings.ToLower(words[0])
-	files := []string{n.path}
-	if strings.Contains(n.name, "*") {
-		files = Files(words[0], dirs)
-	} else if n.path == "" {
-		files[0], _ = c.lookPath(words[0])
-	}
-	for _, path := range files {
-		n.files = append(n.files, ownFile(path))
-	}
-	return n, nil
+	return rules, nil
 }
 
 // hasDenied returns the option of argsDeny that args hold, or "".
@@ -126,7 +128,8 @@ func (c *checker) permit(prog program, words, args []arg) {
 		return
 	}
 	if c.p.any {
-		if prog.path && !prog.trusted && c.p.OpaqueScripts == Deny && !c.p.allowedPath(prog) {
+		listed := func(r *rule) bool { return r.path != "" && r.about(prog.base) && r.samePath(prog) }
+		if prog.path && !prog.trusted && c.p.OpaqueScripts == Deny && !slices.ContainsFunc(c.p.allowed, listed) {
 			c.refuse("opaque-scripts", prog.name+" is a program outside the directories of PATH",
 				"run an installed program by its name, or list this path in allowed_commands")
 		}
@@ -215,10 +218,6 @@ func (r *rule) samePath(prog program) bool {
 	return filepath.Dir(r.path) == filepath.Dir(prog.real) && Like(filepath.Base(r.path), filepath.Base(prog.real)) || r.isFile(prog.file)
 }
 
-func (p *Policy) allowedPath(prog program) bool {
-	return slices.ContainsFunc(p.allowed, func(r *rule) bool { return r.path != "" && r.about(prog.base) && r.samePath(prog) })
-}
-
 // program is what a command name stands for.
 type program struct {
 	name    string // as written
@@ -283,11 +282,10 @@ func ownFile(path string) os.FileInfo {
 	return info
 }
 
-const multiCall = ` busybox toybox coreutils systemctl kmod lvm mtools git box uutils rustup volta-shim pyenv mise asdf ccache snap `
-
 // MultiCall reports whether a file of this name is many programs, distinguished by their names.
 func MultiCall(base string) bool {
-	return strings.Contains(multiCall, " "+base+" ")
+	const names = ` busybox toybox coreutils systemctl kmod lvm mtools git box uutils rustup volta-shim pyenv mise asdf ccache snap `
+	return strings.Contains(names, " "+base+" ")
 }
 
 // Words returns the words of an entry. * as the last stands for any further arguments, as

@@ -33,14 +33,6 @@ const (
 	maxVars   = 200
 )
 
-func newVariables(callerSets []string) *variables {
-	vs := &variables{byName: map[string]*variable{}}
-	for _, name := range callerSets {
-		vs.byName[name] = &variable{many: true, text: true}
-	}
-	return vs
-}
-
 func (vs *variables) get(name string) *variable {
 	v := vs.byName[name]
 	if v == nil {

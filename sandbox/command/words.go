@@ -128,10 +128,13 @@ func (x *expander) quoted(part syntax.WordPart) {
 	s := unknown.s
 	switch p := part.(type) {
 	case *syntax.Lit:
-		s = unescape(p.Value)
+		s = doubleEscapes.Replace(p.Value)
 	case *syntax.SglQuoted:
-		if s = p.Value; p.Dollar {
-			s = ansiC(s)
+		switch {
+		case !p.Dollar:
+			s = p.Value
+		case simpleEscapes().MatchString(p.Value): // others make it unknown
+			s = ansiEscapes.Replace(p.Value)
 		}
 	case *syntax.DblQuoted:
 		if p.Dollar {
@@ -188,14 +191,13 @@ func (x *expander) split(v string, exact bool) {
 
 // allPositional adds "$@", each parameter its own argument.
 func (x *expander) allPositional() {
-	pos := x.c.parameters(x.sh)
-	if pos == nil {
-		x.add(unknown.s)
-		x.many = true
+	if pos := x.c.parameters(x.sh); pos != nil {
+		x.end()
+		x.out = append(x.out, pos...)
 		return
 	}
-	x.end()
-	x.out = append(x.out, pos...)
+	x.add(unknown.s)
+	x.many = true
 }
 
 // plainParam reports whether p is $name or ${name} and no more.
@@ -375,23 +377,7 @@ func braces(w *syntax.Word) (alternatives [][]syntax.WordPart, odd bool) {
 // simpleEscapes matches the text of a $'...' string that is decoded here.
 var simpleEscapes = pattern(`^(?:[^\\]|\\[nt\\'"?])*$`)
 
-// ansiC decodes the text of a $'...' string. Other escapes than the common ones make it unknown.
-func ansiC(s string) string {
-	if !simpleEscapes().MatchString(s) {
-		return unknown.s
-	}
-	return ansiEscapes.Replace(s)
-}
-
 var (
 	ansiEscapes   = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`, `\'`, `'`, `\"`, `"`, `\?`, "?")
 	doubleEscapes = strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
 )
-
-// unescape removes the backslashes of a double-quoted literal.
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	return doubleEscapes.Replace(s)
-}
