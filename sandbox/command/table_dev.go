@@ -3,13 +3,10 @@ package command
 // devTools are the tools of developers other than git.
 const devTools = `
 go | - sub! | C=D
-go build,go install,go list,go get | - .* | o=w toolexec=x exec=x vettool=x overlay=r modfile=r pkgdir=w C=D ldflags=g gcflags=g asmflags=g gccgoflags=g compiler=. tags=. mod=. p=. buildmode=. pgo=r covermode=. coverpkg=. buildvcs=. installsuffix=. f=. json race v x n a i work trimpath e deps test m u t d msan asan cover
+go build,go install,go list,go get,go test,go generate,go fmt,go fix | - .* | o=w toolexec=x exec=x vettool=x overlay=r modfile=r pkgdir=w C=D ldflags=g gcflags=g asmflags=g gccgoflags=g compiler=. tags=. mod=. p=. buildmode=. pgo=r covermode=. coverpkg=. buildvcs=. installsuffix=. f=. json race v x n a i work trimpath e deps test m u t d msan asan cover outputdir=w coverprofile=w cpuprofile=w memprofile=w blockprofile=w mutexprofile=w trace=w run=. skip=. bench=. benchtime=. count=. cpu=. parallel=. timeout=. fuzz=. fuzztime=. fuzzminimizetime=. list=. shuffle=. vet=. memprofilerate=. blockprofilerate=. short failfast benchmem c fullpath artifacts
 go run | - f | exec=x toolexec=x overlay=r modfile=r C=D ldflags=g gcflags=g asmflags=g gccgoflags=g compiler=. tags=. mod=. p=. buildmode=. pgo=r covermode=. coverpkg=. race v x n a work trimpath msan asan cover pkgdir=w installsuffix=. buildvcs=.
-go test | - .* | exec=x toolexec=x vettool=x o=w outputdir=w coverprofile=w cpuprofile=w memprofile=w blockprofile=w mutexprofile=w trace=w overlay=r modfile=r C=D ldflags=g gcflags=g asmflags=g gccgoflags=g compiler=. run=. skip=. bench=. benchtime=. count=. cpu=. parallel=. timeout=. tags=. mod=. p=. fuzz=. fuzztime=. fuzzminimizetime=. covermode=. coverpkg=. list=. shuffle=. vet=. buildmode=. memprofilerate=. blockprofilerate=. pkgdir=w race v x n short failfast json cover benchmem c i trimpath msan asan fullpath artifacts
 go vet | - .* | vettool=x toolexec=x exec=x C=D tags=. mod=. json c=. v n x overlay=r modfile=r ldflags=g gcflags=g asmflags=g gccgoflags=g
 go env | - .* | w:! u:! json changed
-go generate | - .* | run=. skip=. v n x C=D
-go fmt,go fix | - .* | n x mod=. C=D
 go mod,go work,go doc,go version,go help,go bug,go clean,go telemetry | - .* | C=D o=w modcache cache testcache json m=. u all src short cmd v e c x
 go tool | - sub | n C=D modfile=r
 go tool pprof | - .* | http=! output=w o=w tools=! source_path=. top text list=. svg png dot web:! proto
@@ -17,15 +14,13 @@ go tool cover,go tool trace,go tool nm,go tool objdump,go tool dist,go tool vet,
 gofmt,goimports,gofumpt,golines | - .* | cpuprofile=w w l d e s r=. local=. srcdir=.
 staticcheck,golangci-lint,gopls,dlv,gdlv,govulncheck,gotestsum,ginkgo,mockgen,stringer,protoc,buf | .* | exec=x toolexec=x plugin=! vettool=x raw-command:! post-run-command=c
 cargo | sub | config=! C=D Z=. color=. q v
-cargo run,cargo build,cargo test,cargo check,cargo clippy,cargo doc,cargo bench | .* | config=! target-dir=w manifest-path=r C=D out-dir=w runner=!
-cargo install,cargo add,cargo remove,cargo new,cargo init,cargo update,cargo fmt,cargo tree,cargo publish,cargo search,cargo clean,cargo fetch | .* | config=! root=w manifest-path=r target-dir=w
+cargo run,cargo build,cargo test,cargo check,cargo clippy,cargo doc,cargo bench,cargo install,cargo add,cargo remove,cargo new,cargo init,cargo update,cargo fmt,cargo tree,cargo publish,cargo search,cargo clean,cargo fetch | .* | config=! target-dir=w manifest-path=r C=D out-dir=w runner=! root=w
 rustc | a* | o=w C=! out-dir=w Z=! L=. edition=. crate-type=. crate-name=. extern=. cfg=. emit=. target=. O g test V:q version:q
 javac,kotlinc,scalac | - a* | d=w cp=r classpath=r processor=! processorpath=! J?! sourcepath=r h=w s=w version:q plugin=!
 pip,pip3 | sub | python=x cache-dir=w log=w config-settings=. isolated q v V/version:q
 pip install,pip3 install,pip download,pip wheel | .* | r/requirement=r c/constraint=r t/target=w d/dest=w w/wheel-dir=w e/editable=. root=w prefix=w src=w log=w global-option=. config-settings=. i/index-url=. U/upgrade user pre
 gem,composer,bower,grunt,gulp,lerna,nx,turbo,webpack,vite,rollup,esbuild,tsc,eslint,prettier,jest,vitest,mocha,ava,cypress,playwright | .* | config=. c=. resolve-plugins-relative-to=. rulesdir=. r/require=f o=. outDir=w outfile=w outdir=w
-pytest,py.test | a* | c=r rootdir=r p=. pdbcls=! basetemp=w junitxml=w o=.
-black,isort,ruff,flake8,mypy,pylint | a* | config=r python-executable=x output-file=w
+pytest,py.test,black,isort,ruff,flake8,mypy,pylint | a* | c=r rootdir=r p=. pdbcls=! basetemp=w junitxml=w o=. config=r python-executable=x output-file=w
 terraform,tofu,pulumi,ansible,ansible-playbook,vagrant,packer,helm,kubectl,oc,k9s,minikube,kind,gcloud,aws,az | .* | kubeconfig=! plugin-dir=! post-renderer=x e=. i=. exec-command=!
 `
 
@@ -65,13 +60,11 @@ git submodule add,git submodule update,git submodule set-url | U* | b=. name=. r
 git config | @git-config | f/file=w blob=. global system local worktree e/edit:! get get-all get-regexp get-urlmatch add replace-all unset unset-all rename-section remove-section l/list t/type=. default=. z show-origin show-scope includes bool int path value=. comment=. all regexp fixed-value
 git clone | U w | u/upload-pack=x c/config=k template=! separate-git-dir=w reference=r reference-if-able=r o/origin=. b/branch=. j/jobs=. depth=. shallow-since=. shallow-exclude=. server-option=. bundle-uri=. filter=. recurse-submodules?. recursive bare mirror n q v s l
 git init,git init-db | w | template=! separate-git-dir=w b/initial-branch=. shared?. object-format=. ref-format=. q bare
-git fetch,git pull,git ls-remote,git fetch-pack,git clone-pack | U* | upload-pack=x exec=x o/server-option=. depth=. j=. refmap=. negotiation-tip=. filter=. s=. X=. sort=. shallow-since=. shallow-exclude=.
-git push,git send-pack | U* | receive-pack=x exec=x repo=. o/push-option=. force-with-lease?. signed?. recurse-submodules=.
+git fetch,git pull,git ls-remote,git fetch-pack,git clone-pack,git push,git send-pack | U* | upload-pack=x exec=x o/server-option/push-option=. depth=. j=. refmap=. negotiation-tip=. filter=. s=. X=. sort=. shallow-since=. shallow-exclude=. receive-pack=x repo=. force-with-lease?. signed?. recurse-submodules=.
 git archive | U* | o/output=w exec=x remote=! format=. prefix=. add-file=r add-virtual-file=. mtime=.
 git bundle | . w .* | version=. q
 git worktree | . w .* | b=. B=. reason=. f d detach lock
-git difftool | ! | x/extcmd=x t/tool=! y
-git mergetool | ! | t/tool=!
+git difftool,git mergetool | ! | x/extcmd=x t/tool=! y
 git filter-branch | .* | env-filter=c tree-filter=c index-filter=c parent-filter=c msg-filter=c commit-filter=c tag-name-filter=c setup=c subdirectory-filter=. d=w original=. state-branch=. prune-empty f
 git help | .* | w/web:! m/man i/info a g
 `

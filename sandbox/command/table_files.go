@@ -7,8 +7,7 @@ strip | w* | plugin=! o=w R=. N=. K=. S g s d x
 objcopy | a w | plugin=! o=w R=. j=. S g w add-section=. set-section-flags=. only-keep-debug strip-all strip-debug strip-unneeded keep-symbol=. K=. N=.
 nm,objdump,size,strings,readelf,ranlib,addr2line | a* | plugin=! e=. j=. d D M=. C n=. t=. S s x h r l o=w a f g help:q v version:q
 file | r* | z/uncompress:! Z/uncompress-noreport:! C/compile:! f/files-from=r m/magic-file=r F/separator=. b i k L N n r s mime mime-type help:q v/version:q
-tail | r* | n/lines=. c/bytes=. s/sleep-interval=. pid=. f F follow?. q v z retry help:q version:q
-head | r* | n/lines=. c/bytes=. q/quiet v/verbose z help:q version:q
+head,tail | r* | n/lines=. c/bytes=. q/quiet v/verbose z help:q version:q s/sleep-interval=. pid=. f F follow?. retry
 wc | r* | c/bytes m/chars l/lines w/words L/max-line-length files0-from=r total=. help:q version:q
 ls,dir,vdir | l* | I/ignore=. w/width=. T/tabsize=. block-size=. color?. format=. sort=. time=. time-style=. hide=. indicator-style=. quoting-style=. hyperlink?. a A b B C c d D f F g G h H i k l L m n N o p q Q r R s S t u U v x X Z 1 help:q version:q
 shuf | r* | o/output=w n/head-count=. i/input-range=. random-source=r e/echo:t r z help:q version:q
@@ -29,13 +28,10 @@ eza,exa,lsd | l* | L=. I=. s=. t=.
 sort,gsort | r* | o/output=w compress-program=x T/temporary-directory=w files0-from=r random-source=r k/key=. t/field-separator=. S/buffer-size=. parallel=. batch-size=. sort=. b d f g i M h n R r V c C m s u z debug check?. help:q version:q
 uniq | r w | f/skip-fields=. s/skip-chars=. w/check-chars=. c d D i u z group?. all-repeated?. help:q version:q
 tee,sponge | w* | a/append i p output-error?. help:q version:q
-touch,truncate,mkfifo,mknod,rm,unlink,shred,srm,trash,trash-put,rename,prename,wipe,fallocate | w* | r/reference=r s/size=. d/date=. t=. m/mode=. random-source=r p/parents v/verbose a c/no-create f h l=. o=. n=. u Z help:q version:q
+touch,truncate,mkfifo,mknod,rm,unlink,shred,srm,trash,trash-put,rename,prename,wipe,fallocate,mkdir,rmdir | w* | r/reference=r s/size=. d/date=. t=. m/mode=. random-source=r p/parents v/verbose a c/no-create f h l=. o=. n=. u Z help:q version:q ignore-fail-on-non-empty
 mktemp | w | d/directory u/dry-run q/quiet p=w tmpdir?w suffix=. t V help:q version:q
-mkdir,rmdir | w* | m/mode=. p/parents v/verbose Z ignore-fail-on-non-empty help:q version:q
 chmod,chown,chgrp,chattr,setfacl,chcon,setfattr | . w* | R/recursive f v c reference=r h n=. m=. x=. b k d L H P from=. no-preserve-root preserve-root help:q version:q
-cp,gcp | r*w | t/target-directory=W S/suffix=. backup?. a/archive b d f/force i/interactive H l/link L/dereference n/no-clobber P/no-dereference p R/recursive r s/symbolic-link T u/update v/verbose x Z attributes-only copy-contents no-preserve=. parents preserve?. reflink?. remove-destination sparse=. strip-trailing-slashes one-file-system context?. help:q version:q
-mv,gmv | r*w | t/target-directory=W S/suffix=. backup?. b f i n T u v Z strip-trailing-slashes help:q version:q
-ln | r*w | t/target-directory=W S/suffix=. backup?. b d F f i L n P r s/symbolic T v help:q version:q
+cp,gcp,mv,gmv,ln | r*w | t/target-directory=W S/suffix=. backup?. a/archive b d f/force i/interactive H l/link L/dereference n/no-clobber P/no-dereference p R/recursive r s/symbolic-link/symbolic T u/update v/verbose x Z attributes-only copy-contents no-preserve=. parents preserve?. reflink?. remove-destination sparse=. strip-trailing-slashes one-file-system context?. help:q version:q F
 install,ginstall | r*w | t/target-directory=W m/mode=. o/owner=. g/group=. S/suffix=. strip-program=x s/strip b c C d/directory D p T v Z help:q version:q
 dd | @dd |
 split,csplit | r w | filter=c a/suffix-length=. b/bytes=. C/line-bytes=. l/lines=. n/number=. t/separator=. additional-suffix=. d e u x verbose numeric-suffixes?. hex-suffixes?. elide-empty-files f/prefix=w help:q version:q

@@ -3,17 +3,15 @@ package command
 // wrappers start the program that their operands name.
 const wrappers = `
 env | = x | u/unset=. i/ignore-environment S/split-string=S C/chdir=d 0/null v/debug a/argv0=. block-signal?. default-signal?. ignore-signal?. list-signal-handling help:q version:q
-nice | x | n/adjustment=. help:q version:q
+nice,ionice,choom | x | n/adjustment/classdata/adjust=. help:q version:q c/class=. p/pid=. P/pgid=. t/ignore u/uid=.
 nohup | x | help:q version:q
 timeout,gtimeout | . x | k/kill-after=. s/signal=. v/verbose foreground preserve-status p f help:q version:q
 time | x | o/output=w f/format=. a/append p/portability v/verbose q/quiet help:q V/version:q
 stdbuf | x | i/input=. o/output=. e/error=.
 setsid | x | c/ctty f/fork w/wait
-ionice | x | c/class=. n/classdata=. p/pid=. P/pgid=. t/ignore u/uid=.
 chrt | . x | a b d f i m o r p/pid T/sched-runtime=. P/sched-period=. D/sched-deadline=. v R m/max:q
 taskset | . x | a/all-tasks p/pid c/cpu-list
 numactl | x | i/interleave=. m/membind=. N/cpunodebind=. C/physcpubind=. p/preferred=. l s/show:q H/hardware:q
-choom | x | n/adjust=. p/pid=.
 uclampset | x | m=. M=. a p/pid=. s/system R/reset-on-fork
 prlimit | x | p/pid=. n/nofile?. c/core?. d/data?. e/nice?. f/fsize?. i/sigpending?. l/memlock?. m/rss?. q/msgqueue?. r/rtprio?. s/stack?. t/cpu?. u/nproc?. v/as?. x/locks?. y/rttime?. o/output=. noheadings raw
 setpriv | x | clear-groups keep-groups init-groups groups=. inh-caps=. ambient-caps=. bounding-set=. no-new-privs rgid=. regid=. ruid=. reuid=. securebits=. pdeathsig=. selinux-label=. apparmor-profile=. reset-env d/dump:q list-caps:q
@@ -23,7 +21,7 @@ parallel | @parallel | j/jobs=. a/arg-file=r S/sshlogin=! sshloginfile=! P=. k/k
 flock | . x | c/command=c s/shared x/exclusive e u/unlock n/nonblock w/timeout=. wait=. E/conflict-exit-code=. F/no-fork o/close verbose
 watch | c* | n/interval=. d/differences?. t g/chgexit e/errexit b/beep c/color p/precise x/exec w/no-wrap q/equexit=.
 script | w | c/command=c q/quiet a/append e/return f/flush t/timing?w I/log-in=w O/log-out=w B/log-io=w T/log-timing=w m/logging-format=. E/echo=. o/output-limit=. force
-chroot | d x | userspec=. groups=. skip-chdir
+chroot,direnv exec | d x | userspec=. groups=. skip-chdir
 unshare | x | m/mount?. u/uts?. i/ipc?. n/net?. p/pid?. U/user?. C/cgroup?. T/time?. f/fork kill-child?. mount-proc?. map-user=. map-group=. map-users=. map-groups=. r/map-root-user c/map-current-user map-auto propagation=. setgroups=. R/root=d w/wd=d S/setuid=. G/setgid=. monotonic=. boottime=.
 nsenter | x | t/target=. m/mount?. u/uts?. i/ipc?. n/net?. p/pid?. U/user?. C/cgroup?. T/time?. a/all r/root?d w/wd?d S/setuid=. G/setgid=. F/no-fork e/env Z follow-context
 sudo | = x | A/askpass b/background B/bell C/close-from=. D/chdir=d E/preserve-env?. e/edit:! g/group=. H/set-home h/host=. i/login:! K k l/list:q n/non-interactive P p/prompt=. R/chroot=d r/role=. S/stdin s/shell:! t/type=. T/command-timeout=. U/other-user=. u/user=. V/version:q v/validate:q
@@ -40,7 +38,7 @@ strace,ltrace | x | o/output=w e=. p/attach=. s=. S=. u/user=. E/env=e a=. b=. I
 perf stat,perf record,perf trace | x | e/event=. o/output=w p/pid=. a C/cpu=. r/repeat=. F/freq=. g c=. x=. pre=c post=c
 valgrind | x | log-file=w xml-file=w callgrind-out-file=w massif-out-file=w db-command=c suppressions=r tool=.
 catchsegv,unbuffer,rlwrap,fakeroot,proot,firejail,bwrap,torsocks,torify,proxychains,proxychains4,dbus-run-session,xvfb-run,aoss,padsp,optirun,primusrun,gamemoderun,eatmydata,cgexec,chpst,softlimit,envuidgid,setuidgid,pgrphack,chronic,ts,nocache,sem,errno,daemonize,daemon,dumb-init,tini,catatonit,s6-setsid,run0,systemd-inhibit,systemd-cat,ccache,distcc,sccache,icecc,heaptrack,rr,memusage,sotruss,reredirect,grc,aa-exec,coresched | X |
-gosu,su-exec | . x |
+gosu,su-exec,rustup run | . x | install
 faketime | . x | f m p=. exclude-monotonic
 cpulimit | x | l/limit=. p/pid=. e/exe=. P/path=. b f z i q v
 logsave | w x | a s v
@@ -48,9 +46,7 @@ ssh-agent | x | a=. c s D d k t=. E=. P=!
 systemd-run | x | unit=. u=. p/property=! E/setenv=e uid=. gid=. nice=. working-directory=d slice=. r t/pty P/pipe S/shell:! user scope wait q G collect M/machine=! H/host=! on-calendar=. on-active=.
 hyperfine | c c c c | w/warmup=. r/runs=. m/min-runs=. M/max-runs=. p/prepare=c s/setup=c c/cleanup=c export-json=w export-markdown=w export-csv=w S/shell=! N i/ignore-failure n/command-name=.
 direnv | sub! |
-direnv exec | d x |
-asdf exec,mise exec,mise x,rtx exec | x | c/command=c
-rustup run | . x | install
+asdf exec,mise exec,mise x,rtx exec,yarn exec,yarn node,pnpm exec | x | c/command=c r
 uv run | x | with=. p/python=. m/module=. directory=d project=d script s isolated no-project env-file=r extra=. group=. package=. frozen locked no-sync
 poetry | sub | C/directory=d P/project=d n q v
 nix-shell | ! | run=c command=c p=. packages=.
@@ -74,12 +70,11 @@ getopts return break continue exit unset wait umask ulimit type jobs times shopt
 // take no option after the first operand.
 const builtins = `
 :,true,false,break,continue,return,exit,logout,suspend,times,caller,dirs,fg,bg,kill,disown,help,type,ulimit,umask,pwd,echo | t* |
-jobs | t* | l n p r s x:!
+jobs,unalias,printf | t* | l n p r s x:! a v=n
 cd,pushd | @cd | L P e @ n
 popd | @popd |
 test,[ | @test |
 alias | A* | p
-unalias | t* | a
 eval | @eval |
 .,source | @source |
 command | x | p v:q V:q
@@ -89,7 +84,6 @@ trap | @trap | l:q p:q
 read | @read n* | a=n d=. i=. n=. N=. p=. t=. u=. e r s E
 mapfile,readarray | n | d=. n=. O=. s=. t u=. C=! c=.
 getopts | . n .* |
-printf | t* | v=n
 wait | .* | p=n f n
 unset | u* | f v n
 let | M* |
