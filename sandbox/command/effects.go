@@ -10,58 +10,63 @@ import (
 )
 
 // An effect is what an option or an operand does with its value; what names it in messages.
-type effect struct {
-	do     func(u *use, value arg, what string)
-	inline bool // it gives code, so that there is none on standard input
-	drop   bool // it replaces the first operand
-}
+type effect func(u *use, value arg, what string)
 
-// effects returns the effects by the letters of the notation.
+// effects returns the effects by the letters of the notation. Other kinds have none.
 func effects() map[string]effect {
-	text := func(u *use, value arg, what string) { u.c.shellText(u.sh, value, nil, u.name+" "+what, false) }
+	text := func(u *use, value arg, what string) {
+		u.inline = true
+		u.c.shellText(u.sh, value, nil, u.name+" "+what, false)
+	}
 	table := map[string]effect{
-		".":   {},
-		"r":   {do: (*use).read},
-		"l":   {do: (*use).look},
-		"a":   {do: (*use).readOptions},
-		"t":   {},
-		"+":   {do: (*use).plus},
-		"y":   {},
-		"w":   {do: (*use).write},
-		"p":   {drop: true},
-		"P":   {do: (*use).read, drop: true},
-		"sed": {do: (*use).sed, drop: true},
-		"awk": {do: (*use).awk, drop: true},
-		"R":   {do: func(u *use, _ arg, _ string) { u.target = true }},
-		"W": {do: func(u *use, value arg, what string) {
+		"r":   (*use).read,
+		"l":   (*use).look,
+		"a":   (*use).readOptions,
+		"+":   (*use).plus,
+		"w":   (*use).write,
+		"sed": (*use).sed,
+		"awk": (*use).awk,
+		"I":   (*use).inPlace,
+		"d":   (*use).chdir,
+		"D":   (*use).project,
+		"e":   (*use).environment,
+		"k":   (*use).gitConfig,
+		"S":   (*use).splitString,
+		"x":   text,
+		"c":   text,
+		"m":   (*use).module,
+		"n":   (*use).assigned,
+		"u":   (*use).unset,
+		"N":   (*use).declared,
+		"A":   (*use).alias,
+		"o":   (*use).shopt,
+		"U":   (*use).remote,
+		"g":   (*use).toolFlags,
+		"p":   func(u *use, _ arg, _ string) { u.drop = true },
+		"q":   func(u *use, _ arg, _ string) { u.quiet = true },
+		"C":   func(u *use, _ arg, _ string) { u.text = true },
+		"R":   func(u *use, _ arg, _ string) { u.target = true },
+		"f":   func(u *use, value arg, _ string) { u.runFile("f", value) },
+		"M":   func(u *use, value arg, _ string) { u.c.arithText(u.sh, value.s) },
+		"P": func(u *use, value arg, what string) {
+			u.drop = true
+			u.read(value, what)
+		},
+		"W": func(u *use, value arg, what string) {
 			u.target = true
 			u.write(value, what)
-		}},
-		"I": {do: (*use).inPlace},
-		"d": {do: (*use).chdir},
-		"D": {do: (*use).project},
-		"e": {do: (*use).environment},
-		"k": {do: (*use).gitConfig},
-		"S": {do: (*use).splitString},
-		"q": {do: func(u *use, _ arg, _ string) { u.quiet = true }},
-		"!": {do: func(u *use, _ arg, what string) {
+		},
+		"i": func(u *use, _ arg, what string) {
+			u.inline = true
+			u.inlineCode(what)
+		},
+		"s": func(u *use, value arg, what string) {
+			u.inline = true
+			u.script(value, what)
+		},
+		"!": func(u *use, _ arg, what string) {
 			u.refuse("option", "%s %s is refused: it runs programs, changes what runs, or leaves the working directory", u.name, what)
-		}},
-		"x": {do: text, inline: true},
-		"c": {do: text, inline: true},
-		"C": {do: func(u *use, _ arg, _ string) { u.text = true }},
-		"i": {do: func(u *use, _ arg, what string) { u.inlineCode(what) }, inline: true},
-		"s": {do: (*use).script, inline: true},
-		"f": {do: func(u *use, value arg, _ string) { u.runFile("f", value) }},
-		"m": {do: (*use).module, inline: true},
-		"M": {do: func(u *use, value arg, _ string) { u.c.arithText(u.sh, value.s) }},
-		"n": {do: (*use).assigned},
-		"u": {do: (*use).unset},
-		"N": {do: (*use).declared},
-		"A": {do: (*use).alias},
-		"o": {do: (*use).shopt},
-		"U": {do: (*use).remote},
-		"g": {do: (*use).toolFlags},
+		},
 	}
 	for name, hook := range map[string]func(*use){
 		"find": (*use).find, "tar": (*use).tar, "xargs": (*use).xargs, "parallel": (*use).parallel, "make": (*use).make,
@@ -71,7 +76,7 @@ func effects() map[string]effect {
 		"popd":  func(u *use) { u.sh.dirs = nil },
 		"shift": func(u *use) { u.c.setParameters() },
 	} {
-		table["@"+name] = effect{do: func(u *use, _ arg, _ string) { hook(u) }}
+		table["@"+name] = func(u *use, _ arg, _ string) { hook(u) }
 	}
 	return table
 }
@@ -129,6 +134,7 @@ func (u *use) project(dir arg, what string) {
 const inlineModules = " timeit code codeop pdb bdb trace profile cProfile runpy idlelib asyncio IPython ipykernel ptpython bpython sqlite3 doctest zipapp "
 
 func (u *use) module(name arg, what string) {
+	u.inline = true
 	if markAt(name.s) >= 0 || strings.Contains(inlineModules, " "+name.s+" ") {
 		u.inlineCode(what + " " + show(name.s))
 	}

@@ -203,20 +203,19 @@ var findNames = []string{"-name", "-iname", "-path", "-ipath", "-wholename", "-i
 
 // findStarts splits off the starting points; without one it is the directory that find runs in.
 func findStarts(args []arg) (starts, rest []arg) {
-	for i, a := range args {
-		if len(starts) == 0 && (a.is("-H") || a.is("-L") || a.is("-P") || strings.HasPrefix(a.s, "-O")) {
-			continue
-		}
-		if strings.HasPrefix(a.s, "-") || a.is("!") || a.is("(") || a.is(")") || a.is(",") {
-			rest = args[i:]
-			break
-		}
-		starts = append(starts, a)
+	for len(args) > 0 && (slices.ContainsFunc([]string{"-H", "-L", "-P"}, args[0].is) || strings.HasPrefix(args[0].s, "-O")) {
+		args = args[1:]
 	}
-	if len(starts) == 0 {
-		starts = []arg{text(".")}
+	n := slices.IndexFunc(args, func(a arg) bool {
+		return strings.HasPrefix(a.s, "-") || slices.ContainsFunc([]string{"!", "(", ")", ","}, a.is)
+	})
+	if n < 0 {
+		n = len(args)
 	}
-	return starts, rest
+	if n == 0 {
+		return []arg{text(".")}, args
+	}
+	return args[:n], args[n:]
 }
 
 // findOutput returns what the names that find prints look like.

@@ -10,6 +10,7 @@ import (
 
 // program returns the text of a sed or awk script, or refuses if it is not known.
 func (u *use) program(script arg) (s string, known bool) {
+	u.drop = true
 	s = strings.ReplaceAll(script.s, number.s, "1")
 	if script.many || markAt(s) >= 0 {
 		u.c.spelled(u.sh, s, "the script of "+u.name)

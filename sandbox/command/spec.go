@@ -80,14 +80,14 @@ type spec struct {
 
 type operand struct {
 	kind string
-	effect
+	do   effect
 }
 
 type option struct {
 	names []string
 	takes byte // 0, '=', '?' or '>'
 	kind  string
-	effect
+	do    effect
 }
 
 // programs returns the table of all programs, parsed at first use; builtins
@@ -140,7 +140,7 @@ func parseSpec(line string, effects map[string]effect) *spec {
 			if word[i+1] != ':' {
 				o.takes = word[i+1]
 			}
-			o.effect = effects[o.kind]
+			o.do = effects[o.kind]
 			if name, ok := strings.CutPrefix(o.kind, "~"); ok {
 				o.do = func(u *use, _ arg, what string) { u.c.actsAs(u.sh, name, u.name+" "+what) }
 			}

@@ -80,8 +80,8 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 		u.sh = &inner
 	}
 	for _, o := range in.opts {
-		if o.option != nil && o.kind != "" {
-			u.apply(o.effect, o.value, o.dashes+o.name)
+		if o.option != nil && o.do != nil {
+			o.do(u, o.value, o.dashes+o.name)
 		}
 	}
 	if !c.refused && !u.quiet {
@@ -90,13 +90,6 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 	reads := slices.ContainsFunc(in.opts, func(o optArg) bool { return strings.Contains(o.name, "stdin") || strings.Contains(o.name, "from-file") })
 	if !prog.builtin && !s.sub && (reads || !s.is(".", "r", "y", "l", "t", "sed", "awk", "@find") && !filters().lists(name, unknown)) {
 		c.spelled(sh, u.sh.stdin.s, "standard input")
-	}
-}
-
-func (u *use) apply(e effect, value arg, what string) {
-	u.inline, u.drop = u.inline || e.inline, u.drop || e.drop
-	if e.do != nil {
-		e.do(u, value, what)
 	}
 }
 
@@ -148,7 +141,7 @@ func (u *use) operands() {
 		case kind == "!" && i == 0:
 			u.refuse("option", "%s starts programs or code in ways that are not looked into", u.name)
 		case kind[0] == '@':
-			u.apply(op.effect, arg{}, "")
+			op.do(u, arg{}, "")
 		case kind == "=":
 			for len(left) > 0 && strings.Contains(left[0].s, "=") {
 				u.environment(left[0], "")
@@ -170,12 +163,14 @@ func (u *use) operands() {
 			u.scriptOperand(kind)
 		case kind == "<":
 			u.code(left)
-		case all:
+		case all && op.do != nil:
 			for _, a := range left {
-				u.apply(op.effect, a, "operand")
+				op.do(u, a, "operand")
 			}
-		case len(left) > 0 && !(u.drop && i == 0):
-			u.apply(op.effect, left[0], "operand")
+		case !all && len(left) > 0 && !(u.drop && i == 0):
+			if op.do != nil {
+				op.do(u, left[0], "operand")
+			}
 			left = left[1:]
 		}
 		if u.c.refused {

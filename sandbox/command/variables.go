@@ -225,17 +225,14 @@ func with[V any](m map[string]V, key string, value V) map[string]V {
 
 // common returns the entries that a and b share.
 func common[V comparable](a, b map[string]V) map[string]V {
-	differs := func(key string, value V) bool {
+	if maps.Equal(a, b) {
+		return a
+	}
+	a = maps.Clone(a)
+	maps.DeleteFunc(a, func(key string, value V) bool {
 		other, ok := b[key]
 		return !ok || other != value
-	}
-	for key, value := range a {
-		if differs(key, value) {
-			a = maps.Clone(a)
-			maps.DeleteFunc(a, differs)
-			break
-		}
-	}
+	})
 	return a
 }
 
