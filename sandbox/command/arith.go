@@ -6,9 +6,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// arith checks an arithmetic expression. Bash evaluates the values of the
-// variables in it as expressions again, with command substitution in
-// subscripts, so a variable that may hold more than a number is refused.
+// arith checks an arithmetic expression. Bash evaluates the values of the variables in it as expressions again,
+// with command substitution in subscripts, so a variable that may hold more than a number is refused.
 func (c *checker) arith(sh *shell, x syntax.ArithmExpr) {
 	if x == nil || !c.step() {
 		return

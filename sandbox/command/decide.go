@@ -56,10 +56,9 @@ const (
 	maxText    = 240      // bytes of a reason
 )
 
-// Decide tells whether the command of req may run. It never panics and takes
-// at most some milliseconds, whatever the text. Without a list it may, unless it
-// names a file that [Paths.Forbidden] is about; what cannot be decided then ends
-// nothing, and what cannot be read is searched for such names.
+// Decide tells whether the command of req may run. It never panics and takes at most some milliseconds, whatever
+// the text. Without a list it may, unless it names a file that [Paths.Forbidden] is about; what cannot be decided
+// then ends nothing, and what cannot be read is searched for such names.
 func (p *Policy) Decide(req Request) (v Verdict) {
 	defer func() {
 		if recover() != nil { // a mistake in here or in the parser is no reason to run something, nor to end the server

@@ -43,8 +43,7 @@ func (in *invocation) option(names ...string) (o optArg, ok bool) {
 	return o, false
 }
 
-// takeApart splits args into options and operands. Where the operands hold
-// another command, it stops there.
+// takeApart splits args into options and operands. Where the operands hold another command, it stops there.
 func (s *spec) takeApart(args []arg) *invocation {
 	in := &invocation{spec: s, raw: args}
 	own := s.ownOperands()
@@ -81,8 +80,7 @@ func (s *spec) takeApart(args []arg) *invocation {
 	return in
 }
 
-// ownOperands returns how many operands come before another command or script
-// starts, or -1 if none does.
+// ownOperands returns how many operands come before another command or script starts, or -1 if none does.
 func (s *spec) ownOperands() int {
 	n := 0
 	for _, op := range s.operands {

@@ -7,16 +7,14 @@ import (
 	"sync"
 )
 
-// printed is a simple command whose output is wanted, with what it reads. The
-// zero value prints what is not known.
+// printed is a simple command whose output is wanted, with what it reads. The zero value prints what is not known.
 type printed struct {
 	argv []arg
 	in   arg
 }
 
-// prints says what programs print, where scripts commonly use it; nothing says
-// lines of their input. The commands are regular expressions, in which _ is an
-// operand, _* any number of them, and ** anything.
+// prints says what programs print, where scripts commonly use it; nothing says lines of their input. The commands
+// are regular expressions, in which _ is an operand, _* any number of them, and ** anything.
 var prints = []struct {
 	output   arg
 	commands string

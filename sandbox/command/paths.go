@@ -102,15 +102,15 @@ func (c *checker) permitThere(dir, rest string, permit func(string) error) error
 	if c.paths -= len(names); c.paths < 0 || !whole {
 		return errors.New("its wildcards may stand for too many files to check")
 	}
+	ask := permit
+	if more {
+		ask = func(path string) error { return c.permitThere(path, below, permit) }
+	}
 	for _, name := range names {
-		there, ask := filepath.Join(dir, name), permit
-		if more {
-			ask = func(path string) error { return c.permitThere(path, below, permit) }
-		}
 		if !matches("/"+pattern, "/"+name) {
 			continue
 		}
-		if err := ask(there); err != nil {
+		if err := ask(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
@@ -163,9 +163,8 @@ func (c *checker) resolve(path string) (string, error) {
 // path is not cleaned first, because what follows a link starts where that leads.
 var magicLink = pattern(`(?s)(?:^|/\.\.)(?:/+\.)*/+proc/(?:.*/)?(?:root|cwd|exe|fd|map_files|environ|mem)(?:/|$)`)
 
-// realPath returns path, which is absolute, with symbolic links resolved,
-// dangling ones too. What does not exist is cleaned as text. Each look at the
-// file system takes one from budget; below zero the result is not to be trusted.
+// realPath returns path, which is absolute, with symbolic links resolved, dangling ones too. What does not exist is
+// cleaned as text. Each look at the file system takes one from budget; below zero the result is not to be trusted.
 func realPath(path string, budget *int) string {
 	volume := filepath.VolumeName(path)
 	real, rest := volume+"/", filepath.ToSlash(path[len(volume):])
@@ -198,20 +197,19 @@ func realPath(path string, budget *int) string {
 // redirs checks redirections against the path policy and notes what standard input becomes.
 func (c *checker) redirs(sh *shell, list []*syntax.Redirect) {
 	for _, r := range list {
-		if !c.step() {
-			return
+		if c.step() {
+			c.redir(sh, r)
 		}
-		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
-			name := strings.Trim(r.N.Value, "{}")
-			c.checkEnvName(name, unknown, "redirection")
-			c.place = r
-			c.assign(sh, name, number, false)
-		}
-		c.redir(sh, r)
 	}
 }
 
 func (c *checker) redir(sh *shell, r *syntax.Redirect) {
+	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
+		name := strings.Trim(r.N.Value, "{}")
+		c.checkEnvName(name, unknown, "redirection")
+		c.place = r
+		c.assign(sh, name, number, false)
+	}
 	stdin, input := unknown, r.N != nil && r.N.Value == "0"
 	switch r.Op {
 	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.WordHdoc, syntax.Hdoc, syntax.DashHdoc:

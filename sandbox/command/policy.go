@@ -34,8 +34,7 @@ type Config struct {
 	Paths Paths
 	// Path holds the directories that commands search for programs, in order.
 	Path []string
-	// Home is what ~ and $HOME expand to, so it must be the HOME that commands
-	// get; if empty they are undecidable.
+	// Home is what ~ and $HOME expand to, so it must be the HOME that commands get; if empty they are undecidable.
 	Home string
 	// Temp is what $TMPDIR expands to, in the same way.
 	Temp string
@@ -43,20 +42,17 @@ type Config struct {
 	Dir string
 }
 
-// Paths is a path policy. A nil function permits everything. The functions get
-// absolute paths with symbolic links resolved as far as the path exists, and
-// return an error that says why the path is refused.
+// Paths is a path policy. A nil function permits everything. The functions get absolute paths with symbolic links
+// resolved as far as the path exists, and return an error that says why the path is refused.
 type Paths struct {
 	Read, Write func(path string) error
 	// ReadDenied and WriteDenied are the absolute paths denied within allowed
 	// ones; a glob that could match one of them is refused.
 	ReadDenied, WriteDenied []string
-	// Globs says that names are denied besides, so what a wildcard of a command stands
-	// for is looked up.
+	// Globs says that names are denied besides, so what a wildcard of a command stands for is looked up.
 	Globs bool
-	// Forbidden returns the rule by which no command may name a path, and why, or
-	// nothing. In the path, * and ? stand for text in a name, and … for any text.
-	// With strict, what it may be counts, without it what there is.
+	// Forbidden returns the rule by which no command may name a path, and why, or nothing. In the path, * and ?
+	// stand for text in a name, and … for any text. With strict, what it may be counts, without it what there is.
 	Forbidden func(path string, write, strict bool) (rule, reason string)
 }
 
@@ -139,8 +135,7 @@ func alike(a, b string) int {
 // Listed reports whether anything is configured that refuses commands.
 func (p *Policy) Listed() bool { return p.listed }
 
-// lookPath returns the absolute path of the program that a bare name runs, and
-// what it is; "" if there is none.
+// lookPath returns the absolute path of the program that a bare name runs, and what it is; "" if there is none.
 func (c *Config) lookPath(name string) (string, os.FileInfo) {
 	for _, dir := range c.Path {
 		path := filepath.Join(dir, name)

@@ -76,8 +76,7 @@ var (
 	awkWrites = pattern(`print[^;{}>]*>>?[ \t]*(?:\x01([0-9]+)[ \t]*(?:[;}\n]|$))?`)
 )
 
-// awk checks an awk program: system(), pipes and indirect calls run programs,
-// print > and getline < name files.
+// awk checks an awk program: system(), pipes and indirect calls run programs, print > and getline < name files.
 func (u *use) awk(script arg, _ string) {
 	s, known := u.program(script)
 	if !known || !awkMatters().MatchString(s) {

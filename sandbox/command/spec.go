@@ -90,8 +90,7 @@ type option struct {
 	do    effect
 }
 
-// programs returns the table of all programs, parsed at first use; builtins
-// have "builtin " before their names.
+// programs returns the table of all programs, parsed at first use; builtins have "builtin " before their names.
 var programs = sync.OnceValue(func() map[string]*spec {
 	table := make(map[string]*spec, 700)
 	effects := effects()

@@ -150,7 +150,7 @@ func (u *use) operands() {
 		case kind == "r*w":
 			u.copy(left)
 		case kind == "c" && all:
-			u.joinedText(left)
+			u.shellOperands(append(left, u.in.rest...))
 		case kind == "X" && len(u.in.opts) > 0:
 			u.refuse("unknown-option", "%s %s%s: where the command begins after it is not known", u.name, u.in.opts[0].dashes, u.in.opts[0].name)
 		case kind == "X", kind == "x":
@@ -198,9 +198,9 @@ func (u *use) copy(list []arg) {
 	}
 }
 
-// joinedText checks operands that the program joins and hands to a shell.
-func (u *use) joinedText(list []arg) {
-	if list = append(list, u.in.rest...); len(list) > 0 {
+// shellOperands checks operands that the program joins and hands to a shell.
+func (u *use) shellOperands(list []arg) {
+	if len(list) > 0 {
 		u.inline = true
 		u.c.shellText(u.sh, join(list), nil, u.name, false)
 	}
@@ -227,8 +227,7 @@ func (u *use) scriptOperand(kind string) {
 	}
 }
 
-// runFile checks a file of code: one that the interpreter itself is listed to
-// run, or an opaque script.
+// runFile checks a file of code: one that the interpreter itself is listed to run, or an opaque script.
 func (u *use) runFile(kind string, file arg) {
 	listed := slices.ContainsFunc(u.c.p.allowed, func(r *rule) bool { return Like(r.words[0], u.prog.base) })
 	switch s := file.s; {

@@ -14,8 +14,7 @@ const (
 	maxBraces = 10  // brace expressions of a word, whose alternatives take time to list
 )
 
-// expander collects the arguments that a word expands to, and checks what runs
-// or is evaluated on the way.
+// expander collects the arguments that a word expands to, and checks what runs or is evaluated on the way.
 type expander struct {
 	c    *checker
 	sh   *shell
@@ -30,10 +29,6 @@ type expander struct {
 func (c *checker) words(sh *shell, list []*syntax.Word) []arg {
 	out := make([]arg, 0, len(list)+2)
 	for _, w := range list {
-		if s := w.Lit(); s != "" && !strings.ContainsAny(s, "\\*?[{~\x01\x02\x03\x04\x05\x06") {
-			out = append(out, text(s))
-			continue
-		}
 		out = append(out, c.word(sh, w)...)
 	}
 	return out
