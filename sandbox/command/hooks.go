@@ -42,14 +42,12 @@ func (u *use) xargs() {
 	if repl.has {
 		mark = repl.value.s
 	}
-	out := make([]arg, 0, len(argv)+2)
-	for _, a := range argv {
-		if ok && mark != "" && strings.Contains(a.s, mark) {
-			a.s = strings.ReplaceAll(a.s, mark, strings.TrimRight(input.s, "\n"))
-		}
-		out = append(out, a)
-	}
+	out := slices.Clone(argv)
 	switch {
+	case ok && mark != "":
+		for i := range out {
+			out[i].s = strings.ReplaceAll(out[i].s, mark, strings.TrimRight(input.s, "\n"))
+		}
 	case ok:
 	case !input.exact() || strings.ContainsAny(input.s, "'\"\\"):
 		out = append(out, arg{s: input.s, many: true})
