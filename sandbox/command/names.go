@@ -147,14 +147,21 @@ func (c *checker) name(sh *shell, word string, write bool, what string) {
 	}
 }
 
-// nameInCode matches what may be a name in code.
-var nameInCode = pattern(`[-A-Za-z0-9._/~+%\x{80}-\x{10ffff}]+`)
-
 // spelled checks every name in text that is code.
 func (c *checker) spelled(sh *shell, code, what string) {
-	for _, at := range nameInCode().FindAllStringIndex(code, -1) {
-		if at[0] == 0 || !strings.ContainsRune(")]}", rune(code[at[0]-1])) { // there it is a member of something
-			c.candidate(sh, code[at[0]:at[1]], true, what)
+	inName := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 0x7f || strings.ContainsRune("._/~+%-", r)
+	}
+	for rest, before := code, byte(0); rest != ""; {
+		n := strings.IndexFunc(rest, func(r rune) bool { return !inName(r) })
+		if n < 0 {
+			n = len(rest)
+		}
+		if !strings.ContainsRune(")]}", rune(before)) || before == 0 { // there it is a member of something
+			c.candidate(sh, rest[:n], true, what)
+		}
+		if rest = rest[n:]; rest != "" {
+			before, rest = rest[0], rest[1:]
 		}
 	}
 }
