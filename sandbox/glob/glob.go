@@ -1,5 +1,6 @@
 // Package glob matches patterns for file names and paths: those of tools and of
-// .gitignore files. Matching never takes exponential time.
+// .gitignore files. They become regular expressions, and matching never takes
+// exponential time.
 package glob
 
 import (
@@ -54,7 +55,7 @@ func valid(source string) error {
 	case source == "":
 		return errors.New("it is empty (write * for every name)")
 	case len(source) > maxBytes:
-		return fmt.Errorf("it has %d bytes, the most is %d", len(source), maxBytes)
+		return errTooLong
 	case !utf8.ValidString(source):
 		return errors.New("it is not valid UTF-8")
 	case strings.Count(source, "{") > maxBraces:
@@ -75,7 +76,7 @@ func (g *Glob) expand(s string, isPath bool) error {
 		case c == '\\':
 			i++
 		case c == '[':
-			_, n, err := parseClass(s[i:], false)
+			_, n, err := class(s[i:], false)
 			if err != nil {
 				return err
 			}
