@@ -98,7 +98,7 @@ func (s *snapshot) suits(w want, info Info) error {
 	case !info.Mode.IsRegular():
 		return &Error{Kind: KindNotAFile, Reason: "is " + kindName(info.Mode) + ", not a regular file"}
 	}
-	if rule, protected := s.protectedFile(info.Info); protected {
+	if rule, protected := s.protected[info.ID]; protected {
 		return &Error{Kind: KindDenied, Rule: rule, Reason: s.guard.Reason(rule)}
 	}
 	if s.guard.denyHardlinks && info.Links > 1 {

@@ -129,13 +129,8 @@ func (p *patterns) step(leads []lead, name string, wildcard bool) (next []lead, 
 	return next, whole
 }
 
-// govern returns the rule that protects a path of these names, which may start
-// anywhere. With wildcard it may have [wildcards].
-func (p *patterns) govern(path string, wildcard bool) (rule string, protected bool) {
-	return p.matched(path, wildcard, false)
-}
-
-// matched does so for what is a directory or not.
+// matched returns the rule that protects a path of these names, which may start
+// anywhere and leads to a directory or not. With wildcard it may have [wildcards].
 func (p *patterns) matched(path string, wildcard, directory bool) (rule string, protected bool) {
 	var leads []lead
 	var whole []*pattern
@@ -154,9 +149,9 @@ func (p *patterns) matched(path string, wildcard, directory bool) (rule string, 
 	return "", false
 }
 
-// ends reports whether a path with this last name may be protected although its
+// Ends reports whether a path with this last name may be protected although its
 // directory is not.
-func (p *patterns) ends(name string) bool {
+func (p *patterns) Ends(name string) bool {
 	name = foldName(name)
 	return p.last[name] || slices.ContainsFunc(p.tails, func(tail string) bool { return matches(tail, name, false) })
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -137,14 +138,10 @@ type Dir struct {
 	// Info describes the directory as it was when it was opened.
 	Info Info
 
-	denied     []below
-	globs      []denial // each with the form that counts
+	denied     []denial // each with the forms that count
 	allowed    *Guard   // nil if all is allowed beneath
 	protection *protection
 }
-
-// below is a denied path beneath a directory, relative to it.
-type below struct{ rel, rule string }
 
 // OpenDir opens the directory at path for listing. The error is an [*Error].
 func (g *Guard) OpenDir(path string) (*Dir, error) {
@@ -158,13 +155,11 @@ func (g *Guard) OpenDir(path string) (*Dir, error) {
 	}
 	base := foldPath(f.Info.Real)
 	for _, deny := range g.snapshot(false).deny {
-		for _, form := range deny.forms {
-			switch {
-			case deny.glob != nil && (Within(base, form) || Within(form, base)):
-				d.globs = append(d.globs, denial{deny.rule, []string{form}})
-			case deny.glob == nil && Within(base, form):
-				d.denied = append(d.denied, below{strings.TrimLeft(form[len(base):], separator), deny.shown()})
-			}
+		deny.forms = slices.DeleteFunc(slices.Clone(deny.forms), func(form string) bool {
+			return !Within(base, form) && (deny.glob == nil || !Within(form, base))
+		})
+		if len(deny.forms) > 0 {
+			d.denied = append(d.denied, deny)
 		}
 	}
 	return d, nil
@@ -184,23 +179,12 @@ func (d *Dir) Denied(rel string, isDir bool) (rule string, denied bool) {
 			return "", true
 		}
 	}
-	rel, path = foldPath(rel), foldPath(path)
-	for _, b := range d.denied {
-		if Within(b.rel, rel) {
-			return b.rule, true
-		}
-	}
-	for _, deny := range d.globs {
-		if deny.governs(deny.forms[0], path) {
-			return deny.shown(), true
-		}
-	}
-	return "", false
+	return governing(d.denied, path)
 }
 
 // Restricted reports whether any rule lies beneath the directory. If not, a walker
 // need not ask Denied at all.
-func (d *Dir) Restricted() bool { return len(d.denied)+len(d.globs) > 0 || d.allowed != nil }
+func (d *Dir) Restricted() bool { return len(d.denied) > 0 || d.allowed != nil }
 
 // DeniesHardlinks reports whether files that have several names are refused,
 // which a walker has to see to itself.

@@ -48,29 +48,29 @@ func newProtection(from Protection) (*protection, error) {
 		return nil, nil
 	}
 	p := &protection{patterns: newPatterns(from.Names), hint: from.Hint}
-	paths := make([]string, len(from.Files))
-	for i, f := range from.Files {
-		paths[i] = f.Path
+	var files []rule
+	for _, f := range from.Files {
+		r, err := newRule("protected file", f.Path)
+		if err != nil {
+			return nil, err
+		}
+		r.name = protectedPrefix + f.Rule
+		files = append(files, r)
 	}
-	files, err := newRules("protected file", paths)
-	if err != nil {
-		return nil, err
-	}
-	for i, f := range from.Files {
-		files[i].name = protectedPrefix + f.Rule
-	}
-	workspaces, err := newRules("workspace", from.Workspaces)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range workspaces {
-		p.workspaces = append(p.workspaces, foldPath(w.text), foldPath(w.real))
+	var workspaces []string
+	for _, path := range from.Workspaces {
+		r, err := newRule("workspace", path)
+		if err != nil {
+			return nil, err
+		}
+		workspaces = append(workspaces, r.real)
+		p.workspaces = append(p.workspaces, foldPath(r.text), foldPath(r.real))
 	}
 	// To look for the links takes longer than all else, and a server that is
 	// just started may have something better to do.
 	p.files = sync.OnceValue(func() []rule {
 		for _, w := range workspaces {
-			files = append(files, linked(w.real, from.Names)...)
+			files = append(files, linked(w, from.Names)...)
 		}
 		return files
 	})
@@ -101,7 +101,7 @@ func (p *protection) governs(path string, wildcard bool) (rule string, protected
 	if p == nil {
 		return "", false
 	}
-	return p.govern(p.inWorkspace(path), wildcard)
+	return p.matched(p.inWorkspace(path), wildcard, false)
 }
 
 // inWorkspace returns the folded path, of one in a workspace what follows that.
@@ -151,13 +151,6 @@ func (n *Names) Below(path string) (rest []string) {
 	return rest
 }
 
-// Ends reports whether a path with this last name may be protected although its
-// directory is not.
-func (n *Names) Ends(name string) bool { return n.ends(name) }
-
-// Protects reports whether the Guard has any Protection.
-func (g *Guard) Protects() bool { return g.protection != nil }
-
 // Refused returns the rule that denies or protects what is at path, if there is one;
 // see [Guard.Denied] and [Guard.Protected]. Of wildcards only what they match counts,
 // unless the name at their place is spelt out.
@@ -165,7 +158,7 @@ func (g *Guard) Refused(path string) (rule string, refused bool) {
 	s := g.snapshot(false)
 	path = filepath.Clean(path)
 	if !strings.ContainsAny(path, wildcards) {
-		return s.refusedAt(path)
+		return s.refusedAt(path, "")
 	}
 	dir, name := filepath.Split(path)
 	if name = strings.TrimLeft(name, "…"); !strings.ContainsAny(name, wildcards) && name != "" {
@@ -174,7 +167,7 @@ func (g *Guard) Refused(path string) (rule string, refused bool) {
 		}
 	}
 	for _, found := range s.expanded(path) {
-		if rule, refused = s.refusedAt(found); refused {
+		if rule, refused = s.refusedAt(found, ""); refused {
 			return rule, true
 		}
 	}
@@ -196,38 +189,25 @@ func (g *Guard) Protected(path string) (rule string, protected bool) {
 			return rule, true
 		}
 		for _, found := range s.expanded(path) {
-			if rule, protected = s.protectedAt(found); protected {
+			if rule, protected = s.refusedAt(found, protectedPrefix); protected {
 				return rule, true
 			}
 		}
 	}
-	return s.protectedAt(path)
+	return s.refusedAt(path, protectedPrefix)
 }
 
-// refusedAt reports what denies or protects the clean path, or the file it leads to.
-func (s *snapshot) refusedAt(path string) (rule string, refused bool) {
-	if rule, refused = s.deniedBy(path); refused {
-		return rule, true
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return s.deniedBy(resolve(path).path)
-	}
-	if rule, refused = s.protectedFile(osfile.Of(info)); refused {
-		return rule, true
-	}
-	return s.deniedBy(resolve(path).path)
-}
-
-// protectedAt reports what protects the clean path, or the file it leads to.
-func (s *snapshot) protectedAt(path string) (rule string, protected bool) {
+// refusedAt reports what denies or protects the clean path, or the file it leads to, if
+// that has a rule with the prefix.
+func (s *snapshot) refusedAt(path, prefix string) (rule string, refused bool) {
 	for _, at := range [2]string{path, resolve(path).path} {
-		if rule, denied := s.deniedBy(at); denied && strings.HasPrefix(rule, protectedPrefix) {
+		if rule, refused = s.deniedBy(at); refused && strings.HasPrefix(rule, prefix) {
 			return rule, true
 		}
 	}
 	if info, err := os.Stat(path); err == nil {
-		return s.protectedFile(osfile.Of(info))
+		rule, refused = s.protected[osfile.Of(info).ID]
+		return rule, refused
 	}
 	return "", false
 }
@@ -239,7 +219,7 @@ func (d *Dir) Protected(e interface {
 	Name() string
 	Rel() string
 }) (rule string, protected bool) {
-	if d.protection == nil || !d.protection.ends(e.Name()) {
+	if d.protection == nil || !d.protection.Ends(e.Name()) {
 		return "", false
 	}
 	return d.protection.governs(filepath.Join(d.Info.Real, filepath.FromSlash(e.Rel())), false)

@@ -23,17 +23,10 @@ type rule struct {
 	below string     // the glob's text
 }
 
-// newRules makes rules of paths, which what names in errors.
-func newRules(what string, paths []string) ([]rule, error) {
-	rules := make([]rule, len(paths))
-	for i, path := range paths {
-		if err := validRule(what, path); err != nil {
-			return nil, err
-		}
-		text := filepath.Clean(path)
-		rules[i] = rule{text: text, real: resolve(text).path}
-	}
-	return rules, nil
+// newRule makes a rule of a path, which what names in errors.
+func newRule(what, path string) (rule, error) {
+	text := filepath.Clean(path)
+	return rule{text: text, real: resolve(text).path}, validRule(what, path)
 }
 
 // maxAge is how long calls share a snapshot. Tool calls are further apart than
@@ -119,26 +112,27 @@ func Within(dir, path string) bool {
 	}
 }
 
-// protectedFile returns the rule that protects a file, whatever name it was
-// found under.
-func (s *snapshot) protectedFile(info osfile.Info) (rule string, protected bool) {
-	rule, protected = s.protected[info.ID]
-	return rule, protected
-}
-
 // deniedBy returns the deny rule or protection that governs the clean path.
 func (s *snapshot) deniedBy(path string) (rule string, denied bool) {
-	if len(s.deny) > 0 {
-		path := foldPath(path)
-		for _, d := range s.deny {
-			for _, form := range d.forms {
-				if d.governs(form, path) {
-					return d.shown(), true
-				}
+	if rule, denied = governing(s.deny, path); denied {
+		return rule, true
+	}
+	return s.guard.protection.governs(path, false)
+}
+
+// governing returns the first of the rules that governs the clean path.
+func governing(rules []denial, path string) (rule string, denied bool) {
+	if len(rules) > 0 {
+		path = foldPath(path)
+	}
+	for _, d := range rules {
+		for _, form := range d.forms {
+			if d.governs(form, path) {
+				return d.shown(), true
 			}
 		}
 	}
-	return s.guard.protection.governs(path, false)
+	return "", false
 }
 
 // deniedText checks a path by its spelling alone. It catches a denied name
