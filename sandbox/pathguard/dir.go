@@ -65,10 +65,6 @@ type Info struct {
 	osfile.Info
 }
 
-// errMoved says that something else is at a canonical path by now: a symlink or
-// another file.
-var errMoved = errors.New("the file was replaced or moved")
-
 func kindName(mode fs.FileMode) string {
 	switch mode.Type() {
 	case 0:

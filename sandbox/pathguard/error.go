@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"toolserver/sandbox/osfile"
 )
 
 // Kind is the class of an [Error], for callers that decide on it.
@@ -116,7 +118,7 @@ func (q request) failure(err error) *Error {
 		return e
 	}
 	switch {
-	case errors.Is(err, errMoved):
+	case errors.Is(err, osfile.ErrMoved):
 		return q.error(KindIO, "kept changing while it was being opened; try again", err)
 	case errors.Is(err, fs.ErrNotExist):
 		return q.error(KindNotFound, "does not exist"+q.hint(), err)

@@ -52,7 +52,7 @@ func (kernel) open(real string, w want, s *snapshot) (File, error) {
 		return File{}, err
 	}
 	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
-		return File{}, errMoved
+		return File{}, osfile.ErrMoved
 	}
 	info := Info{real, osfile.OfStat(&st)}
 	if err := s.suits(w, info); err != nil {

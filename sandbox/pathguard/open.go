@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"toolserver/sandbox/osfile"
 )
 
 // maxTries bounds how often a call looks again because files moved meanwhile.
@@ -97,7 +99,7 @@ func (g *Guard) retry(q request, create bool, step func(s *snapshot, real string
 			return q.failure(err)
 		}
 	}
-	return q.failure(errMoved)
+	return q.failure(osfile.ErrMoved)
 }
 
 // target checks a request and returns its canonical path and the rule that allows it.
@@ -123,7 +125,7 @@ func moved(err error) bool {
 	if _, done := errors.AsType[*Error](err); done {
 		return false
 	}
-	return errors.Is(err, errMoved) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) ||
+	return errors.Is(err, osfile.ErrMoved) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) ||
 		errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EAGAIN)
 }
 

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"toolserver/sandbox/osfile"
 )
@@ -18,50 +17,28 @@ type portable struct{}
 // portableDir is a directory beneath which nothing is followed.
 type portableDir struct{ *os.Root }
 
-func (portable) openDir(real string) (dir, error) {
+func (p portable) openDir(real string) (dir, error) {
+	root, err := p.openRoot(real)
+	return portableDir{root}, err
+}
+
+func (portable) openRoot(real string) (*os.Root, error) {
 	volume := filepath.VolumeName(real)
 	root, err := os.OpenRoot(volume + separator)
-	if err != nil {
-		return nil, err
-	}
-	var d dir = portableDir{root}
 	for _, name := range splitPath(real[len(volume):]) {
-		if name == "" {
+		if name == "" || err != nil {
 			continue
 		}
-		next, err := d.child(name)
-		d.Close()
-		if err != nil {
-			return nil, err
-		}
-		d = next
+		above := root
+		root, err = osfile.SubRoot(above, name)
+		above.Close()
 	}
-	return d, nil
+	return root, err
 }
 
 func (d portableDir) child(name string) (dir, error) {
-	before, err := d.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if before.Mode()&fs.ModeSymlink != 0 {
-		return nil, syscall.ELOOP
-	}
-	if !before.IsDir() {
-		return nil, syscall.ENOTDIR
-	}
-	sub, err := d.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	after, err := sub.Stat(".")
-	if err == nil && !os.SameFile(before, after) {
-		err = errMoved
-	}
-	if err != nil {
-		return nil, errors.Join(err, sub.Close())
-	}
-	return portableDir{sub}, nil
+	sub, err := osfile.SubRoot(d.Root, name)
+	return portableDir{sub}, err
 }
 
 func (d portableDir) Stat() (fs.FileInfo, error) { return d.Root.Stat(".") }
@@ -71,7 +48,7 @@ func (p portable) open(real string, w want, s *snapshot) (File, error) {
 	if name == separator {
 		name = "."
 	}
-	d, err := p.openDir(filepath.Dir(real))
+	d, err := p.openRoot(filepath.Dir(real))
 	if err != nil {
 		return File{}, err
 	}
@@ -81,7 +58,7 @@ func (p portable) open(real string, w want, s *snapshot) (File, error) {
 		return File{}, err
 	}
 	if before.Mode()&fs.ModeSymlink != 0 {
-		return File{}, errMoved
+		return File{}, osfile.ErrMoved
 	}
 	info := Info{real, osfile.Of(before)}
 	if err := s.suits(w, info); err != nil || w == wantInfo {
@@ -91,19 +68,11 @@ func (p portable) open(real string, w want, s *snapshot) (File, error) {
 	if w == wantAppend {
 		flags = os.O_WRONLY | os.O_APPEND
 	}
-	f, err := d.OpenFile(name, flags|osfile.NoWait, 0)
-	if err != nil {
+	var f *os.File
+	if f, info.Info, err = osfile.OpenSame(d, name, flags, before); err != nil {
 		return File{}, err
 	}
-	after, err := f.Stat()
-	if err == nil && !os.SameFile(before, after) {
-		err = errMoved
-	}
-	if err == nil {
-		info.Info = osfile.OfOpen(f, after)
-		err = s.suits(w, info)
-	}
-	if err != nil {
+	if err := s.suits(w, info); err != nil {
 		return File{}, errors.Join(err, f.Close())
 	}
 	return File{f, info}, nil

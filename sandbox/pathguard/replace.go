@@ -96,7 +96,7 @@ func (r *replacement) inspect(s *snapshot) error {
 	case err != nil:
 		return r.request.failure(err)
 	case old.Mode()&fs.ModeSymlink != 0:
-		return errMoved // a link since the path was resolved
+		return osfile.ErrMoved // a link since the path was resolved
 	case r.options.NoReplace && !old.IsDir():
 		return r.request.failure(fs.ErrExist)
 	}

@@ -7,15 +7,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"runtime"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
 	"toolserver/sandbox/osfile"
 )
-
-const openDirFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 
 // A dir is an open directory, closed with its last reference.
 type dir struct {
@@ -29,29 +29,27 @@ type identity struct{ dev, ino uint64 }
 // openRoot opens the directory of f anew, so that the walk has its own read
 // position and f may be closed or reused meanwhile.
 func openRoot(f *os.File, _ string) (*dir, error) {
-	raw, err := f.SyscallConn()
+	defer runtime.KeepAlive(f)
+	return openDir(int(f.Fd()), ".")
+}
+
+func openDir(at int, name string) (*dir, error) {
+	fd, err := openAt(at, name, unix.O_DIRECTORY)
 	if err != nil {
 		return nil, err
 	}
-	var d *dir
-	if cerr := raw.Control(func(fd uintptr) { d, err = openAt(int(fd), ".") }); cerr != nil {
-		return nil, cerr
-	}
-	return d, err
+	d := &dir{fd: fd}
+	d.refs.Store(1)
+	return d, nil
 }
 
-func openAt(at int, name string) (*dir, error) {
-	for {
-		fd, err := unix.Openat(at, name, openDirFlags, 0)
-		if err == nil {
-			d := &dir{fd: fd}
-			d.refs.Store(1)
-			return d, nil
-		}
-		if err != unix.EINTR {
-			return nil, err
-		}
-	}
+// openAt opens name for reading. It does not follow links and does not wait.
+func openAt(at int, name string, flags int) (fd int, err error) {
+	err = retry(func() (err error) {
+		fd, err = unix.Openat(at, name, flags|unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		return err
+	})
+	return fd, err
 }
 
 func (d *dir) retain() { d.refs.Add(1) }
@@ -62,18 +60,18 @@ func (d *dir) release() {
 	}
 }
 
-func (d *dir) open(name string) (*dir, error) { return openAt(d.fd, name) }
+func (d *dir) open(name string) (*dir, error) { return openDir(d.fd, name) }
 
 // reopenParent opens the directory that d is in, which must be the one that id
 // was taken of. The root and the path are for systems without "..".
 func (d *dir) reopenParent(id identity, _ *dir, _ []byte) (*dir, error) {
-	p, err := openAt(d.fd, "..")
+	p, err := openDir(d.fd, "..")
 	if err != nil {
 		return nil, err
 	}
 	if got, err := p.id(); err != nil || got != id {
 		p.release()
-		return nil, errMoved
+		return nil, osfile.ErrMoved
 	}
 	return p, nil
 }
@@ -117,18 +115,18 @@ func isDots(name []byte) bool {
 	return len(name) <= 2 && name[0] == '.' && (len(name) == 1 || name[1] == '.')
 }
 
-func kindOf(t byte) kind {
+func kindOf(t byte) fs.FileMode {
 	switch t {
 	case unix.DT_REG:
-		return kindFile
+		return 0
 	case unix.DT_DIR:
-		return kindDir
+		return fs.ModeDir
 	case unix.DT_LNK:
-		return kindLink
+		return fs.ModeSymlink
 	case unix.DT_UNKNOWN:
 		return kindUnknown
 	}
-	return kindOther
+	return fs.ModeDevice // or the like
 }
 
 func (d *dir) info(name string) (osfile.Info, error) {
@@ -162,11 +160,7 @@ type File struct {
 }
 
 func (d *dir) openFile(name string) (File, error) {
-	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY
-	fd, err := unix.Openat(d.fd, name, flags, 0)
-	for err == unix.EINTR {
-		fd, err = unix.Openat(d.fd, name, flags, 0)
-	}
+	fd, err := openAt(d.fd, name, unix.O_NOCTTY)
 	if err != nil {
 		return File{}, err
 	}
@@ -183,21 +177,12 @@ func (d *dir) openFile(name string) (File, error) {
 }
 
 // Read reads the next bytes of the file, as io.Reader says.
-func (f File) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
+func (f File) Read(p []byte) (n int, err error) {
+	err = retry(func() (err error) { n, err = unix.Read(f.fd, p); return })
+	if n == 0 && err == nil && len(p) > 0 {
+		err = io.EOF
 	}
-	n, err := unix.Read(f.fd, p)
-	for err == unix.EINTR {
-		n, err = unix.Read(f.fd, p)
-	}
-	if err != nil {
-		return 0, err
-	}
-	if n == 0 {
-		return 0, io.EOF
-	}
-	return n, nil
+	return max(n, 0), err
 }
 
 // Close closes the file.

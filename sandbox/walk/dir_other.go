@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
-	"syscall"
 
 	"toolserver/sandbox/osfile"
 )
@@ -26,10 +25,13 @@ type dir struct {
 
 type identity struct{ fs.FileInfo }
 
-func newDir(r *os.Root) *dir {
+func newDir(r *os.Root, err error) (*dir, error) {
+	if err != nil {
+		return nil, err
+	}
 	d := &dir{root: r}
 	d.refs.Store(1)
-	return d
+	return d, nil
 }
 
 func openRoot(f *os.File, path string) (*dir, error) {
@@ -41,20 +43,7 @@ func openRoot(f *os.File, path string) (*dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return verified(r, want)
-}
-
-// verified returns r as a dir if it is the directory that want describes.
-func verified(r *os.Root, want fs.FileInfo) (*dir, error) {
-	got, err := r.Stat(".")
-	if err == nil && !os.SameFile(got, want) {
-		err = errMoved
-	}
-	if err != nil {
-		r.Close()
-		return nil, err
-	}
-	return newDir(r), nil
+	return newDir(osfile.SameRoot(r, want))
 }
 
 func (d *dir) retain() { d.refs.Add(1) }
@@ -74,18 +63,7 @@ func (d *dir) closeList() {
 }
 
 func (d *dir) open(name string) (*dir, error) {
-	want, err := d.root.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !want.IsDir() {
-		return nil, syscall.ENOTDIR
-	}
-	r, err := d.root.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	return verified(r, want)
+	return newDir(osfile.SubRoot(d.root, name))
 }
 
 // reopenParent opens the directory at path below root, which must be the one
@@ -95,7 +73,7 @@ func (d *dir) reopenParent(id identity, root *dir, path []byte) (*dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return verified(r, id.FileInfo)
+	return newDir(osfile.SameRoot(r, id.FileInfo))
 }
 
 func (d *dir) id() (identity, error) {
@@ -111,7 +89,7 @@ func (d *dir) read(_ []byte, list *nameList) (more bool, err error) {
 	}
 	entries, err := d.list.ReadDir(512)
 	for _, e := range entries {
-		list.add([]byte(e.Name()), kindOfMode(e.Type()))
+		list.add([]byte(e.Name()), e.Type())
 	}
 	if err != nil {
 		d.closeList()
@@ -146,19 +124,8 @@ func (d *dir) openFile(name string) (File, error) {
 	if !want.Mode().IsRegular() {
 		return File{}, ErrNotRegular
 	}
-	f, err := d.root.OpenFile(name, os.O_RDONLY|osfile.NoWait, 0) // it may be a FIFO by now
-	if err != nil {
-		return File{}, err
-	}
-	got, err := f.Stat()
-	if err == nil && !os.SameFile(got, want) {
-		err = errMoved
-	}
-	if err != nil {
-		f.Close()
-		return File{}, err
-	}
-	return File{f: f, info: osfile.OfOpen(f, got)}, nil
+	f, info, err := osfile.OpenSame(d.root, name, os.O_RDONLY, want)
+	return File{f, info}, err
 }
 
 // Read reads the next bytes of the file, as io.Reader says.

@@ -18,16 +18,14 @@ var ErrNotRegular = errors.New("not a regular file")
 // the walk denies these.
 var ErrHardlinks = errors.New("has several names (hard links), and hard links are denied")
 
-var errMoved = errors.New("the directory was moved or replaced during the walk")
-
 // Entry is one name in a directory. It is valid only during the call it is
 // passed to; the strings taken from it stay valid.
 type Entry struct {
 	dir    *dir
 	name   string
-	prefix []byte // the directory's path relative to the root, "" or ending in a slash
-	kind   kind
-	single bool // to be opened only if it has no other name
+	prefix []byte      // the directory's path relative to the root, "" or ending in a slash
+	kind   fs.FileMode // only the type
+	single bool        // to be opened only if it has no other name
 }
 
 // Name returns the base name, as the file system has it: any bytes but slash
@@ -43,13 +41,13 @@ func (e *Entry) Rel() string {
 }
 
 // IsDir reports whether the entry is a directory.
-func (e *Entry) IsDir() bool { return e.kind == kindDir }
+func (e *Entry) IsDir() bool { return e.kind.IsDir() }
 
 // IsRegular reports whether the entry is a regular file.
-func (e *Entry) IsRegular() bool { return e.kind == kindFile }
+func (e *Entry) IsRegular() bool { return e.kind.IsRegular() }
 
 // IsSymlink reports whether the entry is a symbolic link.
-func (e *Entry) IsSymlink() bool { return e.kind == kindLink }
+func (e *Entry) IsSymlink() bool { return e.kind == fs.ModeSymlink }
 
 // Info asks the file system for size, mode and time of the entry itself, not of
 // what it links to.
@@ -82,27 +80,8 @@ func (e *Entry) wrap(op string, err error) error {
 	return &fs.PathError{Op: op, Path: e.Rel(), Err: err}
 }
 
-type kind uint8
-
-const (
-	kindUnknown kind = iota
-	kindFile
-	kindDir
-	kindLink
-	kindOther
-)
-
-func kindOfMode(m fs.FileMode) kind {
-	switch m.Type() {
-	case 0:
-		return kindFile
-	case fs.ModeDir:
-		return kindDir
-	case fs.ModeSymlink:
-		return kindLink
-	}
-	return kindOther
-}
+// kindUnknown is the type of an entry where the directory does not tell it.
+const kindUnknown = fs.ModeIrregular
 
 // A nameList collects the names of a directory in one piece of memory.
 type nameList struct {
@@ -113,10 +92,10 @@ type nameList struct {
 type nameRef struct {
 	off  int
 	len  int32
-	kind kind
+	kind fs.FileMode
 }
 
-func (l *nameList) add(name []byte, k kind) {
+func (l *nameList) add(name []byte, k fs.FileMode) {
 	l.refs = append(l.refs, nameRef{len(l.text), int32(len(name)), k})
 	l.text = append(l.text, name...)
 }
@@ -127,7 +106,7 @@ func (l *nameList) reset() { l.text, l.refs = l.text[:0], l.refs[:0] }
 type child struct {
 	name string
 	key  uint64 // the first bytes of what orders it, where that matters
-	kind kind
+	kind fs.FileMode
 }
 
 // appendTo appends the names to into; they share one string.
@@ -167,7 +146,7 @@ func (c *child) at(n int) byte {
 	switch {
 	case n < len(c.name):
 		return c.name[n]
-	case n == len(c.name) && c.kind == kindDir:
+	case n == len(c.name) && c.kind.IsDir():
 		return '/'
 	}
 	return 0

@@ -161,7 +161,7 @@ func (w *walker) offer(f *frame, c child) (enter bool, err error) {
 		if c.name == ".git" {
 			return false, nil
 		}
-		if f.ignore.ignores(w.path, c.name, c.kind == kindDir) {
+		if f.ignore.ignores(w.path, c.name, c.kind.IsDir()) {
 			return false, nil
 		}
 	}
@@ -173,7 +173,7 @@ func (w *walker) offer(f *frame, c child) (enter bool, err error) {
 	if err == SkipDir {
 		return false, nil
 	}
-	return c.kind == kindDir, err
+	return c.kind.IsDir(), err
 }
 
 func (w *walker) enter(f *frame, name string) error {
@@ -299,8 +299,8 @@ func (w *walker) resolve(f *frame, c *child) {
 	if c.kind != kindUnknown {
 		return
 	}
-	c.kind = kindOther
+	c.kind = fs.ModeDevice // or the like
 	if info, err := f.dir.info(c.name); err == nil {
-		c.kind = kindOfMode(info.Mode)
+		c.kind = info.Mode.Type()
 	}
 }
