@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/sandbox/walk/walktest"
+	"toolserver/test/fakes/walktest"
 )
 
 // listFiles is how many files the tree has that is listed: list_directory

@@ -24,7 +24,7 @@ var layers = map[string][]string{
 	"share":        {},
 	"proxy":        {},
 	"filewatch":    {},
-	"bench":        {"cmd", "server", "tools", "sandbox", "domain", "mcpclient", "jsonrpc"},
+	"bench":        {"cmd", "server", "tools", "sandbox", "domain", "mcpclient", "jsonrpc", "fakes"},
 	"test":         {"cmd", "sandbox", "domain", "fakes", "mcpclient", "jsonrpc"},
 	"fakes":        {},
 }

@@ -14,7 +14,7 @@ import (
 
 	"toolserver/sandbox/glob"
 	"toolserver/sandbox/walk"
-	"toolserver/sandbox/walk/walktest"
+	"toolserver/test/fakes/walktest"
 )
 
 // BenchmarkAgainstFind compares listing, globbing and gitignore filtering over

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"toolserver/domain"
-	"toolserver/sandbox/walk/walktest"
+	"toolserver/test/fakes/walktest"
 	"toolserver/tools/files"
 	"toolserver/tools/tooltest"
 )

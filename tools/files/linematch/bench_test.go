@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"toolserver/sandbox/walk"
-	"toolserver/sandbox/walk/walktest"
+	"toolserver/test/fakes/walktest"
 	"toolserver/tools/files/linematch"
 )
 
