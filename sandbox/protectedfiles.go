@@ -147,11 +147,9 @@ func (f *protectedFiles) survey() (deep []string, unknown string) {
 	running, wait := f.running, old()
 	f.mu.Unlock()
 	if running != nil && wait {
-		timer := time.NewTimer(surveyWait)
-		defer timer.Stop()
 		select {
 		case <-running:
-		case <-timer.C:
+		case <-time.After(surveyWait):
 		}
 	}
 	f.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -198,23 +199,14 @@ func (s *State) check(name string) error {
 		return errors.New("the tool does not declare that it keeps state")
 	case s.base == "":
 		return errors.New("there is no state directory, since the home directory is not known: set HOME, or state_directory in the configuration")
-	case !validStateName(name):
+	case len(name) > maxStateName || !stateName().MatchString(name):
 		return fmt.Errorf("%.200q cannot be the name of state: use at most %d letters, digits, dots, dashes and underscores, a letter or digit first", name, maxStateName)
 	}
 	return nil
 }
 
-func validStateName(name string) bool {
-	for i, c := range []byte(name) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		case i > 0 && (c == '.' || c == '-' || c == '_'):
-		default:
-			return false
-		}
-	}
-	return name != "" && len(name) <= maxStateName && !strings.HasSuffix(name, ".")
-}
+// stateName matches a name that is a file on every system.
+var stateName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9_-])?\z`) })
 
 // openPrivate opens the directory at path, which the functions know by name, and
 // checks what was opened: it must be no symlink, belong to this user and be for

@@ -63,8 +63,10 @@ func (g *Guard) open(path string, w want) (f File, err error) {
 	}
 	// A path that is spelled as it is in the file system is opened at once. Whatever
 	// is not a success is left to the long way, which knows why.
-	if s := g.snapshot(false); filepath.Clean(q.abs) == q.abs && s.permits(q.abs) {
-		if f, err := g.files.open(q.abs, w, s); err == nil {
+	s := g.snapshot(false)
+	_, allowed := g.allowedBy(q.abs)
+	if _, denied := s.deniedBy(q.abs); allowed && !denied && filepath.Clean(q.abs) == q.abs {
+		if f, err = g.files.open(q.abs, w, s); err == nil {
 			return f, nil
 		}
 	}

@@ -166,16 +166,6 @@ func (g *Guard) leads(real string) bool {
 	return slices.ContainsFunc(g.allow, func(r rule) bool { return r.glob != nil && Within(r.real, real) })
 }
 
-// permits decides on a clean path.
-func (s *snapshot) permits(path string) bool {
-	_, allowed := s.guard.allowedBy(path)
-	if !allowed {
-		return false
-	}
-	_, denied := s.deniedBy(path)
-	return !denied
-}
-
 // DeniedPaths returns the denied paths and the protected files. Globs and protected
 // names have no paths; see [Guard.Patterns].
 func (g *Guard) DeniedPaths() []string {

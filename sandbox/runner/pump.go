@@ -95,11 +95,9 @@ func (l *live) finish(wait time.Duration) {
 		return
 	}
 	close(l.chunks)
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case <-l.done:
-	case <-timer.C:
+	case <-time.After(wait):
 		for range l.chunks { // takes them from the callback
 		}
 	}
