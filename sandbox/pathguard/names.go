@@ -25,14 +25,15 @@ type Name struct {
 	Only bool
 }
 
-// patterns are protected names in the form for matching, one name of a path after
-// the other.
-type patterns struct {
-	all   []*pattern
-	first map[string][]*pattern // by a plain first name
-	globs []*pattern            // of which the first name is a glob
-	last  map[string]bool       // plain last names
-	tails []string              // last names that are globs
+// Names matches paths with protected names by their text alone, one name of a path
+// after the other. It is safe for concurrent use.
+type Names struct {
+	all        []*pattern
+	first      map[string][]*pattern // by a plain first name
+	globs      []*pattern            // of which the first name is a glob
+	last       map[string]bool       // plain last names
+	tails      []string              // last names that are globs
+	workspaces []string              // folded
 }
 
 // pattern is a [Name] in the form for matching. Names are folded.
@@ -51,8 +52,13 @@ type lead struct {
 
 const globMarks = `*?[\`
 
-func newPatterns(names []Name) *patterns {
-	p := &patterns{first: map[string][]*pattern{}, last: map[string]bool{}}
+// NewNames returns the names that are protected anywhere. Of paths in one of the
+// workspaces, which are absolute, only what follows those counts.
+func NewNames(names []Name, workspaces []string) *Names {
+	p := &Names{first: map[string][]*pattern{}, last: map[string]bool{}}
+	for _, w := range workspaces {
+		p.workspaces = append(p.workspaces, foldPath(w))
+	}
 	for _, n := range names {
 		made := &pattern{only: n.Only, rule: protectedPrefix + n.Pattern, except: n.Except, names: strings.Split(n.Pattern, "/")}
 		for i, name := range made.names {
@@ -88,17 +94,17 @@ func matches(pattern, name string, wildcard bool) bool {
 }
 
 // starting returns the patterns that may begin with a folded name.
-func (p *patterns) starting(name string, wildcard bool) [2][]*pattern {
+func (n *Names) starting(name string, wildcard bool) [2][]*pattern {
 	if wildcard {
-		return [2][]*pattern{p.all}
+		return [2][]*pattern{n.all}
 	}
-	return [2][]*pattern{p.first[name], p.globs}
+	return [2][]*pattern{n.first[name], n.globs}
 }
 
-// step follows leads by one more name of a path and, if p is not nil, begins new ones
+// step follows leads by one more name of a path and, if n is not nil, begins new ones
 // with it. It returns the leads from there and the patterns that are complete. In a
 // name with wildcards the [wildcards] stand for text.
-func (p *patterns) step(leads []lead, name string, wildcard bool) (next []lead, whole []*pattern) {
+func (n *Names) step(leads []lead, name string, wildcard bool) (next []lead, whole []*pattern) {
 	follow := func(l lead) {
 		switch {
 		case !matches(l.rest[0], name, wildcard):
@@ -115,14 +121,14 @@ func (p *patterns) step(leads []lead, name string, wildcard bool) (next []lead, 
 		}
 		follow(l)
 	}
-	if p == nil {
+	if n == nil {
 		return next, whole
 	}
-	for _, list := range p.starting(name, wildcard) {
-		for _, n := range list {
-			hidden := !wildcard || strings.HasPrefix(n.names[0], ".") // or nobody could use a plain *
-			if hidden && !slices.ContainsFunc(n.except, func(except string) bool { return matches(except, name, false) }) {
-				follow(lead{n, n.names})
+	for _, list := range n.starting(name, wildcard) {
+		for _, p := range list {
+			hidden := !wildcard || strings.HasPrefix(p.names[0], ".") // or nobody could use a plain *
+			if hidden && !slices.ContainsFunc(p.except, func(except string) bool { return matches(except, name, false) }) {
+				follow(lead{p, p.names})
 			}
 		}
 	}
@@ -131,7 +137,7 @@ func (p *patterns) step(leads []lead, name string, wildcard bool) (next []lead, 
 
 // matched returns the rule that protects a path of these names, which may start
 // anywhere and leads to a directory or not. With wildcard it may have [wildcards].
-func (p *patterns) matched(path string, wildcard, directory bool) (rule string, protected bool) {
+func (n *Names) matched(path string, wildcard, directory bool) (rule string, protected bool) {
 	var leads []lead
 	var whole []*pattern
 	for path != "" {
@@ -139,10 +145,10 @@ func (p *patterns) matched(path string, wildcard, directory bool) (rule string, 
 		if name, path, _ = strings.Cut(path, separator); name == "" {
 			continue
 		}
-		leads, whole = p.step(leads, foldName(name), wildcard && strings.ContainsAny(name, wildcards))
-		for _, n := range whole {
-			if !n.only || path == "" && !directory {
-				return n.rule, true
+		leads, whole = n.step(leads, foldName(name), wildcard && strings.ContainsAny(name, wildcards))
+		for _, p := range whole {
+			if !p.only || path == "" && !directory {
+				return p.rule, true
 			}
 		}
 	}
@@ -151,9 +157,9 @@ func (p *patterns) matched(path string, wildcard, directory bool) (rule string, 
 
 // Ends reports whether a path with this last name may be protected although its
 // directory is not.
-func (p *patterns) Ends(name string) bool {
+func (n *Names) Ends(name string) bool {
 	name = foldName(name)
-	return p.last[name] || slices.ContainsFunc(p.tails, func(tail string) bool { return matches(tail, name, false) })
+	return n.last[name] || slices.ContainsFunc(n.tails, func(tail string) bool { return matches(tail, name, false) })
 }
 
 // foldName returns a name in the form in which protected names are compared. A
@@ -281,11 +287,11 @@ const maxLooked = 4096
 // Find returns what there is of the names in a directory and, where names of several
 // parts lead from there, below it. Its cost does not grow with what else is there. It
 // also returns the directories that it has looked into.
-func (n *Names) Find(dir string) (found, looked []string) { return n.find(dir, nil, n.patterns) }
+func (n *Names) Find(dir string) (found, looked []string) { return find(dir, nil, n) }
 
-func (n *Names) find(dir string, leads []lead, begin *patterns) (found, looked []string) {
+func find(dir string, leads []lead, begin *Names) (found, looked []string) {
 	looked = []string{dir}
-	for _, name := range n.candidates(dir, leads, begin) {
+	for _, name := range candidates(dir, leads, begin) {
 		path := filepath.Join(dir, name)
 		info, err := os.Lstat(path)
 		if err != nil {
@@ -295,7 +301,7 @@ func (n *Names) find(dir string, leads []lead, begin *patterns) (found, looked [
 		if slices.ContainsFunc(whole, func(n *pattern) bool { return !n.only || !info.IsDir() }) {
 			found = append(found, path)
 		} else if info.IsDir() && len(on) > 0 {
-			more, into := n.find(path, on, nil)
+			more, into := find(path, on, nil)
 			found, looked = append(found, more...), append(looked, into...)
 		}
 	}
@@ -304,7 +310,7 @@ func (n *Names) find(dir string, leads []lead, begin *patterns) (found, looked [
 
 // candidates returns names in a directory that leads or beginnings of patterns may
 // match.
-func (n *Names) candidates(dir string, leads []lead, begin *patterns) (names []string) {
+func candidates(dir string, leads []lead, begin *Names) (names []string) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return nil

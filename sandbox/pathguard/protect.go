@@ -36,10 +36,9 @@ const protectedPrefix = "protected: "
 
 // protection is a Protection made ready.
 type protection struct {
-	*patterns
-	workspaces []string // folded spellings and real paths
-	files      func() []rule
-	hint       func(string) string
+	*Names
+	files func() []rule
+	hint  func(string) string
 }
 
 // newProtection returns nil if nothing is protected.
@@ -47,7 +46,6 @@ func newProtection(from Protection) (*protection, error) {
 	if len(from.Names) == 0 && len(from.Files) == 0 {
 		return nil, nil
 	}
-	p := &protection{patterns: newPatterns(from.Names), hint: from.Hint}
 	var files []rule
 	for _, f := range from.Files {
 		r, err := newRule("protected file", f.Path)
@@ -57,15 +55,16 @@ func newProtection(from Protection) (*protection, error) {
 		r.name = protectedPrefix + f.Rule
 		files = append(files, r)
 	}
-	var workspaces []string
+	var workspaces, spellings []string
 	for _, path := range from.Workspaces {
 		r, err := newRule("workspace", path)
 		if err != nil {
 			return nil, err
 		}
 		workspaces = append(workspaces, r.real)
-		p.workspaces = append(p.workspaces, foldPath(r.text), foldPath(r.real))
+		spellings = append(spellings, r.text, r.real)
 	}
+	p := &protection{Names: NewNames(from.Names, spellings), hint: from.Hint}
 	// To look for the links takes longer than all else, and a server that is
 	// just started may have something better to do.
 	p.files = sync.OnceValue(func() []rule {
@@ -105,29 +104,15 @@ func (p *protection) governs(path string, wildcard bool) (rule string, protected
 }
 
 // inWorkspace returns the folded path, of one in a workspace what follows that.
-func (p *protection) inWorkspace(path string) string {
+func (n *Names) inWorkspace(path string) string {
 	path = foldPath(path)
 	start := 0
-	for _, w := range p.workspaces {
+	for _, w := range n.workspaces {
 		if Within(w, path) {
 			start = max(start, len(w))
 		}
 	}
 	return path[start:]
-}
-
-// Names matches paths with protected names by their text alone. It is safe for
-// concurrent use.
-type Names struct{ protection }
-
-// NewNames returns the names that are protected anywhere. Of paths in one of the
-// workspaces, which are absolute and without links, only what follows those counts.
-func NewNames(names []Name, workspaces []string) *Names {
-	n := &Names{protection{patterns: newPatterns(names)}}
-	for _, w := range workspaces {
-		n.workspaces = append(n.workspaces, foldPath(w))
-	}
-	return n
 }
 
 // Match returns the rule that protects what is at the clean absolute path, which is a

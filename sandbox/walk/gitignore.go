@@ -127,11 +127,8 @@ func (w *walker) extend(outer *ignoreLevel, d *dir, hasGit, hasFile bool) *ignor
 // withFile adds the rules of the file name in d, which hold from w.path down.
 func (w *walker) withFile(outer *ignoreLevel, d *dir, name string) *ignoreLevel {
 	text, err := readSmall(d, name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.stats.Unreadable++
-	}
 	rules, whole := parseRules(text)
-	if !whole {
+	if !whole || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		w.stats.Unreadable++
 	}
 	if len(rules) == 0 {
