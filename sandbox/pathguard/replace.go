@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"toolserver/sandbox/appender"
 	"toolserver/sandbox/osfile"
+	"toolserver/share"
 )
 
 // ReplaceOptions say how [Guard.Replace] writes.
@@ -122,24 +122,8 @@ const (
 	maxSweeps  = 1000      // directories that are remembered
 )
 
-// sweeps knows when temporary files were last looked for.
-type sweeps struct {
-	mu   sync.Mutex
-	last map[string]time.Time // by directory
-}
-
-func (s *sweeps) due(path string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if last, ok := s.last[path]; ok && time.Since(last) < sweepPause {
-		return false
-	}
-	if s.last == nil || len(s.last) >= maxSweeps {
-		s.last = map[string]time.Time{}
-	}
-	s.last[path] = time.Now()
-	return true
-}
+// sweeps are the directories in which temporary files were looked for.
+type sweeps = share.Store[string, struct{}]
 
 func tempName() string { return tempPrefix + rand.Text() + tempSuffix }
 
@@ -154,7 +138,9 @@ func (r *replacement) write(content []byte) (created bool, err error) {
 	if r.old != nil {
 		perm = 0o600 // until keep: the content is for nobody who could not read it before
 	}
-	if r.request.guard.sweeps.due(filepath.Dir(r.real)) {
+	done, dir := r.request.guard.swept, filepath.Dir(r.real)
+	if _, swept := done.Get("", dir); !swept {
+		done.Put("", dir, struct{}{}, 0)
 		osfile.Sweep(r.parent, isTemp)
 	}
 	f, err := r.parent.anonymous(perm)
