@@ -216,29 +216,19 @@ func openPrivate(path, name string, open func(string) (*os.Root, error), lstat f
 	if err != nil {
 		return nil, err
 	}
-	if !named.IsDir() {
+	info := osfile.Of(named)
+	switch mode := info.Mode.Perm(); {
+	case !named.IsDir():
 		return nil, fmt.Errorf("%s is a symlink or no directory: put a directory there", path)
+	case info.UID < 0: // Windows
+	case info.UID != os.Geteuid():
+		return nil, fmt.Errorf("%s belongs to another user: remove it", path)
+	case mode&0o077 != 0:
+		return nil, fmt.Errorf("%s is accessible to others (mode %#o), who may have read it: run chmod 700 %s once you know that what is in it is safe", path, mode, path)
 	}
 	dir, err := open(name)
 	if err != nil {
 		return nil, err
 	}
-	opened, err := dir.Stat(".")
-	if err == nil {
-		info := osfile.Of(opened)
-		switch mode := info.Mode.Perm(); {
-		case !os.SameFile(named, opened):
-			err = fmt.Errorf("%s was replaced while it was opened", path)
-		case info.UID < 0: // Windows
-		case info.UID != os.Geteuid():
-			err = fmt.Errorf("%s belongs to another user: remove it", path)
-		case mode&0o077 != 0:
-			err = fmt.Errorf("%s is accessible to others (mode %#o), who may have read it: run chmod 700 %s once you know that what is in it is safe", path, mode, path)
-		}
-	}
-	if err != nil {
-		dir.Close()
-		return nil, err
-	}
-	return dir, nil
+	return osfile.SameRoot(dir, named)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -127,20 +128,11 @@ func (g *Glob) Match(rel string) bool {
 // asks for only where the name does not decide.
 func (g *Glob) MatchEntry(name string, rel func() string) bool {
 	whole := ""
-	for _, p := range g.alternatives {
-		if !strings.HasSuffix(name, p.Tail) {
-			continue
+	once := func() string {
+		if whole == "" {
+			whole = rel()
 		}
-		text := name
-		if p.Path {
-			if whole == "" {
-				whole = rel()
-			}
-			text = whole
-		}
-		if p.Match(text) {
-			return true
-		}
+		return whole
 	}
-	return false
+	return slices.ContainsFunc(g.alternatives, func(p *Pattern) bool { return p.MatchEntry(name, once) })
 }

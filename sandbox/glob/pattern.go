@@ -17,26 +17,27 @@ var (
 
 // A Pattern is one glob without braces.
 type Pattern struct {
-	// Path says that the pattern is matched against a path and not a base name.
-	Path bool
-	// Tail is what the base name of every match ends with.
-	Tail string
-
+	path  bool                  // it is matched against a path and not a base name
+	tail  string                // what the base name of every match ends with
 	need  string                // the longest text that every match has
-	expr  func() *regexp.Regexp // made when it is needed first; nil if Tail says it all
+	expr  func() *regexp.Regexp // made when it is needed first; nil if tail says it all
 	bytes bool                  // a character is a byte, as git has it, and not a UTF-8 sequence
 }
 
-// Match reports whether the pattern matches the path or, without Path, the base
-// name s.
-func (p *Pattern) Match(s string) bool {
-	if p.expr == nil {
-		return strings.HasSuffix(s, p.Tail)
+// MatchEntry reports whether the pattern matches a base name, or the path that ends
+// with it, which it asks for only where the name does not decide.
+func (p *Pattern) MatchEntry(name string, rel func() string) bool {
+	ends := strings.HasSuffix(name, p.tail)
+	if !ends || p.expr == nil {
+		return ends
+	}
+	if p.path {
+		name = rel()
 	}
 	if p.bytes {
-		s = runes(s)
+		name = runes(name)
 	}
-	return strings.Contains(s, p.need) && p.expr().MatchString(s) // of which the first is quick
+	return strings.Contains(name, p.need) && p.expr().MatchString(name) // of which the first is quick
 }
 
 // runes returns a text that has a character for each byte of s.
@@ -67,7 +68,7 @@ func compile(s string, isPath, git bool) (*Pattern, error) {
 	if rest, ok := strings.CutPrefix(s, "**/"); ok && isPath && rest != "" && !strings.Contains(rest, "/") && !strings.HasPrefix(rest, "**") {
 		s, isPath = rest, false // **/*.go looks at nothing but the base name
 	}
-	p := &Pattern{Path: isPath, bytes: git}
+	p := &Pattern{path: isPath, bytes: git}
 	first := 0 // where a ** is at the start of a path segment, besides after a slash
 	if git {
 		first = max(strings.IndexAny(s, `*?[\`), 0) // git compares what is before it separately
@@ -101,7 +102,7 @@ func compile(s string, isPath, git bool) (*Pattern, error) {
 			literal = ""
 		}
 	}
-	p.Tail = literal[strings.LastIndexByte(literal, '/')+1:]
+	p.tail = literal[strings.LastIndexByte(literal, '/')+1:]
 	if expr += p.literal(literal) + `\z`; !isPath && s == "*"+literal { // *.go
 		return p, nil
 	}

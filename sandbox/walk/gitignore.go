@@ -76,21 +76,16 @@ type ignoreLevel struct {
 // ignores decides about name in the directory at path: the last rule that matches
 // wins, in the strongest file that has one.
 func (l *ignoreLevel) ignores(path []byte, name string, isDir bool) bool {
-	full := "" // path and name, once some rule needs it
+	full := ""
+	rel := func() string {
+		if full == "" {
+			full = string(path) + name
+		}
+		return full[l.base:]
+	}
 	for ; l != nil; l = l.outer {
 		for i := len(l.rules) - 1; i >= 0; i-- {
-			r := &l.rules[i]
-			if r.dirOnly && !isDir || !strings.HasSuffix(name, r.Tail) {
-				continue
-			}
-			text := name
-			if r.Path {
-				if full == "" {
-					full = string(path) + name
-				}
-				text = full[l.base:]
-			}
-			if r.Match(text) {
+			if r := &l.rules[i]; (isDir || !r.dirOnly) && r.MatchEntry(name, rel) {
 				return !r.negated
 			}
 		}
