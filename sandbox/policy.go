@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"slices"
 
 	"toolserver/sandbox/command"
@@ -112,13 +113,10 @@ func (p Policy) commandLists(o Owner) ToolPolicy {
 // stricter returns the setting that denies more. Unset denies only if a list is
 // configured.
 func stricter(a, b string) string {
-	switch {
-	case a == "deny" || b == "deny":
-		return "deny"
-	case a == "":
+	if b == "deny" {
 		return b
 	}
-	return a
+	return cmp.Or(a, b)
 }
 
 func union(a, b []string) []string {

@@ -292,12 +292,15 @@ func (n *Names) Find(dir string) (found, looked []string) { return find(dir, nil
 func find(dir string, leads []lead, begin *Names) (found, looked []string) {
 	looked = []string{dir}
 	for _, name := range candidates(dir, leads, begin) {
+		on, whole := begin.step(leads, foldName(name), false)
+		if len(on)+len(whole) == 0 {
+			continue
+		}
 		path := filepath.Join(dir, name)
 		info, err := os.Lstat(path)
 		if err != nil {
 			continue
 		}
-		on, whole := begin.step(leads, foldName(name), false)
 		if slices.ContainsFunc(whole, func(n *pattern) bool { return !n.only || !info.IsDir() }) {
 			found = append(found, path)
 		} else if info.IsDir() && len(on) > 0 {
@@ -308,8 +311,8 @@ func find(dir string, leads []lead, begin *Names) (found, looked []string) {
 	return found, looked
 }
 
-// candidates returns names in a directory that leads or beginnings of patterns may
-// match.
+// candidates returns all names in a directory or, if they are too many, those that
+// leads or beginnings of patterns match as they are written.
 func candidates(dir string, leads []lead, begin *Names) (names []string) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -318,10 +321,7 @@ func candidates(dir string, leads []lead, begin *Names) (names []string) {
 	defer d.Close()
 	if all, _ := d.Readdirnames(maxLooked + 1); len(all) <= maxLooked {
 		slices.Sort(all)
-		return slices.DeleteFunc(all, func(name string) bool {
-			on, whole := begin.step(leads, foldName(name), false)
-			return len(on)+len(whole) == 0
-		})
+		return all
 	}
 	if begin != nil {
 		names = slices.Sorted(maps.Keys(begin.first))
