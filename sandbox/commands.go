@@ -215,10 +215,17 @@ func (c *Commands) environment(set map[string]string) ([]string, error) {
 			return nil, err
 		}
 	}
-	if len(set) == 0 {
+	beside := slices.Contains(c.presets, "git") && c.files().any()
+	if len(set) == 0 && !beside {
 		return c.env, nil
 	}
 	variables := map[string]string{}
+	if _, own := set["GIT_CONFIG_COUNT"]; beside && !own && lookup(c.env, "GIT_CONFIG_COUNT") == "" {
+		for _, text := range strings.Fields(besideSecrets) {
+			name, value, _ := strings.Cut(text, "=")
+			variables[name] = value
+		}
+	}
 	maps.Copy(variables, c.variables)
 	maps.Copy(variables, set)
 	return process.MinimalEnv(variables), nil

@@ -77,6 +77,11 @@ var toolchains = []toolchain{
 		dirs: "@/version @/bin @/libexec @/plugins @/versions @/installs"},
 }
 
+// besideSecrets has git go on beside files that it may not open: those it knows are
+// unchanged while their size and time are, and it adds all others.
+const besideSecrets = `GIT_CONFIG_COUNT=3 GIT_CONFIG_KEY_0=core.checkStat GIT_CONFIG_VALUE_0=minimal
+	GIT_CONFIG_KEY_1=core.trustctime GIT_CONFIG_VALUE_1=false GIT_CONFIG_KEY_2=add.ignoreErrors GIT_CONFIG_VALUE_2=true`
+
 // has reports whether the row is about a program.
 func (t toolchain) has(program string) bool {
 	return slices.Contains(strings.Fields(t.programs), program)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync/atomic"
 	"syscall"
 
@@ -23,8 +24,9 @@ func Confiner() process.Confiner { return new(starter).start }
 
 // A starter starts commands one after the other, mostly under the same spec.
 type starter struct {
-	spec []byte
-	plan *plan // that of spec
+	spec   []byte
+	plan   *plan // that of spec
+	nobody int   // see there; zero if it was not needed yet
 }
 
 func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.ProcAttr, handOver func(fd int) error) (c process.Confined, err error) {
@@ -36,6 +38,10 @@ func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.P
 		s.spec, s.plan = spec, p
 	}
 	p := *s.plan // apply changes it
+	if s.nobody == 0 && slices.ContainsFunc(p.mounts, func(m mount) bool { return m.kind == mountShown }) {
+		s.nobody = nobody()
+	}
+	p.nobody = s.nobody
 	listener, err := p.apply(handOver)
 	if err != nil {
 		return c, err

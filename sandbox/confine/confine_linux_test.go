@@ -2,6 +2,7 @@ package confine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -319,6 +321,38 @@ func TestNested(t *testing.T) {
 					}
 				}
 			})
+		}
+	})
+}
+
+// TestShown looks at a hidden file that keeps its looks, and opens it in every way.
+func TestShown(t *testing.T) {
+	everywhere(t, func(t *testing.T, w where, mounted bool) {
+		if !mounted {
+			t.Skip("there are no mounts")
+		}
+		g := newGround(t)
+		secret := filepath.Join(g.work, ".env")
+		write(t, secret, "S=1\n")
+		when := time.Unix(1234567890, 5)
+		if err := errors.Join(os.Chtimes(secret, when, when), os.Chmod(secret, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		spec := mustEncode(t, Spec{Write: []string{g.work}, Deny: []string{secret}, Shown: []string{secret}})
+		out, status := run(t, bash(g, spec, w, `stat -c '%s %Y %F' .env; test -f .env && test ! -r .env && echo file
+			exec 2>&1
+			for how in 'cat .env' 'echo x >>.env' ': >.env' 'exec 5<>.env' 'chmod 777 .env' 'chown $UID .env' 'touch .env' 'truncate -s 0 .env' 'ln .env other' 'mv .env other' 'rm .env' 'cp .env other' './.env' '. ./.env' \
+				'setpriv --clear-groups --reuid 1 cat .env' 'ls -l /proc/self/fd/5 5<.env' 'dd if=.env' 'tar cf - .env >tar'; do
+				(eval "$how") >got || { echo refused; continue; }
+				echo "$how: $(cat got)"
+			done; grep -rc S .
+			perl -e 'my $name = ".env"; my $fd = syscall(2, $name, 010000000); open(F, "/proc/self/fd/$fd") and die; print $fd > 2 ? "refused\n" : "no descriptor"'`))
+		lines := strings.Split(out, "\n")
+		if len(lines) < 2 || lines[0] != "4 1234567890 regular file" || lines[1] != "file" || strings.Count(out, "refused\n") != 19 || strings.Contains(out, "S=1") || strings.Contains(out, ".env:1") {
+			t.Errorf("got %d %s", status, out)
+		}
+		if b, err := os.ReadFile(secret); err != nil || string(b) != "S=1\n" {
+			t.Errorf("%q %v", b, err)
 		}
 	})
 }

@@ -54,6 +54,10 @@ func (p *plan) mount() error {
 		defer unix.Close(tree)
 		writable[i] = tree
 	}
+	for i, tree := range p.covers() {
+		defer unix.Close(tree)
+		writable[i] = tree
+	}
 	temp := -1
 	if p.Temp != "" {
 		tree, err := cloneTree(p.Temp)
@@ -196,6 +200,7 @@ var attributes = map[mountKind]unix.MountAttr{
 	mountRead:     {Attr_set: unix.MOUNT_ATTR_RDONLY},
 	mountReadOnly: {Attr_set: unix.MOUNT_ATTR_RDONLY},
 	mountHidden:   {Attr_set: harmless},
+	mountShown:    {Attr_set: harmless},
 }
 
 // mount mounts the tree on the path, or what belongs there if it is -1.
@@ -209,7 +214,7 @@ func (m mount) mount(tree int) error {
 		switch m.kind {
 		case mountWrite, mountData, mountRead:
 			return nil // it came to exist just now, and is read-only
-		case mountHidden:
+		case mountHidden, mountShown:
 			if tree, err = nothing(at); err != nil {
 				err = fmt.Errorf("hide %s: %w", m.path, err)
 			}
