@@ -95,8 +95,8 @@ func (c *Commands) spec(p Policy) confine.Spec {
 // not known.
 func (c *confinement) full() (s confine.Spec, unknown string) {
 	s = c.spec()
-	deny, readOnly, tracked, unknown := c.files().find()
-	s.Deny, s.ReadOnly, s.Shown = union(s.Deny, deny), union(s.ReadOnly, readOnly), tracked
+	deny, readOnly, unknown := c.files().find()
+	s.Deny, s.ReadOnly = union(s.Deny, deny), union(s.ReadOnly, readOnly)
 	return s, unknown
 }
 
@@ -114,7 +114,7 @@ func (c *confinement) encoded() (plan []byte, notice string, err error) {
 	if !c.kernel.support.StopAtStart {
 		s.Limits = confine.Limits{} // a gap
 	}
-	of := strings.Join(s.Deny, "\x00") + "\x00\x00" + strings.Join(s.ReadOnly, "\x00") + "\x00\x00" + strings.Join(s.Shown, "\x00")
+	of := strings.Join(s.Deny, "\x00") + "\x00\x00" + strings.Join(s.ReadOnly, "\x00")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.plan == nil || c.of != of {

@@ -1,10 +1,8 @@
 package sandbox
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"toolserver/sandbox/osfile"
 	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/walk"
 )
@@ -35,7 +32,6 @@ type protectedFiles struct {
 	took    time.Duration
 	running chan struct{} // closed when the survey ends that runs; nil if none does
 	missing string        // what the last survey did not reach
-	tracked []string      // which of deep git has in an index
 }
 
 // directoryFiles are what was found in a directory, as long as none of those that were
@@ -94,10 +90,10 @@ func newProtectedFiles(p Policy, readers ...*pathguard.Guard) *protectedFiles {
 }
 
 // find returns what is to be hidden and what is to stay as it is, and what of the
-// secrets deep down is not known. Tracked is what git knows of the hidden ones.
-func (f *protectedFiles) find() (deny, readOnly, tracked []string, unknown string) {
+// secrets deep down is not known.
+func (f *protectedFiles) find() (deny, readOnly []string, unknown string) {
 	if f == nil {
-		return nil, nil, nil, ""
+		return nil, nil, ""
 	}
 	deep, unknown := f.survey()
 	f.mu.Lock()
@@ -108,7 +104,7 @@ func (f *protectedFiles) find() (deny, readOnly, tracked []string, unknown strin
 		deny = union(deny, found.deny)
 		readOnly = union(readOnly, found.readOnly)
 	}
-	return deny, readOnly, f.tracked, unknown
+	return deny, readOnly, unknown
 }
 
 // any reports whether there are secrets at any depth.
@@ -197,13 +193,12 @@ func (f *protectedFiles) look() {
 			missing = dir + " has too many files to look through"
 		}
 	}
-	tracked := trackedOf(found)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if missing != "" { // what was known stays so
 		found = union(f.deep, found)
 	}
-	f.deep, f.tracked, f.missing, f.took, f.last = found, tracked, missing, time.Since(began), began
+	f.deep, f.missing, f.took, f.last = found, missing, time.Since(began), began
 	close(f.running)
 	f.running = nil
 }
@@ -232,30 +227,4 @@ func (f *protectedFiles) below(ctx context.Context, dir string, found *[]string)
 		*found = append(*found, path)
 		return walk.SkipDir
 	})
-}
-
-const maxIndex = 64 << 20
-
-// trackedOf returns which of the files stand in the index of the repository that they are in.
-func trackedOf(files []string) (tracked []string) {
-	indexes := map[string][]byte{}
-	for _, file := range files {
-		for dir := filepath.Dir(file); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-			index, known := indexes[dir]
-			if !known {
-				if f, err := os.OpenFile(filepath.Join(dir, ".git/index"), os.O_RDONLY|osfile.NoWait, 0); err == nil {
-					index, _ = io.ReadAll(io.LimitReader(f, maxIndex))
-					f.Close()
-				}
-				indexes[dir] = index
-			}
-			if index != nil {
-				if name, err := filepath.Rel(dir, file); err == nil && bytes.Contains(index, []byte(name+"\x00")) {
-					tracked = append(tracked, file)
-				}
-				break
-			}
-		}
-	}
-	return tracked
 }

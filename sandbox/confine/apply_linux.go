@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -20,13 +20,13 @@ import (
 // that still has the capabilities of its supervisor gets the namespaces too; none is
 // left to the command. A bare [syscall.Errno] means that the program could not be
 // started, as from [syscall.ForkExec]; any other error is about the confinement.
-func Confiner() process.Confiner { return new(starter).start }
+func Confiner() process.Confiner { return (&starter{nobody: sync.OnceValue(nobody)}).start }
 
 // A starter starts commands one after the other, mostly under the same spec.
 type starter struct {
 	spec   []byte
 	plan   *plan // that of spec
-	nobody int   // see there; zero if it was not needed yet
+	nobody func() int
 }
 
 func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.ProcAttr, handOver func(fd int) error) (c process.Confined, err error) {
@@ -38,9 +38,6 @@ func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.P
 		s.spec, s.plan = spec, p
 	}
 	p := *s.plan // apply changes it
-	if s.nobody == 0 && slices.ContainsFunc(p.mounts, func(m mount) bool { return m.kind == mountShown }) {
-		s.nobody = nobody()
-	}
 	p.nobody = s.nobody
 	listener, err := p.apply(handOver)
 	if err != nil {

@@ -200,7 +200,6 @@ var attributes = map[mountKind]unix.MountAttr{
 	mountRead:     {Attr_set: unix.MOUNT_ATTR_RDONLY},
 	mountReadOnly: {Attr_set: unix.MOUNT_ATTR_RDONLY},
 	mountHidden:   {Attr_set: harmless},
-	mountShown:    {Attr_set: harmless},
 }
 
 // mount mounts the tree on the path, or what belongs there if it is -1.
@@ -214,7 +213,7 @@ func (m mount) mount(tree int) error {
 		switch m.kind {
 		case mountWrite, mountData, mountRead:
 			return nil // it came to exist just now, and is read-only
-		case mountHidden, mountShown:
+		case mountHidden:
 			if tree, err = nothing(at); err != nil {
 				err = fmt.Errorf("hide %s: %w", m.path, err)
 			}

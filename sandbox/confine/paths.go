@@ -16,10 +16,10 @@ func inAny(path string, dirs []string) bool {
 
 // resolveLists follows the links in the lists that may name what does not exist.
 func (s *Spec) resolveLists() error {
-	var errs [6]error
+	var errs [5]error
 	astray := s.Astray()
 	s.ExecDirs = slices.DeleteFunc(slices.Clone(s.ExecDirs), func(dir string) bool { return slices.Contains(astray, dir) })
-	for i, list := range []*[]string{&s.Read, &s.Write, &s.Deny, &s.ReadOnly, &s.ExecDirs, &s.Shown} {
+	for i, list := range []*[]string{&s.Read, &s.Write, &s.Deny, &s.ReadOnly, &s.ExecDirs} {
 		*list, errs[i] = realPaths(*list)
 	}
 	return errors.Join(errs[:]...)

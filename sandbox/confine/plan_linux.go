@@ -26,7 +26,7 @@ type plan struct {
 	byPath   map[string]rights // the grants while they are collected
 	programs []string          // directories whose files are not to be read
 	broker   *broker.Broker    // nil without names to protect
-	nobody   int               // see there, if a mount is mountShown
+	nobody   func() int        // see the function
 }
 
 // A grant is a Landlock rule.
@@ -51,12 +51,11 @@ const (
 	mountExec                          // itself, and what is in it can be run
 	mountReadOnly                      // itself, read-only
 	mountHidden                        // nothing
-	mountShown                         // a file that cannot be opened, see covers
 )
 
 // needsMounts says whether the plan asks for what only a mount namespace does.
 func (p *plan) needsMounts() bool {
-	return slices.ContainsFunc(p.mounts, func(m mount) bool { return m.kind >= mountReadOnly })
+	return slices.ContainsFunc(p.mounts, func(m mount) bool { return m.kind == mountReadOnly || m.kind == mountHidden })
 }
 
 // services says whether the command may connect to the sockets of the machine.
@@ -113,7 +112,7 @@ func decodePlan(b []byte) (*plan, error) {
 			return nil, errPlan
 		case i < p.Grants:
 			p.grants = append(p.grants, grant{rights(code), path})
-		case code == 0 || code > uint64(mountShown):
+		case code == 0 || code > uint64(mountHidden):
 			return nil, errPlan
 		default:
 			p.mounts = append(p.mounts, mount{mountKind(code), path})

@@ -225,9 +225,6 @@ func (p *plan) layMounts() {
 	for _, path := range p.Deny {
 		if slices.ContainsFunc(p.grants, func(g grant) bool { return g.rights&^canList != 0 && beneath(path, g.path) }) {
 			kinds[path] = mountHidden
-			if slices.Contains(p.Shown, path) {
-				kinds[path] = mountShown
-			}
 			p.pin(kinds, path)
 		}
 	}

@@ -28,11 +28,8 @@ type Spec struct {
 	// may be written. See [Spec.Astray].
 	ExecDirs []string `json:"-"`
 	// Deny is hidden below Read or Write: a directory is empty instead, and a file a
-	// device that cannot be opened.
+	// device that cannot be opened, or a file that cannot be if git tracks it.
 	Deny []string `json:"-"`
-	// Shown are files of Deny that look as they are, with their size and time, where a
-	// file can be made that nobody may open.
-	Shown []string `json:"-"`
 	// ReadOnly is what is below Write but not to be written, nor renamed, nor
 	// reached under another name.
 	ReadOnly []string `json:"-"`

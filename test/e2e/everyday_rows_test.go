@@ -18,6 +18,10 @@ var everydayRows = map[string][]string{
 	},
 	"dotenv": {
 		`git add -A`, `git commit -q -a -m all`, `git stash`, `git status -s`, `git add src && git commit -qm src -- src && git log --format=%s -1`, `git diff --stat`, `git checkout -q HEAD~0 -- a.txt && git status -s`, `cat .env`, `echo B=2 >>.env`, `cp .env .env.bak`, `ls .env && test -f .env`, `cp .env.example x && cat x`,
+		`git add src b.txt && git commit -qm both && git show --stat --format=%s`, `git stash -q && git stash pop -q && git diff --stat`, `git checkout -q -b x HEAD~1 -- && git branch`, `git restore . && git status -s`, `stat -c '%s %Y %F' .env; stat -c %F sub/.env`, `git check-ignore .env; git ls-files -s .env; git log --format=%s -- a.txt`, `grep -rn TODO . --include='*.go' --exclude=.env`, `grep -rl TODO src`, `[ -e .env ] && [[ -f .env ]] && find . -name .env | sort`, `git commit -q -a --amend --no-edit && git status -s`, `git update-index --skip-worktree .env`,
+	},
+	"dotenv that has changed": {
+		`git diff --quiet`, `git commit -qam all`, `git stash push`, `git status --short`, `git diff --stat -- ':!.env'`, `git add a.txt src && git commit -qm some && git log --format=%s -1`, `git stash push -q -- b.txt && git stash list | cut -d: -f1`,
 	},
 	"go": {
 		`go version | cut -c1-10`, `go build && ls example && ./example`, `go build -o out/p . && ./out/p`, `go vet ./...`, `go run .`, `go test ./...`, `go test -count=1 -run TestIt -v . | grep -v ok`, `go test -race ./... 2>&1 | tail -1 | cut -c1-4`, `gofmt -l . ; gofmt -d main.go`, `go fmt ./...`, `go list ./...`, `go mod tidy && cat go.mod`, `go mod init x 2>&1 | head -1`, `go env GOOS GOFLAGS GOPROXY`, `go doc fmt.Println | head -1`, `go generate ./...`, `go test -cover . | cut -f4`, `go test -coverprofile=c.out . >/dev/null && go tool cover -func=c.out | wc -l`, `go clean && ls example 2>&1`, `go test -bench . -benchtime 1x . | grep -c PASS`, `GOOS=windows go build -o x.exe . && file -b x.exe | cut -c1-5`, `CGO_ENABLED=1 go build -o cgo . && ./cgo`, `go work init . && cat go.work | tail -1`, `go install . 2>&1; ls ~/go/bin 2>&1`,

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // more is what the repository of [everydayRows] has besides the files of [project].
@@ -49,8 +50,11 @@ func everydayGround(t *testing.T, who account, kind string) (g *ground, template
 	setup := `set -e; tar --mtime=@0 -czf dep.tgz package; tar --mtime=@0 -czf a.tgz src; rm -r package; git init -q --template= .; git config user.email local@example.org
 		git add a.txt src; git commit -qm first; git add .; git commit -qm second; git branch feature; git clone -q --template= --bare . ../origin.git; git clone -q --template= --bare . ../lib.git; mv ../origin.git ../lib.git .
 		git remote add origin ./origin.git; git fetch -q; git branch -qD feature; printf 'origin.git\nlib.git\n' >.git/info-exclude; mkdir -p .git/info; mv .git/info-exclude .git/info/exclude; echo more >>b.txt`
-	if kind == "dotenv" {
-		setup += `; echo A=1 >.env; git add -f .env; git commit -qm env; echo A=2 >.env; mkdir sub; echo B=1 >sub/.env`
+	switch kind { // the time is not that of the index, which git would not trust
+	case "dotenv":
+		setup += `; echo A=1 >.env; touch -d '1 hour ago' .env; git add -f .env; git commit -qm env; mkdir sub; echo B=1 >sub/.env`
+	case "dotenv that has changed":
+		setup += `; echo A=1 >.env; git add -f .env; git commit -qm env; echo A=234 >.env`
 	}
 	if _, complaints, code := g.plain(g.work, setup); code != 0 {
 		t.Fatalf("%d %s", code, complaints)
@@ -209,10 +213,16 @@ func TestEverydayWork(t *testing.T) {
 func (g *ground) asBash(t *testing.T, b *box, template, command, why string) bool {
 	t.Helper()
 	g.restore(template)
+	t0 := time.Now()
 	stdout, stderr, code := g.plain(g.work, command, "LANG=C.UTF-8")
+	t1 := time.Since(t0)
 	was := fmt.Sprintf("%s--- stderr\n%s--- exit code %d\n%s", settled(stdout), settled(stderr), code, g.remains(command))
 	g.restore(template)
+	t0 = time.Now()
 	a := b.toolClient.call("execute_command", map[string]any{"command": command, "timeout": 300})
+	if t2 := time.Since(t0); t1+t2 > 400*time.Millisecond {
+		t.Logf("SLOW %4d %4d %s", t1.Milliseconds(), t2.Milliseconds(), command)
+	}
 	gotOut, gotErr, gotCode := a.output()
 	is := fmt.Sprintf("%s--- stderr\n%s--- exit code %d\n%s", settled(gotOut), settled(gotErr), gotCode, g.remains(command))
 	switch {
