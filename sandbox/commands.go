@@ -215,7 +215,7 @@ func (c *Commands) environment(set map[string]string) ([]string, error) {
 			return nil, err
 		}
 	}
-	beside := slices.Contains(c.presets, "git") && c.files().any()
+	beside := slices.Contains(c.presets, "git") && c.files().beside()
 	if len(set) == 0 && !beside {
 		return c.env, nil
 	}

@@ -107,13 +107,12 @@ func (f *protectedFiles) find() (deny, readOnly []string, unknown string) {
 	return deny, readOnly, unknown
 }
 
-// any reports whether there are secrets at any depth.
-func (f *protectedFiles) any() bool {
-	if f == nil {
-		return false
-	}
-	deep, _ := f.survey()
-	return len(deep) > 0
+// beside reports whether something is hidden in the directories where commands work.
+func (f *protectedFiles) beside() bool {
+	deny, _, _ := f.find()
+	return slices.ContainsFunc(deny, func(path string) bool {
+		return slices.ContainsFunc(f.top, func(dir string) bool { return pathguard.Within(dir, path) })
+	})
 }
 
 // in returns what is in a directory, with the lock held. It looks again if the

@@ -18,6 +18,7 @@ import (
 var (
 	fileRefusals = []string{
 		"permission denied", "EACCES", "operation not permitted", "EPERM", "read-only file system", "EROFS", "device or resource busy", "EBUSY",
+		"can only add regular files", // by git, of what is hidden
 	}
 	networkRefusals = []string{
 		"resolve host", "urlopen error", "failed to connect", "could not connect", "couldn't connect", "unable to connect",

@@ -89,6 +89,9 @@ func (s *scratch) make() error {
 			err = os.MkdirAll(filepath.Join(unlocked, dir), 0o700)
 		}
 	}
+	if err == nil { // as programs expect of /tmp; no other user can reach it
+		err = os.Chmod(filepath.Join(unlocked, "private"), 0o777|os.ModeSticky)
+	}
 	if err == nil {
 		s.lock, err = lockScratch(unlocked)
 	}
