@@ -106,6 +106,42 @@ func TestCacheVariables(t *testing.T) {
 	}
 }
 
+// TestBesideSecrets has git told of secrets while there are any.
+func TestBesideSecrets(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		settings Settings
+		files    map[string]string // in the working directory
+		want     string
+	}{
+		{"none", Settings{}, map[string]string{".env.example": ""}, ""},
+		{"one", Settings{}, map[string]string{".env": ""}, "3"},
+		{"deep", Settings{}, map[string]string{"a/b/.env": ""}, "3"},
+		{"no preset", Settings{Presets: []string{"go"}}, map[string]string{".env": ""}, ""},
+		{"parse_only", Settings{Enforcement: EnforceParseOnly}, map[string]string{".env": ""}, ""},
+		{"own", Settings{Env: map[string]string{"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "a.b"}}, map[string]string{".env": ""}, "1"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, work := newHomes(t, map[string]string{".ssh/id_rsa": ""})
+			for name, text := range test.files {
+				if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(work, name)), 0o755), os.WriteFile(filepath.Join(work, name), []byte(text), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := newSandbox(t, Policy{WorkingDirectory: work, Settings: test.settings}).commands["bash"]
+			for _, set := range []map[string]string{nil, {"A": "b"}} {
+				env, err := c.environment(set)
+				if got := lookup(env, "GIT_CONFIG_COUNT"); err != nil || got != test.want || lookup(env, "A") != set["A"] {
+					t.Errorf("got %q, want %q (%v)", got, test.want, err)
+				}
+			}
+			if env, err := c.environment(map[string]string{"GIT_CONFIG_COUNT": "7"}); err != nil || lookup(env, "GIT_CONFIG_COUNT") != "7" || lookup(env, "GIT_CONFIG_KEY_2") != "" {
+				t.Errorf("got %q, %v", env, err)
+			}
+		})
+	}
+}
+
 // TestCachesKept makes the directory for caches in the states that others may have left.
 func TestCachesKept(t *testing.T) {
 	home, work := newHomes(t, nil)
