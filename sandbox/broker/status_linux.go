@@ -66,9 +66,10 @@ func eachField(tid int, f func(name string, values []string) error) error {
 	return nil
 }
 
-// become makes the calling thread create files as the thread of a status does.
-func (s status) become() {
-	unix.Umask(s.umask)
+// become makes the calling thread create files as the thread of a status does, and the
+// whole process if they share the umask.
+func (s *status) become() {
+	s.umask = unix.Umask(s.umask)
 	if s.gid != os.Getegid() {
 		_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(s.gid), 0, 0)
 	}
@@ -78,7 +79,8 @@ func (s status) become() {
 }
 
 // restore undoes become.
-func (s status) restore() {
+func (s *status) restore() {
+	unix.Umask(s.umask)
 	if s.uid != os.Geteuid() {
 		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(os.Geteuid()), 0, 0)
 	}
