@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -24,12 +25,18 @@ func Confiner() process.Confiner { return (&starter{nobody: sync.OnceValue(nobod
 
 // A starter starts commands one after the other, mostly under the same spec.
 type starter struct {
-	spec   []byte
-	plan   *plan // that of spec
-	nobody func() int
+	nobody     func() int
+	spec       []byte
+	plan       *plan // that of spec
+	restricted *plan // that of the thread, if it can be used again
 }
 
 func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.ProcAttr, handOver func(fd int) error) (c process.Confined, err error) {
+	p := s.restricted
+	if s.restricted = nil; p != nil && (!bytes.Equal(spec, s.spec) || !p.holds()) {
+		p.release()
+		return c, process.ErrThreadUsed
+	}
 	if !bytes.Equal(spec, s.spec) {
 		p, err := decodePlan(spec)
 		if err != nil {
@@ -37,20 +44,25 @@ func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.P
 		}
 		s.spec, s.plan = spec, p
 	}
-	p := *s.plan // apply changes it
-	p.nobody = s.nobody
-	listener, err := p.apply(handOver)
-	if err != nil {
-		return c, err
-	}
-	if listener >= 0 {
-		temp := ""
-		if p.Temp != "" {
-			temp = temporary
+	if p == nil {
+		p = new(*s.plan) // apply changes it
+		p.nobody = s.nobody
+		p.watch()
+		if p.listener, err = p.apply(handOver); err != nil {
+			p.release()
+			return c, err
 		}
-		c.Made = new(atomic.Int64)
-		c.Serve = func(stop int) []process.Refusal { return p.broker.Serve(listener, stop, temp, c.Made) }
+		p.group()
 	}
+	listener := -1
+	if p.broker != nil { // which closes it
+		if listener, err = unix.FcntlInt(uintptr(p.listener), unix.F_DUPFD_CLOEXEC, 0); err != nil {
+			p.release()
+			return c, os.NewSyscallError("fcntl", err)
+		}
+	}
+	c.Made = new(atomic.Int64)
+	c.Serve = func(stop int) (refused []process.Refusal, again bool) { return s.serve(p, listener, stop, c.Made) }
 	if p.Limits == (Limits{}) {
 		c.Pid, err = syscall.ForkExec(path, argv, attr)
 	} else {
@@ -59,10 +71,34 @@ func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.P
 		}
 		c.Pid, err = startLimited(path, argv, attr, p.Limits)
 	}
-	if err != nil && listener >= 0 {
+	if err != nil {
 		unix.Close(listener)
+		p.release()
 	}
 	return c, err
+}
+
+// serve does for a command what that may not do itself, and says after its end whether
+// the thread can be used again.
+func (s *starter) serve(p *plan, listener, stop int, made *atomic.Int64) (refused []process.Refusal, again bool) {
+	if p.broker != nil {
+		temp := ""
+		if p.Temp != "" {
+			temp = temporary
+		}
+		refused = p.broker.Serve(listener, stop, temp, made)
+	}
+	for err := unix.EINTR; err == unix.EINTR; { // until it is written to
+		_, _, err = unix.Syscall(unix.SYS_READ, uintptr(stop), uintptr(unsafe.Pointer(new(uint64))), 8)
+	}
+	// A network would keep the addresses of connections for a while, and covers the times
+	// of what they are over.
+	if p.Network == Loopback || p.Network == Proxied || p.covered || p.left() {
+		p.release()
+		return refused, false
+	}
+	s.restricted = p
+	return refused, true
 }
 
 // apply puts the layers on, each before what it needs is gone: mounts take
@@ -137,6 +173,7 @@ func (p *plan) separate() (mounted bool, err error) {
 		err = fmt.Errorf("make a mount namespace: %w: the right to is missing", ErrUnsupported)
 	default:
 		if err = enterMountNamespace(); err == nil {
+			p.separated = true
 			return true, p.mount()
 		}
 	}

@@ -50,7 +50,7 @@ func (p *plan) covers() map[int]int {
 	}
 	defer unix.Close(on)
 	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_IDMAP | harmless, Userns_fd: uint64(p.nobody())}
-	if unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &attr) != nil || attach(tree, on, "/dev") != nil {
+	if unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &attr) != nil || p.attach(tree, on, "/dev") != nil {
 		return nil
 	}
 	for i := range trees {
@@ -59,6 +59,7 @@ func (p *plan) covers() map[int]int {
 		}
 	}
 	_ = unix.Unmount("/dev", unix.MNT_DETACH)
+	p.covered = true
 	return trees
 }
 

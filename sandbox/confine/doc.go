@@ -2,8 +2,8 @@
 // what policy forbids fails whatever the text of the command was.
 //
 // A [Spec] says what a command may do. [Spec.Encode] resolves its paths and
-// turns it into bytes, once for a policy; [Start], as a process.Confiner, restricts
-// the calling thread by them and starts the command from it. The layers are:
+// turns it into bytes, once for a policy; [Confiner] restricts the calling thread by
+// them and starts commands from it. The layers are:
 //
 //   - Landlock (landlock(7)): which files may be read, written and started, TCP,
 //     and signals and abstract sockets out of the command. It cannot subtract from
@@ -24,6 +24,12 @@
 // [Spec.Missing] returns what a system cannot enforce, which makes Start fail
 // unless [Spec.BestEffort] is set. An invalid spec, or a step that fails, means
 // that the command is not started.
+//
+// The thread starts one command after the other, because to restrict it costs more than a
+// command: as long as the spec is the same, what it names is what it was, nothing was
+// mounted on the machine, and no command left shared memory, semaphores or queues. Until
+// its supervisor ends, within a minute without commands, it keeps file systems in use
+// that were mounted.
 //
 // # What is not promised
 //

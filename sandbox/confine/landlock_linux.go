@@ -68,7 +68,7 @@ func (p *plan) landlock(abi int) error {
 	}
 	defer unix.Close(int(set))
 	for _, g := range p.grants {
-		if err := addRule(int(set), g, attr.Handled_access_fs); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := p.addRule(int(set), g, attr.Handled_access_fs); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -78,18 +78,18 @@ func (p *plan) landlock(abi int) error {
 	return nil
 }
 
-func addRule(set int, g grant, handled uint64) error {
+func (p *plan) addRule(set int, g grant, handled uint64) error {
 	fd, err := openPath(g.path)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
-	directory, err := isDirectory(fd)
+	m, err := p.note(g.path, fd)
 	if err != nil {
-		return err
+		return os.NewSyscallError("statx", err)
 	}
 	rule := unix.LandlockPathBeneathAttr{Allowed_access: uint64(g.rights) & handled, Parent_fd: int32(fd)}
-	if !directory {
+	if m.kind != unix.S_IFDIR {
 		rule.Allowed_access &= fsFile
 	}
 	if rule.Allowed_access == 0 {

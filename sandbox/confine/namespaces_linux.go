@@ -80,8 +80,9 @@ func (p *plan) mount() error {
 			return err
 		}
 	}
+	p.keep(newFileSystem("mqueue", harmless))
 	for i, m := range p.mounts {
-		if err := m.mount(writable[i]); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := p.put(m, writable[i]); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -114,16 +115,17 @@ func (p *plan) mountOwn() error {
 			return err
 		}
 		defer unix.Close(at)
-		tree, err := newFileSystem(o.kind, o.attributes, o.options...)
+		fd, err := newFileSystem(o.kind, o.attributes, o.options...)
 		if err != nil {
 			return fmt.Errorf("make %s: %w", o.path, err)
 		}
-		defer unix.Close(tree)
+		p.keep(fd, nil)
 		p.grants = append(p.grants, grant{o.rights, o.path})
 		if o.kind == "devpts" { // the device finds the file system beside it
+			p.keep(unix.Openat(fd, "ptmx", unix.O_PATH|unix.O_CLOEXEC, 0))
 			p.grants = append(p.grants, grant{canRead | canWrite | canDrive, "/dev/ptmx"})
 		}
-		if err := attach(tree, at, o.path); err != nil {
+		if err := p.attach(fd, at, o.path); err != nil {
 			return err
 		}
 	}
@@ -149,7 +151,7 @@ func (p *plan) mountTemp(tree int) error {
 			}
 		}
 	}
-	return attach(tree, at, temporary)
+	return p.attach(tree, at, temporary)
 }
 
 // temporary is the directory for temporary files of the system.
@@ -202,8 +204,8 @@ var attributes = map[mountKind]unix.MountAttr{
 	mountHidden:   {Attr_set: harmless},
 }
 
-// mount mounts the tree on the path, or what belongs there if it is -1.
-func (m mount) mount(tree int) error {
+// put mounts the tree on the path, or what belongs there if it is -1.
+func (p *plan) put(m mount, tree int) error {
 	at, err := openPath(m.path)
 	if err != nil {
 		return err
@@ -230,18 +232,18 @@ func (m mount) mount(tree int) error {
 			return fmt.Errorf("restrict the mount of %s: %w", m.path, os.NewSyscallError("mount_setattr", err))
 		}
 	}
-	return attach(tree, at, m.path)
+	return p.attach(tree, at, m.path)
 }
 
 // nothing returns what is mounted over a hidden path: over a directory an empty one
 // that nobody may use, and over a file a device that cannot be opened, which fails with
 // EACCES for root too.
 func nothing(at int) (tree int, err error) {
-	directory, err := isDirectory(at)
+	_, m, err := look(at, "")
 	switch {
 	case err != nil:
 		return -1, err
-	case directory:
+	case m.kind == unix.S_IFDIR:
 		return newFileSystem("tmpfs", harmless, [2]string{"mode", "0"}, [2]string{"size", "4k"}, [2]string{"nr_inodes", "1"})
 	}
 	return cloneTree(os.DevNull)
@@ -264,9 +266,13 @@ func cloneFd(fd int, path string) (int, error) {
 	return tree, nil
 }
 
-func attach(tree, at int, path string) error {
-	if err := unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|moveToEmptyPath); err != nil {
-		return fmt.Errorf("mount on %s: %w", path, os.NewSyscallError("move_mount", err))
+func (p *plan) attach(tree, at int, path string) error {
+	err := unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|moveToEmptyPath)
+	if err == nil {
+		_, err = p.note(path, tree)
+	}
+	if err != nil {
+		return fmt.Errorf("mount on %s: %w", path, err)
 	}
 	return nil
 }
@@ -369,10 +375,4 @@ func openSteps(path string) (fd int, err error) {
 		err = unix.ELOOP
 	}
 	return fd, err
-}
-
-func isDirectory(fd int) (bool, error) {
-	var st unix.Stat_t
-	err := unix.Fstat(fd, &st)
-	return st.Mode&unix.S_IFMT == unix.S_IFDIR, err
 }

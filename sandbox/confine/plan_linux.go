@@ -27,6 +27,15 @@ type plan struct {
 	programs []string          // directories whose files are not to be read
 	broker   *broker.Broker    // nil without names to protect
 	nobody   func() int        // see the function
+
+	// Of a thread that was restricted:
+	separated   bool // it has mounts of its own, and with them shared memory and queues
+	covered     bool // with covers
+	listener    int  // for the broker; negative if there is none
+	table       int  // of the mounts of its supervisor
+	own         []root
+	marks       map[string]mark // of all paths but those in directories
+	directories map[string]*directory
 }
 
 // A grant is a Landlock rule.

@@ -49,7 +49,7 @@ func (g *diskGuard) begin(most int64) {
 // end is called when nothing of the command is left. It says whether the bound was
 // passed, and counts from zero again.
 func (g *diskGuard) end() (passed bool) {
-	g.count()
+	g.count(nil)
 	passed = g.most > 0 && g.written > g.most
 	g.written = 0
 	return passed
@@ -60,7 +60,7 @@ func (g *diskGuard) look() (exceeded string, again time.Duration) {
 	if wait := g.at.Sub(began); wait > 0 {
 		return "", wait
 	}
-	if g.count(); g.written > g.most {
+	if g.count(g.proc.processes(manyProcesses)); g.written > g.most {
 		return ExceededDisk, 0
 	}
 	again = max(min(untilFull(g.most-g.written), maxDiskLook), time.Since(began)*lookShare)
@@ -68,22 +68,24 @@ func (g *diskGuard) look() (exceeded string, again time.Duration) {
 	return "", again
 }
 
-// count adds what was written since it was called last. Parents come before their
+// count adds what was written by this process, for those it waited for, and by others
+// since it was called last. Parents come before their
 // children: what is waited for meanwhile is then missed, until the next time, and not
 // counted twice.
-func (g *diskGuard) count() {
+func (g *diskGuard) count(pids []string) {
 	now, grown := map[string]account{}, map[string]int64{}
-	for _, pid := range append([]string{g.proc.self}, g.proc.processes(manyProcesses)...) {
-		stat := statFields(g.proc.read(pid + "/stat"))
-		if stat == nil || stat[statState] == "X" { // being waited for: the parent may have its account already
-			continue
-		}
-		io := g.proc.read(pid + "/io")
+	for _, pid := range append([]string{g.proc.self}, pids...) {
+		var a account
 		if pid == g.proc.self {
 			n, _ := unix.Pread(g.own, g.proc.buffer, 0)
-			io = g.proc.buffer[:max(n, 0)]
+			a = account{"", "", lineValue(g.proc.buffer[:max(n, 0)], "write_bytes: ")}
+		} else {
+			stat := statFields(g.proc.read(pid + "/stat"))
+			if stat == nil || stat[statState] == "X" { // being waited for: the parent may have its account already
+				continue
+			}
+			a = account{stat[statStarted], stat[statParent], lineValue(g.proc.read(pid+"/io"), "write_bytes: ")}
 		}
-		a := account{stat[statStarted], stat[statParent], lineValue(io, "write_bytes: ")}
 		before := g.seen[pid]
 		if before.started != a.started {
 			before.written = 0

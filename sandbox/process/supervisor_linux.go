@@ -57,7 +57,11 @@ type supervisor struct {
 	namespace bool
 	cgroup    bool // it is in one that keeps the bounds
 	confine   Confiner
-	spec      []byte // of the last confined process
+	spec      []byte   // of the last confined process
+	env       []string // of the last process
+	thread    *thread  // of confined processes; nil if there is none to use again
+	stop      event    // ends what serves a confined process
+	done      event    // a thread has started a process, or served it
 	socket    *os.File
 	null      *os.File
 	proc      *procfs // nil where there is none, which only a namespace can do without
@@ -76,6 +80,7 @@ func (s *supervisor) prepare() error {
 		}
 	}
 	s.disk = newDiskGuard()
+	usualTimers()
 	// No process of the same user may look into this one or trace it.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	// A signal with a handler here is at its default in the process, even if the
@@ -87,6 +92,12 @@ func (s *supervisor) prepare() error {
 		return err
 	}
 	var err error
+	if s.stop, err = newEvent(); err == nil {
+		s.done, err = newEvent()
+	}
+	if err != nil {
+		return err
+	}
 	if s.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0); err != nil {
 		return err
 	}
@@ -117,6 +128,12 @@ func (s *supervisor) prepare() error {
 	return nil
 }
 
+// usualTimers gives the timers of the calling thread, and of what it starts, their usual
+// precision.
+func usualTimers() {
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(usualSlack.Nanoseconds()), 0, 0, 0)
+}
+
 // mountProc gives the namespace a /proc that shows its own processes. Where the mount is
 // refused the one of the host stays. It takes from the calling thread, and so from what
 // it starts, the capabilities that a supervisor without root was given for that.
@@ -141,7 +158,7 @@ var errNoProc = errors.New("there is no /proc to watch its bounds by")
 
 // run starts one process and returns when nothing of its tree is left.
 func (s *supervisor) run(o *order, files []int) {
-	w := watch{supervisor: s, pidfd: -1, stopServing: func() {}}
+	w := watch{supervisor: s, pidfd: -1}
 	err := errNoProc
 	if s.proc != nil || o.Bounds == (Bounds{}) || s.cgroup && o.Bounds.Disk == 0 {
 		w.keepers = s.keepers(o.Bounds)
@@ -159,8 +176,10 @@ func (s *supervisor) run(o *order, files []int) {
 		for w.reap() {
 			w.await()
 		}
-		w.keepBounds() // the kernel may have killed all for a bound
-		w.stopServing()
+		if w.cgroup { // the kernel may have killed all for a bound
+			w.keepBounds()
+		}
+		w.endServing()
 		if s.proc != nil && s.disk.end() && !w.killing {
 			w.last.Exceeded = ExceededDisk
 		}
@@ -194,9 +213,12 @@ func (s *supervisor) start(o *order, files []int, w *watch) (err error) {
 			streams[i], files = uintptr(files[0]), files[1:]
 		}
 	}
+	if o.Env != nil {
+		s.env = convert[string](o.Env)
+	}
 	path, argv := string(o.Path), convert[string](o.Argv)
 	attr := &syscall.ProcAttr{
-		Dir: string(o.Dir), Env: convert[string](o.Env), Files: streams,
+		Dir: string(o.Dir), Env: s.env, Files: streams,
 		Sys: &syscall.SysProcAttr{Setsid: true, PidFD: &w.pidfd},
 	}
 	if o.Confined {
@@ -212,42 +234,96 @@ func (s *supervisor) start(o *order, files []int, w *watch) (err error) {
 	return err
 }
 
-// startConfined starts the process from a thread that nothing else runs on, and
-// that ends with the goroutine because it stays locked to it. The process cannot
-// ask for a signal at that thread's death.
-func (w *watch) startConfined(spec []byte, path string, argv []string, attr *syscall.ProcAttr) error {
+// startConfined starts the process from a thread that nothing else runs on. The
+// process cannot ask for a signal at that thread's death.
+func (w *watch) startConfined(spec []byte, path string, argv []string, attr *syscall.ProcAttr) (err error) {
 	if w.confine == nil {
 		return errors.ErrUnsupported
 	}
-	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
-	if err != nil {
-		return os.NewSyscallError("eventfd", err)
-	}
-	started, refused := make(chan error), make(chan []Refusal, 1)
-	go func() {
-		runtime.LockOSThread()
+	call := func() (again bool) {
 		var c Confined
-		err := unix.PthreadSigmask(unix.SIG_SETMASK, new(unix.Sigset_t), nil)
-		if err == nil {
+		if err = unix.PthreadSigmask(unix.SIG_SETMASK, new(unix.Sigset_t), nil); err == nil {
 			c, err = w.confine(spec, path, argv, attr, handOver)
 		}
-		w.pid, w.disk.made = c.Pid, c.Made
-		started <- err
-		if err == nil && c.Serve != nil {
-			refused <- c.Serve(stop)
+		w.pid, w.disk.made, w.served = c.Pid, c.Made, err == nil && c.Serve != nil
+		serve := w.served
+		w.done.set()
+		if serve {
+			w.refused, w.again = c.Serve(int(w.stop))
+			again = w.again
+			w.done.set()
 		}
-		close(refused)
-	}()
-	err = <-started
-	w.stopServing = func() {
-		_, _ = unix.Write(stop, []byte{1, 0, 0, 0, 0, 0, 0, 0})
-		w.last.Refused = <-refused
-		unix.Close(stop)
+		return again
 	}
-	if err != nil {
-		w.stopServing()
+	for used := true; used; used = used && errors.Is(err, ErrThreadUsed) {
+		if used = w.thread != nil; !used {
+			if w.thread, err = newThread(); err != nil {
+				return err
+			}
+		}
+		w.thread.call = call
+		w.thread.called.set()
+		if w.done.wait(); !w.served {
+			w.thread = nil
+		}
 	}
 	return err
+}
+
+// endServing is called when nothing of the process is left.
+func (w *watch) endServing() {
+	if w.served {
+		w.stop.set()
+		w.done.wait()
+		if w.last.Refused = w.refused; !w.again {
+			w.thread = nil
+		}
+	}
+}
+
+// A thread calls functions until one returns false. It ends with its goroutine, which
+// stays locked to it.
+type thread struct {
+	called event
+	call   func() (again bool)
+}
+
+func newThread() (*thread, error) {
+	called, err := newEvent()
+	t := &thread{called: called}
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		defer unix.Close(int(called))
+		runtime.LockOSThread()
+		usualTimers()
+		for again := true; again; {
+			called.wait()
+			again = t.call()
+		}
+	}()
+	return t, nil
+}
+
+// An event is an eventfd(2). Threads wait for each other by these, because channels wake
+// others up too.
+type event int
+
+func newEvent() (event, error) {
+	fd, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	return event(fd), os.NewSyscallError("eventfd", err)
+}
+
+func (e event) set() { _, _ = unix.Write(int(e), []byte{1, 0, 0, 0, 0, 0, 0, 0}) }
+
+func (e event) wait() {
+	var b [8]byte
+	for {
+		if _, err := unix.Read(int(e), b[:]); err != unix.EINTR {
+			return
+		}
+	}
 }
 
 // handOver sends a descriptor between two reports.
@@ -273,8 +349,11 @@ type watch struct {
 	last       report        // not sent yet
 	killing    bool          // all of it is to be killed
 	tick       time.Duration // the last pause
-	// stopServing ends what serves a confined process.
-	stopServing func()
+
+	// Of a confined process:
+	served  bool // by its thread
+	refused []Refusal
+	again   bool // the thread can start another
 }
 
 // A keeper keeps the bounds of a tree. It returns the bound that is passed, if one

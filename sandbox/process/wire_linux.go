@@ -31,7 +31,8 @@ type order struct {
 	Announce  bool             // report when it has started
 	Bounds    Bounds
 	Path, Dir []byte
-	Argv, Env [][]byte
+	Argv      [][]byte
+	Env       [][]byte // nil if it is that of the order before
 	Confined  bool
 	Confine   []byte // empty if it is that of the order before
 }
