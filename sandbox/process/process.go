@@ -18,6 +18,8 @@ type Spec struct {
 	// Argv is a program and its arguments, started without a shell. A program named
 	// without a slash is looked up in the PATH of Env; a relative path starts at Dir.
 	Argv []string
+	// Program is the file of the program of Argv, for who has looked it up.
+	Program string
 	// Dir is the working directory; empty means that of the server.
 	Dir string
 	// Env is the complete environment, as NAME=value; only PWD is added. [MinimalEnv]

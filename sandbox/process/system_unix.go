@@ -4,6 +4,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -77,7 +78,7 @@ func (l *launch) find() (err error) {
 		l.argv = []string{filepath.Base(l.path), "-c", "--", l.Shell}
 		return nil
 	}
-	if l.path, err = lookPath(l.Argv[0], l.Dir, lookupEnv(l.Env, "PATH")); err != nil {
+	if l.path, err = lookPath(cmp.Or(l.Program, l.Argv[0]), l.Dir, lookupEnv(l.Env, "PATH")); err != nil {
 		return startError("find the program", l.Argv[0], err)
 	}
 	l.argv = l.Argv

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -103,7 +104,7 @@ func (l *launch) find() (err error) {
 		l.cmdLine = syscall.EscapeArg(l.path) + ` /D /S /C "` + l.Shell + `"`
 		return nil
 	}
-	name := l.Argv[0]
+	name := cmp.Or(l.Program, l.Argv[0])
 	if strings.ContainsAny(name, `/\`) && !filepath.IsAbs(name) {
 		name = filepath.Join(l.Dir, name)
 	}

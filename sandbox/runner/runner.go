@@ -53,11 +53,12 @@ func (o *Options) setDefaults() {
 	o.MaxOwnerJobs = cmp.Or(o.MaxOwnerJobs, 16)
 }
 
-// A Request is one command to run. Shell, Argv, Dir, Env, Bounds and Confine are
+// A Request is one command to run. Shell, Argv, Program, Dir, Env, Bounds and Confine are
 // those of [process.Spec].
 type Request struct {
 	Shell   string
 	Argv    []string
+	Program string
 	Dir     string
 	Env     []string
 	Bounds  process.Bounds
@@ -209,7 +210,7 @@ func (r *Runner) begin(req *Request) (*call, error) {
 	}
 	req.Timeout = cmp.Or(req.Timeout, r.options.Timeout)
 	c := &call{runner: r, request: req, maxWait: req.Timeout}
-	c.spec = process.Spec{Shell: req.Shell, Argv: req.Argv, Dir: req.Dir, Env: req.Env, Bounds: req.Bounds, Confine: req.Confine}
+	c.spec = process.Spec{Shell: req.Shell, Argv: req.Argv, Program: req.Program, Dir: req.Dir, Env: req.Env, Bounds: req.Bounds, Confine: req.Confine}
 	if req.Proxy != nil {
 		c.spec.Serve = req.Proxy.Serve
 	}
