@@ -115,7 +115,7 @@ func tryBroker() error {
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/proc/self/no program", &unix.OpenHow{Flags: unix.O_PATH}); !errors.Is(err, unix.ENOENT) {
 		return err
 	}
-	return installed(compile(nil, 0), true)
+	return installed(compile(nil), true)
 }
 
 // installed installs a filter and forgets its listener.

@@ -97,6 +97,15 @@ func (p *plan) rules(mounted bool, abi int) (list []rule) {
 		}
 	}
 	denied, noAccess := fail(unix.EPERM), fail(unix.EACCES)
+	if p.broker != nil { // calls that it makes itself
+		const last = dataArgs + 5*8
+		by := []condition{{last, ^uint32(0), uint32(broker.Pass()), unix.BPF_JEQ}, {last + 4, ^uint32(0), uint32(broker.Pass() >> 32), unix.BPF_JEQ}}
+		add(unix.SYS_OPENAT2, allow, by...)
+		add(unix.SYS_PIDFD_GETFD, allow, by...)
+		for _, c := range slices.Concat(broker.Calls, broker.Sockets) {
+			add(c.Number, allow, by...)
+		}
+	}
 	addAll(denied, refused, arch.refused)
 	if p.Limits != (Limits{}) { // to be stopped at the first instruction
 		for _, request := range []uint32{unix.PTRACE_TRACEME, unix.PTRACE_DETACH, unix.PTRACE_CONT} {
@@ -181,16 +190,13 @@ func (f *filter) emit(code uint16, k uint32, yes, no int) {
 
 // filter returns the filter for a plan.
 func (p *plan) filter(mounted bool, abi int) *filter {
-	pass := uint64(0)
-	if p.broker != nil {
-		pass = broker.Pass()
-	}
-	return compile(p.rules(mounted, abi), pass)
+	return compile(p.rules(mounted, abi))
 }
 
-// compile keeps the number of the call in the accumulator between rules. Calls whose last
-// argument is pass, unless that is zero, are allowed whatever they are.
-func compile(rules []rule, pass uint64) *filter {
+// compile keeps the number of the call in the accumulator between rules. Arguments are not
+// looked at but for rules: the kernel remembers which numbers are allowed whatever they are,
+// and does not run the filter for those.
+func compile(rules []rule) *filter {
 	const (
 		load    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
 		and     = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
@@ -201,14 +207,6 @@ func compile(rules []rule, pass uint64) *filter {
 	f.emit(load, dataArch, 0, 0)
 	f.emit(jump|unix.BPF_JEQ, arch.audit, 1, 0)
 	f.emit(returns, unix.SECCOMP_RET_KILL_PROCESS, 0, 0)
-	if pass != 0 {
-		const last = dataArgs + 5*8
-		f.emit(load, last, 0, 0)
-		f.emit(jump|unix.BPF_JEQ, uint32(pass), 0, 3)
-		f.emit(load, last+4, 0, 0)
-		f.emit(jump|unix.BPF_JEQ, uint32(pass>>32), 0, 1)
-		f.emit(returns, allow, 0, 0)
-	}
 	f.emit(load, dataNumber, 0, 0)
 	if arch.x32 {
 		f.emit(jump|unix.BPF_JGE, 0x40000000, 0, 1)

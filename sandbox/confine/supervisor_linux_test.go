@@ -137,7 +137,7 @@ func refuseNamespaces() error {
 	for _, call := range []uint32{unix.SYS_UNSHARE, unix.SYS_MOUNT, unix.SYS_MOUNT_SETATTR, unix.SYS_OPEN_TREE} {
 		rules = append(rules, rule{call: call, outcome: fail(unix.EPERM)})
 	}
-	f := compile(append(rules, rule{unix.SYS_CLONE, fail(unix.EPERM), []condition{hasAny(0, newNamespace)}}), 0)
+	f := compile(append(rules, rule{unix.SYS_CLONE, fail(unix.EPERM), []condition{hasAny(0, newNamespace)}}))
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
