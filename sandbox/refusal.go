@@ -59,8 +59,12 @@ func (c *Commands) Refusal(exit process.Exit, output, dir string) (text string) 
 	var unsaid string
 	for _, r := range exit.Refused {
 		switch {
+		case r.Rule == broker.RuleSockets && r.Path != "":
+			text = fmt.Sprintf("the sandbox lets a command connect to its own sockets and those in $TMPDIR, and %s is none (rule: %s)", r.Path, r.Rule)
 		case r.Rule == broker.RuleSockets:
-			text = fmt.Sprintf("the sandbox lets a command connect to its own sockets and those in $TMPDIR and /tmp, and %s is none (rule: %s)", r.Path, r.Rule)
+			if exit.Code != 0 {
+				unsaid = "the sandbox lets commands use no unix sockets for datagrams (rule: " + r.Rule + ")"
+			}
 		case r.Rule != "":
 			rule, detail, _ := strings.Cut(r.Rule, " (")
 			text = fmt.Sprintf("the sandbox refused to %s %s, which %s", r.Call, r.Path, c.writes.Reason(rule))

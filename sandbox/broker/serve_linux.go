@@ -191,6 +191,9 @@ func (b *session) do(r *request) error {
 		return b.doConnect(r)
 	case opPair:
 		return b.doPair(r)
+	case opSocket:
+		b.record(r.op, "", RuleSockets, nil)
+		return unix.EACCES
 	}
 	dir, name := r.dirs[0], r.paths[0]
 	if r.op == opSymlink {

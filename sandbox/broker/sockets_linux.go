@@ -17,6 +17,7 @@ const (
 	opBind    op = "listen at"
 	opConnect op = "connect to"
 	opPair    op = "make a pair of sockets"
+	opSocket  op = "make a socket"
 )
 
 // Sockets are the calls of commands that may use sockets of their own with names, and not
@@ -26,6 +27,7 @@ var Sockets = []Call{
 	{Number: unix.SYS_BIND, op: opBind, Flags: none, dir: 0, path: none, flags: none, mode: none, address: 1},
 	{Number: unix.SYS_CONNECT, op: opConnect, Flags: none, dir: 0, path: none, flags: none, mode: none, address: 1},
 	// Of datagrams: each could be sent to another socket by its name.
+	{Number: unix.SYS_SOCKET, op: opSocket, Flags: none, dir: none, path: none, flags: none, mode: none},
 	{Number: unix.SYS_SOCKETPAIR, op: opPair, Flags: none, dir: none, path: none, flags: 1, mode: none, additional: 3},
 }
 

@@ -160,7 +160,9 @@ func (p *plan) rules(mounted bool, abi int) (list []rule) {
 	if ownSockets {
 		add(unix.SYS_BIND, notify)
 		add(unix.SYS_CONNECT, notify)
-		add(unix.SYS_SOCKETPAIR, notify, is(0, unix.AF_UNIX), isType(1, unix.SOCK_DGRAM))
+		for _, call := range []uint32{unix.SYS_SOCKET, unix.SYS_SOCKETPAIR} {
+			add(call, notify, is(0, unix.AF_UNIX), isType(1, unix.SOCK_DGRAM))
+		}
 	}
 	if !p.services() {
 		add(unix.SYS_SOCKETPAIR, noAccess)
