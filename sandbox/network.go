@@ -27,9 +27,7 @@ func (n Network) kind() confine.Network {
 }
 
 // hosts names the setting and the first hosts that it allows.
-func (n Network) hosts() string {
-	return "sandbox.network.allow (" + first(n.Allow) + ")"
-}
+func (n Network) hosts() string { return "sandbox.network.allow (" + first(n.Allow) + ")" }
 
 // inForce is what reports say of the network.
 func (n Network) inForce(have confine.Support) string {
