@@ -80,6 +80,7 @@ func newProject(t *testing.T) (dir string) {
 
 // TestCommandsAsBash does work that is not to be refused.
 func TestCommandsAsBash(t *testing.T) {
+	t.Parallel()
 	home := newHome(t)
 	t.Run("corpus", func(t *testing.T) { corpusAllowed(t, home) })
 	t.Run("ordinary", func(t *testing.T) { ordinaryCommands(t, home) })

@@ -11,6 +11,7 @@ import (
 // TestDockerfile reads the Dockerfile, holds it to what an image must have, and
 // runs what its build stage runs, since no engine may be at hand.
 func TestDockerfile(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
