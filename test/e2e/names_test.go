@@ -206,7 +206,7 @@ func TestNamesThatDoNotExist(t *testing.T) {
 				if without != "" || racing {
 					names = names[i%2 : i%2+1]
 				}
-				if without != "" && (racing || i%3 != 0) {
+				if without != "" && (racing || i%3 != 0) || racing && who.id != os.Geteuid() {
 					continue // the layer is the same
 				}
 				for _, name := range names {
