@@ -53,7 +53,7 @@ func everydayGround(t *testing.T, who account, kind string) (g *ground, template
 		git remote add origin ./origin.git; git fetch -q; git branch -qD feature; for r in .git origin.git lib.git; do git -C $r gc -q; done; printf 'origin.git\nlib.git\n' >.git/info-exclude; mkdir -p .git/info; mv .git/info-exclude .git/info/exclude; echo more >>b.txt`
 	switch kind { // the time is not that of the index, which git would not trust
 	case "dotenv":
-		setup += `; echo A=1 >.env; touch -d '1 hour ago' .env; git add -f .env; git commit -qm env; mkdir sub; echo B=1 >sub/.env`
+		setup += `; echo A=1 >.env; touch -d '1 hour ago' .env; git add -f .env; git commit -qm env; echo B=1 >.env.local`
 	case "dotenv that has changed":
 		setup += `; echo A=1 >.env; git add -f .env; git commit -qm env; echo A=234 >.env`
 	}
