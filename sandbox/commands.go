@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -197,9 +196,6 @@ func (c *Commands) prepare(req *CommandRequest) error {
 	if req.Run.Env, err = c.environment(variables); err != nil {
 		return err
 	}
-	if words := strings.Fields(req.Command); alike().MatchString(req.Command) && c.starts(words[0]) {
-		verdict.Plain = words
-	}
 	req.Run.Shell = req.Command // whose message people know if there is no such program
 	if verdict.Plain != nil {
 		for file := range programFiles(verdict.Plain[0], dir, filepath.SplitList(lookup(req.Run.Env, "PATH"))) {
@@ -208,18 +204,17 @@ func (c *Commands) prepare(req *CommandRequest) error {
 		}
 	}
 	req.Run.Confine, req.Run.Notice, err = c.confine()
+	req.Run.Env = c.besideSecrets(req.Run.Env)
 	return err
 }
 
-// alike matches what bash does itself and programs of these names do no differently, at a
-// third of the cost of a shell.
-var alike = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(true|false|echo)( [\w./:,@%+=][\w./:,@%+=-]*)*$`)
-})
-
-// starts reports whether the lists have nothing against the program of a name.
-func (c *Commands) starts(name string) bool {
-	return len(c.lists.DeniedCommands) == 0 && (c.lists.AllowedCommands == nil || names(c.lists.AllowedCommands, name))
+// besideSecrets adds to an environment what git needs beside what is hidden, after
+// confine has found that.
+func (c *Commands) besideSecrets(env []string) []string {
+	if !c.files().hides() || !slices.Contains(c.presets, "git") || lookup(env, "GIT_CONFIG_COUNT") != "" {
+		return env
+	}
+	return append(slices.Clip(env), strings.Fields(besideSecrets)...)
 }
 
 // environment returns the minimal environment with the given variables, and makes
@@ -230,17 +225,10 @@ func (c *Commands) environment(set map[string]string) ([]string, error) {
 			return nil, err
 		}
 	}
-	beside := slices.Contains(c.presets, "git") && c.files().beside()
-	if len(set) == 0 && !beside {
+	if len(set) == 0 {
 		return c.env, nil
 	}
 	variables := map[string]string{}
-	if _, own := set["GIT_CONFIG_COUNT"]; beside && !own && lookup(c.env, "GIT_CONFIG_COUNT") == "" {
-		for _, text := range strings.Fields(besideSecrets) {
-			name, value, _ := strings.Cut(text, "=")
-			variables[name] = value
-		}
-	}
 	maps.Copy(variables, c.variables)
 	maps.Copy(variables, set)
 	return process.MinimalEnv(variables), nil

@@ -54,5 +54,8 @@ func (p *Processes) Start(ctx context.Context, req ProcessRequest) (*process.Chi
 	if s.Env, err = c.environment(req.Env); err != nil {
 		return nil, err
 	}
+	if !req.Unconfined {
+		s.Env = c.besideSecrets(s.Env)
+	}
 	return c.kernel.children.Start(ctx, s, req.Stderr)
 }

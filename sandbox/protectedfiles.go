@@ -29,6 +29,7 @@ type protectedFiles struct {
 	deep    []string // secrets at any depth below top, as of the last survey
 	began   time.Time
 	last    time.Time // when the last one began that has ended
+	hidden  bool      // something that find returned last is in top
 	took    time.Duration
 	running chan struct{} // closed when the survey ends that runs; nil if none does
 	missing string        // what the last survey did not reach
@@ -104,15 +105,21 @@ func (f *protectedFiles) find() (deny, readOnly []string, unknown string) {
 		deny = union(deny, found.deny)
 		readOnly = union(readOnly, found.readOnly)
 	}
+	f.hidden = slices.ContainsFunc(deny, func(path string) bool {
+		return slices.ContainsFunc(f.top, func(dir string) bool { return pathguard.Within(dir, path) })
+	})
 	return deny, readOnly, unknown
 }
 
-// beside reports whether something is hidden in the directories where commands work.
-func (f *protectedFiles) beside() bool {
-	deny, _, _ := f.find()
-	return slices.ContainsFunc(deny, func(path string) bool {
-		return slices.ContainsFunc(f.top, func(dir string) bool { return pathguard.Within(dir, path) })
-	})
+// hides reports whether what find returned last hides something in the directories
+// where commands work.
+func (f *protectedFiles) hides() bool {
+	if f == nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hidden
 }
 
 // in returns what is in a directory, with the lock held. It looks again if the

@@ -129,13 +129,20 @@ func TestBesideSecrets(t *testing.T) {
 				}
 			}
 			c := newSandbox(t, Policy{WorkingDirectory: work, Settings: test.settings}).commands["bash"]
-			for _, set := range []map[string]string{nil, {"A": "b"}} {
+			given := func(set map[string]string) ([]string, error) {
 				env, err := c.environment(set)
+				if c.confinement != nil { // as a plan does
+					c.files().find()
+				}
+				return c.besideSecrets(env), err
+			}
+			for _, set := range []map[string]string{nil, {"A": "b"}} {
+				env, err := given(set)
 				if got := lookup(env, "GIT_CONFIG_COUNT"); err != nil || got != test.want || lookup(env, "A") != set["A"] {
 					t.Errorf("got %q, want %q (%v)", got, test.want, err)
 				}
 			}
-			if env, err := c.environment(map[string]string{"GIT_CONFIG_COUNT": "7"}); err != nil || lookup(env, "GIT_CONFIG_COUNT") != "7" || lookup(env, "GIT_CONFIG_KEY_2") != "" {
+			if env, err := given(map[string]string{"GIT_CONFIG_COUNT": "7"}); err != nil || lookup(env, "GIT_CONFIG_COUNT") != "7" || lookup(env, "GIT_CONFIG_KEY_2") != "" {
 				t.Errorf("got %q, %v", env, err)
 			}
 		})

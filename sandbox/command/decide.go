@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -164,17 +165,25 @@ func (c *checker) plain(file *syntax.File) []string {
 		return literal
 	})
 	name := c.argv[0].s
-	if !literal || name == "" || c.p.builtin(name) && (name != "true" && name != "false" || !c.p.any) { // as programs these are no different, where they may run
+	builtin := c.p.builtin(name)
+	if !literal || name == "" || builtin && !c.p.alike(name) {
 		return nil
 	}
 	var argv []string
 	for _, a := range c.argv {
-		if !a.exact() || a.odd {
+		if !a.exact() || a.odd || builtin && (strings.HasPrefix(a.s, "-") || strings.Contains(a.s, `\`)) {
 			return nil
 		}
 		argv = append(argv, a.s)
 	}
 	return argv
+}
+
+// alike reports whether a builtin is, without options and escapes, no different as a program, and that may
+// start by the lists.
+func (p *Policy) alike(name string) bool {
+	listed := func(r *rule) bool { return r.text == name }
+	return slices.Contains([]string{"true", "false", "echo"}, name) && len(p.denied) == 0 && (p.any || slices.ContainsFunc(p.allowed, listed))
 }
 
 // checker walks one request. After the first refusal it goes on as little as

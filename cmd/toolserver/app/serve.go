@@ -98,7 +98,7 @@ func CatchBrokenPipes() (stop func()) {
 }
 
 // polled returns a pipe opened another time, where the system has a name for that: a read
-// of that waits without a thread, which saves a fifth of what a call costs the server. Its
+// of that waits without a thread, which saves up to a tenth of what a call costs the server. Its
 // flags are not those of whoever else has the pipe.
 func polled(in io.Reader) io.Reader {
 	f, ok := in.(*os.File)
