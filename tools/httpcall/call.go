@@ -68,7 +68,7 @@ func (s *Service) URL(path string, query url.Values) string {
 // [*TooLargeError], that of the limiter, or what kept the request from being answered; [Explain] makes a Failure of all but
 // ctx's.
 func (s *Service) Do(ctx context.Context, r Request, read func(*Response) error) error {
-	return s.attempts(ctx, func() error {
+	return s.Try(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 		defer cancel()
 		res, err := s.send(ctx, r)
@@ -90,7 +90,7 @@ func (s *Service) Do(ctx context.Context, r Request, read func(*Response) error)
 // Stream sends a request like [Service.Do] and returns an answer of class 2xx
 // with its body unread, which the caller closes. Only ctx bounds the wait.
 func (s *Service) Stream(ctx context.Context, r Request) (res *http.Response, err error) {
-	err = s.attempts(ctx, func() (err error) {
+	err = s.Try(ctx, func() (err error) {
 		res, err = s.send(ctx, r)
 		return err
 	})
@@ -132,8 +132,8 @@ func (s *Service) send(ctx context.Context, r Request) (*http.Response, error) {
 	return nil, s.Fail(status)
 }
 
-// attempts calls send until it succeeds, or another attempt is of no use or would come too late.
-func (s *Service) attempts(ctx context.Context, send func() error) error {
+// Try calls send until it succeeds, or another attempt is of no use or would come too late.
+func (s *Service) Try(ctx context.Context, send func() error) error {
 	var last error
 	for n := 0; ; n++ {
 		err := s.attempt(ctx, n > 0, send)

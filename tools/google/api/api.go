@@ -1,0 +1,233 @@
+// Package api sends the requests of tools to Google's APIs: with the token of the caller's grant, repeated where that is safe,
+// and with failures that say the remedy.
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"google.golang.org/api/calendar/v3"
+	"google.golang.org/api/gmail/v1"
+	"google.golang.org/api/googleapi"
+	"google.golang.org/api/option"
+
+	"toolserver/domain"
+	"toolserver/share"
+	"toolserver/tools/google/signin"
+	"toolserver/tools/httpcall"
+)
+
+// Client sends requests for the callers of tools. It is safe for concurrent use.
+type Client struct {
+	accounts *signin.Accounts
+	places   *share.Pool // requests in flight
+	gmail    func() *gmail.Service
+	calendar func() *calendar.Service
+}
+
+// Bounds of requests.
+const (
+	requestTimeout = 30 * time.Second // of an attempt, body included
+	// readTime bounds the attempts of one request together, so that a service that asks to wait long is reported and not
+	// waited for.
+	readTime    = 40 * time.Second
+	retries     = 3
+	maxBody     = 64 << 20 // bytes; the largest mail that Gmail takes has 50 MB in base64
+	maxInFlight = 128
+	// perGrant is how many requests are in flight for one account: Gmail rejects bursts of more with 429.
+	perGrant = 10
+)
+
+// New returns a client. HTTP returns what connects to a service; base is where Google is, or "" for its own addresses.
+func New(accounts *signin.Accounts, client func(signin.Service) *http.Client, base string) *Client {
+	c := &Client{accounts: accounts, places: share.NewPool(maxInFlight, perGrant)}
+	options := func(s signin.Service, path string) []option.ClientOption {
+		all := []option.ClientOption{option.WithHTTPClient(&http.Client{Transport: &authorized{accounts, client(s).Transport}}), option.WithUserAgent(httpcall.Product)}
+		if base != "" {
+			all = append(all, option.WithEndpoint(base+path))
+		}
+		return all
+	}
+	c.gmail = sync.OnceValue(func() *gmail.Service {
+		return must(gmail.NewService(context.Background(), options(signin.Gmail, "/")...))
+	})
+	c.calendar = sync.OnceValue(func() *calendar.Service {
+		return must(calendar.NewService(context.Background(), options(signin.Calendar, "/calendar/v3/")...))
+	})
+	return c
+}
+
+// must returns a service: with a client of our own nothing is looked up that could fail.
+func must[T any](service *T, err error) *T {
+	if err != nil {
+		panic(err)
+	}
+	return service
+}
+
+// Gmail returns Gmail's API. Requests take the context of [Define].
+func (c *Client) Gmail() *gmail.Service { return c.gmail() }
+
+// Calendar returns Calendar's API. Requests take the context of [Define].
+func (c *Client) Calendar() *calendar.Service { return c.calendar() }
+
+// grant is whose account a request is for.
+type grant struct {
+	principal string
+	service   signin.Service
+
+	mu    sync.Mutex
+	token signin.Token
+}
+
+type grantKey struct{}
+
+// Scopes returns what the grant in ctx allows, and Email whose account it is, "" if that is not known.
+func Scopes(ctx context.Context) []string { return grantOf(ctx).current().Scopes }
+
+// Email returns the address of the account whose grant is in ctx, "" if it is not known.
+func Email(ctx context.Context) string { return grantOf(ctx).current().Email }
+
+func grantOf(ctx context.Context) *grant {
+	g, _ := ctx.Value(grantKey{}).(*grant)
+	if g == nil {
+		return &grant{}
+	}
+	return g
+}
+
+func (g *grant) current() signin.Token {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.token
+}
+
+// Read sends a request that changes nothing, and again where that helps. The error is a [*httpcall.Failure], or that of ctx.
+// Do is a method of a call of the API: svc.Users.Messages.List("me").Context(ctx).Do.
+func Read[T any](ctx context.Context, c *Client, do func(...googleapi.CallOption) (T, error)) (T, error) {
+	return send(ctx, c, retries, do)
+}
+
+// Write sends a request that changes something, once: again only if it did not arrive. The error is as [Read] says; of a
+// request that may have been carried out, [Unknown] reports true.
+func Write[T any](ctx context.Context, c *Client, do func(...googleapi.CallOption) (T, error)) (T, error) {
+	return send(ctx, c, 0, do)
+}
+
+func send[T any](ctx context.Context, c *Client, retries int, do func(...googleapi.CallOption) (T, error)) (answer T, err error) {
+	g := grantOf(ctx)
+	service := httpcall.Service{Retries: retries}
+	bounded, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	err = service.Try(bounded, func() error {
+		owner := g.principal + "\x00" + string(g.service)
+		if err := c.places.Acquire(ctx, owner, 1); err != nil {
+			return err
+		}
+		defer c.places.Release(owner, 1)
+		var err error
+		answer, err = do()
+		return failure(g.service, err)
+	})
+	if err != nil && ctx.Err() != nil {
+		return answer, ctx.Err()
+	}
+	return answer, err
+}
+
+// authorized sends requests with the token of the grant in their context, and with a new one if Google rejects that.
+type authorized struct {
+	accounts *signin.Accounts
+	base     http.RoundTripper
+}
+
+// RoundTrip sends a request.
+func (t *authorized) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(req.Context(), requestTimeout)
+	res, err := t.send(req.WithContext(ctx))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	res.Body = &body{http.MaxBytesReader(nil, res.Body, maxBody), cancel}
+	return res, nil
+}
+
+func (t *authorized) send(req *http.Request) (*http.Response, error) {
+	g := grantOf(req.Context())
+	token := g.current()
+	if token.Access == "" {
+		return nil, signin.ErrNoGrant
+	}
+	res, err := t.base.RoundTrip(with(req, req.Body, token))
+	if err != nil || res.StatusCode != http.StatusUnauthorized || req.Body != nil && req.GetBody == nil {
+		return res, err
+	}
+	again := req.Body
+	if req.GetBody != nil {
+		if again, err = req.GetBody(); err != nil {
+			return res, nil
+		}
+	}
+	fresh, err := t.accounts.Renew(req.Context(), g.principal, g.service, token.Access)
+	if err != nil {
+		res.Body.Close()
+		return nil, err
+	}
+	g.mu.Lock()
+	g.token = fresh
+	g.mu.Unlock()
+	res.Body.Close()
+	return t.base.RoundTrip(with(req, again, fresh))
+}
+
+// with returns a request with a body and a token.
+func with(req *http.Request, body io.ReadCloser, token signin.Token) *http.Request {
+	req = req.Clone(req.Context())
+	req.Body = body
+	req.Header.Set("Authorization", "Bearer "+token.Access)
+	return req
+}
+
+// body is that of a response, whose deadline ends with it.
+type body struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+// Close ends the request.
+func (b *body) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}
+
+// A Need is what a tool requires of a grant, and how it reports failures.
+type Need struct {
+	Service signin.Service
+	Scopes  []string // any of them; the first is the least, and asked for
+	Failing string   // begins the message of a failure: "Error searching Gmail"
+}
+
+// Define completes a tool as [domain.Define] does. Its handler runs with the caller's grant in its context; an error that is
+// a [*httpcall.Failure] becomes a tool execution error. A caller who has not signed in is asked to.
+func Define[In any](c *Client, need Need, t domain.Tool, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
+	t.Uses |= domain.Fetches | domain.Keeps
+	return domain.Define(t, func(ctx context.Context, in In) (domain.ToolResult, error) {
+		ctx, refusal, err := c.SignedIn(ctx, need)
+		if err != nil || refusal != nil {
+			return refused(refusal), err
+		}
+		res, err := run(ctx, in)
+		return need.result(res, err)
+	})
+}
+
+func refused(r *domain.ToolResult) domain.ToolResult {
+	if r == nil {
+		return domain.ToolResult{}
+	}
+	return *r
+}
