@@ -16,11 +16,14 @@ type Client interface {
 	WantsProgress() bool
 	Progress(Progress)
 	Log(LogMessage)
-	// Supports reports whether the client can be asked by method.
+	// Supports reports whether the client can be asked by method, or by [AskURL].
 	Supports(method string) bool
 	// Ask returns the answers to requests, each under its request's name. If the
 	// client has to call again with them, it returns an [*InputRequired].
 	Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error)
+	// Complete says that the user has done what an address was for, also after
+	// the call.
+	Complete(elicitation string)
 }
 
 // ProgressFunc is a [Client] that receives progress only; nil receives nothing.
@@ -42,6 +45,9 @@ func (ProgressFunc) Supports(string) bool { return false }
 func (ProgressFunc) Ask(context.Context, map[string]InputRequest) (map[string]json.RawMessage, error) {
 	return nil, cannotAsk("", "there is no client that can be asked, which the call requires")
 }
+
+// Complete does nothing.
+func (ProgressFunc) Complete(string) {}
 
 // Progress is how far a call has got.
 type Progress struct {
@@ -89,6 +95,10 @@ const (
 	AskRoots       = "roots/list"
 )
 
+// AskURL stands for [AskElicitation] with an address for the user to open, which
+// takes a capability of its own.
+const AskURL = "elicitation/create, mode url"
+
 // InputRequest asks the client for an elicitation, a sampling, or its roots.
 type InputRequest struct {
 	Method string `json:"method"`
@@ -96,6 +106,16 @@ type InputRequest struct {
 	// Sealed rejects an answer without the state that this server gave with its
 	// question: it might answer another one.
 	Sealed bool `json:"-"`
+	// URL says that the client must support [AskURL].
+	URL bool `json:"-"`
+}
+
+// needs returns what the client must support.
+func (r InputRequest) needs() string {
+	if r.URL {
+		return AskURL
+	}
+	return r.Method
 }
 
 // InputRequired says that the client must call again with answers. A handler
@@ -178,27 +198,52 @@ func Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json
 	c := callOf(ctx)
 	clean := make(map[string]InputRequest, len(requests))
 	for name, req := range requests {
-		if !c.client.Supports(req.Method) {
-			return nil, cannotAsk(req.Method, "the client does not support "+req.Method+", which the call requires")
+		if !c.client.Supports(req.needs()) {
+			return nil, cannotAsk(req.needs(), "the client does not support "+req.needs()+", which the call requires")
 		}
 		req.Params = c.catalog.redactor.value(req.Params)
 		clean[name] = req
 	}
+	var answers map[string]json.RawMessage
+	err := c.suspended(ctx, askTime, func(asking context.Context) (err error) {
+		answers, err = c.client.Ask(asking, clean)
+		if err != nil && errors.Is(context.Cause(asking), errNoAnswer) {
+			err = Errorf(CodeTimeout, "%s: the client did not answer a question within %v", c.Name, askTime)
+		}
+		return err
+	})
+	return answers, err
+}
+
+// suspended has a call wait for a person, for a time at most: without time limit,
+// and without its slots. When the call has to end, it does not take them again.
+func (c *Call) suspended(ctx context.Context, atMost time.Duration, wait func(context.Context) error) error {
 	for at := c; at != nil; at = at.outer {
 		at.clock.pause()
 		defer at.clock.resume()
 	}
 	c.root().giveSlots()
-	asking, cancel := context.WithTimeoutCause(ctx, askTime, errNoAnswer)
+	waiting, cancel := context.WithTimeoutCause(ctx, atMost, errNoAnswer)
 	defer cancel()
-	answers, err := c.client.Ask(asking, clean)
-	if err != nil && errors.Is(context.Cause(asking), errNoAnswer) {
-		err = Errorf(CodeTimeout, "%s: the client did not answer a question within %v", c.Name, askTime)
-	}
+	err := wait(waiting)
 	if isInputRequired(err) || ctx.Err() != nil {
-		return nil, cmp.Or(err, ctx.Err()) // and the call ends
+		return cmp.Or(err, ctx.Err())
 	}
-	return answers, cmp.Or(err, c.root().retakeSlots(ctx))
+	return cmp.Or(err, c.root().retakeSlots(ctx))
+}
+
+// Await waits until a person has done something elsewhere, for a time at most,
+// and reports whether they have. It suspends the call as [Ask] does.
+func Await(ctx context.Context, done <-chan struct{}, atMost time.Duration) (ok bool, err error) {
+	err = callOf(ctx).suspended(ctx, atMost, func(ctx context.Context) error {
+		select {
+		case <-done:
+			ok = true
+		case <-ctx.Done():
+		}
+		return nil
+	})
+	return ok, err
 }
 
 // errNoAnswer is the cause of a context whose question was not answered in time.
@@ -208,7 +253,11 @@ var errNoAnswer = errors.New("no answer")
 func cannotAsk(method, problem string) *Error {
 	e := &Error{Code: CodeMissingCapability, Message: problem, Hint: "Use a client that supports it, or another tool."}
 	if capability := CapabilityOf(method); capability != "" {
-		e.Data = map[string]any{"requiredCapabilities": map[string]any{capability: map[string]any{}}}
+		modes := map[string]any{}
+		if method == AskURL {
+			modes["url"] = map[string]any{}
+		}
+		e.Data = map[string]any{"requiredCapabilities": map[string]any{capability: modes}}
 	}
 	return e
 }
@@ -217,7 +266,7 @@ func cannotAsk(method, problem string) *Error {
 // elicitation, sampling or roots.
 func CapabilityOf(method string) string {
 	switch method {
-	case AskElicitation, AskSampling, AskRoots:
+	case AskElicitation, AskURL, AskSampling, AskRoots:
 		capability, _, _ := strings.Cut(method, "/")
 		return capability
 	}
@@ -259,13 +308,37 @@ func Elicit(ctx context.Context, name string, q Elicitation) (ElicitationAnswer,
 	if q.Schema == nil {
 		q.Schema = noFields
 	}
-	answers, err := Ask(ctx, map[string]InputRequest{
-		name: {Method: AskElicitation, Params: elicitParams{"form", q.Message, q.Schema}, Sealed: true},
-	})
+	return elicit(ctx, name, InputRequest{Method: AskElicitation, Params: elicitParams{"form", q.Message, q.Schema}, Sealed: true})
+}
+
+// URLElicitation asks the user of the client to open an address, for what must
+// not pass through the client: a sign-in.
+type URLElicitation struct {
+	ID      string `json:"elicitationId"` // tells it from others of all calls; no secret
+	Message string `json:"message"`
+	URL     string `json:"url"`
+}
+
+// ElicitURL asks the user to open an address. The action of the answer says
+// whether they agreed to; what they do there, [Await] can wait for. What [Ask]
+// says of errors goes here too.
+func ElicitURL(ctx context.Context, q URLElicitation) (action string, err error) {
+	a, err := elicit(ctx, q.ID, InputRequest{Method: AskElicitation, Params: struct {
+		Mode string `json:"mode"`
+		URLElicitation
+	}{"url", q}, Sealed: true, URL: true})
+	return a.Action, err
+}
+
+// Completion returns what tells the client of the call that the user has done what
+// an address was for: during the call or after it.
+func Completion(ctx context.Context) func(elicitation string) { return callOf(ctx).client.Complete }
+
+func elicit(ctx context.Context, name string, req InputRequest) (a ElicitationAnswer, err error) {
+	answers, err := Ask(ctx, map[string]InputRequest{name: req})
 	if err != nil {
-		return ElicitationAnswer{}, err
+		return a, err
 	}
-	var a ElicitationAnswer
 	if err := json.Unmarshal(answers[name], &a); err != nil {
 		return a, Errorf(CodeExecutionFailed, "the client's answer to %q: %w", name, err)
 	}

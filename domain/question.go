@@ -45,9 +45,9 @@ const maxQuestion = 64 << 10
 // consult asks a person to agree to the call. The refusal is what the call is
 // answered with if they do not.
 func (c *Call) consult(ctx context.Context, q question) (answer string, refusal *ToolResult, err error) {
-	text, err := c.question(q)
-	if err != nil {
-		return "", nil, err
+	text, refusal, err := c.question(ctx, q)
+	if err != nil || refusal != nil {
+		return "", refusal, err
 	}
 	if len(text) > maxQuestion {
 		refused := Failure("too_large", fmt.Sprintf("%s was not run: a person has to agree to it, and the question would have %d bytes; at most %d are shown, and nothing is left out",
@@ -59,7 +59,7 @@ func (c *Call) consult(ctx context.Context, q question) (answer string, refusal 
 		asked.Schema = sessionChoice(visible(q.refused))
 	}
 	name := "confirm"
-	if q.refused != "" || c.outer != nil { // not the only question, so the answer is one to this text
+	if q.refused != "" || c.outer != nil || c.Tool.Preview != nil { // not the only question, so the answer is one to this text
 		sum := sha256.Sum256([]byte(text))
 		name += " " + hex.EncodeToString(sum[:8])
 	}
@@ -111,23 +111,31 @@ func sessionChoice(what string) json.RawMessage {
 
 // question returns what a person is asked. Secrets are taken out before what is
 // odd is spelled out, which would hide them from the redactor.
-func (c *Call) question(q question) (string, error) {
-	args, err := c.Raw, error(nil)
-	if c.Tool.RunRaw == nil {
-		if args, err = c.args.JSON(); err != nil {
-			return "", err
-		}
-	}
+func (c *Call) question(ctx context.Context, q question) (text string, refusal *ToolResult, err error) {
 	var b bytes.Buffer
 	if q.refused != "" {
-		b.WriteString("Policy does not allow this: " + c.catalog.redactor.text(q.refused) + ". ")
+		b.WriteString("Policy does not allow this: " + visible(c.catalog.redactor.text(q.refused)) + ". ")
 	}
-	b.WriteString("Allow " + c.Name + " with ")
-	if err := appendReadable(&b, c.catalog.redactor.json(args)); err != nil {
-		return "", err
+	if c.Tool.Preview != nil {
+		text, refusal, err = c.Tool.Preview(ctx, c.args)
+		b.WriteString("Allow " + c.Name + "?\n")
+		for line := range strings.Lines(c.catalog.redactor.text(text)) {
+			b.WriteString(visible(strings.TrimSuffix(line, "\n")) + "\n")
+		}
+		return b.String(), refusal, err
 	}
-	b.WriteString("?")
-	return visible(b.String()), nil
+	args := c.Raw
+	if c.Tool.RunRaw == nil {
+		if args, err = c.args.JSON(); err != nil {
+			return "", nil, err
+		}
+	}
+	var call bytes.Buffer
+	call.WriteString("Allow " + c.Name + " with ")
+	if err := appendReadable(&call, c.catalog.redactor.json(args)); err != nil {
+		return "", nil, err
+	}
+	return b.String() + visible(call.String()+"?"), nil, nil
 }
 
 // appendReadable writes arguments on one line, with no more escapes than they need:

@@ -22,6 +22,8 @@ type answering struct {
 
 func (a *answering) Supports(method string) bool { return method == AskElicitation && a.answer != "" }
 
+func (a *answering) Complete(string) {}
+
 func (a *answering) Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error) {
 	if a.unable {
 		return nil, Errorf(CodeMissingCapability, "not now")

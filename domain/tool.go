@@ -35,6 +35,7 @@ type Tool struct {
 	Disabled        bool          // known, but not listed and not callable
 	MaxResultChars  int           // of a tool that promises longer results than usual; 0, or where an operator wants shorter ones, the executor's limit
 	Confirm         bool          // the user has to agree to each call
+	Preview         Previewer     // what the user reads then; nil for the arguments
 	Offered         string        // the name the tool's source gave it, if clients see another
 
 	Uses    Uses      // what it is handed; everything else is out of its reach
@@ -221,3 +222,7 @@ type SandboxLayers struct {
 // An Explainer says what the policy makes of a call with these arguments, which
 // satisfy the tool's input schema. The error says why nothing can be said.
 type Explainer func(ctx context.Context, args Arguments) (Explanation, error)
+
+// A Previewer says what a call would do, for the person who has to agree to it, in
+// lines. The refusal is what the call is answered with if that cannot be said.
+type Previewer func(ctx context.Context, args Arguments) (text string, refusal *ToolResult, err error)

@@ -15,11 +15,16 @@ import (
 
 // change is something that clients can subscribe to.
 type change struct {
-	method string // of the notification
-	uri    string // of the resource that has changed, if it is one
+	method      string // of the notification
+	uri         string // of the resource that has changed, if it is one
+	elicitation string // that is complete, if it is one
 }
 
-func updated(uri string) change { return change{mcp.MethodNotificationResourceUpdated, uri} }
+func completed(elicitation string) change {
+	return change{method: methodCompleted, elicitation: elicitation}
+}
+
+func updated(uri string) change { return change{method: mcp.MethodNotificationResourceUpdated, uri: uri} }
 
 var listsChanged = [...]change{
 	{method: mcp.MethodNotificationToolsListChanged}, {method: mcp.MethodNotificationResourcesListChanged}, {method: mcp.MethodNotificationPromptsListChanged},
@@ -28,17 +33,24 @@ var listsChanged = [...]change{
 // notification returns the notification of a change. Tag is the _meta it
 // carries, or nil.
 func (c change) notification(tag any) []byte {
+	if params := c.params(tag); len(params) > 0 {
+		return jsonrpc.Request(nil, c.method, params)
+	}
+	return jsonrpc.Request(nil, c.method, nil)
+}
+
+func (c change) params(tag any) map[string]any {
 	params := map[string]any{}
 	if c.uri != "" {
 		params["uri"] = c.uri
 	}
+	if c.elicitation != "" {
+		params["elicitationId"] = c.elicitation
+	}
 	if tag != nil {
 		params["_meta"] = tag
 	}
-	if len(params) == 0 {
-		return jsonrpc.Request(nil, c.method, nil)
-	}
-	return jsonrpc.Request(nil, c.method, params)
+	return params
 }
 
 // hub has all listeners.

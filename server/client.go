@@ -80,8 +80,25 @@ func (x *exchange) Supports(method string) bool {
 		return false
 	case method == domain.AskElicitation: // in forms, which a client that lists modes must list
 		return rawjson.Member(declared, "form") != nil || rawjson.Member(declared, "url") == nil
+	case method == domain.AskURL:
+		return rawjson.Member(declared, "url") != nil
 	}
 	return true
+}
+
+// Complete notifies the client, on the stream of its session once the request is
+// answered. The notification is one of protocol version 2025-11-25.
+func (x *exchange) Complete(elicitation string) {
+	if x.meta.modern {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.finished {
+		x.session.changes.add(completed(elicitation))
+		return
+	}
+	x.notify(methodCompleted, completed(elicitation).params(nil))
 }
 
 // Ask sends requests to a client with a session, one after the other as people

@@ -33,6 +33,7 @@ const (
 	methodLogLevel    = string(mcp.MethodSetLogLevel)
 	methodListen      = string(mcp.MethodSubscriptionsListen)
 	methodCancelled   = string(mcp.MethodNotificationCancelled)
+	methodCompleted   = string(mcp.MethodNotificationElicitationComplete)
 )
 
 // A sink takes what one request makes the server send, each a JSON-RPC message

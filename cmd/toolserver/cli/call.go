@@ -247,9 +247,15 @@ func (t *terminal) Log(m domain.LogMessage) {
 }
 
 // Supports reports whether there is somebody to ask.
-func (t *terminal) Supports(method string) bool { return t.answers && method == domain.AskElicitation }
+func (t *terminal) Supports(method string) bool {
+	return t.answers && (method == domain.AskElicitation || method == domain.AskURL)
+}
 
-// Ask shows questions that are answered by yes or no. What is not yes is no.
+// Complete does nothing: the call goes on.
+func (t *terminal) Complete(string) {}
+
+// Ask shows questions that are answered by yes or no, where what is not yes is no, and
+// addresses to open.
 func (t *terminal) Ask(ctx context.Context, requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
 	t.asking(true)
 	defer t.asking(false)
@@ -260,9 +266,14 @@ func (t *terminal) Ask(ctx context.Context, requests map[string]domain.InputRequ
 		if err != nil {
 			return nil, err
 		}
-		var q struct{ Message string }
+		var q struct{ Message, URL string }
 		if err := json.Unmarshal(params, &q); err != nil {
 			return nil, err
+		}
+		if q.URL != "" {
+			fmt.Fprintf(t.std.Err, "%s\n%s\n", q.Message, q.URL)
+			answers[name] = json.RawMessage(`{"action":"` + domain.Accepted + `"}`)
+			continue
 		}
 		line, err := t.ask(ctx, q.Message)
 		if err != nil {
