@@ -25,6 +25,7 @@ import (
 func (l *Loaded) check() error {
 	formats := map[string]func(text string) error{
 		"host":         sandbox.CheckHostEntry,
+		"recipient":    sandbox.CheckRecipientEntry,
 		"reachable":    checkReachable,
 		"private_host": func(text string) error { _, err := netguard.ParseHost(text); return err },
 		"base_url":     func(text string) error { _, err := httpcall.ParseBase(text); return err },

@@ -268,10 +268,10 @@ func TestWaitingHoldsNothing(t *testing.T) {
 // listening is a client that writes down what it gets.
 type listening struct{ got []string }
 
-func (l *listening) WantsProgress() bool  { return true }
-func (l *listening) Progress(p Progress)  { l.got = append(l.got, p.Message) }
-func (l *listening) Log(m LogMessage)     { l.got = append(l.got, fmt.Sprint(m.Data)) }
-func (l *listening) Complete(string) {}
+func (l *listening) WantsProgress() bool { return true }
+func (l *listening) Progress(p Progress) { l.got = append(l.got, p.Message) }
+func (l *listening) Log(m LogMessage)    { l.got = append(l.got, fmt.Sprint(m.Data)) }
+func (l *listening) Complete(string)     {}
 
 func (l *listening) Supports(string) bool { return true }
 func (l *listening) Ask(_ context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error) {

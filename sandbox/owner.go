@@ -16,7 +16,8 @@ type Owner struct {
 	Runs    string // of commands, which read and write as Reads and Writes say
 	Fetches string // of HTTP requests
 	AnyHost bool   // it fetches from hosts that its caller names, and so has lists of hosts
-	Keeps   bool   // it keeps state of its own
+	Keeps   string // directory of the state that it keeps, with others that name it; empty if it keeps none
+	Mails   string // head of the family for mail that it sends or has sent, such as invitations
 	Holds   bool   // it holds long-lived processes, which read and write as Reads and Writes say
 }
 
@@ -31,11 +32,12 @@ func (o Owner) hasHosts() bool { return o.Fetches != "" && o.AnyHost }
 // can be set for it.
 func (o Owner) Settings() (fields []reflect.StructField) {
 	has := map[string]bool{
-		"paths":     o.hasPaths(),
-		"hardlinks": o.hasPaths() && (o.Writes == o.Tool || o.Writes == "" && o.Reads == o.Tool),
-		"commands":  o.Runs != "",
-		"hosts":     o.hasHosts(),
-		"private":   o.Fetches != "",
+		"paths":      o.hasPaths(),
+		"hardlinks":  o.hasPaths() && (o.Writes == o.Tool || o.Writes == "" && o.Reads == o.Tool),
+		"commands":   o.Runs != "",
+		"hosts":      o.hasHosts(),
+		"private":    o.Fetches != "",
+		"recipients": o.Mails != "" && o.Mails == o.Tool,
 	}
 	policy := reflect.TypeFor[ToolPolicy]()
 	for i := range policy.NumField() {

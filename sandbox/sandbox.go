@@ -16,6 +16,8 @@ type Sandbox struct {
 	nothing  *pathguard.Guard       // allows no path
 	commands map[string]*Commands   // of owners that run commands or hold processes
 	fetches  map[string]*hostPolicy // of fetchers, once the policy is in force
+
+	recipients map[string]*Recipients // of owners that mail
 }
 
 // New returns the sandbox of a policy, whose commands k holds to it. The lists are
@@ -38,6 +40,9 @@ func New(p Policy, k *Kernel) (*Sandbox, error) {
 		if s.commands[o.Tool], err = s.newCommands(o, files); err != nil {
 			return nil, err
 		}
+	}
+	if s.recipients, err = newRecipients(p); err != nil {
+		return nil, err
 	}
 	if s.fetches, err = newHostPolicies(p); err != nil {
 		return nil, err

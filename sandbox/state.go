@@ -21,7 +21,7 @@ import (
 // made before it is first used. Several processes may use it at the same time.
 type State struct {
 	base  string // of all owners; empty if it is not known
-	owner string // empty if it declares no state
+	owner string // the directory; empty if none is declared
 	sweep sync.Once
 }
 
@@ -41,10 +41,7 @@ const (
 
 // State returns the state of the owner.
 func (c Capabilities) State() *State {
-	if !c.owner.Keeps {
-		return &State{}
-	}
-	return NewState(c.sandbox.policy.StateDirectory, c.owner.Tool)
+	return NewState(c.sandbox.policy.StateDirectory, c.owner.Keeps)
 }
 
 // NewState returns what an owner keeps in a state directory. The program's own parts

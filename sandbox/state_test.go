@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 
 func newState(t *testing.T, base string) *State {
 	t.Helper()
-	s, err := New(Policy{WorkingDirectory: t.TempDir(), StateDirectory: base, Owners: []Owner{{Tool: "keeper", Keeps: true}, {Tool: "other"}}}, newKernel(t))
+	s, err := New(Policy{WorkingDirectory: t.TempDir(), StateDirectory: base, Owners: []Owner{{Tool: "keeper", Keeps: "keeper"}, {Tool: "other"}}}, newKernel(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,9 @@ func completed(elicitation string) change {
 	return change{method: methodCompleted, elicitation: elicitation}
 }
 
-func updated(uri string) change { return change{method: mcp.MethodNotificationResourceUpdated, uri: uri} }
+func updated(uri string) change {
+	return change{method: mcp.MethodNotificationResourceUpdated, uri: uri}
+}
 
 var listsChanged = [...]change{
 	{method: mcp.MethodNotificationToolsListChanged}, {method: mcp.MethodNotificationResourcesListChanged}, {method: mcp.MethodNotificationPromptsListChanged},

@@ -199,7 +199,7 @@ func TestDeclarations(t *testing.T) {
 		var got domain.Uses
 		o := owners[tool.Name]
 		for use, declared := range map[domain.Uses]bool{
-			domain.Reads: o.Reads != "", domain.Writes: o.Writes != "", domain.Runs: o.Runs != "", domain.Fetches: o.Fetches != "", domain.Keeps: o.Keeps,
+			domain.Reads: o.Reads != "", domain.Writes: o.Writes != "", domain.Runs: o.Runs != "", domain.Fetches: o.Fetches != "", domain.Keeps: o.Keeps != "",
 		} {
 			if declared {
 				got |= use

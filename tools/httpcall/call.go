@@ -142,7 +142,7 @@ func (s *Service) Try(ctx context.Context, send func() error) error {
 		}
 		last = err
 		f, failed := errors.AsType[*Failure](err)
-		passes := failed && f.Retry || !failed && neverArrived(err)
+		passes := failed && f.Retry || !failed && NeverArrived(err)
 		if err == nil || !passes || n >= s.Retries || ctx.Err() != nil {
 			return err
 		}

@@ -182,9 +182,9 @@ func isTLS(err error) bool {
 	return record || certificate || alert || errors.Is(err, http.ErrSchemeMismatch)
 }
 
-// neverArrived reports whether a request certainly did not reach the service,
+// NeverArrived reports whether a request certainly did not reach the service,
 // so that sending it again cannot do anything twice.
-func neverArrived(err error) bool {
+func NeverArrived(err error) bool {
 	if _, denied := errors.AsType[*netguard.DeniedError](err); denied {
 		return false
 	}
