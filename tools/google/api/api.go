@@ -23,6 +23,7 @@ import (
 // Client sends requests for the callers of tools. It is safe for concurrent use.
 type Client struct {
 	accounts *signin.Accounts
+	serving  func() bool // whether the process lives on after a call
 	places   *share.Pool // requests in flight
 	gmail    func() *gmail.Service
 	calendar func() *calendar.Service
@@ -42,8 +43,9 @@ const (
 )
 
 // New returns a client. HTTP returns what connects to a service; base is where Google is, or "" for its own addresses.
-func New(accounts *signin.Accounts, client func(signin.Service) *http.Client, base string) *Client {
-	c := &Client{accounts: accounts, places: share.NewPool(maxInFlight, perGrant)}
+// Serving reports whether the process lives on after a call, so that a sign-in can wait.
+func New(accounts *signin.Accounts, client func(signin.Service) *http.Client, base string, serving func() bool) *Client {
+	c := &Client{accounts: accounts, serving: serving, places: share.NewPool(maxInFlight, perGrant)}
 	options := func(s signin.Service, path string) []option.ClientOption {
 		all := []option.ClientOption{option.WithHTTPClient(&http.Client{Transport: &authorized{accounts, client(s).Transport}}), option.WithUserAgent(httpcall.Product)}
 		if base != "" {
@@ -221,7 +223,7 @@ func Define[In any](c *Client, need Need, t domain.Tool, run func(context.Contex
 			return refused(refusal), err
 		}
 		res, err := run(ctx, in)
-		return need.result(res, err)
+		return need.result(ctx, res, err)
 	})
 }
 

@@ -2,8 +2,13 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
 
 	"google.golang.org/api/googleapi"
 
@@ -12,38 +17,147 @@ import (
 	"toolserver/tools/httpcall"
 )
 
-// failure returns what an error of Google's client means.
+// The error types of failures of a grant.
+const (
+	typeSignIn     = "sign_in_required"
+	typeNotEnabled = "not_enabled"
+)
+
+const hintSignIn = "Call the tool again to sign in, or have the person run: toolserver auth google."
+
+// rules say what Google's reasons mean: those of the older errors (errors[].reason) and of the newer ones (ErrorInfo). A rule
+// without meaning has Google's own message.
+var rules = sync.OnceValue(func() httpcall.Rules {
+	return httpcall.Rules{
+		{Codes: []string{"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}, Type: typeSignIn,
+			Meaning: "the sign-in does not cover this: a permission was not granted", Hint: "Have the person sign in again and allow all that is asked: toolserver auth google --again."},
+		{Codes: []string{"authError", "required", "UNAUTHENTICATED"}, Type: typeSignIn, Meaning: "the sign-in is no longer accepted", Hint: hintSignIn},
+		{Codes: []string{"accessNotConfigured", "SERVICE_DISABLED"}, Type: typeNotEnabled,
+			Meaning: "this API is not enabled in the Google Cloud project of the client ID"},
+		{Codes: []string{"userRateLimitExceeded", "rateLimitExceeded", "RATE_LIMIT_EXCEEDED", "concurrentLimitExceeded"}, Type: "rate_limited",
+			Meaning: "too many requests for this account", Hint: "Wait a minute before the next call.", Retry: true},
+		{Codes: []string{"dailyLimitExceeded", "quotaExceeded", "QUOTA_EXCEEDED"}, Type: "quota_exceeded", Meaning: "the quota of the Google Cloud project is used up",
+			Hint: "Try again tomorrow, or have the operator raise the quota in the Google Cloud console."},
+		{Codes: []string{"calendarUsageLimits", "limitExceeded"}, Type: "quota_exceeded", Meaning: "the account has reached a limit of Google for such requests", Hint: "Try again in some hours."},
+		{Codes: []string{"domainPolicy", "delegationDenied"}, Type: "denied", Meaning: "the administrator of the Google Workspace domain does not allow it", Hint: "Have the person ask their administrator."},
+		{Codes: []string{"forbidden", "forbiddenForNonOrganizer", "requiredAccessLevel", "PERMISSION_DENIED"}, Type: "denied", Hint: "Use another calendar or message, or have its owner share it."},
+		{Codes: []string{"duplicate"}, Type: "already_exists", Hint: "Use another id, or read what exists."},
+		{Codes: []string{"conditionNotMet"}, Type: "conflict", Meaning: "it has been changed by somebody else since it was read", Hint: "Read it again, then repeat the change."},
+		{Codes: []string{"updatedMinTooLongAgo", "fullSyncRequired"}, Type: "invalid_query", Hint: "Start again without a page token."},
+		{Codes: []string{"invalidPageToken"}, Type: "invalid_query", Meaning: "the page token is not valid", Hint: "Use the token of the last answer to the same query, or leave it out."},
+		{Statuses: []int{http.StatusNotFound}, Type: "not_found", Meaning: "it does not exist, or this account cannot see it", Hint: "Check the id with a search or a list."},
+		{Statuses: []int{http.StatusGone}, Type: "not_found", Meaning: "it was deleted", Hint: "Search or list again."},
+		{Statuses: []int{http.StatusBadRequest, http.StatusPreconditionFailed}, Type: "invalid_query", Hint: "Correct the arguments."},
+		{Statuses: []int{http.StatusConflict}, Type: "conflict", Hint: "Read it again, then repeat the change."},
+		{Statuses: []int{http.StatusRequestEntityTooLarge}, Type: "too_large", Meaning: "Google takes no more than this", Hint: "Send less."},
+		{Statuses: []int{http.StatusUnauthorized}, Type: typeSignIn, Meaning: "the sign-in is no longer accepted", Hint: hintSignIn},
+		{Statuses: []int{http.StatusForbidden}, Type: "denied", Hint: "Have the person check that the account may do this."},
+	}
+})
+
+var names = map[signin.Service]string{signin.Gmail: "Gmail", signin.Calendar: "Google Calendar"}
+
+// failure returns what an error of Google's client means. Other errors are returned as they are.
 func failure(s signin.Service, err error) error {
 	e, ok := errors.AsType[*googleapi.Error](err)
 	if !ok {
 		return err
 	}
-	status := &httpcall.StatusError{Service: string(s), Status: e.Code, Header: e.Header}
+	status := &httpcall.StatusError{Service: names[s], Status: e.Code, Header: e.Header, Body: []byte(e.Body)}
 	if status.Header == nil {
 		status.Header = http.Header{}
 	}
-	return httpcall.Rules(nil).Failure(status, "")
-}
-
-// Unknown reports whether a request that failed with err may have been carried out.
-func Unknown(err error) bool { return err != nil }
-
-// SignedIn returns a context with the grant of the caller, who is asked to sign in if there is none. The refusal is what the
-// call is answered with otherwise.
-func (c *Client) SignedIn(ctx context.Context, need Need) (context.Context, *domain.ToolResult, error) {
-	principal := domain.SessionOf(ctx).Principal.ID
-	token, err := c.accounts.Token(ctx, principal, need.Service)
-	if err != nil {
-		refusal := domain.Failure("sign_in_required", need.Failing+": "+err.Error(), "Sign in.")
-		return ctx, &refusal, nil
+	f := rules().Failure(status, reason(e))
+	if said := clean(e.Message); said != "" && f.Message == status.Error() && e.Code/100 == 4 {
+		f.Message += ": " + said
 	}
-	return context.WithValue(ctx, grantKey{}, &grant{principal: principal, service: need.Service, token: token}), nil, nil
+	if f.Type == typeNotEnabled {
+		f.Hint = "The operator enables it at " + activation(s, e.Body) + "; it takes some minutes."
+	}
+	return f
 }
 
-// result returns what a call is answered with.
-func (n Need) result(res domain.ToolResult, err error) (domain.ToolResult, error) {
+// reason returns Google's name for what is wrong, of the newer kind if it is one that a rule knows.
+func reason(e *googleapi.Error) string {
+	var body struct {
+		Error struct {
+			Status  string
+			Details []struct{ Reason string }
+		}
+	}
+	_ = json.Unmarshal([]byte(e.Body), &body) // or there is nothing in it
+	var all []string
+	for _, d := range body.Error.Details {
+		all = append(all, d.Reason)
+	}
+	for _, item := range e.Errors {
+		all = append(all, item.Reason)
+	}
+	for _, name := range append(all, body.Error.Status) {
+		if slices.ContainsFunc(rules(), func(r httpcall.Rule) bool { return slices.Contains(r.Codes, name) }) {
+			return name
+		}
+	}
+	return ""
+}
+
+// maxSaid bounds what is shown of Google's own messages, in bytes.
+const maxSaid = 300
+
+// clean returns a message of Google on one line.
+func clean(message string) string {
+	message = strings.TrimSuffix(strings.Join(strings.Fields(message), " "), ".")
+	return strings.ToValidUTF8(message[:min(len(message), maxSaid)], "")
+}
+
+var projectNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`project[ =]"?(\d{4,20})\b`) })
+
+// activation returns the page where an API is enabled, for the project that an answer names.
+func activation(s signin.Service, body string) string {
+	address := "https://console.cloud.google.com/apis/library/" + map[signin.Service]string{signin.Gmail: "gmail.googleapis.com", signin.Calendar: "calendar-json.googleapis.com"}[s]
+	if found := projectNumber().FindStringSubmatch(body); found != nil {
+		address += "?project=" + found[1]
+	}
+	return address
+}
+
+// Unknown reports whether a request of [Write] that failed with err may have been carried out all the same: it was sent, and
+// Google did not reject it.
+func Unknown(err error) bool {
+	if err == nil || httpcall.NeverArrived(err) || errors.Is(err, signin.ErrNoGrant) {
+		return false
+	}
+	if _, revoked := errors.AsType[*signin.RevokedError](err); revoked {
+		return false
+	}
 	if f, ok := errors.AsType[*httpcall.Failure](err); ok {
-		return domain.Failure(f.Type, n.Failing+": "+f.Message, f.Hint), nil
+		return f.Status/100 == 5
 	}
-	return res, err
+	return httpcall.Explain(err).Type != "denied"
+}
+
+// result returns what a call is answered with whose handler returned res and err.
+func (n Need) result(ctx context.Context, res domain.ToolResult, err error) (domain.ToolResult, error) {
+	if err == nil || ctx.Err() != nil {
+		return res, err
+	}
+	if _, ok := errors.AsType[*domain.Error](err); ok {
+		return res, err
+	}
+	if _, ok := errors.AsType[*domain.InputRequired](err); ok {
+		return res, err
+	}
+	return n.failed(err), nil
+}
+
+// failed returns the tool execution error for err.
+func (n Need) failed(err error) domain.ToolResult {
+	if revoked, ok := errors.AsType[*signin.RevokedError](err); ok {
+		return domain.Failure(typeSignIn, n.Failing+": "+revoked.Error(), hintSignIn)
+	}
+	if errors.Is(err, signin.ErrNoGrant) {
+		return domain.Failure(typeSignIn, n.Failing+": "+names[n.Service]+" is not signed in", hintSignIn)
+	}
+	f := httpcall.Explain(err)
+	return domain.Failure(f.Type, n.Failing+": "+f.Message, f.Hint)
 }

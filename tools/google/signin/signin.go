@@ -66,7 +66,18 @@ func (f *Flow) Done() <-chan struct{} { return f.done }
 func (f *Flow) Err() error { return nil }
 
 // Begin returns the sign-in of a principal that waits for a person: the same one until it is done.
-func (a *Accounts) Begin(principal string, s Service) (*Flow, error) { return nil, errors.New("not built yet") }
+func (a *Accounts) Begin(principal string, s Service) (*Flow, error) {
+	return nil, errors.New("not built yet")
+}
 
 // Close ends the sign-ins that wait.
 func (a *Accounts) Close() error { return nil }
+
+// Reason says what a scope is for: "read mail".
+func Reason(scope string) string { return scope }
+
+// Proves reports whether the sign-in page asks a principal for a proof of who they are.
+func (a *Accounts) Proves(principal string) bool { return false }
+
+// OnDone has do called once the flow is done; of several with the same key, the first.
+func (f *Flow) OnDone(key string, do func()) {}
