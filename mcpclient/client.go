@@ -40,6 +40,10 @@ type Options struct {
 	// elicitation, sampling or roots, the client does not declare the capability.
 	Handlers map[string]Handler
 
+	// OpensURLs says that the handler of elicitation/create also has its user open
+	// addresses (mode url).
+	OpensURLs bool
+
 	// Notify takes the server's notifications, except those of progress. It is called
 	// in their order by the goroutine that reads, so it must return soon.
 	Notify func(method string, params json.RawMessage)

@@ -122,5 +122,8 @@ func (c *Client) capabilities() map[string]any {
 			declared[capability] = struct{}{}
 		}
 	}
+	if c.opts.OpensURLs && declared["elicitation"] != nil {
+		declared["elicitation"] = map[string]any{"form": struct{}{}, "url": struct{}{}}
+	}
 	return declared
 }
