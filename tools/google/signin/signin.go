@@ -5,7 +5,12 @@ package signin
 import (
 	"context"
 	"errors"
+	"net/http"
+	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 )
 
 // Service is a part of Google that is granted by itself: one grant ends without the other.
@@ -17,6 +22,17 @@ const (
 	Calendar Service = "calendar"
 )
 
+// Services returns all services.
+func Services() []Service { return []Service{Gmail, Calendar} }
+
+// Title returns the name that people know the service by.
+func (s Service) Title() string {
+	if s == Calendar {
+		return "Google Calendar"
+	}
+	return "Gmail"
+}
+
 // Token is what requests to a service are authorized with.
 type Token struct {
 	Access string
@@ -24,7 +40,7 @@ type Token struct {
 	Email  string   // of the account; empty if it is not known
 }
 
-// ErrNoGrant is the error of a principal who has not signed in.
+// ErrNoGrant is the error of a principal who has not signed in. Errors that wrap it say why a grant does not count.
 var ErrNoGrant = errors.New("not signed in")
 
 // RevokedError is the error of a grant that Google no longer accepts. The grant is forgotten: the person has to sign in again.
@@ -34,50 +50,87 @@ type RevokedError struct {
 }
 
 func (e *RevokedError) Error() string {
-	return "Google no longer accepts the sign-in"
+	of := ""
+	if e.Email != "" {
+		of = " of " + e.Email
+	}
+	return "Google no longer accepts the sign-in" + of + " to " + e.Service.Title() +
+		": the Google Cloud app is in \"Testing\", where sign-ins end after 7 days, the password was changed, " +
+		"the access was removed in the Google account, or the sign-in was unused for 6 months"
 }
 
-// Accounts are the grants of all principals.
-type Accounts struct{}
+// Config says where Google is, for which client grants are, and where they are kept.
+type Config struct {
+	ClientID, ClientSecret string // of an OAuth client of type Desktop app
+	// BaseURL is that of a stand-in for Google; "" for Google's own addresses.
+	BaseURL string
+	HTTP    func(Service) *http.Client // its transport is used; deadlines are set here
+	Store   func(Service) Store        // is called once for each service
+	Scopes  func(Service) []string     // that are asked for, beside openid and email
+	// Prove returns what checks the credential that a principal is asked for before going on to Google: who opens a link
+	// that somebody else sent has another. It returns nil for the person at this machine, who is not asked. May be nil.
+	Prove func(principal string) func(credential string) bool
+	// Patience is how long a sign-in waits for a person; 0 means 10 minutes.
+	Patience time.Duration
+}
+
+// Accounts are the grants of all principals. It is safe for concurrent use.
+type Accounts struct {
+	config  Config
+	stores  map[Service]Store
+	flights singleflight.Group // refreshes
+
+	ctx    context.Context // of sign-ins
+	cancel context.CancelFunc
+	linger time.Duration // how long the listener stays after the last sign-in, for second tabs
+	answer time.Duration // bounds a request to Google, body included
+
+	mu      sync.Mutex
+	pending map[owner]*Flow
+	page    *loopback // nil while no sign-in waits
+	closed  bool
+	running sync.WaitGroup // the goroutines of listeners
+}
+
+// New returns the accounts of a configuration. It reads nothing yet.
+func New(c Config) *Accounts {
+	if c.Patience <= 0 {
+		c.Patience = 10 * time.Minute
+	}
+	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
+	a := &Accounts{config: c, stores: map[Service]Store{}, linger: 3 * time.Second, answer: 15 * time.Second, pending: map[owner]*Flow{}}
+	for _, s := range Services() {
+		a.stores[s] = c.Store(s)
+	}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	return a
+}
 
 // Token returns a token of the grant of a principal, which is valid for at least a minute. It refreshes the grant if need be.
-// The error is [ErrNoGrant], a [*RevokedError], that of ctx, or why Google could not be asked.
+// The error is [ErrNoGrant] or wraps it, a [*RevokedError], that of ctx, or a [*httpcall.Failure].
 func (a *Accounts) Token(ctx context.Context, principal string, s Service) (Token, error) {
-	return Token{}, ErrNoGrant
+	return a.token(ctx, owner{principal, s}, "")
 }
 
 // Renew returns another token than stale, which Google has rejected.
 func (a *Accounts) Renew(ctx context.Context, principal string, s Service, stale string) (Token, error) {
-	return Token{}, ErrNoGrant
+	return a.token(ctx, owner{principal, s}, stale)
 }
 
-// Flow is a sign-in that waits for a person.
-type Flow struct {
-	ID      string    // a name for elicitation
-	URL     string    // that the person opens, on this machine
-	Expires time.Time // when it is given up
-	done    chan struct{}
+// Close ends the sign-ins that wait, and waits until their pages are delivered. Grants can still be used.
+func (a *Accounts) Close() error {
+	a.mu.Lock()
+	a.closed = true
+	page := a.page
+	a.page = nil
+	for _, f := range a.pending {
+		a.end(f, errClosed)
+	}
+	a.mu.Unlock()
+	a.cancel()
+	if page != nil {
+		page.close()
+	}
+	a.running.Wait()
+	return nil
 }
-
-// Done is closed when the sign-in has succeeded, failed or expired.
-func (f *Flow) Done() <-chan struct{} { return f.done }
-
-// Err says why a sign-in that is done has failed, as a clause for people; nil if it has succeeded.
-func (f *Flow) Err() error { return nil }
-
-// Begin returns the sign-in of a principal that waits for a person: the same one until it is done.
-func (a *Accounts) Begin(principal string, s Service) (*Flow, error) {
-	return nil, errors.New("not built yet")
-}
-
-// Close ends the sign-ins that wait.
-func (a *Accounts) Close() error { return nil }
-
-// Reason says what a scope is for: "read mail".
-func Reason(scope string) string { return scope }
-
-// Proves reports whether the sign-in page asks a principal for a proof of who they are.
-func (a *Accounts) Proves(principal string) bool { return false }
-
-// OnDone has do called once the flow is done; of several with the same key, the first.
-func (f *Flow) OnDone(key string, do func()) {}
