@@ -55,15 +55,13 @@ var rules = sync.OnceValue(func() httpcall.Rules {
 	}
 })
 
-var names = map[signin.Service]string{signin.Gmail: "Gmail", signin.Calendar: "Google Calendar"}
-
 // failure returns what an error of Google's client means. Other errors are returned as they are.
 func failure(s signin.Service, err error) error {
 	e, ok := errors.AsType[*googleapi.Error](err)
 	if !ok {
 		return err
 	}
-	status := &httpcall.StatusError{Service: names[s], Status: e.Code, Header: e.Header, Body: []byte(e.Body)}
+	status := &httpcall.StatusError{Service: s.Title(), Status: e.Code, Header: e.Header, Body: []byte(e.Body)}
 	if status.Header == nil {
 		status.Header = http.Header{}
 	}
@@ -156,7 +154,7 @@ func (n Need) failed(err error) domain.ToolResult {
 		return domain.Failure(typeSignIn, n.Failing+": "+revoked.Error(), hintSignIn)
 	}
 	if errors.Is(err, signin.ErrNoGrant) {
-		return domain.Failure(typeSignIn, n.Failing+": "+names[n.Service]+" is not signed in", hintSignIn)
+		return domain.Failure(typeSignIn, n.Failing+": "+n.Service.Title()+" is not signed in", hintSignIn)
 	}
 	f := httpcall.Explain(err)
 	return domain.Failure(f.Type, n.Failing+": "+f.Message, f.Hint)

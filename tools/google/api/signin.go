@@ -49,7 +49,7 @@ func (c *Client) token(ctx context.Context, principal string, need Need) (token 
 	revoked, isRevoked := errors.AsType[*signin.RevokedError](err)
 	switch {
 	case errors.Is(err, signin.ErrNoGrant):
-		return token, "you are not signed in to " + names[need.Service], nil
+		return token, "you are not signed in to " + need.Service.Title(), nil
 	case isRevoked:
 		return token, revoked.Error(), nil
 	case err != nil:
@@ -124,7 +124,7 @@ func (c *Client) signIn(ctx context.Context, principal domain.Principal, need Ne
 // notify has the client of a call notified, once for each session, when a sign-in is complete: maybe long after the call.
 func (c *Client) notify(ctx context.Context, flow *signin.Flow) {
 	key, complete := domain.SessionOf(ctx).Key(), domain.Completion(ctx)
-	flow.OnDone(key, func() {
+	c.accounts.OnDone(flow, key, func() {
 		if flow.Err() == nil {
 			complete(flow.ID)
 		}

@@ -25,8 +25,9 @@ type Flow struct {
 	expiry *time.Timer
 
 	// Accounts.mu guards these.
-	tries int  // wrong credentials, and those being checked
-	taken bool // its code is being exchanged, or was
+	tries int               // wrong credentials, and those being checked
+	taken bool              // its code is being exchanged, or was
+	then  map[string]func() // called once it is done
 }
 
 // Bounds of sign-ins.
@@ -49,6 +50,19 @@ func (f *Flow) Err() error {
 		return f.err
 	default:
 		return nil
+	}
+}
+
+// OnDone has do called once a sign-in of [Accounts.Begin] is done; of several with the same key, the first.
+func (a *Accounts) OnDone(f *Flow, key string, do func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch _, known := f.then[key]; {
+	case a.closed:
+	case f.over():
+		a.running.Go(do)
+	case !known && len(f.then) < maxPending:
+		f.then[key] = do
 	}
 }
 
@@ -76,7 +90,7 @@ func (a *Accounts) Begin(principal string, s Service) (*Flow, error) {
 	}
 	f := &Flow{
 		ID: secret(16), Expires: time.Now().Add(a.config.Patience), done: make(chan struct{}),
-		attempt: newAttempt(o, "http://"+page.host+callbackPath), cookie: secret(16),
+		attempt: newAttempt(o, "http://"+page.host+callbackPath), cookie: secret(16), then: map[string]func(){},
 	}
 	f.URL = "http://" + page.host + startPath + f.ID
 	if a.config.Prove != nil {
@@ -91,6 +105,9 @@ func (a *Accounts) Begin(principal string, s Service) (*Flow, error) {
 	})
 	page.flows = append(slices.DeleteFunc(page.flows, func(f *Flow) bool { return f.over() && time.Now().After(f.Expires) }), f)
 	a.pending[o] = f
+	if a.config.Open != nil && f.proves == nil {
+		a.running.Go(func() { a.config.Open(f.URL) })
+	}
 	return f, nil
 }
 
@@ -113,6 +130,9 @@ func (a *Accounts) end(f *Flow, err error) {
 	f.err = err
 	delete(a.pending, f.owner)
 	close(f.done)
+	for _, do := range f.then {
+		a.running.Go(do)
+	}
 	if len(a.pending) == 0 && a.page != nil {
 		a.closeLater()
 	}

@@ -159,7 +159,7 @@ var (
 	errPolicy  = errors.New("the administrator of the Google account does not allow it")
 	errExpired = errors.New("nobody completed it in time")
 	errTries   = errors.New("a wrong token was entered too often")
-	errClosed  = errors.New("the server is shutting down")
+	errClosed  = errors.New("the server is shutting down, or its settings for Google have changed")
 )
 
 // reported returns what an error parameter of the redirect means. The parameter itself is not shown.

@@ -70,6 +70,8 @@ type Config struct {
 	// Prove returns what checks the credential that a principal is asked for before going on to Google: who opens a link
 	// that somebody else sent has another. It returns nil for the person at this machine, who is not asked. May be nil.
 	Prove func(principal string) func(credential string) bool
+	// Open shows the address of a new sign-in to the person at this machine; nil does not.
+	Open func(address string)
 	// Patience is how long a sign-in waits for a person; 0 means 10 minutes.
 	Patience time.Duration
 }
@@ -115,6 +117,11 @@ func (a *Accounts) Token(ctx context.Context, principal string, s Service) (Toke
 // Renew returns another token than stale, which Google has rejected.
 func (a *Accounts) Renew(ctx context.Context, principal string, s Service, stale string) (Token, error) {
 	return a.token(ctx, owner{principal, s}, stale)
+}
+
+// Proves reports whether the page of a sign-in asks a principal for a proof of who they are.
+func (a *Accounts) Proves(principal string) bool {
+	return a.config.Prove != nil && a.config.Prove(principal) != nil
 }
 
 // Close ends the sign-ins that wait, and waits until their pages are delivered. Grants can still be used.
