@@ -30,6 +30,11 @@ type Options struct {
 	Base *url.URL
 	// Links is where the addresses of links go.
 	Links LinkStyle
+	// SkipHidden leaves out what readers of the document do not see: elements with the attribute hidden, and those that a style
+	// attribute hides, makes transparent, gives no size, moves off the screen or writes in the colour of its background; input
+	// type=hidden, iframe, noembed, noframes and images of one pixel; and all that follows a comment that is never closed. Style
+	// sheets are not read. It takes a few times as long, as the document is parsed.
+	SkipHidden bool
 }
 
 // Text converts a document or a fragment to readable text. It never fails: what is not HTML is text.
@@ -49,8 +54,8 @@ type Options struct {
 //     where scripts and emoji need them), marks of direction, tag and control characters are removed.
 //   - script, style, title, template, svg, iframe, audio, video, canvas, datalist, comments and attributes are not text. Images
 //     leave nothing. noscript, noframes, noembed and object are text: they are written for readers that do not run or show what
-//     they stand in for, and we are one. Elements marked hidden stay: streamed pages carry their content in them until a script
-//     moves it. So does a template with shadowrootmode, which browsers show.
+//     they stand in for, and we are one. Elements marked hidden stay, without SkipHidden: streamed pages carry their content in
+//     them until a script moves it. So does a template with shadowrootmode, which browsers show.
 //   - math is its alttext, or else its symbols, spaced. A digit in sup gets a ^ in front of it, so that 10<sup>6</sup> is 10^6.
 //     q has quotation marks.
 //   - What is never closed does not swallow the rest of the document: neither a comment, nor a title, textarea or svg. A script
@@ -100,4 +105,11 @@ func (s *scanner) title() string {
 		w.text(s.content())
 	}
 	return strings.Join(strings.Fields(w.finish()), " ")
+}
+
+// Plain returns plain text as it is in pre: lines and white space stay, and what cannot be seen is removed as from [Text].
+func Plain(text string) string {
+	w := writer{classes: &textClasses, verbatim: 1, out: make([]byte, 0, len(text))}
+	w.pre([]byte(text))
+	return string(w.out)
 }

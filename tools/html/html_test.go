@@ -275,3 +275,21 @@ func TestLine(t *testing.T) {
 		}
 	}
 }
+
+func TestPlain(t *testing.T) {
+	for in, want := range map[string]string{
+		"  a\n\n\n\tb  ":                     "  a\n\n\n\tb  ",
+		"a\u200bb\u034f\ufeff\u00adc\u202ed": "abcd",
+		"x\U000e0041\U000e0042y\x00\x1b":     "xy",
+		"a \u200c\u200c \u200d b":            "a   b",
+		"👩\u200d🚀 نمی\u200cخواهم":            "👩\u200d🚀 نمی\u200cخواهم",
+		"a\u00a0b":                           "a b",
+		"<p>&amp;":                           "<p>&amp;",
+		"\xff":                               "\ufffd",
+		"":                                   "",
+	} {
+		if got := html.Plain(in); got != want {
+			t.Errorf("Plain(%q) is %q, want %q", in, got, want)
+		}
+	}
+}

@@ -26,14 +26,31 @@ func parse(src string) *html.Node {
 			return doc
 		}
 	}
-	return plainTree(src)
+	return plainTree(src, false)
 }
 
 // plainTree makes a tree of a document as its tags say, without repairs. Elements more than maxDepth deep stand beside one another.
-func plainTree(src string) *html.Node {
+// With seen, those that are not seen are left out, up to the next end tag of their name that is not that of one within.
+func plainTree(src string, seen bool) *html.Node {
 	open := []*html.Node{{Type: html.DocumentNode}}
 	deep := 0 // elements open beyond maxDepth
-	for s := newScanner(src); s.next(); {
+	hidden, level := "", 0
+	s := newScanner(src)
+	s.strict = seen
+	for s.next() {
+		if hidden != "" {
+			name, _ := s.z.TagName() // of text there is none
+			switch {
+			case string(name) != hidden:
+			case s.kind != html.EndTagToken:
+				level++
+			default:
+				if level--; level == 0 {
+					hidden = ""
+				}
+			}
+			continue
+		}
 		switch s.kind {
 		case html.TextToken:
 			open[len(open)-1].AppendChild(&html.Node{Type: html.TextNode, Data: strings.ToValidUTF8(string(s.content()), "\uFFFD")})
@@ -50,12 +67,18 @@ func plainTree(src string) *html.Node {
 				}
 			}
 		default:
+			tag := s.z.Token()
+			n := &html.Node{Type: html.ElementNode, DataAtom: tag.DataAtom, Data: tag.Data, Attr: tag.Attr}
+			if seen && unseenByItself(n) {
+				if !void(tag.Data) {
+					hidden, level = tag.Data, 1
+				}
+				continue
+			}
 			if len(open) > maxDepth {
 				open = open[:maxDepth]
 				deep++
 			}
-			tag := s.z.Token()
-			n := &html.Node{Type: html.ElementNode, DataAtom: tag.DataAtom, Data: tag.Data, Attr: tag.Attr}
 			open[len(open)-1].AppendChild(n)
 			if !void(tag.Data) {
 				open = append(open, n)

@@ -24,6 +24,9 @@ type renderer struct {
 }
 
 func newRenderer(src string, o Options) *renderer {
+	if o.SkipHidden {
+		src = Source(src)
+	}
 	r := &renderer{scanner: newScanner(src), tables: make([]tableState, 1)}
 	r.classes, r.gap, r.bullet = &textClasses, 1, "- "
 	r.out = make([]byte, 0, len(src)/2+16)

@@ -23,8 +23,9 @@ type scanner struct {
 	heavy  bool
 	within string // the name of that tag, if what follows may be raw text
 
-	xml bool   // an empty tag closes its element
-	cut []byte // an unfinished tag at the end that is text after all
+	xml    bool   // an empty tag closes its element
+	strict bool   // a comment that is never closed hides all that follows
+	cut    []byte // an unfinished tag at the end that is text after all
 }
 
 // heavyTag is the size of a tag with more attributes than documents need.
@@ -59,7 +60,7 @@ func (s *scanner) next() bool {
 		case html.ErrorToken:
 			return s.rest(raw)
 		case html.CommentToken:
-			if s.offset < len(s.src) || !unclosed(raw) {
+			if s.strict || s.offset < len(s.src) || !unclosed(raw) {
 				continue
 			}
 			if !bytes.HasPrefix(raw, []byte("<!--")) { // nothing that follows is markup
