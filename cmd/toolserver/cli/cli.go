@@ -99,7 +99,7 @@ func newRoot(std app.Streams, p app.Program) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.PersistentFlags().StringVarP(&g.config, "config", "c", "", "configuration `file`; default: $TOOLSERVER_CONFIG, ./toolserver.yaml if it is trusted, or the user's config.yaml")
 	root.PersistentFlags().StringArrayVarP(&g.dirs, "dir", "C", nil, "working `directory`; repeat it for further roots")
-	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), configCommand(g), trustCommand(g), untrustCommand(), tokenCommand(), versionCommand(g))
+	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), configCommand(g), trustCommand(g), untrustCommand(), tokenCommand(), authCommand(g, (*app.App).Google), versionCommand(g))
 	addCategories(root, g)
 	return root
 }

@@ -1,0 +1,335 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"toolserver/cmd/toolserver/app"
+	"toolserver/config"
+	"toolserver/domain"
+	"toolserver/tools/google/signin"
+	"toolserver/tools/httpcall"
+)
+
+// googleAuth is a run of one of the commands about sign-ins to Google.
+type googleAuth struct {
+	g         *globals
+	accounts  func(*app.App) (*signin.Accounts, error)
+	names     []string // of services
+	principal string
+
+	noBrowser, paste, again, asJSON bool
+
+	// What these are for:
+	selected []signin.Service
+	id       string // of the principal
+	title    string // of the principal, for people
+	google   *signin.Accounts
+	out      io.Writer
+}
+
+const (
+	signInTime  = 10 * time.Minute // with --paste; a link has its own
+	maxPastes   = 5
+	maxPasted   = 64 << 10 // bytes
+	indentation = "    "
+)
+
+// authCommand signs in to services, for their tools.
+func authCommand(g *globals, accounts func(*app.App) (*signin.Accounts, error)) *cobra.Command {
+	auth := &cobra.Command{Use: "auth", Short: "Sign in to services that tools use", Args: none}
+	c := &googleAuth{g: g, accounts: accounts}
+	google := &cobra.Command{
+		Use: "google", Short: "Sign in to Gmail and Google Calendar", Args: none,
+		Long: "Sign in to Gmail and Google Calendar, so that the tools can use the account. Each service is granted by itself.\n" +
+			"Prints a link for a browser on this machine, and waits 10 minutes. On a machine without a browser use --paste.\n" +
+			"The exit code is 1 if a sign-in fails, and 2 if the command line is wrong.",
+		RunE: c.run(c.signIn),
+	}
+	google.PersistentFlags().StringSliceVar(&c.names, "services", nil, "services: gmail, calendar; default: all that are in use")
+	google.PersistentFlags().StringVar(&c.principal, "principal", "", "`name` of the user or token of the configuration whose account it is, or token:NAME; default: the user of this command line")
+	google.Flags().BoolVar(&c.noBrowser, "no-browser", false, "do not open a browser")
+	google.Flags().BoolVar(&c.paste, "paste", false, "sign in with a browser on another machine, and paste the address that it ends at")
+	google.Flags().BoolVar(&c.again, "again", false, "sign in although there is a sign-in, for another account or after a change of scopes")
+	status := &cobra.Command{
+		Use: "status", Short: "Show which accounts are signed in", Args: none,
+		Long: "Show which accounts are signed in, without asking Google. The exit code is 1 if one of the services is not.", RunE: c.run(c.status),
+	}
+	status.Flags().BoolVar(&c.asJSON, "json", false, "print JSON")
+	revoke := &cobra.Command{Use: "revoke", Short: "Revoke sign-ins at Google and forget them", Args: none, RunE: c.run(c.revoke)}
+	google.AddCommand(status, revoke)
+	auth.AddCommand(google)
+	return auth
+}
+
+// none accepts no arguments.
+func none(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage(fmt.Errorf("unknown argument %q; usage: %s", args[0], cmd.UseLine()))
+	}
+	return nil
+}
+
+// run prepares a command and runs it until it is interrupted.
+func (c *googleAuth) run(do func(context.Context) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		for _, name := range c.names {
+			s := signin.Service(strings.ToLower(strings.TrimSpace(name)))
+			if !slices.Contains(signin.Services(), s) {
+				return usage(fmt.Errorf("unknown service %q; the services are gmail and calendar", name))
+			}
+			c.selected = append(c.selected, s)
+		}
+		c.out = cmd.OutOrStdout()
+		return c.g.with(func(a *app.App) (err error) {
+			if c.id, c.title, err = principalOf(a, c.principal); err != nil {
+				return err
+			}
+			if c.google, err = c.accounts(a); err != nil {
+				return err
+			}
+			defer c.google.Close()
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return do(ctx)
+		})
+	}
+}
+
+// principalOf returns the ID of the principal with a name, and the name to show.
+func principalOf(a *app.App, name string) (id, title string, err error) {
+	user, server := a.User(), a.Config().Server
+	_, full, hasSource := strings.Cut(name, ":")
+	switch {
+	case name == "" || name == user.Name:
+		return user.ID, cmp.Or(user.Name, "the user of this machine"), nil
+	case hasSource:
+		return name, full, nil
+	}
+	for _, t := range server.Tokens {
+		if t.Name == name {
+			return domain.PrincipalID(config.SourceToken, name), name, nil
+		}
+	}
+	return "", "", usage(fmt.Errorf("there is no principal %q: use the name of server.user or of one of server.tokens", name))
+}
+
+// states returns what is known of the services that are selected: by default those that ask for something.
+func (c *googleAuth) states() ([]signin.Status, error) {
+	all, err := c.google.Status(c.id)
+	return slices.DeleteFunc(all, func(s signin.Status) bool {
+		if len(c.selected) == 0 {
+			return len(s.Asked) == 0 && !s.SignedIn && s.Problem == ""
+		}
+		return !slices.Contains(c.selected, s.Service)
+	}), err
+}
+
+// signIn signs in to one service after the other.
+func (c *googleAuth) signIn(ctx context.Context) error {
+	states, _ := c.states() // what cannot be read is reported when its sign-in begins
+	lines := pastedLines(c.g.std.In)
+	for _, s := range states {
+		if s.SignedIn && len(s.Missing) == 0 && !c.again {
+			fmt.Fprintf(c.out, "%s: already signed in as %s, for %s. Use --again to sign in again.\n", s.Service.Title(), account(s), c.title)
+			continue
+		}
+		fmt.Fprintf(c.out, "%s, for %s\n  asks for permission to\n", s.Service.Title(), c.title)
+		for _, scope := range s.Asked {
+			fmt.Fprintf(c.out, "%s%s (%s)\n", indentation, signin.Reason(scope), scope)
+		}
+		err := c.one(ctx, s.Service, lines)
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return fmt.Errorf("interrupted: not signed in to %s", s.Service.Title())
+		default:
+			return fmt.Errorf("not signed in to %s: %w", s.Service.Title(), hinted(err))
+		}
+		c.confirm(s.Service)
+	}
+	return nil
+}
+
+// one signs in to a service.
+func (c *googleAuth) one(ctx context.Context, s signin.Service, lines func(context.Context) (string, error)) error {
+	if c.paste {
+		return c.pasted(ctx, s, lines)
+	}
+	flow, err := c.google.Begin(c.id, s)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "  Open this in a browser on this machine:\n%s%s\n  Waiting until %s. Ctrl-C ends it.\n", indentation, flow.URL, flow.Expires.Format("15:04"))
+	if !c.noBrowser {
+		openBrowser(flow.URL)
+	}
+	select {
+	case <-flow.Done():
+		return flow.Err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// pasted signs in to a service with a browser on another machine.
+func (c *googleAuth) pasted(ctx context.Context, s signin.Service, lines func(context.Context) (string, error)) error {
+	p, err := c.google.BeginPaste(c.id, s)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.out, "  Open this in a browser on any machine:\n%s%s\n  It ends at a page that cannot be shown. Paste the whole address of that page here:\n", indentation, p.URL)
+	ctx, cancel := context.WithTimeoutCause(ctx, signInTime, errors.New("no address was pasted in time"))
+	defer cancel()
+	for range maxPastes {
+		line, err := lines(ctx)
+		if err != nil {
+			return err
+		}
+		if err = p.Finish(ctx, line); !signin.PasteAgain(err) {
+			return err
+		}
+		fmt.Fprintf(c.out, "  %v\n", err)
+	}
+	return errors.New("no address that belongs to it was pasted")
+}
+
+// pastedLines returns a function that reads the next line. A read that is interrupted is left behind: the program ends.
+func pastedLines(in io.Reader) func(context.Context) (string, error) {
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(nil, maxPasted)
+	type result struct {
+		line string
+		err  error
+	}
+	return func(ctx context.Context) (string, error) {
+		read := make(chan result, 1)
+		go func() {
+			if scanner.Scan() {
+				read <- result{scanner.Text(), nil}
+				return
+			}
+			read <- result{"", errors.New("no address was pasted")}
+		}()
+		select {
+		case r := <-read:
+			return r.line, r.err
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+// confirm prints what a sign-in has led to.
+func (c *googleAuth) confirm(s signin.Service) {
+	all, _ := c.google.Status(c.id)
+	for _, now := range all {
+		if now.Service == s {
+			fmt.Fprintf(c.out, "%s: signed in as %s, for %s; kept in: %s\n", s.Title(), account(now), c.title, now.Kept)
+			printNotGranted(c.out, now)
+		}
+	}
+}
+
+// status shows which accounts are signed in.
+func (c *googleAuth) status(context.Context) error {
+	states, unreadable := c.states()
+	if c.asJSON {
+		if err := printJSON(c.out, map[string]any{"principal": c.id, "services": states}); err != nil {
+			return err
+		}
+	}
+	missing := false
+	for _, s := range states {
+		missing = missing || !s.SignedIn
+		switch {
+		case c.asJSON:
+		case s.SignedIn:
+			fmt.Fprintf(c.out, "%s: signed in as %s, for %s\n", s.Service.Title(), account(s), c.title)
+			fmt.Fprintf(c.out, "  since %s, refreshed %s, access token until %s, kept in: %s\n", stamp(s.Created), stamp(s.Refreshed), stamp(s.Expires), s.Kept)
+			for _, scope := range s.Scopes {
+				fmt.Fprintf(c.out, "  granted: %s (%s)\n", signin.Reason(scope), scope)
+			}
+			printNotGranted(c.out, s)
+		case s.Problem != "":
+			fmt.Fprintf(c.out, "%s: %s\n", s.Service.Title(), s.Problem)
+		default:
+			fmt.Fprintf(c.out, "%s: not signed in; run toolserver auth google --services %s\n", s.Service.Title(), s.Service)
+		}
+	}
+	if unreadable != nil && missing && !c.asJSON {
+		return hinted(unreadable)
+	}
+	if missing {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// revoke ends the sign-ins that are selected, all of them by default.
+func (c *googleAuth) revoke(ctx context.Context) error {
+	selected := c.selected
+	if len(selected) == 0 {
+		selected = signin.Services()
+	}
+	var failed error
+	for _, s := range selected {
+		switch err := c.google.SignOut(ctx, c.id, s); {
+		case errors.Is(err, signin.ErrNoGrant):
+			fmt.Fprintf(c.out, "%s: not signed in\n", s.Title())
+		case err != nil:
+			failed = errors.Join(failed, hinted(err))
+		default:
+			fmt.Fprintf(c.out, "%s: revoked, for %s\n", s.Title(), c.title)
+		}
+	}
+	return failed
+}
+
+func printNotGranted(w io.Writer, s signin.Status) {
+	for _, scope := range s.Missing {
+		fmt.Fprintf(w, "  not granted: %s (%s)\n", signin.Reason(scope), scope)
+	}
+}
+
+func account(s signin.Status) string { return cmp.Or(s.Email, "an account whose address is not known") }
+
+func stamp(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// hinted returns an error with what to do next.
+func hinted(err error) error {
+	if f, ok := errors.AsType[*httpcall.Failure](err); ok && f.Hint != "" {
+		return fmt.Errorf("%s. %s", f.Message, f.Hint)
+	}
+	return err
+}
+
+// openBrowser opens a browser if there is a display. The person has the link in any case.
+func openBrowser(address string) {
+	name, args := "xdg-open", []string{address}
+	switch {
+	case runtime.GOOS == "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+	case runtime.GOOS == "darwin":
+		name = "open"
+	case os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "":
+		return
+	}
+	if cmd := exec.Command(name, args...); cmd.Start() == nil {
+		go func() { _ = cmd.Wait() }() // it may stay as long as the browser
+	}
+}
