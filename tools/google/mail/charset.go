@@ -34,7 +34,7 @@ func Headers(p *gmail.MessagePart, name string) (all []string) {
 func Addresses(p *gmail.MessagePart, name string) []*mail.Address {
 	// The parser decodes fewer charsets, and word for word. It is given names in quotes.
 	var quoted strings.Builder
-	s, end := rawHeader(p, name), 0
+	s, end := unfold.Replace(rawHeader(p, name)), 0
 	for _, m := range encodedPhrase.FindAllStringIndex(s, -1) {
 		text := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(DecodeHeader(s[m[0]:m[1]]))
 		if !strings.HasSuffix(s[:m[0]], `"`) { // some mailers have put it in quotes
@@ -178,7 +178,8 @@ func decodeText(data []byte, declared string, markup bool) (s, warning string) {
 	}
 	valid := strings.ToValidUTF8(string(data), "\uFFFD")
 	unknown := name != "" && enc == nil
-	if foreign := foreignRunes(valid); utf8.Valid(data) || foreign > 10*strings.Count(valid, "\uFFFD") || cutOff(data) {
+	foreign := foreignRunes(valid)
+	if utf8.Valid(data) || foreign > 10*strings.Count(valid, "\uFFFD") || cutOff(data) && (foreign > 0 || name == "utf-8") {
 		if unknown {
 			warning = fmt.Sprintf("unknown charset %.40q, read as utf-8", name)
 		}
