@@ -16,6 +16,7 @@ type stamp struct {
 	text   string
 	date   bool
 	offset bool      // whether the text has one; it is an instant then
+	east   int       // the offset, in seconds
 	at     time.Time // the instant; without an offset the date and clock, in UTC
 }
 
@@ -56,6 +57,7 @@ func parseStamp(text string) (s stamp, problem string) {
 		s.date, s.offset = layout == dateLayout, strings.Contains(layout, "Z07")
 		s.at = at.Truncate(time.Second)
 		if s.offset {
+			_, s.east = at.Zone()
 			s.at = s.at.UTC()
 		}
 		return s, ""
@@ -101,10 +103,14 @@ func instants(wall time.Time, loc *time.Location) (all []time.Time, from, to, at
 }
 
 // in returns the instant of a stamp that is not a date, as clocks in loc show it. Of a time that occurs twice it is the first,
-// and note says so. A problem is as in [parseStamp].
+// and note says so, as it does if the stamp has the offset of another zone. A problem is as in [parseStamp].
 func (s stamp) in(loc *time.Location) (at time.Time, note, problem string) {
 	if s.offset {
-		return s.at.In(loc), "", ""
+		at = s.at.In(loc)
+		if _, own := at.Zone(); own != s.east && s.east != 0 && loc.String() != "" {
+			note = fmt.Sprintf("%s is %s in %s.", s.text, wallText(at), loc)
+		}
+		return at, note, ""
 	}
 	all, from, to, _ := instants(s.at, loc)
 	switch len(all) {
@@ -232,7 +238,7 @@ func nearestZone(name string, known []string) string {
 type span struct {
 	allDay     bool
 	start, end time.Time // in the zone that they are shown in; of dates midnight in UTC
-	notes      []string  // about times that occur twice
+	notes      []string  // about times that could be understood otherwise
 }
 
 // A fieldProblem is what is wrong with an argument. It is the zero value if nothing is.

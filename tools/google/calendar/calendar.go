@@ -1,0 +1,201 @@
+// Package calendar provides the tools for the user's Google Calendar.
+//
+// A time with an offset is that instant, whatever zone it is shown in. The last day of an all-day event is meant and shown as
+// such; Google's API names the day after. Nobody is mailed unless a call says so, and each answer says who was.
+package calendar
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	gcal "google.golang.org/api/calendar/v3"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/declare"
+	"toolserver/tools/google/api"
+	"toolserver/tools/google/signin"
+	"toolserver/tools/httpcall"
+)
+
+// Options are what the configuration says of the calendar tools.
+type Options struct {
+	// TimeZone is the IANA name of the zone of times without an offset, and that times are shown in. If it is empty, that is the
+	// calendar's own.
+	TimeZone string
+	Full     bool // all tools, and not just those to list, create and get events
+	// Recipients rejects addresses of people who must not be invited; nil allows all.
+	Recipients func(ctx context.Context, addresses []string) error
+}
+
+const (
+	listName   = "calendar_list_events"
+	createName = "calendar_create_event"
+	getName    = "calendar_get_event"
+
+	category    = "calendar"
+	callTimeout = time.Minute
+	primary     = "primary" // the ID of the user's own calendar
+)
+
+const scopePrefix = "https://www.googleapis.com/auth/calendar"
+
+// Any of these scopes is enough; the first is the least.
+func readScopes() []string {
+	return []string{scopePrefix + ".events.readonly", scopePrefix + ".events", scopePrefix + ".events.owned", scopePrefix + ".readonly", scopePrefix}
+}
+
+func writeScopes() []string {
+	return []string{scopePrefix + ".events", scopePrefix + ".events.owned", scopePrefix}
+}
+
+// entry is a tool of the package.
+type entry struct {
+	name    string
+	full    bool // only with Options.Full
+	scopes  func() []string
+	failing string // begins the message of a failure
+	make    func(*toolset, api.Need) domain.Tool
+}
+
+func all() []entry {
+	return []entry{
+		{listName, false, readScopes, "Error listing calendar events", tool(listTool, (*toolset).list)},
+	}
+}
+
+// tool returns what makes a tool of its declaration and its handler.
+func tool[In any](declared func() domain.Tool, run func(*toolset, context.Context, In) (domain.ToolResult, error)) func(*toolset, api.Need) domain.Tool {
+	return func(s *toolset, need api.Need) domain.Tool {
+		return api.Define(s.client, need, declared(), func(ctx context.Context, in In) (domain.ToolResult, error) { return run(s, ctx, in) })
+	}
+}
+
+// Declared returns what the tools of the category declare, those of Options.Full among them.
+func Declared() declare.Group {
+	g := declare.Group{Category: category, Heading: "Calendar"}
+	for _, e := range all() {
+		g.Tools = append(g.Tools, declare.Tool{Owner: sandbox.Owner{Tool: e.name, Fetches: e.name, Keeps: true}})
+	}
+	return g
+}
+
+// Scopes returns the least scopes that all of the tools named work with.
+func Scopes(enabled []string) (scopes []string) {
+	for _, e := range all() {
+		if slices.Contains(enabled, e.name) && !slices.Contains(scopes, e.scopes()[0]) {
+			scopes = append(scopes, e.scopes()[0])
+		}
+	}
+	if slices.Contains(scopes, writeScopes()[0]) { // which includes reading
+		scopes = slices.DeleteFunc(scopes, func(s string) bool { return s == readScopes()[0] })
+	}
+	return scopes
+}
+
+// Tools returns the tools of the category calendar. The error says that o.TimeZone is no time zone.
+func Tools(c *api.Client, o Options) ([]domain.Tool, error) {
+	s := &toolset{client: c, service: c.Calendar, recipients: o.Recipients, full: o.Full, now: time.Now}
+	if o.TimeZone != "" {
+		var problem string
+		if s.zone, problem = zone(o.TimeZone); problem != "" {
+			return nil, fmt.Errorf("time zone %s", problem)
+		}
+	}
+	var tools []domain.Tool
+	for _, e := range all() {
+		if o.Full || !e.full {
+			tools = append(tools, e.make(s, api.Need{Service: signin.Calendar, Scopes: e.scopes(), Failing: e.failing}))
+		}
+	}
+	return tools, nil
+}
+
+// toolset is what the tools share.
+type toolset struct {
+	client     *api.Client
+	service    func() *gcal.Service
+	recipients func(ctx context.Context, addresses []string) error
+	full       bool
+	zone       *time.Location // nil for that of the calendar
+	now        func() time.Time
+}
+
+// named returns the zone that the argument timeZone or else the configuration names, nil if none does.
+func (s *toolset) named(tool, name string) (*time.Location, error) {
+	if name == "" {
+		return s.zone, nil
+	}
+	loc, problem := zone(name)
+	if problem != "" {
+		return nil, domain.InvalidArgument(tool, "timeZone", problem)
+	}
+	return loc, nil
+}
+
+// zoneOf returns the zone of a calendar.
+func (s *toolset) zoneOf(ctx context.Context, calendarID string) (*time.Location, error) {
+	list, err := api.Read(ctx, s.client, s.service().Events.List(calendarID).MaxResults(1).Fields("timeZone").Context(ctx).Do)
+	if err != nil {
+		return nil, noCalendar(err, calendarID)
+	}
+	loc, err := time.LoadLocation(list.TimeZone)
+	if err != nil || list.TimeZone == "" || list.TimeZone == "Local" {
+		return nil, &httpcall.Failure{Type: "bad_answer", Message: fmt.Sprintf("the calendar's time zone %q is unknown", clip(list.TimeZone)),
+			Hint: "Call again with timeZone."}
+	}
+	return loc, nil
+}
+
+// calendarID returns the ID of the calendar that an argument names.
+func (s *toolset) calendarID(tool, name string) (string, error) {
+	name = strings.TrimSpace(name)
+	if name == "" || name == primary || strings.Contains(name, "@") {
+		return cmp.Or(name, primary), nil
+	}
+	return "", domain.InvalidArgument(tool, "calendarId", fmt.Sprintf(
+		"must be %q or the ID of a calendar, which has an @ in it (Google Calendar shows it in the calendar's settings); %q is not", primary, clip(name)))
+}
+
+// statusOf returns the HTTP status that is why a request failed, 0 if there is none.
+func statusOf(err error) int {
+	if f, ok := errors.AsType[*httpcall.Failure](err); ok {
+		return f.Status
+	}
+	return 0
+}
+
+// noCalendar returns err, in the terms of the calendar if Google says that there is none.
+func noCalendar(err error, calendarID string) error {
+	if statusOf(err) != http.StatusNotFound {
+		return err
+	}
+	return &httpcall.Failure{Type: "not_found", Status: http.StatusNotFound,
+		Message: fmt.Sprintf("there is no calendar %q, or the account may not see it", clip(calendarID)), Hint: "Use the ID of another calendar, such as primary."}
+}
+
+// noEvent is noCalendar of an event.
+func noEvent(err error, calendarID, id string) error {
+	if status := statusOf(err); status != http.StatusNotFound && status != http.StatusGone {
+		return err
+	}
+	return &httpcall.Failure{Type: "not_found", Status: statusOf(err),
+		Message: fmt.Sprintf("there is no event %q in the calendar %q, or the account may not see it", clip(id), clip(calendarID)),
+		Hint:    "Use an ID from " + listName + " with the same calendarId."}
+}
+
+// get reads an event, whose times are shown in loc if it is not nil.
+func (s *toolset) get(ctx context.Context, calendarID, id string, loc *time.Location) (*gcal.Event, error) {
+	call := s.service().Events.Get(calendarID, id).Context(ctx)
+	if loc != nil {
+		call.TimeZone(loc.String())
+	}
+	e, err := api.Read(ctx, s.client, call.Do)
+	return e, noEvent(err, calendarID, id)
+}
