@@ -67,6 +67,7 @@ type entry struct {
 func all() []entry {
 	return []entry{
 		{listName, false, readScopes, "Error listing calendar events", tool(listTool, (*toolset).list)},
+		{createName, false, writeScopes, "Error creating calendar event", tool(createTool, (*toolset).create)},
 	}
 }
 

@@ -1,0 +1,289 @@
+package calendar
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	gcal "google.golang.org/api/calendar/v3"
+
+	"toolserver/domain"
+	"toolserver/tools/google/api"
+	"toolserver/tools/httpcall"
+)
+
+type createInput struct {
+	Summary      string     `json:"summary" min:"1" max:"1000" doc:"Title of the event."`
+	Start        string     `json:"start" min:"1" max:"64" doc:"A local time (2026-03-02T14:30), a time with an offset (2026-03-02T14:30:00+01:00), or a date (2026-03-02) for an all-day event."`
+	End          string     `json:"end" min:"1" max:"64" doc:"End, written like start; of an all-day event its last day, which may be that of start."`
+	Description  string     `json:"description,omitempty" max:"8192" doc:"Text of the event; Google Calendar shows HTML in it."`
+	Location     string     `json:"location,omitempty" max:"1024" doc:"Where it is."`
+	Attendees    string     `json:"attendees,omitempty" max:"65000" doc:"E-mail addresses of people to invite, separated by commas."`
+	CalendarID   string     `json:"calendarId" default:"primary" max:"1024" doc:"ID of the calendar; primary is the user's own."`
+	TimeZone     string     `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset, such as Europe/London; a time with an offset stays that instant; default: the configured one, or the calendar's."`
+	Recurrence   []string   `json:"recurrence,omitempty" max:"50" doc:"Lines of RFC 5545, such as RRULE:FREQ=WEEKLY;BYDAY=MO;COUNT=10."`
+	SendUpdates  string     `json:"sendUpdates" default:"none" enum:"none|all|externalOnly" doc:"Who is mailed an invitation: nobody, all attendees, or those who do not use Google Calendar."`
+	Reminders    []reminder `json:"reminders,omitempty" max:"5" doc:"Reminders of the user, instead of the calendar's default."`
+	AddMeet      bool       `json:"addMeet" default:"false" doc:"Whether to add a Google Meet video conference."`
+	Visibility   string     `json:"visibility" default:"default" enum:"default|public|private|confidential" doc:"Who sees the details."`
+	Transparency string     `json:"transparency" default:"opaque" enum:"opaque|transparent" doc:"Whether the user is busy (opaque) or free (transparent) during the event."`
+	EventID      string     `json:"eventId,omitempty" min:"5" max:"1024" pattern:"^[a-v0-9]+$" doc:"ID for the event, to create it only once however often it is called; default: a random one."`
+	DryRun       bool       `json:"dryRun" default:"false" doc:"Whether to only show what would be saved."`
+}
+
+type reminder struct {
+	Method  string `json:"method" default:"popup" enum:"popup|email" doc:"How the user is reminded."`
+	Minutes int64  `json:"minutes" min:"0" max:"40320" doc:"Minutes before the start."`
+}
+
+// savedResult is the structured content of the tools that save an event.
+type savedResult struct {
+	event            `json:",inline"`
+	Duration         string   `json:"duration,omitempty" doc:"How long it is, for people."`
+	Recurrence       []string `json:"recurrence,omitempty" doc:"When it is repeated, as lines of RFC 5545."`
+	Attendees        []string `json:"attendees,omitempty" doc:"E-mail addresses of the other people who are invited."`
+	Invitations      string   `json:"invitations,omitempty" doc:"Who was mailed, for people."`
+	SendUpdates      string   `json:"sendUpdates" doc:"Who Google was asked to mail: none, all or externalOnly."`
+	ConferenceStatus string   `json:"conferenceStatus,omitempty" doc:"Of a conference that was asked for: pending, success or failure."`
+	Notes            []string `json:"notes,omitempty" doc:"What else is to be known, such as that a local time occurs twice."`
+	DryRun           bool     `json:"dryRun" doc:"Whether nothing was saved."`
+}
+
+func createTool() domain.Tool {
+	return domain.Tool{
+		Name:  createName,
+		Title: "Create calendar event",
+		Description: "Create an event in the user's Google Calendar. Attendees get it in their calendars, but nobody is mailed an invitation unless sendUpdates " +
+			"says so. Times without an offset are in timeZone; dates make an all-day event, whose end is its last day. The answer shows what Google has saved. " +
+			"A call whose outcome is unknown can be repeated safely with the eventId that the error names.",
+		Category:    category,
+		Annotations: domain.Annotations{OpenWorld: true},
+		Output:      domain.OutputOf[savedResult](),
+		Timeout:     2 * callTimeout, // an attempt, and another if its outcome is unknown
+		Ability:     "create events in the user's calendar",
+	}
+}
+
+func (s *toolset) create(ctx context.Context, in createInput) (domain.ToolResult, error) {
+	e, p, calendarID, err := s.newEvent(ctx, in)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	if in.DryRun {
+		res := s.saved(e, calendarID, p, in.SendUpdates)
+		res.DryRun = true
+		return res.result("Dry run: nothing was saved. The event would be:"), nil
+	}
+	made, existed, err := s.insert(ctx, calendarID, e, in)
+	if ctx.Err() != nil {
+		return domain.Text(unknownOutcome(e.Id)), ctx.Err() // the executor keeps the text
+	}
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	if existed && in.EventID != "" {
+		if made.Status == "cancelled" || !alike(made, e) {
+			return domain.ToolResult{}, &httpcall.Failure{Type: "already_exists",
+				Message: fmt.Sprintf("the ID %s is that of another event (%s, %s)", in.EventID, describe(made, calendarID, nil).Summary, line(made.Status)),
+				Hint:    "Leave eventId out, or use another: even a deleted event keeps its ID."}
+		}
+		p.notes = append(p.notes, "An event with this ID, title and time existed already: it was not created again, and nobody was mailed again.")
+	}
+	return s.saved(made, calendarID, p, in.SendUpdates).result("Event created successfully."), nil
+}
+
+// newEvent returns the event of a call, its time and its calendar.
+func (s *toolset) newEvent(ctx context.Context, in createInput) (e *gcal.Event, p span, calendarID string, err error) {
+	bad := func(field, problem string) (*gcal.Event, span, string, error) {
+		return nil, span{}, "", domain.InvalidArgument(createName, field, problem)
+	}
+	start, problem := parseStamp(in.Start)
+	if problem != "" {
+		return bad("start", problem)
+	}
+	end, problem := parseStamp(in.End)
+	if problem != "" {
+		return bad("end", problem)
+	}
+	recurrence, problem := parseRecurrence(in.Recurrence, start.date)
+	if problem != "" {
+		return bad("recurrence", problem)
+	}
+	people, problem := parsePeople(in.Attendees)
+	if problem != "" {
+		return bad("attendees", problem)
+	}
+	if strings.TrimSpace(in.Summary) == "" {
+		return bad("summary", "must not be empty")
+	}
+	loc, err := s.named(createName, in.TimeZone)
+	if err == nil {
+		calendarID, err = s.calendarID(createName, in.CalendarID)
+	}
+	if err == nil {
+		err = s.admit(ctx, addresses(people))
+	}
+	if err == nil {
+		p, err = s.span(ctx, createName, calendarID, start, end, loc, len(recurrence) > 0)
+	}
+	if err != nil {
+		return nil, p, "", err
+	}
+	e = &gcal.Event{
+		Id: in.EventID, Summary: strings.TrimSpace(in.Summary), Description: in.Description, Location: in.Location,
+		Attendees: people, Recurrence: recurrence, Visibility: in.Visibility, Transparency: in.Transparency,
+	}
+	e.Start, e.End = p.wire()
+	if e.Id == "" {
+		e.Id = newID()
+	}
+	if in.Reminders != nil {
+		e.Reminders = &gcal.EventReminders{ForceSendFields: []string{"UseDefault"}}
+		for _, r := range in.Reminders {
+			e.Reminders.Overrides = append(e.Reminders.Overrides, &gcal.EventReminder{Method: r.Method, Minutes: r.Minutes, ForceSendFields: []string{"Minutes"}})
+		}
+	}
+	if in.AddMeet {
+		e.ConferenceData = &gcal.ConferenceData{CreateRequest: &gcal.CreateConferenceRequest{
+			RequestId: e.Id, ConferenceSolutionKey: &gcal.ConferenceSolutionKey{Type: "hangoutsMeet"},
+		}}
+	}
+	return e, p, calendarID, nil
+}
+
+// span returns the time from start to end, in loc or else in the zone of the calendar, which is asked for only if it matters.
+func (s *toolset) span(ctx context.Context, tool, calendarID string, start, end stamp, loc *time.Location, repeated bool) (span, error) {
+	instants := start.offset && end.offset
+	if loc == nil {
+		// What is wrong in every zone is found without asking.
+		if start.offset == end.offset {
+			if _, bad := parseSpan(start, end, time.UTC); bad.text != "" {
+				return span{}, domain.InvalidArgument(tool, bad.field, bad.text)
+			}
+		}
+		loc = time.FixedZone("", 0)
+		if !start.date && (!instants || repeated) {
+			var err error
+			if loc, err = s.zoneOf(ctx, calendarID); err != nil {
+				return span{}, err
+			}
+		}
+	}
+	p, bad := parseSpan(start, end, loc)
+	if bad.text != "" {
+		return p, domain.InvalidArgument(tool, bad.field, bad.text)
+	}
+	return p, nil
+}
+
+// wire returns the span as Google takes it: of an all-day event, the end is the day after the last.
+func (p span) wire() (start, end *gcal.EventDateTime) {
+	if p.allDay {
+		return &gcal.EventDateTime{Date: p.start.Format(dateLayout)}, &gcal.EventDateTime{Date: p.end.AddDate(0, 0, 1).Format(dateLayout)}
+	}
+	at := func(t time.Time) *gcal.EventDateTime {
+		return &gcal.EventDateTime{DateTime: wire(t), TimeZone: t.Location().String()}
+	}
+	return at(p.start), at(p.end)
+}
+
+// newID returns a random ID in the alphabet of Google's, base32hex.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return strings.ToLower(base32.HexEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:]))
+}
+
+// insert creates an event. Its ID makes that safe to repeat: the second time Google says that the event exists, and it is read.
+func (s *toolset) insert(ctx context.Context, calendarID string, e *gcal.Event, in createInput) (made *gcal.Event, existed bool, err error) {
+	call := s.service().Events.Insert(calendarID, e).SendUpdates(in.SendUpdates).Context(ctx)
+	if in.AddMeet {
+		call.ConferenceDataVersion(1)
+	}
+	unknown := false
+	for range 2 {
+		made, err = api.Read(ctx, s.client, call.Do)
+		status := statusOf(err)
+		if unknown = api.Unknown(err) && (status == 0 || status >= 500); !unknown || ctx.Err() != nil {
+			break
+		}
+	}
+	if statusOf(err) == http.StatusConflict {
+		existed = true
+		made, err = s.get(ctx, calendarID, e.Id, nil)
+		unknown = err != nil
+	}
+	if unknown {
+		f := *httpcall.Explain(err)
+		f.Message, f.Hint = f.Message+"; "+unknownOutcome(e.Id), "Call again with the same arguments and eventId "+e.Id+"."
+		return nil, existed, &f
+	}
+	return made, existed, noCalendar(err, calendarID)
+}
+
+// unknownOutcome says how to go on after a call whose event may exist.
+func unknownOutcome(id string) string {
+	return fmt.Sprintf("it is unknown whether the event was created; with eventId %s it is created at most once", id)
+}
+
+// alike reports whether two events have the same title and time.
+func alike(a, b *gcal.Event) bool {
+	one, ok := spanOf(a, time.UTC)
+	other, ok2 := spanOf(b, time.UTC)
+	return ok && ok2 && a.Summary == b.Summary && one.allDay == other.allDay && one.start.Equal(other.start) && one.end.Equal(other.end)
+}
+
+// saved returns what was saved: e, as Google has returned it. Its time is shown in the zone of p.
+func (s *toolset) saved(e *gcal.Event, calendarID string, p span, sendUpdates string) *savedResult {
+	loc := p.start.Location()
+	if p.allDay || loc.String() == "" {
+		loc = nil
+	}
+	r := &savedResult{event: describe(e, calendarID, loc), Recurrence: e.Recurrence, Attendees: addresses(e.Attendees), SendUpdates: sendUpdates, Notes: p.notes}
+	if saved, ok := spanOf(e, loc); ok {
+		r.Duration = saved.length()
+	}
+	r.Invitations = mailed(sendUpdates, r.Attendees)
+	if e.ConferenceData != nil && e.ConferenceData.CreateRequest != nil {
+		r.ConferenceStatus = "pending"
+		if status := e.ConferenceData.CreateRequest.Status; status != nil {
+			r.ConferenceStatus = line(status.StatusCode)
+		}
+	}
+	return r
+}
+
+// result returns what was saved as text and as data.
+func (r *savedResult) result(head string) domain.ToolResult {
+	var f facts
+	f.WriteString(head)
+	f.add("  ", "ID", r.ID)
+	f.add("  ", "Summary", r.Summary)
+	f.add("  ", "Start", r.Start.String())
+	f.add("  ", "End", r.End.String())
+	f.add("  ", "Link", r.HTMLLink)
+	f.add("  ", "When", r.When+", "+r.Duration)
+	f.some("  ", "Location", r.Location)
+	f.some("  ", "Recurrence", strings.Join(r.Recurrence, "; "))
+	conference := r.ConferenceLink
+	if conference == "" && r.ConferenceStatus == "pending" {
+		conference = "is being created; calendar_get_event shows its link in a moment"
+	} else if conference == "" && r.ConferenceStatus != "" {
+		conference = "could not be created (" + r.ConferenceStatus + ")"
+	}
+	f.some("  ", "Conference Link", conference)
+	if r.DryRun && r.Invitations != "" {
+		r.Invitations = "with sendUpdates " + r.SendUpdates + ", for " + clipList(r.Attendees)
+	}
+	f.some("  ", "Invitations", r.Invitations)
+	for _, note := range r.Notes {
+		f.add("  ", "Note", note)
+	}
+	res := domain.Text(f.String())
+	res.Results = r
+	return res
+}

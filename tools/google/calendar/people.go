@@ -1,0 +1,89 @@
+package calendar
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+
+	gcal "google.golang.org/api/calendar/v3"
+
+	"toolserver/tools/httpcall"
+)
+
+// maxPeople bounds the attendees of an event, as Google does.
+const maxPeople = 200
+
+// parsePeople reads e-mail addresses, separated by commas, with or without names. Each comes once. A problem follows the name of
+// the argument.
+func parsePeople(text string) (people []*gcal.EventAttendee, problem string) {
+	text = strings.Trim(text, " ,")
+	if text == "" {
+		return nil, ""
+	}
+	all, err := mail.ParseAddressList(text)
+	if err != nil {
+		for part := range strings.SplitSeq(text, ",") {
+			if _, err := mail.ParseAddress(part); err != nil {
+				return nil, fmt.Sprintf("has %q, which is no e-mail address; separate addresses by commas", clip(strings.TrimSpace(part)))
+			}
+		}
+		return nil, "must be e-mail addresses, separated by commas: " + clip(err.Error())
+	}
+	seen := map[string]bool{}
+	for _, a := range all {
+		if key := strings.ToLower(a.Address); !seen[key] {
+			seen[key] = true
+			people = append(people, &gcal.EventAttendee{Email: a.Address, DisplayName: line(a.Name)})
+		}
+	}
+	if len(people) > maxPeople {
+		return nil, fmt.Sprintf("has %d people; an event has at most %d", len(people), maxPeople)
+	}
+	return people, ""
+}
+
+// addresses returns where people are mailed.
+func addresses(people []*gcal.EventAttendee) (all []string) {
+	for _, a := range people {
+		if a.Email != "" && !a.Self && !a.Resource {
+			all = append(all, line(a.Email))
+		}
+	}
+	return all
+}
+
+// admit asks the policy whether people may be invited.
+func (s *toolset) admit(ctx context.Context, addresses []string) error {
+	if s.recipients == nil || len(addresses) == 0 {
+		return nil
+	}
+	err := s.recipients(ctx, addresses)
+	if _, ok := errors.AsType[*httpcall.Failure](err); err == nil || ok || ctx.Err() != nil {
+		return err
+	}
+	return &httpcall.Failure{Type: "denied", Message: err.Error(), Hint: "Leave these people out, or have the person who runs the server allow them."}
+}
+
+// mailed says who gets mail about a change, as Google is asked with sendUpdates.
+func mailed(sendUpdates string, people []string) string {
+	switch {
+	case len(people) == 0:
+		return ""
+	case sendUpdates == "all":
+		return "mailed to " + clipList(people)
+	case sendUpdates == "externalOnly":
+		return "mailed only to those who do not use Google Calendar, of " + clipList(people)
+	}
+	return "nobody was mailed (sendUpdates: none): " + clipList(people)
+}
+
+// clipList joins the first of many words.
+func clipList(words []string) string {
+	const most = 20
+	if len(words) > most {
+		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more", len(words)-most)
+	}
+	return strings.Join(words, ", ")
+}
