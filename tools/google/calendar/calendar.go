@@ -68,6 +68,7 @@ func all() []entry {
 	return []entry{
 		{listName, false, readScopes, "Error listing calendar events", tool(listTool, (*toolset).list)},
 		{createName, false, writeScopes, "Error creating calendar event", tool(createTool, (*toolset).create)},
+		{getName, false, readScopes, "Error getting calendar event", tool(getTool, (*toolset).getEvent)},
 	}
 }
 

@@ -126,7 +126,7 @@ func line(s string) string {
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case unicode.IsControl(r):
+		case unicode.IsControl(r), unicode.In(r, unicode.Zl, unicode.Zp):
 			return ' '
 		case unicode.Is(unicode.Bidi_Control, r), r == unicode.ReplacementChar:
 			return -1
