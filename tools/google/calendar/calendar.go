@@ -39,6 +39,12 @@ const (
 	createName = "calendar_create_event"
 	getName    = "calendar_get_event"
 
+	updateName    = "calendar_update_event"
+	deleteName    = "calendar_delete_event"
+	respondName   = "calendar_respond_event"
+	freeBusyName  = "calendar_free_busy"
+	calendarsName = "calendar_list_calendars"
+
 	category    = "calendar"
 	callTimeout = time.Minute
 	primary     = "primary" // the ID of the user's own calendar
@@ -55,6 +61,14 @@ func writeScopes() []string {
 	return []string{scopePrefix + ".events", scopePrefix + ".events.owned", scopePrefix}
 }
 
+func freeBusyScopes() []string {
+	return []string{scopePrefix + ".freebusy", scopePrefix + ".events.freebusy", scopePrefix + ".readonly", scopePrefix}
+}
+
+func calendarsScopes() []string {
+	return []string{scopePrefix + ".calendarlist.readonly", scopePrefix + ".calendarlist", scopePrefix + ".readonly", scopePrefix}
+}
+
 // entry is a tool of the package.
 type entry struct {
 	name    string
@@ -69,6 +83,9 @@ func all() []entry {
 		{listName, false, readScopes, "Error listing calendar events", tool(listTool, (*toolset).list)},
 		{createName, false, writeScopes, "Error creating calendar event", tool(createTool, (*toolset).create)},
 		{getName, false, readScopes, "Error getting calendar event", tool(getTool, (*toolset).getEvent)},
+		{deleteName, true, writeScopes, "Error deleting calendar event", tool(deleteTool, (*toolset).deleteEvent)},
+		{respondName, true, writeScopes, "Error responding to invitation", tool(respondTool, (*toolset).respond)},
+		{calendarsName, true, calendarsScopes, "Error listing calendars", tool(calendarsTool, (*toolset).listCalendars)},
 	}
 }
 
@@ -155,14 +172,34 @@ func (s *toolset) zoneOf(ctx context.Context, calendarID string) (*time.Location
 	return loc, nil
 }
 
-// calendarID returns the ID of the calendar that an argument names.
-func (s *toolset) calendarID(tool, name string) (string, error) {
+// calendarID returns the ID of the calendar that an argument names by that, or with all tools by its name.
+func (s *toolset) calendarID(ctx context.Context, tool, name string) (string, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || name == primary || strings.Contains(name, "@") {
 		return cmp.Or(name, primary), nil
 	}
-	return "", domain.InvalidArgument(tool, "calendarId", fmt.Sprintf(
-		"must be %q or the ID of a calendar, which has an @ in it (Google Calendar shows it in the calendar's settings); %q is not", primary, clip(name)))
+	if !s.full {
+		return "", domain.InvalidArgument(tool, "calendarId", fmt.Sprintf(
+			"must be %q or the ID of a calendar, which has an @ in it (Google Calendar shows it in the calendar's settings); %q is not", primary, clip(name)))
+	}
+	calendars, err := s.calendars(ctx)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, c := range calendars {
+		if strings.EqualFold(c.Name, name) {
+			found = append(found, c.ID)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		names := each(calendars, func(c calendarInfo) string { return c.Name })
+		return "", domain.InvalidArgument(tool, "calendarId", fmt.Sprintf("names no calendar: %q; there are: %s", clip(name), clipList(names)))
+	}
+	return "", domain.InvalidArgument(tool, "calendarId", fmt.Sprintf("names several calendars: %q; use an ID: %s", clip(name), clipList(found)))
 }
 
 // statusOf returns the HTTP status that is why a request failed, 0 if there is none.

@@ -74,7 +74,7 @@ func (s *toolset) create(ctx context.Context, in createInput) (domain.ToolResult
 		return domain.ToolResult{}, err
 	}
 	if in.DryRun {
-		res := s.saved(e, calendarID, p, in.SendUpdates)
+		res := savedOf(e, calendarID, p.zone(), in.SendUpdates, p.notes)
 		res.DryRun = true
 		return res.result("Dry run: nothing was saved. The event would be:"), nil
 	}
@@ -93,7 +93,7 @@ func (s *toolset) create(ctx context.Context, in createInput) (domain.ToolResult
 		}
 		p.notes = append(p.notes, "An event with this ID, title and time existed already: it was not created again, and nobody was mailed again.")
 	}
-	return s.saved(made, calendarID, p, in.SendUpdates).result("Event created successfully."), nil
+	return savedOf(made, calendarID, p.zone(), in.SendUpdates, p.notes).result("Event created successfully."), nil
 }
 
 // newEvent returns the event of a call, its time and its calendar.
@@ -122,7 +122,7 @@ func (s *toolset) newEvent(ctx context.Context, in createInput) (e *gcal.Event, 
 	}
 	loc, err := s.named(createName, in.TimeZone)
 	if err == nil {
-		calendarID, err = s.calendarID(createName, in.CalendarID)
+		calendarID, err = s.calendarID(ctx, createName, in.CalendarID)
 	}
 	if err == nil {
 		err = s.admit(ctx, addresses(people))
@@ -237,13 +237,17 @@ func alike(a, b *gcal.Event) bool {
 	return ok && ok2 && a.Summary == b.Summary && one.allDay == other.allDay && one.start.Equal(other.start) && one.end.Equal(other.end)
 }
 
-// saved returns what was saved: e, as Google has returned it. Its time is shown in the zone of p.
-func (s *toolset) saved(e *gcal.Event, calendarID string, p span, sendUpdates string) *savedResult {
-	loc := p.start.Location()
-	if p.allDay || loc.String() == "" {
-		loc = nil
+// zone returns the zone that the span is in, nil if it has none.
+func (p span) zone() *time.Location {
+	if p.allDay || p.start.Location().String() == "" {
+		return nil
 	}
-	r := &savedResult{event: describe(e, calendarID, loc), Recurrence: e.Recurrence, Attendees: addresses(e.Attendees), SendUpdates: sendUpdates, Notes: p.notes}
+	return p.start.Location()
+}
+
+// savedOf returns what was saved, as Google has returned it, with its time in loc or else in its own zone.
+func savedOf(e *gcal.Event, calendarID string, loc *time.Location, sendUpdates string, notes []string) *savedResult {
+	r := &savedResult{event: describe(e, calendarID, loc), Recurrence: e.Recurrence, Attendees: addresses(e.Attendees), SendUpdates: sendUpdates, Notes: notes}
 	if saved, ok := spanOf(e, loc); ok {
 		r.Duration = saved.length()
 	}

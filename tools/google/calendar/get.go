@@ -78,7 +78,7 @@ func (s *toolset) getEvent(ctx context.Context, in getInput) (domain.ToolResult,
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	calendarID, err := s.calendarID(getName, in.CalendarID)
+	calendarID, err := s.calendarID(ctx, getName, in.CalendarID)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}

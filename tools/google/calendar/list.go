@@ -61,7 +61,7 @@ func (s *toolset) list(ctx context.Context, in listInput) (domain.ToolResult, er
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	calendarID, err := s.calendarID(listName, in.CalendarID)
+	calendarID, err := s.calendarID(ctx, listName, in.CalendarID)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}

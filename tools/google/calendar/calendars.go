@@ -1,0 +1,79 @@
+package calendar
+
+import (
+	"cmp"
+	"context"
+
+	"toolserver/domain"
+	"toolserver/tools/google/api"
+)
+
+type calendarsInput struct{}
+
+// calendarsResult is the structured content of calendar_list_calendars.
+type calendarsResult struct {
+	Calendars []calendarInfo `json:"calendars" doc:"The calendars of the user's list."`
+}
+
+type calendarInfo struct {
+	ID       string `json:"id" doc:"The calendarId of other tools."`
+	Name     string `json:"name" doc:"Name, which other tools take as calendarId, too."`
+	TimeZone string `json:"timeZone,omitempty" doc:"IANA time zone."`
+	Access   string `json:"access" doc:"What the user may do: owner, writer, reader or freeBusyReader."`
+	Primary  bool   `json:"primary,omitempty" doc:"Whether it is the user's own calendar."`
+}
+
+func calendarsTool() domain.Tool {
+	return domain.Tool{
+		Name:        calendarsName,
+		Title:       "List calendars",
+		Description: "List the calendars in the user's Google Calendar: their IDs and names, which other calendar tools take as calendarId, time zones, and what the user may do.",
+		Category:    category,
+		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
+		Output:      domain.OutputOf[calendarsResult](),
+		Timeout:     callTimeout,
+		Ability:     "list the user's calendars",
+	}
+}
+
+func (s *toolset) listCalendars(ctx context.Context, _ calendarsInput) (domain.ToolResult, error) {
+	all, err := s.calendars(ctx)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	var f facts
+	for _, c := range all {
+		name := c.Name
+		if c.Primary {
+			name += " (primary)"
+		}
+		f.add("", "ID", c.ID)
+		f.add("  ", "Name", name)
+		f.add("  ", "Time zone", c.TimeZone)
+		f.add("  ", "Access", c.Access)
+	}
+	res := domain.Text(cmp.Or(f.String(), "No calendars found."))
+	res.Results = calendarsResult{all}
+	return res, nil
+}
+
+// calendars returns the calendars of the user's list.
+func (s *toolset) calendars(ctx context.Context) ([]calendarInfo, error) {
+	all := []calendarInfo{}
+	call := s.service().CalendarList.List().MaxResults(250).Context(ctx).
+		Fields("items(id,summary,summaryOverride,timeZone,accessRole,primary),nextPageToken")
+	for range maxPages {
+		page, err := api.Read(ctx, s.client, call.Do)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range page.Items {
+			all = append(all, calendarInfo{line(c.Id), line(cmp.Or(c.SummaryOverride, c.Summary)), line(c.TimeZone), line(c.AccessRole), c.Primary})
+		}
+		if page.NextPageToken == "" {
+			break
+		}
+		call.PageToken(page.NextPageToken)
+	}
+	return all, nil
+}

@@ -1,0 +1,69 @@
+package calendar
+
+import (
+	"context"
+	"net/http"
+
+	"toolserver/domain"
+)
+
+type deleteInput struct {
+	target `json:",inline"`
+}
+
+// deleteResult is the structured content of calendar_delete_event.
+type deleteResult struct {
+	ID          string `json:"id" doc:"ID of the event."`
+	Summary     string `json:"summary" doc:"Title."`
+	When        string `json:"when" doc:"Start and end for people."`
+	Already     bool   `json:"alreadyDeleted" doc:"Whether it was deleted before."`
+	Invitations string `json:"invitations,omitempty" doc:"Who was mailed, for people."`
+	SendUpdates string `json:"sendUpdates" doc:"Who Google was asked to mail: none, all or externalOnly."`
+}
+
+func deleteTool() domain.Tool {
+	return domain.Tool{
+		Name:  deleteName,
+		Title: "Delete calendar event",
+		Description: "Delete an event from the user's Google Calendar: for all attendees if the user is the organizer. Attendees are not mailed unless sendUpdates says " +
+			"so. Of a recurring event it deletes one occurrence, or with scope all every one.",
+		Category:    category,
+		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true},
+		Output:      domain.OutputOf[deleteResult](),
+		Timeout:     callTimeout,
+		Ability:     "delete events of the user's calendar",
+	}
+}
+
+func (s *toolset) deleteEvent(ctx context.Context, in deleteInput) (domain.ToolResult, error) {
+	e, calendarID, err := s.find(ctx, deleteName, in.target)
+	if err == nil {
+		err = s.admitMail(ctx, in.SendUpdates, e.Attendees)
+	}
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	d := describe(e, calendarID, s.zone)
+	r := deleteResult{ID: d.ID, Summary: d.Summary, When: d.When, SendUpdates: in.SendUpdates, Already: e.Status == "cancelled"}
+	if !r.Already {
+		if err := s.remove(ctx, calendarID, e, in.SendUpdates); statusOf(err) == http.StatusGone {
+			r.Already = true
+		} else if err != nil {
+			return domain.ToolResult{}, err
+		}
+	}
+	var f facts
+	if r.Already {
+		f.WriteString("The event was deleted already.")
+	} else {
+		f.WriteString("Event deleted successfully.")
+		r.Invitations = mailed(in.SendUpdates, addresses(e.Attendees))
+	}
+	f.add("  ", "ID", r.ID)
+	f.add("  ", "Summary", r.Summary)
+	f.add("  ", "When", r.When)
+	f.some("  ", "Cancellations", r.Invitations)
+	res := domain.Text(f.String())
+	res.Results = r
+	return res, nil
+}

@@ -1,0 +1,61 @@
+package calendar
+
+import (
+	"context"
+	"slices"
+
+	gcal "google.golang.org/api/calendar/v3"
+
+	"toolserver/domain"
+	"toolserver/tools/httpcall"
+)
+
+type respondInput struct {
+	target   `json:",inline"`
+	Response string `json:"response" enum:"accepted|declined|tentative" doc:"The user's response."`
+	Comment  string `json:"comment,omitempty" max:"1000" doc:"What the organizer and others are told with it."`
+}
+
+func respondTool() domain.Tool {
+	return domain.Tool{
+		Name:  respondName,
+		Title: "Respond to invitation",
+		Description: "Accept or decline an invitation to an event of the user's Google Calendar, or accept it tentatively. The organizer sees the response in the " +
+			"event, and is mailed only if sendUpdates says so.",
+		Category:    category,
+		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true},
+		Output:      domain.OutputOf[savedResult](),
+		Timeout:     callTimeout,
+		Ability:     "respond to invitations in the user's calendar",
+	}
+}
+
+func (s *toolset) respond(ctx context.Context, in respondInput) (domain.ToolResult, error) {
+	e, calendarID, err := s.find(ctx, respondName, in.target)
+	if err == nil {
+		err = canceled(e)
+	}
+	if err == nil && e.Organizer != nil {
+		err = s.admitMail(ctx, in.SendUpdates, []*gcal.EventAttendee{{Email: e.Organizer.Email}})
+	}
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	at := slices.IndexFunc(e.Attendees, func(a *gcal.EventAttendee) bool { return a.Self })
+	if at < 0 {
+		return domain.ToolResult{}, &httpcall.Failure{Type: "not_found", Message: "the user is not invited to this event", Hint: "Use an event that shows a response of the user."}
+	}
+	self := *e.Attendees[at]
+	self.ResponseStatus = in.Response
+	if in.Comment != "" {
+		self.Comment = in.Comment
+	}
+	// Others are left out, so that nothing is said about them.
+	saved, err := s.patch(ctx, calendarID, e, &gcal.Event{Attendees: []*gcal.EventAttendee{&self}, AttendeesOmitted: true}, in.SendUpdates)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	r := savedOf(saved, calendarID, s.zone, in.SendUpdates, nil)
+	r.Notes = append(r.Notes, "The user's response is "+r.MyResponse+".")
+	return r.result("Response saved successfully."), nil
+}
