@@ -83,6 +83,7 @@ func all() []entry {
 		{listName, false, readScopes, "Error listing calendar events", tool(listTool, (*toolset).list)},
 		{createName, false, writeScopes, "Error creating calendar event", tool(createTool, (*toolset).create)},
 		{getName, false, readScopes, "Error getting calendar event", tool(getTool, (*toolset).getEvent)},
+		{updateName, true, writeScopes, "Error updating calendar event", tool(updateTool, (*toolset).update)},
 		{deleteName, true, writeScopes, "Error deleting calendar event", tool(deleteTool, (*toolset).deleteEvent)},
 		{respondName, true, writeScopes, "Error responding to invitation", tool(respondTool, (*toolset).respond)},
 		{calendarsName, true, calendarsScopes, "Error listing calendars", tool(calendarsTool, (*toolset).listCalendars)},

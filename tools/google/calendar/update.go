@@ -1,0 +1,237 @@
+package calendar
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	gcal "google.golang.org/api/calendar/v3"
+
+	"toolserver/domain"
+	"toolserver/tools/httpcall"
+)
+
+type updateInput struct {
+	target          `json:",inline"`
+	Summary         *string  `json:"summary,omitempty" min:"1" max:"1000" doc:"New title."`
+	Start           string   `json:"start,omitempty" max:"64" doc:"New start, written as for calendar_create_event; without end the event keeps its length."`
+	End             string   `json:"end,omitempty" max:"64" doc:"New end; of an all-day event its last day."`
+	TimeZone        string   `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset; default: the event's."`
+	Description     *string  `json:"description,omitempty" max:"8192" doc:"New text; empty removes it."`
+	Location        *string  `json:"location,omitempty" max:"1024" doc:"New place; empty removes it."`
+	AddAttendees    string   `json:"addAttendees,omitempty" max:"65000" doc:"E-mail addresses of more people to invite, separated by commas."`
+	RemoveAttendees string   `json:"removeAttendees,omitempty" max:"65000" doc:"E-mail addresses of people to invite no longer, separated by commas."`
+	Recurrence      []string `json:"recurrence,omitempty" max:"50" doc:"New lines of RFC 5545, instead of all that there are."`
+	Visibility      string   `json:"visibility,omitempty" enum:"default|public|private|confidential" doc:"Who sees the details."`
+	Transparency    string   `json:"transparency,omitempty" enum:"opaque|transparent" doc:"Whether the user is busy (opaque) or free (transparent) during the event."`
+}
+
+func updateTool() domain.Tool {
+	return domain.Tool{
+		Name:  updateName,
+		Title: "Update calendar event",
+		Description: "Change an event of the user's Google Calendar: only what is given. Nobody is mailed unless sendUpdates says so. If somebody else has changed " +
+			"the event meanwhile, nothing is saved. To accept or decline an invitation use calendar_respond_event.",
+		Category:    category,
+		Annotations: domain.Annotations{Destructive: true, OpenWorld: true},
+		Output:      domain.OutputOf[savedResult](),
+		Timeout:     callTimeout,
+		Ability:     "change events of the user's calendar",
+	}
+}
+
+func (s *toolset) update(ctx context.Context, in updateInput) (domain.ToolResult, error) {
+	loc, err := s.named(updateName, in.TimeZone)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	c := change{toolset: s, in: in, loc: loc}
+	if err := c.parse(); err != nil {
+		return domain.ToolResult{}, err
+	}
+	e, calendarID, err := s.find(ctx, updateName, in.target)
+	if err == nil {
+		err = canceled(e)
+	}
+	if err == nil {
+		err = c.apply(ctx, e, calendarID)
+	}
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	saved, err := s.patch(ctx, calendarID, e, &c.changes, in.SendUpdates)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	return savedOf(saved, calendarID, loc, in.SendUpdates, c.notes).result("Event updated successfully."), nil
+}
+
+// change is what a call changes.
+type change struct {
+	*toolset
+	in          updateInput
+	loc         *time.Location // that the call or the configuration names; may be nil
+	start, end  *stamp
+	more, fewer []*gcal.EventAttendee
+	changes     gcal.Event
+	notes       []string
+}
+
+// parse reads the arguments, as far as that takes no event.
+func (c *change) parse() error {
+	for _, one := range []struct {
+		field, text string
+		to          **stamp
+	}{{"start", c.in.Start, &c.start}, {"end", c.in.End, &c.end}} {
+		if one.text == "" {
+			continue
+		}
+		at, problem := parseStamp(one.text)
+		if problem != "" {
+			return domain.InvalidArgument(updateName, one.field, problem)
+		}
+		*one.to = &at
+	}
+	var problem string
+	if c.more, problem = parsePeople(c.in.AddAttendees); problem != "" {
+		return domain.InvalidArgument(updateName, "addAttendees", problem)
+	}
+	if c.fewer, problem = parsePeople(c.in.RemoveAttendees); problem != "" {
+		return domain.InvalidArgument(updateName, "removeAttendees", problem)
+	}
+	p := &c.changes
+	p.Visibility, p.Transparency = c.in.Visibility, c.in.Transparency
+	for _, one := range []struct {
+		name string
+		text *string
+		to   *string
+	}{{"Summary", c.in.Summary, &p.Summary}, {"Description", c.in.Description, &p.Description}, {"Location", c.in.Location, &p.Location}} {
+		if one.text != nil {
+			*one.to = *one.text
+			p.ForceSendFields = append(p.ForceSendFields, one.name)
+		}
+	}
+	if p.Visibility == "" && p.Transparency == "" && len(p.ForceSendFields)+len(c.more)+len(c.fewer)+len(c.in.Recurrence) == 0 && c.start == nil && c.end == nil {
+		return domain.InvalidArgument(updateName, "", "nothing to change is given")
+	}
+	return nil
+}
+
+// apply completes the changes for an event.
+func (c *change) apply(ctx context.Context, e *gcal.Event, calendarID string) error {
+	allDay := e.Start != nil && e.Start.Date != ""
+	if c.start != nil || c.end != nil {
+		if err := c.move(ctx, e, calendarID); err != nil {
+			return err
+		}
+		allDay = c.changes.Start.Date != ""
+	}
+	if len(c.in.Recurrence) > 0 {
+		if e.RecurringEventId != "" {
+			return domain.InvalidArgument(updateName, "recurrence", "is that of all occurrences: use scope all")
+		}
+		lines, problem := parseRecurrence(c.in.Recurrence, allDay)
+		if problem != "" {
+			return domain.InvalidArgument(updateName, "recurrence", problem)
+		}
+		c.changes.Recurrence = lines
+	}
+	if err := c.invite(ctx, e); err != nil {
+		return err
+	}
+	return c.admitMail(ctx, c.in.SendUpdates, e.Attendees)
+}
+
+// move sets the new time of an event.
+func (c *change) move(ctx context.Context, e *gcal.Event, calendarID string) error {
+	if c.in.Scope == "all" && e.Id != c.in.EventID {
+		return domain.InvalidArgument(updateName, "start", fmt.Sprintf(
+			"and end are those of the first occurrence with scope all; to move them all use eventId %s, and its first date", line(e.Id)))
+	}
+	loc := c.loc
+	if own, err := time.LoadLocation(startZone(e)); loc == nil && err == nil && startZone(e) != "" {
+		loc = own
+	}
+	if loc == nil {
+		var err error
+		if loc, err = c.zoneOf(ctx, calendarID); err != nil {
+			return err
+		}
+	}
+	c.loc = loc
+	old, ok := spanOf(e, loc)
+	start, end := c.start, c.end
+	given := cmp.Or(start, end)
+	if (start == nil || end == nil) && (!ok || given.date != old.allDay) {
+		return domain.InvalidArgument(updateName, "start", "and end must both be given where an event becomes all-day or gets times")
+	}
+	if start == nil {
+		start = &stamp{date: old.allDay, offset: !old.allDay, at: old.start.UTC()}
+	}
+	if end == nil {
+		at := start.at
+		if !start.date {
+			first, _, problem := start.in(loc)
+			if problem != "" {
+				return domain.InvalidArgument(updateName, "start", problem)
+			}
+			at = first.UTC()
+		}
+		end = &stamp{date: old.allDay, offset: !old.allDay, at: at.Add(old.end.Sub(old.start))}
+	}
+	p, bad := parseSpan(*start, *end, loc)
+	if bad.text != "" {
+		return domain.InvalidArgument(updateName, bad.field, bad.text)
+	}
+	c.changes.Start, c.changes.End = p.wire()
+	if ok && p.allDay != old.allDay {
+		stale := []string{"Date"}
+		if p.allDay {
+			stale = []string{"DateTime", "TimeZone"}
+		}
+		c.changes.Start.NullFields, c.changes.End.NullFields = stale, stale
+	}
+	c.notes = p.notes
+	return nil
+}
+
+func startZone(e *gcal.Event) string {
+	if e.Start == nil {
+		return ""
+	}
+	return e.Start.TimeZone
+}
+
+// invite sets the new attendees of an event: Google takes them all, with their responses.
+func (c *change) invite(ctx context.Context, e *gcal.Event) error {
+	if len(c.more)+len(c.fewer) == 0 {
+		return nil
+	}
+	if e.AttendeesOmitted {
+		return &httpcall.Failure{Type: "too_large", Message: "the event has more attendees than Google returns, so that they cannot be changed here", Hint: "Change them in Google Calendar."}
+	}
+	is := func(a *gcal.EventAttendee) func(*gcal.EventAttendee) bool {
+		return func(b *gcal.EventAttendee) bool { return strings.EqualFold(a.Email, b.Email) }
+	}
+	all := slices.Clone(e.Attendees)
+	for _, a := range c.fewer {
+		if !slices.ContainsFunc(all, is(a)) {
+			return domain.InvalidArgument(updateName, "removeAttendees", fmt.Sprintf("has %s, who is not invited", line(a.Email)))
+		}
+		all = slices.DeleteFunc(all, is(a))
+	}
+	for _, a := range c.more {
+		if !slices.ContainsFunc(all, is(a)) {
+			all = append(all, a)
+		}
+	}
+	if len(all) > maxPeople {
+		return domain.InvalidArgument(updateName, "addAttendees", fmt.Sprintf("makes %d people; an event has at most %d", len(all), maxPeople))
+	}
+	c.changes.Attendees = all
+	c.changes.ForceSendFields = append(c.changes.ForceSendFields, "Attendees")
+	return c.admit(ctx, addresses(c.more))
+}
