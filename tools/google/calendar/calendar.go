@@ -86,6 +86,7 @@ func all() []entry {
 		{updateName, true, writeScopes, "Error updating calendar event", tool(updateTool, (*toolset).update)},
 		{deleteName, true, writeScopes, "Error deleting calendar event", tool(deleteTool, (*toolset).deleteEvent)},
 		{respondName, true, writeScopes, "Error responding to invitation", tool(respondTool, (*toolset).respond)},
+		{freeBusyName, true, freeBusyScopes, "Error looking up free time", tool(freeBusyTool, (*toolset).freeBusy)},
 		{calendarsName, true, calendarsScopes, "Error listing calendars", tool(calendarsTool, (*toolset).listCalendars)},
 	}
 }

@@ -1,0 +1,223 @@
+package calendar
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	gcal "google.golang.org/api/calendar/v3"
+
+	"toolserver/domain"
+	"toolserver/tools/google/api"
+)
+
+type freeBusyInput struct {
+	Calendars    []string `json:"calendars,omitempty" max:"50" doc:"IDs of calendars, which for people are their e-mail addresses; default: the user's own."`
+	TimeMin      string   `json:"timeMin" min:"1" max:"64" doc:"Beginning of the range: a date, a local time or a time with an offset."`
+	TimeMax      string   `json:"timeMax" min:"1" max:"64" doc:"End of the range, written like timeMin; a date includes the whole day."`
+	TimeZone     string   `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset and of the answer; default: the configured one, or the user's calendar's."`
+	Minutes      int      `json:"minutes" default:"30" min:"5" max:"1440" doc:"Least length of a free slot, in minutes."`
+	WorkingHours string   `json:"workingHours" default:"00:00-24:00" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]:[0-5][0-9]|2[0-3]:[0-5][0-9]|24:00)$" doc:"Hours of each day in which free slots are, such as 09:00-17:00."`
+}
+
+// freeBusyResult is the structured content of calendar_free_busy.
+type freeBusyResult struct {
+	Calendars []busyCalendar `json:"calendars" doc:"When each calendar is busy."`
+	Free      []slot         `json:"free" doc:"When all calendars that could be read are free, within the working hours."`
+	Complete  bool           `json:"complete" doc:"Whether all calendars could be read."`
+	TimeZone  string         `json:"timeZone" doc:"The zone of the range and of the times."`
+	TimeMin   string         `json:"timeMin" doc:"Beginning of the range."`
+	TimeMax   string         `json:"timeMax" doc:"End of the range."`
+}
+
+type busyCalendar struct {
+	ID    string `json:"id" doc:"ID of the calendar."`
+	Busy  []slot `json:"busy" doc:"When it is busy."`
+	Error string `json:"error,omitempty" doc:"Why it could not be read."`
+}
+
+type slot struct {
+	Start string `json:"start" doc:"RFC 3339 time."`
+	End   string `json:"end" doc:"RFC 3339 time."`
+	When  string `json:"when" doc:"Both for people."`
+}
+
+func freeBusyTool() domain.Tool {
+	return domain.Tool{
+		Name:  freeBusyName,
+		Title: "Find free time",
+		Description: "Look up when calendars of Google Calendar, the user's and those of other people, are busy, and when all of them are free. It shows no titles; " +
+			"a person's calendar can be looked up only if it is shared with the user.",
+		Category:    category,
+		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
+		Output:      domain.OutputOf[freeBusyResult](),
+		Timeout:     callTimeout,
+		Ability:     "look up when people are free",
+	}
+}
+
+// maxRange bounds what is looked up at once.
+const maxRange = 93 * 24 * time.Hour
+
+func (s *toolset) freeBusy(ctx context.Context, in freeBusyInput) (domain.ToolResult, error) {
+	loc, err := s.named(freeBusyName, in.TimeZone)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	r := timeRange{tool: freeBusyName, min: in.TimeMin, max: in.TimeMax}
+	if err = r.parse(); err == nil && (r.low == nil || r.up == nil) {
+		err = domain.InvalidArgument(freeBusyName, "timeMin", "and timeMax must both be given")
+	}
+	if from, to, _ := strings.Cut(in.WorkingHours, "-"); err == nil && from >= to {
+		err = domain.InvalidArgument(freeBusyName, "workingHours", "must end after they begin")
+	}
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	q := &gcal.FreeBusyRequest{CalendarExpansionMax: 50}
+	for _, name := range in.Calendars {
+		id, err := s.calendarID(ctx, freeBusyName, name)
+		if err != nil {
+			return domain.ToolResult{}, err
+		}
+		q.Items = append(q.Items, &gcal.FreeBusyRequestItem{Id: id})
+	}
+	if len(q.Items) == 0 {
+		q.Items = []*gcal.FreeBusyRequestItem{{Id: primary}}
+	}
+	if loc == nil {
+		if loc, err = s.zoneOf(ctx, primary); err != nil {
+			return domain.ToolResult{}, err
+		}
+	}
+	if err := r.resolve(loc, s.now()); err != nil {
+		return domain.ToolResult{}, err
+	}
+	if r.to.Sub(*r.from) > maxRange {
+		return domain.ToolResult{}, domain.InvalidArgument(freeBusyName, "timeMax", "must be at most 93 days after timeMin")
+	}
+	q.TimeMin, q.TimeMax, q.TimeZone = wire(*r.from), wire(*r.to), loc.String()
+	answer, err := api.Read(ctx, s.client, s.service().Freebusy.Query(q).Context(ctx).Do)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	res := freeBusyResult{Complete: true, TimeZone: q.TimeZone, TimeMin: q.TimeMin, TimeMax: q.TimeMax, Free: []slot{}}
+	var busy []span
+	for _, item := range q.Items {
+		c, spans := busyOf(item.Id, answer.Calendars, loc)
+		res.Calendars = append(res.Calendars, c)
+		res.Complete = res.Complete && c.Error == ""
+		busy = append(busy, spans...)
+	}
+	for _, work := range workingHours(*r.from, *r.to, in.WorkingHours, loc) {
+		for _, p := range free(work, busy) {
+			if p.end.Sub(p.start) >= time.Duration(in.Minutes)*time.Minute {
+				res.Free = append(res.Free, slotOf(p))
+			}
+		}
+	}
+	return res.result(in), nil
+}
+
+// busyOf returns when a calendar is busy, as Google has answered.
+func busyOf(id string, answered map[string]gcal.FreeBusyCalendar, loc *time.Location) (c busyCalendar, spans []span) {
+	c = busyCalendar{ID: line(id), Busy: []slot{}}
+	found, ok := answered[id]
+	switch {
+	case !ok:
+		c.Error = "no answer"
+	case len(found.Errors) > 0:
+		c.Error = strings.Join(each(found.Errors, func(e *gcal.Error) string { return line(e.Reason) }), ", ")
+	}
+	for _, b := range found.Busy {
+		e := &gcal.Event{Start: &gcal.EventDateTime{DateTime: b.Start}, End: &gcal.EventDateTime{DateTime: b.End}}
+		if p, ok := spanOf(e, loc); ok {
+			c.Busy, spans = append(c.Busy, slotOf(p)), append(spans, p)
+		}
+	}
+	return c, spans
+}
+
+func slotOf(p span) slot { return slot{wire(p.start), wire(p.end), p.String()} }
+
+// workingHours returns the hours of each day between two times.
+func workingHours(from, to time.Time, hours string, loc *time.Location) (all []span) {
+	first, last, _ := strings.Cut(hours, "-")
+	for day := today(from, loc); dayStart(day, loc).Before(to); day = day.AddDate(0, 0, 1) {
+		p := span{start: clock(day, first).bound(loc, false), end: clock(day, last).bound(loc, true)}
+		if last == "24:00" {
+			p.end = dayEnd(day, loc)
+		}
+		p = p.within(from, to)
+		if n := len(all); n > 0 && !p.start.After(all[n-1].end) && p.end.After(p.start) {
+			all[n-1].end = p.end // through the night
+		} else if p.end.After(p.start) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// within returns the part of a span that is between two times, which may be none.
+func (p span) within(from, to time.Time) span {
+	if p.start.Before(from) {
+		p.start = from
+	}
+	if p.end.After(to) {
+		p.end = to
+	}
+	return p
+}
+
+// clock returns a time of a day, such as 09:00.
+func clock(day time.Time, text string) stamp {
+	var h, m int
+	_, _ = fmt.Sscanf(text, "%d:%d", &h, &m) // the schema has checked it
+	return stamp{at: day.Add(time.Duration(h)*time.Hour + time.Duration(m)*time.Minute)}
+}
+
+// free returns what remains of a span without others.
+func free(p span, busy []span) (all []span) {
+	slices.SortFunc(busy, func(a, b span) int { return a.start.Compare(b.start) })
+	for _, b := range busy {
+		if before := p.within(p.start, b.start); before.end.After(before.start) {
+			all = append(all, before)
+		}
+		p = p.within(b.end, p.end)
+	}
+	if p.end.After(p.start) {
+		all = append(all, p)
+	}
+	return all
+}
+
+// result returns what was looked up as text and as data.
+func (r *freeBusyResult) result(in freeBusyInput) domain.ToolResult {
+	var f facts
+	for _, c := range r.Calendars {
+		f.add("", "Calendar", c.ID)
+		f.some("  ", "Error", c.Error)
+		for _, b := range c.Busy {
+			f.add("  ", "Busy", b.When)
+		}
+		if len(c.Busy) == 0 && c.Error == "" {
+			f.WriteString("\n  not busy")
+		}
+	}
+	fmt.Fprintf(&f, "\nFree for at least %d min, %s:", in.Minutes, in.WorkingHours)
+	for _, s := range r.Free {
+		f.WriteString("\n  " + s.When)
+	}
+	if len(r.Free) == 0 {
+		f.WriteString(" never")
+	}
+	if !r.Complete {
+		f.WriteString("\nSome calendars could not be read: these people may be busy.")
+	}
+	fmt.Fprintf(&f, "\nRange: %s to %s (%s).", r.TimeMin, r.TimeMax, r.TimeZone)
+	res := domain.Text(f.String())
+	res.Results = r
+	return res
+}
