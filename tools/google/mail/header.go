@@ -120,6 +120,9 @@ func normalize(a *mail.Address) string {
 	if strings.ContainsFunc(local, func(r rune) bool { return r >= utf8.RuneSelf || r < ' ' || r == 0x7F }) {
 		return "has characters other than ASCII in front of the @, which mail systems do not deliver reliably"
 	}
+	if strings.Contains(local, "=?") {
+		return "has =? in front of the @, which readers may decode to another address"
+	}
 	if !isASCII(domain) {
 		ascii, err := idna.Lookup.ToASCII(domain)
 		if err != nil {

@@ -266,6 +266,8 @@ func (a Attachment) part() (part, error) {
 		return invalid("the name %s %s", shown, problem)
 	case strings.Trim(a.Name, ". \t") == "" || strings.ContainsAny(a.Name, "/\\\t\u0085\u2028\u2029"):
 		return invalid("the name %s is not the base name of a file", shown)
+	case strings.Contains(a.Name, "=?"):
+		return invalid("the name %s contains =?, which readers may decode", shown)
 	case len(a.Name) > maxNameLength:
 		return invalid("the name %s is longer than %d bytes", shown, maxNameLength)
 	}
@@ -305,7 +307,6 @@ func fileName(name string) string {
 		return ";\r\n filename=\"" + name + `"`
 	}
 	var b strings.Builder
-	b.WriteString(";\r\n filename=\"" + strings.Join(strings.Fields(ascii), " ") + `"`)
 	piece := "utf-8''"
 	for i, rest := 0, name; rest != ""; i++ {
 		for rest != "" && len(piece) < 50 {
@@ -326,6 +327,8 @@ func fileName(name string) string {
 		}
 		piece = ""
 	}
+	// Behind the other one, as Python's reader takes the first.
+	b.WriteString(";\r\n filename=\"" + strings.Join(strings.Fields(ascii), " ") + `"`)
 	return b.String()
 }
 

@@ -22,6 +22,8 @@ const (
 	maxFetches = 20
 )
 
+const tooMuch = "a part of the text, of %d bytes, was not read: the message is too large"
+
 // Fetch returns the content of a body that Gmail delivers apart.
 type Fetch func(ctx context.Context, attachmentID string) ([]byte, error)
 
@@ -267,7 +269,7 @@ func (r *reader) data(p *gmail.MessagePart) ([]byte, error) {
 	case p.Body.AttachmentId == "":
 		return nil, nil
 	case r.fetch == nil || r.fetches == maxFetches || int64(r.fetched)+p.Body.Size > maxFetched:
-		r.warn("a text of %d bytes was not read: it is too large", p.Body.Size)
+		r.warn(tooMuch, p.Body.Size)
 		return nil, nil
 	}
 	r.fetches++
@@ -276,7 +278,7 @@ func (r *reader) data(p *gmail.MessagePart) ([]byte, error) {
 		return nil, err
 	}
 	if r.fetched += len(data); r.fetched > maxFetched {
-		r.warn("a text of %d bytes was not read: it is too large", len(data))
+		r.warn(tooMuch, len(data))
 		return nil, nil
 	}
 	return data, nil
