@@ -1,0 +1,185 @@
+// Package gmail provides the tools of the category gmail: they search, read and send the mail of the account whose owner has
+// signed in, and in the full tier also draft, label and save.
+//
+// What is in a mail was written by strangers. It is given as data: each field on a line of its own, the text between marks that
+// it cannot forge, and files only to the sandbox. What is sent cannot be taken back: it is checked before any request, sent
+// once, and never again by itself.
+package gmail
+
+import (
+	"context"
+	"errors"
+	"html"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	gmailapi "google.golang.org/api/gmail/v1"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/declare"
+	"toolserver/tools/google/api"
+	"toolserver/tools/google/signin"
+	texts "toolserver/tools/html"
+	"toolserver/tools/httpcall"
+)
+
+// Options are what the tools of the category are made from besides a client.
+type Options struct {
+	Full    bool             // whether there are the tools of the full tier
+	Sandbox *sandbox.Sandbox // the files of attachments, and whom mail may go to
+}
+
+const (
+	category = "gmail"
+	grants   = ".gmail-tokens" // the directory of the state that all of them use
+)
+
+// The tools.
+const (
+	searchName = "gmail_search"
+	readName   = "gmail_read"
+)
+
+// An entry is one of the tools.
+type entry struct {
+	declare.Entry[*toolset]
+	full   bool     // it is of the full tier
+	scopes []string // any of them will do; the first is the least
+}
+
+// all returns the tools of both tiers.
+func all() []entry {
+	of := func(full bool, owner sandbox.Owner, make func(*toolset, sandbox.Capabilities) domain.Tool, scopes ...string) entry {
+		owner.Fetches, owner.Keeps = searchName, grants
+		return entry{declare.Entry[*toolset]{Owner: owner, Make: make}, full, scopes}
+	}
+	reading := []string{gmailapi.GmailReadonlyScope, gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope}
+	return []entry{
+		of(false, sandbox.Owner{Tool: searchName}, (*toolset).searchTool, reading...),
+		of(false, sandbox.Owner{Tool: readName}, (*toolset).readTool, reading...),
+	}
+}
+
+// Declared returns what the tools of the category declare, those of both tiers.
+func Declared() declare.Group {
+	g := declare.Group{Category: category, Heading: "Gmail"}
+	for _, e := range all() {
+		g.Tools = append(g.Tools, declare.Tool{Owner: e.Owner, Settings: e.Settings})
+	}
+	return g
+}
+
+// Scopes returns the fewest scopes with which the enabled tools work, sorted. A reply also reads the mail that it answers,
+// which gmail_search and gmail_read are asked for.
+func Scopes(enabled []string) []string {
+	asked := map[string]bool{}
+	var used []entry
+	for _, e := range all() {
+		if slices.Contains(enabled, e.Owner.Tool) {
+			used = append(used, e)
+			asked[e.scopes[0]] = true
+		}
+	}
+	var scopes []string
+	for scope := range asked {
+		needed := slices.ContainsFunc(used, func(e entry) bool {
+			return e.scopes[0] == scope && !slices.ContainsFunc(e.scopes[1:], func(broader string) bool { return asked[broader] })
+		})
+		if needed {
+			scopes = append(scopes, scope)
+		}
+	}
+	slices.Sort(scopes)
+	return scopes
+}
+
+// Tools returns the tools of the category, which send their requests with c.
+func Tools(c *api.Client, o Options) []domain.Tool {
+	var tier []declare.Entry[*toolset]
+	for _, e := range all() {
+		if o.Full || !e.full {
+			tier = append(tier, e.Entry)
+		}
+	}
+	return declare.Make(o.Sandbox, &toolset{c, c.Gmail, c.SignedIn}, tier)
+}
+
+// toolset is what the tools share.
+type toolset struct {
+	client   *api.Client
+	service  func() *gmailapi.Service
+	signedIn func(context.Context, api.Need) (context.Context, *domain.ToolResult, error) // [api.Client.SignedIn]
+}
+
+// need returns what a tool requires of a grant.
+func need(tool, failing string) api.Need {
+	tools := all()
+	i := slices.IndexFunc(tools, func(e entry) bool { return e.Owner.Tool == tool })
+	return api.Need{Service: signin.Gmail, Scopes: tools[i].scopes, Failing: failing}
+}
+
+// define completes the declaration of a tool.
+func define[In any](t *toolset, failing string, d domain.Tool, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
+	d.Category = category
+	d.Annotations.OpenWorld = true
+	return api.Define(t.client, need(d.Name, failing), d, func(ctx context.Context, in In) (domain.ToolResult, error) {
+		return answer(run(ctx, in))
+	})
+}
+
+// failedCall is the result of a call that cannot be carried out, as an error.
+type failedCall struct{ domain.ToolResult }
+
+func failure(errorType, message, hint string) error {
+	return &failedCall{domain.Failure(errorType, message, hint)}
+}
+
+func (f *failedCall) Error() string { return f.Content[0].Text }
+
+// answer returns what a call is answered with.
+func answer(res domain.ToolResult, err error) (domain.ToolResult, error) {
+	if f, ok := errors.AsType[*failedCall](err); ok {
+		return f.ToolResult, nil
+	}
+	return res, err
+}
+
+// parallel is how many messages one call reads or changes at a time; Gmail rejects bursts of more.
+const parallel = 10
+
+// each calls do for the numbers below n, several at a time, and returns its errors. The second error ends the call: it is one
+// that all would have, or the first if none succeeded.
+func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) ([]error, error) {
+	errs := make([]error, n)
+	g, within := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for i := range n {
+		g.Go(func() error {
+			if errs[i] = do(within, i); ends(within, errs[i]) {
+				return errs[i]
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return errs, err
+	}
+	if n > 0 && !slices.Contains(errs, nil) {
+		return errs, errs[0]
+	}
+	return errs, nil
+}
+
+// ends reports whether an error is not about one message: the call was canceled, or the grant is no longer valid.
+func ends(ctx context.Context, err error) bool {
+	if err == nil {
+		return false
+	}
+	f, failed := errors.AsType[*httpcall.Failure](err)
+	_, revoked := errors.AsType[*signin.RevokedError](err)
+	return ctx.Err() != nil || revoked || errors.Is(err, signin.ErrNoGrant) || failed && (f.Status == 401 || f.Type == "sign_in_required")
+}
+
+// line returns text of strangers on one line, without what cannot be seen.
+func line(s string) string { return texts.Line(html.EscapeString(s)) }
