@@ -18,6 +18,7 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/tools/declare"
+	"toolserver/tools/files"
 	"toolserver/tools/google/api"
 	"toolserver/tools/google/signin"
 	texts "toolserver/tools/html"
@@ -39,6 +40,7 @@ const (
 const (
 	searchName = "gmail_search"
 	readName   = "gmail_read"
+	sendName   = "gmail_send"
 )
 
 // An entry is one of the tools.
@@ -55,9 +57,11 @@ func all() []entry {
 		return entry{declare.Entry[*toolset]{Owner: owner, Make: make}, full, scopes}
 	}
 	reading := []string{gmailapi.GmailReadonlyScope, gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope}
+	sending := []string{gmailapi.GmailSendScope, gmailapi.GmailComposeScope, gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope}
 	return []entry{
 		of(false, sandbox.Owner{Tool: searchName}, (*toolset).searchTool, reading...),
 		of(false, sandbox.Owner{Tool: readName}, (*toolset).readTool, reading...),
+		of(false, sandbox.Owner{Tool: sendName, Reads: files.ReadFile, Mails: sendName}, (*toolset).sendTool, sending...),
 	}
 }
 

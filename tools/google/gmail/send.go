@@ -1,0 +1,157 @@
+package gmail
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	gmailapi "google.golang.org/api/gmail/v1"
+	"google.golang.org/api/googleapi"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/google/api"
+	"toolserver/tools/httpcall"
+)
+
+type sendInput struct {
+	composeInput `json:",inline"`
+	DryRun       bool `json:"dryRun" default:"false" doc:"Whether to compose, check and show the mail without sending it."`
+}
+
+// sendResult is the structured content of gmail_send and gmail_draft.
+type sendResult struct {
+	ID       string   `json:"id,omitempty" doc:"ID of the message; absent after a dry run."`
+	DraftID  string   `json:"draftId,omitempty" doc:"ID of the draft."`
+	ThreadID string   `json:"threadId,omitempty" doc:"ID of its thread."`
+	LabelIDs []string `json:"labelIds,omitempty" doc:"IDs of its labels."`
+	To       []string `json:"to" doc:"Addresses it goes to."`
+	Cc       []string `json:"cc" doc:"Addresses that get a copy."`
+	Bcc      []string `json:"bcc" doc:"Addresses that get a blind copy."`
+	Subject  string   `json:"subject" doc:"Subject, as it was composed."`
+	Bytes    int      `json:"bytes" doc:"Size of the mail."`
+	DryRun   bool     `json:"dryRun,omitempty" doc:"Whether nothing was sent."`
+	Notes    []string `json:"notes,omitempty" doc:"What should be known about the mail."`
+}
+
+const sendFailing = "Error sending email"
+
+func (t *toolset) sendTool(held sandbox.Capabilities) domain.Tool {
+	c := &composer{toolset: t, tool: sendName, failing: sendFailing, files: held.Reader(), recipients: held.Recipients()}
+	tool := define(t, sendFailing, domain.Tool{
+		Name:  sendName,
+		Title: "Send email",
+		Description: "Send a mail from the user's account, at once and for good: nothing can be called back. Sends plain text, with HTML and " +
+			"attachments if they are given. A reply is put in its thread, with recipients and subject from the original. " +
+			"Use dryRun to see the mail without sending it. Is never repeated by itself; if it is not known whether a mail was sent, the answer says so. " +
+			"At most 100 recipients and 25 MB of attachments.",
+		Annotations: domain.Annotations{},
+		Output:      domain.OutputOf[sendResult](),
+		Uses:        domain.Reads,
+		Ability:     "send mail in the user's name",
+	}, c.send)
+	tool.Preview = c.preview
+	return tool
+}
+
+func (c *composer) send(ctx context.Context, in sendInput) (domain.ToolResult, error) {
+	out, err := c.compose(ctx, in.composeInput)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	if in.DryRun {
+		return out.result("Dry run: nothing was sent.\n\n"+out.show(), sendResult{DryRun: true}), nil
+	}
+	m := &gmailapi.Message{ThreadId: out.thread}
+	call := c.service().Users.Messages.Send("me", m).Fields("id", "threadId", "labelIds")
+	if out.large() {
+		call.Media(bytes.NewReader(out.raw), googleapi.ContentType("message/rfc822"), googleapi.ChunkSize(0))
+	} else {
+		m.Raw = base64.URLEncoding.EncodeToString(out.raw)
+	}
+	sent, err := api.Write(ctx, c.client, call.Context(ctx).Do)
+	if why := unknown(err, sent == nil || sent.Id == ""); why != "" {
+		query := "in:sent newer_than:1d to:" + addresses(out.to, out.cc, out.bcc)[0]
+		return domain.Failure("unknown_outcome", "It is not known whether the mail was sent: "+why+"; look in Sent before sending again",
+			fmt.Sprintf("Call %s(query=%q) first, and send again only if the mail is not there.", searchName, query)), nil
+	}
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	return out.result(fmt.Sprintf("Email sent successfully (ID: %s)\n%s", sent.Id, out.summary(sent.ThreadId)),
+		sendResult{ID: sent.Id, ThreadID: sent.ThreadId, LabelIDs: sent.LabelIds}), nil
+}
+
+// maxInline bounds a mail that is sent within JSON, in bytes; Gmail takes larger ones as an upload.
+const maxInline = 5_000_000
+
+func (out *outgoing) large() bool { return len(out.raw) >= maxInline }
+
+// unknown says why it is not known whether a request was carried out that failed with err or was answered without the ID of
+// what it made; "" if it is known.
+func unknown(err error, noID bool) string {
+	switch {
+	case err != nil && api.Unknown(err):
+		return httpcall.Explain(err).Message
+	case err == nil && noID:
+		return "Gmail's answer has no ID"
+	}
+	return ""
+}
+
+// summary says where a mail goes, one field a line.
+func (out *outgoing) summary(thread string) string {
+	var b strings.Builder
+	for _, f := range []struct{ name, value string }{
+		{"To", people(out.to)}, {"Cc", people(out.cc)}, {"Bcc", people(out.bcc)}, {"Subject", out.Subject}, {"Thread", thread},
+	} {
+		if f.value != "" {
+			b.WriteString("  " + f.name + ": " + f.value + "\n")
+		}
+	}
+	for _, note := range out.notes {
+		b.WriteString("  Note: " + note + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// result returns a text, and what r and the mail say.
+func (out *outgoing) result(text string, r sendResult) domain.ToolResult {
+	r.To, r.Cc, r.Bcc = addresses(out.to), addresses(out.cc), addresses(out.bcc)
+	r.Subject, r.Bytes, r.Notes = out.Subject, len(out.raw), out.notes
+	res := domain.Text(text)
+	res.Results = r
+	return res
+}
+
+// preview shows a person the mail that a call would send or draft: as [composer.send] composes it, replies too.
+func (c *composer) preview(ctx context.Context, args domain.Arguments) (text string, refusal *domain.ToolResult, err error) {
+	var in composeInput
+	raw, err := args.JSON()
+	if err == nil {
+		err = json.Unmarshal(raw, &in)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	ctx, refusal, err = c.signedIn(ctx, need(c.tool, c.failing))
+	if err != nil || refusal != nil {
+		return "", refusal, err
+	}
+	out, err := c.compose(ctx, in)
+	if f, ok := errors.AsType[*failedCall](err); ok {
+		return "", &f.ToolResult, nil
+	}
+	if f, ok := errors.AsType[*httpcall.Failure](err); ok {
+		refused := domain.Failure(f.Type, c.failing+": "+f.Message, f.Hint)
+		return "", &refused, nil
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	return out.show(), nil, nil
+}
