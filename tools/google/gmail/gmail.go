@@ -41,6 +41,11 @@ const (
 	searchName = "gmail_search"
 	readName   = "gmail_read"
 	sendName   = "gmail_send"
+	draftName  = "gmail_draft"
+	threadName = "gmail_read_thread"
+	saveName   = "gmail_save_attachment"
+	labelsName = "gmail_labels"
+	modifyName = "gmail_modify_labels"
 )
 
 // An entry is one of the tools.
@@ -58,10 +63,16 @@ func all() []entry {
 	}
 	reading := []string{gmailapi.GmailReadonlyScope, gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope}
 	sending := []string{gmailapi.GmailSendScope, gmailapi.GmailComposeScope, gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope}
+	labels := append([]string{gmailapi.GmailLabelsScope}, reading...)
 	return []entry{
 		of(false, sandbox.Owner{Tool: searchName}, (*toolset).searchTool, reading...),
 		of(false, sandbox.Owner{Tool: readName}, (*toolset).readTool, reading...),
 		of(false, sandbox.Owner{Tool: sendName, Reads: files.ReadFile, Mails: sendName}, (*toolset).sendTool, sending...),
+		of(true, sandbox.Owner{Tool: draftName, Reads: files.ReadFile, Mails: sendName}, (*toolset).draftTool, sending[1:]...),
+		of(true, sandbox.Owner{Tool: threadName}, (*toolset).threadTool, reading...),
+		of(true, sandbox.Owner{Tool: saveName, Writes: files.WriteFile}, (*toolset).saveTool, reading...),
+		of(true, sandbox.Owner{Tool: labelsName}, (*toolset).labelsTool, labels...),
+		of(true, sandbox.Owner{Tool: modifyName}, (*toolset).modifyTool, reading[1:]...),
 	}
 }
 

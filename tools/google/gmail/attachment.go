@@ -1,0 +1,179 @@
+package gmail
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	gmailapi "google.golang.org/api/gmail/v1"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/sandbox/pathguard"
+	"toolserver/tools/google/api"
+	"toolserver/tools/google/mail"
+)
+
+type saveInput struct {
+	MessageID    string `json:"messageId" pattern:"^[0-9A-Za-z_-]{1,200}$" doc:"ID of the message, as gmail_search returns it."`
+	AttachmentID string `json:"attachmentId" min:"1" max:"2000" doc:"Which attachment: its number in the list of gmail_read, or its file name."`
+	Filename     string `json:"filename,omitempty" max:"200" doc:"Name of the new file, without directories; default: that of the attachment."`
+	Directory    string `json:"directory" default:"attachments" min:"1" max:"4096" doc:"Directory to save in, which is made if need be; a relative path starts at the working directory."`
+}
+
+// saveResult is the structured content of gmail_save_attachment.
+type saveResult struct {
+	Path     string `json:"path" doc:"The file."`
+	Size     int64  `json:"sizeBytes" doc:"Its size in bytes."`
+	SHA256   string `json:"sha256" doc:"SHA-256 of its content, in hexadecimal."`
+	MIMEType string `json:"mimeType" doc:"Media type, as the mail says."`
+}
+
+// Bounds of saved attachments.
+const (
+	maxSaved   = 25 << 20 // bytes
+	maxRenamed = 100      // names that are tried where others are taken
+)
+
+const saveFailing = "Error saving attachment"
+
+func (t *toolset) saveTool(held sandbox.Capabilities) domain.Tool {
+	s := &saver{t, held.Writer()}
+	return define(t, saveFailing, domain.Tool{
+		Name:  saveName,
+		Title: "Save attachment",
+		Description: "Save an attachment of a message as a new file, and return its path, size and SHA-256. Never overwrites: if the name is taken, a " +
+			"number is added. Does not return the content; read_file reads files that are text. The file was made by the sender: " +
+			"do not run it. At most 25 MB.",
+		Annotations: domain.Annotations{},
+		Output:      domain.OutputOf[saveResult](),
+		Uses:        domain.Writes,
+		Ability:     "save the attachments of mail as files",
+	}, s.save)
+}
+
+// saver is the tool gmail_save_attachment.
+type saver struct {
+	*toolset
+	files *sandbox.Writer
+}
+
+func (s *saver) save(ctx context.Context, in saveInput) (domain.ToolResult, error) {
+	m, err := api.Read(ctx, s.client, s.service().Users.Messages.Get("me", in.MessageID).Format("full").Fields("id", "payload").Context(ctx).Do)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	unread := func(context.Context, string) ([]byte, error) { return nil, nil } // the text is of no interest
+	body, err := mail.Read(ctx, m.Payload, unread, false)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	a, err := choose(body.Attachments, in.AttachmentID)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	data, err := s.content(ctx, m, a)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	name := mail.SafeName(cmp.Or(strings.TrimSpace(in.Filename), a.Name), a.Type, a.Index)
+	path, err := write(s.files, in.Directory, name, data)
+	if refused, ok := errors.AsType[*pathguard.Error](err); ok {
+		err = fileFailure(saveFailing, refused)
+	}
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	sum := sha256.Sum256(data)
+	r := saveResult{path, int64(len(data)), hex.EncodeToString(sum[:]), line(a.Type)}
+	res := domain.Text(fmt.Sprintf("Attachment saved to %s\n  Size: %d bytes\n  Type: %s\n  SHA-256: %s", r.Path, r.Size, r.MIMEType, r.SHA256))
+	res.Results = r
+	return res, nil
+}
+
+// choose returns the attachment that a caller means: by index, name or Gmail's ID.
+func choose(all []mail.AttachmentInfo, which string) (mail.AttachmentInfo, error) {
+	which = strings.TrimSpace(which)
+	var named []mail.AttachmentInfo
+	for _, a := range all {
+		if n, err := strconv.Atoi(which); err == nil && n == a.Index || a.AttachmentID != "" && a.AttachmentID == which {
+			return a, nil
+		}
+		if a.Name == which || line(a.Name) == which {
+			named = append(named, a)
+		}
+	}
+	if len(named) == 1 {
+		return named[0], nil
+	}
+	var list []string
+	for _, a := range all {
+		list = append(list, fmt.Sprintf("%d (%s)", a.Index, line(a.Name)))
+	}
+	problem := "the message has no such attachment"
+	if len(named) > 1 {
+		problem = "several attachments of the message have this name"
+	}
+	hint := "Pass the number of one of: " + strings.Join(list, ", ") + "."
+	if len(all) == 0 {
+		hint = "The message has no attachments; call " + readName + " to see what it has."
+	}
+	return mail.AttachmentInfo{}, failure("not_found", saveFailing+": "+problem, hint)
+}
+
+// content returns the data of an attachment, which is in the message if it is small.
+func (s *saver) content(ctx context.Context, m *gmailapi.Message, a mail.AttachmentInfo) (data []byte, err error) {
+	large := func(n int64) error {
+		return failure("too_large", fmt.Sprintf("%s: it has %s bytes; at most %s are saved", saveFailing, domain.Thousands(n), domain.Thousands(maxSaved)),
+			"Ask the user to save it from Gmail.")
+	}
+	switch part := partOf(m.Payload, a.PartID); {
+	case a.Size > maxSaved:
+		return nil, large(a.Size)
+	case a.AttachmentID != "":
+		data, err = s.fetch(m.Id)(ctx, a.AttachmentID)
+	case part != nil && part.Body != nil:
+		data, err = mail.Decode(part.Body.Data)
+	}
+	if err == nil && len(data) > maxSaved {
+		return nil, large(int64(len(data)))
+	}
+	return data, err
+}
+
+// partOf returns the part of a message that has an ID, or nil.
+func partOf(p *gmailapi.MessagePart, id string) *gmailapi.MessagePart {
+	if p == nil || p.PartId == id {
+		return p
+	}
+	for _, child := range p.Parts {
+		if found := partOf(child, id); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// write writes a new file, under another name if that is taken, and returns its path.
+func write(w *sandbox.Writer, dir, name string, data []byte) (string, error) {
+	ext := filepath.Ext(name)
+	stem := strings.TrimSuffix(name, ext)
+	for n := 0; ; n++ {
+		if n > 0 {
+			name = fmt.Sprintf("%s (%d)%s", stem, n, ext)
+		}
+		path := filepath.Join(dir, name)
+		_, err := w.Replace(path, data, pathguard.ReplaceOptions{CreateDirs: true, NoReplace: true})
+		refused, ok := errors.AsType[*pathguard.Error](err)
+		if taken := ok && slices.Contains([]pathguard.Kind{pathguard.KindExists, pathguard.KindNotAFile}, refused.Kind); !taken || n == maxRenamed {
+			return path, err
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package gmail
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+)
+
+func TestScopes(t *testing.T) {
+	const base = "https://www.googleapis.com/auth/gmail."
+	for _, c := range []struct {
+		tools string
+		want  []string
+	}{
+		{"", nil},
+		{"gmail_search gmail_read", []string{base + "readonly"}},
+		{"gmail_send", []string{base + "send"}},
+		{"gmail_search gmail_read gmail_send", []string{base + "readonly", base + "send"}},
+		{"gmail_send gmail_draft", []string{base + "compose"}},
+		{"gmail_labels", []string{base + "labels"}},
+		{"gmail_labels gmail_read_thread", []string{base + "readonly"}},
+		{"gmail_search gmail_send gmail_draft gmail_labels gmail_modify_labels gmail_save_attachment", []string{base + "modify"}},
+		{"calendar_list_events unknown", nil},
+	} {
+		if got := Scopes(strings.Fields(c.tools)); !slices.Equal(got, c.want) {
+			t.Errorf("Scopes(%s) = %v; want %v", c.tools, got, c.want)
+		}
+	}
+}
+
+func TestTiers(t *testing.T) {
+	s, _ := box(t, sandbox.Policy{}, nil)
+	names := func(full bool) (list []string) {
+		for _, tool := range Tools(newClient(), Options{Full: full, Sandbox: s}) {
+			list = append(list, tool.Name)
+			if tool.Category != "gmail" || !tool.Annotations.OpenWorld || tool.Input == nil || (tool.Preview != nil) != strings.Contains(tool.Uses.String(), "reads") {
+				t.Errorf("%s: %s, %+v", tool.Name, tool.Category, tool.Annotations)
+			}
+		}
+		return list
+	}
+	if got := names(false); !slices.Equal(got, []string{"gmail_search", "gmail_read", "gmail_send"}) {
+		t.Errorf("tools %v", got)
+	}
+	var declared []string
+	for _, d := range Declared().Tools {
+		declared = append(declared, d.Tool)
+	}
+	if got := names(true); !slices.Equal(got, declared) || len(got) != 8 {
+		t.Errorf("tools of the full tier %v; declared %v", got, declared)
+	}
+	send := Tools(newClient(), Options{Sandbox: s})[2].Annotations
+	if send != (domain.Annotations{OpenWorld: true}) {
+		t.Errorf("gmail_send: %+v", send)
+	}
+}
