@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"sync"
@@ -218,11 +219,25 @@ type Need struct {
 func Define[In any](c *Client, need Need, t domain.Tool, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
 	t.Uses |= domain.Fetches | domain.Keeps
 	return domain.Define(t, func(ctx context.Context, in In) (domain.ToolResult, error) {
-		ctx, refusal, err := c.SignedIn(ctx, need)
+		signed, refusal, err := c.SignedIn(ctx, need)
 		if err != nil || refusal != nil {
 			return refused(refusal), err
 		}
-		res, err := run(ctx, in)
+		res, err := run(signed, in)
+		revoked, ok := errors.AsType[*signin.RevokedError](err)
+		if !ok {
+			return need.result(ctx, res, err)
+		}
+		if refusal, err = c.signIn(ctx, domain.SessionOf(ctx).Principal, need, revoked.Error()); err != nil || refusal != nil {
+			return refused(refusal), err
+		}
+		if signed, refusal, err = c.SignedIn(ctx, need); err != nil || refusal != nil {
+			return refused(refusal), err
+		}
+		if !t.Annotations.ReadOnly { // a part of it may be done
+			return domain.Failure(typeSignIn, need.Failing+": the sign-in had ended, and was renewed now", "Call the tool again."), nil
+		}
+		res, err = run(signed, in)
 		return need.result(ctx, res, err)
 	})
 }

@@ -151,11 +151,16 @@ func (n Need) result(ctx context.Context, res domain.ToolResult, err error) (dom
 // failed returns the tool execution error for err.
 func (n Need) failed(err error) domain.ToolResult {
 	if revoked, ok := errors.AsType[*signin.RevokedError](err); ok {
-		return domain.Failure(typeSignIn, n.Failing+": "+revoked.Error(), hintSignIn)
+		return n.refusal(typeSignIn, revoked.Error(), hintSignIn)
 	}
 	if errors.Is(err, signin.ErrNoGrant) {
-		return domain.Failure(typeSignIn, n.Failing+": "+n.Service.Title()+" is not signed in", hintSignIn)
+		return n.refusal(typeSignIn, n.Service.Title()+" is not signed in", hintSignIn)
 	}
 	f := httpcall.Explain(err)
-	return domain.Failure(f.Type, n.Failing+": "+f.Message, f.Hint)
+	return n.refusal(f.Type, f.Message, f.Hint)
+}
+
+// refusal returns a tool execution error whose text has the remedy, too: some clients show nothing else.
+func (n Need) refusal(errorType, message, remedy string) domain.ToolResult {
+	return domain.Failure(errorType, n.Failing+": "+message+". "+remedy, remedy)
 }

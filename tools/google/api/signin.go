@@ -33,7 +33,7 @@ func (c *Client) SignedIn(ctx context.Context, need Need) (context.Context, *dom
 			return ctx, refusal, err
 		}
 		if token, why, err = c.token(ctx, principal.ID, need); err != nil || why != "" {
-			refusal := domain.Failure(typeSignIn, need.Failing+": "+why, hintSignIn)
+			refusal := need.refusal(typeSignIn, why, hintSignIn)
 			if err != nil {
 				refusal = need.failed(err)
 			}
@@ -62,7 +62,7 @@ func (c *Client) token(ctx context.Context, principal string, need Need) (token 
 
 // covered reports whether granted scopes are enough. Google leaves them out of an answer that has all that was asked for.
 func (n Need) covered(granted []string) bool {
-	return len(granted) == 0 || slices.ContainsFunc(n.Scopes, func(s string) bool { return slices.Contains(granted, s) })
+	return len(n.Scopes) == 0 || len(granted) == 0 || slices.ContainsFunc(n.Scopes, func(s string) bool { return slices.Contains(granted, s) })
 }
 
 func account(email string) string {
@@ -75,31 +75,31 @@ func account(email string) string {
 // signIn has a person sign in. The refusal says how, if that takes longer than the call.
 func (c *Client) signIn(ctx context.Context, principal domain.Principal, need Need, why string) (*domain.ToolResult, error) {
 	canOpen := domain.CanAsk(ctx, domain.AskURL)
-	refuse := func(message, hint string) (*domain.ToolResult, error) {
-		refusal := domain.Failure(typeSignIn, need.Failing+": "+message, hint)
+	refuse := func(message, remedy string) (*domain.ToolResult, error) {
+		refusal := need.refusal(typeSignIn, message, remedy)
 		return &refusal, nil
 	}
 	if !canOpen && !c.serving() {
-		return refuse(why, "Run: toolserver auth google")
+		return refuse(why, "Run: toolserver auth google --services "+string(need.Service))
 	}
 	flow, err := c.accounts.Begin(principal.ID, need.Service)
 	if err != nil {
 		return refuse(why+", and a sign-in cannot begin: "+err.Error(), "Have the person run: toolserver auth google")
 	}
 	c.notify(ctx, flow)
-	how := fmt.Sprintf("open %s in a browser on the machine where this server runs (until %s)", flow.URL, flow.Expires.Format("15:04"))
+	later := fmt.Sprintf("To sign in, the user opens %s in a browser on the machine where this server runs, before %s; then call the tool again", flow.URL, flow.Expires.Format("15:04"))
 	if c.accounts.Proves(principal.ID) {
-		how += "; the page asks for the token that your MCP client uses for this server"
+		later += ". The page asks for the token that the MCP client uses for this server"
 	}
-	later := "Have the person " + how + ", then call the tool again. On another machine: toolserver auth google --paste."
+	later += ". From another machine: toolserver auth google --paste"
 	if !canOpen {
-		return refuse(why+". To sign in, "+how, later)
+		return refuse(why, later)
 	}
 	action, err := domain.ElicitURL(ctx, domain.URLElicitation{ID: flow.ID, URL: flow.URL,
 		Message: strings.ToUpper(why[:1]) + why[1:] + ". Sign in with Google to continue."})
 	switch {
 	case domain.CodeOf(err) == domain.CodeMissingCapability: // it can ask, but not during this call
-		return refuse(why+". To sign in, "+how, later)
+		return refuse(why, later)
 	case err != nil:
 		return nil, err
 	case action != domain.Accepted:
@@ -114,7 +114,7 @@ func (c *Client) signIn(ctx context.Context, principal domain.Principal, need Ne
 	case err != nil:
 		return nil, err
 	case !done:
-		return refuse("the sign-in is not complete yet. To sign in, "+how, later)
+		return refuse("the sign-in is not complete yet", later)
 	case flow.Err() != nil:
 		return refuse("the sign-in failed: "+flow.Err().Error(), "Call the tool again to start another sign-in, if the user wants that.")
 	}

@@ -35,8 +35,8 @@ type Options struct {
 }
 
 const (
-	listName   = "calendar_list_events"
-	createName = "calendar_create_event"
+	ListName   = "calendar_list_events"  // whose hosts and state the others use
+	CreateName = "calendar_create_event" // whose recipients are those of all tools that invite
 	getName    = "calendar_get_event"
 
 	updateName    = "calendar_update_event"
@@ -46,6 +46,8 @@ const (
 	calendarsName = "calendar_list_calendars"
 
 	category    = "calendar"
+	grants      = ".calendar-tokens" // the directory of the state that all of them use
+	mails       = "gmail_send"       // whose lists of recipients hold for invitations, too
 	callTimeout = time.Minute
 	primary     = "primary" // the ID of the user's own calendar
 )
@@ -80,8 +82,8 @@ type entry struct {
 
 func all() []entry {
 	return []entry{
-		{listName, false, readScopes, "Error listing calendar events", tool(listTool, (*toolset).list)},
-		{createName, false, writeScopes, "Error creating calendar event", tool(createTool, (*toolset).create)},
+		{ListName, false, readScopes, "Error listing calendar events", tool(listTool, (*toolset).list)},
+		{CreateName, false, writeScopes, "Error creating calendar event", tool(createTool, (*toolset).create)},
 		{getName, false, readScopes, "Error getting calendar event", tool(getTool, (*toolset).getEvent)},
 		{updateName, true, writeScopes, "Error updating calendar event", tool(updateTool, (*toolset).update)},
 		{deleteName, true, writeScopes, "Error deleting calendar event", tool(deleteTool, (*toolset).deleteEvent)},
@@ -102,9 +104,27 @@ func tool[In any](declared func() domain.Tool, run func(*toolset, context.Contex
 func Declared() declare.Group {
 	g := declare.Group{Category: category, Heading: "Calendar"}
 	for _, e := range all() {
-		g.Tools = append(g.Tools, declare.Tool{Owner: sandbox.Owner{Tool: e.name, Fetches: e.name, Keeps: true}})
+		g.Tools = append(g.Tools, declare.Tool{Owner: sandbox.Owner{Tool: e.name, Fetches: ListName, Keeps: grants, Mails: mails}})
 	}
 	return g
+}
+
+// Tier returns the names of the tools that are offered: all, or those that everybody has.
+func Tier(full bool) (names []string) {
+	for _, e := range all() {
+		if full || !e.full {
+			names = append(names, e.name)
+		}
+	}
+	return names
+}
+
+// CheckZone reports what is wrong with the name of a time zone.
+func CheckZone(name string) error {
+	if _, problem := zone(name); problem != "" {
+		return errors.New(problem)
+	}
+	return nil
 }
 
 // Scopes returns the least scopes that all of the tools named work with.
@@ -228,7 +248,7 @@ func noEvent(err error, calendarID, id string) error {
 	}
 	return &httpcall.Failure{Type: "not_found", Status: statusOf(err),
 		Message: fmt.Sprintf("there is no event %q in the calendar %q, or the account may not see it", clip(id), clip(calendarID)),
-		Hint:    "Use an ID from " + listName + " with the same calendarId."}
+		Hint:    "Use an ID from " + ListName + " with the same calendarId."}
 }
 
 // get reads an event, whose times are shown in loc if it is not nil.

@@ -33,7 +33,7 @@ func (s *toolset) find(ctx context.Context, tool string, t target) (e *gcal.Even
 	case t.Scope == "all" && e.RecurringEventId != "":
 		e, err = s.get(ctx, calendarID, e.RecurringEventId, nil)
 	case t.Scope == "this" && len(e.Recurrence) > 0:
-		return nil, "", domain.InvalidArgument(tool, "scope", "must be all: eventId is that of a recurring event; each occurrence has an ID of its own in "+listName)
+		return nil, "", domain.InvalidArgument(tool, "scope", "must be all: eventId is that of a recurring event; each occurrence has an ID of its own in "+ListName)
 	}
 	return e, calendarID, err
 }

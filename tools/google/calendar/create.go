@@ -55,7 +55,7 @@ type savedResult struct {
 
 func createTool() domain.Tool {
 	return domain.Tool{
-		Name:  createName,
+		Name:  CreateName,
 		Title: "Create calendar event",
 		Description: "Create an event in the user's Google Calendar. Attendees get it in their calendars, but nobody is mailed an invitation unless sendUpdates " +
 			"says so. Times without an offset are in timeZone; dates make an all-day event, whose end is its last day. The answer shows what Google has saved. " +
@@ -99,7 +99,7 @@ func (s *toolset) create(ctx context.Context, in createInput) (domain.ToolResult
 // newEvent returns the event of a call, its time and its calendar.
 func (s *toolset) newEvent(ctx context.Context, in createInput) (e *gcal.Event, p span, calendarID string, err error) {
 	bad := func(field, problem string) (*gcal.Event, span, string, error) {
-		return nil, span{}, "", domain.InvalidArgument(createName, field, problem)
+		return nil, span{}, "", domain.InvalidArgument(CreateName, field, problem)
 	}
 	start, problem := parseStamp(in.Start)
 	if problem != "" {
@@ -120,15 +120,15 @@ func (s *toolset) newEvent(ctx context.Context, in createInput) (e *gcal.Event, 
 	if strings.TrimSpace(in.Summary) == "" {
 		return bad("summary", "must not be empty")
 	}
-	loc, err := s.named(createName, in.TimeZone)
+	loc, err := s.named(CreateName, in.TimeZone)
 	if err == nil {
-		calendarID, err = s.calendarID(ctx, createName, in.CalendarID)
+		calendarID, err = s.calendarID(ctx, CreateName, in.CalendarID)
 	}
 	if err == nil {
 		err = s.admit(ctx, addresses(people))
 	}
 	if err == nil {
-		p, err = s.span(ctx, createName, calendarID, start, end, loc, len(recurrence) > 0)
+		p, err = s.span(ctx, CreateName, calendarID, start, end, loc, len(recurrence) > 0)
 	}
 	if err != nil {
 		return nil, p, "", err

@@ -198,7 +198,7 @@ func TestCreateOnce(t *testing.T) {
 		}, 2, "", "Event created successfully."},
 		{"lost again", day + `,"eventId":"abc123"}`, func(_ *fake, _ request, w http.ResponseWriter) bool { cut(w); return true }, 2,
 			"unreachable", "it is unknown whether the event was created; with eventId abc123 it is created at most once"},
-		{"rejected", day + `}`, func(_ *fake, _ request, w http.ResponseWriter) bool { refuse(w, 400); return true }, 1, "http_status", "400"},
+		{"rejected", day + `}`, func(_ *fake, _ request, w http.ResponseWriter) bool { refuse(w, 400); return true }, 1, "invalid_query", "400"},
 		{"exists", day + `,"eventId":"abc123"}`, func(f *fake, r request, _ http.ResponseWriter) bool { f.put(r.body); return false }, 1, "",
 			"Note: An event with this ID, title and time existed already"},
 		{"exists and differs", day + `,"eventId":"abc123"}`, func(f *fake, r request, _ http.ResponseWriter) bool {

@@ -31,7 +31,7 @@ type listResult struct {
 
 func listTool() domain.Tool {
 	return domain.Tool{
-		Name:  listName,
+		Name:  ListName,
 		Title: "List calendar events",
 		Description: "List or search the events of the user's Google Calendar in a range of time; without a range, those of today. Returns for each event " +
 			"its ID, title, start, end, location, status and organizer; calendar_get_event returns the description and the attendees. " +
@@ -57,15 +57,15 @@ const listFields = "items(id,summary,start,end,location,status,organizer(email,d
 	"hangoutLink,conferenceData(entryPoints(entryPointType,uri)),htmlLink),nextPageToken,timeZone"
 
 func (s *toolset) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
-	loc, err := s.named(listName, in.TimeZone)
+	loc, err := s.named(ListName, in.TimeZone)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	calendarID, err := s.calendarID(ctx, listName, in.CalendarID)
+	calendarID, err := s.calendarID(ctx, ListName, in.CalendarID)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	r := timeRange{tool: listName, min: in.TimeMin, max: in.TimeMax}
+	r := timeRange{tool: ListName, min: in.TimeMin, max: in.TimeMax}
 	if err := r.parse(); err != nil {
 		return domain.ToolResult{}, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestTools(t *testing.T) {
-	client := api.New(&signin.Accounts{}, func(signin.Service) *http.Client { return http.DefaultClient }, "")
+	client := api.New(&signin.Accounts{}, func(signin.Service) *http.Client { return http.DefaultClient }, "", nil)
 	for _, test := range []struct {
 		options Options
 		want    int
@@ -32,10 +32,10 @@ func TestTools(t *testing.T) {
 func TestScopes(t *testing.T) {
 	for enabled, want := range map[string]string{
 		"":                            "",
-		listName:                      ".events.readonly",
-		getName + " " + listName:      ".events.readonly",
-		createName:                    ".events",
-		listName + " " + createName:   ".events",
+		ListName:                      ".events.readonly",
+		getName + " " + ListName:      ".events.readonly",
+		CreateName:                    ".events",
+		ListName + " " + CreateName:   ".events",
 		freeBusyName + " other":       ".freebusy",
 		calendarsName + " " + getName: ".events.readonly .calendarlist.readonly",
 		updateName + " " + deleteName + " " + respondName + " " + freeBusyName: ".events .freebusy",

@@ -45,7 +45,7 @@ func (c *composer) draft(ctx context.Context, in draftInput) (domain.ToolResult,
 	saved, err := api.Write(ctx, c.client, c.saving(ctx, in.DraftID, out))
 	if why := unknown(err, saved == nil || saved.Id == ""); why != "" {
 		return domain.Failure("unknown_outcome", "It is not known whether the draft was saved: "+why+"; look in Drafts before saving it again",
-			fmt.Sprintf("Call %s(query=%q) first, and save it again only if it is not there.", searchName, "in:drafts newer_than:1d")), nil
+			fmt.Sprintf("Call %s(query=%q) first, and save it again only if it is not there.", SearchName, "in:drafts newer_than:1d")), nil
 	}
 	if err != nil {
 		return domain.ToolResult{}, err

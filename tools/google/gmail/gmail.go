@@ -38,7 +38,7 @@ const (
 
 // The tools.
 const (
-	searchName = "gmail_search"
+	SearchName = "gmail_search" // whose hosts and state the others use
 	readName   = "gmail_read"
 	sendName   = "gmail_send"
 	draftName  = "gmail_draft"
@@ -58,14 +58,14 @@ type entry struct {
 // all returns the tools of both tiers.
 func all() []entry {
 	of := func(full bool, owner sandbox.Owner, make func(*toolset, sandbox.Capabilities) domain.Tool, scopes ...string) entry {
-		owner.Fetches, owner.Keeps = searchName, grants
+		owner.Fetches, owner.Keeps = SearchName, grants
 		return entry{declare.Entry[*toolset]{Owner: owner, Make: make}, full, scopes}
 	}
 	reading := []string{gmailapi.GmailReadonlyScope, gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope}
 	sending := []string{gmailapi.GmailSendScope, gmailapi.GmailComposeScope, gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope}
 	labels := append([]string{gmailapi.GmailLabelsScope}, reading...)
 	return []entry{
-		of(false, sandbox.Owner{Tool: searchName}, (*toolset).searchTool, reading...),
+		of(false, sandbox.Owner{Tool: SearchName}, (*toolset).searchTool, reading...),
 		of(false, sandbox.Owner{Tool: readName}, (*toolset).readTool, reading...),
 		of(false, sandbox.Owner{Tool: sendName, Reads: files.ReadFile, Mails: sendName}, (*toolset).sendTool, sending...),
 		of(true, sandbox.Owner{Tool: draftName, Reads: files.ReadFile, Mails: sendName}, (*toolset).draftTool, sending[1:]...),
@@ -83,6 +83,16 @@ func Declared() declare.Group {
 		g.Tools = append(g.Tools, declare.Tool{Owner: e.Owner, Settings: e.Settings})
 	}
 	return g
+}
+
+// Tier returns the names of the tools that are offered: all, or those that everybody has.
+func Tier(full bool) (names []string) {
+	for _, e := range all() {
+		if full || !e.full {
+			names = append(names, e.Owner.Tool)
+		}
+	}
+	return names
 }
 
 // Scopes returns the fewest scopes with which the enabled tools work, sorted. A reply also reads the mail that it answers,

@@ -64,7 +64,7 @@ const maxSearchChars = 120_000
 
 func (t *toolset) searchTool(sandbox.Capabilities) domain.Tool {
 	return define(t, "Error searching Gmail", domain.Tool{
-		Name:  searchName,
+		Name:  SearchName,
 		Title: "Search Gmail",
 		Description: "Search the user's mail in Gmail's own notation. Lists each message with its ID, date, sender, subject and snippet, the " +
 			"newest first; does not return the text, which gmail_read reads by ID. Senders, subjects and snippets were written by " +
@@ -121,7 +121,7 @@ func (t *toolset) search(ctx context.Context, in searchInput) (domain.ToolResult
 		b.WriteString("No emails found matching your query.")
 	}
 	if r.NextPageToken != "" {
-		fmt.Fprintf(&b, "\n\n[There are more: call %s again with the same arguments and pageToken=%q]", searchName, r.NextPageToken)
+		fmt.Fprintf(&b, "\n\n[There are more: call %s again with the same arguments and pageToken=%q]", SearchName, r.NextPageToken)
 	}
 	res := domain.Text(b.String())
 	res.Results = r

@@ -77,7 +77,7 @@ func (c *composer) send(ctx context.Context, in sendInput) (domain.ToolResult, e
 	if why := unknown(err, sent == nil || sent.Id == ""); why != "" {
 		query := "in:sent newer_than:1d to:" + addresses(out.to, out.cc, out.bcc)[0]
 		return domain.Failure("unknown_outcome", "It is not known whether the mail was sent: "+why+"; look in Sent before sending again",
-			fmt.Sprintf("Call %s(query=%q) first, and send again only if the mail is not there.", searchName, query)), nil
+			fmt.Sprintf("Call %s(query=%q) first, and send again only if the mail is not there.", SearchName, query)), nil
 	}
 	if err != nil {
 		return domain.ToolResult{}, err
