@@ -17,6 +17,7 @@ import (
 	"toolserver/sandbox/netguard"
 	"toolserver/sandbox/pathguard"
 	"toolserver/tools/files"
+	"toolserver/tools/google/calendar"
 	"toolserver/tools/httpcall"
 	"toolserver/tools/system"
 )
@@ -29,6 +30,7 @@ func (l *Loaded) check() error {
 		"reachable":    checkReachable,
 		"private_host": func(text string) error { _, err := netguard.ParseHost(text); return err },
 		"base_url":     func(text string) error { _, err := httpcall.ParseBase(text); return err },
+		"stand_in":     checkStandIn,
 		"header":       checkHeader,
 		"protected": func(text string) error {
 			return known(text, "nothing is protected as", "it must be a name as denials show it", sandbox.ProtectedNames())
@@ -42,6 +44,7 @@ func (l *Loaded) check() error {
 		"command":      checkCommand,
 		"option":       checkOption,
 		"system_field": system.CheckField,
+		"time_zone":    checkZone,
 	}
 	var all []error
 	for _, f := range l.source.Formatted {
@@ -84,6 +87,23 @@ func checkReachable(text string) error {
 	}
 	_, err := netguard.ParsePattern(text)
 	return err
+}
+
+// checkStandIn checks the address of what stands in for a service; none is the service itself.
+func checkStandIn(text string) error {
+	if text == "" {
+		return nil
+	}
+	_, err := httpcall.ParseBase(text)
+	return err
+}
+
+// checkZone checks a time zone; none is that of the user's calendar.
+func checkZone(text string) error {
+	if text == "" {
+		return nil
+	}
+	return calendar.CheckZone(text)
 }
 
 func checkHeader(text string) error {

@@ -6,6 +6,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"toolserver/domain"
@@ -15,6 +16,7 @@ import (
 	"toolserver/tools"
 	"toolserver/tools/anthropic"
 	"toolserver/tools/declare"
+	"toolserver/tools/google"
 	"toolserver/tools/linkedin"
 	"toolserver/tools/websearch"
 )
@@ -30,6 +32,7 @@ type Config struct {
 	Web              Web                        `yaml:"web" doc:"How the web is read and searched."`
 	LinkedIn         linkedin.Options           `yaml:"linkedin" doc:"Address of LinkedIn and interval of requests."`
 	Anthropic        anthropic.Options          `yaml:"anthropic" doc:"Anthropic's API: keys, model, address."`
+	Google           google.Options             `yaml:"google" doc:"Gmail and Google Calendar: credentials, time zone, where sign-ins are kept."`
 	CapabilitiesFile string                     `yaml:"capabilities_file" path:"true" doc:"Where capabilities_refresh writes its summary; capabilities.md in the working directory if unset."`
 	StateDirectory   string                     `yaml:"state_directory" path:"true" doc:"Directory for tokens, pins and catalogs, accessible to this user only; toolserver in the user's state directory (~/.local/state) if unset."`
 	Resources        map[string]Offer           `yaml:"resources" doc:"Settings of single resources, by name."`
@@ -131,6 +134,7 @@ func Default() Config {
 		Web:       Web{Search: websearch.DefaultOptions()},
 		LinkedIn:  linkedin.DefaultOptions(),
 		Anthropic: anthropic.DefaultOptions(),
+		Google:    google.DefaultOptions(),
 		Errors:    "jsonrpc",
 		Logging:   Logging{Level: "info", Format: "console"},
 	}
@@ -142,6 +146,17 @@ func (c *Config) Executor(secrets []string) domain.Settings {
 		Limits: c.Limits, Access: domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict}, Secrets: secrets,
 		Tools: c.Tools, Resources: overrides(c.Resources), Prompts: overrides(c.Prompts),
 	}
+}
+
+// Disabled returns the tools that the configuration disables, sorted.
+func (c *Config) Disabled() (names []string) {
+	for name, o := range c.Tools {
+		if o.Enabled != nil && !*o.Enabled {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 func overrides(offers map[string]Offer) map[string]domain.Override {

@@ -134,6 +134,7 @@ func (l *Loaded) credentials() {
 		{"ANTHROPIC_ADMIN_API_KEY", &l.Anthropic.AdminAPIKey},
 		{"BRAVE_API_KEY", &l.Web.Search.Brave.APIKey},
 		{"TAVILY_API_KEY", &l.Web.Search.Tavily.APIKey},
+		{"GOOGLE_CLIENT_SECRET", &l.Google.ClientSecret},
 	} {
 		if *c.key = strings.TrimSpace(*c.key); *c.key == "" {
 			*c.key = strings.TrimSpace(os.Getenv(c.variable))
@@ -141,6 +142,9 @@ func (l *Loaded) credentials() {
 		if *c.key != "" {
 			l.Secrets = append(l.Secrets, *c.key)
 		}
+	}
+	if l.Google.ClientID = strings.TrimSpace(l.Google.ClientID); l.Google.ClientID == "" { // is no secret
+		l.Google.ClientID = strings.TrimSpace(os.Getenv("GOOGLE_CLIENT_ID"))
 	}
 }
 

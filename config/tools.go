@@ -7,6 +7,7 @@ import (
 	"toolserver/sandbox"
 	"toolserver/tools"
 	"toolserver/tools/declare"
+	"toolserver/tools/google"
 )
 
 // ToolSections is the section tools of the file, by tool. Which keys a tool has
@@ -14,20 +15,24 @@ import (
 // program runs.
 type ToolSections map[string]any
 
-// Keys returns the tools that are built in, as [structschema.Keyed] asks.
+// Keys returns the tools that are built in, as [structschema.Keyed] asks, and the
+// families that have settings of their own.
 func (ToolSections) Keys() (names []string) {
 	for _, g := range tools.Declared() {
 		for _, t := range g.Tools {
 			names = append(names, t.Tool)
 		}
 	}
-	return names
+	return append(names, google.Section)
 }
 
 // New returns what the section of a tool is decoded into: a pointer to a struct
 // of the settings any tool has (Common), those of the policy that the tool has,
 // and its own (Own).
 func (ToolSections) New(name string) any {
+	if name == google.Section {
+		return new(googleSection)
+	}
 	for _, g := range tools.Declared() {
 		for _, t := range g.Tools {
 			if t.Tool == name {
@@ -36,6 +41,11 @@ func (ToolSections) New(name string) any {
 		}
 	}
 	return new(otherTool)
+}
+
+// googleSection is what the file says of all Google tools.
+type googleSection struct {
+	Own google.Tier `yaml:",inline"`
 }
 
 // sectionType returns the type of what the file says of a tool.
@@ -70,7 +80,9 @@ func part(section any, name string) reflect.Value {
 func (t ToolSections) common() map[string]domain.Override {
 	all := map[string]domain.Override{}
 	for name, section := range t {
-		all[name] = part(section, "Common").Interface().(domain.Override)
+		if common := part(section, "Common"); common.IsValid() { // it is a tool
+			all[name] = common.Interface().(domain.Override)
+		}
 	}
 	return all
 }

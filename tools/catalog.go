@@ -11,6 +11,7 @@ import (
 	"toolserver/tools/anthropic"
 	"toolserver/tools/declare"
 	"toolserver/tools/files"
+	"toolserver/tools/google"
 	"toolserver/tools/linkedin"
 	"toolserver/tools/meta"
 	"toolserver/tools/shell"
@@ -23,10 +24,10 @@ import (
 // Declared returns what the built-in tools declare, whether or not the configuration
 // has what each needs.
 func Declared() []declare.Group {
-	return []declare.Group{
+	return append([]declare.Group{
 		utility.Declared(), files.Declared(), shell.Declared(), system.Declared(), web.Declared(), websearch.Declared(),
 		linkedin.Declared(), anthropic.Declared(), meta.Declared(),
-	}
+	}, google.Declared()...)
 }
 
 // Categories returns the categories of the built-in tools, sorted. Which of them

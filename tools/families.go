@@ -11,6 +11,8 @@ import (
 	"toolserver/tools/anthropic"
 	"toolserver/tools/declare"
 	"toolserver/tools/files"
+	"toolserver/tools/google"
+	"toolserver/tools/google/signin"
 	"toolserver/tools/linkedin"
 	"toolserver/tools/meta"
 	"toolserver/tools/prompts"
@@ -36,8 +38,34 @@ type Deps struct {
 	Search       websearch.Options
 	LinkedIn     linkedin.Options
 	Anthropic    anthropic.Options
+	Google       GoogleDeps
 
 	CapabilitiesFile string // empty for [meta.DefaultFile]
+}
+
+// GoogleDeps is what the Google tools are made from.
+type GoogleDeps struct {
+	Options  google.Options
+	Disabled []string                                 // tools that the configuration disables, sorted
+	Serving  func() bool                              // whether the process lives on after a call
+	Prove    func(principal string) func(string) bool // see [signin.Config]
+	Open     func(address string)                     // opens an address in a browser
+
+	accounts *signin.Accounts
+}
+
+// from returns what accounts are made from.
+func (d Deps) googleFrom() any {
+	return []any{d.Google.Options, d.Google.Disabled, d.googleTier(), d.Sandbox.Policy.StateDirectory}
+}
+
+func (d Deps) googleTier() google.Tier { return declare.Of[google.Tier](d.Settings, google.Section) }
+
+func (d Deps) google() google.Deps {
+	return google.Deps{
+		Options: d.Google.Options, Full: d.googleTier().Tier == google.Full, Disabled: d.Google.Disabled,
+		Sandbox: d.Sandbox.Sandbox, Accounts: d.Google.accounts, Serving: d.Google.Serving,
+	}
 }
 
 // Sandbox is the part of the machine that one policy lets tools use.
@@ -73,6 +101,7 @@ func families(d Deps) []family {
 		{"websearch", d.Search, false, func(d Deps) (domain.Offer, error) { return offer(websearch.Tools(d.client, d.Search)) }},
 		{"linkedin", d.LinkedIn, false, func(d Deps) (domain.Offer, error) { return offer(linkedin.Tools(d.client, d.LinkedIn)) }},
 		{"anthropic", d.Anthropic, false, func(d Deps) (domain.Offer, error) { return offer(anthropic.Tools(d.client, d.Anthropic)) }},
+		{"google", d.googleFrom(), true, func(d Deps) (domain.Offer, error) { return google.Offer(d.google()) }},
 		{"meta", []any{d.CapabilitiesFile, d.Anthropic}, true, func(d Deps) (domain.Offer, error) {
 			ask, err := asker(d)
 			return domain.Offer{Tools: append(meta.Tools(d.Results), meta.RefreshTool(meta.Capabilities{
@@ -97,7 +126,9 @@ func offer(tools []domain.Tool, err error) (domain.Offer, error) {
 // Families keeps the sources of the built-in families from one configuration to
 // the next. The zero value is ready to use. It is not safe for concurrent use.
 type Families struct {
-	made []madeFamily
+	made       []madeFamily
+	accounts   *signin.Accounts // of Google; nil without credentials
+	googleFrom any              // what they were made from
 }
 
 type madeFamily struct {
@@ -111,12 +142,20 @@ type Update struct {
 	Changed  []domain.Source // those that are new or others than before
 	families *Families
 	next     []madeFamily
+
+	accounts   *signin.Accounts
+	googleFrom any
 }
 
 // Prepare makes the families of d, as far as they do not exist already. The error
 // is of an option of d that is not valid.
 func (f *Families) Prepare(d Deps) (*Update, error) {
-	u := &Update{families: f}
+	// Sign-ins that wait survive a change of the policy.
+	u := &Update{families: f, accounts: f.accounts, googleFrom: d.googleFrom()}
+	if !reflect.DeepEqual(u.googleFrom, f.googleFrom) {
+		u.accounts = google.Accounts(d.google(), d.Google.Prove, d.Google.Open)
+	}
+	d.Google.accounts = u.accounts
 	for i, wanted := range families(d) {
 		if f.made != nil && f.made[i].same(wanted, d.Sandbox) {
 			u.next = append(u.next, f.made[i])
@@ -126,7 +165,7 @@ func (f *Families) Prepare(d Deps) (*Update, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s tools: %w", wanted.name, err)
 		}
-		o.Missing = missingFrom(wanted.name, o.Tools)
+		o.Missing = append(o.Missing, missingFrom(wanted.name, o.Tools)...)
 		m := madeFamily{family: wanted}
 		if wanted.boxed {
 			m.box = d.Sandbox
@@ -150,5 +189,21 @@ func (u *Update) Offers() (all []domain.Offer) {
 	return all
 }
 
-// Commit puts the update into force.
-func (u *Update) Commit() { u.families.made = u.next }
+// Commit puts the update into force. Sign-ins that wait end if Google's settings have changed.
+func (u *Update) Commit() {
+	f := u.families
+	if before := f.accounts; before != nil && before != u.accounts {
+		_ = before.Close() // nothing of it is needed any more
+	}
+	f.made, f.accounts, f.googleFrom = u.next, u.accounts, u.googleFrom
+}
+
+// Accounts returns the accounts of Google, or nil without credentials.
+func (f *Families) Accounts() *signin.Accounts { return f.accounts }
+
+// Close ends the sign-ins that wait.
+func (f *Families) Close() {
+	if f.accounts != nil {
+		_ = f.accounts.Close() // the process ends
+	}
+}

@@ -16,6 +16,9 @@ import (
 	"toolserver/tools/anthropic"
 	"toolserver/tools/declare"
 	"toolserver/tools/files"
+	"toolserver/tools/google"
+	"toolserver/tools/google/calendar"
+	"toolserver/tools/google/gmail"
 	"toolserver/tools/linkedin"
 	"toolserver/tools/meta"
 	"toolserver/tools/system"
@@ -32,6 +35,7 @@ func deps(t *testing.T) tools.Deps {
 	return tools.Deps{
 		Sandbox: &tools.Sandbox{Sandbox: tooltest.Sandbox(t, sandbox.Policy{}, tools.Declared()...)}, Results: results,
 		LinkedIn: linkedin.DefaultOptions(), Search: websearch.DefaultOptions(), Anthropic: anthropic.DefaultOptions(),
+		Google: tools.GoogleDeps{Options: google.DefaultOptions()},
 	}
 }
 
@@ -53,7 +57,7 @@ func offered(t *testing.T, f *tools.Families, d tools.Deps) (list []domain.Tool,
 	return list, missing, changed
 }
 
-// all returns the tools that there are with every credential.
+// all returns the tools that there are with every credential, those of every tier.
 func all(t *testing.T) []domain.Tool {
 	t.Helper()
 	var list []domain.Tool
@@ -63,6 +67,8 @@ func all(t *testing.T) []domain.Tool {
 	without := len(list)
 	d.Sandbox = deps(t).Sandbox
 	d.Search.Brave.APIKey, d.Anthropic.APIKey, d.Anthropic.AdminAPIKey = "brave-key", "anthropic-key", "admin-key"
+	d.Google.Options.ClientID, d.Google.Options.ClientSecret = "id", "google-secret"
+	d.Settings = declare.Settings{google.Section: &google.Tier{Tier: google.Full}}
 	list, none, _ := offered(t, &tools.Families{}, d)
 	if len(list) != without+len(missing) || none != nil {
 		t.Errorf("%d tools without keys, %d with; missing: %v", without, len(list), missing)
@@ -75,7 +81,7 @@ func all(t *testing.T) []domain.Tool {
 func TestFamiliesStay(t *testing.T) {
 	d := deps(t)
 	var f tools.Families
-	if _, _, changed := offered(t, &f, d); len(changed) != 11 {
+	if _, _, changed := offered(t, &f, d); len(changed) != 12 {
 		t.Errorf("at first: %v", changed)
 	}
 	for _, step := range []struct {
@@ -86,7 +92,7 @@ func TestFamiliesStay(t *testing.T) {
 		{func() { d.Anthropic.APIKey = "a-key" }, []string{"anthropic", "meta"}},
 		{func() { d.LinkedIn.BaseURL = "https://linkedin.example" }, []string{"linkedin"}},
 		{func() { d.Settings = declare.Settings{"write_file": &files.WriteSettings{CreateDirs: new(false)}} }, []string{"files"}},
-		{func() { d.Sandbox = deps(t).Sandbox }, []string{"files", "shell", "system", "meta", "resources"}},
+		{func() { d.Sandbox = deps(t).Sandbox }, []string{"files", "shell", "system", "google", "meta", "resources"}},
 	} {
 		step.change()
 		if _, _, changed := offered(t, &f, d); !slices.Equal(changed, step.want) {
@@ -160,7 +166,11 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, err := domain.NewRegistry(all(t)...)
+	list := slices.DeleteFunc(all(t), func(tool domain.Tool) bool { // docs/google.md has them
+		return strings.HasPrefix(tool.Category, "g") && !slices.Contains(gmail.Tier(false), tool.Name) ||
+			tool.Category == "calendar" && !slices.Contains(calendar.Tier(false), tool.Name)
+	})
+	registry, err := domain.NewRegistry(list...)
 	if err != nil {
 		t.Fatal(err)
 	}

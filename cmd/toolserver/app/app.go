@@ -70,7 +70,8 @@ type App struct {
 	now      atomic.Pointer[state]
 	unlisted missingLog
 
-	hadTokens atomic.Bool // the configuration has had tokens
+	hadTokens atomic.Bool                   // the configuration has had tokens
+	auth      atomic.Pointer[authenticator] // nil unless HTTP is served
 }
 
 // state is what is in force of a configuration, except what the registry has.
@@ -143,6 +144,7 @@ func (a *App) Find(name string) (*domain.Tool, *domain.Catalog, error) {
 func (a *App) Close() {
 	a.runner.Close()
 	a.exec.Registry.Close()
+	a.families.Close()
 	a.launcher.Close()
 	if err := a.kernel.Close(); err != nil {
 		a.log.Warn("temporary files of commands could not be removed", zap.Error(err))
@@ -221,6 +223,9 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 		},
 		Web:    web.Options{Timeout: cfg.Tools["web_fetch"].Timeout, UserAgent: cfg.Web.UserAgent, MaxChars: cfg.Limits.MaxResultChars},
 		Search: cfg.Web.Search, LinkedIn: cfg.LinkedIn, Anthropic: cfg.Anthropic,
+		Google: tools.GoogleDeps{
+			Options: cfg.Google, Disabled: cfg.Disabled(), Serving: func() bool { return a.server != nil }, Prove: a.prover, Open: OpenBrowser,
+		},
 		Catalog: a.Callable, CapabilitiesFile: cfg.CapabilitiesFile,
 	}
 }

@@ -2,11 +2,49 @@ package app
 
 import (
 	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
 
 	"toolserver/tools/google/signin"
 )
 
-// Google returns the sign-ins to Google. The error says what is not configured.
+// Google returns the Google accounts of all principals. The error says that there are no credentials.
 func (a *App) Google() (*signin.Accounts, error) {
-	return nil, errors.New("Google is not configured: set GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET")
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if accounts := a.families.Accounts(); accounts != nil {
+		return accounts, nil
+	}
+	return nil, errors.New("Google is not configured: set GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, or google.client_id and google.client_secret in the configuration (docs/google.md says how to get them)")
+}
+
+// prover returns what checks that somebody at a sign-in page is a principal: that they know its bearer token. It is nil for
+// who starts this server themselves and for who needs no token: only they can open the page.
+func (a *App) prover(principal string) func(credential string) bool {
+	auth := a.auth.Load()
+	if auth == nil || principal == a.User().ID || principal == a.now.Load().anyone.ID {
+		return nil
+	}
+	return func(credential string) bool {
+		p, challenge := auth.Authenticate(&http.Request{Header: http.Header{"Authorization": {"Bearer " + credential}}})
+		return challenge == nil && p.ID == principal
+	}
+}
+
+// OpenBrowser opens a browser if there is a display. The person has the link in any case.
+func OpenBrowser(address string) {
+	name, args := "xdg-open", []string{address}
+	switch {
+	case runtime.GOOS == "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
+	case runtime.GOOS == "darwin":
+		name = "open"
+	case os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "":
+		return
+	}
+	if cmd := exec.Command(name, args...); cmd.Start() == nil {
+		go func() { _ = cmd.Wait() }() // it may stay as long as the browser
+	}
 }

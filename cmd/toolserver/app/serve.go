@@ -170,6 +170,7 @@ func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 	url := fmt.Sprintf("%s://%s%s", scheme, l.Addr(), cfg.Server.Path)
 	fmt.Fprintf(o.Err, "toolserver: serving MCP at %s, files in %s\n", url, cfg.WorkingDirectory)
 	auth := newAuthenticator(a, o.Insecure)
+	a.auth.Store(auth)
 	auth.announce(o.Err, url)
 	a.log.Info("listening", zap.Stringer("address", l.Addr()), zap.Int("tokens", len(cfg.Server.Tokens)))
 	return a.server.ServeHTTP(ctx, l, server.HTTPOptions{

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -39,6 +37,7 @@ type googleAuth struct {
 	id       string // of the principal
 	title    string // of the principal, for people
 	google   *signin.Accounts
+	opens    bool // the configuration has it open a browser
 	out      io.Writer
 }
 
@@ -103,6 +102,7 @@ func (c *googleAuth) run(do func(context.Context) error) func(*cobra.Command, []
 				return err
 			}
 			defer c.google.Close()
+			c.opens = a.Config().Google.OpenBrowser
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			return do(ctx)
@@ -175,8 +175,8 @@ func (c *googleAuth) one(ctx context.Context, s signin.Service, lines func(conte
 		return err
 	}
 	fmt.Fprintf(c.out, "  Open this in a browser on this machine:\n%s%s\n  Waiting until %s. Ctrl-C ends it.\n", indentation, flow.URL, flow.Expires.Format("15:04"))
-	if !c.noBrowser {
-		openBrowser(flow.URL)
+	if !c.noBrowser && !c.opens {
+		app.OpenBrowser(flow.URL)
 	}
 	select {
 	case <-flow.Done():
@@ -316,20 +316,4 @@ func hinted(err error) error {
 		return fmt.Errorf("%s. %s", f.Message, f.Hint)
 	}
 	return err
-}
-
-// openBrowser opens a browser if there is a display. The person has the link in any case.
-func openBrowser(address string) {
-	name, args := "xdg-open", []string{address}
-	switch {
-	case runtime.GOOS == "windows":
-		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", address}
-	case runtime.GOOS == "darwin":
-		name = "open"
-	case os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "":
-		return
-	}
-	if cmd := exec.Command(name, args...); cmd.Start() == nil {
-		go func() { _ = cmd.Wait() }() // it may stay as long as the browser
-	}
 }

@@ -71,7 +71,7 @@ func listCategory(cmd *cobra.Command, g *globals, category string) error {
 	return g.with(func(a *app.App) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "usage: %s TOOL [ARGUMENTS]\n\n", cmd.CommandPath())
 		for _, t := range a.Executor().Registry.List(category) {
-			fmt.Fprintf(cmd.OutOrStdout(), "  %-18s %s\n", t.Name, t.Title)
+			fmt.Fprintf(cmd.OutOrStdout(), "  %-18s %s\n", strings.TrimPrefix(t.Name, category+"_"), t.Title)
 		}
 		return nil
 	})
@@ -137,12 +137,17 @@ func runTool(ctx context.Context, g *globals, category, name string, args []stri
 	cmd := domain.ExecuteToolCommand{Session: domain.Session{ID: "cli", Principal: me}, Tool: name}
 	asJSON := false
 	tool, catalog, err := a.Find(name)
+	if err != nil && category != "" { // toolserver gmail search
+		if short, of, _ := a.Find(category + "_" + name); short != nil {
+			tool, catalog, err, cmd.Tool = short, of, nil, short.Name
+		}
+	}
 	if err != nil {
 		return usage(err)
 	}
 	if catalog.Settings.Access.Allowed(me, tool) {
 		if category != "" && tool.Category != category {
-			return usage(fmt.Errorf("%s is a tool of the category %s: toolserver %s %s", name, tool.Category, tool.Category, name))
+			return usage(fmt.Errorf("%s is a tool of the category %s: toolserver %[2]s %[1]s", name, tool.Category))
 		}
 		line, err := parseArguments(tool, args, g.std)
 		if err != nil || line.help {

@@ -1,0 +1,104 @@
+package google
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/declare"
+	"toolserver/tools/google/api"
+	"toolserver/tools/google/signin"
+	"toolserver/tools/httpcall"
+)
+
+const (
+	accountsName     = "google_accounts"
+	accountsCategory = "google"
+	accountsFailing  = "Error with the Google account"
+)
+
+type accountsInput struct {
+	Action  string `json:"action" default:"status" enum:"status|sign_in|sign_out" doc:"What to do: status lists the sign-ins, sign_in has the user sign in, sign_out ends a sign-in here and at Google."`
+	Service string `json:"service,omitempty" enum:"gmail|calendar" doc:"Service to sign in to or out of; required for both."`
+}
+
+// accountsResult is the structured content of google_accounts.
+type accountsResult struct {
+	Services []signin.Status `json:"services" doc:"The sign-ins of the caller, one for each service."`
+}
+
+// declared returns what the tool about accounts declares. It has no access to the services themselves.
+func declared() declare.Group {
+	return declare.Group{Category: accountsCategory, Heading: "Google accounts", Tools: []declare.Tool{{Owner: sandbox.Owner{Tool: accountsName}}}}
+}
+
+// accountsTool is the tool for the caller's own sign-ins. It takes no address: which account a principal uses is decided at
+// Google's page.
+func accountsTool(c *api.Client, accounts *signin.Accounts) domain.Tool {
+	return domain.Define(domain.Tool{
+		Name:  accountsName,
+		Title: "Google accounts",
+		Description: "Show which Google accounts the caller is signed in to and what they permit, sign in, or sign out. Does not read " +
+			"mail or events: the tools of Gmail and Calendar do, and ask for a sign-in by themselves.",
+		Category:    accountsCategory,
+		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true},
+		Output:      domain.OutputOf[accountsResult](),
+		Ability:     "manage the sign-ins to Google",
+	}, func(ctx context.Context, in accountsInput) (domain.ToolResult, error) {
+		principal, service := domain.SessionOf(ctx).Principal.ID, signin.Service(in.Service)
+		if in.Action != "status" && in.Service == "" {
+			return domain.ToolResult{}, domain.InvalidArgument(accountsName, "service", "is required to sign in or out: gmail or calendar")
+		}
+		switch in.Action {
+		case "sign_in":
+			_, refusal, err := c.SignedIn(ctx, api.Need{Service: service, Failing: accountsFailing})
+			if err != nil {
+				return domain.ToolResult{}, err
+			}
+			if refusal != nil {
+				return *refusal, nil
+			}
+		case "sign_out":
+			switch err := accounts.SignOut(ctx, principal, service); {
+			case errors.Is(err, signin.ErrNoGrant):
+				return domain.Failure("not_found", accountsFailing+": "+service.Title()+" is not signed in", "There is nothing to sign out of."), nil
+			case err != nil:
+				f := httpcall.Explain(err)
+				return domain.Failure(f.Type, accountsFailing+": "+f.Message, f.Hint), nil
+			}
+		}
+		services, err := accounts.Status(principal)
+		if err != nil && services == nil {
+			f := httpcall.Explain(err)
+			return domain.Failure(f.Type, accountsFailing+": "+f.Message, f.Hint), nil
+		}
+		res := domain.Text(statusText(services))
+		res.Results = accountsResult{services}
+		return res, nil
+	})
+}
+
+// statusText returns the sign-ins as people read them.
+func statusText(services []signin.Status) string {
+	var b strings.Builder
+	for _, s := range services {
+		switch {
+		case s.SignedIn:
+			fmt.Fprintf(&b, "%s: signed in as %s\n", s.Service.Title(), s.Email)
+			for _, scope := range s.Scopes {
+				fmt.Fprintf(&b, "  may %s\n", signin.Reason(scope))
+			}
+			for _, scope := range s.Missing {
+				fmt.Fprintf(&b, "  was not allowed to %s\n", signin.Reason(scope))
+			}
+		case s.Problem != "":
+			fmt.Fprintf(&b, "%s: %s\n", s.Service.Title(), s.Problem)
+		default:
+			fmt.Fprintf(&b, "%s: not signed in\n", s.Service.Title())
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

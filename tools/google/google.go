@@ -1,0 +1,136 @@
+// Package google offers the tools of Gmail and Google Calendar. They act for the account of whoever calls them: each caller
+// signs in, once for each service.
+package google
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/declare"
+	"toolserver/tools/google/api"
+	"toolserver/tools/google/calendar"
+	"toolserver/tools/google/gmail"
+	"toolserver/tools/google/signin"
+)
+
+// Options are the section google of the configuration.
+type Options struct {
+	ClientID     string `yaml:"client_id" doc:"Client ID of a Desktop app in the Google Cloud console; GOOGLE_CLIENT_ID in the environment if unset."`
+	ClientSecret string `yaml:"client_secret" secret:"true" doc:"Client secret of the same app; GOOGLE_CLIENT_SECRET in the environment if unset."`
+	TimeZone     string `yaml:"time_zone" format:"time_zone" doc:"IANA time zone of dates and times without one, such as Europe/London; that of the user's calendar if unset."`
+	OpenBrowser  bool   `yaml:"open_browser" doc:"Open the sign-in page in a browser on this machine when a tool requires a sign-in; otherwise the client or the model shows its address."`
+	TokenStore   string `yaml:"token_store" enum:"file|keyring" doc:"Where sign-ins are kept: files in state_directory that only this user can read, or the keyring of the operating system."`
+	TokenKey     string `yaml:"token_key" secret:"true" doc:"Passphrase that encrypts the files of sign-ins; they are not encrypted if unset."`
+	BaseURL      string `yaml:"base_url" format:"stand_in" doc:"Where a stand-in for Google's servers is, which is of use for tests; Google itself if unset."`
+}
+
+// DefaultOptions returns the options of a configuration that says nothing.
+func DefaultOptions() Options { return Options{TokenStore: signin.KindFile} }
+
+// Section is the name that [Tier] has among the settings of tools.
+const Section = "google"
+
+// Full is the tier with all tools.
+const Full = "full"
+
+// Tier says which of the tools are offered.
+type Tier struct {
+	Tier string `yaml:"tier" enum:"core|full" doc:"Which Google tools are offered: core (search, read and send mail; list, create and read events), or full (drafts, threads, labels, attachments, updates, responses, free/busy and accounts as well); core if unset."`
+}
+
+// Deps is what the tools are made from.
+type Deps struct {
+	Options  Options
+	Full     bool
+	Disabled []string // tools that the configuration disables; nothing is asked for them
+	Sandbox  *sandbox.Sandbox
+	Accounts *signin.Accounts // nil without credentials
+	Serving  func() bool      // whether the process lives on after a call
+}
+
+// Declared returns what the tools declare.
+func Declared() []declare.Group {
+	return []declare.Group{gmail.Declared(), calendar.Declared(), declared()}
+}
+
+// configured reports whether there are credentials.
+func (o Options) configured() bool { return o.ClientID != "" && o.ClientSecret != "" }
+
+// Offer returns the tools, or why they are missing.
+func Offer(d Deps) (o domain.Offer, err error) {
+	if d.Accounts != nil {
+		client := func(s signin.Service) *http.Client { return clientOf(d.Sandbox, s) }
+		c := api.New(d.Accounts, client, d.Options.base(), d.Serving)
+		events, err := calendar.Tools(c, calendar.Options{
+			TimeZone: d.Options.TimeZone, Full: d.Full,
+			Recipients: func(_ context.Context, addresses []string) error {
+				return d.Sandbox.For(calendar.CreateName).Recipients().Check(addresses...)
+			},
+		})
+		if err != nil {
+			return o, fmt.Errorf("google.time_zone: %w", err)
+		}
+		o.Tools = slices.Concat(
+			gmail.Tools(c, gmail.Options{Full: d.Full, Sandbox: d.Sandbox}),
+			events,
+		)
+		if d.Full {
+			o.Tools = append(o.Tools, accountsTool(c, d.Accounts))
+		}
+	}
+	reason := "needs the environment variables GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, or google.client_id and google.client_secret in the configuration"
+	if d.Accounts != nil {
+		reason = "needs tools.google.tier: full in the configuration"
+	}
+	for _, g := range Declared() {
+		for _, t := range g.Tools {
+			if !slices.ContainsFunc(o.Tools, func(offered domain.Tool) bool { return offered.Name == t.Tool }) {
+				o.Missing = append(o.Missing, domain.Missing{Kind: domain.KindTool, Name: t.Tool, Category: g.Category, Reason: reason})
+			}
+		}
+	}
+	return o, nil
+}
+
+// base returns the address of the stand-in, "" for Google itself.
+func (o Options) base() string { return strings.TrimSuffix(o.BaseURL, "/") }
+
+// clientOf returns what connects to a service.
+func clientOf(box *sandbox.Sandbox, s signin.Service) *http.Client {
+	return box.For(heads[s]).Fetcher().Client()
+}
+
+// heads are the tools whose hosts and state a service uses.
+var heads = map[signin.Service]string{signin.Gmail: gmail.SearchName, signin.Calendar: calendar.ListName}
+
+// Accounts returns the accounts of all callers, or nil without credentials. Prove is as in [signin.Config]; open opens an
+// address in a browser.
+func Accounts(d Deps, prove func(string) func(string) bool, open func(string)) *signin.Accounts {
+	if !d.Options.configured() {
+		return nil
+	}
+	enabled := func(tools []string) []string {
+		return slices.DeleteFunc(tools, func(tool string) bool { return slices.Contains(d.Disabled, tool) })
+	}
+	scopes := map[signin.Service][]string{
+		signin.Gmail: gmail.Scopes(enabled(gmail.Tier(d.Full))), signin.Calendar: calendar.Scopes(enabled(calendar.Tier(d.Full))),
+	}
+	if !d.Options.OpenBrowser {
+		open = nil
+	}
+	return signin.New(signin.Config{
+		ClientID: d.Options.ClientID, ClientSecret: d.Options.ClientSecret, BaseURL: d.Options.base(),
+		HTTP: func(s signin.Service) *http.Client { return clientOf(d.Sandbox, s) },
+		Store: func(s signin.Service) signin.Store {
+			return signin.NewStore(cmp.Or(d.Options.TokenStore, signin.KindFile), d.Sandbox.For(heads[s]).State(), d.Options.TokenKey)
+		},
+		Scopes: func(s signin.Service) []string { return scopes[s] },
+		Prove:  prove, Open: open,
+	})
+}
