@@ -163,6 +163,11 @@ func (c *call) selected() ([]*message, *Answer) {
 	if c.metadataOnly() && c.query.Get("q") != "" {
 		return nil, &Answer{Status: http.StatusForbidden, Reason: "forbidden", Message: "Metadata scope does not support 'q' parameter"}
 	}
+	for _, id := range c.query["labelIds"] {
+		if !c.user.hasLabel(id) {
+			return nil, invalid("invalidArgument", "Invalid label: "+id)
+		}
+	}
 	wanted := parseQuery(c.query.Get("q"), c.f.o.Now())
 	var found []*message
 	for _, m := range slices.Backward(c.user.messages) {

@@ -54,6 +54,8 @@ func TestMessagesList(t *testing.T) {
 	}
 	_, err := users.Messages.List("me").PageToken("x").Do()
 	refused(t, err, 400, "invalidArgument")
+	_, err = users.Messages.List("me").LabelIds("Label_9").Do()
+	refused(t, err, 400, "invalidArgument")
 	_, err = users.Messages.List("me").Q("subject").PageToken(first.NextPageToken).Do()
 	refused(t, err, 400, "invalidArgument")
 }

@@ -174,7 +174,7 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if fault.Hold != nil && !wait(r, fault.Hold) {
 			return
 		}
-		if fault.After {
+		if fault.After && (fault.Drop || fault.Status != 0) {
 			f.serve(&nowhere{http.Header{}}, r)
 		}
 		if fault.Drop {

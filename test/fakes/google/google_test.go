@@ -268,6 +268,11 @@ func TestFaults(t *testing.T) {
 		t.Errorf("after: got %v, and sent %d", err, len(w.fake.Sent(alice)))
 	}
 
+	w.fake.Fail(nil, 1, google.Answer{After: true}) // changes nothing
+	if _, err := users.Messages.Send("me", raw("To: bob@example.com\r\n\r\nx")).Do(); err != nil || len(w.fake.Sent(alice)) != 2 {
+		t.Errorf("after, with no answer: got %v, and sent %d", err, len(w.fake.Sent(alice)))
+	}
+
 	hold, done := make(chan struct{}), make(chan error)
 	arrived := make(chan struct{})
 	w.fake.Fail(func(*http.Request) bool { close(arrived); return true }, 1, google.Answer{Hold: hold})
