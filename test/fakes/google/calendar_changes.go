@@ -44,13 +44,24 @@ func (c *call) changeEvent() (any, *Answer) {
 	if target != e {
 		c.f.store(target)
 	}
-	for _, a := range target.attendees() {
-		if guest := c.f.calendars[text(a, "email")]; guest != nil && guest.stored(target.id) == nil && target.series == nil {
-			guest.events = append(guest.events, target)
-		}
+	if target.series == nil {
+		c.f.share(target)
 	}
 	c.invite(target, strings.TrimPrefix(c.method.ID, "calendar.events."))
 	return c.showEvent(entry, target, zone), nil
+}
+
+// share puts an event into the calendars of its guests and takes it out of those of people who are no longer guests.
+func (f *Fake) share(e *event) {
+	for id, d := range f.calendars {
+		switch guest, has := pick(e.data, id) != nil, d.stored(e.id) != nil; {
+		case d == e.home || guest == has:
+		case guest:
+			d.events = append(d.events, e)
+		default:
+			d.events = slices.DeleteFunc(d.events, func(other *event) bool { return other == e })
+		}
+	}
 }
 
 // store adds an instance that differs from the others to the calendars that its series is in.

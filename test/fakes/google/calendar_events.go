@@ -103,11 +103,7 @@ func (c *call) newEvent(entry calendarEntry, conference bool) (*event, *Answer) 
 		return nil, refusal
 	}
 	entry.events = append(entry.events, e)
-	for _, a := range e.attendees() {
-		if guest := f.calendars[text(a, "email")]; guest != nil && guest != entry.calendarData {
-			guest.events = append(guest.events, e)
-		}
-	}
+	f.share(e)
 	return e, nil
 }
 

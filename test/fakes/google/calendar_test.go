@@ -209,6 +209,8 @@ func TestEventsChange(t *testing.T) {
 	if replaced.Location != "" || replaced.Attendees != nil || replaced.Summary != "New" || replaced.ICalUID != e.ICalUID {
 		t.Errorf("got %+v", replaced)
 	}
+	_, err = guest.Get("primary", e.Id).Do()
+	refused(t, err, 404, "notFound") // is no guest any more
 	if err := events.Delete("primary", e.Id).Do(); err != nil {
 		t.Error(err)
 	}
