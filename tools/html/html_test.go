@@ -280,6 +280,7 @@ func TestPlain(t *testing.T) {
 	for in, want := range map[string]string{
 		"  a\n\n\n\tb  ":                     "  a\n\n\n\tb  ",
 		"a\u200bb\u034f\ufeff\u00adc\u202ed": "abcd",
+		"😀\U000e0154\U000e01efz":             "😀z",
 		"x\U000e0041\U000e0042y\x00\x1b":     "xy",
 		"a \u200c\u200c \u200d b":            "a   b",
 		"👩\u200d🚀 نمی\u200cخواهم":            "👩\u200d🚀 نمی\u200cخواهم",

@@ -381,7 +381,7 @@ func unseen(r rune) bool {
 	case r == 0x200B, 0x200E <= r && r <= 0x200F, 0x202A <= r && r <= 0x202E, 0x2060 <= r && r <= 0x206F, 0xFFF9 <= r && r <= 0xFFFB:
 		return true
 	}
-	return 0xE0000 <= r && r <= 0xE007F
+	return 0xE0000 <= r && r <= 0xE0FFF // variants of ideographs too: any text can be written with them
 }
 
 // joiner reports whether a character is one of the two that join or part others, which Persian, Indic scripts and emoji need.

@@ -16,6 +16,7 @@ import (
 // skipped, transfer encodings are decoded, and charsets are not. Files, and parts with X-Test-Apart, are delivered apart.
 func gmailPart(src []byte) (*gmail.MessagePart, map[string][]byte) {
 	c := converter{apart: map[string][]byte{}}
+	src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
 	return c.part(bytes.ReplaceAll(src, []byte("\n"), []byte("\r\n")), "", "text/plain"), c.apart
 }
 

@@ -18,11 +18,11 @@ import (
 const (
 	maxDepth   = 20       // of parts in parts
 	maxParts   = 200      // of a message
-	maxFetched = 10 << 20 // bytes of text that Gmail delivers apart
-	maxFetches = 20
+	maxText    = 10 << 20 // bytes of all its text
+	maxFetches = 20       // of text that Gmail delivers apart
 )
 
-const tooMuch = "a part of the text, of %d bytes, was not read: the message is too large"
+const notRead = "a part of the text, of %d bytes, was not read: the message is too large"
 
 // Fetch returns the content of a body that Gmail delivers apart.
 type Fetch func(ctx context.Context, attachmentID string) ([]byte, error)
@@ -56,12 +56,13 @@ func Read(ctx context.Context, root *gmail.MessagePart, fetch Fetch, html bool) 
 
 // reader reads one message.
 type reader struct {
-	ctx              context.Context
-	fetch            Fetch
-	html             bool
-	body             Body
-	parts            int
-	fetches, fetched int
+	ctx     context.Context
+	fetch   Fetch
+	html    bool
+	body    Body
+	parts   int
+	fetches int
+	size    int64 // of the text read so far
 }
 
 // node is a part of a message.
@@ -255,33 +256,39 @@ func (r *reader) leaf(n *node) (text, error) {
 	return text{strings.Trim(decoded, "\n \t"), rich}, nil
 }
 
-// data returns the body of a part.
-func (r *reader) data(p *gmail.MessagePart) ([]byte, error) {
+// data returns the body of a part, unless that is too much.
+func (r *reader) data(p *gmail.MessagePart) (data []byte, err error) {
 	switch {
-	case p.Body == nil:
+	case p.Body == nil || p.Body.Data == "" && p.Body.AttachmentId == "":
 		return nil, nil
 	case p.Body.Data != "":
-		data, err := Decode(p.Body.Data)
-		if err != nil {
+		if r.tooMuch(int64(base64.RawURLEncoding.DecodedLen(len(p.Body.Data)))) {
+			return nil, nil
+		}
+		if data, err = Decode(p.Body.Data); err != nil {
 			r.warn("a part of the text is not valid base64 and was read as far as it is")
 		}
-		return data, nil
-	case p.Body.AttachmentId == "":
-		return nil, nil
-	case r.fetch == nil || r.fetches == maxFetches || int64(r.fetched)+p.Body.Size > maxFetched:
-		r.warn(tooMuch, p.Body.Size)
-		return nil, nil
+	default:
+		if r.tooMuch(p.Body.Size) || r.fetch == nil || r.fetches == maxFetches {
+			r.warn(notRead, p.Body.Size)
+			return nil, nil
+		}
+		r.fetches++
+		if data, err = r.fetch(r.ctx, p.Body.AttachmentId); err != nil || r.tooMuch(int64(len(data))) {
+			return nil, err
+		}
 	}
-	r.fetches++
-	data, err := r.fetch(r.ctx, p.Body.AttachmentId)
-	if err != nil {
-		return nil, err
-	}
-	if r.fetched += len(data); r.fetched > maxFetched {
-		r.warn(tooMuch, len(data))
-		return nil, nil
-	}
+	r.size += int64(len(data))
 	return data, nil
+}
+
+// tooMuch warns of text that makes too much of all.
+func (r *reader) tooMuch(size int64) bool {
+	if r.size+size <= maxText {
+		return false
+	}
+	r.warn(notRead, size)
+	return true
 }
 
 // Decode decodes data of Gmail's API: base64 for URLs or the ordinary one, padded or not. With an error, it returns what comes

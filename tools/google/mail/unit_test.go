@@ -214,6 +214,10 @@ func TestFetch(t *testing.T) {
 			t.Errorf("%s: %d calls, %d bytes, %q, %v", c.name, calls, len(b.Text), b.Warnings, err)
 		}
 	}
+	large := &gmail.MessagePart{MimeType: "text/plain", Body: &gmail.MessagePartBody{Data: strings.Repeat("YWJj", 4<<20)}}
+	if b, err := mail.Read(t.Context(), large, nil, false); err != nil || b.Text != "" || len(b.Warnings) != 1 {
+		t.Errorf("%d bytes, %q, %v", len(b.Text), b.Warnings, err)
+	}
 	calls = 0
 	small := func(context.Context, string) ([]byte, error) { calls++; return []byte("x"), nil }
 	if b, err := mail.Read(t.Context(), mixed(50, 1), small, false); err != nil || calls != 20 || len(b.Warnings) != 1 {
