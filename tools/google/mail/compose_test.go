@@ -213,6 +213,9 @@ func checkWire(t *testing.T, name string, raw []byte) {
 		if len(line) > 998 || strings.ContainsAny(line, "\r\n\x00") || strings.ContainsFunc(line, func(r rune) bool { return r >= utf8.RuneSelf }) {
 			t.Errorf("%s: line of %d bytes: %.100q", name, len(line), line)
 		}
+		if strings.HasPrefix(line, " filename*") && len(line) > 78 {
+			t.Errorf("%s: name in a line of %d bytes", name, len(line))
+		}
 	}
 	for line := range strings.SplitSeq(header, "\r\n") {
 		if strings.TrimSpace(line) == "" {
@@ -292,9 +295,11 @@ func TestComposeRejects(t *testing.T) {
 				t.Errorf("%s %q: %v", field, p, err)
 			}
 		}
-		m := mail.Message{Attachments: []mail.Attachment{{Name: "a", Type: "text/" + p}}}
-		if _, err := m.Compose(); err == nil {
-			t.Errorf("type %q was accepted", p)
+		for _, kind := range []string{"text/" + p, `text/plain; a="` + p + `"`} {
+			m := mail.Message{Attachments: []mail.Attachment{{Name: "a", Type: kind}}}
+			if _, err := m.Compose(); err == nil {
+				t.Errorf("type %q was accepted", kind)
+			}
 		}
 	}
 	for _, c := range []struct {
