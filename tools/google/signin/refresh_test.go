@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -392,6 +393,51 @@ func TestCanceledCaller(t *testing.T) {
 	}
 	if n := g.requests(); n != 1 {
 		t.Errorf("%d requests", n)
+	}
+}
+
+// TestRenewDuringRefresh renews the very token that another caller's refresh is about to return.
+func TestRenewDuringRefresh(t *testing.T) {
+	g, a, _ := world(t)
+	g.put(a, ann, -time.Hour)
+	arrived, goOn := make(chan string), make(chan bool)
+	g.before = func(http.ResponseWriter, *http.Request) bool {
+		g.before = nil
+		arrived <- fmt.Sprintf("ya29.access-secret-%d", g.n+1)
+		<-goOn
+		return false
+	}
+	type result struct {
+		token Token
+		err   error
+	}
+	first, second := make(chan result, 1), make(chan result, 1)
+	go func() { token, err := a.Token(t.Context(), ann.principal, Gmail); first <- result{token, err} }()
+	next := <-arrived
+	called := make(chan bool)
+	go func() {
+		close(called)
+		token, err := a.Renew(t.Context(), ann.principal, Gmail, next)
+		second <- result{token, err}
+	}()
+	<-called
+	for range 10_000 {
+		runtime.Gosched() // so that it most likely finds the first refresh in flight
+	}
+	close(goOn)
+	if r := <-first; r.err != nil || r.token.Access != next {
+		t.Errorf("%+v, want %s", r, next)
+	}
+	if r := <-second; r.err != nil || r.token.Access == next {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestGoneMeanwhile has another process end the sign-in while this one waits for the lock.
+func TestGoneMeanwhile(t *testing.T) {
+	g, a, _ := world(t)
+	if _, err := a.refresh(t.Context(), ann, ""); err != ErrNoGrant || g.requests() != 0 {
+		t.Errorf("%v", err)
 	}
 }
 
