@@ -4,7 +4,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o /out/toolserver ./cmd/toolserver
+RUN CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -ldflags "-s -w" -o /out/toolserver ./cmd/toolserver
 RUN mkdir -p /out/data /out/tmp && chmod 1777 /out/tmp
 
 FROM scratch

@@ -1,15 +1,16 @@
 // Drives a built toolserver with real MCP clients:
 //
-//   node main.mjs TOOLSERVER [FIXTURE] [--only TEXT]
+//   node main.mjs TOOLSERVER [FIXTURE] [--google FAKE] [--only TEXT]
 //
 // FIXTURE is the same server with tools that sleep, panic and report progress;
-// without it the tests that need them are left out. --only runs the clients
+// without it the tests that need them are left out. FAKE stands in for Google. --only runs the clients
 // whose label (such as "sdk v2 auto stdio") contains TEXT. Ends with a line
 // "N passed, N failed" and status 1 if something failed.
 
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
+import { Google, runGoogleapis } from './google.mjs';
 import { connectInspector } from './inspector.mjs';
 import { checkForms } from './llmforms.mjs';
 import { Report } from './report.mjs';
@@ -40,8 +41,14 @@ async function forms(report, binary) {
   await world.remove();
 }
 
+async function googleapis(report, fake) {
+  const group = report.group('googleapis');
+  await runGoogleapis(group, await Google.start(fake));
+  group.close();
+}
+
 async function main() {
-  const { positionals, values } = parseArgs({ allowPositionals: true, options: { only: { type: 'string', default: '' } } });
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { only: { type: 'string', default: '' }, google: { type: 'string', default: '' } } });
   const [binary, fixture] = positionals.map((path) => resolve(path));
   if (!binary) {
     console.error('usage: node main.mjs TOOLSERVER [FIXTURE] [--only TEXT]');
@@ -58,10 +65,11 @@ async function main() {
     finish();
   }, RUN_DEADLINE_MS);
   if ('model forms'.includes(values.only)) await forms(report, binary);
+  if (values.google && 'googleapis'.includes(values.only)) await googleapis(report, resolve(values.google));
   const drive = async (list) => {
     for (const client of list) {
       const transports = ['stdio', 'http'].filter((transport) => `${client.label} ${transport}`.includes(values.only));
-      await Promise.all(transports.map((transport) => runSuites({ report, transport, binary, fixture, ...client })));
+      await Promise.all(transports.map((transport) => runSuites({ report, transport, binary, fixture, google: values.google && resolve(values.google), ...client })));
     }
   };
   // The inspector starts a program for each request, which takes as long as all else.

@@ -102,6 +102,22 @@ async function freePort() {
   return port;
 }
 
+// startFake starts a stand-in that prints its URL. stop() ends it and returns what it has said on standard error.
+export async function startFake(binary) {
+  const child = start(binary, [], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const said = new Tail(child.stdout);
+  const errors = new Tail(child.stderr);
+  const exited = once(child, 'exit');
+  exited.catch(() => {});
+  const url = await until(30_000, `${binary} prints its URL`, () => said.text.includes('\n') && said.text.split('\n')[0]);
+  const stop = async () => {
+    child.kill('SIGINT');
+    await within(10_000, 'exit after SIGINT', exited);
+    return errors.text;
+  };
+  return { url, stop };
+}
+
 // serveHTTP starts `binary serve --http` and waits until it is ready. The
 // answer has the MCP endpoint's url, log() and stop(), which ends the server
 // with SIGTERM and returns its exit code.

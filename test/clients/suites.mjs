@@ -9,6 +9,7 @@ import { checkNames, checkTool } from './catalog.mjs';
 import { CONFIRM, runConsent, runWithoutConsent } from './consent.mjs';
 import { runDocuments } from './documents.mjs';
 import { DISABLED, FIXTURE_FAILURES, PRODUCT_FAILURES, runFailures } from './failures.mjs';
+import { Google, runGoogle } from './google.mjs';
 import { Person } from './person.mjs';
 import { runPrompts } from './prompts.mjs';
 import { serveHTTP } from './spawn.mjs';
@@ -24,6 +25,7 @@ export async function runSuites(subject) {
   await withSession(subject, 'resources', binary, {}, runDocuments);
   await withSession(subject, 'prompts', binary, {}, runPrompts);
   await runConfirm(subject);
+  if (subject.google) await runMailAndCalendar(subject);
   for (const errors of ['jsonrpc', 'result']) {
     const settings = { errors, tools: { [DISABLED]: { enabled: false } } };
     await withSession(subject, `errors: ${errors}`, binary, settings, (group, session) => runErrors(group, session, errors));
@@ -52,6 +54,14 @@ async function runConfirm(subject) {
   const person = new Person();
   const asking = { ...subject, connect: (target) => subject.connect({ ...target, person }) };
   await withSession(asking, 'confirm', subject.binary, CONFIRM, (group, session, world) => runConsent(group, session, world, person));
+}
+
+async function runMailAndCalendar(subject) {
+  const fake = await Google.start(subject.google);
+  await withSession(subject, 'gmail and calendar', subject.binary, fake.settings(), async (group, session) => {
+    await runGoogle(group, session);
+    await group.test('Google refuses nothing', async () => assert.equal(await fake.stop(), ''));
+  });
 }
 
 async function runErrors(group, session, errors) {
