@@ -96,7 +96,7 @@ func TestSendRejects(t *testing.T) {
 	policy := sandbox.Policy{Tools: map[string]sandbox.ToolPolicy{
 		sendName: {AllowedRecipients: []string{"@example.com"}, DeniedRecipients: []string{"boss@example.com"}}},
 	}
-	tool, c := s.sender(t, policy, map[string]string{"big": strings.Repeat("x", maxAttachments+1)})
+	tool, c := s.sender(t, policy, map[string]string{"big": strings.Repeat("x", maxAttachments+1), "half": strings.Repeat("x", maxAttachments/2+1)})
 	const invalid, denied = "invalid_arguments", "denied"
 	many := strings.TrimSuffix(strings.Repeat("a@example.com,", maxRecipients+1), ",")
 	for _, c2 := range []struct{ args, errorType, want string }{
@@ -121,6 +121,7 @@ func TestSendRejects(t *testing.T) {
 		{`{"to":"amy@example.com","subject":"s","body":"x","attachments":["none.txt"]}`, "not_found", "none.txt"},
 		{`{"to":"amy@example.com","subject":"s","body":"x","attachments":["."]}`, "not_a_file", "."},
 		{`{"to":"amy@example.com","subject":"s","body":"x","attachments":["big"]}`, "too_large", "26,214,400 bytes"},
+		{`{"to":"amy@example.com","subject":"s","body":"x","attachments":["half","half"]}`, "too_large", "with half the attachments"},
 	} {
 		res, err := run(t, tool, c.send, c2.args)
 		errorType, text := res.ErrorType(), tooltest.Text(res)
