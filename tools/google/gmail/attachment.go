@@ -106,7 +106,7 @@ func choose(all []mail.AttachmentInfo, which string) (mail.AttachmentInfo, error
 		if n, err := strconv.Atoi(which); err == nil && n == a.Index || a.AttachmentID != "" && a.AttachmentID == which {
 			return a, nil
 		}
-		if a.Name == which || line(a.Name) == which {
+		if a.Name == which {
 			named = append(named, a)
 		}
 	}
@@ -115,7 +115,7 @@ func choose(all []mail.AttachmentInfo, which string) (mail.AttachmentInfo, error
 	}
 	var list []string
 	for _, a := range all {
-		list = append(list, fmt.Sprintf("%d (%s)", a.Index, line(a.Name)))
+		list = append(list, fmt.Sprintf("%d (%s)", a.Index, a.Name))
 	}
 	problem := "the message has no such attachment"
 	if len(named) > 1 {

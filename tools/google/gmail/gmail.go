@@ -203,7 +203,7 @@ func ends(ctx context.Context, err error) bool {
 	}
 	f, failed := errors.AsType[*httpcall.Failure](err)
 	_, revoked := errors.AsType[*signin.RevokedError](err)
-	return ctx.Err() != nil || revoked || errors.Is(err, signin.ErrNoGrant) || failed && (f.Status == 401 || f.Type == "sign_in_required")
+	return ctx.Err() != nil || revoked || errors.Is(err, signin.ErrNoGrant) || failed && f.Type == "sign_in_required"
 }
 
 // line returns text of strangers on one line, without what cannot be seen.

@@ -99,7 +99,7 @@ func (t *toolset) opened(ctx context.Context, m *gmailapi.Message, html bool) (s
 	meta := metaOf(ctx, m)
 	meta.BodySource, meta.Warnings = body.Source, append(meta.Warnings, body.Warnings...)
 	for _, a := range body.Attachments {
-		meta.Attachments = append(meta.Attachments, attachment{a.Index, line(a.Name), line(a.Type), a.Size, a.Inline})
+		meta.Attachments = append(meta.Attachments, attachment{a.Index, a.Name, line(a.Type), a.Size, a.Inline})
 	}
 	return message(m, meta, body.Text), meta, nil
 }
@@ -137,7 +137,7 @@ func metaOf(ctx context.Context, m *gmailapi.Message) readMeta {
 	if meta.Labels == nil {
 		meta.Labels = []string{}
 	}
-	meta.MessageID = line(mail.Header(m.Payload, "Message-ID"))
+	meta.MessageID = mail.Header(m.Payload, "Message-ID")
 	for _, folder := range []struct{ label, warning string }{
 		{"SPAM", "Gmail has put this mail in Spam."}, {"TRASH", "This mail is in Trash."}, {"DRAFT", "This is a draft, which was not sent."},
 	} {
@@ -155,7 +155,7 @@ func allHeaders(p *gmailapi.MessagePart) string {
 	}
 	var b strings.Builder
 	for _, h := range p.Headers {
-		b.WriteString(line(h.Name) + ": " + line(h.Value) + "\n")
+		b.WriteString(line(h.Name) + ": " + line(mail.DecodeHeader(h.Value)) + "\n")
 	}
 	return b.String()
 }
@@ -165,10 +165,10 @@ func allHeaders(p *gmailapi.MessagePart) string {
 func message(m *gmailapi.Message, meta readMeta, body string) string {
 	var b strings.Builder
 	for _, name := range []string{"From", "To", "Date", "Subject"} {
-		b.WriteString(name + ": " + line(mail.Header(m.Payload, name)) + "\n")
+		b.WriteString(name + ": " + mail.Header(m.Payload, name) + "\n")
 	}
 	for _, name := range []string{"Cc", "Bcc", "Reply-To"} {
-		if v := line(mail.Header(m.Payload, name)); v != "" {
+		if v := mail.Header(m.Payload, name); v != "" {
 			b.WriteString(name + ": " + v + "\n")
 		}
 	}

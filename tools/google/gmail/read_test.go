@@ -68,13 +68,13 @@ func TestRead(t *testing.T) {
 
 func TestReadFormats(t *testing.T) {
 	s := serve(t)
-	m := s.put("a1", "", "From", "amy@example.com", "Subject", "Lunch", "X-Odd", "one\r\n two")
+	m := s.put("a1", "", "From", "amy@example.com", "Subject", "Lunch", "X-Odd", "one\r\n =?utf-8?q?tw=C3=B6?= \u202e3")
 	res, err := s.read(t, `{"messageId":"a1"}`)
 	if want := "From: amy@example.com\nTo: \nDate: \nSubject: Lunch\n\n(no text content)"; err != nil || tooltest.Text(res) != want {
 		t.Errorf("%v; got %q, want %q", err, tooltest.Text(res), want)
 	}
 	for _, c := range []struct{ format, query, want string }{
-		{"headers", "format=metadata", "From: amy@example.com\nSubject: Lunch\nX-Odd: one two"},
+		{"headers", "format=metadata", "From: amy@example.com\nSubject: Lunch\nX-Odd: one twö 3"},
 		{"raw", "format=raw", "Subject: Lunch\r\n\r\nHi \uFFFD"},
 	} {
 		m.Raw = encode("Subject: Lunch\r\n\r\nHi \xff\r\n")

@@ -115,7 +115,7 @@ func (t *toolset) search(ctx context.Context, in searchInput) (domain.ToolResult
 		hit := hitOf(ctx, m)
 		r.Messages = append(r.Messages, hit)
 		fmt.Fprintf(&b, "ID: %s\n  Date: %s\n  From: %s\n  Subject: %s\n  Snippet: %s", hit.ID,
-			cmp.Or(line(mail.Header(m.Payload, "Date")), hit.Date), hit.From, hit.Subject, hit.Snippet)
+			cmp.Or(mail.Header(m.Payload, "Date"), hit.Date), hit.From, hit.Subject, hit.Snippet)
 	}
 	if len(read) == 0 {
 		b.WriteString("No emails found matching your query.")
@@ -131,7 +131,7 @@ func (t *toolset) search(ctx context.Context, in searchInput) (domain.ToolResult
 func hitOf(ctx context.Context, m *gmailapi.Message) found {
 	hit := found{
 		ID: m.Id, ThreadID: m.ThreadId, Date: received(m), Snippet: texts.Line(m.Snippet), // which Gmail escapes
-		From: line(mail.Header(m.Payload, "From")), To: line(mail.Header(m.Payload, "To")), Subject: line(mail.Header(m.Payload, "Subject")),
+		From: mail.Header(m.Payload, "From"), To: mail.Header(m.Payload, "To"), Subject: mail.Header(m.Payload, "Subject"),
 		Labels: m.LabelIds, Unread: slices.Contains(m.LabelIds, "UNREAD"), SizeEstimate: m.SizeEstimate, Link: link(ctx, m.ThreadId),
 	}
 	if hit.Labels == nil {

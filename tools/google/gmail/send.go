@@ -143,15 +143,18 @@ func (c *composer) preview(ctx context.Context, args domain.Arguments) (text str
 		return "", refusal, err
 	}
 	out, err := c.compose(ctx, in)
-	if f, ok := errors.AsType[*failedCall](err); ok {
+	f, failed := errors.AsType[*failedCall](err)
+	_, invalid := errors.AsType[*domain.Error](err)
+	_, asking := errors.AsType[*domain.InputRequired](err)
+	switch {
+	case err == nil:
+		return out.show(), nil, nil
+	case failed:
 		return "", &f.ToolResult, nil
-	}
-	if f, ok := errors.AsType[*httpcall.Failure](err); ok {
-		refused := domain.Failure(f.Type, c.failing+": "+f.Message, f.Hint)
-		return "", &refused, nil
-	}
-	if err != nil {
+	case invalid || asking || ctx.Err() != nil:
 		return "", nil, err
 	}
-	return out.show(), nil, nil
+	why := httpcall.Explain(err)
+	refused := domain.Failure(why.Type, c.failing+": "+why.Message, why.Hint)
+	return "", &refused, nil
 }

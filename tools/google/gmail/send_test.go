@@ -9,8 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	gmailapi "google.golang.org/api/gmail/v1"
+
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/tools/google/api"
 	"toolserver/tools/tooltest"
 )
 
@@ -206,6 +209,9 @@ func TestReplyRefused(t *testing.T) {
 	if err != nil || refusal == nil || refusal.ErrorType() != "denied" {
 		t.Errorf("preview: %v, %v", refusal, err)
 	}
+	if _, _, err = c.preview(t.Context(), domain.Arguments{"to": "amy", "body": "x"}); domain.CodeOf(err) != domain.CodeInvalidParams {
+		t.Errorf("preview: %v", err)
+	}
 	_, refusal, err = c.preview(t.Context(), domain.Arguments{"replyToMessageId": "gone", "body": "x"})
 	if err != nil || refusal == nil || refusal.ErrorType() != "not_found" {
 		t.Errorf("preview: %v, %v", refusal, err)
@@ -215,6 +221,30 @@ func TestReplyRefused(t *testing.T) {
 	}
 	if sent := s.asked("/send"); len(sent) != 0 {
 		t.Errorf("requests %v", sent)
+	}
+}
+
+// TestReplyUnreadable replies with a grant that does not cover reading.
+func TestReplyUnreadable(t *testing.T) {
+	s := serve(t)
+	tool, c := s.sender(t, sandbox.Policy{}, nil)
+	c.signedIn = func(ctx context.Context, n api.Need) (context.Context, *domain.ToolResult, error) {
+		if slices.Contains(n.Scopes, gmailapi.GmailSendScope) {
+			return ctx, nil, nil
+		}
+		refusal := domain.Failure("sign_in_required", n.Failing+": "+n.Scopes[0], "Sign in again.")
+		return ctx, &refusal, nil
+	}
+	res, err := run(t, tool, c.send, `{"replyToMessageId":"a1","body":"x"}`)
+	if want := "Error sending email: a reply requires that the original can be read: " + gmailapi.GmailReadonlyScope; err != nil ||
+		res.ErrorType() != "sign_in_required" || tooltest.Text(res) != want {
+		t.Errorf("%v, %s", err, tooltest.Text(res))
+	}
+	if _, refusal, err := c.preview(t.Context(), domain.Arguments{"replyToMessageId": "a1", "body": "x"}); err != nil || refusal == nil {
+		t.Errorf("preview: %v, %v", refusal, err)
+	}
+	if len(s.asked("")) != 0 {
+		t.Errorf("requests %v", s.asked(""))
 	}
 }
 
