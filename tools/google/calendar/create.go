@@ -31,7 +31,7 @@ type createInput struct {
 	AddMeet      bool       `json:"addMeet" default:"false" doc:"Whether to add a Google Meet video conference."`
 	Visibility   string     `json:"visibility" default:"default" enum:"default|public|private|confidential" doc:"Who sees the details."`
 	Transparency string     `json:"transparency" default:"opaque" enum:"opaque|transparent" doc:"Whether the user is busy (opaque) or free (transparent) during the event."`
-	EventID      string     `json:"eventId,omitempty" min:"5" max:"1024" pattern:"^[a-v0-9]+$" doc:"ID for the event, to create it only once however often it is called; default: a random one."`
+	EventID      string     `json:"eventId,omitempty" min:"5" max:"1024" pattern:"^[a-v0-9]+$" doc:"ID for the event, of letters from a to v and digits: it is created only once, however often this is called; default: a random one."`
 	DryRun       bool       `json:"dryRun" default:"false" doc:"Whether to only show what would be saved."`
 }
 

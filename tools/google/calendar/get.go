@@ -89,7 +89,7 @@ func (s *toolset) getEvent(ctx context.Context, in getInput) (domain.ToolResult,
 	r := getResult{
 		event: describe(e, calendarID, loc), Description: plain(e.Description), AttendeesOmitted: e.AttendeesOmitted,
 		Recurrence: each(e.Recurrence, line), DefaultReminders: e.Reminders == nil || e.Reminders.UseDefault,
-		Visibility: line(e.Visibility), Transparency: line(e.Transparency), EventType: line(e.EventType), Updated: line(e.Updated),
+		Visibility: unless("default", e.Visibility), Transparency: unless("opaque", e.Transparency), EventType: line(e.EventType), Updated: line(e.Updated),
 		Attendees:   each(e.Attendees, attendeeOf),
 		Attachments: each(e.Attachments, func(a *gcal.EventAttachment) attachment { return attachment{line(a.Title), line(a.FileUrl)} }),
 	}
@@ -108,6 +108,14 @@ func (s *toolset) getEvent(ctx context.Context, in getInput) (domain.ToolResult,
 		r.OriginalStart = line(cmp.Or(e.OriginalStartTime.DateTime, e.OriginalStartTime.Date))
 	}
 	return r.result(), nil
+}
+
+// unless returns a text on a line, or "" if it is the usual one.
+func unless(usual, text string) string {
+	if text == usual {
+		return ""
+	}
+	return line(text)
 }
 
 func attendeeOf(a *gcal.EventAttendee) attendee {

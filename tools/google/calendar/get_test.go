@@ -19,7 +19,7 @@ func TestGet(t *testing.T) {
 			"attendeesOmitted":true,"hangoutLink":"https://meet.example.com/old",
 			"conferenceData":{"entryPoints":[{"entryPointType":"phone","uri":"tel:+1-555","pin":"123"},{"entryPointType":"video","uri":"https://meet.example.com/abc","passcode":"word"}]},
 			"recurrence":["RRULE:FREQ=WEEKLY","EXDATE:20260708T183500Z"],"reminders":{"overrides":[{"method":"popup","minutes":10}]},
-			"attachments":[{"title":"Plan","fileUrl":"https://example.com/plan"}],"htmlLink":"https://calendar.example.com/1","visibility":"private"}`,
+			"attachments":[{"title":"Plan","fileUrl":"https://example.com/plan"}],"htmlLink":"https://calendar.example.com/1","visibility":"private","transparency":"opaque"}`,
 		`{"id":"private","visibility":"private","start":{"date":"2026-03-02"},"end":{"date":"2026-03-03"},"hangoutLink":"https://meet.example.com/old"}`,
 		`{"id":"canceled","status":"cancelled","recurringEventId":"full","originalStartTime":{"dateTime":"2026-07-15T11:35:00-07:00"}}`,
 		`{"id":"plain","summary":"x","description":"1 < 2\r\n  b\u202e & c\n\n`+strings.Repeat("long ", 300)+`end\n","start":{"dateTime":"2026-03-02T09:00:00+05:00"},"end":{"dateTime":"2026-03-02T09:00:00+05:00"}}`,

@@ -66,7 +66,9 @@ func (s *toolset) update(ctx context.Context, in updateInput) (domain.ToolResult
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	return savedOf(saved, calendarID, loc, in.SendUpdates, c.notes).result("Event updated successfully."), nil
+	r := savedOf(saved, calendarID, loc, in.SendUpdates, c.notes)
+	r.Invitations = mailed(in.SendUpdates, slices.Concat(r.Attendees, addresses(c.fewer))) // who is removed is mailed, too
+	return r.result("Event updated successfully."), nil
 }
 
 // change is what a call changes.
