@@ -328,7 +328,10 @@ func TestListPages(t *testing.T) {
 		return r.NextPageToken
 	}
 	list(`{}`, 5, "", "event0", "event1", "event2", "event3", "event4")
-	list(`{"maxResults":3}`, 3, "page3", "event0", "event1", "event2")
+	list(`{"maxResults":3,"query":" plan "}`, 3, "page3", "event0", "event1", "event2")
+	if last := f.requests[2].query; last.Get("maxResults") != "2" || last.Get("q") != "plan" || last.Get("pageToken") != "page2" {
+		t.Errorf("%v", last)
+	}
 	list(`{"maxResults":3,"pageToken":"page3"}`, 2, "", "event3", "event4")
 	f.pages = make([][]string, 50)
 	f.pages[49] = []string{"event0"}

@@ -1,6 +1,7 @@
 package calendar
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -56,6 +57,9 @@ func TestRespond(t *testing.T) {
 		{Name: "deleted", Args: `{"eventId":"gone","response":"accepted"}`, ErrorType: "not_found", Want: "was deleted"},
 		{Name: "perhaps", Args: `{"eventId":"meeting1","response":"maybe"}`, Code: domain.CodeInvalidParams, Want: "response must be one of"},
 	})
+	s.recipients = func(_ context.Context, addresses []string) error { return fmt.Errorf("no mail to %v", addresses) }
+	tooltest.Run(t, bare(respondTool(), s.respond), []tooltest.Case{
+		{Name: "no mail", Args: `{"eventId":"meeting1","response":"accepted","sendUpdates":"all"}`, ErrorType: "denied", Want: "no mail to [ann@example.com]"}})
 	sent := f.sent("PATCH")
 	if want := "[attendees:[map[comment:Late email:me@example.com responseStatus:accepted self:true]] attendeesOmitted:true]"; len(sent) != 1 || shown(sent[0].body) != want {
 		t.Errorf("sent %v; want %s", sent, want)

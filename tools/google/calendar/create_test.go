@@ -232,6 +232,20 @@ func TestCreateOnce(t *testing.T) {
 	}
 }
 
+// TestCreateCanceled ends a call while its event may be created: the text has the ID to go on with.
+func TestCreateCanceled(t *testing.T) {
+	f, s := newFake(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	f.answer = func(_ int, _ request, w http.ResponseWriter) bool {
+		cancel()
+		return false
+	}
+	res, err := s.create(ctx, createInput{Summary: "Talk", Start: "2026-03-02", End: "2026-03-02", CalendarID: primary, SendUpdates: "none", EventID: "abc123"})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(tooltest.Text(res), "with eventId abc123 it is created at most once") || len(f.sent("POST")) != 1 {
+		t.Errorf("%v, %v, %v", tooltest.Text(res), err, f.requests)
+	}
+}
+
 func TestNewID(t *testing.T) {
 	a, b := newID(), newID()
 	if len(a) != 26 || a == b || strings.Trim(a, "0123456789abcdefghijklmnopqrstuv") != "" {

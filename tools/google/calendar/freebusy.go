@@ -147,9 +147,6 @@ func workingHours(from, to time.Time, hours string, loc *time.Location) (all []s
 	first, last, _ := strings.Cut(hours, "-")
 	for day := today(from, loc); dayStart(day, loc).Before(to); day = day.AddDate(0, 0, 1) {
 		p := span{start: clock(day, first).bound(loc, false), end: clock(day, last).bound(loc, true)}
-		if last == "24:00" {
-			p.end = dayEnd(day, loc)
-		}
 		p = p.within(from, to)
 		if n := len(all); n > 0 && !p.start.After(all[n-1].end) && p.end.After(p.start) {
 			all[n-1].end = p.end // through the night

@@ -98,7 +98,6 @@ func instants(wall time.Time, loc *time.Location) (all []time.Time, from, to, at
 		}
 		t = end
 	}
-	slices.SortFunc(all, time.Time.Compare)
 	return all, from, to, at
 }
 
