@@ -196,7 +196,7 @@ func TestNotGranted(t *testing.T) {
 	}{
 		"denied":           {redirect("error", "access_denied"), "You did not allow it", "not allowed"},
 		"policy":           {redirect("error", "admin_policy_enforced"), "administrator", "administrator"},
-		"unknown error":    {redirect("error", "<script>alert(1)</script>"), "Google reported an error", "Google reported"},
+		"unknown error":    {redirect("error", "<script>alert(1)</script>"), "error was reported by Google", "reported by Google"},
 		"stolen code":      {redirect("code", ""), "", ""},
 		"no boxes ticked":  {answer(func(to map[string]any) { to["scope"] = "openid email" }), "tick their boxes", "none of the permissions"},
 		"no refresh token": {answer(func(to map[string]any) { delete(to, "refresh_token") }), "no refresh token", "no refresh token"},

@@ -155,7 +155,7 @@ func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }
 var (
 	errDenied  = errors.New("it was not allowed on Google's page")
 	errNothing = errors.New("none of the permissions was given on Google's page; tick their boxes")
-	errGoogle  = errors.New("Google reported an error; its page says more")
+	errGoogle  = errors.New("an error was reported by Google, whose page says more")
 	errPolicy  = errors.New("the administrator of the Google account does not allow it")
 	errExpired = errors.New("nobody completed it in time")
 	errTries   = errors.New("a wrong token was entered too often")
