@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -129,8 +130,8 @@ type styles struct {
 }
 
 var (
-	cssComment = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	cssEscape  = regexp.MustCompile(`\\([0-9a-fA-F]{1,6}\s?|.)`)
+	cssComment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)/\*.*?\*/`) })
+	cssEscape  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\([0-9a-fA-F]{1,6}\s?|.)`) })
 )
 
 // read takes the declarations of a style attribute into account. It divides them at every semicolon, also at those in strings,
@@ -145,7 +146,7 @@ func (s *styles) read(style string, cell bool) {
 		if again || !strings.Contains(style, "/*") && !strings.Contains(style, `\`) {
 			return
 		}
-		style = cssEscape.ReplaceAllStringFunc(cssComment.ReplaceAllString(style, ""), func(e string) string {
+		style = cssEscape().ReplaceAllStringFunc(cssComment().ReplaceAllString(style, ""), func(e string) string {
 			if r, err := strconv.ParseUint(strings.TrimSpace(e[1:]), 16, 21); err == nil {
 				return string(rune(r))
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	gcal "google.golang.org/api/calendar/v3"
 
@@ -126,11 +127,13 @@ func attendeeOf(a *gcal.EventAttendee) attendee {
 }
 
 // markup is what a description has that is HTML.
-var markup = regexp.MustCompile(`(?i)</?[a-z][a-z0-9]*[\s/>]|&(#\d+|#x[0-9a-f]+|[a-z]+);`)
+var markup = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)</?[a-z][a-z0-9]*[\s/>]|&(#\d+|#x[0-9a-f]+|[a-z]+);`)
+})
 
 // plain returns a description as text. In one that is HTML, lines end where they do in Google Calendar: there too at its line breaks.
 func plain(description string) string {
-	if markup.MatchString(description) {
+	if markup().MatchString(description) {
 		return html.Text(strings.ReplaceAll(strings.ReplaceAll(description, "\r\n", "\n"), "\n", "<br>"), html.Options{})
 	}
 	lines := each(strings.Split(description, "\n"), func(l string) string { return strings.TrimRight(clean(l), " ") })

@@ -6,6 +6,7 @@ import (
 	"net/mail"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
@@ -35,7 +36,7 @@ func Addresses(p *gmail.MessagePart, name string) []*mail.Address {
 	// The parser decodes fewer charsets, and word for word. It is given names in quotes.
 	var quoted strings.Builder
 	s, end := unfold.Replace(rawHeader(p, name)), 0
-	for _, m := range encodedPhrase.FindAllStringIndex(s, -1) {
+	for _, m := range encodedPhrase().FindAllStringIndex(s, -1) {
 		text := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(DecodeHeader(s[m[0]:m[1]]))
 		if !strings.HasSuffix(s[:m[0]], `"`) { // some mailers have put it in quotes
 			text = `"` + text + `"`
@@ -76,10 +77,12 @@ func parameter(value, name string) string {
 }
 
 // encodedWord is an encoded-word, also one with the spaces in it that some mailers leave.
-var encodedWord = regexp.MustCompile(`=\?([^?\s]{1,60})\?([bBqQ])\?([^?]*)\?=`)
+var encodedWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`=\?([^?\s]+)\?([bBqQ])\?([^?]*)\?=`) })
 
 // encodedPhrase is encoded-words that follow one another.
-var encodedPhrase = regexp.MustCompile(encodedWord.String() + `(\s+` + encodedWord.String() + `)*`)
+var encodedPhrase = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(encodedWord().String() + `(\s+` + encodedWord().String() + `)*`)
+})
 
 // unfold makes one line of a header.
 var unfold = strings.NewReplacer("\r\n ", " ", "\r\n\t", " ", "\n ", " ", "\n\t", " ", "\r\n", " ", "\r", " ", "\n", " ", "\t", " ")
@@ -98,7 +101,7 @@ func DecodeHeader(s string) string {
 		out.WriteString(text)
 		run, inRun = run[:0], false
 	}
-	for _, m := range encodedWord.FindAllStringSubmatchIndex(s, -1) {
+	for _, m := range encodedWord().FindAllStringSubmatchIndex(s, -1) {
 		name, _, _ := strings.Cut(s[m[2]:m[3]], "*") // a language may follow
 		data, ok := decodeWord(s[m[4]:m[5]], s[m[6]:m[7]])
 		if !ok {
@@ -144,7 +147,7 @@ func decodeWord(way, text string) ([]byte, bool) {
 func hexDigit(c byte) int { return strings.IndexByte("0123456789abcdef", c|0x20) }
 
 // shifts begin text in ISO-2022-JP.
-var shifts = regexp.MustCompile(`\x1b(\$[@B]|\([JI])`)
+var shifts = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b(\$[@B]|\([JI])`) })
 
 // decodeText makes UTF-8 of text, and says what is doubtful. Text that is valid UTF-8 is that, whatever is declared: no other
 // charset looks like it, except those of 7 bits, and those of East Asia if the text is short.
@@ -158,7 +161,7 @@ func decodeText(data []byte, declared string, markup bool) (s, warning string) {
 		name, enc = "utf-16be", lookup("utf-16be")
 	case bytes.HasPrefix(data, []byte("\xFF\xFE")):
 		name, enc = "utf-16le", lookup("utf-16le")
-	case shifts.Match(data):
+	case shifts().Match(data):
 		if s, ok := convert(lookup("iso-2022-jp"), data); ok {
 			return s, ""
 		}

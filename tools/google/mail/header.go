@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -166,10 +167,15 @@ func phrase(name string) []string {
 	return []string{quoted}
 }
 
-// messageID is what identifies a message. It is not as strict as RFC 5322, as what others send must be referred to.
-var messageID = regexp.MustCompile(`^<[!-;=?-~]{1,800}>$`)
+// maxMessageID bounds a Message-ID, so that it fits a line.
+const maxMessageID = 802
 
-func isMessageID(s string) bool { return messageID.MatchString(s) && !strings.Contains(s, "=?") }
+// messageID is what identifies a message. It is not as strict as RFC 5322, as what others send must be referred to.
+var messageID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^<[!-;=?-~]+>$`) })
+
+func isMessageID(s string) bool {
+	return len(s) <= maxMessageID && messageID().MatchString(s) && !strings.Contains(s, "=?")
+}
 
 // References returns the references of a reply to a message with these headers. What is not a Message-ID is left out; of a long
 // list the first and the last ones stay.

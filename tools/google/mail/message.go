@@ -10,6 +10,7 @@ import (
 	"mime/quotedprintable"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"toolserver/tools/html"
@@ -254,7 +255,9 @@ func base64Lines(data []byte) []byte {
 }
 
 // mediaType is a media type, with parameters or without.
-var mediaType = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*\s*(;|$)`)
+var mediaType = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*\s*(;|$)`)
+})
 
 func (a Attachment) part() (part, error) {
 	invalid := func(format string, args ...any) (part, error) {
@@ -276,7 +279,7 @@ func (a Attachment) part() (part, error) {
 		stated = typeOf(a.Name)
 	}
 	media, params, err := mime.ParseMediaType(stated)
-	if err != nil || !mediaType.MatchString(stated) || len(stated) > maxTypeLength || headerProblem(stated) != "" {
+	if err != nil || !mediaType().MatchString(stated) || len(stated) > maxTypeLength || headerProblem(stated) != "" {
 		return invalid("the type of %s, %.100q, is not a media type", shown, a.Type)
 	}
 	if strings.HasPrefix(media, "multipart/") || strings.HasPrefix(media, "message/") {
