@@ -170,15 +170,12 @@ func answer(res domain.ToolResult, err error) (domain.ToolResult, error) {
 	return res, err
 }
 
-// parallel is how many messages one call reads or changes at a time; Gmail rejects bursts of more.
-const parallel = 10
-
 // each calls do for the numbers below n, several at a time, and returns its errors. The second error ends the call: it is one
 // that all would have, or the first if none succeeded.
 func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) ([]error, error) {
 	errs := make([]error, n)
 	g, within := errgroup.WithContext(ctx)
-	g.SetLimit(parallel)
+	g.SetLimit(api.PerGrant)
 	for i := range n {
 		g.Go(func() error {
 			if errs[i] = do(within, i); ends(within, errs[i]) {

@@ -215,7 +215,7 @@ func (s *gmailServer) most() int {
 // tools returns what the tools share, for an account that has signed in.
 func (s *gmailServer) tools(t testing.TB) *toolset {
 	t.Helper()
-	transport := &http.Transport{MaxIdleConnsPerHost: parallel}
+	transport := &http.Transport{MaxIdleConnsPerHost: api.PerGrant}
 	t.Cleanup(transport.CloseIdleConnections)
 	service, err := gmailapi.NewService(t.Context(), option.WithEndpoint(s.url+"/"), option.WithHTTPClient(&http.Client{Transport: transport}))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/tools/google/api"
 	"toolserver/tools/tooltest"
 )
 
@@ -91,9 +92,9 @@ func TestSearchOrder(t *testing.T) {
 		if _, err := fmt.Sscanf(r.URL.Path, "/gmail/v1/users/me/messages/m%d", &i); err != nil {
 			return false
 		}
-		if group := i / parallel * parallel; i < n/parallel*parallel { // the last few do not wait
-			if int(waiting.Add(1))%parallel == 0 {
-				close(gates[group+parallel-1])
+		if group := i / api.PerGrant * api.PerGrant; i < n/api.PerGrant*api.PerGrant { // the last few do not wait
+			if int(waiting.Add(1))%api.PerGrant == 0 {
+				close(gates[group+api.PerGrant-1])
 			}
 			<-gates[i]
 			if i > group {
@@ -108,8 +109,8 @@ func TestSearchOrder(t *testing.T) {
 			t.Errorf("message %d is %s", i, m.ID)
 		}
 	}
-	if len(r.Messages) != n || s.most() != parallel {
-		t.Errorf("%d messages, %d requests at a time; want %d, %d", len(r.Messages), s.most(), n, parallel)
+	if len(r.Messages) != n || s.most() != api.PerGrant {
+		t.Errorf("%d messages, %d requests at a time; want %d, %d", len(r.Messages), s.most(), n, api.PerGrant)
 	}
 }
 
@@ -185,7 +186,7 @@ func TestSearchCanceled(t *testing.T) {
 	if err != context.Canceled {
 		t.Errorf("error %v", err)
 	}
-	if n := len(s.asked("/messages/")); n > parallel {
+	if n := len(s.asked("/messages/")); n > api.PerGrant {
 		t.Errorf("%d messages were asked for", n)
 	}
 }
