@@ -1,5 +1,7 @@
 package domain
 
+import "slices"
+
 // A Source offers tools, resources and prompts: a family of built-in tools, an
 // upstream server. What it offers may change at any time.
 type Source interface {
@@ -48,6 +50,21 @@ type Missing struct {
 	Source   string `json:"source"`
 	Reason   string `json:"reason"`            // a clause: "needs the environment variable X"
 	Mistake  bool   `json:"mistake,omitempty"` // its source offers it, but it is not valid or its name is taken
+}
+
+// Joined returns missing items as one for each reason, whose name lists theirs.
+func Joined(list []Missing) (joined []Missing) {
+	for _, m := range list {
+		i := slices.IndexFunc(joined, func(j Missing) bool {
+			return j.Kind == m.Kind && j.Source == m.Source && j.Reason == m.Reason && j.Mistake == m.Mistake
+		})
+		if i >= 0 {
+			joined[i].Name += ", " + m.Name
+		} else {
+			joined = append(joined, m)
+		}
+	}
+	return joined
 }
 
 // fixedSource offers the same all the time.

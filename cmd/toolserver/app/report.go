@@ -143,7 +143,7 @@ func (a *App) logMissing() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now, entries := map[domain.Missing]bool{}, 0
-	for _, m := range a.exec.Registry.Catalog().Missing() {
+	for _, m := range domain.Joined(a.exec.Registry.Catalog().Missing()) {
 		if now[m] = true; l.logged[m] {
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 
 	"toolserver/cmd/toolserver/app"
 	"toolserver/config"
+	"toolserver/domain"
 	"toolserver/sandbox/process"
 )
 
@@ -150,7 +151,7 @@ func (r *checkReport) tools(a *app.App) {
 	for _, m := range a.Config().Web.Search.Lacking() {
 		r.line(false, m.Key, m.Problem)
 	}
-	for _, m := range a.Executor().Registry.Catalog().Missing() {
-		r.line(!m.Mistake, string(m.Kind), fmt.Sprintf("%s is unavailable (source %s): it %s", m.Name, m.Source, m.Reason))
+	for _, m := range domain.Joined(a.Executor().Registry.Catalog().Missing()) {
+		r.line(!m.Mistake, string(m.Kind), fmt.Sprintf("unavailable: %s (source %s): %s", m.Name, m.Source, m.Reason))
 	}
 }

@@ -152,7 +152,11 @@ func Tools(c *api.Client, o Options) ([]domain.Tool, error) {
 	var tools []domain.Tool
 	for _, e := range all() {
 		if o.Full || !e.full {
-			tools = append(tools, e.make(s, api.Need{Service: signin.Calendar, Scopes: e.scopes(), Failing: e.failing}))
+			t := e.make(s, api.Need{Service: signin.Calendar, Scopes: e.scopes(), Failing: e.failing})
+			if e.name == CreateName || e.name == updateName {
+				t.Explain = s.explain
+			}
+			tools = append(tools, t)
 		}
 	}
 	return tools, nil

@@ -9,6 +9,8 @@ import (
 
 	gcal "google.golang.org/api/calendar/v3"
 
+	"toolserver/domain"
+	"toolserver/sandbox"
 	"toolserver/tools/httpcall"
 )
 
@@ -64,6 +66,25 @@ func (s *toolset) admit(ctx context.Context, addresses []string) error {
 		return err
 	}
 	return &httpcall.Failure{Type: "denied", Message: err.Error(), Hint: "Leave these people out, or have the person who runs the server allow them."}
+}
+
+// explain says what the policy makes of the people whom the arguments invite.
+func (s *toolset) explain(ctx context.Context, args domain.Arguments) (domain.Explanation, error) {
+	var all []string
+	for _, name := range []string{"attendees", "addAttendees"} {
+		text, _ := args[name].(string)
+		people, problem := parsePeople(text)
+		if problem != "" {
+			return domain.Explanation{}, fmt.Errorf("%s %s", name, problem)
+		}
+		all = append(all, addresses(people)...)
+	}
+	if s.recipients != nil {
+		if refused, ok := errors.AsType[*sandbox.RecipientError](s.recipients(ctx, all)); ok {
+			return domain.Explanation{Rule: refused.Rule, Reason: refused.Error()}, nil
+		}
+	}
+	return domain.Explanation{Allowed: true, Reason: "no list denies an attendee"}, nil
 }
 
 // mailed says who gets mail about a change, as Google is asked with sendUpdates.

@@ -33,7 +33,7 @@ func (t *toolset) draftTool(held sandbox.Capabilities) domain.Tool {
 		Uses:        domain.Reads,
 		Ability:     "draft mail for the user to send",
 	}, c.draft)
-	tool.Preview = c.preview
+	tool.Preview, tool.Explain = c.preview, c.explain
 	return tool
 }
 

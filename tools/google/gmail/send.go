@@ -54,7 +54,7 @@ func (t *toolset) sendTool(held sandbox.Capabilities) domain.Tool {
 		Uses:        domain.Reads,
 		Ability:     "send mail in the user's name",
 	}, c.send)
-	tool.Preview = c.preview
+	tool.Preview, tool.Explain = c.preview, c.explain
 	return tool
 }
 
@@ -128,13 +128,18 @@ func (out *outgoing) result(text string, r sendResult) domain.ToolResult {
 	return res
 }
 
-// preview shows a person the mail that a call would send or draft: as [composer.send] composes it, replies too.
-func (c *composer) preview(ctx context.Context, args domain.Arguments) (text string, refusal *domain.ToolResult, err error) {
-	var in composeInput
+// composed returns the mail in the arguments of a call.
+func composed(args domain.Arguments) (in composeInput, err error) {
 	raw, err := args.JSON()
 	if err == nil {
 		err = json.Unmarshal(raw, &in)
 	}
+	return in, err
+}
+
+// preview shows a person the mail that a call would send or draft: as [composer.send] composes it, replies too.
+func (c *composer) preview(ctx context.Context, args domain.Arguments) (text string, refusal *domain.ToolResult, err error) {
+	in, err := composed(args)
 	if err != nil {
 		return "", nil, err
 	}
