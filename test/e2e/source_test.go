@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -164,7 +165,7 @@ func TestToySource(t *testing.T) {
 		}
 		logged := 0
 		for line := range strings.Lines(s.log()) {
-			if strings.Contains(line, "unavailable") && strings.Contains(line, `"`+name+`"`) && strings.Contains(line, reason) {
+			if strings.Contains(line, "unavailable") && regexp.MustCompile(`[" ]`+name+`[",]`).MatchString(line) && strings.Contains(line, reason) {
 				logged++
 			}
 		}
