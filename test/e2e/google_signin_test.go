@@ -26,6 +26,7 @@ import (
 type opener struct {
 	action string
 	opens  func(address string) // runs beside the call; may be nil
+	visits sync.WaitGroup       // of that
 
 	mu        sync.Mutex
 	asked     []string // elicitationId, message and address of each question
@@ -41,7 +42,7 @@ func (o *opener) elicit(_ context.Context, params json.RawMessage) (any, error) 
 	defer o.mu.Unlock()
 	o.asked = append(o.asked, q.ElicitationID+" "+q.Message+" "+q.URL)
 	if o.opens != nil {
-		go o.opens(q.URL)
+		o.visits.Go(func() { o.opens(q.URL) })
 	}
 	return map[string]string{"action": o.action}, nil
 }
@@ -61,6 +62,13 @@ func (o *opener) said() (asked, completed []string) {
 	return o.asked, o.completed
 }
 
+// wait waits until the last pages are shown.
+func (o *opener) wait() {
+	if o != nil {
+		o.visits.Wait()
+	}
+}
+
 // client connects a client to a new server. Without an opener it cannot be asked.
 func (g *googleGround) client(o *opener, version, transport string) *toolClient {
 	g.t.Helper()
@@ -74,12 +82,14 @@ func (g *googleGround) client(o *opener, version, transport string) *toolClient 
 		client, err := mcpclient.ConnectHTTP(g.t.Context(), http.DefaultClient, s.url, nil, options)
 		must(g.t, err)
 		g.t.Cleanup(client.Close)
+		g.t.Cleanup(o.wait)
 		return &toolClient{program: s.program, mcp: client}
 	}
 	out, stdout, err := os.Pipe()
 	must(g.t, err)
 	c := &toolClient{program: spawn(g.t, stdout, nil, g.argv(setup{file: g.file})...)}
 	g.t.Cleanup(func() { c.kill(); c.mcp.Close() })
+	g.t.Cleanup(o.wait)
 	c.output = &checkedOutput{File: out, in: c.in, t: g.t}
 	c.mcp, err = mcpclient.Connect(g.t.Context(), c.output, options)
 	must(g.t, err)

@@ -109,7 +109,7 @@ func TestGoogleRevoked(t *testing.T) {
 	g := newGoogleGround(t, account{"own", os.Geteuid()}, "", "")
 	b := g.serve()
 	g.signIn(b, alice)
-	g.google.Revoke(alice)
+	g.google.Revoke(alice, "gmail")
 	g.google.ExpireTokens()
 	o := b.call("gmail_search", map[string]any{"query": "x"})
 	if o.errorType != "sign_in_required" || !strings.Contains(o.text, "7 days") || !strings.Contains(o.text, alice) || strings.Count(o.text, "Google no longer accepts") != 1 {

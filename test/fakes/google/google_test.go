@@ -218,7 +218,7 @@ func TestScopesAndTokens(t *testing.T) {
 		t.Errorf("got header %v", e.Header)
 	}
 	users = w.gmail(alice, readonly)
-	w.fake.Revoke(alice)
+	w.fake.Revoke(alice, "")
 	_, err = users.GetProfile("me").Do()
 	refused(t, err, 401, "authError")
 	if status, body := w.do(http.DefaultClient, "GET", "/gmail/v1/users/me/profile", ""); status != 401 || !strings.Contains(body, "CREDENTIALS_MISSING") {

@@ -250,12 +250,13 @@ func (f *Fake) ExpireTokens() {
 	}
 }
 
-// Revoke ends all grants of a user, as a change of the password does.
-func (f *Fake) Revoke(email string) {
+// Revoke ends the grants of a user with a scope that has a text in it: all of them, as a change of the password does, if the
+// text is empty.
+func (f *Fake) Revoke(email, scope string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, g := range f.grants {
-		if g.user.Email == email {
+		if g.user.Email == email && slices.ContainsFunc(g.scopes, func(s string) bool { return strings.Contains(s, scope) }) {
 			g.revoked = true
 		}
 	}

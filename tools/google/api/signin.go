@@ -86,7 +86,7 @@ func (c *Client) signIn(ctx context.Context, principal domain.Principal, need Ne
 	if err != nil {
 		return refuse(why+", and a sign-in cannot begin: "+err.Error(), "Have the person run: toolserver auth google")
 	}
-	c.notify(ctx, flow)
+	notify := c.completion(ctx, flow)
 	later := fmt.Sprintf("To sign in, the user opens %s in a browser on the machine where this server runs, before %s; then call the tool again", flow.URL, flow.Expires.Format("15:04"))
 	if c.accounts.Proves(principal.ID) {
 		later += ". The page asks for the token that the MCP client uses for this server"
@@ -118,13 +118,15 @@ func (c *Client) signIn(ctx context.Context, principal domain.Principal, need Ne
 	case flow.Err() != nil:
 		return refuse("the sign-in failed: "+flow.Err().Error(), "Call the tool again to start another sign-in, if the user wants that.")
 	}
+	notify() // before the answer
 	return nil, nil
 }
 
-// notify has the client of a call notified, once for each session, when a sign-in is complete: maybe long after the call.
-func (c *Client) notify(ctx context.Context, flow *signin.Flow) {
-	key, complete := domain.SessionOf(ctx).Key(), domain.Completion(ctx)
-	c.accounts.OnDone(flow, key, func() {
+// completion has the client of a call notified, once for each session, when a sign-in is complete: maybe long after the call.
+// What it returns does so at once.
+func (c *Client) completion(ctx context.Context, flow *signin.Flow) (notify func()) {
+	complete := domain.Completion(ctx)
+	return c.accounts.OnDone(flow, domain.SessionOf(ctx).Key(), func() {
 		if flow.Err() == nil {
 			complete(flow.ID)
 		}

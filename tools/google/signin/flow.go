@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"toolserver/tools/httpcall"
@@ -53,17 +54,23 @@ func (f *Flow) Err() error {
 	}
 }
 
-// OnDone has do called once a sign-in of [Accounts.Begin] is done; of several with the same key, the first.
-func (a *Accounts) OnDone(f *Flow, key string, do func()) {
+// OnDone has do called once a sign-in of [Accounts.Begin] is done; of several with the same key, the first. It returns that
+// function: who calls it when the sign-in is done has waited for it, and it runs only once.
+func (a *Accounts) OnDone(f *Flow, key string, do func()) (once func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	switch _, known := f.then[key]; {
+	if known, ok := f.then[key]; ok {
+		return known
+	}
+	once = sync.OnceFunc(do)
+	switch {
 	case a.closed:
 	case f.over():
-		a.running.Go(do)
-	case !known && len(f.then) < maxPending:
-		f.then[key] = do
+		a.running.Go(once)
+	case len(f.then) < maxPending:
+		f.then[key] = once
 	}
+	return once
 }
 
 // Begin returns the sign-in of a principal that waits for a person: the same one until it is done. An error is a
