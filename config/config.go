@@ -6,7 +6,6 @@ package config
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 
 	"toolserver/domain"
@@ -146,17 +145,6 @@ func (c *Config) Executor(secrets []string) domain.Settings {
 		Limits: c.Limits, Access: domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict}, Secrets: secrets,
 		Tools: c.Tools, Resources: overrides(c.Resources), Prompts: overrides(c.Prompts),
 	}
-}
-
-// Disabled returns the tools that the configuration disables, sorted.
-func (c *Config) Disabled() (names []string) {
-	for name, o := range c.Tools {
-		if o.Enabled != nil && !*o.Enabled {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 func overrides(offers map[string]Offer) map[string]domain.Override {

@@ -31,18 +31,19 @@ type Call struct {
 	work  func(*Call, context.Context) (outcome, error) // and what does the work
 	done  func(outcome, error)
 
-	context  callContext // of its handler; here, so that it takes no memory of its own
-	args     Arguments   // of a tool, once they are checked
-	slotsMu  sync.Mutex
-	slots    [2]*share.Pool // where the call holds a slot, nil for nowhere
-	given    int            // how often the slots were given back
-	observed bool           // observers have begun
-	answered atomic.Bool
-	clock    clock
-	limit    time.Duration // of the clock; 0 for none
-	unasked  bool          // nobody can be asked after all
-	agreed   []Asked       // what of it policy refused until a person agreed
-	outer    *Call         // of a call that a tool makes within its own
+	context   callContext // of its handler; here, so that it takes no memory of its own
+	args      Arguments   // of a tool, once they are checked
+	slotsMu   sync.Mutex
+	slots     [2]*share.Pool // where the call holds a slot, nil for nowhere
+	given     int            // how often the slots were given back
+	observed  bool           // observers have begun
+	answered  atomic.Bool
+	clock     clock
+	limit     time.Duration // of the clock; 0 for none
+	unasked   bool          // nobody can be asked after all
+	agreed    []Asked       // what of it policy refused until a person agreed
+	previewed string        // the [Tool.Preview] that a person was asked about
+	outer     *Call         // of a call that a tool makes within its own
 }
 
 // outcome is the answer to a request that did not fail. What is set depends on

@@ -21,6 +21,9 @@ type Client interface {
 	// Ask returns the answers to requests, each under its request's name. If the
 	// client has to call again with them, it returns an [*InputRequired].
 	Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error)
+	// Ended is closed when the client is gone, or the server stops serving it; nil
+	// if that is not known.
+	Ended() <-chan struct{}
 	// Complete says that the user has done what an address was for, also after
 	// the call.
 	Complete(elicitation string)
@@ -45,6 +48,9 @@ func (ProgressFunc) Supports(string) bool { return false }
 func (ProgressFunc) Ask(context.Context, map[string]InputRequest) (map[string]json.RawMessage, error) {
 	return nil, cannotAsk("", "there is no client that can be asked, which the call requires")
 }
+
+// Ended returns nil.
+func (ProgressFunc) Ended() <-chan struct{} { return nil }
 
 // Complete does nothing.
 func (ProgressFunc) Complete(string) {}
@@ -159,6 +165,10 @@ func callOf(ctx context.Context) *Call {
 // SessionOf returns the session of the call that ctx belongs to.
 func SessionOf(ctx context.Context) Session { return callOf(ctx).Session }
 
+// Previewed returns the [Tool.Preview] that a person has agreed to in the call that ctx belongs to; "" if none was asked. A
+// handler does nothing else than that says.
+func Previewed(ctx context.Context) string { return callOf(ctx).previewed }
+
 // ReportProgress tells the caller how far the call that ctx belongs to has got.
 // It does nothing if the caller did not ask for progress.
 func ReportProgress(ctx context.Context, p Progress) {
@@ -235,10 +245,12 @@ func (c *Call) suspended(ctx context.Context, atMost time.Duration, wait func(co
 // Await waits until a person has done something elsewhere, for a time at most,
 // and reports whether they have. It suspends the call as [Ask] does.
 func Await(ctx context.Context, done <-chan struct{}, atMost time.Duration) (ok bool, err error) {
-	err = callOf(ctx).suspended(ctx, atMost, func(ctx context.Context) error {
+	c := callOf(ctx)
+	err = c.suspended(ctx, atMost, func(ctx context.Context) error {
 		select {
 		case <-done:
 			ok = true
+		case <-c.client.Ended():
 		case <-ctx.Done():
 		}
 		return nil

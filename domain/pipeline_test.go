@@ -273,6 +273,8 @@ func (l *listening) Progress(p Progress) { l.got = append(l.got, p.Message) }
 func (l *listening) Log(m LogMessage)    { l.got = append(l.got, fmt.Sprint(m.Data)) }
 func (l *listening) Complete(string)     {}
 
+func (l *listening) Ended() <-chan struct{} { return nil }
+
 func (l *listening) Supports(string) bool { return true }
 func (l *listening) Ask(_ context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error) {
 	b, err := json.Marshal(requests)

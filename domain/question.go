@@ -118,6 +118,7 @@ func (c *Call) question(ctx context.Context, q question) (text string, refusal *
 	}
 	if c.Tool.Preview != nil {
 		text, refusal, err = c.Tool.Preview(ctx, c.args)
+		c.previewed = text
 		b.WriteString("Allow " + c.Name + "?\n")
 		for line := range strings.Lines(c.catalog.redactor.text(text)) {
 			b.WriteString(visible(strings.TrimSuffix(line, "\n")) + "\n")

@@ -95,22 +95,29 @@ func (r recipient) matches(a recipient) bool {
 	return r.domain == a.domain
 }
 
+// addressOf returns an address as entries have it, and whether it is one.
+func addressOf(text string) (a recipient, valid bool) {
+	at := strings.LastIndexByte(text, '@')
+	if at <= 0 {
+		return a, false
+	}
+	ascii, err := idna.Lookup.ToASCII(text[at+1:])
+	ascii = strings.TrimSuffix(ascii, ".")
+	return recipient{strings.ToLower(text[:at]), strings.ToLower(ascii)}, err == nil && ascii != ""
+}
+
 // Check returns a [*RecipientError] if an address is not one to mail. Addresses are bare: name@example.com.
 func (r *Recipients) Check(addresses ...string) error {
 	for _, text := range addresses {
-		var address recipient // of what is no address, nothing that a list allows
-		if at := strings.LastIndexByte(text, '@'); at > 0 {
-			address = recipient{strings.ToLower(text[:at]), strings.ToLower(text[at+1:])}
-		}
-		if ascii, err := idna.Lookup.ToASCII(address.domain); err == nil {
-			address.domain = ascii
-		}
+		address, valid := addressOf(text)
 		in := func(list []recipient) bool {
 			return slices.ContainsFunc(list, func(entry recipient) bool { return entry.matches(address) })
 		}
 		switch rule := "tools." + r.tool; {
 		case !r.any:
 			return &RecipientError{Address: text, Rule: "the tool, which does not declare that it mails"}
+		case !valid && (r.listed || len(r.deny) > 0):
+			return &RecipientError{Address: text, Rule: rule + ".denied_recipients: it is no address that can be compared with the lists"}
 		case in(r.deny):
 			return &RecipientError{Address: text, Rule: rule + ".denied_recipients"}
 		case r.listed && !in(r.allow):

@@ -26,6 +26,10 @@ func TestRecipients(t *testing.T) {
 			"deny overrides", ToolPolicy{AllowedRecipients: []string{"@example.com"}, DeniedRecipients: []string{"ceo@example.com", "@*.example.com"}},
 			[]string{"a@example.com"}, []string{"ceo@example.com", "CEO@example.com", "a@x.example.com"},
 		},
+		{
+			"other writings of a denied domain", ToolPolicy{DeniedRecipients: []string{"@evil.example"}}, []string{"a@example.com", "a@xn--bcher-kva.example"},
+			[]string{"x@evil.example.", "x@evil.example。", "x@evil.example．", "x@evil。example", "x@ｅvil.example", "x@evil\u200d.example", "x@EVIL.example.", "evil.example", "x@"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := New(Policy{WorkingDirectory: t.TempDir(), Owners: owners, Tools: map[string]ToolPolicy{"send": tt.lists}}, newKernel(t))

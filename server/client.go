@@ -86,6 +86,9 @@ func (x *exchange) Supports(method string) bool {
 	return true
 }
 
+// Ended is closed with the session.
+func (x *exchange) Ended() <-chan struct{} { return x.session.ctx.Done() }
+
 // Complete notifies the client, on the stream of its session once the request is
 // answered. The notification is one of protocol version 2025-11-25.
 func (x *exchange) Complete(elicitation string) {

@@ -46,7 +46,7 @@ type Deps struct {
 // GoogleDeps is what the Google tools are made from.
 type GoogleDeps struct {
 	Options  google.Options
-	Disabled []string                                 // tools that the configuration disables, sorted
+	Disabled []string                                 // of [google.DisabledOf]
 	Serving  func() bool                              // whether the process lives on after a call
 	Prove    func(principal string) func(string) bool // see [signin.Config]
 	Open     func(address string)                     // opens an address in a browser

@@ -59,6 +59,18 @@ func Declared() []declare.Group {
 	return []declare.Group{gmail.Declared(), calendar.Declared(), declared()}
 }
 
+// DisabledOf returns the tools of this package that settings disable, in their order.
+func DisabledOf(settings map[string]domain.Override) (names []string) {
+	for _, g := range Declared() {
+		for _, t := range g.Tools {
+			if o := settings[t.Tool]; o.Enabled != nil && !*o.Enabled {
+				names = append(names, t.Tool)
+			}
+		}
+	}
+	return names
+}
+
 // configured reports whether there are credentials.
 func (o Options) configured() bool { return o.ClientID != "" && o.ClientSecret != "" }
 

@@ -22,6 +22,7 @@ import (
 	"toolserver/server"
 	"toolserver/tools"
 	"toolserver/tools/files"
+	"toolserver/tools/google"
 	"toolserver/tools/resources"
 	"toolserver/tools/shell"
 	"toolserver/tools/web"
@@ -144,7 +145,7 @@ func (a *App) Find(name string) (*domain.Tool, *domain.Catalog, error) {
 func (a *App) Close() {
 	a.runner.Close()
 	a.exec.Registry.Close()
-	a.families.Close()
+	a.closeSignIns()
 	a.launcher.Close()
 	if err := a.kernel.Close(); err != nil {
 		a.log.Warn("temporary files of commands could not be removed", zap.Error(err))
@@ -224,7 +225,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 		Web:    web.Options{Timeout: cfg.Tools["web_fetch"].Timeout, UserAgent: cfg.Web.UserAgent, MaxChars: cfg.Limits.MaxResultChars},
 		Search: cfg.Web.Search, LinkedIn: cfg.LinkedIn, Anthropic: cfg.Anthropic,
 		Google: tools.GoogleDeps{
-			Options: cfg.Google, Disabled: cfg.Disabled(), Serving: func() bool { return a.server != nil }, Prove: a.prover, Open: OpenBrowser,
+			Options: cfg.Google, Disabled: google.DisabledOf(cfg.Tools), Serving: func() bool { return a.server != nil }, Prove: a.prover, Open: a.openBrowser,
 		},
 		Catalog: a.Callable, CapabilitiesFile: cfg.CapabilitiesFile,
 	}

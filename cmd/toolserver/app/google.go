@@ -33,6 +33,21 @@ func (a *App) prover(principal string) func(credential string) bool {
 	}
 }
 
+// openBrowser opens a browser for who uses this server over stdio: over HTTP the person may be elsewhere, and on the command
+// line they are asked.
+func (a *App) openBrowser(address string) {
+	if a.server != nil && a.auth.Load() == nil {
+		OpenBrowser(address)
+	}
+}
+
+// closeSignIns ends the sign-ins that wait: calls need not wait for them any more when serving ends.
+func (a *App) closeSignIns() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.families.Close()
+}
+
 // OpenBrowser opens a browser if there is a display. The person has the link in any case.
 func OpenBrowser(address string) {
 	name, args := "xdg-open", []string{address}

@@ -140,6 +140,7 @@ func (a *App) serveStdio(ctx context.Context, o ServeOptions) error {
 	if IsTerminal(o.In) {
 		fmt.Fprintln(o.Err, "toolserver: serving MCP on standard input; clients start this command themselves (see the README), and --http ADDRESS serves over HTTP")
 	}
+	defer context.AfterFunc(ctx, a.closeSignIns)()
 	err = a.server.ServeStdio(ctx, a.User, polled(o.In), out)
 	stop(nil)
 	return err
@@ -173,6 +174,7 @@ func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 	a.auth.Store(auth)
 	auth.announce(o.Err, url)
 	a.log.Info("listening", zap.Stringer("address", l.Addr()), zap.Int("tokens", len(cfg.Server.Tokens)))
+	defer context.AfterFunc(ctx, a.closeSignIns)()
 	return a.server.ServeHTTP(ctx, l, server.HTTPOptions{
 		Path: cfg.Server.Path, AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts,
 		AnyHost:    auth.required() || !IsLoopback(o.HTTP),

@@ -37,7 +37,6 @@ type googleAuth struct {
 	id       string // of the principal
 	title    string // of the principal, for people
 	google   *signin.Accounts
-	opens    bool // the configuration has it open a browser
 	out      io.Writer
 }
 
@@ -102,7 +101,6 @@ func (c *googleAuth) run(do func(context.Context) error) func(*cobra.Command, []
 				return err
 			}
 			defer c.google.Close()
-			c.opens = a.Config().Google.OpenBrowser
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			return do(ctx)
@@ -113,11 +111,11 @@ func (c *googleAuth) run(do func(context.Context) error) func(*cobra.Command, []
 // principalOf returns the ID of the principal with a name, and the name to show.
 func principalOf(a *app.App, name string) (id, title string, err error) {
 	user, server := a.User(), a.Config().Server
-	_, full, hasSource := strings.Cut(name, ":")
+	source, full, hasSource := strings.Cut(name, ":")
 	switch {
 	case name == "" || name == user.Name:
 		return user.ID, cmp.Or(user.Name, "the user of this machine"), nil
-	case hasSource:
+	case hasSource && full != "" && (source == config.SourceUser || source == config.SourceToken):
 		return name, full, nil
 	}
 	for _, t := range server.Tokens {
@@ -131,6 +129,9 @@ func principalOf(a *app.App, name string) (id, title string, err error) {
 // states returns what is known of the services that are selected: by default those that ask for something.
 func (c *googleAuth) states() ([]signin.Status, error) {
 	all, err := c.google.Status(c.id)
+	if len(c.selected) > 0 && !slices.ContainsFunc(all, func(s signin.Status) bool { return s.Problem != "" && slices.Contains(c.selected, s.Service) }) {
+		err = nil // it is of another service
+	}
 	return slices.DeleteFunc(all, func(s signin.Status) bool {
 		if len(c.selected) == 0 {
 			return len(s.Asked) == 0 && !s.SignedIn && s.Problem == ""
@@ -175,7 +176,7 @@ func (c *googleAuth) one(ctx context.Context, s signin.Service, lines func(conte
 		return err
 	}
 	fmt.Fprintf(c.out, "  Open this in a browser on this machine:\n%s%s\n  Waiting until %s. Ctrl-C ends it.\n", indentation, flow.URL, flow.Expires.Format("15:04"))
-	if !c.noBrowser && !c.opens {
+	if !c.noBrowser {
 		app.OpenBrowser(flow.URL)
 	}
 	select {

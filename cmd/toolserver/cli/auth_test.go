@@ -146,7 +146,7 @@ func TestAuthGoogle(t *testing.T) {
 		{name: "status", args: "auth google status", want: []string{"Gmail: signed in as ann@example.com", "granted: search and read mail", "kept in: file"}},
 		{name: "status of one that is not", args: "auth google status --services gmail,calendar", code: 1, want: []string{"Google Calendar: not signed in"}},
 		{name: "again", args: "auth google --no-browser --services Gmail --again", want: []string{"signed in as ann@example.com"}},
-		{name: "another principal", args: "auth google status --principal issuer:bob", code: 1, want: []string{"not signed in"}},
+		{name: "another principal", args: "auth google status --principal token:bob", code: 1, want: []string{"not signed in"}},
 		{name: "revoke", args: "auth google revoke --services gmail", want: []string{"Gmail: revoked"}},
 		{name: "revoked", args: "auth google status", code: 1, want: []string{"not signed in"}},
 		{name: "unknown service", args: "auth google --services drive", code: 2, want: []string{"the services are gmail and calendar"}},

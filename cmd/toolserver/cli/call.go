@@ -256,6 +256,9 @@ func (t *terminal) Supports(method string) bool {
 	return t.answers && (method == domain.AskElicitation || method == domain.AskURL)
 }
 
+// Ended returns nil: the context of the call ends with the program.
+func (t *terminal) Ended() <-chan struct{} { return nil }
+
 // Complete does nothing: the call goes on.
 func (t *terminal) Complete(string) {}
 

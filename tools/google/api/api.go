@@ -3,6 +3,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -50,7 +51,12 @@ const PerGrant = 13
 func New(accounts *signin.Accounts, client func(signin.Service) *http.Client, base string, serving func() bool) *Client {
 	c := &Client{accounts: accounts, serving: serving, places: share.NewPool(maxInFlight, PerGrant)}
 	options := func(s signin.Service, path string) []option.ClientOption {
-		all := []option.ClientOption{option.WithHTTPClient(&http.Client{Transport: &authorized{accounts, client(s).Transport}}), option.WithUserAgent(httpcall.Product)}
+		guarded := &http.Client{
+			Transport: &authorized{accounts, client(s).Transport},
+			// A redirect would take the token and the mail to another host.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}
+		all := []option.ClientOption{option.WithHTTPClient(guarded), option.WithUserAgent(httpcall.Product)}
 		if base != "" {
 			all = append(all, option.WithEndpoint(base+path))
 		}
@@ -167,26 +173,50 @@ func (t *authorized) send(req *http.Request) (*http.Response, error) {
 	if token.Access == "" {
 		return nil, signin.ErrNoGrant
 	}
+	again, err := repeatable(req)
+	if err != nil {
+		return nil, err
+	}
 	res, err := t.base.RoundTrip(with(req, req.Body, token))
-	if err != nil || res.StatusCode != http.StatusUnauthorized || req.Body != nil && req.GetBody == nil {
+	if err != nil || res.StatusCode != http.StatusUnauthorized {
 		return res, err
 	}
-	again := req.Body
-	if req.GetBody != nil {
-		if again, err = req.GetBody(); err != nil {
-			return res, nil
-		}
-	}
 	fresh, err := t.accounts.Renew(req.Context(), g.principal, g.service, token.Access)
+	var body io.ReadCloser
+	if err == nil {
+		body, err = again()
+	}
 	if err != nil {
 		res.Body.Close()
-		return nil, err
+		return nil, &rejectedError{err}
 	}
 	g.mu.Lock()
 	g.token = fresh
 	g.mu.Unlock()
 	res.Body.Close()
-	return t.base.RoundTrip(with(req, again, fresh))
+	return t.base.RoundTrip(with(req, body, fresh))
+}
+
+// rejectedError is why a request that Google has rejected was not repeated.
+type rejectedError struct{ error }
+
+// Unwrap returns the reason.
+func (e *rejectedError) Unwrap() error { return e.error }
+
+// repeatable returns what gives the body of a request again. Google's client has none for what it sends as JSON, so that
+// net/http does not repeat that by itself.
+func repeatable(req *http.Request) (again func() (io.ReadCloser, error), err error) {
+	switch {
+	case req.Body == nil:
+		return func() (io.ReadCloser, error) { return nil, nil }, nil
+	case req.GetBody != nil:
+		return req.GetBody, nil
+	}
+	data, err := io.ReadAll(req.Body)
+	req.Body.Close()
+	again = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+	req.Body, _ = again()
+	return again, err
 }
 
 // with returns a request with a body and a token.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"google.golang.org/api/googleapi"
 
@@ -23,7 +24,7 @@ const (
 	typeNotEnabled = "not_enabled"
 )
 
-const hintSignIn = "Call the tool again to sign in, or have the person run: toolserver auth google."
+const hintSignIn = "Call the tool again to sign in, or have the person run: toolserver auth google --again."
 
 // rules say what Google's reasons mean: those of the older errors (errors[].reason) and of the newer ones (ErrorInfo). A rule
 // without meaning has Google's own message.
@@ -57,6 +58,9 @@ var rules = sync.OnceValue(func() httpcall.Rules {
 
 // failure returns what an error of Google's client means. Other errors are returned as they are.
 func failure(s signin.Service, err error) error {
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return &httpcall.TooLargeError{Max: maxBody}
+	}
 	e, ok := errors.AsType[*googleapi.Error](err)
 	if !ok {
 		return err
@@ -104,6 +108,12 @@ const maxSaid = 300
 
 // clean returns a message of Google on one line.
 func clean(message string) string {
+	message = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) || unicode.IsSpace(r) {
+			return r
+		}
+		return -1
+	}, message)
 	message = strings.TrimSuffix(strings.Join(strings.Fields(message), " "), ".")
 	return strings.ToValidUTF8(message[:min(len(message), maxSaid)], "")
 }
@@ -125,7 +135,9 @@ func Unknown(err error) bool {
 	if err == nil || httpcall.NeverArrived(err) || errors.Is(err, signin.ErrNoGrant) {
 		return false
 	}
-	if _, revoked := errors.AsType[*signin.RevokedError](err); revoked {
+	_, revoked := errors.AsType[*signin.RevokedError](err)
+	_, rejected := errors.AsType[*rejectedError](err)
+	if revoked || rejected {
 		return false
 	}
 	if f, ok := errors.AsType[*httpcall.Failure](err); ok {

@@ -10,6 +10,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/tools/google/signin"
+	"toolserver/tools/httpcall"
 )
 
 // signInWait is how long a call waits for a person to sign in. Clients give up on a call after a minute.
@@ -86,7 +87,6 @@ func (c *Client) signIn(ctx context.Context, principal domain.Principal, need Ne
 	if err != nil {
 		return refuse(why+", and a sign-in cannot begin: "+err.Error(), "Have the person run: toolserver auth google")
 	}
-	notify := c.completion(ctx, flow)
 	later := fmt.Sprintf("To sign in, the user opens %s in a browser on the machine where this server runs, before %s; then call the tool again", flow.URL, flow.Expires.Format("15:04"))
 	if c.accounts.Proves(principal.ID) {
 		later += ". The page asks for the token that the MCP client uses for this server"
@@ -105,6 +105,7 @@ func (c *Client) signIn(ctx context.Context, principal domain.Principal, need Ne
 	case action != domain.Accepted:
 		return refuse(why+", and the user did not agree to sign in", "Ask the user what to do instead; do not try the same call again.")
 	}
+	notify := c.completion(ctx, flow)
 	wait := signInWait
 	if !c.serving() {
 		wait = time.Until(flow.Expires)
@@ -116,7 +117,11 @@ func (c *Client) signIn(ctx context.Context, principal domain.Principal, need Ne
 	case !done:
 		return refuse("the sign-in is not complete yet", later)
 	case flow.Err() != nil:
-		return refuse("the sign-in failed: "+flow.Err().Error(), "Call the tool again to start another sign-in, if the user wants that.")
+		remedy := "Call the tool again to start another sign-in, if the user wants that."
+		if f, ok := errors.AsType[*httpcall.Failure](flow.Err()); ok {
+			remedy = f.Hint
+		}
+		return refuse("the sign-in failed: "+flow.Err().Error(), remedy)
 	}
 	notify() // before the answer
 	return nil, nil

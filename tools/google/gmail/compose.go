@@ -2,6 +2,7 @@ package gmail
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -67,16 +68,25 @@ func (c *composer) compose(ctx context.Context, in composeInput) (*outgoing, err
 	if err := c.finish(out); err != nil {
 		return nil, err
 	}
-	if err := c.permit(out); err != nil || in.ReplyToMessageID == "" {
-		return out, err
-	}
-	if err := c.reply(ctx, in, out); err != nil {
-		return nil, err
-	}
 	if err := c.permit(out); err != nil {
 		return nil, err
 	}
-	return out, c.finish(out)
+	if in.ReplyToMessageID != "" {
+		if err := c.reply(ctx, in, out); err != nil {
+			return nil, err
+		}
+		if err := c.permit(out); err != nil {
+			return nil, err
+		}
+		if err := c.finish(out); err != nil {
+			return nil, err
+		}
+	}
+	if shown := domain.Previewed(ctx); shown != "" && shown != out.show() { // it was composed before to ask a person
+		return nil, failure("conflict", c.failing+": a file that is attached, or the mail that it replies to, has changed since the user agreed",
+			"Call the tool again, so that the user sees it as it is now.")
+	}
+	return out, nil
 }
 
 // parse returns the mail as far as the arguments say it, without attachments.
@@ -221,7 +231,7 @@ func (out *outgoing) show() string {
 		fmt.Fprintf(&b, "Attachments (%d):\n", len(out.Attachments))
 	}
 	for _, a := range out.Attachments {
-		fmt.Fprintf(&b, "  - %s (%s bytes)\n", a.Name, domain.Thousands(len(a.Data)))
+		fmt.Fprintf(&b, "  - %s (%s bytes, SHA-256 %.8x)\n", a.Name, domain.Thousands(len(a.Data)), sha256.Sum256(a.Data))
 	}
 	b.WriteString("\n" + out.Text)
 	if out.HTML != "" {
@@ -230,14 +240,19 @@ func (out *outgoing) show() string {
 	return b.String()
 }
 
+// bare returns an address as a mail has it: what could pass for several stands in quotes.
+func bare(a *netmail.Address) string {
+	return strings.Trim((&netmail.Address{Address: a.Address}).String(), "<>")
+}
+
 // people returns addresses as people read them: a name stands in quotes, so that it cannot pass for another address.
 func people(list []*netmail.Address) string {
 	var all []string
 	for _, a := range list {
 		if a.Name == "" {
-			all = append(all, a.Address)
+			all = append(all, bare(a))
 		} else {
-			all = append(all, fmt.Sprintf("%q <%s>", line(a.Name), a.Address))
+			all = append(all, fmt.Sprintf("%q <%s>", line(a.Name), bare(a)))
 		}
 	}
 	return strings.Join(all, ", ")

@@ -76,7 +76,7 @@ func TestSendDryRun(t *testing.T) {
 	}
 	r := structured[sendResult](t, res)
 	want := fmt.Sprintf("To: amy@example.com\nCc: \"boss@example.com\" <eve@example.com>\nSubject: Lunch\nSize: %s bytes\nAttachments (1):\n"+
-		"  - menu.pdf (4 bytes)\n\nAt noon?\n\nThe same as HTML, which most programs show instead:\n<p>At noon?", domain.Thousands(r.Bytes))
+		"  - menu.pdf (4 bytes, SHA-256 315d429b7714cedb)\n\nAt noon?\n\nThe same as HTML, which most programs show instead:\n<p>At noon?", domain.Thousands(r.Bytes))
 	if got := tooltest.Text(res); got != "Dry run: nothing was sent.\n\n"+want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}

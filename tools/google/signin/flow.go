@@ -26,7 +26,8 @@ type Flow struct {
 	expiry *time.Timer
 
 	// Accounts.mu guards these.
-	tries int               // wrong credentials, and those being checked
+	tries int               // wrong credentials
+	tried int               // credentials that are being checked
 	taken bool              // its code is being exchanged, or was
 	then  map[string]func() // called once it is done
 }
@@ -66,7 +67,7 @@ func (a *Accounts) OnDone(f *Flow, key string, do func()) (once func()) {
 	switch {
 	case a.closed:
 	case f.over():
-		a.running.Go(once)
+		go once() // which may wait for a client that does not read
 	case len(f.then) < maxPending:
 		f.then[key] = once
 	}
@@ -111,6 +112,15 @@ func (a *Accounts) Begin(principal string, s Service) (*Flow, error) {
 		}
 	})
 	page.flows = append(slices.DeleteFunc(page.flows, func(f *Flow) bool { return f.over() && time.Now().After(f.Expires) }), f)
+	if more := len(page.flows) - 2*maxPending; more > 0 { // late tabs of the first that are over see less
+		page.flows = slices.DeleteFunc(page.flows, func(f *Flow) bool {
+			drop := more > 0 && f.over()
+			if drop {
+				more--
+			}
+			return drop
+		})
+	}
 	a.pending[o] = f
 	if a.config.Open != nil && f.proves == nil {
 		a.running.Go(func() { a.config.Open(f.URL) })
@@ -138,7 +148,7 @@ func (a *Accounts) end(f *Flow, err error) {
 	delete(a.pending, f.owner)
 	close(f.done)
 	for _, do := range f.then {
-		a.running.Go(do)
+		go do()
 	}
 	if len(a.pending) == 0 && a.page != nil {
 		a.closeLater()
@@ -177,29 +187,34 @@ func (a *Accounts) prove(w http.ResponseWriter, r *http.Request, f *Flow) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	credential := strings.TrimSpace(r.PostFormValue("token"))
 	a.mu.Lock()
-	free := f.tries < maxTries
+	free := f.tries+f.tried < maxTries // so that parallel tries count
 	if free {
-		f.tries++ // before it is checked, so that parallel tries count
+		f.tried++
 	}
 	a.mu.Unlock()
-	if free && credential != "" && f.proves(credential) {
-		a.mu.Lock()
-		f.tries--
-		a.mu.Unlock()
-		f.setCookie(w)
-		onwardPage(w, a.consent(f.attempt)) // a redirect of a form is subject to form-action, wherever Google redirects to
-		return
-	}
+	proved := free && credential != "" && f.proves(credential)
 	a.mu.Lock()
+	if free {
+		f.tried--
+		if !proved {
+			f.tries++
+		}
+	}
 	if f.tries >= maxTries {
 		a.end(f, errTries)
 	}
 	a.mu.Unlock()
-	if f.over() {
+	switch {
+	case proved:
+		f.setCookie(w)
+		onwardPage(w, a.consent(f.attempt)) // a redirect of a form is subject to form-action, wherever Google redirects to
+	case f.over():
 		page(w, http.StatusForbidden, "Sign-in over", "A wrong token was entered too often. "+again)
-		return
+	case !free:
+		proofPage(w, http.StatusTooManyRequests, f, "Other tokens are being checked. Try again.")
+	default:
+		proofPage(w, http.StatusForbidden, f, "This is not the token that belongs to this sign-in.")
 	}
-	proofPage(w, http.StatusForbidden, f, "This is not the token that belongs to this sign-in.")
 }
 
 // callback completes the sign-in that Google has sent a browser back for. Whatever does not come from there leaves it as it is.

@@ -82,9 +82,10 @@ func storeFailure(s Service, why, remedy string) error {
 // read returns what is kept for an owner; [fs.ErrNotExist] if nothing is.
 func (s Store) read(o owner) ([]byte, error) {
 	if s.kind == KindKeyring {
-		var text string
-		err := onKeyring(o, func() (err error) { text, err = keyring.Get(keyringService, o.label()); return err })
-		return []byte(text), err
+		return onKeyring(o, func() ([]byte, error) {
+			text, err := keyring.Get(keyringService, o.label())
+			return []byte(text), err
+		})
 	}
 	data, err := s.state.Read(o.name())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +113,8 @@ func (s Store) read(o owner) ([]byte, error) {
 // write keeps data for an owner.
 func (s Store) write(o owner, data []byte) (err error) {
 	if s.kind == KindKeyring {
-		return onKeyring(o, func() error { return keyring.Set(keyringService, o.label(), string(data)) })
+		_, err := onKeyring(o, func() ([]byte, error) { return nil, keyring.Set(keyringService, o.label(), string(data)) })
+		return err
 	}
 	if s.keys != nil {
 		if data, err = s.keys.seal(data, o.label()); err != nil {
@@ -128,7 +130,7 @@ func (s Store) write(o owner, data []byte) (err error) {
 // remove forgets what is kept for an owner, readable or not.
 func (s Store) remove(o owner) error {
 	if s.kind == KindKeyring {
-		err := onKeyring(o, func() error { return keyring.Delete(keyringService, o.label()) })
+		_, err := onKeyring(o, func() ([]byte, error) { return nil, keyring.Delete(keyringService, o.label()) })
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -156,22 +158,29 @@ const (
 )
 
 // onKeyring calls the keyring. Its interface has no deadline, so a call that hangs is left behind.
-func onKeyring(o owner, call func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- call() }()
-	var err error
+func onKeyring(o owner, call func() ([]byte, error)) ([]byte, error) {
+	type answer struct {
+		data []byte
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		data, err := call()
+		done <- answer{data, err}
+	}()
+	var got answer
 	select {
-	case err = <-done:
+	case got = <-done:
 	case <-time.After(keyringTime):
-		err = errors.New("no answer in time")
+		got.err = errors.New("no answer in time")
 	}
 	switch {
-	case errors.Is(err, keyring.ErrNotFound):
-		return fs.ErrNotExist
-	case err != nil:
-		return storeFailure(o.service, "the keyring of the operating system is unavailable: "+err.Error(), "unlock it, or set google.token_store to file")
+	case errors.Is(got.err, keyring.ErrNotFound):
+		return nil, fs.ErrNotExist
+	case got.err != nil:
+		return nil, storeFailure(o.service, "the keyring of the operating system is unavailable: "+got.err.Error(), "unlock it, or set google.token_store to file")
 	}
-	return nil
+	return got.data, nil
 }
 
 // sealedFile is a file that is encrypted.
