@@ -29,9 +29,9 @@ func TestGoogleCalendarErrors(t *testing.T) {
 	}{
 		{"scope", "sign_in_required", fake.ScopeInsufficient("calendar"), 1, []string{"a permission was not granted", "toolserver auth google"}},
 		{"not enabled", "not_enabled", fake.APINotEnabled("calendar"), 1, []string{"not enabled", "https://console.cloud.google.com/apis/library/calendar-json.googleapis.com?project=123456789012"}},
-		{"rate", "rate_limited", wait, 1, []string{"too many requests", "Wait"}},
+		{"rate", "rate_limited", wait, 1, []string{"too many requests", "Wait 10m0s before the next call."}},
 		{"daily", "quota_exceeded", fake.DailyLimit(), 1, []string{"the quota of the Google Cloud project is used up", "tomorrow"}},
-		{"usage", "quota_exceeded", usage, 1, []string{"quota"}},
+		{"usage", "quota_exceeded", usage, 1, []string{"the account has reached a limit of Google, such as that of invitations", "some hours"}},
 		{"policy", "denied", policy, 1, []string{"administrator"}},
 		{"not found", "not_found", fake.NotFound("calendar"), 1, []string{`there is no calendar "primary"`, "Use "}},
 		{"bad request", "invalid_query", fake.Answer{Status: http.StatusBadRequest, Reason: "invalid", Message: "Invalid value."}, 1, []string{"Invalid value", "Correct the arguments"}},

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"google.golang.org/api/googleapi"
@@ -37,9 +39,11 @@ var rules = sync.OnceValue(func() httpcall.Rules {
 			Meaning: "this API is not enabled in the Google Cloud project of the client ID"},
 		{Codes: []string{"userRateLimitExceeded", "rateLimitExceeded", "RATE_LIMIT_EXCEEDED", "concurrentLimitExceeded"}, Type: "rate_limited",
 			Meaning: "too many requests for this account", Hint: "Wait a minute before the next call.", Retry: true},
-		{Codes: []string{"dailyLimitExceeded", "quotaExceeded", "QUOTA_EXCEEDED"}, Type: "quota_exceeded", Meaning: "the quota of the Google Cloud project is used up",
+		{Codes: []string{"dailyLimitExceeded", "QUOTA_EXCEEDED"}, Type: "quota_exceeded", Meaning: "the quota of the Google Cloud project is used up",
 			Hint: "Try again tomorrow, or have the operator raise the quota in the Google Cloud console."},
-		{Codes: []string{"calendarUsageLimits", "limitExceeded"}, Type: "quota_exceeded", Meaning: "the account has reached a limit of Google for such requests", Hint: "Try again in some hours."},
+		// Calendar's quotaExceeded has nothing to do with the project: it counts events and invitations to other domains.
+		{Codes: []string{"quotaExceeded", "calendarUsageLimits", "limitExceeded"}, Type: "quota_exceeded", Meaning: "the account has reached a limit of Google, such as that of invitations",
+			Hint: "Try again in some hours, or with fewer people."},
 		{Codes: []string{"domainPolicy", "delegationDenied"}, Type: "denied", Meaning: "the administrator of the Google Workspace domain does not allow it", Hint: "Have the person ask their administrator."},
 		{Codes: []string{"forbidden", "forbiddenForNonOrganizer", "requiredAccessLevel", "PERMISSION_DENIED"}, Type: "denied", Hint: "Use another calendar or message, or have its owner share it."},
 		{Codes: []string{"duplicate"}, Type: "already_exists", Hint: "Use another id, or read what exists."},
@@ -72,6 +76,9 @@ func failure(s signin.Service, err error) error {
 	f := rules().Failure(status, reason(e))
 	if said := clean(e.Message); said != "" && f.Message == status.Error() && e.Code/100 == 4 {
 		f.Message += ": " + said
+	}
+	if f.Type == "rate_limited" && f.After > time.Minute {
+		f.Hint = fmt.Sprintf("Wait %s before the next call.", f.After.Round(time.Second))
 	}
 	if f.Type == typeNotEnabled {
 		f.Hint = "The operator enables it at " + activation(s, e.Body) + "; it takes some minutes."

@@ -45,6 +45,7 @@ func TestFailures(t *testing.T) {
 		{"rate, 429", envelope(429, "Too many concurrent requests for user.", "rateLimitExceeded", "RESOURCE_EXHAUSTED", ""), 429, "rate_limited", "too many requests for this account", "Wait", true, false},
 		{"429 without a body", "", 429, "rate_limited", "HTTP 429 from Gmail", "Wait", true, false},
 		{"daily", envelope(403, "Daily Limit Exceeded", "dailyLimitExceeded", "", ""), 403, "quota_exceeded", "the quota of the Google Cloud project is used up", "tomorrow", false, false},
+		{"usage", envelope(403, "Calendar usage limits exceeded.", "quotaExceeded", "", ""), 403, "quota_exceeded", "the account has reached a limit of Google, such as that of invitations", "hours", false, false},
 		{"not found", envelope(404, "Requested entity was not found.", "notFound", "NOT_FOUND", ""), 404, "not_found", "it does not exist, or this account cannot see it", "Check the id", false, false},
 		{"deleted", envelope(410, "Resource has been deleted", "deleted", "", ""), 410, "not_found", "it was deleted", "again", false, false},
 		{"expired", envelope(401, "Invalid Credentials", "authError", "UNAUTHENTICATED", ""), 401, "sign_in_required", "the sign-in is no longer accepted", "toolserver auth google", false, false},
