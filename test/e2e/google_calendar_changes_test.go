@@ -449,3 +449,30 @@ func TestGoogleCalendarRecipients(t *testing.T) {
 		t.Errorf("%d writes", n-before)
 	}
 }
+
+// TestGoogleCalendarSeriesZone moves a series with times in the zone of the configuration: it goes on in its own zone.
+func TestGoogleCalendarSeriesZone(t *testing.T) {
+	t.Parallel()
+	g := newCalendarGround(t, "time_zone: Europe/London", fullTier)
+	for _, test := range []struct{ start, zone, offset, kept string }{
+		{"2026-03-05T15:00", "", "2026-03-05T15:00:00Z", "America/New_York"},
+		{"2026-03-05T15:00Z", "", "2026-03-05T15:00:00Z", "America/New_York"},
+		{"2026-03-05T15:00", "Asia/Tokyo", "2026-03-05T06:00:00Z", "Asia/Tokyo"},
+	} {
+		o := g.create(on("timeZone", "America/New_York", "recurrence", []string{"RRULE:FREQ=WEEKLY;COUNT=3"}))
+		args := map[string]any{"eventId": eventID(o), "scope": "all", "start": test.start}
+		if test.zone != "" {
+			args["timeZone"] = test.zone
+		}
+		o = g.box.call("calendar_update_event", args)
+		e := g.stored("primary", eventID(o))
+		if e.Start.DateTime != test.offset || e.Start.TimeZone != test.kept || e.End.TimeZone != test.kept {
+			t.Errorf("%v: %v; stored %+v", test, o, e)
+		}
+		shown := test.zone
+		if shown == "" {
+			shown = "Europe/London"
+		}
+		shows(t, test.start, o, "15:00–16:00 ("+shown+")")
+	}
+}

@@ -19,12 +19,12 @@ type updateInput struct {
 	Summary         *string  `json:"summary,omitempty" min:"1" max:"1000" doc:"New title."`
 	Start           string   `json:"start,omitempty" max:"64" doc:"New start, written as for calendar_create_event; without end the event keeps its length."`
 	End             string   `json:"end,omitempty" max:"64" doc:"New end; of an all-day event its last day."`
-	TimeZone        string   `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset; default: the event's."`
+	TimeZone        string   `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset, and new zone of the event; default: the configured one or the event's, and the event keeps its own."`
 	Description     *string  `json:"description,omitempty" max:"8192" doc:"New text; empty removes it."`
 	Location        *string  `json:"location,omitempty" max:"1024" doc:"New place; empty removes it."`
 	AddAttendees    string   `json:"addAttendees,omitempty" max:"65000" doc:"E-mail addresses of more people to invite, separated by commas."`
-	RemoveAttendees string   `json:"removeAttendees,omitempty" max:"65000" doc:"E-mail addresses of people to invite no longer, separated by commas."`
-	Recurrence      []string `json:"recurrence,omitempty" max:"50" doc:"New lines of RFC 5545, instead of all that there are."`
+	RemoveAttendees string   `json:"removeAttendees,omitempty" max:"65000" doc:"E-mail addresses of attendees to remove, separated by commas."`
+	Recurrence      []string `json:"recurrence,omitempty" max:"50" doc:"New recurrence, as lines of RFC 5545 that replace all there are."`
 	Visibility      string   `json:"visibility,omitempty" enum:"default|public|private|confidential" doc:"Who sees the details."`
 	Transparency    string   `json:"transparency,omitempty" enum:"opaque|transparent" doc:"Whether the user is busy (opaque) or free (transparent) during the event."`
 }
@@ -33,8 +33,8 @@ func updateTool() domain.Tool {
 	return domain.Tool{
 		Name:  updateName,
 		Title: "Update calendar event",
-		Description: "Change an event of the user's Google Calendar: only what is given. Nobody is mailed unless sendUpdates says so. If somebody else has changed " +
-			"the event meanwhile, nothing is saved. To accept or decline an invitation use calendar_respond_event.",
+		Description: "Change an event of the user's Google Calendar; what is not given stays as it is. Attendees are mailed only if sendUpdates says so. If somebody else " +
+			"changes the event during the call, nothing is saved. To accept or decline an invitation use calendar_respond_event.",
 		Category:    category,
 		Annotations: domain.Annotations{Destructive: true, OpenWorld: true},
 		Output:      domain.OutputOf[savedResult](),
@@ -153,10 +153,8 @@ func (c *change) move(ctx context.Context, e *gcal.Event, calendarID string) err
 		return domain.InvalidArgument(updateName, "start", fmt.Sprintf(
 			"and end are those of the first occurrence with scope all; to move them all use eventId %s, and its first date", line(e.Id)))
 	}
-	loc := c.loc
-	if own, err := time.LoadLocation(startZone(e)); loc == nil && err == nil && startZone(e) != "" {
-		loc = own
-	}
+	own := zoneIn(e)
+	loc := cmp.Or(c.loc, own)
 	if loc == nil {
 		var err error
 		if loc, err = c.zoneOf(ctx, calendarID); err != nil {
@@ -188,7 +186,11 @@ func (c *change) move(ctx context.Context, e *gcal.Event, calendarID string) err
 	if bad.text != "" {
 		return domain.InvalidArgument(updateName, bad.field, bad.text)
 	}
-	c.changes.Start, c.changes.End = p.wire()
+	saved := p
+	if c.in.TimeZone == "" && own != nil && !p.allDay { // occurrences of a series go on in its zone
+		saved.start, saved.end = p.start.In(own), p.end.In(own)
+	}
+	c.changes.Start, c.changes.End = saved.wire()
 	if ok && p.allDay != old.allDay {
 		stale := []string{"Date"}
 		if p.allDay {
@@ -200,11 +202,16 @@ func (c *change) move(ctx context.Context, e *gcal.Event, calendarID string) err
 	return nil
 }
 
-func startZone(e *gcal.Event) string {
-	if e.Start == nil {
-		return ""
+// zoneIn returns the zone that an event is in, nil if it is all day or has none.
+func zoneIn(e *gcal.Event) *time.Location {
+	if e.Start == nil || e.Start.TimeZone == "" {
+		return nil
 	}
-	return e.Start.TimeZone
+	loc, err := time.LoadLocation(e.Start.TimeZone)
+	if err != nil {
+		return nil
+	}
+	return loc
 }
 
 // invite sets the new attendees of an event: Google takes them all, with their responses.
