@@ -27,7 +27,7 @@ func calendarsTool() domain.Tool {
 	return domain.Tool{
 		Name:        calendarsName,
 		Title:       "List calendars",
-		Description: "List the calendars in the user's Google Calendar: their IDs and names, which other calendar tools take as calendarId, time zones, and what the user may do.",
+		Description: "List the calendars in the user's Google Calendar with their IDs, names, time zones, and what the user may do. Other calendar tools take an ID or a name as calendarId.",
 		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Output:      domain.OutputOf[calendarsResult](),

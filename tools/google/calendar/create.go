@@ -24,14 +24,14 @@ type createInput struct {
 	Location     string     `json:"location,omitempty" max:"1024" doc:"Where it is."`
 	Attendees    string     `json:"attendees,omitempty" max:"65000" doc:"E-mail addresses of people to invite, separated by commas."`
 	CalendarID   string     `json:"calendarId" default:"primary" max:"1024" doc:"ID of the calendar; primary is the user's own."`
-	TimeZone     string     `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset, such as Europe/London; a time with an offset stays that instant; default: the configured one, or the calendar's."`
+	TimeZone     string     `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset, such as Europe/London; default: the configured one, or the calendar's."`
 	Recurrence   []string   `json:"recurrence,omitempty" max:"50" doc:"Lines of RFC 5545, such as RRULE:FREQ=WEEKLY;BYDAY=MO;COUNT=10."`
 	SendUpdates  string     `json:"sendUpdates" default:"none" enum:"none|all|externalOnly" doc:"Who is mailed an invitation: nobody, all attendees, or those who do not use Google Calendar."`
 	Reminders    []reminder `json:"reminders,omitempty" max:"5" doc:"Reminders of the user, instead of the calendar's default."`
 	AddMeet      bool       `json:"addMeet" default:"false" doc:"Whether to add a Google Meet video conference."`
 	Visibility   string     `json:"visibility" default:"default" enum:"default|public|private|confidential" doc:"Who sees the details."`
 	Transparency string     `json:"transparency" default:"opaque" enum:"opaque|transparent" doc:"Whether the user is busy (opaque) or free (transparent) during the event."`
-	EventID      string     `json:"eventId,omitempty" min:"5" max:"1024" pattern:"^[a-v0-9]+$" doc:"ID for the event, of letters from a to v and digits: it is created only once, however often this is called; default: a random one."`
+	EventID      string     `json:"eventId,omitempty" min:"5" max:"1024" pattern:"^[a-v0-9]+$" doc:"ID of the new event, of letters from a to v and digits; repeated calls with it create only one event; default: a random ID."`
 	DryRun       bool       `json:"dryRun" default:"false" doc:"Whether to only show what would be saved."`
 }
 
@@ -57,9 +57,9 @@ func createTool() domain.Tool {
 	return domain.Tool{
 		Name:  CreateName,
 		Title: "Create calendar event",
-		Description: "Create an event in the user's Google Calendar. Attendees get it in their calendars, but nobody is mailed an invitation unless sendUpdates " +
-			"says so. Times without an offset are in timeZone; dates make an all-day event, whose end is its last day. The answer shows what Google has saved. " +
-			"A call whose outcome is unknown can be repeated safely with the eventId that the error names.",
+		Description: "Create an event in the user's Google Calendar. Attendees get it in their calendars, and are mailed an invitation only if sendUpdates says so. " +
+			"Dates make an all-day event, whose end is its last day. Returns what Google has saved. If the outcome is unknown, call again with the eventId " +
+			"that the error names: the event is created only once.",
 		Category:    category,
 		Annotations: domain.Annotations{OpenWorld: true},
 		Output:      domain.OutputOf[savedResult](),

@@ -25,8 +25,8 @@ func deleteTool() domain.Tool {
 	return domain.Tool{
 		Name:  deleteName,
 		Title: "Delete calendar event",
-		Description: "Delete an event from the user's Google Calendar: for all attendees if the user is the organizer. Attendees are not mailed unless sendUpdates says " +
-			"so. Of a recurring event it deletes one occurrence, or with scope all every one.",
+		Description: "Delete an event from the user's Google Calendar: for all attendees if the user is the organizer. Attendees are mailed only if sendUpdates says " +
+			"so. Deletes one occurrence of a recurring event, or with scope all the whole series.",
 		Category:    category,
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true},
 		Output:      domain.OutputOf[deleteResult](),

@@ -14,12 +14,12 @@ import (
 )
 
 type freeBusyInput struct {
-	Calendars    []string `json:"calendars,omitempty" max:"50" doc:"IDs of calendars, which for people are their e-mail addresses; default: the user's own."`
+	Calendars    []string `json:"calendars,omitempty" max:"50" doc:"IDs of the calendars; that of a person is their e-mail address; default: the user's own."`
 	TimeMin      string   `json:"timeMin" min:"1" max:"64" doc:"Beginning of the range: a date, a local time or a time with an offset."`
 	TimeMax      string   `json:"timeMax" min:"1" max:"64" doc:"End of the range, written like timeMin; a date includes the whole day."`
 	TimeZone     string   `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset and of the answer; default: the configured one, or the user's calendar's."`
 	Minutes      int      `json:"minutes" default:"30" min:"5" max:"1440" doc:"Least length of a free slot, in minutes."`
-	WorkingHours string   `json:"workingHours" default:"00:00-24:00" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]:[0-5][0-9]|2[0-3]:[0-5][0-9]|24:00)$" doc:"Hours of each day in which free slots are, such as 09:00-17:00."`
+	WorkingHours string   `json:"workingHours" default:"00:00-24:00" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]:[0-5][0-9]|2[0-3]:[0-5][0-9]|24:00)$" doc:"Hours of the day to find free slots in, such as 09:00-17:00."`
 }
 
 // freeBusyResult is the structured content of calendar_free_busy.
@@ -48,8 +48,8 @@ func freeBusyTool() domain.Tool {
 	return domain.Tool{
 		Name:  freeBusyName,
 		Title: "Find free time",
-		Description: "Look up when calendars of Google Calendar, the user's and those of other people, are busy, and when all of them are free. It shows no titles; " +
-			"a person's calendar can be looked up only if it is shared with the user.",
+		Description: "Find when the user and other people are busy in Google Calendar, and when all of them are free. Returns no titles of events. " +
+			"The calendars of other people must be shared with the user.",
 		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Output:      domain.OutputOf[freeBusyResult](),

@@ -13,15 +13,15 @@ import (
 type respondInput struct {
 	target   `json:",inline"`
 	Response string `json:"response" enum:"accepted|declined|tentative" doc:"The user's response."`
-	Comment  string `json:"comment,omitempty" max:"1000" doc:"What the organizer and others are told with it."`
+	Comment  string `json:"comment,omitempty" max:"1000" doc:"Comment that the organizer and the other attendees see with it."`
 }
 
 func respondTool() domain.Tool {
 	return domain.Tool{
 		Name:  respondName,
 		Title: "Respond to invitation",
-		Description: "Accept or decline an invitation to an event of the user's Google Calendar, or accept it tentatively. The organizer sees the response in the " +
-			"event, and is mailed only if sendUpdates says so.",
+		Description: "Accept, tentatively accept or decline an invitation in the user's Google Calendar. The organizer sees the response in the event, and is mailed " +
+			"only if sendUpdates says so.",
 		Category:    category,
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true},
 		Output:      domain.OutputOf[savedResult](),
