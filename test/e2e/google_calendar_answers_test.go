@@ -232,3 +232,19 @@ func TestGoogleCalendarZoneInvalid(t *testing.T) {
 		}
 	}
 }
+
+// TestGoogleCalendarUnavailable has terminals of people who lack the credentials, or the tier.
+func TestGoogleCalendarUnavailable(t *testing.T) {
+	t.Parallel()
+	g := newGround(t, account{"own", os.Geteuid()})
+	if text, code := g.run(setup{command: []string{"calendar", "list-events"}}); code != 2 || !strings.Contains(text, "calendar_list_events is unavailable: it needs the environment variables GOOGLE_CLIENT_ID") {
+		t.Errorf("credentials: %d %s", code, text)
+	}
+	core := newGoogleGround(t, account{"own", os.Geteuid()}, "", "")
+	if text, code := core.command("calendar", "delete-event", "x"); code != 2 || !strings.Contains(text, "calendar_delete_event is unavailable: it needs tools.google.tier: full in the configuration") {
+		t.Errorf("tier: %d %s", code, text)
+	}
+	if text, code := core.command("calendar", "nothing"); code != 2 || !strings.Contains(text, `no tool "nothing"`) {
+		t.Errorf("nothing: %d %s", code, text)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -138,8 +139,12 @@ func runTool(ctx context.Context, g *globals, category, name string, args []stri
 	asJSON := false
 	tool, catalog, err := a.Find(name)
 	if err != nil && category != "" { // toolserver gmail search
-		if short, of, _ := a.Find(category + "_" + name); short != nil {
+		full := category + "_" + name
+		short, of, why := a.Find(full)
+		if short != nil {
 			tool, catalog, err, cmd.Tool = short, of, nil, short.Name
+		} else if slices.ContainsFunc(a.Executor().Registry.Catalog().Missing(), func(m domain.Missing) bool { return m.Name == full }) {
+			err = why // such as missing credentials
 		}
 	}
 	if err != nil {
