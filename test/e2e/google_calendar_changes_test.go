@@ -165,7 +165,8 @@ func TestGoogleCalendarDryRun(t *testing.T) {
 	o := g.box.checked("calendar_create_event", on("dryRun", true, "attendees", bob, "sendUpdates", "all", "timeZone", "America/New_York", "addMeet", true,
 		"recurrence", []string{"RRULE:FREQ=WEEKLY;COUNT=3"}, "location", "Room 1"))
 	shows(t, "dry run", o, "Dry run: nothing was saved.", "Start: 2026-03-02T09:00:00-05:00", "1 h", "Room 1", "RRULE:FREQ=WEEKLY;COUNT=3", bob)
-	if o.failed || o.structure["dryRun"] != true || g.writes() != 0 || len(g.google.Invitations()) != 0 || strings.Contains(o.text, "mailed to") {
+	if o.failed || o.structure["dryRun"] != true || g.writes() != 0 || len(g.google.Invitations()) != 0 || strings.Contains(o.text, "mailed to") ||
+		!strings.Contains(o.text, "Conference Link: would be created\n") {
 		t.Errorf("%v, %d writes", o, g.writes())
 	}
 }
@@ -183,6 +184,7 @@ func TestGoogleCalendarInvalid(t *testing.T) {
 		{"create_event", "timeZone", "did you mean Europe/London?", on("timeZone", "Europe/Lodon")},
 		{"create_event", "timeZone", "did you mean America/New_York?", on("timeZone", "New York")},
 		{"create_event", "timeZone", "no IANA time zone", on("timeZone", "EST5EDT4")},
+		{"create_event", "timeZone", `"Pacific Time"; use the zone of a city`, on("timeZone", "Pacific Time")},
 		{"create_event", "timeZone", "no IANA time zone", on("timeZone", "Local")},
 		{"create_event", "timeZone", "no IANA time zone", on("timeZone", "../../etc/passwd")},
 		{"create_event", "end", "must be after start", on("end", "2026-03-02T08:00")},
@@ -355,7 +357,7 @@ func TestGoogleCalendarRespond(t *testing.T) {
 	if o := g.box.call("calendar_update_event", map[string]any{"eventId": id, "summary": "Mine"}); o.errorType != "denied" {
 		t.Errorf("the event of another: %v", o)
 	} else {
-		shows(t, "the event of another", o, "organizer")
+		shows(t, "the event of another", o, "Have the organizer change it.")
 	}
 	own := eventID(g.create(on()))
 	if o := g.box.call("calendar_respond_event", map[string]any{"eventId": own, "response": "accepted"}); o.errorType != "not_found" {
@@ -387,6 +389,8 @@ func TestGoogleCalendarFreeBusy(t *testing.T) {
 	args["timeMax"] = "2026-07-01T12:00"
 	o = g.box.checked("calendar_free_busy", args)
 	shows(t, "New York", o, "Busy: Wed 1 Jul 2026 04:00–05:00 (America/New_York)", "Wed 1 Jul 2026 00:00–04:00 (America/New_York)", "Wed 1 Jul 2026 06:00–11:00 (America/New_York)")
+	args["calendars"] = []string{"Nobody"}
+	shows(t, "no name", g.box.call("calendar_free_busy", args), `calendars names no calendar: "Nobody"; there are: alice@example.com`)
 	args["calendars"] = []string{"nobody@example.com"}
 	o = g.box.checked("calendar_free_busy", args)
 	shows(t, "nobody", o, "Some calendars could not be read", "notFound")
@@ -414,7 +418,7 @@ func TestGoogleCalendarCalendars(t *testing.T) {
 	o = g.box.call("calendar_create_event", on("calendarId", "Twin"))
 	shows(t, "two", o, "names several calendars", twins[0], twins[1])
 	o = g.box.call("calendar_create_event", on("calendarId", "Holidays"))
-	shows(t, "reader", o, "Error creating calendar event: ", "You need to have writer access to this calendar", "Use another calendar")
+	shows(t, "reader", o, "Error creating calendar event: ", "You need to have writer access to this calendar. Use another calendar, or have its owner grant this access.")
 	if o.errorType != "denied" || !strings.HasSuffix(o.text, ".") || strings.Contains(o.text, "\n") {
 		t.Errorf("reader: %v", o)
 	}

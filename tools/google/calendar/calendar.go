@@ -198,14 +198,19 @@ func (s *toolset) zoneOf(ctx context.Context, calendarID string) (*time.Location
 	return loc, nil
 }
 
-// calendarID returns the ID of the calendar that an argument names by that, or with all tools by its name.
+// calendarID returns the ID of the calendar that the argument calendarId names, by that or with all tools by its name.
 func (s *toolset) calendarID(ctx context.Context, tool, name string) (string, error) {
+	return s.calendarIn(ctx, tool, "calendarId", name)
+}
+
+// calendarIn is calendarID of another argument.
+func (s *toolset) calendarIn(ctx context.Context, tool, argument, name string) (string, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || name == primary || strings.Contains(name, "@") {
 		return cmp.Or(name, primary), nil
 	}
 	if !s.full {
-		return "", domain.InvalidArgument(tool, "calendarId", fmt.Sprintf(
+		return "", domain.InvalidArgument(tool, argument, fmt.Sprintf(
 			"must be %q or the ID of a calendar, which has an @ in it (Google Calendar shows it in the calendar's settings); %q is not", primary, clip(name)))
 	}
 	calendars, err := s.calendars(ctx)
@@ -223,9 +228,9 @@ func (s *toolset) calendarID(ctx context.Context, tool, name string) (string, er
 		return found[0], nil
 	case 0:
 		names := each(calendars, func(c calendarInfo) string { return c.Name })
-		return "", domain.InvalidArgument(tool, "calendarId", fmt.Sprintf("names no calendar: %q; there are: %s", clip(name), clipList(names)))
+		return "", domain.InvalidArgument(tool, argument, fmt.Sprintf("names no calendar: %q; there are: %s", clip(name), clipList(names)))
 	}
-	return "", domain.InvalidArgument(tool, "calendarId", fmt.Sprintf("names several calendars: %q; use an ID: %s", clip(name), clipList(found)))
+	return "", domain.InvalidArgument(tool, argument, fmt.Sprintf("names several calendars: %q; use an ID: %s", clip(name), clipList(found)))
 }
 
 // statusOf returns the HTTP status that is why a request failed, 0 if there is none.

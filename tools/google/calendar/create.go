@@ -274,7 +274,9 @@ func (r *savedResult) result(head string) domain.ToolResult {
 	f.some("  ", "Location", r.Location)
 	f.some("  ", "Recurrence", strings.Join(r.Recurrence, "; "))
 	conference := r.ConferenceLink
-	if conference == "" && r.ConferenceStatus == "pending" {
+	if r.DryRun && r.ConferenceStatus != "" {
+		conference = "would be created"
+	} else if conference == "" && r.ConferenceStatus == "pending" {
 		conference = "is being created; calendar_get_event shows its link in a moment"
 	} else if conference == "" && r.ConferenceStatus != "" {
 		conference = "could not be created (" + r.ConferenceStatus + ")"

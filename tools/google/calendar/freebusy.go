@@ -78,7 +78,7 @@ func (s *toolset) freeBusy(ctx context.Context, in freeBusyInput) (domain.ToolRe
 	}
 	q := &gcal.FreeBusyRequest{CalendarExpansionMax: 50}
 	for _, name := range in.Calendars {
-		id, err := s.calendarID(ctx, freeBusyName, name)
+		id, err := s.calendarIn(ctx, freeBusyName, "calendars", name)
 		if err != nil {
 			return domain.ToolResult{}, err
 		}

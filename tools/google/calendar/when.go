@@ -208,7 +208,7 @@ func zone(name string) (loc *time.Location, problem string) {
 	if near := nearestZone(name, known); near != "" {
 		return nil, problem + "; did you mean " + near + "?"
 	}
-	return nil, problem + "; one is Europe/London"
+	return nil, problem + "; use the zone of a city, such as Europe/London"
 }
 
 // nearestZone returns the zone that was probably meant: one in a city of that name, or one that is spelled alike.
@@ -224,7 +224,7 @@ func nearestZone(name string, known []string) string {
 	if at := slices.IndexFunc(cities, func(c string) bool { return city != "" && strings.EqualFold(c, city) }); at >= 0 {
 		return known[at]
 	}
-	if near, ok := nearest.Word(name, known); ok && strings.Contains(near, "/") {
+	if near, ok := nearest.Word(name, known); ok && strings.Contains(near, "/") && strings.Contains(name, "/") { // Pacific Time is not Pacific/Niue
 		return near
 	}
 	if near, ok := nearest.Word(city, cities); ok {
