@@ -82,6 +82,26 @@ func TestGoogleCalendarCreateOnce(t *testing.T) {
 	})
 }
 
+// TestGoogleCalendarUnknown has no attempt answered: the error says how to go on, and going on makes one event.
+func TestGoogleCalendarUnknown(t *testing.T) {
+	t.Parallel()
+	g := newCalendarGround(t, "", "")
+	lost := fake.BackendError()
+	lost.After, lost.Header = true, http.Header{"Retry-After": {"600"}} // which no call waits for
+	g.google.Fail(requesting(http.MethodPost, "/events"), 2, lost)
+	o := g.box.call("calendar_create_event", on())
+	shows(t, "unknown", o, "Error creating calendar event: HTTP 503 from Google Calendar", "it is unknown whether the event was created", "Call again with the same arguments and eventId ")
+	_, rest, _ := strings.Cut(o.text, "same arguments and eventId ")
+	id, _, _ := strings.Cut(rest, ".")
+	if !o.failed || strings.Contains(o.text, "successfully") {
+		t.Errorf("%v", o)
+	}
+	shows(t, "again", g.create(on("eventId", id)), "ID: "+id, "existed already")
+	if all := g.events(); len(all) != 1 {
+		t.Errorf("events %v", all)
+	}
+}
+
 // TestGoogleCalendarCancel cancels calls in flight, which end, and leave nothing.
 func TestGoogleCalendarCancel(t *testing.T) {
 	t.Parallel()
