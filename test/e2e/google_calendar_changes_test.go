@@ -185,7 +185,7 @@ func TestGoogleCalendarDryRun(t *testing.T) {
 	o := g.box.checked("calendar_create_event", on("dryRun", true, "attendees", bob, "sendUpdates", "all", "timeZone", "America/New_York", "addMeet", true,
 		"recurrence", []string{"RRULE:FREQ=WEEKLY;COUNT=3"}, "location", "Room 1"))
 	shows(t, "dry run", o, "Dry run: nothing was saved.", "Start: 2026-03-02T09:00:00-05:00", "1 h", "Room 1", "RRULE:FREQ=WEEKLY;COUNT=3", bob)
-	if o.failed || o.structure["dryRun"] != true || g.writes() != 0 || len(g.google.Invitations()) != 0 || strings.Contains(o.text, "mailed to") ||
+	if o.failed || o.structure["dryRun"] != true || o.structure["id"] != "" || g.writes() != 0 || len(g.google.Invitations()) != 0 || strings.Contains(o.text, "mailed to") ||
 		!strings.Contains(o.text, "Conference Link: would be created\n") {
 		t.Errorf("%v, %d writes", o, g.writes())
 	}
@@ -413,7 +413,7 @@ func TestGoogleCalendarFreeBusy(t *testing.T) {
 	shows(t, "no name", g.box.call("calendar_free_busy", args), `calendars names no calendar: "Nobody"; there are: alice@example.com`)
 	args["calendars"] = []string{"nobody@example.com"}
 	o = g.box.checked("calendar_free_busy", args)
-	shows(t, "nobody", o, "Some calendars could not be read", "notFound")
+	shows(t, "nobody", o, "Some calendars could not be read", "Error: it does not exist, or is not shared with the user")
 	if o.structure["complete"] != false {
 		t.Errorf("%v", o)
 	}

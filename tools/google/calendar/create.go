@@ -74,6 +74,7 @@ func (s *toolset) create(ctx context.Context, in createInput) (domain.ToolResult
 		return domain.ToolResult{}, err
 	}
 	if in.DryRun {
+		e.Id = in.EventID // a random one would be another in the call that saves the event
 		res := savedOf(e, calendarID, p.zone(), in.SendUpdates, p.notes)
 		res.DryRun = true
 		return res.result("Dry run: nothing was saved. The event would be:"), nil

@@ -129,7 +129,12 @@ func busyOf(id string, answered map[string]gcal.FreeBusyCalendar, loc *time.Loca
 	case !ok:
 		c.Error = "no answer"
 	case len(found.Errors) > 0:
-		c.Error = strings.Join(each(found.Errors, func(e *gcal.Error) string { return line(e.Reason) }), ", ")
+		c.Error = strings.Join(each(found.Errors, func(e *gcal.Error) string {
+			if e.Reason == "notFound" {
+				return "it does not exist, or is not shared with the user"
+			}
+			return line(e.Reason)
+		}), ", ")
 	}
 	for _, b := range found.Busy {
 		e := &gcal.Event{Start: &gcal.EventDateTime{DateTime: b.Start}, End: &gcal.EventDateTime{DateTime: b.End}}

@@ -30,7 +30,7 @@ func TestFreeBusy(t *testing.T) {
 Calendar: ann@example.com
   Busy: Mon 2 Mar 2026 09:45–15:40 (Europe/London)
 Calendar: bob@example.com
-  Error: notFound
+  Error: it does not exist, or is not shared with the user
 Free for at least 30 min, 09:00-17:00:
   Mon 2 Mar 2026 09:00–09:30 (Europe/London)
   Tue 3 Mar 2026 09:00–17:00 (Europe/London)
