@@ -22,8 +22,7 @@ const fullTier = "tools: {google: {tier: full}}\n"
 // calendarGround is a googleGround whose server is signed in to the calendar of an account.
 type calendarGround struct {
 	*googleGround
-	box  *box
-	user string
+	box *box
 }
 
 func newCalendarGround(t *testing.T, section, settings string) *calendarGround {
@@ -34,18 +33,13 @@ func newCalendarGround(t *testing.T, section, settings string) *calendarGround {
 	return g
 }
 
-// signInAs signs in to the calendar of an account, in the place of another.
+// signInAs signs in to the calendar of an account.
 func (g *calendarGround) signInAs(account string) {
 	g.t.Helper()
-	if g.user != "" {
-		g.google.Revoke(g.user)
-		g.google.ExpireTokens()
-	}
 	o := g.box.call("calendar_list_events", map[string]any{})
 	if p := newVisitor(g.t).allows(g.address(o.text), account); !strings.Contains(p.text, account) {
 		g.t.Fatalf("the page does not name the account: %s", p.text)
 	}
-	g.user = account
 }
 
 // stored returns an event as Google has it in a calendar, in UTC.
