@@ -182,7 +182,7 @@ func TestGoogleCalendarTerminal(t *testing.T) {
 	if text, code := g.command("calendar", "create-event", "--summary", "x"); code != 2 || !strings.Contains(text, "start") {
 		t.Errorf("incomplete: %d %s", code, text)
 	}
-	g.google.Revoke(alice)
+	g.google.Revoke(alice, "")
 	g.google.ExpireTokens()
 	if text, code := g.command("calendar", "list-events"); code != 1 || !strings.Contains(text, "toolserver auth google") {
 		t.Errorf("revoked: %d %s", code, text)

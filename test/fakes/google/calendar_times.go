@@ -35,11 +35,6 @@ func (w when) show(zone *time.Location, calendarZone string) map[string]any {
 	return map[string]any{"dateTime": w.at.In(zone).Format(time.RFC3339), "timeZone": name}
 }
 
-func (w when) shift(d time.Duration) when {
-	w.at = w.at.Add(d)
-	return w
-}
-
 // parseWhen parses a start or an end.
 func parseWhen(given map[string]any, name string, recurring bool) (w when, refusal *Answer) {
 	date, at, zone := text(given, "date"), text(given, "dateTime"), text(given, "timeZone")

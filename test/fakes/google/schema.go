@@ -126,7 +126,7 @@ func (d *document) valid(s *schema, v any, at string, strict bool) error {
 	if v == nil && !strict || s.Type == "any" {
 		return nil
 	}
-	wrong := fmt.Errorf("Invalid value at '%s' (%s), %.100v", at, s.Type, v)
+	wrong := sayf("Invalid value at '%s' (%s), %.100v", at, s.Type, v)
 	switch s.Type {
 	case "object":
 		object, ok := v.(map[string]any)
@@ -179,9 +179,16 @@ func (d *document) valid(s *schema, v any, at string, strict bool) error {
 	return nil
 }
 
+// said is an error in Google's words.
+type said string
+
+func (s said) Error() string { return string(s) }
+
+func sayf(format string, args ...any) error { return said(fmt.Sprintf(format, args...)) }
+
 func unknownName(name, at string) error {
 	if at != "" {
-		return fmt.Errorf("Invalid JSON payload received. Unknown name %q at '%s': Cannot find field.", name, at)
+		return sayf("Invalid JSON payload received. Unknown name %q at '%s': Cannot find field.", name, at)
 	}
-	return fmt.Errorf("Invalid JSON payload received. Unknown name %q: Cannot find field.", name)
+	return sayf("Invalid JSON payload received. Unknown name %q: Cannot find field.", name)
 }
