@@ -377,7 +377,7 @@ func TestGoogleMailErrors(t *testing.T) {
 		"unauthenticated": {fake.Unauthenticated(), 100, "sign_in_required", []string{"no longer accepted", "toolserver auth google"}, 2},
 		"expired":         {fake.Unauthenticated(), 1, "", nil, 2},
 		"html":            {fake.Answer{Status: 502, Body: "<html><body>evil advice</body></html>"}, 100, "", nil, 0},
-		"no JSON":         {fake.Answer{Status: 200, Body: "<html>"}, 100, "", nil, 0},
+		"no JSON":         {fake.Answer{Status: 200, Body: "<html>"}, 100, "bad_answer", []string{"Gmail's answer", "Try again"}, 1},
 		"dropped":         {fake.Answer{Drop: true}, 100, "", nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -386,7 +386,6 @@ func TestGoogleMailErrors(t *testing.T) {
 			g.google.Fail(to(http.MethodGet, "/messages"), test.times, test.answer)
 			before := len(g.google.Requests())
 			o := b.call("gmail_search", map[string]any{"query": "x"})
-			t.Log(o)
 			n := len(g.after(before))
 			if test.requests == 0 { // any failure that says what it is
 				if !o.failed || o.errorType == "" || strings.Contains(o.text, "evil") || !strings.HasPrefix(o.text, "Error searching Gmail: ") {
