@@ -46,7 +46,7 @@ const saveFailing = "Error saving attachment"
 
 func (t *toolset) saveTool(held sandbox.Capabilities) domain.Tool {
 	s := &saver{t, held.Writer()}
-	return define(t, saveFailing, domain.Tool{
+	tool := define(t, saveFailing, domain.Tool{
 		Name:  saveName,
 		Title: "Save attachment",
 		Description: "Save an attachment of a message as a new file, and return its path, size and SHA-256. Never overwrites: if the name is taken, a " +
@@ -57,6 +57,8 @@ func (t *toolset) saveTool(held sandbox.Capabilities) domain.Tool {
 		Uses:        domain.Writes,
 		Ability:     "save the attachments of mail as files",
 	}, s.save)
+	tool.Explain = s.explain
+	return tool
 }
 
 // saver is the tool gmail_save_attachment.
