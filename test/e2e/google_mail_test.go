@@ -651,3 +651,32 @@ func TestGoogleMailScopes(t *testing.T) {
 		}
 	}
 }
+
+// TestGoogleMailRedirected has Google, or what passes for it, send requests elsewhere: neither tokens nor mail follow.
+func TestGoogleMailRedirected(t *testing.T) {
+	t.Parallel()
+	g, b := newMailGround(t, "")
+	var came atomic.Int64
+	elsewhere := newStandIn(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		came.Add(1)
+		t.Errorf("%s %s with the token %q", r.Method, r.URL, r.Header.Get("Authorization"))
+	}))
+	g.configure(g.file, strings.Replace(strings.SplitN(read(t, g.file), "\n", 2)[1], "private_hosts: [", "private_hosts: ['"+strings.TrimPrefix(elsewhere.url, "http://")+"', ", 1))
+	b.stop()
+	b = g.serve()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		answer := fake.Answer{Status: status, Header: http.Header{"Location": {elsewhere.url + "/x"}}, Body: "moved"}
+		g.google.Fail(to(http.MethodGet, "/messages"), 1, answer)
+		if o := b.call("gmail_search", map[string]any{"query": "x"}); !o.failed {
+			t.Errorf("%d: %v", status, o)
+		}
+		g.google.Fail(to(http.MethodPost, "/messages/send"), 1, answer)
+		before := len(g.google.Requests())
+		if o := b.call("gmail_send", map[string]any{"to": bob, "subject": "s", "body": "b"}); !o.failed || len(g.sends(before)) != 1 {
+			t.Errorf("%d: %v", status, o)
+		}
+	}
+	if came.Load() != 0 || len(g.google.Sent(alice)) != 0 {
+		t.Errorf("%d requests went elsewhere", came.Load())
+	}
+}
