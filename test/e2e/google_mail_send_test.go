@@ -600,3 +600,82 @@ func TestGoogleMailLog(t *testing.T) {
 		}
 	}
 }
+
+// TestGoogleMailParallel sends many mails at a time, each once.
+func TestGoogleMailParallel(t *testing.T) {
+	t.Parallel()
+	g, b := newMailGround(t, "limits: {per_tool: 100}\n")
+	var calls []*pending
+	for i := range 40 {
+		calls = append(calls, b.begin("gmail_send", map[string]any{"to": bob, "subject": strconv.Itoa(i), "body": "b"}))
+	}
+	ids := map[string]string{}
+	for i, p := range calls {
+		o := b.finish(p)
+		id, _ := o.structure["id"].(string)
+		if o.failed || ids[id] != "" {
+			t.Errorf("%d: %v", i, o)
+		}
+		ids[id] = strconv.Itoa(i)
+	}
+	list := g.google.Sent(alice)
+	if len(list) != len(calls) {
+		t.Errorf("%d mails were sent", len(list))
+	}
+	for _, m := range list {
+		if ids[m.ID] != m.Subject {
+			t.Errorf("%s has the subject %s, not %s", m.ID, m.Subject, ids[m.ID])
+		}
+	}
+}
+
+// TestGoogleMailDrafts makes and replaces drafts, and sends none.
+func TestGoogleMailDrafts(t *testing.T) {
+	t.Parallel()
+	g, b := newMailGround(t, "tools: {google: {tier: full}}\n")
+	o := b.call("gmail_draft", map[string]any{"to": bob, "subject": "Grüße", "body": "first"})
+	id, _ := o.structure["draftId"].(string)
+	if o.failed || id == "" {
+		t.Fatalf("%v %v", o, o.structure)
+	}
+	if o := b.call("gmail_draft", map[string]any{"draftId": id, "subject": "Grüße", "body": "second"}); o.failed || o.structure["draftId"] != id {
+		t.Errorf("%v", o)
+	}
+	if o := b.call("gmail_search", map[string]any{"query": "in:drafts"}); strings.Count(o.text, "ID: ") != 1 || !strings.Contains(o.text, "Snippet: second") {
+		t.Errorf("%v", o)
+	}
+	if o := b.call("gmail_draft", map[string]any{"draftId": "nosuch", "body": "third"}); o.errorType != "not_found" && o.errorType != "invalid_query" {
+		t.Errorf("%v", o)
+	}
+	for _, answer := range []fake.Answer{{Drop: true, After: true}, fake.BackendError()} {
+		before := len(g.google.Requests())
+		g.google.Fail(to(http.MethodPost, "/drafts"), 1, answer)
+		if o := b.call("gmail_draft", map[string]any{"to": bob, "subject": "s", "body": "b"}); o.errorType != "unknown_outcome" || len(g.sends(before)) != 1 {
+			t.Errorf("%v", o)
+		}
+	}
+	if n := len(g.google.Sent(alice)); n != 0 {
+		t.Errorf("%d sent", n)
+	}
+}
+
+// TestGoogleMailInternational has addresses of domains beyond ASCII, and a policy about them.
+func TestGoogleMailInternational(t *testing.T) {
+	t.Parallel()
+	g, b := newMailGround(t, "tools: {gmail_send: {allowed_recipients: ['@bücher.example'], denied_recipients: ['boss@xn--bcher-kva.example']}}\n")
+	for who, errorType := range map[string]string{
+		"user@bücher.example": "", "user@xn--bcher-kva.example": "", "user@BÜCHER.example": "", "user@XN--BCHER-KVA.example": "",
+		"boss@bücher.example": "denied", "BOSS@Bücher.Example": "denied", "boss@xn--bcher-kva.example": "denied", "user@bucher.example": "denied", "user@b\u00fccher.example.test": "denied",
+	} {
+		had := len(g.google.Sent(alice))
+		o := b.call("gmail_send", map[string]any{"to": who, "subject": "s", "body": "b"})
+		if o.errorType != errorType || (errorType == "") != (len(g.google.Sent(alice)) == had+1) {
+			t.Errorf("%s: %v", who, o)
+		}
+	}
+	for _, m := range g.google.Sent(alice) {
+		if len(m.To) != 1 || !strings.EqualFold(m.To[0], "user@xn--bcher-kva.example") && m.To[0] != "user@bücher.example" || m.Err != nil {
+			t.Errorf("to %q, %v", m.To, m.Err)
+		}
+	}
+}
