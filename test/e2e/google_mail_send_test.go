@@ -228,6 +228,18 @@ func TestGoogleMailUnknown(t *testing.T) {
 	if o := b.call("gmail_send", map[string]any{"to": bob, "subject": "expired", "body": "text"}); o.failed {
 		t.Errorf("%v", o)
 	}
+	// A client that goes away while it is sent.
+	hold, before := make(chan struct{}), len(g.google.Requests())
+	g.google.Fail(to(http.MethodPost, "/messages/send"), 1, fake.Answer{Hold: hold})
+	p := b.begin("gmail_send", map[string]any{"to": bob, "subject": "canceled", "body": "text"})
+	eventually(t, "the mail is being sent", func() bool { return len(g.sends(before)) == 1 })
+	p.cancel()
+	<-p.over
+	b.call("gmail_search", map[string]any{"query": "x"}) // behind the notification
+	close(hold)
+	if n := len(g.sends(before)); n != 1 {
+		t.Errorf("canceled: %d requests", n)
+	}
 	// The search that the answer recommends finds it.
 	if o := b.call("gmail_search", map[string]any{"query": "in:sent newer_than:1d to:" + bob}); !strings.Contains(o.text, "Subject: carried out and dropped") {
 		t.Errorf("%v", o)
@@ -487,7 +499,7 @@ func (g *googleGround) asking(user *asked, version, transport string) *toolClien
 func TestGoogleMailConfirmed(t *testing.T) {
 	t.Parallel()
 	eachClient(t, func(t *testing.T, version, transport string) {
-		g := newGoogleGround(t, account{"own", os.Geteuid()}, "", "tools: {gmail_send: {confirm: true}}\n")
+		g := newGoogleGround(t, account{"own", os.Geteuid()}, "", "tools: {gmail_send: {confirm: true, denied_recipients: ['@denied.example']}}\n")
 		original := g.google.Deliver(alice, []byte("From: Amy <amy@example.com>\r\nTo: "+alice+", carol@example.com\r\nSubject: Lunch\r\nMessage-ID: <x@example.com>\r\n\r\ntext\r\n"))
 		user := &asked{}
 		c := g.asking(user, version, transport)
@@ -526,6 +538,16 @@ func TestGoogleMailConfirmed(t *testing.T) {
 		user.saying(sayOnce)
 		if a := c.call("gmail_send", map[string]any{"to": "nobody", "subject": "s", "body": "b"}); a.Error == nil || a.Error.Code != -32602 || len(user.was()) != 0 {
 			t.Errorf("asked %q about what cannot be sent: %+v", user.was(), a)
+		}
+		if a := c.call("gmail_send", map[string]any{"to": "x@denied.example", "subject": "s", "body": "b"}); a.errorType() != "denied" || len(user.was()) != 0 {
+			t.Errorf("asked %q about what is denied: %+v", user.was(), a)
+		}
+		if a := c.call("gmail_send", map[string]any{"to": bob, "subject": "s", "body": "b", "dryRun": true}); a.failed() || !strings.Contains(strings.Join(user.was(), ""), "Dry run: nothing is sent.") {
+			t.Errorf("asked %q about a dry run: %+v", user.was(), a)
+		}
+		user.saying(sayOnce)
+		if a := c.call("gmail_send", map[string]any{"to": bob, "subject": "s", "body": strings.Repeat("word ", 14_000)}); a.errorType() != "too_large" || len(user.was()) != 0 || len(g.google.Sent(alice)) != 2 {
+			t.Errorf("asked %.300q about more than a person reads: %+v", user.was(), a)
 		}
 	})
 	t.Run("nobody to ask", func(t *testing.T) {

@@ -152,6 +152,8 @@ func (c *composer) preview(ctx context.Context, args domain.Arguments) (text str
 	_, invalid := errors.AsType[*domain.Error](err)
 	_, asking := errors.AsType[*domain.InputRequired](err)
 	switch {
+	case err == nil && args["dryRun"] == true:
+		return "Dry run: nothing is sent.\n\n" + out.show(), nil, nil
 	case err == nil:
 		return out.show(), nil, nil
 	case failed:
