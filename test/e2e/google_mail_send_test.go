@@ -449,7 +449,12 @@ func TestGoogleMailRecipients(t *testing.T) {
 			t.Errorf("%v: %v", args, o)
 		}
 	}
-	if o := b.call("calendar_create_event", event("bob@example.com", "all")); o.failed {
+	made := b.call("calendar_create_event", event("bob@example.com", "all"))
+	if made.failed {
+		t.Fatal(made)
+	}
+	more := map[string]any{"eventId": made.structure["id"], "addAttendees": "carol@example.com, eve@outside.example", "sendUpdates": "all"}
+	if o := b.call("calendar_update_event", more); o.errorType != "denied" {
 		t.Errorf("%v", o)
 	}
 	// A new policy holds for the next mail, and the sign-in stays.
@@ -457,6 +462,12 @@ func TestGoogleMailRecipients(t *testing.T) {
 	before := len(g.google.Requests())
 	if o := b.call("gmail_send", mail("to", bob)); o.errorType != "denied" || len(g.google.Requests()) != before {
 		t.Errorf("reloaded: %v", o)
+	}
+	g.reload(b, strings.Replace(lists, "gmail_send: {", "gmail_send: {enabled: false, ", 1)) // others that mail keep to the lists of a tool that is disabled
+	for tool, args := range map[string]map[string]any{"gmail_draft": mail("to", "eve@outside.example"), "calendar_create_event": event("eve@outside.example", "all")} {
+		if o := b.call(tool, args); o.errorType != "denied" {
+			t.Errorf("%s: %v", tool, o)
+		}
 	}
 	g.reload(b, "tools: {gmail_send: {allowed_recipients: []}}\n")
 	if o := b.call("gmail_send", mail("to", "boss@partner.example")); o.errorType != "denied" {

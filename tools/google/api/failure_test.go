@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -88,9 +89,14 @@ func TestUnknown(t *testing.T) {
 		"revoked":         {&url.Error{Err: &signin.RevokedError{}}, false},
 		"connection lost": {&url.Error{Err: io.ErrUnexpectedEOF}, true},
 		"timed out":       {&url.Error{Err: context.DeadlineExceeded}, true},
+		"no JSON":         {failure(signin.Gmail, json.Unmarshal([]byte("<html>"), new(int))), true},
+		"other JSON":      {failure(signin.Gmail, json.Unmarshal([]byte(`"secret"`), new(int))), true},
 	} {
 		if got := Unknown(tt.err); got != tt.want {
 			t.Errorf("%s: %v", name, got)
+		}
+		if f, ok := errors.AsType[*httpcall.Failure](tt.err); ok && (f.Type != "bad_answer" || strings.Contains(f.Message, "secret")) {
+			t.Errorf("%s: %+v", name, f)
 		}
 	}
 }
