@@ -20,8 +20,9 @@ import (
 	"toolserver/tools/httpcall"
 )
 
-// The error types of failures of a grant.
+// The error types of failures.
 const (
+	typeBadAnswer  = "bad_answer" // to a request that may have been carried out
 	typeSignIn     = "sign_in_required"
 	typeNotEnabled = "not_enabled"
 )
@@ -66,6 +67,11 @@ var rules = sync.OnceValue(func() httpcall.Rules {
 func failure(s signin.Service, err error) error {
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return &httpcall.TooLargeError{Max: maxBody}
+	}
+	_, syntax := errors.AsType[*json.SyntaxError](err)
+	_, mismatch := errors.AsType[*json.UnmarshalTypeError](err)
+	if syntax || mismatch {
+		return &httpcall.Failure{Type: typeBadAnswer, Message: s.Title() + "'s answer cannot be understood", Hint: "Try again later; what lies between may have answered, such as a proxy."}
 	}
 	e, ok := errors.AsType[*googleapi.Error](err)
 	if !ok {
@@ -150,7 +156,7 @@ func Unknown(err error) bool {
 		return false
 	}
 	if f, ok := errors.AsType[*httpcall.Failure](err); ok {
-		return f.Status/100 == 5
+		return f.Status/100 == 5 || f.Type == typeBadAnswer
 	}
 	return httpcall.Explain(err).Type != "denied"
 }

@@ -2,13 +2,17 @@ package gmail
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
 )
 
-// explain says what the policy makes of a mail, without a request: of its recipients, and of the files that are attached.
+// This file says what the policy makes of calls that are not made.
+
+// explain is about the recipients and the files that the arguments name. Whom a reply goes to is known only when its original
+// was read.
 func (c *composer) explain(_ context.Context, args domain.Arguments) (domain.Explanation, error) {
 	in, err := composed(args)
 	if err != nil {
@@ -18,16 +22,33 @@ func (c *composer) explain(_ context.Context, args domain.Arguments) (domain.Exp
 	if err != nil {
 		return domain.Explanation{}, err
 	}
-	to := addresses(out.to, out.cc, out.bcc)
-	if refused, ok := errors.AsType[*sandbox.RecipientError](c.recipients.Check(to...)); ok {
+	if refused, ok := errors.AsType[*sandbox.RecipientError](c.recipients.Check(addresses(out.to, out.cc, out.bcc)...)); ok {
 		return domain.Explanation{Rule: refused.Rule, Reason: refused.Error()}, nil
 	}
-	if _, err := c.attachments(in.Attachments); err != nil {
-		return domain.Explanation{Reason: err.Error()}, nil
+	for _, path := range in.Attachments {
+		if decision, err := c.files.Check(path); err != nil || !decision.Allowed {
+			return domain.Explanation{Rule: decision.Rule, Reason: decision.Reason, Path: decision.Resolved}, err
+		}
 	}
-	reason := "no list denies a recipient"
+	reason := "no rule denies its recipients and attachments"
 	if in.ReplyToMessageID != "" {
-		reason += "; those that a reply takes from the original are checked when it is read"
+		reason += "; those that the reply takes from the original are checked when it is read"
 	}
 	return domain.Explanation{Allowed: true, Reason: reason}, nil
+}
+
+// composed returns the mail of arguments.
+func composed(args domain.Arguments) (in composeInput, err error) {
+	raw, err := args.JSON()
+	if err == nil {
+		err = json.Unmarshal(raw, &in)
+	}
+	return in, err
+}
+
+// explain is about the directory that an attachment is saved in.
+func (s *saver) explain(_ context.Context, args domain.Arguments) (domain.Explanation, error) {
+	directory, _ := args["directory"].(string) // a schema's default where it is left out
+	decision, err := s.files.Check(directory)
+	return domain.Explanation{Allowed: decision.Allowed, Rule: decision.Rule, Reason: decision.Reason, Path: decision.Resolved}, err
 }

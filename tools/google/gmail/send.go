@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -126,15 +125,6 @@ func (out *outgoing) result(text string, r sendResult) domain.ToolResult {
 	res := domain.Text(text)
 	res.Results = r
 	return res
-}
-
-// composed returns the mail in the arguments of a call.
-func composed(args domain.Arguments) (in composeInput, err error) {
-	raw, err := args.JSON()
-	if err == nil {
-		err = json.Unmarshal(raw, &in)
-	}
-	return in, err
 }
 
 // preview shows a person the mail that a call would send or draft: as [composer.send] composes it, replies too.
