@@ -28,6 +28,7 @@ type asked struct {
 	offers    []string // the choices of the last question
 	came      chan struct{}
 	pause     time.Duration // before they say it
+	meanwhile func()        // what happens before they say it; may be nil
 }
 
 func (a *asked) elicit(ctx context.Context, params json.RawMessage) (any, error) {
@@ -45,6 +46,9 @@ func (a *asked) elicit(ctx context.Context, params json.RawMessage) (any, error)
 	says, pause := a.says, a.pause
 	a.mu.Unlock()
 	time.Sleep(pause)
+	if a.meanwhile != nil {
+		a.meanwhile()
+	}
 	if says == "wait" {
 		close(a.came)
 		<-ctx.Done()

@@ -180,7 +180,7 @@ func TestGoogleMailDryRun(t *testing.T) {
 	if o.failed || o.structure["dryRun"] != true || o.structure["id"] != nil || len(g.google.Requests()) != before || len(g.google.Sent(alice)) != 0 {
 		t.Errorf("%v", o)
 	}
-	for _, part := range []string{"nothing was sent", "bo@example.com", "carol@example.com", "dan@example.com", "Subject: Grüße", "Hello.\nBye.", "report.txt (5 bytes)"} {
+	for _, part := range []string{"nothing was sent", "bo@example.com", "carol@example.com", "dan@example.com", "Subject: Grüße", "Hello.\nBye.", "report.txt (5 bytes, SHA-256 "} {
 		if !strings.Contains(o.text, part) {
 			t.Errorf("does not show %q: %v", part, o)
 		}
@@ -711,4 +711,32 @@ func TestGoogleMailInternational(t *testing.T) {
 			t.Errorf("to %q, %v", m.To, m.Err)
 		}
 	}
+}
+
+// TestGoogleMailSwapped has a file change while a person reads what is to be sent: what they have not seen is not sent.
+func TestGoogleMailSwapped(t *testing.T) {
+	t.Parallel()
+	eachClient(t, func(t *testing.T, version, transport string) {
+		g := newGoogleGround(t, account{"own", os.Geteuid()}, "", "tools: {gmail_send: {confirm: true}}\n")
+		path := g.ground.file("report.txt", "five5", 0o600)
+		user := &asked{}
+		c := g.asking(user, version, transport)
+		user.meanwhile = func() { g.ground.file("report.txt", "other", 0o600) } // of the same size
+		user.saying(sayOnce)
+		args := map[string]any{"to": "bo@example.com", "subject": "s", "body": "b", "attachments": []string{path}}
+		a := c.call("gmail_send", args)
+		questions, sent := user.was(), len(g.google.Sent(alice))
+		if version == modernVersion { // the client calls again, and is asked about what the file is by then
+			if a.failed() || sent != 1 || len(questions) != 2 || questions[0] == questions[1] {
+				t.Errorf("asked %q, %d sent: %+v", questions, sent, a)
+			}
+			return
+		}
+		if a.errorType() != "conflict" || sent != 0 || len(questions) != 1 {
+			t.Errorf("asked %q, %d sent: %+v", questions, sent, a)
+		}
+		if a := c.call("gmail_send", args); a.failed() || len(g.google.Sent(alice)) != 1 {
+			t.Errorf("again: %+v", a)
+		}
+	})
 }

@@ -330,7 +330,7 @@ func TestGoogleMailCanceled(t *testing.T) {
 			reads++
 		}
 	}
-	if reads != 10 {
+	if reads != 13 { // as many as are in flight for one account
 		t.Errorf("%d messages were asked for", reads)
 	}
 }

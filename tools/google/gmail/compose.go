@@ -82,7 +82,7 @@ func (c *composer) compose(ctx context.Context, in composeInput) (*outgoing, err
 			return nil, err
 		}
 	}
-	if shown := domain.Previewed(ctx); shown != "" && shown != out.show() { // it was composed before to ask a person
+	if shown := domain.Previewed(ctx); shown != "" && !strings.HasSuffix(shown, out.show()) { // it was composed before to ask a person
 		return nil, failure("conflict", c.failing+": a file that is attached, or the mail that it replies to, has changed since the user agreed",
 			"Call the tool again, so that the user sees it as it is now.")
 	}
