@@ -49,8 +49,10 @@ func (c *Client) token(ctx context.Context, principal string, need Need) (token 
 	token, err = c.accounts.Token(ctx, principal, need.Service)
 	revoked, isRevoked := errors.AsType[*signin.RevokedError](err)
 	switch {
-	case errors.Is(err, signin.ErrNoGrant):
+	case err == signin.ErrNoGrant:
 		return token, "you are not signed in to " + need.Service.Title(), nil
+	case errors.Is(err, signin.ErrNoGrant):
+		return token, err.Error(), nil // says why a grant does not count
 	case isRevoked:
 		return token, revoked.Error(), nil
 	case err != nil:
