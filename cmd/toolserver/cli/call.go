@@ -74,6 +74,10 @@ func listCategory(cmd *cobra.Command, g *globals, category string) error {
 		for _, t := range a.Executor().Registry.List(category) {
 			fmt.Fprintf(cmd.OutOrStdout(), "  %-18s %s\n", strings.TrimPrefix(t.Name, category+"_"), t.Title)
 		}
+		missing := slices.DeleteFunc(slices.Clone(a.Executor().Registry.Catalog().Missing()), func(m domain.Missing) bool { return m.Category != category })
+		for _, m := range domain.Joined(missing) {
+			fmt.Fprintf(cmd.OutOrStdout(), "unavailable: %s: %s\n", m.Name, m.Reason)
+		}
 		return nil
 	})
 }
