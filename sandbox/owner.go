@@ -15,6 +15,7 @@ type Owner struct {
 	Writes  string // the same of files that it writes
 	Runs    string // of commands, which read and write as Reads and Writes say
 	Fetches string // of HTTP requests
+	Through bool   // its requests go through the client of that head, so that it has no hosts of its own
 	AnyHost bool   // it fetches from hosts that its caller names, and so has lists of hosts
 	Keeps   string // directory of the state that it keeps, with others that name it; empty if it keeps none
 	Mails   string // head of the family for mail that it sends or has sent, such as invitations
@@ -36,7 +37,7 @@ func (o Owner) Settings() (fields []reflect.StructField) {
 		"hardlinks":  o.hasPaths() && (o.Writes == o.Tool || o.Writes == "" && o.Reads == o.Tool),
 		"commands":   o.Runs != "",
 		"hosts":      o.hasHosts(),
-		"private":    o.Fetches != "",
+		"private":    o.Fetches != "" && !o.Through,
 		"recipients": o.Mails != "" && o.Mails == o.Tool,
 	}
 	policy := reflect.TypeFor[ToolPolicy]()

@@ -88,10 +88,7 @@ func Offer(d Deps) (o domain.Offer, err error) {
 		if err != nil {
 			return o, fmt.Errorf("google.time_zone: %w", err)
 		}
-		o.Tools = slices.Concat(
-			gmail.Tools(c, gmail.Options{Full: d.Full, Sandbox: d.Sandbox}),
-			events,
-		)
+		o.Tools = slices.Concat(gmail.Tools(c, gmail.Options{Full: d.Full, Sandbox: d.Sandbox}), events)
 		if d.Full {
 			o.Tools = append(o.Tools, accountsTool(c, d.Accounts))
 		}
@@ -115,11 +112,16 @@ func (o Options) base() string { return strings.TrimSuffix(o.BaseURL, "/") }
 
 // clientOf returns what connects to a service.
 func clientOf(box *sandbox.Sandbox, s signin.Service) *http.Client {
-	return box.For(heads[s]).Fetcher().Client()
+	return box.For(head(s)).Fetcher().Client()
 }
 
-// heads are the tools whose hosts and state a service uses.
-var heads = map[signin.Service]string{signin.Gmail: gmail.SearchName, signin.Calendar: calendar.ListName}
+// head returns the tool whose hosts and state a service uses.
+func head(s signin.Service) string {
+	if s == signin.Calendar {
+		return calendar.ListName
+	}
+	return gmail.SearchName
+}
 
 // Accounts returns the accounts of all callers, or nil without credentials. Prove is as in [signin.Config]; open opens an
 // address in a browser.
@@ -140,7 +142,7 @@ func Accounts(d Deps, prove func(string) func(string) bool, open func(string)) *
 		ClientID: d.Options.ClientID, ClientSecret: d.Options.ClientSecret, BaseURL: d.Options.base(),
 		HTTP: func(s signin.Service) *http.Client { return clientOf(d.Sandbox, s) },
 		Store: func(s signin.Service) signin.Store {
-			return signin.NewStore(cmp.Or(d.Options.TokenStore, signin.KindFile), d.Sandbox.For(heads[s]).State(), d.Options.TokenKey)
+			return signin.NewStore(cmp.Or(d.Options.TokenStore, signin.KindFile), d.Sandbox.For(head(s)).State(), d.Options.TokenKey)
 		},
 		Scopes: func(s signin.Service) []string { return scopes[s] },
 		Prove:  prove, Open: open,

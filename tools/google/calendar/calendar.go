@@ -104,7 +104,9 @@ func tool[In any](declared func() domain.Tool, run func(*toolset, context.Contex
 func Declared() declare.Group {
 	g := declare.Group{Category: category, Heading: "Calendar"}
 	for _, e := range all() {
-		g.Tools = append(g.Tools, declare.Tool{Owner: sandbox.Owner{Tool: e.name, Fetches: ListName, Keeps: grants, Mails: mails}})
+		g.Tools = append(g.Tools, declare.Tool{Owner: sandbox.Owner{
+			Tool: e.name, Fetches: ListName, Through: e.name != ListName, Keeps: grants, Mails: mails,
+		}})
 	}
 	return g
 }

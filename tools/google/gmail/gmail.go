@@ -58,7 +58,7 @@ type entry struct {
 // all returns the tools of both tiers.
 func all() []entry {
 	of := func(full bool, owner sandbox.Owner, make func(*toolset, sandbox.Capabilities) domain.Tool, scopes ...string) entry {
-		owner.Fetches, owner.Keeps = SearchName, grants
+		owner.Fetches, owner.Through, owner.Keeps = SearchName, owner.Tool != SearchName, grants
 		return entry{declare.Entry[*toolset]{Owner: owner, Make: make}, full, scopes}
 	}
 	reading := []string{gmailapi.GmailReadonlyScope, gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope}
