@@ -114,6 +114,10 @@ func (p *Proxy) dial(ctx context.Context, network, address string) (net.Conn, er
 			return nil, p.refuse(address, why)
 		}
 		if refused := p.Asker.Ask(u.Host); refused != nil { // before the name is looked up, which tells it to others
+			if errors.Is(refused, context.Canceled) { // so is the command: an answer would let it go on until it is killed
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
 			return nil, p.refuse(address, why+"; "+refused.Error())
 		}
 	}
