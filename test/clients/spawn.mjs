@@ -102,6 +102,15 @@ async function freePort() {
   return port;
 }
 
+// follow runs a command to its end and returns its exit code. said() gets all it has printed, whenever that is more.
+export async function follow(command, args, { cwd, env }, said) {
+  const child = start(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  let text = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk) => said((text += chunk)));
+  const [code] = await within(30_000, `${command} ${args.join(' ')}`, once(child, 'close'));
+  return code;
+}
+
 // startFake starts a stand-in that prints its URL. stop() ends it and returns what it has said on standard error.
 export async function startFake(binary) {
   const child = start(binary, [], { stdio: ['ignore', 'pipe', 'pipe'] });

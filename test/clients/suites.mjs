@@ -58,8 +58,8 @@ async function runConfirm(subject) {
 
 async function runMailAndCalendar(subject) {
   const fake = await Google.start(subject.google);
-  await withSession(subject, 'gmail and calendar', subject.binary, fake.settings(), async (group, session) => {
-    await runGoogle(group, session);
+  await withSession(subject, 'gmail and calendar', subject.binary, fake.settings(), async (group, session, world, target) => {
+    await runGoogle(group, session, { process: target.process, config: world.config, lasting: subject.transport === 'http' || subject.label !== 'inspector' });
     await group.test('Google refuses nothing', async () => assert.equal(await fake.stop(), ''));
   });
 }
@@ -100,7 +100,7 @@ async function withSession(subject, name, binary, settings, body) {
   await withServer(subject, label, binary, settings, async (target, world) => {
     const session = await subject.connect(target);
     const group = subject.report.group(label, () => session.log());
-    await body(group, session, world);
+    await body(group, session, world, target);
     await group.test('the client has no complaint', async () => assert.deepEqual(session.problems, []));
     await group.test('ends', () => session.close());
     if (target.stop) await group.test('SIGTERM ends the server', async () => assert.equal(await target.stop(), 0));
