@@ -107,6 +107,9 @@ func (s *scanner) title() string {
 	return strings.Join(strings.Fields(w.finish()), " ")
 }
 
+// PlainLine is [Plain] on one line.
+func PlainLine(text string) string { return strings.Join(strings.Fields(Plain(text)), " ") }
+
 // Plain returns plain text as it is in pre: lines and white space stay, and what cannot be seen is removed as from [Text].
 func Plain(text string) string {
 	w := writer{classes: &textClasses, verbatim: 1, out: make([]byte, 0, len(text))}

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	gcal "google.golang.org/api/calendar/v3"
+
+	"toolserver/tools/html"
 )
 
 // event is an event as structured content has it.
@@ -115,24 +116,11 @@ const maxLine = 1000
 
 // line returns a text of other people on one line, so that it cannot pass for lines of the answer.
 func line(s string) string {
-	s = strings.Join(strings.Fields(clean(s)), " ")
+	s = html.PlainLine(s)
 	if r := []rune(s); len(r) > maxLine {
 		s = string(r[:maxLine]) + "..."
 	}
 	return s
-}
-
-// clean returns a text without control characters, and without marks of direction, which reorder what surrounds them.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsControl(r), unicode.In(r, unicode.Zl, unicode.Zp):
-			return ' '
-		case unicode.Is(unicode.Bidi_Control, r), r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, s)
 }
 
 // each returns what f makes of the elements of a list.

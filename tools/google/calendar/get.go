@@ -136,7 +136,7 @@ func plain(description string) string {
 	if markup().MatchString(description) {
 		return html.Text(strings.ReplaceAll(strings.ReplaceAll(description, "\r\n", "\n"), "\n", "<br>"), html.Options{})
 	}
-	lines := each(strings.Split(description, "\n"), func(l string) string { return strings.TrimRight(clean(l), " ") })
+	lines := each(strings.Split(description, "\n"), func(l string) string { return strings.TrimRight(html.Plain(l), " ") })
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 

@@ -104,3 +104,14 @@ func FuzzRecurrence(f *testing.F) {
 		}
 	})
 }
+
+// TestLine takes out what people do not see in what others have written.
+func TestLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"Lunch\r\nat\tnoon": "Lunch at noon", "Lu\u200bn\u00adch": "Lunch", "Lunch\U000E0041\U000E0042": "Lunch", "a\u202eb\u2066c": "abc", "a\u2028b\x1b[2Jc": "a b[2Jc", "<b>&amp;": "<b>&amp;",
+	} {
+		if got := line(text); got != want {
+			t.Errorf("%q is %q; want %q", text, got, want)
+		}
+	}
+}

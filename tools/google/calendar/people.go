@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/mail"
 	"strings"
 
 	gcal "google.golang.org/api/calendar/v3"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/tools/google/mail"
 	"toolserver/tools/httpcall"
 )
 
@@ -24,14 +24,9 @@ func parsePeople(text string) (people []*gcal.EventAttendee, problem string) {
 	if text == "" {
 		return nil, ""
 	}
-	all, err := mail.ParseAddressList(text)
-	if err != nil {
-		for part := range strings.SplitSeq(text, ",") {
-			if _, err := mail.ParseAddress(part); err != nil {
-				return nil, fmt.Sprintf("has %q, which is no e-mail address; separate addresses by commas", clip(strings.TrimSpace(part)))
-			}
-		}
-		return nil, "must be e-mail addresses, separated by commas: " + clip(err.Error())
+	all, err := mail.ParseAddresses("", []string{text})
+	if wrong, ok := errors.AsType[*mail.InputError](err); ok {
+		return nil, wrong.Problem
 	}
 	seen := map[string]bool{}
 	for _, a := range all {

@@ -83,7 +83,7 @@ func TestUpdateRefused(t *testing.T) {
 		invalid("time of all by one", `{"eventId":"second","scope":"all","start":"2026-03-09T10:00"}`, "use eventId series"),
 		invalid("recurrence of one", `{"eventId":"second","recurrence":["FREQ=DAILY"]}`, "use scope all"),
 		invalid("not invited", `{"eventId":"meeting1","removeAttendees":"zoe@example.com"}`, "zoe@example.com, who is not invited"),
-		invalid("no address", `{"eventId":"meeting1","addAttendees":"zoe"}`, "addAttendees has"),
+		invalid("no address", `{"eventId":"meeting1","addAttendees":"zoe"}`, `addAttendees "zoe" is not an address`),
 		{Name: "not allowed", Args: `{"eventId":"trip1","addAttendees":"eve@bad.example"}`, ErrorType: "denied", Want: "not allowed"},
 		{Name: "mail not allowed", Args: `{"eventId":"meeting1","summary":"x","sendUpdates":"all"}`, ErrorType: "denied", Want: "not allowed"},
 		{Name: "large", Args: `{"eventId":"large","addAttendees":"zoe@example.com"}`, ErrorType: "too_large", Want: "more attendees than Google returns"},

@@ -9,7 +9,6 @@ package gmail
 import (
 	"context"
 	"errors"
-	"html"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -204,4 +203,4 @@ func ends(ctx context.Context, err error) bool {
 }
 
 // line returns text of strangers on one line, without what cannot be seen.
-func line(s string) string { return texts.Line(html.EscapeString(s)) }
+func line(s string) string { return texts.PlainLine(s) }
