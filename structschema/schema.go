@@ -37,7 +37,7 @@ func (t *Type) Results() []byte {
 func (all *Types) Configuration(v reflect.Value) []byte {
 	o := object{{"$schema", "https://json-schema.org/draft/2020-12/schema"}}
 	w := &writer{all}
-	o = append(o, w.relaxed(all.Of(v.Type()), w.structure(all.Of(v.Type()), false, v), true)...)
+	o = append(o, w.relaxed(all.Of(v.Type()), Rules{}, w.structure(all.Of(v.Type()), false, v), true)...)
 	var out bytes.Buffer
 	if err := json.Indent(&out, o.append(nil), "", "  "); err != nil {
 		panic(err) // only a default in a tag can be no JSON
@@ -173,7 +173,7 @@ func (w *writer) value(f *Field, v reflect.Value, section bool) object {
 	if f.Secret && t.Elem == nil && t.Kind != Struct {
 		o = append(o, member{"writeOnly", true})
 	}
-	return w.relaxed(t, o, nullable)
+	return w.relaxed(t, f.Rules, o, nullable)
 }
 
 func (w *writer) mapping(f *Field, t *Type) object {
@@ -254,8 +254,9 @@ func bounds(t *Type, r Rules) (o object) {
 }
 
 // relaxed adds to o, the schema of a value of type t, what else a file may have
-// in its place: null, text with references, or the short form of a struct.
-func (w *writer) relaxed(t *Type, o object, nullable bool) object {
+// in its place: null, text with references, the short form of a struct, or one element
+// of a list.
+func (w *writer) relaxed(t *Type, r Rules, o object, nullable bool) object {
 	var strict, rest object // what holds for the value itself, and for all its forms
 	for _, m := range o {
 		switch m.key {
@@ -276,6 +277,8 @@ func (w *writer) relaxed(t *Type, o object, nullable bool) object {
 	switch {
 	case t.Short != nil:
 		forms = append(forms, w.value(&Field{Type: t.Short.Type, Rules: t.Short.Rules}, reflect.Value{}, false))
+	case r.One:
+		forms = append(forms, w.value(&Field{Type: t.Elem, Rules: r.Elements()}, reflect.Value{}, false))
 	case t.Elem != nil || t.Kind == Struct || t.Kind == Text || t.Kind == String && len(strict) == 1:
 		if nullable {
 			o[0].value = []string{o[0].value.(string), "null"}

@@ -16,6 +16,7 @@
 //	path       "true": the text is a file name; "relative": it may stay relative
 //	short      "true": a value of this field stands for a struct that has no
 //	           more than it; "alone": it stands instead of the other fields
+//	one        "true" on a list: a value alone stands for a list of it
 //	template   "-" on an inline struct: a template describes its keys elsewhere
 //
 // On a list or map the tags enum, pattern, format, secret and path apply to its
@@ -105,6 +106,7 @@ type Rules struct {
 	Min, Max     *Bound
 	Secret, Path bool
 	Relative     bool // the path stays relative if it is
+	One          bool // a value alone stands for a list of it
 }
 
 // Bound is one end of a range.
@@ -222,9 +224,12 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 // rulesOf reads the tags of the field called name. It panics on tags that do
 // not fit the type.
 func rulesOf(name string, tag reflect.StructTag, t *Type) Rules {
-	r := Rules{Pattern: tag.Get("pattern"), Format: tag.Get("format"), Secret: tag.Get("secret") == "true", Path: tag.Get("path") != "", Relative: tag.Get("path") == "relative"}
+	r := Rules{Pattern: tag.Get("pattern"), Format: tag.Get("format"), Secret: tag.Get("secret") == "true", Path: tag.Get("path") != "", Relative: tag.Get("path") == "relative", One: tag.Get("one") == "true"}
 	if enum, ok := tag.Lookup("enum"); ok {
 		r.Enum = strings.Split(enum, "|")
+	}
+	if r.One && t.Kind != List {
+		panic(name + ": the tag one is for lists")
 	}
 	if leaf := t.Leaf(); (r.Enum != nil || r.Path || r.Pattern != "") && leaf.Kind != String {
 		panic(name + ": the tags enum, pattern and path are for strings")
@@ -282,7 +287,7 @@ func (t *Type) Leaf() *Type {
 
 // Elements are the rules that a list or map passes on to its elements.
 func (r Rules) Elements() Rules {
-	r.Min, r.Max = nil, nil
+	r.Min, r.Max, r.One = nil, nil, false
 	return r
 }
 

@@ -121,6 +121,10 @@ func (d *decoder) value(n, at *yaml.Node, t *structschema.Type, r structschema.R
 		d.checkCount(n, t, r, path, out)
 	case t.Kind == structschema.List && n.Kind == yaml.SequenceNode:
 		d.list(n, t, r, path, out)
+	case r.One && n.Kind == yaml.ScalarNode:
+		one := reflect.New(t.Elem.Go).Elem()
+		d.value(n, at, t.Elem, r.Elements(), path, one)
+		out.Set(reflect.Append(reflect.MakeSlice(t.Go, 0, 1), one))
 	case t.Elem == nil && t.Kind != structschema.Struct && n.Kind == yaml.ScalarNode:
 		d.scalar(n, t, r, path, out)
 	default:
