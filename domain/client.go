@@ -21,6 +21,9 @@ type Client interface {
 	// Ask returns the answers to requests, each under its request's name. If the
 	// client has to call again with them, it returns an [*InputRequired].
 	Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error)
+	// Round reports whether the client has to call again with each answer and, if it
+	// does so now, the [InputRequired.Resume] that it was asked with.
+	Round() (resume string, again bool)
 	// Ended is closed when the client is gone, or the server stops serving it; nil
 	// if that is not known.
 	Ended() <-chan struct{}
@@ -48,6 +51,9 @@ func (ProgressFunc) Supports(string) bool { return false }
 func (ProgressFunc) Ask(context.Context, map[string]InputRequest) (map[string]json.RawMessage, error) {
 	return nil, cannotAsk("", "there is no client that can be asked, which the call requires")
 }
+
+// Round returns false.
+func (ProgressFunc) Round() (string, bool) { return "", false }
 
 // Ended returns nil.
 func (ProgressFunc) Ended() <-chan struct{} { return nil }
@@ -128,6 +134,7 @@ func (r InputRequest) needs() string {
 // returns it as it is, and runs again from its start when they have come.
 type InputRequired struct {
 	Requests map[string]InputRequest
+	Resume   string // what [Resumed] returns when the handler runs again; may be empty
 }
 
 func (e *InputRequired) Error() string { return "input is required from the client" }
@@ -199,6 +206,21 @@ func CanAsk(ctx context.Context, method string) bool {
 
 // askTime is how long a client may take to answer.
 const askTime = 5 * time.Minute
+
+// AsksInRounds reports whether the client of the call that ctx belongs to has to call
+// again with each answer, so that [Ask] returns an [*InputRequired] first.
+func AsksInRounds(ctx context.Context) bool {
+	_, again := callOf(ctx).client.Round()
+	return again
+}
+
+// Resumed returns the [InputRequired.Resume] that the handler left for this run; "" for
+// none. No client can make one up, or use that of another call or principal, but it may
+// come more than once.
+func Resumed(ctx context.Context) string {
+	resume, _ := callOf(ctx).client.Round()
+	return resume
+}
 
 // Ask asks the client and returns its answers, each under its request's name. The
 // call's time limit is suspended meanwhile, and its slots are free for others. An error is to be returned as it is: it

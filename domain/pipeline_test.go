@@ -273,6 +273,8 @@ func (l *listening) Progress(p Progress) { l.got = append(l.got, p.Message) }
 func (l *listening) Log(m LogMessage)    { l.got = append(l.got, fmt.Sprint(m.Data)) }
 func (l *listening) Complete(string)     {}
 
+func (l *listening) Round() (string, bool) { return "", false }
+
 func (l *listening) Ended() <-chan struct{} { return nil }
 
 func (l *listening) Supports(string) bool { return true }

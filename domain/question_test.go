@@ -24,6 +24,8 @@ func (a *answering) Supports(method string) bool { return method == AskElicitati
 
 func (a *answering) Complete(string) {}
 
+func (a *answering) Round() (string, bool) { return "", false }
+
 func (a *answering) Ended() <-chan struct{} { return nil }
 
 func (a *answering) Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json.RawMessage, error) {

@@ -86,6 +86,9 @@ func (x *exchange) Supports(method string) bool {
 	return true
 }
 
+// Round returns what a modern client resumes.
+func (x *exchange) Round() (resume string, again bool) { return x.state.Resume, x.meta.modern }
+
 // Ended is closed with the session.
 func (x *exchange) Ended() <-chan struct{} { return x.session.ctx.Done() }
 

@@ -26,6 +26,7 @@ type requestState struct {
 	Expires   time.Time                  `json:"expires"`
 	Asked     []string                   `json:"asked"`   // names of requests not answered yet
 	Answers   map[string]json.RawMessage `json:"answers"` // of earlier rounds
+	Resume    string                     `json:"resume,omitempty"`
 }
 
 // stateTime is how long a client may take for one round.
@@ -171,7 +172,7 @@ func validAnswer(method string, answer json.RawMessage) bool {
 func (x *exchange) inputRequired(required *domain.InputRequired) (reply, error) {
 	sealed, err := x.server.states.seal(requestState{
 		Principal: x.who.principal.ID, Call: x.callHash(), Expires: time.Now().Add(stateTime),
-		Asked: slices.Collect(maps.Keys(required.Requests)), Answers: x.state.Answers,
+		Asked: slices.Collect(maps.Keys(required.Requests)), Answers: x.state.Answers, Resume: required.Resume,
 	})
 	return func(b []byte) []byte {
 		b = appendValue(append(b, `{"inputRequests":`...), required.Requests)

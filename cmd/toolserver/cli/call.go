@@ -265,6 +265,9 @@ func (t *terminal) Supports(method string) bool {
 	return t.answers && (method == domain.AskElicitation || method == domain.AskURL)
 }
 
+// Round returns false: it answers at once.
+func (t *terminal) Round() (string, bool) { return "", false }
+
 // Ended returns nil: the context of the call ends with the program.
 func (t *terminal) Ended() <-chan struct{} { return nil }
 
