@@ -19,6 +19,8 @@ type Settings struct {
 	Access  Access
 	Secrets []string // texts that must not appear in anything that leaves the server
 
+	Discovery Discovery
+
 	// Overrides of single items, by the name their source gives them.
 	Tools, Resources, Prompts map[string]Override
 }
@@ -26,13 +28,58 @@ type Settings struct {
 // Override is what configuration says of one tool or, in part, of one resource or
 // prompt. The zero value changes nothing.
 type Override struct {
-	Enabled         *bool         `yaml:"enabled" doc:"Whether the tool is offered; true if unset."`
-	Timeout         time.Duration `yaml:"timeout" min:"1ms" max:"24h" doc:"Time limit of a call."`
-	Groups          []string      `yaml:"groups" doc:"Groups that may use the tool; everyone if unset."`
-	ComplianceLevel string        `yaml:"compliance_level" format:"level" doc:"Compliance level of what the tool gives access to."`
-	Confirm         bool          `yaml:"confirm" doc:"Ask the user for confirmation before each call; clients without elicitation cannot call it."`
-	Rename          string        `yaml:"rename" doc:"Name that clients see instead of the tool's own."`
-	Description     string        `yaml:"description" doc:"Description that clients see instead of the tool's own."`
+	Enabled         *bool              `yaml:"enabled" doc:"Whether the tool is offered; true if unset."`
+	Timeout         time.Duration      `yaml:"timeout" min:"1ms" max:"24h" doc:"Time limit of a call."`
+	Groups          []string           `yaml:"groups" doc:"Groups that may use the tool; everyone if unset."`
+	ComplianceLevel string             `yaml:"compliance_level" format:"level" doc:"Compliance level of what the tool gives access to."`
+	Confirm         bool               `yaml:"confirm" doc:"Ask the user for confirmation before each call; clients without elicitation cannot call it."`
+	Rename          string             `yaml:"rename" doc:"Name that clients see instead of the tool's own."`
+	Description     string             `yaml:"description" doc:"Description that clients see instead of the tool's own."`
+	Annotations     AnnotationOverride `yaml:"annotations" doc:"What clients are told of the effects of the tool, instead of what it says itself."`
+}
+
+// AnnotationOverride replaces single [Annotations].
+type AnnotationOverride struct {
+	ReadOnly    *bool `yaml:"read_only" doc:"Whether it changes nothing."`
+	Destructive *bool `yaml:"destructive" doc:"Whether it may undo or overwrite what is there."`
+	Idempotent  *bool `yaml:"idempotent" doc:"Whether the same call again changes nothing more."`
+	OpenWorld   *bool `yaml:"open_world" doc:"Whether it reaches beyond this machine."`
+}
+
+func (o AnnotationOverride) over(a Annotations) Annotations {
+	for _, f := range []struct {
+		override *bool
+		of       *bool
+	}{{o.ReadOnly, &a.ReadOnly}, {o.Destructive, &a.Destructive}, {o.Idempotent, &a.Idempotent}, {o.OpenWorld, &a.OpenWorld}} {
+		if f.override != nil {
+			*f.of = *f.override
+		}
+	}
+	return a
+}
+
+// Discovery says which tools clients find in lists, and which by search only.
+type Discovery struct {
+	Mode  string `yaml:"mode" short:"true" enum:"auto|all|search" doc:"Which tools lists have: auto leaves out those of other servers if there are more than the limit, search leaves out all but the tools that search for the others."`
+	Limit int    `yaml:"limit" min:"0" doc:"Tools of other servers that are listed; if there are more, clients find them by search only."`
+}
+
+// The modes of [Discovery] besides auto, which lists tools of other servers up to the limit.
+const (
+	DiscoverAll    = "all"    // everything is listed
+	DiscoverSearch = "search" // only what searches is listed
+)
+
+// lists returns the tools that lists show.
+func (d Discovery) lists(tools []*Tool) []*Tool {
+	if d.Mode == DiscoverSearch {
+		return filter(tools, func(t *Tool) bool { return t.Listing == ListedAlways })
+	}
+	few := filter(tools, func(t *Tool) bool { return t.Listing != ListedIfFew })
+	if d.Mode == DiscoverAll || len(tools)-len(few) <= d.Limit {
+		return tools
+	}
+	return few
 }
 
 func (o *Override) disabled() bool { return o.Enabled != nil && !*o.Enabled }
@@ -44,6 +91,7 @@ type Catalog struct {
 	Settings  Settings
 	redactor  redactor
 	byName    map[string]*Tool
+	byAlias   map[string][]*Tool
 	tools     []*Tool     // by name
 	resources []*Resource // by key
 	prompts   []*Prompt   // by name
@@ -148,6 +196,9 @@ func (c *Catalog) Watch(ctx context.Context, p Principal, uri string, changed fu
 // findTool finds a tool that p may call.
 func (c *Catalog) findTool(p Principal, name string) (*Tool, error) {
 	t, ok := c.byName[name]
+	if !ok {
+		t, ok = c.aliased(p, name)
+	}
 	switch {
 	case !ok || !c.Settings.Access.Allowed(p, t):
 		return nil, notFound(name)
@@ -158,6 +209,16 @@ func (c *Catalog) findTool(p Principal, name string) (*Tool, error) {
 		}
 	}
 	return t, nil
+}
+
+// aliased returns the tool that p may use under another name, if that stands for one
+// only: a tool that p may not know of makes no difference.
+func (c *Catalog) aliased(p Principal, name string) (*Tool, bool) {
+	found := filter(c.byAlias[name], func(t *Tool) bool { return c.Settings.Access.Allowed(p, t) })
+	if len(found) != 1 {
+		return nil, false
+	}
+	return found[0], true
 }
 
 func (c *Catalog) findPrompt(p Principal, name string) (*Prompt, error) {
@@ -224,14 +285,15 @@ type ToolPage struct {
 	Next  string // cursor of the next page; empty on the last
 }
 
-// List returns the enabled tools the session may use. A page is never empty
+// List returns the enabled tools the session may use, as far as lists show them (see
+// [Discovery]). A page is never empty
 // unless there are none at all. The only error is a cursor that is none of
 // ours, an [*Error] with [CodeInvalidParams].
 func (c *Catalog) List(q ListToolsQuery) (ToolPage, error) {
 	tools := filter(c.tools, func(t *Tool) bool {
 		return !t.Disabled && (q.Category == "" || t.Category == q.Category) && c.Settings.Access.Allowed(q.Session.Principal, t)
 	})
-	page, next, err := pageOf(tools, func(t *Tool) string { return t.Name }, q.Cursor, c.Settings.Limits.PageSize)
+	page, next, err := pageOf(c.Settings.Discovery.lists(tools), func(t *Tool) string { return t.Name }, q.Cursor, c.Settings.Limits.PageSize)
 	return ToolPage{page, next}, err
 }
 

@@ -154,7 +154,7 @@ func (r *Registry) publish() (closing []Source) {
 	before := r.now.Swap(next)
 	access := (before.private || next.private) && !reflect.DeepEqual(before.Settings.Access, next.Settings.Access)
 	change := Change{
-		Tools:     access || changed(before.tools, next.tools, (*Tool).looksLike),
+		Tools:     access || before.Settings.Discovery != next.Settings.Discovery || changed(before.tools, next.tools, (*Tool).looksLike),
 		Resources: access || changed(before.resources, next.resources, (*Resource).looksLike),
 		Prompts:   access || changed(before.prompts, next.prompts, (*Prompt).looksLike),
 	}
@@ -302,7 +302,7 @@ func (s *sourceItems) override(r *Registry) {
 // merge makes a catalog of what sources offer, which are in the order in which
 // they came: the first to offer a name has it.
 func merge(settings Settings, sources []*sourceItems) *Catalog {
-	c := &Catalog{Settings: settings, redactor: newRedactor(settings.Secrets), byName: map[string]*Tool{}, private: settings.Access.Strict}
+	c := &Catalog{Settings: settings, redactor: newRedactor(settings.Secrets), byName: map[string]*Tool{}, byAlias: map[string][]*Tool{}, private: settings.Access.Strict}
 	taken := map[[2]string]bool{}
 	for _, s := range sources {
 		c.sources = append(c.sources, s.source)
@@ -339,6 +339,9 @@ func (c *Catalog) add(it item) {
 	switch it := it.(type) {
 	case *Tool:
 		c.tools, c.byName[it.Name] = append(c.tools, it), it
+		if it.Alias != "" {
+			c.byAlias[it.Alias] = append(c.byAlias[it.Alias], it)
+		}
 		audience = Audience{Groups: it.Groups, ComplianceLevel: it.ComplianceLevel}
 	case *Resource:
 		c.resources, audience = append(c.resources, it), it.Audience

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"toolserver/rawjson"
 )
 
 // A Tool is one thing a caller can ask the server to do. It is a plain value:
@@ -37,6 +39,8 @@ type Tool struct {
 	Confirm         bool          // the user has to agree to each call
 	Preview         Previewer     // what the user reads then; nil for the arguments
 	Offered         string        // the name the tool's source gave it, if clients see another
+	Alias           string        // another name that calls may use, as long as it stands for one tool only; empty for none
+	Listing         Listing       // when lists leave it out
 
 	Uses    Uses      // what it is handed; everything else is out of its reach
 	Ability string    // what it is good for, without its name, as a clause: "search the content of files"
@@ -49,7 +53,23 @@ type Tool struct {
 	// Listed has further members of the tool in lists, as a JSON object, such as
 	// icons and _meta. Its annotations, if it has any, replace Annotations.
 	Listed json.RawMessage
+
+	annotated bool // configuration says what its annotations are
 }
+
+// ShowsAnnotations reports whether lists have Annotations: those of another server's
+// tool are in Listed, if it has any, unless configuration overrides them.
+func (t *Tool) ShowsAnnotations() bool { return t.RunRaw == nil || t.annotated }
+
+// Listing says when lists leave a tool out, to be found by search instead. It can be called in any case.
+type Listing int
+
+// When a tool is listed, see [Discovery].
+const (
+	ListedByDefault Listing = iota // unless everything is to be searched for
+	ListedIfFew                    // likewise, and unless there are too many of its kind: a tool of another server
+	ListedAlways                   // it is what searches
+)
 
 // Annotations are the hints MCP gives clients about a tool. All four are always
 // sent, because clients assume the worst of a missing one.
@@ -136,6 +156,11 @@ func (t *Tool) with(o Override) item {
 	if o.Description != "" {
 		t.Description = o.Description
 	}
+	if o.Annotations != (AnnotationOverride{}) {
+		t.Annotations = o.Annotations.over(t.Annotations)
+		t.Listed = rawjson.Without(t.Listed, "annotations")
+		t.annotated = true
+	}
 	return t
 }
 
@@ -162,7 +187,7 @@ func (t *Tool) strictOutput() bool { return t.Output != nil && !t.Output.derived
 // callers.
 func (t *Tool) looksLike(old *Tool) bool {
 	return old != nil && t.Name == old.Name && t.Title == old.Title && t.Description == old.Description && t.Category == old.Category &&
-		t.Annotations == old.Annotations && t.Disabled == old.Disabled && t.ComplianceLevel == old.ComplianceLevel &&
+		t.Annotations == old.Annotations && t.Listing == old.Listing && t.Disabled == old.Disabled && t.ComplianceLevel == old.ComplianceLevel &&
 		slices.Equal(t.Groups, old.Groups) && bytes.Equal(t.Listed, old.Listed) && bytes.Equal(t.Input.text().raw, old.Input.text().raw) &&
 		(t.Output == nil) == (old.Output == nil) && (t.Output == nil || bytes.Equal(t.Output.schema.text().raw, old.Output.schema.text().raw))
 }

@@ -237,7 +237,7 @@ func appendTool(b []byte, t *domain.Tool) []byte {
 	if t.Output != nil {
 		b = appendSchema(append(b, `,"outputSchema":`...), t.Output)
 	}
-	if rawjson.Member(t.Listed, "annotations") == nil {
+	if t.ShowsAnnotations() && rawjson.Member(t.Listed, "annotations") == nil {
 		b = appendValue(append(b, `,"annotations":`...), t.Annotations)
 	}
 	return append(appendMembers(b, t.Listed), '}')
