@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -85,7 +86,8 @@ func SchemaOf[In any]() *ToolInputSchema {
 func structOf[T any]() *structschema.Type { return structschema.Describe("json", reflect.TypeFor[T]()) }
 
 // ParseSchema reads the schema of another server. Its root must be an object, and
-// a reference out of it is an error: nothing is loaded.
+// a reference out of it is an error: nothing is loaded. Regular expressions that only
+// other languages have, such as those with lookaheads, are not checked.
 func ParseSchema(raw []byte) (*ToolInputSchema, error) {
 	root, err := param("", raw, false)
 	if err != nil {
@@ -94,27 +96,73 @@ func ParseSchema(raw []byte) (*ToolInputSchema, error) {
 	if root.Type != "object" {
 		return nil, errors.New(`the root of an input schema must have "type": "object"`)
 	}
-	s := newSchema(func() *schemaText { return &schemaText{raw, root} })
-	_, err = s.compiled()
-	return s, err
+	if root.foreign { // what is compiled takes memory until it is used
+		if _, err = compile(raw); err != nil {
+			return nil, err
+		}
+	}
+	return newSchema(func() *schemaText { return &schemaText{raw, root} }), nil
 }
 
 func newSchema(text func() *schemaText) *ToolInputSchema {
-	return &ToolInputSchema{text, sync.OnceValues(func() (*jsonschema.Schema, error) {
-		c := jsonschema.NewCompiler()
-		c.LoadURL = func(url string) (io.ReadCloser, error) {
-			return nil, fmt.Errorf("%s is outside the schema, and schemas are not loaded", url)
-		}
-		err := c.AddResource("schema.json", bytes.NewReader(text().raw))
-		if err != nil {
-			return nil, fmt.Errorf("schema: %w", err)
-		}
-		s, err := c.Compile("schema.json")
-		if err != nil {
-			return nil, fmt.Errorf("schema: %w", err)
-		}
+	return &ToolInputSchema{text, sync.OnceValues(func() (*jsonschema.Schema, error) { return compile(text().raw) })}
+}
+
+// compile prepares the validator of a schema.
+func compile(raw []byte) (*jsonschema.Schema, error) {
+	s, err := compileAll(raw)
+	if err == nil {
 		return s, nil
-	})}
+	}
+	if v, decoding := rawjson.Decode(raw); decoding == nil && dropPatterns(v) {
+		if raw, encoding := json.Marshal(v); encoding == nil {
+			s, err = compileAll(raw)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	return s, nil
+}
+
+func compileAll(raw []byte) (*jsonschema.Schema, error) {
+	c := jsonschema.NewCompiler()
+	c.LoadURL = func(url string) (io.ReadCloser, error) {
+		return nil, fmt.Errorf("%s is outside the schema, and schemas are not loaded", url)
+	}
+	if err := c.AddResource("schema.json", bytes.NewReader(raw)); err != nil {
+		return nil, err
+	}
+	return c.Compile("schema.json")
+}
+
+// dropPatterns removes regular expressions that are none here from a decoded schema, and
+// reports whether there were any.
+func dropPatterns(v any) (dropped bool) {
+	unknown := func(expression string) bool {
+		_, err := regexp.Compile(expression)
+		return err != nil
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, element := range v {
+			dropped = dropPatterns(element) || dropped
+		}
+	case map[string]any:
+		if expression, ok := v["pattern"].(string); ok && unknown(expression) {
+			delete(v, "pattern")
+			dropped = true
+		}
+		if properties, ok := v["patternProperties"].(map[string]any); ok {
+			before := len(properties)
+			maps.DeleteFunc(properties, func(expression string, _ any) bool { return unknown(expression) })
+			dropped = dropped || len(properties) < before
+		}
+		for _, member := range v {
+			dropped = dropPatterns(member) || dropped
+		}
+	}
+	return dropped
 }
 
 // param reads the keywords of a schema that [Param] holds.
@@ -126,7 +174,7 @@ func param(name string, raw []byte, required bool) (Param, error) {
 		case "type":
 			var list error // a list of types has no name
 			p.Type, list = rawjson.String(value)
-			p.foreign = p.foreign || list != nil
+			p.foreign = p.foreign || list != nil || !slices.Contains(knownTypes, p.Type)
 		case "description":
 			p.Doc, err = rawjson.String(value)
 		case "default":
@@ -157,7 +205,9 @@ func param(name string, raw []byte, required bool) (Param, error) {
 		case "pattern":
 			var expression string
 			if expression, err = rawjson.String(value); err == nil {
-				p.pattern, err = regexp.Compile(expression)
+				var unknown error
+				p.pattern, unknown = regexp.Compile(expression)
+				p.foreign = p.foreign || unknown != nil
 			}
 		case "title", "examples", "$comment", "deprecated", "readOnly", "writeOnly":
 			// say nothing of what is valid
@@ -204,6 +254,8 @@ func (p *Param) subschema(raw []byte) (*Param, error) {
 	p.foreign = p.foreign || inner.foreign
 	return &inner, err
 }
+
+var knownTypes = []string{"string", "integer", "number", "boolean", "array", "object", "null"}
 
 // knownDrafts are those in which the keywords of [Param] mean what they mean in
 // the newest draft of JSON Schema.

@@ -131,8 +131,9 @@ func TestSchemaOf(t *testing.T) {
 
 func TestParseSchema(t *testing.T) {
 	for schema, want := range map[string]string{
-		`{"type":"object","properties":{"a":{"type":["string","null"]},"b":true},"allOf":[{"required":["a"]}]}`: "",
-		`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"type":"integer"}}}`:            "",
+		`{"type":"object","properties":{"a":{"type":["string","null"]},"b":true},"allOf":[{"required":["a"]}]}`:             "",
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}},"$defs":{"x":{"type":"integer"}}}`:                        "",
+		`{"type":"object","properties":{"mail":{"type":"string","pattern":"^(?!\\.)a"}},"patternProperties":{"^(?!x)":{}}}`: "",
 		`{}`:               `"type": "object"`,
 		`{"type":"array"}`: `"type": "object"`,
 		`{"type":"object"`: "not JSON",
