@@ -157,7 +157,8 @@ func (c *Catalog) allows(p Principal, a Audience) bool {
 }
 
 // FindResource returns the resource that has uri, if p may know of it, and where
-// in it that is. A document of its own comes before a template.
+// in it that is. A document of its own comes before a template, and the addresses of
+// resources before their aliases.
 func (c *Catalog) FindResource(p Principal, uri string) (*Resource, Location, error) {
 	for _, template := range []bool{false, true} {
 		for _, r := range c.resources {
@@ -167,6 +168,16 @@ func (c *Catalog) FindResource(p Principal, uri string) (*Resource, Location, er
 			if at, ok := r.locate(uri); ok {
 				return r, at, nil
 			}
+		}
+	}
+	for _, template := range []bool{false, true} {
+		found := filter(c.resources, func(r *Resource) bool {
+			_, ok := r.locateAlias(uri)
+			return ok && (r.Template != "") == template && c.allows(p, r.Audience)
+		})
+		if len(found) == 1 {
+			at, _ := found[0].locateAlias(uri)
+			return found[0], at, nil
 		}
 	}
 	return nil, Location{}, ResourceNotFound(uri, fmt.Sprintf("no resource %q", ClipName(uri)))

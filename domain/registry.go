@@ -21,6 +21,9 @@ type Registry struct {
 	switched map[string]bool // tools disabled or enabled at run time, over the settings
 	watchers map[int]func(Change)
 	nextID   int
+
+	closing int        // sources that are being closed
+	closed  *sync.Cond // on mu, signaled when one of them is
 }
 
 // Change says what of a catalog clients can see to have changed, or who may see
@@ -38,6 +41,7 @@ type heldSource struct {
 // The error says which of them is not valid or has a name that is taken.
 func NewRegistry(tools ...Tool) (*Registry, error) {
 	r := &Registry{switched: map[string]bool{}, watchers: map[int]func(Change){}}
+	r.closed = sync.NewCond(&r.mu)
 	first := &Catalog{}
 	first.users.Add(1)
 	r.now.Store(first)
@@ -98,13 +102,18 @@ func (r *Registry) Register(source Source) { r.Apply(Revision{Add: []Source{sour
 // error.
 func (r *Registry) Unregister(source string) { r.Apply(Revision{Remove: []string{source}}) }
 
-// Close removes all sources. Requests in flight keep those they use open until
-// they end.
+// Close removes all sources, and waits until those are closed that no request in flight
+// uses. Requests keep those they use open until they end.
 func (r *Registry) Close() {
 	r.update(func() bool {
 		r.sources = nil
 		return true
 	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.closing > 0 {
+		r.closed.Wait()
+	}
 }
 
 // Configure replaces the settings for requests to come.
@@ -137,8 +146,8 @@ func (r *Registry) update(change func() bool) {
 	if change() {
 		closing = r.publish()
 	}
+	r.closeAll(closing)
 	r.mu.Unlock()
-	closeAll(closing)
 }
 
 // publish returns the sources that are to be closed.
@@ -186,9 +195,8 @@ func (r *Registry) release(c *Catalog) {
 		return
 	}
 	r.mu.Lock()
-	closing := r.unused(c)
+	r.closeAll(r.unused(c))
 	r.mu.Unlock()
-	closeAll(closing)
 }
 
 // unused ends the use of a catalog, with mu held, and returns the sources that
@@ -205,9 +213,18 @@ func (r *Registry) unused(c *Catalog) (closing []Source) {
 	return closing
 }
 
-func closeAll(sources []Source) {
+// closeAll closes sources, each on a goroutine of its own: the program of a server may take
+// seconds to end. The caller holds mu.
+func (r *Registry) closeAll(sources []Source) {
 	for _, s := range sources {
-		_ = s.Close() // a source logs its own errors
+		r.closing++
+		go func() {
+			_ = s.Close() // a source logs its own errors
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.closing--
+			r.closed.Broadcast()
+		}()
 	}
 }
 

@@ -20,6 +20,7 @@ type Resource struct {
 	Title       string // for people
 	Description string
 	MIMEType    string // empty if it depends
+	Alias       string // another address or template that reads it, as long as it stands for one resource only; empty for none
 	Audience
 
 	// Read returns the document, or the error of [ResourceNotFound].
@@ -101,11 +102,24 @@ func (r *Resource) check() error {
 }
 
 // locate returns where uri lies if it is one of the resource's.
-func (r *Resource) locate(uri string) (Location, bool) {
-	if r.Template == "" {
-		return Location{URI: uri}, uri == r.URI
+func (r *Resource) locate(uri string) (Location, bool) { return locate(r.Template, r.URI, uri) }
+
+// locateAlias is locate for the other address of the resource.
+func (r *Resource) locateAlias(uri string) (Location, bool) {
+	switch {
+	case r.Alias == "":
+		return Location{}, false
+	case r.Template == "":
+		return locate("", r.Alias, uri)
 	}
-	vars, ok := matchTemplate(r.Template, uri)
+	return locate(r.Alias, "", uri)
+}
+
+func locate(template, single, uri string) (Location, bool) {
+	if template == "" {
+		return Location{URI: uri}, uri == single
+	}
+	vars, ok := matchTemplate(template, uri)
 	return Location{uri, vars}, ok
 }
 

@@ -61,6 +61,7 @@ type Artifact struct {
 	Size        int64  `json:"size"` // of a file at URI
 	URI         string `json:"uri"`
 	Description string `json:"description,omitempty"`
+	Viewer      string `json:"viewer,omitempty"` // a hint how to show it
 }
 
 // Display hints how a user interface should show the result.
@@ -70,6 +71,10 @@ type Display struct {
 	Mode        string `json:"mode,omitempty"`
 	ViewerHint  string `json:"viewer_hint,omitempty"`
 	Title       string `json:"title,omitempty"`
+
+	Type    string `json:"type,omitempty"`    // iframe, for a page to show
+	URL     string `json:"url,omitempty"`     // of the page
+	Sandbox string `json:"sandbox,omitempty"` // its attribute of that name
 }
 
 // Text returns a result the model reads as s.

@@ -123,9 +123,6 @@ func (c *Call) checkResult(r *ToolResult) error {
 			return fmt.Errorf("artifact %s has %d bytes; at most %d are allowed", a.Name, len(a.Data), maxArtifactBytes)
 		}
 	}
-	if c.Tool.strictOutput() && !r.IsError {
-		return c.Tool.Output.Check(r.Structured())
-	}
 	return nil
 }
 

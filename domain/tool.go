@@ -39,6 +39,7 @@ type Tool struct {
 	Confirm         bool          // the user has to agree to each call
 	Preview         Previewer     // what the user reads then; nil for the arguments
 	Offered         string        // the name the tool's source gave it, if clients see another
+	Origin          Origin        // of a tool of another server
 	Alias           string        // another name that calls may use, as long as it stands for one tool only; empty for none
 	Listing         Listing       // when lists leave it out
 
@@ -55,6 +56,12 @@ type Tool struct {
 	Listed json.RawMessage
 
 	annotated bool // configuration says what its annotations are
+}
+
+// Origin says where a tool of another server comes from.
+type Origin struct {
+	Server string // its name in the configuration
+	Tool   string // the name that it gives the tool
 }
 
 // ShowsAnnotations reports whether lists have Annotations: those of another server's
@@ -179,8 +186,8 @@ func (t *Tool) check() error {
 	return nil
 }
 
-// strictOutput reports whether results have to be checked: those of another server.
-// A schema derived from the result's type is satisfied.
+// strictOutput reports whether clients hold results to a schema of another server. Its
+// results are passed on as they are, also those that break it.
 func (t *Tool) strictOutput() bool { return t.Output != nil && !t.Output.derived }
 
 // looksLike reports whether t and old, which may be nil, are the same to

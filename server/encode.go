@@ -274,7 +274,7 @@ func appendPrompt(b []byte, p *domain.Prompt) []byte {
 	b = rawjson.AppendString(append(b, `{"name":`...), p.Name)
 	b = appendOptional(b, "title", p.Title)
 	b = appendOptional(b, "description", p.Description)
-	if len(p.Arguments) > 0 {
+	if len(p.Arguments) > 0 && rawjson.Member(p.Listed, "arguments") == nil {
 		b = appendList(append(b, ','), "arguments", p.Arguments, func(b []byte, a domain.PromptArgument) []byte {
 			b = rawjson.AppendString(append(b, `{"name":`...), a.Name)
 			b = appendOptional(b, "description", a.Description)

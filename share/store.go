@@ -79,6 +79,18 @@ func (s *Store[K, V]) Get(owner string, key K) (value V, ok bool) {
 	return e.value, true
 }
 
+// Take returns the value that owner put under a key, and forgets it.
+func (s *Store[K, V]) Take(owner string, key K) (value V, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expire()
+	el, ok := s.entries[storeKey[K]{owner, key}]
+	if !ok {
+		return value, false
+	}
+	return s.remove(el).value, true
+}
+
 // Clear drops everything.
 func (s *Store[K, V]) Clear() {
 	s.mu.Lock()
@@ -131,12 +143,16 @@ func (s *Store[K, V]) oldestOfLargest(measure func(holding) int64) *list.Element
 }
 
 func (s *Store[K, V]) drop(el *list.Element) {
+	if e := s.remove(el); s.Dropped != nil {
+		s.Dropped(e.value)
+	}
+}
+
+func (s *Store[K, V]) remove(el *list.Element) *storeEntry[K, V] {
 	e := s.order.Remove(el).(*storeEntry[K, V])
 	delete(s.entries, e.storeKey)
 	s.count(e, -1)
-	if s.Dropped != nil {
-		s.Dropped(e.value)
-	}
+	return e
 }
 
 // count adds an entry to what its owner holds, or with -1 takes it away.
