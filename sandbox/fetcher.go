@@ -208,6 +208,25 @@ func (f *Fetcher) Client() *http.Client {
 	return &http.Client{Transport: f, CheckRedirect: f.policy().client.CheckRedirect}
 }
 
+// maxServerIdle is how many connections to a server are kept: as many calls at a time are
+// no rarity.
+const maxServerIdle = 64
+
+// ServerClient returns a client for a server that configuration names by its URL. It
+// reaches that host even if it is private, and otherwise what any tool reaches under this
+// policy. It follows no redirects. The owner must hold servers.
+func (c Capabilities) ServerClient(u *url.URL) *http.Client {
+	if !c.owner.Holds {
+		return (&Fetcher{new(network), c.owner.Tool}).Client()
+	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	open, _ := parseList("sandbox.private_hosts", c.sandbox.policy.Settings.PrivateHosts, netguard.ParseHost) // New has checked them
+	if host, err := netguard.ParseHost(net.JoinHostPort(u.Hostname(), port)); err == nil {
+		open = append(open, host)
+	}
+	return netguard.New(netguard.Options{Open: open, MaxIdle: maxServerIdle}).Client()
+}
+
 // ExplicitlyAllowed reports whether the policy lists the host of a URL as one that may
 // be reached although it is private.
 func (f *Fetcher) ExplicitlyAllowed(u *url.URL) bool { return f.policy().guard.ExplicitlyAllowed(u) }

@@ -51,11 +51,13 @@ func (p *Processes) Start(ctx context.Context, req ProcessRequest) (*process.Chi
 			return nil, err
 		}
 	}
-	if s.Env, err = c.environment(req.Env); err != nil {
-		return nil, err
-	}
-	if !req.Unconfined {
+	if req.Unconfined {
+		s.Env = process.MinimalEnv(req.Env)
+	} else if s.Env, err = c.environment(req.Env); err == nil {
 		s.Env = c.besideSecrets(s.Env)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return c.kernel.children.Start(ctx, s, req.Stderr)
 }

@@ -6,6 +6,7 @@
 package netguard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type Options struct {
 	Resolver *net.Resolver // nil for the system's
 	Setting  string        // what opens a host to these clients in the configuration, for refusals
 	AnyPort  bool          // also those of other protocols than HTTP
+	MaxIdle  int           // connections to a host that are kept for the next requests; 0 for few
 }
 
 // A Guard decides what HTTP clients may connect to.
@@ -33,6 +35,7 @@ type Guard struct {
 	open       []Host
 	setting    string
 	anyPort    bool
+	maxIdle    int
 	dialer     net.Dialer
 	interfaces func() ([]net.Addr, error) // the machine's addresses
 }
@@ -40,7 +43,7 @@ type Guard struct {
 // New returns a guard.
 func New(o Options) *Guard {
 	return &Guard{
-		open: o.Open, setting: o.Setting, anyPort: o.AnyPort, dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}, interfaces: net.InterfaceAddrs,
+		open: o.Open, setting: o.Setting, anyPort: o.AnyPort, maxIdle: cmp.Or(o.MaxIdle, maxIdlePer), dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}, interfaces: net.InterfaceAddrs,
 	}
 }
 
@@ -135,7 +138,7 @@ func (g *Guard) Client() *http.Client {
 	return &http.Client{
 		Transport: guarded{g, &http.Transport{
 			DialContext: g.Dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: tlsTimeout,
-			IdleConnTimeout: idleTimeout, MaxIdleConns: maxIdle, MaxIdleConnsPerHost: maxIdlePer, MaxResponseHeaderBytes: maxHeaderSize,
+			IdleConnTimeout: idleTimeout, MaxIdleConns: max(maxIdle, g.maxIdle), MaxIdleConnsPerHost: g.maxIdle, MaxResponseHeaderBytes: maxHeaderSize,
 		}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
