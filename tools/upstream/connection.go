@@ -1,0 +1,186 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
+
+	"toolserver/mcpclient"
+	"toolserver/sandbox"
+	"toolserver/sandbox/process"
+)
+
+// connection is a connection to a server, with its process if it is a program.
+type connection struct {
+	client *mcpclient.Client
+	child  *process.Child
+}
+
+// streams are the standard streams of a program.
+type streams struct{ *process.Child }
+
+func (s streams) Read(p []byte) (int, error)  { return s.Stdout.Read(p) }
+func (s streams) Write(p []byte) (int, error) { return s.Stdin.Write(p) }
+
+// Close has the program end, which also ends a read that waits.
+func (s streams) Close() error { return errors.Join(s.Stdin.Close(), s.Stdout.Close()) }
+
+// connect connects to the server. It starts its program, which ends with ctx.
+func (s *Server) connect(ctx context.Context) (*connection, error) {
+	opts := mcpclient.Options{
+		Name: "toolserver", Version: s.deps.Version, Handlers: s.handlers(), OpensURLs: true, Notify: func(method string, params json.RawMessage) { s.notified(context.Background(), method, params) },
+		LogLevel: "debug", ConnectTimeout: s.timeout(), Timeout: maxRounds,
+	}
+	connecting, cancel := context.WithTimeoutCause(ctx, s.timeout(), fmt.Errorf("it did not answer within %v", s.timeout()))
+	defer cancel()
+	switch s.settings.transport() {
+	case transportHTTP:
+		client, err := mcpclient.ConnectHTTP(connecting, s.deps.HTTP, s.settings.URL, s.header(), opts)
+		return &connection{client: client}, err
+	case transportSSE:
+		client, err := mcpclient.ConnectHTTP(connecting, s.deps.HTTP, s.settings.URL, s.header(), opts)
+		return &connection{client: client}, err
+	}
+	child, err := s.deps.Processes.Start(ctx, sandbox.ProcessRequest{
+		Argv: s.settings.argv(), Dir: s.settings.Cwd, Env: s.settings.environment(s.deps.Environ), Unconfined: !s.settings.Sandbox,
+		Stderr: &stderrLog{log: s.deps.Log},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("its program does not start: %w", err)
+	}
+	c := &connection{child: child}
+	if c.client, err = mcpclient.Connect(connecting, streams{child}, opts); err != nil {
+		if ctx.Err() == nil {
+			err = c.describe(err)
+		}
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (s *Server) header() http.Header {
+	h := http.Header{}
+	for name, value := range s.settings.Headers {
+		h.Set(name, value)
+	}
+	return h
+}
+
+// exitWait is how long the end of a program is waited for that has closed its streams.
+const exitWait = 200 * time.Millisecond
+
+// describe returns why a connection failed: how its program ended, and what it said last.
+func (c *connection) describe(err error) error {
+	if c.child == nil {
+		return err
+	}
+	select {
+	case <-c.child.Exited():
+	case <-time.After(exitWait):
+		return fmt.Errorf("%w%s", err, c.lastWords())
+	}
+	exit, failed := c.child.Exit()
+	switch {
+	case failed != nil:
+		return fmt.Errorf("its program failed: %w", failed)
+	case exit.Signal != "":
+		return fmt.Errorf("its program was terminated by %s%s", exit.Signal, c.lastWords())
+	}
+	return fmt.Errorf("its program ended with exit status %d%s", exit.Code, c.lastWords())
+}
+
+// maxWords bounds what of the standard error a message repeats.
+const maxWords = 300
+
+// lastWords returns the end of the standard error, to be added to a sentence.
+func (c *connection) lastWords() string {
+	text := strings.TrimSpace(strings.ToValidUTF8(c.child.Stderr.String(), "?"))
+	if text == "" {
+		return ""
+	}
+	if i := strings.LastIndexByte(text, '\n'); len(text) > maxWords && i > 0 && len(text)-i < maxWords {
+		text = text[i+1:]
+	}
+	return fmt.Sprintf("; it last wrote: %q", text[max(0, len(text)-maxWords):])
+}
+
+// How long a program may take to end when its input has, and when it was asked to.
+const (
+	inputGrace = 2 * time.Second
+	termGrace  = 2 * time.Second
+)
+
+// close ends the connection. A program is asked to end: by the end of its input, then by a
+// signal; then it is killed with all that it has started.
+func (c *connection) close() {
+	if c.child == nil {
+		c.client.Close()
+		return
+	}
+	_ = c.child.Stdin.Close()
+	if !c.exits(inputGrace) {
+		c.child.Signal(syscall.SIGTERM)
+		c.exits(termGrace)
+	}
+	if c.client != nil {
+		c.client.Close()
+	}
+	c.child.Close()
+}
+
+func (c *connection) exits(within time.Duration) bool {
+	select {
+	case <-c.child.Exited():
+		return true
+	case <-time.After(within):
+		return false
+	}
+}
+
+// ping asks the server for a sign of life.
+func (c *connection) ping(ctx context.Context) error {
+	method := mcp.MethodPing
+	if mcp.IsModernProtocol(c.client.Server().Protocol) {
+		method = mcp.MethodServerDiscover
+	}
+	_, err := c.client.Call(ctx, string(method), nil)
+	return err
+}
+
+// stderrLog logs what a program writes to its standard error, line by line.
+type stderrLog struct {
+	log  *zap.Logger
+	rest []byte
+}
+
+// maxErrorLine bounds a line that is logged.
+const maxErrorLine = 4 << 10
+
+// Write never fails.
+func (l *stderrLog) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		i := bytes.IndexByte(l.rest, '\n')
+		if i < 0 && len(l.rest) <= maxErrorLine {
+			return len(p), nil
+		}
+		line := l.rest
+		if i >= 0 {
+			line = l.rest[:i]
+		}
+		if text := strings.TrimRight(strings.ToValidUTF8(string(line[:min(len(line), maxErrorLine)]), "?"), "\r"); text != "" {
+			l.log.Info("stderr", zap.String("line", text))
+		}
+		l.rest = append(l.rest[:0], l.rest[min(len(line)+1, len(l.rest)):]...)
+	}
+}

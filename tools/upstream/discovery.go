@@ -1,0 +1,252 @@
+package upstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+	"toolserver/tools/declare"
+)
+
+// Names of the tools that find and call tools of servers.
+const (
+	ListName   = "mcp_list_tools"
+	SearchName = "mcp_search"
+	InfoName   = "mcp_info"
+	ExecName   = "mcp_exec"
+)
+
+const category = "mcp"
+
+// Declared returns what the tools that find and call tools of servers declare. What servers
+// are handed is that of mcp_exec.
+func Declared() declare.Group {
+	return declare.Group{Category: category, Heading: "Other MCP servers", Tools: []declare.Tool{
+		{Owner: sandbox.Owner{Tool: ListName}},
+		{Owner: sandbox.Owner{Tool: SearchName}},
+		{Owner: sandbox.Owner{Tool: InfoName}},
+		{Owner: sandbox.Owner{Tool: ExecName, Holds: true, Reads: "read_file", Writes: "write_file", Keeps: "upstreams"}},
+	}}
+}
+
+// BuiltIn stands for the server itself where the server of a tool is named.
+const BuiltIn = "toolserver"
+
+// Finder is what the tools that find tools work with.
+type Finder struct {
+	Catalog    func() *domain.Catalog // what is in force
+	Everything bool                   // also tools of this server: lists leave them out
+}
+
+// Offer returns the tools, or why they are missing.
+func (f Finder) Offer(servers int) (o domain.Offer) {
+	made := []domain.Tool{
+		domain.Define(domain.Tool{
+			Name: ListName, Title: "List tools of MCP servers", Category: category, Listing: domain.ListedAlways,
+			Description: "List the tools of the connected MCP servers, with a line about each. To find a tool for a task, use mcp_search; for its arguments, mcp_info. " +
+				"Shows 100 tools at a time.",
+			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "list the tools of other MCP servers",
+		}, f.list),
+		domain.Define(domain.Tool{
+			Name: InfoName, Title: "Describe a tool of an MCP server", Category: category, Listing: domain.ListedAlways,
+			Description: "Describe a tool of a connected MCP server: what it does, and the schema of its arguments, as mcp_exec needs them.",
+			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "describe the arguments of their tools",
+		}, f.info),
+		domain.Define(domain.Tool{
+			Name: ExecName, Title: "Call a tool of an MCP server", Category: category, Listing: domain.ListedAlways,
+			Description: "Call a tool of a connected MCP server, also one that is not in the list of tools. Get the schema of its arguments from mcp_info or mcp_search first.",
+			Annotations: domain.Annotations{Destructive: true, OpenWorld: true}, Ability: "call any of their tools",
+			Uses: domain.Reads | domain.Writes | domain.Keeps,
+		}, f.exec),
+	}
+	if servers > 0 || f.Everything {
+		o.Tools = made
+		return o
+	}
+	for _, t := range made {
+		o.Missing = append(o.Missing, domain.Missing{Kind: domain.KindTool, Name: t.Name, Category: category, Reason: "needs a server in mcp_servers of the configuration"})
+	}
+	return o
+}
+
+// found is a tool that can be found, with where it is.
+type found struct {
+	tool         *domain.Tool
+	server, name string
+}
+
+// tools returns what a principal can call of what can be found, by server and name.
+func (f Finder) tools(p domain.Principal, server string) (all []found) {
+	catalog := f.Catalog()
+	for _, t := range catalog.Tools() {
+		at := found{t, t.Origin.Server, t.Origin.Tool}
+		if at.server == "" {
+			at.server, at.name = BuiltIn, t.Name
+		}
+		if at.server == BuiltIn && (!f.Everything || t.Listing == domain.ListedAlways) || server != "" && at.server != server {
+			continue
+		}
+		if catalog.Why(p, t.Name) == "" {
+			all = append(all, at)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.name, b.name)) })
+	return all
+}
+
+// find returns a tool of a server, by the name that the server or this one gives it. The error
+// is that of a tool that does not exist.
+func (f Finder) find(p domain.Principal, server, name string) (found, error) {
+	for _, t := range f.tools(p, server) {
+		if t.name == name || t.tool.Name == name {
+			return t, nil
+		}
+	}
+	return found{}, &domain.Error{
+		Code: domain.CodeToolNotFound, Message: fmt.Sprintf("no tool %q of a server %q", domain.ClipName(name), domain.ClipName(server)),
+		Hint: "Find the tool with mcp_search, or list all with mcp_list_tools.",
+	}
+}
+
+// shown is a tool in lists.
+type shown struct {
+	Server      string `json:"server" doc:"Name of the server."`
+	Tool        string `json:"tool" doc:"Name of the tool at that server."`
+	Description string `json:"description" doc:"First sentence of its description."`
+}
+
+// maxSummary bounds what lists say about a tool.
+const maxSummary = 160
+
+func (t found) shown() shown { return shown{t.server, t.name, summary(t.tool.Description)} }
+
+// summary returns the first sentence of a description, on one line.
+func summary(description string) string {
+	s := strings.Join(strings.Fields(description), " ")
+	if i := strings.Index(s, ". "); i > 0 {
+		s = s[:i+1]
+	}
+	if r := []rune(s); len(r) > maxSummary {
+		s = string(r[:maxSummary-3]) + "..."
+	}
+	return s
+}
+
+type listInput struct {
+	Server string `json:"server,omitempty" max:"64" doc:"Only tools of this server."`
+	Offset int    `json:"offset" default:"0" min:"0" max:"1000000" doc:"How many tools to skip."`
+}
+
+type listOutput struct {
+	Tools      []shown `json:"tools" doc:"The tools, by server and name."`
+	Total      int     `json:"total" doc:"How many there are altogether."`
+	NextOffset int     `json:"next_offset,omitempty" doc:"The offset of the next page; absent on the last."`
+}
+
+// pageSize is how many tools one answer lists.
+const pageSize = 100
+
+func (f Finder) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
+	all := f.tools(domain.SessionOf(ctx).Principal, in.Server)
+	out := listOutput{Tools: []shown{}, Total: len(all)}
+	var b strings.Builder
+	last := ""
+	for _, t := range all[min(in.Offset, len(all)):min(in.Offset+pageSize, len(all))] {
+		out.Tools = append(out.Tools, t.shown())
+		if t.server != last {
+			last = t.server
+			fmt.Fprintf(&b, "%s:\n", t.server)
+		}
+		fmt.Fprintf(&b, "  %s: %s\n", t.name, summary(t.tool.Description))
+	}
+	switch end := in.Offset + len(out.Tools); {
+	case len(all) == 0 && in.Server != "":
+		return domain.Failure("not_found", fmt.Sprintf("no server %q with tools for you", domain.ClipName(in.Server)), "Call mcp_list_tools without a server for those there are."), nil
+	case len(all) == 0:
+		b.WriteString("No tools of other servers are available.")
+	case end < len(all):
+		out.NextOffset = end
+		fmt.Fprintf(&b, "Showing %d to %d of %d tools; to read on: mcp_list_tools with offset %d.", in.Offset+1, end, len(all), end)
+	}
+	r := domain.Text(strings.TrimSuffix(b.String(), "\n"))
+	r.Results = out
+	return r, nil
+}
+
+type infoInput struct {
+	Server string `json:"server" min:"1" max:"64" doc:"Name of the server."`
+	Tool   string `json:"tool" min:"1" max:"256" doc:"Name of the tool at that server."`
+}
+
+func (f Finder) info(ctx context.Context, in infoInput) (domain.ToolResult, error) {
+	t, err := f.find(domain.SessionOf(ctx).Principal, in.Server, in.Tool)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	return domain.JSON(t.described())
+}
+
+// described is a tool with all that a call of it takes.
+type described struct {
+	Server      string                   `json:"server"`
+	Tool        string                   `json:"tool"`
+	Title       string                   `json:"title,omitempty"`
+	Description string                   `json:"description"`
+	Input       *domain.ToolInputSchema  `json:"input_schema"`
+	Output      *domain.ToolOutputSchema `json:"output_schema,omitempty"`
+	Annotations domain.Annotations       `json:"annotations"`
+}
+
+func (t found) described() described {
+	return described{t.server, t.name, t.tool.Title, t.tool.Description, t.tool.Input, t.tool.Output, t.tool.Annotations}
+}
+
+type execInput struct {
+	Server string         `json:"server" min:"1" max:"64" doc:"Name of the server."`
+	Tool   string         `json:"tool" min:"1" max:"256" doc:"Name of the tool at that server."`
+	Args   map[string]any `json:"args,omitempty" doc:"Arguments, as the tool's schema describes them."`
+}
+
+func (f Finder) exec(ctx context.Context, in execInput) (domain.ToolResult, error) {
+	t, err := f.find(domain.SessionOf(ctx).Principal, in.Server, in.Tool)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	args, err := domain.Arguments(in.Args).JSON()
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	r, err := domain.CallTool(ctx, t.tool.Name, args)
+	if e, ok := err.(*domain.Error); ok && e.Verbatim {
+		return upstreamFailure(t, e), nil
+	}
+	if e, ok := err.(*domain.Error); ok && e.Code == domain.CodeInvalidParams {
+		e.Hint = "Correct the arguments named in the message; mcp_info has the schema."
+	}
+	return r, err
+}
+
+// Codes of JSON-RPC that say that the request is at fault.
+const (
+	codeInvalidParams = -32602
+)
+
+// upstreamFailure returns the error of a server as a result with an error type.
+func upstreamFailure(t found, e *domain.Error) domain.ToolResult {
+	kind, failure, hint := "upstream_error", permanent, "The server "+t.server+" reports this; do not repeat the call as it is."
+	if e.Code == codeInvalidParams {
+		kind, failure, hint = "invalid_arguments", badInput, "Correct the arguments; mcp_info has the schema."
+	}
+	r := domain.Failure(kind, e.Message, hint)
+	r.Meta = map[string]any{"upstream_error": struct {
+		Code    domain.Code     `json:"code"`
+		Failure string          `json:"failure"`
+		Data    json.RawMessage `json:"data,omitempty"`
+	}{e.Code, failure, e.RawData}}
+	return r
+}

@@ -1,0 +1,331 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
+
+	"toolserver/jsonrpc"
+	"toolserver/mcpclient"
+)
+
+// Status is the state of a server.
+type Status string
+
+// The states of a server.
+const (
+	StatusStarting Status = "starting" // it is being connected to, or its lists are read
+	StatusReady    Status = "ready"
+	StatusFailed   Status = "failed" // and will be tried again
+	StatusIdle     Status = "idle"   // it is connected to when it is needed
+	StatusClosed   Status = "closed"
+)
+
+// How long a server is left alone after a failure.
+const (
+	firstWait = time.Second
+	maxWait   = 10 * time.Second
+	laterWait = time.Minute // once it has failed manyFails times in a row
+	manyFails = 20
+	stable    = 30 * time.Second // a connection that lasted so long was no failure
+)
+
+// How often a server without calls is looked after.
+const (
+	pingPause   = 30 * time.Second
+	pingTimeout = 10 * time.Second
+	listDelay   = 100 * time.Millisecond // so that many notifications of changes are one
+	listPause   = time.Second
+)
+
+// link keeps a server connected. One goroutine runs it.
+type link struct {
+	server *Server
+	wanted chan struct{} // a call needs the connection; has room for one
+	relist chan struct{} // lists have changed; has room for one
+	doubt  chan struct{} // a call has failed, perhaps since the server is gone; has room for one
+
+	mu      sync.Mutex
+	status  Status
+	reason  string // of a failure
+	since   time.Time
+	next    time.Time // when a failed one is tried again
+	tried   time.Time // when it was last tried
+	starts  int
+	fails   int // in a row
+	conn    *connection
+	again   bool          // the session has ended, and is to be begun anew at once
+	changed chan struct{} // closed when the status changes
+	ended   error         // why the last connection has ended
+}
+
+func newLink(s *Server) *link {
+	return &link{
+		server: s, wanted: make(chan struct{}, 1), relist: make(chan struct{}, 1), doubt: make(chan struct{}, 1), changed: make(chan struct{}),
+		status: StatusIdle, since: time.Now(),
+	}
+}
+
+// signal fills a channel that has room for one.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// refresh has the lists of the server read again.
+func (l *link) refresh() { signal(l.relist) }
+
+// set changes the status.
+func (l *link) set(status Status, conn *connection, reason string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.status, l.conn, l.reason, l.since = status, conn, reason, time.Now()
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// run keeps the server connected until ctx ends.
+func (l *link) run(ctx context.Context) {
+	defer l.set(StatusClosed, nil, "it is not used any more")
+	if l.server.settings.Lazy {
+		select {
+		case <-l.wanted:
+		case <-ctx.Done():
+			return
+		}
+	}
+	for ctx.Err() == nil {
+		began := time.Now()
+		l.mu.Lock()
+		l.tried, l.starts = began, l.starts+1
+		l.mu.Unlock()
+		l.set(StatusStarting, nil, "")
+		err := l.session(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		l.mu.Lock()
+		again := l.again
+		l.again = false
+		l.mu.Unlock()
+		if again {
+			continue
+		}
+		l.wait(ctx, l.failed(err, time.Since(began)))
+	}
+}
+
+// session is one connection, from its begin to its end.
+func (l *link) session(ctx context.Context) error {
+	s := l.server
+	c, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	serving, end := context.WithCancel(ctx)
+	defer end()
+	if err := s.load(serving, c); err != nil {
+		return c.describe(err)
+	}
+	l.set(StatusReady, c, "")
+	l.mu.Lock()
+	l.fails = 0
+	l.mu.Unlock()
+	s.deps.Log.Info("ready", zap.String("protocol", c.client.Server().Protocol))
+	if mcp.IsModernProtocol(c.client.Server().Protocol) {
+		s.running.Go(func() { s.listen(serving, c) })
+	}
+	s.running.Go(func() { s.watches.renew(serving, c) })
+	err = l.follow(serving, c)
+	err = c.describe(err)
+	l.mu.Lock()
+	l.ended = err
+	l.mu.Unlock()
+	return err
+}
+
+// follow looks after a connection until it ends, which the error says why.
+func (l *link) follow(ctx context.Context, c *connection) error {
+	ping := time.NewTicker(pingPause)
+	defer ping.Stop()
+	missed := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-c.client.Done():
+			return c.client.Err()
+		case <-l.relist:
+			if !sleep(ctx, listDelay) {
+				return context.Cause(ctx)
+			}
+			select { // what came meanwhile is read with it
+			case <-l.relist:
+			default:
+			}
+			if err := l.server.load(ctx, c); err != nil && c.client.Err() == nil {
+				l.server.deps.Log.Warn("its lists have changed and cannot be read", zap.Error(err))
+			}
+			if !sleep(ctx, listPause-listDelay) {
+				return context.Cause(ctx)
+			}
+		case <-l.doubt:
+			if err := l.check(ctx, c); err != nil {
+				return err
+			}
+		case <-ping.C:
+			if l.server.relays.count() > 0 { // a server with one thread answers nobody else
+				continue
+			}
+			if err := l.check(ctx, c); err == nil {
+				missed = 0
+			} else if missed++; missed > 1 || errors.Is(err, mcpclient.ErrSessionEnded) {
+				return err
+			}
+		}
+	}
+}
+
+// check reports whether the server does not answer.
+func (l *link) check(ctx context.Context, c *connection) error {
+	checking, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	err := c.ping(checking)
+	if _, answered := errors.AsType[*jsonrpc.Error](err); err == nil || answered {
+		return nil
+	}
+	return fmt.Errorf("it does not answer: %w", err)
+}
+
+// sleep waits, and reports whether ctx has not ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// failed notes a failure, and returns how long the server is left alone.
+func (l *link) failed(err error, lasted time.Duration) time.Duration {
+	l.mu.Lock()
+	if lasted > stable {
+		l.fails = 0
+	}
+	l.fails++
+	fails := l.fails
+	wait := min(firstWait<<min(fails-1, 10), maxWait)
+	if fails > manyFails {
+		wait = laterWait
+	}
+	wait = wait*3/4 + rand.N(wait/2) // so that many servers do not start at once
+	l.next = time.Now().Add(wait)
+	l.mu.Unlock()
+	l.set(StatusFailed, nil, err.Error())
+	log := l.server.deps.Log.Warn
+	if fails > 1 {
+		log = l.server.deps.Log.Debug
+	}
+	log("unavailable", zap.Error(err), zap.Int("failures", fails), zap.Duration("next", wait))
+	return wait
+}
+
+// wait waits for the next attempt, which a call brings forward.
+func (l *link) wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-l.wanted: // of a call that has got its answer
+	default:
+	}
+	select {
+	case <-timer.C:
+	case <-l.wanted:
+	case <-ctx.Done():
+	}
+}
+
+// minRetry is how long a call does not try a server again that has just failed.
+const minRetry = time.Second
+
+// ready returns the connection, which it waits for if that is being made. A server that
+// has failed is tried again at once, but not for each call.
+func (l *link) ready(ctx context.Context) (*connection, error) {
+	limit := time.NewTimer(l.server.timeout() + time.Second)
+	defer limit.Stop()
+	asked := false
+	for {
+		l.mu.Lock()
+		status, conn, reason, changed, next, tried := l.status, l.conn, l.reason, l.changed, l.next, l.tried
+		l.mu.Unlock()
+		unavailable := func(reason string) error {
+			then := "It is tried again at the next call."
+			if d := time.Until(next).Round(time.Second); d > 0 && status == StatusFailed {
+				then = fmt.Sprintf("It is tried again in %v, or at a call after that has begun.", d)
+			}
+			return &unavailableError{l.server.name, reason, then}
+		}
+		switch status {
+		case StatusReady:
+			return conn, nil
+		case StatusClosed:
+			return nil, unavailable("its configuration has changed")
+		case StatusFailed:
+			if asked || time.Since(tried) < minRetry {
+				return nil, unavailable(reason)
+			}
+			asked = true
+			signal(l.wanted)
+		case StatusIdle:
+			signal(l.wanted)
+		case StatusStarting:
+			asked = true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-limit.C:
+			return nil, unavailable(fmt.Sprintf("it did not get ready within %v", l.server.timeout()))
+		}
+	}
+}
+
+// connection returns the connection, nil if there is none.
+func (l *link) connection() *connection {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.conn
+}
+
+// lost ends a connection whose session the server has ended.
+func (l *link) lost(c *connection) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn == c {
+		l.status, l.conn, l.again = StatusStarting, nil, true
+		close(l.changed)
+		l.changed = make(chan struct{})
+		l.server.running.Go(c.client.Close)
+	}
+}
+
+// cause returns why a call has failed: the end of the connection, if that is why.
+func (l *link) cause(err error) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended != nil && l.conn == nil {
+		return l.ended.Error()
+	}
+	return err.Error()
+}

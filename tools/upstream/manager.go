@@ -1,0 +1,173 @@
+package upstream
+
+import (
+	"maps"
+	"net/url"
+	"os"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"toolserver/domain"
+	"toolserver/sandbox"
+)
+
+// Owner is what servers are handed: processes, connections and state.
+const Owner = ExecName
+
+// Deps is what servers are made from.
+type Deps struct {
+	Sandbox *sandbox.Sandbox
+	Policy  sandbox.Policy
+	Version string
+	Log     *zap.Logger
+}
+
+// Manager keeps servers from one configuration to the next: those whose settings have not
+// changed go on as they are. The zero value is ready to use.
+type Manager struct {
+	mu      sync.Mutex
+	servers map[string]*managed
+}
+
+// managed is a server with what it was made from.
+type managed struct {
+	*Server
+	from any
+}
+
+// Update is the servers of a configuration that is not in force yet.
+type Update struct {
+	manager *Manager
+	next    map[string]*managed
+	Changed []domain.Source // servers that are new, or others than before
+	Removed []string        // names of sources
+}
+
+// Prepare makes the servers of a configuration, as far as they do not exist already.
+// Nothing is started before its source is added to a registry.
+func (m *Manager) Prepare(settings map[string]Settings, d Deps) *Update {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := &Update{manager: m, next: map[string]*managed{}}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		s := settings[name]
+		if !s.IsEnabled() {
+			continue
+		}
+		from := madeFrom(s, d)
+		if old := m.servers[name]; old != nil && reflect.DeepEqual(old.from, from) {
+			u.next[name] = old
+			continue
+		}
+		u.next[name] = &managed{newServer(name, s, depsOf(s, d)), from}
+		u.Changed = append(u.Changed, u.next[name].Server)
+	}
+	for name := range m.servers {
+		if u.next[name] == nil {
+			u.Removed = append(u.Removed, SourceName(name))
+		}
+	}
+	return u
+}
+
+// Offers returns what the servers of the configuration offered last.
+func (u *Update) Offers() (all []domain.Offer) {
+	for _, name := range slices.Sorted(maps.Keys(u.next)) {
+		all = append(all, u.next[name].Offer())
+	}
+	return all
+}
+
+// Commit puts the update into force.
+func (u *Update) Commit() {
+	u.manager.mu.Lock()
+	defer u.manager.mu.Unlock()
+	u.manager.servers = u.next
+}
+
+// madeFrom returns what a server depends on. One whose program is confined depends on the
+// whole policy, one that is reached over HTTP on the private hosts of all tools.
+func madeFrom(s Settings, d Deps) any {
+	switch {
+	case s.Sandbox:
+		return []any{s, d.Policy}
+	case s.URL != "":
+		return []any{s, d.Policy.StateDirectory, d.Policy.Settings.PrivateHosts}
+	}
+	return []any{s, d.Policy.StateDirectory, d.Policy.WorkingDirectory, d.Policy.Settings.Limits}
+}
+
+func depsOf(s Settings, d Deps) deps {
+	have := d.Sandbox.For(Owner)
+	made := deps{Version: d.Version, Log: d.Log.Named("upstream"), State: have.State(), Processes: have.Processes(), Environ: os.Environ()}
+	if u, err := url.Parse(s.URL); s.URL != "" && err == nil {
+		made.HTTP = have.ServerClient(u)
+	}
+	return made
+}
+
+// Servers returns the servers in force, by name.
+func (m *Manager) Servers() []*Server {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make([]*Server, 0, len(m.servers))
+	for _, name := range slices.Sorted(maps.Keys(m.servers)) {
+		all = append(all, m.servers[name].Server)
+	}
+	return all
+}
+
+// Report says how a server is.
+type Report struct {
+	Name      string       `json:"name"`
+	Transport string       `json:"transport"`
+	Status    Status       `json:"status"`
+	Reason    string       `json:"reason,omitempty"` // why it failed
+	Since     string       `json:"since"`
+	NextTry   string       `json:"next_try,omitempty"`
+	Protocol  string       `json:"protocol,omitempty"`
+	Server    any          `json:"server,omitempty"` // its name and version
+	Tools     int          `json:"tools"`
+	Resources int          `json:"resources"`
+	Prompts   int          `json:"prompts"`
+	Missing   int          `json:"missing"` // items that are left out
+	Changed   []Difference `json:"changed,omitempty"`
+	InFlight  int          `json:"in_flight"` // requests
+	Starts    int          `json:"starts"`
+	Failures  int          `json:"failures"` // in a row
+	Problems  []string     `json:"problems,omitempty"`
+
+	groups []string
+	level  string
+}
+
+// Report returns how the server is.
+func (s *Server) Report() Report {
+	l := s.link
+	l.mu.Lock()
+	r := Report{
+		Name: s.name, Transport: s.settings.transport(), Status: l.status, Reason: l.reason, Since: l.since.UTC().Format(time.RFC3339),
+		Starts: l.starts, Failures: l.fails, groups: s.settings.Groups, level: s.settings.ComplianceLevel,
+	}
+	if l.status == StatusFailed {
+		r.NextTry = l.next.UTC().Format(time.RFC3339)
+	}
+	l.mu.Unlock()
+	r.InFlight = s.relays.count()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.Protocol, r.Problems = s.catalog.Protocol, slices.Clone(s.problems)
+	if s.catalog.Info != nil {
+		r.Server = s.catalog.Info
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.pins)) {
+		r.Changed = append(r.Changed, s.pins[name])
+	}
+	o := &s.offered
+	r.Tools, r.Resources, r.Prompts, r.Missing = len(o.Tools), len(o.Resources), len(o.Prompts), len(o.Missing)
+	return r
+}

@@ -1,0 +1,260 @@
+package upstream
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"toolserver/domain"
+	"toolserver/jsonrpc"
+	"toolserver/mcpclient"
+	"toolserver/rawjson"
+)
+
+// proxy calls one tool of a server.
+type proxy struct {
+	server     *Server
+	name       string          // as the server has it
+	quotedName []byte          // as JSON
+	schema     json.RawMessage // of its arguments
+}
+
+// run calls the tool.
+func (p *proxy) run(ctx context.Context, args json.RawMessage) (domain.ToolResult, error) {
+	s := p.server
+	args, err := s.withIdentity(domain.SessionOf(ctx).Principal, p.schema, args)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	params := make([]byte, 0, len(args)+len(p.quotedName)+32)
+	params = append(append(params, `{"name":`...), p.quotedName...)
+	if len(args) > 0 {
+		params = append(append(params, `,"arguments":`...), args...)
+	}
+	req := mcpclient.Request{Method: string(mcp.MethodToolsCall), Params: json.RawMessage(append(params, '}')), InputSchema: p.schema}
+	result, err := s.do(ctx, req)
+	if err != nil {
+		return domain.ToolResult{}, s.failure(ctx, p.name, err)
+	}
+	r, err := toolResult(result)
+	if err != nil {
+		return domain.ToolResult{}, domain.Errorf(domain.CodeExecutionFailed, "%s: server %s returned no valid result: %w", p.name, s.name, err)
+	}
+	return r, nil
+}
+
+// do sends a request for the caller whose context is given, and passes on what the server
+// says and asks meanwhile.
+func (s *Server) do(ctx context.Context, req mcpclient.Request) (json.RawMessage, error) {
+	if resume := domain.Resumed(ctx); resume != "" {
+		p, ok := s.parked.Take(domain.SessionOf(ctx).Principal.ID, resume)
+		if !ok || !p.alarm.Stop() {
+			return nil, errGone
+		}
+		p.relay.attach(ctx)
+		if err := p.answer(ctx, s.park); err != nil {
+			return nil, err
+		}
+		return p.round(ctx, s.park)
+	}
+	r := s.relays.begin(ctx)
+	if domain.WantsProgress(ctx) {
+		req.Progress = func(p mcpclient.Progress) {
+			domain.ReportProgress(r.current(), domain.Progress{Done: p.Done, Total: p.Total, Message: p.Message})
+		}
+	}
+	if domain.AsksInRounds(ctx) {
+		return s.inRounds(ctx, r, req)
+	}
+	result, err := s.send(context.WithValue(ctx, relayKey{}, r), req)
+	s.relays.end(r, ctx.Err() != nil)
+	return result, err
+}
+
+// errGone is the error of a round whose call has been given up.
+var errGone = errors.New("the call that asked no longer waits for an answer; make the call again, without the state of the last one")
+
+// maxRounds bounds a call with all its rounds.
+const maxRounds = time.Hour
+
+// inRounds begins a call whose caller answers in rounds.
+func (s *Server) inRounds(ctx context.Context, r *relay, req mcpclient.Request) (json.RawMessage, error) {
+	p := &pending{relay: r, asks: make(chan *ask), done: make(chan struct{})}
+	r.pending = p
+	limited, stop := context.WithTimeout(s.ctx, maxRounds)
+	calling, cancel := context.WithCancelCause(context.WithValue(limited, relayKey{}, r))
+	p.cancel = cancel
+	s.running.Go(func() {
+		defer stop()
+		defer close(p.done)
+		p.result, p.err = s.send(calling, req)
+		s.relays.end(r, calling.Err() != nil)
+		cancel(nil)
+	})
+	return p.round(ctx, s.park)
+}
+
+// attach has what the server says reach the caller of another round.
+func (r *relay) attach(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.caller = ctx
+}
+
+// park keeps a call until its next round, and returns what finds it again.
+func (s *Server) park(p *pending) string {
+	token := rand.Text()
+	p.alarm = time.AfterFunc(parkTime, func() { p.cancel(errGone) })
+	s.parked.Put(p.relay.owner.Principal.ID, token, p, 1)
+	return token
+}
+
+// send sends a request over the connection, which it waits for. A session that the server
+// has ended is begun anew: it has not looked at the request.
+func (s *Server) send(ctx context.Context, req mcpclient.Request) (json.RawMessage, error) {
+	for again := false; ; again = true {
+		c, err := s.link.ready(ctx)
+		if err != nil {
+			return nil, err
+		}
+		result, err := c.client.Do(ctx, req)
+		if again || !errors.Is(err, mcpclient.ErrSessionEnded) {
+			return result, err
+		}
+		s.link.lost(c)
+	}
+}
+
+// unavailableError says why a server cannot be used.
+type unavailableError struct {
+	server string
+	reason string // a clause
+	next   string // what happens next, as a sentence
+}
+
+func (e *unavailableError) Error() string {
+	return "server " + e.server + " is unavailable: " + e.reason + ". " + e.next
+}
+
+// The kinds of failures, by what can be done about them.
+const (
+	retryable = "retryable" // later, or again
+	permanent = "permanent" // not with this call
+	badInput  = "input"     // with other arguments
+	noAuth    = "auth"      // after somebody has signed in
+)
+
+// failure returns the error of a call as callers get it.
+func (s *Server) failure(ctx context.Context, what string, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	if _, ok := err.(*domain.InputRequired); ok {
+		return err
+	}
+	if e, ok := errors.AsType[*domain.Error](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		data, _ := e.Data.(json.RawMessage)
+		return &domain.Error{Code: domain.Code(e.Code), Message: e.Message, Verbatim: true, RawData: data, Err: err}
+	}
+	e := &domain.Error{Code: domain.CodeExecutionFailed, Err: err, Data: map[string]any{"server": s.name, "failure": retryable}}
+	status, isHTTP := errors.AsType[*mcpclient.HTTPError](err)
+	unavailable, isUnavailable := errors.AsType[*unavailableError](err)
+	switch {
+	case isUnavailable:
+		e.Message, e.Hint = what+": "+unavailable.Error(), "Call it again later, or use another tool."
+	case isHTTP && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
+		e.Message = what + ": server " + s.name + " does not accept the credentials: " + err.Error()
+		e.Hint, e.Data["failure"] = "Ask the operator to check the credentials of mcp_servers."+s.name+".", noAuth
+	case isHTTP && status.Status < 500 && status.Status != http.StatusTooManyRequests && status.Status != http.StatusRequestTimeout:
+		e.Message = what + ": server " + s.name + " rejected the request: " + err.Error()
+		e.Hint, e.Data["failure"] = "Do not repeat the call; ask the operator to check mcp_servers."+s.name+".", permanent
+	case errors.Is(err, errGone):
+		e.Message, e.Hint = what+": "+err.Error(), "Make the call again."
+	case errors.Is(err, mcpclient.ErrTooLong):
+		e.Message = what + ": server " + s.name + " sent a message that is too long"
+		e.Hint, e.Data["failure"] = "Ask for less in one call.", permanent
+	default:
+		e.Message = what + ": server " + s.name + " failed during the call: " + s.link.cause(err) +
+			". Whether the call had an effect is unknown; the server is started again when it is needed."
+		e.Hint = "Find out whether the call had its effect before you repeat it."
+	}
+	return e
+}
+
+// withIdentity writes who calls into the arguments that configuration names, whatever the
+// model has put there.
+func (s *Server) withIdentity(p domain.Principal, schema, args json.RawMessage) (json.RawMessage, error) {
+	if len(s.settings.Identity) == 0 {
+		return args, nil
+	}
+	if len(args) == 0 || string(args) == "null" {
+		args = json.RawMessage("{}")
+	}
+	properties := rawjson.Member(schema, "properties")
+	for argument, field := range s.settings.Identity {
+		if rawjson.Member(properties, argument) == nil && rawjson.Member(args, argument) == nil {
+			continue
+		}
+		var value any
+		switch field {
+		case "name":
+			value = p.Name
+		case "id":
+			value = p.ID
+		case "compliance_level":
+			value = p.ComplianceLevel
+		default:
+			value = p.Groups
+			if p.Groups == nil {
+				value = []string{}
+			}
+			if t := rawjson.Member(rawjson.Member(properties, argument), "type"); string(t) == `"string"` {
+				value = strings.Join(p.Groups, ",")
+			}
+		}
+		b, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		args = rawjson.With(args, argument, b)
+	}
+	return args, nil
+}
+
+// withoutIdentity returns a schema as models see it: what the server writes is not asked
+// for.
+func (s *Server) withoutIdentity(schema json.RawMessage) json.RawMessage {
+	for argument := range s.settings.Identity {
+		if properties := rawjson.Member(schema, "properties"); rawjson.Member(properties, argument) != nil {
+			schema = rawjson.With(schema, "properties", rawjson.With(properties, argument, []byte(identitySchema)))
+		}
+		required := json.RawMessage("[")
+		_ = rawjson.Array(rawjson.Member(schema, "required"), func(name []byte) error {
+			if text, _ := rawjson.String(name); text != argument {
+				if len(required) > 1 {
+					required = append(required, ',')
+				}
+				required = append(required, name...)
+			}
+			return nil
+		})
+		if len(required) > 1 {
+			schema = rawjson.With(schema, "required", append(required, ']'))
+		} else {
+			schema = rawjson.Without(schema, "required")
+		}
+	}
+	return schema
+}
+
+// identitySchema takes anything, and says that it makes no difference.
+const identitySchema = `{"description":"Filled in by the server with who calls. Leave it out."}`

@@ -1,0 +1,315 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"toolserver/domain"
+	"toolserver/jsonrpc"
+	"toolserver/mcpclient"
+	"toolserver/rawjson"
+)
+
+// relay passes on what a server has to say or to ask during one call to whoever made the
+// call.
+type relay struct {
+	owner   domain.Session
+	pending *pending // of a caller who answers in rounds; nil for others
+
+	mu     sync.Mutex
+	caller context.Context // of the call; of its last round
+	ended  bool            // nothing may be passed on any more
+	asking sync.WaitGroup  // questions under way
+	stops  []context.CancelCauseFunc
+	logs   chan domain.LogMessage
+	logged chan struct{} // closed when all that is in logs was passed on
+}
+
+// errAnswered is the cause of questions that were open when their call ended.
+var errAnswered = errors.New("the call has ended")
+
+type relayKey struct{}
+
+// maxLogs bounds the log messages of a call that its caller has not read yet; more are
+// dropped.
+const maxLogs = 256
+
+// lingering is how long after its cancellation a call may still be the one that a server
+// asks about, where it does not say.
+const lingering = 10 * time.Second
+
+// relays are the calls of a server in flight.
+type relays struct {
+	mu  sync.Mutex
+	all []*relay // in the order in which they began
+}
+
+// begin adds a call. The context leads what the server says during it to the relay.
+func (rs *relays) begin(caller context.Context) *relay {
+	r := &relay{owner: domain.SessionOf(caller), caller: caller}
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.all = append(rs.all, r)
+	return r
+}
+
+// end removes a call, after all that it was told has been passed on. One that was canceled
+// may still be running at the server for a while.
+func (rs *relays) end(r *relay, canceled bool) {
+	r.mu.Lock()
+	r.ended = true
+	if r.logs != nil {
+		close(r.logs)
+	}
+	for _, stop := range r.stops {
+		stop(errAnswered)
+	}
+	r.mu.Unlock()
+	if r.logs != nil {
+		<-r.logged
+	}
+	r.asking.Wait()
+	if canceled {
+		time.AfterFunc(lingering, func() { rs.remove(r) })
+	} else {
+		rs.remove(r)
+	}
+}
+
+func (rs *relays) remove(r *relay) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.all = slices.DeleteFunc(rs.all, func(other *relay) bool { return other == r })
+}
+
+// of returns the call that a message of the server belongs to. If the transport does not
+// say, it is the newest call, provided that all are of one session: nobody is told or asked
+// what may be meant for somebody else.
+func (rs *relays) of(ctx context.Context) *relay {
+	if r, ok := ctx.Value(relayKey{}).(*relay); ok {
+		return r
+	}
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if len(rs.all) == 0 {
+		return nil
+	}
+	newest := rs.all[len(rs.all)-1]
+	for _, r := range rs.all {
+		if r != newest && (r.owner.Key() != newest.owner.Key() || !newest.owner.Lasts()) {
+			return nil
+		}
+	}
+	return newest
+}
+
+// count returns how many calls are in flight.
+func (rs *relays) count() int {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return len(rs.all)
+}
+
+// current returns the context of the caller.
+func (r *relay) current() context.Context {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.caller
+}
+
+// log passes a log message on, without waiting for the caller.
+func (r *relay) log(m domain.LogMessage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return
+	}
+	if r.logs == nil {
+		r.logs, r.logged = make(chan domain.LogMessage, maxLogs), make(chan struct{})
+		go func(logs <-chan domain.LogMessage) {
+			defer close(r.logged)
+			for m := range logs {
+				domain.Log(r.current(), m)
+			}
+		}(r.logs)
+	}
+	select {
+	case r.logs <- m:
+	default:
+	}
+}
+
+// ask has the caller answer a question of the server. ctx ends when the server does not
+// want to know any more.
+func (r *relay) ask(ctx context.Context, req domain.InputRequest) (json.RawMessage, error) {
+	r.mu.Lock()
+	if r.ended {
+		r.mu.Unlock()
+		return nil, errAnswered
+	}
+	asking, stop := context.WithCancelCause(r.caller)
+	defer stop(nil)
+	r.stops = append(r.stops, stop)
+	r.asking.Add(1)
+	r.mu.Unlock()
+	defer r.asking.Done()
+	if r.pending != nil {
+		return r.pending.ask(ctx, req)
+	}
+	defer context.AfterFunc(ctx, func() { stop(context.Cause(ctx)) })()
+	answers, err := domain.Ask(asking, map[string]domain.InputRequest{question: req})
+	return answers[question], err
+}
+
+// question is the name of the one question of a request.
+const question = "upstream"
+
+// handlers answer what the server asks, by having the callers answer.
+func (s *Server) handlers() map[string]mcpclient.Handler {
+	all := map[string]mcpclient.Handler{}
+	for _, method := range []string{domain.AskElicitation, domain.AskSampling, domain.AskRoots} {
+		all[method] = func(ctx context.Context, params json.RawMessage) (any, error) {
+			r := s.relays.of(ctx)
+			if r == nil {
+				return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%s does not belong to a call, or to one of several callers: nobody can be asked", method)
+			}
+			req := domain.InputRequest{Method: method, Params: params}
+			if method == domain.AskElicitation {
+				mode, _ := rawjson.String(rawjson.Member(params, "mode"))
+				if req.URL = mode == "url"; req.URL {
+					s.expectCompletion(r, params)
+				}
+			}
+			answer, err := r.ask(ctx, req)
+			if err != nil {
+				return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%v", err)
+			}
+			return answer, nil
+		}
+	}
+	return all
+}
+
+// expectCompletion notes whom to tell when a person has done what an address is for.
+func (s *Server) expectCompletion(r *relay, params json.RawMessage) {
+	if id, err := rawjson.String(rawjson.Member(params, "elicitationId")); err == nil {
+		s.completions.Put("", id, domain.Completion(r.current()), 1)
+	}
+}
+
+// notified passes on a notification of the server.
+func (s *Server) notified(ctx context.Context, method string, params json.RawMessage) {
+	switch method {
+	case "notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/prompts/list_changed":
+		s.link.refresh()
+	case "notifications/resources/updated":
+		if uri, err := rawjson.String(rawjson.Member(params, "uri")); err == nil {
+			s.watches.updated(uri)
+		}
+	case "notifications/elicitation/complete":
+		id, _ := rawjson.String(rawjson.Member(params, "elicitationId"))
+		if complete, ok := s.completions.Get("", id); ok {
+			complete(id)
+		}
+	case "notifications/message":
+		var m struct {
+			Level  string          `json:"level"`
+			Logger string          `json:"logger"`
+			Data   json.RawMessage `json:"data"`
+		}
+		if json.Unmarshal(params, &m) != nil {
+			return
+		}
+		level, ok := domain.ParseLogLevel(m.Level)
+		if r := s.relays.of(ctx); r != nil && ok {
+			r.log(domain.LogMessage{Level: level, Logger: m.Logger, Data: m.Data})
+		}
+	}
+}
+
+// pending is a call of a server whose caller answers in rounds: it goes on while nobody
+// waits for it.
+type pending struct {
+	relay  *relay
+	cancel context.CancelCauseFunc // of the call
+	asks   chan *ask
+	done   chan struct{}
+	result json.RawMessage // once it is done
+	err    error
+
+	asked *ask // what the caller has been asked, between two rounds
+	count int  // of what was asked so far
+	alarm *time.Timer
+}
+
+// ask is a question to a caller who answers in rounds.
+type ask struct {
+	name   string
+	req    domain.InputRequest
+	answer chan answer // has room for one
+}
+
+type answer struct {
+	value json.RawMessage
+	err   error
+}
+
+// ask waits until the caller has answered, in whatever round that is.
+func (p *pending) ask(ctx context.Context, req domain.InputRequest) (json.RawMessage, error) {
+	q := &ask{req: req, answer: make(chan answer, 1)}
+	select {
+	case p.asks <- q:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case a := <-q.answer:
+		return a.value, a.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// parkTime is how long a call waits for the next round.
+const parkTime = 15 * time.Minute
+
+// round takes the call on until it is done or the caller has to answer, which is the error
+// [*domain.InputRequired].
+func (p *pending) round(ctx context.Context, park func(*pending) string) (json.RawMessage, error) {
+	for {
+		select {
+		case q := <-p.asks:
+			p.count++
+			q.name = fmt.Sprintf("%s-%d", question, p.count)
+			p.asked = q
+			if again := p.answer(ctx, park); again != nil {
+				return nil, again
+			}
+		case <-p.done:
+			return p.result, p.err
+		case <-ctx.Done():
+			p.cancel(context.Cause(ctx))
+			<-p.done
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// answer answers the question if the caller has. Otherwise the caller has to call again,
+// which is the error.
+func (p *pending) answer(ctx context.Context, park func(*pending) string) error {
+	q := p.asked
+	answers, err := domain.Ask(ctx, map[string]domain.InputRequest{q.name: q.req})
+	if required, ok := err.(*domain.InputRequired); ok {
+		required.Resume = park(p)
+		return required
+	}
+	p.asked = nil
+	q.answer <- answer{answers[q.name], err}
+	return nil
+}

@@ -1,0 +1,319 @@
+// Package upstream offers what other MCP servers offer, under the policy of this one:
+// their tools, resources and prompts. Each server is a source of its own, which is kept
+// connected, and whose failure costs only what it offers.
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
+
+	"toolserver/domain"
+	"toolserver/mcpclient"
+	"toolserver/rawjson"
+	"toolserver/sandbox"
+	"toolserver/share"
+)
+
+// The values of [Settings.Pin].
+const (
+	pinWarn       = "warn"
+	pinQuarantine = "quarantine"
+)
+
+// deps is what a server works with.
+type deps struct {
+	Version   string
+	Log       *zap.Logger
+	State     *sandbox.State
+	Processes *sandbox.Processes
+	HTTP      *http.Client
+	Environ   []string // of this process
+}
+
+// Server is one server that configuration names. It is a [domain.Source].
+type Server struct {
+	name        string
+	settings    Settings
+	deps        deps
+	files       *files
+	link        *link
+	relays      relays
+	watches     watches
+	parked      share.Store[string, *pending]
+	completions share.Store[string, func(string)]
+
+	ctx     context.Context // ends when the server is closed
+	end     context.CancelFunc
+	running sync.WaitGroup
+
+	mu       sync.Mutex
+	catalog  catalog
+	pins     map[string]Difference // tools that differ from their pins
+	offered  domain.Offer
+	changed  func()
+	problems []string // with what is kept
+}
+
+// Bounds of what one server may have callers wait for.
+const (
+	maxParked      = 200
+	maxCompletions = 1000
+	completionAge  = time.Hour
+)
+
+// newServer returns a server, with what was known of it last time. It is started by
+// [Server.OnChange].
+func newServer(name string, settings Settings, d deps) *Server {
+	s := &Server{name: name, settings: settings, deps: d, files: newFiles(d.State, name, &settings)}
+	s.deps.Log = d.Log.With(zap.String("server", name))
+	s.ctx, s.end = context.WithCancel(context.Background())
+	s.link = newLink(s)
+	s.watches.server = s
+	s.parked.MaxEntries, s.parked.Dropped = maxParked, func(p *pending) { p.cancel(errGone) }
+	s.completions.MaxEntries, s.completions.MaxAge = maxCompletions, completionAge
+	kept, err := s.files.catalog()
+	if err != nil {
+		s.problem("what was known of it cannot be read", err)
+	}
+	s.adopt(kept)
+	return s
+}
+
+// problem notes that something cannot be kept, once.
+func (s *Server) problem(what string, err error) {
+	s.deps.Log.Warn(what, zap.Error(err))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text := what + ": " + err.Error(); len(s.problems) < 10 {
+		s.problems = append(s.problems, text)
+	}
+}
+
+// Name returns the name of the source, which differs from those of built-in families.
+func (s *Server) Name() string { return SourceName(s.name) }
+
+// SourceName returns the name of the source of a server.
+func SourceName(server string) string { return "mcp_servers." + server }
+
+// Offer returns what the server offered last.
+func (s *Server) Offer() domain.Offer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.offered
+}
+
+// OnChange starts the server.
+func (s *Server) OnChange(changed func()) {
+	s.mu.Lock()
+	s.changed = changed
+	s.mu.Unlock()
+	s.running.Go(func() { s.link.run(s.ctx) })
+	if s.settings.Pin == pinQuarantine {
+		s.running.Go(s.followPins)
+	}
+}
+
+// Close ends the connection, and the program of the server.
+func (s *Server) Close() error {
+	s.end()
+	s.parked.Clear()
+	s.running.Wait()
+	return nil
+}
+
+func (s *Server) timeout() time.Duration {
+	if s.settings.Timeout > 0 {
+		return s.settings.Timeout
+	}
+	return defaultTimeout
+}
+
+// load reads the lists of the server, and offers what is in them.
+func (s *Server) load(ctx context.Context, conn *connection) error {
+	about := conn.client.Server()
+	c := catalog{Protocol: about.Protocol, Info: about.Info, Instructions: about.Instructions}
+	for _, list := range []struct {
+		capability string
+		method     mcp.MCPMethod
+		to         *[]json.RawMessage
+	}{
+		{"tools", mcp.MethodToolsList, &c.Tools}, {"resources", mcp.MethodResourcesList, &c.Resources},
+		{"resources", mcp.MethodResourcesTemplatesList, &c.Templates}, {"prompts", mcp.MethodPromptsList, &c.Prompts},
+	} {
+		if rawjson.Member(about.Capabilities, list.capability) == nil {
+			continue
+		}
+		listing, cancel := context.WithTimeout(ctx, s.timeout())
+		items, err := conn.client.List(listing, string(list.method))
+		cancel()
+		if err != nil && list.to != &c.Templates { // which servers with resources need not have
+			return err
+		}
+		*list.to = items
+	}
+	s.mu.Lock()
+	same := !s.catalog.empty() && s.catalog.same(&c)
+	s.mu.Unlock()
+	if same {
+		return nil
+	}
+	if err := s.files.keepCatalog(c); err != nil {
+		s.problem("its catalog cannot be kept", err)
+	}
+	s.adopt(c)
+	return nil
+}
+
+// adopt offers what is in a catalog.
+func (s *Server) adopt(c catalog) {
+	tools := map[string]json.RawMessage{}
+	for _, raw := range c.Tools {
+		if name, err := rawjson.String(rawjson.Member(raw, "name")); err == nil && tools[name] == nil {
+			tools[name] = raw
+		}
+	}
+	changed, err := s.files.compare(tools)
+	if err != nil {
+		s.problem("the pins of its tools cannot be read or kept", err)
+		if s.settings.Pin == pinQuarantine {
+			for name := range tools {
+				changed[name] = Difference{Tool: name}
+			}
+		}
+	}
+	for name, d := range changed {
+		members := make([]string, len(d.Members))
+		for i, m := range d.Members {
+			members[i] = m.Name
+		}
+		s.deps.Log.Warn("a tool has changed since it was pinned", zap.String("tool", name), zap.Strings("members", members))
+	}
+	offer := s.offer(&c, changed)
+	s.mu.Lock()
+	s.catalog, s.pins, s.offered = c, changed, offer
+	notify := s.changed
+	s.mu.Unlock()
+	if notify != nil {
+		notify()
+	}
+}
+
+// pinPause is how often it is looked whether somebody has approved of tools that are held
+// back.
+const pinPause = 2 * time.Second
+
+// followPins offers tools that are held back when somebody has approved of them.
+func (s *Server) followPins() {
+	for sleep(s.ctx, pinPause) {
+		s.mu.Lock()
+		held, c := s.pins, s.catalog
+		s.mu.Unlock()
+		if len(held) == 0 {
+			continue
+		}
+		p, err := s.files.pins()
+		if err != nil {
+			continue
+		}
+		for _, raw := range c.Tools {
+			name, _ := rawjson.String(rawjson.Member(raw, "name"))
+			if _, ok := held[name]; ok && p[name].Hash == newPin(raw).Hash {
+				s.adopt(c)
+				break
+			}
+		}
+	}
+}
+
+// listen has a server of protocol version 2026-07-28 say what changes.
+func (s *Server) listen(ctx context.Context, c *connection) {
+	for wait := firstWait; ctx.Err() == nil; wait = min(2*wait, laterWait) {
+		_ = c.client.Listen(ctx, mcpclient.Filter{Tools: true, Prompts: true, Resources: true})
+		if !sleep(ctx, wait) || c.client.Err() != nil {
+			return
+		}
+		s.link.refresh() // it may have changed in between
+	}
+}
+
+// request sends a request that is no call of a tool.
+func (s *Server) request(ctx context.Context, what string, method mcp.MCPMethod, params any) (json.RawMessage, error) {
+	b, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	result, err := s.do(ctx, mcpclient.Request{Method: string(method), Params: json.RawMessage(b)})
+	if err != nil {
+		return nil, s.failure(ctx, what, err)
+	}
+	return result, nil
+}
+
+// read reads a document of the server, by the address that clients have of it or by its own.
+func (s *Server) read(ctx context.Context, uri string) ([]domain.Content, error) {
+	own := s.original(uri)
+	result, err := s.request(ctx, "resource "+uri, mcp.MethodResourcesRead, map[string]string{"uri": own})
+	if err != nil {
+		return nil, err
+	}
+	documents, err := contents(result, own, uri)
+	if err != nil {
+		return nil, domain.Errorf(domain.CodeExecutionFailed, "resource %s: server %s returned no valid result: %w", uri, s.name, err)
+	}
+	return documents, nil
+}
+
+// get fills in a prompt of the server.
+func (s *Server) get(ctx context.Context, name string, args map[string]string) (domain.PromptResult, error) {
+	params := map[string]any{"name": name}
+	if len(args) > 0 {
+		params["arguments"] = args
+	}
+	result, err := s.request(ctx, "prompt "+name, mcp.MethodPromptsGet, params)
+	if err != nil {
+		return domain.PromptResult{}, err
+	}
+	p, err := promptResult(result)
+	if err != nil {
+		return p, domain.Errorf(domain.CodeExecutionFailed, "prompt %s: server %s returned no valid result: %w", name, s.name, err)
+	}
+	return p, nil
+}
+
+// completer asks the server for completions of a prompt or template.
+func (s *Server) completer(kind, member, name string) domain.Completer {
+	return func(ctx context.Context, argument, typed string, given map[string]string) ([]string, error) {
+		s.mu.Lock()
+		known := s.catalog
+		s.mu.Unlock()
+		if known.empty() {
+			return nil, nil
+		}
+		params := map[string]any{
+			"ref": map[string]string{"type": kind, member: name}, "argument": map[string]string{"name": argument, "value": typed},
+		}
+		if len(given) > 0 {
+			params["context"] = map[string]any{"arguments": given}
+		}
+		result, err := s.request(ctx, "completion of "+name, mcp.MethodCompletionComplete, params)
+		if err != nil {
+			if e, ok := err.(*domain.Error); ok && e.Verbatim { // it completes nothing
+				return nil, nil
+			}
+			return nil, err
+		}
+		var r struct {
+			Completion struct {
+				Values []string `json:"values"`
+			} `json:"completion"`
+		}
+		_ = json.Unmarshal(result, &r) // what is no list of texts completes nothing
+		return r.Completion.Values, nil
+	}
+}
