@@ -20,6 +20,7 @@ import (
 	"toolserver/tools/google/calendar"
 	"toolserver/tools/httpcall"
 	"toolserver/tools/system"
+	"toolserver/tools/upstream"
 )
 
 // check reports what the types of the configuration do not say.
@@ -29,6 +30,7 @@ func (l *Loaded) check() error {
 		"recipient":    sandbox.CheckRecipientEntry,
 		"reachable":    checkReachable,
 		"private_host": func(text string) error { _, err := netguard.ParseHost(text); return err },
+		"server_url":   upstream.CheckURL,
 		"base_url":     func(text string) error { _, err := httpcall.ParseBase(text); return err },
 		"stand_in":     checkStandIn,
 		"header":       checkHeader,
@@ -64,6 +66,12 @@ func (l *Loaded) check() error {
 	for _, name := range slices.Sorted(maps.Keys(l.Sandbox.Env)) {
 		if err := sandbox.CheckVariable(name, l.Sandbox.Env[name]); err != nil {
 			all = append(all, l.mistake("sandbox.env."+name, "%s", err))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Servers)) {
+		s := l.Servers[name]
+		for _, m := range s.Check(name) {
+			all = append(all, l.mistake(strings.TrimSuffix("mcp_servers."+name+"."+m.Key, "."), "%s", m.Problem))
 		}
 	}
 	for _, m := range l.Web.Search.Check() {

@@ -17,30 +17,33 @@ import (
 	"toolserver/tools/declare"
 	"toolserver/tools/google"
 	"toolserver/tools/linkedin"
+	"toolserver/tools/upstream"
 	"toolserver/tools/websearch"
 )
 
 // Config is the configuration file.
 type Config struct {
-	WorkingDirectory string                     `yaml:"working_directory" path:"true" doc:"Where relative paths and commands start; the directory the server is started in if unset."`
-	Roots            []string                   `yaml:"roots" path:"true" doc:"Further directories that file tools may use by default."`
-	Server           Server                     `yaml:"server" doc:"How clients reach the server."`
-	ToolSections     ToolSections               `yaml:"tools" doc:"Settings of single tools, by name. NAME lists the settings of every tool; the name of a tool lists its own."`
-	Tools            map[string]domain.Override `yaml:"-"` // of ToolSections, what any tool has
-	Sandbox          Sandbox                    `yaml:"sandbox" doc:"Policy of all tools, whatever their own settings."`
-	Web              Web                        `yaml:"web" doc:"How the web is read and searched."`
-	LinkedIn         linkedin.Options           `yaml:"linkedin" doc:"Address of LinkedIn and interval of requests."`
-	Anthropic        anthropic.Options          `yaml:"anthropic" doc:"Anthropic's API: keys, model, address."`
-	Google           google.Options             `yaml:"google" doc:"Gmail and Google Calendar: credentials, time zone, where sign-ins are kept."`
-	CapabilitiesFile string                     `yaml:"capabilities_file" path:"true" doc:"Where capabilities_refresh writes its summary; capabilities.md in the working directory if unset."`
-	StateDirectory   string                     `yaml:"state_directory" path:"true" doc:"Directory for tokens, pins and catalogs, accessible to this user only; toolserver in the user's state directory (~/.local/state) if unset."`
-	Resources        map[string]Offer           `yaml:"resources" doc:"Settings of single resources, by name."`
-	Prompts          map[string]Offer           `yaml:"prompts" doc:"Settings of single prompts, by name."`
-	Limits           domain.Limits              `yaml:"limits" doc:"Limits of calls, results and lists."`
-	Errors           string                     `yaml:"errors" enum:"jsonrpc|result" doc:"Whether a tool that could not run returns a JSON-RPC error or a result that the model sees."`
-	Logging          Logging                    `yaml:"logging" doc:"What is logged, and where."`
-	Users            map[string]User            `yaml:"users" doc:"Groups and compliance levels, by the name of the user or token."`
-	Compliance       Compliance                 `yaml:"compliance" doc:"Which compliance levels may be combined."`
+	WorkingDirectory string                       `yaml:"working_directory" path:"true" doc:"Where relative paths and commands start; the directory the server is started in if unset."`
+	Roots            []string                     `yaml:"roots" path:"true" doc:"Further directories that file tools may use by default."`
+	Server           Server                       `yaml:"server" doc:"How clients reach the server."`
+	ToolSections     ToolSections                 `yaml:"tools" doc:"Settings of single tools, by name. NAME lists the settings of every tool; the name of a tool lists its own."`
+	Tools            map[string]domain.Override   `yaml:"-"` // of ToolSections, what any tool has
+	Sandbox          Sandbox                      `yaml:"sandbox" doc:"Policy of all tools, whatever their own settings."`
+	Web              Web                          `yaml:"web" doc:"How the web is read and searched."`
+	LinkedIn         linkedin.Options             `yaml:"linkedin" doc:"Address of LinkedIn and interval of requests."`
+	Anthropic        anthropic.Options            `yaml:"anthropic" doc:"Anthropic's API: keys, model, address."`
+	Google           google.Options               `yaml:"google" doc:"Gmail and Google Calendar: credentials, time zone, where sign-ins are kept."`
+	CapabilitiesFile string                       `yaml:"capabilities_file" path:"true" doc:"Where capabilities_refresh writes its summary; capabilities.md in the working directory if unset."`
+	StateDirectory   string                       `yaml:"state_directory" path:"true" doc:"Directory for tokens, pins and catalogs, accessible to this user only; toolserver in the user's state directory (~/.local/state) if unset."`
+	Servers          map[string]upstream.Settings `yaml:"mcp_servers" doc:"Other MCP servers, by name. Clients see their tools as NAME__TOOL."`
+	Discovery        domain.Discovery             `yaml:"discovery" doc:"Which tools clients find in lists, and which with mcp_search only."`
+	Resources        map[string]Offer             `yaml:"resources" doc:"Settings of single resources, by name."`
+	Prompts          map[string]Offer             `yaml:"prompts" doc:"Settings of single prompts, by name."`
+	Limits           domain.Limits                `yaml:"limits" doc:"Limits of calls, results and lists."`
+	Errors           string                       `yaml:"errors" enum:"jsonrpc|result" doc:"Whether a tool that could not run returns a JSON-RPC error or a result that the model sees."`
+	Logging          Logging                      `yaml:"logging" doc:"What is logged, and where."`
+	Users            map[string]User              `yaml:"users" doc:"Groups and compliance levels, by the name of the user or token."`
+	Compliance       Compliance                   `yaml:"compliance" doc:"Which compliance levels may be combined."`
 }
 
 // Server is how clients reach the server.
@@ -134,6 +137,7 @@ func Default() Config {
 		LinkedIn:  linkedin.DefaultOptions(),
 		Anthropic: anthropic.DefaultOptions(),
 		Google:    google.DefaultOptions(),
+		Discovery: domain.Discovery{Mode: "auto", Limit: 40},
 		Errors:    "jsonrpc",
 		Logging:   Logging{Level: "info", Format: "console"},
 	}
@@ -142,7 +146,7 @@ func Default() Config {
 // Executor returns the settings of the executor.
 func (c *Config) Executor(secrets []string) domain.Settings {
 	return domain.Settings{
-		Limits: c.Limits, Access: domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict}, Secrets: secrets,
+		Limits: c.Limits, Access: domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict}, Secrets: secrets, Discovery: c.Discovery,
 		Tools: c.Tools, Resources: overrides(c.Resources), Prompts: overrides(c.Prompts),
 	}
 }

@@ -72,6 +72,12 @@ func load(origin Origin, directories []string, before *Loaded) (*Loaded, error) 
 		}
 	}
 	l.Tools = l.ToolSections.common()
+	for _, s := range l.Servers {
+		for _, secret := range s.Secrets() {
+			l.source.AddSecret(secret)
+		}
+	}
+	l.Secrets = l.source.Secrets()
 	l.credentials()
 	if err := l.directories(directories); err != nil {
 		return nil, err
@@ -104,9 +110,7 @@ func (l *Loaded) read(directories []string, before *Loaded) error {
 			"save all of it, with a newline at its end", l.File)
 	}
 	l.size, l.whole = len(text), endsLine(text)
-	err = yamlconf.Decode(l.named, text, &l.Config, &l.source)
-	l.Secrets = l.source.Secrets()
-	return err
+	return yamlconf.Decode(l.named, text, &l.Config, &l.source)
 }
 
 func endsLine(text []byte) bool { return bytes.HasSuffix(text, []byte("\n")) }

@@ -16,6 +16,7 @@ import (
 	"toolserver/tools/meta"
 	"toolserver/tools/shell"
 	"toolserver/tools/system"
+	"toolserver/tools/upstream"
 	"toolserver/tools/utility"
 	"toolserver/tools/web"
 	"toolserver/tools/websearch"
@@ -26,7 +27,7 @@ import (
 func Declared() []declare.Group {
 	return append([]declare.Group{
 		utility.Declared(), files.Declared(), shell.Declared(), system.Declared(), web.Declared(), websearch.Declared(),
-		linkedin.Declared(), anthropic.Declared(), meta.Declared(),
+		linkedin.Declared(), anthropic.Declared(), meta.Declared(), upstream.Declared(),
 	}, google.Declared()...)
 }
 

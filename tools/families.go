@@ -19,6 +19,7 @@ import (
 	"toolserver/tools/resources"
 	"toolserver/tools/shell"
 	"toolserver/tools/system"
+	"toolserver/tools/upstream"
 	"toolserver/tools/utility"
 	"toolserver/tools/web"
 	"toolserver/tools/websearch"
@@ -39,6 +40,9 @@ type Deps struct {
 	LinkedIn     linkedin.Options
 	Anthropic    anthropic.Options
 	Google       GoogleDeps
+
+	Finder  upstream.Finder
+	Servers int // of mcp_servers
 
 	CapabilitiesFile string // empty for [meta.DefaultFile]
 }
@@ -108,6 +112,7 @@ func families(d Deps) []family {
 				Catalog: d.Catalog, Files: d.Sandbox.For(meta.RefreshName).Writer(), File: d.CapabilitiesFile, Headings: headings(), Ask: ask,
 			}))}, err
 		}},
+		{"mcp", []any{d.Servers > 0, d.Finder.Everything}, false, func(d Deps) (domain.Offer, error) { return d.Finder.Offer(d.Servers), nil }},
 		{"resources", d.Resources.WorkingDirectory, true, func(d Deps) (domain.Offer, error) {
 			d.Resources.Files, d.Resources.Listed = d.Sandbox.For(files.ReadFile).Reader(), d.Sandbox.For(files.ListDirectory).Reader()
 			return domain.Offer{Resources: resources.All(d.Resources)}, nil

@@ -67,7 +67,7 @@ func all(t *testing.T) []domain.Tool {
 	without := len(list)
 	d.Sandbox = deps(t).Sandbox
 	d.Search.Brave.APIKey, d.Anthropic.APIKey, d.Anthropic.AdminAPIKey = "brave-key", "anthropic-key", "admin-key"
-	d.Google.Options.ClientID, d.Google.Options.ClientSecret = "id", "google-secret"
+	d.Servers, d.Google.Options.ClientID, d.Google.Options.ClientSecret = 1, "id", "google-secret"
 	d.Settings = declare.Settings{google.Section: &google.Tier{Tier: google.Full}}
 	list, none, _ := offered(t, &tools.Families{}, d)
 	if len(list) != without+len(missing) || none != nil {

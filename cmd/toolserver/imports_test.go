@@ -13,7 +13,7 @@ var layers = map[string][]string{
 	"cmd":          {"config", "server", "tools", "sandbox", "domain", "filewatch"},
 	"config":       {"server", "tools", "sandbox", "domain", "structschema"},
 	"server":       {"domain", "share", "jsonrpc", "sse", "rawjson"},
-	"tools":        {"sandbox", "domain", "share", "filewatch", "sse", "rawjson"},
+	"tools":        {"sandbox", "domain", "share", "filewatch", "mcpclient", "jsonrpc", "sse", "rawjson"},
 	"sandbox":      {"share", "proxy"},
 	"domain":       {"share", "structschema", "rawjson"},
 	"structschema": {"rawjson"},

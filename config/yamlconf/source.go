@@ -78,6 +78,9 @@ func (s *Source) Secrets() []string { return slices.Sorted(maps.Keys(s.values)) 
 // itself, without its key.
 const minSecret = 6
 
+// AddSecret has a text count as a secret that no tag or reference marks as one.
+func (s *Source) AddSecret(value string) { s.remember(value) }
+
 func (s *Source) remember(value string) {
 	if len(value) >= minSecret {
 		s.values[value] = true

@@ -37,6 +37,7 @@ func Tools(store *domain.ResultStore) []domain.Tool {
 		Description: "Read one page of a result that was too long for one answer. " +
 			"The marker at the end of such an answer has the ID. All pages joined are exactly the whole result.",
 		Category:    category,
+		Listing:     domain.ListedAlways,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Ability:     "page through results that are too long for one answer",
 	}, reader{store}.read)}

@@ -25,6 +25,7 @@ import (
 	"toolserver/tools/google"
 	"toolserver/tools/resources"
 	"toolserver/tools/shell"
+	"toolserver/tools/upstream"
 	"toolserver/tools/web"
 )
 
@@ -67,6 +68,8 @@ type App struct {
 
 	mu       sync.Mutex // held while a configuration is applied
 	families tools.Families
+	servers  upstream.Manager
+	attached bool     // the sources whose offers may change are in the registry
 	secrets  []string // besides those of the configuration
 	now      atomic.Pointer[state]
 	unlisted missingLog
@@ -124,7 +127,17 @@ func (a *App) programSource() domain.Source {
 // be slow or start processes: commands that use built-in tools, and completion,
 // do without them.
 func (a *App) Attach() {
-	a.exec.Registry.Apply(domain.Revision{Add: a.program.Sources})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.attached {
+		return
+	}
+	a.attached = true
+	add := slices.Clone(a.program.Sources)
+	for _, s := range a.servers.Servers() {
+		add = append(add, s)
+	}
+	a.exec.Registry.Apply(domain.Revision{Add: add})
 }
 
 // Find returns a tool by its name, with the catalog that offers it. The error
@@ -170,7 +183,8 @@ func (a *App) apply(cfg *config.Loaded) error {
 	if err != nil {
 		return err
 	}
-	warnings, err := a.checkNames(cfg, update.Offers())
+	servers := a.servers.Prepare(cfg.Servers, upstream.Deps{Sandbox: box.Sandbox, Policy: box.Policy, Version: a.program.Version, Log: a.log})
+	warnings, err := a.checkNames(cfg, append(update.Offers(), servers.Offers()...))
 	if err != nil {
 		return err
 	}
@@ -183,8 +197,13 @@ func (a *App) apply(cfg *config.Loaded) error {
 	before := a.now.Swap(&state{cfg, tokens, cfg.Principal(cfg.Server.User), cfg.Principal("anonymous"), box, warnings})
 	box.TakeEffect()
 	settings := a.settings(cfg)
-	a.exec.Registry.Apply(domain.Revision{Settings: &settings, Add: update.Changed})
+	revision := domain.Revision{Settings: &settings, Add: update.Changed}
+	if a.attached {
+		revision.Add, revision.Remove = append(revision.Add, servers.Changed...), servers.Removed
+	}
+	a.exec.Registry.Apply(revision)
 	update.Commit()
+	servers.Commit()
 	if a.server != nil {
 		a.server.ErrorsAsResults.Store(cfg.Errors == "result")
 	}
@@ -227,6 +246,8 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 		Google: tools.GoogleDeps{
 			Options: cfg.Google, Disabled: google.DisabledOf(cfg.Tools), Serving: func() bool { return a.server != nil }, Prove: a.prover, Open: a.openBrowser,
 		},
+		Finder:  upstream.Finder{Catalog: a.exec.Registry.Catalog, Everything: cfg.Discovery.Mode == domain.DiscoverSearch},
+		Servers: len(cfg.Servers),
 		Catalog: a.Callable, CapabilitiesFile: cfg.CapabilitiesFile,
 	}
 }
