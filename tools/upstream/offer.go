@@ -49,17 +49,20 @@ func (s *Server) offer(c *catalog, changed map[string]Difference) domain.Offer {
 	missing := func(kind domain.Kind, name, reason string, mistake bool) {
 		o.Missing = append(o.Missing, domain.Missing{Kind: kind, Name: domain.ClipName(name), Category: s.category(kind), Reason: reason, Mistake: mistake})
 	}
-	taken := map[string]bool{}
+	taken, names := map[string]bool{}, map[string]bool{}
 	for _, raw := range inOrder(c.Tools) {
 		t, original, err := s.tool(raw)
 		name := cmp.Or(t.Name, clean(s.name)+separator+clean(original))
 		setting, ok := s.settings.Tools.offers(original)
 		_, differs := changed[original]
+		if err == nil && !taken[original] && names[t.Name] { // its own name is not taken, but the one that clients would see
+			err = errors.New("its name cannot be told from that of another tool")
+		}
 		switch {
-		case err != nil:
-			missing(domain.KindTool, name, "is left out: "+err.Error(), true)
 		case taken[original]:
 			missing(domain.KindTool, name, "is left out: the server lists it twice", true)
+		case err != nil:
+			missing(domain.KindTool, name, "is left out: "+err.Error(), true)
 		case !ok:
 			missing(domain.KindTool, name, "is left out by mcp_servers."+s.name+"."+setting, false)
 		case differs && s.settings.Pin == pinQuarantine:
@@ -67,16 +70,23 @@ func (s *Server) offer(c *catalog, changed map[string]Difference) domain.Offer {
 		default:
 			o.Tools = append(o.Tools, t)
 		}
-		taken[original] = true
+		taken[original], names[t.Name] = true, true
 	}
-	for _, list := range [][]json.RawMessage{c.Resources, c.Templates} {
-		for _, raw := range list {
-			if r, err := s.resource(raw); err == nil {
-				o.Resources = append(o.Resources, r)
-			} else {
-				missing(domain.KindResource, r.Name, "is left out: "+err.Error(), true)
-			}
+	named := map[string]bool{}
+	for _, raw := range slices.Concat(c.Resources, c.Templates) {
+		r, err := s.resource(raw)
+		if named[r.Name] { // only addresses are unique
+			r.Name = s.name + separator + r.Alias
 		}
+		switch {
+		case err != nil:
+			missing(domain.KindResource, r.Name, "is left out: "+err.Error(), true)
+		case named[r.Name]:
+			missing(domain.KindResource, r.Name, "is left out: the server lists it twice", true)
+		default:
+			o.Resources = append(o.Resources, r)
+		}
+		named[r.Name] = true
 	}
 	for _, raw := range c.Prompts {
 		if p, err := s.prompt(raw); err == nil {
@@ -224,13 +234,12 @@ func (s *Server) resource(raw json.RawMessage) (r domain.Resource, err error) {
 		return r, fmt.Errorf("it is not valid: %w", err)
 	}
 	r = domain.Resource{
-		Name: s.name + separator + cmp.Or(it.Name, it.URI, it.Template), Title: it.Title, Description: it.Description, MIMEType: it.MIMEType,
+		Name: s.name + separator + cmp.Or(it.Name, it.Template, it.URI), Title: it.Title, Description: it.Description, MIMEType: it.MIMEType,
 		Audience: s.audience(), Listed: others(raw, "name", "title", "description", "mimeType", "uri", "uriTemplate"),
 		Read: func(ctx context.Context, at domain.Location) ([]domain.Content, error) { return s.read(ctx, at.URI) },
 	}
 	if it.Template != "" {
 		r.Template, r.Alias = s.address(it.Template), it.Template
-		r.Name = s.name + separator + cmp.Or(it.Name, it.Template)
 		r.Complete = s.completer("ref/resource", "uri", it.Template)
 	} else {
 		r.URI, r.Alias = s.address(it.URI), it.URI

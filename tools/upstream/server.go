@@ -181,8 +181,9 @@ func (s *Server) adopt(c catalog) {
 	changed, err := s.files.compare(tools)
 	if err != nil {
 		s.problem("the pins of its tools cannot be read or kept", err)
-		if s.settings.Pin == pinQuarantine {
-			for name := range tools {
+		changed = map[string]Difference{}
+		for name := range tools { // it is not known which of them have changed
+			if s.settings.Pin == pinQuarantine {
 				changed[name] = Difference{Tool: name}
 			}
 		}
