@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -162,10 +163,12 @@ func (s *Server) tool(raw json.RawMessage) (t domain.Tool, name string, err erro
 	if t.Input, err = domain.ParseSchema(shown); err != nil {
 		return t, it.Name, err
 	}
-	if output, err := repaired(it.Output); err == nil && it.Output != nil {
+	properties := rawjson.Member(it.Output, "properties")
+	inContract := rawjson.Member(properties, "artifacts") != nil || rawjson.Member(properties, "returned_file_contents") != nil // its files are taken out
+	if output, err := repaired(it.Output); err == nil && it.Output != nil && !inContract {
 		t.Output, _ = domain.ParseOutputSchema(output) // clients reject the whole list for one that is not valid
 	}
-	p := &proxy{server: s, name: it.Name, quotedName: rawjson.AppendString(nil, it.Name), schema: schema}
+	p := &proxy{server: s, name: it.Name, quotedName: rawjson.AppendString(nil, it.Name), schema: schema, headers: bytes.Contains(schema, []byte(`"x-mcp-header"`))}
 	t.RunRaw = p.run
 	return t, it.Name, nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ type proxy struct {
 	name       string          // as the server has it
 	quotedName []byte          // as JSON
 	schema     json.RawMessage // of its arguments
+	headers    bool            // the schema has arguments that are sent as headers
 }
 
 // run calls the tool.
@@ -37,7 +39,10 @@ func (p *proxy) run(ctx context.Context, args json.RawMessage) (domain.ToolResul
 	if len(args) > 0 {
 		params = append(append(params, `,"arguments":`...), args...)
 	}
-	req := mcpclient.Request{Method: string(mcp.MethodToolsCall), Params: json.RawMessage(append(params, '}')), InputSchema: p.schema}
+	req := mcpclient.Request{Method: string(mcp.MethodToolsCall), Params: json.RawMessage(append(params, '}'))}
+	if p.headers {
+		req.InputSchema = p.schema
+	}
 	result, err := s.do(ctx, req)
 	if err != nil {
 		return domain.ToolResult{}, s.failure(ctx, p.name, err)
@@ -124,6 +129,9 @@ func (s *Server) send(ctx context.Context, req mcpclient.Request) (json.RawMessa
 			return nil, err
 		}
 		result, err := c.client.Do(ctx, req)
+		if _, answered := errors.AsType[*jsonrpc.Error](err); err != nil && !answered && ctx.Err() == nil {
+			signal(s.link.doubt)
+		}
 		if again || !errors.Is(err, mcpclient.ErrSessionEnded) {
 			return result, err
 		}
@@ -177,6 +185,8 @@ func (s *Server) failure(ctx context.Context, what string, err error) error {
 	case isHTTP && status.Status < 500 && status.Status != http.StatusTooManyRequests && status.Status != http.StatusRequestTimeout:
 		e.Message = what + ": server " + s.name + " rejected the request: " + err.Error()
 		e.Hint, e.Data["failure"] = "Do not repeat the call; ask the operator to check mcp_servers."+s.name+".", permanent
+	case notReached(err):
+		e.Message, e.Hint = what+": server "+s.name+" cannot be reached: "+err.Error(), "Call it again later, or use another tool."
 	case errors.Is(err, errGone):
 		e.Message, e.Hint = what+": "+err.Error(), "Make the call again."
 	case errors.Is(err, mcpclient.ErrTooLong):
@@ -188,6 +198,12 @@ func (s *Server) failure(ctx context.Context, what string, err error) error {
 		e.Hint = "Find out whether the call had its effect before you repeat it."
 	}
 	return e
+}
+
+// notReached reports whether a request has not left this machine.
+func notReached(err error) bool {
+	dialing, ok := errors.AsType[*net.OpError](err)
+	return ok && dialing.Op == "dial"
 }
 
 // withIdentity writes who calls into the arguments that configuration names, whatever the

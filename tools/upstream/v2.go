@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"toolserver/domain"
+	"toolserver/rawjson"
 )
 
 // contract is a result in the form of the V2 contract, in which a tool returns files in
@@ -52,8 +53,7 @@ func contractOf(structured json.RawMessage, content []domain.Content) (c contrac
 			return false
 		}
 		c = contract{}
-		return json.Unmarshal(raw, &c) == nil && (c.Artifacts != nil || c.Display != nil || c.Files != nil ||
-			(c.Results != nil || c.Result != nil) && (c.MetaData != nil || c.MetaDash != nil || c.FileNames != nil))
+		return json.Unmarshal(raw, &c) == nil && c.valid(raw)
 	}
 	if structured != nil {
 		ok = read(structured)
@@ -68,6 +68,24 @@ func contractOf(structured json.RawMessage, content []domain.Content) (c contrac
 	}
 	c.content = content
 	return c, ok
+}
+
+// valid reports whether JSON that has some of the keys is meant so: it has files in it, or
+// results beside one of the other keys.
+func (c *contract) valid(raw []byte) bool {
+	embedded := c.Files != nil
+	for _, a := range c.Artifacts {
+		embedded = embedded || a.B64 != ""
+	}
+	c.Results = json.RawMessage(cmp.Or(string(c.Results), string(c.Result)))
+	if len(c.Results) == 0 && embedded { // all the rest is results
+		c.Results = json.RawMessage(raw)
+		for _, key := range contractKeys {
+			c.Results = rawjson.Without(c.Results, strings.Trim(key, `"`))
+		}
+	}
+	display := len(c.Display) > 0 && c.Display[0] == '{'
+	return embedded || len(c.Results) > 0 && (c.Artifacts != nil || display || c.MetaData != nil || c.MetaDash != nil || c.FileNames != nil)
 }
 
 // maxArtifact is the most that an artifact may have, in bytes.
@@ -130,7 +148,7 @@ func (c *contract) result(r domain.ToolResult) domain.ToolResult {
 		}
 		r.MetaData["notes"] = notes
 	}
-	r.Results = object(cmp.Or(string(c.Results), string(c.Result)))
+	r.Results = object(string(c.Results))
 	structured, err := json.Marshal(r.Structured())
 	if err != nil {
 		structured = []byte("{}")
