@@ -87,9 +87,12 @@ func (c *Call) boundResult(r *ToolResult) error {
 	if r.TextLen() > maxChars && c.cut(r, maxChars) || r.Results == nil || r.IsError {
 		return nil
 	}
-	b, err := json.Marshal(r.Results)
-	if err != nil {
-		return fmt.Errorf("structured content: %w", err)
+	b, raw := r.Results.(json.RawMessage) // of another server, which has been read already
+	if !raw {
+		var err error
+		if b, err = json.Marshal(r.Results); err != nil {
+			return fmt.Errorf("structured content: %w", err)
+		}
 	}
 	n := utf8.RuneCount(b)
 	if n <= maxChars {
