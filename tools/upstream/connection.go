@@ -35,9 +35,9 @@ func (s streams) Write(p []byte) (int, error) { return s.Stdin.Write(p) }
 func (s streams) Close() error { return errors.Join(s.Stdin.Close(), s.Stdout.Close()) }
 
 // connect connects to the server. It starts its program, which ends with ctx.
-func (s *Server) connect(ctx context.Context) (*connection, error) {
+func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 	opts := mcpclient.Options{
-		Name: "toolserver", Version: s.deps.Version, Handlers: s.handlers(), OpensURLs: true, Notify: func(method string, params json.RawMessage) { s.notified(context.Background(), method, params) },
+		Name: "toolserver", Version: s.deps.Version, Handlers: l.handlers(), OpensURLs: true, Notify: func(method string, params json.RawMessage) { l.notified(context.Background(), method, params) },
 		LogLevel: "debug", ConnectTimeout: s.timeout(), Timeout: maxRounds,
 	}
 	connecting, cancel := context.WithTimeoutCause(ctx, s.timeout(), fmt.Errorf("it did not answer within %v", s.timeout()))

@@ -36,6 +36,9 @@ const (
 	stable    = 30 * time.Second // a connection that lasted so long was no failure
 )
 
+// maxUnused is how long the connection of a single caller is kept for the next call.
+const maxUnused = 15 * time.Minute
+
 // How often a server without calls is looked after.
 const (
 	pingPause   = 30 * time.Second
@@ -44,9 +47,12 @@ const (
 	listPause   = time.Second
 )
 
-// link keeps a server connected. One goroutine runs it.
+// link keeps a server connected: for all callers, or for one where each signs in. One
+// goroutine runs it.
 type link struct {
 	server *Server
+	owner  string // ID of the principal whose connection it is; "" for that of all
+	relays relays
 	wanted chan struct{} // a call needs the connection; has room for one
 	relist chan struct{} // lists have changed; has room for one
 	doubt  chan struct{} // a call has failed, perhaps since the server is gone; has room for one
@@ -65,9 +71,9 @@ type link struct {
 	ended   error         // why the last connection has ended
 }
 
-func newLink(s *Server) *link {
+func newLink(s *Server, owner string) *link {
 	return &link{
-		server: s, wanted: make(chan struct{}, 1), relist: make(chan struct{}, 1), doubt: make(chan struct{}, 1), changed: make(chan struct{}),
+		server: s, owner: owner, wanted: make(chan struct{}, 1), relist: make(chan struct{}, 1), doubt: make(chan struct{}, 1), changed: make(chan struct{}),
 		status: StatusIdle, since: time.Now(),
 	}
 }
@@ -95,12 +101,8 @@ func (l *link) set(status Status, conn *connection, reason string) {
 // run keeps the server connected until ctx ends.
 func (l *link) run(ctx context.Context) {
 	defer l.set(StatusClosed, nil, "it is not used any more")
-	if l.server.settings.Lazy {
-		select {
-		case <-l.wanted:
-		case <-ctx.Done():
-			return
-		}
+	if l.server.settings.Lazy && !l.idle(ctx) {
+		return
 	}
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -119,14 +121,34 @@ func (l *link) run(ctx context.Context) {
 		if again {
 			continue
 		}
+		if err == errUnused {
+			if !l.idle(ctx) {
+				return
+			}
+			continue
+		}
 		l.wait(ctx, l.failed(err, time.Since(began)))
+	}
+}
+
+// errUnused is why a connection is closed that nobody has used for a while.
+var errUnused = errors.New("nobody uses it")
+
+// idle waits until a call needs the connection, and reports whether ctx has not ended.
+func (l *link) idle(ctx context.Context) bool {
+	l.set(StatusIdle, nil, "")
+	select {
+	case <-l.wanted:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
 // session is one connection, from its begin to its end.
 func (l *link) session(ctx context.Context) error {
 	s := l.server
-	c, err := s.connect(ctx)
+	c, err := s.connect(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -142,9 +164,11 @@ func (l *link) session(ctx context.Context) error {
 	l.mu.Unlock()
 	s.deps.Log.Info("ready", zap.String("protocol", c.client.Server().Protocol))
 	if mcp.IsModernProtocol(c.client.Server().Protocol) {
-		s.running.Go(func() { s.listen(serving, c) })
+		s.running.Go(func() { s.listen(serving, l, c) })
 	}
-	s.running.Go(func() { s.watches.renew(serving, c) })
+	if l.owner == "" {
+		s.running.Go(func() { s.watches.renew(serving, c) })
+	}
 	err = l.follow(serving, c)
 	err = c.describe(err)
 	l.mu.Lock()
@@ -183,8 +207,11 @@ func (l *link) follow(ctx context.Context, c *connection) error {
 				return err
 			}
 		case <-ping.C:
-			if l.server.relays.count() > 0 { // a server with one thread answers nobody else
+			if l.relays.count() > 0 { // a server with one thread answers nobody else
 				continue
+			}
+			if l.owner != "" && l.relays.unused() > maxUnused {
+				return errUnused
 			}
 			if err := l.check(ctx, c); err == nil {
 				missed = 0

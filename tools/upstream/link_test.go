@@ -89,9 +89,9 @@ func until(t *testing.T, s *Server, what string, ok func() bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for !ok() {
-		s.link.mu.Lock()
-		changed := s.link.changed
-		s.link.mu.Unlock()
+		s.main.mu.Lock()
+		changed := s.main.changed
+		s.main.mu.Unlock()
 		select {
 		case <-changed:
 		case <-time.After(10 * time.Millisecond):
@@ -164,7 +164,7 @@ func TestListChanged(t *testing.T) {
 	before := r.lists.Load()
 	r.tools.Store(new(`{"name":"other"}`))
 	for range 1000 {
-		s.notified(t.Context(), "notifications/tools/list_changed", nil)
+		s.main.notified(t.Context(), "notifications/tools/list_changed", nil)
 	}
 	until(t, s, "the new tool", func() bool { _, ok := exec.Registry.Get("far__other"); return ok })
 	if n := r.lists.Load() - before; n > 2 {

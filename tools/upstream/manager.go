@@ -123,23 +123,24 @@ func (m *Manager) Servers() []*Server {
 
 // Report says how a server is.
 type Report struct {
-	Name      string       `json:"name"`
-	Transport string       `json:"transport"`
-	Status    Status       `json:"status"`
-	Reason    string       `json:"reason,omitempty"` // why it failed
-	Since     string       `json:"since"`
-	NextTry   string       `json:"next_try,omitempty"`
-	Protocol  string       `json:"protocol,omitempty"`
-	Server    any          `json:"server,omitempty"` // its name and version
-	Tools     int          `json:"tools"`
-	Resources int          `json:"resources"`
-	Prompts   int          `json:"prompts"`
-	Missing   int          `json:"missing"` // items that are left out
-	Changed   []Difference `json:"changed,omitempty"`
-	InFlight  int          `json:"in_flight"` // requests
-	Starts    int          `json:"starts"`
-	Failures  int          `json:"failures"` // in a row
-	Problems  []string     `json:"problems,omitempty"`
+	Name        string       `json:"name"`
+	Transport   string       `json:"transport"`
+	Status      Status       `json:"status"`
+	Reason      string       `json:"reason,omitempty"` // why it failed
+	Since       string       `json:"since"`
+	NextTry     string       `json:"next_try,omitempty"`
+	Protocol    string       `json:"protocol,omitempty"`
+	Server      any          `json:"server,omitempty"` // its name and version
+	Tools       int          `json:"tools"`
+	Resources   int          `json:"resources"`
+	Prompts     int          `json:"prompts"`
+	Missing     int          `json:"missing"` // items that are left out
+	Changed     []Difference `json:"changed,omitempty"`
+	InFlight    int          `json:"in_flight"`             // requests
+	Connections int          `json:"connections,omitempty"` // of single callers
+	Starts      int          `json:"starts"`
+	Failures    int          `json:"failures"` // in a row
+	Problems    []string     `json:"problems,omitempty"`
 
 	groups []string
 	level  string
@@ -147,7 +148,7 @@ type Report struct {
 
 // Report returns how the server is.
 func (s *Server) Report() Report {
-	l := s.link
+	l := s.main
 	l.mu.Lock()
 	r := Report{
 		Name: s.name, Transport: s.settings.transport(), Status: l.status, Reason: l.reason, Since: l.since.UTC().Format(time.RFC3339),
@@ -157,9 +158,12 @@ func (s *Server) Report() Report {
 		r.NextTry = l.next.UTC().Format(time.RFC3339)
 	}
 	l.mu.Unlock()
-	r.InFlight = s.relays.count()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	r.InFlight, r.Connections = l.relays.count(), len(s.links)
+	for _, own := range s.links {
+		r.InFlight += own.relays.count()
+	}
 	r.Protocol, r.Problems = s.catalog.Protocol, slices.Clone(s.problems)
 	if s.catalog.Info != nil {
 		r.Server = s.catalog.Info

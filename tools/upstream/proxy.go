@@ -68,17 +68,18 @@ func (s *Server) do(ctx context.Context, req mcpclient.Request) (json.RawMessage
 		}
 		return p.round(ctx, s.park)
 	}
-	r := s.relays.begin(ctx)
+	l := s.linkOf(domain.SessionOf(ctx).Principal.ID)
+	r := l.relays.begin(ctx)
 	if domain.WantsProgress(ctx) {
 		req.Progress = func(p mcpclient.Progress) {
 			domain.ReportProgress(r.current(), domain.Progress{Done: p.Done, Total: p.Total, Message: p.Message})
 		}
 	}
 	if domain.AsksInRounds(ctx) {
-		return s.inRounds(ctx, r, req)
+		return s.inRounds(ctx, l, r, req)
 	}
-	result, err := s.send(context.WithValue(ctx, relayKey{}, r), req)
-	s.relays.end(r, ctx.Err() != nil)
+	result, err := l.send(context.WithValue(ctx, relayKey{}, r), req)
+	l.relays.end(r, ctx.Err() != nil)
 	return result, err
 }
 
@@ -89,7 +90,7 @@ var errGone = errors.New("the call that asked no longer waits for an answer; mak
 const maxRounds = time.Hour
 
 // inRounds begins a call whose caller answers in rounds.
-func (s *Server) inRounds(ctx context.Context, r *relay, req mcpclient.Request) (json.RawMessage, error) {
+func (s *Server) inRounds(ctx context.Context, l *link, r *relay, req mcpclient.Request) (json.RawMessage, error) {
 	p := &pending{relay: r, asks: make(chan *ask), done: make(chan struct{})}
 	r.pending = p
 	limited, stop := context.WithTimeout(s.ctx, maxRounds)
@@ -98,8 +99,8 @@ func (s *Server) inRounds(ctx context.Context, r *relay, req mcpclient.Request) 
 	s.running.Go(func() {
 		defer stop()
 		defer close(p.done)
-		p.result, p.err = s.send(calling, req)
-		s.relays.end(r, calling.Err() != nil)
+		p.result, p.err = l.send(calling, req)
+		l.relays.end(r, calling.Err() != nil)
 		cancel(nil)
 	})
 	return p.round(ctx, s.park)
@@ -122,20 +123,20 @@ func (s *Server) park(p *pending) string {
 
 // send sends a request over the connection, which it waits for. A session that the server
 // has ended is begun anew: it has not looked at the request.
-func (s *Server) send(ctx context.Context, req mcpclient.Request) (json.RawMessage, error) {
+func (l *link) send(ctx context.Context, req mcpclient.Request) (json.RawMessage, error) {
 	for again := false; ; again = true {
-		c, err := s.link.ready(ctx)
+		c, err := l.ready(ctx)
 		if err != nil {
 			return nil, err
 		}
 		result, err := c.client.Do(ctx, req)
 		if _, answered := errors.AsType[*jsonrpc.Error](err); err != nil && !answered && ctx.Err() == nil {
-			signal(s.link.doubt)
+			signal(l.doubt)
 		}
 		if again || !errors.Is(err, mcpclient.ErrSessionEnded) {
 			return result, err
 		}
-		s.link.lost(c)
+		l.lost(c)
 	}
 }
 
@@ -193,7 +194,7 @@ func (s *Server) failure(ctx context.Context, what string, err error) error {
 		e.Message = what + ": server " + s.name + " sent a message that is too long"
 		e.Hint, e.Data["failure"] = "Ask for less in one call.", permanent
 	default:
-		e.Message = what + ": server " + s.name + " failed during the call: " + s.link.cause(err) +
+		e.Message = what + ": server " + s.name + " failed during the call: " + s.linkOf(domain.SessionOf(ctx).Principal.ID).cause(err) +
 			". Whether the call had an effect is unknown; the server is started again when it is needed."
 		e.Hint = "Find out whether the call had its effect before you repeat it."
 	}

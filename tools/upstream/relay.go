@@ -45,8 +45,9 @@ const lingering = 10 * time.Second
 
 // relays are the calls of a server in flight.
 type relays struct {
-	mu  sync.Mutex
-	all []*relay // in the order in which they began
+	mu   sync.Mutex
+	all  []*relay  // in the order in which they began
+	last time.Time // when one of them ended
 }
 
 // begin adds a call. The context leads what the server says during it to the relay.
@@ -84,6 +85,7 @@ func (rs *relays) end(r *relay, canceled bool) {
 func (rs *relays) remove(r *relay) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
+	rs.last = time.Now()
 	rs.all = slices.DeleteFunc(rs.all, func(other *relay) bool { return other == r })
 }
 
@@ -113,6 +115,16 @@ func (rs *relays) count() int {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	return len(rs.all)
+}
+
+// unused returns how long ago the last call ended; 0 if there was none.
+func (rs *relays) unused() time.Duration {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.last.IsZero() {
+		rs.last = time.Now()
+	}
+	return time.Since(rs.last)
 }
 
 // current returns the context of the caller.
@@ -170,11 +182,11 @@ func (r *relay) ask(ctx context.Context, req domain.InputRequest) (json.RawMessa
 const question = "upstream"
 
 // handlers answer what the server asks, by having the callers answer.
-func (s *Server) handlers() map[string]mcpclient.Handler {
+func (l *link) handlers() map[string]mcpclient.Handler {
 	all := map[string]mcpclient.Handler{}
 	for _, method := range []string{domain.AskElicitation, domain.AskSampling, domain.AskRoots} {
 		all[method] = func(ctx context.Context, params json.RawMessage) (any, error) {
-			r := s.relays.of(ctx)
+			r := l.relays.of(ctx)
 			if r == nil {
 				return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%s does not belong to a call, or to one of several callers: nobody can be asked", method)
 			}
@@ -182,7 +194,7 @@ func (s *Server) handlers() map[string]mcpclient.Handler {
 			if method == domain.AskElicitation {
 				mode, _ := rawjson.String(rawjson.Member(params, "mode"))
 				if req.URL = mode == "url"; req.URL {
-					s.expectCompletion(r, params)
+					l.server.expectCompletion(r, params)
 				}
 			}
 			answer, err := r.ask(ctx, req)
@@ -203,17 +215,17 @@ func (s *Server) expectCompletion(r *relay, params json.RawMessage) {
 }
 
 // notified passes on a notification of the server.
-func (s *Server) notified(ctx context.Context, method string, params json.RawMessage) {
+func (l *link) notified(ctx context.Context, method string, params json.RawMessage) {
 	switch method {
 	case "notifications/tools/list_changed", "notifications/resources/list_changed", "notifications/prompts/list_changed":
-		s.link.refresh()
+		l.refresh()
 	case "notifications/resources/updated":
 		if uri, err := rawjson.String(rawjson.Member(params, "uri")); err == nil {
-			s.watches.updated(uri)
+			l.server.watches.updated(uri)
 		}
 	case "notifications/elicitation/complete":
 		id, _ := rawjson.String(rawjson.Member(params, "elicitationId"))
-		if complete, ok := s.completions.Get("", id); ok {
+		if complete, ok := l.server.completions.Get("", id); ok {
 			complete(id)
 		}
 	case "notifications/message":
@@ -226,7 +238,7 @@ func (s *Server) notified(ctx context.Context, method string, params json.RawMes
 			return
 		}
 		level, ok := domain.ParseLogLevel(m.Level)
-		if r := s.relays.of(ctx); r != nil && ok {
+		if r := l.relays.of(ctx); r != nil && ok {
 			r.log(domain.LogMessage{Level: level, Logger: m.Logger, Data: m.Data})
 		}
 	}

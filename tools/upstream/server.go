@@ -42,8 +42,7 @@ type Server struct {
 	settings    Settings
 	deps        deps
 	files       *files
-	link        *link
-	relays      relays
+	main        *link // the connection of all callers
 	watches     watches
 	parked      share.Store[string, *pending]
 	completions share.Store[string, func(string)]
@@ -57,7 +56,8 @@ type Server struct {
 	pins     map[string]Difference // tools that differ from their pins
 	offered  domain.Offer
 	changed  func()
-	problems []string // with what is kept
+	problems []string         // with what is kept
+	links    map[string]*link // connections of single callers, by the ID of the principal; nil if all share one
 }
 
 // Bounds of what one server may have callers wait for.
@@ -73,7 +73,7 @@ func newServer(name string, settings Settings, d deps) *Server {
 	s := &Server{name: name, settings: settings, deps: d, files: newFiles(d.State, name, &settings)}
 	s.deps.Log = d.Log.With(zap.String("server", name))
 	s.ctx, s.end = context.WithCancel(context.Background())
-	s.link = newLink(s)
+	s.main = newLink(s, "")
 	s.watches.server = s
 	s.parked.MaxEntries, s.parked.Dropped = maxParked, func(p *pending) { p.cancel(errGone) }
 	s.completions.MaxEntries, s.completions.MaxAge = maxCompletions, completionAge
@@ -113,7 +113,7 @@ func (s *Server) OnChange(changed func()) {
 	s.mu.Lock()
 	s.changed = changed
 	s.mu.Unlock()
-	s.running.Go(func() { s.link.run(s.ctx) })
+	s.running.Go(func() { s.main.run(s.ctx) })
 	if s.settings.Pin == pinQuarantine {
 		s.running.Go(s.followPins)
 	}
@@ -125,6 +125,26 @@ func (s *Server) Close() error {
 	s.parked.Clear()
 	s.running.Wait()
 	return nil
+}
+
+// linkOf returns the connection that a principal uses. There are as many as configuration
+// has principals.
+func (s *Server) linkOf(principal string) *link {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.settings.perPrincipal() || s.ctx.Err() != nil {
+		return s.main
+	}
+	l := s.links[principal]
+	if l == nil {
+		if s.links == nil {
+			s.links = map[string]*link{}
+		}
+		l = newLink(s, principal)
+		s.links[principal] = l
+		s.running.Go(func() { l.run(s.ctx) })
+	}
+	return l
 }
 
 func (s *Server) timeout() time.Duration {
@@ -233,13 +253,13 @@ func (s *Server) followPins() {
 }
 
 // listen has a server of protocol version 2026-07-28 say what changes.
-func (s *Server) listen(ctx context.Context, c *connection) {
+func (s *Server) listen(ctx context.Context, l *link, c *connection) {
 	for wait := firstWait; ctx.Err() == nil; wait = min(2*wait, laterWait) {
 		_ = c.client.Listen(ctx, mcpclient.Filter{Tools: true, Prompts: true, Resources: true})
 		if !sleep(ctx, wait) || c.client.Err() != nil {
 			return
 		}
-		s.link.refresh() // it may have changed in between
+		l.refresh() // it may have changed in between
 	}
 }
 

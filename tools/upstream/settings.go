@@ -88,6 +88,9 @@ func (s *Settings) transport() string {
 	return transportHTTP
 }
 
+// perPrincipal reports whether each caller has a connection of their own.
+func (s *Settings) perPrincipal() bool { return false }
+
 // argv returns the command line.
 func (s *Settings) argv() []string { return slices.Concat(s.Command, s.Args) }
 

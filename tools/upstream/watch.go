@@ -43,7 +43,7 @@ func (s *Server) watch(ctx context.Context, uri string, changed func()) error {
 		w = &watch{callers: map[*func()]struct{}{}}
 		ws.all[own] = w
 		w.end = func() {}
-		if c := s.link.connection(); c != nil { // or renew does
+		if c := s.main.connection(); c != nil { // or renew does
 			ws.subscribe(s.ctx, c, own, w)
 		}
 	}
