@@ -40,7 +40,7 @@ func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 		Name: "toolserver", Version: s.deps.Version, Handlers: l.handlers(), OpensURLs: true, Notify: func(method string, params json.RawMessage) { l.notified(context.Background(), method, params) },
 		LogLevel: "debug", ConnectTimeout: s.timeout(), Timeout: maxRounds,
 	}
-	connecting, cancel := context.WithTimeoutCause(ctx, s.timeout(), fmt.Errorf("it did not answer within %v", s.timeout()))
+	connecting, cancel := context.WithTimeout(ctx, s.timeout())
 	defer cancel()
 	switch s.settings.transport() {
 	case transportHTTP:
@@ -59,7 +59,10 @@ func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 	}
 	c := &connection{child: child}
 	if c.client, err = mcpclient.Connect(connecting, streams{child}, opts); err != nil {
-		if ctx.Err() == nil {
+		switch {
+		case errors.Is(err, context.DeadlineExceeded): // its program has ended since, as it was asked to
+			err = fmt.Errorf("it did not answer within %v%s", s.timeout(), c.lastWords())
+		case ctx.Err() == nil:
 			err = c.describe(err)
 		}
 		c.close()

@@ -168,7 +168,7 @@ func (s *Server) tool(raw json.RawMessage) (t domain.Tool, name string, err erro
 	if output, err := repaired(it.Output); err == nil && it.Output != nil && !inContract {
 		t.Output, _ = domain.ParseOutputSchema(output) // clients reject the whole list for one that is not valid
 	}
-	p := &proxy{server: s, name: it.Name, quotedName: rawjson.AppendString(nil, it.Name), schema: schema, headers: bytes.Contains(schema, []byte(`"x-mcp-header"`))}
+	p := &proxy{server: s, name: t.Name, quotedName: rawjson.AppendString(nil, it.Name), schema: schema, headers: bytes.Contains(schema, []byte(`"x-mcp-header"`))}
 	t.RunRaw = p.run
 	return t, it.Name, nil
 }

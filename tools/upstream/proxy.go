@@ -21,8 +21,8 @@ import (
 // proxy calls one tool of a server.
 type proxy struct {
 	server     *Server
-	name       string          // as the server has it
-	quotedName []byte          // as JSON
+	name       string          // as clients have it
+	quotedName []byte          // as the server has it, as JSON
 	schema     json.RawMessage // of its arguments
 	headers    bool            // the schema has arguments that are sent as headers
 }
