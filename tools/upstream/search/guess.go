@@ -1,0 +1,118 @@
+package search
+
+import (
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"toolserver/domain/nearest"
+)
+
+// guess finds what a word that no tool has may stand for: an inflected form of a
+// word of the table or of a tool, or a compound, or a slip of the fingers.
+func (s *search) guess(sl *slot, w word) {
+	if utf8.RuneCountInString(w.plain) < 4 {
+		return
+	}
+	var found []string
+	if a, b, ok := s.split(w.plain); ok {
+		found = []string{a, b}
+	} else if key := s.inflected(w.plain); key != "" {
+		found = []string{stem(key)}
+	} else if near := s.misspelt(w.plain); near != "" {
+		found = []string{stem(near)}
+		sl.near = near
+	}
+	for _, key := range found {
+		s.alternatives(sl, key, s.weights.near)
+		s.concepts(sl, key, false)
+	}
+}
+
+// split takes a compound apart: Projektordner, changelog.
+func (s *search) split(w string) (a, b string, ok bool) {
+	for i := len(w) - 3; i >= 3; i-- {
+		if !utf8.RuneStart(w[i]) || !s.knows(stem(w[i:])) {
+			continue
+		}
+		for _, front := range []string{w[:i], strings.TrimSuffix(w[:i], "s")} {
+			if s.knows(stem(front)) {
+				return stem(front), stem(w[i:]), true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// knows reports whether a stem is one of the table or of a tool.
+func (s *search) knows(key string) bool {
+	return len(key) > 2 && (len(s.x.asked[key]) > 0 || s.term(key) != nil)
+}
+
+// inflected returns the word of the table or of a tool that begins as w does and
+// ends otherwise: Nachrichten, availability.
+func (s *search) inflected(w string) string {
+	if len(w) < 5 {
+		return ""
+	}
+	best, length := "", 0
+	try := func(key string) {
+		n := common(key, w)
+		if n < 5 && n < len(key) || len(key)-n > 3 || len(w)-n > 4 || n < length || n == length && len(key) >= len(best) {
+			return
+		}
+		best, length = key, n
+	}
+	prefix := w[:4]
+	at, _ := slices.BinarySearch(s.x.sorted, prefix)
+	for ; at < len(s.x.sorted) && strings.HasPrefix(s.x.sorted[at], prefix); at++ {
+		try(s.x.sorted[at])
+	}
+	order := s.ix.order
+	at, _ = slices.BinarySearchFunc(order, prefix, func(n int32, p string) int { return strings.Compare(s.ix.words[n], p) })
+	for ; at < len(order) && strings.HasPrefix(s.ix.words[order[at]], prefix); at++ {
+		if s.size(s.ix.lists[order[at]]) > 0 {
+			try(s.ix.words[order[at]])
+		}
+	}
+	return best
+}
+
+// common returns the length of what a and b begin with.
+func common(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// misspelt returns the word of a tool that w is probably a slip of.
+func (s *search) misspelt(w string) string {
+	set, limit := letterSet(w), min(max(len(w)/4, 1), 2)
+	var candidates []string
+	for _, n := range s.ix.order {
+		c := s.ix.words[n]
+		if gap := len(c) - len(w); len(c) < 4 || gap > limit || -gap > limit || bits.OnesCount32(letterSet(c)^set) > 2*limit {
+			continue
+		}
+		if s.size(s.ix.lists[n]) > 0 {
+			candidates = append(candidates, c)
+		}
+	}
+	near, _ := nearest.Word(w, candidates)
+	return near
+}
+
+// letterSet is the set of the letters of w: words that differ in few letters
+// have sets that do.
+func letterSet(w string) uint32 {
+	var set uint32
+	for i := range len(w) {
+		set |= 1 << (w[i] % 32)
+	}
+	return set
+}
