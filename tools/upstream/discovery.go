@@ -41,10 +41,13 @@ const BuiltIn = "toolserver"
 type Finder struct {
 	Catalog    func() *domain.Catalog // what is in force
 	Everything bool                   // also tools of this server: lists leave them out
+
+	searcher *searcher
 }
 
 // Offer returns the tools, or why they are missing.
 func (f Finder) Offer(servers int) (o domain.Offer) {
+	f.searcher = new(searcher)
 	made := []domain.Tool{
 		domain.Define(domain.Tool{
 			Name: ListName, Title: "List tools of MCP servers", Category: category, Listing: domain.ListedAlways,
@@ -52,6 +55,12 @@ func (f Finder) Offer(servers int) (o domain.Offer) {
 				"Shows 100 tools at a time.",
 			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "list the tools of other MCP servers",
 		}, f.list),
+		domain.Define(domain.Tool{
+			Name: SearchName, Title: "Find a tool of an MCP server", Category: category, Listing: domain.ListedAlways,
+			Description: "Find tools of the connected MCP servers by what they do, in plain words. Returns the best with the schemas of their arguments; mcp_exec calls them. " +
+				"Use it first when no listed tool fits the task.",
+			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "find tools of other MCP servers by what they do",
+		}, f.search),
 		domain.Define(domain.Tool{
 			Name: InfoName, Title: "Describe a tool of an MCP server", Category: category, Listing: domain.ListedAlways,
 			Description: "Describe a tool of a connected MCP server: what it does, and the schema of its arguments, as mcp_exec needs them.",
@@ -80,23 +89,25 @@ type found struct {
 	server, name string
 }
 
-// tools returns what a principal can call of what can be found, by server and name.
-func (f Finder) tools(p domain.Principal, server string) (all []found) {
-	catalog := f.Catalog()
+// all returns what can be found in a catalog, by server and name.
+func (f Finder) all(catalog *domain.Catalog) (all []found) {
 	for _, t := range catalog.Tools() {
 		at := found{t, t.Origin.Server, t.Origin.Tool}
 		if at.server == "" {
 			at.server, at.name = BuiltIn, t.Name
 		}
-		if at.server == BuiltIn && (!f.Everything || t.Listing == domain.ListedAlways) || server != "" && at.server != server {
-			continue
-		}
-		if catalog.Why(p, t.Name) == "" {
+		if at.server != BuiltIn || f.Everything && t.Listing != domain.ListedAlways {
 			all = append(all, at)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.name, b.name)) })
 	return all
+}
+
+// tools returns what a principal can call of what can be found, of one server or all.
+func (f Finder) tools(p domain.Principal, server string) []found {
+	catalog := f.Catalog()
+	return slices.DeleteFunc(f.all(catalog), func(t found) bool { return server != "" && t.server != server || catalog.Why(p, t.tool.Name) != "" })
 }
 
 // find returns a tool of a server, by the name that the server or this one gives it. The error
