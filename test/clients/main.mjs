@@ -1,9 +1,9 @@
 // Drives a built toolserver with real MCP clients:
 //
-//   node main.mjs TOOLSERVER [FIXTURE] [--google FAKE] [--only TEXT]
+//   node main.mjs TOOLSERVER [FIXTURE] [--google FAKE] [--mcpgo SERVER] [--only TEXT]
 //
 // FIXTURE is the same server with tools that sleep, panic and report progress;
-// without it the tests that need them are left out. FAKE stands in for Google. --only runs the clients
+// without it the tests that need them are left out. FAKE stands in for Google. SERVER is one on mcp-go. --only runs the clients
 // whose label (such as "sdk v2 auto stdio") contains TEXT. Ends with a line
 // "N passed, N failed" and status 1 if something failed.
 
@@ -16,6 +16,7 @@ import { checkForms } from './llmforms.mjs';
 import { Report } from './report.mjs';
 import { endAll } from './spawn.mjs';
 import { runSuites } from './suites.mjs';
+import { compareUpstreams } from './upstreams.mjs';
 import { connectV1 } from './v1.mjs';
 import { NEGOTIATIONS, connectV2 } from './v2.mjs';
 import { World } from './world.mjs';
@@ -48,7 +49,7 @@ async function googleapis(report, fake) {
 }
 
 async function main() {
-  const { positionals, values } = parseArgs({ allowPositionals: true, options: { only: { type: 'string', default: '' }, google: { type: 'string', default: '' } } });
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { only: { type: 'string', default: '' }, google: { type: 'string', default: '' }, mcpgo: { type: 'string', default: '' } } });
   const [binary, fixture] = positionals.map((path) => resolve(path));
   if (!binary) {
     console.error('usage: node main.mjs TOOLSERVER [FIXTURE] [--only TEXT]');
@@ -66,6 +67,7 @@ async function main() {
   }, RUN_DEADLINE_MS);
   if ('model forms'.includes(values.only)) await forms(report, binary);
   if (values.google && 'googleapis'.includes(values.only)) await googleapis(report, resolve(values.google));
+  await compareUpstreams(report, binary, values.mcpgo && resolve(values.mcpgo), values.only);
   const drive = async (list) => {
     for (const client of list) {
       const transports = ['stdio', 'http'].filter((transport) => `${client.label} ${transport}`.includes(values.only));

@@ -112,8 +112,8 @@ export async function follow(command, args, { cwd, env }, said) {
 }
 
 // startFake starts a stand-in that prints its URL. stop() ends it and returns what it has said on standard error.
-export async function startFake(binary) {
-  const child = start(binary, [], { stdio: ['ignore', 'pipe', 'pipe'] });
+export async function startFake(binary, args = []) {
+  const child = start(binary, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   const said = new Tail(child.stdout);
   const errors = new Tail(child.stderr);
   const exited = once(child, 'exit');
@@ -125,6 +125,20 @@ export async function startFake(binary) {
     return errors.text;
   };
   return { url, stop };
+}
+
+// startOnPort starts a program that serves at the port its environment names, which is given to it.
+export async function startOnPort(command, args, path) {
+  const port = await freePort();
+  const child = start(command, args, { env: { PATH: process.env.PATH, PORT: port }, stdio: 'ignore' });
+  const exited = once(child, 'exit');
+  exited.catch(() => {});
+  await until(30_000, `${args.join(' ')} serves`, () => fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined));
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await within(10_000, 'exit after SIGTERM', exited);
+  };
+  return { url: `http://127.0.0.1:${port}${path}`, stop };
 }
 
 // serveHTTP starts `binary serve --http` and waits until it is ready. The

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -66,6 +67,7 @@ func tell(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, er
 			}
 		}
 	}
+	time.Sleep(50 * time.Millisecond) // the library would answer before it sends them
 	return mcp.NewToolResultText("told"), nil
 }
 
