@@ -5,7 +5,7 @@
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as HTTPV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Client as ClientV2, StreamableHTTPClientTransport as HTTPV2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
 
@@ -14,11 +14,12 @@ import { NEGOTIATIONS } from './v2.mjs';
 
 const CALL_MS = 15_000;
 const INFO = { name: 'toolserver-clients', version: '1.0.0' };
-const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {} };
+const CAPABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
 const ANSWERS = {
   'elicitation/create': { action: 'accept', content: { name: 'Ann', color: 'green' } },
   'sampling/createMessage': { model: 'poet', role: 'assistant', content: { type: 'text', text: 'Roses are red.' }, stopReason: 'endTurn' },
+  'roots/list': { roots: [] },
 };
 
 const v1 = {
@@ -26,7 +27,7 @@ const v1 = {
   client: () => new ClientV1(INFO, { capabilities: CAPABILITIES }),
   Stdio: StdioV1,
   HTTP: HTTPV1,
-  onQuestion: (client, method, answer) => client.setRequestHandler({ 'elicitation/create': ElicitRequestSchema, 'sampling/createMessage': CreateMessageRequestSchema }[method], answer),
+  onQuestion: (client, method, answer) => client.setRequestHandler({ 'elicitation/create': ElicitRequestSchema, 'sampling/createMessage': CreateMessageRequestSchema, 'roots/list': ListRootsRequestSchema }[method], answer),
   callTool: (client, params, options) => client.callTool(params, undefined, options),
 };
 
@@ -36,7 +37,7 @@ const v2 = ({ options, wanted }) => ({
   Stdio: StdioV2,
   HTTP: HTTPV2,
   onQuestion: (client, method, answer) => client.setRequestHandler(method, answer),
-  callTool: (client, params, options) => client.callTool(params, options),
+  callTool: (client, params, options) => client.callTool({ ...params, _meta: { 'io.modelcontextprotocol/logLevel': 'debug' } }, options), // a legacy server takes no notice
 });
 
 // RECORDED are the clients by their labels.
@@ -55,7 +56,7 @@ export async function openRecorded(how, target) {
   transport.onmessage = (message) => received.push(structuredClone(message));
   for (const [method, answer] of Object.entries(ANSWERS)) {
     how.onQuestion(client, method, ({ params }) => {
-      const { _meta, ...question } = params;
+      const { _meta, ...question } = params ?? {};
       asked.push({ method, params: structuredClone(question) });
       return answer;
     });
@@ -85,10 +86,12 @@ export async function openRecorded(how, target) {
     modern: how.modern,
     // list returns all items of a list as they came.
     async list(member) {
+      const offered = client.getServerCapabilities()?.[member === 'resourceTemplates' ? 'resources' : member];
       const items = [];
+      if (!offered) return items;
       let cursor;
       do {
-        const { answer } = await exchange(() => lists[member](cursor === undefined ? {} : { cursor }, options));
+        const { answer } = await exchange(() => lists[member](cursor === undefined ? {} : { cursor }, { ...options, cacheMode: 'refresh' }));
         if (answer.error) throw new Error(`${member}: ${JSON.stringify(answer.error)}`);
         items.push(...answer.result[member]);
         cursor = answer.result.nextCursor;

@@ -29,7 +29,7 @@ function upstreams(mcpgo, files) {
       stdio: [process.execPath, everything, 'stdio'],
       http: () => startOnPort(process.execPath, [everything, 'streamableHttp'], '/mcp'),
       calls: [
-        { tool: 'echo', args: { message: 'é "x" \u2028' } }, { tool: 'echo', args: {} }, { tool: 'get-sum', args: { a: 1.5, b: 2 } }, { tool: 'get-tiny-image', args: {} },
+        { tool: 'echo', args: { message: 'é "x" \u2028' } }, { tool: 'get-sum', args: { a: 1.5, b: 2 } }, { tool: 'get-tiny-image', args: {} },
         { tool: 'get-annotated-message', args: { messageType: 'error', includeImage: true } }, { tool: 'get-structured-content', args: { location: 'New York' } },
         { tool: 'get-resource-links', args: { count: 2 } }, { tool: 'get-resource-reference', args: { resourceType: 'Text', resourceId: 1 } },
         { tool: 'trigger-long-running-operation', args: { duration: 0.2, steps: 4 } }, { tool: 'trigger-elicitation-request', args: {}, asks: true },
@@ -44,7 +44,7 @@ function upstreams(mcpgo, files) {
         { tool: 'list_allowed_directories', args: {} }, { tool: 'list_directory', args: { path: files } }, { tool: 'read_text_file', args: { path: join(files, 'notes.txt') } },
         { tool: 'read_media_file', args: { path: join(files, 'pixel.png') } }, { tool: 'directory_tree', args: { path: files } }, { tool: 'search_files', args: { path: files, pattern: '*.txt' } },
         { tool: 'edit_file', args: { path: join(files, 'notes.txt'), edits: [{ oldText: 'beta', newText: 'BETA' }], dryRun: true } },
-        { tool: 'read_text_file', args: { path: join(files, 'none.txt') } }, { tool: 'read_text_file', args: { path: '/etc/hostname' } }, { tool: 'read_text_file', args: {} },
+        { tool: 'read_text_file', args: { path: join(files, 'none.txt') } }, { tool: 'read_text_file', args: { path: '/etc/hostname' } },
       ],
       read: [], prompts: [],
     },
@@ -82,6 +82,17 @@ function normal(value, changing = []) {
   return text === undefined ? undefined : JSON.parse(changing.reduce((all, pattern) => all.replace(pattern, ''), text));
 }
 
+// said leaves out what toolserver itself logs of a call, and that server-everything
+// asks for roots some time after a session has begun, whatever is called then.
+function said(outcome) {
+  if (!outcome.said) return outcome;
+  return {
+    ...outcome,
+    said: outcome.said.filter(({ params }) => params?.logger !== 'toolserver' && !/^Roots updated/.test(params?.data)),
+    asked: outcome.asked.filter(({ method }) => method !== 'roots/list'),
+  };
+}
+
 function parsed(text) {
   try {
     return JSON.parse(text);
@@ -96,12 +107,17 @@ const named = (items, key) => Object.fromEntries(items.map((item) => [item[key],
 // Through is one upstream as toolserver offers it.
 class Through {
   constructor(session, name) {
-    Object.assign(this, { session, prefix: `${name}__` });
+    Object.assign(this, { session, prefix: `${name}__`, space: `mcp://${name}/` });
   }
 
   // list returns what the upstream has of a list, under its own names.
   async list(member) {
-    return (await this.session.list(member)).filter(({ name }) => name.startsWith(this.prefix)).map((item) => ({ ...item, name: item.name.slice(this.prefix.length) }));
+    const own = (await this.session.list(member)).filter(({ name }) => name.startsWith(this.prefix));
+    return own.map((item) => {
+      const named = { ...item, name: item.name.slice(this.prefix.length) };
+      for (const key of ['uri', 'uriTemplate']) if (item[key]?.startsWith(this.space)) named[key] = item[key].slice(this.space.length);
+      return named;
+    });
   }
 
   call(name, args) { return this.session.call(this.prefix + name, args); }
@@ -110,17 +126,22 @@ class Through {
 
   prompt(name, args) { return this.session.prompt(this.prefix + name, args); }
 
-  read(uri) { return this.session.read(uri); }
+  // read reads what is a resource of toolserver's own, which contents[].uri says, too.
+  async read(uri) {
+    const outcome = await this.session.read(this.space + uri);
+    for (const content of outcome.answer.result?.contents ?? []) content.uri = content.uri?.startsWith(this.space) ? content.uri.slice(this.space.length) : `not in ${this.space}: ${content.uri}`;
+    return outcome;
+  }
 }
 
 // observe makes all requests and returns what came of them, by name.
 async function observe(peer, upstream, asks) {
   const seen = {};
   const note = async (name, work) => {
-    seen[name] = await work().then((value) => normal(value, upstream.changing), (error) => ({ failed: error.message }));
+    seen[name] = await work().then(said).then((value) => normal(value, upstream.changing), (error) => ({ failed: error.message }));
   };
   for (const [member, key] of [['tools', 'name'], ['resources', 'name'], ['resourceTemplates', 'name'], ['prompts', 'name']]) {
-    await note(`list ${member}`, async () => named(await peer.list(member).catch(() => []), key)); // without the capability there is none
+    await note(`list ${member}`, async () => named(await peer.list(member), key));
   }
   for (const { tool, args = {}, cancels, asks: needs } of upstream.calls) {
     if (cancels || (needs && !asks)) continue;
@@ -132,7 +153,7 @@ async function observe(peer, upstream, asks) {
 }
 
 async function cancelArrives(peer, tool, dir) {
-  const at = join(dir, `wait-${Math.random().toString(36).slice(2)}`);
+  const at = join(dir, `${Math.random().toString(36).slice(2)}`);
   const has = async (word) => (await readFile(at, 'utf8').catch(() => '')).includes(word);
   await peer.cancel(tool, { at }, () => until(10_000, 'the call has begun', () => has('begun')));
   await until(10_000, 'the upstream hears of it', () => has('canceled'));
@@ -157,7 +178,7 @@ export async function compareUpstreams(report, binary, mcpgo, only) {
       stops.push(stop);
       entries[`${name}-http`] = { upstream, target: { url }, settings: { url }, stateless: upstream.sessionless };
     }
-    for (const label of labels) await compareClient(report, binary, label, entries, files);
+    for (const label of labels) await compareClient(report, binary, label, entries);
   } catch (error) {
     report.abandon('upstreams', error);
   } finally {
@@ -192,7 +213,7 @@ function sameAsEither(want, newest, got) {
   if (differences(newest, got).length > 0) same(want, got);
 }
 
-async function compareClient(report, binary, label, entries, files) {
+async function compareClient(report, binary, label, entries) {
   const how = RECORDED[label];
   const asks = (entry) => how.modern || !entry.stateless;
   const direct = {};
@@ -227,7 +248,7 @@ async function compareClient(report, binary, label, entries, files) {
         const got = await observe(through, entry.upstream, asks(entry));
         for (const [what, want] of Object.entries(direct[name])) await group.test(`${name}: ${what}`, async () => sameAsEither(want, entry.newest[what], got[what]));
         for (const { tool, cancels } of entry.upstream.calls) {
-          if (cancels) await group.test(`${name}: cancel reaches ${tool}`, () => cancelArrives(through, tool, files));
+          if (cancels) await group.test(`${name}: cancel reaches ${tool}`, () => cancelArrives(through, tool, world.root));
         }
       }
     } catch (error) {
