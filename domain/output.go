@@ -26,7 +26,10 @@ func OutputOf[Out any]() *ToolOutputSchema {
 // ParseOutputSchema is [ParseSchema] of results.
 func ParseOutputSchema(raw []byte) (*ToolOutputSchema, error) {
 	s, err := ParseSchema(raw)
-	return &ToolOutputSchema{schema: s}, err
+	if err != nil {
+		return nil, err
+	}
+	return &ToolOutputSchema{schema: s}, nil
 }
 
 // MarshalJSON returns the schema itself.
