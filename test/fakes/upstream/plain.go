@@ -26,7 +26,7 @@ func plain() []tool {
 		{"about", "Says which server it is, and which process.", schema(""), func(c *call) (string, error) {
 			return text(fmt.Sprintf("%s %d", c.session.upstream.name, os.Getpid())), nil
 		}},
-		{"received", "Says what the call came with.", `"inputSchema":{"type":"object"}`, func(c *call) (string, error) {
+		{"received", "Says what the call came with.", schema(""), func(c *call) (string, error) {
 			return text(string(jsonrpc.AppendValue(nil, c.params))), nil
 		}},
 		{"whoami", "Says who calls.", schema(`"username":{"type":"string"},"note":{"type":"string"}`, "username"), func(c *call) (string, error) {

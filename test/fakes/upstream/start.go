@@ -27,14 +27,15 @@ func begin(o options) error {
 	if _, err := os.Stat(o.until); err == nil {
 		return nil
 	}
-	switch o.start {
-	case "hang": // but not for good, or each test had to end it
+	switch {
+	case o.start == "hang" && o.http != "": // which hangs at requests
+	case o.start == "hang": // but not for good, or each test had to end it
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		if o.ignore != "" {
 			select {}
 		}
 		os.Exit(0)
-	case "crash":
+	case o.start == "crash":
 		return errors.New("cannot open the database /var/lib/upstream.db: it is locked")
 	}
 	return nil
