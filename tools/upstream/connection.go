@@ -23,6 +23,7 @@ import (
 type connection struct {
 	client *mcpclient.Client
 	child  *process.Child
+	kill   context.CancelFunc // what is left of the program
 }
 
 // streams are the standard streams of a program.
@@ -34,7 +35,7 @@ func (s streams) Write(p []byte) (int, error) { return s.Stdin.Write(p) }
 // Close has the program end, which also ends a read that waits.
 func (s streams) Close() error { return errors.Join(s.Stdin.Close(), s.Stdout.Close()) }
 
-// connect connects to the server. It starts its program, which ends with ctx.
+// connect connects to the server, whose program it starts.
 func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 	opts := mcpclient.Options{
 		Name: "toolserver", Version: s.deps.Version, Handlers: l.handlers(), OpensURLs: true, Notify: func(method string, params json.RawMessage) { l.notified(context.Background(), method, params) },
@@ -50,14 +51,18 @@ func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 		client, err := mcpclient.ConnectHTTP(connecting, s.deps.HTTP, s.settings.URL, s.header(), opts)
 		return &connection{client: client}, err
 	}
-	child, err := s.deps.Processes.Start(ctx, sandbox.ProcessRequest{
+	living, kill := context.WithCancel(context.WithoutCancel(ctx)) // once it runs, the program is asked to end before it is killed
+	starting := context.AfterFunc(ctx, kill)
+	child, err := s.deps.Processes.Start(living, sandbox.ProcessRequest{
 		Argv: s.settings.argv(), Dir: s.settings.Cwd, Env: s.settings.environment(s.deps.Environ), Unconfined: !s.settings.Sandbox,
 		Stderr: &stderrLog{log: s.deps.Log},
 	})
 	if err != nil {
+		kill()
 		return nil, fmt.Errorf("its program does not start: %w", err)
 	}
-	c := &connection{child: child}
+	starting()
+	c := &connection{child: child, kill: kill}
 	if c.client, err = mcpclient.Connect(connecting, streams{child}, opts); err != nil {
 		switch {
 		case errors.Is(err, context.DeadlineExceeded): // its program has ended since, as it was asked to
@@ -139,6 +144,7 @@ func (c *connection) close() {
 		c.client.Close()
 	}
 	c.child.Close()
+	c.kill()
 }
 
 func (c *connection) exits(within time.Duration) bool {

@@ -169,7 +169,9 @@ func (l *link) session(ctx context.Context) error {
 	if l.owner == "" {
 		s.running.Go(func() { s.watches.renew(serving, c) })
 	}
-	err = l.follow(serving, c)
+	if err = l.follow(serving, c); ctx.Err() != nil {
+		return err
+	}
 	err = c.describe(err)
 	l.mu.Lock()
 	l.ended = err
