@@ -1,20 +1,21 @@
-// Package mcpclient is an MCP client: over stdio and Streamable HTTP, in protocol
-// versions with a handshake (2024-11-05 to 2025-11-25) and in 2026-07-28, which
-// has none and is called modern here.
+// Package mcpclient is an MCP client: over stdio, Streamable HTTP and HTTP+SSE, in
+// protocol versions with a handshake (2024-11-05 to 2025-11-25) and in 2026-07-28,
+// which has none and is called modern here.
 //
-// It keeps what servers send byte for byte: results, error data, items of lists
-// and notifications are raw JSON. Every wait ends with its context or a deadline,
-// every message is bounded, and [Client.Close] leaves no goroutine behind.
+// It keeps what callers and servers send byte for byte: parameters, results, error
+// data, items of lists and notifications are raw JSON. Every wait ends with its
+// context or a deadline, every message is bounded, and [Client.Close] leaves no
+// goroutine behind. What a server does wrong costs the calls that it belongs to.
 package mcpclient
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"toolserver/jsonrpc"
+	"toolserver/rawjson"
 )
 
 // Options say how a client presents itself, what it answers, and its limits.
@@ -34,10 +36,11 @@ type Options struct {
 
 	// Handlers answer requests of the server by their method, such as
 	// elicitation/create, sampling/createMessage and roots/list, with a value that
-	// marshals to the result. They run concurrently. The context is that of the call
-	// which the server serves, if that is known; a handler returns when it ends. An error
-	// reaches the server as it is if it is a [*jsonrpc.Error]. Without a handler for
-	// elicitation, sampling or roots, the client does not declare the capability.
+	// marshals to the result. They run concurrently. The context has the values of that
+	// of the call which the server serves, if that is known: see [Callers]. A handler
+	// returns when its context ends. An error reaches the server as it is if it is a
+	// [*jsonrpc.Error]. Without a handler for elicitation, sampling or roots, the client
+	// does not declare the capability.
 	Handlers map[string]Handler
 
 	// OpensURLs says that the handler of elicitation/create also has its user open
@@ -45,8 +48,9 @@ type Options struct {
 	OpensURLs bool
 
 	// Notify takes the server's notifications, except those of progress. It is called
-	// in their order by the goroutine that reads, so it must return soon.
-	Notify func(method string, params json.RawMessage)
+	// in their order by the goroutine that reads, so it must return soon. The context
+	// is as that of a handler.
+	Notify func(ctx context.Context, method string, params json.RawMessage)
 
 	LogLevel        string        // the least level of log messages to ask for; empty asks for none
 	MaxMessageBytes int           // of one message that is received; 16 MiB by default
@@ -68,24 +72,27 @@ type Server struct {
 // ErrClosed is the cause of failures after [Client.Close].
 var ErrClosed = errors.New("the client is closed")
 
-// ErrTooLong is the error of calls that were in flight when a message arrived
-// which exceeds the limit: over stdio it may be the response to any of them.
+// ErrTooLong is the error of a call whose response exceeds the limit. Over stdio, a
+// message that does not say in time what it is ends all calls in flight.
 var ErrTooLong = errors.New("a message of the server exceeds the limit")
 
 // Bounds of what a server can make the client do.
 const (
 	maxHandlers  = 16
+	maxAnswers   = 64 // to requests of the server, on their way
 	maxRounds    = 20 // of one call that requires input
 	maxProgress  = 256
 	maxListItems = 100_000
+	maxListPages = 2_000
+	maxListBytes = 64 << 20
 	stopTime     = 5 * time.Second // for the last messages of a connection
 )
 
 // transport carries messages. What it receives it gives to [Client.receive].
 type transport interface {
-	// send sends a message. With a call it returns as soon as possible; what fails
-	// later, it reports to the call.
-	send(ctx context.Context, out *outgoing, c *call) error
+	// send sends a message, whose bytes are the transport's from then on. With a call
+	// it returns as soon as possible; what fails later, it reports to the call.
+	send(ctx context.Context, out *outgoing, x *call) error
 	// connected is called after the handshake.
 	connected()
 	// close ends the connection, and with it the goroutines of the transport.
@@ -94,9 +101,9 @@ type transport interface {
 
 // outgoing is a message to the server.
 type outgoing struct {
-	msg    []byte
+	msg    []byte // has room for the end of a line
 	method string // empty for a response
-	params json.RawMessage
+	params []byte
 	schema json.RawMessage // of the tool that is called; may be nil
 }
 
@@ -104,32 +111,58 @@ type outgoing struct {
 type Client struct {
 	opts      Options
 	transport transport
-	server    atomic.Pointer[Server]
+	peer      atomic.Pointer[peer]
 
 	ctx     context.Context // ends with the connection
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup // goroutines of the connection
 
 	mu      sync.Mutex
-	lastID  int
-	calls   map[string]*call                   // in flight, by ID
+	lastID  int64
+	calls   map[int64]*call
+	unknown time.Time                          // until then, calls may be served that calls does not have
 	serving map[string]context.CancelCauseFunc // requests of the server, by ID
+	answers int                                // to requests of the server, on their way
+}
+
+// peer is what is known of the server.
+type peer struct {
+	Server
+	modern bool
+
+	// What the modern version requires in _meta:
+	about        []byte // the members of the version and the client's information
+	capabilities json.RawMessage
+	logLevel     []byte // nil if none is asked for
 }
 
 func newClient(opts Options) *Client {
 	opts.MaxMessageBytes = cmp.Or(opts.MaxMessageBytes, 16<<20)
 	opts.ConnectTimeout = cmp.Or(opts.ConnectTimeout, 10*time.Second)
 	opts.Timeout = cmp.Or(opts.Timeout, 5*time.Minute)
-	c := &Client{opts: opts, calls: map[string]*call{}, serving: map[string]context.CancelCauseFunc{}}
-	c.server.Store(&Server{})
+	c := &Client{opts: opts, calls: map[int64]*call{}, serving: map[string]context.CancelCauseFunc{}}
+	c.setServer(Server{})
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
 }
 
-// Server returns what the server says about itself.
-func (c *Client) Server() Server { return *c.server.Load() }
+func (c *Client) setServer(s Server) {
+	p := &peer{Server: s, modern: mcp.IsModernProtocol(s.Protocol)}
+	if p.modern {
+		p.about = rawjson.AppendString(appendMember([]byte{'{'}, []byte(mcp.MetaKeyProtocolVersion), nil), s.Protocol)
+		p.about = appendMember(p.about, []byte(mcp.MetaKeyClientInfo), jsonrpc.AppendValue(nil, c.info()))[1:]
+		p.capabilities = jsonrpc.AppendValue(nil, c.capabilities())
+		if c.opts.LogLevel != "" {
+			p.logLevel = rawjson.AppendString(nil, c.opts.LogLevel)
+		}
+	}
+	c.peer.Store(p)
+}
 
-func (c *Client) modern() bool { return mcp.IsModernProtocol(c.server.Load().Protocol) }
+// Server returns what the server says about itself.
+func (c *Client) Server() Server { return c.peer.Load().Server }
+
+func (c *Client) modern() bool { return c.peer.Load().modern }
 
 // Done is closed when the connection has ended; [Client.Err] then returns why.
 func (c *Client) Done() <-chan struct{} { return c.ctx.Done() }
@@ -165,10 +198,32 @@ func (c *Client) start(f func()) error {
 
 // Request is a request to the server.
 type Request struct {
-	Method      string
-	Params      any             // marshals to an object; nil for none. A json.RawMessage is sent as it is
-	Progress    func(Progress)  // if not nil, progress is asked for and passed to it, on the goroutine of the caller
-	InputSchema json.RawMessage // of the tool that tools/call calls; needed if it has x-mcp-header
+	Method string
+
+	// Params marshals to an object; nil is none. A json.RawMessage must be valid and is
+	// sent as it is, its _meta too, except for what the client itself has to set there:
+	// progressToken and, in 2026-07-28, the version, the client's information and its
+	// capabilities.
+	Params any
+
+	// Progress takes notifications of progress, on the goroutine of the caller. Without
+	// it, none are asked for.
+	Progress func(Progress)
+
+	// InputSchema is that of the tool which tools/call calls. It is needed if it has
+	// x-mcp-header.
+	InputSchema json.RawMessage
+
+	// Capabilities are those of the client in this request, in 2026-07-28; nil is what
+	// the handlers make of them. A gateway gives those of its caller.
+	Capabilities json.RawMessage
+
+	// RelayInput returns a result that requires input (resultType input_required) as it
+	// is, instead of having the handlers provide the input. The caller sends another
+	// request, with the responses and the state of that result; nil is none.
+	RelayInput     bool
+	InputResponses json.RawMessage
+	RequestState   json.RawMessage
 }
 
 // Progress is how far a call has got.
@@ -176,6 +231,10 @@ type Progress struct {
 	Done    float64 `json:"progress"`
 	Total   float64 `json:"total"` // 0 if it is not known
 	Message string  `json:"message"`
+
+	// Raw are the parameters of the notification as the server sent them. Their
+	// progressToken is that of the client, not one of its callers.
+	Raw json.RawMessage `json:"-"`
 }
 
 // Call is [Client.Do] with a method and parameters only.
@@ -206,111 +265,30 @@ func (c *Client) Do(ctx context.Context, req Request) (json.RawMessage, error) {
 }
 
 func (c *Client) do(ctx context.Context, req Request) (json.RawMessage, error) {
-	var input map[string]any
 	for range maxRounds {
-		result, err := c.roundTrip(ctx, req, input)
-		if err != nil || !c.modern() {
+		result, err := c.roundTrip(ctx, &req)
+		if err != nil || req.RelayInput || !c.modern() || !requiresInput(result) {
 			return result, err
 		}
 		var required struct {
-			Type     string                  `json:"resultType"`
 			Requests map[string]inputRequest `json:"inputRequests"`
 			State    json.RawMessage         `json:"requestState"`
 		}
-		if json.Unmarshal(result, &required) != nil || required.Type != "input_required" {
-			return result, nil
+		if err := json.Unmarshal(result, &required); err != nil {
+			return nil, fmt.Errorf("invalid result of %s: %w", req.Method, err)
 		}
 		answers, err := c.provideInput(ctx, required.Requests)
 		if err != nil {
 			return nil, err
 		}
-		input = map[string]any{"inputResponses": answers}
-		if required.State != nil {
-			input["requestState"] = required.State
-		}
+		req.InputResponses, req.RequestState = jsonrpc.AppendValue(nil, answers), required.State
 	}
 	return nil, fmt.Errorf("the server still requires input after %d rounds of %s", maxRounds, req.Method)
 }
 
-// call is a request in flight.
-type call struct {
-	ctx      context.Context
-	id       json.RawMessage
-	ended    chan outcome  // has room for one
-	done     atomic.Bool   // there is an outcome
-	progress chan Progress // not yet passed on; nil if nobody asked for it
-}
-
-type outcome struct {
-	result json.RawMessage
-	err    error
-}
-
-// end ends a call. Only the first outcome counts.
-func (c *call) end(o outcome) {
-	if !c.done.Swap(true) {
-		c.ended <- o
-	}
-}
-
-// roundTrip sends a request once and waits for its response.
-func (c *Client) roundTrip(ctx context.Context, req Request, input map[string]any) (json.RawMessage, error) {
-	callCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	x := &call{ctx: callCtx, ended: make(chan outcome, 1)}
-	if req.Progress != nil {
-		x.progress = make(chan Progress, maxProgress)
-	}
-	c.mu.Lock()
-	c.lastID++
-	x.id = strconv.AppendInt(nil, int64(c.lastID), 10)
-	c.calls[string(x.id)] = x
-	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.calls, string(x.id))
-	}()
-	out := &outgoing{method: req.Method, schema: req.InputSchema}
-	var err error
-	if out.params, err = c.params(req, x.id, input); err != nil {
-		return nil, err
-	}
-	out.msg = jsonrpc.Request(x.id, req.Method, out.params)
-	if err := c.transport.send(ctx, out, x); err != nil {
-		return nil, err
-	}
-	for {
-		select {
-		case p := <-x.progress:
-			req.Progress(p)
-		case o := <-x.ended:
-			for len(x.progress) > 0 {
-				req.Progress(<-x.progress)
-			}
-			return o.result, o.err
-		case <-ctx.Done():
-			if req.Method != string(mcp.MethodInitialize) {
-				c.cancelCall(x, context.Cause(ctx))
-			}
-			return nil, context.Cause(ctx)
-		case <-c.ctx.Done():
-			x.end(outcome{err: c.Err()}) // unless the response was the last message of the connection
-		}
-	}
-}
-
-// cancelCall tells the server that nobody waits for a call any more. To a modern
-// HTTP server, the end of the request says so.
-func (c *Client) cancelCall(x *call, cause error) {
-	if _, http := c.transport.(*httpTransport); http && c.modern() {
-		return
-	}
-	_ = c.start(func() {
-		ctx, cancel := context.WithTimeout(c.ctx, stopTime)
-		defer cancel()
-		_ = c.Notify(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": x.id, "reason": cause.Error()})
-	})
+// requiresInput looks at the result type only if the text of a result suggests it.
+func requiresInput(result json.RawMessage) bool {
+	return bytes.Contains(result, []byte("input_required")) && string(rawjson.Member(result, "resultType")) == `"input_required"`
 }
 
 // Notify sends a notification.
@@ -331,8 +309,14 @@ func (c *Client) List(ctx context.Context, method string) (items []json.RawMessa
 	if !ok {
 		return nil, fmt.Errorf("%s is not a list", method)
 	}
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.opts.Timeout)
+		defer cancel()
+	}
 	params := map[string]any{}
 	seen := map[string]bool{}
+	size := 0
 	for {
 		result, err := c.Call(ctx, method, params)
 		if err != nil {
@@ -352,15 +336,35 @@ func (c *Client) List(ctx context.Context, method string) (items []json.RawMessa
 			return nil, fmt.Errorf("invalid result of %s: %w", method, err)
 		}
 		items = append(items, list...)
+		size += len(result)
 		switch {
 		case cursor == "":
 			return items, nil
-		case seen[cursor] || len(items) > maxListItems:
-			return nil, fmt.Errorf("%s does not end: it returned %d items and the cursor %.100q", method, len(items), cursor)
+		case seen[cursor] || len(items) > maxListItems || len(seen) > maxListPages || size > maxListBytes:
+			return nil, fmt.Errorf("%s does not end: after %d pages, %d items and %d bytes the server returned the cursor %.100q",
+				method, len(seen)+1, len(items), size, cursor)
 		}
 		seen[cursor] = true
 		params["cursor"] = cursor
 	}
+}
+
+// Tools is [Client.List] of tools/list. Over HTTP, in 2026-07-28, it leaves out the
+// tools that clients have to reject because their x-mcp-header is invalid, and
+// returns why.
+func (c *Client) Tools(ctx context.Context) (tools []json.RawMessage, rejected []error, err error) {
+	all, err := c.List(ctx, string(mcp.MethodToolsList))
+	if _, http := c.transport.(*httpTransport); !http || !c.modern() {
+		return all, nil, err
+	}
+	for _, tool := range all {
+		if err := checkHeaders(tool); err != nil {
+			rejected = append(rejected, err)
+		} else {
+			tools = append(tools, tool)
+		}
+	}
+	return tools, rejected, err
 }
 
 // Filter says which changes the server is to notify of. List changes of servers

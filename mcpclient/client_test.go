@@ -113,7 +113,7 @@ func TestClient(t *testing.T) {
 				}
 				c := connect(t, s, transport, mcpclient.Options{
 					Name: "t", Version: "1", Protocol: version, LogLevel: "debug",
-					Notify: func(method string, _ json.RawMessage) { changed <- method },
+					Notify: func(_ context.Context, method string, _ json.RawMessage) { changed <- method },
 					Handlers: map[string]mcpclient.Handler{
 						"elicitation/create":     answer(`{"action":"accept","content":{"b":1,"a":2}}`),
 						"sampling/createMessage": answer(`{"role":"assistant","content":{"type":"text","text":"Roses"},"model":"m"}`),
@@ -128,7 +128,8 @@ func TestClient(t *testing.T) {
 				}
 				var steps []mcpclient.Progress
 				res, err := c.CallTool(t.Context(), "steps", map[string]any{"text": "go"}, func(p mcpclient.Progress) { steps = append(steps, p) })
-				if err != nil || !strings.Contains(string(res), `"text":"done"`) || len(steps) != 3 || steps[2] != (mcpclient.Progress{Done: 3, Total: 3, Message: "go"}) {
+				if err != nil || !strings.Contains(string(res), `"text":"done"`) || len(steps) != 3 || steps[2].Done != 3 || steps[2].Total != 3 || steps[2].Message != "go" ||
+					!strings.Contains(string(steps[2].Raw), `"progress":3`) {
 					t.Errorf("%s, progress %v, error %v", res, steps, err)
 				}
 				if res, err = c.CallTool(t.Context(), "ask", nil, nil); err != nil || !strings.Contains(string(res), `{\"action\":\"accept\",\"content\":{\"b\":1,\"a\":2}} {\"role\"`) {

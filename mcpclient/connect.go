@@ -18,6 +18,9 @@ import (
 func (c *Client) connect(ctx context.Context, t transport) (*Client, error) {
 	c.transport = t
 	version := c.opts.Protocol
+	if _, old := t.(*sseTransport); old {
+		version = cmp.Or(version, mcp.LATEST_LEGACY_PROTOCOL_VERSION)
+	}
 	var err error
 	if version == "" || mcp.IsModernProtocol(version) {
 		err = c.discover(ctx, version)
@@ -70,17 +73,32 @@ func (c *Client) discover(ctx context.Context, version string) error {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.ConnectTimeout)
 	defer cancel()
 	version = cmp.Or(version, mcp.LATEST_PROTOCOL_VERSION)
-	c.server.Store(&Server{Protocol: version})
+	c.setServer(Server{Protocol: version})
 	i, err := c.introduce(ctx, mcp.MethodServerDiscover, nil)
+	if supports(err, version) { // although it has rejected it
+		i, err = c.introduce(ctx, mcp.MethodServerDiscover, nil)
+	}
 	if err == nil && !slices.Contains(i.Versions, version) {
 		err = errNoCommonVersion
 	}
 	if err != nil {
-		c.server.Store(&Server{})
+		c.setServer(Server{})
 		return fmt.Errorf("server/discover: %w", err)
 	}
-	c.server.Store(&Server{version, i.Meta[mcp.MetaKeyServerInfo], i.Capabilities, i.Instructions})
+	c.setServer(Server{version, i.Meta[mcp.MetaKeyServerInfo], i.Capabilities, i.Instructions})
 	return nil
+}
+
+// supports reports whether an error rejects the version of a request and names
+// version as one that the server supports.
+func supports(err error, version string) bool {
+	e, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || e.Code != mcp.UNSUPPORTED_PROTOCOL_VERSION {
+		return false
+	}
+	var data struct{ Supported []string }
+	raw, _ := e.Data.(json.RawMessage)
+	return json.Unmarshal(raw, &data) == nil && slices.Contains(data.Supported, version)
 }
 
 // initialize does the handshake.
@@ -96,7 +114,7 @@ func (c *Client) initialize(ctx context.Context, version string) error {
 	if err != nil {
 		return fmt.Errorf("initialize: %w", err)
 	}
-	c.server.Store(&Server{i.Version, i.Info, i.Capabilities, i.Instructions})
+	c.setServer(Server{i.Version, i.Info, i.Capabilities, i.Instructions})
 	if err := c.Notify(ctx, "notifications/initialized", nil); err != nil {
 		return fmt.Errorf("notifications/initialized: %w", err)
 	}

@@ -124,7 +124,7 @@ func TestOldStdio(t *testing.T) {
 	c, roots, err := oldStdio(t, mcpclient.Options{MaxMessageBytes: 1000}, func(method, id string) string {
 		switch method {
 		case "huge":
-			return strings.Repeat("x", 2000) + "\n"
+			return strings.Repeat("x", 2000) + "\n" + `{"jsonrpc":"2.0","result":"` + strings.Repeat("x", 2000) + `","id":` + id + "}\n"
 		case "surprise": // progress nobody asked for, and a request that has a handler
 			return `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + id + `,"progress":1}}` + "\n" +
 				`{"jsonrpc":"2.0","id":"` + id + `","method":"roots/list"}` + "\n" + `{"jsonrpc":"2.0","id":` + id + `,"result":{}}` + "\n"

@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"mime"
 	"net/http"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -37,7 +38,7 @@ var ErrSessionEnded = errors.New("the server has ended the session")
 const (
 	firstRetry  = 500 * time.Millisecond
 	minRetry    = 50 * time.Millisecond
-	maxRetry    = 30 * time.Second
+	maxRetry    = time.Hour
 	maxFailures = 5 // to open it, in a row
 )
 
@@ -45,6 +46,7 @@ const (
 // of what the server sends on its own. Each runs on its own goroutine.
 type httpTransport struct {
 	client  *Client
+	ctx     context.Context // of the session
 	url     string
 	http    *http.Client
 	header  http.Header
@@ -53,36 +55,51 @@ type httpTransport struct {
 
 // ConnectHTTP connects to the server at url. Header is added to every request. A
 // redirect is an [*HTTPError], so that header does not reach another host.
+//
+// The context of the HTTP request of a call, and of what is sent because of it, has
+// the values of the context of that call, and ends with it. The requests that
+// belong to the session have the values of ctx. So a RoundTripper can authenticate
+// each call on its own.
 func ConnectHTTP(ctx context.Context, client *http.Client, url string, header http.Header, opts Options) (*Client, error) {
 	c := newClient(opts)
-	copied := *client
-	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return c.connect(ctx, &httpTransport{client: c, url: url, http: &copied, header: header})
+	t := &httpTransport{client: c, ctx: c.whileOpen(ctx), url: url, http: withoutRedirects(client), header: header}
+	return c.connect(ctx, t)
 }
 
-func (t *httpTransport) send(ctx context.Context, out *outgoing, c *call) error {
-	if c == nil {
+// whileOpen returns a context with the values of ctx that ends with the connection.
+func (c *Client) whileOpen(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(c.ctx, cancel)
+	return ctx
+}
+
+func withoutRedirects(client *http.Client) *http.Client {
+	copied := *client
+	copied.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &copied
+}
+
+func (t *httpTransport) send(ctx context.Context, out *outgoing, x *call) error {
+	if x == nil {
 		return t.post(ctx, out, nil)
 	}
-	return t.client.start(func() {
-		ctx, cancel := t.client.bound(c.ctx)
-		defer cancel()
-		if err := t.post(ctx, out, c); err != nil {
-			c.end(outcome{err: err})
+	return t.client.posting(x, func() error { return t.post(x.http, out, x) })
+}
+
+// posting makes the HTTP request of a call on a goroutine of its own.
+func (c *Client) posting(x *call, post func() error) error {
+	return c.start(func() {
+		defer x.abandon()
+		defer context.AfterFunc(c.ctx, x.abandon)()
+		if err := post(); err != nil {
+			x.end(outcome{err: err})
 		}
 	})
 }
 
-// bound returns a context that also ends with the connection.
-func (c *Client) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(c.ctx, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
 // post sends a message and takes in what the server answers, until the response
 // to the call has come.
-func (t *httpTransport) post(ctx context.Context, out *outgoing, c *call) error {
+func (t *httpTransport) post(ctx context.Context, out *outgoing, x *call) error {
 	resp, err := t.request(ctx, http.MethodPost, out, "")
 	if err != nil {
 		return err
@@ -94,39 +111,80 @@ func (t *httpTransport) post(ctx context.Context, out *outgoing, c *call) error 
 	if resp.StatusCode == http.StatusNotFound && t.session.Load() != nil {
 		return ErrSessionEnded // whatever the body says
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	kind := contentType(resp)
 	switch {
-	case c == nil:
+	case x == nil:
 		if resp.StatusCode >= 300 {
 			return t.failure(resp, nil)
 		}
+		drain(resp.Body)
 		return nil
 	case kind == "text/event-stream" && resp.StatusCode < 300:
-		return t.follow(ctx, resp.Body, c)
-	case kind == "application/json":
-		body, err := io.ReadAll(io.LimitReader(resp.Body, int64(t.client.opts.MaxMessageBytes)+1))
-		if len(body) > t.client.opts.MaxMessageBytes {
-			return ErrTooLong
-		}
+		return t.follow(ctx, resp.Body, x)
+	case kind == "application/json" && resp.StatusCode != http.StatusUnauthorized:
+		body, err := readBody(resp, t.client.opts.MaxMessageBytes)
 		if err != nil {
-			return fmt.Errorf("reading the response: %w", err)
+			return err
 		}
-		t.client.receive(c, body) // also of errors, which have a status of their own
+		t.client.receive(x, body, true) // also of errors, which have a status of their own
 		return t.failure(resp, body)
 	}
 	return t.failure(resp, nil)
 }
 
+// readBody reads the body of a response, of at most limit bytes.
+func readBody(resp *http.Response, limit int) ([]byte, error) {
+	size := 512
+	if n := resp.ContentLength; n > 0 {
+		size = int(min(n, maxTrusted)) + 1 // one more, to find the end without growing
+	}
+	body := make([]byte, 0, size)
+	for {
+		n, err := resp.Body.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case len(body) > limit:
+			return nil, ErrTooLong
+		case err == io.EOF:
+			return body, nil
+		case err != nil:
+			return nil, fmt.Errorf("reading the response: %w", err)
+		case len(body) == cap(body):
+			body = slices.Grow(body, len(body))
+		}
+	}
+}
+
+// What is left of a response is read to its end, so that the connection can be used
+// again, if it comes soon.
+const (
+	drainBytes = 4 << 10
+	drainTime  = 50 * time.Millisecond
+	maxTrusted = 1 << 20 // bytes of a body that are announced
+)
+
+func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, drainBytes) }
+
+// contentType returns the media type of a response, without its parameters.
+func contentType(resp *http.Response) string {
+	kind, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
 // failure returns the error that a response stands for. It only counts for calls
 // without an outcome.
 func (t *httpTransport) failure(resp *http.Response, body []byte) error {
-	if body == nil {
-		body, _ = io.ReadAll(io.LimitReader(resp.Body, 4<<10))
-	}
 	if resp.StatusCode == http.StatusNotFound && t.session.Load() != nil {
 		return ErrSessionEnded
 	}
-	return &HTTPError{resp.StatusCode, resp.Header, body[:min(len(body), 4<<10)]}
+	return httpError(resp, body)
+}
+
+func httpError(resp *http.Response, body []byte) error {
+	if body == nil {
+		body, _ = io.ReadAll(io.LimitReader(resp.Body, 4<<10))
+	}
+	return &HTTPError{resp.StatusCode, resp.Header, bytes.Clone(body[:min(len(body), 4<<10)])}
 }
 
 // request makes an HTTP request: with a message, or for a stream that goes on
@@ -149,13 +207,8 @@ func (t *httpTransport) request(ctx context.Context, method string, out *outgoin
 	if out != nil {
 		req.Header.Set("Accept", "application/json, text/event-stream")
 		req.Header.Set("Content-Type", "application/json")
-		for name, value := range mcp.StandardHeaders(version, mcp.MCPMethod(out.method), out.params) {
-			req.Header.Set(name, value)
-		}
-		if t.client.modern() && out.schema != nil {
-			for name, value := range mcp.GenerateParamHeaders(&mcp.Tool{RawInputSchema: out.schema}, out.params) {
-				req.Header.Set(name, value)
-			}
+		if t.client.modern() {
+			setHeaders(req.Header, out)
 		}
 	}
 	if id := t.session.Load(); id != nil {
@@ -167,10 +220,10 @@ func (t *httpTransport) request(ctx context.Context, method string, out *outgoin
 	return t.http.Do(req)
 }
 
-// follow takes in the messages of a stream until the response to c has come or,
-// without c, until ctx ends. If body is nil it opens the stream first. A stream
+// follow takes in the messages of a stream until the response to x has come or,
+// without x, until ctx ends. If body is nil it opens the stream first. A stream
 // that ends too early is resumed; that of a response only if its events have IDs.
-func (t *httpTransport) follow(ctx context.Context, body io.ReadCloser, c *call) (err error) {
+func (t *httpTransport) follow(ctx context.Context, body io.ReadCloser, x *call) (err error) {
 	lastID, retry, failures := "", time.Duration(0), 0
 	for {
 		if body == nil {
@@ -185,13 +238,17 @@ func (t *httpTransport) follow(ctx context.Context, body io.ReadCloser, c *call)
 		}
 		if body != nil {
 			events := sse.NewReader(body, t.client.opts.MaxMessageBytes, 0)
-			err = t.takeEvents(events, c)
+			err = t.takeEvents(events, x)
+			if err == nil {
+				t.end(body, x)
+				return nil
+			}
 			body.Close()
 			body, lastID, retry = nil, cmp.Or(events.LastID, lastID), cmp.Or(events.Retry, retry)
 			switch {
-			case err == nil, c != nil && errors.Is(err, ErrTooLong):
+			case errors.Is(err, ErrTooLong):
 				return err
-			case c != nil && (lastID == "" || t.client.modern()):
+			case x != nil && (lastID == "" || t.client.modern()):
 				return fmt.Errorf("the stream ended before the response: %w", err)
 			}
 		}
@@ -203,8 +260,8 @@ func (t *httpTransport) follow(ctx context.Context, body io.ReadCloser, c *call)
 	}
 }
 
-// takeEvents takes in messages until the response to c has come.
-func (t *httpTransport) takeEvents(events *sse.Reader, c *call) error {
+// takeEvents takes in messages until the response to x has come.
+func (t *httpTransport) takeEvents(events *sse.Reader, x *call) error {
 	for {
 		event, err := events.Next()
 		switch {
@@ -213,11 +270,19 @@ func (t *httpTransport) takeEvents(events *sse.Reader, c *call) error {
 		case err != nil:
 			return err
 		}
-		t.client.receive(c, event.Data)
-		if c != nil && c.done.Load() {
+		t.client.receive(x, event.Data, false)
+		if x != nil && x.done.Load() {
 			return nil
 		}
 	}
+}
+
+// end reads the rest of a stream that has brought the response to x.
+func (t *httpTransport) end(body io.ReadCloser, x *call) {
+	stop := time.AfterFunc(drainTime, x.abandon)
+	drain(body)
+	stop.Stop()
+	body.Close()
 }
 
 // stream opens the stream of the session, or one that goes on after an event.
@@ -236,7 +301,7 @@ func (t *httpTransport) stream(ctx context.Context, lastID string) (io.ReadClose
 // connected follows the stream of a session, which servers need not have.
 func (t *httpTransport) connected() {
 	if !t.client.modern() {
-		_ = t.client.start(func() { _ = t.follow(t.client.ctx, nil, nil) })
+		_ = t.client.start(func() { _ = t.follow(t.ctx, nil, nil) })
 	}
 }
 
@@ -245,7 +310,7 @@ func (t *httpTransport) close() {
 	if t.session.Load() == nil || t.client.Err() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(t.client.ctx, stopTime)
+	ctx, cancel := context.WithTimeout(t.ctx, stopTime)
 	defer cancel()
 	if resp, err := t.request(ctx, http.MethodDelete, nil, ""); err == nil {
 		resp.Body.Close()

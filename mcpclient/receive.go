@@ -13,15 +13,15 @@ import (
 	"toolserver/jsonrpc"
 )
 
-// receive takes in a message of the server, whose bytes it does not keep. From is
-// the call whose response stream it came on, or nil if that is not known. What is
-// no message is ignored.
-func (c *Client) receive(from *call, raw []byte) {
+// receive takes in a message of the server, whose bytes it keeps only if it owns
+// them. From is the call whose response stream it came on, or nil if that is not
+// known. What is no message is ignored.
+func (c *Client) receive(from *call, raw []byte, owned bool) {
 	if jsonrpc.IsBatch(raw) { // of protocol version 2025-03-26
 		batch, _ := jsonrpc.ParseBatch(raw, 1000)
 		for _, msg := range batch {
 			if !jsonrpc.IsBatch(msg) {
-				c.receive(from, msg)
+				c.receive(from, msg, false)
 			}
 		}
 		return
@@ -34,30 +34,41 @@ func (c *Client) receive(from *call, raw []byte) {
 		}
 	case err != nil:
 	case msg.Response:
-		c.answered(&msg)
+		c.answered(from, &msg, owned)
 	case msg.IsNotification():
-		c.notified(&msg)
+		c.notified(from, &msg)
 	default:
 		c.serve(from, &msg)
 	}
 }
 
-func (c *Client) callByID(id []byte) *call {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.calls[string(jsonrpc.IDKey(id))]
-}
-
 // answered ends the call that a response belongs to. Nobody may wait for it any
 // more.
-func (c *Client) answered(msg *jsonrpc.Message) {
+func (c *Client) answered(from *call, msg *jsonrpc.Message, owned bool) {
 	x := c.callByID(msg.ID)
 	switch {
 	case x == nil:
+		return
 	case msg.Failure != nil:
 		x.end(outcome{err: cloneError(msg.Failure)})
+	case owned:
+		x.end(outcome{result: msg.Result})
 	default:
 		x.end(outcome{result: slices.Clone(msg.Result)})
+	}
+	if x.abandon != nil && x != from { // it came on another stream
+		x.abandon()
+	}
+	if t, ok := c.transport.(*stdioTransport); ok {
+		t.answered(x)
+	}
+	if !x.asks {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !x.left.IsZero() {
+		delete(c.calls, x.id)
 	}
 }
 
@@ -65,7 +76,7 @@ func cloneError(failure json.RawMessage) *jsonrpc.Error {
 	return jsonrpc.ParseError(slices.Clone(failure))
 }
 
-func (c *Client) notified(msg *jsonrpc.Message) {
+func (c *Client) notified(from *call, msg *jsonrpc.Message) {
 	switch msg.Method {
 	case "notifications/progress":
 		var p struct {
@@ -75,11 +86,9 @@ func (c *Client) notified(msg *jsonrpc.Message) {
 		if json.Unmarshal(msg.Params, &p) != nil {
 			return
 		}
-		if x := c.callByID(p.Token); x != nil {
-			select {
-			case x.progress <- p.Progress:
-			default: // the caller does not keep up
-			}
+		if x := c.callByID(p.Token); x != nil && x.progress != nil {
+			p.Raw = slices.Clone(msg.Params)
+			x.progress.add(p.Progress)
 		}
 	case string(mcp.MethodNotificationCancelled):
 		var p struct {
@@ -95,38 +104,44 @@ func (c *Client) notified(msg *jsonrpc.Message) {
 		}
 	default:
 		if c.opts.Notify != nil {
-			c.opts.Notify(msg.Method, slices.Clone(msg.Params))
+			c.opts.Notify(c.serves(from), msg.Method, slices.Clone(msg.Params))
 		}
 	}
 }
 
-// errCanceled is the cause of the context of a handler whose request the server
-// has canceled.
-var errCanceled = errors.New("canceled by the server")
+// Causes of the end of a handler's context.
+var (
+	errCanceled = errors.New("canceled by the server")
+	errEnded    = errors.New("the call has ended")
+)
 
 // serve has a handler answer a request of a server with a handshake. From is the
-// call it came with. If that is not known, as over stdio, and there is only one
-// call, the handler gets the values of its context, but does not end with it.
+// call it came with; with it the handler's context ends.
 func (c *Client) serve(from *call, msg *jsonrpc.Message) {
 	id, params := slices.Clone(msg.ID), slices.Clone(msg.Params)
 	handler := c.opts.Handlers[msg.Method]
 	if msg.Method == string(mcp.MethodPing) {
 		handler = func(context.Context, json.RawMessage) (any, error) { return struct{}{}, nil }
 	}
-	base := c.ctx
-	c.mu.Lock()
-	if from != nil {
-		base = from.ctx
-	} else if len(c.calls) == 1 {
-		for _, only := range c.calls {
-			base = context.WithoutCancel(only.ctx)
-		}
-	}
-	ctx, cancel := context.WithCancelCause(base)
+	ctx, cancel := context.WithCancelCause(c.serves(from))
 	key := string(jsonrpc.IDKey(id))
+	c.mu.Lock()
+	if c.answers >= maxAnswers { // which the server does not take
+		c.mu.Unlock()
+		cancel(nil)
+		return
+	}
+	c.answers++
 	busy := len(c.serving) >= maxHandlers || c.serving[key] != nil
 	if !busy {
 		c.serving[key] = cancel
+		switch {
+		case from == nil:
+		case c.calls[from.id] == from && from.left.IsZero():
+			from.handlers = append(from.handlers, cancel)
+		default:
+			cancel(errEnded)
+		}
 	}
 	c.mu.Unlock()
 	_ = c.start(func() {
@@ -150,10 +165,14 @@ func (c *Client) serve(from *call, msg *jsonrpc.Message) {
 			c.mu.Unlock()
 		}
 		if context.Cause(ctx) != errCanceled {
-			sending, stop := context.WithTimeout(c.ctx, stopTime)
+			sending, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+			defer context.AfterFunc(c.ctx, stop)()
 			defer stop()
 			_ = c.transport.send(sending, &outgoing{msg: response(id, result, err)}, nil)
 		}
+		c.mu.Lock()
+		c.answers--
+		c.mu.Unlock()
 	})
 }
 
@@ -184,48 +203,11 @@ func (c *Client) provideInput(ctx context.Context, requests map[string]inputRequ
 		if handler == nil {
 			return nil, fmt.Errorf("the server requires input by %s, which the client does not support", method)
 		}
-		answer, err := handler(ctx, requests[name].Params)
+		answer, err := handler(withCallers(ctx, ctx), requests[name].Params)
 		if err != nil {
 			return nil, fmt.Errorf("input by %s: %w", method, err)
 		}
 		answers[name] = answer
 	}
 	return answers, nil
-}
-
-// params returns the parameters of a request: those that were given, the input
-// that was required, and what the protocol version and progress need in _meta.
-func (c *Client) params(req Request, id json.RawMessage, input map[string]any) (json.RawMessage, error) {
-	given := jsonrpc.AppendValue(nil, req.Params)
-	if req.Params == nil {
-		given = []byte("{}")
-	}
-	meta := map[string]any{}
-	if c.modern() {
-		meta[mcp.MetaKeyProtocolVersion] = c.Server().Protocol
-		meta[mcp.MetaKeyClientInfo] = c.info()
-		meta[mcp.MetaKeyClientCapabilities] = c.capabilities()
-		if c.opts.LogLevel != "" {
-			meta[mcp.MetaKeyLogLevel] = c.opts.LogLevel
-		}
-	}
-	if req.Progress != nil {
-		meta["progressToken"] = id
-	}
-	if len(meta) == 0 && input == nil {
-		return given, nil
-	}
-	all := map[string]json.RawMessage{}
-	err := json.Unmarshal(given, &all)
-	if own := all["_meta"]; err == nil && own != nil {
-		err = json.Unmarshal(own, &meta)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the parameters of %s: %w", req.Method, err)
-	}
-	for name, value := range input {
-		all[name] = jsonrpc.AppendValue(nil, value)
-	}
-	all["_meta"] = jsonrpc.AppendValue(nil, meta)
-	return jsonrpc.AppendValue(nil, all), nil
 }

@@ -47,7 +47,7 @@ func (o *opener) elicit(_ context.Context, params json.RawMessage) (any, error) 
 	return map[string]string{"action": o.action}, nil
 }
 
-func (o *opener) notified(method string, params json.RawMessage) {
+func (o *opener) notified(_ context.Context, method string, params json.RawMessage) {
 	var p struct{ ElicitationID string }
 	if method == "notifications/elicitation/complete" && json.Unmarshal(params, &p) == nil {
 		o.mu.Lock()

@@ -116,7 +116,7 @@ func (v *server) connect(version string) (*link, error) {
 		changed: make(chan struct{}, 1), streamEnded: make(chan struct{}, 1),
 	}
 	opts := mcpclient.Options{Name: "soak", Version: "1", Protocol: version, ConnectTimeout: patience, Timeout: patience,
-		Notify: func(method string, _ json.RawMessage) {
+		Notify: func(_ context.Context, method string, _ json.RawMessage) {
 			if method == listChanged {
 				signalOn(l.changed)
 			}

@@ -1,0 +1,166 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"toolserver/jsonrpc"
+)
+
+// call is a request in flight.
+type call struct {
+	ctx     context.Context
+	id      int64
+	asks    bool            // the server may ask its user something meanwhile
+	ended   chan outcome    // has room for one
+	done    atomic.Bool     // there is an outcome
+	http    context.Context // of the request; nil over stdio
+	abandon func()          // ends http
+	written atomic.Int64    // bytes on a stream up to its end
+
+	progress *progressQueue // nil if nobody asked for it
+
+	// Guarded by the mutex of the client:
+	left     time.Time                 // nobody waits for it any more, but the server may still serve it
+	handlers []context.CancelCauseFunc // of requests of the server that came with it
+}
+
+type outcome struct {
+	result json.RawMessage
+	err    error
+}
+
+// end ends a call. Only the first outcome counts.
+func (x *call) end(o outcome) {
+	if !x.done.Swap(true) {
+		x.ended <- o
+	}
+}
+
+// progressQueue is progress not yet passed on.
+type progressQueue struct {
+	more chan struct{} // has room for one
+	mu   sync.Mutex
+	all  []Progress
+}
+
+// add drops the oldest report if the caller does not keep up.
+func (q *progressQueue) add(p Progress) {
+	q.mu.Lock()
+	if len(q.all) == maxProgress {
+		q.all = append(q.all[:0], q.all[1:]...)
+	}
+	q.all = append(q.all, p)
+	q.mu.Unlock()
+	select {
+	case q.more <- struct{}{}:
+	default:
+	}
+}
+
+func (q *progressQueue) pass(to func(Progress)) {
+	q.mu.Lock()
+	all := q.all
+	q.all = nil
+	q.mu.Unlock()
+	for _, p := range all {
+		to(p)
+	}
+}
+
+// roundTrip sends a request once and waits for its response.
+func (c *Client) roundTrip(ctx context.Context, req *Request) (json.RawMessage, error) {
+	x := &call{ctx: ctx, asks: asks(req.Method), ended: make(chan outcome, 1)}
+	if _, stdio := c.transport.(*stdioTransport); !stdio {
+		x.http, x.abandon = context.WithCancel(context.WithoutCancel(ctx)) // as the stream may have to be read to its end
+	}
+	var more chan struct{}
+	if req.Progress != nil {
+		x.progress = &progressQueue{more: make(chan struct{}, 1)}
+		more = x.progress.more
+	}
+	c.mu.Lock()
+	c.lastID++
+	x.id = c.lastID
+	c.calls[x.id] = x
+	c.mu.Unlock()
+	out := outgoing{method: req.Method, schema: req.InputSchema}
+	err := c.compose(&out, req, x.id)
+	if err == nil {
+		err = c.transport.send(ctx, &out, x)
+	}
+	if err != nil {
+		c.forget(x)
+		return nil, err
+	}
+	closed := c.ctx.Done()
+	for {
+		select {
+		case <-more:
+			x.progress.pass(req.Progress)
+		case o := <-x.ended:
+			if x.progress != nil {
+				x.progress.pass(req.Progress)
+			}
+			c.forget(x)
+			return o.result, o.err
+		case <-ctx.Done():
+			cause := context.Cause(ctx)
+			c.leave(x)
+			if x.abandon != nil {
+				x.abandon()
+			}
+			if req.Method != string(mcp.MethodInitialize) {
+				c.cancelCall(x, cause)
+			}
+			return nil, cause
+		case <-closed:
+			x.end(outcome{err: c.Err()}) // unless the response was the last message of the connection
+			closed = nil
+		}
+	}
+}
+
+// forget removes a call that has its outcome, and ends what it made the client do.
+func (c *Client) forget(x *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.calls, x.id)
+	for _, cancel := range x.handlers {
+		cancel(errEnded)
+	}
+}
+
+// cancelCall tells the server that nobody waits for a call any more. To a modern
+// HTTP server, the end of the request says so.
+func (c *Client) cancelCall(x *call, cause error) {
+	if _, http := c.transport.(*httpTransport); http && c.modern() {
+		return
+	}
+	_ = c.start(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), stopTime)
+		defer cancel()
+		defer context.AfterFunc(c.ctx, cancel)()
+		id := json.RawMessage(strconv.AppendInt(nil, x.id, 10))
+		_ = c.Notify(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": cause.Error()})
+	})
+}
+
+// callByID returns the call of an ID or progress token, or nil.
+func (c *Client) callByID(id []byte) *call {
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	if err != nil {
+		if n, err = strconv.ParseInt(string(jsonrpc.IDKey(id)), 10, 64); err != nil {
+			return nil
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.calls[n]
+}

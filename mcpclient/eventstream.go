@@ -1,0 +1,138 @@
+package mcpclient
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+
+	"toolserver/sse"
+)
+
+// sseTransport is HTTP+SSE of protocol version 2024-11-05: what the server sends
+// arrives on one stream, and a POST request to an address that it names there takes
+// each message.
+type sseTransport struct {
+	client   *Client
+	ctx      context.Context // of the stream
+	endpoint string
+	http     *http.Client
+	header   http.Header
+}
+
+// ConnectSSE connects to the server whose stream is at address. Its end ends the
+// connection. Everything else is as with [ConnectHTTP].
+func ConnectSSE(ctx context.Context, client *http.Client, address string, header http.Header, opts Options) (*Client, error) {
+	c := newClient(opts)
+	t := &sseTransport{client: c, ctx: c.whileOpen(ctx), http: withoutRedirects(client), header: header}
+	c.transport = t
+	if err := t.open(ctx, address); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c.connect(ctx, t)
+}
+
+// open opens the stream and waits for the address of the endpoint.
+func (t *sseTransport) open(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, t.client.opts.ConnectTimeout)
+	defer cancel()
+	opened := make(chan error, 2)
+	_ = t.client.start(func() {
+		err := t.follow(address, opened)
+		opened <- err
+		t.client.fail(err)
+	})
+	select {
+	case err := <-opened:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("opening the stream: %w", context.Cause(ctx))
+	}
+}
+
+// follow takes in the messages of the stream until it ends.
+func (t *sseTransport) follow(address string, opened chan<- error) error {
+	resp, err := t.request(t.ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return fmt.Errorf("opening the stream: %w", err)
+	}
+	defer resp.Body.Close()
+	if kind := contentType(resp); resp.StatusCode != http.StatusOK || kind != "text/event-stream" {
+		return httpError(resp, nil)
+	}
+	events := sse.NewReader(resp.Body, t.client.opts.MaxMessageBytes, 0)
+	for {
+		event, err := events.Next()
+		switch {
+		case errors.Is(err, sse.ErrTooLong):
+			return ErrTooLong
+		case err != nil:
+			return fmt.Errorf("the server has ended the stream: %w", err)
+		case event.Name == "endpoint" && t.endpoint == "":
+			if t.endpoint, err = sameOrigin(address, string(event.Data)); err != nil {
+				return err
+			}
+			opened <- nil
+		case event.Name == "" || event.Name == "message":
+			t.client.receive(nil, event.Data, false)
+		}
+	}
+}
+
+// sameOrigin resolves the address of the endpoint. Tokens are sent there, so it must
+// be of the same scheme and host.
+func sameOrigin(address, endpoint string) (string, error) {
+	base, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	at, err := base.Parse(endpoint)
+	if err != nil || at.Scheme != base.Scheme || at.Host != base.Host {
+		return "", fmt.Errorf("the server named the endpoint %.200q, which is not of the origin of its stream", endpoint)
+	}
+	return at.String(), nil
+}
+
+func (t *sseTransport) request(ctx context.Context, method, address string, msg []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(msg))
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(req.Header, t.header)
+	if msg == nil {
+		req.Body = http.NoBody
+		req.Header.Set("Accept", "text/event-stream")
+	} else {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return t.http.Do(req)
+}
+
+func (t *sseTransport) send(ctx context.Context, out *outgoing, x *call) error {
+	if x == nil {
+		return t.post(ctx, out)
+	}
+	return t.client.posting(x, func() error { return t.post(x.http, out) })
+}
+
+// post sends a message. The response to it comes on the stream.
+func (t *sseTransport) post(ctx context.Context, out *outgoing) error {
+	resp, err := t.request(ctx, http.MethodPost, t.endpoint, out.msg)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		return httpError(resp, nil)
+	}
+	drain(resp.Body)
+	return nil
+}
+
+func (t *sseTransport) connected() {}
+
+func (t *sseTransport) close() { t.client.fail(ErrClosed) }
