@@ -66,6 +66,7 @@ func (p *peer) appendParams(b []byte, req *Request, given []byte, id int64) ([]b
 		return append(b, given...), nil
 	}
 	var meta []byte
+	start := len(b)
 	if !own && req.InputResponses == nil && req.RequestState == nil {
 		b = append(b, bytes.TrimRight(given[:len(given)-1], " \t")...)
 	} else {
@@ -92,7 +93,11 @@ func (p *peer) appendParams(b []byte, req *Request, given []byte, id int64) ([]b
 		if req.RequestState != nil {
 			b = appendMember(b, []byte("requestState"), req.RequestState)
 		}
-		if meta == nil && !p.modern && req.Progress == nil {
+		switch {
+		case meta != nil || p.modern || req.Progress != nil:
+		case req.InputResponses == nil && req.RequestState == nil:
+			return append(b[:start], given...), nil
+		default:
 			return append(b, '}'), nil
 		}
 	}
