@@ -3,7 +3,6 @@ package upstream
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -38,7 +37,7 @@ func (s streams) Close() error { return errors.Join(s.Stdin.Close(), s.Stdout.Cl
 // connect connects to the server, whose program it starts.
 func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 	opts := mcpclient.Options{
-		Name: "toolserver", Version: s.deps.Version, Handlers: l.handlers(), OpensURLs: true, Notify: func(method string, params json.RawMessage) { l.notified(context.Background(), method, params) },
+		Name: "toolserver", Version: s.deps.Version, Handlers: l.handlers(), OpensURLs: true, Notify: l.notified,
 		LogLevel: "debug", ConnectTimeout: s.timeout(), Timeout: maxRounds,
 	}
 	connecting, cancel := context.WithTimeout(ctx, s.timeout())
@@ -48,7 +47,7 @@ func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 		client, err := mcpclient.ConnectHTTP(connecting, s.deps.HTTP, s.settings.URL, s.header(), opts)
 		return &connection{client: client}, err
 	case transportSSE:
-		client, err := mcpclient.ConnectHTTP(connecting, s.deps.HTTP, s.settings.URL, s.header(), opts)
+		client, err := mcpclient.ConnectSSE(connecting, s.deps.HTTP, s.settings.URL, s.header(), opts)
 		return &connection{client: client}, err
 	}
 	living, kill := context.WithCancel(context.WithoutCancel(ctx)) // once it runs, the program is asked to end before it is killed

@@ -79,7 +79,7 @@ func (s *Server) do(ctx context.Context, req mcpclient.Request) (json.RawMessage
 		return s.inRounds(ctx, l, r, req)
 	}
 	result, err := l.send(context.WithValue(ctx, relayKey{}, r), req)
-	l.relays.end(r, ctx.Err() != nil)
+	l.relays.end(r)
 	return result, err
 }
 
@@ -100,7 +100,7 @@ func (s *Server) inRounds(ctx context.Context, l *link, r *relay, req mcpclient.
 		defer stop()
 		defer close(p.done)
 		p.result, p.err = l.send(calling, req)
-		l.relays.end(r, calling.Err() != nil)
+		l.relays.end(r)
 		cancel(nil)
 	})
 	return p.round(ctx, s.park)

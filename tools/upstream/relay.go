@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 // call.
 type relay struct {
 	owner   domain.Session
+	number  int      // in the order in which calls begin
 	pending *pending // of a caller who answers in rounds; nil for others
 
 	mu     sync.Mutex
@@ -39,29 +39,26 @@ type relayKey struct{}
 // dropped.
 const maxLogs = 256
 
-// lingering is how long after its cancellation a call may still be the one that a server
-// asks about, where it does not say.
-const lingering = 10 * time.Second
-
-// relays are the calls of a server in flight.
+// relays counts the calls of a link in flight.
 type relays struct {
-	mu   sync.Mutex
-	all  []*relay  // in the order in which they began
-	last time.Time // when one of them ended
+	mu       sync.Mutex
+	inFlight int
+	begun    int       // ever
+	last     time.Time // when one of them ended
 }
 
-// begin adds a call. The context leads what the server says during it to the relay.
+// begin adds a call. The context of its request leads what the server says during it to
+// the relay.
 func (rs *relays) begin(caller context.Context) *relay {
-	r := &relay{owner: domain.SessionOf(caller), caller: caller}
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	rs.all = append(rs.all, r)
-	return r
+	rs.inFlight++
+	rs.begun++
+	return &relay{owner: domain.SessionOf(caller), caller: caller, number: rs.begun}
 }
 
-// end removes a call, after all that it was told has been passed on. One that was canceled
-// may still be running at the server for a while.
-func (rs *relays) end(r *relay, canceled bool) {
+// end removes a call, after all that it was told has been passed on.
+func (rs *relays) end(r *relay) {
 	r.mu.Lock()
 	r.ended = true
 	if r.logs != nil {
@@ -75,36 +72,24 @@ func (rs *relays) end(r *relay, canceled bool) {
 		<-r.logged
 	}
 	r.asking.Wait()
-	if canceled {
-		time.AfterFunc(lingering, func() { rs.remove(r) })
-	} else {
-		rs.remove(r)
-	}
-}
-
-func (rs *relays) remove(r *relay) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
+	rs.inFlight--
 	rs.last = time.Now()
-	rs.all = slices.DeleteFunc(rs.all, func(other *relay) bool { return other == r })
 }
 
-// of returns the call that a message of the server belongs to. If the transport does not
-// say, it is the newest call, provided that all are of one session: nobody is told or asked
-// what may be meant for somebody else.
-func (rs *relays) of(ctx context.Context) *relay {
-	if r, ok := ctx.Value(relayKey{}).(*relay); ok {
-		return r
-	}
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	if len(rs.all) == 0 {
-		return nil
-	}
-	newest := rs.all[len(rs.all)-1]
-	for _, r := range rs.all {
-		if r != newest && (r.owner.Key() != newest.owner.Key() || !newest.owner.Lasts()) {
+// relayOf returns the call that a message of the server belongs to, which came with the
+// context. If the transport does not say, it is the newest call that the server may serve,
+// provided that all are of one session: nobody is told or asked what may be meant for
+// somebody else.
+func relayOf(ctx context.Context) (newest *relay) {
+	for _, caller := range mcpclient.Callers(ctx) {
+		r, ok := caller.Value(relayKey{}).(*relay)
+		switch {
+		case !ok || newest != nil && (r.owner.Key() != newest.owner.Key() || !r.owner.Lasts()):
 			return nil
+		case newest == nil || r.number > newest.number:
+			newest = r
 		}
 	}
 	return newest
@@ -114,7 +99,7 @@ func (rs *relays) of(ctx context.Context) *relay {
 func (rs *relays) count() int {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	return len(rs.all)
+	return rs.inFlight
 }
 
 // unused returns how long ago the last call ended; 0 if there was none.
@@ -186,7 +171,7 @@ func (l *link) handlers() map[string]mcpclient.Handler {
 	all := map[string]mcpclient.Handler{}
 	for _, method := range []string{domain.AskElicitation, domain.AskSampling, domain.AskRoots} {
 		all[method] = func(ctx context.Context, params json.RawMessage) (any, error) {
-			r := l.relays.of(ctx)
+			r := relayOf(ctx)
 			if r == nil {
 				return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%s does not belong to a call, or to one of several callers: nobody can be asked", method)
 			}
@@ -238,7 +223,7 @@ func (l *link) notified(ctx context.Context, method string, params json.RawMessa
 			return
 		}
 		level, ok := domain.ParseLogLevel(m.Level)
-		if r := l.relays.of(ctx); r != nil && ok {
+		if r := relayOf(ctx); r != nil && ok {
 			r.log(domain.LogMessage{Level: level, Logger: m.Logger, Data: m.Data})
 		}
 	}

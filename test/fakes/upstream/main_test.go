@@ -56,7 +56,7 @@ func TestProtocol(t *testing.T) {
 				changes := make(chan string, 8)
 				c := client(t, options{offer: "good,bad", page: 7, tools: 30}, transport, mcpclient.Options{
 					Name: "t", Version: "1", Protocol: version,
-					Notify: func(method string, _ json.RawMessage) {
+					Notify: func(_ context.Context, method string, _ json.RawMessage) {
 						if strings.HasSuffix(method, "changed") {
 							changes <- method
 						}
