@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"toolserver/tools/httpcall"
+	"toolserver/tools/signin"
 )
 
 func begin(t *testing.T, a *Accounts, o owner) *Flow {
@@ -21,6 +22,22 @@ func begin(t *testing.T, a *Accounts, o owner) *Flow {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// hostOf returns the host, with the port, of the pages of a sign-in.
+func hostOf(f *Flow) string {
+	host, _, _ := strings.Cut(strings.TrimPrefix(f.URL, "http://"), "/")
+	return host
+}
+
+// param returns a parameter of an address.
+func param(t *testing.T, address, name string) string {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Query().Get(name)
 }
 
 func TestSignIn(t *testing.T) {
@@ -71,8 +88,8 @@ func TestRejected(t *testing.T) {
 	f, b := begin(t, a, ann), browser(t)
 	begin(t, a, owner{"user:bob", Gmail}) // keeps the listener
 	back := g.back(b, f)
-	base := "http://" + a.page.host
-	state := url.QueryEscape(f.state)
+	base := "http://" + hostOf(f)
+	state := url.QueryEscape(param(t, back, "state"))
 	for _, test := range []struct {
 		name, method, address string
 		client                *http.Client
@@ -86,11 +103,11 @@ func TestRejected(t *testing.T) {
 		{name: "denial with a wrong state", address: base + "/callback?error=access_denied&state=" + state[:42], status: 400},
 		{name: "bad query", address: back + "&%zz", status: 400},
 		{name: "no code", address: base + "/callback?state=" + state, status: 400},
-		{name: "long code", address: base + "/callback?state=" + state + "&code=" + strings.Repeat("a", maxCode+1), status: 400},
+		{name: "long code", address: base + "/callback?state=" + state + "&code=" + strings.Repeat("a", signin.MaxCode+1), status: 400},
 		{name: "another browser", address: back, client: browser(t), status: 403},
 		{name: "denial from another browser", address: base + "/callback?error=access_denied&state=" + state, client: browser(t), status: 403},
 		{name: "foreign host", address: back, header: []string{"Host", "rebound.example.com"}, status: 421},
-		{name: "foreign host with the port", address: f.URL, header: []string{"Host", "localhost" + a.page.host[strings.LastIndex(a.page.host, ":"):]}, status: 421},
+		{name: "foreign host with the port", address: f.URL, header: []string{"Host", "localhost" + hostOf(f)[strings.LastIndex(hostOf(f), ":"):]}, status: 421},
 		{name: "HEAD", method: "HEAD", address: back, status: 204},
 		{name: "HEAD of the start", method: "HEAD", address: f.URL, status: 204},
 		{name: "prefetch", address: back, header: []string{"Sec-Purpose", "prefetch;prerender"}, status: 503},
@@ -220,14 +237,11 @@ func TestNotGranted(t *testing.T) {
 			if name == "stolen code" { // of an attacker, whose verifier is another
 				g.set(func() { g.consent = nil })
 				other := begin(t, a, owner{"user:mallory", Gmail})
-				u, err := url.Parse(g.back(browser(t), other))
-				if err != nil {
-					t.Fatal(err)
-				}
-				code := u.Query().Get("code")
-				g.set(func() { g.codes[code].Set("redirect_uri", f.redirect) })
-				g.back(b, f)
-				_, page := g.visit(b, "GET", f.redirect+"?state="+f.state+"&code="+url.QueryEscape(code), nil)
+				code := param(t, g.back(browser(t), other), "code")
+				redirect := "http://" + hostOf(f) + "/callback"
+				g.set(func() { g.codes[code].Set("redirect_uri", redirect) })
+				state := param(t, g.back(b, f), "state")
+				_, page := g.visit(b, "GET", redirect+"?state="+state+"&code="+url.QueryEscape(code), nil)
 				test.page, test.want = "used up", "used up"
 				if !strings.Contains(page, test.page) {
 					t.Error(page)
@@ -271,17 +285,14 @@ func TestFewerScopes(t *testing.T) {
 
 // TestExpires lets a sign-in wait too long, and then closes the listener.
 func TestExpires(t *testing.T) {
-	g, a, _ := world(t, func(c *Config) { c.Patience = time.Millisecond })
-	a.linger = time.Millisecond
+	g, a, _ := world(t, func(c *Config) { c.Patience, c.Linger = time.Millisecond, time.Millisecond })
 	f := begin(t, a, ann)
 	<-f.Done()
 	if !g.says(f.Err(), "in time") {
 		t.Error(f.Err())
 	}
-	host := strings.TrimPrefix(f.redirect, "http://")
-	host = strings.TrimSuffix(host, callbackPath)
 	for {
-		conn, err := net.Dial("tcp", host)
+		conn, err := net.Dial("tcp", hostOf(f))
 		if err != nil {
 			break // it is closed, after a while
 		}
@@ -306,7 +317,7 @@ func TestClose(t *testing.T) {
 	if !g.says(f.Err(), "shutting down") {
 		t.Error(f.Err())
 	}
-	if conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(f.redirect, "http://"), callbackPath)); err == nil {
+	if conn, err := net.Dial("tcp", hostOf(f)); err == nil {
 		conn.Close()
 		t.Error("it listens still")
 	}
@@ -347,7 +358,7 @@ func TestCloseExchanging(t *testing.T) {
 // TestManyWait has more sign-ins than may wait.
 func TestManyWait(t *testing.T) {
 	_, a, _ := world(t)
-	for i := range maxPending {
+	for i := range signin.MaxPending {
 		begin(t, a, owner{strings.Repeat("u", i+1), Gmail})
 	}
 	f, ok := errors.AsType[*httpcall.Failure](func() error { _, err := a.Begin("one more", Gmail); return err }())
@@ -426,7 +437,7 @@ func TestGuessing(t *testing.T) {
 		guesses.Go(func() { g.visit(browser(t), "POST", f.URL, url.Values{"token": {"guess"}}) })
 	}
 	guesses.Wait()
-	if checked != maxTries || !g.says(f.Err(), "too often") {
+	if checked != signin.MaxTries || !g.says(f.Err(), "too often") {
 		t.Errorf("%d guesses were checked; %v", checked, f.Err())
 	}
 	if next := begin(t, a, ann); next.URL == f.URL {
@@ -444,19 +455,16 @@ func TestPasted(t *testing.T) {
 	b := stays(browser(t))
 	res, _ := g.visit(b, "GET", p.URL, nil)
 	back := res.Header.Get("Location")
-	u, err := url.Parse(back)
-	if err != nil {
-		t.Fatal(err)
-	}
-	code := u.Query().Get("code")
+	code := param(t, back, "code")
+	redirect := param(t, p.URL, "redirect_uri")
 	for _, test := range []struct {
 		pasted string
 		want   error
 	}{
-		{"", errNoAddress}, {code, errNoAddress}, {"http://127.0.0.1/callback", errNoAddress}, {p.URL, errConsent},
-		{strings.Replace(back, "/callback", "/other", 1), errNoAddress}, {back + "&code=x", errNoAddress}, {back + "&state=x", errNoAddress},
-		{p.redirect + "?state=" + p.state, errNoAddress}, {p.redirect + "?state=wrong&code=" + url.QueryEscape(code), errOther},
-		{p.redirect + "?state=wrong&error=access_denied", errOther}, {back + strings.Repeat("a", 3*maxCode), errNoAddress},
+		{"", signin.ErrNoAddress}, {code, signin.ErrNoAddress}, {"http://127.0.0.1/callback", signin.ErrNoAddress}, {p.URL, signin.ErrConsent},
+		{strings.Replace(back, "/callback", "/other", 1), signin.ErrNoAddress}, {back + "&code=x", signin.ErrNoAddress}, {back + "&state=x", signin.ErrNoAddress},
+		{redirect + "?state=" + param(t, p.URL, "state"), signin.ErrNoAddress}, {redirect + "?state=wrong&code=" + url.QueryEscape(code), signin.ErrOther},
+		{redirect + "?state=wrong&error=access_denied", signin.ErrOther}, {back + strings.Repeat("a", 3*signin.MaxCode), signin.ErrNoAddress},
 	} {
 		if err := p.Finish(t.Context(), test.pasted); !errors.Is(err, test.want) || !PasteAgain(err) || !g.says(err, "") {
 			t.Errorf("%q: %v; want %v", test.pasted, err, test.want)
@@ -468,13 +476,13 @@ func TestPasted(t *testing.T) {
 	if _, err := store.read(ann); err != nil {
 		t.Error(err)
 	}
-	if err := p.Finish(t.Context(), back); !errors.Is(err, errUsed) || PasteAgain(err) || g.requests() != 1 {
+	if err := p.Finish(t.Context(), back); !errors.Is(err, signin.ErrUsed) || PasteAgain(err) || g.requests() != 1 {
 		t.Errorf("twice: %v", err)
 	}
 	if p, err = a.BeginPaste(ann.principal, Gmail); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Finish(t.Context(), p.redirect+"?error=access_denied&state="+p.state); !errors.Is(err, errDenied) || PasteAgain(err) {
+	if err := p.Finish(t.Context(), param(t, p.URL, "redirect_uri")+"?error=access_denied&state="+param(t, p.URL, "state")); !errors.Is(err, errDenied) || PasteAgain(err) {
 		t.Errorf("denied: %v", err)
 	}
 	if p, err = a.BeginPaste(ann.principal, Gmail); err != nil {
@@ -482,22 +490,7 @@ func TestPasted(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := p.Finish(ended, p.redirect+"?code=4/x&state="+p.state); !g.says(err, "canceled") {
+	if err := p.Finish(ended, param(t, p.URL, "redirect_uri")+"?code=4/x&state="+param(t, p.URL, "state")); !g.says(err, "canceled") {
 		t.Errorf("canceled: %v", err)
 	}
-}
-
-func FuzzParseRedirect(f *testing.F) {
-	for _, seed := range []string{"", "http://127.0.0.1:5/callback?state=a&code=b", "<http://[::1]:5/callback?state=a&error=b>", "https://h/callback?state=%zz", "4/0AbC", "http://x/callback?state=a&code=b#c"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		r, err := parseRedirect(text)
-		if err == nil && (r.state == "" || (r.code == "") == (r.refused == "") || len(r.code) > maxCode) {
-			t.Errorf("%q is accepted as %+v", text, r)
-		}
-		if err != nil && !PasteAgain(err) {
-			t.Errorf("%q: %v", text, err)
-		}
-	})
 }

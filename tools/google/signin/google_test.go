@@ -278,4 +278,11 @@ func (g *google) back(c *http.Client, f *Flow) string {
 }
 
 // waiting reports whether a sign-in still waits.
-func waiting(f *Flow) bool { return !f.over() }
+func waiting(f *Flow) bool {
+	select {
+	case <-f.Done():
+		return false
+	default:
+		return true
+	}
+}

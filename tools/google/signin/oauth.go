@@ -3,8 +3,6 @@ package signin
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -18,6 +16,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"toolserver/tools/httpcall"
+	"toolserver/tools/signin"
 )
 
 // address returns one of Google's, or that of its stand-in.
@@ -78,51 +77,33 @@ func tokenFailure(ctx context.Context, err error) error {
 	return &httpcall.Failure{Type: "bad_answer", Message: endpoint + " sent no token that can be read", Hint: "Try again later."}
 }
 
-// attempt is a sign-in from the address it begins with to the grant it leads to.
-type attempt struct {
-	owner    owner
-	state    string
-	verifier string
-	redirect string
-}
-
-func newAttempt(o owner, redirect string) attempt {
-	return attempt{o, secret(32), oauth2.GenerateVerifier(), redirect}
-}
-
-// secret returns a text of n bytes that nobody can guess.
-func secret(n int) string { return base64.RawURLEncoding.EncodeToString(random(n)) }
-
-// same compares secrets.
-func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
-
 // consent returns the address where Google asks for consent. Without the prompt it would send no refresh token.
-func (a *Accounts) consent(t attempt) string {
-	return a.oauth(t.owner.service, t.redirect).AuthCodeURL(t.state, oauth2.AccessTypeOffline, oauth2.SetAuthURLParam("prompt", "consent"), oauth2.S256ChallengeOption(t.verifier))
+func (a *Accounts) consent(s Service, redirect, state, verifier string) string {
+	return a.oauth(s, redirect).AuthCodeURL(state, oauth2.AccessTypeOffline, oauth2.SetAuthURLParam("prompt", "consent"), oauth2.S256ChallengeOption(verifier))
 }
 
 // exchange gets a grant for a code, and keeps it.
-func (a *Accounts) exchange(ctx context.Context, t attempt, code string) (*grant, error) {
+func (a *Accounts) exchange(ctx context.Context, o owner, verifier, redirect, code string) (*grant, error) {
 	ctx, cancel := context.WithTimeout(ctx, refreshTime)
 	defer cancel()
-	request, done := a.requestContext(ctx, t.owner.service)
+	request, done := a.requestContext(ctx, o.service)
 	defer done()
-	asked := a.oauth(t.owner.service, t.redirect)
-	token, err := asked.Exchange(request, code, oauth2.VerifierOption(t.verifier))
+	asked := a.oauth(o.service, redirect)
+	token, err := asked.Exchange(request, code, oauth2.VerifierOption(verifier))
 	if err != nil {
 		return nil, tokenFailure(request, err)
 	}
 	now := time.Now()
-	g := &grant{ClientID: asked.ClientID, Principal: t.owner.principal, Scopes: asked.Scopes, Created: now} // an answer without scopes grants all
+	g := &grant{ClientID: asked.ClientID, Principal: o.principal, Scopes: asked.Scopes, Created: now} // an answer without scopes grants all
 	g.take(token, now)
-	wanted := a.config.Scopes(t.owner.service)
+	wanted := a.config.Scopes(o.service)
 	switch {
 	case g.RefreshToken == "":
 		return nil, &httpcall.Failure{Type: "bad_answer", Message: "Google sent no refresh token", Hint: "Remove the access of the app at " + connections + " and sign in again."}
-	case len(wanted) > 0 && len(a.missing(t.owner.service, g.Scopes)) == len(wanted):
+	case len(wanted) > 0 && len(a.missing(o.service, g.Scopes)) == len(wanted):
 		return nil, errNothing
 	}
-	if err := a.replace(ctx, t.owner, g); err != nil {
+	if err := a.replace(ctx, o, g); err != nil {
 		return nil, failure(err)
 	}
 	return g, nil
@@ -153,13 +134,10 @@ func unprintable(r rune) bool { return !unicode.IsPrint(r) || r == ' ' }
 
 // Errors of sign-ins, as clauses for people.
 var (
-	errDenied  = errors.New("it was not allowed on Google's page")
-	errNothing = errors.New("none of the permissions was given on Google's page; tick their boxes")
-	errGoogle  = errors.New("an error was reported by Google, whose page says more")
-	errPolicy  = errors.New("the administrator of the Google account does not allow it")
-	errExpired = errors.New("nobody completed it in time")
-	errTries   = errors.New("a wrong token was entered too often")
-	errClosed  = errors.New("the server is shutting down, or its settings for Google have changed")
+	errDenied  error = signin.DeniedError{Provider: "Google"}
+	errNothing       = errors.New("none of the permissions was given on Google's page; tick their boxes")
+	errGoogle        = errors.New("an error was reported by Google, whose page says more")
+	errPolicy        = errors.New("the administrator of the Google account does not allow it")
 )
 
 // reported returns what an error parameter of the redirect means. The parameter itself is not shown.
@@ -171,11 +149,4 @@ func reported(code string) error {
 		return errPolicy
 	}
 	return errGoogle
-}
-
-// port returns one that hardly anything listens on, for a redirect that only the address bar of a browser has to show.
-func port() int {
-	b := make([]byte, 2)
-	_, _ = rand.Read(b) // never fails
-	return 49152 + (int(b[0])<<8|int(b[1]))%16384
 }

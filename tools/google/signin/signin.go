@@ -7,10 +7,11 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"toolserver/tools/signin"
 )
 
 // Service is a part of Google that is granted by itself: one grant ends without the other.
@@ -74,6 +75,8 @@ type Config struct {
 	Open func(address string)
 	// Patience is how long a sign-in waits for a person; 0 means 10 minutes.
 	Patience time.Duration
+	// Linger is how long the listener stays after the last sign-in, for second tabs; 0 means 3 seconds.
+	Linger time.Duration
 }
 
 // Accounts are the grants of all principals. It is safe for concurrent use.
@@ -82,29 +85,18 @@ type Accounts struct {
 	stores  map[Service]Store
 	flights singleflight.Group // refreshes
 
-	ctx    context.Context // of sign-ins
-	cancel context.CancelFunc
-	linger time.Duration // how long the listener stays after the last sign-in, for second tabs
+	desk   *signin.Desk
 	answer time.Duration // bounds a request to Google, body included
-
-	mu      sync.Mutex
-	pending map[owner]*Flow
-	page    *loopback // nil while no sign-in waits
-	closed  bool
-	running sync.WaitGroup // the goroutines of listeners
 }
 
 // New returns the accounts of a configuration. It reads nothing yet.
 func New(c Config) *Accounts {
-	if c.Patience <= 0 {
-		c.Patience = 10 * time.Minute
-	}
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
-	a := &Accounts{config: c, stores: map[Service]Store{}, linger: 3 * time.Second, answer: 15 * time.Second, pending: map[owner]*Flow{}}
+	a := &Accounts{config: c, stores: map[Service]Store{}, answer: 15 * time.Second}
 	for _, s := range Services() {
 		a.stores[s] = c.Store(s)
 	}
-	a.ctx, a.cancel = context.WithCancel(context.Background())
+	a.desk = signin.New(signin.Config{For: "Google", Paste: "toolserver auth google --paste", Open: c.Open, Patience: c.Patience, Linger: c.Linger})
 	return a
 }
 
@@ -125,19 +117,4 @@ func (a *Accounts) Proves(principal string) bool {
 }
 
 // Close ends the sign-ins that wait, and waits until their pages are delivered. Grants can still be used.
-func (a *Accounts) Close() error {
-	a.mu.Lock()
-	a.closed = true
-	page := a.page
-	a.page = nil
-	for _, f := range a.pending {
-		a.end(f, errClosed)
-	}
-	a.mu.Unlock()
-	a.cancel()
-	if page != nil {
-		page.close()
-	}
-	a.running.Wait()
-	return nil
-}
+func (a *Accounts) Close() error { return a.desk.Close() }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,11 +19,11 @@ import (
 
 // loopback serves the pages of the sign-ins that wait, on an address that only this machine reaches.
 type loopback struct {
-	accounts *Accounts
-	host     string // with the port
-	server   *http.Server
-	flows    []*Flow     // Accounts.mu guards it
-	closing  *time.Timer // nil while a sign-in waits
+	desk    *Desk
+	host    string // with the port
+	server  *http.Server
+	flows   []*Flow     // Desk.mu guards it
+	closing *time.Timer // nil while a sign-in waits
 }
 
 const (
@@ -31,46 +32,55 @@ const (
 	maxConns     = 20
 )
 
-// listen returns the listener, which begins with the first sign-in. The caller has the lock.
-func (a *Accounts) listen() (*loopback, error) {
-	if a.page != nil {
-		if a.page.closing != nil {
-			a.page.closing.Stop()
+// CompleteTime bounds what a sign-in is completed with.
+const CompleteTime = 20 * time.Second
+
+// redirect returns the address that authorization servers send browsers back to.
+func (p *loopback) redirect() string { return "http://" + p.host + callbackPath }
+
+// listen returns the listener, which begins with the first sign-in: on the port if that is free. The caller has the lock.
+func (d *Desk) listen(port int) (*loopback, error) {
+	if d.page != nil {
+		if d.page.closing != nil {
+			d.page.closing.Stop()
 		}
-		return a.page, nil
+		return d.page, nil
 	}
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil && port != 0 {
+		l, err = net.Listen("tcp4", "127.0.0.1:0")
+	}
 	if err != nil {
 		var err6 error
 		if l, err6 = net.Listen("tcp6", "[::1]:0"); err6 != nil {
-			return nil, &httpcall.Failure{Type: "io_error", Message: "no loopback address can be listened on: " + err.Error(), Hint: "Sign in with toolserver auth google --paste."}
+			return nil, &httpcall.Failure{Type: "io_error", Message: "no loopback address can be listened on: " + err.Error(), Hint: "Sign in with " + d.config.Paste + "."}
 		}
 	}
-	p := &loopback{accounts: a, host: l.Addr().String()}
+	p := &loopback{desk: d, host: l.Addr().String()}
 	p.server = &http.Server{
 		Handler: p, ErrorLog: log.New(io.Discard, "", 0), MaxHeaderBytes: 16 << 10,
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: refreshTime + 10*time.Second,
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: CompleteTime + 10*time.Second,
 	}
 	p.server.SetKeepAlivesEnabled(false)
-	a.page = p
-	a.running.Go(func() { _ = p.server.Serve(netutil.LimitListener(l, maxConns)) }) // until it is closed
+	d.page = p
+	d.running.Go(func() { _ = p.server.Serve(netutil.LimitListener(l, maxConns)) }) // until it is closed
 	return p, nil
 }
 
 // closeLater closes the listener unless another sign-in begins soon. The caller has the lock.
-func (a *Accounts) closeLater() {
-	p := a.page
-	p.closing = time.AfterFunc(a.linger, func() {
-		a.mu.Lock()
-		idle := a.page == p && len(a.pending) == 0
+func (d *Desk) closeLater() {
+	p := d.page
+	p.closing = time.AfterFunc(d.config.Linger, func() {
+		d.mu.Lock()
+		idle := d.page == p && d.idle()
 		if idle {
-			a.page = nil
-			a.running.Add(1)
+			d.page = nil
+			d.running.Add(1)
 		}
-		a.mu.Unlock()
+		d.mu.Unlock()
 		if idle {
 			p.close()
-			a.running.Done()
+			d.running.Done()
 		}
 	})
 }
@@ -84,7 +94,7 @@ func (p *loopback) close() {
 	}
 }
 
-// ServeHTTP answers browsers: those that followed the link, or come back from Google.
+// ServeHTTP answers browsers: those that followed the link, or come back from an authorization server.
 func (p *loopback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Referrer-Policy", "no-referrer")
@@ -103,16 +113,16 @@ func (p *loopback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.Contains(strings.ToLower(r.Header.Get("Sec-Purpose")+r.Header.Get("Purpose")+r.Header.Get("X-Moz")), "prefetch"):
 		page(w, http.StatusServiceUnavailable, "Not in advance", "This page is not loaded in advance.")
 	case isStart:
-		if f := p.find(func(f *Flow) bool { return same(f.ID, id) }); f != nil {
-			p.accounts.start(w, r, f)
+		if f := p.find(func(f *Flow) bool { return Same(f.ID, id) }); f != nil {
+			p.desk.start(w, r, f)
 			return
 		}
 		page(w, http.StatusNotFound, "Sign-in over", "There is no such sign-in. "+again)
 	case allowed(w, r, http.MethodGet):
 		q, err := url.ParseQuery(r.URL.RawQuery)
 		if err == nil && len(q["state"]) == 1 {
-			if f := p.find(func(f *Flow) bool { return same(f.state, q["state"][0]) }); f != nil {
-				p.accounts.callback(w, r, f, q)
+			if f := p.find(func(f *Flow) bool { return Same(f.state, q["state"][0]) }); f != nil {
+				p.desk.callback(w, r, f, q)
 				return
 			}
 		}
@@ -122,8 +132,8 @@ func (p *loopback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // find returns the sign-in that a secret belongs to, in a time that does not tell how much of it is right.
 func (p *loopback) find(is func(*Flow) bool) (found *Flow) {
-	p.accounts.mu.Lock()
-	defer p.accounts.mu.Unlock()
+	p.desk.mu.Lock()
+	defer p.desk.mu.Unlock()
 	for _, f := range p.flows {
 		if is(f) {
 			found = f

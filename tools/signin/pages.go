@@ -29,29 +29,30 @@ func proofPage(w http.ResponseWriter, status int, f *Flow, problem string) {
 	if problem != "" {
 		problem = "<p><strong>" + html.EscapeString(problem) + "</strong></p>"
 	}
-	write(w, status, "Sign in to "+f.owner.service.Title(), fmt.Sprintf(`%s<p>This connects a Google account with %s. Did somebody else send you this link? Then close this page.</p>
+	r := f.request
+	write(w, status, "Sign in to "+r.Title, fmt.Sprintf(`%s<p>This connects %s with %s. Did somebody else send you this link? Then close this page.</p>
 <form method="post"><p><label>Enter the token that your MCP client uses for this server:<br>
-<input type="password" name="token" autocomplete="off" required autofocus></label> <button>Continue to Google</button></p></form>`, problem, html.EscapeString(display(f.owner.principal))))
+<input type="password" name="token" autocomplete="off" required autofocus></label> <button>Continue to %s</button></p></form>`,
+		problem, html.EscapeString(r.Account), html.EscapeString(display(r.Principal)), html.EscapeString(r.Provider)))
 }
 
-// onwardPage goes on to Google.
-func onwardPage(w http.ResponseWriter, address string) {
-	address = html.EscapeString(address)
-	write(w, http.StatusOK, "Continue to Google", fmt.Sprintf(`<meta http-equiv="refresh" content="0;url=%s"><p><a href="%[1]s">Continue to Google</a></p>`, address))
+// onwardPage goes on to where consent is asked for.
+func onwardPage(w http.ResponseWriter, f *Flow) {
+	onward := "Continue to " + f.request.Provider
+	write(w, http.StatusOK, onward, fmt.Sprintf(`<meta http-equiv="refresh" content="0;url=%s"><p><a href="%[1]s">%s</a></p>`, html.EscapeString(f.consent()), html.EscapeString(onward)))
 }
 
 // donePage says what was connected with whom.
-func donePage(w http.ResponseWriter, f *Flow, g *grant, missing []string) {
-	account := "Your account"
-	if g.Email != "" {
-		account = g.Email
+func donePage(w http.ResponseWriter, f *Flow, done Done) {
+	text := "<p>" + html.EscapeString(f.request.Title)
+	if done.Account != "" {
+		text += " of <strong>" + html.EscapeString(done.Account) + "</strong>"
 	}
-	text := fmt.Sprintf("<p>%s of <strong>%s</strong> is connected with <strong>%s</strong>. You can close this tab.</p>",
-		f.owner.service.Title(), html.EscapeString(account), html.EscapeString(display(f.owner.principal)))
-	if len(missing) > 0 {
+	text += " is connected with <strong>" + html.EscapeString(display(f.request.Principal)) + "</strong>. You can close this tab.</p>"
+	if len(done.Missing) > 0 {
 		text += "<p>You did not allow all of it. Not possible:</p><ul>"
-		for _, scope := range missing {
-			text += "<li>" + html.EscapeString(Reason(scope)) + "</li>"
+		for _, what := range done.Missing {
+			text += "<li>" + html.EscapeString(what) + "</li>"
 		}
 		text += "</ul>"
 	}

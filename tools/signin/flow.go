@@ -1,0 +1,178 @@
+package signin
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Flow is a sign-in that waits for a person.
+type Flow struct {
+	ID      string    // a name for elicitation
+	URL     string    // that the person opens, on this machine
+	Expires time.Time // when it is given up
+	done    chan struct{}
+	err     error // once done is closed
+
+	request         Request
+	state, redirect string
+	cookie          string // of the browser that may complete it
+	expiry          *time.Timer
+
+	// Desk.mu guards these.
+	tries int               // wrong credentials
+	tried int               // credentials that are being checked
+	taken bool              // its code is being exchanged, or was
+	then  map[string]func() // called once it is done
+}
+
+// Bounds of sign-ins.
+const (
+	MaxTries    = 5       // wrong credentials
+	MaxPending  = 64      // sign-ins of a desk that wait
+	MaxCode     = 4 << 10 // bytes
+	maxForm     = 8 << 10
+	cookiePath  = "/"
+	cookieStart = "toolserver-signin-"
+)
+
+// Done is closed when the sign-in has succeeded, failed or expired.
+func (f *Flow) Done() <-chan struct{} { return f.done }
+
+// Err says why a sign-in that is done has failed, as a clause for people; nil if it has succeeded.
+func (f *Flow) Err() error {
+	select {
+	case <-f.done:
+		return f.err
+	default:
+		return nil
+	}
+}
+
+// over reports whether a sign-in is done.
+func (f *Flow) over() bool {
+	select {
+	case <-f.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// start takes a person to where consent is asked for, or asks for the proof first. It can be repeated.
+func (d *Desk) start(w http.ResponseWriter, r *http.Request, f *Flow) {
+	if f.over() {
+		page(w, http.StatusGone, "Sign-in over", "This sign-in is over. "+again)
+		return
+	}
+	if f.request.Prove == nil {
+		if allowed(w, r, http.MethodGet) {
+			f.setCookie(w)
+			http.Redirect(w, r, f.consent(), http.StatusFound)
+		}
+		return
+	}
+	switch {
+	case r.Method == http.MethodGet && f.hasCookie(r):
+		http.Redirect(w, r, f.consent(), http.StatusFound)
+	case r.Method != http.MethodPost:
+		if allowed(w, r, http.MethodGet, http.MethodPost) {
+			proofPage(w, http.StatusOK, f, "")
+		}
+	case new(http.CrossOriginProtection).Check(r) != nil:
+		page(w, http.StatusForbidden, "Not accepted", "This was sent by another page. Open the sign-in link itself.")
+	default:
+		d.prove(w, r, f)
+	}
+}
+
+// prove checks the credential of a person.
+func (d *Desk) prove(w http.ResponseWriter, r *http.Request, f *Flow) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	credential := strings.TrimSpace(r.PostFormValue("token"))
+	d.mu.Lock()
+	free := f.tries+f.tried < MaxTries // so that parallel tries count
+	if free {
+		f.tried++
+	}
+	d.mu.Unlock()
+	proved := free && credential != "" && f.request.Prove(credential)
+	d.mu.Lock()
+	if free {
+		f.tried--
+		if !proved {
+			f.tries++
+		}
+	}
+	if f.tries >= MaxTries {
+		d.end(f, errTries)
+	}
+	d.mu.Unlock()
+	switch {
+	case proved:
+		f.setCookie(w)
+		onwardPage(w, f) // a redirect of a form is subject to form-action, wherever that page redirects to
+	case f.over():
+		page(w, http.StatusForbidden, "Sign-in over", "A wrong token was entered too often. "+again)
+	case !free:
+		proofPage(w, http.StatusTooManyRequests, f, "Other tokens are being checked. Try again.")
+	default:
+		proofPage(w, http.StatusForbidden, f, "This is not the token that belongs to this sign-in.")
+	}
+}
+
+// callback completes the sign-in that an authorization server has sent a browser back for. Whatever does not come from there leaves it as it is.
+func (d *Desk) callback(w http.ResponseWriter, r *http.Request, f *Flow, q url.Values) {
+	answer, ok := answerOf(f.redirect, q)
+	switch {
+	case !f.hasCookie(r):
+		page(w, http.StatusForbidden, "Another browser", "This sign-in began in another browser. Open its link in this one.")
+		return
+	case !ok:
+		page(w, http.StatusBadRequest, "Not accepted", "The answer of "+f.request.Provider+" is missing.")
+		return
+	}
+	d.mu.Lock()
+	first := !f.taken && !f.over()
+	f.taken = true
+	d.mu.Unlock()
+	var done Done
+	if first {
+		var err error
+		done, err = f.request.Complete(d.ctx, answer) // not the context of the request: a tab that is closed loses nothing
+		d.mu.Lock()
+		d.end(f, err)
+		d.mu.Unlock()
+	}
+	err := f.Err()
+	_, denied := errors.AsType[DeniedError](err)
+	switch {
+	case first && err == nil:
+		donePage(w, f, done)
+	case err == nil:
+		page(w, http.StatusOK, "Already complete", "This sign-in is already complete. You can close this tab.")
+	case denied:
+		page(w, http.StatusOK, "Not allowed", "You did not allow it, so nothing was changed. You can close this tab.")
+	default:
+		page(w, http.StatusBadGateway, "Sign-in failed", sentence(err)+" "+again)
+	}
+}
+
+// consent returns the address where consent is asked for.
+func (f *Flow) consent() string { return f.request.Consent(f.redirect, f.state) }
+
+// setCookie binds a sign-in to the browser. Lax, since Strict would keep it from the callback, which comes from another site's page;
+// and with a name of its own, since cookies of this host are shared by all its ports.
+func (f *Flow) setCookie(w http.ResponseWriter) {
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieStart + f.ID, Value: f.cookie, Path: cookiePath, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		MaxAge: max(1, int(time.Until(f.Expires).Seconds())),
+	})
+}
+
+func (f *Flow) hasCookie(r *http.Request) bool {
+	c, err := r.Cookie(cookieStart + f.ID)
+	return err == nil && Same(c.Value, f.cookie)
+}
