@@ -1,0 +1,49 @@
+package oauth
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// isLoopback reports whether an address is of this machine.
+func isLoopback(u *url.URL) bool {
+	host := strings.ToLower(u.Hostname())
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Unmap().IsLoopback()
+	}
+	return host == "localhost"
+}
+
+// origin returns the scheme, host and port of an address in one form.
+func origin(u *url.URL) string {
+	scheme, port := strings.ToLower(u.Scheme), u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443", "http": "80"}[scheme]
+	}
+	return scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
+}
+
+// trusted parses an address that a server names. It must be https: http only on this machine, and only if the upstream is there,
+// too, so that a remote one cannot have requests sent here.
+func (c *Client) trusted(address string) (*url.URL, bool) {
+	u, err := url.Parse(address)
+	ok := err == nil && u.Host != "" && u.User == nil && u.Fragment == "" && u.Opaque == "" &&
+		(u.Scheme == "https" || u.Scheme == "http" && isLoopback(u) && isLoopback(c.base))
+	return u, ok
+}
+
+// covers reports whether a resource identifier is that of an address, or of a parent of it.
+func covers(resource, address *url.URL) bool {
+	if origin(resource) != origin(address) || resource.RawQuery != "" && resource.RawQuery != address.RawQuery {
+		return false
+	}
+	parent, path := strings.TrimSuffix(resource.EscapedPath(), "/"), strings.TrimSuffix(address.EscapedPath(), "/")
+	return path == parent || strings.HasPrefix(path, parent+"/")
+}
+
+// wellKnown returns the address of a well-known document of an identifier: its path follows the name of the document (RFC 8414,
+// RFC 9728).
+func wellKnown(u *url.URL, name string) string {
+	return u.Scheme + "://" + u.Host + "/.well-known/" + name + strings.TrimSuffix(u.EscapedPath(), "/")
+}

@@ -1,0 +1,167 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"slices"
+	"time"
+
+	"toolserver/tools/httpcall"
+)
+
+// registration is what this client is to an authorization server.
+type registration struct {
+	Issuer   string    `json:"issuer"` // of the authorization server that it is with
+	ID       string    `json:"client_id"`
+	Secret   string    `json:"client_secret,omitempty"` // of a client that registered itself
+	Method   string    `json:"method,omitempty"`        // of authentication
+	Redirect string    `json:"redirect,omitempty"`      // where sign-ins may lead back to
+	Expires  time.Time `json:"expires,omitzero"`        // of the secret
+}
+
+// clientName is what authorization servers show people.
+const clientName = "toolserver"
+
+// register returns what this client is to an authorization server: what the settings say, or its metadata document, or what it
+// has registered for itself, now if need be. Redirect is empty if nobody signs in.
+func (c *Client) register(ctx context.Context, as authorizationServer, redirect string) (registration, error) {
+	switch {
+	case c.settings.ClientID != "":
+		return c.preregistered(as)
+	case c.settings.ClientMetadataURL != "" && as.Documents:
+		return registration{Issuer: as.Issuer, ID: c.settings.ClientMetadataURL, Method: c.method(as, "")}, nil
+	case as.Registration != "":
+		return c.dynamic(ctx, as, redirect)
+	}
+	return registration{}, c.refused("its authorization server "+clean(as.Issuer)+" registers no clients by itself",
+		"Register toolserver there, with the redirect URI http://127.0.0.1/callback, and set client_id in the section oauth of the upstream.")
+}
+
+// preregistered returns the client of the settings. It belongs to one authorization server, the first that it is used with unless
+// the settings say which: another would get the secret.
+func (c *Client) preregistered(as authorizationServer) (registration, error) {
+	r := c.configured(registration{Issuer: as.Issuer, ID: c.settings.ClientID, Method: c.method(as, c.settings.ClientSecret)})
+	if c.settings.Issuer != "" {
+		return r, nil
+	}
+	name := c.name("client", c.settings.ClientID)
+	known, err := c.readRegistration(name)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return r, err
+	case err == nil && known.Issuer != as.Issuer:
+		return r, c.refused("client_id was used with "+clean(known.Issuer)+", and now it names the authorization server "+clean(as.Issuer),
+			"If that is right, set issuer in the section oauth of the upstream, and the client_id and client_secret that belong to it.")
+	case err == nil:
+		return r, nil
+	}
+	return r, c.writeRegistration(name, registration{Issuer: as.Issuer, ID: r.ID})
+}
+
+// configured returns the client of a grant with what the settings say of it, which is not kept.
+func (c *Client) configured(r registration) registration {
+	if r.ID == c.settings.ClientID {
+		r.Secret = c.settings.ClientSecret
+		if c.settings.AuthMethod != "" {
+			r.Method = c.settings.AuthMethod
+		}
+	}
+	return r
+}
+
+// dynamic returns a client that has registered itself for a redirect (RFC 7591). It is registered again where sign-ins lead back to
+// another port: not all servers allow any.
+func (c *Client) dynamic(ctx context.Context, as authorizationServer, redirect string) (registration, error) {
+	name := c.name("client", as.Issuer)
+	known, err := c.readRegistration(name)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return known, err
+	case err == nil && known.Issuer == as.Issuer && known.Redirect == redirect && (known.Expires.IsZero() || c.now().Before(known.Expires)):
+		return known, nil
+	}
+	method := c.settings.AuthMethod
+	for _, m := range []string{methodNone, methodBasic, methodPost} {
+		if method == "" && slices.Contains(as.Methods, m) {
+			method = m
+		}
+	}
+	if method == "" {
+		method = methodBasic // which is what a server means that does not say
+	}
+	body, err := json.Marshal(map[string]any{
+		"client_name": clientName, "redirect_uris": []string{redirect}, "application_type": "native", "response_types": []string{"code"},
+		"grant_types": []string{"authorization_code", "refresh_token"}, "token_endpoint_auth_method": method,
+	})
+	if err != nil {
+		return known, err
+	}
+	var got struct {
+		ID      string  `json:"client_id"`
+		Secret  string  `json:"client_secret"`
+		Method  string  `json:"token_endpoint_auth_method"`
+		Expires float64 `json:"client_secret_expires_at"`
+	}
+	request := httpcall.Request{URL: as.Registration, Body: body, Header: map[string]string{"Content-Type": "application/json"}}
+	err = c.request(ctx, request, &got, c.serverFailure("the registration of a client"))
+	if err == nil && got.ID == "" {
+		err = &httpcall.Failure{Type: "bad_answer", Message: "the registration of a client with " + clean(as.Issuer) + " returned no client_id", Hint: "Set client_id in the section oauth of the upstream."}
+	}
+	if err != nil {
+		return known, err
+	}
+	c.hide(got.Secret)
+	r := registration{Issuer: as.Issuer, ID: got.ID, Secret: got.Secret, Method: got.Method, Redirect: redirect}
+	if r.Method == "" {
+		r.Method = c.method(as, got.Secret)
+	}
+	if got.Expires > 0 && got.Secret != "" {
+		r.Expires = time.Unix(int64(got.Expires), 0)
+	}
+	return r, c.writeRegistration(name, r)
+}
+
+// method returns how a client with a secret, or without, authenticates.
+func (c *Client) method(as authorizationServer, secret string) string {
+	switch {
+	case c.settings.AuthMethod != "":
+		return c.settings.AuthMethod
+	case c.key.key != nil && (secret == "" || slices.Contains(as.Methods, methodSigned)):
+		return methodSigned
+	case secret == "":
+		return methodNone
+	case slices.Contains(as.Methods, methodPost) && !slices.Contains(as.Methods, methodBasic):
+		return methodPost
+	}
+	return methodBasic
+}
+
+func (c *Client) readRegistration(name string) (r registration, err error) {
+	data, err := c.config.State.Read(name)
+	if err != nil {
+		return r, c.stateFailure(err)
+	}
+	if json.Unmarshal(data, &r) != nil {
+		return r, fs.ErrNotExist // it is replaced
+	}
+	c.hide(r.Secret)
+	return r, nil
+}
+
+func (c *Client) writeRegistration(name string, r registration) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	return c.stateFailure(c.config.State.Write(name, data))
+}
+
+// stateFailure returns an error of the state as a failure, except that there is nothing.
+func (c *Client) stateFailure(err error) error {
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &httpcall.Failure{Type: "io_error", Message: "the sign-in to upstream " + c.config.Upstream + " cannot be used: " + err.Error(), Hint: "Ask the person who runs the server to correct that."}
+}

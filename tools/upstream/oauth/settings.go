@@ -1,0 +1,97 @@
+package oauth
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Ways to get a grant.
+const (
+	FlowAuto              = "auto"               // a person signs in
+	FlowClientCredentials = "client_credentials" // the upstream knows the client itself
+	FlowJWTBearer         = "jwt_bearer"         // an assertion of a workload is exchanged (RFC 7523)
+	FlowEnterprise        = "enterprise"         // an ID token is exchanged at an identity provider first
+)
+
+// Ways a client authenticates at a token endpoint.
+const (
+	methodNone   = "none"
+	methodBasic  = "client_secret_basic"
+	methodPost   = "client_secret_post"
+	methodSigned = "private_key_jwt"
+)
+
+// Settings is the section oauth of an upstream. The zero value has a person sign in, with a client that is registered when it is
+// first needed.
+type Settings struct {
+	ClientID          string   `yaml:"client_id" doc:"Client ID that was registered with the authorization server of this upstream."`
+	ClientSecret      string   `yaml:"client_secret" secret:"true" doc:"Client secret that belongs to client_id."`
+	ClientMetadataURL string   `yaml:"client_metadata_url" doc:"HTTPS address of a client ID metadata document, which is the client ID where the authorization server supports that; its redirect_uris have http://127.0.0.1 with redirect_port and the path /callback."`
+	PrivateKey        string   `yaml:"private_key" secret:"true" doc:"Private key in PEM that the client authenticates with, such as ${file:/path/key.pem}."`
+	SigningAlgorithm  string   `yaml:"signing_algorithm" enum:"ES256|ES384|RS256|PS256|EdDSA" doc:"Algorithm that private_key signs with; the one that fits the key if unset."`
+	AuthMethod        string   `yaml:"token_endpoint_auth_method" enum:"none|client_secret_basic|client_secret_post|private_key_jwt" doc:"How the client authenticates; what the authorization server supports if unset."`
+	Issuer            string   `yaml:"issuer" doc:"Authorization server to use; required where the upstream names none, or several. With it, client_id and client_secret are never sent to another."`
+	Resource          string   `yaml:"resource" doc:"Identifier of the resource that tokens are for, if that is neither the url of the upstream nor a parent of it."`
+	Scopes            []string `yaml:"scopes" doc:"Scopes to ask for; those that the upstream names if unset."`
+	Flow              string   `yaml:"flow" enum:"auto|client_credentials|jwt_bearer|enterprise" doc:"How a token is obtained: auto (a person signs in), client_credentials (client_id with client_secret or private_key), jwt_bearer (the assertion in assertion_file), enterprise (the ID token in assertion_file is exchanged at identity_provider); auto if unset."`
+	AssertionFile     string   `yaml:"assertion_file" doc:"File with the assertion or ID token of the flows jwt_bearer and enterprise. It is read each time a token is requested."`
+	RedirectPort      int      `yaml:"redirect_port" max:"65535" doc:"Port on 127.0.0.1 that sign-ins come back to, for authorization servers that require a registered one; any if unset."`
+	PerPrincipal      bool     `yaml:"per_principal" doc:"Have each caller sign in for themselves; otherwise one sign-in serves all callers who may use the upstream."`
+
+	IdentityProvider IdentityProvider `yaml:"identity_provider" doc:"Identity provider of the flow enterprise."`
+}
+
+// IdentityProvider is where the flow enterprise exchanges an ID token.
+type IdentityProvider struct {
+	TokenEndpoint string `yaml:"token_endpoint" doc:"HTTPS address of its token endpoint."`
+	ClientID      string `yaml:"client_id" doc:"Client ID of this server there."`
+	ClientSecret  string `yaml:"client_secret" secret:"true" doc:"Client secret that belongs to client_id there."`
+}
+
+// interactive reports whether a person signs in.
+func (s Settings) interactive() bool { return s.Flow == "" || s.Flow == FlowAuto }
+
+// Validate returns what is wrong with the settings, as a clause that begins with the name of one.
+func (s Settings) Validate() error {
+	var key error
+	if s.PrivateKey != "" {
+		_, key = parseKey(s.PrivateKey, s.SigningAlgorithm)
+	}
+	idp := s.IdentityProvider
+	switch {
+	case key != nil:
+		return fmt.Errorf("private_key: %w", key)
+	case s.SigningAlgorithm != "" && s.PrivateKey == "":
+		return errors.New("signing_algorithm requires private_key")
+	case s.ClientSecret != "" && s.ClientID == "":
+		return errors.New("client_secret requires client_id")
+	case s.AuthMethod == methodSigned && s.PrivateKey == "":
+		return errors.New("token_endpoint_auth_method private_key_jwt requires private_key")
+	case (s.AuthMethod == methodBasic || s.AuthMethod == methodPost) && s.ClientID != "" && s.ClientSecret == "":
+		return fmt.Errorf("token_endpoint_auth_method %s requires client_secret", s.AuthMethod)
+	case s.PerPrincipal && !s.interactive():
+		return fmt.Errorf("per_principal requires the flow auto: with %s nobody signs in", s.Flow)
+	case s.Flow == FlowClientCredentials && (s.ClientID == "" || s.ClientSecret == "" && s.PrivateKey == ""):
+		return errors.New("flow client_credentials requires client_id, and client_secret or private_key")
+	case (s.Flow == FlowJWTBearer || s.Flow == FlowEnterprise) && (s.AssertionFile == "" || s.ClientID == ""):
+		return fmt.Errorf("flow %s requires client_id and assertion_file", s.Flow)
+	case s.Flow == FlowEnterprise && (idp.TokenEndpoint == "" || idp.ClientID == ""):
+		return errors.New("flow enterprise requires token_endpoint and client_id of identity_provider")
+	case slices.ContainsFunc(s.Scopes, func(scope string) bool { return strings.ContainsAny(scope, " \"\\\t\r\n") || scope == "" }):
+		return errors.New("scopes has one that is empty, or has a space, quote or backslash")
+	}
+	if s.ClientMetadataURL != "" {
+		if u, err := url.Parse(s.ClientMetadataURL); err != nil || u.Scheme != "https" || u.Host == "" || u.Path == "" || u.Path == "/" || u.Fragment != "" || u.User != nil {
+			return errors.New("client_metadata_url is no https address with a path")
+		}
+	}
+	for name, address := range map[string]string{"issuer": s.Issuer, "resource": s.Resource, "identity_provider.token_endpoint": idp.TokenEndpoint} {
+		if u, err := url.Parse(address); address != "" && (err != nil || u.Host == "" || u.Fragment != "" || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u))) {
+			return fmt.Errorf("%s is no https address", name)
+		}
+	}
+	return nil
+}

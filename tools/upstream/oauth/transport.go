@@ -1,0 +1,221 @@
+package oauth
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+)
+
+// maxTries bounds how often a request is sent: with the token at hand, with a new one, and with one of more scopes.
+const maxTries = 3
+
+// transport sends the requests of a principal.
+type transport struct {
+	client    *Client
+	principal string // empty for that of the call which a request belongs to
+}
+
+// Transport returns what sends requests to the upstream with the token of a principal or, if the principal is empty, of the
+// principal of the call in the context of a request. Where all principals share a grant it makes no difference.
+//
+// A request to another origin than that of the upstream is sent without a token. The error is a [*SignInRequired] where only a
+// person can go on, a [*httpcall.Failure], or that of the transport of the configuration.
+func (c *Client) Transport(principal string) http.RoundTripper { return &transport{c, principal} }
+
+// RoundTrip sends a request, again if a new token helps.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	c := t.client
+	if origin(req.URL) != origin(c.base) {
+		return c.config.HTTP.RoundTrip(with(req, req.Body, nil))
+	}
+	ctx, principal := req.Context(), t.principal
+	if principal == "" {
+		principal = principalIn(ctx)
+	}
+	again, err := repeatable(req)
+	if err != nil {
+		return nil, err
+	}
+	o, err := c.ownerOf(principal)
+	if err != nil {
+		closeBody(req)
+		return nil, err
+	}
+	sent, err := c.current(ctx, o, "")
+	if err != nil && !errors.Is(err, errNoGrant) {
+		closeBody(req)
+		return nil, err
+	}
+	why := err
+	for try := 1; ; try++ {
+		body, err := again()
+		if err != nil {
+			return nil, err
+		}
+		res, err := c.config.HTTP.RoundTrip(with(req, body, sent))
+		if err != nil {
+			return nil, err
+		}
+		said, _ := challengeOf(res.Header)
+		stepUp := res.StatusCode == http.StatusForbidden && said.Error == "insufficient_scope"
+		if res.StatusCode != http.StatusUnauthorized && (!stepUp || sent == nil) {
+			return res, nil
+		}
+		if try == maxTries {
+			return res, nil
+		}
+		next, err := c.admit(ctx, need{o, principal, said, sent, stepUp, why})
+		if err == nil && next == nil {
+			return res, nil
+		}
+		_, _ = io.CopyN(io.Discard, res.Body, 64<<10) // so that the connection can be used again
+		res.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		sent = next
+	}
+}
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		req.Body.Close()
+	}
+}
+
+// repeatable returns what gives the body of a request again and again.
+func repeatable(req *http.Request) (again func() (io.ReadCloser, error), err error) {
+	switch {
+	case req.Body == nil || req.Body == http.NoBody:
+		return func() (io.ReadCloser, error) { return req.Body, nil }, nil
+	case req.GetBody != nil:
+		req.Body.Close()
+		return req.GetBody, nil
+	}
+	data, err := io.ReadAll(req.Body)
+	req.Body.Close()
+	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }, err
+}
+
+// with returns a request with a body and the token of a grant.
+func with(req *http.Request, body io.ReadCloser, g *grant) *http.Request {
+	req = req.Clone(req.Context())
+	req.Body = body
+	if g != nil {
+		req.Header.Set("Authorization", "Bearer "+g.Access)
+	}
+	return req
+}
+
+// need is what an upstream has asked for.
+type need struct {
+	owner     owner
+	principal string
+	said      challenge
+	sent      *grant // whose token was rejected, or has too few scopes; nil if none was sent
+	stepUp    bool
+	why       error // why none was sent
+}
+
+// stale returns the token that was rejected.
+func (n need) stale() string {
+	if n.sent == nil {
+		return ""
+	}
+	return n.sent.Access
+}
+
+// admit gets a grant that an upstream may accept. It returns nil if there is no better one than what was sent.
+func (c *Client) admit(ctx context.Context, n need) (*grant, error) {
+	if n.stepUp && (len(n.sent.lacks(n.said.Scopes)) == 0 || !c.settings.interactive() && subset(n.said.Scopes, n.sent.Requested)) {
+		return nil, nil // it has, or was refused, what it is said to lack
+	}
+	resource, err := c.resource(ctx, n.said.Metadata, !n.stepUp)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := c.stored(n.owner)
+	if err != nil {
+		return nil, err
+	}
+	issuer, err := c.issuer(resource, kept)
+	if err != nil {
+		return nil, err
+	}
+	bound := kept != nil && kept.Issuer == issuer && kept.Resource == resource.Resource
+	if bound && kept.usable(n.stale(), c.now()) && (!n.stepUp || len(kept.lacks(n.said.Scopes)) == 0) {
+		return kept, nil // somebody else has got it in the meantime
+	}
+	if bound && !n.stepUp && c.settings.interactive() && n.sent != nil {
+		g, err := c.current(ctx, n.owner, n.stale())
+		if !errors.Is(err, errNoGrant) {
+			return g, err
+		}
+		n.why = err
+	}
+	server, err := c.server(ctx, issuer, false)
+	if err != nil {
+		return nil, err
+	}
+	t := target{resource, server, c.scopes(resource, n, kept, bound)}
+	if !c.settings.interactive() {
+		return c.issueShared(ctx, n, t)
+	}
+	return nil, &SignInRequired{Upstream: c.config.Upstream, Why: c.whySignIn(n, kept, bound), Scopes: t.scopes, Command: c.login(), client: c, owner: n.owner, principal: n.principal, target: t}
+}
+
+// scopes returns those to ask for: those of the settings, of the challenge, or of the resource, whichever is first, and beside them
+// those that were asked for before and those that a step-up is about.
+func (c *Client) scopes(r protectedResource, n need, kept *grant, bound bool) []string {
+	all := slices.Clone(c.settings.Scopes)
+	if len(all) == 0 {
+		if all = n.said.Scopes; len(all) == 0 {
+			all = r.Scopes
+		}
+	}
+	if n.stepUp {
+		all = slices.Concat(n.sent.Requested, all, n.said.Scopes)
+	}
+	if bound {
+		all = slices.Concat(kept.Requested, all)
+	}
+	var unique []string
+	for _, s := range all {
+		if !slices.Contains(unique, s) && len(unique) < maxScopes {
+			unique = append(unique, s)
+		}
+	}
+	return unique
+}
+
+// maxScopes bounds how many scopes are asked for.
+const maxScopes = 200
+
+// subset reports whether all of some scopes are among others.
+func subset(some, others []string) bool {
+	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(others, s) })
+}
+
+// issueShared gets a grant of a machine, once for all callers who need it at the same time.
+func (c *Client) issueShared(ctx context.Context, n need, t target) (*grant, error) {
+	key := url.Values{"stale": {n.stale()}, "scope": t.scopes}.Encode()
+	return shared(ctx, c, "issue "+key, func(ctx context.Context) (*grant, error) {
+		unlock, err := c.lock(ctx, n.owner)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+		kept, err := c.stored(n.owner)
+		if err != nil {
+			return nil, err
+		}
+		if kept != nil && kept.usable(n.stale(), c.now()) && kept.Issuer == t.server.Issuer && kept.Resource == t.resource.Resource && subset(t.scopes, kept.Requested) {
+			return kept, nil // of another process
+		}
+		return c.issue(ctx, n.owner, t)
+	})
+}
