@@ -44,10 +44,10 @@ func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 	defer cancel()
 	switch s.settings.transport() {
 	case transportHTTP:
-		client, err := mcpclient.ConnectHTTP(connecting, s.deps.HTTP, s.settings.URL, s.header(), opts)
+		client, err := mcpclient.ConnectHTTP(connecting, s.client(l.owner), s.settings.URL, s.header(), opts)
 		return &connection{client: client}, err
 	case transportSSE:
-		client, err := mcpclient.ConnectSSE(connecting, s.deps.HTTP, s.settings.URL, s.header(), opts)
+		client, err := mcpclient.ConnectSSE(connecting, s.client(l.owner), s.settings.URL, s.header(), opts)
 		return &connection{client: client}, err
 	}
 	living, kill := context.WithCancel(context.WithoutCancel(ctx)) // once it runs, the program is asked to end before it is killed
@@ -73,6 +73,14 @@ func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// client returns what sends requests for a principal, or for all.
+func (s *Server) client(principal string) *http.Client {
+	if s.oauth == nil {
+		return &http.Client{Transport: s.deps.HTTP}
+	}
+	return &http.Client{Transport: s.oauth.Transport(principal)}
 }
 
 func (s *Server) header() http.Header {

@@ -13,6 +13,7 @@ import (
 
 	"toolserver/jsonrpc"
 	"toolserver/mcpclient"
+	"toolserver/tools/upstream/oauth"
 )
 
 // Status is the state of a server.
@@ -22,8 +23,9 @@ type Status string
 const (
 	StatusStarting Status = "starting" // it is being connected to, or its lists are read
 	StatusReady    Status = "ready"
-	StatusFailed   Status = "failed" // and will be tried again
-	StatusIdle     Status = "idle"   // it is connected to when it is needed
+	StatusFailed   Status = "failed"           // and will be tried again
+	StatusSignIn   Status = "sign_in_required" // somebody has to sign in first
+	StatusIdle     Status = "idle"             // it is connected to when it is needed
 	StatusClosed   Status = "closed"
 )
 
@@ -59,7 +61,7 @@ type link struct {
 
 	mu      sync.Mutex
 	status  Status
-	reason  string // of a failure
+	reason  error // of a failure
 	since   time.Time
 	next    time.Time // when a failed one is tried again
 	tried   time.Time // when it was last tried
@@ -90,7 +92,7 @@ func signal(c chan struct{}) {
 func (l *link) refresh() { signal(l.relist) }
 
 // set changes the status.
-func (l *link) set(status Status, conn *connection, reason string) {
+func (l *link) set(status Status, conn *connection, reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.status, l.conn, l.reason, l.since = status, conn, reason, time.Now()
@@ -100,7 +102,7 @@ func (l *link) set(status Status, conn *connection, reason string) {
 
 // run keeps the server connected until ctx ends.
 func (l *link) run(ctx context.Context) {
-	defer l.set(StatusClosed, nil, "it is not used any more")
+	defer l.set(StatusClosed, nil, errClosed)
 	if l.server.settings.Lazy && !l.idle(ctx) {
 		return
 	}
@@ -109,7 +111,7 @@ func (l *link) run(ctx context.Context) {
 		l.mu.Lock()
 		l.tried, l.starts = began, l.starts+1
 		l.mu.Unlock()
-		l.set(StatusStarting, nil, "")
+		l.set(StatusStarting, nil, nil)
 		err := l.session(ctx)
 		if ctx.Err() != nil {
 			return
@@ -136,7 +138,7 @@ var errUnused = errors.New("nobody uses it")
 
 // idle waits until a call needs the connection, and reports whether ctx has not ended.
 func (l *link) idle(ctx context.Context) bool {
-	l.set(StatusIdle, nil, "")
+	l.set(StatusIdle, nil, nil)
 	select {
 	case <-l.wanted:
 		return true
@@ -158,7 +160,7 @@ func (l *link) session(ctx context.Context) error {
 	if err := s.load(serving, c); err != nil {
 		return c.describe(err)
 	}
-	l.set(StatusReady, c, "")
+	l.set(StatusReady, c, nil)
 	l.mu.Lock()
 	l.fails = 0
 	l.mu.Unlock()
@@ -260,7 +262,11 @@ func (l *link) failed(err error, lasted time.Duration) time.Duration {
 	wait = wait*3/4 + rand.N(wait/2) // so that many servers do not start at once
 	l.next = time.Now().Add(wait)
 	l.mu.Unlock()
-	l.set(StatusFailed, nil, err.Error())
+	status := StatusFailed
+	if _, ok := errors.AsType[*oauth.SignInRequired](err); ok {
+		status = StatusSignIn
+	}
+	l.set(status, nil, err)
 	log := l.server.deps.Log.Warn
 	if fails > 1 {
 		log = l.server.deps.Log.Debug
@@ -297,7 +303,7 @@ func (l *link) ready(ctx context.Context) (*connection, error) {
 		l.mu.Lock()
 		status, conn, reason, changed, next, tried := l.status, l.conn, l.reason, l.changed, l.next, l.tried
 		l.mu.Unlock()
-		unavailable := func(reason string) error {
+		unavailable := func(reason error) error {
 			then := "It is tried again at the next call."
 			if d := time.Until(next).Round(time.Second); d > 0 && status == StatusFailed {
 				then = fmt.Sprintf("It is tried again in %v, or at a call after that has begun.", d)
@@ -308,8 +314,8 @@ func (l *link) ready(ctx context.Context) (*connection, error) {
 		case StatusReady:
 			return conn, nil
 		case StatusClosed:
-			return nil, unavailable("its configuration has changed")
-		case StatusFailed:
+			return nil, unavailable(errClosed)
+		case StatusFailed, StatusSignIn:
 			if asked || time.Since(tried) < minRetry {
 				return nil, unavailable(reason)
 			}
@@ -325,9 +331,19 @@ func (l *link) ready(ctx context.Context) (*connection, error) {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-limit.C:
-			return nil, unavailable(fmt.Sprintf("it did not get ready within %v", l.server.timeout()))
+			return nil, unavailable(fmt.Errorf("it did not get ready within %v", l.server.timeout()))
 		}
 	}
+}
+
+// errClosed is why a server cannot be used whose configuration has changed.
+var errClosed = errors.New("its configuration has changed")
+
+// retry has a server tried again at the next call, however shortly it has failed.
+func (l *link) retry() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tried = time.Time{}
 }
 
 // connection returns the connection, nil if there is none.

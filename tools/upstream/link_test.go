@@ -73,7 +73,6 @@ func (r *remote) serve(w http.ResponseWriter, req *http.Request) {
 // registered starts a server and puts it into a registry, with an executor.
 func registered(t *testing.T, s *Server) *domain.Executor {
 	t.Helper()
-	s.deps.HTTP = http.DefaultClient
 	registry, err := domain.NewRegistry()
 	if err != nil {
 		t.Fatal(err)

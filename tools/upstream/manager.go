@@ -24,6 +24,8 @@ type Deps struct {
 	Policy  sandbox.Policy
 	Version string
 	Log     *zap.Logger
+	Serving func() bool                              // whether the process lives on after a call
+	Prove   func(principal string) func(string) bool // see [oauth.Config]
 }
 
 // Manager keeps servers from one configuration to the next: those whose settings have not
@@ -103,9 +105,9 @@ func madeFrom(s Settings, d Deps) any {
 
 func depsOf(s Settings, d Deps) deps {
 	have := d.Sandbox.For(Owner)
-	made := deps{Version: d.Version, Log: d.Log.Named("upstream"), State: have.State(), Processes: have.Processes(), Environ: os.Environ()}
+	made := deps{Deps: d, Log: d.Log.Named("upstream"), State: have.State(), Processes: have.Processes(), Environ: os.Environ()}
 	if u, err := url.Parse(s.URL); s.URL != "" && err == nil {
-		made.HTTP = have.ServerClient(u)
+		made.HTTP = have.ServerClient(u).Transport
 	}
 	return made
 }
@@ -151,10 +153,13 @@ func (s *Server) Report() Report {
 	l := s.main
 	l.mu.Lock()
 	r := Report{
-		Name: s.name, Transport: s.settings.transport(), Status: l.status, Reason: l.reason, Since: l.since.UTC().Format(time.RFC3339),
+		Name: s.name, Transport: s.settings.transport(), Status: l.status, Since: l.since.UTC().Format(time.RFC3339),
 		Starts: l.starts, Failures: l.fails, groups: s.settings.Groups, level: s.settings.ComplianceLevel,
 	}
-	if l.status == StatusFailed {
+	if l.reason != nil {
+		r.Reason = l.reason.Error()
+	}
+	if l.status == StatusFailed || l.status == StatusSignIn {
 		r.NextTry = l.next.UTC().Format(time.RFC3339)
 	}
 	l.mu.Unlock()

@@ -3,6 +3,7 @@ package upstream
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,7 +18,7 @@ import (
 // testServer returns a server that is not started, with state of its own.
 func testServer(t testing.TB, name string, settings Settings) *Server {
 	t.Helper()
-	return newServer(name, settings, deps{Version: "test", Log: zap.NewNop(), State: sandbox.NewState(filepath.Join(t.TempDir(), "state"), "upstreams")})
+	return newServer(name, settings, deps{Deps: Deps{Version: "test"}, HTTP: http.DefaultTransport, Log: zap.NewNop(), State: sandbox.NewState(filepath.Join(t.TempDir(), "state"), "upstreams")})
 }
 
 // offered returns what a server offers that lists tools.

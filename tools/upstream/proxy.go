@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -16,6 +17,8 @@ import (
 	"toolserver/jsonrpc"
 	"toolserver/mcpclient"
 	"toolserver/rawjson"
+	"toolserver/tools/signin"
+	"toolserver/tools/upstream/oauth"
 )
 
 // proxy calls one tool of a server.
@@ -54,9 +57,36 @@ func (p *proxy) run(ctx context.Context, args json.RawMessage) (domain.ToolResul
 	return r, nil
 }
 
-// do sends a request for the caller whose context is given, and passes on what the server
-// says and asks meanwhile.
+// do sends a request for the caller whose context is given, who signs in if the server
+// requires that.
 func (s *Server) do(ctx context.Context, req mcpclient.Request) (json.RawMessage, error) {
+	result, err := s.relayed(ctx, req)
+	required, ok := errors.AsType[*oauth.SignInRequired](err)
+	if !ok || ctx.Err() != nil {
+		return result, err
+	}
+	refused, err := signin.Need{
+		Why: required.Why, Message: "Sign in to continue.", Command: required.Command, Paste: required.Command + " --paste",
+		Serving: s.deps.Serving != nil && s.deps.Serving(), Proves: required.Proves(), OnDone: required.OnDone,
+		Begin: func() (*signin.Flow, error) { return required.Begin(ctx) },
+	}.Ask(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case refused != nil:
+		return nil, &signInError{*refused}
+	}
+	s.linkOf(domain.SessionOf(ctx).Principal.ID).retry()
+	return s.relayed(ctx, req)
+}
+
+// signInError is the error of a call as long as nobody has signed in.
+type signInError struct{ signin.Refusal }
+
+func (e *signInError) Error() string { return e.Message }
+
+// relayed sends a request, and passes on what the server says and asks meanwhile.
+func (s *Server) relayed(ctx context.Context, req mcpclient.Request) (json.RawMessage, error) {
 	if resume := domain.Resumed(ctx); resume != "" {
 		p, ok := s.parked.Take(domain.SessionOf(ctx).Principal.ID, resume)
 		if !ok || !p.alarm.Stop() {
@@ -130,6 +160,7 @@ func (l *link) send(ctx context.Context, req mcpclient.Request) (json.RawMessage
 			return nil, err
 		}
 		result, err := c.client.Do(ctx, req)
+		result, err = l.server.withoutTokens(result, err)
 		if _, answered := errors.AsType[*jsonrpc.Error](err); err != nil && !answered && ctx.Err() == nil {
 			signal(l.doubt)
 		}
@@ -140,16 +171,48 @@ func (l *link) send(ctx context.Context, req mcpclient.Request) (json.RawMessage
 	}
 }
 
+// withoutTokens removes from what the server has answered the tokens that it got.
+func (s *Server) withoutTokens(result json.RawMessage, err error) (json.RawMessage, error) {
+	if s.oauth == nil {
+		return result, err
+	}
+	remove := func(raw json.RawMessage, secret string) json.RawMessage {
+		if !bytes.Contains(raw, []byte(secret)) {
+			return raw
+		}
+		return bytes.ReplaceAll(raw, []byte(secret), []byte(domain.Redacted))
+	}
+	e, failed := errors.AsType[*jsonrpc.Error](err)
+	for _, secret := range s.oauth.Secrets() {
+		if len(secret) < minSecret {
+			continue
+		}
+		result = remove(result, secret)
+		if failed {
+			e.Message = strings.ReplaceAll(e.Message, secret, domain.Redacted)
+			data, _ := e.Data.(json.RawMessage)
+			e.Data = remove(data, secret)
+		}
+	}
+	return result, err
+}
+
+// minSecret is the shortest token that is taken for one: a shorter text turns up by chance.
+const minSecret = 8
+
 // unavailableError says why a server cannot be used.
 type unavailableError struct {
 	server string
-	reason string // a clause
+	reason error  // a clause
 	next   string // what happens next, as a sentence
 }
 
 func (e *unavailableError) Error() string {
-	return "server " + e.server + " is unavailable: " + e.reason + ". " + e.next
+	return "server " + e.server + " is unavailable: " + e.reason.Error() + ". " + e.next
 }
+
+// Unwrap returns the reason.
+func (e *unavailableError) Unwrap() error { return e.reason }
 
 // The kinds of failures, by what can be done about them.
 const (
@@ -173,6 +236,12 @@ func (s *Server) failure(ctx context.Context, what string, err error) error {
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		data, _ := e.Data.(json.RawMessage)
 		return &domain.Error{Code: domain.Code(e.Code), Message: e.Message, Verbatim: true, RawData: data, Err: err}
+	}
+	if e, ok := errors.AsType[*signInError](err); ok {
+		return &domain.Error{
+			Code: domain.CodeExecutionFailed, Message: what + ": " + e.Message + ". " + e.Remedy, Hint: e.Remedy,
+			Data: map[string]any{"server": s.name, "failure": noAuth}, Err: err,
+		}
 	}
 	e := &domain.Error{Code: domain.CodeExecutionFailed, Err: err, Data: map[string]any{"server": s.name, "failure": retryable}}
 	status, isHTTP := errors.AsType[*mcpclient.HTTPError](err)

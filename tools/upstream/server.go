@@ -18,6 +18,7 @@ import (
 	"toolserver/rawjson"
 	"toolserver/sandbox"
 	"toolserver/share"
+	"toolserver/tools/upstream/oauth"
 )
 
 // The values of [Settings.Pin].
@@ -28,11 +29,11 @@ const (
 
 // deps is what a server works with.
 type deps struct {
-	Version   string
+	Deps
 	Log       *zap.Logger
 	State     *sandbox.State
 	Processes *sandbox.Processes
-	HTTP      *http.Client
+	HTTP      http.RoundTripper
 	Environ   []string // of this process
 }
 
@@ -42,7 +43,8 @@ type Server struct {
 	settings    Settings
 	deps        deps
 	files       *files
-	main        *link // the connection of all callers
+	main        *link         // the connection of all callers
+	oauth       *oauth.Client // nil if the server has nobody sign in
 	watches     watches
 	parked      share.Store[string, *pending]
 	completions share.Store[string, func(string)]
@@ -77,6 +79,15 @@ func newServer(name string, settings Settings, d deps) *Server {
 	s.watches.server = s
 	s.parked.MaxEntries, s.parked.Dropped = maxParked, func(p *pending) { p.cancel(errGone) }
 	s.completions.MaxEntries, s.completions.MaxAge = maxCompletions, completionAge
+	if settings.signsIn() {
+		var err error
+		s.oauth, err = oauth.New(oauth.Config{
+			Settings: settings.OAuth, Upstream: name, URL: settings.URL, HTTP: d.HTTP, State: d.State, Prove: d.Prove, Log: s.deps.Log,
+		})
+		if err != nil { // which the check of the configuration has not found
+			s.problem("nobody can sign in", err)
+		}
+	}
 	kept, err := s.files.catalog()
 	if err != nil {
 		s.problem("what was known of it cannot be read", err)
@@ -124,6 +135,9 @@ func (s *Server) Close() error {
 	s.end()
 	s.parked.Clear()
 	s.running.Wait()
+	if s.oauth != nil {
+		return s.oauth.Close()
+	}
 	return nil
 }
 

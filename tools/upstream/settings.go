@@ -6,11 +6,14 @@ import (
 	"maps"
 	"net/url"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"toolserver/tools/upstream/oauth"
 )
 
 // Settings is one entry of the section mcp_servers: a program to start, or the address
@@ -32,6 +35,8 @@ type Settings struct {
 	Tools           Filter            `yaml:"tools" doc:"Which of its tools are offered, by the names that the server gives them."`
 	Identity        map[string]string `yaml:"identity" enum:"name|id|groups|compliance_level" doc:"Arguments that always say who calls, by name: whatever a model passes for them is replaced."`
 	Pin             string            `yaml:"pin" enum:"warn|quarantine" doc:"What happens to a tool whose description or schema has changed since it was first seen: a warning, or it is left out until toolserver upstream approve; warn if unset."`
+
+	OAuth oauth.Settings `yaml:"oauth" doc:"How toolserver signs in to the server, where that requires it and headers have no Authorization."`
 
 	Lazy        bool          `yaml:"lazy" doc:"Connect at the first call instead of at the start."`
 	Timeout     time.Duration `yaml:"timeout" min:"100ms" max:"10m" doc:"How long connecting may take, and each list; 30 s if unset."`
@@ -89,7 +94,18 @@ func (s *Settings) transport() string {
 }
 
 // perPrincipal reports whether each caller has a connection of their own.
-func (s *Settings) perPrincipal() bool { return false }
+func (s *Settings) perPrincipal() bool { return s.signsIn() && s.OAuth.PerPrincipal }
+
+// signsIn reports whether the server may have somebody sign in: it is reached over HTTP,
+// and configuration has no credentials for it.
+func (s *Settings) signsIn() bool {
+	for name := range s.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return false
+		}
+	}
+	return s.URL != ""
+}
 
 // argv returns the command line.
 func (s *Settings) argv() []string { return slices.Concat(s.Command, s.Args) }
@@ -179,6 +195,11 @@ func (s *Settings) Check(name string) (mistakes []Mistake) {
 	}
 	if local && s.Headers != nil {
 		wrong("headers", "is for servers with a url")
+	}
+	if oauth := s.OAuth; !reflect.DeepEqual(oauth, (Settings{}).OAuth) && !s.signsIn() {
+		wrong("oauth", "is for servers with a url, and without an Authorization header")
+	} else if err := oauth.Validate(); err != nil {
+		wrong("oauth", err.Error())
 	}
 	slices.SortFunc(mistakes, func(a, b Mistake) int { return strings.Compare(a.Key, b.Key) })
 	return mistakes

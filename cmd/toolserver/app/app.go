@@ -183,7 +183,10 @@ func (a *App) apply(cfg *config.Loaded) error {
 	if err != nil {
 		return err
 	}
-	servers := a.servers.Prepare(cfg.Servers, upstream.Deps{Sandbox: box.Sandbox, Policy: box.Policy, Version: a.program.Version, Log: a.log})
+	servers := a.servers.Prepare(cfg.Servers, upstream.Deps{
+		Sandbox: box.Sandbox, Policy: box.Policy, Version: a.program.Version, Log: a.log,
+		Serving: func() bool { return a.server != nil }, Prove: a.prover,
+	})
 	warnings, err := a.checkNames(cfg, append(update.Offers(), servers.Offers()...))
 	if err != nil {
 		return err
