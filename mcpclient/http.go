@@ -51,6 +51,7 @@ type httpTransport struct {
 	http    *http.Client
 	header  http.Header
 	session atomic.Pointer[string]
+	opened  func() // the stream of the session has been asked for
 }
 
 // ConnectHTTP connects to the server at url. Header is added to every request. A
@@ -228,6 +229,9 @@ func (t *httpTransport) follow(ctx context.Context, body io.ReadCloser, x *call)
 	for {
 		if body == nil {
 			body, err = t.stream(ctx, lastID)
+			if x == nil {
+				t.opened()
+			}
 			_, refused := errors.AsType[*HTTPError](err)
 			switch failures++; {
 			case refused || errors.Is(err, ErrSessionEnded) || failures > maxFailures:
@@ -298,10 +302,22 @@ func (t *httpTransport) stream(ctx context.Context, lastID string) (io.ReadClose
 	return resp.Body, nil
 }
 
-// connected follows the stream of a session, which servers need not have.
+// openTime is how long to wait for the stream of a session. A server may not answer
+// before it has something to send.
+const openTime = time.Second
+
+// connected follows the stream of a session, which servers need not have. It waits
+// until that is open: there are servers that send requests only there, and lose
+// them until then.
 func (t *httpTransport) connected() {
-	if !t.client.modern() {
-		_ = t.client.start(func() { _ = t.follow(t.ctx, nil, nil) })
+	if t.client.modern() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, openTime)
+	defer cancel()
+	t.opened = cancel
+	if t.client.start(func() { _ = t.follow(t.ctx, nil, nil) }) == nil {
+		<-ctx.Done()
 	}
 }
 
