@@ -101,10 +101,11 @@ func repeatable(req *http.Request) (again func() (io.ReadCloser, error), err err
 	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }, err
 }
 
-// with returns a request with a body and the token of a grant.
+// with returns a request with a body and the token of a grant, and with no other.
 func with(req *http.Request, body io.ReadCloser, g *grant) *http.Request {
 	req = req.Clone(req.Context())
 	req.Body = body
+	req.Header.Del("Authorization")
 	if g != nil {
 		req.Header.Set("Authorization", "Bearer "+g.Access)
 	}
