@@ -158,4 +158,3 @@ func TestUpstreamsAnswers(t *testing.T) {
 		})
 	}
 }
-
