@@ -14,7 +14,6 @@ func contracts() []tool {
 		"result":     `{"result":{"summary":"Old."},"meta-data":{"old":1}}`,
 		"metadata":   `{"results":{"summary":"Old."},"metadata":{"old":2}}`,
 		"files":      `{"results":{"summary":"Old."},"returned_file_names":["report.pdf","plot.png"],"returned_file_contents":["` + pdf + `","` + png + `"]}`,
-		"file":       `{"results":{"summary":"Old."},"returned_file_name":"report.pdf","returned_file_content":"` + pdf + `"}`,
 		"nameless":   `{"results":{"summary":"Odd."},"artifacts":[{"b64":"` + pdf + `"},{"name":"x.pdf"},7,` + artifact + `]}`,
 		"bad_base64": `{"results":{"summary":"Odd."},"artifacts":[{"name":"x.pdf","b64":"not base64!","mime":"application/pdf"}]}`,
 		"climbing":   `{"results":{"summary":"Odd."},"artifacts":[{"name":"../../etc/passwd","b64":"` + pdf + `","mime":"application/pdf"}]}`,
