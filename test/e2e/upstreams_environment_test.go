@@ -71,11 +71,12 @@ func TestUpstreamsSandboxed(t *testing.T) {
 	program := own(t, upstreamBinary(t))
 	config := fmt.Sprintf("tools: {read_file: {allowed_paths: [., %q], denied_paths: [hidden.txt]}}\n", filepath.Dir(program)) +
 		gateway(entry("free", "", upstreamBinary(t)), entry("boxed", ", sandbox: true", program))
-	s := openGateway(t, config)
+	file, dir := configured(t, config)
 	outside := filepath.Join(t.TempDir(), "outside.txt")
-	for path, text := range map[string]string{outside: "outside", filepath.Join(s.dir, "inside.txt"): "inside", filepath.Join(s.dir, "hidden.txt"): "hidden"} {
-		must(t, os.WriteFile(path, []byte(text), 0o600))
+	for path, text := range map[string]string{outside: "outside", filepath.Join(dir, "inside.txt"): "inside", filepath.Join(dir, "hidden.txt"): "hidden"} {
+		must(t, os.WriteFile(path, []byte(text), 0o600)) // before the program starts, or what is denied is not there to be hidden
 	}
+	s := reopenGateway(t, &gatewayServer{config: file, dir: dir, state: t.TempDir()})
 	for _, name := range []string{"free", "boxed"} {
 		s.awaits(name + "__open_file")
 		s.says(name+"__open_file", map[string]any{"path": filepath.Join(s.dir, "inside.txt")}, "inside")
