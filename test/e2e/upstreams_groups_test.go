@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"toolserver/jsonrpc"
@@ -223,6 +224,47 @@ func TestUpstreamsAskTheRightOne(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestUpstreamsAskLate has an upstream ask for a call that its caller has canceled, while
+// the call of another user is the only one in flight: that user is not asked.
+func TestUpstreamsAskLate(t *testing.T) {
+	t.Parallel()
+	config := withTokens("ann", "anns", "bob", "bobs") + gateway(entry("u", "", upstreamBinary(t), "--offer", "good,bad", "--speaks", "legacy"))
+	s := launchHTTP(t, nil, binary(), httpConfig(t, t.TempDir(), config)...)
+	var asked atomic.Int64
+	ask := func(context.Context, json.RawMessage) (any, error) {
+		asked.Add(1)
+		return map[string]any{"action": "accept", "content": map[string]any{}}, nil
+	}
+	handlers := map[string]mcpclient.Handler{"elicitation/create": ask}
+	ann, bob := userOf(t, s, "anns", "2025-11-25", handlers), userOf(t, s, "bobs", "2025-11-25", handlers)
+	eventually(t, "the upstream serves", func() bool {
+		_, err := ann.CallTool(t.Context(), "u__about", nil, nil)
+		return err == nil
+	})
+	late, held := t.TempDir(), t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan struct{}, 2)
+	call := func(ctx context.Context, c *mcpclient.Client, tool, at string) {
+		if result, err := c.CallTool(ctx, tool, map[string]any{"kind": "ann", "at": at}, nil); ctx.Err() == nil && !strings.Contains(string(result), "held") {
+			t.Errorf("%s: %s, %v", tool, result, err)
+		}
+		over <- struct{}{}
+	}
+	go call(ctx, ann, "u__ask_late", late)
+	noted(t, late, "begun", 1)
+	cancel()
+	<-over
+	go call(t.Context(), bob, "u__hold", held)
+	noted(t, held, "begun", 1)
+	touch(t, late+"/go")
+	noted(t, late, "answered", 1)
+	touch(t, held+"/go")
+	<-over
+	if asked.Load() > 0 {
+		t.Error("a user was asked what another one's call was about")
 	}
 }
 

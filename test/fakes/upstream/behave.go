@@ -117,6 +117,15 @@ func behaving() []tool {
 			}
 			return text("announced"), nil
 		}),
+		breaking("ask_late", "Waits until the file go appears, whether or not it was canceled, and then asks for whom kind says.", func(c *call, h how) (string, error) {
+			stray := *c
+			stray.ctx = context.WithoutCancel(c.ctx)
+			if _, err := stray.hold(stray.ctx); err != nil {
+				return "", err
+			}
+			answer, err := stray.request("elicitation/create", map[string]any{"message": "for " + h.Kind, "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{}}})
+			return text(fmt.Sprintf("%s %v", answer, err)), note(h.At, "answered")
+		}),
 		breaking("touch", "Says that a resource has changed.", func(c *call, h how) (string, error) {
 			c.session.upstream.announce("notifications/resources/updated", "resourceSubscriptions", map[string]any{"uri": h.At})
 			return text("touched"), nil
