@@ -167,6 +167,10 @@ func appendReadable(b *bytes.Buffer, args json.RawMessage) error {
 // follows out of sight.
 const maxBlank = 16
 
+// Visible returns a text that others have written as it can be shown to a person: with
+// characters that people cannot see, or that change how others are shown, as escapes.
+func Visible(s string) string { return visible(s) }
+
 // visible returns s with characters that people cannot see, or that change how
 // others are shown, as escapes.
 func visible(s string) string {

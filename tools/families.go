@@ -113,7 +113,10 @@ func families(d Deps) []family {
 			}))}, err
 		}},
 		{"mcp", []any{d.Servers > 0, d.Finder.Everything}, false, func(d Deps) (domain.Offer, error) { return d.Finder.Offer(d.Servers), nil }},
-		{"resources", d.Resources.WorkingDirectory, true, func(d Deps) (domain.Offer, error) {
+		{"resources", []any{d.Resources.WorkingDirectory, d.Servers > 0}, true, func(d Deps) (domain.Offer, error) {
+			if d.Servers == 0 {
+				d.Resources.Upstreams = nil
+			}
 			d.Resources.Files, d.Resources.Listed = d.Sandbox.For(files.ReadFile).Reader(), d.Sandbox.For(files.ListDirectory).Reader()
 			return domain.Offer{Resources: resources.All(d.Resources)}, nil
 		}},

@@ -12,9 +12,10 @@ import (
 
 // Names of the resources, as configuration has them.
 const (
-	ConfigName = "config"
-	HealthName = "health"
-	FileName   = "file"
+	ConfigName    = "config"
+	HealthName    = "health"
+	UpstreamsName = "upstreams"
+	FileName      = "file"
 )
 
 // Deps is what the resources are built from. A field that is nil leaves out
@@ -33,6 +34,12 @@ type Deps struct {
 	ConfigChanged func(ctx context.Context, changed func())
 	// Health tells how the server is.
 	Health func() Health
+	// Upstreams tells a principal how the servers are that it may use, as what JSON is
+	// made of.
+	Upstreams func(domain.Principal) any
+	// UpstreamsChanged has changed called whenever the state of a server has changed,
+	// until ctx ends. It returns at once.
+	UpstreamsChanged func(ctx context.Context, changed func())
 }
 
 // All returns the resources.
@@ -44,6 +51,9 @@ func All(d Deps) []domain.Resource {
 	if d.Health != nil {
 		all = append(all, health(d.Health))
 	}
+	if d.Upstreams != nil {
+		all = append(all, upstreams(d))
+	}
 	if d.Files != nil {
 		all = append(all, (&fileReader{d.Files, d.Listed, d.WorkingDirectory}).resource())
 	}
@@ -51,9 +61,9 @@ func All(d Deps) []domain.Resource {
 }
 
 // textual completes a resource that is one text.
-func textual(r domain.Resource, text func() (string, error)) domain.Resource {
-	r.Read = func(_ context.Context, at domain.Location) ([]domain.Content, error) {
-		now, err := text()
+func textual(r domain.Resource, text func(context.Context) (string, error)) domain.Resource {
+	r.Read = func(ctx context.Context, at domain.Location) ([]domain.Content, error) {
+		now, err := text(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +84,7 @@ func configuration(d Deps) domain.Resource {
 			return nil
 		}
 	}
-	return textual(r, d.Config)
+	return textual(r, func(context.Context) (string, error) { return d.Config() })
 }
 
 // Health is what status://health says.
@@ -93,6 +103,8 @@ type Health struct {
 	// found are not.
 	Configuration string   `json:"configuration"`
 	Unused        []string `json:"configuration_unused,omitempty"`
+	// Upstreams are the numbers of MCP servers behind this one, by their state.
+	Upstreams map[string]int `json:"upstreams,omitempty"`
 	// Enforcement is the setting of the sandbox, SandboxLayers name what confines
 	// the tools, SandboxMissing says what of the policy is not enforced.
 	Enforcement    string   `json:"sandbox_enforcement"`
@@ -107,8 +119,24 @@ func health(now func() Health) domain.Resource {
 		URI: "status://health", Name: HealthName, Title: "Health",
 		Description: "Whether the server is well: version, uptime, how many tools there are, calls that hang.",
 		MIMEType:    "application/json",
-	}, func() (string, error) {
+	}, func(context.Context) (string, error) {
 		text, err := json.MarshalIndent(now(), "", "  ")
+		return string(text), err
+	})
+}
+
+func upstreams(d Deps) domain.Resource {
+	r := domain.Resource{
+		URI: "status://upstreams", Name: UpstreamsName, Title: "MCP servers behind this one",
+		Description: "How the MCP servers are whose tools this server offers: which are ready, which have failed and why, and how much they offer.",
+		MIMEType:    "application/json",
+		Watch: func(ctx context.Context, _ domain.Location, changed func()) error {
+			d.UpstreamsChanged(ctx, changed)
+			return nil
+		},
+	}
+	return textual(r, func(ctx context.Context) (string, error) {
+		text, err := json.MarshalIndent(d.Upstreams(domain.SessionOf(ctx).Principal), "", "  ")
 		return string(text), err
 	})
 }

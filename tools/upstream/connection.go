@@ -195,7 +195,7 @@ func (l *stderrLog) Write(p []byte) (int, error) {
 			line = l.rest[:i]
 		}
 		if text := strings.TrimRight(strings.ToValidUTF8(string(line[:min(len(line), maxErrorLine)]), "?"), "\r"); text != "" {
-			l.log.Info("stderr", zap.String("line", text))
+			l.log.Info(StderrMessage, zap.String(StderrKey, text))
 		}
 		l.rest = append(l.rest[:0], l.rest[min(len(line)+1, len(l.rest)):]...)
 	}

@@ -125,24 +125,24 @@ func (m *Manager) Servers() []*Server {
 
 // Report says how a server is.
 type Report struct {
-	Name        string       `json:"name"`
-	Transport   string       `json:"transport"`
-	Status      Status       `json:"status"`
-	Reason      string       `json:"reason,omitempty"` // why it failed
-	Since       string       `json:"since"`
-	NextTry     string       `json:"next_try,omitempty"`
-	Protocol    string       `json:"protocol,omitempty"`
-	Server      any          `json:"server,omitempty"` // its name and version
-	Tools       int          `json:"tools"`
-	Resources   int          `json:"resources"`
-	Prompts     int          `json:"prompts"`
-	Missing     int          `json:"missing"` // items that are left out
-	Changed     []Difference `json:"changed,omitempty"`
-	InFlight    int          `json:"in_flight"`             // requests
-	Connections int          `json:"connections,omitempty"` // of single callers
-	Starts      int          `json:"starts"`
-	Failures    int          `json:"failures"` // in a row
-	Problems    []string     `json:"problems,omitempty"`
+	Name        string   `json:"name"`
+	Transport   string   `json:"transport"`
+	Status      Status   `json:"status"`
+	Reason      string   `json:"reason,omitempty"` // why it failed
+	Since       string   `json:"since,omitempty"`
+	NextTry     string   `json:"next_try,omitempty"`
+	Protocol    string   `json:"protocol,omitempty"`
+	Server      any      `json:"server,omitempty"` // its name and version
+	Tools       int      `json:"tools"`
+	Resources   int      `json:"resources"`
+	Prompts     int      `json:"prompts"`
+	Missing     int      `json:"missing"`               // items that are left out
+	Changed     int      `json:"changed"`               // tools that differ from their pins
+	InFlight    int      `json:"in_flight"`             // requests
+	Connections int      `json:"connections,omitempty"` // of single callers
+	Starts      int      `json:"starts"`
+	Failures    int      `json:"failures"` // in a row
+	Problems    []string `json:"problems,omitempty"`
 
 	groups []string
 	level  string
@@ -173,9 +173,7 @@ func (s *Server) Report() Report {
 	if s.catalog.Info != nil {
 		r.Server = s.catalog.Info
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.pins)) {
-		r.Changed = append(r.Changed, s.pins[name])
-	}
+	r.Changed = len(s.pins)
 	o := &s.offered
 	r.Tools, r.Resources, r.Prompts, r.Missing = len(o.Tools), len(o.Resources), len(o.Prompts), len(o.Missing)
 	return r

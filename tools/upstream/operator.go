@@ -1,0 +1,173 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"toolserver/domain"
+	"toolserver/rawjson"
+)
+
+// StatusDisabled is the state of a server that configuration disables, in reports.
+const StatusDisabled Status = "disabled"
+
+// Disabled is the report of a server that configuration disables.
+func Disabled(name string, s Settings) Report {
+	return Report{Name: name, Transport: s.transport(), Status: StatusDisabled, groups: s.Groups, level: s.ComplianceLevel}
+}
+
+// Allowed reports whether a principal may use the server.
+func (r *Report) Allowed(access domain.Access, p domain.Principal) bool {
+	return access.Allowed(p, &domain.Tool{Groups: r.groups, ComplianceLevel: r.level})
+}
+
+// Server returns the name under which configuration has the server.
+func (s *Server) Server() string { return s.name }
+
+// Settings returns what configuration says of the server.
+func (s *Server) Settings() Settings { return s.settings }
+
+// Timeout returns how long connecting may take, and each list.
+func (s *Server) Timeout() time.Duration { return s.timeout() }
+
+// Known reports whether the server has said once what it offers.
+func (s *Server) Known() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.catalog.empty()
+}
+
+// settleGrace is how long a program that has not answered in time may take to end.
+const settleGrace = inputGrace + termGrace + time.Second
+
+// Settle waits until the server is ready or has failed, for its own time limit at most, or
+// until ctx ends. A server that is connected to when it is needed is needed now.
+func (s *Server) Settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout()+settleGrace)
+	defer cancel()
+	for {
+		s.main.mu.Lock()
+		status, changed := s.main.status, s.main.changed
+		s.main.mu.Unlock()
+		switch status {
+		case StatusReady, StatusFailed, StatusClosed:
+			return
+		case StatusIdle:
+			signal(s.main.wanted)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Ping returns how long the server takes to answer, once it is ready.
+func (s *Server) Ping(ctx context.Context) (time.Duration, error) {
+	c, err := s.main.ready(ctx)
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	err = s.main.check(ctx, c)
+	return time.Since(began), err
+}
+
+// MayOffer reports whether a tool of that name can be one of a server: it begins as the
+// names of its tools do, or their aliases.
+func MayOffer(server, name string) bool {
+	prefix := clean(server) + "_"
+	return strings.HasPrefix(name, prefix[:min(len(prefix), maxName-hashLength-1)])
+}
+
+// OfferedName returns the name that clients see of a tool, by the names of its server and
+// of the tool there.
+func OfferedName(server, tool string) string { return offeredName(server, tool) }
+
+// ToolName returns the name that clients see of a tool, by the server's own name of it.
+func (s *Server) ToolName(own string) string { return offeredName(s.name, own) }
+
+// Differences returns how tools differ from their pins, by name. They are those of the
+// newest list that is known.
+func (s *Server) Differences() (all []Difference) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(s.pins)) {
+		all = append(all, s.pins[name])
+	}
+	return all
+}
+
+// Approve pins tools, by the server's own names, as they are in the list that
+// [Server.Differences] is about. Programs that run notice it.
+func (s *Server) Approve(tools []string) error {
+	s.mu.Lock()
+	c := s.catalog
+	s.mu.Unlock()
+	now := pins{}
+	for _, raw := range c.Tools {
+		name, err := rawjson.String(rawjson.Member(raw, "name"))
+		if _, twice := now[name]; err == nil && !twice && slices.Contains(tools, name) {
+			now[name] = newPin(raw)
+		}
+	}
+	for _, name := range tools {
+		if _, ok := now[name]; !ok {
+			return fmt.Errorf("server %s lists no tool %q", s.name, domain.ClipName(name))
+		}
+	}
+	if _, err := s.files.changePins(func(p pins) { maps.Copy(p, now) }); err != nil {
+		return err
+	}
+	s.adopt(c)
+	return nil
+}
+
+// ToolNames returns the names that the server gives its tools.
+func (s *Server) ToolNames() (names []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, raw := range s.catalog.Tools {
+		if name, err := rawjson.String(rawjson.Member(raw, "name")); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// SecretName reports whether the value of a header or variable is secret, by its name.
+func SecretName(name string) bool {
+	return slices.ContainsFunc(secretNames[:], func(part string) bool { return strings.Contains(strings.ToLower(name), part) })
+}
+
+// Info is what a server says of itself.
+type Info struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Info returns what the server says of itself.
+func (r *Report) Info() (info Info) {
+	if raw, ok := r.Server.(json.RawMessage); ok {
+		_ = json.Unmarshal(raw, &info) // what is no name is none
+	}
+	return info
+}
+
+// Summary returns the first sentence of a description, on one line.
+func Summary(description string) string { return summary(description) }
+
+// The log entry of a line that the program of a server has written to standard error.
+const (
+	StderrMessage = "stderr"
+	StderrKey     = "line"
+)
+
+// Category is that of the tools that find and call tools of servers.
+const Category = category
