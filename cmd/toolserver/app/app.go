@@ -3,7 +3,6 @@
 package app
 
 import (
-	"errors"
 	"reflect"
 	"slices"
 	"sync"
@@ -123,37 +122,6 @@ func (a *App) programSource() domain.Source {
 	return domain.FixedSource("program", domain.Offer{Tools: p.Tools, Resources: p.Resources, Prompts: p.Prompts, Open: p.Sources != nil}, nil)
 }
 
-// Attach adds the sources whose offers may change. New does not, since they may
-// be slow or start processes: commands that use built-in tools, and completion,
-// do without them.
-func (a *App) Attach() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.attached {
-		return
-	}
-	a.attached = true
-	add := slices.Clone(a.program.Sources)
-	for _, s := range a.servers.Servers() {
-		add = append(add, s)
-	}
-	a.exec.Registry.Apply(domain.Revision{Add: add})
-}
-
-// Find returns a tool by its name, with the catalog that offers it. The error
-// says why there is none.
-func (a *App) Find(name string) (*domain.Tool, *domain.Catalog, error) {
-	if _, ok := a.exec.Registry.Get(name); !ok {
-		a.Attach()
-	}
-	catalog := a.exec.Registry.Catalog()
-	tool, ok := catalog.Tool(name)
-	if !ok {
-		return nil, nil, errors.New(catalog.Why(a.User(), name))
-	}
-	return tool, catalog, nil
-}
-
 // Close terminates the commands that still run and releases what is kept.
 func (a *App) Close() {
 	a.runner.Close()
@@ -238,6 +206,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 			Config:           func() (string, error) { return string(a.now.Load().config.Show()), nil },
 			ConfigChanged:    a.watchConfiguration,
 			Health:           a.health,
+			Upstreams:        a.upstreams, UpstreamsChanged: a.watchUpstreams,
 		},
 		FileOptions: files.Options{Program: a.self, MaxChars: cfg.Limits.MaxResultChars},
 		ShellOptions: shell.Options{
@@ -309,9 +278,6 @@ func (a *App) Layers() sandbox.Layers { return a.now.Load().box.Layers() }
 
 // Executor returns what runs calls, with the registry of everything offered.
 func (a *App) Executor() *domain.Executor { return a.exec }
-
-// Warnings returns the warnings about the configuration in force.
-func (a *App) Warnings() []string { return a.now.Load().warnings }
 
 // ProcessTree returns how commands and everything they start are kept together,
 // and why not better.

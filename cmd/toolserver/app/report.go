@@ -38,6 +38,9 @@ func (a *App) health() resources.Health {
 			h.ToolsEnabled++
 		}
 	}
+	if len(cfg.Servers) > 0 {
+		h.Upstreams = a.statuses()
+	}
 	if !catalog.Private() { // the names alone may be confidential
 		h.Missing = catalog.Missing()
 	}

@@ -28,8 +28,8 @@ func parseArguments(tool *domain.Tool, args []string, std app.Streams) (commandL
 	values := map[string]any{}
 	cmd := &cobra.Command{
 		Use:           usageLine(tool),
-		Short:         tool.Title,
-		Long:          tool.Description,
+		Short:         domain.Visible(tool.Title),
+		Long:          visibleLines(tool.Description),
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(_ *cobra.Command, positional []string) error {
 			line.help = false
@@ -60,6 +60,17 @@ func parseArguments(tool *domain.Tool, args []string, std app.Streams) (commandL
 	}
 	line.arguments = raw
 	return line, nil
+}
+
+// visibleLines returns a text that others may have written as it can be shown, line by line.
+func visibleLines(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		rest := strings.TrimLeft(line, " ")
+		b.WriteString(line[:len(line)-len(rest)])
+		b.WriteString(domain.Visible(strings.TrimSuffix(rest, "\n")) + "\n")
+	}
+	return b.String()
 }
 
 func usageLine(tool *domain.Tool) string {

@@ -22,6 +22,7 @@ import (
 	"toolserver/domain"
 	"toolserver/server"
 	"toolserver/tools"
+	"toolserver/tools/upstream"
 )
 
 // callCommand runs any tool by its name.
@@ -37,7 +38,7 @@ func callCommand(g *globals) *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return runTool(cmd.Context(), g, "", args[0], args[1:])
+			return runTool(cmd.Context(), g, "", args[1:], args[0])
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // what follows TOOL are its own flags
@@ -55,7 +56,8 @@ func addCategories(root *cobra.Command, g *globals) {
 				if len(args) == 0 {
 					return listCategory(cmd, g, category)
 				}
-				return runTool(cmd.Context(), g, category, strings.ReplaceAll(args[0], "-", "_"), args[1:])
+				name := strings.ReplaceAll(args[0], "-", "_")
+				return runTool(cmd.Context(), g, category, args[1:], name, category+"_"+name) // toolserver gmail search
 			},
 		}
 		cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
@@ -70,6 +72,9 @@ func addCategories(root *cobra.Command, g *globals) {
 
 func listCategory(cmd *cobra.Command, g *globals, category string) error {
 	return g.with(func(a *app.App) error {
+		if category == upstream.Category {
+			a.KeptServers()
+		}
 		fmt.Fprintf(cmd.OutOrStdout(), "usage: %s TOOL [ARGUMENTS]\n\n", cmd.CommandPath())
 		for _, t := range a.Executor().Registry.List(category) {
 			fmt.Fprintf(cmd.OutOrStdout(), "  %-18s %s\n", strings.TrimPrefix(t.Name, category+"_"), t.Title)
@@ -89,6 +94,7 @@ func (g *globals) completeTool(_ *cobra.Command, args []string, _ string) ([]str
 	}
 	var names []string
 	err := g.with(func(a *app.App) error {
+		a.KeptServers()
 		for _, t := range a.Executor().Registry.ListEnabled() {
 			names = append(names, t.Name+"\t"+t.Title)
 		}
@@ -101,12 +107,14 @@ func (g *globals) completeTool(_ *cobra.Command, args []string, _ string) ([]str
 }
 
 // with puts the program together for one command, without a log.
-func (g *globals) with(do func(*app.App) error) error {
+func (g *globals) with(do func(*app.App) error) error { return g.withLog(zap.NewNop(), do) }
+
+func (g *globals) withLog(log *zap.Logger, do func(*app.App) error) error {
 	cfg, err := g.load(g.dirs)
 	if err != nil {
 		return usage(err)
 	}
-	a, err := app.New(g.program, cfg, zap.NewNop())
+	a, err := app.New(g.program, cfg, log)
 	if err != nil {
 		return usage(err)
 	}
@@ -114,8 +122,9 @@ func (g *globals) with(do func(*app.App) error) error {
 	return do(a)
 }
 
-// runTool runs the named tool with the arguments of a command line.
-func runTool(ctx context.Context, g *globals, category, name string, args []string) error {
+// runTool runs the first tool that has one of the names with the arguments of a command
+// line.
+func runTool(ctx context.Context, g *globals, category string, args []string, names ...string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	cfg, err := g.load(g.dirs)
@@ -139,30 +148,23 @@ func runTool(ctx context.Context, g *globals, category, name string, args []stri
 	defer a.Close()
 
 	me := a.User()
-	cmd := domain.ExecuteToolCommand{Session: domain.Session{ID: "cli", Principal: me}, Tool: name}
+	cmd := domain.ExecuteToolCommand{Session: domain.Session{ID: "cli", Principal: me}}
 	asJSON := false
-	tool, catalog, err := a.Find(name)
-	if err != nil && category != "" { // toolserver gmail search
-		full := category + "_" + name
-		short, of, why := a.Find(full)
-		if short != nil {
-			tool, catalog, err, cmd.Tool = short, of, nil, short.Name
-		} else if slices.ContainsFunc(a.Executor().Registry.Catalog().Missing(), func(m domain.Missing) bool { return m.Name == full }) {
-			err = why // such as missing credentials
-		}
-	}
+	tool, catalog, err := a.Find(ctx, true, names...)
 	if err != nil {
 		return usage(err)
 	}
+	cmd.Tool = tool.Name
 	if catalog.Settings.Access.Allowed(me, tool) {
 		if category != "" && tool.Category != category {
-			return usage(fmt.Errorf("%s is a tool of the category %s: toolserver %[2]s %[1]s", name, tool.Category))
+			return usage(fmt.Errorf("%s is a tool of the category %s: toolserver %[2]s %[1]s", tool.Name, tool.Category))
 		}
 		line, err := parseArguments(tool, args, g.std)
 		if err != nil || line.help {
 			return err
 		}
 		cmd.Arguments, asJSON = line.arguments, line.json
+		attachFor(ctx, a, tool, line.arguments)
 	}
 	person := &terminal{std: g.std, watched: app.IsTerminal(g.std.Err), answers: app.IsTerminal(g.std.Err) && app.IsTerminal(g.std.In)}
 	cmd.Client = person

@@ -2,11 +2,14 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,6 +17,7 @@ import (
 	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/sandbox/process"
+	"toolserver/tools/upstream"
 )
 
 // checkCommand checks the configuration and the machine.
@@ -21,10 +25,13 @@ func checkCommand(g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "check", Short: "Check the configuration and what this machine offers", Args: cobra.NoArgs,
-		Long: "Check the configuration, the directories, the credentials and the sandbox on this machine.\nThe exit code is 1 if a check fails.",
+		Long: "Check the configuration, the directories, the credentials, the sandbox on this machine, and the MCP servers of\n" +
+			"the configuration, to which it connects.\nThe exit code is 1 if a check fails.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var report checkReport
-			if err := g.with(report.all); err != nil {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			if err := g.with(func(a *app.App) error { return report.all(ctx, a) }); err != nil {
 				report.line(false, "configuration", err.Error())
 			}
 			return report.print(cmd.OutOrStdout(), asJSON)
@@ -48,10 +55,11 @@ type finding struct {
 }
 
 // all checks everything. Without a configuration there is nothing to check.
-func (r *checkReport) all(a *app.App) error {
-	a.Attach()
+func (r *checkReport) all(ctx context.Context, a *app.App) error {
+	a.StartServers(ctx, a.Servers())
 	r.configuration(a.Config())
 	r.commands(a)
+	r.servers(a)
 	r.tools(a)
 	return nil
 }
@@ -134,6 +142,37 @@ func (r *checkReport) commands(a *app.App) {
 	}
 	for _, effect := range layers.SideEffects {
 		r.line(false, "side effect", effect)
+	}
+}
+
+// servers says how each MCP server of the configuration is.
+func (r *checkReport) servers(a *app.App) {
+	layers := a.Layers()
+	for _, l := range reports(a, time.Hour) {
+		found := fmt.Sprintf("%s: ready, protocol %s, %s, %s, %s", l.Name, l.Protocol, counted(l.Tools, "tool"), counted(l.Resources, "resource"), counted(l.Prompts, "prompt"))
+		switch s := a.Config().Servers[l.Name]; {
+		case l.Status == upstream.StatusDisabled:
+			r.line(true, "server", l.Name+" is disabled in the configuration")
+			continue
+		case l.Status != upstream.StatusReady:
+			r.line(false, "server", l.Name+": "+domain.Visible(l.Reason))
+		default:
+			r.line(true, "server", found)
+			if s.Sandbox && len(layers.Missing) > 0 {
+				r.line(false, "server", l.Name+": sandbox: true does not confine it wholly on this machine, see not enforced")
+			}
+		}
+		for _, name := range a.Config().Servers[l.Name].Inherit {
+			if _, set := os.LookupEnv(name); !set && !strings.HasSuffix(name, "*") {
+				r.line(true, "warning", fmt.Sprintf("mcp_servers.%s.inherit_env: %s is not set in this environment", l.Name, name))
+			}
+		}
+		if l.Changed > 0 {
+			r.line(true, "warning", fmt.Sprintf("%s of server %s changed since pinned: toolserver upstream approve %[2]s shows how", counted(l.Changed, "tool"), l.Name))
+		}
+		for _, p := range l.Problems {
+			r.line(false, "server", l.Name+": "+domain.Visible(p))
+		}
 	}
 }
 

@@ -93,13 +93,14 @@ func newRoot(std app.Streams, p app.Program) *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return usage(fmt.Errorf("unknown command %q; toolserver help lists the commands", args[0]))
+			return g.serverCommand(cmd, args)
 		},
 	}
+	root.Flags().SetInterspersed(false) // what follows the name of a server are flags of its tool
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.PersistentFlags().StringVarP(&g.config, "config", "c", "", "configuration `file`; default: $TOOLSERVER_CONFIG, ./toolserver.yaml if it is trusted, or the user's config.yaml")
 	root.PersistentFlags().StringArrayVarP(&g.dirs, "dir", "C", nil, "working `directory`; repeat it for further roots")
-	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), configCommand(g), trustCommand(g), untrustCommand(), tokenCommand(), authCommand(g, (*app.App).Google), versionCommand(g))
+	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), configCommand(g), trustCommand(g), untrustCommand(), tokenCommand(), authCommand(g, (*app.App).Google), upstreamCommand(g), versionCommand(g))
 	addCategories(root, g)
 	return root
 }

@@ -10,6 +10,7 @@ import (
 
 	"toolserver/cmd/toolserver/app"
 	"toolserver/domain"
+	"toolserver/tools/upstream"
 )
 
 // explainCommand shows whether a call would be allowed, and by which rule.
@@ -22,16 +23,16 @@ func explainCommand(g *globals) *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return g.with(func(a *app.App) error { return g.explain(a, args[0], args[1:]) })
+			return g.with(func(a *app.App) error { return g.explain(cmd.Context(), a, args[0], args[1:]) })
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // what follows TOOL are its own flags
 	return cmd
 }
 
-func (g *globals) explain(a *app.App, name string, args []string) error {
+func (g *globals) explain(ctx context.Context, a *app.App, name string, args []string) error {
 	g.sayUnused(a.Config())
-	tool, catalog, err := a.Find(name)
+	tool, catalog, err := a.Find(ctx, false, name)
 	if err != nil {
 		return usage(err)
 	}
@@ -44,8 +45,11 @@ func (g *globals) explain(a *app.App, name string, args []string) error {
 		return usage(fmt.Errorf("%s: %w", name, err))
 	}
 	verdict := whoMay(catalog, tool, a.User())
+	if s, ok := a.Config().Servers[tool.Origin.Server]; ok && verdict.Allowed {
+		verdict.Reason = ofServer(tool, &s)
+	}
 	if verdict.Allowed && tool.Explain != nil {
-		if verdict, err = tool.Explain(context.Background(), arguments); err != nil {
+		if verdict, err = tool.Explain(ctx, arguments); err != nil {
 			return err
 		}
 	}
@@ -71,6 +75,27 @@ func whoMay(catalog *domain.Catalog, tool *domain.Tool, p domain.Principal) doma
 		return domain.Explanation{Rule: "tools." + tool.Name + ".enabled", Reason: "the tool is disabled"}
 	}
 	return domain.Explanation{Allowed: true, Reason: "only groups and compliance levels restrict this tool"}
+}
+
+// ofServer says what restricts a tool of another server.
+func ofServer(tool *domain.Tool, s *upstream.Settings) string {
+	who := "everyone may call it"
+	if len(tool.Groups) > 0 {
+		who = "it is for the groups " + strings.Join(tool.Groups, ", ")
+	}
+	if tool.ComplianceLevel != "" {
+		who += ", at the compliance level " + tool.ComplianceLevel
+	}
+	where := "its server " + tool.Origin.Server
+	switch {
+	case s.URL != "":
+		where += " is another machine or program, reached over HTTP: no policy of this server holds there"
+	case s.Sandbox:
+		where += " runs in the sandbox of commands"
+	default:
+		where += " runs outside the sandbox, as the user of toolserver (set sandbox: true to confine it)"
+	}
+	return who + "; " + where
 }
 
 func printExplanation(w io.Writer, e domain.Explanation) {

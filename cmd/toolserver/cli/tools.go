@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,11 +21,14 @@ func toolsCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tools", Short: "List the tools", Args: cobra.NoArgs,
 		Long: "List the available tools as a table or as JSON: in the form of MCP, or of the function-calling\n" +
-			"APIs of OpenAI and Anthropic. With --all, include tools that are disabled, restricted or unavailable.",
+			"APIs of OpenAI and Anthropic. Tools of other MCP servers are those that are known of them; a server of which\n" +
+			"nothing is known is connected to. With --all, include tools that are disabled, restricted or unavailable.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.with(func(a *app.App) error {
 				g.sayUnused(a.Config())
-				a.Attach()
+				ctx, cancel := context.WithTimeout(cmd.Context(), overall)
+				defer cancel()
+				a.KnowServers(ctx, a.Servers())
 				list := a.Executor().Registry.List("")
 				if !all {
 					list = a.Callable(a.User())
@@ -41,7 +45,15 @@ func toolsCommand(g *globals) *cobra.Command {
 				if err := printTable(out, list); err != nil || !all {
 					return err
 				}
-				return printMissing(out, a.Executor().Registry.Catalog().Missing())
+				if err := printMissing(out, a.Executor().Registry.Catalog().Missing()); err != nil {
+					return err
+				}
+				for _, l := range reports(a, overall) {
+					if l.Protocol == "" && l.Reason != "" {
+						fmt.Fprintf(out, "server %s: %s\n", l.Name, domain.Visible(l.Reason))
+					}
+				}
+				return nil
 			})
 		},
 	}

@@ -1,0 +1,307 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"toolserver/cmd/toolserver/app"
+	"toolserver/domain"
+	"toolserver/tools/upstream"
+)
+
+// upstreamCommand is about the MCP servers whose tools this one offers.
+func upstreamCommand(g *globals) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "upstream", Aliases: []string{"upstreams"}, Short: "Add, check and approve the MCP servers behind this one",
+		Long: "Commands about the section mcp_servers of the configuration: the MCP servers whose tools this server offers as NAME__TOOL.",
+	}
+	cmd.AddCommand(upstreamList(g), upstreamPing(g), upstreamTools(g))
+	return cmd
+}
+
+// overall bounds how long a command waits for all servers, unless it is told another time.
+const overall = 10 * time.Second
+
+// notReady is why a server that has not settled is not ready.
+func notReady(s *upstream.Server, waited time.Duration) string {
+	return fmt.Sprintf("it was not ready within %v", min(waited, s.Timeout()))
+}
+
+// servers returns the enabled servers that are named, or all.
+func servers(a *app.App, names []string) (chosen []*upstream.Server, err error) {
+	all := a.Servers()
+	if len(names) == 0 {
+		return all, nil
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(s *upstream.Server) bool { return s.Server() == name })
+		if i < 0 {
+			return nil, usage(noServer(a, name))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// noServer says why there is no server of that name to use.
+func noServer(a *app.App, name string) error {
+	if _, ok := a.Config().Servers[name]; ok {
+		return fmt.Errorf("mcp_servers.%s is not enabled; remove enabled: false to use it", name)
+	}
+	known := "none"
+	for i, r := range a.Reports() {
+		if known += ", " + r.Name; i == 0 {
+			known = r.Name
+		}
+	}
+	return fmt.Errorf("there is no server %q in mcp_servers of the configuration; known: %s", domain.ClipName(name), known)
+}
+
+// completeServer completes the names of servers for the shell. It starts none.
+func (g *globals) completeServer(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	cfg, err := g.load(g.dirs)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []string
+	for name := range cfg.Servers {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// interruptible is a context that signals end.
+func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+}
+
+// counted returns a number of things in words.
+func counted(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprint(n, " ", what)
+}
+
+// listed is a server in upstream list.
+type listed struct {
+	upstream.Report
+	Left []domain.Missing `json:"left_out,omitempty"`
+}
+
+// reports returns the reports on servers, with what of them is left out.
+func reports(a *app.App, waited time.Duration) (all []listed) {
+	missing := a.Executor().Registry.Catalog().Missing()
+	for _, r := range a.Reports() {
+		if i := slices.IndexFunc(a.Servers(), func(s *upstream.Server) bool { return s.Server() == r.Name }); i >= 0 && r.Status == upstream.StatusStarting {
+			r.Reason = cmp.Or(r.Reason, notReady(a.Servers()[i], waited))
+		}
+		l := listed{Report: r}
+		for _, m := range missing {
+			if m.Source == upstream.SourceName(r.Name) {
+				l.Left = append(l.Left, m)
+			}
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+func upstreamList(g *globals) *cobra.Command {
+	var asJSON bool
+	limit := overall
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the servers, after trying to connect to each", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return g.with(func(a *app.App) error {
+				g.sayUnused(a.Config())
+				ctx, stop := interruptible(cmd)
+				defer stop()
+				ctx, cancel := context.WithTimeout(ctx, limit)
+				defer cancel()
+				a.StartServers(ctx, a.Servers())
+				all := reports(a, limit)
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), append([]listed{}, all...))
+				}
+				return printServers(cmd.OutOrStdout(), all)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().DurationVar(&limit, "timeout", limit, "how long to wait for all servers")
+	return cmd
+}
+
+func printServers(w io.Writer, all []listed) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(w, "No servers are configured; toolserver upstream add NAME -- COMMAND adds one.")
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "SERVER\tTRANSPORT\tSTATUS\tPROTOCOL\tVERSION\tTOOLS\tRESOURCES\tPROMPTS")
+	for _, l := range all {
+		info := l.Info()
+		counts := fmt.Sprintf("%d\t%d\t%d", l.Tools, l.Resources, l.Prompts)
+		if l.Protocol == "" {
+			counts = "-\t-\t-"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", l.Name, l.Transport, l.Status, cmp.Or(l.Protocol, "-"),
+			cmp.Or(strings.TrimSpace(domain.Visible(info.Name+" "+info.Version)), "-"), counts)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, l := range all {
+		if l.Reason != "" {
+			fmt.Fprintf(w, "%s: %s\n", l.Name, domain.Visible(l.Reason))
+		}
+		for _, p := range l.Problems {
+			fmt.Fprintf(w, "%s: %s\n", l.Name, domain.Visible(p))
+		}
+		printLeft(w, l.Left)
+	}
+	return nil
+}
+
+// printLeft says what of a server is left out, and why.
+func printLeft(w io.Writer, left []domain.Missing) {
+	for _, m := range domain.Joined(left) {
+		fmt.Fprintf(w, "%s %s %s\n", m.Kind, domain.Visible(m.Name), domain.Visible(m.Reason))
+	}
+}
+
+func upstreamPing(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use: "ping NAME...", Short: "Connect to servers and measure how long they take to answer", Args: cobra.MinimumNArgs(1), ValidArgsFunction: g.completeServer,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return g.with(func(a *app.App) error {
+				g.sayUnused(a.Config())
+				chosen, err := servers(a, names)
+				if err != nil {
+					return err
+				}
+				ctx, stop := interruptible(cmd)
+				defer stop()
+				return ping(ctx, cmd.OutOrStdout(), a, chosen)
+			})
+		},
+	}
+}
+
+// ping prints a line about each server, in their order. The error is for the exit code.
+func ping(ctx context.Context, w io.Writer, a *app.App, chosen []*upstream.Server) error {
+	lines := make([]chan string, len(chosen))
+	began := time.Now()
+	a.AttachServers(chosen)
+	for i, s := range chosen {
+		lines[i] = make(chan string, 1)
+		go func() {
+			s.Settle(ctx)
+			connected := time.Since(began)
+			r := s.Report()
+			if r.Status != upstream.StatusReady {
+				lines[i] <- "failed: " + cmp.Or(domain.Visible(r.Reason), notReady(s, s.Timeout()))
+				return
+			}
+			took, err := s.Ping(ctx)
+			if err != nil {
+				lines[i] <- "failed: " + domain.Visible(err.Error())
+				return
+			}
+			lines[i] <- fmt.Sprintf("ok: protocol %s, ready after %v, round trip %v", r.Protocol, connected.Round(time.Millisecond), took.Round(10*time.Microsecond))
+		}()
+	}
+	failed := false
+	for i, s := range chosen {
+		line := <-lines[i]
+		failed = failed || strings.HasPrefix(line, "failed")
+		fmt.Fprintf(w, "%s %s\n", s.Server(), line)
+	}
+	if failed {
+		return &exitError{code: exitFailed}
+	}
+	return nil
+}
+
+// serverTool is a tool in upstream tools.
+type serverTool struct {
+	Name     string `json:"name"` // that clients see
+	Tool     string `json:"tool"` // the server's own
+	Title    string `json:"title,omitempty"`
+	Does     string `json:"description"`
+	Disabled bool   `json:"disabled,omitempty"`
+}
+
+func upstreamTools(g *globals) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "tools NAME", Short: "List the tools of a server, and those that are left out", Args: cobra.ExactArgs(1), ValidArgsFunction: g.completeServer,
+		Long: "List the tools of a server with the names that clients see, and those that are left out, with the reason.\n" +
+			"If the server does not answer, the list is the last one that is known, and the exit code is 1.",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return g.with(func(a *app.App) error {
+				g.sayUnused(a.Config())
+				chosen, err := servers(a, names)
+				if err != nil {
+					return err
+				}
+				ctx, stop := interruptible(cmd)
+				defer stop()
+				a.StartServers(ctx, chosen)
+				return printServerTools(cmd, a, chosen[0], asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func printServerTools(cmd *cobra.Command, a *app.App, s *upstream.Server, asJSON bool) error {
+	all := reports(a, s.Timeout())
+	l := all[slices.IndexFunc(all, func(l listed) bool { return l.Name == s.Server() })]
+	tools := []serverTool{}
+	for _, t := range a.Executor().Registry.Catalog().Tools() {
+		if t.Origin.Server == s.Server() {
+			tools = append(tools, serverTool{t.Name, t.Origin.Tool, t.Title, t.Description, t.Disabled})
+		}
+	}
+	var failed error
+	if l.Status != upstream.StatusReady {
+		failed = &exitError{exitFailed, errors.New("server " + l.Name + " is unavailable: " + domain.Visible(l.Reason))}
+	}
+	out := cmd.OutOrStdout()
+	if asJSON {
+		return cmp.Or(printJSON(out, struct {
+			listed
+			Tools []serverTool `json:"tools"`
+		}{l, tools}), failed)
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "TOOL\tSERVER'S NAME\tWHAT IT DOES")
+	for _, tool := range tools {
+		does := domain.Visible(upstream.Summary(cmp.Or(tool.Title, tool.Does)))
+		if tool.Disabled {
+			does += " (disabled in the configuration)"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", tool.Name, domain.Visible(domain.ClipName(tool.Tool)), does)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	printLeft(out, l.Left)
+	return failed
+}
