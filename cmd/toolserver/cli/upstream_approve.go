@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"toolserver/cmd/toolserver/app"
+	"toolserver/domain"
+	"toolserver/tools/upstream"
+)
+
+func upstreamApprove(g *globals) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "approve NAME [TOOL...]", Short: "Show how tools have changed since they were pinned, and pin them as they are now",
+		Long: "Show how tools of a server differ from what they were when they were first seen or last approved, and pin them as\n" +
+			"they are in the newest list that is known. With pin: quarantine they are then offered again.",
+		Args: cobra.MinimumNArgs(1), ValidArgsFunction: g.completeServer,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.with(func(a *app.App) error {
+				g.sayUnused(a.Config())
+				chosen, err := servers(a, args[:1])
+				if err != nil {
+					return err
+				}
+				return g.approve(cmd, chosen[0], args[1:], yes)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "pin the tools without asking")
+	return cmd
+}
+
+func (g *globals) approve(cmd *cobra.Command, s *upstream.Server, names []string, yes bool) error {
+	out := cmd.OutOrStdout()
+	if !s.Known() {
+		return fmt.Errorf("server %s has never been connected to, so nothing of it is pinned; toolserver upstream ping %[1]s connects", s.Server())
+	}
+	changed, err := changedTools(s, names)
+	if err != nil {
+		return err
+	}
+	if len(changed) == 0 {
+		_, err := fmt.Fprintf(out, "No tool of server %s differs from its pin.\n", s.Server())
+		return err
+	}
+	var tools []string
+	for _, d := range changed {
+		tools = append(tools, d.Tool)
+		if err := printDifference(out, s, d); err != nil {
+			return err
+		}
+	}
+	if !yes {
+		person := &terminal{std: g.std, answers: app.IsTerminal(g.std.Err) && app.IsTerminal(g.std.In)}
+		if !person.answers {
+			return errors.New("nothing is approved: there is no terminal to ask on; review the changes above, then repeat the command with --yes")
+		}
+		line, err := person.ask(cmd.Context(), "Pin "+counted(len(tools), "tool")+" as shown?")
+		if err != nil {
+			return err
+		}
+		if answer := strings.ToLower(strings.TrimSpace(line)); answer != "y" && answer != "yes" {
+			return errors.New("nothing is approved")
+		}
+	}
+	if err := s.Approve(tools); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "pinned %s of server %s; servers that run notice it within seconds\n", counted(len(tools), "tool"), s.Server())
+	return err
+}
+
+// changedTools returns how the named tools differ from their pins, or all. A name is that of
+// the server, or the one that clients see.
+func changedTools(s *upstream.Server, names []string) (chosen []upstream.Difference, err error) {
+	all := s.Differences()
+	if len(names) == 0 {
+		return all, nil
+	}
+	for _, name := range names {
+		is := func(tool string) bool { return tool == name || s.ToolName(tool) == name }
+		if !slices.ContainsFunc(s.ToolNames(), is) {
+			return nil, usage(fmt.Errorf("server %s lists no tool %q", s.Server(), domain.ClipName(name)))
+		}
+		if i := slices.IndexFunc(all, func(d upstream.Difference) bool { return is(d.Tool) }); i >= 0 {
+			chosen = append(chosen, all[i])
+		}
+	}
+	return chosen, nil
+}
+
+// printDifference shows what has changed of a tool, line by line.
+func printDifference(w io.Writer, s *upstream.Server, d upstream.Difference) error {
+	if _, err := fmt.Fprintf(w, "%s (%s)\n", s.ToolName(d.Tool), domain.Visible(d.Tool)); err != nil {
+		return err
+	}
+	for _, m := range d.Members {
+		text := diff.Diff(m.Name, lines(m.Before), m.Name, lines(m.Now))
+		_, text, _ = bytes.Cut(text, []byte("\n")) // the command line of diff
+		if len(text) == 0 {
+			text = []byte("--- " + m.Name + "\n+++ " + m.Name + "\n(the same text)\n")
+		}
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
+
+// lines returns JSON as people read it: a text as its lines, anything else indented. What
+// cannot be seen is escaped.
+func lines(raw json.RawMessage) []byte {
+	if raw == nil {
+		return nil
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		var b bytes.Buffer
+		var v any
+		if json.Unmarshal(raw, &v) != nil {
+			return append(slices.Clone(raw), '\n')
+		}
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		_ = enc.Encode(v) // what was decoded
+		text = b.String()
+	}
+	return []byte(visibleLines(text))
+}

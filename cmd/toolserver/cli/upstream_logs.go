@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"toolserver/cmd/toolserver/app"
+	"toolserver/domain"
+	"toolserver/tools/upstream"
+)
+
+func upstreamLogs(g *globals) *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use: "logs NAME", Short: "Show what the log has about a server, and what its program writes to standard error", Args: cobra.ExactArgs(1),
+		Long: "Show the entries of logging.file about a server. Without a log file, connect to the server now and show what its\n" +
+			"program writes to standard error.",
+		ValidArgsFunction: g.completeServer,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			shown := &stderrCore{out: cmd.OutOrStdout()}
+			return g.withLog(zap.New(shown), func(a *app.App) error {
+				g.sayUnused(a.Config())
+				chosen, err := servers(a, names)
+				if err != nil {
+					return err
+				}
+				if file := a.Config().Logging.File; file != "" {
+					return showLog(ctx, cmd.OutOrStdout(), file, names[0], follow)
+				}
+				return logsNow(ctx, cmd, a, chosen, follow)
+			})
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the command is interrupted")
+	return cmd
+}
+
+// logsNow connects to a server and shows what it writes meanwhile, or until ctx ends.
+func logsNow(ctx context.Context, cmd *cobra.Command, a *app.App, chosen []*upstream.Server, follow bool) error {
+	fmt.Fprintln(cmd.ErrOrStderr(), "logging.file is not configured, so nothing is kept; connecting now:")
+	a.StartServers(ctx, chosen)
+	if follow {
+		<-ctx.Done()
+	}
+	r := chosen[0].Report()
+	switch {
+	case r.Status == upstream.StatusReady:
+		fmt.Fprintf(cmd.ErrOrStderr(), "server %s is ready\n", r.Name)
+	case ctx.Err() == nil:
+		return errors.New("server " + r.Name + " is unavailable: " + domain.Visible(r.Reason))
+	}
+	return nil
+}
+
+// stderrCore shows what programs of servers write to standard error, of all that is logged.
+type stderrCore struct{ out io.Writer }
+
+// Enabled reports whether entries of a level are looked at.
+func (c *stderrCore) Enabled(level zapcore.Level) bool { return level >= zapcore.InfoLevel }
+
+// With returns the same core: one server is started.
+func (c *stderrCore) With([]zapcore.Field) zapcore.Core { return c }
+
+// Check adds the core to what writes the entry.
+func (c *stderrCore) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.CheckedEntry {
+	if e.Message == upstream.StderrMessage {
+		return to.AddCore(e, c)
+	}
+	return to
+}
+
+// Write shows the line of an entry.
+func (c *stderrCore) Write(_ zapcore.Entry, fields []zapcore.Field) error {
+	for _, f := range fields {
+		if f.Key == upstream.StderrKey {
+			if _, err := fmt.Fprintln(c.out, domain.Visible(f.String)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Sync does nothing.
+func (c *stderrCore) Sync() error { return nil }
+
+// Bounds of what is shown of a log.
+const (
+	maxLogLines = 1000    // the last ones
+	maxLogLine  = 1 << 20 // bytes
+	logPause    = 500 * time.Millisecond
+)
+
+// showLog shows the last entries of a log about a server, and if it follows, those to come
+// until ctx ends.
+func showLog(ctx context.Context, w io.Writer, file, server string, follow bool) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("logging.file: %w", err)
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 64<<10)
+	var last []string
+	rest := ""
+	for shown := false; ; {
+		line, err := in.ReadString('\n')
+		rest = (rest + line)[:min(len(rest)+len(line), maxLogLine)]
+		if err == nil {
+			if about(rest, server) {
+				if last = append(last, strings.TrimSuffix(rest, "\n")); len(last) > maxLogLines {
+					last = slices.Delete(last, 0, len(last)-maxLogLines)
+				}
+			}
+			rest = ""
+			if !shown {
+				continue
+			}
+		} else if !errors.Is(err, io.EOF) {
+			return err
+		}
+		for _, line := range last {
+			fmt.Fprintln(w, domain.Visible(strings.ReplaceAll(line, "\t", " ")))
+		}
+		last, shown = nil, true
+		if !follow {
+			return nil
+		}
+		if err != nil {
+			select {
+			case <-time.After(logPause):
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
+
+// about reports whether an entry of a log, in either format, is about a server.
+func about(line, server string) bool {
+	i := strings.IndexByte(line, '{')
+	if i < 0 {
+		return false
+	}
+	var fields struct{ Server string }
+	return json.Unmarshal([]byte(line[i:]), &fields) == nil && fields.Server == server
+}
