@@ -71,6 +71,20 @@ func load(origin Origin, directories []string, before *Loaded) (*Loaded, error) 
 			return nil, err
 		}
 	}
+	if err := l.complete(directories); err != nil {
+		return nil, err
+	}
+	if l.File != "" && filepath.VolumeName(l.File) == "" {
+		var err error
+		if l.File, err = l.pinned(l.File); err != nil {
+			return nil, fmt.Errorf("configuration: %w", err)
+		}
+	}
+	return l, nil
+}
+
+// complete settles what follows from the settings, and checks them.
+func (l *Loaded) complete(directories []string) error {
 	l.Tools = l.ToolSections.common()
 	for _, s := range l.Servers {
 		for _, secret := range s.Secrets() {
@@ -80,18 +94,12 @@ func load(origin Origin, directories []string, before *Loaded) (*Loaded, error) 
 	l.Secrets = l.source.Secrets()
 	l.credentials()
 	if err := l.directories(directories); err != nil {
-		return nil, err
+		return err
 	}
 	if err := l.settled(); err != nil {
-		return nil, err
+		return err
 	}
-	if l.File != "" && filepath.VolumeName(l.File) == "" {
-		var err error
-		if l.File, err = l.pinned(l.File); err != nil {
-			return nil, fmt.Errorf("configuration: %w", err)
-		}
-	}
-	return l, l.check()
+	return l.check()
 }
 
 // read decodes the file over the defaults.
