@@ -1,0 +1,132 @@
+package foreign
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"toolserver/tools/upstream"
+)
+
+func TestRead(t *testing.T) {
+	for _, test := range []struct {
+		name, file, text string
+		want             map[string]upstream.Settings
+		warnings         []string // parts, in order
+		err              string
+	}{
+		{
+			name: "Claude Desktop", text: `{"mcpServers": {"filesystem": {"command": "npx", "args": ["-y", "x", "/tmp"], "env": {"A": "1", "N": 3, "U": null}, "autoApprove": []}}, "theme": "dark"}`,
+			want:     map[string]upstream.Settings{"filesystem": {Command: []string{"npx"}, Args: []string{"-y", "x", "/tmp"}, Env: map[string]string{"A": "1", "N": "3"}}},
+			warnings: []string{"mcp_servers.filesystem: autoApprove has no counterpart"},
+		},
+		{
+			name: "Claude Code", text: `{"mcpServers": {"api": {"type": "http", "url": "https://${HOST:-example.com}/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}}}}`,
+			want: map[string]upstream.Settings{"api": {URL: "https://${HOST:-example.com}/mcp", Headers: map[string]string{"Authorization": "Bearer ${TOKEN}"}}},
+		},
+		{
+			name: "VS Code", file: "/src/app/.vscode/mcp.json",
+			text: "{\n\t// asked once\n\t\"inputs\": [{\"id\": \"api-key\", \"type\": \"promptString\", \"description\": \"The key\", \"password\": true},],\n" +
+				"\t\"servers\": {\"p\": {\"type\": \"stdio\", \"command\": \"npx\", \"args\": [\"${workspaceFolder}/x\", \"${userHome}/y\"], \"envFile\": \".env\",\n" +
+				"\t\t\"env\": {\"KEY\": \"${input:api-key}\", \"H\": \"${env:HOME}\", \"C\": \"${command:pick}\"}, /* no more */}}}",
+			want: map[string]upstream.Settings{"p": {
+				Command: []string{"npx"}, Args: []string{"/src/app/x", "${HOME}/y"}, Env: map[string]string{"KEY": "${API_KEY}", "H": "${HOME}", "C": "$${command:pick}"},
+			}},
+			warnings: []string{"${command:pick} is not known", "set the environment variable API_KEY, which VS Code asks for as \"api-key The key\"", "envFile has no counterpart"},
+		},
+		{
+			name: "settings of VS Code", text: `{"mcp": {"servers": {"a": {"command": "x"}}}, "editor": {}}`,
+			want: map[string]upstream.Settings{"a": {Command: []string{"x"}}},
+		},
+		{
+			name: "micro-x in .NET", text: `{"WorkingDirectory": "/w", "McpServers": {"system-info": {"Transport": "stdio", "Command": "dotnet", "Args": ["run", "--no-build"]}, "off": false}}`,
+			want:     map[string]upstream.Settings{"system-info": {Command: []string{"dotnet"}, Args: []string{"run", "--no-build"}}},
+			warnings: []string{"mcp_servers.off: is false"},
+		},
+		{
+			name: "Atlas", file: "/atlas/mcp.json", text: `{
+				"pdf": {"command": ["python", "main.py"], "cwd": "backend/pdf", "groups": ["users"], "compliance_level": "Internal", "enabled": true, "author": "x"},
+				"ext": {"url": "localhost:8005/mcp", "transport": "http", "type": "sse", "auth_token": "${EXT_TOKEN}", "enabled": false},
+				"key": {"url": "https://example.com/sse", "auth_type": "api_key", "auth_header": "X-Key", "auth_token": "${K}"}}`,
+			want: map[string]upstream.Settings{
+				"pdf": {Command: []string{"python", "main.py"}, Cwd: "/atlas/backend/pdf", Groups: []string{"users"}, ComplianceLevel: "Internal"},
+				"ext": {URL: "http://localhost:8005/mcp", Headers: map[string]string{"Authorization": "Bearer ${EXT_TOKEN}"}, Enabled: new(bool)},
+				"key": {URL: "https://example.com/sse", Headers: map[string]string{"X-Key": "${K}"}},
+			},
+			warnings: []string{"mcp_servers.pdf: author has no", "mcp_servers.pdf: cwd was relative", "Atlas takes for everyone"},
+		},
+		{
+			name: "Windsurf and Cursor", text: `{"mcpServers": {"w": {"serverUrl": "https://example.com/x", "type": "sse"}, "c": {"command": "x", "disabled": true, "timeout": 60}, "t": {"command": "x", "timeout": "90s"}}}`,
+			want: map[string]upstream.Settings{
+				"w": {URL: "https://example.com/x", Transport: "sse"}, "c": {Command: []string{"x"}, Enabled: new(bool)}, "t": {Command: []string{"x"}, CallTimeout: 90 * time.Second},
+			},
+			warnings: []string{"timeout: 60 has no unit"},
+		},
+		{
+			name: "names", text: `{"mcpServers": {"git hub!": {"command": "x"}, "git hub?": {"command": "y"}, "é": {"command": "z"}}}`,
+			want:     map[string]upstream.Settings{"git-hub": {Command: []string{"x"}}, "server": {Command: []string{"z"}}},
+			warnings: []string{`was called "git hub!"`, `was called "git hub?"`, `"git hub?" would have the same name`, `was called "é"`},
+		},
+		{
+			name: "both", text: `{"mcpServers": {"a": {"command": "x", "args": ["y"], "url": "https://example.com", "type": "http"}, "b": {}, "c": {"command": 5.5, "args": {}}}}`,
+			want:     map[string]upstream.Settings{"a": {URL: "https://example.com"}, "c": {Command: []string{"5.5"}}},
+			warnings: []string{"mcp_servers.a: has both", "mcp_servers.b: has neither", "mcp_servers.c: args is {}, which is not understood"},
+		},
+		{name: "no servers", text: `{"editor": {"size": 3}}`, err: "no section"},
+		{name: "no JSON", text: `servers:`, err: "no JSON"},
+		{name: "a list", text: `[]`, err: "no JSON object"},
+	} {
+		if test.file == "" {
+			test.file = "/x/mcp.json"
+		}
+		servers, warnings, err := Read(test.file, []byte(test.text))
+		if test.err != "" || err != nil {
+			if err == nil || test.err == "" || !strings.Contains(err.Error(), test.err) {
+				t.Errorf("%s: %v; want %q", test.name, err, test.err)
+			}
+			continue
+		}
+		got := map[string]upstream.Settings{}
+		for _, s := range servers {
+			got[s.Name] = s.Settings
+		}
+		if !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s:\n%+v\nwant\n%+v", test.name, got, test.want)
+		}
+		if !slices.EqualFunc(warnings, test.warnings, strings.Contains) {
+			t.Errorf("%s: warnings\n%s\nwant\n%s", test.name, strings.Join(warnings, "\n"), strings.Join(test.warnings, "\n"))
+		}
+	}
+}
+
+func TestCredentials(t *testing.T) {
+	token := "gh" + "p_abcdefghijklmnopqrstuvwxyz0123456789"
+	for _, test := range []struct {
+		settings upstream.Settings
+		want     string // part of the only warning; none if empty
+	}{
+		{upstream.Settings{Env: map[string]string{"API_KEY": "abc"}}, "env.API_KEY looks like a credential; better write ${API_KEY}"},
+		{upstream.Settings{Env: map[string]string{"API_KEY": "${OTHER}", "HOME": "/home/ann", "MODE": "production"}}, ""},
+		{upstream.Settings{Env: map[string]string{"X": token}}, "env.X"},
+		{upstream.Settings{Headers: map[string]string{"authorization": "Bearer abc", "Accept": "text/plain"}}, "better write Bearer ${MY_SERVER_TOKEN}"},
+		{upstream.Settings{Headers: map[string]string{"Authorization": "Bearer ${T}"}}, ""},
+		{upstream.Settings{Command: []string{"x"}, Args: []string{"--api-key", "abc"}}, "argument 3 (after --api-key) looks like a credential; better write ${MY_SERVER_API_KEY}"},
+		{upstream.Settings{Command: []string{"x"}, Args: []string{"--token=" + token}}, "--token=${MY_SERVER_TOKEN}"},
+		{upstream.Settings{Command: []string{"x"}, Args: []string{"--token", token}}, "argument 3"},
+		{upstream.Settings{Command: []string{"npx"}, Args: []string{"-y", "@modelcontextprotocol/server-everything", "--token-file", "--port", "8080", "/usr/share/SomeLongDirectory1/x"}}, ""},
+		{upstream.Settings{Command: []string{"x"}, Args: []string{token}}, "argument 2"},
+		{upstream.Settings{URL: "https://example.com/mcp?api_key=abc&x=1"}, "url (api_key)"},
+		{upstream.Settings{URL: "https://ann:secret@example.com/mcp"}, "a header Authorization"},
+		{upstream.Settings{URL: "https://example.com/mcp?page=1"}, ""},
+	} {
+		got := Credentials("my.server", &test.settings)
+		if test.want == "" && len(got) > 0 || test.want != "" && (len(got) != 1 || !strings.Contains(got[0], test.want)) {
+			t.Errorf("%+v: %q; want %q", test.settings, got, test.want)
+		}
+		if strings.Contains(strings.Join(got, ""), token) {
+			t.Errorf("a warning repeats the credential: %q", got)
+		}
+	}
+}
