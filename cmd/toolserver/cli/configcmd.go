@@ -15,7 +15,7 @@ import (
 )
 
 func configCommand(g *globals) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Create, describe and show the configuration"}
+	cmd := &cobra.Command{Use: "config", Short: "Create, describe, show and import configuration"}
 	cmd.AddCommand(
 		&cobra.Command{
 			Use: "init [FILE]", Short: "Write a commented configuration to start from", Args: cobra.MaximumNArgs(1),
@@ -63,6 +63,7 @@ func configCommand(g *globals) *cobra.Command {
 				return err
 			},
 		},
+		importCommand(g),
 	)
 	return cmd
 }

@@ -27,7 +27,7 @@ func upstreamCommand(g *globals) *cobra.Command {
 		Use: "upstream", Aliases: []string{"upstreams"}, Short: "Add, check and approve the MCP servers behind this one",
 		Long: "Commands about the section mcp_servers of the configuration: the MCP servers whose tools this server offers as NAME__TOOL.",
 	}
-	cmd.AddCommand(upstreamList(g), upstreamPing(g), upstreamTools(g), upstreamLogs(g), upstreamApprove(g))
+	cmd.AddCommand(upstreamList(g), upstreamPing(g), upstreamTools(g), upstreamLogs(g), upstreamApprove(g), upstreamAdd(g), upstreamRemove(g))
 	return cmd
 }
 

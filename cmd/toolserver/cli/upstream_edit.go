@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"toolserver/config"
+	"toolserver/config/foreign"
+	"toolserver/domain"
+	"toolserver/tools/upstream"
+)
+
+// addFlags are the flags of upstream add that are more than a setting.
+type addFlags struct {
+	env, headers, identity []string
+	disabled, replace      bool
+}
+
+func upstreamAdd(g *globals) *cobra.Command {
+	var s upstream.Settings
+	var f addFlags
+	cmd := &cobra.Command{
+		Use:   "add NAME [flags] -- COMMAND [ARGUMENT...]\n  toolserver upstream add NAME --url URL [flags]",
+		Short: "Add a server to the configuration file",
+		Long: "Add a server to the section mcp_servers of the configuration file: a program to start, or an address.\n" +
+			"All else in the file stays as it is. Without a configuration, one is written to ./toolserver.yaml.\n" +
+			"Write credentials as '${VARIABLE}', in quotes, so that the file has none.",
+		Example: "  toolserver upstream add everything -- npx -y @modelcontextprotocol/server-everything\n" +
+			"  toolserver upstream add remote --url https://example.com/mcp --header 'Authorization: Bearer ${TOKEN}'",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("add requires a name; usage: " + cmd.UseLine()))
+			}
+			if err := f.complete(&s, args[1:]); err != nil {
+				return usage(err)
+			}
+			for _, w := range foreign.Credentials(args[0], &s) {
+				fmt.Fprintf(cmd.ErrOrStderr(), "warning: mcp_servers.%s: %s\n", args[0], w)
+			}
+			done, err := config.AddServers(g.overrides(), []config.Entry{{Name: args[0], Settings: s}}, f.replace)
+			if err != nil {
+				return err
+			}
+			printEdited(cmd.OutOrStdout(), done, "added mcp_servers."+args[0]+" to")
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&s.URL, "url", "", "address of a server that is reached over HTTP")
+	flags.StringArrayVar(&f.headers, "header", nil, "HTTP header of each request, as in 'Name: value'")
+	flags.StringVar(&s.Transport, "transport", "", "how messages travel: stdio, http or sse")
+	flags.StringArrayVar(&f.env, "env", nil, "environment variable of the program, as in NAME=VALUE")
+	flags.StringArrayVar(&s.Inherit, "inherit-env", nil, "variable of toolserver that the program gets, too; NAME or PREFIX*")
+	flags.StringVar(&s.Cwd, "cwd", "", "directory that the program starts in")
+	flags.BoolVar(&s.Sandbox, "sandbox", false, "run the program in the sandbox of commands")
+	flags.StringArrayVar(&s.Groups, "group", nil, "group that may use the server")
+	flags.StringVar(&s.ComplianceLevel, "compliance-level", "", "compliance level of what the server gives access to")
+	flags.StringArrayVar(&s.Tools.Allow, "allow", nil, "tool that is offered, by the server's own name; * stands for any characters")
+	flags.StringArrayVar(&s.Tools.Deny, "deny", nil, "tool that is not offered")
+	flags.StringArrayVar(&f.identity, "identity", nil, "argument that says who calls, as in ARGUMENT=name")
+	flags.StringVar(&s.Pin, "pin", "", "what happens to a tool that has changed: warn or quarantine")
+	flags.BoolVar(&s.Lazy, "lazy", false, "connect at the first call")
+	flags.DurationVar(&s.Timeout, "timeout", 0, "how long connecting may take, and each list")
+	flags.DurationVar(&s.CallTimeout, "call-timeout", 0, "time limit of a call")
+	flags.BoolVar(&f.disabled, "disabled", false, "add the server without using it")
+	flags.BoolVar(&f.replace, "replace", false, "replace the server of that name")
+	return cmd
+}
+
+// complete takes what flags and the rest of the command line say.
+func (f *addFlags) complete(s *upstream.Settings, argv []string) (err error) {
+	if len(argv) > 0 {
+		s.Command, s.Args = argv[:1], argv[1:]
+		if len(argv) == 1 {
+			s.Args = nil
+		}
+	}
+	if s.Env, err = pairs("--env", "NAME=VALUE", f.env, "="); err != nil {
+		return err
+	}
+	if s.Headers, err = pairs("--header", "Name: value", f.headers, ":"); err != nil {
+		return err
+	}
+	if s.Identity, err = pairs("--identity", "ARGUMENT=name", f.identity, "="); err != nil {
+		return err
+	}
+	if f.disabled {
+		s.Enabled = new(bool)
+	}
+	if s.Cwd != "" && !filepath.IsAbs(s.Cwd) && !strings.HasPrefix(s.Cwd, "${") { // paths in the file are relative to the file
+		s.Cwd, err = filepath.Abs(s.Cwd)
+	}
+	s.Timeout, s.CallTimeout = s.Timeout.Round(time.Millisecond), s.CallTimeout.Round(time.Millisecond)
+	return err
+}
+
+// pairs splits what a flag was given into names and values.
+func pairs(flag, form string, given []string, separator string) (map[string]string, error) {
+	var all map[string]string
+	for _, text := range given {
+		name, value, ok := strings.Cut(text, separator)
+		if name = strings.TrimSpace(name); !ok || name == "" {
+			return nil, fmt.Errorf("%s requires %q", flag, form)
+		}
+		if all == nil {
+			all = map[string]string{}
+		}
+		if separator == ":" {
+			value = strings.TrimSpace(value)
+		}
+		all[name] = value
+	}
+	return all, nil
+}
+
+func upstreamRemove(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove a server from the configuration file", Args: cobra.ExactArgs(1), ValidArgsFunction: g.completeServer,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			done, err := config.RemoveServer(g.overrides(), args[0])
+			if err != nil {
+				return err
+			}
+			printEdited(cmd.OutOrStdout(), done, "removed mcp_servers."+args[0]+" from")
+			return nil
+		},
+	}
+}
+
+func (g *globals) overrides() config.Overrides {
+	return config.Overrides{File: g.config, Directories: g.dirs}
+}
+
+// printEdited says what was done to the configuration file, and what follows.
+func printEdited(w io.Writer, done config.Edited, what string) {
+	fmt.Fprintf(w, "%s %s\n", what, done.File)
+	switch {
+	case done.Created && done.Trusted:
+		fmt.Fprintln(w, "The file is new, and trusted: the program uses it where it is started in this directory.")
+	case done.Created:
+		fmt.Fprintf(w, "The file is new; start the server with --config %s\n", done.File)
+	case done.Trusted:
+		fmt.Fprintln(w, "Its new content is trusted. A server that runs applies it within a second.")
+	default:
+		fmt.Fprintln(w, "A server that runs applies it within a second.")
+	}
+}
+
+// importCommand reads the servers of other programs' configurations.
+func importCommand(g *globals) *cobra.Command {
+	var write, replace bool
+	cmd := &cobra.Command{
+		Use: "import FILE", Short: "Take over the MCP servers of another program's configuration", Args: cobra.ExactArgs(1),
+		Long: "Print the MCP servers that another program's configuration names, as the section mcp_servers. It reads the files of\n" +
+			"Claude Desktop and Claude Code (mcpServers), VS Code (servers, inputs), Cursor, Windsurf, .NET settings (McpServers)\n" +
+			"and Atlas (a map of servers). What has no counterpart, and what looks like a credential, is said on standard error.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			servers, warnings, err := foreign.Read(args[0], text)
+			if err != nil {
+				return err
+			}
+			for _, w := range warnings {
+				fmt.Fprintln(cmd.ErrOrStderr(), "warning:", domain.Visible(w))
+			}
+			if len(servers) == 0 {
+				return fmt.Errorf("%s names no server that can be used here", args[0])
+			}
+			var entries []config.Entry
+			for _, s := range servers {
+				entries = append(entries, config.Entry(s))
+			}
+			if !write {
+				_, err := cmd.OutOrStdout().Write(config.Servers(entries))
+				return err
+			}
+			done, err := config.AddServers(g.overrides(), entries, replace)
+			if err != nil {
+				return err
+			}
+			printEdited(cmd.OutOrStdout(), done, "added "+counted(len(entries), "server")+" to")
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&write, "write", false, "add the servers to the configuration file")
+	cmd.Flags().BoolVar(&replace, "replace", false, "replace servers of the same name")
+	return cmd
+}
