@@ -322,20 +322,28 @@ func (c *Client) List(ctx context.Context, method string) (items []json.RawMessa
 		if err != nil {
 			return nil, err
 		}
-		var page map[string]json.RawMessage
-		var list []json.RawMessage
 		var cursor string
-		err = json.Unmarshal(result, &page)
-		if err == nil {
-			err = json.Unmarshal(page[member], &list)
-		}
-		if err == nil && page["nextCursor"] != nil {
-			err = json.Unmarshal(page["nextCursor"], &cursor)
+		err = rawjson.Object(result, func(name, value []byte) error {
+			switch string(name) {
+			case member:
+				if string(value) == "null" { // an empty list in Go
+					return nil
+				}
+				return rawjson.Array(value, func(item []byte) error {
+					items = append(items, item)
+					return nil
+				})
+			case "nextCursor":
+				return json.Unmarshal(value, &cursor)
+			}
+			return nil
+		})
+		if err == nil && rawjson.Member(result, member) == nil {
+			err = fmt.Errorf("it has no %s", member)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("invalid result of %s: %w", method, err)
 		}
-		items = append(items, list...)
 		size += len(result)
 		switch {
 		case cursor == "":

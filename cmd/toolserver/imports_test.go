@@ -17,7 +17,7 @@ var layers = map[string][]string{
 	"sandbox":      {"share", "proxy"},
 	"domain":       {"share", "structschema", "rawjson"},
 	"structschema": {"rawjson"},
-	"mcpclient":    {"jsonrpc", "sse"},
+	"mcpclient":    {"jsonrpc", "sse", "rawjson"},
 	"jsonrpc":      {"rawjson"},
 	"rawjson":      {},
 	"sse":          {},
