@@ -1,6 +1,7 @@
 package mcpclient_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -121,6 +123,49 @@ func TestUnread(t *testing.T) {
 	if err := <-failed; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// TestManyCalls makes calls of all sizes at once over pipes, which they fill.
+func TestManyCalls(t *testing.T) {
+	in, out, err1 := os.Pipe()
+	requests, toServer, err2 := os.Pipe()
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		lines := bufio.NewReader(requests)
+		for {
+			line, err := lines.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			switch m, err := jsonrpc.Parse(line, nil); {
+			case err != nil:
+				t.Errorf("%.100q: %v", line, err)
+			case m.Method == "initialize":
+				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, initialized)
+			case m.ID != nil:
+				fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, m.Params)
+			}
+		}
+	}()
+	c, err := mcpclient.Connect(t.Context(), pipes{in, toServer, in}, mcpclient.Options{Protocol: "2025-11-25"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var wait sync.WaitGroup
+	for caller := range 20 {
+		wait.Go(func() {
+			for i := range 20 {
+				params := fmt.Sprintf(`{"caller":"%d.%d%s"}`, caller, i, strings.Repeat("x", 1<<(i%18)))
+				if got, err := c.Call(t.Context(), "echo", json.RawMessage(params)); err != nil || string(got) != params {
+					t.Errorf("%.100s: %.100s, error %v", params, got, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // TestHostileHTTP has a server answer with more than the limit, or never to an end.

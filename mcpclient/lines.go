@@ -62,7 +62,7 @@ func (l *lineReader) fill() {
 
 // long returns a line of which the buffer is full.
 func (l *lineReader) long() ([]byte, bool, error) {
-	line := append(make([]byte, 0, 4*len(l.buf)), l.buf[:l.end]...)
+	line := append(make([]byte, 0, 3*len(l.buf)), l.buf[:l.end]...)
 	l.start, l.end = 0, 0
 	tooLong := false
 	for l.err == nil {
