@@ -85,7 +85,7 @@ func run(o options) int {
 	}
 	u.serveStdio(ctx, os.Stdin, os.Stdout)
 	if has(o.ignore, "eof") {
-		select {}
+		stay()
 	}
 	return 0
 }

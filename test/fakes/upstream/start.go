@@ -32,7 +32,7 @@ func begin(o options) error {
 	case o.start == "hang": // but not for good, or each test had to end it
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		if o.ignore != "" {
-			select {}
+			stay()
 		}
 		os.Exit(0)
 	case o.start == "crash":
@@ -74,4 +74,12 @@ func linger() {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	time.Sleep(time.Hour)
 	os.Exit(0)
+}
+
+// stay does not return. A select without cases would end a program that has nothing else
+// to do.
+func stay() {
+	for {
+		time.Sleep(time.Hour)
+	}
 }
