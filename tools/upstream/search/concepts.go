@@ -30,7 +30,8 @@ type lexicon struct {
 }
 
 // units follow next and last where they say when, which says nothing about a tool.
-const units = "week month year day hour minute quarter night time weekend morning evening monday tuesday wednesday thursday friday saturday sunday"
+const units = "week month year day hour minute quarter night time weekend morning evening " +
+	"monday tuesday wednesday thursday friday saturday sunday"
 
 // whenMark ends the keys of phrases that say when.
 const whenMark = " when"
@@ -44,7 +45,8 @@ type phrase struct {
 // table is the lexicon; it takes about a millisecond to read, once.
 var table = sync.OnceValue(func() *lexicon {
 	x := &lexicon{
-		asked: map[string][]concept{}, named: map[string][]concept{}, same: map[string][]string{}, about: map[string][]string{},
+		asked: map[string][]concept{}, named: map[string][]concept{},
+		same: map[string][]string{}, about: map[string][]string{},
 		phrases: map[string][]phrase{}, stop: map[string]bool{}, foreign: map[string]bool{}, pieces: map[string]bool{},
 	}
 	for _, w := range strings.Fields(stopWords) {
@@ -178,11 +180,6 @@ func (x *lexicon) split(w string) []string {
 		found = append(found, string(runes[len(runes)-unknown:]))
 	}
 	return found
-}
-
-// unspaced reports whether r belongs to a script that does not separate words.
-func unspaced(r rune) bool {
-	return r >= 0x3040 && r <= 0x30ff || r >= 0x3400 && r <= 0x9fff || r >= 0xac00 && r <= 0xd7af
 }
 
 // phrase returns the longest phrase that begins at stems[i], and its length.

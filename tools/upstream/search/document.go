@@ -10,6 +10,7 @@ const (
 	verbWords = 4       // of it may say what the tool does
 	maxText   = 8 << 10 // bytes of a description, or of all texts of parameters, are read
 	writtenAs = "="     // before a word of a name as it is written, not its stem
+	ofServer  = "@"     // before a stem of the name of a server
 )
 
 // A document collects the words of one tool after the other.
@@ -31,21 +32,24 @@ func (d *document) add(i int, t Tool) {
 	clear(d.weight)
 	clear(d.ideas)
 	w, e := &d.ix.weights, &d.ix.tools[i]
-	e.name = t.Server + "_" + t.Name
+	e.server, e.name = t.Server, t.Server+"_"+t.Name
 	e.letters, e.bare = letters(e.name), len(letters(t.Name))
 	server := words(t.Server)
 	name := withoutServer(words(t.Name), server)
 	d.field(name, w.name, usualName)
 	d.name(e, name)
 	d.field(server, w.server, usualServer)
-	d.field(words(t.Title), w.title, usualName)
+	for _, word := range server {
+		d.weight[d.term(ofServer+word.stem, false)] = w.k1
+	}
+	d.field(words(cut(t.Title)), w.title, usualName)
 	description := cut(t.Description)
 	text := words(description)
 	lead := leadOf(description, text)
 	d.field(text[:lead], w.lead, usualLead)
 	d.field(text[lead:], w.rest, usualRest)
 	s := schemaTexts(t.Schema)
-	d.field(words(strings.Join(s.names, " ")), w.params, usualParams)
+	d.field(words(cut(strings.Join(s.names, " "))), w.params, usualParams)
 	d.field(words(cut(strings.Join(s.descriptions, " "))), w.paramText, usualText)
 	values := words(strings.Join(s.values, " "))
 	d.field(values, w.values, usualValues)
@@ -75,13 +79,13 @@ func (d *document) name(e *entry, name []word) {
 		if w.parts > 0 {
 			continue
 		}
-		d.weight[d.term(writtenAs+w.plain, "")] = d.ix.weights.k1
+		d.weight[d.term(writtenAs+w.plain, false)] = d.ix.weights.k1
 		if !d.x.stop[w.plain] {
-			e.named = append(e.named, nameWord{d.term(w.stem, w.plain), d.x.means(w.stem)})
+			e.named = append(e.named, nameWord{strings.Clone(w.plain), d.term(w.stem, true), d.x.means(w.stem)})
 			e.plural = e.plural || isPlural(w.plain)
 		}
 		if i > 0 && name[i-1].parts == 0 {
-			d.weight[d.term(stem(name[i-1].plain+w.plain), "")] += d.ix.weights.joined
+			d.weight[d.term(stem(name[i-1].plain+w.plain), false)] += d.ix.weights.joined
 		}
 	}
 }
@@ -102,13 +106,14 @@ func (d *document) field(list []word, weight, usual float64) {
 		}
 		d.stems = append(d.stems, w.stem)
 	}
-	weight /= 1 - d.ix.weights.b + d.ix.weights.b*float64(length)/usual
+	if usual > usualName {
+		weight /= 1 - d.ix.weights.b + d.ix.weights.b*float64(length)/usual
+	}
 	for i, w := range list {
-		share := weight
-		if w.part && usual > usualParams { // in a text, and not the identifiers of names
-			share *= d.ix.weights.part
+		if w.part && usual > usualParams {
+			continue // GitHub in a text is one word, and getUser as a name two
 		}
-		d.word(w.stem, w.plain, share)
+		d.word(w.stem, w.plain, weight)
 		if key, _ := d.x.phrase(d.stems, i); key != "" {
 			d.word(key, "", weight)
 		}
@@ -120,20 +125,24 @@ func (d *document) word(stem, plain string, weight float64) {
 	if d.x.stop[plain] {
 		return
 	}
-	d.weight[d.term(stem, plain)] += weight
+	d.weight[d.term(stem, plain != "")] += weight
 	for _, c := range d.x.means(stem) {
 		d.ideas[c] += weight
 	}
 }
 
 // term returns the number of a term, a new one if it is new.
-func (d *document) term(key, plain string) int32 {
+func (d *document) term(key string, isWord bool) int32 {
 	n, known := d.ix.terms[key]
 	if !known {
 		n = int32(len(d.ix.lists))
-		d.ix.terms[strings.Clone(key)] = n
+		key = strings.Clone(key)
+		d.ix.terms[key] = n
 		d.ix.lists = append(d.ix.lists, nil)
-		d.ix.words = append(d.ix.words, strings.Clone(plain))
+		d.ix.words = append(d.ix.words, "")
+	}
+	if isWord && d.ix.words[n] == "" {
+		d.ix.words[n] = strings.Clone(key)
 	}
 	return n
 }
@@ -145,7 +154,7 @@ func (d *document) about(server, name []word) {
 		for _, key := range d.x.about[w.stem] {
 			if !seen[key] {
 				seen[key] = true
-				d.weight[d.term(key, "")] += d.ix.weights.about
+				d.weight[d.term(key, false)] += d.ix.weights.about
 				for _, c := range d.x.named[key] {
 					d.ideas[c] += d.ix.weights.about
 				}

@@ -18,12 +18,13 @@ func (s *search) guess(sl *slot, w word) {
 	var found []string
 	if a, b, ok := s.split(w.plain); ok {
 		found = []string{a, b}
-	} else if key := s.inflected(w.plain); key != "" {
-		found = []string{stem(key)}
-	} else if near := s.misspelt(w.plain); near != "" {
-		found = []string{stem(near)}
-		sl.near = near
+	} else if key := s.inflected(w.stem); key != "" {
+		found = []string{key}
+	} else if near := s.misspelt(w.stem); near != "" {
+		found = []string{near}
+		sl.near = s.spelt(near)
 	}
+	sl.keys = append(sl.keys, found...)
 	for _, key := range found {
 		s.alternatives(sl, key, s.weights.near)
 		s.concepts(sl, key, false)
@@ -59,7 +60,7 @@ func (s *search) inflected(w string) string {
 	best, length := "", 0
 	try := func(key string) {
 		n := common(key, w)
-		if n < 5 && n < len(key) || len(key)-n > 3 || len(w)-n > 4 || n < length || n == length && len(key) >= len(best) {
+		if n < 4 || n*100 < 65*max(len(key), len(w)) || n < length || n == length && len(key) >= len(best) {
 			return
 		}
 		best, length = key, n
@@ -90,13 +91,24 @@ func common(a, b string) int {
 	return n
 }
 
-// misspelt returns the word of a tool that w is probably a slip of.
+// spelt returns how the name of a tool spells a stem, or the stem if none has it.
+func (s *search) spelt(stem string) string {
+	n := s.ix.terms[stem]
+	for t, e := range s.ix.tools {
+		if i := slices.IndexFunc(e.named, func(w nameWord) bool { return w.term == n }); i >= 0 && s.kept[t] {
+			return e.named[i].plain
+		}
+	}
+	return stem
+}
+
+// misspelt returns the stem of a tool's word that the stem w is probably a slip of.
 func (s *search) misspelt(w string) string {
 	set, limit := letterSet(w), min(max(len(w)/4, 1), 2)
 	var candidates []string
 	for _, n := range s.ix.order {
 		c := s.ix.words[n]
-		if gap := len(c) - len(w); len(c) < 4 || gap > limit || -gap > limit || bits.OnesCount32(letterSet(c)^set) > 2*limit {
+		if gap := len(c) - len(w); len(c) < 3 || gap > limit || -gap > limit || bits.OnesCount32(letterSet(c)^set) > 2*limit {
 			continue
 		}
 		if s.size(s.ix.lists[n]) > 0 {

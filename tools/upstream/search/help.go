@@ -30,7 +30,9 @@ func (s *search) help(r *Results) {
 func (s *search) narrow(r *Results) {
 	likely := r.Hits
 	if !r.Weak {
-		likely = likely[:1+slices.IndexFunc(append(r.Hits[1:len(r.Hits):len(r.Hits)], Hit{}), func(h Hit) bool { return h.Score < closeBy*r.Hits[0].Score })]
+		if i := slices.IndexFunc(likely, func(h Hit) bool { return h.Score < closeBy*likely[0].Score }); i > 0 {
+			likely = likely[:i]
+		}
 	}
 	if len(likely) < 2 {
 		return
@@ -41,28 +43,30 @@ func (s *search) narrow(r *Results) {
 			asked[key] = true
 		}
 	}
-	var servers, terms []string
+	var servers []string
+	var terms []nameWord
 	count := map[string]int{}
 	for _, h := range likely {
 		e := &s.ix.tools[h.Tool]
-		if name := s.ix.servers[e.server].name; !slices.Contains(servers, name) {
+		if name := e.server; !slices.Contains(servers, name) {
 			servers = append(servers, name)
 		}
 		for _, w := range e.named {
-			if word := s.ix.words[w.term]; word != "" && !asked[stem(word)] {
-				if count[word] == 0 {
-					terms = append(terms, word)
+			if stem := s.ix.words[w.term]; !asked[stem] {
+				if count[stem] == 0 {
+					terms = append(terms, w)
 				}
-				count[word]++
+				count[stem]++
 			}
 		}
 	}
 	if len(servers) > 1 {
 		r.Narrow = append(r.Narrow, servers[:min(len(servers), maxNarrow/2)]...)
 	}
-	for _, word := range terms {
-		if len(r.Narrow) < maxNarrow && count[word] < len(likely) && !slices.ContainsFunc(r.Narrow, func(n string) bool { return strings.EqualFold(n, word) }) {
-			r.Narrow = append(r.Narrow, word)
+	for _, w := range terms {
+		known := slices.ContainsFunc(r.Narrow, func(n string) bool { return strings.EqualFold(n, w.plain) })
+		if !known && len(r.Narrow) < maxNarrow && count[s.ix.words[w.term]] < len(likely) {
+			r.Narrow = append(r.Narrow, w.plain)
 		}
 	}
 }

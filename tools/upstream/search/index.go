@@ -20,24 +20,17 @@ type Tool struct {
 // An Index finds tools. It does not change, and is safe for concurrent use.
 type Index struct {
 	tools   []entry
-	servers []server
 	terms   map[string]int32 // words of tools: index into lists and words
 	lists   [][]posting
-	words   []string    // as written; "" for a phrase and other terms that are no word
+	words   []string    // stems; "" for a phrase and other terms that are no word
 	order   []int32     // terms that are words, in the order of the words
 	ideas   [][]posting // by concept
 	weights weights
 }
 
-// A server is a server that has tools.
-type server struct {
-	name  string
-	stems []string
-}
-
 // An entry is what is kept of a tool.
 type entry struct {
-	server  int32
+	server  string
 	name    string // with the server's, for files
 	letters string // of that
 	bare    int    // length of those of the tool's own name
@@ -48,6 +41,7 @@ type entry struct {
 
 // A nameWord is one word of a tool's name, and what it means.
 type nameWord struct {
+	plain string
 	term  int32
 	means []concept
 }
@@ -69,15 +63,7 @@ func build(tools []Tool, w weights) *Index {
 		ideas: make([][]posting, x.total), weights: w,
 	}
 	d := document{ix: ix, x: x, weight: map[int32]float64{}, ideas: map[concept]float64{}}
-	servers := map[string]int32{}
 	for i, t := range tools {
-		n, known := servers[t.Server]
-		if !known {
-			n = int32(len(ix.servers))
-			servers[t.Server] = n
-			ix.servers = append(ix.servers, server{t.Server, stemsOf(t.Server)})
-		}
-		ix.tools[i].server = n
 		d.add(i, t)
 	}
 	for n, list := range ix.lists {
@@ -88,12 +74,4 @@ func build(tools []Tool, w weights) *Index {
 	}
 	slices.SortFunc(ix.order, func(a, b int32) int { return strings.Compare(ix.words[a], ix.words[b]) })
 	return ix
-}
-
-func stemsOf(text string) []string {
-	var stems []string
-	for _, w := range words(text) {
-		stems = append(stems, w.stem)
-	}
-	return stems
 }

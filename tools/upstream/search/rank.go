@@ -19,7 +19,7 @@ func (s *search) score() {
 			}
 			top = max(top, rare*a.weight)
 			for _, p := range a.list {
-				v := sl.weight * a.weight * rare * float64(p.weight)
+				v := a.weight * rare * float64(p.weight)
 				if !s.kept[p.tool] || v <= best[p.tool] {
 					continue
 				}
@@ -49,28 +49,6 @@ func (s *search) score() {
 // rarity is BM25's weight of a word that count of all tools have.
 func rarity(count, all int) float64 {
 	return math.Log(1 + (float64(all-count)+0.5)/(float64(count)+0.5))
-}
-
-// serverWords adds to the tools of a server that the query names. Names of
-// servers that are common words, such as memory, do not count.
-func (s *search) serverWords() {
-	bonus := s.weights.serverBoost * rarity(1, s.servers)
-	for i := range s.slots {
-		sl := &s.slots[i]
-		if len(sl.keys) == 0 || len(s.x.asked[sl.keys[0]]) > 0 && len(s.x.about[sl.keys[0]]) == 0 {
-			continue
-		}
-		for n := range s.ix.servers {
-			if !slices.ContainsFunc(s.ix.servers[n].stems, func(stem string) bool { return len(stem) > 2 && slices.Contains(sl.keys, stem) }) {
-				continue
-			}
-			for t := range s.scores {
-				if s.scores[t] > 0 && int(s.ix.tools[t].server) == n {
-					s.scores[t] += sl.weight * bonus
-				}
-			}
-		}
-	}
 }
 
 // agreement prefers tools that do what the first verb of the query asks for.
@@ -123,10 +101,8 @@ func (s *search) names() {
 		}
 		has := 0.0
 		for _, w := range e.named {
-			if terms[w.term] {
+			if terms[w.term] || slices.ContainsFunc(w.means, func(c concept) bool { return ideas[c] }) {
 				has++
-			} else if slices.ContainsFunc(w.means, func(c concept) bool { return ideas[c] }) {
-				has += s.weights.half
 			}
 		}
 		s.scores[t] *= 1 + s.weights.namePart*has/float64(len(e.named))

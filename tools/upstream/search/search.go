@@ -54,7 +54,6 @@ func (ix *Index) Search(query string, o Options) Results {
 	}
 	s.read(query)
 	s.score()
-	s.serverWords()
 	s.agreement()
 	s.names()
 	s.coverage()
@@ -72,7 +71,6 @@ type search struct {
 	kept    []bool
 	all     bool // every tool is kept
 	count   int  // tools kept
-	servers int  // servers with a tool that is kept
 
 	slots []slot
 	used  map[concept]bool // meanings of the slots so far
@@ -87,17 +85,10 @@ type search struct {
 func (s *search) keep() {
 	n := len(s.ix.tools)
 	s.kept, s.scores, s.matched = make([]bool, n), make([]float64, n), make([]float64, n)
-	seen := make([]bool, len(s.ix.servers))
 	for i := range s.ix.tools {
-		server := s.ix.tools[i].server
-		if s.o.Server != "" && !strings.EqualFold(s.o.Server, s.ix.servers[server].name) || s.o.Keep != nil && !s.o.Keep(i) {
-			continue
-		}
-		s.kept[i] = true
-		s.count++
-		if !seen[server] {
-			seen[server] = true
-			s.servers++
+		if (s.o.Server == "" || strings.EqualFold(s.o.Server, s.ix.tools[i].server)) && (s.o.Keep == nil || s.o.Keep(i)) {
+			s.kept[i] = true
+			s.count++
 		}
 	}
 	s.all = s.count == n

@@ -12,7 +12,6 @@ type slot struct {
 	plain        string
 	keys         []string // stems it can be found by
 	alternatives []alternative
-	weight       float64
 	action       uint64
 	verb         bool   // says only what to do
 	extra        bool   // is no word of the person's: it counts, but is not missed
@@ -38,27 +37,9 @@ var amounts = strings.Fields("many much big large long far old often fast is are
 func (s *search) read(query string) {
 	s.used = map[concept]bool{}
 	seen := map[string]bool{}
-	hints := ""
-	list := pieces(query)
-	for _, p := range list {
-		if !p.literal {
-			s.words(p.text, 1, seen)
-		}
-	}
-	for _, p := range list {
-		if p.literal {
-			s.words(p.text, s.weights.literal, seen)
-			hints += " " + p.hints
-		}
-	}
-	s.words(hints, s.weights.hint, seen)
-}
-
-// words makes slots of words that have a weight, except those already seen.
-func (s *search) words(text string, weight float64, seen map[string]bool) {
-	list := s.whole(words(text))
-	list = list[:min(len(list), max(0, maxQueryWords-len(s.slots)))]
-	if len(s.slots) == 0 && len(list) > 1 && slices.Contains(questions, list[0].plain) {
+	list := s.whole(words(query))
+	list = list[:min(len(list), maxQueryWords)]
+	if len(list) > 1 && slices.Contains(questions, list[0].plain) {
 		s.asks = list[0].plain != "how" || slices.Contains(amounts, list[1].plain)
 	}
 	stems := make([]string, len(list))
@@ -76,14 +57,9 @@ func (s *search) words(text string, weight float64, seen map[string]bool) {
 			continue
 		}
 		seen[key] = true
-		sl := s.slot(key, list[i:i+length])
-		sl.weight = weight
-		if weight < 1 {
-			sl.action, sl.extra = 0, true
-		}
-		s.slots = append(s.slots, sl)
+		s.slots = append(s.slots, s.slot(key, list[i:i+length]))
 	}
-	s.pairs(list, weight)
+	s.pairs(list)
 }
 
 // stops reports whether a word of the query says nothing about a tool. A number
@@ -112,7 +88,7 @@ func (s *search) whole(list []word) []word {
 			}
 		case w.parts == 0:
 			result = append(result, w)
-		case s.term(w.stem) != nil:
+		case s.knows(w.stem):
 			result = append(result, w)
 			i += w.parts
 		}
@@ -180,21 +156,28 @@ func (s *search) concepts(sl *slot, key string, exact bool) {
 }
 
 // pairs adds neighbours in the query that are one word for some tools, git hub,
-// and words that a name has in the same form.
-func (s *search) pairs(list []word, weight float64) {
+// words that a name has in the same form, and names of servers.
+func (s *search) pairs(list []word) {
 	for i, w := range list {
 		if s.stops(w.plain) {
 			continue
 		}
+		if len(s.x.about[w.stem]) > 0 || len(s.x.asked[w.stem]) == 0 { // a product, and no common word
+			for _, key := range append([]string{w.stem}, s.x.same[w.stem]...) {
+				if found := s.term(ofServer + key); found != nil {
+					s.slots = append(s.slots, slot{alternatives: []alternative{{found, s.weights.product}}, extra: true})
+				}
+			}
+		}
 		if found := s.term(writtenAs + w.plain); found != nil {
-			s.slots = append(s.slots, slot{alternatives: []alternative{{found, s.weights.form}}, weight: weight, extra: true})
+			s.slots = append(s.slots, slot{alternatives: []alternative{{found, s.weights.form}}, extra: true})
 		}
 		if i == 0 || w.plain == list[i-1].plain || s.stops(list[i-1].plain) {
 			continue
 		}
 		joined := list[i-1].plain + w.plain
 		if found := s.term(stem(joined)); found != nil {
-			s.slots = append(s.slots, slot{plain: joined, alternatives: []alternative{{found, s.weights.pair}}, weight: weight, extra: true})
+			s.slots = append(s.slots, slot{plain: joined, alternatives: []alternative{{found, s.weights.pair}}, extra: true})
 		}
 	}
 }

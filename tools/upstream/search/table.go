@@ -30,28 +30,28 @@ het een de van voor met op in naar mijn ons onze jouw hoe kan ik wil graag wat w
 // tools are named, a colon, and further words by which people ask. The words of
 // a phrase are joined by _.
 const actions = `
-create add new insert generate compose make schedule register put_item : open build file raise write draft start set_up setup establish log record append book plan provision define publish propose declare introduce produce up leave begin enter prepare save store upload mkdir touch remember memorize compose crear crea creare creer creez cree criar crie erstellen erstelle anlegen anlegt anlege neu neue neuen neuer neues hinzufugen ajouter ajoute nouveau nouvelle nueva nuevo nova novo nuovo nuova anadir agregar aggiungere aggiungi adicionar toevoegen aanmaken maken maak nieuw nieuwe schreiben schreibe programar создать создай добавить добавь новый новая новое 创建 新建 添加 新增 新しい 作成 追加 만들기 추가
-delete remove drop cancel trash erase clear purge destroy uninstall revoke unset : discard wipe get_rid throw_away throw_out dispose terminate kill dismiss flush cleanup clean_up empty detach strip take_away take_off take_down rm unlink quit forget vanish eliminate prune undo loschen losche loesche entfernen entferne stornieren supprimer supprime effacer efface enlever annuler eliminar elimina borrar borra quitar cancellare cancella eliminare rimuovere remover excluir apagar verwijderen verwijder wissen удалить удали убрать 删除 移除 取消 清除 削除 삭제
-update edit change modify rename set patch adjust alter replace write transition configure manage : revise amend fix correct fill overwrite refresh assign reassign mark toggle switch turn put move upgrade downgrade increase decrease raise lower tweak reopen resolve close give let customize andern andere aendern bearbeiten bearbeite aktualisieren aktualisiere umbenennen ersetzen setzen setze verschieben modifier modifie changer renommer mettre_a_jour remplacer cambiar cambia editar actualizar modificar renombrar reemplazar modificare aggiornare cambiare rinominare alterar atualizar renomear mudar wijzigen bijwerken bewerken hernoemen изменить измени обновить переименовать редактировать 更新 修改 编辑 重命名 変更 編集
-get read fetch view retrieve describe show details info inspect lookup look_up : open see check display load find give return examine print cat what_is tell know content information detail report current who show_me dump grab obtain access download lesen lies anzeigen zeige zeig zeigen abrufen holen hole ansehen offnen offne lire lis ouvrir ouvre afficher affiche montrer montre obtenir voir consulter leer lee abrir abre mostrar muestra obtener ver leggere leggi mostra mostrare aprire vedere ler abra obter lezen toon tonen bekijken openen прочитать прочитай показать покажи открыть посмотреть 读取 查看 显示 获取 打开 読む 表示 見る 取得 보기 읽기
-list enumerate browse show get_all all : every display view see which available existing overview what_are everything everyone how_many ls dir index catalog inventory exist auflisten liste zeige zeig alle anzeigen ubersicht lister liste tous toutes listar lista todos todas elencare elenca elenco tutti tutte lijst alle overzicht список все покажи перечислить 列出 列表 所有 全部 一覧 リスト 목록
-search find query look_for lookup look_up searcher scan discover filter explore : seek locate where hunt search_for contain containing match matching mention retrieve said grep list wo_ist suchen suche finden finde chercher cherche rechercher recherche trouver trouve ou_est buscar busca encontrar encuentra cercare cerca trovare trova procurar procure pesquisar pesquisa zoeken zoek vinden искать найти найди поиск 搜索 查找 查询 搜 検索 探す 검색 찾기
-send post share notify publish broadcast reply forward : message tell write email mail dm text deliver submit announce ping let_know inform answer respond say drop distribute contact schicken schicke senden sende versenden teilen teile antworten envoyer envoie enviar envia mandar manda partager repondre compartir responder inviare invia inviare spedire condividere rispondere compartilhar sturen stuur verzenden delen отправить отправь послать поделиться ответить 发送 发布 分享 回复 送信 送る 共有 返信 보내기
-run execute start launch trigger invoke call exec evaluate apply perform : kick_off fire play do_it begin boot rerun re_run retry relaunch deploy bring_up spin_up use ausfuhren fuhre starten starte executer execute lancer lance demarrer ejecutar ejecuta iniciar inicia correr eseguire esegui avviare avvia executar rodar uitvoeren starten запустить запусти выполнить 运行 执行 启动 実行 起動 실행
-stop cancel halt abort pause end terminate close disable force_terminate turn_off : shut_down shutdown kill interrupt quit switch_off turn_off suspend finish silence mute stoppen stoppe anhalten beenden abbrechen ausschalten arreter arrete eteindre parar para detener deten apagar fermare ferma interrompere spegnere parar desligar stoppen uitzetten остановить останови выключить 停止 关闭 暂停 中止 終了 중지
-enable activate turn_on start resume : switch_on on unpause continue wake power_on einschalten anschalten aktivieren allumer activer encender activar accendere attivare ligar ativar aanzetten включить включи 打开 开启 オン
-move transfer relocate rename reorder : put drag shift migrate carry hop take verschieben verschiebe bewegen deplacer mover mueve spostare sposta verplaatsen переместить 移动 移動
-copy duplicate clone fork replicate : copy_of my_own kopieren kopiere copier copie copiar copia copiare kopieren копировать скопировать 复制 コピー 複製
+create add new insert generate compose make schedule register put_item : open build file raise write draft start set_up setup establish log record append book plan provision define publish propose declare introduce produce up leave begin enter prepare save store upload mkdir touch remember memorize compose crear crea creare creer creez cree criar crie erstellen erstelle anlegen anlegt anlege neu neue neuen neuer neues hinzufugen ajouter ajoute nouveau nouvelle nueva nuevo nova novo nuovo nuova anadir agregar aggiungere aggiungi adicionar toevoegen aanmaken maken maak nieuw nieuwe schreiben schreibe programar создать создай добавить добавь новый новая новое 创建 新建 添加 新增 新しい 作成 追加 만들기 추가 eintragen trage eintrag redigere inscrire ajoute redacter anlegt registrieren registrar registrare programar crees jot_down note_down check_in cp
+delete remove drop cancel trash erase clear purge destroy uninstall revoke unset : discard wipe get_rid throw_away throw_out dispose terminate kill dismiss flush cleanup clean_up empty detach strip take_away take_off take_down rm unlink quit forget vanish eliminate prune undo loschen losche loesche entfernen entferne stornieren supprimer supprime effacer efface enlever annuler eliminar elimina borrar borra quitar cancellare cancella eliminare rimuovere remover excluir apagar verwijderen verwijder wissen удалить удали убрать 删除 移除 取消 清除 削除 삭제 absagen sag_ab annule supprimez kundigen weg rmdir unstage revert sold_out
+update edit change modify rename set patch adjust alter replace write transition configure manage : revise amend fix correct fill overwrite refresh assign reassign mark toggle switch turn put move upgrade downgrade increase decrease raise lower tweak reopen resolve close give let customize andern andere aendern bearbeiten bearbeite aktualisieren aktualisiere umbenennen ersetzen setzen setze verschieben modifier modifie changer renommer mettre_a_jour remplacer cambiar cambia editar actualizar modificar renombrar reemplazar modificare aggiornare cambiare rinominare alterar atualizar renomear mudar wijzigen bijwerken bewerken hernoemen изменить измени обновить переименовать редактировать 更新 修改 编辑 重命名 変更 編集 chmod
+get read fetch view retrieve describe show details info inspect lookup look_up : open see check display load find give return examine print cat what_is tell know content information detail report current who show_me dump grab obtain access download lesen lies anzeigen zeige zeig zeigen abrufen holen hole ansehen offnen offne lire lis ouvrir ouvre afficher affiche montrer montre obtenir voir consulter leer lee abrir abre mostrar muestra obtener ver leggere leggi mostra mostrare aprire vedere ler abra obter lezen toon tonen bekijken openen прочитать прочитай показать покажи открыть посмотреть 读取 查看 显示 获取 打开 読む 表示 見る 取得 보기 읽기 auslesen lese nachsehen regarder regarde mira enseñar ensena opvragen opzoeken узнать посмотри покажите 看 查 確認 教えて less head tail curl wget show_details look_into
+list enumerate browse show get_all all : every display view see which available existing overview what_are everything everyone how_many ls dir index catalog inventory exist auflisten liste zeige zeig alle anzeigen ubersicht lister liste tous toutes listar lista todos todas elencare elenca elenco tutti tutte lijst alle overzicht список все покажи перечислить 列出 列表 所有 全部 一覧 リスト 목록 vollstandig quali_sono welche_gibt_es quels_sont cuales_son какие_есть ps which_ones
+search find query look_for lookup look_up searcher scan discover filter explore : seek locate where hunt search_for contain containing match matching mention retrieve said grep list wo_ist suchen suche finden finde chercher cherche rechercher recherche trouver trouve ou_est buscar busca encontrar encuentra cercare cerca trovare trova procurar procure pesquisar pesquisa zoeken zoek vinden искать найти найди поиск 搜索 查找 查询 搜 検索 探す 검색 찾기 durchsuchen durchsuche nachschlagen recherche consultare
+send post share notify publish broadcast reply forward : message tell write email mail dm text deliver submit announce ping let_know inform answer respond say drop distribute contact schicken schicke senden sende versenden teilen teile antworten envoyer envoie enviar envia mandar manda partager repondre compartir responder inviare invia inviare spedire condividere rispondere compartilhar sturen stuur verzenden delen отправить отправь послать поделиться ответить 发送 发布 分享 回复 送信 送る 共有 返信 보내기 freigeben freigabe partage comparte comparti condividi verstuur schreib
+run execute start launch trigger invoke call exec evaluate apply perform : kick_off fire play do_it begin boot rerun re_run retry relaunch deploy bring_up spin_up use ausfuhren fuhre starten starte executer execute lancer lance demarrer ejecutar ejecuta iniciar inicia correr eseguire esegui avviare avvia executar rodar uitvoeren starten запустить запусти выполнить 运行 执行 启动 実行 起動 실행 fire_up
+stop cancel halt abort pause end terminate close disable force_terminate turn_off : shut_down shutdown kill interrupt quit switch_off turn_off suspend finish silence mute stoppen stoppe anhalten beenden abbrechen ausschalten arreter arrete eteindre parar para detener deten apagar fermare ferma interrompere spegnere parar desligar stoppen uitzetten остановить останови выключить 停止 关闭 暂停 中止 終了 중지 pkill shut_off
+enable activate turn_on start resume : switch_on on unpause continue wake power_on einschalten anschalten aktivieren allumer activer encender activar accendere attivare ligar ativar aanzetten включить включи 打开 开启 オン dim
+move transfer relocate rename reorder : put drag shift migrate carry hop take verschieben verschiebe bewegen deplacer mover mueve spostare sposta verplaatsen переместить 移动 移動 mv
+copy duplicate clone fork replicate : copy_of my_own kopieren kopiere copier copie copiar copia copiare kopieren копировать скопировать 复制 コピー 複製 cp
 merge combine join unite : land integrate concatenate concat consolidate together zusammenfuhren zusammenfugen fusionner combinar unir fusionar unire samenvoegen объединить слить 合并 結合 マージ
 compare diff difference : changes contrast delta versus vs differ changed touch vergleichen vergleiche unterschied comparer comparar confrontare vergelijken сравнить 比较 比較
 upload import push attach put : load_into send save add store transfer hochladen televerser importer subir cargar importar caricare uploaden загрузить 上传 アップロード
-download export save pull fetch : get_file store backup retrieve offline herunterladen exportieren telecharger exporter descargar exportar guardar scaricare esportare baixar downloaden скачать экспорт 下载 导出 ダウンロード
+download export save pull fetch : get_file store backup retrieve offline herunterladen exportieren telecharger exporter descargar exportar guardar scaricare esportare baixar downloaden скачать экспорт 下载 导出 ダウンロード curl wget
 convert transform translate render : turn_into into change_to as_pdf parse format export turn umwandeln konvertieren convertir convertire converter omzetten конвертировать преобразовать 转换 変換
 link connect associate relate attach relation : tie join depend blocking block bind verknupfen verbinden lier relier enlazar conectar collegare vincular koppelen связать 关联 连接
 approve accept confirm allow respond : ok lgtm sign_off agree authorize permit grant acknowledge confirm genehmigen annehmen zusagen approuver accepter aprobar aceptar approvare accettare aprovar aceitar goedkeuren одобрить принять 批准 同意 接受 承認
 reject decline deny refuse block ban : turn_down disapprove say_no kick_out blacklist ablehnen absagen sperren refuser rejeter rechazar rifiutare rejeitar weigeren отклонить 拒绝 却下
 close resolve complete finalize mark_done done finish archive : solve solved fixed finished completed settle end wrap_up tick check_off abschliessen erledigen schliessen fermer terminer cerrar completar chiudere completare fechar sluiten afronden закрыть завершить 关闭 完成 解决 完了 閉じる
-count aggregate number total statistics stats size : how_many how_much amount sum quantity tally how_often how_big zahlen anzahl wieviele compter combien contar cuantos contare quanti quantos tellen hoeveel посчитать сколько 多少 数量 统计 数える
+count aggregate number total statistics stats size : how_many how_much amount sum quantity tally how_often how_big zahlen anzahl wieviele compter combien contar cuantos contare quanti quantos tellen hoeveel посчитать сколько 多少 数量 统计 数える wc how_busy
 analyze analysis explain diagnose evaluate review health : examine inspect investigate why understand troubleshoot debug root_cause reason cause study assess audit check analyse analysieren analyser analizar analizzare analisar analyseren анализ анализировать 分析 诊断
 summarize summary overview : brief digest gist recap shorten tldr short zusammenfassen zusammenfassung resumer resume resumir resumen riassumere riassunto samenvatten 总结 摘要 要約
 wait : pause sleep until delay warten attendre esperar aspettare wachten ждать 等待
@@ -63,6 +63,8 @@ invite add_member add_user : bring onboard include ask einladen inviter invitar 
 assign reassign assignee : give_to delegate hand_over responsible zuweisen attribuer asignar assegnare atribuir toewijzen назначить 分配
 subscribe watch follow monitor track observe : listen keep_an_eye notified star abonnieren suivre seguir abbonare volgen подписаться 订阅
 scale resize replicas : replica grow shrink instances bigger smaller
+rename new_name : call_it another_name name umbenennen benenne renommer renomme renombrar renombra rinominare rinomina renomear hernoemen переименовать переименуй 重命名 改名 名前を変更
+write overwrite : save put schreiben schreibe schreib ecrire ecris escribir escribe scrivere scrivi escrever escreva schrijven schrijf написать напиши записать 写 写入 書く
 install deploy : set_up setup helm
 schedule reschedule : plan later postpone arrange book terminieren planifier programar pianificare agendar inplannen запланировать 安排 予約
 validate verify check test lint : correct valid prufen verifier valider verificar validar verificare controleren проверить 验证 检查 確認
@@ -76,36 +78,36 @@ navigate visit goto go_to browse open_url : open go website surf url besuchen na
 
 // things are what tools work on, in lines as those of actions.
 const things = `
-issue ticket issues bug task work_item : problem defect case story card todo to_do request fehler aufgabe aufgaben probleme tache taches tarea tareas incidencia problema attivita tarefa tarefas taak taken задача задачи задачу задач проблема 问题 工单 任务 課題 タスク 이슈
-file document doc blob text_file : attachment pdf txt readme content paper report datei dateien dokument dokumente fichier fichiers documento documentos archivo archivos ficheiro ficheiros arquivo arquivos documenti bestand bestanden файл файлы файла документ документы 文件 文档 ファイル ドキュメント 書類 파일 문서
-folder directory dir tree : path mkdir location ls hierarchy ordner verzeichnis dossier repertoire carpeta directorio cartella diretorio pasta map folder папка папку каталог 文件夹 目录 フォルダ ディレクトリ 폴더
-message mail email chat dm sms text_message : post note text letter inbox say said write wrote written conversation line nachricht nachrichten brief post message courriel courrier messages mensaje mensajes correo correos carta messaggio messaggi posta mensagem mensagens bericht berichten сообщение сообщения письмо письма почта 消息 邮件 信息 短信 メッセージ メール 메시지 메일
+issue ticket issues bug task work_item : problem defect case story card todo to_do request fehler aufgabe aufgaben probleme tache taches tarea tareas incidencia problema attivita tarefa tarefas taak taken задача задачи задачу задач проблема 问题 工单 任务 課題 タスク 이슈 bug_report feature_request
+file document doc blob text_file : attachment pdf txt readme content paper report datei dateien dokument dokumente fichier fichiers documento documentos archivo archivos ficheiro ficheiros arquivo arquivos documenti bestand bestanden файл файлы файла документ документы 文件 文档 ファイル ドキュメント 書類 파일 문서 cat rm mv cp touch less
+folder directory dir tree : path mkdir location ls hierarchy ordner verzeichnis dossier repertoire carpeta directorio cartella diretorio pasta map folder папка папку каталог 文件夹 目录 フォルダ ディレクトリ 폴더 pwd cd rmdir cwd working_directory du
+message mail email chat dm sms text_message : post note text letter inbox say said write wrote written conversation line nachricht nachrichten brief post message courriel courrier messages mensaje mensajes correo correos carta messaggio messaggi posta mensagem mensagens bericht berichten сообщение сообщения письмо письма почта 消息 邮件 信息 短信 メッセージ メール 메시지 메일 ping mailbox
 comment note reply annotation feedback : remark response answer answered opinion discussion kommentar kommentare commentaire commentaires comentario comentarios commento commenti opmerking комментарий комментарии 评论 注释 コメント 댓글
 repository repo project : codebase source_code source code git projekt projekte depot projet projets repositorio proyecto proyectos progetto progetti repositorio projeto projetos проект проекты репозиторий 仓库 项目 リポジトリ プロジェクト 저장소 프로젝트
-pull_request merge_request pr mr : review patch contribution changes propose diff change_request zusammenfuhrungsanfrage 合并请求 プルリクエスト
-event meeting appointment calendar freebusy : schedule invite invitation call session agenda busy free available availability date standup termin termine kalender besprechung sitzung evenement reunion rendez_vous agenda calendrier evento eventos reunion cita calendario riunione appuntamento eventi reuniao compromisso calendario afspraak vergadering событие встреча встречу календарь 会议 日历 日程 活动 予定 会議 カレンダー 일정 회의
+pull_request merge_request pr mr : review patch contribution changes propose diff change_request zusammenfuhrungsanfrage 合并请求 プルリクエスト land code_change
+event meeting appointment calendar freebusy : schedule invite invitation call session agenda busy free available availability date standup termin termine kalender besprechung sitzung evenement reunion rendez_vous agenda calendrier evento eventos reunion cita calendario riunione appuntamento eventi reuniao compromisso calendario afspraak vergadering событие встреча встречу календарь 会议 日历 日程 活动 予定 会議 カレンダー 일정 회의 slot free_slot book postpone reschedule lunch
 customer client contact company : buyer lead account consumer patron person kunde kunden kontakt client clients cliente clientes clienti contacto klant klanten контакт клиент клиенты 客户 联系人 顧客 連絡先 고객
 user member person people account profile : who everybody everyone colleague teammate employee staff author owner nutzer benutzer mitglied leute utilisateur utilisateurs membre usuario usuarios miembro utente utenti usuario membro gebruiker gebruikers lid пользователь пользователи участник 用户 成员 ユーザー メンバー 사용자
 group team organization org workspace : company department everyone people gruppe team mannschaft equipe groupe grupo equipo gruppo squadra groep команда группа 团队 组 组织 チーム グループ
-invoice bill payment charge payment_intent : pay paid unpaid receipt rechnung rechnungen zahlung zahlungen facture factures paiement paiements factura facturas pago pagos fattura fatture pagamento pagamenti fatura pagamento factuur betaling счет счёт оплата платеж 发票 付款 账单 支付 請求書 支払い
+invoice bill payment charge payment_intent : pay paid unpaid receipt rechnung rechnungen zahlung zahlungen facture factures paiement paiements factura facturas pago pagos fattura fatture pagamento pagamenti fatura pagamento factuur betaling счет счёт оплата платеж 发票 付款 账单 支付 請求書 支払い owed overdue get_paid
 balance amount fund : money cash available_funds account saldo guthaben geld solde argent dinero saldo soldi dinheiro geld деньги баланс 余额 钱 残高
 price cost fee rate usage : spend spending spent expense money expensive bill euro euros dollar dollars how_much preis preise kosten prix cout precio costo prezzo preco custo prijs цена стоимость 价格 费用 成本 値段 価格
 dispute chargeback : complaint conflict
 subscription plan recurring : membership monthly abonnement abo suscripcion abbonamento assinatura подписка 订阅 サブスクリプション
 discount coupon promo : voucher percent_off off rebate sale code rabatt gutschein remise reduction descuento sconto desconto korting скидка 折扣 优惠券 クーポン
 product item good variant : article merchandise sell shirt stuff produkt produkte artikel produit produits producto productos prodotto prodotti produto produtos product producten товар товары 产品 商品 製品
-order purchase : sale bought buy shipped delivery bestellung bestellungen commande commandes pedido pedidos ordine ordini bestelling заказ заказы 订单 注文
+order purchase : sale bought buy shipped delivery bestellung bestellungen commande commandes pedido pedidos ordine ordini bestelling заказ заказы 订单 注文 shipping tracking parcel
 inventory stock quantity : warehouse supply left lager bestand stock inventario existencias magazzino estoque voorraad склад 库存 在庫
-table spreadsheet sheet grid worksheet workbook : excel tab google_sheet tabelle tabellen tableau feuille tabla hoja tabella foglio tabela planilha tabel таблица таблицы 表格 工作表 电子表格 表 シート スプレッドシート
+table spreadsheet sheet grid worksheet workbook : excel tab google_sheet tabelle tabellen tableau feuille tabla hoja tabella foglio tabela planilha tabel таблица таблицы 表格 工作表 电子表格 表 シート スプレッドシート csv formula cells
 row record entry line item : line insert values zeile zeilen eintrag datensatz ligne lignes enregistrement fila filas registro riga righe linha registro rij строка строки запись 行 记录 レコード
-column field property attribute : spalte feld colonne champ columna campo colonna coluna kolom veld столбец поле 列 字段 フィールド
+column field property attribute : spalte feld colonne champ columna campo colonna coluna kolom veld столбец поле 列 字段 フィールド structure ddl data_model
 cell range : zelle zellen cellule celda cella celula cel ячейка 单元格 セル
 database db schema collection base keyspace : data mongo sql datenbank base_de_donnees datos base_de_datos banca_dati banco_de_dados gegevens база_данных база 数据库 データベース
 query sql select statement : selection abfrage requete consulta interrogazione 查询 クエリ
 execution_plan explain slow_queries top_queries : slow performance speed_up fast optimize tuning explain langsam lent lento traag
 page note wiki article confluence_page : doc document text wikipedia runbook policy write_up seite seiten notiz notizen page pages pagina paginas nota notas pagina appunto artikel заметка заметки страница страницу 页面 笔记 ページ ノート メモ
-site website web_page webpage url link web browser : page internet online homepage address http https seite webseite site lien pagina_web enlace sito collegamento link сайт ссылка страница 网站 网页 链接 サイト ウェブ リンク
-commit revision log_history changeset history : change changed who_changed what_changed last_changes version blame verlauf historique historial storico historico geschiedenis коммит история 提交 历史 コミット 履歴
+site website web_page webpage url link web browser : page internet online homepage address http https seite webseite site lien pagina_web enlace sito collegamento link сайт ссылка страница 网站 网页 链接 サイト ウェブ リンク curl wget
+commit revision log_history changeset history : change changed who_changed what_changed last_changes version blame verlauf historique historial storico historico geschiedenis коммит история 提交 历史 コミット 履歴 check_in checkin version_control save_changes snapshot
 branch : trunk main master develop line head zweig branche rama ramo tak ветка ветку 分支 ブランチ
 release version tag deployment : newest latest ship shipped rollout deploy published ausgabe veroffentlichung sortie publicacion rilascio lancamento uitgave версия релиз 发布 版本 リリース バージョン
 pipeline workflow build job action ci workflow_run : ci_cd run compile test deploy continuous_integration
@@ -122,8 +124,8 @@ log trace stdout output console : print history lines protokoll protokolle journ
 metric monitoring statistics usage consumption top : eat use how_much memory cpu ram performance load metrik metrique metrica метрика 指标 メトリクス
 dashboard panel : board cockpit overview
 chart graph plot diagram visualization : draw visualize picture curve pie distribution correlation diagramm grafik graphique grafico график диаграмма 图表 グラフ
-image picture photo screenshot icon drawing : png jpg jpeg snap capture look_like bild bilder foto fotos image images imagen imagenes foto immagine immagini imagem imagens afbeelding foto изображение картинка фото скриншот 图片 照片 截图 图像 画像 写真 スクリーンショット
-audio sound music track song album playlist artist : listen tune mp3 voice speech bpm lied lieder musik chanson musique cancion musica canzone brano musica cancao muziek nummer песня музыка музыку 音乐 歌曲 曲 音楽
+image picture photo screenshot icon drawing : png jpg jpeg snap capture look_like bild bilder foto fotos image images imagen imagenes foto immagine immagini imagem imagens afbeelding foto изображение картинка фото скриншот 图片 照片 截图 图像 画像 写真 スクリーンショット bildschirmfoto capture_d_ecran captura_de_pantalla schermata captura_de_tela captura schermafbeelding スクショ logo pic vector
+audio sound music track song album playlist artist : listen recording tune mp3 voice speech bpm lied lieder musik chanson musique cancion musica canzone brano musica cancao muziek nummer песня музыка музыку 音乐 歌曲 曲 音楽
 video youtube clip transcript : film movie subtitle subtitles watch captions
 volume loudness : loud louder quiet quieter sound lautstarke leiser lauter son volumen volume громкость 音量
 channel room chat group conversation : server kanal raum salon canal canale kanaal канал чат 频道 群 チャンネル
@@ -134,7 +136,7 @@ alert alarm notification warning : incident firing pager page_me outage broken a
 oncall on_call schedule_override : pager duty shift
 incident outage : emergency down declare crisis
 error exception failure crash stacktrace event problem : bug broken fail failed red issue unresolved fehler absturz erreur error errores errore erro fout ошибка ошибки 错误 异常 エラー
-permission permissions access role share policy : right rights allowed who_can see share_with grant berechtigung zugriff droit acces permiso permesso permissao toegang доступ права 权限 访问 権限
+permission permissions access role share policy : right rights allowed who_can see share_with grant berechtigung zugriff droit acces permiso permesso permissao toegang доступ права 权限 访问 権限 give_access see_my let_see public private chmod
 label tag category : mark folder archive etikett etiquette etiqueta etichetta etiqueta метка 标签 ラベル
 status state stage transition phase : progress in_progress done move_to resolved status etat estado stato toestand статус состояние 状态 ステータス
 priority severity : urgent important
@@ -145,8 +147,8 @@ milestone deadline target_date : due
 initiative goal objective : okr effort strategy
 worklog time_spent log_work : hours log_hours
 weather forecast : rain rainy sunny snow temperature umbrella wetter regen temps_fera meteo clima tiempo tempo previsione weer погода погоду 天气 天気 날씨
-location place address geocode coordinates map : where near nearby around_here restaurant position ort adresse lieu adresse lugar direccion luogo indirizzo endereco plaats адрес место 地址 地点 地图 場所 住所 地図
-route directions navigation : way drive how_do_i_get_to get_from travel commute path airport station weg strecke chemin trajet ruta camino percorso rota маршрут 路线 ルート
+location place address geocode coordinates map : where near nearby around_here restaurant position ort adresse lieu adresse lugar direccion luogo indirizzo endereco plaats адрес место 地址 地点 地图 場所 住所 地図 nearest near_me closest here
+route directions navigation : way drive how_do_i_get_to get_from travel commute path airport station weg strecke chemin trajet ruta camino percorso rota маршрут 路线 ルート llegar arriver arrivare chegar anfahrt itineraire itinerario far how_far way_to
 train ticket flight hotel booking : travel seat journey stay trip zug vol tren treno 火车 航班 酒店
 currency exchange exchange_rate : dollar dollars euro euros yen convert wahrung devise moneda valuta moeda валюта 货币 汇率 通貨
 stock share ticker equity : market quote price company nasdaq aktie action accion azione acao aandeel акция 股票 株
@@ -158,19 +160,19 @@ trial study clinical : hospital patient
 variant mutation gene : genetic dna
 domain dns record zone hostname whois : ip nameserver point_my owns domain subdomain
 cache cdn purge : flush cached
-network ip interface traffic request requests : xhr calls wifi internet connection ajax http netzwerk reseau red rete rede сеть 网络 ネットワーク
-process running_process program : task app application pid running prozess processus proceso processo процесс 进程 プロセス
+network ip interface traffic request requests : xhr calls wifi internet connection ajax http netzwerk reseau red rete rede сеть 网络 ネットワーク ping curl port
+process running_process program : task app application pid running prozess processus proceso processo процесс 进程 プロセス ps pkill htop top kill
 memory ram swap : left speicher memoire memoria geheugen память 内存 メモリ
-disk volume storage drive filesystem : hard_drive hard_disk ssd full free_space space persistent festplatte disque disco schijf диск 磁盘 硬盘 ディスク
+disk volume storage drive filesystem : hard_drive hard_disk ssd full free_space space persistent festplatte disque disco schijf диск 磁盘 硬盘 ディスク df du
 cpu processor load : speed hot fan prozessor
 battery power charge : plugged akku batterie bateria batteria батарея 电池
-temperature thermostat climate : degrees heating warm cold warmer cooler hot heat heizung grad chauffage calefaccion riscaldamento temperatura verwarming температура 温度
+temperature thermostat climate : overheat overheating degrees heating warm cold warmer cooler hot heat heizung grad chauffage calefaccion riscaldamento temperatura verwarming температура 温度
 light brightness lamp : bulb dim bright licht lampe lumiere luz luce lamp свет 灯 照明
 device entity area : living_room kitchen bedroom house home blinds door garage lock switch gerat appareil dispositivo apparaat устройство 设备
 cover blind curtain position : shutter blinds rollladen
-vacuum : floor hoover clean dust staubsauger aspirateur
+vacuum : floor hoover clean dust robot staubsauger aspirateur
 shell command terminal exec bash cli : console commandline script program kubectl konsole befehl commande comando opdracht команда 命令 コマンド
-code snippet source function : program programming source_code script js javascript python code quellcode код 代码 コード
+code snippet source function : program programming source_code script js javascript python code quellcode код 代码 コード usages defined definition
 text paragraph content string : words writing sentence lines letters texte texto testo tekst текст 文本 テキスト
 slide presentation powerpoint pptx deck : ppt slides folie folien prasentation diapositive diapositiva presentacion presentazione apresentacao презентация слайд 幻灯片 演示 スライド
 word_document docx word : doc letter
@@ -185,8 +187,8 @@ dropdown option select_option : choose menu pick
 cookie session storage : login
 design frame component node ui layout mockup : react css figma html look
 font color variable style : token tokens colour theme design_token
-search_engine web_search search : google internet web look_up online
-documentation docs guide reference library : manual how_to api help learn dokumentation documentacion documentazione 文档
+search_engine web_search search : google internet web look_up online look_online latest_info
+documentation docs guide reference library : manual how_to api help learn dokumentation documentacion documentazione 文档 how_does_it_work tutorial explain_how
 package dependency library module : npm pip maven version versions depend
 license licence : legal
 template boilerplate : example
@@ -294,8 +296,8 @@ diagram flowchart mermaid : draw visualize
 bar_chart chart : bars
 image_generation generate_image : draw paint illustrate picture_of
 speech text_to_speech tts voice : speak read_aloud say
-transcribe transcription speech_to_text : dictate write_down audio
-resize crop thumbnail : smaller
+transcribe transcription speech_to_text : dictate write_down audio recording
+resize crop thumbnail : smaller pixel pixels wide width
 watermark background : remove_background
 zip archive compress : pack unpack unzip tar
 hash checksum md5 : digest
@@ -329,8 +331,8 @@ shopping_list todo_list list item : groceries buy einkaufsliste
 // same are words that mean the same: short and irregular forms, and products
 // people call by another name.
 const same = `
-pr pull_request
-mr merge_request
+pr prs pull_request
+mr mrs merge_request
 repo repository repos
 db database dbs
 dir directory dirs
@@ -355,17 +357,19 @@ screenshot screen_shot screen_capture
 info information
 admin administrator
 app application
-id identifier
+id ids identifier
+ns namespace
+svg vector_graphic
 url uri link
 dm direct_message direct
 email mail e_mail mailing
 ppt powerpoint pptx presentation
 xls xlsx excel
 docx word
-ip ip_address
+ip ips ip_address
 cpu processor
 ram memory
-vm virtual_machine
+vm vms virtual_machine
 todo to_do
 login log_in sign_in signin logon
 logout log_out sign_out

@@ -1,8 +1,10 @@
 package search
 
 import (
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -17,13 +19,18 @@ type word struct {
 }
 
 // words splits text into its words. Identifiers are split where the case
-// changes, and at everything that is neither a letter nor a digit. Chinese and
-// Japanese, which is written without spaces, stays in one piece.
+// changes, and at everything that is neither a letter nor a digit. Text that is
+// written without spaces, such as Chinese, stays in one piece.
 func words(text string) []word {
 	list := make([]word, 0, len(text)/6+1)
-	start := -1
+	start, dense := -1, false
 	for i, r := range text {
 		inside := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+		if start >= 0 && inside && unspaced(r) != dense {
+			list = appendWord(list, text[start:i])
+			start = -1
+		}
+		dense = unspaced(r)
 		switch {
 		case inside && start < 0:
 			start = i
@@ -45,7 +52,7 @@ func appendWord(list []word, s string) []word {
 	from, previous := 0, rune(0)
 	for i, r := range s {
 		lower := i > 0 && unicode.IsUpper(r) && !unicode.IsUpper(previous)
-		acronym := i > 0 && unicode.IsUpper(r) && unicode.IsUpper(previous) && nextIsLower(s[i:])
+		acronym := i > 0 && unicode.IsUpper(r) && unicode.IsUpper(previous) && nextIsLower(s[i:]) && s[i+utf8.RuneLen(r):] != "s"
 		if (lower || acronym) && i > from {
 			list = append(list, newWord(s[from:i]))
 			from = i
@@ -91,13 +98,17 @@ func fold(s string) string {
 		return s
 	}
 	var b strings.Builder
+	letter := rune(0)
 	for _, r := range norm.NFD.String(s) {
 		switch {
-		case unicode.Is(unicode.Mn, r) && r < 0x0483: // Latin and Greek accents; the marks of kana and of Cyrillic letters stay
+		case unicode.Is(unicode.Mn, r) && letter < 0x0400: // an accent in Latin and Greek makes no other letter
 		case r == 'ß':
 			b.WriteString("ss")
 		default:
 			b.WriteRune(r)
+		}
+		if !unicode.Is(unicode.Mn, r) {
+			letter = r
 		}
 	}
 	return norm.NFC.String(b.String())
@@ -114,7 +125,7 @@ func stem(w string) string {
 	switch {
 	case strings.HasSuffix(w, "ies") && len(w) > 4:
 		w = w[:len(w)-3] + "y"
-	case strings.HasSuffix(w, "sses"), strings.HasSuffix(w, "shes"), strings.HasSuffix(w, "ches"), strings.HasSuffix(w, "xes"), strings.HasSuffix(w, "zzes"):
+	case strings.HasSuffix(w, "es") && slices.ContainsFunc(hissing, func(end string) bool { return strings.HasSuffix(w[:len(w)-2], end) }):
 		w = w[:len(w)-2]
 	case strings.HasSuffix(w, "ss"), strings.HasSuffix(w, "us"), strings.HasSuffix(w, "is"), strings.HasSuffix(w, "news"):
 	case strings.HasSuffix(w, "s"):
@@ -141,6 +152,9 @@ func stem(w string) string {
 	return w
 }
 
+// hissing are the ends of words after which a plural is es.
+var hissing = []string{"ss", "sh", "ch", "x", "zz"}
+
 func isASCIILetters(w string) bool {
 	for i := range len(w) {
 		if w[i] < 'a' || w[i] > 'z' {
@@ -161,7 +175,12 @@ func undouble(w string) string {
 	return w
 }
 
+// unspaced reports whether r belongs to a script that does not separate words.
+func unspaced(r rune) bool {
+	return r >= 0x3040 && r <= 0x30ff || r >= 0x3400 && r <= 0x9fff || r >= 0xac00 && r <= 0xd7af
+}
+
 // isPlural guesses whether an English noun is in the plural.
 func isPlural(w string) bool {
-	return len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is")
+	return len(w) > 3 && strings.HasSuffix(w, "s") && !strings.ContainsRune("sui", rune(w[len(w)-2]))
 }
