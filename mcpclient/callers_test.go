@@ -134,6 +134,17 @@ func TestCallers(t *testing.T) {
 	check("[ann] ann")
 	answer(ann)
 	wait.Wait()
+
+	for range 1001 { // nobody remembers so many
+		ctx, cancel := context.WithCancel(as(t.Context(), "carl"))
+		call(ctx, "tools/call")
+		cancel()
+		s.next()
+	}
+	ann = call(as(t.Context(), "ann"), "tools/call")
+	check("[] <nil>")
+	answer(ann)
+	wait.Wait()
 }
 
 // TestCallersHTTP checks that over HTTP what comes on the stream of a response

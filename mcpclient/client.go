@@ -31,7 +31,9 @@ type Options struct {
 	Name, Version string
 
 	// Protocol is the one protocol version to speak. If it is empty, the newest
-	// one that the server supports is negotiated.
+	// one that the server supports is negotiated. There are servers that end when the
+	// first message over stdio is none of their version: whoever has started such a
+	// server starts it again, with one that has a handshake.
 	Protocol string
 
 	// Handlers answer requests of the server by their method, such as

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -39,12 +40,18 @@ func (c *Client) connect(ctx context.Context, t transport) (*Client, error) {
 }
 
 // isRefusal reports whether an error may be that of a server which does not speak
-// the modern version.
+// the modern version: some answer the unknown request with an internal error, or
+// with what is no message.
 func isRefusal(err error) bool {
 	_, answered := errors.AsType[*jsonrpc.Error](err)
-	status, http := errors.AsType[*HTTPError](err)
-	return answered || http && status.Status >= 400 && status.Status < 500 && status.Status != 401 && status.Status != 403 ||
-		errors.Is(err, errNoCommonVersion) || errors.Is(err, context.DeadlineExceeded)
+	if e, ok := errors.AsType[*HTTPError](err); ok {
+		switch e.Status {
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+			return false
+		}
+		return e.Status < 300 || e.Status >= 400 && e.Status <= http.StatusNotImplemented
+	}
+	return answered || errors.Is(err, errNoCommonVersion) || errors.Is(err, context.DeadlineExceeded)
 }
 
 var errNoCommonVersion = errors.New("the server supports no protocol version that the client does")

@@ -109,7 +109,7 @@ func (t *sseTransport) request(ctx context.Context, method, address string, msg 
 	} else {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	return t.http.Do(req)
+	return do(t.http, req)
 }
 
 func (t *sseTransport) send(ctx context.Context, out *outgoing, x *call) error {

@@ -188,3 +188,51 @@ func TestLastResponse(t *testing.T) {
 		c.Close()
 	}
 }
+
+// TestRefusals connects to servers that answer server/discover in many ways.
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		status   int
+		kind     string
+		body     string
+		connects bool
+	}{
+		{400, "text/plain", "Bad Request", true}, {404, "text/html", "<p>", true}, {405, "", "", true}, {500, "text/plain", "Traceback", true},
+		{200, "application/json", `{}`, true}, {200, "application/json", `{"jsonrpc":"2.0","id":1,"result":{}}`, true},
+		{400, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no session"}}`, true},
+		{400, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2025-06-18"]}}}`, true},
+		{401, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"sign in"}}`, false}, {403, "", "", false}, {429, "", "", false},
+		{503, "", "", false}, {302, "", "", false},
+	} {
+		ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var m struct {
+				ID     json.RawMessage
+				Method string
+			}
+			_ = json.NewDecoder(r.Body).Decode(&m)
+			switch m.Method {
+			case "server/discover":
+				w.Header().Set("Content-Type", c.kind)
+				w.WriteHeader(c.status)
+				fmt.Fprint(w, c.body)
+			case "initialize":
+				w.Header().Set("Content-Type", "application/json; charset=utf-8")
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, initialized)
+			default:
+				w.WriteHeader(http.StatusAccepted)
+			}
+		}))
+		client, err := mcpclient.ConnectHTTP(t.Context(), ts.Client(), ts.URL+"/mcp?key=secret", nil, mcpclient.Options{})
+		if e, ok := errors.AsType[*mcpclient.HTTPError](err); (err == nil) != c.connects || err != nil && (!ok || e.Status != c.status) {
+			t.Errorf("%d %s: error %v", c.status, c.body, err)
+		}
+		if err == nil {
+			ts.Close()
+			if _, err := client.Call(t.Context(), "tools/call", nil); err == nil || strings.Contains(err.Error(), "secret") {
+				t.Errorf("closed: error %v", err)
+			}
+			client.Close()
+		}
+		ts.Close()
+	}
+}

@@ -168,6 +168,34 @@ func TestManyCalls(t *testing.T) {
 	wait.Wait()
 }
 
+// TestRequestsUnanswered has a server send requests and not read the answers.
+func TestRequestsUnanswered(t *testing.T) {
+	in, out := io.Pipe()
+	requests, toServer := io.Pipe()
+	go func() {
+		lines := bufio.NewReader(requests)
+		line, _ := lines.ReadBytes('\n')
+		m, _ := jsonrpc.Parse(line, nil)
+		fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, initialized)
+		_, _ = lines.ReadBytes('\n')
+		for i := range 1000 {
+			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i)
+		}
+		fmt.Fprintln(out, `{"jsonrpc":"2.0","method":"notifications/message"}`)
+	}()
+	read := make(chan struct{})
+	c, err := mcpclient.Connect(t.Context(), pipes{in, toServer, in}, mcpclient.Options{Protocol: "2025-11-25",
+		Notify: func(context.Context, string, json.RawMessage) { close(read) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := runtime.NumGoroutine()
+	if <-read; runtime.NumGoroutine() > before+100 {
+		t.Errorf("%d goroutines; %d before", runtime.NumGoroutine(), before)
+	}
+	c.Close()
+}
+
 // TestHostileHTTP has a server answer with more than the limit, or never to an end.
 func TestHostileHTTP(t *testing.T) {
 	const limit = 1 << 16

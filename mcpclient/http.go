@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -47,23 +48,23 @@ const (
 type httpTransport struct {
 	client  *Client
 	ctx     context.Context // of the session
-	url     string
+	address string
 	http    *http.Client
 	header  http.Header
 	session atomic.Pointer[string]
 	opened  func() // the stream of the session has been asked for
 }
 
-// ConnectHTTP connects to the server at url. Header is added to every request. A
+// ConnectHTTP connects to the server at address. Header is added to every request. A
 // redirect is an [*HTTPError], so that header does not reach another host.
 //
 // The context of the HTTP request of a call, and of what is sent because of it, has
 // the values of the context of that call, and ends with it. The requests that
 // belong to the session have the values of ctx. So a RoundTripper can authenticate
 // each call on its own.
-func ConnectHTTP(ctx context.Context, client *http.Client, url string, header http.Header, opts Options) (*Client, error) {
+func ConnectHTTP(ctx context.Context, client *http.Client, address string, header http.Header, opts Options) (*Client, error) {
 	c := newClient(opts)
-	t := &httpTransport{client: c, ctx: c.whileOpen(ctx), url: url, http: withoutRedirects(client), header: header}
+	t := &httpTransport{client: c, ctx: c.whileOpen(ctx), address: address, http: withoutRedirects(client), header: header}
 	return c.connect(ctx, t)
 }
 
@@ -195,7 +196,7 @@ func (t *httpTransport) request(ctx context.Context, method string, out *outgoin
 	if out != nil {
 		body = bytes.NewReader(out.msg)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, t.url, body)
+	req, err := http.NewRequestWithContext(ctx, method, t.address, body)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +219,17 @@ func (t *httpTransport) request(ctx context.Context, method string, out *outgoin
 	if lastID != "" {
 		req.Header.Set(mcp.HeaderLastEventID, lastID)
 	}
-	return t.http.Do(req)
+	return do(t.http, req)
+}
+
+// do makes a request. Its error does not have the address, which may have a key in
+// its query.
+func do(client *http.Client, req *http.Request) (*http.Response, error) {
+	resp, err := client.Do(req)
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = fmt.Errorf("HTTP request to %s: %w", req.URL.Host, e.Err)
+	}
+	return resp, err
 }
 
 // follow takes in the messages of a stream until the response to x has come or,
