@@ -149,8 +149,9 @@ type Report struct {
 }
 
 // Report returns how the server is.
-func (s *Server) Report() Report {
-	l := s.main
+func (s *Server) Report() Report { return s.report(s.main) }
+
+func (s *Server) report(l *link) Report {
 	l.mu.Lock()
 	r := Report{
 		Name: s.name, Transport: s.settings.transport(), Status: l.status, Since: l.since.UTC().Format(time.RFC3339),

@@ -11,6 +11,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/rawjson"
+	"toolserver/tools/upstream/oauth"
 )
 
 // StatusDisabled is the state of a server that configuration disables, in reports.
@@ -35,6 +36,20 @@ func (s *Server) Settings() Settings { return s.settings }
 // Timeout returns how long connecting may take, and each list.
 func (s *Server) Timeout() time.Duration { return s.timeout() }
 
+// OAuth returns what signs in to the server; nil if it has nobody sign in.
+func (s *Server) OAuth() *oauth.Client { return s.oauth }
+
+// ReportFor returns how the server is to a principal, who may have a connection of their own.
+func (s *Server) ReportFor(principal string) Report {
+	s.mu.Lock()
+	l := s.links[principal]
+	s.mu.Unlock()
+	if l == nil {
+		l = s.main
+	}
+	return s.report(l)
+}
+
 // Known reports whether the server has said once what it offers.
 func (s *Server) Known() bool {
 	s.mu.Lock()
@@ -46,19 +61,21 @@ func (s *Server) Known() bool {
 const settleGrace = inputGrace + termGrace + time.Second
 
 // Settle waits until the server is ready or has failed, for its own time limit at most, or
-// until ctx ends. A server that is connected to when it is needed is needed now.
-func (s *Server) Settle(ctx context.Context) {
+// until ctx ends; for the principal, where each has a connection of their own. A server that
+// is connected to when it is needed is needed now.
+func (s *Server) Settle(ctx context.Context, principal string) {
+	l := s.linkOf(principal)
 	ctx, cancel := context.WithTimeout(ctx, s.timeout()+settleGrace)
 	defer cancel()
 	for {
-		s.main.mu.Lock()
-		status, changed := s.main.status, s.main.changed
-		s.main.mu.Unlock()
+		l.mu.Lock()
+		status, changed := l.status, l.changed
+		l.mu.Unlock()
 		switch status {
-		case StatusReady, StatusFailed, StatusClosed:
+		case StatusReady, StatusFailed, StatusSignIn, StatusClosed:
 			return
 		case StatusIdle:
-			signal(s.main.wanted)
+			signal(l.wanted)
 		}
 		select {
 		case <-changed:
@@ -69,13 +86,14 @@ func (s *Server) Settle(ctx context.Context) {
 }
 
 // Ping returns how long the server takes to answer, once it is ready.
-func (s *Server) Ping(ctx context.Context) (time.Duration, error) {
-	c, err := s.main.ready(ctx)
+func (s *Server) Ping(ctx context.Context, principal string) (time.Duration, error) {
+	l := s.linkOf(principal)
+	c, err := l.ready(ctx)
 	if err != nil {
 		return 0, err
 	}
 	began := time.Now()
-	err = s.main.check(ctx, c)
+	err = l.check(ctx, c)
 	return time.Since(began), err
 }
 

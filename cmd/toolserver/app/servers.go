@@ -43,10 +43,11 @@ func (a *App) attach(servers []*upstream.Server, call bool) {
 }
 
 // settle waits until all servers have settled, or until ctx ends.
-func settle(ctx context.Context, servers []*upstream.Server) {
+func (a *App) settle(ctx context.Context, servers []*upstream.Server) {
+	user := a.User().ID
 	var waiting sync.WaitGroup
 	for _, s := range servers {
-		waiting.Go(func() { s.Settle(ctx) })
+		waiting.Go(func() { s.Settle(ctx, user) })
 	}
 	waiting.Wait()
 }
@@ -58,21 +59,21 @@ func (a *App) AttachServers(servers []*upstream.Server) { a.attach(servers, true
 // or until ctx ends.
 func (a *App) StartServers(ctx context.Context, servers []*upstream.Server) {
 	a.AttachServers(servers)
-	settle(ctx, servers)
+	a.settle(ctx, servers)
 }
 
 // KnowServers attaches those servers only, to be listed and not called: what is kept of
 // them, and if that is nothing, what they say until ctx ends.
 func (a *App) KnowServers(ctx context.Context, servers []*upstream.Server) {
 	a.attach(servers, false)
-	settle(ctx, slices.DeleteFunc(slices.Clone(servers), (*upstream.Server).Known))
+	a.settle(ctx, slices.DeleteFunc(slices.Clone(servers), (*upstream.Server).Known))
 }
 
 // CallServers attaches those servers only, to be called, and waits for those of which nothing
 // is known, until ctx ends.
 func (a *App) CallServers(ctx context.Context, servers []*upstream.Server) {
 	a.AttachServers(servers)
-	settle(ctx, slices.DeleteFunc(slices.Clone(servers), (*upstream.Server).Known))
+	a.settle(ctx, slices.DeleteFunc(slices.Clone(servers), (*upstream.Server).Known))
 }
 
 // KeptServers attaches what is kept of the servers, and starts none.
@@ -96,7 +97,7 @@ func (a *App) Find(ctx context.Context, call bool, names ...string) (*domain.Too
 	if !call { // what is kept does not have it, and nothing newer was asked for
 		servers = slices.DeleteFunc(servers, (*upstream.Server).Known)
 	}
-	settle(ctx, servers)
+	a.settle(ctx, servers)
 	if tool, catalog, err = a.look(names); err != nil {
 		err = a.because(err, servers)
 	}
@@ -141,22 +142,22 @@ func (a *App) look(names []string) (*domain.Tool, *domain.Catalog, error) {
 func (a *App) because(err error, servers []*upstream.Server) error {
 	access := a.exec.Registry.Catalog().Settings.Access
 	for _, s := range servers {
-		if r := s.Report(); r.Allowed(access, a.User()) && r.Status != upstream.StatusReady && !s.Known() {
+		if r := s.ReportFor(a.User().ID); r.Allowed(access, a.User()) && r.Status != upstream.StatusReady && !s.Known() {
 			err = fmt.Errorf("%w; server %s is unavailable: %s", err, r.Name, cmp.Or(r.Reason, fmt.Sprintf("it was not ready within %v", s.Timeout())))
 		}
 	}
 	return err
 }
 
-// Reports returns how the servers of the configuration are, by name.
-func (a *App) Reports() (all []upstream.Report) {
+// Reports returns how the servers of the configuration are to a principal, by name.
+func (a *App) Reports(p domain.Principal) (all []upstream.Report) {
 	for name, s := range a.Config().Servers {
 		if !s.IsEnabled() {
 			all = append(all, upstream.Disabled(name, s))
 		}
 	}
 	for _, s := range a.Servers() {
-		all = append(all, s.Report())
+		all = append(all, s.ReportFor(p.ID))
 	}
 	slices.SortFunc(all, func(x, y upstream.Report) int { return strings.Compare(x.Name, y.Name) })
 	return all
@@ -167,7 +168,7 @@ func (a *App) Reports() (all []upstream.Report) {
 func (a *App) upstreams(p domain.Principal) any {
 	catalog := a.exec.Registry.Catalog()
 	shown := []upstream.Report{}
-	for _, r := range a.Reports() {
+	for _, r := range a.Reports(p) {
 		if !r.Allowed(catalog.Settings.Access, p) {
 			continue
 		}
@@ -185,7 +186,7 @@ func (a *App) upstreams(p domain.Principal) any {
 // statuses returns how many servers are in which state.
 func (a *App) statuses() map[string]int {
 	counts := map[string]int{}
-	for _, r := range a.Reports() {
+	for _, r := range a.Reports(domain.Principal{}) {
 		counts[string(r.Status)]++
 	}
 	return counts
@@ -194,7 +195,7 @@ func (a *App) statuses() map[string]int {
 // watchUpstreams calls changed when the state of a server has changed, until ctx ends.
 func (a *App) watchUpstreams(ctx context.Context, changed func()) {
 	look := func() (states []string) {
-		for _, r := range a.Reports() {
+		for _, r := range a.Reports(domain.Principal{}) {
 			states = append(states, fmt.Sprint(r.Name, r.Status, r.Since, r.Tools, r.Resources, r.Prompts, r.Changed))
 		}
 		return states

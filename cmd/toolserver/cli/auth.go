@@ -175,8 +175,13 @@ func (c *googleAuth) one(ctx context.Context, s signin.Service, lines func(conte
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "  Open this in a browser on this machine:\n%s%s\n  Waiting until %s. Ctrl-C ends it.\n", indentation, flow.URL, flow.Expires.Format("15:04"))
-	if !c.noBrowser {
+	return waitForBrowser(ctx, c.out, flow, !c.noBrowser)
+}
+
+// waitForBrowser has a person sign in with a browser on this machine.
+func waitForBrowser(ctx context.Context, out io.Writer, flow *signin.Flow, open bool) error {
+	fmt.Fprintf(out, "  Open this in a browser on this machine:\n%s%s\n  Waiting until %s. Ctrl-C ends it.\n", indentation, flow.URL, flow.Expires.Format("15:04"))
+	if open {
 		app.OpenBrowser(flow.URL)
 	}
 	select {
@@ -193,7 +198,12 @@ func (c *googleAuth) pasted(ctx context.Context, s signin.Service, lines func(co
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "  Open this in a browser on any machine:\n%s%s\n  It ends at a page that cannot be shown. Paste the whole address of that page here:\n", indentation, p.URL)
+	return waitForPaste(ctx, c.out, p, lines)
+}
+
+// waitForPaste has a person sign in with a browser on another machine.
+func waitForPaste(ctx context.Context, out io.Writer, p *signin.Pasted, lines func(context.Context) (string, error)) error {
+	fmt.Fprintf(out, "  Open this in a browser on any machine:\n%s%s\n  It ends at a page that cannot be shown. Paste the whole address of that page here:\n", indentation, p.URL)
 	ctx, cancel := context.WithTimeoutCause(ctx, signInTime, errors.New("no address was pasted in time"))
 	defer cancel()
 	for range maxPastes {
@@ -204,7 +214,7 @@ func (c *googleAuth) pasted(ctx context.Context, s signin.Service, lines func(co
 		if err = p.Finish(ctx, line); !signin.PasteAgain(err) {
 			return err
 		}
-		fmt.Fprintf(c.out, "  %v\n", err)
+		fmt.Fprintf(out, "  %v\n", err)
 	}
 	return errors.New("no address that belongs to it was pasted")
 }

@@ -27,7 +27,7 @@ func upstreamCommand(g *globals) *cobra.Command {
 		Use: "upstream", Aliases: []string{"upstreams"}, Short: "Add, check and approve the MCP servers behind this one",
 		Long: "Commands about the section mcp_servers of the configuration: the MCP servers whose tools this server offers as NAME__TOOL.",
 	}
-	cmd.AddCommand(upstreamList(g), upstreamPing(g), upstreamTools(g), upstreamLogs(g), upstreamApprove(g), upstreamAdd(g), upstreamRemove(g))
+	cmd.AddCommand(upstreamList(g), upstreamPing(g), upstreamTools(g), upstreamLogs(g), upstreamApprove(g), upstreamAdd(g), upstreamRemove(g), upstreamLogin(g), upstreamLogout(g))
 	return cmd
 }
 
@@ -61,7 +61,7 @@ func noServer(a *app.App, name string) error {
 		return fmt.Errorf("mcp_servers.%s is not enabled; remove enabled: false to use it", name)
 	}
 	known := "none"
-	for i, r := range a.Reports() {
+	for i, r := range a.Reports(a.User()) {
 		if known += ", " + r.Name; i == 0 {
 			known = r.Name
 		}
@@ -105,7 +105,7 @@ type listed struct {
 // reports returns the reports on servers, with what of them is left out.
 func reports(a *app.App, waited time.Duration) (all []listed) {
 	missing := a.Executor().Registry.Catalog().Missing()
-	for _, r := range a.Reports() {
+	for _, r := range a.Reports(a.User()) {
 		if i := slices.IndexFunc(a.Servers(), func(s *upstream.Server) bool { return s.Server() == r.Name }); i >= 0 && r.Status == upstream.StatusStarting {
 			r.Reason = cmp.Or(r.Reason, notReady(a.Servers()[i], waited))
 		}
@@ -210,14 +210,14 @@ func ping(ctx context.Context, w io.Writer, a *app.App, chosen []*upstream.Serve
 	for i, s := range chosen {
 		lines[i] = make(chan string, 1)
 		go func() {
-			s.Settle(ctx)
+			s.Settle(ctx, a.User().ID)
 			connected := time.Since(began)
-			r := s.Report()
+			r := s.ReportFor(a.User().ID)
 			if r.Status != upstream.StatusReady {
 				lines[i] <- "failed: " + cmp.Or(domain.Visible(r.Reason), notReady(s, s.Timeout()))
 				return
 			}
-			took, err := s.Ping(ctx)
+			took, err := s.Ping(ctx, a.User().ID)
 			if err != nil {
 				lines[i] <- "failed: " + domain.Visible(err.Error())
 				return

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"toolserver/cmd/toolserver/app"
+	"toolserver/domain"
+	"toolserver/tools/upstream/oauth"
+)
+
+// signIn is a run of upstream login or logout.
+type signIn struct {
+	client    *oauth.Client
+	server    string
+	id, title string // of the principal
+}
+
+// withSignIn does something about the sign-in of a principal to a server.
+func (g *globals) withSignIn(cmd *cobra.Command, name, principal string, do func(context.Context, signIn) error) error {
+	return g.with(func(a *app.App) error {
+		g.sayUnused(a.Config())
+		chosen, err := servers(a, []string{name})
+		if err != nil {
+			return err
+		}
+		s := signIn{client: chosen[0].OAuth(), server: name}
+		if s.client == nil {
+			return usage(fmt.Errorf("nobody signs in to server %s: it is a program, or has an Authorization header in the configuration", name))
+		}
+		defer s.client.Close()
+		if s.id, s.title, err = principalOf(a, principal); err != nil {
+			return err
+		}
+		ctx, stop := interruptible(cmd)
+		defer stop()
+		return do(ctx, s)
+	})
+}
+
+func upstreamLogin(g *globals) *cobra.Command {
+	var principal string
+	var noBrowser, paste bool
+	cmd := &cobra.Command{
+		Use: "login NAME", Short: "Sign in to a server that requires it", Args: cobra.ExactArgs(1), ValidArgsFunction: g.completeServer,
+		Long: "Sign in to a server that requires it (OAuth). Prints a link for a browser on this machine, and waits 10 minutes.\n" +
+			"On a machine without a browser use --paste.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out := cmd.OutOrStdout()
+			return g.withSignIn(cmd, args[0], principal, func(ctx context.Context, s signIn) error {
+				if err := s.login(ctx, g, cmd, paste, !noBrowser); err != nil {
+					if ctx.Err() != nil {
+						err = errors.New("interrupted")
+					}
+					return fmt.Errorf("not signed in to server %s: %w", s.server, hinted(err))
+				}
+				now, err := s.client.Status(s.id)
+				if err != nil {
+					return err
+				}
+				whose := "for " + s.title
+				if now.Shared {
+					whose = "for all callers who may use it"
+				}
+				fmt.Fprintf(out, "signed in to server %s, %s\n", s.server, whose)
+				for _, scope := range now.Missing {
+					fmt.Fprintf(out, "  not granted: %s\n", domain.Visible(scope))
+				}
+				return nil
+			})
+		},
+	}
+	principalFlag(cmd, &principal)
+	cmd.Flags().BoolVar(&noBrowser, "no-browser", false, "do not open a browser")
+	cmd.Flags().BoolVar(&paste, "paste", false, "sign in with a browser on another machine, and paste the address that it ends at")
+	return cmd
+}
+
+func principalFlag(cmd *cobra.Command, principal *string) {
+	cmd.Flags().StringVar(principal, "principal", "", "`name` of the user or token of the configuration who signs in, where each does; default: the user of this command line")
+}
+
+func (s *signIn) login(ctx context.Context, g *globals, cmd *cobra.Command, paste, open bool) error {
+	out := cmd.OutOrStdout()
+	if paste {
+		p, err := s.client.Paste(ctx, s.id)
+		if err != nil {
+			return err
+		}
+		return waitForPaste(ctx, out, p, pastedLines(g.std.In))
+	}
+	flow, err := s.client.SignIn(ctx, s.id)
+	if err != nil {
+		return err
+	}
+	return waitForBrowser(ctx, out, flow, open)
+}
+
+func upstreamLogout(g *globals) *cobra.Command {
+	var principal string
+	cmd := &cobra.Command{
+		Use: "logout NAME", Short: "Revoke the sign-in to a server and forget it", Args: cobra.ExactArgs(1), ValidArgsFunction: g.completeServer,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return g.withSignIn(cmd, args[0], principal, func(ctx context.Context, s signIn) error {
+				switch err := s.client.Logout(ctx, s.id); {
+				case errors.Is(err, oauth.ErrNotSignedIn):
+					fmt.Fprintf(cmd.OutOrStdout(), "not signed in to server %s\n", s.server)
+				case err != nil:
+					return hinted(err)
+				default:
+					fmt.Fprintf(cmd.OutOrStdout(), "signed out of server %s\n", s.server)
+				}
+				return nil
+			})
+		},
+	}
+	principalFlag(cmd, &principal)
+	return cmd
+}
