@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -13,17 +14,24 @@ import (
 	"toolserver/cmd/toolserver/app"
 	"toolserver/domain"
 	"toolserver/server"
+	"toolserver/tools/upstream/search"
 )
 
 // toolsCommand shows the tools, to people or in the forms model APIs take.
 func toolsCommand(g *globals) *cobra.Command {
-	var asMCP, openAI, anthropic, all bool
+	var asMCP, openAI, anthropic, all, forFiles bool
 	cmd := &cobra.Command{
-		Use: "tools", Short: "List the tools", Args: cobra.NoArgs,
+		Use: "tools [--for FILE...]", Short: "List the tools",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if !forFiles {
+				return cobra.NoArgs(cmd, args)
+			}
+			return cobra.MinimumNArgs(1)(cmd, args)
+		},
 		Long: "List the available tools as a table or as JSON: in the form of MCP, or of the function-calling\n" +
 			"APIs of OpenAI and Anthropic. Tools of other MCP servers are those that are known of them; a server of which\n" +
 			"nothing is known is connected to. With --all, include tools that are disabled, restricted or unavailable.",
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.with(func(a *app.App) error {
 				g.sayUnused(a.Config())
 				ctx, cancel := context.WithTimeout(cmd.Context(), overall)
@@ -34,7 +42,12 @@ func toolsCommand(g *globals) *cobra.Command {
 					list = a.Callable(a.User())
 				}
 				out := cmd.OutOrStdout()
+				if forFiles {
+					list = suited(list, args)
+				}
 				switch {
+				case forFiles && len(list) == 0:
+					return errors.New("no tool has a name that fits such files")
 				case asMCP:
 					return printJSON(out, map[string]any{"tools": each(list, func(t *domain.Tool) any { return server.MarshalTool(t) })})
 				case openAI:
@@ -61,8 +74,24 @@ func toolsCommand(g *globals) *cobra.Command {
 	cmd.Flags().BoolVar(&openAI, "openai", false, "print the form of OpenAI's function calling")
 	cmd.Flags().BoolVar(&anthropic, "anthropic", false, "print the form of Anthropic's Messages API")
 	cmd.Flags().BoolVar(&all, "all", false, "include tools that are disabled, restricted to others, or unavailable")
+	cmd.Flags().BoolVar(&forFiles, "for", false, "list only tools whose names fit the types of the files that follow, as report.pdf does read_pdf")
 	cmd.MarkFlagsMutuallyExclusive("json", "openai", "anthropic")
 	return cmd
+}
+
+// suited returns the tools whose names fit the types of files, the best first.
+func suited(tools []*domain.Tool, files []string) (fit []*domain.Tool) {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name
+		if t.Origin.Tool != "" {
+			names[i] = t.Origin.Tool
+		}
+	}
+	for _, s := range search.ForFiles(files, names) {
+		fit = append(fit, tools[s.Tool])
+	}
+	return fit
 }
 
 func printTable(w io.Writer, tools []*domain.Tool) error {
