@@ -40,7 +40,7 @@ type reader struct {
 // Read returns the servers in a file, by name, with a line for all that could not be taken
 // over as it is. JSON may have comments and trailing commas.
 func Read(file string, text []byte) (servers []Server, warnings []string, err error) {
-	standard, err := hujson.Standardize(slices.Clone(text))
+	standard, err := hujson.Standardize(append(slices.Clone(text), '\n')) // which ends a comment at the end
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s is no JSON: %w", file, err)
 	}

@@ -18,7 +18,7 @@ func TestRead(t *testing.T) {
 		err              string
 	}{
 		{
-			name: "Claude Desktop", text: `{"mcpServers": {"filesystem": {"command": "npx", "args": ["-y", "x", "/tmp"], "env": {"A": "1", "N": 3, "U": null}, "autoApprove": []}}, "theme": "dark"}`,
+			name: "Claude Desktop", text: `{"mcpServers": {"filesystem": {"command": "npx", "args": ["-y", "x", "/tmp"], "env": {"A": "1", "N": 3, "U": null}, "autoApprove": []}}, "theme": "dark"} // the end`,
 			want:     map[string]upstream.Settings{"filesystem": {Command: []string{"npx"}, Args: []string{"-y", "x", "/tmp"}, Env: map[string]string{"A": "1", "N": "3"}}},
 			warnings: []string{"mcp_servers.filesystem: autoApprove has no counterpart"},
 		},
