@@ -208,3 +208,50 @@ func TestCallersHTTP(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherStream has a server answer a call on the stream of the session: its own
+// stream, which stays open, is given up.
+func TestOtherStream(t *testing.T) {
+	answers, gone := make(chan string, 1), make(chan struct{})
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		event := func(text string) {
+			fmt.Fprintf(w, "data: %s\n\n", text)
+			_ = http.NewResponseController(w).Flush()
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		switch {
+		case m.Method == "initialize":
+			event(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, initialized))
+		case r.Method == "GET":
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case text := <-answers:
+				event(text)
+				<-r.Context().Done()
+			case <-r.Context().Done():
+			}
+		case m.Method == "tools/call":
+			_ = http.NewResponseController(w).Flush()
+			answers <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+			<-r.Context().Done()
+			close(gone)
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}))
+	defer ts.Close()
+	c, err := mcpclient.ConnectHTTP(t.Context(), ts.Client(), ts.URL, nil, mcpclient.Options{Protocol: "2025-11-25"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Call(t.Context(), "tools/call", nil); err != nil {
+		t.Error(err)
+	}
+	<-gone
+}
