@@ -78,7 +78,7 @@ func (q *progressQueue) pass(to func(Progress)) {
 func (c *Client) roundTrip(ctx context.Context, req *Request) (json.RawMessage, error) {
 	x := &call{ctx: ctx, asks: asks(req.Method), ended: make(chan outcome, 1)}
 	if _, stdio := c.transport.(*stdioTransport); !stdio {
-		x.http, x.abandon = context.WithCancel(context.WithoutCancel(ctx)) // as the stream may have to be read to its end
+		x.http, x.abandon = requestContext(ctx)
 	}
 	var more chan struct{}
 	if req.Progress != nil {
@@ -97,6 +97,9 @@ func (c *Client) roundTrip(ctx context.Context, req *Request) (json.RawMessage, 
 	}
 	if err != nil {
 		c.forget(x)
+		if x.abandon != nil {
+			x.abandon()
+		}
 		return nil, err
 	}
 	closed := c.ctx.Done()
@@ -125,6 +128,16 @@ func (c *Client) roundTrip(ctx context.Context, req *Request) (json.RawMessage, 
 			closed = nil
 		}
 	}
+}
+
+// requestContext returns a context for the HTTP request of a call. It may last
+// longer than the call, as the stream of the response has to be read to its end.
+func requestContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	free := context.WithoutCancel(ctx)
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(free, deadline.Add(drainTime))
+	}
+	return context.WithCancel(free)
 }
 
 // forget removes a call that has its outcome, and ends what it made the client do.

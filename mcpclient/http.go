@@ -129,6 +129,9 @@ func (t *httpTransport) post(ctx context.Context, out *outgoing, x *call) error 
 			return err
 		}
 		t.client.receive(x, body, true) // also of errors, which have a status of their own
+		if x.done.Load() {
+			return nil
+		}
 		return t.failure(resp, body)
 	}
 	return t.failure(resp, nil)
