@@ -276,35 +276,40 @@ func TestChanged(t *testing.T) {
 		"the issuer in the config": func(_, other *world) func(*Config) { return settings(func(s *Settings) { s.Issuer = other.Issuer() }) },
 		"the upstream's name":      func(*world, *world) func(*Config) { return func(c *Config) { c.Upstream = "others" } },
 	} {
-		t.Run(name, func(t *testing.T) {
-			w, other := newWorld(t), newWorld(t)
-			c := w.client()
-			w.signedIn(c, "")
-			w.EndAccess()
-			refreshed := w.grants(grantRefresh)
-			var with func(*Config)
-			w.Set(func() { with = change(w, other) })
-			c = w.client(with)
-			req, err := http.NewRequest(http.MethodPost, c.config.URL, strings.NewReader("{}"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, _, err = w.send(c.Transport(""), req)
-			if err == nil {
-				t.Error("the old grant is used")
-			}
-			if n := w.grants(grantRefresh) - refreshed; n > 0 {
-				t.Errorf("%d refreshes", n)
-			}
-			for _, r := range other.Requests("/mcp") {
-				if r.Auth != "" {
-					t.Errorf("the other upstream gets %s", r.Auth)
+		for _, late := range []bool{false, true} { // whether the token has expired, as far as the client knows
+			t.Run(fmt.Sprintf("%s, %v", name, late), func(t *testing.T) {
+				w, other := newWorld(t), newWorld(t)
+				c := w.client()
+				w.signedIn(c, "")
+				w.EndAccess()
+				now := time.Now()
+				if late {
+					now = now.Add(2 * time.Hour)
 				}
-			}
-			if n := len(other.Requests("/token")); n > 0 {
-				t.Errorf("the other authorization server gets %d requests for tokens", n)
-			}
-		})
+				var with func(*Config)
+				w.Set(func() { with = change(w, other) })
+				c = w.client(with, at(&now))
+				req, err := http.NewRequest(http.MethodPost, c.config.URL, strings.NewReader("{}"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _, err = w.send(c.Transport(""), req)
+				if err == nil {
+					t.Error("the old grant is used")
+				}
+				if n := w.grants(grantRefresh); n > 0 {
+					t.Errorf("%d refreshes", n)
+				}
+				for _, r := range other.Requests("/mcp") {
+					if r.Auth != "" {
+						t.Errorf("the other upstream gets %s", r.Auth)
+					}
+				}
+				if n := len(other.Requests("/token")); n > 0 {
+					t.Errorf("the other authorization server gets %d requests for tokens", n)
+				}
+			})
+		}
 	}
 }
 

@@ -179,7 +179,7 @@ func (c *Client) scopes(r protectedResource, n need, kept *grant, bound bool) []
 		}
 	}
 	if n.stepUp {
-		all = slices.Concat(n.sent.Requested, all, n.said.Scopes)
+		all = slices.Concat(all, n.said.Scopes)
 	}
 	if bound {
 		all = slices.Concat(kept.Requested, all)

@@ -155,8 +155,12 @@ func (w *world) signIn(err error) error {
 
 func (w *world) finish(flow *signin.Flow) error {
 	w.t.Helper()
-	w.visit(newBrowser(w.t), flow.URL)
-	<-flow.Done()
+	_, page := w.visit(newBrowser(w.t), flow.URL)
+	select {
+	case <-flow.Done():
+	default:
+		w.t.Fatalf("the sign-in is not done: %s", page)
+	}
 	if err := flow.Err(); err != nil {
 		w.show(err.Error())
 		return err
