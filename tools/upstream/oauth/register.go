@@ -25,15 +25,15 @@ type registration struct {
 const clientName = "toolserver"
 
 // register returns what this client is to an authorization server: what the settings say, or its metadata document, or what it
-// has registered for itself, now if need be. Redirect is empty if nobody signs in.
-func (c *Client) register(ctx context.Context, as authorizationServer, redirect string) (registration, error) {
+// has registered for itself, now if need be or if it has to be another than before. Redirect is empty if nobody signs in.
+func (c *Client) register(ctx context.Context, as authorizationServer, redirect string, another bool) (registration, error) {
 	switch {
 	case c.settings.ClientID != "":
 		return c.preregistered(as)
 	case c.settings.ClientMetadataURL != "" && as.Documents:
 		return registration{Issuer: as.Issuer, ID: c.settings.ClientMetadataURL, Method: c.method(as, "")}, nil
 	case as.Registration != "":
-		return c.dynamic(ctx, as, redirect)
+		return c.dynamic(ctx, as, redirect, another)
 	}
 	return registration{}, c.refused("its authorization server "+clean(as.Issuer)+" registers no clients by itself",
 		"Register toolserver there, with the redirect URI http://127.0.0.1/callback, and set client_id in the section oauth of the upstream.")
@@ -73,13 +73,13 @@ func (c *Client) configured(r registration) registration {
 
 // dynamic returns a client that has registered itself for a redirect (RFC 7591). It is registered again where sign-ins lead back to
 // another port: not all servers allow any.
-func (c *Client) dynamic(ctx context.Context, as authorizationServer, redirect string) (registration, error) {
+func (c *Client) dynamic(ctx context.Context, as authorizationServer, redirect string, another bool) (registration, error) {
 	name := c.name("client", as.Issuer)
 	known, err := c.readRegistration(name)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return known, err
-	case err == nil && known.Issuer == as.Issuer && known.Redirect == redirect && (known.Expires.IsZero() || c.now().Before(known.Expires)):
+	case err == nil && !another && known.Issuer == as.Issuer && known.Redirect == redirect && (known.Expires.IsZero() || c.now().Before(known.Expires)):
 		return known, nil
 	}
 	method := c.settings.AuthMethod
@@ -121,6 +121,15 @@ func (c *Client) dynamic(ctx context.Context, as authorizationServer, redirect s
 		r.Expires = time.Unix(int64(got.Expires), 0)
 	}
 	return r, c.writeRegistration(name, r)
+}
+
+// unregister forgets what this client has registered, unless it has registered again since: a server that no longer knows a client
+// says so to the person only, who does not come back.
+func (c *Client) unregister(r registration) {
+	name := c.name("client", r.Issuer)
+	if known, err := c.readRegistration(name); err == nil && known.ID == r.ID && known.Redirect != "" {
+		_ = c.config.State.Remove(name) // or the next sign-in fails as well
+	}
 }
 
 // method returns how a client with a secret, or without, authenticates.

@@ -111,7 +111,7 @@ type target struct {
 
 // issue gets a grant of a machine and keeps it. The caller has the lock.
 func (c *Client) issue(ctx context.Context, o owner, t target) (*grant, error) {
-	r, err := c.register(ctx, t.server, "")
+	r, err := c.register(ctx, t.server, "", false)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ type SignInRequired struct {
 	owner     owner
 	principal string // of whoever made the request
 	target    target
+	another   bool // registration, since the person tries again
 }
 
 func (e *SignInRequired) Error() string { return e.Why }
@@ -65,7 +66,8 @@ func (c *Client) whySignIn(n need, kept *grant, bound bool) string {
 	return "upstream " + c.config.Upstream + " requires a sign-in"
 }
 
-// SignIn begins a sign-in of a principal, whether or not there is a grant, as [SignInRequired.Begin] does.
+// SignIn begins a sign-in of a principal, whether or not there is a grant, as [SignInRequired.Begin] does. A client that registers
+// itself registers again: the server may have forgotten it.
 func (c *Client) SignIn(ctx context.Context, principal string) (*signin.Flow, error) {
 	e, err := c.require(ctx, principal)
 	if err != nil {
@@ -81,7 +83,7 @@ func (c *Client) Paste(ctx context.Context, principal string) (*signin.Pasted, e
 		return nil, err
 	}
 	redirect := signin.UnusedRedirect(c.port(e.target.server.Issuer))
-	a, err := c.prepare(ctx, e.target, redirect)
+	a, err := c.prepare(ctx, e.target, redirect, e.another)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +125,7 @@ func (c *Client) require(ctx context.Context, principal string) (*SignInRequired
 	}
 	n := need{owner: o, principal: principal, said: said}
 	bound := kept != nil && kept.Issuer == issuer && kept.Resource == resource.Resource
-	return &SignInRequired{Upstream: c.config.Upstream, Why: c.whySignIn(n, nil, false), Command: c.login(), client: c, owner: o, principal: principal,
+	return &SignInRequired{Upstream: c.config.Upstream, Why: c.whySignIn(n, nil, false), Command: c.login(), client: c, owner: o, principal: principal, another: true,
 		target: target{resource, server, c.scopes(resource, n, kept, bound)}}, nil
 }
 
@@ -179,7 +181,7 @@ func (c *Client) begin(ctx context.Context, e *SignInRequired) (*signin.Flow, er
 			return nil, err
 		}
 		defer release()
-		a, err := c.prepare(ctx, e.target, redirect)
+		a, err := c.prepare(ctx, e.target, redirect, e.another)
 		if err != nil {
 			return nil, err
 		}
@@ -200,7 +202,16 @@ func (c *Client) begin(ctx context.Context, e *SignInRequired) (*signin.Flow, er
 		if c.config.Prove != nil {
 			r.Prove = c.config.Prove(e.principal)
 		}
-		return c.desk.Begin(r)
+		f, err := c.desk.Begin(r)
+		if err != nil {
+			return nil, err
+		}
+		c.desk.OnDone(f, "registration", func() {
+			if _, denied := errors.AsType[signin.DeniedError](f.Err()); f.Err() != nil && !denied {
+				c.unregister(a.client)
+			}
+		})
+		return f, nil
 	})
 }
 
@@ -219,7 +230,7 @@ func (c *Client) port(issuer string) int {
 }
 
 // prepare checks that an authorization server can be signed in to safely, and returns the sign-in.
-func (c *Client) prepare(ctx context.Context, t target, redirect string) (*attempt, error) {
+func (c *Client) prepare(ctx context.Context, t target, redirect string, another bool) (*attempt, error) {
 	lacks := func(what string) error {
 		return c.refused("its authorization server "+clean(t.server.Issuer)+" "+what, "Report it to whoever runs the upstream.")
 	}
@@ -233,7 +244,7 @@ func (c *Client) prepare(ctx context.Context, t target, redirect string) (*attem
 	case len(t.server.Grants) > 0 && !slices.Contains(t.server.Grants, grantCode):
 		return nil, lacks("does not support the grant type authorization_code")
 	}
-	client, err := c.register(ctx, t.server, redirect)
+	client, err := c.register(ctx, t.server, redirect, another)
 	if err != nil {
 		return nil, err
 	}

@@ -515,11 +515,9 @@ func TestPort(t *testing.T) {
 	w := newWorld(t)
 	redirect := func() string {
 		c := w.client()
-		flow, err := c.SignIn(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(w.finish(flow), c.Close()); err != nil {
+		_ = c.Logout(t.Context(), "")
+		_, _, err := w.call(c, "", "tools/list")
+		if err := errors.Join(w.signIn(err), c.Close()); err != nil {
 			t.Fatal(err)
 		}
 		asked := w.Requests("/authorize")
@@ -542,5 +540,39 @@ func TestPort(t *testing.T) {
 	before := len(w.Requests("/register"))
 	if third := redirect(); third == second || len(w.Requests("/register")) != before+1 {
 		t.Errorf("%s, although that is taken", third)
+	}
+}
+
+// TestForgotten has the authorization server forget the client that had registered itself.
+func TestForgotten(t *testing.T) {
+	w := newWorld(t)
+	w.wrong = true // it uses the client that was forgotten
+	c := w.client(func(c *Config) { c.Patience = 100 * time.Millisecond })
+	w.signedIn(w.client(), "")
+	w.EndGrants()
+	w.Set(func() { clear(w.Clients) })
+	_, _, err := w.call(c, "", "tools/list")
+	flow, err := required(t, err).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-flow.Done() // the person gets no further than an error page
+	again := w.client()
+	for { // what is done after a sign-in is done in the background
+		if _, err := again.readRegistration(again.name("client", w.Issuer())); err != nil {
+			break
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("the registration is kept")
+		}
+	}
+	w.signedIn(again, "")
+	w.Set(func() { clear(w.Clients) })
+	flow, err = again.SignIn(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.finish(flow); err != nil {
+		t.Error(err)
 	}
 }
