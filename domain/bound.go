@@ -48,7 +48,7 @@ func (r ToolResult) TextLen() (n int) {
 
 // size returns how many bytes the outcome has, but for structured results.
 func (o *outcome) size() int {
-	n := o.Tool.TextLen()
+	n := o.Tool.TextLen() + len(o.Tool.Extra)
 	for i := range o.Tool.Content {
 		n += len(o.Tool.Content[i].Data) + len(o.Tool.Content[i].Raw)
 	}

@@ -46,6 +46,7 @@ func (r *redactor) outcome(out outcome) outcome {
 	}
 	out.Tool.Content = each(out.Tool.Content, r.content)
 	out.Tool.Results, out.Tool.Meta = r.value(out.Tool.Results), r.value(out.Tool.Meta)
+	out.Tool.Extra = r.json(out.Tool.Extra)
 	out.Tool.MetaData = r.members(out.Tool.MetaData)
 	out.Prompt.Description = r.text(out.Prompt.Description)
 	out.Prompt.Messages = each(out.Prompt.Messages, func(m PromptMessage) PromptMessage { return PromptMessage{m.Role, r.content(m.Content)} })

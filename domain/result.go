@@ -22,6 +22,8 @@ type ToolResult struct {
 	MetaData  map[string]any // of the V2 contract: small facts about the run
 	Meta      any            // MCP's _meta: details for programs; nil if there are none
 	IsError   bool           // the tool ran, and reports an error
+	// Extra has further members of the result of another server, as a JSON object.
+	Extra json.RawMessage
 
 	encoded json.RawMessage // Results, if they have been marshalled already
 }

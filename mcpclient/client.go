@@ -80,7 +80,7 @@ var ErrTooLong = errors.New("a message of the server exceeds the limit")
 
 // Bounds of what a server can make the client do.
 const (
-	maxHandlers  = 16
+	maxHandlers  = 256
 	maxAnswers   = 64 // to requests of the server, on their way
 	maxRounds    = 20 // of one call that requires input
 	maxProgress  = 256

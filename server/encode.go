@@ -54,7 +54,7 @@ func (x *exchange) appendResult(b []byte, r *domain.ToolResult) []byte {
 	if r.IsError {
 		b = append(b, `,"isError":true`...)
 	}
-	return x.appendMeta(b, r.Meta)
+	return x.appendMeta(appendMembers(b, r.Extra), r.Meta)
 }
 
 // appendMeta appends the end of a result: its _meta, and what protocol version
@@ -178,7 +178,11 @@ func (s *Server) page(method string, p domain.Principal, modern bool, cursor str
 		b = appendMember(b, "nextCursor", next)
 	}
 	if modern {
-		b = appendCaching(b, listTTL, catalog.Private())
+		ttl := listTTL
+		if catalog.Pending() {
+			ttl = 0
+		}
+		b = appendCaching(b, ttl, catalog.Private())
 	}
 	x := exchange{server: s, message: &message{meta: requestMeta{modern: modern}}}
 	b = x.appendMeta(b, nil)

@@ -26,7 +26,7 @@ var layers = map[string][]string{
 	"filewatch":    {},
 	"bench":        {"cmd", "server", "tools", "sandbox", "domain", "mcpclient", "jsonrpc", "fakes"},
 	"test":         {"cmd", "tools", "sandbox", "domain", "fakes", "mcpclient", "jsonrpc"},
-	"fakes":        {},
+	"fakes":        {"mcpclient", "jsonrpc", "sse"},
 }
 
 // TestImports keeps the arrows between packages pointing down.

@@ -38,7 +38,7 @@ func (s *shell) run(args ...string) (out string, code int) {
 	return string(b), 0
 }
 
-// prints checks what a command writes, and its exit code. An argument that is '' is empty.
+// prints checks what a command writes, and its exit code. An argument that is ” is empty.
 func (s *shell) prints(command string, code int, want ...string) {
 	s.t.Helper()
 	args := strings.Fields(command)

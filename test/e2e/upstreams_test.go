@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -166,14 +165,6 @@ func descriptors(t *testing.T, pid int) int {
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	must(t, err)
 	return len(entries)
-}
-
-// series returns a file in dir for each number, such as dir/name_0.
-func series(dir, name string, count int) (all []string) {
-	for i := range count {
-		all = append(all, filepath.Join(dir, fmt.Sprintf("%s_%d", name, i)))
-	}
-	return all
 }
 
 // remote is an upstream over HTTP.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 
 	"toolserver/mcpclient"
 	"toolserver/sandbox"
@@ -54,7 +55,7 @@ func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 	starting := context.AfterFunc(ctx, kill)
 	child, err := s.deps.Processes.Start(living, sandbox.ProcessRequest{
 		Argv: s.settings.argv(), Dir: s.settings.Cwd, Env: s.settings.environment(s.deps.Environ), Unconfined: !s.settings.Sandbox,
-		Stderr: &stderrLog{log: s.deps.Log},
+		Stderr: newStderrLog(s.deps.Log),
 	})
 	if err != nil {
 		kill()
@@ -175,12 +176,36 @@ func (c *connection) ping(ctx context.Context) error {
 
 // stderrLog logs what a program writes to its standard error, line by line.
 type stderrLog struct {
-	log  *zap.Logger
-	rest []byte
+	log     *zap.Logger
+	rest    []byte
+	limit   *rate.Limiter
+	dropped int // lines since the last that was logged
 }
 
-// maxErrorLine bounds a line that is logged.
-const maxErrorLine = 4 << 10
+// Bounds of what is logged: of a line, and lines a second, after as many as a start takes.
+const (
+	maxErrorLine   = 4 << 10
+	errorLines     = 20
+	errorLineBurst = 500
+)
+
+func newStderrLog(log *zap.Logger) *stderrLog {
+	return &stderrLog{log: log, limit: rate.NewLimiter(errorLines, errorLineBurst)}
+}
+
+func (l *stderrLog) line(text string) {
+	switch {
+	case text == "":
+		return
+	case !l.limit.Allow():
+		l.dropped++
+		return
+	case l.dropped > 0:
+		l.log.Warn("the server writes too much to its standard error; lines are left out", zap.Int("lines", l.dropped))
+		l.dropped = 0
+	}
+	l.log.Info(StderrMessage, zap.String(StderrKey, text))
+}
 
 // Write never fails.
 func (l *stderrLog) Write(p []byte) (int, error) {
@@ -194,9 +219,7 @@ func (l *stderrLog) Write(p []byte) (int, error) {
 		if i >= 0 {
 			line = l.rest[:i]
 		}
-		if text := strings.TrimRight(strings.ToValidUTF8(string(line[:min(len(line), maxErrorLine)]), "?"), "\r"); text != "" {
-			l.log.Info(StderrMessage, zap.String(StderrKey, text))
-		}
+		l.line(strings.TrimRight(strings.ToValidUTF8(string(line[:min(len(line), maxErrorLine)]), "?"), "\r"))
 		l.rest = append(l.rest[:0], l.rest[min(len(line)+1, len(l.rest)):]...)
 	}
 }

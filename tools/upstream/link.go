@@ -267,6 +267,7 @@ func (l *link) failed(err error, lasted time.Duration) time.Duration {
 		status = StatusSignIn
 	}
 	l.set(status, nil, err)
+	l.server.settle()
 	log := l.server.deps.Log.Warn
 	if fails > 1 {
 		log = l.server.deps.Log.Debug

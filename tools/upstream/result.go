@@ -31,6 +31,12 @@ func toolResult(raw json.RawMessage) (r domain.ToolResult, err error) {
 			if len(value) > 0 && value[0] == '{' && string(value) != "{}" {
 				r.Meta = json.RawMessage(value)
 			}
+		case "resultType":
+		default:
+			if r.Extra == nil {
+				r.Extra = json.RawMessage("{}")
+			}
+			r.Extra = rawjson.With(r.Extra, string(name), value)
 		}
 		return err
 	})

@@ -26,6 +26,9 @@ func TestToolResult(t *testing.T) {
 	if m, _ := r.Meta.(json.RawMessage); string(m) != `{"ui":{"a":1}}` {
 		t.Errorf("_meta: %s", m)
 	}
+	if string(r.Extra) != `{"extra":1}` {
+		t.Errorf("further members: %s", r.Extra)
+	}
 	for _, bad := range []string{`[]`, `{"content":7}`, `{"content":[7]}`, `{"content":[{"type":7}]}`, `{"content":[{"type":"text","text":{}}]}`, `{`} {
 		if _, err := toolResult(json.RawMessage(bad)); err == nil {
 			t.Errorf("%s is accepted", bad)
@@ -56,6 +59,8 @@ func TestContract(t *testing.T) {
 		{"by address", text(`{"results":{},"artifacts":[{"name":"a.bin","url":"https://example.com/a","size":"7"}]}`), []string{"a.bin application/octet-stream"}, `"uri":"https://example.com/a"`},
 		{"odd display", text(`{"results":[1],"display":"canvas","meta_data":{"a":1}}`), nil, `"value":[1]`},
 		{"iframe", text(`{"results":{},"display":{"type":"iframe","url":"https://example.com","title":"T","sandbox":"allow-scripts"}}`), nil, `"type":"iframe","url":"https://example.com","sandbox":"allow-scripts"`},
+		{"odd entries", text(`{"results":{},"artifacts":[{"b64":"` + b64 + `"},{"name":"x.pdf"},7,null,{"name":["y"],"b64":"` + b64 + `","mime":1}]}`),
+			[]string{"artifact-1 application/octet-stream", "artifact-2 application/octet-stream"}, "x.pdf was left out"},
 		{"not base64", text(`{"results":{},"artifacts":[{"name":"a","b64":"***"},{"name":"b","b64":"QQ"}]}`), []string{"b application/octet-stream"}, "a was left out"},
 	} {
 		r, err := toolResult(json.RawMessage(test.raw))

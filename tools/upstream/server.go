@@ -57,6 +57,7 @@ type Server struct {
 	catalog  catalog
 	pins     map[string]Difference // tools that differ from their pins
 	offered  domain.Offer
+	settled  bool // it has been tried to connect
 	changed  func()
 	problems []string         // with what is kept
 	links    map[string]*link // connections of single callers, by the ID of the principal; nil if all share one
@@ -231,10 +232,23 @@ func (s *Server) adopt(c catalog) {
 	}
 	offer := s.offer(&c, changed)
 	s.mu.Lock()
+	offer.Pending = c.empty() && !s.settled && !s.settings.Lazy
 	s.catalog, s.pins, s.offered = c, changed, offer
 	notify := s.changed
 	s.mu.Unlock()
 	if notify != nil {
+		notify()
+	}
+}
+
+// settle notes that the server has been tried: it need not be waited for any more.
+func (s *Server) settle() {
+	s.mu.Lock()
+	notify := s.changed
+	pending := s.offered.Pending
+	s.settled, s.offered.Pending = true, false
+	s.mu.Unlock()
+	if pending && notify != nil {
 		notify()
 	}
 }

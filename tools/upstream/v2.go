@@ -20,18 +20,9 @@ import (
 // its JSON, with the keys that older tools use instead.
 type contract struct {
 	Results   json.RawMessage `json:"results"`
-	Artifacts []struct {
-		Name        string `json:"name"`
-		B64         string `json:"b64"`
-		MIME        string `json:"mime"`
-		Size        any    `json:"size"`
-		Description string `json:"description"`
-		Viewer      string `json:"viewer"`
-		URI         string `json:"uri"`
-		URL         string `json:"url"`
-	} `json:"artifacts"`
-	Display  json.RawMessage `json:"display"`
-	MetaData map[string]any  `json:"meta_data"`
+	Artifacts []contractFile  `json:"artifacts"`
+	Display   json.RawMessage `json:"display"`
+	MetaData  map[string]any  `json:"meta_data"`
 
 	Result    json.RawMessage `json:"result"`
 	MetaDash  map[string]any  `json:"meta-data"`
@@ -40,6 +31,19 @@ type contract struct {
 	Files     []string        `json:"returned_file_contents"`
 
 	content []domain.Content
+}
+
+// contractFile is a file in a contract.
+type contractFile struct{ name, b64, mime, description, viewer, uri string }
+
+// UnmarshalJSON reads what it can of a file: what is odd about one costs no other.
+func (f *contractFile) UnmarshalJSON(raw []byte) error {
+	for member, to := range map[string]*string{"name": &f.name, "b64": &f.b64, "mime": &f.mime, "description": &f.description, "viewer": &f.viewer, "url": &f.uri, "uri": &f.uri} {
+		if text, err := rawjson.String(rawjson.Member(raw, member)); err == nil && text != "" {
+			*to = text
+		}
+	}
+	return nil
 }
 
 // contractKeys are the keys that tell the contract from other JSON.
@@ -75,7 +79,7 @@ func contractOf(structured json.RawMessage, content []domain.Content) (c contrac
 func (c *contract) valid(raw []byte) bool {
 	embedded := c.Files != nil
 	for _, a := range c.Artifacts {
-		embedded = embedded || a.B64 != ""
+		embedded = embedded || a.b64 != ""
 	}
 	c.Results = json.RawMessage(cmp.Or(string(c.Results), string(c.Result)))
 	if len(c.Results) == 0 && embedded { // all the rest is results
@@ -117,13 +121,13 @@ func (c *contract) result(r domain.ToolResult) domain.ToolResult {
 			}
 			a.Data = data
 		} else if a.URI == "" {
-			a.Data = []byte{}
+			notes = append(notes, a.Name+" was left out: it has no data")
+			return
 		}
 		r.Artifacts = append(r.Artifacts, a)
 	}
 	for _, a := range c.Artifacts {
-		size, _ := a.Size.(float64)
-		add(domain.Artifact{Name: a.Name, MIME: a.MIME, Size: int64(size), URI: cmp.Or(a.URI, a.URL), Description: a.Description, Viewer: a.Viewer}, a.B64)
+		add(domain.Artifact{Name: a.name, MIME: a.mime, URI: a.uri, Description: a.description, Viewer: a.viewer}, a.b64)
 	}
 	for i, b64 := range c.Files {
 		name := ""

@@ -46,7 +46,6 @@ type Server struct {
 	refresh  map[string]*grant
 	requests []Request
 	problems []string // what clients did wrong
-	n        int
 }
 
 // Client is one that is registered.

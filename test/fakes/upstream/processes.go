@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"syscall"
 )
 
 // processes are tools that misbehave as processes do.
@@ -20,7 +19,9 @@ func processes() []tool {
 			case "half": // with half an answer
 				c.out([]byte(`{"jsonrpc":"2.0","id":` + string(c.id) + `,"resu`))
 			case "kill":
-				_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				if p, err := os.FindProcess(os.Getpid()); err == nil {
+					_ = p.Kill()
+				}
 			case "close": // lives on, but says nothing more
 				_ = os.Stdout.Close()
 				<-c.ctx.Done()

@@ -196,11 +196,6 @@ func (w *world) grants(grantType string) (n int) {
 	return n
 }
 
-// reading has the upstream name the scope that it requires for everything.
-func (w *world) reading() {
-	w.Set(func() { w.Need = func(string, []byte) []string { return []string{"read"} } })
-}
-
 // newKey returns a private key in PEM with its public key.
 func newKey(t *testing.T) (string, *ecdsa.PublicKey) {
 	t.Helper()
