@@ -191,6 +191,7 @@ func TestUpstreamStatus(t *testing.T) {
 		must(t, json.Unmarshal([]byte(g.upstreams()), &shown))
 		return len(shown) == 2 && shown[0].Status == "failed" && shown[1].Status == "ready"
 	})
+	eventually(t, "a notification about them", func() bool { return g.notified("notifications/resources/updated") > 0 })
 	if shown[0].Name != "crashing" || !strings.Contains(shown[0].Reason, "exit status 3") || shown[1].Name != "u" || shown[1].Tools != len(g.names("u__")) || slices.Contains(g.names("u__"), "u__echo") {
 		t.Errorf("%+v", shown)
 	}

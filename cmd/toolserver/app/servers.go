@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"toolserver/domain"
 	"toolserver/filewatch"
@@ -138,12 +139,23 @@ func (a *App) look(names []string) (*domain.Tool, *domain.Catalog, error) {
 	return nil, nil, errors.New(catalog.Why(user, why))
 }
 
+// Why returns why a server is not ready, after it was waited for.
+func Why(r *upstream.Report, waited time.Duration) string {
+	switch {
+	case r.Status == upstream.StatusSignIn:
+		return r.Reason + "; toolserver upstream login " + r.Name + " signs in"
+	case r.Status == upstream.StatusStarting && r.Reason == "":
+		return fmt.Sprintf("it was not ready within %v", waited)
+	}
+	return r.Reason
+}
+
 // because adds to the error of a missing tool which servers that may have it are not ready.
 func (a *App) because(err error, servers []*upstream.Server) error {
 	access := a.exec.Registry.Catalog().Settings.Access
 	for _, s := range servers {
 		if r := s.ReportFor(a.User().ID); r.Allowed(access, a.User()) && r.Status != upstream.StatusReady && !s.Known() {
-			err = fmt.Errorf("%w; server %s is unavailable: %s", err, r.Name, cmp.Or(r.Reason, fmt.Sprintf("it was not ready within %v", s.Timeout())))
+			err = fmt.Errorf("%w; server %s is unavailable: %s", err, r.Name, Why(&r, s.Timeout()))
 		}
 	}
 	return err

@@ -34,11 +34,6 @@ func upstreamCommand(g *globals) *cobra.Command {
 // overall bounds how long a command waits for all servers, unless it is told another time.
 const overall = 10 * time.Second
 
-// notReady is why a server that has not settled is not ready.
-func notReady(s *upstream.Server, waited time.Duration) string {
-	return fmt.Sprintf("it was not ready within %v", min(waited, s.Timeout()))
-}
-
 // servers returns the enabled servers that are named, or all.
 func servers(a *app.App, names []string) (chosen []*upstream.Server, err error) {
 	all := a.Servers()
@@ -106,8 +101,8 @@ type listed struct {
 func reports(a *app.App, waited time.Duration) (all []listed) {
 	missing := a.Executor().Registry.Catalog().Missing()
 	for _, r := range a.Reports(a.User()) {
-		if i := slices.IndexFunc(a.Servers(), func(s *upstream.Server) bool { return s.Server() == r.Name }); i >= 0 && r.Status == upstream.StatusStarting {
-			r.Reason = cmp.Or(r.Reason, notReady(a.Servers()[i], waited))
+		if i := slices.IndexFunc(a.Servers(), func(s *upstream.Server) bool { return s.Server() == r.Name }); i >= 0 {
+			r.Reason = app.Why(&r, min(waited, a.Servers()[i].Timeout()))
 		}
 		l := listed{Report: r}
 		for _, m := range missing {
@@ -214,7 +209,7 @@ func ping(ctx context.Context, w io.Writer, a *app.App, chosen []*upstream.Serve
 			connected := time.Since(began)
 			r := s.ReportFor(a.User().ID)
 			if r.Status != upstream.StatusReady {
-				lines[i] <- "failed: " + cmp.Or(domain.Visible(r.Reason), notReady(s, s.Timeout()))
+				lines[i] <- "failed: " + domain.Visible(app.Why(&r, s.Timeout()))
 				return
 			}
 			took, err := s.Ping(ctx, a.User().ID)

@@ -61,7 +61,7 @@ func logsNow(ctx context.Context, cmd *cobra.Command, a *app.App, chosen []*upst
 	case r.Status == upstream.StatusReady:
 		fmt.Fprintf(cmd.ErrOrStderr(), "server %s is ready\n", r.Name)
 	case ctx.Err() == nil:
-		return errors.New("server " + r.Name + " is unavailable: " + domain.Visible(r.Reason))
+		return errors.New("server " + r.Name + " is unavailable: " + domain.Visible(app.Why(&r, chosen[0].Timeout())))
 	}
 	return nil
 }
