@@ -115,19 +115,23 @@ func newSample(wall time.Duration, took []time.Duration) sample {
 // answer reads up to the next answer, and returns it, valid until the next
 // read, and its id.
 func (p *process) answer() ([]byte, int, error) {
+	line, id, err := p.next()
+	if err == nil && (bytes.Contains(line, []byte(`"isError":true`)) || !bytes.Contains(line, []byte(`"result":`))) {
+		return nil, 0, fmt.Errorf("%s answered %.300s", p.name, line)
+	}
+	return line, id, err
+}
+
+// next likewise reads an answer, which may be an error.
+func (p *process) next() ([]byte, int, error) {
 	for {
 		line, err := p.out.Next()
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: reading an answer: %w", p.name, err)
 		}
-		id, ok := answerID(line)
-		if !ok {
-			continue // a notification
+		if id, ok := answerID(line); ok { // and no notification
+			return line, id, nil
 		}
-		if bytes.Contains(line, []byte(`"isError":true`)) || !bytes.Contains(line, []byte(`"result":`)) {
-			return nil, 0, fmt.Errorf("%s answered %.300s", p.name, line)
-		}
-		return line, id, nil
 	}
 }
 

@@ -87,6 +87,16 @@ func (c contest) ratio(a, b string, m metric) float64 {
 	return median(over)
 }
 
+// added returns the median of what one target takes more than another in the same
+// round.
+func (c contest) added(a, b string, m metric) float64 {
+	more, than := c.values(a, m), c.values(b, m)
+	for i := range more {
+		more[i] -= than[i]
+	}
+	return median(more)
+}
+
 // median returns the median of v, which it sorts.
 func median(v []float64) float64 {
 	if len(v) == 0 {

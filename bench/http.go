@@ -17,18 +17,44 @@ type era struct {
 	session bool        // which begins with a handshake
 }
 
+// The protocol versions that are measured: with sessions, and without.
+const (
+	legacy = "2025-11-25"
+	modern = "2026-07-28"
+)
+
 // withSessions returns the era of sessions, in which a message is echoed, which
 // is JSON.
-func withSessions(message string) era {
-	return era{"2025-11-25", call("echo", `{"message":`+message+`}`), []byte(`"Echo: ` + message[1:]), httpHeader("2025-11-25"), true}
-}
+func withSessions(message string) era { return echoing(legacy, "echo", message) }
 
 // withoutSessions returns the era after that.
-func withoutSessions(message string) era {
-	return era{"2026-07-28", request(`,"method":"tools/call","params":{"name":"echo","arguments":{"message":` + message + `},"_meta":{` +
-		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
-		`"io.modelcontextprotocol/clientCapabilities":{}}}}`), []byte(`"Echo: ` + message[1:]),
-		httpHeader("2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "echo"), false}
+func withoutSessions(message string) era { return echoing(modern, "echo", message) }
+
+// echoing returns a call of a tool that echoes a message, which is JSON.
+func echoing(version, tool, message string) era {
+	return calling(version, tool, `{"message":`+message+`}`, `"Echo: `+message[1:])
+}
+
+// calling returns a call of a tool with arguments, which are JSON.
+func calling(version, tool, arguments, answer string) era {
+	return asking(version, "tools/call", tool, `"name":"`+tool+`","arguments":`+arguments, answer)
+}
+
+// asking returns a request with the members of its parameters, of which one may name
+// what is called.
+func asking(version, method, name, params, answer string) era {
+	e := era{version: version, answer: []byte(answer), header: httpHeader(version), session: version == legacy}
+	if version == modern {
+		e.header.Set("Mcp-Method", method)
+		if name != "" {
+			e.header.Set("Mcp-Name", name)
+			params += ","
+		}
+		params += `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + version + `","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
+			`"io.modelcontextprotocol/clientCapabilities":{}}`
+	}
+	e.req = request(`,"method":"` + method + `","params":{` + params + `}}`)
+	return e
 }
 
 func httpHeader(version string, more ...string) http.Header {

@@ -16,6 +16,7 @@ const tick = 10 * time.Millisecond
 // stat is what proc(5) says of a process in /proc/PID/stat.
 type stat struct {
 	pid, parent int
+	name        string        // of the program, its first 15 characters
 	cpu         time.Duration // its own
 	children    time.Duration // of those it has waited for, and theirs
 	pages       int64         // resident
@@ -39,7 +40,7 @@ func parseStat(line string) (stat, error) {
 		return n
 	}
 	s := stat{
-		pid: int(number(strings.TrimSpace(line[:open]))), parent: int(number(fields[1])),
+		pid: int(number(strings.TrimSpace(line[:open]))), parent: int(number(fields[1])), name: line[open+1 : end],
 		cpu:      time.Duration(number(fields[11])+number(fields[12])) * tick,
 		children: time.Duration(number(fields[13])+number(fields[14])) * tick,
 		pages:    number(fields[21]),
@@ -47,7 +48,10 @@ func parseStat(line string) (stat, error) {
 	return s, errors.Join(errs...)
 }
 
-// tree returns a process and all its descendants that are alive.
+// upstreamProgram is what gateways are measured with. What it needs is not theirs.
+const upstreamProgram = "upstream"
+
+// tree returns a process and all its descendants that are alive, without upstreams.
 func tree(pid int) ([]stat, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -70,7 +74,9 @@ func tree(pid int) ([]stat, error) {
 		if s.pid == pid {
 			found = append(found, s)
 		}
-		children[s.parent] = append(children[s.parent], s)
+		if s.name != upstreamProgram {
+			children[s.parent] = append(children[s.parent], s)
+		}
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("process %d has ended", pid)
