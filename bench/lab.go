@@ -60,6 +60,7 @@ func (l *lab) buildPeers(ctx context.Context) error {
 	for _, b := range []struct{ dir, program, pkg string }{
 		{"bench/peers", "mcpgo", "./mcpgo"},
 		{"bench/peers", "ceiling", "./ceiling"},
+		{"bench/peers", upstreamProgram, "./upstream"},
 		{"bench/peers/markfiles", "markfiles", "github.com/mark3labs/mcp-filesystem-server"},
 		{".", "manytools", "./bench/manytools"}, // the product with more tools
 	} {

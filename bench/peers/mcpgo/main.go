@@ -4,12 +4,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"log"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -18,11 +21,22 @@ import (
 
 func main() {
 	tools := flag.Int("tools", 1, "number of tools: echo, nap and fillers")
+	file := flag.String("text", "", "`file` with the text of each answer of echo, as JSON")
 	flag.Parse()
+	var text string
+	if *file != "" {
+		b, err := os.ReadFile(*file)
+		if err == nil {
+			err = json.Unmarshal(b, &text)
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
 	s := server.NewMCPServer("mcpgo", "1.2.1", server.WithToolCapabilities(true))
 	tool := mcp.NewTool("echo", mcp.WithDescription("Echoes a message."), mcp.WithString("message", mcp.Required()))
 	s.AddTool(tool, func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return mcp.NewToolResultText("Echo: " + r.GetString("message", "")), nil
+		return mcp.NewToolResultText(cmp.Or(text, "Echo: "+r.GetString("message", ""))), nil
 	})
 	if *tools > 1 {
 		addNap(s)
