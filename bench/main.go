@@ -41,6 +41,8 @@ var parts = []part{
 	{"parallel", measureParallel},
 	{"drain", measureDrain},
 	{"sessions", measureSessions},
+	{"hop", measureHop},
+	{"hopsizes", measureHopSizes},
 }
 
 func main() {
