@@ -43,6 +43,7 @@ var parts = []part{
 	{"sessions", measureSessions},
 	{"hop", measureHop},
 	{"hopsizes", measureHopSizes},
+	{"hopslow", measureHopSlow},
 }
 
 func main() {
