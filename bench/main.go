@@ -44,6 +44,7 @@ var parts = []part{
 	{"hop", measureHop},
 	{"hopsizes", measureHopSizes},
 	{"hopslow", measureHopSlow},
+	{"servers", measureServers},
 }
 
 func main() {
