@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,11 +14,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"toolserver/jsonrpc"
 )
 
 func TestParseStat(t *testing.T) {
 	const line = "4711 (a (b) c) S 12 4711 4711 0 -1 4194560 1 2 3 4 150 50 700 300 20 0 1 0 99 8192 256 18446744073709551615 1 1"
-	want := stat{pid: 4711, parent: 12, cpu: 2 * time.Second, children: 10 * time.Second, pages: 256}
+	want := stat{pid: 4711, parent: 12, name: "a (b) c", cpu: 2 * time.Second, children: 10 * time.Second, pages: 256}
 	if got, err := parseStat(line); err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
@@ -97,6 +101,9 @@ func TestCompare(t *testing.T) {
 	if m, r, least := c.median("a", cpu), c.ratio("a", "b", cpu), c.least("a", cpu); m != 20 || r != 2 || least != 10 {
 		t.Errorf("median %v, ratio %v, least %v; want 20, 2, 10", m, r, least)
 	}
+	if more := c.added("a", "b", cpu); more != 5 {
+		t.Errorf("added %v; want 5", more)
+	}
 	if got := median([]float64{4, 1, 3, 2}); got != 2.5 {
 		t.Errorf("median of an even number is %v", got)
 	}
@@ -142,6 +149,66 @@ func TestSourceText(t *testing.T) {
 		if share := float64(len(quoted)-2-size) / float64(size); share < 0.06 || share > 0.08 {
 			t.Errorf("%d bytes: %.3f of them are escaped", size, share)
 		}
+	}
+}
+
+func TestAsking(t *testing.T) {
+	old, stateless := echoing(legacy, "s__echo", `"hi"`), listing(modern, "x")
+	if want := `,"method":"tools/call","params":{"name":"s__echo","arguments":{"message":"hi"}}}`; string(old.req) != want || !old.session || string(old.answer) != `"Echo: hi"` {
+		t.Errorf("got %+v", old)
+	}
+	var list struct {
+		Method string
+		Params struct {
+			Meta map[string]any `json:"_meta"`
+		}
+	}
+	err := json.Unmarshal(stateless.req.append(nil, 1), &list)
+	if err != nil || list.Method != "tools/list" || list.Params.Meta["io.modelcontextprotocol/protocolVersion"] != modern || stateless.header.Get("Mcp-Method") != "tools/list" || stateless.session {
+		t.Errorf("got %+v, %v", stateless, err)
+	}
+	if got := echoing(modern, "s__echo", `"hi"`); got.header.Get("Mcp-Name") != "s__echo" || !json.Valid(got.req.append(nil, 1)) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestLoadBeside sees to it that others are in flight beside what is measured, and that all
+// are answered in the end.
+func TestLoadBeside(t *testing.T) {
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	t.Cleanup(func() { toServer.Close() })
+	go func() {
+		var held []string
+		lines := bufio.NewScanner(in)
+		for n := 0; lines.Scan(); n++ {
+			id, _ := answerID(lines.Bytes())
+			answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"error":{}}`+"\n", id)
+			if strings.Contains(lines.Text(), "slow") {
+				held = append(held, answer)
+				continue
+			}
+			if len(held) == 2 { // answered after those that came later
+				answer += strings.Join(held, "")
+				held = nil
+			}
+			io.WriteString(out, answer)
+		}
+	}()
+	p := &process{name: "fake", in: toServer, out: jsonrpc.NewLineReader(fromServer, maxLine)}
+	others := []beside{{req: call("slow", "{}"), pause: time.Hour}, {req: call("slow", "{}"), pause: time.Hour}}
+	s, err := p.loadBeside(call("quick", "{}"), others, time.Millisecond)
+	if err != nil || s.p50 == 0 || others[0].id != 0 || others[1].id != 0 {
+		t.Errorf("%+v, %+v, %v", s, others, err)
+	}
+}
+
+func TestMemoryOf(t *testing.T) {
+	if _, err := os.Stat("/proc/self/smaps_rollup"); err != nil {
+		t.Skip("there is no /proc")
+	}
+	if m, err := memoryOf(os.Getpid()); err != nil || m.anonymous == 0 || m.rss < m.anonymous || m.rss < m.shared {
+		t.Errorf("%+v, %v", m, err)
 	}
 }
 

@@ -45,6 +45,7 @@ var parts = []part{
 	{"hopsizes", measureHopSizes},
 	{"hopslow", measureHopSlow},
 	{"servers", measureServers},
+	{"isolation", measureIsolation},
 }
 
 func main() {
