@@ -128,8 +128,11 @@ func TestIdentity(t *testing.T) {
 		`{"x":1}`:                            `{"x":1,"username":"ann","teams":"a,b"}`,
 		`{"username":"eve","teams":["all"]}`: `{"username":"ann","teams":"a,b"}`,
 		`{"\u0075sername":"eve"}`:            `{"username":"ann","teams":"a,b"}`,
-		`{"username":"eve","username":"mallory"}`: `{"username":"ann","teams":"a,b"}`,
-		`{"_user":"root","level":"Public"}`:       `{"_user":"token:ann","level":"Internal","username":"ann","teams":"a,b"}`,
+		`{"username":"eve","username":"mallory"}`:   `{"username":"ann","teams":"a,b"}`,
+		`{"username":"x","UserName":"root"}`:        `{"username":"ann","teams":"a,b"}`, // some servers ignore case
+		`{"_USER":"root"}`:                          `{"_user":"token:ann","username":"ann","teams":"a,b"}`,
+		`{"Teams":["all"],"X":1,"u\u017fername":1}`: `{"X":1,"username":"ann","teams":"a,b"}`,
+		`{"_user":"root","level":"Public"}`:         `{"_user":"token:ann","level":"Internal","username":"ann","teams":"a,b"}`,
 	} {
 		got, err := s.withIdentity(ann, schema, json.RawMessage(args))
 		if err != nil || !sameJSON(t, string(got), want) {

@@ -287,7 +287,13 @@ func (s *Server) withIdentity(p domain.Principal, schema, args json.RawMessage) 
 	}
 	properties := rawjson.Member(schema, "properties")
 	for argument, field := range s.settings.Identity {
-		if rawjson.Member(properties, argument) == nil && rawjson.Member(args, argument) == nil {
+		forged := rawjson.Member(args, argument) != nil
+		for _, name := range folded(args, argument) { // which servers that ignore case take for it
+			if forged = true; rawjson.Member(properties, name) == nil {
+				args = rawjson.Without(args, name)
+			}
+		}
+		if rawjson.Member(properties, argument) == nil && !forged {
 			continue
 		}
 		var value any
@@ -311,9 +317,20 @@ func (s *Server) withIdentity(p domain.Principal, schema, args json.RawMessage) 
 		if err != nil {
 			return nil, err
 		}
-		args = rawjson.With(args, argument, b)
+		args = rawjson.With(rawjson.Without(args, argument), argument, b) // last, where it counts
 	}
 	return args, nil
+}
+
+// folded returns the names of members of an object that differ from name in case only.
+func folded(object json.RawMessage, name string) (names []string) {
+	_ = rawjson.Object(object, func(member, _ []byte) error {
+		if string(member) != name && strings.EqualFold(string(member), name) {
+			names = append(names, string(member))
+		}
+		return nil
+	})
+	return names
 }
 
 // withoutIdentity returns a schema as models see it: what the server writes is not asked
