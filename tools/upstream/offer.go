@@ -135,6 +135,11 @@ func (s *Server) tool(raw json.RawMessage) (t domain.Tool, name string, err erro
 	if it.Name == "" {
 		return t, "", errors.New("it has no name")
 	}
+	for _, member := range append(pinned[:], "name") {
+		if twice := folded(raw, member); twice != nil { // which decoding takes for it, and pins do not
+			return t, it.Name, fmt.Errorf("it has the member %.50q instead of %s", twice[0], member)
+		}
+	}
 	t = domain.Tool{
 		Name: offeredName(s.name, it.Name), Alias: alias(s.name, it.Name), Title: it.Title, Category: s.name, Listing: domain.ListedIfFew,
 		Origin:      domain.Origin{Server: s.name, Tool: it.Name},
