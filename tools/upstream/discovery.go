@@ -113,9 +113,12 @@ func (f Finder) tools(p domain.Principal, server string) []found {
 // find returns a tool of a server, by the name that the server or this one gives it. The error
 // is that of a tool that does not exist.
 func (f Finder) find(p domain.Principal, server, name string) (found, error) {
-	for _, t := range f.tools(p, server) {
-		if t.name == name || t.tool.Name == name {
-			return t, nil
+	all := f.tools(p, server)
+	for _, is := range []func(found) bool{
+		func(t found) bool { return t.name == name }, func(t found) bool { return t.tool.Name == name }, // which may be renamed to what another is there
+	} {
+		if i := slices.IndexFunc(all, is); i >= 0 {
+			return all[i], nil
 		}
 	}
 	return found{}, &domain.Error{

@@ -125,3 +125,21 @@ func TestDiscovery(t *testing.T) {
 		t.Errorf("a tool of this server: %+v, %v", r, err)
 	}
 }
+
+// TestFindRenamed has a tool renamed to what another one is called at the server.
+func TestFindRenamed(t *testing.T) {
+	s := testServer(t, "x", Settings{URL: "https://example.com/mcp"})
+	s.adopt(catalog{Protocol: "x", Tools: []json.RawMessage{json.RawMessage(`{"name":"delete"}`), json.RawMessage(`{"name":"get"}`)}})
+	registry, err := domain.NewRegistry()
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry.Configure(domain.Settings{Tools: map[string]domain.Override{"x__delete": {Rename: "get"}, "x__get": {Rename: "fetch"}}})
+	registry.Apply(domain.Revision{Add: []domain.Source{domain.FixedSource("s", s.Offer(), nil)}})
+	t.Cleanup(registry.Close)
+	for name, want := range map[string]string{"get": "get", "fetch": "get", "delete": "delete"} {
+		if got, err := (Finder{Catalog: registry.Catalog}).find(domain.Principal{}, "x", name); err != nil || got.name != want {
+			t.Errorf("%s finds %s, %v; want %s", name, got.name, err, want)
+		}
+	}
+}
