@@ -143,3 +143,9 @@ func TestFindRenamed(t *testing.T) {
 		}
 	}
 }
+
+func TestOwnName(t *testing.T) {
+	if s := (&Settings{URL: "https://example.com/mcp"}); len(s.Check(BuiltIn)) != 1 || len(s.Check("other")) != 0 {
+		t.Errorf("%v, %v", s.Check(BuiltIn), s.Check("other"))
+	}
+}

@@ -177,6 +177,9 @@ func (s *Settings) Check(name string) (mistakes []Mistake) {
 	if !serverName().MatchString(name) {
 		wrong("", "the name of a server has at most 64 letters, digits, dots, dashes and underscores, a letter or digit first")
 	}
+	if name == BuiltIn {
+		wrong("", "is what mcp_list_tools and mcp_search call this server itself; choose another name")
+	}
 	local := len(s.Command) > 0
 	switch {
 	case local && s.URL != "":
