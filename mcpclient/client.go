@@ -35,6 +35,9 @@ type Options struct {
 	// first message over stdio is none of their version: whoever has started such a
 	// server starts it again, with one that has a handshake.
 	Protocol string
+	// Handshake begins with a handshake, and does not try whether the server speaks 2026-07-28:
+	// some end when they are asked, or never answer.
+	Handshake bool
 
 	// Handlers answer requests of the server by their method, such as
 	// elicitation/create, sampling/createMessage and roots/list, with a value that

@@ -19,7 +19,7 @@ import (
 func (c *Client) connect(ctx context.Context, t transport) (*Client, error) {
 	c.transport = t
 	version := c.opts.Protocol
-	if _, old := t.(*sseTransport); old {
+	if _, old := t.(*sseTransport); old || c.opts.Handshake {
 		version = cmp.Or(version, mcp.LATEST_LEGACY_PROTOCOL_VERSION)
 	}
 	var err error

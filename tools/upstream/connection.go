@@ -39,7 +39,7 @@ func (s streams) Close() error { return errors.Join(s.Stdin.Close(), s.Stdout.Cl
 func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 	opts := mcpclient.Options{
 		Name: "toolserver", Version: s.deps.Version, Handlers: l.handlers(), OpensURLs: true, Notify: l.notified,
-		LogLevel: "debug", ConnectTimeout: s.timeout(), Timeout: maxRounds,
+		LogLevel: "debug", ConnectTimeout: s.timeout() / 3, Timeout: maxRounds, Handshake: l.handshake,
 	}
 	connecting, cancel := context.WithTimeout(ctx, s.timeout())
 	defer cancel()

@@ -59,18 +59,19 @@ type link struct {
 	relist chan struct{} // lists have changed; has room for one
 	doubt  chan struct{} // a call has failed, perhaps since the server is gone; has room for one
 
-	mu      sync.Mutex
-	status  Status
-	reason  error // of a failure
-	since   time.Time
-	next    time.Time // when a failed one is tried again
-	tried   time.Time // when it was last tried
-	starts  int
-	fails   int // in a row
-	conn    *connection
-	again   bool          // the session has ended, and is to be begun anew at once
-	changed chan struct{} // closed when the status changes
-	ended   error         // why the last connection has ended
+	mu        sync.Mutex
+	status    Status
+	reason    error // of a failure
+	since     time.Time
+	next      time.Time // when a failed one is tried again
+	tried     time.Time // when it was last tried
+	starts    int
+	fails     int // in a row
+	conn      *connection
+	handshake bool          // the server is asked nothing before the handshake, as one that speaks an old version may not bear that; set by run only
+	again     bool          // the session has ended, and is to be begun anew at once
+	changed   chan struct{} // closed when the status changes
+	ended     error         // why the last connection has ended
 }
 
 func newLink(s *Server, owner string) *link {
@@ -152,9 +153,11 @@ func (l *link) session(ctx context.Context) error {
 	s := l.server
 	c, err := s.connect(ctx, l)
 	if err != nil {
+		l.handshake = !l.handshake
 		return err
 	}
 	defer c.close()
+	l.handshake = !mcp.IsModernProtocol(c.client.Server().Protocol)
 	serving, end := context.WithCancel(ctx)
 	defer end()
 	if err := s.load(serving, c); err != nil {

@@ -93,6 +93,7 @@ func newServer(name string, settings Settings, d deps) *Server {
 	if err != nil {
 		s.problem("what was known of it cannot be read", err)
 	}
+	s.main.handshake = !kept.empty() && !mcp.IsModernProtocol(kept.Protocol)
 	s.adopt(kept)
 	return s
 }

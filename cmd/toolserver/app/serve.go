@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -39,6 +40,10 @@ type ServeOptions struct {
 	Dirs     []string // of the command line, which a reload applies again
 }
 
+// gatewayGCPercent is what the garbage collector goes by with other servers: the schemas of
+// hundreds of tools stay in memory, of which garbage may be no large multiple.
+const gatewayGCPercent = 150
+
 // layersPause is how long after its start a server finds out what the kernel
 // offers, unless a command has asked before.
 const layersPause = 100 * time.Millisecond
@@ -50,6 +55,9 @@ const parentCheck = time.Second
 // client is gone.
 func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 	a.logOrigin("configuration")
+	if len(a.Servers()) > 0 {
+		debug.SetGCPercent(gatewayGCPercent)
+	}
 	a.Attach()
 	a.newServer()
 	ctx, ended := context.WithCancel(ctx)
