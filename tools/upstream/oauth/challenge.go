@@ -11,21 +11,24 @@ type challenge struct {
 	Why      string // a description of the error
 	Scopes   []string
 	Metadata string // the address of the protected resource metadata
+	Binds    bool   // tokens may be bound to a key (RFC 9449)
 }
 
-// challengeOf returns the first challenge of a response with the scheme Bearer or DPoP.
-func challengeOf(h http.Header) (challenge, bool) {
+// challengeOf returns the first challenge of a response with the scheme DPoP or, without one, Bearer.
+func challengeOf(h http.Header) (found challenge, ok bool) {
 	for _, header := range h.Values("WWW-Authenticate") {
 		for header != "" {
 			var scheme string
 			var params map[string]string
 			scheme, params, header = nextChallenge(header)
-			if strings.EqualFold(scheme, "Bearer") {
-				return challenge{params["error"], params["error_description"], strings.Fields(params["scope"]), params["resource_metadata"]}, true
+			binds := strings.EqualFold(scheme, "DPoP")
+			if !binds && !strings.EqualFold(scheme, "Bearer") || ok && (found.Binds || !binds) {
+				continue
 			}
+			found, ok = challenge{params["error"], params["error_description"], strings.Fields(params["scope"]), params["resource_metadata"], binds}, true
 		}
 	}
-	return challenge{}, false
+	return found, ok
 }
 
 // nextChallenge takes one challenge off a header. Of parameters with the same name the first counts.

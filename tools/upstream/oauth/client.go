@@ -59,7 +59,8 @@ type Client struct {
 	grants  map[owner]seen // of the last seconds
 	servers map[string]document[authorizationServer]
 	named   map[string]document[protectedResource]
-	secrets []string // that were seen, the newest last
+	nonces  map[string]string // for proofs, by origin
+	secrets []string          // that were seen, the newest last
 }
 
 // Bounds of what is kept in memory.
@@ -74,6 +75,7 @@ func New(config Config) (*Client, error) {
 	c := &Client{
 		config: config, settings: config.Settings, now: config.Now, log: config.Log, answer: 15 * time.Second,
 		grants: map[owner]seen{}, servers: map[string]document[authorizationServer]{}, named: map[string]document[protectedResource]{},
+		nonces: map[string]string{},
 	}
 	if err := c.settings.Validate(); err != nil {
 		return nil, fmt.Errorf("oauth: %w", err)

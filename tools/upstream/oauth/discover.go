@@ -41,6 +41,7 @@ type authorizationServer struct {
 	Grants        []string `json:"grant_types_supported"`
 	Methods       []string `json:"token_endpoint_auth_methods_supported"`
 	Challenges    []string `json:"code_challenge_methods_supported"`
+	Proofs        []string `json:"dpop_signing_alg_values_supported"`
 	NamesIssuer   bool     `json:"authorization_response_iss_parameter_supported"`
 	Documents     bool     `json:"client_id_metadata_document_supported"`
 }

@@ -31,7 +31,8 @@ func (c *Client) request(ctx context.Context, r httpcall.Request, into any, fail
 	}
 	service := httpcall.Service{
 		Name: u.Host, Timeout: c.answer, MaxBody: maxAnswer, Header: map[string]string{"Accept": "application/json"}, Fail: fail,
-		Client: &http.Client{Transport: c.config.HTTP, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		Observe: func(h http.Header) { c.noteNonce(u, h) },
+		Client:  &http.Client{Transport: c.config.HTTP, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 	err := service.Do(ctx, r, func(res *httpcall.Response) error {
 		if into != nil && json.Unmarshal(res.Body, into) != nil {

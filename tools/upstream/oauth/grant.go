@@ -29,6 +29,9 @@ type grant struct {
 	Expiry     time.Time    `json:"expiry,omitzero"` // zero if it is not known
 	Created    time.Time    `json:"created"`
 	Refreshed  time.Time    `json:"refreshed"`
+	Key        []byte       `json:"key,omitempty"` // that the tokens are bound to
+
+	binding *binding // with the key; nil without one
 }
 
 // seen is a grant that was read a moment ago, so that a burst of calls reads it once; nil if there is none.
@@ -45,8 +48,12 @@ var errNoGrant = errors.New("not signed in")
 
 // take puts the answer of a token endpoint into the grant. What the answer leaves out stays.
 func (g *grant) take(a answered, now time.Time) error {
-	if !strings.EqualFold(a.Type, "Bearer") {
-		return &httpcall.Failure{Type: "bad_answer", Message: "the token endpoint sent a token of type " + clean(a.Type) + ", which is not supported", Hint: "Report it to whoever runs that server."}
+	want := "Bearer"
+	if g.binding != nil {
+		want = "DPoP" // another would be of use to who steals it
+	}
+	if !strings.EqualFold(a.Type, want) {
+		return &httpcall.Failure{Type: "bad_answer", Message: "the token endpoint sent a token of type " + clean(a.Type) + " instead of " + want, Hint: "Report it to whoever runs that server."}
 	}
 	g.Access, g.Refreshed, g.Expiry = a.Access, now, time.Time{}
 	if a.Life > 0 {
@@ -110,7 +117,11 @@ func (c *Client) read(o owner) (*grant, error) {
 		return nil, c.stateFailure(err)
 	}
 	g := &grant{}
-	if json.Unmarshal(data, g) != nil || g.Upstream != c.config.Upstream || g.Principal != string(o) {
+	err = json.Unmarshal(data, g)
+	if err == nil && g.Key != nil {
+		g.binding, err = bindingOf(g.Key)
+	}
+	if err != nil || g.Upstream != c.config.Upstream || g.Principal != string(o) {
 		return nil, &httpcall.Failure{Type: "io_error", Message: "what is kept for upstream " + c.config.Upstream + " is no sign-in of this principal",
 			Hint: "Run " + strings.Replace(c.login(), " login ", " logout ", 1) + " and sign in again."}
 	}

@@ -52,7 +52,7 @@ func (c *Client) refresh(ctx context.Context, o owner, stale string) (*grant, er
 	next := *g
 	form := tokenForm(grantRefresh, g.Resource, nil)
 	form.Set("refresh_token", g.Refresh)
-	answer, err := c.tokens(ctx, g.Token, c.configured(g.Client), form)
+	answer, err := c.tokens(ctx, g.Token, c.configured(g.Client), form, g.binding)
 	if err == nil {
 		err = next.take(answer, c.now())
 	}
@@ -99,7 +99,7 @@ func (c *Client) reissue(ctx context.Context, o owner, g *grant) (*grant, error)
 	if err != nil {
 		return nil, err
 	}
-	return c.issue(ctx, o, target{protectedResource{Resource: g.Resource, metadata: g.Metadata}, as, g.Requested})
+	return c.issue(ctx, o, target{protectedResource{Resource: g.Resource, metadata: g.Metadata}, as, g.Requested, g.binding != nil})
 }
 
 // target is what a grant is asked for.
@@ -107,6 +107,15 @@ type target struct {
 	resource protectedResource
 	server   authorizationServer
 	scopes   []string
+	binds    bool // the tokens are bound to a key
+}
+
+// binding returns a new key, if tokens are bound to one.
+func (t target) binding() (*binding, error) {
+	if !t.binds {
+		return nil, nil
+	}
+	return newBinding()
 }
 
 // issue gets a grant of a machine and keeps it. The caller has the lock.
@@ -115,12 +124,16 @@ func (c *Client) issue(ctx context.Context, o owner, t target) (*grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.machine(ctx, t.server, r, t.resource.Resource, t.scopes)
+	b, err := t.binding()
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.machine(ctx, t.server, r, t.resource.Resource, t.scopes, b)
 	if err != nil {
 		return nil, err
 	}
 	answer.Refresh = "" // it is not needed
-	g, err := c.granted(o, t, r, answer)
+	g, err := c.granted(o, t, r, answer, b)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +141,7 @@ func (c *Client) issue(ctx context.Context, o owner, t target) (*grant, error) {
 }
 
 // granted returns the grant that an answer makes.
-func (c *Client) granted(o owner, t target, r registration, answer answered) (*grant, error) {
+func (c *Client) granted(o owner, t target, r registration, answer answered, b *binding) (*grant, error) {
 	now := c.now()
 	if r.ID == c.settings.ClientID {
 		r.Secret = ""
@@ -136,6 +149,10 @@ func (c *Client) granted(o owner, t target, r registration, answer answered) (*g
 	g := &grant{
 		Upstream: c.config.Upstream, Principal: string(o), Resource: t.resource.Resource, Metadata: t.resource.metadata, Issuer: t.server.Issuer,
 		Token: t.server.Token, Revocation: t.server.Revocation, Client: r, Requested: t.scopes, Scopes: t.scopes, Created: now,
+		binding: b,
+	}
+	if b != nil {
+		g.Key = b.kept
 	}
 	return g, g.take(answer, now)
 }

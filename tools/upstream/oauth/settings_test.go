@@ -120,7 +120,7 @@ func TestKeys(t *testing.T) {
 			continue
 		}
 		for range 20 { // numbers with leading zeros are rare
-			token, err := s.jwt(map[string]any{"sub": "x"})
+			token, err := s.jwt(map[string]any{}, map[string]any{"sub": "x"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -74,9 +74,10 @@ func algorithms(key crypto.Signer) []string {
 	return nil
 }
 
-// jwt returns claims, signed.
-func (s signer) jwt(claims map[string]any) (string, error) {
-	head, err := json.Marshal(map[string]string{"alg": s.algorithm, "typ": "JWT"})
+// jwt returns claims, signed. The algorithm is added to the header.
+func (s signer) jwt(header, claims map[string]any) (string, error) {
+	header["alg"] = s.algorithm
+	head, err := json.Marshal(header)
 	if err != nil {
 		return "", err
 	}
@@ -126,7 +127,7 @@ const assertionLife = time.Minute
 // assertion authenticates a client at the authorization server of an issuer (RFC 7523).
 func (c *Client) assertion(clientID, issuer string) (string, error) {
 	now := c.now()
-	return c.key.jwt(map[string]any{
+	return c.key.jwt(map[string]any{"typ": "JWT"}, map[string]any{
 		"iss": clientID, "sub": clientID, "aud": issuer, "jti": signin.Secret(16), "iat": now.Unix(), "exp": now.Add(assertionLife).Unix(),
 	})
 }

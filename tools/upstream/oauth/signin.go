@@ -126,7 +126,7 @@ func (c *Client) require(ctx context.Context, principal string) (*SignInRequired
 	n := need{owner: o, principal: principal, said: said}
 	bound := kept != nil && kept.Issuer == issuer && kept.Resource == resource.Resource
 	return &SignInRequired{Upstream: c.config.Upstream, Why: c.whySignIn(n, nil, false), Command: c.login(), client: c, owner: o, principal: principal, another: true,
-		target: target{resource, server, c.scopes(resource, n, kept, bound)}}, nil
+		target: target{resource, server, c.scopes(resource, n, kept, bound), binds(said, server)}}, nil
 }
 
 // probe returns the challenge of the upstream.
@@ -160,6 +160,7 @@ type attempt struct {
 	client   registration
 	redirect string
 	verifier string
+	binding  *binding // nil if the tokens are not bound to a key
 	asked    []string // scopes, with those that a refresh token requires
 }
 
@@ -248,7 +249,11 @@ func (c *Client) prepare(ctx context.Context, t target, redirect string, another
 	if err != nil {
 		return nil, err
 	}
-	a := &attempt{target: t, client: client, redirect: redirect, verifier: oauth2.GenerateVerifier(), asked: t.scopes}
+	b, err := t.binding()
+	if err != nil {
+		return nil, err
+	}
+	a := &attempt{target: t, client: client, redirect: redirect, verifier: oauth2.GenerateVerifier(), binding: b, asked: t.scopes}
 	const offline = "offline_access"
 	if len(a.asked) > 0 && slices.Contains(t.server.Scopes, offline) && !slices.Contains(a.asked, offline) {
 		a.asked = append(slices.Clone(a.asked), offline)
@@ -296,11 +301,11 @@ func (c *Client) complete(ctx context.Context, o owner, a *attempt, answer signi
 	form.Set("code", answer.Code)
 	form.Set("redirect_uri", answer.Redirect)
 	form.Set("code_verifier", a.verifier)
-	got, err := c.tokens(ctx, a.server.Token, a.client, form)
+	got, err := c.tokens(ctx, a.server.Token, a.client, form, a.binding)
 	if err != nil {
 		return nil, explained(err)
 	}
-	g, err := c.granted(o, a.target, a.client, got)
+	g, err := c.granted(o, a.target, a.client, got, a.binding)
 	if err != nil {
 		return nil, err
 	}

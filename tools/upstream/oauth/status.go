@@ -100,5 +100,5 @@ func (c *Client) revoke(ctx context.Context, g *grant) error {
 	if g.Refresh != "" {
 		form = url.Values{"token": {g.Refresh}, "token_type_hint": {"refresh_token"}}
 	}
-	return c.send(ctx, g.Revocation, c.configured(g.Client), form, "the revocation", nil)
+	return c.send(ctx, g.Revocation, c.configured(g.Client), form, nil, "the revocation", nil)
 }

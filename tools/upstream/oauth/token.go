@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"net/url"
 	"os"
 	"strconv"
@@ -87,10 +88,10 @@ func (c *Client) code(text string) string {
 	return text[:min(len(text), 60)]
 }
 
-// tokens requests a token of an authorization server.
-func (c *Client) tokens(ctx context.Context, endpoint string, r registration, form url.Values) (answered, error) {
+// tokens requests a token of an authorization server, bound to a key unless that is nil.
+func (c *Client) tokens(ctx context.Context, endpoint string, r registration, form url.Values, b *binding) (answered, error) {
 	var got answered
-	if err := c.send(ctx, endpoint, r, form, "the request for a token", &got); err != nil {
+	if err := c.send(ctx, endpoint, r, form, b, "the request for a token", &got); err != nil {
 		return got, err
 	}
 	c.hide(got.Access, got.Refresh)
@@ -101,8 +102,16 @@ func (c *Client) tokens(ctx context.Context, endpoint string, r registration, fo
 	return got, nil
 }
 
-// send posts a form to an endpoint at which the client authenticates.
-func (c *Client) send(ctx context.Context, endpoint string, r registration, form url.Values, what string, into any) error {
+// send posts a form to an endpoint at which the client authenticates, again if that wants a nonce in the proof of the key.
+func (c *Client) send(ctx context.Context, endpoint string, r registration, form url.Values, b *binding, what string, into any) error {
+	err := c.sendOnce(ctx, endpoint, r, form, b, what, into)
+	if e, ok := errors.AsType[*serverError](err); ok && b != nil && e.code == errNonce {
+		return c.sendOnce(ctx, endpoint, r, form, b, what, into)
+	}
+	return err
+}
+
+func (c *Client) sendOnce(ctx context.Context, endpoint string, r registration, form url.Values, b *binding, what string, into any) error {
 	header := map[string]string{"Content-Type": "application/x-www-form-urlencoded"}
 	switch r.Method {
 	case methodBasic:
@@ -122,6 +131,13 @@ func (c *Client) send(ctx context.Context, endpoint string, r registration, form
 	default:
 		form.Set("client_id", r.ID)
 	}
+	if u, err := url.Parse(endpoint); err == nil && b != nil {
+		proof, err := b.proof(http.MethodPost, u, c.nonce(u), "", c.now())
+		if err != nil {
+			return err
+		}
+		header["DPoP"] = proof
+	}
 	for _, name := range []string{"code", "code_verifier", "refresh_token", "assertion", "subject_token", "client_assertion", "token"} {
 		c.hide(form.Get(name))
 	}
@@ -138,9 +154,9 @@ func tokenForm(grantType, resource string, scopes []string) url.Values {
 }
 
 // machine requests a token that no person is needed for.
-func (c *Client) machine(ctx context.Context, as authorizationServer, r registration, resource string, scopes []string) (answered, error) {
+func (c *Client) machine(ctx context.Context, as authorizationServer, r registration, resource string, scopes []string, b *binding) (answered, error) {
 	if c.settings.Flow == FlowClientCredentials {
-		return c.tokens(ctx, as.Token, r, tokenForm(grantClient, resource, scopes))
+		return c.tokens(ctx, as.Token, r, tokenForm(grantClient, resource, scopes), b)
 	}
 	assertion, err := c.readAssertion()
 	if err != nil {
@@ -153,7 +169,7 @@ func (c *Client) machine(ctx context.Context, as authorizationServer, r registra
 	}
 	form := tokenForm(grantJWT, resource, scopes)
 	form.Set("assertion", assertion)
-	return c.tokens(ctx, as.Token, r, form)
+	return c.tokens(ctx, as.Token, r, form, b)
 }
 
 // exchange has the identity provider make an assertion for the authorization server of an ID token.
@@ -168,7 +184,7 @@ func (c *Client) exchange(ctx context.Context, as authorizationServer, idToken, 
 	if idp.ClientSecret != "" {
 		r.Method = methodPost
 	}
-	got, err := c.tokens(ctx, idp.TokenEndpoint, r, form)
+	got, err := c.tokens(ctx, idp.TokenEndpoint, r, form, nil)
 	if err == nil && got.Issued != typeIDJAG {
 		err = &httpcall.Failure{Type: "bad_answer", Message: "the identity provider returned no ID-JAG", Hint: "Ask the person who runs the server to check identity_provider in the section oauth of upstream " + c.config.Upstream + "."}
 	}

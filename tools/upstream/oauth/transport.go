@@ -30,7 +30,11 @@ func (c *Client) Transport(principal string) http.RoundTripper { return &transpo
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := t.client
 	if origin(req.URL) != origin(c.base) {
-		return c.config.HTTP.RoundTrip(with(req, req.Body, nil))
+		plain, err := c.with(req, req.Body, nil)
+		if err != nil {
+			return nil, err
+		}
+		return c.config.HTTP.RoundTrip(plain)
 	}
 	ctx, principal := req.Context(), t.principal
 	if principal == "" {
@@ -56,10 +60,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		res, err := c.config.HTTP.RoundTrip(with(req, body, sent))
+		next, err := c.with(req, body, sent)
 		if err != nil {
 			return nil, err
 		}
+		res, err := c.config.HTTP.RoundTrip(next)
+		if err != nil {
+			return nil, err
+		}
+		newNonce := c.noteNonce(req.URL, res.Header)
 		said, _ := challengeOf(res.Header)
 		stepUp := res.StatusCode == http.StatusForbidden && said.Error == "insufficient_scope"
 		if res.StatusCode != http.StatusUnauthorized && (!stepUp || sent == nil) {
@@ -68,8 +77,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if try == maxTries {
 			return res, nil
 		}
-		next, err := c.admit(ctx, need{o, principal, said, sent, stepUp, why})
-		if err == nil && next == nil {
+		better := sent // a nonce was missing from its proof
+		if sent == nil || sent.binding == nil || said.Error != errNonce || !newNonce {
+			better, err = c.admit(ctx, need{o, principal, said, sent, stepUp, why})
+		}
+		if err == nil && better == nil {
 			return res, nil
 		}
 		_, _ = io.CopyN(io.Discard, res.Body, 64<<10) // so that the connection can be used again
@@ -77,7 +89,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		sent = next
+		sent = better
 	}
 }
 
@@ -102,14 +114,24 @@ func repeatable(req *http.Request) (again func() (io.ReadCloser, error), err err
 }
 
 // with returns a request with a body and the token of a grant, and with no other.
-func with(req *http.Request, body io.ReadCloser, g *grant) *http.Request {
+func (c *Client) with(req *http.Request, body io.ReadCloser, g *grant) (*http.Request, error) {
 	req = req.Clone(req.Context())
 	req.Body = body
 	req.Header.Del("Authorization")
-	if g != nil {
+	req.Header.Del("DPoP")
+	switch {
+	case g == nil:
+	case g.binding == nil:
 		req.Header.Set("Authorization", "Bearer "+g.Access)
+	default:
+		proof, err := g.binding.proof(req.Method, req.URL, c.nonce(req.URL), g.Access, c.now())
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Authorization", "DPoP "+g.Access)
+		req.Header.Set("DPoP", proof)
 	}
-	return req
+	return req, nil
 }
 
 // need is what an upstream has asked for.
@@ -162,7 +184,7 @@ func (c *Client) admit(ctx context.Context, n need) (*grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := target{resource, server, c.scopes(resource, n, kept, bound)}
+	t := target{resource, server, c.scopes(resource, n, kept, bound), binds(n.said, server)}
 	if !c.settings.interactive() {
 		return c.issueShared(ctx, n, t)
 	}
