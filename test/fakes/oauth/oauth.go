@@ -38,6 +38,8 @@ type Server struct {
 	Documents bool          // client ID metadata documents are supported; they are not fetched
 	AnyPort   bool          // redirects to 127.0.0.1 match with any port
 	NoRefresh bool
+	Binds     bool              // tokens are bound to a key, and no others accepted
+	Nonce     string            // that proofs of the key must have
 	Clients   map[string]Client // that are registered, by ID
 
 	mu       sync.Mutex
@@ -45,7 +47,8 @@ type Server struct {
 	access   map[string]*grant
 	refresh  map[string]*grant
 	requests []Request
-	problems []string // what clients did wrong
+	proofs   map[string]bool // that were used
+	problems []string        // what clients did wrong
 }
 
 // Client is one that is registered.
@@ -70,6 +73,7 @@ type grant struct {
 	expires                                     time.Time // of the access token
 	ended                                       bool
 	refresh                                     string // the one that is valid
+	key                                         string // that the tokens are bound to
 	family                                      *grant // of an access token: the grant that it came from
 }
 
@@ -77,7 +81,7 @@ type grant struct {
 func Start() *Server {
 	s := &Server{
 		User: "ann", Life: time.Hour, Clients: map[string]Client{},
-		codes: map[string]*grant{}, access: map[string]*grant{}, refresh: map[string]*grant{},
+		codes: map[string]*grant{}, access: map[string]*grant{}, refresh: map[string]*grant{}, proofs: map[string]bool{},
 	}
 	as := http.NewServeMux()
 	as.HandleFunc("GET /.well-known/oauth-authorization-server", s.serverMetadata)
@@ -218,8 +222,13 @@ func (s *Server) serverMetadata(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	base := s.Issuer()
+	proofs := []string{}
+	if s.Binds {
+		proofs = []string{"ES256"}
+	}
 	s.answer(w, http.StatusOK, "server", map[string]any{
-		"issuer": base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token", "registration_endpoint": base + "/register",
+		"dpop_signing_alg_values_supported": proofs,
+		"issuer":                            base, "authorization_endpoint": base + "/authorize", "token_endpoint": base + "/token", "registration_endpoint": base + "/register",
 		"revocation_endpoint": base + "/revoke", "response_types_supported": []string{"code"},
 		"grant_types_supported":            []string{"authorization_code", "refresh_token", "client_credentials", "urn:ietf:params:oauth:grant-type:jwt-bearer"},
 		"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none", "client_secret_basic", "client_secret_post", "private_key_jwt"},

@@ -32,6 +32,19 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 		s.wrong(w, http.StatusUnauthorized, "invalid_client", "the client is unknown, or has not authenticated as registered")
 		return
 	}
+	key := ""
+	if s.Binds {
+		var fresh bool
+		switch key, fresh = s.proved(r, s.Issuer(), ""); {
+		case key == "":
+			s.wrong(w, http.StatusBadRequest, "invalid_dpop_proof", "at the token endpoint")
+			return
+		case !fresh:
+			w.Header().Set("DPoP-Nonce", s.Nonce)
+			refuse(w, http.StatusBadRequest, "use_dpop_nonce", "")
+			return
+		}
+	}
 	if r.PostForm.Get("resource") != s.URL() {
 		s.wrong(w, http.StatusBadRequest, "invalid_target", "the resource is "+r.Form.Get("resource"))
 		return
@@ -48,13 +61,13 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 			g.ended = true
 			s.wrong(w, http.StatusBadRequest, "invalid_grant", "the code was used twice")
 		default:
-			g.refresh = "used"
+			g.refresh, g.key = "used", key
 			s.give(w, g)
 		}
 	case "refresh_token":
 		g := s.refresh[f.Get("refresh_token")]
 		switch {
-		case g == nil || g.client != id:
+		case g == nil || g.client != id || g.key != key:
 			s.wrong(w, http.StatusBadRequest, "invalid_grant", "unknown refresh token")
 		case g.refresh != f.Get("refresh_token"):
 			g.ended = true
@@ -69,7 +82,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 			s.wrong(w, http.StatusBadRequest, "invalid_request", "no assertion")
 			return
 		}
-		g := &grant{client: id, resource: f.Get("resource"), user: id, scopes: strings.Fields(f.Get("scope"))}
+		g := &grant{client: id, resource: f.Get("resource"), user: id, key: key, scopes: strings.Fields(f.Get("scope"))}
 		if s.Grant != nil {
 			g.scopes = s.Grant(g.scopes)
 		}
@@ -96,6 +109,9 @@ func (s *Server) giveAccess(w http.ResponseWriter, g *grant, answer map[string]a
 	given.expires, given.family = time.Now().Add(s.Life), g
 	s.access[access] = &given
 	answer["access_token"], answer["token_type"], answer["expires_in"] = access, "Bearer", int(s.Life.Seconds())
+	if g.key != "" {
+		answer["token_type"] = "DPoP"
+	}
 	if len(g.scopes) > 0 {
 		answer["scope"] = strings.Join(g.scopes, " ")
 	}
@@ -183,6 +199,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case status != 0:
 		w.Header().Set("WWW-Authenticate", said)
+		if s.Nonce != "" {
+			w.Header().Set("DPoP-Nonce", s.Nonce)
+		}
 		http.Error(w, "not authorized", status)
 	case inner != nil:
 		inner.ServeHTTP(w, r)
@@ -201,25 +220,38 @@ func (s *Server) judge(r *http.Request, body []byte) (user string, status int, s
 	}
 	metadata := fmt.Sprintf(`resource_metadata="%s/.well-known/oauth-protected-resource/mcp"`, s.Resource.URL)
 	scope := fmt.Sprintf(`scope="%s"`, strings.Join(need, " "))
-	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	scheme := "Bearer"
+	if s.Binds {
+		scheme = "DPoP"
+	}
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), scheme+" ")
 	g := s.access[token]
 	switch {
 	case !ok && need == nil:
 		return "", 0, ""
 	case !ok:
-		return "", http.StatusUnauthorized, "Bearer " + scope + ", " + metadata
+		return "", http.StatusUnauthorized, scheme + " " + scope + ", " + metadata
 	case g == nil:
 		s.problems = append(s.problems, "invalid_token: "+r.Header.Get("Authorization")[:min(20, len(r.Header.Get("Authorization")))])
-		return "", http.StatusUnauthorized, `Bearer error="invalid_token", ` + metadata
+		return "", http.StatusUnauthorized, scheme + ` error="invalid_token", ` + metadata
 	case g.resource != s.URL():
 		s.problems = append(s.problems, "invalid_token: for another resource")
-		return "", http.StatusUnauthorized, `Bearer error="invalid_token", ` + metadata
+		return "", http.StatusUnauthorized, scheme + ` error="invalid_token", ` + metadata
 	case g.ended || g.family.ended || time.Now().After(g.expires):
-		return "", http.StatusUnauthorized, `Bearer error="invalid_token", error_description="expired", ` + scope + ", " + metadata
+		return "", http.StatusUnauthorized, scheme + ` error="invalid_token", error_description="expired", ` + scope + ", " + metadata
+	}
+	if key, fresh := "", false; s.Binds {
+		switch key, fresh = s.proved(r, s.Resource.URL, token); {
+		case key == "" || key != g.key:
+			s.problems = append(s.problems, "invalid_dpop_proof: at the resource")
+			return "", http.StatusUnauthorized, `DPoP error="invalid_dpop_proof", ` + metadata
+		case !fresh:
+			return "", http.StatusUnauthorized, `DPoP error="use_dpop_nonce", ` + metadata
+		}
 	}
 	for _, scope := range need {
 		if !slices.Contains(g.scopes, scope) {
-			return "", http.StatusForbidden, fmt.Sprintf(`Bearer error="insufficient_scope", scope="%s", %s, error_description="not enough"`, scope, metadata)
+			return "", http.StatusForbidden, fmt.Sprintf(`%s error="insufficient_scope", scope="%s", %s, error_description="not enough"`, scheme, scope, metadata)
 		}
 	}
 	return g.user, 0, ""

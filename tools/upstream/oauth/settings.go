@@ -37,7 +37,7 @@ type Settings struct {
 	Resource          string   `yaml:"resource" doc:"Identifier of the resource that tokens are for, if that is neither the url of the upstream nor a parent of it."`
 	Scopes            []string `yaml:"scopes" doc:"Scopes to ask for; those that the upstream names if unset."`
 	Flow              string   `yaml:"flow" enum:"auto|client_credentials|jwt_bearer|enterprise" doc:"How a token is obtained: auto (a person signs in), client_credentials (client_id with client_secret or private_key), jwt_bearer (the assertion in assertion_file), enterprise (the ID token in assertion_file is exchanged at identity_provider); auto if unset."`
-	AssertionFile     string   `yaml:"assertion_file" doc:"File with the assertion or ID token of the flows jwt_bearer and enterprise. It is read each time a token is requested."`
+	AssertionFile     string   `yaml:"assertion_file" path:"true" doc:"File with the assertion or ID token of the flows jwt_bearer and enterprise. It is read each time a token is requested."`
 	RedirectPort      int      `yaml:"redirect_port" max:"65535" doc:"Port on 127.0.0.1 that sign-ins come back to, for authorization servers that require a registered one; any if unset."`
 	PerPrincipal      bool     `yaml:"per_principal" doc:"Have each caller sign in for themselves; otherwise one sign-in serves all callers who may use the upstream."`
 
