@@ -47,6 +47,7 @@ type Client struct {
 	config   Config
 	settings Settings
 	base     *url.URL // of the upstream
+	origin   string   // of base
 	key      signer
 	desk     *signin.Desk
 	now      func() time.Time
@@ -87,6 +88,7 @@ func New(config Config) (*Client, error) {
 	if _, ok := c.trusted((&url.URL{Scheme: c.base.Scheme, Host: c.base.Host}).String()); !ok {
 		return nil, fmt.Errorf("oauth requires an https address of the upstream: a token would be sent unencrypted to %s", c.base.Host)
 	}
+	c.origin = origin(c.base)
 	if c.settings.PrivateKey != "" {
 		if c.key, err = parseKey(c.settings.PrivateKey, c.settings.SigningAlgorithm); err != nil {
 			return nil, err

@@ -29,7 +29,7 @@ func (c *Client) Transport(principal string) http.RoundTripper { return &transpo
 // RoundTrip sends a request, again if a new token helps.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := t.client
-	if origin(req.URL) != origin(c.base) {
+	if origin(req.URL) != c.origin {
 		plain, err := c.with(req, req.Body, nil)
 		if err != nil {
 			return nil, err

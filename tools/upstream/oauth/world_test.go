@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,8 +29,10 @@ type world struct {
 	*oauth.Server
 	t     *testing.T
 	dir   string
-	shown []string
 	wrong bool // clients are expected to do wrong
+
+	mu    sync.Mutex
+	shown []string
 }
 
 func newWorld(t *testing.T) *world {
@@ -74,6 +77,8 @@ func settings(change func(*Settings)) func(*Config) {
 
 // show notes what people get to see.
 func (w *world) show(text string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.shown = append(w.shown, text)
 	return text
 }
