@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -59,11 +58,11 @@ func (c *Client) whySignIn(n need, kept *grant, bound bool) string {
 	case kept != nil && !bound:
 		return name + " has changed its authorization server or its identifier since the sign-in"
 	case n.why != nil && n.why != errNoGrant:
-		return strings.TrimPrefix(n.why.Error(), errNoGrant.Error()+": ") + ": " + name
+		return name + " requires a sign-in: " + strings.TrimPrefix(n.why.Error(), errNoGrant.Error()+": ")
 	case n.sent != nil:
 		return name + " no longer accepts the sign-in"
 	}
-	return "upstream " + c.config.Upstream + " requires a sign-in"
+	return name + " requires a sign-in"
 }
 
 // SignIn begins a sign-in of a principal, whether or not there is a grant, as [SignInRequired.Begin] does. A client that registers
@@ -144,7 +143,6 @@ func (c *Client) probe(ctx context.Context) (challenge, error) {
 	if err != nil {
 		return challenge{}, httpcall.Explain(err)
 	}
-	_, _ = io.CopyN(io.Discard, res.Body, 64<<10)
 	res.Body.Close()
 	if res.StatusCode != http.StatusUnauthorized {
 		return challenge{}, nil // it may require a token only for some requests

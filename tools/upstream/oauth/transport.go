@@ -84,8 +84,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err == nil && better == nil {
 			return res, nil
 		}
-		_, _ = io.CopyN(io.Discard, res.Body, 64<<10) // so that the connection can be used again
-		res.Body.Close()
+		res.Body.Close() // unread: it may be endless
 		if err != nil {
 			return nil, err
 		}
