@@ -44,7 +44,8 @@ func onwardPage(w http.ResponseWriter, f *Flow) {
 
 // donePage says what was connected with whom.
 func donePage(w http.ResponseWriter, f *Flow, done Done) {
-	text := "<p>" + html.EscapeString(f.request.Title)
+	title := f.request.Title
+	text := "<p>" + html.EscapeString(strings.ToUpper(title[:1])+title[1:])
 	if done.Account != "" {
 		text += " of <strong>" + html.EscapeString(done.Account) + "</strong>"
 	}
