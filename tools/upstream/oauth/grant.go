@@ -52,7 +52,7 @@ func (g *grant) take(a answered, now time.Time) error {
 	if g.binding != nil {
 		want = "DPoP" // another would be of use to who steals it
 	}
-	if !strings.EqualFold(a.Type, want) {
+	if !strings.EqualFold(a.Type, want) && (a.Type != "" || g.binding != nil) { // some servers leave it out
 		return &httpcall.Failure{Type: "bad_answer", Message: "the token endpoint sent a token of type " + clean(a.Type) + " instead of " + want, Hint: "Report it to whoever runs that server."}
 	}
 	g.Access, g.Refreshed, g.Expiry = a.Access, now, time.Time{}

@@ -346,7 +346,15 @@ func TestAttacks(t *testing.T) {
 		"denied":                        {answer("error", "access_denied"), "not allowed on"},
 		"a type that is not configured": {change("token", "token_type", "DPoP"), "of type DPoP"},
 		"no token":                      {change("token", "access_token", nil), "no access token"},
-		"a token that is two headers":   {change("token", "access_token", "a\r\nHost: evil.example"), "no access token"},
+		"a token error, status 200": {func(w *world) {
+			w.Change = func(document string, answer map[string]any) {
+				if document == "token" {
+					clear(answer)
+					answer["error"], answer["error_description"] = "bad_verification_code", "The code is incorrect."
+				}
+			}
+		}, `bad_verification_code: it says "The code is incorrect"`},
+		"a token that is two headers": {change("token", "access_token", "a\r\nHost: evil.example"), "no access token"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

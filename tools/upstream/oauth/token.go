@@ -38,6 +38,9 @@ type answered struct {
 	Life    lifetime `json:"expires_in"`
 	Refresh string   `json:"refresh_token"`
 	Scope   string   `json:"scope"`
+
+	Error string `json:"error"` // which some servers send with a good status
+	Why   string `json:"error_description"`
 }
 
 // lifetime is a number of seconds, which some servers write as a string.
@@ -70,13 +73,24 @@ func (c *Client) serverFailure(what string) func(*httpcall.StatusError) error {
 		if json.Unmarshal(e.Body, &body) != nil || body.Error == "" {
 			return httpcall.Rules(nil).Failure(e, "")
 		}
-		f := httpcall.Rules(nil).Failure(e, "")
-		f.Message = what + " failed at " + e.Service + " with " + c.code(body.Error) + c.said(body.Why)
-		if body.Error == "invalid_client" || body.Error == "unauthorized_client" {
-			f.Type, f.Hint = "bad_credentials", "Ask the person who runs the server to check client_id and how the client authenticates, in the section oauth of upstream "+c.config.Upstream+"."
-		}
-		return &serverError{body.Error, f}
+		return c.reported(what, e.Service, body.Error, body.Why, httpcall.Rules(nil).Failure(e, ""))
 	}
+}
+
+// reported completes the failure of an error that an authorization server reports.
+func (c *Client) reported(what, host, code, why string, f *httpcall.Failure) error {
+	f.Message = what + " failed at " + host + " with " + c.code(code) + c.said(why)
+	switch code {
+	case "invalid_client", "unauthorized_client":
+		f.Type, f.Hint = "bad_credentials", "Ask the person who runs the server to check client_id and how the client authenticates, in the section oauth of upstream "+c.config.Upstream+"."
+	case "invalid_scope":
+		f.Hint = "Ask the person who runs the server to check scopes in the section oauth of upstream " + c.config.Upstream + "."
+	case "invalid_grant":
+		f.Hint = "Sign in again."
+	default:
+		f.Hint = "Try again later, or report it to whoever runs that server."
+	}
+	return &serverError{code, f}
 }
 
 // code returns an error code of a server as it may be shown.
@@ -95,6 +109,10 @@ func (c *Client) tokens(ctx context.Context, endpoint string, r registration, fo
 		return got, err
 	}
 	c.hide(got.Access, got.Refresh)
+	if got.Error != "" && got.Access == "" {
+		u, _ := url.Parse(endpoint)
+		return got, c.reported("the request for a token", u.Host, got.Error, got.Why, &httpcall.Failure{Type: "http_status", Status: http.StatusOK})
+	}
 	if got.Access == "" || len(got.Access) > maxToken || strings.ContainsFunc(got.Access, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		u, _ := url.Parse(endpoint)
 		return got, &httpcall.Failure{Type: "bad_answer", Message: "the token endpoint of " + u.Host + " sent no access token that can be used", Hint: "Report it to whoever runs that server."}
