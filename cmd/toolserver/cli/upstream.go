@@ -78,6 +78,16 @@ func (g *globals) completeServer(*cobra.Command, []string, string) ([]string, co
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// orUsage has an error about the number of arguments be one of the command line.
+func orUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usage(fmt.Errorf("%w; usage: %s", err, cmd.UseLine()))
+		}
+		return nil
+	}
+}
+
 // interruptible is a context that signals end.
 func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
@@ -119,7 +129,7 @@ func upstreamList(g *globals) *cobra.Command {
 	var asJSON bool
 	limit := overall
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the servers, after trying to connect to each", Args: cobra.NoArgs,
+		Use: "list", Short: "List the servers, after trying to connect to each", Args: orUsage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.with(func(a *app.App) error {
 				g.sayUnused(a.Config())
@@ -181,7 +191,7 @@ func printLeft(w io.Writer, left []domain.Missing) {
 
 func upstreamPing(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "ping NAME...", Short: "Connect to servers and measure how long they take to answer", Args: cobra.MinimumNArgs(1), ValidArgsFunction: g.completeServer,
+		Use: "ping NAME...", Short: "Connect to servers and measure how long they take to answer", Args: orUsage(cobra.MinimumNArgs(1)), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return g.with(func(a *app.App) error {
 				g.sayUnused(a.Config())
@@ -244,7 +254,7 @@ type serverTool struct {
 func upstreamTools(g *globals) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "tools NAME", Short: "List the tools of a server, and those that are left out", Args: cobra.ExactArgs(1), ValidArgsFunction: g.completeServer,
+		Use: "tools NAME", Short: "List the tools of a server, and those that are left out", Args: orUsage(cobra.ExactArgs(1)), ValidArgsFunction: g.completeServer,
 		Long: "List the tools of a server with the names that clients see, and those that are left out, with the reason.\n" +
 			"If the server does not answer, the list is the last one that is known, and the exit code is 1.",
 		RunE: func(cmd *cobra.Command, names []string) error {

@@ -122,7 +122,7 @@ func pairs(flag, form string, given []string, separator string) (map[string]stri
 
 func upstreamRemove(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove a server from the configuration file", Args: cobra.ExactArgs(1), ValidArgsFunction: g.completeServer,
+		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove a server from the configuration file", Args: orUsage(cobra.ExactArgs(1)), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			done, err := config.RemoveServer(g.overrides(), args[0])
 			if err != nil {
@@ -157,7 +157,7 @@ func printEdited(w io.Writer, done config.Edited, what string) {
 func importCommand(g *globals) *cobra.Command {
 	var write, replace bool
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Take over the MCP servers of another program's configuration", Args: cobra.ExactArgs(1),
+		Use: "import FILE", Short: "Take over the MCP servers of another program's configuration", Args: orUsage(cobra.ExactArgs(1)),
 		Long: "Print the MCP servers that another program's configuration names, as the section mcp_servers. It reads the files of\n" +
 			"Claude Desktop and Claude Code (mcpServers), VS Code (servers, inputs), Cursor, Windsurf, .NET settings (McpServers)\n" +
 			"and Atlas (a map of servers). What has no counterpart, and what looks like a credential, is said on standard error.",

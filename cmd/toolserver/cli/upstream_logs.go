@@ -24,7 +24,7 @@ import (
 func upstreamLogs(g *globals) *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
-		Use: "logs NAME", Short: "Show what the log has about a server, and what its program writes to standard error", Args: cobra.ExactArgs(1),
+		Use: "logs NAME", Short: "Show what the log has about a server, and what its program writes to standard error", Args: orUsage(cobra.ExactArgs(1)),
 		Long: "Show the entries of logging.file about a server. Without a log file, connect to the server now and show what its\n" +
 			"program writes to standard error.",
 		ValidArgsFunction: g.completeServer,
