@@ -190,3 +190,20 @@ func TestLazy(t *testing.T) {
 		t.Errorf("%v, %+v", err, s.Report())
 	}
 }
+
+// TestQuestionEnds has a call end that has asked somebody who answers in rounds.
+func TestQuestionEnds(t *testing.T) {
+	var calls relays
+	r := calls.begin(t.Context())
+	r.pending = &pending{relay: r, asks: make(chan *ask)}
+	asked := make(chan error, 1)
+	go func() {
+		_, err := r.ask(t.Context(), domain.InputRequest{Method: domain.AskElicitation})
+		asked <- err
+	}()
+	<-r.pending.asks
+	calls.end(r)
+	if err := <-asked; err != errAnswered || calls.count() != 0 {
+		t.Errorf("%v; %d calls in flight", err, calls.count())
+	}
+}

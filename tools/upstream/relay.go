@@ -149,14 +149,18 @@ func (r *relay) ask(ctx context.Context, req domain.InputRequest) (json.RawMessa
 		r.mu.Unlock()
 		return nil, errAnswered
 	}
-	asking, stop := context.WithCancelCause(r.caller)
+	from := r.caller
+	if r.pending != nil { // the caller of a round is gone before the answer comes
+		from = ctx
+	}
+	asking, stop := context.WithCancelCause(from)
 	defer stop(nil)
 	r.stops = append(r.stops, stop)
 	r.asking.Add(1)
 	r.mu.Unlock()
 	defer r.asking.Done()
 	if r.pending != nil {
-		return r.pending.ask(ctx, req)
+		return r.pending.ask(asking, req)
 	}
 	defer context.AfterFunc(ctx, func() { stop(context.Cause(ctx)) })()
 	answers, err := domain.Ask(asking, map[string]domain.InputRequest{question: req})
