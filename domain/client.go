@@ -192,7 +192,7 @@ func WantsProgress(ctx context.Context) bool { return callOf(ctx).client.WantsPr
 // asked for messages of that level.
 func Log(ctx context.Context, m LogMessage) {
 	if c := callOf(ctx); ctx.Err() == nil {
-		m.Data = c.catalog.redactor.value(m.Data)
+		m.Logger, m.Data = c.catalog.redactor.text(m.Logger), c.catalog.redactor.value(m.Data)
 		c.client.Log(m)
 	}
 }
