@@ -39,6 +39,18 @@ func newRedactor(secrets []string) redactor {
 	return r
 }
 
+// RedactText returns s without secrets that settings do not have.
+func RedactText(s string, secrets []string) string {
+	r := newRedactor(secrets)
+	return r.text(s)
+}
+
+// RedactJSON is [RedactText] of JSON, however it escapes them.
+func RedactJSON(raw json.RawMessage, secrets []string) json.RawMessage {
+	r := newRedactor(secrets)
+	return r.json(raw)
+}
+
 // outcome returns out without secrets.
 func (r *redactor) outcome(out outcome) outcome {
 	if len(r.secrets) == 0 {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
+	"toolserver/domain"
 	"toolserver/mcpclient"
 	"toolserver/sandbox"
 	"toolserver/sandbox/process"
@@ -24,6 +25,7 @@ type connection struct {
 	client *mcpclient.Client
 	child  *process.Child
 	kill   context.CancelFunc // what is left of the program
+	hidden []string           // of what it writes to its standard error
 }
 
 // streams are the standard streams of a program.
@@ -55,14 +57,14 @@ func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 	starting := context.AfterFunc(ctx, kill)
 	child, err := s.deps.Processes.Start(living, sandbox.ProcessRequest{
 		Argv: s.settings.argv(), Dir: s.settings.Cwd, Env: s.settings.environment(s.deps.Environ), Unconfined: !s.settings.Sandbox,
-		Stderr: newStderrLog(s.deps.Log),
+		Stderr: newStderrLog(s.deps.Log, s.settings.Secrets()),
 	})
 	if err != nil {
 		kill()
 		return nil, fmt.Errorf("its program does not start: %w", err)
 	}
 	starting()
-	c := &connection{child: child, kill: kill}
+	c := &connection{child: child, kill: kill, hidden: s.settings.Secrets()}
 	if c.client, err = mcpclient.Connect(connecting, streams{child}, opts); err != nil {
 		switch {
 		case errors.Is(err, context.DeadlineExceeded): // its program has ended since, as it was asked to
@@ -120,7 +122,7 @@ const maxWords = 300
 
 // lastWords returns the end of the standard error, to be added to a sentence.
 func (c *connection) lastWords() string {
-	text := strings.TrimSpace(strings.ToValidUTF8(c.child.Stderr.String(), "?"))
+	text := strings.TrimSpace(strings.ToValidUTF8(domain.RedactText(c.child.Stderr.String(), c.hidden), "?"))
 	if text == "" {
 		return ""
 	}
@@ -177,6 +179,7 @@ func (c *connection) ping(ctx context.Context) error {
 // stderrLog logs what a program writes to its standard error, line by line.
 type stderrLog struct {
 	log     *zap.Logger
+	hidden  []string // secrets of the program
 	rest    []byte
 	limit   *rate.Limiter
 	dropped int // lines since the last that was logged
@@ -189,8 +192,8 @@ const (
 	errorLineBurst = 500
 )
 
-func newStderrLog(log *zap.Logger) *stderrLog {
-	return &stderrLog{log: log, limit: rate.NewLimiter(errorLines, errorLineBurst)}
+func newStderrLog(log *zap.Logger, hidden []string) *stderrLog {
+	return &stderrLog{log: log, hidden: hidden, limit: rate.NewLimiter(errorLines, errorLineBurst)}
 }
 
 func (l *stderrLog) line(text string) {
@@ -219,7 +222,7 @@ func (l *stderrLog) Write(p []byte) (int, error) {
 		if i >= 0 {
 			line = l.rest[:i]
 		}
-		l.line(strings.TrimRight(strings.ToValidUTF8(string(line[:min(len(line), maxErrorLine)]), "?"), "\r"))
+		l.line(strings.TrimRight(strings.ToValidUTF8(domain.RedactText(string(line[:min(len(line), maxErrorLine)]), l.hidden), "?"), "\r"))
 		l.rest = append(l.rest[:0], l.rest[min(len(line)+1, len(l.rest)):]...)
 	}
 }

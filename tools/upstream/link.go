@@ -177,7 +177,7 @@ func (l *link) session(ctx context.Context) error {
 	if err = l.follow(serving, c); ctx.Err() != nil {
 		return err
 	}
-	err = c.describe(err)
+	_, err = s.withoutTokens(nil, c.describe(err))
 	l.mu.Lock()
 	l.ended = err
 	l.mu.Unlock()
@@ -252,6 +252,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 
 // failed notes a failure, and returns how long the server is left alone.
 func (l *link) failed(err error, lasted time.Duration) time.Duration {
+	_, err = l.server.withoutTokens(nil, err)
 	l.mu.Lock()
 	if lasted > stable {
 		l.fails = 0

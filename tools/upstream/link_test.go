@@ -7,11 +7,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"toolserver/domain"
+	"toolserver/jsonrpc"
+	"toolserver/tools/upstream/oauth"
 )
 
 // remote is a server over HTTP without sessions, which a test can break.
@@ -205,5 +208,89 @@ func TestQuestionEnds(t *testing.T) {
 	calls.end(r)
 	if err := <-asked; err != errAnswered || calls.count() != 0 {
 		t.Errorf("%v; %d calls in flight", err, calls.count())
+	}
+}
+
+// listener is a caller who notes all that is said.
+type listener struct {
+	domain.ProgressFunc
+	say func(string)
+}
+
+func (l *listener) Supports(string) bool { return true }
+
+func (l *listener) Log(m domain.LogMessage) { l.say(fmt.Sprintf("%s: %s", m.Logger, m.Data)) }
+
+func (l *listener) Ask(_ context.Context, requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
+	l.say(fmt.Sprintf("%s", requests[question].Params))
+	return map[string]json.RawMessage{question: json.RawMessage(`{"action":"decline"}`)}, nil
+}
+
+// TestTokens has a server repeat what it got to prove who calls, wherever it can.
+func TestTokens(t *testing.T) {
+	const secret, escaped = "token/of+oauth", `token\/of+oa\u0075th`
+	answered := make(chan struct{})
+	var said []string
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Name string }
+		}
+		_ = json.NewDecoder(req.Body).Decode(&m)
+		switch {
+		case m.ID == nil:
+			w.WriteHeader(http.StatusAccepted)
+		case m.Method == "initialize":
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}}`, m.ID)
+		case m.Method == "tools/list":
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"say"},{"name":"refuse"}]}}`, m.ID)
+		case m.Params.Name == "refuse":
+			http.Error(w, strings.Repeat("x", 190)+secret, http.StatusBadRequest)
+		case m.Params.Name == "say":
+			w.Header().Set("Content-Type", "text/event-stream")
+			for _, say := range []string{
+				`"method":"notifications/message","params":{"level":"error","logger":"%s","data":"%[1]s"}`,
+				`"method":"notifications/progress","params":{"progressToken":` + string(m.ID) + `,"progress":1,"message":"%s"}`,
+				`"id":"q","method":"elicitation/create","params":{"message":"%s"}`,
+			} {
+				fmt.Fprintf(w, `data: {"jsonrpc":"2.0",`+say+"}\n\n", escaped)
+			}
+			w.(http.Flusher).Flush()
+			select {
+			case <-answered:
+			case <-req.Context().Done():
+			}
+			fmt.Fprintf(w, `data: {"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"%s"}]}}`+"\n\n", m.ID, escaped)
+		case string(m.ID) == `"q"`:
+			close(answered)
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(far.Close)
+	s := testServer(t, "far", Settings{URL: far.URL, OAuth: oauth.Settings{ClientID: "c", ClientSecret: secret}})
+	exec := registered(t, s)
+	until(t, s, "ready", func() bool { return s.Report().Status == StatusReady })
+	var mu sync.Mutex
+	l := &listener{say: func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		said = append(said, text)
+	}}
+	l.ProgressFunc = func(p domain.Progress) { l.say(p.Message) }
+	for _, tool := range []string{"far__say", "far__refuse"} {
+		r, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool, Client: l})
+		l.say(fmt.Sprint(r.Content, err))
+	}
+	if len(said) != 5 || strings.Contains(fmt.Sprint(said), "oauth") || strings.Contains(fmt.Sprint(said), `oa\u0075th`) || strings.Contains(fmt.Sprint(said), "xtoken") {
+		t.Errorf("%d: %q", len(said), said)
+	}
+	result, err := s.withoutTokens(json.RawMessage(`["`+escaped+`"]`), &jsonrpc.Error{Message: secret, Data: json.RawMessage(`{"` + escaped + `":1}`)})
+	if text := fmt.Sprintf("%s %v", result, err); strings.Contains(text, "oauth") {
+		t.Error(text)
 	}
 }

@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -102,7 +101,8 @@ func (s *Server) relayed(ctx context.Context, req mcpclient.Request) (json.RawMe
 	r := l.relays.begin(ctx)
 	if domain.WantsProgress(ctx) {
 		req.Progress = func(p mcpclient.Progress) {
-			domain.ReportProgress(r.current(), domain.Progress{Done: p.Done, Total: p.Total, Message: p.Message})
+			message := domain.RedactText(p.Message, s.secrets())
+			domain.ReportProgress(r.current(), domain.Progress{Done: p.Done, Total: p.Total, Message: message})
 		}
 	}
 	if domain.AsksInRounds(ctx) {
@@ -173,32 +173,24 @@ func (l *link) send(ctx context.Context, req mcpclient.Request) (json.RawMessage
 
 // withoutTokens removes from what the server has answered the tokens that it got.
 func (s *Server) withoutTokens(result json.RawMessage, err error) (json.RawMessage, error) {
-	if s.oauth == nil {
-		return result, err
+	secrets := s.secrets()
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		data, _ := e.Data.(json.RawMessage)
+		e.Message, e.Data = domain.RedactText(e.Message, secrets), domain.RedactJSON(data, secrets)
 	}
-	remove := func(raw json.RawMessage, secret string) json.RawMessage {
-		if !bytes.Contains(raw, []byte(secret)) {
-			return raw
-		}
-		return bytes.ReplaceAll(raw, []byte(secret), []byte(domain.Redacted))
+	if e, ok := errors.AsType[*mcpclient.HTTPError](err); ok { // before it is cut
+		e.Body = []byte(domain.RedactText(string(e.Body), append(s.settings.Secrets(), secrets...)))
 	}
-	e, failed := errors.AsType[*jsonrpc.Error](err)
-	for _, secret := range s.oauth.Secrets() {
-		if len(secret) < minSecret {
-			continue
-		}
-		result = remove(result, secret)
-		if failed {
-			e.Message = strings.ReplaceAll(e.Message, secret, domain.Redacted)
-			data, _ := e.Data.(json.RawMessage)
-			e.Data = remove(data, secret)
-		}
-	}
-	return result, err
+	return domain.RedactJSON(result, secrets), err
 }
 
-// minSecret is the shortest token that is taken for one: a shorter text turns up by chance.
-const minSecret = 8
+// secrets returns the tokens that the server gets, which settings do not have.
+func (s *Server) secrets() []string {
+	if s.oauth == nil {
+		return nil
+	}
+	return s.oauth.Secrets()
+}
 
 // unavailableError says why a server cannot be used.
 type unavailableError struct {

@@ -179,6 +179,7 @@ func (l *link) handlers() map[string]mcpclient.Handler {
 			if r == nil {
 				return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%s does not belong to a call, or to one of several callers: nobody can be asked", method)
 			}
+			params = domain.RedactJSON(params, l.server.secrets())
 			req := domain.InputRequest{Method: method, Params: params}
 			if method == domain.AskElicitation {
 				mode, _ := rawjson.String(rawjson.Member(params, "mode"))
@@ -223,7 +224,7 @@ func (l *link) notified(ctx context.Context, method string, params json.RawMessa
 			Logger string          `json:"logger"`
 			Data   json.RawMessage `json:"data"`
 		}
-		if json.Unmarshal(params, &m) != nil {
+		if json.Unmarshal(domain.RedactJSON(params, l.server.secrets()), &m) != nil {
 			return
 		}
 		level, ok := domain.ParseLogLevel(m.Level)
