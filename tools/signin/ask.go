@@ -37,6 +37,9 @@ func (n Need) Ask(ctx context.Context) (*Refusal, error) {
 		return &Refusal{n.Why, "Run: " + n.Command}, nil
 	}
 	flow, err := n.Begin()
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return &Refusal{n.Why + ", and a sign-in cannot begin: " + err.Error(), "Have the person run: " + n.Command}, nil
 	}

@@ -64,11 +64,7 @@ func (s *Server) do(ctx context.Context, req mcpclient.Request) (json.RawMessage
 	if !ok || ctx.Err() != nil {
 		return result, err
 	}
-	refused, err := signin.Need{
-		Why: required.Why, Message: "Sign in to continue.", Command: required.Command, Paste: required.Command + " --paste",
-		Serving: s.deps.Serving != nil && s.deps.Serving(), Proves: required.Proves(), OnDone: required.OnDone,
-		Begin: func() (*signin.Flow, error) { return required.Begin(ctx) },
-	}.Ask(ctx)
+	refused, err := required.Ask(ctx, s.deps.Serving != nil && s.deps.Serving())
 	switch {
 	case err != nil:
 		return nil, err

@@ -94,11 +94,9 @@ func TestAsk(t *testing.T) {
 					if !ok {
 						return domain.Text(body), err
 					}
-					refusal, err := e.Ask(ctx, test.serving, func(message, remedy string) domain.ToolResult {
-						return domain.Failure("sign_in_required", message+". "+remedy, remedy)
-					})
+					refusal, err := e.Ask(ctx, test.serving)
 					if refusal != nil {
-						return *refusal, nil
+						return domain.Failure("sign_in_required", refusal.Message+". "+refusal.Remedy, refusal.Remedy), nil
 					}
 					if err != nil {
 						return domain.ToolResult{}, err

@@ -44,6 +44,15 @@ func (e *SignInRequired) Proves() bool {
 	return e.client.config.Prove != nil && e.client.config.Prove(e.principal) != nil
 }
 
+// Ask has the person of a call sign in, as [signin.Need.Ask] does. Without a refusal and an error, the request can be repeated.
+// Serving says that the process lives on after the call.
+func (e *SignInRequired) Ask(ctx context.Context, serving bool) (*signin.Refusal, error) {
+	return signin.Need{
+		Why: e.Why, Message: "Sign in to continue.", Command: e.Command, Paste: e.Command + " --paste", Serving: serving, Proves: e.Proves(), OnDone: e.OnDone,
+		Begin: func() (*signin.Flow, error) { return e.Begin(ctx) },
+	}.Ask(ctx)
+}
+
 // OnDone has do called once a sign-in is done; see [signin.Desk.OnDone].
 func (e *SignInRequired) OnDone(f *signin.Flow, key string, do func()) (once func()) {
 	return e.client.desk.OnDone(f, key, do)
