@@ -125,15 +125,18 @@ func compile(raw []byte) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
+// schemaAddress is where a schema is for the validator. It names no file, whose path would be in messages.
+const schemaAddress = "schema://tool/"
+
 func compileAll(raw []byte) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.LoadURL = func(url string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("%s is outside the schema, and schemas are not loaded", url)
 	}
-	if err := c.AddResource("schema.json", bytes.NewReader(raw)); err != nil {
+	if err := c.AddResource(schemaAddress, bytes.NewReader(raw)); err != nil {
 		return nil, err
 	}
-	return c.Compile("schema.json")
+	return c.Compile(schemaAddress)
 }
 
 // dropPatterns removes regular expressions that are none here from a decoded schema, and

@@ -30,9 +30,9 @@ func (u *user) WantsProgress() bool         { return false }
 func (u *user) Progress(domain.Progress)    {}
 func (u *user) Log(domain.LogMessage)       {}
 func (u *user) Supports(method string) bool { return u.opens && method == domain.AskURL }
-func (u *user) Round() (string, bool) { return "", false }
+func (u *user) Round() (string, bool)       { return "", false }
 
-func (u *user) Ended() <-chan struct{}      { return nil }
+func (u *user) Ended() <-chan struct{} { return nil }
 
 func (u *user) Complete(elicitation string) {
 	u.mu.Lock()
