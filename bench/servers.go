@@ -175,11 +175,26 @@ func (l *lab) listOfMany(ctx context.Context, dir, version string) error {
 	if tools < len(subjects)*toolsEach || !bytes.Contains(answer, x.answer) {
 		return fmt.Errorf("%d tools are listed: %.300s", tools, answer)
 	}
-	c, err := compare(l.rounds, []target{{"toolserver", func() (sample, error) {
-		s, err := e.load(x, 1, l.time)
-		s.rss = 0 // has been measured
-		return s, err
-	}}})
+	// What it takes to write as much.
+	_, rest, _ := bytes.Cut(answer, []byte(`"result":`))
+	result, err := l.config("list-"+version+".json", `,"result":`+string(rest))
+	if err != nil {
+		return err
+	}
+	floor, err := l.reach(ctx, dir, "ceiling", wire{false, modern}, "", l.program("ceiling"), "-result", result)
+	if err != nil {
+		return err
+	}
+	defer floor.stop()
+	var targets []target
+	for _, e := range []*endpoint{e, floor} {
+		targets = append(targets, target{e.name, func() (sample, error) {
+			s, err := e.load(x, 1, l.time)
+			s.rss = 0 // has been measured
+			return s, err
+		}})
+	}
+	c, err := compare(l.rounds, targets)
 	if err != nil {
 		return err
 	}
