@@ -42,7 +42,7 @@ type ServeOptions struct {
 
 // gatewayGCPercent is what the garbage collector goes by with other servers: the schemas of
 // hundreds of tools stay in memory, of which garbage may be no large multiple.
-const gatewayGCPercent = 150
+const gatewayGCPercent = 100
 
 // layersPause is how long after its start a server finds out what the kernel
 // offers, unless a command has asked before.
