@@ -13,8 +13,9 @@ import (
 type watches struct {
 	server *Server
 
-	mu  sync.Mutex
-	all map[string]*watch // by the server's own address
+	mu   sync.Mutex
+	all  map[string]*watch          // by the server's own address
+	last map[string]<-chan struct{} // by the same, closed when the last subscription has ended
 }
 
 // watch is the subscription to one document.
@@ -62,7 +63,23 @@ func (s *Server) watch(ctx context.Context, uri string, changed func()) error {
 // subscribe has the server say when a document changes. The caller holds mu.
 func (ws *watches) subscribe(ctx context.Context, c *connection, uri string, w *watch) {
 	ctx, w.end = context.WithCancel(ctx)
-	ws.server.running.Go(func() { _ = c.client.Listen(ctx, mcpclient.Filter{URIs: []string{uri}}) })
+	if ws.last == nil {
+		ws.last = map[string]<-chan struct{}{}
+	}
+	before, ended := ws.last[uri], make(chan struct{})
+	ws.last[uri] = ended
+	ws.server.running.Go(func() {
+		if before != nil {
+			<-before // or its end might end this one, too
+		}
+		_ = c.client.Listen(ctx, mcpclient.Filter{URIs: []string{uri}})
+		close(ended)
+		ws.mu.Lock()
+		defer ws.mu.Unlock()
+		if ws.last[uri] == ended {
+			delete(ws.last, uri)
+		}
+	})
 }
 
 // renew subscribes again on a new connection, until ctx ends.
