@@ -63,6 +63,10 @@ func contentBlock(raw json.RawMessage) (c domain.Content, err error) {
 	err = rawjson.Object(raw, func(name, value []byte) (err error) {
 		members++
 		var text string
+		if string(value) == "null" { // as some servers write what is absent
+			simple = false
+			return nil
+		}
 		switch string(name) {
 		case "type":
 			text, err = rawjson.String(value)

@@ -138,3 +138,12 @@ func TestPromptAndContents(t *testing.T) {
 		}
 	}
 }
+
+// TestNull has members that say nothing, as some servers write what is absent.
+func TestNull(t *testing.T) {
+	const block = `{"type":"resource_link","uri":"a://b","name":"b","mimeType":null,"text":null}`
+	r, err := toolResult([]byte(`{"content":[` + block + `]}`))
+	if err != nil || len(r.Content) != 1 || string(r.Content[0].Raw) != block || r.Content[0].URI != "a://b" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
