@@ -116,7 +116,7 @@ func (c *Call) cut(r *ToolResult, maxChars int) bool {
 	chars, content := 0, []Content{{Type: TextContent}}
 	for _, block := range r.Content {
 		chars += utf8.RuneCountInString(block.Text)
-		if block.Type == TextContent {
+		if block.Type == TextContent || len(block.Text) > maxChars { // also a document that is too long by itself
 			b.WriteString(block.Text)
 		} else {
 			content = append(content, block)

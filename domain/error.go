@@ -192,6 +192,9 @@ func canceled(name string, ctx context.Context) *Error {
 	return &Error{Code: CodeExecutionFailed, Message: name + " was canceled", Err: context.Cause(ctx), Hint: "Call it again if its result is still wanted."}
 }
 
+// maxRawData bounds the data of an error of another server.
+const maxRawData = 64 << 10
+
 // maxPartial bounds the output an error carries.
 const maxPartial = 8_000
 

@@ -85,6 +85,9 @@ func (r *redactor) content(c Content) Content {
 
 // error takes secrets out of what callers see of e, and bounds its message.
 func (r *redactor) error(e *Error) {
+	if len(e.RawData) > maxRawData {
+		e.RawData = json.RawMessage(`{"truncated":true}`)
+	}
 	e.Message, e.Hint, e.RawData = clip(r.text(e.Message), 2*maxPartial), r.text(e.Hint), r.json(e.RawData)
 	e.Data = r.members(e.Data)
 }

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Setenv("XDG_CACHE_HOME", "/nonexistent/x") // commands keep nothing in the home directory of who tests
+	os.Setenv("XDG_CACHE_HOME", "/dev/null/x") // commands keep nothing in the home directory of who tests
 	os.Exit(m.Run())
 }
 

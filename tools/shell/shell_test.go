@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if process.IsSupervisor() {
 		os.Exit(process.Supervise(confine.Confiner()))
 	}
-	os.Setenv("XDG_CACHE_HOME", "/nonexistent/x") // commands keep nothing in the home directory of who tests
+	os.Setenv("XDG_CACHE_HOME", "/dev/null/x") // commands keep nothing in the home directory of who tests
 	os.Exit(m.Run())
 }
 

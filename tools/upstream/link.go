@@ -160,7 +160,7 @@ func (l *link) session(ctx context.Context) error {
 	l.handshake = !mcp.IsModernProtocol(c.client.Server().Protocol)
 	serving, end := context.WithCancel(ctx)
 	defer end()
-	if err := s.load(serving, c); err != nil {
+	if err := s.load(serving, l, c); err != nil {
 		return c.describe(err)
 	}
 	l.set(StatusReady, c, nil)
@@ -203,7 +203,7 @@ func (l *link) follow(ctx context.Context, c *connection) error {
 			case <-l.relist:
 			default:
 			}
-			if err := l.server.load(ctx, c); err != nil && c.client.Err() == nil {
+			if err := l.server.load(ctx, l, c); err != nil && c.client.Err() == nil {
 				l.server.deps.Log.Warn("its lists have changed and cannot be read", zap.Error(err))
 			}
 			if !sleep(ctx, listPause-listDelay) {

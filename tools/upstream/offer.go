@@ -244,13 +244,18 @@ func (s *Server) resource(raw json.RawMessage) (r domain.Resource, err error) {
 	r = domain.Resource{
 		Name: s.name + separator + cmp.Or(it.Name, it.Template, it.URI), Title: it.Title, Description: it.Description, MIMEType: it.MIMEType,
 		Audience: s.audience(), Listed: others(raw, "name", "title", "description", "mimeType", "uri", "uriTemplate"),
-		Read: func(ctx context.Context, at domain.Location) ([]domain.Content, error) { return s.read(ctx, at.URI) },
+		Read: func(ctx context.Context, at domain.Location) ([]domain.Content, error) {
+			return s.read(ctx, s.original(at.URI), at.URI)
+		},
 	}
 	if it.Template != "" {
 		r.Template, r.Alias = s.address(it.Template), it.Template
 		r.Complete = s.completer("ref/resource", "uri", it.Template)
 	} else {
 		r.URI, r.Alias = s.address(it.URI), it.URI
+		r.Read = func(ctx context.Context, at domain.Location) ([]domain.Content, error) {
+			return s.read(ctx, it.URI, at.URI)
+		}
 	}
 	if it.URI == "" && it.Template == "" {
 		return r, errors.New("it has no address")

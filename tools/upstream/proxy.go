@@ -87,6 +87,11 @@ func (s *Server) relayed(ctx context.Context, req mcpclient.Request) (json.RawMe
 		if !ok || !p.alarm.Stop() {
 			return nil, errGone
 		}
+		select {
+		case <-p.done: // without the answer
+			return p.result, p.err
+		default:
+		}
 		p.relay.attach(ctx)
 		if err := p.answer(ctx, s.park); err != nil {
 			return nil, err

@@ -86,6 +86,7 @@ func relayOf(ctx context.Context) (newest *relay) {
 	for _, caller := range mcpclient.Callers(ctx) {
 		r, ok := caller.Value(relayKey{}).(*relay)
 		switch {
+		case ok && r.over():
 		case !ok || newest != nil && (r.owner.Key() != newest.owner.Key() || !r.owner.Lasts()):
 			return nil
 		case newest == nil || r.number > newest.number:
@@ -93,6 +94,13 @@ func relayOf(ctx context.Context) (newest *relay) {
 		}
 	}
 	return newest
+}
+
+// over reports whether the call has ended.
+func (r *relay) over() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended
 }
 
 // count returns how many calls are in flight.
@@ -175,23 +183,28 @@ func (l *link) handlers() map[string]mcpclient.Handler {
 	all := map[string]mcpclient.Handler{}
 	for _, method := range []string{domain.AskElicitation, domain.AskSampling, domain.AskRoots} {
 		all[method] = func(ctx context.Context, params json.RawMessage) (any, error) {
-			r := relayOf(ctx)
-			if r == nil {
-				return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%s does not belong to a call, or to one of several callers: nobody can be asked", method)
-			}
 			params = domain.RedactJSON(params, l.server.secrets())
 			req := domain.InputRequest{Method: method, Params: params}
 			if method == domain.AskElicitation {
 				mode, _ := rawjson.String(rawjson.Member(params, "mode"))
-				if req.URL = mode == "url"; req.URL {
+				req.URL = mode == "url"
+			}
+			for {
+				r := relayOf(ctx)
+				if r == nil {
+					return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%s does not belong to a call, or to one of several callers: nobody can be asked", method)
+				}
+				if req.URL {
 					l.server.expectCompletion(r, params)
 				}
+				answer, err := r.ask(ctx, req)
+				switch {
+				case err == nil:
+					return answer, nil
+				case !r.over() || ctx.Err() != nil: // or it was about another call of the session
+					return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%v", err)
+				}
 			}
-			answer, err := r.ask(ctx, req)
-			if err != nil {
-				return nil, jsonrpc.Errorf(jsonrpc.CodeInternalError, "%v", err)
-			}
-			return answer, nil
 		}
 	}
 	return all
@@ -277,8 +290,9 @@ func (p *pending) ask(ctx context.Context, req domain.InputRequest) (json.RawMes
 	}
 }
 
-// parkTime is how long a call waits for the next round.
-const parkTime = 15 * time.Minute
+// parkTime is how long a call waits for the next round. As long as it does, a server that
+// does not say which call it asks about can ask nobody else.
+const parkTime = 5 * time.Minute
 
 // round takes the call on until it is done or the caller has to answer, which is the error
 // [*domain.InputRequired].

@@ -77,6 +77,9 @@ func contentBlock(raw json.RawMessage) (c domain.Content, err error) {
 			c.URI, err = rawjson.String(value)
 		case "name":
 			c.Name, err = rawjson.String(value)
+		case "resource":
+			c.Text, _ = rawjson.String(rawjson.Member(value, "text")) // counts as text of the result
+			simple = false
 		case "mimeType":
 			c.MIMEType, err = rawjson.String(value)
 		default:

@@ -58,7 +58,8 @@ type Server struct {
 	catalog  catalog
 	pins     map[string]Difference // tools that differ from their pins
 	offered  domain.Offer
-	settled  bool // it has been tried to connect
+	settled  bool   // it has been tried to connect
+	owner    string // ID of the principal whose connection has shown the catalog; "" for all
 	changed  func()
 	problems []string         // with what is kept
 	links    map[string]*link // connections of single callers, by the ID of the principal; nil if all share one
@@ -94,6 +95,7 @@ func newServer(name string, settings Settings, d deps) *Server {
 	if err != nil {
 		s.problem("what was known of it cannot be read", err)
 	}
+	s.settled = settings.perPrincipal()
 	s.main.handshake = !kept.empty() && !mcp.IsModernProtocol(kept.Protocol)
 	s.adopt(kept)
 	return s
@@ -127,7 +129,9 @@ func (s *Server) OnChange(changed func()) {
 	s.mu.Lock()
 	s.changed = changed
 	s.mu.Unlock()
-	s.running.Go(func() { s.main.run(s.ctx) })
+	if !s.settings.perPrincipal() { // or it is connected to when a caller needs it
+		s.running.Go(func() { s.main.run(s.ctx) })
+	}
 	if s.settings.Pin == pinQuarantine {
 		s.running.Go(s.followPins)
 	}
@@ -172,7 +176,16 @@ func (s *Server) timeout() time.Duration {
 }
 
 // load reads the lists of the server, and offers what is in them.
-func (s *Server) load(ctx context.Context, conn *connection) error {
+func (s *Server) load(ctx context.Context, l *link, conn *connection) error {
+	s.mu.Lock()
+	if s.owner == "" {
+		s.owner = l.owner
+	}
+	others := s.owner != l.owner
+	s.mu.Unlock()
+	if others { // each caller may be shown other tools; what is offered must not alternate
+		return nil
+	}
 	about := conn.client.Server()
 	c := catalog{Protocol: about.Protocol, Info: about.Info, Instructions: about.Instructions}
 	for _, list := range []struct {
@@ -306,9 +319,8 @@ func (s *Server) request(ctx context.Context, what string, method mcp.MCPMethod,
 	return result, nil
 }
 
-// read reads a document of the server, by the address that clients have of it or by its own.
-func (s *Server) read(ctx context.Context, uri string) ([]domain.Content, error) {
-	own := s.original(uri)
+// read reads a document of the server, by its own address. A client has asked for uri.
+func (s *Server) read(ctx context.Context, own, uri string) ([]domain.Content, error) {
 	result, err := s.request(ctx, "resource "+uri, mcp.MethodResourcesRead, map[string]string{"uri": own})
 	if err != nil {
 		return nil, err

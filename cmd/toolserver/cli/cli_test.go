@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	if code, isChild := app.RunChild(); isChild {
 		os.Exit(code)
 	}
-	os.Setenv("XDG_CACHE_HOME", "/nonexistent/x") // commands keep nothing in the home directory of who tests
+	os.Setenv("XDG_CACHE_HOME", "/dev/null/x") // commands keep nothing in the home directory of who tests
 	os.Exit(m.Run())
 }
 
