@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -130,7 +131,11 @@ func (l *link) run(ctx context.Context) {
 			}
 			continue
 		}
-		l.wait(ctx, l.failed(err, time.Since(began)))
+		pause := l.failed(err, time.Since(began))
+		if l.owner != "" { // it is for the next call of that caller to try again
+			pause = math.MaxInt64
+		}
+		l.wait(ctx, pause)
 	}
 }
 
