@@ -219,7 +219,7 @@ func TestGoogleCalendarInvalid(t *testing.T) {
 		{"create_event", "start", "1900", on("start", "0001-01-01", "end", "2026-03-02")},
 		{"create_event", "summary", "empty", on("summary", " ")},
 		{"create_event", "attendees", `"bob"`, on("attendees", "bob")},
-		{"create_event", "attendees", `"x y@example.com"`, on("attendees", bob+", x y@example.com")},
+		{"create_event", "attendees", `x y@example.com`, on("attendees", bob+", x y@example.com")},
 		{"create_event", "attendees", "", on("attendees", bob+"\r\nBcc: eve@outside.test")},
 		{"create_event", "recurrence", "FREQ=SOMETIMES", on("recurrence", []string{"RRULE:FREQ=SOMETIMES"})},
 		{"create_event", "recurrence", "COUNT and UNTIL", on("recurrence", []string{"RRULE:FREQ=DAILY;COUNT=2;UNTIL=20260401T000000Z"})},

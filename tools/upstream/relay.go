@@ -83,13 +83,13 @@ func (rs *relays) end(r *relay) {
 // provided that all are of one session: nobody is told or asked what may be meant for
 // somebody else.
 func relayOf(ctx context.Context) (newest *relay) {
+	var seen *relay // also one that was canceled: the server may still serve it
 	for _, caller := range mcpclient.Callers(ctx) {
 		r, ok := caller.Value(relayKey{}).(*relay)
-		switch {
-		case ok && r.over():
-		case !ok || newest != nil && (r.owner.Key() != newest.owner.Key() || !r.owner.Lasts()):
+		if !ok || seen != nil && (r.owner.Key() != seen.owner.Key() || !r.owner.Lasts()) {
 			return nil
-		case newest == nil || r.number > newest.number:
+		}
+		if seen = r; !r.over() && (newest == nil || r.number > newest.number) {
 			newest = r
 		}
 	}

@@ -77,9 +77,20 @@ func (a *App) CallServers(ctx context.Context, servers []*upstream.Server) {
 	a.settle(ctx, slices.DeleteFunc(slices.Clone(servers), (*upstream.Server).Known))
 }
 
-// KeptServers attaches what is kept of the servers, and starts none.
+// KeptServers adds what is kept of the servers, and starts nothing.
 func (a *App) KeptServers() {
-	a.attach(slices.DeleteFunc(a.Servers(), func(s *upstream.Server) bool { return !s.Known() }), false)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.attached {
+		return
+	}
+	var add []domain.Source
+	for _, s := range a.servers.Servers() {
+		if s.Known() {
+			add = append(add, domain.FixedSource(s.Name(), s.Offer(), nil))
+		}
+	}
+	a.exec.Registry.Apply(domain.Revision{Add: add})
 }
 
 // Find returns the first tool that has one of the names, with the catalog that offers it.
