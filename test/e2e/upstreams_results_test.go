@@ -24,7 +24,7 @@ func TestUpstreamsContract(t *testing.T) {
 	t.Parallel()
 	s := openGateway(t, gateway(entry("u", "", upstreamBinary(t))))
 	s.awaits("u__v2")
-	for _, kind := range []string{"full", "results", "iframe", "result", "metadata", "files", "bad_base64", "climbing", "bare"} {
+	for _, kind := range []string{"full", "results", "iframe", "result", "metadata", "files", "bad_base64", "climbing", "bare", "nameless"} {
 		for _, as := range []string{"text", "structured", "both"} {
 			a := s.call("u__v2", map[string]any{"kind": kind, "as": as})
 			structured, _ := json.Marshal(a.Result.StructuredContent)

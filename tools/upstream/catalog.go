@@ -16,6 +16,7 @@ import (
 // catalog is what a server offers, as it said itself: items of its lists.
 type catalog struct {
 	Protocol     string            `json:"protocol"`
+	Handshake    bool              `json:"handshake,omitempty"` // asked before that, the server has refused 2026-07-28
 	Info         json.RawMessage   `json:"info,omitempty"`
 	Instructions string            `json:"instructions,omitempty"`
 	Tools        []json.RawMessage `json:"tools,omitempty"`
@@ -91,6 +92,6 @@ func (c *catalog) same(other *catalog) bool {
 	equal := func(a, b []json.RawMessage) bool {
 		return slices.EqualFunc(a, b, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 	}
-	return c.Protocol == other.Protocol && c.Instructions == other.Instructions && bytes.Equal(c.Info, other.Info) &&
+	return c.Protocol == other.Protocol && c.Handshake == other.Handshake && c.Instructions == other.Instructions && bytes.Equal(c.Info, other.Info) &&
 		equal(c.Tools, other.Tools) && equal(c.Resources, other.Resources) && equal(c.Templates, other.Templates) && equal(c.Prompts, other.Prompts)
 }

@@ -70,6 +70,7 @@ type link struct {
 	fails     int // in a row
 	conn      *connection
 	handshake bool          // the server is asked nothing before the handshake, as one that speaks an old version may not bear that; set by run only
+	guessed   bool          // handshake is tried since the other way has failed; set by run only
 	again     bool          // the session has ended, and is to be begun anew at once
 	changed   chan struct{} // closed when the status changes
 	ended     error         // why the last connection has ended
@@ -158,11 +159,14 @@ func (l *link) session(ctx context.Context) error {
 	s := l.server
 	c, err := s.connect(ctx, l)
 	if err != nil {
-		l.handshake = !l.handshake
+		if s.settings.transport() == transportStdio { // it may be one that does not bear to be asked, or the other way round
+			l.handshake, l.guessed = !l.handshake, true
+		}
 		return err
 	}
 	defer c.close()
-	l.handshake = !mcp.IsModernProtocol(c.client.Server().Protocol)
+	l.handshake = !l.guessed && !mcp.IsModernProtocol(c.client.Server().Protocol) // what was guessed is no reason to stay with an old version
+	l.guessed = false
 	serving, end := context.WithCancel(ctx)
 	defer end()
 	if err := s.load(serving, l, c); err != nil {

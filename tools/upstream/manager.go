@@ -166,7 +166,7 @@ func (s *Server) report(l *link) Report {
 	l.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.InFlight, r.Connections = l.relays.count(), len(s.links)
+	r.InFlight, r.Connections = s.main.relays.count(), len(s.links)
 	for _, own := range s.links {
 		r.InFlight += own.relays.count()
 	}

@@ -96,7 +96,7 @@ func newServer(name string, settings Settings, d deps) *Server {
 		s.problem("what was known of it cannot be read", err)
 	}
 	s.settled = settings.perPrincipal()
-	s.main.handshake = !kept.empty() && !mcp.IsModernProtocol(kept.Protocol)
+	s.main.handshake = kept.Handshake
 	s.adopt(kept)
 	return s
 }
@@ -187,7 +187,7 @@ func (s *Server) load(ctx context.Context, l *link, conn *connection) error {
 		return nil
 	}
 	about := conn.client.Server()
-	c := catalog{Protocol: about.Protocol, Info: about.Info, Instructions: about.Instructions}
+	c := catalog{Handshake: l.handshake, Protocol: about.Protocol, Info: about.Info, Instructions: about.Instructions}
 	for _, list := range []struct {
 		capability string
 		method     mcp.MCPMethod
