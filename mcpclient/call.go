@@ -22,6 +22,7 @@ type call struct {
 	done    atomic.Bool     // there is an outcome
 	http    context.Context // of the request; nil over stdio
 	abandon func()          // ends http
+	unread  bool            // http goes on until what is left of the response has been read
 	written atomic.Int64    // bytes on a stream up to its end
 
 	progress *progressQueue // nil if nobody asked for it

@@ -88,15 +88,29 @@ func (t *httpTransport) send(ctx context.Context, out *outgoing, x *call) error 
 	return t.client.posting(x, func() error { return t.post(x.http, out, x) })
 }
 
-// posting makes the HTTP request of a call on a goroutine of its own.
+// posting makes the HTTP request of a call, on a goroutine of its own if the caller has
+// to be told of progress meanwhile.
 func (c *Client) posting(x *call, post func() error) error {
-	return c.start(func() {
-		defer x.abandon()
+	made := func() {
 		defer context.AfterFunc(c.ctx, x.abandon)()
-		if err := post(); err != nil {
+		err := post()
+		if !x.unread {
+			x.abandon()
+		}
+		switch ended := c.Err(); {
+		case err == nil:
+		case ended != nil:
+			x.end(outcome{err: ended})
+		case x.ctx.Err() == nil: // or the caller gives up, and the server may still serve the call
 			x.end(outcome{err: err})
 		}
-	})
+	}
+	if x.progress != nil {
+		return c.start(made)
+	}
+	defer context.AfterFunc(x.ctx, x.abandon)()
+	made()
+	return nil
 }
 
 // post sends a message and takes in what the server answers, until the response
@@ -106,14 +120,18 @@ func (t *httpTransport) post(ctx context.Context, out *outgoing, x *call) error 
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	kind := contentType(resp)
 	if id := resp.Header.Get(mcp.HeaderSessionID); id != "" && out.method == string(mcp.MethodInitialize) {
 		t.session.Store(&id)
 	}
 	if resp.StatusCode == http.StatusNotFound && t.session.Load() != nil {
+		resp.Body.Close()
 		return ErrSessionEnded // whatever the body says
 	}
-	kind := contentType(resp)
+	if x != nil && kind == "text/event-stream" && resp.StatusCode < 300 {
+		return t.follow(ctx, resp.Body, x)
+	}
+	defer resp.Body.Close()
 	switch {
 	case x == nil:
 		if resp.StatusCode >= 300 {
@@ -121,8 +139,6 @@ func (t *httpTransport) post(ctx context.Context, out *outgoing, x *call) error 
 		}
 		drain(resp.Body)
 		return nil
-	case kind == "text/event-stream" && resp.StatusCode < 300:
-		return t.follow(ctx, resp.Body, x)
 	case kind == "application/json" && resp.StatusCode != http.StatusUnauthorized:
 		body, err := readBody(resp, t.client.opts.MaxMessageBytes)
 		if err != nil {
@@ -295,12 +311,19 @@ func (t *httpTransport) takeEvents(events *sse.Reader, x *call) error {
 	}
 }
 
-// end reads the rest of a stream that has brought the response to x.
+// end reads the rest of a stream that has brought the response to x, while its caller
+// goes on.
 func (t *httpTransport) end(body io.ReadCloser, x *call) {
-	stop := time.AfterFunc(drainTime, x.abandon)
-	drain(body)
-	stop.Stop()
-	body.Close()
+	x.unread = t.client.start(func() {
+		defer x.abandon()
+		defer context.AfterFunc(t.client.ctx, x.abandon)()
+		defer time.AfterFunc(drainTime, x.abandon).Stop()
+		drain(body)
+		body.Close()
+	}) == nil
+	if !x.unread {
+		body.Close()
+	}
 }
 
 // stream opens the stream of the session, or one that goes on after an event.
