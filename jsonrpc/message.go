@@ -79,7 +79,7 @@ func Parse(raw []byte, param func(name, value []byte) error) (Message, *Error) {
 	var version string
 	var hasMethod, hasResult, repeated bool
 	var badMethod error
-	err := rawjson.Nested(raw, "params", func(name, value []byte) error {
+	member := func(name, value []byte) error {
 		switch string(name) {
 		case "jsonrpc":
 			version, _ = rawjson.String(value)
@@ -96,7 +96,17 @@ func Parse(raw []byte, param func(name, value []byte) error) (Message, *Error) {
 			hasResult, m.Failure = true, value
 		}
 		return nil
-	}, param)
+	}
+	err := rawjson.Read(raw, func(v rawjson.Value) error {
+		return v.Object(func(name []byte, v rawjson.Value) error {
+			if param != nil && v.Kind() == '{' && string(name) == "params" {
+				if err := v.Object(rawjson.Raw(param)); err != nil {
+					return err
+				}
+			}
+			return rawjson.Raw(member)(name, v)
+		})
+	})
 	switch {
 	case !utf8.Valid(raw):
 		err = errors.New("not UTF-8")

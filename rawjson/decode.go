@@ -34,10 +34,8 @@ func DecodeMax(data []byte, values int) (v any, err error) {
 
 // String reads a JSON string.
 func String(data []byte) (v string, err error) {
-	s := scanner{data: data}
-	err = s.whole(func() error {
-		raw, escaped, err := s.string()
-		v = text(raw, escaped)
+	err = Read(data, func(value Value) (err error) {
+		v, err = value.String()
 		return err
 	})
 	return v, err
@@ -114,8 +112,17 @@ func unescape(raw []byte) string {
 		}
 		out.Write(raw[:i])
 		c := raw[i+1]
-		if at := strings.IndexByte("bfnrt", c); at >= 0 {
-			c = "\b\f\n\r\t"[at]
+		switch c {
+		case 'b':
+			c = '\b'
+		case 'f':
+			c = '\f'
+		case 'n':
+			c = '\n'
+		case 'r':
+			c = '\r'
+		case 't':
+			c = '\t'
 		}
 		if c != 'u' {
 			out.WriteByte(c)

@@ -13,14 +13,8 @@ import (
 // byte, unless it is in the form of the V2 contract; see [v2].
 func toolResult(raw json.RawMessage) (r domain.ToolResult, err error) {
 	var structured json.RawMessage
-	err = rawjson.Object(raw, func(name, value []byte) (err error) {
+	member := rawjson.Raw(func(name, value []byte) error {
 		switch string(name) {
-		case "content":
-			err = rawjson.Array(value, func(block []byte) error {
-				c, err := contentBlock(block)
-				r.Content = append(r.Content, c)
-				return err
-			})
 		case "structuredContent":
 			if string(value) != "null" {
 				structured = value
@@ -38,7 +32,19 @@ func toolResult(raw json.RawMessage) (r domain.ToolResult, err error) {
 			}
 			r.Extra = rawjson.With(r.Extra, string(name), value)
 		}
-		return err
+		return nil
+	})
+	err = rawjson.Read(raw, func(v rawjson.Value) error {
+		return v.Object(func(name []byte, v rawjson.Value) error {
+			if string(name) != "content" {
+				return member(name, v)
+			}
+			return v.Array(func(v rawjson.Value) error {
+				c, err := contentBlock(v)
+				r.Content = append(r.Content, c)
+				return err
+			})
+		})
 	})
 	if err != nil {
 		return r, err
@@ -55,33 +61,37 @@ func toolResult(raw json.RawMessage) (r domain.ToolResult, err error) {
 var errNoBlock = errors.New("a content block is no object")
 
 // contentBlock reads a content block. One of plain text is kept as the text alone.
-func contentBlock(raw json.RawMessage) (c domain.Content, err error) {
-	if len(raw) == 0 || raw[0] != '{' {
+func contentBlock(v rawjson.Value) (c domain.Content, err error) {
+	if v.Kind() != '{' {
 		return c, errNoBlock
 	}
 	members, simple := 0, true
-	err = rawjson.Object(raw, func(name, value []byte) (err error) {
+	err = v.Object(func(name []byte, value rawjson.Value) (err error) {
 		members++
 		var text string
-		if string(value) == "null" { // as some servers write what is absent
+		if value.Kind() == 'n' { // as some servers write what is absent
 			simple = false
 			return nil
 		}
 		switch string(name) {
 		case "type":
-			text, err = rawjson.String(value)
+			text, err = value.String()
 			c.Type = domain.ContentType(text)
 		case "text":
-			c.Text, err = rawjson.String(value)
+			c.Text, err = value.String()
 		case "uri":
-			c.URI, err = rawjson.String(value)
+			c.URI, err = value.String()
 		case "name":
-			c.Name, err = rawjson.String(value)
+			c.Name, err = value.String()
 		case "resource":
-			c.Text, _ = rawjson.String(rawjson.Member(value, "text")) // counts as text of the result
 			simple = false
+			raw, err := value.Raw()
+			if err != nil {
+				return err
+			}
+			c.Text, _ = rawjson.String(rawjson.Member(raw, "text")) // counts as text of the result
 		case "mimeType":
-			c.MIMEType, err = rawjson.String(value)
+			c.MIMEType, err = value.String()
 		default:
 			simple = false
 		}
@@ -91,9 +101,9 @@ func contentBlock(raw json.RawMessage) (c domain.Content, err error) {
 		return c, fmt.Errorf("a content block: %w", err)
 	}
 	if c.Type != domain.TextContent || members != 2 || !simple {
-		c.Raw = raw
+		c.Raw, err = v.Raw()
 	}
-	return c, nil
+	return c, err
 }
 
 // contents returns the documents that resources/read has returned. What has the address
@@ -121,9 +131,11 @@ func promptResult(raw json.RawMessage) (p domain.PromptResult, err error) {
 		if err != nil {
 			return fmt.Errorf("the role of a message: %w", err)
 		}
-		block, err := contentBlock(rawjson.Member(message, "content"))
-		p.Messages = append(p.Messages, domain.PromptMessage{Role: role, Content: block})
-		return err
+		return rawjson.Read(rawjson.Member(message, "content"), func(v rawjson.Value) error {
+			block, err := contentBlock(v)
+			p.Messages = append(p.Messages, domain.PromptMessage{Role: role, Content: block})
+			return err
+		})
 	})
 	return p, err
 }
