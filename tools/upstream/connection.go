@@ -41,9 +41,9 @@ func (s streams) Close() error { return errors.Join(s.Stdin.Close(), s.Stdout.Cl
 func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 	opts := mcpclient.Options{
 		Name: "toolserver", Version: s.deps.Version, Handlers: l.handlers(), OpensURLs: true, Notify: l.notified,
-		LogLevel: "debug", ConnectTimeout: s.timeout() / 3, Timeout: maxRounds, Handshake: l.handshake,
+		LogLevel: "debug", ConnectTimeout: s.Timeout() / 3, Timeout: maxRounds, Handshake: l.handshake,
 	}
-	connecting, cancel := context.WithTimeout(ctx, s.timeout())
+	connecting, cancel := context.WithTimeout(ctx, s.Timeout())
 	defer cancel()
 	switch s.settings.transport() {
 	case transportHTTP:
@@ -68,7 +68,7 @@ func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 	if c.client, err = mcpclient.Connect(connecting, streams{child}, opts); err != nil {
 		switch {
 		case errors.Is(err, context.DeadlineExceeded): // its program has ended since, as it was asked to
-			err = fmt.Errorf("it did not answer within %v%s", s.timeout(), c.lastWords())
+			err = fmt.Errorf("it did not answer within %v%s", s.Timeout(), c.lastWords())
 		case ctx.Err() == nil:
 			err = c.describe(err)
 		}

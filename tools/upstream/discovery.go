@@ -21,12 +21,13 @@ const (
 	ExecName   = "mcp_exec"
 )
 
-const category = "mcp"
+// Category is that of the tools that find and call tools of servers.
+const Category = "mcp"
 
 // Declared returns what the tools that find and call tools of servers declare. What servers
 // are handed is that of mcp_exec.
 func Declared() declare.Group {
-	return declare.Group{Category: category, Heading: "Other MCP servers", Tools: []declare.Tool{
+	return declare.Group{Category: Category, Heading: "Other MCP servers", Tools: []declare.Tool{
 		{Owner: sandbox.Owner{Tool: ListName}},
 		{Owner: sandbox.Owner{Tool: SearchName}},
 		{Owner: sandbox.Owner{Tool: InfoName}},
@@ -50,24 +51,24 @@ func (f Finder) Offer(servers int) (o domain.Offer) {
 	f.searcher = new(searcher)
 	made := []domain.Tool{
 		domain.Define(domain.Tool{
-			Name: ListName, Title: "List tools of MCP servers", Category: category, Listing: domain.ListedAlways,
+			Name: ListName, Title: "List tools of MCP servers", Category: Category, Listing: domain.ListedAlways,
 			Description: "List the tools of the connected MCP servers, with a line about each. To find a tool for a task, use mcp_search; for its arguments, mcp_info. " +
 				"Shows 100 tools at a time.",
 			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "list the tools of other MCP servers",
 		}, f.list),
 		domain.Define(domain.Tool{
-			Name: SearchName, Title: "Find a tool of an MCP server", Category: category, Listing: domain.ListedAlways,
+			Name: SearchName, Title: "Find a tool of an MCP server", Category: Category, Listing: domain.ListedAlways,
 			Description: "Find tools of the connected MCP servers by what they do, in plain words. Returns the best with the schemas of their arguments; mcp_exec calls them. " +
 				"Use it first when no listed tool fits the task.",
 			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "find tools of other MCP servers by what they do",
 		}, f.search),
 		domain.Define(domain.Tool{
-			Name: InfoName, Title: "Describe a tool of an MCP server", Category: category, Listing: domain.ListedAlways,
+			Name: InfoName, Title: "Describe a tool of an MCP server", Category: Category, Listing: domain.ListedAlways,
 			Description: "Describe a tool of a connected MCP server: what it does, and the schema of its arguments, as mcp_exec needs them.",
 			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "describe the arguments of their tools",
 		}, f.info),
 		domain.Define(domain.Tool{
-			Name: ExecName, Title: "Call a tool of an MCP server", Category: category, Listing: domain.ListedAlways,
+			Name: ExecName, Title: "Call a tool of an MCP server", Category: Category, Listing: domain.ListedAlways,
 			Description: "Call a tool of a connected MCP server, also one that is not in the list of tools. Get the schema of its arguments from mcp_info or mcp_search first.",
 			Annotations: domain.Annotations{Destructive: true, OpenWorld: true}, Ability: "call any of their tools",
 			Uses: domain.Reads | domain.Writes | domain.Keeps,
@@ -78,7 +79,7 @@ func (f Finder) Offer(servers int) (o domain.Offer) {
 		return o
 	}
 	for _, t := range made {
-		o.Missing = append(o.Missing, domain.Missing{Kind: domain.KindTool, Name: t.Name, Category: category, Reason: "needs a server in mcp_servers of the configuration"})
+		o.Missing = append(o.Missing, domain.Missing{Kind: domain.KindTool, Name: t.Name, Category: Category, Reason: "needs a server in mcp_servers of the configuration"})
 	}
 	return o
 }
@@ -137,10 +138,10 @@ type shown struct {
 // maxSummary bounds what lists say about a tool.
 const maxSummary = 160
 
-func (t found) shown() shown { return shown{t.server, t.name, summary(t.tool.Description)} }
+func (t found) shown() shown { return shown{t.server, t.name, Summary(t.tool.Description)} }
 
-// summary returns the first sentence of a description, on one line.
-func summary(description string) string {
+// Summary returns the first sentence of a description, on one line.
+func Summary(description string) string {
 	s := strings.Join(strings.Fields(description), " ")
 	if i := strings.Index(s, ". "); i > 0 {
 		s = s[:i+1]
@@ -176,7 +177,7 @@ func (f Finder) list(ctx context.Context, in listInput) (domain.ToolResult, erro
 			last = t.server
 			fmt.Fprintf(&b, "%s:\n", t.server)
 		}
-		fmt.Fprintf(&b, "  %s: %s\n", t.name, summary(t.tool.Description))
+		fmt.Fprintf(&b, "  %s: %s\n", t.name, Summary(t.tool.Description))
 	}
 	switch end := in.Offset + len(out.Tools); {
 	case len(all) == 0 && in.Server != "":

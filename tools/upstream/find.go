@@ -68,7 +68,7 @@ func (f Finder) search(ctx context.Context, in searchInput) (domain.ToolResult, 
 		t := all[h.Tool]
 		out.Tools = append(out.Tools, t.described())
 		schema, _ := t.tool.Input.MarshalJSON()
-		fmt.Fprintf(&b, "server %s, tool %s: %s\n  arguments: %s\n", t.server, t.name, summary(t.tool.Description), schema)
+		fmt.Fprintf(&b, "server %s, tool %s: %s\n  arguments: %s\n", t.server, t.name, Summary(t.tool.Description), schema)
 	}
 	if out.Hint != "" {
 		b.WriteString("\n" + out.Hint)

@@ -310,7 +310,7 @@ const minRetry = time.Second
 // ready returns the connection, which it waits for if that is being made. A server that
 // has failed is tried again at once, but not for each call.
 func (l *link) ready(ctx context.Context) (*connection, error) {
-	limit := time.NewTimer(l.server.timeout() + time.Second)
+	limit := time.NewTimer(l.server.Timeout() + time.Second)
 	defer limit.Stop()
 	asked := false
 	for {
@@ -345,7 +345,7 @@ func (l *link) ready(ctx context.Context) (*connection, error) {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-limit.C:
-			return nil, unavailable(fmt.Errorf("it did not get ready within %v", l.server.timeout()))
+			return nil, unavailable(fmt.Errorf("it did not get ready within %v", l.server.Timeout()))
 		}
 	}
 }

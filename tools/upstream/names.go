@@ -15,10 +15,10 @@ const hashLength = 8
 // separator stands between the name of a server and that of its tool or prompt.
 const separator = "__"
 
-// offeredName returns the name that clients see of an item of a server, which has
+// OfferedName returns the name that clients see of an item of a server, which has
 // letters, digits, dashes and underscores only. What would be too long is cut, and ends
 // in a hash of the whole.
-func offeredName(server, name string) string {
+func OfferedName(server, name string) string {
 	full := clean(server) + separator + clean(name)
 	if len(full) <= maxName {
 		return full

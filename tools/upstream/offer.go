@@ -141,7 +141,7 @@ func (s *Server) tool(raw json.RawMessage) (t domain.Tool, name string, err erro
 		}
 	}
 	t = domain.Tool{
-		Name: offeredName(s.name, it.Name), Alias: alias(s.name, it.Name), Title: it.Title, Category: s.name, Listing: domain.ListedIfFew,
+		Name: OfferedName(s.name, it.Name), Alias: alias(s.name, it.Name), Title: it.Title, Category: s.name, Listing: domain.ListedIfFew,
 		Origin:      domain.Origin{Server: s.name, Tool: it.Name},
 		Description: cmp.Or(strings.TrimSpace(it.Description), it.Title, it.Name), Annotations: domain.Annotations{Destructive: true, OpenWorld: true},
 		Groups: s.settings.Groups, ComplianceLevel: s.settings.ComplianceLevel, Timeout: s.settings.CallTimeout,
@@ -284,7 +284,7 @@ func (s *Server) prompt(raw json.RawMessage) (p domain.Prompt, err error) {
 		return p, fmt.Errorf("it is not valid: %w", err)
 	}
 	p = domain.Prompt{
-		Name: offeredName(s.name, it.Name), Title: it.Title, Description: it.Description, Audience: s.audience(),
+		Name: OfferedName(s.name, it.Name), Title: it.Title, Description: it.Description, Audience: s.audience(),
 		Listed: others(raw, "name", "title", "description"),
 		Get: func(ctx context.Context, args map[string]string) (domain.PromptResult, error) {
 			return s.get(ctx, it.Name, args)

@@ -43,8 +43,8 @@ func TestNames(t *testing.T) {
 		{"a", long + "y", "a__xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_"},
 		{long[:64], "short", long[:55] + "_"},
 	} {
-		got := offeredName(test.server, test.tool)
-		if got != test.want && (len(got) != maxName || !strings.HasPrefix(got, test.want)) || !valid.MatchString(got) || got != offeredName(test.server, test.tool) {
+		got := OfferedName(test.server, test.tool)
+		if got != test.want && (len(got) != maxName || !strings.HasPrefix(got, test.want)) || !valid.MatchString(got) || got != OfferedName(test.server, test.tool) {
 			t.Errorf("%s %s: %s; want %s", test.server, test.tool, got, test.want)
 		}
 		if other, taken := seen[got]; taken {

@@ -33,9 +33,6 @@ func (s *Server) Server() string { return s.name }
 // Settings returns what configuration says of the server.
 func (s *Server) Settings() Settings { return s.settings }
 
-// Timeout returns how long connecting may take, and each list.
-func (s *Server) Timeout() time.Duration { return s.timeout() }
-
 // OAuth returns what signs in to the server; nil if it has nobody sign in.
 func (s *Server) OAuth() *oauth.Client { return s.oauth }
 
@@ -65,7 +62,7 @@ const settleGrace = inputGrace + termGrace + time.Second
 // is connected to when it is needed is needed now.
 func (s *Server) Settle(ctx context.Context, principal string) {
 	l := s.linkOf(principal)
-	ctx, cancel := context.WithTimeout(ctx, s.timeout()+settleGrace)
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout()+settleGrace)
 	defer cancel()
 	for {
 		l.mu.Lock()
@@ -103,13 +100,6 @@ func MayOffer(server, name string) bool {
 	prefix := clean(server) + "_"
 	return strings.HasPrefix(name, prefix[:min(len(prefix), maxName-hashLength-1)])
 }
-
-// OfferedName returns the name that clients see of a tool, by the names of its server and
-// of the tool there.
-func OfferedName(server, tool string) string { return offeredName(server, tool) }
-
-// ToolName returns the name that clients see of a tool, by the server's own name of it.
-func (s *Server) ToolName(own string) string { return offeredName(s.name, own) }
 
 // Differences returns how tools differ from their pins, by name. They are those of the
 // newest list that is known.
@@ -178,14 +168,8 @@ func (r *Report) Info() (info Info) {
 	return info
 }
 
-// Summary returns the first sentence of a description, on one line.
-func Summary(description string) string { return summary(description) }
-
 // The log entry of a line that the program of a server has written to standard error.
 const (
 	StderrMessage = "stderr"
 	StderrKey     = "line"
 )
-
-// Category is that of the tools that find and call tools of servers.
-const Category = category

@@ -58,7 +58,7 @@ func TestMayOffer(t *testing.T) {
 	}{
 		{"pdf", "pdf__merge", true}, {"pdf", "pdf_merge", true}, {"pdf", "pdfs__merge", false}, {"pdf", "merge", false}, {"pdf", "pdf", false},
 		{"my.server", "my_server__x", true}, {"pdf_secret", "pdf__x", false}, {"pdf", "pdf_secret__x", true},
-		{long, offeredName(long, "tool"), true}, {long, alias(long, "tool"), true},
+		{long, OfferedName(long, "tool"), true}, {long, alias(long, "tool"), true},
 	} {
 		if got := MayOffer(test.server, test.name); got != test.want {
 			t.Errorf("%s %s: %v", test.server, test.name, got)

@@ -168,7 +168,8 @@ func (s *Server) linkOf(principal string) *link {
 	return l
 }
 
-func (s *Server) timeout() time.Duration {
+// Timeout returns how long connecting may take, and each list.
+func (s *Server) Timeout() time.Duration {
 	if s.settings.Timeout > 0 {
 		return s.settings.Timeout
 	}
@@ -199,7 +200,7 @@ func (s *Server) load(ctx context.Context, l *link, conn *connection) error {
 		if rawjson.Member(about.Capabilities, list.capability) == nil {
 			continue
 		}
-		listing, cancel := context.WithTimeout(ctx, s.timeout())
+		listing, cancel := context.WithTimeout(ctx, s.Timeout())
 		items, err := conn.client.List(listing, string(list.method))
 		cancel()
 		if err != nil && list.to != &c.Templates { // which servers with resources need not have

@@ -189,18 +189,26 @@ func printLeft(w io.Writer, left []domain.Missing) {
 	}
 }
 
+// withServers calls do with the servers of these names, and a context that an interrupt
+// ends.
+func (g *globals) withServers(cmd *cobra.Command, names []string, do func(context.Context, *app.App, []*upstream.Server) error) error {
+	return g.with(func(a *app.App) error {
+		g.sayUnused(a.Config())
+		chosen, err := servers(a, names)
+		if err != nil {
+			return err
+		}
+		ctx, stop := interruptible(cmd)
+		defer stop()
+		return do(ctx, a, chosen)
+	})
+}
+
 func upstreamPing(g *globals) *cobra.Command {
 	return &cobra.Command{
 		Use: "ping NAME...", Short: "Connect to servers and measure how long they take to answer", Args: orUsage(cobra.MinimumNArgs(1)), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return g.with(func(a *app.App) error {
-				g.sayUnused(a.Config())
-				chosen, err := servers(a, names)
-				if err != nil {
-					return err
-				}
-				ctx, stop := interruptible(cmd)
-				defer stop()
+			return g.withServers(cmd, names, func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
 				return ping(ctx, cmd.OutOrStdout(), a, chosen)
 			})
 		},
@@ -258,14 +266,7 @@ func upstreamTools(g *globals) *cobra.Command {
 		Long: "List the tools of a server with the names that clients see, and those that are left out, with the reason.\n" +
 			"If the server does not answer, the list is the last one that is known, and the exit code is 1.",
 		RunE: func(cmd *cobra.Command, names []string) error {
-			return g.with(func(a *app.App) error {
-				g.sayUnused(a.Config())
-				chosen, err := servers(a, names)
-				if err != nil {
-					return err
-				}
-				ctx, stop := interruptible(cmd)
-				defer stop()
+			return g.withServers(cmd, names, func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
 				a.StartServers(ctx, chosen)
 				return printServerTools(cmd, a, chosen[0], asJSON)
 			})

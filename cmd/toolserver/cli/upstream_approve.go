@@ -87,7 +87,7 @@ func changedTools(s *upstream.Server, names []string) (chosen []upstream.Differe
 		return all, nil
 	}
 	for _, name := range names {
-		is := func(tool string) bool { return tool == name || s.ToolName(tool) == name }
+		is := func(tool string) bool { return tool == name || upstream.OfferedName(s.Server(), tool) == name }
 		if !slices.ContainsFunc(s.ToolNames(), is) {
 			return nil, usage(fmt.Errorf("server %s lists no tool %q", s.Server(), domain.ClipName(name)))
 		}
@@ -100,7 +100,7 @@ func changedTools(s *upstream.Server, names []string) (chosen []upstream.Differe
 
 // printDifference shows what has changed of a tool, line by line.
 func printDifference(w io.Writer, s *upstream.Server, d upstream.Difference) error {
-	if _, err := fmt.Fprintf(w, "%s (%s)\n", s.ToolName(d.Tool), domain.Visible(d.Tool)); err != nil {
+	if _, err := fmt.Fprintf(w, "%s (%s)\n", upstream.OfferedName(s.Server(), d.Tool), domain.Visible(d.Tool)); err != nil {
 		return err
 	}
 	for _, m := range d.Members {
