@@ -30,11 +30,16 @@ type Child struct {
 	Stdin  io.WriteCloser // closing it asks many programs to end
 	Stdout io.ReadCloser  // ends when no process is left that holds it
 	Stderr *Tail          // of the standard error
+	said   chan struct{}
 }
+
+// Said returns a channel that is closed when Stderr has all that there will be, which is
+// soon after the process has ended.
+func (c *Child) Said() <-chan struct{} { return c.said }
 
 // stderrWait bounds how long the standard error is read after the end of a Child,
 // should something outside its tree hold it open.
-const stderrWait = 200 * time.Millisecond
+const stderrWait = 2 * time.Second
 
 // Start starts a process and returns when its program runs. The streams of s are
 // ignored. stderr, which may be nil, gets the standard error as it comes, and must
@@ -81,7 +86,7 @@ func (c *Children) start(ctx context.Context, s Spec, stderr io.Writer) (*Child,
 		closeAll(ours)
 		return nil, err
 	}
-	child := &Child{Process: p, Stdin: ours[0], Stdout: ours[1], Stderr: new(Tail)}
+	child := &Child{Process: p, Stdin: ours[0], Stdout: ours[1], Stderr: new(Tail), said: make(chan struct{})}
 	select {
 	case <-running:
 	case <-p.Exited():
@@ -96,6 +101,7 @@ func (c *Children) start(ctx context.Context, s Spec, stderr io.Writer) (*Child,
 	}
 	go func() {
 		defer ours[2].Close()
+		defer close(child.said)
 		to := io.Writer(child.Stderr)
 		if stderr != nil {
 			to = io.MultiWriter(child.Stderr, stderr)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"syscall"
@@ -94,7 +95,7 @@ func (s *Server) header() http.Header {
 	return h
 }
 
-// exitWait is how long the end of a program is waited for that has closed its streams.
+// exitWait is how long the end of a program is waited for that does not answer any more.
 const exitWait = 200 * time.Millisecond
 
 // describe returns why a connection failed: how its program ended, and what it said last.
@@ -102,11 +103,14 @@ func (c *connection) describe(err error) error {
 	if c.child == nil {
 		return err
 	}
-	select {
-	case <-c.child.Exited():
-	case <-time.After(exitWait):
+	limit := exitWait
+	if errors.Is(err, io.EOF) {
+		limit = inputGrace // it is about to end
+	}
+	if !within(limit, c.child.Exited()) {
 		return fmt.Errorf("%w%s", err, c.lastWords())
 	}
+	within(inputGrace, c.child.Said())
 	exit, failed := c.child.Exit()
 	switch {
 	case failed != nil:
@@ -146,9 +150,9 @@ func (c *connection) close() {
 		return
 	}
 	_ = c.child.Stdin.Close()
-	if !c.exits(inputGrace) {
+	if !within(inputGrace, c.child.Exited()) {
 		c.child.Signal(syscall.SIGTERM)
-		c.exits(termGrace)
+		within(termGrace, c.child.Exited())
 	}
 	if c.client != nil {
 		c.client.Close()
@@ -157,11 +161,12 @@ func (c *connection) close() {
 	c.kill()
 }
 
-func (c *connection) exits(within time.Duration) bool {
+// within reports whether something has happened in time.
+func within(limit time.Duration, happened <-chan struct{}) bool {
 	select {
-	case <-c.child.Exited():
+	case <-happened:
 		return true
-	case <-time.After(within):
+	case <-time.After(limit):
 		return false
 	}
 }
