@@ -113,8 +113,9 @@ func (l *link) run(ctx context.Context) {
 		began := time.Now()
 		l.mu.Lock()
 		l.tried, l.starts = began, l.starts+1
+		last := l.reason
 		l.mu.Unlock()
-		l.set(StatusStarting, nil, nil)
+		l.set(StatusStarting, nil, last)
 		err := l.session(ctx)
 		if ctx.Err() != nil {
 			return

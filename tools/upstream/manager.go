@@ -128,7 +128,7 @@ type Report struct {
 	Name        string   `json:"name"`
 	Transport   string   `json:"transport"`
 	Status      Status   `json:"status"`
-	Reason      string   `json:"reason,omitempty"` // why it failed
+	Reason      string   `json:"reason,omitempty"` // why it failed, also while it is tried again
 	Since       string   `json:"since,omitempty"`
 	NextTry     string   `json:"next_try,omitempty"`
 	Protocol    string   `json:"protocol,omitempty"`
