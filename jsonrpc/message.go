@@ -79,32 +79,33 @@ func Parse(raw []byte, param func(name, value []byte) error) (Message, *Error) {
 	var version string
 	var hasMethod, hasResult, repeated bool
 	var badMethod error
-	member := func(name, value []byte) error {
-		switch string(name) {
-		case "jsonrpc":
-			version, _ = rawjson.String(value)
-		case "id":
-			m.ID = value
-		case "method":
-			hasMethod = true
-			m.Method, badMethod = rawjson.String(value)
-		case "params":
-			m.Params, repeated = value, m.Params != nil
-		case "result":
-			hasResult, m.Result = true, value
-		case "error":
-			hasResult, m.Failure = true, value
-		}
-		return nil
-	}
 	err := rawjson.Read(raw, func(v rawjson.Value) error {
 		return v.Object(func(name []byte, v rawjson.Value) error {
 			if param != nil && v.Kind() == '{' && string(name) == "params" {
-				if err := v.Object(rawjson.Raw(param)); err != nil {
+				if err := v.Members(param); err != nil {
 					return err
 				}
 			}
-			return rawjson.Raw(member)(name, v)
+			value, err := v.Raw()
+			if err != nil {
+				return err
+			}
+			switch string(name) {
+			case "jsonrpc":
+				version, _ = rawjson.String(value)
+			case "id":
+				m.ID = value
+			case "method":
+				hasMethod = true
+				m.Method, badMethod = rawjson.String(value)
+			case "params":
+				m.Params, repeated = value, m.Params != nil
+			case "result":
+				hasResult, m.Result = true, value
+			case "error":
+				hasResult, m.Failure = true, value
+			}
+			return nil
 		})
 	})
 	switch {

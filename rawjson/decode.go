@@ -34,8 +34,10 @@ func DecodeMax(data []byte, values int) (v any, err error) {
 
 // String reads a JSON string.
 func String(data []byte) (v string, err error) {
-	err = Read(data, func(value Value) (err error) {
-		v, err = value.String()
+	s := scanner{data: data}
+	err = s.whole(func() error {
+		raw, escaped, err := s.string()
+		v = text(raw, escaped)
 		return err
 	})
 	return v, err

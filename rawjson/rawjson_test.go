@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -176,5 +177,43 @@ func TestDecodeMax(t *testing.T) {
 	}
 	if _, err := DecodeMax([]byte(text), 4); err == nil || err.Error() != "more than 4 values" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestValue reads some of a nested value, and steps over the rest.
+func TestValue(t *testing.T) {
+	const data = ` {"skipped":{"a":[1]},"list":[{"text":"a\n"},{"text":"b","more":[true]}, 3],"end":null} `
+	var texts []string
+	var list string
+	err := Read([]byte(data), func(v Value) error {
+		return v.Object(func(name []byte, v Value) error {
+			if string(name) != "list" {
+				return nil
+			}
+			err := v.Array(func(v Value) error {
+				if v.Kind() != '{' {
+					return nil
+				}
+				return v.Object(func(name []byte, v Value) (err error) {
+					if string(name) == "text" {
+						var text string
+						text, err = v.String()
+						texts = append(texts, text)
+					}
+					return err
+				})
+			})
+			raw, _ := v.Raw()
+			list = string(raw)
+			return err
+		})
+	})
+	if err != nil || !slices.Equal(texts, []string{"a\n", "b"}) || list != `[{"text":"a\n"},{"text":"b","more":[true]}, 3]` {
+		t.Errorf("%q, %s, %v", texts, list, err)
+	}
+	for _, broken := range []string{``, `{`, `{"a":}`, `{"a":tru}`, `{"a":[1,]}`, `{"a":1} x`} {
+		if err := Read([]byte(broken), func(v Value) error { return v.Object(func([]byte, Value) error { return nil }) }); err == nil {
+			t.Errorf("%s is read", broken)
+		}
 	}
 }

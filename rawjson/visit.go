@@ -13,16 +13,18 @@ type Value struct {
 // can be visited in turn, so that nested ones are read in one pass.
 func Read(data []byte, visit func(Value) error) error {
 	s := scanner{data: data}
-	return s.whole(func() error { return s.visit(visit) })
+	return s.whole(func() error {
+		v := Value{&s, s.pos}
+		return v.end(visit(v))
+	})
 }
 
-// visit steps over a value, as far as the visit of it has not.
-func (s *scanner) visit(visit func(Value) error) error {
-	v := Value{s, s.pos}
-	if err := visit(v); err != nil || s.pos > v.start {
+// end steps over what the visit, which has returned err, has not read.
+func (v Value) end(err error) error {
+	if err != nil || v.s.pos > v.start {
 		return err
 	}
-	return s.skip()
+	return v.s.skip()
 }
 
 // Kind returns the first byte of the value, or 0 if there is none.
@@ -55,6 +57,18 @@ func (v Value) String() (string, error) {
 // included.
 func (v Value) Object(visit func(name []byte, value Value) error) error {
 	s := v.s
+	return s.object(func(name []byte) error {
+		value := Value{s, s.pos}
+		return value.end(visit(name, value))
+	})
+}
+
+// Members is [Value.Object] with the bytes of the members' values, which are checked to be
+// JSON before visit sees them.
+func (v Value) Members(visit func(name, value []byte) error) error { return v.s.members(visit) }
+
+// object steps over an object; each steps over the value of a member.
+func (s *scanner) object(each func(name []byte) error) error {
 	if s.next() != '{' {
 		return s.fail("an object")
 	}
@@ -66,35 +80,42 @@ func (v Value) Object(visit func(name []byte, value Value) error) error {
 		if escaped {
 			name = []byte(text(name, true))
 		}
-		return s.visit(func(value Value) error { return visit(name, value) })
+		return each(name)
+	})
+}
+
+func (s *scanner) members(visit func(name, value []byte) error) error {
+	return s.object(func(name []byte) error {
+		start := s.pos
+		if err := s.skip(); err != nil {
+			return err
+		}
+		return visit(name, s.data[start:s.pos])
 	})
 }
 
 // Array calls visit for each element of the array that the value is, as [Value.Object]
 // does for members.
 func (v Value) Array(visit func(Value) error) error {
-	if v.s.next() != '[' {
-		return v.s.fail("an array")
-	}
-	return v.s.elements(']', func() error { return v.s.visit(visit) })
+	s := v.s
+	return s.array(func() error {
+		element := Value{s, s.pos}
+		return element.end(visit(element))
+	})
 }
 
-// Object calls visit for each member of the object in data, with the member's
-// name and its value's bytes, as [Value.Object] does. Values are checked to be JSON
-// before visit sees them.
+// array steps over an array; each steps over an element.
+func (s *scanner) array(each func() error) error {
+	if s.next() != '[' {
+		return s.fail("an array")
+	}
+	return s.elements(']', each)
+}
+
+// Object calls visit for each member of the object in data, as [Value.Members] does.
 func Object(data []byte, visit func(name, value []byte) error) error {
-	return Read(data, func(v Value) error { return v.Object(Raw(visit)) })
-}
-
-// Raw returns a visit of members that passes the bytes of their values to visit.
-func Raw(visit func(name, value []byte) error) func(name []byte, value Value) error {
-	return func(name []byte, value Value) error {
-		raw, err := value.Raw()
-		if err != nil {
-			return err
-		}
-		return visit(name, raw)
-	}
+	s := scanner{data: data} // no Value, which would have to be on the heap
+	return s.whole(func() error { return s.members(visit) })
 }
 
 // Member returns the value of a member of the object in data, or nil if there is
@@ -115,13 +136,14 @@ func Member(data []byte, member string) (found []byte) {
 // Array calls visit for each element of the array in data, as [Object] does for
 // members.
 func Array(data []byte, visit func(value []byte) error) error {
-	return Read(data, func(v Value) error {
-		return v.Array(func(v Value) error {
-			raw, err := v.Raw()
-			if err != nil {
+	s := scanner{data: data}
+	return s.whole(func() error {
+		return s.array(func() error {
+			start := s.pos
+			if err := s.skip(); err != nil {
 				return err
 			}
-			return visit(raw)
+			return visit(data[start:s.pos])
 		})
 	})
 }

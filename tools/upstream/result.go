@@ -13,37 +13,38 @@ import (
 // byte, unless it is in the form of the V2 contract; see [v2].
 func toolResult(raw json.RawMessage) (r domain.ToolResult, err error) {
 	var structured json.RawMessage
-	member := rawjson.Raw(func(name, value []byte) error {
-		switch string(name) {
-		case "structuredContent":
-			if string(value) != "null" {
-				structured = value
-			}
-		case "isError":
-			r.IsError = string(value) == "true"
-		case "_meta":
-			if len(value) > 0 && value[0] == '{' && string(value) != "{}" {
-				r.Meta = json.RawMessage(value)
-			}
-		case "resultType":
-		default:
-			if r.Extra == nil {
-				r.Extra = json.RawMessage("{}")
-			}
-			r.Extra = rawjson.With(r.Extra, string(name), value)
-		}
-		return nil
-	})
 	err = rawjson.Read(raw, func(v rawjson.Value) error {
 		return v.Object(func(name []byte, v rawjson.Value) error {
-			if string(name) != "content" {
-				return member(name, v)
+			if string(name) == "content" {
+				return v.Array(func(v rawjson.Value) error {
+					c, err := contentBlock(v)
+					r.Content = append(r.Content, c)
+					return err
+				})
 			}
-			return v.Array(func(v rawjson.Value) error {
-				c, err := contentBlock(v)
-				r.Content = append(r.Content, c)
+			value, err := v.Raw()
+			if err != nil {
 				return err
-			})
+			}
+			switch string(name) {
+			case "structuredContent":
+				if string(value) != "null" {
+					structured = value
+				}
+			case "isError":
+				r.IsError = string(value) == "true"
+			case "_meta":
+				if len(value) > 0 && value[0] == '{' && string(value) != "{}" {
+					r.Meta = json.RawMessage(value)
+				}
+			case "resultType":
+			default:
+				if r.Extra == nil {
+					r.Extra = json.RawMessage("{}")
+				}
+				r.Extra = rawjson.With(r.Extra, string(name), value)
+			}
+			return nil
 		})
 	})
 	if err != nil {
