@@ -109,26 +109,34 @@ func (c *Client) roundTrip(ctx context.Context, req *Request) (json.RawMessage, 
 		case <-more:
 			x.progress.pass(req.Progress)
 		case o := <-x.ended:
+			if o.err != nil && ctx.Err() != nil { // which may be why
+				return nil, c.giveUp(x, req.Method)
+			}
 			if x.progress != nil {
 				x.progress.pass(req.Progress)
 			}
 			c.forget(x)
 			return o.result, o.err
 		case <-ctx.Done():
-			cause := context.Cause(ctx)
-			c.leave(x)
-			if x.abandon != nil {
-				x.abandon()
-			}
-			if req.Method != string(mcp.MethodInitialize) {
-				c.cancelCall(x, cause)
-			}
-			return nil, cause
+			return nil, c.giveUp(x, req.Method)
 		case <-closed:
 			x.end(outcome{err: c.Err()}) // unless the response was the last message of the connection
 			closed = nil
 		}
 	}
+}
+
+// giveUp ends the wait for a response whose context has ended, and returns why.
+func (c *Client) giveUp(x *call, method string) error {
+	cause := context.Cause(x.ctx)
+	c.leave(x)
+	if x.abandon != nil {
+		x.abandon()
+	}
+	if method != string(mcp.MethodInitialize) {
+		c.cancelCall(x, cause)
+	}
+	return cause
 }
 
 // requestContext returns a context for the HTTP request of a call. It may last
