@@ -49,15 +49,15 @@ for i in range(50): threading.Thread(target=time.sleep, args=(100,)).start()'`, 
 		{name: "shared by fork", needs: "perl", script: `perl -e '$x = "x" x 5e7; for (1..9) { $p = fork; die "fork: $!" unless defined $p; $p or do { select undef, undef, undef, 0.3; exit } } 1 while wait > 0; print "done\n"'`,
 			bounds: process.Bounds{Memory: 200 * mebi}},
 		{name: "shared map", needs: "python3", script: `python3 -c '
-import mmap, os
+import mmap, time
 m = mmap.mmap(-1, 300 << 20)
 for i in range(0, 300 << 20, 4096): m[i] = 1
-print("done")'; sleep 100`, bounds: process.Bounds{Memory: 200 * mebi}, want: process.ExceededMemory},
+time.sleep(100)'`, bounds: process.Bounds{Memory: 200 * mebi}, want: process.ExceededMemory},
 		{name: "memory files", needs: "python3", script: `python3 -c '
-import os
+import os, time
 f = [os.memfd_create("x") for i in range(4)]
 for i in range(300): os.write(f[i % 4], bytes(1 << 20))
-print("done")'; sleep 100`, bounds: process.Bounds{Memory: 200 * mebi}, want: process.ExceededMemory},
+time.sleep(100)'`, bounds: process.Bounds{Memory: 200 * mebi}, want: process.ExceededMemory},
 		{name: "memory file as standard input of one that hides", needs: "python3", hides: true, script: `python3 -c '
 import ctypes, os, time
 os.dup2(os.memfd_create("x"), 0)
