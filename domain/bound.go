@@ -95,7 +95,7 @@ func (c *Call) boundResult(r *ToolResult) error {
 		}
 	}
 	n := utf8.RuneCount(b)
-	if n <= maxChars {
+	if n <= maxChars || r.listed && n <= structuredShare*maxChars {
 		r.encoded = b
 		return nil
 	}

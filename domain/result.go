@@ -26,6 +26,7 @@ type ToolResult struct {
 	Extra json.RawMessage
 
 	encoded json.RawMessage // Results, if they have been marshalled already
+	listed  bool            // it is that of a [List]
 }
 
 // ContentType says which fields of a [Content] count.

@@ -120,18 +120,22 @@ const find = [
     tool: 'list_directory', name: 'working directory', args: {},
     check(answer) {
       const rows = rowsOf(answer);
-      const names = rows.map((row) => row.name);
+      const names = rows.map((row) => row.name + (row.type === 'directory' ? '/' : ''));
       assert.deepEqual(names, [...names].sort(), 'sorted');
-      const notes = rows.find((row) => row.name === 'notes.txt');
-      assert.equal(notes?.type, 'file');
-      assert.equal(notes.size, 17);
-      assert.ok(notes.path && notes.modified, 'path and modified');
-      assert.equal(rows.find((row) => row.name === 'sub')?.type, 'directory');
+      assert.deepEqual(rows.find((row) => row.name === 'notes.txt'), { name: 'notes.txt', type: 'file', size: 17 });
+      assert.deepEqual(rows.find((row) => row.name === 'sub'), { name: 'sub', type: 'directory' });
+    },
+  },
+  {
+    tool: 'list_directory', name: 'details', args: { details: true },
+    check(answer) {
+      const notes = rowsOf(answer).find((row) => row.name === 'notes.txt');
+      assert.ok(notes.modified && notes.mode, 'modified and mode');
     },
   },
   {
     tool: 'list_directory', name: 'recursive', args: { path: '.', recursive: true },
-    check: (answer) => assert.ok(rowsOf(answer).some((row) => /sub\/deep\.txt$/.test(row.path))),
+    check: (answer) => assert.ok(rowsOf(answer).some((row) => row.name === 'sub/deep.txt')),
   },
   {
     tool: 'search_files', name: 'glob', args: { pattern: '**/{notes,deep}.txt' },
@@ -176,8 +180,8 @@ const find = [
 function rowsOf(answer) {
   const rows = Object.values(dataOf(answer)).find(Array.isArray);
   assert.ok(rows, 'structured content holds the entries');
-  const text = JSON.parse(textOf(answer.result));
-  assert.deepEqual(Array.isArray(text) ? text : Object.values(text).find(Array.isArray), rows, 'text and structured content agree');
+  const lines = textOf(answer.result).split('\n').map((line) => line.split('\t')[0].replace(/\/$/, ''));
+  assert.deepEqual(lines, rows.map((row) => row.name), 'text and structured content agree');
   return rows;
 }
 

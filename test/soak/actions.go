@@ -174,7 +174,7 @@ func (c *client) editFile() error {
 
 // listDirectory calls the tool that is not always there.
 func (c *client) listDirectory() error {
-	var got struct{ Entries []struct{ Path string } }
+	var got struct{ Entries []struct{ Name string } }
 	_, err := c.call(switched, arguments{"path": c.name}, &got)
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok && e.Code == -32004 {
 		c.tally.add("calls", "  switched off then")
@@ -182,7 +182,7 @@ func (c *client) listDirectory() error {
 	}
 	var paths []string
 	for _, e := range got.Entries {
-		paths = append(paths, e.Path)
+		paths = append(paths, c.name+"/"+e.Name)
 	}
 	return c.expectPaths(paths, err)
 }

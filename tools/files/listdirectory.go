@@ -1,11 +1,12 @@
 package files
 
 import (
-	"cmp"
 	"context"
 	"io/fs"
-	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"toolserver/domain"
 	"toolserver/sandbox/walk"
@@ -13,33 +14,35 @@ import (
 
 type listInput struct {
 	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"Directory to list; a relative path starts at the working directory."`
-	Recursive     bool   `json:"recursive" default:"false" doc:"Include subdirectories."`
+	Recursive     bool   `json:"recursive" default:"false" doc:"Include what is in subdirectories, by the path below the directory."`
+	Details       bool   `json:"details" default:"false" doc:"Add time of change, mode, and the targets of symlinks."`
+	Offset        int    `json:"offset" default:"0" min:"0" max:"200000" doc:"Number of entries to skip, to read on."`
 	MaxEntries    int    `json:"max_entries" default:"1000" min:"1" max:"10000" doc:"Maximum number of entries to return."`
 	IncludeHidden bool   `json:"include_hidden" default:"true" doc:"Include names that start with a dot."`
 }
 
 // listResult is the result of list_directory.
 type listResult struct {
-	Path      string      `json:"path" doc:"The directory, as the caller gave it."`
-	Entries   []listEntry `json:"entries" doc:"What is in it, sorted by path."`
-	Count     int         `json:"count" doc:"How many entries there are here."`
-	Truncated bool        `json:"truncated" doc:"Whether the directory has more."`
+	Path       string      `json:"path" doc:"The directory, as the caller gave it."`
+	Entries    []listEntry `json:"entries"`
+	NextOffset int         `json:"next_offset,omitempty" doc:"Offset of the entries that follow; absent at the end."`
+	Truncated  bool        `json:"truncated" doc:"Whether there may be more."`
 }
 
 type listEntry struct {
-	Name     string `json:"name" doc:"Name without directories."`
-	Path     string `json:"path" doc:"Path to use in other calls."`
-	Type     string `json:"type" enum:"file|directory|symlink|fifo|socket|device" doc:"What it is; a symbolic link is not followed."`
-	Size     int64  `json:"size" doc:"Size of a file in bytes; 0 for what is none."`
-	Modified string `json:"modified" doc:"When it was last changed, in RFC 3339 and UTC."`
-	Target   string `json:"target,omitempty" doc:"Where a symbolic link points, as written in it."`
+	Name     string `json:"name" doc:"Name, or path below the directory."`
+	Type     string `json:"type" enum:"file|directory|symlink|fifo|socket|device"`
+	Size     *int64 `json:"size,omitempty" doc:"Bytes of a file."`
+	Modified string `json:"modified,omitempty" doc:"RFC 3339, UTC."`
+	Mode     string `json:"mode,omitempty"`
+	Target   string `json:"target,omitempty" doc:"Of a symlink, as written in it."`
 }
 
 func listDirectory(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
 		Title: "List directory",
-		Description: "List the names in a directory with type, size and time of change, sorted by path. " +
-			"Symbolic links are shown with their target and not followed. Use search_files to find files by name.",
+		Description: "List a directory: one line per entry, sorted. Directories end in /, files have their size in bytes after a tab, " +
+			"others their type. Symlinks are not followed. Use search_files to find files by name.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Output:      domain.OutputOf[listResult](),
 		Uses:        domain.Reads,
@@ -48,37 +51,88 @@ func listDirectory(t fileTool) domain.Tool {
 }
 
 func (t fileTool) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
-	entries, truncated, notes, err := collect(ctx, t.reads, query[listEntry]{
-		path: in.Path, hidden: in.IncludeHidden, flat: !in.Recursive, pick: (*tree).describe,
-		most: in.MaxEntries, more: "the first %d entries; there are more: raise max_entries, or list a subdirectory",
+	found, err := collect(ctx, t.reads, query[listEntry]{
+		path: in.Path, hidden: in.IncludeHidden, flat: !in.Recursive, skip: in.Offset, most: min(in.MaxEntries, domain.ListRoom(ctx)/len("n\t1\n")),
+		pick: func(_ *tree, e *walk.Entry) (listEntry, bool) { return describe(e, in.Details) },
 	})
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	// The walk compares directories as if their names ended in a slash.
-	slices.SortFunc(entries, func(a, b listEntry) int { return cmp.Compare(a.Path, b.Path) })
-	return listing(listResult{in.Path, entries, len(entries), truncated}, entries, notes)
+	found.Text = func(entries []listEntry) string {
+		if len(entries) == 0 {
+			return "[no entries" + after(in.Offset) + "]"
+		}
+		var b strings.Builder
+		for i, e := range entries {
+			if i > 0 {
+				b.WriteByte('\n')
+			}
+			e.appendLine(&b)
+		}
+		return b.String()
+	}
+	found.Results = func(entries []listEntry, next int) any {
+		return listResult{in.Path, entries, next, next > 0 || found.incomplete}
+	}
+	return found.Result(ctx)
 }
 
 // describe returns the entry for the list; it is not ok if the file is gone meanwhile.
-func (t *tree) describe(e *walk.Entry) (entry listEntry, ok bool) {
+func describe(e *walk.Entry, details bool) (entry listEntry, ok bool) {
+	entry = listEntry{Name: display(e.Rel()), Type: "directory"}
+	if e.IsDir() && !details {
+		return entry, true
+	}
 	info, err := e.Info()
 	if err != nil {
 		return listEntry{}, false
 	}
-	entry = listEntry{
-		Name: display(e.Name()), Path: t.rel(e), Type: typeName(info.Mode),
-		Modified: info.ModTime.UTC().Format(time.RFC3339),
+	if entry.Type = typeName(info.Mode); entry.Type == "file" {
+		entry.Size = &info.Size
 	}
-	switch entry.Type {
-	case "file":
-		entry.Size = info.Size
-	case "symlink":
+	if !details {
+		return entry, true
+	}
+	entry.Modified, entry.Mode = info.ModTime.UTC().Format(time.RFC3339), info.Mode.String()
+	if entry.Type == "symlink" {
 		if target, err := e.Readlink(); err == nil {
 			entry.Target = display(target)
 		}
 	}
 	return entry, true
+}
+
+// appendLine appends the entry as a line of text.
+func (e *listEntry) appendLine(b *strings.Builder) {
+	b.WriteString(oneLine(e.Name))
+	switch {
+	case e.Type == "directory":
+		b.WriteByte('/')
+	case e.Size != nil:
+		b.WriteByte('\t')
+		b.WriteString(strconv.FormatInt(*e.Size, 10))
+	default:
+		b.WriteByte('\t')
+		b.WriteString(e.Type)
+	}
+	for _, detail := range [...]string{e.Modified, e.Mode} {
+		if detail != "" {
+			b.WriteByte('\t')
+			b.WriteString(detail)
+		}
+	}
+	if e.Target != "" {
+		b.WriteString("\t-> ")
+		b.WriteString(oneLine(e.Target))
+	}
+}
+
+// oneLine quotes a name that would not look like one.
+func oneLine(name string) string {
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 func typeName(mode fs.FileMode) string {

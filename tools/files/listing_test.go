@@ -36,54 +36,100 @@ func TestListDirectory(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	paths := func(want ...string) func(*testing.T, domain.ToolResult) {
+	names := func(want ...string) func(*testing.T, domain.ToolResult) {
 		return func(t *testing.T, res domain.ToolResult) {
 			t.Helper()
-			var got struct {
-				Entries   []struct{ Path string }
-				Count     int
-				Truncated bool
-			}
-			results(t, res, &got)
-			var list []string
-			for _, e := range got.Entries {
-				list = append(list, e.Path)
-			}
-			if !slices.Equal(list, want) || got.Count != len(want) || !slices.IsSorted(list) {
-				t.Errorf("%q (count %d); want %q", list, got.Count, want)
+			if got := listed(t, res); !slices.Equal(got, want) {
+				t.Errorf("%q; want %q", got, want)
 			}
 		}
 	}
 	b.run(t, "list_directory", []tooltest.Case{
-		{Name: "all", Want: `{"name":"b.txt","path":"b.txt","type":"file","size":5,"modified":"2024-02-29T11:00:00Z"}`,
-			Check: paths(".hidden", "b", "b-c", "b.txt", "gone", "link", "out", "sub")},
-		{Name: "links", Wants: []string{`"type":"symlink","size":0,`, `"target":"/etc"`, `"target":"nowhere"`}},
+		{Name: "all", Exact: ".hidden\t1\nb-c\t0\nb.txt\t5\nb/\ngone\tsymlink\nlink\tsymlink\nout\tsymlink\nsub/",
+			Check: names(".hidden", "b-c", "b.txt", "b", "gone", "link", "out", "sub")},
+		{Name: "details", Args: `{"details":true}`, Wants: []string{"b.txt\t5\t2024-02-29T11:00:00Z\t-rw-", "\t-> /etc", "\t-> nowhere", "\nsub/\t20"}},
 		{Name: "recursive", Args: `{"recursive":true,"include_hidden":false}`,
-			Check: paths("b", "b-c", "b.txt", "b/inner.txt", "gone", "link", "out", "sub", "sub/open")},
-		{Name: "in a directory", Args: `{"path":"b"}`, Check: paths("b/inner.txt")},
-		{Name: "slash", Args: `{"path":"b/"}`, Check: paths("b/inner.txt")},
-		{Name: "dot", Args: `{"path":"./"}`, Check: paths(".hidden", "b", "b-c", "b.txt", "gone", "link", "out", "sub")},
-		{Name: "absolute", Args: `{"path":"` + b.dir + `/b"}`, Check: paths(b.dir + "/b/inner.txt")},
+			Check: names("b-c", "b.txt", "b", "b/inner.txt", "gone", "link", "out", "sub", "sub/open")},
+		{Name: "in a directory", Args: `{"path":"b"}`, Exact: "inner.txt\t1", Check: names("inner.txt")},
+		{Name: "slash", Args: `{"path":"b/"}`, Check: names("inner.txt")},
+		{Name: "dot", Args: `{"path":"./","offset":6}`, Check: names("out", "sub")},
+		{Name: "absolute", Args: `{"path":"` + b.dir + `/b"}`, Check: names("inner.txt")},
+		{Name: "none", Args: `{"path":"sub/open","include_hidden":false}`, ErrorType: "not_a_directory"},
+		{Name: "after the last", Args: `{"offset":8}`, Exact: "[no entries after the first 8]"},
 		{Name: "link to a file", Args: `{"path":"link"}`, Wants: []string{"not a directory", `read_file(path="link")`}, ErrorType: "not_a_directory"},
 		{Name: "missing", Args: `{"path":"bb"}`, Wants: []string{"did you mean b"}, ErrorType: "not_found"},
-		{Name: "first two", Args: `{"max_entries":2}`, Want: "\n[the first 2 entries; there are more: raise max_entries", Check: func(t *testing.T, res domain.ToolResult) {
-			var got struct {
-				Count     int
-				Truncated bool
-			}
-			if results(t, res, &got); got.Count != 2 || !got.Truncated {
-				t.Errorf("%+v", got)
-			}
-		}},
+		{Name: "first two", Args: `{"max_entries":2}`, Exact: ".hidden\t1\nb-c\t0\n[entries 1 to 2; there are more: call again with offset=2]", Check: hasStructured(
+			`{"path":".","entries":[{"name":".hidden","type":"file","size":1},{"name":"b-c","type":"file","size":0}],"next_offset":2,"truncated":true}`)},
 	})
-	res := b.call(t, "list_directory", `{"path":"b"}`)
-	var array []map[string]any
-	if err := json.Unmarshal([]byte(res.Content[0].Text), &array); err != nil || len(array) != 1 {
-		t.Errorf("the text is no array of entries: %v: %s", err, res.Content[0].Text)
-	}
 	b.put(t, "void/", "")
-	if text := tooltest.Text(b.call(t, "list_directory", `{"path":"void"}`)); text != "[]" {
+	if text := tooltest.Text(b.call(t, "list_directory", `{"path":"void"}`)); text != "[no entries]" {
 		t.Errorf("an empty directory is %s", text)
+	}
+}
+
+// listed returns the names of a list, which both of its forms have.
+func listed(t *testing.T, res domain.ToolResult) (names []string) {
+	t.Helper()
+	var got struct {
+		Entries   []struct{ Name, Type string }
+		Next      int `json:"next_offset"`
+		Truncated bool
+	}
+	results(t, res, &got)
+	var lines []string
+	if len(got.Entries) > 0 {
+		lines = strings.Split(res.Content[0].Text, "\n")
+	}
+	for i, e := range got.Entries {
+		if names = append(names, e.Name); i >= len(lines) || !strings.HasPrefix(strings.Trim(lines[i], `"`), strings.Trim(strings.ReplaceAll(fmt.Sprintf("%q", e.Name), `"`, ""), `"`)) || strings.HasSuffix(lines[i], "/") != (e.Type == "directory") {
+			t.Errorf("entry %d is %+v in one form; the other has %q", i, e, lines)
+		}
+	}
+	if len(lines) != len(names) || (got.Next > 0) != got.Truncated {
+		t.Errorf("%d lines of text for %d entries, next %d", len(lines), len(names), got.Next)
+	}
+	return names
+}
+
+// TestListPages reads lists that do not fit one result: pages have all entries once, and no
+// form of them is cut.
+func TestListPages(t *testing.T) {
+	b := newBench(t, files.Options{}, nil)
+	var want []string
+	for i := range 1500 {
+		name := fmt.Sprintf("%04d%s", i, strings.Repeat("ä", i%60))
+		want = append(want, name)
+		b.put(t, name, "")
+	}
+	b.put(t, "1500\nforged\t1", "")
+	want = append(want, "1500\nforged\t1")
+	for _, tool := range []string{"list_directory", "search_files"} {
+		var got []string
+		for pages := 1; ; pages++ {
+			res := b.call(t, tool, fmt.Sprintf(`{"offset":%d,"max_%s":10000}`, len(got), map[string]string{"list_directory": "entries", "search_files": "results"}[tool]))
+			text := tooltest.Text(res)
+			if n, m := len([]rune(text)), len([]rune(structured(t, res))); max(n, m/2) > domain.DefaultMaxResultChars || strings.Contains(text, "read_large_result") || strings.Contains(text, "\nforged") {
+				t.Errorf("%s: %d and %d characters: %.300s", tool, n, m, text)
+			}
+			if tool == "list_directory" {
+				got = append(got, listed(t, res)...)
+			} else {
+				var found struct{ Matches []string }
+				results(t, res, &found)
+				got = append(got, found.Matches...)
+			}
+			more := fmt.Sprintf("call again with offset=%d]", len(got))
+			if strings.Contains(text, more) {
+				continue
+			}
+			if pages < 2 || strings.Contains(text, "call again") {
+				t.Errorf("%s: page %d ends with %q", tool, pages, text[max(0, len(text)-100):])
+			}
+			break
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %d entries in all pages; want %d", tool, len(got), len(want))
+		}
 	}
 }
 
@@ -95,12 +141,11 @@ func TestLargeDirectory(t *testing.T) {
 		}
 	}
 	var list struct {
-		Entries   []struct{ Path string }
-		Count     int
+		Entries   []struct{ Name string }
 		Truncated bool
 	}
 	results(t, b.call(t, "list_directory", `{"max_entries":50}`), &list)
-	if list.Count != 50 || !list.Truncated || list.Entries[49].Path != "f00049" {
+	if len(list.Entries) != 50 || !list.Truncated || list.Entries[49].Name != "f00049" {
 		t.Errorf("%+v", list)
 	}
 	var found struct {
@@ -133,9 +178,9 @@ func TestSearchFiles(t *testing.T) {
 		{Name: "hidden", Args: `{"include_hidden":true,"pattern":"*gi*e*"}`, Exact: `[".gitignore","web/.gitignore"]`},
 		{Name: "hidden by its name", Args: `{"pattern":".env*"}`, Exact: `[".env"]`},
 		{Name: "hidden directory", Args: `{"pattern":".github/**"}`, Exact: `[".github/ci.yml"]`},
-		{Name: "none", Args: `{"pattern":"*.rs"}`, Exact: `[]`, Check: hasStructured(`{"matches":[],"count":0,"truncated":false}`)},
-		{Name: "truncated", Args: `{"pattern":"*.go","max_results":2}`, Exact: `["main.go","main_test.go"]` + "\n[the first 2 matches; there are more: narrow pattern or path, or raise max_results]",
-			Check: hasStructured(`{"matches":["main.go","main_test.go"],"count":2,"truncated":true}`)},
+		{Name: "none", Args: `{"pattern":"*.rs"}`, Exact: `[no matches]`, Check: hasStructured(`{"matches":[],"count":0,"truncated":false}`)},
+		{Name: "truncated", Args: `{"pattern":"*.go","max_results":2}`, Exact: `["main.go","main_test.go"]` + "\n[entries 1 to 2; there are more: call again with offset=2]",
+			Check: hasStructured(`{"matches":["main.go","main_test.go"],"count":2,"next_offset":2,"truncated":true}`)},
 		{Name: "bad glob", Args: `{"pattern":"[a"}`, Want: `"[a"`, ErrorType: "invalid_pattern"},
 		{Name: "file", Args: `{"path":"main.go"}`, ErrorType: "not_a_directory"},
 	})

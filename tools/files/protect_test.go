@@ -36,7 +36,7 @@ func TestProtected(t *testing.T) {
 		{Name: "edit", Args: `{"path":".env","edits":[{"old_text":"needle","new_text":"x"}],"dry_run":true}`, Want: "is protected: .env", ErrorType: refused},
 	})
 	b.run(t, "list_directory", []tooltest.Case{
-		{Name: "names", Args: `{"recursive":true}`, Wants: []string{`".env"`, `"sub/.env.local"`, `".ssh"`}},
+		{Name: "names", Args: `{"recursive":true}`, Wants: []string{".env\t7\n", "\nsub/.env.local\t7", "\n.ssh/\na"}},
 		{Name: "directory", Args: `{"path":".ssh"}`, Want: "is protected: .ssh", ErrorType: refused},
 	})
 	b.run(t, "search_files", []tooltest.Case{
@@ -68,6 +68,6 @@ func TestHardlinks(t *testing.T) {
 		})
 		b.run(t, "read_file", []tooltest.Case{{Name: "denied", Args: `{"path":"two"}`, Want: "has 2 names", ErrorType: "denied"}})
 		b.run(t, "write_file", []tooltest.Case{{Name: "denied", Args: `{"path":"two","content":"x"}`, Want: "has 2 names", ErrorType: "denied"}})
-		b.run(t, "list_directory", []tooltest.Case{{Name: "names", Args: `{}`, Wants: []string{`"one"`, `"three"`, `"two"`}}})
+		b.run(t, "list_directory", []tooltest.Case{{Name: "names", Exact: "one\t7\nthree\t7\ntwo\t7"}})
 	}
 }

@@ -2,7 +2,7 @@ package files
 
 import (
 	"context"
-	"slices"
+	"encoding/json"
 
 	"toolserver/domain"
 	"toolserver/sandbox/glob"
@@ -15,14 +15,16 @@ type searchInput struct {
 	IncludeHidden bool   `json:"include_hidden" default:"false" doc:"Include names that start with a dot, and what is below them; a pattern that contains such a name always does."`
 	Gitignore     bool   `json:"gitignore" default:"false" doc:"Skip what .gitignore files exclude."`
 	Type          string `json:"type" default:"any" enum:"any|file|directory" doc:"Kind of entries to find."`
+	Offset        int    `json:"offset" default:"0" min:"0" max:"200000" doc:"Number of paths to skip, to read on."`
 	MaxResults    int    `json:"max_results" default:"1000" min:"1" max:"10000" doc:"Maximum number of paths to return."`
 }
 
 // searchResult is the result of search_files.
 type searchResult struct {
-	Matches   []string `json:"matches" doc:"Paths to use in other calls, sorted."`
-	Count     int      `json:"count" doc:"How many paths there are here."`
-	Truncated bool     `json:"truncated" doc:"Whether there may be more."`
+	Matches    []string `json:"matches" doc:"Paths to use in other calls."`
+	Count      int      `json:"count" doc:"How many paths there are here."`
+	NextOffset int      `json:"next_offset,omitempty" doc:"Offset of the paths that follow; absent at the end."`
+	Truncated  bool     `json:"truncated" doc:"Whether there may be more."`
 }
 
 func searchFiles(t fileTool) domain.Tool {
@@ -42,21 +44,29 @@ func (t fileTool) search(ctx context.Context, in searchInput) (domain.ToolResult
 	if err != nil {
 		return invalidGlob(err), nil
 	}
-	matches, truncated, notes, err := collect(ctx, t.reads, query[string]{
-		path: in.Path, hidden: in.IncludeHidden || namesHidden(in.Pattern), gitignore: in.Gitignore,
+	found, err := collect(ctx, t.reads, query[string]{
+		path: in.Path, hidden: in.IncludeHidden || namesHidden(in.Pattern), gitignore: in.Gitignore, skip: in.Offset, most: min(in.MaxResults, domain.ListRoom(ctx)/len(`"n",`)),
 		pick: func(tree *tree, e *walk.Entry) (string, bool) {
 			if in.Type == "file" && !e.IsRegular() || in.Type == "directory" && !e.IsDir() || !pattern.MatchEntry(e.Name(), e.Rel) {
 				return "", false
 			}
 			return tree.rel(e), true
 		},
-		most: in.MaxResults, more: "the first %d matches; there are more: narrow pattern or path, or raise max_results",
 	})
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	slices.Sort(matches)
-	return listing(searchResult{matches, len(matches), truncated}, matches, notes)
+	found.Text = func(paths []string) string {
+		if len(paths) == 0 {
+			return "[no matches" + after(in.Offset) + "]"
+		}
+		text, _ := json.Marshal(paths) // never fails
+		return string(text)
+	}
+	found.Results = func(paths []string, next int) any {
+		return searchResult{paths, len(paths), next, next > 0 || found.incomplete}
+	}
+	return found.Result(ctx)
 }
 
 func invalidGlob(err error) domain.ToolResult {

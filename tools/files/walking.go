@@ -85,27 +85,38 @@ type query[T any] struct {
 	path                    string
 	hidden, gitignore, flat bool // flat: not those of subdirectories
 	pick                    func(*tree, *walk.Entry) (item T, ok bool)
-	most                    int    // items
-	more                    string // what to remark if there are more than most, with %d
+	skip, most              int // items
 }
 
-// collect walks over a tree and returns what q picks, whether there may be more, and
-// remarks on what is missing. If the call times out, what was found until then is the result.
-func collect[T any](ctx context.Context, files *sandbox.Reader, q query[T]) (items []T, truncated bool, notes remarks, err error) {
+// found is what a walk has collected.
+type found[T any] struct {
+	domain.List[T]
+	incomplete bool // the walk has stopped before its end
+}
+
+// collect walks over a tree and returns what q picks. If the call times out, what was
+// found until then is the result.
+func collect[T any](ctx context.Context, files *sandbox.Reader, q query[T]) (f found[T], err error) {
 	t, err := openTree(files, q.path)
 	if err != nil {
-		return nil, false, nil, err
+		return f, err
 	}
 	defer t.Close()
-	items = []T{}
+	f.Entries, f.Offset = []T{}, q.skip
+	skipped := 0
 	track := newProgress(ctx)
 	stats, err := walk.Walk(ctx, t.File, t.Info.Real, t.options(q.hidden, q.gitignore), func(e *walk.Entry) error {
 		track.step()
 		if item, ok := q.pick(t, e); ok {
-			if truncated = len(items) == q.most; truncated {
+			switch {
+			case skipped < q.skip:
+				skipped++
+			case len(f.Entries) == q.most:
+				f.More = true
 				return walk.SkipAll
+			default:
+				f.Entries = append(f.Entries, item)
 			}
-			items = append(items, item)
 		}
 		if e.IsDir() && q.flat || t.closed(e) {
 			return walk.SkipDir
@@ -114,16 +125,23 @@ func collect[T any](ctx context.Context, files *sandbox.Reader, q query[T]) (ite
 	})
 	outOfTime, err := cutShort(ctx, err)
 	if err != nil {
-		return nil, false, nil, &failedCall{ioFailure(q.path, err)}
+		return f, &failedCall{ioFailure(q.path, err)}
 	}
-	if outOfTime && len(items) == 0 {
-		return nil, false, nil, ctx.Err()
+	if outOfTime && len(f.Entries) == 0 {
+		return f, ctx.Err()
 	}
-	if truncated {
-		notes.add(q.more, len(items))
-	}
+	var notes remarks
 	notes.ofWalk(stats, outOfTime)
-	return items, truncated || stats.Truncated || outOfTime, notes, nil
+	f.Notes, f.incomplete = notes, stats.Truncated || outOfTime
+	return f, nil
+}
+
+// after says of which part of a list a text is, if it is not the first.
+func after(offset int) string {
+	if offset == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" after the first %s", domain.Thousands(offset))
 }
 
 // rel returns the path of an entry as the caller can pass it on.
@@ -176,16 +194,6 @@ func (r remarks) text() string {
 		return ""
 	}
 	return "\n[" + strings.Join(r, "; ") + "]"
-}
-
-// listing returns a result with the items that were collected, and the remarks in a text
-// block of their own.
-func listing(result, items any, notes remarks) (domain.ToolResult, error) {
-	res, err := domain.JSONText(result, items)
-	if len(notes) > 0 {
-		res.Content = append(res.Content, domain.Content{Type: domain.TextContent, Text: notes.text()})
-	}
-	return res, err
 }
 
 // progressInterval is how often a walk reports its progress at most.

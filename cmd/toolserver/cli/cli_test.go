@@ -72,7 +72,7 @@ func TestCommandLine(t *testing.T) {
 		{args: "file read_file hello.txt --line_numbers", out: "1\thello"},
 		{args: "call write_file new.txt -", stdin: "text", out: "Successfully wrote 4 bytes to new.txt"},
 		{args: "call edit_file new.txt [{\"old_text\":\"text\",\"new_text\":\"more\"}]", out: "+more"},
-		{args: "call list_directory", out: `"name":"hello.txt"`},
+		{args: "call list_directory", out: "hello.txt\t6\n"},
 		{args: "call search_files --pattern *.txt", out: `hello.txt`},
 		{args: "call grep hell", out: "hello.txt:1:hello"},
 		{args: "shell", out: "execute_command"},
