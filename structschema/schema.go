@@ -25,10 +25,10 @@ func (t *Type) Arguments() []byte {
 	return new(writer).structure(t, false, reflect.Value{}).append(nil)
 }
 
-// Results is [Type.Arguments], except that the object itself needs no field and
-// may have others.
+// Results is [Type.Arguments], except that the object itself needs no field, and
+// every object may have others.
 func (t *Type) Results() []byte {
-	return new(writer).structure(t, false, reflect.Value{})[:2].append(nil) // type and properties
+	return (&writer{open: true}).structure(t, false, reflect.Value{})[:2].append(nil) // type and properties
 }
 
 // Configuration returns the JSON Schema of a YAML file for the struct v, which
@@ -36,7 +36,7 @@ func (t *Type) Results() []byte {
 // text with references.
 func (all *Types) Configuration(v reflect.Value) []byte {
 	o := object{{"$schema", "https://json-schema.org/draft/2020-12/schema"}}
-	w := &writer{all}
+	w := &writer{types: all}
 	o = append(o, w.relaxed(all.Of(v.Type()), Rules{}, w.structure(all.Of(v.Type()), false, v), true)...)
 	var out bytes.Buffer
 	if err := json.Indent(&out, o.append(nil), "", "  "); err != nil {
@@ -92,6 +92,7 @@ func appendJSON(b []byte, v any) []byte {
 // writer makes schemas.
 type writer struct {
 	types *Types // of a configuration; nil for what is passed as JSON
+	open  bool   // structs may have other fields
 }
 
 // structure returns the schema of a struct, whose fields are secret if it is.
@@ -116,6 +117,9 @@ func (w *writer) structure(t *Type, secret bool, v reflect.Value) object {
 	o := object{{"type", "object"}, {"properties", properties}}
 	if required != nil {
 		o = append(o, member{"required", required})
+	}
+	if w.open && t.Rest == nil {
+		return o
 	}
 	return append(o, member{"additionalProperties", others})
 }

@@ -13,16 +13,16 @@ import (
 // job is a card of the results: what is on it, as it is written there. Times and
 // benefits are in the language of the host that answers.
 type job struct {
-	ID         string   `json:"id" doc:"Id of the job, for linkedin_job_detail."`
-	Title      string   `json:"title" doc:"Title of the job."`
-	Company    string   `json:"company" doc:"Company that posted it."`
-	CompanyURL string   `json:"company_url,omitempty" doc:"Page of the company."`
-	Location   string   `json:"location" doc:"Where the job is."`
-	Posted     string   `json:"posted" doc:"How long ago it was posted, in words."`
-	PostedDate string   `json:"posted_date,omitempty" doc:"When it was posted, as YYYY-MM-DD."`
-	Salary     string   `json:"salary,omitempty" doc:"Salary, if it is on the card."`
-	Benefits   []string `json:"benefits,omitempty" doc:"Remarks such as Be an early applicant."`
-	URL        string   `json:"url" doc:"Page of the job."`
+	ID         string   `json:"id"`
+	Title      string   `json:"title"`
+	Company    string   `json:"company"`
+	CompanyURL string   `json:"company_url,omitempty"`
+	Location   string   `json:"location"`
+	Posted     string   `json:"posted"`
+	PostedDate string   `json:"posted_date,omitempty" doc:"YYYY-MM-DD."`
+	Salary     string   `json:"salary,omitempty"`
+	Benefits   []string `json:"benefits,omitempty"`
+	URL        string   `json:"url"`
 }
 
 // key tells jobs apart.

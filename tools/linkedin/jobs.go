@@ -28,13 +28,13 @@ type jobsInput struct {
 
 // jobsResult is the structured content of linkedin_jobs.
 type jobsResult struct {
-	Jobs      []job  `json:"jobs" doc:"Jobs in LinkedIn's order, each once."`
-	QueryURL  string `json:"query_url" doc:"Address of the first page of results."`
-	Pages     int    `json:"pages" doc:"Pages with results that were read."`
-	NextStart int    `json:"next_start,omitempty" doc:"The start of a call that goes on from here; absent if there is no more."`
-	Partial   bool   `json:"partial" doc:"Whether something other than limit or the end of the results ended the search."`
-	StoppedBy string `json:"stopped_by,omitempty" doc:"Type of what ended it, such as rate_limited or blocked."`
-	Reason    string `json:"reason,omitempty" doc:"What ended it, in words."`
+	Jobs      []job  `json:"jobs"`
+	QueryURL  string `json:"query_url"`
+	Pages     int    `json:"pages"`
+	NextStart int    `json:"next_start,omitempty"`
+	Partial   bool   `json:"partial" doc:"Whether an error ended the search early."`
+	StoppedBy string `json:"stopped_by,omitempty" doc:"Type of that error, such as rate_limited or blocked."`
+	Reason    string `json:"reason,omitempty"`
 }
 
 func (s *site) jobsTool() domain.Tool {

@@ -13,23 +13,23 @@ import (
 
 // posting is a job as its page tells it. Texts are in the language of the host that answers.
 type posting struct {
-	ID             string            `json:"id" doc:"Id of the job."`
-	URL            string            `json:"url" doc:"Page of the job."`
-	Title          string            `json:"title" doc:"Title of the job."`
-	Company        string            `json:"company" doc:"Company that posted it."`
-	CompanyURL     string            `json:"company_url,omitempty" doc:"Page of the company."`
-	Location       string            `json:"location" doc:"Where the job is."`
-	Workplace      string            `json:"workplace,omitempty" doc:"Remote, if the page says so to search engines."`
-	Posted         string            `json:"posted,omitempty" doc:"How long ago it was posted, in words."`
-	PostedDate     string            `json:"posted_date,omitempty" doc:"When it was posted, as YYYY-MM-DD."`
-	ValidThrough   string            `json:"valid_through,omitempty" doc:"Until when one can apply, as YYYY-MM-DD."`
-	Applicants     string            `json:"applicants,omitempty" doc:"How many have applied, in words."`
-	Salary         string            `json:"salary,omitempty" doc:"Salary, if it is given."`
-	EmploymentType string            `json:"employment_type,omitempty" doc:"Employment type, as search engines get it."`
-	Criteria       map[string]string `json:"criteria,omitempty" doc:"What the page lists besides, such as Seniority level, by label."`
-	ApplyURL       string            `json:"apply_url,omitempty" doc:"Where one applies, if that is not LinkedIn."`
-	Closed         bool              `json:"closed" doc:"Whether no more applications are accepted."`
-	Description    string            `json:"description" doc:"Description of the job."`
+	ID             string            `json:"id"`
+	URL            string            `json:"url"`
+	Title          string            `json:"title"`
+	Company        string            `json:"company"`
+	CompanyURL     string            `json:"company_url,omitempty"`
+	Location       string            `json:"location"`
+	Workplace      string            `json:"workplace,omitempty" doc:"Remote, if the page says so."`
+	Posted         string            `json:"posted,omitempty"`
+	PostedDate     string            `json:"posted_date,omitempty" doc:"YYYY-MM-DD."`
+	ValidThrough   string            `json:"valid_through,omitempty" doc:"YYYY-MM-DD."`
+	Applicants     string            `json:"applicants,omitempty"`
+	Salary         string            `json:"salary,omitempty"`
+	EmploymentType string            `json:"employment_type,omitempty"`
+	Criteria       map[string]string `json:"criteria,omitempty" doc:"By label, such as Seniority level."`
+	ApplyURL       string            `json:"apply_url,omitempty" doc:"Absent if one applies on LinkedIn."`
+	Closed         bool              `json:"closed"`
+	Description    string            `json:"description"`
 
 	labels []string `json:"-"` // of the criteria, in the order of the page
 }

@@ -73,13 +73,13 @@ type refreshInput struct {
 }
 
 type refreshResult struct {
-	Path              string `json:"path" doc:"The file that was written."`
-	InternalToolCount int    `json:"internal_tool_count" doc:"Tools of this server."`
-	MCPToolCount      int    `json:"mcp_tool_count" doc:"Tools of other servers."`
-	CreatedFile       bool   `json:"created_file" doc:"Whether there was no file before."`
-	Wording           string `json:"wording" doc:"Who found the words: model, or static if there is none or it failed."`
-	Message           string `json:"message" doc:"What was done, in a sentence."`
-	Capabilities      string `json:"capabilities" doc:"The summary, as Markdown."`
+	Path              string `json:"path"`
+	InternalToolCount int    `json:"internal_tool_count"`
+	MCPToolCount      int    `json:"mcp_tool_count"`
+	CreatedFile       bool   `json:"created_file"`
+	Wording           string `json:"wording" doc:"model, or static if there is none or it failed."`
+	Message           string `json:"message"`
+	Capabilities      string `json:"capabilities"`
 }
 
 func (r *refresher) run(ctx context.Context, in refreshInput) (domain.ToolResult, error) {

@@ -19,18 +19,18 @@ type executeInput struct {
 // executeResult is the structured result. The last four fields are those of a
 // failure, for a command that ran and failed.
 type executeResult struct {
-	ExitCode   int    `json:"exit_code" doc:"Exit status, 128 plus the signal's number if one ended it."`
-	Stdout     string `json:"stdout" doc:"Standard output, its middle left out if it is long."`
-	Stderr     string `json:"stderr" doc:"Standard error, its middle left out if it is long."`
-	TimedOut   bool   `json:"timed_out" doc:"The command timed out and was terminated."`
-	Truncated  bool   `json:"truncated" doc:"Something was left out of the output."`
-	DurationMS int64  `json:"duration_ms" doc:"Milliseconds from start to end."`
-	Sandbox    string `json:"sandbox,omitempty" doc:"What the sandbox refused or does not enforce, if anything."`
+	ExitCode   int    `json:"exit_code" doc:"128 plus the number of the signal, if one terminated it."`
+	Stdout     string `json:"stdout" doc:"Its middle is omitted if it is long."`
+	Stderr     string `json:"stderr" doc:"Its middle is omitted if it is long."`
+	TimedOut   bool   `json:"timed_out"`
+	Truncated  bool   `json:"truncated"`
+	DurationMS int64  `json:"duration_ms"`
+	Sandbox    string `json:"sandbox,omitempty" doc:"What the sandbox refused or does not enforce."`
 
-	IsError   bool   `json:"is_error,omitempty" doc:"The command failed."`
-	ErrorType string `json:"error_type,omitempty" doc:"Kind of the failure."`
-	Message   string `json:"message,omitempty" doc:"What went wrong."`
-	Hint      string `json:"next_action_hint,omitempty" doc:"What to do next."`
+	IsError   bool   `json:"is_error,omitempty"`
+	ErrorType string `json:"error_type,omitempty"`
+	Message   string `json:"message,omitempty"`
+	Hint      string `json:"next_action_hint,omitempty"`
 }
 
 // variable matches the names of variables that shells can use.

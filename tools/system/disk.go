@@ -16,19 +16,19 @@ import (
 
 // diskInfo is the result of disk_info.
 type diskInfo struct {
-	Drives []drive `json:"drives" doc:"Drives, sorted by mount point."`
-	Note   string  `json:"note,omitempty" doc:"What was left out, and why."`
+	Drives []drive `json:"drives"`
+	Note   string  `json:"note,omitempty" doc:"What was omitted, and why."`
 }
 
 type drive struct {
-	Device      string   `json:"device" doc:"Device, or server and share."`
-	Mountpoint  string   `json:"mountpoint" doc:"Where it is mounted."`
-	Label       string   `json:"label,omitempty" doc:"Name given to the file system, where it has one."`
-	Filesystem  string   `json:"filesystem" doc:"Kind of file system, such as ext4."`
-	TotalBytes  *uint64  `json:"total_bytes,omitempty" doc:"Size of the file system."`
-	FreeBytes   *uint64  `json:"free_bytes,omitempty" doc:"What ordinary users can still write."`
-	UsedPercent *float64 `json:"used_percent,omitempty" doc:"Share in use of what ordinary users can have."`
-	Note        string   `json:"note,omitempty" doc:"Why the sizes are missing."`
+	Device      string   `json:"device"`
+	Mountpoint  string   `json:"mountpoint"`
+	Label       string   `json:"label,omitempty"`
+	Filesystem  string   `json:"filesystem"`
+	TotalBytes  *uint64  `json:"total_bytes,omitempty"`
+	FreeBytes   *uint64  `json:"free_bytes,omitempty" doc:"Available to ordinary users."`
+	UsedPercent *float64 `json:"used_percent,omitempty" doc:"Of what ordinary users can have."`
+	Note        string   `json:"note,omitempty" doc:"What was omitted, and why."`
 }
 
 // Bounds of disk_info.

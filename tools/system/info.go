@@ -17,27 +17,27 @@ import (
 // systemInfo is the result of system_info. What the operating system does not
 // report is empty, or absent where it is optional.
 type systemInfo struct {
-	Platform       string  `json:"platform" doc:"Operating system for people, such as Debian GNU/Linux 13 (trixie)."`
-	System         string  `json:"system" doc:"Linux, Darwin or Windows."`
-	Release        string  `json:"release" doc:"Release of the kernel."`
-	Version        string  `json:"version" doc:"Build of the kernel."`
-	Machine        string  `json:"machine" doc:"Architecture, such as x86_64."`
-	Processor      string  `json:"processor" doc:"Model of the processor."`
+	Platform       string  `json:"platform"`
+	System         string  `json:"system"`
+	Release        string  `json:"release"`
+	Version        string  `json:"version" doc:"Kernel build."`
+	Machine        string  `json:"machine"`
+	Processor      string  `json:"processor"`
 	CPUCount       int     `json:"cpu_count" doc:"Logical processors the server may use."`
-	Memory         *memory `json:"memory,omitempty" doc:"Main memory of the machine."`
-	UptimeSeconds  int64   `json:"uptime_seconds,omitempty" doc:"Seconds since the machine started."`
-	Uptime         string  `json:"uptime,omitempty" doc:"The same in days, hours and minutes, such as 3d 4h 12m."`
-	Hostname       string  `json:"hostname" doc:"Name of the machine."`
-	CWD            string  `json:"cwd" doc:"Directory where relative paths start."`
-	User           string  `json:"user" doc:"User the server runs as."`
-	GoVersion      string  `json:"go_version" doc:"Go release the server was built with."`
-	RuntimeVersion string  `json:"runtime_version" doc:"The same with compiler, system and architecture."`
+	Memory         *memory `json:"memory,omitempty"`
+	UptimeSeconds  int64   `json:"uptime_seconds,omitempty"`
+	Uptime         string  `json:"uptime,omitempty"`
+	Hostname       string  `json:"hostname"`
+	CWD            string  `json:"cwd"`
+	User           string  `json:"user"`
+	GoVersion      string  `json:"go_version"`
+	RuntimeVersion string  `json:"runtime_version"`
 }
 
 type memory struct {
-	TotalBytes     uint64  `json:"total_bytes" doc:"Size of the memory."`
-	AvailableBytes uint64  `json:"available_bytes" doc:"What programs can get without swapping."`
-	UsedPercent    float64 `json:"used_percent" doc:"Share that is not available."`
+	TotalBytes     uint64  `json:"total_bytes"`
+	AvailableBytes uint64  `json:"available_bytes"`
+	UsedPercent    float64 `json:"used_percent"`
 }
 
 // platform is what each operating system reports in a way of its own.

@@ -13,21 +13,21 @@ import (
 
 // networkInfo is the result of network_info.
 type networkInfo struct {
-	Interfaces []networkInterface `json:"interfaces" doc:"Interfaces that are up, sorted by name."`
-	Note       string             `json:"note,omitempty" doc:"What was left out, and why."`
+	Interfaces []networkInterface `json:"interfaces"`
+	Note       string             `json:"note,omitempty" doc:"What was omitted, and why."`
 }
 
 type networkInterface struct {
-	Name     string   `json:"name" doc:"Name, such as eth0."`
-	Type     string   `json:"type,omitempty" doc:"Kind, such as ethernet, wireless, bridge, tunnel or loopback."`
-	MTU      int      `json:"mtu" doc:"Largest packet, in bytes."`
-	MAC      string   `json:"mac,omitempty" doc:"Hardware address, where there is one."`
-	Up       bool     `json:"up" doc:"Always true."`
-	Loopback bool     `json:"loopback" doc:"Whether packets stay on this machine."`
-	Speed    int      `json:"speed_mbps,omitempty" doc:"Speed of the link in megabits per second, where it is known."`
-	IPv4     []string `json:"ipv4" doc:"Addresses with prefix length, such as 192.0.2.7/24."`
-	IPv6     []string `json:"ipv6" doc:"Addresses with prefix length, such as 2001:db8::7/64."`
-	Note     string   `json:"note,omitempty" doc:"What was left out, and why."`
+	Name     string   `json:"name"`
+	Type     string   `json:"type,omitempty"`
+	MTU      int      `json:"mtu"`
+	MAC      string   `json:"mac,omitempty"`
+	Up       bool     `json:"up"`
+	Loopback bool     `json:"loopback"`
+	Speed    int      `json:"speed_mbps,omitempty"`
+	IPv4     []string `json:"ipv4" doc:"With prefix length, such as 192.0.2.7/24."`
+	IPv6     []string `json:"ipv6" doc:"With prefix length."`
+	Note     string   `json:"note,omitempty" doc:"What was omitted, and why."`
 }
 
 // Bounds of network_info. Hosts of many containers have hundreds of interfaces.
