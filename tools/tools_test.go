@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -135,27 +136,58 @@ func TestCatalog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	type entry struct {
-		Name        string                   `json:"name"`
-		Title       string                   `json:"title"`
-		Category    string                   `json:"category"`
-		Description string                   `json:"description"`
-		Annotations domain.Annotations       `json:"annotations"`
-		Input       *domain.ToolInputSchema  `json:"inputSchema"`
-		Output      *domain.ToolOutputSchema `json:"outputSchema,omitempty"`
-	}
 	var catalog []entry
 	for _, tool := range registry.List("") {
 		catalog = append(catalog, entry{tool.Name, tool.Title, tool.Category, tool.Description, tool.Annotations, tool.Input, tool.Output})
 	}
-	var got bytes.Buffer
-	e := json.NewEncoder(&got)
+	tooltest.Golden(t, "../testdata/tools.json", encoded(t, catalog, "  "), *update)
+}
+
+// entry is a tool as a model is told about it, and its category.
+type entry struct {
+	Name        string                   `json:"name"`
+	Title       string                   `json:"title"`
+	Category    string                   `json:"category,omitempty"`
+	Description string                   `json:"description"`
+	Annotations domain.Annotations       `json:"annotations"`
+	Input       *domain.ToolInputSchema  `json:"inputSchema"`
+	Output      *domain.ToolOutputSchema `json:"outputSchema,omitempty"`
+}
+
+func encoded(t *testing.T, v any, indent string) string {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(catalog); err != nil {
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil {
 		t.Fatal(err)
 	}
-	tooltest.Golden(t, "../testdata/tools.json", got.String(), *update)
+	return b.String()
+}
+
+// TestCatalogSize keeps testdata/tools-bytes.txt, what each tool that needs no
+// credentials takes in tools/list, so that the list only grows on purpose: every client
+// pays for it in each conversation.
+func TestCatalogSize(t *testing.T) {
+	const most = 24 << 10
+	list, _, _ := offered(t, &tools.Families{}, deps(t))
+	registry, err := domain.NewRegistry(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	total := 0
+	for _, tool := range registry.List("") {
+		n := len(encoded(t, entry{tool.Name, tool.Title, "", tool.Description, tool.Annotations, tool.Input, tool.Output}, "")) // with a comma
+		fmt.Fprintf(&lines, "%5d %s\n", n, tool.Name)
+		total += n
+	}
+	fmt.Fprintf(&lines, "%5d all %d\n", total, len(registry.List("")))
+	tooltest.Golden(t, "../testdata/tools-bytes.txt", lines.String(), *update)
+	if total > most {
+		t.Errorf("the tools take %d bytes of tools/list; want at most %d", total, most)
+	}
 }
 
 // TestReadme keeps the tool table of README.md in step with the catalog; -update

@@ -133,8 +133,22 @@ func Golden(t testing.TB, file, got string, update bool) {
 		t.Fatal(err)
 	}
 	if want := strings.ReplaceAll(string(b), "\r\n", "\n"); got != want {
-		t.Errorf("%s is out of date; if the change is meant, run this package's tests with -update\n got %.20000s\nwant %.20000s", file, got, want)
+		first, old, now := changed(strings.Split(want, "\n"), strings.Split(got, "\n"))
+		t.Errorf("%s is out of date from line %d; if the change is meant, run this package's tests with -update\n got %.1500s\nwant %.1500s",
+			file, first, strings.Join(now, "\n"), strings.Join(old, "\n"))
 	}
+}
+
+// changed returns what differs of two texts by lines, from the first line that does to
+// the last, and the number of that first line.
+func changed(want, got []string) (first int, old, now []string) {
+	for len(want) > 0 && len(got) > 0 && want[0] == got[0] {
+		want, got, first = want[1:], got[1:], first+1
+	}
+	for len(want) > 0 && len(got) > 0 && want[len(want)-1] == got[len(got)-1] {
+		want, got = want[:len(want)-1], got[:len(got)-1]
+	}
+	return first + 1, want, got
 }
 
 // Sandbox returns the sandbox of a policy for the tools of groups. Commands are
