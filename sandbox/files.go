@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"toolserver/sandbox/pathguard"
@@ -32,6 +34,12 @@ type Writer struct {
 type writes interface {
 	Replace(path string, content []byte, o pathguard.ReplaceOptions) (pathguard.Replaced, error)
 	Append(path string, data []byte, program string) error
+	Fill(path string, fill func(io.Writer) error, o pathguard.ReplaceOptions) (pathguard.Replaced, error)
+	MakeDir(path string) (created bool, err error)
+	NewTree(path string, createDirs bool) (*pathguard.Tree, error)
+	Move(ctx context.Context, from, to string, o pathguard.MoveOptions) (replaced bool, err error)
+	Remove(ctx context.Context, path string, recursive bool, before func(real string) error, step func()) error
+	CheckName(path string) (pathguard.Decision, error)
 }
 
 // With returns a Reader that may read in directories, too; see [pathguard.Guard.With].
@@ -41,6 +49,12 @@ func (r *Reader) With(dirs ...string) *Reader { return &Reader{r.reads.With(dirs
 func (w *Writer) With(dirs ...string) *Writer {
 	g := w.reads.With(dirs...)
 	return &Writer{Reader{g}, g}
+}
+
+// Move is [pathguard.Guard.Move] of what from may read, too.
+func (w *Writer) Move(ctx context.Context, from *Reader, source, destination string, o pathguard.MoveOptions) (replaced bool, err error) {
+	o.Reads = from.reads.With()
+	return w.writes.Move(ctx, source, destination, o)
 }
 
 // A guardKey is what a path guard is for.

@@ -24,7 +24,7 @@ type fileSystem interface {
 type dir interface {
 	osfile.Dir
 	Mkdir(name string, perm fs.FileMode) error
-	Rename(old, name string) error
+	Symlink(target, name string) error
 	Close() error
 	// child opens a subdirectory, and no symlink to one.
 	child(name string) (dir, error)
@@ -36,8 +36,9 @@ type dir interface {
 	// link gives an anonymous file a name, which must be free: else it returns
 	// fs.ErrExist.
 	link(f *os.File, name string) error
-	// publish renames temp to name, which must be free: else it returns fs.ErrExist.
-	publish(temp, name string) error
+	// move gives what has a name here another one in to. Unless it may replace what has
+	// that, it returns fs.ErrExist.
+	move(name string, to dir, as string, replace bool) error
 	// Stat describes the directory itself.
 	Stat() (fs.FileInfo, error)
 }

@@ -21,6 +21,7 @@ const (
 	KindNotAFile      Kind = "not_a_file"      // a directory, FIFO, socket or device
 	KindNotADirectory Kind = "not_a_directory" // the path or a parent of it is a file
 	KindExists        Kind = "already_exists"
+	KindNotEmpty      Kind = "not_empty"    // a directory that is to be deleted
 	KindInvalidPath   Kind = "invalid_path" // empty, NUL, too long, a loop of links
 	KindIO            Kind = "io"           // the operating system refuses or fails
 )
@@ -70,6 +71,7 @@ type request struct {
 	path, abs string
 	guard     *Guard
 	dir       bool // a directory is to be listed
+	itself    bool // a symlink at the end is meant itself, and not followed
 }
 
 func (q request) error(kind Kind, reason string, cause error) *Error {
@@ -124,6 +126,8 @@ func (q request) failure(err error) *Error {
 		return q.error(KindNotFound, "does not exist"+q.hint(), err)
 	case errors.Is(err, syscall.ENOTDIR):
 		return q.error(KindNotADirectory, "does not exist: a part of it is a file where a directory is needed", err)
+	case errors.Is(err, syscall.ENOTEMPTY):
+		return q.error(KindNotEmpty, "is a directory that is not empty", err)
 	case errors.Is(err, fs.ErrExist):
 		return q.error(KindExists, "already exists", err)
 	case errors.Is(err, syscall.ELOOP):

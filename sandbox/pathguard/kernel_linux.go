@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -121,7 +122,7 @@ func (d *kernelDir) OpenFile(name string, flag int, perm fs.FileMode) (*os.File,
 
 func (d *kernelDir) Lstat(name string) (fs.FileInfo, error)    { return os.Lstat(d.path(name)) }
 func (d *kernelDir) Mkdir(name string, perm fs.FileMode) error { return os.Mkdir(d.path(name), perm) }
-func (d *kernelDir) Rename(old, name string) error             { return os.Rename(d.path(old), d.path(name)) }
+func (d *kernelDir) Symlink(target, name string) error         { return os.Symlink(target, d.path(name)) }
 func (d *kernelDir) Remove(name string) error                  { return os.Remove(d.path(name)) }
 func (d *kernelDir) Close() error                              { return d.f.Close() }
 
@@ -140,15 +141,27 @@ func (d *kernelDir) link(f *os.File, name string) error {
 	return unix.Linkat(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(int(f.Fd())), d.fd(), name, unix.AT_SYMLINK_FOLLOW)
 }
 
-func (d *kernelDir) publish(temp, name string) error {
-	err := unix.Renameat2(d.fd(), temp, d.fd(), name, unix.RENAME_NOREPLACE)
+func (d *kernelDir) move(name string, to dir, as string, replace bool) error {
+	there := to.(*kernelDir).fd()
+	if replace {
+		return unix.Renameat(d.fd(), name, there, as)
+	}
+	err := unix.Renameat2(d.fd(), name, there, as, unix.RENAME_NOREPLACE)
 	if err != unix.EINVAL && err != unix.ENOSYS {
 		return err
 	}
-	if err := unix.Linkat(d.fd(), temp, d.fd(), name, 0); err != nil {
-		return err
+	switch err = unix.Linkat(d.fd(), name, there, as, 0); err {
+	case nil:
+		return unix.Unlinkat(d.fd(), name, 0)
+	case unix.EPERM: // a directory, which replaces no more than an empty one
+		return unix.Renameat(d.fd(), name, there, as)
 	}
-	return unix.Unlinkat(d.fd(), temp, 0)
+	return err
+}
+
+// setTime sets the time of change of a file, if it can.
+func setTime(f *os.File, modified time.Time) {
+	_ = os.Chtimes("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), time.Time{}, modified)
 }
 
 // copyAttributes copies what belongs to the user: user.* and the access control

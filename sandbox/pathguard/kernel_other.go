@@ -2,10 +2,16 @@
 
 package pathguard
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 // platform returns how files are opened.
 func platform() fileSystem { return portable{} }
 
 // copyAttributes does nothing: which attributes belong to the user is known on Linux.
 func copyAttributes(_, _ *os.File) {}
+
+// setTime does nothing, either: of an open file it is set on Linux.
+func setTime(*os.File, time.Time) {}

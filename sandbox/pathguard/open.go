@@ -104,13 +104,28 @@ func (g *Guard) retry(q request, create bool, step func(s *snapshot, real string
 	return q.failure(osfile.ErrMoved)
 }
 
+// resolve returns the canonical path of a request.
+func (q request) resolve() resolved {
+	dir, name := filepath.Split(strings.TrimRight(q.abs, `/`+separator))
+	if !q.itself || name == "" || name == "." || name == ".." {
+		return resolve(q.abs)
+	}
+	t := resolve(dir)
+	t.path = filepath.Join(t.path, name)
+	if t.err == nil {
+		_, t.err = os.Lstat(t.path)
+		t.creatable = errors.Is(t.err, fs.ErrNotExist)
+	}
+	return t
+}
+
 // target checks a request and returns its canonical path and the rule that allows it.
 // It fails with an *Error of KindDenied, the same whether the path exists or not.
 func (s *snapshot) target(q request) (resolved, *rule, error) {
 	if name, denied := s.deniedText(q.abs); denied {
 		return resolved{}, nil, q.denied(name)
 	}
-	t := resolve(q.abs)
+	t := q.resolve()
 	allowed, ok := s.guard.allowedBy(t.path)
 	if !ok && !(q.dir && s.guard.leads(t.path)) {
 		return t, allowed, q.outside()

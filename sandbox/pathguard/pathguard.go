@@ -152,16 +152,23 @@ type Decision struct {
 // Check says what the rules make of path without opening it. The answer is
 // about the moment of the call; the other methods check again what they open.
 // The error is an [*Error] of KindInvalidPath.
-func (g *Guard) Check(path string) (Decision, error) {
+func (g *Guard) Check(path string) (Decision, error) { return g.check(path, false) }
+
+// CheckName is [Guard.Check] for what changes names: a symlink at the end of path is meant
+// itself.
+func (g *Guard) CheckName(path string) (Decision, error) { return g.check(path, true) }
+
+func (g *Guard) check(path string, itself bool) (Decision, error) {
 	q, err := g.request(path)
 	if err != nil {
 		return Decision{}, err
 	}
+	q.itself = itself
 	s := g.snapshot(true)
 	t, by, err := s.target(q)
 	if err == nil && t.err == nil {
 		// What cannot be looked at cannot be opened: the decision is about the path.
-		if info, statErr := os.Stat(t.path); statErr == nil && info.Mode().IsRegular() {
+		if info, statErr := os.Lstat(t.path); statErr == nil && info.Mode().IsRegular() {
 			err = s.suits(wantFile, Info{t.path, osfile.Of(info)})
 		}
 	}
@@ -172,5 +179,5 @@ func (g *Guard) Check(path string) (Decision, error) {
 		}, nil
 	}
 	refusal := q.failure(err)
-	return Decision{Rule: refusal.Rule, Resolved: resolve(q.abs).path, Reason: refusal.Error()}, nil
+	return Decision{Rule: refusal.Rule, Resolved: q.resolve().path, Reason: refusal.Error()}, nil
 }

@@ -15,11 +15,14 @@ import (
 type portable struct{}
 
 // portableDir is a directory beneath which nothing is followed.
-type portableDir struct{ *os.Root }
+type portableDir struct {
+	*os.Root
+	real string
+}
 
 func (p portable) openDir(real string) (dir, error) {
 	root, err := p.openRoot(real)
-	return portableDir{root}, err
+	return portableDir{root, real}, err
 }
 
 func (portable) openRoot(real string) (*os.Root, error) {
@@ -38,7 +41,7 @@ func (portable) openRoot(real string) (*os.Root, error) {
 
 func (d portableDir) child(name string) (dir, error) {
 	sub, err := osfile.SubRoot(d.Root, name)
-	return portableDir{sub}, err
+	return portableDir{sub, filepath.Join(d.real, name)}, err
 }
 
 func (d portableDir) Stat() (fs.FileInfo, error) { return d.Root.Stat(".") }
@@ -89,11 +92,23 @@ func (d portableDir) writable(name string) error {
 func (portableDir) anonymous(fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }
 func (portableDir) link(*os.File, string) error             { return errors.ErrUnsupported }
 
-// publish links, because only link decides without a race whether the name is
-// free, and fails where the file system has no hard links.
-func (d portableDir) publish(temp, name string) error {
-	if err := d.Link(temp, name); err != nil {
+// move links a file, because only link decides without a race whether a name is free; it
+// fails where the file system has no hard links. A directory replaces no more than an
+// empty one.
+func (d portableDir) move(name string, to dir, as string, replace bool) error {
+	info, err := d.Lstat(name)
+	if err != nil {
 		return err
 	}
-	return d.Remove(temp)
+	there := to.(portableDir)
+	if replace || info.IsDir() {
+		if _, err := there.Lstat(as); !replace && err == nil {
+			return fs.ErrExist
+		}
+		return renameBetween(d, name, there, as)
+	}
+	if err := linkBetween(d, name, there, as); err != nil {
+		return err
+	}
+	return d.Remove(name)
 }

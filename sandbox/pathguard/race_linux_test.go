@@ -88,6 +88,18 @@ func hammer(t *testing.T, g *pathguard.Guard, tries int) (hits int) {
 			_, _ = write(g, "swap/x", "IN", pathguard.ReplaceOptions{})
 			_, _ = write(g, "swap/new", "IN", pathguard.ReplaceOptions{NoReplace: true})
 		}
+		if i%100 == 0 {
+			_, _ = g.MakeDir("swap/made/dir")
+			_ = move(g, "swap/new", "swap/newer", true)
+			_ = move(g, "swap/made", "swap/moved", false)
+			_ = remove(g, "swap/moved", true)
+			_ = remove(g, "swap/newer", false)
+			if made, err := g.NewTree("swap/copy", false); err == nil {
+				_ = made.MakeDir("in", 0o755)
+				_ = made.Commit(0o755, func(string) error { return nil })
+				made.Close()
+			}
+		}
 	}
 	return hits
 }

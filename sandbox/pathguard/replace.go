@@ -1,8 +1,10 @@
 package pathguard
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,6 +24,11 @@ type ReplaceOptions struct {
 	// NoReplace makes it an error (KindExists) if there is a file already,
 	// also one that appears while the content is written.
 	NoReplace bool
+	// Like is a file whose permissions, owner and time of change the new one gets, as far
+	// as possible; nil for those of the file that is replaced.
+	Like *osfile.Info
+	// Perm are the permissions of a new file, less the umask; zero means 0666.
+	Perm fs.FileMode
 	// Before is called with the canonical path of the file once the content is on
 	// the disk and before it has its name. An error cancels, and is returned.
 	Before func(real string) error
@@ -35,13 +42,9 @@ type Replaced struct {
 
 // replacement is a file that is being replaced.
 type replacement struct {
-	request request
+	*held
 	options ReplaceOptions
-	parent  dir
-	real    string      // canonical path of the file
-	name    string      // its last name
-	old     fs.FileInfo // nil if there was no file
-	temp    string      // name of the temporary file, if it has one
+	temp    string // name of the temporary file, if it has one
 }
 
 // Replace writes the file at path anew, at once: the content is on the disk before it
@@ -54,30 +57,25 @@ type replacement struct {
 // there; only when the final flush of the directory fails is the new one there but
 // perhaps not durable. The error is an [*Error], or that of ReplaceOptions.Before.
 func (g *Guard) Replace(path string, content []byte, o ReplaceOptions) (done Replaced, err error) {
+	return g.Fill(path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	}, o)
+}
+
+// Fill is [Guard.Replace] with content that fill writes. An error of fill cancels; one
+// that is no [*Error] and not of the file system is returned.
+func (g *Guard) Fill(path string, fill func(io.Writer) error, o ReplaceOptions) (done Replaced, err error) {
 	q, err := g.request(path)
 	if err != nil {
 		return Replaced{}, err
 	}
-	var r *replacement
-	err = g.retry(q, true, func(s *snapshot, real string) error {
-		parent, err := g.openDir(filepath.Dir(real), o.CreateDirs)
-		if !o.CreateDirs && errors.Is(err, fs.ErrNotExist) {
-			return q.error(KindNotFound, "cannot be created: its directory does not exist", err)
-		}
-		if err != nil {
-			return err
-		}
-		r = &replacement{request: q, options: o, parent: parent, real: real, name: filepath.Base(real)}
-		if err = r.inspect(s); err != nil {
-			return errors.Join(err, parent.Close())
-		}
-		return nil
-	})
-	if err != nil {
+	r := &replacement{options: o}
+	if r.held, err = g.hold(q, true, o.CreateDirs, r.inspect); err != nil {
 		return Replaced{}, err
 	}
 	defer r.parent.Close()
-	created, err := r.write(content)
+	created, err := r.write(fill)
 	if err != nil {
 		return Replaced{}, err
 	}
@@ -88,25 +86,21 @@ func (g *Guard) Replace(path string, content []byte, o ReplaceOptions) (done Rep
 }
 
 // inspect looks at the file that is there already.
-func (r *replacement) inspect(s *snapshot) error {
-	old, err := r.parent.Lstat(r.name)
+func (r *replacement) inspect(s *snapshot, h *held) error {
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case h.info == nil:
 		return nil
-	case err != nil:
-		return r.request.failure(err)
-	case old.Mode()&fs.ModeSymlink != 0:
+	case h.info.Mode()&fs.ModeSymlink != 0 && !h.request.itself:
 		return osfile.ErrMoved // a link since the path was resolved
-	case r.options.NoReplace && !old.IsDir():
-		return r.request.failure(fs.ErrExist)
+	case r.options.NoReplace && !h.info.IsDir():
+		return fs.ErrExist
 	}
-	if err := s.suits(wantAppend, Info{r.real, osfile.Of(old)}); err != nil {
+	if err := s.suits(wantAppend, Info{h.real, osfile.Of(h.info)}); err != nil {
 		return err
 	}
-	if err := r.parent.writable(r.name); err != nil {
-		return r.request.failure(err)
+	if err := h.parent.writable(h.name); err != nil {
+		return h.request.failure(err)
 	}
-	r.old = old
 	return nil
 }
 
@@ -133,9 +127,9 @@ func isTemp(name string) bool {
 }
 
 // write writes the content, gives it its name, and reports whether the name is new.
-func (r *replacement) write(content []byte) (created bool, err error) {
-	perm := fs.FileMode(0o666)
-	if r.old != nil {
+func (r *replacement) write(fill func(io.Writer) error) (created bool, err error) {
+	perm := cmp.Or(r.options.Perm, 0o666)
+	if r.info != nil || r.options.Like != nil {
 		perm = 0o600 // until keep: the content is for nobody who could not read it before
 	}
 	done, dir := r.request.guard.swept, filepath.Dir(r.real)
@@ -151,15 +145,19 @@ func (r *replacement) write(content []byte) (created bool, err error) {
 	if err != nil {
 		return false, r.request.failure(err)
 	}
-	_, err = f.Write(content)
-	if err == nil && r.old != nil {
+	err = fill(f)
+	switch {
+	case err != nil:
+	case r.options.Like != nil:
+		err = become(f, *r.options.Like)
+	case r.info != nil:
 		err = r.keep(f)
 	}
 	if err == nil {
 		err = f.Sync()
 	}
 	if err != nil {
-		err = r.request.failure(err)
+		err = r.unfilled(err)
 	} else if r.options.Before != nil {
 		err = r.options.Before(r.real)
 	}
@@ -182,16 +180,7 @@ func (r *replacement) write(content []byte) (created bool, err error) {
 // kept, as the kernel clears them on any write. The access control list comes
 // last because chmod changes its mask.
 func (r *replacement) keep(f *os.File) error {
-	now, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if old, now := osfile.Of(r.old), osfile.Of(now); old.UID != now.UID || old.GID != now.GID {
-		if f.Chown(old.UID, old.GID) != nil {
-			_ = f.Chown(-1, old.GID) // a file of another owner: its group is better than nothing
-		}
-	}
-	if err := f.Chmod(r.old.Mode().Perm()); err != nil {
+	if err := keepOwner(f, osfile.Of(r.info)); err != nil {
 		return err
 	}
 	from, err := r.parent.OpenFile(r.name, os.O_RDONLY|osfile.NoWait, 0)
@@ -199,10 +188,44 @@ func (r *replacement) keep(f *os.File) error {
 		return nil // not readable for us, so its attributes are not either
 	}
 	defer from.Close()
-	if info, err := from.Stat(); err == nil && os.SameFile(info, r.old) {
+	if info, err := from.Stat(); err == nil && os.SameFile(info, r.info) {
 		copyAttributes(f, from)
 	}
 	return nil
+}
+
+// keepOwner gives the new file the owner and permissions that another one has.
+func keepOwner(f *os.File, old osfile.Info) error {
+	now, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if now := osfile.Of(now); old.UID != now.UID || old.GID != now.GID {
+		if f.Chown(old.UID, old.GID) != nil {
+			_ = f.Chown(-1, old.GID) // a file of another owner: its group is better than nothing
+		}
+	}
+	return f.Chmod(old.Mode.Perm())
+}
+
+// become makes the new file look like one that is moved.
+func become(f *os.File, like osfile.Info) error {
+	err := keepOwner(f, like)
+	if err == nil {
+		setTime(f, like.ModTime)
+	}
+	return err
+}
+
+// unfilled returns why the content could not be written: what stopped fill, or an
+// [*Error] about the file system.
+func (r *replacement) unfilled(err error) error {
+	if _, ours := errors.AsType[*fs.PathError](err); !ours {
+		if _, ours = errors.AsType[*Error](err); !ours {
+			return err
+		}
+	}
+	return r.request.failure(err)
 }
 
 // place gives the finished file its name and reports whether the name is new.
@@ -210,11 +233,11 @@ func (r *replacement) place(f *os.File) (created bool, err error) {
 	if !r.request.guard.isAt(r.parent, filepath.Dir(r.real)) {
 		return false, r.request.error(KindIO, "was not written: its directory was moved meanwhile", nil)
 	}
-	if r.old == nil {
+	if r.info == nil {
 		if r.temp == "" {
 			err = r.parent.link(f, r.name)
 		} else {
-			err = r.parent.publish(r.temp, r.name)
+			err = r.parent.move(r.temp, r.parent, r.name, false)
 		}
 		if err == nil || r.options.NoReplace || r.temp == "" && !errors.Is(err, fs.ErrExist) {
 			return err == nil, err
@@ -232,7 +255,7 @@ func (r *replacement) place(f *os.File) (created bool, err error) {
 		}
 		r.temp = temp
 	}
-	return false, r.parent.Rename(r.temp, r.name)
+	return false, r.parent.move(r.temp, r.parent, r.name, true)
 }
 
 // Append adds data to the end of the regular file at path, which must exist,

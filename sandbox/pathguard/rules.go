@@ -120,6 +120,14 @@ func (s *snapshot) deniedBy(path string) (rule string, denied bool) {
 	return s.guard.protection.governs(path, false)
 }
 
+// deniedAt is deniedBy of what is a directory or not.
+func (s *snapshot) deniedAt(path string, directory bool) (rule string, denied bool) {
+	if rule, denied = governing(s.deny, path); denied || s.guard.protection == nil {
+		return rule, denied
+	}
+	return s.guard.protection.Match(path, directory)
+}
+
 // governing returns the first of the rules that governs the clean path.
 func governing(rules []denial, path string) (rule string, denied bool) {
 	if len(rules) > 0 {
