@@ -34,7 +34,7 @@ type Tool struct {
 	ComplianceLevel string        // level the tool's data has; empty means unset
 	Timeout         time.Duration // zero means the executor's default
 	KeepsTime       bool          // enforces its own time limit; Timeout is longer than that, and configuration does not change it
-	Disabled        bool          // known, but not listed and not callable
+	Disabled        bool          // known, but not listed and not callable unless configuration enables it
 	MaxResultChars  int           // of a tool that promises longer results than usual; 0, or where an operator wants shorter ones, the executor's limit
 	Confirm         bool          // the user has to agree to each call
 	Preview         Previewer     // what the user reads then; nil for the arguments
@@ -146,7 +146,9 @@ func (t *Tool) ids() (string, string) { return t.Name, t.Name }
 
 func (t *Tool) with(o Override) item {
 	t = new(*t)
-	t.Disabled = t.Disabled || o.disabled()
+	if o.Enabled != nil {
+		t.Disabled = !*o.Enabled
+	}
 	if o.Groups != nil {
 		t.Groups = o.Groups
 	}

@@ -13,6 +13,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/sandbox/pathguard"
 	"toolserver/tools/declare"
 	"toolserver/tools/lift"
 )
@@ -56,6 +57,10 @@ func all() []declare.Entry[*toolset] {
 		entry(ListDirectory, ReadFile, "", nil, listDirectory),
 		entry("search_files", ReadFile, "", nil, searchFiles),
 		entry("grep", ReadFile, "", nil, grep),
+		entry("move_file", ReadFile, WriteFile, nil, moveFile),
+		entry("copy_file", ReadFile, WriteFile, nil, copyFile),
+		entry("create_directory", "", WriteFile, nil, createDirectory),
+		entry("delete_file", "", WriteFile, nil, deleteFile),
 	}
 }
 
@@ -100,25 +105,40 @@ type fileTool struct {
 	writes *sandbox.Writer
 }
 
+// A need is what a tool needs of the policy: that it allows the path in an argument.
+type need struct {
+	argument string
+	check    func(path string) (pathguard.Decision, error)
+	write    bool
+}
+
 // define completes the declaration of t. It is explained by how the policy decides on
-// the argument path, and what the policy refuses is a tool execution error: one that a
-// person may lift, if it is about writing.
-func define[In any](t fileTool, d domain.Tool, run func(fileTool, context.Context, In) (domain.ToolResult, error)) domain.Tool {
-	check := t.reads.Check
-	if d.Uses&domain.Writes != 0 {
-		check = t.writes.Check
+// what it needs, which is its argument path unless needs say more, and what the policy
+// refuses is a tool execution error: one that a person may lift, if it is about writing.
+func define[In any](t fileTool, d domain.Tool, run func(fileTool, context.Context, In) (domain.ToolResult, error), needs ...need) domain.Tool {
+	switch {
+	case needs != nil:
+	case d.Uses&domain.Writes != 0:
+		needs = []need{{"path", t.writes.Check, true}}
+	default:
+		needs = []need{{"path", t.reads.Check, false}}
 	}
 	d.Name, d.Category = t.name, category
-	d.Explain = func(_ context.Context, args domain.Arguments) (domain.Explanation, error) {
-		path, _ := args["path"].(string) // a schema's default where it may be left out
-		decision, err := check(path)
-		if err != nil {
-			return domain.Explanation{}, err
+	d.Explain = func(_ context.Context, args domain.Arguments) (e domain.Explanation, err error) {
+		for _, n := range needs {
+			path, _ := args[n.argument].(string) // a schema's default where it may be left out
+			decision, err := n.check(path)
+			if err != nil {
+				return domain.Explanation{}, err
+			}
+			if !decision.Allowed && n.write {
+				decision.Reason += lift.FileHint(t.held, t.writes, path)
+			}
+			if e = (domain.Explanation{Allowed: decision.Allowed, Rule: decision.Rule, Reason: decision.Reason, Path: decision.Resolved}); !e.Allowed {
+				break
+			}
 		}
-		if !decision.Allowed && d.Uses&domain.Writes != 0 {
-			decision.Reason += lift.FileHint(t.held, t.writes, path)
-		}
-		return domain.Explanation{Allowed: decision.Allowed, Rule: decision.Rule, Reason: decision.Reason, Path: decision.Resolved}, nil
+		return e, nil
 	}
 	return domain.Define(d, func(ctx context.Context, in In) (domain.ToolResult, error) {
 		t := t

@@ -37,6 +37,7 @@ func newBench(t testing.TB, o files.Options, change func(*sandbox.Policy)) bench
 	}
 	b := bench{dir: work, tools: map[string]domain.Tool{}}
 	for _, tool := range files.Tools(tooltest.Sandbox(t, p, files.Declared()), o) {
+		tool.Disabled = false // as delete_file is by default
 		b.tools[tool.Name] = tool
 	}
 	return b
@@ -98,8 +99,8 @@ func (b bench) run(t *testing.T, tool string, cases []tooltest.Case) {
 func TestTools(t *testing.T) {
 	for _, create := range []bool{false, true} {
 		b := newBench(t, files.Options{Settings: declare.Settings{"write_file": &files.WriteSettings{CreateDirs: &create}}}, nil)
-		if len(b.tools) != 7 {
-			t.Errorf("%d tools; want 7", len(b.tools))
+		if len(b.tools) != 11 {
+			t.Errorf("%d tools; want 11", len(b.tools))
 		}
 		for _, tool := range b.tools {
 			if tool.Category != "file" {
@@ -126,6 +127,7 @@ func TestGuarded(t *testing.T) {
 	args := map[string]string{
 		"read_file": ``, "list_directory": ``, "search_files": ``, "grep": `,"pattern":"SECRET"`,
 		"write_file": `,"content":"x"`, "append_file": `,"content":"x"`, "edit_file": `,"edits":[{"old_text":"TOP","new_text":"x"}]`,
+		"create_directory": ``,
 	}
 	for _, path := range []string{
 		"../outside/out.txt", "out/out.txt", "out.txt", "secret/key", "secret", "key", "secret/none", "../work-evil/x",

@@ -148,7 +148,7 @@ func (g *grepSearch) file() (refused error) {
 
 func (g *grepSearch) tree(t *tree) (walk.Stats, error) {
 	opt := t.options(g.in.IncludeHidden || namesHidden(g.in.Glob), g.in.Gitignore)
-	track := newProgress(g.ctx)
+	track := newProgress(g.ctx, lookedAt)
 	pick := func(e *walk.Entry) (bool, error) {
 		track.step()
 		if _, protected := t.Protected(e); protected {
@@ -324,6 +324,9 @@ func (g *grepSearch) answer(stats walk.Stats, outOfTime bool) domain.ToolResult 
 func plural(what string, n int) string {
 	if n == 1 {
 		return what
+	}
+	if stem, y := strings.CutSuffix(what, "y"); y {
+		return stem + "ies"
 	}
 	return what + "s"
 }

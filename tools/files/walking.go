@@ -104,7 +104,7 @@ func collect[T any](ctx context.Context, files *sandbox.Reader, q query[T]) (f f
 	defer t.Close()
 	f.Entries, f.Offset = []T{}, q.skip
 	skipped := 0
-	track := newProgress(ctx)
+	track := newProgress(ctx, lookedAt)
 	stats, err := walk.Walk(ctx, t.File, t.Info.Real, t.options(q.hidden, q.gitignore), func(e *walk.Entry) error {
 		track.step()
 		if item, ok := q.pick(t, e); ok {
@@ -199,23 +199,39 @@ func (r remarks) text() string {
 // progressInterval is how often a walk reports its progress at most.
 const progressInterval = 250 * time.Millisecond
 
+// lookedAt is what a walk does with an entry.
+const lookedAt = "looked at"
+
 // progress tells the caller how many entries a walk has come past.
 type progress struct {
 	ctx    context.Context
+	did    string // with each entry
 	wanted bool
 	last   time.Time
 	count  int
 }
 
-func newProgress(ctx context.Context) *progress {
-	return &progress{ctx: ctx, wanted: domain.WantsProgress(ctx)}
+func newProgress(ctx context.Context, did string) *progress {
+	return &progress{ctx: ctx, did: did, wanted: domain.WantsProgress(ctx)}
 }
 
 // step counts an entry.
 func (p *progress) step() {
-	p.count++
-	if p.wanted && p.count%64 == 0 && time.Since(p.last) >= progressInterval {
+	if p.count++; p.count%64 == 0 {
+		p.report(fmt.Sprintf("%s %d entries", p.did, p.count), float64(p.count))
+	}
+}
+
+// moved says how many bytes have been copied.
+func (p *progress) moved(bytes int64) {
+	if bytes > copiedAtOnce && p.count == 0 {
+		p.report(p.did+" "+humanSize(bytes), float64(bytes))
+	}
+}
+
+func (p *progress) report(message string, done float64) {
+	if p.wanted && time.Since(p.last) >= progressInterval {
 		p.last = time.Now()
-		domain.ReportProgress(p.ctx, domain.Progress{Done: float64(p.count), Message: fmt.Sprintf("looked at %d entries", p.count)})
+		domain.ReportProgress(p.ctx, domain.Progress{Done: done, Message: message})
 	}
 }

@@ -55,12 +55,19 @@ func writeFile(t fileTool) domain.Tool {
 		Uses:        domain.Writes,
 		Ability:     "write files",
 	}
-	if create := declare.Of[WriteSettings](t.options.Settings, t.name).CreateDirs; create == nil || *create {
+	if t.createsDirs() {
 		return define(t, declared, fileTool.write)
 	}
 	return define(t, declared, func(t fileTool, ctx context.Context, in writeInputNoDirs) (domain.ToolResult, error) {
 		return t.write(ctx, writeInput(in))
 	})
+}
+
+// createsDirs reports whether missing parent directories are created unless the caller
+// says otherwise.
+func (s *toolset) createsDirs() bool {
+	create := declare.Of[WriteSettings](s.options.Settings, WriteFile).CreateDirs
+	return create == nil || *create
 }
 
 func (t fileTool) write(ctx context.Context, in writeInput) (domain.ToolResult, error) {
@@ -161,10 +168,36 @@ func newPathLocks() *pathLocks {
 	return l
 }
 
+// lockBoth is lock of two paths. They are locked in one order, whatever their own is.
+func (l *pathLocks) lockBoth(ctx context.Context, a, b string) (unlock func(), err error) {
+	first, second := l.of(a), l.of(b)
+	if first == second {
+		return l.lock(ctx, a)
+	}
+	if first > second {
+		a, b = b, a
+	}
+	free, err := l.lock(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	other, err := l.lock(ctx, b)
+	if err != nil {
+		free()
+		return nil, err
+	}
+	return func() { other(); free() }, nil
+}
+
+// of returns which lock is that of path.
+func (l *pathLocks) of(path string) int {
+	return int(maphash.String(l.seed, path) % uint64(len(l.locks)))
+}
+
 // lock waits until nobody else has locked path or ctx ends. The caller calls
 // unlock once, unless there is an error.
 func (l *pathLocks) lock(ctx context.Context, path string) (unlock func(), err error) {
-	c := l.locks[maphash.String(l.seed, path)%uint64(len(l.locks))]
+	c := l.locks[l.of(path)]
 	select {
 	case c <- struct{}{}:
 		return func() { <-c }, nil

@@ -1,0 +1,250 @@
+package files
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"toolserver/domain"
+	"toolserver/sandbox/osfile"
+	"toolserver/sandbox/pathguard"
+	"toolserver/sandbox/walk"
+)
+
+type copyInput struct {
+	Source      string `json:"source" min:"1" max:"4096" doc:"File or directory to copy; a relative path starts at the working directory."`
+	Destination string `json:"destination" min:"1" max:"4096" doc:"Path of the copy, with its name."`
+	Overwrite   bool   `json:"overwrite" default:"false" doc:"Replace a file at the destination."`
+}
+
+// copyResult is the result of copy_file.
+type copyResult struct {
+	Source      string `json:"source"`
+	Destination string `json:"destination"`
+	Files       int    `json:"files" doc:"How many files were copied."`
+	Bytes       int64  `json:"bytes"`
+	Replaced    bool   `json:"replaced" doc:"Whether a file was replaced."`
+	LeftOut     int    `json:"left_out,omitempty" doc:"How many entries of the directory were not copied."`
+}
+
+func copyFile(t fileTool) domain.Tool {
+	return define(t, domain.Tool{
+		Title: "Copy",
+		Description: "Copy a file, or a directory with all in it. The copy appears when it is complete. Creates missing parent " +
+			"directories; replaces a file only with overwrite, a directory never.",
+		Annotations: domain.Annotations{Destructive: true, Idempotent: true},
+		Output:      domain.OutputOf[copyResult](),
+		Uses:        domain.Reads | domain.Writes,
+		Ability:     "copy files and directories",
+	}, fileTool.copy, need{"source", t.reads.Check, false}, need{"destination", t.writes.CheckName, true})
+}
+
+func (t fileTool) copy(ctx context.Context, in copyInput) (domain.ToolResult, error) {
+	done, err := t.copyTo(ctx, in, false)
+	if err != nil {
+		return t.placeFailure(in.Source, in.Destination, err)
+	}
+	text := fmt.Sprintf("Copied %s to %s (%s)", in.Source, in.Destination, humanSize(done.bytes))
+	if done.directory {
+		text = fmt.Sprintf("Copied %s to %s (%d %s, %s)", in.Source, in.Destination, done.files, plural("file", done.files), humanSize(done.bytes))
+	}
+	res := domain.Text(text + done.notes.text())
+	res.Results = copyResult{in.Source, in.Destination, done.files, done.bytes, done.replaced, done.left}
+	return res, nil
+}
+
+// maxCopied bounds what is copied at once, in bytes.
+const maxCopied = 16 << 30
+
+// copying is one call of copy_file, or of move_file between file systems.
+type copying struct {
+	fileTool
+	ctx   context.Context
+	in    copyInput
+	keeps bool // the copy gets owner, permissions and time of its source
+	track *progress
+
+	directory, replaced bool
+	files               int
+	bytes               int64
+	left                int // entries that were not copied
+	examples            []string
+	notes               remarks
+}
+
+// copyTo copies what in names. What the policy says of the source is a [*failedCall]: only
+// writing can be lifted.
+func (t fileTool) copyTo(ctx context.Context, in copyInput, keeps bool) (*copying, error) {
+	c := &copying{fileTool: t, ctx: ctx, in: in, keeps: keeps, track: newProgress(ctx, "copied")}
+	f, err := t.reads.Open(in.Source)
+	if err == nil {
+		defer f.Close()
+		return c, c.file(f)
+	}
+	if refused, ok := errors.AsType[*pathguard.Error](err); ok && refused.Kind == pathguard.KindNotAFile {
+		if dir, failed := openTree(t.reads, in.Source); failed == nil {
+			defer dir.Close()
+			return c, c.tree(dir)
+		}
+	}
+	res, broken := t.failure(err)
+	if broken == nil {
+		broken = &failedCall{res}
+	}
+	return c, broken
+}
+
+func (c *copying) file(f *pathguard.File) error {
+	unlock := func() {}
+	defer func() { unlock() }()
+	o := pathguard.ReplaceOptions{CreateDirs: c.createsDirs(), NoReplace: !c.in.Overwrite, Perm: f.Info.Mode.Perm(), Before: c.lock(&unlock)}
+	if c.keeps {
+		o.Like = &f.Info.Info
+	}
+	done, err := c.writes.Fill(c.in.Destination, func(w io.Writer) error { return c.content(w, f, c.in.Source) }, o)
+	c.files, c.replaced = 1, !done.Created
+	return err
+}
+
+// lock returns what locks the destination, until unlock.
+func (c *copying) lock(unlock *func()) func(real string) error {
+	return func(real string) error {
+		free, err := c.writing.lock(c.ctx, real)
+		if err == nil {
+			*unlock = free
+		}
+		return cmp.Or(err, c.ctx.Err())
+	}
+}
+
+// content copies what is in a file, a piece at a time because the call may end.
+func (c *copying) content(w io.Writer, r io.Reader, path string) error {
+	for {
+		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		n, err := io.CopyN(w, r, copiedAtOnce)
+		c.bytes += n
+		c.track.moved(c.bytes)
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return &failedCall{copyFailure(path, c.in.Destination, err)}
+		case c.bytes > maxCopied:
+			return failed("too_large", fmt.Sprintf("%s was not copied: it has more than %s", c.in.Source, humanSize(maxCopied)), "Copy its parts, or copy it with a command.")
+		}
+	}
+}
+
+const copiedAtOnce = 8 << 20
+
+func copyFailure(source, destination string, err error) domain.ToolResult {
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		err = cause.Err
+	}
+	return domain.Failure("io_error", fmt.Sprintf("%s was not copied to %s: %v", source, destination, err), "Try again, or tell the operator.")
+}
+
+func (c *copying) tree(from *tree) error {
+	c.directory = true
+	if to, err := c.writes.CheckName(c.in.Destination); err == nil && pathguard.Within(from.Info.Real, to.Resolved) {
+		return failed("invalid_path", fmt.Sprintf("%s cannot be copied to %s, which is the same or lies below it", c.in.Source, c.in.Destination), "Choose another destination.")
+	}
+	made, err := c.writes.NewTree(c.in.Destination, c.createsDirs())
+	if err != nil {
+		return err
+	}
+	defer made.Close()
+	opt := from.options(true, false)
+	denied := opt.Skip
+	opt.Skip = func(e *walk.Entry) bool {
+		skip := denied != nil && denied(e)
+		if !skip {
+			_, skip = from.Protected(e)
+		}
+		if skip {
+			c.leave(e.Rel())
+		}
+		return skip
+	}
+	stats, err := walk.Walk(c.ctx, from.File, from.Info.Real, opt, func(e *walk.Entry) error {
+		c.track.step()
+		return c.entry(made, e)
+	})
+	switch {
+	case err != nil && c.ctx.Err() != nil:
+		return c.ctx.Err()
+	case err != nil:
+		return err
+	case stats.Truncated:
+		return failed("too_large", fmt.Sprintf("%s was not copied: it has more than %s entries below it", c.in.Source, domain.Thousands(maxVisited)), "Copy its parts, or copy it with a command.")
+	}
+	c.left += stats.Unreadable
+	if c.keeps && c.left > 0 {
+		return nil // it is not moved
+	}
+	if c.left > 0 {
+		c.notes.add("%d %s not copied, because the policy denies them or they are no files: %s", c.left, plural("entry", c.left), strings.Join(c.examples, ", "))
+	}
+	unlock := func() {}
+	defer func() { unlock() }()
+	return made.Commit(from.Info.Mode, c.lock(&unlock))
+}
+
+// leave notes an entry that is not copied.
+func (c *copying) leave(rel string) {
+	if c.left++; len(c.examples) < maxSuggestion {
+		c.examples = append(c.examples, oneLine(display(under(c.in.Source, rel))))
+	}
+}
+
+// entry copies an entry of a directory. What may not be written there is left out.
+func (c *copying) entry(to *pathguard.Tree, e *walk.Entry) error {
+	rel := filepath.FromSlash(e.Rel())
+	info, err := e.Info()
+	if err != nil {
+		return &failedCall{copyFailure(c.in.Source, c.in.Destination, err)}
+	}
+	switch {
+	case e.IsDir():
+		err = to.MakeDir(rel, info.Mode)
+	case e.IsSymlink():
+		var target string
+		if target, err = e.Readlink(); err == nil {
+			err = to.Symlink(target, rel)
+		}
+	case e.IsRegular():
+		err = c.below(to, rel, e, info)
+	default:
+		c.leave(e.Rel())
+		return nil
+	}
+	if refused, ok := errors.AsType[*pathguard.Error](err); ok && refused.Kind == pathguard.KindDenied || errors.Is(err, walk.ErrHardlinks) {
+		c.leave(e.Rel())
+		if e.IsDir() {
+			return walk.SkipDir
+		}
+		return nil
+	}
+	return err
+}
+
+func (c *copying) below(to *pathguard.Tree, rel string, e *walk.Entry, info osfile.Info) error {
+	f, err := e.Open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var like *osfile.Info
+	if c.keeps {
+		like = &info
+	}
+	c.files++
+	return to.Fill(rel, info.Mode, like, func(w io.Writer) error { return c.content(w, f, c.in.Source) })
+}

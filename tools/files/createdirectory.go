@@ -1,0 +1,41 @@
+package files
+
+import (
+	"context"
+
+	"toolserver/domain"
+)
+
+type createInput struct {
+	Path string `json:"path" min:"1" max:"4096" doc:"Directory to create, with those above it that are missing; a relative path starts at the working directory."`
+}
+
+// createResult is the result of create_directory.
+type createResult struct {
+	Path    string `json:"path"`
+	Created bool   `json:"created" doc:"Whether it was missing."`
+}
+
+func createDirectory(t fileTool) domain.Tool {
+	return define(t, domain.Tool{
+		Title:       "Create directory",
+		Description: "Create a directory, and the directories above it that are missing. It is no error if it exists.",
+		Annotations: domain.Annotations{Idempotent: true},
+		Output:      domain.OutputOf[createResult](),
+		Uses:        domain.Writes,
+		Ability:     "create directories",
+	}, fileTool.create)
+}
+
+func (t fileTool) create(_ context.Context, in createInput) (domain.ToolResult, error) {
+	created, err := t.writes.MakeDir(in.Path)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	res := domain.Text("Created the directory " + in.Path)
+	if !created {
+		res = domain.Text("The directory " + in.Path + " exists already")
+	}
+	res.Results = createResult{in.Path, created}
+	return res, nil
+}
