@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"toolserver/sandbox/osfile"
 )
@@ -106,7 +107,7 @@ func (g *Guard) retry(q request, create bool, step func(s *snapshot, real string
 
 // resolve returns the canonical path of a request.
 func (q request) resolve() resolved {
-	dir, name := filepath.Split(strings.TrimRight(q.abs, `/`+separator))
+	dir, name := filepath.Split(strings.TrimRightFunc(q.abs, func(r rune) bool { return r < utf8.RuneSelf && os.IsPathSeparator(uint8(r)) }))
 	if !q.itself || name == "" || name == "." || name == ".." {
 		return resolve(q.abs)
 	}

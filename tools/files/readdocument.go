@@ -8,10 +8,8 @@ import (
 
 	"toolserver/domain"
 	"toolserver/tools/files/document"
+	"toolserver/tools/files/picture"
 )
-
-// maxImage bounds an image block, in bytes.
-const maxImage = 8 << 20
 
 // document returns the text of a Word document or Excel workbook.
 func (c *reading) document(ctx context.Context, t document.Type) (domain.ToolResult, error) {
@@ -42,29 +40,42 @@ func (c *reading) document(ctx context.Context, t document.Type) (domain.ToolRes
 type imageMeta struct {
 	Path      string `json:"path"`
 	SizeBytes int64  `json:"size_bytes"`
-	MIMEType  string `json:"mime_type"`
+	MIMEType  string `json:"mime_type"` // of the file
+	Width     int    `json:"width"`     // in pixels, as Height
+	Height    int    `json:"height"`
+	Scaled    bool   `json:"scaled"` // the image is a copy that models can be shown
 }
 
 func (c *reading) image(ctx context.Context, t document.Type) (domain.ToolResult, error) {
-	size := c.file.Info.Size
-	if size > maxImage {
-		return domain.Failure("too_large",
-			fmt.Sprintf("%s is an image (%s) of %d bytes; at most %d can be shown", c.path, t.MIME, size, maxImage),
-			"Make a smaller copy of it, and read that."), nil
+	select { // a decoded image is large, so there is one at a time
+	case c.decoding <- struct{}{}:
+		defer func() { <-c.decoding }()
+	case <-ctx.Done():
+		return domain.ToolResult{}, ctx.Err()
 	}
-	data := make([]byte, size)
-	n, err := ctxReaderAt{ctx, c.file}.ReadAt(data, 0)
+	size := c.file.Info.Size
+	p, err := picture.Fit(ctx, ctxReaderAt{ctx, c.file}, size, t.MIME)
+	if format, ok := errors.AsType[*picture.FormatError](err); ok && ctx.Err() == nil {
+		return domain.Failure("invalid_image", c.path+" "+format.Error(), "Read another file, or find out what it is with a command such as file."), nil
+	}
+	if limit, ok := errors.AsType[*picture.LimitError](err); ok {
+		return domain.Failure("too_large", fmt.Sprintf("%s is an image (%s) that cannot be shown: %v", c.path, t.MIME, limit), "Make a smaller copy of it, and read that."), nil
+	}
 	if ctx.Err() != nil {
 		return domain.ToolResult{}, ctx.Err()
 	}
-	if n < len(data) {
+	if err != nil {
 		return ioFailure(c.path, err), nil
+	}
+	text := fmt.Sprintf("%s: %s, %d x %d pixels, %d bytes", c.path, t.MIME, p.Width, p.Height, size)
+	if p.Scaled(t.MIME) {
+		text += fmt.Sprintf("; shown as %s with %d x %d pixels, because that is what models take", p.MIME, p.Shown[0], p.Shown[1])
 	}
 	return domain.ToolResult{
 		Content: []domain.Content{
-			{Type: domain.TextContent, Text: fmt.Sprintf("%s: %s, %d bytes", c.path, t.MIME, size)},
-			{Type: domain.ImageContent, Data: data, MIMEType: t.MIME},
+			{Type: domain.TextContent, Text: text},
+			{Type: domain.ImageContent, Data: p.Data, MIMEType: p.MIME},
 		},
-		Meta: imageMeta{c.path, size, t.MIME},
+		Meta: imageMeta{c.path, size, t.MIME, p.Width, p.Height, p.Scaled(t.MIME)},
 	}, nil
 }

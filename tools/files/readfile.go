@@ -28,7 +28,7 @@ type readInput struct {
 func readFile(t fileTool) domain.Tool {
 	// One byte more than is shown whole tells that a file is longer.
 	size := t.options.MaxChars + 1
-	r := &fileReader{fileTool: t, settings: declare.Of[ReadSettings](t.options.Settings, t.name), buffers: sync.Pool{New: func() any {
+	r := &fileReader{fileTool: t, decoding: make(chan struct{}, 1), settings: declare.Of[ReadSettings](t.options.Settings, t.name), buffers: sync.Pool{New: func() any {
 		b := make([]byte, size)
 		return &b
 	}}}
@@ -53,6 +53,7 @@ type fileReader struct {
 	fileTool
 	settings ReadSettings
 	buffers  sync.Pool // of *[]byte
+	decoding chan struct{}
 }
 
 // readMeta is the _meta of text that was read.

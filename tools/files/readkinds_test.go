@@ -76,8 +76,12 @@ func TestReadImage(t *testing.T) {
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 300, 300))); err != nil {
 		t.Fatal(err)
 	}
-	b.put(t, "p.png", picture.String(), "p.dat", picture.String(), "huge.png", picture.String())
-	if err := os.Truncate(filepath.Join(b.dir, "huge.png"), 9<<20); err != nil {
+	var large bytes.Buffer
+	if err := png.Encode(&large, image.NewGray(image.Rect(0, 0, 3000, 1000))); err != nil {
+		t.Fatal(err)
+	}
+	b.put(t, "p.png", picture.String(), "p.dat", picture.String(), "huge.png", picture.String(), "bad.png", "\x89PNG\r\n\x1a\n", "large.png", large.String(), "i.ico", "\x00\x00\x01\x00\x01\x00")
+	if err := os.Truncate(filepath.Join(b.dir, "huge.png"), 65<<20); err != nil {
 		t.Fatal(err)
 	}
 	isPicture := func(t *testing.T, res domain.ToolResult) {
@@ -86,8 +90,11 @@ func TestReadImage(t *testing.T) {
 		}
 	}
 	b.run(t, "read_file", []tooltest.Case{
-		{Name: "png", Args: `{"path":"p.png"}`, Want: "p.png: image/png, ", Check: isPicture},
+		{Name: "png", Args: `{"path":"p.png"}`, Want: "p.png: image/png, 300 x 300 pixels, ", Check: isPicture},
 		{Name: "by its bytes", Args: `{"path":"p.dat"}`, Check: isPicture},
-		{Name: "too large", Args: `{"path":"huge.png"}`, Want: "at most 8388608", ErrorType: "too_large"},
+		{Name: "too large", Args: `{"path":"huge.png"}`, Want: "at most 67108864", ErrorType: "too_large"},
+		{Name: "signature only", Args: `{"path":"bad.png"}`, Want: "bad.png is not a whole image/png image", ErrorType: "invalid_image"},
+		{Name: "icon", Args: `{"path":"i.ico"}`, Want: "cannot be shown as text (icon", ErrorType: "is_binary"},
+		{Name: "scaled", Args: `{"path":"large.png"}`, Want: "3000 x 1000 pixels, ", Wants: []string{"shown as image/png with 1568 x 523 pixels"}},
 	})
 }

@@ -43,6 +43,7 @@ const (
 	odfMIME    = "application/vnd.oasis.opendocument."
 	unzip      = "call bash with command `unzip -l %s` to list what is in it"
 	convert    = "convert it first, for instance call bash with command `soffice --headless --convert-to "
+	toPNG      = "convert it first, for instance call bash with command `magick %s image.png`"
 	unprotect  = "save it without its password first"
 )
 
@@ -70,12 +71,12 @@ var types = [...]struct {
 	{"GIF87a", "", Type{Image, "image/gif", "image", ""}},
 	{"GIF89a", "", Type{Image, "image/gif", "image", ""}},
 	{"RIFF????WEBP", "", Type{Image, "image/webp", "image", ""}},
-	{"????ftypavif", "", Type{Image, "image/avif", "image", ""}},
-	{"????ftypavis", "", Type{Image, "image/avif", "image", ""}},
-	{"II*\x00", "", Type{Image, "image/tiff", "image", ""}},
-	{"MM\x00*", "", Type{Image, "image/tiff", "image", ""}},
-	{"\x00\x00\x01\x00", "", Type{Image, "image/x-icon", "image", ""}},
-	{"BM????\x00\x00\x00\x00", "", Type{Image, "image/bmp", "image", ""}}, // the zeros are reserved and keep text out
+	{"????ftypavif", "", Type{Binary, "image/avif", "AVIF image", toPNG}},
+	{"????ftypavis", "", Type{Binary, "image/avif", "AVIF image", toPNG}},
+	{"II*\x00", "", Type{Binary, "image/tiff", "TIFF image", toPNG}},
+	{"MM\x00*", "", Type{Binary, "image/tiff", "TIFF image", toPNG}},
+	{"\x00\x00\x01\x00", "", Type{Binary, "image/x-icon", "icon", toPNG}},
+	{"BM????\x00\x00\x00\x00", "", Type{Binary, "image/bmp", "BMP image", toPNG}}, // the zeros are reserved and keep text out
 	{"%PDF-", "", Type{Binary, "application/pdf", "PDF document", "call bash with command `pdftotext -layout %s -`"}},
 	{"\x7FELF", "", Type{Binary, "application/x-elf", "ELF program or library", ""}},
 	{"\x1F\x8B", "", Type{Binary, "application/gzip", "gzip archive", "call bash with command `gzip -dc %s | head -c 20000`"}},

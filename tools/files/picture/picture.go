@@ -1,0 +1,191 @@
+// Package picture makes images fit for models: it decodes them to see that they are whole,
+// and scales down what is larger than model APIs take. A file comes from strangers, so
+// what decoding costs is bounded before it begins.
+package picture
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+
+	"golang.org/x/image/webp"
+)
+
+const (
+	// MaxEdge is the longest edge in pixels that is shown. Anthropic's models see no more
+	// of an image, and its API refuses 8,000.
+	MaxEdge = 1568
+	// MaxBytes is how large an image is that is shown: 5 MiB as base64, the limit of
+	// Anthropic's API.
+	MaxBytes = 5 << 20 / 4 * 3
+
+	maxFile   = 64 << 20
+	maxMemory = 256 << 20 // of the decoded image
+)
+
+// Picture is an image for a model.
+type Picture struct {
+	Data          []byte
+	MIME          string
+	Width, Height int    // in pixels, of the file
+	Shown         [2]int // those of Data
+}
+
+// Scaled reports whether Data is not the file itself.
+func (p *Picture) Scaled(original string) bool {
+	return p.Shown != [2]int{p.Width, p.Height} || p.MIME != original
+}
+
+// LimitError says that an image is larger than is decoded.
+type LimitError struct{ reason string }
+
+func (e *LimitError) Error() string { return e.reason }
+
+// FormatError says that a file is no image of its kind, or not all of one.
+type FormatError struct {
+	MIME string
+	Err  error
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("is not a whole %s image: %v", e.MIME, e.Err)
+}
+
+// Unwrap returns what was wrong.
+func (e *FormatError) Unwrap() error { return e.Err }
+
+// codec decodes a format.
+type codec struct {
+	config func(io.Reader) (image.Config, error)
+	decode func(io.Reader) (image.Image, error)
+}
+
+func codecs(mime string) (c codec, known bool) {
+	switch mime {
+	case "image/png":
+		return codec{png.DecodeConfig, png.Decode}, true
+	case "image/jpeg":
+		return codec{jpeg.DecodeConfig, jpeg.Decode}, true
+	case "image/gif":
+		return codec{gif.DecodeConfig, gif.Decode}, true
+	case "image/webp":
+		return codec{webp.DecodeConfig, webp.Decode}, true
+	}
+	return codec{}, false
+}
+
+// Fit reads the image of size bytes that r has, and makes it fit. The error is a
+// [*LimitError], a [*FormatError] or that of r or ctx.
+func Fit(ctx context.Context, r io.ReaderAt, size int64, mime string) (Picture, error) {
+	format, known := codecs(mime)
+	if !known {
+		return Picture{}, &FormatError{mime, fmt.Errorf("%s is not decoded", mime)}
+	}
+	if size > maxFile {
+		return Picture{}, &LimitError{fmt.Sprintf("it has %d bytes; at most %d are decoded", size, maxFile)}
+	}
+	data := make([]byte, size)
+	if _, err := r.ReadAt(data, 0); err != nil && err != io.EOF {
+		return Picture{}, err
+	}
+	config, err := format.config(bytes.NewReader(data))
+	if err != nil {
+		return Picture{}, &FormatError{mime, err}
+	}
+	p := Picture{Data: data, MIME: mime, Width: config.Width, Height: config.Height, Shown: [2]int{config.Width, config.Height}}
+	var exif []byte
+	perPixel := bytesPerPixel(config.ColorModel)
+	if mime == "image/jpeg" {
+		var progressive bool
+		if exif, progressive = jpegHeader(data); progressive {
+			perPixel = 15 // all coefficients of three components
+		}
+	}
+	if pixels := int64(config.Width) * int64(config.Height); pixels*perPixel > maxMemory {
+		return p, &LimitError{fmt.Sprintf("it has %d x %d pixels, which take %d MiB decoded; at most %d are decoded", p.Width, p.Height, pixels*perPixel>>20, maxMemory>>20)}
+	}
+	img, err := format.decode(&reader{ctx, bytes.NewReader(data)})
+	if ctx.Err() != nil {
+		return p, ctx.Err()
+	}
+	if err != nil {
+		return p, &FormatError{mime, err}
+	}
+	if max(p.Width, p.Height) <= MaxEdge && len(data) <= MaxBytes {
+		return p, nil
+	}
+	return p.shrink(ctx, img, exif)
+}
+
+// bytesPerPixel returns what a decoded pixel takes at most.
+func bytesPerPixel(m color.Model) int64 {
+	switch m {
+	case color.GrayModel:
+		return 1
+	case color.YCbCrModel:
+		return 3
+	case color.RGBA64Model, color.NRGBA64Model, color.NYCbCrAModel:
+		return 8
+	}
+	if _, palette := m.(color.Palette); palette {
+		return 1
+	}
+	return 4
+}
+
+// reader is data whose reading ends with a context.
+type reader struct {
+	ctx context.Context
+	*bytes.Reader
+}
+
+func (r *reader) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(b)
+}
+
+// shrink replaces the data with a copy that fits: JPEG stays JPEG, everything else becomes
+// PNG, or JPEG where that is too large.
+func (p *Picture) shrink(ctx context.Context, img image.Image, exif []byte) (Picture, error) {
+	w, h := fitting(p.Width, p.Height)
+	small, err := scale(ctx, img, w, h)
+	if err != nil {
+		return *p, err
+	}
+	shown := Picture{Width: p.Width, Height: p.Height, Shown: [2]int{w, h}}
+	var b bytes.Buffer
+	if p.MIME != "image/jpeg" {
+		if err := png.Encode(&b, small); err != nil {
+			return *p, err
+		}
+		if shown.Data, shown.MIME = b.Bytes(), "image/png"; len(shown.Data) <= MaxBytes {
+			return shown, nil
+		}
+	}
+	paper := image.NewRGBA(small.Bounds())
+	draw.Draw(paper, paper.Bounds(), image.White, image.Point{}, draw.Src)
+	draw.Draw(paper, paper.Bounds(), small, image.Point{}, draw.Over)
+	b = bytes.Buffer{}
+	if err := jpeg.Encode(&b, paper, &jpeg.Options{Quality: 85}); err != nil {
+		return *p, err
+	}
+	shown.Data, shown.MIME = withEXIF(b.Bytes(), exif), "image/jpeg"
+	return shown, nil
+}
+
+// fitting returns the size that an image gets.
+func fitting(w, h int) (int, int) {
+	if long := max(w, h); long > MaxEdge {
+		return max(1, (w*MaxEdge+long/2)/long), max(1, (h*MaxEdge+long/2)/long)
+	}
+	return w, h
+}
