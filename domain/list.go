@@ -17,6 +17,7 @@ type List[T any] struct {
 	Offset  int      // of the first entry, from 0
 	More    bool     // there may be entries after these
 	Notes   []string // end the text
+	None    string   // what models read if there are no entries, such as "no matches"
 
 	Text    func(entries []T) string
 	Results func(entries []T, next int) any // next is the offset of the entries that follow, or 0
@@ -59,6 +60,12 @@ func (l List[T]) Result(ctx context.Context) (ToolResult, error) {
 		}
 		r, notes := Text(text), l.Notes
 		r.Results, r.listed = results, true
+		if n == 0 {
+			r.Empty = "[" + l.None + "]"
+			if l.Offset > 0 {
+				r.Empty = fmt.Sprintf("[%s after the first %s]", l.None, Thousands(l.Offset))
+			}
+		}
 		if next > 0 {
 			notes = append([]string{fmt.Sprintf("entries %s to %s; there are more: call again with offset=%d", Thousands(l.Offset+1), Thousands(next), next)}, notes...)
 		}

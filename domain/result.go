@@ -22,6 +22,7 @@ type ToolResult struct {
 	MetaData  map[string]any // of the V2 contract: small facts about the run
 	Meta      any            // MCP's _meta: details for programs; nil if there are none
 	IsError   bool           // the tool ran, and reports an error
+	Empty     string         // what models read where the text is empty; "[no output]" if unset
 	// Extra has further members of the result of another server, as a JSON object.
 	Extra json.RawMessage
 
@@ -127,6 +128,21 @@ func (a Artifact) described() Artifact {
 	}
 	a.URI = cmp.Or(a.URI, "artifact:///"+a.Name)
 	return a
+}
+
+// empty is what models read in place of a text that is empty: they and some clients take
+// that for a failure.
+const empty = "[no output]"
+
+// Told returns the blocks of the result with words for an empty text. People and programs,
+// who see an empty output for what it is, get [ToolResult.Blocks].
+func (r ToolResult) Told() []Content {
+	blocks := r.Blocks()
+	if len(blocks) > 0 && blocks[0].Type == TextContent && blocks[0].Text == "" && blocks[0].Raw == nil {
+		blocks = slices.Clone(blocks)
+		blocks[0].Text = cmp.Or(r.Empty, empty)
+	}
+	return blocks
 }
 
 // Blocks returns the content of the result with a block for each artifact.

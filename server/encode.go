@@ -38,7 +38,7 @@ func appendValue(b []byte, v any) []byte { return jsonrpc.AppendValue(b, v) }
 // appendResult appends a CallToolResult. Text goes to the wire from where the
 // tool put it, without being copied or read again.
 func (x *exchange) appendResult(b []byte, r *domain.ToolResult) []byte {
-	blocks := r.Blocks()
+	blocks := r.Told()
 	b = slices.Grow(b, r.TextLen()+r.TextLen()/8+512)
 	b = append(b, `{"content":[`...)
 	for i := range blocks {

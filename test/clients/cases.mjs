@@ -126,7 +126,7 @@ const large = [
 ];
 
 // pages reads a kept result from its first page to the one after its last, which
-// is refused, and joins them: a page's text is the page and nothing else.
+// is refused, and joins them: the first block of an answer is the page and nothing else.
 async function pages(session, id) {
   let whole = '';
   for (let page = 1; page < 100; page++) {
@@ -135,7 +135,7 @@ async function pages(session, id) {
       badNews(answer);
       return whole;
     }
-    whole += textOf(success(answer));
+    whole += success(answer).content[0].text;
   }
   throw new Error('more than 99 pages');
 }

@@ -58,10 +58,8 @@ func (t fileTool) list(ctx context.Context, in listInput) (domain.ToolResult, er
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
+	found.None = "no entries"
 	found.Text = func(entries []listEntry) string {
-		if len(entries) == 0 {
-			return "[no entries" + after(in.Offset) + "]"
-		}
 		var b strings.Builder
 		for i, e := range entries {
 			if i > 0 {

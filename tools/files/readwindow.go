@@ -65,6 +65,9 @@ func (c *reading) window(ctx context.Context, src source) (domain.ToolResult, er
 // answer returns the text of a window.
 func (c *reading) answer(text []byte, w textfile.Window, src source) domain.ToolResult {
 	res := domain.Text(c.marked(text, w, src))
+	if res.Empty = "[the file is empty]"; src.fileSize > 0 {
+		res.Empty = "[the file has no text]"
+	}
 	res.Meta = &readMeta{
 		Path: c.path, SizeBytes: src.fileSize, TotalLines: lineCount(w.TotalLines), StartLine: w.Start, EndLine: w.End,
 		Truncated: w.More || w.Cut || src.note != "", Encoding: w.Charset, Format: src.format,

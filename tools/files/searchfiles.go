@@ -56,9 +56,10 @@ func (t fileTool) search(ctx context.Context, in searchInput) (domain.ToolResult
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
+	found.None = "no matches"
 	found.Text = func(paths []string) string {
 		if len(paths) == 0 {
-			return "[no matches" + after(in.Offset) + "]"
+			return ""
 		}
 		text, _ := json.Marshal(paths) // never fails
 		return string(text)

@@ -136,14 +136,6 @@ func collect[T any](ctx context.Context, files *sandbox.Reader, q query[T]) (f f
 	return f, nil
 }
 
-// after says of which part of a list a text is, if it is not the first.
-func after(offset int) string {
-	if offset == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" after the first %s", domain.Thousands(offset))
-}
-
 // rel returns the path of an entry as the caller can pass it on.
 func (t *tree) rel(e *walk.Entry) string { return display(under(t.path, e.Rel())) }
 

@@ -35,7 +35,7 @@ func Tools(store *domain.ResultStore) []domain.Tool {
 		Name:  readLargeName,
 		Title: "Read on in a long result",
 		Description: "Read one page of a result that was too long for one answer. " +
-			"The marker at the end of such an answer has the ID. All pages joined are exactly the whole result.",
+			"The marker at the end of such an answer has the ID.",
 		Category:    category,
 		Listing:     domain.ListedAlways,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
@@ -52,8 +52,7 @@ type readInput struct {
 	Page int    `json:"page" default:"1" min:"1" max:"1000000000" doc:"Page number, counted from 1."`
 }
 
-// pageMeta is the _meta of a page. The text cannot say any of it, because it is
-// the page and nothing else.
+// pageMeta is the _meta of a page.
 type pageMeta struct {
 	ID       string `json:"id"`
 	Page     int    `json:"page"`
@@ -84,7 +83,15 @@ func (r reader) read(ctx context.Context, in readInput) (domain.ToolResult, erro
 	if in.Page < pages {
 		meta.NextPage = in.Page + 1
 	}
+	// The first block of all pages, joined, is exactly the result: where a page is stands in
+	// a block of its own, which nothing in the result can be taken for.
 	res := domain.Text(text)
+	place := fmt.Sprintf("\n[Page %d of %d, the last]", in.Page, pages)
+	if meta.NextPage > 0 {
+		next := domain.KeptResult{ID: in.ID, Pages: pages}
+		place = fmt.Sprintf("\n[Page %d of %d; to read on: %s]", in.Page, pages, next.Call(meta.NextPage))
+	}
+	res.Content = append(res.Content, domain.Content{Type: domain.TextContent, Text: place})
 	res.Meta = meta
 	return res, nil
 }

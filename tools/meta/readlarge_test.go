@@ -23,11 +23,14 @@ func TestTable(t *testing.T) {
 	one := store.Keep(domain.Principal{}, "abc").ID
 	alien := store.Keep(domain.Principal{ID: "ann", Name: "ann"}, "secret").ID
 	args := func(id string, page int) string { return fmt.Sprintf(`{"id":%q,"page":%d}`, id, page) }
+	more := func(text string, page int) string {
+		return fmt.Sprintf("%s\n[Page %d of 3; to read on: read_large_result(id=%q, page=%d)]", text, page, id, page+1)
+	}
 	tooltest.Run(t, meta.Tools(store)[0], []tooltest.Case{
-		{Name: "first", Args: args(id, 1), Exact: "abcd", Check: metaIs(`{"id":"` + id + `","page":1,"pages":3,"next_page":2}`)},
-		{Name: "default", Args: fmt.Sprintf(`{"id":%q}`, id), Exact: "abcd"},
-		{Name: "in quotes", Args: fmt.Sprintf(`{"id":%q,"page":"2"}`, id), Exact: "efgh"},
-		{Name: "last", Args: args(id, 3), Exact: "ij", Check: metaIs(`{"id":"` + id + `","page":3,"pages":3}`)},
+		{Name: "first", Args: args(id, 1), Exact: more("abcd", 1), Check: metaIs(`{"id":"` + id + `","page":1,"pages":3,"next_page":2}`)},
+		{Name: "default", Args: fmt.Sprintf(`{"id":%q}`, id), Exact: more("abcd", 1)},
+		{Name: "in quotes", Args: fmt.Sprintf(`{"id":%q,"page":"2"}`, id), Exact: more("efgh", 2)},
+		{Name: "last", Args: args(id, 3), Exact: "ij\n[Page 3 of 3, the last]", Check: metaIs(`{"id":"` + id + `","page":3,"pages":3}`)},
 		{Name: "past the end", Args: args(id, 4), ErrorType: "page_out_of_range",
 			Exact: fmt.Sprintf("there is no page 4: result %q has 3 pages", id),
 			Check: hintHas(fmt.Sprintf("read_large_result(id=%q, page=3)", id))},
@@ -62,14 +65,14 @@ func hintHas(want string) func(*testing.T, domain.ToolResult) {
 // TestPagesAreTheWhole reads a result back that the executor cut, as a model
 // would: with the call the marker holds, until there is no next page.
 func TestPagesAreTheWhole(t *testing.T) {
-	for _, maxChars := range []int{10, 301, 1000, 0} {
+	for _, maxChars := range []int{200, 301, 1000, 0} {
 		for name, whole := range map[string]string{
 			"ascii": strings.Repeat("0123456789", 20_000),
 			"wide":  strings.Repeat("日本語😀é", 12_000),
 			"bytes": strings.Repeat("\xff\xfe", 40_000),
 		} {
-			if maxChars == 10 {
-				whole = whole[:600] // a page is a few bytes, and a call each
+			if maxChars == 200 {
+				whole = whole[:6000] // a page is a hundred bytes, and a call each
 			}
 			t.Run(fmt.Sprint(name, maxChars), func(t *testing.T) { readBack(t, whole, maxChars) })
 		}
@@ -105,7 +108,10 @@ func readBack(t *testing.T, whole string, maxChars int) {
 	var all strings.Builder
 	for page := 1; page != 0; {
 		res := call("read_large_result", fmt.Sprintf(`{"id":%q,"page":%d}`, id, page))
-		all.WriteString(tooltest.Text(res))
+		all.WriteString(res.Content[0].Text)
+		if len(res.Content) != 2 || !strings.HasPrefix(res.Content[1].Text, fmt.Sprintf("\n[Page %d of ", page)) {
+			t.Errorf("page %d: %q", page, res.Content[1:])
+		}
 		var m struct {
 			Next int `json:"next_page"`
 		}
@@ -130,7 +136,7 @@ func TestExpiry(t *testing.T) {
 		tool := meta.Tools(store)[0]
 		args := fmt.Sprintf(`{"id":%q}`, store.Keep(domain.Principal{}, "text").ID)
 		time.Sleep(domain.KeptFor - time.Second)
-		if res := tooltest.Call(t, tool, args); res.IsError || tooltest.Text(res) != "text" {
+		if res := tooltest.Call(t, tool, args); res.IsError || res.Content[0].Text != "text" {
 			t.Errorf("before it expires: %v", res)
 		}
 		time.Sleep(2 * time.Second)

@@ -201,7 +201,7 @@ func printBlock(w io.Writer, c domain.Content) {
 	switch c.Type {
 	case domain.TextContent:
 		io.WriteString(w, c.Text)
-		if !strings.HasSuffix(c.Text, "\n") {
+		if c.Text != "" && !strings.HasSuffix(c.Text, "\n") {
 			io.WriteString(w, "\n")
 		}
 	case domain.LinkContent:
