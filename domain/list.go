@@ -21,6 +21,7 @@ type List[T any] struct {
 
 	Text    func(entries []T) string
 	Results func(entries []T, next int) any // next is the offset of the entries that follow, or 0
+	Next    func(next int) string           // says how to read those; nil for an argument offset
 }
 
 const structuredShare = 2
@@ -30,9 +31,12 @@ const structuredShare = 2
 const memberNames = 100
 
 // ListRoom returns how many characters of text a [List] may have in the result of the call
-// that ctx belongs to, so that a tool need not collect more.
+// that ctx belongs to, so that a tool need not collect more; of none, the usual number.
 func ListRoom(ctx context.Context) int {
 	c := callOf(ctx)
+	if c.Tool == nil {
+		return PageBytes(0)
+	}
 	return PageBytes(c.catalog.Settings.Limits.ResultChars(c.Tool.MaxResultChars))
 }
 
@@ -67,7 +71,11 @@ func (l List[T]) Result(ctx context.Context) (ToolResult, error) {
 			}
 		}
 		if next > 0 {
-			notes = append([]string{fmt.Sprintf("entries %s to %s; there are more: call again with offset=%d", Thousands(l.Offset+1), Thousands(next), next)}, notes...)
+			how := fmt.Sprintf("call again with offset=%d", next)
+			if l.Next != nil {
+				how = l.Next(next)
+			}
+			notes = append([]string{fmt.Sprintf("entries %s to %s; there are more: %s", Thousands(l.Offset+1), Thousands(next), how)}, notes...)
 		}
 		if len(notes) > 0 {
 			r.Content = append(r.Content, Content{Type: TextContent, Text: "\n[" + strings.Join(notes, "; ") + "]"})

@@ -62,16 +62,18 @@ func (s service) usage(ctx context.Context, in usageInput) (domain.ToolResult, e
 		}
 		return s.failure(err, ""), nil
 	}
-	var text bytes.Buffer
-	text.WriteString(q.label + ":\n")
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	structured := report.result()
-	if err := encoder.Encode(structured); err != nil {
-		return domain.ToolResult{}, err
-	}
-	result := domain.Text(strings.TrimSuffix(text.String(), "\n"))
-	result.Results = structured
-	return result, nil
+	return domain.List[json.RawMessage]{
+		Entries: report.rows,
+		Text: func(rows []json.RawMessage) string {
+			var text bytes.Buffer
+			text.WriteString(q.label + ":\n")
+			encoder := json.NewEncoder(&text)
+			encoder.SetEscapeHTML(false)
+			encoder.SetIndent("", "  ")
+			_ = encoder.Encode(report.result(rows)) // of JSON that was read; into memory
+			return strings.TrimSuffix(text.String(), "\n")
+		},
+		Results: func(rows []json.RawMessage, _ int) any { return report.result(rows) },
+		Next:    report.further,
+	}.Result(ctx)
 }

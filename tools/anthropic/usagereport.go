@@ -131,17 +131,29 @@ func (r *report) add(answer []byte, page string) (next string, err error) {
 	return body.NextPage, nil
 }
 
-// result returns the report in the API's form. What the tool adds comes first, where a long answer is not cut.
-func (r *report) result() (out reportResult) {
-	out.Notes, out.Data, out.HasMore = append(r.amounts.notes(), r.notes...), r.rows, r.lost || len(r.more) > 0
+// result returns the report in the API's form with the first of its rows. What the tool adds, which is about all that were
+// read, comes first.
+func (r *report) result(rows []json.RawMessage) (out reportResult) {
+	out.Notes, out.Data, out.HasMore = append(r.amounts.notes(), r.notes...), rows, r.lost || len(r.more) > 0
 	if r.query.money {
 		out.TotalUSD = json.Number(decimalText(&r.amounts.total, 2))
 	}
 	if len(r.query.starts) > 1 {
 		out.IncompleteDays = r.more
 	}
-	if len(r.more) > 0 && r.more[0].NextPage != "" {
+	if len(rows) < len(r.rows) { // a page cannot be continued in its middle
+		out.HasMore = true
+		out.Notes = append(out.Notes, fmt.Sprintf("only %d of the %d rows fit in one answer: %s", len(rows), len(r.rows), r.further(len(rows))))
+	} else if len(r.more) > 0 && r.more[0].NextPage != "" {
 		out.NextPage = &r.more[0].NextPage
 	}
 	return out
+}
+
+// further says how to read the rows that do not fit, if so many do.
+func (r *report) further(fit int) string {
+	if len(r.query.starts) > 1 {
+		return "ask for fewer days at a time"
+	}
+	return fmt.Sprintf("call again with limit=%d and max_pages=1, and go on with page=next_page of that answer", fit)
 }

@@ -75,7 +75,7 @@ func (s *site) jobs(ctx context.Context, in jobsInput) (domain.ToolResult, error
 	defer cancel()
 	f := q.run(within)
 	if f == nil {
-		return q.found.result(), nil
+		return q.result(ctx)
 	}
 	if ctx.Err() != nil {
 		f = &httpcall.Failure{Type: "canceled", Message: "the call was ended", Hint: hintLater}
@@ -83,7 +83,8 @@ func (s *site) jobs(ctx context.Context, in jobsInput) (domain.ToolResult, error
 	switch {
 	case len(q.found.Jobs) > 0:
 		q.stopped(f)
-		return q.found.result(), ctx.Err() // the executor keeps the text of a call that ran out of time
+		res, err := q.result(ctx)
+		return res, cmp.Or(ctx.Err(), err) // the executor keeps the text of a call that ran out of time
 	case ctx.Err() != nil:
 		return domain.ToolResult{}, ctx.Err()
 	}
@@ -123,6 +124,7 @@ type search struct {
 	start int // cards skipped or received
 	seen  map[string]bool
 	found jobsResult
+	after []int // of each job that was found: the start that follows
 }
 
 // page returns the address of the page that begins at start.
@@ -168,7 +170,7 @@ func (q *search) take(jobs []job, received int) (enough, added bool) {
 		if key := j.key(); !q.seen[key] {
 			q.seen[key] = true
 			added = true
-			q.found.Jobs = append(q.found.Jobs, j)
+			q.found.Jobs, q.after = append(q.found.Jobs, j), append(q.after, q.start+i+1)
 		}
 		if len(q.found.Jobs) == q.limit {
 			if q.start += i + 1; q.start < maxStart {
@@ -201,8 +203,24 @@ func (q *search) stopped(f *httpcall.Failure) {
 // notListed stands for what a card does not say.
 const notListed = "Not listed"
 
-// result returns the jobs as text and as data.
-func (r *jobsResult) result() domain.ToolResult {
+// result returns as many jobs as fit, as text and as data.
+func (q *search) result(ctx context.Context) (domain.ToolResult, error) {
+	with := func(jobs []job) *jobsResult {
+		r := q.found
+		if r.Jobs = jobs; len(jobs) < len(q.found.Jobs) {
+			r.NextStart = q.after[len(jobs)-1]
+		}
+		return &r
+	}
+	return domain.List[job]{
+		Entries: q.found.Jobs,
+		Text:    func(jobs []job) string { return with(jobs).text() },
+		Results: func(jobs []job, _ int) any { return with(jobs) },
+		Next:    func(next int) string { return fmt.Sprintf("call again with start=%d", q.after[next-1]) },
+	}.Result(ctx)
+}
+
+func (r *jobsResult) text() string {
 	var b strings.Builder
 	for i, j := range r.Jobs {
 		if i > 0 {
@@ -218,7 +236,5 @@ func (r *jobsResult) result() domain.ToolResult {
 	if r.Partial {
 		fmt.Fprintf(&b, "\n\n[Stopped early: %s]", r.Reason)
 	}
-	res := domain.Text(b.String())
-	res.Results = r
-	return res
+	return b.String()
 }

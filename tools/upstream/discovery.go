@@ -168,29 +168,33 @@ const pageSize = 100
 
 func (f Finder) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
 	all := f.tools(domain.SessionOf(ctx).Principal, in.Server)
-	out := listOutput{Tools: []shown{}, Total: len(all)}
-	var b strings.Builder
-	last := ""
-	for _, t := range all[min(in.Offset, len(all)):min(in.Offset+pageSize, len(all))] {
-		out.Tools = append(out.Tools, t.shown())
-		if t.server != last {
-			last = t.server
-			fmt.Fprintf(&b, "%s:\n", t.server)
-		}
-		fmt.Fprintf(&b, "  %s: %s\n", t.name, Summary(t.tool.Description))
-	}
-	switch end := in.Offset + len(out.Tools); {
-	case len(all) == 0 && in.Server != "":
+	if len(all) == 0 && in.Server != "" {
 		return domain.Failure("not_found", fmt.Sprintf("no server %q with tools for you", domain.ClipName(in.Server)), "Call mcp_list_tools without a server for those there are."), nil
-	case len(all) == 0:
-		b.WriteString("No tools of other servers are available.")
-	case end < len(all):
-		out.NextOffset = end
-		fmt.Fprintf(&b, "Showing %d to %d of %d tools; to read on: mcp_list_tools with offset %d.", in.Offset+1, end, len(all), end)
 	}
-	r := domain.Text(strings.TrimSuffix(b.String(), "\n"))
-	r.Results = out
-	return r, nil
+	page := all[min(in.Offset, len(all)):min(in.Offset+pageSize, len(all))]
+	return domain.List[found]{
+		Entries: page, Offset: in.Offset, More: in.Offset+len(page) < len(all), None: "no tools of other servers",
+		Text: func(tools []found) string {
+			var b strings.Builder
+			last := ""
+			for _, t := range tools {
+				if t.server != last {
+					last = t.server
+					fmt.Fprintf(&b, "%s:\n", t.server)
+				}
+				fmt.Fprintf(&b, "  %s: %s\n", t.name, Summary(t.tool.Description))
+			}
+			return strings.TrimSuffix(b.String(), "\n")
+		},
+		Results: func(tools []found, next int) any {
+			out := listOutput{Tools: []shown{}, Total: len(all), NextOffset: next}
+			for _, t := range tools {
+				out.Tools = append(out.Tools, t.shown())
+			}
+			return out
+		},
+		Next: func(next int) string { return fmt.Sprintf("call mcp_list_tools with offset=%d, of %d", next, len(all)) },
+	}.Result(ctx)
 }
 
 type infoInput struct {

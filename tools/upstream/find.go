@@ -57,25 +57,36 @@ func (f Finder) search(ctx context.Context, in searchInput) (domain.ToolResult, 
 	r := index.Search(in.Query, search.Options{
 		Limit: in.Limit, Server: in.Server, Files: in.Files, Keep: func(i int) bool { return catalog.Why(p, all[i].tool.Name) == "" },
 	})
-	out := searchOutput{Tools: []described{}, Weak: r.Weak, Hint: hint(r)}
-	var b strings.Builder
-	if len(r.Hits) == 0 {
-		b.WriteString("No tool fits. mcp_list_tools lists all.")
-	} else if r.Weak {
-		b.WriteString("No tool fits most of the query. These come near:\n")
-	}
-	for _, h := range r.Hits {
-		t := all[h.Tool]
-		out.Tools = append(out.Tools, t.described())
-		schema, _ := t.tool.Input.MarshalJSON()
-		fmt.Fprintf(&b, "server %s, tool %s: %s\n  arguments: %s\n", t.server, t.name, Summary(t.tool.Description), schema)
-	}
-	if out.Hint != "" {
-		b.WriteString("\n" + out.Hint)
-	}
-	result := domain.Text(strings.TrimRight(b.String(), "\n"))
-	result.Results = out
-	return result, nil
+	out := searchOutput{Weak: r.Weak, Hint: hint(r)}
+	return domain.List[search.Hit]{
+		Entries: r.Hits,
+		Text: func(hits []search.Hit) string {
+			var b strings.Builder
+			if len(hits) == 0 {
+				b.WriteString("No tool fits. mcp_list_tools lists all.")
+			} else if r.Weak {
+				b.WriteString("No tool fits most of the query. These come near:\n")
+			}
+			for _, h := range hits {
+				t := all[h.Tool]
+				schema, _ := t.tool.Input.MarshalJSON()
+				fmt.Fprintf(&b, "server %s, tool %s: %s\n  arguments: %s\n", t.server, t.name, Summary(t.tool.Description), schema)
+			}
+			if out.Hint != "" {
+				b.WriteString("\n" + out.Hint)
+			}
+			return strings.TrimRight(b.String(), "\n")
+		},
+		Results: func(hits []search.Hit, _ int) any {
+			out := out
+			out.Tools = []described{}
+			for _, h := range hits {
+				out.Tools = append(out.Tools, all[h.Tool].described())
+			}
+			return out
+		},
+		Next: func(int) string { return "narrow the query; mcp_list_tools lists all" },
+	}.Result(ctx)
 }
 
 // hint says what would narrow a search.

@@ -105,11 +105,32 @@ func (s *toolset) list(ctx context.Context, in listInput) (domain.ToolResult, er
 			break
 		}
 	}
-	return res.result(), nil
+	return res.list(ctx)
 }
 
-// result returns the events as text and as data.
-func (r *listResult) result() domain.ToolResult {
+// list returns as many events as fit, as text and as data. A token cannot go on in the middle
+// of a page, so fewer are to be asked for if some do not fit.
+func (r *listResult) list(ctx context.Context) (domain.ToolResult, error) {
+	return domain.List[event]{
+		Entries: r.Events,
+		Text:    func(events []event) string { return r.with(events).text() },
+		Results: func(events []event, _ int) any { return r.with(events) },
+		Next: func(next int) string {
+			return fmt.Sprintf("call again with maxResults=%d, and go on with the pageToken of that answer", next)
+		},
+	}.Result(ctx)
+}
+
+// with returns the result with the first of its events, and with all of them its token.
+func (r listResult) with(events []event) *listResult {
+	if len(events) < len(r.Events) {
+		r.NextPageToken = ""
+	}
+	r.Events = events
+	return &r
+}
+
+func (r *listResult) text() string {
 	var b strings.Builder
 	for _, e := range r.Events {
 		var f facts
@@ -140,9 +161,7 @@ func (r *listResult) result() domain.ToolResult {
 	if r.NextPageToken != "" {
 		fmt.Fprintf(&b, " There are more events: call again with this range and pageToken %s.", r.NextPageToken)
 	}
-	res := domain.Text(b.String())
-	res.Results = r
-	return res
+	return b.String()
 }
 
 // timeRange is what a search is bounded by.

@@ -100,32 +100,65 @@ func (t *toolset) search(ctx context.Context, in searchInput) (domain.ToolResult
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	r := searchResult{Messages: make([]found, 0, len(read)), NextPageToken: list.NextPageToken, ResultSizeEstimate: list.ResultSizeEstimate}
-	var b strings.Builder
+	hits := make([]hit, len(read))
 	for i, m := range read {
-		if i > 0 {
-			b.WriteString("\n\n")
-		}
 		if failed[i] != nil {
-			miss := missed(list.Messages[i].Id, failed[i])
-			r.Failed = append(r.Failed, miss)
-			fmt.Fprintf(&b, "ID: %s\n  Not read: %s", miss.ID, miss.Reason)
-			continue
+			hits[i].missed = new(missed(list.Messages[i].Id, failed[i]))
+		} else {
+			hits[i].found = hitOf(ctx, m)
+			hits[i].date = cmp.Or(mail.Header(m.Payload, "Date"), hits[i].Date)
 		}
-		hit := hitOf(ctx, m)
-		r.Messages = append(r.Messages, hit)
-		fmt.Fprintf(&b, "ID: %s\n  Date: %s\n  From: %s\n  Subject: %s\n  Snippet: %s", hit.ID,
-			cmp.Or(mail.Header(m.Payload, "Date"), hit.Date), hit.From, hit.Subject, hit.Snippet)
 	}
-	if len(read) == 0 {
-		b.WriteString("No emails found matching your query.")
+	token := func(shown []hit) string { // which cannot go on in the middle of a page
+		if len(shown) < len(hits) {
+			return ""
+		}
+		return list.NextPageToken
 	}
-	if r.NextPageToken != "" {
-		fmt.Fprintf(&b, "\n\n[There are more: call %s again with the same arguments and pageToken=%q]", SearchName, r.NextPageToken)
+	return domain.List[hit]{
+		Entries: hits,
+		Text: func(shown []hit) string {
+			var parts []string
+			for _, h := range shown {
+				parts = append(parts, h.text())
+			}
+			if len(hits) == 0 {
+				parts = append(parts, "No emails found matching your query.")
+			}
+			if next := token(shown); next != "" {
+				parts = append(parts, fmt.Sprintf("[There are more: call %s again with the same arguments and pageToken=%q]", SearchName, next))
+			}
+			return strings.Join(parts, "\n\n")
+		},
+		Results: func(shown []hit, _ int) any {
+			r := searchResult{Messages: []found{}, NextPageToken: token(shown), ResultSizeEstimate: list.ResultSizeEstimate}
+			for _, h := range shown {
+				if h.missed != nil {
+					r.Failed = append(r.Failed, *h.missed)
+				} else {
+					r.Messages = append(r.Messages, h.found)
+				}
+			}
+			return r
+		},
+		Next: func(next int) string {
+			return fmt.Sprintf("call again with maxResults=%d, and go on with the pageToken of that answer", next)
+		},
+	}.Result(ctx)
+}
+
+// hit is a message of a search, or why it could not be read.
+type hit struct {
+	found
+	date   string // as the mail says
+	missed *unopened
+}
+
+func (h hit) text() string {
+	if h.missed != nil {
+		return fmt.Sprintf("ID: %s\n  Not read: %s", h.missed.ID, h.missed.Reason)
 	}
-	res := domain.Text(b.String())
-	res.Results = r
-	return res, nil
+	return fmt.Sprintf("ID: %s\n  Date: %s\n  From: %s\n  Subject: %s\n  Snippet: %s", h.ID, h.date, h.From, h.Subject, h.Snippet)
 }
 
 func hitOf(ctx context.Context, m *gmailapi.Message) found {
