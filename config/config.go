@@ -23,25 +23,25 @@ import (
 
 // Config is the configuration file.
 type Config struct {
-	WorkingDirectory string                       `yaml:"working_directory" path:"true" doc:"Where relative paths and commands start; the directory the server is started in if unset."`
-	Roots            []string                     `yaml:"roots" path:"true" doc:"Further directories that file tools may use by default."`
+	WorkingDirectory string                       `yaml:"working_directory" path:"true" also:"working_dir workdir cwd directory project" doc:"Where relative paths and commands start; the directory the server is started in if unset."`
+	Roots            []string                     `yaml:"roots" path:"true" also:"directories allowed_directories allowed_dirs folders" hint:"tools.read_file.allowed_paths and tools.write_file.allowed_paths are lists of single tools." doc:"Further directories that file tools may use by default."`
 	Server           Server                       `yaml:"server" doc:"How clients reach the server."`
 	ToolSections     ToolSections                 `yaml:"tools" doc:"Settings of single tools, by name. NAME lists the settings of every tool; the name of a tool lists its own."`
 	Tools            map[string]domain.Override   `yaml:"-"` // of ToolSections, what any tool has
-	Sandbox          Sandbox                      `yaml:"sandbox" doc:"Policy of all tools, whatever their own settings."`
+	Sandbox          Sandbox                      `yaml:"sandbox" also:"security policy" doc:"Policy of all tools, whatever their own settings."`
 	Web              Web                          `yaml:"web" doc:"How the web is read and searched."`
 	LinkedIn         linkedin.Options             `yaml:"linkedin" doc:"Address of LinkedIn and interval of requests."`
 	Anthropic        anthropic.Options            `yaml:"anthropic" doc:"Anthropic's API: keys, model, address."`
-	Google           google.Options               `yaml:"google" doc:"Gmail and Google Calendar: credentials, time zone, where sign-ins are kept."`
+	Google           google.Options               `yaml:"google" also:"gmail calendar" doc:"Gmail and Google Calendar: credentials, time zone, where sign-ins are kept."`
 	CapabilitiesFile string                       `yaml:"capabilities_file" path:"true" doc:"Where capabilities_refresh writes its summary; capabilities.md in the working directory if unset."`
-	StateDirectory   string                       `yaml:"state_directory" path:"true" doc:"Directory for tokens, pins and catalogs, accessible to this user only; toolserver in the user's state directory (~/.local/state) if unset."`
-	Servers          map[string]upstream.Settings `yaml:"mcp_servers" doc:"Other MCP servers, by name. Clients see their tools as NAME__TOOL."`
+	StateDirectory   string                       `yaml:"state_directory" path:"true" also:"state state_dir data_directory data_dir" doc:"Directory for tokens, pins and catalogs, accessible to this user only; toolserver in the user's state directory (~/.local/state) if unset."`
+	Servers          map[string]upstream.Settings `yaml:"mcp_servers" also:"mcpServers servers mcp upstreams" hint:"toolserver config import FILE takes over the servers of another program." doc:"Other MCP servers, by name. Clients see their tools as NAME__TOOL."`
 	Discovery        domain.Discovery             `yaml:"discovery" doc:"Which tools clients find in lists, and which with mcp_search only."`
 	Resources        map[string]Offer             `yaml:"resources" doc:"Settings of single resources, by name."`
 	Prompts          map[string]Offer             `yaml:"prompts" doc:"Settings of single prompts, by name."`
 	Limits           domain.Limits                `yaml:"limits" doc:"Limits of calls, results and lists."`
-	Errors           string                       `yaml:"errors" enum:"jsonrpc|result" doc:"Whether a tool that could not run returns a JSON-RPC error or a result that the model sees."`
-	Logging          Logging                      `yaml:"logging" doc:"What is logged, and where."`
+	Errors           string                       `yaml:"errors" enum:"jsonrpc|result" also:"error error_mode" doc:"Whether a tool that could not run returns a JSON-RPC error or a result that the model sees."`
+	Logging          Logging                      `yaml:"logging" also:"log logs logger" doc:"What is logged, and where."`
 	Users            map[string]User              `yaml:"users" doc:"Groups and compliance levels, by the name of the user or token."`
 	Compliance       Compliance                   `yaml:"compliance" doc:"Which compliance levels may be combined."`
 }
@@ -50,11 +50,11 @@ type Config struct {
 type Server struct {
 	Name           string             `yaml:"name" min:"1" doc:"Name the server reports to clients."`
 	User           string             `yaml:"user" doc:"Name of the user on stdio and the command line; users has the groups."`
-	HTTP           string             `yaml:"http" doc:"Address to serve HTTP on, such as 127.0.0.1:8080; stdio if unset."`
+	HTTP           string             `yaml:"http" also:"port host listen address bind" hint:"It is an address such as 127.0.0.1:8080." doc:"Address to serve HTTP on, such as 127.0.0.1:8080; stdio if unset."`
 	Path           string             `yaml:"path" doc:"Path of the MCP endpoint."`
-	TLS            TLS                `yaml:"tls" doc:"Certificate for HTTPS."`
-	Tokens         []server.Token     `yaml:"tokens" doc:"Bearer tokens that HTTP clients must present; without any, only loopback addresses are served."`
-	AllowedOrigins []string           `yaml:"allowed_origins" doc:"Origins of web pages that may use the server, such as https://example.com."`
+	TLS            TLS                `yaml:"tls" also:"ssl https" doc:"Certificate for HTTPS."`
+	Tokens         []server.Token     `yaml:"tokens" also:"token auth bearer_token auth_token" hint:"toolserver token new NAME makes an entry." doc:"Bearer tokens that HTTP clients must present; without any, only loopback addresses are served."`
+	AllowedOrigins []string           `yaml:"allowed_origins" also:"origins cors cors_origins" doc:"Origins of web pages that may use the server, such as https://example.com."`
 	AllowedHosts   []string           `yaml:"allowed_hosts" doc:"Host names that requests may use, besides localhost (protects from DNS rebinding)."`
 	SessionTTL     time.Duration      `yaml:"session_ttl" min:"1s" doc:"How long an idle HTTP session lives."`
 	MaxSessions    int                `yaml:"max_sessions" min:"1" doc:"Concurrent HTTP sessions."`
@@ -65,8 +65,8 @@ type Server struct {
 
 // TLS names a certificate.
 type TLS struct {
-	Cert string `yaml:"cert" path:"true" doc:"File with the certificate chain, in PEM."`
-	Key  string `yaml:"key" path:"true" doc:"File with the private key, in PEM."`
+	Cert string `yaml:"cert" path:"true" also:"certificate cert_file" doc:"File with the certificate chain, in PEM."`
+	Key  string `yaml:"key" path:"true" also:"private_key key_file" doc:"File with the private key, in PEM."`
 }
 
 // Sandbox is what holds for all tools.
@@ -100,9 +100,9 @@ type Offer struct {
 
 // Logging says what is logged. Nothing is ever logged to standard output.
 type Logging struct {
-	Level  string `yaml:"level" enum:"debug|info|warn|error" doc:"Lowest level that is logged."`
-	Format string `yaml:"format" enum:"console|json" doc:"Form of the entries."`
-	File   string `yaml:"file" path:"true" doc:"File to log to, standard error if unset."`
+	Level  string `yaml:"level" enum:"debug|info|warn|error" also:"log_level verbosity" doc:"Lowest level that is logged."`
+	Format string `yaml:"format" enum:"console|json" also:"log_format" doc:"Form of the entries."`
+	File   string `yaml:"file" path:"true" also:"log_file" doc:"File to log to, standard error if unset."`
 }
 
 // User is a user whom the configuration names.

@@ -28,7 +28,7 @@ type Settings struct {
 // Override is what configuration says of one tool or, in part, of one resource or
 // prompt. The zero value changes nothing.
 type Override struct {
-	Enabled         *bool              `yaml:"enabled" doc:"Whether the tool is offered; true if unset."`
+	Enabled         *bool              `yaml:"enabled" also:"enable disable disabled enabled_tools disabled_tools" doc:"Whether the tool is offered; true if unset."`
 	Timeout         time.Duration      `yaml:"timeout" min:"1ms" max:"24h" doc:"Time limit of a call."`
 	Groups          []string           `yaml:"groups" doc:"Groups that may use the tool; everyone if unset."`
 	ComplianceLevel string             `yaml:"compliance_level" format:"level" doc:"Compliance level of what the tool gives access to."`

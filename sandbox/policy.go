@@ -32,19 +32,19 @@ type OwnFile struct {
 // command; an empty allow list means nothing at all. Which of these settings a tool
 // has follows from what it declares; see [Owner.Settings].
 type ToolPolicy struct {
-	AllowedPaths      []string       `of:"paths" yaml:"allowed_paths" path:"relative" format:"path" doc:"Files and directories the tool may use, also as globs such as src/**/*.go; unset means the working directory and roots, [] means none."`
-	DeniedPaths       []string       `of:"paths" yaml:"denied_paths" path:"relative" format:"path" doc:"Files and directories the tool may not use, whatever else allows them, also as globs such as *.key."`
+	AllowedPaths      []string       `of:"paths" yaml:"allowed_paths" path:"relative" format:"path" also:"allow allowed allowed_directories paths" doc:"Files and directories the tool may use, also as globs such as src/**/*.go; unset means the working directory and roots, [] means none."`
+	DeniedPaths       []string       `of:"paths" yaml:"denied_paths" path:"relative" format:"path" also:"deny denied blocked_paths exclude ignore" doc:"Files and directories the tool may not use, whatever else allows them, also as globs such as *.key."`
 	Hardlinks         string         `of:"hardlinks" yaml:"hardlinks" enum:"allow|deny" doc:"Whether the tool, and those whose lists start from its own, use files with several names (hard links), of which others may be outside; unset, deny for writing, and for reading if there is a list of paths."`
-	AllowedCommands   []command.Rule `of:"commands" yaml:"allowed_commands" doc:"Programs that may run: names, paths, prefixes such as \"git status\", patterns such as \"npm run test:*\", or * for any; {name: go, args_deny: [-exec]} excludes options; unset means any, [] means none."`
-	DeniedCommands    []command.Rule `of:"commands" yaml:"denied_commands" doc:"Programs that may not run, however they are called; {name: find, args_deny: [-delete]} denies only uses with such options."`
+	AllowedCommands   []command.Rule `of:"commands" yaml:"allowed_commands" also:"allow allowed commands" doc:"Programs that may run: names, paths, prefixes such as \"git status\", patterns such as \"npm run test:*\", or * for any; {name: go, args_deny: [-exec]} excludes options; unset means any, [] means none."`
+	DeniedCommands    []command.Rule `of:"commands" yaml:"denied_commands" also:"deny denied blocked_commands" doc:"Programs that may not run, however they are called; {name: find, args_deny: [-delete]} denies only uses with such options."`
 	ExecPaths         []string       `of:"commands" yaml:"exec_paths" path:"relative" format:"directory" doc:"Directories all of whose programs may be started by the commands that may run, such as those of a compiler."`
 	InlineCode        string         `of:"commands" yaml:"inline_code" enum:"allow|deny" doc:"Whether interpreters may be given code on the command line; deny if a command list is set."`
 	OpaqueScripts     string         `of:"commands" yaml:"opaque_scripts" enum:"allow|deny" doc:"Whether shells may be given scripts that cannot be judged; deny if a command list is set."`
-	AllowedHosts      []string       `of:"hosts" yaml:"allowed_hosts" format:"host" doc:"Hosts the tool may go to, and their subdomains: names or addresses, with a port to mean only that; unset means any, [] means none."`
-	DeniedHosts       []string       `of:"hosts" yaml:"denied_hosts" format:"host" doc:"Hosts the tool may not go to, nor to their subdomains, whatever else allows them."`
+	AllowedHosts      []string       `of:"hosts" yaml:"allowed_hosts" format:"host" also:"allow allowed domains allowed_domains" doc:"Hosts the tool may go to, and their subdomains: names or addresses, with a port to mean only that; unset means any, [] means none."`
+	DeniedHosts       []string       `of:"hosts" yaml:"denied_hosts" format:"host" also:"deny denied blocked_hosts denied_domains blocked_domains" doc:"Hosts the tool may not go to, nor to their subdomains, whatever else allows them."`
 	PrivateHosts      []string       `of:"private" yaml:"private_hosts" format:"private_host" doc:"What the tool may reach over HTTP although it is not on the public internet, besides sandbox.private_hosts: names, addresses or networks, with a port unless it is 80 or 443, such as searx.lan:8080."`
-	AllowedRecipients []string       `of:"recipients" yaml:"allowed_recipients" format:"recipient" doc:"Whom the tool, and others that have mail sent, such as invitations, may mail: addresses, or @example.com for everybody there, @*.example.com for those below; unset means anybody, [] means nobody."`
-	DeniedRecipients  []string       `of:"recipients" yaml:"denied_recipients" format:"recipient" doc:"Whom these tools may not mail, whatever else allows it."`
+	AllowedRecipients []string       `of:"recipients" yaml:"allowed_recipients" format:"recipient" also:"allow allowed" doc:"Whom the tool, and others that have mail sent, such as invitations, may mail: addresses, or @example.com for everybody there, @*.example.com for those below; unset means anybody, [] means nobody."`
+	DeniedRecipients  []string       `of:"recipients" yaml:"denied_recipients" format:"recipient" also:"deny denied" doc:"Whom these tools may not mail, whatever else allows it."`
 }
 
 // pathLists returns the lists that govern the files of an owner: denies add up, and

@@ -182,8 +182,8 @@ func (w *writer) value(f *Field, v reflect.Value, section bool) object {
 
 func (w *writer) mapping(f *Field, t *Type) object {
 	o := object{{"type", "object"}}
-	keyed, ok := reflect.Zero(t.Go).Interface().(Keyed)
-	if !ok {
+	keyed := KeyedOf(t)
+	if keyed == nil {
 		return append(o, member{"additionalProperties", w.others(&Field{Type: t, Rules: f.Rules})})
 	}
 	element := func(key string) object {

@@ -16,6 +16,8 @@
 //	path       "true": the text is a file name; "relative": it may stay relative
 //	short      "true": a value of this field stands for a struct that has no
 //	           more than it; "alone": it stands instead of the other fields
+//	also       other names that people give the field, with spaces between them
+//	hint       what to say to those who do
 //	one        "true" on a list: a value alone stands for a list of it
 //	template   "-" on an inline struct: a template describes its keys elsewhere
 //
@@ -95,6 +97,8 @@ type Field struct {
 	Optional  bool
 	Default   *string // its tag; nil without one
 	Elsewhere bool    // a template describes it elsewhere
+	Also      []string
+	Hint      string // for those who call it otherwise
 	Rules
 }
 
@@ -201,7 +205,7 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 		case d.Field(name) != nil:
 			panic(fmt.Sprintf("%v has %q twice", d.Go, name))
 		}
-		one := Field{Name: name, Doc: f.Tag.Get("doc"), Index: at, Type: all.Of(f.Type), Elsewhere: elsewhere}
+		one := Field{Name: name, Doc: f.Tag.Get("doc"), Index: at, Type: all.Of(f.Type), Elsewhere: elsewhere, Also: strings.Fields(f.Tag.Get("also")), Hint: f.Tag.Get("hint")}
 		if text, ok := f.Tag.Lookup("default"); ok {
 			one.Default = &text
 		}
@@ -331,10 +335,16 @@ type Keyed interface {
 	New(key string) any // an element, also for keys that are not known
 }
 
+// KeyedOf returns a map of type t as a [Keyed], or nil if it is none.
+func KeyedOf(t *Type) Keyed {
+	keyed, _ := reflect.Zero(t.Go).Interface().(Keyed)
+	return keyed
+}
+
 // Element returns a new element of a map of type t for a key, set to its zero
 // value, and its type.
 func (all *Types) Element(t *Type, key string) (reflect.Value, *Type) {
-	if keyed, ok := reflect.Zero(t.Go).Interface().(Keyed); ok {
+	if keyed := KeyedOf(t); keyed != nil {
 		v := reflect.ValueOf(keyed.New(key)).Elem()
 		return v, all.Of(v.Type())
 	}

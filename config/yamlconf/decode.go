@@ -7,11 +7,9 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
-	"toolserver/domain/nearest"
 	"toolserver/structschema"
 )
 
@@ -192,7 +190,7 @@ func (d *decoder) structure(n *yaml.Node, t *structschema.Type, r structschema.R
 		case t.Rest != nil:
 			others = append(others, p)
 		default:
-			d.errorf(p.key, "unknown key %q%s; %s", clip(p.name), in(path), suggestion(p.name, t.Fields))
+			d.unknownKey(p.key, p.name, path, t)
 		}
 	}
 	if len(others) > 0 {
@@ -205,18 +203,6 @@ func (d *decoder) structure(n *yaml.Node, t *structschema.Type, r structschema.R
 	if needed != nil && out.FieldByIndex(needed.Index).IsZero() && len(d.errs) == mistakes {
 		d.errorf(n, "%s: has no %s", subject(path), needed.Name)
 	}
-}
-
-// suggestion ends a message about a key that is none of the fields.
-func suggestion(word string, fields []structschema.Field) string {
-	known := make([]string, len(fields))
-	for i, f := range fields {
-		known[i] = f.Name
-	}
-	if near, ok := nearest.Word(word, known); ok {
-		return "did you mean \"" + near + "\"?"
-	}
-	return "known keys: " + strings.Join(known, ", ")
 }
 
 // entries decodes pairs over a copy of the map in out.
