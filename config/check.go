@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"toolserver/sandbox/command"
 	"toolserver/sandbox/netguard"
 	"toolserver/sandbox/pathguard"
+	"toolserver/server"
 	"toolserver/tools/files"
 	"toolserver/tools/google/calendar"
 	"toolserver/tools/httpcall"
@@ -47,6 +49,11 @@ func (l *Loaded) check() error {
 		"option":       checkOption,
 		"system_field": system.CheckField,
 		"time_zone":    checkZone,
+		"listen":       CheckAddress,
+		"endpoint":     checkEndpoint,
+		"origin":       checkOrigin,
+		"host_name":    checkHostName,
+		"glob":         checkGlob,
 	}
 	var all []error
 	for _, f := range l.source.Formatted {
@@ -60,31 +67,29 @@ func (l *Loaded) check() error {
 				"write the directory %s here, and what nobody may read of it in denied_paths", f.Text, cmp.Or(e.Path, "."))
 		}
 		if err != nil {
-			all = append(all, l.mistake(f.Path, "%s", err))
+			all = append(all, l.Mistake(f.Path, "%s", err))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Sandbox.Env)) {
 		if err := sandbox.CheckVariable(name, l.Sandbox.Env[name]); err != nil {
-			all = append(all, l.mistake("sandbox.env."+name, "%s", err))
+			all = append(all, l.Mistake("sandbox.env."+name, "%s", err))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Servers)) {
 		s := l.Servers[name]
 		for _, m := range s.Check(name) {
-			all = append(all, l.mistake(strings.TrimSuffix("mcp_servers."+name+"."+m.Key, "."), "%s", m.Problem))
+			all = append(all, l.Mistake(strings.TrimSuffix("mcp_servers."+name+"."+m.Key, "."), "%s", m.Problem))
 		}
 	}
 	for _, m := range l.Web.Search.Check() {
-		all = append(all, l.mistake(m.Key, "%s", m.Problem))
+		all = append(all, l.Mistake(m.Key, "%s", m.Problem))
 	}
 	if (l.Server.TLS.Cert == "") != (l.Server.TLS.Key == "") {
-		all = append(all, l.mistake("server.tls", "set both cert and key; one is missing"))
+		all = append(all, l.Mistake("server.tls", "set both cert and key; one is missing"))
 	}
-	if !strings.HasPrefix(l.Server.Path, "/") {
-		all = append(all, l.mistake("server.path", "must start with /, not %q", l.Server.Path))
-	}
-	if _, err := l.Tokens(); err != nil {
-		all = append(all, l.mistake("server.tokens", "%s", strings.TrimPrefix(err.Error(), "server.tokens: ")))
+	_, err := l.Tokens()
+	if e, ok := errors.AsType[*server.TokenError](err); ok {
+		all = append(all, l.Mistake(fmt.Sprintf("server.tokens[%d].%s", e.Index, e.Field), "%s", e.Problem))
 	}
 	return errors.Join(all...)
 }
@@ -112,6 +117,14 @@ func checkZone(text string) error {
 		return nil
 	}
 	return calendar.CheckZone(text)
+}
+
+// checkGlob checks a pattern for names of tools.
+func checkGlob(text string) error {
+	if _, err := path.Match(text, ""); err != nil || text == "" {
+		return fmt.Errorf("%q is not a pattern for names; * stands for any characters, and \\ escapes [", text)
+	}
+	return nil
 }
 
 func checkHeader(text string) error {
@@ -160,7 +173,7 @@ func (l *Loaded) CheckNames(names Names) (warnings []string, err error) {
 		if near, ok := nearest.Word(name, known); ok {
 			hint = "did you mean " + near + "?"
 		}
-		problem := l.mistake(kind+"s."+name, "there is no %s %q; %s", kind, name, hint)
+		problem := l.Mistake(kind+"s."+name, "there is no %s %q; %s", kind, name, hint)
 		if mayCome(name) {
 			warnings = append(warnings, problem.Error()+"; the settings apply when it becomes available")
 		} else {
@@ -174,7 +187,7 @@ func (l *Loaded) CheckNames(names Names) (warnings []string, err error) {
 			continue
 		}
 		for _, key := range slices.Sorted(maps.Keys(other.Unknown)) {
-			all = append(all, l.mistake("tools."+name+"."+key, "the tool %s has no such setting", name))
+			all = append(all, l.Mistake("tools."+name+"."+key, "the tool %s has no such setting", name))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Resources)) {

@@ -50,12 +50,12 @@ type Config struct {
 type Server struct {
 	Name           string             `yaml:"name" min:"1" doc:"Name the server reports to clients."`
 	User           string             `yaml:"user" doc:"Name of the user on stdio and the command line; users has the groups."`
-	HTTP           string             `yaml:"http" also:"port host listen address bind" hint:"It is an address such as 127.0.0.1:8080." doc:"Address to serve HTTP on, such as 127.0.0.1:8080; stdio if unset."`
-	Path           string             `yaml:"path" doc:"Path of the MCP endpoint."`
+	HTTP           string             `yaml:"http" format:"listen" also:"port host listen address bind" hint:"It is an address such as 127.0.0.1:8080." doc:"Address to serve HTTP on, such as 127.0.0.1:8080; stdio if unset."`
+	Path           string             `yaml:"path" format:"endpoint" doc:"Path of the MCP endpoint."`
 	TLS            TLS                `yaml:"tls" also:"ssl https" doc:"Certificate for HTTPS."`
 	Tokens         []server.Token     `yaml:"tokens" also:"token auth bearer_token auth_token" hint:"toolserver token new NAME makes an entry." doc:"Bearer tokens that HTTP clients must present; without any, only loopback addresses are served."`
-	AllowedOrigins []string           `yaml:"allowed_origins" also:"origins cors cors_origins" doc:"Origins of web pages that may use the server, such as https://example.com."`
-	AllowedHosts   []string           `yaml:"allowed_hosts" doc:"Host names that requests may use, besides localhost (protects from DNS rebinding)."`
+	AllowedOrigins []string           `yaml:"allowed_origins" format:"origin" also:"origins cors cors_origins" doc:"Origins of web pages that may use the server, such as https://example.com."`
+	AllowedHosts   []string           `yaml:"allowed_hosts" format:"host_name" doc:"Host names that requests may use, besides localhost (protects from DNS rebinding)."`
 	SessionTTL     time.Duration      `yaml:"session_ttl" min:"1s" doc:"How long an idle HTTP session lives."`
 	MaxSessions    int                `yaml:"max_sessions" min:"1" doc:"Concurrent HTTP sessions."`
 	MaxMessage     structschema.Bytes `yaml:"max_message" min:"1KiB" max:"1GiB" doc:"Largest message accepted from a client."`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +22,8 @@ type Loaded struct {
 	source yamlconf.Source
 	size   int  // of the file
 	whole  bool // the file ends with a newline
+
+	assumed bool // nobody has said what the working directory is
 }
 
 // Overrides are what the command line says over the file.
@@ -162,6 +165,11 @@ func (l *Loaded) credentials() {
 
 // directories settles the working directory and the roots, which must exist.
 func (l *Loaded) directories(given []string) error {
+	for _, path := range given {
+		if err := checkGiven(path); err != nil {
+			return err
+		}
+	}
 	if len(given) > 0 {
 		l.WorkingDirectory = given[0]
 		l.Roots = append(l.Roots[:len(l.Roots):len(l.Roots)], given[1:]...)
@@ -174,7 +182,7 @@ func (l *Loaded) directories(given []string) error {
 		if dir == "/" {
 			return errNoDirectory
 		}
-		l.WorkingDirectory = dir
+		l.WorkingDirectory, l.assumed = dir, true
 	}
 	var err error
 	if l.WorkingDirectory, err = l.directory("working_directory", l.WorkingDirectory); err != nil {
@@ -188,28 +196,57 @@ func (l *Loaded) directories(given []string) error {
 	return nil
 }
 
+// checkGiven explains why a directory of the command line does not exist, to those whose
+// client has neither a shell nor a directory of its own.
+func checkGiven(path string) error {
+	if _, err := os.Stat(path); filepath.IsAbs(path) || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if rest, ok := strings.CutPrefix(filepath.ToSlash(path), "~"); ok && (rest == "" || rest[0] == '/') {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			home = "/home/NAME"
+		}
+		return fmt.Errorf("the directory %s does not exist: only shells replace ~; write %s", path, filepath.Join(home, rest))
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("the directory %s does not exist: it starts where the server is started, which a client chooses; write an absolute path", abs)
+}
+
+// Warnings returns what is no mistake in the configuration, but probably not meant.
+func (l *Loaded) Warnings() (all []string) {
+	if home, err := os.UserHomeDir(); err == nil && l.assumed && within(realPaths([]string{home})[0], realPaths([]string{l.WorkingDirectory})) {
+		all = append(all, fmt.Sprintf("tools may use all of your home directory, since the server was started in %s and no directory was given: "+
+			"give one as an argument (toolserver serve --stdio /path/to/project), or set working_directory", l.WorkingDirectory))
+	}
+	return append(all, l.unusedGroups()...)
+}
+
 func (l *Loaded) directory(key, path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return "", l.mistake(key, "%v", err)
+		return "", l.Mistake(key, "%v", err)
 	}
 	info, err := os.Stat(abs)
 	if err != nil {
-		return "", l.mistake(key, "%v", err)
+		return "", l.Mistake(key, "%v", err)
 	}
 	if !info.IsDir() {
-		return "", l.mistake(key, "%s is not a directory", abs)
+		return "", l.Mistake(key, "%s is not a directory", abs)
 	}
 	d, err := os.Open(abs)
 	if err != nil {
-		return "", l.mistake(key, "%v", err)
+		return "", l.Mistake(key, "%v", err)
 	}
 	return abs, d.Close()
 }
 
-// mistake returns an error about the value of key, with its place if it comes
+// Mistake returns an error about the value of key, with its place if it comes
 // from a file.
-func (l *Loaded) mistake(key, format string, args ...any) error {
+func (l *Loaded) Mistake(key, format string, args ...any) error {
 	if l.File == "" {
 		return fmt.Errorf(key+": "+format, args...)
 	}

@@ -38,7 +38,7 @@ func (l *Loaded) Unmatched() (warnings []string) {
 		if near != "" {
 			text += "; did you mean " + near + "?"
 		}
-		warnings = append(warnings, l.mistake(f.Path, "%s", text).Error())
+		warnings = append(warnings, l.Mistake(f.Path, "%s", text).Error())
 	}
 	return warnings
 }

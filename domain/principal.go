@@ -86,9 +86,12 @@ func inGroup(have, want []string) bool {
 		return true
 	}
 	return slices.ContainsFunc(want, func(w string) bool {
-		return slices.ContainsFunc(have, func(h string) bool { return fold(h) == fold(w) })
+		return slices.ContainsFunc(have, func(h string) bool { return SameGroup(h, w) })
 	})
 }
+
+// SameGroup reports whether two names are those of one group.
+func SameGroup(a, b string) bool { return fold(a) == fold(b) }
 
 func (a Access) compatible(session, resource string) bool {
 	if session == "" || resource == "" {

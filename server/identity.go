@@ -4,8 +4,9 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"errors"
+	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,12 +42,23 @@ type parsedToken struct {
 	sum       [sha256.Size]byte
 }
 
+// A TokenError says what is wrong with the token at an index.
+type TokenError struct {
+	Index   int
+	Field   string // as the configuration has it
+	Problem string
+}
+
+func (e *TokenError) Error() string {
+	return fmt.Sprintf("token %d: %s %s", e.Index+1, e.Field, e.Problem)
+}
+
 // ParseTokens checks tokens, whose principals get a source. Names are unique,
-// since limits, logs and results go by them.
+// since limits, logs and results go by them. The error is a [*TokenError].
 func ParseTokens(source string, tokens []Token) (*Tokens, error) {
 	t := &Tokens{}
 	names := map[string]bool{}
-	for _, token := range tokens {
+	for i, token := range tokens {
 		p := parsedToken{principal: domain.Principal{
 			ID: domain.PrincipalID(source, token.Name), Name: token.Name, Groups: token.Groups, ComplianceLevel: token.ComplianceLevel, Expires: token.Expires,
 		}}
@@ -54,11 +66,11 @@ func ParseTokens(source string, tokens []Token) (*Tokens, error) {
 		n, err := hex.Decode(p.sum[:], []byte(digits[:min(len(digits), 2*sha256.Size)]))
 		switch {
 		case token.Name == "":
-			return nil, errors.New("a token has no name")
+			return nil, &TokenError{i, "name", "is missing"}
 		case names[token.Name]:
-			return nil, errors.New("token " + token.Name + " occurs twice")
+			return nil, &TokenError{i, "name", "is that of another token, " + strconv.Quote(token.Name)}
 		case !ok || err != nil || n != sha256.Size || len(digits) != 2*sha256.Size:
-			return nil, errors.New("the hash of token " + token.Name + " is not sha256: and 64 hexadecimal digits")
+			return nil, &TokenError{i, "hash", "is not sha256: and 64 hexadecimal digits; toolserver token new NAME makes one"}
 		}
 		names[token.Name] = true
 		t.list = append(t.list, p)

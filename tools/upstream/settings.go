@@ -45,8 +45,8 @@ type Settings struct {
 
 // Filter says which tools are offered. Entries may have * for any characters.
 type Filter struct {
-	Allow []string `yaml:"allow" doc:"Tools that are offered; all if unset. * stands for any characters."`
-	Deny  []string `yaml:"deny" doc:"Tools that are not offered. * stands for any characters."`
+	Allow []string `yaml:"allow" format:"glob" doc:"Tools that are offered; all if unset. * stands for any characters."`
+	Deny  []string `yaml:"deny" format:"glob" doc:"Tools that are not offered. * stands for any characters."`
 }
 
 // offers reports whether a tool of that name is offered, and if not, the setting that

@@ -159,6 +159,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 	if err != nil {
 		return err
 	}
+	warnings = append(warnings, cfg.Warnings()...)
 	for _, w := range warnings {
 		a.log.Warn(w)
 	}

@@ -156,18 +156,18 @@ func (a *App) serveStdio(ctx context.Context, o ServeOptions) error {
 
 func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 	cfg := a.Config()
+	cert, err := cfg.Certificate()
+	if err != nil {
+		return err
+	}
 	l, err := net.Listen("tcp", o.HTTP)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
 	scheme := "http"
-	if cfg.Server.TLS.Cert != "" {
-		cert, err := tls.LoadX509KeyPair(cfg.Server.TLS.Cert, cfg.Server.TLS.Key)
-		if err != nil {
-			return fmt.Errorf("server.tls: %w", err)
-		}
-		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
+	if cert != nil {
+		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12})
 		scheme = "https"
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)

@@ -138,7 +138,7 @@ func runTool(ctx context.Context, g *globals, category string, args []string, na
 	}
 	log, err := logging.New(quiet, g.std.Err)
 	if err != nil {
-		return usage(err)
+		return usage(cfg.Mistake("logging.file", "%v", err))
 	}
 	defer log.Close()
 	a, err := app.New(g.program, cfg, log.Logger)

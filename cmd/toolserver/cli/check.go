@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"toolserver/cmd/toolserver/app"
+	"toolserver/cmd/toolserver/logging"
 	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/sandbox/process"
@@ -102,6 +103,7 @@ func (r *checkReport) configuration(cfg *config.Loaded) {
 	for _, root := range cfg.Roots {
 		r.line(true, "root", root)
 	}
+	r.serving(cfg)
 	if cfg.Server.HTTP != "" {
 		loopback := app.IsLoopback(cfg.Server.HTTP)
 		found := cfg.Server.HTTP
@@ -112,7 +114,28 @@ func (r *checkReport) configuration(cfg *config.Loaded) {
 		default:
 			found += " is not a loopback address and no token is configured"
 		}
-		r.line(loopback || len(cfg.Server.Tokens) > 0, "http", found)
+		foreign := config.ForeignAddress(cfg.Server.HTTP)
+		if foreign {
+			found = cfg.Server.HTTP + ": no interface of this machine has this address"
+		}
+		r.line(!foreign && (loopback || len(cfg.Server.Tokens) > 0), "http", found)
+	}
+}
+
+// serving checks the files that only serve opens.
+func (r *checkReport) serving(cfg *config.Loaded) {
+	switch cert, err := cfg.Certificate(); {
+	case err != nil:
+		r.line(false, "tls", err.Error())
+	case cert != nil:
+		r.line(true, "tls", fmt.Sprintf("%s, valid until %s", cfg.Server.TLS.Cert, cert.Leaf.NotAfter.Format(time.DateOnly)))
+	}
+	if file := cfg.Logging.File; file != "" {
+		if err := logging.Check(file); err != nil {
+			r.line(false, "log", cfg.Mistake("logging.file", "%v", err).Error())
+		} else {
+			r.line(true, "log", file)
+		}
 	}
 }
 

@@ -106,7 +106,7 @@ func TestCommandLine(t *testing.T) {
 		{args: "serve --http 0.0.0.0:0", err: "no token is configured", code: 2},
 		{args: "explain echo", out: "only groups and compliance levels restrict this tool"},
 		{args: "token new", err: "the name of the token's user", code: 2},
-		{args: "serve nowhere", err: "no such file or directory", code: 1},
+		{args: "serve nowhere", err: "does not exist: it starts where", code: 1},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			out, stderr, code := play(t, test.stdin, strings.Fields(test.args)...)
@@ -129,7 +129,7 @@ func TestBadConfig(t *testing.T) {
 		{"tools: {echo: {allowed_paths: [x]}}\n", `:1:16: unknown key "allowed_paths" in tools.echo; known keys: enabled, timeout,`},
 		{"errors: rpc\n", `:1:9: errors must be`},
 		{"server: {tokens: [{name: a, hash: 123}]}\n", `server.tokens[0].hash`},
-		{"server: {tokens: [{name: a, hash: \"123\"}]}\n", `:1:10: server.tokens: the hash of token a is not sha256: and 64 hexadecimal digits`},
+		{"server: {tokens: [{name: a, hash: \"123\"}]}\n", `:1:29: server.tokens[0].hash: is not sha256: and 64 hexadecimal digits`},
 		{"users: {ann: {compliance_level: secret}}\n", `:1:15: users.ann.compliance_level: there is no compliance level "secret"; known: none`},
 		{"tools: {bash: {denied_commands: [\"rm|x\"]}}\n", `:1:34: tools.bash.denied_commands[0]: "rm|x" does not work as an entry: it must be plain words`},
 		{"tools: {read_file: {denied_paths: [\"regex:.*\"]}}\n", `:1:36: tools.read_file.denied_paths[0]: "regex:.*" does not work as an entry: write a glob`},

@@ -9,6 +9,7 @@ import (
 
 	"toolserver/cmd/toolserver/app"
 	"toolserver/cmd/toolserver/logging"
+	"toolserver/config"
 )
 
 func serveCommand(g *globals) *cobra.Command {
@@ -41,13 +42,16 @@ func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) erro
 	if o.HTTP == "" && !stdio {
 		o.HTTP = cfg.Server.HTTP
 	}
+	if err := config.CheckAddress(o.HTTP); err != nil {
+		return usage(err)
+	}
 	if o.HTTP != "" && !o.Insecure && len(cfg.Server.Tokens) == 0 && !app.IsLoopback(o.HTTP) {
 		return usage(fmt.Errorf("%s is not a loopback address and no token is configured: add server.tokens (toolserver token new NAME), or use --insecure-no-auth", o.HTTP))
 	}
 	defer app.CatchBrokenPipes()()
 	log, err := logging.New(cfg.Logging, g.std.Err)
 	if err != nil {
-		return err
+		return cfg.Mistake("logging.file", "%v", err)
 	}
 	defer log.Close()
 	if cfg.Logging.File != "" || cfg.Logging.Level == "error" {

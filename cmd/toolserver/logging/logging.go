@@ -4,8 +4,10 @@ package logging
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -29,14 +31,14 @@ type Logger struct {
 func New(c config.Logging, stderr io.Writer) (*Logger, error) {
 	level, err := zapcore.ParseLevel(c.Level)
 	if err != nil {
-		return nil, fmt.Errorf("logging.level: %w", err)
+		return nil, err
 	}
 	l := &Logger{}
 	out := stderr
 	if c.File != "" {
-		f, err := os.OpenFile(c.File, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		f, err := open(c.File)
 		if err != nil {
-			return nil, fmt.Errorf("logging.file: %w", err)
+			return nil, err
 		}
 		out = f
 		l.free = append(l.free, func() { f.Close() })
@@ -66,6 +68,28 @@ func New(c config.Logging, stderr io.Writer) (*Logger, error) {
 	}
 	l.free = append(l.free, restore)
 	return l, nil
+}
+
+func open(file string) (*os.File, error) {
+	return os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+}
+
+// Check reports why a file cannot be logged to. It leaves none behind, and does not look
+// at what is no file, which may wait for a reader.
+func Check(file string) error {
+	info, err := os.Stat(file)
+	absent := errors.Is(err, fs.ErrNotExist)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil
+	}
+	f, err := open(file)
+	if err != nil {
+		return err
+	}
+	if absent {
+		defer os.Remove(file)
+	}
+	return f.Close()
 }
 
 // textEncoder writes what zap's console encoder writes of an entry without caller

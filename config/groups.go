@@ -1,0 +1,73 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"toolserver/domain"
+	"toolserver/domain/nearest"
+)
+
+// unusedGroups returns a warning for each group that something is for and nobody is in,
+// and for each user that nobody is, with its place.
+func (l *Loaded) unusedGroups() (warnings []string) {
+	people := []string{l.Server.User, "anonymous"}
+	var groups []string
+	for _, t := range l.Server.Tokens {
+		people, groups = append(people, t.Name), append(groups, t.Groups...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.Users)) {
+		if slices.Contains(people, name) {
+			groups = append(groups, l.Users[name].Groups...)
+			continue
+		}
+		text := l.Mistake("users."+name, "no token has the name %q, nor has server.user; %s", name, hint(name, people))
+		warnings = append(warnings, text.Error())
+	}
+	slices.Sort(groups)
+	groups = slices.Compact(groups)
+	for _, use := range l.groups() {
+		for i, group := range use.groups {
+			if slices.ContainsFunc(groups, func(has string) bool { return domain.SameGroup(has, group) }) {
+				continue
+			}
+			text := l.Mistake(fmt.Sprintf("%s.groups[%d]", use.path, i), "nobody is in the group %q: no entry of server.tokens has it, nor the user %s; %s", group, l.Server.User, hint(group, groups))
+			warnings = append(warnings, text.Error())
+		}
+	}
+	return warnings
+}
+
+func hint(word string, known []string) string {
+	if near, ok := nearest.Word(word, known); ok {
+		return "did you mean " + near + "?"
+	}
+	return "known: " + cmp.Or(strings.Join(known, ", "), "none")
+}
+
+// A use is what is for some groups only.
+type use struct {
+	path   string
+	groups []string
+}
+
+// groups returns the groups that the configuration keeps things to.
+func (l *Loaded) groups() (all []use) {
+	for name, t := range l.Tools {
+		all = append(all, use{"tools." + name, t.Groups})
+	}
+	for name, s := range l.Servers {
+		all = append(all, use{"mcp_servers." + name, s.Groups})
+	}
+	for name, r := range l.Resources {
+		all = append(all, use{"resources." + name, r.Groups})
+	}
+	for name, p := range l.Prompts {
+		all = append(all, use{"prompts." + name, p.Groups})
+	}
+	slices.SortFunc(all, func(a, b use) int { return strings.Compare(a.path, b.path) })
+	return all
+}

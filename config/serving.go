@@ -1,0 +1,125 @@
+package config
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Certificate returns the certificate for HTTPS, nil if none is configured. One that no
+// client accepts today is an error.
+func (l *Loaded) Certificate() (*tls.Certificate, error) {
+	pair := l.Server.TLS
+	if pair.Cert == "" {
+		return nil, nil
+	}
+	cert, err := os.ReadFile(pair.Cert)
+	if err != nil {
+		return nil, l.Mistake("server.tls.cert", "%v", err)
+	}
+	key, err := os.ReadFile(pair.Key)
+	if err != nil {
+		return nil, l.Mistake("server.tls.key", "%v", err)
+	}
+	both, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, l.Mistake("server.tls", "%s with %s: %s", pair.Cert, pair.Key, strings.TrimPrefix(err.Error(), "tls: "))
+	}
+	switch now := time.Now(); {
+	case now.After(both.Leaf.NotAfter):
+		return nil, l.Mistake("server.tls.cert", "%s expired on %s; renew it", pair.Cert, both.Leaf.NotAfter.Format(time.DateOnly))
+	case now.Before(both.Leaf.NotBefore):
+		return nil, l.Mistake("server.tls.cert", "%s is not valid before %s; check the clock of this machine", pair.Cert, both.Leaf.NotBefore.Format(time.RFC3339))
+	}
+	return &both, nil
+}
+
+// CheckAddress reports what is wrong with an address to serve HTTP on. None is stdio.
+func CheckAddress(text string) error {
+	if text == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return fmt.Errorf("%q is not an address to serve on; write HOST:PORT, such as 127.0.0.1:8080", text)
+	}
+	return nil
+}
+
+// ForeignAddress reports whether an address to serve HTTP on is that of another machine:
+// no interface of this one has it.
+func ForeignAddress(text string) bool {
+	host, _, _ := net.SplitHostPort(text)
+	ip := net.ParseIP(host)
+	if ip == nil || ip.IsUnspecified() || ip.IsLoopback() {
+		return false
+	}
+	all, err := net.InterfaceAddrs()
+	return err == nil && !slices.ContainsFunc(all, func(a net.Addr) bool {
+		of, ok := a.(*net.IPNet)
+		return ok && of.IP.Equal(ip)
+	})
+}
+
+// checkOrigin checks an origin as browsers send it: requests are compared with it byte
+// by byte.
+func checkOrigin(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case text == "null":
+		return nil // of pages that are files, or sandboxed
+	case text == "*":
+		return errors.New("any web page could use the server; write each origin, such as https://example.com")
+	case err != nil || u.Scheme == "" || u.Host == "" || strings.ContainsAny(text, "* \t"):
+		return fmt.Errorf("%q is not an origin; write SCHEME://HOST, with the port if it is not the usual one, such as https://example.com", text)
+	}
+	host := strings.ToLower(u.Host)
+	if usual := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]; usual != "" {
+		host = strings.TrimSuffix(host, usual)
+	}
+	if origin := u.Scheme + "://" + host; origin != text {
+		return fmt.Errorf("%q is never sent by a browser; write %s", text, origin)
+	}
+	return nil
+}
+
+// checkHostName checks a name by which requests may know the server.
+func checkHostName(text string) error {
+	host := text
+	if name, port, err := net.SplitHostPort(text); err == nil {
+		if _, err := net.LookupPort("tcp", port); err == nil {
+			host = name
+		}
+	}
+	switch {
+	case net.ParseIP(host) != nil:
+		return nil
+	case strings.Contains(text, "*"):
+		return fmt.Errorf("%q has a wildcard; write each host", text)
+	case host == "" || strings.ContainsAny(host, "/:@?#[] \t"):
+		return fmt.Errorf("%q is not a host name; write a name or address without scheme and path, such as tools.example.com", text)
+	}
+	return nil
+}
+
+// checkEndpoint checks the path of the MCP endpoint.
+func checkEndpoint(text string) error {
+	switch {
+	case !strings.HasPrefix(text, "/"):
+		return fmt.Errorf("must start with /, not %q", text)
+	case strings.ContainsAny(text, "?#"):
+		return fmt.Errorf("%q is more than a path; leave out what follows ? or #", text)
+	case text == "/livez" || text == "/readyz":
+		return fmt.Errorf("%s is that of a probe; write another path, such as /mcp", text)
+	}
+	return nil
+}

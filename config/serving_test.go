@@ -1,0 +1,123 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"toolserver/config"
+)
+
+// TestServing has an address, origin, host or path that nobody could reach, each with what
+// to write instead.
+func TestServing(t *testing.T) {
+	for yaml, want := range map[string]string{
+		"http: nonsense":                               `1:10: server.http: "nonsense" is not an address to serve on; write HOST:PORT`,
+		"http: 127.0.0.1:99999":                        `"127.0.0.1:99999" is not an address`,
+		"http: 'http://127.0.0.1:80'":                  "is not an address",
+		"path: mcp":                                    `server.path: must start with /, not "mcp"`,
+		"path: '/mcp?x'":                               "is more than a path",
+		"path: /livez":                                 "is that of a probe",
+		"allowed_origins: [example.com]":               `1:28: server.allowed_origins[0]: "example.com" is not an origin`,
+		"allowed_origins: ['*']":                       "any web page could use the server",
+		"allowed_origins: ['https://a.com/']":          "never sent by a browser; write https://a.com",
+		"allowed_origins: ['https://A.com:443/x']":     "write https://a.com",
+		"allowed_origins: ['https://*.a.com']":         "is not an origin",
+		"allowed_hosts: ['https://x']":                 `1:26: server.allowed_hosts[0]: "https://x" is not a host name`,
+		"allowed_hosts: ['*.example.com']":             "has a wildcard",
+		"allowed_hosts: ['[::1]']":                     "is not a host name",
+		"allowed_hosts: ['']":                          "is not a host name",
+		"http: ':8080'":                                "",
+		"http: '[::1]:0'":                              "",
+		"http: 'localhost:http'":                       "",
+		"allowed_origins: ['http://localhost:3000']":   "",
+		"allowed_origins: ['chrome-extension://abcd']": "",
+		"allowed_hosts: [a, 'b:8080', 10.0.0.1, '::1', '[::1]:80', a_b.example]": "",
+	} {
+		_, err := load(t, "server: {"+yaml+"}\n")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v; want %q", yaml, err, want)
+		}
+	}
+	if _, err := load(t, "mcp_servers: {a: {command: x, tools: {deny: ['a[']}}}\n"); err == nil || !strings.Contains(err.Error(), `1:46: mcp_servers.a.tools.deny[0]: "a[" is not a pattern`) {
+		t.Error(err)
+	}
+}
+
+// TestGroupsNobodyHas warns of groups that keep everybody out, and of users that nobody is.
+func TestGroupsNobodyHas(t *testing.T) {
+	hash := "sha256:" + strings.Repeat("ab", 32)
+	l, err := load(t, `
+server: {tokens: [{name: ann, hash: "`+hash+`", groups: [Staff]}]}
+users:
+  ann: {groups: [ops]}
+  local: {groups: [desk]}
+  bob: {groups: [elsewhere]}
+tools:
+  bash: {groups: [staf, OPS, elsewhere]}
+  echo: {groups: [staff, desk]}
+resources: {health: {groups: [nobody]}}
+prompts: {}
+mcp_servers: {up: {command: x, groups: [deskk]}}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(l.Warnings(), "\n")
+	for _, want := range []string{
+		`:6:3: users.bob: no token has the name "bob", nor has server.user; known: local, anonymous, ann`,
+		`:8:19: tools.bash.groups[0]: nobody is in the group "staf": no entry of server.tokens has it, nor the user local; did you mean Staff?`,
+		`:8:30: tools.bash.groups[2]: nobody is in the group "elsewhere"`,
+		`:10:31: resources.health.groups[0]: nobody is in the group "nobody"`,
+		`:12:41: mcp_servers.up.groups[0]: nobody is in the group "deskk"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
+	if n := strings.Count(got, "\n"); n != 4 {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestHomeDirectory warns where nobody has said what to serve, and it is a home directory.
+func TestHomeDirectory(t *testing.T) {
+	home := t.TempDir()
+	project := filepath.Join(home, "project")
+	if err := os.Mkdir(project, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "none"))
+	t.Setenv("TOOLSERVER_CONFIG", "")
+	for _, test := range []struct {
+		in    string
+		given []string
+		warns bool
+	}{
+		{home, nil, true},
+		{filepath.Dir(home), nil, true},
+		{project, nil, false},
+		{home, []string{home}, false},
+		{home, []string{"project"}, false},
+	} {
+		t.Chdir(test.in)
+		l, err := config.Load(config.Overrides{Directories: test.given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(l.Warnings(), "\n"); strings.Contains(got, "all of your home directory") != test.warns {
+			t.Errorf("%+v: %q", test, got)
+		}
+	}
+	for given, want := range map[string]string{
+		"~/project": "the directory ~/project does not exist: only shells replace ~; write " + project,
+		"projekt":   "write an absolute path",
+	} {
+		if _, err := config.Load(config.Overrides{Directories: []string{given}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", given, err)
+		}
+	}
+}

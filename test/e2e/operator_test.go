@@ -1,0 +1,179 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// operator runs commands as an operator does, in a directory of their own.
+type operator struct {
+	t   *testing.T
+	dir string
+	env []string
+}
+
+func newOperator(t *testing.T) *operator {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	return &operator{t: t, dir: dir, env: []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "XDG_STATE_HOME=" + filepath.Join(dir, "state"),
+		"XDG_CACHE_HOME=/dev/null/x", "XDG_CONFIG_HOME=" + filepath.Join(dir, "none"),
+	}}
+}
+
+func (o *operator) file(name, text string) string {
+	o.t.Helper()
+	path := filepath.Join(o.dir, name)
+	must(o.t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// run runs the program in the directory. A server gets no input, and ends with that.
+func (o *operator) run(args ...string) (stdout, stderr string, code int) {
+	o.t.Helper()
+	ctx, cancel := context.WithTimeout(o.t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary(), args...)
+	cmd.Dir, cmd.Env = o.dir, o.env
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok || ctx.Err() != nil {
+			o.t.Fatalf("%q: %v\n%s", args, err, errOut.String())
+		}
+		code = exit.ExitCode()
+	}
+	return out.String(), errOut.String(), code
+}
+
+// certificate writes a certificate and its key.
+func (o *operator) certificate(name string, from, until time.Time) {
+	o.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(o.t, err)
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: from, NotAfter: until, DNSNames: []string{"localhost"}}
+	cert, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
+	must(o.t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	must(o.t, err)
+	o.file(name+".pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})))
+	o.file(name+".key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})))
+}
+
+// TestCheckFindsWhatServeRefuses has check and serve say the same, at the same place.
+func TestCheckFindsWhatServeRefuses(t *testing.T) {
+	o := newOperator(t)
+	now := time.Now()
+	o.certificate("good", now.Add(-time.Hour), now.Add(24*time.Hour))
+	o.certificate("other", now.Add(-time.Hour), now.Add(24*time.Hour))
+	o.certificate("old", now.Add(-48*time.Hour), now.Add(-24*time.Hour))
+	o.certificate("young", now.Add(24*time.Hour), now.Add(48*time.Hour))
+	o.file("broken.pem", "nothing\n")
+	must(t, os.Mkdir(filepath.Join(o.dir, "folder"), 0o700))
+	const http = "http: '127.0.0.1:0', "
+	for yaml, want := range map[string]string{
+		"server: {" + http + "tls: {cert: none.pem, key: good.key}}\n":   "c.yaml:1:37: server.tls.cert: open DIR/none.pem: no such file",
+		"server: {" + http + "tls: {cert: good.pem, key: none.key}}\n":   "c.yaml:1:53: server.tls.key: open DIR/none.key: no such file",
+		"server: {" + http + "tls: {cert: good.pem, key: folder}}\n":     "server.tls.key: read DIR/folder: is a directory",
+		"server: {" + http + "tls: {cert: good.pem, key: other.key}}\n":  "c.yaml:1:31: server.tls: DIR/good.pem with DIR/other.key: private key does not match public key",
+		"server: {" + http + "tls: {cert: broken.pem, key: good.key}}\n": "server.tls: DIR/broken.pem with DIR/good.key: failed to find any PEM data",
+		"server: {" + http + "tls: {cert: old.pem, key: old.key}}\n":     "server.tls.cert: DIR/old.pem expired on ",
+		"server: {" + http + "tls: {cert: young.pem, key: young.key}}\n": "server.tls.cert: DIR/young.pem is not valid before ",
+		"server: {" + http + "tls: {cert: good.pem}}\n":                  "server.tls: set both cert and key",
+		"logging: {file: nowhere/x.log}\n":                               "c.yaml:1:11: logging.file: open DIR/nowhere/x.log: no such file",
+		"logging: {file: folder}\n":                                      "logging.file: open DIR/folder: is a directory",
+		"server: {" + http + "allowed_origins: [example.com]}\n":         `server.allowed_origins[0]: "example.com" is not an origin`,
+		"server: {" + http + "allowed_hosts: ['https://x']}\n":           `server.allowed_hosts[0]: "https://x" is not a host name`,
+		"server: {http: nonsense}\n":                                     `server.http: "nonsense" is not an address`,
+		"server: {http: '127.0.0.1:99999'}\n":                            `"127.0.0.1:99999" is not an address`,
+		"server: {http: '0.0.0.0:0'}\n":                                  "0.0.0.0:0 is not a loopback address and no token is configured",
+		"tools: {bash: {timeout: soon}}\n":                               "c.yaml:1:25: tools.bash.timeout must be ",
+		"tools: {bash: {timeout: 25h}}\n":                                "c.yaml:1:25: tools.bash.timeout must be from 1ms to 24h",
+		"tools: {system_info: {mask: ['(']}}\n":                          `c.yaml:1:30: tools.system_info.mask[0]: `,
+		"tools: {bash: {allowed_commands: ['git (']}}\n":                 `c.yaml:1:35: tools.bash.allowed_commands[0]: "git ("`,
+		"tools: {bash: {allowed_commands: ['']}}\n":                      `c.yaml:1:35: tools.bash.allowed_commands[0]: ""`,
+		"tools: {bash: {denied_commands: ['^rm']}}\n":                    `c.yaml:1:34: tools.bash.denied_commands[0]: "^rm"`,
+		"tools: {read_file: {denied_paths: ['regex:.*']}}\n":             `c.yaml:1:36: tools.read_file.denied_paths[0]: `,
+		"tools: {web_fetch: {denied_hosts: ['*.a.com']}}\n":              `c.yaml:1:36: tools.web_fetch.denied_hosts[0]: `,
+		"mcp_servers: {a: {command: x, tools: {deny: ['[']}}}\n":         `c.yaml:1:46: mcp_servers.a.tools.deny[0]: `,
+		"web: {search: {providers: [gogle]}}\n":                          `c.yaml:1:28: web.search.providers[0]: `,
+		"sandbox: {network: {allow: ['https://a.org']}}\n":               `c.yaml:1:29: sandbox.network.allow[0]: `,
+		"server: {tokens: [{name: ann, hash: 'sha256:12'}]}\n":           `c.yaml:1:31: server.tokens[0].hash: `,
+		"working_directory: nowhere\n":                                   `c.yaml:1:1: working_directory: `,
+		"roots: [., nowhere]\n":                                          `c.yaml:1:12: roots[1]: `,
+		"mcpServers: {files: {command: npx}}\n":                          "toolserver config import FILE takes over",
+		"allowed_directories: [.]\n":                                     `did you mean "roots"?`,
+		"working_dir: .\n":                                               `did you mean "working_directory"?`,
+		"server: {" + http + "path: mcp}\n":                              "server.path: must start with /",
+		"tools: {bassh: {enabled: false}}\n":                              `c.yaml:1:9: tools.bassh: there is no tool "bassh"; did you mean bash?`,
+	} {
+		c := o.file("c.yaml", yaml)
+		want = strings.ReplaceAll(want, "DIR", o.dir)
+		if out, _, code := o.run("check", "-c", c); code != 1 || !strings.Contains(out, want) {
+			t.Errorf("check of %s ends with %d, without %q:\n%s", yaml, code, want, out)
+		}
+		if _, said, code := o.run("serve", "-c", c); code == 0 || !strings.Contains(said, want) {
+			t.Errorf("serve with %s ends with %d, without %q:\n%s", yaml, code, want, said)
+		}
+	}
+	if out, _, code := o.run("check", "-c", o.file("c.yaml", "server: {http: '192.0.2.1:80', tokens: [{name: a, hash: 'sha256:"+strings.Repeat("ab", 32)+"'}]}\n")); code != 1 || !strings.Contains(out, "192.0.2.1:80: no interface of this machine") {
+		t.Errorf("a foreign address: %s", out)
+	}
+	c := o.file("c.yaml", "server: {"+http+"tls: {cert: good.pem, key: good.key}}\nlogging: {file: new.log}\n")
+	out, _, _ := o.run("check", "-c", c)
+	contain(t, "check", out, "tls            "+o.dir+"/good.pem, valid until "+now.Add(24*time.Hour).UTC().Format(time.DateOnly), "log            "+o.dir+"/new.log")
+	if strings.Contains(out, "fail tls") || strings.Contains(out, "fail log") {
+		t.Error(out)
+	}
+	if _, err := os.Stat(filepath.Join(o.dir, "new.log")); err == nil {
+		t.Error("check has left a log")
+	}
+}
+
+// TestCheckNotes has a note for what may be meant so: groups nobody is in, paths and
+// commands that are not there, a home directory.
+func TestCheckNotes(t *testing.T) {
+	o := newOperator(t)
+	c := o.file("c.yaml", "working_directory: .\ntools:\n  bash: {groups: [nobodyhas], allowed_commands: [ls, frobnicate]}\n  read_file: {denied_paths: [docs]}\nusers: {local: {groups: [nobodyhad]}}\n")
+	out, _, _ := o.run("check", "-c", c)
+	contain(t, "check", out,
+		`c.yaml:3:19: tools.bash.groups[0]: nobody is in the group "nobodyhas": no entry of server.tokens has it, nor the user local; did you mean nobodyhad?`,
+		`c.yaml:3:54: tools.bash.allowed_commands[1]: "frobnicate" matches nothing here now`,
+		`c.yaml:4:30: tools.read_file.denied_paths[0]: "docs" matches nothing here now`)
+	if _, said, code := o.run("serve", "-c", c); code != 0 || !strings.Contains(said, "nobodyhas") {
+		t.Errorf("serve ends with %d:\n%s", code, said)
+	}
+	const home = "tools may use all of your home directory"
+	o.env = append(o.env, "HOME="+o.dir)
+	out, _, _ = o.run("check")
+	contain(t, "check in a home directory", out, "ok   warning        "+home)
+	_, said, _ := o.run("serve", "--stdio")
+	contain(t, "serve in a home directory", said, home, "set working_directory")
+	for _, args := range [][]string{{"serve", "--stdio", "."}, {"serve", "--stdio", "--config", c}} {
+		if _, said, _ := o.run(args...); strings.Contains(said, home) {
+			t.Errorf("%q was told which directory to serve:\n%s", args, said)
+		}
+	}
+	for given, want := range map[string]string{
+		"~/project": "the directory ~/project does not exist: only shells replace ~; write " + o.dir + "/project",
+		"relative":  "the directory " + o.dir + "/relative does not exist: it starts where the server is started, which a client chooses; write an absolute path",
+	} {
+		if _, said, code := o.run("serve", "--stdio", given); code != 1 || !strings.Contains(said, want) {
+			t.Errorf("serve %s ends with %d: %s", given, code, said)
+		}
+	}
+}
