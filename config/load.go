@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"toolserver/config/yamlconf"
+	"toolserver/sandbox"
+	"toolserver/structschema"
 )
 
 // Loaded is a configuration and where it comes from.
@@ -142,17 +144,19 @@ func empty(data []byte) bool {
 // the names their services use. They are secrets, wherever they come from.
 func (l *Loaded) credentials() {
 	for _, c := range []struct {
-		variable string
-		key      *string
+		variable, path string
+		key            *string
 	}{
-		{"ANTHROPIC_API_KEY", &l.Anthropic.APIKey},
-		{"ANTHROPIC_ADMIN_API_KEY", &l.Anthropic.AdminAPIKey},
-		{"BRAVE_API_KEY", &l.Web.Search.Brave.APIKey},
-		{"TAVILY_API_KEY", &l.Web.Search.Tavily.APIKey},
-		{"GOOGLE_CLIENT_SECRET", &l.Google.ClientSecret},
+		{"ANTHROPIC_API_KEY", "anthropic.api_key", &l.Anthropic.APIKey},
+		{"ANTHROPIC_ADMIN_API_KEY", "anthropic.admin_api_key", &l.Anthropic.AdminAPIKey},
+		{"BRAVE_API_KEY", "web.search.brave.api_key", &l.Web.Search.Brave.APIKey},
+		{"TAVILY_API_KEY", "web.search.tavily.api_key", &l.Web.Search.Tavily.APIKey},
+		{"GOOGLE_CLIENT_SECRET", "google.client_secret", &l.Google.ClientSecret},
 	} {
 		if *c.key = strings.TrimSpace(*c.key); *c.key == "" {
-			*c.key = strings.TrimSpace(os.Getenv(c.variable))
+			if *c.key = strings.TrimSpace(os.Getenv(c.variable)); *c.key != "" {
+				l.source.Refer(c.path, "${"+c.variable+"}")
+			}
 		}
 		if *c.key != "" {
 			l.Secrets = append(l.Secrets, *c.key)
@@ -253,8 +257,20 @@ func (l *Loaded) Mistake(key, format string, args ...any) error {
 	return l.source.Errorf(key, format, args...)
 }
 
-// Show returns the configuration in force as YAML, with secrets masked.
-func (l *Loaded) Show() []byte { return yamlconf.Show(&l.Config, &l.source) }
+// shownHead begins what Show returns.
+const shownHead = "# The configuration in force; what is not here is unset (toolserver config init - lists everything).\n" +
+	"# Secrets are references, or masked. Tools without a list of paths use working_directory and roots.\n"
+
+// Show returns the configuration in force as YAML, with secrets masked. As a file it
+// stands for the same configuration, except for what is masked.
+func (l *Loaded) Show() []byte {
+	c := l.Config
+	c.StateDirectory = c.stateDirectory()
+	if c.Sandbox.Limits.Memory == 0 {
+		c.Sandbox.Limits.Memory = structschema.Bytes(sandbox.DefaultMemory())
+	}
+	return append([]byte(shownHead), yamlconf.Show(&c, Default(), &l.source)...)
+}
 
 // Template returns a file to start from, with every key and what it means.
 func Template() []byte {

@@ -254,7 +254,7 @@ const minDisk = 1 << 20
 func (c *Commands) bounds() process.Bounds {
 	l, kept := c.policy.Settings.Limits, c.kernel.scratch.size()
 	if l.Memory == 0 {
-		l.Memory = c.kernel.memory() / 2
+		l.Memory = c.kernel.memory()
 	}
 	if l.Disk == 0 {
 		l.Disk = (freeSpace(c.policy.WorkingDirectory) + kept) / 2

@@ -20,7 +20,7 @@ type Kernel struct {
 	scratch  *scratch
 	network  *network
 	programs func() []string // directories that hold programs
-	memory   func() int64    // what the machine has; see machineMemory
+	memory   func() int64    // see DefaultMemory
 
 	probe   sync.Once // sets what follows
 	support confine.Support
@@ -28,10 +28,14 @@ type Kernel struct {
 	worse   error // why the best method is not used
 }
 
+// DefaultMemory is how many bytes a command may use where no limit is configured: half of
+// what the machine has. Zero means no bound, because that is not known.
+func DefaultMemory() int64 { return machineMemory() / 2 }
+
 // NewKernel returns the kernel layer for commands that r runs. Its caller closes
 // it when none runs any more.
 func NewKernel(r *runner.Runner) *Kernel {
-	k := &Kernel{runner: r, scratch: newScratch(), network: new(network), programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(machineMemory)}
+	k := &Kernel{runner: r, scratch: newScratch(), network: new(network), programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(DefaultMemory)}
 	if r != nil {
 		k.launcher = r.Launcher()
 		k.children = process.NewChildren(k.launcher, maxChildren)

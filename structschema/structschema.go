@@ -111,6 +111,7 @@ type Rules struct {
 	Secret, Path bool
 	Relative     bool // the path stays relative if it is
 	One          bool // a value alone stands for a list of it
+	Element      bool // of a list or map, rather than a field
 }
 
 // Bound is one end of a range.
@@ -291,7 +292,7 @@ func (t *Type) Leaf() *Type {
 
 // Elements are the rules that a list or map passes on to its elements.
 func (r Rules) Elements() Rules {
-	r.Min, r.Max, r.One = nil, nil, false
+	r.Min, r.Max, r.One, r.Element = nil, nil, false, true
 	return r
 }
 

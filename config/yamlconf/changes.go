@@ -13,10 +13,10 @@ import (
 // of source sets in v to something else than what it is in defaults, in declared
 // order. Both are structs or pointers to them, and secrets are masked.
 func Changes(v, defaults any, source *Source) (lines []string) {
-	w := &writer{structschema.NewTypes("yaml"), source}
+	w := &writer{types: structschema.NewTypes("yaml"), source: source}
 	node := func(v any) *yaml.Node {
 		value, t := rootOf(w.types, v)
-		return w.node(value, t, structschema.Rules{}, "")
+		return w.node(value, value, t, structschema.Rules{}, "")
 	}
 	var compare func(path string, now, was *yaml.Node)
 	compare = func(path string, now, was *yaml.Node) {

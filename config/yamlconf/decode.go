@@ -32,7 +32,7 @@ func Decode(file string, data []byte, into any, source *Source) error {
 	if !out.CanSet() {
 		panic(fmt.Sprintf("yamlconf: Decode into %T; want a pointer to a struct", into))
 	}
-	*source = Source{file: file, places: map[string]place{}, masked: map[string]bool{}, values: map[string]bool{}}
+	*source = Source{file: file, places: map[string]place{}, masked: map[string]bool{}, written: map[string]string{}, values: map[string]bool{}}
 	root, bad := parse(file, data)
 	if bad != nil {
 		return bad

@@ -11,7 +11,7 @@ import (
 
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
-		"", everything, string(yamlconf.Template(defaults())), string(yamlconf.Show(defaults(), new(yamlconf.Source))),
+		"", everything, string(yamlconf.Template(defaults())), string(yamlconf.Show(defaults(), defaults(), new(yamlconf.Source))),
 		"a: &a [*a]", "server: &a {<<: *a}", "labels: {a: \"${X:-${Y}}\"}", "? [a]\n: b", "!!map {}", "--- \n--- \n", "\ufeff\tx",
 		"tools: {bash: {timeout: 1e308, allowed_paths: ['~', '~/', '~x']}}", "limits: {max_result: 0o17, retries: -0b11}", "%YAML 1.1\n---\na: 1",
 		"env:\n  - |2-\n   x", "mcp_servers: {x: *y}", "labels: {\"${file:c.yaml}\": \"${file:/dev/zero}\"}",
@@ -32,9 +32,9 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, _, err := decode(string(yamlconf.Show(c, new(yamlconf.Source))))
+		again, _, err := decode(string(yamlconf.Show(c, defaults(), new(yamlconf.Source))))
 		if err != nil {
-			t.Fatalf("shown text does not decode: %v\n%s", err, yamlconf.Show(c, new(yamlconf.Source)))
+			t.Fatalf("shown text does not decode: %v\n%s", err, yamlconf.Show(c, defaults(), new(yamlconf.Source)))
 		}
 		if c.WorkDir == defaults().WorkDir { // relative, which means another folder in a file
 			again.WorkDir = c.WorkDir

@@ -50,8 +50,8 @@ func TestKeyed(t *testing.T) {
 	if other := c.Parts["other"].(*otherKeys); !other.Common.Enabled || len(other.Unknown) != 1 {
 		t.Errorf("got %+v", other)
 	}
-	const shown = "parts:\n  deep:\n    enabled: false\n    depth: 3\n  other:\n    enabled: true\n    more: null\n"
-	if got := string(yamlconf.Show(c, new(yamlconf.Source))); got != shown {
+	const shown = "parts:\n  deep:\n    depth: 3\n  other:\n    enabled: true\n    more: null\n"
+	if got := string(yamlconf.Show(c, keyed{}, new(yamlconf.Source))); got != shown {
 		t.Errorf("shown as\n%s", got)
 	}
 	for text, want := range map[string]string{

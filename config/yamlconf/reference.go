@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 const (
@@ -15,37 +17,60 @@ const (
 	maxExpanded   = 16 << 20 // bytes all references of a file may stand for
 )
 
-// expand resolves the references in s, and returns what each one stood for.
-func (d *decoder) expand(s string) (text string, parts []string, err error) {
-	var b strings.Builder
+// expand resolves the references in s, and returns what each one stood for, and s as it
+// can be written in any folder: with masked text for variables that are unset, if that
+// may be secret.
+func (d *decoder) expand(s string, mayBeSecret bool) (text string, parts []string, written string, err error) {
+	var b, w strings.Builder
 	for {
 		before, after, found := strings.Cut(s, "${")
 		if !found {
 			b.WriteString(s)
-			return b.String(), parts, nil
+			w.WriteString(s)
+			return b.String(), parts, w.String(), nil
 		}
 		if plain, escaped := strings.CutSuffix(before, "$"); escaped {
 			b.WriteString(plain + "${")
+			w.WriteString(plain + "$${")
 			s = after
 			continue
 		}
 		b.WriteString(before)
+		w.WriteString(before)
 		inner, rest, ok := strings.Cut(after, "}")
 		if !ok {
-			return "", nil, fmt.Errorf("%q has no closing }; write $${ for a plain ${", clip("${"+after))
+			return "", nil, "", fmt.Errorf("%q has no closing }; write $${ for a plain ${", clip("${"+after))
 		}
 		part, err := d.lookup(inner)
 		if err != nil {
-			return "", nil, err
+			return "", nil, "", err
 		}
+		if file, ok := strings.CutPrefix(inner, "file:"); ok {
+			if file, err = d.resolve(file, false); err != nil {
+				return "", nil, "", err
+			}
+			inner = "file:" + file
+		} else if name, otherwise, _ := strings.Cut(inner, ":-"); mayBeSecret && otherwise != "" {
+			inner = name + ":-" + mask
+		}
+		w.WriteString("${" + inner + "}")
 		if d.expanded += len(part); d.expanded > maxExpanded {
-			return "", nil, fmt.Errorf("the references of this file stand for more than %d MiB", maxExpanded>>20)
+			return "", nil, "", fmt.Errorf("the references of this file stand for more than %d MiB", maxExpanded>>20)
 		}
 		b.WriteString(part)
 		parts = append(parts, part)
 		s = rest
 	}
 }
+
+// secretReference is a text of which nothing is secret but what it refers to.
+var secretReference = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([A-Za-z]+ )?\$\{([A-Za-z0-9_]+(:-)?|file:[^{}]+)\}$`)
+})
+
+// onlyReference reports whether a text has no more than one reference, without a text for
+// when that is unset, after the name of a scheme such as Bearer.
+func onlyReference(text string) bool { return secretReference().MatchString(text) }
 
 // lookup returns what the reference ${inner} stands for.
 func (d *decoder) lookup(inner string) (string, error) {

@@ -1,6 +1,8 @@
 package yamlconf_test
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -45,7 +47,7 @@ server:
     - user: ann
       hash: "********"
     - user: bob
-      hash: "********"
+      hash: ${TOKEN_VALUE}
   tls:
     cert: /c.pem
     key: /k.pem
@@ -65,15 +67,13 @@ tools:
     enabled: true
     timeout: 1m30s
     allowed_commands: []
-    allowed_paths: null
   other:
     enabled: true
     timeout: 10m
 mcp_servers:
-  a: "********"
+  a: http://${HOST}/mcp
   b c:
     url: run
-    retry: false
     headers:
       X: "********"
       Z: ""
@@ -85,17 +85,17 @@ labels:
   copy: "********"
   zone: z
 `
-	if got := string(yamlconf.Show(c, source)); got != want {
+	if got := string(yamlconf.Show(c, defaults(), source)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	secrets := strings.Join(source.Secrets(), ",")
 	if secrets != "abcdef123,example.org,http://example.org/mcp,plain-text-key,s3cr3t-token" {
 		t.Errorf("secrets %s", secrets)
 	}
-	if got := string(yamlconf.Show(&c, new(yamlconf.Source))); strings.Contains(got, "abcdef123") {
+	if got := string(yamlconf.Show(&c, defaults(), new(yamlconf.Source))); strings.Contains(got, "abcdef123") {
 		t.Errorf("without a source got\n%s", got)
 	}
-	if got := string(yamlconf.Show(struct{}{}, new(yamlconf.Source))); got != "{}\n" {
+	if got := string(yamlconf.Show(struct{}{}, struct{}{}, new(yamlconf.Source))); got != "{}\n" {
 		t.Errorf("an empty struct shows as %q", got)
 	}
 }
@@ -110,7 +110,7 @@ func TestShowDecodesToTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := yamlconf.Show(c, source)
+	shown := yamlconf.Show(c, defaults(), source)
 	again, _, err := decode(string(shown))
 	if err != nil || !reflect.DeepEqual(c, again) {
 		t.Errorf("%s\nerr %v\n got %+v\nwant %+v", shown, err, again, c)
@@ -190,5 +190,47 @@ sub:
 	text := string(yamlconf.Template(small{Home: "./files", Size: 1 << 20, Key: "hunter2"}))
 	if text != want {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
+
+// TestShowKeepsReferences shows them as they can be read again from any folder, but nothing
+// secret that stands beside them.
+func TestShowKeepsReferences(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte("from-a-file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel("/etc/ts", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, source, err := decode(`
+working_directory: ${HOME}/x
+errors: ${MODE}
+server: {port: "${PORT}", name: "${NOBODY:-front}-$${x}"}
+env: {A: "${TOKEN_VALUE}", B: "Bearer ${file:` + relative + `}", C: "hunter2${MODE}", D: "${NOBODY:-hunter3}"}
+labels: {a: "${NOBODY:-hunter4}", b: "${MODE:-x}"}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := string(yamlconf.Show(c, defaults(), source))
+	for _, want := range []string{
+		"working_directory: " + home + "/x\n", "errors: ${MODE}\n", "port: ${PORT}\n", "name: ${NOBODY:-front}-$${x}\n",
+		"A: ${TOKEN_VALUE}\n", "B: Bearer ${file:" + file + "}\n", `C: "********"`, `D: "********"`,
+		"a: ${NOBODY:-********}\n", "b: ${MODE:-********}\n",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("no %q in\n%s", want, shown)
+		}
+	}
+	for _, secret := range []string{"hunter", "s3cr3t", "from-a-file"} {
+		if strings.Contains(shown, secret) {
+			t.Errorf("%q is shown in\n%s", secret, shown)
+		}
+	}
+	again, source, err := decode(shown)
+	if err != nil || string(yamlconf.Show(again, defaults(), source)) != shown {
+		t.Errorf("read again: %v\n%s\nfrom\n%s", err, yamlconf.Show(again, defaults(), source), shown)
 	}
 }

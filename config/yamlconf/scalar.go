@@ -57,10 +57,15 @@ func (d *decoder) text(n *yaml.Node, r structschema.Rules, path string) (text st
 	text = n.Value
 	if n.ShortTag() == "!!str" && strings.Contains(text, "${") {
 		var parts []string
-		if text, parts, err = d.expand(text); err != nil {
+		var written string
+		free := r.Element && r.Enum == nil && (r.Format == "" || !strings.HasSuffix(path, "]")) // such as headers and environments
+		if text, parts, written, err = d.expand(text, free); err != nil {
 			return "", false, err
 		}
 		expanded = len(parts) > 0
+		if expanded && !r.Path && (!r.Secret || onlyReference(written)) {
+			d.source.Refer(path, written)
+		}
 		for _, part := range parts {
 			if !r.Path {
 				d.source.remember(part)
@@ -72,11 +77,9 @@ func (d *decoder) text(n *yaml.Node, r structschema.Rules, path string) (text st
 			return "", false, err
 		}
 	}
-	if expanded || r.Secret {
+	if expanded && !r.Path || r.Secret {
 		d.source.masked[path] = true
-		if r.Secret || !r.Path {
-			d.source.remember(text)
-		}
+		d.source.remember(text)
 	}
 	return text, expanded, nil
 }

@@ -102,7 +102,7 @@ func TestSchemaAgreesWithDecode(t *testing.T) {
 			t.Errorf("%s: schema says %v, Decode says %v; want good = %v", test.in, invalid, err, test.good)
 		}
 	}
-	for name, text := range map[string][]byte{"template": yamlconf.Template(defaults()), "show": yamlconf.Show(defaults(), new(yamlconf.Source))} {
+	for name, text := range map[string][]byte{"template": yamlconf.Template(defaults()), "show": yamlconf.Show(defaults(), defaults(), new(yamlconf.Source))} {
 		if err := s.Validate(document(t, string(text))); err != nil {
 			t.Errorf("%s does not satisfy the schema: %v", name, err)
 		}

@@ -40,10 +40,11 @@ func (e *Error) Error() string {
 // values must not be shown. The zero value is ready to use. It is filled by one
 // Decode and only read afterwards.
 type Source struct {
-	file   string
-	places map[string]place
-	masked map[string]bool // keys, such as server.tokens[0].hash
-	values map[string]bool // texts that are secret wherever they turn up
+	file    string
+	places  map[string]place
+	masked  map[string]bool   // keys, such as server.tokens[0].hash
+	written map[string]string // by key, texts with references that may be shown
+	values  map[string]bool   // texts that are secret wherever they turn up
 
 	// Formatted are the texts whose fields have the tag format, for the caller to
 	// check.
@@ -80,6 +81,14 @@ const minSecret = 6
 
 // AddSecret has a text count as a secret that no tag or reference marks as one.
 func (s *Source) AddSecret(value string) { s.remember(value) }
+
+// Refer has the value at a path shown as the reference that it comes from.
+func (s *Source) Refer(path, reference string) {
+	if s.written == nil {
+		s.written = map[string]string{}
+	}
+	s.written[path] = reference
+}
 
 func (s *Source) remember(value string) {
 	if len(value) >= minSecret {

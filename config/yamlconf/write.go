@@ -17,14 +17,15 @@ import (
 // mask stands in for what must not be shown.
 const mask = "********"
 
-// Show returns v, a struct or a pointer to one, as YAML in declared order.
-// Fields tagged secret, and what source knows to come from references or to
-// equal a secret, are masked. What is unset is null. Apart from masked values,
-// and from paths in v that are relative, the text decodes to v again.
-func Show(v any, source *Source) []byte {
-	w := &writer{structschema.NewTypes("yaml"), source}
+// Show returns v, a struct or a pointer to one, as YAML in declared order, without what
+// is unset in it and in the defaults. What comes from references is shown as these. Fields
+// tagged secret, and what equals a secret, are masked. Apart from masked values, and from
+// paths in v that are relative, the text decodes over the defaults to v again.
+func Show(v, defaults any, source *Source) []byte {
+	w := &writer{types: structschema.NewTypes("yaml"), source: source, sparse: true}
 	value, t := rootOf(w.types, v)
-	return marshal(w.node(value, t, structschema.Rules{}, ""))
+	over, _ := rootOf(w.types, defaults)
+	return marshal(w.node(value, over, t, structschema.Rules{}, ""))
 }
 
 // Schema returns the JSON Schema (draft 2020-12) of v, a struct that holds the
@@ -52,9 +53,12 @@ func marshal(n *yaml.Node) []byte {
 type writer struct {
 	types  *structschema.Types
 	source *Source
+	sparse bool // leaves out what is unset
 }
 
-func (w *writer) node(v reflect.Value, t *structschema.Type, r structschema.Rules, path string) *yaml.Node {
+// node returns v, which is decoded over a default; over the zero value if that is
+// invalid, as elements of maps and lists are.
+func (w *writer) node(v, over reflect.Value, t *structschema.Type, r structschema.Rules, path string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	switch t.Kind {
 	case structschema.Pointer, structschema.List, structschema.Map, structschema.Any:
@@ -64,23 +68,34 @@ func (w *writer) node(v reflect.Value, t *structschema.Type, r structschema.Rule
 	}
 	switch t.Kind {
 	case structschema.Pointer:
-		return w.node(v.Elem(), t.Elem, r, path)
+		if over.IsValid() {
+			over = over.Elem()
+		}
+		return w.node(v.Elem(), over, t.Elem, r, path)
 	case structschema.Any: // an element of a [structschema.Keyed]
 		v = reflect.Indirect(v.Elem())
-		return w.node(v, w.types.Of(v.Type()), r, path)
+		return w.node(v, reflect.Value{}, w.types.Of(v.Type()), r, path)
 	case structschema.Struct:
 		if t.Short != nil && isShort(v, t) {
-			return w.node(v.FieldByIndex(t.Short.Index), t.Short.Type, t.Short.Rules, path)
+			return w.node(v.FieldByIndex(t.Short.Index), field(over, t.Short), t.Short.Type, t.Short.Rules, path)
 		}
 		for _, f := range t.Fields {
 			f.Secret = f.Secret || r.Secret
-			n.Content = append(n.Content, text(f.Name), w.node(v.FieldByIndex(f.Index), f.Type, f.Rules, join(path, f.Name)))
+			value, over := v.FieldByIndex(f.Index), field(over, &f)
+			if w.sparse && unset(value, over, f.Type, f.Rules) {
+				continue
+			}
+			below := w.node(value, over, f.Type, f.Rules, join(path, f.Name))
+			if w.sparse && f.Type.Kind == structschema.Struct && below.Kind == yaml.MappingNode && len(below.Content) == 0 {
+				continue
+			}
+			n.Content = append(n.Content, text(f.Name), below)
 		}
 		if t.Rest != nil {
-			n.Content = append(n.Content, w.entries(v.FieldByIndex(t.Rest.Index), t.Rest.Type, t.Rest.Rules, path)...)
+			n.Content = append(n.Content, w.entries(v.FieldByIndex(t.Rest.Index), field(over, t.Rest), t.Rest.Type, t.Rest.Rules, path)...)
 		}
 	case structschema.Map:
-		n.Content = w.entries(v, t, r, path)
+		n.Content = w.entries(v, over, t, r, path)
 	case structschema.List:
 		return w.list(v, t, r, path)
 	default:
@@ -89,12 +104,36 @@ func (w *writer) node(v reflect.Value, t *structschema.Type, r structschema.Rule
 	return n
 }
 
+// field returns a field of a struct; an invalid value of an invalid one.
+func field(v reflect.Value, f *structschema.Field) reflect.Value {
+	if !v.IsValid() {
+		return v
+	}
+	return v.FieldByIndex(f.Index)
+}
+
+// unset reports whether a value means the same as no value: it is one that says nothing,
+// and so is what it is decoded over.
+func unset(v, over reflect.Value, t *structschema.Type, r structschema.Rules) bool {
+	switch {
+	case !v.IsZero() || over.IsValid() && !over.IsZero():
+		return false
+	case !over.IsValid() && t.Kind != structschema.Struct:
+		return true
+	}
+	return t.Elem != nil || t.Kind == structschema.String || t.Kind == structschema.Text || !r.Allows(t, v)
+}
+
 // entries returns the keys and values of a map, sorted by key.
-func (w *writer) entries(v reflect.Value, t *structschema.Type, r structschema.Rules, path string) (nodes []*yaml.Node) {
+func (w *writer) entries(v, over reflect.Value, t *structschema.Type, r structschema.Rules, path string) (nodes []*yaml.Node) {
 	keys := v.MapKeys()
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	for _, key := range keys {
-		nodes = append(nodes, text(key.String()), w.node(v.MapIndex(key), t.Elem, r.Elements(), join(path, key.String())))
+		var before reflect.Value
+		if over.IsValid() {
+			before = over.MapIndex(key)
+		}
+		nodes = append(nodes, text(key.String()), w.node(v.MapIndex(key), before, t.Elem, r.Elements(), join(path, key.String())))
 	}
 	return nodes
 }
@@ -104,7 +143,7 @@ func (w *writer) list(v reflect.Value, t *structschema.Type, r structschema.Rule
 	n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 	length := 0
 	for i := range v.Len() {
-		item := w.node(v.Index(i), t.Elem, r.Elements(), index(path, i))
+		item := w.node(v.Index(i), reflect.Value{}, t.Elem, r.Elements(), index(path, i))
 		n.Content = append(n.Content, item)
 		if length += len(item.Value) + 2; item.Kind != yaml.ScalarNode || length > 80 {
 			n.Style = 0
@@ -114,6 +153,9 @@ func (w *writer) list(v reflect.Value, t *structschema.Type, r structschema.Rule
 }
 
 func (w *writer) scalar(v reflect.Value, t *structschema.Type, r structschema.Rules, path string) *yaml.Node {
+	if written := w.source.written[path]; written != "" {
+		return text(written)
+	}
 	plain := structschema.Plain(t, v)
 	value, isText := plain.(string)
 	switch {
@@ -153,7 +195,7 @@ func isShort(v reflect.Value, t *structschema.Type) bool {
 // is a secret, and where it is a relative path, which would mean another folder
 // in a file. The text decodes over the defaults to the defaults.
 func Template(v any) []byte {
-	w := &writer{structschema.NewTypes("yaml"), &Source{}}
+	w := &writer{types: structschema.NewTypes("yaml"), source: &Source{}}
 	value, t := rootOf(w.types, v)
 	lines := w.fields(value, t, true)
 	return []byte(strings.TrimPrefix(strings.Join(lines, "\n")+"\n", "\n"))
@@ -218,7 +260,7 @@ func (w *writer) block(name string, v reflect.Value, t *structschema.Type, r str
 		case t.Kind == structschema.Map && v.IsNil():
 			v = reflect.MakeMap(t.Go)
 		}
-		entry := marshal(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{text(name), w.node(v, t, r, name)}})
+		entry := marshal(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{text(name), w.node(v, v, t, r, name)}})
 		return strings.Split(strings.TrimSpace(string(entry)), "\n")
 	case t.Kind == structschema.Struct:
 		below = w.fields(v, t, false)

@@ -7,6 +7,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"math/big"
@@ -119,7 +120,7 @@ func TestCheckFindsWhatServeRefuses(t *testing.T) {
 		"allowed_directories: [.]\n":                                     `did you mean "roots"?`,
 		"working_dir: .\n":                                               `did you mean "working_directory"?`,
 		"server: {" + http + "path: mcp}\n":                              "server.path: must start with /",
-		"tools: {bassh: {enabled: false}}\n":                              `c.yaml:1:9: tools.bassh: there is no tool "bassh"; did you mean bash?`,
+		"tools: {bassh: {enabled: false}}\n":                             `c.yaml:1:9: tools.bassh: there is no tool "bassh"; did you mean bash?`,
 	} {
 		c := o.file("c.yaml", yaml)
 		want = strings.ReplaceAll(want, "DIR", o.dir)
@@ -175,5 +176,90 @@ func TestCheckNotes(t *testing.T) {
 		if _, said, code := o.run("serve", "--stdio", given); code != 1 || !strings.Contains(said, want) {
 			t.Errorf("serve %s ends with %d: %s", given, code, said)
 		}
+	}
+}
+
+// TestConfigShow prints what is in force so that it can be read again from anywhere, with
+// the same effect and the same bytes, and without secrets.
+func TestConfigShow(t *testing.T) {
+	o := newOperator(t)
+	must(t, os.MkdirAll(filepath.Join(o.dir, "sub", "key"), 0o700))
+	o.file("sub/key/file", "key-from-a-file\n")
+	o.env = append(o.env, "BRAVE_API_KEY=brave-from-env", "HUB_TOKEN=hub-from-env", "PORT=127.0.0.1:0")
+	hash := "sha256:" + strings.Repeat("ab", 32)
+	o.file("sub/seed.yaml", `
+tools:
+  execute_command:
+    allowed_commands: [ls, cat, grep, find]
+    denied_commands: [rm, sudo, chmod]
+    timeout: 30
+  write_file:
+    allowed_paths: [/tmp, ./output]
+    denied_paths: [/etc, /usr]
+`)
+	o.file("sub/all.yaml", `
+working_directory: .
+roots: [..]
+server: {http: "${PORT}", tokens: [{name: ann, hash: "`+hash+`", groups: [staff], expires: 2030-01-01T00:00:00Z}]}
+tools:
+  bash: {timeout: 90, allowed_commands: [ls, {name: go, args_deny: [-exec]}], denied_commands: [], inline_code: deny}
+  read_file: {denied_paths: ["*.key", docs], search_parents: true, groups: [staff]}
+  write_file: {create_dirs: false, allowed_paths: []}
+  web_fetch: {enabled: false}
+  hub__search: {confirm: true}
+  google: {tier: full}
+sandbox: {network: {allow: ["*.example.org:443"]}, env: {A: "${HUB_TOKEN}"}, protect_default: false, limits: {memory: 1GiB}}
+anthropic: {api_key: plain-secret-key}
+google: {client_id: me, client_secret: "${file:key/file}"}
+mcp_servers:
+  hub: {url: "https://example.com/mcp", headers: {Authorization: "Bearer ${HUB_TOKEN}", X-Api-Key: plain-header-key}, enabled: false}
+  local: {command: [sh, -c, x], enabled: false, tools: {allow: ["a*"]}}
+users: {ann: {groups: [ops], compliance_level: high}}
+compliance: {levels: {high: {allowed_with: [low]}, low: {}}}
+resources: {config: {groups: [ops]}}
+prompts: {}
+`)
+	for _, args := range [][]string{nil, {"-C", "sub"}, {"-c", "sub/seed.yaml"}, {"-c", "sub/all.yaml"}} {
+		shown, said, code := o.run(append([]string{"config", "show"}, args...)...)
+		if code != 0 {
+			t.Fatalf("config show %q: %s", args, said)
+		}
+		for _, secret := range []string{"from-env", "from-a-file", "plain-"} {
+			if strings.Contains(shown, secret) {
+				t.Errorf("config show %q shows %q:\n%s", args, secret, shown)
+			}
+		}
+		x := o.file("x.yaml", shown)
+		again, said, _ := o.run("config", "show", "-c", x)
+		if again != shown {
+			t.Errorf("config show %q:\n%s\nread again: %s\n%s", args, shown, said, again)
+		}
+		if out, _, _ := o.run("check", "-c", x); !strings.Contains(out, "ok   configuration  "+x) {
+			t.Errorf("check of what config show %q prints:\n%s\n%s", args, out, shown)
+		}
+		for _, odd := range []string{"null", "memory: 0\n", `""`} {
+			if strings.Contains(shown, odd) {
+				t.Errorf("config show %q has %q:\n%s", args, odd, shown)
+			}
+		}
+	}
+	shown, _, _ := o.run("config", "show", "-c", "sub/all.yaml")
+	contain(t, "config show", shown,
+		"working_directory: "+o.dir+"/sub\n", "roots: ["+o.dir+"]\n", "api_key: ${BRAVE_API_KEY}\n", "A: ${HUB_TOKEN}\n", "Authorization: Bearer ${HUB_TOKEN}\n",
+		`X-Api-Key: "********"`, "client_secret: ${file:"+o.dir+"/sub/key/file}\n", "http: ${PORT}\n", "memory: 1GiB\n", "state_directory: "+o.dir+"/state/toolserver\n",
+		"  write_file:\n    allowed_paths: []\n    create_dirs: false\n", "  web_fetch:\n    enabled: false\n")
+}
+
+// TestConfigResource is the same text as config show prints.
+func TestConfigResource(t *testing.T) {
+	o := newOperator(t)
+	c := o.file("c.yaml", "working_directory: .\ntools: {bash: {timeout: 5}}\n")
+	o.env = append(o.env, "HOME=/nonexistent", "XDG_STATE_HOME=") // as that of the server is
+	shown, _, _ := o.run("config", "show", "-c", c)
+	s := start(t, "-c", c)
+	var read struct{ Contents []struct{ Text string } }
+	must(t, json.Unmarshal(s.request("resources/read", map[string]string{"uri": "config://server"}), &read))
+	if len(read.Contents) != 1 || read.Contents[0].Text != shown {
+		t.Errorf("the resource is\n%s\nconfig show\n%s", read.Contents, shown)
 	}
 }
