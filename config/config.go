@@ -23,10 +23,10 @@ import (
 
 // Config is the configuration file.
 type Config struct {
-	WorkingDirectory string                       `yaml:"working_directory" path:"true" also:"working_dir workdir cwd directory project" doc:"Where relative paths and commands start; the directory the server is started in if unset."`
+	WorkingDirectory string                       `yaml:"working_directory" path:"true" also:"working_dir workdir cwd directory project" example:"." doc:"Where relative paths and commands start; the directory the server is started in if unset."`
 	Roots            []string                     `yaml:"roots" path:"true" also:"directories allowed_directories allowed_dirs folders" hint:"tools.read_file.allowed_paths and tools.write_file.allowed_paths are lists of single tools." doc:"Further directories that file tools may use by default."`
 	Server           Server                       `yaml:"server" doc:"How clients reach the server."`
-	ToolSections     ToolSections                 `yaml:"tools" doc:"Settings of single tools, by name. NAME lists the settings of every tool; the name of a tool lists its own."`
+	ToolSections     ToolSections                 `yaml:"tools" doc:"Settings of single tools, by name. Keys that several tools have are explained at the first; toolserver config schema has those of each tool."`
 	Tools            map[string]domain.Override   `yaml:"-"` // of ToolSections, what any tool has
 	Sandbox          Sandbox                      `yaml:"sandbox" also:"security policy" doc:"Policy of all tools, whatever their own settings."`
 	Web              Web                          `yaml:"web" doc:"How the web is read and searched."`
@@ -35,27 +35,27 @@ type Config struct {
 	Google           google.Options               `yaml:"google" also:"gmail calendar" doc:"Gmail and Google Calendar: credentials, time zone, where sign-ins are kept."`
 	CapabilitiesFile string                       `yaml:"capabilities_file" path:"true" doc:"Where capabilities_refresh writes its summary; capabilities.md in the working directory if unset."`
 	StateDirectory   string                       `yaml:"state_directory" path:"true" also:"state state_dir data_directory data_dir" doc:"Directory for tokens, pins and catalogs, accessible to this user only; toolserver in the user's state directory (~/.local/state) if unset."`
-	Servers          map[string]upstream.Settings `yaml:"mcp_servers" also:"mcpServers servers mcp upstreams" hint:"toolserver config import FILE takes over the servers of another program." doc:"Other MCP servers, by name. Clients see their tools as NAME__TOOL."`
+	Servers          map[string]upstream.Settings `yaml:"mcp_servers" also:"mcpServers servers mcp upstreams" hint:"toolserver config import FILE takes over the servers of another program." example:"{files: {command: [npx, -y, '@modelcontextprotocol/server-filesystem', .]}, docs: {url: 'https://mcp.example.com/mcp', groups: [staff]}}" doc:"Other MCP servers, by name. Clients see their tools as NAME__TOOL."`
 	Discovery        domain.Discovery             `yaml:"discovery" doc:"Which tools clients find in lists, and which with mcp_search only."`
-	Resources        map[string]Offer             `yaml:"resources" doc:"Settings of single resources, by name."`
+	Resources        map[string]Offer             `yaml:"resources" example:"{config: {enabled: false}}" doc:"Settings of single resources, by name."`
 	Prompts          map[string]Offer             `yaml:"prompts" doc:"Settings of single prompts, by name."`
 	Limits           domain.Limits                `yaml:"limits" doc:"Limits of calls, results and lists."`
 	Errors           string                       `yaml:"errors" enum:"jsonrpc|result" also:"error error_mode" doc:"Whether a tool that could not run returns a JSON-RPC error or a result that the model sees."`
 	Logging          Logging                      `yaml:"logging" also:"log logs logger" doc:"What is logged, and where."`
-	Users            map[string]User              `yaml:"users" doc:"Groups and compliance levels, by the name of the user or token."`
-	Compliance       Compliance                   `yaml:"compliance" doc:"Which compliance levels may be combined."`
+	Users            map[string]User              `yaml:"users" example:"{ann: {groups: [staff]}, local: {groups: [staff]}}" doc:"Groups and compliance levels, by the name of the user or token."`
+	Compliance       Compliance                   `yaml:"compliance" example:"{level: public, levels: {public: {}, internal: {allowed_with: [public]}}}" doc:"Which compliance levels may be combined."`
 }
 
 // Server is how clients reach the server.
 type Server struct {
 	Name           string             `yaml:"name" min:"1" doc:"Name the server reports to clients."`
 	User           string             `yaml:"user" doc:"Name of the user on stdio and the command line; users has the groups."`
-	HTTP           string             `yaml:"http" format:"listen" also:"port host listen address bind" hint:"It is an address such as 127.0.0.1:8080." doc:"Address to serve HTTP on, such as 127.0.0.1:8080; stdio if unset."`
+	HTTP           string             `yaml:"http" format:"listen" also:"port host listen address bind" hint:"It is an address such as 127.0.0.1:8080." example:"127.0.0.1:8080" doc:"Address to serve HTTP on, such as 127.0.0.1:8080; stdio if unset."`
 	Path           string             `yaml:"path" format:"endpoint" doc:"Path of the MCP endpoint."`
-	TLS            TLS                `yaml:"tls" also:"ssl https" doc:"Certificate for HTTPS."`
-	Tokens         []server.Token     `yaml:"tokens" also:"token auth bearer_token auth_token" hint:"toolserver token new NAME makes an entry." doc:"Bearer tokens that HTTP clients must present; without any, only loopback addresses are served."`
-	AllowedOrigins []string           `yaml:"allowed_origins" format:"origin" also:"origins cors cors_origins" doc:"Origins of web pages that may use the server, such as https://example.com."`
-	AllowedHosts   []string           `yaml:"allowed_hosts" format:"host_name" doc:"Host names that requests may use, besides localhost (protects from DNS rebinding)."`
+	TLS            TLS                `yaml:"tls" also:"ssl https" example:"{cert: cert.pem, key: key.pem}" doc:"Certificate for HTTPS."`
+	Tokens         []server.Token     `yaml:"tokens" also:"token auth bearer_token auth_token" hint:"toolserver token new NAME makes an entry." example:"[{name: ann, hash: 'sha256:0000000000000000000000000000000000000000000000000000000000000000', groups: [staff]}]" doc:"Bearer tokens that HTTP clients must present; without any, only loopback addresses are served."`
+	AllowedOrigins []string           `yaml:"allowed_origins" format:"origin" also:"origins cors cors_origins" example:"[https://example.com]" doc:"Origins of web pages that may use the server, such as https://example.com."`
+	AllowedHosts   []string           `yaml:"allowed_hosts" format:"host_name" example:"[tools.example.com]" doc:"Host names that requests may use, besides localhost (protects from DNS rebinding)."`
 	SessionTTL     time.Duration      `yaml:"session_ttl" min:"1s" doc:"How long an idle HTTP session lives."`
 	MaxSessions    int                `yaml:"max_sessions" min:"1" doc:"Concurrent HTTP sessions."`
 	MaxMessage     structschema.Bytes `yaml:"max_message" min:"1KiB" max:"1GiB" doc:"Largest message accepted from a client."`
@@ -102,7 +102,7 @@ type Offer struct {
 type Logging struct {
 	Level  string `yaml:"level" enum:"debug|info|warn|error" also:"log_level verbosity" doc:"Lowest level that is logged."`
 	Format string `yaml:"format" enum:"console|json" also:"log_format" doc:"Form of the entries."`
-	File   string `yaml:"file" path:"true" also:"log_file" doc:"File to log to, standard error if unset."`
+	File   string `yaml:"file" path:"true" also:"log_file" example:"/var/log/toolserver.log" doc:"File to log to, standard error if unset."`
 }
 
 // User is a user whom the configuration names.

@@ -272,10 +272,17 @@ func (l *Loaded) Show() []byte {
 	return append([]byte(shownHead), yamlconf.Show(&c, Default(), &l.source)...)
 }
 
-// Template returns a file to start from, with every key and what it means.
+// SchemaFile is where a template says that its schema is.
+const SchemaFile = "toolserver.schema.json"
+
+const templateHead = "# yaml-language-server: $schema=" + SchemaFile + "\n" +
+	"# Editors with the YAML language server complete and check this file after: toolserver config schema > " + SchemaFile + "\n" +
+	"# Remove the # before a key to set it. Values are the defaults, or examples where nothing is set by default.\n\n"
+
+// Template returns a file to start from, with the keys and what they mean.
 func Template() []byte {
 	c := Default()
-	return yamlconf.Template(&c)
+	return append([]byte(templateHead), yamlconf.Template(&c)...)
 }
 
 // Schema returns the JSON Schema of the file, for editors.

@@ -29,13 +29,13 @@ type Settings struct {
 // prompt. The zero value changes nothing.
 type Override struct {
 	Enabled         *bool              `yaml:"enabled" also:"enable disable disabled enabled_tools disabled_tools" doc:"Whether the tool is offered; true if unset."`
-	Timeout         time.Duration      `yaml:"timeout" min:"1ms" max:"24h" doc:"Time limit of a call."`
-	Groups          []string           `yaml:"groups" doc:"Groups that may use the tool; everyone if unset."`
-	ComplianceLevel string             `yaml:"compliance_level" format:"level" doc:"Compliance level of what the tool gives access to."`
+	Timeout         time.Duration      `yaml:"timeout" min:"1ms" max:"24h" example:"30s" doc:"Time limit of a call."`
+	Groups          []string           `yaml:"groups" example:"[staff]" doc:"Groups that may use the tool; everyone if unset."`
+	ComplianceLevel string             `yaml:"compliance_level" format:"level" template:"-" doc:"Compliance level of what the tool gives access to."`
 	Confirm         bool               `yaml:"confirm" doc:"Ask the user for confirmation before each call; clients without elicitation cannot call it."`
-	Rename          string             `yaml:"rename" doc:"Name that clients see instead of the tool's own."`
-	Description     string             `yaml:"description" doc:"Description that clients see instead of the tool's own."`
-	Annotations     AnnotationOverride `yaml:"annotations" doc:"What clients are told of the effects of the tool, instead of what it says itself."`
+	Rename          string             `yaml:"rename" template:"-" doc:"Name that clients see instead of the tool's own."`
+	Description     string             `yaml:"description" template:"-" doc:"Description that clients see instead of the tool's own."`
+	Annotations     AnnotationOverride `yaml:"annotations" template:"-" doc:"What clients are told of the effects of the tool, instead of what it says itself."`
 }
 
 // AnnotationOverride replaces single [Annotations].

@@ -19,7 +19,9 @@
 //	also       other names that people give the field, with spaces between them
 //	hint       what to say to those who do
 //	one        "true" on a list: a value alone stands for a list of it
-//	template   "-" on an inline struct: a template describes its keys elsewhere
+//	example    a value that a template shows instead of the default, as YAML in a line
+//	template   "-" on an inline struct: others have its keys, too, and a template describes
+//	           them once; "-" on a field: a template leaves it out
 //
 // On a list or map the tags enum, pattern, format, secret and path apply to its
 // elements. ",inline" lifts the fields of a struct into its parent, and makes a
@@ -96,7 +98,9 @@ type Field struct {
 	Type      *Type
 	Optional  bool
 	Default   *string // its tag; nil without one
-	Elsewhere bool    // a template describes it elsewhere
+	Elsewhere bool    // others have it, too: a template describes it once
+	Hidden    bool    // a template leaves it out
+	Example   string  // a value for a template, as YAML in a line
 	Also      []string
 	Hint      string // for those who call it otherwise
 	Rules
@@ -206,7 +210,7 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 		case d.Field(name) != nil:
 			panic(fmt.Sprintf("%v has %q twice", d.Go, name))
 		}
-		one := Field{Name: name, Doc: f.Tag.Get("doc"), Index: at, Type: all.Of(f.Type), Elsewhere: elsewhere, Also: strings.Fields(f.Tag.Get("also")), Hint: f.Tag.Get("hint")}
+		one := Field{Name: name, Doc: f.Tag.Get("doc"), Index: at, Type: all.Of(f.Type), Elsewhere: elsewhere, Hidden: f.Tag.Get("template") == "-", Example: f.Tag.Get("example"), Also: strings.Fields(f.Tag.Get("also")), Hint: f.Tag.Get("hint")}
 		if text, ok := f.Tag.Lookup("default"); ok {
 			one.Default = &text
 		}

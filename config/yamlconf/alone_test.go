@@ -47,7 +47,7 @@ func TestAlone(t *testing.T) {
 			t.Errorf("%s: shown as %s, read again as %+v, %v", text, yamlconf.Show(&c, gated{gate{State: "shut"}}, source), again, err)
 		}
 	}
-	if text := string(yamlconf.Template(gated{gate{State: "shut"}})); text != "# What is open.\ngate: shut\n" {
+	if text := string(yamlconf.Template(gated{gate{State: "shut"}})); text != "# What is open.\n#gate: shut\n" {
 		t.Errorf("the template is %q", text)
 	}
 }

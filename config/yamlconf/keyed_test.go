@@ -50,7 +50,7 @@ func TestKeyed(t *testing.T) {
 	if other := c.Parts["other"].(*otherKeys); !other.Common.Enabled || len(other.Unknown) != 1 {
 		t.Errorf("got %+v", other)
 	}
-	const shown = "parts:\n  deep:\n    depth: 3\n  other:\n    enabled: true\n    more: null\n"
+	const shown = "parts:\n  deep:\n    depth: 3\n  other:\n    enabled: true\n"
 	if got := string(yamlconf.Show(c, keyed{}, new(yamlconf.Source))); got != shown {
 		t.Errorf("shown as\n%s", got)
 	}
@@ -65,7 +65,7 @@ func TestKeyed(t *testing.T) {
 		}
 	}
 	template := string(yamlconf.Template(keyed{}))
-	for want, times := range map[string]int{"# deep:": 1, "depth: 0": 1, "plain": 0, "enabled": 1, "# NAME:": 1} {
+	for want, times := range map[string]int{"  deep:": 1, "    #depth: 1": 1, "plain": 0, "    #enabled: false": 1, "NAME": 0} {
 		if strings.Count(template, want) != times {
 			t.Errorf("the template has %q not %d times:\n%s", want, times, template)
 		}

@@ -146,46 +146,37 @@ func TestTemplateText(t *testing.T) {
 		Size   structschema.Bytes `yaml:"size" min:"1" doc:"Largest file."`
 		Key    string             `yaml:"key" secret:"true" doc:"Password."`
 		Tokens []token            `yaml:"tokens" doc:"Who may connect."`
-		By     map[string]*token  `yaml:"by"`
+		By     map[string]*token  `yaml:"by" example:"{x: {user: y}}"`
+		Test   string             `yaml:"test" template:"-" doc:"Of use for tests."`
 		Words  []string           `yaml:"words" max:"3" doc:"Some words."`
 		Sub    struct {
-			TLS *tlsPair `yaml:"tls" doc:"Certificate."`
+			TLS  *tlsPair `yaml:"tls" doc:"Certificate."`
+			Mode string   `yaml:"mode" enum:"a|b" doc:"Which."`
 		} `yaml:"sub" doc:"More."`
 	}
 	const want = `# Where files are.
-# home: ./files
+#home: ./files
 
 # Largest file. At least 1.
-size: 1MiB
+#size: 1MiB
 
 # Password.
-# key: "********"
+#key: ""
 
 # Who may connect.
-# tokens:
-#   - # Name of the holder.
-#     user: ""
-#     # SHA-256 of the token.
-#     # hash: ""
+#tokens: []
 
-# by:
-#   NAME:
-#     # Name of the holder.
-#     user: ""
-#     # SHA-256 of the token.
-#     # hash: ""
+#by: {x: {user: y}}
 
 # Some words. At most 3 items.
-# words: []
+#words: []
 
 # More.
 sub:
   # Certificate.
-  # tls:
-  #   # File with the certificate.
-  #   cert: ""
-  #   # File with the key.
-  #   key: ""
+  #tls: {cert: "", key: ""}
+  # Which. One of: a, b.
+  #mode: a
 `
 	text := string(yamlconf.Template(small{Home: "./files", Size: 1 << 20, Key: "hunter2"}))
 	if text != want {

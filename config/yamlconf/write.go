@@ -3,7 +3,6 @@ package yamlconf
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -86,7 +85,8 @@ func (w *writer) node(v, over reflect.Value, t *structschema.Type, r structschem
 				continue
 			}
 			below := w.node(value, over, f.Type, f.Rules, join(path, f.Name))
-			if w.sparse && f.Type.Kind == structschema.Struct && below.Kind == yaml.MappingNode && len(below.Content) == 0 {
+			section := f.Type.Kind == structschema.Struct || structschema.KeyedOf(f.Type) != nil
+			if w.sparse && section && below.Kind == yaml.MappingNode && len(below.Content) == 0 {
 				continue
 			}
 			n.Content = append(n.Content, text(f.Name), below)
@@ -133,7 +133,11 @@ func (w *writer) entries(v, over reflect.Value, t *structschema.Type, r structsc
 		if over.IsValid() {
 			before = over.MapIndex(key)
 		}
-		nodes = append(nodes, text(key.String()), w.node(v.MapIndex(key), before, t.Elem, r.Elements(), join(path, key.String())))
+		below := w.node(v.MapIndex(key), before, t.Elem, r.Elements(), join(path, key.String()))
+		if w.sparse && t.Elem.Kind == structschema.Any && len(below.Content) == 0 {
+			continue
+		}
+		nodes = append(nodes, text(key.String()), below)
 	}
 	return nodes
 }
@@ -187,118 +191,4 @@ func isShort(v reflect.Value, t *structschema.Type) bool {
 	return !slices.ContainsFunc(t.Fields, func(f structschema.Field) bool {
 		return f.Name != t.Short.Name && !v.FieldByIndex(f.Index).IsZero()
 	})
-}
-
-// Template returns a starter file for v, a struct that holds the defaults or a
-// pointer to one: every key with its doc and its default. A key is commented
-// out, with an example of its shape, where it has no default, where the default
-// is a secret, and where it is a relative path, which would mean another folder
-// in a file. The text decodes over the defaults to the defaults.
-func Template(v any) []byte {
-	w := &writer{types: structschema.NewTypes("yaml"), source: &Source{}}
-	value, t := rootOf(w.types, v)
-	lines := w.fields(value, t, true)
-	return []byte(strings.TrimPrefix(strings.Join(lines, "\n")+"\n", "\n"))
-}
-
-// fields returns the lines of the keys of a struct. At the top of a file they
-// stand apart.
-func (w *writer) fields(v reflect.Value, t *structschema.Type, top bool) (lines []string) {
-	for _, f := range t.Fields {
-		value := v.FieldByIndex(f.Index)
-		block := w.block(f.Name, value, f.Type, f.Rules)
-		if f.Elsewhere || block == nil {
-			continue
-		}
-		if top {
-			lines = append(lines, "")
-		}
-		if text := comment(f); text != "" {
-			lines = append(lines, "# "+text)
-		}
-		if isUnset(value, f.Type, f.Rules) {
-			block = prefixed("# ", block)
-		}
-		lines = append(lines, block...)
-	}
-	if t.Rest != nil && t.Rest.Type.Leaf().Kind == structschema.Struct {
-		example, element := w.types.Element(t.Rest.Type, "")
-		lines = append(lines, prefixed("# ", w.block("NAME", example, element, t.Rest.Rules))...)
-	}
-	return lines
-}
-
-// isUnset reports whether a template shows a value only as an example.
-func isUnset(v reflect.Value, t *structschema.Type, r structschema.Rules) bool {
-	_, isKeyed := v.Interface().(structschema.Keyed) // of which each element is an example
-	switch {
-	case r.Secret, !r.Allows(t, v):
-		return true
-	case t.Kind == structschema.Text:
-		return v.IsZero()
-	case r.Path && t.Kind == structschema.String:
-		return v.String() != "" && !filepath.IsAbs(v.String())
-	}
-	return t.Elem != nil && !isKeyed && (v.IsNil() || t.Leaf().Kind == structschema.Struct)
-}
-
-// block returns the lines of a key with its value, or with an example where that
-// is nil; nothing for a struct without fields.
-func (w *writer) block(name string, v reflect.Value, t *structschema.Type, r structschema.Rules) []string {
-	leaf := t.Leaf()
-	var below []string
-	switch {
-	case t.Kind == structschema.Pointer:
-		if v.IsNil() {
-			v = reflect.New(t.Elem.Go)
-		}
-		return w.block(name, v.Elem(), t.Elem, r)
-	case leaf.Kind != structschema.Any && (leaf.Kind != structschema.Struct || leaf.Short != nil):
-		switch {
-		case t.Kind == structschema.List && v.IsNil():
-			v = reflect.MakeSlice(t.Go, 0, 0)
-		case t.Kind == structschema.Map && v.IsNil():
-			v = reflect.MakeMap(t.Go)
-		}
-		entry := marshal(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{text(name), w.node(v, v, t, r, name)}})
-		return strings.Split(strings.TrimSpace(string(entry)), "\n")
-	case t.Kind == structschema.Struct:
-		below = w.fields(v, t, false)
-	case t.Kind == structschema.List:
-		below = prefixed("  ", w.fields(reflect.New(leaf.Go).Elem(), leaf, false))
-		below[0] = "- " + below[0][2:]
-	default:
-		keys, comment := []string{"NAME"}, ""
-		if keyed, ok := v.Interface().(structschema.Keyed); ok {
-			keys, comment = append(keyed.Keys(), keys...), "# "
-		}
-		for _, key := range keys {
-			v, element := w.types.Element(t, key)
-			below = append(below, prefixed(comment, w.block(key, v, element, r))...)
-		}
-	}
-	if below == nil {
-		return nil
-	}
-	return append([]string{name + ":"}, prefixed("  ", below)...)
-}
-
-// comment is the text above a key.
-func comment(f structschema.Field) string {
-	parts := []string{f.Doc}
-	if f.Enum != nil {
-		parts = append(parts, "One of: "+strings.Join(f.Enum, ", ")+".")
-	}
-	if limits := f.Limits(); limits != "" {
-		parts = append(parts, strings.TrimSpace(strings.ToUpper(limits[:1])+limits[1:]+" "+f.Type.Kind.Counted())+".")
-	}
-	return oneLine(strings.Join(parts, " "))
-}
-
-func prefixed(prefix string, lines []string) []string {
-	all := make([]string, len(lines))
-	for i, line := range lines {
-		all[i] = strings.TrimRight(prefix+line, " ")
-	}
-	return all
 }

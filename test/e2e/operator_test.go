@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -261,5 +262,36 @@ func TestConfigResource(t *testing.T) {
 	must(t, json.Unmarshal(s.request("resources/read", map[string]string{"uri": "config://server"}), &read))
 	if len(read.Contents) != 1 || read.Contents[0].Text != shown {
 		t.Errorf("the resource is\n%s\nconfig show\n%s", read.Contents, shown)
+	}
+}
+
+// TestConfigInit writes a file whose keys can be set by removing the comment sign, each
+// alone and all together, and which changes nothing as it is.
+func TestConfigInit(t *testing.T) {
+	o := newOperator(t)
+	bare, _, _ := o.run("config", "show", "-C", o.dir)
+	if _, said, code := o.run("config", "init", "c.yaml"); code != 0 {
+		t.Fatal(said)
+	}
+	text, err := os.ReadFile(filepath.Join(o.dir, "c.yaml"))
+	must(t, err)
+	contain(t, "the file", string(text), "# yaml-language-server: $schema=toolserver.schema.json\n", "toolserver config schema > toolserver.schema.json\n")
+	if same, said, _ := o.run("config", "show", "-c", "c.yaml", "-C", o.dir); same != bare {
+		t.Errorf("the file changes the defaults: %s\n%s\nfrom\n%s", said, same, bare)
+	}
+	setting := regexp.MustCompile(`(?m)^( *)#([a-z_]+: )`)
+	at := setting.FindAllSubmatchIndex(text, -1)
+	if len(at) < 70 {
+		t.Errorf("only %d keys in\n%s", len(at), text)
+	}
+	for _, m := range at {
+		one := string(text[:m[3]]) + string(text[m[4]:])
+		if _, said, code := o.run("config", "show", "-c", o.file("one.yaml", one)); code != 0 {
+			t.Errorf("%s: %s", text[m[4]:m[5]], said)
+		}
+	}
+	all := setting.ReplaceAll(text, []byte("$1$2"))
+	if out, said, _ := o.run("check", "-c", o.file("all.yaml", string(all))); !strings.Contains(out, "ok   configuration") {
+		t.Errorf("%s%s", out, said)
 	}
 }

@@ -23,11 +23,11 @@ import (
 type Options struct {
 	ClientID     string `yaml:"client_id" doc:"Client ID of a Desktop app in the Google Cloud console; GOOGLE_CLIENT_ID in the environment if unset."`
 	ClientSecret string `yaml:"client_secret" secret:"true" doc:"Client secret of the same app; GOOGLE_CLIENT_SECRET in the environment if unset."`
-	TimeZone     string `yaml:"time_zone" format:"time_zone" doc:"IANA time zone of dates and times without one, such as Europe/London; that of the user's calendar if unset."`
+	TimeZone     string `yaml:"time_zone" format:"time_zone" example:"Europe/London" doc:"IANA time zone of dates and times without one, such as Europe/London; that of the user's calendar if unset."`
 	OpenBrowser  bool   `yaml:"open_browser" doc:"Open the sign-in page in a browser on this machine when a tool requires a sign-in; otherwise the client or the model shows its address."`
 	TokenStore   string `yaml:"token_store" enum:"file|keyring" doc:"Where sign-ins are kept: files in state_directory that only this user can read, or the keyring of the operating system."`
 	TokenKey     string `yaml:"token_key" secret:"true" doc:"Passphrase that encrypts the files of sign-ins; they are not encrypted if unset."`
-	BaseURL      string `yaml:"base_url" format:"stand_in" doc:"Where a stand-in for Google's servers is, which is of use for tests; Google itself if unset."`
+	BaseURL      string `yaml:"base_url" format:"stand_in" template:"-" doc:"Where a stand-in for Google's servers is, which is of use for tests; Google itself if unset."`
 }
 
 // DefaultOptions returns the options of a configuration that says nothing.

@@ -21,7 +21,7 @@ const DefaultBaseURL = "https://www.linkedin.com"
 
 // Options are the section linkedin of the configuration.
 type Options struct {
-	BaseURL  string        `yaml:"base_url" format:"base_url" doc:"Where LinkedIn is; another host is sent all requests, which is of use for tests."`
+	BaseURL  string        `yaml:"base_url" format:"base_url" template:"-" doc:"Where LinkedIn is; another host is sent all requests, which is of use for tests."`
 	Interval time.Duration `yaml:"interval" min:"0s" max:"1m" doc:"Least time between two requests to LinkedIn, of all callers together."`
 }
 

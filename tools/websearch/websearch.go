@@ -19,7 +19,7 @@ import (
 
 // Options are the section web.search of the configuration.
 type Options struct {
-	Providers  []string          `yaml:"providers" doc:"Search services, brave, searxng, tavily or duckduckgo, in the order they are asked: the next one when one fails. Unset: those that are configured, without duckduckgo."`
+	Providers  []string          `yaml:"providers" example:"[duckduckgo]" doc:"Search services, brave, searxng, tavily or duckduckgo, in the order they are asked: the next one when one fails. Unset: those that are configured, without duckduckgo."`
 	Brave      BraveOptions      `yaml:"brave" doc:"The Brave Search API."`
 	SearXNG    SearXNGOptions    `yaml:"searxng" doc:"An instance of SearXNG."`
 	Tavily     TavilyOptions     `yaml:"tavily" doc:"The Tavily API."`
