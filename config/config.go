@@ -35,10 +35,10 @@ type Config struct {
 	Google           google.Options               `yaml:"google" also:"gmail calendar" doc:"Gmail and Google Calendar: credentials, time zone, where sign-ins are kept."`
 	CapabilitiesFile string                       `yaml:"capabilities_file" path:"true" doc:"Where capabilities_refresh writes its summary; capabilities.md in the working directory if unset."`
 	StateDirectory   string                       `yaml:"state_directory" path:"true" also:"state state_dir data_directory data_dir" doc:"Directory for tokens, pins and catalogs, accessible to this user only; toolserver in the user's state directory (~/.local/state) if unset."`
-	Servers          map[string]upstream.Settings `yaml:"mcp_servers" also:"mcpServers servers mcp upstreams" hint:"toolserver config import FILE takes over the servers of another program." example:"{files: {command: [npx, -y, '@modelcontextprotocol/server-filesystem', .]}, docs: {url: 'https://mcp.example.com/mcp', groups: [staff]}}" doc:"Other MCP servers, by name. Clients see their tools as NAME__TOOL."`
+	Servers          map[string]upstream.Settings `yaml:"mcp_servers" keys:"server" also:"mcpServers servers mcp upstreams" hint:"toolserver config import FILE takes over the servers of another program." example:"{files: {command: [npx, -y, '@modelcontextprotocol/server-filesystem', .]}, docs: {url: 'https://mcp.example.com/mcp', groups: [staff]}}" doc:"Other MCP servers, by name. Clients see their tools as NAME__TOOL."`
 	Discovery        domain.Discovery             `yaml:"discovery" doc:"Which tools clients find in lists, and which with mcp_search only."`
-	Resources        map[string]Offer             `yaml:"resources" example:"{config: {enabled: false}}" doc:"Settings of single resources, by name."`
-	Prompts          map[string]Offer             `yaml:"prompts" doc:"Settings of single prompts, by name."`
+	Resources        map[string]Offer             `yaml:"resources" keys:"resource" example:"{config: {enabled: false}}" doc:"Settings of single resources, by name."`
+	Prompts          map[string]Offer             `yaml:"prompts" keys:"prompt" doc:"Settings of single prompts, by name."`
 	Limits           domain.Limits                `yaml:"limits" doc:"Limits of calls, results and lists."`
 	Errors           string                       `yaml:"errors" enum:"jsonrpc|result" also:"error error_mode" doc:"Whether a tool that could not run returns a JSON-RPC error or a result that the model sees."`
 	Logging          Logging                      `yaml:"logging" also:"log logs logger" doc:"What is logged, and where."`

@@ -29,12 +29,12 @@ func slips(list [][2]string) func() []slip {
 var pathSlips = slips([][2]string{
 	{`^$`, "write . for the working directory"},
 	{`^!`, "lists have no exceptions; write the rest in the other list, or ./! for a name that begins with it"},
-	{`^~`, "~ is your own home directory, at the start and before a slash; write the whole path, or ./~ for a name that begins with it"},
+	{`^~[^/]`, "~ is your own home directory, at the start and before a slash; write the whole path, or ./~ for a name that begins with it"},
 	{`^\$\w`, "write ${NAME} for a variable, or ./$ for a name that begins with it"},
 	{`^(regexp?|re|glob|path):|^\^|[*+\\)].*\$$`, "write a glob such as *.key or src/**/*.go, not a regular expression"},
 	{`://`, "write a path, not a URL"},
 	{`\|`, "write each path as an entry of its own, or {a,b}"},
-	{`\\[^][*?{}!,\\^-]|\\$`, `write a glob such as *.key; \ escapes wildcards only, and itself`},
+	{`\\[^\]\[*?{}!,\\^-]|\\$`, `write a glob such as *.key; \ escapes wildcards only, and itself`},
 	{`[^/*{,]\*\*|\*\*[^/*},]|\*\*\*`, "** is a whole name, as in **/*.key; write * within a name"},
 	{`[*?[{].*(/\.\.?(/|$)|//)`, "write what follows a wildcard without ., .. and //"},
 })

@@ -288,5 +288,5 @@ func Template() []byte {
 // Schema returns the JSON Schema of the file, for editors.
 func Schema() []byte {
 	c := Default()
-	return yamlconf.Schema(&c)
+	return yamlconf.Schema(&c, notations())
 }

@@ -26,6 +26,9 @@ func (ToolSections) Keys() (names []string) {
 	return append(names, google.Section)
 }
 
+// Others is a pattern of the names of tools of other servers.
+func (ToolSections) Others() string { return "__" }
+
 // New returns what the section of a tool is decoded into: a pointer to a struct
 // of the settings any tool has (Common), those of the policy that the tool has,
 // and its own (Own).

@@ -16,8 +16,8 @@ import (
 // Token is a bearer token that HTTP clients may present. Configuration holds
 // its hash only.
 type Token struct {
-	Name            string    `yaml:"name" doc:"Name of the principal."`
-	Hash            string    `yaml:"hash" doc:"SHA-256 of the token as sha256:HEX; toolserver token new NAME makes one."`
+	Name            string    `yaml:"name" required:"true" min:"1" doc:"Name of the principal."`
+	Hash            string    `yaml:"hash" required:"true" format:"token_hash" doc:"SHA-256 of the token as sha256:HEX; toolserver token new NAME makes one."`
 	Groups          []string  `yaml:"groups" doc:"Groups of the principal."`
 	ComplianceLevel string    `yaml:"compliance_level" format:"level" doc:"Compliance level of the principal."`
 	Expires         time.Time `yaml:"expires" doc:"When the token expires; never if unset."`

@@ -19,6 +19,9 @@ const (
 	sizePattern      = `^[0-9]+( ?([kKmMgGtT][iI]?)?[bB])?$|^[0-9]+\.[0-9]+ ?([kKmMgGtT][iI]?)?[bB]$|` + referencePattern
 )
 
+// notationRef refers to a notation in the schema of a configuration.
+const notationRef = "#/$defs/"
+
 // Arguments returns the JSON Schema of a struct that is an object with its
 // required fields and no others.
 func (t *Type) Arguments() []byte {
@@ -33,10 +36,14 @@ func (t *Type) Results() []byte {
 
 // Configuration returns the JSON Schema of a YAML file for the struct v, which
 // holds the defaults. A file may leave everything out, and write any value as
-// text with references.
-func (all *Types) Configuration(v reflect.Value) []byte {
+// text with references. The notations are schemas of texts, by the names in the tags
+// format and keys.
+func (all *Types) Configuration(v reflect.Value, notations map[string]json.RawMessage) []byte {
 	o := object{{"$schema", "https://json-schema.org/draft/2020-12/schema"}}
-	w := &writer{types: all}
+	if notations != nil {
+		o = append(o, member{"$defs", notations})
+	}
+	w := &writer{types: all, notations: notations}
 	o = append(o, w.relaxed(all.Of(v.Type()), Rules{}, w.structure(all.Of(v.Type()), false, v), true)...)
 	var out bytes.Buffer
 	if err := json.Indent(&out, o.append(nil), "", "  "); err != nil {
@@ -91,8 +98,9 @@ func appendJSON(b []byte, v any) []byte {
 
 // writer makes schemas.
 type writer struct {
-	types *Types // of a configuration; nil for what is passed as JSON
-	open  bool   // structs may have other fields
+	types     *Types // of a configuration; nil for what is passed as JSON
+	notations map[string]json.RawMessage
+	open      bool // structs may have other fields
 }
 
 // structure returns the schema of a struct, whose fields are secret if it is.
@@ -106,7 +114,7 @@ func (w *writer) structure(t *Type, secret bool, v reflect.Value) object {
 		}
 		f.Secret = f.Secret || secret
 		properties = append(properties, member{f.Name, w.value(&f, inner, true)})
-		if w.types == nil && !f.Optional || t.Short != nil && t.Short.Name == f.Name || t.Alone && i == 0 {
+		if w.types == nil && !f.Optional || w.types != nil && f.Required || t.Short != nil && t.Short.Name == f.Name || t.Alone && i == 0 {
 			required = append(required, f.Name)
 		}
 	}
@@ -167,6 +175,9 @@ func (w *writer) value(f *Field, v reflect.Value, section bool) object {
 	if t.Kind == String && f.Pattern != "" {
 		o = append(o, member{"pattern", f.Pattern})
 	}
+	if w.notations[f.Format] != nil && t.Kind == String {
+		o = append(o, member{"$ref", notationRef + f.Format})
+	}
 	if def := w.defaultOf(f, t, v); def != nil {
 		o = append(o, member{"default", def})
 	}
@@ -184,6 +195,9 @@ func (w *writer) mapping(f *Field, t *Type) object {
 	o := object{{"type", "object"}}
 	keyed := KeyedOf(t)
 	if keyed == nil {
+		if w.notations[f.KeyFormat] != nil {
+			o = append(o, member{"propertyNames", object{{"$ref", notationRef + f.KeyFormat}}})
+		}
 		return append(o, member{"additionalProperties", w.others(&Field{Type: t, Rules: f.Rules})})
 	}
 	element := func(key string) object {
@@ -194,7 +208,8 @@ func (w *writer) mapping(f *Field, t *Type) object {
 	for _, key := range keyed.Keys() {
 		properties = append(properties, member{key, element(key)})
 	}
-	return append(o, member{"properties", properties}, member{"additionalProperties", element("")})
+	others := keyed.Others()
+	return append(o, member{"properties", properties}, member{"patternProperties", object{{others, element("")}}}, member{"additionalProperties", false})
 }
 
 // defaultOf returns the default of a field, or nil where it says nothing.
@@ -289,7 +304,14 @@ func (w *writer) relaxed(t *Type, r Rules, o object, nullable bool) object {
 		}
 		return o
 	default:
-		forms = append(forms, object{{"type", "string"}, {"pattern", pattern}})
+		form := object{{"type", "string"}, {"pattern", pattern}}
+		if r.Min != nil && r.Min.N >= 0 && t.Kind == Duration {
+			form = append(form, member{"not", object{{"pattern", "^-"}}})
+		}
+		if r.Min != nil && r.Min.N > 0 && (t.Kind == Duration || t.Kind == Size) {
+			form = append(form, member{"allOf", []object{{{"pattern", "[1-9]|" + referencePattern}}}}) // it is not zero
+		}
+		forms = append(forms, form)
 	}
 	if nullable {
 		forms = append(forms, object{{"type", "null"}})

@@ -12,6 +12,8 @@
 //	           of the length of a string, list or map
 //	pattern    regular expression a string must match
 //	format     name of a notation that the owner of the configuration checks
+//	keys       the same for the keys of a map
+//	required   "true": the schema of a configuration requires the key in its section
 //	secret     "true": the value is masked wherever it is shown
 //	path       "true": the text is a file name; "relative": it may stay relative
 //	short      "true": a value of this field stands for a struct that has no
@@ -100,6 +102,7 @@ type Field struct {
 	Default   *string // its tag; nil without one
 	Elsewhere bool    // others have it, too: a template describes it once
 	Hidden    bool    // a template leaves it out
+	Required  bool    // in the schema of a configuration
 	Example   string  // a value for a template, as YAML in a line
 	Also      []string
 	Hint      string // for those who call it otherwise
@@ -111,6 +114,7 @@ type Rules struct {
 	Enum         []string
 	Pattern      string
 	Format       string
+	KeyFormat    string // of the keys of a map
 	Min, Max     *Bound
 	Secret, Path bool
 	Relative     bool // the path stays relative if it is
@@ -210,7 +214,7 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 		case d.Field(name) != nil:
 			panic(fmt.Sprintf("%v has %q twice", d.Go, name))
 		}
-		one := Field{Name: name, Doc: f.Tag.Get("doc"), Index: at, Type: all.Of(f.Type), Elsewhere: elsewhere, Hidden: f.Tag.Get("template") == "-", Example: f.Tag.Get("example"), Also: strings.Fields(f.Tag.Get("also")), Hint: f.Tag.Get("hint")}
+		one := Field{Name: name, Doc: f.Tag.Get("doc"), Index: at, Type: all.Of(f.Type), Elsewhere: elsewhere, Hidden: f.Tag.Get("template") == "-", Required: f.Tag.Get("required") == "true", Example: f.Tag.Get("example"), Also: strings.Fields(f.Tag.Get("also")), Hint: f.Tag.Get("hint")}
 		if text, ok := f.Tag.Lookup("default"); ok {
 			one.Default = &text
 		}
@@ -233,7 +237,7 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 // rulesOf reads the tags of the field called name. It panics on tags that do
 // not fit the type.
 func rulesOf(name string, tag reflect.StructTag, t *Type) Rules {
-	r := Rules{Pattern: tag.Get("pattern"), Format: tag.Get("format"), Secret: tag.Get("secret") == "true", Path: tag.Get("path") != "", Relative: tag.Get("path") == "relative", One: tag.Get("one") == "true"}
+	r := Rules{Pattern: tag.Get("pattern"), Format: tag.Get("format"), KeyFormat: tag.Get("keys"), Secret: tag.Get("secret") == "true", Path: tag.Get("path") != "", Relative: tag.Get("path") == "relative", One: tag.Get("one") == "true"}
 	if enum, ok := tag.Lookup("enum"); ok {
 		r.Enum = strings.Split(enum, "|")
 	}
@@ -296,7 +300,7 @@ func (t *Type) Leaf() *Type {
 
 // Elements are the rules that a list or map passes on to its elements.
 func (r Rules) Elements() Rules {
-	r.Min, r.Max, r.One, r.Element = nil, nil, false, true
+	r.Min, r.Max, r.One, r.KeyFormat, r.Element = nil, nil, false, "", true
 	return r
 }
 
@@ -337,6 +341,7 @@ func (r Rules) Allows(t *Type, v reflect.Value) bool {
 // pointers to structs, held as interfaces.
 type Keyed interface {
 	Keys() []string     // those that are known, in the order to describe them
+	Others() string     // regular expression of keys that may come to be known, none of those
 	New(key string) any // an element, also for keys that are not known
 }
 

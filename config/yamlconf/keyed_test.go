@@ -22,6 +22,8 @@ type otherKeys struct {
 
 func (sections) Keys() []string { return []string{"plain", "deep"} }
 
+func (sections) Others() string { return "^o" }
+
 func (sections) New(key string) any {
 	common := reflect.StructField{Name: "Common", Type: reflect.TypeFor[commonKeys](), Tag: `yaml:",inline" template:"-"`}
 	switch key {

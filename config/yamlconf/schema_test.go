@@ -14,7 +14,7 @@ import (
 
 func compile(t testing.TB, v any) *jsonschema.Schema {
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("config.json", strings.NewReader(string(yamlconf.Schema(v)))); err != nil {
+	if err := c.AddResource("config.json", strings.NewReader(string(yamlconf.Schema(v, nil)))); err != nil {
 		t.Fatal(err)
 	}
 	s, err := c.Compile("config.json")
@@ -121,7 +121,7 @@ func TestSchemaText(t *testing.T) {
 		Ptr   *inner             `yaml:"ptr"`
 		Names map[string]bool    `yaml:"names"`
 	}{Mode: "a", Wait: 1 << 20, By: map[string]int{"x": 1}, Ptr: &inner{Key: "hunter2"}}
-	got := string(yamlconf.Schema(v))
+	got := string(yamlconf.Schema(v, nil))
 	const want = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":["object","null"],"properties":{` +
 		`"mode":{"anyOf":[{"type":"string","enum":["a","b"]},{"type":"string","pattern":"\\$\\{.+\\}"}],"description":"The mode.","default":"a"},` +
 		`"wait":{"anyOf":[{"type":"integer","minimum":0},{"type":"string","pattern":"PATTERN"}],"default":"1MiB"},` +

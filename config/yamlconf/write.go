@@ -2,6 +2,7 @@ package yamlconf
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -31,11 +32,11 @@ func Show(v, defaults any, source *Source) []byte {
 // defaults or a pointer to one, for editors and for other programs. What it
 // accepts, [Decode] accepts too, except for limits that a schema cannot say:
 // those of durations and sizes written as text, and of what references stand
-// for.
-func Schema(v any) []byte {
+// for. The notations are schemas of texts, by the names in the tags format and keys.
+func Schema(v any, notations map[string]json.RawMessage) []byte {
 	types := structschema.NewTypes("yaml")
 	value, _ := rootOf(types, v)
-	return types.Configuration(value)
+	return types.Configuration(value, notations)
 }
 
 func marshal(n *yaml.Node) []byte {

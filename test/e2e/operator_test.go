@@ -18,6 +18,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+	"gopkg.in/yaml.v3"
 )
 
 // operator runs commands as an operator does, in a directory of their own.
@@ -293,5 +296,46 @@ func TestConfigInit(t *testing.T) {
 	all := setting.ReplaceAll(text, []byte("$1$2"))
 	if out, said, _ := o.run("check", "-c", o.file("all.yaml", string(all))); !strings.Contains(out, "ok   configuration") {
 		t.Errorf("%s%s", out, said)
+	}
+}
+
+// TestConfigSchema refuses what check refuses, and accepts what config show prints.
+func TestConfigSchema(t *testing.T) {
+	o := newOperator(t)
+	text, said, code := o.run("config", "schema")
+	if code != 0 {
+		t.Fatal(said)
+	}
+	compiler := jsonschema.NewCompiler()
+	must(t, compiler.AddResource("config.json", strings.NewReader(text)))
+	schema, err := compiler.Compile("config.json")
+	must(t, err)
+	shown, _, _ := o.run("config", "show", "-C", o.dir)
+	for _, file := range []struct {
+		yaml string
+		good bool
+	}{
+		{shown, true},
+		{"tools: {execute_command: {allowed_commands: [ls], denied_commands: [rm], timeout: 30}, write_file: {allowed_paths: [/tmp, ./output], denied_paths: [/etc]}}\n", true},
+		{"tools: {other__tool: {enabled: false}}\nmcp_servers: {other: {command: sh, enabled: false}}\n", true},
+		{"tools: {frobnicate: {enabled: false}}\n", false},
+		{"tools: {bash: {search_parents: true}}\n", false},
+		{"tools: {write_file: {allowed_hosts: [x]}}\n", false},
+		{"tools: {bash: {timeout: 100000}}\n", false},
+		{"tools: {bash: {timeout: 0s}}\n", false},
+		{"tools: {bash: {denied_commands: ['^rm']}}\n", false},
+		{"server: {allowed_origins: [example.com]}\n", false},
+		{"sandbox: {presets: [cobol]}\n", false},
+		{"prompts: {nonesuch: {enabled: false}}\n", false},
+	} {
+		out, _, _ := o.run("check", "-c", o.file("c.yaml", file.yaml))
+		var v any
+		must(t, yaml.Unmarshal([]byte(file.yaml), &v))
+		raw, err := json.Marshal(v)
+		must(t, err)
+		must(t, json.Unmarshal(raw, &v))
+		if invalid := schema.Validate(v); (invalid == nil) != file.good || strings.Contains(out, "ok   configuration") != file.good {
+			t.Errorf("%s: the schema says %v, check\n%s", file.yaml, invalid, out)
+		}
 	}
 }

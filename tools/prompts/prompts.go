@@ -47,6 +47,14 @@ func All() []domain.Prompt {
 	return all
 }
 
+// Names returns the names of the prompts.
+func Names() (names []string) {
+	for _, p := range All() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 // texts are those of the prompts, by name, with placeholders in braces.
 //
 //go:embed *.md

@@ -18,6 +18,9 @@ const (
 	FileName      = "file"
 )
 
+// Names returns them all.
+func Names() []string { return []string{ConfigName, HealthName, UpstreamsName, FileName} }
+
 // Deps is what the resources are built from. A field that is nil leaves out
 // what needs it.
 type Deps struct {

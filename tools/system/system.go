@@ -5,6 +5,8 @@ package system
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
@@ -76,6 +78,21 @@ func Tools(o Options) ([]domain.Tool, error) {
 func CheckField(name string) error {
 	_, err := Tools(Options{masked: []string{name}})
 	return err
+}
+
+// Fields returns the fields that a mask can name.
+func Fields() []string {
+	known := mask{}
+	tools, err := Tools(Options{})
+	for _, t := range tools {
+		if err == nil {
+			_, err = mask{}.schema(t.Output, known)
+		}
+	}
+	if err != nil {
+		panic(err) // the schemas are ours
+	}
+	return slices.Sorted(maps.Keys(known))
 }
 
 type noArguments struct{}

@@ -147,7 +147,10 @@ func (s *Settings) Secrets() (all []string) {
 }
 
 // serverName matches the names of servers: those that a tool's name can begin with.
-var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
+var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(ServerName) })
+
+// ServerName is the pattern of the names of servers.
+const ServerName = `^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`
 
 // CheckURL reports what is wrong with the address of a server.
 func CheckURL(text string) error {
