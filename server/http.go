@@ -28,6 +28,7 @@ type HTTPOptions struct {
 	// the server by a name of its own (DNS rebinding).
 	AnyHost       bool
 	Authenticator Authenticator
+	Refused       func(*http.Request, *Challenge) // is called with each request that has to authenticate; may be nil
 }
 
 // Waits of the HTTP transport.
@@ -141,6 +142,9 @@ func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
 	}
 	p, challenge := h.opts.Authenticator.Authenticate(r)
 	if challenge != nil {
+		if h.opts.Refused != nil {
+			h.opts.Refused(r, challenge)
+		}
 		challenge.write(w, h.server.opts.Name)
 		return
 	}

@@ -10,12 +10,17 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
+	"io"
 	"math/big"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -337,5 +342,53 @@ func TestConfigSchema(t *testing.T) {
 		if invalid := schema.Validate(v); (invalid == nil) != file.good || strings.Contains(out, "ok   configuration") != file.good {
 			t.Errorf("%s: the schema says %v, check\n%s", file.yaml, invalid, out)
 		}
+	}
+}
+
+// TestFailedAuthenticationIsLogged guesses tokens in a flood from one address, and once
+// from another: the log has both, in a few lines, and nothing of what was guessed.
+func TestFailedAuthenticationIsLogged(t *testing.T) {
+	o := newOperator(t)
+	c := o.file("c.yaml", "working_directory: .\nlogging: {format: json}\nserver: {tokens: ["+tokenEntry("ann", "the-token-of-ann")+"]}\n")
+	s := startHTTP(t, binary(), "--config", c)
+	ask := func(from, token string) int {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		client := &http.Client{Transport: &http.Transport{DialContext: d.DialContext, MaxIdleConnsPerHost: 8}, Timeout: patience}
+		defer client.CloseIdleConnections()
+		status := 0
+		for i := range map[bool]int{true: 2000, false: 1}[token == "flood"] {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, strings.NewReader(initializeMessage("2025-11-25")))
+			must(t, err)
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Accept", "application/json, text/event-stream")
+			if token != "" {
+				req.Header.Set("Authorization", fmt.Sprintf("Bearer %s-guess-%d", token, i))
+			}
+			r, err := client.Do(req)
+			must(t, err)
+			_, _ = io.Copy(io.Discard, r.Body)
+			r.Body.Close()
+			status = r.StatusCode
+		}
+		return status
+	}
+	if got := ask("127.0.0.1", ""); got != 401 {
+		t.Fatalf("without a token: %d", got)
+	}
+	ask("127.0.0.2", "flood")
+	ask("127.0.0.3", "slow")
+	failed := func() int { return strings.Count(s.log(), "authentication failed") }
+	eventually(t, "the log has each address", func() bool { return failed() >= 3 })
+	if n := failed(); n != 3 {
+		t.Errorf("%d lines:\n%s", n, s.log())
+	}
+	must(t, s.cmd.Process.Signal(syscall.SIGTERM))
+	s.end()
+	log := s.log()
+	contain(t, "the log", log,
+		`"address":"127.0.0.1","reason":"a bearer token is required"`, `"address":"127.0.0.2","reason":"the bearer token is not known"`, `"address":"127.0.0.3"`,
+		`"attempts":2002,"addresses":3,"more_addresses":false,"most_from":"127.0.0.2","most":2000`)
+	if strings.Contains(log, "guess") || failed() != 4 {
+		t.Errorf("the log is\n%s", log)
 	}
 }

@@ -21,10 +21,11 @@ type authenticator struct {
 	insecure bool
 	run      *server.Tokens // nil if there is none
 	token    string         // of run
+	refusals refusals
 }
 
 func newAuthenticator(a *App, insecure bool) *authenticator {
-	auth := &authenticator{app: a, insecure: insecure}
+	auth := &authenticator{app: a, insecure: insecure, refusals: refusals{log: a.log}}
 	if insecure || a.hadTokens.Load() {
 		return auth
 	}

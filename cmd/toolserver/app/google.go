@@ -29,6 +29,9 @@ func (a *App) prover(principal string) func(credential string) bool {
 	}
 	return func(credential string) bool {
 		p, challenge := auth.Authenticate(&http.Request{Header: http.Header{"Authorization": {"Bearer " + credential}}})
+		if challenge != nil {
+			auth.refusals.note("a sign-in page", challenge)
+		}
 		return challenge == nil && p.ID == principal
 	}
 }

@@ -180,6 +180,7 @@ func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 	fmt.Fprintf(o.Err, "toolserver: serving MCP at %s, files in %s\n", url, cfg.WorkingDirectory)
 	auth := newAuthenticator(a, o.Insecure)
 	a.auth.Store(auth)
+	defer auth.refusals.close()
 	auth.announce(o.Err, url)
 	a.log.Info("listening", zap.Stringer("address", l.Addr()), zap.Int("tokens", len(cfg.Server.Tokens)))
 	defer context.AfterFunc(ctx, a.closeSignIns)()
@@ -187,7 +188,7 @@ func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 		Path: cfg.Server.Path, AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts,
 		AnyHost:    auth.required() || !IsLoopback(o.HTTP),
 		SessionTTL: cfg.Server.SessionTTL, MaxSessions: cfg.Server.MaxSessions,
-		Authenticator: auth,
+		Authenticator: auth, Refused: auth.refusals.request,
 	})
 }
 
