@@ -123,7 +123,7 @@ func Default() Config {
 	return Config{
 		Server: Server{
 			Name: "toolserver", User: "local", Path: "/mcp",
-			SessionTTL: 30 * time.Minute, MaxSessions: 10_000, MaxMessage: 10 << 20, MaxInFlight: 1000, Grace: 5 * time.Second,
+			SessionTTL: 30 * time.Minute, MaxSessions: 10_000, MaxMessage: 64 << 20, MaxInFlight: 1000, Grace: 5 * time.Second,
 		},
 		Limits: domain.Limits{
 			MaxResultChars: domain.DefaultMaxResultChars, DefaultTimeout: 55 * time.Second, MaxAbandonGrace: 3 * time.Second,

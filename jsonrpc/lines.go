@@ -4,25 +4,30 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// ErrLineTooLong is the error of a line that exceeds the limit. It is skipped.
-var ErrLineTooLong = errors.New("line too long")
+// TooLongError is the error of a line that exceeds the limit. It has been skipped.
+type TooLongError struct {
+	ID json.RawMessage // of the request that it was; nil if that is not known
+}
+
+func (e *TooLongError) Error() string { return "line too long" }
 
 // A LineReader reads lines, short ones without copying them. A line is valid until
 // the next is read.
 type LineReader struct {
-	Max      int // bytes of a line
-	source   io.Reader
-	in       *bufio.Reader
-	long     []byte // a line that does not fit into the buffer of in
-	skipping bool   // the rest of a line that is too long
-	err      error
+	Max    int // bytes of a line
+	source io.Reader
+	in     *bufio.Reader
+	long   []byte // a line that does not fit into the buffer of in
+	err    error
 }
 
 const (
@@ -35,7 +40,8 @@ func NewLineReader(r io.Reader, limit int) *LineReader {
 	return &LineReader{Max: limit, source: r, in: bufio.NewReaderSize(r, lineBufferSize)}
 }
 
-// Next returns the next line without its end, which the last line need not have.
+// Next returns the next line without its end, which the last line need not have,
+// or, after a line that is too long, a [*TooLongError].
 func (l *LineReader) Next() ([]byte, error) {
 	if l.long = l.long[:0]; cap(l.long) > maxKeptLine {
 		l.long = nil
@@ -46,19 +52,14 @@ func (l *LineReader) Next() ([]byte, error) {
 		if !more {
 			l.err = err
 		}
-		if l.skipping {
-			l.skipping = more
-			continue
-		}
 		if more || len(l.long) > 0 {
-			l.long = append(l.long, line...)
+			l.add(line)
 			line = l.long
 		}
 		line, whole := bytes.CutSuffix(line, []byte{'\n'})
 		switch {
 		case len(line) > l.Max:
-			l.skipping = more
-			return nil, ErrLineTooLong
+			return nil, l.skip(line, more)
 		case whole:
 			return bytes.TrimSuffix(line, []byte{'\r'}), nil
 		case !more && len(line) > 0:
@@ -66,6 +67,29 @@ func (l *LineReader) Next() ([]byte, error) {
 		}
 	}
 	return nil, l.err
+}
+
+// add makes part of a long line. Doubling its buffer costs less than append, which
+// leaves five times its size as garbage.
+func (l *LineReader) add(part []byte) {
+	if free := cap(l.long) - len(l.long); free < len(part) {
+		l.long = slices.Grow(l.long, max(len(part), cap(l.long)))
+	}
+	l.long = append(l.long, part...)
+}
+
+// skip reads to the end of a line that is too long, and returns what became of it.
+func (l *LineReader) skip(line []byte, more bool) error {
+	var s Skimmer
+	for s.Write(line); more; s.Write(line) {
+		l.long = nil
+		var err error
+		line, err = l.in.ReadSlice('\n')
+		if more = err == bufio.ErrBufferFull; !more {
+			l.err = err
+		}
+	}
+	return &TooLongError{s.ID()}
 }
 
 // Buffered reports whether a whole line has been read already.

@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -58,59 +55,6 @@ func isJSON(contentType string) bool {
 	}
 	mediaType, _, err := mime.ParseMediaType(contentType)
 	return err == nil && mediaType == "application/json"
-}
-
-// bodyWait is how long a long body waits to be read: less than it may take to
-// arrive.
-const bodyWait = 20 * time.Second
-
-// readBody reads the whole body, or answers a request whose body is unacceptable.
-// A long one is counted against what all long messages may have together, until
-// release.
-func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request, owner string) (body []byte, release func(), ok bool) {
-	release = func() {}
-	limit := int64(h.server.opts.MaxMessageBytes)
-	size := r.ContentLength
-	if size < 0 {
-		size = limit // it is not announced
-	}
-	if longMessage < size && size <= limit {
-		ctx, cancel := context.WithTimeout(r.Context(), bodyWait)
-		defer cancel()
-		if h.server.held.Acquire(ctx, owner, size) != nil {
-			w.Header().Set("Connection", "close")
-			w.Header().Set("Retry-After", "5")
-			writeError(w, nil, busyWith("long messages"), http.StatusServiceUnavailable)
-			return nil, nil, false
-		}
-		release = func() { h.server.held.Release(owner, size) }
-	}
-	var err error
-	switch {
-	case size > limit:
-		err = &http.MaxBytesError{Limit: limit}
-	case 0 <= r.ContentLength && size <= longMessage:
-		body = make([]byte, size)
-		_, err = io.ReadFull(r.Body, body)
-	default:
-		var buf bytes.Buffer
-		buf.Grow(longMessage) // more only when it has come: announcing it costs nothing
-		_, err = buf.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
-		body = buf.Bytes()
-	}
-	if err == nil {
-		// From here on, nothing more is expected of the client, for as long as it takes.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-		return body, release, true
-	}
-	release()
-	if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong {
-		w.Header().Set("Connection", "close") // the rest is not read
-		writeError(w, nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "the body is longer than %d bytes", limit), http.StatusRequestEntityTooLarge)
-	} else {
-		writeError(w, nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the body is incomplete"}, http.StatusBadRequest)
-	}
-	return nil, nil, false
 }
 
 // modernPost reports whether a message belongs to the protocol version without sessions, and

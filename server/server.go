@@ -60,9 +60,9 @@ type Server struct {
 const (
 	maxRequests = 8192
 	maxStreams  = 4096
-	// maxBytesHeld is of long messages, unless one alone may have a quarter of it:
+	// maxBytesHeld is of long messages, unless one alone may have two thirds of it:
 	// what is made of a message takes several times its size.
-	maxBytesHeld = 64 << 20
+	maxBytesHeld = 96 << 20
 )
 
 // longMessage is from where on the bytes of a message are counted.
@@ -78,7 +78,7 @@ func New(exec *domain.Executor, opts Options) *Server {
 		panic(err) // two strings are JSON
 	}
 	s := &Server{opts: opts, exec: exec, info: info, hub: hub{listeners: map[*listener]struct{}{}}, states: newStateSealer(),
-		held:     share.NewPool(max(maxBytesHeld, 4*int64(opts.MaxMessageBytes)), 0),
+		held:     share.NewPool(max(maxBytesHeld, 3*int64(opts.MaxMessageBytes)/2), 0),
 		requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0)}
 	exec.Registry.OnChange(s.publish)
 	return s

@@ -116,9 +116,10 @@ func (c *stdio) Authenticate(*http.Request) (domain.Principal, *Challenge) { ret
 func (c *stdio) read() {
 	for {
 		line, err := c.in.Next()
+		tooLong, skipped := errors.AsType[*jsonrpc.TooLongError](err)
 		switch {
-		case errors.Is(err, jsonrpc.ErrLineTooLong):
-			c.reject(nil, jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "the message is longer than %d bytes", c.in.Max))
+		case skipped:
+			c.reject(tooLong.ID, c.server.tooLong())
 		case err != nil:
 			c.ended <- err
 			return

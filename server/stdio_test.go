@@ -36,6 +36,7 @@ func TestFraming(t *testing.T) {
 	refused := func(id, code, text string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%s,"message":%q}}`, id, code, text)
 	}
+	tooLong := "the message is longer than server.max_message allows (1048576 bytes); send less at once, or ask the operator to raise it"
 	for _, test := range []struct {
 		name, input string
 		want        []string
@@ -54,8 +55,9 @@ func TestFraming(t *testing.T) {
 		{"notification", `{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`, nil},
 		{"cancel of nothing", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, nil},
 		{"batch not negotiated", "[" + ping + "]", []string{refused("null", "-32600", "batches belong to protocol version 2025-03-26, which this session has not negotiated")}},
-		{"too long", strings.Repeat("x", 20<<20) + "\n" + ping, []string{refused("null", "-32600", "the message is longer than 1048576 bytes"), pong}},
-		{"too long at the end", ping + "\n" + strings.Repeat("x", 3<<20), []string{pong, refused("null", "-32600", "the message is longer than 1048576 bytes")}},
+		{"too long", strings.Repeat("x", 20<<20) + "\n" + ping, []string{refused("null", "-32600", tooLong), pong}},
+		{"too long, with its id", `{"method":"ping","params":{"id":3,"x":"` + strings.Repeat("x", 2<<20) + `"},"jsonrpc":"2.0","id":"a"}` + "\n" + ping, []string{refused(`"a"`, "-32600", tooLong), pong}},
+		{"too long at the end", ping + "\n" + strings.Repeat("x", 3<<20), []string{pong, refused("null", "-32600", tooLong)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := play(t, s, test.input)

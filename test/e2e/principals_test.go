@@ -113,10 +113,10 @@ func TestPrincipalsDoNotWait(t *testing.T) {
 	})
 	apart(t, "long messages", "", "", func(t *testing.T, ann, bob *client) {
 		long := `"name":"execute_command","arguments":{"command":"mktemp begunXXXXXX; sleep 1000","timeout":1000,"stdin":"` + strings.Repeat("x", 9<<20) + `"}`
-		for range 5 { // 45 of 64 MiB
+		for range 7 { // 63 of 96 MiB
 			ann.request(t, "tools/call", long)
 		}
-		noted(t, ann.dir, "begun", 5)
+		noted(t, ann.dir, "begun", 7)
 		ann.request(t, "tools/call", long) // has to wait
 		o := bob.request(t, "tools/call", fmt.Sprintf(`"name":"echo","arguments":{"message":%q}`, strings.Repeat("y", 1<<20))).wait()
 		bob.good(t, o)

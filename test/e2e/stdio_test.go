@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// maxMessage is the default limit of a line.
-const maxMessage = 10 << 20
+// maxMessage is the default limit of a message.
+const maxMessage = 64 << 20
 
 // padded returns a ping whose line has a size.
 func padded(id string, size int) string {
@@ -20,7 +20,7 @@ func padded(id string, size int) string {
 // TestStdioFraming checks what is a line, and that each gets its answer.
 func TestStdioFraming(t *testing.T) {
 	ping := request("1", "ping", "{}")
-	long := strings.Repeat("x", 20<<20)
+	long := strings.Repeat("x", 100<<20)
 	for _, test := range []struct {
 		name, input string
 		want        []string // ids and codes
@@ -30,13 +30,13 @@ func TestStdioFraming(t *testing.T) {
 		{"last line with carriage return only", ping + "\r", []string{"1 0"}},
 		{"blank lines", "\n \n\r\n\t\n \r\n" + ping + "\n\n\n", []string{"1 0"}},
 		{"CRLF", ping + "\r\n" + request("2", "ping", "{}") + "\r\n", []string{"1 0", "2 0"}},
-		{"20 MiB", long + "\n" + ping + "\n", []string{"null -32600", "1 0"}},
-		{"20 MiB of JSON", padded("7", 20<<20) + "\n" + ping, []string{"null -32600", "1 0"}},
-		{"20 MiB twice", long + "\n" + long + "\n" + ping, []string{"null -32600", "null -32600", "1 0"}},
-		{"20 MiB as the last line", ping + "\n" + long, []string{"1 0", "null -32600"}},
+		{"100 MiB", long + "\n" + ping + "\n", []string{"null -32600", "1 0"}},
+		{"100 MiB of JSON", padded("7", 100<<20) + "\n" + ping, []string{"7 -32600", "1 0"}},
+		{"100 MiB twice", long + "\n" + long + "\n" + ping, []string{"null -32600", "null -32600", "1 0"}},
+		{"100 MiB as the last line", ping + "\n" + long, []string{"1 0", "null -32600"}},
 		{"just under the limit", padded("7", maxMessage-1) + "\n" + ping, []string{"7 0", "1 0"}},
 		{"the limit", padded("7", maxMessage) + "\n" + ping, []string{"7 0", "1 0"}},
-		{"over the limit", padded("7", maxMessage+1) + "\n" + ping, []string{"null -32600", "1 0"}},
+		{"over the limit", padded("7", maxMessage+1) + "\n" + ping, []string{"7 -32600", "1 0"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string

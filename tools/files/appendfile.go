@@ -33,7 +33,7 @@ func appendFile(t fileTool) domain.Tool {
 }
 
 func (t fileTool) append(ctx context.Context, in appendInput) (domain.ToolResult, error) {
-	if len(in.Content) > maxContent {
+	if len(in.Content) > maxGiven {
 		return tooMuchContent(in.Path, len(in.Content)), nil
 	}
 	info, err := t.writes.Stat(in.Path)

@@ -69,8 +69,13 @@ func Declared() declare.Group {
 	return declare.Group{Category: category, Heading: "Files", Tools: declare.Tools(all())}
 }
 
-// maxContent bounds what is written at once, in bytes.
-const maxContent = 64 << 20
+// Bounds of what is written at once, in bytes.
+const (
+	maxContent = 64 << 20 // by an edit, as a whole
+	// maxGiven is of what comes as an argument. Even if each byte of it is escaped
+	// as \u0000, a message of the default server.max_message has room for it.
+	maxGiven = 10 << 20
+)
 
 // minChars is the least MaxChars that leaves room for a line and a marker.
 const minChars = 1000

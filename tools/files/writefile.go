@@ -75,7 +75,7 @@ func (t fileTool) write(ctx context.Context, in writeInput) (domain.ToolResult, 
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	if len(content) > maxContent {
+	if len(content) > maxGiven {
 		return tooMuchContent(in.Path, len(content)), nil
 	}
 	if os.IsPathSeparator(in.Path[len(in.Path)-1]) {
@@ -110,7 +110,7 @@ func (in *writeInput) bytes() ([]byte, error) {
 }
 
 func tooMuchContent(path string, n int) domain.ToolResult {
-	return domain.Failure("too_large", fmt.Sprintf("%s was not written: the content has %d bytes, and at most %d are written at once", path, n, maxContent),
+	return domain.Failure("too_large", fmt.Sprintf("%s was not written: the content has %d bytes, and at most %d are written at once", path, n, maxGiven),
 		"Write the beginning with write_file and the rest with append_file.")
 }
 
