@@ -213,7 +213,7 @@ func TestRateLimit(t *testing.T) {
 			}
 			return err.Error()
 		}
-		for i, want := range []string{"", "", "ok: more than 2 calls a minute; try again in 30 s"} {
+		for i, want := range []string{"", "", "ok: over 2 calls a minute; try again in 30 s"} {
 			if got := call("ann"); got != want {
 				t.Errorf("call %d: %q; want %q", i, got, want)
 			}

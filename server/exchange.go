@@ -53,7 +53,7 @@ type exchange struct {
 	who     caller
 	out     sink
 	ended   func() // called at the end; may be nil
-	code    int    // of a result that stands for an error
+	code    int    // of a result that stands for an error which HTTP tells, too
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc

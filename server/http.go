@@ -112,6 +112,12 @@ func (s *Server) newHTTPHandler(stopping context.Context, opts HTTPOptions) *htt
 // ServeHTTP serves one request. Paths are compared as they are: one that another
 // server would clean up leads nowhere.
 func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if len(r.TransferEncoding) > 0 {
+		// There may have been a Content-Length as well, which net/http drops: what
+		// follows may be a request for us and part of this one for a proxy (RFC 9112,
+		// section 6.1).
+		w.Header().Set("Connection", "close")
+	}
 	if route, ok := h.routes[r.URL.Path]; ok {
 		route(w, r)
 	} else {
@@ -137,7 +143,7 @@ func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodOptions {
-		preflight(w)
+		preflight(w, r)
 		return
 	}
 	p, challenge := h.opts.Authenticator.Authenticate(r)
@@ -226,8 +232,10 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 
 // mcpHeaders are the headers MCP clients in browsers send and read.
 const (
-	requestHeaders  = "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name"
-	responseHeaders = "Mcp-Session-Id, WWW-Authenticate"
+	requestHeaders  = "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, traceparent, tracestate, baggage"
+	paramHeader     = "mcp-param-" // begins those that repeat arguments
+	maxParamHeaders = 4 << 10      // bytes of their names that a preflight request may ask for
+	responseHeaders = "Mcp-Session-Id, WWW-Authenticate, RateLimit, RateLimit-Policy, Retry-After"
 )
 
 // checkOrigin keeps web pages from talking to a server on their visitor's
@@ -294,9 +302,17 @@ func hostname(host string) string {
 
 // preflight answers the question browsers ask before they send a request to
 // another origin.
-func preflight(w http.ResponseWriter) {
+func preflight(w http.ResponseWriter, r *http.Request) {
+	allowed := requestHeaders
+	for name := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
+		name = strings.ToLower(strings.TrimSpace(name))
+		if strings.HasPrefix(name, paramHeader) && len(allowed)+len(name) < maxParamHeaders {
+			allowed += ", " + name
+		}
+	}
 	w.Header().Set("Access-Control-Allow-Methods", "POST, GET, DELETE")
-	w.Header().Set("Access-Control-Allow-Headers", requestHeaders)
+	w.Header().Set("Access-Control-Allow-Headers", allowed)
+	w.Header().Add("Vary", "Access-Control-Request-Headers")
 	w.Header().Set("Access-Control-Max-Age", "86400")
 	w.WriteHeader(http.StatusNoContent)
 }

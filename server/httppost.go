@@ -74,6 +74,8 @@ func (h *httpHandler) modernPost(r *http.Request, msg *message) (bool, *jsonrpc.
 		return true, nil
 	case header == "":
 		return true, headerMismatch(mcp.HeaderProtocolVersion + " header is missing")
+	case meta.version == "" && !mcp.IsValidProtocolVersion(header):
+		return true, unsupportedVersion(header)
 	case meta.version == "":
 		return true, invalidParams("missing or invalid _meta field " + mcp.MetaKeyProtocolVersion)
 	case header != meta.version:
@@ -169,10 +171,10 @@ func (h *httpHandler) postLegacy(w http.ResponseWriter, r *http.Request, who cal
 
 // initialize begins a session.
 func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, who caller, msg *message) {
-	ses, err := h.sessions.create(who.principal.ID)
-	if err != nil {
+	ses, ok := h.sessions.create(who.principal.ID)
+	if !ok {
 		w.Header().Set("Retry-After", "60")
-		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		writeError(w, msg.ID, busyWith("sessions"), http.StatusServiceUnavailable)
 		return
 	}
 	defer h.sessions.release(ses)
@@ -192,6 +194,9 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 	isRequest := msg.ID != nil && !msg.Response
 	out := h.newSink(w, r)
 	out.modern = ses.id == ""
+	if msg.Method == methodCall {
+		out.limited = who.principal.ID
+	}
 	out.expect(isRequest)
 	defer out.close()
 	if isRequest || ses.id != "" { // without a session, it could only concern another client

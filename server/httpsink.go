@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,9 +21,11 @@ import (
 type httpSink struct {
 	w         http.ResponseWriter
 	control   http.ResponseController
-	canStream bool   // the client takes events
-	modern    bool   // errors have HTTP statuses of their own
-	before    func() // called before an answer is written
+	canStream bool // the client takes events
+	canJSON   bool // the client takes a document
+	modern    bool // errors have HTTP statuses of their own
+	server    *Server
+	limited   string // the principal whose limits the answer states; empty for none
 
 	mu        sync.Mutex
 	streaming bool
@@ -33,8 +36,8 @@ type httpSink struct {
 
 // newSink returns a sink for the response to r.
 func (h *httpHandler) newSink(w http.ResponseWriter, r *http.Request) *httpSink {
-	_, events := accepted(r)
-	return &httpSink{w: w, control: *http.NewResponseController(w), canStream: events, before: h.server.opts.BeforeAnswers}
+	json, events := accepted(r)
+	return &httpSink{w: w, control: *http.NewResponseController(w), canStream: events, canJSON: json, server: h.server}
 }
 
 // expect says whether there will be an answer, until which a stream is kept alive.
@@ -76,14 +79,20 @@ func (s *httpSink) answer(msg []byte, code int) {
 		return
 	}
 	s.finish()
-	s.before()
+	s.server.opts.BeforeAnswers()
+	status := http.StatusOK
+	if s.modern {
+		status = statusOf(code)
+	}
+	if !s.canJSON && s.canStream && status == http.StatusOK {
+		s.start()
+	}
 	if s.streaming {
 		s.event(msg)
 		return
 	}
-	status := http.StatusOK
-	if s.modern {
-		status = statusOf(code)
+	if s.limited != "" {
+		s.server.addLimits(s.w.Header(), s.limited, code)
 	}
 	if code == int(domain.CodeTimeout) {
 		// The handler may still be running although it has been answered for. Until
@@ -120,6 +129,9 @@ func (s *httpSink) start() {
 	}
 	s.streaming = true
 	h := s.w.Header()
+	if s.limited != "" {
+		s.server.addLimits(h, s.limited, 0)
+	}
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
@@ -159,6 +171,20 @@ func (s *httpSink) write(b []byte) {
 	}
 }
 
+// addLimits adds to the answer of a call how much its principal may call
+// (draft-ietf-httpapi-ratelimit-headers-11), and when again if this one was too much.
+func (s *Server) addLimits(header http.Header, principal string, code int) {
+	rate, limited := s.exec.Rate(principal)
+	if !limited {
+		return
+	}
+	header.Set("RateLimit-Policy", fmt.Sprintf(`"principal";q=%d;w=60`, rate.PerMinute))
+	header.Set("RateLimit", fmt.Sprintf(`"principal";r=%d;t=%d`, rate.Remaining, rate.Whole))
+	if code == int(domain.CodeRateLimited) {
+		header.Set("Retry-After", strconv.Itoa(max(1, rate.Next)))
+	}
+}
+
 // statusOf returns the HTTP status protocol version 2026-07-28 has for an error code.
 func statusOf(code int) int {
 	switch code {
@@ -190,18 +216,43 @@ func accepted(r *http.Request) (json, events bool) {
 	if len(values) == 0 {
 		return true, true
 	}
+	var jsonBy, eventsBy int // how specific what decided is
 	for _, value := range values {
 		for part := range strings.SplitSeq(value, ",") {
-			name, _, _ := strings.Cut(part, ";")
+			name, params, _ := strings.Cut(part, ";")
+			yes := !refuses(params)
+			decide := func(form *bool, by *int, specific int) {
+				if specific > *by {
+					*form, *by = yes, specific
+				}
+			}
 			switch strings.ToLower(strings.TrimSpace(name)) {
 			case "*/*":
-				return true, true
-			case "application/json", "application/*":
-				json = true
-			case "text/event-stream", "text/*":
-				events = true
+				decide(&json, &jsonBy, 1)
+				decide(&events, &eventsBy, 1)
+			case "application/*":
+				decide(&json, &jsonBy, 2)
+			case "text/*":
+				decide(&events, &eventsBy, 2)
+			case "application/json":
+				decide(&json, &jsonBy, 3)
+			case "text/event-stream":
+				decide(&events, &eventsBy, 3)
 			}
 		}
 	}
 	return json, events
+}
+
+// refuses reports whether the parameters of a media range have the quality 0
+// (RFC 9110, section 12.4.2).
+func refuses(params string) bool {
+	for param := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(param), "=")
+		if strings.EqualFold(name, "q") {
+			q, err := strconv.ParseFloat(value, 64)
+			return err == nil && q == 0
+		}
+	}
+	return false
 }

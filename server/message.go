@@ -5,6 +5,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"toolserver/domain"
 	"toolserver/jsonrpc"
 	"toolserver/rawjson"
 )
@@ -88,12 +89,17 @@ func (m *requestMeta) check() *jsonrpc.Error {
 	case !m.modern:
 		return nil
 	case !mcp.IsValidProtocolVersion(m.version):
-		return &jsonrpc.Error{Code: mcp.UNSUPPORTED_PROTOCOL_VERSION, Message: "protocol version " + m.version + " is not supported",
-			Data: map[string]any{"supported": mcp.ValidProtocolVersions, "requested": m.version}}
+		return unsupportedVersion(m.version)
 	case m.capabilities == nil || m.capabilities[0] != '{':
 		return invalidParams("missing or invalid _meta field " + mcp.MetaKeyClientCapabilities)
 	}
 	return nil
+}
+
+func unsupportedVersion(version string) *jsonrpc.Error {
+	version = domain.ClipName(version)
+	return &jsonrpc.Error{Code: mcp.UNSUPPORTED_PROTOCOL_VERSION, Message: "protocol version " + version + " is not supported",
+		Data: map[string]any{"supported": mcp.ValidProtocolVersions, "requested": version}}
 }
 
 // text decodes a parameter that is required and a string.

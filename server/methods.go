@@ -28,7 +28,7 @@ func (x *exchange) callTool() {
 		e, ok := errors.AsType[*domain.Error](err)
 		if ok && x.server.ErrorsAsResults.Load() && !e.Verbatim && e.Code != domain.CodeMissingCapability {
 			res, err = e.AsResult(), nil
-			if e.Code == domain.CodeTimeout {
+			if e.Code == domain.CodeTimeout || e.Code == domain.CodeRateLimited {
 				x.code = int(e.Code)
 			}
 		}
@@ -181,6 +181,9 @@ func (x *exchange) initialize() (reply, error) {
 // discover serves server/discover, which replaces the handshake in protocol
 // version 2026-07-28.
 func (x *exchange) discover() (reply, error) {
+	if err := x.server.exec.CountList(x.domain(), x.Method); err != nil {
+		return nil, err
+	}
 	return func(b []byte) []byte {
 		b = appendValue(append(b, `{"supportedVersions":`...), mcp.ValidProtocolVersions)
 		b = append(b, `,"capabilities":`+capabilities...)

@@ -150,16 +150,15 @@ type sessions struct {
 	byID map[string]*session
 }
 
-var errTooManySessions = errors.New("too many sessions; try again later")
-
 func newSessions(s *Server, ttl time.Duration, limit int) *sessions {
 	return &sessions{server: s, ttl: ttl, places: share.NewPool(int64(limit), 0), byID: map[string]*session{}}
 }
 
-// create begins a session of owner, in use until release.
-func (s *sessions) create(owner string) (*session, error) {
+// create begins a session of owner, in use until release. It returns false if there
+// are too many.
+func (s *sessions) create(owner string) (*session, bool) {
 	if !s.places.TryAcquire(owner, 1) {
-		return nil, errTooManySessions
+		return nil, false
 	}
 	var random [16]byte
 	rand.Read(random[:]) // never fails
@@ -169,7 +168,7 @@ func (s *sessions) create(owner string) (*session, error) {
 	defer s.mu.Unlock()
 	ses.idle = time.AfterFunc(s.ttl, func() { s.drop(ses, true) })
 	s.byID[ses.id] = ses
-	return ses, nil
+	return ses, true
 }
 
 // acquire returns the session id of owner, in use until release. A session of

@@ -73,16 +73,17 @@ func TestHTTPCORS(t *testing.T) {
 	t.Parallel()
 	s := startHTTP(t, binary(), httpConfig(t, t.TempDir(), "server: {allowed_origins: ["+page+"], tokens: ["+tokenEntry("ann", "secret")+"]}")...)
 	r := s.do(t, "OPTIONS", "/mcp", "", map[string]string{
-		"Origin": page, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type, mcp-method",
+		"Origin": page, "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type, Mcp-Method, mcp-param-tenant,traceparent",
 	})
 	if r.status != http.StatusNoContent {
 		t.Errorf("preflight: %d", r.status)
 	}
 	for name, values := range map[string][]string{
-		"Access-Control-Allow-Origin":  {page},
-		"Access-Control-Allow-Methods": {"POST", "GET", "DELETE"},
-		"Access-Control-Allow-Headers": {"authorization", "content-type", "accept", "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id"},
-		"Vary":                         {"Origin"},
+		"Access-Control-Allow-Origin":   {page},
+		"Access-Control-Allow-Methods":  {"POST", "GET", "DELETE"},
+		"Access-Control-Allow-Headers":  {"authorization", "content-type", "accept", "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id", "mcp-param-tenant", "traceparent", "tracestate"},
+		"Vary":                          {"Origin"},
+		"Access-Control-Expose-Headers": {"mcp-session-id", "www-authenticate", "ratelimit", "ratelimit-policy", "retry-after"},
 	} {
 		got := strings.Split(strings.ToLower(strings.ReplaceAll(r.header.Get(name), " ", "")), ",")
 		for _, want := range values {

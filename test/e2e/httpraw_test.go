@@ -72,7 +72,9 @@ func TestHTTPRaw(t *testing.T) {
 		{"chunk that is longer than said", post + "Transfer-Encoding: chunked\r\n\r\n2\r\n" + ping + "\r\n0\r\n\r\n", "400"},
 		{"message in the rest of another", post + "Content-Length: 2\r\n\r\n{}" + bye, "400 200"},
 		{"one after the other at once", post + length + "\r\n" + ping + post + length + "\r\n" + ping + bye, "200 200 200"},
-		{"many at once", strings.Repeat(post+"Transfer-Encoding: chunked\r\n\r\n"+chunks, 50) + bye, strings.Repeat("200 ", 50) + "200"},
+		{"many at once", strings.Repeat(post+length+"\r\n"+ping, 50) + bye, strings.Repeat("200 ", 50) + "200"},
+		{"what follows chunks", post + "Transfer-Encoding: chunked\r\n\r\n" + chunks + bye, "200"}, // see "smuggled"
+		{"smuggled", post + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + bye, "200"},
 		{"what follows a refusal", "POST /mcp HTTP/1.1\r\nOrigin: null\r\n" + head + length + "\r\n" + ping + bye, "403 200"},
 		{"body of a GET", "GET /livez HTTP/1.1\r\nHost: localhost\r\n" + length + "\r\n" + ping + bye, "200 200"},
 		{"waits to be asked on", post + length + "Expect: 100-continue\r\nConnection: close\r\n\r\n" + ping, "100 200"},
