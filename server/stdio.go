@@ -19,7 +19,8 @@ import (
 
 // Waits of the stdio transport.
 const (
-	stopTime = 3 * time.Second // for canceled handlers to terminate their processes
+	stopTime  = 3 * time.Second        // for canceled handlers to terminate their processes
+	flushTime = 200 * time.Millisecond // for what is left to write after that
 	// stallTime is how long the client may leave what is written unread. It is
 	// long, since a person may have suspended the client for a while.
 	stallTime = 5 * time.Minute
@@ -80,12 +81,15 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 		err = errors.New("the client has stopped reading")
 	}
 	c.session.close()
+	flush := stopTime
 	if !c.inflight.wait(grace) {
 		s.opts.Log.Info("requests did not finish within the grace period", zap.Int("requests", c.session.cancelAll()), zap.Duration("grace", grace))
 		cancel(errors.New("the server stops"))
-		c.inflight.wait(stopTime)
+		if !c.inflight.wait(stopTime) {
+			flush = flushTime // the client had that time already to read
+		}
 	}
-	c.lastFlush(gone)
+	c.lastFlush(gone, flush)
 	if errors.Is(err, io.EOF) {
 		return nil
 	}
@@ -93,7 +97,7 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 }
 
 // lastFlush writes what is left to write, unless the client does not read it.
-func (c *stdio) lastFlush(gone <-chan struct{}) {
+func (c *stdio) lastFlush(gone <-chan struct{}, limit time.Duration) {
 	flushed := make(chan struct{})
 	go func() {
 		defer close(flushed)
@@ -102,7 +106,7 @@ func (c *stdio) lastFlush(gone <-chan struct{}) {
 	select {
 	case <-flushed:
 	case <-gone:
-	case <-time.After(stopTime):
+	case <-time.After(limit):
 	}
 }
 

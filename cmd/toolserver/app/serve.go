@@ -172,10 +172,15 @@ func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process, and with it all it has started
 	r := watchConfig(ctx, a, o.Dirs)
 	defer r.wait()
 	defer stop()
-	defer onSignals(ctx, func(os.Signal) { r.hangup(ctx) }, syscall.SIGHUP)()
+	defer onSignals(context.WithoutCancel(ctx), func(os.Signal) {
+		if ctx.Err() == nil {
+			r.hangup(ctx)
+		}
+	}, syscall.SIGHUP)()
 	url := fmt.Sprintf("%s://%s%s", scheme, l.Addr(), cfg.Server.Path)
 	fmt.Fprintf(o.Err, "toolserver: serving MCP at %s, files in %s\n", url, cfg.WorkingDirectory)
 	auth := newAuthenticator(a, o.Insecure)
@@ -192,9 +197,10 @@ func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 	})
 }
 
-// onSignals calls do for each of the signals until ctx ends. stop stops earlier.
+// onSignals calls do for each of the signals until ctx ends: then they end the
+// process, and with it all it has started. stop stops earlier.
 func onSignals(ctx context.Context, do func(os.Signal), signals ...os.Signal) (stop func()) {
-	arrived := make(chan os.Signal, 4)
+	arrived, stopped := make(chan os.Signal, 4), make(chan struct{})
 	signal.Notify(arrived, signals...)
 	go func() {
 		for {
@@ -202,11 +208,14 @@ func onSignals(ctx context.Context, do func(os.Signal), signals ...os.Signal) (s
 			case s := <-arrived:
 				do(s)
 			case <-ctx.Done():
+				signal.Stop(arrived)
+				return
+			case <-stopped:
 				return
 			}
 		}
 	}()
-	return func() { signal.Stop(arrived) }
+	return func() { signal.Stop(arrived); close(stopped) }
 }
 
 // IsLoopback reports whether only this machine can connect to address.
