@@ -329,6 +329,9 @@ func TestState(t *testing.T) {
 	if done := round(t, as("ann-token"), "careful", args+yes+state+`"`).Result; done.ResultType != "complete" || done.Content[0].Text != "did a" {
 		t.Errorf("%+v", done)
 	}
+	if again := round(t, as("ann-token"), "careful", args+yes+state+`"`).Result; again.ResultType != "input_required" || again.RequestState == state {
+		t.Errorf("one answer is good for two calls: %+v", again)
+	}
 }
 
 // FuzzState checks that nothing opens but what was sealed.

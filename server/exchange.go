@@ -63,6 +63,7 @@ type exchange struct {
 	reported bool
 	progress float64 // the last that was reported
 	state    requestState
+	agreed   bool // answers to sealed requests are used
 }
 
 // A reply appends the result of a request.

@@ -50,6 +50,7 @@ type Server struct {
 	lists    listCache
 	hub      hub
 	states   stateSealer
+	unused   share.Store[string, struct{}] // states that one request may still use, by [requestState.Once]
 	pace     pace
 	held     *share.Pool // bytes of long messages in flight, by principal
 	requests *share.Pool // in flight, likewise
@@ -78,6 +79,7 @@ func New(exec *domain.Executor, opts Options) *Server {
 		panic(err) // two strings are JSON
 	}
 	s := &Server{opts: opts, exec: exec, info: info, hub: hub{listeners: map[*listener]struct{}{}}, states: newStateSealer(),
+		unused:   share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: stateTime},
 		held:     share.NewPool(max(maxBytesHeld, 3*int64(opts.MaxMessageBytes)/2), 0),
 		requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0)}
 	exec.Registry.OnChange(s.publish)

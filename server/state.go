@@ -27,6 +27,7 @@ type requestState struct {
 	Asked     []string                   `json:"asked"`   // names of requests not answered yet
 	Answers   map[string]json.RawMessage `json:"answers"` // of earlier rounds
 	Resume    string                     `json:"resume,omitempty"`
+	Once      string                     `json:"once,omitempty"` // see unused; empty if nothing asked was sealed
 }
 
 // stateTime is how long a client may take for one round.
@@ -113,10 +114,31 @@ func (x *exchange) callHash() []byte {
 	return h.Sum(nil)
 }
 
+// maxUnused bounds the states that may still be used once.
+const maxUnused = 16 << 10
+
+// once returns what makes a state good for one call, since a person has agreed to
+// one.
+func (x *exchange) once() string {
+	name := rand.Text()
+	x.server.unused.Put(x.who.principal.ID, name, struct{}{}, 0)
+	return name
+}
+
+// mayUse reports whether the request may use its state, which nobody else may from
+// now on.
+func (x *exchange) mayUse() bool {
+	if x.state.Once != "" {
+		_, x.agreed = x.server.unused.Take(x.who.principal.ID, x.state.Once)
+		x.state.Once = ""
+	}
+	return x.agreed
+}
+
 // answersSoFar returns the answers to requests if this round or an earlier one
 // has brought them all, and else the error that asks for the rest. Answers to no
 // request and invalid ones are ignored. One to a sealed request counts only if the
-// state proves that it was asked.
+// state proves that it was asked, and once.
 func (x *exchange) answersSoFar(requests map[string]domain.InputRequest) (map[string]json.RawMessage, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -134,6 +156,10 @@ func (x *exchange) answersSoFar(requests map[string]domain.InputRequest) (map[st
 		if !ok {
 			answer, ok = given[name]
 			ok = ok && (!req.Sealed || slices.Contains(x.state.Asked, name)) && validAnswer(req.Method, answer)
+		}
+		if ok && req.Sealed && !x.mayUse() {
+			delete(x.state.Answers, name)
+			ok = false
 		}
 		if !ok {
 			missing[name] = req
@@ -170,10 +196,14 @@ func validAnswer(method string, answer json.RawMessage) bool {
 
 // inputRequired returns the result that has a modern client call again.
 func (x *exchange) inputRequired(required *domain.InputRequired) (reply, error) {
-	sealed, err := x.server.states.seal(requestState{
+	state := requestState{
 		Principal: x.who.principal.ID, Call: x.callHash(), Expires: time.Now().Add(stateTime),
 		Asked: slices.Collect(maps.Keys(required.Requests)), Answers: x.state.Answers, Resume: required.Resume,
-	})
+	}
+	if x.agreed || slices.ContainsFunc(slices.Collect(maps.Values(required.Requests)), func(r domain.InputRequest) bool { return r.Sealed }) {
+		state.Once = x.once()
+	}
+	sealed, err := x.server.states.seal(state)
 	return func(b []byte) []byte {
 		b = appendValue(append(b, `{"inputRequests":`...), required.Requests)
 		b = appendMember(b, "requestState", sealed)
