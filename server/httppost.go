@@ -104,7 +104,7 @@ func (s *Server) checkHeaders(header http.Header, msg *message) *jsonrpc.Error {
 	for _, h := range [...]struct {
 		name, want string
 		required   bool
-	}{{mcp.HeaderMethod, msg.Method, true}, {mcp.HeaderName, name, named}} {
+	}{{mcp.HeaderProtocolVersion, msg.meta.version, true}, {mcp.HeaderMethod, msg.Method, true}, {mcp.HeaderName, name, named}} {
 		presented, ok := header.Get(h.name), true
 		if h.name == mcp.HeaderName {
 			presented, ok = mcp.DecodeHeaderValue(presented)

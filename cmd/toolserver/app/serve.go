@@ -61,6 +61,10 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 	a.Attach()
 	a.newServer()
 	ctx, ended := context.WithCancel(ctx)
+	few := fewDescriptors()
+	if few {
+		a.logLayers()
+	}
 	logged := make(chan struct{})
 	go func() {
 		defer close(logged)
@@ -68,7 +72,9 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 		case <-time.After(layersPause):
 		case <-ctx.Done():
 		}
-		a.logLayers()
+		if !few {
+			a.logLayers()
+		}
 		a.logMissing()
 	}()
 	defer func() { ended(); <-logged }()
