@@ -1,5 +1,5 @@
-// The forms of the catalog that model providers take: `tools --openai` and
-// `tools --anthropic` print a JSON array that can be sent as it is.
+// The forms of the catalog that model providers take: `tools --openai`,
+// `tools --anthropic` and `tools --gemini` print a JSON array that can be sent as it is.
 
 import assert from 'node:assert/strict';
 
@@ -26,6 +26,11 @@ export async function checkForms(group, binary, world) {
     tools.forEach(checkAnthropic);
     assert.deepEqual(tools.map((tool) => tool.name), TOOLS);
   });
+  await group.test('tools --gemini', async () => {
+    const tools = await print('--gemini');
+    tools.forEach(checkGemini);
+    assert.deepEqual(tools.map((tool) => tool.name), TOOLS);
+  });
 }
 
 function checkOpenAI(tool) {
@@ -43,6 +48,13 @@ function checkAnthropic(tool) {
   onlyKeys(tool, ['name', 'description', 'input_schema']);
   checkCommon(name, description);
   checkObjectSchema(schema, `${name}: input_schema`);
+}
+
+function checkGemini(tool) {
+  const { name, description, parametersJsonSchema: schema } = tool;
+  onlyKeys(tool, ['name', 'description', 'parametersJsonSchema']);
+  checkCommon(name, description);
+  checkObjectSchema(schema, `${name}: parametersJsonSchema`);
 }
 
 function checkCommon(name, description) {

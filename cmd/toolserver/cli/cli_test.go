@@ -176,7 +176,7 @@ tools:
 
 func TestModelForms(t *testing.T) {
 	workspace(t)
-	for _, form := range []string{"--json", "--openai", "--anthropic"} {
+	for _, form := range []string{"--json", "--openai", "--anthropic", "--gemini"} {
 		out, stderr, code := play(t, "", "tools", form)
 		if code != 0 || !json.Valid([]byte(out)) {
 			t.Errorf("%s: code %d, %s%.100s", form, code, stderr, out)

@@ -19,7 +19,7 @@ import (
 
 // toolsCommand shows the tools, to people or in the forms model APIs take.
 func toolsCommand(g *globals) *cobra.Command {
-	var asMCP, openAI, anthropic, all, forFiles bool
+	var asMCP, openAI, anthropic, gemini, all, forFiles bool
 	cmd := &cobra.Command{
 		Use: "tools [--for FILE...]", Short: "List the tools",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -54,6 +54,8 @@ func toolsCommand(g *globals) *cobra.Command {
 					return printJSON(out, each(list, openAIForm))
 				case anthropic:
 					return printJSON(out, each(list, anthropicForm))
+				case gemini:
+					return printJSON(out, each(list, geminiForm))
 				}
 				if err := printTable(out, list); err != nil || !all {
 					return err
@@ -71,11 +73,12 @@ func toolsCommand(g *globals) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asMCP, "json", false, "print MCP's form")
-	cmd.Flags().BoolVar(&openAI, "openai", false, "print the form of OpenAI's function calling")
+	cmd.Flags().BoolVar(&openAI, "openai", false, "print the form of OpenAI's function calling, strict where possible")
 	cmd.Flags().BoolVar(&anthropic, "anthropic", false, "print the form of Anthropic's Messages API")
+	cmd.Flags().BoolVar(&gemini, "gemini", false, "print the form of Gemini's function declarations")
 	cmd.Flags().BoolVar(&all, "all", false, "include tools that are disabled, restricted to others, or unavailable")
 	cmd.Flags().BoolVar(&forFiles, "for", false, "list only tools whose names fit the types of the files that follow, as report.pdf does read_pdf")
-	cmd.MarkFlagsMutuallyExclusive("json", "openai", "anthropic")
+	cmd.MarkFlagsMutuallyExclusive("json", "openai", "anthropic", "gemini")
 	return cmd
 }
 
@@ -133,25 +136,4 @@ func printJSON(w io.Writer, v any) error {
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
-}
-
-// maxDescription is what OpenAI takes of a function's description.
-const maxDescription = 1024
-
-// openAIForm is a tool as the Chat Completions API takes it
-// (https://platform.openai.com/docs/guides/function-calling).
-func openAIForm(t *domain.Tool) any {
-	description := t.Description
-	if runes := []rune(description); len(runes) > maxDescription {
-		description = string(runes[:maxDescription])
-	}
-	return map[string]any{"type": "function", "function": map[string]any{
-		"name": t.Name, "description": description, "parameters": t.Input,
-	}}
-}
-
-// anthropicForm is a tool as the Messages API takes it
-// (https://docs.anthropic.com/en/docs/agents-and-tools/tool-use).
-func anthropicForm(t *domain.Tool) any {
-	return map[string]any{"name": t.Name, "description": t.Description, "input_schema": t.Input}
 }
