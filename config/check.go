@@ -99,7 +99,7 @@ func checkReachable(text string) error {
 	if text == "*" {
 		return errors.New("for any host, write network: all")
 	}
-	_, err := netguard.ParsePattern(text)
+	_, err := netguard.ParseHost(text)
 	return err
 }
 

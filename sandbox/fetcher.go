@@ -67,29 +67,36 @@ func newHostPolicies(p Policy) (map[string]*hostPolicy, error) {
 		if err != nil {
 			return nil, err
 		}
-		h := newHostPolicy(o.Tool, slices.Concat(own, everyone))
-		h.ask = slices.Contains(p.Settings.Ask, "network")
+		h := &hostPolicy{tool: o.Tool, ask: slices.Contains(p.Settings.Ask, "network")}
+		if o.hasHosts() {
+			if err := h.lists(p, o); err != nil {
+				return nil, err
+			}
+		}
+		h.connect(slices.Concat(own, everyone))
 		all[o.Tool] = h
-		if !o.hasHosts() {
-			continue
-		}
-		// Denies add up, and an allow list of its own replaces the family's.
-		for _, tool := range slices.Compact([]string{o.Fetches, o.Tool}) {
-			allow, err := parseList("tools."+tool+".allowed_hosts", p.Tools[tool].AllowedHosts, hostEntry)
-			if err != nil {
-				return nil, err
-			}
-			deny, err := parseList("tools."+tool+".denied_hosts", p.Tools[tool].DeniedHosts, hostEntry)
-			if err != nil {
-				return nil, err
-			}
-			if allow != nil {
-				h.allow = allow
-			}
-			h.deny = union(h.deny, deny)
-		}
 	}
 	return all, nil
+}
+
+// lists sets the lists of an owner: denies add up, and an allow list of its own replaces the
+// family's.
+func (h *hostPolicy) lists(p Policy, o Owner) error {
+	for _, tool := range slices.Compact([]string{o.Fetches, o.Tool}) {
+		allow, err := parseList("tools."+tool+".allowed_hosts", p.Tools[tool].AllowedHosts, hostEntry)
+		if err != nil {
+			return err
+		}
+		deny, err := parseList("tools."+tool+".denied_hosts", p.Tools[tool].DeniedHosts, hostEntry)
+		if err != nil {
+			return err
+		}
+		if allow != nil {
+			h.allow = allow
+		}
+		h.deny = union(h.deny, deny)
+	}
+	return nil
 }
 
 // parseList parses the entries of a list of hosts; one that is not set stays nil.
@@ -108,10 +115,24 @@ func parseList[T any](key string, texts []string, parse func(string) (T, error))
 	return entries, nil
 }
 
-func newHostPolicy(tool string, open []netguard.Host) *hostPolicy {
-	guard := netguard.New(netguard.Options{Open: open, Setting: "tools." + tool + ".private_hosts"})
-	return &hostPolicy{tool: tool, guard: guard, client: guard.Client()}
+// connect makes the client of the owner, which goes by the addresses that hosts lead to:
+// those that are open, and those in the list of denied hosts.
+func (h *hostPolicy) connect(open []netguard.Host) *hostPolicy {
+	var denied []netguard.Host
+	for _, entry := range h.deny {
+		if host, err := netguard.ParseHost(entry); err == nil { // not *
+			denied = append(denied, host)
+		}
+	}
+	h.guard = netguard.New(netguard.Options{
+		Open: open, Denied: denied, DeniedBy: netguard.Rule(h.denies()), Setting: "tools." + h.tool + ".private_hosts",
+	})
+	h.client = h.guard.Client()
+	return h
 }
+
+// denies names the list of denied hosts.
+func (h *hostPolicy) denies() string { return "tools." + h.tool + ".denied_hosts" }
 
 // CheckHostEntry reports what is wrong with an entry of a list of hosts.
 func CheckHostEntry(text string) error {
@@ -149,7 +170,7 @@ func (h *hostPolicy) check(ctx context.Context, u *url.URL) error {
 	}
 	host, port := u.Hostname(), cmp.Or(u.Port(), port)
 	if matches(h.deny, host, port) {
-		return &HostError{Host: host, Rule: "tools." + h.tool + ".denied_hosts"}
+		return &HostError{Host: host, Rule: h.denies()}
 	}
 	more, _ := ctx.Value(hostsKey{}).([]string)
 	if h.allow == nil || matches(h.allow, host, port) || h.ask && slices.Contains(more, net.JoinHostPort(host, port)) {
@@ -183,9 +204,7 @@ func (f *Fetcher) policy() *hostPolicy {
 	if policies := f.network.Load(); policies != nil && (*policies)[f.tool] != nil {
 		return (*policies)[f.tool]
 	}
-	h := newHostPolicy(f.tool, nil)
-	h.allow = []string{}
-	return h
+	return (&hostPolicy{tool: f.tool, allow: []string{}}).connect(nil)
 }
 
 // RoundTrip sends a request under the policy in force.

@@ -47,7 +47,7 @@ func (p Policy) reachable() (r netproxy.Rules, err error) {
 	if hosts != nil {
 		hosts = union(hosts, PresetHosts(p.Settings.Presets))
 	}
-	allow, err := parseList("sandbox.network.allow", hosts, netguard.ParsePattern)
+	allow, err := parseList("sandbox.network.allow", hosts, netguard.ParseHost)
 	return netproxy.Rules{Allow: allow, Guard: netguard.New(netguard.Options{Open: open, AnyPort: true}), Setting: p.Settings.Network.hosts()}, err
 }
 

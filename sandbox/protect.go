@@ -17,7 +17,7 @@ type Settings struct {
 	Network        Network  `yaml:"network" also:"internet" doc:"What commands may reach: none is nothing, loopback an interface of their own, all what this machine does, and {allow: [github.com, \"*.example.org:443\"]} the hosts of a list."`
 	UnixSockets    bool     `yaml:"unix_sockets" doc:"Unless network is none: whether commands may connect to local services such as databases, which may do for them what they may not do themselves."`
 	Ask            []string `yaml:"ask" enum:"commands|writes|network" example:"[writes]" doc:"What a person may allow, asked by elicitation, where no list has it: commands, directories to write in, hosts of web_fetch and of commands that run. What is denied or protected is never asked about."`
-	PrivateHosts   []string `yaml:"private_hosts" format:"private_host" example:"['10.0.0.5:8080']" doc:"What every tool may reach over HTTP although it is not on the public internet: names, addresses or networks, with a port unless it is 80 or 443, such as searx.lan:8080; tools.NAME.private_hosts opens hosts for one tool only."`
+	PrivateHosts   []string `yaml:"private_hosts" format:"private_host" example:"['10.0.0.5:8080']" doc:"What every tool may reach over HTTP although it is not on the public internet: names, *.NAME, addresses or networks, with a port or :* unless it is 80 or 443, such as searx.lan:8080; tools.NAME.private_hosts opens hosts for one tool only."`
 	Limits         Limits   `yaml:"-"`
 
 	Env     map[string]string `yaml:"env" also:"environment" example:"{NODE_ENV: test}" doc:"Environment variables of commands, such as {NODE_ENV: test, TOKEN: \"${TOKEN}\"}; what a reference stands for is removed from results, but commands can read it."`

@@ -126,7 +126,8 @@ func FuzzParseHost(f *testing.F) {
 		if strings.Contains(h.String(), "/") {
 			return
 		}
-		u, err := url.Parse("http://" + h.String() + "/")
+		one := strings.NewReplacer("*.", "below.", ":*", ":8080").Replace(h.String())
+		u, err := url.Parse("http://" + one + "/")
 		if err != nil {
 			t.Fatalf("%q is read as %q: %v", text, h, err)
 		}

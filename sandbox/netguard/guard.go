@@ -24,6 +24,8 @@ import (
 // Options are what a guard works with.
 type Options struct {
 	Open     []Host        // what clients may reach although it is not public
+	Denied   []Host        // addresses that clients may not reach, whatever opens them
+	DeniedBy Rule          // the list that Denied is, for refusals
 	Resolver *net.Resolver // nil for the system's
 	Setting  string        // what opens a host to these clients in the configuration, for refusals
 	AnyPort  bool          // also those of other protocols than HTTP
@@ -33,6 +35,8 @@ type Options struct {
 // A Guard decides what HTTP clients may connect to.
 type Guard struct {
 	open       []Host
+	denied     []Host
+	deniedBy   Rule
 	setting    string
 	anyPort    bool
 	maxIdle    int
@@ -43,7 +47,8 @@ type Guard struct {
 // New returns a guard.
 func New(o Options) *Guard {
 	return &Guard{
-		open: o.Open, setting: o.Setting, anyPort: o.AnyPort, maxIdle: cmp.Or(o.MaxIdle, maxIdlePer), dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}, interfaces: net.InterfaceAddrs,
+		open: o.Open, denied: o.Denied, deniedBy: o.DeniedBy, setting: o.Setting, anyPort: o.AnyPort, maxIdle: cmp.Or(o.MaxIdle, maxIdlePer),
+		dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}, interfaces: net.InterfaceAddrs,
 	}
 }
 
@@ -73,17 +78,17 @@ func (e *DeniedError) Error() string {
 // check decides on an address that a host was resolved to. The error is a
 // *DeniedError.
 func (g *Guard) check(host string, addr netip.AddrPort) error {
+	if err := g.checkDenied(host, addr); err != nil {
+		return err
+	}
 	rule := ruleFor(addr.Addr())
 	if rule == "" && g.isOwn(addr.Addr()) {
 		rule = Loopback
 	}
-	if rule == "" {
+	if rule == "" || rule != Zone && g.opened(host, addr, rule) {
 		if !g.anyPort && slices.Contains(badPorts, addr.Port()) && !g.opened(host, addr, Port) {
 			return badPort(target(host, addr.Port()), addr.Port())
 		}
-		return nil
-	}
-	if rule != Zone && g.opened(host, addr, rule) {
 		return nil
 	}
 	denied := &DeniedError{Rule: rule, Target: target(host, addr.Port()), Allow: target(host, addr.Port()), Setting: g.setting}
@@ -97,6 +102,21 @@ func (g *Guard) check(host string, addr netip.AddrPort) error {
 		denied.Allow = ""
 	}
 	return denied
+}
+
+// checkDenied decides on an address by the list of those that are denied, whose
+// entries stand for all ways to them.
+func (g *Guard) checkDenied(host string, addr netip.AddrPort) error {
+	for _, way := range []netip.Addr{addr.Addr().WithZone(""), plain(addr.Addr())} {
+		if way := netip.AddrPortFrom(way, addr.Port()); slices.ContainsFunc(g.denied, func(h Host) bool { return h.denies(way) }) {
+			denied := &DeniedError{Rule: g.deniedBy, Target: target(host, addr.Port()), why: "the address is in that list"}
+			if text := way.Addr().String(); text != host {
+				denied.why = "it leads to " + text + ", which is in that list"
+			}
+			return denied
+		}
+	}
+	return nil
 }
 
 // opened reports whether policy opens an address for a host.
@@ -215,7 +235,8 @@ func (g *Guard) Dial(ctx context.Context, network, address string) (net.Conn, er
 
 // isOwn reports whether an address is one of this machine's interfaces. A public
 // one is so, too: to connect to it from here goes around the firewall that keeps
-// the rest of the world from what listens on it.
+// the rest of the world from what listens on it. Nor does a translation of its
+// address or a tunnel to it lead anywhere else.
 func (g *Guard) isOwn(addr netip.Addr) bool {
 	addrs, err := g.interfaces()
 	return err == nil && slices.ContainsFunc(addrs, func(a net.Addr) bool {
@@ -224,6 +245,6 @@ func (g *Guard) isOwn(addr netip.Addr) bool {
 			return false
 		}
 		own, ok := netip.AddrFromSlice(network.IP)
-		return ok && own.Unmap() == addr.Unmap()
+		return ok && (own.Unmap() == addr.Unmap() || own.Unmap() == plain(addr))
 	})
 }

@@ -8,31 +8,38 @@ import (
 )
 
 // A Host is something that policy opens although it is not public: a name, an
-// address or a network, at one port or at those of the web.
+// address or a network, at one port, at all, or at those of the web.
 type Host struct {
 	name    string       // as [Canonical] has it; empty if network is set
 	below   bool         // the names below name, and not itself
 	network netip.Prefix // an address is one of full length
-	port    uint16       // 0 for 80 and 443
+	port    uint16       // 0 for 80 and 443, unless anyPort
+	anyPort bool
 }
 
-// ParseHost reads NAME, ADDRESS or NETWORK, each with :PORT or for the ports 80
-// and 443: searx.lan:8080, 10.1.2.3, [fd00::1]:8443, 10.1.0.0/16.
+// ParseHost reads NAME, *.NAME for the names below it, ADDRESS or NETWORK, each with
+// :PORT, with :* for any port, or for the ports 80 and 443: searx.lan:8080,
+// *.svc.cluster.local:*, 10.1.2.3, [fd00::1]:8443, 10.1.0.0/16.
 func ParseHost(text string) (Host, error) {
 	bad := func(why string) (Host, error) {
-		return Host{}, fmt.Errorf("%q is not a host: %s; write a name, an address or a network, with a port unless it is 80 or 443, such as intranet.example:8080", text, why)
+		return Host{}, fmt.Errorf("%q is not a host: %s; write a name, *.NAME for those below it, an address or a network, with a port or :* unless it is 80 or 443, such as intranet.example:8080", text, why)
 	}
 	if strings.ContainsAny(text, "@?# ") || strings.Contains(text, "://") {
 		return bad("it looks like a URL")
 	}
-	host, port, err := splitPort(text)
+	rest, anyPort := strings.CutSuffix(text, ":*")
+	rest, below := strings.CutPrefix(rest, "*.")
+	host, port, err := splitPort(rest)
 	if err != nil {
 		return bad(err.Error())
 	}
-	h := Host{port: port}
+	if port != 0 && anyPort {
+		return bad("it has two ports")
+	}
+	h := Host{port: port, below: below, anyPort: anyPort}
 	if strings.Contains(host, "/") {
 		network, err := netip.ParsePrefix(host)
-		if err != nil {
+		if err != nil || below {
 			return bad("the network cannot be read")
 		}
 		if network.Masked() != network {
@@ -45,7 +52,7 @@ func ParseHost(text string) (Host, error) {
 		return h, nil
 	}
 	addr, isLiteral, err := literalOf(host)
-	if err != nil {
+	if err != nil || isLiteral && below {
 		return bad("it is neither a name nor an address")
 	}
 	if !isLiteral {
@@ -63,17 +70,6 @@ func ParseHost(text string) (Host, error) {
 	return h, nil
 }
 
-// ParsePattern reads what [ParseHost] does, and *.NAME for the names below NAME.
-func ParsePattern(text string) (Host, error) {
-	rest, below := strings.CutPrefix(text, "*.")
-	h, err := ParseHost(rest)
-	if err == nil && below && h.name == "" {
-		err = fmt.Errorf("%q is not a host: *. stands before a name, such as *.example.org", text)
-	}
-	h.below = below
-	return h, err
-}
-
 // Matches reports whether h is what is asked for, in any notation, or holds it: names
 // match names only, and addresses and networks match addresses only.
 func (h Host) Matches(host string, port uint16) bool {
@@ -82,12 +78,17 @@ func (h Host) Matches(host string, port uint16) bool {
 		return isLiteral && h.hasPort(port) && h.network.Contains(addr.Unmap())
 	}
 	name, err := Canonical(host)
+	return err == nil && h.hasName(name)
+}
+
+// hasName reports whether a canonical name is h's, or one of those below it.
+func (h Host) hasName(name string) bool {
 	before, ends := strings.CutSuffix(name, h.name)
-	return err == nil && h.name != "" && ends && (before != "") == h.below && (!h.below || strings.HasSuffix(before, "."))
+	return h.name != "" && ends && (before != "") == h.below && (!h.below || len(before) > 1 && strings.HasSuffix(before, "."))
 }
 
 func (h Host) hasPort(port uint16) bool {
-	return h.port == port || h.port == 0 && (port == 80 || port == 443)
+	return h.anyPort || h.port == port || h.port == 0 && (port == 80 || port == 443)
 }
 
 // String returns the host as [ParseHost] reads it.
@@ -102,7 +103,13 @@ func (h Host) String() string {
 	default:
 		text = h.network.String()
 	}
-	if h.port != 0 {
+	if h.below {
+		text = "*." + text
+	}
+	switch {
+	case h.anyPort:
+		text += ":*"
+	case h.port != 0:
 		text += ":" + strconv.Itoa(int(h.port))
 	}
 	return text
@@ -142,13 +149,20 @@ func splitPort(text string) (host string, port uint16, err error) {
 // does not open what cannot be meant by it: the metadata services, whose
 // addresses are the same everywhere, so that the DNS server of the name could
 // point it there. Nor does a network that only happens to contain them, as
-// fd00::/8 does those of several clouds: their own address opens them.
+// fd00::/8 does those of several clouds: their own address opens them. The port
+// of another protocol is opened by its number.
 func (h Host) opens(host string, addr netip.AddrPort, rule Rule) bool {
-	if !h.hasPort(addr.Port()) {
+	if !h.hasPort(addr.Port()) || rule == Port && h.anyPort {
 		return false
 	}
 	if h.name != "" {
-		return h.name == host && rule != Metadata
+		return h.hasName(host) && rule != Metadata
 	}
 	return h.network.Contains(addr.Addr().Unmap()) && (rule != Metadata || h.network.IsSingleIP())
+}
+
+// denies reports whether h stands for an address in a list of what is denied, where
+// it stands for every port unless it has one.
+func (h Host) denies(addr netip.AddrPort) bool {
+	return h.name == "" && h.network.Contains(addr.Addr()) && (h.port == 0 || h.port == addr.Port())
 }

@@ -18,7 +18,8 @@ func TestParseHost(t *testing.T) {
 		"fd00::1": "[fd00::1]", "[fd00::1]": "[fd00::1]", "[FD00:0::1]:8443": "[fd00::1]:8443", "fd00::/8": "fd00::/8",
 		"fd00::/8:8080": "fd00::/8:8080", "[fd00::/8]:8080": "fd00::/8:8080",
 		"::1": "[::1]", "::/0": "::/0", "::ffff:10.0.0.1": "10.0.0.1", "[::ffff:10.0.0.1]:80": "10.0.0.1:80", "fd00::1/128": "[fd00::1]",
-		"a_b": "a_b",
+		"a_b": "a_b", "*.lan": "*.lan", "*.SVC.Cluster.local.:8080": "*.svc.cluster.local:8080", "localhost:*": "localhost:*", "*.lan:*": "*.lan:*",
+		"10.0.0.0/8:*": "10.0.0.0/8:*", "[::1]:*": "[::1]:*", "::1:*": "[::1]:*", "10.1.2.3/32:*": "10.1.2.3:*",
 	} {
 		h, err := netguard.ParseHost(text)
 		if err != nil || h.String() != want {
@@ -34,7 +35,8 @@ func TestParseHost(t *testing.T) {
 		"searx.lan:80/path": "the network cannot be read", "user@searx.lan": "it looks like a URL",
 		"searx.lan?q": "it looks like a URL", "searx.lan#f": "it looks like a URL", " searx.lan": "it looks like a URL",
 		"//searx.lan": "the network cannot be read",
-		"":            neither, ".": neither, "a..b": neither, "*.lan": neither, "a\tb": neither, "a\n": neither,
+		"":            neither, ".": neither, "a..b": neither, "*": neither, "*:*": neither, ":*": neither, "*.": neither, "*.*.lan": neither, "a.*": neither, "*lan": neither,
+		"*.10.0.0.1": neither, "*.10.0.0.0/8": "the network cannot be read", "a:*:80": neither, "a:80:*": "it has two ports", "a:8*": `"8*" is not a port`, "a\tb": neither, "a\n": neither,
 		strings.Repeat("a", 254): neither, "a%20b": neither, "\xff": neither,
 		"searx.lan:": `"" is not a port`, "searx.lan:0": `"0" is not a port`, "searx.lan:65536": `"65536" is not a port`,
 		"searx.lan:-1": `"-1" is not a port`, "searx.lan:http": `"http" is not a port`,
@@ -57,7 +59,7 @@ func TestParseHost(t *testing.T) {
 			t.Errorf("%.60q is read as %q", text, h)
 			continue
 		}
-		const advice = "; write a name, an address or a network, with a port unless it is 80 or 443, such as intranet.example:8080"
+		const advice = "; write a name, *.NAME for those below it, an address or a network, with a port or :* unless it is 80 or 443, such as intranet.example:8080"
 		if got := err.Error(); !strings.Contains(got, " is not a host: "+want+advice) {
 			t.Errorf("%.60q: got %q, want %q", text, got, want)
 		}

@@ -2,8 +2,8 @@ package netguard
 
 import "net/netip"
 
-// A Rule is why an address, or a URL before it is resolved, is refused. It
-// starts with "network.", so that refusals tell it from other rules.
+// A Rule is why an address, or a URL before it is resolved, is refused: one of
+// those below, which start with "network.", or the name of a list.
 type Rule string
 
 // The rules for addresses.
@@ -86,7 +86,33 @@ var (
 	global     = netip.MustParsePrefix("2000::/3")     // what is handed out (RFC 4291, section 2.4)
 	nat64      = netip.MustParsePrefix("64:ff9b::/96") // by which networks without IPv4 reach all of it (RFC 6052)
 	compatible = netip.MustParsePrefix("::/96")        // which some systems tunnel to the IPv4 address at their end
+	sixToFour  = netip.MustParsePrefix("2002::/16")    // RFC 3056
+	teredo     = netip.MustParsePrefix("2001::/32")    // RFC 4380
 )
+
+// isISATAP reports whether the last half of an address is that of a tunnel to the IPv4 address at its end (RFC 5214, section 6.1).
+func isISATAP(addr netip.Addr) bool {
+	b := addr.As16()
+	return b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
+}
+
+// plain returns the IPv4 address that is in an IPv6 address of the kinds that lead to one, and any other address as it is.
+func plain(addr netip.Addr) netip.Addr {
+	addr = addr.WithZone("").Unmap()
+	if addr.Is4() {
+		return addr
+	}
+	b := addr.As16()
+	switch {
+	case sixToFour.Contains(addr):
+		return netip.AddrFrom4([4]byte(b[2:6]))
+	case teredo.Contains(addr): // inverted
+		return netip.AddrFrom4([4]byte{^b[12], ^b[13], ^b[14], ^b[15]})
+	case nat64.Contains(addr), compatible.Contains(addr), isISATAP(addr):
+		return netip.AddrFrom4([4]byte(b[12:]))
+	}
+	return addr
+}
 
 func prefixes(texts ...string) []netip.Prefix {
 	all := make([]netip.Prefix, len(texts))
@@ -113,18 +139,16 @@ func ruleFor(addr netip.Addr) Rule {
 	if addr.Is4() {
 		return ""
 	}
-	bytes := addr.As16()
-	inner := netip.AddrFrom4([4]byte(bytes[12:]))
-	if nat64.Contains(addr) {
-		return ruleFor(inner)
+	rule := Rule("")
+	if inner := plain(addr); inner.Is4() {
+		rule = ruleFor(inner)
 	}
-	if rule := ruleFor(inner); compatible.Contains(addr) && rule != "" {
+	switch {
+	case nat64.Contains(addr), compatible.Contains(addr) && rule != "":
 		return rule
-	}
-	if !global.Contains(addr) {
+	case !global.Contains(addr):
 		return Reserved
-	}
-	if bytes[8]&^2 == 0 && bytes[9] == 0 && bytes[10] == 0x5e && bytes[11] == 0xfe && ruleFor(inner) != "" { // RFC 5214, section 6.1
+	case rule != "": // the tunnels left are ISATAP's
 		return ISATAP
 	}
 	return ""

@@ -21,7 +21,7 @@ import (
 
 // Rules are what clients may reach.
 type Rules struct {
-	Allow   []netguard.Host // see [netguard.ParsePattern]
+	Allow   []netguard.Host // see [netguard.ParseHost]
 	Guard   *netguard.Guard // of any port
 	Setting string          // what refusals say of Allow
 }

@@ -63,7 +63,7 @@ func start(t *testing.T, resolver *net.Resolver, allow, open []string) setup {
 		return hosts
 	}
 	p := &netproxy.Proxy{Rules: netproxy.Rules{
-		Allow: parse(allow, netguard.ParsePattern), Setting: "the list",
+		Allow: parse(allow, netguard.ParseHost), Setting: "the list",
 		Guard: netguard.New(netguard.Options{Open: parse(open, netguard.ParseHost), AnyPort: true, Resolver: resolver}),
 	}}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownInternet makes every address one of this network namespace, and its only
-// name server one on loopback.
+// ownInternet makes every address one of this network namespace, its only name
+// server one on loopback, and 51.15.1.2 an address of its interface, as a machine
+// has one that is on the internet itself.
 func ownInternet() error {
 	if err := loopbackUp(); err != nil {
 		return fmt.Errorf("set loopback up: %w", err)
@@ -63,12 +64,23 @@ func replace(path, text string) error {
 	return unix.Mount(f.Name(), path, "", unix.MS_BIND, "")
 }
 
+// loopbackUp sets the interface up, after its alias has got an address.
 func loopbackUp() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
+	own, err := unix.NewIfreq("lo:1")
+	if err != nil {
+		return err
+	}
+	if err := own.SetInet4Addr([]byte{51, 15, 1, 2}); err != nil {
+		return err
+	}
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFADDR, own); err != nil {
+		return err
+	}
 	request, err := unix.NewIfreq("lo")
 	if err != nil {
 		return err
