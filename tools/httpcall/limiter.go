@@ -11,7 +11,8 @@ import (
 )
 
 // A Limiter admits the requests to one service in the order they arrive: at a rate, up to a number in flight, and none
-// during a cooldown. A request that cannot be admitted before its deadline fails at once.
+// during a cooldown, after which one request goes alone to see whether the service answers again. A request that cannot be
+// admitted before its deadline fails at once.
 type Limiter struct {
 	mu      sync.Mutex
 	bucket  *rate.Limiter
@@ -19,7 +20,8 @@ type Limiter struct {
 	free    int       // requests that may start beside those in flight
 	paused  time.Time // until then requests wait
 	block   Failure   // during a cooldown
-	blocked time.Time // when the cooldown began
+	blocked time.Time // when the cooldown began; zero once a request has succeeded after it
+	probing bool      // the request after a cooldown is in flight
 	queue   []*waiter
 	changed chan struct{} // closed and replaced when anything above changes
 }
@@ -81,10 +83,9 @@ func (l *Limiter) Acquire(ctx context.Context, repeated bool) (release func(), e
 			return nil, &LateError{start.Sub(now)}
 		}
 		var due <-chan time.Time
-		if l.queue[0] == w && l.free > 0 {
+		if l.queue[0] == w && l.free > 0 && !l.probing {
 			if !start.After(now) && l.bucket.AllowN(now, 1) {
-				l.free--
-				return sync.OnceFunc(func() { l.change(func() { l.free++ }) }), nil
+				return l.admit(), nil
 			}
 			due = time.After(max(start.Sub(now), 1))
 		}
@@ -104,6 +105,25 @@ func (l *Limiter) Acquire(ctx context.Context, repeated bool) (release func(), e
 			return nil, err
 		}
 	}
+}
+
+// admit takes a request out of those that may start, until release. The lock is held.
+func (l *Limiter) admit() (release func()) {
+	l.free--
+	since := l.blocked
+	probe := !since.IsZero()
+	l.probing = probe
+	return sync.OnceFunc(func() {
+		l.change(func() {
+			l.free++
+			if !probe {
+				return
+			}
+			if l.probing = false; l.blocked.Equal(since) { // the service has not blocked again
+				l.blocked = time.Time{}
+			}
+		})
+	})
 }
 
 // start returns when w can be admitted at the earliest, and whether that is after its deadline. Requests before it that
@@ -152,10 +172,14 @@ func (l *Limiter) SetInterval(d time.Duration) {
 	})
 }
 
-// Pause makes requests wait for at least d.
+// maxPause is how long requests wait at most because a service asks for that: what frees it sooner, such as another plan, is
+// found out by asking.
+const maxPause = time.Hour
+
+// Pause makes requests wait for at least d, up to an hour.
 func (l *Limiter) Pause(d time.Duration) {
 	l.change(func() {
-		if until := time.Now().Add(d); l.paused.Before(until) {
+		if until := time.Now().Add(min(d, maxPause)); l.paused.Before(until) {
 			l.paused = until
 		}
 	})

@@ -114,6 +114,53 @@ func TestLimiterBlocks(t *testing.T) {
 	})
 }
 
+// TestLimiterProbes sends one request after a cooldown, and the others once it has its answer, unless that begins another.
+func TestLimiterProbes(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := httpcall.NewLimiter(0, 1, math.MaxInt)
+			before, err := l.Acquire(t.Context(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Block(&httpcall.Failure{Type: "blocked", Cooldown: time.Hour})
+			time.Sleep(time.Hour)
+			probe, err := l.Acquire(t.Context(), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all sync.WaitGroup
+			var mu sync.Mutex
+			sent, failed := 0, 0
+			for range 3 {
+				all.Go(func() {
+					_, err := l.Acquire(t.Context(), false)
+					mu.Lock()
+					defer mu.Unlock()
+					if _, ok := errors.AsType[*httpcall.Failure](err); ok {
+						failed++
+					} else if err == nil {
+						sent++
+					}
+				})
+			}
+			before() // which is no probe, however late it ends
+			synctest.Wait()
+			if sent+failed != 0 {
+				t.Errorf("%d sent and %d failed beside the probe", sent, failed)
+			}
+			if again {
+				l.Block(&httpcall.Failure{Type: "blocked", Cooldown: time.Hour})
+			}
+			probe()
+			all.Wait()
+			if want := map[bool]int{true: 3}[again]; failed != want || sent != 3-want {
+				t.Errorf("%d sent and %d failed after the probe, again %t", sent, failed, again)
+			}
+		})
+	}
+}
+
 // TestLimiterOrder lets a repeated request go first, and those behind one that is
 // canceled move up.
 func TestLimiterOrder(t *testing.T) {
