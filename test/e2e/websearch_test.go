@@ -171,6 +171,14 @@ func (s *searching) become(name string, o fake.Options, trouble fake.Trouble) *f
 	return service
 }
 
+// dated adds the dates of pages to the answer of a service that has them.
+func dated(service, text string) string {
+	if service == "tavily" {
+		return text
+	}
+	return strings.ReplaceAll(text, " is about few.\n", " is about few.\n   Date: 2026-10-01\n")
+}
+
 // few is the answer to the query of that name, in the words of the tool's origin.
 const few = `Search: "few"
 Results: 3
@@ -217,7 +225,7 @@ func TestWebSearch(t *testing.T) {
 			s := newSearching(t, "", name)
 			for query, want := range map[string]string{"few": few, "nothing": "No results found for: nothing", "markup": cleaned} {
 				o := s.checked("web_search", map[string]any{"query": query})
-				if o.failed || o.text != want {
+				if want = dated(name, want); o.failed || o.text != want {
 					t.Errorf("%s: %v\nwant %q", query, o, want)
 				}
 				b, _ := json.Marshal(o.structure)
@@ -243,7 +251,7 @@ func TestWebSearch(t *testing.T) {
 			}
 			o := s.checked("web_search", map[string]any{"query": "many", "count": 20, "page": 1})
 			if !strings.HasPrefix(o.text, "Search: \"many\"\nResults: 20\n\n1. Page 21 of many\n") ||
-				!strings.Contains(o.text, "\n20. Page 40 of many\n") {
+				!strings.Contains(o.text, "\n20. Page 40 of many\n") || !strings.HasSuffix(o.text, "\n[This is page=1. For more results call again with page=2.]") {
 				t.Errorf("second page: %v", o)
 			}
 			s.stop()

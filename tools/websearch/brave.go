@@ -37,10 +37,7 @@ func (o BraveOptions) provider() *provider {
 	}
 }
 
-const (
-	braveWords    = 50
-	braveLastPage = 9
-)
+const braveWords = 50
 
 // searchBrave asks for one page. Brave numbers pages as we do.
 func searchBrave(ctx context.Context, p *provider, q Query, o options) (Results, error) {
@@ -74,7 +71,7 @@ func searchBrave(ctx context.Context, p *provider, q Query, o options) (Results,
 	case answer.Type != "search":
 		return Results{}, p.badAnswer("its type is not \"search\"")
 	}
-	results := Results{Items: found.items[:min(q.Count, len(found.items))], More: answer.Query.More && q.Page < braveLastPage}
+	results := Results{Items: found.items[:min(q.Count, len(found.items))], More: answer.Query.More && q.Page < maxPage}
 	if text != q.Text {
 		results.Notes = []string{fmt.Sprintf("Only the first %d words of the query were searched for.", braveWords)}
 	}

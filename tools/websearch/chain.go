@@ -2,6 +2,7 @@ package websearch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,7 +40,7 @@ func (c chain) run(ctx context.Context, in searchInput) (domain.ToolResult, erro
 			return domain.ToolResult{}, ctx.Err()
 		}
 		if err == nil {
-			return result(q, p.name, found, failed), nil
+			return result(ctx, q, p.name, found, failed)
 		}
 		failure, ok := errors.AsType[*httpcall.Failure](err)
 		if !ok {
@@ -50,33 +51,82 @@ func (c chain) run(ctx context.Context, in searchInput) (domain.ToolResult, erro
 	return allFailed(failed), nil
 }
 
-// result returns what a service found, after others failed.
-func result(q Query, name string, found Results, failed []failedCall) domain.ToolResult {
-	var b strings.Builder
-	if len(found.Items) == 0 {
-		fmt.Fprintf(&b, "No results found for: %s", q.Text)
-	} else {
-		fmt.Fprintf(&b, "Search: \"%s\"\nResults: %d\n", q.Text, len(found.Items))
+// result returns what a service found, after others failed, as far as there is room for it.
+func result(ctx context.Context, q Query, name string, found Results, failed []failedCall) (domain.ToolResult, error) {
+	out := searchOutput{
+		Query: q.Text, Provider: name, Page: q.Page, Results: []Result{}, Answers: found.Answers, More: found.More, Notes: found.Notes, Fallbacks: failed,
 	}
-	for i, r := range found.Items {
-		fmt.Fprintf(&b, "\n%d. %s\n   %s\n", i+1, r.Title, r.URL)
-		if r.Description != "" {
-			fmt.Fprintf(&b, "   %s\n", r.Description)
+	if err := out.add(domain.ListRoom(ctx), found.Items); err != nil {
+		return domain.ToolResult{}, err
+	}
+	r := domain.Text(out.text())
+	r.Results = out
+	return r, nil
+}
+
+// add adds results, shortened so that all of the output fits room characters. One whose title and address are too long for that
+// is left out.
+func (out *searchOutput) add(room int, found []Result) error {
+	head, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	share := (room - len(head)) / max(len(found), 1)
+	for _, r := range found {
+		if r.fit(share) {
+			out.Results = append(out.Results, r)
 		}
 	}
-	if failed != nil {
+	if n := len(found) - len(out.Results); n > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d results are left out: their addresses are too long.", n))
+	}
+	return nil
+}
+
+// text returns the output as it is read.
+func (out *searchOutput) text() string {
+	var b strings.Builder
+	if len(out.Results)+len(out.Answers) == 0 {
+		fmt.Fprintf(&b, "No results found for: %s", out.Query)
+	} else {
+		fmt.Fprintf(&b, "Search: \"%s\"\nResults: %d\n", out.Query, len(out.Results))
+	}
+	for _, a := range out.Answers {
+		fmt.Fprintf(&b, "Answer: %s\n", a)
+	}
+	for i, r := range out.Results {
+		fmt.Fprintf(&b, "\n%d. %s\n   %s\n", i+1, r.Title, r.URL)
+		for _, text := range append([]string{r.Description}, r.ExtraSnippets...) {
+			if text != "" {
+				fmt.Fprintf(&b, "   %s\n", text)
+			}
+		}
+		if r.Age != "" {
+			fmt.Fprintf(&b, "   Date: %s\n", r.Age)
+		}
+	}
+	if notes := strings.Join(append(slices.Clone(out.Notes), out.pages()...), " "); notes != "" {
+		b.WriteString("\n[" + notes + "]")
+	}
+	if out.Fallbacks != nil {
 		b.WriteString("\n[")
-		for _, f := range failed {
+		for _, f := range out.Fallbacks {
 			b.WriteString(f.Provider + " failed: " + f.Message + "; ")
 		}
-		b.WriteString(name + " answered]")
+		b.WriteString(out.Provider + " answered]")
 	}
-	r := domain.Text(b.String())
-	r.Results = searchOutput{
-		Query: q.Text, Provider: name, Page: q.Page, Results: append([]Result{}, found.Items...), More: found.More,
-		Notes: found.Notes, Fallbacks: failed,
+	return b.String()
+}
+
+// pages says which page of results this is, unless it is the only one, and how to get the next.
+func (out *searchOutput) pages() (notes []string) {
+	if out.Page > 0 {
+		notes = append(notes, fmt.Sprintf("This is page=%d.", out.Page))
 	}
-	return r
+	if out.More && out.Page < maxPage {
+		notes = append(notes, fmt.Sprintf("For more results call again with page=%d.", out.Page+1))
+	}
+	return notes
 }
 
 // allFailed returns the tool execution error when no service answered.

@@ -23,13 +23,13 @@ func TestFallback(t *testing.T) {
 	}{
 		{
 			name: "the first answers", args: `{"query":"few","count":1}`, services: []string{"brave", "searxng"},
-			exact: "Search: \"few\"\nResults: 1\n\n1. Page 1 of few\n   https://few.example/1\n   Page 1 is about few.\n", provider: "brave",
+			exact: "Search: \"few\"\nResults: 1\n\n1. Page 1 of few\n   https://few.example/1\n   Page 1 is about few.\n   Date: 2026-10-01\n\n[For more results call again with page=1.]", provider: "brave",
 		},
 		{
 			name: "the second answers", args: `{"query":"few","count":1}`, services: []string{"brave", "searxng"},
 			troubles: map[string]fake.Trouble{"brave": fake.NoPlan}, provider: "searxng",
-			exact: "Search: \"few\"\nResults: 1\n\n1. Page 1 of few\n   https://few.example/1\n   Page 1 is about few.\n" +
-				"\n[brave failed: HTTP 400 from Brave Search API: the key's plan does not include this search; searxng answered]",
+			exact: "Search: \"few\"\nResults: 1\n\n1. Page 1 of few\n   https://few.example/1\n   Page 1 is about few.\n   Date: 2026-10-01\n" +
+				"\n[For more results call again with page=1.]\n[brave failed: HTTP 400 from Brave Search API: the key's plan does not include this search; searxng answered]",
 		},
 		{
 			name: "the second finds nothing", args: `{"query":"nothing"}`, services: []string{"duckduckgo", "tavily"},
@@ -43,15 +43,15 @@ func TestFallback(t *testing.T) {
 		},
 		{
 			name: "one that cannot is not asked", args: `{"query":"few","count":1,"safesearch":"strict"}`, services: []string{"tavily", "duckduckgo", "brave"},
-			exact: "Search: \"few\"\nResults: 1\n\n1. Page 1 of few\n   https://few.example/1\n   Page 1 is about few.\n" +
-				"\n[tavily failed: Tavily API cannot search with safesearch=strict; duckduckgo failed: DuckDuckGo cannot search with safesearch=strict; brave answered]",
+			exact: "Search: \"few\"\nResults: 1\n\n1. Page 1 of few\n   https://few.example/1\n   Page 1 is about few.\n   Date: 2026-10-01\n" +
+				"\n[For more results call again with page=1.]\n[tavily failed: Tavily API cannot search with safesearch=strict; duckduckgo failed: DuckDuckGo cannot search with safesearch=strict; brave answered]",
 			provider: "brave",
 		},
 		{
 			name: "the last of four", args: `{"query":"few","count":1}`, services: []string{"brave", "searxng", "tavily", "duckduckgo"},
 			troubles: map[string]fake.Trouble{"brave": fake.Hang, "searxng": fake.Hang, "tavily": fake.Hang},
-			exact: "Search: \"few\"\nResults: 1\n\n1. Page 1 of few\n   https://few.example/1\n   Page 1 is about few.\n" +
-				"\n[brave failed: Search request timed out: Brave Search API did not answer in time; searxng failed: Search request timed out: SearXNG did not answer in time; " +
+			exact: "Search: \"few\"\nResults: 1\n\n1. Page 1 of few\n   https://few.example/1\n   Page 1 is about few.\n   Date: 2026-10-01\n" +
+				"\n[For more results call again with page=1.]\n[brave failed: Search request timed out: Brave Search API did not answer in time; searxng failed: Search request timed out: SearXNG did not answer in time; " +
 				"tavily failed: Search request timed out: Tavily API did not answer in time; duckduckgo answered]",
 			provider: "duckduckgo",
 		},

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -38,13 +39,18 @@ func (c *collection) add(found item) bool {
 		c.seen = map[string]bool{}
 	}
 	c.seen[key] = true
+	age := line(cmp.Or(found.Age, found.PageAge, found.PublishedDate, found.Published), maxAge)
+	if day, _, timed := strings.Cut(age, "T"); timed && len(day) == len(time.DateOnly) {
+		age = day
+	}
 	r := Result{
 		URL: address, Title: cmp.Or(line(found.Title, maxTitle), address),
 		Description: line(cmp.Or(found.Description, found.Content), maxDescription),
-		Age:         line(cmp.Or(found.Age, found.PageAge, found.PublishedDate, found.Published), maxAge),
+		Age:         age,
 	}
 	for _, snippet := range found.ExtraSnippets {
-		if text := line(snippet, maxDescription); text != "" && len(r.ExtraSnippets) < maxSnippets {
+		text := line(snippet, maxDescription)
+		if text != "" && text != r.Description && len(r.ExtraSnippets) < maxSnippets {
 			r.ExtraSnippets = append(r.ExtraSnippets, text)
 		}
 	}
@@ -54,12 +60,18 @@ func (c *collection) add(found item) bool {
 
 // line returns the text of a snippet of HTML, on one line of at most so many characters.
 func line(src string, most int) string {
-	text := html.Line(src)
+	return cut(html.Line(src), most)
+}
+
+// cut returns a text of at most so many characters, which ends in an ellipsis if it was longer.
+func cut(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most {
 		return text
 	}
-	runes := []rune(text)
-	return strings.TrimRight(string(runes[:most-1]), " ") + "…"
+	if most < 2 {
+		return ""
+	}
+	return strings.TrimRight(string([]rune(text)[:most-1]), " ") + "…"
 }
 
 // webAddress returns an address in a form that can be shown, and a key that is the same for addresses that hardly ever lead to

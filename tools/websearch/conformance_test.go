@@ -2,6 +2,7 @@ package websearch_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -110,6 +111,28 @@ func answers() []tooltest.Case {
 	}
 }
 
+// about is the description of a numbered page.
+var about = regexp.MustCompile(`   Page \d+ is about \w+\.\n`)
+
+// complete adds to a text what differs between services: the dates of pages, which Tavily does not tell, and whether there are
+// more.
+func complete(text string, out output) string {
+	if out.Provider != "tavily" {
+		text = about.ReplaceAllString(text, "$0   Date: 2026-10-01\n")
+	}
+	var notes []string
+	if out.Page > 0 {
+		notes = append(notes, fmt.Sprintf("This is page=%d.", out.Page))
+	}
+	if out.More {
+		notes = append(notes, fmt.Sprintf("For more results call again with page=%d.", out.Page+1))
+	}
+	if notes != nil {
+		text += "\n[" + strings.Join(notes, " ") + "]"
+	}
+	return text
+}
+
 // compare makes one call, which [tooltest.Run] cannot do in a bubble of synctest, where there are no subtests.
 func compare(t *testing.T, tool domain.Tool, c tooltest.Case) {
 	t.Helper()
@@ -122,6 +145,9 @@ func compare(t *testing.T, tool domain.Tool, c tooltest.Case) {
 	}
 	if domain.CodeOf(err) != c.Code || res.ErrorType() != c.ErrorType {
 		t.Fatalf("%s: code %d, error type %q; want %d, %q; it says:\n%s", c.Args, domain.CodeOf(err), res.ErrorType(), c.Code, c.ErrorType, text)
+	}
+	if c.Exact != "" && c.ErrorType == "" {
+		c.Exact = complete(c.Exact, structured(t, res))
 	}
 	if c.Exact != "" && text != c.Exact {
 		t.Errorf("%s:\n got %q\nwant %q", c.Args, text, c.Exact)

@@ -99,9 +99,8 @@ func (p *provider) parseDuckPage(page string) (found []item, next url.Values, er
 			return
 		}
 		last := &found[len(found)-1]
-		day, _, _ := strings.Cut(strings.TrimSpace(row.Find("span.timestamp").First().Text()), "T")
 		last.Description = cmp.Or(last.Description, inner(row.Find("td.result-snippet").First()))
-		last.Age = cmp.Or(last.Age, day)
+		last.Age = cmp.Or(last.Age, strings.TrimSpace(row.Find("span.timestamp").First().Text()))
 	})
 	text := doc.Find("body").Text()
 	none := doc.Find(".no-results").Length() > 0 || strings.Contains(text, "No results") || strings.Contains(text, "No more results")

@@ -21,7 +21,7 @@ func TestDuckPage(t *testing.T) {
 		{"rows", `<table><tr><td>1.&nbsp;</td><td><a rel="nofollow" href="https://a.example/" class='result-link'>A &amp; <b>b</b></a></td></tr>
 			<tr><td>&nbsp;</td><td class='result-snippet'>about <b>a</b></td></tr><tr><td></td><td><span class='link-text'>a.example</span> <span class='timestamp'>2026-01-02T00:00:00.0000000</span></td></tr>
 			<tr><td>2.&nbsp;</td><td><a class="result-link" href="//duckduckgo.com/l/?uddg=https%3A%2F%2Fb.example%2F%3Fx%3D1%26y%3D2&amp;rut=1">B</a></td></tr></table>` + form,
-			"https://a.example/ A &amp; <b>b</b>|about <b>a</b>|2026-01-02; https://b.example/?x=1&y=2 B||", "s=10&vqd=4-1"},
+			"https://a.example/ A &amp; <b>b</b>|about <b>a</b>|2026-01-02T00:00:00.0000000; https://b.example/?x=1&y=2 B||", "s=10&vqd=4-1"},
 		{"advertisements", `<table><tr class='result-sponsored'><td><a class='result-link' href="https://ad.example/">Ad</a></td><td><a class='result-link' href="http://help/">more info</a></td></tr>
 			<tr class='result-sponsored'><td class='result-snippet'>buy</td></tr>
 			<tr><td><a class='result-link' href="https://duckduckgo.com/y.js?ad_domain=x">Ad</a></td></tr><tr><td class='result-snippet'>buy</td></tr>

@@ -54,7 +54,11 @@ func eventually(t *testing.T, what string, happened func() bool) {
 func TestOverNetwork(t *testing.T) {
 	for _, name := range names {
 		tool, fakes := overNetwork(t, fake.Options{}, name)
-		tooltest.Run(t, tool, []tooltest.Case{{Name: name, Args: `{"query":"few"}`, Exact: numbered("few", "few", 1, 3)}})
+		tooltest.Run(t, tool, []tooltest.Case{{Name: name, Args: `{"query":"few"}`, Check: func(t *testing.T, res domain.ToolResult) {
+			if got, want := tooltest.Text(res), complete(numbered("few", "few", 1, 3), structured(t, res)); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}}})
 		for _, r := range fakes[name].Requests() {
 			if r.Header.Get("Accept-Encoding") != "gzip" || r.Header.Get("User-Agent") == "" {
 				t.Errorf("%s: %v", name, r.Header)

@@ -211,6 +211,66 @@ func TestQuota(t *testing.T) {
 	}
 }
 
+// TestQuotaProbe asks a service whose quota is used up for weeks once an hour, and again as usual once it answers.
+func TestQuotaProbe(t *testing.T) {
+	for _, name := range []string{"brave", "tavily"} {
+		synctest.Test(t, func(t *testing.T) {
+			tool, fakes := inProcess(t, fake.Options{Rate: 50, Quota: 1, Reset: 16 * 24 * time.Hour}, name)
+			exec := tooltest.Executor(t, tool)
+			for range 2 { // Brave says with the first answer that nothing is left
+				parallel(t, exec, 1)
+			}
+			want := fakes[name].Arrived()
+			text := tooltest.Text(tooltest.Call(t, tool, `{"query":"few"}`))
+			if !strings.Contains(text, "it is asked again in 60 minutes.") || name == "brave" && !strings.Contains(text, "the quota is renewed in 16 days, or when the plan") {
+				t.Errorf("%s: %s", name, text)
+			}
+			for hour := range 3 {
+				time.Sleep(30 * time.Minute)
+				if types := parallel(t, exec, 5); types["quota_exceeded"] != 5 || fakes[name].Arrived() != want {
+					t.Errorf("%s, within hour %d: %v, %d requests", name, hour, types, fakes[name].Arrived()-want)
+				}
+				time.Sleep(30*time.Minute + time.Second)
+				want++
+				if types := parallel(t, exec, 5); types["quota_exceeded"] != 5 || fakes[name].Arrived() != want {
+					t.Errorf("%s, after hour %d: %v, %d requests", name, hour, types, fakes[name].Arrived()-want)
+				}
+			}
+			fakes[name].Extend(100)
+			time.Sleep(time.Hour + time.Second)
+			if types := parallel(t, exec, 5); types[""] != 5 {
+				t.Errorf("%s, once the plan is extended: %v", name, types)
+			}
+		})
+	}
+}
+
+// TestNotHeldBack has a service that limits its rate be passed over for the next one, for as long as it asks to be left alone, and
+// one that does not say how long be asked once.
+func TestNotHeldBack(t *testing.T) {
+	for _, name := range []string{"searxng", "tavily"} {
+		synctest.Test(t, func(t *testing.T) {
+			tool, fakes := inProcess(t, fake.Options{Rate: 1, Window: time.Minute}, name, "duckduckgo")
+			exec := tooltest.Executor(t, tool)
+			began := time.Now()
+			for range 4 { // the first is answered by the first service
+				parallel(t, exec, 1)
+			}
+			if took, n := time.Since(began), fakes[name].Arrived(); took > 5*time.Second || n != 2 {
+				t.Errorf("%s: 4 calls took %v, and there were %d requests", name, took, n)
+			}
+			fakes[name].SetTrouble(fake.TooMany)
+			time.Sleep(2 * time.Minute)
+			before := fakes[name].Arrived()
+			began = time.Now()
+			res := tooltest.Call(t, tool, `{"query":"few"}`)
+			if n := fakes[name].Arrived() - before; n != 1 || structured(t, res).Provider != "duckduckgo" || time.Since(began) > time.Second {
+				t.Errorf("%s: %d requests and %v, %s", name, n, time.Since(began), tooltest.Text(res))
+			}
+		})
+	}
+}
+
 // TestRefusedForLong has services that want to be left alone for longer than a call may take. The call that finds out says what
 // the service said; those after it are told at once.
 func TestRefusedForLong(t *testing.T) {

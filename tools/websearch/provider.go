@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"toolserver/tools/httpcall"
 )
@@ -31,9 +32,10 @@ func (q Query) end() int { return (q.Page + 1) * q.Count }
 
 // Results are one page of results.
 type Results struct {
-	Items []Result // at most as many as were asked for, no page twice
-	More  bool     // there is a next page, as far as the service says
-	Notes []string // what the reader of the results should know, as sentences
+	Items   []Result // at most as many as were asked for, no page twice
+	Answers []string // of the service itself, on one line each, with their source
+	More    bool     // there is a next page, as far as the service says
+	Notes   []string // what the reader of the results should know, as sentences
 }
 
 // A Result is a page that was found. Its texts are plain, each on one line.
@@ -43,6 +45,27 @@ type Result struct {
 	Description   string   `json:"description" doc:"What the page says about the query."`
 	Age           string   `json:"age,omitempty" doc:"When the page was published or changed, as the service puts it."`
 	ExtraSnippets []string `json:"extra_snippets,omitempty" doc:"Further passages of the page."`
+}
+
+// fit shortens a result that has more than so many characters as JSON, which is longer than as text: further passages first, then
+// the description. It reports whether the rest fits.
+func (r *Result) fit(most int) bool {
+	for {
+		b, err := json.Marshal(r)
+		n := len(r.ExtraSnippets)
+		switch {
+		case err != nil:
+			return false
+		case len(b) <= most:
+			return true
+		case n > 0:
+			r.ExtraSnippets = r.ExtraSnippets[:n-1]
+		case r.Description != "":
+			r.Description = cut(r.Description, utf8.RuneCountInString(r.Description)/2)
+		default:
+			return false
+		}
+	}
 }
 
 // An item is a result as a service sends it, with texts that are HTML or may have some in them. Services call the same
@@ -68,6 +91,7 @@ type provider struct {
 	variable string // of the environment, with the key; empty if the service has none
 	key      string
 	optIn    bool          // used only where the configuration names it
+	hasNext  bool          // another service is asked when this one fails
 	interval time.Duration // between requests, until the service says what it allows
 	header   func(key string) map[string]string
 
@@ -148,11 +172,8 @@ func (p *provider) ask(ctx context.Context, r httpcall.Request, read func(*httpc
 	case isLate:
 		f.Message = p.title + " limits the rate of requests: " + late.Error()
 		f.Hint = "Make fewer searches in parallel, and search again later."
-	case f.Cooldown > 0: // the quota is used up
-		if !f.Since.IsZero() {
-			f.Message = p.title + ": " + quotaMeaning
-		}
-		f.Message += "; it is not asked again for " + span(f.Cooldown)
+	case f.Cooldown > 0:
+		p.explainBlock(&f)
 	case answered:
 	case f.Type == "timed_out":
 		f.Message = "Search request timed out: " + p.title + " did not answer in time"
@@ -160,6 +181,22 @@ func (p *provider) ask(ctx context.Context, r httpcall.Request, read func(*httpc
 		f.Message = p.title + ": " + f.Message
 	}
 	return &f
+}
+
+// explainBlock says of a service that is not asked for a while when it is, and what else may free it.
+func (p *provider) explainBlock(f *httpcall.Failure) {
+	earlier := !f.Since.IsZero() // another request was refused
+	quota := f.Type == "quota_exceeded"
+	if earlier {
+		f.Message = p.title + ": " + map[bool]string{true: quotaMeaning, false: "it was asked too often"}[quota]
+	}
+	f.Message += "; it is asked again in " + span(f.Cooldown)
+	if renewed := f.After; quota && renewed > 0 {
+		if earlier {
+			renewed -= time.Since(f.Since)
+		}
+		f.Hint = fmt.Sprintf("Go on without searching: the quota is renewed in %s, or when the plan of the key is extended or the key replaced.", span(renewed))
+	}
 }
 
 // askJSON is [provider.ask] for an answer that is documented to be JSON. A field
@@ -199,7 +236,10 @@ func challenged(answer string) *httpcall.Failure {
 func isPage(e *httpcall.StatusError) bool { return httpcall.IsPage(e.Header, e.Body) }
 func noPage(e *httpcall.StatusError) bool { return !isPage(e) }
 
-const quotaMeaning, hintQuota = "the key's quota is used up", "Go on without searching, or have the plan of the key extended."
+const (
+	quotaMeaning = "the key's quota is used up"
+	hintQuota    = "Go on without searching, or have the plan of the key extended or the key replaced."
+)
 
 // statusRules are for what services do not explain in a way of their own.
 var statusRules = httpcall.Rules{
@@ -244,9 +284,23 @@ func (p *provider) failure(e *httpcall.StatusError) error {
 		f.Hint = fmt.Sprintf("The key in %s%s.api_key or %s must be replaced.", section, p.name, p.variable)
 	case f.Type == "rate_limited":
 		f.After = cmp.Or(f.After, resetOf(e.Header, window.short))
+		f.Retry = f.After > 0 // otherwise nobody knows when it is of use
+		if p.hasNext && f.After > patience {
+			f.Retry, f.Cooldown = false, min(f.After, probeAfter)
+		}
 	case f.Type == "quota_exceeded":
-		f.Cooldown = cmp.Or(resetOf(e.Header, window.usedUp), unknownQuota)
+		*f = *quotaFailure(f, resetOf(e.Header, window.usedUp))
 	}
+	return f
+}
+
+// patience is how long a service is waited for, at its own request, that is not the last to be asked.
+const patience = 2 * time.Second
+
+// quotaFailure makes a Failure one of a quota that is used up, and renewed after some time, or 0 if that is unknown. The service is
+// asked again after an hour even so: its plan may have been extended.
+func quotaFailure(f *httpcall.Failure, renewed time.Duration) *httpcall.Failure {
+	f.After, f.Cooldown = renewed, min(cmp.Or(renewed, probeAfter), probeAfter)
 	return f
 }
 

@@ -34,8 +34,8 @@ const (
 const (
 	// slack is how much slower than allowed requests are sent, in hundredths: they do not all take the same time to get there.
 	slack = 5
-	// unknownQuota is how long a used-up quota is remembered if the service does not say when it is renewed.
-	unknownQuota = 10 * time.Minute
+	// probeAfter is how long a service is not asked at most that refuses to answer for longer, or does not say for how long.
+	probeAfter = time.Hour
 )
 
 // learn adapts the limiter to what an answer says of the service's limits.
@@ -51,7 +51,7 @@ func (p *provider) learn(h http.Header) {
 		}
 	}
 	if left := resetOf(h, window.usedUp); left > 0 {
-		p.http.Limiter.Block(&httpcall.Failure{Type: "quota_exceeded", Message: p.title + ": " + quotaMeaning, Hint: hintQuota, Cooldown: left})
+		p.http.Limiter.Block(quotaFailure(&httpcall.Failure{Type: "quota_exceeded", Hint: hintQuota}, left))
 	}
 	if windows != nil {
 		p.http.Limiter.SetInterval(interval)

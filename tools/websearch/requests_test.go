@@ -2,6 +2,7 @@ package websearch_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"toolserver/domain"
 	fake "toolserver/test/fakes/search"
 	"toolserver/tools/tooltest"
 	"toolserver/tools/websearch"
@@ -168,9 +170,59 @@ func TestNotes(t *testing.T) {
 	}})
 }
 
+// TestAnswers reads what SearXNG knows by itself, with results and without.
+func TestAnswers(t *testing.T) {
+	const said = "Answer: 6 × 7 = 42 (https://calc.example/42)\nAnswer: no source\nAnswer: a text\nAnswer: Forty-two: is a number (https://wiki.example/42)\n"
+	for query, results := range map[string]int{"answered": 3, "known": 0} {
+		tool, _ := inProcess(t, fake.Options{}, "searxng")
+		res := tooltest.Call(t, tool, `{"query":"`+query+`"}`)
+		out := structured(t, res)
+		want := fmt.Sprintf("Search: \"%s\"\nResults: %d\n%s", query, results, said)
+		if got := tooltest.Text(res); len(out.Answers) != 4 || len(out.Results) != results || results > 0 && !strings.HasPrefix(got, want+"\n1. ") || results == 0 && got != want {
+			t.Errorf("%s: %q, %+v", query, got, out)
+		}
+	}
+	tool, _ := inProcess(t, fake.Options{}, "searxng")
+	if res := tooltest.Call(t, tool, `{"query":"known","page":1}`); tooltest.Text(res) != "No results found for: known\n[This is page=1.]" {
+		t.Errorf("the second page: %q", tooltest.Text(res))
+	}
+}
+
+// TestPassages has text say all that structured content has.
+func TestPassages(t *testing.T) {
+	tool, _ := inProcess(t, fake.Options{}, "brave")
+	const want = "Search: \"passages\"\nResults: 1\n\n1. Passages\n   https://example.com/passages\n   The description.\n   A further <passage>.\n   Another one.\n" +
+		"   Date: 3 days ago\n"
+	if got := tooltest.Text(tooltest.Call(t, tool, `{"query":"passages"}`)); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestRoom shortens results that would not fit, evenly, and keeps text and structured content whole.
+func TestRoom(t *testing.T) {
+	for _, name := range names {
+		tool, _ := inProcess(t, fake.Options{}, name)
+		res := tooltest.Call(t, tool, `{"query":"huge","count":20}`)
+		out := structured(t, res)
+		b, err := json.Marshal(res.Structured())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := tooltest.Text(res)
+		if len(b) > domain.DefaultMaxResultChars || strings.Contains(text, "truncated") || len(out.Results) < 3 || len(out.Results)+len(out.Notes) == 20 {
+			t.Errorf("%s: %d results in %d bytes, %q", name, len(out.Results), len(b), out.Notes)
+		}
+		for _, r := range out.Results {
+			if r.Description == "" || !strings.Contains(text, r.Description) || !strings.Contains(text, r.URL) {
+				t.Errorf("%s: the text does not have %.100q", name, r.Description)
+			}
+		}
+	}
+}
+
 // TestFields reads the fields that text does not have.
 func TestFields(t *testing.T) {
-	for name, age := range map[string]string{"brave": "2026-10-01", "searxng": "2026-10-01T00:00:00", "tavily": "", "duckduckgo": "2026-10-01"} {
+	for name, age := range map[string]string{"brave": "2026-10-01", "searxng": "2026-10-01", "tavily": "", "duckduckgo": "2026-10-01"} {
 		tool, _ := inProcess(t, fake.Options{}, name)
 		out := structured(t, tooltest.Call(t, tool, `{"query":"few","count":1}`))
 		want := websearch.Result{Title: "Page 1 of few", URL: "https://few.example/1", Description: "Page 1 is about few.", Age: age}
@@ -178,7 +230,7 @@ func TestFields(t *testing.T) {
 			t.Fatalf("%s: %+v", name, out)
 		}
 		got := out.Results[0]
-		if name == "brave" && (len(got.ExtraSnippets) != 1 || got.ExtraSnippets[0] != "Page 1 is about few.") {
+		if len(got.ExtraSnippets) != 0 { // it repeats the description
 			t.Errorf("extra snippets: %q", got.ExtraSnippets)
 		}
 		if got.ExtraSnippets = nil; got.Title != want.Title || got.URL != want.URL || got.Description != want.Description || got.Age != want.Age {

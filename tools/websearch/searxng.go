@@ -2,6 +2,7 @@ package websearch
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strconv"
@@ -38,8 +39,54 @@ const (
 
 // searxngAnswer is the part of an answer that is used.
 type searxngAnswer struct {
-	Results      *[]item    `json:"results"`
-	Unresponsive [][]string `json:"unresponsive_engines"` // name and reason of each
+	Results      *[]item           `json:"results"`
+	Answers      []json.RawMessage `json:"answers"` // objects, and texts until 2024
+	Infoboxes    []searxngBox      `json:"infoboxes"`
+	Unresponsive [][]string        `json:"unresponsive_engines"` // name and reason of each
+}
+
+// searxngBox is what the instance knows about the subject of a query.
+type searxngBox struct {
+	Title   string `json:"infobox"`
+	ID      string `json:"id"` // most often an address
+	Content string `json:"content"`
+}
+
+// Bounds of answers.
+const (
+	maxAnswers = 5
+	maxAnswer  = 1000 // characters
+)
+
+// answers returns the answers and infoboxes, each on one line, with its source.
+func (a *searxngAnswer) answers() (all []string) {
+	add := func(text, source string) {
+		text = line(text, maxAnswer)
+		if address, _, ok := webAddress(source); ok {
+			text += " (" + address + ")"
+		}
+		if text != "" && len(all) < maxAnswers && !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	for _, raw := range a.Answers {
+		var found struct {
+			Answer string `json:"answer"`
+			URL    string `json:"url"`
+		}
+		if json.Unmarshal(raw, &found) != nil {
+			_ = json.Unmarshal(raw, &found.Answer) // anything else is left out
+		}
+		if found.Answer != "" {
+			add(found.Answer, found.URL)
+		}
+	}
+	for _, box := range a.Infoboxes {
+		if box.Content != "" {
+			add(box.Title+": "+box.Content, box.ID)
+		}
+	}
+	return all
 }
 
 // searchSearXNG reads the instance's pages, whose size nobody can choose, from the first one on.
@@ -49,7 +96,7 @@ func searchSearXNG(ctx context.Context, p *provider, q Query, o options) (Result
 	if o.country != "" {
 		params.Set("language", o.country+"-"+q.Country)
 	}
-	var silent []string
+	var silent, said []string
 	results, err := p.gather(q, searxngPages, func(n int) (raw []item, more bool, err error) {
 		params.Set("pageno", strconv.Itoa(n+1))
 		var answer searxngAnswer
@@ -60,14 +107,18 @@ func searchSearXNG(ctx context.Context, p *provider, q Query, o options) (Result
 			return nil, false, p.badAnswer("there is no list of results")
 		}
 		silent = append(silent, answer.silent()...)
+		if n == 0 && q.Page == 0 {
+			said = answer.answers()
+		}
 		return *answer.Results, len(*answer.Results) >= searxngFull, nil
 	})
+	results.Answers = said
 	if err != nil || silent == nil {
 		return results, err
 	}
 	slices.Sort(silent)
 	engines := strings.Join(slices.Compact(silent), ", ")
-	if len(results.Items) > 0 {
+	if len(results.Items)+len(said) > 0 {
 		results.Notes = append(results.Notes, "Of SearXNG's engines these did not answer: "+engines+".")
 	} else if q.Page == 0 {
 		return Results{}, &httpcall.Failure{

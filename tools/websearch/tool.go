@@ -27,6 +27,7 @@ type searchOutput struct {
 	Query     string       `json:"query" doc:"What was searched for."`
 	Provider  string       `json:"provider" doc:"Search service that answered."`
 	Page      int          `json:"page" doc:"Which page of results this is, counted from 0."`
+	Answers   []string     `json:"answers,omitempty" doc:"Answers of the service itself, each with its source."`
 	Results   []Result     `json:"results" doc:"What was found, the best first."`
 	More      bool         `json:"more_available" doc:"Whether there is a next page, as far as the service tells."`
 	Notes     []string     `json:"notes,omitempty" doc:"What should be known about the results."`
@@ -45,6 +46,7 @@ type failedCall struct {
 const (
 	maxQuery = 400
 	maxCount = 20
+	maxPage  = 9
 )
 
 // toolTime is more than the services get together, so that their failures can be reported.

@@ -151,7 +151,8 @@ func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, err
 	if len(providers) == 0 {
 		return nil, nil
 	}
-	for _, p := range providers {
+	for i, p := range providers {
+		p.hasNext = i < len(providers)-1
 		p.connect(client(toolName))
 	}
 	return []domain.Tool{searchTool(providers)}, nil

@@ -100,6 +100,7 @@ type output struct {
 	Query     string             `json:"query"`
 	Provider  string             `json:"provider"`
 	Page      int                `json:"page"`
+	Answers   []string           `json:"answers"`
 	Results   []websearch.Result `json:"results"`
 	More      bool               `json:"more_available"`
 	Notes     []string           `json:"notes"`

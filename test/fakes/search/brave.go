@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -140,11 +141,24 @@ func braveResults(s *Service, w http.ResponseWriter, r *http.Request, count, off
 	if page := slice(docs, offset*count, (offset+1)*count); len(page) > 0 {
 		var results []any
 		for _, d := range page {
-			results = append(results, map[string]any{
+			more := []string{d.render(d.Text, "", "")}
+			for _, passage := range d.More {
+				more = append(more, d.render(passage, "", ""))
+			}
+			dates := map[string]any{}
+			if d.Age != "" {
+				dates["page_age"] = d.Age + "T00:00:00"
+			}
+			if d.Ago != "" {
+				dates["age"] = d.Ago
+			}
+			result := map[string]any{
 				"title": d.render(d.Title, q.Get("q"), mark), "url": d.URL, "description": d.render(d.Text, q.Get("q"), mark),
-				"page_age": d.Age, "language": "en", "family_friendly": true, "extra_snippets": []string{d.render(d.Text, "", "")},
+				"language": "en", "family_friendly": true, "extra_snippets": more,
 				"meta_url": map[string]any{"scheme": "https"}, "profile": map[string]any{"name": "x"},
-			})
+			}
+			maps.Copy(result, dates)
+			results = append(results, result)
 		}
 		answer["web"] = map[string]any{"type": "search", "results": results, "family_friendly": true}
 	}

@@ -9,8 +9,10 @@ import (
 // Doc is a page of the web, with its texts as people see them.
 type Doc struct {
 	Title, URL, Text string
-	Age              string // when it was published, YYYY-MM-DD, or ""
-	Raw              bool   // the texts are what services make of pages already, with all their markup
+	Age              string   // when it was published, YYYY-MM-DD, or ""
+	Ago              string   // the same in words, as Brave has it, or ""
+	More             []string // further passages, which Brave has
+	Raw              bool     // the texts are what services make of pages already, with all their markup
 }
 
 // Corpus returns what a query finds, in order. There are these:
@@ -21,14 +23,31 @@ type Doc struct {
 //	markup     pages about markup, with entities, and texts with markup and control characters left in them
 //	twins      the same page at addresses that differ in what does not matter
 //	schemes    addresses of many schemes, of which two are on the web
+//	passages   a page with further passages, whose age is in words
+//	answered   3 pages, and answers; of services that have any
+//	known      none, and the same answers
+//	huge       20 pages whose texts and addresses are as long as they can be
 //
 // Anything else finds 60 pages.
 func Corpus(query string) []Doc {
 	switch strings.ToLower(strings.TrimSpace(query)) {
-	case "few":
+	case "few", "answered":
 		return numbered("few", 3)
-	case "nothing":
+	case "nothing", "known":
 		return nil
+	case "passages":
+		return []Doc{{
+			Title: "Passages", URL: "https://example.com/passages", Text: "The description.", Age: "2026-11-20", Ago: "3 days ago",
+			More: []string{"The description.", "A further <passage>.", "Another one."},
+		}}
+	case "huge":
+		docs := numbered("huge", 20)
+		for i := range docs {
+			docs[i].Title, docs[i].Text = strings.Repeat("<\"ü\\> ", 400), strings.Repeat("\"& <x> ", 400)
+			docs[i].More = []string{docs[i].Text + "1", docs[i].Text + "2", docs[i].Text + "3"}
+			docs[i].URL += "?" + strings.Repeat("x", 100*i*i)
+		}
+		return docs
 	case "unicode":
 		return []Doc{
 			{Title: "日本語の検索 🔍", URL: "https://例え.example/検索?q=ü", Text: "Grüße aus Zürich — naïve café, עברית, العربية"},

@@ -26,6 +26,7 @@ const (
 	OtherJSON  Trouble = "other_json"  // 200 with JSON, or a page, of another kind
 	Page       Trouble = "page"        // 200 with a page for people: a challenge
 	Forbidden  Trouble = "forbidden"   // 403: a challenge, or a format that is switched off
+	TooMany    Trouble = "too_many"    // 429 that says nothing else
 	Broken     Trouble = "broken"      // 500
 	BrokenOnce Trouble = "broken_once" // 500, then answers
 	Overloaded Trouble = "overloaded"  // 503
@@ -89,6 +90,13 @@ func (s *Service) SetTrouble(t Trouble) {
 	s.trouble, s.troubled = t, 0
 }
 
+// Extend adds requests to the quota, as when somebody pays for another plan.
+func (s *Service) Extend(requests int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.o.Quota += requests
+}
+
 // Requests returns the requests that are done with.
 func (s *Service) Requests() []Request {
 	s.mu.Lock()
@@ -143,6 +151,8 @@ func (s *Service) inTrouble(w http.ResponseWriter, r *http.Request) bool {
 	switch t {
 	case Page:
 		writePage(w, http.StatusOK)
+	case TooMany:
+		http.Error(w, "Too Many Requests", http.StatusTooManyRequests)
 	case Broken:
 		http.Error(w, `{"error":"<b>internal</b>"}`, http.StatusInternalServerError)
 	case BrokenOnce:

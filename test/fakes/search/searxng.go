@@ -74,8 +74,19 @@ func serveSearXNG(s *Service, w http.ResponseWriter, r *http.Request) {
 		}
 		results = append(results, result)
 	}
+	answers, boxes := []any{}, []any{}
+	if query := q.Get("q"); (query == "answered" || query == "known") && page == 1 {
+		answers = []any{ // as they are since 2025, and as they were
+			map[string]any{"answer": "6 &times; 7 = <b>42</b>", "url": "https://calc.example/42", "engine": "calculator", "template": "answer/legacy.html"},
+			map[string]any{"answer": "no source", "url": nil, "engine": "answerer"}, "a text", map[string]any{"translations": []any{}}, 7,
+		}
+		boxes = []any{
+			map[string]any{"infobox": "Forty-two", "id": "https://wiki.example/42", "content": "is a <i>number</i>", "urls": []any{}, "engine": "wikipedia"},
+			map[string]any{"infobox": "Empty", "id": "https://wiki.example/none", "content": "", "attributes": []any{}},
+		}
+	}
 	writeJSON(w, r, http.StatusOK, map[string]any{
-		"query": q.Get("q"), "number_of_results": 0, "results": results, "answers": []any{}, "corrections": []any{}, "infoboxes": []any{},
+		"query": q.Get("q"), "number_of_results": 0, "results": results, "answers": answers, "corrections": []any{}, "infoboxes": boxes,
 		"suggestions": []any{}, "unresponsive_engines": unresponsive,
 	})
 }
