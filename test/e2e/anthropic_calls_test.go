@@ -147,7 +147,11 @@ func TestAnthropicEnvironment(t *testing.T) {
 				t.Errorf("%s is sent: %s", name, values)
 			}
 		}
-		if strings.Contains(string(r.Body), "ambient") || r.Header.Get("Anthropic-Version") != "2023-06-01" {
+		version := "2023-06-01" // of reports
+		if r.Path == anthropic.MessagesPath {
+			version = "2026-10-21"
+		}
+		if strings.Contains(string(r.Body), "ambient") || r.Header.Get("Anthropic-Version") != version {
 			t.Errorf("%s: %v %s", r.Path, r.Header, r.Body)
 		}
 	}

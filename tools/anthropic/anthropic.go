@@ -6,6 +6,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -19,14 +20,21 @@ type Options struct {
 	APIKey      string `yaml:"api_key" secret:"true" doc:"Key of the Anthropic API, for claude_conversation; ANTHROPIC_API_KEY in the environment if unset."`
 	AdminAPIKey string `yaml:"admin_api_key" secret:"true" doc:"Admin key of the organization, for anthropic_usage; ANTHROPIC_ADMIN_API_KEY in the environment if unset."`
 	BaseURL     string `yaml:"base_url" format:"base_url" template:"-" doc:"Where the Anthropic API is."`
-	Version     string `yaml:"version" template:"-" doc:"Version of the API to ask for, sent as anthropic-version."`
+	Version     string `yaml:"version" template:"-" doc:"Version of the API to ask for, sent as anthropic-version; unset, the one that each tool is written for."`
 	Model       string `yaml:"model" doc:"Model claude_conversation asks unless its caller names another."`
 }
 
 // DefaultOptions returns the options of a configuration that says nothing.
 func DefaultOptions() Options {
-	return Options{BaseURL: "https://api.anthropic.com", Version: "2023-06-01", Model: "claude-sonnet-5-5"}
+	return Options{BaseURL: "https://api.anthropic.com", Model: "claude-sonnet-5-5"}
 }
+
+// Versions of the API. A version keeps what it had when it was published.
+const (
+	versionMessages = "2026-10-21"
+	versionReports  = "2023-06-01"
+	versionSampling = "2023-06-01" // the last with a temperature, for the models that accept one
+)
 
 const category = "ai"
 
@@ -50,6 +58,7 @@ func Tools(client func(tool string) *http.Client, o Options) ([]domain.Tool, err
 		tools = append(tools, conversation(talk{m, newHistory()}))
 	}
 	if strings.TrimSpace(o.AdminAPIKey) != "" {
+		o.Version = cmp.Or(o.Version, versionReports)
 		s, err := newService(client(usageName), o, "Anthropic Admin API", "Error querying Anthropic Admin API", "admin_api_key", o.AdminAPIKey)
 		if err != nil {
 			return nil, err

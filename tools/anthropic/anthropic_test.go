@@ -112,7 +112,7 @@ func TestHeader(t *testing.T) {
 		t.Fatalf("%d requests", len(requests))
 	}
 	want := []map[string]string{
-		{"X-Api-Key": fake.APIKey, "Anthropic-Version": "2023-06-01", "Content-Type": "application/json",
+		{"X-Api-Key": fake.APIKey, "Anthropic-Version": "2026-10-21", "Content-Type": "application/json",
 			"Accept": "text/event-stream, application/json"},
 		{"X-Api-Key": fake.AdminKey, "Anthropic-Version": "2023-06-01", "Accept": "application/json", "Content-Type": ""},
 	}

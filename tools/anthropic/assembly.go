@@ -30,10 +30,19 @@ type assembly struct {
 
 // message is a message of the API, as it comes whole and as it begins a stream.
 type message struct {
-	Model      string  `json:"model"`
-	Content    []block `json:"content"`
-	StopReason string  `json:"stop_reason"`
-	Usage      *Usage  `json:"usage"` // that of the answer, whose counts are replaced
+	Model   string  `json:"model"`
+	Content []block `json:"content"`
+	Usage   *Usage  `json:"usage"` // that of the answer, whose counts are replaced
+	ending
+}
+
+// ending says why an answer ended.
+type ending struct {
+	StopReason  string `json:"stop_reason"`
+	StopDetails struct {
+		Category    string `json:"category"`
+		Explanation string `json:"explanation"`
+	} `json:"stop_details"` // of a refusal; null otherwise
 }
 
 // block is a content block or a piece of one. Only in those of a known type are text and thinking strings.
@@ -51,7 +60,7 @@ type event struct {
 	ContentBlock block   `json:"content_block"` // of content_block_start
 	Delta        struct {
 		block
-		StopReason string `json:"stop_reason"`
+		ending
 	} `json:"delta"` // of content_block_delta and message_delta
 }
 
@@ -115,7 +124,7 @@ func (a *assembly) take(ev sse.Event) (done bool, err error) {
 	case "content_block_delta":
 		err = cmp.Or(err, a.piece(e.Delta.block))
 	case "message_delta":
-		a.stop(e.Delta.StopReason)
+		a.stop(e.Delta.ending)
 	default:
 		return false, nil
 	}
@@ -127,7 +136,7 @@ func (a *assembly) take(ev sse.Event) (done bool, err error) {
 
 func (a *assembly) begin(m message) error {
 	a.answer.Model = plain(m.Model, maxWord)
-	a.stop(m.StopReason)
+	a.stop(m.ending)
 	for _, b := range m.Content {
 		if err := a.piece(b); err != nil {
 			return err
@@ -136,9 +145,10 @@ func (a *assembly) begin(m message) error {
 	return nil
 }
 
-func (a *assembly) stop(reason string) {
-	if reason != "" {
-		a.answer.StopReason = plain(reason, maxWord)
+func (a *assembly) stop(e ending) {
+	if e.StopReason != "" {
+		a.answer.StopReason = plain(e.StopReason, maxWord)
+		a.answer.Refusal = Refusal{plain(e.StopDetails.Category, maxWord), plain(e.StopDetails.Explanation, maxErrorText)}
 	}
 }
 

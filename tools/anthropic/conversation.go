@@ -24,18 +24,20 @@ type conversationInput struct {
 	Model          string   `json:"model,omitempty" max:"100" doc:"Model name; default: the configured model."`
 	SystemPrompt   string   `json:"system_prompt,omitempty" doc:"System prompt; kept for the conversation."`
 	MaxTokens      int      `json:"max_tokens" default:"4096" min:"1" max:"128000" doc:"Maximum length of the answer in tokens."`
-	Temperature    *float64 `json:"temperature" min:"0" max:"1" doc:"Sampling temperature; some models do not accept one."`
+	Temperature    *float64 `json:"temperature" min:"0" max:"1" doc:"Sampling temperature; only older models accept one."`
+	Effort         string   `json:"effort,omitempty" enum:"low|medium|high|xhigh|max" doc:"How thorough the model is; more takes longer; default: the model's."`
 	ConversationID string   `json:"conversation_id,omitempty" pattern:"^[A-Za-z0-9._-]{1,64}$" doc:"Name of the conversation to start or continue, of your choice; conversations are kept for 30 minutes."`
 }
 
 // conversationMeta is what results say to programs.
 type conversationMeta struct {
-	Model          string `json:"model"`
-	StopReason     string `json:"stop_reason"`
-	Usage          Usage  `json:"usage"`
-	RequestID      string `json:"request_id,omitempty"`
-	ConversationID string `json:"conversation_id,omitempty"`
-	Messages       int    `json:"conversation_messages,omitempty"` // kept of the conversation
+	Model          string  `json:"model"`
+	StopReason     string  `json:"stop_reason"`
+	Refusal        Refusal `json:"stop_details,omitzero"`
+	Usage          Usage   `json:"usage"`
+	RequestID      string  `json:"request_id,omitempty"`
+	ConversationID string  `json:"conversation_id,omitempty"`
+	Messages       int     `json:"conversation_messages,omitempty"` // kept of the conversation
 }
 
 // talk is what claude_conversation works with.
@@ -62,7 +64,7 @@ func (t talk) run(ctx context.Context, in conversationInput) (domain.ToolResult,
 		return domain.ToolResult{}, domain.InvalidArgument(ConversationName, "message", "must not be empty")
 	}
 	principal := domain.SessionOf(ctx).Principal.ID
-	req := Request{Model: in.Model, System: in.SystemPrompt, MaxTokens: in.MaxTokens, Temperature: in.Temperature}
+	req := Request{Model: in.Model, System: in.SystemPrompt, MaxTokens: in.MaxTokens, Temperature: in.Temperature, Effort: in.Effort}
 	if in.ConversationID != "" {
 		earlier := t.history.conversation(principal, in.ConversationID)
 		req.System = cmp.Or(req.System, earlier.system)
@@ -74,7 +76,7 @@ func (t talk) run(ctx context.Context, in conversationInput) (domain.ToolResult,
 		return t.failed(ctx, cmp.Or(in.Model, t.messages.model), answer.Text, err)
 	}
 	meta := conversationMeta{
-		Model: answer.Model, StopReason: answer.StopReason, Usage: answer.Usage, RequestID: answer.RequestID, ConversationID: in.ConversationID,
+		Model: answer.Model, StopReason: answer.StopReason, Refusal: answer.Refusal, Usage: answer.Usage, RequestID: answer.RequestID, ConversationID: in.ConversationID,
 	}
 	parts := []string{strings.TrimRight(answer.Text, "\n"), endingNote(answer, in.MaxTokens)}
 	if in.ConversationID != "" {
@@ -111,7 +113,14 @@ func endingNote(a Answer, maxTokens int) string {
 	case "max_tokens":
 		return fmt.Sprintf("[The answer is cut off at max_tokens=%d; a larger max_tokens gives more of it.]", maxTokens)
 	case "refusal":
-		return "[The model refused to go on (stop_reason refusal).]"
+		note := "[The model refused to go on (stop_reason refusal"
+		if a.Refusal.Category != "" {
+			note += ", category " + a.Refusal.Category
+		}
+		if note += ")"; a.Refusal.Explanation != "" {
+			return note + ": " + a.Refusal.Explanation + "]"
+		}
+		return note + ".]"
 	case "model_context_window_exceeded":
 		return "[The answer is cut off: the context window of the model is full.]"
 	case "pause_turn":

@@ -2,12 +2,14 @@ package anthropic_test
 
 import (
 	"encoding/json"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	fake "toolserver/test/fakes/anthropic"
 
 	"toolserver/domain"
+	"toolserver/tools/anthropic"
 	"toolserver/tools/tooltest"
 )
 
@@ -180,8 +182,10 @@ func TestConversationRequest(t *testing.T) {
 	for _, c := range []struct{ name, args, want string }{
 		{"least", `{"message":"a <b> & \"c\""}`,
 			`{"model":"claude-sonnet-5-5","max_tokens":4096,"messages":[{"role":"user","content":"a <b> & \"c\""}],"stream":true}`},
-		{"all", `{"message":"m","model":"claude-haiku-5-5","system_prompt":"s","max_tokens":7,"temperature":0}`,
-			`{"model":"claude-haiku-5-5","max_tokens":7,"system":"s","messages":[{"role":"user","content":"m"}],"temperature":0,"stream":true}`},
+		{"all", `{"message":"m","model":"claude-haiku-4-5","system_prompt":"s","max_tokens":7,"temperature":0}`,
+			`{"model":"claude-haiku-4-5","max_tokens":7,"system":"s","messages":[{"role":"user","content":"m"}],"temperature":0,"stream":true}`},
+		{"effort", `{"message":"m","effort":"xhigh"}`,
+			`{"model":"claude-sonnet-5-5","max_tokens":4096,"messages":[{"role":"user","content":"m"}],"output_config":{"effort":"xhigh"},"stream":true}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api := new(fake.Server)
@@ -194,6 +198,58 @@ func TestConversationRequest(t *testing.T) {
 				t.Errorf("sent %s; want %s", api.Requests()[0].Body, c.want)
 			}
 		})
+	}
+}
+
+// TestConversationVersion asks at the newest version of the API, and with a temperature, which that does not have, at the last one
+// that has it. An operator's version is the one.
+func TestConversationVersion(t *testing.T) {
+	for _, c := range []struct{ configured, args, want, says string }{
+		{"", `{"message":"m"}`, "2026-10-21", "You said: m"},
+		{"", `{"message":"m","temperature":0.5,"model":"claude-haiku-4-5"}`, "2023-06-01", "You said: m"},
+		{"", `{"message":"m","temperature":0.5}`, "2023-06-01", "`temperature` is deprecated for this model"},
+		{"2023-06-01", `{"message":"m"}`, "2023-06-01", "You said: m"},
+		{"2026-10-21", `{"message":"m","temperature":0.5,"model":"claude-haiku-4-5"}`, "2026-10-21", "temperature: Extra inputs are not permitted"},
+	} {
+		api := new(fake.Server)
+		srv := httptest.NewServer(api)
+		t.Cleanup(srv.Close)
+		o := options(srv)
+		o.Version = c.configured
+		all, err := anthropic.Tools(tooltest.Client(client(t, srv)), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := tooltest.Text(tooltest.Call(t, all[0], c.args))
+		if got := api.Requests()[0].Header.Get("Anthropic-Version"); got != c.want || !strings.Contains(text, c.says) {
+			t.Errorf("%q, %s: version %s: %s", c.configured, c.args, got, text)
+		}
+	}
+}
+
+// TestRefusal says why a model refused, as far as the API does.
+func TestRefusal(t *testing.T) {
+	for _, c := range []struct {
+		turn fake.Turn
+		note string
+		meta string
+	}{
+		{fake.Turn{Category: "cyber", Explained: "It could\nhelp."}, "[The model refused to go on (stop_reason refusal, category cyber): It could help.]",
+			`"stop_details":{"category":"cyber","explanation":"It could help."}`},
+		{fake.Turn{Category: "bio"}, "[The model refused to go on (stop_reason refusal, category bio).]", `"stop_details":{"category":"bio"}`},
+		{fake.Turn{}, "[The model refused to go on (stop_reason refusal).]", `"stop_reason":"refusal","usage"`},
+	} {
+		for _, whole := range []bool{false, true} {
+			api := new(fake.Server)
+			c.turn.StopReason, c.turn.Text, c.turn.Whole = "refusal", []string{"No"}, whole
+			api.Say(c.turn)
+			conversation, _ := tools(t, api)
+			res := tooltest.Call(t, conversation, `{"message":"m"}`)
+			meta, err := json.Marshal(res.Meta)
+			if text := tooltest.Text(res); err != nil || text != "No\n\n"+c.note || !strings.Contains(string(meta), c.meta) {
+				t.Errorf("%q, %s", text, meta)
+			}
+		}
 	}
 }
 

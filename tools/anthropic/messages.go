@@ -16,14 +16,17 @@ import (
 // Messages is a client of the Messages API. It is safe for concurrent use.
 type Messages struct {
 	service
-	model string
+	model    string
+	sampling string // version of the API for requests with a temperature
 }
 
 // NewMessages returns a client with o's key and model. The error names an option
 // that cannot be used; without an APIKey there is no client.
 func NewMessages(client *http.Client, o Options) (*Messages, error) {
+	sampling := cmp.Or(o.Version, versionSampling)
+	o.Version = cmp.Or(o.Version, versionMessages)
 	s, err := newService(client, o, "Anthropic API", "Error calling the Anthropic API", "api_key", o.APIKey)
-	return &Messages{s, cmp.Or(o.Model, DefaultOptions().Model)}, err
+	return &Messages{s, cmp.Or(o.Model, DefaultOptions().Model), sampling}, err
 }
 
 // Roles of a [Message].
@@ -45,6 +48,7 @@ type Request struct {
 	Messages    []Message // at least one
 	MaxTokens   int       // 0 for DefaultMaxTokens
 	Temperature *float64  // 0 to 1; nil leaves it to the API
+	Effort      string    // low to max; empty leaves it to the model
 }
 
 // DefaultMaxTokens is the longest answer, if a request does not say.
@@ -55,8 +59,15 @@ type Answer struct {
 	Text       string // every block of text, joined; thinking is not in it
 	Model      string // which model it was
 	StopReason string // the API's word: end_turn, max_tokens, refusal, ...
+	Refusal    Refusal
 	Usage      Usage
 	RequestID  string // for Anthropic's support; may be empty
+}
+
+// Refusal is why a model refused, as far as the API says.
+type Refusal struct {
+	Category    string `json:"category,omitempty"` // the API's word: cyber, bio, ...
+	Explanation string `json:"explanation,omitempty"`
 }
 
 // Usage is how many tokens an answer took.
@@ -74,18 +85,25 @@ type Usage struct {
 // With an error it returns the answer until then. The error is a [*httpcall.Failure], ctx's, or that of the connection, which
 // [httpcall.Explain] tells apart. A refusal is an answer.
 func (m *Messages) Ask(ctx context.Context, req Request, onDelta func(text, thinking string)) (Answer, error) {
+	type output struct {
+		Effort string `json:"effort,omitempty"`
+	}
 	body, err := json.Marshal(struct {
 		Model       string    `json:"model"`
 		MaxTokens   int       `json:"max_tokens"`
 		System      string    `json:"system,omitempty"`
 		Messages    []Message `json:"messages"`
 		Temperature *float64  `json:"temperature,omitempty"`
+		Output      output    `json:"output_config,omitzero"`
 		Stream      bool      `json:"stream"`
-	}{cmp.Or(req.Model, m.model), cmp.Or(req.MaxTokens, DefaultMaxTokens), req.System, req.Messages, req.Temperature, true})
+	}{cmp.Or(req.Model, m.model), cmp.Or(req.MaxTokens, DefaultMaxTokens), req.System, req.Messages, req.Temperature, output{req.Effort}, true})
 	if err != nil {
 		return Answer{}, err
 	}
 	header := map[string]string{"Accept": "text/event-stream, application/json", "Content-Type": "application/json"}
+	if req.Temperature != nil {
+		header["Anthropic-Version"] = m.sampling
+	}
 	res, err := m.Stream(ctx, httpcall.Request{URL: m.URL("/v1/messages", nil), Body: body, Header: header})
 	if err != nil {
 		return Answer{}, cmp.Or(ctx.Err(), err)

@@ -29,7 +29,7 @@ const (
 	maxBody        = 16 << 20
 )
 
-// newService returns an API with the key that is in an option.
+// newService returns an API with the key that is in an option, at o's version.
 func newService(client *http.Client, o Options, name, doing, option, key string) (service, error) {
 	base, err := httpcall.ParseBase(cmp.Or(o.BaseURL, DefaultOptions().BaseURL))
 	if err != nil {
@@ -39,13 +39,12 @@ func newService(client *http.Client, o Options, name, doing, option, key string)
 	if !headerValue(key) {
 		return service{}, fmt.Errorf("anthropic.%s: it is empty or has a character that no key has", option)
 	}
-	version := cmp.Or(o.Version, DefaultOptions().Version)
-	if !headerValue(version) {
-		return service{}, fmt.Errorf("anthropic.version: %q cannot be sent", version)
+	if !headerValue(o.Version) {
+		return service{}, fmt.Errorf("anthropic.version: %q cannot be sent", o.Version)
 	}
 	return service{httpcall.Service{
 		Name: name, Client: client, Base: base, Timeout: requestTimeout, MaxBody: maxBody, Retries: retries, Fail: fail,
-		Header: map[string]string{"X-Api-Key": key, "Anthropic-Version": version},
+		Header: map[string]string{"X-Api-Key": key, "Anthropic-Version": o.Version},
 	}, doing}, nil
 }
 

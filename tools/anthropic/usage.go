@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"toolserver/domain"
 )
@@ -18,11 +19,12 @@ const (
 // usageResult is the structured content. Its type parameters are what the schema calls a number and a row, or the same as
 // JSON with every digit.
 type usageResult[Number, Row any] struct {
-	TotalUSD       Number          `json:"total_usd,omitempty" doc:"Sum of every amount_usd in data, exact; of cost and claude_code."`
+	TotalUSD       Number          `json:"total_usd,omitempty" doc:"Sum of every amount_usd in the pages, exact; of cost and claude_code."`
 	Notes          []string        `json:"notes,omitempty" doc:"Differences from what was requested."`
 	IncompleteDays []incompleteDay `json:"incomplete_days,omitempty" doc:"Days of claude_code that are not wholly in data."`
 	Data           []Row           `json:"data" doc:"Rows as the API gives them, but amount_usd (exact dollars) for amount (cents)."`
-	HasMore        bool            `json:"has_more" doc:"There is more: call again with page set to next_page."`
+	NextOffset     int             `json:"next_offset,omitempty" doc:"The answer is too long: call again with this offset for the rest of its pages."`
+	HasMore        bool            `json:"has_more" doc:"There is more: call again with page set to next_page, unless there is next_offset."`
 }
 
 // reportResult is a usageResult as it is sent.
@@ -42,7 +44,7 @@ func usage(s service) domain.Tool {
 		Name: usageName, Title: "Read Anthropic usage and cost", Category: category,
 		Description: "Read a report on the organization's use of Anthropic: " +
 			"tokens (usage), cost in US dollars (cost), or Claude Code activity by user and day (claude_code). Returns a label and JSON. Amounts are exact; total_usd is the sum over the returned pages. " +
-			"If has_more is true, call again with page=next_page.",
+			"If has_more is true, call again with offset=next_offset or else page=next_page.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Timeout:     usageTimeout, Output: domain.OutputOf[usageResult[float64, map[string]any]](),
 		Uses:    domain.Fetches,
@@ -55,25 +57,35 @@ func (s service) usage(ctx context.Context, in usageInput) (domain.ToolResult, e
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	report := report{service: s, query: q, rows: []json.RawMessage{}}
+	report := report{service: s, query: q}
 	if err := report.fetch(ctx); err != nil {
 		if ctx.Err() != nil {
 			return domain.ToolResult{}, ctx.Err()
 		}
 		return s.failure(err, ""), nil
 	}
-	return domain.List[json.RawMessage]{
-		Entries: report.rows,
-		Text: func(rows []json.RawMessage) string {
-			var text bytes.Buffer
-			text.WriteString(q.label + ":\n")
-			encoder := json.NewEncoder(&text)
-			encoder.SetEscapeHTML(false)
-			encoder.SetIndent("", "  ")
-			_ = encoder.Encode(report.result(rows)) // of JSON that was read; into memory
-			return strings.TrimSuffix(text.String(), "\n")
-		},
-		Results: func(rows []json.RawMessage, _ int) any { return report.result(rows) },
-		Next:    report.further,
-	}.Result(ctx)
+	return report.answer(in.Offset, domain.ListRoom(ctx))
+}
+
+// answer returns as many results of the report as room characters have space for, from offset on. Text and structured content
+// have the same, and the total of all.
+func (r *report) answer(offset, room int) (domain.ToolResult, error) {
+	for n := max(r.count-offset, 0); ; {
+		structured := r.result(offset, n)
+		var text bytes.Buffer
+		text.WriteString(r.query.label + ":\n")
+		encoder := json.NewEncoder(&text)
+		encoder.SetEscapeHTML(false)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(structured); err != nil {
+			return domain.ToolResult{}, err
+		}
+		if size := utf8.RuneCount(text.Bytes()); size > room && n > 1 {
+			n = max(1, n*room/size)
+			continue
+		}
+		result := domain.Text(strings.TrimSuffix(text.String(), "\n"))
+		result.Results = structured
+		return result, nil
+	}
 }

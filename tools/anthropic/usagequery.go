@@ -23,6 +23,7 @@ type usageInput struct {
 	Limit       int          `json:"limit,omitempty" min:"1" max:"1440" doc:"Maximum number of rows per page: 31 for 1d, 168 for 1h, 1440 for 1m, 1000 for claude_code."`
 	Page        string       `json:"page,omitempty" max:"4096" doc:"Page to continue from: next_page of an earlier answer."`
 	MaxPages    int          `json:"max_pages" default:"1" min:"1" max:"100" doc:"Maximum number of pages to fetch and combine; for claude_code per day."`
+	Offset      int          `json:"offset" default:"0" min:"0" max:"1000000" doc:"Number of results to skip: next_offset of an answer that was too long."`
 	Filters     usageFilters `json:"filters,omitempty" doc:"Filters for a usage report."`
 }
 

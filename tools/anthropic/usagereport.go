@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"toolserver/domain"
+	"toolserver/rawjson"
 	"toolserver/tools/httpcall"
 )
 
@@ -24,13 +25,38 @@ const (
 type report struct {
 	service
 	query   usageQuery
-	rows    []json.RawMessage
+	rows    []row
 	size    int // of the rows
+	count   int // of the results
 	pages   int
 	amounts amounts
 	notes   []string
 	more    []incompleteDay // where to continue
 	lost    bool            // there is more, but the API does not say where
+}
+
+// A row is an object of the API's: a bucket of time with a list of results, or a single result.
+type row struct {
+	object  json.RawMessage
+	results []json.RawMessage // nil of a single one
+}
+
+// count returns for how many results the row stands. A bucket without any is one itself.
+func (r *row) count() int { return max(1, len(r.results)) }
+
+// part returns the row with the results from one to before another, which are at least one.
+func (r *row) part(from, to int) json.RawMessage {
+	if to-from >= len(r.results) {
+		return r.object
+	}
+	list := []byte("[")
+	for i, result := range r.results[from:to] {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, result...)
+	}
+	return rawjson.With(r.object, "results", append(list, ']'))
 }
 
 // fetch reads what the query asks for. If a page after the first cannot be had, the report ends before it and says so. An
@@ -111,14 +137,25 @@ func (r *report) add(answer []byte, page string) (next string, err error) {
 	if err := json.Unmarshal(answer, &body); err != nil || body.Data == nil || slices.ContainsFunc(body.Data, noObject) {
 		return "", r.badAnswer("the answer is not a report, JSON with an array data of objects")
 	}
-	for _, row := range body.Data {
+	for _, object := range body.Data {
 		if r.query.money {
-			if row, err = r.amounts.rewrite(nil, row, 0); err != nil {
+			if object, err = r.amounts.rewrite(nil, object, 0); err != nil {
 				return "", r.badAnswer(err.Error())
 			}
 		}
+		row := row{object: object}
+		if list := rawjson.Member(object, "results"); len(list) > 0 && list[0] == '[' {
+			err = rawjson.Array(list, func(result []byte) error {
+				row.results = append(row.results, result)
+				return nil
+			})
+		}
+		if err != nil {
+			return "", r.badAnswer(err.Error())
+		}
 		r.rows = append(r.rows, row)
-		r.size += len(row)
+		r.size += len(object)
+		r.count += row.count()
 	}
 	r.pages++
 	if body.HasMore && (body.NextPage == "" || body.NextPage == page) {
@@ -131,29 +168,40 @@ func (r *report) add(answer []byte, page string) (next string, err error) {
 	return body.NextPage, nil
 }
 
-// result returns the report in the API's form with the first of its rows. What the tool adds, which is about all that were
-// read, comes first.
-func (r *report) result(rows []json.RawMessage) (out reportResult) {
-	out.Notes, out.Data, out.HasMore = append(r.amounts.notes(), r.notes...), rows, r.lost || len(r.more) > 0
+// result returns n results of the report from offset on, in the API's form, with the total of all. What the tool adds comes first.
+// Where the API goes on is said with the last results: they are to be read before.
+func (r *report) result(offset, n int) (out reportResult) {
+	out.Notes, out.Data = append(r.amounts.notes(), r.notes...), r.window(offset, offset+n)
 	if r.query.money {
 		out.TotalUSD = json.Number(decimalText(&r.amounts.total, 2))
 	}
+	next := offset + n
+	if offset > 0 || next < r.count {
+		out.Notes = append(out.Notes, fmt.Sprintf("data has %d of the %d results of these pages, after the first %d", n, r.count, min(offset, r.count)))
+	}
+	if next < r.count {
+		out.NextOffset, out.HasMore = next, true
+		return out
+	}
+	out.HasMore = r.lost || len(r.more) > 0
 	if len(r.query.starts) > 1 {
 		out.IncompleteDays = r.more
 	}
-	if len(rows) < len(r.rows) { // a page cannot be continued in its middle
-		out.HasMore = true
-		out.Notes = append(out.Notes, fmt.Sprintf("only %d of the %d rows fit in one answer: %s", len(rows), len(r.rows), r.further(len(rows))))
-	} else if len(r.more) > 0 && r.more[0].NextPage != "" {
+	if len(r.more) > 0 && r.more[0].NextPage != "" {
 		out.NextPage = &r.more[0].NextPage
 	}
 	return out
 }
 
-// further says how to read the rows that do not fit, if so many do.
-func (r *report) further(fit int) string {
-	if len(r.query.starts) > 1 {
-		return "ask for fewer days at a time"
+// window returns the rows with the results from one to before another.
+func (r *report) window(from, to int) []json.RawMessage {
+	rows, first := []json.RawMessage{}, 0
+	for i := range r.rows {
+		row := &r.rows[i]
+		if low, high := max(from-first, 0), min(to-first, row.count()); low < high {
+			rows = append(rows, row.part(low, high))
+		}
+		first += row.count()
 	}
-	return fmt.Sprintf("call again with limit=%d and max_pages=1, and go on with page=next_page of that answer", fit)
+	return rows
 }

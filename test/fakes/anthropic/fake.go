@@ -47,7 +47,7 @@ type Server struct {
 }
 
 // DefaultModels are the models of a [Server] that is not told others.
-var DefaultModels = []string{"claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"}
+var DefaultModels = []string{"claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5", "claude-haiku-4-5"}
 
 // Request is a request that came in, whether it was good or not.
 type Request struct {

@@ -13,6 +13,8 @@ type Turn struct {
 	Thinking   string   // of a first block of its own, if there is any
 	Text       []string // blocks
 	StopReason string   // end_turn if empty
+	Category   string   // of a refusal, which has stop_details then
+	Explained  string   // why, with Category
 	Whole      bool     // as JSON although a stream was asked for, as some gateways do
 	Chunk      int      // bytes of the stream sent at a time
 	Drop       bool     // break off before message_stop
@@ -24,8 +26,11 @@ type messageRequest struct {
 	MaxTokens   *int     `json:"max_tokens"`
 	System      *string  `json:"system"`
 	Temperature *float64 `json:"temperature"`
-	Stream      bool     `json:"stream"`
-	Messages    []struct {
+	Output      *struct {
+		Effort *string `json:"effort"`
+	} `json:"output_config"`
+	Stream   bool `json:"stream"`
+	Messages []struct {
 		Role    string `json:"role"`
 		Content string `json:"content"`
 	} `json:"messages"`
@@ -39,7 +44,7 @@ func (s *Server) message(req Request) Reply {
 	if err := d.Decode(&m); err != nil {
 		return *invalid("%s", err)
 	}
-	if refused := m.check(); refused != nil {
+	if refused := m.check(req.Header.Get("Anthropic-Version")); refused != nil {
 		return *refused
 	}
 	if !slices.Contains(s.names(), m.Model) {
@@ -57,9 +62,15 @@ func (s *Server) message(req Request) Reply {
 	return turn.Reply(m.Model)
 }
 
-// check holds a body to the rules of the reference.
-func (m *messageRequest) check() *Reply {
+// check holds a body to the rules of the reference of a version.
+func (m *messageRequest) check(version string) *Reply {
 	switch {
+	case m.Temperature != nil && version >= "2026-10-21":
+		return invalid("temperature: Extra inputs are not permitted")
+	case m.Temperature != nil && !strings.Contains(m.Model, "-4-"): // older models have it
+		return invalid("`temperature` is deprecated for this model.")
+	case m.Output != nil && m.Output.Effort != nil && !slices.Contains([]string{"low", "medium", "high", "xhigh", "max"}, *m.Output.Effort):
+		return invalid("output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'")
 	case m.Model == "":
 		return invalid("model: Field required")
 	case m.MaxTokens == nil:

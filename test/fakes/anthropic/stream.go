@@ -22,7 +22,7 @@ func (t Turn) Message(model string) string {
 		content = append(content, map[string]string{"type": "text", "text": text})
 	}
 	m := t.head(model)
-	m["content"], m["stop_reason"] = content, t.stopReason()
+	m["content"], m["stop_reason"], m["stop_details"] = content, t.stopReason(), t.stopDetails()
 	m["usage"] = map[string]int{"input_tokens": InputTokens, "output_tokens": OutputTokens}
 	return toJSON(m)
 }
@@ -46,7 +46,7 @@ func EventStream() map[string]string {
 func (t Turn) Events(model string) string {
 	var b strings.Builder
 	start := t.head(model)
-	start["content"], start["stop_reason"] = []any{}, nil
+	start["content"], start["stop_reason"], start["stop_details"] = []any{}, nil, nil
 	start["usage"] = map[string]int{"input_tokens": InputTokens, "output_tokens": 1}
 	b.WriteString(Event("message_start", map[string]any{"message": start}))
 	b.WriteString(Event("ping", map[string]any{}))
@@ -72,7 +72,7 @@ func (t Turn) Events(model string) string {
 		block(map[string]string{"type": "text", "text": ""}, deltas...)
 	}
 	b.WriteString(Event("message_delta", map[string]any{
-		"delta": map[string]any{"stop_reason": t.stopReason(), "stop_sequence": nil}, "usage": map[string]int{"output_tokens": OutputTokens},
+		"delta": map[string]any{"stop_reason": t.stopReason(), "stop_sequence": nil, "stop_details": t.stopDetails()}, "usage": map[string]int{"output_tokens": OutputTokens},
 	}))
 	return b.String()
 }
@@ -112,6 +112,18 @@ func (t Turn) stopReason() string {
 		return "end_turn"
 	}
 	return t.StopReason
+}
+
+// stopDetails returns why a refusal is one; category and explanation are null if there is no word for it.
+func (t Turn) stopDetails() any {
+	if t.StopReason != "refusal" {
+		return nil
+	}
+	details := map[string]any{"type": "refusal", "category": nil, "explanation": nil}
+	if t.Category != "" {
+		details["category"], details["explanation"] = t.Category, t.Explained
+	}
+	return details
 }
 
 func toJSON(v any) string {
