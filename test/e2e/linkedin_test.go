@@ -130,3 +130,30 @@ func TestLinkedInClosed(t *testing.T) {
 	b.stop()
 	at.untouched(t)
 }
+
+// TestLinkedInHints accepts an address as browsers show it, says where to go on, and asks for no id where there is none.
+func TestLinkedInHints(t *testing.T) {
+	t.Parallel()
+	gone := func(_ int, r *http.Request) *fake.Answer {
+		if r.URL.Query().Get("keywords") == "gone" {
+			return fake.Status(http.StatusNotFound)
+		}
+		return nil
+	}
+	b, _, _ := newLinkedIn(t, fake.Options{Jobs: fake.Jobs(20), Answer: gone}, atOnce)
+	for _, url := range []string{"linkedin.com/jobs/view/4012345001", "www.linkedin.com/jobs/view/go-developer-4012345001?trk=x"} {
+		if o := b.checked("linkedin_job_detail", map[string]any{"url": url}); o.failed || !strings.Contains(o.text, "Title: Go Developer 1\n") {
+			t.Errorf("%s: %v", url, o)
+		}
+	}
+	if o := b.checked("linkedin_jobs", map[string]any{"keyword": "go", "limit": 5}); !strings.HasSuffix(o.text, "\n\n[There may be more jobs: call again with start=5.]") {
+		t.Errorf("the first page: %v", o)
+	}
+	if o := b.checked("linkedin_jobs", map[string]any{"keyword": "gone"}); o.errorType != "not_found" || strings.Contains(o.text, "id") {
+		t.Errorf("a search that is gone: %v", o)
+	}
+	if o := b.checked("linkedin_job_detail", map[string]any{"url": "4099999999"}); o.errorType != "not_found" || !strings.Contains(o.text, "Check the id") {
+		t.Errorf("a job that is gone: %v", o)
+	}
+	b.stop()
+}

@@ -50,6 +50,9 @@ func (s *site) detail(ctx context.Context, in detailInput) (domain.ToolResult, e
 	case f == errUnreadable:
 		return domain.Failure("bad_answer", noDescription, "Open "+viewURL(id)+" in a browser, or try again later."), nil
 	case f != nil:
+		if f.Status == http.StatusNotFound || f.Status == http.StatusGone {
+			f.Hint = "Check the id; jobs are removed some time after they are filled."
+		}
 		return failure(f, "Error fetching job page", "Error fetching job details"), nil
 	}
 	res := domain.Text(p.text())

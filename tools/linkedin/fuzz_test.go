@@ -105,11 +105,14 @@ func FuzzJobID(f *testing.F) {
 			return
 		}
 		// What was taken for LinkedIn's must be so by the plainest reading, too.
-		_, rest, found := strings.Cut(strings.TrimSpace(arg), "://")
+		rest := strings.TrimSpace(arg)
+		if scheme, after, found := strings.Cut(rest, "://"); found && !strings.Contains(scheme, "/") {
+			rest = after
+		}
 		host, _, _ := strings.Cut(rest, "/")
 		host, _, _ = strings.Cut(host, "?")
 		host = strings.ToLower(host)
-		if !found || host != "linkedin.com" && !strings.HasSuffix(host, ".linkedin.com") || strings.ContainsAny(host, "@:\\%#") {
+		if host != "linkedin.com" && !strings.HasSuffix(host, ".linkedin.com") || strings.ContainsAny(host, "@:\\%#") {
 			t.Errorf("%q is taken for job %s", arg, id)
 		}
 	})

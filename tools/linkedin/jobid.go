@@ -28,6 +28,9 @@ func (s *site) jobID(arg string) (id, why string) {
 	if strings.ContainsAny(arg, "\\ \t\r\n") {
 		return "", "it is no URL"
 	}
+	if host, _, _ := strings.Cut(arg, "/"); linkedInHost.MatchString(host) { // as browsers show it
+		arg = "https://" + arg
+	}
 	u, err := url.Parse(arg)
 	switch {
 	case err != nil:

@@ -233,6 +233,9 @@ func (r *jobsResult) text() string {
 	if len(r.Jobs) == 0 {
 		b.WriteString("No job postings found matching your criteria.")
 	}
+	if r.NextStart > 0 {
+		fmt.Fprintf(&b, "\n\n[There may be more jobs: call again with start=%d.]", r.NextStart)
+	}
 	if r.Partial {
 		fmt.Fprintf(&b, "\n\n[Stopped early: %s]", r.Reason)
 	}

@@ -189,7 +189,11 @@ func TestRefusedAtStart(t *testing.T) {
 	for status, kind := range map[int]string{400: "http_status", 404: "not_found"} {
 		p := serve(t, fake.Options{Answer: func(int, *http.Request) *fake.Answer { return fake.Status(status) }})
 		tooltest.Run(t, p.jobs, []tooltest.Case{
-			{Name: "start", Args: `{"keyword":"x"}`, ErrorType: kind, Want: fmt.Sprintf("Error fetching LinkedIn jobs: HTTP %d", status)},
+			{Name: "start", Args: `{"keyword":"x"}`, ErrorType: kind, Want: fmt.Sprintf("Error fetching LinkedIn jobs: HTTP %d", status), Check: func(t *testing.T, res domain.ToolResult) {
+				if text := tooltest.Text(res); !strings.HasSuffix(text, ". "+hintLater) {
+					t.Errorf("it asks for what there is not: %s", text)
+				}
+			}},
 			{Name: "further on", Args: `{"keyword":"x","start":20}`, Exact: "No job postings found matching your criteria."},
 		})
 	}

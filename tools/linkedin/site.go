@@ -109,10 +109,7 @@ const statusDenied = 999
 
 var rules = httpcall.Rules{
 	{Statuses: []int{statusDenied, http.StatusUnauthorized, http.StatusForbidden}, Type: "blocked", Hint: hintBlocked},
-	{
-		Statuses: []int{http.StatusNotFound, http.StatusGone}, Type: "not_found",
-		Hint: "Check the id; jobs are removed some time after they are filled.",
-	},
+	{Statuses: []int{http.StatusNotFound, http.StatusGone}, Type: "not_found", Hint: hintLater},
 }
 
 // fail says what an answer means that is not of class 2xx, or where it redirects.
