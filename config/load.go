@@ -141,7 +141,8 @@ func empty(data []byte) bool {
 }
 
 // credentials takes keys that the file does not name from the environment, under
-// the names their services use. They are secrets, wherever they come from.
+// the names their services use. They are secrets, wherever they come from, and
+// whether or not they are used.
 func (l *Loaded) credentials() {
 	for _, c := range []struct {
 		variable, path string
@@ -153,13 +154,15 @@ func (l *Loaded) credentials() {
 		{"TAVILY_API_KEY", "web.search.tavily.api_key", &l.Web.Search.Tavily.APIKey},
 		{"GOOGLE_CLIENT_SECRET", "google.client_secret", &l.Google.ClientSecret},
 	} {
-		if *c.key = strings.TrimSpace(*c.key); *c.key == "" {
-			if *c.key = strings.TrimSpace(os.Getenv(c.variable)); *c.key != "" {
-				l.source.Refer(c.path, "${"+c.variable+"}")
-			}
+		ambient := strings.TrimSpace(os.Getenv(c.variable))
+		if *c.key = strings.TrimSpace(*c.key); *c.key == "" && ambient != "" {
+			*c.key = ambient
+			l.source.Refer(c.path, "${"+c.variable+"}")
 		}
-		if *c.key != "" {
-			l.Secrets = append(l.Secrets, *c.key)
+		for _, key := range []string{*c.key, ambient} {
+			if key != "" {
+				l.Secrets = append(l.Secrets, key)
+			}
 		}
 	}
 	if l.Google.ClientID = strings.TrimSpace(l.Google.ClientID); l.Google.ClientID == "" { // is no secret
