@@ -169,8 +169,11 @@ func (s *Service) attempt(ctx context.Context, repeated bool, send func() error)
 	}
 	defer release()
 	err = send()
-	if f, ok := errors.AsType[*Failure](err); ok && f.Cooldown > 0 {
+	switch f, ok := errors.AsType[*Failure](err); {
+	case ok && f.Cooldown > 0:
 		s.Limiter.Block(f)
+	case err == nil || ok && f.Status != 0:
+		s.Limiter.Unblock()
 	}
 	return err
 }

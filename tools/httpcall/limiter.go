@@ -20,7 +20,7 @@ type Limiter struct {
 	free    int       // requests that may start beside those in flight
 	paused  time.Time // until then requests wait
 	block   Failure   // during a cooldown
-	blocked time.Time // when the cooldown began; zero once a request has succeeded after it
+	blocked time.Time // when the cooldown began; zero once the service has answered after it
 	probing bool      // the request after a cooldown is in flight
 	queue   []*waiter
 	changed chan struct{} // closed and replaced when anything above changes
@@ -110,18 +110,12 @@ func (l *Limiter) Acquire(ctx context.Context, repeated bool) (release func(), e
 // admit takes a request out of those that may start, until release. The lock is held.
 func (l *Limiter) admit() (release func()) {
 	l.free--
-	since := l.blocked
-	probe := !since.IsZero()
+	probe := !l.blocked.IsZero()
 	l.probing = probe
 	return sync.OnceFunc(func() {
 		l.change(func() {
 			l.free++
-			if !probe {
-				return
-			}
-			if l.probing = false; l.blocked.Equal(since) { // the service has not blocked again
-				l.blocked = time.Time{}
-			}
+			l.probing = l.probing && !probe
 		})
 	})
 }
@@ -181,6 +175,15 @@ func (l *Limiter) Pause(d time.Duration) {
 	l.change(func() {
 		if until := time.Now().Add(min(d, maxPause)); l.paused.Before(until) {
 			l.paused = until
+		}
+	})
+}
+
+// Unblock ends what follows a cooldown: the service has answered.
+func (l *Limiter) Unblock() {
+	l.change(func() {
+		if time.Since(l.blocked) >= l.block.Cooldown {
+			l.blocked, l.probing = time.Time{}, false
 		}
 	})
 }

@@ -149,12 +149,20 @@ func TestLimiterProbes(t *testing.T) {
 			if sent+failed != 0 {
 				t.Errorf("%d sent and %d failed beside the probe", sent, failed)
 			}
+			probe() // without an answer: the next one is another
+			synctest.Wait()
+			mu.Lock()
+			if sent != 1 {
+				t.Errorf("%d sent after a probe without an answer", sent)
+			}
+			mu.Unlock()
 			if again {
 				l.Block(&httpcall.Failure{Type: "blocked", Cooldown: time.Hour})
+			} else {
+				l.Unblock()
 			}
-			probe()
 			all.Wait()
-			if want := map[bool]int{true: 3}[again]; failed != want || sent != 3-want {
+			if want := map[bool]int{true: 2}[again]; failed != want || sent != 3-want {
 				t.Errorf("%d sent and %d failed after the probe, again %t", sent, failed, again)
 			}
 		})
