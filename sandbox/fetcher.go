@@ -3,6 +3,7 @@ package sandbox
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"net"
 	"net/http"
@@ -30,6 +31,7 @@ type hostPolicy struct {
 	guard       *netguard.Guard
 	client      *http.Client // with the connections that were made under the policy
 	allow, deny []string     // allow is nil if any host is allowed
+	lists       string       // the same for the same lists
 }
 
 // HostError says that a list keeps a tool from a host.
@@ -69,7 +71,7 @@ func newHostPolicies(p Policy) (map[string]*hostPolicy, error) {
 		}
 		h := &hostPolicy{tool: o.Tool, ask: slices.Contains(p.Settings.Ask, "network")}
 		if o.hasHosts() {
-			if err := h.lists(p, o); err != nil {
+			if err := h.readLists(p, o); err != nil {
 				return nil, err
 			}
 		}
@@ -79,9 +81,9 @@ func newHostPolicies(p Policy) (map[string]*hostPolicy, error) {
 	return all, nil
 }
 
-// lists sets the lists of an owner: denies add up, and an allow list of its own replaces the
+// readLists sets the lists of an owner: denies add up, and an allow list of its own replaces the
 // family's.
-func (h *hostPolicy) lists(p Policy, o Owner) error {
+func (h *hostPolicy) readLists(p Policy, o Owner) error {
 	for _, tool := range slices.Compact([]string{o.Fetches, o.Tool}) {
 		allow, err := parseList("tools."+tool+".allowed_hosts", p.Tools[tool].AllowedHosts, hostEntry)
 		if err != nil {
@@ -128,6 +130,7 @@ func (h *hostPolicy) connect(open []netguard.Host) *hostPolicy {
 		Open: open, Denied: denied, DeniedBy: netguard.Rule(h.denies()), Setting: "tools." + h.tool + ".private_hosts",
 	})
 	h.client = h.guard.Client()
+	h.lists = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %q %q", open, h.allow, h.deny)))
 	return h
 }
 
@@ -249,6 +252,9 @@ func (c Capabilities) ServerClient(u *url.URL) *http.Client {
 // ExplicitlyAllowed reports whether the policy lists the host of a URL as one that may
 // be reached although it is private.
 func (f *Fetcher) ExplicitlyAllowed(u *url.URL) bool { return f.policy().guard.ExplicitlyAllowed(u) }
+
+// Lists identifies the lists of the policy in force: what was fetched under others may lie at an address that they deny.
+func (f *Fetcher) Lists() string { return f.policy().lists }
 
 // CheckURL decides on a URL before a request, as far as that is possible before
 // its host is resolved, and makes its host canonical. The error is a [*HostError],

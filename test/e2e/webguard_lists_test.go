@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -85,5 +86,21 @@ func TestWebPrivatePatterns(t *testing.T) {
 	} {
 		n.refuses(url, rule)
 	}
+	n.finish()
+}
+
+// TestWebDeniedAddressCached has a page in the cache whose address is denied once the configuration has changed.
+func TestWebDeniedAddressCached(t *testing.T) {
+	n := newInternet(t, map[string][][]string{"leads.test": {{"93.184.216.36"}}}, setup{})
+	n.reaches("http://leads.test/", "93.184.216.36:80")
+	rest := func() outcome {
+		return n.call("web_fetch", map[string]any{"url": "http://leads.test/", "start_index": 3})
+	}
+	if o := rest(); o.failed {
+		t.Errorf("the rest of a page: %v", o)
+	}
+	n.configure(filepath.Join(n.dir, "config.yaml"), "tools: {web_fetch: {denied_hosts: [93.184.216.36]}}\n")
+	eventually(t, "the new configuration counts", func() bool { return rest().failed })
+	wantRule(t, "the rest of it", rest(), "tools.web_fetch.denied_hosts")
 	n.finish()
 }

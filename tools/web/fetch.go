@@ -136,7 +136,7 @@ func (f *fetcher) get(ctx context.Context, u *url.URL, in input) (p *page, cache
 	if err := f.check(ctx, u); err != nil {
 		return nil, false, err // also of what is in the cache
 	}
-	key := u.String()
+	key := f.network.Lists() + u.String() // an address that is denied now is not known before it is dialled
 	known, _ := f.cache.Get("", key)
 	if in.Refresh {
 		known = nil

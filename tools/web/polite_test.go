@@ -16,6 +16,7 @@ type open struct{}
 
 func (open) Client() *http.Client                     { return http.DefaultClient }
 func (open) CheckURL(context.Context, *url.URL) error { return nil }
+func (open) Lists() string                            { return "" }
 func (open) ExplicitlyAllowed(u *url.URL) bool        { return strings.HasPrefix(u.Host, "own") }
 
 func TestHostLimits(t *testing.T) {

@@ -36,6 +36,8 @@ type Network interface {
 	CheckURL(ctx context.Context, u *url.URL) error
 	// ExplicitlyAllowed reports whether the operator lists the host of a URL.
 	ExplicitlyAllowed(u *url.URL) bool
+	// Lists identifies the lists of hosts in force.
+	Lists() string
 }
 
 const category = "web"
