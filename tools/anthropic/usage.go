@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"toolserver/domain"
+	"toolserver/share"
 )
 
 const (
@@ -39,7 +40,22 @@ type incompleteDay struct {
 	NextPage   string `json:"next_page,omitempty" doc:"Page to continue from, absent if nothing of the day is in data."`
 }
 
+// usageReader is what anthropic_usage works with. It keeps reports that are too long for an answer, so that the calls that go on with
+// them see one state, and the API is not asked again.
+type usageReader struct {
+	service
+	kept share.Store[string, *report]
+}
+
+// Bounds of the reports that are kept.
+const (
+	maxKeptReports = 32
+	maxKeptBytes   = 64 << 20
+	reportTTL      = 10 * time.Minute
+)
+
 func usage(s service) domain.Tool {
+	u := &usageReader{service: s, kept: share.Store[string, *report]{MaxEntries: maxKeptReports, MaxSize: maxKeptBytes, MaxAge: reportTTL, Renew: true}}
 	return domain.Define(domain.Tool{
 		Name: usageName, Title: "Read Anthropic usage and cost", Category: category,
 		Description: "Read a report on the organization's use of Anthropic: " +
@@ -49,22 +65,35 @@ func usage(s service) domain.Tool {
 		Timeout:     usageTimeout, Output: domain.OutputOf[usageResult[float64, map[string]any]](),
 		Uses:    domain.Fetches,
 		Ability: "report what an organization uses of Anthropic's models and what that costs",
-	}, s.usage)
+	}, u.usage)
 }
 
-func (s service) usage(ctx context.Context, in usageInput) (domain.ToolResult, error) {
+func (u *usageReader) usage(ctx context.Context, in usageInput) (domain.ToolResult, error) {
 	q, err := in.query()
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	report := report{service: s, query: q}
-	if err := report.fetch(ctx); err != nil {
-		if ctx.Err() != nil {
-			return domain.ToolResult{}, ctx.Err()
-		}
-		return s.failure(err, ""), nil
+	principal, offset := domain.SessionOf(ctx).Principal.ID, in.Offset
+	in.Offset = 0
+	key, err := json.Marshal(in)
+	if err != nil {
+		return domain.ToolResult{}, err
 	}
-	return report.answer(in.Offset, domain.ListRoom(ctx))
+	found, ok := u.kept.Get(principal, string(key))
+	if offset == 0 || !ok {
+		found = &report{service: u.service, query: q}
+		if err := found.fetch(ctx); err != nil {
+			if ctx.Err() != nil {
+				return domain.ToolResult{}, ctx.Err()
+			}
+			return u.failure(err, ""), nil
+		}
+	}
+	result, err := found.answer(offset, domain.ListRoom(ctx))
+	if answer, _ := result.Results.(reportResult); answer.NextOffset > 0 {
+		u.kept.Put(principal, string(key), found, int64(found.size))
+	}
+	return result, err
 }
 
 // answer returns as many results of the report as room characters have space for, from offset on. Text and structured content

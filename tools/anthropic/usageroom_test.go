@@ -80,8 +80,8 @@ func TestUsageRoom(t *testing.T) {
 			}
 			offset = out.Next
 		}
-		if calls < 3 || len(seen) != c.results {
-			t.Errorf("%s: %d results in %d calls, want %d", c.name, len(seen), calls, c.results)
+		if n := len(api.Requests()); calls < 3 || len(seen) != c.results || n != 1 {
+			t.Errorf("%s: %d results in %d calls and %d requests, want %d", c.name, len(seen), calls, n, c.results)
 		}
 	}
 }
