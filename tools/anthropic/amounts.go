@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"toolserver/rawjson"
+	"toolserver/tools/httpcall"
 )
 
 // amounts rewrites the amounts of money in a report and adds them up.
@@ -28,7 +29,7 @@ type excluded struct {
 
 func (e *excluded) add(example []byte) {
 	if e.count++; e.count == 1 {
-		e.example = cut(string(example), 60)
+		e.example = httpcall.Clip(string(example), 60)
 	}
 }
 

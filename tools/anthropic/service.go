@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"toolserver/domain"
+	"toolserver/tools/html"
 	"toolserver/tools/httpcall"
 )
 
@@ -169,20 +169,4 @@ func (s *service) explain(err error) *httpcall.Failure {
 }
 
 // plain returns a text of the API's as one line of at most n characters.
-func plain(text string, n int) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
-	return cut(strings.TrimSpace(text), n)
-}
-
-// cut returns the first n characters of a text, with an ellipsis if there are more.
-func cut(text string, n int) string {
-	if runes := []rune(text); len(runes) > n {
-		return string(runes[:n]) + "…"
-	}
-	return text
-}
+func plain(text string, n int) string { return httpcall.Clip(html.PlainLine(text), n) }

@@ -53,7 +53,7 @@ func TestUsageErrors(t *testing.T) {
 		{"529", soon(fake.Error(529, "overloaded_error", "Overloaded")), "overloaded", "HTTP 529 — overloaded_error: Overloaded", 3},
 		{"HTML", fake.Reply{Status: 418, Body: html}, "http_status", "HTTP 418 — I'm a teapot", 1},
 		{"redirect", fake.Reply{Status: 302, Header: map[string]string{"Location": "https://example.com/"}}, "http_status", "HTTP 302 — Found", 1},
-		{"a terminal", fake.Error(400, "invalid_request_error", "a\x1b[2Jb\nc"), "invalid_query", "a [2Jb c", 1},
+		{"a terminal", fake.Error(400, "invalid_request_error", "a\x1b[2Jb\nc"), "invalid_query", "a[2Jb c", 1},
 		{"a long one", fake.Error(400, "invalid_request_error", strings.Repeat("é", 5000)), "invalid_query", "é… (request_id", 1},
 		{"no JSON", fake.Reply{Body: html}, "bad_answer", "Error querying Anthropic Admin API: the answer is not a report", 1},
 		{"no data", fake.Reply{Body: `{"has_more":false}`}, "bad_answer", "the answer is not a report", 1},

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"toolserver/sandbox/netguard"
 )
@@ -154,6 +155,18 @@ func Explain(err error) *Failure {
 		f.Message = "the connection failed: " + why
 	}
 	return f
+}
+
+// Clip returns the first n characters of a text, the last of them an ellipsis if there are more: services and pages may send any
+// amount of it.
+func Clip(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	if n < 2 {
+		return ""
+	}
+	return strings.TrimRight(string([]rune(text)[:n-1]), " ") + "…"
 }
 
 func explainDenied(denied *netguard.DeniedError) *Failure {

@@ -40,7 +40,7 @@ func (s *site) detail(ctx context.Context, in detailInput) (domain.ToolResult, e
 	id, why := s.jobID(in.URL)
 	if id == "" {
 		return domain.Failure("invalid_url",
-			fmt.Sprintf("Error fetching job details: %q is not the URL of a job on LinkedIn: %s", clip(in.URL, 200), why),
+			fmt.Sprintf("Error fetching job details: %q is not the URL of a job on LinkedIn: %s", httpcall.Clip(in.URL, 200), why),
 			"Pass a URL such as "+viewURL("4012345678")+" or the id of a job, as linkedin_jobs returns them."), nil
 	}
 	p, f := s.readJob(ctx, id)

@@ -3,16 +3,16 @@ package linkedin
 import (
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/PuerkitoBio/goquery"
 
 	"toolserver/tools/html"
+	"toolserver/tools/httpcall"
 )
 
 // Bounds of what is taken from a page, which may be anything.
 const (
-	maxLine    = 1000 // bytes of a text that belongs on one line
+	maxLine    = 1000 // characters of a text that belongs on one line
 	maxMatches = 5    // elements that are looked at for one
 	maxItems   = 64   // elements of a list
 )
@@ -51,23 +51,12 @@ func line(of *goquery.Selection) string {
 	if err != nil { // there is no element
 		return ""
 	}
-	return clip(html.Line(inner), maxLine)
+	return httpcall.Clip(html.Line(inner), maxLine)
 }
 
 // attribute returns the value of an attribute of the first match.
 func attribute(in *goquery.Selection, selector, name string) string {
 	return in.Find(selector).First().AttrOr(name, "")
-}
-
-// clip cuts s to at most limit bytes and three dots.
-func clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit] + "..."
 }
 
 // isoDate is how pages write dates for programs. What follows the day is the time of a machine, and says nothing.

@@ -7,6 +7,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/domain/nearest"
+	"toolserver/tools/httpcall"
 )
 
 // A filter is an argument that narrows a search, and what LinkedIn calls it.
@@ -70,7 +71,7 @@ func (f *filter) unknown(word string) *domain.Error {
 		allowed = append(allowed, v[0])
 	}
 	word = strings.TrimSpace(word)
-	problem := fmt.Sprintf("must be one of %s, not %q", strings.Join(allowed, ", "), clip(word, 60))
+	problem := fmt.Sprintf("must be one of %s, not %q", strings.Join(allowed, ", "), httpcall.Clip(word, 60))
 	if near, ok := nearest.Word(strings.NewReplacer("-", " ", "_", " ").Replace(word), allowed); ok {
 		problem += "; did you mean " + near + "?"
 	}

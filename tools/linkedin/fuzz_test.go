@@ -38,7 +38,7 @@ func FuzzCards(f *testing.F) {
 				t.Errorf("%+v", j)
 			}
 			for _, text := range append([]string{j.Title, j.Company, j.Location, j.Posted, j.PostedDate, j.Salary}, j.Benefits...) {
-				if !clean(text) || len(text) > maxLine+3 {
+				if !clean(text) || utf8.RuneCountInString(text) > maxLine {
 					t.Errorf("text %q", text)
 				}
 			}
@@ -68,7 +68,7 @@ func FuzzDetail(f *testing.F) {
 			lines = append(lines, label, value)
 		}
 		for _, text := range lines {
-			if !clean(text) || len(text) > maxLine+3 && text != p.ApplyURL {
+			if !clean(text) || utf8.RuneCountInString(text) > maxLine && text != p.ApplyURL {
 				t.Errorf("text %q", text)
 			}
 		}

@@ -3,6 +3,7 @@ package linkedin
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // hostile returns pages of about size bytes that are made to take long.
@@ -46,7 +47,7 @@ func TestHostile(t *testing.T) {
 		if jobs, received, _ := s.cards(body); len(jobs) > maxCards || received > maxCards {
 			t.Errorf("%s: %d jobs of %d cards", name, len(jobs), received)
 		}
-		if p, _ := s.posting(body); len(p.labels) > maxItems || len(p.Location) > maxLine+3 {
+		if p, _ := s.posting(body); len(p.labels) > maxItems || utf8.RuneCountInString(p.Location) > maxLine {
 			t.Errorf("%s: %d criteria, location of %d bytes", name, len(p.labels), len(p.Location))
 		}
 	}

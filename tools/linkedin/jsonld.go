@@ -10,6 +10,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"toolserver/tools/html"
+	"toolserver/tools/httpcall"
 )
 
 // linkedJob is a JobPosting of schema.org, as a page tells search engines. What is of another type than expected is left out.
@@ -42,9 +43,9 @@ type text string
 func (t *text) UnmarshalJSON(b []byte) error {
 	switch {
 	case b[0] == '"':
-		*t = text(clip(html.Line(as[string](b)), maxLine))
+		*t = text(httpcall.Clip(html.Line(as[string](b)), maxLine))
 	case b[0] == '-' || '0' <= b[0] && b[0] <= '9':
-		*t = text(clip(strings.TrimSuffix(string(b), ".0"), maxLine))
+		*t = text(httpcall.Clip(strings.TrimSuffix(string(b), ".0"), maxLine))
 	}
 	return nil
 }
@@ -119,7 +120,7 @@ func (job *linkedJob) posting() posting {
 // joined joins what is not empty.
 func joined(separator string, parts ...string) string {
 	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-	return clip(strings.Join(parts, separator), maxLine)
+	return httpcall.Clip(strings.Join(parts, separator), maxLine)
 }
 
 // salary returns baseSalary, a MonetaryAmount whose value is a range or a number: USD 120000 - 150000 per year.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"toolserver/tools/tooltest"
 )
@@ -146,7 +147,7 @@ func TestTextOfStrangers(t *testing.T) {
 	if strings.ContainsAny(j.Title, "\x1b\x00\u202e") || !strings.HasPrefix(j.Title, "Go") || !strings.HasSuffix(j.Title, " Developer") {
 		t.Errorf("title %q", j.Title)
 	}
-	if len(j.Company) > maxLine+3 || !strings.HasSuffix(j.Company, "...") {
+	if utf8.RuneCountInString(j.Company) > maxLine || !strings.HasSuffix(j.Company, "…") {
 		t.Errorf("company of %d bytes", len(j.Company))
 	}
 	if j.CompanyURL != "" || j.URL != viewURL("1") {

@@ -173,7 +173,7 @@ func failure(f *httpcall.Failure, fetching, other string) domain.ToolResult {
 }
 
 // pathOf returns the path of a URL from a page for a message.
-func pathOf(u *url.URL) string { return clip(u.EscapedPath(), 100) }
+func pathOf(u *url.URL) string { return httpcall.Clip(u.EscapedPath(), 100) }
 
 // mayFollow reports whether a redirect stays where the configuration sends
 // requests: on LinkedIn's hosts, or on the one host that stands in for them.

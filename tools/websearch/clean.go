@@ -60,18 +60,7 @@ func (c *collection) add(found item) bool {
 
 // line returns the text of a snippet of HTML, on one line of at most so many characters.
 func line(src string, most int) string {
-	return cut(html.Line(src), most)
-}
-
-// cut returns a text of at most so many characters, which ends in an ellipsis if it was longer.
-func cut(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most {
-		return text
-	}
-	if most < 2 {
-		return ""
-	}
-	return strings.TrimRight(string([]rune(text)[:most-1]), " ") + "…"
+	return httpcall.Clip(html.Line(src), most)
 }
 
 // webAddress returns an address in a form that can be shown, and a key that is the same for addresses that hardly ever lead to

@@ -61,7 +61,7 @@ func (r *Result) fit(most int) bool {
 		case n > 0:
 			r.ExtraSnippets = r.ExtraSnippets[:n-1]
 		case r.Description != "":
-			r.Description = cut(r.Description, utf8.RuneCountInString(r.Description)/2)
+			r.Description = httpcall.Clip(r.Description, utf8.RuneCountInString(r.Description)/2)
 		default:
 			return false
 		}
