@@ -157,3 +157,29 @@ func TestLinkedInHints(t *testing.T) {
 	}
 	b.stop()
 }
+
+// TestLinkedInRoom has an operator allow short results: each answer is whole in both forms, and the next goes on after it.
+func TestLinkedInRoom(t *testing.T) {
+	t.Parallel()
+	site := fake.Handler(fake.Options{Jobs: fake.Jobs(45)})
+	at := newStandIn(t, site)
+	b := newGround(t, account{"own", os.Geteuid()}).open(setup{config: opened(at) + fmt.Sprintf("limits: {max_result_chars: 4000}\nlinkedin: {base_url: '%s', %s}\n", at.url, atOnce)})
+	seen, start := 0, 0
+	for calls := 0; calls == 0 || start > 0; calls++ {
+		o := b.checked("linkedin_jobs", map[string]any{"keyword": "go", "limit": 100, "start": start})
+		jobs, _ := o.structure["jobs"].([]any)
+		if o.failed || len(jobs) == 0 || len(o.text) > 4000 || strings.Count(o.text, "   URL: ") != len(jobs) || calls > 20 {
+			t.Fatalf("from %d on: %d jobs: %v", start, len(jobs), o)
+		}
+		if first, _ := jobs[0].(map[string]any); first["title"] != fmt.Sprintf("Go Developer %d", seen+1) {
+			t.Errorf("from %d on: the first job is %v", start, first)
+		}
+		seen += len(jobs)
+		next, _ := o.structure["next_start"].(float64)
+		start = int(next)
+	}
+	if seen != 45 {
+		t.Errorf("%d jobs", seen)
+	}
+	b.stop()
+}

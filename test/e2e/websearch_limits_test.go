@@ -108,3 +108,17 @@ func TestWebSearchSaysAll(t *testing.T) {
 	}
 	s.stop()
 }
+
+// TestWebSearchRoom has an operator allow short results: they are shortened, and whole in both forms.
+func TestWebSearchRoom(t *testing.T) {
+	t.Parallel()
+	s := newSearching(t, "limits: {max_result_chars: 6000}\n", "brave")
+	for query, count := range map[string]int{"many": 20, "huge": 20, "passages": 1} {
+		o := s.checked("web_search", map[string]any{"query": query, "count": count})
+		results, _ := o.structure["results"].([]any)
+		if o.failed || len(o.text) > 6000 || query == "many" && len(results) != 20 || strings.Contains(o.text, "truncated") || len(results) == 0 {
+			t.Errorf("%s: %d results in %d characters: %.300v", query, len(results), len(o.text), o)
+		}
+	}
+	s.stop()
+}

@@ -48,7 +48,7 @@ type Result struct {
 }
 
 // fit shortens a result that has more than so many characters as JSON, which is longer than as text: further passages first, then
-// the description. It reports whether the rest fits.
+// the description, then the title. It reports whether the rest fits.
 func (r *Result) fit(most int) bool {
 	for {
 		b, err := json.Marshal(r)
@@ -61,12 +61,20 @@ func (r *Result) fit(most int) bool {
 		case n > 0:
 			r.ExtraSnippets = r.ExtraSnippets[:n-1]
 		case r.Description != "":
-			r.Description = httpcall.Clip(r.Description, utf8.RuneCountInString(r.Description)/2)
+			r.Description = half(r.Description)
+		case utf8.RuneCountInString(r.Title) > minTitle:
+			r.Title = half(r.Title)
 		default:
 			return false
 		}
 	}
 }
+
+// minTitle is how short a title may become, in characters.
+const minTitle = 40
+
+// half returns the first half of a text.
+func half(text string) string { return httpcall.Clip(text, utf8.RuneCountInString(text)/2) }
 
 // An item is a result as a service sends it, with texts that are HTML or may have some in them. Services call the same
 // fields differently.
