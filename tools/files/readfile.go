@@ -19,10 +19,10 @@ import (
 
 type readInput struct {
 	Path        string `json:"path" min:"1" max:"4096" doc:"File to read; a relative path starts at the working directory."`
-	Encoding    string `json:"encoding" default:"utf-8" max:"100" doc:"Encoding of a text file, such as utf-8, utf-16, windows-1252 or shift_jis; a byte order mark overrides utf-8."`
 	Offset      *int   `json:"offset" min:"-1000000000" max:"1000000000" doc:"First line to return, counted from 1; a negative number counts from the end: -20 returns the last 20 lines."`
 	Limit       *int   `json:"limit" min:"1" max:"1000000000" doc:"Maximum number of lines to return."`
 	LineNumbers bool   `json:"line_numbers" default:"false" doc:"Prefix each line with its number and a tab."`
+	Encoding    string `json:"encoding" default:"utf-8" max:"100" doc:"Encoding of a text file, such as utf-8, utf-16, windows-1252 or shift_jis; a byte order mark overrides utf-8."`
 }
 
 func readFile(t fileTool) domain.Tool {

@@ -10,8 +10,8 @@ import (
 )
 
 type searchInput struct {
-	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"Directory to search recursively; a relative path starts at the working directory."`
 	Pattern       string `json:"pattern" default:"*" min:"1" max:"4096" doc:"Glob for the name or, if it contains a slash, for the path below the directory: * ? [a-z] {a,b} and ** for any directories, such as *.{ts,tsx} or src/**/*_test.go."`
+	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"Directory to search recursively; a relative path starts at the working directory."`
 	IncludeHidden bool   `json:"include_hidden" default:"false" doc:"Include names that start with a dot, and what is below them; a pattern that contains such a name always does."`
 	Gitignore     bool   `json:"gitignore" default:"false" doc:"Skip what .gitignore files exclude."`
 	Type          string `json:"type" default:"any" enum:"any|file|directory" doc:"Kind of entries to find."`
