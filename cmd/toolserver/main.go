@@ -10,13 +10,13 @@ import (
 	"toolserver/cmd/toolserver/cli"
 )
 
-// version is set by the linker.
-var version = "dev"
+// The linker sets these for releases. Go's own record of the build stands in for what is empty.
+var version, commit, date string
 
 func main() {
 	if code, isChild := app.RunChild(); isChild {
 		os.Exit(code)
 	}
 	std := app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
-	os.Exit(cli.Run(context.Background(), os.Args[1:], std, app.Program{Version: version}))
+	os.Exit(cli.Run(context.Background(), os.Args[1:], std, app.Program{Version: version, Commit: commit, Date: date}))
 }

@@ -32,6 +32,9 @@ import (
 // more.
 type Program struct {
 	Version   string
+	Commit    string                 // of the source
+	Date      string                 // of the commit
+	Modified  bool                   // the source is not that of the commit
 	Tools     []domain.Tool          // besides the built-in ones
 	Sources   []domain.Source        // likewise, of items that may change while it runs
 	Resources []domain.Resource      // likewise

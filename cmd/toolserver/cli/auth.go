@@ -7,11 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,7 +27,7 @@ type googleAuth struct {
 	names     []string // of services
 	principal string
 
-	noBrowser, paste, again, asJSON bool
+	noBrowser, paste, again bool
 
 	// What these are for:
 	selected []signin.Service
@@ -49,37 +46,30 @@ const (
 
 // authCommand signs in to services, for their tools.
 func authCommand(g *globals, accounts func(*app.App) (*signin.Accounts, error)) *cobra.Command {
-	auth := &cobra.Command{Use: "auth", Short: "Sign in to services that tools use", Args: none}
+	auth := group(&cobra.Command{Use: "auth", Short: "Sign in to services that tools use"})
 	c := &googleAuth{g: g, accounts: accounts}
 	google := &cobra.Command{
-		Use: "google", Short: "Sign in to Gmail and Google Calendar", Args: none,
+		Use: "google", Short: "Sign in to Gmail and Google Calendar", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 		Long: "Sign in to Gmail and Google Calendar, so that the tools can use the account. Each service is granted by itself.\n" +
 			"Prints a link for a browser on this machine, and waits 10 minutes. On a machine without a browser use --paste.\n" +
 			"The exit code is 1 if a sign-in fails, and 2 if the command line is wrong.",
 		RunE: c.run(c.signIn),
 	}
 	google.PersistentFlags().StringSliceVar(&c.names, "services", nil, "services: gmail, calendar; default: all that are in use")
-	google.PersistentFlags().StringVar(&c.principal, "principal", "", "`name` of the user or token of the configuration whose account it is, or token:NAME; default: the user of this command line")
+	google.PersistentFlags().StringVar(&c.principal, "principal", "", "user or token of the configuration whose account it is, or token:NAME; default: the user of this command line")
+	named(google.PersistentFlags(), "principal", "NAME")
+	completes(google, "services", "gmail", "calendar")
 	google.Flags().BoolVar(&c.noBrowser, "no-browser", false, "do not open a browser")
 	google.Flags().BoolVar(&c.paste, "paste", false, "sign in with a browser on another machine, and paste the address that it ends at")
 	google.Flags().BoolVar(&c.again, "again", false, "sign in although there is a sign-in, for another account or after a change of scopes")
 	status := &cobra.Command{
-		Use: "status", Short: "Show which accounts are signed in", Args: none,
+		Use: "status", Short: "Show which accounts are signed in", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 		Long: "Show which accounts are signed in, without asking Google. The exit code is 1 if one of the services is not.", RunE: c.run(c.status),
 	}
-	status.Flags().BoolVar(&c.asJSON, "json", false, "print JSON")
-	revoke := &cobra.Command{Use: "revoke", Short: "Revoke sign-ins at Google and forget them", Args: none, RunE: c.run(c.revoke)}
+	revoke := &cobra.Command{Use: "revoke", Short: "Revoke sign-ins at Google and forget them", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions, RunE: c.run(c.revoke)}
 	google.AddCommand(status, revoke)
 	auth.AddCommand(google)
 	return auth
-}
-
-// none accepts no arguments.
-func none(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage(fmt.Errorf("unknown argument %q; usage: %s", args[0], cmd.UseLine()))
-	}
-	return nil
 }
 
 // run prepares a command and runs it until it is interrupted.
@@ -92,7 +82,7 @@ func (c *googleAuth) run(do func(context.Context) error) func(*cobra.Command, []
 			}
 			c.selected = append(c.selected, s)
 		}
-		c.out = cmd.OutOrStdout()
+		c.out = c.g.forPeople()
 		return c.g.with(func(a *app.App) (err error) {
 			if c.id, c.title, err = principalOf(a, c.principal); err != nil {
 				return err
@@ -101,7 +91,7 @@ func (c *googleAuth) run(do func(context.Context) error) func(*cobra.Command, []
 				return err
 			}
 			defer c.google.Close()
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := c.g.interruptible(cmd.Context())
 			defer stop()
 			return do(ctx)
 		})
@@ -163,7 +153,17 @@ func (c *googleAuth) signIn(ctx context.Context) error {
 		}
 		c.confirm(s.Service)
 	}
+	_, _ = c.printStates() // what cannot be read has been reported
 	return nil
+}
+
+// printStates prints what is known of the services as JSON, if that is asked for.
+func (c *googleAuth) printStates() (states []signin.Status, err error) {
+	states, unreadable := c.states()
+	if c.g.json {
+		err = printJSON(c.g.std.Out, map[string]any{"principal": c.id, "services": states})
+	}
+	return states, cmp.Or(err, unreadable)
 }
 
 // one signs in to a service.
@@ -258,17 +258,12 @@ func (c *googleAuth) confirm(s signin.Service) {
 
 // status shows which accounts are signed in.
 func (c *googleAuth) status(context.Context) error {
-	states, unreadable := c.states()
-	if c.asJSON {
-		if err := printJSON(c.out, map[string]any{"principal": c.id, "services": states}); err != nil {
-			return err
-		}
-	}
+	states, unreadable := c.printStates()
 	missing := false
 	for _, s := range states {
 		missing = missing || !s.SignedIn
 		switch {
-		case c.asJSON:
+		case c.g.json:
 		case s.SignedIn:
 			fmt.Fprintf(c.out, "%s: signed in as %s, for %s\n", s.Service.Title(), account(s), c.title)
 			fmt.Fprintf(c.out, "  since %s, refreshed %s, access token until %s, kept in: %s\n", stamp(s.Created), stamp(s.Refreshed), stamp(s.Expires), s.Kept)
@@ -282,7 +277,7 @@ func (c *googleAuth) status(context.Context) error {
 			fmt.Fprintf(c.out, "%s: not signed in; run toolserver auth google --services %s\n", s.Service.Title(), s.Service)
 		}
 	}
-	if unreadable != nil && missing && !c.asJSON {
+	if unreadable != nil && missing && !c.g.json {
 		return hinted(unreadable)
 	}
 	if missing {
@@ -308,6 +303,7 @@ func (c *googleAuth) revoke(ctx context.Context) error {
 			fmt.Fprintf(c.out, "%s: revoked, for %s\n", s.Title(), c.title)
 		}
 	}
+	_, _ = c.printStates() // what cannot be read is reported by status
 	return failed
 }
 

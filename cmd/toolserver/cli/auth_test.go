@@ -13,8 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"toolserver/cmd/toolserver/app"
 	"toolserver/sandbox"
 	"toolserver/tools/google/signin"
@@ -74,20 +72,13 @@ func (w *googleWorld) run(ctx context.Context, args, stdin string, meanwhile fun
 func (w *googleWorld) runWith(ctx context.Context, args string, stdin io.Reader, meanwhile func(line string)) (out string, code int) {
 	w.t.Helper()
 	r, pipe := io.Pipe()
-	done := make(chan error, 1)
+	done := make(chan int, 1)
 	go func() {
 		g := &globals{std: app.Streams{In: stdin, Out: pipe, Err: pipe}}
-		root := &cobra.Command{Use: "toolserver", SilenceErrors: true, SilenceUsage: true}
-		root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+		root := bareRoot(g)
 		root.AddCommand(authCommand(g, w.accounts))
-		root.SetArgs(strings.Fields(args))
-		root.SetOut(pipe)
-		err := root.ExecuteContext(ctx)
-		if err != nil {
-			fmt.Fprintln(pipe, err)
-		}
+		done <- g.execute(ctx, root, strings.Fields(args))
 		pipe.Close()
-		done <- err
 	}()
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
@@ -101,7 +92,7 @@ func (w *googleWorld) runWith(ctx context.Context, args string, stdin io.Reader,
 			w.t.Errorf("%s prints a secret: %s", args, out)
 		}
 	}
-	return out, codeOf(<-done)
+	return out, <-done
 }
 
 // visit opens the address in a line as a browser does, and returns the address it ends at.
@@ -150,7 +141,7 @@ func TestAuthGoogle(t *testing.T) {
 		{name: "revoke", args: "auth google revoke --services gmail", want: []string{"Gmail: revoked"}},
 		{name: "revoked", args: "auth google status", code: 1, want: []string{"not signed in"}},
 		{name: "unknown service", args: "auth google --services drive", code: 2, want: []string{"the services are gmail and calendar"}},
-		{name: "unknown argument", args: "auth google sing-in", code: 2, want: []string{"unknown argument"}},
+		{name: "unexpected argument", args: "auth google sing-in", code: 2, want: []string{"unexpected argument"}},
 		{name: "unknown flag", args: "auth google --bogus", code: 2, want: []string{"unknown flag"}},
 		{name: "unknown principal", args: "auth google --principal nobody", code: 2, want: []string{"there is no principal"}},
 	} {

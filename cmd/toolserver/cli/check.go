@@ -23,23 +23,20 @@ import (
 
 // checkCommand checks the configuration and the machine.
 func checkCommand(g *globals) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "check", Short: "Check the configuration and what this machine offers", Args: cobra.NoArgs,
+	return &cobra.Command{
+		Use: "check", Short: "Check the configuration and what this machine offers", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 		Long: "Check the configuration, the directories, the credentials, the sandbox on this machine, and the MCP servers of\n" +
 			"the configuration, to which it connects.\nThe exit code is 1 if a check fails.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var report checkReport
-			ctx, stop := interruptible(cmd)
+			ctx, stop := g.interruptible(cmd.Context())
 			defer stop()
 			if err := g.with(func(a *app.App) error { return report.all(ctx, a) }); err != nil {
 				report.line(false, "configuration", err.Error())
 			}
-			return report.print(cmd.OutOrStdout(), asJSON)
+			return report.print(cmd.OutOrStdout(), g.json)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
 }
 
 // checkReport is the result of all checks.

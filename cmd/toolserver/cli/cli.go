@@ -9,35 +9,14 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"toolserver/cmd/toolserver/app"
 	"toolserver/config"
-	"toolserver/domain"
 )
-
-// Exit codes.
-const (
-	exitOK     = 0
-	exitFailed = 1 // the tool reports an error, or a check fails
-	exitUsage  = 2 // the command line or the arguments are wrong
-)
-
-// exitError is an error with the exit code it leads to.
-type exitError struct {
-	code int
-	err  error // nil if everything is printed already
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return ""
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
 
 // gcPercent trades a few megabytes of memory for faster calls. It is set first: what
 // packages allocate in their initialization would otherwise start a collection
@@ -56,69 +35,100 @@ func Run(ctx context.Context, args []string, std app.Streams, p app.Program) int
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
-	cmd := newRoot(std, p)
-	cmd.SetArgs(args)
-	cmd.SetIn(std.In)
-	cmd.SetOut(std.Out)
-	cmd.SetErr(std.Err)
-	err := cmd.ExecuteContext(ctx)
-	if err != nil && err.Error() != "" {
-		fmt.Fprintln(std.Err, "toolserver:", err)
+	if p.Version == "" {
+		p = completed(p)
 	}
-	return codeOf(err)
+	g := &globals{std: std, program: p, menus: map[*cobra.Command]menu{}}
+	return g.execute(ctx, newRoot(g), args)
 }
 
-// globals are the flags every command has.
+// execute runs a command line and returns the exit code.
+func (g *globals) execute(ctx context.Context, root *cobra.Command, args []string) int {
+	root.SetArgs(args)
+	root.SetIn(g.std.In)
+	root.SetOut(g.std.Out)
+	root.SetErr(g.std.Err)
+	err := root.ExecuteContext(ctx)
+	if _, ok := errors.AsType[*exitError](err); err != nil && !ok && !g.started {
+		err = usage(err)
+	}
+	if err != nil && err.Error() != "" {
+		fmt.Fprintln(g.std.Err, "toolserver:", err)
+	}
+	return g.codeOf(err)
+}
+
+// globals are what every command has: the flags of the program, and its streams.
 type globals struct {
+	selection
 	std     app.Streams
 	program app.Program
-	config  string
-	dirs    []string
+	menus   map[*cobra.Command]menu // of the commands that take the name of a tool
+	started bool                    // a command runs: errors before are those of the command line
+	signal  atomic.Int32            // number of the signal that interrupted it, 0 for none
 }
 
-// newRoot returns the command line. Subcommands for single tools are made only
-// when one is called, so that serving starts without them.
-func newRoot(std app.Streams, p app.Program) *cobra.Command {
-	g := &globals{std: std, program: p}
+// selection is what the flags of the program select.
+type selection struct {
+	config string
+	dirs   []string
+	json   bool
+}
+
+// flags adds the flags of the program.
+func (s *selection) flags(to *pflag.FlagSet) {
+	to.StringVarP(&s.config, "config", "c", s.config, "configuration file; default: $TOOLSERVER_CONFIG, ./toolserver.yaml if it is trusted, or the user's config.yaml")
+	to.StringArrayVarP(&s.dirs, "dir", "C", nil, "working directory; repeat it for further roots")
+	to.BoolVar(&s.json, "json", s.json, "print the result as JSON")
+	named(to, "config", "FILE")
+	named(to, "dir", "DIRECTORY")
+}
+
+// bareRoot returns the program without commands.
+func bareRoot(g *globals) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "toolserver",
 		Short: "Tools for MCP clients and people, under one policy",
 		Long: "Toolserver gives MCP clients files, commands and more under one readable policy,\n" +
 			"over stdio and Streamable HTTP. Every tool is also a command.",
-		Version:       p.Version,
+		Version:       g.program.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return cmd.Help()
+			switch {
+			case len(args) > 0:
+				return g.serverCommand(cmd, args)
+			case isPiped(g.std.In):
+				return unconfigured(cmd)
 			}
-			return g.serverCommand(cmd, args)
+			return cmd.Help()
 		},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			g.started = true
+			if _, has := cmd.Annotations[noJSON]; has && g.json {
+				return usage(fmt.Errorf("%s prints nothing that --json applies to", cmd.CommandPath()))
+			}
+			return nil
+		},
+		ValidArgsFunction: g.completeServerTool,
 	}
-	root.Flags().SetInterspersed(false) // what follows the name of a server are flags of its tool
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
-	root.PersistentFlags().StringVarP(&g.config, "config", "c", "", "configuration `file`; default: $TOOLSERVER_CONFIG, ./toolserver.yaml if it is trusted, or the user's config.yaml")
-	root.PersistentFlags().StringArrayVarP(&g.dirs, "dir", "C", nil, "working `directory`; repeat it for further roots")
-	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), configCommand(g), trustCommand(g), untrustCommand(), tokenCommand(), authCommand(g, (*app.App).Google), upstreamCommand(g), versionCommand(g))
-	addCategories(root, g)
+	root.CompletionOptions.DisableDefaultCmd = true // completionCommand
+	root.Flags().SetInterspersed(false)             // what follows the name of a server are flags of its tool
+	root.SetFlagErrorFunc(flagError)
+	g.flags(root.PersistentFlags())
 	return root
 }
 
-func usage(err error) error { return &exitError{exitUsage, err} }
-
-func codeOf(err error) int {
-	if err == nil {
-		return exitOK
-	}
-	if e, ok := errors.AsType[*exitError](err); ok {
-		return e.code
-	}
-	switch domain.CodeOf(err) {
-	case domain.CodeInvalidParams, domain.CodeToolNotFound, domain.CodeToolDisabled:
-		return exitUsage
-	}
-	return exitFailed
+// newRoot returns the command line. Subcommands for single tools are made only
+// when one is called, so that serving starts without them.
+func newRoot(g *globals) *cobra.Command {
+	root := bareRoot(g)
+	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), configCommand(g), trustCommand(g), untrustCommand(g), tokenCommand(g), authCommand(g, (*app.App).Google), upstreamCommand(g), versionCommand(g), completionCommand())
+	root.SetHelpCommand(helpCommand(g))
+	addCategories(root, g)
+	withExitCodes(root)
+	return root
 }
 
 // load reads the configuration that the flags select.
@@ -130,12 +140,5 @@ func (g *globals) load(dirs []string) (*config.Loaded, error) {
 func (g *globals) sayUnused(cfg *config.Loaded) {
 	for _, u := range cfg.Unused {
 		fmt.Fprintln(g.std.Err, "toolserver:", u.Error())
-	}
-}
-
-func versionCommand(g *globals) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "toolserver", g.program.Version) },
 	}
 }

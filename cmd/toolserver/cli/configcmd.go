@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"gopkg.in/yaml.v3"
 
 	"toolserver/cmd/toolserver/app"
 	"toolserver/config"
@@ -15,16 +18,19 @@ import (
 )
 
 func configCommand(g *globals) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Create, describe, show and import configuration"}
+	cmd := group(&cobra.Command{Use: "config", Short: "Create, describe, show and import configuration"})
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "init [FILE]", Short: "Write a commented configuration to start from", Args: cobra.MaximumNArgs(1),
+			Use: "init [FILE]", Short: "Write a commented configuration to start from", Args: takes(0, 1),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				path := "toolserver.yaml"
 				if len(args) == 1 {
 					path = args[0]
 				}
-				if path == "-" {
+				switch {
+				case path == "-" && g.json:
+					return usage(errors.New("the configuration to start from is YAML with comments, which --json cannot print"))
+				case path == "-":
 					_, err := cmd.OutOrStdout().Write(config.Template())
 					return err
 				}
@@ -39,25 +45,31 @@ func configCommand(g *globals) *cobra.Command {
 					f.Close()
 					return err
 				}
+				if g.json {
+					return cmp.Or(f.Close(), printJSON(cmd.OutOrStdout(), map[string]string{"file": path}))
+				}
 				fmt.Fprintf(cmd.OutOrStdout(), "wrote %s; once it says what you want, start the server with --config %[1]s, or run toolserver trust %[1]s\n", path)
 				return f.Close()
 			},
 		},
 		&cobra.Command{
-			Use: "schema", Short: "Print the JSON Schema of the configuration, for editors", Args: cobra.NoArgs,
+			Use: "schema", Short: "Print the JSON Schema of the configuration, for editors", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				_, err := fmt.Fprintln(cmd.OutOrStdout(), string(config.Schema()))
 				return err
 			},
 		},
 		&cobra.Command{
-			Use: "show", Short: "Print the configuration in force, secrets masked", Args: cobra.NoArgs,
+			Use: "show", Short: "Print the configuration in force, secrets masked", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				cfg, err := g.load(g.dirs)
 				if err != nil {
-					return err
+					return usage(err)
 				}
 				g.sayUnused(cfg)
+				if g.json {
+					return printYAML(cmd.OutOrStdout(), cfg.Show())
+				}
 				fmt.Fprintln(cmd.ErrOrStderr(), "# from", cfg.Described())
 				_, err = cmd.OutOrStdout().Write(cfg.Show())
 				return err
@@ -68,26 +80,32 @@ func configCommand(g *globals) *cobra.Command {
 	return cmd
 }
 
+// printYAML prints a YAML document of the program as JSON.
+func printYAML(w io.Writer, text []byte) error {
+	var v any
+	if err := yaml.Unmarshal(text, &v); err != nil {
+		return err
+	}
+	return printJSON(w, v)
+}
+
 // tokenCommand makes bearer tokens.
-func tokenCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "token", Short: "Make bearer tokens for HTTP clients"}
-	var asJSON bool
-	create := &cobra.Command{
-		Use: "new NAME", Short: "Make a token and the configuration entry for it",
+func tokenCommand(g *globals) *cobra.Command {
+	cmd := group(&cobra.Command{Use: "token", Short: "Make bearer tokens for HTTP clients"})
+	cmd.AddCommand(&cobra.Command{
+		Use: "new NAME", Short: "Make a token and the configuration entry for it", Args: takes(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 || strings.TrimSpace(args[0]) == "" {
-				return usage(errors.New("new requires the name of the token's user; usage: " + cmd.UseLine()))
+			if strings.TrimSpace(args[0]) == "" {
+				return usage(errors.New("NAME must not be empty; usage: " + cmd.UseLine()))
 			}
 			token := app.NewToken()
 			entry := map[string]string{"name": args[0], "hash": server.HashToken(token)}
-			if asJSON {
+			if g.json {
 				return printJSON(cmd.OutOrStdout(), map[string]any{"token": token, "config": entry})
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "token: %s\n\nIt is not shown again. Configure its hash:\n\nserver:\n  tokens:\n    - name: %q\n      hash: %s\n", token, entry["name"], entry["hash"])
 			return err
 		},
-	}
-	create.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.AddCommand(create)
+	})
 	return cmd
 }

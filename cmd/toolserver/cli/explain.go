@@ -8,43 +8,47 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"toolserver/cmd/toolserver/app"
 	"toolserver/domain"
 	"toolserver/tools/upstream"
 )
 
 // explainCommand shows whether a call would be allowed, and by which rule.
 func explainCommand(g *globals) *cobra.Command {
+	m := menu{}
 	cmd := &cobra.Command{
-		Use:               "explain TOOL [ARGUMENTS]",
-		Short:             "Show whether a call would be allowed, and which rule decides, without making it",
-		ValidArgsFunction: g.completeTool,
+		Use:   "explain TOOL [ARGUMENTS]",
+		Short: "Show whether a call would be allowed, and which rule decides, without making it",
+		Long: "Show whether a call would be allowed, and which rule decides, without making it. The arguments are those of call.\n" +
+			"The exit code is 1 if the call is denied, or if the sandbox will stop it.",
+		ValidArgsFunction: g.completeTool(m),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return g.with(func(a *app.App) error { return g.explain(cmd.Context(), a, args[0], args[1:]) })
+			ctx, stop := g.interruptible(cmd.Context())
+			defer stop()
+			return g.withTool(ctx, request{m, cmd, args}, func(o *opened) error { return g.explain(ctx, o) })
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // what follows TOOL are its own flags
+	g.menus[cmd] = m
 	return cmd
 }
 
-func (g *globals) explain(ctx context.Context, a *app.App, name string, args []string) error {
-	g.sayUnused(a.Config())
-	tool, catalog, err := a.Find(ctx, false, name)
-	if err != nil {
-		return usage(err)
+func (g *globals) explain(ctx context.Context, o *opened) error {
+	a, tool := o.app, o.tool
+	if o.line.help {
+		return o.line.Help()
 	}
-	line, err := parseArguments(tool, args, g.std)
-	if err != nil || line.help {
+	raw, err := o.line.arguments(ctx, g.std.In)
+	if err != nil {
 		return err
 	}
-	arguments, err := tool.Input.Arguments(line.arguments)
+	arguments, err := tool.Input.Arguments(raw)
 	if err != nil {
-		return usage(fmt.Errorf("%s: %w", name, err))
+		return o.line.explained(err)
 	}
-	verdict := whoMay(catalog, tool, a.User())
+	verdict := whoMay(o.catalog, tool, a.User())
 	if s, ok := a.Config().Servers[tool.Origin.Server]; ok && verdict.Allowed {
 		verdict.Reason = ofServer(tool, &s)
 	}
@@ -53,7 +57,7 @@ func (g *globals) explain(ctx context.Context, a *app.App, name string, args []s
 			return err
 		}
 	}
-	if line.json {
+	if g.json {
 		if err := printJSON(g.std.Out, verdict); err != nil {
 			return err
 		}

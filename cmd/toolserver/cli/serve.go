@@ -20,6 +20,10 @@ func serveCommand(g *globals) *cobra.Command {
 		Short: "Serve MCP clients",
 		Long: "Serve one client over stdio, or any number over Streamable HTTP.\n" +
 			"The first directory is the working directory, the others are further roots.",
+		Annotations: map[string]string{noJSON: ""},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
 		RunE: func(cmd *cobra.Command, dirs []string) error {
 			if stdio && o.HTTP != "" {
 				return usage(errors.New("--stdio and --http cannot be combined"))
@@ -29,7 +33,8 @@ func serveCommand(g *globals) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&stdio, "stdio", false, "serve over standard input and output (default)")
-	cmd.Flags().StringVar(&o.HTTP, "http", "", "serve over HTTP on `address`, such as 127.0.0.1:8080")
+	cmd.Flags().StringVar(&o.HTTP, "http", "", "serve over HTTP on this address, such as 127.0.0.1:8080")
+	named(cmd.Flags(), "http", "ADDRESS")
 	cmd.Flags().BoolVar(&o.Insecure, "insecure-no-auth", false, "serve every client that can connect, without a token")
 	return cmd
 }

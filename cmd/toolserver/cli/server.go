@@ -16,23 +16,43 @@ import (
 
 // serverCommand runs a tool of a server of the configuration: its name is a command as the
 // categories of built-in tools are.
-func (g *globals) serverCommand(cmd *cobra.Command, args []string) error {
-	unknown := usage(fmt.Errorf("unknown command %q; toolserver help lists the commands", args[0]))
-	cfg, err := g.load(g.dirs)
-	if err != nil {
-		return unknown
-	}
-	if _, ok := cfg.Servers[args[0]]; !ok {
-		return unknown
+func (g *globals) serverCommand(root *cobra.Command, args []string) error {
+	if !g.hasServer(args[0]) {
+		return g.unknownWord(root, args[0])
 	}
 	if len(args) == 1 || args[1] == "--help" || args[1] == "-h" {
-		return g.listServer(cmd, args[0])
+		return g.listServer(root, args[0])
 	}
-	names := []string{upstream.OfferedName(args[0], args[1])}
-	if upstream.MayOffer(args[0], args[1]) { // it is given as clients see it
-		names = append(names, args[1])
+	cmd := &cobra.Command{Use: args[0]}
+	root.AddCommand(cmd)
+	cmd.SetContext(root.Context())
+	return g.run(cmd, menu{category: args[0], server: true, runs: true}, args[1:])
+}
+
+// hasServer reports whether the configuration has a server of that name.
+func (g *globals) hasServer(name string) bool {
+	cfg, err := g.load(g.dirs)
+	if err != nil {
+		return false
 	}
-	return runTool(cmd.Context(), g, args[0], args[2:], names...)
+	_, ok := cfg.Servers[name]
+	return ok
+}
+
+// unknownWord returns the error of a word that is neither a command nor a server.
+func (g *globals) unknownWord(root *cobra.Command, word string) error {
+	others := map[string]string{}
+	_ = g.with(func(a *app.App) error { // without a configuration there are only commands
+		a.KeptServers()
+		for _, t := range a.Callable(a.User()) {
+			others[t.Name] = "toolserver call " + t.Name
+		}
+		for name := range a.Config().Servers {
+			others[name] = "toolserver " + name
+		}
+		return nil
+	})
+	return unknownCommand(root, word, others)
 }
 
 // listServer lists the tools of a server, as they are known.
@@ -42,15 +62,17 @@ func (g *globals) listServer(cmd *cobra.Command, name string) error {
 		if err != nil {
 			return err
 		}
-		ctx, stop := interruptible(cmd)
+		ctx, stop := g.interruptible(cmd.Context())
 		defer stop()
 		a.KnowServers(ctx, chosen)
-		out := cmd.OutOrStdout()
+		out, m := cmd.OutOrStdout(), menu{category: name, server: true}
+		list := m.tools(a.Executor().Registry)
+		if g.json {
+			return printTools(out, list)
+		}
 		fmt.Fprintf(out, "usage: toolserver %s TOOL [ARGUMENTS]\n\n", name)
-		for _, t := range a.Executor().Registry.List(name) {
-			if t.Origin.Server == name {
-				fmt.Fprintf(out, "  %-18s %s\n", domain.Visible(t.Origin.Tool), domain.Visible(upstream.Summary(t.Description)))
-			}
+		for _, t := range list {
+			fmt.Fprintf(out, "  %-18s %s\n", domain.Visible(m.word(t)), domain.Visible(upstream.Summary(t.Description)))
 		}
 		if r := chosen[0].Report(); r.Reason != "" {
 			fmt.Fprintf(out, "unavailable: %s\n", domain.Visible(r.Reason))

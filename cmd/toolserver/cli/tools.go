@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -14,27 +16,35 @@ import (
 	"toolserver/cmd/toolserver/app"
 	"toolserver/domain"
 	"toolserver/server"
+	"toolserver/tools/upstream"
 	"toolserver/tools/upstream/search"
 )
 
 // toolsCommand shows the tools, to people or in the forms model APIs take.
 func toolsCommand(g *globals) *cobra.Command {
-	var asMCP, openAI, anthropic, gemini, all, forFiles bool
+	var openAI, anthropic, gemini, all, forFiles bool
 	cmd := &cobra.Command{
 		Use: "tools [--for FILE...]", Short: "List the tools",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if !forFiles {
-				return cobra.NoArgs(cmd, args)
+			if given := slices.DeleteFunc([]string{"--json", "--openai", "--anthropic", "--gemini"}, func(name string) bool {
+				return !cmd.Flags().Changed(name[2:])
+			}); len(given) > 1 {
+				return usage(fmt.Errorf("%s cannot be combined; usage: %s", strings.Join(given, " and "), cmd.UseLine()))
 			}
-			return cobra.MinimumNArgs(1)(cmd, args)
+			if !forFiles {
+				return takes(0, 0)(cmd, args)
+			}
+			return takes(1, -1)(cmd, args)
 		},
-		Long: "List the available tools as a table or as JSON: in the form of MCP, or of the function-calling\n" +
-			"APIs of OpenAI and Anthropic. Tools of other MCP servers are those that are known of them; a server of which\n" +
+		Long: "List the available tools as a table or as JSON: in the form of MCP (--json), or of the function-calling\n" +
+			"APIs of OpenAI, Anthropic and Gemini. Tools of other MCP servers are those that are known of them; a server of which\n" +
 			"nothing is known is connected to. With --all, include tools that are disabled, restricted or unavailable.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.with(func(a *app.App) error {
 				g.sayUnused(a.Config())
-				ctx, cancel := context.WithTimeout(cmd.Context(), overall)
+				ctx, stop := g.interruptible(cmd.Context())
+				defer stop()
+				ctx, cancel := context.WithTimeout(ctx, overall)
 				defer cancel()
 				a.KnowServers(ctx, a.Servers())
 				list := a.Executor().Registry.List("")
@@ -48,8 +58,8 @@ func toolsCommand(g *globals) *cobra.Command {
 				switch {
 				case forFiles && len(list) == 0:
 					return errors.New("no tool has a name that fits such files")
-				case asMCP:
-					return printJSON(out, map[string]any{"tools": each(list, func(t *domain.Tool) any { return server.MarshalTool(t) })})
+				case g.json:
+					return printTools(out, list)
 				case openAI:
 					return printJSON(out, each(list, openAIForm))
 				case anthropic:
@@ -72,13 +82,11 @@ func toolsCommand(g *globals) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asMCP, "json", false, "print MCP's form")
 	cmd.Flags().BoolVar(&openAI, "openai", false, "print the form of OpenAI's function calling, strict where possible")
 	cmd.Flags().BoolVar(&anthropic, "anthropic", false, "print the form of Anthropic's Messages API")
 	cmd.Flags().BoolVar(&gemini, "gemini", false, "print the form of Gemini's function declarations")
 	cmd.Flags().BoolVar(&all, "all", false, "include tools that are disabled, restricted to others, or unavailable")
 	cmd.Flags().BoolVar(&forFiles, "for", false, "list only tools whose names fit the types of the files that follow, as report.pdf does read_pdf")
-	cmd.MarkFlagsMutuallyExclusive("json", "openai", "anthropic", "gemini")
 	return cmd
 }
 
@@ -97,15 +105,20 @@ func suited(tools []*domain.Tool, files []string) (fit []*domain.Tool) {
 	return fit
 }
 
+// printTools prints tools in the form of MCP.
+func printTools(w io.Writer, tools []*domain.Tool) error {
+	return printJSON(w, map[string]any{"tools": each(tools, func(t *domain.Tool) any { return server.MarshalTool(t) })})
+}
+
 func printTable(w io.Writer, tools []*domain.Tool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "TOOL\tCATEGORY\tWHAT IT DOES")
 	for _, tool := range tools {
-		title := tool.Title
+		does := domain.Visible(upstream.Summary(tool.Description))
 		if tool.Disabled {
-			title += " (disabled in the configuration)"
+			does += " (disabled in the configuration)"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", tool.Name, tool.Category, title)
+		fmt.Fprintf(t, "%s\t%s\t%s\n", tool.Name, tool.Category, does)
 	}
 	return t.Flush()
 }

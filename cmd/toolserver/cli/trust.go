@@ -13,9 +13,9 @@ import (
 
 // trustCommand says that configurations which the server finds may be obeyed.
 func trustCommand(g *globals) *cobra.Command {
-	var list, revoke, asJSON bool
+	var list, revoke bool
 	cmd := &cobra.Command{
-		Use: "trust [FILE]", Short: "Use a configuration file that is found, such as ./toolserver.yaml", Args: cobra.MaximumNArgs(1),
+		Use: "trust [FILE]", Short: "Use a configuration file that is found, such as ./toolserver.yaml", Args: takes(0, 1),
 		Long: "Trust the content of a configuration file (default: ./toolserver.yaml), so that the server uses it when it finds it.\n" +
 			"A file that lies where tools may write, or came with a repository, is not used otherwise unless --config or\n" +
 			"$TOOLSERVER_CONFIG names it. Any change ends the trust. Read the file first: it says what tools may do.",
@@ -24,13 +24,16 @@ func trustCommand(g *globals) *cobra.Command {
 			case list && (revoke || len(args) > 0):
 				return usage(errors.New("--list stands alone; usage: toolserver trust --list [--json]"))
 			case list:
-				return listTrusted(cmd.OutOrStdout(), asJSON)
+				return listTrusted(cmd.OutOrStdout(), g.json)
 			case revoke:
-				return untrust(cmd.OutOrStdout(), args)
+				return untrust(cmd.OutOrStdout(), args, g.json)
 			}
 			trust, cfg, err := config.TrustContent(fileToTrust(args), g.dirs)
 			if err != nil {
 				return err
+			}
+			if g.json {
+				return printJSON(cmd.OutOrStdout(), map[string]any{"trusted": trust, "writable": cfg.Policy().Writable(), "changes": cfg.Changes(), "exposed": cfg.TrustExposed()})
 			}
 			printTrusted(cmd.OutOrStdout(), trust, cfg)
 			return nil
@@ -38,14 +41,13 @@ func trustCommand(g *globals) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "list what is trusted")
 	cmd.Flags().BoolVar(&revoke, "revoke", false, "take the trust in FILE back")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
 	return cmd
 }
 
-func untrustCommand() *cobra.Command {
+func untrustCommand(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "untrust [FILE]", Short: "Take the trust in a configuration file back", Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return untrust(cmd.OutOrStdout(), args) },
+		Use: "untrust [FILE]", Short: "Take the trust in a configuration file back", Args: takes(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error { return untrust(cmd.OutOrStdout(), args, g.json) },
 	}
 }
 
@@ -73,11 +75,14 @@ func printTrusted(w io.Writer, trust config.Trust, cfg *config.Loaded) {
 	}
 }
 
-func untrust(w io.Writer, args []string) error {
+func untrust(w io.Writer, args []string, asJSON bool) error {
 	file := fileToTrust(args)
 	trusted, err := config.Untrust(file)
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		return printJSON(w, map[string]any{"file": file, "was_trusted": trusted})
 	}
 	state := "no longer trusted; servers that run keep what they have until they are restarted"
 	if !trusted {

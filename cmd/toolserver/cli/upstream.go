@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -23,10 +20,10 @@ import (
 
 // upstreamCommand is about the MCP servers whose tools this one offers.
 func upstreamCommand(g *globals) *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := group(&cobra.Command{
 		Use: "upstream", Aliases: []string{"upstreams"}, Short: "Add, check and approve the MCP servers behind this one",
 		Long: "Commands about the section mcp_servers of the configuration: the MCP servers whose tools this server offers as NAME__TOOL.",
-	}
+	})
 	cmd.AddCommand(upstreamList(g), upstreamPing(g), upstreamTools(g), upstreamLogs(g), upstreamApprove(g), upstreamAdd(g), upstreamRemove(g), upstreamLogin(g), upstreamLogout(g))
 	return cmd
 }
@@ -78,21 +75,6 @@ func (g *globals) completeServer(*cobra.Command, []string, string) ([]string, co
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// orUsage has an error about the number of arguments be one of the command line.
-func orUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return usage(fmt.Errorf("%w; usage: %s", err, cmd.UseLine()))
-		}
-		return nil
-	}
-}
-
-// interruptible is a context that signals end.
-func interruptible(cmd *cobra.Command) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
-}
-
 // counted returns a number of things in words.
 func counted(n int, what string) string {
 	if n != 1 {
@@ -126,27 +108,25 @@ func reports(a *app.App, waited time.Duration) (all []listed) {
 }
 
 func upstreamList(g *globals) *cobra.Command {
-	var asJSON bool
 	limit := overall
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the servers, after trying to connect to each", Args: orUsage(cobra.NoArgs),
+		Use: "list", Short: "List the servers, after trying to connect to each", Args: takes(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return g.with(func(a *app.App) error {
 				g.sayUnused(a.Config())
-				ctx, stop := interruptible(cmd)
+				ctx, stop := g.interruptible(cmd.Context())
 				defer stop()
 				ctx, cancel := context.WithTimeout(ctx, limit)
 				defer cancel()
 				a.StartServers(ctx, a.Servers())
 				all := reports(a, limit)
-				if asJSON {
+				if g.json {
 					return printJSON(cmd.OutOrStdout(), append([]listed{}, all...))
 				}
 				return printServers(cmd.OutOrStdout(), all)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().DurationVar(&limit, "timeout", limit, "how long to wait for all servers")
 	return cmd
 }
@@ -198,7 +178,7 @@ func (g *globals) withServers(cmd *cobra.Command, names []string, do func(contex
 		if err != nil {
 			return err
 		}
-		ctx, stop := interruptible(cmd)
+		ctx, stop := g.interruptible(cmd.Context())
 		defer stop()
 		return do(ctx, a, chosen)
 	})
@@ -206,49 +186,73 @@ func (g *globals) withServers(cmd *cobra.Command, names []string, do func(contex
 
 func upstreamPing(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "ping NAME...", Short: "Connect to servers and measure how long they take to answer", Args: orUsage(cobra.MinimumNArgs(1)), ValidArgsFunction: g.completeServer,
+		Use: "ping NAME...", Short: "Connect to servers and measure how long they take to answer", Args: takes(1, -1), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return g.withServers(cmd, names, func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
-				return ping(ctx, cmd.OutOrStdout(), a, chosen)
+				return ping(ctx, cmd.OutOrStdout(), a, chosen, g.json)
 			})
 		},
 	}
 }
 
+// pinged is what came of connecting to a server.
+type pinged struct {
+	Server    string  `json:"server"`
+	OK        bool    `json:"ok"`
+	Protocol  string  `json:"protocol,omitempty"`
+	Ready     float64 `json:"ready_ms,omitempty"`
+	RoundTrip float64 `json:"round_trip_ms,omitempty"`
+	Error     string  `json:"error,omitempty"`
+}
+
 // ping prints a line about each server, in their order. The error is for the exit code.
-func ping(ctx context.Context, w io.Writer, a *app.App, chosen []*upstream.Server) error {
-	lines := make([]chan string, len(chosen))
+func ping(ctx context.Context, w io.Writer, a *app.App, chosen []*upstream.Server, asJSON bool) error {
+	results := make([]chan pinged, len(chosen))
 	began := time.Now()
 	a.AttachServers(chosen)
 	for i, s := range chosen {
-		lines[i] = make(chan string, 1)
+		results[i] = make(chan pinged, 1)
 		go func() {
 			s.Settle(ctx, a.User().ID)
-			connected := time.Since(began)
+			p := pinged{Server: s.Server(), Ready: milliseconds(time.Since(began))}
 			r := s.ReportFor(a.User().ID)
 			if r.Status != upstream.StatusReady {
-				lines[i] <- "failed: " + domain.Visible(app.Why(&r, s.Timeout()))
+				results[i] <- pinged{Server: p.Server, Error: app.Why(&r, s.Timeout())}
 				return
 			}
 			took, err := s.Ping(ctx, a.User().ID)
 			if err != nil {
-				lines[i] <- "failed: " + domain.Visible(err.Error())
+				results[i] <- pinged{Server: p.Server, Error: err.Error()}
 				return
 			}
-			lines[i] <- fmt.Sprintf("ok: protocol %s, ready after %v, round trip %v", r.Protocol, connected.Round(time.Millisecond), took.Round(10*time.Microsecond))
+			p.OK, p.Protocol, p.RoundTrip = true, r.Protocol, milliseconds(took)
+			results[i] <- p
 		}()
 	}
-	failed := false
-	for i, s := range chosen {
-		line := <-lines[i]
-		failed = failed || strings.HasPrefix(line, "failed")
-		fmt.Fprintf(w, "%s %s\n", s.Server(), line)
+	all, failed := []pinged{}, false
+	for _, result := range results {
+		p := <-result
+		all, failed = append(all, p), failed || !p.OK
+		switch {
+		case asJSON:
+		case p.OK:
+			fmt.Fprintf(w, "%s ok: protocol %s, ready after %.0fms, round trip %.2fms\n", p.Server, p.Protocol, p.Ready, p.RoundTrip)
+		default:
+			fmt.Fprintf(w, "%s failed: %s\n", p.Server, domain.Visible(p.Error))
+		}
+	}
+	if asJSON {
+		if err := printJSON(w, all); err != nil {
+			return err
+		}
 	}
 	if failed {
 		return &exitError{code: exitFailed}
 	}
 	return nil
 }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // serverTool is a tool in upstream tools.
 type serverTool struct {
@@ -260,20 +264,17 @@ type serverTool struct {
 }
 
 func upstreamTools(g *globals) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "tools NAME", Short: "List the tools of a server, and those that are left out", Args: orUsage(cobra.ExactArgs(1)), ValidArgsFunction: g.completeServer,
+	return &cobra.Command{
+		Use: "tools NAME", Short: "List the tools of a server, and those that are left out", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
 		Long: "List the tools of a server with the names that clients see, and those that are left out, with the reason.\n" +
 			"If the server does not answer, the list is the last one that is known, and the exit code is 1.",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return g.withServers(cmd, names, func(ctx context.Context, a *app.App, chosen []*upstream.Server) error {
 				a.StartServers(ctx, chosen)
-				return printServerTools(cmd, a, chosen[0], asJSON)
+				return printServerTools(cmd, a, chosen[0], g.json)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return cmd
 }
 
 func printServerTools(cmd *cobra.Command, a *app.App, s *upstream.Server, asJSON bool) error {

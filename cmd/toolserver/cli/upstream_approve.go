@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ func upstreamApprove(g *globals) *cobra.Command {
 		Use: "approve NAME [TOOL...]", Short: "Show how tools have changed since they were pinned, and pin them as they are now",
 		Long: "Show how tools of a server differ from what they were when they were first seen or last approved, and pin them as\n" +
 			"they are in the newest list that is known. With pin: quarantine they are then offered again.",
-		Args: orUsage(cobra.MinimumNArgs(1)), ValidArgsFunction: g.completeServer,
+		Args: takes(1, -1), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.with(func(a *app.App) error {
 				g.sayUnused(a.Config())
@@ -48,16 +49,25 @@ func (g *globals) approve(cmd *cobra.Command, s *upstream.Server, names []string
 	if err != nil {
 		return err
 	}
-	if len(changed) == 0 {
+	if len(changed) == 0 && !g.json {
 		_, err := fmt.Fprintf(out, "No tool of server %s differs from its pin.\n", s.Server())
 		return err
 	}
 	var tools []string
 	for _, d := range changed {
 		tools = append(tools, d.Tool)
+		if g.json {
+			continue // printed below
+		}
 		if err := printDifference(out, s, d); err != nil {
 			return err
 		}
+	}
+	if g.json {
+		if yes && len(tools) > 0 {
+			err = s.Approve(tools)
+		}
+		return cmp.Or(err, printJSON(out, map[string]any{"server": s.Server(), "changed": append([]upstream.Difference{}, changed...), "pinned": yes}))
 	}
 	if !yes {
 		person := &terminal{std: g.std, answers: app.IsTerminal(g.std.Err) && app.IsTerminal(g.std.In)}

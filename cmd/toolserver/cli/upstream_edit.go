@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,10 +33,8 @@ func upstreamAdd(g *globals) *cobra.Command {
 			"Write credentials as '${VARIABLE}', in quotes, so that the file has none.",
 		Example: "  toolserver upstream add everything -- npx -y @modelcontextprotocol/server-everything\n" +
 			"  toolserver upstream add remote --url https://example.com/mcp --header 'Authorization: Bearer ${TOKEN}'",
+		Args: takes(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage(errors.New("add requires a name; usage: " + cmd.UseLine()))
-			}
 			if err := f.complete(&s, args[1:]); err != nil {
 				return usage(err)
 			}
@@ -48,8 +45,7 @@ func upstreamAdd(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			printEdited(cmd.OutOrStdout(), done, "added mcp_servers."+args[0]+" to")
-			return nil
+			return g.printEdited(cmd.OutOrStdout(), done, "added", args[0])
 		},
 	}
 	flags := cmd.Flags()
@@ -71,6 +67,8 @@ func upstreamAdd(g *globals) *cobra.Command {
 	flags.DurationVar(&s.CallTimeout, "call-timeout", 0, "time limit of a call")
 	flags.BoolVar(&f.disabled, "disabled", false, "add the server without using it")
 	flags.BoolVar(&f.replace, "replace", false, "replace the server of that name")
+	completes(cmd, "transport", "stdio", "http", "sse")
+	completes(cmd, "pin", "warn", "quarantine")
 	return cmd
 }
 
@@ -122,14 +120,13 @@ func pairs(flag, form string, given []string, separator string) (map[string]stri
 
 func upstreamRemove(g *globals) *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove a server from the configuration file", Args: orUsage(cobra.ExactArgs(1)), ValidArgsFunction: g.completeServer,
+		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove a server from the configuration file", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			done, err := config.RemoveServer(g.overrides(), args[0])
 			if err != nil {
 				return err
 			}
-			printEdited(cmd.OutOrStdout(), done, "removed mcp_servers."+args[0]+" from")
-			return nil
+			return g.printEdited(cmd.OutOrStdout(), done, "removed", args[0])
 		},
 	}
 }
@@ -139,8 +136,15 @@ func (g *globals) overrides() config.Overrides {
 }
 
 // printEdited says what was done to the configuration file, and what follows.
-func printEdited(w io.Writer, done config.Edited, what string) {
-	fmt.Fprintf(w, "%s %s\n", what, done.File)
+func (g *globals) printEdited(w io.Writer, done config.Edited, verb string, names ...string) error {
+	if g.json {
+		return printJSON(w, map[string]any{verb: names, "file": done.File, "created": done.Created, "trusted": done.Trusted})
+	}
+	what := counted(len(names), "server")
+	if len(names) == 1 {
+		what = "mcp_servers." + names[0]
+	}
+	fmt.Fprintf(w, "%s %s %s %s\n", verb, what, map[string]string{"added": "to", "removed": "from"}[verb], done.File)
 	switch {
 	case done.Created && done.Trusted:
 		fmt.Fprintln(w, "The file is new, and trusted: the program uses it where it is started in this directory.")
@@ -151,13 +155,14 @@ func printEdited(w io.Writer, done config.Edited, what string) {
 	default:
 		fmt.Fprintln(w, "A server that runs applies it within a second.")
 	}
+	return nil
 }
 
 // importCommand reads the servers of other programs' configurations.
 func importCommand(g *globals) *cobra.Command {
 	var write, replace bool
 	cmd := &cobra.Command{
-		Use: "import FILE", Short: "Take over the MCP servers of another program's configuration", Args: orUsage(cobra.ExactArgs(1)),
+		Use: "import FILE", Short: "Take over the MCP servers of another program's configuration", Args: takes(1, 1),
 		Long: "Print the MCP servers that another program's configuration names, as the section mcp_servers. It reads the files of\n" +
 			"Claude Desktop and Claude Code (mcpServers), VS Code (servers, inputs), Cursor, Windsurf, .NET settings (McpServers)\n" +
 			"and Atlas (a map of servers). What has no counterpart, and what looks like a credential, is said on standard error.",
@@ -177,8 +182,12 @@ func importCommand(g *globals) *cobra.Command {
 				return fmt.Errorf("%s names no server that can be used here", args[0])
 			}
 			var entries []config.Entry
+			var names []string
 			for _, s := range servers {
-				entries = append(entries, config.Entry(s))
+				entries, names = append(entries, config.Entry(s)), append(names, s.Name)
+			}
+			if !write && g.json {
+				return printYAML(cmd.OutOrStdout(), config.Servers(entries))
 			}
 			if !write {
 				_, err := cmd.OutOrStdout().Write(config.Servers(entries))
@@ -188,8 +197,7 @@ func importCommand(g *globals) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			printEdited(cmd.OutOrStdout(), done, "added "+counted(len(entries), "server")+" to")
-			return nil
+			return g.printEdited(cmd.OutOrStdout(), done, "added", names...)
 		},
 	}
 	cmd.Flags().BoolVar(&write, "write", false, "add the servers to the configuration file")

@@ -35,7 +35,7 @@ func (g *globals) withSignIn(cmd *cobra.Command, name, principal string, do func
 		if s.id, s.title, err = principalOf(a, principal); err != nil {
 			return err
 		}
-		ctx, stop := interruptible(cmd)
+		ctx, stop := g.interruptible(cmd.Context())
 		defer stop()
 		return do(ctx, s)
 	})
@@ -45,7 +45,7 @@ func upstreamLogin(g *globals) *cobra.Command {
 	var principal string
 	var noBrowser, paste bool
 	cmd := &cobra.Command{
-		Use: "login NAME", Short: "Sign in to a server that requires it", Args: orUsage(cobra.ExactArgs(1)), ValidArgsFunction: g.completeServer,
+		Use: "login NAME", Short: "Sign in to a server that requires it", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
 		Long: "Sign in to a server that requires it (OAuth). Prints a link for a browser on this machine, and waits 10 minutes.\n" +
 			"On a machine without a browser use --paste.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,6 +60,9 @@ func upstreamLogin(g *globals) *cobra.Command {
 				now, err := s.client.Status(s.id)
 				if err != nil {
 					return err
+				}
+				if g.json {
+					return printJSON(out, map[string]any{"server": s.server, "principal": s.id, "signed_in": true, "shared": now.Shared, "not_granted": append([]string{}, now.Missing...)})
 				}
 				whose := "for " + s.title
 				if now.Shared {
@@ -80,11 +83,12 @@ func upstreamLogin(g *globals) *cobra.Command {
 }
 
 func principalFlag(cmd *cobra.Command, principal *string) {
-	cmd.Flags().StringVar(principal, "principal", "", "`name` of the user or token of the configuration who signs in, where each does; default: the user of this command line")
+	cmd.Flags().StringVar(principal, "principal", "", "user or token of the configuration who signs in, where each does; default: the user of this command line")
+	named(cmd.Flags(), "principal", "NAME")
 }
 
 func (s *signIn) login(ctx context.Context, g *globals, cmd *cobra.Command, paste, open bool) error {
-	out := cmd.OutOrStdout()
+	out := g.forPeople()
 	if paste {
 		p, err := s.client.Paste(ctx, s.id)
 		if err != nil {
@@ -102,10 +106,12 @@ func (s *signIn) login(ctx context.Context, g *globals, cmd *cobra.Command, past
 func upstreamLogout(g *globals) *cobra.Command {
 	var principal string
 	cmd := &cobra.Command{
-		Use: "logout NAME", Short: "Revoke the sign-in to a server and forget it", Args: orUsage(cobra.ExactArgs(1)), ValidArgsFunction: g.completeServer,
+		Use: "logout NAME", Short: "Revoke the sign-in to a server and forget it", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.withSignIn(cmd, args[0], principal, func(ctx context.Context, s signIn) error {
 				switch err := s.client.Logout(ctx, s.id); {
+				case g.json && (err == nil || errors.Is(err, oauth.ErrNotSignedIn)):
+					return printJSON(cmd.OutOrStdout(), map[string]any{"server": s.server, "principal": s.id, "was_signed_in": err == nil})
 				case errors.Is(err, oauth.ErrNotSignedIn):
 					fmt.Fprintf(cmd.OutOrStdout(), "not signed in to server %s\n", s.server)
 				case err != nil:

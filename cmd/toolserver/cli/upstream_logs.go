@@ -24,22 +24,22 @@ import (
 func upstreamLogs(g *globals) *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
-		Use: "logs NAME", Short: "Show what the log has about a server, and what its program writes to standard error", Args: orUsage(cobra.ExactArgs(1)),
+		Use: "logs NAME", Short: "Show what the log has about a server, and what its program writes to standard error", Args: takes(1, 1),
 		Long: "Show the entries of logging.file about a server. Without a log file, connect to the server now and show what its\n" +
 			"program writes to standard error.",
 		ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			ctx, stop := interruptible(cmd)
+			ctx, stop := g.interruptible(cmd.Context())
 			defer stop()
-			shown := &stderrCore{out: cmd.OutOrStdout()}
-			return g.withLog(zap.New(shown), func(a *app.App) error {
+			shown := logLines{cmd.OutOrStdout(), names[0], g.json}
+			return g.withLog(zap.New(&stderrCore{shown}), func(a *app.App) error {
 				g.sayUnused(a.Config())
 				chosen, err := servers(a, names)
 				if err != nil {
 					return err
 				}
 				if file := a.Config().Logging.File; file != "" {
-					return showLog(ctx, cmd.OutOrStdout(), file, names[0], follow)
+					return showLog(ctx, shown, file, follow)
 				}
 				return logsNow(ctx, cmd, a, chosen, follow)
 			})
@@ -66,8 +66,23 @@ func logsNow(ctx context.Context, cmd *cobra.Command, a *app.App, chosen []*upst
 	return nil
 }
 
+// logLines shows lines about a server: as they are, or each as a JSON object.
+type logLines struct {
+	to     io.Writer
+	server string
+	json   bool
+}
+
+func (l logLines) print(line string) error {
+	if l.json {
+		return json.NewEncoder(l.to).Encode(map[string]string{"server": l.server, "line": line})
+	}
+	_, err := fmt.Fprintln(l.to, domain.Visible(line))
+	return err
+}
+
 // stderrCore shows what programs of servers write to standard error, of all that is logged.
-type stderrCore struct{ out io.Writer }
+type stderrCore struct{ out logLines }
 
 // Enabled reports whether entries of a level are looked at.
 func (c *stderrCore) Enabled(level zapcore.Level) bool { return level >= zapcore.InfoLevel }
@@ -87,7 +102,7 @@ func (c *stderrCore) Check(e zapcore.Entry, to *zapcore.CheckedEntry) *zapcore.C
 func (c *stderrCore) Write(_ zapcore.Entry, fields []zapcore.Field) error {
 	for _, f := range fields {
 		if f.Key == upstream.StderrKey {
-			if _, err := fmt.Fprintln(c.out, domain.Visible(f.String)); err != nil {
+			if err := c.out.print(f.String); err != nil {
 				return err
 			}
 		}
@@ -107,7 +122,7 @@ const (
 
 // showLog shows the last entries of a log about a server, and if it follows, those to come
 // until ctx ends.
-func showLog(ctx context.Context, w io.Writer, file, server string, follow bool) error {
+func showLog(ctx context.Context, out logLines, file string, follow bool) error {
 	f, err := os.Open(file)
 	if err != nil {
 		return fmt.Errorf("logging.file: %w", err)
@@ -120,7 +135,7 @@ func showLog(ctx context.Context, w io.Writer, file, server string, follow bool)
 		line, err := in.ReadString('\n')
 		rest = (rest + line)[:min(len(rest)+len(line), maxLogLine)]
 		if err == nil {
-			if about(rest, server) {
+			if about(rest, out.server) {
 				if last = append(last, strings.TrimSuffix(rest, "\n")); len(last) > maxLogLines {
 					last = slices.Delete(last, 0, len(last)-maxLogLines)
 				}
@@ -133,7 +148,9 @@ func showLog(ctx context.Context, w io.Writer, file, server string, follow bool)
 			return err
 		}
 		for _, line := range last {
-			fmt.Fprintln(w, domain.Visible(strings.ReplaceAll(line, "\t", " ")))
+			if err := out.print(strings.ReplaceAll(line, "\t", " ")); err != nil {
+				return err
+			}
 		}
 		last, shown = nil, true
 		if !follow {

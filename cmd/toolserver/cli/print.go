@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"toolserver/domain"
+	"toolserver/server"
+)
+
+// answer prints what a call has led to. The error is for the exit code, and for people.
+func (g *globals) answer(o *opened, res domain.ToolResult, err error) error {
+	if o.line == nil {
+		return err
+	}
+	code := exitFailed
+	if failed, ok := errors.AsType[*domain.Error](err); ok && g.json {
+		code, res, err = g.codeOf(err), failed.AsResult(), nil
+	}
+	if err != nil {
+		return o.line.explained(err)
+	}
+	outcome := outcomeOf(res)
+	if g.json {
+		fmt.Fprintf(g.std.Out, "%s\n", server.MarshalResult(res))
+	} else {
+		outcome.print(g, o.tool.Name, res)
+	}
+	if note := o.line.aboutNewline(); res.IsError && note != "" {
+		fmt.Fprintln(g.std.Err, "toolserver: note:", note)
+	}
+	switch {
+	case o.line.exitCode && outcome.timedOut:
+		return &exitError{code: exitTimeout}
+	case o.line.exitCode && outcome.exitCode != nil:
+		return exitWith(*outcome.exitCode)
+	case res.IsError:
+		return &exitError{code: code}
+	}
+	return nil
+}
+
+func exitWith(code int) error {
+	if code == 0 {
+		return nil
+	}
+	return &exitError{code: code}
+}
+
+// outcome is what a result says of the command that a tool ran.
+type outcome struct {
+	exitCode *int
+	timedOut bool
+	message  string // of a tool execution error
+}
+
+// outcomeOf reads a result as clients get it, so that tools of other servers are no exception.
+func outcomeOf(res domain.ToolResult) (o outcome) {
+	if !res.IsError {
+		res.Content = nil // which may be long
+	}
+	type facts struct {
+		ExitCode  *int   `json:"exit_code"`
+		ErrorType string `json:"error_type"`
+		Message   string `json:"message"`
+	}
+	var wire struct {
+		Meta       facts `json:"_meta"`
+		Structured facts `json:"structuredContent"`
+	}
+	_ = json.Unmarshal(server.MarshalResult(res), &wire) // of another shape, it says nothing
+	return outcome{cmp.Or(wire.Structured.ExitCode, wire.Meta.ExitCode), wire.Structured.ErrorType == "timed_out", wire.Structured.Message}
+}
+
+// print shows the content of a result on standard output, and what has failed on standard error. The
+// content of a tool execution error is its message, unless a command ran.
+func (o outcome) print(g *globals, tool string, res domain.ToolResult) {
+	blocks := res.Blocks()
+	text := ""
+	if len(blocks) == 1 && blocks[0].Type == domain.TextContent {
+		text = blocks[0].Text
+	}
+	switch {
+	case !res.IsError:
+		printBlocks(g.std.Out, blocks)
+	case o.message == text && o.exitCode != nil: // the output, and a last line about its end
+		end := strings.LastIndexByte(text, '\n') + 1
+		io.WriteString(g.std.Out, text[:end])
+		fmt.Fprintln(g.std.Err, text[end:])
+	case o.message == "" || o.message == text:
+		printBlocks(g.std.Err, blocks)
+	default:
+		printBlocks(g.std.Out, blocks)
+		fmt.Fprintf(g.std.Err, "toolserver: %s: %s\n", tool, domain.Visible(o.message))
+	}
+}
+
+func printBlocks(w io.Writer, blocks []domain.Content) {
+	for _, c := range blocks {
+		switch c.Type {
+		case domain.TextContent:
+			io.WriteString(w, c.Text)
+			if c.Text != "" && !strings.HasSuffix(c.Text, "\n") {
+				io.WriteString(w, "\n")
+			}
+		case domain.LinkContent:
+			fmt.Fprintln(w, c.URI)
+		default:
+			fmt.Fprintf(w, "[%s, %s, %d bytes]\n", c.Type, c.MIMEType, len(c.Data)+len(c.Text))
+		}
+	}
+}

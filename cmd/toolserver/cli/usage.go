@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"toolserver/cmd/toolserver/app"
+	"toolserver/domain/nearest"
+)
+
+// takes returns a check of how many arguments a command has. A negative most is any number.
+func takes(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usage(fmt.Errorf("%s is required; usage: %s", placeholder(cmd, len(args)), cmd.UseLine()))
+		case most >= 0 && len(args) > most:
+			return usage(fmt.Errorf("unexpected argument %q; usage: %s", args[most], cmd.UseLine()))
+		}
+		return nil
+	}
+}
+
+// placeholder returns what the usage line of a command calls an argument.
+func placeholder(cmd *cobra.Command, i int) string {
+	if words := strings.Fields(cmd.Use); i+1 < len(words) {
+		return strings.Trim(words[i+1], "[].")
+	}
+	return "an argument"
+}
+
+// group completes a command that only has sub-commands.
+func group(cmd *cobra.Command) *cobra.Command {
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return unknownCommand(cmd, args[0], nil)
+		}
+		return cmd.Help()
+	}
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	return cmd
+}
+
+// unknownCommand returns the error of a word that is no sub-command, with what was probably meant: a
+// sub-command, or one of other words with the command line that each stands for.
+func unknownCommand(cmd *cobra.Command, word string, others map[string]string) error {
+	meant := map[string]string{}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			for _, name := range append(c.Aliases, c.Name()) {
+				meant[name] = c.CommandPath()
+				names = append(names, name)
+			}
+		}
+	}
+	near, ok := nearest.Word(word, names)
+	if !ok {
+		meant = others
+		near, ok = nearest.Word(word, slices.Sorted(maps.Keys(others)))
+	}
+	unknown := fmt.Sprintf("unknown command %q", word)
+	if cmd.HasParent() {
+		unknown += " of " + cmd.CommandPath()
+	}
+	if ok {
+		return usage(fmt.Errorf("%s; did you mean %s?", unknown, meant[near]))
+	}
+	return usage(fmt.Errorf("%s; %s --help lists the commands", unknown, cmd.CommandPath()))
+}
+
+// flagError returns an error of flags as wrong use, with the flag that was probably meant.
+func flagError(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return usage(fmt.Errorf("%w; usage: %s", err, cmd.UseLine()))
+	}
+	name := unknown.GetSpecifiedName()
+	if letters := unknown.GetSpecifiedShortnames(); len(letters) > 1 {
+		name = letters // as in -recursive
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near, ok := nearest.Word(name, names); ok {
+		return usage(fmt.Errorf("%w; did you mean --%s?", err, near))
+	}
+	for _, c := range cmd.Commands() {
+		if c.Flags().Lookup(name) != nil {
+			return usage(fmt.Errorf("%w; did you mean %s --%s?", err, c.CommandPath(), name))
+		}
+	}
+	return usage(fmt.Errorf("%w; %s --help lists the flags", err, cmd.CommandPath()))
+}
+
+// metavar is the value of a flag, with a name for help.
+type metavar struct {
+	pflag.Value
+	name string
+}
+
+// Type returns the name.
+func (m metavar) Type() string { return m.name }
+
+// named has help show the value of a flag by a name.
+func named(flags *pflag.FlagSet, flag, name string) {
+	f := flags.Lookup(flag)
+	f.Value, f.DefValue = metavar{f.Value, name}, "" // no flag with a name for its value has a default
+}
+
+// isPiped reports whether a stream is a file that is no terminal.
+func isPiped(stream any) bool {
+	_, ok := stream.(*os.File)
+	return ok && !app.IsTerminal(stream)
+}
+
+// noJSON marks commands that print nothing --json applies to.
+const noJSON = "no-json"
+
+// unconfigured explains the program to whoever configured a client without arguments: a client
+// writes messages to a pipe, and must not read help as messages.
+func unconfigured(cmd *cobra.Command) error {
+	return usage(fmt.Errorf("a command is required; to connect an MCP client, start %s serve --stdio DIRECTORY; %[1]s help lists the commands", cmd.CommandPath()))
+}
+
+// completes has the shell complete the value of a flag.
+func completes(cmd *cobra.Command, flag string, values ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+}
+
+// forPeople is where instructions go: not into output that a program reads.
+func (g *globals) forPeople() io.Writer {
+	if g.json {
+		return g.std.Err
+	}
+	return g.std.Out
+}
