@@ -4,7 +4,11 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -ldflags "-s -w" -o /out/toolserver ./cmd/toolserver
+# The tree comes without .git: --build-arg VERSION=..., COMMIT=... and DATE=... say what it is.
+ARG VERSION
+ARG COMMIT
+ARG DATE
+RUN CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -ldflags "-s -w -X main.version=$VERSION -X main.commit=$COMMIT -X main.date=$DATE" -o /out/toolserver ./cmd/toolserver
 RUN mkdir -p /out/data /out/tmp && chmod 1777 /out/tmp
 
 FROM scratch

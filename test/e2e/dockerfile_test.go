@@ -46,7 +46,7 @@ func TestDockerfile(t *testing.T) {
 					t.Errorf("COPY %s: %v", rest, err)
 				}
 			}
-		case "WORKDIR", "LABEL", "USER", "ENTRYPOINT", "CMD":
+		case "ARG", "WORKDIR", "LABEL", "USER", "ENTRYPOINT", "CMD":
 		default:
 			t.Errorf("unknown instruction %s", instruction)
 		}
