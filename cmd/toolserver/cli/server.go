@@ -17,16 +17,26 @@ import (
 // serverCommand runs a tool of a server of the configuration: its name is a command as the
 // categories of built-in tools are.
 func (g *globals) serverCommand(root *cobra.Command, args []string) error {
-	if !g.hasServer(args[0]) {
-		return g.unknownWord(root, args[0])
+	before := g.selection
+	g.selection = before.after(args[1:])
+	if !g.hasServer(args[0]) { // nor with flags that are the tool's
+		if g.selection = before; !g.hasServer(args[0]) {
+			return g.unknownWord(root, args[0])
+		}
 	}
-	if len(args) == 1 || args[1] == "--help" || args[1] == "-h" {
-		return g.listServer(root, args[0])
-	}
+	g.selection = before
 	cmd := &cobra.Command{Use: args[0]}
 	root.AddCommand(cmd)
 	cmd.SetContext(root.Context())
-	return g.run(cmd, menu{category: args[0], server: true, runs: true}, args[1:])
+	cmd.Flags().SetInterspersed(false) // what follows the name of a tool are its own flags
+	help := cmd.Flags().BoolP("help", "h", false, "")
+	if err := cmd.ParseFlags(args[1:]); err != nil {
+		return flagError(cmd, err)
+	}
+	if words := cmd.Flags().Args(); len(words) > 0 && !*help {
+		return g.run(cmd, menu{category: args[0], server: true, runs: true}, words)
+	}
+	return g.listServer(root, args[0])
 }
 
 // hasServer reports whether the configuration has a server of that name.

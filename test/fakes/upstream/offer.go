@@ -23,6 +23,7 @@ func sets() map[string]func() []tool {
 		"schemas":     badSchemas,
 		"huge":        hugeSchemas,
 		"deep":        deepSchemas,
+		"flags":       flagged,
 		"none":        func() []tool { return nil },
 	}
 }

@@ -138,3 +138,14 @@ func note(dir, name string) error {
 	}
 	return f.Close()
 }
+
+// flagged returns a tool whose arguments have the names of flags that command lines have.
+func flagged() []tool {
+	properties := ""
+	for _, name := range []string{"config", "dir", "json", "help", "exit_code"} {
+		properties = join(properties, `"`+name+`":{"type":"string","description":"A `+"`value`"+` of its own."}`)
+	}
+	return []tool{{"flags", "Returns its arguments.", schema(properties), func(c *call) (string, error) {
+		return text(string(c.params["arguments"])), nil
+	}}}
+}
