@@ -329,3 +329,22 @@ func TestVersion(t *testing.T) {
 		t.Error(string(out))
 	}
 }
+
+// TestServeExits starts servers that end on a signal or at the end of their input, and some that cannot start.
+func TestServeExits(t *testing.T) {
+	t.Parallel()
+	y := newTypist(t)
+	y.file("broken.yaml", "tools: [\n")
+	y.holds(
+		line{"serve --stdio .", 0, "", "enforcement"},
+		line{"serve --stdio nowhere", 2, "", "no such file"},
+		line{"serve -c broken.yaml", 2, "", "broken.yaml:2:1"},
+		line{"serve --http 0.0.0.0:0", 2, "", "no token is configured"},
+	)
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		p := spawn(t, nil, nil, binary(), "serve", "--stdio", y.dir)
+		eventually(t, "the server serves", func() bool { return strings.Contains(p.log(), "enforcement") })
+		must(t, p.cmd.Process.Signal(signal))
+		p.succeeded()
+	}
+}

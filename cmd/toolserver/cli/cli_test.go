@@ -106,7 +106,7 @@ func TestCommandLine(t *testing.T) {
 		{args: "serve --http 0.0.0.0:0", err: "no token is configured", code: 2},
 		{args: "explain echo", out: "only groups and compliance levels restrict this tool"},
 		{args: "token new", err: "NAME is required; usage: toolserver token new NAME", code: 2},
-		{args: "serve nowhere", err: "does not exist: it starts where", code: 1},
+		{args: "serve nowhere", err: "does not exist: it starts where", code: 2},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			out, stderr, code := play(t, test.stdin, strings.Fields(test.args)...)

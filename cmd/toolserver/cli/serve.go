@@ -42,7 +42,7 @@ func serveCommand(g *globals) *cobra.Command {
 func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) error {
 	cfg, err := g.load(o.Dirs)
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	if o.HTTP == "" && !stdio {
 		o.HTTP = cfg.Server.HTTP
@@ -56,7 +56,7 @@ func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) erro
 	defer app.CatchBrokenPipes()()
 	log, err := logging.New(cfg.Logging, g.std.Err)
 	if err != nil {
-		return cfg.Mistake("logging.file", "%v", err)
+		return usage(cfg.Mistake("logging.file", "%v", err))
 	}
 	defer log.Close()
 	if cfg.Logging.File != "" || cfg.Logging.Level == "error" {
@@ -64,7 +64,7 @@ func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) erro
 	}
 	a, err := app.New(g.program, cfg, log.Logger)
 	if err != nil {
-		return err
+		return usage(err)
 	}
 	defer a.Close()
 	return a.Serve(ctx, o)
