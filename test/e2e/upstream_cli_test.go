@@ -168,7 +168,7 @@ func TestUpstreamEdits(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "mcp.json")
 	must(t, os.WriteFile(other, fmt.Appendf(nil, "{\"mcpServers\": {\"w\": {\"command\": %q, \"env\": {\"API_KEY\": \"abc\"},}}} // mine", upstreamBinary(t)), 0o600))
 	s.prints("config import "+other, 0, "warning: mcp_servers.w: env.API_KEY looks like a credential", "mcp_servers:\n  w:\n    command: ")
-	s.prints("config import --write "+other, 0, "added 1 server")
+	s.prints("config import --write "+other, 0, "added mcp_servers.w")
 	g.awaits("w__echo")
 }
 

@@ -140,11 +140,7 @@ func (g *globals) printEdited(w io.Writer, done config.Edited, verb string, name
 	if g.json {
 		return printJSON(w, map[string]any{verb: names, "file": done.File, "created": done.Created, "trusted": done.Trusted})
 	}
-	what := counted(len(names), "server")
-	if len(names) == 1 {
-		what = "mcp_servers." + names[0]
-	}
-	fmt.Fprintf(w, "%s %s %s %s\n", verb, what, map[string]string{"added": "to", "removed": "from"}[verb], done.File)
+	fmt.Fprintf(w, "%s mcp_servers.%s in %s\n", verb, strings.Join(names, ", "), done.File)
 	switch {
 	case done.Created && done.Trusted:
 		fmt.Fprintln(w, "The file is new, and trusted: the program uses it where it is started in this directory.")
