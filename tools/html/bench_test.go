@@ -32,7 +32,7 @@ func page(n int) string {
 func BenchmarkText(b *testing.B) {
 	src := page(2_000_000)
 	base, _ := url.Parse("https://example.com/dir/")
-	for name, o := range map[string]html.Options{"bare": {}, "base": {Base: base}, "list": {Links: html.List}} {
+	for name, o := range map[string]html.Options{"bare": {}, "base": {Base: base}, "list": {Links: html.List}, "marked": {Base: base, SkipMarked: true}} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(src)))
 			b.ReportAllocs()

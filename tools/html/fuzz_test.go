@@ -105,6 +105,9 @@ func FuzzMarkdown(f *testing.F) {
 		if strings.Contains(md, "<!--THE END-->") && !strings.Contains(src, "THE END") {
 			t.Errorf("comment of the converter: %q", md)
 		}
+		if x := html.FromXHTML(src); len(x) > 6*len(src) {
+			t.Errorf("%d bytes of HTML of %d of XHTML", len(x), len(src))
+		}
 		if len(md) > 40*len(src)+1000 {
 			t.Errorf("%d bytes of Markdown of %d", len(md), len(src))
 		}

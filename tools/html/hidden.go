@@ -125,6 +125,7 @@ func unseenByItself(n *html.Node) bool {
 // styles is what the declarations of an element say.
 type styles struct {
 	set, reset        look
+	none              bool // display:none
 	flat, thin, clips bool // no height, no width, and overflow is cut off
 	color, background string
 }
@@ -158,7 +159,8 @@ func (s *styles) read(style string, cell bool) {
 func (s *styles) declare(property, value string, cell bool) {
 	switch property {
 	case "display":
-		s.mark(gone, value == "none", false)
+		s.none = s.none || value == "none"
+		s.mark(gone, s.none, false)
 	case "visibility":
 		s.mark(veiled, value == "hidden" || value == "collapse", value == "visible")
 	case "opacity":

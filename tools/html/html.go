@@ -35,6 +35,9 @@ type Options struct {
 	// type=hidden, iframe, noembed, noframes and images of one pixel; and all that follows a comment that is never closed. Style
 	// sheets are not read. It takes a few times as long, as the document is parsed.
 	SkipHidden bool
+	// SkipMarked leaves out elements whose own tag says that they are not shown: those with the attribute hidden, aria-hidden=true,
+	// or a style of display:none or visibility:hidden, and dialogs that are not open. It costs next to nothing.
+	SkipMarked bool
 }
 
 // Text converts a document or a fragment to readable text. It never fails: what is not HTML is text.
@@ -42,9 +45,9 @@ type Options struct {
 //   - Blocks (div, li, tr, dd, option ...) stand on lines of their own. Paragraphs, headings, sections, outer lists, tables and
 //     the like are set apart by one blank line, and there is never more than one in a row outside pre.
 //   - br is a new line; two make a blank line. White space is one space, lines have none around them, nor has the result.
-//   - Items of lists, ordered ones too, begin with "- ", two spaces further in for each list they are nested in.
-//     What goes on in an item on further lines is indented like its text.
-//   - Cells are separated by one TAB, empty ones too; none trails. Blocks in a cell do not break its row, unless the row is
+//   - Items of lists begin with "- ", two spaces further in for each list they are nested in, those of ordered lists with their
+//     number. What goes on in an item on further lines is indented like its text.
+//   - Cells are separated by one TAB, empty ones too, and those that another one spans; none trails. Blocks in a cell do not break its row, unless the row is
 //     plainly there for layout: it holds another table, lines of pre, a single cell of several blocks or dozens of blocks.
 //     The blocks of such a row are lines as they would be outside a table.
 //   - pre, textarea, xmp and plaintext are verbatim, without addresses of links.
@@ -52,26 +55,35 @@ type Options struct {
 //     fragment, javascript: or data:. A frame is its address.
 //   - Entities are decoded once. No-break and other odd spaces become spaces; soft hyphens, zero-width characters (joiners stay
 //     where scripts and emoji need them), marks of direction, tag and control characters are removed.
-//   - script, style, title, template, svg, iframe, audio, video, canvas, datalist, comments and attributes are not text. Images
-//     leave nothing. noscript, noframes, noembed and object are text: they are written for readers that do not run or show what
-//     they stand in for, and we are one. Elements marked hidden stay, without SkipHidden: streamed pages carry their content in
-//     them until a script moves it. So does a template with shadowrootmode, which browsers show.
+//   - script, style, title, template, svg, iframe, audio, video, canvas, datalist, comments and attributes are not text. An image
+//     is [image: what its alt says], and nothing without one. noscript, noframes, noembed and object are text: they are written for readers that do not run or show what
+//     they stand in for, and we are one. Elements marked hidden stay, unless Options leave them out: streamed pages carry their
+//     content in them until a script moves it. So does a template with shadowrootmode, which browsers show.
 //   - math is its alttext, or else its symbols, spaced. A digit in sup gets a ^ in front of it, so that 10<sup>6</sup> is 10^6.
 //     q has quotation marks.
 //   - What is never closed does not swallow the rest of the document: neither a comment, nor a title, textarea or svg. A script
 //     or style does.
 //   - CDATA is text. Bytes that are not UTF-8 become U+FFFD. The result is valid UTF-8, at most a few times as long as src.
 func Text(src string, o Options) string {
+	text, _ := Convert(src, o, false)
+	return text
+}
+
+// Convert is [Text] or [Markdown], and tells besides how many characters [Options.SkipMarked] has left out.
+func Convert(src string, o Options, markdown bool) (text string, unshown int) {
 	r := newRenderer(src, o)
+	if markdown {
+		r.markdown, r.gap, r.classes, r.due = true, 2, &markdownClasses, true
+	}
 	r.run()
-	return r.finish()
+	return r.finish(), r.unshown.chars
 }
 
 // Line returns the text of a snippet, such as the title of a search result or a field of a card, on one line: no markup and no
 // addresses, entities decoded once, white space collapsed.
 func Line(src string) string {
 	r := newRenderer(src, Options{Links: None})
-	r.bullet = ""
+	r.line = true
 	r.run()
 	return strings.Join(strings.Fields(r.finish()), " ")
 }

@@ -72,11 +72,27 @@ var textCases = map[string][]textCase{
 		{"&#8203;a&shy;b&#x202e;", "ab"},
 		{"&NotEqualTilde;&fjlig;", "≂̸fj"},
 	},
+	"images": {
+		{"<p>a <img src=x alt=' b  c '> d", "a [image: b c] d"},
+		{"a<img alt=''>b<img>", "a b"},
+		{"<a href=http://x/><img alt=Home></a>", "[image: Home] (http://x/)"},
+	},
+	"spans": {
+		{"<table><tr><td rowspan=2>r<td>1<tr><td>2</table>", "r\t1\n\t2"},
+		{"<table><tr><th colspan=2>a<th>b<tr><td>1<td>2<td>3</table>", "a\t\tb\n1\t2\t3"},
+		{"<table><tr><td rowspan=99999>a<tr><td><tr><td>b</table>", "a\n\tb"},
+	},
+	"empty tags": {
+		{"<head><script src=x /></head><p>a<p>b", "a\n\nb"},
+		{"<script src=x /><p>a</p></script>b", "b"}, // as in browsers: the script has an end
+		{"a<style/>b<title/>c", "abc"},
+	},
 	"lists": {
 		{"<ul><li>a</li><li>b</li></ul>", "- a\n- b"},
-		{"<ol><li>a<li>b</ol>", "- a\n- b"},
+		{"<ol><li>a<li>b</ol>", "1. a\n2. b"},
+		{"<ol start=9><li>a<li>b<p>c</ol><ul><li>d</ul>", "9. a\n10. b\n\n    c\n\n- d"},
 		{"x<ul><li>a</ul>y", "x\n\n- a\n\ny"},
-		{"<ul><li>a<ul><li>b<ol><li>c</ol></ul><li>d</ul>", "- a\n  - b\n    - c\n- d"},
+		{"<ul><li>a<ul><li>b<ol><li>c</ol></ul><li>d</ul>", "- a\n  - b\n    1. c\n- d"},
 		{"<ul><li>a<ul><li>b</li></ul>c</li><li>d</li></ul>", "- a\n  - b\n  c\n- d"},
 		{"<ul><li><p>a</p></li><li><p>b</p><p>c</p></li><li>d</ul>", "- a\n- b\n\n  c\n- d"},
 		{"<ul><li><p>a<li><p>b</ul>", "- a\n- b"},

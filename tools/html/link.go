@@ -146,6 +146,9 @@ func (r *renderer) openAnchor(address string) {
 	}
 	if r.markdown {
 		r.target, r.breaks = "]("+destination.Replace(address)+")", 0
+		if r.links.style == List {
+			r.target = "][" + strconv.Itoa(r.links.number(destination.Replace(address))) + "]"
+		}
 		r.openMark(link)
 		return
 	}

@@ -16,18 +16,13 @@ import (
 const maxLinkBreaks = 20
 
 // Markdown converts a document or a fragment to CommonMark with pipe tables. Blocks, addresses and what is left out are as in
-// [Text], but images are kept, and code, tables, headings, quotes, numbered lists and emphasis are marked as such. With the style
-// None, links are their text; List is the same as Inline.
+// [Text], but images keep their addresses, and code, tables, headings, quotes and emphasis are marked as such. With the style None,
+// links are their text; with List they are numbered references, whose definitions end the document.
 //
 // Rows for layout are paragraphs. Lists and quotes more than ten deep stand on the same level.
 func Markdown(src string, o Options) string {
-	if o.Links == List {
-		o.Links = Inline
-	}
-	r := newRenderer(src, o)
-	r.markdown, r.gap, r.classes, r.due = true, 2, &markdownClasses, true
-	r.run()
-	return r.finish()
+	text, _ := Convert(src, o, true)
+	return text
 }
 
 // mark is what is put around text in Markdown. Marks are noted when an element begins and written when text follows, so that
@@ -208,17 +203,24 @@ func (r *renderer) rule() {
 	}
 }
 
-// image writes an image.
+// image writes an image: in text, the words that stand for it. Pages that load images late have the address in data-src.
 func (r *renderer) image() {
 	r.keepApart()
-	if !r.markdown || r.verbatim > 0 {
+	if r.verbatim > 0 || r.line {
 		return
 	}
-	a := r.attrs([2]string{"src", "alt"})
-	if address := r.links.address(a[0]); address != "" {
+	alt := strings.TrimSpace(r.attr("alt"))
+	if !r.markdown {
+		if alt != "" {
+			r.text([]byte("[image: " + alt + "]"))
+			r.keepApart()
+		}
+		return
+	}
+	if address := cmp.Or(r.links.address(r.attr("data-src")), r.links.address(r.attr("src"))); address != "" {
 		r.raw("![")
 		r.bracketed = true
-		r.text([]byte(strings.TrimSpace(a[1])))
+		r.text([]byte(alt))
 		r.bracketed = false
 		r.raw("](" + destination.Replace(address) + ")")
 	}

@@ -17,6 +17,9 @@ func TestMarkdown(t *testing.T) {
 		{"<p>a <a name=f></a>b</p>", "a b"},
 		{"<img src=a.png alt=b>", "![b](https://example.com/dir/a.png)"},
 		{"<img src='data:image/png;base64,xxxx' alt=b>c", "c"},
+		{"<img src=blank.gif data-src=a.png alt=b>", "![b](https://example.com/dir/a.png)"},
+		{"<h2>a &lt;b&gt; &lt; &amp;lt;</h2>", "## a \\<b> < \\&lt;"},
+		{"<pre>f(<em><code>x</code></em>, <b>y</b>)</pre>f(<i><code>x</code></i>)", "```\nf(x, y)\n```\n\nf(*`x`*)"},
 		{"<ul><li>a</ul><ul><li>b</ul>", "- a\n\n- b"},
 		{"<ol><li>a<li>b<ul><li>c</ul></ol>", "1. a\n2. b\n   - c"},
 		{"<table><tr><th>H1<th>H2<tr><td>a<td>b|c</table>", "| H1 | H2 |\n|---|---|\n| a | b\\|c |"},
@@ -91,6 +94,27 @@ func TestMarkdownKeepsTheText(t *testing.T) {
 	for _, w := range want {
 		if words(w) == w && !strings.Contains(md, w) {
 			t.Errorf("%q is not in the Markdown", w)
+		}
+	}
+}
+
+func TestMarkdownLinkList(t *testing.T) {
+	got := html.Markdown("<p><a href=http://x/(a)>x</a> and <a href=http://y/>[y]</a>, <a href=http://x/(a)>x again</a><p><img src=http://i/ alt=i>",
+		html.Options{Links: html.List})
+	want := "[x][1] and [\\[y\\]][2], [x again][1]\n\n![i](http://i/)\n\n[1]: http://x/%28a%29\n[2]: http://y/"
+	if got != want {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+func TestFromXHTML(t *testing.T) {
+	for src, want := range map[string]string{
+		"<head><script src='a/>b'/><title/></head><p/>x<br/><a id='a'/>y<textarea/>z": "<head><script src='a/>b'></script><title></title></head><p></p>x<br/><a id='a'></a>y<textarea></textarea>z",
+		"<p>no empty tag</p>":                        "<p>no empty tag</p>",
+		"<script>a('<b/>')</script><![CDATA[<i/>]]>": "<script>a('<b/>')</script><![CDATA[<i/>]]>",
+	} {
+		if got := html.FromXHTML(src); got != want {
+			t.Errorf("%s\n got %s\nwant %s", src, got, want)
 		}
 	}
 }

@@ -14,9 +14,13 @@ type renderer struct {
 	links  links
 	anchor string // the address of the link that is open, or ""
 
+	line   bool         // all is to be one line, without bullets and images
 	listed bool         // the current list has an item
 	loose  bool         // the current item is in no list
 	tables []tableState // what is around all, and the tables that are open
+
+	skipMarked bool
+	unshown    unshown
 
 	skip    string // the element that is skipped, or ""
 	depth   int    // of elements of that name in it
@@ -28,9 +32,12 @@ func newRenderer(src string, o Options) *renderer {
 		src = Source(src)
 	}
 	r := &renderer{scanner: newScanner(src), tables: make([]tableState, 1)}
-	r.classes, r.gap, r.bullet = &textClasses, 1, "- "
+	r.classes, r.gap = &textClasses, 1
 	r.out = make([]byte, 0, len(src)/2+16)
 	r.links = newLinks(src, o)
+	if r.skipMarked = o.SkipMarked; r.skipMarked {
+		r.anyCase = mixesCase(src, "hidden", 3) || mixesCase(src, "style", 2)
+	}
 	return r
 }
 
@@ -38,6 +45,8 @@ func newRenderer(src string, o Options) *renderer {
 func (r *renderer) run() {
 	for r.next() {
 		switch {
+		case r.unshown.name != "":
+			r.passUnshown()
 		case r.skip != "":
 			r.skipping()
 		case r.kind == html.TextToken:
@@ -64,6 +73,13 @@ func (r *renderer) footnotes() {
 	}
 	r.levels, r.item, r.verbatim = nil, false, 0
 	r.breakLines(2)
+	if r.markdown {
+		for i, address := range r.links.list {
+			r.raw("[" + strconv.Itoa(i+1) + "]: " + address)
+			r.out = append(r.out, '\n')
+		}
+		return
+	}
 	r.text([]byte("Links:"))
 	for i, address := range r.links.list {
 		r.breakLines(1)
@@ -80,7 +96,12 @@ func (r *renderer) tag() {
 }
 
 func (r *renderer) start() {
-	switch roleOf(r.name) {
+	role := roleOf(r.name)
+	if r.skipMarked && role != skipped && role != dropped && r.marked() {
+		r.skipUnshown()
+		return
+	}
+	switch role {
 	case line:
 		r.breakLines(r.gap)
 	case block:
@@ -193,7 +214,7 @@ func (r *renderer) end() {
 func (r *renderer) openList() {
 	r.breakLines(2 - min(len(r.levels), 1))
 	l := level{indent: "  "}
-	if r.markdown && r.name == "ol" {
+	if !r.line && r.name == "ol" {
 		l.number = 1
 		if start, err := strconv.Atoi(r.attr("start")); err == nil && start >= 0 && start < 1_000_000 {
 			l.number = start
@@ -228,7 +249,7 @@ func (r *renderer) openItem() {
 	if !r.inList() {
 		r.levels, r.loose = append(r.levels, level{indent: "  "}), true
 	}
-	if r.markdown {
+	if !r.line {
 		r.bullet = "- "
 	}
 	if l := &r.levels[len(r.levels)-1]; l.number > 0 {
@@ -256,7 +277,7 @@ func (r *renderer) drop() {
 	if r.name == "iframe" {
 		r.keepApart()
 	}
-	if (r.name != "iframe" || r.closes(r.name)) && (r.kind != html.SelfClosingTagToken || !r.xml) {
+	if (r.name != "iframe" || r.closes(r.name)) && !r.empty() {
 		r.skip, r.depth = r.name, 1
 	}
 }

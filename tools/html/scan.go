@@ -14,8 +14,10 @@ type scanner struct {
 	src    string
 	offset int // in src, behind the current token
 
-	kind html.TokenType
-	name string // of the tag in small letters, or ""
+	kind  html.TokenType
+	name  string // of the tag in small letters, or ""
+	read  bool   // found are the tag's attributes
+	found []attribute
 
 	ends map[string]int // by name, where an end tag begins, or -1
 	// heavy says that the last tag was of uncommon size. The tokenizer keeps a map of attributes that never shrinks, and clears it
@@ -23,9 +25,11 @@ type scanner struct {
 	heavy  bool
 	within string // the name of that tag, if what follows may be raw text
 
-	xml    bool   // an empty tag closes its element
-	strict bool   // a comment that is never closed hides all that follows
-	cut    []byte // an unfinished tag at the end that is text after all
+	xml                   bool // an empty tag closes its element; see empty
+	nextHidden, nextStyle mention
+	anyCase               bool   // the document has these words in other than small letters, too
+	strict                bool   // a comment that is never closed hides all that follows
+	cut                   []byte // an unfinished tag at the end that is text after all
 }
 
 // heavyTag is the size of a tag with more attributes than documents need.
@@ -44,6 +48,7 @@ func (s *scanner) reset(src, element string) {
 	s.z = html.NewTokenizerFragment(strings.NewReader(src), element)
 	s.z.AllowCDATA(true)
 	clear(s.ends)
+	s.nextHidden, s.nextStyle = mention{"hidden", -1}, mention{"style", -1}
 }
 
 // next reads a token other than a comment or a declaration, and reports whether there was one.
@@ -51,6 +56,7 @@ func (s *scanner) next() bool {
 	if s.heavy {
 		s.reset(s.src[s.offset:], s.within)
 	}
+	s.read = false
 	for {
 		s.kind = s.z.Next()
 		raw := s.z.Raw()
@@ -115,12 +121,18 @@ func (s *scanner) cooked() bool {
 	case "noscript", "noframes", "noembed":
 		return true
 	case "title", "textarea", "iframe", "xmp", "script", "style":
-		if s.kind == html.SelfClosingTagToken && s.xml {
+		if s.empty() {
 			return true
 		}
 		return s.name != "script" && s.name != "style" && !s.closes(s.name)
 	}
 	return false
+}
+
+// empty reports whether the current tag is all there is of its element: one such as <script/> is in XML, and elsewhere if the rest
+// of the document would be its content.
+func (s *scanner) empty() bool {
+	return s.kind == html.SelfClosingTagToken && (s.xml || !s.closes(s.name))
 }
 
 // content returns the text of a text token, entities decoded. It is good until the next token.
@@ -131,21 +143,32 @@ func (s *scanner) content() []byte {
 	return s.z.Text()
 }
 
-// attr returns the value of an attribute of the current start tag. It may be called once for a tag.
-func (s *scanner) attr(name string) string { return s.attrs([2]string{name})[0] }
+// attribute is one of a start tag, with its name in small letters.
+type attribute struct{ name, value []byte }
 
-// attrs returns the values of two attributes of the current start tag. It may be called once for a tag.
-func (s *scanner) attrs(names [2]string) (values [2]string) {
+// attributes returns those of the current start tag. They are good until the next token.
+func (s *scanner) attributes() []attribute {
+	if s.read {
+		return s.found
+	}
+	s.read, s.found = true, s.found[:0]
 	for more := true; more; {
-		var key, value []byte
-		key, value, more = s.z.TagAttr()
-		for i, name := range names {
-			if string(key) == name && values[i] == "" {
-				values[i] = string(value)
-			}
+		var a attribute
+		if a.name, a.value, more = s.z.TagAttr(); len(a.name) > 0 {
+			s.found = append(s.found, a)
 		}
 	}
-	return values
+	return s.found
+}
+
+// attr returns the value of an attribute of the current start tag.
+func (s *scanner) attr(name string) string {
+	for _, a := range s.attributes() {
+		if string(a.name) == name && len(a.value) > 0 {
+			return string(a.value)
+		}
+	}
+	return ""
 }
 
 // closes reports whether an end tag of that name is still to come. Where one was found is kept, so that the document is searched

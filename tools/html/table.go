@@ -148,7 +148,7 @@ func (r *renderer) openRow() {
 	r.row = tableRow{open: true, layout: r.table().plain, lines: r.lines, item: r.item, column: -1}
 }
 
-// openCell begins a cell. In Markdown it stands right of those that reach down from above.
+// openCell begins a cell. It stands right of those that reach down from above.
 func (r *renderer) openCell() {
 	r.endCell()
 	if len(r.tables) > 1 {
@@ -164,14 +164,14 @@ func (r *renderer) openCell() {
 	r.row.column++
 	r.row.fresh, r.due = true, true
 	r.lines, r.space, r.apart, r.item = 0, false, false, false
-	if !r.markdown {
-		return
-	}
-	t, spans := r.table(), r.attrs([2]string{"colspan", "rowspan"})
+	t := r.table()
 	for r.row.column < len(t.reach) && t.reach[r.row.column] > t.count {
 		r.row.column++
 	}
-	columns, rows := span(spans[0]), span(spans[1])
+	if raw := r.z.Raw(); !bytes.Contains(raw, []byte("span")) && !bytes.Contains(raw, []byte("SPAN")) {
+		return // as most do
+	}
+	columns, rows := span(r.attr("colspan")), span(r.attr("rowspan"))
 	if r.row.column+columns > maxColumns {
 		return
 	}

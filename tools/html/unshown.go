@@ -1,0 +1,169 @@
+package html
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+)
+
+// unshown is the element that [Options.SkipMarked] leaves out at the moment.
+type unshown struct {
+	name  string // or "" if there is none
+	depth int    // of elements of that name
+	open  int    // blocks in it that only their end tags end
+	code  bool   // what follows is a script or the like
+	chars int    // left out of the document so far
+}
+
+// marked reports whether the start tag says that its element is not shown. The document itself is, whatever its tags say: scripts
+// show it.
+func (r *renderer) marked() bool {
+	switch {
+	case r.name == "html" || r.name == "body":
+		return false
+	case r.name == "dialog":
+		return !r.has("open") || r.marksHidden()
+	}
+	return (r.mentions(&r.nextHidden) || r.mentions(&r.nextStyle)) && r.marksHidden()
+}
+
+// has reports whether the tag has an attribute.
+func (s *scanner) has(name string) bool {
+	for _, a := range s.attributes() {
+		if string(a.name) == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *renderer) marksHidden() bool {
+	for _, a := range r.attributes() {
+		switch string(a.name) {
+		case "hidden":
+			return true
+		case "aria-hidden":
+			if strings.EqualFold(string(bytes.TrimSpace(a.value)), "true") {
+				return true
+			}
+		case "style":
+			var s styles
+			if s.read(string(a.value), false); s.none || s.set&veiled != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// skipUnshown begins to pass over the element of a start tag. An empty tag leaves nothing out, in HTML it would be never closed.
+func (r *renderer) skipUnshown() {
+	if !void(r.name) && r.kind != html.SelfClosingTagToken {
+		r.unshown = unshown{name: r.name, depth: 1, chars: r.unshown.chars}
+	}
+}
+
+// passUnshown reads a token of the element that is not shown.
+func (r *renderer) passUnshown() {
+	u := &r.unshown
+	code := u.code
+	u.code = r.kind == html.StartTagToken && roleOf(r.name) == dropped
+	switch {
+	case r.kind == html.TextToken && !code:
+		u.chars += utf8.RuneCount(bytes.TrimSpace(r.content()))
+	case r.kind == html.TextToken:
+	case r.name == u.name && r.kind == html.EndTagToken:
+		if u.depth--; u.depth == 0 {
+			u.name = ""
+		}
+	case u.open == 0 && endsWithout(u.name, r.name, r.kind == html.EndTagToken):
+		u.name = ""
+		r.tag()
+	case r.name == u.name:
+		if r.kind == html.StartTagToken {
+			u.depth++
+		}
+	case !closedByItself(r.name):
+	case r.kind == html.EndTagToken:
+		u.open--
+	case r.kind == html.StartTagToken:
+		u.open++
+	}
+}
+
+// closedByItself reports whether an element is a block that only its own end tag ends, or that of one around it.
+func closedByItself(name string) bool {
+	switch roleOf(name) {
+	case line, block, heading, quotation, list, table, verbatim:
+		return implied(name) == 0 && name != "p" && !void(name)
+	}
+	return false
+}
+
+// implied returns what kind of element it is whose end tag may be left out, the higher the more such elements it ends; 0 if it is none.
+func implied(name string) int {
+	switch name {
+	case "li", "dt", "dd", "option", "td", "th":
+		return 1
+	case "tr", "optgroup":
+		return 2
+	case "tbody", "thead", "tfoot", "caption", "colgroup":
+		return 3
+	}
+	return 0
+}
+
+// endsWithout reports whether a tag ends an element without its end tag: that of what is around it, or that of the next.
+func endsWithout(open, name string, end bool) bool {
+	if end {
+		return closedByItself(name) || implied(name) > implied(open)
+	}
+	switch {
+	case open == "p":
+		return name == "p" || implied(name) > 0 || roleOf(name).breaksOut() && name != "br"
+	case implied(open) == 1 && implied(name) == 1 && open != name:
+		pair := open + name
+		return pair == "dtdd" || pair == "dddt" || pair == "tdth" || pair == "thtd"
+	}
+	return implied(open) > 0 && implied(name) >= implied(open)
+}
+
+// mention is a word of the document, and where it is next.
+type mention struct {
+	word string
+	at   int
+}
+
+// mentions reports whether a word is in the current tag. The document is searched once for each word, not each tag for it.
+func (s *scanner) mentions(m *mention) bool {
+	if s.anyCase {
+		return true
+	}
+	start := s.offset - len(s.z.Raw())
+	if m.at < start {
+		m.at = len(s.src)
+		if i := strings.Index(s.src[start:], m.word); i >= 0 {
+			m.at = start + i
+		}
+	}
+	return m.at < s.offset
+}
+
+// mixesCase reports whether a word is in a document in other than small letters.
+func mixesCase(src, word string, rare int) bool {
+	for _, letter := range []byte{word[rare], word[rare] - 'a' + 'A'} {
+		for i := rare; ; i++ {
+			n := strings.IndexByte(src[min(i, len(src)):], letter)
+			if n < 0 {
+				break
+			}
+			i += n
+			if end := i - rare + len(word); end <= len(src) && src[i-rare:end] != word && strings.EqualFold(src[i-rare:end], word) {
+				return true
+			}
+		}
+	}
+	return false
+}
