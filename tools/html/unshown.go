@@ -60,6 +60,9 @@ func (r *renderer) marksHidden() bool {
 
 // skipUnshown begins to pass over the element of a start tag. An empty tag leaves nothing out, in HTML it would be never closed.
 func (r *renderer) skipUnshown() {
+	if roleOf(r.name).breaksOut() { // it ends the paragraph before it
+		r.breakLines(r.gap)
+	}
 	if !void(r.name) && r.kind != html.SelfClosingTagToken {
 		r.unshown = unshown{name: r.name, depth: 1, chars: r.unshown.chars}
 	}
