@@ -29,7 +29,7 @@ func (p *page) usable(now time.Time, further bool) bool {
 func (p *page) renewed(answer http.Header) *page {
 	renewed := *p
 	renewed.checked = time.Now()
-	if _, says := answer["Cache-Control"]; says {
+	if answer.Get("Cache-Control") != "" || answer.Get("Expires") != "" {
 		renewed.lifetime, renewed.stored = freshness(answer)
 	}
 	return &renewed
@@ -50,6 +50,8 @@ func (p *page) setConditions(h http.Header) {
 // many, and requests carry none of their credentials.
 func freshness(h http.Header) (lifetime time.Duration, stored bool) {
 	stored = true
+	shared := false // s-maxage, which is for caches like this, was given
+	explicit := false
 	for directive := range strings.SplitSeq(strings.ToLower(h.Get("Cache-Control")), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
 		switch name {
@@ -57,11 +59,19 @@ func freshness(h http.Header) (lifetime time.Duration, stored bool) {
 			return 0, false
 		case "no-cache":
 			return 0, true
-		case "max-age":
-			if seconds, err := strconv.ParseInt(strings.Trim(value, `"`), 10, 32); err == nil && lifetime == 0 {
-				lifetime = time.Duration(seconds) * time.Second
+		case "s-maxage", "max-age":
+			seconds, err := strconv.ParseInt(strings.Trim(value, `"`), 10, 32)
+			if err == nil && (!explicit || name == "s-maxage" && !shared) {
+				lifetime, explicit, shared = time.Duration(seconds)*time.Second, true, name == "s-maxage"
 			}
 		}
+	}
+	if expires, err := http.ParseTime(h.Get("Expires")); err == nil && !explicit {
+		now, err := http.ParseTime(h.Get("Date"))
+		if err != nil {
+			now = time.Now()
+		}
+		lifetime = expires.Sub(now)
 	}
 	if age, err := strconv.ParseInt(h.Get("Age"), 10, 32); err == nil {
 		lifetime -= time.Duration(age) * time.Second

@@ -73,9 +73,13 @@ const prescan = 8 << 10
 // charset=..."> and <?xml encoding="..."?>.
 var declaration = regexp.MustCompile(`(?i)<(?:meta\s[^>]*?charset|\?xml\s[^>]*?encoding)\s*=\s*["']?\s*([a-z0-9._:-]+)`)
 
+// comment is what declares nothing; one that is cut off reaches to the end.
+var comment = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
+
 // declared returns the charset that a document says it is in, or "".
 func declared(body []byte) string {
-	if m := declaration.FindSubmatch(body[:min(len(body), prescan)]); m != nil {
+	head := comment.ReplaceAll(body[:min(len(body), prescan)], nil)
+	if m := declaration.FindSubmatch(head); m != nil {
 		return string(m[1])
 	}
 	return ""

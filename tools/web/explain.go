@@ -12,6 +12,7 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/sandbox/netguard"
+	"toolserver/tools/html"
 	"toolserver/tools/httpcall"
 	"toolserver/tools/lift"
 )
@@ -30,15 +31,22 @@ func (f *fetcher) explain(err error, asked string) domain.ToolResult {
 		if wait, ok := status.RetryAfter(); ok {
 			problem.Hint = fmt.Sprintf("The site asks to wait %v before the next request.", wait.Round(time.Second))
 		}
-		return failure(problem.Type, fmt.Sprintf("HTTP %d fetching %s", status.Status, asked), problem.Hint)
+		var more []string
+		if says := html.PlainLine(string(status.Body)); says != "" {
+			more = append(more, "The site says: "+cutRunes(unforged(says), 0, maxErrorChars))
+		}
+		return failure(problem.Type, fmt.Sprintf("HTTP %d fetching %s", status.Status, asked), problem.Hint, more...)
 	}
 	if httpcall.IsTimeout(err) {
 		message := fmt.Sprintf("Request timed out after %g seconds", f.options.Timeout.Seconds())
 		return failure("timed_out", message, "Try again later, or fetch another page.")
 	}
 	problem := httpcall.Explain(err)
-	return failure(problem.Type, problem.Message+redirected+". "+problem.Hint, problem.Hint)
+	return failure(problem.Type, problem.Message+redirected, problem.Hint)
 }
+
+// maxErrorChars is how much of the body of an error is shown.
+const maxErrorChars = 500
 
 const hintCheckURL = "Check the URL, or try another page."
 

@@ -1,14 +1,19 @@
 package web
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"strings"
 	"time"
+
+	"golang.org/x/net/publicsuffix"
 
 	"toolserver/domain"
 	"toolserver/tools/httpcall"
@@ -38,12 +43,13 @@ func (e *redirectError) Unwrap() error { return e.err }
 // was there before: it is asked for only if it has changed, and returned if not.
 func (f *fetcher) fetch(ctx context.Context, u *url.URL, known *page) (p *page, unchanged bool, err error) {
 	p = &page{url: u}
+	var jar http.CookieJar // of this call
 	for {
 		same := known
 		if known != nil && known.url.String() != p.url.String() {
 			same = nil
 		}
-		res, err := f.request(ctx, p.url, same)
+		res, err := f.request(ctx, p.url, same, jar)
 		if err != nil && len(p.redirects) > 0 {
 			return nil, false, &redirectError{p.url.Redacted(), err}
 		}
@@ -57,6 +63,12 @@ func (f *fetcher) fetch(ctx context.Context, u *url.URL, known *page) (p *page, 
 				return same.renewed(res.Header), true, nil
 			}
 			return p, false, p.read(res)
+		}
+		if jar == nil && len(res.Header["Set-Cookie"]) > 0 {
+			jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // the error is always nil
+		}
+		if jar != nil {
+			jar.SetCookies(p.url, res.Cookies())
 		}
 		res.Body.Close() // unread, for it may never come
 		switch {
@@ -107,8 +119,8 @@ func (f *fetcher) limiter(u *url.URL) *httpcall.Limiter {
 	return l
 }
 
-// request sends one request when its host may be asked.
-func (f *fetcher) request(ctx context.Context, u *url.URL, known *page) (*http.Response, error) {
+// request sends one request when its host may be asked. The jar, which may be nil, has the cookies of earlier redirects.
+func (f *fetcher) request(ctx context.Context, u *url.URL, known *page, jar http.CookieJar) (*http.Response, error) {
 	release, err := f.limiter(u).Acquire(ctx, false)
 	if late, ok := errors.AsType[*httpcall.LateError](err); ok {
 		return nil, &httpcall.Failure{
@@ -128,6 +140,11 @@ func (f *fetcher) request(ctx context.Context, u *url.URL, known *page) (*http.R
 	}
 	if known != nil {
 		known.setConditions(req.Header)
+	}
+	if jar != nil {
+		for _, c := range jar.Cookies(u) {
+			req.AddCookie(c)
+		}
 	}
 	res, err := f.network.Client().Do(req)
 	if err != nil {
@@ -171,7 +188,7 @@ func redirect(res *http.Response, from *url.URL) (*url.URL, error) {
 func (p *page) read(res *http.Response) error {
 	switch encoding := strings.ToLower(res.Header.Get("Content-Encoding")); {
 	case res.StatusCode/100 != 2:
-		return &httpcall.StatusError{Status: res.StatusCode, Header: res.Header}
+		return &httpcall.StatusError{Status: res.StatusCode, Header: res.Header, Body: beginning(res)}
 	case res.ContentLength > maxBody:
 		return tooLarge(domain.Thousands(res.ContentLength))
 	case encoding != "" && encoding != "identity" && res.ContentLength != 0: // gzip was taken off by the transport
@@ -181,8 +198,10 @@ func (p *page) read(res *http.Response) error {
 	switch {
 	case len(body) > maxBody:
 		return tooLarge("more than " + domain.Thousands(maxBody))
-	case err != nil && len(body) > 0 && !httpcall.IsTimeout(err) && !errors.Is(err, context.Canceled): // it ended before the body did
-		p.missing = -1
+	case len(body) == 0 && errors.Is(err, gzip.ErrHeader):
+		return unsupported("The site says that the body is gzip, and it is not", "Use another URL; the site is at fault.")
+	case err != nil && len(body) > 0 && !errors.Is(err, context.Canceled): // it ended before the body did, or the time did
+		p.missing, p.late = -1, httpcall.IsTimeout(err)
 		if res.ContentLength > 0 {
 			p.missing = res.ContentLength - int64(len(body))
 		}
@@ -193,4 +212,22 @@ func (p *page) read(res *http.Response) error {
 	p.lifetime, p.stored = freshness(res.Header)
 	p.decode(body)
 	return nil
+}
+
+const (
+	errorBody     = 4 << 10         // bytes of an error that are read
+	errorBodyTime = 2 * time.Second // how long they are waited for
+)
+
+// beginning returns the beginning of an error that says more than its status does: JSON or plain text.
+func beginning(res *http.Response) []byte {
+	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")) // an unreadable type is none
+	if !isJSON(media) && media != "text/plain" {
+		return nil
+	}
+	late := time.AfterFunc(errorBodyTime, func() { res.Body.Close() })
+	defer late.Stop()
+	body, _ := io.ReadAll(io.LimitReader(res.Body, errorBody)) // what there is of it
+	text, _ := decode(body, res.Header.Get("Content-Type"))
+	return []byte(text)
 }

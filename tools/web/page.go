@@ -25,8 +25,10 @@ type page struct {
 	header     http.Header
 	at         time.Time // when it was retrieved
 	missing    int64     // bytes that were announced and did not come; -1 if unknown
-	size       int       // of the body
-	media      string    // type/subtype
+	late       bool      // because of the time limit
+	limit      time.Duration
+	size       int    // of the body
+	media      string // type/subtype
 	charset    string
 	text       string
 	title      string
@@ -43,7 +45,7 @@ type page struct {
 type rendering struct {
 	mu   sync.Mutex
 	of   renderKey
-	text string
+	made *rendered
 }
 
 // decode makes text of the body.
@@ -55,7 +57,11 @@ func (p *page) decode(body []byte) {
 	}
 	p.text, p.charset = decode(body, contentType)
 	if isHTML(p.media) {
-		p.title = html.Title(p.text)
+		source := p.text
+		if p.media == "application/xhtml+xml" {
+			source = html.FromXHTML(source)
+		}
+		p.title = html.Title(source)
 		if runes := []rune(p.title); len(runes) > maxTitle {
 			p.title = string(runes[:maxTitle]) + "…"
 		}
@@ -83,13 +89,14 @@ func mediaType(contentType string, body []byte) string {
 
 // answer writes the result: a header, as callers know it, and the part of the
 // content that was asked for, as far as it fits a result of most characters.
-func (p *page) answer(in input, content string, cached bool, most int) (domain.ToolResult, error) {
+func (p *page) answer(in input, made *rendered, cached bool, most int) (domain.ToolResult, error) {
+	content := made.text
 	total := utf8.RuneCountInString(content)
 	if in.StartIndex > 0 && in.StartIndex >= total {
 		message := fmt.Sprintf("start_index %s is past the end: the content has %s characters", domain.Thousands(in.StartIndex), domain.Thousands(total))
 		return failure("out_of_range", message, "Read from a start_index below "+strconv.Itoa(total)+"."), nil
 	}
-	head := p.head(in)
+	head := p.head(in, made)
 	room := most - utf8.RuneCountInString(head) - utf8.RuneCountInString(in.call(in.StartIndex)) - noticeChars
 	part := cutRunes(content, in.StartIndex, min(in.MaxChars, max(room, leastChars)))
 	shown := utf8.RuneCountInString(part)
@@ -108,10 +115,14 @@ func (p *page) answer(in input, content string, cached bool, most int) (domain.T
 	b.WriteString("\n\n--- Content ---\n\n")
 	b.WriteString(part)
 	if next < total {
-		fmt.Fprintf(&b, "\n\n[Content truncated at %s characters]\n[To read on: %s]", domain.Thousands(shown), in.call(next))
+		fmt.Fprintf(&b, "\n\n"+truncated+" %s characters]\n"+readOn+" %s]", domain.Thousands(shown), in.call(next))
 	}
 	if p.missing != 0 {
-		b.WriteString("\n\n[The connection ended early, so the end is missing")
+		why := endedEarly
+		if p.late {
+			why = fmt.Sprintf(reachedLimit+" of %g seconds was reached", p.limit.Seconds())
+		}
+		b.WriteString("\n\n" + why + ", so the end is missing")
 		if p.missing > 0 {
 			fmt.Fprintf(&b, ": %s of %s bytes came", domain.Thousands(p.size), domain.Thousands(int64(p.size)+p.missing))
 		}
@@ -121,7 +132,7 @@ func (p *page) answer(in input, content string, cached bool, most int) (domain.T
 	meta := &pageMeta{
 		URL: in.URL, FinalURL: p.url.String(), Redirects: p.redirects, Status: p.status, ContentType: p.media, Charset: p.charset,
 		Title: p.title, Length: shown, TotalLength: total, StartIndex: in.StartIndex, Truncated: next < total,
-		Incomplete: p.missing != 0, Cached: cached, RetrievedAt: p.at.UTC().Truncate(time.Second),
+		Hidden: made.hidden, Incomplete: p.missing != 0, Cached: cached, RetrievedAt: p.at.UTC().Truncate(time.Second),
 	}
 	if next < total {
 		meta.NextStartIndex = &next
@@ -135,8 +146,26 @@ const (
 	leastChars  = 100 // shown of the content, however long the rest is
 )
 
+// Our own lines below the content begin like this.
+const (
+	truncated    = "[Content truncated at"
+	readOn       = "[To read on:"
+	endedEarly   = "[The connection ended early"
+	reachedLimit = "[The time limit"
+)
+
+// unforged marks what looks like our own lines in the content of a page as words of the page. Above the content are our own lines only.
+func unforged(content string) string {
+	for _, own := range []string{truncated, readOn, endedEarly, reachedLimit} {
+		if strings.Contains(content, own) {
+			content = strings.ReplaceAll(content, own, "[the page says: "+own[1:])
+		}
+	}
+	return content
+}
+
 // head is the header up to the length of the content.
-func (p *page) head(in input) string {
+func (p *page) head(in input, made *rendered) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "URL: %s\n", in.URL)
 	if len(p.redirects) > 0 {
@@ -149,6 +178,9 @@ func (p *page) head(in input) string {
 	if p.title != "" {
 		fmt.Fprintf(&b, "Title: %s\n", p.title)
 	}
+	for _, note := range made.notes {
+		fmt.Fprintf(&b, "Note: %s\n", note)
+	}
 	return b.String()
 }
 
@@ -158,10 +190,18 @@ func (in input) call(start int) string {
 	if in.MaxChars != defaultMaxChars {
 		args = append(args, fmt.Sprintf("maxChars=%d", in.MaxChars))
 	}
-	for _, a := range []struct{ name, value, def string }{{"format", in.Format, "text"}, {"selector", in.Selector, ""}, {"links", in.Links, "inline"}} {
+	for _, a := range []struct{ name, value, def string }{
+		{"format", in.Format, "text"}, {"content", in.Content, "page"}, {"selector", in.Selector, ""},
+	} {
 		if a.value != a.def {
 			args = append(args, a.name+"="+strconv.Quote(a.value))
 		}
+	}
+	if in.Links != (input{Content: in.Content}).linkStyle() {
+		args = append(args, "links="+strconv.Quote(in.Links))
+	}
+	if in.Hidden {
+		args = append(args, "include_hidden=true")
 	}
 	return Name + "(" + strings.Join(args, ", ") + ")"
 }
@@ -180,7 +220,8 @@ type pageMeta struct {
 	StartIndex     int       `json:"start_index"`
 	NextStartIndex *int      `json:"next_start_index,omitempty"`
 	Truncated      bool      `json:"truncated"`
-	Incomplete     bool      `json:"incomplete,omitempty"` // the connection ended before the page did
+	Hidden         int       `json:"hidden_chars,omitempty"` // left out because the page hides them
+	Incomplete     bool      `json:"incomplete,omitempty"`   // the connection or the time ended before the page did
 	Cached         bool      `json:"cached"`
 	RetrievedAt    time.Time `json:"retrieved_at"`
 }

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/tools/declare"
@@ -27,6 +29,9 @@ const DefaultTimeout = 30 * time.Second
 // overtime is what the executor's clock leaves for making text of a page that
 // came at the last moment.
 const overtime = 5 * time.Second
+
+// maxArticles is how many calls search pages for their articles at the same time: each holds the tree of its page.
+const maxArticles = 4
 
 // A Network is what tools reach the web through.
 type Network interface {
@@ -56,7 +61,7 @@ func Tools(network Network, o Options) []domain.Tool {
 
 func newFetcher(network Network, o Options) *fetcher {
 	o.Timeout, o.UserAgent = cmp.Or(o.Timeout, DefaultTimeout), cmp.Or(o.UserAgent, httpcall.UserAgent)
-	f := &fetcher{network: network, options: o}
+	f := &fetcher{network: network, options: o, articles: semaphore.NewWeighted(maxArticles)}
 	f.cache.MaxSize, f.cache.Renew = cacheBytes, true
 	f.hosts.MaxEntries, f.hosts.Renew = maxHosts, true
 	return f
