@@ -34,6 +34,7 @@ func (l *Loaded) check() error {
 		"private_host": func(text string) error { _, err := netguard.ParseHost(text); return err },
 		"server_url":   upstream.CheckURL,
 		"base_url":     func(text string) error { _, err := httpcall.ParseBase(text); return err },
+		"proxy":        func(text string) error { _, err := netguard.ParseProxy(text); return err },
 		"stand_in":     checkStandIn,
 		"header":       checkHeader,
 		"protected": func(text string) error {

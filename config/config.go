@@ -88,6 +88,7 @@ type CommandLimits struct {
 // Web is how tools read and search the web.
 type Web struct {
 	UserAgent string            `yaml:"user_agent" format:"header" doc:"User-Agent of web_fetch; that of a browser if unset, because many sites block others."`
+	Proxy     string            `yaml:"proxy" format:"proxy" secret:"true" doc:"Proxy through which tools reach all hosts but private_hosts: an http, https or socks5 URL such as http://user:${PROXY_PASSWORD}@proxy.lan:3128. Unset means none, whatever HTTP_PROXY says."`
 	Search    websearch.Options `yaml:"search" doc:"Search services of web_search."`
 }
 
@@ -199,7 +200,7 @@ func (c *Config) Tokens() (*server.Tokens, error) {
 func (c *Config) Policy() sandbox.Policy {
 	p := sandbox.Policy{
 		Owners: declare.Owners(tools.Declared()...), WorkingDirectory: c.WorkingDirectory, Roots: c.Roots,
-		StateDirectory: c.stateDirectory(), Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{},
+		StateDirectory: c.stateDirectory(), Proxy: c.Web.Proxy, Settings: c.Sandbox.Settings, Tools: map[string]sandbox.ToolPolicy{},
 	}
 	l := c.Sandbox.Limits
 	p.Settings.Limits = sandbox.Limits{Processes: l.Processes, Memory: int64(l.Memory), Disk: int64(l.Disk), OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize)}

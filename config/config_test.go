@@ -115,6 +115,7 @@ func TestFormats(t *testing.T) {
 		"compliance: {levels: {a: {allowed_with: [b]}}}\n":                                               `1:42: compliance.levels.a.allowed_with[0]: there is no compliance level "b"; known: a`,
 		"prompts: {x: {compliance_level: top}}\n":                                                        `prompts.x.compliance_level: there is no compliance level "top"`,
 		"server: {tokens: [{compliance_level: top}]}\n":                                                  `server.tokens[0].compliance_level: there is no compliance level "top"`,
+		"web: {proxy: \"proxy.lan:3128\"}\n":                                                             "1:7: web.proxy: must be the URL of a proxy with http, https or socks5, such as http://proxy.lan:3128",
 		"web: {user_agent: \"a\\nb\"}\n":                                                                 "1:7: web.user_agent: has characters that cannot be sent in a header",
 		"linkedin: {base_url: \"ftp://x\"}\n":                                                            "1:12: linkedin.base_url: ",
 		"anthropic: {base_url: x}\n":                                                                     "1:13: anthropic.base_url: ",

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,6 +96,10 @@ func (l *Loaded) complete(directories []string) error {
 		for _, secret := range s.Secrets() {
 			l.source.AddSecret(secret)
 		}
+	}
+	if proxy, err := url.Parse(l.Web.Proxy); err == nil && proxy.User != nil { // its password is one by itself, too
+		password, _ := proxy.User.Password()
+		l.source.AddSecret(password)
 	}
 	l.Secrets = l.source.Secrets()
 	l.credentials()

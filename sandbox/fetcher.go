@@ -56,6 +56,10 @@ func newHostPolicies(p Policy) (map[string]*hostPolicy, error) {
 	if err != nil {
 		return nil, err
 	}
+	proxy, err := p.proxy()
+	if err != nil {
+		return nil, err
+	}
 	all := map[string]*hostPolicy{}
 	for _, o := range p.Owners {
 		if o.Fetches == "" {
@@ -75,7 +79,7 @@ func newHostPolicies(p Policy) (map[string]*hostPolicy, error) {
 				return nil, err
 			}
 		}
-		h.connect(slices.Concat(own, everyone))
+		h.connect(slices.Concat(own, everyone), proxy)
 		all[o.Tool] = h
 	}
 	return all, nil
@@ -117,9 +121,21 @@ func parseList[T any](key string, texts []string, parse func(string) (T, error))
 	return entries, nil
 }
 
+// proxy returns the proxy of tools, nil for none.
+func (p *Policy) proxy() (*url.URL, error) {
+	if p.Proxy == "" {
+		return nil, nil
+	}
+	u, err := netguard.ParseProxy(p.Proxy)
+	if err != nil {
+		return nil, fmt.Errorf("web.proxy: %w", err)
+	}
+	return u, nil
+}
+
 // connect makes the client of the owner, which goes by the addresses that hosts lead to:
-// those that are open, and those in the list of denied hosts.
-func (h *hostPolicy) connect(open []netguard.Host) *hostPolicy {
+// those that are open, and those in the list of denied hosts. A proxy of nil is none.
+func (h *hostPolicy) connect(open []netguard.Host, proxy *url.URL) *hostPolicy {
 	var denied []netguard.Host
 	for _, entry := range h.deny {
 		if host, err := netguard.ParseHost(entry); err == nil { // not *
@@ -127,7 +143,7 @@ func (h *hostPolicy) connect(open []netguard.Host) *hostPolicy {
 		}
 	}
 	h.guard = netguard.New(netguard.Options{
-		Open: open, Denied: denied, DeniedBy: netguard.Rule(h.denies()), Setting: "tools." + h.tool + ".private_hosts",
+		Open: open, Denied: denied, DeniedBy: netguard.Rule(h.denies()), Proxy: proxy, Setting: "tools." + h.tool + ".private_hosts",
 	})
 	h.client = h.guard.Client()
 	h.lists = fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%q %q %q", open, h.allow, h.deny)))
@@ -207,7 +223,7 @@ func (f *Fetcher) policy() *hostPolicy {
 	if policies := f.network.Load(); policies != nil && (*policies)[f.tool] != nil {
 		return (*policies)[f.tool]
 	}
-	return (&hostPolicy{tool: f.tool, allow: []string{}}).connect(nil)
+	return (&hostPolicy{tool: f.tool, allow: []string{}}).connect(nil, nil)
 }
 
 // RoundTrip sends a request under the policy in force.
@@ -236,13 +252,19 @@ const maxServerIdle = 64
 
 // ServerClient returns a client for a server that configuration names by its URL. It
 // reaches that host even if it is private, and otherwise what any tool reaches under this
-// policy. It follows no redirects. The owner must hold servers.
+// policy. It uses the proxy unless the host is private or listed as such. It follows no redirects. The owner must hold servers.
 func (c Capabilities) ServerClient(u *url.URL) *http.Client {
 	if !c.owner.Holds {
 		return (&Fetcher{new(network), c.owner.Tool}).Client()
 	}
 	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	open, _ := parseList("sandbox.private_hosts", c.sandbox.policy.Settings.PrivateHosts, netguard.ParseHost) // New has checked them
+	if proxy, _ := c.sandbox.policy.proxy(); proxy != nil {                                                   // New has checked it
+		guard, asked := netguard.New(netguard.Options{Open: open, Proxy: proxy, MaxIdle: maxServerIdle}), *u
+		if guard.CheckURL(&asked) == nil && !guard.ExplicitlyAllowed(&asked) {
+			return guard.Client()
+		}
+	}
 	if host, err := netguard.ParseHost(net.JoinHostPort(u.Hostname(), port)); err == nil {
 		open = append(open, host)
 	}

@@ -16,6 +16,7 @@ type Policy struct {
 	Roots            []string              // further directories that are open by default
 	Tools            map[string]ToolPolicy // by tool
 	Settings         Settings
+	Proxy            string    // of what fetches: the URL that [netguard.ParseProxy] reads; empty for none
 	StateDirectory   string    // of [State]; empty if it is not known. It belongs into Own, too
 	Own              []OwnFile // what the program itself obeys and keeps
 }

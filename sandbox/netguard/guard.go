@@ -29,6 +29,7 @@ type Options struct {
 	Resolver *net.Resolver // nil for the system's
 	Setting  string        // what opens a host to these clients in the configuration, for refusals
 	AnyPort  bool          // also those of other protocols than HTTP
+	Proxy    *url.URL      // what clients reach all but the hosts in Open through; nil for none; see [ParseProxy]
 	MaxIdle  int           // connections to a host that are kept for the next requests; 0 for few
 }
 
@@ -40,6 +41,7 @@ type Guard struct {
 	setting    string
 	anyPort    bool
 	maxIdle    int
+	proxy      *url.URL
 	dialer     net.Dialer
 	interfaces func() ([]net.Addr, error) // the machine's addresses
 }
@@ -47,7 +49,7 @@ type Guard struct {
 // New returns a guard.
 func New(o Options) *Guard {
 	return &Guard{
-		open: o.Open, denied: o.Denied, deniedBy: o.DeniedBy, setting: o.Setting, anyPort: o.AnyPort, maxIdle: cmp.Or(o.MaxIdle, maxIdlePer),
+		open: o.Open, denied: o.Denied, deniedBy: o.DeniedBy, setting: o.Setting, anyPort: o.AnyPort, proxy: o.Proxy, maxIdle: cmp.Or(o.MaxIdle, maxIdlePer),
 		dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}, interfaces: net.InterfaceAddrs,
 	}
 }
@@ -151,15 +153,19 @@ const (
 )
 
 // Client returns a client that checks every connection. It uses no
-// proxy, whatever the environment says, since the guard cannot see beyond one;
-// keeps no cookies; and follows no redirects: a response that is one is returned
+// proxy but that of the options, whatever the environment says, since the guard
+// cannot see beyond one; keeps no cookies; and follows no redirects: a response that is one is returned
 // like any other. Requests need a deadline of their own.
 func (g *Guard) Client() *http.Client {
+	transport := &http.Transport{
+		DialContext: g.Dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: tlsTimeout,
+		IdleConnTimeout: idleTimeout, MaxIdleConns: max(maxIdle, g.maxIdle), MaxIdleConnsPerHost: g.maxIdle, MaxResponseHeaderBytes: maxHeaderSize,
+	}
+	if g.proxy != nil {
+		transport.Proxy, transport.DialContext, transport.OnProxyConnectResponse = g.proxyFor, g.dialOrProxy, connected
+	}
 	return &http.Client{
-		Transport: guarded{g, &http.Transport{
-			DialContext: g.Dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: tlsTimeout,
-			IdleConnTimeout: idleTimeout, MaxIdleConns: max(maxIdle, g.maxIdle), MaxIdleConnsPerHost: g.maxIdle, MaxResponseHeaderBytes: maxHeaderSize,
-		}},
+		Transport:     guarded{g, transport},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }

@@ -126,6 +126,7 @@ func Explain(err error) *Failure {
 	if denied, ok := errors.AsType[*netguard.DeniedError](err); ok {
 		return explainDenied(denied)
 	}
+	proxy, isProxy := errors.AsType[*netguard.ProxyError](err)
 	large, isLarge := errors.AsType[*TooLargeError](err)
 	late, isLate := errors.AsType[*LateError](err)
 	dns, isDNS := errors.AsType[*net.DNSError](err)
@@ -138,6 +139,9 @@ func Explain(err error) *Failure {
 		f.Type, f.Message, f.Hint = "rate_limited", late.Error(), "Make fewer calls in parallel, or call again later."
 	case errors.Is(err, context.Canceled):
 		f.Type, f.Message, f.Hint = "canceled", "the call was canceled", "Call it again if its result is still wanted."
+	case isProxy:
+		f.Message = proxy.Error()
+		f.Hint = "Check the host, or try again later. If every host fails, the person who runs the server must check web.proxy."
 	case isDNS && dns.IsNotFound:
 		f.Message, f.Hint = "there is no host "+dns.Name, "Check the spelling of the host name."
 	case isDNS && !dns.IsTimeout:

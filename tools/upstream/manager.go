@@ -98,7 +98,7 @@ func madeFrom(s Settings, d Deps) any {
 	case s.Sandbox:
 		return []any{s, d.Policy}
 	case s.URL != "":
-		return []any{s, d.Policy.StateDirectory, d.Policy.Settings.PrivateHosts}
+		return []any{s, d.Policy.StateDirectory, d.Policy.Settings.PrivateHosts, d.Policy.Proxy}
 	}
 	return []any{s, d.Policy.StateDirectory, d.Policy.WorkingDirectory, d.Policy.Settings.Limits}
 }

@@ -57,6 +57,10 @@ var statusRules = httpcall.Rules{
 		Statuses: []int{http.StatusUnauthorized, http.StatusForbidden}, Type: "http_status",
 		Hint: "The site does not let everybody read this; use another source.",
 	},
+	{
+		Statuses: []int{http.StatusProxyAuthRequired}, Type: "http_status",
+		Hint: "The proxy requires credentials; the person who runs the server must check web.proxy.",
+	},
 	{Statuses: []int{5}, Type: "http_status", Hint: "The site has a problem; try again later."},
 	{Type: "http_status", Hint: hintCheckURL},
 }
