@@ -67,8 +67,10 @@ func TestWebFetchCache(t *testing.T) {
 		"/fresh": control("max-age=600"), "/mixed": control("Public, MAX-AGE=600, immutable"), "/stale": control("max-age=0"),
 		"/no-cache": control("no-cache, max-age=600"),
 		"/no-store": control("no-store, max-age=600"), "/private": control("private, max-age=600"),
-		"/vary": {"Cache-Control": {"max-age=600"}, "Vary": {"*"}},
-		"/old":  {"Cache-Control": {"max-age=600"}, "Age": {"600"}}, "/plain": {}, "/plain-dated": {"Last-Modified": {modified}},
+		"/vary":    {"Cache-Control": {"max-age=600"}, "Vary": {"*"}},
+		"/expires": {"Expires": {"Fri, 01 Jan 2100 00:00:00 GMT"}}, "/expired": {"Expires": {"0"}}, "/shared": control("s-maxage=600, max-age=0"),
+		"/unshared": control("max-age=600, s-maxage=0"),
+		"/old":      {"Cache-Control": {"max-age=600"}, "Age": {"600"}}, "/plain": {}, "/plain-dated": {"Last-Modified": {modified}},
 	})
 	c := openFetch(t, "", s.url)
 	fetch := func(path string, version int, cached bool, more ...any) {
@@ -85,7 +87,7 @@ func TestWebFetchCache(t *testing.T) {
 		}
 	}
 	version := 1
-	for _, path := range []string{"/fresh", "/mixed"} {
+	for _, path := range []string{"/fresh", "/mixed", "/expires", "/shared"} {
 		fetch(path, version, false)
 		fetch(path, version, true)
 		asked(path, "")
@@ -97,7 +99,7 @@ func TestWebFetchCache(t *testing.T) {
 		fetch(path, version, true) // what was fetched anew is kept
 		asked(path)
 	}
-	for _, path := range []string{"/", "/stale", "/no-cache", "/old"} {
+	for _, path := range []string{"/", "/stale", "/no-cache", "/old", "/expired", "/unshared"} {
 		fetch(path, version, false)
 		fetch(path, version, true)
 		asked(path, "", fmt.Sprintf(`"v%d"`, version))

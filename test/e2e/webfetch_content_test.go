@@ -40,7 +40,7 @@ func TestWebFetchContent(t *testing.T) {
 	})
 	c := openFetch(t, "", site)
 	const main = "Title & more\n\nFirst line\nsecond <b> &amp; bold inline € …\n\n" +
-		"- one\n  - inner\n- two\n\n- first\n\nk\tv\na\tb\n\tc\n\n  kept\n    as is\n\n"
+		"- one\n  - inner\n- two\n\n1. first\n\nk\tv\na\tb\n\tc\n\n  kept\n    as is\n\n"
 	for _, tt := range []struct {
 		path string
 		args []any
@@ -51,7 +51,7 @@ func TestWebFetchContent(t *testing.T) {
 		{"/page", []any{"links", "list"}, "Home [1]\n\n" + main + "Relative [2], https://example.com/x, here, js.\n\nEnd\n\n" +
 			"Links:\n[1] SITE/home\n[2] SITE/base/rel?q=1"},
 		{"/page", []any{"format", "raw"}, contentPage},
-		{"/page", []any{"selector", "h1, li ul, ol"}, "Title & more\n\n- inner\n\n- first"},
+		{"/page", []any{"selector", "h1, li ul, ol"}, "Title & more\n\n- inner\n\n1. first"},
 		{"/page", []any{"selector", "footer", "format", "raw"}, "<footer>End</footer>"},
 		{"/xhtml", nil, "x\ny"},
 		{"/sniffed", nil, "sniffed"},

@@ -20,6 +20,7 @@ func TestWebFetchErrors(t *testing.T) {
 	}
 	for _, status := range []int{300, 400, 401, 403, 404, 410, 418, 500, 503, 599} {
 		routes[fmt.Sprintf("/%d", status)] = func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
 			w.WriteHeader(status)
 			io.WriteString(w, "secret error page")
 		}
@@ -58,12 +59,15 @@ func TestWebFetchErrors(t *testing.T) {
 			tt.errorType = a.errorType()
 		}
 		wantFailure(t, tt.url, a, tt.errorType, tt.want)
+		if hint := a.Result.StructuredContent["next_action_hint"].(string); strings.Count(a.text(), hint) != 1 {
+			t.Errorf("%s: what to do is not in the text, once: %q", tt.url, a.text())
+		}
 		if strings.Contains(a.text(), "secret") {
 			t.Errorf("%s: the page of the error is shown: %q", tt.url, a.text())
 		}
 	}
-	if hint := fmt.Sprint(c.fetch(site + "/later").Result.StructuredContent["next_action_hint"]); !strings.Contains(hint, "7s") {
-		t.Errorf("Retry-After is not said: %s", hint)
+	if text := c.fetch(site + "/later").text(); strings.Count(text, "\nThe site asks to wait 7s before the next request.") != 1 {
+		t.Errorf("Retry-After is not said once: %s", text)
 	}
 	for _, args := range []map[string]any{
 		{}, with(""), with(site, "format", "pdf"), with(site, "maxChars", 0), with(site, "maxChars", 1_000_001), with(site, "start_index", -1),

@@ -128,7 +128,7 @@ func TestWebFetchHeader(t *testing.T) {
 		{"/json", nil, "Status: 200\nContent-Type: application/json\nLength: 43 chars\n\n--- Content ---\n\n" +
 			"{\n  \"b\": [\n    1,\n    {}\n  ],\n  \"a\": null\n}"},
 		{"/text", nil, "Status: 200\nContent-Type: text/plain\nLength: 9 chars\n\n--- Content ---\n\n a  <b> \n"},
-		{"/empty", nil, "Status: 200\nContent-Type: text/html\nLength: 0 chars\n\n--- Content ---\n\n"},
+		{"/empty", nil, "Status: 200\nContent-Type: text/html\nNote: the site sent no content\nLength: 0 chars\n\n--- Content ---\n\n"},
 		{"/long", nil, "Status: 200\nContent-Type: text/plain\nLength: 50,000 chars (truncated from 85,000)\n\n--- Content ---\n\n" +
 			strings.Repeat("é", 50_000) +
 			"\n\n[Content truncated at 50,000 characters]\n[To read on: web_fetch(url=\"SITE/long\", start_index=50000)]"},
