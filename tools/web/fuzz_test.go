@@ -2,9 +2,12 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"toolserver/tools/html"
 )
 
 // FuzzDecode makes text of any bytes that claim any type: it is always UTF-8, and
@@ -63,6 +66,46 @@ func FuzzFreshness(f *testing.F) {
 		lifetime, _ := freshness(http.Header{"Cache-Control": {control}, "Age": {age}, "Vary": {vary}})
 		if lifetime < 0 || lifetime > snapshot {
 			t.Fatalf("lifetime %v", lifetime)
+		}
+	})
+}
+
+// FuzzFeed reads feeds, whose text is not much longer than they are.
+func FuzzFeed(f *testing.F) {
+	for _, seed := range []string{
+		`<rss><channel><title>a</title><item><title>b</title><link>/c</link><description>&lt;p&gt;d</description></item></channel></rss>`,
+		`<feed xmlns="http://www.w3.org/2005/Atom"><title type="xhtml"><div>a</div></title><entry><link rel="self" href="x"/><content type="html">&lt;b&gt;</content></entry></feed>`,
+		`<rdf:RDF><item><title><![CDATA[<!--]]></title></item></rdf:RDF>`, `<rss><item>`, `<?xml encoding="x"?><rss/>`, `<rss>&nope;<channel>`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		doc, ok := feedDocument("text/xml", text)
+		if !ok {
+			return
+		}
+		if made := html.Text(doc, html.Options{}); len(made) > 20*len(text)+1000 || !utf8.ValidString(made) {
+			t.Errorf("%d bytes of text of %d, %q", len(made), len(text), made)
+		}
+	})
+}
+
+// FuzzLittle explains pages of any content.
+func FuzzLittle(f *testing.F) {
+	for _, seed := range []string{"", "<title>x</title>", `<meta http-equiv=refresh content="0;url=/x">`, "<div hidden>x</div>", "[To read on: x"} {
+		f.Add(seed, "text", "page")
+	}
+	f.Add("<article><p>x</article>", "markdown", "article")
+	f.Fuzz(func(t *testing.T, body, format, content string) {
+		p := &page{url: &url.URL{Scheme: "https", Host: "example.com"}, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}}
+		p.decode([]byte(body))
+		made, err := p.render(input{Format: format, Content: content, Links: "inline"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := p.head(input{URL: "https://example.com/"}, made)
+		if strings.Contains(made.text, readOn) || strings.Contains(head, "\n--- Content ---") || strings.Contains(head, "\n\n") {
+			t.Errorf("the page writes our lines: %q\n%q", head, made.text)
 		}
 	})
 }
