@@ -88,7 +88,7 @@ type CommandLimits struct {
 // Web is how tools read and search the web.
 type Web struct {
 	UserAgent string            `yaml:"user_agent" format:"header" doc:"User-Agent of web_fetch; that of a browser if unset, because many sites block others."`
-	Proxy     string            `yaml:"proxy" format:"proxy" secret:"true" doc:"Proxy through which tools reach all hosts but private_hosts: an http, https or socks5 URL such as http://user:${PROXY_PASSWORD}@proxy.lan:3128. Unset means none, whatever HTTP_PROXY says."`
+	Proxy     string            `yaml:"proxy" format:"proxy" secret:"true" example:"http://proxy.lan:3128" doc:"Proxy through which tools reach all hosts but private_hosts: an http, https or socks5 URL such as http://user:${PROXY_PASSWORD}@proxy.lan:3128. Unset means none, whatever HTTP_PROXY says."`
 	Search    websearch.Options `yaml:"search" doc:"Search services of web_search."`
 }
 
