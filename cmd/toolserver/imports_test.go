@@ -10,7 +10,7 @@ import (
 // layers are the packages of the module from the top down, each tree with the
 // trees it may import besides its own.
 var layers = map[string][]string{
-	"cmd":          {"config", "server", "tools", "sandbox", "domain", "filewatch"},
+	"cmd":          {"config", "server", "tools", "sandbox", "domain", "filewatch", "rawjson"},
 	"config":       {"server", "tools", "sandbox", "domain", "structschema"},
 	"server":       {"domain", "share", "jsonrpc", "sse", "rawjson"},
 	"tools":        {"sandbox", "domain", "share", "filewatch", "mcpclient", "jsonrpc", "sse", "rawjson"},

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"go.uber.org/zap/buffer"
 	"go.uber.org/zap/zapcore"
 
 	"toolserver/config"
@@ -90,41 +89,6 @@ func Check(file string) error {
 		defer os.Remove(file)
 	}
 	return f.Close()
-}
-
-// textEncoder writes what zap's console encoder writes of an entry without caller
-// and logger name, but faster: that one formats time and level with package fmt.
-type textEncoder struct {
-	zapcore.Encoder // writes the fields only
-	lines           buffer.Pool
-}
-
-func newTextEncoder() zapcore.Encoder {
-	fields := zapcore.EncoderConfig{EncodeTime: zapcore.ISO8601TimeEncoder, EncodeDuration: zapcore.StringDurationEncoder}
-	return textEncoder{zapcore.NewConsoleEncoder(fields), buffer.NewPool()}
-}
-
-// Clone is called for loggers with fields of their own.
-func (e textEncoder) Clone() zapcore.Encoder { return textEncoder{e.Encoder.Clone(), e.lines} }
-
-// EncodeEntry returns the line of an entry.
-func (e textEncoder) EncodeEntry(entry zapcore.Entry, fields []zapcore.Field) (*buffer.Buffer, error) {
-	context, err := e.Encoder.EncodeEntry(zapcore.Entry{}, fields)
-	if err != nil {
-		return nil, err
-	}
-	defer context.Free()
-	line := e.lines.Get()
-	line.AppendTime(entry.Time, "2006-01-02T15:04:05.000Z0700")
-	line.AppendByte('\t')
-	line.AppendString(entry.Level.String())
-	line.AppendByte('\t')
-	line.AppendString(entry.Message)
-	if context.Len() > len("\n") {
-		line.AppendByte('\t')
-	}
-	_, _ = line.Write(context.Bytes())
-	return line, nil
 }
 
 // Close writes what can still be written, for a second at most.

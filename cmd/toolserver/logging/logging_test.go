@@ -9,10 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
-
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 )
 
 // reportLost is the line that a writer under test reports dropped lines with.
@@ -101,31 +97,4 @@ func TestLogStuck(t *testing.T) {
 	w := newWriter(write, reportLost)
 	w.Write([]byte("line\n"))
 	w.close()
-}
-
-// TestTextEncoder compares with zap's encoder.
-func TestTextEncoder(t *testing.T) {
-	config := zap.NewProductionEncoderConfig()
-	config.EncodeTime = zapcore.ISO8601TimeEncoder
-	config.EncodeDuration = zapcore.StringDurationEncoder
-	ours, want := newTextEncoder(), zapcore.NewConsoleEncoder(config)
-	entry := zapcore.Entry{Level: zapcore.WarnLevel, Time: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.FixedZone("", 7200)), Message: "a\tb"}
-	for range 2 {
-		for _, fields := range [][]zapcore.Field{
-			nil,
-			{zap.String("s", "\"x\n"), zap.Duration("d", time.Second), zap.Time("t", entry.Time), zap.Error(io.EOF)},
-			{zap.Namespace("n"), zap.Int("i", 1)},
-		} {
-			got, err := ours.EncodeEntry(entry, fields)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if zaps, _ := want.EncodeEntry(entry, fields); got.String() != zaps.String() {
-				t.Errorf("got  %s\nwant %s", got, zaps)
-			}
-		}
-		ours, want = ours.Clone(), want.Clone() // once more with a field of the logger
-		ours.AddString("own", "field")
-		want.AddString("own", "field")
-	}
 }
