@@ -44,3 +44,14 @@ func FuzzWord(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkWord(b *testing.B) {
+	var candidates []string
+	for range 100 {
+		candidates = append(candidates, "allowed_commands", "denied_commands", "max_result_chars", "protect_default")
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		nearest.Word("protect_defaults", candidates)
+	}
+}

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxSiblings   = 10_000 // names of a directory that are looked at
+	maxSiblings   = 5000 // names of a directory that are looked at, the first it lists
 	maxSuggestion = 3
 )
 
@@ -39,14 +39,15 @@ func (t fileTool) missing(name, message string) domain.ToolResult {
 func (s *toolset) siblings(name string) (dir string, near []string) {
 	for dir = parent(name); ; dir = parent(dir) {
 		if d, err := s.listed.OpenDir(dir); err == nil {
+			defer d.Close()
 			names, _ := d.Readdirnames(maxSiblings) // what came before an error will do
-			names = slices.DeleteFunc(names, func(n string) bool {
-				_, denied := d.Denied(n, false)
-				return denied
-			})
-			d.Close()
 			for _, n := range alike(firstBelow(dir, name), names) {
-				near = append(near, under(dir, n))
+				if _, denied := d.Denied(n, false); denied {
+					continue
+				}
+				if near = append(near, under(dir, n)); len(near) == maxSuggestion {
+					break
+				}
 			}
 			return dir, near
 		}
@@ -70,32 +71,38 @@ func firstBelow(dir, name string) string {
 	return first
 }
 
-// alike returns the names that are most like word, best first.
-func alike(word string, names []string) (found []string) {
-	lower := strings.ToLower(word)
+// alike returns the names that are like word, the most alike first.
+func alike(word string, names []string) []string {
+	if word == "" {
+		return nil
+	}
+	type found struct {
+		name             string
+		likeness, typing int // of equal likeness, fewer mistakes in typing come first
+	}
+	var all []found
+	lower, slip := strings.ToLower(word), nearest.Like(word)
 	stem := func(s string) string { return strings.TrimSuffix(s, path.Ext(s)) }
-	likeness := func(name string) int {
+	for _, name := range names {
 		n := strings.ToLower(name)
-		_, typo := nearest.Word(word, []string{name})
+		typing, near := slip.Distance(name)
 		switch {
 		case n == lower:
-			return 4
+			all = append(all, found{name, 4, 0})
 		case stem(n) != "" && stem(n) == stem(lower):
-			return 3
-		case typo:
-			return 2
+			all = append(all, found{name, 3, 0})
+		case near:
+			all = append(all, found{name, 2, typing})
 		case len(word) >= 3 && (strings.HasPrefix(n, lower) || len(n) >= 3 && strings.HasPrefix(lower, n)):
-			return 1
-		}
-		return 0
-	}
-	for _, name := range names {
-		if word != "" && likeness(name) > 0 {
-			found = append(found, name)
+			all = append(all, found{name, 1, 0})
 		}
 	}
-	slices.SortFunc(found, func(a, b string) int {
-		return cmp.Or(cmp.Compare(likeness(b), likeness(a)), strings.Compare(a, b))
+	slices.SortFunc(all, func(a, b found) int {
+		return cmp.Or(cmp.Compare(b.likeness, a.likeness), cmp.Compare(a.typing, b.typing), strings.Compare(a.name, b.name))
 	})
-	return found[:min(len(found), maxSuggestion)]
+	best := make([]string, len(all))
+	for i, f := range all {
+		best[i] = f.name
+	}
+	return best
 }
