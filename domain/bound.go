@@ -111,13 +111,14 @@ func (c *Call) boundResult(r *ToolResult) error {
 // cut moves the text of r to the store if it is too long, and leaves its first
 // page, with a marker that says how to read on.
 func (c *Call) cut(r *ToolResult, maxChars int) bool {
-	var b strings.Builder
-	b.Grow(r.TextLen())
-	chars, content := 0, []Content{{Type: TextContent}}
+	var texts []string
+	chars, all, content := 0, 0, []Content{{Type: TextContent}}
 	for _, block := range r.Content {
-		chars += utf8.RuneCountInString(block.Text)
+		n := utf8.RuneCountInString(block.Text)
+		chars += n
 		if block.Type == TextContent || len(block.Text) > maxChars { // also a document that is too long by itself
-			b.WriteString(block.Text)
+			texts = append(texts, block.Text)
+			all += n
 		} else {
 			content = append(content, block)
 		}
@@ -125,11 +126,11 @@ func (c *Call) cut(r *ToolResult, maxChars int) bool {
 	if chars <= maxChars {
 		return false
 	}
-	text := b.String()
+	text := strings.Join(texts, "") // not copied if it is one
 	kept := c.exec.Results.Keep(c.Session.Principal, text)
 	first := text[:kept.first]
 	content[0].Text = first + fmt.Sprintf("\n\n[Output truncated: showing %s of %s characters from %s. Page 1 of %d; to read on: %s]",
-		Thousands(utf8.RuneCountInString(first)), Thousands(utf8.RuneCountInString(text)), c.Name, kept.Pages, kept.Call(2))
+		Thousands(utf8.RuneCountInString(first)), Thousands(all), c.Name, kept.Pages, kept.Call(2))
 	r.Content = content
 	if failure, ok := r.Results.(failureEnvelope); ok {
 		failure.Message = content[0].Text

@@ -308,7 +308,7 @@ func TestPromisedLength(t *testing.T) {
 func TestResultStoreIsBounded(t *testing.T) {
 	s := NewResultStore(100)
 	first := s.Keep(Principal{}, "first")
-	big := strings.Repeat("x", maxKeptMemory/4)
+	big := strings.Repeat("x", maxKeptBytes/4)
 	for range 4 {
 		s.Keep(Principal{}, big)
 	}

@@ -389,7 +389,7 @@ func TestKeptShares(t *testing.T) {
 	for range 2 * maxKeptResults {
 		s.Keep(bob.Principal, "x")
 	}
-	big := strings.Repeat("x", maxKeptMemory/4)
+	big := strings.Repeat("x", maxKeptBytes/4)
 	for range 6 {
 		s.Keep(bob.Principal, big)
 	}

@@ -16,10 +16,14 @@ import (
 )
 
 // ResultStore keeps results that are too long for one answer, so that callers
-// can page through them. It is bounded in number, memory and time, and returns a
+// can page through them. It is bounded in number, size and time, and returns a
 // result only to the principal whose call made it. When it is full, what goes is
 // the oldest result of the principal that has the most.
 type ResultStore struct {
+	// Unnamed makes a temporary file, gone when it is closed, for a long text; without
+	// it all are kept in memory. It is set before the first use.
+	Unnamed func() (*os.File, error)
+
 	kept  share.Store[string, keptResult] // by ID
 	rules atomic.Pointer[pageRules]
 }
@@ -39,7 +43,8 @@ type keptResult struct {
 // Bounds of a [ResultStore].
 const (
 	maxKeptResults = 256
-	maxKeptMemory  = 64 << 20
+	maxKeptBytes   = 64 << 20
+	maxInMemory    = 128 << 10 // bytes of one text that is kept in memory, not in a file
 	KeptFor        = 30 * time.Minute
 )
 
@@ -65,7 +70,7 @@ func (k KeptResult) Call(page int) string {
 // perPage bytes.
 func NewResultStore(perPage int) *ResultStore {
 	s := &ResultStore{kept: share.Store[string, keptResult]{
-		MaxEntries: maxKeptResults, MaxSize: maxKeptMemory, MaxAge: KeptFor,
+		MaxEntries: maxKeptResults, MaxSize: maxKeptBytes, MaxAge: KeptFor,
 		Dropped: func(k keptResult) {
 			if file, ok := k.text.(io.Closer); ok {
 				file.Close()
@@ -87,9 +92,28 @@ func (s *ResultStore) Close() { s.kept.Clear() }
 
 // Keep stores a text for principal p.
 func (s *ResultStore) Keep(p Principal, text string) KeptResult {
-	k := s.keep(p, strings.NewReader(text), int64(len(text)), int64(len(text)))
+	size := int64(len(text))
+	k := s.keep(p, s.readable(text), size, size)
 	k.first = runeStart(text, k.first)
 	return k
+}
+
+// readable returns what a text is read from: a file, if it is long and can be written
+// to one. Memory that many of them take would be some times as much until garbage is
+// collected.
+func (s *ResultStore) readable(text string) io.ReaderAt {
+	if s.Unnamed == nil || len(text) <= maxInMemory {
+		return strings.NewReader(text)
+	}
+	f, err := s.Unnamed()
+	if err != nil {
+		return strings.NewReader(text)
+	}
+	if _, err := f.WriteString(text); err != nil {
+		f.Close()
+		return strings.NewReader(text)
+	}
+	return f
 }
 
 // KeepFile stores a text of size bytes that is read from r when asked for. The
@@ -101,12 +125,12 @@ func (s *ResultStore) KeepFile(p Principal, r interface {
 	return s.keep(p, r, size, 0)
 }
 
-func (s *ResultStore) keep(p Principal, text io.ReaderAt, size, memory int64) KeptResult {
+func (s *ResultStore) keep(p Principal, text io.ReaderAt, size, counted int64) KeptResult {
 	var random [6]byte
 	rand.Read(random[:]) // never fails
 	id := "lr_" + hex.EncodeToString(random[:])
 	k := keptResult{text, size, s.rules.Load().perPage}
-	s.kept.Put(p.ID, id, k, memory)
+	s.kept.Put(p.ID, id, k, counted)
 	return KeptResult{id, k.pages(), k.perPage}
 }
 

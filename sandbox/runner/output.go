@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
+
+	"toolserver/sandbox/osfile"
 )
 
 // Limits bounds what is kept of a stream. Output beyond it is still read, and
@@ -71,7 +73,7 @@ func (o *Output) spillOver(p []byte) {
 	}
 	if o.spill == nil {
 		var err error
-		if o.spill, err = newSpillFile(); err != nil {
+		if o.spill, err = osfile.Unnamed(); err != nil {
 			o.failed = true
 			return
 		}

@@ -16,6 +16,7 @@ import (
 	"toolserver/sandbox"
 	"toolserver/sandbox/appender"
 	"toolserver/sandbox/confine"
+	"toolserver/sandbox/osfile"
 	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 	"toolserver/server"
@@ -101,6 +102,7 @@ func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 		program: program, self: self, started: time.Now(), log: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
 		launcher: process.NewLauncher(process.Options{Supervisor: self, Wrap: confine.Wrap}),
 	}
+	a.results.Unnamed = osfile.Unnamed
 	a.runner = runner.New(a.launcher, runner.Options{})
 	a.kernel = sandbox.NewKernel(a.runner)
 	registry, err := domain.NewRegistry()

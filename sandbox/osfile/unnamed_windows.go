@@ -1,4 +1,4 @@
-package runner
+package osfile
 
 import (
 	"fmt"
@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// newSpillFile returns a temporary file that the system deletes with its last
-// handle.
-func newSpillFile() (*os.File, error) {
+// Unnamed returns a temporary file that the system deletes with its last handle.
+func Unnamed() (*os.File, error) {
 	path := filepath.Join(os.TempDir(), fmt.Sprintf("output-%d-%d.tmp", os.Getpid(), time.Now().UnixNano()))
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|windows.FILE_FLAG_DELETE_ON_CLOSE, 0o600)
 }

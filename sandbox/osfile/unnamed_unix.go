@@ -1,12 +1,12 @@
 //go:build unix
 
-package runner
+package osfile
 
 import "os"
 
-// newSpillFile returns a temporary file without a name: it is gone with its
-// descriptor, even when the server is killed.
-func newSpillFile() (*os.File, error) {
+// Unnamed returns a temporary file without a name: it is gone with its descriptor,
+// even when the server is killed.
+func Unnamed() (*os.File, error) {
 	f, err := os.CreateTemp("", "output-*")
 	if err != nil {
 		return nil, err

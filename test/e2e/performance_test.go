@@ -1,0 +1,80 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// residentKB returns the resident memory of a process.
+func residentKB(t *testing.T, pid int) int {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	must(t, err)
+	_, rest, _ := strings.Cut(string(b), "VmRSS:")
+	kB, err := strconv.Atoi(strings.Fields(rest)[0])
+	must(t, err)
+	return kB
+}
+
+// TestLongResultMemory makes calls whose results are kept because they are too long,
+// several times as many as are kept. They are in files, and can be read.
+func TestLongResultMemory(t *testing.T) {
+	t.Parallel()
+	c := start(t, t.TempDir())
+	message := strings.Repeat("0123456789abcdef", 1<<16)
+	var id string
+	for range 250 {
+		a := c.call("echo", map[string]any{"message": message})
+		found := regexp.MustCompile(`Page 1 of (\d+); to read on: read_large_result\(id="(lr_[0-9a-f]+)"`).FindStringSubmatch(a.text())
+		if found == nil {
+			t.Fatalf("got %.100s ... %s", a.text(), a.text()[max(0, len(a.text())-300):])
+		}
+		id = found[2]
+	}
+	if kB := residentKB(t, c.cmd.Process.Pid); kB > 80<<10 {
+		t.Errorf("%d kB", kB)
+	}
+	page := c.call("read_large_result", map[string]any{"id": id, "page": 2}).text()
+	if !strings.Contains(page, "0123456789abcdef0123456789abcdef") {
+		t.Errorf("page 2 is %.100s", page)
+	}
+	c.kill()
+	<-c.exited
+}
+
+// TestWriteFileDoesNotList writes files in a directory and sees that it is looked
+// through for abandoned files of a former process only once.
+func TestWriteFileDoesNotList(t *testing.T) {
+	t.Parallel()
+	if out, err := exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "true").CombinedOutput(); err != nil {
+		t.Skipf("strace: %v %s", err, out)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	must(t, err)
+	sub, trace := filepath.Join(dir, "written"), filepath.Join(t.TempDir(), "trace")
+	must(t, os.Mkdir(sub, 0o755))
+	c := connect(t, "strace", "-f", "-qq", "-y", "-e", "trace=getdents64", "-o", trace, binary(), "serve", "--stdio", dir)
+	listed := func() int {
+		b, err := os.ReadFile(trace)
+		must(t, err)
+		return strings.Count(string(b), "<"+sub+">")
+	}
+	for i := range 20 {
+		for _, content := range []string{"new", "replaced"} {
+			if a := c.call("write_file", map[string]any{"path": filepath.Join(sub, strconv.Itoa(i)), "content": content}); a.Error != nil || a.Result.IsError {
+				t.Fatal(a.text())
+			}
+		}
+	}
+	if n := listed(); n == 0 || n > 2 { // of one look: the names, and the end
+		t.Errorf("%d calls of getdents64", n)
+	}
+}
