@@ -74,7 +74,7 @@ func TestWriteFileDoesNotList(t *testing.T) {
 			}
 		}
 	}
-	if n := listed(); n == 0 || n > 2 { // of one look: the names, and the end
+	if n := listed(); n == 0 || n > 10 { // one look, and the survey of what to protect; each is several calls
 		t.Errorf("%d calls of getdents64", n)
 	}
 }
