@@ -27,7 +27,7 @@ test:
 # it was then; docs/performance.md explains the table.
 bench: build
 	go test -run xx -bench . -benchmem ./domain/... ./server ./tools/... ./sandbox/...
-	go run ./bench $(if $(BEFORE),-before $(BEFORE))
+	go run ./bench -write docs/performance.md $(if $(BEFORE),-before $(BEFORE))
 
 # Five minutes of everything at once, against servers that must neither err nor
 # grow.

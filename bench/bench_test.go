@@ -289,13 +289,17 @@ func TestTable(t *testing.T) {
 			"work  ours    20.0 µs       10          3.0 MiB               CPU 20.0 µs ≤ 10.0 µs MISS\n" +
 			"      peer    1.00 ms                            50.00x       b 1 ≤ 1 ok\n" +
 			"                                                              c 2.00x ≥ 3.00x MISS\n\nn1\n",
-		true: "| what | server | CPU     | p50 | per second | RSS     | CPU to ours | bars                       |\n|---|---|---|---|---|---|---|---|\n" +
-			"| work | ours   | 20.0 µs |     | 10         | 3.0 MiB |             | CPU 20.0 µs ≤ 10.0 µs MISS |\n" +
-			"|      | peer   | 1.00 ms |     |            |         | 50.00x      | b 1 ≤ 1 ok                 |\n" +
-			"|      |        |         |     |            |         |             | c 2.00x ≥ 3.00x MISS       |\n\nn1\n",
+		true: "| what | server | CPU | p50 | per second | RSS | CPU to ours | bars |\n|---|---|---|---|---|---|---|---|\n" +
+			"| work | ours | 20.0 µs | | 10 | 3.0 MiB | | CPU 20.0 µs ≤ 10.0 µs MISS |\n" +
+			"| | peer | 1.00 ms | | | | 50.00x | b 1 ≤ 1 ok |\n" +
+			"| | | | | | | | c 2.00x ≥ 3.00x MISS |\n\nn1\n",
 	} {
 		var b bytes.Buffer
-		tab.print(&b, markdown)
+		if markdown {
+			tab.printMarkdown(&b)
+		} else {
+			tab.print(&b)
+		}
 		if b.String() != want {
 			t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 		}

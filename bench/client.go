@@ -62,10 +62,14 @@ func (p *process) load(r request, inFlight int, d time.Duration) (sample, error)
 	defer watch.Stop()
 	sent := make(map[int]time.Time, inFlight)
 	var out []byte
-	send := func() {
+	send := func() error { // by itself, as clients do
 		p.id++
-		out = append(r.append(out, p.id), '\n')
+		out = append(r.append(out[:0], p.id), '\n')
 		sent[p.id] = time.Now()
+		if _, err := p.in.Write(out); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		return nil
 	}
 	cpu, err := treeCPU(p.pid())
 	if err != nil {
@@ -73,16 +77,12 @@ func (p *process) load(r request, inFlight int, d time.Duration) (sample, error)
 	}
 	start := time.Now()
 	for range inFlight {
-		send()
+		if err := send(); err != nil {
+			return sample{}, err
+		}
 	}
 	var took []time.Duration
 	for len(sent) > 0 {
-		if len(out) > 0 && !p.out.Buffered() {
-			if _, err := p.in.Write(out); err != nil {
-				return sample{}, fmt.Errorf("%s: %w", p.name, err)
-			}
-			out = out[:0]
-		}
 		_, id, err := p.answer()
 		if err != nil {
 			return sample{}, err
@@ -94,7 +94,9 @@ func (p *process) load(r request, inFlight int, d time.Duration) (sample, error)
 		delete(sent, id)
 		took = append(took, time.Since(since))
 		if time.Since(start) < d {
-			send()
+			if err := send(); err != nil {
+				return sample{}, err
+			}
 		}
 	}
 	s := newSample(time.Since(start), took)

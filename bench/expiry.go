@@ -52,7 +52,7 @@ func (l *lab) measureExpiry(ctx context.Context, dir string) error {
 	c := contest{names: []string{"with all", "after their time"}, samples: map[string][]sample{
 		"with all": {{rss: full}}, "after their time": {{rss: after}},
 	}}
-	l.table.add(fmt.Sprintf("%d sessions, none closed, %v to live", manySessions, sessionTTL), c,
+	l.table.add(fmt.Sprintf("%d sessions, none closed, session_ttl: %v", manySessions, sessionTTL), c,
 		atMost("404 after", float64(gone), float64(sessionTTL+time.Second), nanos),
 		atMost("RSS", float64(after), float64(before+full)/2, mebi))
 	l.table.note("sessions: RSS was %s before them, and as low as in the table %.0f s after they had expired.",

@@ -91,7 +91,7 @@ func measureHTTP(ctx context.Context, l *lab) error {
 			return err
 		}
 		l.table.add(fmt.Sprintf("echo over HTTP, %s, 8 in flight", e.version), c,
-			atMost("CPU to ceiling", c.ratio("toolserver", "net/http ceiling", cpu), 1.7, times),
+			atMost("CPU to ceiling", c.ratio("toolserver", "net/http ceiling", cpu), 1.6, times),
 			atMost("CPU to mcp-go", c.ratio("toolserver", "mcp-go", cpu), 0.5, times))
 	}
 	if missing != nil {

@@ -13,15 +13,16 @@ import (
 
 // lab is where measuring takes place.
 type lab struct {
-	server string        // the program under test
-	before string        // the commit to compare with, or none
-	cache  string        // keeps what is built and installed
-	temp   string        // removed at the end
-	rounds int           // of a comparison
-	starts int           // rounds of the comparison of starts
-	files  int           // in the tree that is searched
-	time   time.Duration // of a target in a round
-	table  table
+	server    string        // the program under test
+	before    string        // the commit to compare with, or none
+	cache     string        // keeps what is built and installed
+	temp      string        // removed at the end
+	rounds    int           // of a comparison
+	starts    int           // rounds of the comparison of starts
+	files     int           // in the tree that is searched
+	mebibytes int           // of the one file that is searched
+	time      time.Duration // of a target in a round
+	table     table
 
 	programsBefore map[string]string // programs of ours, and the same ones before
 }

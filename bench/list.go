@@ -66,7 +66,7 @@ func (l *lab) listMany(ctx context.Context, dir string, built, tools int, limit 
 		return err
 	}
 	c := results[0]
-	l.table.add(fmt.Sprintf("tools/list, %d tools, 8 in flight", tools), c, atMost("CPU", c.median("toolserver", cpu), float64(limit), nanos))
+	l.table.add(fmt.Sprintf("tools/list, %d tools, page_size: 0, 8 in flight", tools), c, atMost("CPU", c.median("toolserver", cpu), float64(limit), nanos))
 	l.table.note("tools/list, %d tools: %d bytes of toolserver, of whose tools %d are built in, and %d of mcp-go.",
 		tools, size["toolserver"], built, size["mcp-go"])
 	return nil

@@ -14,6 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime"
 	"slices"
@@ -31,6 +32,8 @@ var parts = []part{
 	{"executor", measureExecutor},
 	{"startup", measureStartup},
 	{"readfile", measureReadFile},
+	{"files", measureFiles},
+	{"longresults", measureLongResults},
 	{"command", measureCommand},
 	{"cost", measureCost},
 	{"list", measureList},
@@ -62,14 +65,15 @@ func run() error {
 	}
 	var l lab
 	only := flag.String("only", "", "measure only these `parts`, separated by commas: "+strings.Join(names, ", "))
-	markdown := flag.Bool("markdown", false, "print the table as Markdown")
+	document := flag.String("write", "", "a `document` in which the table replaces that of the last run")
 	flag.StringVar(&l.server, "server", "toolserver", "the server's `program`")
 	flag.StringVar(&l.before, "before", "", "a `commit` whose server is measured beside the one under test")
 	flag.StringVar(&l.cache, "cache", "build/bench", "`directory` that keeps the peers between runs")
 	flag.IntVar(&l.rounds, "rounds", 7, "rounds of each comparison")
 	flag.IntVar(&l.starts, "starts", 40, "rounds of the comparison of starts")
 	flag.DurationVar(&l.time, "time", 400*time.Millisecond, "time of one target in one round")
-	flag.IntVar(&l.files, "files", 100_000, "files of the tree that is searched")
+	flag.IntVar(&l.files, "files", 100_000, "files of the tree that is searched, and of a directory where a name is missing")
+	flag.IntVar(&l.mebibytes, "large", 1024, "size of the one file that is searched, in `MiB`")
 	flag.Parse()
 	wanted := names
 	if *only != "" {
@@ -86,12 +90,20 @@ func run() error {
 		return err
 	}
 	defer l.close()
-	l.table.note("%s", conditions())
+	if *document != "" { // before measuring, which takes its time
+		if err := checkDocument(*document); err != nil {
+			return err
+		}
+	}
+	l.table.note("%s", l.conditions(ctx))
 	if err := l.measure(ctx, wanted); err != nil {
 		return err
 	}
-	l.table.print(os.Stdout, *markdown)
-	return nil
+	l.table.print(os.Stdout)
+	if *document == "" {
+		return nil
+	}
+	return l.write(*document)
 }
 
 // measure runs the parts that are wanted. One that fails leaves a note in the
@@ -115,8 +127,18 @@ func (l *lab) measure(ctx context.Context, wanted []string) error {
 }
 
 // conditions says what a run depends on.
-func conditions() string {
+func (l *lab) conditions(ctx context.Context) string {
 	text := fmt.Sprintf("%s/%s, %d CPUs, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		text += ", Linux " + strings.TrimSpace(string(release))
+	}
+	if commit, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output(); err == nil {
+		text += ", commit " + strings.TrimSpace(string(commit))
+	}
+	if l.before != "" {
+		text += " (before: " + l.before + ")"
+	}
+	text += fmt.Sprintf(", %d rounds of %v, %d starts", l.rounds, l.time, l.starts)
 	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
 		text += ", load average before the run " + strings.Join(strings.Fields(string(load))[:3], " ")
 	}

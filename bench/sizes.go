@@ -20,7 +20,8 @@ func measureSizes(ctx context.Context, l *lab) error {
 		return fmt.Errorf("the TypeScript SDK is missing: %w", err)
 	}
 	script := filepath.Join(npm, "echo.mjs")
-	// By default, a result as long is kept and read in parts.
+	// By default, a result as long is kept and read in parts: less to send, and a file
+	// to write.
 	config, err := l.config("longresults.yaml", "limits:\n  max_result_chars: 2000000\n")
 	if err != nil {
 		return err
@@ -39,12 +40,13 @@ func measureSizes(ctx context.Context, l *lab) error {
 		}
 		e := withSessions(string(quoted))
 		results, err := l.contest(ctx, dir, []int{1}, []contender{
-			{name: "toolserver", argv: []string{l.server, "serve", "--config", config, "--stdio", dir}, req: e.req},
+			l.ours("toolserver", dir, e.req),
+			{name: wholeResults, argv: []string{l.server, "serve", "--config", config, "--stdio", dir}, req: e.req},
 			{name: "mcp-go", argv: []string{l.program("mcpgo")}, req: e.req},
 			{name: "ceiling", argv: []string{l.program("ceiling"), "-result", result}, req: e.req},
 			{name: "TypeScript SDK", argv: []string{"node", script}, warmUp: nodeWarmUp, req: e.req},
 		}, func(name string, answer []byte) error {
-			if !bytes.Contains(answer, e.answer) {
+			if name != "toolserver" && name != "toolserver"+earlier && !bytes.Contains(answer, e.answer) {
 				return fmt.Errorf("%s does not answer with the text but %.300s", name, answer)
 			}
 			return nil
@@ -54,7 +56,8 @@ func measureSizes(ctx context.Context, l *lab) error {
 		}
 		l.addSize("echo of "+x.what+" over stdio, 1 in flight", results[0])
 		c, err := l.contestHTTP(ctx, dir, e, 1, []contender{
-			{name: "toolserver", argv: []string{l.server, "serve", "--config", config, dir, "--insecure-no-auth", "--http"}},
+			{name: "toolserver", argv: []string{l.server, "serve", dir, "--insecure-no-auth", "--http"}},
+			{name: wholeResults, argv: []string{l.server, "serve", "--config", config, dir, "--insecure-no-auth", "--http"}},
 			{name: "mcp-go", argv: []string{l.program("mcpgo")}},
 			{name: "net/http ceiling", argv: []string{l.program("ceiling"), "-result", result}},
 			{name: "TypeScript SDK", argv: []string{"node", script}, warmUp: nodeWarmUp},
@@ -67,6 +70,10 @@ func measureSizes(ctx context.Context, l *lab) error {
 	return nil
 }
 
+// wholeResults is the server whose results are not cut.
+const wholeResults = "toolserver, max_result_chars: 2000000"
+
 func (l *lab) addSize(what string, c contest) {
-	l.table.add(what, c, atMost("CPU to TypeScript SDK", c.ratio("toolserver", "TypeScript SDK", cpu), 1, times))
+	l.table.add(what, c, atMost("CPU to TypeScript SDK", c.ratio("toolserver", "TypeScript SDK", cpu), 1, times),
+		atMost("whole, likewise", c.ratio(wholeResults, "TypeScript SDK", cpu), 1, times))
 }

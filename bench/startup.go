@@ -26,8 +26,8 @@ func measureStartup(ctx context.Context, l *lab) error {
 	}
 	least := c.least("toolserver", p50) / c.least("mcp-go", p50)
 	l.table.add("start to initialize answered", c,
-		atMost("time to mcp-go", c.ratio("toolserver", "mcp-go", p50), 1.3, times),
-		atMost("least time to mcp-go's", least, 1.3, times),
+		atMost("time to mcp-go", c.ratio("toolserver", "mcp-go", p50), 1.1, times),
+		atMost("least time to mcp-go's", least, 1.1, times),
 		atMost("RSS", c.median("toolserver", rss), 25<<20, mebi))
 	l.table.note("start: %d starts each; least time %s for toolserver, %s for mcp-go. RSS is that of the process and its children.",
 		l.starts, nanos(c.least("toolserver", p50)), nanos(c.least("mcp-go", p50)))

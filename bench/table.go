@@ -57,7 +57,8 @@ func (t *table) note(format string, args ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
-func (t *table) print(w io.Writer, markdown bool) {
+// print writes the table as text.
+func (t *table) print(w io.Writer) {
 	rows := append([][]string{header}, t.rows...)
 	widths := make([]int, len(header))
 	for _, row := range rows {
@@ -65,27 +66,32 @@ func (t *table) print(w io.Writer, markdown bool) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	sep, edge := "  ", ""
-	if markdown {
-		sep, edge = " | ", "|"
-	}
 	for n, row := range rows {
-		if !markdown && n > 1 && row[0] != "" {
+		if n > 1 && row[0] != "" {
 			fmt.Fprintln(w)
 		}
 		var cells []string
 		for i, cell := range row {
 			cells = append(cells, cell+strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)))
 		}
-		line := strings.Join(cells, sep)
-		if markdown {
-			line = edge + " " + line + " " + edge
-		}
-		fmt.Fprintln(w, strings.TrimRight(line, " "))
-		if markdown && n == 0 {
-			fmt.Fprintln(w, strings.Repeat("|---", len(header))+"|")
-		}
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "  "), " "))
 	}
+	t.printNotes(w)
+}
+
+// printMarkdown writes the table as Markdown.
+func (t *table) printMarkdown(w io.Writer) {
+	fmt.Fprintf(w, "| %s |\n%s|\n", strings.Join(header, " | "), strings.Repeat("|---", len(header)))
+	for _, row := range t.rows {
+		for _, cell := range row {
+			fmt.Fprint(w, strings.TrimRight("| "+cell, " "), " ")
+		}
+		fmt.Fprintln(w, "|")
+	}
+	t.printNotes(w)
+}
+
+func (t *table) printNotes(w io.Writer) {
 	for _, note := range t.notes {
 		fmt.Fprintln(w, "\n"+note)
 	}

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -51,7 +53,37 @@ func measureWalk(ctx context.Context, l *lab) error {
 			errs = append(errs, fmt.Errorf("%s: %w", s.what, err))
 		}
 	}
+	if err := l.compareLargeFile(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("a large file: %w", err))
+	}
 	return errors.Join(errs...)
+}
+
+// compareLargeFile adds the search of one file.
+func (l *lab) compareLargeFile(ctx context.Context) error {
+	dir, err := l.dir("large")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	f, err := os.Create(filepath.Join(dir, "large.txt"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	const mebibyte = 1 << 20
+	text := sourceText(mebibyte-1) + "\n"
+	for range l.mebibytes {
+		if _, err := f.WriteString(text); err != nil {
+			return err
+		}
+	}
+	if _, err := f.WriteString("needleLiteral\n"); err != nil {
+		return err
+	}
+	s := searches[0]
+	s.what = fmt.Sprintf("%s, one file of %d MiB", s.what, l.mebibytes)
+	return l.compareSearch(ctx, dir, 1, s)
 }
 
 // compareSearch adds a search to the table.
