@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 )
 
 const (
@@ -73,7 +74,9 @@ var (
 // visitor's, or that dir itself cannot be read. Directories below that cannot be
 // read are not an error, see [Stats].
 func Walk(ctx context.Context, dir *os.File, path string, opt Options, visit func(*Entry) error) (Stats, error) {
-	w := &walker{ctx: ctx, opt: opt, visit: visit, scratch: make([]byte, 64<<10)}
+	scratch := scratches.Get().(*[]byte)
+	defer scratches.Put(scratch)
+	w := &walker{ctx: ctx, opt: opt, visit: visit, scratch: *scratch}
 	if w.opt.MaxEntries <= 0 {
 		w.opt.MaxEntries = maxEntries
 	}
@@ -83,6 +86,9 @@ func Walk(ctx context.Context, dir *os.File, path string, opt Options, visit fun
 	}
 	return w.stats, err
 }
+
+// scratches keeps what names are read into for other walks.
+var scratches = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
 type walker struct {
 	ctx     context.Context

@@ -2,6 +2,7 @@ package files_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,4 +45,13 @@ func BenchmarkTree(b *testing.B) {
 	b.Run("search_files", func(b *testing.B) { benchmark(b, w, "search_files", `{"pattern":"**/*.go","max_results":10000}`) })
 	b.Run("grep", func(b *testing.B) { benchmark(b, w, "grep", `{"pattern":"needleLiteral"}`) })
 	b.Run("grep_files", func(b *testing.B) { benchmark(b, w, "grep", `{"pattern":"[0-9]{4}-[0-9]{2}","mode":"files"}`) })
+}
+
+// BenchmarkListDirectory lists a directory of 200 files.
+func BenchmarkListDirectory(b *testing.B) {
+	w := newBench(b, files.Options{}, nil)
+	for i := range 200 {
+		w.put(b, fmt.Sprintf("file%03d.txt", i), "text")
+	}
+	benchmark(b, w, "list_directory", `{}`)
 }

@@ -86,7 +86,8 @@ func describe(e *walk.Entry, details bool) (entry listEntry, ok bool) {
 		return listEntry{}, false
 	}
 	if entry.Type = typeName(info.Mode); entry.Type == "file" {
-		entry.Size = &info.Size
+		size := info.Size // alone, as a list keeps it
+		entry.Size = &size
 	}
 	if !details {
 		return entry, true
