@@ -31,8 +31,9 @@ type Call struct {
 	work  func(*Call, context.Context) (outcome, error) // and what does the work
 	done  func(outcome, error)
 
-	context   callContext // of its handler; here, so that it takes no memory of its own
-	args      Arguments   // of a tool, once they are checked
+	context   callContext             // of its handler; here, so that it takes no memory of its own
+	cancel    context.CancelCauseFunc // see [ExecuteToolCommand]
+	args      Arguments               // of a tool, once they are checked
 	slotsMu   sync.Mutex
 	slots     [2]*share.Pool // where the call holds a slot, nil for nowhere
 	given     int            // how often the slots were given back

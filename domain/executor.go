@@ -69,6 +69,10 @@ type ExecuteToolCommand struct {
 	Tool      string
 	Arguments json.RawMessage // a JSON object, or empty for none
 	Client    Client          // nil if there is no client to inform or ask
+
+	// Cancel cancels the context that the command comes with, if that is of this call
+	// alone; the executor then need not derive another. It may be nil.
+	Cancel context.CancelCauseFunc
 }
 
 // Call runs a tool and waits for it, but not much longer than until ctx or the
@@ -111,7 +115,7 @@ func (e *Executor) Start(ctx context.Context, cmd ExecuteToolCommand, done func(
 func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(ToolResult, error)) *Call {
 	c := e.newCall("tools/call", cmd.Session, cmd.Client, func(out outcome, err error) { done(out.Tool, err) })
 	c.name(ClipName(cmd.Tool))
-	c.Raw, c.Record.ArgsBytes = cmd.Arguments, len(cmd.Arguments)
+	c.Raw, c.Record.ArgsBytes, c.cancel = cmd.Arguments, len(cmd.Arguments), cmd.Cancel
 	c.find = (*Call).findTool
 	return c
 }

@@ -21,9 +21,12 @@ var errGoexit = errors.New("the handler ended its goroutine")
 
 // run does the work within the time limit.
 func (c *Call) run(ctx context.Context) (outcome, error) {
-	inner, cancel := context.WithCancelCause(ctx)
+	cancel := c.cancel
+	if cancel == nil {
+		ctx, cancel = context.WithCancelCause(ctx)
+	}
 	defer cancel(nil)
-	c.context = callContext{inner, c} // around it, since a context made of one of package context costs less
+	c.context = callContext{ctx, c} // around it, since a context made of one of package context costs less
 	ctx = &c.context
 	if c.limit > 0 {
 		c.clock.start(c.limit, func() {

@@ -21,7 +21,7 @@ func (x *exchange) callTool() {
 		return
 	}
 	logged := x.logCall(name)
-	cmd := domain.ExecuteToolCommand{Session: x.domain(), Tool: name, Arguments: x.arguments, Client: x}
+	cmd := domain.ExecuteToolCommand{Session: x.domain(), Tool: name, Arguments: x.arguments, Client: x, Cancel: x.cancel}
 	x.server.exec.Start(x.ctx, cmd, func(res domain.ToolResult, err error) {
 		defer x.recover()
 		logged(res, err)
