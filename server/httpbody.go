@@ -53,12 +53,15 @@ func (in *intake) release() { in.pool.Release(in.owner, in.held) }
 // readBody reads the whole body, or rejects a request whose body is unacceptable.
 // A long one is held until release.
 func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request, owner string) (body []byte, release func(), ok bool) {
-	in := &intake{pool: h.server.held, owner: owner, limit: int64(h.server.opts.MaxMessageBytes)}
+	release = func() {}
+	limit := int64(h.server.opts.MaxMessageBytes)
 	var err error
-	if 0 <= r.ContentLength && r.ContentLength <= min(longMessage, in.limit) {
+	if 0 <= r.ContentLength && r.ContentLength <= min(longMessage, limit) {
 		body = make([]byte, r.ContentLength)
 		_, err = io.ReadFull(r.Body, body)
 	} else {
+		in := &intake{pool: h.server.held, owner: owner, limit: limit}
+		release = in.release
 		ctx, cancel := context.WithTimeoutCause(r.Context(), bodyWait, errBusy)
 		defer cancel()
 		body, err = in.readLong(ctx, r)
@@ -67,7 +70,7 @@ func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request, owner str
 	case err == nil:
 		// From here on, nothing more is expected of the client, for as long as it takes.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-		return body, in.release, true
+		return body, release, true
 	case err == errTooLong:
 		h.reject(w, r, body, h.server.tooLong(), http.StatusRequestEntityTooLarge)
 	case err == errBusy:
@@ -76,7 +79,7 @@ func (h *httpHandler) readBody(w http.ResponseWriter, r *http.Request, owner str
 	default:
 		writeError(w, nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "the body is incomplete"}, http.StatusBadRequest)
 	}
-	in.release()
+	release()
 	return nil, nil, false
 }
 
