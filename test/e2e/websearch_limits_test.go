@@ -43,7 +43,7 @@ func TestWebSearchQuota(t *testing.T) {
 				t.Errorf("%d requests although nothing is left", service.Arrived()-n)
 			}
 			const other = "another-key-0123456789"
-			service = s.become(name, fake.Options{Key: other}, fake.None)
+			s.become(name, fake.Options{Key: other}, fake.None)
 			config := opened(s.at[name]) + searchConfig(s.at, name)
 			s.configure(filepath.Join(s.dir, "config.yaml"), strings.Replace(config, "{base_url:", fmt.Sprintf("{api_key: %s, base_url:", other), 1))
 			eventually(t, "the new key is used", func() bool { return !s.search().failed })
