@@ -79,6 +79,9 @@ type Exit struct {
 	// Exceeded is [ExceededProcesses] or the like if the tree was killed because it
 	// passed one of its [Bounds]. The main process may have ended before.
 	Exceeded string
+	// LeftOver is how many processes outlived the main one and were killed, as far as
+	// a supervisor counted them.
+	LeftOver int
 	// Refused is what the tree was refused, as far as its [Confiner] knows: the first
 	// refusals.
 	Refused []Refusal
@@ -158,17 +161,17 @@ func (p *Process) Close() bool {
 	}
 }
 
-// exceeded, refused and ended record what is known of the process.
+// exceeded, gone and ended record what is known of the process.
 func (p *Process) exceeded(bound string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.exit.Exceeded = bound
 }
 
-func (p *Process) refused(list []Refusal) {
+func (p *Process) gone(refused []Refusal, leftOver int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.exit.Refused = list
+	p.exit.Refused, p.exit.LeftOver = refused, leftOver
 }
 
 func (p *Process) ended(code int, signal string, err error) {

@@ -187,7 +187,7 @@ func (s *supervisor) run(o *order, files []int) {
 	if w.pidfd >= 0 {
 		unix.Close(w.pidfd)
 	}
-	w.last.Gone = true
+	w.last.Gone, w.last.LeftOver = true, w.leftOver
 	s.send(w.last)
 }
 
@@ -348,6 +348,7 @@ type watch struct {
 	exited     bool          // the main process has
 	last       report        // not sent yet
 	killing    bool          // all of it is to be killed
+	leftOver   int           // how many were killed after the main process had ended
 	tick       time.Duration // the last pause
 
 	// Of a confined process:
@@ -383,6 +384,8 @@ func (w *watch) reap() (left bool) {
 			w.exited, w.tick = true, 0
 			raw := int(status)
 			w.last.Exited = &raw
+		case w.exited && w.killing && status.Signal() == unix.SIGKILL:
+			w.leftOver++
 		}
 	}
 }

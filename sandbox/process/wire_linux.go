@@ -64,6 +64,7 @@ type report struct {
 	Exceeded  string    `json:",omitempty"` // the bound for which all is being killed
 	Gone      bool      `json:",omitempty"` // no process is left
 	Refused   []Refusal `json:",omitempty"` // with Gone: see [Exit.Refused]
+	LeftOver  int       `json:",omitempty"` // with Gone: see [Exit.LeftOver]
 }
 
 // receive reads one order with the descriptors that came with it, which come with its

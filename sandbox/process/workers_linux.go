@@ -448,7 +448,7 @@ func (w *worker) take(r report) bool {
 		p.exceeded(r.Exceeded)
 	}
 	if r.Gone {
-		p.refused(r.Refused)
+		p.gone(r.Refused, r.LeftOver)
 		w.pool.put(w)
 		close(p.done)
 	}
