@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // A Code is a JSON-RPC error code. Those of this server are from -32019 to -32000,
@@ -192,27 +191,8 @@ func canceled(name string, ctx context.Context) *Error {
 	return &Error{Code: CodeExecutionFailed, Message: name + " was canceled", Err: context.Cause(ctx), Hint: "Call it again if its result is still wanted."}
 }
 
+// maxErrorText bounds the message of an error.
+const maxErrorText = 16_000
+
 // maxRawData bounds the data of an error of another server.
 const maxRawData = 64 << 10
-
-// maxPartial bounds the output an error carries.
-const maxPartial = 8_000
-
-// OutOfTime returns the error of a call that reached its tool's time limit, with
-// its output until then. A tool that keeps its own time returns it.
-func OutOfTime(tool string, limit time.Duration, partial ToolResult) *Error {
-	e := &Error{
-		Code: CodeTimeout, Message: fmt.Sprintf("%s timed out after %v", tool, limit),
-		Hint: "Ask for less in one call, or ask the operator to raise tools." + tool + ".timeout.",
-		Data: map[string]any{"timeout_s": limit.Seconds()},
-	}
-	for _, c := range partial.Content {
-		if c.Type == TextContent && c.Text != "" {
-			text := clip(c.Text, maxPartial)
-			e.Message += "; output until then:\n" + text
-			e.Data["partial_output"] = text
-			break
-		}
-	}
-	return e
-}

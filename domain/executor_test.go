@@ -71,10 +71,10 @@ func TestOutcomes(t *testing.T) {
 			{"panics", "panics failed: panic: no disk", CodeExecutionFailed, "error"},
 			{"exits", "exits failed: the handler ended its goroutine", CodeExecutionFailed, "error"},
 			{"typed", "typed: bad date: cause", CodeInvalidParams, "error"},
-			{"slow", "slow timed out after 1s", CodeTimeout, "error"},
-			{"partial", "partial timed out after 1s; output until then:\nhalf of it", CodeTimeout, "error"},
+			{"slow", "slow timed out after 1s, the operator's limit (tools.slow.timeout)", CodeTimeout, "error"},
+			{"partial", "half of it\n[timed out after 1s, the operator's limit (tools.partial.timeout)]", 0, "tool_error"},
 			{"late", "just in time", 0, "ok"},
-			{"deaf", "deaf timed out after 1s", CodeTimeout, "error"},
+			{"deaf", "deaf timed out after 1s, the operator's limit (tools.deaf.timeout)", CodeTimeout, "error"},
 			{"secret", `no tool "secret"`, CodeToolNotFound, "error"},
 			{"off", `tool "off" is disabled in the server's configuration`, CodeToolDisabled, "error"},
 			{"nope", `no tool "nope"`, CodeToolNotFound, "error"},
@@ -84,7 +84,9 @@ func TestOutcomes(t *testing.T) {
 			if err != nil {
 				got = err.Error()
 			} else {
-				got = res.Content[0].Text
+				for _, c := range res.Content {
+					got += c.Text
+				}
 			}
 			if got != test.want || CodeOf(err) != test.code {
 				t.Errorf("%s: got %q, code %d; want %q, code %d", test.tool, got, CodeOf(err), test.want, test.code)

@@ -328,12 +328,14 @@ func TestEveryWayOut(t *testing.T) {
 		},
 		"raw results": func(context.Context) (ToolResult, error) { r := Text(""); r.Results = escaped; return r, nil },
 		"failure":     func(context.Context) (ToolResult, error) { return Failure("x", "m "+key, "h "+key), nil },
-		"partial":     func(context.Context) (ToolResult, error) { return ToolResult{}, OutOfTime("t", time.Second, Text(key)) },
+		"partial": func(context.Context) (ToolResult, error) {
+			return (&Call{Name: "t", limit: time.Second}).partial(Failure("x", key, "")), nil
+		},
 		"other's data": func(context.Context) (ToolResult, error) {
 			return ToolResult{}, &Error{Code: -7, Message: "m", Verbatim: true, RawData: escaped}
 		},
 		"cut message": func(context.Context) (ToolResult, error) {
-			return ToolResult{}, errors.New(strings.Repeat("x", 2*maxPartial-20) + key)
+			return ToolResult{}, errors.New(strings.Repeat("x", maxErrorText-20) + key)
 		},
 		"progress": func(ctx context.Context) (ToolResult, error) {
 			ReportProgress(ctx, Progress{Done: 1, Message: key})
@@ -504,7 +506,7 @@ func TestNested(t *testing.T) {
 		code       Code
 	}{
 		{"limited", "fine", 0}, {"reports", Redacted, 0}, {"hidden", `no tool "hidden"`, CodeToolNotFound}, {"breaks", "breaks failed: panic: inner", CodeExecutionFailed},
-		{"brief", "brief timed out after 1ms", CodeTimeout}, {"deep", "nested more than", CodeExecutionFailed}, {"exec", "exec: tool is required", CodeInvalidParams},
+		{"brief", "brief timed out after 0.001s, the operator's limit (tools.brief.timeout)", CodeTimeout}, {"deep", "nested more than", CodeExecutionFailed}, {"exec", "exec: tool is required", CodeInvalidParams},
 	} {
 		got, err := call(test.tool)
 		if err != nil {

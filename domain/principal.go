@@ -29,6 +29,7 @@ func PrincipalID(source, subject string) string { return source + ":" + subject 
 type Session struct {
 	ID        string
 	Principal Principal
+	Once      bool // the server ends with the request, as that of a command line
 }
 
 // Key identifies the session among those of all principals.

@@ -88,7 +88,7 @@ func (r *redactor) error(e *Error) {
 	if len(e.RawData) > maxRawData {
 		e.RawData = json.RawMessage(`{"truncated":true}`)
 	}
-	e.Message, e.Hint, e.RawData = clip(r.text(e.Message), 2*maxPartial), r.text(e.Hint), r.json(e.RawData)
+	e.Message, e.Hint, e.RawData = clip(r.text(e.Message), maxErrorText), r.text(e.Hint), r.json(e.RawData)
 	e.Data = r.members(e.Data)
 }
 

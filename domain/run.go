@@ -13,9 +13,6 @@ import (
 	"time"
 )
 
-// errTimeout is the cause of a context whose call reached its time limit.
-var errTimeout = errors.New("time limit")
-
 // errGoexit is the error of a handler that ended its goroutine.
 var errGoexit = errors.New("the handler ended its goroutine")
 
@@ -32,15 +29,17 @@ func (c *Call) run(ctx context.Context) (outcome, error) {
 		c.clock.start(c.limit, func() {
 			cancel(errTimeout)
 			if c.outer == nil {
-				time.AfterFunc(c.catalog.Settings.Limits.MaxAbandonGrace, func() { c.abandon(OutOfTime(c.Name, c.limit, ToolResult{})) })
+				time.AfterFunc(c.catalog.Settings.Limits.MaxAbandonGrace, func() { c.abandon(c.outOfTime()) })
 			}
 		})
 		defer c.clock.stop()
 	}
 	out, err := c.recovered(ctx)
 	switch timedOut := context.Cause(ctx) == errTimeout; {
+	case timedOut && (err != nil || out.Tool.IsError) && len(out.Tool.Content) == 0:
+		return outcome{}, c.outOfTime()
 	case timedOut && (err != nil || out.Tool.IsError):
-		return outcome{}, OutOfTime(c.Name, c.limit, out.Tool)
+		return outcome{Tool: c.partial(out.Tool)}, nil
 	case err == nil && c.Tool != nil:
 		return out, c.checkResult(&out.Tool)
 	case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):

@@ -288,6 +288,26 @@ func (p *Param) fields(properties []byte) error {
 	})
 }
 
+// Describing returns the schema with another description of an argument for callers, and
+// a maximum for its value. It accepts what it did before: the tool decides on more than
+// the maximum, and can say what that means.
+func (s *ToolInputSchema) Describing(name, doc string, most int) *ToolInputSchema {
+	return newSchema(sync.OnceValue(func() *schemaText {
+		text := *s.text()
+		properties := rawjson.Member(text.raw, "properties")
+		p := rawjson.With(rawjson.Member(properties, name), "description", rawjson.AppendString(nil, doc))
+		p = rawjson.With(p, "maximum", strconv.AppendInt(nil, int64(most), 10))
+		text.raw = rawjson.With(text.raw, "properties", rawjson.With(properties, name, p))
+		text.root.Fields = slices.Clone(text.root.Fields)
+		for i := range text.root.Fields {
+			if f := &text.root.Fields[i]; f.Name == name {
+				f.Doc = doc
+			}
+		}
+		return &text
+	}))
+}
+
 // Params returns the arguments in declared order.
 func (s *ToolInputSchema) Params() []Param { return s.text().root.Fields }
 

@@ -96,8 +96,10 @@ func (c *Commands) complete() error {
 		}
 	}
 	c.summary = sync.OnceValue(func() *Summary {
-		l := c.Layers()
-		return &Summary{l.Enforcement, l.InForce, l.Notice}
+		if l := c.Layers(); l.Notice != "" {
+			return &Summary{l.Enforcement, l.Notice}
+		}
+		return nil
 	})
 	c.compiled = sync.OnceValues(func() (*command.Policy, error) { return c.compile(lists) })
 	if lists.AllowedCommands == nil && lists.DeniedCommands == nil {
@@ -282,13 +284,17 @@ func (c *Commands) Start(ctx context.Context, session string, req CommandRequest
 	return c.kernel.runner.Start(ctx, session, req.Run)
 }
 
-// Job returns a job of session.
-func (c *Commands) Job(session, id string) (*runner.Job, error) {
-	return c.kernel.runner.Job(session, id)
-}
+// Jobs are the background jobs of all sessions, for their owner to list, read and stop
+// by session. The zero value has none.
+type Jobs struct{ runner *runner.Runner }
 
-// Jobs returns the jobs of session, the oldest first.
-func (c *Commands) Jobs(session string) []*runner.Job { return c.kernel.runner.Jobs(session) }
+// Of returns the jobs of session, the oldest first.
+func (j *Jobs) Of(session string) []*runner.Job {
+	if j.runner == nil {
+		return nil
+	}
+	return j.runner.Jobs(session)
+}
 
 // lookup returns the value of name in env.
 func lookup(env []string, name string) string {

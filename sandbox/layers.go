@@ -107,11 +107,10 @@ func (p Policy) enforcement() string { return cmp.Or(p.Settings.Enforcement, Enf
 
 // Summary is what each result says of the layers.
 type Summary struct {
-	Enforcement string   `json:"enforcement"`
-	InForce     []string `json:"in_force"`
-	Notice      string   `json:"missing,omitempty"`
+	Enforcement string `json:"enforcement"`
+	Missing     string `json:"missing"`
 }
 
-// Summary returns what results say of the layers: the setting, those in force and,
-// in one line, what is not enforced. It is found out once.
+// Summary returns what results say of the layers: the setting and, in one line, what
+// of the policy is not enforced; nil if all of it is. It is found out once.
 func (c *Commands) Summary() *Summary { return c.summary() }

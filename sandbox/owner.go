@@ -19,6 +19,7 @@ type Owner struct {
 	AnyHost bool   // it fetches from hosts that its caller names, and so has lists of hosts
 	Keeps   string // directory of the state that it keeps, with others that name it; empty if it keeps none
 	Mails   string // head of the family for mail that it sends or has sent, such as invitations
+	Watches bool   // it lists, reads and stops background jobs
 	Holds   bool   // it holds long-lived processes, which read and write as Reads and Writes say
 }
 

@@ -127,6 +127,14 @@ func (c Capabilities) Commands() *Commands {
 	return c.sandbox.commands[c.owner.Tool]
 }
 
+// Jobs returns the background jobs that the owner may watch.
+func (c Capabilities) Jobs() *Jobs {
+	if !c.owner.Watches {
+		return new(Jobs)
+	}
+	return &Jobs{c.sandbox.kernel.runner}
+}
+
 // Processes returns the long-lived processes that the owner may hold.
 func (c Capabilities) Processes() *Processes {
 	if !c.owner.Holds {

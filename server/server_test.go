@@ -146,8 +146,8 @@ var outcomes = []struct{ name, args, want string }{
 	{"off", `{}`, `"error":{"code":-32004,"message":"tool \"off\" is disabled in the server's configuration"`},
 	{"broken", `{}`, `"error":{"code":-32005,"message":"broken failed: disk on fire"`},
 	{"panics", `{}`, `"error":{"code":-32005,"message":"panics failed: panic: oops"`},
-	{"slow", `{}`, `"error":{"code":-32006,"message":"slow timed out after 20ms","data":{"error_type":"timeout","next_action_hint":"Ask for less in one call, or ask the operator to raise tools.slow.timeout.","timeout_s":0.02,"tool":"slow"}}`},
-	{"deaf", `{}`, `"error":{"code":-32006,"message":"deaf timed out after 10ms"`},
+	{"slow", `{}`, `"error":{"code":-32006,"message":"slow timed out after 0.02s, the operator's limit (tools.slow.timeout)","data":{"error_type":"timeout","next_action_hint":"Ask for less in one call, or ask the operator to raise tools.slow.timeout.","timeout_s":0.02,"tool":"slow"}}`},
+	{"deaf", `{}`, `"error":{"code":-32006,"message":"deaf timed out after 0.01s, the operator's limit (tools.deaf.timeout)"`},
 	{"echo", `{"txt":"hi"}`, `"error":{"code":-32602,"message":"echo: text is required; txt is not a known argument; did you mean text?"`},
 	{"echo", `[]`, `"error":{"code":-32602,"message":"echo: arguments must be an object, not an array"`},
 }

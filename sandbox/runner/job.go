@@ -16,8 +16,6 @@ var (
 	// ErrTooManyJobs is the error of a job beyond [Options.MaxJobs] or
 	// [Options.MaxOwnerJobs].
 	ErrTooManyJobs = errors.New("too many background jobs")
-	// ErrNoJob is the error for an id that no job of the session has.
-	ErrNoJob = errors.New("no such background job")
 )
 
 // A Job is a command in the background. It ends at the latest when its session or
@@ -131,16 +129,6 @@ func commandText(req *Request) string {
 		return req.Shell
 	}
 	return strings.Join(req.Argv, " ")
-}
-
-// Job returns a job of session. Those of others do not exist for it.
-func (r *Runner) Job(session, id string) (*Job, error) {
-	for _, j := range r.Jobs(session) {
-		if j.ID == id {
-			return j, nil
-		}
-	}
-	return nil, fmt.Errorf("%w %q", ErrNoJob, id)
 }
 
 // Jobs returns the jobs of session, the oldest first.

@@ -37,17 +37,20 @@ type Options struct {
 	// MaxJobs is how many background jobs a session may have, MaxOwnerJobs how many
 	// an owner may have in all sessions, finished ones that are remembered included.
 	// MaxAge is how long a job may run and how long a finished one is remembered.
-	// Zero means 8, 16 and an hour.
+	// Zero means 8, 16 and [DefaultMaxAge].
 	MaxJobs      int
 	MaxOwnerJobs int
 	MaxAge       time.Duration
 }
 
+// DefaultMaxAge is how long a job may run, unless [Options.MaxAge] says otherwise.
+const DefaultMaxAge = time.Hour
+
 func (o *Options) setDefaults() {
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	o.Grace = cmp.Or(o.Grace, 2*time.Second)
 	o.Drain = cmp.Or(o.Drain, 200*time.Millisecond)
-	o.MaxAge = cmp.Or(o.MaxAge, time.Hour)
+	o.MaxAge = cmp.Or(o.MaxAge, DefaultMaxAge)
 	o.MaxConcurrent = cmp.Or(o.MaxConcurrent, 128)
 	o.MaxJobs = cmp.Or(o.MaxJobs, 8)
 	o.MaxOwnerJobs = cmp.Or(o.MaxOwnerJobs, 16)

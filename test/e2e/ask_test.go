@@ -417,9 +417,9 @@ func TestAskConnections(t *testing.T) {
 			}
 			eventually(t, "the job ends", func() bool {
 				user.saying(sayOnce)
-				jobs := c.call("bash", map[string]any{"command": "", "job_action": "list"}).text()
+				jobs := c.call("bash_jobs", map[string]any{"action": "list"}).text()
 				id, _, _ := strings.Cut(jobs, ":")
-				read := c.call("bash", map[string]any{"command": "", "job_action": "read", "job": id}).text()
+				read := c.call("bash_jobs", map[string]any{"action": "read", "job": id}).text()
 				return strings.Contains(read, "["+refused+"]") && len(user.was()) == 0
 			})
 			user.saying(sayNo)

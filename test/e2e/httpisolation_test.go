@@ -141,7 +141,7 @@ func TestHTTPForeignResults(t *testing.T) {
 		t.Fatalf("no job: %s", started)
 	}
 	job := match[1]
-	if a := ann.call(t, "bash", map[string]any{"command": "", "job_action": "list"}); !strings.Contains(a.text(), marker) {
+	if a := ann.call(t, "bash_jobs", map[string]any{"action": "list"}); !strings.Contains(a.text(), marker) {
 		t.Errorf("the owner's jobs: %s", a.text())
 	}
 	for _, p := range []*peer{bob, modernBob} {
@@ -150,10 +150,10 @@ func TestHTTPForeignResults(t *testing.T) {
 		}
 	}
 	for _, p := range []*peer{twin, bob, modernBob} {
-		if a := p.call(t, "bash", map[string]any{"command": "", "job_action": "list"}); strings.Contains(a.text(), marker) {
+		if a := p.call(t, "bash_jobs", map[string]any{"action": "list"}); strings.Contains(a.text(), marker) {
 			t.Errorf("a foreign job is listed: %s", a.text())
 		}
-		if a := p.call(t, "bash", map[string]any{"command": "", "job_action": "stop", "job": job}); a.Error == nil && !a.Result.IsError {
+		if a := p.call(t, "bash_jobs", map[string]any{"action": "stop", "job": job}); a.Error == nil && !a.Result.IsError {
 			t.Errorf("a foreign job was stopped: %s", a.text())
 		}
 	}

@@ -231,7 +231,7 @@ func TestNetworkAllowJobs(t *testing.T) {
 	g.file("go", "", 0o644)
 	var said outcome
 	eventually(t, "the job came to its end", func() bool {
-		said = b.call("bash", map[string]any{"command": "", "job_action": "read", "job": id})
+		said = b.call("bash_jobs", map[string]any{"action": "read", "job": id})
 		return strings.Contains(said.text, "\nend\n")
 	})
 	for _, want := range []string{"hello one\nhello two\n", "[the sandbox refused a connection to evil.example:80: not in sandbox.network.allow (" + v.at(v.plain)} {

@@ -93,21 +93,6 @@ func TestStopsWithInput(t *testing.T) {
 	}
 }
 
-// TestTimeLimit shows the limit of configuration as an error, with what there
-// was until then.
-func TestTimeLimit(t *testing.T) {
-	dir := t.TempDir()
-	config := filepath.Join(dir, "c.yaml")
-	if err := os.WriteFile(config, []byte("working_directory: .\ntools: {bash: {timeout: 1}}\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	s := start(t, "--config", config)
-	a := s.call("bash", map[string]any{"command": "echo half; sleep 20"})
-	if a.Error == nil || a.Error.Code != -32006 || a.Error.Data["timeout_s"] != 1.0 || !strings.Contains(a.Error.Message, "half") {
-		t.Errorf("got %+v", a.Error)
-	}
-}
-
 // TestEveryAnswerComes makes many calls, one at a time, that take about as long
 // as the goroutine that reads may be kept: the answer of each must come although
 // nothing follows it.

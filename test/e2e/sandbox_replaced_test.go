@@ -41,9 +41,9 @@ func TestSandboxReplaced(t *testing.T) {
 		if content, err := os.ReadFile(file); err != nil || strings.Contains(string(content), "parse_only") {
 			t.Errorf("the configuration has %.200q, %v", content, err)
 		}
-		jobs := b.call("bash", map[string]any{"command": "", "job_action": "list"}).text
+		jobs := b.call("bash_jobs", map[string]any{"action": "list"}).text
 		id, _, _ := strings.Cut(jobs, ":")
-		b.call("bash", map[string]any{"command": "", "job_action": "stop", "job": id})
+		b.call("bash_jobs", map[string]any{"action": "stop", "job": id})
 		if o := b.bash("echo x > " + g.out + "/x"); !o.failed {
 			t.Errorf("another policy is in force: %v", o)
 		}

@@ -61,7 +61,7 @@ var treeEnds = []struct {
 			b.t.Fatalf("got %v", started)
 		}
 		b.until(ready)
-		if o := b.call("bash", map[string]any{"command": "", "job_action": "stop", "job": job}); o.failed || !strings.Contains(o.text, "stopped") {
+		if o := b.call("bash_jobs", map[string]any{"action": "stop", "job": job}); o.failed || !strings.Contains(o.text, "stopped") {
 			b.t.Errorf("got %v", o)
 		}
 		b.none(marker)

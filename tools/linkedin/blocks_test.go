@@ -309,9 +309,9 @@ func TestExecutorTimeUp(t *testing.T) {
 		jobs, _ := bubble(t, fake.Handler(fake.Options{Jobs: fake.Jobs(100)}), 20*time.Second)
 		jobs.Timeout = 30 * time.Second
 		command := domain.ExecuteToolCommand{Tool: "linkedin_jobs", Arguments: json.RawMessage(`{"keyword":"x","limit":100}`)}
-		_, err := tooltest.Executor(t, jobs).Call(t.Context(), command)
-		if domain.CodeOf(err) != domain.CodeTimeout || !strings.Contains(err.Error(), "20. Go Developer 20") || !strings.Contains(err.Error(), "[Stopped early: ") {
-			t.Errorf("error %v", err)
+		res, err := tooltest.Executor(t, jobs).Call(t.Context(), command)
+		if text := tooltest.Text(res); err != nil || !res.IsError || !strings.Contains(text, "20. Go Developer 20") || !strings.Contains(text, "[Stopped early: ") || !strings.HasSuffix(text, "[timed out after 30s, the operator's limit (tools.linkedin_jobs.timeout)]") {
+			t.Errorf("error %v: %s", err, text)
 		}
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 type executeInput struct {
 	Command    string            `json:"command" min:"1" max:"32768" doc:"Shell command line."`
-	Timeout    int               `json:"timeout" default:"30" min:"1" max:"86400" doc:"Timeout in seconds."`
+	Timeout    int               `json:"timeout,omitempty" min:"1" max:"86400000" doc:"Timeout in seconds."`
 	WorkingDir string            `json:"working_dir,omitempty" doc:"Directory to run in; default: the working directory."`
 	Env        map[string]string `json:"env,omitempty" doc:"Environment variables to add to a minimal environment."`
 	Stdin      *string           `json:"stdin" doc:"Text for standard input; default: empty."`
@@ -26,6 +26,7 @@ type executeResult struct {
 	Truncated  bool   `json:"truncated"`
 	DurationMS int64  `json:"duration_ms"`
 	Sandbox    string `json:"sandbox,omitempty" doc:"What the sandbox refused or does not enforce."`
+	Note       string `json:"note,omitempty"`
 
 	IsError   bool   `json:"is_error,omitempty"`
 	ErrorType string `json:"error_type,omitempty"`
@@ -42,7 +43,7 @@ func execute(t tool) domain.Tool {
 			"When the command ends, all processes that it started are terminated. "+
 			"Use bash for interleaved output and background jobs.")
 	declared.Output = domain.OutputOf[executeResult]()
-	return domain.Define(declared, t.execute)
+	return t.describeTimeout(domain.Define(declared, t.execute), "")
 }
 
 func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, error) {
@@ -51,8 +52,11 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 			return domain.ToolResult{}, domain.InvalidArgument(t.name, "env", fmt.Sprintf("has the name %q: use letters, digits and _", name))
 		}
 	}
-	timeout, limited := t.timeout(in.Timeout)
-	req := t.request(ctx, in.Command, in.WorkingDir, timeout, 4) // twice as JSON, and escaped
+	limit, err := t.timeout(in.Timeout, t.limit)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	req := t.request(ctx, in.Command, in.WorkingDir, limit.Duration, 4) // twice as JSON, and escaped
 	req.Env, req.Run.Split, req.Run.OnOutput = in.Env, true, reporter(ctx)
 	if in.Stdin != nil {
 		req.Run.Stdin = []byte(*in.Stdin)
@@ -71,7 +75,8 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 		TimedOut: res.TimedOut, Truncated: truncated, DurationMS: res.Duration.Milliseconds(),
 	}
 	out.Sandbox = t.aboutSandbox(res, out.Stderr, in.WorkingDir)
-	errorType, note, hint := ending(res, timeout)
+	out.Note = leftOver(res)
+	errorType, note, hint := ending(res, limit)
 	switch errorType {
 	case "":
 	case "limit_exceeded":
@@ -85,9 +90,6 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	result, err := domain.JSON(out)
 	if err != nil {
 		return domain.ToolResult{}, err
-	}
-	if limited && res.TimedOut {
-		return domain.ToolResult{}, domain.OutOfTime(t.name, timeout, result)
 	}
 	result.IsError = out.IsError
 	return t.withMeta(result, res), nil

@@ -2,20 +2,41 @@ package shell
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"toolserver/domain"
+	"toolserver/sandbox"
 	"toolserver/sandbox/netproxy"
 	"toolserver/sandbox/runner"
 	"toolserver/tools/lift"
 )
 
+const (
+	jobsTool = "bash_jobs"
+	// maxWait is how long a call waits for the end of a job, in seconds: shorter than
+	// the minute that many clients wait for an answer.
+	maxWait = 50
+)
+
 // start starts a background job. It may run for as long as jobs may, unless the
 // caller says less.
 func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error) {
-	req := t.request(ctx, in.Command, in.WorkingDir, time.Duration(in.Timeout)*time.Second, 1)
+	limit, err := t.timeout(in.Timeout, max(t.limit, runner.DefaultMaxAge))
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	if in.Timeout == 0 {
+		limit.Duration = runner.DefaultMaxAge
+	}
+	if domain.SessionOf(ctx).Once {
+		return domain.ToolResult{}, domain.InvalidArgument(t.name, "background",
+			"is for clients of a server that goes on: this one ends with the call, and its jobs with it; run the command without background")
+	}
+	req := t.request(ctx, in.Command, in.WorkingDir, limit.Duration, 1)
 	commands, err := lift.Commands(ctx, t.held, req)
 	if err != nil {
 		return t.failure(err)
@@ -24,58 +45,179 @@ func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error
 	if err != nil {
 		return t.failure(err)
 	}
-	return domain.Text(fmt.Sprintf("[job %s started; read its output with %s(command=\"\", job_action=\"read\", job=%q), end it with job_action=\"stop\"]", job.ID, t.name, job.ID)), nil
+	return domain.Text(fmt.Sprintf("[job %s started; read its output with %s(action=\"read\", job=%q), stop it with action=\"stop\"]", job.ID, jobsTool, job.ID)), nil
 }
 
-// jobs lists, reads or stops background jobs.
-func (t tool) jobs(ctx context.Context, in bashInput) (domain.ToolResult, error) {
-	if in.JobAction == "list" {
-		return domain.Text(t.list(ctx)), nil
+type jobsInput struct {
+	Action string `json:"action" default:"list" enum:"list|read|stop" doc:"What to do."`
+	Job    string `json:"job,omitempty" doc:"ID of the job to read or stop."`
+	Offset int64  `json:"offset,omitempty" min:"0" max:"9007199254740991" doc:"Byte offset to read the output from: that of the last answer."`
+	Wait   int    `json:"wait,omitempty" min:"0" max:"50" doc:"With read: seconds to wait for the job to end."`
+}
+
+// jobsResult is the structured result. With read and stop it is about one job.
+type jobsResult struct {
+	Jobs       []jobEntry `json:"jobs"`
+	Output     *string    `json:"output,omitempty" doc:"Of the job that was read or stopped, from the offset."`
+	NextOffset *int64     `json:"next_offset,omitempty"`
+	Sandbox    string     `json:"sandbox,omitempty" doc:"What the sandbox refused."`
+}
+
+type jobEntry struct {
+	Job      string `json:"job"`
+	State    string `json:"state" enum:"running|ended|timed_out|stopped|failed"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+	Seconds  int64  `json:"seconds"` // that it has run
+	Command  string `json:"command"` // its last line, no more than is readable in a list
+	Error    string `json:"error,omitempty"`
+}
+
+// watcher is the tool that lists, reads and stops background jobs.
+type watcher struct{ *sandbox.Jobs }
+
+func newJobs(c sandbox.Capabilities) domain.Tool {
+	return domain.Define(domain.Tool{
+		Name: jobsTool, Title: "Background jobs", Category: category,
+		Description: "List, read or stop the background jobs of this session, which bash starts with background: true.",
+		Annotations: domain.Annotations{Destructive: true},
+		Output:      domain.OutputOf[jobsResult](),
+		Timeout:     maxWait*time.Second + overtime,
+		Ability:     "watch and stop background commands",
+	}, watcher{c.Jobs()}.run)
+}
+
+func (w watcher) run(ctx context.Context, in jobsInput) (domain.ToolResult, error) {
+	jobs := w.Of(domain.SessionOf(ctx).Key())
+	if in.Action == "list" {
+		return list(ctx, jobs)
 	}
-	job, err := t.commands.Job(domain.SessionOf(ctx).Key(), in.Job)
-	if err != nil {
-		return domain.Failure("unknown_job", t.name+": "+err.Error()+"; jobs: "+t.list(ctx), "Use job_action=\"list\" for the jobs there are."), nil
+	i := slices.IndexFunc(jobs, func(j *runner.Job) bool { return j.ID == in.Job })
+	switch {
+	case in.Job == "" && len(jobs) == 1:
+		i = 0
+	case in.Job == "":
+		return domain.ToolResult{}, domain.InvalidArgument(jobsTool, "job", "is required to "+in.Action+"; jobs: "+ids(jobs))
+	case i < 0:
+		return domain.Failure("unknown_job", fmt.Sprintf("%s: no such background job %q; jobs: %s", jobsTool, domain.ClipName(in.Job), ids(jobs)),
+			"Give the id of one of the jobs that there are."), nil
 	}
-	if in.JobAction == "stop" {
+	job := jobs[i]
+	if in.Action == "stop" {
 		job.Stop()
+	} else if in.Wait > 0 {
+		enough := time.NewTimer(time.Duration(in.Wait) * time.Second)
+		defer enough.Stop()
+		select {
+		case <-job.Done():
+		case <-enough.C:
+		case <-ctx.Done(): // with what there is
+		}
 	}
-	page, err := job.Output().Page(in.Offset, t.inline())
-	if err != nil {
-		return domain.ToolResult{}, err
-	}
-	note := fmt.Sprintf("[job %s %s; next offset %d]", job.ID, state(job), page.Next)
-	if page.Start > in.Offset {
-		note = fmt.Sprintf("[%d bytes before offset %d are gone]\n", page.Start-in.Offset, page.Start) + note
-	}
-	if refused := netproxy.Describe(job.Refused()); refused != "" {
-		note = "[" + refused + "]\n" + note
-	}
-	return domain.Text(line(strings.TrimSuffix(page.Text, "\n"), note)), nil
+	return read(job, in.Offset, domain.ListRoom(ctx)-room)
 }
 
-func (t tool) list(ctx context.Context) string {
-	jobs := t.commands.Jobs(domain.SessionOf(ctx).Key())
-	if len(jobs) == 0 {
+// list returns the jobs, one in a line.
+func list(ctx context.Context, jobs []*runner.Job) (domain.ToolResult, error) {
+	entries := make([]jobEntry, len(jobs))
+	for i, job := range jobs {
+		entries[i] = entryOf(job)
+	}
+	return domain.List[jobEntry]{
+		Entries: entries,
+		Text: func(entries []jobEntry) string {
+			if len(entries) == 0 {
+				return "none"
+			}
+			var lines []string
+			for _, e := range entries {
+				lines = append(lines, fmt.Sprintf("%s: %s: %s", e.Job, e.words(), e.Command))
+			}
+			return strings.Join(lines, "\n")
+		},
+		Results: func(entries []jobEntry, _ int) any { return jobsResult{Jobs: entries} },
+	}.Result(ctx)
+}
+
+// read returns the state of a job and its output from an offset, as much as there is
+// room for, in both forms.
+func read(job *runner.Job, offset int64, room int) (domain.ToolResult, error) {
+	entry := entryOf(job)
+	refused := netproxy.Describe(job.Refused())
+	for most := room; ; most /= 2 {
+		page, err := job.Output().Page(offset, most)
+		if err != nil {
+			return domain.ToolResult{}, err
+		}
+		results := jobsResult{Jobs: []jobEntry{entry}, Output: &page.Text, NextOffset: &page.Next, Sandbox: refused}
+		b, err := json.Marshal(results)
+		if err != nil {
+			return domain.ToolResult{}, err
+		}
+		if len(b) > room && most > minRead {
+			continue // quoted it is longer
+		}
+		text := strings.TrimSuffix(page.Text, "\n")
+		if page.Start > offset {
+			text = fmt.Sprintf("[%d bytes before offset %d are gone]\n%s", page.Start-offset, page.Start, text)
+		}
+		if refused != "" {
+			text = line(text, "["+refused+"]")
+		}
+		note := fmt.Sprintf("[job %s %s; next offset %d]", job.ID, entry.words(), page.Next)
+		if page.Next < job.Output().Total() {
+			note = fmt.Sprintf("[job %s %s; there is more output: read on with offset=%d]", job.ID, entry.words(), page.Next)
+		}
+		result := domain.Text(line(text, note))
+		result.Results = results
+		return result, nil
+	}
+}
+
+// minRead is what a page of output has at least if there is as much.
+const minRead = 100
+
+func ids(jobs []*runner.Job) string {
+	var all []string
+	for _, j := range jobs {
+		all = append(all, j.ID)
+	}
+	if all == nil {
 		return "none"
 	}
-	var b strings.Builder
-	for _, job := range jobs {
-		fmt.Fprintf(&b, "%s: %s: %s\n", job.ID, state(job), lastLine(job.Command))
-	}
-	return strings.TrimSuffix(b.String(), "\n")
+	return strings.Join(all, ", ")
 }
 
-func state(job *runner.Job) string {
+func entryOf(job *runner.Job) jobEntry {
+	e := jobEntry{Job: job.ID, State: "running", Command: lastLine(job.Command), Seconds: int64(time.Since(job.Started).Seconds())}
 	res, ended, err := job.Result()
-	switch {
-	case !ended:
-		return fmt.Sprintf("running for %ds", int(time.Since(job.Started).Seconds()))
-	case err != nil:
-		return "broke: " + err.Error()
-	case res.TimedOut:
-		return "timed out"
-	case res.Canceled:
-		return "stopped"
+	if !ended {
+		return e
 	}
-	return fmt.Sprintf("ended with exit code %d", res.Code)
+	e.State, e.Seconds = "ended", int64(res.Duration.Seconds())
+	switch {
+	case err != nil:
+		e.State, e.Error = "failed", err.Error()
+	case res.TimedOut:
+		e.State = domain.TimedOut
+	case res.Canceled:
+		e.State = "stopped"
+	default:
+		e.ExitCode = &res.Code
+	}
+	return e
+}
+
+// words says the state of a job in text.
+func (e *jobEntry) words() string {
+	switch {
+	case e.State == "running":
+		return fmt.Sprintf("running for %ds", e.Seconds)
+	case e.State == domain.TimedOut:
+		return fmt.Sprintf("timed out after %ds", e.Seconds)
+	case e.ExitCode != nil:
+		return fmt.Sprintf("ended with exit code %d", *e.ExitCode)
+	case e.Error != "":
+		return "failed: " + e.Error
+	}
+	return e.State
 }

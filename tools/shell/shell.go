@@ -51,6 +51,7 @@ func all() []declare.Entry[Options] {
 	return []declare.Entry[Options]{
 		{Owner: owner("bash"), Make: func(o Options, c sandbox.Capabilities) domain.Tool { return bash(newTool(c, o.BashTimeout, o)) }},
 		{Owner: owner("execute_command"), Make: func(o Options, c sandbox.Capabilities) domain.Tool { return execute(newTool(c, o.ExecuteTimeout, o)) }},
+		{Owner: sandbox.Owner{Tool: jobsTool, Watches: true}, Make: func(o Options, c sandbox.Capabilities) domain.Tool { return newJobs(c) }},
 	}
 }
 
@@ -89,13 +90,6 @@ func (t tool) declare(title, ability, description string) domain.Tool {
 		Timeout:     t.limit + overtime, KeepsTime: true,
 		Uses: domain.Reads | domain.Writes | domain.Runs, Ability: ability, Explain: t.explain,
 	}
-}
-
-// timeout returns how long a command may run, and whether that is the tool's
-// limit rather than what its caller asked for.
-func (t tool) timeout(seconds int) (d time.Duration, limited bool) {
-	asked := cmp.Or(time.Duration(seconds)*time.Second, DefaultTimeout)
-	return min(asked, t.limit), asked > t.limit
 }
 
 // request returns what runs a command. An answer holds its streams in equal parts.
@@ -182,14 +176,10 @@ func (t tool) failure(err error) (domain.ToolResult, error) {
 }
 
 // ending says how a command that was run failed; the error type is empty if it succeeded.
-func ending(res runner.Result, timeout time.Duration) (errorType, note, hint string) {
+func ending(res runner.Result, limit timeLimit) (errorType, note, hint string) {
 	switch {
 	case res.TimedOut:
-		note = fmt.Sprintf("timed out after %gs", timeout.Seconds())
-		if waited := res.Waited.Round(time.Second); waited > 0 {
-			note += fmt.Sprintf(", of which %gs waiting until other commands had ended", waited.Seconds())
-		}
-		return "timed_out", note, "Give a longer timeout, or run it in the background."
+		return domain.TimedOut, timedOut(res, limit), limit.ended()
 	case res.Canceled:
 		return "canceled", "canceled", "Run it again if its result is still wanted."
 	case res.Exceeded != "":
@@ -198,6 +188,18 @@ func ending(res runner.Result, timeout time.Duration) (errorType, note, hint str
 		return "exit_status", fmt.Sprintf("exit code %d", res.Code), "Read the output for the reason, then change the command."
 	}
 	return "", "", ""
+}
+
+// leftOver says that processes were terminated which a command had left running.
+func leftOver(res runner.Result) string {
+	if res.LeftOver == 0 || res.TimedOut || res.Canceled || res.Exceeded != "" {
+		return ""
+	}
+	what := "1 process that the command left running was"
+	if res.LeftOver > 1 {
+		what = fmt.Sprintf("%d processes that the command left running were", res.LeftOver)
+	}
+	return what + " terminated; to keep them, " + inBackground
 }
 
 // aboutSandbox names the limit or rule that a command ran into, as far as that
@@ -209,10 +211,11 @@ func (t tool) aboutSandbox(res runner.Result, output, dir string) string {
 	} else if refusal := cmp.Or(netproxy.Describe(res.RefusedHosts), t.commands.Refusal(res.Exit, output, dir)); refusal != "" {
 		parts = append(parts, refusal)
 	}
-	for _, notice := range []string{t.commands.Summary().Notice, res.Notice} {
-		if notice != "" {
-			parts = append(parts, notice)
-		}
+	if missing := t.commands.Summary(); missing != nil {
+		parts = append(parts, missing.Missing)
+	}
+	if res.Notice != "" {
+		parts = append(parts, res.Notice)
 	}
 	return strings.Join(parts, "; ")
 }
@@ -222,7 +225,7 @@ type commandMeta struct {
 	ExitCode   int              `json:"exit_code"`
 	DurationMS int64            `json:"duration_ms"`
 	Truncated  bool             `json:"truncated,omitempty"`
-	Sandbox    *sandbox.Summary `json:"sandbox"`
+	Sandbox    *sandbox.Summary `json:"sandbox,omitempty"`
 }
 
 // withMeta adds to a result what is the same for both tools.

@@ -3,6 +3,8 @@ package shell_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -32,10 +34,10 @@ func TestMain(m *testing.M) {
 }
 
 type fixture struct {
-	dir           string
-	results       *domain.ResultStore
-	bash, execute domain.Tool
-	notice        string // what each result says that this machine cannot enforce
+	dir                 string
+	results             *domain.ResultStore
+	bash, execute, jobs domain.Tool
+	notice              string // what each result says that this machine cannot enforce
 }
 
 // exact skips a test of whole answers where these name what is not enforced; that
@@ -77,7 +79,7 @@ func newFixtureOn(t *testing.T, settings runner.Options, lists map[string]sandbo
 	o.Results = domain.NewResultStore(domain.PageBytes(o.MaxChars))
 	t.Cleanup(o.Results.Close)
 	tools := shell.Tools(box, o)
-	return fixture{dir, o.Results, tools[0], tools[1], box.Layers().Notice}
+	return fixture{dir, o.Results, tools[0], tools[1], tools[2], box.Layers().Notice}
 }
 
 func TestBash(t *testing.T) {
@@ -95,8 +97,21 @@ func TestBash(t *testing.T) {
 		}},
 		{Name: "exit code", Args: `{"command":"echo x; exit 3"}`, Exact: "x\n[exit code 3]", ErrorType: "exit_status"},
 		{Name: "signal", Args: `{"command":"kill -TERM $$"}`, Exact: "[exit code 143]", ErrorType: "exit_status"},
-		{Name: "timeout asked for", Args: `{"command":"echo x; sleep 20","timeout":1}`, Exact: "x\n[timed out after 1s]", ErrorType: "timed_out"},
-		{Name: "limit", Args: `{"command":"echo half; sleep 20"}`, Wants: []string{"bash timed out after 2s", "half"}, Code: domain.CodeTimeout},
+		{Name: "its own timeout", Args: `{"command":"echo x; sleep 20","timeout":1}`, ErrorType: "timed_out",
+			Exact: "x\n[timed out after 1s]\n[The timeout of the call ended it: give a timeout of up to 2 seconds, or run it with bash and background: true.]"},
+		{Name: "the operator's limit", Args: `{"command":"echo half; sleep 20"}`, ErrorType: "timed_out",
+			Exact: "half\n[timed out after 2s]\n[The operator's limit (tools.bash.timeout) ended it: run it with bash and background: true, or ask the operator to raise the limit.]"},
+		{Name: "above the limit", Args: `{"command":"echo half; sleep 20","timeout":7}`, ErrorType: "timed_out",
+			Wants: []string{"[timed out after 2s]", "tools.bash.timeout) ended it, not the 7 seconds of the call: "}},
+		{Name: "above the limit, in time", Args: `{"command":"echo x","timeout":7}`, Exact: "x"},
+		{Name: "milliseconds", Args: `{"command":"true","timeout":1000}`, Code: domain.CodeInvalidParams,
+			Want: "bash: timeout is in seconds and at most 2 (tools.bash.timeout), so 1000 is too long; if that was in milliseconds, give 1"},
+		{Name: "long milliseconds", Args: `{"command":"true","timeout":86400000}`, Code: domain.CodeInvalidParams, Want: "if that was in milliseconds, give 2"},
+		{Name: "left over", Args: `{"command":"sleep 100 & sleep 100 & echo started"}`,
+			Exact: "started\n[2 processes that the command left running were terminated; to keep them, run it with bash and background: true]"},
+		{Name: "one left over", Args: `{"command":"sleep 100 & exit 3"}`, ErrorType: "exit_status",
+			Exact: "[1 process that the command left running was terminated; to keep them, run it with bash and background: true]\n[exit code 3]"},
+		{Name: "nothing left over", Args: `{"command":"sleep 0.05 & (true &) ; echo end"}`, Exact: "end"},
 		{Name: "stdin is empty", Args: `{"command":"cat; echo done"}`, Exact: "done"},
 		{Name: "directory", Args: `{"command":"basename $PWD","working_dir":"sub"}`, Exact: "sub"},
 		{Name: "no directory", Args: `{"command":"true","working_dir":"nope"}`, Want: "nope", ErrorType: "not_found"},
@@ -104,8 +119,6 @@ func TestBash(t *testing.T) {
 		{Name: "no program", Args: `{"command":"no-such-program-x"}`, Wants: []string{"not found", "[exit code 127]"}, ErrorType: "exit_status"},
 		{Name: "empty", Args: `{"command":" "}`, Want: "bash: command must not be empty", Code: domain.CodeInvalidParams},
 		{Name: "missing", Args: `{}`, Want: "command is required", Code: domain.CodeInvalidParams},
-		{Name: "no jobs", Args: `{"command":"","job_action":"list"}`, Exact: "none"},
-		{Name: "unknown job", Args: `{"command":"","job_action":"read","job":"x"}`, Want: "jobs: none", ErrorType: "unknown_job"},
 	})
 }
 
@@ -115,7 +128,9 @@ func TestExecute(t *testing.T) {
 	tooltest.Run(t, f.execute, []tooltest.Case{
 		{Name: "apart", Args: `{"command":"echo out; echo err >&2"}`, Want: `{"exit_code":0,"stdout":"out\n","stderr":"err\n","timed_out":false,"truncated":false,"duration_ms":`},
 		{Name: "exit code", Args: `{"command":"exit 3"}`, Want: `"exit_code":3`, ErrorType: "exit_status"},
-		{Name: "timeout", Args: `{"command":"sleep 20","timeout":1}`, Wants: []string{`"timed_out":true`, "Command timed out after 1s"}, ErrorType: "timed_out"},
+		{Name: "timeout", Args: `{"command":"sleep 20","timeout":1}`, Wants: []string{`"timed_out":true`, "Command timed out after 1s", "give a timeout of up to 600 seconds"}, ErrorType: "timed_out"},
+		{Name: "milliseconds", Args: `{"command":"true","timeout":30000}`, Code: domain.CodeInvalidParams, Want: "in seconds and at most 600 (tools.execute_command.timeout), so 30000 is too long; if that was in milliseconds, give 30"},
+		{Name: "left over", Args: `{"command":"sleep 100 &"}`, Want: `"note":"1 process that the command left running was terminated; `},
 		{Name: "stdin", Args: `{"command":"cat","stdin":"given"}`, Want: `"stdout":"given"`},
 		{Name: "environment", Args: `{"command":"echo $A $HOME_IS_NOT_SET","env":{"A":"b c"}}`, Want: `"stdout":"b c\n"`},
 		{Name: "bad variable", Args: `{"command":"true","env":{"":"x"}}`, Want: "env", Code: domain.CodeInvalidParams},
@@ -166,42 +181,102 @@ func TestLongOutput(t *testing.T) {
 	}
 }
 
-// TestJobs starts a command that goes on, reads it, and stops it.
+// TestJobs starts a command that goes on, reads it, waits for it, and stops it.
 func TestJobs(t *testing.T) {
-	f := newFixture(t, nil, shell.Options{})
-	exec := tooltest.Executor(t, f.bash)
-	call := func(session string, args map[string]any) string {
+	f := newFixture(t, nil, shell.Options{MaxChars: 4000})
+	exec := tooltest.Executor(t, f.bash, f.jobs)
+	try := func(session domain.Session, tool, args string) (domain.ToolResult, error) {
 		t.Helper()
-		raw, err := json.Marshal(args)
+		return exec.Call(t.Context(), domain.ExecuteToolCommand{Session: session, Tool: tool, Arguments: json.RawMessage(args)})
+	}
+	call := func(session, tool, args string) domain.ToolResult {
+		t.Helper()
+		res, err := try(domain.Session{ID: session}, tool, args)
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Session: domain.Session{ID: session}, Tool: "bash", Arguments: raw})
-		if err != nil {
-			t.Fatal(err)
+		return res
+	}
+	start := func(command string) (id string) {
+		t.Helper()
+		started := tooltest.Text(call("a", "bash", fmt.Sprintf(`{"command":%q,"background":true}`, command)))
+		_, rest, _ := strings.Cut(started, `bash_jobs(action="read", job="`)
+		id, _, _ = strings.Cut(rest, `"`)
+		if !strings.HasPrefix(started, "[job "+id+" started") {
+			t.Fatalf("started %q", started)
 		}
-		return tooltest.Text(res)
+		return id
 	}
-	started := call("a", map[string]any{"command": "echo first; sleep 100", "background": true})
-	_, rest, _ := strings.Cut(started, "[job ")
-	id, _, _ := strings.Cut(rest, " ")
-	if id == "" || !strings.Contains(call("a", map[string]any{"command": "", "job_action": "list"}), id+": running for ") {
-		t.Fatalf("started %q", started)
+	if got := tooltest.Text(call("a", "bash_jobs", `{}`)); got != "none" {
+		t.Errorf("no jobs: %q", got)
 	}
-	if got := call("b", map[string]any{"command": "", "job_action": "list"}); got != "none" {
+	id := start("echo first; sleep 100")
+	list := call("a", "bash_jobs", `{}`)
+	tooltest.Verify(t, f.jobs, list)
+	if got := tooltest.Text(list); !strings.HasPrefix(got, id+": running for ") || !strings.HasSuffix(got, "s: echo first; sleep 100") {
+		t.Fatalf("list %q", got)
+	}
+	if got := tooltest.Text(call("b", "bash_jobs", `{"action":"list"}`)); got != "none" {
 		t.Errorf("another session sees %q", got)
 	}
+	if got := call("b", "bash_jobs", fmt.Sprintf(`{"action":"stop","job":%q}`, id)); got.ErrorType() != "unknown_job" {
+		t.Errorf("another session stops it: %q", tooltest.Text(got))
+	}
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		got := call("a", map[string]any{"command": "", "job_action": "read", "job": id})
-		if strings.HasPrefix(got, "first\n") && strings.Contains(got, "next offset 6]") {
+		got := call("a", "bash_jobs", fmt.Sprintf(`{"action":"read","job":%q}`, id))
+		tooltest.Verify(t, f.jobs, got)
+		if text := tooltest.Text(got); strings.HasPrefix(text, "first\n") && strings.Contains(text, "next offset 6]") {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("read %q", got)
+			t.Fatalf("read %q", tooltest.Text(got))
 		}
 	}
-	if got := call("a", map[string]any{"command": "", "job_action": "stop", "job": id, "offset": 6}); !strings.Contains(got, "[job "+id+" stopped; next offset 6]") {
-		t.Errorf("stopped: %q", got)
+	if got := tooltest.Text(call("a", "bash_jobs", `{"action":"stop","offset":6}`)); !strings.Contains(got, "[job "+id+" stopped; next offset 6]") {
+		t.Errorf("the only job, stopped: %q", got)
+	}
+
+	long := start(`head -c 30000 /dev/zero | tr '\0' '"'; exit 4`)
+	var all string
+	for offset := int64(0); ; {
+		got := call("a", "bash_jobs", fmt.Sprintf(`{"action":"read","job":%q,"offset":%d,"wait":50}`, long, offset))
+		tooltest.Verify(t, f.jobs, got)
+		b, err := json.Marshal(got.Structured())
+		var page struct {
+			Jobs []struct {
+				State    string `json:"state"`
+				ExitCode int    `json:"exit_code"`
+			} `json:"jobs"`
+			Output     string `json:"output"`
+			NextOffset int64  `json:"next_offset"`
+		}
+		if err = errors.Join(err, json.Unmarshal(b, &page)); err != nil || len(b) > 40_000 || len(page.Jobs) != 1 || page.Jobs[0].State != "ended" || page.Jobs[0].ExitCode != 4 {
+			t.Fatalf("page at %d: %d bytes, %v: %.300s", offset, len(b), err, b)
+		}
+		if !strings.HasPrefix(tooltest.Text(got), page.Output) {
+			t.Errorf("text and structured content differ at %d", offset)
+		}
+		if all += page.Output; page.Output == "" {
+			break
+		}
+		offset = page.NextOffset
+	}
+	if all != strings.Repeat(`"`, 30_000) {
+		t.Errorf("%d bytes of output", len(all))
+	}
+	for args, want := range map[string]string{
+		`{"action":"read"}`:             "bash_jobs: job is required to read; jobs: " + id + ", " + long,
+		`{"action":"read","job":"x"}`:   `bash_jobs: no such background job "x"; jobs: ` + id + ", " + long,
+		`{"action":"remove"}`:           "must be one of list, read, stop",
+		`{"action":"list","wait":3000}`: "wait must be at most 50",
+	} {
+		res, err := try(domain.Session{ID: "a"}, "bash_jobs", args)
+		if got := tooltest.Text(res); !strings.Contains(got+fmt.Sprint(err), want) {
+			t.Errorf("%s: %q, %v; want %q", args, got, err, want)
+		}
+	}
+	if _, err := try(domain.Session{ID: "cli", Once: true}, "bash", `{"command":"true","background":true}`); domain.CodeOf(err) != domain.CodeInvalidParams || !strings.Contains(err.Error(), "ends with the call") {
+		t.Errorf("where the server ends with the call: %v", err)
 	}
 }
 

@@ -148,11 +148,11 @@ func TestNamesakes(t *testing.T) {
 		if match == nil {
 			t.Fatalf("no job: %s", started)
 		}
-		stop := fmt.Sprintf(`"command":"","job_action":"stop","job":%q`, match[1])
-		if got := other.call(false, "bash", stop, ""); !strings.Contains(got, `"isError":true`) {
+		stop := fmt.Sprintf(`"action":"stop","job":%q`, match[1])
+		if got := other.call(false, "bash_jobs", stop, ""); !strings.Contains(got, `"isError":true`) {
 			t.Errorf("another stops it: %s", got)
 		}
-		if got := ann.call(false, "bash", stop, ""); strings.Contains(got, `"isError":true`) {
+		if got := ann.call(false, "bash_jobs", stop, ""); strings.Contains(got, `"isError":true`) {
 			t.Errorf("ann does not: %s", got)
 		}
 	})
