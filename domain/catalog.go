@@ -216,7 +216,7 @@ func (c *Catalog) findTool(p Principal, name string) (*Tool, error) {
 	}
 	switch {
 	case !ok || !c.Settings.Access.Allowed(p, t):
-		return nil, notFound(name)
+		return nil, notFound(name, c.callable(p))
 	case t.Disabled:
 		return nil, &Error{
 			Code: CodeToolDisabled, Message: fmt.Sprintf("tool %q is disabled in the server's configuration", t.Name),
@@ -224,6 +224,21 @@ func (c *Catalog) findTool(p Principal, name string) (*Tool, error) {
 		}
 	}
 	return t, nil
+}
+
+// maxCompared bounds the names that one which does not exist is compared with.
+const maxCompared = 2000
+
+// callable returns names of tools that p may call.
+func (c *Catalog) callable(p Principal) (names []string) {
+	for _, t := range c.tools {
+		if !t.Disabled && c.Settings.Access.Allowed(p, t) {
+			if names = append(names, t.Name); len(names) == maxCompared {
+				break
+			}
+		}
+	}
+	return names
 }
 
 // aliased returns the tool that p may use under another name, if that stands for one

@@ -127,7 +127,7 @@ func (c *checker) members(object map[string]any, p *Param) {
 	switch {
 	case known == len(object) || c.full():
 	case p.closed:
-		c.unknown(object, p.fieldNames())
+		c.unknown(object, p)
 	case p.values != nil:
 		fields := nameSet(p.fieldNames())
 		for _, name := range smallest(object, c.most-len(c.found), func(name string, v any) bool {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"toolserver/domain/nearest"
 )
 
 // A Code is a JSON-RPC error code. Those of this server are from -32019 to -32000,
@@ -158,8 +160,14 @@ func publicError(name string, err error) *Error {
 	return &seen
 }
 
-func notFound(name string) *Error {
-	return &Error{Code: CodeToolNotFound, Message: fmt.Sprintf("no tool %q", ClipName(name)), Hint: "Call tools/list for the tools there are."}
+// notFound is about a tool that is none of those the caller may call.
+func notFound(name string, tools []string) *Error {
+	e := &Error{Code: CodeToolNotFound, Message: fmt.Sprintf("no tool %q", ClipName(name)), Hint: "Use one of the tools that the server lists."}
+	if near, ok := nearest.Tool(name, tools); ok {
+		e.Message += "; did you mean " + near + "?"
+		e.Hint = "Call " + near + " instead, with its own arguments."
+	}
+	return e
 }
 
 // ResourceNotFound returns the error of a URI that leads nowhere, at least for

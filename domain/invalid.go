@@ -55,18 +55,41 @@ func join(path, further string) string {
 	return clip(path+further, maxPath)
 }
 
-// unknown notes members of the object, by name, that are no fields.
-func (c *checker) unknown(object map[string]any, fields []string) {
+// unknown notes members of the object, by name, that are no fields, each with the field
+// that was probably meant. Where one has none, all fields are named, once.
+func (c *checker) unknown(object map[string]any, p *Param) {
+	fields := p.fieldNames()
 	known := nameSet(fields)
+	list := "; known: " + strings.Join(fields, ", ")
+	if len(fields) == 0 {
+		list = "; there are none"
+	}
 	for _, name := range smallest(object, c.most-len(c.found), func(name string, _ any) bool { return !known[name] }) {
-		problem := "is not a known argument; known: " + strings.Join(fields, ", ")
-		if len(fields) == 0 {
-			problem = "is not a known argument; there are none"
-		} else if near, ok := nearest.Word(name, fields); ok {
-			problem = fmt.Sprintf("is not a known argument; did you mean %s?", near)
+		problem := "is not a known argument"
+		if near, ok := p.meant(name, fields); ok {
+			problem += "; did you mean " + near + "?"
+		} else {
+			problem += list
+			list = ""
 		}
 		c.add(name, problem)
 	}
+}
+
+// meant returns the field that an unknown name probably stands for, as a path: it may be
+// one of the elements of a list.
+func (p *Param) meant(name string, fields []string) (string, bool) {
+	if near, ok := nearest.Argument(name, fields); ok {
+		return near, true
+	}
+	for _, f := range p.Fields {
+		if f.Items != nil {
+			if near, ok := nearest.Argument(name, f.Items.fieldNames()); ok {
+				return f.Name + "[]." + near, true
+			}
+		}
+	}
+	return "", false
 }
 
 // smallest returns the names that pick selects, in order, but no more than n,
