@@ -156,7 +156,7 @@ func (c *Commands) refusesPath(path string, wrote bool) string {
 			return "the sandbox gives commands only what common programs need of /dev and /sys, and " + path + " is none of that"
 		case err == nil && !d.Allowed && !slices.Contains(spec.Read, "/") && !c.temporary(path) && !c.inOwnTemp(path) && readable(path):
 			return fmt.Sprintf("the sandbox lets commands read only %s and what programs need of the system, and %s is none of that "+
-				"(rule: tools.%s.allowed_paths)", first(union(spec.Read, spec.Write)), path, c.owner.Reads)
+				"(rule: tools.%s.allowed_paths)", c.places(union(spec.Read, spec.Write)), path, c.owner.Reads)
 		}
 		return ""
 	}
@@ -164,9 +164,16 @@ func (c *Commands) refusesPath(path string, wrote bool) string {
 		return fmt.Sprintf("the sandbox refused to write %s, which %s", path, c.writes.Reason(rule))
 	}
 	if d, err := c.writes.Check(path); err == nil && !d.Allowed && !c.temporary(path) && !c.inOwnTemp(path) {
-		return fmt.Sprintf("the sandbox lets commands write only in %s, and %s is not there (rule: tools.%s.allowed_paths)", first(spec.Write), path, c.owner.Writes)
+		return fmt.Sprintf("the sandbox lets commands write only in %s, so %s is not writable (rule: tools.%s.allowed_paths)", c.places(spec.Write), path, c.owner.Writes)
 	}
 	return ""
+}
+
+// places names the first of the directories that commands may use, and that for their
+// temporary files as they know it. Where caches are is no business of theirs.
+func (c *Commands) places(dirs []string) string {
+	text := first(slices.DeleteFunc(slices.Clone(dirs), c.temporary))
+	return strings.TrimPrefix(text+" and $TMPDIR", " and ")
 }
 
 // first returns the first entries of a list, as a text.

@@ -48,15 +48,24 @@ func (c *checker) opened(sh *shell, a arg, what string, write, opens bool) {
 		if err != nil && write && named && !c.refused && c.v.UnlistedPath == "" {
 			c.v.UnlistedPath = real
 		}
-		if err != nil && decides {
-			c.refuse("path", fmt.Sprintf("%s %s: %v", what, show(a.s), err), hint)
-			return
-		}
-		if opens || isDir(path) {
+		if opens || isDir(path) { // the rule of a protected file says more than the paths do
 			c.forbidden(path, write, c.p.listed, what)
 			c.forbidden(real, write, c.p.listed, what)
 		}
+		if err != nil && decides {
+			c.refuse("path", what+" "+refusedPath(show(a.s), filepath.Clean(path), real, err), hint)
+			return
+		}
 	}
+}
+
+// refusedPath says why a path is refused, which leads to real and is shown as it was
+// written. Where that is the same it is named once.
+func refusedPath(shown, path, real string, err error) string {
+	if why, ok := strings.CutPrefix(err.Error(), real+" "); ok && path == real {
+		return shown + ", which " + why
+	}
+	return shown + ": " + err.Error()
 }
 
 // permitPath asks the policy about a path, which may be a pattern.
