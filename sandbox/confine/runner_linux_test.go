@@ -10,7 +10,7 @@ import (
 )
 
 func text(res runner.Result) string {
-	head, _, _ := res.Output.Parts()
+	head, _, _ := res.Output.Parts(1 << 20)
 	return head
 }
 

@@ -4,7 +4,7 @@ import "fmt"
 
 // Text returns what was kept, with a mark where the middle was cut.
 func (o *Output) Text() string {
-	head, cut, tail := o.Parts()
+	head, cut, tail := o.Parts(o.limits.Inline)
 	if cut.Bytes == 0 {
 		return head
 	}

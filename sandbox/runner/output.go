@@ -117,29 +117,51 @@ type Cut struct {
 	Lines int64 // newlines among them
 }
 
-// Truncated reports whether [Output.Parts] leaves something out.
+// Truncated reports whether [Output.Parts] leaves something out, with all that is kept.
 func (o *Output) Truncated() bool {
-	_, cut, _ := o.Parts()
-	return cut.Bytes > 0
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.total > int64(len(o.head)+len(o.end()))
 }
 
-// Parts returns the beginning of the stream and its end as valid UTF-8, with
-// what was cut between them. Where nothing was cut head is all of it and tail is
-// empty. The cut falls between characters; bytes that are not UTF-8 become
-// U+FFFD.
-func (o *Output) Parts() (head string, cut Cut, tail string) {
+// Parts returns the beginning of the stream and its end as valid UTF-8, of at most so
+// many bytes together, with what was cut between them. Where nothing was cut head is all
+// of it and tail is empty. The cut falls between lines or, where those are long, between
+// characters; bytes that are not UTF-8 become U+FFFD.
+func (o *Output) Parts(most int) (head string, cut Cut, tail string) {
 	o.mu.Lock()
 	h, t := o.head, bytes.Clone(o.end())
 	total, lines := o.total, o.lines
 	o.mu.Unlock()
-	if total <= int64(len(h)+len(t)) {
+	if total <= int64(len(h)+len(t)) && total <= int64(most) {
 		return validText(append(bytes.Clone(h), t...)), Cut{}, ""
 	}
-	h, t = trimPartialEnd(h), trimPartialStart(t)
+	if total <= int64(len(h)+len(t)) { // both are parts of the same
+		h = append(bytes.Clone(h), t...)
+		t = h
+	}
+	h, t = h[:min(len(h), most-most/2)], t[max(0, len(t)-most/2):]
+	h, t = trimPartialLine(trimPartialEnd(h)), trimPartialFirst(trimPartialStart(t))
 	newline := []byte{'\n'}
 	cut.Bytes = total - int64(len(h)+len(t))
 	cut.Lines = lines - int64(bytes.Count(h, newline)+bytes.Count(t, newline))
 	return validText(h), cut, validText(t)
+}
+
+// trimPartialLine cuts off the last line, whose rest is missing, unless that is most of b.
+func trimPartialLine(b []byte) []byte {
+	if i := bytes.LastIndexByte(b, '\n') + 1; i > len(b)/2 {
+		return b[:i]
+	}
+	return b
+}
+
+// trimPartialFirst cuts off the first line, whose beginning is missing, likewise.
+func trimPartialFirst(b []byte) []byte {
+	if i := bytes.IndexByte(b, '\n') + 1; i > 0 && i <= len(b)/2 {
+		return b[i:]
+	}
+	return b
 }
 
 // Size is how many bytes from the beginning of the stream [Output.ReadAt] can

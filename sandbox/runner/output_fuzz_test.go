@@ -24,7 +24,7 @@ func FuzzOutput(f *testing.F) {
 			rest = rest[n:]
 		}
 		o.finish()
-		head, cut, tail := o.Parts()
+		head, cut, tail := o.Parts(o.limits.Inline)
 		if !utf8.ValidString(o.Text()) || o.Total() != int64(len(stream)) {
 			t.Fatalf("text %q, total %d of %d", o.Text(), o.Total(), len(stream))
 		}

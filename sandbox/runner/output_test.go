@@ -20,7 +20,7 @@ func TestOutputCut(t *testing.T) {
 	req := shell("for i in {1..1000}; do echo line $i; done")
 	req.Limits.Inline = 100
 	res := mustRun(t, r, req)
-	head, cut, tail := res.Output.Parts()
+	head, cut, tail := res.Output.Parts(1 << 20)
 	text := res.Output.Text()
 	if !strings.HasPrefix(head, "line 1\nline 2\n") || !strings.HasSuffix(tail, "line 999\nline 1000\n") || !res.Output.Truncated() {
 		t.Errorf("got %q", text)

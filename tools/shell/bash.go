@@ -39,14 +39,15 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	req := t.request(ctx, in.Command, in.WorkingDir, limit.Duration, 1)
+	req := t.request(ctx, in.Command, in.WorkingDir, limit.Duration)
 	req.Run.OnOutput = reporter(ctx)
 	res, err := t.run(ctx, req)
 	if err != nil {
 		return t.failure(err)
 	}
-	text := strings.TrimRight(t.text(domain.SessionOf(ctx).Principal, res.Output, res.Close), "\n")
-	if !res.Output.Truncated() {
+	text := strings.TrimRight(t.text(domain.SessionOf(ctx).Principal, res.Output, t.inline(), res.Close), "\n")
+	truncated := res.Output.Truncated()
+	if !truncated {
 		defer res.Close()
 	}
 	errorType, note, hint := ending(res, limit)
@@ -60,9 +61,9 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 		}
 	}
 	if errorType == "" {
-		return t.withMeta(domain.Text(text), res), nil
+		return t.withMeta(domain.Text(text), res, truncated), nil
 	}
-	return t.withMeta(domain.Failure(errorType, text, hint), res), nil
+	return t.withMeta(domain.Failure(errorType, text, hint), res, truncated), nil
 }
 
 // line appends a line to text.

@@ -56,7 +56,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	req := t.request(ctx, in.Command, in.WorkingDir, limit.Duration, 4) // twice as JSON, and escaped
+	req := t.request(ctx, in.Command, in.WorkingDir, limit.Duration)
 	req.Env, req.Run.Split, req.Run.OnOutput = in.Env, true, reporter(ctx)
 	if in.Stdin != nil {
 		req.Run.Stdin = []byte(*in.Stdin)
@@ -65,13 +65,14 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	if err != nil {
 		return t.failure(err)
 	}
-	truncated := res.Stdout.Truncated() || res.Stderr.Truncated()
+	mostOut, mostErr := fit(res.Stdout, res.Stderr, max(t.inline()-room, t.inline()/2))
+	truncated := res.Stdout.Total() > int64(mostOut) || res.Stderr.Total() > int64(mostErr)
 	if !truncated {
 		defer res.Close()
 	}
 	who := domain.SessionOf(ctx).Principal
 	out := executeResult{
-		ExitCode: res.Code, Stdout: t.text(who, res.Stdout, res.Close), Stderr: t.text(who, res.Stderr, res.Close), // both expire together
+		ExitCode: res.Code, Stdout: t.text(who, res.Stdout, mostOut, res.Close), Stderr: t.text(who, res.Stderr, mostErr, res.Close), // both expire together
 		TimedOut: res.TimedOut, Truncated: truncated, DurationMS: res.Duration.Milliseconds(),
 	}
 	out.Sandbox = t.aboutSandbox(res, out.Stderr, in.WorkingDir)
@@ -92,7 +93,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 		return domain.ToolResult{}, err
 	}
 	result.IsError = out.IsError
-	return t.withMeta(result, res), nil
+	return t.withMeta(result, res, truncated), nil
 }
 
 // FailureType is the error type for the log of the call.

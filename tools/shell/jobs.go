@@ -36,7 +36,7 @@ func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error
 		return domain.ToolResult{}, domain.InvalidArgument(t.name, "background",
 			"is for clients of a server that goes on: this one ends with the call, and its jobs with it; run the command without background")
 	}
-	req := t.request(ctx, in.Command, in.WorkingDir, limit.Duration, 1)
+	req := t.request(ctx, in.Command, in.WorkingDir, limit.Duration)
 	commands, err := lift.Commands(ctx, t.held, req)
 	if err != nil {
 		return t.failure(err)

@@ -5,6 +5,7 @@ package shell
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/sandbox/command"
 	"toolserver/sandbox/netproxy"
 	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/process"
@@ -92,10 +94,10 @@ func (t tool) declare(title, ability, description string) domain.Tool {
 	}
 }
 
-// request returns what runs a command. An answer holds its streams in equal parts.
-func (t tool) request(ctx context.Context, command, dir string, timeout time.Duration, streams int) sandbox.CommandRequest {
+// request returns what runs a command.
+func (t tool) request(ctx context.Context, command, dir string, timeout time.Duration) sandbox.CommandRequest {
 	return sandbox.CommandRequest{Command: command, Dir: dir, Run: runner.Request{
-		Owner: domain.SessionOf(ctx).Principal.ID, Timeout: timeout, Limits: runner.Limits{Inline: t.inline() / streams},
+		Owner: domain.SessionOf(ctx).Principal.ID, Timeout: timeout, Limits: runner.Limits{Inline: t.inline()},
 	}}
 }
 
@@ -118,11 +120,11 @@ const room = 800
 // inline is how many bytes of output an answer holds.
 func (t tool) inline() int { return max(t.MaxChars-room, t.MaxChars/2) }
 
-// text returns a stream as the caller gets it: whole, or its beginning and end
-// with a marker between and, at the end, the call that reads all of it. The whole
-// goes to the store, which closes it with release.
-func (t tool) text(p domain.Principal, out *runner.Output, release func() error) string {
-	head, cut, tail := out.Parts()
+// text returns a stream as the caller gets it: whole, or at most so many bytes of its
+// beginning and end with a marker between and, at the end, the call that reads all of it.
+// The whole goes to the store, which closes it with release.
+func (t tool) text(p domain.Principal, out *runner.Output, most int, release func() error) string {
+	head, cut, tail := out.Parts(most)
 	if cut.Bytes == 0 {
 		return head
 	}
@@ -133,6 +135,21 @@ func (t tool) text(p domain.Principal, out *runner.Output, release func() error)
 	}
 	return fmt.Sprintf("%s\n[... %d bytes, %d lines left out ...]\n%s\n[Output truncated; to read %s, in %d pages: %s]",
 		strings.TrimSuffix(head, "\n"), cut.Bytes, cut.Lines, strings.TrimSuffix(tail, "\n"), what, kept.Pages, kept.Call(1))
+}
+
+// fit returns how many bytes of two streams fit an answer of JSON, which has room for
+// them together: what one does not need the other may have.
+func fit(a, b *runner.Output, room int) (mostA, mostB int) {
+	for most := room; ; most = most * 9 / 10 {
+		mostA = max(most/2, most-int(min(b.Total(), int64(most/2))))
+		mostB = max(most/2, most-int(min(a.Total(), int64(most/2))))
+		headA, _, tailA := a.Parts(mostA)
+		headB, _, tailB := b.Parts(mostB)
+		quoted, err := json.Marshal([]string{headA, tailA, headB, tailB})
+		if err != nil || len(quoted) <= room || most < 2 {
+			return mostA, mostB
+		}
+	}
 }
 
 // stored is output in the store.
@@ -159,9 +176,9 @@ func (t tool) failure(err error) (domain.ToolResult, error) {
 	case errors.Is(err, runner.ErrTooManyJobs):
 		return failure("busy", "Stop a job, or wait until one has ended.")
 	case isDenied && denied.Verdict.Rule == "syntax":
-		return failure("invalid_command", denied.Verdict.Hint)
+		return failure("invalid_command", "Check the quoting.")
 	case isDenied:
-		result, _ := failure("denied", cmp.Or(denied.Verdict.Hint, "Use a command that policy allows, or a file tool."))
+		result, _ := failure("denied", deniedHint(denied.Verdict))
 		return lift.Result(result, err)
 	case isRefused:
 		return failure(string(refusal.Kind), "Give a working_dir that exists within the allowed paths, or leave it out.")
@@ -173,6 +190,19 @@ func (t tool) failure(err error) (domain.ToolResult, error) {
 		return domain.ToolResult{}, domain.Errorf(domain.CodeInvalidParams, "%s: %w", t.name, invalid)
 	}
 	return domain.ToolResult{}, err
+}
+
+// deniedHint says what to do instead of what policy denies. The message has the lists.
+func deniedHint(v command.Verdict) string {
+	switch {
+	case strings.HasPrefix(v.Rule, "protected: "):
+		return "Work without this file; only the operator can allow it."
+	case v.Rule == "path":
+		return cmp.Or(v.Hint, "use an allowed path, or $TMPDIR")
+	case v.Rule == "not-allowed" || strings.HasPrefix(v.Rule, "denied: "):
+		return "Use a command that is allowed, or ask the operator to allow this one."
+	}
+	return cmp.Or(v.Hint, "Use a command that policy allows, or a file tool.")
 }
 
 // ending says how a command that was run failed; the error type is empty if it succeeded.
@@ -195,11 +225,10 @@ func leftOver(res runner.Result) string {
 	if res.LeftOver == 0 || res.TimedOut || res.Canceled || res.Exceeded != "" {
 		return ""
 	}
-	what := "1 process that the command left running was"
-	if res.LeftOver > 1 {
-		what = fmt.Sprintf("%d processes that the command left running were", res.LeftOver)
+	if res.LeftOver == 1 {
+		return "1 process that the command left running was terminated; to keep it, " + inBackground
 	}
-	return what + " terminated; to keep them, " + inBackground
+	return fmt.Sprintf("%d processes that the command left running were terminated; to keep them, %s", res.LeftOver, inBackground)
 }
 
 // aboutSandbox names the limit or rule that a command ran into, as far as that
@@ -229,8 +258,7 @@ type commandMeta struct {
 }
 
 // withMeta adds to a result what is the same for both tools.
-func (t tool) withMeta(result domain.ToolResult, res runner.Result) domain.ToolResult {
-	truncated := res.Output.Truncated() || res.Stdout.Truncated() || res.Stderr.Truncated()
+func (t tool) withMeta(result domain.ToolResult, res runner.Result, truncated bool) domain.ToolResult {
 	result.Meta = commandMeta{res.Code, res.Duration.Milliseconds(), truncated, t.commands.Summary()}
 	return result
 }

@@ -110,7 +110,7 @@ func TestBash(t *testing.T) {
 		{Name: "left over", Args: `{"command":"sleep 100 & sleep 100 & echo started"}`,
 			Exact: "started\n[2 processes that the command left running were terminated; to keep them, run it with bash and background: true]"},
 		{Name: "one left over", Args: `{"command":"sleep 100 & exit 3"}`, ErrorType: "exit_status",
-			Exact: "[1 process that the command left running was terminated; to keep them, run it with bash and background: true]\n[exit code 3]"},
+			Exact: "[1 process that the command left running was terminated; to keep it, run it with bash and background: true]\n[exit code 3]"},
 		{Name: "nothing left over", Args: `{"command":"sleep 0.05 & (true &) ; echo end"}`, Exact: "end"},
 		{Name: "stdin is empty", Args: `{"command":"cat; echo done"}`, Exact: "done"},
 		{Name: "directory", Args: `{"command":"basename $PWD","working_dir":"sub"}`, Exact: "sub"},
