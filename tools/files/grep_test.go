@@ -52,7 +52,7 @@ func TestGrep(t *testing.T) {
 		{Name: "bad pattern", Args: `{"pattern":"a(b"}`, Wants: []string{"invalid pattern", "a(b"}, ErrorType: "invalid_pattern"},
 		{Name: "look-around", Args: `{"pattern":"x(?=y)"}`, Want: "at character 2", ErrorType: "invalid_pattern"},
 		{Name: "bad glob", Args: `{"pattern":"a","glob":"{a"}`, ErrorType: "invalid_pattern"},
-		{Name: "missing", Args: `{"pattern":"a","path":"sub/b.rs"}`, Want: "did you mean sub/b.go?", ErrorType: "not_found"},
+		{Name: "missing", Args: `{"pattern":"a","path":"sub/b.rs"}`, Want: `did you mean sub/b.go? Call grep again with path="sub/b.go"`, ErrorType: "not_found"},
 	})
 	text := tooltest.Text(b.call(t, "grep", `{"pattern":"needle"}`))
 	if len(text) > 600 || !strings.Contains(text, "xneedley") || !strings.HasSuffix(text, "[line cut]") {

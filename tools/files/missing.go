@@ -25,27 +25,36 @@ func (t fileTool) missing(name, message string) domain.ToolResult {
 	if len(near) == 0 {
 		return domain.Failure("not_found", message+"; "+list+" shows what there is", "Call "+list+".")
 	}
-	next := list
+	next := fmt.Sprintf("%s again with path=%q", t.name, near[0])
 	if t.name == ReadFile {
-		next = call(t.name, near[0])
+		next = cmp.Or(t.callFor(near[0]), list)
 	}
 	return domain.Failure("not_found",
 		fmt.Sprintf("%s; did you mean %s? Call %s", message, strings.Join(near, ", "), next),
-		fmt.Sprintf("Call %s, or %s for everything there.", next, list))
+		fmt.Sprintf("Call %s, or %s for everything in %s.", next, list, dir))
 }
 
 // siblings returns the nearest directory above name that can be listed, and up
-// to three paths in it that name may be a slip for.
+// to three paths in it that name may be a slip for, with what follows in name where that
+// exists.
 func (s *toolset) siblings(name string) (dir string, near []string) {
+	if slashed := strings.ReplaceAll(name, `\`, "/"); slashed != name && s.exists(slashed) {
+		return parent(slashed), []string{slashed}
+	}
 	for dir = parent(name); ; dir = parent(dir) {
 		if d, err := s.listed.OpenDir(dir); err == nil {
 			defer d.Close()
 			names, _ := d.Readdirnames(maxSiblings) // what came before an error will do
-			for _, n := range alike(firstBelow(dir, name), names) {
+			first := firstBelow(dir, name)
+			for _, n := range alike(first, names) {
 				if _, denied := d.Denied(n, false); denied {
 					continue
 				}
-				if near = append(near, under(dir, n)); len(near) == maxSuggestion {
+				path := under(dir, n)
+				if _, rest, more := strings.Cut(filepath.ToSlash(name), first+"/"); more && s.exists(path+"/"+rest) {
+					path += "/" + rest
+				}
+				if near = append(near, path); len(near) == maxSuggestion {
 					break
 				}
 			}
@@ -55,6 +64,12 @@ func (s *toolset) siblings(name string) (dir string, near []string) {
 			return ".", nil
 		}
 	}
+}
+
+// exists reports whether something is at a path that may be listed.
+func (s *toolset) exists(path string) bool {
+	_, err := s.listed.Stat(path)
+	return err == nil
 }
 
 // firstBelow returns the first name of the path name that follows dir, one of

@@ -211,7 +211,7 @@ func (c *reading) unreadable(ctx context.Context, err error) (domain.ToolResult,
 		return domain.Failure("is_binary", c.path+" is "+err.Error(), "Call "+c.callWith(binary.Likely)+"."), nil
 	}
 	if decode, ok := errors.AsType[*textfile.DecodeError](err); ok {
-		hint := "Call read_file with the encoding the file is in."
+		hint := "Look at its first bytes with another tool, such as xxd, or read another file."
 		if decode.Likely != "" {
 			hint = "Call " + c.callWith(decode.Likely) + "."
 		}
