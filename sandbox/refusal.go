@@ -23,7 +23,7 @@ var (
 	networkRefusals = []string{
 		"resolve host", "urlopen error", "failed to connect", "could not connect", "couldn't connect", "unable to connect",
 		"name resolution", "name or service not known", "getaddrinfo", "network is unreachable",
-		"dial tcp", "dial udp", "/dev/tcp/", "/dev/udp/", "socket:", "socket(",
+		"dial tcp", "dial udp", "/dev/tcp/", "/dev/udp/", "socket:", "socket(", "socket.__init__(self, family",
 		"ENETUNREACH", "ENOTFOUND", "EAI_AGAIN", "connect EACCES", "connect EPERM",
 	}
 	fileSizeRefusals  = []string{"file size limit exceeded", "file too large", "EFBIG"}

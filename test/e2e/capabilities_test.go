@@ -71,7 +71,7 @@ func TestCapabilities(t *testing.T) {
 	text, names := read(t, file), c.names()
 	result := a.Result.StructuredContent
 	if !strings.HasPrefix(text, newMatter+"# Capabilities\n") || !strings.HasSuffix(text,
-		"\n## External capabilities (via MCPX)\n\n_No MCP servers are configured, or they offer no tools._\n") {
+		"\n## External capabilities (MCP servers)\n\n_No MCP servers are configured, or they offer no tools._\n") {
 		t.Errorf("the file is\n%s", text)
 	}
 	if result["capabilities"] != strings.TrimPrefix(text, newMatter) || result["internal_tool_count"] != float64(len(names)) ||

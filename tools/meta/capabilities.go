@@ -55,7 +55,7 @@ func RefreshTool(c Capabilities) domain.Tool {
 		Description: "Write a short summary of this server's tools, one line per topic, to the capabilities file and return it. " +
 			"Front matter in the file is kept.",
 		Category:    category,
-		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: c.Ask != nil},
+		Annotations: domain.Annotations{Destructive: c.File != "", Idempotent: true, OpenWorld: c.Ask != nil}, // the default file is written over only if it is a summary
 		Output:      domain.OutputOf[refreshResult](),
 		Uses:        uses,
 		Ability:     "refresh this summary",

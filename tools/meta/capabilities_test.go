@@ -66,7 +66,7 @@ func TestRefresh(t *testing.T) {
 	res := tooltest.Call(t, tool, `{}`)
 	first := r.file(t)
 	if !strings.HasPrefix(first, "---\nloading: always\nagent-modification: true\n---\n\n# Capabilities\n\n*Generated ") ||
-		!strings.HasSuffix(first, internalLines+"\n## External capabilities (via MCPX)\n\n- **chat** — 1 tool(s)\n- **mail** — 2 tool(s)\n") {
+		!strings.HasSuffix(first, internalLines+"\n## External capabilities (MCP servers)\n\n- **chat** — 1 tool(s)\n- **mail** — 2 tool(s)\n") {
 		t.Errorf("file:\n%s", first)
 	}
 	for _, tool := range r.tools {
@@ -140,7 +140,7 @@ func TestWording(t *testing.T) {
 		answer, wording, want string
 		err                   error
 	}{
-		"model":         {answer: good, wording: "model", want: "- **Reading** — Reads and finds things.\n\n## External capabilities (via MCPX)\n\n- **chat** — 1 tool(s)\n### mail\n\n- **Post** — Sends letters.\n"},
+		"model":         {answer: good, wording: "model", want: "- **Reading** — Reads and finds things.\n\n## External capabilities (MCP servers)\n\n- **chat** — 1 tool(s)\n### mail\n\n- **Post** — Sends letters.\n"},
 		"names a tool":  {answer: `{"internal":[{"theme":"x","summary":"Use read_file."}]}`, wording: "static", want: "- **Files**"},
 		"bare name":     {answer: `{"internal":[{"theme":"x","summary":"Use send_it now"}]}`, wording: "static", want: "- **Files**"},
 		"ordinary word": {answer: `{"internal":[{"theme":"x","summary":"Can post things."}]}`, wording: "model", want: "Can post things."},

@@ -109,7 +109,7 @@ func (inv inventory) render(wording string, w words, withServers bool) string {
 	if !withServers {
 		return b.String()
 	}
-	b.WriteString("\n## External capabilities (via MCPX)\n\n")
+	b.WriteString("\n## External capabilities (MCP servers)\n\n")
 	if len(inv.external) == 0 {
 		b.WriteString("_No MCP servers are configured, or they offer no tools._\n")
 		return b.String()

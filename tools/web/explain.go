@@ -39,7 +39,7 @@ func (f *fetcher) explain(err error, asked string) domain.ToolResult {
 	}
 	if httpcall.IsTimeout(err) {
 		message := fmt.Sprintf("Request timed out after %g seconds", f.options.Timeout.Seconds())
-		return failure("timed_out", message, "Try again later, or fetch another page.")
+		return failure("timed_out", message, "Try again later, fetch another page, or ask the operator to raise tools.web_fetch.timeout.")
 	}
 	problem := httpcall.Explain(err)
 	return failure(problem.Type, problem.Message+redirected, problem.Hint)
