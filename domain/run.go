@@ -36,9 +36,10 @@ func (c *Call) run(ctx context.Context) (outcome, error) {
 	}
 	out, err := c.recovered(ctx)
 	switch timedOut := context.Cause(ctx) == errTimeout; {
-	case timedOut && (err != nil || out.Tool.IsError) && len(out.Tool.Content) == 0:
-		return outcome{}, c.outOfTime()
 	case timedOut && (err != nil || out.Tool.IsError):
+		if c.Tool == nil || out.Tool.saysNothing() {
+			return outcome{}, c.outOfTime()
+		}
 		return outcome{Tool: c.partial(out.Tool)}, nil
 	case err == nil && c.Tool != nil:
 		return out, c.checkResult(&out.Tool)

@@ -141,8 +141,8 @@ var outcomes = []struct{ name, args, want string }{
 		`"structuredContent":{"n":1}`},
 	{"sad", `{}`, `"result":{"content":[{"type":"text","text":"no such file"}],"structuredContent":{"is_error":true,"error_type":"not_found",` +
 		`"message":"no such file","next_action_hint":"Look elsewhere."},"isError":true`},
-	{"nope", `{}`, `"error":{"code":-32001,"message":"no tool \"nope\"","data":{"error_type":"tool_not_found","next_action_hint":"Call tools/list for the tools there are.","tool":"nope"}}`},
-	{"staff", `{}`, `"error":{"code":-32001,"message":"no tool \"staff\"","data":{"error_type":"tool_not_found","next_action_hint":"Call tools/list for the tools there are.","tool":"staff"}}`},
+	{"nope", `{}`, `"error":{"code":-32001,"message":"no tool \"nope\"","data":{"error_type":"tool_not_found","next_action_hint":"Use one of the tools that the server lists.","tool":"nope"}}`},
+	{"staff", `{}`, `"error":{"code":-32001,"message":"no tool \"staff\"","data":{"error_type":"tool_not_found","next_action_hint":"Use one of the tools that the server lists.","tool":"staff"}}`},
 	{"off", `{}`, `"error":{"code":-32004,"message":"tool \"off\" is disabled in the server's configuration"`},
 	{"broken", `{}`, `"error":{"code":-32005,"message":"broken failed: disk on fire"`},
 	{"panics", `{}`, `"error":{"code":-32005,"message":"panics failed: panic: oops"`},

@@ -228,7 +228,7 @@ func TestMemoryInFlight(t *testing.T) {
 	dir := t.TempDir()
 	s := startHTTP(t, binary(), dir)
 	p := s.newPeer(t, "2025-11-25", "")
-	args := map[string]any{"command": "mktemp begunXXXXXX; sleep 1000", "timeout": 1000, "stdin": strings.Repeat("x", 9<<20)}
+	args := map[string]any{"command": "mktemp begunXXXXXX; sleep 1000", "timeout": 600, "stdin": strings.Repeat("x", 9<<20)}
 	for i := range 30 {
 		p.send(t.Context(), p.callMessage(fmt.Sprint(i+1), "execute_command", args, ""))
 	}

@@ -101,7 +101,7 @@ func TestPrincipalsDoNotWait(t *testing.T) {
 		ann := &client{door: door{http: true}}
 		ann.start(t, "")
 		for range 110 {
-			ann.request(t, "tools/call", `"name":"bash","arguments":{"command":"mktemp begunXXXXXX; sleep 1000","timeout":1000}`)
+			ann.request(t, "tools/call", `"name":"bash","arguments":{"command":"mktemp begunXXXXXX; sleep 1000","timeout":600}`)
 		}
 		noted(t, ann.dir, "begun", 96) // three quarters of what there is
 		for _, modern := range modernDoors {
@@ -112,7 +112,7 @@ func TestPrincipalsDoNotWait(t *testing.T) {
 		}
 	})
 	apart(t, "long messages", "", "", func(t *testing.T, ann, bob *client) {
-		long := `"name":"execute_command","arguments":{"command":"mktemp begunXXXXXX; sleep 1000","timeout":1000,"stdin":"` + strings.Repeat("x", 9<<20) + `"}`
+		long := `"name":"execute_command","arguments":{"command":"mktemp begunXXXXXX; sleep 1000","timeout":600,"stdin":"` + strings.Repeat("x", 9<<20) + `"}`
 		for range 7 { // 63 of 96 MiB
 			ann.request(t, "tools/call", long)
 		}
