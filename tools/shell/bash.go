@@ -60,6 +60,9 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 			text = line(text, "["+about+"]")
 		}
 	}
+	if text == "" {
+		text = "[no output]"
+	}
 	if errorType == "" {
 		return t.withMeta(domain.Text(text), res, truncated), nil
 	}
