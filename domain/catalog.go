@@ -226,16 +226,11 @@ func (c *Catalog) findTool(p Principal, name string) (*Tool, error) {
 	return t, nil
 }
 
-// maxCompared bounds the names that one which does not exist is compared with.
-const maxCompared = 2000
-
-// callable returns names of tools that p may call.
+// callable returns the names of the tools that p may call.
 func (c *Catalog) callable(p Principal) (names []string) {
 	for _, t := range c.tools {
 		if !t.Disabled && c.Settings.Access.Allowed(p, t) {
-			if names = append(names, t.Name); len(names) == maxCompared {
-				break
-			}
+			names = append(names, t.Name)
 		}
 	}
 	return names

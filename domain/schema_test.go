@@ -76,6 +76,8 @@ func TestArguments(t *testing.T) {
 		{args: `{"query":"go","sites":["a","b","c","d"]}`, err: `search: sites must have at most 3 elements`},
 		{args: `{"query":"go","sort":"dat"}`, err: `search: sort must be one of relevance, date, not the string "dat"; did you mean date?`},
 		{args: `{"query":"go","cuont":1}`, err: `search: cuont is not a known argument; did you mean count?`},
+		{args: `{"q":"go","to":1,"head_limit":2}`, err: `search: head_limit is not a known argument; did you mean count?; q is not a known argument; did you mean query?; query is required; to is not a known argument; did you mean ranges[].to?`},
+		{args: `{"query":"go","yyy":1,"zzz":1}`, err: `search: yyy is not a known argument; known: query, count, sites, safe, sort, ratio, ranges, env; zzz is not a known argument`},
 		{args: `{"query":"go","zzz":1}`, err: `search: zzz is not a known argument; known: query, count, sites, safe, sort, ratio, ranges, env`},
 		{args: `{"query":"go","ranges":[{"from":1},{"form":2}]}`,
 			err: `search: ranges[1].form is not a known argument; did you mean from?; ranges[1].from is required`},

@@ -43,7 +43,7 @@ maxChars: max_length max_chars max_content_length limit
 start_index: start offset
 query: q search search_term search_query keywords keyword pattern text
 keyword: query q search keywords title
-count: max_results num_results limit n top_k size
+count: head_limit max_results num_results limit n top_k size
 message: prompt input question text content user_message body
 system_prompt: system instructions
 source: from src path old_path

@@ -6,14 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxWord bounds the words that are compared, in runes: no name is longer.
-const maxWord = 64
+const (
+	maxWord       = 64   // bounds the words that are compared, in runes: no name is longer
+	maxCandidates = 2000 // bounds how many a word is compared with
+)
 
 // Word returns the candidate that is closest to word, if one is close enough to
-// be a slip of the fingers. Of equals it returns the first.
+// be a slip of the fingers. Of equals it returns the first, and of many
+// candidates it looks at the first.
 func Word(word string, candidates []string) (string, bool) {
 	m, best, found := Like(word), "", false
-	for _, c := range candidates {
+	for _, c := range candidates[:min(len(candidates), maxCandidates)] {
 		if d, ok := m.Distance(c); ok && (!found || d < m.limit) {
 			best, m.limit, found = c, d, true
 		}
