@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -36,6 +37,19 @@ type Override struct {
 	Rename          string             `yaml:"rename" template:"-" doc:"Name that clients see instead of the tool's own."`
 	Description     string             `yaml:"description" template:"-" doc:"Description that clients see instead of the tool's own."`
 	Annotations     AnnotationOverride `yaml:"annotations" template:"-" doc:"What clients are told of the effects of the tool, instead of what it says itself."`
+}
+
+// following returns what o says, and where it says nothing of who may use the tool, what
+// another override does.
+func (o Override) following(other Override) Override {
+	if o.Enabled == nil {
+		o.Enabled = other.Enabled
+	}
+	if o.Groups == nil {
+		o.Groups = other.Groups
+	}
+	o.ComplianceLevel = cmp.Or(o.ComplianceLevel, other.ComplianceLevel)
+	return o
 }
 
 // AnnotationOverride replaces single [Annotations].

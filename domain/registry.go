@@ -307,6 +307,9 @@ func (s *sourceItems) override(r *Registry) {
 		it := &s.items[i]
 		kind, name := it.offered.kind()
 		o := overrides[kind][name]
+		if t, ok := it.offered.(*Tool); ok && t.Follows != "" {
+			o = o.following(overrides[kind][t.Follows])
+		}
 		if off, ok := r.switched[name]; ok && kind == KindTool {
 			o.Enabled = new(!off)
 		}

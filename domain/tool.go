@@ -42,6 +42,7 @@ type Tool struct {
 	Origin          Origin        // of a tool of another server
 	Alias           string        // another name that calls may use, as long as it stands for one tool only; empty for none
 	Listing         Listing       // when lists leave it out
+	Follows         string        // a tool without which it is of no use: configuration that says who may use that holds for it too, unless it has its own
 
 	Uses    Uses      // what it is handed; everything else is out of its reach
 	Ability string    // what it is good for, without its name, as a clause: "search the content of files"

@@ -37,6 +37,30 @@ func TestOutputCut(t *testing.T) {
 	}
 }
 
+// Where lines are short, none is cut in two, also if less is asked for than is kept.
+func TestOutputLines(t *testing.T) {
+	r := newRunner(t, "", runner.Options{})
+	req := shell("seq 1 1000")
+	req.Limits.Inline = 500
+	res := mustRun(t, r, req)
+	whole := make([]byte, res.Output.Total())
+	if _, err := res.Output.ReadAt(whole, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, most := range []int{10, 60, 61, 499, 500, 1 << 20} {
+		head, cut, tail := res.Output.Parts(most)
+		if !strings.HasPrefix(string(whole), head) || !strings.HasSuffix(string(whole), tail) || len(head)+len(tail) > most || len(head)+len(tail) < min(most, 500)/2 ||
+			!strings.HasSuffix(head, "\n") || tail[0] == '\n' || int64(strings.Count(head+tail, "\n"))+cut.Lines != 1000 || whole[len(whole)-len(tail)-1] != '\n' {
+			t.Errorf("%d: %q, %+v, %q", most, head, cut, tail)
+		}
+	}
+	for _, most := range []int{0, 1, 7} {
+		if head, cut, tail := res.Output.Parts(most); len(head)+len(tail) > most || cut.Bytes != res.Output.Total()-int64(len(head)+len(tail)) {
+			t.Errorf("%d: %q, %+v, %q", most, head, cut, tail)
+		}
+	}
+}
+
 // Where the cut falls into a character the character is left out whole.
 func TestOutputRunes(t *testing.T) {
 	r := newRunner(t, "", runner.Options{})

@@ -107,7 +107,7 @@ func TestCapabilities(t *testing.T) {
 		"server: {user: ann}\nusers: {ann: {groups: [mine]}}\n", more...)
 	result = fewer.refresh().Result.StructuredContent
 	got := read(t, filepath.Join(where, "capabilities.md"))
-	if n := len(fewer.names()); n != len(names)-3 || result["internal_tool_count"] != float64(n) || strings.Contains(got, "**Commands**") ||
+	if n := len(fewer.names()); n != len(names)-4 || result["internal_tool_count"] != float64(n) || strings.Contains(got, "**Commands**") ||
 		strings.Contains(got, "read web pages") || !strings.Contains(got, "**Utility**") {
 		t.Errorf("%d tools of %d; the result is %v", n, len(names), result)
 	}

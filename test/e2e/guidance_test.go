@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -156,6 +157,23 @@ func TestJobsTool(t *testing.T) {
 	})
 }
 
+// TestJobsFollow checks that who may not run commands has no tool for jobs either.
+func TestJobsFollow(t *testing.T) {
+	t.Parallel()
+	for yaml, want := range map[string]string{
+		"tools: {bash: {enabled: false}}":                             "tool_disabled",
+		"tools: {bash: {groups: [staff]}}":                            "tool_not_found",
+		"tools: {bash: {enabled: false}, bash_jobs: {enabled: true}}": "",
+		"tools: {bash_jobs: {enabled: false}}":                        "tool_disabled",
+	} {
+		c := start(t, httpConfig(t, t.TempDir(), yaml)...)
+		saying(t, yaml, c.call("bash_jobs", arguments()), want)
+		if listed := slices.Contains(c.names(), "bash_jobs"); listed != (want == "") {
+			t.Errorf("%s: bash_jobs is listed: %v", yaml, listed)
+		}
+	}
+}
+
 // TestLeftOver checks that a result counts the processes that were terminated with a
 // command, and only those.
 func TestLeftOver(t *testing.T) {
@@ -212,6 +230,7 @@ func TestRefusals(t *testing.T) {
 		a := call("bash", arguments("command", "touch /etc/xyz"))
 		saying(t, "by the kernel", a, "exit_status", "[the sandbox lets commands write only in "+dir+" and $TMPDIR, so /etc/xyz is not writable (rule: tools.write_file.allowed_paths)]")
 		saying(t, "in $TMPDIR", call("bash", arguments("command", "echo x > $TMPDIR/x && cat $TMPDIR/x")), "", "x")
+		saying(t, "no output", call("bash", arguments("command", "true")), "", "[no output]")
 		saying(t, "bash's own", call("bash", arguments("command", "if [")), "exit_status", "syntax error")
 	})
 }

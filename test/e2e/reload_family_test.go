@@ -79,7 +79,8 @@ func TestReloadOfOneFamily(t *testing.T) {
 		if a := c.finish(inFlight); a.failed() || a.text() != "opened" {
 			t.Errorf("%s: the call in flight: %s", step.name, a.text())
 		}
-		if a := c.call("bash_jobs", map[string]any{"action": "read", "job": match[1]}); !strings.Contains(a.text(), "before") {
+		disabled := strings.Contains(step.settings, "enabled: false")
+		if a := c.call("bash_jobs", map[string]any{"action": "read", "job": match[1]}); strings.Contains(a.text(), "before") == disabled {
 			t.Errorf("%s: the job: %s", step.name, a.text())
 		}
 		if a := c.call("read_large_result", map[string]any{"id": id, "page": 2}); a.failed() || !strings.Contains(a.text(), "kept\nkept") {

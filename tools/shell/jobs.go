@@ -77,7 +77,7 @@ type watcher struct{ *sandbox.Jobs }
 
 func newJobs(c sandbox.Capabilities) domain.Tool {
 	return domain.Define(domain.Tool{
-		Name: jobsTool, Title: "Background jobs", Category: category,
+		Name: jobsTool, Title: "Background jobs", Category: category, Follows: "bash",
 		Description: "List, read or stop the background jobs of this session, which bash starts with background: true.",
 		Annotations: domain.Annotations{Destructive: true},
 		Output:      domain.OutputOf[jobsResult](),
