@@ -31,7 +31,7 @@ func (t fileTool) missing(name, message string) domain.ToolResult {
 	}
 	return domain.Failure("not_found",
 		fmt.Sprintf("%s; did you mean %s? Call %s", message, strings.Join(near, ", "), next),
-		fmt.Sprintf("Call %s, or %s for everything in %s.", next, list, dir))
+		fmt.Sprintf("Call %s, or %s for everything there.", next, list))
 }
 
 // siblings returns the nearest directory above name that can be listed, and up
