@@ -174,8 +174,17 @@ func (x *exchange) initialize() (reply, error) {
 		b = rawjson.AppendString(append(b, `{"protocolVersion":`...), version)
 		b = append(b, `,"capabilities":`+capabilities...)
 		b = append(append(b, `,"serverInfo":`...), x.server.info...)
-		return append(appendOptional(b, "instructions", x.server.opts.Instructions), '}')
+		return append(appendOptional(b, "instructions", x.instructions()), '}')
 	}, nil
+}
+
+// instructions returns what models are told of the server.
+func (x *exchange) instructions() string {
+	text := x.server.opts.Instructions
+	if x.server.opts.Places != nil {
+		text += x.server.opts.Places(x.who.principal)
+	}
+	return text
 }
 
 // discover serves server/discover, which replaces the handshake in protocol
@@ -187,7 +196,7 @@ func (x *exchange) discover() (reply, error) {
 	return func(b []byte) []byte {
 		b = appendValue(append(b, `{"supportedVersions":`...), mcp.ValidProtocolVersions)
 		b = append(b, `,"capabilities":`+capabilities...)
-		b = appendOptional(b, "instructions", x.server.opts.Instructions)
-		return x.appendMeta(appendCaching(b, listTTL, false), nil)
+		b = appendOptional(b, "instructions", x.instructions())
+		return x.appendMeta(appendCaching(b, listTTL, x.server.opts.Places != nil), nil)
 	}, nil
 }

@@ -25,8 +25,10 @@ import (
 type Options struct {
 	Name         string
 	Version      string
-	Instructions string // for models, less than 2,000 characters
-	Log          *zap.Logger
+	Instructions string // for models, less than 2,000 characters with Places
+	// Places says where a principal may work, at the end of the instructions; nil if that is nowhere.
+	Places func(domain.Principal) string
+	Log    *zap.Logger
 
 	MaxMessageBytes int           // of a line or a body
 	MaxInFlight     int           // requests of one session, those in a queue included

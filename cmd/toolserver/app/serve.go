@@ -23,7 +23,7 @@ import (
 // instructions tell models what to expect of the server, in few words: clients
 // cut them at 2,000 characters.
 const instructions = "Tools for files, commands and system information, under the operator's policy. " +
-	"Relative paths start at the working directory. A denial names the rule and what is allowed. " +
+	"A denial names the rule and what is allowed. " +
 	"A truncated result ends with the call that returns the rest."
 
 // Streams are what the program reads and writes.
@@ -88,7 +88,7 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 func (a *App) newServer() {
 	cfg := a.Config()
 	a.server = server.New(a.exec, server.Options{
-		Name: cfg.Server.Name, Version: a.program.Version, Instructions: instructions, Log: a.log,
+		Name: cfg.Server.Name, Version: a.program.Version, Instructions: instructions, Places: a.places, Log: a.log,
 		MaxMessageBytes: int(cfg.Server.MaxMessage), MaxInFlight: cfg.Server.MaxInFlight, Grace: cfg.Server.Grace,
 		SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.log.Sync() },
 	})

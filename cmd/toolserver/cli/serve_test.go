@@ -69,7 +69,7 @@ func TestTranscripts(t *testing.T) {
 				ask := dial(t)
 				var got string
 				for line := range strings.Lines(text) {
-					line = strings.ReplaceAll(strings.TrimSpace(line), "DIR", dir)
+					line = workingDirectory.ReplaceAllLiteralString(strings.TrimSpace(line), dir)
 					if msg, ok := strings.CutPrefix(line, "> "); ok {
 						got = varying.ReplaceAllString(ask(msg), "${1}")
 					}
@@ -81,6 +81,9 @@ func TestTranscripts(t *testing.T) {
 		}
 	}
 }
+
+// workingDirectory is the word that stands for it in transcripts.
+var workingDirectory = regexp.MustCompile(`\bDIR\b`)
 
 // varying is what results of commands say of this machine and of the time they
 // took: how the object of that begins is kept.
