@@ -98,6 +98,9 @@ func (b *box) readMail(id string, more ...string) openedMail {
 
 var largeID = regexp.MustCompile(`read_large_result\(id="?(lr_[0-9a-f]+)`)
 
+// pagePlace is the block of a page that says which one it is.
+var pagePlace = regexp.MustCompile(`\n\[Page \d+ of \d+[^\n]*\]$`)
+
 // whole calls a tool and puts the pages of a large result together.
 func (b *box) whole(tool string, args map[string]any) outcome {
 	b.t.Helper()
@@ -115,7 +118,7 @@ func (b *box) whole(tool string, args map[string]any) outcome {
 		if p.failed {
 			b.t.Fatalf("page %d: %v", page, p)
 		}
-		o.text += p.text
+		o.text += pagePlace.ReplaceAllString(p.text, "")
 	}
 }
 
