@@ -68,6 +68,9 @@ var shellPath = sync.OnceValues(func() (string, error) {
 	return "/bin/sh", executable("/bin/sh")
 })
 
+// Shell returns the shell that runs the texts of commands.
+func Shell() (string, error) { return shellPath() }
+
 // find decides what to start.
 func (l *launch) find() (err error) {
 	if l.Shell != "" {

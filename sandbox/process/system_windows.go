@@ -93,11 +93,16 @@ func exitStatus(state *os.ProcessState) (code int, signal string, err error) {
 	return state.ExitCode(), "", nil
 }
 
+func systemShell() string { return filepath.Join(os.Getenv("SYSTEMROOT"), "System32", "cmd.exe") }
+
+// Shell returns the shell that runs the texts of commands.
+func Shell() (string, error) { return exec.LookPath(systemShell()) }
+
 // find decides what to start.
 func (l *launch) find() (err error) {
 	if l.Shell != "" {
 		if l.path = lookupEnv(l.Env, "COMSPEC"); l.path == "" {
-			l.path = filepath.Join(os.Getenv("SYSTEMROOT"), "System32", "cmd.exe")
+			l.path = systemShell()
 		}
 		l.argv = []string{l.path}
 		// With /S cmd.exe takes off the outer quotes and nothing else.

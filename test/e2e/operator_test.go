@@ -86,6 +86,7 @@ func (o *operator) certificate(name string, from, until time.Time) {
 
 // TestCheckFindsWhatServeRefuses has check and serve say the same, at the same place.
 func TestCheckFindsWhatServeRefuses(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	now := time.Now()
 	o.certificate("good", now.Add(-time.Hour), now.Add(24*time.Hour))
@@ -157,6 +158,7 @@ func TestCheckFindsWhatServeRefuses(t *testing.T) {
 // TestCheckNotes has a note for what may be meant so: groups nobody is in, paths and
 // commands that are not there, a home directory.
 func TestCheckNotes(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	c := o.file("c.yaml", "working_directory: .\ntools:\n  bash: {groups: [nobodyhas], allowed_commands: [ls, frobnicate]}\n  read_file: {denied_paths: [docs]}\nusers: {local: {groups: [nobodyhad]}}\n")
 	out, _, _ := o.run("check", "-c", c)
@@ -191,6 +193,7 @@ func TestCheckNotes(t *testing.T) {
 // TestConfigShow prints what is in force so that it can be read again from anywhere, with
 // the same effect and the same bytes, and without secrets.
 func TestConfigShow(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	must(t, os.MkdirAll(filepath.Join(o.dir, "sub", "key"), 0o700))
 	o.file("sub/key/file", "key-from-a-file\n")
@@ -261,6 +264,7 @@ prompts: {}
 
 // TestConfigResource is the same text as config show prints.
 func TestConfigResource(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	c := o.file("c.yaml", "working_directory: .\ntools: {bash: {timeout: 5}}\n")
 	o.env = append(o.env, "HOME=/nonexistent", "XDG_STATE_HOME=") // as that of the server is
@@ -276,6 +280,7 @@ func TestConfigResource(t *testing.T) {
 // TestConfigInit writes a file whose keys can be set by removing the comment sign, each
 // alone and all together, and which changes nothing as it is.
 func TestConfigInit(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	bare, _, _ := o.run("config", "show", "-C", o.dir)
 	if _, said, code := o.run("config", "init", "c.yaml"); code != 0 {
@@ -306,6 +311,7 @@ func TestConfigInit(t *testing.T) {
 
 // TestConfigSchema refuses what check refuses, and accepts what config show prints.
 func TestConfigSchema(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	text, said, code := o.run("config", "schema")
 	if code != 0 {
@@ -348,6 +354,7 @@ func TestConfigSchema(t *testing.T) {
 // TestFailedAuthenticationIsLogged guesses tokens in a flood from one address, and once
 // from another: the log has both, in a few lines, and nothing of what was guessed.
 func TestFailedAuthenticationIsLogged(t *testing.T) {
+	t.Parallel()
 	o := newOperator(t)
 	c := o.file("c.yaml", "working_directory: .\nlogging: {format: json}\nserver: {tokens: ["+tokenEntry("ann", "the-token-of-ann")+"]}\n")
 	s := startHTTP(t, binary(), "--config", c)
@@ -390,5 +397,58 @@ func TestFailedAuthenticationIsLogged(t *testing.T) {
 		`"attempts":2002,"addresses":3,"more_addresses":false,"most_from":"127.0.0.2","most":2000`)
 	if strings.Contains(log, "guess") || failed() != 4 {
 		t.Errorf("the log is\n%s", log)
+	}
+}
+
+// TestCheckWithoutShell runs check where there is no shell, as in an image that has nothing
+// but the program.
+func TestCheckWithoutShell(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("only root may change the root directory")
+	}
+	o := newOperator(t)
+	program, err := os.ReadFile(binary())
+	must(t, err)
+	for _, dir := range []string{"data", "tmp"} {
+		must(t, os.Mkdir(filepath.Join(o.dir, dir), 0o700))
+	}
+	must(t, os.WriteFile(filepath.Join(o.dir, "toolserver"), program, 0o700))
+	o.file("off.yaml", "working_directory: /data\ntools: {bash: {enabled: false}, execute_command: {enabled: false}}\n")
+	check := func(args ...string) string {
+		cmd := exec.CommandContext(t.Context(), "/toolserver", append([]string{"check"}, args...)...)
+		cmd.Path, cmd.Dir, cmd.Env, cmd.SysProcAttr = "/toolserver", "/data", []string{"PATH=/bin"}, &syscall.SysProcAttr{Chroot: o.dir}
+		out, _ := cmd.CombinedOutput() // it fails, as there are no processes to look at
+		return string(out)
+	}
+	if out := check(); !strings.Contains(out, "fail shell") || !strings.Contains(out, "bash and execute_command cannot run; install a shell") {
+		t.Errorf("check says\n%s", out)
+	}
+	if out := check("-c", "/off.yaml"); !strings.Contains(out, "ok   configuration") || strings.Contains(out, " shell ") {
+		t.Errorf("check without commands says\n%s", out)
+	}
+}
+
+// TestExplainTellsWhatTheSandboxStops has what the kernel will stop beside what the call
+// then does.
+func TestExplainTellsWhatTheSandboxStops(t *testing.T) {
+	t.Parallel()
+	o := newOperator(t)
+	for command, stopped := range map[string]string{
+		"touch /etc/zz":                "it writes /etc/zz, which is outside the allowed paths",
+		"echo x > /etc/zz":             "it writes /etc/zz",
+		"rm -rf /usr/share/nothing":    "it writes /usr/share/nothing",
+		"curl -s http://example.com":   "it connects to example.com, and commands may reach nothing",
+		"echo x > here && cat here":    "",
+		"ls /etc":                      "",
+		"git -C . status || echo none": "",
+	} {
+		out, said, code := o.run("explain", "-C", o.dir, "bash", command)
+		if stopped == "" && (code != 0 || !strings.HasPrefix(out, "verdict:  allowed\n")) || stopped != "" && (code != 1 || !strings.Contains(out, "the sandbox will stop it: "+stopped)) {
+			t.Errorf("explain bash %q ends with %d:\n%s%s", command, code, out, said)
+		}
+		if _, _, code := o.run("call", "-C", o.dir, "bash", command); (code == 0) != (stopped == "") && !strings.HasPrefix(command, "rm -rf") {
+			t.Errorf("call bash %q ends with %d", command, code)
+		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -137,11 +137,7 @@ func (r *checkReport) serving(cfg *config.Loaded) {
 }
 
 func (r *checkReport) commands(a *app.App) {
-	if path, err := exec.LookPath("bash"); err == nil {
-		r.line(true, "shell", path)
-	} else {
-		r.line(false, "shell", "bash is not installed; commands run with sh")
-	}
+	r.shell(a)
 	method, err := a.ProcessTree()
 	found := string(method)
 	if err != nil {
@@ -162,6 +158,20 @@ func (r *checkReport) commands(a *app.App) {
 	}
 	for _, effect := range layers.SideEffects {
 		r.line(false, "side effect", effect)
+	}
+}
+
+// shell checks what bash and execute_command run, if one of them is enabled.
+func (r *checkReport) shell(a *app.App) {
+	enabled := slices.ContainsFunc(a.Executor().Registry.ListEnabled(), func(t *domain.Tool) bool { return t.Name == "bash" || t.Name == "execute_command" })
+	switch path, err := process.Shell(); {
+	case err != nil && enabled:
+		r.line(false, "shell", fmt.Sprintf("%v: bash and execute_command cannot run; install a shell, or set enabled: false for both", err))
+	case err != nil:
+	case strings.TrimSuffix(filepath.Base(path), ".exe") == "bash":
+		r.line(true, "shell", path)
+	default:
+		r.line(false, "shell", "bash is not installed; commands run with "+path)
 	}
 }
 
