@@ -266,7 +266,7 @@ func (l *Loaded) Mistake(key, format string, args ...any) error {
 }
 
 // shownHead begins what Show returns.
-const shownHead = "# The configuration in force; what is not here is unset (toolserver config init - lists everything).\n" +
+const shownHead = "# The configuration in force; what is not here is unset (toolserver config schema has every key).\n" +
 	"# Secrets are references, or masked. Tools without a list of paths use working_directory and roots.\n"
 
 // Show returns the configuration in force as YAML, with secrets masked. As a file it
@@ -280,11 +280,9 @@ func (l *Loaded) Show() []byte {
 	return append([]byte(shownHead), yamlconf.Show(&c, Default(), &l.source)...)
 }
 
-// SchemaFile is where a template says that its schema is.
-const SchemaFile = "toolserver.schema.json"
-
-const templateHead = "# yaml-language-server: $schema=" + SchemaFile + "\n" +
-	"# Editors with the YAML language server complete and check this file after: toolserver config schema > " + SchemaFile + "\n" +
+// templateHead begins what Template returns. The first line is for editors.
+const templateHead = "# yaml-language-server: $schema=toolserver.schema.json\n" +
+	"# Editors with the YAML language server complete and check this file after: toolserver config schema > toolserver.schema.json\n" +
 	"# Remove the # before a key to set it. Values are the defaults, or examples where nothing is set by default.\n\n"
 
 // Template returns a file to start from, with the keys and what they mean.
