@@ -30,8 +30,8 @@ func otherDevice(t *testing.T, dir string) string {
 	return there
 }
 
-// whole returns how many of the files of a directory made by [plantTree] are complete.
-func whole(t *testing.T, dir string) (n int) {
+// complete returns how many of the files of a directory made by [plantTree] are complete.
+func complete(t *testing.T, dir string) (n int) {
 	t.Helper()
 	for i := range plantedFiles {
 		if b, err := os.ReadFile(filepath.Join(dir, fmt.Sprint(i%7), fmt.Sprint(i))); err == nil && len(b) == plantedBytes {
@@ -78,7 +78,7 @@ func TestMoving(t *testing.T) {
 			t.Errorf("%s %s: %s", step.tool, step.source, a.text())
 		}
 	}
-	if n := whole(t, filepath.Join(dir, "sub/back")); n != plantedFiles {
+	if n := complete(t, filepath.Join(dir, "sub/back")); n != plantedFiles {
 		t.Errorf("%d files arrived", n)
 	}
 	if info, err := os.Stat(there + "/a.txt"); err != nil || info.Mode().Perm() != 0o640 || !info.ModTime().Equal(then) {
@@ -134,7 +134,7 @@ func TestKilledMove(t *testing.T) {
 	abandoned := 0
 	for round := range 40 {
 		from, to := filepath.Join(dir, "tree"), filepath.Join(there, "moved")
-		if whole(t, from) < plantedFiles {
+		if complete(t, from) < plantedFiles {
 			must(t, os.RemoveAll(from))
 			plantTree(t, from)
 		}
@@ -146,7 +146,7 @@ func TestKilledMove(t *testing.T) {
 		time.Sleep(rand.N(60 * time.Millisecond)) // the moment is what is random here
 		s.kill()
 		_, err := os.Stat(to)
-		left, arrived := whole(t, from), whole(t, to)
+		left, arrived := complete(t, from), complete(t, to)
 		if err == nil && arrived < plantedFiles || err != nil && left < plantedFiles {
 			t.Fatalf("round %d, %s: %d files at the source, %d at the destination (%v)", round, tool, left, arrived, err)
 		}

@@ -60,9 +60,6 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 			text = line(text, "["+about+"]")
 		}
 	}
-	if text == "" {
-		text = "[no output]"
-	}
 	if errorType == "" {
 		return t.withMeta(domain.Text(text), res, truncated), nil
 	}

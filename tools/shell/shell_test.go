@@ -90,7 +90,11 @@ func TestBash(t *testing.T) {
 	}
 	tooltest.Run(t, f.bash, []tooltest.Case{
 		{Name: "output", Args: `{"command":"echo out; echo err >&2; echo end"}`, Exact: "out\nerr\nend"},
-		{Name: "no output", Args: `{"command":"true"}`, Exact: "[no output]"},
+		{Name: "plain", Args: `{"command":"true"}`, Check: func(t *testing.T, r domain.ToolResult) {
+			if tooltest.Text(r) != "" {
+				t.Errorf("got %q", tooltest.Text(r))
+			}
+		}},
 		{Name: "exit code", Args: `{"command":"echo x; exit 3"}`, Exact: "x\n[exit code 3]", ErrorType: "exit_status"},
 		{Name: "signal", Args: `{"command":"kill -TERM $$"}`, Exact: "[exit code 143]", ErrorType: "exit_status"},
 		{Name: "its own timeout", Args: `{"command":"echo x; sleep 20","timeout":1}`, ErrorType: "timed_out",
