@@ -25,7 +25,7 @@ var layers = map[string][]string{
 	"proxy":        {},
 	"filewatch":    {},
 	"bench":        {"cmd", "server", "tools", "sandbox", "domain", "mcpclient", "jsonrpc", "fakes"},
-	"test":         {"cmd", "tools", "sandbox", "domain", "fakes", "mcpclient", "jsonrpc"},
+	"test":         {"cmd", "tools", "sandbox", "domain", "fakes", "mcpclient", "jsonrpc", "proxy"},
 	"fakes":        {"mcpclient", "jsonrpc", "sse"},
 }
 

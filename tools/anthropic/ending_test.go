@@ -84,7 +84,7 @@ func TestConversationSlow(t *testing.T) {
 	}))
 	conversation.Timeout = 50 * time.Millisecond
 	res, err := call(t.Context(), tooltest.Executor(t, conversation), `{"message":"m"}`, nil)
-	if err != nil || res.ErrorType() != domain.TimedOut {
+	if domain.CodeOf(err) != domain.CodeTimeout {
 		t.Errorf("error %v, %q", err, tooltest.Text(res))
 	}
 	<-gone
