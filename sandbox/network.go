@@ -29,6 +29,22 @@ func (n Network) kind() confine.Network {
 // hosts names the setting and the first hosts that it allows.
 func (n Network) hosts() string { return "sandbox.network.allow (" + first(n.Allow) + ")" }
 
+// Reach says in a few words what network the policy gives commands.
+func (c *Commands) Reach() string {
+	n := c.policy.Settings.Network
+	switch {
+	case c.confinement == nil:
+		return "The network of this machine"
+	case n.Allow != nil:
+		return "Network: hosts that the operator allows"
+	case n.kind() == confine.None:
+		return "No network"
+	case n.kind() == confine.Loopback:
+		return "Network: a loopback interface of its own"
+	}
+	return "The network of this machine"
+}
+
 // inForce is what reports say of the network.
 func (n Network) inForce(have confine.Support) string {
 	if n.Allow != nil && have.NetNamespace {

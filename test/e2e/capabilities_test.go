@@ -250,7 +250,7 @@ func TestCapabilitiesPrincipals(t *testing.T) {
 		nameless(t, "the file", text, append(names, "web_fetch", "bash", "echo"))
 		counts[name] = len(names)
 	}
-	if counts["ann"] != counts["bob"]+2 {
+	if counts["ann"] != counts["bob"]+3 {
 		t.Errorf("tools are %v", counts)
 	}
 	s.running(t)

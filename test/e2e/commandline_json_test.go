@@ -26,7 +26,7 @@ func TestJSONEverywhere(t *testing.T) {
 		{"version", 0, "platform"}, {"check -c up.yaml", 1, "findings"}, {"explain bash ls", 0, "allowed"}, {"explain write_file /etc/x y", 1, "reason"},
 		{"call echo hi", 0, "content"}, {"call read_file nope", 1, "isError"}, {"call read_file", 2, "structuredContent"}, {"utility echo hi", 0, "content"},
 		{"tools", 0, "tools"}, {"tools --all", 0, "tools"}, {"file", 0, "tools"}, {"-c up.yaml u", 0, "tools"}, {"-c up.yaml u echo --message x", 0, "content"},
-		{"config show", 0, "tools"}, {"config schema", 0, "$schema"}, {"config init new.yaml", 0, "file"}, {"config import other.json", 0, "mcp_servers"},
+		{"config show", 0, "anthropic"}, {"config schema", 0, "$schema"}, {"config init new.yaml", 0, "file"}, {"config import other.json", 0, "mcp_servers"},
 		{"-c up.yaml config import other.json --write --replace", 0, "added"},
 		{"token new ann", 0, "token"}, {"trust toolserver.yaml", 0, "trusted"}, {"trust --list", 0, "trusted"}, {"trust --revoke toolserver.yaml", 0, "was_trusted"}, {"untrust toolserver.yaml", 0, "was_trusted"},
 		{"-c up.yaml upstream list", 0, ""}, {"-c up.yaml upstream ping u", 0, ""}, {"-c up.yaml upstream ping u gone", 1, ""}, {"-c up.yaml upstream tools u", 0, "tools"}, {"-c up.yaml upstream tools gone", 1, "tools"},

@@ -337,7 +337,7 @@ func TestServeExits(t *testing.T) {
 	y.file("broken.yaml", "tools: [\n")
 	y.holds(
 		line{"serve --stdio .", 0, "", "enforcement"},
-		line{"serve --stdio nowhere", 2, "", "no such file"},
+		line{"serve --stdio nowhere", 2, "", "does not exist"},
 		line{"serve -c broken.yaml", 2, "", "broken.yaml:2:1"},
 		line{"serve --http 0.0.0.0:0", 2, "", "no token is configured"},
 	)

@@ -125,7 +125,7 @@ func TestCredentialsOfFile(t *testing.T) {
 		config: opened(at) + fmt.Sprintf("web: {search: {brave: {base_url: '%s', api_key: '${file:brave.key}'}}}\n", at.url), // relative to the configuration
 		env:    []string{"BRAVE_API_KEY=another-key-0123456789"},
 	})
-	if o := b.checked("web_search", map[string]any{"query": "few"}); o.text != few {
+	if o := b.checked("web_search", map[string]any{"query": "few"}); o.text != dated("brave", few) {
 		t.Errorf("got %v", o)
 	}
 	for _, r := range service.Requests() {
@@ -167,7 +167,7 @@ func TestCredentialsProviders(t *testing.T) {
 		env:    []string{"BRAVE_API_KEY=" + braveKey},
 	}
 	b := g.open(s)
-	if o := b.checked("web_search", map[string]any{"query": "few"}); o.text != few || o.structure["provider"] != "brave" {
+	if o := b.checked("web_search", map[string]any{"query": "few"}); o.text != dated("brave", few) || o.structure["provider"] != "brave" {
 		t.Errorf("got %v", o)
 	}
 	b.stop()

@@ -184,7 +184,7 @@ func TestCheckNotes(t *testing.T) {
 		"~/project": "the directory ~/project does not exist: only shells replace ~; write " + o.dir + "/project",
 		"relative":  "the directory " + o.dir + "/relative does not exist: it starts where the server is started, which a client chooses; write an absolute path",
 	} {
-		if _, said, code := o.run("serve", "--stdio", given); code != 1 || !strings.Contains(said, want) {
+		if _, said, code := o.run("serve", "--stdio", given); code != 2 || !strings.Contains(said, want) {
 			t.Errorf("serve %s ends with %d: %s", given, code, said)
 		}
 	}

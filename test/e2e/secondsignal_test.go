@@ -40,7 +40,7 @@ func TestSecondSignal(t *testing.T) {
 		exe, marker := own(t, binary()), newMarker()
 		s := startHTTP(t, exe, httpConfig(t, t.TempDir(), grace)...)
 		p := s.newPeer(t, "2025-11-25", "")
-		p.send(t.Context(), p.callMessage("1", "bash", map[string]any{"command": detached(marker) + "sleep 1000." + marker, "timeout": 2000}, ""))
+		p.send(t.Context(), p.callMessage("1", "bash", map[string]any{"command": detached(marker) + "sleep 1000." + marker, "timeout": 600}, ""))
 		sleeping(t, marker, 4)
 		endTwice(t, s.program, exe, marker)
 	})

@@ -11,21 +11,21 @@ import (
 )
 
 type appendInput struct {
-	Path    string `json:"path" min:"1" max:"4096" doc:"Existing file to append to; a relative path starts at the working directory."`
+	Path    string `json:"path" min:"1" max:"4096" doc:"Existing file."`
 	Content string `json:"content" doc:"UTF-8 text to append; start it with a line break if the file does not end with one."`
 }
 
 // appendResult is the result of append_file.
 type appendResult struct {
-	Path          string `json:"path" doc:"The file, as the caller gave it."`
-	AppendedBytes int    `json:"appended_bytes" doc:"How many bytes were added."`
-	SizeBytes     int64  `json:"size_bytes" doc:"Size of the file afterwards."`
+	Path          string `json:"path"`
+	AppendedBytes int    `json:"appended_bytes"`
+	SizeBytes     int64  `json:"size_bytes"`
 }
 
 func appendFile(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
 		Title:       "Append to file",
-		Description: "Append text to the end of an existing file, in one write: all of it, or nothing if that fails. Use write_file to create a file.",
+		Description: "Append text to an existing file: all of it or, if that fails, nothing. Use write_file to create a file.",
 		Output:      domain.OutputOf[appendResult](),
 		Uses:        domain.Writes,
 		Ability:     "add to files",

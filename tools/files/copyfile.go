@@ -17,7 +17,7 @@ import (
 )
 
 type copyInput struct {
-	Source      string `json:"source" min:"1" max:"4096" doc:"File or directory to copy; a relative path starts at the working directory."`
+	Source      string `json:"source" min:"1" max:"4096" doc:"File or directory to copy."`
 	Destination string `json:"destination" min:"1" max:"4096" doc:"Path of the copy, with its name."`
 	Overwrite   bool   `json:"overwrite" default:"false" doc:"Replace a file at the destination."`
 }
@@ -26,17 +26,17 @@ type copyInput struct {
 type copyResult struct {
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
-	Files       int    `json:"files" doc:"How many files were copied."`
+	Files       int    `json:"files"`
 	Bytes       int64  `json:"bytes"`
-	Replaced    bool   `json:"replaced" doc:"Whether a file was replaced."`
-	LeftOut     int    `json:"left_out,omitempty" doc:"How many entries of the directory were not copied."`
+	Replaced    bool   `json:"replaced"`
+	LeftOut     int    `json:"left_out,omitempty" doc:"Entries that were not copied."`
 }
 
 func copyFile(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
 		Title: "Copy",
-		Description: "Copy a file, or a directory with all in it. The copy appears when it is complete. Creates missing parent " +
-			"directories; replaces a file only with overwrite, a directory never.",
+		Description: "Copy a file, or a directory with all in it. Creates missing parent directories. " +
+			"Replaces a file only with overwrite, a directory never.",
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true},
 		Output:      domain.OutputOf[copyResult](),
 		Uses:        domain.Reads | domain.Writes,

@@ -7,19 +7,19 @@ import (
 )
 
 type createInput struct {
-	Path string `json:"path" min:"1" max:"4096" doc:"Directory to create, with those above it that are missing; a relative path starts at the working directory."`
+	Path string `json:"path" min:"1" max:"4096" doc:"Directory to create."`
 }
 
 // createResult is the result of create_directory.
 type createResult struct {
 	Path    string `json:"path"`
-	Created bool   `json:"created" doc:"Whether it was missing."`
+	Created bool   `json:"created"`
 }
 
 func createDirectory(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
 		Title:       "Create directory",
-		Description: "Create a directory, and the directories above it that are missing. It is no error if it exists.",
+		Description: "Create a directory and its missing parents. It may exist.",
 		Annotations: domain.Annotations{Idempotent: true},
 		Output:      domain.OutputOf[createResult](),
 		Uses:        domain.Writes,

@@ -10,14 +10,14 @@ import (
 )
 
 type deleteInput struct {
-	Path      string `json:"path" min:"1" max:"4096" doc:"File, symlink or directory to delete; a relative path starts at the working directory."`
+	Path      string `json:"path" min:"1" max:"4096" doc:"File, symlink or directory to delete."`
 	Recursive bool   `json:"recursive" default:"false" doc:"Delete a directory with all in it."`
 }
 
 // deleteResult is the result of delete_file.
 type deleteResult struct {
 	Path    string `json:"path"`
-	Deleted int    `json:"deleted" doc:"How many entries were deleted, the path itself among them."`
+	Deleted int    `json:"deleted"`
 }
 
 func deleteFile(t fileTool) domain.Tool {

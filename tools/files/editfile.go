@@ -16,13 +16,13 @@ import (
 )
 
 type editInput struct {
-	Path   string `json:"path" min:"1" max:"4096" doc:"File to edit; a relative path starts at the working directory."`
-	Edits  []edit `json:"edits" min:"1" max:"200" doc:"Replacements, applied in order, each to the result of the previous ones; if one fails, none is made."`
+	Path   string `json:"path" min:"1" max:"4096" doc:"File to edit."`
+	Edits  []edit `json:"edits" min:"1" max:"200" doc:"Replacements, applied in order, all or none."`
 	DryRun bool   `json:"dry_run" default:"false" doc:"Return the diff without changing the file."`
 }
 
 type edit struct {
-	OldText    string `json:"old_text" min:"1" doc:"Text to replace, exactly as it is in the file with all white space; it must occur once, so include enough of the lines around it."`
+	OldText    string `json:"old_text" min:"1" doc:"Text to replace, exactly as in the file with all white space; it must occur once, so include lines around it."`
 	NewText    string `json:"new_text" doc:"Text to put in its place."`
 	ReplaceAll bool   `json:"replace_all" default:"false" doc:"Replace every occurrence."`
 }
@@ -42,8 +42,8 @@ const maxEdit = 16 << 20
 func editFile(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
 		Title: "Edit file",
-		Description: "Replace exact pieces of a text file, all of them or none, and return a unified diff of what changed. " +
-			"Keeps line endings, encoding and permissions. If the text is not found, the answer shows the closest place.",
+		Description: "Replace exact pieces of a text file, all or none, and return a unified diff. Keeps line endings, encoding and permissions. " +
+			"If a text is not found, the answer shows the closest place.",
 		Annotations: domain.Annotations{Destructive: true},
 		Uses:        domain.Reads | domain.Writes,
 		Ability:     "change parts of files",

@@ -26,16 +26,16 @@ const (
 )
 
 type grepInput struct {
-	Pattern       string `json:"pattern" min:"1" max:"4096" doc:"Regular expression in RE2 syntax, matched line by line."`
-	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"File or directory to search; a relative path starts at the working directory."`
-	Glob          string `json:"glob,omitempty" max:"4096" doc:"Search only files whose name matches this glob or, if the glob contains a slash, whose path below the directory matches, such as *.go or src/**/*.{ts,tsx}."`
+	Pattern       string `json:"pattern" min:"1" max:"4096" doc:"Regular expression (RE2), matched line by line."`
+	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"File or directory to search."`
+	Glob          string `json:"glob,omitempty" max:"4096" doc:"Only files whose name or, if it contains a slash, path below the directory matches, such as *.go or src/**/*.{ts,tsx}."`
 	IgnoreCase    bool   `json:"ignore_case" default:"false" doc:"Ignore case."`
 	FixedString   bool   `json:"fixed_string" default:"false" doc:"Treat the pattern as plain text."`
 	Context       int    `json:"context" default:"0" min:"0" max:"20" doc:"Lines to show before and after each match."`
-	Mode          string `json:"mode" default:"content" enum:"content|files|count" doc:"What to return: matching lines, the paths of files with matches, or the number of matching lines per file."`
-	MaxResults    int    `json:"max_results" default:"200" min:"1" max:"10000" doc:"Maximum number of lines to return, or of files in the other modes."`
+	Mode          string `json:"mode" default:"content" enum:"content|files|count" doc:"Return matching lines, paths of files, or the number of matching lines per file."`
+	MaxResults    int    `json:"max_results" default:"200" min:"1" max:"10000" doc:"Maximum number of lines, or of files."`
 	Gitignore     bool   `json:"gitignore" default:"true" doc:"Skip what .gitignore files exclude."`
-	IncludeHidden bool   `json:"include_hidden" default:"false" doc:"Include files and directories whose names start with a dot."`
+	IncludeHidden bool   `json:"include_hidden" default:"false" doc:"Include names that start with a dot."`
 }
 
 // grepMeta is the _meta of a search in files.
@@ -49,8 +49,8 @@ type grepMeta struct {
 func grep(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
 		Title: "Search in files",
-		Description: "Find the lines that match a regular expression, in a file or in all text files of a directory and " +
-			"below it. Returns path:line:text for each. Leaves out binary files, hidden ones and those that git ignores.",
+		Description: "Find lines that match a regular expression, in a file or in all text files of a directory and below it, as path:line:text. " +
+			"Skips binary files, hidden ones and those that git ignores.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Uses:        domain.Reads,
 		Ability:     "search the content of files",

@@ -13,36 +13,36 @@ import (
 )
 
 type listInput struct {
-	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"Directory to list; a relative path starts at the working directory."`
-	Recursive     bool   `json:"recursive" default:"false" doc:"Include what is in subdirectories, by the path below the directory."`
+	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"Directory to list."`
+	Recursive     bool   `json:"recursive" default:"false" doc:"Include subdirectories."`
 	Details       bool   `json:"details" default:"false" doc:"Add time of change, mode, and the targets of symlinks."`
-	Offset        int    `json:"offset" default:"0" min:"0" max:"200000" doc:"Number of entries to skip, to read on."`
-	MaxEntries    int    `json:"max_entries" default:"1000" min:"1" max:"10000" doc:"Maximum number of entries to return."`
+	Offset        int    `json:"offset" default:"0" min:"0" max:"200000" doc:"Entries to skip, to read on."`
+	MaxEntries    int    `json:"max_entries" default:"1000" min:"1" max:"10000" doc:"Maximum number of entries."`
 	IncludeHidden bool   `json:"include_hidden" default:"true" doc:"Include names that start with a dot."`
 }
 
 // listResult is the result of list_directory.
 type listResult struct {
-	Path       string      `json:"path" doc:"The directory, as the caller gave it."`
+	Path       string      `json:"path"`
 	Entries    []listEntry `json:"entries"`
-	NextOffset int         `json:"next_offset,omitempty" doc:"Offset of the entries that follow; absent at the end."`
-	Truncated  bool        `json:"truncated" doc:"Whether there may be more."`
+	NextOffset int         `json:"next_offset,omitempty" doc:"Absent at the end."`
+	Truncated  bool        `json:"truncated"`
 }
 
 type listEntry struct {
-	Name     string `json:"name" doc:"Name, or path below the directory."`
+	Name     string `json:"name" doc:"Or path below the directory."`
 	Type     string `json:"type" enum:"file|directory|symlink|fifo|socket|device"`
-	Size     *int64 `json:"size,omitempty" doc:"Bytes of a file."`
-	Modified string `json:"modified,omitempty" doc:"RFC 3339, UTC."`
+	Size     *int64 `json:"size,omitempty"`
+	Modified string `json:"modified,omitempty"`
 	Mode     string `json:"mode,omitempty"`
-	Target   string `json:"target,omitempty" doc:"Of a symlink, as written in it."`
+	Target   string `json:"target,omitempty"`
 }
 
 func listDirectory(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
 		Title: "List directory",
-		Description: "List a directory: one line per entry, sorted. Directories end in /, files have their size in bytes after a tab, " +
-			"others their type. Symlinks are not followed. Use search_files to find files by name.",
+		Description: "List a directory, a line per entry: directories end in /, files have their size in bytes after a tab, others their type. " +
+			"Use search_files to find files by name.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Output:      domain.OutputOf[listResult](),
 		Uses:        domain.Reads,

@@ -13,8 +13,8 @@ import (
 )
 
 type moveInput struct {
-	Source      string `json:"source" min:"1" max:"4096" doc:"File or directory to move; a relative path starts at the working directory."`
-	Destination string `json:"destination" min:"1" max:"4096" doc:"New path of it, with its new name."`
+	Source      string `json:"source" min:"1" max:"4096" doc:"File or directory to move."`
+	Destination string `json:"destination" min:"1" max:"4096" doc:"New path, with the name."`
 	Overwrite   bool   `json:"overwrite" default:"false" doc:"Replace a file at the destination."`
 }
 
@@ -22,14 +22,14 @@ type moveInput struct {
 type moveResult struct {
 	Source      string `json:"source"`
 	Destination string `json:"destination"`
-	Replaced    bool   `json:"replaced" doc:"Whether a file was replaced."`
+	Replaced    bool   `json:"replaced"`
 }
 
 func moveFile(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
 		Title: "Move or rename",
-		Description: "Move or rename a file or directory. Creates missing parent directories; replaces a file only with overwrite, " +
-			"a directory never. A symlink is moved itself.",
+		Description: "Move or rename a file, directory or symlink. Creates missing parent directories. " +
+			"Replaces a file only with overwrite, a directory never.",
 		Annotations: domain.Annotations{Destructive: true},
 		Output:      domain.OutputOf[moveResult](),
 		Uses:        domain.Reads | domain.Writes,

@@ -18,11 +18,11 @@ import (
 )
 
 type readInput struct {
-	Path        string `json:"path" min:"1" max:"4096" doc:"File to read; a relative path starts at the working directory."`
-	Offset      *int   `json:"offset" min:"-1000000000" max:"1000000000" doc:"First line to return, counted from 1; a negative number counts from the end: -20 returns the last 20 lines."`
-	Limit       *int   `json:"limit" min:"1" max:"1000000000" doc:"Maximum number of lines to return."`
-	LineNumbers bool   `json:"line_numbers" default:"false" doc:"Prefix each line with its number and a tab."`
-	Encoding    string `json:"encoding" default:"utf-8" max:"100" doc:"Encoding of a text file, such as utf-8, utf-16, windows-1252 or shift_jis; a byte order mark overrides utf-8."`
+	Path        string `json:"path" min:"1" max:"4096" doc:"File to read, relative to the working directory."`
+	Offset      *int   `json:"offset" min:"-1000000000" max:"1000000000" doc:"First line, counted from 1; -20 means the last 20 lines."`
+	Limit       *int   `json:"limit" min:"1" max:"1000000000" doc:"Maximum number of lines."`
+	LineNumbers bool   `json:"line_numbers" default:"false" doc:"Begin each line with its number and a tab."`
+	Encoding    string `json:"encoding" default:"utf-8" max:"100" doc:"Encoding, such as utf-16, windows-1252 or shift_jis."`
 }
 
 func readFile(t fileTool) domain.Tool {
@@ -34,9 +34,8 @@ func readFile(t fileTool) domain.Tool {
 	}}}
 	return define(t, domain.Tool{
 		Title: "Read file",
-		Description: "Read a text file in any encoding, or a part of it by lines. Also reads Word documents (.docx) and " +
-			"Excel workbooks (.xlsx) as text, and shows images. The text is returned as it is; of a long file, as much as " +
-			"fits, and a last line in brackets with the call that reads on.",
+		Description: "Read a text file, or a part of it by lines; also Word documents (.docx) and Excel workbooks (.xlsx) as text, and images. " +
+			"The last line of a long answer, in brackets, has the call that reads on.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Uses:        domain.Reads,
 		Ability:     "read text, Word and Excel files and images",

@@ -10,28 +10,27 @@ import (
 )
 
 type searchInput struct {
-	Pattern       string `json:"pattern" default:"*" min:"1" max:"4096" doc:"Glob for the name or, if it contains a slash, for the path below the directory: * ? [a-z] {a,b} and ** for any directories, such as *.{ts,tsx} or src/**/*_test.go."`
-	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"Directory to search recursively; a relative path starts at the working directory."`
-	IncludeHidden bool   `json:"include_hidden" default:"false" doc:"Include names that start with a dot, and what is below them; a pattern that contains such a name always does."`
+	Pattern       string `json:"pattern" default:"*" min:"1" max:"4096" doc:"Glob for the name or, if it contains a slash, the path below the directory, such as *.{ts,tsx} or src/**/*_test.go."`
+	Path          string `json:"path" default:"." min:"1" max:"4096" doc:"Directory to search."`
+	IncludeHidden bool   `json:"include_hidden" default:"false" doc:"Include names that start with a dot."`
 	Gitignore     bool   `json:"gitignore" default:"false" doc:"Skip what .gitignore files exclude."`
-	Type          string `json:"type" default:"any" enum:"any|file|directory" doc:"Kind of entries to find."`
-	Offset        int    `json:"offset" default:"0" min:"0" max:"200000" doc:"Number of paths to skip, to read on."`
-	MaxResults    int    `json:"max_results" default:"1000" min:"1" max:"10000" doc:"Maximum number of paths to return."`
+	Type          string `json:"type" default:"any" enum:"any|file|directory" doc:"What to find."`
+	Offset        int    `json:"offset" default:"0" min:"0" max:"200000" doc:"Paths to skip, to read on."`
+	MaxResults    int    `json:"max_results" default:"1000" min:"1" max:"10000" doc:"Maximum number of paths."`
 }
 
 // searchResult is the result of search_files.
 type searchResult struct {
-	Matches    []string `json:"matches" doc:"Paths to use in other calls."`
-	Count      int      `json:"count" doc:"How many paths there are here."`
-	NextOffset int      `json:"next_offset,omitempty" doc:"Offset of the paths that follow; absent at the end."`
-	Truncated  bool     `json:"truncated" doc:"Whether there may be more."`
+	Matches    []string `json:"matches"`
+	Count      int      `json:"count"`
+	NextOffset int      `json:"next_offset,omitempty" doc:"Absent at the end."`
+	Truncated  bool     `json:"truncated"`
 }
 
 func searchFiles(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
-		Title: "Search files by name",
-		Description: "Find files and directories by a glob for their name or path, in a directory and all below it. " +
-			"Use grep to find files by what is in them.",
+		Title:       "Search files by name",
+		Description: "Find files and directories by name or path, in a directory and all below it. Use grep to search what is in files.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Output:      domain.OutputOf[searchResult](),
 		Uses:        domain.Reads,

@@ -17,7 +17,7 @@ import (
 // writeInput are the arguments of write_file where directories are created by
 // default.
 type writeInput struct {
-	Path          string  `json:"path" min:"1" max:"4096" doc:"File to write; a relative path starts at the working directory."`
+	Path          string  `json:"path" min:"1" max:"4096" doc:"File to write, relative to the working directory."`
 	Content       string  `json:"content" doc:"UTF-8 text to write; empty with content_base64."`
 	CreateDirs    bool    `json:"create_dirs" default:"true" doc:"Create missing parent directories."`
 	OnConflict    string  `json:"on_conflict" default:"overwrite" enum:"overwrite|error" doc:"What to do if the file exists."`
@@ -26,7 +26,7 @@ type writeInput struct {
 
 // writeInputNoDirs are the same where they are not.
 type writeInputNoDirs struct {
-	Path          string  `json:"path" min:"1" max:"4096" doc:"File to write; a relative path starts at the working directory."`
+	Path          string  `json:"path" min:"1" max:"4096" doc:"File to write, relative to the working directory."`
 	Content       string  `json:"content" doc:"UTF-8 text to write; empty with content_base64."`
 	CreateDirs    bool    `json:"create_dirs" default:"false" doc:"Create missing parent directories."`
 	OnConflict    string  `json:"on_conflict" default:"overwrite" enum:"overwrite|error" doc:"What to do if the file exists."`
@@ -35,9 +35,9 @@ type writeInputNoDirs struct {
 
 // writeResult is the result of write_file.
 type writeResult struct {
-	Path    string `json:"path" doc:"The file, as the caller gave it."`
-	Bytes   int64  `json:"bytes" doc:"Size of the file."`
-	Created bool   `json:"created" doc:"Whether there was no file before."`
+	Path    string `json:"path"`
+	Bytes   int64  `json:"bytes"`
+	Created bool   `json:"created"`
 }
 
 // WriteSettings are the settings of write_file.
@@ -48,8 +48,8 @@ type WriteSettings struct {
 func writeFile(t fileTool) domain.Tool {
 	declared := domain.Tool{
 		Title: "Write file",
-		Description: "Write a whole file atomically: readers find the old or the new content and nothing in between. " +
-			"Keeps the permissions of a file that is overwritten. Use edit_file to change a part of a file.",
+		Description: "Write a whole file atomically, at most 10 MiB. Keeps the permissions of a file that it replaces. " +
+			"Use edit_file to change a part of a file.",
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true},
 		Output:      domain.OutputOf[writeResult](),
 		Uses:        domain.Writes,

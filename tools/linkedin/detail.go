@@ -18,11 +18,9 @@ type detailInput struct {
 
 func (s *site) detailTool() domain.Tool {
 	return domain.Define(domain.Tool{
-		Name:  detailName,
-		Title: "LinkedIn job detail",
-		Description: "Read one public job posting of LinkedIn: title, company, location, age, applicants, salary, criteria such as " +
-			"the seniority level, where to apply, whether it is closed, and the whole description. Takes the URLs and ids that " +
-			"linkedin_jobs returns, and no pages of other sites.",
+		Name:        detailName,
+		Title:       "LinkedIn job detail",
+		Description: "Read one public job posting of LinkedIn, by a URL or ID that linkedin_jobs returned.",
 		Category:    category,
 		Annotations: annotations(),
 		Output:      domain.OutputOf[posting](),

@@ -14,16 +14,16 @@ import (
 )
 
 type jobsInput struct {
-	Keyword         string `json:"keyword" min:"1" max:"500" doc:"Search words, such as a title, a skill or a company."`
+	Keyword         string `json:"keyword" min:"1" max:"500" doc:"Search words."`
 	Location        string `json:"location,omitempty" max:"300" doc:"City, region or country; default: anywhere."`
-	GeoID           *int64 `json:"geoId,omitempty" min:"1" max:"999999999999" doc:"LinkedIn geo ID; more precise than a place name."`
+	GeoID           *int64 `json:"geoId,omitempty" min:"1" max:"999999999999" doc:"LinkedIn geo ID, instead of a place name."`
 	DateSincePosted string `json:"dateSincePosted,omitempty" doc:"Maximum age: 24hr, past week or past month."`
-	JobType         string `json:"jobType,omitempty" doc:"One of full time, part time, contract, temporary, internship, volunteer, other, or several separated by commas."`
-	RemoteFilter    string `json:"remoteFilter,omitempty" doc:"One of on site, remote, hybrid, or several separated by commas."`
-	ExperienceLevel string `json:"experienceLevel,omitempty" doc:"One of internship, entry level, associate, senior, director, executive, or several separated by commas."`
-	Limit           int    `json:"limit" default:"10" min:"1" max:"100" doc:"Maximum number of jobs to return."`
-	SortBy          string `json:"sortBy,omitempty" doc:"Sort order: recent or relevant first."`
-	Start           int    `json:"start" default:"0" min:"0" max:"999" doc:"Number of results to skip, to continue an earlier search."`
+	JobType         string `json:"jobType,omitempty" doc:"full time, part time, contract, temporary, internship, volunteer or other; several with commas."`
+	RemoteFilter    string `json:"remoteFilter,omitempty" doc:"on site, remote or hybrid; several with commas."`
+	ExperienceLevel string `json:"experienceLevel,omitempty" doc:"internship, entry level, associate, senior, director or executive; several with commas."`
+	Limit           int    `json:"limit" default:"10" min:"1" max:"100" doc:"Maximum number of jobs."`
+	SortBy          string `json:"sortBy,omitempty" doc:"recent or relevant."`
+	Start           int    `json:"start" default:"0" min:"0" max:"999" doc:"Results to skip, to read on."`
 }
 
 // jobsResult is the structured content of linkedin_jobs.
@@ -32,8 +32,8 @@ type jobsResult struct {
 	QueryURL  string `json:"query_url"`
 	Pages     int    `json:"pages"`
 	NextStart int    `json:"next_start,omitempty"`
-	Partial   bool   `json:"partial" doc:"Whether an error ended the search early."`
-	StoppedBy string `json:"stopped_by,omitempty" doc:"Type of that error, such as rate_limited or blocked."`
+	Partial   bool   `json:"partial"`
+	StoppedBy string `json:"stopped_by,omitempty"`
 	Reason    string `json:"reason,omitempty"`
 }
 
@@ -41,9 +41,8 @@ func (s *site) jobsTool() domain.Tool {
 	return domain.Define(domain.Tool{
 		Name:  jobsName,
 		Title: "LinkedIn jobs",
-		Description: "Search the public job postings of LinkedIn. Lists each job with its title, company, location, age, salary if it is " +
-			"given, and URL, which linkedin_job_detail takes. LinkedIn allows few requests: ask for what is needed, and when it has " +
-			"stopped a search, wait as long as the answer says.",
+		Description: "Search public job postings of LinkedIn. Returns title, company, location, age, salary and URL of each. " +
+			"LinkedIn allows few requests: after a refusal, wait as long as the answer says.",
 		Category:    category,
 		Annotations: annotations(),
 		Output:      domain.OutputOf[jobsResult](),

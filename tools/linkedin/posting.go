@@ -19,15 +19,15 @@ type posting struct {
 	Company        string            `json:"company"`
 	CompanyURL     string            `json:"company_url,omitempty"`
 	Location       string            `json:"location"`
-	Workplace      string            `json:"workplace,omitempty" doc:"Remote, if the page says so."`
+	Workplace      string            `json:"workplace,omitempty"`
 	Posted         string            `json:"posted,omitempty"`
 	PostedDate     string            `json:"posted_date,omitempty" doc:"YYYY-MM-DD."`
 	ValidThrough   string            `json:"valid_through,omitempty" doc:"YYYY-MM-DD."`
 	Applicants     string            `json:"applicants,omitempty"`
 	Salary         string            `json:"salary,omitempty"`
 	EmploymentType string            `json:"employment_type,omitempty"`
-	Criteria       map[string]string `json:"criteria,omitempty" doc:"By label, such as Seniority level."`
-	ApplyURL       string            `json:"apply_url,omitempty" doc:"Absent if one applies on LinkedIn."`
+	Criteria       map[string]string `json:"criteria,omitempty"`
+	ApplyURL       string            `json:"apply_url,omitempty"`
 	Closed         bool              `json:"closed"`
 	Description    string            `json:"description"`
 

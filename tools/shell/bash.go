@@ -12,16 +12,14 @@ import (
 type bashInput struct {
 	Command    string `json:"command" max:"32768" doc:"Bash command line."`
 	Timeout    int    `json:"timeout,omitempty" min:"1" max:"86400000" doc:"Timeout in seconds."`
-	WorkingDir string `json:"working_dir,omitempty" doc:"Directory to run in; default: the working directory."`
-	Background bool   `json:"background" default:"false" doc:"Start the command as a background job, which bash_jobs lists, reads and stops."`
+	WorkingDir string `json:"working_dir,omitempty" doc:"Directory to run in."`
+	Background bool   `json:"background" default:"false" doc:"Start a background job, for bash_jobs."`
 }
 
 func bash(t tool) domain.Tool {
 	declared := domain.Define(t.declare("Run a bash command", "run shell commands within the sandbox, also in the background",
-		"Run a command line with bash and return its output, stdout and stderr interleaved. "+
-			"A nonzero exit status is shown as [exit code N]. Standard input is empty. "+
-			"When the command ends, all processes that it started are terminated; "+
-			"use background for those that must keep running."),
+		"Run a command line with bash and return its output, stdout and stderr interleaved, and a nonzero status as [exit code N]. "+
+			t.limits()+" Standard input is empty. Processes that outlive the command are terminated, unless it is a background job."),
 		func(ctx context.Context, in bashInput) (domain.ToolResult, error) {
 			switch {
 			case strings.TrimSpace(in.Command) == "":

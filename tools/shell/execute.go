@@ -11,21 +11,21 @@ import (
 type executeInput struct {
 	Command    string            `json:"command" min:"1" max:"32768" doc:"Shell command line."`
 	Timeout    int               `json:"timeout,omitempty" min:"1" max:"86400000" doc:"Timeout in seconds."`
-	WorkingDir string            `json:"working_dir,omitempty" doc:"Directory to run in; default: the working directory."`
-	Env        map[string]string `json:"env,omitempty" doc:"Environment variables to add to a minimal environment."`
-	Stdin      *string           `json:"stdin" doc:"Text for standard input; default: empty."`
+	WorkingDir string            `json:"working_dir,omitempty" doc:"Directory to run in."`
+	Env        map[string]string `json:"env,omitempty" doc:"Environment variables to add."`
+	Stdin      *string           `json:"stdin" doc:"Standard input."`
 }
 
 // executeResult is the structured result. The last four fields are those of a
 // failure, for a command that ran and failed.
 type executeResult struct {
 	ExitCode   int    `json:"exit_code" doc:"128 plus the number of the signal, if one terminated it."`
-	Stdout     string `json:"stdout" doc:"Its middle is omitted if it is long."`
-	Stderr     string `json:"stderr" doc:"Its middle is omitted if it is long."`
+	Stdout     string `json:"stdout" doc:"Without its middle if it is long."`
+	Stderr     string `json:"stderr"`
 	TimedOut   bool   `json:"timed_out"`
 	Truncated  bool   `json:"truncated"`
 	DurationMS int64  `json:"duration_ms"`
-	Sandbox    string `json:"sandbox,omitempty" doc:"What the sandbox refused or does not enforce."`
+	Sandbox    string `json:"sandbox,omitempty" doc:"What the sandbox refused."`
 	Note       string `json:"note,omitempty"`
 
 	IsError   bool   `json:"is_error,omitempty"`
@@ -39,9 +39,8 @@ var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func execute(t tool) domain.Tool {
 	declared := t.declare("Execute a command", "run commands with their output, errors and exit code kept apart",
-		"Run a command line in the shell and return JSON with exit_code, stdout and stderr separately. "+
-			"When the command ends, all processes that it started are terminated. "+
-			"Use bash for interleaved output and background jobs.")
+		"Run a command line in the shell and return JSON with exit_code, stdout and stderr kept apart. "+t.limits()+
+			" Use bash for interleaved output and background jobs.")
 	declared.Output = domain.OutputOf[executeResult]()
 	return t.describeTimeout(domain.Define(declared, t.execute), "")
 }

@@ -49,23 +49,23 @@ func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error
 }
 
 type jobsInput struct {
-	Action string `json:"action" default:"list" enum:"list|read|stop" doc:"What to do."`
-	Job    string `json:"job,omitempty" doc:"ID of the job to read or stop."`
-	Offset int64  `json:"offset,omitempty" min:"0" max:"9007199254740991" doc:"Byte offset to read the output from: that of the last answer."`
-	Wait   int    `json:"wait,omitempty" min:"0" max:"50" doc:"With read: seconds to wait for the job to end."`
+	Action string `json:"action" default:"list" enum:"list|read|stop"`
+	Job    string `json:"job,omitempty" doc:"ID, to read or stop."`
+	Offset int64  `json:"offset,omitempty" min:"0" doc:"Byte offset to read from: next_offset of the last answer."`
+	Wait   int    `json:"wait,omitempty" min:"0" max:"50" doc:"With read: seconds to wait for the end."`
 }
 
 // jobsResult is the structured result. With read and stop it is about one job.
 type jobsResult struct {
 	Jobs       []jobEntry `json:"jobs"`
-	Output     *string    `json:"output,omitempty" doc:"Of the job that was read or stopped, from the offset."`
+	Output     *string    `json:"output,omitempty"`
 	NextOffset *int64     `json:"next_offset,omitempty"`
-	Sandbox    string     `json:"sandbox,omitempty" doc:"What the sandbox refused."`
+	Sandbox    string     `json:"sandbox,omitempty"`
 }
 
 type jobEntry struct {
 	Job      string `json:"job"`
-	State    string `json:"state" enum:"running|ended|timed_out|stopped|failed"`
+	State    string `json:"state"`
 	ExitCode *int   `json:"exit_code,omitempty"`
 	Seconds  int64  `json:"seconds"` // that it has run
 	Command  string `json:"command"` // its last line, no more than is readable in a list

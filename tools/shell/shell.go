@@ -94,6 +94,12 @@ func (t tool) declare(title, ability, description string) domain.Tool {
 	}
 }
 
+// limits tells models what a command cannot do, which they would try otherwise.
+func (t tool) limits() string {
+	return fmt.Sprintf("%s; writes only where write_file may and in $TMPDIR; %g seconds at most; output is cut at %s characters.",
+		t.commands.Reach(), t.limit.Seconds(), domain.Thousands(t.MaxChars))
+}
+
 // request returns what runs a command.
 func (t tool) request(ctx context.Context, command, dir string, timeout time.Duration) sandbox.CommandRequest {
 	return sandbox.CommandRequest{Command: command, Dir: dir, Run: runner.Request{

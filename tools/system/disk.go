@@ -27,7 +27,7 @@ type drive struct {
 	Filesystem  string   `json:"filesystem"`
 	TotalBytes  *uint64  `json:"total_bytes,omitempty"`
 	FreeBytes   *uint64  `json:"free_bytes,omitempty" doc:"Available to ordinary users."`
-	UsedPercent *float64 `json:"used_percent,omitempty" doc:"Of what ordinary users can have."`
+	UsedPercent *float64 `json:"used_percent,omitempty"`
 	Note        string   `json:"note,omitempty" doc:"What was omitted, and why."`
 }
 

@@ -25,8 +25,8 @@ type networkInterface struct {
 	Up       bool     `json:"up"`
 	Loopback bool     `json:"loopback"`
 	Speed    int      `json:"speed_mbps,omitempty"`
-	IPv4     []string `json:"ipv4" doc:"With prefix length, such as 192.0.2.7/24."`
-	IPv6     []string `json:"ipv6" doc:"With prefix length."`
+	IPv4     []string `json:"ipv4" doc:"Such as 192.0.2.7/24."`
+	IPv6     []string `json:"ipv6"`
 	Note     string   `json:"note,omitempty" doc:"What was omitted, and why."`
 }
 

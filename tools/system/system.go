@@ -56,7 +56,7 @@ func Tools(o Options) ([]domain.Tool, error) {
 			"Describe the machine: operating system, processor, memory, uptime, host name, working directory and user.",
 			domain.OutputOf[systemInfo](), func(ctx context.Context) (systemInfo, error) { return readInfo(ctx, o.WorkingDirectory) }),
 		define(disksName, "Disk information", "list drives and their free space",
-			"List the mounted drives with size, free space and file system. Pseudo file systems are omitted, and each device is listed once.",
+			"List the mounted drives with size, free space and file system.",
 			domain.OutputOf[diskInfo](), newDriveReader().read),
 		define(networkName, "Network information", "list network interfaces",
 			"List the active network interfaces with their IP addresses, hardware address, MTU and speed.",

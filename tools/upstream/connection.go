@@ -104,7 +104,7 @@ func (c *connection) describe(err error) error {
 		return err
 	}
 	limit := exitWait
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) {
 		limit = inputGrace // it is about to end
 	}
 	if !within(limit, c.child.Exited()) {

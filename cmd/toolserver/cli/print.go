@@ -87,8 +87,8 @@ func (o outcome) print(g *globals, tool string, res domain.ToolResult) {
 	switch {
 	case !res.IsError:
 		printBlocks(g.std.Out, blocks)
-	case o.message == text && o.exitCode != nil: // the output, and a last line about its end
-		end := strings.LastIndexByte(text, '\n') + 1
+	case o.message == text && o.exitCode != nil: // the output, and how it ended
+		end := endOf(text)
 		io.WriteString(g.std.Out, text[:end])
 		fmt.Fprintln(g.std.Err, text[end:])
 	case o.message == "" || o.message == text:
@@ -97,6 +97,14 @@ func (o outcome) print(g *globals, tool string, res domain.ToolResult) {
 		printBlocks(g.std.Out, blocks)
 		fmt.Fprintf(g.std.Err, "toolserver: %s: %s\n", tool, domain.Visible(o.message))
 	}
+}
+
+// endOf returns where the lines begin that say how a command ended, behind its output.
+func endOf(text string) int {
+	if i := strings.LastIndex("\n"+text, "\n[timed out "); i >= 0 {
+		return i
+	}
+	return strings.LastIndexByte(text, '\n') + 1
 }
 
 func printBlocks(w io.Writer, blocks []domain.Content) {
