@@ -29,7 +29,7 @@ type copyResult struct {
 	Files       int    `json:"files"`
 	Bytes       int64  `json:"bytes"`
 	Replaced    bool   `json:"replaced"`
-	LeftOut     int    `json:"left_out,omitempty" doc:"Entries that were not copied."`
+	LeftOut     int    `json:"left_out,omitempty"`
 }
 
 func copyFile(t fileTool) domain.Tool {
