@@ -66,6 +66,10 @@ const shell = [
     },
   },
   {
+    tool: 'bash_jobs', name: 'of nobody', args: {},
+    check: (answer) => assert.deepEqual(dataOf(answer).jobs, []),
+  },
+  {
     tool: 'execute_command', name: 'standard input and environment',
     args: { command: 'cat; echo "$GREETING"', stdin: 'typed\n', env: { GREETING: 'hello' } },
     check: (answer) => assert.match(dataOf(answer).stdout, /^typed\nhello\n?$/),

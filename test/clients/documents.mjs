@@ -72,7 +72,7 @@ function readable(world) {
         const health = JSON.parse(text);
         assert.equal(health.status, 'ok');
         assert.equal(health.tools_enabled, TOOLS.length);
-        assert.equal(health.tools_disabled, 0);
+        assert.equal(health.tools_disabled, 1); // delete_file
         const { server } = session.info() ?? {};
         if (server) assert.equal(health.version, server.version);
       },

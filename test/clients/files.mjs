@@ -185,4 +185,25 @@ function rowsOf(answer) {
   return rows;
 }
 
-export const fileCases = [...read, ...write, ...find];
+const places = [
+  {
+    tool: 'create_directory', name: 'with one above', args: { path: 'made/below' },
+    check: (answer) => assert.deepEqual(dataOf(answer), { path: 'made/below', created: true }),
+  },
+  {
+    tool: 'copy_file', name: 'a file', args: { source: 'notes.txt', destination: 'made/copy.txt' },
+    async check(answer, world) {
+      assert.equal(dataOf(answer).bytes, 17);
+      assert.equal(await world.read('made/copy.txt'), 'alpha\nbeta\ngamma\n');
+    },
+  },
+  {
+    tool: 'move_file', name: 'a file', args: { source: 'made/copy.txt', destination: 'made/moved.txt' },
+    async check(answer, world) {
+      assert.equal(dataOf(answer).replaced, false);
+      assert.equal(await world.read('made/moved.txt'), 'alpha\nbeta\ngamma\n');
+    },
+  },
+];
+
+export const fileCases = [...read, ...write, ...find, ...places];
