@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -89,4 +90,14 @@ func TestMain(m *testing.M) {
 		_ = os.RemoveAll(programs.dir)
 	}
 	os.Exit(code)
+}
+
+// contain checks that a text has all parts.
+func contain(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s does not say %q: %.3000s", what, part, text)
+		}
+	}
 }

@@ -85,15 +85,6 @@ func TestSandboxDowngrade(t *testing.T) {
 	}
 }
 
-func contain(t *testing.T, what, text string, parts ...string) {
-	t.Helper()
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			t.Errorf("%s does not say %q: %.3000s", what, part, text)
-		}
-	}
-}
-
 // required is enforcement: required, which starts only if nothing is missing.
 func (m machine) required(t *testing.T, g *ground) {
 	g = g.of(t)
