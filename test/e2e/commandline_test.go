@@ -207,7 +207,7 @@ func TestWrongUse(t *testing.T) {
 		line{"help", 0, "Exit codes:", ""},
 		line{"-h", 0, "Exit codes:", ""},
 		line{"file -h", 0, "grep", ""},
-		line{"tools", 0, "Find the lines that match a regular expression", ""},
+		line{"tools", 0, "Find lines that match a regular expression", ""},
 	)
 }
 
