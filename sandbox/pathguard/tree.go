@@ -193,7 +193,10 @@ func sweepTrees(parent dir) {
 	defer list.Close()
 	names, _ := list.Readdirnames(maxSwept)
 	for _, name := range names {
-		if info, err := parent.Lstat(name); !isTemp(name) || err != nil || !info.IsDir() || time.Since(info.ModTime()) < sweepPause {
+		if !isTemp(name) {
+			continue
+		}
+		if info, err := parent.Lstat(name); err != nil || !info.IsDir() || time.Since(info.ModTime()) < sweepPause {
 			continue
 		}
 		if d, err := parent.child(name); err == nil {

@@ -118,7 +118,10 @@ export async function startFake(binary, args = []) {
   const errors = new Tail(child.stderr);
   const exited = once(child, 'exit');
   exited.catch(() => {});
-  const url = await until(30_000, `${binary} prints its URL`, () => said.text.includes('\n') && said.text.split('\n')[0]);
+  const url = await until(30_000, `${binary} prints its URL`, () => {
+    if (child.exitCode !== null) throw new Error(`${binary} ended with ${child.exitCode}: ${errors.text}`);
+    return said.text.includes('\n') && said.text.split('\n')[0];
+  });
   const stop = async () => {
     child.kill('SIGINT');
     await within(10_000, 'exit after SIGINT', exited);
