@@ -112,6 +112,9 @@ func (l *lab) contestHTTP(ctx context.Context, dir string, e era, inFlight int, 
 		defer s.stop()
 		mine := e
 		mine.header = e.header.Clone()
+		if x.answer != nil {
+			mine.answer = x.answer
+		}
 		if e.session {
 			if err := s.open(mine.header); err != nil {
 				return contest{}, err

@@ -56,7 +56,7 @@ func measureSizes(ctx context.Context, l *lab) error {
 		}
 		l.addSize("echo of "+x.what+" over stdio, 1 in flight", results[0])
 		c, err := l.contestHTTP(ctx, dir, e, 1, []contender{
-			{name: "toolserver", argv: []string{l.server, "serve", dir, "--insecure-no-auth", "--http"}},
+			{name: "toolserver", argv: []string{l.server, "serve", dir, "--insecure-no-auth", "--http"}, answer: e.answer[:1<<10]},
 			{name: wholeResults, argv: []string{l.server, "serve", "--config", config, dir, "--insecure-no-auth", "--http"}},
 			{name: "mcp-go", argv: []string{l.program("mcpgo")}},
 			{name: "net/http ceiling", argv: []string{l.program("ceiling"), "-result", result}},

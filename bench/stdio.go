@@ -15,6 +15,7 @@ type contender struct {
 	warmUp time.Duration // until its figures are steady; 0 for a fifth of a second
 	time   time.Duration // of a round; 0 for what all take
 	req    request       // over stdio
+	answer []byte        // over HTTP, what each answer has in it; nil for what those of all have
 }
 
 const (
