@@ -94,6 +94,7 @@ func TestCorpusCommandsDenied(t *testing.T) {
 // alone, which lets none of it have its effect that it can tell from what is
 // allowed.
 func TestCorpusCommandsUndecided(t *testing.T) {
+	t.Parallel()
 	policies, rows := commandRows(t)
 	var counts tally
 	t.Cleanup(func() { counts.report(t) })
@@ -123,6 +124,7 @@ func TestCorpusCommandsUndecided(t *testing.T) {
 // TestCorpusCommandsHarm shows that damage is seen: without lists, each row does
 // what it says that it runs.
 func TestCorpusCommandsHarm(t *testing.T) {
+	t.Parallel()
 	_, rows := commandRows(t)
 	for _, r := range rows {
 		if r.Runs == "" {

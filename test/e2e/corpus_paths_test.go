@@ -62,6 +62,7 @@ func pathRows(t *testing.T) (policies map[string]pathRow, rows []pathRow) {
 // TestCorpusPaths does what each row says through the tools of a server that has
 // the row's policy.
 func TestCorpusPaths(t *testing.T) {
+	t.Parallel()
 	policies, rows := pathRows(t)
 	for _, r := range rows {
 		t.Run(r.ID, func(t *testing.T) {

@@ -158,6 +158,7 @@ func TestWaitingHoldsNothing(t *testing.T) {
 // TestReloadsReleaseDescriptors counts descriptors after reloads of the policy
 // with calls in between.
 func TestReloadsReleaseDescriptors(t *testing.T) {
+	t.Parallel()
 	config, dir := configured(t, "")
 	w := open(t, binary(), "--config", config)
 	w.handshake("2025-11-25")

@@ -37,15 +37,27 @@ func named(t *testing.T, variable string) string {
 // for a machine that has much else to do.
 const patience = 60 * time.Second
 
-// programs are those beside this package that tests run, built when they are first needed.
+// programs are those that tests run, made when they are first needed.
 var programs = struct {
 	sync.Mutex
-	dir   string
-	built []string
+	dir  string
+	made []string
 }{}
 
 // built returns the path of a program of testdata, which anybody may run.
 func built(t *testing.T, name string) string {
+	t.Helper()
+	return made(t, name, func(path string) *exec.Cmd {
+		cmd := exec.Command("go", "build", "-trimpath", "-o", path, "../"+name)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		return cmd
+	})
+}
+
+// made returns the path of a program which the first to need it makes. Another process
+// does: a program that this one has had open for writing could still be so in what it
+// forks meanwhile, and cannot be run then.
+func made(t *testing.T, name string, how func(path string) *exec.Cmd) string {
 	t.Helper()
 	programs.Lock()
 	defer programs.Unlock()
@@ -56,13 +68,11 @@ func built(t *testing.T, name string) string {
 		programs.dir = dir
 	}
 	path := filepath.Join(programs.dir, name)
-	if !slices.Contains(programs.built, name) {
-		cmd := exec.Command("go", "build", "-trimpath", "-o", path, "../"+name)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("build %s: %v\n%s", name, err, out)
+	if !slices.Contains(programs.made, name) {
+		if out, err := how(path).CombinedOutput(); err != nil {
+			t.Fatalf("making %s: %v\n%s", name, err, out)
 		}
-		programs.built = append(programs.built, name)
+		programs.made = append(programs.made, name)
 	}
 	return path
 }

@@ -53,6 +53,7 @@ func and(cells map[string]cell, assert cell, kinds ...string) map[string]cell {
 // TestMatrix crosses every kind of request, through every door, with every rule.
 // A cell without an assertion has to have a reason.
 func TestMatrix(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("FIXTURE") == "" {
 		t.Fatal("FIXTURE does not name the fixture's binary")
 	}

@@ -22,18 +22,9 @@ func compiled(t *testing.T, name string) string {
 	if missing("gcc") {
 		t.Skip("gcc is not installed")
 	}
-	built(t, "probe") // makes the directory
-	programs.Lock()
-	defer programs.Unlock()
-	path := filepath.Join(programs.dir, name)
-	if !slices.Contains(programs.built, name) {
-		cmd := exec.Command("gcc", "-O1", "-w", "-static", "-pthread", "-o", path, filepath.Join("testdata", name+".c"))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("gcc %s: %v\n%.2000s", name, err, out)
-		}
-		programs.built = append(programs.built, name)
-	}
-	return path
+	return made(t, name, func(path string) *exec.Cmd {
+		return exec.Command("gcc", "-O1", "-w", "-static", "-pthread", "-o", path, filepath.Join("testdata", name+".c"))
+	})
 }
 
 // plain runs a command as the ground's user without any server: bash with the

@@ -189,6 +189,7 @@ func workedCommand(t *testing.T, file string, args ...string) (output string, co
 // TestPolicies does what docs/security.md shows, with the policies as they stand
 // there, and compares what explain says beforehand.
 func TestPolicies(t *testing.T) {
+	t.Parallel()
 	list := workedPolicies(t)
 	if len(list) != 10 {
 		t.Fatalf("docs/security.md has %d policies", len(list))

@@ -63,6 +63,7 @@ func TestSideBySide(t *testing.T) {
 
 // TestMuchOutput bounds a command that writes 1 GiB.
 func TestMuchOutput(t *testing.T) {
+	t.Parallel()
 	s := start(t, t.TempDir())
 	s.call("bash", map[string]any{"command": "true"})
 	before := s.status("VmHWM")

@@ -123,16 +123,19 @@ func (p *program) status(key string) int {
 	return 0
 }
 
-// processes returns those whose files in /proc of one name in /proc meet the condition.
+// processes returns those whose file of a name in /proc meets the condition.
 func processes(t *testing.T, file string, is func(path string) bool) (pids []string) {
 	t.Helper()
-	paths, err := filepath.Glob("/proc/[0-9]*/" + file)
-	if err != nil || len(paths) == 0 {
+	proc, err := os.Open("/proc")
+	if err != nil {
 		t.Skip("no /proc here")
 	}
-	for _, path := range paths {
-		if is(path) {
-			pids = append(pids, strings.Split(path, "/")[2])
+	defer proc.Close()
+	names, err := proc.Readdirnames(-1)
+	must(t, err)
+	for _, pid := range names {
+		if pid[0] >= '0' && pid[0] <= '9' && is("/proc/"+pid+"/"+file) {
+			pids = append(pids, pid)
 		}
 	}
 	return pids
@@ -158,19 +161,14 @@ var unique atomic.Int64
 // newMarker returns a fraction of seconds that no other command sleeps.
 func newMarker() string { return fmt.Sprintf("%d%06d7", os.Getpid(), unique.Add(1)) }
 
-// own returns a copy of a binary, so that its processes can be told from those
-// of others. Another process makes it: a program that this one has had open for
-// writing could still be so in what it forks meanwhile, and cannot be run then.
+// own returns a path of a binary that is the test's own, by which its processes can be
+// told from those of others.
 func own(t *testing.T, binary string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir()) // as the kernel names it
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	path := filepath.Join(dir, "toolserver")
-	if out, err := exec.Command("cp", binary, path).CombinedOutput(); err != nil {
-		t.Fatalf("cp: %v\n%s", err, out)
-	}
+	must(t, os.Link(made(t, "copy of "+filepath.Base(binary), func(path string) *exec.Cmd { return exec.Command("cp", binary, path) }), path))
 	return path
 }
 
@@ -192,9 +190,11 @@ func ended(t *testing.T, path string) {
 // eventually waits for something that must come.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(2 * time.Millisecond) {
+	pause := time.Millisecond
+	for deadline := time.Now().Add(patience); !so(); time.Sleep(pause) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain until %s", what)
 		}
+		pause = min(2*pause, 50*time.Millisecond) // looking costs what the tests beside this one need
 	}
 }

@@ -58,6 +58,7 @@ func withTokens(pairs ...string) string {
 // TestTokensVanish takes the tokens away while the server runs: it is closed to
 // everybody until there are some again, whatever the command line says.
 func TestTokensVanish(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{nil, {"--insecure-no-auth"}} {
 		t.Run(fmt.Sprint(flags), func(t *testing.T) {
 			t.Parallel()
@@ -194,6 +195,7 @@ func roles(user, groups, level string) string {
 // TestRolesChange takes groups and levels of users away while they have sessions
 // and streams open: that holds from the next message on, and they are notified.
 func TestRolesChange(t *testing.T) {
+	t.Parallel()
 	steps := []struct {
 		groups, level string
 		may           bool

@@ -60,6 +60,7 @@ func (f *savedFile) refused(because string, change func()) {
 // TestReloadNeverOpens saves the configuration in every way there is, while a
 // client calls a disabled tool all the time: none of the calls may run.
 func TestReloadNeverOpens(t *testing.T) {
+	t.Parallel()
 	for _, hangup := range []bool{false, true} {
 		t.Run(fmt.Sprintf("hangup %t", hangup), func(t *testing.T) {
 			t.Parallel()

@@ -19,6 +19,7 @@ func padded(id string, size int) string {
 
 // TestStdioFraming checks what is a line, and that each gets its answer.
 func TestStdioFraming(t *testing.T) {
+	t.Parallel()
 	ping := request("1", "ping", "{}")
 	long := strings.Repeat("x", 100<<20)
 	for _, test := range []struct {

@@ -41,6 +41,7 @@ var furnished = []string{
 // TestWaysRound tries each under both layers, and under each alone as far as it
 // is that layer's business. Without lists there would be damage.
 func TestWaysRound(t *testing.T) {
+	t.Parallel()
 	policies, _ := commandRows(t)
 	refused := map[string][]wayRound{}
 	for _, way := range waysRound(t) {
