@@ -35,26 +35,49 @@ const (
 	maxSweep     = time.Second           // after which the next one waits for another command
 )
 
-// setVariables settles the environment of commands, and where their caches are.
-func (c *Commands) setVariables(lists ToolPolicy) {
+// Surroundings are what commands start with.
+type surroundings struct {
+	env       []string
+	variables map[string]string // of env, besides the minimal ones
+	presets   []string          // in force
+	caches    string            // the directory for what commands keep
+}
+
+// newSurroundings settles what commands start with. It looks at many files, which a
+// server has no time for before its first answer.
+func (c *Commands) newSurroundings(lists ToolPolicy) *surroundings {
 	settings := c.policy.Settings
-	c.env = process.MinimalEnv(settings.Env)
-	c.variables, c.caches = map[string]string{}, c.kernel.scratch.path
+	s := &surroundings{env: process.MinimalEnv(settings.Env), variables: map[string]string{}, caches: c.kernel.scratch.path}
 	if settings.Enforcement != EnforceParseOnly && runtime.GOOS != "windows" { // where nothing keeps programs from writing elsewhere
-		c.presets, c.caches = c.policy.presets(lists), c.cachesOf(c.policy.WorkingDirectory)
+		s.presets, s.caches = c.policy.presets(lists), c.cachesOf(c.policy.WorkingDirectory)
 		// Compilers run what they have built there, so that it is not a directory that
 		// other programs are in.
-		c.variables["TMPDIR"] = c.kernel.scratch.temporary()
-		for _, t := range rowsOf(c.presets) {
+		s.variables["TMPDIR"] = c.kernel.scratch.temporary()
+		for _, t := range rowsOf(s.presets) {
 			for _, k := range t.caches {
-				c.place(k)
+				c.place(s, k)
 			}
 		}
 	}
 	if c.owner.Runs != "" {
-		maps.Copy(c.variables, settings.Env)
+		maps.Copy(s.variables, settings.Env)
 	}
-	c.env = process.MinimalEnv(c.variables)
+	s.env = process.MinimalEnv(s.variables)
+	return s
+}
+
+// lookup returns the value of a variable.
+func (s *surroundings) lookup(name string) string { return lookup(s.env, name) }
+
+// path returns where commands find programs.
+func (s *surroundings) path() []string { return filepath.SplitList(s.lookup("PATH")) }
+
+// atHome returns a path, where ~ is the home directory of commands.
+func (s *surroundings) atHome(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		return filepath.Join("/", s.lookup("HOME"), rest)
+	}
+	return path
 }
 
 // shellVariables change what the text of a command means to the shell, so that it would
@@ -76,27 +99,27 @@ func CheckVariable(name, value string) error {
 }
 
 // place sets the variables of a cache, unless programs may use their own one.
-func (c *Commands) place(k cache) {
-	own := c.atHome(k.own)
+func (c *Commands) place(s *surroundings, k cache) {
+	own := s.atHome(k.own)
 	_, err := os.Stat(own)
 	offline := c.policy.Settings.Network.kind() <= confine.Loopback
 	if c.writable(own) || k.download && offline && err == nil {
 		return
 	}
-	dir := filepath.Join(c.caches, strings.ReplaceAll(strings.TrimLeft(k.own, "~/."), "/", "-"))
+	dir := filepath.Join(s.caches, strings.ReplaceAll(strings.TrimLeft(k.own, "~/."), "/", "-"))
 	set := []string{k.set}
 	if k.too != "" && err == nil {
 		set = append(set, k.too)
 	}
 	for _, text := range set {
 		name, value, _ := strings.Cut(text, "=")
-		c.variables[name] = strings.NewReplacer("$DIR", dir, "$OWN", (&url.URL{Scheme: "file", Path: own}).String(), "$GOPROXY", c.goProxy()).Replace(value)
+		s.variables[name] = strings.NewReplacer("$DIR", dir, "$OWN", (&url.URL{Scheme: "file", Path: own}).String(), "$GOPROXY", s.goProxy()).Replace(value)
 	}
 }
 
 // goProxy returns what go gets modules from, as "go env -w" has kept it.
-func (c *Commands) goProxy() string {
-	text, _ := os.ReadFile(c.atHome("~/.config/go/env"))
+func (s *surroundings) goProxy() string {
+	text, _ := os.ReadFile(s.atHome("~/.config/go/env"))
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "GOPROXY="); ok {
 			return value
@@ -140,11 +163,12 @@ func mayKeep(dir string) bool {
 
 // makeCaches makes the directory for caches, unless it is there, and marks it as used.
 func (c *Commands) makeCaches() error {
-	info, err := os.Lstat(c.caches)
-	if c.caches == c.kernel.scratch.path || err == nil && info.IsDir() && time.Since(time.Unix(0, c.kept.Load())) < cacheRenewed {
+	caches := c.around().caches
+	info, err := os.Lstat(caches)
+	if caches == c.kernel.scratch.path || err == nil && info.IsDir() && time.Since(time.Unix(0, c.kept.Load())) < cacheRenewed {
 		return nil
 	}
-	base, name := filepath.Split(c.caches)
+	base, name := filepath.Split(caches)
 	if err = os.MkdirAll(base, 0o700); err != nil {
 		return fmt.Errorf("make a directory for caches of commands: %w", err)
 	}

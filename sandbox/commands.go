@@ -32,12 +32,9 @@ type Commands struct {
 	compiled      func() (*command.Policy, error)
 	confinement   *confinement // nil if the kernel layer is off
 	summary       func() *Summary
-	reachable     netproxy.Rules    // of proxies
-	variables     map[string]string // of the environment, besides the minimal ones
-	env           []string
-	presets       []string      // in force
-	caches        string        // the directory for what commands keep
-	kept          *atomic.Int64 // when that was last made, in nanoseconds; see makeCaches
+	reachable     netproxy.Rules // of proxies
+	around        func() *surroundings
+	kept          *atomic.Int64 // when the directory for caches was last made, in nanoseconds; see makeCaches
 }
 
 // CommandRequest asks for one command, as a tool got it.
@@ -76,7 +73,7 @@ func (s *Sandbox) newCommands(o Owner, files func() *protectedFiles) (*Commands,
 		kernel: s.kernel, owner: o, policy: p, lists: p.commandLists(o), files: files,
 		reads: held.guard(reading), writes: held.guard(writing), kept: new(atomic.Int64),
 	}
-	c.setVariables(c.lists)
+	c.around = sync.OnceValue(func() *surroundings { return c.newSurroundings(c.lists) })
 	var err error
 	if c.reachable, err = p.reachable(); err != nil {
 		return nil, err
@@ -127,12 +124,12 @@ func (c *Commands) With(programs, dirs []string) (*Commands, error) {
 var errNoCommands = errors.New("the tool does not declare that it runs commands")
 
 func (c *Commands) compile(lists ToolPolicy) (*command.Policy, error) {
-	tool, p := c.owner.Tool, c.policy
+	tool, p, around := c.owner.Tool, c.policy, c.around()
 	policy, err := command.Compile(command.Config{
 		Allowed: lists.AllowedCommands, Denied: lists.DeniedCommands,
 		InlineCode: command.Mode(lists.InlineCode), OpaqueScripts: command.Mode(lists.OpaqueScripts),
-		Paths: c.paths(p.Tools[c.owner.Reads]), Path: filepath.SplitList(lookup(c.env, "PATH")),
-		Home: lookup(c.env, "HOME"), Temp: lookup(c.env, "TMPDIR"), Dir: p.WorkingDirectory,
+		Paths: c.paths(p.Tools[c.owner.Reads]), Path: around.path(),
+		Home: around.lookup("HOME"), Temp: around.lookup("TMPDIR"), Dir: p.WorkingDirectory,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("tools.%s: %w", tool, err)
@@ -213,7 +210,7 @@ func (c *Commands) prepare(req *CommandRequest) error {
 // besideSecrets adds to an environment what git needs beside what is hidden, after
 // confine has found that.
 func (c *Commands) besideSecrets(env []string) []string {
-	if !c.files().hides() || !slices.Contains(c.presets, "git") || lookup(env, "GIT_CONFIG_COUNT") != "" {
+	if !c.files().hides() || !slices.Contains(c.around().presets, "git") || lookup(env, "GIT_CONFIG_COUNT") != "" {
 		return env
 	}
 	return append(slices.Clip(env), strings.Fields(besideSecrets)...)
@@ -228,10 +225,10 @@ func (c *Commands) environment(set map[string]string) ([]string, error) {
 		}
 	}
 	if len(set) == 0 {
-		return c.env, nil
+		return c.around().env, nil
 	}
 	variables := map[string]string{}
-	maps.Copy(variables, c.variables)
+	maps.Copy(variables, c.around().variables)
 	maps.Copy(variables, set)
 	return process.MinimalEnv(variables), nil
 }

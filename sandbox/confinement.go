@@ -18,7 +18,7 @@ import (
 type confinement struct {
 	kernel *Kernel
 	owner  Owner
-	path   []string            // where commands find programs
+	path   func() []string     // where commands find programs
 	spec   func() confine.Spec // without protected names
 	denied func() []string     // files of programs that are denied altogether
 	globs  []confine.Gap       // what of the lists of paths the kernel is not told
@@ -33,12 +33,13 @@ type confinement struct {
 // newConfinement prepares what policy says of the commands of a tool. Nothing is
 // looked up before it is needed.
 func (c *Commands) newConfinement(p Policy, lists ToolPolicy, files func() *protectedFiles) *confinement {
-	k, env := c.kernel, c.env
-	made := &confinement{kernel: k, owner: c.owner, path: filepath.SplitList(lookup(env, "PATH")), files: files}
-	programs := func() []string { return union(k.programs(), realDirs(made.path)) }
+	k := c.kernel
+	made := &confinement{kernel: k, owner: c.owner, path: func() []string { return c.around().path() }, files: files}
+	programs := func() []string { return union(k.programs(), realDirs(made.path())) }
 	find := func() *programFinder {
-		cache := cmp.Or(lookup(env, "XDG_CACHE_HOME"), c.atHome("~/.cache"))
-		return &programFinder{path: made.path, dirs: programs(), work: p.WorkingDirectory, temp: lookup(env, "TMPDIR"), cache: cache}
+		around := c.around()
+		cache := cmp.Or(around.lookup("XDG_CACHE_HOME"), around.atHome("~/.cache"))
+		return &programFinder{path: around.path(), dirs: programs(), work: p.WorkingDirectory, temp: around.lookup("TMPDIR"), cache: cache}
 	}
 	made.globs = globGaps(c.reads)
 	made.denied = sync.OnceValue(func() []string {
@@ -65,9 +66,10 @@ func (c *Commands) newConfinement(p Policy, lists ToolPolicy, files func() *prot
 
 // spec turns policy into what the kernel enforces of it, except programs.
 func (c *Commands) spec(p Policy) confine.Spec {
+	around := c.around()
 	s := confine.Spec{
 		Read:        []string{"/"},
-		Write:       union(c.writes.AllowedBelow(), []string{c.kernel.scratch.path, c.caches}),
+		Write:       union(c.writes.AllowedBelow(), []string{c.kernel.scratch.path, around.caches}),
 		Deny:        c.reads.DeniedPaths(),
 		ReadOnly:    c.writes.DeniedPaths(),
 		Network:     p.Settings.Network.kind(),
@@ -77,12 +79,12 @@ func (c *Commands) spec(p Policy) confine.Spec {
 		// Where the one way to protect the metadata of other files is to refuse
 		// all changes, much ordinary work would fail.
 		AllowMetadata: p.Settings.Enforcement != EnforceRequired,
-		Protect:       p.brokered(c.writes, c.kernel.scratch.path, c.caches),
+		Protect:       p.brokered(c.writes, c.kernel.scratch.path, around.caches),
 		WithoutBroker: !c.kernel.support.Broker,
 		Temp:          c.kernel.scratch.private(),
 		WithoutMounts: !c.kernel.support.MountNamespace, WithoutLandlock: c.kernel.support.LandlockABI == 0,
 	}
-	for _, dir := range slices.Concat([]string{p.WorkingDirectory, lookup(c.env, "HOME")}, p.Roots, filepath.SplitList(lookup(c.env, "PATH"))) {
+	for _, dir := range slices.Concat([]string{p.WorkingDirectory, around.lookup("HOME")}, p.Roots, around.path()) {
 		s.Keep = append(s.Keep, realOr(dir))
 	}
 	if p.Tools[c.owner.Reads].AllowedPaths != nil {

@@ -52,7 +52,7 @@ func (c *Commands) Layers() Layers {
 		l.Notice = "sandbox: parse_only; the kernel does not confine commands"
 		return l
 	}
-	l.Presets, l.Caches = c.presets, c.caches
+	l.Presets, l.Caches = c.around().presets, c.around().caches
 	spec := c.confinement.spec()
 	gaps = append(c.confinement.gaps(), gaps...)
 	if c.kernel.confines() {

@@ -240,7 +240,7 @@ func (c *confinement) unusable(name, dir string) string {
 	if c == nil || c.spec().Exec == nil || len(c.listed.unusable) == 0 {
 		return ""
 	}
-	for path := range programFiles(name, dir, c.path) {
+	for path := range programFiles(name, dir, c.path()) {
 		name = path
 		break
 	}
@@ -260,7 +260,7 @@ func (c *confinement) unusables() (list []string) {
 
 // refusesProgram says why the kernel does not start the program with a name.
 func (c *confinement) refusesProgram(name, dir string) string {
-	for path := range programFiles(name, dir, c.path) {
+	for path := range programFiles(name, dir, c.path()) {
 		switch spec := c.spec(); {
 		case spec.Exec != nil && !c.starts(path):
 			return fmt.Sprintf("the sandbox starts only the programs that are listed, and lets no other be read; %s is not listed "+

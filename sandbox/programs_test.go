@@ -108,7 +108,7 @@ func TestUnusablePrograms(t *testing.T) {
 	if got := relative(dir, files); got != "/bin/none bin/bash bin/ls bin/missing bin/script bin/sh" {
 		t.Errorf("got %q", got)
 	}
-	c := &confinement{listed: f, path: f.path, spec: func() confine.Spec { return confine.Spec{Exec: files} }}
+	c := &confinement{listed: f, path: func() []string { return f.path }, spec: func() confine.Spec { return confine.Spec{Exec: files} }}
 	for name, why := range map[string]string{"script": "interpreter", "linked": "permission denied", "ls": "", "missing": "", "none": ""} {
 		if got := c.unusable(name, dir); (got == "") != (why == "") || !strings.Contains(got, why) {
 			t.Errorf("%s: %q", name, got)

@@ -138,7 +138,7 @@ func rowsOf(presets []string) (rows []toolchain) {
 // readable returns what tool chains read of the home directory of commands, which is
 // what they are installed in and how they are set up. What git is set up by names more.
 func (c *Commands) readable() (paths []string) {
-	for _, t := range rowsOf(c.presets) {
+	for _, t := range rowsOf(c.around().presets) {
 		list, before := strings.Fields(t.reads), len(paths)
 		for _, k := range t.caches {
 			if k.download {
@@ -146,7 +146,7 @@ func (c *Commands) readable() (paths []string) {
 			}
 		}
 		for _, path := range list {
-			paths = append(paths, c.atHome(path))
+			paths = append(paths, c.around().atHome(path))
 		}
 		if t.preset == "git" {
 			for _, file := range slices.Clone(paths[before:]) {
@@ -159,14 +159,6 @@ func (c *Commands) readable() (paths []string) {
 		_, err := filepath.EvalSymlinks(path)
 		return err != nil && !errors.Is(err, fs.ErrNotExist)
 	})
-}
-
-// atHome returns a path, where ~ is the home directory of commands.
-func (c *Commands) atHome(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		return filepath.Join("/", lookup(c.env, "HOME"), rest)
-	}
-	return path
 }
 
 // gitNames are keys in the configuration of git whose values are files that it reads
@@ -187,7 +179,7 @@ func (c *Commands) gitFiles(file string, known []string) []string {
 		if value == "" || !slices.Contains(gitNames, strings.ToLower(strings.TrimSpace(key))) {
 			continue
 		}
-		named := absolute(c.atHome(value), filepath.Dir(realOr(file)))
+		named := absolute(c.around().atHome(value), filepath.Dir(realOr(file)))
 		if info, err := os.Stat(named); err == nil && info.Mode().IsRegular() && !slices.Contains(known, named) {
 			known = c.gitFiles(named, append(known, named))
 		}

@@ -93,14 +93,14 @@ func TestCacheVariables(t *testing.T) {
 			}
 			c := newSandbox(t, p).commands["bash"]
 			for name, want := range test.want {
-				want = strings.NewReplacer("KEPT", c.caches, "SCRATCH", c.kernel.scratch.path, "HOME", home).Replace(want)
-				if got := lookup(c.env, name); got != want {
+				want = strings.NewReplacer("KEPT", c.around().caches, "SCRATCH", c.kernel.scratch.path, "HOME", home).Replace(want)
+				if got := c.around().lookup(name); got != want {
 					t.Errorf("%s is %q, want %q", name, got, want)
 				}
 			}
-			kept := strings.HasPrefix(c.caches, filepath.Join(home, ".cache", cachesName)+"/")
+			kept := strings.HasPrefix(c.around().caches, filepath.Join(home, ".cache", cachesName)+"/")
 			if kept != (test.write == nil && test.settings.Enforcement == "") {
-				t.Errorf("caches in %q", c.caches)
+				t.Errorf("caches in %q", c.around().caches)
 			}
 		})
 	}
@@ -155,10 +155,10 @@ func TestCachesKept(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	c := newSandbox(t, Policy{WorkingDirectory: work}).commands["bash"]
 	other := newSandbox(t, Policy{WorkingDirectory: home + "/../work"}).commands["bash"]
-	if other.caches != c.caches {
-		t.Errorf("one directory has %s and %s", c.caches, other.caches)
+	if other.around().caches != c.around().caches {
+		t.Errorf("one directory has %s and %s", c.around().caches, other.around().caches)
 	}
-	base := filepath.Dir(c.caches)
+	base := filepath.Dir(c.around().caches)
 	old, fresh := filepath.Join(base, "old"), filepath.Join(base, "fresh")
 	long := time.Now().Add(-cacheAge - time.Hour)
 	if err := errors.Join(os.MkdirAll(old+"/x", 0o700), os.MkdirAll(fresh, 0o700), os.Chmod(base, 0o700), os.Chmod(old+"/x", 0o500), os.Chtimes(old, long, long)); err != nil {
@@ -167,24 +167,24 @@ func TestCachesKept(t *testing.T) {
 	if err := c.makeCaches(); err != nil {
 		t.Fatal(err)
 	}
-	for path, there := range map[string]bool{filepath.Join(c.caches, goBuild): true, old: false, fresh: true} {
+	for path, there := range map[string]bool{filepath.Join(c.around().caches, goBuild): true, old: false, fresh: true} {
 		if _, err := os.Lstat(path); (err == nil) != there {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	// A link that commands left leads nowhere.
 	outside := filepath.Join(home, "outside")
-	if err := errors.Join(os.Mkdir(outside, 0o755), os.RemoveAll(c.caches+"/cache"), os.Symlink(outside, c.caches+"/cache"), other.makeCaches()); err != nil {
+	if err := errors.Join(os.Mkdir(outside, 0o755), os.RemoveAll(c.around().caches+"/cache"), os.Symlink(outside, c.around().caches+"/cache"), other.makeCaches()); err != nil {
 		t.Fatal(err)
 	}
 	if entries, _ := os.ReadDir(outside); len(entries) != 0 {
 		t.Errorf("made in another directory: %q", entries)
 	}
-	if info, err := os.Lstat(filepath.Join(c.caches, goBuild)); err != nil || !info.IsDir() {
+	if info, err := os.Lstat(filepath.Join(c.around().caches, goBuild)); err != nil || !info.IsDir() {
 		t.Errorf("not made anew: %v", err)
 	}
 	// Nor does one in the place of the directory.
-	if err := errors.Join(os.RemoveAll(c.caches), os.Symlink(outside, c.caches)); err != nil {
+	if err := errors.Join(os.RemoveAll(c.around().caches), os.Symlink(outside, c.around().caches)); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.makeCaches(); err == nil || !strings.Contains(err.Error(), "caches of commands") {
@@ -193,8 +193,8 @@ func TestCachesKept(t *testing.T) {
 	if err := os.Chmod(base, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if c = newSandbox(t, Policy{WorkingDirectory: work}).commands["bash"]; c.caches != c.kernel.scratch.path {
-		t.Errorf("caches among those of others: %s", c.caches)
+	if c = newSandbox(t, Policy{WorkingDirectory: work}).commands["bash"]; c.around().caches != c.kernel.scratch.path {
+		t.Errorf("caches among those of others: %s", c.around().caches)
 	}
 }
 
