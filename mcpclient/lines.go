@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"regexp"
+	"sync"
 )
 
 const (
@@ -97,23 +98,31 @@ func (l *lineReader) long() ([]byte, bool, error) {
 // What both ends of a message say. Nothing inside of it can look like its first or
 // last members.
 var (
-	isMessage  = regexp.MustCompile(`^\s*[{\[]`)
-	isRequest  = regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:[^,:{}]{1,100},\s*)?"method"`)
-	idFirst    = regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?[0-9]+)\s*,\s*"(?:result|error)"`)
-	isResponse = regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"`)
-	idLast     = regexp.MustCompile(`,\s*"id"\s*:\s*(-?[0-9]+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+	isMessage = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*[{\[]`) })
+	isRequest = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:[^,:{}]{1,100},\s*)?"method"`)
+	})
+	idFirst = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(-?[0-9]+)\s*,\s*"(?:result|error)"`)
+	})
+	isResponse = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"(?:result|error)"`)
+	})
+	idLast = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`,\s*"id"\s*:\s*(-?[0-9]+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+	})
 )
 
 // responseID returns whether a message of which only both ends are known can be a
 // response, and its ID; nil if they do not say.
 func responseID(ends []byte) (id []byte, maybe bool) {
-	if !isMessage.Match(ends) || isRequest.Match(ends) {
+	if !isMessage().Match(ends) || isRequest().Match(ends) {
 		return nil, false
 	}
-	if m := idFirst.FindSubmatch(ends); m != nil {
+	if m := idFirst().FindSubmatch(ends); m != nil {
 		return m[1], true
 	}
-	if m := idLast.FindSubmatch(ends); m != nil && isResponse.Match(ends) {
+	if m := idLast().FindSubmatch(ends); m != nil && isResponse().Match(ends) {
 		return m[1], true
 	}
 	return nil, true

@@ -47,7 +47,7 @@ type surroundings struct {
 // server has no time for before its first answer.
 func (c *Commands) newSurroundings(lists ToolPolicy) *surroundings {
 	settings := c.policy.Settings
-	s := &surroundings{env: process.MinimalEnv(settings.Env), variables: map[string]string{}, caches: c.kernel.scratch.path}
+	s := &surroundings{env: process.MinimalEnv(settings.Env), variables: map[string]string{}, caches: c.kernel.scratch.path()}
 	if settings.Enforcement != EnforceParseOnly && runtime.GOOS != "windows" { // where nothing keeps programs from writing elsewhere
 		s.presets, s.caches = c.policy.presets(lists), c.cachesOf(c.policy.WorkingDirectory)
 		// Compilers run what they have built there, so that it is not a directory that
@@ -136,7 +136,7 @@ func (c *Commands) cachesOf(work string) string {
 	_, unwritable := c.writes.Refused(dir)
 	_, unreadable := c.reads.Refused(dir)
 	if err != nil || c.writable(dir) || unwritable || unreadable || !mayKeep(dir) {
-		return c.kernel.scratch.path
+		return c.kernel.scratch.path()
 	}
 	sum := sha256.Sum256([]byte(realOr(work)))
 	return filepath.Join(dir, hex.EncodeToString(sum[:16]))
@@ -165,7 +165,7 @@ func mayKeep(dir string) bool {
 func (c *Commands) makeCaches() error {
 	caches := c.around().caches
 	info, err := os.Lstat(caches)
-	if caches == c.kernel.scratch.path || err == nil && info.IsDir() && time.Since(time.Unix(0, c.kept.Load())) < cacheRenewed {
+	if caches == c.kernel.scratch.path() || err == nil && info.IsDir() && time.Since(time.Unix(0, c.kept.Load())) < cacheRenewed {
 		return nil
 	}
 	base, name := filepath.Split(caches)

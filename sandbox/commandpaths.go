@@ -85,7 +85,7 @@ func checkPath(g *pathguard.Guard, path string) error {
 
 // temporary reports whether path is in the directory for temporary files, or for caches.
 func (c *Commands) temporary(path string) bool {
-	return c.confinement != nil && (pathguard.Within(c.kernel.scratch.path, path) || pathguard.Within(c.around().caches, path))
+	return c.confinement != nil && (pathguard.Within(c.kernel.scratch.path(), path) || pathguard.Within(c.around().caches, path))
 }
 
 // inOwnTemp reports whether commands find path in a /tmp of their own.

@@ -69,7 +69,7 @@ func (c *Commands) spec(p Policy) confine.Spec {
 	around := c.around()
 	s := confine.Spec{
 		Read:        []string{"/"},
-		Write:       union(c.writes.AllowedBelow(), []string{c.kernel.scratch.path, around.caches}),
+		Write:       union(c.writes.AllowedBelow(), []string{c.kernel.scratch.path(), around.caches}),
 		Deny:        c.reads.DeniedPaths(),
 		ReadOnly:    c.writes.DeniedPaths(),
 		Network:     p.Settings.Network.kind(),
@@ -79,7 +79,7 @@ func (c *Commands) spec(p Policy) confine.Spec {
 		// Where the one way to protect the metadata of other files is to refuse
 		// all changes, much ordinary work would fail.
 		AllowMetadata: p.Settings.Enforcement != EnforceRequired,
-		Protect:       p.brokered(c.writes, c.kernel.scratch.path, around.caches),
+		Protect:       p.brokered(c.writes, c.kernel.scratch.path(), around.caches),
 		WithoutBroker: !c.kernel.support.Broker,
 		Temp:          c.kernel.scratch.private(),
 		WithoutMounts: !c.kernel.support.MountNamespace, WithoutLandlock: c.kernel.support.LandlockABI == 0,

@@ -70,7 +70,7 @@ func (c *Commands) Layers() Layers {
 		l.Missing = append(l.Missing, g.String())
 		short = append(short, g.What)
 	}
-	if err := c.kernel.scratch.refused; err != nil {
+	if _, err := c.kernel.scratch.place(); err != nil {
 		l.Missing = append(l.Missing, "no command can start, since there is no place for temporary files: "+
 			strings.ReplaceAll(err.Error(), "\n", "; ")+"; set TMPDIR to a directory that the user of the server may write")
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"toolserver/sandbox/broker"
 	"toolserver/sandbox/confine"
@@ -139,7 +140,7 @@ func readable(path string) bool {
 }
 
 // ofProcess matches what /proc has of a process by its number.
-var ofProcess = regexp.MustCompile(`^/proc/\d+/`)
+var ofProcess = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/proc/\d+/`) })
 
 // refusesPath says why commands cannot write or read a path, if it is so.
 func (c *Commands) refusesPath(path string, wrote bool) string {
@@ -150,7 +151,7 @@ func (c *Commands) refusesPath(path string, wrote bool) string {
 	if !wrote {
 		d, err := c.reads.Check(path)
 		switch {
-		case ofProcess.MatchString(path) && (!spec.WithoutLandlock || c.kernel.support.PIDNamespace):
+		case ofProcess().MatchString(path) && (!spec.WithoutLandlock || c.kernel.support.PIDNamespace):
 			return "the sandbox keeps commands from looking into processes other than their own, such as that of " + path
 		case (strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/sys/")) && !spec.WithoutLandlock:
 			return "the sandbox gives commands only what common programs need of /dev and /sys, and " + path + " is none of that"
@@ -236,7 +237,7 @@ func (c *Commands) Exceeded(which string) string {
 			most = fmt.Sprintf("%d MiB", limit>>20)
 		}
 		if used := c.kernel.scratch.size() >> 20; used > 0 {
-			kept = fmt.Sprintf(", less %d MiB that commands left in %s and may remove", used, c.kernel.scratch.path)
+			kept = fmt.Sprintf(", less %d MiB that commands left in %s and may remove", used, c.kernel.scratch.path())
 		}
 		return fmt.Sprintf("the command was terminated: it wrote more than %s to disk, counting what it removed again and 4 KiB for each file or name that it made%s (rule: sandbox.limits.disk)", most, kept)
 	case which == process.ExceededMemory:

@@ -19,8 +19,7 @@ import (
 // it and removed with the server. One that a killed server left behind is removed
 // by the next: while a server lives it holds a lock on its own.
 type scratch struct {
-	path    string
-	refused error // why it can be made nowhere
+	place func() (path string, refused error) // where it is made, and why that can be nowhere
 
 	mu   sync.Mutex
 	lock *os.File // nil until it is made
@@ -41,34 +40,40 @@ const (
 	measureShare = 20
 )
 
-// newScratch returns a scratch with a random path, known before the directory is made:
-// where this user may write, if that is anywhere.
-func newScratch() *scratch {
-	s, name := new(scratch), scratchPrefix+strings.ToLower(rand.Text())
+// newScratch returns a scratch whose place is found when it is asked for first.
+func newScratch() *scratch { return &scratch{place: sync.OnceValues(placeScratch)} }
+
+// placeScratch returns a random path, known before the directory is made: where this
+// user may write, if that is anywhere.
+func placeScratch() (path string, refused error) {
+	name := scratchPrefix + strings.ToLower(rand.Text())
 	dirs := []string{os.TempDir(), "/var/tmp"}
 	if cache, err := os.UserCacheDir(); err == nil {
 		dirs = append(dirs, cache)
 	}
 	for _, dir := range dirs {
-		s.path = filepath.Join(dir, name)
 		trial, err := os.MkdirTemp(dir, scratchPrefix+"*")
 		if err == nil {
 			_ = os.Remove(trial)
-			s.refused = nil
-			return s
+			return filepath.Join(dir, name), nil
 		}
-		s.refused = errors.Join(s.refused, err)
+		refused = errors.Join(refused, err)
 	}
-	s.path = filepath.Join(dirs[0], name)
-	return s
+	return filepath.Join(dirs[0], name), refused
+}
+
+// path returns where it is, or will be when it is made.
+func (s *scratch) path() string {
+	path, _ := s.place()
+	return path
 }
 
 // temporary is the directory in it for temporary files.
-func (s *scratch) temporary() string { return filepath.Join(s.path, "tmp") }
+func (s *scratch) temporary() string { return filepath.Join(s.path(), "tmp") }
 
 // private is the one that commands find as /tmp. It is not that for temporary files,
 // because it has the mount points for what commands see of the system's.
-func (s *scratch) private() string { return filepath.Join(s.path, "private") }
+func (s *scratch) private() string { return filepath.Join(s.path(), "private") }
 
 // make makes the directory, unless it is there.
 func (s *scratch) make() error {
@@ -80,9 +85,9 @@ func (s *scratch) make() error {
 	if s.lock != nil {
 		return nil
 	}
-	sweepScratch(filepath.Dir(s.path))
+	sweepScratch(filepath.Dir(s.path()))
 	// It has its name only once it is locked, or another server swept it.
-	unlocked := s.path + unlockedSuffix
+	unlocked := s.path() + unlockedSuffix
 	err := os.Mkdir(unlocked, 0o700)
 	for _, dir := range []string{"tmp", "private", goBuild} {
 		if err == nil {
@@ -96,7 +101,7 @@ func (s *scratch) make() error {
 		s.lock, err = lockScratch(unlocked)
 	}
 	if err == nil {
-		err = os.Rename(unlocked, s.path)
+		err = os.Rename(unlocked, s.path())
 	}
 	if err != nil {
 		return fmt.Errorf("make a directory for temporary files of commands: %w", err)
@@ -113,7 +118,7 @@ func (s *scratch) size() int64 {
 		return s.used
 	}
 	s.used = 0
-	_ = filepath.WalkDir(s.path, func(_ string, e fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(s.path(), func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return nil
 		}
@@ -134,7 +139,7 @@ func (s *scratch) remove() error {
 	if s.lock == nil {
 		return nil
 	}
-	err := removeTree(s.path)
+	err := removeTree(s.path())
 	return errors.Join(err, s.lock.Close())
 }
 

@@ -18,7 +18,7 @@ func TestScratch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	deep := filepath.Join(killed.path, "cache", "a", "b")
+	deep := filepath.Join(killed.path(), "cache", "a", "b")
 	if err := errors.Join(os.MkdirAll(deep, 0o755), os.WriteFile(filepath.Join(deep, "x"), nil, 0o400), os.Chmod(deep, 0o500)); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestScratch(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, there := range map[string]bool{
-		living.path: true, next.temporary(): true, killed.path: false,
+		living.path(): true, next.temporary(): true, killed.path(): false,
 		filepath.Join(os.TempDir(), others[0]): true, filepath.Join(os.TempDir(), others[1]): true,
 	} {
 		if _, err := os.Stat(path); (err == nil) != there {
@@ -45,8 +45,8 @@ func TestScratch(t *testing.T) {
 		if err := s.remove(); err != nil {
 			t.Error(err)
 		}
-		if _, err := os.Stat(s.path); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s is left: %v", s.path, err)
+		if _, err := os.Stat(s.path()); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left: %v", s.path(), err)
 		}
 		if err := s.make(); err == nil {
 			t.Error("made again after it was removed")
@@ -61,8 +61,8 @@ func TestScratchElsewhere(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	s := newScratch()
-	if s.refused != nil || filepath.Dir(s.path) == os.TempDir() {
-		t.Fatalf("%s: %v", s.path, s.refused)
+	if path, err := s.place(); err != nil || filepath.Dir(path) == os.TempDir() {
+		t.Fatalf("%s: %v", path, err)
 	}
 	if err := s.make(); err != nil {
 		t.Error(err)

@@ -93,7 +93,7 @@ func TestCacheVariables(t *testing.T) {
 			}
 			c := newSandbox(t, p).commands["bash"]
 			for name, want := range test.want {
-				want = strings.NewReplacer("KEPT", c.around().caches, "SCRATCH", c.kernel.scratch.path, "HOME", home).Replace(want)
+				want = strings.NewReplacer("KEPT", c.around().caches, "SCRATCH", c.kernel.scratch.path(), "HOME", home).Replace(want)
 				if got := c.around().lookup(name); got != want {
 					t.Errorf("%s is %q, want %q", name, got, want)
 				}
@@ -193,7 +193,7 @@ func TestCachesKept(t *testing.T) {
 	if err := os.Chmod(base, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if c = newSandbox(t, Policy{WorkingDirectory: work}).commands["bash"]; c.around().caches != c.kernel.scratch.path {
+	if c = newSandbox(t, Policy{WorkingDirectory: work}).commands["bash"]; c.around().caches != c.kernel.scratch.path() {
 		t.Errorf("caches among those of others: %s", c.around().caches)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"regexp"
 	"strings"
+	"sync"
 
 	"toolserver/rawjson"
 	"toolserver/tools/httpcall"
@@ -93,13 +94,15 @@ func (a *amounts) dollars(amount, currency []byte, taken bool) []byte {
 
 // decimalNumber is a number as JSON and its relatives write it. What has more digits, or is so large or small that it would
 // take as many to write out, is no amount.
-var decimalNumber = regexp.MustCompile(`^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-3]?[0-9]{1,2})?$`)
+var decimalNumber = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-3]?[0-9]{1,2})?$`)
+})
 
 const maxDigits = 400
 
 // parseCents returns a number of cents in dollars, or nil if it is no number.
 func parseCents(text string) *big.Rat {
-	if len(text) > maxDigits || !decimalNumber.MatchString(text) {
+	if len(text) > maxDigits || !decimalNumber().MatchString(text) {
 		return nil
 	}
 	cents, ok := new(big.Rat).SetString(text)

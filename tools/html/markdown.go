@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -237,13 +238,13 @@ func (w *writer) raw(s string) {
 	w.out = append(w.out, s...)
 }
 
-var languageName = regexp.MustCompile(`^[0-9A-Za-z_.+#-]+$`)
+var languageName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z_.+#-]+$`) })
 
 // language returns the language of code that the class of an element names.
 func language(class string) string {
 	for _, name := range strings.Fields(class) {
 		for _, prefix := range []string{"language-", "lang-"} {
-			if name, ok := strings.CutPrefix(name, prefix); ok && len(name) <= 40 && languageName.MatchString(name) {
+			if name, ok := strings.CutPrefix(name, prefix); ok && len(name) <= 40 && languageName().MatchString(name) {
 				return name
 			}
 		}
@@ -260,11 +261,13 @@ func (w *writer) fence() {
 }
 
 // lineOpener matches what would begin a heading, a quote, an item or a rule at the beginning of a line.
-var lineOpener = regexp.MustCompile(`^(?:#{1,6}(?:\s|$)|[-+](?:\s|-|$)|[=>]|(\d{1,9})[.)](?:\s|$))`)
+var lineOpener = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:#{1,6}(?:\s|$)|[-+](?:\s|-|$)|[=>]|(\d{1,9})[.)](?:\s|$))`)
+})
 
 // escapeLine writes the beginning of a line, up to where a backslash is needed, and returns how much that is.
 func (w *writer) escapeLine(s []byte) int {
-	m := lineOpener.FindSubmatchIndex(s[:min(len(s), 16)])
+	m := lineOpener().FindSubmatchIndex(s[:min(len(s), 16)])
 	if m == nil {
 		return 0
 	}
@@ -301,7 +304,7 @@ func (w *writer) special(s []byte, i int) {
 		meant = next|0x20 >= 'a' && next|0x20 <= 'z' || next == '/' || next == '!' || next == '?'
 	case '&':
 		if next == '#' || isWord(rune(next)) {
-			name := string(entity.Find(s[i:min(len(s), i+40)]))
+			name := string(entity().Find(s[i:min(len(s), i+40)]))
 			meant = html.UnescapeString(name) != name
 		}
 	case '~':
@@ -313,7 +316,7 @@ func (w *writer) special(s []byte, i int) {
 	w.out = append(w.out, c)
 }
 
-var entity = regexp.MustCompile(`^&#?[0-9A-Za-z]+;`)
+var entity = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^&#?[0-9A-Za-z]+;`) })
 
 // pipes makes the rows of data at the end, which are lines of cells with a TAB between them, a table of Markdown.
 func (w *writer) pipes() {
@@ -338,7 +341,7 @@ func (w *writer) pipes() {
 		if i > 0 {
 			b.WriteString("\n" + prefix)
 		}
-		b.WriteString("| " + cellText.Replace(cellHeading.ReplaceAllString(row, "$1")))
+		b.WriteString("| " + cellText.Replace(cellHeading().ReplaceAllString(row, "$1")))
 		if i == 0 || columns <= maxSpan {
 			b.WriteString(strings.Repeat(" | ", columns-strings.Count(row, "\t")-1))
 		}
@@ -352,7 +355,7 @@ func (w *writer) pipes() {
 
 // In a cell there are no headings, and breaks are tags.
 var (
-	cellHeading = regexp.MustCompile(`(^|[\t\x01\x02])#{1,6} `)
+	cellHeading = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[\t\x01\x02])#{1,6} `) })
 	cellText    = strings.NewReplacer("|", `\|`, "\x01", "<br>", "\x02", "<br>", "\t", " | ")
 )
 

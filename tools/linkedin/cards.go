@@ -3,6 +3,7 @@ package linkedin
 import (
 	"cmp"
 	"strings"
+	"sync"
 
 	"github.com/PuerkitoBio/goquery"
 	"github.com/andybalholm/cascadia"
@@ -40,8 +41,12 @@ const maxCards = 100
 // What a card is known by: its classes, its URN, or the link in a list's item.
 // The first have changed, so any of them will do.
 var (
-	cardElement = cascadia.MustCompile(`.base-search-card, .job-search-card, [data-entity-urn*="jobPosting:"]`)
-	cardLink    = cascadia.MustCompile(`a.base-card__full-link[href], a[href*="/jobs/view/"]`)
+	cardElement = sync.OnceValue(func() cascadia.Selector {
+		return cascadia.MustCompile(`.base-search-card, .job-search-card, [data-entity-urn*="jobPosting:"]`)
+	})
+	cardLink = sync.OnceValue(func() cascadia.Selector {
+		return cascadia.MustCompile(`a.base-card__full-link[href], a[href*="/jobs/view/"]`)
+	})
 )
 
 // cards reads a page of results: the jobs, and how many cards there are, which may be more if some say nothing. It reports
@@ -68,13 +73,13 @@ func (s *site) cards(body string) (jobs []job, received int, ok bool) {
 func cardNodes(node *nethtml.Node, found []*nethtml.Node) (_ []*nethtml.Node, linked bool) {
 	before := len(found)
 	for child := node.FirstChild; child != nil && len(found) < maxCards; child = child.NextSibling {
-		if cardElement.Match(child) {
+		if cardElement().Match(child) {
 			found = append(found, child)
 			continue
 		}
 		var inside bool
 		found, inside = cardNodes(child, found)
-		linked = linked || inside || cardLink.Match(child)
+		linked = linked || inside || cardLink().Match(child)
 	}
 	if node.DataAtom == atom.Li && linked && len(found) == before {
 		return append(found, node), false
@@ -84,7 +89,7 @@ func cardNodes(node *nethtml.Node, found []*nethtml.Node) (_ []*nethtml.Node, li
 
 // card reads a card. The whole of it may be a link, have one in it, or none.
 func (s *site) card(c *goquery.Selection) job {
-	href := c.FindMatcher(cardLink).First().AttrOr("href", "")
+	href := c.FindMatcher(cardLink()).First().AttrOr("href", "")
 	if c.Is("a[href]") {
 		href = c.AttrOr("href", "")
 	}
@@ -106,7 +111,7 @@ func (s *site) card(c *goquery.Selection) job {
 	}
 	linked, _ := s.jobID(j.URL)
 	j.ID = linked
-	if m := urnID.FindStringSubmatch(c.AttrOr("data-entity-urn", attribute(c, "[data-entity-urn]", "data-entity-urn"))); m != nil {
+	if m := urnID().FindStringSubmatch(c.AttrOr("data-entity-urn", attribute(c, "[data-entity-urn]", "data-entity-urn"))); m != nil {
 		j.ID = m[1]
 	}
 	if linked == "" {

@@ -34,7 +34,7 @@ func FuzzCards(f *testing.F) {
 			t.Errorf("%d jobs of %d cards, %v", len(jobs), received, ok)
 		}
 		for _, j := range jobs {
-			if j.ID == "" && j.Title == "" || j.ID != "" && !bareID.MatchString(j.ID) {
+			if j.ID == "" && j.Title == "" || j.ID != "" && !bareID().MatchString(j.ID) {
 				t.Errorf("%+v", j)
 			}
 			for _, text := range append([]string{j.Title, j.Company, j.Location, j.Posted, j.PostedDate, j.Salary}, j.Benefits...) {
@@ -48,7 +48,7 @@ func FuzzCards(f *testing.F) {
 				t.Errorf("%s is not read back: %s", j.URL, why)
 			}
 		}
-		loginPage.MatchString(body)
+		loginPage().MatchString(body)
 	})
 }
 
@@ -98,7 +98,7 @@ func FuzzJobID(f *testing.F) {
 	s := publicSite()
 	f.Fuzz(func(t *testing.T, arg string) {
 		id, why := s.jobID(arg)
-		if (id == "") == (why == "") || id != "" && !bareID.MatchString(id) {
+		if (id == "") == (why == "") || id != "" && !bareID().MatchString(id) {
 			t.Fatalf("%q: %q, %q", arg, id, why)
 		}
 		if id == "" || !strings.Contains(arg, "/") {

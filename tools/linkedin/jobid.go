@@ -4,31 +4,38 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Forms in which a job is named. Ids have ten digits today; sixteen leave room
 // for what is to come, and keep other numbers out.
 var (
-	bareID  = regexp.MustCompile(`^[1-9][0-9]{0,15}$`)
-	urnID   = regexp.MustCompile(`^urn:li:(?:[a-zA-Z]+_)*[jJ]obPosting:([1-9][0-9]{0,15})$`)
-	viewID  = regexp.MustCompile(`^(?:/comm)?/jobs/view/(?:[^/]*-)?([1-9][0-9]{0,15})/?$`)
-	guestID = regexp.MustCompile(`^/jobs-guest/jobs/api/jobPosting/([1-9][0-9]{0,15})/?$`)
+	bareID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,15}$`) })
+	urnID  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^urn:li:(?:[a-zA-Z]+_)*[jJ]obPosting:([1-9][0-9]{0,15})$`)
+	})
+	viewID = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:/comm)?/jobs/view/(?:[^/]*-)?([1-9][0-9]{0,15})/?$`)
+	})
+	guestID = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^/jobs-guest/jobs/api/jobPosting/([1-9][0-9]{0,15})/?$`)
+	})
 )
 
 // jobID returns the id of the job that an argument names: an id, a URN, or the URL of a page of the job or of a search in
 // which it is open. If it names none, why says what is wrong with it, as a clause.
 func (s *site) jobID(arg string) (id, why string) {
 	arg = strings.TrimSpace(arg)
-	if bareID.MatchString(arg) {
+	if bareID().MatchString(arg) {
 		return arg, ""
 	}
-	if m := urnID.FindStringSubmatch(arg); m != nil {
+	if m := urnID().FindStringSubmatch(arg); m != nil {
 		return m[1], ""
 	}
 	if strings.ContainsAny(arg, "\\ \t\r\n") {
 		return "", "it is no URL"
 	}
-	if host, _, _ := strings.Cut(arg, "/"); linkedInHost.MatchString(host) { // as browsers show it
+	if host, _, _ := strings.Cut(arg, "/"); linkedInHost().MatchString(host) { // as browsers show it
 		arg = "https://" + arg
 	}
 	u, err := url.Parse(arg)
@@ -50,7 +57,7 @@ func (s *site) jobID(arg string) (id, why string) {
 
 // isOurs reports whether a URL is one of LinkedIn's, or of the host that stands in for it.
 func (s *site) isOurs(u *url.URL) bool {
-	return u.User == nil && (linkedInHost.MatchString(u.Host) || strings.EqualFold(u.Scheme, s.Base.Scheme) && strings.EqualFold(u.Host, s.Base.Host))
+	return u.User == nil && (linkedInHost().MatchString(u.Host) || strings.EqualFold(u.Scheme, s.Base.Scheme) && strings.EqualFold(u.Host, s.Base.Host))
 }
 
 // idOfURL returns the id of the job that a URL of LinkedIn's leads to, or "".
@@ -60,12 +67,12 @@ func idOfURL(u *url.URL) string {
 	if lower := strings.ToLower(path); strings.Contains(lower, "%2f") || strings.Contains(lower, "%5c") {
 		return ""
 	}
-	for _, form := range []*regexp.Regexp{viewID, guestID} {
+	for _, form := range []*regexp.Regexp{viewID(), guestID()} {
 		if m := form.FindStringSubmatch(path); m != nil {
 			return m[1]
 		}
 	}
-	if id := u.Query().Get("currentJobId"); bareID.MatchString(id) && (path == "/jobs" || strings.HasPrefix(path, "/jobs/")) {
+	if id := u.Query().Get("currentJobId"); bareID().MatchString(id) && (path == "/jobs" || strings.HasPrefix(path, "/jobs/")) {
 		return id
 	}
 	return ""

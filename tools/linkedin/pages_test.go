@@ -126,7 +126,7 @@ func TestNotAPage(t *testing.T) {
 			if p, ok := publicSite().posting(test.body); ok {
 				t.Errorf("page of a job: %+v", p)
 			}
-			if got := loginPage.MatchString(test.body); got != test.wall {
+			if got := loginPage().MatchString(test.body); got != test.wall {
 				t.Errorf("wall: %v; want %v", got, test.wall)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"toolserver/domain"
@@ -52,7 +53,7 @@ func (s *site) get(ctx context.Context, target *url.URL, same func(*url.URL) boo
 			switch {
 			case read(body):
 				return nil
-			case loginPage.MatchString(body):
+			case loginPage().MatchString(body):
 				return loginWall("LinkedIn answered with a CAPTCHA or login page")
 			}
 			return errUnreadable
@@ -119,7 +120,7 @@ func (s *site) fail(e *httpcall.StatusError) error {
 	switch {
 	case e.Status/100 != 3 || location == "" || err != nil:
 		return statusFailure(e)
-	case loginPath.MatchString(next.Path):
+	case loginPath().MatchString(next.Path):
 		return loginWall("LinkedIn redirected to its login wall (" + pathOf(next) + ")")
 	case !s.mayFollow(next):
 		return &httpcall.Failure{Type: "bad_answer", Message: "LinkedIn redirected to another site, which is not followed", Hint: hintLater}
@@ -153,13 +154,19 @@ func loginWall(message string) *httpcall.Failure {
 var (
 	// loginPath is the path to which LinkedIn redirects guests who are to log in or to prove that they are people, perhaps
 	// behind the letter of the mobile pages.
-	loginPath = regexp.MustCompile(`(?i)^/(m/)?(authwall|login|uas|checkpoint|signup|reg|start|cold-join|captcha)(/|$)`)
+	loginPath = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^/(m/)?(authwall|login|uas|checkpoint|signup|reg|start|cold-join|captcha)(/|$)`)
+	})
 
 	// loginPage is in a login page or CAPTCHA. Texts of jobs may mention CAPTCHAs, so only pages without any are searched.
-	loginPage = regexp.MustCompile(`(?i)captcha|/authwall|/checkpoint/|login-submit|security verification|unusual activity`)
+	loginPage = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)captcha|/authwall|/checkpoint/|login-submit|security verification|unusual activity`)
+	})
 
 	// linkedInHost is linkedin.com or below it, without a port. It is ASCII: case folding would admit other scripts.
-	linkedInHost = regexp.MustCompile(`^([A-Za-z0-9_-]+\.)*[Ll][Ii][Nn][Kk][Ee][Dd][Ii][Nn]\.[Cc][Oo][Mm]$`)
+	linkedInHost = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([A-Za-z0-9_-]+\.)*[Ll][Ii][Nn][Kk][Ee][Dd][Ii][Nn]\.[Cc][Oo][Mm]$`)
+	})
 )
 
 // failure returns the tool execution error for what ended the reading. It begins
@@ -179,6 +186,6 @@ func pathOf(u *url.URL) string { return httpcall.Clip(u.EscapedPath(), 100) }
 // requests: on LinkedIn's hosts, or on the one host that stands in for them.
 func (s *site) mayFollow(u *url.URL) bool {
 	stays := u.Scheme == s.Base.Scheme && u.Host == s.Base.Host
-	secure := u.Scheme == "https" && linkedInHost.MatchString(s.Base.Host) && linkedInHost.MatchString(u.Host)
+	secure := u.Scheme == "https" && linkedInHost().MatchString(s.Base.Host) && linkedInHost().MatchString(u.Host)
 	return u.User == nil && (stays || secure)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"sync"
 
 	"toolserver/domain"
 )
@@ -35,7 +36,7 @@ type executeResult struct {
 }
 
 // variable matches the names of variables that shells can use.
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 func execute(t tool) domain.Tool {
 	declared := t.declare("Execute a command", "run commands with their output, errors and exit code kept apart",
@@ -47,7 +48,7 @@ func execute(t tool) domain.Tool {
 
 func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, error) {
 	for name := range in.Env {
-		if !variable.MatchString(name) {
+		if !variable().MatchString(name) {
 			return domain.ToolResult{}, domain.InvalidArgument(t.name, "env", fmt.Sprintf("has the name %q: use letters, digits and _", name))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"mime"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
@@ -71,15 +72,17 @@ const prescan = 8 << 10
 
 // declaration finds <meta charset=...>, <meta http-equiv=... content="...;
 // charset=..."> and <?xml encoding="..."?>.
-var declaration = regexp.MustCompile(`(?i)<(?:meta\s[^>]*?charset|\?xml\s[^>]*?encoding)\s*=\s*["']?\s*([a-z0-9._:-]+)`)
+var declaration = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<(?:meta\s[^>]*?charset|\?xml\s[^>]*?encoding)\s*=\s*["']?\s*([a-z0-9._:-]+)`)
+})
 
 // comment is what declares nothing; one that is cut off reaches to the end.
-var comment = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
+var comment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`) })
 
 // declared returns the charset that a document says it is in, or "".
 func declared(body []byte) string {
-	head := comment.ReplaceAll(body[:min(len(body), prescan)], nil)
-	if m := declaration.FindSubmatch(head); m != nil {
+	head := comment().ReplaceAll(body[:min(len(body), prescan)], nil)
+	if m := declaration().FindSubmatch(head); m != nil {
 		return string(m[1])
 	}
 	return ""

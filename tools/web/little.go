@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"sync"
 	"unicode/utf8"
 
 	"toolserver/domain"
@@ -45,7 +46,7 @@ func (p *page) explainLittle(made *rendered, clues html.Clues, base *url.URL) {
 		note("the site sent no content")
 	case chars <= consentText && isConsent(made.text, p.url):
 		note("this looks like a consent page in front of the page; it cannot be answered here, so look for another source")
-	case clues.Scripted && (chars == 0 || chars <= hardlyText && (asksForScripts.MatchString(made.text) || emptyRoot.MatchString(p.text))):
+	case clues.Scripted && (chars == 0 || chars <= hardlyText && (asksForScripts().MatchString(made.text) || emptyRoot().MatchString(p.text))):
 		note("the page has hardly any text: scripts fill it, and they are not run; look for its API, a feed or another source")
 	case chars == 0 && p.title != "":
 		note("the page has only a title")
@@ -56,17 +57,25 @@ func (p *page) explainLittle(made *rendered, clues html.Clues, base *url.URL) {
 
 var (
 	// Consent pages speak of what they ask consent to, and have a button for all of it.
-	consentWords = regexp.MustCompile(`(?i)\bcookies?\b|\bconsent\b|datenschutz|before you continue|privacy`)
-	acceptAll    = regexp.MustCompile(`(?i)\b(?:accept|allow|agree to)(?: all|\b.{0,20}cookies)|alle (?:akzeptieren|annehmen)|alles accepteren|` +
-		`tout accepter|accepter tout|aceptar todo|accetta tutt|aceitar tudo|i agree\b`)
+	consentWords = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\bcookies?\b|\bconsent\b|datenschutz|before you continue|privacy`)
+	})
+	acceptAll = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:accept|allow|agree to)(?: all|\b.{0,20}cookies)|alle (?:akzeptieren|annehmen)|alles accepteren|` +
+			`tout accepter|accepter tout|aceptar todo|accetta tutt|aceitar tudo|i agree\b`)
+	})
 	// Pages that scripts fill have words for those who run none, or an element for the rest.
-	asksForScripts = regexp.MustCompile(`(?i)java ?script`)
-	emptyRoot      = regexp.MustCompile(`(?i)<(?:div|main|section)[^>]{1,200}\bid=["']?(?:root|app|app-root|react-root|__next|__nuxt|main-app|svelte)["']?[^>]{0,200}>\s*</`)
+	asksForScripts = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)java ?script`) })
+	emptyRoot      = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)<(?:div|main|section)[^>]{1,200}\bid=["']?(?:root|app|app-root|react-root|__next|__nuxt|main-app|svelte)["']?[^>]{0,200}>\s*</`)
+	})
 
-	consentHost = regexp.MustCompile(`(?i)^(?:consent|guce)\.|cookiewall|/cookie-?consent`)
+	consentHost = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(?:consent|guce)\.|cookiewall|/cookie-?consent`)
+	})
 )
 
 // isConsent reports whether a page with little text asks for consent.
 func isConsent(text string, u *url.URL) bool {
-	return consentHost.MatchString(u.Host+u.Path) || consentWords.MatchString(text) && acceptAll.MatchString(text)
+	return consentHost().MatchString(u.Host+u.Path) || consentWords().MatchString(text) && acceptAll().MatchString(text)
 }

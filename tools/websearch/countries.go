@@ -3,15 +3,19 @@ package websearch
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
-// table reads pairs of words: the code of a country, and what a service calls it, in which _ is a space.
-func table(text string) map[string]string {
-	pairs := map[string]string{}
-	for pair := range slices.Chunk(strings.Fields(text), 2) {
-		pairs[pair[0]] = strings.ReplaceAll(pair[1], "_", " ")
-	}
-	return pairs
+// table returns a function that reads pairs of words at first use: the code of a country, and what a service calls it, in which
+// _ is a space.
+func table(text string) func() map[string]string {
+	return sync.OnceValue(func() map[string]string {
+		pairs := map[string]string{}
+		for pair := range slices.Chunk(strings.Fields(text), 2) {
+			pairs[pair[0]] = strings.ReplaceAll(pair[1], "_", " ")
+		}
+		return pairs
+	})
 }
 
 // countryCode returns the code of a country in capitals. The United Kingdom is GB, whatever people write.

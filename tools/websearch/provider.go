@@ -105,8 +105,9 @@ type provider struct {
 
 	// What a query may ask for: the service's values for codes of countries, for
 	// the last day, week, month and year, and for levels of safe search.
-	countries, periods, safeSearch map[string]string
-	days                           bool // a range of days is possible
+	countries           func() map[string]string
+	periods, safeSearch map[string]string
+	days                bool // a range of days is possible
 
 	rules httpcall.Rules           // for answers that are not of class 2xx, before statusRules
 	code  func(body []byte) string // returns the code of an error for the rules; may be nil
@@ -152,7 +153,7 @@ func (p *provider) find(ctx context.Context, q Query) (Results, error) {
 		}
 		return found
 	}
-	o := options{country: lookup("country", q.Country, p.countries), safeSearch: lookup("safesearch", q.SafeSearch, p.safeSearch)}
+	o := options{country: lookup("country", q.Country, p.countries()), safeSearch: lookup("safesearch", q.SafeSearch, p.safeSearch)}
 	if _, _, days := strings.Cut(q.Freshness, "to"); days && p.days {
 		o.age = q.Freshness
 	} else {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"toolserver/tools/httpcall"
@@ -71,7 +72,7 @@ func resetOf(h http.Header, kind func(window) bool) time.Duration {
 func quotaUsedUp(e *httpcall.StatusError) bool { return resetOf(e.Header, window.usedUp) > 0 }
 
 // policy is a member of X-RateLimit-Policy: how many requests, and in how many seconds.
-var policy = regexp.MustCompile(`^\s*(\d{1,9})\s*;(?:.*;)?\s*w=(\d{1,9})\s*(?:;|$)`)
+var policy = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(\d{1,9})\s*;(?:.*;)?\s*w=(\d{1,9})\s*(?:;|$)`) })
 
 // rateWindows reads the limits of a service from the headers X-RateLimit-Policy, -Remaining and -Reset, which have a number for
 // each window, as in
@@ -85,7 +86,7 @@ var policy = regexp.MustCompile(`^\s*(\d{1,9})\s*;(?:.*;)?\s*w=(\d{1,9})\s*(?:;|
 func rateWindows(h http.Header) (windows []window) {
 	remaining, reset := list(h, "X-RateLimit-Remaining"), list(h, "X-RateLimit-Reset")
 	for i, text := range list(h, "X-RateLimit-Policy") {
-		parts := policy.FindStringSubmatch(text)
+		parts := policy().FindStringSubmatch(text)
 		if parts == nil {
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // style is what of a paragraph style bears on the text.
@@ -159,7 +160,7 @@ func readNumbering(a *archive, part string) (numbering, error) {
 const maxLabel = 80
 
 // placeholder is the number of a level in the text of a label.
-var placeholder = regexp.MustCompile(`%[1-9]`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[1-9]`) })
 
 // label returns what stands before the next item of a list with a space after
 // it: a dash for a bullet or a list that is not defined.
@@ -188,7 +189,7 @@ func (n numbering) label(id string, at int) string {
 	case "none":
 		return ""
 	}
-	text := placeholder.ReplaceAllStringFunc(l.levels[at].text, func(p string) string {
+	text := placeholder().ReplaceAllStringFunc(l.levels[at].text, func(p string) string {
 		of := p[1] - '1'
 		return ordinal(l.count[of], l.levels[of].format)
 	})

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // XlsxRows returns the cells of an Excel workbook as text: for each sheet a
@@ -268,14 +269,14 @@ func richText(t *tokens, b []byte) ([]byte, error) {
 }
 
 // escaped is what stands for a character that XML cannot hold (ECMA-376 part 1, 22.9.2.19).
-var escaped = regexp.MustCompile(`_x([0-9A-Fa-f]{4})_`)
+var escaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_x([0-9A-Fa-f]{4})_`) })
 
 // unescape replaces _xHHHH_ by the character with that code.
 func unescape(b []byte) []byte {
 	if !bytes.Contains(b, []byte("_x")) {
 		return b
 	}
-	return escaped.ReplaceAllFunc(b, func(code []byte) []byte {
+	return escaped().ReplaceAllFunc(b, func(code []byte) []byte {
 		n, _ := strconv.ParseUint(string(code[2:6]), 16, 16) // the pattern has digits only
 		return []byte(string(rune(n)))
 	})

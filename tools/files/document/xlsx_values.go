@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -59,9 +60,9 @@ func builtinFormat(id int) valueFormat {
 var (
 	// literal is what is not code in a number format: quoted and escaped text, colours
 	// and locales in brackets.
-	literal = regexp.MustCompile(`"[^"]*"?|[\\_*].|\[[^\]]*\]?`)
+	literal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[^"]*"?|[\\_*].|\[[^\]]*\]?`) })
 	// elapsed is a part of a time that counts on, such as [h].
-	elapsed = regexp.MustCompile(`(?i)\[(h+|m+|s+)\]`)
+	elapsed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\[(h+|m+|s+)\]`) })
 )
 
 // formatOf tells whether a format code such as dd/mm/yyyy shows a date: it has
@@ -69,9 +70,9 @@ var (
 func formatOf(code string) valueFormat {
 	code, _, _ = strings.Cut(code, ";") // the rest is for negative numbers and text
 	switch {
-	case elapsed.MatchString(code):
+	case elapsed().MatchString(code):
 		return duration
-	case strings.ContainsAny(literal.ReplaceAllString(code, ""), "yYmMdDhHsS"):
+	case strings.ContainsAny(literal().ReplaceAllString(code, ""), "yYmMdDhHsS"):
 		return moment
 	}
 	return plain
