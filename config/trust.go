@@ -161,8 +161,10 @@ func TrustedContents() ([]Trust, error) {
 
 // TrustExposed reports whether trust is kept where tools may write, so that only
 // protection keeps them from trusting what they write.
-func (l *Loaded) TrustExposed() bool {
-	return userState() != "" && replaceable(TrustFile(), l.Policy().Writable())
+func (l *Loaded) TrustExposed() bool { return trustExposed(l.Policy().Writable()) }
+
+func trustExposed(writable []string) bool {
+	return userState() != "" && replaceable(TrustFile(), writable)
 }
 
 // Changes returns a line such as "sandbox.network: all" for each setting of the
@@ -184,7 +186,7 @@ func (l *Loaded) Prepare() error {
 	if file := userFile(); file != "" && replaceable(file, writable) {
 		exposed = trustPath(file)
 	}
-	if exposed == "" && !l.TrustExposed() {
+	if exposed == "" && !trustExposed(writable) {
 		return nil
 	}
 	all, err := readLedger()

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"toolserver/sandbox/command"
 	"toolserver/sandbox/pathguard"
@@ -69,9 +70,11 @@ func (p Policy) pathLists(u use, o Owner) (allow, deny []string) {
 // Writable returns the directories and files that tools may write.
 func (p Policy) Writable() []string {
 	var all []string
+	known := map[string]bool{} // lists
 	for _, o := range p.Owners {
-		if o.Writes != "" {
-			allow, _ := p.pathLists(writing, o)
+		allow, _ := p.pathLists(writing, o)
+		if key := strings.Join(allow, "\x00"); o.Writes != "" && !known[key] {
+			known[key] = true
 			if g, err := pathguard.New(p.WorkingDirectory, pathguard.Rules{Allow: allow, Roots: p.Roots}); err == nil {
 				all = union(all, g.AllowedBelow())
 			}

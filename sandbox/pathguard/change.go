@@ -206,7 +206,7 @@ func (g *Guard) fits(q request, source *held, to string) error {
 	// What appears below a directory while it is moved is not checked, so it gets no name
 	// below which anything is protected.
 	if g.protection != nil {
-		if below := g.protection.Below(to); len(below) > 0 {
+		if below := g.protection.names().Below(to); len(below) > 0 {
 			rule := protectedPrefix + filepath.Base(to) + separator + below[0]
 			return &Error{Path: q.path, Kind: KindDenied, Rule: rule, Reason: g.Reason(rule), Allowed: g.Allowed()}
 		}

@@ -36,7 +36,7 @@ const protectedPrefix = "protected: "
 
 // protection is a Protection made ready.
 type protection struct {
-	*Names
+	names func() *Names
 	files func() []rule
 	hint  func(string) string
 }
@@ -64,9 +64,10 @@ func newProtection(from Protection) (*protection, error) {
 		workspaces = append(workspaces, r.real)
 		spellings = append(spellings, r.text, r.real)
 	}
-	p := &protection{Names: NewNames(from.Names, spellings), hint: from.Hint}
 	// To look for the links takes longer than all else, and a server that is
 	// just started may have something better to do.
+	p := &protection{hint: from.Hint}
+	p.names = sync.OnceValue(func() *Names { return NewNames(from.Names, spellings) })
 	p.files = sync.OnceValue(func() []rule {
 		for _, w := range workspaces {
 			files = append(files, linked(w, from.Names)...)
@@ -100,7 +101,7 @@ func (p *protection) governs(path string, wildcard bool) (rule string, protected
 	if p == nil {
 		return "", false
 	}
-	return p.matched(p.inWorkspace(path), wildcard, false)
+	return p.names().matched(p.names().inWorkspace(path), wildcard, false)
 }
 
 // inWorkspace returns the folded path, of one in a workspace what follows that.
@@ -204,7 +205,7 @@ func (d *Dir) Protected(e interface {
 	Name() string
 	Rel() string
 }) (rule string, protected bool) {
-	if d.protection == nil || !d.protection.Ends(e.Name()) {
+	if d.protection == nil || !d.protection.names().Ends(e.Name()) {
 		return "", false
 	}
 	return d.protection.governs(filepath.Join(d.Info.Real, filepath.FromSlash(e.Rel())), false)

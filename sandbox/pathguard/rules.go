@@ -125,7 +125,7 @@ func (s *snapshot) deniedAt(path string, directory bool) (rule string, denied bo
 	if rule, denied = governing(s.deny, path); denied || s.guard.protection == nil {
 		return rule, denied
 	}
-	return s.guard.protection.Match(path, directory)
+	return s.guard.protection.names().Match(path, directory)
 }
 
 // governing returns the first of the rules that governs the clean path.
