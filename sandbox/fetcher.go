@@ -298,7 +298,7 @@ type network struct {
 // apply puts a policy into force. Requests in flight end under the old one, whose
 // connections are not used again.
 func (n *network) apply(policies *map[string]*hostPolicy) {
-	if old := n.Swap(policies); old != nil {
+	if old := n.Swap(policies); old != nil && old != policies { // those of the first policy are there already
 		for _, h := range *old {
 			h.client.CloseIdleConnections()
 		}
