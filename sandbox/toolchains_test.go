@@ -106,6 +106,22 @@ func TestCacheVariables(t *testing.T) {
 	}
 }
 
+// TestSurroundingsLate has nothing looked up for commands before there is one: a server
+// answers its first request sooner.
+func TestSurroundingsLate(t *testing.T) {
+	_, work := newHomes(t, nil)
+	c := newSandbox(t, Policy{WorkingDirectory: work}).commands["bash"]
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	t.Setenv("PATH", "/late")
+	if got := c.kernel.scratch.path(); filepath.Dir(got) != temp {
+		t.Errorf("temporary files are in %s, which was found before", got)
+	}
+	if got := c.around().lookup("PATH"); got != "/late" {
+		t.Errorf("PATH is %s, which was found before", got)
+	}
+}
+
 // TestBesideSecrets has git told of secrets while there are any.
 func TestBesideSecrets(t *testing.T) {
 	for _, test := range []struct {
