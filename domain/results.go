@@ -20,11 +20,12 @@ import (
 // result only to the principal whose call made it. When it is full, what goes is
 // the oldest result of the principal that has the most.
 type ResultStore struct {
-	// Unnamed makes a temporary file, gone when it is closed, for a long text; without
+	// Unnamed makes a temporary file, gone when it is closed, for long texts; without
 	// it all are kept in memory. It is set before the first use.
 	Unnamed func() (*os.File, error)
 
 	kept  share.Store[string, keptResult] // by ID
+	long  spool
 	rules atomic.Pointer[pageRules]
 }
 
@@ -44,7 +45,7 @@ type keptResult struct {
 const (
 	maxKeptResults = 256
 	maxKeptBytes   = 64 << 20
-	maxInMemory    = 128 << 10 // bytes of one text that is kept in memory, not in a file
+	maxInMemory    = 16 << 10 // bytes of one text that is kept in memory, not in the file
 	KeptFor        = 30 * time.Minute
 )
 
@@ -98,22 +99,16 @@ func (s *ResultStore) Keep(p Principal, text string) KeptResult {
 	return k
 }
 
-// readable returns what a text is read from: a file, if it is long and can be written
-// to one. Memory that many of them take would be some times as much until garbage is
+// readable returns what a text is read from: the file, if it is long and can be written
+// there. Memory that many of them take would be some times as much until garbage is
 // collected.
 func (s *ResultStore) readable(text string) io.ReaderAt {
-	if s.Unnamed == nil || len(text) <= maxInMemory {
-		return strings.NewReader(text)
+	if s.Unnamed != nil && len(text) > maxInMemory {
+		if p, err := s.long.keep(text, s.Unnamed); err == nil {
+			return p
+		}
 	}
-	f, err := s.Unnamed()
-	if err != nil {
-		return strings.NewReader(text)
-	}
-	if _, err := f.WriteString(text); err != nil {
-		f.Close()
-		return strings.NewReader(text)
-	}
-	return f
+	return strings.NewReader(text)
 }
 
 // KeepFile stores a text of size bytes that is read from r when asked for. The
@@ -160,6 +155,9 @@ func (s *ResultStore) Page(p Principal, id string, page int) (text string, pages
 		return "", 0, ErrUnknownResult
 	case err != nil && err != io.EOF:
 		return "", pages, fmt.Errorf("reading result %s: %w", id, err)
+	}
+	if _, ok := s.kept.Get(p.ID, id); !ok { // it has left the store, and another text may be where it was
+		return "", 0, ErrUnknownResult
 	}
 	first := runeStart(b, int(start-from))
 	return redactor.part(string(b), first, runeStart(b, int(start-from)+k.perPage)), pages, nil
