@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -92,7 +93,9 @@ func Parse(raw []byte, param func(name, value []byte) error) (Message, *Error) {
 			}
 			switch string(name) {
 			case "jsonrpc":
-				version, _ = rawjson.String(value)
+				if version = "2.0"; string(value) != `"2.0"` {
+					version, _ = rawjson.String(value)
+				}
 			case "id":
 				m.ID = value
 			case "method":
@@ -176,7 +179,7 @@ func IDKey(id []byte) []byte {
 		}
 		return id
 	}
-	if bytes.ContainsAny(id, ".eE") {
+	if slices.ContainsFunc(id, func(c byte) bool { return c == '.' || c == 'e' || c == 'E' }) {
 		if f, err := strconv.ParseFloat(string(id), 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 			return strconv.AppendInt(nil, int64(f), 10)
 		}

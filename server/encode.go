@@ -249,6 +249,9 @@ func appendTool(b []byte, t *domain.Tool) []byte {
 
 // appendMembers appends the members of a JSON object to another one.
 func appendMembers(b []byte, object json.RawMessage) []byte {
+	if object == nil {
+		return b
+	}
 	_ = rawjson.Object(object, func(name, value []byte) error {
 		b = append(rawjson.AppendString(append(b, ','), string(name)), ':')
 		b = appendValue(b, json.RawMessage(value))

@@ -33,6 +33,7 @@ type session struct {
 
 	mu       sync.Mutex
 	inFlight map[string]*exchange // by ID, see [jsonrpc.IDKey]
+	ended    bool                 // requests are canceled
 	replace  func()               // ends the stream that carries changes to the client; nil before the first
 	asked    int
 	asking   map[string]chan<- clientAnswer // our requests that are not answered, by ID
@@ -90,7 +91,9 @@ func (s *session) add(x *exchange, limit int) *jsonrpc.Error {
 	if limit > 0 && len(s.inFlight) >= limit {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%d requests are in flight already; wait for answers before sending more", limit)
 	}
-	s.inFlight[string(key)] = x
+	if s.inFlight[string(key)] = x; s.ended {
+		x.cancel(errSessionEnded)
+	}
 	return nil
 }
 
@@ -114,10 +117,11 @@ func (s *session) cancelRequest(params json.RawMessage) {
 
 var errSessionEnded = errors.New("the session has ended")
 
-// cancelAll cancels all requests and returns how many there were.
+// cancelAll cancels all requests, also those to come, and returns how many there were.
 func (s *session) cancelAll() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.ended = true
 	for _, x := range s.inFlight {
 		x.cancel(errSessionEnded)
 	}

@@ -34,8 +34,8 @@ type stdio struct {
 	in       *jsonrpc.LineReader // used only by the goroutine that reads
 	out      *jsonrpc.LineWriter
 	inflight inflight
-	ended    chan error // gets the end of the input
-	ctx      context.Context
+	ended    chan error               // gets the end of the input
+	ctx      context.Context          // of requests, which the session cancels; does not end, so that none has to be registered with it
 	current  atomic.Pointer[exchange] // the request being served by the goroutine that reads
 	watch    *time.Timer              // calls detachIfSlow
 }
@@ -47,8 +47,6 @@ type stdio struct {
 // The goroutine that reads in may outlive ServeStdio if ctx ends first, until
 // in yields something.
 func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Principal, in io.Reader, out io.Writer) error {
-	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cancel(nil)
 	gone := make(chan struct{})
 	c := &stdio{
 		server:  s,
@@ -57,11 +55,12 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 		in:      jsonrpc.NewLineReader(in, s.opts.MaxMessageBytes),
 		out:     jsonrpc.NewLineWriter(out, stallTime, s.opts.BeforeAnswers, sync.OnceFunc(func() { close(gone) })),
 		ended:   make(chan error, 1),
-		ctx:     run,
+		ctx:     context.WithoutCancel(ctx),
 	}
+	defer c.session.cancelAll()
 	c.watch = time.AfterFunc(time.Hour, c.detachIfSlow)
 	go c.read() // ends with the input
-	forwarding, stop := context.WithCancel(run)
+	forwarding, stop := context.WithCancel(c.ctx)
 	var forwarded sync.WaitGroup
 	forwarded.Go(func() {
 		c.session.changes.forward(forwarding, c.caller(), func(change change) { c.out.Write(change.notification(nil), nil) })
@@ -84,7 +83,6 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 	flush := stopTime
 	if !c.inflight.wait(grace) {
 		s.opts.Log.Info("requests did not finish within the grace period", zap.Int("requests", c.session.cancelAll()), zap.Duration("grace", grace))
-		cancel(errors.New("the server stops"))
 		if !c.inflight.wait(stopTime) {
 			flush = flushTime // the client had that time already to read
 		}
@@ -300,23 +298,27 @@ func (c *stdio) detachIfSlow() {
 	if x == nil || !c.current.CompareAndSwap(x, nil) {
 		return
 	}
-	c.server.pace.of(x.name).Store(false) // so that further calls of this tool do not block the reader
+	c.server.pace.of(x.name).Store(0) // so that further calls of this tool do not block the reader
 	c.in = c.in.Detach()
 	x.out.(*lineSink).detach()
 	c.read()
 }
 
-// pace records which tools were fast when they were last called, by a hash of
-// the name as clients write it.
-type pace [4096]atomic.Bool
+// pace records how many slow calls of a tool in a row are still excused, by a hash of the
+// name as clients write it: on a busy machine any call may be slow for once, and having
+// another goroutine take over costs more than a call. A tool that was not fast yet has none.
+type pace [4096]atomic.Int32
 
-func (p *pace) of(name []byte) *atomic.Bool { return &p[crc32.ChecksumIEEE(name)%uint32(len(p))] }
+// excused is what one fast call earns.
+const excused = 2
+
+func (p *pace) of(name []byte) *atomic.Int32 { return &p[crc32.ChecksumIEEE(name)%uint32(len(p))] }
 
 // fast reports whether a request is expected to finish within [fastCall].
 func (x *exchange) fast() bool {
 	switch x.Method {
 	case methodCall:
-		return x.server.pace.of(x.name).Load()
+		return x.server.pace.of(x.name).Load() > 0
 	case methodRead, methodPrompt, methodComplete, methodListen:
 		return false
 	}
@@ -330,7 +332,11 @@ func (x *exchange) timed() {
 	if x.Method != methodCall {
 		return
 	}
-	if fast, known := time.Since(begun) < fastCall, x.server.pace.of(x.name); fast != known.Load() {
-		known.Store(fast)
+	fast, left := time.Since(begun) < fastCall, x.server.pace.of(x.name)
+	switch n := left.Load(); {
+	case fast && n < excused:
+		left.Store(excused)
+	case !fast && n > 0:
+		left.Store(n - 1)
 	}
 }

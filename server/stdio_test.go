@@ -413,7 +413,7 @@ func TestSlowAfterAll(t *testing.T) {
 	}))
 	c := dial(t, s)
 	call := func(id int) { c.send(request(fmt.Sprint(id), "tools/call", `{"name":"moody"}`, false)) }
-	for !s.pace.of([]byte(`"moody"`)).Load() {
+	for s.pace.of([]byte(`"moody"`)).Load() == 0 {
 		call(0)
 		c.receive()
 	}

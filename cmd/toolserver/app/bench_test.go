@@ -33,7 +33,7 @@ func BenchmarkBuild(b *testing.B) {
 }
 
 // served returns the product, put together as serve does it, with its log on.
-func served(b *testing.B) *App {
+func served(b testing.TB) *App {
 	b.Helper()
 	b.Chdir(b.TempDir())
 	cfg, err := config.Load(config.Overrides{})

@@ -1,0 +1,31 @@
+//go:build !race
+
+package app
+
+import (
+	"io"
+	"runtime"
+	"testing"
+)
+
+// TestAllocations bounds what a call over stdio allocates, with the log on: allocating and
+// collecting is a quarter of what a short call costs. The race detector has pools forget.
+func TestAllocations(t *testing.T) {
+	const calls, most = 5_000, 27
+	a := served(t)
+	serve := func() {
+		in := &repeated{line: []byte(echoCall(5, "") + "\n"), left: calls}
+		if err := a.server.ServeStdio(t.Context(), a.User, in, io.Discard); err != nil {
+			t.Fatal(err)
+		}
+	}
+	serve() // fills pools and caches
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	serve()
+	runtime.ReadMemStats(&after)
+	n, size := (after.Mallocs-before.Mallocs)/calls, (after.TotalAlloc-before.TotalAlloc)/calls
+	if t.Logf("%d allocations of %d bytes", n, size); n > most {
+		t.Errorf("a call makes %d allocations of %d bytes; at most %d are expected", n, size, most)
+	}
+}
