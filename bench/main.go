@@ -44,6 +44,7 @@ var parts = []part{
 	{"parallel", measureParallel},
 	{"drain", measureDrain},
 	{"sessions", measureSessions},
+	{"streams", measureStreams},
 	{"hop", measureHop},
 	{"hopsizes", measureHopSizes},
 	{"hopslow", measureHopSlow},

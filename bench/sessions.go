@@ -38,9 +38,6 @@ func measureSessions(ctx context.Context, l *lab) error {
 		c.rename(name, fmt.Sprintf("%s, %s each", name, kilo(c.median(name, each))))
 	}
 	l.table.add(fmt.Sprintf("opening %d sessions over HTTP, max_sessions: %d", manySessions, 2*manySessions), c, limit)
-	if err := l.measureStreams(ctx, dir); err != nil {
-		return err
-	}
 	return l.measureExpiry(ctx, dir)
 }
 

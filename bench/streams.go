@@ -13,7 +13,11 @@ import (
 const manyStreams = 1000
 
 // measureStreams measures what memory an open stream of a session takes.
-func (l *lab) measureStreams(ctx context.Context, dir string) error {
+func measureStreams(ctx context.Context, l *lab) error {
+	dir, err := l.dir("streams")
+	if err != nil {
+		return err
+	}
 	var targets []target
 	for _, x := range l.withBefore([]contender{
 		{name: "toolserver", argv: []string{l.server, "serve", dir, "--insecure-no-auth", "--http"}},
