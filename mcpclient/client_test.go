@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -66,7 +65,7 @@ func newServer(t *testing.T) (*server.Server, chan error, *domain.Registry) {
 
 type everybody struct{}
 
-func (everybody) Authenticate(*http.Request) (domain.Principal, *server.Challenge) {
+func (everybody) Authenticate(string) (domain.Principal, *server.Challenge) {
 	return domain.Principal{ID: "user:x", Name: "x"}, nil
 }
 

@@ -146,7 +146,8 @@ func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
 		preflight(w, r)
 		return
 	}
-	p, challenge := h.opts.Authenticator.Authenticate(r)
+	authorization := r.Header.Get("Authorization")
+	p, challenge := h.opts.Authenticator.Authenticate(authorization)
 	if challenge != nil {
 		if h.opts.Refused != nil {
 			h.opts.Refused(r, challenge)
@@ -154,7 +155,7 @@ func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
 		challenge.write(w, h.server.opts.Name)
 		return
 	}
-	who := caller{p, h.opts.Authenticator, r}
+	who := caller{p, h.opts.Authenticator, authorization}
 	switch {
 	case r.Method == http.MethodPost:
 		h.post(w, r, who)

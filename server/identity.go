@@ -81,10 +81,10 @@ func ParseTokens(source string, tokens []Token) (*Tokens, error) {
 // Empty reports whether there is no token, so that no client can present one.
 func (t *Tokens) Empty() bool { return len(t.list) == 0 }
 
-// Authenticate returns whom a request's token stands for, or the challenge to
-// answer with. It compares with every token, each in constant time.
-func (t *Tokens) Authenticate(r *http.Request) (domain.Principal, *Challenge) {
-	scheme, presented, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+// Authenticate returns whom the token in an Authorization header stands for, or
+// the challenge to answer with. It compares with every token, each in constant time.
+func (t *Tokens) Authenticate(authorization string) (domain.Principal, *Challenge) {
+	scheme, presented, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") || presented == "" {
 		return domain.Principal{}, &Challenge{Description: "a bearer token is required"}
 	}
@@ -107,9 +107,10 @@ func (t *Tokens) Authenticate(r *http.Request) (domain.Principal, *Challenge) {
 // An Authenticator establishes who makes an HTTP request. It is asked at every
 // request, and again for the streams that are open when configuration changes.
 type Authenticator interface {
-	// Authenticate returns the principal of a request, or the challenge that it is
-	// answered with (401). It is safe for concurrent use.
-	Authenticate(r *http.Request) (domain.Principal, *Challenge)
+	// Authenticate returns the principal of a request with this Authorization
+	// header, or the challenge that it is answered with (401). It is safe for
+	// concurrent use.
+	Authenticate(authorization string) (domain.Principal, *Challenge)
 }
 
 // Challenge says what is wrong with the credentials of a request, as a
@@ -134,12 +135,12 @@ func (c *Challenge) write(w http.ResponseWriter, realm string) {
 type caller struct {
 	principal     domain.Principal
 	authenticator Authenticator
-	request       *http.Request // that has the credentials; nil on stdio
+	authorization string // header of the request; empty on stdio
 }
 
 // again returns the principal as it is now, and reports whether its credentials
 // are still accepted, and for the same subject.
 func (c caller) again() (domain.Principal, bool) {
-	now, challenge := c.authenticator.Authenticate(c.request)
+	now, challenge := c.authenticator.Authenticate(c.authorization)
 	return now, challenge == nil && now.ID == c.principal.ID
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"net/http"
 
 	"go.uber.org/zap"
 
@@ -54,20 +53,20 @@ func (auth *authenticator) announce(w io.Writer, url string) {
 	}
 }
 
-// Authenticate returns the principal of a request, or the challenge to answer
-// with. Once tokens were configured only those are accepted, so that no change of
+// Authenticate returns the principal of a request by its Authorization header, or
+// the challenge to answer with. Once tokens were configured only those are accepted, so that no change of
 // the file opens the server.
-func (auth *authenticator) Authenticate(r *http.Request) (domain.Principal, *server.Challenge) {
+func (auth *authenticator) Authenticate(authorization string) (domain.Principal, *server.Challenge) {
 	now := auth.app.now.Load()
 	switch {
 	case !now.tokens.Empty():
-		return now.tokens.Authenticate(r)
+		return now.tokens.Authenticate(authorization)
 	case auth.app.hadTokens.Load():
 		return domain.Principal{}, &server.Challenge{Error: "invalid_token", Description: "no token is configured"}
 	case auth.insecure:
 		return now.anyone, nil
 	}
-	if _, challenge := auth.run.Authenticate(r); challenge != nil {
+	if _, challenge := auth.run.Authenticate(authorization); challenge != nil {
 		return domain.Principal{}, challenge
 	}
 	return auth.app.User(), nil

@@ -2,7 +2,6 @@ package app
 
 import (
 	"errors"
-	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
@@ -28,7 +27,7 @@ func (a *App) prover(principal string) func(credential string) bool {
 		return nil
 	}
 	return func(credential string) bool {
-		p, challenge := auth.Authenticate(&http.Request{Header: http.Header{"Authorization": {"Bearer " + credential}}})
+		p, challenge := auth.Authenticate("Bearer " + credential)
 		if challenge != nil {
 			auth.refusals.note("a sign-in page", challenge)
 		}

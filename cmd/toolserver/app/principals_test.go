@@ -19,11 +19,10 @@ import (
 	"toolserver/test/fakes/anthropic"
 )
 
-// bySource takes the source of a principal from a header. All are called ann.
+// bySource takes the source of a principal for its credentials. All are called ann.
 type bySource struct{}
 
-func (bySource) Authenticate(r *http.Request) (domain.Principal, *server.Challenge) {
-	source := r.Header.Get("Source")
+func (bySource) Authenticate(source string) (domain.Principal, *server.Challenge) {
 	if source == "" {
 		return domain.Principal{}, &server.Challenge{Description: "who vouches for you?"}
 	}
@@ -52,7 +51,7 @@ func (n *namesake) post(modern bool, id int, method, params string) (answer stri
 		n.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Source", n.source)
+	req.Header.Set("Authorization", n.source)
 	if modern {
 		req.Header.Set("MCP-Protocol-Version", "2026-07-28")
 		req.Header.Set("Mcp-Method", method)
