@@ -83,10 +83,10 @@ func (s *Server) publish(c domain.Change) {
 type listener struct {
 	server *Server
 	wants  func(list change) bool
-	wake   chan struct{}
 
 	mu      sync.Mutex
 	pending []change
+	wake    func() // is called when there may be something to do; nil while nobody would
 
 	watching sync.Mutex        // guards watched; locked after the hub's and before mu
 	watched  map[string]*watch // by URI; nil after close
@@ -104,7 +104,7 @@ const maxWatches = 100
 
 // newListener returns a listener, in use until its close.
 func (s *Server) newListener(wants func(list change) bool) *listener {
-	l := &listener{server: s, wants: wants, wake: make(chan struct{}, 1), watched: map[string]*watch{}}
+	l := &listener{server: s, wants: wants, watched: map[string]*watch{}}
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	s.hub.listeners[l] = struct{}{}
@@ -130,7 +130,9 @@ func (l *listener) add(c change) {
 	if !slices.Contains(l.pending, c) {
 		l.pending = append(l.pending, c)
 	}
-	l.wakeUp()
+	if l.wake != nil {
+		l.wake()
+	}
 }
 
 func (l *listener) addList(c change) {
@@ -139,11 +141,22 @@ func (l *listener) addList(c change) {
 	}
 }
 
+// wakeUp has whoever sends the changes look.
 func (l *listener) wakeUp() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.wake != nil {
+		l.wake()
 	}
+}
+
+// onWake says what to call from now on when there may be something to do, and
+// calls it, as there may be already. It must return at once.
+func (l *listener) onWake(wake func()) {
+	l.mu.Lock()
+	l.wake = wake
+	l.mu.Unlock()
+	l.wakeUp()
 }
 
 func (l *listener) take() (changes []change) {
@@ -153,32 +166,44 @@ func (l *listener) take() (changes []change) {
 	return changes
 }
 
+// refresh updates who receives the changes, and reports whether the credentials
+// are still accepted. A principal whose groups or compliance level have changed
+// may see other lists.
+func (l *listener) refresh(who *caller) bool {
+	now, ok := who.again()
+	if !ok {
+		return false
+	}
+	if l.server.exec.Registry.Catalog().Private() &&
+		(!slices.Equal(now.Groups, who.principal.Groups) || now.ComplianceLevel != who.principal.ComplianceLevel) {
+		for _, list := range listsChanged {
+			l.addList(list)
+		}
+	}
+	who.principal = now
+	return true
+}
+
 // forward sends changes until ctx ends or the credentials of who are no longer
-// accepted, or have expired. A principal whose groups or compliance level have
-// changed may see other lists.
+// accepted, or have expired.
 func (l *listener) forward(ctx context.Context, who caller, send func(change)) {
-	defer l.wakeUp() // for a stream that replaces this one
-	for ctx.Err() == nil {
-		now, ok := who.again()
-		if !ok {
-			return
+	wake := make(chan struct{}, 1)
+	l.onWake(func() {
+		select {
+		case wake <- struct{}{}:
+		default:
 		}
-		if l.server.exec.Registry.Catalog().Private() &&
-			(!slices.Equal(now.Groups, who.principal.Groups) || now.ComplianceLevel != who.principal.ComplianceLevel) {
-			for _, list := range listsChanged {
-				l.addList(list)
-			}
-		}
-		who.principal = now
+	})
+	for ctx.Err() == nil && l.refresh(&who) {
 		for _, c := range l.take() {
 			send(c)
 		}
 		waiting, stop := ctx, func() {}
-		if !now.Expires.IsZero() {
-			waiting, stop = context.WithDeadline(ctx, now.Expires)
+		if expires := who.principal.Expires; !expires.IsZero() {
+			waiting, stop = context.WithDeadline(ctx, expires)
 		}
 		select {
-		case <-l.wake:
+		case <-wake:
 			stop()
 		case <-waiting.Done():
 			stop()

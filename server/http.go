@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -48,6 +49,7 @@ type httpHandler struct {
 	opts     HTTPOptions
 	routes   map[string]http.HandlerFunc // by path, exactly
 	sessions *sessions
+	streams  sync.WaitGroup  // those that are open
 	stopping context.Context // ends when streams have to
 }
 
@@ -79,7 +81,6 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions
 		return err
 	case <-ctx.Done():
 	}
-	h.sessions.closeAll()
 	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
 	defer stop()
 	if err := server.Shutdown(drain); err != nil {
@@ -90,7 +91,22 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions
 			server.Close()
 		}
 	}
+	h.waitForStreams()
 	return nil
+}
+
+// waitForStreams waits until all streams have ended, which net/http does not know
+// of. They were told to when the server began to stop.
+func (h *httpHandler) waitForStreams() {
+	ended := make(chan struct{})
+	go func() {
+		h.streams.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(stopTime):
+	}
 }
 
 // Handler returns the endpoint and its neighbours as an HTTP handler, for those
@@ -101,6 +117,7 @@ func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handle
 
 func (s *Server) newHTTPHandler(stopping context.Context, opts HTTPOptions) *httpHandler {
 	h := &httpHandler{server: s, opts: opts, sessions: newSessions(s, opts.SessionTTL, opts.MaxSessions), stopping: stopping}
+	context.AfterFunc(stopping, h.sessions.closeAll)
 	h.routes = map[string]http.HandlerFunc{
 		"/livez":  func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, false) },
 		"/readyz": func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, stopping.Err() != nil) },
@@ -200,8 +217,8 @@ func (h *httpHandler) endSession(w http.ResponseWriter, r *http.Request, p domai
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// stream serves the stream of a session's changes, until either side ends it or
-// another one takes its place.
+// stream opens the stream of a session's changes, which goes on until either side
+// ends it or another one takes its place.
 func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller) {
 	if _, events := accepted(r); !events {
 		http.Error(w, "Accept must include text/event-stream", http.StatusNotAcceptable)
@@ -211,24 +228,15 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 	if !ok {
 		return
 	}
-	defer h.sessions.release(ses)
 	if !h.server.streams.TryAcquire(ses.owner, 1) {
+		h.sessions.release(ses)
 		w.Header().Set("Retry-After", "60")
 		http.Error(w, "too many streams; close some, or try again later", http.StatusServiceUnavailable)
 		return
 	}
-	defer h.server.streams.Release(ses.owner, 1)
-	ctx, stop := context.WithCancel(r.Context())
-	defer stop()
-	defer context.AfterFunc(ses.ctx, stop)()
-	defer context.AfterFunc(h.stopping, stop)()
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	out := h.newSink(w, r)
-	out.expect(true)
-	defer out.close()
-	out.open(stop)
-	ses.stream(stop)
-	ses.changes.forward(ctx, who, func(c change) { out.notify(c.notification(nil)) })
+	h.streams.Add(1)
+	s := &stream{handler: h, session: ses, who: who}
+	s.begin(w, r)
 }
 
 // mcpHeaders are the headers MCP clients in browsers send and read.

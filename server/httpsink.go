@@ -31,7 +31,6 @@ type httpSink struct {
 	streaming bool
 	done      bool
 	alive     *time.Timer
-	gone      func() // called when the client is; may be nil
 }
 
 // newSink returns a sink for the response to r.
@@ -115,14 +114,6 @@ func (s *httpSink) notify(msg []byte) bool {
 	return !s.done
 }
 
-// open begins the stream. When the client is not there, gone is called.
-func (s *httpSink) open(gone func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.gone = gone
-	s.start()
-}
-
 func (s *httpSink) start() {
 	if s.streaming {
 		return
@@ -132,16 +123,23 @@ func (s *httpSink) start() {
 	if s.limited != "" {
 		s.server.addLimits(h, s.limited, 0)
 	}
+	eventHeaders(h)
+	s.w.WriteHeader(http.StatusOK)
+	s.write(nil)
+}
+
+// eventHeaders adds the headers of a stream of events.
+func eventHeaders(h http.Header) {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
-	s.w.WriteHeader(http.StatusOK)
-	s.write(nil)
 }
 
 func (s *httpSink) event(msg []byte) {
 	s.write(sse.Append(make([]byte, 0, len(msg)+32), msg))
 }
+
+const keepAliveComment = ": keep-alive\n\n"
 
 // keepAlive sends a comment, so that nobody between the client and us takes the
 // connection for dead.
@@ -152,7 +150,7 @@ func (s *httpSink) keepAlive() {
 		return
 	}
 	s.start()
-	s.write([]byte(": keep-alive\n\n"))
+	s.write([]byte(keepAliveComment))
 	s.alive.Reset(keepAliveInterval)
 }
 
@@ -163,11 +161,8 @@ func (s *httpSink) write(b []byte) {
 	if err == nil {
 		err = s.control.Flush()
 	}
-	if err != nil && !s.done {
+	if err != nil {
 		s.finish()
-		if s.gone != nil {
-			s.gone()
-		}
 	}
 }
 

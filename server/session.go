@@ -34,7 +34,7 @@ type session struct {
 	mu       sync.Mutex
 	inFlight map[string]*exchange // by ID, see [jsonrpc.IDKey]
 	ended    bool                 // requests are canceled
-	replace  func()               // ends the stream that carries changes to the client; nil before the first
+	carrier  *stream              // carries changes to the client; nil if there is none
 	asked    int
 	asking   map[string]chan<- clientAnswer // our requests that are not answered, by ID
 }
@@ -67,17 +67,36 @@ func (s *session) close() {
 	if s.changes != nil {
 		s.changes.close()
 	}
-}
-
-// stream makes a stream the one that carries the session's changes: stop ends it
-// when another one takes its place.
-func (s *session) stream(stop func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.replace != nil {
-		s.replace()
+	if s.carrier != nil {
+		s.carrier.stop()
 	}
-	s.replace = stop
+}
+
+// carry makes a stream the one that carries the session's changes. It ends the one
+// before.
+func (s *session) carry(by *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.carrier != nil {
+		s.carrier.stop()
+	}
+	s.carrier = by
+	s.changes.onWake(by.wake)
+	if s.ctx.Err() != nil {
+		by.stop()
+	}
+}
+
+// uncarry forgets a stream that has ended.
+func (s *session) uncarry(by *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.carrier == by {
+		s.carrier = nil
+		s.changes.onWake(nil)
+	}
 }
 
 // add registers a request, unless there are too many or one with the same ID.
