@@ -36,7 +36,7 @@ func (s *httpServer) do(t *testing.T, method, path, body string, header map[stri
 
 // try sends a request and returns the response as soon as it begins.
 func (s *httpServer) try(ctx context.Context, method, path string, body io.Reader, header map[string]string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.address+path, body)
+	req, err := http.NewRequestWithContext(ctx, method, s.scheme+"://"+s.address+path, body)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"fmt"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 // httpServer is a running binary that is talked to over HTTP.
 type httpServer struct {
 	*program
+	scheme  string // http or https
 	address string // host and port
 	url     string // of the MCP endpoint
 	client  *http.Client
@@ -41,8 +43,8 @@ func launchHTTP(t *testing.T, env []string, bin string, args ...string) *httpSer
 		s.url, _, ok = strings.Cut(rest, ",")
 		return ok
 	})
-	s.address = strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/mcp")
-	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
+	s.scheme, s.address, _ = strings.Cut(strings.TrimSuffix(s.url, "/mcp"), "://")
+	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	s.client = &http.Client{Transport: transport, Timeout: 2 * patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	t.Cleanup(transport.CloseIdleConnections)
 	return s
