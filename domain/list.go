@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,7 +16,8 @@ import (
 type List[T any] struct {
 	Entries []T
 	Offset  int      // of the first entry, from 0
-	More    bool     // there may be entries after these
+	Total   int      // how many entries there are altogether; 0 if it is not known
+	More    bool     // there may be entries after these, if Total is not known
 	Notes   []string // end the text
 	None    string   // what models read if there are no entries, such as "no matches"
 
@@ -30,6 +32,11 @@ const structuredShare = 2
 // the text has.
 const memberNames = 100
 
+// ListFrom returns a list of what follows the first offset entries of all.
+func ListFrom[T any](all []T, offset int) List[T] {
+	return List[T]{Entries: all[min(offset, len(all)):], Offset: offset, Total: len(all)}
+}
+
 // ListRoom returns how many characters of text a [List] may have in the result of the call
 // that ctx belongs to, so that a tool need not collect more; of none, the usual number.
 func ListRoom(ctx context.Context) int {
@@ -41,12 +48,12 @@ func ListRoom(ctx context.Context) int {
 }
 
 // Result returns as many entries as a result of the call that ctx belongs to may have, and
-// says how to read on.
+// says how to read on. An entry that is too long by itself is shortened.
 func (l List[T]) Result(ctx context.Context) (ToolResult, error) {
-	room := ListRoom(ctx)
+	c, room := callOf(ctx), ListRoom(ctx)
 	for n := len(l.Entries); ; {
 		next := 0
-		if n < len(l.Entries) || l.More && n > 0 {
+		if n < len(l.Entries) || n > 0 && (l.More || l.Offset+n < l.Total) {
 			next = l.Offset + n
 		}
 		text, results := l.Text(l.Entries[:n]), l.Results(l.Entries[:n], next)
@@ -57,29 +64,49 @@ func (l List[T]) Result(ctx context.Context) (ToolResult, error) {
 				return ToolResult{}, fmt.Errorf("structured content: %w", err)
 			}
 			size = max(size, utf8.RuneCount(b)/structuredShare)
+			if size > room && n == 1 {
+				if short, ok := c.shorten(text, b, room); ok {
+					text, results, l.Notes = short.text, short.results, append(slices.Clip(l.Notes), short.note)
+				}
+			}
 		}
 		if size > room && n > 1 {
 			n = max(1, n*room/size)
 			continue
 		}
-		r, notes := Text(text), l.Notes
-		r.Results, r.listed = results, true
-		if n == 0 {
-			r.Empty = "[" + l.None + "]"
-			if l.Offset > 0 {
-				r.Empty = fmt.Sprintf("[%s after the first %s]", l.None, Thousands(l.Offset))
-			}
-		}
-		if next > 0 {
-			how := fmt.Sprintf("call again with offset=%d", next)
-			if l.Next != nil {
-				how = l.Next(next)
-			}
-			notes = append([]string{fmt.Sprintf("entries %s to %s; there are more: %s", Thousands(l.Offset+1), Thousands(next), how)}, notes...)
-		}
-		if len(notes) > 0 {
+		r := Text(text)
+		r.Results, r.listed, r.Empty = results, true, l.empty(n)
+		if notes := l.notes(next); len(notes) > 0 {
 			r.Content = append(r.Content, Content{Type: TextContent, Text: "\n[" + strings.Join(notes, "; ") + "]"})
 		}
 		return r, nil
 	}
+}
+
+// empty returns what models read if there are no entries.
+func (l List[T]) empty(n int) string {
+	switch {
+	case n > 0:
+		return ""
+	case l.Offset > 0 && l.Total > 0:
+		return fmt.Sprintf("[%s at offset %s: there are %s]", l.None, Thousands(l.Offset), Thousands(l.Total))
+	case l.Offset > 0:
+		return fmt.Sprintf("[%s after the first %s]", l.None, Thousands(l.Offset))
+	}
+	return "[" + l.None + "]"
+}
+
+// notes returns what ends the text. Next is the offset of the entries that follow, or 0.
+func (l List[T]) notes(next int) []string {
+	if next == 0 {
+		return l.Notes
+	}
+	how, total := fmt.Sprintf("call again with offset=%d", next), ""
+	if l.Next != nil {
+		how = l.Next(next)
+	}
+	if l.Total > 0 {
+		total = " of " + Thousands(l.Total)
+	}
+	return append([]string{fmt.Sprintf("entries %s to %s%s; there are more: %s", Thousands(l.Offset+1), Thousands(next), total, how)}, l.Notes...)
 }
