@@ -200,7 +200,7 @@ func (c *copying) tree(from *tree) error {
 // leave notes an entry that is not copied.
 func (c *copying) leave(rel string) {
 	if c.left++; len(c.examples) < maxSuggestion {
-		c.examples = append(c.examples, oneLine(display(under(c.in.Source, rel))))
+		c.examples = append(c.examples, domain.OneLine(display(under(c.in.Source, rel))))
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"toolserver/domain"
 	"toolserver/sandbox/walk"
@@ -103,7 +102,7 @@ func describe(e *walk.Entry, details bool) (entry listEntry, ok bool) {
 
 // appendLine appends the entry as a line of text.
 func (e *listEntry) appendLine(b *strings.Builder) {
-	b.WriteString(oneLine(e.Name))
+	b.WriteString(domain.OneLine(e.Name))
 	switch {
 	case e.Type == "directory":
 		b.WriteByte('/')
@@ -122,16 +121,8 @@ func (e *listEntry) appendLine(b *strings.Builder) {
 	}
 	if e.Target != "" {
 		b.WriteString("\t-> ")
-		b.WriteString(oneLine(e.Target))
+		b.WriteString(domain.OneLine(e.Target))
 	}
-}
-
-// oneLine quotes a name that would not look like one.
-func oneLine(name string) string {
-	if strings.ContainsFunc(name, unicode.IsControl) {
-		return strconv.Quote(name)
-	}
-	return name
 }
 
 func typeName(mode fs.FileMode) string {

@@ -12,12 +12,15 @@ import (
 
 	"github.com/shirou/gopsutil/v4/disk"
 	"golang.org/x/sync/singleflight"
+
+	"toolserver/domain"
 )
 
 // diskInfo is the result of disk_info.
 type diskInfo struct {
-	Drives []drive `json:"drives"`
-	Note   string  `json:"note,omitempty" doc:"What was omitted, and why."`
+	Drives     []drive `json:"drives"`
+	Total      int     `json:"total"`
+	NextOffset int     `json:"next_offset,omitempty"`
 }
 
 type drive struct {
@@ -26,18 +29,48 @@ type drive struct {
 	Label       string   `json:"label,omitempty"`
 	Filesystem  string   `json:"filesystem"`
 	TotalBytes  *uint64  `json:"total_bytes,omitempty"`
-	FreeBytes   *uint64  `json:"free_bytes,omitempty" doc:"Available to ordinary users."`
+	FreeBytes   *uint64  `json:"free_bytes,omitempty"`
 	UsedPercent *float64 `json:"used_percent,omitempty"`
-	Note        string   `json:"note,omitempty" doc:"What was omitted, and why."`
+	Note        string   `json:"note,omitempty"` // why the sizes are missing
 }
 
 // Bounds of disk_info.
 const (
-	maxDrives = 64
+	maxDrives = 64 // in one result
 	// answerTime is how long all drives together have to report their sizes. A
 	// network drive whose server is gone never does.
 	answerTime = 2 * time.Second
 )
+
+func disksTool(m mask, r *driveReader) domain.Tool {
+	return defineList(domain.Tool{
+		Name: disksName, Title: "Disk information", Ability: "list drives and their free space",
+		Description: "List mounted drives with size, space free for ordinary users, and file system.",
+		Output:      domain.OutputOf[diskInfo](),
+	}, m, "no drives", r.read, func(shown []drive, total, next int) diskInfo { return diskInfo{shown, total, next} })
+}
+
+func (d diskInfo) lines() (all []string) {
+	for _, d := range d.Drives {
+		var l line
+		l.add("%s", d.Mountpoint)
+		l.add("device %s", d.Device)
+		l.add("label %s", d.Label)
+		l.add("file system %s", d.Filesystem)
+		if d.TotalBytes != nil {
+			l.add("%s bytes", domain.Thousands(int64(*d.TotalBytes)))
+		}
+		if d.FreeBytes != nil {
+			l.add("%s free", domain.Thousands(int64(*d.FreeBytes)))
+		}
+		if d.UsedPercent != nil {
+			l.add("%s%% used", strconv.FormatFloat(*d.UsedPercent, 'f', -1, 64))
+		}
+		l.add("%s", d.Note)
+		all = append(all, l.String())
+	}
+	return all
+}
 
 // driveReader reads what is mounted.
 type driveReader struct {
@@ -54,29 +87,27 @@ func newDriveReader() *driveReader {
 	return &driveReader{list: listMounts, labels: driveLabels, usage: disk.Usage}
 }
 
-func (r *driveReader) read(ctx context.Context) (diskInfo, error) {
+// read returns the drives from an offset on, and how many there are.
+func (r *driveReader) read(ctx context.Context, offset int) ([]drive, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	mounts, err := wait[[]mount](ctx, r.lists.DoChan("", func() (any, error) { return r.list() }))
 	if err != nil {
-		return diskInfo{}, fmt.Errorf("listing drives: %w", err)
+		return nil, 0, fmt.Errorf("listing drives: %w", err)
 	}
 	mounts = realDrives(mounts)
-	info := diskInfo{Drives: []drive{}}
-	if len(mounts) > maxDrives {
-		info.Note = fmt.Sprintf("The first %d of %d drives.", maxDrives, len(mounts))
-		mounts = mounts[:maxDrives]
-	}
-	asked := make([]<-chan singleflight.Result, len(mounts))
-	for i, m := range mounts {
+	page := domain.ListFrom(mounts, offset).Entries
+	page = page[:min(maxDrives, len(page))]
+	asked := make([]<-chan singleflight.Result, len(page))
+	for i, m := range page {
 		asked[i] = r.usages.DoChan(m.point, func() (any, error) { return r.usage(m.point) })
 	}
-	labels := r.labels()
-	for i, m := range mounts {
+	labels, drives := r.labels(), make([]drive, len(page))
+	for i, m := range page {
 		usage, err := wait[*disk.UsageStat](ctx, asked[i])
-		info.Drives = append(info.Drives, describeDrive(m, labels, usage, err))
+		drives[i] = describeDrive(m, labels, usage, err)
 	}
-	return info, nil
+	return drives, len(mounts), nil
 }
 
 // wait returns the result of a query, or ctx's error if that ends first. A
@@ -100,9 +131,9 @@ func describeDrive(m mount, labels map[string]string, usage *disk.UsageStat, err
 	d := drive{Device: m.device, Mountpoint: m.point, Filesystem: m.filesystem, Label: labels[m.device]}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		d.Note = fmt.Sprintf("It did not answer within %v; it may be a network drive whose server is gone.", answerTime)
+		d.Note = fmt.Sprintf("it did not answer within %v; it may be a network drive whose server is gone", answerTime)
 	case err != nil:
-		d.Note = "Its size cannot be read: " + err.Error() + "."
+		d.Note = "its size cannot be read: " + err.Error()
 	default:
 		used := percent(usage.Used, usage.Used+usage.Free)
 		d.TotalBytes, d.FreeBytes, d.UsedPercent = &usage.Total, &usage.Free, &used

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +12,9 @@ import (
 	"time"
 
 	"github.com/shirou/gopsutil/v4/disk"
+
+	"toolserver/domain"
+	"toolserver/tools/tooltest"
 )
 
 func TestRealDrives(t *testing.T) {
@@ -86,11 +88,11 @@ func TestHungDrive(t *testing.T) {
 		}, "/ok", "/hung", "/shut")
 		for range 3 {
 			start := time.Now()
-			info, err := r.read(t.Context())
-			if err != nil || len(info.Drives) != 3 {
-				t.Fatalf("%+v, %v", info, err)
+			drives, _, err := r.read(t.Context(), 0)
+			if err != nil || len(drives) != 3 {
+				t.Fatalf("%+v, %v", drives, err)
 			}
-			hung, ok, shut := info.Drives[0], info.Drives[1], info.Drives[2]
+			hung, ok, shut := drives[0], drives[1], drives[2]
 			if time.Since(start) != answerTime || hung.TotalBytes != nil || !strings.Contains(hung.Note, "did not answer within 2s") {
 				t.Errorf("after %v: %+v", time.Since(start), hung)
 			}
@@ -106,8 +108,8 @@ func TestHungDrive(t *testing.T) {
 		}
 		close(release)
 		synctest.Wait()
-		if info, err := r.read(t.Context()); err != nil || info.Drives[0].TotalBytes == nil || info.Drives[0].Note != "" {
-			t.Errorf("once it answers again: %+v, %v", info, err)
+		if drives, _, err := r.read(t.Context(), 0); err != nil || drives[0].TotalBytes == nil || drives[0].Note != "" {
+			t.Errorf("once it answers again: %+v, %v", drives, err)
 		}
 	})
 }
@@ -118,29 +120,59 @@ func TestHungList(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
 		r.list = func() ([]mount, error) { <-release; return nil, nil }
-		if _, err := r.read(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+		if _, _, err := r.read(t.Context(), 0); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v; want that time is up", err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		start := time.Now()
-		if _, err := r.read(ctx); !errors.Is(err, context.Canceled) || time.Since(start) != 0 {
+		if _, _, err := r.read(ctx, 0); !errors.Is(err, context.Canceled) || time.Since(start) != 0 {
 			t.Errorf("%v after %v; want that it was canceled at once", err, time.Since(start))
 		}
 	})
 }
 
+// TestManyDrives reads a list of more drives than are asked at once, in pages.
 func TestManyDrives(t *testing.T) {
 	var points []string
 	for i := range maxDrives + 5 {
 		points = append(points, fmt.Sprintf("/%03d", i))
 	}
-	info, err := diskOf(func(string) (*disk.UsageStat, error) { return &disk.UsageStat{}, nil }, points...).read(t.Context())
-	if err != nil || len(info.Drives) != maxDrives || info.Note != "The first 64 of 69 drives." || *info.Drives[0].UsedPercent != 0 {
-		t.Errorf("%d drives, note %q, %v", len(info.Drives), info.Note, err)
+	tool := disksTool(mask{}, diskOf(func(string) (*disk.UsageStat, error) { return &disk.UsageStat{Total: 1234, Used: 617, Free: 617}, nil }, points...))
+	tooltest.Run(t, tool, []tooltest.Case{
+		{Name: "first", Want: "\n/001, device /dev/001, file system ext4, 1,234 bytes, 617 free, 50% used\n",
+			Wants: []string{"entries 1 to 64 of 69; there are more: call again with offset=64]"}},
+		{Name: "last", Args: `{"offset":64}`, Check: func(t *testing.T, res domain.ToolResult) {
+			info := res.Results.(diskInfo)
+			if text := tooltest.Text(res); len(info.Drives) != 5 || info.Total != 69 || info.NextOffset != 0 || strings.Count(text, "\n") != 4 || !strings.HasPrefix(text, "/064, ") {
+				t.Errorf("%+v: %s", info, text)
+			}
+		}},
+		{Name: "beyond", Args: `{"offset":70}`, Check: func(t *testing.T, res domain.ToolResult) {
+			if text := res.Told()[0].Text; text != "[no drives at offset 70: there are 69]" {
+				t.Error(text)
+			}
+		}},
+		{Name: "wrong offset", Args: `{"offset":"x"}`, Code: domain.CodeInvalidParams, Want: "offset must be an integer"},
+	})
+}
+
+// TestStrangeNames has a label that tries to pass for the next line.
+func TestStrangeNames(t *testing.T) {
+	r := diskOf(func(string) (*disk.UsageStat, error) { return nil, errors.New("no") }, "/ok")
+	r.labels = func() map[string]string { return map[string]string{"/dev/ok": "a\n/b"} }
+	want := `/ok, device /dev/ok, label "a\n/b", file system ext4, its size cannot be read: no`
+	if text := tooltest.Text(tooltest.Call(t, disksTool(mask{}, r), "")); text != want {
+		t.Errorf("%s", text)
 	}
-	if !slices.IsSortedFunc(info.Drives, func(a, b drive) int { return strings.Compare(a.Mountpoint, b.Mountpoint) }) {
-		t.Error("not sorted")
+	m := mask{"label": true, "device": true}
+	tools, err := m.schemas([]domain.Tool{disksTool(m, r)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = `/ok, file system ext4, its size cannot be read: no`
+	if text := tooltest.Text(tooltest.Call(t, tools[0], "")); text != want {
+		t.Errorf("masked: %s", text)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/shirou/gopsutil/v4/mem"
+
+	"toolserver/domain"
 )
 
 // systemInfo is the result of system_info. What the operating system does not
@@ -50,7 +52,17 @@ type platform struct {
 	uptime    time.Duration // 0 if it is not known
 }
 
-func readInfo(ctx context.Context, workingDirectory string) (systemInfo, error) {
+func infoTool(m mask, workingDirectory string) domain.Tool {
+	return define(domain.Tool{
+		Name: infoName, Title: "System information", Ability: "tell about the machine and its operating system",
+		Description: "Describe the machine: operating system, processor, memory, uptime, host name, working directory and user.",
+		Output:      domain.OutputOf[systemInfo](),
+	}, func(ctx context.Context, _ struct{}) (domain.ToolResult, error) {
+		return domain.JSON(m.hide(readInfo(ctx, workingDirectory)))
+	})
+}
+
+func readInfo(ctx context.Context, workingDirectory string) systemInfo {
 	p := readPlatform()
 	host, _ := os.Hostname() // empty if it is not known
 	info := systemInfo{
@@ -63,7 +75,7 @@ func readInfo(ctx context.Context, workingDirectory string) (systemInfo, error) 
 	if p.uptime > 0 {
 		info.UptimeSeconds, info.Uptime = int64(p.uptime/time.Second), days(p.uptime)
 	}
-	return info, nil
+	return info
 }
 
 func readMemory(ctx context.Context) *memory {

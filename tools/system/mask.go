@@ -1,7 +1,6 @@
 package system
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,9 +15,9 @@ import (
 // mask is the set of field names to leave out.
 type mask map[string]bool
 
-// apply returns tools whose results and output schemas have none of the masked
-// fields. The error is a mask that no field of theirs has.
-func (m mask) apply(tools []domain.Tool) ([]domain.Tool, error) {
+// schemas returns tools whose output schemas have none of the masked fields. The
+// error is a mask that no field of theirs has.
+func (m mask) schemas(tools []domain.Tool) ([]domain.Tool, error) {
 	if len(m) == 0 {
 		return tools, nil
 	}
@@ -28,7 +27,7 @@ func (m mask) apply(tools []domain.Tool) ([]domain.Tool, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: output schema: %w", tools[i].Name, err)
 		}
-		tools[i].Output, tools[i].Run = output, m.around(tools[i].Run)
+		tools[i].Output = output
 	}
 	names := slices.Sorted(maps.Keys(known))
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -67,20 +66,24 @@ func (m mask) schema(of *domain.ToolOutputSchema, known mask) (*domain.ToolOutpu
 	return domain.ParseOutputSchema(raw)
 }
 
-// around returns a handler that does what run does and leaves out masked fields.
-func (m mask) around(run domain.Handler) domain.Handler {
-	return func(ctx context.Context, args domain.Arguments) (domain.ToolResult, error) {
-		res, err := run(ctx, args)
-		if err != nil || res.IsError {
-			return res, err
-		}
-		v, err := decode(res.Results)
-		if err != nil {
-			return domain.ToolResult{}, err
-		}
-		objects(v, m.drop)
-		return domain.JSON(v)
+// hide returns a result without masked fields.
+func (m mask) hide(result any) any {
+	if len(m) == 0 {
+		return result
 	}
+	v, _ := decode(result) // never fails: results are ours
+	objects(v, m.drop)
+	return v
+}
+
+// masked is [mask.hide] for text: masked fields are zero.
+func masked[T any](m mask, result T) (kept T) {
+	if len(m) == 0 {
+		return result
+	}
+	b, _ := json.Marshal(m.hide(result))
+	_ = json.Unmarshal(b, &kept)
+	return kept
 }
 
 func (m mask) drop(fields map[string]any) {

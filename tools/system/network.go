@@ -9,12 +9,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"toolserver/domain"
 )
 
 // networkInfo is the result of network_info.
 type networkInfo struct {
 	Interfaces []networkInterface `json:"interfaces"`
-	Note       string             `json:"note,omitempty" doc:"What was omitted, and why."`
+	Total      int                `json:"total"`
+	NextOffset int                `json:"next_offset,omitempty"`
 }
 
 type networkInterface struct {
@@ -25,39 +28,72 @@ type networkInterface struct {
 	Up       bool     `json:"up"`
 	Loopback bool     `json:"loopback"`
 	Speed    int      `json:"speed_mbps,omitempty"`
-	IPv4     []string `json:"ipv4" doc:"Such as 192.0.2.7/24."`
+	IPv4     []string `json:"ipv4"`
 	IPv6     []string `json:"ipv6"`
-	Note     string   `json:"note,omitempty" doc:"What was omitted, and why."`
+	Note     string   `json:"note,omitempty"` // how many addresses are left out
+}
+
+func networkTool(m mask) domain.Tool {
+	return defineList(domain.Tool{
+		Name: networkName, Title: "Network information", Ability: "list network interfaces",
+		Description: "List active network interfaces with IP and hardware addresses, MTU and speed.",
+		Output:      domain.OutputOf[networkInfo](),
+	}, m, "no active interfaces", readNetwork, func(shown []networkInterface, total, next int) networkInfo { return networkInfo{shown, total, next} })
+}
+
+func (n networkInfo) lines() (all []string) {
+	for _, i := range n.Interfaces {
+		if i.Type == "" && i.Loopback {
+			i.Type = "loopback"
+		}
+		var l line
+		l.add("%s", i.Name)
+		l.add("%s", i.Type)
+		if i.MTU != 0 {
+			l.add("MTU %d", i.MTU)
+		}
+		l.add("MAC %s", i.MAC)
+		if i.Speed != 0 {
+			l.add("%d Mbit/s", i.Speed)
+		}
+		l.add("IPv4 %s", strings.Join(i.IPv4, " "))
+		l.add("IPv6 %s", strings.Join(i.IPv6, " "))
+		l.add("%s", i.Note)
+		all = append(all, l.String())
+	}
+	return all
 }
 
 // Bounds of network_info. Hosts of many containers have hundreds of interfaces.
 const (
-	maxInterfaces = 128
-	maxAddresses  = 64 // of one kind on one interface
+	maxInterfaces = 128 // in one result
+	maxAddresses  = 64  // of one kind on one interface
+	addressChars  = 50  // of one, at most
 )
 
-func readNetwork(ctx context.Context) (networkInfo, error) {
+// readNetwork returns the active interfaces from an offset on, and how many there are.
+func readNetwork(ctx context.Context, offset int) ([]networkInterface, int, error) {
 	all, err := net.Interfaces()
 	if err != nil {
-		return networkInfo{}, fmt.Errorf("listing network interfaces: %w", err)
+		return nil, 0, fmt.Errorf("listing network interfaces: %w", err)
 	}
 	up := slices.DeleteFunc(all, func(i net.Interface) bool { return i.Flags&net.FlagUp == 0 })
 	slices.SortFunc(up, func(a, b net.Interface) int { return strings.Compare(a.Name, b.Name) })
-	info := networkInfo{Interfaces: []networkInterface{}}
-	if len(up) > maxInterfaces {
-		info.Note = fmt.Sprintf("The first %d of %d interfaces.", maxInterfaces, len(up))
-		up = up[:maxInterfaces]
-	}
-	for i := range up {
+	page := domain.ListFrom(up, offset).Entries
+	page = page[:min(maxInterfaces, len(page))]
+	most := min(maxAddresses, domain.ListRoom(ctx)/addressChars/3)
+	interfaces := make([]networkInterface, len(page))
+	for i := range page {
 		if ctx.Err() != nil {
-			return networkInfo{}, ctx.Err()
+			return nil, 0, ctx.Err()
 		}
-		info.Interfaces = append(info.Interfaces, describeInterface(&up[i]))
+		interfaces[i] = describeInterface(&page[i], most)
 	}
-	return info, nil
+	return interfaces, len(up), nil
 }
 
-func describeInterface(i *net.Interface) networkInterface {
+// describeInterface returns an interface with at most so many addresses of each kind.
+func describeInterface(i *net.Interface, most int) networkInterface {
 	loopback := i.Flags&net.FlagLoopback != 0
 	n := networkInterface{
 		Name: i.Name, Type: linkType(i), MTU: i.MTU, MAC: i.HardwareAddr.String(), Up: true, Loopback: loopback,
@@ -71,14 +107,14 @@ func describeInterface(i *net.Interface) networkInterface {
 		ip, ok := a.(*net.IPNet)
 		switch {
 		case !ok:
-		case ip.IP.To4() != nil && len(n.IPv4) < maxAddresses:
+		case ip.IP.To4() != nil && len(n.IPv4) < most:
 			n.IPv4 = append(n.IPv4, ip.String())
-		case ip.IP.To4() == nil && len(n.IPv6) < maxAddresses:
+		case ip.IP.To4() == nil && len(n.IPv6) < most:
 			n.IPv6 = append(n.IPv6, ip.String())
 		}
 	}
 	if kept := len(n.IPv4) + len(n.IPv6); kept < len(addrs) {
-		n.Note = fmt.Sprintf("%d of %d addresses.", kept, len(addrs))
+		n.Note = fmt.Sprintf("%d of %d addresses", kept, len(addrs))
 	}
 	return n
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
@@ -36,7 +37,7 @@ const category = "system"
 // Declared returns what the tools of the category declare.
 func Declared() declare.Group {
 	group := declare.Group{Category: category, Heading: "System"}
-	for _, name := range []string{infoName, disksName, networkName} {
+	for _, name := range names() {
 		group.Tools = append(group.Tools, declare.Tool{Owner: sandbox.Owner{Tool: name}, Settings: Settings{}})
 	}
 	return group
@@ -48,30 +49,21 @@ const (
 	networkName = "network_info"
 )
 
+func names() []string { return []string{infoName, disksName, networkName} }
+
 // Tools returns the tools of the category system: system_info, disk_info and
 // network_info. The error is a name in a mask that no field has.
 func Tools(o Options) ([]domain.Tool, error) {
-	tools := []domain.Tool{
-		define(infoName, "System information", "tell about the machine and its operating system",
-			"Describe the machine: operating system, processor, memory, uptime, host name, working directory and user.",
-			domain.OutputOf[systemInfo](), func(ctx context.Context) (systemInfo, error) { return readInfo(ctx, o.WorkingDirectory) }),
-		define(disksName, "Disk information", "list drives and their free space",
-			"List the mounted drives with size, free space and file system.",
-			domain.OutputOf[diskInfo](), newDriveReader().read),
-		define(networkName, "Network information", "list network interfaces",
-			"List the active network interfaces with their IP addresses, hardware address, MTU and speed.",
-			domain.OutputOf[networkInfo](), readNetwork),
-	}
-	masked := mask{}
+	m := mask{}
 	for _, field := range o.masked {
-		masked[field] = true
+		m[field] = true
 	}
-	for _, t := range tools {
-		for _, field := range declare.Of[Settings](o.Settings, t.Name).Mask {
-			masked[field] = true
+	for _, name := range names() {
+		for _, field := range declare.Of[Settings](o.Settings, name).Mask {
+			m[field] = true
 		}
 	}
-	return masked.apply(tools)
+	return m.schemas([]domain.Tool{infoTool(m, o.WorkingDirectory), disksTool(m, newDriveReader()), networkTool(m)})
 }
 
 // CheckField reports that no tool has a field that a mask names.
@@ -95,21 +87,41 @@ func Fields() []string {
 	return slices.Sorted(maps.Keys(known))
 }
 
-type noArguments struct{}
-
-// define returns a tool without arguments whose results are an Out.
-func define[Out any](name, title, ability, description string, output *domain.ToolOutputSchema, read func(context.Context) (Out, error)) domain.Tool {
-	return domain.Define(domain.Tool{
-		Name: name, Title: title, Description: description, Category: category, Output: output, Ability: ability,
-		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
-	}, func(ctx context.Context, _ noArguments) (domain.ToolResult, error) {
-		out, err := read(ctx)
+// define returns a tool whose failure is that the operating system does not answer.
+func define[In any](t domain.Tool, run func(context.Context, In) (domain.ToolResult, error)) domain.Tool {
+	t.Category, t.Annotations = category, domain.Annotations{ReadOnly: true, Idempotent: true}
+	return domain.Define(t, func(ctx context.Context, in In) (domain.ToolResult, error) {
+		res, err := run(ctx, in)
 		if ctx.Err() != nil {
 			return domain.ToolResult{}, ctx.Err()
 		}
 		if err != nil {
-			return domain.Failure("io_error", name+": "+err.Error(), "The operating system does not report it; go on without it."), nil
+			return domain.Failure("io_error", t.Name+": "+err.Error(), "The operating system does not report it; go on without it."), nil
 		}
-		return domain.JSON(out)
+		return res, nil
+	})
+}
+
+type listInput struct {
+	Offset int `json:"offset,omitempty" min:"0" max:"99999" doc:"Entries to skip."`
+}
+
+// listing is the result of a tool that lists. A line leaves out fields that are empty.
+type listing interface{ lines() []string }
+
+// defineList returns a tool that lists what read returns: entries from an offset on, and how many
+// there are altogether. Of makes a result of those that are shown.
+func defineList[E any, L listing](t domain.Tool, m mask, none string, read func(ctx context.Context, offset int) ([]E, int, error),
+	of func(shown []E, total, next int) L) domain.Tool {
+	return define(t, func(ctx context.Context, in listInput) (domain.ToolResult, error) {
+		entries, total, err := read(ctx, in.Offset)
+		if err != nil {
+			return domain.ToolResult{}, err
+		}
+		return domain.List[E]{
+			Entries: entries, Offset: in.Offset, Total: total, None: none,
+			Text:    func(shown []E) string { return strings.Join(masked(m, of(shown, total, 0)).lines(), "\n") },
+			Results: func(shown []E, next int) any { return m.hide(of(shown, total, next)) },
+		}.Result(ctx)
 	})
 }
