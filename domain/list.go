@@ -75,7 +75,14 @@ func (l List[T]) Result(ctx context.Context) (ToolResult, error) {
 			continue
 		}
 		r := Text(text)
-		r.Results, r.listed, r.Empty = results, true, l.empty(n)
+		r.Results, r.listed = results, true
+		switch {
+		case n > 0:
+		case text == "":
+			r.Empty = "[" + l.none() + "]"
+		case l.Offset > 0:
+			l.Notes = append(slices.Clip(l.Notes), l.none())
+		}
 		if notes := l.notes(next); len(notes) > 0 {
 			r.Content = append(r.Content, Content{Type: TextContent, Text: "\n[" + strings.Join(notes, "; ") + "]"})
 		}
@@ -83,17 +90,15 @@ func (l List[T]) Result(ctx context.Context) (ToolResult, error) {
 	}
 }
 
-// empty returns what models read if there are no entries.
-func (l List[T]) empty(n int) string {
+// none says that there are no entries.
+func (l List[T]) none() string {
 	switch {
-	case n > 0:
-		return ""
 	case l.Offset > 0 && l.Total > 0:
-		return fmt.Sprintf("[%s at offset %s: there are %s]", l.None, Thousands(l.Offset), Thousands(l.Total))
+		return fmt.Sprintf("%s at offset %s: there are %s", l.None, Thousands(l.Offset), Thousands(l.Total))
 	case l.Offset > 0:
-		return fmt.Sprintf("[%s after the first %s]", l.None, Thousands(l.Offset))
+		return fmt.Sprintf("%s after the first %s", l.None, Thousands(l.Offset))
 	}
-	return "[" + l.None + "]"
+	return l.None
 }
 
 // notes returns what ends the text. Next is the offset of the entries that follow, or 0.

@@ -426,8 +426,8 @@ func TestGoogleCalendarCalendars(t *testing.T) {
 	team := g.google.AddCalendar(alice, fake.Calendar{Summary: "Team", TimeZone: "America/New_York"})
 	read := g.google.AddCalendar(alice, fake.Calendar{Summary: "Holidays", Role: "reader"})
 	twins := []string{g.google.AddCalendar(alice, fake.Calendar{Summary: "Twin"}), g.google.AddCalendar(alice, fake.Calendar{Summary: "twin"})}
-	shows(t, "calendars", g.box.checked("calendar_list_calendars", map[string]any{}), "ID: "+alice+"\n  Name: alice@example.com (primary)\n  Time zone: Europe/London\n  Access: owner",
-		"ID: "+team+"\n  Name: Team\n  Time zone: America/New_York\n  Access: owner", "ID: "+read+"\n  Name: Holidays\n  Time zone: Europe/London\n  Access: reader")
+	shows(t, "calendars", g.box.checked("calendar_list_calendars", map[string]any{}), "alice@example.com (ID: "+alice+", owner, Europe/London, primary)",
+		"Team (ID: "+team+", owner, America/New_York)", "Holidays (ID: "+read+", reader, Europe/London)")
 	o := g.create(on("calendarId", "team")) // in the calendar's zone
 	shows(t, "by name", o, "Start: 2026-03-02T09:00:00-05:00")
 	if e := g.stored(team, eventID(o)); e.Start.DateTime != "2026-03-02T14:00:00Z" || o.structure["calendarId"] != team {

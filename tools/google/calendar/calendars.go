@@ -3,16 +3,22 @@ package calendar
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"strings"
 
 	"toolserver/domain"
 	"toolserver/tools/google/api"
 )
 
-type calendarsInput struct{}
+type calendarsInput struct {
+	Offset int `json:"offset" default:"0" min:"0" max:"1000000" doc:"Calendars to skip, to read on."`
+}
 
 // calendarsResult is the structured content of calendar_list_calendars.
 type calendarsResult struct {
-	Calendars []calendarInfo `json:"calendars" doc:"The calendars of the user's list."`
+	Calendars  []calendarInfo `json:"calendars" doc:"The calendars of the user's list."`
+	Total      int            `json:"total" doc:"How many there are altogether."`
+	NextOffset int            `json:"next_offset,omitempty" doc:"Absent at the end."`
 }
 
 type calendarInfo struct {
@@ -36,25 +42,30 @@ func calendarsTool() domain.Tool {
 	}
 }
 
-func (s *toolset) listCalendars(ctx context.Context, _ calendarsInput) (domain.ToolResult, error) {
+func (s *toolset) listCalendars(ctx context.Context, in calendarsInput) (domain.ToolResult, error) {
 	all, err := s.calendars(ctx)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	var f facts
-	for _, c := range all {
-		name := c.Name
-		if c.Primary {
-			name += " (primary)"
-		}
-		f.add("", "ID", c.ID)
-		f.add("  ", "Name", name)
-		f.add("  ", "Time zone", c.TimeZone)
-		f.add("  ", "Access", c.Access)
+	list := domain.ListFrom(all, in.Offset)
+	list.None = "no calendars"
+	list.Text = func(calendars []calendarInfo) string {
+		return strings.Join(each(calendars, calendarInfo.String), "\n")
 	}
-	res := domain.Text(cmp.Or(f.String(), "No calendars found."))
-	res.Results = calendarsResult{all}
-	return res, nil
+	list.Results = func(calendars []calendarInfo, next int) any { return calendarsResult{calendars, len(all), next} }
+	return list.Result(ctx)
+}
+
+// String writes the calendar on a line.
+func (c calendarInfo) String() string {
+	text := fmt.Sprintf("%s (ID: %s, %s", c.Name, c.ID, c.Access)
+	if c.TimeZone != "" {
+		text += ", " + c.TimeZone
+	}
+	if c.Primary {
+		text += ", primary"
+	}
+	return text + ")"
 }
 
 // calendars returns the calendars of the user's list.

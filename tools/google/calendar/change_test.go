@@ -85,7 +85,7 @@ func TestCalendars(t *testing.T) {
 		return true
 	}
 	tooltest.Run(t, bare(calendarsTool(), s.listCalendars), []tooltest.Case{{Name: "all", Args: `{}`,
-		Wants: []string{"ID: me@example.com\n  Name: Me (primary)\n  Time zone: Europe/London\n  Access: owner\nID: team@example.com\n  Name: Team"}}})
+		Exact: "Me (ID: me@example.com, owner, Europe/London, primary)\nTeam (ID: team@example.com, writer)\nTwice (ID: a@example.com, reader)\ntwice (ID: b@example.com, reader)"}})
 	tooltest.Run(t, bare(listTool(), s.list), []tooltest.Case{
 		{Name: "by name", Args: `{"calendarId":"team"}`, Want: "ID: meeting1"},
 		{Name: "unknown", Args: `{"calendarId":"Holidays"}`, Code: domain.CodeInvalidParams, Want: `calendarId names no calendar: "Holidays"; there are: Me, Team, Twice, twice`},

@@ -20,6 +20,7 @@ type freeBusyInput struct {
 	TimeZone     string   `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset and of the answer; default: the configured one, or the user's calendar's."`
 	Minutes      int      `json:"minutes" default:"30" min:"5" max:"1440" doc:"Least length of a free slot, in minutes."`
 	WorkingHours string   `json:"workingHours" default:"00:00-24:00" pattern:"^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]:[0-5][0-9]|2[0-3]:[0-5][0-9]|24:00)$" doc:"Hours of the day to find free slots in, such as 09:00-17:00."`
+	Offset       int      `json:"offset" default:"0" min:"0" max:"1000000" doc:"Times to skip, to read on."`
 }
 
 // freeBusyResult is the structured content of calendar_free_busy.
@@ -30,6 +31,8 @@ type freeBusyResult struct {
 	TimeZone  string         `json:"timeZone" doc:"The zone of the range and of the times."`
 	TimeMin   string         `json:"timeMin" doc:"Beginning of the range."`
 	TimeMax   string         `json:"timeMax" doc:"End of the range."`
+	Total     int            `json:"total" doc:"How many busy and free times there are altogether; what has none counts as one."`
+	Next      int            `json:"next_offset,omitempty" doc:"Absent at the end."`
 }
 
 type busyCalendar struct {
@@ -118,7 +121,7 @@ func (s *toolset) freeBusy(ctx context.Context, in freeBusyInput) (domain.ToolRe
 			}
 		}
 	}
-	return res.result(in), nil
+	return res.list(in).Result(ctx)
 }
 
 // busyOf returns when a calendar is busy, as Google has answered.
@@ -195,8 +198,72 @@ func free(p span, busy []span) (all []span) {
 	return all
 }
 
-// result returns what was looked up as text and as data.
-func (r *freeBusyResult) result(in freeBusyInput) domain.ToolResult {
+// busyTime is an entry of what was looked up: a time of a calendar, by its index, or else a time
+// when all are free. Where there is none, one entry without a time says so.
+type busyTime struct {
+	calendar int // len(Calendars) for free ones
+	time     *slot
+}
+
+// times returns the entries of what was looked up.
+func (r *freeBusyResult) times() (all []busyTime) {
+	add := func(i int, slots []slot) {
+		for j := range slots {
+			all = append(all, busyTime{i, &slots[j]})
+		}
+		if len(slots) == 0 {
+			all = append(all, busyTime{calendar: i})
+		}
+	}
+	for i, c := range r.Calendars {
+		add(i, c.Busy)
+	}
+	add(len(r.Calendars), r.Free)
+	return all
+}
+
+// with returns the result with some of its times.
+func (r freeBusyResult) with(times []busyTime, next int) *freeBusyResult {
+	calendars := r.Calendars
+	r.Calendars, r.Free, r.Next = []busyCalendar{}, []slot{}, next
+	for i, t := range times {
+		if t.calendar == len(calendars) {
+			if t.time != nil {
+				r.Free = append(r.Free, *t.time)
+			}
+			continue
+		}
+		if i == 0 || times[i-1].calendar != t.calendar {
+			c := calendars[t.calendar]
+			c.Busy = []slot{}
+			r.Calendars = append(r.Calendars, c)
+		}
+		if t.time != nil {
+			c := &r.Calendars[len(r.Calendars)-1]
+			c.Busy = append(c.Busy, *t.time)
+		}
+	}
+	return &r
+}
+
+// list returns what was looked up as text and as data.
+func (r *freeBusyResult) list(in freeBusyInput) domain.List[busyTime] {
+	all := r.times()
+	r.Total = len(all)
+	list := domain.ListFrom(all, in.Offset)
+	list.None = "no times"
+	list.Text = func(times []busyTime) string {
+		if len(times) == 0 {
+			return ""
+		}
+		return r.with(times, 0).text(in, times[len(times)-1].calendar == len(r.Calendars))
+	}
+	list.Results = func(times []busyTime, next int) any { return r.with(times, next) }
+	return list
+}
+
+// text writes the times, with the free ones if they are reached.
+func (r *freeBusyResult) text(in freeBusyInput, free bool) string {
 	var f facts
 	for _, c := range r.Calendars {
 		f.add("", "Calendar", c.ID)
@@ -208,18 +275,21 @@ func (r *freeBusyResult) result(in freeBusyInput) domain.ToolResult {
 			f.WriteString("\n  not busy")
 		}
 	}
-	fmt.Fprintf(&f, "\nFree for at least %d min, %s:", in.Minutes, in.WorkingHours)
-	for _, s := range r.Free {
-		f.WriteString("\n  " + s.When)
-	}
-	if len(r.Free) == 0 {
-		f.WriteString(" never")
+	if free {
+		if f.Len() > 0 {
+			f.WriteByte('\n')
+		}
+		fmt.Fprintf(&f, "Free for at least %d min, %s:", in.Minutes, in.WorkingHours)
+		for _, s := range r.Free {
+			f.WriteString("\n  " + s.When)
+		}
+		if len(r.Free) == 0 {
+			f.WriteString(" never")
+		}
 	}
 	if !r.Complete {
 		f.WriteString("\nSome calendars could not be read: these people may be busy.")
 	}
 	fmt.Fprintf(&f, "\nRange: %s to %s (%s).", r.TimeMin, r.TimeMax, r.TimeZone)
-	res := domain.Text(f.String())
-	res.Results = r
-	return res
+	return f.String()
 }

@@ -14,9 +14,15 @@ import (
 	"toolserver/tools/google/api"
 )
 
+type labelsInput struct {
+	Offset int `json:"offset" default:"0" min:"0" max:"1000000" doc:"Labels to skip, to read on."`
+}
+
 // labelsResult is the structured content of gmail_labels.
 type labelsResult struct {
-	Labels []label `json:"labels" doc:"Labels, Gmail's own first."`
+	Labels     []label `json:"labels" doc:"Labels, Gmail's own first."`
+	Total      int     `json:"total" doc:"How many there are altogether."`
+	NextOffset int     `json:"next_offset,omitempty" doc:"Absent at the end."`
 }
 
 type label struct {
@@ -37,18 +43,22 @@ func (t *toolset) labelsTool(sandbox.Capabilities) domain.Tool {
 	}, t.listLabels)
 }
 
-func (t *toolset) listLabels(ctx context.Context, _ struct{}) (domain.ToolResult, error) {
+func (t *toolset) listLabels(ctx context.Context, in labelsInput) (domain.ToolResult, error) {
 	all, err := t.labels(ctx)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	var lines []string
-	for _, l := range all {
-		lines = append(lines, fmt.Sprintf("%s (ID: %s, %s)", l.Name, l.ID, l.Type))
+	list := domain.ListFrom(all, in.Offset)
+	list.None = "no labels"
+	list.Text = func(labels []label) string {
+		var lines []string
+		for _, l := range labels {
+			lines = append(lines, fmt.Sprintf("%s (ID: %s, %s)", l.Name, l.ID, l.Type))
+		}
+		return strings.Join(lines, "\n")
 	}
-	res := domain.Text(cmp.Or(strings.Join(lines, "\n"), "No labels found."))
-	res.Results = labelsResult{all}
-	return res, nil
+	list.Results = func(labels []label, next int) any { return labelsResult{labels, len(all), next} }
+	return list.Result(ctx)
 }
 
 // labels returns the labels of the account, Gmail's own first.
