@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error
 type jobsInput struct {
 	Action string `json:"action" default:"list" enum:"list|read|stop" doc:"What to do."`
 	Job    string `json:"job,omitempty" doc:"ID, to read or stop."`
-	Offset int64  `json:"offset,omitempty" min:"0" max:"9007199254740991" doc:"Byte offset to read from: next_offset of the last answer."`
+	Offset int64  `json:"offset,omitempty" min:"0" max:"9007199254740991" doc:"Bytes, or jobs, to skip: next_offset of the last answer."`
 	Wait   int    `json:"wait,omitempty" min:"0" max:"50" doc:"With read: seconds to wait for the end."`
 }
 
@@ -89,7 +90,7 @@ func newJobs(c sandbox.Capabilities) domain.Tool {
 func (w watcher) run(ctx context.Context, in jobsInput) (domain.ToolResult, error) {
 	jobs := w.Of(domain.SessionOf(ctx).Key())
 	if in.Action == "list" {
-		return list(ctx, jobs)
+		return list(ctx, jobs, in.Offset)
 	}
 	i := slices.IndexFunc(jobs, func(j *runner.Job) bool { return j.ID == in.Job })
 	switch {
@@ -116,26 +117,32 @@ func (w watcher) run(ctx context.Context, in jobsInput) (domain.ToolResult, erro
 	return read(job, in.Offset, domain.ListRoom(ctx)-room)
 }
 
-// list returns the jobs, one in a line.
-func list(ctx context.Context, jobs []*runner.Job) (domain.ToolResult, error) {
+// list returns the jobs from an offset on, one in a line.
+func list(ctx context.Context, jobs []*runner.Job, offset int64) (domain.ToolResult, error) {
 	entries := make([]jobEntry, len(jobs))
 	for i, job := range jobs {
 		entries[i] = entryOf(job)
 	}
-	return domain.List[jobEntry]{
-		Entries: entries,
-		Text: func(entries []jobEntry) string {
-			if len(entries) == 0 {
-				return "none"
-			}
-			var lines []string
-			for _, e := range entries {
-				lines = append(lines, fmt.Sprintf("%s: %s: %s", e.Job, e.words(), e.Command))
-			}
-			return strings.Join(lines, "\n")
-		},
-		Results: func(entries []jobEntry, _ int) any { return jobsResult{Jobs: entries} },
-	}.Result(ctx)
+	l := domain.ListFrom(entries, int(min(offset, math.MaxInt32)))
+	l.None = "no jobs"
+	l.Text = func(entries []jobEntry) string {
+		if len(jobs) == 0 {
+			return "none"
+		}
+		var lines []string
+		for _, e := range entries {
+			lines = append(lines, fmt.Sprintf("%s: %s: %s", e.Job, e.words(), e.Command))
+		}
+		return strings.Join(lines, "\n")
+	}
+	l.Results = func(entries []jobEntry, next int) any {
+		r := jobsResult{Jobs: entries}
+		if next > 0 {
+			r.NextOffset = new(int64(next))
+		}
+		return r
+	}
+	return l.Result(ctx)
 }
 
 // read returns the state of a job and its output from an offset, as much as there is

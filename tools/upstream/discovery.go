@@ -171,30 +171,29 @@ func (f Finder) list(ctx context.Context, in listInput) (domain.ToolResult, erro
 	if len(all) == 0 && in.Server != "" {
 		return domain.Failure("not_found", fmt.Sprintf("no server %q with tools for you", domain.ClipName(in.Server)), "Call mcp_list_tools without a server for those there are."), nil
 	}
-	page := all[min(in.Offset, len(all)):min(in.Offset+pageSize, len(all))]
-	return domain.List[found]{
-		Entries: page, Offset: in.Offset, More: in.Offset+len(page) < len(all), None: "no tools of other servers",
-		Text: func(tools []found) string {
-			var b strings.Builder
-			last := ""
-			for _, t := range tools {
-				if t.server != last {
-					last = t.server
-					fmt.Fprintf(&b, "%s:\n", t.server)
-				}
-				fmt.Fprintf(&b, "  %s: %s\n", t.name, Summary(t.tool.Description))
+	list := domain.ListFrom(all, in.Offset)
+	list.Entries = list.Entries[:min(pageSize, len(list.Entries))]
+	list.None = "no tools of other servers"
+	list.Text = func(tools []found) string {
+		var b strings.Builder
+		last := ""
+		for _, t := range tools {
+			if t.server != last {
+				last = t.server
+				fmt.Fprintf(&b, "%s:\n", t.server)
 			}
-			return strings.TrimSuffix(b.String(), "\n")
-		},
-		Results: func(tools []found, next int) any {
-			out := listOutput{Tools: []shown{}, Total: len(all), NextOffset: next}
-			for _, t := range tools {
-				out.Tools = append(out.Tools, t.shown())
-			}
-			return out
-		},
-		Next: func(next int) string { return fmt.Sprintf("call mcp_list_tools with offset=%d, of %d", next, len(all)) },
-	}.Result(ctx)
+			fmt.Fprintf(&b, "  %s: %s\n", t.name, Summary(t.tool.Description))
+		}
+		return strings.TrimSuffix(b.String(), "\n")
+	}
+	list.Results = func(tools []found, next int) any {
+		out := listOutput{Tools: []shown{}, Total: len(all), NextOffset: next}
+		for _, t := range tools {
+			out.Tools = append(out.Tools, t.shown())
+		}
+		return out
+	}
+	return list.Result(ctx)
 }
 
 type infoInput struct {
