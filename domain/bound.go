@@ -87,7 +87,7 @@ func (c *Call) boundResult(r *ToolResult) error {
 	if r.TextLen() > maxChars && c.cut(r, maxChars) || r.Results == nil || r.IsError {
 		return nil
 	}
-	b, raw := r.Results.(json.RawMessage) // of another server, which has been read already
+	b, raw := r.Results.(json.RawMessage) // of a [List], or of another server, which has been read already
 	if !raw {
 		var err error
 		if b, err = json.Marshal(r.Results); err != nil {

@@ -28,10 +28,6 @@ type List[T any] struct {
 
 const structuredShare = 2
 
-// memberNames is how many bytes structured content has at most for each entry beside what
-// the text has.
-const memberNames = 100
-
 // ListFrom returns a list of what follows the first offset entries of all.
 func ListFrom[T any](all []T, offset int) List[T] {
 	return List[T]{Entries: all[min(offset, len(all)):], Offset: offset, Total: len(all)}
@@ -56,23 +52,23 @@ func (l List[T]) Result(ctx context.Context) (ToolResult, error) {
 		if n < len(l.Entries) || n > 0 && (l.More || l.Offset+n < l.Total) {
 			next = l.Offset + n
 		}
-		text, results := l.Text(l.Entries[:n]), l.Results(l.Entries[:n], next)
+		text, results := l.Text(l.Entries[:n]), json.RawMessage(nil)
 		size := utf8.RuneCountInString(text)
-		if size+n*memberNames > room {
-			b, err := json.Marshal(results)
-			if err != nil {
+		if size <= room || n <= 1 {
+			var err error
+			if results, err = json.Marshal(l.Results(l.Entries[:n], next)); err != nil {
 				return ToolResult{}, fmt.Errorf("structured content: %w", err)
 			}
-			size = max(size, utf8.RuneCount(b)/structuredShare)
-			if size > room && n == 1 {
-				if short, ok := c.shorten(text, b, room); ok {
-					text, results, l.Notes = short.text, short.results, append(slices.Clip(l.Notes), short.note)
-				}
-			}
+			size = max(size, utf8.RuneCount(results)/structuredShare)
 		}
 		if size > room && n > 1 {
 			n = max(1, n*room/size)
 			continue
+		}
+		if size > room {
+			if short, ok := c.shorten(text, results, room); ok {
+				text, results, l.Notes = short.text, short.results, append(slices.Clip(l.Notes), short.note)
+			}
 		}
 		r := Text(text)
 		r.Results, r.listed = results, true

@@ -44,9 +44,9 @@ func TestListPages(t *testing.T) {
 	for _, count := range []int{0, 1, 2, 3000} {
 		var all []named
 		for i := range count {
-			all = append(all, named{Name: fmt.Sprintf("name%04d%s", i, strings.Repeat("ü", i%30))})
+			all = append(all, named{fmt.Sprintf("name%04d%s", i, strings.Repeat("ü", i%30)), strings.Fields(strings.Repeat("tag ", i%50))})
 		}
-		exec := executor(t, Settings{Limits: Limits{MaxResultChars: 2000}}, nil, listing(all))
+		exec := executor(t, Settings{Limits: Limits{MaxResultChars: 2000}}, nil, listing(all)) // tags are only in structured content
 		read := func(offset int) (text string, shown nameList) {
 			res, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: "names", Arguments: fmt.Appendf(nil, `{"offset":%d}`, offset)})
 			if err != nil {

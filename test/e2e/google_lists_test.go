@@ -5,7 +5,6 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -24,41 +23,16 @@ func (g *googleGround) says(method, path string, body any) {
 	g.google.Fail(to(method, path), 1<<20, fake.Answer{Status: http.StatusOK, Body: string(b)})
 }
 
-// pagesOf reads a list to its end and returns its texts without what says how to go on, and the
-// structured content of each page. No page is longer than most characters, or twice that as data,
-// or is a pointer to the rest.
+// pagesOf reads a list to its end.
 func (b *box) pagesOf(tool string, args map[string]any, most int) (texts []string, pages []map[string]any) {
 	b.t.Helper()
-	args = maps.Clone(args)
-	for next := 0.0; ; {
-		args["offset"] = next
+	return listCall(func(args map[string]any) (string, map[string]any) {
 		o := b.checked(tool, args)
-		data, err := json.Marshal(o.structure)
-		must(b.t, err)
-		if o.failed || o.structure["result_id"] != nil || len([]rune(o.text)) > most || len([]rune(string(data))) > 2*most {
-			b.t.Fatalf("%s at %v: %d characters, %d as data: %v", tool, next, len(o.text), len(data), o)
+		if o.failed {
+			b.t.Fatalf("%s: %v", tool, o)
 		}
-		text, how, more := strings.Cut(o.text, "\n[entries ")
-		texts, pages = append(texts, text), append(pages, o.structure)
-		following, ok := o.structure["next_offset"].(float64)
-		if ok != more || more && !strings.Contains(how, fmt.Sprintf("there are more: call again with offset=%d", int(following))) {
-			b.t.Fatalf("%s at %v: next_offset %v, and the text ends with %q", tool, next, following, how)
-		}
-		if next = following; !ok {
-			return texts, pages
-		}
-	}
-}
-
-// entriesOf returns the values that entries of a list in structured content have for a member.
-func entriesOf(pages []map[string]any, list, member string) (all []string) {
-	for _, page := range pages {
-		entries, _ := page[list].([]any)
-		for _, e := range entries {
-			all = append(all, fmt.Sprint(e.(map[string]any)[member]))
-		}
-	}
-	return all
+		return o.text, o.structure
+	}).pages(b.t, args, most)
 }
 
 // TestGoogleLists reads labels and calendars, as many as there can be: each page has the same in

@@ -3,11 +3,13 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestListsAreWhole reads a directory and a search page by page, in a server with ordinary
@@ -53,6 +55,54 @@ func TestListsAreWhole(t *testing.T) {
 			}
 		}
 	}
+}
+
+// joined returns the text of an answer, with what says how to go on.
+func joined(a answer) (text string) {
+	for _, c := range a.Result.Content {
+		text += c.Text
+	}
+	return text
+}
+
+// listCall calls a tool that lists, and returns the text and the structured content.
+type listCall func(args map[string]any) (text string, structured map[string]any)
+
+// pages reads a list to its end and returns its texts without what says how to go on, and the
+// structured content of each page. No page is longer than most characters, or twice that as
+// data, or is a pointer to the rest.
+func (call listCall) pages(t *testing.T, args map[string]any, most int) (texts []string, pages []map[string]any) {
+	t.Helper()
+	args = maps.Clone(args)
+	for next := 0.0; ; {
+		args["offset"] = next
+		all, structured := call(args)
+		data, err := json.Marshal(structured)
+		must(t, err)
+		if structured == nil || structured["result_id"] != nil || utf8.RuneCountInString(all) > most || utf8.RuneCount(data) > 2*most {
+			t.Fatalf("at %v: %d characters, %d as data: %.500s, %.500s", next, len(all), len(data), all, data)
+		}
+		text, how, more := strings.Cut(all, "\n[entries ")
+		texts, pages = append(texts, text), append(pages, structured)
+		following, ok := structured["next_offset"].(float64)
+		if ok != more || more && !strings.Contains(how, fmt.Sprintf("there are more: call again with offset=%d", int(following))) {
+			t.Fatalf("at %v: next_offset %v, and the text ends with %q", next, following, how)
+		}
+		if next = following; !ok {
+			return texts, pages
+		}
+	}
+}
+
+// entriesOf returns the values that entries of a list in structured content have for a member.
+func entriesOf(pages []map[string]any, list, member string) (all []string) {
+	for _, page := range pages {
+		entries, _ := page[list].([]any)
+		for _, e := range entries {
+			all = append(all, fmt.Sprint(e.(map[string]any)[member]))
+		}
+	}
+	return all
 }
 
 // namesOf returns the names in the structured content of a list.

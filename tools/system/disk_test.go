@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -143,7 +144,10 @@ func TestManyDrives(t *testing.T) {
 		{Name: "first", Want: "\n/001, device /dev/001, file system ext4, 1,234 bytes, 617 free, 50% used\n",
 			Wants: []string{"entries 1 to 64 of 69; there are more: call again with offset=64]"}},
 		{Name: "last", Args: `{"offset":64}`, Check: func(t *testing.T, res domain.ToolResult) {
-			info := res.Results.(diskInfo)
+			var info diskInfo
+			if err := json.Unmarshal(res.Results.(json.RawMessage), &info); err != nil {
+				t.Fatal(err)
+			}
 			if text := tooltest.Text(res); len(info.Drives) != 5 || info.Total != 69 || info.NextOffset != 0 || strings.Count(text, "\n") != 4 || !strings.HasPrefix(text, "/064, ") {
 				t.Errorf("%+v: %s", info, text)
 			}
