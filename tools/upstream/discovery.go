@@ -215,13 +215,32 @@ type described struct {
 	Tool        string                   `json:"tool"`
 	Title       string                   `json:"title,omitempty"`
 	Description string                   `json:"description"`
-	Input       *domain.ToolInputSchema  `json:"input_schema"`
+	Input       *domain.ToolInputSchema  `json:"input_schema,omitempty"`
 	Output      *domain.ToolOutputSchema `json:"output_schema,omitempty"`
 	Annotations domain.Annotations       `json:"annotations"`
+	Omitted     string                   `json:"omitted,omitempty" doc:"What is too long for a list."`
 }
 
 func (t found) described() described {
-	return described{t.server, t.name, t.tool.Title, t.tool.Description, t.tool.Input, t.tool.Output, t.tool.Annotations}
+	return described{t.server, t.name, t.tool.Title, t.tool.Description, t.tool.Input, t.tool.Output, t.tool.Annotations, ""}
+}
+
+// within returns the tool without schemas that have more than most bytes, and that of its
+// arguments as text.
+func (d described) within(most int) (short described, arguments string) {
+	input, _ := d.Input.MarshalJSON() // never fails
+	arguments = string(input)
+	if len(input) > most {
+		arguments = fmt.Sprintf("a schema of %s bytes, which %s returns", domain.Thousands(len(input)), InfoName)
+		d.Input, d.Omitted = nil, "input_schema: "+arguments
+	}
+	if d.Output == nil {
+		return d, arguments
+	}
+	if output, _ := d.Output.MarshalJSON(); len(output) > most {
+		d.Output = nil
+	}
+	return d, arguments
 }
 
 type execInput struct {

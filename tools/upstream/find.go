@@ -57,7 +57,7 @@ func (f Finder) search(ctx context.Context, in searchInput) (domain.ToolResult, 
 	r := index.Search(in.Query, search.Options{
 		Limit: in.Limit, Server: in.Server, Files: in.Files, Keep: func(i int) bool { return catalog.Why(p, all[i].tool.Name) == "" },
 	})
-	out := searchOutput{Weak: r.Weak, Hint: hint(r)}
+	out, mostSchema := searchOutput{Weak: r.Weak, Hint: hint(r)}, domain.ListRoom(ctx)/2
 	return domain.List[search.Hit]{
 		Entries: r.Hits,
 		Text: func(hits []search.Hit) string {
@@ -69,8 +69,8 @@ func (f Finder) search(ctx context.Context, in searchInput) (domain.ToolResult, 
 			}
 			for _, h := range hits {
 				t := all[h.Tool]
-				schema, _ := t.tool.Input.MarshalJSON()
-				fmt.Fprintf(&b, "server %s, tool %s: %s\n  arguments: %s\n", t.server, t.name, Summary(t.tool.Description), schema)
+				_, arguments := t.described().within(mostSchema)
+				fmt.Fprintf(&b, "server %s, tool %s: %s\n  arguments: %s\n", t.server, t.name, Summary(t.tool.Description), arguments)
 			}
 			if out.Hint != "" {
 				b.WriteString("\n" + out.Hint)
@@ -81,7 +81,8 @@ func (f Finder) search(ctx context.Context, in searchInput) (domain.ToolResult, 
 			out := out
 			out.Tools = []described{}
 			for _, h := range hits {
-				out.Tools = append(out.Tools, all[h.Tool].described())
+				short, _ := all[h.Tool].described().within(mostSchema)
+				out.Tools = append(out.Tools, short)
 			}
 			return out
 		},

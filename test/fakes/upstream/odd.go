@@ -99,6 +99,15 @@ func hugeSchemas() []tool {
 	return []tool{said("huge", "Has a schema of 10 MiB.", schema(strings.TrimSuffix(properties.String(), ","))), said("beside_huge", "Has a small one.", schema(""))}
 }
 
+// longTools are one whose description has 100,000 characters, and one with a schema of as many.
+func longTools() []tool {
+	var properties strings.Builder
+	for i := 0; properties.Len() < 100_000; i++ {
+		fmt.Fprintf(&properties, `"colour_%d":{"type":"string"},`, i)
+	}
+	return []tool{said("paints", "Paints a wall. "+strings.Repeat("long ", 20_000), schema("")), said("mixes", "Mixes dyes.", schema(strings.TrimSuffix(properties.String(), ",")))}
+}
+
 // deepSchemas are tools whose schemas are 10,000 levels deep, and one beside them.
 func deepSchemas() []tool {
 	const levels = 10_000

@@ -22,6 +22,7 @@ func sets() map[string]func() []tool {
 		"undescribed": undescribed,
 		"schemas":     badSchemas,
 		"huge":        hugeSchemas,
+		"long":        longTools,
 		"deep":        deepSchemas,
 		"flags":       flagged,
 		"none":        func() []tool { return nil },

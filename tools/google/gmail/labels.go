@@ -132,21 +132,51 @@ func (t *toolset) modify(ctx context.Context, in modifyInput) (domain.ToolResult
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	r := modifyResult{Modified: []modified{}}
-	var b strings.Builder
+	all, done := make([]changed, len(now)), 0
 	for i, id := range in.MessageIDs {
 		if failed[i] != nil {
-			miss := missed(id, failed[i])
-			r.Failed = append(r.Failed, miss)
-			fmt.Fprintf(&b, "\nID: %s\n  Not modified: %s", id, miss.Reason)
-			continue
+			all[i].missed = new(missed(id, failed[i]))
+		} else {
+			all[i].modified = modified{id, slices.Concat([]string{}, now[i].LabelIds)}
+			done++
 		}
-		r.Modified = append(r.Modified, modified{id, slices.Concat([]string{}, now[i].LabelIds)})
-		fmt.Fprintf(&b, "\nID: %s\n  Labels: %s", id, strings.Join(now[i].LabelIds, ", "))
 	}
-	res := domain.Text(fmt.Sprintf("Labels modified on %d of %d messages.%s", len(r.Modified), len(in.MessageIDs), b.String()))
-	res.Results = r
-	return res, nil
+	return listChanged(all, fmt.Sprintf("Labels modified on %d of %d messages.", done, len(all))).Result(ctx)
+}
+
+// changed is a message whose labels were to be modified, or why they were not.
+type changed struct {
+	modified
+	missed *unopened
+}
+
+// listChanged returns the messages after a heading. Calling again would modify them again.
+func listChanged(all []changed, heading string) domain.List[changed] {
+	list := domain.ListFrom(all, 0)
+	list.Text = func(shown []changed) string {
+		text := heading
+		for _, c := range shown {
+			if c.missed != nil {
+				text += fmt.Sprintf("\nID: %s\n  Not modified: %s", c.missed.ID, c.missed.Reason)
+			} else {
+				text += fmt.Sprintf("\nID: %s\n  Labels: %s", c.ID, strings.Join(c.Labels, ", "))
+			}
+		}
+		return text
+	}
+	list.Results = func(shown []changed, _ int) any {
+		r := modifyResult{Modified: []modified{}}
+		for _, c := range shown {
+			if c.missed != nil {
+				r.Failed = append(r.Failed, *c.missed)
+			} else {
+				r.Modified = append(r.Modified, c.modified)
+			}
+		}
+		return r
+	}
+	list.Next = func(int) string { return SearchName + " shows what labels they have" }
+	return list
 }
 
 // idsOf returns the IDs of labels that are given by ID or by name.
