@@ -264,6 +264,12 @@ func TestJobs(t *testing.T) {
 	if all != strings.Repeat(`"`, 30_000) {
 		t.Errorf("%d bytes of output", len(all))
 	}
+	if got := tooltest.Text(call("a", "bash_jobs", `{"offset":1}`)); !strings.HasPrefix(got, long+": ") || strings.Contains(got, id) {
+		t.Errorf("list from the second job on: %q", got)
+	}
+	if got := call("a", "bash_jobs", `{"offset":9}`).Told()[0].Text; got != "[no jobs at offset 9: there are 2]" {
+		t.Errorf("list from beyond the end: %q", got)
+	}
 	for args, want := range map[string]string{
 		`{"action":"read"}`:             "bash_jobs: job is required to read; jobs: " + id + ", " + long,
 		`{"action":"read","job":"x"}`:   `bash_jobs: no such background job "x"; jobs: ` + id + ", " + long,
