@@ -31,6 +31,7 @@ type Executor struct {
 	slots     slots
 	rates     rates
 	grants    grants
+	timers    timers
 	abandoned atomic.Int64
 	lastID    atomic.Uint64
 	idPrefix  string

@@ -9,7 +9,6 @@ import (
 	"path"
 	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -26,7 +25,7 @@ func (c *Call) run(ctx context.Context) (outcome, error) {
 	c.context = callContext{ctx, c} // around it, since a context made of one of package context costs less
 	ctx = &c.context
 	if c.limit > 0 {
-		c.clock.start(c.limit, func() {
+		c.clock.start(&c.exec.timers, c.limit, func() {
 			cancel(errTimeout)
 			if c.outer == nil {
 				time.AfterFunc(c.catalog.Settings.Limits.MaxAbandonGrace, func() { c.abandon(c.outOfTime()) })
@@ -128,47 +127,4 @@ func (c *Call) checkResult(r *ToolResult) error {
 		}
 	}
 	return nil
-}
-
-// clock limits the time of a call. It can be paused while a person is asked.
-// The zero clock never ends.
-type clock struct {
-	mu    sync.Mutex
-	timer *time.Timer
-	ends  time.Time
-	left  time.Duration // while it is paused
-}
-
-func (c *clock) start(limit time.Duration, end func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ends = time.Now().Add(limit)
-	c.timer = time.AfterFunc(limit, end)
-}
-
-func (c *clock) stop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.timer != nil {
-		c.timer.Stop()
-		c.timer = nil // and with it whatever it would have ended
-	}
-}
-
-func (c *clock) pause() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.timer != nil && c.timer.Stop() {
-		c.left = max(time.Until(c.ends), 1) // or it would never end
-	}
-}
-
-func (c *clock) resume() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.timer != nil && c.left > 0 {
-		c.ends = time.Now().Add(c.left)
-		c.timer.Reset(c.left)
-		c.left = 0
-	}
 }

@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,7 +15,7 @@ func TestClockEnds(t *testing.T) {
 			ended := make(chan time.Time, 1)
 			var c clock
 			begun := time.Now()
-			c.start(time.Second, func() { ended <- time.Now() })
+			c.start(new(timers), time.Second, func() { ended <- time.Now() })
 			time.Sleep(time.Second / 2)
 			want := time.Hour + time.Second
 			if late { // the time is over, and the timer is about to say so
@@ -29,4 +30,30 @@ func TestClockEnds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTimersAgain has one clock use the timer of another that was stopped: that one's time
+// ends nothing, and its own does.
+func TestTimersAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var from timers
+		var ended []string
+		for _, name := range []string{"stopped", "stopped paused", "last"} {
+			var c clock
+			c.start(&from, time.Second, func() { ended = append(ended, name) })
+			time.Sleep(time.Second / 2)
+			if name == "stopped paused" {
+				c.pause()
+			}
+			if name != "last" {
+				c.stop()
+			}
+			c.resume() // does nothing after stop
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if !slices.Equal(ended, []string{"last"}) {
+			t.Errorf("ended: %q", ended)
+		}
+	})
 }
