@@ -36,7 +36,7 @@ type streamOutput interface {
 	io.WriteCloser
 	SetWriteDeadline(time.Time) error
 	gone() bool // reports whether the client has closed the connection
-	interrupt() // ends a write that waits, if that does no harm
+	interrupt() // has a write that waits end soon, if that does no harm
 }
 
 // begin answers the request for the stream, which goes on after it if net/http
@@ -169,6 +169,9 @@ func (s *stream) release() {
 // takenConn is a connection taken from net/http.
 type takenConn struct{ net.Conn }
 
+// lastWriteTime is how long the write may take that the end of a stream meets.
+const lastWriteTime = time.Second
+
 // Times for reading: what has arrived, which may be a part of what TLS needs, and
 // what may have.
 const (
@@ -191,7 +194,9 @@ func (c takenConn) gone() bool {
 	return err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-func (c takenConn) interrupt() { _ = c.SetWriteDeadline(time.Unix(1, 0)) }
+// interrupt leaves a write time that just began: TLS could not end a connection well
+// after half a record.
+func (c takenConn) interrupt() { _ = c.SetWriteDeadline(time.Now().Add(lastWriteTime)) }
 
 // heldResponse is a response whose handler waits, because its connection has
 // other uses, as in HTTP/2.
