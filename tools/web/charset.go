@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"mime"
 	"regexp"
 	"strings"
@@ -12,40 +13,44 @@ import (
 	"toolserver/tools/files/textfile"
 )
 
-// decode makes UTF-8 of a body, and names the charset it was in: what a byte
-// order mark says, or else the header, the document itself, that it is valid
-// UTF-8, or a guess. Undecodable bytes become U+FFFD, as in browsers.
-func decode(body []byte, contentType string) (text, name string) {
+// decode makes UTF-8 of a body, names the charset it was in, and says whether that is a
+// guess: what a byte order mark says, or else the header, the document itself, that it is
+// valid UTF-8, or a guess. Undecodable bytes become U+FFFD, as in browsers.
+func decode(body []byte, contentType string) (text, name string, guessed bool) {
 	_, name, certain := charset.DetermineEncoding(body, contentType)
 	if !certain { // neither a mark nor the header
-		name = guess(body, contentType)
+		name, guessed = charsetOf(body, contentType)
 	}
 	enc, _ := charset.Lookup(name)
 	if enc != nil && name != "utf-8" {
 		if decoded, err := enc.NewDecoder().Bytes(body); err == nil {
-			return strings.TrimPrefix(string(decoded), "\ufeff"), name
+			return strings.TrimPrefix(string(decoded), "\ufeff"), name, guessed
 		}
 	}
-	return strings.TrimPrefix(strings.ToValidUTF8(string(body), "\ufffd"), "\ufeff"), "utf-8"
+	return strings.TrimPrefix(strings.ToValidUTF8(string(body), "\ufffd"), "\ufeff"), "utf-8", false
 }
 
-// guess returns the label of the charset of a body whose header names none.
-func guess(body []byte, contentType string) string {
+// charsetOf returns the label of the charset of a body whose header names none, and
+// whether that is a guess.
+func charsetOf(body []byte, contentType string) (name string, guessed bool) {
 	if media, _, _ := mime.ParseMediaType(contentType); isJSON(media) { // an unreadable type is none
-		return "utf-8" // RFC 8259, section 8.1
+		return "utf-8", false // RFC 8259, section 8.1
 	}
 	if _, name := charset.Lookup(declared(body)); strings.HasPrefix(name, "utf-16") {
-		return "utf-8" // or the declaration could not have been read
+		return "utf-8", false // or the declaration could not have been read
 	} else if name != "" {
-		return name
+		return name, false
+	}
+	if bytes.Contains(body, []byte("\x1b$B")) || bytes.Contains(body, []byte("\x1b$@")) { // ASCII but for what these begin
+		return "iso-2022-jp", false
 	}
 	if mostlyUTF8(body) {
-		return "utf-8"
+		return "utf-8", false
 	}
 	if _, name := charset.Lookup(textfile.Guess(body)); name != "" {
-		return name
+		return name, true
 	}
-	return "windows-1252"
+	return "windows-1252", true
 }
 
 // mostlyUTF8 reports whether a body is UTF-8, except a character cut off at its end

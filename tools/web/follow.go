@@ -228,6 +228,6 @@ func beginning(res *http.Response) []byte {
 	late := time.AfterFunc(errorBodyTime, func() { res.Body.Close() })
 	defer late.Stop()
 	body, _ := io.ReadAll(io.LimitReader(res.Body, errorBody)) // what there is of it
-	text, _ := decode(body, res.Header.Get("Content-Type"))
+	text, _, _ := decode(body, res.Header.Get("Content-Type"))
 	return []byte(text)
 }

@@ -21,7 +21,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed[0]), seed[1])
 	}
 	f.Fuzz(func(t *testing.T, body []byte, contentType string) {
-		text, name := decode(body, contentType)
+		text, name, _ := decode(body, contentType)
 		if !utf8.ValidString(text) || name == "" {
 			t.Fatalf("%q of %q", text, name)
 		}

@@ -71,7 +71,7 @@ var (
 	})
 
 	consentHost = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(?:consent|guce)\.|cookiewall|/cookie-?consent`)
+		return regexp.MustCompile(`(?i)^(?:consent|guce)\.|/cookie-?consent`)
 	})
 )
 

@@ -30,6 +30,7 @@ type page struct {
 	size       int    // of the body
 	media      string // type/subtype
 	charset    string
+	guessed    bool // that this is the charset
 	text       string
 	title      string
 
@@ -55,7 +56,7 @@ func (p *page) decode(body []byte) {
 	if !isText(p.media) {
 		return
 	}
-	p.text, p.charset = decode(body, contentType)
+	p.text, p.charset, p.guessed = decode(body, contentType)
 	if isHTML(p.media) {
 		source := p.text
 		if p.media == "application/xhtml+xml" {
@@ -177,6 +178,9 @@ func (p *page) head(in input, made *rendered) string {
 	fmt.Fprintf(&b, "Status: %d\nContent-Type: %s\n", p.status, p.media)
 	if p.title != "" {
 		fmt.Fprintf(&b, "Title: %s\n", p.title)
+	}
+	if p.guessed {
+		fmt.Fprintf(&b, "Note: the page does not say its charset; it was read as %s, which is a guess\n", p.charset)
 	}
 	for _, note := range made.notes {
 		fmt.Fprintf(&b, "Note: %s\n", note)

@@ -328,6 +328,7 @@ func TestCharsets(t *testing.T) {
 	add("utf16be", "text/plain; charset=utf-16be", "\x00h\x00i", "hi", "utf-16be")
 	add("undeclared", "text/html", "<p>"+ascii+"ende: é日", strings.TrimSpace(ascii)+" ende: é日", "utf-8")
 	add("guessed", "text/plain", "Le caf\xe9 est tr\xe8s bon, \xe0 c\xf4t\xe9 de la for\xeat o\xf9 il a \xe9t\xe9", "Le café est très bon, à côté de la forêt où il a été", "windows-1252")
+	add("japanese", "text/plain", "\x1b$BF|K\\\x1b(B", "日本", "iso-2022-jp")
 	add("unknown", "text/html; charset=nonsense", "<p>é", "é", "utf-8")
 	add("broken", "text/plain; charset=utf-8", "a\xffb", "a\ufffdb", "utf-8")
 	add("meta16", "text/html", `<meta charset=utf-16><p>é`, "é", "utf-8")
@@ -339,6 +340,9 @@ func TestCharsets(t *testing.T) {
 			res := tooltest.Call(t, tool, arg(base+"/"+name))
 			if got, _ := content(t, res); got != w[0] {
 				t.Errorf("%q; want %q", got, w[0])
+			}
+			if said := strings.Contains(res.Content[0].Text, "Note: the page does not say its charset"); said != (name == "guessed") {
+				t.Errorf("says that it is a guess: %t", said)
 			}
 			if b, _ := json.Marshal(res.Meta); !strings.Contains(string(b), `"charset":"`+w[1]+`"`) {
 				t.Errorf("%s; want charset %s", b, w[1])
