@@ -39,6 +39,8 @@ func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-s.end:
 		case <-r.Context().Done():
 		}
+		s.mu.Lock() // an event that has arrived may not be flushed yet
+		defer s.mu.Unlock()
 		return
 	}
 	var m struct {
