@@ -148,6 +148,27 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// TestRemoves checks that what is removed counts as written, and as nothing else, whatever
+// the options.
+func TestRemoves(t *testing.T) {
+	ws := workspace(t, furnished)
+	p, err := command.Compile(command.Config{
+		Dir: ws, Path: system(), Paths: command.Paths{Write: func(string) error { return nil }, Read: func(string) error { return nil }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		"rm a.txt", "rm -r a.txt", "rm -f -r a.txt", "rm -rfv --one-file-system a.txt", "rm --recursive --interactive=never a.txt", "rm -R -- a.txt",
+		"srm -r a.txt", "trash -r a.txt", "wipe -r a.txt", "rmdir -p a.txt", "unlink a.txt", "shred -u -n 1 a.txt",
+	} {
+		v := p.Decide(command.Request{Command: text, Dir: ws})
+		if len(v.Reads) > 0 || !slices.Equal(v.Writes, []string{ws + "/a.txt"}) {
+			t.Errorf("%s: reads %q, writes %q (%v)", text, v.Reads, v.Writes, v)
+		}
+	}
+}
+
 func TestVerdict(t *testing.T) {
 	ws := workspace(t, furnished)
 	p, err := command.Compile(command.Config{

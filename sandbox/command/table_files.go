@@ -28,7 +28,8 @@ eza,exa,lsd | l* | L=. I=. s=. t=.
 sort,gsort | r* | o/output=w compress-program=x T/temporary-directory=w files0-from=r random-source=r k/key=. t/field-separator=. S/buffer-size=. parallel=. batch-size=. sort=. b d f g i M h n R r V c C m s u z debug check?. help:q version:q
 uniq | r w | f/skip-fields=. s/skip-chars=. w/check-chars=. c d D i u z group?. all-repeated?. help:q version:q
 tee,sponge | w* | a/append i p output-error?. help:q version:q
-touch,truncate,mkfifo,mknod,rm,unlink,shred,srm,trash,trash-put,rename,prename,wipe,fallocate,mkdir,rmdir | w* | r/reference=r s/size=. d/date=. t=. m/mode=. random-source=r p/parents v/verbose a c/no-create f h l=. o=. n=. u Z help:q version:q ignore-fail-on-non-empty
+rm,unlink,rmdir,srm,trash,trash-put,wipe | w* | f/force i I r R/recursive d/dir p/parents v/verbose q s c k interactive? one-file-system no-preserve-root preserve-root? ignore-fail-on-non-empty help:q version:q
+touch,truncate,mkfifo,mknod,shred,rename,prename,fallocate,mkdir | w* | r/reference=r s/size=. d/date=. t=. m/mode=. random-source=r p/parents v/verbose a c/no-create f h l=. o=. n=. u Z help:q version:q
 mktemp | w | d/directory u/dry-run q/quiet p=w tmpdir?w suffix=. t V help:q version:q
 chmod,chown,chgrp,chattr,setfacl,chcon,setfattr | . w* | R/recursive f v c reference=r h n=. m=. x=. b k d L H P from=. no-preserve-root preserve-root help:q version:q
 cp,gcp,mv,gmv,ln | r*w | t/target-directory=W S/suffix=. backup?. a/archive b d f/force i/interactive H l/link L/dereference n/no-clobber P/no-dereference p R/recursive r s/symbolic-link/symbolic T u/update v/verbose x Z attributes-only copy-contents no-preserve=. parents preserve?. reflink?. remove-destination sparse=. strip-trailing-slashes one-file-system context?. help:q version:q F
