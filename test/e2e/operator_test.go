@@ -174,7 +174,7 @@ func TestCheckNotes(t *testing.T) {
 	const home = "tools may use all of your home directory"
 	o.env = append(o.env, "HOME="+o.dir)
 	out, _, _ = o.run("check")
-	contain(t, "check in a home directory", out, "ok   warning        "+home)
+	contain(t, "check in a home directory", out, "warn warning        "+home)
 	_, said, _ := o.run("serve", "--stdio")
 	contain(t, "serve in a home directory", said, home, "set working_directory")
 	for _, args := range [][]string{{"serve", "--stdio", "."}, {"serve", "--stdio", "--config", c}} {

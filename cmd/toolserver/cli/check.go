@@ -48,6 +48,7 @@ type checkReport struct {
 
 type finding struct {
 	OK    bool   `json:"ok"`
+	Level string `json:"level"` // ok, off, warn or fail
 	What  string `json:"what"`
 	Found string `json:"found"`
 }
@@ -63,10 +64,17 @@ func (r *checkReport) all(ctx context.Context, a *app.App) error {
 }
 
 func (r *checkReport) line(ok bool, what, found string) {
-	if !ok {
-		r.Failed++
+	if ok {
+		r.note("ok", what, found)
+		return
 	}
-	r.Findings = append(r.Findings, finding{ok, what, found})
+	r.Failed++
+	r.Findings = append(r.Findings, finding{false, "fail", what, found})
+}
+
+// note adds what is no failure.
+func (r *checkReport) note(level, what, found string) {
+	r.Findings = append(r.Findings, finding{true, level, what, found})
 }
 
 // print shows the report. The error is for the exit code.
@@ -77,11 +85,7 @@ func (r *checkReport) print(w io.Writer, asJSON bool) error {
 		}
 	} else {
 		for _, f := range r.Findings {
-			mark := "ok  "
-			if !f.OK {
-				mark = "fail"
-			}
-			fmt.Fprintf(w, "%s %-14s %s\n", mark, f.What, f.Found)
+			fmt.Fprintf(w, "%-4s %-14s %s\n", f.Level, f.What, f.Found)
 		}
 	}
 	if r.Failed > 0 {
@@ -182,7 +186,7 @@ func (r *checkReport) servers(a *app.App) {
 		found := fmt.Sprintf("%s: ready, protocol %s, %s, %s, %s", l.Name, l.Protocol, counted(l.Tools, "tool"), counted(l.Resources, "resource"), counted(l.Prompts, "prompt"))
 		switch s := a.Config().Servers[l.Name]; {
 		case l.Status == upstream.StatusDisabled:
-			r.line(true, "server", l.Name+" is disabled in the configuration")
+			r.note("off", "server", l.Name+" is disabled in the configuration")
 			continue
 		case l.Status != upstream.StatusReady:
 			r.line(false, "server", l.Name+": "+domain.Visible(l.Reason))
@@ -194,11 +198,11 @@ func (r *checkReport) servers(a *app.App) {
 		}
 		for _, name := range a.Config().Servers[l.Name].Inherit {
 			if _, set := os.LookupEnv(name); !set && !strings.HasSuffix(name, "*") {
-				r.line(true, "warning", fmt.Sprintf("mcp_servers.%s.inherit_env: %s is not set in this environment", l.Name, name))
+				r.note("warn", "warning", fmt.Sprintf("mcp_servers.%s.inherit_env: %s is not set in this environment", l.Name, name))
 			}
 		}
 		if l.Changed > 0 {
-			r.line(true, "warning", fmt.Sprintf("%s of server %s changed since pinned: toolserver upstream approve %[2]s shows how", counted(l.Changed, "tool"), l.Name))
+			r.note("warn", "warning", fmt.Sprintf("%s of server %s changed since pinned: toolserver upstream approve %[2]s shows how", counted(l.Changed, "tool"), l.Name))
 		}
 		for _, p := range l.Problems {
 			r.line(false, "server", l.Name+": "+domain.Visible(p))
@@ -211,16 +215,21 @@ func (r *checkReport) tools(a *app.App) {
 	r.line(true, "tools", fmt.Sprintf("%d of %d enabled", enabled, len(all)))
 	for _, t := range all {
 		if t.Disabled {
-			r.line(true, "tool", t.Name+" is disabled in the configuration")
+			r.note("off", "tool", t.Name+" is disabled in the configuration")
 		}
 	}
 	for _, w := range slices.Concat(a.Warnings(), a.Config().Unmatched()) {
-		r.line(true, "warning", w)
+		r.note("warn", "warning", w)
 	}
 	for _, m := range a.Config().Web.Search.Lacking() {
 		r.line(false, m.Key, m.Problem)
 	}
 	for _, m := range domain.Joined(a.Executor().Registry.Catalog().Missing()) {
-		r.line(!m.Mistake, string(m.Kind), fmt.Sprintf("unavailable: %s (source %s): %s", m.Name, m.Source, m.Reason))
+		found := fmt.Sprintf("unavailable: %s (source %s): %s", m.Name, m.Source, m.Reason)
+		if m.Mistake {
+			r.line(false, string(m.Kind), found)
+		} else {
+			r.note("off", string(m.Kind), found)
+		}
 	}
 }

@@ -188,13 +188,13 @@ func TestModelForms(t *testing.T) {
 func TestCheck(t *testing.T) {
 	workspace(t)
 	out, stderr, code := play(t, "", "check")
-	off := strings.Contains(out, "\noff ")
+	failed := strings.Contains(out, "\nfail ")
 	for line := range strings.Lines(out) {
 		if strings.HasPrefix(line, "fail ") && !strings.HasPrefix(line, "fail not enforced") && !strings.HasPrefix(line, "fail side effect") && !strings.HasPrefix(line, "fail process tree") {
 			t.Error(line)
 		}
 	}
-	if off != (code == 1) || stderr != "" || !strings.Contains(out, "ok   directory") || !strings.Contains(out, "ok   enforcement    best_effort") {
+	if failed != (code == 1) || stderr != "" || !strings.Contains(out, "ok   directory") || !strings.Contains(out, "ok   enforcement    best_effort") || !strings.Contains(out, "\noff  tool           unavailable: web_search") {
 		t.Errorf("code %d, %s%s", code, out, stderr)
 	}
 }
