@@ -29,7 +29,7 @@ func bash(t tool) domain.Tool {
 			}
 			return t.bash(ctx, in)
 		})
-	return t.describeTimeout(declared, fmt.Sprintf("; in the background default and at most %g", runner.DefaultMaxAge.Seconds()))
+	return t.describeTimeout(declared, max(t.limit, runner.DefaultMaxAge), fmt.Sprintf("; in the background default and at most %g", runner.DefaultMaxAge.Seconds()))
 }
 
 func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error) {

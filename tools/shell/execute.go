@@ -43,7 +43,7 @@ func execute(t tool) domain.Tool {
 		"Run a command line in the shell and return JSON with exit_code, stdout and stderr kept apart. "+t.limits()+
 			" Use bash for interleaved output and background jobs.")
 	declared.Output = domain.OutputOf[executeResult]()
-	return t.describeTimeout(domain.Define(declared, t.execute), "")
+	return t.describeTimeout(domain.Define(declared, t.execute), t.limit, "")
 }
 
 func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, error) {

@@ -40,8 +40,8 @@ func (t tool) timeout(seconds int, longest time.Duration) (timeLimit, error) {
 }
 
 // describeTimeout says in the schema of a tool which timeouts it allows.
-func (t tool) describeTimeout(d domain.Tool, more string) domain.Tool {
-	most := int(math.Ceil(t.limit.Seconds()))
+func (t tool) describeTimeout(d domain.Tool, longest time.Duration, more string) domain.Tool {
+	most := int(math.Ceil(longest.Seconds()))
 	d.Input = d.Input.Describing("timeout", fmt.Sprintf("Timeout in seconds; default %g%s.", min(DefaultTimeout, t.limit).Seconds(), more), most)
 	return d
 }
