@@ -138,7 +138,7 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if route, ok := h.routes[r.URL.Path]; ok {
 		route(w, r)
 	} else {
-		http.NotFound(w, r)
+		http.Error(w, "not found; the MCP endpoint is "+h.opts.Path, http.StatusNotFound)
 	}
 }
 
