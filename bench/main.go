@@ -131,7 +131,8 @@ func (l *lab) measure(ctx context.Context, wanted []string) error {
 func (l *lab) conditions(ctx context.Context) string {
 	text := fmt.Sprintf("%s/%s, %d CPUs, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		text += ", Linux " + strings.TrimSpace(string(release))
+		version, _, _ := strings.Cut(strings.TrimSpace(string(release)), "-") // without what a builder adds
+		text += ", Linux " + version
 	}
 	if commit, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output(); err == nil {
 		text += ", commit " + strings.TrimSpace(string(commit))
