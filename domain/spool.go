@@ -31,7 +31,8 @@ type place struct {
 	start, end int64
 }
 
-// keep writes a text to the file, which unnamed makes if there is none.
+// keep writes a text to the file, which unnamed makes if there is none: in parts, because
+// writing a string whole would copy it.
 func (s *spool) keep(text string, unnamed func() (*os.File, error)) (*place, error) {
 	p, file, err := s.take(int64(len(text)), unnamed)
 	if err != nil {

@@ -35,7 +35,7 @@ const (
 	maxSweep     = time.Second           // after which the next one waits for another command
 )
 
-// Surroundings are what commands start with.
+// surroundings are what commands start with.
 type surroundings struct {
 	env       []string
 	variables map[string]string // of env, besides the minimal ones
