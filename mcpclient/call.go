@@ -22,6 +22,7 @@ type call struct {
 	done    atomic.Bool     // there is an outcome
 	http    context.Context // of the request; nil over stdio
 	abandon func()          // ends http
+	over    chan struct{}   // closed when there is an outcome, or the server knows that nobody waits for it
 	unread  bool            // http goes on until what is left of the response has been read
 	written atomic.Int64    // bytes on a stream up to its end
 
@@ -77,7 +78,7 @@ func (q *progressQueue) pass(to func(Progress)) {
 
 // roundTrip sends a request once and waits for its response.
 func (c *Client) roundTrip(ctx context.Context, req *Request) (json.RawMessage, error) {
-	x := &call{ctx: ctx, asks: asks(req.Method), ended: make(chan outcome, 1)}
+	x := &call{ctx: ctx, asks: asks(req.Method), ended: make(chan outcome, 1), over: make(chan struct{})}
 	if _, stdio := c.transport.(*stdioTransport); !stdio {
 		x.http, x.abandon = requestContext(ctx)
 	}
@@ -133,7 +134,9 @@ func (c *Client) giveUp(x *call, method string) error {
 	if x.abandon != nil {
 		x.abandon()
 	}
-	if method != string(mcp.MethodInitialize) {
+	if method == string(mcp.MethodInitialize) {
+		close(x.over)
+	} else {
 		c.cancelCall(x, cause)
 	}
 	return cause
@@ -151,6 +154,7 @@ func requestContext(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // forget removes a call that has its outcome, and ends what it made the client do.
 func (c *Client) forget(x *call) {
+	close(x.over)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.calls, x.id)
@@ -163,9 +167,11 @@ func (c *Client) forget(x *call) {
 // HTTP server, the end of the request says so.
 func (c *Client) cancelCall(x *call, cause error) {
 	if _, http := c.transport.(*httpTransport); http && c.modern() {
+		close(x.over)
 		return
 	}
 	_ = c.start(func() {
+		defer close(x.over)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), stopTime)
 		defer cancel()
 		defer context.AfterFunc(c.ctx, cancel)()

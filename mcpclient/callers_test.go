@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -206,6 +207,73 @@ func TestCallersHTTP(t *testing.T) {
 		if slices.Sort(all); strings.Join(all, ", ") != "[ann] ann, [bob] bob" {
 			t.Error(all)
 		}
+	}
+}
+
+// TestCanceledBeforeAnswer cancels calls while their questions are open: a server hears
+// that nobody waits for the call before it hears that its question has no answer.
+func TestCanceledBeforeAnswer(t *testing.T) {
+	var mu sync.Mutex
+	var heard []string
+	answered := make(chan struct{})
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		_ = json.NewDecoder(r.Body).Decode(&m)
+		hear := func(what string) {
+			mu.Lock()
+			heard = append(heard, what)
+			mu.Unlock()
+			w.WriteHeader(http.StatusAccepted)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		switch m.Method {
+		case "initialize":
+			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", m.ID, initialized)
+		case "tools/call":
+			fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"elicitation/create\"}\n\n", m.ID)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		case "notifications/cancelled":
+			hear("canceled")
+		case "":
+			if r.Method != "POST" {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			hear("answer")
+			answered <- struct{}{}
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}))
+	defer ts.Close()
+	asked := make(chan struct{})
+	c, err := mcpclient.ConnectHTTP(t.Context(), ts.Client(), ts.URL, nil, mcpclient.Options{
+		Protocol: "2025-11-25",
+		Handlers: map[string]mcpclient.Handler{"elicitation/create": func(ctx context.Context, _ json.RawMessage) (any, error) {
+			asked <- struct{}{}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	const calls = 20
+	for range calls {
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { <-asked; cancel() }()
+		if _, err := c.Call(ctx, "tools/call", nil); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		<-answered
+	}
+	if want := strings.Repeat("canceled answer ", calls); strings.Join(heard, " ")+" " != want {
+		t.Errorf("the server heard %s", heard)
 	}
 }
 

@@ -168,6 +168,12 @@ func (c *Client) serve(from *call, msg *jsonrpc.Message) {
 			sending, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 			defer context.AfterFunc(c.ctx, stop)()
 			defer stop()
+			if from != nil && from.ctx.Err() != nil { // or the server goes on with the answer of a call that is canceled
+				select {
+				case <-from.over:
+				case <-sending.Done():
+				}
+			}
 			_ = c.transport.send(sending, &outgoing{msg: response(id, result, err)}, nil)
 		}
 		c.mu.Lock()
