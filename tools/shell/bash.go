@@ -29,7 +29,8 @@ func bash(t tool) domain.Tool {
 			}
 			return t.bash(ctx, in)
 		})
-	return t.describeTimeout(declared, max(t.limit, runner.DefaultMaxAge), fmt.Sprintf("; in the background default and at most %g", runner.DefaultMaxAge.Seconds()))
+	return t.describeTimeout(declared, max(t.limit, runner.DefaultMaxAge), fmt.Sprintf(
+		", at most %g; background: default and at most %g", t.limit.Seconds(), runner.DefaultMaxAge.Seconds()))
 }
 
 func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error) {
