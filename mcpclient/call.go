@@ -134,11 +134,7 @@ func (c *Client) giveUp(x *call, method string) error {
 	if x.abandon != nil {
 		x.abandon()
 	}
-	if method == string(mcp.MethodInitialize) {
-		close(x.over)
-	} else {
-		c.cancelCall(x, cause)
-	}
+	c.cancelCall(x, method, cause)
 	return cause
 }
 
@@ -163,10 +159,10 @@ func (c *Client) forget(x *call) {
 	}
 }
 
-// cancelCall tells the server that nobody waits for a call any more. To a modern
-// HTTP server, the end of the request says so.
-func (c *Client) cancelCall(x *call, cause error) {
-	if _, http := c.transport.(*httpTransport); http && c.modern() {
+// cancelCall tells the server that nobody waits for a call any more. Of initialize the
+// protocol has no way to say it, and to a modern HTTP server the end of the request does.
+func (c *Client) cancelCall(x *call, method string, cause error) {
+	if _, http := c.transport.(*httpTransport); method == string(mcp.MethodInitialize) || http && c.modern() {
 		close(x.over)
 		return
 	}

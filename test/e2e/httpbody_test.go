@@ -105,6 +105,9 @@ func TestHTTPMethods(t *testing.T) {
 		if r.status != test.status || (r.status == 405) != (r.header.Get("Allow") != "") {
 			t.Errorf("%s %s: %d, Allow %q; want %d", test.method, test.path, r.status, r.header.Get("Allow"), test.status)
 		}
+		if r.status == 404 && !strings.Contains(r.body, "the MCP endpoint is /mcp") {
+			t.Errorf("%s %s: %s", test.method, test.path, r.body)
+		}
 	}
 }
 

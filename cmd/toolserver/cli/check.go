@@ -64,17 +64,19 @@ func (r *checkReport) all(ctx context.Context, a *app.App) error {
 }
 
 func (r *checkReport) line(ok bool, what, found string) {
-	if ok {
-		r.note("ok", what, found)
-		return
+	level := "ok"
+	if !ok {
+		level = "fail"
 	}
-	r.Failed++
-	r.Findings = append(r.Findings, finding{false, "fail", what, found})
+	r.note(level, what, found)
 }
 
-// note adds what is no failure.
 func (r *checkReport) note(level, what, found string) {
-	r.Findings = append(r.Findings, finding{true, level, what, found})
+	failed := level == "fail"
+	if failed {
+		r.Failed++
+	}
+	r.Findings = append(r.Findings, finding{!failed, level, what, found})
 }
 
 // print shows the report. The error is for the exit code.
@@ -225,11 +227,10 @@ func (r *checkReport) tools(a *app.App) {
 		r.line(false, m.Key, m.Problem)
 	}
 	for _, m := range domain.Joined(a.Executor().Registry.Catalog().Missing()) {
-		found := fmt.Sprintf("unavailable: %s (source %s): %s", m.Name, m.Source, m.Reason)
+		level := "off"
 		if m.Mistake {
-			r.line(false, string(m.Kind), found)
-		} else {
-			r.note("off", string(m.Kind), found)
+			level = "fail"
 		}
+		r.note(level, string(m.Kind), fmt.Sprintf("unavailable: %s (source %s): %s", m.Name, m.Source, m.Reason))
 	}
 }
