@@ -62,20 +62,24 @@ func Watch(ctx context.Context, file string, onChange func(settled bool)) (done 
 		}
 		return now
 	}
-	same := func(a, b state) bool { return a == b }
-	seen, ended := look(), make(chan struct{})
+	reported, ended := look(), make(chan struct{})
+	// What is compared is what was reported last: what a look saw may have changed
+	// while the file settled, and back again since.
+	same := func(_, now state) bool { return now == reported }
 	go func() {
 		defer close(ended)
-		reported := seen
-		Poll(ctx, interval, seen, look, same, func() {
+		Poll(ctx, interval, reported, look, same, func() {
 			now, settled := settle(ctx, file)
-			if ctx.Err() != nil || now.content == reported.content {
+			if ctx.Err() != nil {
 				return
 			}
+			changed := now.content != reported.content
 			if settled {
 				reported = now
 			}
-			onChange(settled)
+			if changed {
+				onChange(settled)
+			}
 		})
 	}()
 	return ended

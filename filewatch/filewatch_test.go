@@ -4,8 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"toolserver/filewatch"
@@ -157,4 +159,30 @@ func TestWatchOfAFileThatNeverSettles(t *testing.T) {
 	}
 	cancel()
 	await(t, done, "the end of the watch")
+}
+
+// TestWatchBackAgain removes a file, restores it while the removal settles, and
+// removes it again as soon as the restored one is reported: that is reported, too.
+func TestWatchBackAgain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	put(t, file, "first")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var there []bool
+		done := filewatch.Watch(ctx, file, func(bool) {
+			_, err := os.Stat(file)
+			there = append(there, err == nil)
+			_ = os.Remove(file)
+		})
+		time.Sleep(400 * time.Millisecond)
+		must(t, os.Remove(file))
+		time.Sleep(300 * time.Millisecond) // it looks every 500 ms, and waits for 300
+		put(t, file, "second")
+		time.Sleep(time.Minute)
+		cancel()
+		<-done
+		if !slices.Equal(there, []bool{true, false}) {
+			t.Errorf("when a change was reported, the file was there: %v", there)
+		}
+	})
 }
