@@ -12,7 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // compiled returns the path of a C program of testdata, which anybody may run
@@ -28,7 +30,8 @@ func compiled(t *testing.T, name string) string {
 }
 
 // plain runs a command as the ground's user without any server: bash with the
-// same environment and directory, and no terminal.
+// same environment and directory, and no terminal. A command, or what it leaves in
+// the background, that still holds its output after five minutes fails the test.
 func (g *ground) plain(dir, command string, env ...string) (stdout, stderr string, code int) {
 	g.t.Helper()
 	argv := []string{built(g.t, "launcher")}
@@ -42,9 +45,11 @@ func (g *ground) plain(dir, command string, env ...string) (stdout, stderr strin
 	cmd.Dir = dir
 	var texts [2]bytes.Buffer
 	var reading sync.WaitGroup
+	deadline := time.Now().Add(5 * time.Minute)
 	for i, stream := range []*io.Writer{&cmd.Stdout, &cmd.Stderr} {
 		r, w, err := os.Pipe()
 		must(g.t, err)
+		must(g.t, r.SetReadDeadline(deadline))
 		must(g.t, w.Chown(g.who.id, g.who.id)) // or /dev/stdout could not be opened
 		*stream = w
 		reading.Go(func() { _, _ = texts[i].ReadFrom(r); r.Close() })
@@ -53,6 +58,10 @@ func (g *ground) plain(dir, command string, env ...string) (stdout, stderr strin
 	cmd.Stdout.(*os.File).Close()
 	cmd.Stderr.(*os.File).Close()
 	reading.Wait() // also for what the command leaves in the background
+	if time.Now().After(deadline) {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		g.t.Errorf("without the sandbox, this does not end: %s\n%s%s", command, &texts[0], &texts[1])
+	}
 	_ = cmd.Wait() // the code tells
 	return texts[0].String(), texts[1].String(), cmd.ProcessState.ExitCode()
 }
