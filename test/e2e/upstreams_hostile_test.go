@@ -121,7 +121,8 @@ func TestUpstreamsAnswers(t *testing.T) {
 	for _, speaks := range []string{"legacy", "modern"} {
 		t.Run(speaks, func(t *testing.T) {
 			t.Parallel()
-			s := openHostile(t, "", entry("bad", ", call_timeout: 2s", upstreamBinary(t), "--offer", "good,bad", "--speaks", speaks))
+			args := []string{"--offer", "good,bad", "--speaks", speaks}
+			s := openHostile(t, "", entry("bad", ", call_timeout: 2s", upstreamBinary(t), args...), entry("noisy", "", upstreamBinary(t), args...))
 			s.awaits("bad__twice")
 			for range 3 {
 				s.says("bad__twice", nil, "first")
@@ -152,8 +153,9 @@ func TestUpstreamsAnswers(t *testing.T) {
 			if n := s.notified("notifications/tools/list_changed"); n > 50 {
 				t.Errorf("1,000 notifications became %d", n)
 			}
-			s.says("bad__stderr", map[string]any{"count": 10000, "kind": strings.Repeat("x", 1000)}, "written")
-			s.works("bad")
+			s.awaits("noisy__stderr")
+			s.says("noisy__stderr", map[string]any{"count": 10000, "kind": strings.Repeat("x", 1000)}, "written")
+			s.works("noisy")
 			s.works("good")
 		})
 	}
