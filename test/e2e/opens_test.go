@@ -82,7 +82,7 @@ func eachMachine(t *testing.T, f func(t *testing.T, without string)) {
 var kernelLines = []struct{ name, command string }{
 	{"opens", "$OPENS table </dev/null 2>&1; cat table"},
 	{"calls", "$CALLS </dev/null 2>&1"},
-	{"process substitution", `cat <(echo one) <(echo two); echo three > >(cat); wait; tee >(wc -c) </dev/null; diff <(echo a) <(echo b) | tail -1`},
+	{"process substitution", `cat <(echo one) <(echo two); echo three > >(cat); wait; tee >(wc -c) </dev/null; wait $!; diff <(echo a) <(echo b) | tail -1`},
 	{"descriptors by path", `exec 5<<<five; cat /dev/fd/5; exec 6>six; echo x >/dev/fd/6; echo y >>/proc/self/fd/6; cat six; echo in | cat /dev/stdin; echo out >/dev/stdout; echo err 2>&1 >/dev/stderr`},
 	{"here documents", "cat <<E\n$((1+1))\nE\ncat <<<word; read -r l < <(echo line); echo $l; wc -c <<<\"$(head -c 200000 /dev/zero | tr '\\0' x)\""},
 	{"coprocess", `coproc cat; echo through >&"${COPROC[1]}"; read -r l <&"${COPROC[0]}"; echo $l; exec {COPROC[1]}>&-; wait`},
