@@ -29,7 +29,7 @@ func newChromium(t *testing.T) *chromium {
 	if err != nil {
 		t.Fatalf("%v; make test installs it", err)
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience))
 	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)
 	ctx, cancel := context.WithTimeout(ctx, 2*patience)
