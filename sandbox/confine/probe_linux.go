@@ -4,11 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"toolserver/sandbox/process"
 )
 
 // What the operator can do.
@@ -92,22 +93,11 @@ func inChroot() bool {
 	return err == nil && st.Attributes_mask&^st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
 }
 
-// onThread runs f on a thread that then ends, with all that was done to it. The
-// first thread of a process does not end, and stands for it in /proc.
-func onThread(f func() error) (err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			err = onThread(f)
-			runtime.UnlockOSThread()
-			return
-		}
-		err = f()
-	}()
-	<-done
-	return err
+// onThread runs f on a thread that then ends, with all that was done to it.
+func onThread(f func() error) error {
+	done := make(chan error, 1)
+	process.GoOnThread(func() { done <- f() })
+	return <-done
 }
 
 // tryBroker does what a broker needs.

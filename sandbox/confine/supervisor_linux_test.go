@@ -95,9 +95,8 @@ func supervise() int {
 func startOne(order testOrder) (status int, err error) {
 	var pid int
 	done := make(chan struct{})
-	go func() {
+	process.GoOnThread(func() {
 		defer close(done)
-		runtime.LockOSThread() // and the thread ends with the goroutine
 		attr := &syscall.ProcAttr{Dir: order.Dir, Env: order.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true}}
 		if order.Spec != nil {
 			var c process.Confined
@@ -114,7 +113,7 @@ func startOne(order testOrder) (status int, err error) {
 			return
 		}
 		pid, err = syscall.ForkExec(order.Argv[0], order.Argv, attr)
-	}()
+	})
 	<-done
 	if err != nil {
 		return 0, err

@@ -294,15 +294,14 @@ func newThread() (*thread, error) {
 	if err != nil {
 		return nil, err
 	}
-	go func() {
+	GoOnThread(func() {
 		defer unix.Close(int(called))
-		runtime.LockOSThread()
 		usualTimers()
 		for again := true; again; {
 			called.wait()
 			again = t.call()
 		}
-	}()
+	})
 	return t, nil
 }
 
