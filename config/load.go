@@ -26,7 +26,8 @@ type Loaded struct {
 	size   int  // of the file
 	whole  bool // the file ends with a newline
 
-	assumed bool // nobody has said what the working directory is
+	assumed      bool     // nobody has said what the working directory is
+	placeholders []string // of the command line, which are unset
 }
 
 // Overrides are what the command line says over the file.
@@ -47,14 +48,25 @@ var errNoDirectory = errors.New("no working directory: the server was started in
 // trusted its content. The error has a line for each mistake, with its place in
 // the file.
 func Load(o Overrides) (*Loaded, error) {
-	origin, err := named(o.File)
-	switch {
-	case err != nil:
+	o, placeholders, err := o.given()
+	if err != nil {
 		return nil, err
-	case origin.File != "":
-		return load(origin, o.Directories, nil)
 	}
-	return find(o.Directories)
+	origin, err := named(o.File)
+	if err != nil {
+		return nil, err
+	}
+	var l *Loaded
+	if origin.File != "" {
+		l, err = load(origin, o.Directories, nil)
+	} else {
+		l, err = find(o.Directories)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.placeholders = placeholders
+	return l, nil
 }
 
 // Again reads the same file once more. A file that looks as if its writer has
@@ -63,7 +75,16 @@ func Load(o Overrides) (*Loaded, error) {
 // and breaks off within its last line, as a full disk leaves it. So is one that
 // nobody has named and whose new content nobody has trusted, with [*Unused].
 func (l *Loaded) Again(directories []string) (*Loaded, error) {
-	return load(l.Origin, directories, l)
+	o, _, err := Overrides{Directories: directories}.given()
+	if err != nil {
+		return nil, err
+	}
+	again, err := load(l.Origin, o.Directories, l)
+	if err != nil {
+		return nil, err
+	}
+	again.placeholders = l.placeholders
+	return again, nil
 }
 
 // load reads the file of an origin, if it has one, and settles everything.
@@ -145,33 +166,43 @@ func empty(data []byte) bool {
 	return true
 }
 
-// credentials takes keys that the file does not name from the environment, under
-// the names their services use. They are secrets, wherever they come from, and
-// whether or not they are used.
+// credential is a key of a service that the environment may have, under the name that the
+// service uses.
+type credential struct {
+	variable, path string
+	key            func(*Config) *string
+}
+
+func credentials() []credential {
+	return []credential{
+		{"ANTHROPIC_API_KEY", "anthropic.api_key", func(c *Config) *string { return &c.Anthropic.APIKey }},
+		{"ANTHROPIC_ADMIN_API_KEY", "anthropic.admin_api_key", func(c *Config) *string { return &c.Anthropic.AdminAPIKey }},
+		{"BRAVE_API_KEY", "web.search.brave.api_key", func(c *Config) *string { return &c.Web.Search.Brave.APIKey }},
+		{"TAVILY_API_KEY", "web.search.tavily.api_key", func(c *Config) *string { return &c.Web.Search.Tavily.APIKey }},
+		{"GOOGLE_CLIENT_SECRET", "google.client_secret", func(c *Config) *string { return &c.Google.ClientSecret }},
+	}
+}
+
+// googleClientID names the environment variable of what is no secret.
+const googleClientID = "GOOGLE_CLIENT_ID"
+
+// credentials takes keys that the file does not name from the environment. They are
+// secrets, wherever they come from, and whether or not they are used.
 func (l *Loaded) credentials() {
-	for _, c := range []struct {
-		variable, path string
-		key            *string
-	}{
-		{"ANTHROPIC_API_KEY", "anthropic.api_key", &l.Anthropic.APIKey},
-		{"ANTHROPIC_ADMIN_API_KEY", "anthropic.admin_api_key", &l.Anthropic.AdminAPIKey},
-		{"BRAVE_API_KEY", "web.search.brave.api_key", &l.Web.Search.Brave.APIKey},
-		{"TAVILY_API_KEY", "web.search.tavily.api_key", &l.Web.Search.Tavily.APIKey},
-		{"GOOGLE_CLIENT_SECRET", "google.client_secret", &l.Google.ClientSecret},
-	} {
-		ambient := strings.TrimSpace(os.Getenv(c.variable))
-		if *c.key = strings.TrimSpace(*c.key); *c.key == "" && ambient != "" {
-			*c.key = ambient
+	for _, c := range credentials() {
+		key, ambient := c.key(&l.Config), ambient(c.variable)
+		if *key = strings.TrimSpace(*key); *key == "" && ambient != "" {
+			*key = ambient
 			l.source.Refer(c.path, "${"+c.variable+"}")
 		}
-		for _, key := range []string{*c.key, ambient} {
+		for _, key := range []string{*key, ambient} {
 			if key != "" {
 				l.Secrets = append(l.Secrets, key)
 			}
 		}
 	}
-	if l.Google.ClientID = strings.TrimSpace(l.Google.ClientID); l.Google.ClientID == "" { // is no secret
-		l.Google.ClientID = strings.TrimSpace(os.Getenv("GOOGLE_CLIENT_ID"))
+	if l.Google.ClientID = strings.TrimSpace(l.Google.ClientID); l.Google.ClientID == "" {
+		l.Google.ClientID = ambient(googleClientID)
 	}
 }
 

@@ -58,6 +58,9 @@ func (u *Unused) Error() string {
 	return fmt.Sprintf("%s is not used, because %s: review it, then run toolserver trust %s, or start the server with --config %s", u.File, u.Reason, file, file)
 }
 
+// configVariable names the environment variable with the path of the configuration.
+const configVariable = "TOOLSERVER_CONFIG"
+
 // workspaceFile is looked for in the directory that the program is started in.
 const workspaceFile = "toolserver.yaml"
 
@@ -83,7 +86,7 @@ func candidates() []string {
 func named(file string) (Origin, error) {
 	by := "--config"
 	if file == "" {
-		file, by = os.Getenv("TOOLSERVER_CONFIG"), "$TOOLSERVER_CONFIG"
+		file, by = ambient(configVariable), "$"+configVariable
 	}
 	if file == "" {
 		return Origin{}, nil

@@ -82,13 +82,23 @@ func (d *decoder) lookup(inner string) (string, error) {
 		return "", fmt.Errorf("%q is not a reference: write ${NAME}, ${NAME:-text} or ${file:PATH}, or $${ for a plain ${", clip("${"+inner+"}"))
 	}
 	value, ok := os.LookupEnv(name)
+	placeholder := IsPlaceholder(value)
 	switch {
-	case hasOtherwise && value == "":
+	case hasOtherwise && (value == "" || placeholder):
 		return otherwise, nil
 	case !ok:
 		return "", fmt.Errorf("environment variable %s is not set", clip(name))
+	case placeholder:
+		return "", fmt.Errorf("environment variable %s is %s, which the program that started the server has not replaced", clip(name), clip(value))
 	}
 	return value, nil
+}
+
+// IsPlaceholder reports whether a value from outside is wholly one reference, such as
+// ${user_config.brave_api_key}, that whoever passed it on was to replace.
+func IsPlaceholder(value string) bool {
+	inner, ok := strings.CutPrefix(value, "${")
+	return ok && strings.IndexByte(inner, '}') == len(inner)-1 && len(inner) > 1
 }
 
 // isName reports whether s is a portable name of an environment variable.

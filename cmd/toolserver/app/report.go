@@ -106,6 +106,9 @@ func (a *App) logOrigin(message string) {
 		}
 	}
 	a.log.Info(message, fields...)
+	for _, p := range cfg.Placeholders() {
+		a.log.Warn(p)
+	}
 	for _, u := range cfg.Unused {
 		a.log.Warn("configuration: " + u.Error())
 	}

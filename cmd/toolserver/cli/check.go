@@ -99,6 +99,9 @@ func (r *checkReport) print(w io.Writer, asJSON bool) error {
 func (r *checkReport) configuration(cfg *config.Loaded) {
 	r.Policy = &cfg.Origin
 	r.line(true, "configuration", cfg.Described())
+	for _, p := range cfg.Placeholders() {
+		r.note("warn", "warning", p)
+	}
 	for _, u := range cfg.Unused {
 		r.line(false, "not used", u.Error())
 	}

@@ -136,8 +136,11 @@ func (g *globals) load(dirs []string) (*config.Loaded, error) {
 	return config.Load(config.Overrides{File: g.config, Directories: dirs})
 }
 
-// sayUnused tells the person at the terminal which files are not obeyed.
+// sayUnused tells the person at the terminal which files and values are not used.
 func (g *globals) sayUnused(cfg *config.Loaded) {
+	for _, p := range cfg.Placeholders() {
+		fmt.Fprintln(g.std.Err, "toolserver:", p)
+	}
 	for _, u := range cfg.Unused {
 		fmt.Fprintln(g.std.Err, "toolserver:", u.Error())
 	}
