@@ -1,10 +1,9 @@
 # What a developer types. README names run and test.
 BIN := toolserver
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 DATE := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
 # grpcnotrace leaves out pages of a debugging server that brings 4 MB with it.
-BUILD := CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -ldflags "-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X main.date=$(DATE)"
+BUILD := CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -ldflags "-s -w -X main.commit=$(COMMIT) -X main.date=$(DATE)"
 
 .PHONY: run build check test bench soak
 

@@ -49,6 +49,9 @@ type Config struct {
 // Server is how clients reach the server.
 type Server struct {
 	Name           string             `yaml:"name" min:"1" doc:"Name the server reports to clients."`
+	Title          string             `yaml:"title" doc:"Title that clients show to people."`
+	Description    string             `yaml:"description" doc:"Sentence that clients show to people beside the title."`
+	WebsiteURL     string             `yaml:"website_url" format:"server_url" also:"website homepage" doc:"Page about this server that clients link to."`
 	User           string             `yaml:"user" doc:"Name of the user on stdio and the command line; users has the groups."`
 	HTTP           string             `yaml:"http" format:"listen" also:"port host listen address bind" hint:"It is an address such as 127.0.0.1:8080." example:"127.0.0.1:8080" doc:"Address to serve HTTP on, such as 127.0.0.1:8080; stdio if unset."`
 	Path           string             `yaml:"path" format:"endpoint" doc:"Path of the MCP endpoint."`
@@ -123,7 +126,8 @@ type Compliance struct {
 func Default() Config {
 	return Config{
 		Server: Server{
-			Name: "toolserver", User: "local", Path: "/mcp",
+			Name: "toolserver", Title: "Toolserver", Description: "Files, commands, the web and other MCP servers, under one policy",
+			WebsiteURL: "https://github.com/toolserver/toolserver", User: "local", Path: "/mcp",
 			SessionTTL: 30 * time.Minute, MaxSessions: 10_000, MaxMessage: 64 << 20, MaxInFlight: 1000, Grace: 5 * time.Second,
 		},
 		Limits: domain.Limits{

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
 	"toolserver/domain"
@@ -60,7 +61,7 @@ func newServer(t *testing.T) (*server.Server, chan error, *domain.Registry) {
 		t.Fatal(err)
 	}
 	exec := domain.NewExecutor(registry, domain.NewResultStore(1000), domain.Settings{}, nil)
-	return server.New(exec, server.Options{Name: "test", Version: "1", Instructions: "Be kind.", Log: zap.NewNop(), MaxMessageBytes: 1 << 20, MaxInFlight: 100, Grace: time.Second}), canceled, registry
+	return server.New(exec, server.Options{Info: mcp.Implementation{Name: "test", Version: "1"}, Instructions: "Be kind.", Log: zap.NewNop(), MaxMessageBytes: 1 << 20, MaxInFlight: 100, Grace: time.Second}), canceled, registry
 }
 
 type everybody struct{}

@@ -83,8 +83,12 @@ func (x *exchange) appendMetaMember(b []byte, meta any) []byte {
 		if len(b) > start+1 {
 			b = append(b, ',')
 		}
+		info := x.server.info
+		if x.Method == string(mcp.MethodServerDiscover) {
+			info = x.server.about
+		}
 		b = append(b, `"`+mcp.MetaKeyServerInfo+`":`...)
-		b = append(append(b, x.server.info...), '}')
+		b = append(append(b, info...), '}')
 	}
 	return append(b, '}')
 }

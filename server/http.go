@@ -169,7 +169,7 @@ func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
 		if h.opts.Refused != nil {
 			h.opts.Refused(r, challenge)
 		}
-		challenge.write(w, h.server.opts.Name)
+		challenge.write(w, h.server.opts.Info.Name)
 		return
 	}
 	who := caller{p, h.opts.Authenticator, authorization}

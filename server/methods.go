@@ -50,7 +50,7 @@ func (x *exchange) logCall(tool string) func(domain.ToolResult, error) {
 		} else if err != nil || res.IsError {
 			outcome = "error"
 		}
-		x.Log(domain.LogMessage{Level: domain.LogDebug, Logger: x.server.opts.Name, Data: map[string]any{
+		x.Log(domain.LogMessage{Level: domain.LogDebug, Logger: x.server.opts.Info.Name, Data: map[string]any{
 			"tool": domain.ClipName(tool), "outcome": outcome, "took_ms": float64(time.Since(begun).Microseconds()) / 1000,
 		}})
 	}
@@ -173,7 +173,7 @@ func (x *exchange) initialize() (reply, error) {
 	return func(b []byte) []byte {
 		b = rawjson.AppendString(append(b, `{"protocolVersion":`...), version)
 		b = append(b, `,"capabilities":`+capabilities...)
-		b = append(append(b, `,"serverInfo":`...), x.server.info...)
+		b = append(append(b, `,"serverInfo":`...), x.server.about...)
 		return append(appendOptional(b, "instructions", x.instructions()), '}')
 	}, nil
 }

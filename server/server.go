@@ -23,8 +23,9 @@ import (
 
 // Options say how a [Server] presents itself, and its limits.
 type Options struct {
-	Name         string
-	Version      string
+	// Info presents the server. Results in protocol version 2026-07-28, which all have it,
+	// have its name and version only.
+	Info         mcp.Implementation
 	Instructions string // for models, less than 2,000 characters with Places
 	// Places says where a principal may work, at the end of the instructions; nil if that is nowhere.
 	Places func(domain.Principal) string
@@ -49,6 +50,7 @@ type Server struct {
 	opts     Options
 	exec     *domain.Executor
 	info     json.RawMessage // name and version
+	about    json.RawMessage // all of Options.Info
 	lists    listCache
 	hub      hub
 	states   stateSealer
@@ -76,11 +78,14 @@ func New(exec *domain.Executor, opts Options) *Server {
 	if opts.BeforeAnswers == nil {
 		opts.BeforeAnswers = func() {}
 	}
-	info, err := json.Marshal(mcp.Implementation{Name: opts.Name, Version: opts.Version})
-	if err != nil {
-		panic(err) // two strings are JSON
+	encode := func(info mcp.Implementation) json.RawMessage {
+		b, err := json.Marshal(info)
+		if err != nil {
+			panic(err) // strings are JSON
+		}
+		return b
 	}
-	s := &Server{opts: opts, exec: exec, info: info, hub: hub{listeners: map[*listener]struct{}{}}, states: newStateSealer(),
+	s := &Server{opts: opts, exec: exec, info: encode(mcp.Implementation{Name: opts.Info.Name, Version: opts.Info.Version}), about: encode(opts.Info), hub: hub{listeners: map[*listener]struct{}{}}, states: newStateSealer(),
 		unused:   share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: stateTime},
 		held:     share.NewPool(max(maxBytesHeld, 3*int64(opts.MaxMessageBytes)/2), 0),
 		requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0)}

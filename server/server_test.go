@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
 	"toolserver/domain"
@@ -110,7 +111,7 @@ func fixture(t testing.TB) (*Server, *domain.Registry) {
 	settings := domain.Settings{Limits: domain.Limits{MaxAbandonGrace: 10 * time.Millisecond}}
 	exec := domain.NewExecutor(registry, domain.NewResultStore(1000), settings, nil)
 	return New(exec, Options{
-		Name: "fixture", Version: "1", Instructions: "Be kind.", Log: zap.NewNop(),
+		Info: mcp.Implementation{Name: "fixture", Version: "1"}, Instructions: "Be kind.", Log: zap.NewNop(),
 		MaxMessageBytes: 1 << 20, MaxInFlight: 500, Grace: 5 * time.Second,
 	}), registry
 }

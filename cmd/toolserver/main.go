@@ -10,8 +10,11 @@ import (
 	"toolserver/cmd/toolserver/cli"
 )
 
-// The linker sets these for releases. Go's own record of the build stands in for what is empty.
-var version, commit, date string
+// version is the next one. The linker sets that of a release, with its commit and date, for
+// which Go's own record of the build stands in.
+var version = "0.1.0-dev"
+
+var commit, date string
 
 func main() {
 	if code, isChild := app.RunChild(); isChild {

@@ -100,7 +100,7 @@ func TestNamesakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	s := server.New(a.exec, server.Options{Name: "t", Log: zap.NewNop(), MaxMessageBytes: 1 << 20, MaxInFlight: 100, Grace: time.Second, SessionEnded: a.sessionEnded})
+	s := server.New(a.exec, server.Options{Log: zap.NewNop(), MaxMessageBytes: 1 << 20, MaxInFlight: 100, Grace: time.Second, SessionEnded: a.sessionEnded})
 	ts := httptest.NewServer(s.Handler(t.Context(), server.HTTPOptions{Path: "/mcp", SessionTTL: time.Minute, MaxSessions: 4, AnyHost: true, Authenticator: bySource{}}))
 	defer ts.Close()
 	begin := func(n *namesake) int {

@@ -3,6 +3,8 @@ package app
 import (
 	"context"
 	"crypto/tls"
+	_ "embed"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
 	"toolserver/domain"
@@ -88,11 +91,23 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 func (a *App) newServer() {
 	cfg := a.Config()
 	a.server = server.New(a.exec, server.Options{
-		Name: cfg.Server.Name, Version: a.program.Version, Instructions: instructions, Places: a.places, Log: a.log,
+		Info: a.info(), Instructions: instructions, Places: a.places, Log: a.log,
 		MaxMessageBytes: int(cfg.Server.MaxMessage), MaxInFlight: cfg.Server.MaxInFlight, Grace: cfg.Server.Grace,
 		SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.log.Sync() },
 	})
 	a.server.ErrorsAsResults.Store(cfg.Errors == "result")
+}
+
+//go:embed icon.png
+var icon []byte
+
+// info presents the server to clients.
+func (a *App) info() mcp.Implementation {
+	s := a.Config().Server
+	return mcp.Implementation{
+		Name: s.Name, Title: s.Title, Version: a.program.Version, Description: s.Description, WebsiteURL: s.WebsiteURL,
+		Icons: []mcp.Icon{{Src: "data:image/png;base64," + base64.StdEncoding.EncodeToString(icon), MIMEType: "image/png", Sizes: []string{"128x128"}}},
+	}
 }
 
 // sessionEnded terminates the background jobs of a session, and forgets what a person

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,9 +36,7 @@ func Run(ctx context.Context, args []string, std app.Streams, p app.Program) int
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}
-	if p.Version == "" {
-		p = completed(p)
-	}
+	p.Version = cmp.Or(p.Version, "dev")
 	g := &globals{std: std, program: p, menus: map[*cobra.Command]menu{}}
 	return g.execute(ctx, newRoot(g), args)
 }

@@ -48,7 +48,7 @@ func drain(r io.Reader) { go io.Copy(io.Discard, r) }
 
 // TestTranscripts plays the conversations in testdata/mcp to the whole program,
 // over each transport and in each era. The client's lines start with >, the
-// answer the server owes with <. DIR stands for the working directory.
+// answer the server owes with <. DIR stands for the working directory, ICON for a picture.
 func TestTranscripts(t *testing.T) {
 	transcripts, err := filepath.Glob("../../../testdata/mcp/*.txt")
 	if err != nil || len(transcripts) == 0 {
@@ -71,7 +71,7 @@ func TestTranscripts(t *testing.T) {
 				for line := range strings.Lines(text) {
 					line = workingDirectory.ReplaceAllLiteralString(strings.TrimSpace(line), dir)
 					if msg, ok := strings.CutPrefix(line, "> "); ok {
-						got = varying.ReplaceAllString(ask(msg), "${1}")
+						got = picture.ReplaceAllLiteralString(varying.ReplaceAllString(ask(msg), "${1}"), "data:image/png;base64,ICON")
 					}
 					if want, ok := strings.CutPrefix(line, "< "); ok && got != want {
 						t.Errorf("\n got %s\nwant %s", got, want)
@@ -88,6 +88,8 @@ var workingDirectory = regexp.MustCompile(`\bDIR\b`)
 // varying is what results of commands say of this machine and of the time they
 // took: how the object of that begins is kept.
 var varying = regexp.MustCompile(`(?:\\n)?\[sandbox: [^\]]*\]|("_meta":\{"exit_code":\d+),"duration_ms":\d+(?:,"sandbox":\{[^}]*\})?`)
+
+var picture = regexp.MustCompile(`data:image/png;base64,[A-Za-z0-9+/=]+`)
 
 func dialStdio(t *testing.T) func(string) string {
 	in, out, stderr := serveProgram(t, "serve", "--stdio")

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -24,14 +23,7 @@ type release struct {
 // completed returns the program with what Go has recorded about its build, where the linker was not told.
 func completed(p app.Program) app.Program {
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
-	}
-	if p.Version == "" && info.Main.Version != "(devel)" {
-		p.Version = info.Main.Version
-	}
-	p.Version = cmp.Or(p.Version, "dev")
-	if p.Commit != "" {
+	if !ok || p.Commit != "" {
 		return p
 	}
 	for _, s := range info.Settings {
