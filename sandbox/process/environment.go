@@ -45,6 +45,10 @@ func MinimalEnv(set map[string]string) []string {
 			vars["LANG"] = "C.UTF-8"
 		}
 	}
+	if windows {
+		// Or cmd.exe would run what a command wrote into its directory by the name of a program.
+		vars["NoDefaultCurrentDirectoryInExePath"] = "1"
+	}
 	vars["TERM"] = "dumb"
 	for name, value := range set {
 		if name != "" && !strings.ContainsAny(name, "=\x00") && !strings.Contains(value, "\x00") {

@@ -133,8 +133,8 @@ func (p *Process) Wait() (Exit, error) {
 	return p.Exit()
 }
 
-// Signal sends a signal to every process of the tree, if some are left. On Windows
-// only SIGKILL has an effect.
+// Signal sends a signal to every process of the tree, if some are left. On Windows any
+// but SIGKILL is a Ctrl+Break, for those that share the console of this process.
 func (p *Process) Signal(sig syscall.Signal) {
 	select {
 	case <-p.done:

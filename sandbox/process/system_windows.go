@@ -26,8 +26,12 @@ func groupAttr(cmdLine string) *syscall.SysProcAttr {
 }
 
 // A group is a job object that ends its processes with its last handle, which
-// only this process has.
-type group struct{ job windows.Handle }
+// only this process has. The first process leads a group of the console, too, whose
+// number is nobody else's as long as there is a handle of the process.
+type group struct {
+	job, leader windows.Handle
+	pid         uint32
+}
 
 // newGroup puts a suspended process into a job object and lets it run. On error
 // the process is killed.
@@ -48,25 +52,27 @@ func newGroup(p *os.Process) (g group, err error) {
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err != nil {
 		return g, fmt.Errorf("set up the job object: %w", err)
 	}
-	h, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE|windows.PROCESS_SUSPEND_RESUME, false, uint32(p.Pid))
-	if err != nil {
+	g.pid = uint32(p.Pid)
+	if g.leader, err = windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE|windows.PROCESS_SUSPEND_RESUME, false, g.pid); err != nil {
 		return g, fmt.Errorf("open the process: %w", err)
 	}
-	defer windows.CloseHandle(h)
-	if err = windows.AssignProcessToJobObject(g.job, h); err != nil {
+	if err = windows.AssignProcessToJobObject(g.job, g.leader); err != nil {
 		return g, fmt.Errorf("assign the process to its job object: %w", err)
 	}
-	if status, _, _ := windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess").Call(uintptr(h)); status != 0 {
+	if status, _, _ := windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess").Call(uintptr(g.leader)); status != 0 {
 		return g, fmt.Errorf("resume the process: %w", windows.NTStatus(status))
 	}
 	return g, nil
 }
 
-// signal knows SIGKILL only: there is no request to end that all programs know.
+// signal asks to end, as Ctrl+Break does, with any signal but SIGKILL. That reaches programs
+// of the console that this process has, if it has one.
 func (g group) signal(sig syscall.Signal) {
 	if sig == syscall.SIGKILL {
 		_ = windows.TerminateJobObject(g.job, 1)
+		return
 	}
+	_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, g.pid)
 }
 
 func (g group) alive() bool {
@@ -84,8 +90,10 @@ func (g group) alive() bool {
 }
 
 func (g group) close() {
-	if g.job != 0 {
-		windows.CloseHandle(g.job)
+	for _, h := range []windows.Handle{g.job, g.leader} {
+		if h != 0 {
+			windows.CloseHandle(h)
+		}
 	}
 }
 
@@ -101,12 +109,11 @@ func Shell() (string, error) { return exec.LookPath(systemShell()) }
 // find decides what to start.
 func (l *launch) find() (err error) {
 	if l.Shell != "" {
-		if l.path = lookupEnv(l.Env, "COMSPEC"); l.path == "" {
-			l.path = systemShell()
-		}
+		l.path = systemShell() // whatever COMSPEC says, which a caller may set
 		l.argv = []string{l.path}
-		// With /S cmd.exe takes off the outer quotes and nothing else.
-		l.cmdLine = syscall.EscapeArg(l.path) + ` /D /S /C "` + l.Shell + `"`
+		if l.cmdLine, err = textLine(l.path, l.Shell); err != nil {
+			return startError("run", l.Shell, err)
+		}
 		return nil
 	}
 	name := cmp.Or(l.Program, l.Argv[0])
@@ -117,5 +124,12 @@ func (l *launch) find() (err error) {
 		return startError("find the program", l.Argv[0], err)
 	}
 	l.argv = l.Argv
+	if isBatch(l.path) {
+		file := l.path
+		l.path = systemShell()
+		if l.cmdLine, err = batchLine(l.path, file, l.Argv[1:]); err != nil {
+			return startError("run", file, err)
+		}
+	}
 	return nil
 }
