@@ -26,3 +26,10 @@ func protectStdout(out io.Writer) (io.Writer, error) {
 	}
 	return os.NewFile(uintptr(private), "stdout"), nil
 }
+
+// parent returns what reports whether the process that started this one still runs: an
+// orphan gets another parent. forget frees what that takes.
+func parent() (runs func() bool, forget func()) {
+	started := os.Getppid()
+	return func() bool { return os.Getppid() == started }, func() {}
+}

@@ -135,10 +135,16 @@ func (a *App) serveStdio(ctx context.Context, o ServeOptions) error {
 	defer stop(nil)
 	r := watchConfig(ctx, a, o.Dirs)
 	defer r.wait()
-	// On Windows the end of the input shows that the parent has ended.
-	go filewatch.Poll(ctx, parentCheck, os.Getppid(), os.Getppid, func(a, b int) bool { return a == b }, func() {
-		stop(errors.New("the parent process terminated"))
-	})
+	// The input of a killed client need not end: other children may hold its pipe.
+	runs, forget := parent()
+	watched := make(chan struct{})
+	defer func() { stop(nil); <-watched; forget() }()
+	go func() {
+		defer close(watched)
+		filewatch.Poll(ctx, parentCheck, true, runs, func(a, b bool) bool { return a == b }, func() {
+			stop(errors.New("the parent process terminated"))
+		})
+	}()
 	defer onSignals(ctx, func(s os.Signal) {
 		// A hangup asks for a reload if there is something to reload; otherwise it
 		// means that the process that started us is gone.
