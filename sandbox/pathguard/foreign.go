@@ -1,10 +1,10 @@
 package pathguard
 
 import (
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -21,10 +21,8 @@ func foldPath(path string) string {
 }
 
 // foreignName says why path means something else than a file to the operating
-// system, or is another spelling of a file: on Windows \\?\ and \\.\ prefixes,
-// drive-relative paths, alternate data streams, device names, trailing dots and
-// spaces, and 8.3 names (see "Naming Files, Paths, and Namespaces" in the Win32
-// manual), elsewhere the resource forks of macOS.
+// system, or may be another spelling of a file: see [foreignToWindows], and the resource
+// forks of macOS.
 func foreignName(path string) string {
 	switch runtime.GOOS {
 	case "linux":
@@ -38,29 +36,63 @@ func foreignName(path string) string {
 	return ""
 }
 
+// foreignToWindows says why Windows takes path for no plain name of a file on a drive; see
+// "Naming Files, Paths, and Namespaces" in the Win32 manual. Whatever else leads to a file
+// by another name, such as a junction or the case of letters, is seen when it is opened.
 func foreignToWindows(path string) string {
-	volume := filepath.VolumeName(path)
-	rest := path[len(volume):]
-	switch {
-	case strings.HasPrefix(filepath.ToSlash(path), "//"):
-		return "is a network or device path: give a path on a drive"
-	case volume != "" && !filepath.IsAbs(path):
+	path = strings.ReplaceAll(path, `\`, "/")
+	drive, rest := "", path
+	if len(path) > 1 && path[1] == ':' && (path[0]|0x20 >= 'a' && path[0]|0x20 <= 'z') {
+		drive, rest = path[:2], path[2:]
+	}
+	switch absolute := strings.HasPrefix(rest, "/"); {
+	case strings.HasPrefix(path, "//"), strings.HasPrefix(path, "/??/"):
+		return "is a network or device path: give a path on a drive, such as C:/work/file"
+	case drive != "" && !absolute:
 		return "is relative to the current directory of a drive: give the whole path"
-	case volume == "" && strings.HasPrefix(filepath.ToSlash(rest), "/"):
+	case drive == "" && absolute:
 		return "is relative to the current drive: give the whole path"
-	case strings.Contains(rest, ":"):
-		return "names an alternate data stream"
-	case slices.ContainsFunc(splitPath(rest), aliased):
-		return "has a name that is reserved, ends in a dot or a space, or is an 8.3 name"
+	}
+	for name := range strings.SplitSeq(rest, "/") {
+		switch {
+		case name == "" || name == "." || name == "..":
+		case strings.Contains(name, ":"):
+			return "names an alternate data stream"
+		case strings.HasSuffix(name, ".") || strings.HasSuffix(name, " "):
+			return "has a name that ends in a dot or a space, which Windows leaves out"
+		case strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || strings.ContainsRune(`<>"|?*`, r) }):
+			return "has a name with a character that names of files have not on Windows"
+		case DeviceName(name):
+			return "has the name of a device, which is reserved"
+		case shortName(name):
+			return "has a name that may be the short (8.3) name of another file: give the long one"
+		}
 	}
 	return ""
 }
 
-func aliased(name string) bool {
-	if name == "" || name == "." || name == ".." {
-		return false
+// DeviceName reports whether a name is one of a device on Windows, which it is in every
+// directory, and with any extension too.
+func DeviceName(name string) bool {
+	name, _, _ = strings.Cut(strings.ToUpper(name), ".")
+	name, _, _ = strings.Cut(name, ":")
+	name = strings.TrimRight(name, " ")
+	switch name {
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$":
+		return true
 	}
-	short := strings.IndexByte(name, '~')
-	return strings.HasSuffix(name, ".") || strings.HasSuffix(name, " ") || !filepath.IsLocal(name) ||
-		short >= 0 && short+1 < len(name) && name[short+1] >= '0' && name[short+1] <= '9' && len(name) <= len("12345678.123")
+	rest, port := strings.CutPrefix(name, "COM")
+	if !port {
+		rest, port = strings.CutPrefix(name, "LPT")
+	}
+	return port && (len(rest) == 1 && '0' <= rest[0] && rest[0] <= '9' || rest == "¹" || rest == "²" || rest == "³")
+}
+
+// shortName reports whether a name looks like one that Windows makes for programs that
+// know names of eight and three characters only.
+func shortName(name string) bool {
+	base, extension, _ := strings.Cut(name, ".")
+	number := base[strings.LastIndexByte(base, '~')+1:]
+	return number != "" && len(number) < len(base) && strings.Trim(number, "0123456789") == "" &&
+		utf8.RuneCountInString(base) <= 8 && utf8.RuneCountInString(extension) <= 3
 }

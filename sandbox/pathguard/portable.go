@@ -75,7 +75,11 @@ func (p portable) open(real string, w want, s *snapshot) (File, error) {
 	if f, info.Info, err = osfile.OpenSame(d, name, flags, before); err != nil {
 		return File{}, err
 	}
-	if err := s.suits(w, info); err != nil {
+	err = s.suits(w, info)
+	if err == nil && !isNamed(f, real) {
+		err = osfile.ErrMoved
+	}
+	if err != nil {
 		return File{}, errors.Join(err, f.Close())
 	}
 	return File{f, info}, nil

@@ -3,6 +3,8 @@
 package pathguard
 
 import (
+	"os"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -29,3 +31,10 @@ func between(from, to portableDir, do func(from, to int) error) error {
 	defer b.Close()
 	return do(int(a.Fd()), int(b.Fd()))
 }
+
+// trueName returns the path of a file or directory that is reached without links as the file
+// system has it: that is its only one here, except for the case of letters on macOS.
+func trueName(path string) string { return path }
+
+// isNamed reports whether an open file has the canonical path real.
+func isNamed(*os.File, string) bool { return true }

@@ -55,11 +55,16 @@ func resolveFrom(cur, rel string) resolved {
 		if err != nil {
 			return stopped(cur, names, err)
 		}
-		if info.Mode()&fs.ModeSymlink == 0 {
+		target, err := "", error(nil)
+		link := info.Mode()&fs.ModeSymlink != 0
+		if link || info.Mode()&fs.ModeIrregular != 0 { // which junctions of Windows are
+			target, err = os.Readlink(next)
+			link = link || err == nil
+		}
+		if !link {
 			cur, isDir, names = next, info.IsDir(), names[1:]
 			continue
 		}
-		target, err := os.Readlink(next)
 		if links++; links > maxLinks {
 			err = syscall.ELOOP
 		}
@@ -72,7 +77,7 @@ func resolveFrom(cur, rel string) resolved {
 		}
 		names = append(splitPath(target), names[1:]...)
 	}
-	return resolved{path: cur}
+	return resolved{path: trueName(cur)}
 }
 
 // splitPath returns the names of path. A trailing separator leaves a last
@@ -83,7 +88,7 @@ func splitPath(path string) []string {
 
 // stopped is the outcome when the first of names could not be followed.
 func stopped(cur string, names []string, err error) resolved {
-	r := resolved{path: filepath.Join(append([]string{cur}, names...)...), err: err}
+	r := resolved{path: filepath.Join(append([]string{trueName(cur)}, names...)...), err: err}
 	r.creatable = errors.Is(err, fs.ErrNotExist)
 	for _, name := range names {
 		r.creatable = r.creatable && name != ".."

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/api/gmail/v1"
+
+	"toolserver/sandbox/pathguard"
 )
 
 // AttachmentInfo is an attachment of a message that is read.
@@ -87,7 +89,7 @@ func SafeName(name, mediaType string, index int) string {
 		}
 	}
 	stem := strings.TrimSuffix(name, end)
-	if reserved(stem) {
+	if pathguard.DeviceName(stem) {
 		stem = "_" + stem
 	}
 	for len(stem)+len(end) > maxSafeName {
@@ -95,19 +97,4 @@ func SafeName(name, mediaType string, index int) string {
 		stem = stem[:len(stem)-n]
 	}
 	return strings.TrimRight(stem, ". ") + end
-}
-
-// reserved reports whether a name is one of a device on Windows, which it is with any extension too.
-func reserved(name string) bool {
-	name, _, _ = strings.Cut(strings.ToUpper(name), ".")
-	name = strings.TrimSpace(name)
-	switch name {
-	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$":
-		return true
-	}
-	rest, port := strings.CutPrefix(name, "COM")
-	if !port {
-		rest, port = strings.CutPrefix(name, "LPT")
-	}
-	return port && (len(rest) == 1 && '0' <= rest[0] && rest[0] <= '9' || rest == "¹" || rest == "²" || rest == "³")
 }
