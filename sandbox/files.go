@@ -64,8 +64,8 @@ type guardKey struct {
 }
 
 // newGuards makes a guard for each owner and use that is declared. Owners with the
-// same rules share one, and with it what it keeps open.
-func newGuards(p Policy) (map[guardKey]*pathguard.Guard, error) {
+// same rules share one, and with it what it keeps open. left is that of [pathguard.Rules].
+func newGuards(p Policy, left func(path string, err error)) (map[guardKey]*pathguard.Guard, error) {
 	guards, byRules := map[guardKey]*pathguard.Guard{}, map[string]*pathguard.Guard{}
 	protected := map[use]pathguard.Protection{reading: p.protected(reading), writing: p.protected(writing)}
 	for _, o := range p.Owners {
@@ -75,7 +75,7 @@ func newGuards(p Policy) (map[guardKey]*pathguard.Guard, error) {
 				continue
 			}
 			allow, deny := p.pathLists(u, o)
-			rules := pathguard.Rules{Allow: allow, Deny: deny, Roots: p.Roots, DenyHardlinks: p.denyHardlinks(u, head), Protect: protected[u]}
+			rules := pathguard.Rules{Allow: allow, Deny: deny, Roots: p.Roots, DenyHardlinks: p.denyHardlinks(u, head), Protect: protected[u], Left: left}
 			key := fmt.Sprint(u, rules.DenyHardlinks, "\x00", strings.Join(allow, "\x00"), "\x00\x00", strings.Join(deny, "\x00"))
 			if byRules[key] == nil {
 				made, err := pathguard.New(p.WorkingDirectory, rules)

@@ -19,6 +19,10 @@ type Kernel struct {
 	children *process.Children
 	scratch  *scratch
 	network  *network
+	// Left is called with each temporary file of the file tools that could not be removed.
+	// It is set before the first [New], and may be nil.
+	Left func(path string, err error)
+
 	programs func() []string // directories that hold programs
 	memory   func() int64    // see DefaultMemory
 

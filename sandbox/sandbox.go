@@ -26,7 +26,7 @@ type Sandbox struct {
 func New(p Policy, k *Kernel) (*Sandbox, error) {
 	s := &Sandbox{policy: p, kernel: k, commands: map[string]*Commands{}}
 	var err error
-	if s.guards, err = newGuards(p); err != nil {
+	if s.guards, err = newGuards(p, k.Left); err != nil {
 		return nil, err
 	}
 	if s.nothing, err = pathguard.New(p.WorkingDirectory, pathguard.Rules{}); err != nil {

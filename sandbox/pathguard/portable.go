@@ -114,5 +114,17 @@ func (d portableDir) move(name string, to dir, as string, replace bool) error {
 	if err := linkBetween(d, name, there, as); err != nil {
 		return err
 	}
-	return d.Remove(name)
+	if err := d.Remove(name); err != nil {
+		return &twoNamesError{err}
+	}
+	return nil
 }
+
+// A twoNamesError says that a file was moved, but has its old name, too.
+type twoNamesError struct{ err error }
+
+func (e *twoNamesError) Error() string {
+	return "the file has its new name, and its old one could not be removed: " + cause(e.err)
+}
+
+func (e *twoNamesError) Unwrap() error { return e.err }

@@ -170,9 +170,19 @@ func (r *replacement) write(fill func(io.Writer) error) (created bool, err error
 		return created, r.request.failure(closing)
 	}
 	if err != nil && r.temp != "" {
-		_ = r.parent.Remove(r.temp) // or it is swept later
+		if left := r.parent.Remove(r.temp); left != nil && !errors.Is(left, fs.ErrNotExist) {
+			r.leave(left)
+		}
 	}
 	return created, err
+}
+
+// leave reports that the temporary file could not be removed, which a later write into the
+// directory tries again.
+func (r *replacement) leave(err error) {
+	if left := r.request.guard.left; left != nil {
+		left(filepath.Join(filepath.Dir(r.real), r.temp), err)
+	}
 }
 
 // keep makes the new file look like the one that it is going to replace. Owner and
@@ -238,6 +248,10 @@ func (r *replacement) place(f *os.File) (created bool, err error) {
 			err = r.parent.link(f, r.name)
 		} else {
 			err = r.parent.move(r.temp, r.parent, r.name, false)
+			if two, ok := errors.AsType[*twoNamesError](err); ok {
+				r.leave(two.err)
+				err = nil
+			}
 		}
 		if err == nil || r.options.NoReplace || r.temp == "" && !errors.Is(err, fs.ErrExist) {
 			return err == nil, err

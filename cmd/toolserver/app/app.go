@@ -105,6 +105,9 @@ func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 	a.results.Unnamed = osfile.Unnamed
 	a.runner = runner.New(a.launcher, runner.Options{})
 	a.kernel = sandbox.NewKernel(a.runner)
+	a.kernel.Left = func(path string, err error) {
+		log.Warn("a temporary file could not be removed", zap.String("path", path), zap.Error(err))
+	}
 	registry, err := domain.NewRegistry()
 	if err != nil {
 		return nil, err
