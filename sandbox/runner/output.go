@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
@@ -256,11 +257,20 @@ func (o *Output) Page(offset int64, limit int) (Page, error) {
 	return Page{Text: validText(b), Start: start, Next: start + int64(len(b))}, nil
 }
 
+// validText returns output as valid UTF-8. Lines that are not are read as the system does.
 func validText(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
 	}
-	return string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
+	var text strings.Builder
+	for line := range bytes.Lines(b) {
+		if utf8.Valid(line) {
+			text.Write(line)
+		} else {
+			text.WriteString(foreignText(line))
+		}
+	}
+	return text.String()
 }
 
 // trimPartialEnd cuts off the first bytes of a character whose rest is missing.
