@@ -99,8 +99,14 @@ func (c *Commands) inOwnTemp(path string) bool {
 }
 
 // cmdexe denies what cmd.exe, the shell of Windows, parses differently from bash: with
-// a list of commands only a program with words that mean the same to both is allowed.
-func cmdexe(v command.Verdict, text string) command.Verdict {
+// a list of commands only a program with words that mean the same to both is allowed, and
+// no variables of the caller, such as PATHEXT, which decide on the program that is found.
+func cmdexe(v command.Verdict, text string, variables int) command.Verdict {
+	if v.Allowed && variables > 0 {
+		v.Allowed, v.Plain, v.Rule = false, nil, "windows-variables"
+		v.Reason = "with a list of commands, commands get no variables on this system: they decide which program is found"
+		v.Hint = "leave env out, or have sandbox.env set the variables"
+	}
 	if v.Allowed && (len(v.Argv) != 1 || strings.ContainsAny(text, "&|<>^%!()\"'`$\\,;=~*?[]{}#\r\n\x00")) {
 		v.Allowed, v.Plain, v.Rule = false, nil, "windows-words"
 		v.Reason = "with a list of commands, a program with plain words is all that can be checked on this system"

@@ -166,7 +166,7 @@ func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir stri
 		}
 	}
 	if runtime.GOOS == "windows" && policy.Listed() {
-		v = cmdexe(v, req.Command)
+		v = cmdexe(v, req.Command, len(req.Env))
 	}
 	if !deciding {
 		v.Allowed, v.Plain = true, nil
