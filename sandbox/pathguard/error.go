@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -134,8 +136,21 @@ func (q request) failure(err error) *Error {
 		return q.error(KindInvalidPath, "is a loop of symbolic links", err)
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return q.error(KindInvalidPath, "has a name that is too long", err)
+	case errors.Is(err, syscall.EPERM) && runtime.GOOS == "darwin" && private(q.abs):
+		return q.error(KindIO, "cannot be used: macOS does not let this program into Desktop, Documents, Downloads and other volumes before a person "+
+			"allows the program that has started it, such as Claude or a terminal, to: System Settings, Privacy & Security, Files and Folders; then start that again", err)
 	}
 	return q.error(KindIO, "cannot be used: "+cause(err), err)
+}
+
+// private reports whether macOS asks a person before a program may use an absolute path
+// (Transparency, Consent and Control).
+func private(path string) bool {
+	names := strings.SplitN(strings.ToLower(path), "/", 5)
+	if len(names) > 3 && names[1] == "users" {
+		return slices.Contains([]string{"desktop", "documents", "downloads"}, names[3])
+	}
+	return len(names) > 2 && names[1] == "volumes"
 }
 
 // hint explains the spellings that people expect to be expanded.

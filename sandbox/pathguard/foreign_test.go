@@ -26,3 +26,14 @@ func TestForeignToWindows(t *testing.T) {
 		}
 	}
 }
+
+func TestPrivate(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/Users/ann/Desktop": true, "/Users/ann/documents/a/b": true, "/Users/ann/Downloads/x.pdf": true, "/Volumes/Stick/a": true,
+		"/Users/ann/Desktops": false, "/Users/ann": false, "/Users/ann/src/Documents": false, "/private/tmp/Desktop": false, "/": false, "": false,
+	} {
+		if private(path) != want {
+			t.Errorf("%q: not %v", path, want)
+		}
+	}
+}

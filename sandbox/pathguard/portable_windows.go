@@ -29,8 +29,8 @@ func acrossDevices(err error) error {
 }
 
 // trueName returns the path of a file or directory that is reached without links as the file
-// system has it: with long names in the case they were made in, and on the drive or server
-// that the drive stands for.
+// system has it: with long names in the case they were made in, and on the drive that a
+// substituted one stands for.
 func trueName(path string) string {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
@@ -55,7 +55,8 @@ func isNamed(f *os.File, real string) bool {
 	return final == "" || foldPath(final) == foldPath(real)
 }
 
-// finalName returns the path of an open file; empty where the file system has none.
+// finalName returns the path of an open file; empty if that has none with a drive. A network
+// drive is one only for its user: the server's name for it is none that cmd.exe starts in.
 func finalName(h windows.Handle) string {
 	for size := uint32(windows.MAX_PATH); size <= windows.MAX_LONG_PATH; {
 		buf := make([]uint16, size)
@@ -67,14 +68,11 @@ func finalName(h windows.Handle) string {
 			size = n + 1
 			continue
 		}
-		path := windows.UTF16ToString(buf[:n])
-		if share, network := strings.CutPrefix(path, `\\?\UNC\`); network {
-			return `\\` + share
+		path := strings.TrimPrefix(windows.UTF16ToString(buf[:n]), `\\?\`)
+		if len(path) > 1 && path[1] == ':' {
+			return path
 		}
-		if rest := strings.TrimPrefix(path, `\\?\`); len(rest) > 1 && rest[1] == ':' {
-			return rest
-		}
-		return path
+		return ""
 	}
 	return ""
 }
