@@ -5,7 +5,7 @@ DATE := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --forma
 # grpcnotrace leaves out pages of a debugging server that brings 4 MB with it.
 BUILD := CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -ldflags "-s -w -X main.commit=$(COMMIT) -X main.date=$(DATE)"
 
-.PHONY: run build check test bench soak
+.PHONY: run build check test test-windows bench soak
 
 # Build the server and serve the current directory to clients on this machine.
 run: build
@@ -21,6 +21,10 @@ check:
 # Everything that can be checked, installing what is missing.
 test:
 	./test/run all
+
+# The program for Windows, under wine, which is installed where it is missing.
+test-windows:
+	test/windows/run
 
 # Measures the server beside its peers and, with BEFORE=commit, beside itself as
 # it was then; docs/performance.md explains the table.
