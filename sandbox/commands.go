@@ -219,7 +219,7 @@ func (c *Commands) besideSecrets(env []string) []string {
 // environment returns the minimal environment with the given variables, and makes
 // the directories it names.
 func (c *Commands) environment(set map[string]string) ([]string, error) {
-	if c.confinement != nil && runtime.GOOS != "windows" {
+	if c.confinable() {
 		if err := errors.Join(c.kernel.scratch.make(), c.makeCaches()); err != nil {
 			return nil, err
 		}
@@ -241,6 +241,10 @@ func (c *Commands) confine() (plan []byte, notice string, err error) {
 	}
 	return c.confinement.encoded()
 }
+
+// confinable reports whether the policy and the system let the kernel hold commands to the
+// policy. Whether it can is found out later.
+func (c *Commands) confinable() bool { return c.confinement != nil && runtime.GOOS != "windows" }
 
 // Confined reports whether the kernel holds commands to the policy.
 func (c *Commands) Confined() bool { return c.confinement != nil && c.kernel.confines() }

@@ -29,20 +29,21 @@ func (n Network) kind() confine.Network {
 // hosts names the setting and the first hosts that it allows.
 func (n Network) hosts() string { return "sandbox.network.allow (" + first(n.Allow) + ")" }
 
-// Reach says in a few words what network the policy gives commands.
+// Reach says in a few words what network the policy gives commands, and what they write.
 func (c *Commands) Reach() string {
 	n := c.policy.Settings.Network
+	network := "The network of this machine"
 	switch {
-	case c.confinement == nil:
-		return "The network of this machine"
+	case !c.confinable():
+		return "Not confined: what the server's user may do, it may"
 	case n.Allow != nil:
-		return "Network: hosts that the operator allows"
+		network = "Network: hosts that the operator allows"
 	case n.kind() == confine.None:
-		return "No network"
+		network = "No network"
 	case n.kind() == confine.Loopback:
-		return "Network: a loopback interface of its own"
+		network = "Network: a loopback interface of its own"
 	}
-	return "The network of this machine"
+	return network + "; writes only where write_file may and in $TMPDIR"
 }
 
 // inForce is what reports say of the network.

@@ -52,6 +52,7 @@ var checks = []struct {
 	{name: "an MCP server that is a batch file", run: checkBatch},
 	{name: "HTTP requires the token", run: checkHTTP},
 	{name: "a temporary file that is left is logged", run: checkLeft},
+	{name: "check and descriptions name what holds commands", run: checkSaid},
 	{name: "a new file leaves no temporary file", skip: "os.Root.Remove fails in wine 8: Invalid function"},
 	{name: "a junction is followed and judged by where it leads", skip: "wine 8 makes no junctions: mklink /J fails"},
 	{name: "a command that times out gets Ctrl+Break first", skip: "programs have no console without a window system"},
@@ -440,6 +441,24 @@ func checkLeft(t *testing.T) {
 	must(t, err)
 	if said := strings.Contains(s.logged(), "a temporary file could not be removed"); said != (len(left) > 0) {
 		t.Errorf("left: %s; the log says so: %v", cmp.Or(strings.Join(left, " "), "nothing"), said)
+	}
+}
+
+func checkSaid(t *testing.T) {
+	for args, parts := range map[string][]string{
+		"check":            {`ok   shell          C:\windows\System32\cmd.exe`, "ok   process tree   job object", "the confinement of commands cannot be enforced"},
+		"tools --json":     {"with cmd.exe", "Not confined"},
+		"explain bash dir": {"process tree: job object"},
+	} {
+		said := command(t, strings.Fields(args)...)
+		for _, part := range parts {
+			if !strings.Contains(said, part) {
+				t.Errorf("%s does not say %q: %.3000s", args, part, said)
+			}
+		}
+		if strings.Contains(said, "No network") {
+			t.Errorf("%s promises what nothing keeps: %.3000s", args, said)
+		}
 	}
 }
 

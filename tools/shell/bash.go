@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"toolserver/domain"
@@ -16,9 +17,17 @@ type bashInput struct {
 	Background bool   `json:"background" default:"false" doc:"Start a background job, for bash_jobs."`
 }
 
+// interpreter says what reads the command lines.
+func interpreter() string {
+	if runtime.GOOS == "windows" {
+		return "cmd.exe (Windows has no bash; one line, commands joined with & or &&)"
+	}
+	return "bash"
+}
+
 func bash(t tool) domain.Tool {
 	declared := domain.Define(t.declare("Run a bash command", "run shell commands within the sandbox, also in the background",
-		"Run a command line with bash and return its output, stdout and stderr interleaved, and a nonzero status as [exit code N]. "+
+		"Run a command line with "+interpreter()+" and return its output, stdout and stderr interleaved, and a nonzero status as [exit code N]. "+
 			t.limits()+" Standard input is empty. Processes that outlive the command are terminated, unless it is a background job."),
 		func(ctx context.Context, in bashInput) (domain.ToolResult, error) {
 			switch {

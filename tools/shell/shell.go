@@ -96,7 +96,7 @@ func (t tool) declare(title, ability, description string) domain.Tool {
 
 // limits tells models what a command cannot do, which they would try otherwise.
 func (t tool) limits() string {
-	return fmt.Sprintf("%s; writes only where write_file may and in $TMPDIR; %g seconds at most; output is cut at %s characters.",
+	return fmt.Sprintf("%s; %g seconds at most; output is cut at %s characters.",
 		t.commands.Reach(), t.limit.Seconds(), domain.Thousands(t.MaxChars))
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -152,7 +153,7 @@ func (r *checkReport) commands(a *app.App) {
 	if err != nil {
 		found = fmt.Sprintf("%s; better methods are unavailable: %v", method, err)
 	}
-	r.line(method == process.MethodNamespace || method == process.MethodSubreaper, "process tree", found)
+	r.line(method != process.MethodGroup && method != "", "process tree", found)
 	layers := a.Layers()
 	r.line(true, "enforcement", layers.Enforcement)
 	for _, layer := range layers.InForce {
@@ -177,7 +178,7 @@ func (r *checkReport) shell(a *app.App) {
 	case err != nil && enabled:
 		r.line(false, "shell", fmt.Sprintf("%v: bash and execute_command cannot run; install a shell, or set enabled: false for both", err))
 	case err != nil:
-	case strings.TrimSuffix(filepath.Base(path), ".exe") == "bash":
+	case strings.TrimSuffix(filepath.Base(path), ".exe") == "bash", runtime.GOOS == "windows": // whose shell is cmd.exe
 		r.line(true, "shell", path)
 	default:
 		r.line(false, "shell", "bash is not installed; commands run with "+path)
