@@ -10,10 +10,10 @@ import (
 // layers are the packages of the module from the top down, each tree with the
 // trees it may import besides its own.
 var layers = map[string][]string{
-	"cmd":          {"config", "server", "tools", "sandbox", "domain", "filewatch", "rawjson"},
+	"cmd":          {"config", "server", "tools", "sandbox", "domain", "filewatch", "rawjson", "mcpclient", "textdiff"},
 	"config":       {"server", "tools", "sandbox", "domain", "structschema"},
 	"server":       {"domain", "share", "jsonrpc", "sse", "rawjson"},
-	"tools":        {"sandbox", "domain", "share", "filewatch", "mcpclient", "jsonrpc", "sse", "rawjson"},
+	"tools":        {"sandbox", "domain", "share", "filewatch", "mcpclient", "jsonrpc", "sse", "rawjson", "textdiff"},
 	"sandbox":      {"share", "proxy"},
 	"domain":       {"share", "structschema", "rawjson"},
 	"structschema": {"rawjson"},
@@ -24,6 +24,7 @@ var layers = map[string][]string{
 	"share":        {},
 	"proxy":        {},
 	"filewatch":    {},
+	"textdiff":     {},
 	"bench":        {"cmd", "server", "tools", "sandbox", "domain", "mcpclient", "jsonrpc", "fakes"},
 	"test":         {"cmd", "tools", "sandbox", "domain", "fakes", "mcpclient", "jsonrpc", "proxy"},
 	"fakes":        {"mcpclient", "jsonrpc", "sse"},

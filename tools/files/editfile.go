@@ -11,6 +11,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox/pathguard"
+	"toolserver/textdiff"
 	"toolserver/tools/files/document"
 	"toolserver/tools/files/textfile"
 )
@@ -96,7 +97,7 @@ func (t fileTool) editAnswer(in editInput, before, after string) string {
 	if before == after {
 		return "No change: the edits leave " + in.Path + " as it is."
 	}
-	diff := unifiedDiff(in.Path, before, after, t.options.MaxChars-markerRoom-len(in.Path))
+	diff := textdiff.Unified(in.Path, before, after, t.options.MaxChars-markerRoom-len(in.Path))
 	if in.DryRun {
 		return "Dry run, nothing was written:\n" + diff
 	}

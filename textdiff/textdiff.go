@@ -1,4 +1,5 @@
-package files
+// Package textdiff says what differs between two texts, as diff -u does.
+package textdiff
 
 import (
 	"bytes"
@@ -8,12 +9,12 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// diffContext is how many unchanged lines a diff has around a change.
-const diffContext = 3
+// context is how many unchanged lines a diff has around a change.
+const context = 3
 
-// unifiedDiff returns the changes from before to after as a unified diff of at most room
+// Unified returns the changes from before to after as a unified diff of at most room
 // bytes. Lines that do not fit are left out, which a last line says.
-func unifiedDiff(path, before, after string, room int) string {
+func Unified(path, before, after string, room int) string {
 	skipped, before, after := changedLines(before, after)
 	lines := bytes.SplitAfter(diff.Diff(path, []byte(before), path, []byte(after)), []byte("\n"))
 	var out bytes.Buffer
@@ -51,10 +52,10 @@ func changedLines(a, b string) (skipped int, _, _ string) {
 	for tail < least-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	for i := 0; i <= diffContext && head > 0; i++ {
+	for i := 0; i <= context && head > 0; i++ {
 		head = strings.LastIndexByte(a[:head-1], '\n') + 1
 	}
-	for i := 0; i <= diffContext && tail > 0; i++ {
+	for i := 0; i <= context && tail > 0; i++ {
 		_, rest, _ := strings.Cut(a[len(a)-tail:], "\n")
 		tail = len(rest)
 	}

@@ -1,0 +1,225 @@
+// Package edit changes one entry in the configuration file of another program, and no byte more than
+// that takes: comments, order, numbers and line ends of the rest stay as they are.
+package edit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// Object is the members of an entry in their order.
+type Object []Member
+
+// Member is a member of an entry. Its value is a string, a bool, an int, a []string or an Object.
+type Member struct {
+	Name  string
+	Value any
+}
+
+// Place is where a file has an entry.
+type Place struct {
+	Keys []string // of the section that the entry is in, from the top
+	ID   string   // if the section is a list: the member of an item that has its name
+	Name string
+}
+
+// Format is a format of files.
+type Format int
+
+// The formats. JSON may have comments and trailing commas.
+const (
+	JSON Format = iota
+	TOML
+	YAML
+)
+
+// bom is what some editors begin a file with.
+const bom = "\ufeff"
+
+// MaxFile bounds a file that is edited, in bytes.
+const MaxFile = 16 << 20
+
+// Get returns the entry at a place as plain values, nil if there is none.
+func (f Format) Get(text []byte, p Place) (any, error) {
+	_, found, err := f.parts(text, p)
+	return found, err
+}
+
+// Has reports whether a file has a section.
+func (f Format) Has(text []byte, keys []string) bool {
+	top, err := f.decode(bytes.TrimPrefix(text, []byte(bom)))
+	for _, key := range keys {
+		members, _ := top.(map[string]any)
+		top = members[key]
+	}
+	return err == nil && top != nil
+}
+
+// Set returns the text with an entry added, or replaced.
+func (f Format) Set(text []byte, p Place, entry Object) ([]byte, error) {
+	return f.change(text, p, entry, func(text []byte) ([]byte, error) {
+		switch f {
+		case TOML:
+			return setTOML(text, p, entry)
+		case YAML:
+			return setYAML(text, p, entry)
+		}
+		return setJSON(text, p, entry)
+	})
+}
+
+// Remove returns the text without an entry. The section stays, even if nothing is left in it.
+func (f Format) Remove(text []byte, p Place) ([]byte, error) {
+	return f.change(text, p, nil, func(text []byte) ([]byte, error) {
+		switch f {
+		case TOML:
+			return removeTOML(text, p)
+		case YAML:
+			return removeYAML(text, p)
+		}
+		return removeJSON(text, p)
+	})
+}
+
+// Text returns an entry as the only content of a file.
+func (f Format) Text(p Place, entry Object) []byte {
+	text, err := f.Set(nil, p, entry)
+	if err != nil {
+		panic(fmt.Sprintf("edit: %v", err)) // entries of ours can be written
+	}
+	return text
+}
+
+// change makes a change and proves that it changes the entry and nothing else.
+func (f Format) change(text []byte, p Place, entry Object, do func([]byte) ([]byte, error)) ([]byte, error) {
+	if len(text) > MaxFile {
+		return nil, fmt.Errorf("it has more than %d bytes", MaxFile)
+	}
+	bare, marked := bytes.CutPrefix(text, []byte(bom))
+	before, found, err := f.parts(bare, p)
+	if err != nil || entry != nil && Same(found, entry) {
+		return text, err
+	}
+	changed, err := do(bare)
+	if err != nil {
+		return nil, err
+	}
+	after, now, err := f.parts(changed, p)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("it cannot be edited by a program (%w); edit it by hand", err)
+	case !reflect.DeepEqual(before, after) || !Same(now, entry):
+		return nil, errors.New("it cannot be edited by a program, since other settings would change, too; edit it by hand")
+	}
+	if marked {
+		changed = append([]byte(bom), changed...)
+	}
+	return changed, nil
+}
+
+// parts returns what a text says without the entry, and the entry. Sections with nothing in them
+// count as missing.
+func (f Format) parts(text []byte, p Place) (rest, entry any, err error) {
+	top, err := f.decode(bytes.TrimPrefix(text, []byte(bom)))
+	if err != nil {
+		return nil, nil, err
+	}
+	top, entry = cut(top, p.Keys, p)
+	return top, entry, nil
+}
+
+// cut takes an entry out of the section that keys lead to.
+func cut(value any, keys []string, p Place) (rest, entry any) {
+	switch v := value.(type) {
+	case map[string]any:
+		if len(keys) > 0 {
+			inner, has := v[keys[0]]
+			if v[keys[0]], entry = cut(inner, keys[1:], p); !has || isEmpty(v[keys[0]]) {
+				delete(v, keys[0])
+			}
+		} else if p.ID == "" {
+			if inner, has := v[p.Name]; has {
+				entry = inner
+				if inner == nil {
+					entry = json.RawMessage("null") // is there
+				}
+			}
+			delete(v, p.Name)
+		}
+		if len(v) == 0 {
+			return nil, entry
+		}
+	case []any:
+		for i, item := range v {
+			if m, _ := item.(map[string]any); len(keys) == 0 && p.ID != "" && m[p.ID] == p.Name {
+				return append(append([]any{}, v[:i]...), v[i+1:]...), item
+			}
+		}
+	}
+	return value, entry
+}
+
+// isEmpty reports whether a section has nothing in it.
+func isEmpty(value any) bool {
+	list, ok := value.([]any)
+	return value == nil || ok && len(list) == 0
+}
+
+// Same reports whether an entry that was read says what another one would write.
+func Same(found any, entry Object) bool {
+	if found == nil || entry == nil {
+		return found == nil && entry == nil
+	}
+	x, err := json.Marshal(found)
+	if err != nil {
+		return false // of a kind that entries of ours have not
+	}
+	y, err := json.Marshal(plain(entry))
+	return err == nil && bytes.Equal(x, y)
+}
+
+// plain returns a value as decoders do.
+func plain(value any) any {
+	object, ok := value.(Object)
+	if !ok {
+		return value
+	}
+	members := map[string]any{}
+	for _, m := range object {
+		members[m.Name] = plain(m.Value)
+	}
+	return members
+}
+
+// quoted returns a text as a JSON string, which is one of TOML, too.
+func quoted(text string) string {
+	var out strings.Builder
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(text); err != nil {
+		panic(fmt.Sprintf("edit: %v", err)) // texts can be encoded
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// lineEnd returns how the lines of a text end.
+func lineEnd(text []byte) string {
+	if bytes.Contains(text, []byte("\r\n")) {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+func (f Format) decode(text []byte) (any, error) {
+	switch f {
+	case TOML:
+		return decodeTOML(text)
+	case YAML:
+		return decodeYAML(text)
+	}
+	return decodeJSON(text)
+}

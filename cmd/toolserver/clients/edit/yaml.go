@@ -1,0 +1,61 @@
+package edit
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"toolserver/config/yamledit"
+)
+
+func decodeYAML(text []byte) (top any, err error) {
+	if err := yaml.Unmarshal(text, &top); err != nil {
+		return nil, fmt.Errorf("it is no YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	return top, nil
+}
+
+// yamlSection returns the section of a place, which is at the top of a file.
+func yamlSection(p Place) (yamledit.Section, error) {
+	if len(p.Keys) != 1 {
+		return yamledit.Section{}, errors.New("sections in sections are not supported")
+	}
+	return yamledit.Section{Key: p.Keys[0], ID: p.ID}, nil
+}
+
+func setYAML(text []byte, p Place, entry Object) ([]byte, error) {
+	s, err := yamlSection(p)
+	if err != nil {
+		return nil, err
+	}
+	return yamledit.Set(text, s, p.Name, yamlNode(entry))
+}
+
+func removeYAML(text []byte, p Place) ([]byte, error) {
+	s, err := yamlSection(p)
+	if err != nil {
+		return nil, err
+	}
+	return yamledit.Remove(text, s, p.Name)
+}
+
+func yamlNode(value any) *yaml.Node {
+	object, ok := value.(Object)
+	if !ok {
+		n := &yaml.Node{}
+		if err := n.Encode(value); err != nil {
+			panic(fmt.Sprintf("edit: %v", err)) // values of ours can be encoded
+		}
+		if n.Kind == yaml.SequenceNode {
+			n.Style = yaml.FlowStyle
+		}
+		return n
+	}
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	for _, m := range object {
+		n.Content = append(n.Content, yamlNode(m.Name), yamlNode(m.Value))
+	}
+	return n
+}
