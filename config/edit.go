@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -133,37 +132,11 @@ func validate(file string, text []byte, directories []string) error {
 
 // replaceFile replaces the content of a file as a whole, unless it is not what it was.
 func replaceFile(file string, before, after []byte) error {
-	dir, err := os.OpenRoot(filepath.Dir(file))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	name := filepath.Base(file)
 	mode := fs.FileMode(0o600)
-	if info, err := dir.Stat(name); err == nil {
+	if info, err := os.Stat(file); err == nil {
 		mode = info.Mode().Perm()
 	}
-	temp := "." + name + ".new"
-	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists: somebody else is changing the configuration; if not, remove it", filepath.Join(filepath.Dir(file), temp))
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(after)
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
-	if err == nil {
-		if now, _ := dir.ReadFile(name); !bytes.Equal(now, before) {
-			err = fmt.Errorf("%s is being changed by somebody else; try again", file)
-		} else {
-			err = dir.Rename(temp, name)
-		}
-	}
-	if err != nil {
-		return errors.Join(err, dir.Remove(temp))
-	}
-	return osfile.SyncDir(dir)
+	return osfile.Replace(file, before, after, mode)
 }
 
 // Servers returns entries as a configuration file has them.

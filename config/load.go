@@ -259,6 +259,10 @@ func checkGiven(path string) error {
 	return fmt.Errorf("the directory %s does not exist: it starts where the server is started, which a client chooses; write an absolute path", abs)
 }
 
+// Assumed reports whether the working directory is only that of the process: nobody has said
+// another.
+func (l *Loaded) Assumed() bool { return l.assumed }
+
 // Warnings returns what is no mistake in the configuration, but probably not meant.
 func (l *Loaded) Warnings() (all []string) {
 	if home, err := os.UserHomeDir(); err == nil && l.assumed && within(realPaths([]string{home})[0], realPaths([]string{l.WorkingDirectory})) {

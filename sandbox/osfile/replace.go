@@ -1,0 +1,63 @@
+package osfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrChanging says that somebody else is changing a file. Whoever reads it again can try again.
+var ErrChanging = errors.New("is being changed by somebody else; try again")
+
+// Replace replaces the content of a file as a whole, unless it is not what it was: before is nil if
+// it was not there. The owner stays; a temporary file beside it keeps others from replacing it at the
+// same time.
+func Replace(file string, before, after []byte, mode fs.FileMode) error {
+	dir, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	name := filepath.Base(file)
+	temp := "." + name + ".new"
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s %w; if nobody is, remove %s", file, ErrChanging, filepath.Join(filepath.Dir(file), temp))
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(after)
+	err = errors.Join(err, f.Chmod(mode), keepOwner(dir, name, f), f.Sync(), f.Close())
+	if err == nil {
+		now, failed := dir.ReadFile(name)
+		if (before == nil) != errors.Is(failed, fs.ErrNotExist) || !bytes.Equal(now, before) {
+			err = fmt.Errorf("%s %w", file, ErrChanging)
+		} else {
+			err = dir.Rename(temp, name)
+		}
+	}
+	if err != nil {
+		return errors.Join(err, dir.Remove(temp))
+	}
+	return SyncDir(dir)
+}
+
+// keepOwner gives a new file the owner of the one that it replaces, if there is one.
+func keepOwner(dir *os.Root, name string, f *os.File) error {
+	old, err := dir.Stat(name)
+	if err != nil {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if was, is := Of(old), Of(info); was.UID != is.UID || was.GID != is.GID {
+		return f.Chown(was.UID, was.GID)
+	}
+	return nil
+}
