@@ -3,6 +3,7 @@
 package app
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"sync"
@@ -68,6 +69,7 @@ type App struct {
 	runner   *runner.Runner
 	kernel   *sandbox.Kernel
 	server   *server.Server // nil until serve makes it
+	errors   string         // of the command line, instead of what the configuration says
 
 	mu       sync.Mutex // held while a configuration is applied
 	families tools.Families
@@ -185,7 +187,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 	update.Commit()
 	servers.Commit()
 	if a.server != nil {
-		a.server.ErrorsAsResults.Store(cfg.Errors == "result")
+		a.server.ErrorsAsResults.Store(cmp.Or(a.errors, cfg.Errors) == "result")
 	}
 	if !tokens.Empty() {
 		a.hadTokens.Store(true)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	_ "embed"
@@ -41,6 +42,7 @@ type ServeOptions struct {
 	HTTP     string   // address to listen on; "" serves one client over standard input and output
 	Insecure bool     // without any token over HTTP
 	Dirs     []string // of the command line, which a reload applies again
+	Errors   string   // instead of what the configuration says; may be empty
 }
 
 // gatewayGCPercent is what the garbage collector goes by with other servers: the schemas of
@@ -62,6 +64,7 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 		debug.SetGCPercent(gatewayGCPercent)
 	}
 	a.Attach()
+	a.errors = o.Errors
 	a.newServer()
 	ctx, ended := context.WithCancel(ctx)
 	few := fewDescriptors()
@@ -95,7 +98,7 @@ func (a *App) newServer() {
 		MaxMessageBytes: int(cfg.Server.MaxMessage), MaxInFlight: cfg.Server.MaxInFlight, Grace: cfg.Server.Grace,
 		SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.log.Sync() },
 	})
-	a.server.ErrorsAsResults.Store(cfg.Errors == "result")
+	a.server.ErrorsAsResults.Store(cmp.Or(a.errors, cfg.Errors) == "result")
 }
 
 //go:embed icon.png

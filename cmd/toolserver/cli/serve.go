@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +13,9 @@ import (
 	"toolserver/cmd/toolserver/logging"
 	"toolserver/config"
 )
+
+// errorModes are the values of errors in the configuration.
+var errorModes = []string{"jsonrpc", "result"}
 
 func serveCommand(g *globals) *cobra.Command {
 	var stdio bool
@@ -28,6 +33,9 @@ func serveCommand(g *globals) *cobra.Command {
 			if stdio && o.HTTP != "" {
 				return usage(errors.New("--stdio and --http cannot be combined"))
 			}
+			if o.Errors != "" && !slices.Contains(errorModes, o.Errors) {
+				return usage(fmt.Errorf("--errors %q is neither %s", o.Errors, strings.Join(errorModes, " nor ")))
+			}
 			o.Dirs = append(g.dirs, dirs...)
 			return serve(cmd.Context(), g, o, stdio)
 		},
@@ -35,6 +43,9 @@ func serveCommand(g *globals) *cobra.Command {
 	cmd.Flags().BoolVar(&stdio, "stdio", false, "serve over standard input and output (default)")
 	cmd.Flags().StringVar(&o.HTTP, "http", "", "serve over HTTP on this address, such as 127.0.0.1:8080")
 	named(cmd.Flags(), "http", "ADDRESS")
+	cmd.Flags().StringVar(&o.Errors, "errors", "", "jsonrpc or result: what a tool that could not run returns, whatever the configuration says")
+	named(cmd.Flags(), "errors", "MODE")
+	completes(cmd, "errors", errorModes...)
 	cmd.Flags().BoolVar(&o.Insecure, "insecure-no-auth", false, "serve every client that can connect, without a token")
 	return cmd
 }
