@@ -103,12 +103,17 @@ func (t *terminal) Ask(ctx context.Context, requests map[string]domain.InputRequ
 			return nil, err
 		}
 		action := domain.Declined
-		if answer := strings.ToLower(strings.TrimSpace(line)); answer == "y" || answer == "yes" {
+		if isYes(line) {
 			action = domain.Accepted
 		}
 		answers[name] = json.RawMessage(`{"action":"` + action + `"}`)
 	}
 	return answers, ctx.Err()
+}
+
+func isYes(line string) bool {
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes"
 }
 
 // ask shows a question and returns the line that is typed after it: nothing, at the end

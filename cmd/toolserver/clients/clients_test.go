@@ -1,0 +1,337 @@
+package clients_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"toolserver/cmd/toolserver/clients"
+	"toolserver/cmd/toolserver/clients/edit"
+	"toolserver/sandbox/osfile"
+)
+
+var update = flag.Bool("update", false, "write the pages in docs/clients anew")
+
+// machine is one of a system, with a fresh home directory and no programs.
+func machine(t *testing.T, system string) clients.Machine {
+	t.Helper()
+	home := t.TempDir()
+	return clients.Machine{
+		OS: system, Home: home, Project: filepath.Join(home, "project"), Getenv: func(string) string { return "" },
+		LookPath: func(string) (string, error) { return "", fs.ErrNotExist },
+	}
+}
+
+func server(command string) clients.Server {
+	return clients.Server{Name: "toolserver", Command: command, Args: []string{"serve", "--stdio", "/a b/$/é\""}}
+}
+
+// site returns the file of a client, with a text in it.
+func site(t *testing.T, c clients.Client, m clients.Machine, project bool, text string) *clients.Site {
+	t.Helper()
+	s, err := c.Site(m, project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(s.File), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.File, []byte(text), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func install(t *testing.T, s *clients.Site, server clients.Server) *clients.Change {
+	t.Helper()
+	c, err := s.Plan(server)
+	if err == nil {
+		_, err = c.Apply(t.Context())
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", s.Client.Name, err)
+	}
+	return c
+}
+
+func uninstall(t *testing.T, s *clients.Site) {
+	t.Helper()
+	c, err := s.Removal("toolserver")
+	if err == nil {
+		_, err = c.Apply(t.Context())
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", s.Client.Name, err)
+	}
+}
+
+// texts are files of people, with the section in the place of SECTION.
+func texts(c clients.Client, json bool) map[string]string {
+	key := c.Keys[len(c.Keys)-1][0]
+	other := "\t\t\"other\": {\"command\": \"x\"}"
+	switch {
+	case c.Format == edit.TOML && !json:
+		return map[string]string{
+			"empty": "", "comments": "# a\nn = 9007199254740993 # b\nd = 2024-01-01\n", "CRLF": "a = 1\r\n[b]\r\nc = 'd'\r\n", "BOM": "\ufeffa = 1\n", "tabs": "[a]\n\tb = 1\n",
+			"other servers": "[" + key + ".other]\ncommand = \"x\" # y\n\n# end\n", "ours older": "[" + key + ".toolserver]\ncommand = \"old\"\n\n[z]\n", "no newline": "a = 1",
+		}
+	case c.Format == edit.YAML && !json:
+		return map[string]string{
+			"empty": "", "comments": "# a\nversion: 1.10 # b\non: yes\nn: 9007199254740993\n", "CRLF": "a: 1\r\nb:\r\n  c: d\r\n", "BOM": "\ufeffa: 1\n", "no newline": "a: 1",
+			"empty section": key + ":\n", "section in braces": key + ": " + map[bool]string{true: "[]", false: "{}"}[c.ID != ""] + " # x\nz: 1\n",
+		}
+	}
+	return map[string]string{
+		"empty": "", "object": "{}", "comments": "// a\n{\n  /* b */ \"c\": 1 // d\n}\n", "trailing commas": "{\n\t\"" + key + "\": {\n" + other + ",\n\t},\n}\n",
+		"CRLF": "{\r\n  \"a\": 1\r\n}\r\n", "BOM": "\ufeff{\"a\": 1}", "tabs": "{\n\t\"a\": 1\n}", "big numbers": "{\"n\": 9007199254740993, \"f\": 1.10}",
+		"other servers": "{\n\t\"" + key + "\": {\n" + other + "\n\t}\n}\n", "ours older": "{\n  \"" + key + "\": {\n    \"toolserver\": {\"command\": \"old\"},\n    \"z\": {}\n  }\n}\n",
+	}
+}
+
+// TestEveryClient installs into files of each client, and takes the entry out again.
+func TestEveryClient(t *testing.T) {
+	for _, c := range clients.All() {
+		for _, project := range []bool{false, true} {
+			if project && c.Project == nil {
+				continue
+			}
+			for name, text := range texts(c, project && c.ProjectShape != nil) {
+				m := machine(t, "linux")
+				s := site(t, c, m, project, text)
+				plan := install(t, s, server("/opt/tool server/$ \"é"))
+				if name == "ours older" != plan.Differs {
+					t.Errorf("%s, %s: differs is %v", c.Name, name, plan.Differs)
+				}
+				got, err := os.ReadFile(s.File)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if info, err := os.Stat(s.File); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
+					t.Errorf("%s, %s: %v, %v", c.Name, name, info.Mode(), err)
+				}
+				if !plan.Differs && !within(text, string(got)) && name != "section in braces" {
+					t.Errorf("%s, %s: more than added:\n%s", c.Name, name, plan.Diff())
+				}
+				if again, err := s.Plan(server("/opt/tool server/$ \"é")); err != nil || !again.None() || again.Differs {
+					t.Errorf("%s, %s: installing again would change: %v\n%s", c.Name, name, err, again.Diff())
+				}
+				uninstall(t, s)
+				if left, err := os.ReadFile(s.File); name != "ours older" && (err != nil || string(left) != text) {
+					t.Errorf("%s, %s: %v, %q became %q", c.Name, name, err, text, left)
+				}
+				if backups, _ := filepath.Glob(s.File + ".toolserver-*"); name != "ours older" && len(backups) > 0 {
+					t.Errorf("%s, %s: left %v", c.Name, name, backups)
+				}
+			}
+		}
+	}
+}
+
+// within reports whether all bytes of a text are in another, in their order.
+func within(part, whole string) bool {
+	for i := range len(whole) {
+		if part != "" && part[0] == whole[i] {
+			part = part[1:]
+		}
+	}
+	return part == ""
+}
+
+// TestNoFile installs where there is neither a file nor its directory, and leaves no file.
+func TestNoFile(t *testing.T) {
+	for _, c := range clients.All() {
+		for _, system := range []string{"linux", "darwin", "windows"} {
+			s, err := c.Site(machine(t, system), false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			install(t, s, server("/x"))
+			if info, err := os.Stat(s.File); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+				t.Fatalf("%s: %v", c.Name, err)
+			}
+			if !s.Has("toolserver") || s.Has("other") {
+				t.Errorf("%s: the entry is not there", c.Name)
+			}
+			uninstall(t, s)
+			if _, err := os.Stat(s.File); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: the file is left: %v", c.Name, err)
+			}
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, c := range clients.All() {
+		key := c.Keys[len(c.Keys)-1][0]
+		bad := map[edit.Format][][2]string{
+			edit.JSON: {{"{\n  \"a\": ]", "line 2, column 8"}, {"{\"" + key + "\": {},\n\"" + key + "\": {}}", "line 2, column 1: duplicate key"}, {"[]", "not an object"}},
+			edit.TOML: {{"a = 1\nb = ", "line 2"}, {"a = 1\na = 2\n", "line 2"}},
+			edit.YAML: {{"a: b\n c: d\n", "line 2"}, {key + ": 1\n" + key + ": 2\n", "already defined"}},
+		}[c.Format]
+		for _, b := range bad {
+			s := site(t, c, machine(t, "linux"), false, b[0])
+			if _, err := s.Plan(server("/x")); err == nil || !strings.Contains(err.Error(), b[1]) || !strings.Contains(err.Error(), s.File) {
+				t.Errorf("%s, %q: %v", c.Name, b[0], err)
+			}
+			if plan, err := s.Removal("toolserver"); err == nil && !plan.None() {
+				t.Errorf("%s, %q: would be changed", c.Name, b[0])
+			}
+			if left, _ := os.ReadFile(s.File); string(left) != b[0] {
+				t.Errorf("%s, %q became %q", c.Name, b[0], left)
+			}
+		}
+		s := site(t, c, machine(t, "linux"), false, "")
+		if err := os.Chmod(s.File, 0o444); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Plan(server("/x")); err == nil || !strings.Contains(err.Error(), "read-only") {
+			t.Errorf("%s: a read-only file: %v", c.Name, err)
+		}
+	}
+}
+
+func TestSymlink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("symlinks require a privilege on Windows")
+	}
+	for _, there := range []bool{true, false} {
+		m := machine(t, "linux")
+		c := client(t, "cursor")
+		s, err := c.Site(m, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		real := filepath.Join(m.Home, "dotfiles", "mcp.json")
+		for _, dir := range []string{filepath.Dir(real), filepath.Dir(s.File)} {
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if there {
+			if err := os.WriteFile(real, []byte("{}\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink("../dotfiles/mcp.json", s.File); err != nil {
+			t.Fatal(err)
+		}
+		install(t, s, server("/x"))
+		if link, err := os.Readlink(s.File); err != nil || link != "../dotfiles/mcp.json" {
+			t.Errorf("the link became %q, %v", link, err)
+		}
+		if text, err := os.ReadFile(real); err != nil || !bytes.Contains(text, []byte("/x")) {
+			t.Errorf("%s, %v", text, err)
+		}
+	}
+}
+
+func client(t *testing.T, name string) clients.Client {
+	t.Helper()
+	all := clients.All()
+	i := slices.IndexFunc(all, func(c clients.Client) bool { return c.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no %s", name)
+	}
+	return all[i]
+}
+
+// TestTogether installs entries of many names at the same time.
+func TestTogether(t *testing.T) {
+	c := client(t, "codex")
+	s := site(t, c, machine(t, "linux"), false, "a = 1\n")
+	var all sync.WaitGroup
+	const n = 8
+	for i := range n {
+		all.Go(func() {
+			one := server("/x")
+			one.Name = fmt.Sprint("server-", i)
+			for {
+				plan, err := s.Plan(one)
+				if err == nil {
+					_, err = plan.Apply(t.Context())
+				}
+				if err == nil {
+					return
+				}
+				if !errors.Is(err, osfile.ErrChanging) {
+					t.Error(err)
+					return
+				}
+				runtime.Gosched()
+			}
+		})
+	}
+	all.Wait()
+	for i := range n {
+		if name := fmt.Sprint("server-", i); !s.Has(name) {
+			t.Errorf("%s is lost", name)
+		}
+	}
+}
+
+func TestSecrets(t *testing.T) {
+	for _, c := range clients.All() {
+		s := site(t, c, machine(t, "linux"), false, "")
+		one := server("/x")
+		one.Env = []clients.Variable{{Name: "KEY"}}
+		text, err := s.Snippet(one)
+		if refers := c.Shape.Reference != "" || c.Shape.EnvNames != ""; refers != (err == nil) || refers && !bytes.Contains(text, []byte("KEY")) {
+			t.Errorf("%s: %s, %v", c.Name, text, err)
+		}
+		one.Env[0] = clients.Variable{Name: "KEY", Value: "a$b \"q\"", Given: true}
+		install(t, s, one)
+		if info, err := os.Stat(s.File); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", c.Name, info.Mode(), err)
+		}
+		one.Command = "/opt/${x}/$y/{env:z}"
+		if _, err := s.Snippet(one); slices.Contains([]string{"$NAME", "${NAME:-}", "{env:NAME}"}, c.Shape.Reference) != (err != nil) {
+			t.Errorf("%s: a path with what it takes for a variable: %v", c.Name, err)
+		}
+	}
+}
+
+// TestPackagedDesktop holds the choice of the file on Windows, where the app may be a package.
+func TestPackagedDesktop(t *testing.T) {
+	const file = "claude_desktop_config.json"
+	for _, tt := range []struct {
+		name  string
+		files []string // below the home directory; a directory ends with a slash
+		want  string   // empty if it is an error
+	}{
+		{"nothing", nil, "AppData/Roaming/Claude/" + file},
+		{"classic", []string{"AppData/Roaming/Claude/" + file}, "AppData/Roaming/Claude/" + file},
+		{"package", []string{"AppData/Local/Packages/Claude_a/"}, "AppData/Local/Packages/Claude_a/LocalCache/Roaming/Claude/" + file},
+		{"package and classic", []string{"AppData/Local/Packages/Claude_a/", "AppData/Roaming/Claude/" + file}, "AppData/Roaming/Claude/" + file},
+		{"both", []string{"AppData/Local/Packages/Claude_a/LocalCache/Roaming/Claude/" + file, "AppData/Roaming/Claude/" + file}, "AppData/Local/Packages/Claude_a/LocalCache/Roaming/Claude/" + file},
+		{"two packages", []string{"AppData/Local/Packages/Claude_a/", "AppData/Local/Packages/Claude_b/"}, ""},
+	} {
+		m := machine(t, "windows")
+		for _, f := range tt.files {
+			path := filepath.Join(m.Home, f)
+			if strings.HasSuffix(f, "/") {
+				path = filepath.Join(path, "x")
+			}
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(f, "/") {
+				if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		s, err := client(t, "claude-desktop").Site(m, false)
+		if tt.want == "" && err == nil || tt.want != "" && (err != nil || s.File != filepath.Join(m.Home, tt.want)) {
+			t.Errorf("%s: %+v, %v", tt.name, s, err)
+		}
+	}
+}

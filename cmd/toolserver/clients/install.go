@@ -1,0 +1,411 @@
+// Package clients writes toolserver into the configuration files of MCP clients, and takes it out
+// again. What is known of a client is in one table; everything else is the same for all of them.
+package clients
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"toolserver/cmd/toolserver/clients/edit"
+	"toolserver/sandbox/osfile"
+	"toolserver/textdiff"
+)
+
+// Site is the file of a client, of the user or of a project.
+type Site struct {
+	Client  Client
+	File    string // as the client opens it
+	Project bool
+	machine Machine
+	format  edit.Format
+	shape   Shape
+	program string // the client's own, which changes the file
+}
+
+// Site returns where the entry of a client is.
+func (c Client) Site(m Machine, project bool) (*Site, error) {
+	s := &Site{Client: c, Project: project, machine: m, format: c.Format, shape: c.Shape}
+	places := c.Files
+	if project {
+		if places = c.Project; places == nil {
+			return nil, fmt.Errorf("%s has no file of a project; leave out --project", c.Title)
+		}
+		if c.ProjectShape != nil {
+			s.format, s.shape = edit.JSON, *c.ProjectShape
+		}
+	}
+	var err error
+	if s.File, err = m.pick(places); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.Title, err)
+	}
+	if c.Add != nil && !project {
+		s.program, _ = m.LookPath(c.Programs[0])
+	}
+	return s, nil
+}
+
+// Found reports whether a client seems to be on a machine.
+func (c Client) Found(m Machine) bool {
+	traces := c.Traces
+	for _, template := range c.Files {
+		if c.Traces == nil {
+			traces = append(traces, template[:strings.LastIndexByte(template, '/')])
+		}
+	}
+	for _, template := range traces {
+		if trace, ok := m.expand(template); ok {
+			if all, _ := filepath.Glob(trace); len(all) > 0 {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(c.Programs, func(name string) bool { _, err := m.LookPath(name); return err == nil })
+}
+
+// place returns where a text has the entry.
+func (s *Site) place(text []byte, name string) edit.Place {
+	keys := s.Client.Keys[len(s.Client.Keys)-1]
+	for _, k := range s.Client.Keys {
+		if s.format.Has(text, k) {
+			keys = k
+			break
+		}
+	}
+	p := edit.Place{Keys: keys, Name: name}
+	if s.format == s.Client.Format {
+		p.ID = s.Client.ID
+	}
+	return p
+}
+
+// parts returns what is written for a server.
+func (s *Site) parts(text []byte, server Server) ([]part, error) {
+	return s.Client.entry(s.shape, server, s.place(text, server.Name))
+}
+
+// Snippet returns what a file with nothing else has for a server.
+func (s *Site) Snippet(server Server) ([]byte, error) {
+	parts, err := s.parts(nil, server)
+	if err != nil {
+		return nil, err
+	}
+	return s.write(nil, parts)
+}
+
+// Link returns an address that has the client add the server.
+func (s *Site) Link(server Server) (string, error) {
+	parts, err := s.parts(nil, server)
+	if err != nil {
+		return "", err
+	}
+	if s.Client.Link == nil || len(parts) > 1 {
+		return "", fmt.Errorf("%s has no link for this entry", s.Client.Title)
+	}
+	return s.Client.Link(server.Name, parts[0].entry), nil
+}
+
+func (s *Site) write(text []byte, parts []part) (_ []byte, err error) {
+	for _, p := range parts {
+		if text, err = s.format.Set(text, p.place, p.entry); err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// Change is what is to be done to a file.
+type Change struct {
+	Site *Site
+	// Before and After are the content; nil if there is no file.
+	Before, After []byte
+	Differs       bool // there was another entry of that name
+	name          string
+	parts         []part
+	real          string // what the file is, behind symlinks
+	mode          fs.FileMode
+	secret        bool // the entry has values that may be secrets
+	backup        string
+}
+
+// None reports whether nothing is to be done.
+func (c *Change) None() bool {
+	return (c.Before == nil) == (c.After == nil) && bytes.Equal(c.Before, c.After)
+}
+
+// Diff returns the change as a unified diff.
+func (c *Change) Diff() string {
+	return textdiff.Unified(c.Site.File, string(c.Before), string(c.After), edit.MaxFile)
+}
+
+// Verb says what the change does.
+func (c *Change) Verb() string {
+	switch {
+	case c.parts == nil:
+		return "removed"
+	case c.Differs:
+		return "replaced"
+	}
+	return "added"
+}
+
+// read reads the file of a site.
+func (s *Site) read() (c *Change, err error) {
+	c = &Change{Site: s, mode: 0o600}
+	if c.real, err = target(s.File); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(c.real)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return c, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", s.File)
+	case info.Size() > edit.MaxFile:
+		return nil, fmt.Errorf("%s has more than %d bytes", s.File, edit.MaxFile)
+	}
+	c.mode = info.Mode().Perm()
+	if c.Before, err = os.ReadFile(c.real); c.Before == nil {
+		c.Before = []byte{} // is there
+	}
+	return c, err
+}
+
+// Plan returns what it takes to have a client use a server. Nothing is changed.
+func (s *Site) Plan(server Server) (*Change, error) {
+	c, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	c.name = server.Name
+	c.secret = slices.ContainsFunc(server.Env, func(v Variable) bool { return v.Given })
+	if c.parts, err = s.parts(c.Before, server); err != nil {
+		return nil, err
+	}
+	found, err := s.format.Get(c.Before, c.parts[0].place)
+	if err == nil {
+		c.Differs = found != nil && !edit.Same(found, c.parts[0].entry)
+		c.After, err = s.write(c.Before, c.parts)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s was not changed: %w", s.File, err)
+	}
+	return c, c.writable()
+}
+
+// writable says why the file cannot be changed.
+func (c *Change) writable() error {
+	if c.Before != nil && c.mode&0o200 == 0 && !c.None() && c.Site.program == "" {
+		return fmt.Errorf("%s is read-only and was not changed; make it writable, or add the entry by hand (--print)", c.Site.File)
+	}
+	return nil
+}
+
+// Removal returns what it takes to take an entry out again: the bytes that were there before it was
+// added, if a backup has them; nothing, if a file has nothing else; or the file without the entry.
+func (s *Site) Removal(name string) (*Change, error) {
+	c, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	c.name, c.After = name, c.Before
+	found, err := s.format.Get(c.Before, s.place(c.Before, name))
+	if err != nil {
+		return nil, fmt.Errorf("%s was not changed: %w", s.File, err)
+	}
+	if found == nil {
+		return c, nil
+	}
+	places := []edit.Place{s.place(c.Before, name)}
+	for _, m := range regexp.MustCompile(`\$\{input:([^}]+)\}`).FindAllStringSubmatch(fmt.Sprint(found), -1) {
+		if id := m[1]; strings.HasPrefix(id, name+"-") {
+			places = append(places, edit.Place{Keys: []string{"inputs"}, ID: "id", Name: id})
+		}
+	}
+	if c.After, err = s.without(c.Before, places); err != nil {
+		return nil, fmt.Errorf("%s was not changed: %w", s.File, err)
+	}
+	without := func(text []byte) []byte { // as what is left of it if the entry is added and removed
+		left, err := s.without(text, places)
+		if err != nil {
+			return nil
+		}
+		return left
+	}
+	backups, _ := filepath.Glob(escapeGlob(c.real) + backupInfix + "*" + backupSuffix)
+	slices.Sort(backups)
+	for _, backup := range slices.Backward(backups) {
+		text, err := os.ReadFile(backup)
+		if err != nil {
+			continue
+		}
+		if found, err := s.format.Get(text, places[0]); err == nil && found == nil && bytes.Equal(without(text), c.After) {
+			c.After, c.backup = append([]byte{}, text...), backup
+			return c, c.writable()
+		}
+	}
+	if s.program == "" && bytes.Equal(without(nil), c.After) {
+		c.After = nil
+	}
+	return c, c.writable()
+}
+
+// without returns a text without what is at places. What is not there is added first, so that the
+// same is left of a text before entries were added to it.
+func (s *Site) without(text []byte, places []edit.Place) (_ []byte, err error) {
+	for _, p := range places {
+		found, err := s.format.Get(text, p)
+		if err == nil && found == nil {
+			entry := edit.Object{{Name: "x", Value: "x"}}
+			if p.ID != "" {
+				entry = append(edit.Object{{Name: p.ID, Value: p.Name}}, entry...)
+			}
+			text, err = s.format.Set(text, p, entry)
+		}
+		if err == nil {
+			text, err = s.format.Remove(text, p)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// escapeGlob returns a path as a pattern that matches only it.
+func escapeGlob(path string) string {
+	if runtime.GOOS == "windows" {
+		return path // where nothing can be escaped, and the characters cannot be in names but [
+	}
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
+
+const (
+	backupInfix  = ".toolserver-"
+	backupSuffix = ".bak"
+)
+
+// Apply makes a change, and returns the file that has the bytes of before, if there is one. The
+// error is [osfile.ErrChanging] if the file is no longer what it was: plan again.
+func (c *Change) Apply(ctx context.Context) (backup string, err error) {
+	if c.None() {
+		return "", nil
+	}
+	if c.Site.program != "" {
+		return "", c.run(ctx)
+	}
+	if c.After == nil {
+		return "", os.Remove(c.real)
+	}
+	mode := c.mode
+	if c.secret {
+		mode &^= 0o077
+	}
+	if err := os.MkdirAll(filepath.Dir(c.real), 0o755); err != nil {
+		return "", err
+	}
+	if c.Before != nil && c.parts != nil {
+		if backup, err = c.keep(); err != nil {
+			return "", fmt.Errorf("%s was not changed, since no backup can be written: %w", c.Site.File, err)
+		}
+	}
+	if err := osfile.Replace(c.real, c.Before, c.After, mode); err != nil {
+		if backup != "" {
+			err = errors.Join(err, os.Remove(backup))
+		}
+		return "", err
+	}
+	if c.backup != "" {
+		err = os.Remove(c.backup)
+	}
+	return backup, err
+}
+
+// keep writes a backup.
+func (c *Change) keep() (string, error) {
+	for i := 0; ; i++ {
+		name := c.real + backupInfix + time.Now().Format("20060102-150405")
+		if i > 0 {
+			name += fmt.Sprintf("-%03d", i)
+		}
+		name += backupSuffix
+		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, c.mode)
+		if errors.Is(err, fs.ErrExist) && i < 999 {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		_, err = f.Write(c.Before)
+		return name, errors.Join(err, f.Chmod(c.mode), f.Sync(), f.Close())
+	}
+}
+
+// runTime bounds how long a client's own command may take.
+const runTime = time.Minute
+
+// run has the client's own command make the change.
+func (c *Change) run(ctx context.Context) error {
+	s := c.Site
+	var lines [][]string
+	if found, err := s.format.Get(c.Before, s.place(c.Before, c.name)); err == nil && found != nil {
+		lines = append(lines, s.Client.Drop(c.name))
+	}
+	if c.parts != nil {
+		lines = append(lines, s.Client.Add(c.name, string(compact(c.parts[0].entry))))
+	}
+	if ext := strings.ToLower(filepath.Ext(s.program)); ext == ".cmd" || ext == ".bat" {
+		return fmt.Errorf("%s is a batch file, to which arguments cannot be passed safely; add the entry by hand (--print)", s.program)
+	}
+	ctx, cancel := context.WithTimeout(ctx, runTime)
+	defer cancel()
+	for _, line := range lines {
+		out, err := exec.CommandContext(ctx, s.program, line...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%s %s: %w: %s", s.program, strings.Join(line[:2], " "), err, bytes.TrimSpace(out))
+		}
+	}
+	now, err := s.read()
+	if err != nil {
+		return err
+	}
+	found, err := s.format.Get(now.Before, s.place(now.Before, c.name))
+	if err == nil && (found != nil) != (c.parts != nil) {
+		err = fmt.Errorf("%s did not change %s", s.program, s.File)
+	}
+	return err
+}
+
+// Has reports whether the file has an entry of that name.
+func (s *Site) Has(name string) bool {
+	_, err := s.launch(name)
+	return err == nil
+}
+
+// launch returns what the entry starts.
+func (s *Site) launch(name string) (launch, error) {
+	c, err := s.read()
+	if err != nil {
+		return launch{}, err
+	}
+	found, err := s.format.Get(c.Before, s.place(c.Before, name))
+	switch {
+	case err != nil:
+		return launch{}, fmt.Errorf("%s: %w", s.File, err)
+	case found == nil:
+		return launch{}, ErrNotInstalled
+	}
+	return launchOf(found), nil
+}

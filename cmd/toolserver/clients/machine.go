@@ -1,0 +1,150 @@
+package clients
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// Machine is where the files of clients are looked for.
+type Machine struct {
+	OS       string // as runtime.GOOS
+	Home     string
+	Project  string // the directory that files of a project are in
+	Getenv   func(string) string
+	LookPath func(string) (string, error)
+}
+
+// Here returns this machine, with a project.
+func Here(project string) (Machine, error) {
+	home, err := os.UserHomeDir()
+	return Machine{OS: runtime.GOOS, Home: home, Project: project, Getenv: os.Getenv, LookPath: exec.LookPath}, err
+}
+
+// variable is a part of a path that the environment decides: {NAME:default}, where $NAME may be unset.
+var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{(\w+)(?::([^{}]*))?\}`) })
+
+// expand returns a path of the table on this machine, and whether it is one of this system. Paths of
+// the table have slashes.
+func (m Machine) expand(template string) (string, bool) {
+	if system, rest, ok := strings.Cut(template, "|"); ok {
+		if system != m.OS && (system != "unix" || m.OS == "windows") {
+			return "", false
+		}
+		template = rest
+	}
+	template = variable().ReplaceAllStringFunc(template, func(match string) string {
+		parts := variable().FindStringSubmatch(match)
+		switch name := parts[1]; name {
+		case "config": // where programs keep their settings
+			return m.settings("~/Library/Application Support")
+		case "xdg": // likewise, for those that take macOS for any Unix
+			return m.settings("~/.config")
+		default:
+			if value := m.Getenv(name); path.IsAbs(filepath.ToSlash(value)) || filepath.IsAbs(value) {
+				return filepath.ToSlash(value)
+			}
+			return parts[2]
+		}
+	})
+	if rest, ok := strings.CutPrefix(template, "~"); ok {
+		template = filepath.ToSlash(m.Home) + rest
+	}
+	if strings.HasPrefix(template, "./") {
+		template = filepath.ToSlash(m.Project) + template[1:]
+	}
+	return filepath.FromSlash(template), true
+}
+
+func (m Machine) settings(mac string) string {
+	set := func(name, otherwise string) string {
+		if value := m.Getenv(name); value != "" {
+			return filepath.ToSlash(value)
+		}
+		return otherwise
+	}
+	switch m.OS {
+	case "windows":
+		return set("APPDATA", "~/AppData/Roaming")
+	case "darwin":
+		return mac
+	}
+	return set("XDG_CONFIG_HOME", "~/.config")
+}
+
+// pick chooses among the places of a file: the first that is there, else the first whose directory
+// is there, else the first. Of places with a wildcard there must not be several.
+func (m Machine) pick(templates []string) (string, error) {
+	var files, dirs, all []string
+	for _, template := range templates {
+		place, ok := m.expand(template)
+		if !ok {
+			continue
+		}
+		if !strings.Contains(place, "*") {
+			all = append(all, place)
+			if exists(place) {
+				files = append(files, place)
+			} else if exists(filepath.Dir(place)) {
+				dirs = append(dirs, place)
+			}
+			continue
+		}
+		star := strings.Index(place, "*") + 1
+		found, err := filepath.Glob(place[:star])
+		if err != nil {
+			return "", err
+		}
+		var written, possible []string
+		for _, dir := range found {
+			possible = append(possible, dir+place[star:])
+			if exists(dir + place[star:]) {
+				written = append(written, dir+place[star:])
+			}
+		}
+		switch {
+		case len(written) > 1 || len(written) == 0 && len(possible) > 1:
+			return "", fmt.Errorf("%s and others may be the file of the client; nothing was changed: add the entry by hand (--print)", possible[0])
+		case len(written) == 1:
+			return written[0], nil
+		}
+		dirs = append(dirs, possible...)
+	}
+	for _, list := range [][]string{files, dirs, all} {
+		if len(list) > 0 {
+			return list[0], nil
+		}
+	}
+	return "", errors.New("it has no such file")
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// target returns where a file is that may be a symlink, or below one.
+func target(name string) (string, error) {
+	for range 40 {
+		real, err := filepath.EvalSymlinks(name)
+		if err == nil {
+			return real, nil
+		}
+		link, failed := os.Readlink(name)
+		if failed != nil { // it is not there
+			return name, nil
+		}
+		if !filepath.IsAbs(link) {
+			link = filepath.Join(filepath.Dir(name), link)
+		}
+		name = link
+	}
+	return "", fmt.Errorf("%s leads through too many links", name)
+}

@@ -1,0 +1,162 @@
+package clients
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"toolserver/mcpclient"
+)
+
+// tryTime bounds a check of an entry, stopTime how long the server may then take to end.
+const (
+	tryTime  = 30 * time.Second
+	stopTime = 5 * time.Second
+)
+
+// ErrNotInstalled says that a client has no entry of that name.
+var ErrNotInstalled = errors.New("there is no such entry")
+
+// Try starts what the entry in the file starts, as clients do: in the environment of a program that
+// no shell has started, in the root directory. It returns how many tools the server has.
+func (s *Site) Try(ctx context.Context, name, version string) (tools int, err error) {
+	l, err := s.launch(name)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, tryTime)
+	defer cancel()
+	opts := mcpclient.Options{Name: "toolserver-install", Version: version, Handshake: true, ConnectTimeout: tryTime}
+	if l.url != "" {
+		header := http.Header{}
+		if l.auth != "" {
+			header.Set("Authorization", "Bearer "+resolved(strings.TrimPrefix(l.auth, "Bearer ")))
+		}
+		c, err := mcpclient.ConnectHTTP(ctx, &http.Client{}, l.url, header, opts)
+		if err != nil {
+			return 0, err
+		}
+		defer c.Close()
+		return count(ctx, c)
+	}
+	if len(l.argv) == 0 || l.argv[0] == "" {
+		return 0, errors.New("the entry has neither a command nor an address")
+	}
+	return l.try(ctx, opts)
+}
+
+func count(ctx context.Context, c *mcpclient.Client) (int, error) {
+	tools, rejected, err := c.Tools(ctx)
+	return len(tools) + len(rejected), err
+}
+
+func (l launch) try(ctx context.Context, opts mcpclient.Options) (tools int, err error) {
+	cmd := exec.CommandContext(ctx, l.argv[0], l.argv[1:]...)
+	cmd.Env, cmd.Dir, cmd.WaitDelay = l.environment(), root(), stopTime
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return 0, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
+	said := &lastLines{}
+	cmd.Stderr = said
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	c, err := mcpclient.Connect(ctx, pipes{out, in}, opts)
+	if err == nil {
+		tools, err = count(ctx, c)
+		c.Close()
+	}
+	in.Close() // which has it end
+	ended := time.AfterFunc(stopTime, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait() // its end says nothing that an answer has not said
+	ended.Stop()
+	if err != nil && said.text() != "" {
+		err = fmt.Errorf("%w; it wrote: %s", err, said.text())
+	}
+	return tools, err
+}
+
+// pipes are the streams of a program.
+type pipes struct {
+	io.ReadCloser
+	in io.WriteCloser
+}
+
+func (p pipes) Write(b []byte) (int, error) { return p.in.Write(b) }
+
+func (p pipes) Close() error { return errors.Join(p.in.Close(), p.ReadCloser.Close()) }
+
+// environment returns what clients give a server: a few variables of their own, and those of the
+// entry.
+func (l launch) environment() (all []string) {
+	names := []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
+	if runtime.GOOS == "windows" {
+		names = []string{"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE"}
+	}
+	for _, name := range append(names, l.have...) {
+		if value, ok := os.LookupEnv(name); ok {
+			all = append(all, name+"="+value)
+		}
+	}
+	for name, value := range l.env {
+		all = append(all, name+"="+resolved(value))
+	}
+	return all
+}
+
+var (
+	reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\$?\{[^$]*\}|\$\w+)$`) })
+	word      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\w+`) })
+)
+
+// resolved returns what a value stands for: the variable of this process, if it is a reference.
+func resolved(value string) string {
+	if !reference().MatchString(value) {
+		return value
+	}
+	words := word().FindAllString(value, -1)
+	if len(words) == 0 {
+		return value
+	}
+	return os.Getenv(words[len(words)-1])
+}
+
+func root() string { return filepath.VolumeName(os.Getenv("SYSTEMROOT")) + string(filepath.Separator) }
+
+// maxSaid bounds what is kept of what a program writes.
+const maxSaid = 2000
+
+// lastLines keeps the end of what is written to it.
+type lastLines struct {
+	mu  sync.Mutex
+	end []byte
+}
+
+func (l *lastLines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end = append(l.end, b...)
+	l.end = append([]byte(nil), l.end[max(0, len(l.end)-maxSaid):]...)
+	return len(b), nil
+}
+
+func (l *lastLines) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.TrimSpace(string(l.end))
+}
