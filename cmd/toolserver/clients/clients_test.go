@@ -2,8 +2,8 @@ package clients_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -18,8 +18,6 @@ import (
 	"toolserver/cmd/toolserver/clients/edit"
 	"toolserver/sandbox/osfile"
 )
-
-var update = flag.Bool("update", false, "write the pages in docs/clients anew")
 
 // machine is one of a system, with a fresh home directory and no programs.
 func machine(t *testing.T, system string) clients.Machine {
@@ -36,42 +34,47 @@ func server(command string) clients.Server {
 }
 
 // site returns the file of a client, with a text in it.
-func site(t *testing.T, c clients.Client, m clients.Machine, project bool, text string) *clients.Site {
-	t.Helper()
+func site(c clients.Client, m clients.Machine, project bool, text string) (*clients.Site, error) {
 	s, err := c.Site(m, project)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(s.File), 0o700); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	if err := os.WriteFile(s.File, []byte(text), 0o640); err != nil {
+	return s, errors.Join(os.WriteFile(s.File, []byte(text), 0o640), os.Chmod(s.File, 0o640))
+}
+
+func mustSite(t *testing.T, c clients.Client, text string) *clients.Site {
+	t.Helper()
+	s, err := site(c, machine(t, "linux"), false, text)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func install(t *testing.T, s *clients.Site, server clients.Server) *clients.Change {
-	t.Helper()
+func install(ctx context.Context, s *clients.Site, server clients.Server) (*clients.Change, error) {
 	c, err := s.Plan(server)
 	if err == nil {
-		_, err = c.Apply(t.Context())
+		_, err = c.Apply(ctx)
 	}
-	if err != nil {
-		t.Fatalf("%s: %v", s.Client.Name, err)
-	}
-	return c
+	return c, err
 }
 
-func uninstall(t *testing.T, s *clients.Site) {
+func mustInstall(t *testing.T, s *clients.Site, server clients.Server) {
 	t.Helper()
-	c, err := s.Removal("toolserver")
-	if err == nil {
-		_, err = c.Apply(t.Context())
-	}
-	if err != nil {
+	if _, err := install(t.Context(), s, server); err != nil {
 		t.Fatalf("%s: %v", s.Client.Name, err)
 	}
+}
+
+func uninstall(ctx context.Context, s *clients.Site) error {
+	c, err := s.Removal("toolserver")
+	if err == nil {
+		_, err = c.Apply(ctx)
+	}
+	return err
 }
 
 // texts are files of people, with the section in the place of SECTION.
@@ -99,40 +102,62 @@ func texts(c clients.Client, json bool) map[string]string {
 
 // TestEveryClient installs into files of each client, and takes the entry out again.
 func TestEveryClient(t *testing.T) {
+	var all sync.WaitGroup // which wait for the disk
 	for _, c := range clients.All() {
 		for _, project := range []bool{false, true} {
-			if project && c.Project == nil {
-				continue
-			}
-			for name, text := range texts(c, project && c.ProjectShape != nil) {
+			if !project || c.Project != nil {
 				m := machine(t, "linux")
-				s := site(t, c, m, project, text)
-				plan := install(t, s, server("/opt/tool server/$ \"é"))
-				if name == "ours older" != plan.Differs {
-					t.Errorf("%s, %s: differs is %v", c.Name, name, plan.Differs)
-				}
-				got, err := os.ReadFile(s.File)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if info, err := os.Stat(s.File); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
-					t.Errorf("%s, %s: %v, %v", c.Name, name, info.Mode(), err)
-				}
-				if !plan.Differs && !within(text, string(got)) && name != "section in braces" {
-					t.Errorf("%s, %s: more than added:\n%s", c.Name, name, plan.Diff())
-				}
-				if again, err := s.Plan(server("/opt/tool server/$ \"é")); err != nil || !again.None() || again.Differs {
-					t.Errorf("%s, %s: installing again would change: %v\n%s", c.Name, name, err, again.Diff())
-				}
-				uninstall(t, s)
-				if left, err := os.ReadFile(s.File); name != "ours older" && (err != nil || string(left) != text) {
-					t.Errorf("%s, %s: %v, %q became %q", c.Name, name, err, text, left)
-				}
-				if backups, _ := filepath.Glob(s.File + ".toolserver-*"); name != "ours older" && len(backups) > 0 {
-					t.Errorf("%s, %s: left %v", c.Name, name, backups)
-				}
+				all.Go(func() {
+					for name, text := range texts(c, project && c.ProjectShape != nil) {
+						thereAndBack(t, c, m, project, name, text)
+					}
+				})
 			}
 		}
+	}
+	all.Wait()
+}
+
+func thereAndBack(t *testing.T, c clients.Client, m clients.Machine, project bool, name, text string) {
+	s, err := site(c, m, project, text)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	one := server("/opt/tool server/$ \"é")
+	plan, err := install(t.Context(), s, one)
+	if err != nil {
+		t.Errorf("%s, %s: %v", c.Name, name, err)
+		return
+	}
+	if older := name == "ours older"; older != plan.Differs {
+		t.Errorf("%s, %s: differs is %v", c.Name, name, plan.Differs)
+	}
+	got, err := os.ReadFile(s.File)
+	if err != nil || !plan.Differs && !within(text, string(got)) && name != "section in braces" {
+		t.Errorf("%s, %s: %v, or more than added:\n%s", c.Name, name, err, plan.Diff())
+	}
+	if info, err := os.Stat(s.File); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
+		t.Errorf("%s, %s: %v, %v", c.Name, name, info.Mode(), err)
+	}
+	if again, err := s.Plan(one); err != nil || !again.None() || again.Differs {
+		t.Errorf("%s, %s: installing again would change: %v\n%s", c.Name, name, err, again.Diff())
+	}
+	if err := uninstall(t.Context(), s); err != nil {
+		t.Errorf("%s, %s: %v", c.Name, name, err)
+	}
+	backups, _ := filepath.Glob(s.File + ".toolserver-*")
+	left, err := os.ReadFile(s.File)
+	switch {
+	case name == "ours older": // has no entry in what was there before
+		if err != nil || bytes.Contains(left, []byte("old")) || len(backups) != 1 {
+			t.Errorf("%s, %s: %v, %q, %v", c.Name, name, err, left, backups)
+		}
+		for _, backup := range backups {
+			_ = os.Remove(backup)
+		}
+	case err != nil || string(left) != text || len(backups) > 0:
+		t.Errorf("%s, %s: %v, %q became %q, left %v", c.Name, name, err, text, left, backups)
 	}
 }
 
@@ -154,14 +179,16 @@ func TestNoFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			install(t, s, server("/x"))
+			mustInstall(t, s, server("/x"))
 			if info, err := os.Stat(s.File); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 				t.Fatalf("%s: %v", c.Name, err)
 			}
 			if !s.Has("toolserver") || s.Has("other") {
 				t.Errorf("%s: the entry is not there", c.Name)
 			}
-			uninstall(t, s)
+			if err := uninstall(t.Context(), s); err != nil {
+				t.Errorf("%s: %v", c.Name, err)
+			}
 			if _, err := os.Stat(s.File); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%s: the file is left: %v", c.Name, err)
 			}
@@ -178,7 +205,7 @@ func TestRefused(t *testing.T) {
 			edit.YAML: {{"a: b\n c: d\n", "line 2"}, {key + ": 1\n" + key + ": 2\n", "already defined"}},
 		}[c.Format]
 		for _, b := range bad {
-			s := site(t, c, machine(t, "linux"), false, b[0])
+			s := mustSite(t, c, b[0])
 			if _, err := s.Plan(server("/x")); err == nil || !strings.Contains(err.Error(), b[1]) || !strings.Contains(err.Error(), s.File) {
 				t.Errorf("%s, %q: %v", c.Name, b[0], err)
 			}
@@ -189,7 +216,7 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%s, %q became %q", c.Name, b[0], left)
 			}
 		}
-		s := site(t, c, machine(t, "linux"), false, "")
+		s := mustSite(t, c, "")
 		if err := os.Chmod(s.File, 0o444); err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +251,7 @@ func TestSymlink(t *testing.T) {
 		if err := os.Symlink("../dotfiles/mcp.json", s.File); err != nil {
 			t.Fatal(err)
 		}
-		install(t, s, server("/x"))
+		mustInstall(t, s, server("/x"))
 		if link, err := os.Readlink(s.File); err != nil || link != "../dotfiles/mcp.json" {
 			t.Errorf("the link became %q, %v", link, err)
 		}
@@ -247,7 +274,7 @@ func client(t *testing.T, name string) clients.Client {
 // TestTogether installs entries of many names at the same time.
 func TestTogether(t *testing.T) {
 	c := client(t, "codex")
-	s := site(t, c, machine(t, "linux"), false, "a = 1\n")
+	s := mustSite(t, c, "a = 1\n")
 	var all sync.WaitGroup
 	const n = 8
 	for i := range n {
@@ -280,7 +307,7 @@ func TestTogether(t *testing.T) {
 
 func TestSecrets(t *testing.T) {
 	for _, c := range clients.All() {
-		s := site(t, c, machine(t, "linux"), false, "")
+		s := mustSite(t, c, "")
 		one := server("/x")
 		one.Env = []clients.Variable{{Name: "KEY"}}
 		text, err := s.Snippet(one)
@@ -288,7 +315,7 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%s: %s, %v", c.Name, text, err)
 		}
 		one.Env[0] = clients.Variable{Name: "KEY", Value: "a$b \"q\"", Given: true}
-		install(t, s, one)
+		mustInstall(t, s, one)
 		if info, err := os.Stat(s.File); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", c.Name, info.Mode(), err)
 		}
