@@ -229,6 +229,9 @@ func (g *globals) install(ctx context.Context, f *installFlags, names []string) 
 			r.Status, r.Text = "printed", string(text)
 			return err
 		}
+		if !f.project && !s.Found() {
+			fmt.Fprintf(g.std.Err, "toolserver: note: %s was not found on this machine\n", s.Client.Title)
+		}
 		err := change(ctx, r, f.dryRun, func() (*clients.Change, error) {
 			c, err := s.Plan(server)
 			if err == nil && c.Differs && !f.force {

@@ -55,6 +55,9 @@ func (c Client) Site(m Machine, project bool) (*Site, error) {
 	return s, nil
 }
 
+// Found reports whether the client of the file seems to be on the machine.
+func (s *Site) Found() bool { return s.Client.Found(s.machine) }
+
 // Found reports whether a client seems to be on a machine.
 func (c Client) Found(m Machine) bool {
 	traces := c.Traces

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// clientHome is a home directory with files of two clients.
+func clientHome(t *testing.T) (home string) {
+	t.Helper()
+	workspace(t)
+	home = t.TempDir()
+	for _, variable := range []string{"HOME", "USERPROFILE"} {
+		t.Setenv(variable, home)
+	}
+	for _, variable := range []string{"XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "COPILOT_HOME", "CLINE_DIR", "APPDATA", "LOCALAPPDATA"} {
+		t.Setenv(variable, "")
+	}
+	t.Setenv("PATH", t.TempDir()) // without clients
+	for name, text := range map[string]string{".cursor/mcp.json": "{}\n", ".codex/config.toml": "a = \n"} {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return home
+}
+
+func TestInstall(t *testing.T) {
+	clientHome(t)
+	for _, tt := range []struct {
+		args     string
+		out, err string // parts of what is printed
+		code     int
+	}{
+		{"install", "", "toolserver install codex cursor", exitUsage},
+		{"install curser", "", "did you mean cursor?", exitUsage},
+		{"install x", "", "known: amp, ", exitUsage},
+		{"install cursor --name a.b", "", "--name", exitUsage},
+		{"install cursor --env 1", "", "--env requires", exitUsage},
+		{"install cursor --token-env A", "", "requires --url", exitUsage},
+		{"install cursor --url ftp://x", "", "requires an address", exitUsage},
+		{"install cursor --url https://x --dir .", "", "cannot be combined", exitUsage},
+		{"install cursor --dir missing", "", "missing", exitUsage},
+		{"install cursor --dry-run", "+    \"toolserver\": {", "", exitOK},
+		{"install codex --dry-run", "", "config.toml was not changed: it is no TOML: line 1, column 5", exitFailed},
+		{"install claude-desktop --url https://x", "", "takes no address", exitFailed},
+		{"install windsurf --project", "", "no file of a project", exitFailed},
+		{"install zed --env KEY --print", "", "cannot refer to a variable", exitFailed},
+		{"install codex --print --env KEY", "env_vars = [\"KEY\"]", "", exitOK},
+		{"install claude-code --print --url https://x/mcp --token-env T", "Bearer ${T:-}", "", exitOK},
+		{"install vscode --print-link --name t", "vscode:mcp/install?%7B%22name%22:%22t%22", "", exitOK},
+		{"install zed --print-link", "", "no link", exitFailed},
+		{"install cursor --print --config off.yaml", "off.yaml", "", exitOK},
+		{"uninstall", "", "CLIENT is required", exitUsage},
+		{"uninstall cursor", "needs no change", "", exitOK},
+		{"clients", "cursor", "", exitOK},
+		{"serve --errors loud", "", "neither jsonrpc nor result", exitUsage},
+	} {
+		out, stderr, code := play(t, "", strings.Fields(tt.args)...)
+		if code != tt.code || !strings.Contains(out, tt.out) || !strings.Contains(stderr, tt.err) {
+			t.Errorf("%s: exit code %d\n%s%s", tt.args, code, out, stderr)
+		}
+	}
+}
+
+// TestInstallJSON reads what install and clients print for programs.
+func TestInstallJSON(t *testing.T) {
+	home := clientHome(t)
+	out, _, code := play(t, "", "install", "cursor", "codex", "--dry-run", "--json")
+	var reports []report
+	if err := json.Unmarshal([]byte(out), &reports); err != nil || code != exitFailed || len(reports) != 2 ||
+		reports[0].Status != "planned" || reports[1].Status != "failed" || reports[1].Problem == "" {
+		t.Errorf("%d, %v: %s", code, err, out)
+	}
+	if text, err := os.ReadFile(filepath.Join(home, ".cursor", "mcp.json")); err != nil || string(text) != "{}\n" {
+		t.Errorf("%s, %v", text, err)
+	}
+	out, _, _ = play(t, "", "clients", "--json")
+	var states []clientState
+	found := map[string]bool{}
+	if err := json.Unmarshal([]byte(out), &states); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, s := range states {
+		if found[s.Client] = s.Found; s.Client == "codex" && !strings.Contains(s.Problem, "line 1") {
+			t.Errorf("%+v", s)
+		}
+	}
+	if !found["cursor"] || !found["codex"] || found["zed"] {
+		t.Errorf("%v", found)
+	}
+}
+
+func TestNPX(t *testing.T) {
+	manifest := filepath.Join(t.TempDir(), "package.json")
+	if err := os.WriteFile(manifest, []byte(`{"_npx": {"packages": ["toolserver@1"]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if argv := npxCommand(manifest); !strings.HasSuffix(strings.Join(argv, " "), "npx -y toolserver@1") {
+		t.Errorf("%q", argv)
+	}
+	if argv := npxCommand(manifest + "x"); argv != nil {
+		t.Errorf("%q", argv)
+	}
+}
