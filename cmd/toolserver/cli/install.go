@@ -376,7 +376,7 @@ func (g *globals) serveArguments() ([]string, error) {
 	}
 	g.sayUnused(cfg)
 	args := []string{"serve", "--stdio"}
-	if cfg.Source == config.OriginNamed || cfg.Source == config.OriginTrusted {
+	if cfg.File != "" && (cfg.Source != config.OriginUser || os.Getenv("XDG_CONFIG_HOME") != "") { // or the server would not find it
 		args = append(args, "--config", cfg.File)
 	}
 	dirs := g.dirs

@@ -305,6 +305,36 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// TestOwnProgram leaves the file to the client's own program while that is there.
+func TestOwnProgram(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the program is a shell script")
+	}
+	m := machine(t, "linux")
+	program := filepath.Join(m.Home, "claude")
+	m.LookPath = func(string) (string, error) { return program, nil }
+	s, err := site(client(t, "claude-code"), m, false, "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ script, file, problem string }{
+		{"exit 0", "{}", "did not change"},
+		{"echo not signed in >&2; exit 3", "{}", "exit status 3: not signed in"},
+		{`[ "$1 $2 $3 $4 $5" = "mcp add-json -s user toolserver" ] && printf '{"mcpServers": {"%s": %s}}' "$5" "$6" >"$(dirname "$0")/.claude.json"`, `{"mcpServers": {"toolserver": {"type":"stdio","command":"/x","args":["serve","--stdio","/a b/$/é\""]}}}`, ""},
+	} {
+		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+tt.script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_, err := install(t.Context(), s, server("/x"))
+		if (tt.problem == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tt.problem) {
+			t.Errorf("%s: %v", tt.script, err)
+		}
+		if text, err := os.ReadFile(s.File); err != nil || string(text) != tt.file {
+			t.Errorf("%s: %s, %v", tt.script, text, err)
+		}
+	}
+}
+
 func TestSecrets(t *testing.T) {
 	for _, c := range clients.All() {
 		s := mustSite(t, c, "")
