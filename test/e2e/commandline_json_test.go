@@ -32,6 +32,7 @@ func TestJSONEverywhere(t *testing.T) {
 		{"-c up.yaml upstream list", 0, ""}, {"-c up.yaml upstream ping u", 0, ""}, {"-c up.yaml upstream ping u gone", 1, ""}, {"-c up.yaml upstream tools u", 0, "tools"}, {"-c up.yaml upstream tools gone", 1, "tools"},
 		{"-c up.yaml upstream approve u", 0, "changed"}, {"-c up.yaml upstream approve u --yes", 0, "pinned"},
 		{"-c up.yaml upstream add more --replace -- true", 0, "added"}, {"-c up.yaml upstream remove more", 0, "removed"},
+		{"install cursor --dry-run", 0, ""}, {"install cursor --print", 0, ""}, {"uninstall cursor", 0, ""}, {"clients", 0, ""},
 	} {
 		before, after := append([]string{"--json"}, strings.Fields(test.args)...), append(strings.Fields(test.args), "--json")
 		if i := strings.Index(test.args, " -- "); i >= 0 {
