@@ -44,11 +44,19 @@ func headings() map[string]string {
 	return all
 }
 
-// conditional are the tools that are there only with credentials, by family.
+// noShell is why there are no command tools.
+const noShell = "needs a shell, bash or sh, and this machine has none, as in the minimal container image"
+
+// conditional are the tools that are there only with what they need, by family.
 var conditional = map[string][]domain.Missing{
 	"anthropic": {
 		{Kind: domain.KindTool, Name: "anthropic_usage", Category: "ai", Reason: "needs the environment variable ANTHROPIC_ADMIN_API_KEY, or anthropic.admin_api_key in the configuration"},
 		{Kind: domain.KindTool, Name: "claude_conversation", Category: "ai", Reason: "needs the environment variable ANTHROPIC_API_KEY, or anthropic.api_key in the configuration"},
+	},
+	"shell": {
+		{Kind: domain.KindTool, Name: "bash", Category: "shell", Reason: noShell},
+		{Kind: domain.KindTool, Name: "bash_jobs", Category: "shell", Reason: noShell},
+		{Kind: domain.KindTool, Name: "execute_command", Category: "shell", Reason: noShell},
 	},
 	"websearch": {
 		{Kind: domain.KindTool, Name: "web_search", Category: "web", Reason: "needs a search service: the environment variable BRAVE_API_KEY or TAVILY_API_KEY, web.search.searxng.base_url in the configuration, or duckduckgo among web.search.providers"},

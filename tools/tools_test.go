@@ -110,6 +110,24 @@ func TestFamiliesStay(t *testing.T) {
 	}
 }
 
+// TestNoShell offers no tool that needs a shell where there is none, and says why.
+func TestNoShell(t *testing.T) {
+	needsShell := func(name string) bool { return slices.Contains([]string{"bash", "bash_jobs", "execute_command"}, name) }
+	for _, none := range []bool{false, true} {
+		d := deps(t)
+		d.ShellOptions.NoShell = none
+		list, missing, _ := offered(t, new(tools.Families), d)
+		listed := len(slices.DeleteFunc(list, func(t domain.Tool) bool { return !needsShell(t.Name) }))
+		unavailable := domain.Joined(slices.DeleteFunc(missing, func(m domain.Missing) bool { return !needsShell(m.Name) }))
+		switch {
+		case !none && (listed != 3 || len(unavailable) > 0):
+			t.Errorf("with a shell %d are offered, and unavailable are %v", listed, unavailable)
+		case none && (listed != 0 || len(unavailable) != 1 || !strings.Contains(unavailable[0].Reason, "this machine has none")):
+			t.Errorf("without a shell %d are offered, and unavailable are %v", listed, unavailable)
+		}
+	}
+}
+
 func pointers(list []domain.Tool) []*domain.Tool {
 	all := make([]*domain.Tool, len(list))
 	for i := range list {

@@ -57,8 +57,8 @@ func exitOf(status syscall.WaitStatus) (code int, signal string, err error) {
 	return status.ExitStatus(), "", nil
 }
 
-// shellPath is the shell of [Spec.Shell], looked up once and not in the PATH of a
-// spec, which may be anything.
+// shellPath is the shell of [Spec.Shell], looked up once, so that a reload changes
+// nothing, and not in the PATH of a spec, which may be anything.
 var shellPath = sync.OnceValues(func() (string, error) {
 	for _, name := range []string{"/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "bash", "sh"} {
 		if path, err := lookPath(name, "/", os.Getenv("PATH")); err == nil {

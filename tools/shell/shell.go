@@ -29,6 +29,7 @@ type Options struct {
 	BashTimeout    time.Duration // the longest a bash command may run; zero means DefaultLimit
 	ExecuteTimeout time.Duration // the same of execute_command
 	MaxChars       int           // of a result; output beyond it is kept in Results
+	NoShell        bool          // nothing on this machine runs a command line, so there are no tools
 	Results        *domain.ResultStore
 }
 
@@ -63,7 +64,12 @@ func Declared() declare.Group {
 }
 
 // Tools returns the command tools, which run what s lets them.
-func Tools(s *sandbox.Sandbox, o Options) []domain.Tool { return declare.Make(s, o, all()) }
+func Tools(s *sandbox.Sandbox, o Options) []domain.Tool {
+	if o.NoShell {
+		return nil
+	}
+	return declare.Make(s, o, all())
+}
 
 // tool is what bash and execute_command have in common.
 type tool struct {

@@ -210,6 +210,7 @@ func (a *App) sandbox(cfg *config.Loaded) (*tools.Sandbox, error) {
 
 // deps returns what the built-in families are made from.
 func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
+	_, noShell := process.Shell()
 	return tools.Deps{
 		Sandbox: box, Settings: cfg.ToolSettings(), Results: a.results,
 		Resources: resources.Deps{
@@ -222,7 +223,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 		FileOptions: files.Options{Program: a.self, MaxChars: cfg.Limits.MaxResultChars},
 		ShellOptions: shell.Options{
 			BashTimeout: cfg.Tools["bash"].Timeout, ExecuteTimeout: cfg.Tools["execute_command"].Timeout,
-			MaxChars: cfg.Limits.MaxResultChars, Results: a.results,
+			MaxChars: cfg.Limits.MaxResultChars, Results: a.results, NoShell: noShell != nil,
 		},
 		Web:    web.Options{Timeout: cfg.Tools["web_fetch"].Timeout, UserAgent: cfg.Web.UserAgent, MaxChars: cfg.Limits.MaxResultChars},
 		Search: cfg.Web.Search, LinkedIn: cfg.LinkedIn, Anthropic: cfg.Anthropic,

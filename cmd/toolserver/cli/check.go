@@ -147,7 +147,7 @@ func (r *checkReport) serving(cfg *config.Loaded) {
 }
 
 func (r *checkReport) commands(a *app.App) {
-	r.shell(a)
+	r.shell()
 	method, err := a.ProcessTree()
 	found := string(method)
 	if err != nil {
@@ -171,12 +171,10 @@ func (r *checkReport) commands(a *app.App) {
 	}
 }
 
-// shell checks what bash and execute_command run, if one of them is enabled.
-func (r *checkReport) shell(a *app.App) {
-	enabled := slices.ContainsFunc(a.Executor().Registry.ListEnabled(), func(t *domain.Tool) bool { return t.Name == "bash" || t.Name == "execute_command" })
+// shell says what bash and execute_command run. Without a shell they are among the
+// tools that are unavailable.
+func (r *checkReport) shell() {
 	switch path, err := process.Shell(); {
-	case err != nil && enabled:
-		r.line(false, "shell", fmt.Sprintf("%v: bash and execute_command cannot run; install a shell, or set enabled: false for both", err))
 	case err != nil:
 	case strings.TrimSuffix(filepath.Base(path), ".exe") == "bash", runtime.GOOS == "windows": // whose shell is cmd.exe
 		r.line(true, "shell", path)
