@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"toolserver/domain"
@@ -11,13 +12,26 @@ import (
 	"toolserver/tools/files/picture"
 )
 
-// document returns the text of a Word document or Excel workbook.
-func (c *reading) document(ctx context.Context, t document.Type) (domain.ToolResult, error) {
-	read, format := document.DocxText, "docx"
-	if t.Kind == document.Xlsx {
-		read, format = document.XlsxRows, "xlsx"
+// converter returns what makes text of a kind of document, or nil.
+func converter(k document.Kind) func(r io.ReaderAt, size int64, limits document.Limits) (string, error) {
+	switch k {
+	case document.Docx:
+		return document.DocxText
+	case document.Xlsx:
+		return document.XlsxRows
+	case document.Pptx:
+		return document.PptxText
+	case document.OpenDocument:
+		return document.OpenDocumentText
+	case document.Epub:
+		return document.EpubText
 	}
-	text, err := read(ctxReaderAt{ctx, c.file}, c.file.Info.Size, document.Limits{})
+	return nil
+}
+
+// document returns the text of a document.
+func (c *reading) document(ctx context.Context, t document.Type) (domain.ToolResult, error) {
+	text, err := converter(t.Kind)(ctxReaderAt{ctx, c.file}, c.file.Info.Size, document.Limits{})
 	note := ""
 	switch limit, tooMuch := errors.AsType[*document.LimitError](err); {
 	case ctx.Err() != nil:
@@ -31,7 +45,7 @@ func (c *reading) document(ctx context.Context, t document.Type) (domain.ToolRes
 	}
 	src := source{
 		r: strings.NewReader(text), size: int64(len(text)),
-		fileSize: c.file.Info.Size, format: format, note: note,
+		fileSize: c.file.Info.Size, format: t.Format, note: note,
 	}
 	return c.window(ctx, src)
 }

@@ -101,11 +101,11 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 		return ioFailure(path, err), nil
 	}
 	switch t := document.Detect(path, call.head); t.Kind {
-	case document.Docx, document.Xlsx:
+	case document.Docx, document.Xlsx, document.Pptx, document.OpenDocument, document.Epub:
 		return call.document(ctx, t)
 	case document.Image:
 		return call.image(ctx, t)
-	case document.Binary:
+	case document.Binary, document.PDF:
 		return call.refuse(t), nil
 	}
 	return call.text(ctx)

@@ -52,7 +52,20 @@ func TestReadDocuments(t *testing.T) {
 		"xl/worksheets/s.xml", `<worksheet><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>k</t></is></c><c r="B1"><v>42</v></c></row></sheetData></worksheet>`)
 	b.put(t, "report.docx", docx(t, paragraph("Hello")+table), "sheet.xlsx", sheet, "long.docx", docx(t, strings.Repeat(paragraph(strings.Repeat("word ", 10)), 200)),
 		"fake.docx", archive(t, "x", "y"), "text.docx", "plain\n", "paper.pdf", "%PDF-1.7\n\x00", "a.zip", archive(t, "x", "y"),
-		"its mine.pdf", "%PDF-1.7\n\x00")
+		"its mine.pdf", "%PDF-1.7\n\x00",
+		"text.odt", archive(t, "content.xml", `<office:document-content><office:body><office:text><text:h text:outline-level="1">T</text:h><text:p>x</text:p></office:text></office:body></office:document-content>`),
+		"talk.pptx", archive(t, "ppt/presentation.xml", `<p:presentation><p:sldIdLst><p:sldId id="256" r:id="r1"/></p:sldIdLst></p:presentation>`,
+			"ppt/_rels/presentation.xml.rels", `<Relationships><Relationship Id="r1" Type="http://x/slide" Target="slides/s.xml"/></Relationships>`,
+			"ppt/slides/s.xml", `<p:sld><a:p><a:r><a:t>Hi</a:t></a:r></a:p></p:sld>`),
+		"book.epub", archive(t, "META-INF/container.xml", `<container><rootfile full-path="c.opf"/></container>`,
+			"c.opf", `<package><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/><itemref idref="a"/></package>`, "a.xhtml", "<p>Call me Ishmael.</p>"))
+	format := func(want string) func(t *testing.T, res domain.ToolResult) {
+		return func(t *testing.T, res domain.ToolResult) {
+			if m := meta(t, res); m["format"] != want {
+				t.Errorf("_meta %v", m)
+			}
+		}
+	}
 	b.run(t, "read_file", []tooltest.Case{
 		{Name: "docx", Args: `{"path":"report.docx"}`, Exact: "Hello\na\tb", Check: func(t *testing.T, res domain.ToolResult) {
 			if m := meta(t, res); m["format"] != "docx" || m["total_lines"] != 2.0 || m["truncated"] != false {
@@ -62,6 +75,9 @@ func TestReadDocuments(t *testing.T) {
 		{Name: "docx lines", Args: `{"path":"report.docx","offset":2,"limit":1}`, Exact: "a\tb"},
 		{Name: "docx window", Args: `{"path":"long.docx"}`, Wants: []string{"[Showed lines 1-", "of 200 (", `read_file(path="long.docx", offset=`}},
 		{Name: "xlsx", Args: `{"path":"sheet.xlsx"}`, Exact: "## S\nk\t42"},
+		{Name: "odt", Args: `{"path":"text.odt"}`, Exact: "# T\nx", Check: format("odt")},
+		{Name: "pptx", Args: `{"path":"talk.pptx"}`, Exact: "## Slide 1\nHi", Check: format("pptx")},
+		{Name: "epub", Args: `{"path":"book.epub"}`, Exact: "Call me Ishmael.", Check: format("epub")},
 		{Name: "zip called docx", Args: `{"path":"fake.docx"}`, Want: "fake.docx is not a readable .docx file", ErrorType: "is_binary"},
 		{Name: "text called docx", Args: `{"path":"text.docx"}`, Exact: "plain\n"},
 		{Name: "pdf", Args: `{"path":"paper.pdf"}`, Wants: []string{"PDF document", "pdftotext -layout paper.pdf -"}, ErrorType: "is_binary"},

@@ -11,14 +11,31 @@ import (
 
 var errOLE = errors.New("it is protected by a password or in the binary format of before 2007")
 
-// archive is an Office Open XML package: a zip archive of XML parts. All parts
-// draw on one allowance of unpacked bytes, and one of text.
+// archive is a zip archive of XML parts: an Office Open XML package, an OpenDocument file or
+// a book. All parts draw on one allowance of unpacked bytes, and one of text.
 type archive struct {
+	budget
+	file   io.ReaderAt
 	parts  map[string]*zip.File // by partKey
 	limits Limits
 	packed int64 // bytes that may still be unpacked
-	text   int   // bytes of text that may still be made
-	full   error // the text allowance is used up
+}
+
+// budget is how much text may still be made.
+type budget struct {
+	text, most int   // bytes, still and in all
+	full       error // nothing more may
+}
+
+func newBudget(limits Limits) budget { return budget{text: limits.Text, most: limits.Text} }
+
+// take draws n bytes of text. Once they are used up, it reports false and sets full.
+func (b *budget) take(n int) bool {
+	if b.text -= n; b.text < 0 {
+		b.text = 0
+		b.full = &LimitError{What: "bytes of text", Max: int64(b.most)}
+	}
+	return b.full == nil
 }
 
 func openArchive(r io.ReaderAt, size int64, limits Limits) (*archive, error) {
@@ -44,7 +61,7 @@ func openArchive(r io.ReaderAt, size int64, limits Limits) (*archive, error) {
 		return nil, meter.err
 	}
 	meter.left = -1
-	a := &archive{parts: make(map[string]*zip.File, len(z.File)), limits: limits, packed: limits.Unpacked, text: limits.Text}
+	a := &archive{budget: newBudget(limits), file: r, parts: make(map[string]*zip.File, len(z.File)), limits: limits, packed: limits.Unpacked}
 	for _, f := range z.File {
 		key := partKey(f.Name)
 		if _, ok := a.parts[key]; !ok {
@@ -54,24 +71,17 @@ func openArchive(r io.ReaderAt, size int64, limits Limits) (*archive, error) {
 	return a, nil
 }
 
-// take draws n bytes of text. Once they are used up, it reports false and sets full.
-func (a *archive) take(n int) bool {
-	if a.text -= n; a.text < 0 {
-		a.text = 0
-		a.full = &LimitError{What: "bytes of text", Max: int64(a.limits.Text)}
-	}
-	return a.full == nil
-}
-
 // partKey makes part names comparable: their case does not count (ECMA-376
 // part 2, 6.2.2.3), and some programs write backslashes.
 func partKey(name string) string {
 	return strings.ToLower(strings.TrimPrefix(strings.ReplaceAll(name, `\`, "/"), "/"))
 }
 
-// each reads a part, if there is one, and calls fn for each element inside its
-// root. What fn leaves of the element is skipped.
-func (a *archive) each(name string, fn func(t *tokens, e element) error) error {
+// has reports whether there is a part of that name.
+func (a *archive) has(name string) bool { return a.parts[partKey(name)] != nil }
+
+// unpack calls fn with what a part unpacks to, if there is one.
+func (a *archive) unpack(name string, fn func(content io.Reader) error) error {
 	f := a.parts[partKey(name)]
 	if f == nil {
 		return nil
@@ -81,11 +91,27 @@ func (a *archive) each(name string, fn func(t *tokens, e element) error) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer content.Close()
-	t := newTokens(a, name, content)
-	if err := t.root(); err != nil {
-		return err
-	}
-	return t.children(func(e element) error { return fn(t, e) })
+	return fn(&allowance{content, a})
+}
+
+// part reads a part, if there is one: fn gets its root.
+func (a *archive) part(name string, fn func(t *tokens, root element) error) error {
+	return a.unpack(name, func(content io.Reader) error {
+		t := newTokens(content, name, a.limits.Depth)
+		root, err := t.root()
+		if err != nil {
+			return err
+		}
+		return fn(t, root)
+	})
+}
+
+// each calls fn for each element inside the root of a part, if there is one. What fn
+// leaves of the element is skipped.
+func (a *archive) each(name string, fn func(t *tokens, e element) error) error {
+	return a.part(name, func(t *tokens, _ element) error {
+		return t.children(func(e element) error { return fn(t, e) })
+	})
 }
 
 // elements calls fn for all elements of a part below its root, in the order of the text.
@@ -143,6 +169,8 @@ func (a *archive) relations(part string) (map[string]relation, error) {
 	return rels, err
 }
 
+func lacking(part string) error { return fmt.Errorf("the archive lacks a part: %s", part) }
+
 // mainPart returns the part that the package is about, or otherwise, and its relationships.
 func (a *archive) mainPart(otherwise string) (string, map[string]relation, error) {
 	rels, err := a.relations("")
@@ -151,12 +179,12 @@ func (a *archive) mainPart(otherwise string) (string, map[string]relation, error
 	}
 	main := otherwise
 	for _, rel := range rels {
-		if rel.kind == "officeDocument" && a.parts[partKey(rel.target)] != nil {
+		if rel.kind == "officeDocument" && a.has(rel.target) {
 			main = rel.target
 		}
 	}
-	if a.parts[partKey(main)] == nil {
-		return "", nil, fmt.Errorf("the archive lacks a part: %s", main)
+	if !a.has(main) {
+		return "", nil, lacking(main)
 	}
 	rels, err = a.relations(main)
 	return main, rels, err

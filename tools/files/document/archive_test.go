@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"toolserver/tools/files/document"
 )
@@ -72,6 +73,32 @@ func docxText(t testing.TB, file []byte) string {
 	return text
 }
 
+type converter = func(r io.ReaderAt, size int64, limits document.Limits) (string, error)
+
+// check holds what is made of a file to the limit of text and to UTF-8.
+func check(t *testing.T, convert converter, file []byte) {
+	t.Helper()
+	text, err := convert(bytes.NewReader(file), int64(len(file)), document.Limits{Unpacked: 1 << 20, Text: 1 << 16})
+	if len(text) > 1<<16 {
+		t.Fatalf("%d bytes of text, error %v", len(text), err)
+	}
+	if !utf8.ValidString(text) {
+		t.Fatalf("not UTF-8: %q", text)
+	}
+}
+
+func measure(b *testing.B, convert converter, file []byte) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := convert(bytes.NewReader(file), int64(len(file)), document.Limits{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// archives are what converts zip archives.
+var archives = []converter{document.DocxText, document.XlsxRows, document.PptxText, document.OpenDocumentText, document.EpubText}
+
 func TestNotADocument(t *testing.T) {
 	for _, tc := range []struct{ name, file, want string }{
 		{"empty", "", "not a readable .docx file"},
@@ -90,8 +117,10 @@ func TestNotADocument(t *testing.T) {
 			if !errors.As(err, &format) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("docx: %v, want a FormatError with %q", err, tc.want)
 			}
-			if _, err := document.XlsxRows(strings.NewReader(tc.file), int64(len(tc.file)), document.Limits{}); !errors.As(err, &format) {
-				t.Errorf("xlsx: %v, want a FormatError", err)
+			for i, convert := range archives {
+				if _, err := convert(strings.NewReader(tc.file), int64(len(tc.file)), document.Limits{}); !errors.As(err, &format) {
+					t.Errorf("converter %d: %v, want a FormatError", i, err)
+				}
 			}
 		})
 	}

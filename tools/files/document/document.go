@@ -1,6 +1,7 @@
-// Package document turns files that are not plain text into text: Word
-// documents (.docx) and Excel workbooks (.xlsx), the Office Open XML formats
-// of ECMA-376. It tells images and other binary files by their first bytes.
+// Package document turns files that are not plain text into text: Word documents,
+// Excel workbooks and PowerPoint presentations (the Office Open XML formats of ECMA-376),
+// OpenDocument files and EPUB books. It tells images and other binary files by their
+// first bytes.
 //
 // Nothing here opens a file or a network address: a caller hands over an
 // [io.ReaderAt] with its size, and links are text. A document comes from

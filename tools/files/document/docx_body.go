@@ -296,13 +296,18 @@ func (d *docx) write(p *paragraph, s string) {
 // linkEnd appends the address of a link whose text begins at from, unless the
 // text says it.
 func (d *docx) linkEnd(p *paragraph, from int, url string) {
-	switch text := string(p.text[min(from, len(p.text)):]); {
+	d.write(p, linkSuffix(string(p.text[min(from, len(p.text)):]), url))
+}
+
+// linkSuffix returns what follows the text of a link: its address, unless the text says it.
+func linkSuffix(text, url string) string {
+	switch {
 	case url == "" || text == url || "mailto:"+text == url || text+"/" == url:
+		return ""
 	case text == "":
-		d.write(p, url)
-	default:
-		d.write(p, " ("+url+")")
+		return url
 	}
+	return " (" + url + ")"
 }
 
 const (

@@ -1,7 +1,6 @@
 package document_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -169,13 +168,7 @@ func FuzzDocx(f *testing.F) {
 	numbering := wordXML("numbering", `<w:abstractNum w:abstractNumId="1"><w:lvl w:ilvl="0"><w:numFmt w:val="upperRoman"/><w:lvlText w:val="%1%9%"/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num>`)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		file := docx(t, string(body), "word/_rels/document.xml.rels", relsXML("n numbering numbering.xml"), "word/numbering.xml", numbering)
-		text, err := document.DocxText(bytes.NewReader(file), int64(len(file)), document.Limits{Text: 1 << 16})
-		if len(text) > 1<<16 {
-			t.Fatalf("%d bytes of text, error %v", len(text), err)
-		}
-		if strings.ToValidUTF8(text, "") != text {
-			t.Fatalf("not UTF-8: %q", text)
-		}
+		check(t, document.DocxText, file)
 	})
 }
 
@@ -183,14 +176,13 @@ func FuzzDocx(f *testing.F) {
 func FuzzArchive(f *testing.F) {
 	f.Add(report(f))
 	f.Add(workbook(f))
+	f.Add(pptx(f, shape("title", "x")))
+	f.Add(openDocument(f, "text", "<text:p>x</text:p>"))
+	f.Add(book(f, "a", "<p>x</p>"))
 	f.Add([]byte("PK\x05\x06" + strings.Repeat("\xff", 18)))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		small := document.Limits{Unpacked: 1 << 20, Text: 1 << 16}
-		if text, _ := document.DocxText(bytes.NewReader(file), int64(len(file)), small); len(text) > 1<<16 {
-			t.Fatalf("%d bytes of text", len(text))
-		}
-		if text, _ := document.XlsxRows(bytes.NewReader(file), int64(len(file)), small); len(text) > 1<<16 {
-			t.Fatalf("%d bytes of rows", len(text))
+		for _, convert := range archives {
+			check(t, convert, file)
 		}
 	})
 }

@@ -14,11 +14,15 @@ type Kind int
 // The kinds of files. Plain text, in whatever charset, is Other as long as its
 // first bytes do not say otherwise.
 const (
-	Other  Kind = iota // text, as far as the first bytes tell
-	Docx               // for Docx
-	Xlsx               // for XlsxRows
-	Image              // for an image block
-	Binary             // nothing here reads it, see Refusal
+	Other        Kind = iota // text, as far as the first bytes tell
+	Docx                     // for DocxText
+	Xlsx                     // for XlsxRows
+	Pptx                     // for PptxText
+	OpenDocument             // for OpenDocumentText
+	Epub                     // for EpubText
+	PDF                      // for pdftotext(1), of poppler
+	Image                    // for an image block
+	Binary                   // nothing here reads it, see Refusal
 )
 
 // Type is the type of a file.
@@ -26,6 +30,8 @@ type Type struct {
 	Kind Kind
 	MIME string // "" for Other
 	Name string // for people, such as "PDF document"; "" for Other
+	// Format is the extension by which it is known, such as "docx", if it goes by the name.
+	Format string
 
 	advice string // what to do with a file of kind Binary, with %s for its name
 }
@@ -47,73 +53,99 @@ const (
 	unprotect  = "save it without its password first"
 )
 
-// types are the types that Detect knows: of files that begin with magic, in which ? stands for any byte, and that have one
-// of the extensions, if any are given.
-var types = [...]struct {
+// signature tells a type: a file of it begins with magic, in which ? stands for any byte, and has one of the extensions, if any
+// are given.
+type signature struct {
 	magic, extensions string
 	Type
-}{
-	{zipMagic, ".docx .docm .dotx .dotm", Type{Docx, officeMIME + "wordprocessingml.document", "Word document", ""}},
-	{zipMagic, ".xlsx .xlsm .xltx .xltm", Type{Xlsx, officeMIME + "spreadsheetml.sheet", "Excel workbook", ""}},
-	{zipMagic, ".pptx .pptm .ppsx", Type{Binary, officeMIME + "presentationml.presentation", "PowerPoint presentation", convert + "pdf %s`"}},
-	{zipMagic, ".odt", Type{Binary, odfMIME + "text", "OpenDocument text", convert + "docx %s`"}},
-	{zipMagic, ".ods", Type{Binary, odfMIME + "spreadsheet", "OpenDocument spreadsheet", convert + "xlsx %s`"}},
-	{zipMagic, ".odp", Type{Binary, odfMIME + "presentation", "OpenDocument presentation", convert + "pdf %s`"}},
-	{zipMagic, ".epub", Type{Binary, "application/epub+zip", "EPUB book", unzip}},
-	{zipMagic, "", Type{Binary, "application/zip", "zip archive", unzip}},
-	{oleMagic, ".doc .dot", Type{Binary, "application/msword", "Word 97-2003 document", convert + "docx %s`"}},
-	{oleMagic, ".xls .xlt", Type{Binary, "application/vnd.ms-excel", "Excel 97-2003 workbook", convert + "xlsx %s`"}},
-	{oleMagic, ".ppt .pps", Type{Binary, "application/vnd.ms-powerpoint", "PowerPoint 97-2003 presentation", convert + "pdf %s`"}},
-	{oleMagic, ".docx .xlsx .pptx", Type{Binary, "application/x-ole-storage", "password-protected Office document", unprotect}},
-	{oleMagic, "", Type{Binary, "application/x-ole-storage", "OLE file", ""}},
-	{"\x89PNG\r\n\x1A\n", "", Type{Image, "image/png", "image", ""}},
-	{"\xFF\xD8\xFF", "", Type{Image, "image/jpeg", "image", ""}},
-	{"GIF87a", "", Type{Image, "image/gif", "image", ""}},
-	{"GIF89a", "", Type{Image, "image/gif", "image", ""}},
-	{"RIFF????WEBP", "", Type{Image, "image/webp", "image", ""}},
-	{"????ftypavif", "", Type{Binary, "image/avif", "AVIF image", toPNG}},
-	{"????ftypavis", "", Type{Binary, "image/avif", "AVIF image", toPNG}},
-	{"II*\x00", "", Type{Binary, "image/tiff", "TIFF image", toPNG}},
-	{"MM\x00*", "", Type{Binary, "image/tiff", "TIFF image", toPNG}},
-	{"\x00\x00\x01\x00", "", Type{Binary, "image/x-icon", "icon", toPNG}},
-	{"BM????\x00\x00\x00\x00", "", Type{Binary, "image/bmp", "BMP image", toPNG}}, // the zeros are reserved and keep text out
-	{"%PDF-", "", Type{Binary, "application/pdf", "PDF document", "call bash with command `pdftotext -layout %s -`"}},
-	{"\x7FELF", "", Type{Binary, "application/x-elf", "ELF program or library", ""}},
-	{"\x1F\x8B", "", Type{Binary, "application/gzip", "gzip archive", "call bash with command `gzip -dc %s | head -c 20000`"}},
-	{"BZh", "", Type{Binary, "application/x-bzip2", "bzip2 archive", ""}},
-	{"\xFD7zXZ\x00", "", Type{Binary, "application/x-xz", "xz archive", ""}},
-	{"\x28\xB5\x2F\xFD", "", Type{Binary, "application/zstd", "zstd archive", ""}},
-	{"7z\xBC\xAF\x27\x1C", "", Type{Binary, "application/x-7z-compressed", "7z archive", ""}},
-	{"Rar!\x1A\x07", "", Type{Binary, "application/vnd.rar", "rar archive", ""}},
-	{tarMagic, "", Type{Binary, "application/x-tar", "tar archive", "call bash with command `tar -tf %s` to list what is in it"}},
-	{"PK\x05\x06", "", Type{Binary, "application/zip", "empty zip archive", unzip}},
-	{"SQLite format 3\x00", "", Type{Binary, "application/vnd.sqlite3", "SQLite database", "call bash with command `sqlite3 %s .schema`"}},
-	{"\x00asm", "", Type{Binary, "application/wasm", "WebAssembly module", ""}},
-	{"\xCA\xFE\xBA\xBE", "", Type{Binary, "application/x-mach-binary", "Mach-O program or Java class", ""}},
-	{"\xCF\xFA\xED\xFE", "", Type{Binary, "application/x-mach-binary", "Mach-O program", ""}},
-	{"OggS", "", Type{Binary, "audio/ogg", "Ogg media file", ""}},
-	{"fLaC", "", Type{Binary, "audio/flac", "FLAC audio file", ""}},
-	{"ID3", "", Type{Binary, "audio/mpeg", "MP3 audio file", ""}},
-	{"RIFF????WAVE", "", Type{Binary, "audio/wav", "WAV audio file", ""}},
-	{"????ftyp", "", Type{Binary, "video/mp4", "MP4 media file", ""}},
-	{"\x1A\x45\xDF\xA3", "", Type{Binary, "video/webm", "Matroska or WebM video", ""}},
-	{"wOF2", "", Type{Binary, "font/woff2", "font", ""}},
 }
+
+// types are the types that Detect knows.
+var types = [...]signature{
+	{zipMagic, ".docx .docm .dotx .dotm", Type{Kind: Docx, MIME: officeMIME + "wordprocessingml.document", Name: "Word document"}},
+	{zipMagic, ".xlsx .xlsm .xltx .xltm", Type{Kind: Xlsx, MIME: officeMIME + "spreadsheetml.sheet", Name: "Excel workbook"}},
+	{zipMagic, ".pptx .pptm .ppsx .ppsm .potx .potm", Type{Kind: Pptx, MIME: officeMIME + "presentationml.presentation", Name: "PowerPoint presentation"}},
+	{zipMagic, ".odt .ott", Type{Kind: OpenDocument, MIME: odfMIME + "text", Name: "OpenDocument text"}},
+	{zipMagic, ".ods .ots", Type{Kind: OpenDocument, MIME: odfMIME + "spreadsheet", Name: "OpenDocument spreadsheet"}},
+	{zipMagic, ".odp .otp", Type{Kind: OpenDocument, MIME: odfMIME + "presentation", Name: "OpenDocument presentation"}},
+	{zipMagic, ".epub", Type{Kind: Epub, MIME: "application/epub+zip", Name: "EPUB book"}},
+	{zipMagic, "", binary("application/zip", "zip archive", unzip)},
+	{oleMagic, ".doc .dot", binary("application/msword", "Word 97-2003 document", convert+"docx %s`")},
+	{oleMagic, ".xls .xlt", binary("application/vnd.ms-excel", "Excel 97-2003 workbook", convert+"xlsx %s`")},
+	{oleMagic, ".ppt .pps", binary("application/vnd.ms-powerpoint", "PowerPoint 97-2003 presentation", convert+"pptx %s`")},
+	{oleMagic, ".msg", binary("application/vnd.ms-outlook", "Outlook message", "save it as .eml first, for instance call bash with command `msgconvert %s`")},
+	{oleMagic, ".docx .xlsx .pptx", binary("application/x-ole-storage", "password-protected Office document", unprotect)},
+	{oleMagic, "", binary("application/x-ole-storage", "OLE file", "")},
+	{"\x89PNG\r\n\x1A\n", "", image("image/png")},
+	{"\xFF\xD8\xFF", "", image("image/jpeg")},
+	{"GIF87a", "", image("image/gif")},
+	{"GIF89a", "", image("image/gif")},
+	{"RIFF????WEBP", "", image("image/webp")},
+	{"????ftypavif", "", binary("image/avif", "AVIF image", toPNG)},
+	{"????ftypavis", "", binary("image/avif", "AVIF image", toPNG)},
+	{"II*\x00", "", binary("image/tiff", "TIFF image", toPNG)},
+	{"MM\x00*", "", binary("image/tiff", "TIFF image", toPNG)},
+	{"\x00\x00\x01\x00", "", binary("image/x-icon", "icon", toPNG)},
+	{"BM????\x00\x00\x00\x00", "", binary("image/bmp", "BMP image", toPNG)}, // the zeros are reserved and keep text out
+	{"%PDF-", "", Type{Kind: PDF, MIME: "application/pdf", Name: "PDF document", advice: "call bash with command `pdftotext -layout %s -`"}},
+	{"\x7FELF", "", binary("application/x-elf", "ELF program or library", "")},
+	{"\x1F\x8B", "", binary("application/gzip", "gzip archive", "call bash with command `gzip -dc %s | head -c 20000`")},
+	{"BZh", "", binary("application/x-bzip2", "bzip2 archive", "")},
+	{"\xFD7zXZ\x00", "", binary("application/x-xz", "xz archive", "")},
+	{"\x28\xB5\x2F\xFD", "", binary("application/zstd", "zstd archive", "")},
+	{"7z\xBC\xAF\x27\x1C", "", binary("application/x-7z-compressed", "7z archive", "")},
+	{"Rar!\x1A\x07", "", binary("application/vnd.rar", "rar archive", "")},
+	{tarMagic, "", binary("application/x-tar", "tar archive", "call bash with command `tar -tf %s` to list what is in it")},
+	{"PK\x05\x06", "", binary("application/zip", "empty zip archive", unzip)},
+	{"SQLite format 3\x00", "", binary("application/vnd.sqlite3", "SQLite database", "call bash with command `sqlite3 %s .schema`")},
+	{"\x00asm", "", binary("application/wasm", "WebAssembly module", "")},
+	{"\xCA\xFE\xBA\xBE", "", binary("application/x-mach-binary", "Mach-O program or Java class", "")},
+	{"\xCF\xFA\xED\xFE", "", binary("application/x-mach-binary", "Mach-O program", "")},
+	{"OggS", "", binary("audio/ogg", "Ogg media file", "")},
+	{"fLaC", "", binary("audio/flac", "FLAC audio file", "")},
+	{"ID3", "", binary("audio/mpeg", "MP3 audio file", "")},
+	{"RIFF????WAVE", "", binary("audio/wav", "WAV audio file", "")},
+	{"????ftyp", "", binary("video/mp4", "MP4 media file", "")},
+	{"\x1A\x45\xDF\xA3", "", binary("video/webm", "Matroska or WebM video", "")},
+	{"wOF2", "", binary("font/woff2", "font", "")},
+}
+
+// textTypes are the types of files that are text, and that are read as documents unless
+// their source is asked for.
+var textTypes = [...]signature{
+	{`{\rtf`, "", binary("application/rtf", "RTF document", convert+"docx %s`")},
+}
+
+func binary(mime, name, advice string) Type {
+	return Type{Kind: Binary, MIME: mime, Name: name, advice: advice}
+}
+
+func image(mime string) Type { return Type{Kind: Image, MIME: mime, Name: "image"} }
 
 // Detect tells the type of a file by its name and its first [HeadSize] bytes.
 // The bytes decide; the name only tells apart what is a zip archive or an OLE
 // file underneath. So text called .pdf is text, and is read as such.
 func Detect(name string, head []byte) Type {
 	h := string(head[:min(len(head), HeadSize)])
+	return find(types[:], name, h, func(t Type) bool { return t.Kind != Binary || !printable(h) }) // text may begin like the others
+}
+
+// DetectText tells the type of a file that [Detect] takes for text, if its text is source
+// that a person reads with a program.
+func DetectText(name string, head []byte) Type {
+	return find(textTypes[:], name, string(head[:min(len(head), HeadSize)]), func(Type) bool { return true })
+}
+
+// find returns the first type whose signature a file has and that is accepted.
+func find(table []signature, name, head string, accept func(Type) bool) Type {
 	ext := strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
-	for i := range types {
-		t := &types[i]
-		switch {
-		case !matches(h, t.magic):
-		case t.extensions != "" && !slices.Contains(strings.Fields(t.extensions), ext):
-		case t.Kind == Binary && t.MIME != "application/pdf" && printable(h): // text may begin like the others
-		default:
-			return t.Type
+	for i := range table {
+		s := &table[i]
+		if matches(head, s.magic) && (s.extensions == "" || slices.Contains(strings.Fields(s.extensions), ext)) && accept(s.Type) {
+			t := s.Type
+			format, _, _ := strings.Cut(s.extensions, " ")
+			t.Format = strings.TrimPrefix(format, ".")
+			return t
 		}
 	}
 	return Type{}

@@ -27,6 +27,17 @@ func (e element) attr(local string) string {
 	return ""
 }
 
+// relation returns the id of the relationship that the element names in r:id, which is not
+// its own id.
+func (e element) relation() string {
+	for _, a := range e.attrs {
+		if a.Name.Local == "id" && a.Name.Space != "" {
+			return a.Value
+		}
+	}
+	return ""
+}
+
 // on tells whether an on/off property is on: it is when it is there and its
 // value does not say otherwise (ECMA-376 part 1, 17.17.4).
 func (e element) on() bool {
@@ -47,9 +58,9 @@ type tokens struct {
 	max   int
 }
 
-func newTokens(a *archive, name string, content io.Reader) *tokens {
-	p := &partReader{Reader: bufio.NewReaderSize(&allowance{content, a}, 16<<10)}
-	return &tokens{d: xml.NewDecoder(p), part: p, name: name, max: a.limits.Depth}
+func newTokens(content io.Reader, name string, maxDepth int) *tokens {
+	p := &partReader{Reader: bufio.NewReaderSize(content, 16<<10)}
+	return &tokens{d: xml.NewDecoder(p), part: p, name: name, max: maxDepth}
 }
 
 // next returns the next token: an element, an xml.EndElement, an xml.CharData
@@ -77,15 +88,15 @@ func (t *tokens) next() (any, error) {
 	return tok, nil
 }
 
-// root passes over the start of the outermost element.
-func (t *tokens) root() error {
+// root passes over the start of the outermost element, and returns it.
+func (t *tokens) root() (element, error) {
 	for {
 		tok, err := t.next()
 		if err != nil {
-			return err
+			return element{}, err
 		}
-		if _, ok := tok.(element); ok {
-			return nil
+		if e, ok := tok.(element); ok {
+			return e, nil
 		}
 	}
 }
@@ -93,24 +104,7 @@ func (t *tokens) root() error {
 // children calls fn for each element inside the one just begun, and returns
 // after its end. What fn leaves of an element is skipped.
 func (t *tokens) children(fn func(e element) error) error {
-	for {
-		tok, err := t.next()
-		if err != nil {
-			return err
-		}
-		switch tok := tok.(type) {
-		case element:
-			depth := t.depth
-			if err := fn(tok); err != nil {
-				return err
-			}
-			if err := t.skipTo(depth - 1); err != nil {
-				return err
-			}
-		case xml.EndElement:
-			return nil
-		}
-	}
+	return t.content(func([]byte) {}, fn)
 }
 
 // descend calls fn for each element anywhere inside the one just begun, in the order of
@@ -122,6 +116,16 @@ func (t *tokens) descend(fn func(e element)) error {
 			return nil
 		}
 		return t.descend(fn)
+	})
+}
+
+// descendInto calls fn for each element of a name anywhere inside the one just begun.
+func (t *tokens) descendInto(name string, fn func() error) error {
+	return t.children(func(e element) error {
+		if e.name == name {
+			return fn()
+		}
+		return t.descendInto(name, fn)
 	})
 }
 
@@ -137,20 +141,31 @@ func (t *tokens) skipTo(depth int) error {
 // text appends the text of the element just begun to b, without that of
 // elements inside it.
 func (t *tokens) text(b []byte) ([]byte, error) {
+	err := t.content(func(s []byte) { b = append(b, s...) }, func(element) error { return nil })
+	return b, err
+}
+
+// content calls write for each text and fn for each element inside the one just begun, and
+// returns after its end. What fn leaves of an element is skipped.
+func (t *tokens) content(write func(s []byte), fn func(e element) error) error {
 	for {
 		tok, err := t.next()
 		if err != nil {
-			return b, err
+			return err
 		}
 		switch tok := tok.(type) {
 		case xml.CharData:
-			b = append(b, tok...)
+			write(tok)
 		case element:
-			if err := t.skipTo(t.depth - 1); err != nil {
-				return b, err
+			depth := t.depth
+			if err := fn(tok); err != nil {
+				return err
+			}
+			if err := t.skipTo(depth - 1); err != nil {
+				return err
 			}
 		case xml.EndElement:
-			return b, nil
+			return nil
 		}
 	}
 }
@@ -169,13 +184,17 @@ func (p *partReader) ReadByte() (byte, error) {
 	return p.Reader.ReadByte()
 }
 
-// allowance draws what it reads on the allowance of the archive.
+// allowance draws what it reads on the allowance of the archive. A little of the file
+// may unpack to very much, so the file is asked each time whether to go on.
 type allowance struct {
 	io.Reader
 	a *archive
 }
 
 func (r *allowance) Read(b []byte) (int, error) {
+	if _, err := r.a.file.ReadAt(nil, 0); err != nil && err != io.EOF {
+		return 0, err
+	}
 	n, err := r.Reader.Read(b)
 	if r.a.packed -= int64(n); r.a.packed < 0 {
 		return 0, &LimitError{What: "bytes unpacked", Max: r.a.limits.Unpacked}

@@ -3,11 +3,11 @@ package document
 import (
 	"bytes"
 	"cmp"
-	"fmt"
+
 	"io"
 	"regexp"
 	"strconv"
-	"strings"
+
 	"sync"
 )
 
@@ -27,7 +27,7 @@ func XlsxRows(r io.ReaderAt, size int64, limits Limits) (string, error) {
 	if err != nil {
 		return "", readError("xlsx", err)
 	}
-	x := &xlsx{archive: a, ends: []uint32{0}}
+	x := &xlsx{archive: a, grid: grid{budget: &a.budget}, ends: []uint32{0}}
 	err = readError("xlsx", x.read())
 	return trimmed(x.rows), err
 }
@@ -35,17 +35,13 @@ func XlsxRows(r io.ReaderAt, size int64, limits Limits) (string, error) {
 // xlsx is a workbook being read.
 type xlsx struct {
 	*archive
-	rows      []byte        // the text
+	grid
 	shared    []byte        // strings that cells refer to
 	ends      []uint32      // of the strings, and 0 first
 	formats   []valueFormat // of cell styles, by their number
 	epoch1904 bool          // days count from 1904
 
-	row      int    // number of the row being read
-	shown    int    // number of the last row that was written
-	line     []byte // the row
-	column   int    // of the last cell in line, from 1
-	at       int    // of the last cell read, which may be empty
+	at       int    // column of the last cell read, which may be empty
 	cellText []byte // scratch
 }
 
@@ -85,18 +81,10 @@ func (x *xlsx) read() error {
 
 // sheet writes the rows of the sheet that e of the workbook names.
 func (x *xlsx) sheet(e element, part string) error {
-	if len(x.rows) > 0 {
-		x.rows = append(x.rows, '\n')
+	state := e.attr("state")
+	if err := x.begin(e.attr("name"), state == "hidden" || state == "veryHidden"); err != nil {
+		return err
 	}
-	title := "## " + string(appendFlat(nil, []byte(e.attr("name"))))
-	if state := e.attr("state"); state == "hidden" || state == "veryHidden" {
-		title += " (hidden)"
-	}
-	if !x.take(len(title) + 2) {
-		return x.full
-	}
-	x.rows = append(append(x.rows, title...), '\n')
-	x.row, x.shown = 0, 0
 	return x.each(part, func(t *tokens, e element) error {
 		if e.name != "sheetData" {
 			return nil
@@ -104,15 +92,6 @@ func (x *xlsx) sheet(e element, part string) error {
 		return t.children(func(e element) error { return x.readRow(t, e) })
 	})
 }
-
-// maxGap is the most empty rows in a row that are written as such.
-const maxGap = 10
-
-// Bounds of a sheet (Microsoft's specifications and limits of Excel).
-const (
-	maxRow    = 1 << 20
-	maxColumn = 1 << 14
-)
 
 func (x *xlsx) readRow(t *tokens, e element) error {
 	if e.name != "row" {
@@ -122,21 +101,9 @@ func (x *xlsx) readRow(t *tokens, e element) error {
 	if n := atoi(e.attr("r")); n > 0 && n <= maxRow {
 		x.row = n
 	}
-	x.line, x.column, x.at = x.line[:0], 0, 0
+	x.at = 0
 	err := t.children(func(e element) error { return x.readCell(t, e) })
-	if x.column == 0 {
-		return err
-	}
-	gap := strings.Repeat("\n", min(max(x.row-x.shown-1, 0), maxGap+1))
-	if len(gap) > maxGap {
-		gap = fmt.Sprintf("[rows %d-%d are empty]\n", x.shown+1, x.row-1)
-	}
-	if x.take(len(gap) + 1) {
-		x.rows = append(x.rows, gap...)
-	}
-	x.shown = x.row
-	x.rows = append(append(x.rows, x.line...), '\n')
-	return cmp.Or(err, x.full)
+	return cmp.Or(err, x.endRow())
 }
 
 // readCell appends a cell to the row being read.
@@ -152,23 +119,8 @@ func (x *xlsx) readCell(t *tokens, e element) error {
 	if err != nil || len(text) == 0 {
 		return err
 	}
-	// A cell in a place already taken goes to the next one.
-	column := max(x.at, x.column+1)
-	tabs := column - max(x.column, 1)
-	if !x.take(tabs + len(text)) {
-		return x.full
-	}
-	for range tabs {
-		x.line = append(x.line, '\t')
-	}
-	for _, c := range text {
-		if c == '\t' || c == '\n' || c == '\r' {
-			c = ' '
-		}
-		x.line = append(x.line, c)
-	}
-	x.column, x.at = column, column
-	return nil
+	x.at, err = x.put(x.at, text)
+	return err
 }
 
 // columnOf returns the number of the column in a reference such as AB12, or 0.

@@ -1,0 +1,235 @@
+package document
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// PptxText returns the text of a PowerPoint presentation: for each slide, in the order
+// they are shown in, a line "## Slide N", then a line for each paragraph, indented by its
+// level, and for each row of a table, with a TAB between cells. A link is "text (url)", a
+// picture with a description "[image: ...]". The speaker's notes follow a line
+// "### Notes". Hidden slides are marked as such; numbers of slides, dates and footers are
+// left out.
+//
+// The error is as that of [DocxText].
+func PptxText(r io.ReaderAt, size int64, limits Limits) (string, error) {
+	a, err := openArchive(r, size, limits)
+	if err != nil {
+		return "", readError("pptx", err)
+	}
+	p := &pptx{archive: a}
+	err = readError("pptx", p.read())
+	return trimmed(p.out), err
+}
+
+// pptx is a presentation being read.
+type pptx struct {
+	*archive
+	out  []byte
+	rels map[string]relation // of the part being read
+}
+
+func (p *pptx) read() error {
+	main, rels, err := p.mainPart("ppt/presentation.xml")
+	if err != nil {
+		return err
+	}
+	var slides []string
+	err = p.elements(main, func(e element) {
+		if rel := rels[e.relation()]; e.name == "sldId" && rel.kind == "slide" && !rel.external {
+			slides = append(slides, rel.target)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for i, slide := range slides {
+		if err := p.slide(i+1, slide); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slide reads a slide with what belongs to it.
+func (p *pptx) slide(n int, part string) error {
+	err := p.part(part, func(t *tokens, root element) error {
+		hidden := ""
+		if root.attr("show") == "0" {
+			hidden = " (hidden)"
+		}
+		if n > 1 {
+			p.write("\n")
+		}
+		p.write(fmt.Sprintf("## Slide %d%s\n", n, hidden))
+		return p.shapes(t, part, false)
+	})
+	if err != nil {
+		return err
+	}
+	rels := p.rels
+	for _, id := range slices.Sorted(keysOf(rels, "diagramData")) {
+		if err := p.part(rels[id].target, func(t *tokens, _ element) error { return p.shapes(t, rels[id].target, false) }); err != nil {
+			return err
+		}
+	}
+	from := len(p.out)
+	err = p.part(related(rels, "notesSlide"), func(t *tokens, _ element) error {
+		p.write("### Notes\n")
+		return p.shapes(t, related(rels, "notesSlide"), true)
+	})
+	if string(p.out[from:]) == "### Notes\n" {
+		p.out = p.out[:from]
+	}
+	return err
+}
+
+// keysOf yields the ids of relationships of a kind.
+func keysOf(rels map[string]relation, kind string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for id, rel := range rels {
+			if rel.kind == kind && !rel.external && !yield(id) {
+				return
+			}
+		}
+	}
+}
+
+// shapes reads the text inside the root of a part; of notes, only the text that a person
+// wrote there.
+func (p *pptx) shapes(t *tokens, part string, notes bool) (err error) {
+	if p.rels, err = p.relations(part); err != nil {
+		return err
+	}
+	return t.children(func(e element) error { return p.shape(t, e, notes) })
+}
+
+// shape reads what is in one element. One it does not know is taken for what only groups
+// others.
+func (p *pptx) shape(t *tokens, e element, notes bool) error {
+	switch e.name {
+	case "AlternateContent":
+		return alternatives(t, func() error {
+			return t.children(func(e element) error { return p.shape(t, e, notes) })
+		})
+	case "sp":
+		return p.box(t, notes)
+	case "cNvPr":
+		if alt := appendFlat(nil, []byte(e.attr("descr"))); len(alt) > 0 && !notes {
+			p.write("[image: " + string(alt) + "]\n")
+		}
+		return p.full
+	case "p":
+		line, err := p.paragraph(t)
+		if err == nil && len(line) > 0 {
+			p.write(string(line) + "\n")
+		}
+		return cmp.Or(err, p.full)
+	case "tr":
+		return p.row(t)
+	}
+	return t.children(func(e element) error { return p.shape(t, e, notes) })
+}
+
+// box reads a shape with its text, unless that is a placeholder for what is the same on
+// all slides.
+func (p *pptx) box(t *tokens, notes bool) error {
+	kind, placeholder := "", false
+	return t.children(func(e element) error {
+		switch e.name {
+		case "nvSpPr":
+			return t.descend(func(e element) {
+				if e.name == "ph" {
+					kind, placeholder = e.attr("type"), true
+				}
+			})
+		case "txBody":
+			if placeholder && slices.Contains([]string{"sldNum", "dt", "ftr", "hdr"}, kind) || notes && kind != "body" {
+				return nil
+			}
+			return t.children(func(e element) error { return p.shape(t, e, notes) })
+		}
+		return nil
+	})
+}
+
+// paragraph returns the text of a:p, indented by its level.
+func (p *pptx) paragraph(t *tokens) ([]byte, error) {
+	var line []byte
+	level := 0
+	err := t.children(func(e element) error {
+		if e.name == "pPr" {
+			level = min(max(atoi(e.attr("lvl")), 0), 8) // ECMA-376 part 1, 21.1.2.2.7
+		}
+		return p.inline(t, e, &line)
+	})
+	if err == nil && level > 0 && len(line) > 0 {
+		line = append([]byte(strings.Repeat("  ", level)), line...)
+	}
+	return line, err
+}
+
+// inline reads an element of a paragraph.
+func (p *pptx) inline(t *tokens, e element, line *[]byte) (err error) {
+	switch e.name {
+	case "t":
+		*line, err = t.text(*line)
+	case "br":
+		*line = append(*line, '\n')
+	case "tab":
+		*line = append(*line, '\t')
+	case "pPr", "endParaRPr", "Fallback":
+	case "r":
+		url, from := "", len(*line)
+		err = t.children(func(e element) error {
+			if e.name == "rPr" {
+				return t.descend(func(e element) {
+					if rel := p.rels[e.relation()]; e.name == "hlinkClick" && rel.external {
+						url = rel.target
+					}
+				})
+			}
+			return p.inline(t, e, line)
+		})
+		*line = append(*line, linkSuffix(string((*line)[from:]), url)...)
+	default:
+		err = t.children(func(e element) error { return p.inline(t, e, line) })
+	}
+	return err
+}
+
+// row reads a row of a table.
+func (p *pptx) row(t *tokens) error {
+	var line []byte
+	first := true
+	err := t.children(func(e element) error {
+		if e.name != "tc" {
+			return nil
+		}
+		if !first {
+			line = append(line, '\t')
+		}
+		first = false
+		var text []byte
+		err := t.descendInto("p", func() error {
+			paragraph, err := p.paragraph(t)
+			text = append(append(text, paragraph...), '\n')
+			return err
+		})
+		line = appendFlat(line, text)
+		return err
+	})
+	p.write(string(line) + "\n")
+	return cmp.Or(err, p.full)
+}
+
+// write appends text, if there may be so much.
+func (p *pptx) write(s string) {
+	if p.take(len(s)) {
+		p.out = append(p.out, s...)
+	}
+}
