@@ -11,16 +11,17 @@ import (
 // policy of its twin.
 type Owner struct {
 	Tool    string
-	Reads   string // head of the family for files that it reads; empty if it reads none
-	Writes  string // the same of files that it writes
-	Runs    string // of commands, which read and write as Reads and Writes say
-	Fetches string // of HTTP requests
-	Through bool   // its requests go through the client of that head, so that it has no hosts of its own
-	AnyHost bool   // it fetches from hosts that its caller names, and so has lists of hosts
-	Keeps   string // directory of the state that it keeps, with others that name it; empty if it keeps none
-	Mails   string // head of the family for mail that it sends or has sent, such as invitations
-	Watches bool   // it lists, reads and stops background jobs
-	Holds   bool   // it holds long-lived processes, which read and write as Reads and Writes say
+	Reads   string   // head of the family for files that it reads; empty if it reads none
+	Writes  string   // the same of files that it writes
+	Runs    string   // of commands, which read and write as Reads and Writes say
+	Fetches string   // of HTTP requests
+	Through bool     // its requests go through the client of that head, so that it has no hosts of its own
+	AnyHost bool     // it fetches from hosts that its caller names, and so has lists of hosts
+	Keeps   string   // directory of the state that it keeps, with others that name it; empty if it keeps none
+	Mails   string   // head of the family for mail that it sends or has sent, such as invitations
+	Watches bool     // it lists, reads and stops background jobs
+	Filters []string // programs that it has make text of files it has opened
+	Holds   bool     // it holds long-lived processes, which read and write as Reads and Writes say
 }
 
 // hasPaths reports whether the owner has lists of paths of its own. They are about

@@ -14,8 +14,8 @@ import (
 	"toolserver/sandbox/runner"
 )
 
-// newProcesses returns the processes that a tool may hold under a policy, and a
-// runner for at most one command.
+// newProcesses returns a policy's sandbox in which upstream holds processes and reader
+// filters files, and a runner for at most one command.
 func newProcesses(t *testing.T, p Policy) (*Sandbox, *runner.Runner) {
 	t.Helper()
 	self, err := process.Self()
@@ -28,7 +28,10 @@ func newProcesses(t *testing.T, p Policy) (*Sandbox, *runner.Runner) {
 	t.Cleanup(r.Close)
 	k := NewKernel(r)
 	t.Cleanup(func() { k.Close() })
-	p.Owners = append([]Owner{{Tool: "upstream", Holds: true, Reads: "read_file", Writes: "write_file"}}, owners...)
+	p.Owners = append([]Owner{
+		{Tool: "upstream", Holds: true, Reads: "read_file", Writes: "write_file"},
+		{Tool: "reader", Reads: "read_file", Filters: []string{"sh", "no-such-program"}},
+	}, owners...)
 	s, err := New(p, k)
 	if err != nil {
 		t.Fatal(err)

@@ -149,6 +149,17 @@ func (o *Output) Parts(most int) (head string, cut Cut, tail string) {
 	return validText(h), cut, validText(t)
 }
 
+// Head returns the beginning of the stream as valid UTF-8, of at most so many bytes and what
+// is kept in memory of it.
+func (o *Output) Head(most int) string {
+	b := make([]byte, min(int64(most), o.Size()))
+	n, _ := o.ReadAt(b, 0)
+	if b = b[:n]; int64(n) < o.Total() {
+		b = trimPartialEnd(b)
+	}
+	return validText(b)
+}
+
 // trimPartialLine cuts off the last line, whose rest is missing, unless that is most of b.
 func trimPartialLine(b []byte) []byte {
 	if i := bytes.LastIndexByte(b, '\n') + 1; i > len(b)/2 {

@@ -76,6 +76,8 @@ type Request struct {
 	// Stdin is what the command reads. Nil means the null device, and never the
 	// standard input of the server.
 	Stdin []byte
+	// Input is an open file that the command reads instead of Stdin.
+	Input *os.File
 	// Timeout is how long the command may run, including the wait for others; zero
 	// means [Options.Timeout]. The time that Proxy waits for people comes on top.
 	Timeout time.Duration
@@ -320,7 +322,9 @@ func (c *call) openPipes() (err error) {
 		}
 		return w
 	}
-	if c.request.Stdin != nil {
+	if c.request.Input != nil {
+		c.spec.Stdin = c.request.Input
+	} else if c.request.Stdin != nil {
 		c.spec.Stdin, c.input = pipe()
 		c.theirs = append(c.theirs, c.spec.Stdin)
 	}

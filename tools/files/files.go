@@ -49,8 +49,12 @@ func all() []declare.Entry[*toolset] {
 			},
 		}
 	}
+	filtering := func(e declare.Entry[*toolset], programs ...string) declare.Entry[*toolset] {
+		e.Owner.Filters = programs
+		return e
+	}
 	return []declare.Entry[*toolset]{
-		entry(ReadFile, ReadFile, "", ReadSettings{}, readFile),
+		filtering(entry(ReadFile, ReadFile, "", ReadSettings{}, readFile), pdfinfo, pdftotext),
 		entry(WriteFile, "", WriteFile, WriteSettings{}, writeFile),
 		entry("append_file", "", WriteFile, nil, appendFile),
 		entry("edit_file", ReadFile, WriteFile, nil, editFile),

@@ -105,7 +105,9 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 		return call.document(ctx, t)
 	case document.Image:
 		return call.image(ctx, t)
-	case document.Binary, document.PDF:
+	case document.PDF:
+		return call.pdf(ctx, t)
+	case document.Binary:
 		return call.refuse(t), nil
 	}
 	return call.text(ctx)
