@@ -1,6 +1,8 @@
 package files
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +12,8 @@ import (
 	"toolserver/domain"
 	"toolserver/tools/files/document"
 	"toolserver/tools/files/picture"
+	"toolserver/tools/files/textfile"
+	"toolserver/tools/html"
 )
 
 // converter returns what makes text of a kind of document, or nil.
@@ -32,6 +36,11 @@ func converter(k document.Kind) func(r io.ReaderAt, size int64, limits document.
 // document returns the text of a document.
 func (c *reading) document(ctx context.Context, t document.Type) (domain.ToolResult, error) {
 	text, err := converter(t.Kind)(ctxReaderAt{ctx, c.file}, c.file.Info.Size, document.Limits{})
+	return c.converted(ctx, t, text, err)
+}
+
+// converted returns a window of what was made of a document. err is that of its converter.
+func (c *reading) converted(ctx context.Context, t document.Type, text string, err error) (domain.ToolResult, error) {
 	note := ""
 	switch limit, tooMuch := errors.AsType[*document.LimitError](err); {
 	case ctx.Err() != nil:
@@ -50,6 +59,89 @@ func (c *reading) document(ctx context.Context, t document.Type) (domain.ToolRes
 	return c.window(ctx, src)
 }
 
+// maxSource bounds how much is read of a file of text to make other text of it.
+const maxSource = 16 << 20
+
+// rendered returns HTML without its markup, or the rows of a table.
+func (c *reading) rendered(ctx context.Context, t document.Type) (domain.ToolResult, error) {
+	raw, err := io.ReadAll(io.NewSectionReader(ctxReaderAt{ctx, c.file}, 0, maxSource+1))
+	if err != nil {
+		return c.unreadable(ctx, err)
+	}
+	var cut error
+	if len(raw) > maxSource {
+		raw = raw[:bytes.LastIndexByte(raw[:maxSource], '\n')+1]
+		cut = &document.LimitError{What: "bytes in a file that is made text", Max: maxSource}
+	}
+	src, _, err := textfile.Decode(raw, c.cs)
+	if err != nil {
+		return c.unreadable(ctx, err)
+	}
+	var text string
+	if t.Kind == document.CSV {
+		text, err = document.CSVRows(string(src), document.Limits{})
+	} else {
+		text = html.Text(string(src), html.Options{SkipMarked: true})
+	}
+	return c.converted(ctx, t, text, cmp.Or(err, cut))
+}
+
+// Bounds of the images of a notebook in one answer.
+const (
+	maxShown      = 8
+	maxShownBytes = 8 << 20
+)
+
+// notebook returns a window of a notebook, with the images in it.
+func (c *reading) notebook(ctx context.Context, t document.Type) (domain.ToolResult, error) {
+	text, images, err := document.NotebookText(ctxReaderAt{ctx, c.file}, c.file.Info.Size, document.Limits{})
+	res, err := c.converted(ctx, t, text, err)
+	meta, ok := res.Meta.(*readMeta)
+	if err != nil || !ok {
+		return res, err
+	}
+	if err := c.beginDecoding(ctx); err != nil {
+		return domain.ToolResult{}, err
+	}
+	defer c.endDecoding()
+	left, size := 0, 0
+	for i, image := range images {
+		if image.Data == nil || image.Line < meta.StartLine || image.Line > meta.EndLine {
+			continue
+		}
+		if len(res.Content) > maxShown || size > maxShownBytes {
+			left++
+			continue
+		}
+		p, err := picture.Fit(ctx, bytes.NewReader(image.Data), int64(len(image.Data)), image.MIME)
+		if ctx.Err() != nil {
+			return domain.ToolResult{}, ctx.Err()
+		}
+		if err != nil {
+			res.Content = append(res.Content, domain.Content{Type: domain.TextContent, Text: fmt.Sprintf("[image %d cannot be shown: it %v]", i+1, err)})
+			continue
+		}
+		size += len(p.Data)
+		res.Content = append(res.Content, domain.Content{Type: domain.ImageContent, Data: p.Data, MIMEType: p.MIME})
+	}
+	if left > 0 {
+		res.Content = append(res.Content, domain.Content{Type: domain.TextContent, Text: fmt.Sprintf("[%d more images: read fewer lines to see them]", left)})
+	}
+	return res, nil
+}
+
+// beginDecoding waits for a turn to decode an image, which is large, so there is one at a time.
+func (c *reading) beginDecoding(ctx context.Context) error {
+	select {
+	case c.decoding <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *reading) endDecoding() { <-c.decoding }
+
 // imageMeta is the _meta of an image.
 type imageMeta struct {
 	Path      string `json:"path"`
@@ -61,12 +153,10 @@ type imageMeta struct {
 }
 
 func (c *reading) image(ctx context.Context, t document.Type) (domain.ToolResult, error) {
-	select { // a decoded image is large, so there is one at a time
-	case c.decoding <- struct{}{}:
-		defer func() { <-c.decoding }()
-	case <-ctx.Done():
-		return domain.ToolResult{}, ctx.Err()
+	if err := c.beginDecoding(ctx); err != nil {
+		return domain.ToolResult{}, err
 	}
+	defer c.endDecoding()
 	size := c.file.Info.Size
 	p, err := picture.Fit(ctx, ctxReaderAt{ctx, c.file}, size, t.MIME)
 	if format, ok := errors.AsType[*picture.FormatError](err); ok && ctx.Err() == nil {

@@ -18,11 +18,12 @@ import (
 )
 
 type readInput struct {
-	Path        string `json:"path" min:"1" max:"4096" doc:"File to read, relative to the working directory."`
-	Offset      *int   `json:"offset" min:"-1000000000" max:"1000000000" doc:"First line, counted from 1; -20 means the last 20 lines."`
-	Limit       *int   `json:"limit" min:"1" max:"1000000000" doc:"Maximum number of lines."`
-	LineNumbers bool   `json:"line_numbers" default:"false" doc:"Begin each line with its number and a tab."`
-	Encoding    string `json:"encoding" default:"utf-8" max:"100" doc:"Encoding, such as utf-16, windows-1252 or shift_jis."`
+	Path        string `json:"path" min:"1" max:"4096" doc:"File, relative to the working directory."`
+	Offset      *int   `json:"offset" min:"-1000000000" max:"1000000000" doc:"First line, of a PDF page, from 1; -20 means the last 20."`
+	Limit       *int   `json:"limit" min:"1" max:"1000000000" doc:"Lines or pages."`
+	LineNumbers bool   `json:"line_numbers" default:"false" doc:"Begin each line with its number."`
+	Encoding    string `json:"encoding" default:"utf-8" max:"100" doc:"Such as utf-16 or shift_jis."`
+	Format      string `json:"format,omitempty" enum:"text|raw" doc:"Text converts HTML and CSV; raw shows source."`
 }
 
 func readFile(t fileTool) domain.Tool {
@@ -34,11 +35,11 @@ func readFile(t fileTool) domain.Tool {
 	}}}
 	return define(t, domain.Tool{
 		Title: "Read file",
-		Description: "Read a text file, or a part of it by lines; also Word documents (.docx) and Excel workbooks (.xlsx) as text, and images. " +
-			"The last line of a long answer, in brackets, has the call that reads on.",
+		Description: "Read a file or a part of it: text, PDF, Office, OpenDocument, EPUB, notebooks, mail, images. " +
+			"A long answer ends with the call that reads on.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Uses:        domain.Reads,
-		Ability:     "read text, Word and Excel files and images",
+		Ability:     "read text, PDF, Office and other documents, and images",
 	}, func(_ fileTool, ctx context.Context, in readInput) (domain.ToolResult, error) { return r.run(ctx, in) })
 }
 
@@ -100,9 +101,13 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 	if err := call.begin(*buf); err != nil {
 		return ioFailure(path, err), nil
 	}
-	switch t := document.Detect(path, call.head); t.Kind {
+	switch t := call.kind(); t.Kind {
 	case document.Docx, document.Xlsx, document.Pptx, document.OpenDocument, document.Epub:
 		return call.document(ctx, t)
+	case document.Notebook:
+		return call.notebook(ctx, t)
+	case document.HTML, document.CSV:
+		return call.rendered(ctx, t)
 	case document.Image:
 		return call.image(ctx, t)
 	case document.PDF:
@@ -111,6 +116,20 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 		return call.refuse(t), nil
 	}
 	return call.text(ctx)
+}
+
+// kind returns what the file is to be read as. Of files that are text themselves, models edit
+// HTML and CSV, so that these are what they are unless their text is asked for. Nobody
+// edits notebooks by hand.
+func (c *reading) kind() document.Type {
+	t := document.Detect(c.path, c.head)
+	if t.Kind == document.Other && len(c.head) > 0 && c.in.Format != "raw" {
+		t = document.DetectText(c.path, c.head)
+		if (t.Kind == document.HTML || t.Kind == document.CSV) && c.in.Format == "" {
+			t = document.Type{}
+		}
+	}
+	return t
 }
 
 // begin reads the start of the file into buf. It goes by what is read and not by
@@ -229,7 +248,15 @@ func (c *reading) unreadable(ctx context.Context, err error) (domain.ToolResult,
 }
 
 func (c *reading) callWith(encoding string) string {
-	return fmt.Sprintf("read_file(path=%q, encoding=%q)", c.path, encoding)
+	return fmt.Sprintf("read_file(path=%q, encoding=%q%s)", c.path, encoding, c.formatArgument())
+}
+
+// formatArgument is the argument format of a further call.
+func (c *reading) formatArgument() string {
+	if c.in.Format == "" {
+		return ""
+	}
+	return fmt.Sprintf(", format=%q", c.in.Format)
 }
 
 // refuse answers for a file that is not shown as text.

@@ -3,6 +3,7 @@ package files_test
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/base64"
 	"image"
 	"image/png"
 	"os"
@@ -81,6 +82,57 @@ func TestReadDocuments(t *testing.T) {
 		{Name: "text called docx", Args: `{"path":"text.docx"}`, Exact: "plain\n"},
 		{Name: "pdf without poppler", Args: `{"path":"paper.pdf"}`, Wants: []string{"paper.pdf is a PDF document, and pdfinfo is not installed", "poppler-utils", "brew install poppler"}, ErrorType: "is_binary"},
 		{Name: "zip", Args: `{"path":"a.zip"}`, Want: "unzip -l a.zip", ErrorType: "is_binary"},
+	})
+}
+
+// Text that is the source of what people see.
+func TestReadSources(t *testing.T) {
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 10, 10))); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, files.Options{MaxChars: 2000}, nil)
+	plot := `{"data":{"image/png":"` + base64.StdEncoding.EncodeToString(picture.Bytes()) + `"}}`
+	notebook := `{"cells":[{"cell_type":"markdown","source":"Hi"},{"cell_type":"code","source":"plot()","outputs":[` + plot + strings.Repeat(","+plot, 9) + `,{"data":{"image/png":"aGk="}}]}],"metadata":{}}`
+	const page = "<h1>Title</h1>\n<p>some <a href=\"https://example.org/\">link</a></p>\n"
+	b.put(t, "n.ipynb", notebook, "bad.ipynb", "{}", "empty.ipynb", "", "p.html", page, "long.html", strings.Repeat("<p>word</p>\n", 1000), "latin.html", "<p>caf\xe9 cr\xe8me</p>",
+		"t.csv", "a;b\n1;\"x\ny\"\n", "r.rtf", `{\rtf1 hello}`, "plain.txt", "plain\n")
+	images := func(want int, texts ...string) func(t *testing.T, res domain.ToolResult) {
+		return func(t *testing.T, res domain.ToolResult) {
+			got := 0
+			for _, c := range res.Content[1:] {
+				if c.Type == domain.ImageContent {
+					got++
+				} else if len(texts) == 0 || !strings.Contains(c.Text, texts[0]) {
+					t.Errorf("text %q, want %q", c.Text, texts)
+				} else {
+					texts = texts[1:]
+				}
+			}
+			if got != want || len(texts) > 0 {
+				t.Errorf("%d images, want %d; missing %q", got, want, texts)
+			}
+		}
+	}
+	b.run(t, "read_file", []tooltest.Case{
+		{Name: "notebook", Args: `{"path":"n.ipynb"}`, Want: "Hi\n\n```\nplot()\n```\n\n[image 1: image/png]\n\n[image 2", Check: images(8, "[3 more images")},
+		{Name: "lines of a notebook", Args: `{"path":"n.ipynb","offset":7,"limit":3}`, Want: "[image 1: image/png]\n\n[image 2", Check: images(2)},
+		{Name: "broken image", Args: `{"path":"n.ipynb","offset":-1}`, Want: "[image 11: image/png]", Check: images(0, "[image 11 cannot be shown")},
+		{Name: "source of a notebook", Args: `{"path":"n.ipynb","format":"raw","limit":1}`, Want: `{"cells":[{"cell_type":"markdown"`},
+		{Name: "no notebook", Args: `{"path":"bad.ipynb"}`, Want: "bad.ipynb is not a readable .ipynb file: it has no cells", ErrorType: "is_binary"},
+		{Name: "empty notebook", Args: `{"path":"empty.ipynb"}`},
+		{Name: "html", Args: `{"path":"p.html"}`, Exact: page},
+		{Name: "text of html", Args: `{"path":"p.html","format":"text"}`, Exact: "Title\n\nsome link (https://example.org/)"},
+		{Name: "html window", Args: `{"path":"long.html"}`, Wants: []string{`offset=`, `Without markup: read_file(path="long.html", format="text")`}},
+		{Name: "window of its text", Args: `{"path":"long.html","format":"text"}`, Want: `, format="text")]`},
+		{Name: "charset of html", Args: `{"path":"latin.html","format":"text"}`, Want: `encoding="windows-1252"`, ErrorType: "decode_error"},
+		{Name: "with it", Args: `{"path":"latin.html","format":"text","encoding":"windows-1252"}`, Exact: "café crème"},
+		{Name: "csv", Args: `{"path":"t.csv"}`, Exact: "a;b\n1;\"x\ny\"\n"},
+		{Name: "rows of csv", Args: `{"path":"t.csv","format":"text"}`, Exact: "a\tb\n1\tx y"},
+		{Name: "rtf", Args: `{"path":"r.rtf"}`, Want: "soffice --headless --convert-to docx r.rtf", ErrorType: "is_binary"},
+		{Name: "source of rtf", Args: `{"path":"r.rtf","format":"raw"}`, Exact: `{\rtf1 hello}`},
+		{Name: "plain text", Args: `{"path":"plain.txt","format":"text"}`, Exact: "plain\n"},
+		{Name: "format", Args: `{"path":"plain.txt","format":"pdf"}`, Want: "format", Code: domain.CodeInvalidParams},
 	})
 }
 

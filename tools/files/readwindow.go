@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"toolserver/domain"
+	"toolserver/tools/files/document"
 	"toolserver/tools/files/textfile"
 )
 
@@ -106,6 +107,9 @@ func (c *reading) marked(text []byte, w textfile.Window, src source) string {
 	b.WriteString(c.shown(w, src))
 	if w.More {
 		b.WriteString(" To read on: " + c.next(w))
+		if src.format == "" && c.in.Format == "" && document.DetectText(c.path, c.head).Kind == document.HTML {
+			fmt.Fprintf(&b, " Without markup: read_file(path=%q, format=\"text\")", c.path)
+		}
 	} else if src.note != "" {
 		b.WriteString(" " + src.note)
 	}
@@ -148,7 +152,7 @@ func (c *reading) next(w textfile.Window) string {
 	if c.in.LineNumbers {
 		args += ", line_numbers=true"
 	}
-	return "read_file(" + args + ")"
+	return "read_file(" + args + c.formatArgument() + ")"
 }
 
 // humanSize writes a size the way people read it.

@@ -378,3 +378,13 @@ func (w *writer) positions() []*int {
 	}
 	return all
 }
+
+// Fenced returns text in a fenced code block of Markdown. The fence is longer
+// than any run of backticks in the text, so that the text cannot end the block.
+func Fenced(tag, text string) string {
+	fence := strings.Repeat("`", max(3, longestRun(text)+1))
+	if !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return fence + tag + "\n" + text + fence
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"toolserver/domain"
+	"toolserver/tools/html"
 )
 
 // All returns the prompts.
@@ -76,7 +77,7 @@ func filled(p domain.Prompt) func(context.Context, map[string]string) (domain.Pr
 		}
 		adjective, tag := languageOf(args)
 		result := domain.UserPrompt(strings.NewReplacer(
-			"{language}", adjective, "{code}", fenced(tag, args["code"]), "{error}", fenced("", args["error"]),
+			"{language}", adjective, "{code}", html.Fenced(tag, args["code"]), "{error}", html.Fenced("", args["error"]),
 			"{form}", text("explain_"+cmp.Or(args["detail_level"], "medium")), "{material}", material,
 		).Replace(text(p.Name)))
 		result.Description = p.Description
@@ -101,20 +102,6 @@ func completeLanguage(_ context.Context, argument, typed string, _ map[string]st
 		}
 	}
 	return found, nil
-}
-
-// fenced returns text in a fenced code block of Markdown. The fence is longer
-// than any run of backticks in the text, so that the text cannot end the block.
-func fenced(tag, text string) string {
-	length := 3
-	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
-		length = max(length, len(run)+1)
-	}
-	fence := strings.Repeat("`", length)
-	if !strings.HasSuffix(text, "\n") {
-		text += "\n"
-	}
-	return fence + tag + "\n" + text + fence
 }
 
 // languages are the common ones, sorted, spelled as Markdown names them after a

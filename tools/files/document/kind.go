@@ -21,6 +21,9 @@ const (
 	OpenDocument             // for OpenDocumentText
 	Epub                     // for EpubText
 	PDF                      // for pdftotext(1), of poppler
+	Notebook                 // for NotebookText
+	HTML                     // text, or for html.Text
+	CSV                      // text, or for CSVRows
 	Image                    // for an image block
 	Binary                   // nothing here reads it, see Refusal
 )
@@ -110,9 +113,11 @@ var types = [...]signature{
 	{"wOF2", "", binary("font/woff2", "font", "")},
 }
 
-// textTypes are the types of files that are text, and that are read as documents unless
-// their source is asked for.
+// textTypes are the types that DetectText knows.
 var textTypes = [...]signature{
+	{"", ".ipynb", Type{Kind: Notebook, MIME: "application/x-ipynb+json", Name: "Jupyter notebook"}},
+	{"", ".html .htm .xhtml", Type{Kind: HTML, MIME: "text/html", Name: "HTML document"}},
+	{"", ".csv .tsv", Type{Kind: CSV, MIME: "text/csv", Name: "table of text"}},
 	{`{\rtf`, "", binary("application/rtf", "RTF document", convert+"docx %s`")},
 }
 
@@ -130,8 +135,8 @@ func Detect(name string, head []byte) Type {
 	return find(types[:], name, h, func(t Type) bool { return t.Kind != Binary || !printable(h) }) // text may begin like the others
 }
 
-// DetectText tells the type of a file that [Detect] takes for text, if its text is source
-// that a person reads with a program.
+// DetectText tells the type of a file that [Detect] takes for text, if its text is the source
+// of what people see.
 func DetectText(name string, head []byte) Type {
 	return find(textTypes[:], name, string(head[:min(len(head), HeadSize)]), func(Type) bool { return true })
 }
