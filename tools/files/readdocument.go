@@ -14,6 +14,7 @@ import (
 	"toolserver/tools/files/picture"
 	"toolserver/tools/files/textfile"
 	"toolserver/tools/html"
+	"toolserver/tools/mail"
 )
 
 // converter returns what makes text of a kind of document, or nil.
@@ -59,19 +60,30 @@ func (c *reading) converted(ctx context.Context, t document.Type, text string, e
 	return c.window(ctx, src)
 }
 
-// maxSource bounds how much is read of a file of text to make other text of it.
-const maxSource = 16 << 20
+// Bounds of what is read of a file of text to make other text of it. Mail has attachments.
+const (
+	maxSource = 16 << 20
+	maxMail   = 64 << 20
+)
 
-// rendered returns HTML without its markup, or the rows of a table.
+// rendered returns what the source in a file says: a message, HTML or the rows of a table.
 func (c *reading) rendered(ctx context.Context, t document.Type) (domain.ToolResult, error) {
-	raw, err := io.ReadAll(io.NewSectionReader(ctxReaderAt{ctx, c.file}, 0, maxSource+1))
+	most := maxSource
+	if t.Kind == document.Mail {
+		most = maxMail
+	}
+	raw, err := io.ReadAll(io.NewSectionReader(ctxReaderAt{ctx, c.file}, 0, int64(most)+1))
 	if err != nil {
 		return c.unreadable(ctx, err)
 	}
 	var cut error
-	if len(raw) > maxSource {
-		raw = raw[:bytes.LastIndexByte(raw[:maxSource], '\n')+1]
-		cut = &document.LimitError{What: "bytes in a file that is made text", Max: maxSource}
+	if len(raw) > most {
+		raw = raw[:bytes.LastIndexByte(raw[:most], '\n')+1]
+		cut = &document.LimitError{What: "bytes in a file that is made text", Max: int64(most)}
+	}
+	if t.Kind == document.Mail {
+		text, err := mail.Text(ctx, raw)
+		return c.converted(ctx, t, text, cmp.Or(err, cut))
 	}
 	src, _, err := textfile.Decode(raw, c.cs)
 	if err != nil {

@@ -106,7 +106,7 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 		return call.document(ctx, t)
 	case document.Notebook:
 		return call.notebook(ctx, t)
-	case document.HTML, document.CSV:
+	case document.Mail, document.HTML, document.CSV:
 		return call.rendered(ctx, t)
 	case document.Image:
 		return call.image(ctx, t)
@@ -120,7 +120,7 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 
 // kind returns what the file is to be read as. Of files that are text themselves, models edit
 // HTML and CSV, so that these are what they are unless their text is asked for. Nobody
-// edits notebooks by hand.
+// edits notebooks or mail by hand.
 func (c *reading) kind() document.Type {
 	t := document.Detect(c.path, c.head)
 	if t.Kind == document.Other && len(c.head) > 0 && c.in.Format != "raw" {

@@ -96,7 +96,8 @@ func TestReadSources(t *testing.T) {
 	notebook := `{"cells":[{"cell_type":"markdown","source":"Hi"},{"cell_type":"code","source":"plot()","outputs":[` + plot + strings.Repeat(","+plot, 9) + `,{"data":{"image/png":"aGk="}}]}],"metadata":{}}`
 	const page = "<h1>Title</h1>\n<p>some <a href=\"https://example.org/\">link</a></p>\n"
 	b.put(t, "n.ipynb", notebook, "bad.ipynb", "{}", "empty.ipynb", "", "p.html", page, "long.html", strings.Repeat("<p>word</p>\n", 1000), "latin.html", "<p>caf\xe9 cr\xe8me</p>",
-		"t.csv", "a;b\n1;\"x\ny\"\n", "r.rtf", `{\rtf1 hello}`, "plain.txt", "plain\n")
+		"t.csv", "a;b\n1;\"x\ny\"\n", "r.rtf", `{\rtf1 hello}`, "plain.txt", "plain\n",
+		"m.eml", "From: a@example.org\nSubject: Hi\nX-Mailer: x\n\nHello\n")
 	images := func(want int, texts ...string) func(t *testing.T, res domain.ToolResult) {
 		return func(t *testing.T, res domain.ToolResult) {
 			got := 0
@@ -129,6 +130,8 @@ func TestReadSources(t *testing.T) {
 		{Name: "with it", Args: `{"path":"latin.html","format":"text","encoding":"windows-1252"}`, Exact: "café crème"},
 		{Name: "csv", Args: `{"path":"t.csv"}`, Exact: "a;b\n1;\"x\ny\"\n"},
 		{Name: "rows of csv", Args: `{"path":"t.csv","format":"text"}`, Exact: "a\tb\n1\tx y"},
+		{Name: "mail", Args: `{"path":"m.eml"}`, Exact: "From: a@example.org\nSubject: Hi\n\nHello"},
+		{Name: "source of mail", Args: `{"path":"m.eml","format":"raw","offset":3,"limit":1}`, Want: "X-Mailer: x\n"},
 		{Name: "rtf", Args: `{"path":"r.rtf"}`, Want: "soffice --headless --convert-to docx r.rtf", ErrorType: "is_binary"},
 		{Name: "source of rtf", Args: `{"path":"r.rtf","format":"raw"}`, Exact: `{\rtf1 hello}`},
 		{Name: "plain text", Args: `{"path":"plain.txt","format":"text"}`, Exact: "plain\n"},

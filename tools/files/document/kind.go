@@ -22,6 +22,7 @@ const (
 	Epub                     // for EpubText
 	PDF                      // for pdftotext(1), of poppler
 	Notebook                 // for NotebookText
+	Mail                     // for mail.Text
 	HTML                     // text, or for html.Text
 	CSV                      // text, or for CSVRows
 	Image                    // for an image block
@@ -116,6 +117,7 @@ var types = [...]signature{
 // textTypes are the types that DetectText knows.
 var textTypes = [...]signature{
 	{"", ".ipynb", Type{Kind: Notebook, MIME: "application/x-ipynb+json", Name: "Jupyter notebook"}},
+	{"", ".eml", Type{Kind: Mail, MIME: "message/rfc822", Name: "message"}},
 	{"", ".html .htm .xhtml", Type{Kind: HTML, MIME: "text/html", Name: "HTML document"}},
 	{"", ".csv .tsv", Type{Kind: CSV, MIME: "text/csv", Name: "table of text"}},
 	{`{\rtf`, "", binary("application/rtf", "RTF document", convert+"docx %s`")},

@@ -10,8 +10,8 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
-	"toolserver/tools/google/mail"
 	"toolserver/tools/httpcall"
+	"toolserver/tools/mail"
 )
 
 // maxPeople bounds the attendees of an event, as Google does.

@@ -18,7 +18,7 @@ import (
 	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 	"toolserver/tools/google/api"
-	"toolserver/tools/google/mail"
+	"toolserver/tools/mail"
 )
 
 type saveInput struct {

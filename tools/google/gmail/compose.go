@@ -14,7 +14,7 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
-	"toolserver/tools/google/mail"
+	"toolserver/tools/mail"
 )
 
 // composeInput is the mail that gmail_send and gmail_draft are given.

@@ -12,7 +12,7 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/tools/google/api"
-	"toolserver/tools/google/mail"
+	"toolserver/tools/mail"
 )
 
 type readInput struct {

@@ -10,7 +10,7 @@ import (
 	gmailapi "google.golang.org/api/gmail/v1"
 
 	"toolserver/tools/google/api"
-	"toolserver/tools/google/mail"
+	"toolserver/tools/mail"
 )
 
 // reply makes the mail a reply to the message that in names: to whom that asks for, in its thread. Gmail and other programs go

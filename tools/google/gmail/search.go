@@ -14,9 +14,9 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/tools/google/api"
-	"toolserver/tools/google/mail"
 	texts "toolserver/tools/html"
 	"toolserver/tools/httpcall"
+	"toolserver/tools/mail"
 )
 
 type searchInput struct {

@@ -14,7 +14,7 @@ import (
 
 	"google.golang.org/api/gmail/v1"
 
-	"toolserver/tools/google/mail"
+	"toolserver/tools/mail"
 	"toolserver/tools/tooltest"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"google.golang.org/api/gmail/v1"
 
-	"toolserver/tools/google/mail"
+	"toolserver/tools/mail"
 )
 
 func TestReply(t *testing.T) {

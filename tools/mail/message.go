@@ -1,4 +1,5 @@
-// Package mail composes the mail that is sent through Gmail, and reads the messages of Gmail's API.
+// Package mail composes the mail that is sent through Gmail, and reads messages: those of Gmail's API, and the source of any, of which
+// it makes the same tree.
 package mail
 
 import (

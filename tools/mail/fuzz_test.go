@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"toolserver/tools/google/mail"
+	"toolserver/tools/mail"
 )
 
 // FuzzCompose reads back whatever is not rejected.

@@ -26,7 +26,7 @@ import (
 
 	gomail "github.com/emersion/go-message/mail"
 
-	"toolserver/tools/google/mail"
+	"toolserver/tools/mail"
 )
 
 // content is what a message says to a reader.
