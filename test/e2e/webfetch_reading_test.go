@@ -211,6 +211,6 @@ func TestWebFetchUnreadable(t *testing.T) {
 	t.Parallel()
 	site := serveSite(t, map[string]http.HandlerFunc{"/pdf": body("application/pdf", "%PDF-1.7"), "/png": body("image/png", "\x89PNG")})
 	c := openFetch(t, "", site)
-	wantFailure(t, "pdf", c.fetch(site+"/pdf"), "unsupported_content", "pdftotext makes text of it")
+	wantFailure(t, "pdf", c.fetch(site+"/pdf"), "unsupported_content", "save the file: read_file reads it")
 	wantFailure(t, "png", c.fetch(site+"/png"), "unsupported_content", "Fetch the page that shows it")
 }

@@ -72,7 +72,7 @@ func (c *reading) pdf(ctx context.Context, t document.Type) (domain.ToolResult, 
 		return domain.ToolResult{}, err
 	}
 	if strings.TrimSpace(text) == "" {
-		return domain.Failure("no_text", fmt.Sprintf("%s: %s of %d have no text, probably because they were scanned", c.path, pages(first, last), total),
+		return domain.Failure("no_text", fmt.Sprintf("%s: there is no text on %s of %d; what they show was probably scanned", c.path, pages(first, last), total),
 			"Look at them as images: make those with a command such as pdftoppm -png, and read them with read_file. Or have the text recognized, for instance with ocrmypdf."), nil
 	}
 	shown, end := c.pages(text, first)

@@ -178,9 +178,9 @@ func instead(media string) string {
 	switch kind, _, _ := strings.Cut(media, "/"); {
 	case media == "application/pdf":
 		return "A PDF is not read from the web. Look for the same text as HTML, such as its abstract page, or ask the user to save the file: " +
-			"pdftotext makes text of it."
+			"read_file reads it."
 	case strings.Contains(media, "officedocument"):
-		return "Office documents are not read from the web. Ask the user to save the file: read_file reads .docx and .xlsx."
+		return "Office documents are not read from the web. Ask the user to save the file: read_file reads it."
 	case kind == "image":
 		return "Images are not read from the web. Fetch the page that shows it for what is written about it, or ask the user to save the file: read_file shows images."
 	case kind == "audio" || kind == "video":
