@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"toolserver/sandbox/command"
 	"toolserver/sandbox/confine"
@@ -30,10 +29,9 @@ type Filters struct {
 
 // FilterRequest asks for one run of a filter.
 type FilterRequest struct {
-	Argv    []string // by name, without a path
-	File    *os.File // its standard input, from the beginning
-	Output  int      // how many bytes of its output are kept, from the beginning
-	Timeout time.Duration
+	Argv   []string // by name, without a path
+	File   *os.File // its standard input, from the beginning
+	Output int      // how many bytes of its output are kept, from the beginning
 	// Principal is for whom it runs: they share the places that commands have.
 	Principal string
 }
@@ -72,7 +70,7 @@ func (f *Filters) Run(ctx context.Context, req FilterRequest) (runner.Result, er
 	}
 	run := runner.Request{
 		Argv: req.Argv, Dir: f.policy.WorkingDirectory, Env: process.MinimalEnv(nil), Bounds: f.bounds(), Input: req.File,
-		Owner: req.Principal, Timeout: req.Timeout, Split: true, Limits: runner.Limits{Inline: 2 * req.Output, Spill: -1},
+		Owner: req.Principal, Split: true, Limits: runner.Limits{Inline: 2 * req.Output, Spill: -1},
 	}
 	if f.kernel.confines() {
 		var err error

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"toolserver/sandbox/command"
 )
@@ -29,9 +30,17 @@ func filter(t *testing.T, p Policy, content, script string) (string, error) {
 		t.Fatal(err)
 	}
 	argv := strings.SplitN(script, " ", 3)
-	res, err := s.For("reader").Filters().Run(t.Context(), FilterRequest{Argv: argv, File: f, Output: 1 << 10})
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if script == "sh -c sleep 1000" {
+		time.AfterFunc(50*time.Millisecond, cancel)
+	}
+	res, err := s.For("reader").Filters().Run(ctx, FilterRequest{Argv: argv, File: f, Output: 1 << 10})
 	if err != nil {
 		return "", err
+	}
+	if res.Canceled {
+		return "canceled", nil
 	}
 	return res.Stdout.Head(1 << 10), nil
 }
@@ -62,6 +71,9 @@ func TestFilters(t *testing.T) {
 				t.Errorf("%s: %q %v", what, out, err)
 			}
 		}
+	}
+	if out, err := filter(t, p, "content", "sh -c sleep 1000"); out != "canceled" {
+		t.Errorf("canceled: %q %v", out, err)
 	}
 	if _, err := filter(t, p, "content", "cat"); err == nil || !strings.Contains(err.Error(), "does not declare") {
 		t.Errorf("not declared: %v", err)

@@ -147,6 +147,9 @@ func (c *reading) filter(ctx context.Context, t document.Type, argv ...string) (
 	if errors.Is(err, process.ErrBusy) {
 		return "", failed("busy", c.path+": "+err.Error(), "Try again later.")
 	}
+	if _, notStarted := errors.AsType[*process.StartError](err); notStarted {
+		return "", failed("sandbox_failed", fmt.Sprintf("%s is a %s, and %v", c.path, t.Name, err), "The person who runs the server installs poppler where other programs of the system are.")
+	}
 	if err != nil {
 		return "", err
 	}
