@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -53,6 +54,7 @@ var checks = []struct {
 	{name: "HTTP requires the token", run: checkHTTP},
 	{name: "a temporary file that is left is logged", run: checkLeft},
 	{name: "check and descriptions name what holds commands", run: checkSaid},
+	{name: "install writes the file that Claude Desktop reads in its package", run: checkInstall},
 	{name: "a new file leaves no temporary file", skip: "os.Root.Remove fails in wine 8: Invalid function"},
 	{name: "a junction is followed and judged by where it leads", skip: "wine 8 makes no junctions: mklink /J fails"},
 	{name: "a command that times out gets Ctrl+Break first", skip: "programs have no console without a window system"},
@@ -459,6 +461,47 @@ func checkSaid(t *testing.T) {
 		if strings.Contains(said, "No network") {
 			t.Errorf("%s promises what nothing keeps: %.3000s", args, said)
 		}
+	}
+}
+
+func checkInstall(t *testing.T) {
+	_, dir := newDir(t)
+	me, err := user.Current()
+	must(t, err)
+	profile := filepath.Join(os.Getenv("WINEPREFIX"), "drive_c", "users", me.Username, "AppData") // wine has no other
+	packaged, classic := filepath.Join(profile, "Local", "Packages"), filepath.Join(profile, "Roaming", "Claude")
+	t.Cleanup(func() { must(t, errors.Join(os.RemoveAll(packaged), os.RemoveAll(classic))) })
+	inPackage := filepath.Join(packaged, "Claude_pzs8sxrjxfjjc", "LocalCache", "Roaming", "Claude")
+	must(t, errors.Join(os.MkdirAll(inPackage, 0o755), os.MkdirAll(classic, 0o755)))
+	const before = "{\r\n  \"theme\": \"dark\"\r\n}\r\n"
+	file := filepath.Join(inPackage, "claude_desktop_config.json")
+	must(t, os.WriteFile(file, []byte(before), 0o644))
+	said := command(t, "install", "claude-desktop", "--dir", dir, "--yes")
+	text, err := os.ReadFile(file)
+	must(t, err)
+	var written struct {
+		Theme   string
+		Servers map[string]struct {
+			Command string
+			Args    []string
+		} `json:"mcpServers"`
+	}
+	if err := json.Unmarshal(text, &written); err != nil || written.Theme != "dark" {
+		t.Fatalf("%v in %s: %s", err, text, said)
+	}
+	entry := written.Servers["toolserver"]
+	if !strings.HasSuffix(entry.Command, `\toolserver.exe`) || len(entry.Args) < 3 || entry.Args[2] != dir || strings.Count(string(text), "\n") != strings.Count(string(text), "\r\n") {
+		t.Errorf("wrote %q: %s", text, said)
+	}
+	if _, err := os.Stat(filepath.Join(classic, "claude_desktop_config.json")); err == nil {
+		t.Error("wrote the file that the app does not read")
+	}
+	if again := command(t, "install", "claude-desktop", "--dir", dir, "--yes"); !strings.Contains(again, "needs no change") {
+		t.Errorf("a second time: %s", again)
+	}
+	said = command(t, "uninstall", "claude-desktop")
+	if text, _ := os.ReadFile(file); string(text) != before {
+		t.Errorf("uninstall leaves %q: %s", text, said)
 	}
 }
 
