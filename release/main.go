@@ -1,5 +1,5 @@
 // Release makes everything that a version of toolserver is published as: binaries,
-// archives and packages, offline.
+// archives, packages, images, bundles and the entries of catalogs, offline.
 //
 //	go run -C release . 0.1.0
 //
@@ -37,6 +37,7 @@ type release struct {
 	host            string // the binary that runs here
 	pages           []file // completions and the man page
 	sums            map[string]string
+	debian          bool // make the default image, of Debian's packages
 }
 
 func main() {
@@ -53,6 +54,7 @@ func run(ctx context.Context, args []string) error {
 	out := flags.String("o", "", "write to this directory, which must not exist (default build/release/VERSION)")
 	only := flags.String("platforms", "", "build only these, such as linux/amd64,darwin/arm64 (default all)")
 	modified := flags.Bool("modified", false, "release a tree with changes that are not in its commit")
+	debian := flags.Bool("debian", false, "make the default image, too, of packages that apt-get downloads; the Dockerfile makes it otherwise")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -63,7 +65,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r := &release{root: root, version: flags.Arg(0), platforms: platforms(), binaries: map[platform]string{}, sums: map[string]string{}}
+	r := &release{root: root, version: flags.Arg(0), platforms: platforms(), binaries: map[platform]string{}, sums: map[string]string{}, debian: *debian}
 	if _, err := semver.StrictNewVersion(r.version); err != nil {
 		return fmt.Errorf("%q is no semantic version, such as 0.1.0 or 0.2.0-rc.1: %w", r.version, err)
 	}
@@ -147,7 +149,7 @@ func (r *release) into(ctx context.Context, out string) (err error) {
 		make func(context.Context) error
 	}{
 		{"binaries", r.buildAll}, {"completions and man page", r.describe}, {"archives", r.archives}, {"packages", r.packages},
-		{"checksums", r.checksums},
+		{"images", r.images}, {"checksums", r.checksums},
 	} {
 		start := time.Now()
 		if err := part.make(ctx); err != nil {
