@@ -149,7 +149,7 @@ func (r *release) into(ctx context.Context, out string) (err error) {
 		make func(context.Context) error
 	}{
 		{"binaries", r.buildAll}, {"completions and man page", r.describe}, {"archives", r.archives}, {"packages", r.packages},
-		{"images", r.images}, {"checksums", r.checksums},
+		{"images", r.images}, {"bundles", r.bundles}, {"npm packages", r.npm}, {"catalogs", r.catalogs}, {"checksums", r.checksums},
 	} {
 		start := time.Now()
 		if err := part.make(ctx); err != nil {
