@@ -5,7 +5,7 @@ DATE := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --forma
 # grpcnotrace leaves out pages of a debugging server that brings 4 MB with it.
 BUILD := CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -ldflags "-s -w -X main.commit=$(COMMIT) -X main.date=$(DATE)"
 
-.PHONY: run build check test test-windows bench soak release
+.PHONY: run build check test test-windows test-release bench soak release
 
 # Build the server and serve the current directory to clients on this machine.
 run: build
@@ -40,3 +40,8 @@ soak: build
 # All that a version is published as, in build/release/VERSION: make release VERSION=0.1.0
 release:
 	go run -C release . $(VERSION)
+
+# A release made twice, and tried with the programs that read it.
+test-release:
+	go vet -C release .
+	test/release/run
