@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDockerfile reads the Dockerfile, holds it to what an image must have, and
+// TestDockerfile reads the Dockerfile, holds its images to what they must have, and
 // runs what its build stage runs, since no engine may be at hand.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
@@ -21,7 +21,7 @@ func TestDockerfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := t.TempDir()
-	stages, seen := 0, map[string]string{}
+	stages := []map[string]string{} // the instructions of each
 	for line := range strings.Lines(strings.ReplaceAll(string(text), "\\\n", " ")) {
 		instruction, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if instruction == "" || strings.HasPrefix(instruction, "#") {
@@ -29,10 +29,10 @@ func TestDockerfile(t *testing.T) {
 		}
 		switch instruction {
 		case "FROM":
-			stages++
+			stages = append(stages, map[string]string{})
 		case "RUN":
-			if stages != 1 {
-				t.Errorf("the last stage runs %q: it has no shell", rest)
+			if len(stages) > 1 {
+				break
 			}
 			cmd := exec.Command("sh", "-c", strings.ReplaceAll(rest, "/out", out))
 			cmd.Dir = root
@@ -46,22 +46,33 @@ func TestDockerfile(t *testing.T) {
 					t.Errorf("COPY %s: %v", rest, err)
 				}
 			}
-		case "ARG", "WORKDIR", "LABEL", "USER", "ENTRYPOINT", "CMD":
+		case "ARG", "ENV", "WORKDIR", "LABEL", "USER", "ENTRYPOINT", "CMD":
 		default:
 			t.Errorf("unknown instruction %s", instruction)
 		}
-		seen[instruction] += rest + "\n"
+		stages[len(stages)-1][instruction] += rest + "\n"
 	}
-	for instruction, want := range map[string]string{
-		"LABEL": `io.modelcontextprotocol.server.name="`, "USER": "65532", "ENTRYPOINT": "/usr/local/bin/toolserver", "COPY": "ca-certificates.crt", "FROM": "FROM",
+	if len(stages) != 3 {
+		t.Fatalf("%d stages: %v", len(stages), stages)
+	}
+	for i, own := range []map[string]string{
+		{"FROM": "scratch AS minimal", "COPY": "ca-certificates.crt"},
+		{"FROM": "debian:bookworm-slim", "RUN": "ca-certificates git less patch procps ripgrep"},
 	} {
-		if instruction == "FROM" {
-			if stages < 2 || !strings.Contains(seen["FROM"], "scratch") {
-				t.Errorf("%d stages: %s", stages, seen["FROM"])
-			}
-		} else if !strings.Contains(seen[instruction], want) {
-			t.Errorf("%s has no %s", instruction, want)
+		stage := stages[i+1]
+		for instruction, want := range map[string]string{
+			"LABEL": `io.modelcontextprotocol.server.name="io.github.toolserver/toolserver"`, "USER": "65532:65532", "ENTRYPOINT": "/usr/local/bin/toolserver", "ENV": "HOME=/home/toolserver",
+		} {
+			own[instruction] = want
 		}
+		for instruction, want := range own {
+			if !strings.Contains(stage[instruction], want) {
+				t.Errorf("%s has no %s %s", strings.TrimSpace(stage["FROM"]), instruction, want)
+			}
+		}
+	}
+	if stages[1]["RUN"] != "" {
+		t.Errorf("the minimal image runs %q: it has no shell", stages[1]["RUN"])
 	}
 	file, err := exec.Command("go", "version", "-m", filepath.Join(out, "toolserver")).Output()
 	if err != nil || !strings.Contains(string(file), "CGO_ENABLED=0") {
