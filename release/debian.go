@@ -23,7 +23,7 @@ const suite = "bookworm"
 // included are the packages of the default image, besides what they depend on.
 func included() []string {
 	return []string{
-		"base-files", "base-passwd", "bash", "coreutils", "dash", "diffutils", "findutils", "git", "grep", "gzip", "less", "mawk", "patch", "procps", "ripgrep", "sed", "tar",
+		"base-files", "base-passwd", "bash", "coreutils", "dash", "diffutils", "findutils", "git", "grep", "gzip", "less", "mawk", "patch", "poppler-utils", "procps", "ripgrep", "sed", "tar",
 	}
 }
 

@@ -57,7 +57,7 @@ func TestDockerfile(t *testing.T) {
 	}
 	for i, own := range []map[string]string{
 		{"FROM": "scratch AS minimal", "COPY": "ca-certificates.crt"},
-		{"FROM": "debian:bookworm-slim", "RUN": "ca-certificates git less patch procps ripgrep"},
+		{"FROM": "debian:bookworm-slim", "RUN": "ca-certificates git less patch poppler-utils procps ripgrep"},
 	} {
 		stage := stages[i+1]
 		for instruction, want := range map[string]string{
