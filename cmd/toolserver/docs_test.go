@@ -33,17 +33,15 @@ func pages(t *testing.T) map[string]string {
 	return all
 }
 
-var (
-	fence   = regexp.MustCompile("(?ms)^```.*?^```")
-	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	noSlug  = regexp.MustCompile(`[^a-z0-9 _-]`)
-)
+// unfenced returns a page without its code blocks.
+func unfenced(text string) string {
+	return regexp.MustCompile("(?ms)^```.*?^```").ReplaceAllString(text, "")
+}
 
 // slugs returns the anchors that a page's headings have.
 func slugs(text string) map[string]bool {
-	all := map[string]bool{}
-	for _, m := range heading.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+	all, noSlug := map[string]bool{}, regexp.MustCompile(`[^a-z0-9 _-]`)
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(unfenced(text), -1) {
 		all[strings.ReplaceAll(noSlug.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true
 	}
 	return all
@@ -51,9 +49,9 @@ func slugs(text string) map[string]bool {
 
 // Links within the documentation lead to pages and headings that exist.
 func TestLinks(t *testing.T) {
-	all := pages(t)
+	all, link := pages(t), regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	for file, text := range all {
-		for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		for _, m := range link.FindAllStringSubmatch(unfenced(text), -1) {
 			target, anchor, _ := strings.Cut(m[1], "#")
 			if strings.Contains(target, "://") {
 				continue
@@ -71,11 +69,9 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-var configuration = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```")
-
 // Configurations that stand for themselves load as they are, in the directories they name.
 func TestExampleConfigurations(t *testing.T) {
-	all := pages(t)
+	all, configuration := pages(t), regexp.MustCompile("(?ms)^```yaml\n(.*?)^```")
 	count := 0
 	for _, name := range []string{"README.md", "docs/recipes.md", "docs/http.md"} {
 		for _, m := range configuration.FindAllStringSubmatch(all[filepath.Join("../..", name)], -1) {

@@ -423,7 +423,7 @@ func TestCheckWithoutShell(t *testing.T) {
 		out, _ := cmd.CombinedOutput() // it fails, as there are no processes to look at
 		return string(out)
 	}
-	if out := check(); !strings.Contains(out, "fail shell") || !strings.Contains(out, "bash and execute_command cannot run; install a shell") {
+	if out := check(); !strings.Contains(out, "off  tool           unavailable: bash, bash_jobs, execute_command (source shell): needs a shell, bash or sh") {
 		t.Errorf("check says\n%s", out)
 	}
 	if out := check("-c", "/off.yaml"); !strings.Contains(out, "ok   configuration") || strings.Contains(out, " shell ") {
