@@ -54,10 +54,7 @@ func tarOf(files []file, when time.Time) ([]byte, error) {
 // compressed returns data as gzip writes it, without a name and a time.
 func compressed(data []byte) ([]byte, error) {
 	var b bytes.Buffer
-	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
+	w := gzip.NewWriter(&b)
 	if _, err := w.Write(data); err != nil {
 		return nil, err
 	}
