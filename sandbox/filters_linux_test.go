@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,9 @@ import (
 
 	"toolserver/sandbox/command"
 )
+
+// endless is a script that reads its input and does not end. It is canceled once it has read.
+const endless = "sh -c cat >/dev/null; sleep 1000"
 
 // filter runs a script over a file with the given content, which was read already.
 func filter(t *testing.T, p Policy, content, script string) (string, error) {
@@ -30,10 +34,18 @@ func filter(t *testing.T, p Policy, content, script string) (string, error) {
 		t.Fatal(err)
 	}
 	argv := strings.SplitN(script, " ", 3)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if script == "sh -c sleep 1000" {
-		time.AfterFunc(50*time.Millisecond, cancel)
+	if script == endless {
+		go func() {
+			defer cancel()
+			for ctx.Err() == nil { // until it runs and has read: the offset is that of its standard input, too
+				if at, err := f.Seek(0, io.SeekCurrent); err != nil || at == int64(len(content)) {
+					return
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}()
 	}
 	res, err := s.For("reader").Filters().Run(ctx, FilterRequest{Argv: argv, File: f, Output: 1 << 10})
 	if err != nil {
@@ -72,7 +84,7 @@ func TestFilters(t *testing.T) {
 			}
 		}
 	}
-	if out, err := filter(t, p, "content", "sh -c sleep 1000"); out != "canceled" {
+	if out, err := filter(t, p, "content", endless); out != "canceled" {
 		t.Errorf("canceled: %q %v", out, err)
 	}
 	if _, err := filter(t, p, "content", "cat"); err == nil || !strings.Contains(err.Error(), "does not declare") {
