@@ -189,7 +189,14 @@ func TestLeftOver(t *testing.T) {
 			`"note":"1 process that the command left running was terminated; to keep it, run it with bash and background: true"`)
 		for _, command := range []string{"echo x", "sleep 0.05 & echo x", "(true | true &) ; echo x", "seq 3 | head -1 >/dev/null; echo x"} {
 			a := call("bash", arguments("command", command))
-			if meta, _ := json.Marshal(a.Result.Meta); a.text() != "x" || strings.Contains(string(meta), "sandbox") {
+			meta, _ := json.Marshal(a.Result.Meta)
+			var took struct {
+				Milliseconds int `json:"duration_ms"`
+			}
+			must(t, json.Unmarshal(meta, &took))
+			// What has not ended 200 ms after the command is terminated, on a slow machine that too.
+			terminated := took.Milliseconds >= 200 && strings.HasPrefix(a.text(), "x\n[1 process that the command left running was terminated;")
+			if a.text() != "x" && !terminated || strings.Contains(string(meta), "sandbox") {
 				t.Errorf("%s: %s, %s", command, whole(a), meta)
 			}
 		}

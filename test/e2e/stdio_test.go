@@ -11,37 +11,51 @@ import (
 // maxMessage is the default limit of a message.
 const maxMessage = 64 << 20
 
-// padded returns a ping whose line has a size.
-func padded(id string, size int) string {
-	ping := request(id, "ping", `{"pad":""}`)
-	return strings.Replace(ping, `""`, `"`+strings.Repeat("x", size-len(ping))+`"`, 1)
+// fill sends so many bytes of a text that is never in memory as a whole: building such texts
+// would hold up all other tests, and the services that they have in this process.
+func (w *wire) fill(size int) {
+	block := strings.Repeat("x", 1<<20)
+	for ; size > 0; size -= len(block) {
+		w.write(block[:min(size, len(block))])
+	}
+}
+
+// pad sends a ping whose line has a size, without its end.
+func (w *wire) pad(id string, size int) {
+	before, after, _ := strings.Cut(request(id, "ping", `{"pad":"..."}`), "...")
+	w.write(before)
+	w.fill(size - len(before) - len(after))
+	w.write(after)
 }
 
 // TestStdioFraming checks what is a line, and that each gets its answer.
 func TestStdioFraming(t *testing.T) {
 	t.Parallel()
 	ping := request("1", "ping", "{}")
-	long := strings.Repeat("x", 100<<20)
+	text := func(input string) func(*wire) { return func(w *wire) { w.write(input) } }
+	padded := func(size int) func(*wire) { return func(w *wire) { w.pad("7", size); w.write("\n" + ping) } }
+	const long = 100 << 20
 	for _, test := range []struct {
-		name, input string
-		want        []string // ids and codes
+		name  string
+		input func(*wire)
+		want  []string // ids and codes
 	}{
-		{"no input", "", nil},
-		{"last line without newline", ping, []string{"1 0"}},
-		{"last line with carriage return only", ping + "\r", []string{"1 0"}},
-		{"blank lines", "\n \n\r\n\t\n \r\n" + ping + "\n\n\n", []string{"1 0"}},
-		{"CRLF", ping + "\r\n" + request("2", "ping", "{}") + "\r\n", []string{"1 0", "2 0"}},
-		{"100 MiB", long + "\n" + ping + "\n", []string{"null -32600", "1 0"}},
-		{"100 MiB of JSON", padded("7", 100<<20) + "\n" + ping, []string{"7 -32600", "1 0"}},
-		{"100 MiB twice", long + "\n" + long + "\n" + ping, []string{"null -32600", "null -32600", "1 0"}},
-		{"100 MiB as the last line", ping + "\n" + long, []string{"1 0", "null -32600"}},
-		{"just under the limit", padded("7", maxMessage-1) + "\n" + ping, []string{"7 0", "1 0"}},
-		{"the limit", padded("7", maxMessage) + "\n" + ping, []string{"7 0", "1 0"}},
-		{"over the limit", padded("7", maxMessage+1) + "\n" + ping, []string{"7 -32600", "1 0"}},
+		{"no input", text(""), nil},
+		{"last line without newline", text(ping), []string{"1 0"}},
+		{"last line with carriage return only", text(ping + "\r"), []string{"1 0"}},
+		{"blank lines", text("\n \n\r\n\t\n \r\n" + ping + "\n\n\n"), []string{"1 0"}},
+		{"CRLF", text(ping + "\r\n" + request("2", "ping", "{}") + "\r\n"), []string{"1 0", "2 0"}},
+		{"100 MiB", func(w *wire) { w.fill(long); w.write("\n" + ping + "\n") }, []string{"null -32600", "1 0"}},
+		{"100 MiB of JSON", padded(long), []string{"7 -32600", "1 0"}},
+		{"100 MiB twice", func(w *wire) { w.fill(long); w.write("\n"); w.fill(long); w.write("\n" + ping) }, []string{"null -32600", "null -32600", "1 0"}},
+		{"100 MiB as the last line", func(w *wire) { w.write(ping + "\n"); w.fill(long) }, []string{"1 0", "null -32600"}},
+		{"just under the limit", padded(maxMessage - 1), []string{"7 0", "1 0"}},
+		{"the limit", padded(maxMessage), []string{"7 0", "1 0"}},
+		{"over the limit", padded(maxMessage + 1), []string{"7 -32600", "1 0"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
-			for _, r := range play(t, test.input, t.TempDir()) {
+			for _, r := range playing(t, test.input, t.TempDir()) {
 				got = append(got, fmt.Sprintf("%s %d", r.ID, r.code()))
 			}
 			slices.Sort(got) // a long message may be overtaken

@@ -222,8 +222,14 @@ func (w *wire) rest() (all []wireLine) {
 // play sends input and its end, and returns what a server says to it.
 func play(t *testing.T, input string, args ...string) []wireLine {
 	t.Helper()
+	return playing(t, func(w *wire) { w.write(input) }, args...)
+}
+
+// playing does the same with what input sends.
+func playing(t *testing.T, input func(*wire), args ...string) []wireLine {
+	t.Helper()
 	w := open(t, binary(), args...)
-	w.write(input)
+	input(w)
 	w.in.Close()
 	all := w.rest()
 	w.succeeded()
