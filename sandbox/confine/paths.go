@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 func inAny(path string, dirs []string) bool {
@@ -63,7 +64,8 @@ func realPath(path string) (string, error) {
 	const maxLinks = 40 // as the kernel
 	for range maxLinks {
 		resolved, err := filepath.EvalSymlinks(path)
-		if err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) || path == "/" {
+		missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR)
+		if err == nil || !missing || path == "/" {
 			return resolved, err
 		}
 		dir, err := realPath(filepath.Dir(path))

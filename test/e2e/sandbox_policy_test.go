@@ -222,6 +222,40 @@ func TestSandboxNewControlFiles(t *testing.T) {
 	})
 }
 
+// TestSandboxFilesForDirectories has files, and links to files, with the names of directories
+// that hold protected ones: commands run, and still make none of those.
+func TestSandboxFilesForDirectories(t *testing.T) {
+	t.Parallel()
+	eachAccount(t, func(t *testing.T, who account) {
+		for _, linked := range []bool{false, true} {
+			g := newGround(t, who)
+			g.home = g.work
+			g.file("program", "#!/bin/sh\n", 0o755)
+			names := []string{"toolserver/config.yaml", "toolserver/tokens/x", ".vscode/tasks.json", ".config/toolserver/config.yaml"}
+			for _, name := range names {
+				top, _, _ := strings.Cut(name, "/")
+				if linked {
+					_ = os.Symlink("program", filepath.Join(g.work, top)) // the second of a name exists
+				} else {
+					g.file(top, "#!/bin/sh\n", 0o755)
+				}
+			}
+			b := g.open(setup{config: "logging: {level: error}\n"})
+			if o := b.bash("echo hi"); o.failed || strings.Contains(o.text, "/toolserver stays") {
+				t.Errorf("linked %t: %v", linked, o)
+			}
+			for _, name := range names {
+				top, _, _ := strings.Cut(name, "/")
+				b.bash(fmt.Sprintf("n=$(printf %s | tr A A); rm -rf $n; mkdir -p $(dirname %s | tr A A); echo x > $(printf %s | tr A A)", top, name, name))
+				if _, err := os.Lstat(filepath.Join(g.work, name)); err == nil {
+					t.Errorf("linked %t: %s can be made", linked, name)
+				}
+			}
+			b.stop()
+		}
+	})
+}
+
 // TestSandboxReload changes the policy as its operator does: it holds from the next
 // call on.
 func TestSandboxReload(t *testing.T) {
