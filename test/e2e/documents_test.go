@@ -78,6 +78,19 @@ func TestPandocDocuments(t *testing.T) {
 
 // pdf returns a PDF of that many pages, whose text is their number; page 2 has none.
 func pdf(pages int) []byte {
+	var contents []string
+	for i := range pages {
+		text := fmt.Sprintf("BT /F 12 Tf 20 200 Td (number %d of many) Tj ET", i+1)
+		if i == 1 {
+			text = ""
+		}
+		contents = append(contents, text)
+	}
+	return pdfOf(contents...)
+}
+
+// pdfOf returns a PDF with the contents of its pages, in PDF's language.
+func pdfOf(contents ...string) []byte {
 	var b bytes.Buffer
 	offsets := []int{}
 	object := func(text string) {
@@ -85,19 +98,15 @@ func pdf(pages int) []byte {
 		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", len(offsets), text)
 	}
 	kids := ""
-	for i := range pages {
+	for i := range contents {
 		kids += fmt.Sprintf("%d 0 R ", 4+2*i)
 	}
 	b.WriteString("%PDF-1.4\n")
 	object("<</Type/Catalog/Pages 2 0 R>>")
-	object(fmt.Sprintf("<</Type/Pages/Count %d/Kids[%s]>>", pages, kids))
+	object(fmt.Sprintf("<</Type/Pages/Count %d/Kids[%s]>>", len(contents), kids))
 	object("<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>")
-	for i := range pages {
+	for i, text := range contents {
 		object(fmt.Sprintf("<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Resources<</Font<</F 3 0 R>>>>/Contents %d 0 R>>", 5+2*i))
-		text := fmt.Sprintf("BT /F 12 Tf 20 200 Td (number %d of many) Tj ET", i+1)
-		if i == 1 {
-			text = ""
-		}
 		object(fmt.Sprintf("<</Length %d>>stream\n%s\nendstream", len(text), text))
 	}
 	at := b.Len()
