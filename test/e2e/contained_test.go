@@ -153,7 +153,7 @@ func (c *trap) sprung(t *testing.T) (kinds []string) {
 func (r commandRow) contained(t *testing.T, home string, tools json.RawMessage) {
 	c := newTrap(t, r.ID)
 	s := c.serve(t, binary(), tools, "best_effort")
-	a := s.call("execute_command", map[string]any{"command": r.Command, "timeout": 200, "env": map[string]any{"GOCACHE": goCache(home)}})
+	a := s.call("execute_command", map[string]any{"command": r.Command, "timeout": 600, "env": map[string]any{"GOCACHE": goCache(home)}})
 	if a.refused() {
 		t.Errorf("%q is refused: %s", r.Command, a.text())
 	}

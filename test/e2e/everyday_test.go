@@ -264,7 +264,7 @@ func (g *ground) asBash(t *testing.T, b *box, template, command, why string, ope
 	stdout, stderr, code := g.plain(g.work, command, append(env, "LANG=C.UTF-8")...)
 	was := fmt.Sprintf("%s--- stderr\n%s--- exit code %d\n%s", settled(stdout), settled(stderr), code, g.remains(command))
 	g.restore(template)
-	a := b.toolClient.call("execute_command", map[string]any{"command": command, "timeout": 300})
+	a := b.toolClient.call("execute_command", map[string]any{"command": command, "timeout": 600})
 	gotOut, gotErr, gotCode := a.output()
 	if _, ran := a.Result.StructuredContent["exit_code"]; !ran {
 		gotErr, gotCode = a.text(), -1

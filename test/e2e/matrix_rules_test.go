@@ -34,14 +34,14 @@ var limitRules = []rule{
 	{
 		name: "slots of the principal",
 		cells: and(of(calls, func(t *testing.T, c *client) {
-			c.start(t, fmt.Sprintf("limits: {per_principal: %d, queue_wait: 20ms}", c.calls()))
+			c.start(t, fmt.Sprintf("limits: {per_principal: %d, queue_wait: 1s}", c.calls()))
 			held, dir := c.hold(t, c.kind)
 			c.fails(t, c.ask(t, c.kind, "ok", "").wait(), busy, "busy")
 			release(t, dir)
 			c.good(t, held.wait())
 			c.ok(t, c.kind, "ok", "")
 		}), func(t *testing.T, c *client) {
-			c.start(t, "limits: {per_principal: 1, queue_wait: 20ms}")
+			c.start(t, "limits: {per_principal: 1, queue_wait: 1s}")
 			held, dir := c.hold(t, kindTool)
 			c.ok(t, c.kind, "ok", "") // takes no slot
 			release(t, dir)
@@ -52,13 +52,13 @@ var limitRules = []rule{
 	{
 		name: "slots of the tool",
 		cells: and(of(requestKinds, func(t *testing.T, c *client) {
-			c.start(t, "limits: {per_tool: 1, queue_wait: 20ms}")
+			c.start(t, "limits: {per_tool: 1, queue_wait: 1s}")
 			held, dir := c.hold(t, kindTool)
 			c.ok(t, c.kind, "ok", "") // is no tool
 			release(t, dir)
 			c.good(t, held.wait())
 		}), func(t *testing.T, c *client) {
-			c.start(t, "limits: {per_tool: 1, queue_wait: 20ms}")
+			c.start(t, "limits: {per_tool: 1, queue_wait: 1s}")
 			held, dir := c.hold(t, kindTool)
 			o := c.ask(t, c.kind, "ok", "").wait()
 			if c.kind == kindTool {
@@ -74,13 +74,13 @@ var limitRules = []rule{
 	{
 		name: "time",
 		cells: and(of(calls, func(t *testing.T, c *client) {
-			c.start(t, "limits: {timeout: 50ms}")
+			c.start(t, "limits: {timeout: 2s}")
 			dir := t.TempDir()
 			c.fails(t, c.ask(t, c.kind, "hold", dir).wait(), outOfTime, "timed out")
 			noted(t, dir, "stopped", c.calls())
 			c.ok(t, c.kind, "ok", "")
 		}), func(t *testing.T, c *client) { // a subscription lasts longer than a call
-			c.start(t, "limits: {timeout: 20ms}")
+			c.start(t, "limits: {timeout: 2s}")
 			subscribe(t, c, watchedURI)
 			c.fails(t, c.ask(t, kindTool, "hold", t.TempDir()).wait(), outOfTime, "")
 			c.ok(t, kindTool, "change", "")
@@ -91,7 +91,7 @@ var limitRules = []rule{
 	{
 		name: "deaf to its time",
 		cells: of(calls, func(t *testing.T, c *client) {
-			c.start(t, fmt.Sprintf("limits: {timeout: 20ms, per_principal: %d}", 2*c.calls()))
+			c.start(t, fmt.Sprintf("limits: {timeout: 2s, per_principal: %d}", 2*c.calls()))
 			dir := t.TempDir()
 			c.fails(t, c.ask(t, c.kind, "deaf", dir).wait(), outOfTime, "timed out")
 			c.ok(t, c.kind, "ok", "")

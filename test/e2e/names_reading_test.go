@@ -76,7 +76,7 @@ func TestSecretsDeepDown(t *testing.T) {
 					var o outcome
 					var left string
 					eventually(t, "the first search for secrets has ended", func() bool { // a command waits two seconds for it, and says so
-						o = b.call("execute_command", map[string]any{"command": making{command: line}.computing(name), "timeout": 120})
+						o = b.call("execute_command", map[string]any{"command": making{command: line}.computing(name), "timeout": 600})
 						left = leftOf(t, work)
 						return !strings.Contains(o.text, "the search for them goes on")
 					})

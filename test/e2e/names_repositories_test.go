@@ -48,7 +48,7 @@ func TestRepositoriesRunNothing(t *testing.T) {
 				}
 				g.refurnish(template)
 				command := `export k=core.fs"m"onitor RUNS="touch ` + mark + `"; ` + strings.ReplaceAll(r.command, "config ", `c""onfig `)
-				o := b.call("execute_command", map[string]any{"command": command, "timeout": 60})
+				o := b.call("execute_command", map[string]any{"command": command, "timeout": 600})
 				g.plain(g.work, r.then, "GIT_TERMINAL_PROMPT=0")
 				if _, err := os.Lstat(mark); err == nil {
 					t.Errorf("%s\nruns a program at %s: %.400s", r.command, r.then, o.text)

@@ -230,7 +230,7 @@ func (m making) try(t *testing.T, b *box, name, without string) {
 	t.Helper()
 	path := b.located(name)
 	before, others := pictured(t, path), variants(t, b.work, filepath.Base(path))
-	o := b.call("execute_command", map[string]any{"command": m.computing(b.spelled(name)), "timeout": 120})
+	o := b.call("execute_command", map[string]any{"command": m.computing(b.spelled(name)), "timeout": 600})
 	for _, p := range variants(t, b.work, filepath.Base(path)) {
 		if !slices.Contains(others, p) && !harmlessVariant(p) {
 			t.Errorf("%s\nfor %s makes %s", m.command, name, strings.TrimPrefix(p, b.dir))

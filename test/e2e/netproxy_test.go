@@ -203,7 +203,7 @@ func TestNetworkAllow(t *testing.T) {
 				t.Log("Go asks no proxy for 127.0.0.2, and this machine has no name")
 				continue
 			}
-			if o := b.call("bash", map[string]any{"command": tt.command, "timeout": 120}); !strings.Contains(o.text, tt.want) {
+			if o := b.call("bash", map[string]any{"command": tt.command, "timeout": 600}); !strings.Contains(o.text, tt.want) {
 				t.Errorf("%s\n%v", tt.command, o)
 			}
 		}

@@ -110,7 +110,7 @@ func TestOpensAsKernel(t *testing.T) {
 					want += complaints
 					must(t, exec.Command("find", g.work, "-mindepth", "1", "-delete").Run())
 					b := g.open(setup{config: "logging: {level: error}\nlimits: {max_result_chars: 10000000}\n", without: without})
-					o := b.call("execute_command", map[string]any{"command": command, "timeout": 200})
+					o := b.call("execute_command", map[string]any{"command": command, "timeout": 600})
 					got, _ := o.structure["stdout"].(string)
 					complained, _ := o.structure["stderr"].(string)
 					compareLines(t, got+complained, want)

@@ -175,7 +175,7 @@ func workedEnv(srv string) []string {
 // workedCommand runs a command of the binary, with the policy in file.
 func workedCommand(t *testing.T, file string, args ...string) (output string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary(), append([]string{"--config", file, "--dir", filepath.Dir(file)}, args...)...)
 	cmd.Dir, cmd.Env = "/", workedEnv(filepath.Dir(filepath.Dir(file)))
@@ -236,7 +236,7 @@ func (p *workedPolicy) test(t *testing.T) {
 		t.Fatalf("this machine has every layer, but not for this policy:\n%s", report)
 	}
 	s := startAs(t, binary(), workedEnv(srv), "--config", file, project)
-	late := time.AfterFunc(5*time.Minute, func() {
+	late := time.AfterFunc(20*time.Minute, func() {
 		t.Error("the server does not answer")
 		s.cmd.Process.Kill()
 	})
@@ -257,7 +257,7 @@ func (p *workedPolicy) test(t *testing.T) {
 func (c workedCall) arguments() (arguments map[string]any, line []string) {
 	switch c.tool {
 	case "bash", "execute_command":
-		return map[string]any{"command": c.argument, "timeout": 240}, []string{"--command", c.argument}
+		return map[string]any{"command": c.argument, "timeout": 600}, []string{"--command", c.argument}
 	case "write_file", "append_file":
 		return map[string]any{"path": c.argument, "content": "1\n"}, []string{"--path", c.argument, "--content", "1"}
 	}

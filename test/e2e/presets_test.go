@@ -29,7 +29,7 @@ func (g *ground) each(s setup, commands ...string) (text string) {
 	b := g.open(s)
 	defer b.stop()
 	for _, command := range commands {
-		o := b.call("bash", map[string]any{"command": command, "timeout": 300})
+		o := b.call("bash", map[string]any{"command": command, "timeout": 600})
 		if o.failed || o.structure["exit_code"] != nil && o.structure["exit_code"] != 0.0 {
 			g.t.Errorf("%s: %s: %v", g.who.name, command, o)
 		}

@@ -67,7 +67,7 @@ func TestMuchOutput(t *testing.T) {
 	s := start(t, t.TempDir())
 	s.call("bash", map[string]any{"command": "true"})
 	before := s.status("VmHWM")
-	a := s.call("bash", map[string]any{"command": "echo first; head -c 1073741824 /dev/zero | tr '\\0' 'x'; echo; echo last", "timeout": 120})
+	a := s.call("bash", map[string]any{"command": "echo first; head -c 1073741824 /dev/zero | tr '\\0' 'x'; echo; echo last", "timeout": 600})
 	if text := a.text(); !strings.HasPrefix(text, "first\n") || !strings.Contains(text, "\nlast\n[Output truncated; ") || len(text) > 41_000 || !strings.Contains(text, "read_large_result(id=") {
 		t.Errorf("%d bytes: %.100q ... %.300q", len(text), text, text[max(0, len(text)-300):])
 	}

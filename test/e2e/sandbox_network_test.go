@@ -158,7 +158,7 @@ func (o *outside) probe(b *box) string {
 		command += fmt.Sprintf(" '%s'", kind)
 	}
 	command += " 'own unix=" + b.work + "'"
-	said := b.call("bash", map[string]any{"command": command, "timeout": 120})
+	said := b.call("bash", map[string]any{"command": command, "timeout": 600})
 	if !strings.Contains(said.text, "own unix:") {
 		o.t.Fatalf("the probe did not come to its end: %v", said)
 	}
