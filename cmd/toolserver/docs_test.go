@@ -69,23 +69,33 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// Configurations that stand for themselves load as they are, in the directories they name.
+// Configurations load as they are, with the directories, secrets and variables they name.
 func TestExampleConfigurations(t *testing.T) {
-	all, configuration := pages(t), regexp.MustCompile("(?ms)^```yaml\n(.*?)^```")
 	count := 0
-	for _, name := range []string{"README.md", "docs/recipes.md", "docs/http.md"} {
-		for _, m := range configuration.FindAllStringSubmatch(all[filepath.Join("../..", name)], -1) {
+	for name, text := range pages(t) {
+		if strings.Contains(filepath.ToSlash(name), "/clients/") {
+			continue // they are of other programs
+		}
+		for _, m := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```").FindAllStringSubmatch(text, -1) {
 			count++
 			dir := t.TempDir()
-			text := regexp.MustCompile(`/(home/me|srv)/(project|notes)`).ReplaceAllStringFunc(m[1], func(path string) string {
+			yaml := regexp.MustCompile(`/(home/me|srv)/(project|notes|data)`).ReplaceAllStringFunc(m[1], func(path string) string {
 				made := filepath.ToSlash(filepath.Join(dir, filepath.Base(path)))
 				if err := os.MkdirAll(made, 0o700); err != nil {
 					t.Fatal(err)
 				}
 				return made
 			})
+			secret := filepath.ToSlash(filepath.Join(dir, "secret"))
+			if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			yaml = regexp.MustCompile(`\$\{file:[^}]*`).ReplaceAllString(yaml, "$${file:"+secret)
+			for _, variable := range regexp.MustCompile(`\$\{(\w+)\}`).FindAllStringSubmatch(yaml, -1) {
+				t.Setenv(variable[1], "secret")
+			}
 			file := filepath.Join(dir, "toolserver.yaml")
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := config.Load(config.Overrides{File: file}); err != nil {
@@ -93,7 +103,7 @@ func TestExampleConfigurations(t *testing.T) {
 			}
 		}
 	}
-	if count < 9 {
+	if count < 30 {
 		t.Errorf("only %d configurations", count)
 	}
 }
