@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -53,5 +54,24 @@ func TestTemplateUncommented(t *testing.T) {
 	t.Chdir(dir)
 	if bare, err := config.Load(config.Overrides{Directories: []string{dir}}); err != nil || string(bare.Show()) != string(l.Show()) {
 		t.Errorf("the template changes the defaults: %v\n%s", err, l.Show())
+	}
+}
+
+var update = flag.Bool("update", false, "write docs/settings.md anew")
+
+// TestPage holds docs/settings.md to the template.
+func TestPage(t *testing.T) {
+	const file = "../docs/settings.md"
+	want := "# Settings\n\n" +
+		"Every key of the configuration file, as `toolserver config init` writes them. `toolserver config schema` prints the same as a JSON Schema,\n" +
+		"with the keys of each tool, and `toolserver config show` what is in force. [security.md](security.md#settings) explains the policy,\n" +
+		"[upstreams.md](upstreams.md#configuration) the keys of `mcp_servers`.\n\n```yaml\n" + string(config.Template()) + "```\n"
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != want {
+		t.Errorf("%s is not what the template says (%v); go test ./config -run TestPage -update writes it", file, err)
 	}
 }
