@@ -59,14 +59,19 @@ func realPaths(paths []string) ([]string, error) {
 }
 
 // realPath follows the links of path, also those to what does not exist. Where this
-// process may not even go its commands cannot either, and the names stay as they are.
+// process may not even go its commands cannot either, and the names stay as they are,
+// and so does a link that leads in a circle.
 func realPath(path string) (string, error) {
 	const maxLinks = 40 // as the kernel
 	for range maxLinks {
 		resolved, err := filepath.EvalSymlinks(path)
-		missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOTDIR)
-		if err == nil || !missing || path == "/" {
+		if err == nil || path == "/" {
 			return resolved, err
+		}
+		_, is := os.Stat(path) // EvalSymlinks does not say what is wrong with links
+		circular := errors.Is(is, syscall.ELOOP)
+		if !circular && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) {
+			return "", err
 		}
 		dir, err := realPath(filepath.Dir(path))
 		if err != nil {
@@ -74,7 +79,7 @@ func realPath(path string) (string, error) {
 		}
 		path = filepath.Join(dir, filepath.Base(path))
 		target, err := os.Readlink(path)
-		if err != nil {
+		if err != nil || circular {
 			return path, nil // the first name that does not exist
 		}
 		if !filepath.IsAbs(target) {

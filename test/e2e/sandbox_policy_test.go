@@ -223,7 +223,7 @@ func TestSandboxNewControlFiles(t *testing.T) {
 }
 
 // TestSandboxFilesForDirectories has files, and links to files, with the names of directories
-// that hold protected ones: commands run, and still make none of those.
+// that hold protected ones, and links in a circle: commands run, and still make none of those.
 func TestSandboxFilesForDirectories(t *testing.T) {
 	t.Parallel()
 	eachAccount(t, func(t *testing.T, who account) {
@@ -239,6 +239,9 @@ func TestSandboxFilesForDirectories(t *testing.T) {
 				} else {
 					g.file(top, "#!/bin/sh\n", 0o755)
 				}
+			}
+			for _, name := range []string{".env", ".envrc"} { // links that lead nowhere
+				must(t, os.Symlink(name, filepath.Join(g.work, name)))
 			}
 			b := g.open(setup{config: "logging: {level: error}\n"})
 			if o := b.bash("echo hi"); o.failed || strings.Contains(o.text, "/toolserver stays") {
