@@ -95,9 +95,14 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv("TMPDIR", "/var/tmp"); err != nil {
 		panic(err)
 	}
+	const home = "/nonexistent" // of servers, who as root make it
+	_, missing := os.Lstat(home)
 	code := m.Run()
 	if programs.dir != "" {
 		_ = os.RemoveAll(programs.dir)
+	}
+	if missing != nil {
+		_ = os.RemoveAll(home)
 	}
 	os.Exit(code)
 }
