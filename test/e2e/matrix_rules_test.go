@@ -154,12 +154,28 @@ var limitRules = []rule{
 			held, dir := c.hold(t, kindTool)
 			never := t.TempDir()
 			waits := c.ask(t, c.kind, "hold", never)
-			waits.cancel()
 			switch {
-			case c.kind == kindBatch:
-				c.cancelLast(t, waits)
 			case c.http && c.modern: // nothing but the log tells when the server has noticed
+				waits.cancel()
 				eventually(t, "the call is canceled", func() bool { return strings.Contains(c.log(), `"outcome": "error"`) })
+			case c.http: // nothing tells when the request has arrived
+				eventually(t, "the request is canceled", func() bool {
+					waits.cancel()
+					if c.kind == kindBatch {
+						c.cancelLast(t, waits)
+					}
+					select {
+					case <-waits.over:
+						return true
+					default:
+						return false
+					}
+				})
+			default:
+				waits.cancel()
+				if c.kind == kindBatch {
+					c.cancelLast(t, waits)
+				}
 			}
 			c.ok(t, kindList, "", "") // what came before has been read
 			release(t, dir)
