@@ -169,6 +169,13 @@ func newNewcomer(t *testing.T) *newcomer {
 		must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	must(t, os.MkdirAll(filepath.Join(home, "work"), 0o755))
+	if user, err := os.UserHomeDir(); err == nil { // where npm finds packages is not what is tested
+		npmrc, _ := os.ReadFile(filepath.Join(user, ".npmrc"))
+		if registry := os.Getenv("npm_config_registry"); registry != "" {
+			npmrc = append(npmrc, "\nregistry="+registry+"\n"...)
+		}
+		must(t, os.WriteFile(filepath.Join(home, ".npmrc"), npmrc, 0o600))
+	}
 	must(t, os.Symlink(program, filepath.Join(g.project, "toolserver")))
 	return g
 }
