@@ -15,6 +15,7 @@ import (
 
 const (
 	sessionTTL = 5 * time.Second         // by configuration
+	streamGone = 15 * time.Second        // a stream notices with its next keep-alive that its client has gone
 	maxMessage = 2 << 20                 // by configuration
 	switched   = "list_directory"        // the tool that some reloads take away
 	secret     = "soak-0123456789abcdef" // the token that clients present

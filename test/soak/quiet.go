@@ -79,7 +79,7 @@ func (s *soak) measureEnd() error {
 	if err != nil {
 		return err
 	}
-	pause(s.ctx, sessionTTL+time.Second)
+	pause(s.ctx, streamGone+sessionTTL+time.Second)
 	for _, id := range s.abandoned {
 		if err := s.noSession(id); err != nil {
 			return err
