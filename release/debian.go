@@ -87,8 +87,10 @@ func (r *release) downloaded(ctx context.Context, arch string) ([]string, error)
 			return nil, err
 		}
 	}
-	keyring := "[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
-	sources := fmt.Sprintf("deb %s http://deb.debian.org/debian %s main\ndeb %[1]s http://deb.debian.org/debian-security %[2]s-security main\n", keyring, suite)
+	sources, err := debianSources(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for name, text := range map[string]string{"sources.list": sources, "status": ""} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			return nil, err
@@ -114,6 +116,27 @@ func (r *release) downloaded(ctx context.Context, arch string) ([]string, error)
 		return nil, err
 	}
 	return filepath.Glob(filepath.Join(dir, "archives", "*.deb"))
+}
+
+// debianSources returns the sources.list of an image: where this machine gets Debian from,
+// and nothing else that it has, with signatures of Debian only.
+func debianSources(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages").Output()
+	if err != nil {
+		return "", fmt.Errorf("apt-get indextargets: %w (-debian needs Debian's apt)", err)
+	}
+	var list []string
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		entry := "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] " + strings.Join(f, " ") + "\n"
+		if len(f) == 3 && (f[1] == suite || f[1] == suite+"-security") && f[2] == "main" && !slices.Contains(list, entry) {
+			list = append(list, entry)
+		}
+	}
+	if len(list) < 2 {
+		return "", fmt.Errorf("-debian needs %s and %[1]s-security among the sources of apt", suite)
+	}
+	return strings.Join(list, ""), nil
 }
 
 // debianFiles are the files of a Debian system by name.
