@@ -63,8 +63,8 @@ var update = flag.Bool("update", false, "write docs/settings.md anew")
 func TestPage(t *testing.T) {
 	const file = "../docs/settings.md"
 	want := "# Settings\n\n" +
-		"Every key of the configuration file, as `toolserver config init` writes them. `toolserver config schema` prints the same as a JSON Schema,\n" +
-		"with the keys of each tool, and `toolserver config show` what is in force. [security.md](security.md#settings) explains the policy,\n" +
+		"The configuration file with its keys, as `toolserver config init` writes it. `toolserver config schema` prints every key of each tool and\n" +
+		"server as a JSON Schema, and `toolserver config show` what is in force. [security.md](security.md#settings) explains the policy,\n" +
 		"[upstreams.md](upstreams.md#configuration) the keys of `mcp_servers`.\n\n```yaml\n" + string(config.Template()) + "```\n"
 	if *update {
 		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {

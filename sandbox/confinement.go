@@ -187,11 +187,11 @@ func globGaps(reads *pathguard.Guard) []confine.Gap {
 func (c *confinement) links() (found []string) {
 	s, _ := c.full()
 	for _, path := range union(s.Deny, s.ReadOnly) {
-		if _, err := os.Lstat(path); errors.Is(err, syscall.ENOTDIR) {
-			continue // a link to a file is like that file: neither has the protected name below it
-		}
 		for at := path; at != filepath.Dir(at); at = filepath.Dir(at) {
 			info, err := os.Lstat(at)
+			if errors.Is(err, syscall.ENOTDIR) {
+				break // a link to a file is like that file: neither has the protected name below it
+			}
 			if err != nil || info.Mode()&os.ModeSymlink == 0 || slices.Contains(found, at) {
 				continue
 			}

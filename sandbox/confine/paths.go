@@ -68,10 +68,12 @@ func realPath(path string) (string, error) {
 		if err == nil || path == "/" {
 			return resolved, err
 		}
-		_, is := os.Stat(path) // EvalSymlinks does not say what is wrong with links
-		circular := errors.Is(is, syscall.ELOOP)
-		if !circular && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) {
-			return "", err
+		circular := false
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) {
+			_, why := os.Stat(path) // EvalSymlinks does not say that links lead in a circle
+			if circular = errors.Is(why, syscall.ELOOP); !circular {
+				return "", err
+			}
 		}
 		dir, err := realPath(filepath.Dir(path))
 		if err != nil {

@@ -154,28 +154,25 @@ var limitRules = []rule{
 			held, dir := c.hold(t, kindTool)
 			never := t.TempDir()
 			waits := c.ask(t, c.kind, "hold", never)
-			switch {
-			case c.http && c.modern: // nothing but the log tells when the server has noticed
-				waits.cancel()
-				eventually(t, "the call is canceled", func() bool { return strings.Contains(c.log(), `"outcome": "error"`) })
-			case c.http: // nothing tells when the request has arrived
-				eventually(t, "the request is canceled", func() bool {
-					waits.cancel()
-					if c.kind == kindBatch {
-						c.cancelLast(t, waits)
-					}
-					select {
-					case <-waits.over:
-						return true
-					default:
-						return false
-					}
-				})
-			default:
+			cancel := func() {
 				waits.cancel()
 				if c.kind == kindBatch {
 					c.cancelLast(t, waits)
 				}
+			}
+			over := func() bool {
+				select {
+				case <-waits.over:
+					return true
+				default:
+					return false
+				}
+			}
+			switch cancel(); {
+			case c.http && c.modern: // nothing but the log tells when the server has noticed
+				eventually(t, "the call is canceled", func() bool { return strings.Contains(c.log(), `"outcome": "error"`) })
+			case c.http: // it may not have arrived yet, which nothing tells
+				eventually(t, "the request is canceled", func() bool { cancel(); return over() })
 			}
 			c.ok(t, kindList, "", "") // what came before has been read
 			release(t, dir)
