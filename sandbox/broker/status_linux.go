@@ -68,23 +68,18 @@ func eachField(tid int, f func(name string, values []string) error) error {
 
 // become makes the calling thread create files as the thread of a status does, and the
 // whole process if they share the umask.
-func (s *status) become() {
-	s.umask = unix.Umask(s.umask)
-	if s.gid != os.Getegid() {
-		_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(s.gid), 0, 0)
-	}
-	if s.uid != os.Geteuid() {
-		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(s.uid), 0, 0)
-	}
-}
+func (s *status) become() { s.umask = s.take(s.umask, s.uid, s.gid) }
 
 // restore undoes become.
-func (s *status) restore() {
-	unix.Umask(s.umask)
-	if s.uid != os.Geteuid() {
-		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(os.Geteuid()), 0, 0)
+func (s *status) restore() { s.take(s.umask, os.Geteuid(), os.Getegid()) }
+
+// take gives the thread an umask, and IDs if those of the status are not its own. The last
+// call undoes that a change of IDs can open a process to others (fs.suid_dumpable).
+func (s *status) take(umask, uid, gid int) (old int) {
+	if s.uid != os.Geteuid() || s.gid != os.Getegid() {
+		_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(gid), 0, 0)
+		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(uid), 0, 0)
+		_, _, _ = unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0, 0)
 	}
-	if s.gid != os.Getegid() {
-		_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(os.Getegid()), 0, 0)
-	}
+	return unix.Umask(umask)
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"toolserver/sandbox/broker"
 	"toolserver/sandbox/process"
 )
 
@@ -194,9 +195,9 @@ func Wrap(spec []byte, path string, argv []string) (string, []string, error) {
 const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_KILL |
 	1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE
 
-// dropCapabilities takes from the calling thread what a command does not get.
-// No new privileges keeps an exec by root from giving it back. A broker has Landlock
-// beside it.
+// dropCapabilities takes from the calling thread what its commands do not get, for good:
+// no new privileges and the bounding set keep an exec by root from giving it back. What a
+// broker needs besides, which has Landlock beside it, stays with the thread.
 func dropCapabilities(brokered bool) error {
 	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) // kernels before 4.3 have none
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
@@ -204,15 +205,25 @@ func dropCapabilities(brokered bool) error {
 	if err := unix.Capget(&header, &data[0]); err != nil {
 		return os.NewSyscallError("capget", err)
 	}
-	// By this one a broker reads the arguments of calls. A command by another user than
-	// root loses it when it starts, and one by root has no use for it: it may look into
-	// its own processes as it is, and Landlock, or its namespace, hides all others.
-	keep := uint32(0)
-	if brokered {
-		keep = 1 << unix.CAP_SYS_PTRACE
-	}
+	commands := uint32(0)
 	if unix.Geteuid() == 0 {
-		keep |= kept
+		commands = kept
+	}
+	for c := uintptr(0); ; c++ {
+		has, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
+		if err != nil {
+			break // there are no more
+		}
+		if has != 0 && (c >= 32 || commands&(1<<c) == 0) {
+			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) // see below
+		}
+	}
+	// By this one a broker reads the arguments of calls. It opens everything that has the
+	// same Landlock domain, the broker itself too, so that a command by root must lose it:
+	// by the bounding set, which takes the right to change that.
+	keep := commands
+	if left, _ := unix.PrctlRetInt(unix.PR_CAPBSET_READ, unix.CAP_SYS_PTRACE, 0, 0, 0); brokered && (commands == 0 || left == 0) {
+		keep |= 1 << unix.CAP_SYS_PTRACE
 	}
 	data[0] = unix.CapUserData{Effective: data[0].Effective & keep, Permitted: data[0].Permitted & keep}
 	data[1] = unix.CapUserData{}
@@ -289,8 +300,9 @@ func (l Limits) set(pid int) error {
 			return os.NewSyscallError("prlimit", err)
 		}
 		most := min(t.most, now.Max)
-		if err := unix.Prlimit(pid, t.resource, &unix.Rlimit{Cur: most, Max: most}, nil); err != nil {
-			return os.NewSyscallError("prlimit", err)
+		limit := unix.Rlimit{Cur: most, Max: most}
+		if _, _, errno := unix.Syscall6(unix.SYS_PRLIMIT64, uintptr(pid), uintptr(t.resource), uintptr(unsafe.Pointer(&limit)), 0, 0, uintptr(broker.Pass())); errno != 0 {
+			return os.NewSyscallError("prlimit", errno)
 		}
 	}
 	return nil

@@ -33,6 +33,14 @@ var refused = []uint32{
 	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
 }
 
+// aimed are calls that act on the process or thread that an argument names, whatever that is
+// confined to, if it is of the same user.
+var aimed = []struct{ call, arg uint32 }{
+	{unix.SYS_KILL, 0}, {unix.SYS_TKILL, 0}, {unix.SYS_TGKILL, 1}, {unix.SYS_RT_SIGQUEUEINFO, 0}, {unix.SYS_RT_TGSIGQUEUEINFO, 1}, {unix.SYS_PIDFD_OPEN, 0},
+	{unix.SYS_SETPRIORITY, 1}, {unix.SYS_IOPRIO_SET, 1},
+	{unix.SYS_SCHED_SETPARAM, 0}, {unix.SYS_SCHED_SETSCHEDULER, 0}, {unix.SYS_SCHED_SETATTR, 0}, {unix.SYS_SCHED_SETAFFINITY, 0},
+}
+
 // metadata are the calls that change a file without opening it for writing.
 var metadata = []uint32{
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
@@ -56,6 +64,8 @@ const (
 	notify          = unix.SECCOMP_RET_USER_NOTIF
 	tiocLinux       = 0x541c
 	fsIocFsSetXattr = 0x401c5820
+	fiosetown       = 0x8901
+	siocspgrp       = 0x8902
 	netlinkRoute    = unix.NETLINK_ROUTE
 	socketType      = 0xf // without SOCK_CLOEXEC and SOCK_NONBLOCK
 )
@@ -82,6 +92,12 @@ func is(arg, value uint32) condition {
 func hasAny(arg, value uint32) condition {
 	return condition{dataArgs + 8*arg, ^uint32(0), value, unix.BPF_JSET}
 }
+
+// whole is that an argument is a value, in all its 64 bits.
+func whole(arg uint32, value uint64) []condition {
+	low := is(arg, uint32(value))
+	return []condition{low, {low.offset + 4, low.mask, uint32(value >> 32), low.test}}
+}
 func isType(arg, value uint32) condition {
 	return condition{dataArgs + 8*arg, socketType, value, unix.BPF_JEQ}
 }
@@ -97,9 +113,8 @@ func (p *plan) rules(mounted bool, abi int) (list []rule) {
 		}
 	}
 	denied, noAccess := fail(unix.EPERM), fail(unix.EACCES)
+	by := whole(5, broker.Pass())
 	if p.broker != nil { // calls that it makes itself
-		const last = dataArgs + 5*8
-		by := []condition{{last, ^uint32(0), uint32(broker.Pass()), unix.BPF_JEQ}, {last + 4, ^uint32(0), uint32(broker.Pass() >> 32), unix.BPF_JEQ}}
 		add(unix.SYS_OPENAT2, allow, by...)
 		add(unix.SYS_PIDFD_GETFD, allow, by...)
 		for _, c := range slices.Concat(broker.Calls, broker.Sockets) {
@@ -115,6 +130,22 @@ func (p *plan) rules(mounted bool, abi int) (list []rule) {
 	if abi == 0 { // else Landlock keeps commands from all processes but their own
 		addAll(denied, []uint32{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV})
 	}
+	// Its own thread has the domain of the commands, by which Landlock goes. A signal to the
+	// thread ends the supervisor.
+	for _, self := range []int{unix.Getpid(), unix.Gettid()} {
+		for _, a := range aimed {
+			add(a.call, denied, is(a.arg, uint32(self)))
+		}
+		add(unix.SYS_FCNTL, denied, is(1, unix.F_SETOWN), is(2, uint32(self)))
+	}
+	add(unix.SYS_FCNTL, denied, is(1, unix.F_SETOWN_EX)) // whom it is about is out of sight, here and below
+	add(unix.SYS_IOCTL, denied, is(1, fiosetown))
+	add(unix.SYS_IOCTL, denied, is(1, siocspgrp))
+	// Limits of others are a way to kill them.
+	add(unix.SYS_PRLIMIT64, allow, is(0, 0))
+	add(unix.SYS_PRLIMIT64, allow, whole(2, 0)...)
+	add(unix.SYS_PRLIMIT64, allow, by...)
+	add(unix.SYS_PRLIMIT64, denied)
 	add(unix.SYS_CLONE3, fail(unix.ENOSYS)) // its flags are out of sight; libraries fall back to clone
 	add(unix.SYS_CLONE, denied, hasAny(0, newNamespace))
 	// Landlock keeps them from the machine's sockets without a path.

@@ -258,9 +258,9 @@ func (w *worker) spawn(socket *os.File) error {
 			sys.Cloneflags |= unix.CLONE_NEWUSER
 			sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
 			sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
-			// To mount /proc, and for a Confiner to make mounts and networks of a process's own
-			// and to read the arguments of its calls.
-			sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SYS_PTRACE}
+			// To mount /proc, and for a Confiner to make mounts and networks of a process's own,
+			// to read the arguments of its calls and to take all of these from it.
+			sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SYS_PTRACE, unix.CAP_SETPCAP}
 		}
 	}
 	files := []*os.File{null, null, null, socket}

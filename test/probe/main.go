@@ -7,6 +7,7 @@
 //	probe change FILE DIRECTORY        to change a file, or the directory it is in
 //	probe read FILE...                 to read files past their paths
 //	probe flood KIND                   to use up the machine
+//	probe doors all|PID...             to get into other processes than these
 package main
 
 import (
@@ -15,9 +16,9 @@ import (
 )
 
 func main() {
-	run := map[string]func([]string){"network": network, "change": change, "read": read, "flood": flood}
+	run := map[string]func([]string){"network": network, "change": change, "read": read, "flood": flood, "doors": doors}
 	if len(os.Args) < 3 || run[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "usage: probe network|change|read|flood ARGUMENT...")
+		fmt.Fprintln(os.Stderr, "usage: probe network|change|read|flood|doors ARGUMENT...")
 		os.Exit(2)
 	}
 	run[os.Args[1]](os.Args[2:])
