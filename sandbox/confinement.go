@@ -52,6 +52,9 @@ func (c *Commands) newConfinement(p Policy, lists ToolPolicy, files func() *prot
 	made.spec = sync.OnceValue(func() confine.Spec {
 		k.ready()
 		s := c.spec(p)
+		if f, err := pathguard.OpenLock(s.Lock); s.Lock != "" && err == nil { // which makes it
+			f.Close()
+		}
 		if lists.AllowedCommands != nil {
 			made.listed = find()
 			s.Exec, s.ExecDirs = made.listed.programsOf(lists)
@@ -82,6 +85,7 @@ func (c *Commands) spec(p Policy) confine.Spec {
 		AllowMetadata: p.Settings.Enforcement != EnforceRequired,
 		Protect:       p.brokered(c.writes, c.kernel.scratch.path(), around.caches),
 		WithoutBroker: !c.kernel.support.Broker,
+		Lock:          p.repositoryLock(),
 		Temp:          c.kernel.scratch.private(),
 		WithoutMounts: !c.kernel.support.MountNamespace, WithoutLandlock: c.kernel.support.LandlockABI == 0,
 	}

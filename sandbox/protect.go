@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -118,13 +119,21 @@ var protectedNames = []protected{
 	{names: `.cache/toolserver .local/state/toolserver .local/share/toolserver .config/toolserver/tokens toolserver/tokens`, secret: true},
 }
 
+// repositoryLock is the file of [pathguard.Protection.Lock].
+func (p Policy) repositoryLock() string {
+	if p.StateDirectory == "" {
+		return ""
+	}
+	return filepath.Join(p.StateDirectory, "repositories.lock")
+}
+
 // protected returns the names that are protected from reading, or from
 // writing, except those that configuration leaves out.
 func (p Policy) protected(u use) pathguard.Protection {
 	if s := p.Settings.ProtectDefault; s != nil && !*s {
 		return pathguard.Protection{}
 	}
-	protection := pathguard.Protection{Workspaces: append([]string{p.WorkingDirectory}, p.Roots...), Hint: allowing}
+	protection := pathguard.Protection{Workspaces: append([]string{p.WorkingDirectory}, p.Roots...), Repositories: u == writing, Lock: p.repositoryLock(), Hint: allowing}
 	for _, line := range protectedNames {
 		if u == reading && !line.secret {
 			continue

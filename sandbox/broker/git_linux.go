@@ -3,188 +3,85 @@ package broker
 import (
 	"crypto/rand"
 	"path"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"toolserver/sandbox/repository"
 )
 
-// This file says what is protected of repositories of git: a directory that is called
-// .git, or has what git recognises one by. Others are no repositories, and what they
-// hold is checked when they become one.
+// replacement begins the names of new files before they have theirs.
+const replacement = ".toolserver-"
 
-// gitMarks are names of which a repository has some.
-var gitMarks = []string{"HEAD", "objects", "refs", "commondir"}
-
-// gitNames are those that gitRule is about.
-var gitNames = append([]string{"config", "config.worktree", "hooks", ".git"}, gitMarks...)
-
-const (
-	gitConfigRule = "protected: .git/config"
-	gitHooksRule  = "protected: .git/hooks"
-
-	// replacement begins the names of new configurations before they have theirs.
-	replacement   = ".toolserver-"
-	maxConfigSize = 1 << 20
-)
-
-// repository reports whether a directory is one, or is called so.
-func (b *session) repository(dir int, name string) bool {
-	return path.Base(name) == ".git" || strings.Contains(name, "/.git/modules/") || b.exists(dir, "HEAD") || b.exists(dir, "commondir") || b.exists(dir, "objects") && b.exists(dir, "refs")
+// A directory is the [repository.Dir] of a descriptor.
+type directory struct {
+	*session
+	fd int
 }
 
-func (b *session) exists(dir int, name string) bool {
+func (d directory) Exists(name string) bool {
 	var st unix.Stat_t
-	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
+	return unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 }
 
-// gitConfig reports whether a place is the configuration of a repository.
-func (b *session) gitConfig(p *place) bool {
-	return (p.name == "config" || p.name == "config.worktree") && b.repository(p.dir, path.Dir(p.path))
+func (d directory) Above(levels int) (repository.Dir, error) {
+	return d.below(strings.Repeat("../", levels) + ".")
 }
 
-// gitRule returns the rule that protects a place in a repository.
-func (b *session) gitRule(o op, p *place) (rule string, refused bool) {
-	dir := path.Dir(p.path)
-	switch {
-	case strings.HasPrefix(p.name, replacement):
-		return gitConfigRule, true
-	case b.gitConfig(p):
-		return gitConfigRule, true
-	case path.Base(dir) == "hooks" && !strings.HasSuffix(p.name, ".sample"):
-		above, err := b.openat2(p.dir, "..", unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC})
-		if err != nil {
-			return gitHooksRule, true
-		}
-		defer unix.Close(above)
-		return gitHooksRule, b.repository(above, path.Dir(dir))
-	case p.name == "hooks" && o != opMkdir && o != opRename:
-		return gitHooksRule, b.repository(p.dir, dir)
-	case p.name == "commondir" && path.Base(dir) == ".git":
-		return "protected: .git/commondir", true
-	case p.name == "objects" && !b.exists(p.dir, "refs"), p.name == "refs" && !b.exists(p.dir, "objects"):
-	case slices.Contains(gitMarks, p.name) && !b.repository(p.dir, dir):
-		return gitConfigRule, !b.becomesRepository(p.dir)
-	}
-	return "", false
+func (d directory) Close() { unix.Close(d.fd) }
+
+func (d directory) below(name string) (directory, error) {
+	fd, err := d.openat2(d.fd, name, unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY | unix.O_NOFOLLOW})
+	return directory{d.session, fd}, err
 }
 
-// permitRepository reports whether a directory may have the name of to for what git
-// does with it.
-func (b *session) permitRepository(from, to *place) error {
-	dir, err := b.openat2(from.dir, from.name, unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY | unix.O_NOFOLLOW})
+func (d directory) List(name string) (names []string, err error) {
+	fd, err := d.open(d.fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil // it is no directory
-	}
-	defer unix.Close(dir)
-	allowed := true
-	switch {
-	case to.name == ".git" && !b.repository(dir, from.path):
-		allowed = b.becomesRepository(dir)
-	case to.name == "hooks" && b.repository(to.dir, path.Dir(to.path)):
-		allowed = b.onlySamples(dir)
-	}
-	if !allowed {
-		b.record(opRename, to.path, gitConfigRule, nil)
-		return unix.EACCES
-	}
-	return nil
-}
-
-// becomesRepository reports whether a directory may become one: its configuration runs
-// nothing, and has no other name from here on, and it has no hooks.
-func (b *session) becomesRepository(dir int) bool {
-	for _, name := range []string{"config", "config.worktree"} {
-		if !b.exists(dir, name) {
-			continue
-		}
-		text, mode, err := b.read(dir, name)
-		if err != nil || AddsProgram("", text, "") != "" || b.write(dir, name, text, mode) != nil {
-			return false
-		}
-	}
-	hooks, err := b.openat2(dir, "hooks", unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_DIRECTORY | unix.O_NOFOLLOW})
-	if err != nil {
-		return err == unix.ENOENT
-	}
-	defer unix.Close(hooks)
-	return b.onlySamples(hooks)
-}
-
-func (b *session) onlySamples(dir int) bool {
-	fd, err := b.open(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return false
+		return nil, err
 	}
 	defer unix.Close(fd)
 	buf := make([]byte, 1<<16)
 	for {
 		n, err := unix.Getdents(fd, buf)
 		if n <= 0 || err != nil {
-			return err == nil
+			return names, err
 		}
-		_, _, names := unix.ParseDirent(buf[:n], -1, nil)
-		if slices.ContainsFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".sample") }) {
-			return false
-		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
 	}
 }
 
-// replaceConfig replaces the configuration of a repository by a copy of another file,
-// if that adds nothing that runs a program. The command has no descriptor of the copy.
-func (b *session) replaceConfig(from, to *place) error {
-	text, mode, err := b.read(from.dir, from.name)
-	if err != nil {
-		return err
-	}
-	old, _, err := b.read(to.dir, to.name)
-	if err != nil && err != unix.ENOENT {
-		return err
-	}
-	if key := AddsProgram(old, text, path.Dir(to.path)); key != "" {
-		b.record(opRename, to.path, gitConfigRule+" ("+key+")", nil)
-		return unix.EACCES
-	}
-	if err := b.write(to.dir, to.name, text, mode); err != nil {
-		b.record(opRename, to.path, "", err)
-		return err
-	}
-	return b.call(unix.SYS_UNLINKAT, uintptr(from.dir), b.text(0, from.name), 0, 0, 0)
-}
-
-// read returns the text of a regular file and its mode.
-func (b *session) read(dir int, name string) (text string, mode uint32, err error) {
-	fd, err := b.open(dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+func (d directory) Read(name string) (text string, perm uint32, err error) {
+	fd, err := d.open(d.fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return "", 0, err
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > maxConfigSize {
+	switch err := unix.Fstat(fd, &st); {
+	case err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		return "", 0, unix.ENOENT
+	case err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size > repository.MaxConfig:
 		return "", 0, unix.EACCES
 	}
-	buf := make([]byte, maxConfigSize+1)
-	n := 0
-	for n < len(buf) {
+	buf := make([]byte, repository.MaxConfig+1)
+	for n := 0; n < len(buf); {
 		got, err := unix.Read(fd, buf[n:])
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
 			return "", 0, err
-		}
-		if got == 0 {
+		case got == 0:
 			return string(buf[:n]), st.Mode & 0o777, nil
 		}
-		n += got
+		n += max(got, 0)
 	}
 	return "", 0, unix.EFBIG
 }
 
-// write replaces a file, all at once.
-func (b *session) write(dir int, name, text string, mode uint32) error {
+func (d directory) Replace(name, text string, perm uint32) error {
 	temp := replacement + rand.Text()
-	fd, err := b.open(dir, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
+	fd, err := d.open(d.fd, temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -195,14 +92,93 @@ func (b *session) write(dir int, name, text string, mode uint32) error {
 		}
 	}
 	if err == nil {
-		err = unix.Fchmod(fd, mode)
+		err = unix.Fchmod(fd, perm)
 	}
 	unix.Close(fd)
 	if err == nil {
-		err = b.call(unix.SYS_RENAMEAT2, uintptr(dir), b.text(0, temp), uintptr(dir), b.text(1, name), 0)
+		err = d.call(unix.SYS_RENAMEAT2, uintptr(d.fd), d.text(0, temp), uintptr(d.fd), d.text(1, name), 0)
 	}
 	if err != nil {
-		_ = b.call(unix.SYS_UNLINKAT, uintptr(dir), b.text(0, temp), 0, 0, 0)
+		d.unlink(d.fd, temp, false)
 	}
 	return err
+}
+
+// concerned reports whether a repository may have to do with a place.
+func (p *place) concerned() bool {
+	return p.name == ".git" || repository.Concerns(path.Dir(p.path), p.name)
+}
+
+// enter keeps others from changing repositories until leave, if a place is in one. It
+// returns false if somebody else does right now.
+func (b *session) enter(p *place) bool {
+	if b.lock >= 0 && !b.entered && p.concerned() {
+		err := unix.Flock(b.lock, unix.LOCK_EX|unix.LOCK_NB)
+		b.entered = err == nil
+		return err != unix.EWOULDBLOCK
+	}
+	return true
+}
+
+func (b *session) leave() {
+	if b.entered {
+		b.entered = false
+		_ = unix.Flock(b.lock, unix.LOCK_UN)
+	}
+}
+
+// change returns what a repository has to do with a call.
+func (b *session) change(o op, p *place) repository.Change {
+	return repository.Change{Dir: directory{b, p.dir}, Path: path.Dir(p.path), Name: p.name, Directory: o == opMkdir || o == opRename}
+}
+
+// gitConfig reports whether a place is the configuration of a repository.
+func (b *session) gitConfig(p *place) bool {
+	return repository.IsConfig(directory{b, p.dir}, path.Dir(p.path), p.name)
+}
+
+// permitRepository reports whether a directory may have the name of to for what git
+// does with it, and returns a function that reports whether it still may, once it has.
+func (b *session) permitRepository(from, to *place) (again func() error, err error) {
+	dir, err := directory{b, from.dir}.below(from.name)
+	if err != nil {
+		return func() error { return nil }, nil // it is no directory
+	}
+	become := to.name == ".git" && !repository.Is(dir, from.path)
+	hooks := to.name == "hooks" && repository.Is(directory{b, to.dir}, path.Dir(to.path))
+	may := func() error {
+		if become && !repository.MayBecome(dir) || hooks && !repository.OnlySamples(dir, ".") {
+			b.record(opRename, to.path, "protected: .git/"+map[bool]string{true: "hooks", false: "config"}[hooks], nil)
+			return unix.EACCES
+		}
+		return nil
+	}
+	if err := may(); err != nil || !become && !hooks {
+		dir.Close()
+		return func() error { return nil }, err
+	}
+	return func() error { defer dir.Close(); return may() }, nil
+}
+
+// replaceConfig replaces the configuration of a repository by a copy of another file,
+// if that adds nothing that runs a program. The command has no descriptor of the copy.
+func (b *session) replaceConfig(from, to *place) error {
+	source, target := directory{b, from.dir}, directory{b, to.dir}
+	text, perm, err := source.Read(from.name)
+	if err != nil {
+		return err
+	}
+	old, _, err := target.Read(to.name)
+	if err != nil && err != unix.ENOENT {
+		return err
+	}
+	if key := repository.AddsProgram(old, text, path.Dir(to.path)); key != "" {
+		b.record(opRename, to.path, "protected: .git/config ("+key+")", nil)
+		return unix.EACCES
+	}
+	if err := target.Replace(to.name, text, perm); err != nil {
+		b.record(opRename, to.path, "", err)
+		return err
+	}
+	return b.unlink(from.dir, from.name, false)
 }

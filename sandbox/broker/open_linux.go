@@ -5,7 +5,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,69 +21,130 @@ func (b *session) doOpen(r *request) error {
 		if err != nil {
 			return err
 		}
-		again, err := b.openPlace(r, &p)
-		p.close()
-		if !again {
+		err = b.openPlace(r, &p)
+		if p.close(); err != errMoved {
 			return err
 		}
 	}
 	return unix.ELOOP
 }
 
-// openPlace opens what is at the place. Again says that it is a link by now.
-func (b *session) openPlace(r *request, p *place) (again bool, err error) {
+// errMoved says that something else has a name by now.
+var errMoved error = unix.ESTALE
+
+// openPlace opens what is at the place. It never waits.
+func (b *session) openPlace(r *request, p *place) (err error) {
 	if p.link && r.flags&unix.O_NOFOLLOW == 0 {
-		return false, b.reopen(r, p)
+		return b.reopen(r, p)
 	}
+	if !b.enter(p) {
+		return errWaits
+	}
+	defer b.leave()
 	var st unix.Stat_t
 	missing := unix.Fstatat(p.dir, p.name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil
 	unnamed := r.flags&unix.O_TMPFILE == unix.O_TMPFILE
 	kind := st.Mode & unix.S_IFMT
 	if !unnamed && kind != unix.S_IFCHR && kind != unix.S_IFDIR {
 		if err := b.permit(r.op, p, false); err != nil {
-			return false, err
+			return err
 		}
 	}
+	flags := r.flags
 	switch {
-	case kind == unix.S_IFIFO && r.flags&(unix.O_NONBLOCK|unix.O_ACCMODE) == unix.O_WRONLY:
-		fd, err := b.open(p.dir, p.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return false, err
+	case unnamed || missing:
+	case flags&(unix.O_CREAT|unix.O_EXCL) == unix.O_CREAT|unix.O_EXCL:
+		return unix.EEXIST
+	case kind == unix.S_IFCHR && st.Rdev == unix.Mkdev(5, 0):
+		return b.openTerminal(r)
+	case kind == unix.S_IFLNK && flags&unix.O_NOFOLLOW == 0:
+		return errMoved
+	default: // what is there needs no umask
+		if flags &^= unix.O_CREAT; kind == unix.S_IFDIR && r.flags&unix.O_CREAT != 0 {
+			return unix.EISDIR
 		}
-		return false, b.openFIFO(r, fd)
-	case kind == unix.S_IFCHR && st.Rdev == unix.Mkdev(5, 0) && r.flags&unix.O_EXCL == 0 && !unnamed:
-		return false, b.openTerminal(r)
-	case kind == unix.S_IFLNK && r.flags&unix.O_NOFOLLOW == 0 && r.flags&unix.O_EXCL == 0:
-		return true, nil
 	}
-	s, err := statusOf(r.tid)
-	if err != nil {
-		return false, err
+	guarded := !unnamed && p.concerned()
+	if guarded { // nothing is lost before it is settled
+		flags &^= unix.O_TRUNC
 	}
-	s.become()
-	fd, err := b.openNoLink(p.dir, p.as, r.flags|unix.O_NOCTTY|unix.O_CLOEXEC, r.mode)
+	s := status{uid: os.Geteuid(), gid: os.Getegid()}
+	if flags&unix.O_CREAT != 0 || unnamed || s.uid == 0 {
+		if s, err = b.become(r.tid); err != nil {
+			return err
+		}
+	}
+	fd, err := b.openNoLink(p.dir, p.as, flags|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, r.mode)
 	s.restore()
-	if err == unix.ELOOP && r.flags&unix.O_NOFOLLOW == 0 {
-		return true, nil
-	}
-	if err != nil {
+	switch {
+	case err == unix.ELOOP && flags&unix.O_NOFOLLOW == 0, err == unix.ENOENT && flags != r.flags && r.flags&unix.O_CREAT != 0:
+		return errMoved
+	case r.waits(kind, err):
+		return errWaits
+	case err != nil:
 		b.record(r.op, p.path, "", err)
-		return false, err
+		return err
 	}
 	if missing || unnamed {
 		b.count(nil)
 	}
-	if !unnamed && b.moved(p) {
-		unix.Close(fd)
-		if missing {
-			_ = b.call(unix.SYS_UNLINKAT, uintptr(p.dir), b.text(0, p.name), 0, 0, 0)
+	if !unnamed {
+		if err = b.settled(p, missing); err == nil && guarded && r.flags&unix.O_TRUNC != 0 {
+			err = unix.Ftruncate(fd, 0)
 		}
-		return false, unix.EACCES
 	}
-	if err = b.give(r.id, fd, r.flags); err != errAnswered && missing && !unnamed { // it has too many open
-		_ = b.call(unix.SYS_UNLINKAT, uintptr(p.dir), b.text(0, p.name), 0, 0, 0)
+	if err == nil {
+		err = b.hand(r, fd, kind)
+	} else {
+		unix.Close(fd)
 	}
-	return false, err
+	if err != nil && err != errAnswered && missing && !unnamed { // it has too many open, too
+		_ = b.unlink(p.dir, p.name, false)
+	}
+	return err
+}
+
+// hand answers with what was opened so that it did not wait.
+func (b *session) hand(r *request, fd int, kind uint32) error {
+	give := func() error {
+		if r.flags&unix.O_NONBLOCK == 0 {
+			if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFL, r.flags&^(unix.O_CREAT|unix.O_EXCL|unix.O_TRUNC|unix.O_NOCTTY)); err != nil {
+				unix.Close(fd)
+				return err
+			}
+		}
+		return b.give(r.id, fd, r.flags)
+	}
+	if kind != unix.S_IFIFO || r.flags&(unix.O_NONBLOCK|unix.O_ACCMODE) != unix.O_RDONLY || b.hasWriter(fd) {
+		return give()
+	}
+	b.await(r, none, func() error {
+		if !b.hasWriter(fd) {
+			return errWaits
+		}
+		err := give()
+		fd = none
+		return err
+	}, func() { unix.Close(fd) })
+	return errAnswered
+}
+
+// waits reports whether an open that does not wait failed because it would have to, for the
+// reader of a FIFO or the holder of a lease.
+func (r *request) waits(kind uint32, err error) bool {
+	return r.flags&unix.O_NONBLOCK == 0 && (err == unix.ENXIO && kind == unix.S_IFIFO || err == unix.EAGAIN)
+}
+
+// hasWriter reports whether a FIFO is open for writing, or has been written to.
+func (b *session) hasWriter(fifo int) bool {
+	var pipe [2]int
+	if unix.Pipe2(pipe[:], unix.O_CLOEXEC) != nil {
+		return true
+	}
+	defer unix.Close(pipe[0])
+	defer unix.Close(pipe[1])
+	n, err := unix.Tee(fifo, pipe[1], 1, unix.SPLICE_F_NONBLOCK) // which takes nothing out of it
+	return n > 0 || err == unix.EAGAIN
 }
 
 // reopen opens again what a process has open, by its magic link.
@@ -93,59 +153,41 @@ func (b *session) reopen(r *request, p *place) error {
 	if err != nil {
 		return err
 	}
-	to, err := descriptorPath(fd)
+	defer unix.Close(fd)
+	to, err := b.descriptorPath(fd)
 	var st unix.Stat_t
 	if err == nil {
 		err = unix.Fstat(fd, &st)
 	}
-	if err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
+	kind := st.Mode & unix.S_IFMT
+	target := place{dir: none}
+	if err == nil && kind == unix.S_IFREG {
 		dir, name := path.Split(strings.TrimSuffix(to, " (deleted)"))
-		target := place{dir: none, name: name, path: path.Join(dir, name)}
+		target.name, target.path = name, path.Join(dir, name)
 		if target.dir, err = b.openat2(unix.AT_FDCWD, dir, unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC}); err == nil {
+			defer target.close()
 			err = b.permit(r.op, &target, false)
-			target.close()
 		} else if err == unix.ENOENT {
 			err = nil // its directory is gone
 		}
 	}
 	if err != nil {
-		unix.Close(fd)
 		return err
 	}
-	if st.Mode&unix.S_IFMT == unix.S_IFIFO && r.flags&(unix.O_NONBLOCK|unix.O_ACCMODE) == unix.O_WRONLY {
-		return b.openFIFO(r, fd)
+	opened, err := b.open(unix.AT_FDCWD, descriptorLink(fd), r.flags&^unix.O_NOFOLLOW|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, r.mode)
+	if r.waits(kind, err) {
+		return errWaits
 	}
-	opened, err := b.open(unix.AT_FDCWD, descriptorLink(fd), r.flags&^unix.O_NOFOLLOW|unix.O_NOCTTY|unix.O_CLOEXEC, r.mode)
-	unix.Close(fd)
 	b.record(r.op, to, "", err)
+	if err == nil && target.dir != none {
+		if err = b.settled(&target, false); err != nil {
+			unix.Close(opened)
+		}
+	}
 	if err != nil {
 		return err
 	}
-	return b.give(r.id, opened, r.flags)
-}
-
-// openFIFO opens a FIFO for writing, and closes fd, which is of it. That waits for a
-// reader, as long as the thread waits for the answer.
-func (b *session) openFIFO(r *request, fd int) error {
-	if err := unix.Faccessat(unix.AT_FDCWD, descriptorLink(fd), unix.W_OK, 0); err != nil {
-		unix.Close(fd)
-		return err
-	}
-	id, flags := r.id, r.flags
-	b.await(r, func(pause time.Duration) (again bool, err error) { // on a thread that has no filter, and nothing but the FIFO to open
-		got, err := unix.Open(descriptorLink(fd), flags&^(unix.O_NOFOLLOW|unix.O_CREAT|unix.O_EXCL|unix.O_TRUNC)|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-		switch err {
-		case nil:
-			_, err = unix.FcntlInt(uintptr(got), unix.F_SETFL, flags&^unix.O_NONBLOCK)
-		case unix.ENXIO:
-			time.Sleep(pause)
-		}
-		if err == nil {
-			err = b.give(id, got, flags)
-		}
-		return err == unix.ENXIO, err
-	}, func() { unix.Close(fd) })
-	return errAnswered
+	return b.hand(r, opened, kind)
 }
 
 // openTerminal opens the controlling terminal of the thread, which is not the broker's.

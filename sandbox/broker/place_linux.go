@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"toolserver/sandbox/repository"
 )
 
 // A place is where a name is or would be.
@@ -16,6 +18,8 @@ type place struct {
 	path string // of both, without links
 	as   string // the name as the call gave it, with a slash at its end
 	link bool   // the name is a magic link of /proc, which leads to what a process has open
+
+	change repository.Change // of the last call of permit
 }
 
 func (p *place) close() { unix.Close(p.dir) }
@@ -59,7 +63,7 @@ func (b *session) locate(tid, dir int, name string, follow bool) (p place, err e
 			release()
 			return p, err
 		}
-		canonical, err := descriptorPath(p.dir)
+		canonical, err := b.descriptorPath(p.dir)
 		if err != nil {
 			p.close()
 			release()
@@ -149,16 +153,13 @@ func (b *session) directory(tid, at int, name string) (int, error) {
 }
 
 // descriptorPath returns the path of what a descriptor is open on.
-func descriptorPath(fd int) (string, error) {
-	buf := make([]byte, maxPath)
-	n, err := unix.Readlink(descriptorLink(fd), buf)
-	return string(buf[:max(n, 0)]), err
+func (b *session) descriptorPath(fd int) (string, error) {
+	return b.readlink(unix.AT_FDCWD, descriptorLink(fd))
 }
 
 func descriptorLink(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 func (b *session) readlink(dir int, name string) (string, error) {
-	buf := make([]byte, maxPath)
-	n, err := unix.Readlinkat(dir, name, buf)
-	return string(buf[:max(n, 0)]), err
+	n, err := unix.Readlinkat(dir, name, b.buffer)
+	return string(b.buffer[:max(n, 0)]), err
 }

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -104,7 +105,11 @@ func (b *session) permit(o op, p *place, directory bool) error {
 		}
 	}
 	if !refused {
-		rule, refused = b.gitRule(o, p)
+		p.change = b.change(o, p)
+		rule, refused = p.change.Refused()
+		if strings.HasPrefix(p.name, replacement) {
+			rule, refused = "protected: "+replacement, true
+		}
 	}
 	if refused {
 		b.record(o, p.path, rule, nil)
@@ -113,32 +118,41 @@ func (b *session) permit(o op, p *place, directory bool) error {
 	return nil
 }
 
-// permitTree reports whether a directory with what is in it may have the name of to.
-func (b *session) permitTree(from, to *place) error {
-	if b.exempt(to.path) {
-		return b.permitRepository(from, to)
-	}
-	for _, rest := range b.names.Below(to.path) {
-		var st unix.Stat_t
-		if strings.ContainsAny(rest, "*?[") || unix.Fstatat(from.dir, path.Join(from.name, rest), &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
-			b.record(opRename, path.Join(to.path, rest), "protected: "+path.Base(to.path)+"/"+rest, nil)
-			return unix.EACCES
+// permitTree reports whether a directory with what is in it may have the name of to, and
+// returns a function that reports whether it still may, once it has.
+func (b *session) permitTree(from, to *place) (again func() error, err error) {
+	below := func(at *place) error {
+		for _, rest := range b.names.Below(to.path) {
+			var st unix.Stat_t
+			if !b.exempt(to.path) && (strings.ContainsAny(rest, "*?[") || unix.Fstatat(at.dir, path.Join(at.name, rest), &st, unix.AT_SYMLINK_NOFOLLOW) == nil) {
+				b.record(opRename, path.Join(to.path, rest), "protected: "+path.Base(to.path)+"/"+rest, nil)
+				return unix.EACCES
+			}
 		}
+		return nil
 	}
-	return b.permitRepository(from, to)
+	if err := below(from); err != nil {
+		return nil, err
+	}
+	repository, err := b.permitRepository(from, to)
+	return func() error { return cmp.Or(repository(), below(to)) }, err
 }
 
-// moved reports whether the directory of a place has been renamed since, by another
-// command, so that the name that was made is protected.
-func (b *session) moved(p *place) bool {
-	if !b.names.Ends(p.name) && !slices.Contains(gitNames, p.name) {
-		return false
+// settled reports, after a call, whether a name may be where it is by now: other commands,
+// servers and users work at the same time. Made says that the name is new.
+func (b *session) settled(p *place, made bool) error {
+	if rule, refused := p.change.Settled(); refused {
+		b.record(opRename, p.path, rule, nil)
+		return unix.EACCES
 	}
-	dir, err := descriptorPath(p.dir)
-	if err != nil || dir == path.Dir(p.path) || p.name == "." {
-		return err != nil
+	if !made && !b.names.Ends(p.name) || p.name == "." {
+		return nil
+	}
+	dir, err := b.descriptorPath(p.dir)
+	if err != nil || dir == path.Dir(p.path) {
+		return err
 	}
 	now := *p
 	now.path = path.Join(dir, p.name)
-	return b.permit(opRename, &now, false) != nil
+	return b.permit(opRename, &now, false)
 }

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/binary"
 	"os"
@@ -28,40 +29,55 @@ var Pass = sync.OnceValue(func() uint64 {
 // maxRefusals is how many refusals of a command are recorded.
 const maxRefusals = 16
 
-// A session serves one command.
+// A session serves one command, on one thread.
 type session struct {
 	*Broker
 	listener int
+	lock     int    // negative if there is none
+	entered  bool   // this has it
 	self     string // the directory of this process in /proc, with a slash
 	refused  []process.Refusal
 	made     *atomic.Int64
-	waiting  sync.WaitGroup // for FIFOs and connections
-	stop     chan struct{}
+	waiting  []*waiting
 	sockets  map[socket]int // descriptors of those that the command made
 	temp     string         // the /tmp of the commands alone, if there is one
+	umask    int            // that this thread has now
 
 	// What system calls get the addresses of.
-	texts [2][maxPath + 2]byte
-	how   unix.OpenHow
+	texts  [2][maxPath + 2]byte
+	how    unix.OpenHow
+	buffer []byte // for what they return
 }
 
 // Serve makes calls for the command whose filter has the listener, on the calling
 // thread, until the descriptor stop is readable. It returns what was refused, and
-// closes the listener. Temp is a directory of a mount that only commands see, or empty.
-// Made counts the files and names that came to be.
-func (r *Broker) Serve(listener, stop int, temp string, made *atomic.Int64) []process.Refusal {
-	b := &session{Broker: r, listener: listener, made: made, stop: make(chan struct{}), sockets: map[socket]int{}, temp: temp}
+// closes the listener. Lock is the descriptor of confine.Spec.Lock. Temp is a directory of a
+// mount that only commands see, or empty. Made counts the files and names that came to be.
+func (r *Broker) Serve(listener, stop, lock int, temp string, made *atomic.Int64) []process.Refusal {
+	b := &session{Broker: r, listener: listener, lock: lock, made: made, sockets: map[socket]int{}, temp: temp, buffer: make([]byte, maxPath)}
 	self, err := os.Readlink("/proc/self")
 	if err == nil {
 		b.self = "/proc/" + self + "/"
 	}
+	own := unix.Umask(0o022)
+	b.umask = 0o022
 	// The command goes on on the processor that it waited on, which halves the cost.
 	// Kernels before 6.6 do not know of it.
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	fds := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}, {Fd: int32(stop), Events: unix.POLLIN}}
 	for {
-		if _, err := unix.Poll(fds, -1); err != nil && err != unix.EINTR || fds[1].Revents != 0 {
+		next := b.tryWaiting()
+		fds = fds[:2]
+		for _, w := range b.waiting {
+			fds = append(fds, unix.PollFd{Fd: int32(w.fd), Events: unix.POLLOUT}) // negative ones are left out
+		}
+		if _, err := unix.Poll(fds, next); err != nil && err != unix.EINTR || fds[1].Revents != 0 {
 			break
+		}
+		for i, w := range b.waiting {
+			if fds[2+i].Revents != 0 {
+				w.at = time.Time{}
+			}
 		}
 		if fds[0].Revents&unix.POLLIN == 0 {
 			continue
@@ -72,12 +88,14 @@ func (r *Broker) Serve(listener, stop int, temp string, made *atomic.Int64) []pr
 			b.serve(&n)
 		}
 	}
-	close(b.stop)
-	b.waiting.Wait()
+	for _, w := range b.waiting {
+		w.done()
+	}
 	for _, fd := range b.sockets {
 		unix.Close(fd)
 	}
 	unix.Close(listener)
+	unix.Umask(own)
 	return b.refused
 }
 
@@ -85,9 +103,13 @@ func (b *session) serve(n *notification) {
 	err := error(unix.ENOSYS)
 	for i := range served {
 		if served[i].Number == uint32(n.Number) {
-			var r request
-			if r, err = n.read(&served[i]); err == nil {
-				err = b.do(&r)
+			var r *request
+			if r, err = b.read(n, &served[i]); err == nil {
+				err = b.do(r)
+			}
+			if err == errWaits { // all of it is done again: by then something else may be there
+				b.await(r, none, func() error { return b.do(r) }, func() {})
+				return
 			}
 			break
 		}
@@ -105,6 +127,13 @@ func (answered) Error() string { return "the answer was sent" }
 
 var errAnswered error = answered{}
 
+type unready struct{}
+
+func (unready) Error() string { return "it would wait" }
+
+// errWaits says that a call is not to be answered yet.
+var errWaits error = unready{}
+
 func (b *session) answer(id uint64, value int, err error) {
 	a := answer{id: id, value: int64(value)}
 	if err != nil {
@@ -117,7 +146,8 @@ func (b *session) answer(id uint64, value int, err error) {
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_SEND, uintptr(unsafe.Pointer(&a)))
 }
 
-// give answers with a descriptor of an open file, and closes that.
+// give answers with a descriptor of an open file, and closes that first: a file that this
+// process has open for writing could not be run, nor have a lease.
 func (b *session) give(id uint64, fd, flags int) error {
 	to, err := b.add(id, fd, flags)
 	if err != nil {
@@ -177,8 +207,13 @@ func (b *session) do(r *request) error {
 		}
 		fd, err := b.open(p.dir, p.name, unix.O_WRONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 		if err == nil {
-			err = unix.Ftruncate(fd, int64(r.device))
+			if err = b.settled(&p, false); err == nil {
+				err = unix.Ftruncate(fd, int64(r.device))
+			}
 			unix.Close(fd)
+		}
+		if err == unix.EAGAIN { // somebody has a lease
+			return errWaits
 		}
 		b.record(r.op, p.path, "", err)
 		return err
@@ -207,17 +242,20 @@ func (b *session) do(r *request) error {
 		return err
 	}
 	defer p.close()
+	if !b.enter(&p) {
+		return errWaits
+	}
+	defer b.leave()
 	if strings.HasSuffix(name, "/") && p.name != "." {
 		p.as = p.name + "/"
 	}
 	if err := b.permit(r.op, &p, r.op == opMkdir); err != nil {
 		return err
 	}
-	s, err := statusOf(r.tid)
+	s, err := b.become(r.tid)
 	if err != nil {
 		return err
 	}
-	s.become()
 	switch r.op {
 	case opMkdir:
 		err = b.call(unix.SYS_MKDIRAT, uintptr(p.dir), b.text(0, p.as), uintptr(r.mode), 0, 0)
@@ -228,16 +266,23 @@ func (b *session) do(r *request) error {
 	}
 	s.restore()
 	b.count(err)
-	if err == nil && b.moved(&p) {
-		flags := uintptr(0)
-		if r.op == opMkdir {
-			flags = unix.AT_REMOVEDIR
+	if err == nil {
+		if err = b.settled(&p, true); err != nil {
+			_ = b.unlink(p.dir, p.name, r.op == opMkdir)
+			return err
 		}
-		_ = b.call(unix.SYS_UNLINKAT, uintptr(p.dir), b.text(0, p.name), flags, 0, 0)
-		err = unix.EACCES
 	}
 	b.record(r.op, p.path, "", err)
 	return err
+}
+
+// unlink removes a name that is not to be there.
+func (b *session) unlink(dir int, name string, directory bool) error {
+	flags := uintptr(0)
+	if directory {
+		flags = unix.AT_REMOVEDIR
+	}
+	return b.call(unix.SYS_UNLINKAT, uintptr(dir), b.text(0, name), flags, 0, 0)
 }
 
 // doTwo links or renames.
@@ -262,6 +307,10 @@ func (b *session) doTwo(r *request) error {
 		return err
 	}
 	defer to.close()
+	if !b.enter(&to) || r.op == opRename && !b.enter(&from) {
+		return errWaits
+	}
+	defer b.leave()
 	if r.op == opLink {
 		return b.doLink(r, &from, &to, follow)
 	}
@@ -276,7 +325,7 @@ func (b *session) doLink(r *request, from, to *place, follow bool) error {
 			return err
 		}
 		defer unix.Close(fd)
-		if from.path, err = descriptorPath(fd); err != nil {
+		if from.path, err = b.descriptorPath(fd); err != nil {
 			return err
 		}
 		dir, name, flags = unix.AT_FDCWD, descriptorLink(fd), unix.AT_SYMLINK_FOLLOW
@@ -293,9 +342,11 @@ func (b *session) doLink(r *request, from, to *place, follow bool) error {
 	}
 	err := b.call(unix.SYS_LINKAT, uintptr(dir), b.text(0, name), uintptr(to.dir), b.text(1, to.as), uintptr(flags))
 	b.count(err)
-	if err == nil && b.moved(to) {
-		_ = b.call(unix.SYS_UNLINKAT, uintptr(to.dir), b.text(0, to.name), 0, 0, 0)
-		err = unix.EACCES
+	if err == nil {
+		if err = b.settled(to, true); err != nil {
+			_ = b.unlink(to.dir, to.name, false)
+			return err
+		}
 	}
 	b.record(r.op, to.path, "", err)
 	return err
@@ -325,16 +376,20 @@ func (b *session) doRename(r *request, from, to *place) error {
 	if b.exempt(from.path) != b.exempt(to.path) || b.private(from.path) != b.private(to.path) {
 		return unix.EXDEV
 	}
+	again := func() error { return nil }
 	if directory {
-		if err := b.permitTree(from, to); err != nil {
+		tree, err := b.permitTree(from, to)
+		if err != nil {
 			return err
 		}
+		again = tree
 	}
 	if err := b.permit(r.op, from, directory); err != nil {
 		return err
 	}
-	if r.flags&unix.RENAME_EXCHANGE != 0 {
-		if err := b.permitTree(to, from); err != nil {
+	exchange := r.flags&unix.RENAME_EXCHANGE != 0
+	if exchange {
+		if _, err := b.permitTree(to, from); err != nil {
 			return err
 		}
 		if err := b.permit(asOp(to, r.op), from, false); err != nil {
@@ -351,45 +406,79 @@ func (b *session) doRename(r *request, from, to *place) error {
 		return err
 	}
 	err := b.call(unix.SYS_RENAMEAT2, uintptr(from.dir), b.text(0, from.as), uintptr(to.dir), b.text(1, to.as), uintptr(r.flags))
-	if err == nil && (b.moved(to) || directory && b.permitTree(to, to) != nil) {
-		_ = b.call(unix.SYS_RENAMEAT2, uintptr(to.dir), b.text(0, to.name), uintptr(from.dir), b.text(1, from.name), 0)
-		err = unix.EACCES
+	if err == nil {
+		if err = cmp.Or(b.settled(to, true), again()); exchange {
+			err = cmp.Or(err, b.settled(from, true))
+		}
+		if err != nil {
+			back := b.call(unix.SYS_RENAMEAT2, uintptr(to.dir), b.text(0, to.name), uintptr(from.dir), b.text(1, from.name), uintptr(r.flags&unix.RENAME_EXCHANGE))
+			if back != nil { // somebody has taken the name
+				_ = b.unlink(to.dir, to.name, directory)
+			}
+			return err
+		}
 	}
 	b.record(r.op, to.path, "", err)
 	return err
 }
 
-// maxPause is the longest time between two looks at what a call waits for.
+// A waiting call is answered later. Nothing here waits for it: it is tried again and again.
+type waiting struct {
+	id    uint64
+	tid   int
+	fd    int          // of a connection that is being made; negative if it is something else
+	try   func() error // [errWaits] if it is not its time yet
+	done  func()
+	pause time.Duration
+	at    time.Time // of the next try
+}
+
+// maxPause is the longest time between two tries.
 const maxPause = 16 * time.Millisecond
 
-// await answers a call later, on another thread, as soon as try, which takes no longer
-// than a pause, has its result. It calls done when that is so, or nobody waits any more.
-func (b *session) await(r *request, try func(pause time.Duration) (again bool, err error), done func()) {
-	id, tid := r.id, r.tid
-	b.waiting.Go(func() {
-		defer done()
-		for pause := time.Millisecond; ; pause = min(2*pause, maxPause) {
-			again, err := try(pause)
-			if again && interrupted(tid) {
-				const restart = unix.Errno(512) // ERESTARTSYS: the kernel decides by what handles the signal
-				again, err = false, restart
-			}
-			if !again {
-				if err != errAnswered {
-					b.answer(id, 0, err)
+// await has a call tried until it does not wait any more, or nobody waits for it. Then it
+// calls done. It is tried sooner if the descriptor fd, unless negative, can be written to.
+func (b *session) await(r *request, fd int, try func() error, done func()) {
+	b.waiting = append(b.waiting, &waiting{r.id, r.tid, fd, try, done, time.Millisecond, time.Now().Add(time.Millisecond)})
+}
+
+// tryWaiting tries the calls that it is time for. It returns when it is for the next one, in
+// milliseconds; -1 if none waits.
+func (b *session) tryWaiting() (next int) {
+	next = -1
+	all := b.waiting
+	if len(all) == 0 {
+		return next
+	}
+	b.waiting = nil // tries may add others
+	for _, w := range all {
+		if wait := time.Until(w.at); wait <= 0 {
+			_, _, gone := unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&w.id)))
+			err := error(errAnswered)
+			if gone == 0 {
+				if err = w.try(); err == errWaits && b.interrupted(w.tid) {
+					err = unix.Errno(512) // ERESTARTSYS: the kernel decides by what handles the signal
 				}
-				return
 			}
-			if _, _, gone := unix.Syscall(unix.SYS_IOCTL, uintptr(b.listener), unix.SECCOMP_IOCTL_NOTIF_ID_VALID, uintptr(unsafe.Pointer(&id))); gone != 0 {
-				return
+			if err != errWaits {
+				if err != errAnswered {
+					b.answer(w.id, 0, err)
+				}
+				w.done()
+				continue
 			}
-			select {
-			case <-b.stop:
-				return
-			default:
-			}
+			w.pause = min(2*w.pause, maxPause)
+			w.at = time.Now().Add(w.pause)
 		}
-	})
+		b.waiting = append(b.waiting, w)
+	}
+	for _, w := range b.waiting {
+		wait := max(1, int(time.Until(w.at)/time.Millisecond))
+		if next < 0 || wait < next {
+			next = wait
+		}
+	}
+	return next
 }
 
 // text returns the address of a copy of a path, with a NUL at its end.

@@ -93,11 +93,10 @@ func named(address []byte) (name string, ok bool) {
 // descriptorOf returns a copy of a thread's descriptor.
 func (b *session) descriptorOf(tid, fd int) (int, error) {
 	pid := tid
-	if err := eachField(tid, func(name string, values []string) (err error) {
+	if err := b.eachField(tid, func(name string, value []byte) {
 		if name == "Tgid" {
-			pid, err = strconv.Atoi(values[0])
+			pid = lastNumber(value)
 		}
-		return err
 	}); err != nil {
 		return -1, err
 	}
@@ -143,11 +142,10 @@ func (b *session) doBind(r *request) error {
 			return err
 		}
 	}
-	s, err := statusOf(r.tid)
+	s, err := b.become(r.tid)
 	if err != nil {
 		return err
 	}
-	s.become()
 	err = b.addressed(unix.SYS_BIND, fd, r.address)
 	s.restore()
 	b.count(err)
@@ -188,11 +186,6 @@ func (b *session) doConnect(r *request) error {
 			unix.Close(file)
 		}
 	}
-	s, err := statusOf(r.tid)
-	if err != nil {
-		done()
-		return err
-	}
 	// The one who waits is not to be this thread. Until it is connected nothing but
 	// connect(2) asks whether the socket may wait.
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
@@ -201,31 +194,36 @@ func (b *session) doConnect(r *request) error {
 		return err
 	}
 	connect := func() error {
+		s, err := b.become(r.tid)
+		if err != nil {
+			return err
+		}
 		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags|unix.O_NONBLOCK)
-		err := b.addressed(unix.SYS_CONNECT, fd, address)
+		err = b.addressed(unix.SYS_CONNECT, fd, address)
 		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags)
+		s.restore()
 		return err
 	}
-	s.become()
-	err = connect()
-	s.restore()
-	// Landlock does not restrict the thread that waits: a name in no file system is not
-	// for that.
-	if flags&unix.O_NONBLOCK != 0 || !unfinished(err) || file == none && err == unix.EAGAIN {
+	if err = connect(); flags&unix.O_NONBLOCK != 0 || !unfinished(err) {
 		done()
 		return err
 	}
 	deadline := time.Now().Add(sendTimeout(fd))
-	b.await(r, func(pause time.Duration) (again bool, err error) {
-		if file != none {
-			time.Sleep(pause)
-		} else {
-			_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, int(pause/time.Millisecond))
+	ready := fd
+	if file != none { // which poll(2) takes for ready
+		ready = none
+	}
+	b.await(r, ready, func() error {
+		switch err := connect(); {
+		case !unfinished(err):
+			return err
+		case time.Now().Before(deadline):
+			return errWaits
+		case err == unix.EALREADY:
+			return unix.EINPROGRESS
+		default:
+			return err
 		}
-		if err = connect(); err == unix.EALREADY {
-			err = unix.EINPROGRESS
-		}
-		return unfinished(err) && time.Now().Before(deadline), err
 	}, done)
 	return errAnswered
 }

@@ -1,9 +1,9 @@
 package broker
 
 import (
+	"bytes"
 	"os"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,72 +14,79 @@ type status struct {
 	uid, gid int // of the file system
 }
 
-// statusOf reads it from /proc.
-func statusOf(tid int) (s status, err error) {
+// become makes this thread create files as another does, and the whole process if they share
+// the umask, until restore.
+func (b *session) become(tid int) (s status, err error) {
 	s = status{umask: 0o022, uid: os.Geteuid(), gid: os.Getegid()}
-	err = eachField(tid, func(name string, values []string) (err error) {
-		switch {
-		case name == "Umask":
-			var mask int64
-			mask, err = strconv.ParseInt(values[0], 8, 32)
+	err = b.eachField(tid, func(name string, value []byte) {
+		switch name {
+		case "Umask":
+			mask, _ := strconv.ParseInt(string(value), 8, 32)
 			s.umask = int(mask)
-		case name == "Uid" && len(values) == 4:
-			s.uid, err = strconv.Atoi(values[3])
-		case name == "Gid" && len(values) == 4:
-			s.gid, err = strconv.Atoi(values[3])
+		case "Uid":
+			s.uid = lastNumber(value)
+		case "Gid":
+			s.gid = lastNumber(value)
 		}
-		return err
 	})
-	return s, err
+	if err != nil {
+		return s, err
+	}
+	if s.umask != b.umask { // and stays so, for the next file
+		unix.Umask(s.umask)
+		b.umask = s.umask
+	}
+	s.take(s.uid, s.gid)
+	return s, nil
+}
+
+// restore undoes become, but for the umask.
+func (s *status) restore() { s.take(os.Geteuid(), os.Getegid()) }
+
+// take gives the thread IDs if those of the status are not its own. The last call undoes that
+// a change of IDs can open a process to others (fs.suid_dumpable).
+func (s *status) take(uid, gid int) {
+	if s.uid != os.Geteuid() || s.gid != os.Getegid() {
+		_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(gid), 0, 0)
+		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(uid), 0, 0)
+		_, _, _ = unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0, 0)
+	}
+}
+
+func lastNumber(value []byte) int {
+	n, _ := strconv.Atoi(string(value[bytes.LastIndexByte(value, '\t')+1:]))
+	return n
 }
 
 // interrupted reports whether a signal waits for a thread.
-func interrupted(tid int) bool {
+func (b *session) interrupted(tid int) bool {
 	var pending, not uint64
-	_ = eachField(tid, func(name string, values []string) error {
-		bits, _ := strconv.ParseUint(values[0], 16, 64)
+	_ = b.eachField(tid, func(name string, value []byte) {
+		bits, _ := strconv.ParseUint(string(value), 16, 64)
 		switch name {
 		case "SigPnd", "ShdPnd":
 			pending |= bits
 		case "SigBlk", "SigIgn":
 			not |= bits
 		}
-		return nil
 	})
 	return pending&^not != 0
 }
 
-// eachField calls f with each line of a thread's status that has a value.
-func eachField(tid int, f func(name string, values []string) error) error {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/status")
+// eachField calls f with each line of a thread's status.
+func (b *session) eachField(tid int, f func(name string, value []byte)) error {
+	fd, err := b.open(unix.AT_FDCWD, "/proc/"+strconv.Itoa(tid)+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return unix.ESRCH
 	}
-	for line := range strings.Lines(string(text)) {
-		name, rest, _ := strings.Cut(line, ":")
-		if values := strings.Fields(rest); len(values) > 0 {
-			if err := f(name, values); err != nil {
-				return err
-			}
-		}
+	n, err := unix.Read(fd, b.buffer) // all of it, which is shorter
+	unix.Close(fd)
+	if err != nil {
+		return unix.ESRCH
+	}
+	for line := range bytes.Lines(b.buffer[:n]) {
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		f(string(name), bytes.TrimSpace(value))
 	}
 	return nil
-}
-
-// become makes the calling thread create files as the thread of a status does, and the
-// whole process if they share the umask.
-func (s *status) become() { s.umask = s.take(s.umask, s.uid, s.gid) }
-
-// restore undoes become.
-func (s *status) restore() { s.take(s.umask, os.Geteuid(), os.Getegid()) }
-
-// take gives the thread an umask, and IDs if those of the status are not its own. The last
-// call undoes that a change of IDs can open a process to others (fs.suid_dumpable).
-func (s *status) take(umask, uid, gid int) (old int) {
-	if s.uid != os.Geteuid() || s.gid != os.Getegid() {
-		_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(gid), 0, 0)
-		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(uid), 0, 0)
-		_, _, _ = unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0, 0)
-	}
-	return unix.Umask(umask)
 }

@@ -49,6 +49,7 @@ func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.P
 		p = new(*s.plan) // apply changes it
 		p.nobody = s.nobody
 		p.watch()
+		p.lock, _ = unix.Open(p.Lock, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if p.listener, err = p.apply(handOver); err != nil {
 			p.release()
 			return c, err
@@ -87,7 +88,7 @@ func (s *starter) serve(p *plan, listener, stop int, made *atomic.Int64) (refuse
 		if p.Temp != "" {
 			temp = temporary
 		}
-		refused = p.broker.Serve(listener, stop, temp, made)
+		refused = p.broker.Serve(listener, stop, p.lock, temp, made)
 	}
 	for err := unix.EINTR; err == unix.EINTR; { // until it is written to
 		_, _, err = unix.Syscall(unix.SYS_READ, uintptr(stop), uintptr(unsafe.Pointer(new(uint64))), 8)

@@ -32,6 +32,7 @@ type plan struct {
 	separated   bool // it has mounts of its own, and with them shared memory and queues
 	covered     bool // with covers
 	listener    int  // for the broker; negative if there is none
+	lock        int  // that of Lock; negative if there is none
 	table       int  // of the mounts of its supervisor
 	own         []root
 	marks       map[string]mark // of all paths but those in directories

@@ -146,4 +146,5 @@ func (p *plan) release() {
 	}
 	unix.Close(p.table)
 	unix.Close(p.listener)
+	unix.Close(p.lock)
 }

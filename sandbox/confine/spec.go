@@ -36,6 +36,9 @@ type Spec struct {
 	// Protect are names that the command neither makes nor changes, whether they exist
 	// or not.
 	Protect broker.Rules
+	// Lock is a file whose lock all who change repositories of git hold meanwhile, so that
+	// nobody sees what is undone again; empty for none.
+	Lock string
 	// WithoutBroker does not protect them, for where [Probe] finds that it cannot be.
 	WithoutBroker bool
 	// Temp is a directory that the command finds as /tmp, where the lists do not say

@@ -40,10 +40,10 @@ func SameRoot(root *os.Root, before fs.FileInfo) (*os.Root, error) {
 	return root, nil
 }
 
-// OpenSame opens the file below root that before describes, and does not wait for what
+// OpenSame opens the file in dir that before describes, and does not wait for what
 // may have its name by now.
-func OpenSame(root *os.Root, name string, flags int, before fs.FileInfo) (*os.File, Info, error) {
-	f, err := root.OpenFile(name, flags|NoWait, 0)
+func OpenSame(dir Dir, name string, flags int, before fs.FileInfo) (*os.File, Info, error) {
+	f, err := dir.OpenFile(name, flags|NoWait, 0)
 	if err != nil {
 		return nil, Info{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"toolserver/sandbox/osfile"
+	"toolserver/sandbox/repository"
 )
 
 // held is a name in a directory that is open.
@@ -21,6 +22,8 @@ type held struct {
 	real    string      // canonical path
 	name    string      // its last name
 	info    fs.FileInfo // nil if nothing has the name
+
+	repository *repository.Change // of the name; nil if it does not get anything
 }
 
 // hold opens the directory of what q names and has look check what has the name. With
@@ -41,12 +44,34 @@ func (g *Guard) hold(q request, create, dirs bool, look func(*snapshot, *held) e
 		if err == nil {
 			err = look(s, h)
 		}
+		if err == nil && create {
+			h.repository = g.change(parent, filepath.Dir(real), h.name, false)
+			err = g.refused(h.repository.Refused())
+		}
 		if err != nil {
 			return errors.Join(err, parent.Close())
 		}
 		return nil
 	})
 	return h, err
+}
+
+// change has act give the name to something, while nobody else changes a repository, and
+// undoes that if the name may not have it.
+func (h *held) change(act func() (undo func() error, err error)) error {
+	g := h.request.guard
+	defer g.enter(h.repository)()
+	if err := g.refused(h.repository.Refused()); err != nil {
+		return h.request.failure(err)
+	}
+	undo, err := act()
+	if err != nil {
+		return err
+	}
+	if err := g.refused(h.repository.Settled()); err != nil {
+		return errors.Join(h.request.failure(err), undo())
+	}
+	return nil
 }
 
 // MakeDir creates the directory at path and those above it that are missing, with the
@@ -134,11 +159,17 @@ func (g *Guard) Move(ctx context.Context, from, to string, o MoveOptions) (repla
 	case err != nil:
 		return false, source.request.failure(err)
 	}
-	if err := source.parent.move(source.name, target.parent, target.name, replaced); err != nil {
+	err = target.change(func() (func() error, error) {
+		err := source.parent.move(source.name, target.parent, target.name, replaced)
 		if errors.Is(err, fs.ErrExist) {
-			return false, q.failure(fs.ErrExist)
+			err = q.failure(fs.ErrExist)
+		} else if err != nil {
+			err = source.request.failure(err)
 		}
-		return false, source.request.failure(err)
+		return func() error { return target.parent.move(target.name, source.parent, source.name, false) }, err
+	})
+	if err != nil {
+		return false, err
 	}
 	for _, d := range []dir{target.parent, source.parent} {
 		if err := osfile.SyncDir(d); err != nil {

@@ -119,7 +119,15 @@ func (g *Guard) openDir(path string, create bool) (dir, error) {
 		return nil, err
 	}
 	defer above.Close()
+	change := g.change(above, filepath.Dir(path), filepath.Base(path), true)
+	defer g.enter(change)()
+	if err := g.refused(change.Refused()); err != nil {
+		return nil, err
+	}
 	if err = above.Mkdir(filepath.Base(path), 0o777); err == nil {
+		if err = g.refused(change.Settled()); err != nil {
+			return nil, errors.Join(err, above.Remove(filepath.Base(path)))
+		}
 		err = osfile.SyncDir(above)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) { // another process may create it meanwhile

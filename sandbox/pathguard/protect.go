@@ -18,6 +18,12 @@ type Protection struct {
 	// own path says nothing about what is in them: below a workspace only the
 	// names that follow are checked, elsewhere those of the whole path.
 	Workspaces []string
+	// Repositories protects in every repository of git, whatever its name is, what Names
+	// protect in one that is called .git.
+	Repositories bool
+	// Lock is a file, made with its directory where it is missing, whose lock all hold who
+	// change repositories; empty for none.
+	Lock string
 	// Hint says how to allow what the rule with this text protects.
 	Hint func(rule string) string
 }
@@ -39,6 +45,9 @@ type protection struct {
 	names func() *Names
 	files func() []rule
 	hint  func(string) string
+
+	repositories bool
+	lock         string
 }
 
 // newProtection returns nil if nothing is protected.
@@ -66,7 +75,7 @@ func newProtection(from Protection) (*protection, error) {
 	}
 	// To look for the links takes longer than all else, and a server that is
 	// just started may have something better to do.
-	p := &protection{hint: from.Hint}
+	p := &protection{hint: from.Hint, repositories: from.Repositories, lock: from.Lock}
 	p.names = sync.OnceValue(func() *Names { return NewNames(from.Names, spellings) })
 	p.files = sync.OnceValue(func() []rule {
 		for _, w := range workspaces {

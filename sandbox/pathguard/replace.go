@@ -162,9 +162,12 @@ func (r *replacement) write(fill func(io.Writer) error) (created bool, err error
 		err = r.options.Before(r.real)
 	}
 	if err == nil {
-		if created, err = r.place(f); err != nil {
-			err = r.request.failure(err)
-		}
+		err = r.change(func() (func() error, error) {
+			if created, err = r.place(f); err != nil {
+				err = r.request.failure(err)
+			}
+			return func() error { return r.parent.Remove(r.name) }, err
+		})
 	}
 	if closing := f.Close(); err == nil && closing != nil {
 		return created, r.request.failure(closing)

@@ -117,7 +117,10 @@ func (s *snapshot) deniedBy(path string) (rule string, denied bool) {
 	if rule, denied = governing(s.deny, path); denied {
 		return rule, true
 	}
-	return s.guard.protection.governs(path, false)
+	if rule, denied = s.guard.protection.governs(path, false); denied {
+		return rule, true
+	}
+	return s.guard.protection.repository(path, false)
 }
 
 // deniedAt is deniedBy of what is a directory or not.
@@ -125,7 +128,10 @@ func (s *snapshot) deniedAt(path string, directory bool) (rule string, denied bo
 	if rule, denied = governing(s.deny, path); denied || s.guard.protection == nil {
 		return rule, denied
 	}
-	return s.guard.protection.names().Match(path, directory)
+	if rule, denied = s.guard.protection.names().Match(path, directory); denied {
+		return rule, true
+	}
+	return s.guard.protection.repository(path, directory)
 }
 
 // governing returns the first of the rules that governs the clean path.

@@ -65,7 +65,11 @@ func (t *Tree) Real() string { return t.real }
 // in returns the directory that is to hold rel, and the name there. It refuses what is
 // denied where it will be.
 func (t *Tree) in(rel string, directory bool) (dir, string, error) {
-	if rule, denied := t.guard.snapshot(false).deniedAt(filepath.Join(t.real, rel), directory); denied {
+	rule, denied := t.guard.snapshot(false).deniedAt(filepath.Join(t.real, rel), directory)
+	if !denied { // of what is there so far
+		rule, denied = t.guard.protection.repository(filepath.Join(filepath.Dir(t.real), t.temp, rel), directory)
+	}
+	if denied {
 		q := t.request
 		q.path = filepath.Join(q.path, rel)
 		return nil, "", q.denied(rule)
@@ -150,7 +154,9 @@ func (t *Tree) Commit(perm fs.FileMode, before func(real string) error) error {
 		err = osfile.ErrMoved
 	}
 	if err == nil {
-		err = t.parent.move(t.temp, t.parent, t.name, false)
+		err = t.change(func() (func() error, error) {
+			return func() error { return t.parent.move(t.name, t.parent, t.temp, false) }, t.parent.move(t.temp, t.parent, t.name, false)
+		})
 	}
 	if err == nil {
 		t.temp = ""

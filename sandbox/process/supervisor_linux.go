@@ -105,25 +105,11 @@ func (s *supervisor) prepare() error {
 		if os.Getpid() != 1 {
 			return errors.New("not init of a PID namespace")
 		}
-		separated := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, "") == nil
-		if separated {
-			mountProc("")
-		}
-		if s.proc, err = openProcfs(); separated {
-			// What runs here sees of other processes that they exist. GID is a group that is
-			// exempt, by default that of root.
-			options := "hidepid=1"
-			if os.Geteuid() == 0 {
-				options += ",gid=4294967294"
-			}
-			mountProc(options)
-		}
-		dropCapabilities()
+		mountProc()
 	} else if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return err
-	} else {
-		s.proc, err = openProcfs()
 	}
+	s.proc, err = openProcfs()
 	s.disk.proc = s.proc
 	if !s.namespace {
 		if err != nil {
@@ -149,14 +135,12 @@ func usualTimers() {
 }
 
 // mountProc gives the namespace a /proc that shows its own processes. Where the mount is
-// refused the one before stays. From Linux 5.8 on each has its own options.
-func mountProc(options string) {
-	_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, options)
-}
-
-// dropCapabilities takes from the calling thread, and so from what it starts, the
-// capabilities that a supervisor without root was given for mounts.
-func dropCapabilities() {
+// refused the one of the host stays. It takes from the calling thread, and so from what
+// it starts, the capabilities that a supervisor without root was given for that.
+func mountProc() {
+	if unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, "") == nil {
+		_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+	}
 	if os.Geteuid() != 0 {
 		_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
