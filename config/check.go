@@ -77,6 +77,16 @@ func (l *Loaded) check() error {
 			all = append(all, l.Mistake("sandbox.env."+name, "%s", err))
 		}
 	}
+	for i, dir := range realPaths(append([]string{l.WorkingDirectory}, l.Roots...)) {
+		if l.StateDirectory != "" && within(dir, realPaths([]string{l.StateDirectory})) {
+			what := "the working directory"
+			if i > 0 {
+				what = "the root"
+			}
+			all = append(all, l.Mistake("state_directory", "%s has %s %s in it, and no tool gets into the state directory; write one for nothing else, such as "+
+				"~/.local/state/toolserver, or leave it out", l.StateDirectory, what, dir))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(l.Servers)) {
 		s := l.Servers[name]
 		for _, m := range s.Check(name) {

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -262,6 +263,29 @@ func TestStateDirectory(t *testing.T) {
 		secret := slices.ContainsFunc(p.Own, func(o sandbox.OwnFile) bool { return o.Path == test.want && o.Secret })
 		if p.StateDirectory != test.want || secret != (test.want != "") {
 			t.Errorf("%+v: %q, secret %v", test, p.StateDirectory, secret)
+		}
+	}
+}
+
+// TestStateDirectoryAroundWork rejects a state directory that has all that tools work in.
+func TestStateDirectoryAroundWork(t *testing.T) {
+	for text, wrong := range map[string]bool{
+		"state_directory: .\n":                                          true,
+		"working_directory: .\nstate_directory: ..\n":                   true,
+		"working_directory: work\nroots: [.]\nstate_directory: .\n":     true,
+		"working_directory: work\nroots: [data]\nstate_directory: data": true,
+		"working_directory: .\nstate_directory: work\n":                 false,
+		"working_directory: work\nstate_directory: data\n":              false,
+	} {
+		dir := t.TempDir()
+		t.Chdir(dir)
+		file := filepath.Join(dir, "c.yaml")
+		if err := errors.Join(os.Mkdir("work", 0o700), os.Mkdir("data", 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := config.Load(config.Overrides{File: file})
+		if (err != nil) != wrong || wrong && !(strings.Contains(err.Error(), "c.yaml:") && strings.Contains(err.Error(), "leave it out")) {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
