@@ -34,6 +34,7 @@ type Commands struct {
 	summary       func() *Summary
 	reachable     netproxy.Rules // of proxies
 	around        func() *surroundings
+	programs      []string      // directories of programs that configuration starts; see [Commands.installations]
 	kept          *atomic.Int64 // when the directory for caches was last made, in nanoseconds; see makeCaches
 }
 

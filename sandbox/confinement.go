@@ -72,7 +72,7 @@ func (c *Commands) newConfinement(p Policy, lists ToolPolicy, files func() *prot
 func (c *Commands) spec(p Policy) confine.Spec {
 	around := c.around()
 	s := confine.Spec{
-		Read:        []string{"/"},
+		Read:        append(c.reads.AllowedBelow(), c.readable()...),
 		Write:       union(c.writes.AllowedBelow(), []string{c.kernel.scratch.path(), around.caches}),
 		Deny:        c.reads.DeniedPaths(),
 		ReadOnly:    c.writes.DeniedPaths(),
@@ -92,8 +92,8 @@ func (c *Commands) spec(p Policy) confine.Spec {
 	for _, dir := range slices.Concat([]string{p.WorkingDirectory, around.lookup("HOME")}, p.Roots, around.path()) {
 		s.Keep = append(s.Keep, realOr(dir))
 	}
-	if p.Tools[c.owner.Reads].AllowedPaths != nil {
-		s.Read = append(c.reads.AllowedBelow(), c.readable()...)
+	if p.Tools[c.owner.Reads].AllowedPaths == nil {
+		s.Read, s.List = append(s.Read, c.unlisted()...), true
 	}
 	return s
 }

@@ -12,13 +12,19 @@ import (
 )
 
 // Foreseen says what the kernel will stop of a command that its text allows, as far
-// as the text tells: what it writes elsewhere, and hosts it names. It is empty if
+// as the text tells: what it reads or writes elsewhere, and hosts it names. It is empty if
 // nothing is known to be stopped.
 func (c *Commands) Foreseen(v command.Verdict) string {
 	if !v.Allowed || !c.Confined() {
 		return ""
 	}
 	spec := c.confinement.spec()
+	looks := func(argv []string) bool { return strings.Contains(looking, " "+filepath.Base(argv[0])+" ") }
+	for _, path := range v.Reads {
+		if text := c.unreadable(path); text != "" && !slices.ContainsFunc(v.Argv, looks) && isRegular(path) {
+			return text
+		}
+	}
 	for _, path := range v.Writes {
 		if strings.ContainsAny(path, "*?…") || slices.ContainsFunc(spec.Write, func(dir string) bool { return pathguard.Within(dir, path) }) {
 			continue
@@ -37,6 +43,9 @@ func (c *Commands) Foreseen(v command.Verdict) string {
 	}
 	return ""
 }
+
+// looking are programs that look at what a file is, and not into it.
+const looking = " ls stat du readlink realpath find "
 
 // connecting are programs of which an operand is a host or a URL.
 const connecting = " curl wget wget2 ssh slogin ping dig nslookup host telnet nc ncat netcat ftp sftp http https xh aria2c "

@@ -48,7 +48,8 @@ func (c *Commands) Layers() Layers {
 		}
 	}
 	if c.confinement == nil {
-		l.Missing = []string{"the kernel does not confine commands, since the configuration says sandbox.enforcement: " + EnforceParseOnly}
+		l.Missing = []string{"the kernel does not confine commands, since the configuration says sandbox.enforcement: " + EnforceParseOnly +
+			", so that they read and write all that the user of the server can"}
 		l.Notice = "sandbox: parse_only; the kernel does not confine commands"
 		return l
 	}

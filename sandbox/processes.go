@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 
 	"toolserver/sandbox/process"
 )
@@ -42,6 +43,13 @@ func (p *Processes) Start(ctx context.Context, req ProcessRequest) (*process.Chi
 	s := process.Spec{Argv: req.Argv, Dir: cmp.Or(req.Dir, c.policy.WorkingDirectory), Bounds: c.bounds()}
 	s.Bounds.Disk = 0 // what it writes adds up as long as it runs
 	var err error
+	if filepath.IsAbs(req.Argv[0]) && !req.Unconfined {
+		c = new(*c)
+		c.programs = []string{filepath.Dir(req.Argv[0])}
+		if err = c.complete(); err != nil {
+			return nil, err
+		}
+	}
 	if !req.Unconfined {
 		proxy, variables := c.throughProxy(req.Env, nil)
 		if req.Env = variables; proxy != nil {

@@ -155,9 +155,8 @@ func (c *Commands) refusesPath(path string, wrote bool) string {
 			return "the sandbox keeps commands from looking into processes other than their own, such as that of " + path
 		case (strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/sys/")) && !spec.WithoutLandlock:
 			return "the sandbox gives commands only what common programs need of /dev and /sys, and " + path + " is none of that"
-		case err == nil && !d.Allowed && !slices.Contains(spec.Read, "/") && !c.temporary(path) && !c.inOwnTemp(path) && readable(path):
-			return fmt.Sprintf("the sandbox lets commands read only %s and what programs need of the system, and %s is none of that "+
-				"(rule: tools.%s.allowed_paths)", c.places(union(spec.Read, spec.Write)), path, c.owner.Reads)
+		case err == nil && !d.Allowed:
+			return c.unreadable(path)
 		}
 		return ""
 	}

@@ -154,10 +154,10 @@ func (c *Commands) readable() (paths []string) {
 			}
 		}
 	}
-	// What cannot be reached cannot be read anyway.
+	// What cannot be reached cannot be read anyway, and what commands write they read.
 	return slices.DeleteFunc(paths, func(path string) bool {
 		_, err := filepath.EvalSymlinks(path)
-		return err != nil && !errors.Is(err, fs.ErrNotExist)
+		return err != nil && !errors.Is(err, fs.ErrNotExist) || c.settled(path) == ""
 	})
 }
 

@@ -45,6 +45,9 @@ func (s Spec) resolve() (*plan, error) {
 			}
 		}
 	}
+	if p.List {
+		p.add(canList, "/")
+	}
 	for _, path := range p.Read {
 		p.grant(canLook|canExec, path)
 	}
@@ -223,7 +226,9 @@ func (p *plan) layMounts() {
 		}
 	}
 	for _, path := range p.Deny {
-		if slices.ContainsFunc(p.grants, func(g grant) bool { return g.rights&^canList != 0 && beneath(path, g.path) }) {
+		info, err := os.Stat(path)
+		listed := p.List && !p.WithoutMounts && err == nil && info.IsDir()
+		if listed || slices.ContainsFunc(p.grants, func(g grant) bool { return g.rights&^canList != 0 && beneath(path, g.path) }) {
 			kinds[path] = mountHidden
 			p.pin(kinds, path)
 		}

@@ -23,7 +23,11 @@ func (s Spec) profile() string {
 	rule("deny", "file-write*", beneathAll(s.ReadOnly)...)
 	if !slices.Contains(s.Read, "/") {
 		b.WriteString("(deny file-read-data)\n")
-		rule("allow", "file-read-data", beneathAll(seatbeltSystem)...)
+		rule("allow", "file-read-data", append(beneathAll(seatbeltSystem), `(literal "/")`)...) // which every program opens
+		rule("deny", "file-read-data", beneathAll(seatbeltSecrets)...)
+		if s.List {
+			rule("allow", "file-read-data", "(vnode-type DIRECTORY)")
+		}
 		rule("allow", "file-read-data", append(beneathAll(s.Read), beneathAll(s.Write)...)...)
 	}
 	rule("deny", "file-read* file-write*", beneathAll(s.Deny)...)
@@ -53,6 +57,9 @@ var seatbeltDevices = []string{"/dev/null", "/dev/zero", "/dev/tty", "/dev/stdou
 // seatbeltSystem is what programs read of the system.
 var seatbeltSystem = []string{"/bin", "/sbin", "/usr", "/System", "/Library", "/opt/homebrew", "/opt/local", "/dev",
 	"/private/etc", "/private/var/db", "/private/var/select", "/Applications/Xcode.app"}
+
+// seatbeltSecrets are what only root may read of that.
+var seatbeltSecrets = []string{"/private/etc/master.passwd", "/private/etc/sudoers", "/private/etc/sudoers.d", "/private/etc/krb5.keytab", "/private/var/db/dslocal"}
 
 func beneathAll(paths []string) []string { return seatbeltFilters("subpath", paths) }
 func literals(paths []string) []string   { return seatbeltFilters("literal", paths) }

@@ -15,6 +15,8 @@ type Spec struct {
 	// Read and Write are directories, with all that is below, and files. Write
 	// includes Read.
 	Read, Write []string `json:"-"`
+	// List allows to list every directory, but not what is in its files.
+	List bool `json:"-"`
 	// Exec lists the programs that may be started. Nil means any that may be
 	// read; an empty list means none. With a list, other programs cannot be read
 	// either, so that the dynamic loader does not start them; a directory of Read

@@ -124,7 +124,7 @@ func TestSandboxCanary(t *testing.T) {
 				g.canaries()
 				g.file("ball.tar", "", 0o644)
 				b := g.open(setup{config: "logging: {level: error}\n"})
-				if o := b.bash("touch -d 2001-01-01 ball.tar && chmod 640 ball.tar && stat -c '%a %Y' ball.tar && cat " + g.out + "/open/file"); o.failed || !strings.HasPrefix(o.text, "640 ") {
+				if o := b.bash("touch -d 2001-01-01 ball.tar && chmod 640 ball.tar && stat -c '%a %Y' ball.tar"); o.failed || !strings.HasPrefix(o.text, "640 ") {
 					t.Errorf("ordinary work: %v", o)
 				}
 				b.attack()

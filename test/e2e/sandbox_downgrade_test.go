@@ -40,8 +40,9 @@ var everyday = []hold{
 var (
 	filesHold = []hold{
 		{"echo x > $OUT/new", false}, {"echo x >> $OUT/file", false}, {"rm $OUT/file", false}, {"mv $OUT/file .", false}, {"ln $OUT/file hard", false}, {"mkdir $OUT/d", false}, {"ln -s $OUT out; echo x > out/new", false},
-		{"perl -e 'open(F, q(>), $ENV{OUT} . q(/new)) or die'", false}, {"perl -e 'truncate($ENV{OUT} . q(/file), 0) or die'", false}, {"cat $OUT/file", true},
+		{"perl -e 'open(F, q(>), $ENV{OUT} . q(/new)) or die'", false}, {"perl -e 'truncate($ENV{OUT} . q(/file), 0) or die'", false},
 	}
+	readingHolds  = []hold{{"cat $OUT/file", false}, {"cp $OUT/file x", false}, {"ls $OUT", true}}
 	metadataHolds = []hold{{"chmod 777 $OUT/file", false}, {"touch -d 2001-01-01 $OUT/file", false}, {"chown 1 $OUT/file", false}}
 	secretsHold   = []hold{{"cat .env", false}, {"cp .env x", false}, {"echo x > .git/hooks/hook", false}, {"cat $HOME/.ssh/id_rsa", false}}
 	networkHolds  = []hold{{"perl -e 'socket(my $s, 2, 1, 0) or die'", false}, {"perl -e 'socket(my $s, 2, 1, 262) or die'", false}, {"perl -e 'socket(my $s, 16, 3, 0) or die'", false}, {"perl -e 'socket(my $s, 1, 2, 0) or die'", false}}
@@ -53,14 +54,14 @@ func machines() []machine {
 	const remedy, helpMounts = "it takes Linux 5.13 or later", "run the server with CAP_SYS_ADMIN, or allow user namespaces"
 	join := slices.Concat[[]hold]
 	return []machine{
-		{"", nil, nil, nil, join(filesHold, metadataHolds, secretsHold, networkHolds, othersHold)},
-		{"landlock", []string{"which files commands may read, write and start"}, nil, []string{"there is no Landlock", remedy}, join(filesHold, metadataHolds, secretsHold, networkHolds, othersHold)},
+		{"", nil, nil, nil, join(filesHold, readingHolds, metadataHolds, secretsHold, networkHolds, othersHold)},
+		{"landlock", []string{"which files commands may read, write and start"}, nil, []string{"there is no Landlock", remedy}, join(filesHold, metadataHolds, secretsHold, networkHolds, othersHold, []hold{{"cat $OUT/file", true}})},
 		{"namespaces", []string{".env is hidden inside a path that is allowed"}, []string{"modes, owners and times of files outside the write paths do not change"}, []string{"there are no mount namespaces", helpMounts},
-			join(filesHold, networkHolds, othersHold, []hold{{"cat $HOME/.ssh/id_rsa", false}, {"chmod 600 a", true}})},
-		{"openat2", []string{"that no file gets a protected name"}, nil, nil, join(filesHold, metadataHolds, secretsHold, networkHolds, othersHold)},
+			join(filesHold, readingHolds, networkHolds, othersHold, []hold{{"cat $HOME/.ssh/id_rsa", false}, {"chmod 600 a", true}})},
+		{"openat2", []string{"that no file gets a protected name"}, nil, nil, join(filesHold, readingHolds, metadataHolds, secretsHold, networkHolds, othersHold)},
 		{"landlock,namespaces", []string{"which files commands may read, write and start", "that commands do not signal other processes of their user, such as the server"}, []string{"modes, owners and times"}, []string{"there is no Landlock", "there are no mount namespaces"}, join(networkHolds, serverHolds)},
-		{"seccomp", []string{"network: none"}, nil, []string{"there is no seccomp", "CONFIG_SECCOMP_FILTER"}, join(filesHold, metadataHolds, secretsHold)},
-		{"ptrace", []string{"the limits"}, nil, []string{"a command cannot be stopped before it runs", "kernel.yama.ptrace_scope"}, join(filesHold, metadataHolds, secretsHold, networkHolds)},
+		{"seccomp", []string{"network: none"}, nil, []string{"there is no seccomp", "CONFIG_SECCOMP_FILTER"}, join(filesHold, readingHolds, metadataHolds, secretsHold)},
+		{"ptrace", []string{"the limits"}, nil, []string{"a command cannot be stopped before it runs", "kernel.yama.ptrace_scope"}, join(filesHold, readingHolds, metadataHolds, secretsHold, networkHolds)},
 		// What is spelled out is refused by the analysis of the command line, which needs no kernel.
 		{"landlock,namespaces,seccomp", []string{"network: none", "which files"}, nil, nil, []hold{{"cat .env", false}, {"echo x > .git/hooks/hook", false}, {"echo x > $CONFIG", false}, {"cat sub/.env", false}}},
 	}

@@ -120,7 +120,7 @@ func (g *ground) argv(s setup) []string {
 		file = filepath.Join(g.dir, "config.yaml")
 		g.configure(file, s.config)
 	}
-	for _, v := range append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + g.home, "TMPDIR=" + g.temp, "TOOLSERVER_CONFIG=" + file}, s.env...) {
+	for _, v := range append([]string{"PATH=" + os.Getenv("PATH") + ":" + filepath.Dir(argv[0]), "HOME=" + g.home, "TMPDIR=" + g.temp, "TOOLSERVER_CONFIG=" + file}, s.env...) {
 		argv = append(argv, "-env", v)
 	}
 	command := s.command
