@@ -208,6 +208,10 @@ func (c *Config) Policy() sandbox.Policy {
 	}
 	l := c.Sandbox.Limits
 	p.Settings.Limits = sandbox.Limits{Processes: l.Processes, Memory: int64(l.Memory), Disk: int64(l.Disk), OpenFiles: l.OpenFiles, FileSize: int64(l.FileSize)}
+	for _, o := range p.Owners {
+		t := c.Tools[o.Tool]
+		p.TemporaryFiles = p.TemporaryFiles || o.Runs != "" && (t.Enabled == nil || *t.Enabled) && len(t.Groups) == 0 && t.ComplianceLevel == ""
+	}
 	for name, section := range c.ToolSections {
 		if own := policyOf(section); !reflect.DeepEqual(own, sandbox.ToolPolicy{}) { // so that other settings of a tool are no other policy
 			p.Tools[name] = own

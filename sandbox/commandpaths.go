@@ -13,7 +13,7 @@ import (
 
 // paths checks the files a command names: what it writes against what the family for
 // writing may write, and what it reads against the configuration of the family for
-// reading, if there is any; without, commands may read the machine.
+// reading, if there is any; without, what commands read is up to the kernel.
 func (c *Commands) paths(reading ToolPolicy) command.Paths {
 	read, write := c.reads, c.writes
 	_, notRead := read.Patterns()
@@ -96,6 +96,20 @@ func (c *Commands) inOwnTemp(path string) bool {
 	_, denied := c.writes.Denied(path)
 	seen := func(dir string) bool { return pathguard.Within(dir, path) }
 	return pathguard.Within("/tmp", path) && !denied && c.kernel.ownTemp() && !slices.ContainsFunc(c.confinement.spec().Keep, seen)
+}
+
+// temporaryPlace returns where the temporary file is that commands find at path, if any.
+func (c *Commands) temporaryPlace(path string) string {
+	path = filepath.Clean(path)
+	listed := func(dir string) bool { return pathguard.Within(dir, "/tmp") } // so that it is the system's
+	switch private := c.kernel.scratch.private(); {
+	case !filepath.IsAbs(path) || !c.Confined() || !exists(private):
+	case pathguard.Within(c.kernel.scratch.temporary(), path):
+		return path
+	case c.inOwnTemp(path) && !slices.ContainsFunc(c.confinement.spec().Write, listed):
+		return filepath.Join(private, strings.TrimPrefix(path, "/tmp"))
+	}
+	return ""
 }
 
 // cmdexe denies what cmd.exe, the shell of Windows, parses differently from bash: with

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -22,6 +23,48 @@ type reads interface {
 	AllowedBelow() []string
 	DeniesHardlinks() bool
 	With(paths ...string) *pathguard.Guard
+}
+
+// A temporaryReader is a Guard that reads the temporary files of commands, too, by the
+// paths at which those find them.
+type temporaryReader struct {
+	*pathguard.Guard
+	commands *Commands
+	files    func() *pathguard.Guard // allows only where they are, which is called when there are any
+}
+
+// orTemporary asks about a path and, if no rule governs that, about the temporary file of
+// commands. A link of a command leads to nothing else.
+func orTemporary[T any](r *temporaryReader, path string, ask func(g *pathguard.Guard, path string) (T, error)) (T, error) {
+	got, err := ask(r.Guard, path)
+	outside := func(err error) bool {
+		e, ok := errors.AsType[*pathguard.Error](err)
+		return ok && e.Kind == pathguard.KindDenied && e.Rule == ""
+	}
+	if !outside(err) {
+		return got, err
+	}
+	if place := r.commands.temporaryPlace(path); place != "" {
+		if found, failure := ask(r.files(), place); !outside(failure) {
+			if e, ok := errors.AsType[*pathguard.Error](failure); ok {
+				e.Path = path
+			}
+			return found, failure
+		}
+	}
+	return got, err
+}
+
+func (r *temporaryReader) Open(path string) (*pathguard.File, error) {
+	return orTemporary(r, path, (*pathguard.Guard).Open)
+}
+
+func (r *temporaryReader) OpenDir(path string) (*pathguard.Dir, error) {
+	return orTemporary(r, path, (*pathguard.Guard).OpenDir)
+}
+
+func (r *temporaryReader) Stat(path string) (pathguard.Info, error) {
+	return orTemporary(r, path, (*pathguard.Guard).Stat)
 }
 
 // A Writer is the part of the file system that its owner may write. What may be

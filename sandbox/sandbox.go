@@ -111,7 +111,22 @@ func (c Capabilities) guard(u use) *pathguard.Guard {
 }
 
 // Reader returns the files that the owner may read.
-func (c Capabilities) Reader() *Reader { return &Reader{c.guard(reading)} }
+func (c Capabilities) Reader() *Reader {
+	p, k, g := c.sandbox.policy, c.sandbox.kernel, c.guard(reading)
+	i := slices.IndexFunc(p.Owners, func(o Owner) bool { return o.Runs != "" })
+	if !p.TemporaryFiles || i < 0 || g == c.sandbox.nothing {
+		return &Reader{g}
+	}
+	return &Reader{&temporaryReader{g, c.sandbox.commands[p.Owners[i].Tool], sync.OnceValue(func() *pathguard.Guard {
+		_, deny := p.pathLists(reading, c.owner)
+		rules := pathguard.Rules{Allow: []string{k.scratch.private(), k.scratch.temporary()}, Deny: deny, DenyHardlinks: true, Protect: p.protected(reading)}
+		files, err := pathguard.New(p.WorkingDirectory, rules)
+		if err != nil {
+			return c.sandbox.nothing
+		}
+		return files
+	})}}
+}
 
 // Writer returns the files that the owner may write.
 func (c Capabilities) Writer() *Writer {
