@@ -202,7 +202,7 @@ func TestAsk(t *testing.T) {
 				}
 
 				user.saying(saySession)
-				got := bash("tac " + g.file + " >/dev/null; echo x > " + g.out + "/s && echo ok")()
+				got := bash("tac /etc/passwd >/dev/null; echo x > " + g.out + "/s && echo ok")()
 				user.saying(sayNo)
 				later := bash("echo y | tac - && echo z > " + g.out + "/t && echo ok")()
 				elsewhere := write("/var/tmp/ask-elsewhere")()
