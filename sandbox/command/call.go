@@ -94,6 +94,7 @@ func (c *checker) check(sh *shell, argv []arg, from origin) {
 	if s == nil {
 		c.named(sh, nil, nil, args)
 		c.spelled(sh, sh.stdin.s, "standard input")
+		c.substituted(sh, args)
 	} else if !c.refused {
 		c.apply(sh, known, prog, s, args)
 	}

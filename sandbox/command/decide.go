@@ -74,7 +74,7 @@ func (p *Policy) Decide(req Request) (v Verdict) {
 	var file *syntax.File
 	for pass := 1; pass == 1 || vars.again; pass++ {
 		vars.restart(pass)
-		c = &checker{p: p, req: &req, paths: maxPaths, seen: map[string]string{}, asked: map[asked]bool{}, active: map[*syntax.Stmt]int{}, vars: vars}
+		c = &checker{p: p, req: &req, paths: maxPaths, seen: map[string]string{}, asked: map[asked]bool{}, active: map[*syntax.Stmt]int{}, fed: map[string]printed{}, vars: vars}
 		sh := &shell{dirs: []string{req.Dir}, pos: []arg{}, stdin: unknown}
 		if why := malformed(req.Command); why != "" {
 			c.refuse("malformed", why, "send one command of plain UTF-8 text")
@@ -203,6 +203,8 @@ type checker struct {
 	active   map[*syntax.Stmt]int // how often the bodies of functions are being checked; 0 for done
 	seen     map[string]string    // resolved paths
 	asked    map[asked]bool
+	said     []printed          // the commands so far whose output is captured
+	fed      map[string]printed // what the files of process substitutions hold
 
 	vars  *variables
 	place syntax.Node // that assigns

@@ -53,7 +53,7 @@ func (g *grammar) pick(choices ...string) string { return choices[g.IntN(len(cho
 func (g *grammar) name() string {
 	n := g.pick("good", "fine", "good", "fine", "good", "evil", "nasty")
 	cut := 1 + g.IntN(len(n)-1)
-	switch g.IntN(16) {
+	switch g.IntN(20) {
 	case 0:
 		return n[:cut] + `""` + n[cut:]
 	case 1:
@@ -74,6 +74,12 @@ func (g *grammar) name() string {
 		return "{" + n + ",x}"
 	case 9:
 		return n[:cut] + "\\\n" + n[cut:]
+	case 10:
+		return fmt.Sprintf(`%s$'\U%x'%s`, n[:cut], n[cut], n[cut+1:])
+	case 11:
+		return fmt.Sprintf(`$'\x{%x}%s\0%s'`, n[0], n[1:], n)
+	case 12:
+		return fmt.Sprintf(`$(printf '%s%%s' '%s')`, n[:cut], n[cut:])
 	}
 	return n
 }
@@ -146,6 +152,8 @@ func (g *grammar) script() string {
 		return "find . -maxdepth 0 -exec " + simple + " {} \\;"
 	case 15:
 		return "cat <<E\n" + g.pick("$(evil)", "evil", "`evil`", "\\$(evil)") + "\nE\n"
+	case 29:
+		return "cat <<$'\\x45'\n" + g.script() + "\nE\n" + g.script() + "\n\\x45\n"
 	case 16:
 		return "cat <<'E'\n$(evil)\nE\n"
 	case 17:

@@ -50,7 +50,9 @@ func (u *use) xargs() {
 		}
 	case ok:
 	case !input.exact() || strings.ContainsAny(input.s, "'\"\\"):
-		out = append(out, arg{s: input.s, many: true})
+		for word := range strings.FieldsSeq(input.s) {
+			out = append(out, arg{s: word, many: true})
+		}
 	default:
 		out = append(out, texts(strings.Fields(input.s))...)
 	}
@@ -188,6 +190,7 @@ func (u *use) find() {
 			i++
 			if a.is("-files0-from") {
 				u.read(next, a.s)
+				c.substituted(sh, []arg{next})
 			}
 		}
 	}

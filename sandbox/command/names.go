@@ -54,6 +54,9 @@ func (in *invocation) gives(kind string) bool {
 
 // listed checks what a program prints that only looks at names, where another one takes that for names.
 func (c *checker) listed(sh *shell, p printed) {
+	for _, q := range p.some {
+		c.listed(sh, q)
+	}
 	if len(p.argv) == 0 {
 		return
 	}
@@ -61,7 +64,7 @@ func (c *checker) listed(sh *shell, p printed) {
 	if s != nil && s.sub && len(p.argv) > 1 {
 		s = c.p.programs[p.argv[0].s+" "+p.argv[1].s]
 	}
-	if out := c.output(p); s.is("l", "t") && !out.exact() && !numeric(out) {
+	if out := c.output(p); s.is("l", "t") && !out.exact() && !numeric(out) && !strings.Contains(out.s, "\n") {
 		c.named(sh, nil, nil, p.argv[1:])
 	}
 }
@@ -164,7 +167,13 @@ func (c *checker) spelled(sh *shell, code, what string) {
 			before, rest = rest[0], rest[1:]
 		}
 	}
+	if decoded := codeEscapes().ReplaceAllStringFunc(code, unescape); decoded != code {
+		c.spelled(sh, decoded, what)
+	}
 }
+
+// codeEscapes matches characters in strings of most languages.
+var codeEscapes = pattern(`\\(?:x[0-7][0-9a-fA-F]|x\{[0-7][0-9a-fA-F]\}|u00[0-7][0-9a-fA-F]|[01][0-7][0-7])`)
 
 func (c *checker) candidate(sh *shell, path string, write bool, what string) {
 	if strings.HasPrefix(path, "~/") {
@@ -174,7 +183,7 @@ func (c *checker) candidate(sh *shell, path string, write bool, what string) {
 		return
 	}
 	for _, full := range c.places(sh, path) {
-		if strings.ContainsAny(path, " \t\n") {
+		if markAt(path) < 0 && strings.ContainsAny(path, " \t\n") {
 			if _, err := os.Lstat(full); err != nil {
 				continue
 			}
@@ -186,14 +195,20 @@ func (c *checker) candidate(sh *shell, path string, write bool, what string) {
 	}
 }
 
-// places returns the absolute paths that path may be. In a directory that is not known it is taken to be
-// the one of the request.
-func (c *checker) places(sh *shell, path string) []string {
+// places returns the absolute paths that path may be, which are several where its lines are known one by one. In a
+// directory that is not known it is taken to be the one of the request.
+func (c *checker) places(sh *shell, path string) (all []string) {
 	dirs := sh.dirs
 	if dirs == nil {
 		dirs = []string{c.req.Dir}
 	}
-	return joined(dirs, path)
+	if markAt(path) < 0 {
+		return joined(dirs, path)
+	}
+	for line := range strings.SplitSeq(path, "\n") {
+		all = append(all, joined(dirs, line)...)
+	}
+	return all
 }
 
 // forbidden refuses a path that no command may name. Strict is about all that its wildcards can mean.

@@ -7,10 +7,12 @@ import (
 	"sync"
 )
 
-// printed is a simple command whose output is wanted, with what it reads. The zero value prints what is not known.
+// printed is a simple command whose output is wanted, with what it reads, or some of those that print it. The zero value
+// prints what is not known.
 type printed struct {
 	argv []arg
 	in   arg
+	some []printed
 }
 
 // prints says what programs print, where scripts commonly use it; nothing says lines of their input. The commands
@@ -49,7 +51,13 @@ var printings = sync.OnceValue(func() (table []printing) {
 // output returns what is known of the text that a command prints, without trailing newlines.
 func (c *checker) output(p printed) arg {
 	if len(p.argv) == 0 || c.refused {
-		return unknown
+		lines := []string{unknown.s} // in which further ones are found
+		for _, q := range p.some {
+			if out := c.output(q).s; out != unknown.s {
+				lines = append(lines, out)
+			}
+		}
+		return text(strings.Join(lines, "\n"))
 	}
 	var line strings.Builder // words end with a NUL; a \x07 says there may be many
 	for i, a := range p.argv {
@@ -80,25 +88,49 @@ func (c *checker) output(p printed) arg {
 			if row.output.s == "" && (markAt(p.in.s) >= 0 || p.argv[0].is("cat")) {
 				return p.in
 			}
-			return cmp.Or(row.output, unknown)
+			return cmp.Or(row.output, text(unknown.s+"\n"+p.in.s)) // of which it prints a part
 		}
 	}
 	return unknown
 }
 
-// echoed returns what echo and printf print.
+// echoed returns what echo and printf print. Where that depends on the shell, or a format, it is a line after what is
+// not known.
 func echoed(name string, args []arg) arg {
-	switch {
-	case name == "printf" && len(args) == 2 && (args[0].is("%s") || args[0].is(`%s\n`)):
-		args = args[1:]
-	case name == "printf" && (len(args) != 1 || strings.ContainsAny(args[0].s, `%\`)):
-		return unknown
-	case name == "echo" && len(args) > 0 && args[0].is("-n"):
-		args = args[1:]
-	}
 	out := join(args)
-	if out.many || name == "echo" && len(args) > 0 && args[0].maybeOption() {
+	option := name == "echo" && len(args) > 0 && args[0].maybeOption()
+	switch {
+	case name == "printf" && len(args) == 2 && !out.many && (args[0].is("%s") || args[0].is(`%s\n`)):
+		return args[1]
+	case name == "printf" && (len(args) > 1 || strings.ContainsAny(out.s, `%\`)):
+		return text(unknown.s + "\n" + formatted(args))
+	case option && args[0].is("-n"):
+		return echoed(name, args[1:])
+	case option || strings.Contains(out.s, `\`):
+		return text(unknown.s + "\n" + out.s + "\n" + unescape(out.s))
+	case out.many:
 		return unknown
 	}
 	return out
 }
+
+// formatted returns what printf makes of a format and arguments.
+func formatted(args []arg) (s string) {
+	format, args := args[0].s, args[1:]
+	for more := true; more; more = more && len(args) > 0 {
+		more = false
+		s += directive().ReplaceAllStringFunc(format, func(d string) (value string) {
+			if d == "%%" {
+				return "%"
+			}
+			if more = true; len(args) > 0 {
+				value, args = args[0].s, args[1:]
+			}
+			return value
+		})
+	}
+	return unescape(s)
+}
+
+// directive matches a directive of a format of printf.
+var directive = pattern(`%[^a-zA-Z%]*[a-zA-Z%]`)

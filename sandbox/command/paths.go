@@ -226,7 +226,7 @@ func (c *checker) redir(sh *shell, r *syntax.Redirect) {
 	}
 	switch r.Op {
 	case syntax.RdrIn:
-		c.target(sh, r.Word, false)
+		stdin = c.output(c.fed[c.target(sh, r.Word, false)])
 	case syntax.RdrInOut, syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
 		c.target(sh, r.Word, true)
 	case syntax.DplIn, syntax.DplOut:
@@ -235,6 +235,7 @@ func (c *checker) redir(sh *shell, r *syntax.Redirect) {
 		} else if !numeric(c.value(sh, r.Word)) {
 			c.target(sh, r.Word, true)
 		}
+		stdin = c.output(c.fed["/dev/fd/"+r.Word.Lit()])
 	case syntax.WordHdoc:
 		stdin = c.value(sh, r.Word)
 	case syntax.Hdoc, syntax.DashHdoc:
@@ -244,6 +245,8 @@ func (c *checker) redir(sh *shell, r *syntax.Redirect) {
 	}
 	if input {
 		sh.stdin = stdin
+	} else if r.N != nil {
+		c.fed["/dev/fd/"+r.N.Value] = printed{argv: []arg{text("cat")}, in: stdin}
 	}
 }
 
@@ -253,6 +256,11 @@ func (c *checker) hereDoc(sh *shell, r *syntax.Redirect) arg {
 		return text("")
 	}
 	c.value(sh, r.Word)
+	for _, part := range r.Word.Parts {
+		if q, ok := part.(*syntax.SglQuoted); ok && q.Dollar && strings.Contains(q.Value, `\`) { // the parser looks for it as it is written
+			c.refuse("ambiguous", "the end of a here-document is spelled in escapes, which are read in two ways", "write its letters out")
+		}
+	}
 	quoted := r.Word.Lit() == "" || strings.Contains(r.Word.Lit(), `\`)
 	x := expander{c: c, sh: sh}
 	for _, part := range r.Hdoc.Parts {
@@ -269,15 +277,17 @@ func (c *checker) hereDoc(sh *shell, r *syntax.Redirect) arg {
 	return text(s)
 }
 
-// target checks the file of a redirection.
-func (c *checker) target(sh *shell, w *syntax.Word, write bool) {
+// target checks the file of a redirection, and returns it.
+func (c *checker) target(sh *shell, w *syntax.Word, write bool) (file string) {
 	for _, a := range c.word(sh, w) {
+		file = a.s
 		if strings.HasPrefix(a.s, "/dev/tcp/") || strings.HasPrefix(a.s, "/dev/udp/") {
 			c.refuse("network", "the redirection "+show(a.s)+" opens a network connection", "")
-			return
+			return ""
 		}
 		c.path(sh, a, "the redirection", write)
 	}
+	return file
 }
 
 func isDir(path string) bool {

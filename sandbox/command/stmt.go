@@ -30,12 +30,21 @@ func (c *checker) substitution(sh *shell, list []*syntax.Stmt) arg {
 		return unknown
 	}
 	inner := *sh
-	out := c.stmts(&inner, list)
-	if len(list) != 1 {
-		return unknown
-	}
+	out := c.captured(&inner, list)
 	c.listed(sh, out)
 	return c.output(out)
+}
+
+// captured checks statements, and returns what prints their output.
+func (c *checker) captured(sh *shell, list []*syntax.Stmt) printed {
+	outer := c.said
+	c.said = nil
+	out := c.stmts(sh, list)
+	if len(list) != 1 || len(out.argv) == 0 {
+		out = printed{some: c.said}
+	}
+	c.said = outer
+	return out
 }
 
 // stmt checks one statement and returns what prints its output.
@@ -60,15 +69,19 @@ func (c *checker) stmt(sh *shell, st *syntax.Stmt) (out printed) {
 			return printed{}
 		}
 	}
+	if len(out.argv) > 0 && len(c.said) < maxListed {
+		c.said = append(c.said, out)
+	}
 	return out
 }
 
 // command checks a command. Every kind is listed; one that is not known is refused.
 func (c *checker) command(sh *shell, st *syntax.Stmt) (out printed) {
 	switch cmd := st.Cmd.(type) {
-	case nil:
+	case nil: // $(< file)
+		return printed{argv: []arg{text("cat")}, in: sh.stdin}
 	case *syntax.CallExpr:
-		return printed{c.call(sh, cmd, st.Redirs), sh.stdin}
+		return printed{argv: c.call(sh, cmd, st.Redirs), in: sh.stdin}
 	case *syntax.BinaryCmd:
 		switch cmd.Op {
 		case syntax.Pipe, syntax.PipeAll:
@@ -138,7 +151,7 @@ func (c *checker) command(sh *shell, st *syntax.Stmt) (out printed) {
 // pipe checks a | b, the second with what the first prints.
 func (c *checker) pipe(sh *shell, b *syntax.BinaryCmd) printed {
 	left := *sh
-	in := c.stmt(&left, b.X)
+	in := c.captured(&left, []*syntax.Stmt{b.X})
 	if b.Op == syntax.PipeAll {
 		in = printed{}
 	}

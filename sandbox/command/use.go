@@ -74,6 +74,9 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 		return
 	}
 	u := &use{c: c, base: sh, sh: sh, name: name, prog: prog, in: in, value: unknown}
+	if name == "printf" {
+		u.value = echoed(name, in.operands)
+	}
 	if !prog.builtin {
 		inner := *sh
 		inner.vars = nil // the program does not see them
@@ -87,11 +90,36 @@ func (c *checker) apply(sh *shell, name string, prog program, s *spec, args []ar
 	if !c.refused && !u.quiet {
 		u.operands()
 	}
-	reads := slices.ContainsFunc(in.opts, func(o optArg) bool { return strings.Contains(o.name, "stdin") || strings.Contains(o.name, "from-file") })
-	if !prog.builtin && !s.sub && (reads || !s.is(".", "r", "y", "l", "t", "sed", "awk", "@find") && !filters().lists(name, unknown)) {
+	reads := slices.ContainsFunc(in.opts, optArg.lists)
+	data := !reads && s.is(".", "r", "y", "l", "t", "sed", "awk", "@find")
+	if !prog.builtin && !s.sub && !data && (reads || !filters().lists(name, unknown)) || name == "mapfile" || name == "readarray" {
 		c.spelled(sh, u.sh.stdin.s, "standard input")
 	}
+	if !data && (reads || !s.is("r*w", "@test")) {
+		c.substituted(sh, args)
+	}
 }
+
+// substituted checks what the files of process substitutions hold, where that is names or code.
+func (c *checker) substituted(sh *shell, args []arg) {
+	for _, a := range args {
+		if p, ok := c.fed[a.s[max(0, strings.Index(a.s, "/dev/fd/")):]]; ok {
+			c.listed(sh, p)
+			c.spelled(sh, c.output(p).s, "a process substitution")
+		}
+	}
+}
+
+// lists reports whether what the option names has names of files, or code.
+func (o optArg) lists() bool {
+	if o.option == nil {
+		return listing().MatchString(o.name)
+	}
+	return o.kind == "s" || o.kind == "f" || o.kind != "P" && slices.ContainsFunc(o.names, listing().MatchString)
+}
+
+// listing matches options whose values are lists of files.
+var listing = pattern(`stdin|from-file|files0?-from|arg-file`)
 
 // mayStartWithDash reports whether a word that starts unknown may be an
 // option. A glob is looked up in the directory.

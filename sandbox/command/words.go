@@ -129,11 +129,8 @@ func (x *expander) quoted(part syntax.WordPart) {
 	case *syntax.Lit:
 		s = doubleEscapes.Replace(p.Value)
 	case *syntax.SglQuoted:
-		switch {
-		case !p.Dollar:
-			s = p.Value
-		case simpleEscapes().MatchString(p.Value): // others make it unknown
-			s = ansiEscapes.Replace(p.Value)
+		if s = p.Value; p.Dollar {
+			s = unescape(s)
 		}
 	case *syntax.DblQuoted:
 		if p.Dollar {
@@ -155,8 +152,9 @@ func (x *expander) quoted(part syntax.WordPart) {
 	case *syntax.ProcSubst:
 		inner := *x.sh
 		inner.stdin = unknown
-		x.c.stmts(&inner, p.Stmts)
-		s = "/dev/fd/63"
+		out := x.c.captured(&inner, p.Stmts)
+		s = "/dev/fd/" + strconv.Itoa(63+len(x.c.fed))
+		x.c.fed[s] = out
 	case *syntax.ExtGlob:
 		if strings.ContainsAny(p.Pattern.Value, "$`<>") {
 			x.c.refuse("computed", "an extended glob holds an expansion", "")
@@ -165,26 +163,25 @@ func (x *expander) quoted(part syntax.WordPart) {
 	x.add(s)
 }
 
-// split adds the value of an unquoted expansion: words of it if it is known.
+// split adds the value of an unquoted expansion: words of it as far as it is known.
 func (x *expander) split(v string, exact bool) {
-	if !exact {
-		x.many = true
-		x.add(v)
-		return
-	}
 	space := func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }
 	for i, word := range strings.FieldsFunc(v, space) {
 		if i > 0 || space(rune(v[0])) {
 			x.end()
 		}
-		if strings.ContainsAny(word, "*?[\\") {
+		x.many = x.many || !exact
+		if exact && strings.ContainsAny(word, "*?[\\") {
 			x.many = true
 			word = strings.NewReplacer("*", "\x01", "?", "\x02", "[", "\x03", "\\", "\x03").Replace(word)
 		}
 		x.add(word)
 	}
-	if v != "" && space(rune(v[len(v)-1])) {
+	switch {
+	case v != "" && space(rune(v[len(v)-1])):
 		x.end()
+	case v == "" && !exact:
+		x.many, x.have = true, true
 	}
 }
 
@@ -257,7 +254,13 @@ func (x *expander) param(p *syntax.ParamExp) (value string, many bool) {
 	if p.Length {
 		return number.s, false
 	}
-	return unknown.s, p.Excl || name == "@" || index != nil && index.Lit() == "@"
+	value = unknown.s
+	if v, many := x.parameter(name); !many && markAt(v) < 0 && !p.Excl && index == nil {
+		if s, err := expand.Literal(&expand.Config{Env: expand.ListEnviron(name + "=" + v)}, &syntax.Word{Parts: []syntax.WordPart{p}}); err == nil {
+			value += "\n" + s // where the operands are known
+		}
+	}
+	return value, p.Excl || name == "@" || index != nil && index.Lit() == "@"
 }
 
 // parameter returns the value of a variable or a positional parameter.
@@ -373,10 +376,4 @@ func braces(w *syntax.Word) (alternatives [][]syntax.WordPart, odd bool) {
 	return alternatives, true
 }
 
-// simpleEscapes matches the text of a $'...' string that is decoded here.
-var simpleEscapes = pattern(`^(?:[^\\]|\\[nt\\'"?])*$`)
-
-var (
-	ansiEscapes   = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`, `\'`, `'`, `\"`, `"`, `\?`, "?")
-	doubleEscapes = strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
-)
+var doubleEscapes = strings.NewReplacer(`\$`, "$", "\\`", "`", `\"`, `"`, `\\`, `\`, "\\\n", "")
