@@ -18,7 +18,8 @@ func effects() map[string]effect {
 		u.inline = true
 		u.c.shellText(u.sh, value, nil, u.name+" "+what, false)
 	}
-	table := map[string]effect{
+	var table map[string]effect
+	table = map[string]effect{
 		"r":   (*use).read,
 		"l":   (*use).look,
 		"a":   (*use).readOptions,
@@ -63,6 +64,10 @@ func effects() map[string]effect {
 		"s": func(u *use, value arg, what string) {
 			u.inline = true
 			u.script(value, what)
+		},
+		"G": func(u *use, dir arg, what string) {
+			u.c.name(u.sh, dir.s, false, u.name+" "+what)
+			table["!"](u, dir, what)
 		},
 		"!": func(u *use, _ arg, what string) {
 			u.refuse("option", "%s %s is refused: it runs programs, changes what runs, or leaves the working directory", u.name, what)

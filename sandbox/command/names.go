@@ -15,10 +15,10 @@ import (
 // named checks the words of a program that s describes, which is nil for one that is not known. Those
 // that belong to another program are left to that.
 func (c *checker) named(sh *shell, s *spec, in *invocation, args []arg) {
-	if s.is("t", "l", "@test", "@find", "+") && !in.gives("n") || s != nil && in.gives("t") {
+	if s.is("t", "l", "@test", "@find", "+") && !in.gives("n") || s != nil && (in.gives("t") || s.quiet && in.quiet()) {
 		return
 	}
-	write := !s.is(".", "r", "y")
+	write := !s.is(".", "r", "y", "sed", "N") || in.gives("I")
 	data, code := in.told(s)
 	for i, a := range args {
 		option, value, _ := strings.Cut(a.s, "=")
@@ -49,7 +49,12 @@ func (c *checker) named(sh *shell, s *spec, in *invocation, args []arg) {
 
 // gives reports whether an option of this kind was given.
 func (in *invocation) gives(kind string) bool {
-	return slices.ContainsFunc(in.opts, func(o optArg) bool { return o.option != nil && o.kind == kind })
+	return in != nil && slices.ContainsFunc(in.opts, func(o optArg) bool { return o.option != nil && o.kind == kind })
+}
+
+// quiet reports whether all options are known to do nothing.
+func (in *invocation) quiet() bool {
+	return in.doubt.s == "" && !slices.ContainsFunc(in.opts, func(o optArg) bool { return o.option == nil || o.kind != "" && o.kind != "." })
 }
 
 // listed checks what a program prints that only looks at names, where another one takes that for names.
@@ -95,8 +100,16 @@ func (in *invocation) told(s *spec) (data, code []string) {
 			data, drop = append(data, o.value.s), true
 		case o.kind == "P":
 			drop = true
-		case o.kind == "." && slices.ContainsFunc(o.names, func(name string) bool { return textOptionNames().lists(name, unknown) }):
+		case (o.kind == "." || o.kind == "y") && slices.ContainsFunc(o.names, func(name string) bool { return textOptionNames().lists(name, unknown) }):
 			data = append(data, o.value.s)
+		case o.kind == "G": // checked by its effect
+			data = append(data, o.value.s)
+		case o.kind == "m" && o.value.is("venv"): // a directory
+			for _, a := range in.raw {
+				if filepath.Base(a.s) == ".env" {
+					data = append(data, a.s)
+				}
+			}
 		case o.kind == "i" || o.kind == "!":
 			code = append(code, o.value.s)
 		}

@@ -33,6 +33,8 @@ import (
 //	              but what an option with effect q asks for
 //	sub           a sub-command with a line of its own; sub! refuses others
 //	<             with no operand before it, code comes from standard input
+//	quiet         where all options have a line here and neither an effect nor
+//	              a y, the operands name nothing that is opened (git log)
 //	-             options have one dash and may be long (go, find)
 //	old           a first word without dash is a cluster of options (tar)
 //	n  n*  u*     the name of a variable that is assigned; that is unset
@@ -60,6 +62,8 @@ import (
 //	   directory of the request only       f  a file of code, as above
 //	m  a module of an interpreter          sed  awk  a script of these, as above
 //	q  nothing runs (--version)                !  refused
+//	G  the same, and the value is read (git --git-dir)
+//	y  none but that quiet is not
 //	~NAME  as if program NAME ran              S  a list of arguments (env -S)
 //	t  the operands name nothing to be opened
 //	n  the name of a variable that is assigned
@@ -75,6 +79,7 @@ type spec struct {
 	oneDash bool
 	old     bool
 	sub     bool
+	quiet   bool
 	strict  bool // unknown sub-commands are refused
 }
 
@@ -123,6 +128,8 @@ func parseSpec(line string, effects map[string]effect) *spec {
 			s.oneDash = true
 		case "old":
 			s.old = true
+		case "quiet":
+			s.quiet = true
 		case "sub", "sub!":
 			s.sub, s.strict = true, op == "sub!"
 			s.risky = true

@@ -46,7 +46,7 @@ diff,gdiff,sdiff,colordiff,wdiff | r* | l/paginate:! o/output=w diff-program=x t
 diff3 | r* | diff-program=x m A e E L/label=.
 patch,gpatch | w r | i/input=r o/output=w d/directory=d r/reject-file=w B/prefix=. p/strip=. D/ifdef=. V=. Y=. z/suffix=. F/fuzz=. e/ed:! R N f t s E l n u c b dry-run binary version:q
 iconv,dos2unix,unix2dos | r* | o/output=w f/from-code=. t/to-code=. l/list:q n/newfile
-jq,gojq,yq,xq,jaq | . r* | f/from-file=P L=. arg=. argjson=. slurpfile=p rawfile=p args jsonargs i/inplace:. indent=. r c n s e S C M a j R tab
+jq,gojq,yq,xq,jaq | . r* | f/from-file=P L=. arg=. argjson=. slurpfile=p rawfile=p args jsonargs i/inplace:I indent=. r c n s e S C M a j R tab
 less,more,most,zless,zmore,lv,pg | @pager r* | o=w O=w log-file=w LOG-FILE=w k/lesskey-file=! lesskey-src=! lesskey-content=! T/tag-file=r t/tag=. p/pattern=. P=. j=. x=. y=. z=. b=. h=. D=. e E f F g G i I m M n N q R r s S u U w W X V/version:q
 date,gdate | +* | s/set=! d/date=. f/file=r r/reference=r I?. iso-8601?. R rfc-3339=. u help:q version:q debug
 man,apropos,whatis,info | .* | P/pager=x H?! html?! B=! X?! gxditview?! T?. C/config-file=! M/manpath=! L/locale=. m=. s/sections=. S=. e/extension=. E/encoding=. p/preprocessor=. R/recode=. f k K w W a c l/local-file t Z D d u r=. i I regex wildcard names-only no-hyphenation nh no-justification nj V/version:q h/help:q

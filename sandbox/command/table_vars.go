@@ -43,9 +43,9 @@ const changing = `_ RANDOM SRANDOM SECONDS LINENO REPLY BASHPID PPID UID EUID GR
 // numericNames lists parameters that always hold a number.
 const numericNames = `# ? $ ! RANDOM SRANDOM SECONDS LINENO BASHPID PPID UID EUID OPTIND EPOCHSECONDS COLUMNS LINES SHLVL HISTCMD BASH_SUBSHELL`
 
-// specialVar reports whether assigning the variable does more, or less, than give it the value.
+// specialVar reports whether assigning the variable does more to the shell, or less, than give it the value.
 func specialVar(name string) bool {
-	return changingVars().lists(name, unknown) || codeVars().lists(name, unknown)
+	return changingVars().lists(name, unknown) || codeVars().lists(name, unknown) && !strings.HasPrefix(name, "GIT_")
 }
 
 // checkEnvName refuses an assignment to a variable that changes what runs.
