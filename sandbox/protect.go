@@ -67,15 +67,16 @@ var protectedNames = []protected{
 	{names: `.git`, only: true},
 	// Hooks of other version control, and those that tools which are installed as hooks of git read.
 	{names: `.hg/hgrc .hgrc .jj/repo/config.toml .husky .huskyrc .huskyrc.json .lefthook lefthook.yml lefthook.yaml lefthook.toml lefthook.json .lefthook.yml .lefthook.yaml
-		lefthook-local.yml lefthook-local.yaml .lefthook-local.yml .lefthook-local.yaml .pre-commit-config.yaml prek.toml .overcommit.yml`},
+		lefthook-local.yml lefthook-local.yaml .lefthook-local.yml .lefthook-local.yaml .pre-commit-config.yaml prek.toml .overcommit.yml
+		hk.pkl .trunk/trunk.yaml .lintstagedrc .lintstagedrc.* lint-staged.config.* captainhook.json grumphp.yml .rusty-hook.toml`},
 
 	// Editors run tasks, debuggers, language servers and project scripts, and
 	// development containers their commands, when a directory is opened.
 	{names: `.vscode .vscode-server .idea .fleet .zed .vs .devcontainer .devcontainer.json
 		.exrc .vimrc .gvimrc .nvimrc .nvim.lua .vim .config/nvim .emacs .emacs.d .dir-locals.el .dir-locals-2.el .config/emacs
-		.helix .config/helix *.code-workspace .bsp .nova .lvimrc .config/Code .config/Cursor .config/VSCodium`},
+		.helix .config/helix *.code-workspace .bsp .nova .lvimrc .theia *.sublime-project .externalToolBuilders hie.yaml omnisharp.json .config/Code .config/Cursor .config/VSCodium`},
 	// Agents run the hooks and servers that their settings name.
-	{names: `.mcp.json .claude .claude.json .cursor .windsurf .codex .gemini .continue .roo .cline .kiro .amazonq .opencode .goose .aider.conf.yml .junie .augment .qwen .crush.json crush.json
+	{names: `.mcp.json .claude .claude.json .cursor .windsurf .codex .gemini .continue .continuerc.json .roo .cline .kiro .amazonq .opencode .goose .aider.conf.yml .junie .augment .qoder .serena/project.yml .serena/project.local.yml .agents/mcp_config.json .qwen .crush.json crush.json
 		opencode.json opencode.jsonc .factory .kilocode .trae .copilot .github/hooks .rovodev .openhands .grok .pi .amp .config/amp .config/opencode .config/goose .config/crush .codeium claude_desktop_config.json`},
 
 	// Shells, and what starts with a session, run these files.
@@ -84,11 +85,11 @@ var protectedNames = []protected{
 		.kshrc .mkshrc .cshrc .tcshrc .login .logout .config/fish .config/nushell .config/powershell *_profile.ps1
 		.xinitrc .xprofile .xsession .xsessionrc .xserverrc .pam_environment .config/environment.d .config/autostart .config/systemd .config/launchd LaunchAgents LaunchDaemons`},
 	// What changes a shell when it enters a directory.
-	{names: `mise.toml mise.local.toml .mise.toml .mise.local.toml .mise .config/mise .direnv .autoenv.zsh .rvmrc`},
+	{names: `mise.toml mise.local.toml .mise.toml .mise.local.toml .mise .config/mise mise/config.toml mise/config.local.toml .direnv .autoenv.zsh .rvmrc`},
 	// Programs that people start every day run code from these files.
 	{names: `.wezterm.lua .config/wezterm .config/kitty .config/alacritty .config/ghostty .config/i3 .config/sway .config/hypr .local/share/applications .local/share/systemd .local/share/dbus-1 .docker/cli-plugins
 		.Renviron .octaverc .ghci .ocamlinit .iex.exs .erlang .sbclrc .julia/config .lein/profiles.clj .jvmopts .sbtopts bunfig.toml
-		.tmux.conf .config/tmux .screenrc .gdbinit .gdbearlyinit .lldbinit .pythonrc .pythonrc.py .pythonstartup .irbrc .pryrc .Rprofile .psqlrc .sqliterc .lessfilter .lesskey .wgetrc .curlrc .mailcap .local/bin`},
+		.tmux.conf .config/tmux .screenrc .gdbinit .gdbearlyinit .lldbinit .pythonrc .pythonrc.py .pythonstartup .pdbrc .ipython .jupyter jupyter_*_config.py jupyter_*_config.json .rdbgrc .irbrc .pryrc .Rprofile .psqlrc .sqliterc .lessfilter .lesskey .wgetrc .curlrc .mailcap .local/bin`},
 
 	// Package managers run scripts, plugins and build wrappers that these name.
 	{names: `.pnpmfile.cjs .pnpmfile.mjs .yarnrc .yarnrc.yml .yarn/releases .yarn/plugins .cargo/config .cargo/config.toml .cargo/bin .bundle/config .gradle/init.gradle .gradle/init.d .mvn/extensions.xml .mvn/jvm.config .mvn/maven.config

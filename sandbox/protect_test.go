@@ -53,8 +53,12 @@ func TestProtectDefault(t *testing.T) {
 			.docker/config.json .kube/config .config/gh/hosts.yml .cargo/credentials.toml .cache/toolserver/tokens .config/gcloud/x .pgpass`,
 		control: `.git .git/hooks .git/hooks/pre-commit sub/.git/hooks/x .git/config .git/modules/a/b/hooks/x .git/modules/a/config .git/worktrees/w/commondir bare.git/hooks/x bare.git/config .gitconfig .husky/pre-commit
 			.mcp.json .claude/settings.json .cursor/mcp.json .vscode/tasks.json .idea/workspace.xml .bashrc .bash_profile .profile .zshrc .zshenv .zprofile .inputrc .config/fish/config.fish
-			.yarnrc.yml .pnpmfile.cjs .cargo/config.toml toolserver.yaml sub/toolserver.yaml .tmux.conf`,
-		ordinary: `main.go .gitignore .gitattributes .github/workflows/ci.yml .git/info/exclude .env.example .env.local.sample .env.template .env.dist env .envfile package.json Makefile
+			.yarnrc.yml .pnpmfile.cjs .cargo/config.toml toolserver.yaml sub/toolserver.yaml .tmux.conf
+			hk.pkl .trunk/trunk.yaml .lintstagedrc .lintstagedrc.mjs lint-staged.config.js captainhook.json grumphp.yml .rusty-hook.toml mise/config.toml
+			.theia/settings.json app.sublime-project .externalToolBuilders/x.launch hie.yaml omnisharp.json .continuerc.json .qoder/x .serena/project.yml .agents/mcp_config.json
+			.pdbrc .ipython/profile_default/startup/x.py .jupyter/x jupyter_server_config.py sub/jupyter_notebook_config.json .rdbgrc`,
+		ordinary: `rust-toolchain.toml rust-toolchain .rspec Directory.Build.props Directory.Build.targets pnpm-workspace.yaml mcp.json .agents/skills/x/SKILL.md .serena/memories/x.md
+			toolserver.yml .trunk/out/x app.sublime-project.md src/jupyter_config.py main.go .gitignore .gitattributes .github/workflows/ci.yml .git/info/exclude .env.example .env.local.sample .env.template .env.dist env .envfile package.json Makefile
 			hooks/pre-commit config .editorconfig .prettierrc .eslintrc.json docs/.nojekyll src/.profile.go bashrc ssh/config .git/COMMIT_EDITMSG .dockerignore .docker/Dockerfile .env/bin/activate`,
 	} {
 		for path := range strings.FieldsSeq(paths) {
