@@ -263,11 +263,32 @@ func checkGiven(path string) error {
 // another.
 func (l *Loaded) Assumed() bool { return l.assumed }
 
+// Home returns the directory that is served if that is the home directory or holds it, or nothing.
+func (l *Loaded) Home() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	home = realPaths([]string{home})[0]
+	for _, dir := range append([]string{l.WorkingDirectory}, l.Roots...) {
+		if within(home, realPaths([]string{dir})) {
+			return dir
+		}
+	}
+	return ""
+}
+
 // Warnings returns what is no mistake in the configuration, but probably not meant.
 func (l *Loaded) Warnings() (all []string) {
-	if home, err := os.UserHomeDir(); err == nil && l.assumed && within(realPaths([]string{home})[0], realPaths([]string{l.WorkingDirectory})) {
-		all = append(all, fmt.Sprintf("tools may use all of your home directory, since the server was started in %s and no directory was given: "+
-			"give one as an argument (toolserver serve --stdio /path/to/project), or set working_directory", l.WorkingDirectory))
+	const most = "tools may use all of your home directory, since "
+	switch home := l.Home(); {
+	case home == "":
+	case l.assumed && home == l.WorkingDirectory:
+		all = append(all, most+"the server was started in "+home+" and no directory was given: "+
+			"give one as an argument (toolserver serve --stdio /path/to/project), or set working_directory")
+	default:
+		all = append(all, most+home+" is served: give the directory of a project instead (toolserver serve --stdio /path/to/project), "+
+			"or name it in working_directory and roots")
 	}
 	return append(all, l.unusedGroups()...)
 }

@@ -81,37 +81,62 @@ mcp_servers: {up: {command: x, groups: [deskk]}}
 	}
 }
 
-// TestHomeDirectory warns where nobody has said what to serve, and it is a home directory.
+// TestHomeDirectory warns where a home directory is served, however that was said.
 func TestHomeDirectory(t *testing.T) {
-	home := t.TempDir()
-	project := filepath.Join(home, "project")
-	if err := os.Mkdir(project, 0o700); err != nil {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
 		t.Fatal(err)
+	}
+	home := filepath.Join(base, "me")
+	project, link := filepath.Join(home, "project"), filepath.Join(base, "link")
+	if err := os.MkdirAll(project, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(home, link); err != nil {
+		t.Skip(err)
 	}
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
-	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "none"))
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(base, "none"))
 	t.Setenv("TOOLSERVER_CONFIG", "")
 	for _, test := range []struct {
 		in    string
 		given []string
-		warns bool
+		yaml  string
+		warns string // a part; none if empty
 	}{
-		{home, nil, true},
-		{filepath.Dir(home), nil, true},
-		{project, nil, false},
-		{home, []string{home}, false},
-		{home, []string{"project"}, false},
+		{home, nil, "", "was started in " + home},
+		{base, nil, "", "was started in " + base},
+		{project, nil, "", ""},
+		{home, []string{home}, "", home + " is served"},
+		{home, []string{"."}, "", home + " is served"},
+		{project, []string{".."}, "", home + " is served"},
+		{project, []string{link}, "", link + " is served"},
+		{project, []string{"/"}, "", "/ is served"},
+		{home, []string{"project", home}, "", home + " is served"},
+		{home, []string{"project"}, "", ""},
+		{project, nil, "working_directory: " + home, home + " is served"},
+		{project, nil, "roots: [" + base + "]", base + " is served"},
+		{home, nil, "working_directory: " + project, ""},
 	} {
 		t.Chdir(test.in)
-		l, err := config.Load(config.Overrides{Directories: test.given})
+		o := config.Overrides{Directories: test.given}
+		if test.yaml != "" {
+			o.File = filepath.Join(base, "c.yaml")
+			if err := os.WriteFile(o.File, []byte(test.yaml+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l, err := config.Load(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(l.Warnings(), "\n"); strings.Contains(got, "all of your home directory") != test.warns {
+		got := strings.Join(l.Warnings(), "\n")
+		if strings.Contains(got, "all of your home directory") != (test.warns != "") || !strings.Contains(got, test.warns) {
 			t.Errorf("%+v: %q", test, got)
 		}
 	}
+	t.Chdir(home)
 	for given, want := range map[string]string{
 		"~/project": "the directory ~/project does not exist: only shells replace ~; write " + project,
 		"projekt":   "write an absolute path",

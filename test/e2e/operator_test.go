@@ -178,9 +178,8 @@ func TestCheckNotes(t *testing.T) {
 	_, said, _ := o.run("serve", "--stdio")
 	contain(t, "serve in a home directory", said, home, "set working_directory")
 	for _, args := range [][]string{{"serve", "--stdio", "."}, {"serve", "--stdio", "--config", c}} {
-		if _, said, _ := o.run(args...); strings.Contains(said, home) {
-			t.Errorf("%q was told which directory to serve:\n%s", args, said)
-		}
+		_, said, _ := o.run(args...)
+		contain(t, fmt.Sprint(args), said, home, o.dir+" is served")
 	}
 	for given, want := range map[string]string{
 		"~/project": "the directory ~/project does not exist: only shells replace ~; write " + o.dir + "/project",
@@ -188,6 +187,25 @@ func TestCheckNotes(t *testing.T) {
 	} {
 		if _, said, code := o.run("serve", "--stdio", given); code != 2 || !strings.Contains(said, want) {
 			t.Errorf("serve %s ends with %d: %s", given, code, said)
+		}
+	}
+}
+
+// TestInstallAsks asks on a terminal before it adds an entry that serves the home directory.
+func TestInstallAsks(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("script"); err != nil {
+		t.Skip(err)
+	}
+	for says, want := range map[string]string{"n\n": "nothing was changed", "\n": "nothing was changed", "y\n": "cursor: added in"} {
+		o := newOperator(t)
+		o.env = append(o.env, "HOME="+o.dir)
+		cmd := exec.Command("script", "-qec", binary()+" install cursor", "/dev/null")
+		cmd.Dir, cmd.Env, cmd.Stdin = o.dir, o.env, strings.NewReader(says)
+		out, _ := cmd.CombinedOutput()
+		contain(t, fmt.Sprintf("%q", says), string(out), "This would let tools use all of your home directory ("+o.dir+")", "[y/N]", want)
+		if _, err := os.Stat(filepath.Join(o.dir, ".cursor", "mcp.json")); (err == nil) != (says == "y\n") {
+			t.Errorf("%q: %v", says, err)
 		}
 	}
 }

@@ -209,9 +209,9 @@ func thisMachine() (clients.Machine, error) {
 
 // install adds the server to clients.
 func (g *globals) install(ctx context.Context, f *installFlags, names []string) error {
-	server, err := g.offered(f)
+	server, err := g.offered(ctx, f)
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	if len(names) == 0 {
 		if names, err = g.askClients(ctx, f); err != nil {
@@ -311,7 +311,7 @@ func (g *globals) askClients(ctx context.Context, f *installFlags) (names []stri
 		return nil, usage(errors.New("no MCP client was found here; toolserver clients lists where it looks, and install CLIENT writes the file of any"))
 	case f.assumeYes:
 		return found, nil
-	case !app.IsTerminal(g.std.In) || !app.IsTerminal(g.std.Err) || g.json:
+	case !g.answers():
 		return nil, usage(fmt.Errorf("name the clients, or use --yes for all that are here: toolserver install %s", strings.Join(found, " ")))
 	}
 	t := &terminal{std: g.std}
@@ -331,7 +331,12 @@ func (g *globals) askClients(ctx context.Context, f *installFlags) (names []stri
 }
 
 // offered returns the server that entries are about.
-func (g *globals) offered(f *installFlags) (s clients.Server, err error) {
+func (g *globals) offered(ctx context.Context, f *installFlags) (s clients.Server, err error) {
+	defer func() {
+		if _, coded := errors.AsType[*exitError](err); err != nil && !coded {
+			err = usage(err)
+		}
+	}()
 	s = clients.Server{Name: f.name, URL: f.url, TokenEnv: f.tokenEnv}
 	for _, text := range f.env {
 		name, value, given := strings.Cut(text, "=")
@@ -362,14 +367,14 @@ func (g *globals) offered(f *installFlags) (s clients.Server, err error) {
 	for _, w := range warnings {
 		fmt.Fprintln(g.std.Err, "toolserver: warning:", w)
 	}
-	serve, err := g.serveArguments()
+	serve, err := g.serveArguments(ctx, f)
 	s.Command, s.Args = argv[0], slices.Concat(argv[1:], serve)
 	return s, err
 }
 
 // serveArguments returns the arguments that serve what the flags of the program select, wherever the
 // server is started.
-func (g *globals) serveArguments() ([]string, error) {
+func (g *globals) serveArguments(ctx context.Context, f *installFlags) ([]string, error) {
 	cfg, err := g.load(g.dirs)
 	if err != nil {
 		return nil, err
@@ -382,6 +387,12 @@ func (g *globals) serveArguments() ([]string, error) {
 	dirs := g.dirs
 	if len(dirs) == 0 && cfg.Assumed() {
 		dirs = []string{cfg.WorkingDirectory}
+	}
+	if home := cfg.Home(); home != "" && cfg.Assumed() && !f.print && !f.link && !f.dryRun {
+		if err := g.askHome(ctx, f, home); err != nil {
+			return nil, err
+		}
+	} else {
 		for _, w := range cfg.Warnings() {
 			fmt.Fprintln(g.std.Err, "toolserver: warning:", w)
 		}
@@ -393,6 +404,24 @@ func (g *globals) serveArguments() ([]string, error) {
 		args = append(args, dir)
 	}
 	return args, nil
+}
+
+// askHome asks whether all of the home directory is meant, which nobody has said.
+func (g *globals) askHome(ctx context.Context, f *installFlags, home string) error {
+	if f.assumeYes || !g.answers() {
+		return usage(fmt.Errorf("this would let tools use all of your home directory, since it is started in %s: say with --dir which directory is meant, such as --dir ~/project", home))
+	}
+	line, err := (&terminal{std: g.std}).ask(ctx, fmt.Sprintf("This would let tools use all of your home directory (%s); --dir chooses another one. Continue?", home))
+	if err == nil && !isYes(line) {
+		fmt.Fprintln(g.std.Err, "toolserver: nothing was changed")
+		err = &exitError{code: exitFailed}
+	}
+	return err
+}
+
+// answers reports whether there is somebody to ask.
+func (g *globals) answers() bool {
+	return app.IsTerminal(g.std.In) && app.IsTerminal(g.std.Err) && !g.json
 }
 
 func clientsCommand(g *globals) *cobra.Command {

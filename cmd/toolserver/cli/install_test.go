@@ -70,6 +70,45 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// TestInstallHome installs from the home directory, which is hardly ever what is to be served.
+func TestInstallHome(t *testing.T) {
+	home := clientHome(t)
+	if err := os.Mkdir(filepath.Join(home, "project"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(home)
+	const all, meant = "all of your home directory", "say with --dir which directory is meant"
+	for _, tt := range []struct {
+		args, err string
+		without   string // not on standard error
+		code      int
+	}{
+		{"install cursor", meant, "", exitUsage},
+		{"install cursor --json", meant, "", exitUsage},
+		{"install -y", meant, "", exitUsage},
+		{"install cursor -y", meant, "", exitUsage},
+		{"install cursor --dry-run", all, meant, exitOK},
+		{"install cursor --print", all, meant, exitOK},
+		{"install cursor --print-link", all, meant, exitOK},
+		{"install cursor --dry-run --dir .", all, meant, exitOK},
+		{"install cursor --dry-run --dir " + filepath.Dir(home), all, meant, exitOK},
+		{"install cursor --dry-run --dir project", "", all, exitOK},
+		{"install cursor --url https://x --dry-run", "", all, exitOK},
+		{"check", "", meant, exitOK},
+	} {
+		out, stderr, code := play(t, "y\n", strings.Fields(tt.args)...)
+		if code != tt.code || !strings.Contains(stderr, tt.err) || tt.without != "" && strings.Contains(stderr, tt.without) {
+			t.Errorf("%s: exit code %d\n%s%s", tt.args, code, out, stderr)
+		}
+		if tt.args == "check" && !strings.Contains(out, all) {
+			t.Errorf("check says nothing:\n%s", out)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(home, ".cursor", "mcp.json")); err != nil || string(text) != "{}\n" {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
 // TestInstallJSON reads what install and clients print for programs.
 func TestInstallJSON(t *testing.T) {
 	home := clientHome(t)
