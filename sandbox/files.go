@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"os"
 	"strings"
 
 	"toolserver/sandbox/pathguard"
@@ -77,7 +77,7 @@ type Writer struct {
 type writes interface {
 	Replace(path string, content []byte, o pathguard.ReplaceOptions) (pathguard.Replaced, error)
 	Append(path string, data []byte, program string) error
-	Fill(path string, fill func(io.Writer) error, o pathguard.ReplaceOptions) (pathguard.Replaced, error)
+	Fill(path string, fill func(*os.File) error, o pathguard.ReplaceOptions) (pathguard.Replaced, error)
 	MakeDir(path string) (created bool, err error)
 	NewTree(path string, createDirs bool) (*pathguard.Tree, error)
 	Move(ctx context.Context, from, to string, o pathguard.MoveOptions) (replaced bool, err error)

@@ -5,7 +5,6 @@ package pathguard_test
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -132,7 +131,7 @@ func TestTree(t *testing.T) {
 		if _, err := g.NewTree("there", false); kindOf(err) != "already_exists" {
 			t.Errorf("over a file: %v", err)
 		}
-		content := func(w io.Writer) error { _, err := io.WriteString(w, "IN"); return err }
+		content := func(f *os.File) error { _, err := f.WriteString("IN"); return err }
 		fill := func() *pathguard.Tree {
 			made, err := g.NewTree("new", false)
 			do(t, err, made.MakeDir("a", 0o500), made.MakeDir("a/b", 0o755), made.Fill("a/b/f", 0o640, nil, content), made.Fill("g", 0o644, nil, content), made.Symlink("/etc", "a/l"))

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -57,15 +56,15 @@ type replacement struct {
 // there; only when the final flush of the directory fails is the new one there but
 // perhaps not durable. The error is an [*Error], or that of ReplaceOptions.Before.
 func (g *Guard) Replace(path string, content []byte, o ReplaceOptions) (done Replaced, err error) {
-	return g.Fill(path, func(w io.Writer) error {
-		_, err := w.Write(content)
+	return g.Fill(path, func(f *os.File) error {
+		_, err := f.Write(content)
 		return err
 	}, o)
 }
 
 // Fill is [Guard.Replace] with content that fill writes. An error of fill cancels; one
 // that is no [*Error] and not of the file system is returned.
-func (g *Guard) Fill(path string, fill func(io.Writer) error, o ReplaceOptions) (done Replaced, err error) {
+func (g *Guard) Fill(path string, fill func(*os.File) error, o ReplaceOptions) (done Replaced, err error) {
 	q, err := g.request(path)
 	if err != nil {
 		return Replaced{}, err
@@ -127,7 +126,7 @@ func isTemp(name string) bool {
 }
 
 // write writes the content, gives it its name, and reports whether the name is new.
-func (r *replacement) write(fill func(io.Writer) error) (created bool, err error) {
+func (r *replacement) write(fill func(*os.File) error) (created bool, err error) {
 	perm := cmp.Or(r.options.Perm, 0o666)
 	if r.info != nil || r.options.Like != nil {
 		perm = 0o600 // until keep: the content is for nobody who could not read it before

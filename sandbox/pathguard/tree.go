@@ -3,7 +3,6 @@ package pathguard
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -126,7 +125,7 @@ func (t *Tree) Symlink(target, rel string) error {
 // Fill creates a file of the tree with the content that fill writes. With like it gets the
 // permissions, owner and time of change of that file, as far as possible, and is on the
 // disk afterwards. An error of fill is returned.
-func (t *Tree) Fill(rel string, perm fs.FileMode, like *osfile.Info, fill func(io.Writer) error) error {
+func (t *Tree) Fill(rel string, perm fs.FileMode, like *osfile.Info, fill func(*os.File) error) error {
 	d, name, err := t.in(rel, false)
 	if err != nil {
 		return err

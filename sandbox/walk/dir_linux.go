@@ -188,5 +188,8 @@ func (f File) Read(p []byte) (n int, err error) {
 // Close closes the file.
 func (f File) Close() error { return unix.Close(f.fd) }
 
+// Seek is that of an [os.File].
+func (f File) Seek(offset int64, whence int) (int64, error) { return unix.Seek(f.fd, offset, whence) }
+
 // Info returns what was known of the file when it was opened.
 func (f File) Info() osfile.Info { return f.info }

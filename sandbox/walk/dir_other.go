@@ -134,5 +134,8 @@ func (f File) Read(p []byte) (int, error) { return f.f.Read(p) }
 // Close closes the file.
 func (f File) Close() error { return f.f.Close() }
 
+// Seek is that of an [os.File].
+func (f File) Seek(offset int64, whence int) (int64, error) { return f.f.Seek(offset, whence) }
+
 // Info returns what was known of the file when it was opened.
 func (f File) Info() osfile.Info { return f.info }

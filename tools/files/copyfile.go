@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -71,8 +72,9 @@ type copying struct {
 
 	directory, replaced bool
 	files               int
-	bytes               int64
-	left                int // entries that were not copied
+	bytes               int64 // with holes
+	data                int64 // without
+	left                int   // entries that were not copied
 	examples            []string
 	notes               remarks
 }
@@ -106,7 +108,7 @@ func (c *copying) file(f *pathguard.File) error {
 	if c.keeps {
 		o.Like = &f.Info.Info
 	}
-	done, err := c.writes.Fill(c.in.Destination, func(w io.Writer) error { return c.content(w, f, c.in.Source) }, o)
+	done, err := c.writes.Fill(c.in.Destination, func(to *os.File) error { return c.content(to, f, c.in.Source) }, o)
 	c.files, c.replaced = 1, !done.Created
 	return err
 }
@@ -123,20 +125,20 @@ func (c *copying) lock(unlock *func()) func(real string) error {
 }
 
 // content copies what is in a file, a piece at a time because the call may end.
-func (c *copying) content(w io.Writer, r io.Reader, path string) error {
-	for {
+func (c *copying) content(to *os.File, from io.ReadSeeker, path string) error {
+	for at := int64(0); ; {
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		n, err := io.CopyN(w, r, copiedAtOnce)
-		c.bytes += n
+		next, n, err := copyNext(to, from, at, copiedAtOnce)
+		c.bytes, c.data, at = c.bytes+next-at, c.data+n, next
 		c.track.moved(c.bytes)
 		switch {
 		case err == io.EOF:
 			return nil
 		case err != nil:
 			return &failedCall{copyFailure(path, c.in.Destination, err)}
-		case c.bytes > maxCopied:
+		case c.data > maxCopied:
 			return failed("too_large", fmt.Sprintf("%s was not copied: it has more than %s", c.in.Source, humanSize(maxCopied)), "Copy its parts, or copy it with a command.")
 		}
 	}
@@ -162,14 +164,13 @@ func (c *copying) tree(from *tree) error {
 	}
 	defer made.Close()
 	opt := from.options(true, false)
-	denied := opt.Skip
 	opt.Skip = func(e *walk.Entry) bool {
-		skip := denied != nil && denied(e)
+		rule, skip := from.Denied(filepath.FromSlash(e.Rel()), e.IsDir())
 		if !skip {
-			_, skip = from.Protected(e)
+			rule, skip = from.Protected(e)
 		}
 		if skip {
-			c.leave(e.Rel())
+			c.leave(e.Rel(), rule)
 		}
 		return skip
 	}
@@ -190,17 +191,17 @@ func (c *copying) tree(from *tree) error {
 		return nil // it is not moved
 	}
 	if c.left > 0 {
-		c.notes.add("%d %s not copied, because the policy denies them or they are no files: %s", c.left, plural("entry", c.left), strings.Join(c.examples, ", "))
+		c.notes.add("%d %s not copied: %s", c.left, plural("entry", c.left), strings.Join(c.examples, ", "))
 	}
 	unlock := func() {}
 	defer func() { unlock() }()
 	return made.Commit(from.Info.Mode, c.lock(&unlock))
 }
 
-// leave notes an entry that is not copied.
-func (c *copying) leave(rel string) {
+// leave notes an entry that is not copied, and the rule by which, which is empty for what is outside the allowed paths.
+func (c *copying) leave(rel, rule string) {
 	if c.left++; len(c.examples) < maxSuggestion {
-		c.examples = append(c.examples, domain.OneLine(display(under(c.in.Source, rel))))
+		c.examples = append(c.examples, fmt.Sprintf("%s (%s)", domain.OneLine(display(under(c.in.Source, rel))), domain.OneLine(cmp.Or(rule, "outside the allowed paths"))))
 	}
 }
 
@@ -222,11 +223,15 @@ func (c *copying) entry(to *pathguard.Tree, e *walk.Entry) error {
 	case e.IsRegular():
 		err = c.below(to, rel, e, info)
 	default:
-		c.leave(e.Rel())
+		c.leave(e.Rel(), "not a regular file")
 		return nil
 	}
-	if refused, ok := errors.AsType[*pathguard.Error](err); ok && refused.Kind == pathguard.KindDenied || errors.Is(err, walk.ErrHardlinks) {
-		c.leave(e.Rel())
+	refused, ok := errors.AsType[*pathguard.Error](err)
+	if errors.Is(err, walk.ErrHardlinks) {
+		refused, ok = &pathguard.Error{Kind: pathguard.KindDenied, Rule: "hard links"}, true
+	}
+	if ok && refused.Kind == pathguard.KindDenied {
+		c.leave(e.Rel(), refused.Rule)
 		if e.IsDir() {
 			return walk.SkipDir
 		}
@@ -245,6 +250,9 @@ func (c *copying) below(to *pathguard.Tree, rel string, e *walk.Entry, info osfi
 	if c.keeps {
 		like = &info
 	}
-	c.files++
-	return to.Fill(rel, info.Mode, like, func(w io.Writer) error { return c.content(w, f, c.in.Source) })
+	err = to.Fill(rel, info.Mode, like, func(to *os.File) error { return c.content(to, f, c.in.Source) })
+	if err == nil {
+		c.files++
+	}
+	return err
 }

@@ -36,7 +36,7 @@ func TestMoveFile(t *testing.T) {
 
 func TestCopyFile(t *testing.T) {
 	b := newBench(t, files.Options{}, nil)
-	b.put(t, "a.sh", "A", "b.txt", "B", "dir/x", "X", "dir/y/z", "ZZ", "dir/.env", "SECRET", "dir/.git/HEAD", "ref", "dir/.git/hooks/h", "HOOK")
+	b.put(t, "a.sh", "A", "b.txt", "B", "dir/x", "X", "dir/y/z", "ZZ", "dir/.env", "SECRET", "dir/.git/HEAD", "ref", "dir/.git/hooks/h", "HOOK", "conf/config.yaml", "C")
 	if err := os.Chmod(filepath.Join(b.dir, "a.sh"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +46,9 @@ func TestCopyFile(t *testing.T) {
 			Check: hasStructured(`{"source":"a.sh","destination":"new/a.sh","files":1,"bytes":1,"replaced":false}`)},
 		{Name: "exists", Args: `{"source":"a.sh","destination":"b.txt"}`, ErrorType: "already_exists"},
 		{Name: "replaces", Args: `{"source":"a.sh","destination":"b.txt","overwrite":true}`, Want: "Copied"},
-		{Name: "directory", Args: `{"source":"dir","destination":"copy"}`, Wants: []string{"Copied dir to copy (3 files, 6 bytes)", "2 entries not copied", "dir/.env, dir/.git/hooks]"},
+		{Name: "directory", Args: `{"source":"dir","destination":"copy"}`, Wants: []string{"Copied dir to copy (3 files, 6 bytes)", "2 entries not copied: dir/.env (protected: .env), dir/.git/hooks (protected: .git/hooks)]"},
 			Check: hasStructured(`{"source":"dir","destination":"copy","files":3,"bytes":6,"replaced":false,"left_out":2}`)},
+		{Name: "all of it refused", Args: `{"source":"conf","destination":"toolserver"}`, Exact: "Copied conf to toolserver (0 files, 0 bytes)\n[1 entry not copied: conf/config.yaml (protected: toolserver/config.yaml)]"},
 		{Name: "directory over a directory", Args: `{"source":"dir","destination":"copy","overwrite":true}`, Want: `give destination="copy/dir"`, ErrorType: "already_exists"},
 		{Name: "into itself", Args: `{"source":"dir","destination":"dir/in"}`, Want: "which is the same or lies below it", ErrorType: "invalid_path"},
 		{Name: "protected", Args: `{"source":"dir/.env","destination":"env.txt"}`, ErrorType: "denied"},
