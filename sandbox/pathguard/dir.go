@@ -106,13 +106,15 @@ func (s *snapshot) suits(w want, info Info) error {
 }
 
 // openDir opens the directory at a canonical path, and with create makes what is
-// missing of it. That needs no further check: what is made are ancestors of a target
-// that is allowed, and a rule that denied one of them would deny the target. (A name
-// that is protected without what lies beneath it is harmless as a directory.)
+// missing of it. What is made are ancestors of a target that is allowed, so only a name
+// that is protected without what lies beneath it may be refused, as by [Guard.MakeDir].
 func (g *Guard) openDir(path string, create bool) (dir, error) {
 	d, err := g.files.openDir(path)
 	if !create || !errors.Is(err, fs.ErrNotExist) {
 		return d, err
+	}
+	if rule, denied := g.snapshot(false).deniedBy(path); denied {
+		return nil, request{path: path, guard: g}.denied(rule)
 	}
 	above, err := g.openDir(filepath.Dir(path), true)
 	if err != nil {

@@ -32,6 +32,17 @@ func TestProtected(t *testing.T) {
 			{Name: tool + " in a new directory", Args: `{"path":"new/.vscode/tasks.json","content":"x"}`, Want: "is protected: .vscode", ErrorType: refused},
 		})
 	}
+	for _, tool := range []string{"copy_file", "move_file"} {
+		b.run(t, tool, []tooltest.Case{{Name: tool + " makes no repository", Args: `{"source":"a.txt","destination":"new/.git/HEAD"}`, Want: "is protected: .git (", ErrorType: refused}})
+	}
+	b.run(t, "write_file", []tooltest.Case{
+		{Name: "makes no repository", Args: `{"path":"new/.git/HEAD","content":"x"}`, Want: "is protected: .git (", ErrorType: refused},
+		{Name: "in a repository", Args: `{"path":".git/info/exclude","content":"x"}`, Want: "exclude"},
+	})
+	b.run(t, "create_directory", []tooltest.Case{
+		{Name: "repository", Args: `{"path":"new/.git"}`, Want: "is protected: .git (", ErrorType: refused},
+		{Name: "in a repository", Args: `{"path":"new/.git/objects"}`, Want: "is protected: .git (", ErrorType: refused},
+	})
 	b.run(t, "edit_file", []tooltest.Case{
 		{Name: "edit", Args: `{"path":".env","edits":[{"old_text":"needle","new_text":"x"}],"dry_run":true}`, Want: "is protected: .env", ErrorType: refused},
 	})
