@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	maxConns   = 64
 	maxHead    = 64 << 10         // bytes of a request or answer before its body
 	headWait   = 10 * time.Second // for that of a request, or a greeting
 	idleWait   = time.Minute      // for a further request
@@ -28,6 +27,9 @@ type Server struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Denies reports whether an error of Dial means that the client must not be connected.
 	Denies func(err error) bool
+	// Place waits for room for one more connection until ctx ends, and returns what gives it
+	// back; nil if there is always room.
+	Place func(ctx context.Context) (release func(), err error)
 }
 
 // Serve serves connections to l, which is TCP, until ctx ends, and closes them and l then.
@@ -51,7 +53,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) {
 		}),
 	}
 	defer context.AfterFunc(ctx, func() { server.Close() })()
-	_ = server.Serve(listener{l, s, ctx, make(chan struct{}, maxConns)}) // until ctx ends
+	_ = server.Serve(listener{l, s, ctx}) // until ctx ends
 }
 
 // fail answers a request that led to no connection.
@@ -85,21 +87,22 @@ type listener struct {
 	net.Listener
 	server *Server
 	ctx    context.Context
-	places chan struct{}
 }
 
 func (l listener) Accept() (net.Conn, error) {
-	select {
-	case l.places <- struct{}{}:
-	case <-l.ctx.Done():
-		return nil, net.ErrClosed
+	release := func() {}
+	if l.server.Place != nil {
+		var err error
+		if release, err = l.server.Place(l.ctx); err != nil {
+			return nil, net.ErrClosed
+		}
 	}
 	c, err := l.Listener.Accept()
 	if err != nil {
-		<-l.places
+		release()
 		return nil, err
 	}
-	return &conn{c.(*net.TCPConn), l, false, sync.OnceFunc(func() { <-l.places })}, nil
+	return &conn{c.(*net.TCPConn), l, false, sync.OnceFunc(release)}, nil
 }
 
 // A conn is a connection of a client, which for others ends if it speaks SOCKS.

@@ -78,7 +78,7 @@ func (c *Commands) spec(p Policy) confine.Spec {
 		ReadOnly:    c.writes.DeniedPaths(),
 		Network:     p.Settings.Network.kind(),
 		UnixSockets: p.Settings.UnixSockets,
-		Limits:      confine.Limits{OpenFiles: uint64(p.Settings.Limits.OpenFiles), FileSize: uint64(p.Settings.Limits.FileSize)},
+		Limits:      confine.Limits{OpenFiles: uint64(p.Settings.Limits.OpenFiles), FileSize: uint64(p.Settings.Limits.FileSize), Processes: uint64(p.Settings.Limits.Processes)},
 		BestEffort:  p.Settings.Enforcement != EnforceRequired,
 		// Where the one way to protect the metadata of other files is to refuse
 		// all changes, much ordinary work would fail.

@@ -6,8 +6,11 @@ import (
 	"sync"
 
 	"toolserver/sandbox/confine"
+	"toolserver/sandbox/netproxy"
+	"toolserver/sandbox/osfile"
 	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
+	"toolserver/share"
 )
 
 // Kernel is what stays the same whatever policy is in force: what this machine has to
@@ -19,6 +22,7 @@ type Kernel struct {
 	children *process.Children
 	scratch  *scratch
 	network  *network
+	proxied  *share.Pool // connections of commands, through proxies
 	// Left is called with each temporary file of the file tools that could not be removed.
 	// It is set before the first [New], and may be nil.
 	Left func(path string, err error)
@@ -39,7 +43,7 @@ func DefaultMemory() int64 { return machineMemory() / 2 }
 // NewKernel returns the kernel layer for commands that r runs. Its caller closes
 // it when none runs any more.
 func NewKernel(r *runner.Runner) *Kernel {
-	k := &Kernel{runner: r, scratch: newScratch(), network: new(network), programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(DefaultMemory)}
+	k := &Kernel{runner: r, scratch: newScratch(), network: new(network), proxied: netproxy.NewPlaces(osfile.Descriptors()), programs: sync.OnceValue(confine.ProgramDirs), memory: sync.OnceValue(DefaultMemory)}
 	if r != nil {
 		k.launcher = r.Launcher()
 		k.children = process.NewChildren(k.launcher, maxChildren)

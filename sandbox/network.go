@@ -83,5 +83,7 @@ func (c *Commands) throughProxy(set map[string]string, asker netproxy.Asker) (*n
 		variables[name], variables[strings.ToLower(name)] = value, value
 	}
 	maps.Copy(variables, set)
-	return &netproxy.Proxy{Rules: c.reachable, Asker: asker}, variables
+	p := &netproxy.Proxy{Rules: c.reachable, Asker: asker}
+	p.Places = c.kernel.proxied
+	return p, variables
 }

@@ -63,7 +63,7 @@ func (s *starter) start(spec []byte, path string, argv []string, attr *syscall.P
 			return c, os.NewSyscallError("fcntl", err)
 		}
 	}
-	c.Made = new(atomic.Int64)
+	c.Made, c.InMemory = new(atomic.Int64), p.inMemory
 	c.Serve = func(stop int) (refused []process.Refusal, again bool) { return s.serve(p, listener, stop, c.Made) }
 	if p.Limits == (Limits{}) {
 		c.Pid, err = syscall.ForkExec(path, argv, attr)
@@ -120,6 +120,7 @@ func (p *plan) apply(handOver func(fd int) error) (listener int, err error) {
 	if !mounted {
 		p.Temp = ""
 	}
+	p.findInMemory()
 	if p.Network == Loopback || p.Network == Proxied {
 		err := enterNetNamespace()
 		if err == nil && p.Network == Proxied {
@@ -283,6 +284,27 @@ func awaitStop(pid int) error {
 	}
 }
 
+// spareTasks is how many tasks a supervisor may have itself.
+const spareTasks = 32
+
+// processes returns how many tasks the kernel lets there be, above which nobody has to watch:
+// in a user namespace of the supervisor's own, which from Linux 5.14 on has a count of its own.
+func (l Limits) processes() uint64 {
+	if l.Processes == 0 || unix.Geteuid() == 0 || unix.Getpid() != 1 || !ownCounts() {
+		return 0
+	}
+	return l.Processes + spareTasks
+}
+
+// ownCounts reports whether this kernel counts tasks for each user namespace.
+func ownCounts() bool {
+	var name unix.Utsname
+	var major, minor int
+	_ = unix.Uname(&name)
+	_, _ = fmt.Sscanf(unix.ByteSliceToString(name.Release[:]), "%d.%d", &major, &minor)
+	return major > 5 || major == 5 && minor >= 14
+}
+
 // set gives the limits to a process.
 func (l Limits) set(pid int) error {
 	for _, t := range []struct {
@@ -292,6 +314,7 @@ func (l Limits) set(pid int) error {
 		{unix.RLIMIT_NOFILE, l.OpenFiles},
 		{unix.RLIMIT_FSIZE, l.FileSize},
 		{unix.RLIMIT_CORE, 0},
+		{unix.RLIMIT_NPROC, l.processes()},
 	} {
 		if t.most == 0 && t.resource != unix.RLIMIT_CORE {
 			continue

@@ -232,9 +232,21 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%s: got %#x, want %#x", tt.name, tt.got, tt.want)
 		}
 	}
-	if arch.x32 {
-		if got := none.eval(0x40000000+unix.SYS_READ, arch.audit); got != errno(unix.ENOSYS) {
-			t.Errorf("x32: got %#x", got)
+	for _, call := range []uint32{0x40000000 + unix.SYS_READ, youngest + 1, 1000} {
+		if got := none.eval(call, arch.audit); got != errno(unix.ENOSYS) {
+			t.Errorf("call %d: got %#x", call, got)
+		}
+	}
+	// Names, snapshots and flags of directories, keys of file systems, devices.
+	for _, request := range []uint32{0x5000940e, 0x50009401, 0x50009417, 0x50009418, 0x5000940f, 0x40086602, 0x401c5820, 0x800c6613, 0xc0506617,
+		0x4020bc10, 0xc038586b, 0x4c00, 0xe501, 0xc018937e, 0x1234} {
+		if got := none.eval(unix.SYS_IOCTL, arch.audit, 3, request); got != errno(unix.ENOTTY) {
+			t.Errorf("ioctl %#x: got %#x", request, got)
+		}
+	}
+	for _, request := range []uint32{0x5401, 0x541b, 0x5421, 0x80045430, 0x8912, 2, 0x40049409, 0xc020660b, 0x80086601} {
+		if got := none.eval(unix.SYS_IOCTL, arch.audit, 3, request); got != allow {
+			t.Errorf("ioctl %#x: got %#x", request, got)
 		}
 	}
 }

@@ -73,6 +73,28 @@ func (p *plan) keep(fd int, err error) {
 	}
 }
 
+// findInMemory finds the file systems in memory where the command may write.
+func (p *plan) findInMemory() {
+	known := map[unix.Fsid]bool{}
+	for _, g := range p.grants {
+		if g.rights&canWrite == 0 {
+			continue
+		}
+		fd, err := openPath(g.path)
+		if err != nil {
+			continue
+		}
+		var st unix.Statfs_t
+		_, m, _ := look(fd, "") // devices are on one, too
+		if err = unix.Fstatfs(fd, &st); err == nil && m.kind == unix.S_IFDIR && (st.Type == unix.TMPFS_MAGIC || st.Type == unix.RAMFS_MAGIC) && !known[st.Fsid] {
+			known[st.Fsid] = true
+			p.inMemory = append(p.inMemory, fd)
+		} else {
+			unix.Close(fd)
+		}
+	}
+}
+
 // group puts the notes about what is granted to those of its directories.
 func (p *plan) group() {
 	p.directories = map[string]*directory{}
@@ -143,6 +165,9 @@ func (p *plan) left() bool {
 func (p *plan) release() {
 	for _, r := range p.own {
 		unix.Close(r.fd)
+	}
+	for _, fd := range p.inMemory {
+		unix.Close(fd)
 	}
 	unix.Close(p.table)
 	unix.Close(p.listener)

@@ -19,6 +19,10 @@ var refused = []uint32{
 	// Namespaces and mounts. CLONE_NEW* are refused to clone(2) below.
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT,
 	unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
+	// Flags of directories (chattr), with which .ENV can be .env.
+	unix.SYS_FILE_SETATTR,
+	// Labels of security modules.
+	unix.SYS_LSM_SET_SELF_ATTR,
 	// Files without a path.
 	unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_FANOTIFY_INIT, unix.SYS_FANOTIFY_MARK,
 	// Calls made on behalf of the caller, past this filter.
@@ -41,6 +45,27 @@ var aimed = []struct{ call, arg uint32 }{
 	{unix.SYS_SCHED_SETPARAM, 0}, {unix.SYS_SCHED_SETSCHEDULER, 0}, {unix.SYS_SCHED_SETATTR, 0}, {unix.SYS_SCHED_SETAFFINITY, 0},
 }
 
+// youngest is the last call that is known: what a later one does nobody has looked at, and
+// libraries go on without.
+const youngest = unix.SYS_FILE_SETATTR
+
+// ioctls are those that commands may use, by the bits that tell them. Others can make names,
+// snapshots and directories that ignore case, or read what mounts hide (btrfs, bcachefs, xfs),
+// and belong to keys of file systems and to devices (loop, FUSE, autofs).
+var ioctls = []struct{ mask, value uint32 }{
+	{0xff00, 0x5400},                                        // terminals; what of any descriptor can be asked, such as FIONREAD
+	{0xff00, 0x8900},                                        // sockets
+	{0xff00, 0x8a00},                                        // epoll(7)
+	{0xff00, 0x2100},                                        // listeners of filters, for a broker: commands have none
+	{all, 2},                                                // FIGETBSZ
+	{all, 0x40049409}, {all, 0x4020940d}, {all, 0xc0189436}, // FICLONE, FICLONERANGE, FIDEDUPERANGE
+	{all, 0xc020660b}, {all, 0x80086601}, {all, 0x801c581f}, // FIEMAP, GETFLAGS, FSGETXATTR
+	{all, 0x80087601}, {all, 0x81009431}, {all, 0x80111500}, // GETVERSION, GETFSLABEL, GETFSUUID
+	{all, 0xc0686611}, {all, 0xc0606610}, // PROCMAP_QUERY, PAGEMAP_SCAN, of descriptors of /proc
+}
+
+const all = ^uint32(0)
+
 // metadata are the calls that change a file without opening it for writing.
 var metadata = []uint32{
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
@@ -60,14 +85,14 @@ const (
 )
 
 const (
-	allow           = unix.SECCOMP_RET_ALLOW
-	notify          = unix.SECCOMP_RET_USER_NOTIF
-	tiocLinux       = 0x541c
-	fsIocFsSetXattr = 0x401c5820
-	fiosetown       = 0x8901
-	siocspgrp       = 0x8902
-	netlinkRoute    = unix.NETLINK_ROUTE
-	socketType      = 0xf // without SOCK_CLOEXEC and SOCK_NONBLOCK
+	allow         = unix.SECCOMP_RET_ALLOW
+	notify        = unix.SECCOMP_RET_USER_NOTIF
+	tiocLinux     = 0x541c
+	setDelegation = 1024 + 16 // F_SETDELEG: names in a directory then wait for its holder
+	fiosetown     = 0x8901
+	siocspgrp     = 0x8902
+	netlinkRoute  = unix.NETLINK_ROUTE
+	socketType    = 0xf // without SOCK_CLOEXEC and SOCK_NONBLOCK
 )
 
 func fail(e unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(e) }
@@ -138,9 +163,8 @@ func (p *plan) rules(mounted bool, abi int) (list []rule) {
 		}
 		add(unix.SYS_FCNTL, denied, is(1, unix.F_SETOWN), is(2, uint32(self)))
 	}
-	add(unix.SYS_FCNTL, denied, is(1, unix.F_SETOWN_EX)) // whom it is about is out of sight, here and below
-	add(unix.SYS_IOCTL, denied, is(1, fiosetown))
-	add(unix.SYS_IOCTL, denied, is(1, siocspgrp))
+	add(unix.SYS_FCNTL, denied, is(1, unix.F_SETOWN_EX)) // whom it is about is out of sight, as of FIOSETOWN
+	add(unix.SYS_FCNTL, fail(unix.EINVAL), is(1, setDelegation))
 	// Limits of others are a way to kill them.
 	add(unix.SYS_PRLIMIT64, allow, is(0, 0))
 	add(unix.SYS_PRLIMIT64, allow, whole(2, 0)...)
@@ -162,13 +186,16 @@ func (p *plan) rules(mounted bool, abi int) (list []rule) {
 		add(unix.SYS_OPENAT2, fail(unix.ENOSYS))
 	}
 
-	// Input as if typed at a terminal.
-	add(unix.SYS_IOCTL, denied, is(1, unix.TIOCSTI))
-	add(unix.SYS_IOCTL, denied, is(1, tiocLinux))
+	// Input as if typed at a terminal, and line disciplines.
+	for _, request := range []uint32{unix.TIOCSTI, tiocLinux, unix.TIOCSETD, fiosetown, siocspgrp} {
+		add(unix.SYS_IOCTL, denied, is(1, request))
+	}
+	for _, i := range ioctls {
+		add(unix.SYS_IOCTL, allow, condition{dataArgs + 8, i.mask, i.value, unix.BPF_JEQ})
+	}
+	add(unix.SYS_IOCTL, fail(unix.ENOTTY)) // as of a file system that does not have it
 	if !mounted && !p.AllowMetadata {
 		addAll(denied, metadata, arch.metadata)
-		add(unix.SYS_IOCTL, denied, is(1, unix.FS_IOC_SETFLAGS))
-		add(unix.SYS_IOCTL, denied, is(1, fsIocFsSetXattr))
 	}
 	// What is allocated and not written is in no account that limits of disk could go by.
 	// Libraries write instead (posix_fallocate(3)).
@@ -241,10 +268,8 @@ func compile(rules []rule) *filter {
 	f.emit(jump|unix.BPF_JEQ, arch.audit, 1, 0)
 	f.emit(returns, unix.SECCOMP_RET_KILL_PROCESS, 0, 0)
 	f.emit(load, dataNumber, 0, 0)
-	if arch.x32 {
-		f.emit(jump|unix.BPF_JGE, 0x40000000, 0, 1)
-		f.emit(returns, fail(unix.ENOSYS), 0, 0)
-	}
+	f.emit(jump|unix.BPF_JGE, youngest+1, 0, 1) // also the second set of numbers, x32
+	f.emit(returns, fail(unix.ENOSYS), 0, 0)
 	for len(rules) > 0 {
 		// Calls with the same outcome, whatever their arguments, share its instruction.
 		same := 0
@@ -307,7 +332,6 @@ func (f *filter) install(notify bool) (listener int, err error) {
 var architectures = map[string]architecture{
 	"amd64": {
 		audit: unix.AUDIT_ARCH_X86_64,
-		x32:   true,
 		// kexec_file_load, memfd_secret, iopl, ioperm, uselib, modify_ldt
 		refused: []uint32{320, 447, 172, 173, 134, 154},
 		// chmod, chown, lchown, utime, utimes, futimesat
@@ -321,7 +345,6 @@ var architectures = map[string]architecture{
 
 type architecture struct {
 	audit    uint32 // as the kernel names it
-	x32      bool   // has a second set of numbers
 	refused  []uint32
 	metadata []uint32
 }

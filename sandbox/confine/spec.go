@@ -104,11 +104,13 @@ func (n Network) String() string {
 	return fmt.Sprintf("network %d", uint8(n))
 }
 
-// Limits bounds what each process of a command may use. Zero means no limit. With
+// Limits bounds what processes of a command may use, each of them if not said otherwise. Zero means no limit. With
 // any limit there are no core dumps. See process.Bounds for a command as a whole.
 type Limits struct {
 	OpenFiles uint64 // descriptors
 	FileSize  uint64 // bytes that a file may be written to
+	// Processes are those of all together, with threads, where the kernel counts them apart.
+	Processes uint64
 }
 
 // ErrUnsupported is the cause of an error about a layer this system lacks.

@@ -17,6 +17,7 @@ import (
 
 	"toolserver/proxy"
 	"toolserver/sandbox/netguard"
+	"toolserver/share"
 )
 
 // Rules are what clients may reach.
@@ -24,6 +25,16 @@ type Rules struct {
 	Allow   []netguard.Host // see [netguard.ParseHost]
 	Guard   *netguard.Guard // of any port
 	Setting string          // what refusals say of Allow
+	Places  *share.Pool     // of [NewPlaces], for all proxies; nil if there is always room
+}
+
+// maxConns is how many connections there are to one proxy at once.
+const maxConns = 64
+
+// NewPlaces returns room for connections of all proxies together, so that they leave most of
+// the descriptors that this process may have, of which each connection takes two.
+func NewPlaces(descriptors int) *share.Pool {
+	return share.NewPool(int64(max(8, min(descriptors/8, 4096))), maxConns)
 }
 
 // An Asker asks a person about hosts that Rules do not allow.
@@ -95,7 +106,13 @@ func (p *Proxy) refuse(target, why string) error {
 // Serve serves connections to l until ctx ends, and closes them and l then.
 func (p *Proxy) Serve(ctx context.Context, l net.Listener) {
 	denies := func(err error) bool { _, ok := errors.AsType[Refusal](err); return ok }
-	(&proxy.Server{Dial: p.dial, Denies: denies}).Serve(ctx, l)
+	server := &proxy.Server{Dial: p.dial, Denies: denies}
+	if owner := fmt.Sprintf("%p", p); p.Places != nil {
+		server.Place = func(ctx context.Context) (func(), error) {
+			return func() { p.Places.Release(owner, 1) }, p.Places.Acquire(ctx, owner, 1)
+		}
+	}
+	server.Serve(ctx, l)
 }
 
 // dial connects to what the rules allow. The error is a [Refusal] if they do not.

@@ -20,6 +20,9 @@ type Info struct {
 	ID      ID // zero where the platform has none
 }
 
+// manyDescriptors are as many as matter.
+const manyDescriptors = 1 << 20
+
 // ID tells files apart, whatever their names.
 type ID struct{ Dev, Ino uint64 }
 

@@ -57,5 +57,14 @@ func TryLock(f *os.File) (locked bool, err error) {
 	return err == nil, err
 }
 
+// Descriptors returns how many this process may have open.
+func Descriptors() int {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil || limit.Cur > manyDescriptors {
+		return manyDescriptors
+	}
+	return int(limit.Cur)
+}
+
 // Writable reports whether this process may make files in a directory.
 func Writable(dir string) bool { return unix.Access(dir, unix.W_OK|unix.X_OK) == nil }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -175,14 +176,19 @@ func foldName(name string) string {
 	return name
 }
 
+// ligatures are letters that directories which ignore case (casefold of ext4) take for
+// several.
+var ligatures = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("ß", "ss", "ẞ", "ss", "ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
+})
+
 func foldSlowly(name string) string {
 	folded := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 0x200c && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x206a && r <= 0x206f, r == 0xfeff:
+		if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) {
 			return -1
 		}
 		return unicode.ToLower(unicode.ToUpper(r)) // by way of the upper case, as for the long s
-	}, name)
+	}, ligatures().Replace(name))
 	if cut := strings.TrimRight(folded, " ."); cut != "" {
 		return cut
 	}

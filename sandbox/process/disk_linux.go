@@ -23,8 +23,8 @@ type account struct {
 
 // A diskGuard keeps the bound on what commands write to disks, also where a cgroup
 // keeps the others. It adds up write_bytes of proc_pid_io(5): all that became dirty in
-// the page cache or was written past it, whatever became of the file. What is on a
-// tmpfs is memory.
+// the page cache or was written past it, whatever became of the file. Of a tmpfs, which
+// no process has an account of, it is what that holds more than before, by whomever.
 type diskGuard struct {
 	proc    *procfs
 	own     int                // proc_pid_io(5) of this process
@@ -33,6 +33,9 @@ type diskGuard struct {
 	most    int64              // zero means no bound
 	at      time.Time          // of the next look
 	made    *atomic.Int64      // of the command, see [Confined]; nil if it is not counted
+
+	inMemory []int // see [Confined]
+	before   int64 // what they held
 }
 
 // newDiskGuard is called while this process may still open its own account.
@@ -43,14 +46,31 @@ func newDiskGuard() *diskGuard {
 
 // begin is called before a command starts.
 func (g *diskGuard) begin(most int64) {
-	g.made, g.most, g.at = nil, most, time.Now().Add(min(untilFull(most), maxDiskLook))
+	g.made, g.inMemory, g.most, g.at = nil, nil, most, time.Now().Add(min(untilFull(most), maxDiskLook))
+}
+
+// started is called when the command has.
+func (g *diskGuard) started(c Confined) {
+	g.made, g.inMemory, g.before = c.Made, c.InMemory, 0
+	g.before = g.grown()
+}
+
+// grown returns how many bytes more than before are on file systems in memory.
+func (g *diskGuard) grown() (bytes int64) {
+	for _, fd := range g.inMemory {
+		var st unix.Statfs_t
+		if unix.Fstatfs(fd, &st) == nil {
+			bytes += int64(st.Blocks-st.Bfree) * st.Bsize
+		}
+	}
+	return max(bytes-g.before, 0)
 }
 
 // end is called when nothing of the command is left. It says whether the bound was
 // passed, and counts from zero again.
 func (g *diskGuard) end() (passed bool) {
 	g.count(nil)
-	passed = g.most > 0 && g.written > g.most
+	passed = g.most > 0 && g.written+g.grown() > g.most
 	g.written = 0
 	return passed
 }
@@ -60,10 +80,12 @@ func (g *diskGuard) look() (exceeded string, again time.Duration) {
 	if wait := g.at.Sub(began); wait > 0 {
 		return "", wait
 	}
-	if g.count(g.proc.processes(manyProcesses)); g.written > g.most {
+	g.count(g.proc.processes(manyProcesses))
+	left := g.most - g.written - g.grown()
+	if left < 0 {
 		return ExceededDisk, 0
 	}
-	again = max(min(untilFull(g.most-g.written), maxDiskLook), time.Since(began)*lookShare)
+	again = max(min(untilFull(left), maxDiskLook), time.Since(began)*lookShare)
 	g.at = time.Now().Add(again)
 	return "", again
 }

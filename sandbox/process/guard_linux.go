@@ -27,8 +27,9 @@ const (
 // speed of the machine tells, so that a small command is looked at rarely.
 type guard struct {
 	Bounds
-	proc *procfs
-	cpus int
+	proc  *procfs
+	grown func() int64 // of file systems in memory
+	cpus  int
 
 	newest   int  // the number given last to any process when tasks was set
 	tasks    int  // there are at most as many
@@ -37,8 +38,8 @@ type guard struct {
 }
 
 // newGuard is called before the command starts.
-func newGuard(b Bounds, proc *procfs) *guard {
-	g := &guard{Bounds: b, proc: proc, cpus: runtime.NumCPU(), newest: proc.newest()}
+func newGuard(b Bounds, proc *procfs, grown func() int64) *guard {
+	g := &guard{Bounds: b, proc: proc, grown: grown, cpus: runtime.NumCPU(), newest: proc.newest()}
 	g.memoryAt = time.Now().Add(untilFull(b.Memory))
 	return g
 }
@@ -88,7 +89,7 @@ func (g *guard) lookAtMemory() (exceeded string, again time.Duration) {
 	if wait := g.memoryAt.Sub(began); wait > 0 {
 		return "", wait
 	}
-	used := g.proc.memory(g.Memory)
+	used := g.proc.memory(g.Memory, g.grown())
 	wasOver := g.over
 	g.over = used > g.Memory
 	again = minLook
@@ -117,14 +118,14 @@ const (
 	proportionalTime = 100 * time.Millisecond
 )
 
-// memory says how much the processes of the command use. It is exact only if it is
-// more than enough: what is shared is divided only if it would be too much in full,
-// because that is expensive.
-func (p *procfs) memory(enough int64) (used int64) {
+// memory says how much the processes of the command use, with what file systems in memory
+// hold. It is exact only if it is more than enough: what is shared is divided only if it
+// would be too much in full, because that is expensive.
+func (p *procfs) memory(enough, stored int64) (used int64) {
 	pids := p.processes(manyProcesses)
 	files, inFiles := p.memoryFiles(pids)
 	sum := func(measure func(pid string) int64) int64 {
-		used = inFiles
+		used = inFiles + stored
 		for _, pid := range pids {
 			if used += measure(pid); used > enough {
 				break
@@ -141,11 +142,14 @@ func (p *procfs) memory(enough int64) (used int64) {
 		if threadTime() < deadline {
 			rollup := p.read(pid + "/smaps_rollup")            // proc_pid_smaps(5)
 			if bytes.Contains(rollup, []byte("\nPss_Anon:")) { // else it is not permitted
-				used := kilobytes(rollup, "Pss_Anon") + kilobytes(rollup, "Pss_Shmem") + kilobytes(rollup, "SwapPss")
-				if len(files) > 0 {
-					used -= mapped(files, p.read(pid+"/smaps"))
+				shared := kilobytes(rollup, "Pss_Shmem")
+				used := kilobytes(rollup, "Pss_Anon") + kilobytes(rollup, "SwapPss")
+				if len(files) > 0 && shared > 0 {
+					shared -= mapped(files, p.read(pid+"/smaps"))
 				}
-				return used
+				counted := min(shared, stored) // of what is mapped, as far as it can be
+				stored -= counted
+				return used + shared - counted
 			}
 		}
 		return p.unshared(pid)
@@ -172,15 +176,21 @@ func lineValue(text []byte, name string) int64 {
 }
 
 // borrows says whether the memory of a process is still that of its parent, as it is
-// after vfork(2) and posix_spawn(3) until the process runs its program. Nothing shows
-// that for certain without the right to trace it: one that has run no program yet,
-// is young, and as large as its parent.
+// after vfork(2) and posix_spawn(3) until the process runs its program. Where kcmp(2) is
+// refused it takes one for that which has run no program yet, is young, and as large as its
+// parent.
 func (p *procfs) borrows(pid string) bool {
 	const forkNoExec, young, similar = 0x40, 100, 1 << 20 // PF_FORKNOEXEC, clock ticks of 10 ms, bytes
 	s := statFields(p.read(pid + "/stat"))
 	var now unix.Timespec
 	if s == nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
 		return false
+	}
+	const memory = 1 // KCMP_VM
+	child, _ := strconv.Atoi(pid)
+	parent, _ := strconv.Atoi(s[statParent])
+	if differs, _, errno := unix.Syscall6(unix.SYS_KCMP, uintptr(parent), uintptr(child), memory, 0, 0, 0); errno == 0 {
+		return differs == 0
 	}
 	flags, _ := strconv.ParseInt(s[statFlags], 10, 64)
 	started, _ := strconv.ParseInt(s[statStarted], 10, 64)

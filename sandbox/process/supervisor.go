@@ -34,6 +34,10 @@ type Confined struct {
 	Serve func(stop int) (refused []Refusal, again bool)
 	// Made counts the files and names that the program makes; nil if nobody counts.
 	Made *atomic.Int64
+	// InMemory are descriptors of the file systems in memory that the program may write to,
+	// which stay open as long as the program runs. What they hold more than at its start
+	// counts as memory and as disk.
+	InMemory []int
 }
 
 // ErrThreadUsed says that a [Confiner] needs a new thread.

@@ -158,7 +158,7 @@ var errNoProc = errors.New("there is no /proc to watch its bounds by")
 
 // run starts one process and returns when nothing of its tree is left.
 func (s *supervisor) run(o *order, files []int) {
-	w := watch{supervisor: s, pidfd: -1}
+	w, stuck := watch{supervisor: s, pidfd: -1}, false
 	err := errNoProc
 	if s.proc != nil || o.Bounds == (Bounds{}) || s.cgroup && o.Bounds.Disk == 0 {
 		w.keepers = s.keepers(o.Bounds)
@@ -179,23 +179,26 @@ func (s *supervisor) run(o *order, files []int) {
 		if w.cgroup { // the kernel may have killed all for a bound
 			w.keepBounds()
 		}
-		w.endServing()
 		if s.proc != nil && s.disk.end() && !w.killing {
 			w.last.Exceeded = ExceededDisk
 		}
+		stuck = !w.endServing()
 	}
 	if w.pidfd >= 0 {
 		unix.Close(w.pidfd)
 	}
 	w.last.Gone, w.last.LeftOver = true, w.leftOver
 	s.send(w.last)
+	if stuck { // which ends with the process, as soon as the kernel lets it
+		os.Exit(1)
+	}
 }
 
 func (s *supervisor) keepers(b Bounds) (list []keeper) {
 	if s.cgroup {
 		list = append(list, newCounters(b))
 	} else if b.Processes > 0 || b.Memory > 0 {
-		list = append(list, newGuard(b, s.proc))
+		list = append(list, newGuard(b, s.proc, s.disk.grown))
 	}
 	if b.Disk > 0 {
 		list = append(list, s.disk)
@@ -245,7 +248,8 @@ func (w *watch) startConfined(spec []byte, path string, argv []string, attr *sys
 		if err = unix.PthreadSigmask(unix.SIG_SETMASK, new(unix.Sigset_t), nil); err == nil {
 			c, err = w.confine(spec, path, argv, attr, handOver)
 		}
-		w.pid, w.disk.made, w.served = c.Pid, c.Made, err == nil && c.Serve != nil
+		w.pid, w.served = c.Pid, err == nil && c.Serve != nil
+		w.disk.started(c)
 		serve := w.served
 		w.done.set()
 		if serve {
@@ -270,15 +274,25 @@ func (w *watch) startConfined(spec []byte, path string, argv []string, attr *sys
 	return err
 }
 
-// endServing is called when nothing of the process is left.
-func (w *watch) endServing() {
+// serveWait bounds how long a thread that serves may take to end. It hangs if it waits for a
+// file system that does not answer.
+const serveWait = 2 * time.Second
+
+// endServing is called when nothing of the process is left. It returns false if the thread
+// that served it hangs.
+func (w *watch) endServing() bool {
 	if w.served {
 		w.stop.set()
+		wait := unix.NsecToTimespec(serveWait.Nanoseconds())
+		if n, err := unix.Ppoll([]unix.PollFd{{Fd: int32(w.done), Events: unix.POLLIN}}, &wait, nil); n == 0 && err == nil {
+			return false
+		}
 		w.done.wait()
 		if w.last.Refused = w.refused; !w.again {
 			w.thread = nil
 		}
 	}
+	return true
 }
 
 // A thread calls functions until one returns false. It ends with its goroutine, which

@@ -18,11 +18,17 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
+	"golang.org/x/net/netutil"
 
 	"toolserver/domain"
 	"toolserver/filewatch"
+	"toolserver/sandbox/osfile"
 	"toolserver/server"
 )
+
+// manyDescriptors is more than clients can use up before the server has found out what
+// the kernel offers.
+const manyDescriptors = 16 << 10
 
 // instructions tell models what to expect of the server, in few words: clients
 // cut them at 2,000 characters.
@@ -67,7 +73,9 @@ func (a *App) Serve(ctx context.Context, o ServeOptions) error {
 	a.errors = o.Errors
 	a.newServer()
 	ctx, ended := context.WithCancel(ctx)
-	few := fewDescriptors()
+	// The first calls could leave none for finding out what the kernel offers: commands
+	// would then run without it.
+	few := osfile.Descriptors() < manyDescriptors
 	if few {
 		a.logLayers()
 	}
@@ -173,6 +181,9 @@ func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	l, err := net.Listen("tcp", o.HTTP)
+	if err == nil { // or connections could take the descriptors that calls need
+		l = netutil.LimitListener(l, osfile.Descriptors()/2)
+	}
 	if err != nil {
 		return err
 	}
