@@ -22,5 +22,8 @@ type Rules struct {
 // Needed reports whether there is anything to protect.
 func (r *Rules) Needed() bool { return len(r.Names)+len(r.DeniedGlobs)+len(r.AllowedGlobs) > 0 }
 
-// RuleSockets is the rule that refuses connections to sockets of the machine.
-const RuleSockets = "sandbox.unix_sockets"
+// Rules that refuse connections: to sockets of the machine, and to other hosts.
+const (
+	RuleSockets = "sandbox.unix_sockets"
+	RuleNetwork = "sandbox.network"
+)

@@ -226,8 +226,7 @@ func (b *session) do(r *request) error {
 	case opPair:
 		return b.doPair(r)
 	case opSocket:
-		b.record(r.op, "", RuleSockets, nil)
-		return unix.EACCES
+		return b.refuseSocket(r)
 	}
 	dir, name := r.dirs[0], r.paths[0]
 	if r.op == opSymlink {

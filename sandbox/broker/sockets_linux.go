@@ -2,7 +2,11 @@ package broker
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
 	"maps"
+	"net/netip"
 	"path"
 	"strconv"
 	"time"
@@ -17,7 +21,7 @@ const (
 	opBind    op = "listen at"
 	opConnect op = "connect to"
 	opPair    op = "make a pair of sockets"
-	opSocket  op = "make a socket"
+	opSocket  op = "make a socket for"
 )
 
 // Sockets are the calls of commands that may use sockets of their own with names, and not
@@ -26,8 +30,9 @@ const (
 var Sockets = []Call{
 	{Number: unix.SYS_BIND, op: opBind, Flags: none, dir: 0, path: none, flags: none, mode: none, address: 1},
 	{Number: unix.SYS_CONNECT, op: opConnect, Flags: none, dir: 0, path: none, flags: none, mode: none, address: 1},
+	// Of the filter's choice: they are only recorded.
+	{Number: unix.SYS_SOCKET, op: opSocket, Flags: none, dir: none, path: none, flags: none, mode: 0},
 	// Of datagrams: each could be sent to another socket by its name.
-	{Number: unix.SYS_SOCKET, op: opSocket, Flags: none, dir: none, path: none, flags: none, mode: none},
 	{Number: unix.SYS_SOCKETPAIR, op: opPair, Flags: none, dir: none, path: none, flags: 1, mode: none, additional: 3},
 }
 
@@ -205,6 +210,9 @@ func (b *session) doConnect(r *request) error {
 		return err
 	}
 	if err = connect(); flags&unix.O_NONBLOCK != 0 || !unfinished(err) {
+		if err == unix.ENETUNREACH {
+			b.record(r.op, hostOf(r.address), RuleNetwork, nil)
+		}
 		done()
 		return err
 	}
@@ -226,6 +234,32 @@ func (b *session) doConnect(r *request) error {
 		}
 	}, done)
 	return errAnswered
+}
+
+// hostOf returns the host and port of an address, "" if it is none of the internet.
+func hostOf(address []byte) string {
+	const v4, v6 = 16, 28 // bytes of sockaddr_in and sockaddr_in6
+	if len(address) < v4 {
+		return ""
+	}
+	at, port := netip.AddrFrom4([4]byte(address[4:8])), binary.BigEndian.Uint16(address[2:])
+	if len(address) >= v6 {
+		at = netip.AddrFrom16([16]byte(address[8:24]))
+	}
+	return netip.AddrPortFrom(at, port).String()
+}
+
+// families are the kinds of sockets that people know.
+var families = map[uint32]string{unix.AF_INET: "the internet", unix.AF_INET6: "the internet", unix.AF_NETLINK: "the interfaces of the machine"}
+
+// refuseSocket records that a command may not make a socket.
+func (b *session) refuseSocket(r *request) error {
+	rule, to := RuleNetwork, cmp.Or(families[r.mode], fmt.Sprintf("the address family %d", r.mode))
+	if r.mode == unix.AF_UNIX {
+		rule, to = RuleSockets, ""
+	}
+	b.record(r.op, to, rule, nil)
+	return unix.EACCES
 }
 
 // unfinished reports whether a call that could wait would. EAGAIN is that the other

@@ -237,6 +237,9 @@ func (p *plan) rules(mounted bool, abi int) (list []rule) {
 			add(unix.SYS_SOCKET, allow, is(0, family), isType(1, unix.SOCK_DGRAM))
 		}
 	}
+	if p.broker != nil { // which records it
+		noAccess = notify
+	}
 	add(unix.SYS_SOCKET, noAccess)
 	return list
 }
