@@ -24,7 +24,9 @@ type confinement struct {
 	denied func() []string     // files of programs that are denied altogether
 	globs  []confine.Gap       // what of the lists of paths the kernel is not told
 	files  func() *protectedFiles
-	listed *programFinder // of spec, which is called first
+	// references are those of the policy.
+	references func() []pathguard.ProtectedFile
+	listed     *programFinder // of spec, which is called first
 
 	mu   sync.Mutex
 	of   string // the protected files that plan is about
@@ -35,7 +37,7 @@ type confinement struct {
 // looked up before it is needed.
 func (c *Commands) newConfinement(p Policy, lists ToolPolicy, files func() *protectedFiles) *confinement {
 	k := c.kernel
-	made := &confinement{kernel: k, owner: c.owner, path: func() []string { return c.around().path() }, files: files}
+	made := &confinement{kernel: k, owner: c.owner, path: func() []string { return c.around().path() }, files: files, references: p.references()}
 	programs := func() []string { return union(k.programs(), realDirs(made.path())) }
 	find := func() *programFinder {
 		around := c.around()
@@ -104,6 +106,10 @@ func (c *confinement) full() (s confine.Spec, unknown string) {
 	s = c.spec()
 	deny, readOnly, unknown := c.files().find()
 	s.Deny, s.ReadOnly = union(s.Deny, deny), union(s.ReadOnly, readOnly)
+	s.Protect.Files = slices.Clone(s.Protect.Files)
+	for _, f := range c.references() {
+		s.Protect.Files = append(s.Protect.Files, realOr(f.Path))
+	}
 	return s, unknown
 }
 
@@ -121,7 +127,7 @@ func (c *confinement) encoded() (plan []byte, notice string, err error) {
 	if !c.kernel.support.StopAtStart {
 		s.Limits = confine.Limits{} // a gap
 	}
-	of := strings.Join(s.Deny, "\x00") + "\x00\x00" + strings.Join(s.ReadOnly, "\x00")
+	of := strings.Join(slices.Concat(s.Deny, []string{""}, s.ReadOnly, []string{""}, s.Protect.Files), "\x00")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.plan == nil || c.of != of {

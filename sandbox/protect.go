@@ -145,6 +145,9 @@ func (p Policy) protected(u use) pathguard.Protection {
 			}
 		}
 	}
+	if u == writing {
+		protection.Named = p.references()
+	}
 	for _, own := range p.Own {
 		if u == writing || own.Secret {
 			protection.Files = append(protection.Files, pathguard.ProtectedFile{Path: own.Path, Rule: own.What})

@@ -5,7 +5,7 @@ import "toolserver/sandbox/pathguard"
 // Rules say what a broker protects. Paths are absolute and without links.
 type Rules struct {
 	Names []pathguard.Name
-	// Files are protected whatever their name is.
+	// Files are protected whatever their name is, with what is below them.
 	Files []string
 	// Exempt are directories of the commands alone, such as that for temporary
 	// files, where names are not protected. Neither are they in directories of

@@ -91,8 +91,8 @@ func (r *Broker) exempt(path string) bool {
 func (b *session) permit(o op, p *place, directory bool) error {
 	rule, refused := b.names.Match(p.path, directory)
 	if refused = refused && !b.exempt(p.path); !refused {
-		if refused = slices.Contains(b.Files, p.path); refused {
-			rule = p.path
+		if i := slices.IndexFunc(b.Files, func(f string) bool { return pathguard.Within(f, p.path) }); i >= 0 {
+			rule, refused = b.Files[i], true
 		}
 	}
 	if !refused {
@@ -122,7 +122,13 @@ func (b *session) permit(o op, p *place, directory bool) error {
 // returns a function that reports whether it still may, once it has.
 func (b *session) permitTree(from, to *place) (again func() error, err error) {
 	below := func(at *place) error {
-		for _, rest := range b.names.Below(to.path) {
+		inside := b.names.Below(to.path)
+		for _, f := range b.Files {
+			if rest, within := strings.CutPrefix(f, to.path+"/"); within {
+				inside = append(inside, rest)
+			}
+		}
+		for _, rest := range inside {
 			var st unix.Stat_t
 			if !b.exempt(to.path) && (strings.ContainsAny(rest, "*?[") || unix.Fstatat(at.dir, path.Join(at.name, rest), &st, unix.AT_SYMLINK_NOFOLLOW) == nil) {
 				b.record(opRename, path.Join(to.path, rest), "protected: "+path.Base(to.path)+"/"+rest, nil)

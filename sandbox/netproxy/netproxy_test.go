@@ -64,7 +64,7 @@ func start(t *testing.T, resolver *net.Resolver, allow, open []string) setup {
 	}
 	p := &netproxy.Proxy{Rules: netproxy.Rules{
 		Places: netproxy.NewPlaces(1024),
-		Allow: parse(allow, netguard.ParseHost), Setting: "the list",
+		Allow:  parse(allow, netguard.ParseHost), Setting: "the list",
 		Guard: netguard.New(netguard.Options{Open: parse(open, netguard.ParseHost), AnyPort: true, Resolver: resolver}),
 	}}
 	l, err := net.Listen("tcp", "127.0.0.1:0")

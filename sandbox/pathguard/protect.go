@@ -14,6 +14,8 @@ import (
 type Protection struct {
 	Names []Name
 	Files []ProtectedFile
+	// Named returns further files, as of now; nil if there are none.
+	Named func() []ProtectedFile
 	// Workspaces are absolute directories that were chosen to work in. Their
 	// own path says nothing about what is in them: below a workspace only the
 	// names that follow are checked, elsewhere those of the whole path.
@@ -44,6 +46,7 @@ const protectedPrefix = "protected: "
 type protection struct {
 	names func() *Names
 	files func() []rule
+	named func() []rule
 	hint  func(string) string
 
 	repositories bool
@@ -55,14 +58,9 @@ func newProtection(from Protection) (*protection, error) {
 	if len(from.Names) == 0 && len(from.Files) == 0 {
 		return nil, nil
 	}
-	var files []rule
-	for _, f := range from.Files {
-		r, err := newRule("protected file", f.Path)
-		if err != nil {
-			return nil, err
-		}
-		r.name = protectedPrefix + f.Rule
-		files = append(files, r)
+	files, err := protectedRules(from.Files)
+	if err != nil {
+		return nil, err
 	}
 	var workspaces, spellings []string
 	for _, path := range from.Workspaces {
@@ -76,6 +74,13 @@ func newProtection(from Protection) (*protection, error) {
 	// To look for the links takes longer than all else, and a server that is
 	// just started may have something better to do.
 	p := &protection{hint: from.Hint, repositories: from.Repositories, lock: from.Lock}
+	p.named = func() []rule {
+		if from.Named == nil {
+			return nil
+		}
+		rules, _ := protectedRules(from.Named())
+		return rules
+	}
 	p.names = sync.OnceValue(func() *Names { return NewNames(from.Names, spellings) })
 	p.files = sync.OnceValue(func() []rule {
 		for _, w := range workspaces {
@@ -84,6 +89,18 @@ func newProtection(from Protection) (*protection, error) {
 		return files
 	})
 	return p, nil
+}
+
+func protectedRules(files []ProtectedFile) (rules []rule, err error) {
+	for _, f := range files {
+		r, err := newRule("protected file", f.Path)
+		if err != nil {
+			return rules, err
+		}
+		r.name = protectedPrefix + f.Rule
+		rules = append(rules, r)
+	}
+	return rules, nil
 }
 
 // linked returns what is protected outside its name: where the names in a

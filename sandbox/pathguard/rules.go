@@ -59,7 +59,7 @@ func (g *Guard) snapshot(fresh bool) *snapshot {
 	}
 	if g.protection != nil {
 		s.protected = make(map[osfile.ID]string)
-		files := g.protection.files()
+		files := slices.Concat(g.protection.files(), g.protection.named())
 		for i := range files {
 			r := &files[i]
 			s.deny = append(s.deny, r.denial(parents))

@@ -25,6 +25,31 @@ func AddsProgram(old, new, dir string) string {
 	return ""
 }
 
+// A Reference is a path in a configuration, as it is written there, of what git obeys or
+// runs by itself.
+type Reference struct{ Setting, Path string }
+
+// Include is the setting of references to further configurations.
+const Include = "include.path"
+
+// References returns those of a configuration, as far as it can be parsed. Aliases are for
+// people to run.
+func References(text string) (all []Reference) {
+	settings, _ := gitSettings(text)
+	for _, s := range settings {
+		word, _, _ := strings.Cut(strings.TrimSpace(strings.TrimPrefix(s.value, "!")), " ")
+		switch name := s.section + "." + s.key; {
+		case name == Include, name == "includeif.path":
+			all = append(all, Reference{Include, s.value})
+		case name == "core.hookspath":
+			all = append(all, Reference{"core.hooksPath", s.value})
+		case s.section != "alias" && strings.Contains(word, "/") && !s.harmless(""):
+			all = append(all, Reference{name, word})
+		}
+	}
+	return all
+}
+
 // A setting is one of a git configuration, with the names of section and key in lower
 // case.
 type setting struct {
@@ -101,22 +126,22 @@ func gitSettings(text string) (list []setting, ok bool) {
 			_, text, _ = strings.Cut(text, "\n")
 		case c == '[':
 			if in, text, ok = gitSection(text[1:]); !ok {
-				return nil, false
+				return list, false
 			}
 		default:
 			key := text[:len(text)-len(strings.TrimLeft(text, gitName))]
 			if in.section == "" || key == "" || strings.Contains("-0123456789", key[:1]) {
-				return nil, false
+				return list, false
 			}
 			s := in
 			s.key, s.value, text, ok = strings.ToLower(key), "", strings.TrimLeft(text[len(key):], " \t"), true
 			if after, assigned := strings.CutPrefix(text, "="); assigned {
 				s.value, text, ok = gitValue(after)
 			} else if text != "" && text[0] != '\n' {
-				return nil, false
+				return list, false
 			}
 			if !ok {
-				return nil, false
+				return list, false
 			}
 			list = append(list, s)
 		}

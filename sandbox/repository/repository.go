@@ -61,7 +61,9 @@ type Change struct {
 	Path      string // canonical, of Dir
 	Name      string
 	Directory bool // it is for a directory
-	was       bool // Dir was a repository
+
+	was     bool // Dir was a repository
+	existed bool // something had the name
 }
 
 // Refused returns the rule that protects what is to change.
@@ -69,7 +71,7 @@ func (c *Change) Refused() (rule string, refused bool) {
 	if !Concerns(c.Path, c.Name) {
 		return "", false
 	}
-	c.was = slices.Contains(marks, c.Name) && Is(c.Dir, c.Path)
+	c.was, c.existed = slices.Contains(marks, c.Name) && Is(c.Dir, c.Path), c.Dir.Exists(c.Name)
 	return c.refused()
 }
 
@@ -84,6 +86,8 @@ func (c *Change) refused() (rule string, refused bool) {
 		return prefix + "hooks", Is(c.Dir, c.Path)
 	case (c.Name == "commondir" || c.Name == "gitdir") && above == ".git":
 		return prefix + c.Name, true
+	case (c.Name == "commondir" || c.Name == "gitdir") && c.existed && path.Base(path.Dir(c.Path)) == "worktrees": // git makes new ones
+		return prefix + "worktrees/**/" + c.Name, true
 	case c.Name == "attributes" && above == "info":
 		return prefix + "info/attributes", c.isAbove(1)
 	case strings.HasSuffix(c.Name, "alternates") && strings.HasSuffix(c.Path, "/objects/info"):
