@@ -169,7 +169,7 @@ var gitNames = []string{"path", "excludesfile", "attributesfile", "template", "i
 // known. What commands may write says nothing.
 func (c *Commands) gitFiles(file string, known []string) []string {
 	info, err := os.Stat(file)
-	if err != nil || c.writable(realOr(file)) || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+	if err != nil || c.settled(realOr(file)) == "" || !info.Mode().IsRegular() || info.Size() > 1<<20 {
 		return known
 	}
 	text, _ := os.ReadFile(file)
