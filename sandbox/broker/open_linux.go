@@ -68,7 +68,7 @@ func (b *session) openPlace(r *request, p *place) (err error) {
 	if guarded { // nothing is lost before it is settled
 		flags &^= unix.O_TRUNC
 	}
-	s := status{uid: os.Geteuid(), gid: os.Getegid()}
+	s := b.usual
 	if flags&unix.O_CREAT != 0 || unnamed || s.uid == 0 {
 		if s, err = b.become(r.tid); err != nil {
 			return err

@@ -41,7 +41,7 @@ type session struct {
 	waiting  []*waiting
 	sockets  map[socket]int // descriptors of those that the command made
 	temp     string         // the /tmp of the commands alone, if there is one
-	umask    int            // that this thread has now
+	usual    status         // of this thread, with the umask that it has now
 
 	// What system calls get the addresses of.
 	texts  [2][maxPath + 2]byte
@@ -59,8 +59,8 @@ func (r *Broker) Serve(listener, stop, lock int, temp string, made *atomic.Int64
 	if err == nil {
 		b.self = "/proc/" + self + "/"
 	}
-	own := unix.Umask(0o022)
-	b.umask = 0o022
+	b.usual = status{0o022, os.Geteuid(), os.Getegid(), &b.usual}
+	umask := unix.Umask(b.usual.umask)
 	// The command goes on on the processor that it waited on, which halves the cost.
 	// Kernels before 6.6 do not know of it.
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
@@ -95,7 +95,7 @@ func (r *Broker) Serve(listener, stop, lock int, temp string, made *atomic.Int64
 		unix.Close(fd)
 	}
 	unix.Close(listener)
-	unix.Umask(own)
+	unix.Umask(umask)
 	return b.refused
 }
 

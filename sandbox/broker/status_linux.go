@@ -2,7 +2,6 @@ package broker
 
 import (
 	"bytes"
-	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -11,13 +10,14 @@ import (
 // A status is what decides how the kernel makes a file for a thread.
 type status struct {
 	umask    int
-	uid, gid int // of the file system
+	uid, gid int     // of the file system
+	own      *status // of this thread
 }
 
 // become makes this thread create files as another does, and the whole process if they share
 // the umask, until restore.
 func (b *session) become(tid int) (s status, err error) {
-	s = status{umask: 0o022, uid: os.Geteuid(), gid: os.Getegid()}
+	s = b.usual
 	err = b.eachField(tid, func(name string, value []byte) {
 		switch name {
 		case "Umask":
@@ -32,21 +32,21 @@ func (b *session) become(tid int) (s status, err error) {
 	if err != nil {
 		return s, err
 	}
-	if s.umask != b.umask { // and stays so, for the next file
+	if s.umask != b.usual.umask { // and stays so, for the next file
 		unix.Umask(s.umask)
-		b.umask = s.umask
+		b.usual.umask = s.umask
 	}
 	s.take(s.uid, s.gid)
 	return s, nil
 }
 
 // restore undoes become, but for the umask.
-func (s *status) restore() { s.take(os.Geteuid(), os.Getegid()) }
+func (s *status) restore() { s.take(s.own.uid, s.own.gid) }
 
 // take gives the thread IDs if those of the status are not its own. The last call undoes that
 // a change of IDs can open a process to others (fs.suid_dumpable).
 func (s *status) take(uid, gid int) {
-	if s.uid != os.Geteuid() || s.gid != os.Getegid() {
+	if s.uid != s.own.uid || s.gid != s.own.gid {
 		_, _, _ = unix.RawSyscall(unix.SYS_SETFSGID, uintptr(gid), 0, 0)
 		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, uintptr(uid), 0, 0)
 		_, _, _ = unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0, 0)
