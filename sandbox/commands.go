@@ -203,7 +203,7 @@ func (c *Commands) prepare(req *CommandRequest) error {
 			break
 		}
 	}
-	req.Run.Confine, req.Run.Notice, err = c.confine()
+	req.Run.Confine, req.Run.Notice, err = c.confine(verdict.Argv)
 	req.Run.Env = c.besideSecrets(req.Run.Env)
 	return err
 }
@@ -234,13 +234,13 @@ func (c *Commands) environment(set map[string]string) ([]string, error) {
 	return process.MinimalEnv(variables), nil
 }
 
-// confine returns what a process is confined by, and what of the policy is not enforced
+// confine returns what a process is confined by that runs these commands, and what of the policy is not enforced
 // at this moment; nil means not at all.
-func (c *Commands) confine() (plan []byte, notice string, err error) {
+func (c *Commands) confine(argv [][]string) (plan []byte, notice string, err error) {
 	if !c.Confined() {
 		return nil, "", nil
 	}
-	return c.confinement.encoded()
+	return c.confinement.encoded(argv)
 }
 
 // confinable reports whether the policy and the system let the kernel hold commands to the

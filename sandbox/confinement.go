@@ -28,9 +28,8 @@ type confinement struct {
 	references func() []pathguard.ProtectedFile
 	listed     *programFinder // of spec, which is called first
 
-	mu   sync.Mutex
-	of   string // the protected files that plan is about
-	plan []byte
+	mu    sync.Mutex
+	plans map[string][]byte // by what of the spec is not always the same
 }
 
 // newConfinement prepares what policy says of the commands of a tool. Nothing is
@@ -113,9 +112,12 @@ func (c *confinement) full() (s confine.Spec, unknown string) {
 	return s, unknown
 }
 
+// maxPlans is how many are kept: for commands that start tool chains, and others.
+const maxPlans = 4
+
 // encoded returns what a request carries for its supervisor, and what is not enforced
 // of the policy at this moment.
-func (c *confinement) encoded() (plan []byte, notice string, err error) {
+func (c *confinement) encoded(argv [][]string) (plan []byte, notice string, err error) {
 	s, unknown := c.full()
 	if unknown != "" {
 		gap := c.surveyGap(unknown)
@@ -127,17 +129,23 @@ func (c *confinement) encoded() (plan []byte, notice string, err error) {
 	if !c.kernel.support.StopAtStart {
 		s.Limits = confine.Limits{} // a gap
 	}
-	of := strings.Join(slices.Concat(s.Deny, []string{""}, s.ReadOnly, []string{""}, s.Protect.Files), "\x00")
+	if c.listed != nil && len(c.listed.built) > 0 {
+		without := unneeded(c.listed.built, argv)
+		s.ExecDirs = slices.DeleteFunc(slices.Clone(s.ExecDirs), func(dir string) bool { return slices.Contains(without, dir) })
+	}
+	of := strings.Join(slices.Concat(s.Deny, []string{""}, s.ReadOnly, []string{""}, s.Protect.Files, []string{""}, s.ExecDirs), "\x00")
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.plan == nil || c.of != of {
-		plan, err := s.Encode()
-		if err != nil {
+	if plan = c.plans[of]; plan == nil {
+		if plan, err = s.Encode(); err != nil {
 			return nil, "", err
 		}
-		c.of, c.plan = of, plan
+		if len(c.plans) >= maxPlans || c.plans == nil {
+			c.plans = map[string][]byte{}
+		}
+		c.plans[of] = plan
 	}
-	return c.plan, notice, nil
+	return plan, notice, nil
 }
 
 func (c *confinement) surveyGap(unknown string) confine.Gap {

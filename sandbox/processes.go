@@ -55,7 +55,7 @@ func (p *Processes) Start(ctx context.Context, req ProcessRequest) (*process.Chi
 		if req.Env = variables; proxy != nil {
 			s.Serve = proxy.Serve
 		}
-		if s.Confine, _, err = c.confine(); err != nil {
+		if s.Confine, _, err = c.confine([][]string{req.Argv}); err != nil {
 			return nil, err
 		}
 	}

@@ -29,6 +29,7 @@ type programFinder struct {
 
 	files    []string
 	execDirs []string
+	built    []builtDir // of execDirs those that commands write
 	seen     map[string]bool
 	unusable map[string]string // why programs cannot be started, by name or file
 }
@@ -54,9 +55,38 @@ func (f *programFinder) add(name string) {
 			}
 			for dir := range strings.FieldsSeq(t.dirs) {
 				f.execDirs = append(f.execDirs, f.dir(dir, file))
+				if strings.ContainsAny(dir[:1], ".$") {
+					f.built = append(f.built, builtDir{f.dir(dir, file), t})
+				}
 			}
 		}
 	}
+}
+
+// A builtDir is where a tool chain puts programs that it has built, and starts them.
+type builtDir struct {
+	path string
+	toolchain
+}
+
+// drivers are programs that start tool chains, as other files say.
+var drivers = strings.Fields("make gmake ninja just task cmake ctest meson tox nox rake bazel git bash sh dash zsh")
+
+// unneeded returns the directories in which programs are not to be started by commands that
+// are like this: they start no tool chain, and nothing else that does.
+func unneeded(dirs []builtDir, argv [][]string) (paths []string) {
+	var kept []string
+	for _, d := range dirs {
+		needs := func(words []string) bool {
+			return len(words) > 0 && (d.has(filepath.Base(words[0])) || slices.Contains(drivers, filepath.Base(words[0])))
+		}
+		if slices.ContainsFunc(argv, needs) {
+			kept = append(kept, d.path)
+		} else {
+			paths = append(paths, d.path)
+		}
+	}
+	return slices.DeleteFunc(paths, func(path string) bool { return slices.Contains(kept, path) })
 }
 
 // dir returns a directory as the table writes it: @ is where the program is
@@ -143,7 +173,9 @@ func (f *programFinder) programsOf(lists ToolPolicy) (files, dirs []string) {
 		}
 	}
 	for _, dir := range lists.ExecPaths {
-		f.execDirs = append(f.execDirs, filepath.Clean(absolute(dir, f.work)))
+		dir = filepath.Clean(absolute(dir, f.work))
+		f.execDirs = append(f.execDirs, dir)
+		f.built = slices.DeleteFunc(f.built, func(b builtDir) bool { return b.path == dir }) // any program may start there
 	}
 	denied := f.deniedPrograms(lists)
 	files = slices.DeleteFunc(f.files, func(file string) bool {
