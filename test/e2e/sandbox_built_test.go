@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"os"
 	"testing"
 )
 
@@ -14,11 +15,14 @@ func TestBuiltPrograms(t *testing.T) {
 		g.file("run.js", `const fs = require("fs"), cp = require("child_process");
 for (const dir of ["node_modules", "target", process.env.TMPDIR]) {
 	fs.mkdirSync(dir, {recursive: true});
-	fs.copyFileSync("/bin/date", dir + "/built"); fs.chmodSync(dir + "/built", 0o755);
+	fs.copyFileSync("date", dir + "/built"); fs.chmodSync(dir + "/built", 0o755);
 	const r = cp.spawnSync(dir + "/built", ["+ran"], {encoding: "utf8"});
 	console.log(dir == process.env.TMPDIR ? "TMPDIR" : dir, r.error ? r.error.code : r.stdout.trim());
 }
 `, 0o644)
+		date, err := os.ReadFile("/bin/date")
+		must(t, err)
+		g.file("date", string(date), 0o755)
 		g.file("package.json", `{"name": "x", "scripts": {"test": "node run.js"}}`, 0o644)
 		g.file("Makefile", "all:\n\t@npm --silent test\n", 0o644)
 		b := g.open(setup{config: "tools:\n  bash: {allowed_commands: [node, 'npm test', make, ls, 'go vet']}\n"})
