@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"toolserver/sandbox/process"
+	"toolserver/test/fakes/covered"
 )
 
 // testSupervisor is argv[0] of this program when it stands for a runner's supervisor.
@@ -28,8 +29,10 @@ func TestMain(m *testing.M) {
 		os.Exit(supervise())
 	}
 	if process.IsSupervisor() {
+		covered.Keep()
 		os.Exit(process.Supervise(Confiner()))
 	}
+	covered.Start()
 	os.Exit(m.Run())
 }
 
@@ -167,7 +170,7 @@ func run(t testing.TB, order testOrder) (output string, status int) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	cmd := &exec.Cmd{Path: self, Args: []string{testSupervisor}, Env: []string{"SECRET=of the server", "GOMAXPROCS=2"}, Dir: "/", ExtraFiles: []*os.File{r}}
+	cmd := &exec.Cmd{Path: self, Args: []string{testSupervisor}, Env: append(covered.Env(), "SECRET=of the server", "GOMAXPROCS=2"), Dir: "/", ExtraFiles: []*os.File{r}}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL}
 	if order.Where == inNamespace {
 		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNS

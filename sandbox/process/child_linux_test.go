@@ -20,20 +20,26 @@ import (
 	"golang.org/x/sys/unix"
 
 	"toolserver/sandbox/process"
+	"toolserver/test/fakes/covered"
 )
 
 func TestMain(m *testing.M) {
 	if process.IsSupervisor() {
+		covered.Keep()
 		os.Exit(process.Supervise(confineByPrivileges))
 	}
 	if method := os.Getenv("PROCESS_TEST_SERVER"); method != "" {
 		holdAndWait(process.Method(method), os.Getenv("PROCESS_TEST_MARKER"))
 	}
+	covered.Start()
 	os.Exit(m.Run())
 }
 
 // confineByPrivileges is a Confiner that only forbids new privileges.
-func confineByPrivileges(_ []byte, path string, argv []string, attr *syscall.ProcAttr, _ func(int) error) (c process.Confined, err error) {
+func confineByPrivileges(spec []byte, path string, argv []string, attr *syscall.ProcAttr, handOver func(int) error) (c process.Confined, err error) {
+	if text := string(spec); text == "listen" || text == "hang" {
+		return serving(text == "hang", path, argv, attr, handOver)
+	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return c, err
 	}

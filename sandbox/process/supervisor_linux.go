@@ -187,7 +187,7 @@ func (s *supervisor) run(o *order, files []int) {
 	if w.pidfd >= 0 {
 		unix.Close(w.pidfd)
 	}
-	w.last.Gone, w.last.LeftOver = true, w.leftOver
+	w.last.Gone, w.last.Ends, w.last.LeftOver = true, stuck, w.leftOver
 	s.send(w.last)
 	if stuck { // which ends with the process, as soon as the kernel lets it
 		os.Exit(1)

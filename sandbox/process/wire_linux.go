@@ -63,6 +63,7 @@ type report struct {
 	Exited    *int      `json:",omitempty"` // wait status of the main process
 	Exceeded  string    `json:",omitempty"` // the bound for which all is being killed
 	Gone      bool      `json:",omitempty"` // no process is left
+	Ends      bool      `json:",omitempty"` // with Gone: the supervisor ends, too
 	Refused   []Refusal `json:",omitempty"` // with Gone: see [Exit.Refused]
 	LeftOver  int       `json:",omitempty"` // with Gone: see [Exit.LeftOver]
 }

@@ -269,9 +269,12 @@ func (w *worker) spawn(socket *os.File) error {
 		sys.UseCgroupFD, sys.CgroupFD = true, int(w.cgroup.dir.Fd())
 		files = append(files, w.cgroup.events...)
 	}
+	env := []string{"GOMAXPROCS=2"}
+	if dir, set := os.LookupEnv("GOCOVERDIR"); set { // of a program that counts what it runs
+		env = append(env, "GOCOVERDIR="+dir)
+	}
 	w.pool.thread.do(func() {
-		w.proc, err = os.StartProcess(w.pool.executable, []string{supervisorName, role},
-			&os.ProcAttr{Dir: "/", Env: []string{"GOMAXPROCS=2"}, Files: files, Sys: sys})
+		w.proc, err = os.StartProcess(w.pool.executable, []string{supervisorName, role}, &os.ProcAttr{Dir: "/", Env: env, Files: files, Sys: sys})
 	})
 	if err != nil {
 		return fmt.Errorf("start the supervisor: %w", err)
@@ -449,7 +452,9 @@ func (w *worker) take(r report) bool {
 	}
 	if r.Gone {
 		p.gone(r.Refused, r.LeftOver)
-		w.pool.put(w)
+		if !r.Ends {
+			w.pool.put(w)
+		}
 		close(p.done)
 	}
 	return true
