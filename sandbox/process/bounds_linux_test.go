@@ -1,7 +1,6 @@
 package process_test
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net"
@@ -114,21 +113,20 @@ func TestEndsOfTrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		started := make(chan struct{})
-		p, err := l.Start(t.Context(), process.Spec{Shell: "sh -c 'trap \"echo got; exit\" USR1; while :; do sleep 0.01; done' & wait", Env: process.MinimalEnv(nil), Stdout: w, OnStart: func() { close(started) }})
+		defer r.Close()
+		both := perl(`$SIG{USR1} = sub { syswrite(STDOUT, "got"); exit }; fork; syswrite(STDOUT, "r"); sleep 1 while 1`)
+		both.Stdout = w
+		p, err := l.Start(t.Context(), both)
 		w.Close()
 		if err != nil {
 			t.Fatal(err)
 		}
-		<-started
-		text := make([]byte, 3)
-		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline) && !bytes.Equal(text, []byte("got")); {
-			p.Signal(syscall.SIGUSR1)
-			_ = r.SetReadDeadline(time.Now().Add(20 * time.Millisecond))
-			_, _ = io.ReadFull(r, text)
-		}
-		if p.Close(); string(text) != "got" {
-			t.Error("the signal did not reach a child")
+		_ = r.SetReadDeadline(time.Now().Add(time.Minute))
+		_, err = io.ReadFull(r, make([]byte, 2))
+		p.Signal(syscall.SIGUSR1)
+		text, _ := io.ReadAll(r)
+		if <-p.Done(); err != nil || string(text) != "gotgot" {
+			t.Errorf("a signal to both: %q %v", text, err)
 		}
 	})
 }
