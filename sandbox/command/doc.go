@@ -5,10 +5,8 @@
 // the programs that start others (env, xargs, find -exec, sh -c and the like), and answers with a
 // [Verdict] that names the rule and says what would be allowed.
 //
-// Nothing runs. Whatever cannot be decided by reading is refused. The file
-// system is consulted only through a [Resolver], to tell what a name or a link
-// stands for; what an allowed program does once it runs is not checked here.
+// Nothing runs. Whatever cannot be decided by reading is refused. The file system is consulted only to tell
+// what a name or a link stands for; what an allowed program does once it runs is not checked here.
 //
-// What the programs do with their arguments is data (see spec.go and the table files beside it), not
-// code: one line for a program, in the notation that [spec] describes.
+// What the programs do with their arguments is data, not code: one line for a program in programs.txt.
 package command

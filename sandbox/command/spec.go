@@ -1,74 +1,13 @@
 package command
 
 import (
+	_ "embed"
 	"path/filepath"
 	"strings"
 	"sync"
 )
 
-// A spec says what a program does with its arguments, as far as that starts
-// programs, runs code or names files. It is written as one line,
-//
-//	names | operands | options
-//
-// where names are separated by commas, and a sub-command is written after its program ("git clone").
-//
-// Operands, in order of appearance:
-//
-//	.  data       r  file read        w  file written
-//	l  a name that is looked at and not opened (ls)
-//	.* r* w* l*   all that follow; of .* nothing is known
-//	a*            files read, and @FILE for a file of options
-//	y*            files that are read, or something else (revisions of git)
-//	t*            text that names no file which is opened
-//	r*w           all are read but the last, which is written (cp)
-//	X             the same, where options before it are not known
-//	x             a program and its arguments: the rest of the line
-//	c  c*         shell text: one operand; all that follow, joined by spaces
-//	i             inline code in another language
-//	s             file of code (opaque); the rest belongs to that code
-//	f             the same, but fine where the interpreter itself is listed
-//	=             NAME=VALUE assignments for what follows
-//	!             no operand may be here; in the first place: nothing may run
-//	              but what an option with effect q asks for
-//	sub           a sub-command with a line of its own; sub! refuses others
-//	<             with no operand before it, code comes from standard input
-//	quiet         where all options have a line here and neither an effect nor
-//	              a y, the operands name nothing that is opened (git log)
-//	-             options have one dash and may be long (go, find)
-//	old           a first word without dash is a cluster of options (tar)
-//	n  n*  u*     the name of a variable that is assigned; that is unset
-//	N*            NAME or NAME=VALUE of a declaration
-//	+*            text that begins with a plus (date)
-//	M*  A*  o*    arithmetic; NAME=TEXT of an alias; an option of shopt
-//	U  U*         the address of a repository of git
-//	sed  awk      a script of these, unless an option gives one
-//	@NAME         operands with a syntax of their own: see effects
-//
-// Options are names separated by slashes (one letter: short), then:
-//
-//	(nothing)     a flag        :E  a flag with an effect
-//	=E            an argument   ?E  an optional argument, glued or after =
-//	>E            an argument, after which nothing is an option
-//
-// with one of these effects:
-//
-//	.  none       r  w  as above      W  the directory all operands go to
-//	p  replaces the first operand (grep -e)    P  the same, from a file
-//	x  c  a command line, shell text           i  s  as above
-//	C  the first operand is shell text         d  changes directory first
-//	e  NAME=VALUE for what follows             k  key=value of git's configuration
-//	D  the same, for tools that run what they find there: within the
-//	   directory of the request only       f  a file of code, as above
-//	m  a module of an interpreter          sed  awk  a script of these, as above
-//	q  nothing runs (--version)                !  refused
-//	G  the same, and the value is read (git --git-dir)
-//	y  none but that quiet is not
-//	~NAME  as if program NAME ran              S  a list of arguments (env -S)
-//	t  the operands name nothing to be opened
-//	n  the name of a variable that is assigned
-//	R  the operands are files that are read    I  they are written, too
-//	g  flags for the tools of go
+// A spec says what a program does with its arguments: a line of programs.txt, whose head describes the notation.
 type spec struct {
 	operands []operand
 	options  []option
@@ -95,6 +34,12 @@ type option struct {
 	do    effect
 }
 
+//go:embed programs.txt
+var programLines string
+
+//go:embed builtins.txt
+var builtinLines string
+
 // programs returns the table of all programs, parsed at first use; builtins have "builtin " before their names.
 var programs = sync.OnceValue(func() map[string]*spec {
 	table := make(map[string]*spec, 700)
@@ -102,7 +47,7 @@ var programs = sync.OnceValue(func() map[string]*spec {
 	add := func(prefix, lines string) {
 		for line := range strings.Lines(lines) {
 			names, rest, _ := strings.Cut(strings.TrimSpace(line), "|")
-			if names == "" {
+			if names == "" || names[0] == '#' {
 				continue
 			}
 			s := parseSpec(rest, effects)
@@ -112,10 +57,8 @@ var programs = sync.OnceValue(func() map[string]*spec {
 			}
 		}
 	}
-	add("builtin ", builtins)
-	for _, lines := range []string{groups, wrappers, interpreters, fileTools, devTools, gitTools, otherTools} {
-		add("", lines)
-	}
+	add("builtin ", builtinLines)
+	add("", programLines)
 	return table
 })
 
