@@ -75,23 +75,10 @@ func (s *State) Write(name string, data []byte) error {
 			return errStateSize
 		}
 		s.sweep.Do(func() {
-			osfile.Sweep(dir, func(name string) bool { return strings.HasPrefix(name, tempPrefix) })
+			osfile.Sweep(dir, 0, func(name string) bool { return strings.HasPrefix(name, tempPrefix) }, dir.Remove)
 		})
 		temp := tempPrefix + strings.ToLower(rand.Text())
-		f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(data)
-		if err == nil {
-			err = f.Sync()
-		}
-		err = errors.Join(err, f.Close())
-		if err == nil {
-			err = dir.Rename(temp, name)
-		}
-		if err != nil {
-			_ = dir.Remove(temp) // or it is swept later
+		if err := osfile.Write(dir, temp, data, 0o600, func() error { return dir.Rename(temp, name) }); err != nil {
 			return err
 		}
 		return osfile.SyncDir(dir)

@@ -26,8 +26,8 @@ const manyDescriptors = 1 << 20
 // ID tells files apart, whatever their names.
 type ID struct{ Dev, Ino uint64 }
 
-// These bound what [Sweep] removes: a temporary file that was last written long ago
-// is certainly abandoned, and what is beyond the first names waits for the next time.
+// These bound what [Sweep] removes: what was last written long ago is certainly
+// abandoned, and what is beyond the first names waits for the next time.
 const (
 	sweepAge   = time.Hour
 	sweepNames = 10_000
@@ -40,9 +40,9 @@ type Dir interface {
 	Remove(name string) error
 }
 
-// Sweep removes the temporary files that killed processes left in a directory, as far
-// as it can.
-func Sweep(dir Dir, isTemp func(name string) bool) {
+// Sweep has remove take away what killed processes left in a directory under temporary
+// names: the files or, with [fs.ModeDir], the directories, as far as it can.
+func Sweep(dir Dir, kind fs.FileMode, isTemp func(name string) bool, remove func(name string) error) {
 	d, err := dir.OpenFile(".", os.O_RDONLY, 0)
 	if err != nil {
 		return
@@ -54,8 +54,8 @@ func Sweep(dir Dir, isTemp func(name string) bool) {
 			continue
 		}
 		info, err := dir.Lstat(name)
-		if err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > sweepAge {
-			_ = dir.Remove(name)
+		if err == nil && info.Mode().Type() == kind && time.Since(info.ModTime()) > sweepAge {
+			_ = remove(name)
 		}
 	}
 }

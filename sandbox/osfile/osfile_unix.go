@@ -68,3 +68,17 @@ func Descriptors() int {
 
 // Writable reports whether this process may make files in a directory.
 func Writable(dir string) bool { return unix.Access(dir, unix.W_OK|unix.X_OK) == nil }
+
+// Unnamed returns a temporary file without a name: it is gone with its descriptor,
+// even when the server is killed.
+func Unnamed() (*os.File, error) {
+	f, err := os.CreateTemp("", "output-*")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}

@@ -2,9 +2,12 @@ package osfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/windows"
 )
@@ -48,3 +51,9 @@ func Writable(string) bool { return true }
 
 // Descriptors returns how many this process may have open.
 func Descriptors() int { return manyDescriptors }
+
+// Unnamed returns a temporary file that the system deletes with its last handle.
+func Unnamed() (*os.File, error) {
+	path := filepath.Join(os.TempDir(), fmt.Sprintf("output-%d-%d.tmp", os.Getpid(), time.Now().UnixNano()))
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|windows.FILE_FLAG_DELETE_ON_CLOSE, 0o600)
+}

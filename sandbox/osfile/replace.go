@@ -46,6 +46,26 @@ func Replace(file string, before, after []byte, mode fs.FileMode) error {
 	return SyncDir(dir)
 }
 
+// Write gives content to a new file with a temporary name, and its own name to that with place. If it
+// fails nothing is left.
+func Write(dir Dir, temp string, content []byte, perm fs.FileMode, place func() error) error {
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = place()
+	}
+	if err != nil {
+		_ = dir.Remove(temp)
+	}
+	return err
+}
+
 // keepOwner gives a new file the owner of the one that it replaces, if there is one.
 func keepOwner(dir *os.Root, name string, f *os.File) error {
 	old, err := dir.Stat(name)

@@ -56,20 +56,20 @@ func (g *Guard) hold(q request, create, dirs bool, look func(*snapshot, *held) e
 	return h, err
 }
 
-// change has act give the name to something, while nobody else changes a repository, and
+// change has act give a name to something, while nobody else changes a repository, and
 // undoes that if the name may not have it.
-func (h *held) change(act func() (undo func() error, err error)) error {
-	g := h.request.guard
-	defer g.enter(h.repository)()
-	if err := g.refused(h.repository.Refused()); err != nil {
-		return h.request.failure(err)
+func (q request) change(c *repository.Change, act func() (undo func() error, err error)) error {
+	g := q.guard
+	defer g.enter(c)()
+	if err := g.refused(c.Refused()); err != nil {
+		return q.failure(err)
 	}
 	undo, err := act()
 	if err != nil {
 		return err
 	}
-	if err := g.refused(h.repository.Settled()); err != nil {
-		return errors.Join(h.request.failure(err), undo())
+	if err := g.refused(c.Settled()); err != nil {
+		return errors.Join(q.failure(err), undo())
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (g *Guard) Move(ctx context.Context, from, to string, o MoveOptions) (repla
 	case err != nil:
 		return false, source.request.failure(err)
 	}
-	err = target.change(func() (func() error, error) {
+	err = q.change(target.repository, func() (func() error, error) {
 		err := source.parent.move(source.name, target.parent, target.name, replaced)
 		if errors.Is(err, fs.ErrExist) {
 			err = q.failure(fs.ErrExist)

@@ -113,29 +113,25 @@ func (g *Guard) openDir(path string, create bool) (dir, error) {
 	if !create || !errors.Is(err, fs.ErrNotExist) {
 		return d, err
 	}
+	q, name := request{path: path, guard: g}, filepath.Base(path)
 	if rule, denied := g.snapshot(false).deniedBy(path); denied {
-		return nil, request{path: path, guard: g}.denied(rule)
+		return nil, q.denied(rule)
 	}
 	above, err := g.openDir(filepath.Dir(path), true)
 	if err != nil {
 		return nil, err
 	}
 	defer above.Close()
-	change := g.change(above, filepath.Dir(path), filepath.Base(path), true)
-	defer g.enter(change)()
-	if err := g.refused(change.Refused()); err != nil {
-		return nil, err
-	}
-	if err = above.Mkdir(filepath.Base(path), 0o777); err == nil {
-		if err = g.refused(change.Settled()); err != nil {
-			return nil, errors.Join(err, above.Remove(filepath.Base(path)))
-		}
+	err = q.change(g.change(above, filepath.Dir(path), name, true), func() (undo func() error, err error) {
+		return func() error { return above.Remove(name) }, above.Mkdir(name, 0o777)
+	})
+	if err == nil {
 		err = osfile.SyncDir(above)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) { // another process may create it meanwhile
 		return nil, err
 	}
-	return above.child(filepath.Base(path))
+	return above.child(name)
 }
 
 // isAt reports whether d is still the directory at the canonical path real.

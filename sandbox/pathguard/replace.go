@@ -134,7 +134,7 @@ func (r *replacement) write(fill func(*os.File) error) (created bool, err error)
 	done, dir := r.request.guard.swept, filepath.Dir(r.real)
 	if _, swept := done.Get("", dir); !swept {
 		done.Put("", dir, struct{}{}, 0)
-		osfile.Sweep(r.parent, isTemp)
+		osfile.Sweep(r.parent, 0, isTemp, r.parent.Remove)
 	}
 	f, err := r.parent.anonymous(perm)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -161,7 +161,7 @@ func (r *replacement) write(fill func(*os.File) error) (created bool, err error)
 		err = r.options.Before(r.real)
 	}
 	if err == nil {
-		err = r.change(func() (func() error, error) {
+		err = r.request.change(r.repository, func() (func() error, error) {
 			if created, err = r.place(f); err != nil {
 				err = r.request.failure(err)
 			}

@@ -30,7 +30,7 @@ func (p *protection) repository(path string, directory bool) (rule string, prote
 		if _, err := os.Lstat(at); !last && err == nil && name != "hooks" {
 			continue // a directory on the way
 		}
-		c := repository.Change{Dir: namedDir(dir), Path: filepath.ToSlash(dir), Name: name, Directory: last && directory || !last && name != "hooks"}
+		c := repository.Change{Dir: inNamed(dir), Path: filepath.ToSlash(dir), Name: name, Directory: last && directory || !last && name != "hooks"}
 		if rule, protected = c.Refused(); protected && p.has(rule) {
 			return rule, true
 		}
@@ -49,7 +49,7 @@ func (g *Guard) change(d dir, real, name string, directory bool) *repository.Cha
 	if g.protection == nil || !g.protection.repositories {
 		return new(repository.Change) // which no rule is about
 	}
-	return &repository.Change{Dir: heldDir{d, real, g}, Path: filepath.ToSlash(real), Name: name, Directory: directory}
+	return &repository.Change{Dir: heldDir{contents{d}, d, real, g}, Path: filepath.ToSlash(real), Name: name, Directory: directory}
 }
 
 // lockWait bounds how long a change waits for others; what they do takes no time.
@@ -89,114 +89,91 @@ func (g *Guard) refused(rule string, refused bool) error {
 	return &Error{Kind: KindDenied, Rule: rule, Reason: g.Reason(rule)}
 }
 
-// namedDir is a directory by its path, which nothing is changed in.
-type namedDir string
+// contents are what is in a directory. No symlink is followed.
+type contents struct{ osfile.Dir }
 
-func (d namedDir) Exists(name string) bool {
-	_, err := os.Lstat(filepath.Join(string(d), name))
+func (d contents) Exists(name string) bool {
+	_, err := d.Lstat(name)
 	return err == nil
 }
 
-func (d namedDir) Read(name string) (string, uint32, error) {
-	root, err := os.OpenRoot(string(d))
+func (d contents) Read(name string) (text string, perm uint32, err error) {
+	f, info, err := d.open(name, 0)
 	if err != nil {
 		return "", 0, err
 	}
-	defer root.Close()
-	return readText(root, name)
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, repository.MaxConfig+1))
+	if err == nil && len(b) > repository.MaxConfig {
+		err = fs.ErrInvalid
+	}
+	return string(b), uint32(info.Mode.Perm()), err
 }
 
-func (d namedDir) List(name string) (names []string, err error) {
-	entries, err := os.ReadDir(filepath.Join(string(d), name))
-	for _, e := range entries {
-		names = append(names, e.Name())
+func (d contents) List(name string) ([]string, error) {
+	f, _, err := d.open(name, fs.ModeDir)
+	if err != nil {
+		return nil, err
 	}
-	return names, err
+	defer f.Close()
+	return f.Readdirnames(-1)
 }
+
+// open opens what is a regular file or a directory, as kind says.
+func (d contents) open(name string, kind fs.FileMode) (*os.File, osfile.Info, error) {
+	info, err := d.Lstat(name)
+	switch {
+	case err != nil:
+		return nil, osfile.Info{}, err
+	case info.IsDir() && kind == 0:
+		return nil, osfile.Info{}, fs.ErrNotExist
+	case info.Mode().Type() != kind:
+		return nil, osfile.Info{}, fs.ErrInvalid
+	}
+	return osfile.OpenSame(d, name, os.O_RDONLY, info)
+}
+
+// named opens what is in a directory that has this path.
+type named string
+
+func (dir named) path(name string) string { return filepath.Join(string(dir), name) }
+
+func (dir named) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(dir.path(name), flag, perm)
+}
+
+func (dir named) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(dir.path(name)) }
+func (dir named) Remove(name string) error               { return os.Remove(dir.path(name)) }
+
+// namedDir is a directory by its path, which nothing is changed in.
+type namedDir struct{ contents }
+
+func inNamed(path string) namedDir { return namedDir{contents{named(path)}} }
 
 func (d namedDir) Replace(string, string, uint32) error { return nil }
 func (d namedDir) Close()                               {}
 
 func (d namedDir) Above(levels int) (repository.Dir, error) {
-	return namedDir(filepath.Join(string(d), strings.Repeat("../", levels))), nil
+	return inNamed(d.Dir.(named).path(strings.Repeat("../", levels))), nil
 }
 
 // heldDir is an open directory.
 type heldDir struct {
-	dir
+	contents
+	dir   dir
 	real  string
 	guard *Guard
 }
 
 func (d heldDir) Close() { d.dir.Close() }
 
-func (d heldDir) Exists(name string) bool {
-	_, err := d.Lstat(name)
-	return err == nil
-}
-
-func (d heldDir) Read(name string) (string, uint32, error) { return readText(d.dir, name) }
-
-func (d heldDir) List(name string) ([]string, error) {
-	below, err := d.child(name)
-	if err != nil {
-		return nil, err
-	}
-	defer below.Close()
-	list, err := below.OpenFile(".", os.O_RDONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer list.Close()
-	return list.Readdirnames(-1)
-}
-
 func (d heldDir) Replace(name, text string, perm uint32) error {
 	temp := tempName()
-	f, err := d.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fs.FileMode(perm))
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if closing := f.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = d.move(temp, d.dir, name, true)
-	}
-	if err != nil {
-		_ = d.Remove(temp)
-	}
-	return err
+	return osfile.Write(d.dir, temp, []byte(text), fs.FileMode(perm), func() error { return d.dir.move(temp, d.dir, name, true) })
 }
 
 func (d heldDir) Above(levels int) (repository.Dir, error) {
 	real := filepath.Join(d.real, strings.Repeat("../", levels))
 	above, err := d.guard.files.openDir(real)
-	return heldDir{above, real, d.guard}, err
-}
-
-// readText reads a regular file of a bounded size.
-func readText(d osfile.Dir, name string) (string, uint32, error) {
-	info, err := d.Lstat(name)
-	switch {
-	case err != nil:
-	case info.IsDir():
-		err = fs.ErrNotExist
-	case !info.Mode().IsRegular():
-		err = fs.ErrInvalid
-	}
-	if err != nil {
-		return "", 0, err
-	}
-	f, _, err := osfile.OpenSame(d, name, os.O_RDONLY, info)
-	if err != nil {
-		return "", 0, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, repository.MaxConfig+1))
-	if err == nil && len(text) > repository.MaxConfig {
-		err = fs.ErrInvalid
-	}
-	return string(text), uint32(info.Mode().Perm()), err
+	return heldDir{contents{above}, above, real, d.guard}, err
 }

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"toolserver/sandbox/osfile"
 )
@@ -102,24 +101,23 @@ func (t *Tree) leave() {
 
 // MakeDir creates a directory of the tree. The one above it is there already.
 func (t *Tree) MakeDir(rel string, perm fs.FileMode) error {
-	d, name, err := t.in(rel, true)
-	if err == nil {
-		if err = d.Mkdir(name, perm.Perm()|0o700); err != nil {
-			err = t.request.failure(err)
-		}
-	}
-	return err
+	return t.add(rel, true, func(d dir, name string) error { return d.Mkdir(name, perm.Perm()|0o700) })
 }
 
 // Symlink creates a symlink of the tree.
 func (t *Tree) Symlink(target, rel string) error {
-	d, name, err := t.in(rel, false)
-	if err == nil {
-		if err = d.Symlink(target, name); err != nil {
-			err = t.request.failure(err)
-		}
+	return t.add(rel, false, func(d dir, name string) error { return d.Symlink(target, name) })
+}
+
+func (t *Tree) add(rel string, directory bool, create func(d dir, name string) error) error {
+	d, name, err := t.in(rel, directory)
+	if err != nil {
+		return err
 	}
-	return err
+	if err = create(d, name); err != nil {
+		return t.request.failure(err)
+	}
+	return nil
 }
 
 // Fill creates a file of the tree with the content that fill writes. With like it gets the
@@ -153,7 +151,7 @@ func (t *Tree) Commit(perm fs.FileMode, before func(real string) error) error {
 		err = osfile.ErrMoved
 	}
 	if err == nil {
-		err = t.change(func() (func() error, error) {
+		err = t.request.change(t.repository, func() (func() error, error) {
 			return func() error { return t.parent.move(t.name, t.parent, t.temp, false) }, t.parent.move(t.temp, t.parent, t.name, false)
 		})
 	}
@@ -191,30 +189,21 @@ func removeTree(parent dir, name string) {
 
 // sweepTrees removes the temporary directories that killed processes left in a directory.
 func sweepTrees(parent dir) {
-	list, err := parent.OpenFile(".", os.O_RDONLY, 0)
-	if err != nil {
-		return
-	}
-	defer list.Close()
-	names, _ := list.Readdirnames(maxSwept)
-	for _, name := range names {
-		if !isTemp(name) {
-			continue
+	osfile.Sweep(parent, fs.ModeDir, isTemp, func(name string) error {
+		d, err := parent.child(name)
+		if err != nil {
+			return err
 		}
-		if info, err := parent.Lstat(name); err != nil || !info.IsDir() || time.Since(info.ModTime()) < sweepPause {
-			continue
+		defer d.Close()
+		f, err := d.OpenFile(".", os.O_RDONLY, 0)
+		if err != nil {
+			return err
 		}
-		if d, err := parent.child(name); err == nil {
-			if f, err := d.OpenFile(".", os.O_RDONLY, 0); err == nil {
-				if locked, _ := osfile.TryLock(f); locked {
-					removeTree(parent, name)
-				}
-				f.Close()
-			}
-			d.Close()
+		defer f.Close()
+		locked, err := osfile.TryLock(f)
+		if locked {
+			removeTree(parent, name)
 		}
-	}
+		return err
+	})
 }
-
-// maxSwept bounds the names of a directory that are looked at for that.
-const maxSwept = 10_000
