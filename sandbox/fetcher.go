@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -183,11 +184,7 @@ func WithHosts(ctx context.Context, hosts []string) context.Context {
 
 // check reports whether the lists keep the owner from the host of a URL.
 func (h *hostPolicy) check(ctx context.Context, u *url.URL) error {
-	port := "80"
-	if u.Scheme == "https" {
-		port = "443"
-	}
-	host, port := u.Hostname(), cmp.Or(u.Port(), port)
+	host, port := u.Hostname(), cmp.Or(u.Port(), strconv.Itoa(int(netguard.PortOf(u))))
 	if matches(h.deny, host, port) {
 		return &HostError{Host: host, Rule: h.denies()}
 	}
@@ -257,7 +254,6 @@ func (c Capabilities) ServerClient(u *url.URL) *http.Client {
 	if !c.owner.Holds {
 		return (&Fetcher{new(network), c.owner.Tool}).Client()
 	}
-	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	open, _ := parseList("sandbox.private_hosts", c.sandbox.policy.Settings.PrivateHosts, netguard.ParseHost) // New has checked them
 	if proxy, _ := c.sandbox.policy.proxy(); proxy != nil {                                                   // New has checked it
 		guard, asked := netguard.New(netguard.Options{Open: open, Proxy: proxy, MaxIdle: maxServerIdle}), *u
@@ -265,7 +261,7 @@ func (c Capabilities) ServerClient(u *url.URL) *http.Client {
 			return guard.Client()
 		}
 	}
-	if host, err := netguard.ParseHost(net.JoinHostPort(u.Hostname(), port)); err == nil {
+	if host, err := netguard.ParseHost(net.JoinHostPort(u.Hostname(), strconv.Itoa(int(netguard.PortOf(u))))); err == nil {
 		open = append(open, host)
 	}
 	return netguard.New(netguard.Options{Open: open, MaxIdle: maxServerIdle}).Client()

@@ -35,23 +35,15 @@ type Options struct {
 
 // A Guard decides what HTTP clients may connect to.
 type Guard struct {
-	open       []Host
-	denied     []Host
-	deniedBy   Rule
-	setting    string
-	anyPort    bool
-	maxIdle    int
-	proxy      *url.URL
+	options    Options
 	dialer     net.Dialer
 	interfaces func() ([]net.Addr, error) // the machine's addresses
 }
 
 // New returns a guard.
 func New(o Options) *Guard {
-	return &Guard{
-		open: o.Open, denied: o.Denied, deniedBy: o.DeniedBy, setting: o.Setting, anyPort: o.AnyPort, proxy: o.Proxy, maxIdle: cmp.Or(o.MaxIdle, maxIdlePer),
-		dialer: net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}, interfaces: net.InterfaceAddrs,
-	}
+	o.MaxIdle = cmp.Or(o.MaxIdle, maxIdlePer)
+	return &Guard{o, net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second, Resolver: o.Resolver}, net.InterfaceAddrs}
 }
 
 // DeniedError says that policy keeps clients from a host.
@@ -88,12 +80,12 @@ func (g *Guard) check(host string, addr netip.AddrPort) error {
 		rule = Loopback
 	}
 	if rule == "" || rule != Zone && g.opened(host, addr, rule) {
-		if !g.anyPort && slices.Contains(badPorts, addr.Port()) && !g.opened(host, addr, Port) {
+		if !g.options.AnyPort && slices.Contains(badPorts, addr.Port()) && !g.opened(host, addr, Port) {
 			return badPort(target(host, addr.Port()), addr.Port())
 		}
 		return nil
 	}
-	denied := &DeniedError{Rule: rule, Target: target(host, addr.Port()), Allow: target(host, addr.Port()), Setting: g.setting}
+	denied := &DeniedError{Rule: rule, Target: target(host, addr.Port()), Allow: target(host, addr.Port()), Setting: g.options.Setting}
 	if text := addr.Addr().String(); text != host {
 		denied.Addr = text
 		if rule == Metadata {
@@ -110,8 +102,8 @@ func (g *Guard) check(host string, addr netip.AddrPort) error {
 // entries stand for all ways to them.
 func (g *Guard) checkDenied(host string, addr netip.AddrPort) error {
 	for _, way := range []netip.Addr{addr.Addr().WithZone(""), plain(addr.Addr())} {
-		if way := netip.AddrPortFrom(way, addr.Port()); slices.ContainsFunc(g.denied, func(h Host) bool { return h.denies(way) }) {
-			denied := &DeniedError{Rule: g.deniedBy, Target: target(host, addr.Port()), why: "the address is in that list"}
+		if way := netip.AddrPortFrom(way, addr.Port()); slices.ContainsFunc(g.options.Denied, func(h Host) bool { return h.denies(way) }) {
+			denied := &DeniedError{Rule: g.options.DeniedBy, Target: target(host, addr.Port()), why: "the address is in that list"}
 			if text := way.Addr().String(); text != host {
 				denied.why = "it leads to " + text + ", which is in that list"
 			}
@@ -123,7 +115,7 @@ func (g *Guard) checkDenied(host string, addr netip.AddrPort) error {
 
 // opened reports whether policy opens an address for a host.
 func (g *Guard) opened(host string, addr netip.AddrPort, rule Rule) bool {
-	return slices.ContainsFunc(g.open, func(h Host) bool { return h.opens(host, addr, rule) })
+	return slices.ContainsFunc(g.options.Open, func(h Host) bool { return h.opens(host, addr, rule) })
 }
 
 // ExplicitlyAllowed reports whether policy lists the host of a URL, which
@@ -131,7 +123,7 @@ func (g *Guard) opened(host string, addr netip.AddrPort, rule Rule) bool {
 func (g *Guard) ExplicitlyAllowed(u *url.URL) bool {
 	host := u.Hostname()
 	addr, _ := netip.ParseAddr(host) // of a name, none
-	return g.opened(host, netip.AddrPortFrom(addr, portOf(u.Scheme, u.Port())), Private)
+	return g.opened(host, netip.AddrPortFrom(addr, PortOf(u)), Private)
 }
 
 // target returns a host with its port, unless that goes without saying.
@@ -159,9 +151,9 @@ const (
 func (g *Guard) Client() *http.Client {
 	transport := &http.Transport{
 		DialContext: g.Dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: tlsTimeout,
-		IdleConnTimeout: idleTimeout, MaxIdleConns: max(maxIdle, g.maxIdle), MaxIdleConnsPerHost: g.maxIdle, MaxResponseHeaderBytes: maxHeaderSize,
+		IdleConnTimeout: idleTimeout, MaxIdleConns: max(maxIdle, g.options.MaxIdle), MaxIdleConnsPerHost: g.options.MaxIdle, MaxResponseHeaderBytes: maxHeaderSize,
 	}
-	if g.proxy != nil {
+	if g.options.Proxy != nil {
 		transport.Proxy, transport.DialContext, transport.OnProxyConnectResponse = g.proxyFor, g.dialOrProxy, connected
 	}
 	return &http.Client{

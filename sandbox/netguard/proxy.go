@@ -23,13 +23,13 @@ func ParseProxy(text string) (*url.URL, error) {
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("the URL of the proxy has more than scheme, user, host and port")
 	}
-	name, err := Canonical(u.Hostname())
-	if err != nil && !strings.Contains(u.Hostname(), ":") { // an IPv6 address is canonical
-		return nil, fmt.Errorf("the proxy cannot be reached: %w", err)
+	name := u.Hostname()
+	if !strings.Contains(name, ":") { // an IPv6 address is canonical
+		if name, err = Canonical(name); err != nil {
+			return nil, fmt.Errorf("the proxy cannot be reached: %w", err)
+		}
 	}
-	if err == nil {
-		setHost(u, name)
-	}
+	setHost(u, name)
 	return u, nil
 }
 
@@ -46,12 +46,12 @@ func (g *Guard) proxyFor(req *http.Request) (*url.URL, error) {
 	if g.ExplicitlyAllowed(req.URL) {
 		return nil, nil
 	}
-	return g.proxy, nil
+	return g.options.Proxy, nil
 }
 
 // dialOrProxy is [Guard.Dial], except to the proxy, which may be where the operator says.
 func (g *Guard) dialOrProxy(ctx context.Context, network, address string) (net.Conn, error) {
-	if address != proxyAddress(g.proxy) {
+	if proxy := g.options.Proxy; address != net.JoinHostPort(proxy.Hostname(), strconv.Itoa(int(PortOf(proxy)))) {
 		return g.Dial(ctx, network, address)
 	}
 	conn, err := g.dialer.DialContext(ctx, network, address)
@@ -60,21 +60,6 @@ func (g *Guard) dialOrProxy(ctx context.Context, network, address string) (net.C
 	}
 	return conn, nil
 }
-
-// proxyAddress returns what is dialled for a proxy.
-func proxyAddress(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	if port == "" {
-		port = strconv.Itoa(socksPort)
-	}
-	return net.JoinHostPort(u.Hostname(), port)
-}
-
-// socksPort is that of SOCKS proxies.
-const socksPort = 1080
 
 // connected reports that an HTTP proxy refused a connection.
 func connected(_ context.Context, _ *url.URL, _ *http.Request, res *http.Response) error {

@@ -83,7 +83,7 @@ func (g *Guard) CheckURL(u *url.URL) error {
 	if strings.HasSuffix(u.Host, ":") || port != "" && !validPort(port) {
 		return &DeniedError{Rule: Port, Target: u.Host, why: "the port is not a number from 1 to 65535"}
 	}
-	at := portOf(u.Scheme, port)
+	at := PortOf(u)
 	literal, isLiteral, err := literalOf(u.Hostname())
 	if err != nil {
 		return err
@@ -113,12 +113,12 @@ func (g *Guard) checkName(u *url.URL, at uint16) error {
 	}
 	addr := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at)
 	if (name == "localhost" || strings.HasSuffix(name, ".localhost")) && !g.opened(name, addr, Loopback) { // RFC 6761, section 6.3
-		return &DeniedError{Rule: Loopback, Target: u.Host, Allow: target(name, at), Setting: g.setting}
+		return &DeniedError{Rule: Loopback, Target: u.Host, Allow: target(name, at), Setting: g.options.Setting}
 	}
 	if slices.Contains(metadataNames, name) {
 		return &DeniedError{Rule: Metadata, Target: u.Host}
 	}
-	named := g.anyPort || slices.ContainsFunc(g.open, func(h Host) bool { return h.port == at }) // perhaps of what the name leads to
+	named := g.options.AnyPort || slices.ContainsFunc(g.options.Open, func(h Host) bool { return h.port == at }) // perhaps of what the name leads to
 	if slices.Contains(badPorts, at) && !named {
 		return badPort(u.Host, at)
 	}
@@ -128,12 +128,12 @@ func (g *Guard) checkName(u *url.URL, at uint16) error {
 
 // setHost gives a URL a canonical host, and its port, if it has one, likewise.
 func setHost(u *url.URL, host string) {
-	port := u.Port()
+	port, number := u.Port(), PortOf(u)
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
 	if u.Host = host; port != "" {
-		u.Host += ":" + strconv.Itoa(int(portOf(u.Scheme, port)))
+		u.Host += ":" + strconv.Itoa(int(number))
 	}
 }
 
@@ -146,13 +146,16 @@ func validPort(port string) bool {
 	return err == nil && n > 0
 }
 
-// portOf returns the port that a URL with this scheme and port leads to.
-func portOf(scheme, port string) uint16 {
-	if n, err := strconv.ParseUint(port, 10, 16); err == nil {
+// PortOf returns the port that a URL leads to.
+func PortOf(u *url.URL) uint16 {
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	switch {
+	case err == nil:
 		return uint16(n)
-	}
-	if scheme == "https" {
+	case u.Scheme == "https":
 		return 443
+	case strings.HasPrefix(u.Scheme, "socks5"): // a proxy
+		return 1080
 	}
 	return 80
 }
