@@ -42,30 +42,28 @@ func (p *Processes) Start(ctx context.Context, req ProcessRequest) (*process.Chi
 	}
 	s := process.Spec{Argv: req.Argv, Dir: cmp.Or(req.Dir, c.policy.WorkingDirectory), Bounds: c.bounds()}
 	s.Bounds.Disk = 0 // what it writes adds up as long as it runs
-	var err error
-	if filepath.IsAbs(req.Argv[0]) && !req.Unconfined {
-		c = new(*c)
-		c.programs = []string{filepath.Dir(req.Argv[0])}
-		if err = c.complete(); err != nil {
-			return nil, err
-		}
-	}
-	if !req.Unconfined {
-		proxy, variables := c.throughProxy(req.Env, nil)
-		if req.Env = variables; proxy != nil {
-			s.Serve = proxy.Serve
-		}
-		if s.Confine, _, err = c.confine([][]string{req.Argv}); err != nil {
-			return nil, err
-		}
-	}
 	if req.Unconfined {
 		s.Env = process.MinimalEnv(req.Env)
-	} else if s.Env, err = c.environment(req.Env); err == nil {
-		s.Env = c.besideSecrets(s.Env)
+		return c.kernel.children.Start(ctx, s, req.Stderr)
 	}
-	if err != nil {
+	if filepath.IsAbs(req.Argv[0]) {
+		c = new(*c)
+		c.programs = []string{filepath.Dir(req.Argv[0])}
+		if err := c.complete(); err != nil {
+			return nil, err
+		}
+	}
+	proxy, variables := c.throughProxy(req.Env, nil)
+	if proxy != nil {
+		s.Serve = proxy.Serve
+	}
+	var err error
+	if s.Confine, _, err = c.confine([][]string{req.Argv}); err != nil {
 		return nil, err
 	}
+	if s.Env, err = c.environment(variables); err != nil {
+		return nil, err
+	}
+	s.Env = c.besideSecrets(s.Env)
 	return c.kernel.children.Start(ctx, s, req.Stderr)
 }

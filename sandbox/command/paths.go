@@ -203,15 +203,7 @@ func realPath(path string, budget *int) string {
 	return real
 }
 
-// redirs checks redirections against the path policy and notes what standard input becomes.
-func (c *checker) redirs(sh *shell, list []*syntax.Redirect) {
-	for _, r := range list {
-		if c.step() {
-			c.redir(sh, r)
-		}
-	}
-}
-
+// redir checks a redirection against the path policy and notes what standard input becomes.
 func (c *checker) redir(sh *shell, r *syntax.Redirect) {
 	if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
 		name := strings.Trim(r.N.Value, "{}")

@@ -57,7 +57,11 @@ func (c *checker) stmt(sh *shell, st *syntax.Stmt) (out printed) {
 		sh = &inner
 	}
 	stdin := sh.stdin
-	c.redirs(sh, st.Redirs)
+	for _, r := range st.Redirs {
+		if c.step() {
+			c.redir(sh, r)
+		}
+	}
 	redirected := sh.stdin != stdin
 	out = c.command(sh, st)
 	// What was read is gone, and a redirection of exec stays.

@@ -178,7 +178,10 @@ func (u *use) operands() {
 		case kind == "r*w":
 			u.copy(left)
 		case kind == "c" && all:
-			u.shellOperands(append(left, u.in.rest...))
+			if list := append(left, u.in.rest...); len(list) > 0 {
+				u.inline = true
+				u.c.shellText(u.sh, join(list), nil, u.name, false)
+			}
 		case kind == "X" && len(u.in.opts) > 0:
 			u.refuse("unknown-option", "%s %s%s: where the command begins after it is not known", u.name, u.in.opts[0].dashes, u.in.opts[0].name)
 		case kind == "X", kind == "x":
@@ -223,14 +226,6 @@ func (u *use) copy(list []arg) {
 		if name := filepath.Base(s.s); s.exact() && name != "." && name != ".." && name != "/" {
 			u.write(arg{s: strings.TrimSuffix(dest.s, "/") + "/" + name}, "destination")
 		}
-	}
-}
-
-// shellOperands checks operands that the program joins and hands to a shell.
-func (u *use) shellOperands(list []arg) {
-	if len(list) > 0 {
-		u.inline = true
-		u.c.shellText(u.sh, join(list), nil, u.name, false)
 	}
 }
 

@@ -113,15 +113,7 @@ func Within(dir, path string) bool {
 }
 
 // deniedBy returns the deny rule or protection that governs the clean path.
-func (s *snapshot) deniedBy(path string) (rule string, denied bool) {
-	if rule, denied = governing(s.deny, path); denied {
-		return rule, true
-	}
-	if rule, denied = s.guard.protection.governs(path, false); denied {
-		return rule, true
-	}
-	return s.guard.protection.repository(path, false)
-}
+func (s *snapshot) deniedBy(path string) (rule string, denied bool) { return s.deniedAt(path, false) }
 
 // deniedAt is deniedBy of what is a directory or not.
 func (s *snapshot) deniedAt(path string, directory bool) (rule string, denied bool) {

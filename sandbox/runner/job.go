@@ -12,11 +12,8 @@ import (
 	"toolserver/sandbox/netproxy"
 )
 
-var (
-	// ErrTooManyJobs is the error of a job beyond [Options.MaxJobs] or
-	// [Options.MaxOwnerJobs].
-	ErrTooManyJobs = errors.New("too many background jobs")
-)
+// ErrTooManyJobs is the error of a job beyond [Options.MaxJobs] or [Options.MaxOwnerJobs].
+var ErrTooManyJobs = errors.New("too many background jobs")
 
 // A Job is a command in the background. It ends at the latest when its session or
 // the Runner does, or after [Options.MaxAge].
