@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"toolserver/config/yamlconf"
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 	"toolserver/tools/upstream"
 )
 

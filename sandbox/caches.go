@@ -17,8 +17,8 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"toolserver/osfile"
 	"toolserver/sandbox/confine"
-	"toolserver/sandbox/osfile"
 	"toolserver/sandbox/process"
 )
 

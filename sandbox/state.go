@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 )
 
 // State is a private directory of its owner, for tokens, pins, catalogs and the like:

@@ -10,11 +10,11 @@ import (
 // layers are the packages of the module from the top down, each tree with the
 // trees it may import besides its own.
 var layers = map[string][]string{
-	"cmd":          {"config", "server", "tools", "sandbox", "domain", "filewatch", "rawjson", "mcpclient", "textdiff"},
-	"config":       {"server", "tools", "sandbox", "domain", "structschema"},
+	"cmd":          {"config", "server", "tools", "sandbox", "domain", "filewatch", "rawjson", "mcpclient", "osfile", "textdiff"},
+	"config":       {"server", "tools", "sandbox", "domain", "structschema", "osfile"},
 	"server":       {"domain", "share", "jsonrpc", "sse", "rawjson"},
-	"tools":        {"sandbox", "domain", "share", "filewatch", "mcpclient", "jsonrpc", "sse", "rawjson", "textdiff"},
-	"sandbox":      {"share", "proxy"},
+	"tools":        {"sandbox", "domain", "share", "filewatch", "mcpclient", "jsonrpc", "sse", "rawjson", "osfile", "textdiff"},
+	"sandbox":      {"share", "proxy", "osfile"},
 	"domain":       {"share", "structschema", "rawjson"},
 	"structschema": {"rawjson"},
 	"mcpclient":    {"jsonrpc", "sse", "rawjson"},
@@ -24,6 +24,7 @@ var layers = map[string][]string{
 	"share":        {},
 	"proxy":        {},
 	"filewatch":    {},
+	"osfile":       {},
 	"textdiff":     {},
 	"bench":        {"cmd", "server", "tools", "sandbox", "domain", "mcpclient", "jsonrpc", "fakes"},
 	"test":         {"cmd", "tools", "sandbox", "domain", "fakes", "mcpclient", "jsonrpc", "proxy"},

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"syscall"
 
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 	"toolserver/sandbox/repository"
 )
 

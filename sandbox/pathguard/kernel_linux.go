@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 )
 
 // platform returns how files are opened: through openat2(2), or through [os.Root]

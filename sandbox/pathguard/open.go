@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 )
 
 // maxTries bounds how often a call looks again because files moved meanwhile.

@@ -30,7 +30,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 )
 
 // maxPath bounds the bytes of a path, as PATH_MAX does on Linux.

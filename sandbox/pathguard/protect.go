@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 )
 
 // Protection governs names wherever they are, and single files, whatever else

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"toolserver/osfile"
 	"toolserver/sandbox/appender"
-	"toolserver/sandbox/osfile"
 	"toolserver/share"
 )
 

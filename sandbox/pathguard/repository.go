@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 	"toolserver/sandbox/repository"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"toolserver/osfile"
 	"toolserver/sandbox/glob"
-	"toolserver/sandbox/osfile"
 )
 
 const separator = string(os.PathSeparator)

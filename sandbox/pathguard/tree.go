@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 )
 
 // Tree is a directory that is being made. Until [Tree.Commit] it has a temporary name, so

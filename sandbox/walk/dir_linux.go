@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 )
 
 // A dir is an open directory, closed with its last reference.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 )
 
 // A dir is an open directory, closed with its last reference. This is the form

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"toolserver/domain"
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/walk"
 )

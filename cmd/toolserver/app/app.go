@@ -14,10 +14,10 @@ import (
 
 	"toolserver/config"
 	"toolserver/domain"
+	"toolserver/osfile"
 	"toolserver/sandbox"
 	"toolserver/sandbox/appender"
 	"toolserver/sandbox/confine"
-	"toolserver/sandbox/osfile"
 	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 	"toolserver/server"

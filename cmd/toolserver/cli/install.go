@@ -22,7 +22,7 @@ import (
 	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/domain/nearest"
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 )
 
 // installFlags are the flags of install, uninstall and clients.

@@ -16,7 +16,7 @@ import (
 
 	"toolserver/cmd/toolserver/clients"
 	"toolserver/cmd/toolserver/clients/edit"
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 )
 
 // machine is one of a system, with a fresh home directory and no programs.

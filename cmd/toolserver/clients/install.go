@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"toolserver/cmd/toolserver/clients/edit"
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 	"toolserver/textdiff"
 )
 
