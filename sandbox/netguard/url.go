@@ -32,16 +32,12 @@ var (
 // final dot, in ASCII (UTS 46, which also turns digits and dots of other scripts
 // into plain ones). The error is an [*InvalidURLError].
 func Canonical(host string) (string, error) {
-	for i := range len(host) {
-		if host[i] < 0x80 {
-			continue
-		}
+	if strings.ContainsFunc(host, func(c rune) bool { return c >= utf8.RuneSelf }) {
 		ascii, err := idna.Lookup.ToASCII(host)
 		if err != nil || !utf8.ValidString(host) {
 			return "", errNotHost
 		}
 		host = ascii
-		break
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if len(host) > 253 || strings.ContainsFunc(host, forbidden) || slices.Contains(strings.Split(host, "."), "") {

@@ -60,10 +60,8 @@ func shown(path string) string {
 	if len(path) > maxPath {
 		path = path[:64] + "..."
 	}
-	for _, r := range path {
-		if !strconv.IsPrint(r) {
-			return strconv.Quote(path)
-		}
+	if strings.ContainsFunc(path, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(path)
 	}
 	return path
 }

@@ -112,7 +112,7 @@ func (d *dir) readlink(name string) (string, error) { return d.root.Readlink(nam
 
 // File is a regular file opened for reading. It must be closed, once.
 type File struct {
-	f    *os.File
+	*os.File
 	info osfile.Info
 }
 
@@ -127,15 +127,6 @@ func (d *dir) openFile(name string) (File, error) {
 	f, info, err := osfile.OpenSame(d.root, name, os.O_RDONLY, want)
 	return File{f, info}, err
 }
-
-// Read reads the next bytes of the file, as io.Reader says.
-func (f File) Read(p []byte) (int, error) { return f.f.Read(p) }
-
-// Close closes the file.
-func (f File) Close() error { return f.f.Close() }
-
-// Seek is that of an [os.File].
-func (f File) Seek(offset int64, whence int) (int64, error) { return f.f.Seek(offset, whence) }
 
 // Info returns what was known of the file when it was opened.
 func (f File) Info() osfile.Info { return f.info }
