@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"toolserver/osfile"
-	"toolserver/sandbox/appender"
+	"toolserver/osfile/appender"
 	"toolserver/share"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"toolserver/domain"
-	"toolserver/sandbox/appender"
+	"toolserver/osfile/appender"
 )
 
 type appendInput struct {
