@@ -163,7 +163,7 @@ func (g *Guard) Move(ctx context.Context, from, to string, o MoveOptions) (repla
 		err := source.parent.move(source.name, target.parent, target.name, replaced)
 		if errors.Is(err, fs.ErrExist) {
 			err = q.failure(fs.ErrExist)
-		} else if err != nil {
+		} else {
 			err = source.request.failure(err)
 		}
 		return func() error { return target.parent.move(target.name, source.parent, source.name, false) }, err
@@ -371,8 +371,5 @@ func (g *Guard) Remove(ctx context.Context, path string, recursive bool, before 
 	if err := h.parent.Remove(h.name); err != nil {
 		return h.request.failure(err)
 	}
-	if err := osfile.SyncDir(h.parent); err != nil {
-		return h.request.failure(err)
-	}
-	return nil
+	return h.request.failure(osfile.SyncDir(h.parent))
 }

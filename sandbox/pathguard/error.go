@@ -110,8 +110,11 @@ func (g *Guard) Reason(rule string) string {
 	return reason
 }
 
-// failure turns what happened at a permitted path into an *Error.
-func (q request) failure(err error) *Error {
+// failure turns what happened at a permitted path into an *Error; nothing stays nil.
+func (q request) failure(err error) error {
+	if err == nil {
+		return nil
+	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		e.Path = q.path
 		if e.Kind == KindDenied {

@@ -23,6 +23,7 @@
 package pathguard
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -182,6 +183,6 @@ func (g *Guard) check(path string, itself bool) (Decision, error) {
 			Reason: shown(path) + " is allowed by the rule " + by.shown(),
 		}, nil
 	}
-	refusal := q.failure(err)
+	refusal, _ := errors.AsType[*Error](q.failure(err))
 	return Decision{Rule: refusal.Rule, Resolved: q.resolve().path, Reason: refusal.Error()}, nil
 }

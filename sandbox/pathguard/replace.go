@@ -97,10 +97,7 @@ func (r *replacement) inspect(s *snapshot, h *held) error {
 	if err := s.suits(wantAppend, Info{h.real, osfile.Of(h.info)}); err != nil {
 		return err
 	}
-	if err := h.parent.writable(h.name); err != nil {
-		return h.request.failure(err)
-	}
-	return nil
+	return h.request.failure(h.parent.writable(h.name))
 }
 
 // A file that is being written has no name if the file system can do so (O_TMPFILE),
@@ -162,10 +159,8 @@ func (r *replacement) write(fill func(*os.File) error) (created bool, err error)
 	}
 	if err == nil {
 		err = r.request.change(r.repository, func() (func() error, error) {
-			if created, err = r.place(f); err != nil {
-				err = r.request.failure(err)
-			}
-			return func() error { return r.parent.Remove(r.name) }, err
+			created, err = r.place(f)
+			return func() error { return r.parent.Remove(r.name) }, r.request.failure(err)
 		})
 	}
 	if closing := f.Close(); err == nil && closing != nil {

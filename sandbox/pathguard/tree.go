@@ -114,10 +114,7 @@ func (t *Tree) add(rel string, directory bool, create func(d dir, name string) e
 	if err != nil {
 		return err
 	}
-	if err = create(d, name); err != nil {
-		return t.request.failure(err)
-	}
-	return nil
+	return t.request.failure(create(d, name))
 }
 
 // Fill creates a file of the tree with the content that fill writes. With like it gets the
@@ -159,10 +156,7 @@ func (t *Tree) Commit(perm fs.FileMode, before func(real string) error) error {
 		t.temp = ""
 		err = osfile.SyncDir(t.parent)
 	}
-	if err != nil {
-		return t.request.failure(err)
-	}
-	return nil
+	return t.request.failure(err)
 }
 
 // Close removes what has not been committed.
