@@ -151,7 +151,8 @@ const (
 func (g *Guard) Client() *http.Client {
 	transport := &http.Transport{
 		DialContext: g.Dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: tlsTimeout,
-		IdleConnTimeout: idleTimeout, MaxIdleConns: max(maxIdle, g.options.MaxIdle), MaxIdleConnsPerHost: g.options.MaxIdle, MaxResponseHeaderBytes: maxHeaderSize,
+		IdleConnTimeout: idleTimeout, MaxIdleConns: max(maxIdle, g.options.MaxIdle), MaxIdleConnsPerHost: g.options.MaxIdle,
+		MaxResponseHeaderBytes: maxHeaderSize,
 	}
 	if g.options.Proxy != nil {
 		transport.Proxy, transport.DialContext, transport.OnProxyConnectResponse = g.proxyFor, g.dialOrProxy, connected
