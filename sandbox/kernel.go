@@ -5,9 +5,9 @@ import (
 	"os"
 	"sync"
 
+	"toolserver/osfile"
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/netproxy"
-	"toolserver/sandbox/osfile"
 	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
 	"toolserver/share"

@@ -22,7 +22,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/filewatch"
-	"toolserver/sandbox/osfile"
+	"toolserver/osfile"
 	"toolserver/server"
 )
 
