@@ -135,8 +135,11 @@ func (r *request) waits(kind uint32, err error) bool {
 	return r.flags&unix.O_NONBLOCK == 0 && (err == unix.ENXIO && kind == unix.S_IFIFO || err == unix.EAGAIN)
 }
 
-// hasWriter reports whether a FIFO is open for writing, or has been written to.
+// hasWriter reports whether a FIFO is open for writing, or was since it has been open here.
 func (b *session) hasWriter(fifo int) bool {
+	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fifo), Events: unix.POLLIN}}, 0); n > 0 && err == nil {
+		return true // there is something to read, or the writer has gone
+	}
 	var pipe [2]int
 	if unix.Pipe2(pipe[:], unix.O_CLOEXEC) != nil {
 		return true

@@ -239,18 +239,22 @@ func (b *session) doConnect(r *request) error {
 // hostOf returns the host and port of an address, "" if it is none of the internet.
 func hostOf(address []byte) string {
 	const v4, v6 = 16, 28 // bytes of sockaddr_in and sockaddr_in6
-	if len(address) < v4 {
+	family := uint16(0)
+	if len(address) >= v4 {
+		family = *(*uint16)(unsafe.Pointer(&address[0]))
+	}
+	if family != unix.AF_INET && (family != unix.AF_INET6 || len(address) < v6) {
 		return ""
 	}
 	at, port := netip.AddrFrom4([4]byte(address[4:8])), binary.BigEndian.Uint16(address[2:])
-	if len(address) >= v6 {
+	if family == unix.AF_INET6 {
 		at = netip.AddrFrom16([16]byte(address[8:24]))
 	}
 	return netip.AddrPortFrom(at, port).String()
 }
 
 // families are the kinds of sockets that people know.
-var families = map[uint32]string{unix.AF_INET: "the internet", unix.AF_INET6: "the internet", unix.AF_NETLINK: "the interfaces of the machine"}
+var families = map[uint32]string{unix.AF_INET: "the internet", unix.AF_INET6: "the internet (IPv6)", unix.AF_NETLINK: "the interfaces of the machine"}
 
 // refuseSocket records that a command may not make a socket.
 func (b *session) refuseSocket(r *request) error {
