@@ -22,7 +22,7 @@ func (c *Commands) Foreseen(v command.Verdict) string {
 	looks := func(argv []string) bool { return strings.Contains(looking, " "+filepath.Base(argv[0])+" ") }
 	for _, path := range v.Reads {
 		if text := c.unreadable(path); text != "" && !slices.ContainsFunc(v.Argv, looks) && isRegular(path) {
-			return text
+			return strings.ReplaceAll(text, ThePath, path)
 		}
 	}
 	for _, path := range v.Writes {
@@ -37,7 +37,7 @@ func (c *Commands) Foreseen(v command.Verdict) string {
 		return ""
 	}
 	for _, argv := range v.Argv {
-		if host := connects(argv); host != "" && (spec.Network == confine.None || !local(host)) {
+		if host := Connects(argv); host != "" && (spec.Network == confine.None || !local(host)) {
 			return fmt.Sprintf("it connects to %s, and commands may reach %s (rule: sandbox.network: %s)", host, reachable[spec.Network], spec.Network)
 		}
 	}
@@ -50,8 +50,8 @@ const looking = " ls stat du readlink realpath find "
 // connecting are programs of which an operand is a host or a URL.
 const connecting = " curl wget wget2 ssh slogin ping dig nslookup host telnet nc ncat netcat ftp sftp http https xh aria2c "
 
-// connects returns what a program that is run like this connects to, or "".
-func connects(argv []string) string {
+// Connects returns what a program that is run like this connects to, or "".
+func Connects(argv []string) string {
 	name := filepath.Base(argv[0])
 	if strings.Contains(" echo printf grep rg sed awk test [ ", " "+name+" ") {
 		return ""

@@ -290,19 +290,18 @@ func (c *confinement) unusables() (list []string) {
 	return list
 }
 
-// refusesProgram says why the kernel does not start the program with a name.
-func (c *confinement) refusesProgram(name, dir string) string {
+// refusesProgram says why the kernel does not start the program with a name, and returns its path, which is [ThePath] there.
+func (c *confinement) refusesProgram(name, dir string) (text, path string) {
 	for path := range programFiles(name, dir, c.path()) {
 		switch spec := c.spec(); {
 		case spec.Exec != nil && !c.starts(path):
-			return fmt.Sprintf("the sandbox starts only the programs that are listed, and lets no other be read; %s is not listed "+
-				"(rule: allowed_commands, exec_paths)", path)
+			return "the sandbox starts only the programs that are listed, and lets no other be read; " + ThePath + " is not listed (rule: allowed_commands, exec_paths)", path
 		case slices.Contains(c.denied(), realOr(path)):
-			return fmt.Sprintf("the sandbox does not start %s, which is denied (rule: denied_commands)", path)
+			return "the sandbox does not start " + ThePath + ", which is denied (rule: denied_commands)", path
 		}
-		return ""
+		break
 	}
-	return ""
+	return "", ""
 }
 
 // starts reports whether the confinement lets the program at path start.

@@ -1,35 +1,33 @@
 package sandbox
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"toolserver/sandbox/broker"
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/process"
 )
 
-// What programs print when the kernel refuses them something; see [containsAny].
+// What programs print when the kernel refuses them what it keeps no record of; see [containsAny].
 var (
 	fileRefusals = []string{
 		"permission denied", "EACCES", "operation not permitted", "EPERM", "read-only file system", "EROFS", "device or resource busy", "EBUSY",
 		"can only add regular files", // by git, of what is hidden
 	}
+	// networkRefusals are for machines without a broker.
 	networkRefusals = []string{
 		"resolve host", "urlopen error", "failed to connect", "could not connect", "couldn't connect", "unable to connect",
-		"name resolution", "name or service not known", "getaddrinfo", "network is unreachable",
-		"dial tcp", "dial udp", "/dev/tcp/", "/dev/udp/", "socket:", "socket(", "socket.__init__(self, family",
-		"ENETUNREACH", "ENOTFOUND", "EAI_AGAIN", "connect EACCES", "connect EPERM",
+		"name resolution", "name or service not known", "getaddrinfo", "network is unreachable", "uv_interface_addresses", "netlink",
+		"dial tcp", "dial udp", "/dev/tcp/", "/dev/udp/", "socket", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN", "connect EACCES", "connect EPERM",
 	}
 	fileSizeRefusals  = []string{"file size limit exceeded", "file too large", "EFBIG"}
 	openFilesRefusals = []string{"too many open files", "EMFILE"}
-	// writingWords are in messages about what was to be written.
+	// writingWords are in messages about what was to be changed, which a broker records
+	// if it is opened, made or renamed, and not if it is removed, say.
 	writingWords = []string{
 		"read-only", "EROFS", "resource busy", "EBUSY", "creat", "writ", "touch", "remove", "unlink", "rename", "move", "mkdir", "truncate", "open failed",
 	}
@@ -41,81 +39,89 @@ func containsAny(text string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
-// refusalTail is how much of the end of a command's output is searched.
-const refusalTail = 4096
+// ThePath stands for the path in a sentence of [Commands.Refused] or [Commands.Said].
+const ThePath = "\x00"
 
-// Refusal returns which rule a command that was started in dir violated, and what
-// would be allowed. What was refused to be made or changed is on record; other refusals
-// show in the output only, and a rule is named where policy does refuse what that names.
-// Of several refusals the last counts.
-func (c *Commands) Refusal(exit process.Exit, output, dir string) (text string) {
-	if !c.Confined() {
-		return ""
-	}
-	dir = absolute(dir, c.policy.WorkingDirectory)
-	said := output[max(0, len(output)-refusalTail):]
-	for line := range strings.Lines(said) {
-		text = cmp.Or(c.refusalOf(line, dir), text)
-	}
-	var unsaid string
-	for _, r := range exit.Refused {
-		switch {
-		case r.Rule == broker.RuleSockets && r.Path != "":
-			text = fmt.Sprintf("the sandbox lets a command connect to its own sockets and those in $TMPDIR, and %s is none (rule: %s)", r.Path, r.Rule)
-		case r.Rule == broker.RuleSockets:
-			if exit.Code != 0 {
-				unsaid = "the sandbox lets commands use no unix sockets for datagrams (rule: " + r.Rule + ")"
-			}
-		case r.Rule != "":
-			rule, detail, _ := strings.Cut(r.Rule, " (")
-			text = fmt.Sprintf("the sandbox refused to %s %s, which %s", r.Call, r.Path, c.writes.Reason(rule))
-			if detail != "" {
-				text += ": it would set " + strings.TrimSuffix(detail, ")")
-			}
-		case strings.Contains(said, filepath.Base(r.Path)):
-			text = cmp.Or(c.refusesPath(r.Path, true), text)
-		case exit.Code != 0 && !strings.Contains(r.Path, "/__pycache__"):
-			unsaid = cmp.Or(c.refusesPath(r.Path, true), unsaid)
-		}
-	}
-	return cmp.Or(text, unsaid)
-}
+// What a broker records of networks, besides hosts.
+const (
+	Internet, InternetV6 = "the internet", "the internet (IPv6)"
+	Interfaces           = "the interfaces of the machine"
+)
 
 var reachable = map[confine.Network]string{confine.None: "nothing", confine.Loopback: "a loopback interface of their own", confine.Proxied: "nothing on this machine"}
 
-// refusalOf explains a line of output.
-func (c *Commands) refusalOf(line, dir string) string {
-	spec, limits := c.confinement.spec(), c.policy.Settings.Limits
+// Refused says which rule a command violated that has this on record, and what would be
+// allowed. It is empty if policy is not the reason.
+func (c *Commands) Refused(r process.Refusal) string {
+	rule, detail, _ := strings.Cut(r.Rule, " (")
 	switch {
-	case spec.Network == confine.Proxied && c.kernel.support.NetNamespace && containsAny(line, networkRefusals):
-		return "the sandbox lets commands reach only the hosts of " + c.policy.Settings.Network.hosts() + ", through the proxy that HTTPS_PROXY names"
-	case spec.Network != confine.All && containsAny(line, networkRefusals):
-		return fmt.Sprintf("the sandbox refused a network connection: commands may reach %s (rule: sandbox.network: %s)", reachable[spec.Network], spec.Network)
-	case limits.FileSize > 0 && containsAny(line, fileSizeRefusals):
-		return fmt.Sprintf("the sandbox lets commands write no file of more than %d MiB (rule: sandbox.limits.file_size)", limits.FileSize>>20)
-	case limits.OpenFiles > 0 && containsAny(line, openFilesRefusals):
-		return fmt.Sprintf("the sandbox lets a process have %d files open (rule: sandbox.limits.open_files)", limits.OpenFiles)
-	case !containsAny(line, fileRefusals):
+	case rule == "":
+		return c.refusesPath(r.Path, true)
+	case rule == broker.RuleNetwork:
+		return c.refusesNetwork(r.Path)
+	case rule == broker.RuleSockets && r.Path == "":
+		return "the sandbox lets commands use no unix sockets for datagrams (rule: " + rule + ")"
+	case rule == broker.RuleSockets:
+		return "the sandbox lets a command connect to its own sockets and those in $TMPDIR, and " + ThePath + " is none (rule: " + rule + ")"
+	case detail != "":
+		detail = ": it would set " + strings.TrimSuffix(detail, ")")
+	}
+	return "the sandbox refused to " + r.Call + " " + ThePath + ", which " + c.writes.Reason(rule) + detail
+}
+
+// refusesNetwork says why commands have no connection to a host, or no socket for something.
+func (c *Commands) refusesNetwork(to string) string {
+	n, text, instead := c.confinement.spec().Network, "the sandbox refused a connection to "+ThePath, ""
+	switch {
+	case strings.HasPrefix(to, Internet):
+		text = "the sandbox refused a network connection"
+	case strings.HasPrefix(to, "the "):
+		text = "the sandbox refused a socket for " + ThePath
+	case n == confine.All: // the machine does not reach it either
 		return ""
 	}
+	switch {
+	case n == confine.All:
+		return text + ": commands have sockets of TCP, UDP and unix only"
+	case n == confine.Proxied && c.kernel.support.NetNamespace:
+		return text + ": commands reach only the hosts of " + c.policy.Settings.Network.hosts() + ", through the proxy that HTTPS_PROXY names"
+	case n == confine.None && to == Interfaces:
+		instead = "; with sandbox.network: loopback they have an interface of their own"
+	}
+	return fmt.Sprintf("%s: commands may reach %s (rule: sandbox.network: %s)%s", text, reachable[n], n, instead)
+}
+
+// Said explains a line of what a command wrote that was started in dir, and returns the path that it is about.
+func (c *Commands) Said(line, dir string) (text, path string) {
+	spec, limits, dir := c.confinement.spec(), c.policy.Settings.Limits, absolute(dir, c.policy.WorkingDirectory)
+	unrecorded := spec.WithoutBroker || !spec.Protect.Needed()
+	switch {
+	case unrecorded && spec.Network != confine.All && containsAny(line, networkRefusals):
+		return c.refusesNetwork(Internet), ""
+	case limits.FileSize > 0 && containsAny(line, fileSizeRefusals):
+		return fmt.Sprintf("the sandbox lets commands write no file of more than %d MiB (rule: sandbox.limits.file_size)", limits.FileSize>>20), ""
+	case limits.OpenFiles > 0 && containsAny(line, openFilesRefusals):
+		return fmt.Sprintf("the sandbox lets a process have %d files open (rule: sandbox.limits.open_files)", limits.OpenFiles), ""
+	case !containsAny(line, fileRefusals):
+		return "", ""
+	}
 	for _, name := range pathsIn(line) {
-		if text := c.confinement.refusesProgram(name, dir); text != "" {
-			return text
+		if text, path := c.confinement.refusesProgram(name, dir); text != "" {
+			return text, path
 		}
 		path := filepath.Clean(absolute(ownLinks.Replace(name), dir))
 		if !exists(path) && !exists(filepath.Dir(path)) {
 			continue
 		}
 		text := c.refusesPath(path, containsAny(strings.ReplaceAll(line, name, ""), writingWords))
-		// Where a broker opens what is written, its refusals are on record.
-		if text == "" && (spec.WithoutBroker || !spec.Protect.Needed()) && (!exists(path) || readable(path)) {
+		if text == "" && unrecorded && (!exists(path) || readable(path)) {
 			text = c.refusesPath(path, true)
 		}
 		if text != "" {
-			return text
+			return text, path
 		}
 	}
-	return ""
+	return "", ""
 }
 
 func exists(path string) bool {
@@ -139,32 +145,32 @@ func readable(path string) bool {
 	return err == nil
 }
 
-// ofProcess matches what /proc has of a process by its number.
-var ofProcess = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/proc/\d+/`) })
-
-// refusesPath says why commands cannot write or read a path, if it is so.
+// refusesPath says why commands cannot write or read a path, which is [ThePath] there, if it is so.
 func (c *Commands) refusesPath(path string, wrote bool) string {
 	spec := c.confinement.spec()
 	if rule, refused := c.reads.Refused(path); refused {
-		return fmt.Sprintf("the sandbox refused %s, which %s", path, c.reads.Reason(rule))
+		return "the sandbox refused " + ThePath + ", which " + c.reads.Reason(rule)
 	}
 	if !wrote {
 		d, err := c.reads.Check(path)
 		switch {
-		case ofProcess().MatchString(path) && (!spec.WithoutLandlock || c.kernel.support.PIDNamespace):
-			return "the sandbox keeps commands from looking into processes other than their own, such as that of " + path
+		case strings.HasPrefix(path, "/proc/") && path[len("/proc/")] <= '9' && (!spec.WithoutLandlock || c.kernel.support.PIDNamespace):
+			return "the sandbox keeps commands from looking into processes other than their own, such as that of " + ThePath
 		case (strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/sys/")) && !spec.WithoutLandlock:
-			return "the sandbox gives commands only what common programs need of /dev and /sys, and " + path + " is none of that"
+			return "the sandbox gives commands only what common programs need of /dev and /sys, and " + ThePath + " is none of that"
 		case err == nil && !d.Allowed:
 			return c.unreadable(path)
 		}
 		return ""
 	}
 	if rule, refused := c.writes.Refused(path); refused {
-		return fmt.Sprintf("the sandbox refused to write %s, which %s", path, c.writes.Reason(rule))
+		return "the sandbox refused to write " + ThePath + ", which " + c.writes.Reason(rule)
+	}
+	if strings.HasPrefix(path, "/proc/") {
+		return "the sandbox refused to write " + ThePath + ": /proc is read-only for commands"
 	}
 	if d, err := c.writes.Check(path); err == nil && !d.Allowed && !c.temporary(path) && !c.inOwnTemp(path) {
-		return fmt.Sprintf("the sandbox lets commands write only in %s, so %s is not writable (rule: tools.%s.allowed_paths)", c.places(spec.Write), path, c.owner.Writes)
+		return fmt.Sprintf("the sandbox lets commands write only in %s, so %s is not writable (rule: tools.%s.allowed_paths)", c.places(spec.Write), ThePath, c.owner.Writes)
 	}
 	return ""
 }

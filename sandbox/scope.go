@@ -179,7 +179,7 @@ func (c *Commands) repositories(dir string) (found []string) {
 	return found
 }
 
-// unreadable says why commands do not read what the server could, and what would let them.
+// unreadable says why commands do not read what the server could, which is [ThePath] there, and what would let them.
 func (c *Commands) unreadable(path string) string {
 	spec, real, dir := c.confinement.spec(), realOr(path), filepath.Dir(path)
 	for _, open := range slices.Concat(spec.Read, spec.Write, spec.Exec, ofSystem, []string{"/dev", "/proc", "/sys"}) {
@@ -195,5 +195,5 @@ func (c *Commands) unreadable(path string) string {
 	}
 	return fmt.Sprintf("the sandbox lets commands read only %s and what programs need of the system, and %s is none of that; "+
 		"the operator can allow it with tools.%s.allowed_paths: [%s] (rule: tools.%[3]s.allowed_paths)",
-		c.places(union(c.reads.AllowedBelow(), spec.Write)), path, c.owner.Reads, strings.Join(append(c.reads.Allowed(), dir), ", "))
+		c.places(union(c.reads.AllowedBelow(), spec.Write)), ThePath, c.owner.Reads, strings.Join(append(c.reads.Allowed(), dir), ", "))
 }

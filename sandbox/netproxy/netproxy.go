@@ -76,15 +76,6 @@ func (p *Proxy) Refusals() []Refusal {
 	return slices.Clone(p.refusals)
 }
 
-// Describe puts refusals into a text; it is empty for none.
-func Describe(refusals []Refusal) string {
-	texts := make([]string, len(refusals))
-	for i, r := range refusals {
-		texts[i] = r.Error()
-	}
-	return strings.Join(texts, "; ")
-}
-
 // Waited is how long people have been asked so far. For a nil Proxy, nobody is.
 func (p *Proxy) Waited() time.Duration {
 	if p == nil || p.Asker == nil {

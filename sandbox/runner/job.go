@@ -21,6 +21,7 @@ type Job struct {
 	ID      string // unique in its session
 	Command string
 	Started time.Time
+	Explain func(Result) string // says what the job was refused, if it is not nil
 
 	session, owner string
 	proxy          *netproxy.Proxy
@@ -80,7 +81,7 @@ func (r *Runner) Start(ctx context.Context, session string, req Request) (*Job, 
 	// Nothing of the call that starts it: a job is kept long after that.
 	jobCtx, cancel := context.WithCancel(context.Background())
 	j := &Job{
-		ID: "job-" + strings.ToLower(rand.Text()[:8]), Command: commandText(&req), Started: time.Now(),
+		ID: "job-" + strings.ToLower(rand.Text()[:8]), Command: commandText(&req), Started: time.Now(), Explain: req.Explain,
 		session: session, owner: req.Owner, proxy: req.Proxy, output: c.merged, cancel: cancel, done: make(chan struct{}),
 	}
 	if err := r.remember(j); err != nil {

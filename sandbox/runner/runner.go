@@ -90,6 +90,8 @@ type Request struct {
 	// from one goroutine. It may be slow but must return: the command never waits
 	// for it, and what it is too slow for is dropped.
 	OnOutput func(text string)
+	// Explain is that of the [Job].
+	Explain func(Result) string
 }
 
 // A Result is how a command ended and what it wrote.

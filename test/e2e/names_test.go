@@ -160,7 +160,7 @@ func (m making) computing(path string) string {
 }
 
 // said is what a result says of what was refused: the rule.
-var said = regexp.MustCompile(`protected: |is protected|\(rule: |denied by policy`)
+var said = regexp.MustCompile(`protected: |is protected|\(rule: |denied by policy|of their own, as |is read-only for commands`)
 
 // namesMade returns all makings: those of programs and those of the C program.
 func namesMade(t *testing.T) (all []making, program string) {

@@ -53,13 +53,14 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 	if err != nil {
 		return t.failure(err)
 	}
-	text := strings.TrimRight(t.text(domain.SessionOf(ctx).Principal, res.Output, t.inline(), res.Close), "\n")
-	truncated := res.Output.Truncated()
+	errorType, note, hint := ending(res, limit)
+	about := []string{t.aboutSandbox(req, res, res.Output), leftOver(res), note}
+	most := t.beside(about[0])
+	text := strings.TrimRight(t.text(domain.SessionOf(ctx).Principal, res.Output, most, res.Close), "\n")
+	truncated := res.Output.Truncated() || res.Output.Total() > int64(most)
 	if !truncated {
 		defer res.Close()
 	}
-	errorType, note, hint := ending(res, limit)
-	about := []string{t.aboutSandbox(res, text, in.WorkingDir), leftOver(res), note}
 	if res.TimedOut {
 		about = append(about, hint)
 	}

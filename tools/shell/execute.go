@@ -65,7 +65,8 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	if err != nil {
 		return t.failure(err)
 	}
-	mostOut, mostErr := fit(res.Stdout, res.Stderr, max(t.inline()-room, t.inline()/2))
+	about := t.aboutSandbox(req, res, res.Stderr)
+	mostOut, mostErr := fit(res.Stdout, res.Stderr, max(t.beside(about)-room, t.inline()/2))
 	truncated := res.Stdout.Total() > int64(mostOut) || res.Stderr.Total() > int64(mostErr)
 	if !truncated {
 		defer res.Close()
@@ -75,8 +76,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 		ExitCode: res.Code, Stdout: t.text(who, res.Stdout, mostOut, res.Close), Stderr: t.text(who, res.Stderr, mostErr, res.Close), // both expire together
 		TimedOut: res.TimedOut, Truncated: truncated, DurationMS: res.Duration.Milliseconds(),
 	}
-	out.Sandbox = t.aboutSandbox(res, out.Stderr, in.WorkingDir)
-	out.Note = leftOver(res)
+	out.Sandbox, out.Note = about, leftOver(res)
 	errorType, note, hint := ending(res, limit)
 	switch errorType {
 	case "":

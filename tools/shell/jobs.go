@@ -11,7 +11,6 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
-	"toolserver/sandbox/netproxy"
 	"toolserver/sandbox/runner"
 	"toolserver/tools/lift"
 )
@@ -38,11 +37,11 @@ func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error
 			"is for clients of a server that goes on: this one ends with the call, and its jobs with it; run the command without background")
 	}
 	req := t.request(ctx, in.Command, in.WorkingDir, limit.Duration)
-	commands, err := lift.Commands(ctx, t.held, req)
-	if err != nil {
+	if t.commands, err = lift.Commands(ctx, t.held, req); err != nil {
 		return t.failure(err)
 	}
-	job, err := commands.Start(ctx, domain.SessionOf(ctx).Key(), req)
+	req.Run.Explain = func(res runner.Result) string { return t.refusals(req, res, res.Output) }
+	job, err := t.commands.Start(ctx, domain.SessionOf(ctx).Key(), req)
 	if err != nil {
 		return t.failure(err)
 	}
@@ -149,7 +148,14 @@ func list(ctx context.Context, jobs []*runner.Job, offset int64) (domain.ToolRes
 // room for, in both forms.
 func read(job *runner.Job, offset int64, room int) (domain.ToolResult, error) {
 	entry := entryOf(job)
-	refused := netproxy.Describe(job.Refused())
+	var told notes
+	for _, r := range job.Refused() {
+		told.add(r.Error(), "")
+	}
+	refused := told.String()
+	if res, ended, _ := job.Result(); ended && res.Output != nil && job.Explain != nil {
+		refused = job.Explain(res)
+	}
 	for most := room; ; most /= 2 {
 		page, err := job.Output().Page(offset, most)
 		if err != nil {

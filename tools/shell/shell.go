@@ -15,7 +15,6 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/sandbox/command"
-	"toolserver/sandbox/netproxy"
 	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
@@ -132,6 +131,12 @@ const room = 800
 // inline is how many bytes of output an answer holds.
 func (t tool) inline() int { return max(t.MaxChars-room, t.MaxChars/2) }
 
+// beside is how many bytes of output an answer holds with a note of the sandbox, of which
+// room has the first few.
+func (t tool) beside(note string) int {
+	return min(t.inline(), max(t.MaxChars-room/2-len(note), t.MaxChars/2))
+}
+
 // text returns a stream as the caller gets it: whole, or at most so many bytes of its
 // beginning and end with a marker between and, at the end, the call that reads all of it.
 // The whole goes to the store, which closes it with release.
@@ -220,6 +225,8 @@ func deniedHint(v command.Verdict) string {
 // ending says how a command that was run failed; the error type is empty if it succeeded.
 func ending(res runner.Result, limit timeLimit) (errorType, note, hint string) {
 	switch {
+	case res.TimedOut && disconnected(res):
+		return domain.TimedOut, timedOut(res, limit), "More time does not help a command that waits for connections that are refused. " + limit.ended()
 	case res.TimedOut:
 		return domain.TimedOut, timedOut(res, limit), limit.ended()
 	case res.Canceled:
@@ -243,14 +250,13 @@ func leftOver(res runner.Result) string {
 	return fmt.Sprintf("%d processes that the command left running were terminated; to keep them, %s", res.LeftOver, inBackground)
 }
 
-// aboutSandbox names the limit or rule that a command ran into, as far as that
-// shows, and what is not enforced.
-func (t tool) aboutSandbox(res runner.Result, output, dir string) string {
+// aboutSandbox names the limit or rules that a command ran into, and what is not enforced.
+func (t tool) aboutSandbox(req sandbox.CommandRequest, res runner.Result, output *runner.Output) string {
 	var parts []string
 	if res.Exceeded != "" {
 		parts = append(parts, t.commands.Exceeded(res.Exceeded))
-	} else if refusal := cmp.Or(netproxy.Describe(res.RefusedHosts), t.commands.Refusal(res.Exit, output, dir)); refusal != "" {
-		parts = append(parts, refusal)
+	} else if refusals := t.refusals(req, res, output); refusals != "" {
+		parts = append(parts, refusals)
 	}
 	if missing := t.commands.Summary(); missing != nil {
 		parts = append(parts, missing.Missing)
