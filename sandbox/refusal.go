@@ -9,6 +9,7 @@ import (
 
 	"toolserver/sandbox/broker"
 	"toolserver/sandbox/confine"
+	"toolserver/sandbox/pathguard"
 	"toolserver/sandbox/process"
 )
 
@@ -170,7 +171,13 @@ func (c *Commands) refusesPath(path string, wrote bool) string {
 		return "the sandbox refused to write " + ThePath + ": /proc is read-only for commands"
 	}
 	if d, err := c.writes.Check(path); err == nil && !d.Allowed && !c.temporary(path) && !c.inOwnTemp(path) {
-		return fmt.Sprintf("the sandbox lets commands write only in %s, so %s is not writable (rule: tools.%s.allowed_paths)", c.places(spec.Write), ThePath, c.owner.Writes)
+		text := fmt.Sprintf("the sandbox lets commands write only in %s, so %s is not writable (rule: tools.%s.allowed_paths)", c.places(spec.Write), ThePath, c.owner.Writes)
+		for _, git := range c.repositories(realOr(c.policy.WorkingDirectory)) {
+			if pathguard.Within(git, path) {
+				text += "; it is in the repository that the working directory is part of: the operator can open that with roots: [" + git + "]"
+			}
+		}
+		return text
 	}
 	return ""
 }
