@@ -72,8 +72,12 @@ func (g *Guard) enter(c *repository.Change) (leave func()) {
 	return func() { f.Close() }
 }
 
-// OpenLock opens the file of [Protection.Lock], and makes it where it is missing.
+// OpenLock opens the file of [Protection.Lock], and makes it where it is missing, with its
+// directory, but no home directory: there are users who are to have none.
 func OpenLock(file string) (*os.File, error) {
+	if _, err := os.Stat(filepath.Join(filepath.Dir(file), "../../..")); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, err
 	}

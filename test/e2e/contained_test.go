@@ -88,8 +88,10 @@ func newTrap(t *testing.T, id string) *trap {
 			syscall.Kill(n, syscall.SIGKILL)
 		}
 	})
-	must(t, os.MkdirAll(filepath.Join(c.home, ".cache"), 0o700)) // where the server keeps caches for commands
-	c.before = trace(t, c.home, ".cache")
+	for _, dir := range []string{".cache", ".local/state"} { // where the server keeps caches for commands, and its lock
+		must(t, os.MkdirAll(filepath.Join(c.home, dir), 0o700))
+	}
+	c.before = trace(t, c.home, ".cache", ".local")
 	return c
 }
 
@@ -100,12 +102,12 @@ func (c *trap) sprung(t *testing.T) (kinds []string) {
 		t.Errorf("the work did not run as far as it may: %v", err)
 	}
 	for path, was := range c.before {
-		if trace(t, c.home, ".cache")[path] != was {
+		if trace(t, c.home, ".cache", ".local")[path] != was {
 			kinds = append(kinds, "change")
 			break
 		}
 	}
-	if len(trace(t, c.home, ".cache")) != len(c.before) {
+	if len(trace(t, c.home, ".cache", ".local")) != len(c.before) {
 		kinds = append(kinds, "write")
 	}
 	for _, name := range []string{"stolen", "stolen-too", "letter"} {
