@@ -53,8 +53,10 @@ func (c *Commands) newConfinement(p Policy, lists ToolPolicy, files func() *prot
 	made.spec = sync.OnceValue(func() confine.Spec {
 		k.ready()
 		s := c.spec(p)
-		if f, err := pathguard.OpenLock(s.Lock); s.Lock != "" && err == nil { // which makes it
-			f.Close()
+		if s.Lock != "" {
+			if f, err := pathguard.OpenLock(s.Lock); err == nil { // which makes it
+				f.Close()
+			}
 		}
 		if lists.AllowedCommands != nil {
 			made.listed = find()
