@@ -135,7 +135,8 @@ func (s *stream) step() bool {
 		b = append(b, keepAliveComment...)
 	}
 	if len(b) > 0 {
-		if _, err := s.out.Write(b); err != nil {
+		// A client that has left meanwhile may have read nothing of it.
+		if _, err := s.out.Write(b); err != nil || s.out.gone() {
 			for _, c := range taken { // for the session's next stream
 				changes.add(c)
 			}

@@ -63,17 +63,31 @@ type clientEnd struct {
 	lines *bufio.Reader
 }
 
+// leftUnread is the connection of a client that goes when it is written to.
+type leftUnread struct{ left bool }
+
+func (c *leftUnread) Write(b []byte) (int, error)        { c.left = true; return len(b), nil }
+func (c *leftUnread) SetWriteDeadline(t time.Time) error { return nil }
+func (c *leftUnread) gone() bool                         { return c.left }
+func (c *leftUnread) interrupt()                         {}
+func (c *leftUnread) Close() error                       { return nil }
+
 // open opens a stream and returns the client's end.
 func (s *streaming) open() clientEnd {
+	ours, theirs := net.Pipe()
+	s.carry(takenConn{ours})
+	return clientEnd{theirs, bufio.NewReader(theirs)}
+}
+
+// carry begins a stream that is written to out.
+func (s *streaming) carry(out streamOutput) {
 	ses, ok := s.handler.sessions.acquire(s.session.id, s.session.owner)
 	if !ok || !s.handler.server.streams.TryAcquire(ses.owner, 1) {
 		s.Fatal("no stream")
 	}
 	s.handler.streams.Add(1)
-	ours, theirs := net.Pipe()
-	(&stream{handler: s.handler, session: ses, who: s.who}).start(takenConn{ours})
+	(&stream{handler: s.handler, session: ses, who: s.who}).start(out)
 	s.settle()
-	return clientEnd{theirs, bufio.NewReader(theirs)}
 }
 
 // settle waits until all that has happened is served.
@@ -203,6 +217,11 @@ func TestStreamKeepsChanges(t *testing.T) {
 		s.open().Close()
 		s.toggle(false)
 		s.count(0)
+		s.reads(s.open(), toolsChanged, 0)
+	})
+	onPipes(t, "the client went while it was written", func(s *streaming) {
+		s.carry(&leftUnread{})
+		s.toggle(false)
 		s.reads(s.open(), toolsChanged, 0)
 	})
 	onPipes(t, "the client did not read", func(s *streaming) {
