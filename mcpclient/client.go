@@ -371,7 +371,7 @@ func (c *Client) Tools(ctx context.Context) (tools []json.RawMessage, rejected [
 		return all, nil, err
 	}
 	for _, tool := range all {
-		if err := checkHeaders(tool); err != nil {
+		if err := CheckHeaders(tool); err != nil {
 			rejected = append(rejected, err)
 		} else {
 			tools = append(tools, tool)

@@ -39,8 +39,9 @@ func setHeaders(h http.Header, out *outgoing) {
 	}
 }
 
-// checkHeaders returns why clients have to reject a tool, or nil.
-func checkHeaders(tool json.RawMessage) error {
+// CheckHeaders returns why clients have to reject a tool over HTTP, in 2026-07-28: for an
+// x-mcp-header that is invalid. It returns nil for others.
+func CheckHeaders(tool json.RawMessage) error {
 	if !bytes.Contains(tool, []byte("x-mcp-header")) {
 		return nil
 	}

@@ -1,6 +1,6 @@
 // Drives a built toolserver with real MCP clients:
 //
-//   node main.mjs TOOLSERVER [FIXTURE] [--google FAKE] [--mcpgo SERVER] [--only TEXT]
+//   node main.mjs TOOLSERVER [FIXTURE] [--google FAKE] [--mcpgo SERVER] [--gosdk CLIENT] [--only TEXT]
 //
 // FIXTURE is the same server with tools that sleep, panic and report progress;
 // without it the tests that need them are left out. FAKE stands in for Google. SERVER is one on mcp-go. --only runs the clients
@@ -49,7 +49,7 @@ async function googleapis(report, fake) {
 }
 
 async function main() {
-  const { positionals, values } = parseArgs({ allowPositionals: true, options: { only: { type: 'string', default: '' }, google: { type: 'string', default: '' }, mcpgo: { type: 'string', default: '' } } });
+  const { positionals, values } = parseArgs({ allowPositionals: true, options: { only: { type: 'string', default: '' }, google: { type: 'string', default: '' }, mcpgo: { type: 'string', default: '' }, gosdk: { type: 'string' } } });
   const [binary, fixture] = positionals.map((path) => resolve(path));
   if (!binary) {
     console.error('usage: node main.mjs TOOLSERVER [FIXTURE] [--only TEXT]');

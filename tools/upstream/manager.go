@@ -137,6 +137,7 @@ type Report struct {
 	Resources   int      `json:"resources"`
 	Prompts     int      `json:"prompts"`
 	Missing     int      `json:"missing"`               // items that are left out
+	Repaired    []string `json:"repaired,omitempty"`    // items of which something is left out that clients do not accept
 	Changed     int      `json:"changed"`               // tools that differ from their pins
 	InFlight    int      `json:"in_flight"`             // requests
 	Connections int      `json:"connections,omitempty"` // of single callers
@@ -171,6 +172,7 @@ func (s *Server) report(l *link) Report {
 		r.InFlight += own.relays.count()
 	}
 	r.Protocol, r.Problems = s.catalog.Protocol, slices.Clone(s.problems)
+	r.Repaired = s.repairs
 	if s.catalog.Info != nil {
 		r.Server = s.catalog.Info
 	}

@@ -10,14 +10,12 @@ import (
 	"slices"
 	"strings"
 
-	"toolserver/domain"
-	"toolserver/rawjson"
-)
+	"github.com/mark3labs/mcp-go/mcp"
 
-// Bounds of what one item of a server may be.
-const (
-	maxSchema = 256 << 10
-	maxDepth  = 100
+	"toolserver/domain"
+	"toolserver/mcpclient"
+	"toolserver/mcpshape"
+	"toolserver/rawjson"
 )
 
 // item is an item of a list as far as it is read: a tool, resource, template or prompt.
@@ -43,16 +41,22 @@ type item struct {
 	} `json:"arguments"`
 }
 
-// offer returns what the catalog of a server makes of it. Held are the tools that pins
-// keep back.
-func (s *Server) offer(c *catalog, changed map[string]Difference) domain.Offer {
+// offer returns what the catalog of a server makes of it, and what had to be repaired for
+// clients to accept it. The tools that have changed are kept back if pins say so.
+func (s *Server) offer(c *catalog, changed map[string]Difference) (domain.Offer, []string) {
 	o := domain.Offer{Open: true}
+	var repairs []string
+	repaired := func(kind domain.Kind, name string, notes []string) {
+		if len(notes) > 0 {
+			repairs = append(repairs, fmt.Sprintf("%s %s: %s", kind, domain.ClipName(name), strings.Join(notes, "; ")))
+		}
+	}
 	missing := func(kind domain.Kind, name, reason string, mistake bool) {
 		o.Missing = append(o.Missing, domain.Missing{Kind: kind, Name: domain.ClipName(name), Category: s.category(kind), Reason: reason, Mistake: mistake})
 	}
 	taken, names := map[string]bool{}, map[string]bool{}
 	for _, raw := range inOrder(c.Tools) {
-		t, original, err := s.tool(raw)
+		t, original, notes, err := s.tool(c, raw)
 		name := cmp.Or(t.Name, clean(s.name)+separator+clean(original))
 		setting, ok := s.settings.Tools.offers(original)
 		_, differs := changed[original]
@@ -70,12 +74,18 @@ func (s *Server) offer(c *catalog, changed map[string]Difference) domain.Offer {
 			missing(domain.KindTool, name, "has changed since it was pinned: see toolserver upstream approve "+s.name, false)
 		default:
 			o.Tools = append(o.Tools, t)
+			repaired(domain.KindTool, name, notes)
 		}
 		taken[original], names[t.Name] = true, true
 	}
 	named := map[string]bool{}
-	for _, raw := range slices.Concat(c.Resources, c.Templates) {
-		r, err := s.resource(raw)
+	for i, raw := range slices.Concat(c.Resources, c.Templates) {
+		repair := mcpshape.Resource
+		if i >= len(c.Resources) {
+			repair = mcpshape.Template
+		}
+		raw, notes, err := repair(raw)
+		r := s.resource(raw)
 		if named[r.Name] { // only addresses are unique
 			r.Name = s.name + separator + r.Alias
 		}
@@ -86,17 +96,24 @@ func (s *Server) offer(c *catalog, changed map[string]Difference) domain.Offer {
 			missing(domain.KindResource, r.Name, "is left out: the server lists it twice", true)
 		default:
 			o.Resources = append(o.Resources, r)
+			repaired(domain.KindResource, r.Name, notes)
 		}
 		named[r.Name] = true
 	}
 	for _, raw := range c.Prompts {
-		if p, err := s.prompt(raw); err == nil {
-			o.Prompts = append(o.Prompts, p)
-		} else {
-			missing(domain.KindPrompt, p.Name, "is left out: "+err.Error(), true)
+		raw, notes, err := mcpshape.Prompt(raw)
+		p := s.prompt(raw)
+		if err == nil && p.Name == OfferedName(s.name, "") {
+			err = errors.New("it has no name")
 		}
+		if err != nil {
+			missing(domain.KindPrompt, p.Name, "is left out: "+err.Error(), true)
+			continue
+		}
+		o.Prompts = append(o.Prompts, p)
+		repaired(domain.KindPrompt, p.Name, notes)
 	}
-	return o
+	return o, repairs
 }
 
 // category is that of the server's tools.
@@ -126,18 +143,26 @@ func inOrder(tools []json.RawMessage) []json.RawMessage {
 	return tools
 }
 
-// tool returns a tool of the server, and the name that has there.
-func (s *Server) tool(raw json.RawMessage) (t domain.Tool, name string, err error) {
+// tool returns a tool of the server, the name that it has there, and what was repaired.
+func (s *Server) tool(c *catalog, raw json.RawMessage) (t domain.Tool, name string, notes []string, err error) {
 	var it item
-	if err := json.Unmarshal(raw, &it); err != nil {
-		return t, it.Name, fmt.Errorf("its description is not valid: %w", err)
+	fitting, err := mcpshape.NewTool(raw)
+	if err == nil {
+		err = json.Unmarshal(fitting.Raw, &it)
 	}
-	if it.Name == "" {
-		return t, "", errors.New("it has no name")
+	if err == nil && it.Name == "" {
+		err = errors.New("it has no name")
+	}
+	if err == nil && s.settings.transport() == transportHTTP && mcp.IsModernProtocol(c.Protocol) {
+		err = mcpclient.CheckHeaders(raw)
+	}
+	if err != nil {
+		name, _ := rawjson.String(rawjson.Member(raw, "name"))
+		return t, name, nil, err
 	}
 	for _, member := range append(pinned[:], "name") {
 		if twice := folded(raw, member); twice != nil { // which decoding takes for it, and pins do not
-			return t, it.Name, fmt.Errorf("it has the member %.50q instead of %s", twice[0], member)
+			return t, it.Name, nil, fmt.Errorf("it has the member %.50q instead of %s", twice[0], member)
 		}
 	}
 	t = domain.Tool{
@@ -145,7 +170,7 @@ func (s *Server) tool(raw json.RawMessage) (t domain.Tool, name string, err erro
 		Origin:      domain.Origin{Server: s.name, Tool: it.Name},
 		Description: cmp.Or(strings.TrimSpace(it.Description), it.Title, it.Name), Annotations: domain.Annotations{Destructive: true, OpenWorld: true},
 		Groups: s.settings.Groups, ComplianceLevel: s.settings.ComplianceLevel, Timeout: s.settings.CallTimeout,
-		Listed: others(raw, "name", "title", "description", "inputSchema", "outputSchema"),
+		Listed: others(fitting.Raw, "name", "title", "description", "inputSchema", "outputSchema"),
 	}
 	if strings.TrimSpace(it.Description) != "" {
 		t.Description = it.Description
@@ -160,68 +185,23 @@ func (s *Server) tool(raw json.RawMessage) (t domain.Tool, name string, err erro
 			}
 		}
 	}
-	schema, err := repaired(it.Input)
-	if err != nil {
-		return t, it.Name, fmt.Errorf("its input schema %w", err)
+	if t.Input, err = domain.ParseSchema(s.withoutIdentity(it.Input)); err != nil {
+		return t, it.Name, nil, err
 	}
-	shown := s.withoutIdentity(schema)
-	if t.Input, err = domain.ParseSchema(shown); err != nil {
-		return t, it.Name, err
-	}
+	notes = fitting.Notes
 	properties := rawjson.Member(it.Output, "properties")
 	inContract := rawjson.Member(properties, "artifacts") != nil || rawjson.Member(properties, "returned_file_contents") != nil // its files are taken out
-	if output, err := repaired(it.Output); err == nil && it.Output != nil && !inContract {
-		t.Output, _ = domain.ParseOutputSchema(output) // clients reject the whole list for one that is not valid
-	}
-	p := &proxy{server: s, name: t.Name, quotedName: rawjson.AppendString(nil, it.Name), schema: schema, headers: bytes.Contains(schema, []byte(`"x-mcp-header"`))}
-	t.RunRaw = p.run
-	return t, it.Name, nil
-}
-
-// repaired returns a schema that strict clients accept: of an object, with properties.
-func repaired(schema json.RawMessage) (json.RawMessage, error) {
-	if text := string(schema); text == "" || text == "true" || text == "{}" || text == "null" {
-		return json.RawMessage(`{"type":"object","properties":{}}`), nil
-	}
-	if schema[0] != '{' {
-		return nil, errors.New("is no object")
-	}
-	if len(schema) > maxSchema {
-		return nil, fmt.Errorf("has %d bytes; at most %d are accepted", len(schema), maxSchema)
-	}
-	if depth(schema) > maxDepth {
-		return nil, fmt.Errorf("is nested more than %d deep", maxDepth)
-	}
-	if rawjson.Member(schema, "type") == nil {
-		schema = rawjson.With(schema, "type", []byte(`"object"`))
-	}
-	if t := rawjson.Member(schema, "type"); string(t) != `"object"` {
-		return nil, fmt.Errorf("is of type %.50s; only an object is possible", t)
-	}
-	if p := rawjson.Member(schema, "properties"); len(p) == 0 || p[0] != '{' {
-		schema = rawjson.With(schema, "properties", []byte("{}"))
-	}
-	return schema, nil
-}
-
-// depth returns how deep JSON is nested.
-func depth(raw json.RawMessage) (deepest int) {
-	level, quoted := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			level++
-			deepest = max(deepest, level)
-		case c == '}' || c == ']':
-			level--
+	if it.Output != nil && !inContract {
+		if t.Output, err = domain.ParseOutputSchema(it.Output); err != nil {
+			notes = append(notes, "outputSchema is left out: "+err.Error())
 		}
 	}
-	return deepest
+	p := &proxy{
+		server: s, name: t.Name, quotedName: rawjson.AppendString(nil, it.Name), schema: rawjson.Member(raw, "inputSchema"), arguments: fitting.Arguments,
+		headers: bytes.Contains(raw, []byte(`"x-mcp-header"`)),
+	}
+	t.RunRaw = p.run
+	return t, it.Name, notes, nil
 }
 
 // others returns the object in raw without some members; nil if none is left.
@@ -236,12 +216,10 @@ func others(raw json.RawMessage, without ...string) json.RawMessage {
 }
 
 // resource returns a resource or template of the server, under an address of ours.
-func (s *Server) resource(raw json.RawMessage) (r domain.Resource, err error) {
+func (s *Server) resource(raw json.RawMessage) domain.Resource {
 	var it item
-	if err := json.Unmarshal(raw, &it); err != nil {
-		return r, fmt.Errorf("it is not valid: %w", err)
-	}
-	r = domain.Resource{
+	_ = json.Unmarshal(raw, &it) // it was checked
+	r := domain.Resource{
 		Name: s.name + separator + cmp.Or(it.Name, it.Template, it.URI), Title: it.Title, Description: it.Description, MIMEType: it.MIMEType,
 		Audience: s.audience(), Listed: others(raw, "name", "title", "description", "mimeType", "uri", "uriTemplate"),
 		Read: func(ctx context.Context, at domain.Location) ([]domain.Content, error) {
@@ -257,13 +235,10 @@ func (s *Server) resource(raw json.RawMessage) (r domain.Resource, err error) {
 			return s.read(ctx, it.URI, at.URI)
 		}
 	}
-	if it.URI == "" && it.Template == "" {
-		return r, errors.New("it has no address")
-	}
 	r.Watch = func(ctx context.Context, at domain.Location, changed func()) error {
 		return s.watch(ctx, at.URI, changed)
 	}
-	return r, nil
+	return r
 }
 
 func (s *Server) audience() domain.Audience {
@@ -278,12 +253,10 @@ func (s *Server) address(uri string) string { return "mcp://" + s.name + "/" + u
 func (s *Server) original(uri string) string { return strings.TrimPrefix(uri, s.address("")) }
 
 // prompt returns a prompt of the server.
-func (s *Server) prompt(raw json.RawMessage) (p domain.Prompt, err error) {
+func (s *Server) prompt(raw json.RawMessage) domain.Prompt {
 	var it item
-	if err := json.Unmarshal(raw, &it); err != nil {
-		return p, fmt.Errorf("it is not valid: %w", err)
-	}
-	p = domain.Prompt{
+	_ = json.Unmarshal(raw, &it) // it was checked
+	p := domain.Prompt{
 		Name: OfferedName(s.name, it.Name), Title: it.Title, Description: it.Description, Audience: s.audience(),
 		Listed: others(raw, "name", "title", "description"),
 		Get: func(ctx context.Context, args map[string]string) (domain.PromptResult, error) {
@@ -291,11 +264,8 @@ func (s *Server) prompt(raw json.RawMessage) (p domain.Prompt, err error) {
 		},
 		Complete: s.completer("ref/prompt", "name", it.Name),
 	}
-	if it.Name == "" {
-		return p, errors.New("it has no name")
-	}
 	for _, a := range it.Arguments {
 		p.Arguments = append(p.Arguments, domain.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
 	}
-	return p, nil
+	return p
 }

@@ -28,7 +28,8 @@ func offered(t testing.TB, s *Server, tools ...string) domain.Offer {
 	for _, raw := range tools {
 		c.Tools = append(c.Tools, json.RawMessage(raw))
 	}
-	return s.offer(&c, nil)
+	o, _ := s.offer(&c, nil)
+	return o
 }
 
 func TestNames(t *testing.T) {
@@ -71,7 +72,7 @@ func TestOfferTools(t *testing.T) {
 		`{"name":"remote","inputSchema":{"type":"object","$ref":"https://example.com/s"}}`,
 		`{"name":"unresolved","inputSchema":{"type":"object","properties":{"a":{"$ref":"#/$defs/none"}}}}`,
 		`{"name":"deep","inputSchema":`+deep+`}`,
-		`{"name":"large","inputSchema":{"type":"object","description":"`+strings.Repeat("x", maxSchema)+`"}}`,
+		`{"name":"large","inputSchema":{"type":"object","description":"`+strings.Repeat("x", 256<<10)+`"}}`,
 		`{"name":"output","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}`,
 		`{"name":"secret_x","inputSchema":{"type":"object"}}`,
 		`{"name":""}`, `{}`, `7`, `{"name":7}`, `null`,
@@ -84,16 +85,16 @@ func TestOfferTools(t *testing.T) {
 	for _, m := range o.Missing {
 		missing[m.Name] = m.Reason
 	}
-	for _, name := range []string{"plain", "no_schema", "bare", "no_type", "true", "output"} {
+	for _, name := range []string{"plain", "no_schema", "bare", "no_type", "true", "output", "remote", "unresolved"} {
 		if _, ok := tools["s__"+name]; !ok {
 			t.Errorf("%s is not offered: %s", name, missing["s__"+name])
 		}
 	}
-	if len(o.Tools) != 6 {
-		t.Errorf("%d tools: %v", len(o.Tools), tools)
+	if len(o.Tools) != 8 {
+		t.Errorf("%d tools; missing: %v", len(o.Tools), missing)
 	}
 	plain := tools["s__plain"]
-	if b, _ := plain.Input.MarshalJSON(); !strings.Contains(string(b), `"allOf":[{"required":["a"]}],"x-own":1`) {
+	if b, _ := plain.Input.MarshalJSON(); !strings.Contains(string(b), `"x-own":1,"required":["a"]`) {
 		t.Errorf("the schema is %s", b)
 	}
 	if string(plain.Listed) != `{"icons":[{"src":"https://example.com/i"}],"_meta":{"ui/resourceUri":"ui://x"},"annotations":{"readOnlyHint":true,"other":1}}` {
@@ -109,7 +110,7 @@ func TestOfferTools(t *testing.T) {
 		t.Error("an output schema that clients reject is offered")
 	}
 	for name, want := range map[string]string{
-		"s__array": "only an object", "s__text": "no object", "s__remote": "not loaded", "s__unresolved": "", "s__deep": "deep", "s__large": "bytes",
+		"s__array": "only an object", "s__text": "no object", "s__deep": "deep", "s__large": "bytes",
 		"s__secret_x": "mcp_servers.s.tools.deny", "s__plain": "twice",
 	} {
 		if reason, ok := missing[name]; !ok || !strings.Contains(reason, want) {
@@ -263,7 +264,7 @@ func FuzzOffer(f *testing.F) {
 			}
 		}
 		c := catalog{Protocol: "x", Tools: []json.RawMessage{json.RawMessage(tool), json.RawMessage(tool)}, Resources: []json.RawMessage{json.RawMessage(resource)}, Templates: []json.RawMessage{json.RawMessage(resource)}, Prompts: []json.RawMessage{json.RawMessage(prompt)}}
-		o := s.offer(&c, nil)
+		o, _ := s.offer(&c, nil)
 		r, err := domain.NewRegistry()
 		if err != nil {
 			t.Fatal(err)

@@ -23,15 +23,21 @@ import (
 // proxy calls one tool of a server.
 type proxy struct {
 	server     *Server
-	name       string          // as clients have it
-	quotedName []byte          // as the server has it, as JSON
-	schema     json.RawMessage // of its arguments
-	headers    bool            // the schema has arguments that are sent as headers
+	name       string            // as clients have it
+	quotedName []byte            // as the server has it, as JSON
+	schema     json.RawMessage   // of its arguments
+	arguments  map[string]string // those that clients know by another name than the server
+	headers    bool              // the schema has arguments that are sent as headers
 }
 
 // run calls the tool.
 func (p *proxy) run(ctx context.Context, args json.RawMessage) (domain.ToolResult, error) {
 	s := p.server
+	for offered, own := range p.arguments {
+		if value := rawjson.Member(args, offered); value != nil {
+			args = rawjson.With(rawjson.Without(args, offered), own, value)
+		}
+	}
 	args, err := s.withIdentity(domain.SessionOf(ctx).Principal, p.schema, args)
 	if err != nil {
 		return domain.ToolResult{}, err

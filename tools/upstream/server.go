@@ -62,6 +62,7 @@ type Server struct {
 	owner    string // ID of the principal whose connection has shown the catalog; "" for all
 	changed  func()
 	problems []string         // with what is kept
+	repairs  []string         // of what is offered
 	links    map[string]*link // connections of single callers, by the ID of the principal; nil if all share one
 }
 
@@ -246,10 +247,10 @@ func (s *Server) adopt(c catalog) {
 		}
 		s.deps.Log.Warn("a tool has changed since it was pinned", zap.String("tool", name), zap.Strings("members", members))
 	}
-	offer := s.offer(&c, changed)
+	offer, repairs := s.offer(&c, changed)
 	s.mu.Lock()
 	offer.Pending = c.empty() && !s.settled && !s.settings.Lazy
-	s.catalog, s.pins, s.offered = c, changed, offer
+	s.catalog, s.pins, s.offered, s.repairs = c, changed, offer, repairs
 	notify := s.changed
 	s.mu.Unlock()
 	if notify != nil {

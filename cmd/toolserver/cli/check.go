@@ -208,6 +208,9 @@ func (r *checkReport) servers(a *app.App) {
 		if l.Changed > 0 {
 			r.note("warn", "warning", fmt.Sprintf("%s of server %s changed since pinned: toolserver upstream approve %[2]s shows how", counted(l.Changed, "tool"), l.Name))
 		}
+		for _, repaired := range l.Repaired {
+			r.note("warn", "warning", l.Name+": repaired "+domain.Visible(repaired))
+		}
 		for _, p := range l.Problems {
 			r.line(false, "server", l.Name+": "+domain.Visible(p))
 		}

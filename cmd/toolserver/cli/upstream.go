@@ -157,6 +157,9 @@ func printServers(w io.Writer, all []listed) error {
 		for _, p := range l.Problems {
 			fmt.Fprintf(w, "%s: %s\n", l.Name, domain.Visible(p))
 		}
+		for _, repaired := range l.Repaired {
+			fmt.Fprintf(w, "%s: repaired %s\n", l.Name, domain.Visible(repaired))
+		}
 		printLeft(w, l.Left)
 	}
 	return nil

@@ -1,0 +1,204 @@
+package mcpshape
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"toolserver/rawjson"
+)
+
+func isText(raw []byte) bool { return raw[0] == '"' }
+
+func isFlag(raw []byte) bool { return raw[0] == 't' || raw[0] == 'f' }
+
+func isNumber(raw []byte) bool { return raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9' }
+
+// among accepts texts that are one of some.
+func among(texts ...string) *shape {
+	return &shape{value: func(raw []byte) bool {
+		s, err := rawjson.String(raw)
+		return err == nil && slices.Contains(texts, s)
+	}}
+}
+
+// shapes are what items of lists may be, beside their schemas.
+type shapes struct{ tool, resource, template, prompt *shape }
+
+func newShapes() shapes {
+	text, flag := &shape{value: isText}, &shape{value: isFlag}
+	size := &shape{value: func(raw []byte) bool {
+		_, err := strconv.ParseUint(string(raw), 10, 53) // what a client in Go reads as well
+		return err == nil
+	}}
+	anything := &shape{members: map[string]*shape{}}
+	priority := &shape{value: func(raw []byte) bool {
+		var f float64
+		return json.Unmarshal(raw, &f) == nil && isNumber(raw) && 0 <= f && f <= 1
+	}}
+	moment := &shape{value: func(raw []byte) bool {
+		s, err := rawjson.String(raw)
+		if err != nil || strings.Contains(s, ",") { // which Go reads as a point
+			return false
+		}
+		_, err = time.Parse(time.RFC3339, s)
+		return err == nil
+	}}
+	icons := &shape{elements: &shape{required: []string{"src"}, members: map[string]*shape{
+		"src": text, "mimeType": text, "sizes": {elements: text}, "theme": among("light", "dark"),
+	}}}
+	annotations := &shape{members: map[string]*shape{
+		"audience": {elements: among("user", "assistant")}, "priority": priority, "lastModified": moment,
+	}}
+	// of returns the shape of items that have a text of their own, beside what all have.
+	of := func(required string, more map[string]*shape) *shape {
+		members := map[string]*shape{"name": text, "title": text, "description": text, "mimeType": text, "icons": icons, "_meta": anything}
+		for name, s := range more {
+			members[name] = s
+		}
+		return &shape{required: []string{required}, members: members}
+	}
+	return shapes{
+		tool: of("name", map[string]*shape{
+			"annotations": {members: map[string]*shape{
+				"title": text, "readOnlyHint": flag, "destructiveHint": flag, "idempotentHint": flag, "openWorldHint": flag,
+			}},
+			"execution": {members: map[string]*shape{"taskSupport": among("forbidden", "optional", "required")}},
+		}),
+		resource: of("uri", map[string]*shape{"uri": text, "size": size, "annotations": annotations}),
+		template: of("uriTemplate", map[string]*shape{"uriTemplate": text, "annotations": annotations}),
+		prompt: of("name", map[string]*shape{"arguments": {elements: &shape{required: []string{"name"}, members: map[string]*shape{
+			"name": text, "title": text, "description": text, "required": flag,
+		}}}}),
+	}
+}
+
+var lists = sync.OnceValue(newShapes)
+
+// Resource repairs an entry of resources/list, and returns what was wrong with it.
+func Resource(raw []byte) (fitting []byte, notes []string, err error) {
+	return item(lists().resource, "it is no object with a uri", raw)
+}
+
+// Template repairs an entry of resources/templates/list, and returns what was wrong with it.
+func Template(raw []byte) (fitting []byte, notes []string, err error) {
+	return item(lists().template, "it is no object with a uriTemplate", raw)
+}
+
+// Prompt repairs an entry of prompts/list, and returns what was wrong with it.
+func Prompt(raw []byte) (fitting []byte, notes []string, err error) {
+	return item(lists().prompt, "it is no object with a name", raw)
+}
+
+func item(s *shape, wrong string, raw []byte) ([]byte, []string, error) {
+	r := &repair{}
+	out, ok := r.fit(s, raw)
+	if !ok || out[0] != '{' {
+		return nil, nil, errors.New(wrong)
+	}
+	return out, r.told(), nil
+}
+
+// Tool is a tool as clients can have it.
+type Tool struct {
+	Raw       []byte            // the entry of tools/list
+	Arguments map[string]string // those that clients know by another name, with the server's own; nil for none
+	Notes     []string          // what was wrong with it
+}
+
+// NewTool repairs an entry of tools/list. The schema of its structured results is left
+// out if it cannot be repaired; without that of its arguments there is no tool.
+func NewTool(raw []byte) (Tool, error) {
+	r := &repair{}
+	out, ok := r.fit(lists().tool, raw)
+	if !ok || out[0] != '{' {
+		return Tool{}, errors.New("it is no object with a name")
+	}
+	own := rawjson.Member(out, "inputSchema")
+	input, arguments, err := r.schema(own, false)
+	if err != nil {
+		return Tool{}, fmt.Errorf("its input schema %w", err)
+	}
+	if own == nil || &own[0] != &input[0] {
+		out = rawjson.With(out, "inputSchema", input)
+	}
+	if own = rawjson.Member(out, "outputSchema"); own != nil {
+		output, _, err := r.schema(own, true)
+		switch {
+		case err != nil:
+			r.note("outputSchema", err.Error()+"; it is left out")
+			out = rawjson.Without(out, "outputSchema")
+		case &own[0] != &output[0]:
+			out = rawjson.With(out, "outputSchema", output)
+		}
+	}
+	return Tool{out, arguments, r.told()}, nil
+}
+
+// maxName is how long a name may be that all APIs of models accept.
+const maxName = 64
+
+// renamed gives arguments names that all APIs of models accept, and returns what they
+// stand for.
+func (r *repair) renamed(schema []byte) (_ []byte, arguments map[string]string) {
+	properties := rawjson.Member(schema, "properties")
+	out := []byte("{")
+	_ = rawjson.Object(properties, func(key, value []byte) error {
+		name, own := plain(string(key)), string(key)
+		for name != own && (rawjson.Member(properties, name) != nil || arguments[name] != "") {
+			name += "_"
+		}
+		if name != own {
+			if arguments == nil {
+				arguments = map[string]string{}
+			}
+			arguments[name] = own
+			r.note("argument "+strconv.Quote(own), "is offered as "+name)
+		}
+		out = appendMember(out, []byte(name), value)
+		return nil
+	})
+	if arguments == nil {
+		return schema, nil
+	}
+	schema = rawjson.With(schema, "properties", append(out, '}'))
+	if required := rawjson.Member(schema, "required"); required != nil {
+		list := []byte("[")
+		_ = rawjson.Array(required, func(raw []byte) error {
+			name, _ := rawjson.String(raw)
+			for offered, own := range arguments {
+				if own == name {
+					raw = rawjson.AppendString(nil, offered)
+				}
+			}
+			if len(list) > 1 {
+				list = append(list, ',')
+			}
+			list = append(list, raw...)
+			return nil
+		})
+		schema = rawjson.With(schema, "required", append(list, ']'))
+	}
+	return schema, arguments
+}
+
+// plain returns a name without what APIs of models do not accept.
+func plain(name string) string {
+	name = strings.Map(func(c rune) rune {
+		if c == '_' || c == '-' || c == '.' || c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) {
+			return c
+		}
+		return '_'
+	}, name)
+	if name == "" {
+		return "_"
+	}
+	return name[:min(len(name), maxName)]
+}
