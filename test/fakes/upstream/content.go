@@ -30,7 +30,7 @@ func contents() []tool {
 		returning("meta", "Has and returns _meta.", schema("")+`,"_meta":{"ui/resourceUri":"ui://upstream/app.html","ui":{"resourceUri":"ui://upstream/app.html","visibility":["model","app"]},"example.com/x":[1,2.50,1e3]}`,
 			text("see _meta")+`,"_meta":{"ui/resourceUri":"ui://upstream/app.html","example.com/y":{"n":12345678901234567890}}`),
 		returning("decorated", "Has all that a tool may have.", `"inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"name":{"type":"string","minLength":1}},`+
-			`"properties":{"kind":{"enum":["a","b"]},"name":{"$ref":"#/$defs/name"},"n":{"type":"number","default":1.50}},"allOf":[{"if":{"properties":{"kind":{"const":"a"}},"required":["kind"]},"then":{"required":["name"]}}],`+
+			`"properties":{"kind":{"enum":["a","b"]},"name":{"$ref":"#/$defs/name"},"n":{"type":"number","default":1.50}},"if":{"properties":{"kind":{"const":"a"}},"required":["kind"]},"then":{"required":["name"]},`+
 			`"x-vendor":{"order":["b","a"]},"additionalProperties":false},"title":"All of it",`+icons+`,"annotations":{"title":"All","readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":false,"x-other":1},"execution":{"taskSupport":"forbidden"},"x-unknown":{"kept":true}`,
 			text("decorated")),
 		returning("structured", "Returns structured content by its schema.", schema("")+","+numbers, join(text(`{"n":7,"of":[1.50,2]}`), `"structuredContent":{"n":7,"of":[1.50,2],"big":12345678901234567890}`)),
