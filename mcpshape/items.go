@@ -151,7 +151,7 @@ func (r *repair) renamed(schema []byte) (_ []byte, arguments map[string]string) 
 	properties := rawjson.Member(schema, "properties")
 	out := []byte("{")
 	_ = rawjson.Object(properties, func(key, value []byte) error {
-		name, own := plain(string(key)), string(key)
+		name, own := acceptable(string(key)), string(key)
 		for name != own && (rawjson.Member(properties, name) != nil || arguments[name] != "") {
 			name += "_"
 		}
@@ -189,8 +189,8 @@ func (r *repair) renamed(schema []byte) (_ []byte, arguments map[string]string) 
 	return schema, arguments
 }
 
-// plain returns a name without what APIs of models do not accept.
-func plain(name string) string {
+// acceptable returns a name without what APIs of models do not accept.
+func acceptable(name string) string {
 	name = strings.Map(func(c rune) rune {
 		if c == '_' || c == '-' || c == '.' || c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) {
 			return c

@@ -24,6 +24,8 @@ func TestSchemas(t *testing.T) {
 			`{"$defs":{"A":{"type":"object","properties":{"a":{}},"required":["a"],"additionalProperties":false}},"type":"object","properties":{"a":{}},"required":["a"],"additionalProperties":false}`, ""},
 		{`{"type":"object","properties":{"a":{"type":"string"}},"allOf":[{"required":["a"]},{"properties":{"a":{"minLength":1},"b":{}},"required":["b"]}]}`,
 			`{"type":"object","properties":{"a":{"allOf":[{"type":"string"},{"minLength":1}]},"b":{}},"required":["a","b"]}`, ""},
+		{`{"allOf":[{"$ref":"#/$defs/A","required":["a"]},{"anyOf":[{"required":["b"]},{"required":["c"]}]}],"$defs":{"A":{"properties":{"a":{}}}}}`,
+			`{"$defs":{"A":{"properties":{"a":{}}}},"required":["a"],"properties":{"a":{}},"allOf":[{"anyOf":[{"required":["b"]},{"required":["c"]}]}],"type":"object"}`, ""},
 		// What is required of some values is left to the server.
 		{`{"anyOf":[{"properties":{"a":{"type":"string"},"c":{}},"required":["c","a"]},{"properties":{"a":{"type":"number"},"c":{}},"required":["c"]},{"type":"string"}]}`,
 			`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"number"}]},"c":{}},"required":["c"],"type":"object"}`, "inputSchema.anyOf is left to the server to check"},

@@ -17,9 +17,11 @@ const (
 
 // flat returns the schema of an object without references and combinations at its root,
 // where APIs of models do not accept them. What they require of each value goes to the
-// root itself, exactly; what is required of some values only cannot, and is left to the
-// server to check.
+// root itself, where that is exact; what is required of some values only cannot, and is
+// left to the server to check. What is left of allOf stays: clients of protocol version
+// 2026-07-28 have to keep it.
 func (r *repair) flat(root []byte) []byte {
+	var rest [][]byte
 	for range maxFlat {
 		parts := func(keyword string) [][]byte {
 			if all := elements(rawjson.Member(root, keyword)); len(all) <= maxParts {
@@ -32,7 +34,15 @@ func (r *repair) flat(root []byte) []byte {
 		} else if all := parts("allOf"); all != nil {
 			root = rawjson.Without(root, "allOf")
 			for _, part := range all {
-				root = r.merge(root, part)
+				own, target := part, []byte(anything)
+				if ref, err := rawjson.String(rawjson.Member(part, "$ref")); err == nil {
+					own, target = rawjson.Without(part, "$ref"), pointed(root, ref)
+				}
+				if plain(own) && plain(target) {
+					root = r.merge(r.merge(root, own), target)
+				} else {
+					rest = append(rest, part)
+				}
 			}
 		} else if r.output {
 			break
@@ -50,7 +60,22 @@ func (r *repair) flat(root []byte) []byte {
 			r.note(keyword, "is left to the server to check")
 		}
 	}
+	if rest != nil {
+		root = rawjson.With(root, "allOf", slices.Concat([]byte("["), bytes.Join(rest, []byte(",")), []byte("]")))
+	}
 	return root
+}
+
+// plain reports whether a part of allOf says nothing but what can stand beside what else
+// is said of an object.
+func plain(part []byte) bool {
+	ok := len(part) > 0 && part[0] == '{'
+	_ = rawjson.Object(part, func(key, _ []byte) error {
+		name := string(key)
+		ok = ok && (slices.Contains(about, name) || slices.Contains([]string{"type", "properties", "required", "$defs", "definitions"}, name))
+		return nil
+	})
+	return ok
 }
 
 // about are keywords that say nothing of what is valid.
