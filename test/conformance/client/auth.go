@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,141 +10,89 @@ import (
 	"os"
 	"path/filepath"
 	"time"
-
-	"toolserver/mcpclient"
-	"toolserver/sandbox"
-	"toolserver/tools/upstream/oauth"
 )
-
-// signIns bounds how often a person signs in during a scenario.
-const signIns = 5
 
 // cimd is the client ID metadata document that the suite knows.
 const cimd = "https://conformance-test.local/client-metadata.json"
 
-// scenarioContext is what the suite tells a client beforehand.
-type scenarioContext struct {
-	ClientID         string `json:"client_id"`
-	ClientSecret     string `json:"client_secret"`
-	PrivateKey       string `json:"private_key_pem"`
-	SigningAlgorithm string `json:"signing_algorithm"`
-	IDPClientID      string `json:"idp_client_id"`
-	IDPTokenEndpoint string `json:"idp_token_endpoint"`
-	IDToken          string `json:"idp_id_token"`
-	ValidJWT         string `json:"valid_jwt"`
-}
-
-// authorize runs a scenario of authorization: it lists the tools of the server and calls each, signing in as a person does
-// wherever the product's client says that one has to.
-func authorize(ctx context.Context, scenario, url string) error {
-	dir, err := os.MkdirTemp("", "conformance-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	settings, err := authSettings(scenario, dir)
-	if err != nil {
-		return err
-	}
-	client, err := oauth.New(oauth.Config{
-		Settings: settings, Upstream: "conformance", URL: url, HTTP: http.DefaultTransport, State: sandbox.NewState(filepath.Join(dir, "state"), "upstream"),
-		Linger: time.Millisecond,
-	})
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	var c *mcpclient.Client
-	for range 2 { // a second connection, as after a restart
-		if err := signedIn(ctx, func() (err error) {
-			c, err = mcpclient.ConnectHTTP(ctx, &http.Client{Transport: client.Transport("")}, url, nil, mcpclient.Options{Name: "toolserver", Version: "1"})
-			return err
-		}); err != nil {
-			return err
-		}
-		err = callAll(ctx, c)
-		c.Close()
-		if err != nil {
-			return err
+// configure writes what a person would configure for a scenario, and returns the file.
+func (s *scenario) configure(dir, url string) (file string, err error) {
+	oauth, assertion := map[string]any{}, s.IDToken
+	for key, value := range map[string]string{
+		"client_id": s.ClientID, "client_secret": s.ClientSecret, "private_key": s.PrivateKey, "signing_algorithm": s.SigningAlgorithm,
+	} {
+		if value != "" {
+			oauth[key] = value
 		}
 	}
-	return nil
-}
-
-// callAll calls every tool.
-func callAll(ctx context.Context, c *mcpclient.Client) error {
-	var tools []json.RawMessage
-	if err := signedIn(ctx, func() (err error) { tools, err = c.List(ctx, "tools/list"); return err }); err != nil {
-		return err
-	}
-	for _, raw := range tools {
-		var tool struct{ Name string }
-		if err := json.Unmarshal(raw, &tool); err != nil {
-			return err
-		}
-		if err := signedIn(ctx, func() error { _, err := c.CallTool(ctx, tool.Name, map[string]any{}, nil); return err }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// authSettings returns what a person would configure for a scenario.
-func authSettings(scenario, dir string) (s oauth.Settings, err error) {
-	var given scenarioContext
-	if text := os.Getenv("MCP_CONFORMANCE_CONTEXT"); text != "" {
-		if err := json.Unmarshal([]byte(text), &given); err != nil {
-			return s, err
-		}
-	}
-	s.ClientID, s.ClientSecret = given.ClientID, given.ClientSecret
-	s.PrivateKey, s.SigningAlgorithm = given.PrivateKey, given.SigningAlgorithm
-	assertion := given.IDToken
-	switch scenario {
+	switch s.Name {
 	case "auth/basic-cimd":
-		s.ClientMetadataURL = cimd
+		oauth["client_metadata_url"] = cimd
 	case "auth/client-credentials-basic", "auth/client-credentials-jwt":
-		s.Flow = oauth.FlowClientCredentials
+		oauth["flow"] = "client_credentials"
 	case "auth/enterprise-managed-authorization":
-		s.Flow = oauth.FlowEnterprise
-		s.IdentityProvider = oauth.IdentityProvider{TokenEndpoint: given.IDPTokenEndpoint, ClientID: given.IDPClientID}
+		oauth["flow"] = "enterprise"
+		oauth["identity_provider"] = map[string]string{"token_endpoint": s.IDPTokenEndpoint, "client_id": s.IDPClientID}
 	case "auth/wif-jwt-bearer":
-		s.Flow, assertion = oauth.FlowJWTBearer, given.ValidJWT
+		oauth["flow"], assertion = "jwt_bearer", s.ValidJWT
 	}
 	if assertion != "" {
-		s.AssertionFile = filepath.Join(dir, "assertion")
-		err = os.WriteFile(s.AssertionFile, []byte(assertion), 0o600)
-	}
-	return s, err
-}
-
-// signedIn does something, again after signing in.
-func signedIn(ctx context.Context, do func() error) error {
-	for range signIns {
-		err := do()
-		required, ok := errors.AsType[*oauth.SignInRequired](err)
-		if !ok {
-			return err
+		at := filepath.Join(dir, "assertion")
+		if err := os.WriteFile(at, []byte(assertion), 0o600); err != nil {
+			return "", err
 		}
-		fmt.Fprintln(os.Stderr, "signing in:", required.Why)
-		if err := signIn(ctx, required); err != nil {
-			return err
-		}
+		oauth["assertion_file"] = at
 	}
-	return errors.New("a sign-in is required again and again")
-}
-
-// signIn opens the address of a sign-in in a browser of its own.
-func signIn(ctx context.Context, required *oauth.SignInRequired) error {
-	flow, err := required.Begin(ctx)
+	server := map[string]any{"url": url}
+	if len(oauth) > 0 {
+		server["oauth"] = oauth
+	}
+	b, err := json.Marshal(map[string]any{
+		"working_directory": dir, "state_directory": filepath.Join(dir, "state"), "discovery": "all",
+		"sandbox": map[string]any{"private_hosts": []string{"127.0.0.1:*", "localhost:*"}}, "mcp_servers": map[string]any{"s": server},
+	})
 	if err != nil {
-		return err
+		return "", err
 	}
+	file = filepath.Join(dir, "config.yaml")
+	return file, os.WriteFile(file, b, 0o600)
+}
+
+// person is who sits before the client.
+type person struct{}
+
+// answer fills in the form of an elicitation with its defaults, or opens its address in a
+// browser of its own.
+func (person) answer(ctx context.Context, params json.RawMessage) (any, error) {
+	var p struct {
+		Mode, URL       string
+		RequestedSchema schema
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, err
+	}
+	content := map[string]any{}
+	if p.Mode == "url" {
+		if err := browse(ctx, p.URL); err != nil {
+			fmt.Fprintln(os.Stderr, "browser:", err)
+		}
+		return map[string]any{"action": "accept"}, nil
+	}
+	for name, property := range p.RequestedSchema.Properties {
+		content[name] = property.example()
+	}
+	return map[string]any{"action": "accept", "content": content}, nil
+}
+
+// browse opens an address and follows where it leads.
+func browse(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, flow.URL, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
@@ -153,12 +100,7 @@ func signIn(ctx context.Context, required *oauth.SignInRequired) error {
 	if err != nil {
 		return err
 	}
-	_, _ = io.Copy(io.Discard, res.Body)
-	res.Body.Close()
-	select {
-	case <-flow.Done():
-		return flow.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	defer res.Body.Close()
+	_, err = io.Copy(io.Discard, res.Body)
+	return err
 }

@@ -1,7 +1,7 @@
-// Command client is the driver of the protocol's conformance suite for clients. It
-// uses the product's MCP client, which does what the suite checks, as a person would:
-// it connects to the URL that is its last argument, and lists, reads and calls what
-// is there.
+// Command client is the driver of the protocol's conformance suite for clients. It has
+// the built toolserver, which TOOLSERVER names, do what the suite checks, as a person
+// would: the server at the URL that is its last argument is one of its MCP servers, and
+// a client of toolserver lists, reads and calls what is there, and signs in where it has to.
 package main
 
 import (
@@ -9,8 +9,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,23 +19,30 @@ import (
 	"toolserver/mcpclient"
 )
 
+// prefix is that of what toolserver calls the tools and prompts of the server.
+const prefix = "s__"
+
 // scenario is what the suite gives a client for one, as JSON.
 type scenario struct {
-	Name      string `json:"name"`
+	Name      string `json:"-"`
 	ToolCalls []struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"toolCalls"`
+	ClientID         string `json:"client_id"`
+	ClientSecret     string `json:"client_secret"`
+	PrivateKey       string `json:"private_key_pem"`
+	SigningAlgorithm string `json:"signing_algorithm"`
+	IDPClientID      string `json:"idp_client_id"`
+	IDPTokenEndpoint string `json:"idp_token_endpoint"`
+	IDToken          string `json:"idp_id_token"`
+	ValidJWT         string `json:"valid_jwt"`
 }
 
 func main() {
-	ctx, cancel := context.WithTimeout(context.Background(), 25*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 28*time.Second)
 	defer cancel()
-	do := run
-	if name := os.Getenv("MCP_CONFORMANCE_SCENARIO"); strings.HasPrefix(name, "auth/") {
-		do = func(ctx context.Context, url string) error { return authorize(ctx, name, url) }
-	}
-	if err := do(ctx, os.Args[len(os.Args)-1]); err != nil {
+	if err := run(ctx, os.Args[len(os.Args)-1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -47,46 +55,72 @@ func run(ctx context.Context, url string) error {
 			return err
 		}
 	}
-	c, err := mcpclient.ConnectHTTP(ctx, &http.Client{}, url, nil, mcpclient.Options{
-		Name: "toolserver-conformance", Version: "1",
-		Handlers: map[string]mcpclient.Handler{"elicitation/create": accept, "roots/list": constant(`{"roots":[]}`),
-			"sampling/createMessage": constant(`{"role":"assistant","content":{"type":"text","text":"Yes."},"model":"none","stopReason":"endTurn"}`)},
-	})
+	dir, err := os.MkdirTemp("/var/tmp", "conformance-*")
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	var offers struct{ Tools, Resources, Prompts *struct{} }
-	if err := json.Unmarshal(c.Server().Capabilities, &offers); err != nil {
+	defer os.RemoveAll(dir)
+	config, err := s.configure(dir, url)
+	if err != nil {
 		return err
 	}
-	d := driver{ctx, c, s}
-	err = d.useTools()
-	if offers.Resources != nil {
-		err = errors.Join(err, d.useAll("resources/list", "resources/read", "uri"))
+	starts := 1
+	if strings.HasPrefix(s.Name, "auth/") {
+		starts = 2 // what was signed in to is kept
 	}
-	if offers.Prompts != nil {
-		err = errors.Join(err, d.useAll("prompts/list", "prompts/get", "name"))
+	for range starts {
+		if err := s.once(ctx, config); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
+}
+
+// pipes are the standard streams of toolserver.
+type pipes struct {
+	*os.File          // its output
+	in       *os.File // its input
+}
+
+func (p pipes) Write(b []byte) (int, error) { return p.in.Write(b) }
+
+func (p pipes) Close() error { return errors.Join(p.in.Close(), p.File.Close()) }
+
+// once starts toolserver, uses all that the server has, and ends it.
+func (s *scenario) once(ctx context.Context, config string) error {
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, os.Getenv("TOOLSERVER"), "serve", "--stdio", "--config", config)
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = filepath.Dir(config), theirIn, theirOut, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	theirIn.Close()
+	theirOut.Close()
+	p := person{}
+	c, err := mcpclient.Connect(ctx, pipes{out, in}, mcpclient.Options{
+		Name: "toolserver-conformance", Version: "1", OpensURLs: true,
+		Handlers: map[string]mcpclient.Handler{"elicitation/create": p.answer, "roots/list": constant(`{"roots":[]}`),
+			"sampling/createMessage": constant(`{"role":"assistant","content":{"type":"text","text":"Yes."},"model":"none","stopReason":"endTurn"}`)},
+	})
+	if err == nil {
+		d := driver{ctx, c, s}
+		err = errors.Join(d.useTools(), d.useAll("resources/list", "resources/read", "uri", "mcp://s/"), d.useAll("prompts/list", "prompts/get", "name", prefix))
+		c.Close()
+	}
+	in.Close()
+	return errors.Join(err, cmd.Wait())
 }
 
 // constant returns a handler that always gives the same answer.
 func constant(answer string) mcpclient.Handler {
 	return func(context.Context, json.RawMessage) (any, error) { return json.RawMessage(answer), nil }
-}
-
-// accept fills in the form of an elicitation with its defaults.
-func accept(_ context.Context, params json.RawMessage) (any, error) {
-	var p struct{ RequestedSchema schema }
-	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, err
-	}
-	content := map[string]any{}
-	for name, property := range p.RequestedSchema.Properties {
-		content[name] = property.example()
-	}
-	return map[string]any{"action": "accept", "content": content}, nil
 }
 
 // schema is what of a JSON schema is needed to make up arguments.
@@ -126,31 +160,51 @@ func (s schema) example() any {
 type driver struct {
 	ctx    context.Context
 	client *mcpclient.Client
-	scenario
+	*scenario
 }
 
-// useTools lists the tools, and calls each once or as the scenario says.
+// tools returns the schemas of the tools of the server, as soon as there are any, and
+// their names in order. A person signs in first, if the server says that one has to.
+func (d driver) tools() (schemas map[string]json.RawMessage, names []string, err error) {
+	for end := time.Now().Add(8 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+		all, err := d.client.List(d.ctx, "tools/list")
+		if err != nil {
+			return nil, nil, err
+		}
+		schemas, names, signIn := map[string]json.RawMessage{}, []string(nil), false
+		for _, raw := range all {
+			var tool struct {
+				Name        string
+				InputSchema json.RawMessage
+			}
+			if err := json.Unmarshal(raw, &tool); err != nil {
+				return nil, nil, err
+			}
+			switch name, ours := strings.CutPrefix(tool.Name, prefix); {
+			case name == "sign_in":
+				signIn = true
+			case ours:
+				schemas[name] = tool.InputSchema
+				names = append(names, name)
+			}
+		}
+		if names != nil || time.Now().After(end) {
+			fmt.Fprintln(os.Stderr, "tools:", names)
+			return schemas, names, nil
+		}
+		if signIn {
+			if err := d.call("sign_in", json.RawMessage("{}")); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+}
+
+// useTools calls each tool once or as the scenario says.
 func (d driver) useTools() error {
-	tools, rejected, err := d.client.Tools(d.ctx)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintln(os.Stderr, "rejected:", errors.Join(rejected...))
-	schemas := map[string]json.RawMessage{}
-	var names []string
-	for _, raw := range tools {
-		var tool struct {
-			Name        string
-			InputSchema json.RawMessage
-		}
-		if err := json.Unmarshal(raw, &tool); err != nil {
-			return err
-		}
-		schemas[tool.Name] = tool.InputSchema
-		names = append(names, tool.Name)
-	}
+	schemas, names, err := d.tools()
 	for _, call := range d.ToolCalls {
-		err = errors.Join(err, d.call(call.Name, schemas[call.Name], call.Arguments))
+		err = errors.Join(err, d.call(call.Name, call.Arguments))
 	}
 	if d.ToolCalls != nil {
 		return err
@@ -164,25 +218,26 @@ func (d driver) useTools() error {
 		if name == "json_schema_echo" { // it wants to see the schema of the other tool
 			arguments, _ = json.Marshal(map[string]any{"schema": schemas["json_schema_2020_12_tool"]})
 		}
-		err = errors.Join(err, d.call(name, schemas[name], arguments))
+		err = errors.Join(err, d.call(name, arguments))
 	}
 	return err
 }
 
-func (d driver) call(name string, schema, arguments json.RawMessage) error {
-	params := map[string]any{"name": name, "arguments": arguments}
-	return d.do(mcpclient.Request{Method: "tools/call", Params: params, InputSchema: schema})
+func (d driver) call(name string, arguments json.RawMessage) error {
+	return d.do(mcpclient.Request{Method: "tools/call", Params: map[string]any{"name": prefix + name, "arguments": arguments}})
 }
 
-// useAll lists something and gets each of its items.
-func (d driver) useAll(list, get, key string) error {
+// useAll lists something and gets each of the server's items.
+func (d driver) useAll(list, get, key, prefix string) error {
 	items, err := d.client.List(d.ctx, list)
 	for _, item := range items {
 		var members map[string]any
 		if err := json.Unmarshal(item, &members); err != nil {
 			return err
 		}
-		err = errors.Join(err, d.do(mcpclient.Request{Method: get, Params: map[string]any{key: members[key]}}))
+		if value, _ := members[key].(string); strings.HasPrefix(value, prefix) {
+			err = errors.Join(err, d.do(mcpclient.Request{Method: get, Params: map[string]any{key: value}}))
+		}
 	}
 	return err
 }
