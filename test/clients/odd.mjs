@@ -3,9 +3,9 @@
 //
 //   KINDS, lists              of items; how each is listed, and what has to be offered of it
 //   odd(kind)                 [{label, item}]
-//   numbered(kind)            the same, each with a name and address of its own
+//   numbered(kind, most)      the same, each with a name and address of its own
 //   judges                    {name: (kind, items) => undefined or why a list of these is rejected}
-//   node odd.mjs serve        an MCP server over stdio that offers all of them
+//   node odd.mjs serve [N]    an MCP server over stdio that offers all of them, or some N
 
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { Client as ClientV2 } from '@modelcontextprotocol/client';
@@ -114,9 +114,16 @@ export function odd(kind) {
   return all;
 }
 
-// numbered gives each item of a list a name and address of its own, where it has one.
-export function numbered(kind) {
-  return odd(kind).map(({ label, item }, i) => {
+// numbered gives each item of a list a name and address of its own, where it has one. If
+// there may only be so many, these are all that are odd as a whole, and some of the others.
+export function numbered(kind, most = Infinity) {
+  let all = odd(kind);
+  if (all.length > most) {
+    const whole = all.filter(({ label }) => label.startsWith('input: '));
+    const others = all.filter(({ label }) => !label.startsWith('input: '));
+    all = [...whole, ...others.filter((_, i) => i % Math.ceil(others.length / (most - whole.length)) === 0)];
+  }
+  return all.map(({ label, item }, i) => {
     if (!item || typeof item !== 'object' || Array.isArray(item)) return { label, item };
     item = { ...item };
     if (typeof item.name === 'string' && item.name) item.name = `n${i}`;
@@ -177,8 +184,8 @@ export const judges = {
 };
 
 // serve offers all, over stdio, in pages.
-function serve() {
-  const all = Object.fromEntries(KINDS.map((kind) => [lists[kind].method, { kind, items: numbered(kind).map(({ item }) => item) }]));
+function serve(most) {
+  const all = Object.fromEntries(KINDS.map((kind) => [lists[kind].method, { kind, items: numbered(kind, most).map(({ item }) => item) }]));
   const page = 1000;
   createInterface({ input: process.stdin }).on('line', (line) => {
     const { id, method, params } = JSON.parse(line);
@@ -198,4 +205,4 @@ function serve() {
   });
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url) && process.argv[2] === 'serve') serve();
+if (process.argv[1] === fileURLToPath(import.meta.url) && process.argv[2] === 'serve') serve(Number(process.argv[3] ?? Infinity));
