@@ -70,78 +70,77 @@ var schemaShape = sync.OnceValue(func() *shape {
 })
 
 // properties writes true and false, for which some clients want objects, as such.
-func (r *repair) properties(object []byte) []byte {
-	out := object
-	_ = rawjson.Object(object, func(name, value []byte) error {
-		if isFlag(value) {
-			out = rawjson.With(out, string(name), []byte(map[bool]string{true: anything, false: nothing}[value[0] == 't']))
+func (r *repair) properties(all members) (_ members, changed bool) {
+	for i, m := range all {
+		if m.value != nil && isFlag(m.value) {
+			all[i].value, changed = []byte(map[bool]string{true: anything, false: nothing}[m.value[0] == 't']), true
 		}
-		return nil
-	})
-	return out
+	}
+	return all, changed
 }
 
 // keywords translates keywords of earlier drafts, says of the elements of an array that
 // they may be anything, which models' APIs want to have said, and leaves out what clients
 // trip over: names by which they would take two schemas for one, and expressions that are
 // none to them.
-func (r *repair) keywords(object []byte) []byte {
-	member := func(name string) []byte { return rawjson.Member(object, name) }
-	drop := func(name string) { object = rawjson.Without(object, name) }
-	drop("$id")
-	if anchor := member("$anchor"); anchor != nil {
-		if r.anchors[string(anchor)] {
-			drop("$anchor")
-		}
-		r.anchors[string(anchor)] = true
-	}
-	translated := false
-	if items := member("items"); items != nil && items[0] == '[' {
-		drop("items")
-		if len(items) > 2 && member("prefixItems") == nil {
-			object = rawjson.With(object, "prefixItems", items)
-		}
-		if rest := member("additionalItems"); rest != nil {
-			object = rawjson.With(object, "items", rest)
-		}
-		translated = true
-	}
-	for exclusive, bound := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
-		value := member(exclusive)
-		if value == nil || !isFlag(value) {
+func (r *repair) keywords(all members) (_ members, changed bool) {
+	drop := func(i int) { all[i].value, changed = nil, true }
+	array, items := false, false
+	for i, m := range all {
+		if m.value == nil {
 			continue
 		}
-		translated = true
-		if limit := member(bound); value[0] == 't' && limit != nil {
-			object = rawjson.Without(rawjson.With(object, exclusive, limit), bound)
-		} else {
-			drop(exclusive)
+		switch string(m.name) {
+		case "$id":
+			drop(i)
+		case "$anchor":
+			if r.anchors[string(m.value)] {
+				drop(i)
+			}
+			r.anchors[string(m.value)] = true
+		case "type":
+			array = bytes.Contains(m.value, []byte(`"array"`))
+		case "items":
+			if items = m.value[0] != '['; items {
+				continue
+			}
+			drop(i)
+			if r.translated = true; len(m.value) > 2 && all.at("prefixItems") < 0 {
+				all[i] = member{[]byte("prefixItems"), m.value}
+			}
+			if rest := all.at("additionalItems"); rest >= 0 {
+				all[rest].name, items = []byte("items"), true
+			}
+		case "exclusiveMinimum", "exclusiveMaximum":
+			if !isFlag(m.value) {
+				continue
+			}
+			r.translated = true
+			if bound := all.at(map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}[string(m.name)]); m.value[0] == 't' && bound >= 0 {
+				all[i].value = all[bound].value
+				drop(bound)
+			} else {
+				drop(i)
+			}
+		case "pattern":
+			if expression, err := rawjson.String(m.value); r.output && (err != nil || !isPattern(expression)) {
+				drop(i)
+				r.note("pattern", "is no regular expression to clients and is left out")
+			}
+		case "patternProperties":
+			_ = rawjson.Object(m.value, func(name, _ []byte) error {
+				if r.output && !isPattern(string(name)) {
+					all[i].value, changed = rawjson.Without(all[i].value, string(name)), true
+					r.note("patternProperties", "has a name that is no regular expression to clients and is left out")
+				}
+				return nil
+			})
 		}
 	}
-	if translated {
-		drop("additionalItems")
-		r.translated = true
+	if array && !items {
+		all, changed = append(all, member{[]byte("items"), []byte(anything)}), true
 	}
-	if t := member("type"); bytes.Contains(t, []byte(`"array"`)) && member("items") == nil {
-		object = rawjson.With(object, "items", []byte(anything))
-	}
-	if !r.output {
-		return object
-	}
-	if expression, err := rawjson.String(member("pattern")); err == nil && !isPattern(expression) {
-		drop("pattern")
-		r.note("pattern "+strconv.Quote(expression), "is no regular expression to clients and is left out")
-	}
-	if patterns := member("patternProperties"); patterns != nil {
-		_ = rawjson.Object(patterns, func(name, _ []byte) error {
-			if expression := string(name); !isPattern(expression) {
-				object = rawjson.With(object, "patternProperties", rawjson.Without(member("patternProperties"), expression))
-				r.note("pattern "+strconv.Quote(expression), "is no regular expression to clients and is left out")
-			}
-			return nil
-		})
-	}
-	return object
+	return all, changed
 }
 
 // schema repairs the schema of a tool's arguments or, if output is set, of its structured

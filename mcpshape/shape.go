@@ -23,13 +23,13 @@ type shape struct {
 	value    func(raw []byte) bool // of what is neither an object nor an array
 	members  map[string]*shape     // of an object; others are not looked at
 	required []string
-	every    *shape // of all members of an object
-	elements *shape // of an array
-	least    int    // elements of an array
-	distinct bool   // elements of an array
-	whole    bool   // an array is wrong if one of its elements is
-	instead  string // stands for an element, or for a member of every, that is wrong; empty if that is left out
-	settle   func(r *repair, object []byte) []byte
+	every    *shape                                       // of all members of an object
+	elements *shape                                       // of an array
+	least    int                                          // elements of an array
+	distinct bool                                         // elements of an array
+	whole    bool                                         // an array is wrong if one of its elements is
+	instead  string                                       // stands for an element, or for a member of every, that is wrong; empty if that is left out
+	settle   func(r *repair, all members) (members, bool) // changes what fits; true if it did
 }
 
 // repair is the repair of one item.
@@ -37,6 +37,7 @@ type repair struct {
 	notes   []string
 	dropped int      // notes that there was no room for
 	path    [][]byte // to the value that is being repaired
+	room    members  // of the objects on the path
 
 	// Of the schema that is being repaired.
 	output     bool            // it is that of results
@@ -99,26 +100,51 @@ func (r *repair) within(s *shape, step, raw []byte, instead string) (fitting []b
 	return nil, false
 }
 
-// member is a member of an object; its value is nil if it is left out.
+// members are those of an object; the value of one that is left out is nil.
+type members []member
+
 type member struct{ name, value []byte }
 
+// at returns the index of a member, or -1.
+func (all members) at(name string) int {
+	return slices.IndexFunc(all, func(m member) bool { return m.value != nil && string(m.name) == name })
+}
+
+// once leaves out members that are given again, and reports whether there were any: the
+// last counts.
+func (all members) once() (repeated bool) {
+	if len(all) <= 12 {
+		for i := range all {
+			for j := range all[:i] {
+				if bytes.Equal(all[i].name, all[j].name) {
+					all[j].value, repeated = nil, true
+				}
+			}
+		}
+		return repeated
+	}
+	last := make(map[string]int, len(all))
+	for i, m := range all {
+		if before, again := last[string(m.name)]; again {
+			all[before].value, repeated = nil, true
+		}
+		last[string(m.name)] = i
+	}
+	return repeated
+}
+
 func (r *repair) object(s *shape, raw []byte) ([]byte, bool) {
-	var room [12]member
-	all, changed := room[:0], false
+	begin := len(r.room)
+	defer func() { r.room = r.room[:begin] }()
 	err := rawjson.Object(raw, func(name, value []byte) error {
-		all = append(all, member{name, value})
+		r.room = append(r.room, member{name, value})
 		return nil
 	})
 	if err != nil {
 		return nil, false
 	}
-	last := make(map[string]int, len(all)) // of members that are given more than once, the last counts
-	for i, m := range all {
-		if before, again := last[string(m.name)]; again {
-			all[before].value, changed = nil, true
-		}
-		last[string(m.name)] = i
-	}
+	all := r.room[begin:len(r.room):len(r.room)]
+	changed := all.once()
 	for i := range all {
 		m := &all[i]
 		of := s.members[string(m.name)]
@@ -135,25 +161,26 @@ func (r *repair) object(s *shape, raw []byte) ([]byte, bool) {
 		changed = changed || !ok || &fitting[0] != &m.value[0]
 		m.value = fitting
 	}
-	out := raw
-	if changed {
-		out = append(make([]byte, 0, len(raw)), '{')
-		for _, m := range all {
-			if m.value != nil {
-				out = appendMember(out, m.name, m.value)
-			}
-		}
-		out = append(out, '}')
-	}
 	for _, name := range s.required {
-		if !slices.ContainsFunc(all, func(m member) bool { return m.value != nil && string(m.name) == name }) {
+		if all.at(name) < 0 {
 			return nil, false
 		}
 	}
 	if s.settle != nil {
-		out = s.settle(r, out)
+		var settled bool
+		all, settled = s.settle(r, all)
+		changed = changed || settled
 	}
-	return out, true
+	if !changed {
+		return raw, true
+	}
+	out := append(make([]byte, 0, len(raw)+16), '{')
+	for _, m := range all {
+		if m.value != nil {
+			out = appendMember(out, m.name, m.value)
+		}
+	}
+	return append(out, '}'), true
 }
 
 // reference reports whether a member of a schema is a reference that is known to be broken.
