@@ -29,6 +29,8 @@ func ConnectSSE(ctx context.Context, client *http.Client, address string, header
 	c := newClient(opts)
 	t := &sseTransport{client: c, ctx: c.whileOpen(ctx), http: withoutRedirects(client), header: header}
 	c.transport = t
+	ctx, cancel := context.WithTimeout(ctx, c.opts.ConnectTimeout)
+	defer cancel()
 	if err := t.open(ctx, address); err != nil {
 		c.Close()
 		return nil, err
@@ -38,8 +40,6 @@ func ConnectSSE(ctx context.Context, client *http.Client, address string, header
 
 // open opens the stream and waits for the address of the endpoint.
 func (t *sseTransport) open(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, t.client.opts.ConnectTimeout)
-	defer cancel()
 	opened := make(chan error, 2)
 	_ = t.client.start(func() {
 		err := t.follow(address, opened)
@@ -73,9 +73,11 @@ func (t *sseTransport) follow(address string, opened chan<- error) error {
 		case err != nil:
 			return fmt.Errorf("the server has ended the stream: %w", err)
 		case event.Name == "endpoint" && t.endpoint == "":
-			if t.endpoint, err = sameOrigin(address, string(event.Data)); err != nil {
+			at, err := sameOrigin(resp.Request.URL, string(event.Data))
+			if err != nil {
 				return err
 			}
+			t.endpoint = at.String()
 			opened <- nil
 		case event.Name == "" || event.Name == "message":
 			t.client.receive(nil, event.Data, false)
@@ -83,18 +85,14 @@ func (t *sseTransport) follow(address string, opened chan<- error) error {
 	}
 }
 
-// sameOrigin resolves the address of the endpoint. Tokens are sent there, so it must
+// sameOrigin resolves an address that a server names. Tokens are sent there, so it must
 // be of the same scheme and host.
-func sameOrigin(address, endpoint string) (string, error) {
-	base, err := url.Parse(address)
-	if err != nil {
-		return "", err
-	}
-	at, err := base.Parse(endpoint)
+func sameOrigin(base *url.URL, address string) (*url.URL, error) {
+	at, err := base.Parse(address)
 	if err != nil || at.Scheme != base.Scheme || at.Host != base.Host {
-		return "", fmt.Errorf("the server named the endpoint %.200q, which is not of the origin of its stream", endpoint)
+		return nil, fmt.Errorf("the server named the endpoint %.200q, which is not of the origin of its stream", address)
 	}
-	return at.String(), nil
+	return at, nil
 }
 
 func (t *sseTransport) request(ctx context.Context, method, address string, msg []byte) (*http.Response, error) {

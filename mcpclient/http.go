@@ -10,13 +10,17 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"toolserver/jsonrpc"
 	"toolserver/sse"
 )
 
@@ -27,12 +31,27 @@ type HTTPError struct {
 	Body   []byte      // the first 4 KiB
 }
 
+// Error says what the status means. It has the begin of a body that is text, but no page:
+// those are for people, and name what stands before the server.
 func (e *HTTPError) Error() string {
-	return fmt.Sprintf("the server answered with HTTP status %d %s: %.200q", e.Status, http.StatusText(e.Status), e.Body)
+	said := strings.TrimSpace(fmt.Sprintf("the server answered with HTTP status %d %s", e.Status, http.StatusText(e.Status)))
+	if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden {
+		said += " (a credential is missing, or was refused)"
+	}
+	if at, err := url.Parse(e.Header.Get("Location")); err == nil && e.Status/100 == 3 && at.Path != "" {
+		at.User, at.RawQuery, at.Fragment = nil, "", ""
+		return said + fmt.Sprintf(": it redirects to %.200q, which is not followed; if that is the server, configure its address", at)
+	}
+	if body := bytes.TrimSpace(e.Body); len(body) > 0 && !isPage().Match(body) && utf8.Valid(body) {
+		said += fmt.Sprintf(": %.200q", body)
+	}
+	return said
 }
 
+var isPage = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<[A-Za-z!?/]`) })
+
 // ErrSessionEnded is the error of requests whose session the server does not know
-// any more. A new connection begins a new one.
+// any more: it has not looked at them. A new connection begins a new one.
 var ErrSessionEnded = errors.New("the server has ended the session")
 
 // Waits before a stream is resumed. The first holds unless the server gives one.
@@ -55,8 +74,9 @@ type httpTransport struct {
 	opened  func() // the stream of the session has been asked for
 }
 
-// ConnectHTTP connects to the server at address. Header is added to every request. A
-// redirect is an [*HTTPError], so that header does not reach another host.
+// ConnectHTTP connects to the server at address. Header is added to every request.
+// Redirects are followed, as the message that they are about, within the origin of the
+// address; any other is an [*HTTPError], so that header does not reach another host.
 //
 // The context of the HTTP request of a call, and of what is sent because of it, has
 // the values of the context of that call, and ends with it. The requests that
@@ -124,34 +144,36 @@ func (t *httpTransport) post(ctx context.Context, out *outgoing, x *call) error 
 	if id := resp.Header.Get(mcp.HeaderSessionID); id != "" && out.method == string(mcp.MethodInitialize) {
 		t.session.Store(&id)
 	}
-	if resp.StatusCode == http.StatusNotFound && t.session.Load() != nil {
-		resp.Body.Close()
-		return ErrSessionEnded // whatever the body says
-	}
 	if x != nil && kind == "text/event-stream" && resp.StatusCode < 300 {
 		return t.follow(ctx, resp.Body, x)
 	}
 	defer resp.Body.Close()
-	switch {
-	case x == nil:
-		if resp.StatusCode >= 300 {
-			return t.failure(resp, nil)
-		}
+	if x == nil && resp.StatusCode < 300 {
 		drain(resp.Body)
 		return nil
-	case kind == "application/json" && resp.StatusCode != http.StatusUnauthorized:
-		body, err := readBody(resp, t.client.opts.MaxMessageBytes)
-		if err != nil {
-			return err
-		}
-		t.client.receive(x, body, true) // also of errors, which have a status of their own
-		if x.done.Load() {
-			return nil
-		}
-		return t.failure(resp, body)
 	}
-	return t.failure(resp, nil)
+	if x == nil || kind != "application/json" && resp.StatusCode >= 300 || resp.StatusCode == http.StatusUnauthorized {
+		return t.failure(resp, nil)
+	}
+	body, err := readBody(resp, t.client.opts.MaxMessageBytes) // whatever its type is said to be
+	if err != nil {
+		return err
+	}
+	if t.begun() && (resp.StatusCode >= 300 || !bytes.Contains(body, []byte(`"result"`))) {
+		msg, _ := jsonrpc.Parse(body, nil)
+		if msg.Failure != nil && (msg.ID == nil || resp.StatusCode == http.StatusNotFound && NamesSession(string(msg.Failure))) {
+			return t.failure(resp, body)
+		}
+	}
+	t.client.receive(x, body, true) // also of errors, which have a status of their own
+	if x.done.Load() {
+		return nil
+	}
+	return t.failure(resp, body)
 }
+
+// begun reports whether there has been a handshake.
+func (t *httpTransport) begun() bool { return t.client.Server().Protocol != "" && !t.client.modern() }
 
 // readBody reads the body of a response, of at most limit bytes.
 func readBody(resp *http.Response, limit int) ([]byte, error) {
@@ -192,16 +214,27 @@ func contentType(resp *http.Response) string {
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-// failure returns the error that a response stands for. It only counts for calls
-// without an outcome.
+// failure returns the error that a response stands for which does not answer a call.
+// Servers that have begun anew say in many ways that they do not know a session.
 func (t *httpTransport) failure(resp *http.Response, body []byte) error {
-	if resp.StatusCode == http.StatusNotFound && t.session.Load() != nil {
-		return ErrSessionEnded
+	e := httpError(resp, body)
+	switch status := resp.StatusCode; {
+	case !t.begun() || status >= 500 || status == http.StatusUnauthorized || status == http.StatusForbidden:
+	case (status == http.StatusNotFound || status == http.StatusGone) && t.session.Load() != nil, NamesSession(string(e.Body)):
+		return fmt.Errorf("%w: %v", ErrSessionEnded, e)
 	}
-	return httpError(resp, body)
+	return e
 }
 
-func httpError(resp *http.Response, body []byte) error {
+// NamesSession reports whether an error of a server may be about its session with the
+// client, rather than about a request.
+func NamesSession(text string) bool { return session().MatchString(text) }
+
+var session = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\bsession|not (been )?initiali[sz]ed|uninitiali[sz]ed|before initiali[sz]`)
+})
+
+func httpError(resp *http.Response, body []byte) *HTTPError {
 	if body == nil {
 		body, _ = io.ReadAll(io.LimitReader(resp.Body, 4<<10))
 	}
@@ -241,14 +274,33 @@ func (t *httpTransport) request(ctx context.Context, method string, out *outgoin
 	return do(t.http, req)
 }
 
-// do makes a request. Its error does not have the address, which may have a key in
-// its query.
+// maxRedirects bounds how often a message is sent on.
+const maxRedirects = 5
+
+// do makes a request, and follows redirects within its origin with the same method and
+// body: they are about how the address is written. Its error does not have the address,
+// which may have a key in its query.
 func do(client *http.Client, req *http.Request) (*http.Response, error) {
-	resp, err := client.Do(req)
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = fmt.Errorf("HTTP request to %s: %w", req.URL.Host, e.Err)
+	for redirects := 0; ; redirects++ {
+		resp, err := client.Do(req)
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			return nil, fmt.Errorf("HTTP request to %s: %w", req.URL.Host, e.Err)
+		}
+		if err != nil || resp.StatusCode/100 != 3 || resp.StatusCode == http.StatusSeeOther || redirects == maxRedirects {
+			return resp, err
+		}
+		next, err := sameOrigin(req.URL, resp.Header.Get("Location"))
+		if err != nil || resp.Header.Get("Location") == "" {
+			return resp, nil
+		}
+		resp.Body.Close()
+		if req = req.Clone(req.Context()); req.GetBody != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		req.URL = next
 	}
-	return resp, err
 }
 
 // follow takes in the messages of a stream until the response to x has come or,
@@ -301,12 +353,14 @@ func (t *httpTransport) takeEvents(events *sse.Reader, x *call) error {
 		switch {
 		case errors.Is(err, sse.ErrTooLong):
 			return ErrTooLong
-		case err != nil:
-			return err
+		case len(event.Data) > 0: // what is cut off is no message
+			t.client.receive(x, event.Data, false)
 		}
-		t.client.receive(x, event.Data, false)
 		if x != nil && x.done.Load() {
 			return nil
+		}
+		if err != nil {
+			return err
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,8 @@ import (
 // them. From is the call whose response stream it came on, or nil if that is not
 // known. What is no message is ignored.
 func (c *Client) receive(from *call, raw []byte, owned bool) {
-	if jsonrpc.IsBatch(raw) { // of protocol version 2025-03-26
+	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")) // a byte order mark, as some programs begin with
+	if jsonrpc.IsBatch(raw) {                           // of protocol version 2025-03-26
 		batch, _ := jsonrpc.ParseBatch(raw, 1000)
 		for _, msg := range batch {
 			if !jsonrpc.IsBatch(msg) {

@@ -21,8 +21,7 @@ type Event struct {
 var ErrTooLong = errors.New("the event stream is too long")
 
 // A Reader reads a stream. It returns an event as soon as the line that ends it
-// has arrived. An incomplete event at the end of the stream is dropped, as the
-// standard requires.
+// has arrived.
 type Reader struct {
 	// LastID and Retry are what the stream said last of the ID to resume after and
 	// of the time to wait before that. Zero if it said nothing.
@@ -46,14 +45,18 @@ func NewReader(r io.Reader, maxEvent int, maxStream int64) *Reader {
 }
 
 // Next returns the next event that has data. The error is [io.EOF] at the end of
-// the stream.
+// the stream. An event that is incomplete there, which the standard has dropped, comes
+// with the error: some servers leave out the line that ends the last one.
 func (r *Reader) Next() (Event, error) {
 	name, hasData := "", false
 	r.data = r.data[:0]
 	for {
 		line, err := r.readLine()
 		if err != nil {
-			return Event{}, err
+			if rest, ok := bytes.CutPrefix(r.line, []byte("data:")); ok && !errors.Is(err, ErrTooLong) {
+				r.data = append(r.data, rest...)
+			}
+			return Event{name, r.data}, err
 		}
 		if len(line) == 0 {
 			if hasData {
