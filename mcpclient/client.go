@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -59,7 +60,7 @@ type Options struct {
 
 	LogLevel        string        // the least level of log messages to ask for; empty asks for none
 	MaxMessageBytes int           // of one message that is received; 16 MiB by default
-	ConnectTimeout  time.Duration // for each step until the client is connected; 10 s by default
+	ConnectTimeout  time.Duration // until the client is connected; 30 s by default
 	Timeout         time.Duration // for calls whose context has no deadline, and for handlers; 5 min by default
 }
 
@@ -81,16 +82,20 @@ var ErrClosed = errors.New("the client is closed")
 // message that does not say in time what it is ends all calls in flight.
 var ErrTooLong = errors.New("a message of the server exceeds the limit")
 
+// ErrEndless is the error of a list whose pages repeat themselves or are too many.
+var ErrEndless = errors.New("does not end")
+
 // Bounds of what a server can make the client do.
 const (
-	maxHandlers  = 256
-	maxAnswers   = 64 // to requests of the server, on their way
-	maxRounds    = 20 // of one call that requires input
-	maxProgress  = 256
-	maxListItems = 100_000
-	maxListPages = 2_000
-	maxListBytes = 64 << 20
-	stopTime     = 5 * time.Second // for the last messages of a connection
+	maxHandlers   = 256
+	maxAnswers    = 64 // to requests of the server, on their way
+	maxRounds     = 20 // of one call that requires input
+	maxProgress   = 256
+	maxListItems  = 100_000
+	maxListPages  = 2_000
+	maxStalePages = 10 // in a row, without an item that is new
+	maxListBytes  = 64 << 20
+	stopTime      = 5 * time.Second // for the last messages of a connection
 )
 
 // transport carries messages. What it receives it gives to [Client.receive].
@@ -117,6 +122,7 @@ type Client struct {
 	opts      Options
 	transport transport
 	peer      atomic.Pointer[peer]
+	both      bool // see Both
 
 	ctx     context.Context // ends with the connection
 	cancel  context.CancelCauseFunc
@@ -143,7 +149,7 @@ type peer struct {
 
 func newClient(opts Options) *Client {
 	opts.MaxMessageBytes = cmp.Or(opts.MaxMessageBytes, 16<<20)
-	opts.ConnectTimeout = cmp.Or(opts.ConnectTimeout, 10*time.Second)
+	opts.ConnectTimeout = cmp.Or(opts.ConnectTimeout, 30*time.Second)
 	opts.Timeout = cmp.Or(opts.Timeout, 5*time.Minute)
 	c := &Client{opts: opts, calls: map[int64]*call{}, serving: map[string]context.CancelCauseFunc{}}
 	c.setServer(Server{})
@@ -166,6 +172,10 @@ func (c *Client) setServer(s Server) {
 
 // Server returns what the server says about itself.
 func (c *Client) Server() Server { return c.peer.Load().Server }
+
+// Both reports whether a server with which there was a handshake has answered, too late, that
+// it speaks the modern version.
+func (c *Client) Both() bool { return c.both }
 
 func (c *Client) modern() bool { return c.peer.Load().modern }
 
@@ -308,7 +318,7 @@ var listMembers = map[string]string{
 }
 
 // List returns the items of all pages of a list such as tools/list, each as the
-// server sent it.
+// server sent it. With an error it returns those that came before.
 func (c *Client) List(ctx context.Context, method string) (items []json.RawMessage, err error) {
 	member, ok := listMembers[method]
 	if !ok {
@@ -320,14 +330,15 @@ func (c *Client) List(ctx context.Context, method string) (items []json.RawMessa
 		defer cancel()
 	}
 	params := map[string]any{}
-	seen := map[string]bool{}
-	size := 0
+	seen, have, seed := map[string]bool{}, map[uint64]bool{}, maphash.MakeSeed() // cursors, items
+	size, stale := 0, 0
 	for {
 		result, err := c.Call(ctx, method, params)
 		if err != nil {
-			return nil, err
+			return items, err
 		}
 		var cursor string
+		before := len(items)
 		err = rawjson.Object(result, func(name, value []byte) error {
 			switch string(name) {
 			case member:
@@ -347,15 +358,26 @@ func (c *Client) List(ctx context.Context, method string) (items []json.RawMessa
 			err = fmt.Errorf("it has no %s", member)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("invalid result of %s: %w", method, err)
+			return items, fmt.Errorf("invalid result of %s: %w", method, err)
 		}
-		size += len(result)
+		if size += len(result); cursor == "" && before == 0 {
+			return items, nil
+		}
+		known := len(have)
+		for _, item := range items[before:] {
+			have[maphash.Bytes(seed, item)] = true
+		}
+		if stale++; len(have) > known {
+			stale = 0
+		} else { // it has been there, as from a server that overlooks the cursor
+			items = items[:before]
+		}
 		switch {
 		case cursor == "":
 			return items, nil
-		case seen[cursor] || len(items) > maxListItems || len(seen) > maxListPages || size > maxListBytes:
-			return nil, fmt.Errorf("%s does not end: after %d pages, %d items and %d bytes the server returned the cursor %.100q",
-				method, len(seen)+1, len(items), size, cursor)
+		case seen[cursor] || stale > maxStalePages || len(items) > maxListItems || len(seen) > maxListPages || size > maxListBytes:
+			return items, fmt.Errorf("%s %w: after %d pages, %d items and %d bytes the server returned the cursor %.100q",
+				method, ErrEndless, len(seen)+1, len(items), size, cursor)
 		}
 		seen[cursor] = true
 		params["cursor"] = cursor

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -17,19 +18,18 @@ import (
 // connect negotiates the protocol version. If none is given it tries the modern
 // one, which a server of another one answers with an error or not at all.
 func (c *Client) connect(ctx context.Context, t transport) (*Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.opts.ConnectTimeout)
+	defer cancel()
 	c.transport = t
 	version := c.opts.Protocol
 	if _, old := t.(*sseTransport); old || c.opts.Handshake {
 		version = cmp.Or(version, mcp.LATEST_LEGACY_PROTOCOL_VERSION)
 	}
 	var err error
-	if version == "" || mcp.IsModernProtocol(version) {
-		err = c.discover(ctx, version)
-	} else {
+	if version != "" && !mcp.IsModernProtocol(version) {
 		err = c.initialize(ctx, version)
-	}
-	if version == "" && err != nil && ctx.Err() == nil && c.Err() == nil && isRefusal(err) {
-		err = c.initialize(ctx, mcp.LATEST_LEGACY_PROTOCOL_VERSION)
+	} else {
+		err = c.negotiate(ctx, version)
 	}
 	if err != nil {
 		c.Close()
@@ -37,6 +37,62 @@ func (c *Client) connect(ctx context.Context, t transport) (*Client, error) {
 	}
 	t.connected()
 	return c, nil
+}
+
+// patience is how long a server may take to answer what it need not know.
+func (c *Client) patience() time.Duration { return min(10*time.Second, c.opts.ConnectTimeout/3) }
+
+// negotiate tries the modern version, which must be the given one if that is not empty. A server
+// that leaves server/discover without an answer is offered the handshake, too: it may
+// overlook what it does not know, or be a program that is still being downloaded.
+func (c *Client) negotiate(ctx context.Context, only string) error {
+	version := cmp.Or(only, mcp.LATEST_PROTOCOL_VERSION)
+	c.setServer(Server{Protocol: version})
+	probing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var modern Server
+	found := make(chan error, 1)
+	_ = c.start(func() {
+		var err error
+		modern, err = c.discover(probing, version)
+		found <- err
+	})
+	var late <-chan time.Time
+	if only == "" {
+		late = time.After(c.patience())
+	}
+	wait := time.Duration(0)
+	select {
+	case err := <-found:
+		if err == nil {
+			c.setServer(modern)
+		}
+		if only != "" || ctx.Err() != nil || c.Err() != nil || !isRefusal(err) {
+			return err
+		}
+	case <-c.ctx.Done():
+		return c.Err()
+	case <-late:
+		wait = time.Millisecond // for what has come before the answer to the handshake
+	}
+	c.setServer(Server{})
+	err := c.initialize(ctx, mcp.LATEST_LEGACY_PROTOCOL_VERSION)
+	if wait == 0 {
+		return err
+	}
+	refused := isRefusal(err)
+	if refused {
+		wait = c.patience()
+	}
+	select {
+	case unknown := <-found:
+		if c.both = unknown == nil; c.both && refused {
+			c.setServer(modern)
+			return nil
+		}
+	case <-time.After(wait):
+	}
+	return err
 }
 
 // isRefusal reports whether an error may be that of a server which does not speak
@@ -51,7 +107,7 @@ func isRefusal(err error) bool {
 		}
 		return e.Status < 300 || e.Status >= 400 && e.Status <= http.StatusNotImplemented
 	}
-	return answered || errors.Is(err, errNoCommonVersion) || errors.Is(err, context.DeadlineExceeded)
+	return answered || errors.Is(err, errNoCommonVersion)
 }
 
 var errNoCommonVersion = errors.New("the server supports no protocol version that the client does")
@@ -76,11 +132,7 @@ func (c *Client) introduce(ctx context.Context, method mcp.MCPMethod, params any
 }
 
 // discover asks a modern server what it is.
-func (c *Client) discover(ctx context.Context, version string) error {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.ConnectTimeout)
-	defer cancel()
-	version = cmp.Or(version, mcp.LATEST_PROTOCOL_VERSION)
-	c.setServer(Server{Protocol: version})
+func (c *Client) discover(ctx context.Context, version string) (Server, error) {
 	i, err := c.introduce(ctx, mcp.MethodServerDiscover, nil)
 	if supports(err, version) { // although it has rejected it
 		i, err = c.introduce(ctx, mcp.MethodServerDiscover, nil)
@@ -89,11 +141,9 @@ func (c *Client) discover(ctx context.Context, version string) error {
 		err = errNoCommonVersion
 	}
 	if err != nil {
-		c.setServer(Server{})
-		return fmt.Errorf("server/discover: %w", err)
+		return Server{}, fmt.Errorf("server/discover: %w", err)
 	}
-	c.setServer(Server{version, i.Meta[mcp.MetaKeyServerInfo], i.Capabilities, i.Instructions})
-	return nil
+	return Server{version, i.Meta[mcp.MetaKeyServerInfo], i.Capabilities, i.Instructions}, nil
 }
 
 // supports reports whether an error rejects the version of a request and names
@@ -110,8 +160,6 @@ func supports(err error, version string) bool {
 
 // initialize does the handshake.
 func (c *Client) initialize(ctx context.Context, version string) error {
-	ctx, cancel := context.WithTimeout(ctx, c.opts.ConnectTimeout)
-	defer cancel()
 	i, err := c.introduce(ctx, mcp.MethodInitialize, map[string]any{
 		"protocolVersion": version, "capabilities": c.capabilities(), "clientInfo": c.info(),
 	})
@@ -122,13 +170,18 @@ func (c *Client) initialize(ctx context.Context, version string) error {
 		return fmt.Errorf("initialize: %w", err)
 	}
 	c.setServer(Server{i.Version, i.Info, i.Capabilities, i.Instructions})
-	if err := c.Notify(ctx, "notifications/initialized", nil); err != nil {
+	err = c.Notify(ctx, "notifications/initialized", nil)
+	if _, refused := errors.AsType[*HTTPError](err); err != nil && !refused { // some do not know it, and serve all the same
 		return fmt.Errorf("notifications/initialized: %w", err)
 	}
-	if c.opts.LogLevel != "" {
-		if _, err = c.Call(ctx, string(mcp.MethodSetLogLevel), map[string]any{"level": c.opts.LogLevel}); isRefusal(err) {
-			err = nil // it has no log
-		}
+	if c.opts.LogLevel == "" {
+		return nil
+	}
+	asking, cancel := context.WithTimeout(ctx, c.patience())
+	defer cancel()
+	_, err = c.Call(asking, string(mcp.MethodSetLogLevel), map[string]any{"level": c.opts.LogLevel})
+	if isRefusal(err) || asking.Err() != nil && ctx.Err() == nil { // it has no log
+		return nil
 	}
 	return err
 }
