@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -15,7 +17,6 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
-	"toolserver/domain"
 	"toolserver/mcpclient"
 	"toolserver/sandbox"
 	"toolserver/sandbox/process"
@@ -23,7 +24,7 @@ import (
 
 // connection is a connection to a server, with its process if it is a program.
 type connection struct {
-	client *mcpclient.Client
+	client caller
 	child  *process.Child
 	kill   context.CancelFunc // what is left of the program
 	hidden []string           // of what it writes to its standard error
@@ -38,25 +39,37 @@ func (s streams) Write(p []byte) (int, error) { return s.Stdin.Write(p) }
 // Close has the program end, which also ends a read that waits.
 func (s streams) Close() error { return errors.Join(s.Stdin.Close(), s.Stdout.Close()) }
 
+// firstStart is how long a program may take to answer that may have to be downloaded first.
+const firstStart = 5 * time.Minute
+
+// startLimit returns how long connecting may take, also if it was too slow last time.
+func (s *Server) startLimit(slow bool) time.Duration {
+	if s.settings.Timeout > 0 || s.settings.transport() != transportStdio || s.Known() && !slow {
+		return s.Timeout()
+	}
+	return firstStart
+}
+
 // connect connects to the server, whose program it starts.
 func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 	opts := mcpclient.Options{
 		Name: "toolserver", Version: s.deps.Version, Handlers: l.handlers(), OpensURLs: true, Notify: l.notified,
-		LogLevel: "debug", ConnectTimeout: s.Timeout() / 3, Timeout: maxRounds, Handshake: l.handshake,
+		LogLevel: "debug", ConnectTimeout: s.startLimit(l.slow), Timeout: maxRounds, Handshake: l.handshake,
 	}
-	connecting, cancel := context.WithTimeout(ctx, s.Timeout())
-	defer cancel()
+	c := &connection{}
+	c.client.conn, c.client.link = c, l
+	var err error
 	switch s.settings.transport() {
 	case transportHTTP:
-		client, err := mcpclient.ConnectHTTP(connecting, s.client(l.owner), s.settings.URL, s.header(), opts)
-		return &connection{client: client}, err
+		c.client.Client, err = mcpclient.ConnectHTTP(ctx, s.client(l.owner), s.settings.URL, s.header(), opts)
+		return c, err
 	case transportSSE:
-		client, err := mcpclient.ConnectSSE(connecting, s.client(l.owner), s.settings.URL, s.header(), opts)
-		return &connection{client: client}, err
+		c.client.Client, err = mcpclient.ConnectSSE(ctx, s.client(l.owner), s.settings.URL, s.header(), opts)
+		return c, err
 	}
 	living, kill := context.WithCancel(context.WithoutCancel(ctx)) // once it runs, the program is asked to end before it is killed
 	starting := context.AfterFunc(ctx, kill)
-	child, err := s.deps.Processes.Start(living, sandbox.ProcessRequest{
+	c.child, err = s.deps.Processes.Start(living, sandbox.ProcessRequest{
 		Argv: s.settings.argv(), Dir: s.settings.Cwd, Env: s.settings.environment(s.deps.Environ), Unconfined: !s.settings.Sandbox,
 		Stderr: newStderrLog(s.deps.Log, s.settings.Secrets()),
 	})
@@ -65,11 +78,12 @@ func (s *Server) connect(ctx context.Context, l *link) (*connection, error) {
 		return nil, fmt.Errorf("its program does not start: %w", err)
 	}
 	starting()
-	c := &connection{child: child, kill: kill, hidden: s.settings.Secrets()}
-	if c.client, err = mcpclient.Connect(connecting, streams{child}, opts); err != nil {
+	c.kill, c.hidden = kill, s.settings.Secrets()
+	if c.client.Client, err = mcpclient.Connect(ctx, streams{c.child}, opts); err != nil {
 		switch {
 		case errors.Is(err, context.DeadlineExceeded): // its program has ended since, as it was asked to
-			err = fmt.Errorf("it did not answer within %v%s", s.Timeout(), c.lastWords())
+			l.slow = true
+			err = fmt.Errorf("it did not answer within %v%s", opts.ConnectTimeout, c.lastWords())
 		case ctx.Err() == nil:
 			err = c.describe(err)
 		}
@@ -124,16 +138,33 @@ func (c *connection) describe(err error) error {
 // maxWords bounds what of the standard error a message repeats.
 const maxWords = 300
 
-// lastWords returns the end of the standard error, to be added to a sentence.
+// naming matches the line of an error that names it, which other lines follow: where it
+// happened, how to find out more. npm says it before that.
+var (
+	naming = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^(?:Uncaught |docker: |thread .* )?(?:(?:\w+[.$])*\w*(?:Error|Exception)\b.{0,40}: ?\S|panic: |panicked at |fatal(?: error)?: |Unhandled exception|Exception in thread |error(?:\[\w+\])?: |ERROR: )(?:.*:\n.+|.*)`)
+	})
+	notices   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^npm notice.*\n?`) })
+	namingNPM = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^npm (?:ERR!|error) (?:\S+ ){2,}\S.*`) })
+)
+
+// lastWords returns what of the standard error says why a program failed, or else its end, to
+// be added to a sentence.
 func (c *connection) lastWords() string {
-	text := strings.TrimSpace(strings.ToValidUTF8(domain.RedactText(c.child.Stderr.String(), c.hidden), "?"))
+	text := strings.TrimSpace(notices().ReplaceAllString(masked(c.child.Stderr.String(), c.hidden), ""))
 	if text == "" {
 		return ""
 	}
-	if i := strings.LastIndexByte(text, '\n'); len(text) > maxWords && i > 0 && len(text)-i < maxWords {
+	if said := namingNPM().FindString(text); said != "" {
+		text = said
+	} else if all := naming().FindAllString(text, -1); len(all) > 0 {
+		text = all[len(all)-1]
+	} else if i := strings.LastIndexByte(text, '\n'); len(text) > maxWords && i > 0 && len(text)-i < maxWords {
 		text = text[i+1:]
+	} else {
+		text = text[max(0, len(text)-maxWords):]
 	}
-	return fmt.Sprintf("; it last wrote: %q", text[max(0, len(text)-maxWords):])
+	return fmt.Sprintf("; it last wrote: %q", text[:min(len(text), maxWords)])
 }
 
 // How long a program may take to end when its input has, and when it was asked to.
@@ -154,7 +185,7 @@ func (c *connection) close() {
 		c.child.Signal(syscall.SIGTERM)
 		within(termGrace, c.child.Exited())
 	}
-	if c.client != nil {
+	if c.client.Client != nil {
 		c.client.Close()
 	}
 	c.child.Close()
@@ -227,7 +258,7 @@ func (l *stderrLog) Write(p []byte) (int, error) {
 		if i >= 0 {
 			line = l.rest[:i]
 		}
-		l.line(strings.TrimRight(strings.ToValidUTF8(domain.RedactText(string(line[:min(len(line), maxErrorLine)]), l.hidden), "?"), "\r"))
+		l.line(strings.TrimRight(masked(string(line[:min(len(line), maxErrorLine)]), l.hidden), "\r"))
 		l.rest = append(l.rest[:0], l.rest[min(len(line)+1, len(l.rest)):]...)
 	}
 }

@@ -164,6 +164,7 @@ func (s *Server) report(l *link) Report {
 	if l.status == StatusFailed || l.status == StatusSignIn {
 		r.NextTry = l.next.UTC().Format(time.RFC3339)
 	}
+	r.Problems = slices.Clone(l.broken)
 	l.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +172,7 @@ func (s *Server) report(l *link) Report {
 	for _, own := range s.links {
 		r.InFlight += own.relays.count()
 	}
-	r.Protocol, r.Problems = s.catalog.Protocol, slices.Clone(s.problems)
+	r.Protocol, r.Problems = s.catalog.Protocol, append(r.Problems, s.problems...)
 	r.Repaired = s.repairs
 	if s.catalog.Info != nil {
 		r.Server = s.catalog.Info

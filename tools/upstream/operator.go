@@ -57,12 +57,12 @@ func (s *Server) Known() bool {
 // settleGrace is how long a program that has not answered in time may take to end.
 const settleGrace = inputGrace + termGrace + time.Second
 
-// Settle waits until the server is ready or has failed, for its own time limit at most, or
+// Settle waits until the server is ready or has failed, for as long as its start may take, or
 // until ctx ends; for the principal, where each has a connection of their own. A server that
 // is connected to when it is needed is needed now.
 func (s *Server) Settle(ctx context.Context, principal string) {
 	l := s.linkOf(principal)
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout()+settleGrace)
+	ctx, cancel := context.WithTimeout(ctx, s.startLimit(false)+settleGrace)
 	defer cancel()
 	for {
 		l.mu.Lock()

@@ -6,6 +6,8 @@ package upstream
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 	"sync"
@@ -15,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"toolserver/domain"
+	"toolserver/jsonrpc"
 	"toolserver/mcpclient"
 	"toolserver/rawjson"
 	"toolserver/sandbox"
@@ -189,6 +192,8 @@ func (s *Server) load(ctx context.Context, l *link, conn *connection) error {
 		return nil
 	}
 	about := conn.client.Server()
+	var broken []string
+	again := false
 	c := catalog{Handshake: l.handshake, Protocol: about.Protocol, Info: about.Info, Instructions: about.Instructions}
 	for _, list := range []struct {
 		capability string
@@ -204,11 +209,19 @@ func (s *Server) load(ctx context.Context, l *link, conn *connection) error {
 		listing, cancel := context.WithTimeout(ctx, s.Timeout())
 		items, err := conn.client.List(listing, string(list.method))
 		cancel()
-		if err != nil && list.to != &c.Templates { // which servers with resources need not have
+		_, answered := errors.AsType[*jsonrpc.Error](err)
+		switch {
+		case err == nil, answered && list.to == &c.Templates && items == nil: // which servers with resources need not have
+		case items == nil && (!answered || list.to == &c.Tools), conn.client.Err() != nil, errors.Is(err, mcpclient.ErrSessionEnded):
 			return err
+		default: // what came before it counts
+			_, err = s.withoutTokens(nil, err)
+			again = again || !errors.Is(err, mcpclient.ErrEndless)
+			broken = append(broken, fmt.Sprintf("%s is not read whole, %d came: %v", list.method, len(items), err))
 		}
 		*list.to = items
 	}
+	l.incomplete(broken, again)
 	s.mu.Lock()
 	same := !s.catalog.empty() && s.catalog.same(&c)
 	s.mu.Unlock()

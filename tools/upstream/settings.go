@@ -39,7 +39,7 @@ type Settings struct {
 	OAuth oauth.Settings `yaml:"oauth" doc:"How toolserver signs in to the server, where that requires it and headers have no Authorization."`
 
 	Lazy        bool          `yaml:"lazy" doc:"Connect at the first call instead of at the start."`
-	Timeout     time.Duration `yaml:"timeout" min:"100ms" max:"10m" doc:"How long connecting may take, and each list; 30 s if unset."`
+	Timeout     time.Duration `yaml:"timeout" min:"100ms" max:"10m" doc:"How long connecting may take, and each list; 30 s if unset, and 5 min for the first start of a program."`
 	CallTimeout time.Duration `yaml:"call_timeout" min:"100ms" max:"24h" doc:"Time limit of a call of its tools; limits.timeout if unset."`
 }
 

@@ -56,7 +56,9 @@ type finding struct {
 
 // all checks everything. Without a configuration there is nothing to check.
 func (r *checkReport) all(ctx context.Context, a *app.App) error {
-	a.StartServers(ctx, a.Servers())
+	starting, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	a.StartServers(starting, a.Servers())
 	r.configuration(a.Config())
 	r.commands(a)
 	r.servers(a)
