@@ -79,12 +79,13 @@ func (c *Call) findTool() error {
 	return nil
 }
 
-// checkToolArguments validates the arguments against the tool's schema. Only a
-// tool with typed arguments has them converted and filled in.
+// checkToolArguments validates the arguments against the tool's schema, and fills in
+// defaults. Those for another server are only converted: it knows what it accepts, which
+// its schema may not say.
 func (c *Call) checkToolArguments() error {
 	var err error
 	if c.Tool.RunRaw != nil {
-		err = c.Tool.Input.Check(c.Raw)
+		c.Raw, err = c.Tool.Input.Converted(c.Raw)
 	} else {
 		c.args, err = c.Tool.Input.Arguments(c.Raw)
 	}

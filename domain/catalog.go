@@ -230,7 +230,11 @@ func (c *Catalog) findTool(p Principal, name string) (*Tool, error) {
 	}
 	switch {
 	case !ok || !c.Settings.Access.Allowed(p, t):
-		return nil, notFound(name, c.callable(p))
+		err := notFound(name, c.callable(p))
+		if i := slices.IndexFunc(c.missing, func(m Missing) bool { return m.Kind == KindTool && m.Name == name }); i >= 0 && !c.private {
+			err.Message += ": it " + c.missing[i].Reason
+		}
+		return nil, err
 	case t.Disabled:
 		return nil, &Error{
 			Code: CodeToolDisabled, Message: fmt.Sprintf("tool %q is disabled in the server's configuration", t.Name),

@@ -3,6 +3,7 @@ package domain
 import (
 	"cmp"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // A checker validates a value against the schema of a [Param] in one pass, and
 // stops at as many problems as an answer reports: invalid arguments cost no more
 // than valid ones. It knows the keywords that Param holds, which are all that
-// [SchemaOf] derives. What it finds is certain, whatever else a schema has.
+// [SchemaOf] derives.
 type checker struct {
 	found []InvalidField // with paths from the value that is being checked
 	most  int            // problems at which to stop
@@ -50,7 +51,7 @@ func (c *checker) within(name string, index int, v any, p *Param) {
 }
 
 func (c *checker) value(v any, p *Param) {
-	if p.skipped || c.full() {
+	if c.full() {
 		return
 	}
 	if p.Type != "" && !isType(v, p.Type) {
@@ -65,8 +66,8 @@ func (c *checker) value(v any, p *Param) {
 		if p.bounds == "Length" {
 			c.size(utf8.RuneCountInString(v), "characters", p)
 		}
-		if p.pattern != nil && !p.pattern.MatchString(v) {
-			c.add("", "is wrong: does not match pattern '"+strings.ReplaceAll(p.pattern.String(), `\`, `\\`)+"'")
+		if p.matches != nil && !p.matches.MatchString(v) {
+			c.add("", "is wrong: does not match pattern '"+strings.ReplaceAll(p.pattern, `\`, `\\`)+"'")
 		}
 	case json.Number:
 		if p.bounds != "imum" {
@@ -167,7 +168,7 @@ func isType(v any, want string) bool {
 	return typeOf(v) == want
 }
 
-// equal reports whether v is allowed; of arrays and objects the validator decides.
+// equal reports whether v is allowed.
 func equal(v, allowed any) bool {
 	a, ok := v.(json.Number)
 	b, both := allowed.(json.Number)
@@ -177,7 +178,7 @@ func equal(v, allowed any) bool {
 	case isScalar(v) && isScalar(allowed):
 		return v == allowed
 	}
-	return !isScalar(v) && !isScalar(allowed)
+	return reflect.DeepEqual(v, allowed)
 }
 
 func isScalar(v any) bool {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"toolserver/rawjson"
 )
 
 type none struct{}
@@ -436,6 +438,20 @@ func TestV2Contract(t *testing.T) {
 	}
 }
 
+// checkOutput checks structured content as a client does.
+func checkOutput(t *testing.T, schema *ToolOutputSchema, structured any) error {
+	t.Helper()
+	b, err := json.Marshal(structured)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := rawjson.Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compile(t, schema.raw()).Validate(v)
+}
+
 func TestOutputSchema(t *testing.T) {
 	type out struct {
 		Path string `json:"path" doc:"Where."`
@@ -448,7 +464,7 @@ func TestOutputSchema(t *testing.T) {
 		results any
 		valid   bool
 	}{{map[string]any{"n": 1}, true}, {map[string]any{"n": "x"}, false}, {nil, false}} {
-		if err := schema.Check(test.results); (err == nil) != test.valid {
+		if err := checkOutput(t, schema, test.results); (err == nil) != test.valid {
 			t.Errorf("%v: %v", test.results, err)
 		}
 		x := tool("x", func(context.Context) (ToolResult, error) { r := Text(""); r.Results = test.results; return r, nil })
@@ -459,11 +475,11 @@ func TestOutputSchema(t *testing.T) {
 	}
 	own := OutputOf[out]()
 	for _, v := range []any{out{"x"}, Failure("a", "b", "c").Results, truncatedResults{}} {
-		if err := own.Check(v); err != nil {
+		if err := checkOutput(t, own, v); err != nil {
 			t.Errorf("%v: %v", v, err)
 		}
 	}
-	if own.Check(map[string]int{"path": 1}) == nil {
+	if checkOutput(t, own, map[string]int{"path": 1}) == nil {
 		t.Error("a number passed for a path")
 	}
 }

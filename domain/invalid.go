@@ -67,7 +67,7 @@ func (c *checker) unknown(object map[string]any, p *Param) {
 	for _, name := range smallest(object, c.most-len(c.found), func(name string, _ any) bool { return !known[name] }) {
 		problem := "is not a known argument"
 		if near, ok := p.meant(name, fields); ok {
-			problem += "; did you mean " + near + "?"
+			problem += "; did you mean " + near
 		} else {
 			problem += list
 			list = ""
@@ -76,17 +76,27 @@ func (c *checker) unknown(object map[string]any, p *Param) {
 	}
 }
 
-// meant returns the field that an unknown name probably stands for, as a path: it may be
-// one of the elements of a list.
+// meant returns the field that an unknown name probably stands for, as a path, since it may
+// be one of the elements of a list, and what there is to say about it.
 func (p *Param) meant(name string, fields []string) (string, bool) {
+	is := func(other string) bool { return nearest.Plain(other) == nearest.Plain(name) }
+	for _, f := range p.Fields {
+		switch {
+		case slices.ContainsFunc(f.near, is):
+			return f.Name + "? " + f.hint, true
+		case slices.ContainsFunc(f.also, is): // it is given twice
+			return f.Name + "?", true
+		}
+	}
 	if near, ok := nearest.Argument(name, fields); ok {
-		return near, true
+		return near + "?", true
 	}
 	for _, f := range p.Fields {
-		if f.Items != nil {
-			if near, ok := nearest.Argument(name, f.Items.fieldNames()); ok {
-				return f.Name + "[]." + near, true
-			}
+		if f.Items == nil {
+			continue
+		}
+		if near, ok := f.Items.meant(name, f.Items.fieldNames()); ok {
+			return f.Name + "[]." + near, true
 		}
 	}
 	return "", false

@@ -2,16 +2,12 @@ package domain
 
 import (
 	"encoding/json"
-	"fmt"
-	"math"
 	"sync"
-
-	"toolserver/rawjson"
 )
 
 // ToolOutputSchema is the JSON Schema of a tool's structured results.
 type ToolOutputSchema struct {
-	schema  *ToolInputSchema
+	raw     func() json.RawMessage
 	derived bool
 }
 
@@ -19,8 +15,7 @@ type ToolOutputSchema struct {
 // Its root requires no field and rejects none: clients validate tool execution
 // errors, which have the fields of a [Failure], against the same schema.
 func OutputOf[Out any]() *ToolOutputSchema {
-	text := func() *schemaText { return &schemaText{raw: structOf[Out]().Results()} }
-	return &ToolOutputSchema{newSchema(sync.OnceValue(text)), true}
+	return &ToolOutputSchema{sync.OnceValue(func() json.RawMessage { return structOf[Out]().Results() }), true}
 }
 
 // ParseOutputSchema is [ParseSchema] of results.
@@ -29,31 +24,8 @@ func ParseOutputSchema(raw []byte) (*ToolOutputSchema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ToolOutputSchema{schema: s}, nil
+	return &ToolOutputSchema{raw: s.raw}, nil
 }
 
 // MarshalJSON returns the schema itself.
-func (s *ToolOutputSchema) MarshalJSON() ([]byte, error) { return s.schema.MarshalJSON() }
-
-// Check reports how structured results break the schema.
-func (s *ToolOutputSchema) Check(structured any) error {
-	compiled, err := s.schema.compiled()
-	if err != nil {
-		return err
-	}
-	b, err := json.Marshal(structured)
-	if err != nil {
-		return fmt.Errorf("structured content: %w", err)
-	}
-	v, err := rawjson.Decode(b)
-	if err != nil {
-		return fmt.Errorf("structured content: %w", err)
-	}
-	if problem := tooMuch(v, math.MaxInt); problem != "" {
-		return fmt.Errorf("structured content holds %s", problem)
-	}
-	if err := compiled.Validate(v); err != nil {
-		return fmt.Errorf("structured content breaks the output schema: %s", clip(err.Error(), maxProblem))
-	}
-	return nil
-}
+func (s *ToolOutputSchema) MarshalJSON() ([]byte, error) { return s.raw(), nil }

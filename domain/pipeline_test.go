@@ -467,8 +467,13 @@ func TestRaw(t *testing.T) {
 	if e, _ := errors.AsType[*Error](err); e == nil || e.Code != -32042 || fmt.Sprintf("%s", e.Envelope()) != `{"elicitations":[1]}` {
 		t.Errorf("error %#v", err)
 	}
-	if _, err = run(t, raw, `{"n":"1"}`); CodeOf(err) != CodeInvalidParams {
-		t.Errorf("converted: %v", err)
+	for args, want := range map[string]string{`{"n":"1"}`: `{"n":1}`, `{}`: `{}`, `{"n":"x","a":null}`: `{"n":"x","a":null}`} { // the server decides
+		if res, err = run(t, raw, args); err != nil || string(res.Meta.(json.RawMessage)) != want {
+			t.Errorf("%s: %v: %+v", args, err, res)
+		}
+	}
+	if _, err = run(t, raw, `[]`); CodeOf(err) != CodeInvalidParams {
+		t.Errorf("an array: %v", err)
 	}
 }
 

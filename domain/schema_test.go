@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -59,7 +60,21 @@ func TestArguments(t *testing.T) {
 		{args: `{"query":"go","ranges":[{"from":"3"}],"env":{"A":"b"}}`,
 			want: `{"query":"go","count":5,"safe":true,"sort":"relevance","ratio":null,"ranges":[{"from":3}],"env":{"A":"b"}}`},
 
+		{args: `{"query":"go","sites":"a"}`, want: `{"query":"go","count":5,"sites":["a"],` + defaults},
+		{args: `{"query":"go","sites":"[\"a\",\"b\"]"}`, want: `{"query":"go","count":5,"sites":["a","b"],` + defaults},
+		{args: `{"query":"go","ranges":{"from":1},"env":"{\"A\":\"b\"}"}`,
+			want: `{"query":"go","count":5,"safe":true,"sort":"relevance","ratio":null,"ranges":[{"from":1}],"env":{"A":"b"}}`},
+		{args: `{"query":"go","ranges":"{\"from\":\"1\"}","safe":"True"}`, want: `{"query":"go","count":5,"safe":true,"sort":"relevance","ratio":null,"ranges":[{"from":1}]}`},
+		{args: `"{\"query\":\"go\"}"`, want: `{"query":"go","count":5,` + defaults},
+		{args: `{"query":"[1]"}`, want: `{"query":"[1]","count":5,` + defaults}, // a string where one is wanted
+		{args: `{"QUERY":"go","count":"7"}`, want: `{"query":"go","count":7,` + defaults},
+
 		{args: `{}`, err: `search: query is required`},
+		{args: `{"query":["go"]}`, err: `search: query must be a string, not an array`},
+		{args: `{"query":"go","sites":"['a', 'b']"}`, err: `search: sites must be an array, not the string "['a', 'b']"`},
+		{args: `{"query":"go","sites":""}`, err: `search: sites must be an array, not the string ""`},
+		{args: `{"query":"go","sites":1}`, err: `search: sites must be an array, not 1`},
+		{args: `{"query":"go","ranges":"[{\"from\":1,\"to\":2}` + strings.Repeat(" ", 100) + `"}`, err: `search: ranges must be an array, not a string of 118 bytes`},
 		{args: ``, err: `search: query is required`},
 		{args: `null`, err: `search: query is required`},
 		{args: `{"query":null}`, err: `search: query must be a string, not null`},
@@ -139,9 +154,11 @@ func TestParseSchema(t *testing.T) {
 		`{}`:               `"type": "object"`,
 		`{"type":"array"}`: `"type": "object"`,
 		`{"type":"object"`: "not JSON",
-		`{"type":"object","$ref":"file:///etc/hostname"}`:                       "schemas are not loaded",
-		`{"type":"object","properties":{"a":{"$ref":"https://example.com/x"}}}`: "schemas are not loaded",
-		`{"type":"object","properties":{"a":{"type":"strnig"}}}`:                "schema",
+		`{"type":"object","properties":{"a":{"$ref":"#/properties/b"},"b":{"enum":[{"$ref":"x"}]},"$ref":{"$ref":"#"}}}`: "",
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"}}}`:                                                      "leads to nothing",
+		`{"type":"object","$ref":"file:///etc/hostname"}`:                                                                "schemas are not loaded",
+		`{"type":"object","properties":{"a":{"$ref":"https://example.com/x"}}}`:                                          "schemas are not loaded",
+		`{"type":"object","properties":{"a":{"type":"strnig"}}}`:                                                         "schema",
 	} {
 		_, err := ParseSchema([]byte(schema))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -150,19 +167,100 @@ func TestParseSchema(t *testing.T) {
 	}
 }
 
-// TestParsedSchemaKeepsItsMessages checks that what a foreign schema asks for
-// beyond our own keywords is still said.
-func TestParsedSchemaKeepsItsMessages(t *testing.T) {
-	schema, err := ParseSchema([]byte(`{"type":"object","properties":{"n":{"multipleOf":5,"default":10}},"anyOf":[{"required":["n"]},{"required":["m"]}]}`))
+// tagged has the tags that no schema has.
+type tagged struct {
+	Path  string       `json:"path" also:"file_path file"`
+	From  int          `json:"from,omitempty" near:"tail" hint:"It may be negative."`
+	To    string       `json:"to,omitempty" list:"true"`
+	Edits []taggedEdit `json:"edits"`
+}
+
+type taggedEdit struct {
+	Old string `json:"old_text" also:"old_string search"`
+	New string `json:"new_text" also:"new_string"`
+}
+
+// TestNamesOfArguments accepts other names for arguments where they have one meaning, and a
+// list where a text has several values.
+func TestNamesOfArguments(t *testing.T) {
+	schema := SchemaOf[tagged]()
+	const edits = `"edits":[{"new_text":"b","old_text":"a"}]`
+	for args, want := range map[string]string{
+		`{"file_path":"x","edits":[{"oldText":"a","new_string":"b"}]}`:                         `{` + edits + `,"path":"x"}`,
+		`{"path":"x","old_string":"a","new_text":"b"}`:                                         `{` + edits + `,"path":"x"}`,
+		`{"filePath":"x","to":["a@x","b@x"],` + edits + `}`:                                    `{` + edits + `,"path":"x","to":"a@x, b@x"}`,
+		`{"path":"x","edits":"[{\"search\":\"a\",\"new_text\":\"b\"}]"}`:                       `{` + edits + `,"path":"x"}`,
+		`{"path":"x","file":"y",` + edits + `}`:                                                `file is not a known argument; did you mean path?`,
+		`{"file_path":"x","file":"y",` + edits + `}`:                                           `file is not a known argument; did you mean path?; file_path is not a known argument; did you mean path?; path is required`,
+		`{"path":"x","tail":2,` + edits + `}`:                                                  `tail is not a known argument; did you mean from? It may be negative.`,
+		`{"path":"x","to":["a",1],` + edits + `}`:                                              `to must be a string, not an array`,
+		`{"path":"x","old_string":"a"}`:                                                        `edits[0].new_text is required`,
+		`{"path":"x","edits":[{"old_text":"a","old_string":"c","new_text":"b"}]}`:              `edits[0].old_string is not a known argument; did you mean old_text?`,
+		`{"path":"x","` + strings.Repeat("p", 1000) + `":1,"old_string":"a","new_string":"b"}`: strings.Repeat("p", 100) + `... is not a known argument; known: path, from, to, edits`,
+	} {
+		got, err := schema.Arguments([]byte(args))
+		b, _ := got.JSON()
+		if err != nil {
+			b = []byte(err.Error())
+		}
+		if string(b) != want {
+			t.Errorf("%s\n got %s\nwant %s", args, b, want)
+		}
+	}
+}
+
+// TestConverted converts arguments for another server, which decides what is valid.
+func TestConverted(t *testing.T) {
+	schema, err := ParseSchema([]byte(`{"type":"object","additionalProperties":false,"required":["n","scale"],"properties":{
+		"n":{"type":"integer","maximum":3},"f":{"type":"number"},"b":{"type":"boolean"},"s":{"type":"string"},
+		"l":{"type":"array","items":{"type":"string"}},"any":{"type":"array"},"o":{"type":"object","properties":{"n":{"type":"integer"}}},
+		"objects":{"type":"array","items":{"$ref":"#/$defs/Point"}},"point":{"allOf":[{"$ref":"#/$defs/Point"}],"default":null},
+		"maybe":{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":"null"}]},"either":{"type":["string","array"]},
+		"free":{},"yes":true,"both":{"oneOf":[{"type":"boolean"},{"type":"integer"}]},"scale":{"type":"string","default":"css"},
+		"loop":{"$ref":"#/$defs/Loop"}},
+		"$defs":{"Point":{"type":"object","properties":{"x":{"type":"number"}}},"Loop":{"anyOf":[{"$ref":"#/$defs/Loop"},{"$ref":"#/$defs/Loop"}]}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if args, err := schema.Arguments([]byte(`{"m":1}`)); err != nil || args["n"] != json.Number("10") {
-		t.Errorf("got %v, %v", args, err)
+	for args, want := range map[string]string{
+		``: ``, `null`: `null`, ` {"n" : 1.50e0 , "n":2} `: `{"n" : 1.50e0 , "n":2}`,
+		`{"n":"5"}`: `{"n":5}`, `{"n":"5.0"}`: `{"n":5.0}`, `{"n":"5.5"}`: `{"n":"5.5"}`, `{"n":"five"}`: `{"n":"five"}`, `{"n":4}`: `{"n":4}`, `{"n":null}`: `{"n":null}`,
+		`{"f":"12345678901234567890.10"}`: `{"f":12345678901234567890.10}`, `{"b":"true"}`: `{"b":true}`, `{"b":"1"}`: `{"b":"1"}`,
+		`{"s":"[1]"}`: `{"s":"[1]"}`, `{"s":5}`: `{"s":5}`, `{"s":["a"]}`: `{"s":["a"]}`,
+		`{"l":"[\"a\"]"}`: `{"l":["a"]}`, `{"l":"a,b"}`: `{"l":["a,b"]}`, `{"l":"['a']"}`: `{"l":"['a']"}`, `{"l":5}`: `{"l":5}`, `{"any":5}`: `{"any":[5]}`,
+		`{"o":"{\"n\":\"1\",\"u\":2.50}","f" : 1.0}`: `{"o":{"n":1,"u":2.50},"f":1.0}`, `{"o":[]}`: `{"o":[]}`,
+		`{"objects":{"x":"1"}}`: `{"objects":[{"x":1}]}`, `{"objects":"{\"x\":1}"}`: `{"objects":[{"x":1}]}`, `{"objects":["{\"x\":1}"]}`: `{"objects":[{"x":1}]}`,
+		`{"point":"{\"x\":\"1\"}"}`: `{"point":{"x":1}}`, `{"maybe":"[\"1\"]"}`: `{"maybe":[1]}`, `{"maybe":3}`: `{"maybe":[3]}`, `{"maybe":null}`: `{"maybe":null}`, `{"maybe":"null"}`: `{"maybe":null}`,
+		`{"either":"[1]"}`: `{"either":"[1]"}`, `{"free":"[1]","yes":"1"}`: `{"free":"[1]","yes":"1"}`, `{"both":"true"}`: `{"both":true}`, `{"both":"1"}`: `{"both":1}`,
+		`{"loop":"[1]"}`: `{"loop":"[1]"}`, `{"unknown":"1"}`: `{"unknown":"1"}`, `"{\"n\":\"1\"}"`: `{"n":1}`,
+		`[]`: `arguments must be an object, not an array`, `{`: `arguments are not JSON at byte 1: expected a string`,
+	} {
+		got, err := schema.Converted([]byte(args))
+		if err != nil {
+			got = []byte(err.Error())
+		}
+		if string(got) != want {
+			t.Errorf("%s\n got %s\nwant %s", args, got, want)
+		}
 	}
-	for args, want := range map[string]string{`{"n":7}`: "multipleOf 5", `{}`: "missing properties"} {
-		if _, err := schema.Arguments([]byte(args)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v; want %q", args, err, want)
+}
+
+// TestSchemasAreNotExpanded reads schemas that are small and would be large, and converts
+// arguments by them. With a validator it never ended.
+func TestSchemasAreNotExpanded(t *testing.T) {
+	for name, form := range map[string]string{"allOf": "allOf", "anyOf": "anyOf", "oneOf": "oneOf"} {
+		defs := `"d0":{"type":"string","pattern":"(a+)+((b{1,500}){1,500})"}`
+		for i := range 60 {
+			defs += fmt.Sprintf(`,"d%d":{%q:[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i+1, form, i, i)
+		}
+		schema, err := ParseSchema([]byte(`{"type":"object","$defs":{` + defs + `},"properties":{"x":{"$ref":"#/$defs/d60"}}}`))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, args := range []string{`{"x":"y"}`, `{"x":[` + strings.Repeat(`"1",`, 10_000) + `1]}`} {
+			if got, err := schema.Converted([]byte(args)); err != nil || string(got) != args {
+				t.Errorf("%s: %.100s, %v", name, got, err)
+			}
 		}
 	}
 }

@@ -49,7 +49,8 @@ type Tool struct {
 	Explain Explainer // what the policy makes of a call; nil if nothing but groups and levels decides
 
 	// Run runs the tool with checked arguments. A tool of another server has RunRaw
-	// instead, which gets the arguments as they came, checked.
+	// instead, which gets the arguments as they came, except what surely stands for
+	// something else: the server decides what is valid.
 	Run    Handler
 	RunRaw RawHandler
 	// Listed has further members of the tool in lists, as a JSON object, such as
@@ -198,8 +199,8 @@ func (t *Tool) strictOutput() bool { return t.Output != nil && !t.Output.derived
 func (t *Tool) looksLike(old *Tool) bool {
 	return old != nil && t.Name == old.Name && t.Title == old.Title && t.Description == old.Description && t.Category == old.Category &&
 		t.Annotations == old.Annotations && t.Listing == old.Listing && t.Disabled == old.Disabled && t.ComplianceLevel == old.ComplianceLevel &&
-		slices.Equal(t.Groups, old.Groups) && bytes.Equal(t.Listed, old.Listed) && bytes.Equal(t.Input.text().raw, old.Input.text().raw) &&
-		(t.Output == nil) == (old.Output == nil) && (t.Output == nil || bytes.Equal(t.Output.schema.text().raw, old.Output.schema.text().raw))
+		slices.Equal(t.Groups, old.Groups) && bytes.Equal(t.Listed, old.Listed) && bytes.Equal(t.Input.raw(), old.Input.raw()) &&
+		(t.Output == nil) == (old.Output == nil) && (t.Output == nil || bytes.Equal(t.Output.raw(), old.Output.raw()))
 }
 
 // Uses is the set of what a tool touches outside its arguments.

@@ -18,8 +18,12 @@
 //	path       "true": the text is a file name; "relative": it may stay relative
 //	short      "true": a value of this field stands for a struct that has no
 //	           more than it; "alone": it stands instead of the other fields
-//	also       other names that people give the field, with spaces between them
-//	hint       what to say to those who do
+//	also       other names that people and models give the field, with spaces between
+//	           them: a configuration is refused, arguments are accepted
+//	near       names of what is not quite the field, which are refused
+//	hint       what to say to those who use them, after the name of the field
+//	list       "true" on a string of arguments that has several values with commas: a
+//	           list of them stands for it
 //	one        "true" on a list: a value alone stands for a list of it
 //	example    a value that a template shows instead of the default, as YAML in a line
 //	template   "-" on an inline struct: others have its keys, too, and a template describes
@@ -105,7 +109,9 @@ type Field struct {
 	Required  bool    // in the schema of a configuration
 	Example   string  // a value for a template, as YAML in a line
 	Also      []string
+	Near      []string
 	Hint      string // for those who call it otherwise
+	List      bool   // of several values with commas
 	Rules
 }
 
@@ -214,7 +220,7 @@ func (all *Types) addFields(d *Type, t reflect.Type, index []int, elsewhere bool
 		case d.Field(name) != nil:
 			panic(fmt.Sprintf("%v has %q twice", d.Go, name))
 		}
-		one := Field{Name: name, Doc: f.Tag.Get("doc"), Index: at, Type: all.Of(f.Type), Elsewhere: elsewhere, Hidden: f.Tag.Get("template") == "-", Required: f.Tag.Get("required") == "true", Example: f.Tag.Get("example"), Also: strings.Fields(f.Tag.Get("also")), Hint: f.Tag.Get("hint")}
+		one := Field{Name: name, Doc: f.Tag.Get("doc"), Index: at, Type: all.Of(f.Type), Elsewhere: elsewhere, Hidden: f.Tag.Get("template") == "-", Required: f.Tag.Get("required") == "true", Example: f.Tag.Get("example"), Also: strings.Fields(f.Tag.Get("also")), Near: strings.Fields(f.Tag.Get("near")), Hint: f.Tag.Get("hint"), List: f.Tag.Get("list") == "true"}
 		if text, ok := f.Tag.Lookup("default"); ok {
 			one.Default = &text
 		}

@@ -28,7 +28,7 @@ max_results: head_limit limit max_count max_matches m num_results count top_k si
 max_entries: head_limit limit max_results max_count count
 line_numbers: n show_line_numbers number_lines with_line_numbers
 offset: start_line line_start start from_line view_range skip line_offset start_line_one_indexed line begin
-limit: max_lines line_count lines num_lines end_line length head tail max_bytes end_line_one_indexed count
+limit: max_lines line_count lines num_lines length head max_bytes count
 recursive: depth max_depth recurse
 include_hidden: hidden show_hidden all dotfiles a
 gitignore: respect_gitignore respect_git_ignore git_ignore use_gitignore
@@ -59,7 +59,7 @@ read_file: read read_text_file read_multiple_files view view_file cat open open_
 write_file: write create create_file save_file new_file file_write fs_write put_file write_to_file
 edit_file: edit multi_edit str_replace str_replace_editor str_replace_based_edit_tool apply_patch apply_diff edit_block replace replace_in_file search_replace file_edit update_file patch
 append_file: append append_to_file
-list_directory: ls dir list_dir list_files list_directory_with_sizes directory_tree tree list_folder list
+list_directory: ls dir list_dir list_files list_directory_with_sizes directory_tree tree list_folder list get_file_info file_info stat
 search_files: glob find find_files find_file file_search search_file find_by_name glob_search list_files
 grep: rg ripgrep grep_search search search_code code_search search_in_files search_file_content search_for_pattern content_search start_search
 bash: run_command run_terminal_cmd run_in_terminal run_shell_command execute execute_bash exec exec_command shell sh terminal run run_bash command local_shell start_process zsh powershell execute_command
@@ -74,7 +74,7 @@ delete_file: rm delete remove unlink remove_file delete_path
 gmail_send: send_email send_mail
 gmail_search: search_emails search_mail list_emails
 gmail_read: read_email get_email
-system_info: get_system_info sysinfo uname
+system_info: get_system_info sysinfo uname list_allowed_directories get_working_directory pwd
 capabilities_refresh: refresh_capabilities
 mcp_search: tool_search search_tools
 `
@@ -85,11 +85,11 @@ func parse(table string) map[string][]string {
 	names := map[string][]string{}
 	for line := range strings.Lines(table) {
 		name, others, ok := strings.Cut(line, ":")
-		if _, twice := names[plain(name)]; ok && !twice {
-			names[plain(name)] = nil
+		if _, twice := names[Plain(name)]; ok && !twice {
+			names[Plain(name)] = nil
 		}
 		for other := range strings.FieldsSeq(others) {
-			names[plain(other)] = append(names[plain(other)], name)
+			names[Plain(other)] = append(names[Plain(other)], name)
 		}
 	}
 	return names
@@ -100,8 +100,9 @@ var (
 	toolNames     = sync.OnceValue(func() map[string][]string { return parse(tools) })
 )
 
-// plain folds the ways to write a name of several words: case, and what is between them.
-func plain(name string) string {
+// Plain folds the ways to write a name of several words: case, and what is between them. Of what is too
+// long for a name nothing is left.
+func Plain(name string) string {
 	if len(name) > maxWord {
 		return ""
 	}
@@ -126,9 +127,9 @@ func Tool(word string, candidates []string) (string, bool) {
 }
 
 func meant(names map[string][]string, word string, candidates []string) (string, bool) {
-	folded := plain(word)
+	folded := Plain(word)
 	for _, c := range candidates {
-		if folded != "" && plain(c) == folded {
+		if folded != "" && Plain(c) == folded {
 			return c, true
 		}
 	}

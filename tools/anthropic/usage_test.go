@@ -189,7 +189,7 @@ func TestUsageArguments(t *testing.T) {
 		{"filter for claude_code", `{"action":"claude_code","starting_at":"2026-01-01","filters":{"workspace_ids":["m"]}}`,
 			"filters.workspace_ids must be left out"},
 		{"unknown filter", `{"action":"usage","starting_at":"2026-01-01","filters":{"model":["m"]}}`, "filters.model"},
-		{"filter of the wrong type", `{"action":"usage","starting_at":"2026-01-01","filters":{"models":"m"}}`, "filters.models"},
+		{"filter of the wrong type", `{"action":"usage","starting_at":"2026-01-01","filters":{"models":5}}`, "filters.models"},
 		{"too many pages", `{"action":"usage","starting_at":"2026-01-01","max_pages":101}`, "max_pages must be at most 100"},
 	} {
 		cases = append(cases, tooltest.Case{Name: c.name, Args: c.args, Want: c.want, Code: domain.CodeInvalidParams})

@@ -6,7 +6,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
 	"toolserver/domain"
+	"toolserver/rawjson"
 )
 
 // Verify reports where res, which came out of a call of tool, breaks what every
@@ -52,11 +55,29 @@ func verifyStructured(t testing.TB, tool domain.Tool, res domain.ToolResult) {
 	case tool.Output == nil && !res.IsError:
 		t.Errorf("%s: has structured content, but no output schema", tool.Name)
 	case tool.Output != nil:
-		if err := tool.Output.Check(structured); err != nil {
-			t.Errorf("%s: %v", tool.Name, err)
+		if err := Conforms(tool.Output, structured); err != nil {
+			t.Errorf("%s: structured content breaks the output schema: %.1000v", tool.Name, err)
 		}
 	}
 	verifyObject(t, tool, "structured content", structured)
+}
+
+// Conforms reports how structured content breaks a schema.
+func Conforms(schema *domain.ToolOutputSchema, structured any) error {
+	raw, _ := schema.MarshalJSON() // never fails
+	compiled, err := jsonschema.CompileString("schema://output", string(raw))
+	if err != nil {
+		return err
+	}
+	b, err := json.Marshal(structured)
+	if err != nil {
+		return err
+	}
+	v, err := rawjson.Decode(b)
+	if err != nil {
+		return err
+	}
+	return compiled.Validate(v)
 }
 
 var snakeCase = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)

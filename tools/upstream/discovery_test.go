@@ -71,7 +71,8 @@ func TestFinder(t *testing.T) {
 		{analysts, ExecName, `{"server":"pdf_secret","tool":"merge_0","args":{"files":[1]}}`, `pdf_secret__merge_0{"files":[1]}`},
 		{nobody, ExecName, `{"server":"pdf","tool":"merge_1","args":{"files":[1]}}`, `pdf__merge_1{"files":[1]}`},
 		{nobody, ExecName, `{"server":"pdf","tool":"pdf__merge_1","args":{"files":[1]}}`, `pdf__merge_1{"files":[1]}`},
-		{nobody, ExecName, `{"server":"pdf","tool":"merge_1"}`, `files is required`},
+		{nobody, ExecName, `{"server":"pdf","tool":"merge_1"}`, `pdf__merge_1{}`}, // the server decides
+		{nobody, ExecName, `{"server":"pdf","tool":"merge_1","args":"{\"files\":[1]}"}`, `pdf__merge_1{"files":[1]}`},
 		{nobody, ExecName, `{"server":"pdf","tool":"merge_1","args":{"files":["bad"]}}`, `files are bad`},
 		{nobody, ExecName, `{"server":"toolserver","tool":"read_file"}`, `no tool "read_file"`},
 		{nobody, SearchName, `{}`, "says nothing"},
