@@ -18,8 +18,8 @@ import (
 )
 
 type copyInput struct {
-	Source      string `json:"source" min:"1" max:"4096" doc:"File or directory to copy."`
-	Destination string `json:"destination" min:"1" max:"4096" doc:"Path of the copy, with its name."`
+	Source      string `json:"source" min:"1" max:"4096" also:"from src source_path old_path" doc:"File or directory to copy."`
+	Destination string `json:"destination" min:"1" max:"4096" also:"to dest dst target destination_path new_path" doc:"Path of the copy, with its name."`
 	Overwrite   bool   `json:"overwrite" default:"false" doc:"Replace a file at the destination."`
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 type createInput struct {
-	Path string `json:"path" min:"1" max:"4096" doc:"Directory to create."`
+	Path string `json:"path" min:"1" max:"4096" also:"directory dir dir_path folder directory_path" doc:"Directory to create."`
 }
 
 // createResult is the result of create_directory.

@@ -13,8 +13,8 @@ import (
 )
 
 type moveInput struct {
-	Source      string `json:"source" min:"1" max:"4096" doc:"File or directory to move."`
-	Destination string `json:"destination" min:"1" max:"4096" doc:"New path, with the name."`
+	Source      string `json:"source" min:"1" max:"4096" also:"from src source_path old_path" doc:"File or directory to move."`
+	Destination string `json:"destination" min:"1" max:"4096" also:"to dest dst target destination_path new_path" doc:"New path, with the name."`
 	Overwrite   bool   `json:"overwrite" default:"false" doc:"Replace a file at the destination."`
 }
 

@@ -14,13 +14,13 @@ import (
 )
 
 type jobsInput struct {
-	Keyword         string `json:"keyword" min:"1" max:"500" doc:"Search words."`
+	Keyword         string `json:"keyword" min:"1" max:"500" also:"query q search keywords title" doc:"Search words."`
 	Location        string `json:"location,omitempty" max:"300" doc:"City, region or country; default: anywhere."`
 	GeoID           *int64 `json:"geoId,omitempty" min:"1" max:"999999999999" doc:"LinkedIn geo ID."`
 	DateSincePosted string `json:"dateSincePosted,omitempty" doc:"Maximum age: 24hr, past week or past month."`
-	JobType         string `json:"jobType,omitempty" doc:"Full time, part time, contract, temporary, internship, volunteer or other; several with commas."`
-	RemoteFilter    string `json:"remoteFilter,omitempty" doc:"On site, remote or hybrid; several with commas."`
-	ExperienceLevel string `json:"experienceLevel,omitempty" doc:"Internship, entry level, associate, senior, director or executive; several with commas."`
+	JobType         string `json:"jobType,omitempty" list:"true" doc:"Full time, part time, contract, temporary, internship, volunteer or other; several with commas."`
+	RemoteFilter    string `json:"remoteFilter,omitempty" list:"true" doc:"On site, remote or hybrid; several with commas."`
+	ExperienceLevel string `json:"experienceLevel,omitempty" list:"true" doc:"Internship, entry level, associate, senior, director or executive; several with commas."`
 	Limit           int    `json:"limit" default:"10" min:"1" max:"100" doc:"Maximum number of jobs."`
 	SortBy          string `json:"sortBy,omitempty" doc:"Recent or relevant first."`
 	Start           int    `json:"start" default:"0" min:"0" max:"999" doc:"Results to skip, to read on."`

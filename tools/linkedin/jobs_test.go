@@ -86,7 +86,7 @@ func TestWrongArguments(t *testing.T) {
 		bad("sort", `{"keyword":"x","sortBy":"relevance"}`, "sortBy must be one of recent, relevant", "did you mean relevant?"),
 		bad("two sorts", `{"keyword":"x","sortBy":"recent,relevant"}`, "sortBy must be one of"),
 		bad("long", `{"keyword":"x","sortBy":"`+strings.Repeat("é", 100)+`"}`, "sortBy must be one of", `…"`),
-		bad("unknown", `{"keyword":"x","jobtype":"contract"}`, "did you mean jobType?"),
+		bad("unknown", `{"keyword":"x","jobTyp":"contract"}`, "did you mean jobType?"),
 	})
 	if n := len(p.site.Requests()); n != 0 {
 		t.Errorf("%d requests", n)

@@ -48,7 +48,7 @@ type reader struct {
 }
 
 type readInput struct {
-	ID   string `json:"id" min:"1" max:"64" doc:"ID of the result, such as lr_0123456789ab."`
+	ID   string `json:"id" min:"1" max:"64" also:"result_id" doc:"ID of the result, such as lr_0123456789ab."`
 	Page int    `json:"page" default:"1" min:"1" max:"1000000000" doc:"Page number, counted from 1."`
 }
 

@@ -50,7 +50,7 @@ func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error
 
 type jobsInput struct {
 	Action string `json:"action" default:"list" enum:"list|read|stop" doc:"What to do."`
-	Job    string `json:"job,omitempty" doc:"ID, to read or stop."`
+	Job    string `json:"job,omitempty" also:"job_id id bash_id shell_id process_id session_id task_id" doc:"ID, to read or stop."`
 	Offset int64  `json:"offset,omitempty" min:"0" max:"9007199254740991" doc:"Bytes, or jobs, to skip: next_offset of the last answer."`
 	Wait   int    `json:"wait,omitempty" min:"0" max:"50" doc:"With read: seconds to wait for the end."`
 }

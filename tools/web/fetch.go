@@ -22,9 +22,9 @@ import (
 const Name = "web_fetch"
 
 type input struct {
-	URL        string `json:"url" min:"1" max:"8192" doc:"With http:// or https://."`
-	MaxChars   int    `json:"maxChars" default:"50000" min:"1" max:"1000000" doc:"Maximum number of characters, at most about 79,000."`
-	StartIndex int    `json:"start_index" default:"0" min:"0" max:"1000000000" doc:"Character offset to read on from."`
+	URL        string `json:"url" min:"1" max:"8192" also:"link address uri href" doc:"With http:// or https://."`
+	MaxChars   int    `json:"maxChars" default:"50000" min:"1" max:"1000000" also:"max_length max_content_length" doc:"Maximum number of characters, at most about 79,000."`
+	StartIndex int    `json:"start_index" default:"0" min:"0" max:"1000000000" also:"start offset" doc:"Character offset to read on from."`
 	Format     string `json:"format" default:"text" enum:"text|markdown|raw" doc:"Format of HTML."`
 	Content    string `json:"content" default:"page" enum:"page|article" doc:"Whole page, or its main text without menus and teasers."`
 	Selector   string `json:"selector" default:"" max:"1000" doc:"CSS selector of the parts to return, such as main."`

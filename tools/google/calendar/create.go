@@ -17,12 +17,12 @@ import (
 )
 
 type createInput struct {
-	Summary      string     `json:"summary" min:"1" max:"1000" doc:"Title of the event."`
-	Start        string     `json:"start" min:"1" max:"64" doc:"A local time (2026-03-02T14:30), a time with an offset (2026-03-02T14:30:00+01:00), or a date (2026-03-02) for an all-day event."`
-	End          string     `json:"end" min:"1" max:"64" doc:"End, written like start; of an all-day event its last day, which may be that of start."`
+	Summary      string     `json:"summary" min:"1" max:"1000" also:"title name" doc:"Title of the event."`
+	Start        string     `json:"start" min:"1" max:"64" also:"startTime startDateTime" doc:"A local time (2026-03-02T14:30), a time with an offset (2026-03-02T14:30:00+01:00), or a date (2026-03-02) for an all-day event."`
+	End          string     `json:"end" min:"1" max:"64" also:"endTime endDateTime" doc:"End, written like start; of an all-day event its last day, which may be that of start."`
 	Description  string     `json:"description,omitempty" max:"8192" doc:"Text of the event; Google Calendar shows HTML in it."`
 	Location     string     `json:"location,omitempty" max:"1024" doc:"Where it is."`
-	Attendees    string     `json:"attendees,omitempty" max:"65000" doc:"E-mail addresses of people to invite, separated by commas."`
+	Attendees    string     `json:"attendees,omitempty" max:"65000" list:"true" also:"guests" doc:"E-mail addresses of people to invite, separated by commas."`
 	CalendarID   string     `json:"calendarId" default:"primary" max:"1024" doc:"ID of the calendar; primary is the user's own."`
 	TimeZone     string     `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset, such as Europe/London; default: the configured one, or the calendar's."`
 	Recurrence   []string   `json:"recurrence,omitempty" max:"50" doc:"Lines of RFC 5545, such as RRULE:FREQ=WEEKLY;BYDAY=MO;COUNT=10."`

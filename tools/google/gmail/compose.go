@@ -19,11 +19,11 @@ import (
 
 // composeInput is the mail that gmail_send and gmail_draft are given.
 type composeInput struct {
-	To               string   `json:"to,omitempty" max:"20000" doc:"Recipients, separated by commas, such as amy@example.com, Bo Li <bo@example.com>; left out in a reply, it goes to whom the original asks for."`
-	Cc               string   `json:"cc,omitempty" max:"20000" doc:"Recipients of a copy, separated by commas."`
-	Bcc              string   `json:"bcc,omitempty" max:"20000" doc:"Recipients of a blind copy, whom the others do not see, separated by commas."`
+	To               string   `json:"to,omitempty" max:"20000" list:"true" also:"recipients recipient" doc:"Recipients, separated by commas, such as amy@example.com, Bo Li <bo@example.com>; left out in a reply, it goes to whom the original asks for."`
+	Cc               string   `json:"cc,omitempty" max:"20000" list:"true" doc:"Recipients of a copy, separated by commas."`
+	Bcc              string   `json:"bcc,omitempty" max:"20000" list:"true" doc:"Recipients of a blind copy, whom the others do not see, separated by commas."`
 	Subject          string   `json:"subject,omitempty" max:"2000" doc:"Subject line; left out in a reply, it is that of the original after Re:."`
-	Body             string   `json:"body" max:"5000000" doc:"Plain text of the mail."`
+	Body             string   `json:"body" max:"5000000" also:"text message content" doc:"Plain text of the mail."`
 	HTML             string   `json:"html,omitempty" max:"5000000" doc:"HTML of the mail, for programs that show it; body must say the same."`
 	ReplyToMessageID string   `json:"replyToMessageId,omitempty" pattern:"^[0-9A-Za-z_-]{0,200}$" doc:"ID of the message to reply to, as gmail_search returns it; the reply is put in its thread."`
 	ReplyAll         bool     `json:"replyAll" default:"false" doc:"Whether a reply also goes to all other recipients of the original."`

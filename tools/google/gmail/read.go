@@ -16,7 +16,7 @@ import (
 )
 
 type readInput struct {
-	MessageID string `json:"messageId" pattern:"^[0-9A-Za-z_-]{1,200}$" doc:"ID of the message, as gmail_search returns it."`
+	MessageID string `json:"messageId" pattern:"^[0-9A-Za-z_-]{1,200}$" also:"id" doc:"ID of the message, as gmail_search returns it."`
 	Format    string `json:"format" default:"text" enum:"text|html|raw|headers" doc:"What to return: text is the text with links as text (url), html the HTML as it was sent, raw the whole mail in RFC 5322, headers all header fields and no text."`
 }
 
