@@ -2,6 +2,7 @@ package domain
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -49,6 +50,15 @@ func RedactText(s string, secrets []string) string {
 func RedactJSON(raw json.RawMessage, secrets []string) json.RawMessage {
 	r := newRedactor(secrets)
 	return r.json(raw)
+}
+
+// WithoutSecrets returns JSON without the secrets that results of the call that ctx belongs to
+// must not have, for what changes it beyond recognition.
+func WithoutSecrets(ctx context.Context, raw json.RawMessage) json.RawMessage {
+	if c := callOf(ctx); c.catalog != nil {
+		return c.catalog.redactor.json(raw)
+	}
+	return raw
 }
 
 // outcome returns out without secrets.
