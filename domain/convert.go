@@ -3,8 +3,6 @@ package domain
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -26,56 +24,42 @@ func (s *ToolInputSchema) Converted(args json.RawMessage) (json.RawMessage, erro
 	if len(args) == 0 || string(args) == "null" {
 		return args, nil
 	}
-	root := s.root()
-	c := conversion{defs: root.defs}
-	if args = bytes.TrimSpace(args); args[0] != '{' {
-		v, err := decode(args)
-		if err != nil {
-			return nil, err
-		}
-		object, ok := c.value(v, &root.Param)
-		if !ok {
-			return nil, notObject(v, nil)
-		}
-		return json.Marshal(object)
-	}
+	root, some := s.root(), false
 	fields := make(map[string]*Param, len(root.Fields))
 	for i := range root.Fields {
 		fields[root.Fields[i].Name] = &root.Fields[i]
 	}
-	some := false
 	converted, err := rawjson.Edit(args, func(name, value []byte) []byte {
 		f := fields[string(name)]
-		if f == nil || value[0] == 'n' || value[0] == '"' && f.Type == "string" {
+		if f == nil || value[0] == '"' && f.Type == "string" {
 			return value
 		}
 		v, err := rawjson.DecodeMax(value, maxValues)
 		if err != nil { // it is too long
 			return value
 		}
-		v, changed := c.value(v, f)
-		if !changed {
-			return value
+		v, changed := conversion{defs: root.defs}.value(v, f)
+		if b, err := json.Marshal(v); changed && err == nil {
+			some = true
+			return b
 		}
-		some = true
-		b, _ := json.Marshal(v) // what was decoded can be encoded
-		return b
+		return value
 	})
-	switch {
-	case err != nil:
-		return nil, invalid("", "arguments are "+err.Error())
-	case some:
+	if args = bytes.TrimSpace(args); err != nil {
+		return nil, notObject(args, err)
+	}
+	if some {
 		return converted, nil
 	}
 	return args, nil
 }
 
-// notObject returns what is wrong with arguments that are no object, or else what was found.
-func notObject(args any, found []InvalidField) error {
-	if _, ok := args.(map[string]any); !ok {
-		return invalid("", "arguments must be an object, not "+describe(args))
+// notObject says what arguments are that are no object.
+func notObject(args []byte, err error) error {
+	if v, wrong := rawjson.Decode(args); wrong == nil {
+		return invalid("", "arguments must be an object, not "+describe(v))
 	}
-	return &InvalidArguments{found}
+	return invalid("", "arguments are "+err.Error())
 }
 
 // maxForms bounds the steps to find out which types a schema accepts.
@@ -112,36 +96,64 @@ func (c conversion) forms(p *Param) (all []*Param) {
 }
 
 // value returns v converted for p, and whether that changes it.
-func (c conversion) value(v any, p *Param) (converted any, changed bool) {
-	var fits *Param
+func (c conversion) value(v any, p *Param) (any, bool) {
 	forms := c.forms(p)
+	held, fits, changed := c.held(v, forms)
+	s, isText := v.(string)
+	if fits || v == nil || isText && (s == "" || s[0] == '[') {
+		return held, changed
+	}
 	for _, f := range forms {
-		if isType(v, f.Type) {
-			if fits != nil { // which of them is meant is not known
-				return v, false
+		switch {
+		case f.Type != "array":
+		case f.Items == nil || c.forms(f.Items) == nil:
+			return []any{v}, true
+		default:
+			if element, fits, _ := c.held(v, c.forms(f.Items)); fits {
+				return []any{element}, true
 			}
-			fits = f
-		}
-	}
-	if fits != nil {
-		return v, c.within(v, fits)
-	}
-	for _, read := range []func(any, *Param) (any, bool){c.unquoted, c.wrapped} {
-		for _, f := range forms {
-			r, ok := read(v, f)
-			if !ok {
-				continue
-			}
-			if changed && !reflect.DeepEqual(r, converted) {
-				return v, false
-			}
-			converted, changed = r, true
-		}
-		if changed {
-			return converted, true
 		}
 	}
 	return v, false
+}
+
+// maxQuoted is the longest number in quotes that is taken out of them.
+const maxQuoted = 400
+
+// held returns v or what it holds as a string, whichever is of the type of one of the forms;
+// fits is false if neither is.
+func (c conversion) held(v any, forms []*Param) (held any, fits, changed bool) {
+	typed := func(v any) []*Param { return filter(forms, func(f *Param) bool { return isType(v, f.Type) }) }
+	if typed := typed(v); len(typed) > 0 {
+		return v, true, len(typed) == 1 && c.within(v, typed[0])
+	}
+	if list, ok := v.([]any); ok && len(list) > 0 && len(forms) == 1 && forms[0].list {
+		var b strings.Builder
+		for i, element := range list {
+			s, ok := element.(string)
+			if !ok {
+				return v, false, false
+			}
+			b.WriteString(strings.Repeat(", ", min(i, 1)) + s)
+		}
+		return b.String(), true, true
+	}
+	s, ok := v.(string)
+	if s = strings.TrimSpace(s); strings.EqualFold(s, "true") || strings.EqualFold(s, "false") {
+		s = strings.ToLower(s)
+	}
+	if !ok || s == "" || len(s) > maxQuoted && s[0] != '[' && s[0] != '{' {
+		return v, false, false
+	}
+	inside, err := rawjson.DecodeMax([]byte(s), maxValues)
+	fit := typed(inside)
+	if err != nil || len(fit) == 0 {
+		return v, false, false
+	}
+	if len(fit) == 1 {
+		c.within(inside, fit[0])
+	}
+	return inside, true, true
 }
 
 // within converts in place what v, an object or array of the type of p, contains.
@@ -149,7 +161,7 @@ func (c conversion) within(v any, p *Param) (changed bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		if c.own {
-			changed = p.rename(v)
+			p.rename(v)
 		}
 		for i := range p.Fields {
 			f := &p.Fields[i]
@@ -170,69 +182,26 @@ func (c conversion) within(v any, p *Param) (changed bool) {
 	return changed
 }
 
-// maxQuoted is the longest number in quotes that is taken out of them.
-const maxQuoted = 400
-
-// unquoted returns what a string holds if that is of the type of p, or what a list of strings
-// is as the text that p is.
-func (c conversion) unquoted(v any, p *Param) (any, bool) {
-	if list, ok := v.([]any); ok && p.list {
-		texts := make([]string, len(list))
-		for i, element := range list {
-			if texts[i], ok = element.(string); !ok {
-				return nil, false
-			}
-		}
-		return strings.Join(texts, ", "), len(texts) > 0
-	}
-	s, ok := v.(string)
-	if s = strings.TrimSpace(s); !ok || s == "" {
-		return nil, false
-	}
-	switch {
-	case p.Type == "boolean":
-		s = strings.ToLower(s)
-		return s == "true", s == "true" || s == "false"
-	case len(s) > maxQuoted && s[0] != '[' && s[0] != '{' || s[0] == '"':
-		return nil, false
-	}
-	held, err := rawjson.DecodeMax([]byte(s), maxValues)
-	if err != nil || !isType(held, p.Type) {
-		return nil, false
-	}
-	c.within(held, p)
-	return held, true
-}
-
-// wrapped returns v as the only element of the list that p is.
-func (c conversion) wrapped(v any, p *Param) (any, bool) {
-	s, isText := v.(string)
-	if p.Type != "array" || v == nil || isText && (s == "" || s[0] == '[') {
-		return nil, false
-	}
-	if p.Items != nil {
-		v, _ = c.value(v, p.Items)
-		forms := c.forms(p.Items)
-		fits := forms == nil
-		for _, f := range forms {
-			fits = fits || isType(v, f.Type)
-		}
-		if !fits {
-			return nil, false
-		}
-	}
-	return []any{v}, true
-}
-
 // rename gives members of an object that are no fields the names of absent fields that they
 // surely stand for. Those of the only element of a list may stand beside it.
-func (p *Param) rename(object map[string]any) (changed bool) {
+func (p *Param) rename(object map[string]any) {
 	known := nameSet(p.fieldNames())
 	move := func(of *Param, to map[string]any) {
-		for field, name := range of.meanings(object, known) {
-			if _, given := to[field]; !given {
-				to[field], changed = object[name], true
-				delete(object, name)
+		meant, found := map[string]string{}, map[string][]string{} // fields by other names, and names by fields
+		for _, f := range of.Fields {
+			for _, name := range slices.Concat(f.also, []string{f.Name}) {
+				meant[nearest.Plain(name)] = f.Name
+			}
+		}
+		for name := range object {
+			if field, ok := meant[nearest.Plain(name)]; ok && !known[name] {
+				found[field] = append(found[field], name)
+			}
+		}
+		for field, names := range found {
+			if _, given := to[field]; !given && len(names) == 1 {
+				to[field] = object[names[0]]
+				delete(object, names[0])
 			}
 		}
 	}
@@ -246,28 +215,4 @@ func (p *Param) rename(object map[string]any) (changed bool) {
 			object[f.Name] = []any{element}
 		}
 	}
-	return changed
-}
-
-// meanings returns which member, of those that are not known, stands for which field, by the
-// field; none where two do.
-func (p *Param) meanings(object map[string]any, known map[string]bool) map[string]string {
-	fields, found := map[string]string{}, map[string]string{}
-	for _, f := range p.Fields {
-		for _, name := range slices.Concat(f.also, []string{f.Name}) {
-			fields[nearest.Plain(name)] = f.Name
-		}
-	}
-	for name := range object {
-		field, ok := fields[nearest.Plain(name)]
-		if !ok || known[name] {
-			continue
-		}
-		if _, twice := found[field]; twice {
-			name = ""
-		}
-		found[field] = name
-	}
-	maps.DeleteFunc(found, func(_, name string) bool { return name == "" })
-	return found
 }

@@ -88,7 +88,7 @@ func (p *Param) meant(name string, fields []string) (string, bool) {
 			return f.Name + "?", true
 		}
 	}
-	if near, ok := nearest.Argument(name, fields); ok {
+	if near, ok := nearest.Word(name, fields); ok {
 		return near + "?", true
 	}
 	for _, f := range p.Fields {

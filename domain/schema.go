@@ -160,63 +160,44 @@ func parseRoot(raw []byte) (*rootParam, error) {
 	return root, nil
 }
 
-// checkReferences reports a reference in the schema v that leads to nothing in the root.
-func checkReferences(v, root any) error {
+// checkReferences reports a reference in the schema v that leads out of the root, or to a member
+// that is not there.
+func checkReferences(v, root any) (err error) {
 	switch v := v.(type) {
 	case []any:
-		for _, element := range v {
-			if err := checkReferences(element, root); err != nil {
-				return err
-			}
+		for i := 0; i < len(v) && err == nil; i++ {
+			err = checkReferences(v[i], root)
 		}
 	case map[string]any:
 		if to, ok := v["$ref"].(string); ok && !leads(to, root) {
 			return fmt.Errorf("$ref %.100q leads to nothing in the schema, and schemas are not loaded", to)
 		}
 		for keyword, member := range v {
-			if slices.Contains(literal, keyword) {
-				continue
-			}
-			if err := checkReferences(member, root); err != nil {
-				return err
+			if literal := slices.Contains([]string{"default", "const", "enum", "examples"}, keyword); !literal && err == nil {
+				err = checkReferences(member, root)
 			}
 		}
 	}
-	return nil
+	return err
 }
 
-// literal are the keywords whose values are no schemas.
-var literal = []string{"default", "const", "enum", "example", "examples"}
-
-// leads reports whether a reference leads to a value in the root. Of a name of a schema it
-// is believed.
+// leads reports whether a reference leads to a value in the root, as far as there are objects on
+// the way.
 func leads(to string, root any) bool {
-	pointer, local := strings.CutPrefix(to, "#")
-	if !local || !strings.HasPrefix(pointer, "/") {
-		return local
-	}
-	if plain, err := url.PathUnescape(pointer); err == nil {
-		pointer = plain
-	}
-	for name := range strings.SplitSeq(pointer[1:], "/") {
-		switch at := root.(type) {
-		case []any:
-			i, err := strconv.Atoi(name)
-			if err != nil || i < 0 || i >= len(at) {
-				return false
-			}
-			root = at[i]
-		case map[string]any:
-			member, ok := at[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
-			if !ok {
-				return false
-			}
-			root = member
-		default:
+	names := strings.Split(to, "/")
+	for _, name := range names[1:] {
+		object, ok := root.(map[string]any)
+		if !ok {
+			break
+		}
+		if plain, err := url.PathUnescape(name); err == nil {
+			name = plain
+		}
+		if root, ok = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]; !ok {
 			return false
 		}
 	}
-	return true
+	return strings.HasPrefix(to, "#")
 }
 
 // param reads the keywords of a schema that [Param] holds.
@@ -372,7 +353,10 @@ func (s *ToolInputSchema) Arguments(args json.RawMessage) (Arguments, error) {
 	if len(root.check(v)) > 0 {
 		v, _ = conversion{root.defs, true}.value(v, &root.Param)
 		if found := root.check(v); len(found) > 0 {
-			return nil, notObject(v, found)
+			if _, ok := v.(map[string]any); !ok {
+				return nil, notObject(args, nil)
+			}
+			return nil, &InvalidArguments{found}
 		}
 	}
 	fillDefaults(v, &root.Param)

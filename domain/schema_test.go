@@ -91,7 +91,7 @@ func TestArguments(t *testing.T) {
 		{args: `{"query":"go","sites":["a","b","c","d"]}`, err: `search: sites must have at most 3 elements`},
 		{args: `{"query":"go","sort":"dat"}`, err: `search: sort must be one of relevance, date, not the string "dat"; did you mean date?`},
 		{args: `{"query":"go","cuont":1}`, err: `search: cuont is not a known argument; did you mean count?`},
-		{args: `{"q":"go","to":1,"head_limit":2}`, err: `search: head_limit is not a known argument; did you mean count?; q is not a known argument; did you mean query?; query is required; to is not a known argument; did you mean ranges[].to?`},
+		{args: `{"q":"go","to":1,"head_limit":2}`, err: `search: head_limit is not a known argument; known: query, count, sites, safe, sort, ratio, ranges, env; q is not a known argument; query is required; to is not a known argument; did you mean ranges[].to?`},
 		{args: `{"query":"go","yyy":1,"zzz":1}`, err: `search: yyy is not a known argument; known: query, count, sites, safe, sort, ratio, ranges, env; zzz is not a known argument`},
 		{args: `{"query":"go","zzz":1}`, err: `search: zzz is not a known argument; known: query, count, sites, safe, sort, ratio, ranges, env`},
 		{args: `{"query":"go","ranges":[{"from":1},{"form":2}]}`,
@@ -217,8 +217,8 @@ func TestConverted(t *testing.T) {
 		"objects":{"type":"array","items":{"$ref":"#/$defs/Point"}},"point":{"allOf":[{"$ref":"#/$defs/Point"}],"default":null},
 		"maybe":{"anyOf":[{"type":"array","items":{"type":"integer"}},{"type":"null"}]},"either":{"type":["string","array"]},
 		"free":{},"yes":true,"both":{"oneOf":[{"type":"boolean"},{"type":"integer"}]},"scale":{"type":"string","default":"css"},
-		"loop":{"$ref":"#/$defs/Loop"}},
-		"$defs":{"Point":{"type":"object","properties":{"x":{"type":"number"}}},"Loop":{"anyOf":[{"$ref":"#/$defs/Loop"},{"$ref":"#/$defs/Loop"}]}}}`))
+		"loop":{"$ref":"#/$defs/Loop"},"lists":{"$ref":"#/$defs/Lists"}},
+		"$defs":{"Lists":{"type":"array","items":{"$ref":"#/$defs/Lists"}},"Point":{"type":"object","properties":{"x":{"type":"number"}}},"Loop":{"anyOf":[{"$ref":"#/$defs/Loop"},{"$ref":"#/$defs/Loop"}]}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,8 @@ func TestConverted(t *testing.T) {
 		`{"objects":{"x":"1"}}`: `{"objects":[{"x":1}]}`, `{"objects":"{\"x\":1}"}`: `{"objects":[{"x":1}]}`, `{"objects":["{\"x\":1}"]}`: `{"objects":[{"x":1}]}`,
 		`{"point":"{\"x\":\"1\"}"}`: `{"point":{"x":1}}`, `{"maybe":"[\"1\"]"}`: `{"maybe":[1]}`, `{"maybe":3}`: `{"maybe":[3]}`, `{"maybe":null}`: `{"maybe":null}`, `{"maybe":"null"}`: `{"maybe":null}`,
 		`{"either":"[1]"}`: `{"either":"[1]"}`, `{"free":"[1]","yes":"1"}`: `{"free":"[1]","yes":"1"}`, `{"both":"true"}`: `{"both":true}`, `{"both":"1"}`: `{"both":1}`,
-		`{"loop":"[1]"}`: `{"loop":"[1]"}`, `{"unknown":"1"}`: `{"unknown":"1"}`, `"{\"n\":\"1\"}"`: `{"n":1}`,
+		`{"loop":"[1]"}`: `{"loop":"[1]"}`, `{"unknown":"1"}`: `{"unknown":"1"}`,
+		`{"lists":5}`: `{"lists":5}`, `{"lists":"5"}`: `{"lists":"5"}`, `{"lists":[["[]"]]}`: `{"lists":[[[]]]}`,
 		`[]`: `arguments must be an object, not an array`, `{`: `arguments are not JSON at byte 1: expected a string`,
 	} {
 		got, err := schema.Converted([]byte(args))

@@ -6,54 +6,8 @@ import (
 	"sync"
 )
 
-// arguments are names that well-known tools have for arguments, by the names that they
-// have here, the most likely first.
-const arguments = `
-path: file_path file filename file_name absolute_path relative_path target_file target_path source_path directory dir dir_path folder root search_path uri
-working_dir: cwd workdir work_dir working_directory directory dir
-command: cmd script shell_command command_line bash code
-content: contents text file_text file_content data body new_content
-old_text: old_string old_str old search find original
-new_text: new_string new_str new replace replacement updated
-edits: changes patches diff
-create_dirs: create_directories make_dirs mkdir parents
-on_conflict: overwrite if_exists
-pattern: query regex regexp q search search_term search_pattern glob glob_pattern name file_pattern
-glob: include include_pattern includes file_glob file_pattern file_type type extension glob_pattern files
-ignore_case: i case_insensitive case_sensitive ignorecase insensitive
-fixed_string: F literal fixed_strings is_regex
-context: A B C context_lines before_context after_context lines_before lines_after before after
-mode: output_mode output format
-max_results: head_limit limit max_count max_matches m num_results count top_k size
-max_entries: head_limit limit max_results max_count count
-line_numbers: n show_line_numbers number_lines with_line_numbers
-offset: start_line line_start start from_line view_range skip line_offset start_line_one_indexed line begin
-limit: max_lines line_count lines num_lines length head max_bytes count
-recursive: depth max_depth recurse
-include_hidden: hidden show_hidden all dotfiles a
-gitignore: respect_gitignore respect_git_ignore git_ignore use_gitignore
-timeout: timeout_ms timeout_seconds timeout_secs max_time time_limit wait
-background: run_in_background is_background blocking detached async
-job: bash_id shell_id process_id session_id pid task_id job_id id terminal_id
-wait: timeout block wait_ms seconds
-env: environment environment_variables env_vars
-stdin: input standard_input
-url: link address uri href page
-maxChars: max_length max_chars max_content_length limit
-start_index: start offset
-query: q search search_term search_query keywords keyword pattern text
-keyword: query q search keywords title
-count: head_limit max_results num_results limit n top_k size
-message: prompt input question text content user_message body
-system_prompt: system instructions
-source: from src path old_path
-destination: to dest dst target new_path
-max_tokens: max_output_tokens max_completion_tokens
-id: job result_id
-page: page_number cursor offset
-`
-
-// tools are names that tools of other servers and clients have, in the same way.
+// tools are names that tools of other servers and clients have, by the names that they have
+// here, the most likely first.
 const tools = `
 read_file: read read_text_file read_multiple_files view view_file cat open open_file get_file get_file_contents file_read fs_read load_file read_media_file
 write_file: write create create_file save_file new_file file_write fs_write put_file write_to_file
@@ -95,10 +49,7 @@ func parse(table string) map[string][]string {
 	return names
 }
 
-var (
-	argumentNames = sync.OnceValue(func() map[string][]string { return parse(arguments) })
-	toolNames     = sync.OnceValue(func() map[string][]string { return parse(tools) })
-)
+var toolNames = sync.OnceValue(func() map[string][]string { return parse(tools) })
 
 // Plain folds the ways to write a name of several words: case, and what is between them. Of what is too
 // long for a name nothing is left.
@@ -115,25 +66,16 @@ func Plain(name string) string {
 	}, strings.ToLower(name))
 }
 
-// Argument returns the candidate that the caller of a tool probably meant with the
-// argument word: by what well-known tools call theirs, or else by its spelling.
-func Argument(word string, candidates []string) (string, bool) {
-	return meant(argumentNames(), word, candidates)
-}
-
-// Tool returns the candidate that a caller probably meant with the tool word, likewise.
+// Tool returns the candidate that a caller probably meant with the tool word: by what well-known
+// tools are called, or else by its spelling.
 func Tool(word string, candidates []string) (string, bool) {
-	return meant(toolNames(), word, candidates)
-}
-
-func meant(names map[string][]string, word string, candidates []string) (string, bool) {
 	folded := Plain(word)
 	for _, c := range candidates {
 		if folded != "" && Plain(c) == folded {
 			return c, true
 		}
 	}
-	others, known := names[folded]
+	others, known := toolNames()[folded]
 	for _, name := range others {
 		if slices.Contains(candidates, name) {
 			return name, true
