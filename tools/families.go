@@ -13,6 +13,7 @@ import (
 	"toolserver/tools/files"
 	"toolserver/tools/google"
 	"toolserver/tools/google/signin"
+	"toolserver/tools/jq"
 	"toolserver/tools/linkedin"
 	"toolserver/tools/meta"
 	"toolserver/tools/prompts"
@@ -30,6 +31,7 @@ type Deps struct {
 	Sandbox   *Sandbox
 	Settings  declare.Settings // of single tools
 	Results   *domain.ResultStore
+	Selector  *jq.Selector
 	Catalog   func(domain.Principal) []*domain.Tool // what a principal can call, all tools considered
 	Resources resources.Deps                        // its files are those of Sandbox
 
@@ -108,7 +110,7 @@ func families(d Deps) []family {
 		{"google", d.googleFrom(), true, func(d Deps) (domain.Offer, error) { return google.Offer(d.google()) }},
 		{"meta", []any{d.CapabilitiesFile, d.Anthropic}, true, func(d Deps) (domain.Offer, error) {
 			ask, err := asker(d)
-			return domain.Offer{Tools: append(meta.Tools(d.Results), meta.RefreshTool(meta.Capabilities{
+			return domain.Offer{Tools: append(meta.Tools(d.Results, d.Selector), meta.RefreshTool(meta.Capabilities{
 				Catalog: d.Catalog, Files: d.Sandbox.For(meta.RefreshName).Writer(), File: d.CapabilitiesFile, Headings: headings(), Ask: ask,
 			}))}, err
 		}},

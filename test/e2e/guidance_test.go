@@ -253,6 +253,7 @@ func TestOtherNames(t *testing.T) {
 		for tool, want := range map[string]string{
 			"read_text_file": "read_file", "Bash": "bash", "Read": "read_file", "str_replace_editor": "edit_file", "run_command": "bash",
 			"write": "write_file", "ls": "list_directory", "Glob": "search_files", "KillShell": "bash_jobs", "grpe": "grep",
+			"list_allowed_directories": "system_info", "get_file_info": "list_directory",
 		} {
 			a := call(tool, arguments("path", "x"))
 			saying(t, tool, a, "tool_not_found", fmt.Sprintf("no tool %q; did you mean %s?", tool, want))
@@ -265,22 +266,33 @@ func TestOtherNames(t *testing.T) {
 			args  map[string]any
 			names map[string]string
 		}{
-			{"read_file", arguments("file_path", "x"), map[string]string{"file_path": "path"}},
-			{"read_file", arguments("filename", "x", "-n", true), map[string]string{"filename": "path", "-n": "line_numbers"}},
-			{"edit_file", arguments("file_path", "x", "old_string", "a", "new_string", "b"), map[string]string{"file_path": "path", "old_string": "edits[].old_text", "new_string": "edits[].new_text"}},
-			{"edit_file", arguments("path", "x", "oldText", "a", "newText", "b"), map[string]string{"oldText": "edits[].old_text", "newText": "edits[].new_text"}},
-			{"grep", arguments("pattern", "x", "-i", true, "output_mode", "content", "head_limit", 3, "-A", 1, "-B", 1, "-C", 1),
-				map[string]string{"-i": "ignore_case", "output_mode": "mode", "head_limit": "max_results", "-A": "context", "-B": "context", "-C": "context"}},
-			{"grep", arguments("q", "x", "include", "*.go"), map[string]string{"q": "pattern", "include": "glob"}},
-			{"bash", arguments("script", "x", "cwd", "/"), map[string]string{"script": "command", "cwd": "working_dir"}},
-			{"bash", arguments("cmd", "x"), map[string]string{"cmd": "command"}},
+			{"read_file", arguments("path", "x", "tail", 2), map[string]string{"tail": "offset? A negative offset counts from the end: offset: -2 for the last two lines."}},
+			{"read_file", arguments("path", "x", "end_line", 2, "view_range", []int{1, 2}), map[string]string{"end_line": "limit? It is a number of lines", "view_range": "limit? It is a number of lines"}},
+			{"read_file", arguments("path", "x", "file_path", "y"), map[string]string{"file_path": "path?"}},
+			{"edit_file", arguments("path", "x", "patch", "y"), map[string]string{"patch": "edits? It has"}},
+			{"write_file", arguments("path", "x", "content", "y", "mode", "append"), map[string]string{"mode": "on_conflict? To add to the end of a file, use append_file."}},
+			{"grep", arguments("pattern", "x", "-A", 1, "-B", 1, "-C", 1, "case_sensitive", true), map[string]string{"-A": "context? It is", "-B": "context? It is", "case_sensitive": "ignore_case? "}},
+			{"grep", arguments("patern", "x"), map[string]string{"patern": "pattern?"}},
+			{"bash", arguments("cmd", "x", "timeout_ms", 5), map[string]string{"timeout_ms": "timeout? It is in seconds."}},
 		} {
 			a := call(row.tool, row.args)
 			for name, meant := range row.names {
-				saying(t, row.tool, a, "invalid_arguments", name+" is not a known argument; did you mean "+meant+"?")
+				saying(t, row.tool, a, "invalid_arguments", name+" is not a known argument; did you mean "+meant)
 			}
 			if strings.Contains(whole(a), "known: ") {
 				t.Errorf("%s: all names as well: %s", row.tool, whole(a))
+			}
+		}
+		for _, row := range []struct{ tool, args, want string }{ // what has one meaning is accepted
+			{"write_file", `{"filename":"names.txt","text":"a\nb\nc\n"}`, "names.txt"},
+			{"read_file", `{"filePath":"names.txt","-n":"true","start_line":"2"}`, "2\tb"}, {"read_file", `{"file":"names.txt","head":1}`, "a\n"},
+			{"edit_file", `{"file_path":"names.txt","old_string":"a","new_string":"d"}`, "+d"}, {"edit_file", `{"path":"names.txt","oldText":"d","newText":"e"}`, "+e"},
+			{"edit_file", `{"path":"names.txt","edits":"[{\"old_text\":\"e\",\"new_text\":\"f\"}]"}`, "+f"}, {"edit_file", `{"path":"names.txt","edits":{"old_str":"f","new_str":"g"}}`, "+g"},
+			{"grep", `{"q":"G","-i":true,"output_mode":"content","head_limit":3,"include":"names.*"}`, "names.txt:1:g"},
+			{"bash", `{"script":"echo hi","cwd":"."}`, "hi"}, {"execute_command", `{"cmd":"echo $X","env":"{\"X\":\"1\"}"}`, `"stdout":"1\n"`},
+		} {
+			if a := call(row.tool, json.RawMessage(row.args)); a.failed() || !strings.Contains(a.text(), row.want) {
+				t.Errorf("%s %s: %s", row.tool, row.args, whole(a))
 			}
 		}
 		many := map[string]any{"pattern": "x"}

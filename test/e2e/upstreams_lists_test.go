@@ -40,7 +40,7 @@ func TestUpstreamsLists(t *testing.T) {
 			return joined(a), a.Result.StructuredContent
 		})
 		for query, want := range map[string]string{
-			"paint a wall": "is cut; all of it: read_large_result(id=", "mix dyes": "arguments: a schema of ",
+			"paint a wall": "server u, tool paints(", "mix dyes": "arguments: a schema of ",
 		} {
 			text, structured := found(map[string]any{"query": query, "limit": 1})
 			if len(entriesOf([]map[string]any{structured}, "tools", "tool")) != 1 || !strings.Contains(text, want) || len(text) > most {

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/tools/anthropic"
 	"toolserver/tools/declare"
 	"toolserver/tools/files"
+	"toolserver/tools/jq"
 )
 
 const (
@@ -30,26 +32,30 @@ func Declared() declare.Group {
 // Tools returns the tools of the category meta that read store:
 // read_large_result. A page of store must be no longer than a result may be, or
 // the executor cuts it again; see [domain.PageBytes].
-func Tools(store *domain.ResultStore) []domain.Tool {
+func Tools(store *domain.ResultStore, selector *jq.Selector) []domain.Tool {
 	return []domain.Tool{domain.Define(domain.Tool{
-		Name:  readLargeName,
-		Title: "Read on in a long result",
-		Description: "Read one page of a result that was too long for one answer. " +
-			"The marker at the end of such an answer has the ID.",
+		Name:        readLargeName,
+		Title:       "Read on in a long result",
+		Description: "Read a page of a result that was too long for an answer; its end has the ID.",
 		Category:    category,
 		Listing:     domain.ListedAlways,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Ability:     "page through results that are too long for one answer",
-	}, reader{store}.read)}
+	}, reader{store, selector}.read)}
 }
 
+// maxSelectable bounds a result that parts are selected of, in bytes.
+const maxSelectable = 16 << 20
+
 type reader struct {
-	store *domain.ResultStore
+	store    *domain.ResultStore
+	selector *jq.Selector
 }
 
 type readInput struct {
-	ID   string `json:"id" min:"1" max:"64" also:"result_id" doc:"ID of the result, such as lr_0123456789ab."`
-	Page int    `json:"page" default:"1" min:"1" max:"1000000000" doc:"Page number, counted from 1."`
+	ID     string `json:"id" min:"1" max:"64" also:"result_id" doc:"Such as lr_0123456789ab."`
+	Page   int    `json:"page" default:"1" min:"1" max:"1000000000" doc:"Page, from 1."`
+	Select string `json:"select,omitempty" also:"jq filter" doc:"Program of jq for JSON."`
 }
 
 // pageMeta is the _meta of a page.
@@ -61,7 +67,21 @@ type pageMeta struct {
 }
 
 func (r reader) read(ctx context.Context, in readInput) (domain.ToolResult, error) {
-	text, pages, err := r.store.Page(domain.SessionOf(ctx).Principal, in.ID, in.Page)
+	p := domain.SessionOf(ctx).Principal
+	text, pages, err := r.store.Page(p, in.ID, in.Page)
+	if in.Select != "" {
+		var whole strings.Builder
+		for in.Page = 0; err == nil && in.Page < pages; {
+			if in.Page++; whole.Len() > maxSelectable {
+				return domain.Failure("too_large", fmt.Sprintf("result %q is too long for select, which reads up to %d MiB", in.ID, maxSelectable>>20), "Read its pages."), nil
+			}
+			text, pages, err = r.store.Page(p, in.ID, in.Page)
+			whole.WriteString(text)
+		}
+		if err == nil {
+			return r.selector.Select(ctx, readLargeName, in.Select, []byte(whole.String()), nil)
+		}
+	}
 	switch {
 	case errors.Is(err, domain.ErrUnknownResult):
 		return domain.Failure("unknown_id",

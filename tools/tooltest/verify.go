@@ -65,10 +65,6 @@ func verifyStructured(t testing.TB, tool domain.Tool, res domain.ToolResult) {
 // Conforms reports how structured content breaks a schema.
 func Conforms(schema *domain.ToolOutputSchema, structured any) error {
 	raw, _ := schema.MarshalJSON() // never fails
-	compiled, err := jsonschema.CompileString("schema://output", string(raw))
-	if err != nil {
-		return err
-	}
 	b, err := json.Marshal(structured)
 	if err != nil {
 		return err
@@ -77,7 +73,7 @@ func Conforms(schema *domain.ToolOutputSchema, structured any) error {
 	if err != nil {
 		return err
 	}
-	return compiled.Validate(v)
+	return jsonschema.MustCompileString("schema://output", string(raw)).Validate(v)
 }
 
 var snakeCase = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)

@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"toolserver/domain"
+	"toolserver/rawjson"
 	"toolserver/sandbox"
 	"toolserver/tools/declare"
+	"toolserver/tools/jq"
 )
 
 // Names of the tools that find and call tools of servers.
@@ -42,6 +44,8 @@ const BuiltIn = "toolserver"
 type Finder struct {
 	Catalog    func() *domain.Catalog // what is in force
 	Everything bool                   // also tools of this server: lists leave them out
+	Results    *domain.ResultStore    // keeps what a wrong program was to select from
+	Selector   *jq.Selector
 
 	searcher *searcher
 }
@@ -58,7 +62,8 @@ func (f Finder) Offer(servers int) (o domain.Offer) {
 		}, f.list),
 		domain.Define(domain.Tool{
 			Name: SearchName, Title: "Find a tool of an MCP server", Category: Category, Listing: domain.ListedAlways,
-			Description: "Find tools of the connected MCP servers by what they do, in plain words. Returns the best with the schemas of their arguments; mcp_exec calls them. " +
+			Description: "Find tools of the connected MCP servers by what they do, in plain words. Returns the best, with their arguments (? may be left out, [] a list, {} an object) " +
+				"and the schema of the first; mcp_info has the others, mcp_exec calls them. " +
 				"Use it first when no listed tool fits the task.",
 			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "find tools of other MCP servers by what they do",
 		}, f.search),
@@ -206,7 +211,7 @@ func (f Finder) info(ctx context.Context, in infoInput) (domain.ToolResult, erro
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	return domain.JSON(t.described())
+	return domain.JSON(described{t.server, t.name, t.tool.Title, t.tool.Description, t.tool.Input, t.tool.Output, t.tool.Annotations})
 }
 
 // described is a tool with all that a call of it takes.
@@ -218,41 +223,22 @@ type described struct {
 	Input       *domain.ToolInputSchema  `json:"input_schema,omitempty"`
 	Output      *domain.ToolOutputSchema `json:"output_schema,omitempty"`
 	Annotations domain.Annotations       `json:"annotations"`
-	Omitted     string                   `json:"omitted,omitempty" doc:"What is too long for a list."`
-}
-
-func (t found) described() described {
-	return described{t.server, t.name, t.tool.Title, t.tool.Description, t.tool.Input, t.tool.Output, t.tool.Annotations, ""}
-}
-
-// within returns the tool without schemas that have more than most bytes, and that of its
-// arguments as text.
-func (d described) within(most int) (short described, arguments string) {
-	input, _ := d.Input.MarshalJSON() // never fails
-	arguments = string(input)
-	if len(input) > most {
-		arguments = fmt.Sprintf("a schema of %s bytes, which %s returns", domain.Thousands(len(input)), InfoName)
-		d.Input, d.Omitted = nil, "input_schema: "+arguments
-	}
-	if d.Output == nil {
-		return d, arguments
-	}
-	if output, _ := d.Output.MarshalJSON(); len(output) > most {
-		d.Output = nil
-	}
-	return d, arguments
 }
 
 type execInput struct {
 	Server string         `json:"server" min:"1" max:"64" doc:"Name of the server."`
 	Tool   string         `json:"tool" min:"1" max:"256" doc:"Name of the tool at that server."`
-	Args   map[string]any `json:"args,omitempty" doc:"Arguments, as the tool's schema describes them."`
+	Args   map[string]any `json:"args,omitempty" also:"arguments params parameters input" doc:"Arguments, as the tool's schema describes them."`
+	Select string         `json:"select,omitempty" also:"jq filter" doc:"Program of jq that returns only parts of a result that is JSON, such as .items[] | {id, name}."`
 }
 
 func (f Finder) exec(ctx context.Context, in execInput) (domain.ToolResult, error) {
 	t, err := f.find(domain.SessionOf(ctx).Principal, in.Server, in.Tool)
 	if err != nil {
 		return domain.ToolResult{}, err
+	}
+	if err := jq.Check(in.Select); in.Select != "" && err != nil {
+		return domain.ToolResult{}, domain.InvalidArgument(ExecName, "select", err.Error())
 	}
 	args, err := domain.Arguments(in.Args).JSON()
 	if err != nil {
@@ -265,7 +251,30 @@ func (f Finder) exec(ctx context.Context, in execInput) (domain.ToolResult, erro
 	if e, ok := err.(*domain.Error); ok && e.Code == domain.CodeInvalidParams {
 		e.Hint = "Correct the arguments named in the message; mcp_info has the schema."
 	}
-	return r, err
+	if in.Select == "" || err != nil || r.IsError {
+		return r, err
+	}
+	value := domain.WithoutSecrets(ctx, valueOf(r))
+	return f.Selector.Select(ctx, ExecName, in.Select, value, func() string {
+		return "The call was made. All of its result: " + f.Results.Keep(domain.SessionOf(ctx).Principal, string(value)).Call(1)
+	})
+}
+
+// valueOf returns what can be selected from: the structured content or, without it, the first
+// text that is JSON; or else what there is of text.
+func valueOf(r domain.ToolResult) (value json.RawMessage) {
+	if structured := r.Structured(); structured != nil {
+		if b, err := json.Marshal(structured); err == nil {
+			return b
+		}
+	}
+	for _, c := range r.Content {
+		if rawjson.Valid([]byte(c.Text)) == nil {
+			return json.RawMessage(c.Text)
+		}
+		value = append(value, c.Text...)
+	}
+	return value
 }
 
 // Codes of JSON-RPC that say that the request is at fault.

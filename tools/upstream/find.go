@@ -42,10 +42,20 @@ type searchInput struct {
 	Limit  int      `json:"limit" default:"5" min:"1" max:"50" doc:"How many tools to return."`
 }
 
+// fitting is a tool that was found.
+type fitting struct {
+	shown
+	Signature string                  `json:"signature" doc:"Its arguments: ? marks one that may be left out, [] a list, {} an object."`
+	Input     *domain.ToolInputSchema `json:"input_schema,omitempty" doc:"Of the first, unless it is very long."`
+}
+
+// maxShownSchema bounds the schema in the answer of a search.
+const maxShownSchema = 4000
+
 type searchOutput struct {
-	Tools []described `json:"tools" doc:"The tools that fit best, the best first."`
-	Weak  bool        `json:"weak,omitempty" doc:"No tool fits most of the query; these are near misses."`
-	Hint  string      `json:"hint,omitempty" doc:"What would narrow the search."`
+	Tools []fitting `json:"tools" doc:"The tools that fit best, the best first."`
+	Weak  bool      `json:"weak,omitempty" doc:"No tool fits most of the query; these are near misses."`
+	Hint  string    `json:"hint,omitempty" doc:"What would narrow the search."`
 }
 
 func (f Finder) search(ctx context.Context, in searchInput) (domain.ToolResult, error) {
@@ -57,7 +67,19 @@ func (f Finder) search(ctx context.Context, in searchInput) (domain.ToolResult, 
 	r := index.Search(in.Query, search.Options{
 		Limit: in.Limit, Server: in.Server, Files: in.Files, Keep: func(i int) bool { return catalog.Why(p, all[i].tool.Name) == "" },
 	})
-	out, mostSchema := searchOutput{Weak: r.Weak, Hint: hint(r)}, domain.ListRoom(ctx)/2
+	out, mostSchema := searchOutput{Weak: r.Weak, Hint: hint(r)}, min(maxShownSchema, domain.ListRoom(ctx)/2)
+	fits := func(i int, h search.Hit) (f fitting, arguments string) {
+		t := all[h.Tool]
+		if f = (fitting{t.shown(), t.name + "(" + t.tool.Input.Signature() + ")", nil}); i > 0 {
+			return f, ""
+		}
+		schema, _ := t.tool.Input.MarshalJSON() // never fails
+		if len(schema) > mostSchema {
+			return f, fmt.Sprintf("  arguments: a schema of %s bytes, which %s returns\n", domain.Thousands(len(schema)), InfoName)
+		}
+		f.Input = t.tool.Input
+		return f, "  arguments: " + string(schema) + "\n"
+	}
 	return domain.List[search.Hit]{
 		Entries: r.Hits,
 		Text: func(hits []search.Hit) string {
@@ -67,10 +89,9 @@ func (f Finder) search(ctx context.Context, in searchInput) (domain.ToolResult, 
 			} else if r.Weak {
 				b.WriteString("No tool fits most of the query. These come near:\n")
 			}
-			for _, h := range hits {
-				t := all[h.Tool]
-				_, arguments := t.described().within(mostSchema)
-				fmt.Fprintf(&b, "server %s, tool %s: %s\n  arguments: %s\n", t.server, t.name, Summary(t.tool.Description), arguments)
+			for i, h := range hits {
+				f, arguments := fits(i, h)
+				fmt.Fprintf(&b, "server %s, tool %s: %s\n%s", f.Server, f.Signature, f.Description, arguments)
 			}
 			if out.Hint != "" {
 				b.WriteString("\n" + out.Hint)
@@ -79,10 +100,10 @@ func (f Finder) search(ctx context.Context, in searchInput) (domain.ToolResult, 
 		},
 		Results: func(hits []search.Hit, _ int) any {
 			out := out
-			out.Tools = []described{}
-			for _, h := range hits {
-				short, _ := all[h.Tool].described().within(mostSchema)
-				out.Tools = append(out.Tools, short)
+			out.Tools = []fitting{}
+			for i, h := range hits {
+				f, _ := fits(i, h)
+				out.Tools = append(out.Tools, f)
 			}
 			return out
 		},

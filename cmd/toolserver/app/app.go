@@ -24,6 +24,7 @@ import (
 	"toolserver/tools"
 	"toolserver/tools/files"
 	"toolserver/tools/google"
+	"toolserver/tools/jq"
 	"toolserver/tools/resources"
 	"toolserver/tools/shell"
 	"toolserver/tools/upstream"
@@ -54,7 +55,7 @@ func RunChild() (code int, isChild bool) {
 	case process.IsSupervisor():
 		return process.Supervise(confine.Confiner()), true
 	}
-	return 0, false
+	return jq.RunChild()
 }
 
 // App is the program put together from a configuration.
@@ -68,6 +69,7 @@ type App struct {
 	launcher *process.Launcher
 	runner   *runner.Runner
 	kernel   *sandbox.Kernel
+	selector *jq.Selector
 	server   *server.Server // nil until serve makes it
 	errors   string         // of the command line, instead of what the configuration says
 
@@ -101,7 +103,7 @@ func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 		log.Warn("commands run without a supervisor, appends without a child process", zap.Error(err))
 	}
 	a := &App{
-		program: program, self: self, started: time.Now(), log: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
+		program: program, self: self, selector: jq.New(self), started: time.Now(), log: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
 		launcher: process.NewLauncher(process.Options{Supervisor: self, Wrap: confine.Wrap}),
 	}
 	a.results.Unnamed = osfile.Unnamed
@@ -230,9 +232,10 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 		Google: tools.GoogleDeps{
 			Options: cfg.Google, Disabled: google.DisabledOf(cfg.Tools), Serving: func() bool { return a.server != nil }, Prove: a.prover, Open: a.openBrowser,
 		},
-		Finder:  upstream.Finder{Catalog: a.exec.Registry.Catalog, Everything: cfg.Discovery.Mode == domain.DiscoverSearch},
-		Servers: len(cfg.Servers),
-		Catalog: a.Callable, CapabilitiesFile: cfg.CapabilitiesFile,
+		Finder:   upstream.Finder{Catalog: a.exec.Registry.Catalog, Everything: cfg.Discovery.Mode == domain.DiscoverSearch, Results: a.results, Selector: a.selector},
+		Selector: a.selector,
+		Servers:  len(cfg.Servers),
+		Catalog:  a.Callable, CapabilitiesFile: cfg.CapabilitiesFile,
 	}
 }
 

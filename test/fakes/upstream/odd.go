@@ -115,3 +115,28 @@ func deepSchemas() []tool {
 	all := strings.Repeat(`{"allOf":[`, levels) + "{}" + strings.Repeat("]}", levels)
 	return []tool{said("deep", "Has a deep schema.", `"inputSchema":`+object), said("deep_all", "Has another.", schema(`"x":`+all)), said("beside_deep", "Has a flat one.", schema(""))}
 }
+
+// judging are tools that decide for themselves what they accept, and answer what they got.
+func judging() []tool {
+	var bomb strings.Builder
+	bomb.WriteString(`"inputSchema":{"type":"object","properties":{"x":{"$ref":"#/$defs/d60"}},"$defs":{"d0":{"type":"string"}`)
+	for i := range 60 {
+		fmt.Fprintf(&bomb, `,"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i+1, i, i)
+	}
+	bomb.WriteString("}}")
+	got := func(c *call) (string, error) {
+		arguments := string(c.params["arguments"])
+		if strings.Contains(arguments, "wrong") {
+			return failure("scale must be css or device"), nil
+		}
+		return text(arguments), nil
+	}
+	return []tool{
+		{"bomb", "Has a schema that is 2 KiB, and endless when it is expanded.", bomb.String(), got},
+		{"shot", "Takes a picture.", schema(`"scale":{"type":"string","enum":["css","device"],"default":"css"},"full":{"type":"boolean"},`+
+			`"n":{"type":"integer"},"f":{"type":"number"},"l":{"type":"array","items":{"type":"string"}},"o":{"type":"object"}`, "scale"), got},
+		{"issues", "Returns issues.", schema(""), func(*call) (string, error) {
+			return text(`{"items":[{"id":1.50,"name":"a","body":"long"},{"id":2,"name":"b"}]}`), nil
+		}},
+	}
+}

@@ -25,6 +25,7 @@ func sets() map[string]func() []tool {
 		"long":        longTools,
 		"deep":        deepSchemas,
 		"flags":       flagged,
+		"judging":     judging,
 		"none":        func() []tool { return nil },
 	}
 }
