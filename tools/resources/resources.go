@@ -35,8 +35,8 @@ type Deps struct {
 	// ConfigChanged has changed called whenever another configuration is in
 	// force, until ctx ends. It returns at once.
 	ConfigChanged func(ctx context.Context, changed func())
-	// Health tells how the server is.
-	Health func() Health
+	// Health tells a principal how the server is.
+	Health func(domain.Principal) Health
 	// Upstreams tells a principal how the servers are that it may use, as what JSON is
 	// made of.
 	Upstreams func(domain.Principal) any
@@ -117,13 +117,13 @@ type Health struct {
 	Missing []domain.Missing `json:"missing,omitempty"`
 }
 
-func health(now func() Health) domain.Resource {
+func health(now func(domain.Principal) Health) domain.Resource {
 	return textual(domain.Resource{
 		URI: "status://health", Name: HealthName, Title: "Health",
 		Description: "Whether the server is well: version, uptime, how many tools there are, calls that hang.",
 		MIMEType:    "application/json",
-	}, func(context.Context) (string, error) {
-		text, err := json.MarshalIndent(now(), "", "  ")
+	}, func(ctx context.Context) (string, error) {
+		text, err := json.MarshalIndent(now(domain.SessionOf(ctx).Principal), "", "  ")
 		return string(text), err
 	})
 }

@@ -151,7 +151,7 @@ func TestHealth(t *testing.T) {
 		Status: "ok", Version: "1.2.3", Started: "2026-01-02T03:04:05Z", UptimeSeconds: 61, ToolsEnabled: 16, ToolsDisabled: 1,
 		CallsAbandoned: 2, ProtocolVersions: []string{"2026-07-28"}, SandboxLayers: []string{"openat2"},
 	}
-	replace(t, exec, resources.Deps{Health: func() resources.Health { return want }})
+	replace(t, exec, resources.Deps{Health: func(domain.Principal) resources.Health { return want }})
 	c, err := read(t, exec, "status://health")
 	if err != nil || c.MIMEType != "application/json" {
 		t.Fatalf("%+v, %v", c, err)
@@ -177,7 +177,7 @@ func TestOffered(t *testing.T) {
 	}
 	box := tooltest.Sandbox(t, sandbox.Policy{}, files.Declared())
 	var names []string
-	for _, r := range resources.All(resources.Deps{Files: box.For(files.ReadFile).Reader(), Config: func() (string, error) { return "", nil }, Health: func() resources.Health { return resources.Health{} }}) {
+	for _, r := range resources.All(resources.Deps{Files: box.For(files.ReadFile).Reader(), Config: func() (string, error) { return "", nil }, Health: func(domain.Principal) resources.Health { return resources.Health{} }}) {
 		names = append(names, r.Name)
 		if r.Title == "" || !strings.HasSuffix(r.Description, ".") {
 			t.Errorf("%s: title %q, description %q", r.Name, r.Title, r.Description)

@@ -235,7 +235,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 		Finder:   upstream.Finder{Catalog: a.exec.Registry.Catalog, Everything: cfg.Discovery.Mode == domain.DiscoverSearch, Results: a.results, Selector: a.selector},
 		Selector: a.selector,
 		Servers:  len(cfg.Servers),
-		Catalog:  a.Callable, CapabilitiesFile: cfg.CapabilitiesFile,
+		Catalog:  a.told, CapabilitiesFile: cfg.CapabilitiesFile,
 	}
 }
 
@@ -297,6 +297,14 @@ func (a *App) Executor() *domain.Executor { return a.exec }
 // ProcessTree returns how commands and everything they start are kept together,
 // and why not better.
 func (a *App) ProcessTree() (process.Method, error) { return a.launcher.Method() }
+
+// told returns the tools that a principal may write into a file: where several people share a
+// server, those that are for everybody.
+func (a *App) told(p domain.Principal) []*domain.Tool {
+	return slices.DeleteFunc(a.Callable(p), func(t *domain.Tool) bool {
+		return len(a.Config().Server.Tokens) > 0 && (len(t.Groups) > 0 || t.ComplianceLevel != "")
+	})
+}
 
 // Callable returns the tools that a principal can call.
 func (a *App) Callable(p domain.Principal) []*domain.Tool {

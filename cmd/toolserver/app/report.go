@@ -14,8 +14,9 @@ import (
 	"toolserver/tools/resources"
 )
 
-// health returns what status://health reports.
-func (a *App) health() resources.Health {
+// health returns what status://health reports to a principal, who must not learn how much others
+// may use.
+func (a *App) health(p domain.Principal) resources.Health {
 	h := resources.Health{
 		Status: "ok", Version: a.program.Version, Started: a.started.UTC().Format(time.RFC3339), UptimeSeconds: int64(time.Since(a.started).Seconds()),
 		ProtocolVersions: mcp.ValidProtocolVersions, CallsAbandoned: a.exec.Abandoned(),
@@ -32,14 +33,15 @@ func (a *App) health() resources.Health {
 	h.Enforcement, h.SandboxLayers, h.SandboxMissing = layers.Enforcement, layers.InForce, layers.Missing
 	catalog := a.exec.Registry.Catalog()
 	for _, t := range catalog.Tools() {
-		if t.Disabled {
+		switch allowed := catalog.Settings.Access.Allowed(p, t); {
+		case allowed && t.Disabled:
 			h.ToolsDisabled++
-		} else {
+		case allowed:
 			h.ToolsEnabled++
 		}
 	}
 	if len(cfg.Servers) > 0 {
-		h.Upstreams = a.statuses()
+		h.Upstreams = a.statuses(p)
 	}
 	if !catalog.Private() { // the names alone may be confidential
 		h.Missing = catalog.Missing()

@@ -206,11 +206,13 @@ func (a *App) upstreams(p domain.Principal) any {
 	return shown
 }
 
-// statuses returns how many servers are in which state.
-func (a *App) statuses() map[string]int {
-	counts := map[string]int{}
-	for _, r := range a.Reports(domain.Principal{}) {
-		counts[string(r.Status)]++
+// statuses returns how many servers that a principal may use are in which state.
+func (a *App) statuses(p domain.Principal) map[string]int {
+	counts, access := map[string]int{}, a.exec.Registry.Catalog().Settings.Access
+	for _, r := range a.Reports(p) {
+		if r.Allowed(access, p) {
+			counts[string(r.Status)]++
+		}
 	}
 	return counts
 }
