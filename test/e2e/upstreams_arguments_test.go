@@ -64,7 +64,7 @@ func TestSelect(t *testing.T) {
 	if a := exec("issues", `[range(5000)] | "x" * length`, nil); !strings.Contains(a.text(), "read_large_result(id=") {
 		t.Errorf("a long result: %+v", a)
 	}
-	if a := exec("issues", "def f: [., .] | f; f", nil); !a.Result.IsError || !strings.HasPrefix(a.text(), "select took longer than ") && !strings.HasPrefix(a.text(), "select takes more than ") {
+	if a := exec("issues", "def f: [., .] | f; f", nil); !a.Result.IsError || !strings.HasPrefix(a.text(), "select took too long") && !strings.HasPrefix(a.text(), "select takes more than ") {
 		t.Errorf("an endless program: %+v", a)
 	}
 	s.ping()

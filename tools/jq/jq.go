@@ -61,10 +61,7 @@ func (s *Selector) Select(ctx context.Context, tool, program string, value []byt
 	if err := Check(program); err != nil {
 		return domain.ToolResult{}, domain.InvalidArgument(tool, "select", err.Error())
 	}
-	text, problem, err := s.run(ctx, program, value)
-	if err != nil {
-		return domain.ToolResult{}, err
-	}
+	text, problem := s.run(ctx, program, value)
 	if problem != "" {
 		problem = "select " + problem
 		if rest != nil {
@@ -77,32 +74,32 @@ func (s *Selector) Select(ctx context.Context, tool, program string, value []byt
 	return r, nil
 }
 
-// run has a child run a program. The problem is the program's.
-func (s *Selector) run(ctx context.Context, program string, value []byte) (text, problem string, err error) {
+// run has a child run a program.
+func (s *Selector) run(ctx context.Context, program string, value []byte) (text, problem string) {
 	if rawjson.Valid(value) != nil {
-		return "", "applies to results that are JSON; this is not", nil
+		return "", "applies to results that are JSON; this is not"
 	}
-	limited, cancel := context.WithTimeout(ctx, maxTime)
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
 	owner := domain.SessionOf(ctx).Principal.ID
-	if err := s.slots.Acquire(limited, owner, 1); err != nil {
-		return "", "", err
+	if err := s.slots.Acquire(ctx, owner, 1); err != nil {
+		return "", "had to wait too long for others"
 	}
 	defer s.slots.Release(owner, 1)
-	cmd := exec.CommandContext(limited, s.self)
+	cmd := exec.CommandContext(ctx, s.self)
 	cmd.Args, cmd.Env, cmd.WaitDelay = []string{childName}, []string{}, time.Second
 	cmd.Stdin = bytes.NewReader(append(rawjson.AppendString(nil, program), value...))
 	out, err := cmd.Output()
 	failed, ended := errors.AsType[*exec.ExitError](err)
 	switch {
+	case err == nil:
+		return strings.TrimSuffix(string(out), "\n"), ""
 	case ctx.Err() != nil:
-		return "", "", ctx.Err()
-	case limited.Err() != nil:
-		return "", fmt.Sprintf("took longer than %v", maxTime), nil
+		return "", fmt.Sprintf("took too long, %v or what was left of the call", maxTime)
 	case ended && failed.ExitCode() == codeWrong:
-		return "", strings.TrimSpace(string(failed.Stderr)), nil
+		return "", strings.TrimSpace(string(failed.Stderr))
 	case ended: // by itself, or by the runtime
-		return "", fmt.Sprintf("takes more than %d MiB of memory", maxMemory>>20), nil
+		return "", fmt.Sprintf("takes more than %d MiB of memory", maxMemory>>20)
 	}
-	return strings.TrimSuffix(string(out), "\n"), "", err
+	return "", "cannot be run: " + err.Error()
 }

@@ -66,13 +66,13 @@ func TestBounds(t *testing.T) {
 		`reduce range(1e12) as $i ("xx"; . + .) | length`: "takes more than",
 		`range(1e12) | "x" * 100000`:                      "outputs more than 16 MiB",
 	} {
-		if got, wrong := selected(t, t.Context(), program, "null"); !strings.HasPrefix(wrong, "select "+want) && !strings.HasPrefix(wrong, "select took longer") {
+		if got, wrong := selected(t, t.Context(), program, "null"); !strings.HasPrefix(wrong, "select "+want) && !strings.HasPrefix(wrong, "select took too long") {
 			t.Errorf("%s: %.100q, %s; want %q", program, got, wrong, want)
 		}
 	}
 	for _, program := range []string{"def f: f; f", double + "first(recurse(if . == [] then empty else . end) | select(. == 1))"} {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		if _, wrong := selected(t, ctx, program, "[]"); wrong != context.DeadlineExceeded.Error() {
+		if _, wrong := selected(t, ctx, program, "[]"); !strings.HasPrefix(wrong, "select took too long") {
 			t.Errorf("%s: %s", program, wrong)
 		}
 		cancel()
