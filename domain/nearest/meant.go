@@ -33,23 +33,21 @@ capabilities_refresh: refresh_capabilities
 mcp_search: tool_search search_tools
 `
 
-// parse returns the names of a table by each of their other names, in the order of the
-// table. By themselves there are none.
-func parse(table string) map[string][]string {
+// toolNames returns the names of the table by each of their other names, in the order of the table.
+// By themselves there are none.
+var toolNames = sync.OnceValue(func() map[string][]string {
 	names := map[string][]string{}
-	for line := range strings.Lines(table) {
-		name, others, ok := strings.Cut(line, ":")
-		if _, twice := names[Plain(name)]; ok && !twice {
-			names[Plain(name)] = nil
-		}
+	for line := range strings.Lines(tools) {
+		name, others, _ := strings.Cut(line, ":")
 		for other := range strings.FieldsSeq(others) {
 			names[Plain(other)] = append(names[Plain(other)], name)
 		}
+		if _, other := names[Plain(name)]; !other {
+			names[Plain(name)] = nil
+		}
 	}
 	return names
-}
-
-var toolNames = sync.OnceValue(func() map[string][]string { return parse(tools) })
+})
 
 // Plain folds the ways to write a name of several words: case, and what is between them. Of what is too
 // long for a name nothing is left.
