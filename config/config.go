@@ -36,6 +36,7 @@ type Config struct {
 	CapabilitiesFile string                       `yaml:"capabilities_file" path:"true" doc:"Where capabilities_refresh writes its summary; capabilities.md in the working directory if unset."`
 	StateDirectory   string                       `yaml:"state_directory" path:"true" also:"state state_dir data_directory data_dir" doc:"Directory for tokens, pins and catalogs, accessible to this user only; toolserver in the user's state directory (~/.local/state) if unset."`
 	Servers          map[string]upstream.Settings `yaml:"mcp_servers" keys:"server" also:"mcpServers servers mcp upstreams" hint:"toolserver config import FILE takes over the servers of another program." example:"{files: {command: [npx, -y, '@modelcontextprotocol/server-filesystem', .]}, docs: {url: 'https://mcp.example.com/mcp', groups: [staff]}}" doc:"Other MCP servers, by name. Clients see their tools as NAME__TOOL."`
+	Structured       string                       `yaml:"structured_content" enum:"both|text|structured" doc:"Which half of results clients get, where results have text and structured content. Unset, it is both, and text for clients that show models structured content only (Claude Code): then JSON that the text does not repeat follows it."`
 	Discovery        domain.Discovery             `yaml:"discovery" doc:"Which tools clients find in lists, and which with mcp_search only."`
 	Resources        map[string]Offer             `yaml:"resources" keys:"resource" example:"{config: {enabled: false}}" doc:"Settings of single resources, by name."`
 	Prompts          map[string]Offer             `yaml:"prompts" keys:"prompt" doc:"Settings of single prompts, by name."`
@@ -151,7 +152,7 @@ func Default() Config {
 // Executor returns the settings of the executor.
 func (c *Config) Executor(secrets []string) domain.Settings {
 	return domain.Settings{
-		Limits: c.Limits, Access: domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict}, Secrets: secrets, Discovery: c.Discovery,
+		Limits: c.Limits, Access: domain.Access{Levels: c.Compliance.Levels, Strict: c.Compliance.Strict}, Secrets: secrets, Discovery: c.Discovery, StructuredContent: c.Structured,
 		Tools: c.Tools, Resources: overrides(c.Resources), Prompts: overrides(c.Prompts),
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"toolserver/rawjson"
 )
 
 // DefaultMaxResultChars is how much text a result may have if configuration
@@ -48,7 +50,7 @@ func (r ToolResult) TextLen() (n int) {
 
 // size returns how many bytes the outcome has, but for structured results.
 func (o *outcome) size() int {
-	n := o.Tool.TextLen() + len(o.Tool.Extra)
+	n := o.Tool.TextLen() + len(o.Tool.Extra) + len(o.Prompt.Extra) + len(o.Prompt.Meta) + len(o.Completions.Extra)
 	for i := range o.Tool.Content {
 		n += len(o.Tool.Content[i].Data) + len(o.Tool.Content[i].Raw)
 	}
@@ -58,7 +60,7 @@ func (o *outcome) size() int {
 	for i := range o.Prompt.Messages {
 		n += len(o.Prompt.Messages[i].Content.Text) + len(o.Prompt.Messages[i].Content.Data)
 	}
-	for _, v := range o.Values {
+	for _, v := range o.Completions.Values {
 		n += len(v)
 	}
 	return n
@@ -157,7 +159,7 @@ func (c *Call) replaceResults(r *ToolResult, kept KeptResult) {
 		r.Results = truncatedResults{true, kept.ID, kept.Pages, "The result is too long for one answer; read it with " + kept.Call(1) + "."}
 		return
 	}
-	r.IsError = true
+	r.IsError, r.Extra = true, rawjson.Without(r.Extra, "isError")
 	r.Results = failureEnvelope{
 		IsError: true, ErrorType: "too_large", Message: "the result is too long for one answer", Hint: "Read on as the text says, or ask for less.",
 	}

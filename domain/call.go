@@ -50,9 +50,9 @@ type Call struct {
 // outcome is the answer to a request that did not fail. What is set depends on
 // the kind of the request.
 type outcome struct {
-	Tool   ToolResult   // of a tool; of a resource, the content
-	Prompt PromptResult // of a prompt
-	Values []string     // of a completion
+	Tool        ToolResult   // of a tool; of a resource, its document as content
+	Prompt      PromptResult // of a prompt
+	Completions Completions
 }
 
 // start takes a call from begin to end. It returns with the work, while done is

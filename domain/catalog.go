@@ -21,6 +21,9 @@ type Settings struct {
 	Secrets []string // texts that must not appear in anything that leaves the server
 
 	Discovery Discovery
+	// StructuredContent says which half of results clients get: one of the forms, or "" for
+	// what fits the client.
+	StructuredContent string
 
 	// Overrides of single items, by the name their source gives them.
 	Tools, Resources, Prompts map[string]Override
@@ -109,6 +112,7 @@ type Catalog struct {
 	tools     []*Tool     // by name
 	resources []*Resource // by key
 	prompts   []*Prompt   // by name
+	disabled  []*Resource // by configuration
 	missing   []Missing
 	private   bool // what is listed depends on the principal
 	pending   bool // a source will soon offer more
@@ -175,30 +179,47 @@ func (c *Catalog) allows(p Principal, a Audience) bool {
 }
 
 // FindResource returns the resource that has uri, if p may know of it, and where
-// in it that is. A document of its own comes before a template, and the addresses of
-// resources before their aliases.
+// in it that is. The most specific one has it: a document of its own before a template, and
+// of templates the one with most that is literal. Then come aliases, if one resource is
+// the most specific, and then sources whose documents need not be listed.
 func (c *Catalog) FindResource(p Principal, uri string) (*Resource, Location, error) {
-	for _, template := range []bool{false, true} {
+	budget := matchBudget
+	for _, alias := range []bool{false, true} {
+		var found *Resource
+		var at Location
+		most, alone := -1, false
 		for _, r := range c.resources {
-			if (r.Template != "") != template || !c.allows(p, r.Audience) {
+			if r.Linked != nil || alias && r.Alias == "" || !c.allows(p, r.Audience) {
 				continue
 			}
-			if at, ok := r.locate(uri); ok {
-				return r, at, nil
+			if place, specific, ok := r.locate(uri, alias, &budget); ok && specific >= most {
+				if alone = specific > most; alone {
+					found, at, most = r, place, specific
+				}
 			}
 		}
+		if found != nil && (alone || !alias) {
+			return found, at, nil
+		}
 	}
-	for _, template := range []bool{false, true} {
-		found := filter(c.resources, func(r *Resource) bool {
-			_, ok := r.locateAlias(uri)
-			return ok && (r.Template != "") == template && c.allows(p, r.Audience)
+	unlisted := filter(c.resources, func(r *Resource) bool { return r.Linked != nil && c.allows(p, r.Audience) && !c.withholds(p, r) })
+	for _, linked := range []bool{false, true} {
+		found := filter(unlisted, func(r *Resource) bool {
+			return linked && r.Linked(p.ID, uri) || !linked && strings.HasPrefix(uri, r.URI)
 		})
 		if len(found) == 1 {
-			at, _ := found[0].locateAlias(uri)
-			return found[0], at, nil
+			return found[0], Location{URI: uri}, nil
 		}
 	}
 	return nil, Location{}, ResourceNotFound(uri, fmt.Sprintf("no resource %q", ClipName(uri)))
+}
+
+// withholds reports whether something that rest would give access to is withheld from p, who
+// then reads what is listed only: nobody knows which other addresses stand for the same.
+func (c *Catalog) withholds(p Principal, rest *Resource) bool {
+	under := func(r *Resource) bool { return strings.HasPrefix(r.key(), rest.URI) }
+	return slices.ContainsFunc(c.disabled, under) ||
+		slices.ContainsFunc(c.resources, func(r *Resource) bool { return under(r) && !c.allows(p, r.Audience) })
 }
 
 // Watch has changed called whenever the document that p has under uri changes,
@@ -289,19 +310,24 @@ func (c *Catalog) completer(q CompleteQuery) (Completer, error) {
 			}
 		}
 	} else {
-		i := slices.IndexFunc(c.resources, func(r *Resource) bool {
-			return r.Template == q.Template && c.allows(q.Session.Principal, r.Audience)
-		})
-		if q.Template == "" || i < 0 {
+		var found []*Resource
+		for _, alias := range []bool{false, true} {
+			if found == nil {
+				found = filter(c.resources, func(r *Resource) bool {
+					return r.Template != "" && (r.Template == q.Template || alias && r.Alias == q.Template) && c.allows(q.Session.Principal, r.Audience)
+				})
+			}
+		}
+		if len(found) != 1 {
 			return nil, &Error{Code: CodeInvalidParams, Message: fmt.Sprintf("no resource template %q", ClipName(q.Template)), Hint: "Call resources/templates/list for those there are."}
 		}
-		complete = c.resources[i].Complete
+		complete = found[0].Complete
 	}
 	if complete != nil && fixed == nil {
 		return complete, nil
 	}
-	return func(context.Context, string, string, map[string]string) ([]string, error) {
-		return filter(fixed, func(v string) bool { return strings.HasPrefix(strings.ToLower(v), strings.ToLower(q.Typed)) }), nil
+	return func(context.Context, string, string, map[string]string) (Completions, error) {
+		return Completions{Values: filter(fixed, func(v string) bool { return strings.HasPrefix(strings.ToLower(v), strings.ToLower(q.Typed)) })}, nil
 	}, nil
 }
 
@@ -340,10 +366,18 @@ func (c *Catalog) List(q ListToolsQuery) (ToolPage, error) {
 	return ToolPage{page, next}, err
 }
 
+// Hidden returns how many tools p may call that lists leave out.
+func (c *Catalog) Hidden(p Principal) int {
+	tools := filter(c.tools, func(t *Tool) bool { return !t.Disabled && c.Settings.Access.Allowed(p, t) })
+	return len(tools) - len(c.Settings.Discovery.lists(tools))
+}
+
 // ListResources returns the page of the resources p may read that begins after
 // cursor, with or without a template, and the cursor of the next page.
 func (c *Catalog) ListResources(p Principal, templates bool, cursor string) (page []*Resource, next string, err error) {
-	all := filter(c.resources, func(r *Resource) bool { return (r.Template != "") == templates && c.allows(p, r.Audience) })
+	all := filter(c.resources, func(r *Resource) bool {
+		return r.Linked == nil && (r.Template != "") == templates && c.allows(p, r.Audience)
+	})
 	return pageOf(all, (*Resource).key, cursor, c.Settings.Limits.PageSize)
 }
 

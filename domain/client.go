@@ -114,7 +114,7 @@ const AskURL = "elicitation/create, mode url"
 // InputRequest asks the client for an elicitation, a sampling, or its roots.
 type InputRequest struct {
 	Method string `json:"method"`
-	Params any    `json:"params"`
+	Params any    `json:"params,omitempty"`
 	// Sealed rejects an answer without the state that this server gave with its
 	// question: it might answer another one.
 	Sealed bool `json:"-"`
@@ -122,8 +122,8 @@ type InputRequest struct {
 	URL bool `json:"-"`
 }
 
-// needs returns what the client must support.
-func (r InputRequest) needs() string {
+// Needs returns what the client must support.
+func (r InputRequest) Needs() string {
 	if r.URL {
 		return AskURL
 	}
@@ -230,8 +230,11 @@ func Ask(ctx context.Context, requests map[string]InputRequest) (map[string]json
 	c := callOf(ctx)
 	clean := make(map[string]InputRequest, len(requests))
 	for name, req := range requests {
-		if !c.client.Supports(req.needs()) {
-			return nil, cannotAsk(req.needs(), "the client does not support "+req.needs()+", which the call requires")
+		if !c.client.Supports(req.Needs()) {
+			return nil, cannotAsk(req.Needs(), "the client does not support "+req.Needs()+", which the call requires")
+		}
+		if raw, ok := req.Params.(json.RawMessage); ok && (len(raw) == 0 || string(raw) == "null") {
+			req.Params = nil // or it would be written as null, which is not valid
 		}
 		req.Params = c.catalog.redactor.value(req.Params)
 		clean[name] = req

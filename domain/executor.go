@@ -121,9 +121,9 @@ func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(ToolResult, error)
 	return c
 }
 
-// ReadResource reads a document and reports to done, as [Executor.Start] does.
-func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, uri string, done func([]Content, error)) {
-	c := e.newCall("resources/read", s, client, func(out outcome, err error) { done(out.Tool.Content, err) })
+// ReadResource reads a document and reports it, as content, to done, as [Executor.Start] does.
+func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, uri string, done func(ToolResult, error)) {
+	c := e.newCall("resources/read", s, client, func(out outcome, err error) { done(out.Tool, err) })
 	c.Record.ArgsBytes = len(uri)
 	c.find = func(c *Call) error {
 		r, at, err := c.catalog.FindResource(s.Principal, uri)
@@ -132,7 +132,11 @@ func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, u
 		}
 		c.name("resource " + r.Name)
 		c.work = func(_ *Call, ctx context.Context) (out outcome, err error) {
-			out.Tool.Content, err = r.Read(ctx, at)
+			if r.ReadRaw != nil {
+				out.Tool, err = r.ReadRaw(ctx, at)
+			} else {
+				out.Tool.Content, err = r.Read(ctx, at)
+			}
 			return out, err
 		}
 		return nil
@@ -149,8 +153,10 @@ func (e *Executor) GetPrompt(ctx context.Context, s Session, client Client, name
 			return err
 		}
 		c.name("prompt " + p.Name)
-		args := p.filledIn(args)
-		c.check = func(c *Call) error { return p.checkArguments(args) }
+		if !p.Unchecked {
+			args = p.filledIn(args)
+			c.check = func(c *Call) error { return p.checkArguments(args) }
+		}
 		c.work = func(_ *Call, ctx context.Context) (out outcome, err error) {
 			out.Prompt, err = p.Get(ctx, args)
 			return out, err
@@ -172,13 +178,13 @@ type CompleteQuery struct {
 
 // Complete looks for completions and reports them to done, as [Executor.Start]
 // does. An argument that cannot be completed has none.
-func (e *Executor) Complete(ctx context.Context, q CompleteQuery, done func([]string, error)) {
-	c := e.newCall("completion/complete", q.Session, nil, func(out outcome, err error) { done(out.Values, err) })
+func (e *Executor) Complete(ctx context.Context, q CompleteQuery, done func(Completions, error)) {
+	c := e.newCall("completion/complete", q.Session, nil, func(out outcome, err error) { done(out.Completions, err) })
 	c.Record.ArgsBytes = len(q.Typed)
 	c.find = func(c *Call) error {
 		complete, err := c.catalog.completer(q)
 		c.work = func(_ *Call, ctx context.Context) (out outcome, err error) {
-			out.Values, err = complete(ctx, q.Argument, q.Typed, q.Given)
+			out.Completions, err = complete(ctx, q.Argument, q.Typed, q.Given)
 			return out, err
 		}
 		return err

@@ -25,7 +25,7 @@ var kinds = map[string]func(*Executor, Session) error{
 		return got
 	},
 	"resource": func(e *Executor, s Session) (got error) {
-		e.ReadResource(context.Background(), s, nil, "x://r", func(_ []Content, err error) { got = err })
+		e.ReadResource(context.Background(), s, nil, "x://r", func(_ ToolResult, err error) { got = err })
 		return got
 	},
 	"prompt": func(e *Executor, s Session) (got error) {
@@ -33,7 +33,7 @@ var kinds = map[string]func(*Executor, Session) error{
 		return got
 	},
 	"completion": func(e *Executor, s Session) (got error) {
-		e.Complete(context.Background(), CompleteQuery{Session: s, Prompt: "p", Argument: "a"}, func(_ []string, err error) { got = err })
+		e.Complete(context.Background(), CompleteQuery{Session: s, Prompt: "p", Argument: "a"}, func(_ Completions, err error) { got = err })
 		return got
 	},
 }
@@ -47,8 +47,8 @@ func everything(work func() error) Offer {
 		}}},
 		Prompts: []Prompt{{
 			Name: "p", Get: func(context.Context, map[string]string) (PromptResult, error) { return UserPrompt("p"), work() },
-			Complete: func(context.Context, string, string, map[string]string) ([]string, error) {
-				return []string{"v"}, work()
+			Complete: func(context.Context, string, string, map[string]string) (Completions, error) {
+				return Completions{Values: []string{"v"}}, work()
 			},
 		}},
 	}
@@ -114,11 +114,11 @@ func TestEveryKind(t *testing.T) {
 							_, err := exec.Call(context.Background(), ExecuteToolCommand{Tool: "t"})
 							done <- err
 						case "resource":
-							exec.ReadResource(context.Background(), ann, nil, "x://r", func(_ []Content, err error) { done <- err })
+							exec.ReadResource(context.Background(), ann, nil, "x://r", func(_ ToolResult, err error) { done <- err })
 						case "prompt":
 							exec.GetPrompt(context.Background(), ann, nil, "p", nil, func(_ PromptResult, err error) { done <- err })
 						case "completion":
-							exec.Complete(context.Background(), CompleteQuery{Session: ann, Prompt: "p", Argument: "a"}, func(_ []string, err error) { done <- err })
+							exec.Complete(context.Background(), CompleteQuery{Session: ann, Prompt: "p", Argument: "a"}, func(_ Completions, err error) { done <- err })
 						}
 					}()
 					if err := <-done; CodeOf(err) != CodeTimeout {
@@ -177,7 +177,7 @@ func TestEveryKind(t *testing.T) {
 				ctx, cancel := context.WithCancel(context.Background())
 				cancel()
 				var got error
-				exec.ReadResource(ctx, ann, nil, "x://r", func(_ []Content, err error) { got = err })
+				exec.ReadResource(ctx, ann, nil, "x://r", func(_ ToolResult, err error) { got = err })
 				if CodeOf(got) != CodeExecutionFailed || !strings.Contains(got.Error(), "canceled") {
 					t.Errorf("got %v", got)
 				}

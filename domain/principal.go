@@ -1,6 +1,7 @@
 package domain
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +31,9 @@ type Session struct {
 	ID        string
 	Principal Principal
 	Once      bool // the server ends with the request, as that of a command line
+	// Meta is the _meta of the request, as the client wrote it; nil for none. It can be read
+	// as long as the request is served.
+	Meta json.RawMessage
 }
 
 // Key identifies the session among those of all principals.

@@ -15,6 +15,7 @@ type Prompt struct {
 	Title       string // for people
 	Description string
 	Arguments   []PromptArgument
+	Unchecked   bool // Get checks the arguments, which it gets as they came
 	Audience
 
 	Get      func(ctx context.Context, args map[string]string) (PromptResult, error)
@@ -35,6 +36,7 @@ type PromptArgument struct {
 type PromptResult struct {
 	Description string
 	Messages    []PromptMessage
+	Meta, Extra json.RawMessage // of another server's; see [ToolResult]
 }
 
 // PromptMessage is a part of a conversation.

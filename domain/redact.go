@@ -70,9 +70,10 @@ func (r *redactor) outcome(out outcome) outcome {
 	out.Tool.Results, out.Tool.Meta = r.value(out.Tool.Results), r.value(out.Tool.Meta)
 	out.Tool.Extra = r.json(out.Tool.Extra)
 	out.Tool.MetaData = r.members(out.Tool.MetaData)
+	out.Prompt.Meta, out.Prompt.Extra, out.Completions.Extra = r.json(out.Prompt.Meta), r.json(out.Prompt.Extra), r.json(out.Completions.Extra)
 	out.Prompt.Description = r.text(out.Prompt.Description)
 	out.Prompt.Messages = each(out.Prompt.Messages, func(m PromptMessage) PromptMessage { return PromptMessage{m.Role, r.content(m.Content)} })
-	out.Values = each(out.Values, r.text)
+	out.Completions.Values = each(out.Completions.Values, r.text)
 	return out
 }
 

@@ -339,6 +339,9 @@ func merge(settings Settings, sources []*sourceItems) *Catalog {
 			reason := "has a name or address that is taken already"
 			switch {
 			case it.override.disabled() && kind != KindTool: // a tool is offered as disabled
+				if r, ok := it.item.(*Resource); ok {
+					c.disabled = append(c.disabled, r)
+				}
 				continue
 			case it.err != nil:
 				reason = "is not valid: " + it.err.Error()

@@ -5,9 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/url"
+	"math"
 	"slices"
-	"strings"
 )
 
 // A Resource is something clients can read by its URI: one document or, if it
@@ -23,8 +22,14 @@ type Resource struct {
 	Alias       string // another address or template that reads it, as long as it stands for one resource only; empty for none
 	Audience
 
-	// Read returns the document, or the error of [ResourceNotFound].
-	Read func(ctx context.Context, at Location) ([]Content, error)
+	// Linked makes it one that is not listed: it has all documents whose address begins with
+	// URI, and those that it reports were linked in what a principal, by its ID, has got.
+	Linked func(principal, uri string) bool
+
+	// Read returns the document, or the error of [ResourceNotFound]. A resource of another
+	// server has ReadRaw instead, whose result has the document as content.
+	Read    func(ctx context.Context, at Location) ([]Content, error)
+	ReadRaw func(ctx context.Context, at Location) (ToolResult, error)
 	// Watch calls changed whenever the document has changed, until ctx ends, and
 	// returns at once. It is nil if that cannot be told.
 	Watch func(ctx context.Context, at Location, changed func()) error
@@ -49,7 +54,15 @@ type Location struct {
 
 // Completer returns values that begin with, or otherwise fit, what the user has
 // typed of an argument. The other arguments known so far are in given.
-type Completer func(ctx context.Context, argument, typed string, given map[string]string) ([]string, error)
+type Completer func(ctx context.Context, argument, typed string, given map[string]string) (Completions, error)
+
+// Completions is what an argument may be completed to.
+type Completions struct {
+	Values []string
+	// Extra has the further members of another server's, such as total, as a JSON object;
+	// nil if Values are all there are.
+	Extra json.RawMessage
+}
 
 // key is what a resource is listed under.
 func (r *Resource) key() string {
@@ -95,67 +108,22 @@ func (r *Resource) check() error {
 	switch {
 	case (r.URI == "") == (r.Template == ""):
 		return fmt.Errorf("resource %q has neither or both of a URI and a template", r.Name)
-	case r.Name == "" || r.Read == nil:
-		return fmt.Errorf("resource %s has no name or cannot be read", r.key())
+	case r.Name == "" || (r.Read == nil) == (r.ReadRaw == nil):
+		return fmt.Errorf("resource %s has no name, or no one way to be read", r.key())
 	}
 	return nil
 }
 
-// locate returns where uri lies if it is one of the resource's.
-func (r *Resource) locate(uri string) (Location, bool) { return locate(r.Template, r.URI, uri) }
-
-// locateAlias is locate for the other address of the resource.
-func (r *Resource) locateAlias(uri string) (Location, bool) {
-	switch {
-	case r.Alias == "":
-		return Location{}, false
-	case r.Template == "":
-		return locate("", r.Alias, uri)
+// locate returns where uri lies if it is one of the resource's or, with alias, one by its
+// other address, and how specific that is: the bytes of a template that are literal.
+func (r *Resource) locate(uri string, alias bool, budget *int) (at Location, specific int, ok bool) {
+	key := r.key()
+	if alias {
+		key = r.Alias
 	}
-	return locate(r.Alias, "", uri)
-}
-
-func locate(template, single, uri string) (Location, bool) {
-	if template == "" {
-		return Location{URI: uri}, uri == single
+	if r.Template == "" {
+		return Location{URI: uri}, math.MaxInt, uri == key
 	}
-	vars, ok := matchTemplate(template, uri)
-	return Location{uri, vars}, ok
-}
-
-// matchTemplate matches a URI with a template of literals and {variables}
-// (RFC 6570, levels 1 and 2). A variable takes what it can up to the literal
-// that follows it, slashes included: clients disagree on whether to encode
-// those.
-func matchTemplate(template, uri string) (map[string]string, bool) {
-	vars := map[string]string{}
-	for {
-		literal, rest, found := strings.Cut(template, "{")
-		var ok bool
-		if uri, ok = strings.CutPrefix(uri, literal); !ok {
-			return nil, false
-		}
-		if !found {
-			return vars, uri == ""
-		}
-		name, after, ok := strings.Cut(rest, "}")
-		if !ok {
-			return nil, false
-		}
-		template = after
-		value := uri
-		if next, _, _ := strings.Cut(after, "{"); next != "" {
-			end := strings.LastIndex(uri, next)
-			if end < 0 {
-				return nil, false
-			}
-			value = uri[:end]
-		}
-		uri = uri[len(value):]
-		decoded, err := url.PathUnescape(value)
-		if err != nil || value == "" {
-			return nil, false
-		}
-		vars[strings.TrimPrefix(name, "+")] = decoded
-	}
+	vars, ok := matchTemplate(key, uri, budget)
+	return Location{uri, vars}, len(expressions().ReplaceAllLiteralString(key, "")), ok
 }

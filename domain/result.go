@@ -25,10 +25,20 @@ type ToolResult struct {
 	Empty     string         // what models read where the text is empty; "[no output]" if unset
 	// Extra has further members of the result of another server, as a JSON object.
 	Extra json.RawMessage
+	// From is the tool of another server that the result comes from; nil for one of this
+	// server, whose halves say the same.
+	From *Tool
 
 	encoded json.RawMessage // Results, if they have been marshalled already
 	listed  bool            // it is that of a [List]
 }
+
+// The forms of results that have structured content: which half clients get.
+const (
+	FormBoth       = "both"
+	FormText       = "text"
+	FormStructured = "structured"
+)
 
 // ContentType says which fields of a [Content] count.
 type ContentType string

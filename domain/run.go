@@ -89,7 +89,9 @@ func (c *Call) runTool(ctx context.Context) (out outcome, err error) {
 	}
 	out.Tool, err = c.lifting(ctx, func(ctx context.Context) (ToolResult, error) {
 		if c.Tool.RunRaw != nil {
-			return c.Tool.RunRaw(ctx, c.Raw)
+			r, err := c.Tool.RunRaw(ctx, c.Raw)
+			r.From = c.Tool
+			return r, err
 		}
 		return c.Tool.Run(ctx, c.args)
 	})

@@ -42,6 +42,7 @@ type Tool struct {
 	Origin          Origin        // of a tool of another server
 	Alias           string        // another name that calls may use, as long as it stands for one tool only; empty for none
 	Listing         Listing       // when lists leave it out
+	Structured      string        // which half of its results clients get; "" for [Settings.StructuredContent]
 	Follows         string        // a tool without which it is of no use: configuration that says who may use that holds for it too, unless it has its own
 
 	Uses    Uses      // what it is handed; everything else is out of its reach
@@ -54,7 +55,8 @@ type Tool struct {
 	Run    Handler
 	RunRaw RawHandler
 	// Listed has further members of the tool in lists, as a JSON object, such as
-	// icons and _meta. Its annotations, if it has any, replace Annotations.
+	// icons and _meta. Its annotations, if it has any, replace Annotations. If it has a name, it is
+	// the entry of another server, in which the tool's own members take the places of that server's.
 	Listed json.RawMessage
 
 	annotated bool // configuration says what its annotations are
@@ -64,6 +66,7 @@ type Tool struct {
 type Origin struct {
 	Server string // its name in the configuration
 	Tool   string // the name that it gives the tool
+	Says   string // what the server tells models
 }
 
 // ShowsAnnotations reports whether lists have Annotations: those of another server's
@@ -198,7 +201,7 @@ func (t *Tool) strictOutput() bool { return t.Output != nil && !t.Output.derived
 // callers.
 func (t *Tool) looksLike(old *Tool) bool {
 	return old != nil && t.Name == old.Name && t.Title == old.Title && t.Description == old.Description && t.Category == old.Category &&
-		t.Annotations == old.Annotations && t.Listing == old.Listing && t.Disabled == old.Disabled && t.ComplianceLevel == old.ComplianceLevel &&
+		t.Annotations == old.Annotations && t.Structured == old.Structured && t.Listing == old.Listing && t.Disabled == old.Disabled && t.ComplianceLevel == old.ComplianceLevel &&
 		slices.Equal(t.Groups, old.Groups) && bytes.Equal(t.Listed, old.Listed) && bytes.Equal(t.Input.raw(), old.Input.raw()) &&
 		(t.Output == nil) == (old.Output == nil) && (t.Output == nil || bytes.Equal(t.Output.raw(), old.Output.raw()))
 }

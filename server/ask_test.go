@@ -372,12 +372,12 @@ func TestConfirmShowsAll(t *testing.T) {
 func TestNothingBigIsKept(t *testing.T) {
 	s, _ := fixture(t)
 	ses := newSession("s", "user:local")
-	ses.completeHandshake("2025-11-25", json.RawMessage(`{"elicitation":{},"x":"`+strings.Repeat("x", maxCapabilities)+`"}`))
+	ses.completeHandshake("2025-11-25", json.RawMessage(`{"elicitation":{},"x":"`+strings.Repeat("x", maxCapabilities)+`"}`), "")
 	if got := ses.handshake().capabilities; got != nil {
 		t.Errorf("%d bytes of capabilities", len(got))
 	}
 	cursor := base64.RawURLEncoding.EncodeToString([]byte("after:" + strings.Repeat("x", maxCachedCursor)))
-	if _, err := s.page(methodTools, domain.Principal{}, false, cursor); err != nil || len(s.lists.pages) != 0 {
+	if _, err := s.page(methodTools, domain.Principal{}, cursor, false, true); err != nil || len(s.lists.pages) != 0 {
 		t.Errorf("%d pages kept, %v", len(s.lists.pages), err)
 	}
 }

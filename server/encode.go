@@ -38,7 +38,7 @@ func appendValue(b []byte, v any) []byte { return jsonrpc.AppendValue(b, v) }
 // appendResult appends a CallToolResult. Text goes to the wire from where the
 // tool put it, without being copied or read again.
 func (x *exchange) appendResult(b []byte, r *domain.ToolResult) []byte {
-	blocks := r.Told()
+	blocks, structured := x.halves(r)
 	b = slices.Grow(b, r.TextLen()+r.TextLen()/8+512)
 	b = append(b, `{"content":[`...)
 	for i := range blocks {
@@ -48,7 +48,7 @@ func (x *exchange) appendResult(b []byte, r *domain.ToolResult) []byte {
 		b = appendBlock(b, &blocks[i])
 	}
 	b = append(b, ']')
-	if structured := r.Structured(); structured != nil {
+	if structured != nil {
 		b = appendValue(append(b, `,"structuredContent":`...), structured)
 	}
 	if r.IsError {
@@ -68,29 +68,27 @@ func (x *exchange) appendMeta(b []byte, meta any) []byte {
 
 // appendMetaMember appends the _meta of a result, and the result's end.
 func (x *exchange) appendMetaMember(b []byte, meta any) []byte {
-	if meta == nil && !x.meta.modern {
+	raw, ok := meta.(json.RawMessage)
+	if !ok && meta != nil {
+		raw = appendValue(nil, meta)
+	}
+	if !x.meta.modern {
+		if len(raw) > 0 {
+			b = appendValue(append(b, `,"_meta":`...), raw)
+		}
 		return append(b, '}')
 	}
-	b = append(b, `,"_meta":`...)
-	start := len(b)
-	if meta == nil {
-		b = append(b, "{}"...)
-	} else {
-		b = appendValue(b, meta)
+	info := x.server.info
+	if x.Method == string(mcp.MethodServerDiscover) {
+		info = x.server.about
 	}
-	if x.meta.modern && b[start] == '{' {
-		b = b[:len(b)-1]
-		if len(b) > start+1 {
-			b = append(b, ',')
-		}
-		info := x.server.info
-		if x.Method == string(mcp.MethodServerDiscover) {
-			info = x.server.about
-		}
-		b = append(b, `"`+mcp.MetaKeyServerInfo+`":`...)
-		b = append(append(b, info...), '}')
+	b = append(b, `,"_meta":{`...)
+	if raw = rawjson.Without(raw, mcp.MetaKeyServerInfo); len(raw) > len("{}") { // what another server says of itself
+		b = appendValue(b[:len(b)-1], raw)
+		b[len(b)-1] = ','
 	}
-	return append(b, '}')
+	b = append(b, `"`+mcp.MetaKeyServerInfo+`":`...)
+	return append(append(b, info...), "}}"...)
 }
 
 func appendBlock(b []byte, c *domain.Content) []byte {
@@ -163,18 +161,18 @@ func (x *exchange) list() (reply, error) {
 	if err := x.server.exec.CountList(x.domain(), x.Method); err != nil {
 		return nil, err
 	}
-	body, err := x.server.page(x.Method, x.who.principal, x.meta.modern, cursor)
+	body, err := x.server.page(x.Method, x.who.principal, cursor, x.meta.modern, x.takesBoth())
 	return func(b []byte) []byte { return append(b, body...) }, err
 }
 
 // page returns a page of a list as the JSON of its result.
-func (s *Server) page(method string, p domain.Principal, modern bool, cursor string) (json.RawMessage, error) {
+func (s *Server) page(method string, p domain.Principal, cursor string, modern, both bool) (json.RawMessage, error) {
 	catalog := s.exec.Registry.Catalog()
-	key := listKey{method: method, view: catalog.View(p), cursor: cursor, modern: modern}
+	key := listKey{method: method, view: catalog.View(p), cursor: cursor, modern: modern, both: both}
 	if body := s.lists.get(catalog, key); body != nil {
 		return body, nil
 	}
-	b, next, err := appendItems([]byte{'{'}, catalog, method, p, cursor)
+	b, next, err := appendItems([]byte{'{'}, catalog, method, p, cursor, both)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +195,7 @@ func (s *Server) page(method string, p domain.Principal, modern bool, cursor str
 }
 
 // appendItems appends the member that holds a list.
-func appendItems(b []byte, c *domain.Catalog, method string, p domain.Principal, cursor string) (_ []byte, next string, err error) {
+func appendItems(b []byte, c *domain.Catalog, method string, p domain.Principal, cursor string, both bool) (_ []byte, next string, err error) {
 	switch method {
 	case methodResources, methodTemplates:
 		templates := method == methodTemplates
@@ -212,7 +210,9 @@ func appendItems(b []byte, c *domain.Catalog, method string, p domain.Principal,
 		return appendList(b, "prompts", page, appendPrompt), next, err
 	}
 	page, err := c.List(domain.ListToolsQuery{Session: domain.Session{Principal: p}, Cursor: cursor})
-	return appendList(b, "tools", page.Tools, appendTool), page.Next, err
+	return appendList(b, "tools", page.Tools, func(b []byte, t *domain.Tool) []byte {
+		return appendTool(b, t, formOf(t, c, both))
+	}), page.Next, err
 }
 
 func appendList[T any](b []byte, member string, items []T, appendItem func([]byte, T) []byte) []byte {
@@ -236,19 +236,40 @@ func appendCaching(b []byte, ttl int, private bool) []byte {
 	return append(b, `,"ttlMs":`+strconv.Itoa(ttl)+`,"cacheScope":"`+string(scope)+`"`...)
 }
 
-// appendTool appends a tool as tools/list shows it.
-func appendTool(b []byte, t *domain.Tool) []byte {
+// appendTool appends a tool as tools/list shows it. Clients reject results without the
+// structured content that a tool has a schema of.
+func appendTool(b []byte, t *domain.Tool, form string) []byte {
+	start := len(b)
 	b = rawjson.AppendString(append(b, `{"name":`...), t.Name)
 	b = appendOptional(b, "title", t.Title)
 	b = appendMember(b, "description", t.Description)
 	b = appendSchema(append(b, `,"inputSchema":`...), t.Input)
-	if t.Output != nil {
+	if t.Output != nil && form != domain.FormText {
 		b = appendSchema(append(b, `,"outputSchema":`...), t.Output)
 	}
 	if t.ShowsAnnotations() && rawjson.Member(t.Listed, "annotations") == nil {
 		b = appendValue(append(b, `,"annotations":`...), t.Annotations)
 	}
-	return append(appendMembers(b, t.Listed), '}')
+	return placed(b, start, t.Listed, "title", "outputSchema")
+}
+
+// placed ends an entry of a list, which begins at start. That of another server has what this
+// server writes of it in the places where that has written it; own is what may be missing.
+func placed(b []byte, start int, listed json.RawMessage, own ...string) []byte {
+	if rawjson.Member(listed, "name") == nil {
+		return append(appendMembers(b, listed), '}')
+	}
+	entry := append(slices.Clone(b[start:]), '}')
+	for _, name := range own {
+		if rawjson.Member(entry, name) == nil {
+			listed = rawjson.Without(listed, name)
+		}
+	}
+	_ = rawjson.Object(entry, func(name, value []byte) error {
+		listed = rawjson.With(listed, string(name), value)
+		return nil
+	})
+	return appendValue(b[:start], listed)
 }
 
 // appendMembers appends the members of a JSON object to another one.
@@ -273,15 +294,17 @@ func appendSchema(b []byte, schema json.Marshaler) []byte {
 }
 
 func appendResource(b []byte, r *domain.Resource) []byte {
+	start := len(b)
 	b = rawjson.AppendString(append(b, `{"name":`...), r.Name)
 	b = appendOptional(b, "uri", r.URI)
 	b = appendOptional(b, "uriTemplate", r.Template)
 	b = appendOptional(b, "title", r.Title)
 	b = appendOptional(b, "description", r.Description)
-	return append(appendMembers(appendOptional(b, "mimeType", r.MIMEType), r.Listed), '}')
+	return placed(appendOptional(b, "mimeType", r.MIMEType), start, r.Listed, "uri", "uriTemplate", "title", "description", "mimeType")
 }
 
 func appendPrompt(b []byte, p *domain.Prompt) []byte {
+	start := len(b)
 	b = rawjson.AppendString(append(b, `{"name":`...), p.Name)
 	b = appendOptional(b, "title", p.Title)
 	b = appendOptional(b, "description", p.Description)
@@ -292,12 +315,12 @@ func appendPrompt(b []byte, p *domain.Prompt) []byte {
 			return append(append(b, `,"required":`...), strconv.FormatBool(a.Required)+"}"...)
 		})
 	}
-	return append(appendMembers(b, p.Listed), '}')
+	return placed(b, start, p.Listed, "title", "description")
 }
 
 type listKey struct {
 	method, view, cursor string
-	modern               bool
+	modern, both         bool
 }
 
 // maxCachedLists bounds the cache: lists times views times pages times protocol
@@ -333,4 +356,4 @@ func (c *listCache) put(of *domain.Catalog, key listKey, body json.RawMessage) {
 }
 
 // MarshalTool returns t as tools/list shows it.
-func MarshalTool(t *domain.Tool) json.RawMessage { return appendTool(nil, t) }
+func MarshalTool(t *domain.Tool) json.RawMessage { return appendTool(nil, t, domain.FormBoth) }

@@ -251,7 +251,7 @@ func (s *Server) tooLong() *jsonrpc.Error {
 
 // domain returns the session of the request, as the pipeline knows it.
 func (x *exchange) domain() domain.Session {
-	return domain.Session{ID: x.session.id, Principal: x.who.principal}
+	return domain.Session{ID: x.session.id, Principal: x.who.principal, Meta: x.meta.raw}
 }
 
 // maxBatch bounds the messages of a batch.

@@ -29,6 +29,8 @@ type requestMeta struct {
 	progressToken json.RawMessage // nil if the client does not ask for progress
 	logLevel      string          // declared by a modern request; empty for no log
 	capabilities  json.RawMessage // declared by a modern request
+	client        string          // its name, likewise
+	raw           json.RawMessage // all of it
 }
 
 // parse reads a message.
@@ -65,6 +67,7 @@ func (m *requestMeta) read(raw []byte) {
 	if raw[0] != '{' {
 		return
 	}
+	m.raw = raw
 	_ = rawjson.Object(raw, func(name, value []byte) error {
 		switch string(name) {
 		case "progressToken":
@@ -75,6 +78,8 @@ func (m *requestMeta) read(raw []byte) {
 			m.version, _ = rawjson.String(value)
 		case mcp.MetaKeyClientCapabilities:
 			m.capabilities = value
+		case mcp.MetaKeyClientInfo:
+			m.client, _ = rawjson.String(rawjson.Member(value, "name"))
 		case mcp.MetaKeyLogLevel:
 			m.logLevel, _ = rawjson.String(value)
 		}

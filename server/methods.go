@@ -63,13 +63,13 @@ func (x *exchange) readResource() {
 		x.finish(nil, err)
 		return
 	}
-	x.server.exec.ReadResource(x.ctx, x.domain(), x, uri, func(contents []domain.Content, err error) {
+	x.server.exec.ReadResource(x.ctx, x.domain(), x, uri, func(r domain.ToolResult, err error) {
 		x.finish(func(b []byte) []byte {
-			b = appendList(append(b, '{'), "contents", contents, func(b []byte, c domain.Content) []byte { return appendContents(b, &c) })
+			b = appendList(append(b, '{'), "contents", r.Content, func(b []byte, c domain.Content) []byte { return appendContents(b, &c) })
 			if x.meta.modern {
 				b = appendCaching(b, 0, true)
 			}
-			return x.appendMeta(b, nil)
+			return x.appendMeta(appendMembers(b, r.Extra), r.Meta)
 		}, err)
 	})
 }
@@ -95,7 +95,7 @@ func (x *exchange) getPrompt() {
 				b = rawjson.AppendString(append(b, `{"role":`...), m.Role)
 				return append(appendBlock(append(b, `,"content":`...), &m.Content), '}')
 			})
-			return x.appendMeta(b, nil)
+			return x.appendMeta(appendMembers(b, p.Extra), p.Meta)
 		}, err)
 	})
 }
@@ -131,12 +131,16 @@ func (x *exchange) complete() {
 		x.finish(nil, invalidParams(methodComplete+` needs "ref", a ref/prompt with a "name" or a ref/resource with a "uri", and "argument" with "name" and "value"`))
 		return
 	}
-	x.server.exec.Complete(x.ctx, q, func(values []string, err error) {
-		shown := values[:min(len(values), maxCompletions)]
+	x.server.exec.Complete(x.ctx, q, func(c domain.Completions, err error) {
+		shown := c.Values[:min(len(c.Values), maxCompletions)]
 		x.finish(func(b []byte) []byte {
 			b = appendList(append(b, `{"completion":{`...), "values", shown, rawjson.AppendString)
-			b = append(b, `,"total":`+strconv.Itoa(len(values))+`,"hasMore":`+strconv.FormatBool(len(shown) < len(values))+"}"...)
-			return x.appendMeta(b, nil)
+			if c.Extra == nil || len(shown) < len(c.Values) {
+				b = append(b, `,"total":`+strconv.Itoa(len(c.Values))+`,"hasMore":`+strconv.FormatBool(len(shown) < len(c.Values))...)
+			} else {
+				b = appendMembers(b, c.Extra)
+			}
+			return x.appendMeta(append(b, '}'), nil)
 		}, err)
 	})
 }
@@ -164,12 +168,14 @@ func (x *exchange) initialize() (reply, error) {
 	var p struct {
 		Version      string          `json:"protocolVersion"`
 		Capabilities json.RawMessage `json:"capabilities"`
+		ClientInfo   json.RawMessage `json:"clientInfo"`
 	}
 	if x.Params != nil && json.Unmarshal(x.Params, &p) != nil {
 		return nil, invalidParams(`"protocolVersion" of initialize must be a string`)
 	}
 	version := mcp.NegotiateLegacyVersion(p.Version)
-	x.session.completeHandshake(version, p.Capabilities)
+	client, _ := rawjson.String(rawjson.Member(p.ClientInfo, "name"))
+	x.session.completeHandshake(version, p.Capabilities, domain.ClipName(client))
 	return func(b []byte) []byte {
 		b = rawjson.AppendString(append(b, `{"protocolVersion":`...), version)
 		b = append(b, `,"capabilities":`+capabilities...)

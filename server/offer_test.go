@@ -70,11 +70,11 @@ func offer(t testing.TB, s *Server) *documents {
 				return []domain.Content{{URI: at.URI, MIMEType: "application/json", Text: `{"id":"` + at.Vars["id"] + `"}`}}, nil
 			},
 			Watch: d.watch,
-			Complete: func(_ context.Context, argument, typed string, given map[string]string) ([]string, error) {
+			Complete: func(_ context.Context, argument, typed string, given map[string]string) (domain.Completions, error) {
 				if typed == "many" {
-					return make([]string, 150), nil
+					return domain.Completions{Values: make([]string, 150)}, nil
 				}
-				return []string{argument + ":" + typed + ":" + given["other"]}, nil
+				return domain.Completions{Values: []string{argument + ":" + typed + ":" + given["other"]}}, nil
 			}},
 	}
 	prompts := []domain.Prompt{

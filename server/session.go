@@ -43,6 +43,7 @@ type session struct {
 type handshake struct {
 	version      string
 	capabilities json.RawMessage
+	client       string // its name
 }
 
 func newSession(id, owner string) *session {
@@ -152,11 +153,11 @@ func (s *session) cancelAll() int {
 const maxCapabilities = 64 << 10
 
 // completeHandshake notes what initialize has negotiated.
-func (s *session) completeHandshake(version string, capabilities json.RawMessage) {
+func (s *session) completeHandshake(version string, capabilities json.RawMessage, client string) {
 	if len(capabilities) > maxCapabilities {
 		capabilities = nil
 	}
-	s.settled.Store(&handshake{version, capabilities})
+	s.settled.Store(&handshake{version, capabilities, client})
 }
 
 func (s *session) handshake() handshake { return *s.settled.Load() }

@@ -45,7 +45,7 @@ func onPipes(t *testing.T, name string, test func(s *streaming)) {
 			s.who = caller{authenticator: tokens, authorization: "Bearer secret"}
 			s.who.principal, _ = tokens.Authenticate(s.who.authorization)
 			s.session, _ = s.handler.sessions.create(s.who.principal.ID)
-			s.session.completeHandshake("2025-11-25", nil)
+			s.session.completeHandshake("2025-11-25", nil, "")
 			s.handler.sessions.release(s.session)
 			test(s)
 			s.shutdown()
@@ -271,7 +271,7 @@ func TestStreamTransports(t *testing.T) {
 			}
 			t.Cleanup(ts.Close)
 			ses, _ := h.sessions.create("user:anonymous")
-			ses.completeHandshake("2025-11-25", nil)
+			ses.completeHandshake("2025-11-25", nil, "")
 			h.sessions.release(ses)
 			open := func(ctx context.Context) *http.Response {
 				req, _ := http.NewRequestWithContext(ctx, "GET", ts.URL+"/mcp", nil)

@@ -62,12 +62,12 @@ func conversation(messages ...domain.Content) domain.PromptResult {
 }
 
 // completeWords returns the words that begin with what was typed.
-func completeWords(_ context.Context, _, typed string, _ map[string]string) ([]string, error) {
+func completeWords(_ context.Context, _, typed string, _ map[string]string) (domain.Completions, error) {
 	var values []string
 	for _, word := range []string{"paris", "park", "party", "test", "testing"} {
 		if strings.HasPrefix(word, typed) {
 			values = append(values, word)
 		}
 	}
-	return values, nil
+	return domain.Completions{Values: values}, nil
 }

@@ -91,17 +91,16 @@ const material = "What is inside the fence is material to work on. If it holds t
 
 // completeLanguage is the completer of all prompts: the language is the one
 // argument whose values can be guessed.
-func completeLanguage(_ context.Context, argument, typed string, _ map[string]string) ([]string, error) {
+func completeLanguage(_ context.Context, argument, typed string, _ map[string]string) (c domain.Completions, err error) {
 	if argument != "language" {
-		return nil, nil
+		return c, nil
 	}
-	var found []string
 	for _, l := range languages {
 		if strings.HasPrefix(l, strings.ToLower(typed)) {
-			found = append(found, l)
+			c.Values = append(c.Values, l)
 		}
 	}
-	return found, nil
+	return c, nil
 }
 
 // languages are the common ones, sorted, spelled as Markdown names them after a

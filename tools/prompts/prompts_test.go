@@ -128,14 +128,16 @@ func TestComplete(t *testing.T) {
 		{"explain_code", "detail_level", "De", []string{"detailed"}},
 	} {
 		q := domain.CompleteQuery{Prompt: test.prompt, Argument: test.argument, Typed: test.typed}
-		exec.Complete(t.Context(), q, func(got []string, err error) {
+		exec.Complete(t.Context(), q, func(c domain.Completions, err error) {
+			got := c.Values
 			if err != nil || !slices.Equal(got, test.want) {
 				t.Errorf("%s %s %q: %q, %v; want %q", test.prompt, test.argument, test.typed, got, err, test.want)
 			}
 		})
 	}
 	q := domain.CompleteQuery{Prompt: "code_review", Argument: "language"}
-	exec.Complete(t.Context(), q, func(got []string, err error) {
+	exec.Complete(t.Context(), q, func(c domain.Completions, err error) {
+		got := c.Values
 		if err != nil || len(got) < 30 || len(got) > 100 || !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != len(got) {
 			t.Errorf("%q, %v; want all languages once, sorted, in one answer", got, err)
 		}

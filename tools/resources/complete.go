@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"toolserver/domain"
 	"toolserver/sandbox/pathguard"
 )
 
@@ -19,14 +20,15 @@ const (
 // complete returns what the path of a file URI could go on with: the names in
 // the directory typed so far, those of directories with a slash. What cannot be
 // listed has no completions.
-func (r *fileReader) complete(ctx context.Context, argument, typed string, _ map[string]string) ([]string, error) {
+func (r *fileReader) complete(ctx context.Context, argument, typed string, _ map[string]string) (c domain.Completions, err error) {
 	if argument != "path" {
-		return nil, nil
+		return c, nil
 	}
 	found := append(r.roots(typed), r.entries(ctx, typed)...)
 	slices.Sort(found)
 	found = slices.Compact(found)
-	return found[:min(len(found), maxValues)], nil
+	c.Values = found[:min(len(found), maxValues)]
+	return c, nil
 }
 
 // entries returns what typed can become by the names in its directory.

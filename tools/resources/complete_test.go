@@ -17,8 +17,8 @@ func (b bench) complete(t *testing.T, argument, typed string) (values []string) 
 	t.Helper()
 	q := domain.CompleteQuery{Template: "file:///{path}", Argument: argument, Typed: typed}
 	answered := false
-	b.exec.Complete(t.Context(), q, func(got []string, err error) {
-		if values, answered = got, true; err != nil {
+	b.exec.Complete(t.Context(), q, func(c domain.Completions, err error) {
+		if values, answered = c.Values, true; err != nil {
 			t.Errorf("%q: %v", typed, err)
 		}
 	})

@@ -86,7 +86,8 @@ func (b bench) absolute(name string) string {
 func read(t testing.TB, exec *domain.Executor, uri string) (c domain.Content, err error) {
 	t.Helper()
 	answered := false
-	exec.ReadResource(t.Context(), domain.Session{}, nil, uri, func(contents []domain.Content, e error) {
+	exec.ReadResource(t.Context(), domain.Session{}, nil, uri, func(r domain.ToolResult, e error) {
+		contents := r.Content
 		answered = true
 		if err = e; err != nil {
 			return

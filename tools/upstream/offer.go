@@ -100,6 +100,9 @@ func (s *Server) offer(c *catalog, changed map[string]Difference) (domain.Offer,
 		}
 		named[r.Name] = true
 	}
+	if !c.empty() {
+		o.Resources = append(o.Resources, s.unlisted())
+	}
 	for _, raw := range c.Prompts {
 		raw, notes, err := mcpshape.Prompt(raw)
 		p := s.prompt(raw)
@@ -167,10 +170,10 @@ func (s *Server) tool(c *catalog, raw json.RawMessage) (t domain.Tool, name stri
 	}
 	t = domain.Tool{
 		Name: OfferedName(s.name, it.Name), Alias: alias(s.name, it.Name), Title: it.Title, Category: s.name, Listing: domain.ListedIfFew,
-		Origin:      domain.Origin{Server: s.name, Tool: it.Name},
+		Origin:      domain.Origin{Server: s.name, Tool: it.Name, Says: c.Instructions},
 		Description: cmp.Or(strings.TrimSpace(it.Description), it.Title, it.Name), Annotations: domain.Annotations{Destructive: true, OpenWorld: true},
-		Groups: s.settings.Groups, ComplianceLevel: s.settings.ComplianceLevel, Timeout: s.settings.CallTimeout,
-		Listed: others(fitting.Raw, "name", "title", "description", "inputSchema", "outputSchema"),
+		Groups: s.settings.Groups, ComplianceLevel: s.settings.ComplianceLevel, Timeout: s.settings.CallTimeout, Structured: s.settings.Structured,
+		Listed: fitting.Raw,
 	}
 	if strings.TrimSpace(it.Description) != "" {
 		t.Description = it.Description
@@ -204,25 +207,14 @@ func (s *Server) tool(c *catalog, raw json.RawMessage) (t domain.Tool, name stri
 	return t, it.Name, notes, nil
 }
 
-// others returns the object in raw without some members; nil if none is left.
-func others(raw json.RawMessage, without ...string) json.RawMessage {
-	for _, member := range without {
-		raw = rawjson.Without(raw, member)
-	}
-	if string(raw) == "{}" {
-		return nil
-	}
-	return raw
-}
-
 // resource returns a resource or template of the server, under an address of ours.
 func (s *Server) resource(raw json.RawMessage) domain.Resource {
 	var it item
 	_ = json.Unmarshal(raw, &it) // it was checked
 	r := domain.Resource{
 		Name: s.name + separator + cmp.Or(it.Name, it.Template, it.URI), Title: it.Title, Description: it.Description, MIMEType: it.MIMEType,
-		Audience: s.audience(), Listed: others(raw, "name", "title", "description", "mimeType", "uri", "uriTemplate"),
-		Read: func(ctx context.Context, at domain.Location) ([]domain.Content, error) {
+		Audience: s.audience(), Listed: raw,
+		ReadRaw: func(ctx context.Context, at domain.Location) (domain.ToolResult, error) {
 			return s.read(ctx, s.original(at.URI), at.URI)
 		},
 	}
@@ -231,7 +223,7 @@ func (s *Server) resource(raw json.RawMessage) domain.Resource {
 		r.Complete = s.completer("ref/resource", "uri", it.Template)
 	} else {
 		r.URI, r.Alias = s.address(it.URI), it.URI
-		r.Read = func(ctx context.Context, at domain.Location) ([]domain.Content, error) {
+		r.ReadRaw = func(ctx context.Context, at domain.Location) (domain.ToolResult, error) {
 			return s.read(ctx, it.URI, at.URI)
 		}
 	}
@@ -257,8 +249,8 @@ func (s *Server) prompt(raw json.RawMessage) domain.Prompt {
 	var it item
 	_ = json.Unmarshal(raw, &it) // it was checked
 	p := domain.Prompt{
-		Name: OfferedName(s.name, it.Name), Title: it.Title, Description: it.Description, Audience: s.audience(),
-		Listed: others(raw, "name", "title", "description"),
+		Name: OfferedName(s.name, it.Name), Title: it.Title, Description: it.Description, Audience: s.audience(), Unchecked: true,
+		Listed: raw,
 		Get: func(ctx context.Context, args map[string]string) (domain.PromptResult, error) {
 			return s.get(ctx, it.Name, args)
 		},

@@ -2,47 +2,36 @@ package upstream
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"toolserver/domain"
+	"toolserver/mcpshape"
 	"toolserver/rawjson"
 )
 
 // toolResult reads the result of a tool call. What it has reaches the client byte for
-// byte, unless it is in the form of the V2 contract; see [v2].
+// byte, unless clients reject it ([mcpshape.Block]), or it is in the form of the V2 contract;
+// see [v2].
 func toolResult(raw json.RawMessage) (r domain.ToolResult, err error) {
 	var structured json.RawMessage
 	err = rawjson.Read(raw, func(v rawjson.Value) error {
 		return v.Object(func(name []byte, v rawjson.Value) error {
 			if string(name) == "content" {
-				return v.Array(func(v rawjson.Value) error {
-					c, err := contentBlock(v)
-					r.Content = append(r.Content, c)
-					return err
-				})
+				r.Content = nil // the last of a name counts
+				return blocks(v, func(c domain.Content) { r.Content = append(r.Content, c) })
 			}
 			value, err := v.Raw()
-			if err != nil {
+			switch text := string(value); {
+			case err != nil:
 				return err
-			}
-			switch string(name) {
-			case "structuredContent":
-				if string(value) != "null" {
+			case string(name) == "structuredContent":
+				if text != "null" {
 					structured = value
 				}
-			case "isError":
-				r.IsError = string(value) == "true"
-			case "_meta":
-				if len(value) > 0 && value[0] == '{' && string(value) != "{}" {
-					r.Meta = json.RawMessage(value)
-				}
-			case "resultType":
+			case string(name) == "isError" && text != "false":
+				r.IsError = text == "true" || text == `"true"`
 			default:
-				if r.Extra == nil {
-					r.Extra = json.RawMessage("{}")
-				}
-				r.Extra = rawjson.With(r.Extra, string(name), value)
+				return further(&r.Meta, &r.Extra, name, value)
 			}
 			return nil
 		})
@@ -59,84 +48,139 @@ func toolResult(raw json.RawMessage) (r domain.ToolResult, err error) {
 	return r, nil
 }
 
-var errNoBlock = errors.New("a content block is no object")
+// further notes a member that results of all methods may have, unless it is one that this
+// server writes itself.
+func further(meta *any, extra *json.RawMessage, name, value []byte) error {
+	switch string(name) {
+	case "_meta":
+		if fitting := mcpshape.Meta(value); len(fitting) > len("{}") {
+			*meta = json.RawMessage(fitting)
+		}
+	case "resultType", "ttlMs", "cacheScope":
+	default:
+		if *extra == nil {
+			*extra = json.RawMessage("{}")
+		}
+		*extra = rawjson.With(*extra, string(name), value)
+	}
+	return nil
+}
+
+// blocks reads content, as [each] does.
+func blocks(v rawjson.Value, add func(domain.Content)) error {
+	if v.Kind() == '[' {
+		return v.Array(func(v rawjson.Value) error {
+			c, err := contentBlock(v)
+			add(c)
+			return err
+		})
+	}
+	c, err := contentBlock(v)
+	if v.Kind() != 'n' {
+		add(c)
+	}
+	return err
+}
+
+// each visits the elements of a list or, as some servers write it, one or null.
+func each(list []byte, visit func(element []byte) error) error {
+	switch {
+	case list[0] == '[':
+		return rawjson.Array(list, visit)
+	case string(list) == "null":
+		return nil
+	}
+	return visit(list)
+}
 
 // contentBlock reads a content block. One of plain text is kept as the text alone.
 func contentBlock(v rawjson.Value) (c domain.Content, err error) {
-	if v.Kind() != '{' {
-		return c, errNoBlock
-	}
-	members, simple := 0, true
-	err = v.Object(func(name []byte, value rawjson.Value) (err error) {
-		members++
-		var text string
-		if value.Kind() == 'n' { // as some servers write what is absent
-			simple = false
-			return nil
-		}
-		switch string(name) {
-		case "type":
-			text, err = value.String()
-			c.Type = domain.ContentType(text)
-		case "text":
-			c.Text, err = value.String()
-		case "uri":
-			c.URI, err = value.String()
-		case "name":
-			c.Name, err = value.String()
-		case "resource":
-			simple = false
-			raw, err := value.Raw()
-			if err != nil {
-				return err
+	members, texts := 0, 0
+	if v.Kind() == '{' {
+		err = v.Object(func(name []byte, value rawjson.Value) (err error) {
+			members++
+			if to := string(name); value.Kind() == '"' && (to == "type" || to == "text") {
+				var text string
+				if text, err = value.String(); to == "type" {
+					c.Type = domain.ContentType(text)
+				} else {
+					c.Text = text
+				}
+				texts++
 			}
-			c.Text, _ = rawjson.String(rawjson.Member(raw, "text")) // counts as text of the result
-		case "mimeType":
-			c.MIMEType, err = value.String()
-		default:
-			simple = false
-		}
-		return err
-	})
+			return err
+		})
+	}
+	if err != nil || c.Type == domain.TextContent && members == 2 && texts == 2 {
+		return c, err
+	}
+	raw, err := v.Raw()
 	if err != nil {
-		return c, fmt.Errorf("a content block: %w", err)
+		return c, err
 	}
-	if c.Type != domain.TextContent || members != 2 || !simple {
-		c.Raw, err = v.Raw()
+	c.Raw = mcpshape.Block(raw)
+	text := func(object []byte, name string) string {
+		s, _ := rawjson.String(rawjson.Member(object, name))
+		return s
 	}
-	return c, err
+	c.Type = domain.ContentType(text(c.Raw, "type"))
+	at := []byte(c.Raw)
+	if c.Type == domain.ResourceContent {
+		at = rawjson.Member(at, "resource") // whose text counts as text of the result
+	}
+	c.Text, c.URI, c.Name, c.MIMEType = text(at, "text"), text(at, "uri"), text(at, "name"), text(at, "mimeType")
+	return c, nil
 }
 
 // contents returns the documents that resources/read has returned. What has the address
-// that was asked for gets the one that clients know.
-func contents(raw json.RawMessage, asked, shown string) (all []domain.Content, err error) {
-	err = rawjson.Array(rawjson.Member(raw, "contents"), func(document []byte) error {
-		if len(document) == 0 || document[0] != '{' {
-			return errors.New("a document is no object")
-		}
+// that was asked for, or none, gets the one that clients know.
+func contents(raw json.RawMessage, asked, shown string) (r domain.ToolResult, err error) {
+	add := func(document []byte) error {
+		document = mcpshape.Document(document, asked)
 		c := domain.Content{Type: domain.ResourceContent, Raw: document}
 		if c.URI, _ = rawjson.String(rawjson.Member(document, "uri")); c.URI == asked {
 			c.URI, c.Raw = shown, rawjson.With(document, "uri", rawjson.AppendString(nil, shown))
 		}
-		all = append(all, c)
+		r.Content = append(r.Content, c)
 		return nil
+	}
+	err = rawjson.Object(raw, func(name, value []byte) error {
+		if string(name) != "contents" {
+			return further(&r.Meta, &r.Extra, name, value)
+		}
+		return each(value, add)
 	})
-	return all, err
+	return r, err
 }
 
 // promptResult reads the result of prompts/get.
 func promptResult(raw json.RawMessage) (p domain.PromptResult, err error) {
-	p.Description, _ = rawjson.String(rawjson.Member(raw, "description"))
-	err = rawjson.Array(rawjson.Member(raw, "messages"), func(message []byte) error {
-		role, err := rawjson.String(rawjson.Member(message, "role"))
-		if err != nil {
-			return fmt.Errorf("the role of a message: %w", err)
+	var meta any
+	err = rawjson.Object(raw, func(name, value []byte) error {
+		switch {
+		case string(name) == "description":
+			p.Description, _ = rawjson.String(value)
+		case string(name) != "messages":
+			return further(&meta, &p.Extra, name, value)
+		default:
+			return each(value, func(message []byte) error {
+				role, _ := rawjson.String(rawjson.Member(message, "role"))
+				if role != "assistant" {
+					role = "user"
+				}
+				content := rawjson.Member(message, "content")
+				if content == nil {
+					content = message
+				}
+				return rawjson.Read(content, func(v rawjson.Value) error {
+					return blocks(v, func(c domain.Content) { p.Messages = append(p.Messages, domain.PromptMessage{Role: role, Content: c}) })
+				})
+			})
 		}
-		return rawjson.Read(rawjson.Member(message, "content"), func(v rawjson.Value) error {
-			block, err := contentBlock(v)
-			p.Messages = append(p.Messages, domain.PromptMessage{Role: role, Content: block})
-			return err
-		})
+		return nil
 	})
+	if p.Meta, _ = meta.(json.RawMessage); err != nil {
+		err = fmt.Errorf("its messages: %w", err)
+	}
 	return p, err
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"toolserver/domain"
 	"toolserver/jsonrpc"
 	"toolserver/mcpclient"
+	"toolserver/mcpshape"
 	"toolserver/rawjson"
 	"toolserver/sandbox"
 	"toolserver/share"
@@ -52,6 +54,7 @@ type Server struct {
 	watches     watches
 	parked      share.Store[string, *pending]
 	completions share.Store[string, func(string)]
+	linked      share.Store[string, struct{}] // addresses in results, by the ID of the principal who got them
 
 	ctx     context.Context // ends when the server is closed
 	end     context.CancelFunc
@@ -74,6 +77,8 @@ const (
 	maxParked      = 200
 	maxCompletions = 1000
 	completionAge  = time.Hour
+	maxLinked      = 2_000
+	linkedAge      = 24 * time.Hour
 )
 
 // newServer returns a server, with what was known of it last time. It is started by
@@ -86,6 +91,7 @@ func newServer(name string, settings Settings, d deps) *Server {
 	s.watches.server = s
 	s.parked.MaxEntries, s.parked.Dropped = maxParked, func(p *pending) { p.cancel(errGone) }
 	s.completions.MaxEntries, s.completions.MaxAge = maxCompletions, completionAge
+	s.linked.MaxEntries, s.linked.MaxAge, s.linked.Renew = maxLinked, linkedAge, true
 	if settings.signsIn() {
 		var err error
 		s.oauth, err = oauth.New(oauth.Config{
@@ -327,24 +333,40 @@ func (s *Server) request(ctx context.Context, what string, method mcp.MCPMethod,
 	if err != nil {
 		return nil, err
 	}
-	result, err := s.do(ctx, mcpclient.Request{Method: string(method), Params: json.RawMessage(b)})
+	result, err := s.do(ctx, mcpclient.Request{Method: string(method), Params: withMeta(ctx, b)})
 	if err != nil {
 		return nil, s.failure(ctx, what, err)
 	}
 	return result, nil
 }
 
+// withMeta returns parameters with what the caller wrote in _meta that is not meant for this
+// server: traces, and keys of vendors.
+func withMeta(ctx context.Context, params json.RawMessage) json.RawMessage {
+	meta := domain.SessionOf(ctx).Meta
+	_ = rawjson.Object(meta, func(name, _ []byte) error {
+		if key := string(name); key == "progressToken" || strings.HasPrefix(key, "io.modelcontextprotocol/") || strings.HasPrefix(key, "toolserver/") {
+			meta = rawjson.Without(meta, key)
+		}
+		return nil
+	})
+	if len(meta) <= len("{}") {
+		return params
+	}
+	return rawjson.With(params, "_meta", meta)
+}
+
 // read reads a document of the server, by its own address. A client has asked for uri.
-func (s *Server) read(ctx context.Context, own, uri string) ([]domain.Content, error) {
+func (s *Server) read(ctx context.Context, own, uri string) (r domain.ToolResult, err error) {
 	result, err := s.request(ctx, "resource "+uri, mcp.MethodResourcesRead, map[string]string{"uri": own})
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	documents, err := contents(result, own, uri)
-	if err != nil {
-		return nil, domain.Errorf(domain.CodeExecutionFailed, "resource %s: server %s returned no valid result: %w", uri, s.name, err)
+	if r, err = contents(result, own, uri); err != nil {
+		return r, domain.Errorf(domain.CodeExecutionFailed, "resource %s: server %s returned no valid result: %w", uri, s.name, err)
 	}
-	return documents, nil
+	s.noteLinks(ctx, r.Content)
+	return r, nil
 }
 
 // get fills in a prompt of the server.
@@ -361,17 +383,20 @@ func (s *Server) get(ctx context.Context, name string, args map[string]string) (
 	if err != nil {
 		return p, domain.Errorf(domain.CodeExecutionFailed, "prompt %s: server %s returned no valid result: %w", name, s.name, err)
 	}
+	for _, m := range p.Messages {
+		s.noteLinks(ctx, []domain.Content{m.Content})
+	}
 	return p, nil
 }
 
 // completer asks the server for completions of a prompt or template.
 func (s *Server) completer(kind, member, name string) domain.Completer {
-	return func(ctx context.Context, argument, typed string, given map[string]string) ([]string, error) {
+	return func(ctx context.Context, argument, typed string, given map[string]string) (c domain.Completions, err error) {
 		s.mu.Lock()
 		known := s.catalog
 		s.mu.Unlock()
 		if known.empty() {
-			return nil, nil
+			return c, nil
 		}
 		params := map[string]any{
 			"ref": map[string]string{"type": kind, member: name}, "argument": map[string]string{"name": argument, "value": typed},
@@ -382,16 +407,13 @@ func (s *Server) completer(kind, member, name string) domain.Completer {
 		result, err := s.request(ctx, "completion of "+name, mcp.MethodCompletionComplete, params)
 		if err != nil {
 			if e, ok := err.(*domain.Error); ok && e.Verbatim { // it completes nothing
-				return nil, nil
+				return c, nil
 			}
-			return nil, err
+			return c, err
 		}
-		var r struct {
-			Completion struct {
-				Values []string `json:"values"`
-			} `json:"completion"`
-		}
-		_ = json.Unmarshal(result, &r) // what is no list of texts completes nothing
-		return r.Completion.Values, nil
+		completion := rawjson.Member(result, "completion")
+		_ = json.Unmarshal(rawjson.Member(completion, "values"), &c.Values) // what is no list of texts completes nothing
+		c.Extra = mcpshape.Completion(completion)
+		return c, nil
 	}
 }

@@ -35,6 +35,7 @@ type Settings struct {
 	Tools           Filter            `yaml:"tools" doc:"Which of its tools are offered, by the names that the server gives them."`
 	Identity        map[string]string `yaml:"identity" enum:"name|id|groups|compliance_level" doc:"Arguments that always say who calls, by name: whatever a model passes for them is replaced."`
 	Pin             string            `yaml:"pin" enum:"warn|quarantine" doc:"What happens to a tool whose description or schema has changed since it was first seen: a warning, or it is left out until toolserver upstream approve; warn if unset."`
+	Structured      string            `yaml:"structured_content" enum:"both|text|structured" doc:"Which half of results clients get, where the server returns text and structured content; structured_content of the configuration if unset."`
 
 	OAuth oauth.Settings `yaml:"oauth" doc:"How toolserver signs in to the server, where that requires it and headers have no Authorization."`
 

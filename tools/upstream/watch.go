@@ -105,3 +105,29 @@ func (ws *watches) updated(uri string) {
 		}
 	}
 }
+
+// noteLinks notes which documents a caller has learnt of, by addresses of a usual length.
+func (s *Server) noteLinks(ctx context.Context, content []domain.Content) {
+	for i := range content {
+		if uri := content[i].URI; uri != "" && len(uri) <= 2<<10 {
+			s.linked.Put(domain.SessionOf(ctx).Principal.ID, uri, struct{}{}, 0)
+		}
+	}
+}
+
+// unlisted is the resource that has the documents of the server that are in no list.
+func (s *Server) unlisted() domain.Resource {
+	return domain.Resource{
+		URI: s.address(""), Name: s.name + separator + "*", Audience: s.audience(),
+		Linked: func(principal, uri string) bool {
+			_, ok := s.linked.Get(principal, uri)
+			return ok
+		},
+		ReadRaw: func(ctx context.Context, at domain.Location) (domain.ToolResult, error) {
+			return s.read(ctx, s.original(at.URI), at.URI)
+		},
+		Watch: func(ctx context.Context, at domain.Location, changed func()) error {
+			return s.watch(ctx, at.URI, changed)
+		},
+	}
+}
