@@ -47,7 +47,7 @@ func (p *proxy) run(ctx context.Context, args json.RawMessage) (domain.ToolResul
 	if len(args) > 0 {
 		params = append(append(params, `,"arguments":`...), args...)
 	}
-	req := mcpclient.Request{Method: string(mcp.MethodToolsCall), Params: json.RawMessage(append(params, '}'))}
+	req := mcpclient.Request{Method: string(mcp.MethodToolsCall), Params: withMeta(ctx, append(params, '}'))}
 	if p.headers {
 		req.InputSchema = p.schema
 	}
@@ -59,6 +59,7 @@ func (p *proxy) run(ctx context.Context, args json.RawMessage) (domain.ToolResul
 	if err != nil {
 		return domain.ToolResult{}, domain.Errorf(domain.CodeExecutionFailed, "%s: server %s returned no valid result: %w", p.name, s.name, err)
 	}
+	s.noteLinks(ctx, r.Content)
 	return r, nil
 }
 
@@ -99,9 +100,6 @@ func (s *Server) relayed(ctx context.Context, req mcpclient.Request) (json.RawMe
 		default:
 		}
 		p.relay.attach(ctx)
-		if err := p.answer(ctx, s.park); err != nil {
-			return nil, err
-		}
 		return p.round(ctx, s.park)
 	}
 	l := s.linkOf(domain.SessionOf(ctx).Principal.ID)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -232,17 +234,15 @@ func (l *link) notified(ctx context.Context, method string, params json.RawMessa
 			complete(id)
 		}
 	case "notifications/message":
-		var m struct {
-			Level  string          `json:"level"`
-			Logger string          `json:"logger"`
-			Data   json.RawMessage `json:"data"`
+		params = domain.RedactJSON(params, l.server.secrets())
+		name, _ := rawjson.String(rawjson.Member(params, "level"))
+		level, ok := domain.ParseLogLevel(strings.ToLower(name))
+		if !ok { // which is no reason to lose it
+			level = domain.LogInfo
 		}
-		if json.Unmarshal(domain.RedactJSON(params, l.server.secrets()), &m) != nil {
-			return
-		}
-		level, ok := domain.ParseLogLevel(m.Level)
-		if r := relayOf(ctx); r != nil && ok {
-			r.log(domain.LogMessage{Level: level, Logger: m.Logger, Data: m.Data})
+		logger, _ := rawjson.String(rawjson.Member(params, "logger"))
+		if r := relayOf(ctx); r != nil {
+			r.log(domain.LogMessage{Level: level, Logger: logger, Data: json.RawMessage(rawjson.Member(params, "data"))})
 		}
 	}
 }
@@ -257,13 +257,14 @@ type pending struct {
 	result json.RawMessage // once it is done
 	err    error
 
-	asked *ask // what the caller has been asked, between two rounds
-	count int  // of what was asked so far
+	asked []*ask // what the caller has been asked, between two rounds
+	count int    // of what was asked so far
 	alarm *time.Timer
 }
 
 // ask is a question to a caller who answers in rounds.
 type ask struct {
+	ctx    context.Context // ends when the server does not want to know any more
 	name   string
 	req    domain.InputRequest
 	answer chan answer // has room for one
@@ -276,7 +277,7 @@ type answer struct {
 
 // ask waits until the caller has answered, in whatever round that is.
 func (p *pending) ask(ctx context.Context, req domain.InputRequest) (json.RawMessage, error) {
-	q := &ask{req: req, answer: make(chan answer, 1)}
+	q := &ask{ctx: ctx, req: req, answer: make(chan answer, 1)}
 	select {
 	case p.asks <- q:
 	case <-ctx.Done():
@@ -294,17 +295,23 @@ func (p *pending) ask(ctx context.Context, req domain.InputRequest) (json.RawMes
 // does not say which call it asks about can ask nobody else.
 const parkTime = 5 * time.Minute
 
+// Questions that are open at the same time go to the caller in one round.
+const (
+	maxAsked = 20
+	askPause = 10 * time.Millisecond // after which no other is expected
+)
+
 // round takes the call on until it is done or the caller has to answer, which is the error
 // [*domain.InputRequired].
 func (p *pending) round(ctx context.Context, park func(*pending) string) (json.RawMessage, error) {
 	for {
+		if err := p.answer(ctx, park); err != nil {
+			return nil, err
+		}
 		select {
 		case q := <-p.asks:
-			p.count++
-			q.name = fmt.Sprintf("%s-%d", question, p.count)
-			p.asked = q
-			if again := p.answer(ctx, park); again != nil {
-				return nil, again
+			for ; q != nil; q = p.next() {
+				p.add(ctx, q)
 			}
 		case <-p.done:
 			return p.result, p.err
@@ -316,16 +323,50 @@ func (p *pending) round(ctx context.Context, park func(*pending) string) (json.R
 	}
 }
 
-// answer answers the question if the caller has. Otherwise the caller has to call again,
+// next returns another question that is open already, or nil.
+func (p *pending) next() *ask {
+	if len(p.asked) == maxAsked {
+		return nil
+	}
+	select {
+	case q := <-p.asks:
+		return q
+	case <-time.After(askPause):
+		return nil
+	}
+}
+
+// add has the caller asked, if that is possible.
+func (p *pending) add(ctx context.Context, q *ask) {
+	p.count++
+	q.name = fmt.Sprintf("%s-%d", question, p.count)
+	if domain.CanAsk(ctx, q.req.Needs()) {
+		p.asked = append(p.asked, q)
+		return
+	}
+	_, err := domain.Ask(ctx, map[string]domain.InputRequest{q.name: q.req}) // which says why
+	q.answer <- answer{err: err}
+}
+
+// answer answers the questions if the caller has. Otherwise the caller has to call again,
 // which is the error.
 func (p *pending) answer(ctx context.Context, park func(*pending) string) error {
-	q := p.asked
-	answers, err := domain.Ask(ctx, map[string]domain.InputRequest{q.name: q.req})
+	p.asked = slices.DeleteFunc(p.asked, func(q *ask) bool { return q.ctx.Err() != nil })
+	if len(p.asked) == 0 {
+		return nil
+	}
+	requests := map[string]domain.InputRequest{}
+	for _, q := range p.asked {
+		requests[q.name] = q.req
+	}
+	answers, err := domain.Ask(ctx, requests)
 	if required, ok := err.(*domain.InputRequired); ok {
 		required.Resume = park(p)
 		return required
 	}
+	for _, q := range p.asked {
+		q.answer <- answer{answers[q.name], err}
+	}
 	p.asked = nil
-	q.answer <- answer{answers[q.name], err}
 	return nil
 }
