@@ -211,7 +211,7 @@ func (f Finder) info(ctx context.Context, in infoInput) (domain.ToolResult, erro
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	return domain.JSON(described{t.server, t.name, t.tool.Title, t.tool.Description, t.tool.Input, t.tool.Output, t.tool.Annotations})
+	return domain.JSON(described{t.server, t.name, t.tool.Title, t.tool.Description, t.tool.Input, t.tool.Output, t.tool.Annotations, t.tool.Origin.Says})
 }
 
 // described is a tool with all that a call of it takes.
@@ -223,6 +223,7 @@ type described struct {
 	Input       *domain.ToolInputSchema  `json:"input_schema,omitempty"`
 	Output      *domain.ToolOutputSchema `json:"output_schema,omitempty"`
 	Annotations domain.Annotations       `json:"annotations"`
+	Says        string                   `json:"server_instructions,omitempty" doc:"What the server tells models."`
 }
 
 type execInput struct {

@@ -132,7 +132,8 @@ type Report struct {
 	Since       string   `json:"since,omitempty"`
 	NextTry     string   `json:"next_try,omitempty"`
 	Protocol    string   `json:"protocol,omitempty"`
-	Server      any      `json:"server,omitempty"` // its name and version
+	Server      any      `json:"server,omitempty"`       // its name and version
+	Says        string   `json:"instructions,omitempty"` // what the server tells models
 	Tools       int      `json:"tools"`
 	Resources   int      `json:"resources"`
 	Prompts     int      `json:"prompts"`
@@ -177,8 +178,8 @@ func (s *Server) report(l *link) Report {
 	if s.catalog.Info != nil {
 		r.Server = s.catalog.Info
 	}
-	r.Changed = len(s.pins)
+	r.Changed, r.Says = len(s.pins), s.catalog.Instructions
 	o := &s.offered
-	r.Tools, r.Resources, r.Prompts, r.Missing = len(o.Tools), len(o.Resources), len(o.Prompts), len(o.Missing)
+	r.Tools, r.Resources, r.Prompts, r.Missing = len(o.Tools), max(0, len(o.Resources)-1), len(o.Prompts), len(o.Missing)
 	return r
 }

@@ -8,6 +8,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/tools/files"
+	"toolserver/tools/upstream"
 )
 
 // maxPlaces bounds the directories that instructions name, and maxPlace each of them, because
@@ -18,9 +19,10 @@ const (
 )
 
 // places says where a principal may work under the policy in force, for the tools that the
-// principal may use.
-func (a *App) places(p domain.Principal) string {
+// principal may use, and of which other servers.
+func (a *App) places(p domain.Principal) (text string) {
 	catalog := a.exec.Registry.Catalog()
+	defer func() { text += upstream.Instructions(a.Servers(), catalog, p) }()
 	may := func(tools ...string) bool {
 		return slices.ContainsFunc(catalog.Tools(), func(t *domain.Tool) bool {
 			return slices.Contains(tools, cmp.Or(t.Offered, t.Name)) && catalog.Why(p, t.Name) == ""
@@ -39,7 +41,7 @@ func (a *App) places(p domain.Principal) string {
 	if reads == "" && writes == "" {
 		return ""
 	}
-	text := " Relative paths start at " + listed([]string{box.WorkingDirectory()}) + "."
+	text = " Relative paths start at " + listed([]string{box.WorkingDirectory()}) + "."
 	switch {
 	case reads == writes:
 		text += " Files can be read and written in: " + reads + "."
