@@ -12,6 +12,7 @@ import (
 
 	"toolserver/jsonrpc"
 	"toolserver/mcpclient"
+	"toolserver/rawjson"
 )
 
 // verbatimCalls are calls whose results have all that results may have.
@@ -116,16 +117,11 @@ func byName(t *testing.T, c *mcpclient.Client) map[string]json.RawMessage {
 	return all
 }
 
-// renamed returns an entry with another name, its members in the order of their names.
+// renamed returns an entry with another name.
 func renamed(t *testing.T, entry json.RawMessage, name string) []byte {
 	t.Helper()
 	if entry == nil {
 		return nil
 	}
-	var members map[string]json.RawMessage
-	must(t, json.Unmarshal(entry, &members))
-	members["name"] = json.RawMessage(fmt.Sprintf("%q", name))
-	b, err := json.Marshal(members)
-	must(t, err)
-	return b
+	return rawjson.With(entry, "name", fmt.Appendf(nil, "%q", name))
 }

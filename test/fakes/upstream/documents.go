@@ -19,6 +19,9 @@ const (
 
 // documents serves resources, prompts and completions.
 func (c *call) documents() (string, error) {
+	if result, ok := c.faithful(); ok {
+		return c.cacheable(result), nil
+	}
 	switch c.method {
 	case "resources/list":
 		return c.cacheable(resourceList), nil

@@ -26,6 +26,7 @@ func sets() map[string]func() []tool {
 		"deep":        deepSchemas,
 		"flags":       flagged,
 		"judging":     judging,
+		"faithful":    faithfuls,
 		"none":        func() []tool { return nil },
 	}
 }
