@@ -70,3 +70,13 @@ func BenchmarkHTTPEcho(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkStdioPing tells how long a ping takes that was sent behind many calls, and
+// how many of them were started before it was answered.
+func BenchmarkStdioPing(b *testing.B) {
+	var begun int64
+	for b.Loop() {
+		begun += startsBehind(b, 400)
+	}
+	b.ReportMetric(float64(begun)/float64(b.N), "starts/ping")
+}

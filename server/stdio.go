@@ -6,6 +6,8 @@ import (
 	"errors"
 	"hash/crc32"
 	"io"
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +39,7 @@ type stdio struct {
 	ctx      context.Context          // of requests, which the session cancels; does not end, so that none has to be registered with it
 	current  atomic.Pointer[exchange] // the request being served by the goroutine that reads
 	watch    *time.Timer              // calls detachIfSlow
+	starts   starts
 }
 
 // ServeStdio serves one client until its input ends, ctx does, or it stops
@@ -278,16 +281,67 @@ func (c *stdio) serveInline(x *exchange) bool {
 	return c.current.CompareAndSwap(x, nil)
 }
 
-// serveDetached has another goroutine read on, and serves a request. It returns
-// false: this goroutine no longer reads.
+// serveDetached serves a request that may take long, and reports whether this
+// goroutine goes on reading. One alone is served here, and another goroutine reads
+// on. Of many, which come faster than they are started, the others are put in a
+// queue: whoever reads, and may find a ping, must not wait for their starts.
 func (c *stdio) serveDetached(out *lineSink, serve func()) bool {
 	c.inflight.add(1)
-	defer c.inflight.add(-1)
 	c.in = c.in.Detach()
 	out.detach()
+	if c.in.Buffered() || c.starts.waiting() {
+		if c.starts.put(serve) {
+			go c.startNext()
+		}
+		return true
+	}
+	defer c.inflight.add(-1)
 	go c.read() // ends with the input
 	serve()
 	return false
+}
+
+// startNext serves the next request of the queue. It is called once for all that
+// are in it: the runtime gets to the goroutine that starts the next request when
+// this one has to wait for something. Were each runnable at once, whoever comes back
+// from reading would have to wait for all of them.
+func (c *stdio) startNext() {
+	defer c.inflight.add(-1)
+	runtime.Gosched() // a new goroutine is first in line
+	serve, more := c.starts.take()
+	if more {
+		go c.startNext()
+	}
+	serve()
+}
+
+// starts is a queue of requests to start.
+type starts struct {
+	mu    sync.Mutex
+	queue []func()
+}
+
+func (s *starts) waiting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue) > 0
+}
+
+// put reports whether nothing else was in the queue.
+func (s *starts) put(serve func()) (first bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, serve)
+	return len(s.queue) == 1
+}
+
+// take takes the first request, and reports whether there are more.
+func (s *starts) take() (serve func(), more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	serve = s.queue[0]
+	s.queue = slices.Delete(s.queue, 0, 1)
+	return serve, len(s.queue) > 0
 }
 
 // detachIfSlow reads on in place of a goroutine that is still serving a request

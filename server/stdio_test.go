@@ -448,3 +448,48 @@ func TestBeforeAnswers(t *testing.T) {
 		t.Error("not over HTTP")
 	}
 }
+
+// startsBehind sends calls that each work for a while before they wait for something,
+// and a ping after them. It returns how many had begun when the ping was answered.
+func startsBehind(t testing.TB, calls int) (begun int64) {
+	s, _ := fixture(t)
+	s.opts.Grace = 0
+	var started atomic.Int64
+	add(s, domain.Define(domain.Tool{Name: "start", Description: "A tool.", Timeout: time.Minute}, func(ctx context.Context, _ noInput) (domain.ToolResult, error) {
+		for begun := time.Now(); time.Since(begun) < time.Millisecond; {
+		}
+		started.Add(1)
+		<-ctx.Done()
+		return domain.ToolResult{}, ctx.Err()
+	}))
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- s.ServeStdio(t.Context(), local, in, out) }()
+	var lines strings.Builder
+	for i := range calls {
+		lines.WriteString(request(fmt.Sprint(i), "tools/call", `{"name":"start"}`, false) + "\n")
+	}
+	lines.WriteString(request(`"p"`, "ping", `{}`, false) + "\n")
+	go io.WriteString(toServer, lines.String())
+	answer, err := bufio.NewReader(fromServer).ReadString('\n')
+	begun = started.Load()
+	if err != nil || !strings.Contains(answer, `"id":"p"`) {
+		t.Fatalf("got %q, %v", answer, err)
+	}
+	toServer.Close()
+	go io.Copy(io.Discard, fromServer)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	return begun
+}
+
+// TestPingBehindStarts checks that a ping does not wait until the calls before it have
+// been started, whatever a start takes.
+func TestPingBehindStarts(t *testing.T) {
+	const calls = 400
+	if begun := startsBehind(t, calls); begun > calls/4 {
+		t.Errorf("%d of %d calls were started before a ping behind them was answered", begun, calls)
+	}
+}

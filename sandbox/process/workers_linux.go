@@ -38,8 +38,9 @@ type workers struct {
 	executable string
 	how        Method
 	thread     *startThread
-	watches    bool        // its supervisors can watch bounds
-	delegation *delegation // nil where there is none
+	watches    bool          // its supervisors can watch bounds
+	delegation *delegation   // nil where there is none
+	starting   chan struct{} // has a place for each supervisor that gets ready
 
 	mu   sync.Mutex
 	idle []*worker // the one used last is at the end
@@ -47,7 +48,7 @@ type workers struct {
 
 // newSupervisedStarter starts a first supervisor, to see whether the method works.
 func newSupervisedStarter(executable string, how Method) (starter, error) {
-	ws := &workers{executable: executable, how: how, thread: newStartThread()}
+	ws := &workers{executable: executable, how: how, thread: newStartThread(), starting: make(chan struct{}, runtime.NumCPU())}
 	ws.delegation, _ = findDelegation()
 	w, err := ws.add()
 	if err != nil && ws.delegation != nil { // without, bounds are watched
@@ -78,16 +79,12 @@ func (ws *workers) boundsMethod() string {
 
 func (ws *workers) start(l launch) (*Process, error) {
 	for {
-		w := ws.take()
-		fresh := w == nil
-		if fresh {
-			var err error
-			if w, err = ws.add(); err != nil {
-				return nil, err
-			}
+		w, fresh, err := ws.obtain()
+		if err != nil {
+			return nil, err
 		}
 		p := newProcess(l, w)
-		err := w.run(l, p)
+		err = w.run(l, p)
 		if err == nil {
 			return p, nil
 		}
@@ -97,6 +94,22 @@ func (ws *workers) start(l launch) (*Process, error) {
 			return nil, err
 		}
 	}
+}
+
+// obtain returns an idle worker, or else a fresh one. As many start at once as there
+// are processors: more take no less time, and meanwhile the server gets no turn, and
+// one that a command leaves is found by who still waits.
+func (ws *workers) obtain() (w *worker, fresh bool, err error) {
+	if w = ws.take(); w != nil {
+		return w, false, nil
+	}
+	ws.starting <- struct{}{} // each is over within readyWait
+	defer func() { <-ws.starting }()
+	if w = ws.take(); w != nil {
+		return w, false, nil
+	}
+	w, err = ws.add()
+	return w, true, err
 }
 
 // take returns an idle worker, or nil if there is none.

@@ -78,6 +78,24 @@ func sleeping(t *testing.T, marker string, n int) (pids []string) {
 	return pids
 }
 
+// TestStdioPingBehindStarts checks that a ping does not wait until the commands before it
+// have been analyzed, here to be denied.
+func TestStdioPingBehindStarts(t *testing.T) {
+	const calls = 200
+	config, _ := configured(t, "tools: {bash: {denied_commands: [cat]}}\n")
+	w := open(t, binary(), "--config", config)
+	w.handshake("2025-11-25")
+	var lines strings.Builder
+	for i := range calls {
+		lines.WriteString(bash(strconv.Itoa(i), strings.Repeat("true; ", 1000)+"cat denied") + "\n")
+	}
+	go w.write(lines.String() + request(`"p"`, "ping", "{}") + "\n")
+	w.answer(`"p"`)
+	if earlier := len(w.before); earlier > calls/4 {
+		t.Errorf("%d of %d calls were answered before the ping behind them", earlier, calls)
+	}
+}
+
 // TestStdioQueue checks that 200 calls in line delay neither a ping nor the end
 // of a call that is taken back, and that those in line can be taken back.
 func TestStdioQueue(t *testing.T) {
