@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -63,11 +64,11 @@ type hub struct {
 
 // publish passes on what has changed with the catalog that is in force now.
 func (s *Server) publish(c domain.Change) {
-	catalog := s.exec.Registry.Catalog()
 	s.hub.mu.Lock()
-	defer s.hub.mu.Unlock()
-	for l := range s.hub.listeners {
-		l.revise(catalog)
+	listeners := slices.Collect(maps.Keys(s.hub.listeners)) // sessions begin and end while files are opened
+	s.hub.mu.Unlock()
+	for _, l := range listeners {
+		l.revise()
 		for i, changed := range []bool{c.Tools, c.Resources, c.Prompts} {
 			if changed {
 				l.addList(listsChanged[i])
@@ -82,19 +83,21 @@ func (s *Server) publish(c domain.Change) {
 // before it was sent, is one.
 type listener struct {
 	server *Server
+	owner  string // ID of the principal
 	wants  func(list change) bool
 
 	mu      sync.Mutex
 	pending []change
 	wake    func() // is called when there may be something to do; nil while nobody would
 
-	watching sync.Mutex        // guards watched; locked after the hub's and before mu
+	watching sync.Mutex        // guards watched; locked before mu
 	watched  map[string]*watch // by URI; nil after close
+	last     *caller           // who has subscribed last
 }
 
 // watch is the subscription to one resource.
 type watch struct {
-	who      caller
+	who      *caller // shared by subscriptions with the same credentials
 	resource *domain.Resource
 	end      context.CancelFunc
 }
@@ -103,8 +106,8 @@ type watch struct {
 const maxWatches = 100
 
 // newListener returns a listener, in use until its close.
-func (s *Server) newListener(wants func(list change) bool) *listener {
-	l := &listener{server: s, wants: wants, watched: map[string]*watch{}}
+func (s *Server) newListener(owner string, wants func(list change) bool) *listener {
+	l := &listener{server: s, owner: owner, wants: wants, watched: map[string]*watch{}}
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	s.hub.listeners[l] = struct{}{}
@@ -118,8 +121,8 @@ func (l *listener) close() {
 	l.server.hub.mu.Unlock()
 	l.watching.Lock()
 	defer l.watching.Unlock()
-	for _, w := range l.watched {
-		w.end()
+	for uri := range l.watched {
+		l.end(uri)
 	}
 	l.watched = nil
 }
@@ -221,13 +224,18 @@ func (l *listener) subscribe(who caller, uri string) error {
 		return nil
 	case len(l.watched) >= maxWatches:
 		return &domain.Error{Code: domain.CodeInvalidParams, Message: fmt.Sprintf("there are already %d subscriptions; cancel some first", maxWatches)}
+	case !l.server.watches.TryAcquire(l.owner, 1):
+		return busyWith("subscriptions")
 	}
-	return l.watch(l.server.exec.Registry.Catalog(), who, who.principal, uri)
+	if l.last == nil || l.last.authorization != who.authorization {
+		l.last = &who
+	}
+	return l.watch(l.server.exec.Registry.Catalog(), l.last, who.principal, uri)
 }
 
 // watch begins a subscription, which a catalog may not have a resource for. The
-// caller holds watching.
-func (l *listener) watch(c *domain.Catalog, who caller, p domain.Principal, uri string) (err error) {
+// caller holds watching, and has acquired the place of the subscription.
+func (l *listener) watch(c *domain.Catalog, who *caller, p domain.Principal, uri string) (err error) {
 	ctx, end := context.WithCancel(context.Background())
 	defer func() {
 		if p := recover(); p != nil {
@@ -236,6 +244,7 @@ func (l *listener) watch(c *domain.Catalog, who caller, p domain.Principal, uri 
 		}
 		if err != nil {
 			end()
+			l.server.watches.Release(l.owner, 1)
 		}
 	}()
 	r, err := c.Watch(ctx, p, uri, func() { l.add(updated(uri)) })
@@ -257,18 +266,20 @@ func (l *listener) end(uri string) {
 	if w := l.watched[uri]; w != nil {
 		w.end()
 		delete(l.watched, uri)
+		l.server.watches.Release(l.owner, 1)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pending = slices.DeleteFunc(l.pending, func(c change) bool { return c == updated(uri) })
 }
 
-// revise applies a catalog that is in force now. Subscriptions to a resource that
+// revise applies the catalog that is in force now. Subscriptions to a resource that
 // has not changed continue; the others begin again, or end if the subscriber may
 // no longer read it.
-func (l *listener) revise(c *domain.Catalog) {
+func (l *listener) revise() {
 	l.watching.Lock()
 	defer l.watching.Unlock()
+	c := l.server.exec.Registry.Catalog()
 	for uri, w := range l.watched {
 		p, ok := w.who.again()
 		if ok {
@@ -277,7 +288,7 @@ func (l *listener) revise(c *domain.Catalog) {
 			}
 		}
 		l.end(uri)
-		if ok && l.watch(c, w.who, p, uri) == nil {
+		if ok && l.server.watches.TryAcquire(l.owner, 1) && l.watch(c, w.who, p, uri) == nil {
 			l.add(updated(uri)) // it may have changed in between
 		}
 	}
@@ -325,7 +336,7 @@ func (x *exchange) listen() (reply, error) {
 	wanted := map[change]bool{
 		listsChanged[0]: granted.ToolsListChanged, listsChanged[1]: granted.ResourcesListChanged, listsChanged[2]: granted.PromptsListChanged,
 	}
-	l := x.server.newListener(func(list change) bool { return wanted[list] })
+	l := x.server.newListener(owner, func(list change) bool { return wanted[list] })
 	defer l.close()
 	for _, uri := range p.Notifications.ResourceSubscriptions {
 		switch l.subscribe(x.who, uri) {

@@ -59,12 +59,14 @@ type Server struct {
 	held     *share.Pool // bytes of long messages in flight, by principal
 	requests *share.Pool // in flight, likewise
 	streams  *share.Pool // of changes that are open over HTTP, likewise
+	watches  *share.Pool // subscriptions to documents, likewise
 }
 
 // Bounds of what all clients together can have in flight or open.
 const (
 	maxRequests = 8192
 	maxStreams  = 4096
+	maxWatched  = 16384
 	// maxBytesHeld is of long messages, unless one alone may have two thirds of it:
 	// what is made of a message takes several times its size.
 	maxBytesHeld = 96 << 20
@@ -88,7 +90,7 @@ func New(exec *domain.Executor, opts Options) *Server {
 	s := &Server{opts: opts, exec: exec, info: encode(mcp.Implementation{Name: opts.Info.Name, Version: opts.Info.Version}), about: encode(opts.Info), hub: hub{listeners: map[*listener]struct{}{}}, states: newStateSealer(),
 		unused:   share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: stateTime},
 		held:     share.NewPool(max(maxBytesHeld, 3*int64(opts.MaxMessageBytes)/2), 0),
-		requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0)}
+		requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0), watches: share.NewPool(maxWatched, 0)}
 	exec.Registry.OnChange(s.publish)
 	return s
 }

@@ -58,7 +58,7 @@ func newSession(id, owner string) *session {
 // once the handshake is complete.
 func (s *Server) begin(id, owner string) *session {
 	ses := newSession(id, owner)
-	ses.changes = s.newListener(func(change) bool { return ses.handshake().version != "" })
+	ses.changes = s.newListener(owner, func(change) bool { return ses.handshake().version != "" })
 	return ses
 }
 

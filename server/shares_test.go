@@ -1,12 +1,15 @@
 package server
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"toolserver/domain"
 	"toolserver/share"
 )
 
@@ -71,5 +74,53 @@ func TestEndedSessionHasNoTimer(t *testing.T) {
 	all.release(ses)
 	if ses.idle.Stop() {
 		t.Error("a timer keeps a session that has ended")
+	}
+}
+
+// TestSubscriptionsShared has one principal subscribe to all it can, and others go on,
+// also while the documents are looked at again after a reload.
+func TestSubscriptionsShared(t *testing.T) {
+	s, registry := fixture(t)
+	s.watches = share.NewPool(8, 0)
+	opening, open := make(chan struct{}), make(chan struct{})
+	again := false
+	offer := func() {
+		registry.Register(domain.FixedSource("documents", domain.Offer{Resources: []domain.Resource{{
+			Template: "doc:///{name}", Name: "doc", Description: "A document.",
+			Read: func(context.Context, domain.Location) ([]domain.Content, error) { return nil, nil },
+			Watch: func(context.Context, domain.Location, func()) error {
+				if again {
+					opening <- struct{}{}
+					<-open
+				}
+				return nil
+			},
+		}}}, nil))
+	}
+	offer()
+	subscribe := func(l *listener, uri string) error {
+		return l.subscribe(caller{principal: domain.Principal{ID: l.owner}, authenticator: everybody{}}, uri)
+	}
+	ann, bob := s.begin("a", "user:anonymous").changes, s.begin("b", "bob").changes
+	n := 0
+	for ; n < 20 && subscribe(ann, fmt.Sprintf("doc:///%d", n)) == nil; n++ {
+	}
+	if n != 6 || subscribe(bob, "doc:///x") != nil {
+		t.Errorf("one has %d of 8 subscriptions, and another gets none", n)
+	}
+	bob.close()
+	ann.unsubscribe("doc:///0")
+	if err := subscribe(ann, "doc:///6"); err != nil {
+		t.Error(err)
+	}
+	again = true
+	go offer()
+	<-opening
+	s.begin("c", "carl").close() // while the documents of ann are opened again
+	again = false
+	close(open)
+	ann.close()
+	if held := s.watches.InUse(); held != 0 {
+		t.Errorf("%d subscriptions are held after the last has ended", held)
 	}
 }

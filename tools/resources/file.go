@@ -7,28 +7,30 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"toolserver/domain"
-	"toolserver/filewatch"
 	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 )
 
-const (
-	maxFile      = 10 << 20        // bytes of a file that is read
-	pollInterval = 2 * time.Second // between two looks at a file that is watched
-)
+const maxFile = 10 << 20 // bytes of a file that is read
 
 // fileReader is the resource of all files.
 type fileReader struct {
 	read *sandbox.Reader // of read_file, which alone opens files here
 	list *sandbox.Reader // of list_directory, which says what may be listed
 	work string
+
+	watches watches
+}
+
+func newFileReader(read, list *sandbox.Reader, work string) *fileReader {
+	r := &fileReader{read: read, list: list, work: work}
+	r.watches = watches{look: r.look, files: map[string]*watched{}}
+	return r
 }
 
 func (r *fileReader) resource() domain.Resource {
@@ -177,8 +179,7 @@ func (r *fileReader) watch(ctx context.Context, at domain.Location, changed func
 	if err != nil {
 		return unreadable(at.URI, path, err)
 	}
-	look := func() fs.FileInfo { return r.look(path) }
-	go filewatch.Poll(ctx, pollInterval, seen, look, same, changed)
+	r.watches.add(path, seen, subscriber{ctx, changed})
 	return nil
 }
 
@@ -195,12 +196,4 @@ func (r *fileReader) look(path string) fs.FileInfo {
 		return nil
 	}
 	return info
-}
-
-// same reports whether nothing tells two looks at a file apart.
-func same(a, b fs.FileInfo) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }

@@ -58,7 +58,7 @@ func All(d Deps) []domain.Resource {
 		all = append(all, upstreams(d))
 	}
 	if d.Files != nil {
-		all = append(all, (&fileReader{d.Files, d.Listed, d.WorkingDirectory}).resource())
+		all = append(all, newFileReader(d.Files, d.Listed, d.WorkingDirectory).resource())
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -90,7 +91,10 @@ func TestWatchLinkLedAway(t *testing.T) {
 		b.put(t, "a.txt", "one", "../outside/b.txt", "two")
 		b.link(t, "link", "a.txt")
 		changes := make(chan struct{}, 10)
-		if err := b.watch(t.Context(), t, "file:///link", func() { changes <- struct{}{} }); err != nil {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer time.Sleep(2 * time.Second) // until nobody looks any more
+		defer cancel()
+		if err := b.watch(ctx, t, "file:///link", func() { changes <- struct{}{} }); err != nil {
 			t.Fatal(err)
 		}
 		b.link(t, "next", "../outside/b.txt")
@@ -101,6 +105,39 @@ func TestWatchLinkLedAway(t *testing.T) {
 		case <-changes:
 		case <-time.After(30 * time.Second):
 			t.Fatal("not told that the file can no longer be read")
+		}
+	})
+}
+
+// TestWatchTogether checks that a file is looked at once, by one goroutine, for all who
+// have subscribed to it, and no more when the last of them has left.
+func TestWatchTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.put(t, "a.txt", "one", "b.txt", "two")
+		ctx, cancel := context.WithCancel(t.Context())
+		before := runtime.NumGoroutine()
+		var calls atomic.Int32
+		for range 100 {
+			for _, uri := range []string{"file:///a.txt", "file:///b.txt"} {
+				if err := b.watch(ctx, t, uri, func() { calls.Add(1) }); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if more := runtime.NumGoroutine() - before; more > 1 {
+			t.Errorf("200 subscriptions to 2 files take %d goroutines", more)
+		}
+		b.replace(t, "a.txt", "three")
+		time.Sleep(3 * time.Second)
+		if got := calls.Load(); got != 100 {
+			t.Errorf("%d of 100 subscriptions are told of the change", got)
+		}
+		cancel()
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if more := runtime.NumGoroutine() - before; more > 0 {
+			t.Errorf("%d goroutines are left", more)
 		}
 	})
 }
