@@ -169,6 +169,9 @@ func (x *exchange) finish(write reply, err error) {
 	defer x.recover()
 	buf := newBuffer()
 	defer buf.free()
+	if context.Cause(x.ctx) == errRevoked && x.Method != methodListen { // whose end is a result
+		write, err = nil, invalidRequest(errRevoked.Error())
+	}
 	msg, code := x.response(buf, write, err)
 	x.mu.Lock()
 	again := x.finished

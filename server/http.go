@@ -117,6 +117,7 @@ func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handle
 
 func (s *Server) newHTTPHandler(stopping context.Context, opts HTTPOptions) *httpHandler {
 	h := &httpHandler{server: s, opts: opts, sessions: newSessions(s, opts.SessionTTL, opts.MaxSessions), stopping: stopping}
+	s.sessions.Store(h.sessions)
 	context.AfterFunc(stopping, h.sessions.closeAll)
 	h.routes = map[string]http.HandlerFunc{
 		"/livez":  func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, false) },

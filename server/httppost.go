@@ -43,7 +43,9 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, who caller) {
 	case err != nil:
 		writeError(w, msg.ID, err, http.StatusBadRequest)
 	case modern:
-		h.serve(w, r, newSession("", who.principal.ID), who, msg)
+		ses := h.sessions.lend(who.principal.ID)
+		defer h.sessions.giveBack(ses)
+		h.serve(w, r, ses, who, msg)
 	default:
 		h.postLegacy(w, r, who, msg)
 	}

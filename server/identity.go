@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ import (
 // Token is a bearer token that HTTP clients may present. Configuration holds
 // its hash only.
 type Token struct {
-	Name            string    `yaml:"name" required:"true" min:"1" doc:"Name of the principal."`
+	Name            string    `yaml:"name" required:"true" min:"1" doc:"Name of the principal; several tokens of one name are of one principal."`
 	Hash            string    `yaml:"hash" required:"true" format:"token_hash" doc:"SHA-256 of the token as sha256:HEX; toolserver token new NAME makes one."`
 	Groups          []string  `yaml:"groups" doc:"Groups of the principal."`
 	ComplianceLevel string    `yaml:"compliance_level" format:"level" doc:"Compliance level of the principal."`
@@ -53,29 +54,42 @@ func (e *TokenError) Error() string {
 	return fmt.Sprintf("token %d: %s %s", e.Index+1, e.Field, e.Problem)
 }
 
-// ParseTokens checks tokens, whose principals get a source. Names are unique,
-// since limits, logs and results go by them. The error is a [*TokenError].
+// ParseTokens checks tokens, whose principals get a source. Tokens of the same name are
+// those of one principal, such as the old and the new one while clients change over;
+// since limits, logs and results go by the name, they may differ only in hash and
+// expiry. The error is a [*TokenError].
 func ParseTokens(source string, tokens []Token) (*Tokens, error) {
 	t := &Tokens{}
-	names := map[string]bool{}
+	first := map[string]*Token{} // of each name
 	for i, token := range tokens {
 		p := parsedToken{principal: domain.Principal{
 			ID: domain.PrincipalID(source, token.Name), Name: token.Name, Groups: token.Groups, ComplianceLevel: token.ComplianceLevel, Expires: token.Expires,
 		}}
 		digits, ok := strings.CutPrefix(token.Hash, hashPrefix)
 		n, err := hex.Decode(p.sum[:], []byte(digits[:min(len(digits), 2*sha256.Size)]))
+		other := first[token.Name]
 		switch {
 		case token.Name == "":
 			return nil, &TokenError{i, "name", "is missing"}
-		case names[token.Name]:
-			return nil, &TokenError{i, "name", "is that of another token, " + strconv.Quote(token.Name)}
+		case other != nil && (!slices.Equal(other.Groups, token.Groups) || other.ComplianceLevel != token.ComplianceLevel):
+			return nil, &TokenError{i, "name", "is that of another token, " + strconv.Quote(token.Name) + ", with other groups or another compliance_level; tokens of one name are of one principal"}
 		case !ok || err != nil || n != sha256.Size || len(digits) != 2*sha256.Size:
 			return nil, &TokenError{i, "hash", "is not sha256: and 64 hexadecimal digits; toolserver token new NAME makes one"}
 		}
-		names[token.Name] = true
+		if other == nil {
+			first[token.Name] = &tokens[i]
+		}
 		t.list = append(t.list, p)
 	}
 	return t, nil
+}
+
+// Principals returns the IDs of those who can present a token.
+func (t *Tokens) Principals() (ids []string) {
+	for _, token := range t.list {
+		ids = append(ids, token.principal.ID)
+	}
+	return ids
 }
 
 // Empty reports whether there is no token, so that no client can present one.

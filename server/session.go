@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"iter"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -137,13 +139,16 @@ func (s *session) cancelRequest(params json.RawMessage) {
 
 var errSessionEnded = errors.New("the session has ended")
 
+// errRevoked is the cause of the context of requests whose principal can no longer sign in.
+var errRevoked = errors.New("the credentials of this request were revoked")
+
 // cancelAll cancels all requests, also those to come, and returns how many there were.
-func (s *session) cancelAll() int {
+func (s *session) cancelAll(cause error) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
 	for _, x := range s.inFlight {
-		x.cancel(errSessionEnded)
+		x.cancel(cause)
 	}
 	return len(s.inFlight)
 }
@@ -170,12 +175,28 @@ type sessions struct {
 	ttl    time.Duration
 	places *share.Pool
 
-	mu   sync.Mutex
-	byID map[string]*session
+	mu     sync.Mutex
+	byID   map[string]*session
+	single map[*session]struct{} // of requests without a session that are in flight
 }
 
 func newSessions(s *Server, ttl time.Duration, limit int) *sessions {
-	return &sessions{server: s, ttl: ttl, places: share.NewPool(int64(limit), 0), byID: map[string]*session{}}
+	return &sessions{server: s, ttl: ttl, places: share.NewPool(int64(limit), 0), byID: map[string]*session{}, single: map[*session]struct{}{}}
+}
+
+// lend returns the session of a single request of owner, until it is returned.
+func (s *sessions) lend(owner string) *session {
+	ses := newSession("", owner)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.single[ses] = struct{}{}
+	return ses
+}
+
+func (s *sessions) giveBack(ses *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.single, ses)
 }
 
 // create begins a session of owner, in use until release. It returns false if there
@@ -229,9 +250,37 @@ func (s *sessions) drop(ses *session, expired bool) {
 	s.mu.Unlock()
 	s.places.Release(ses.owner, 1)
 	ses.close()
-	ses.cancelAll()
+	ses.cancelAll(errSessionEnded)
 	if s.server.opts.SessionEnded != nil {
 		s.server.opts.SessionEnded(ses.owner, ses.id)
+	}
+}
+
+// Revoke ends all that a principal, by its ID, does over HTTP: sessions, streams, requests
+// in flight, which are answered with an error, and background jobs.
+func (s *Server) Revoke(principal string) {
+	all := s.sessions.Load()
+	if all == nil {
+		return // nobody is served yet
+	}
+	all.mu.Lock()
+	var theirs []*session
+	for _, in := range []iter.Seq[*session]{maps.Values(all.byID), maps.Keys(all.single)} {
+		for ses := range in {
+			if ses.owner == principal {
+				theirs = append(theirs, ses)
+			}
+		}
+	}
+	all.mu.Unlock()
+	for _, ses := range theirs {
+		ses.cancelAll(errRevoked)
+	}
+	for _, ses := range theirs {
+		all.drop(ses, false)
+	}
+	if s.opts.SessionEnded != nil {
+		s.opts.SessionEnded(principal, "") // of its requests without a session
 	}
 }
 

@@ -59,7 +59,7 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 		ended:   make(chan error, 1),
 		ctx:     context.WithoutCancel(ctx),
 	}
-	defer c.session.cancelAll()
+	defer c.session.cancelAll(errSessionEnded)
 	c.watch = time.AfterFunc(time.Hour, c.detachIfSlow)
 	go c.read() // ends with the input
 	forwarding, stop := context.WithCancel(c.ctx)
@@ -84,7 +84,7 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 	c.session.close()
 	flush := stopTime
 	if !c.inflight.wait(grace) {
-		s.opts.Log.Info("requests did not finish within the grace period", zap.Int("requests", c.session.cancelAll()), zap.Duration("grace", grace))
+		s.opts.Log.Info("requests did not finish within the grace period", zap.Int("requests", c.session.cancelAll(errSessionEnded)), zap.Duration("grace", grace))
 		if !c.inflight.wait(stopTime) {
 			flush = flushTime // the client had that time already to read
 		}

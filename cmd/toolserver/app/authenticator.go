@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"slices"
 
 	"go.uber.org/zap"
 
@@ -70,6 +71,27 @@ func (auth *authenticator) Authenticate(authorization string) (domain.Principal,
 		return domain.Principal{}, challenge
 	}
 	return auth.app.User(), nil
+}
+
+// knows reports whether anybody can authenticate as a principal, by its ID.
+func (auth *authenticator) knows(principal string) bool {
+	now := auth.app.now.Load()
+	switch {
+	case auth.required() && auth.app.hadTokens.Load():
+		return slices.Contains(now.tokens.Principals(), principal)
+	case auth.insecure:
+		return principal == now.anyone.ID
+	}
+	return principal == now.user.ID
+}
+
+// revoke ends what principals do who could authenticate before and no longer can.
+func (auth *authenticator) revoke(before *state) {
+	for _, id := range append(before.tokens.Principals(), before.user.ID, before.anyone.ID) {
+		if !auth.knows(id) {
+			auth.app.server.Revoke(id)
+		}
+	}
 }
 
 // NewToken returns 256 random bits with a prefix that secret scanners recognize.

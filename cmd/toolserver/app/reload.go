@@ -94,6 +94,7 @@ func (r *reloader) reload(onlyTrust bool) {
 		return
 	}
 	r.seen, r.suspect = now, false
+	before := r.app.now.Load()
 	cfg, err := old.Again(r.dirs)
 	if err == nil && onlyTrust && cfg.SHA256 == old.SHA256 {
 		return
@@ -110,6 +111,9 @@ func (r *reloader) reload(onlyTrust bool) {
 		return
 	}
 	r.app.logOrigin("configuration reloaded")
+	if auth := r.app.auth.Load(); auth != nil {
+		auth.revoke(before)
+	}
 	if !reflect.DeepEqual(old.Sandbox, cfg.Sandbox) || !reflect.DeepEqual(old.ToolSections, cfg.ToolSections) {
 		r.app.logLayers()
 	}
