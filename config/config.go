@@ -64,6 +64,7 @@ type Server struct {
 	MaxSessions    int                `yaml:"max_sessions" min:"1" doc:"Concurrent HTTP sessions."`
 	MaxMessage     structschema.Bytes `yaml:"max_message" min:"1KiB" max:"1GiB" doc:"Largest message accepted from a client."`
 	MaxInFlight    int                `yaml:"max_in_flight" min:"1" doc:"Requests in flight per client."`
+	DrainDelay     time.Duration      `yaml:"drain_delay" min:"0s" max:"10m" doc:"How long an HTTP server that stops goes on while /readyz answers 503, so that a balancer sends it nothing new."`
 	Grace          time.Duration      `yaml:"grace" min:"0s" max:"10m" doc:"How long calls in flight may continue when the server stops."`
 }
 

@@ -89,7 +89,15 @@ func Watch(ctx context.Context, file string, onChange func(settled bool)) (done 
 // moment ago may have been written once more at what its file system takes for
 // the same time.
 func surelySame(a, b os.FileInfo) bool {
-	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && time.Since(b.ModTime()) > coarse
+	return a != nil && b != nil && Same(a, b) && time.Since(b.ModTime()) > coarse
+}
+
+// Same reports whether nothing tells two looks at a file apart; nil is one that is absent.
+func Same(a, b os.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // Settled waits until a file has not changed for 300 ms, and reports whether

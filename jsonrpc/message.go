@@ -102,7 +102,9 @@ func Parse(raw []byte, param func(name, value []byte) error) (Message, *Error) {
 				hasMethod = true
 				m.Method, badMethod = rawjson.String(value)
 			case "params":
-				m.Params, repeated = value, m.Params != nil
+				if repeated = m.Params != nil; string(value) != "null" { // as some clients write what they leave out
+					m.Params = value
+				}
 			case "result":
 				hasResult, m.Result = true, value
 			case "error":

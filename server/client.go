@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/mark3labs/mcp-go/mcp"
+
 	"toolserver/domain"
 	"toolserver/jsonrpc"
 	"toolserver/rawjson"
@@ -72,7 +74,11 @@ func (x *exchange) logs(level domain.LogLevel) bool {
 func (x *exchange) Supports(method string) bool {
 	capabilities := x.meta.capabilities
 	if !x.meta.modern {
-		capabilities = x.session.handshake().capabilities
+		settled := x.session.handshake()
+		if elicits := method == domain.AskElicitation || method == domain.AskURL; elicits && settled.version < mcp.ProtocolVersion20250618 {
+			return false // whatever it declares, there is no such request
+		}
+		capabilities = settled.capabilities
 	}
 	declared := rawjson.Member(capabilities, domain.CapabilityOf(method))
 	switch {
@@ -169,8 +175,9 @@ func (s *session) ask(ctx context.Context, out sink, req domain.InputRequest) (j
 func (s *session) answered(msg *jsonrpc.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if answer, ok := s.asking[string(msg.ID)]; ok {
-		delete(s.asking, string(msg.ID))
+	key := string(jsonrpc.IDKey(msg.ID))
+	if answer, ok := s.asking[key]; ok {
+		delete(s.asking, key)
 		answer <- clientAnswer{slices.Clone(msg.Result), slices.Clone(msg.Failure)}
 	}
 }

@@ -276,6 +276,9 @@ func (s *Server) openBatch(ctx context.Context, ses *session, who caller, batch 
 	var opened []func()
 	for _, raw := range batch {
 		msg, err := parse(raw)
+		if err == nil && (msg.meta.modern || msg.Method == methodInitialize) {
+			err = invalidRequest(domain.ClipName(msg.Method) + " of this protocol version must not be part of a batch")
+		}
 		if err != nil {
 			all.answer(jsonrpc.ErrorResponse(msg.ID, err), err.Code)
 		} else if x := s.open(ctx, ses, who, msg, all); x != nil {

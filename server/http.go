@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,8 +15,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
-
+	"go.uber.org/zap/zapcore"
 	"toolserver/domain"
+	"toolserver/jsonrpc"
 )
 
 // HTTPOptions say how the server is reached over HTTP.
@@ -24,6 +27,7 @@ type HTTPOptions struct {
 	AllowedHosts   []string      // names of the server besides localhost
 	SessionTTL     time.Duration // how long an idle session lives
 	MaxSessions    int
+	DrainDelay     time.Duration // how long to go on when ctx has ended, while /readyz says so
 	// AnyHost accepts every name of the server if AllowedHosts is empty. Without
 	// credentials that a web page cannot have, the page of an attacker could reach
 	// the server by a name of its own (DNS rebinding).
@@ -41,6 +45,12 @@ const (
 	keepAliveInterval = 15 * time.Second
 )
 
+// Bounds of what a connection may make the server hold, also without a token.
+const (
+	maxHeaderBytes = 32 << 10
+	http2Buffer    = 128 << 10 // of what has arrived and was not read
+)
+
 const sessionHeader = mcp.HeaderSessionID
 
 // httpHandler serves the MCP endpoint.
@@ -51,18 +61,18 @@ type httpHandler struct {
 	sessions *sessions
 	streams  sync.WaitGroup  // those that are open
 	stopping context.Context // ends when streams have to
+	ready    context.Context // ends when /readyz says so
 }
 
-// ServeHTTP serves clients on l until ctx ends. Then requests under way get the
-// grace to finish.
+// ServeHTTP serves clients on l until ctx ends and then for the DrainDelay, in which
+// balancers find out. Then requests under way get the grace to finish.
 func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions) error {
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	h := s.newHTTPHandler(ctx, opts)
-	errorLog, err := zap.NewStdLogAt(s.opts.Log, zap.WarnLevel)
-	if err != nil {
-		return err
-	}
+	stopping, stopStreams := context.WithCancel(base)
+	defer stopStreams()
+	h := s.newHTTPHandler(stopping, opts)
+	h.ready = ctx
 	server := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -72,7 +82,10 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions
 		// their own time with each write.
 		WriteTimeout: readTimeout + writeTimeout,
 		BaseContext:  func(net.Listener) context.Context { return base },
-		ErrorLog:     errorLog,
+		ErrorLog:     log.New(connectionErrors{s.opts.Log.WithOptions(zap.WrapCore(fewAMinute))}, "", 0),
+
+		MaxHeaderBytes: maxHeaderBytes,
+		HTTP2:          &http.HTTP2Config{MaxReceiveBufferPerConnection: http2Buffer, MaxReceiveBufferPerStream: http2Buffer},
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
@@ -81,6 +94,12 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions
 		return err
 	case <-ctx.Done():
 	}
+	select {
+	case err := <-served:
+		return err
+	case <-time.After(opts.DrainDelay):
+	}
+	stopStreams()
 	drain, stop := context.WithTimeout(context.WithoutCancel(ctx), s.opts.Grace)
 	defer stop()
 	if err := server.Shutdown(drain); err != nil {
@@ -93,6 +112,19 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions
 	}
 	h.waitForStreams()
 	return nil
+}
+
+// connectionErrors logs what net/http has to say of connections, such as that one ended
+// before TLS began: balancers do that to see whether the port is open, and everybody can.
+type connectionErrors struct{ log *zap.Logger }
+
+func (c connectionErrors) Write(line []byte) (int, error) {
+	c.log.Warn("a connection failed", zap.ByteString("error", bytes.TrimSpace(line)))
+	return len(line), nil
+}
+
+func fewAMinute(core zapcore.Core) zapcore.Core {
+	return zapcore.NewSamplerWithOptions(core, time.Minute, 5, 1000)
 }
 
 // waitForStreams waits until all streams have ended, which net/http does not know
@@ -116,14 +148,13 @@ func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handle
 }
 
 func (s *Server) newHTTPHandler(stopping context.Context, opts HTTPOptions) *httpHandler {
-	h := &httpHandler{server: s, opts: opts, sessions: newSessions(s, opts.SessionTTL, opts.MaxSessions), stopping: stopping}
+	h := &httpHandler{server: s, opts: opts, sessions: newSessions(s, opts.SessionTTL, opts.MaxSessions), stopping: stopping, ready: stopping}
 	s.sessions.Store(h.sessions)
 	context.AfterFunc(stopping, h.sessions.closeAll)
-	h.routes = map[string]http.HandlerFunc{
-		"/livez":  func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, false) },
-		"/readyz": func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, stopping.Err() != nil) },
-		opts.Path: h.endpoint,
-	}
+	path := strings.TrimSuffix(opts.Path, "/")
+	h.routes = map[string]http.HandlerFunc{path: h.endpoint, path + "/": h.endpoint} // people write either
+	h.routes["/livez"] = func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, false) }
+	h.routes["/readyz"] = func(w http.ResponseWriter, r *http.Request) { h.probe(w, r, h.ready.Err() != nil) }
 	return h
 }
 
@@ -164,6 +195,10 @@ func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
 		preflight(w, r)
 		return
 	}
+	if len(r.Header.Values("Authorization")) > 1 {
+		writeError(w, nil, doubled("Authorization"), http.StatusBadRequest)
+		return
+	}
 	authorization := r.Header.Get("Authorization")
 	p, challenge := h.opts.Authenticator.Authenticate(authorization)
 	if challenge != nil {
@@ -174,18 +209,43 @@ func (h *httpHandler) endpoint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	who := caller{p, h.opts.Authenticator, authorization}
+	if err := checkSingle(r.Header); err != nil {
+		h.reject(w, r, nil, err, http.StatusBadRequest)
+		return
+	}
+	version := r.Header.Get(mcp.HeaderProtocolVersion)
 	switch {
 	case r.Method == http.MethodPost:
 		h.post(w, r, who)
 	case r.Method != http.MethodGet && r.Method != http.MethodDelete:
 		methodNotAllowed(w, "POST, GET, DELETE")
-	case mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion)):
+	case mcp.IsModernProtocol(version):
 		methodNotAllowed(w, "POST") // this version has neither sessions nor their stream
+	case !knownVersion(version):
+		writeError(w, nil, unsupportedVersion(version), http.StatusBadRequest)
 	case r.Method == http.MethodGet:
 		h.stream(w, r, who)
 	default:
 		h.endSession(w, r, who.principal)
 	}
+}
+
+// knownVersion reports whether a version header names a protocol version, if there is one.
+func knownVersion(version string) bool { return version == "" || mcp.IsValidProtocolVersion(version) }
+
+// checkSingle rejects a second header where a proxy may go by another one than the
+// server.
+func checkSingle(header http.Header) *jsonrpc.Error {
+	for name, values := range header {
+		if len(values) > 1 && (strings.HasPrefix(name, "Mcp-") || name == mcp.HeaderLastEventID) {
+			return doubled(name)
+		}
+	}
+	return nil
+}
+
+func doubled(name string) *jsonrpc.Error {
+	return headerMismatch("there is more than one " + domain.ClipName(name) + " header")
 }
 
 func methodNotAllowed(w http.ResponseWriter, allow string) {

@@ -21,7 +21,8 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, who caller) {
 		http.Error(w, "Content-Type must be application/json", http.StatusUnsupportedMediaType)
 		return
 	}
-	if json, events := accepted(r); !json && !events {
+	asJSON, events := accepted(r)
+	if !asJSON && !events {
 		http.Error(w, "Accept must include application/json and text/event-stream", http.StatusNotAcceptable)
 		return
 	}
@@ -42,6 +43,8 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, who caller) {
 	switch {
 	case err != nil:
 		writeError(w, msg.ID, err, http.StatusBadRequest)
+	case modern && msg.Method == methodListen && !events:
+		http.Error(w, "Accept must include text/event-stream", http.StatusNotAcceptable)
 	case modern:
 		ses := h.sessions.lend(who.principal.ID)
 		defer h.sessions.giveBack(ses)
@@ -112,8 +115,6 @@ func (s *Server) checkHeaders(header http.Header, msg *message) *jsonrpc.Error {
 			presented, ok = mcp.DecodeHeaderValue(presented)
 		}
 		switch {
-		case len(header.Values(h.name)) > 1: // a proxy may go by another one
-			return headerMismatch("there is more than one " + h.name + " header")
 		case !h.required:
 		case header.Get(h.name) == "":
 			return headerMismatch(h.name + " header is missing")
@@ -124,13 +125,13 @@ func (s *Server) checkHeaders(header http.Header, msg *message) *jsonrpc.Error {
 		}
 	}
 	if msg.Method == methodCall && named {
-		return s.checkParamHeaders(header, name, msg.Params)
+		return s.checkParamHeaders(header, name, msg.arguments)
 	}
 	return nil
 }
 
 // checkParamHeaders does the same for arguments whose schema names a header.
-func (s *Server) checkParamHeaders(header http.Header, tool string, params json.RawMessage) *jsonrpc.Error {
+func (s *Server) checkParamHeaders(header http.Header, tool string, arguments json.RawMessage) *jsonrpc.Error {
 	t, ok := s.exec.Registry.Get(tool)
 	if !ok {
 		return nil
@@ -143,7 +144,12 @@ func (s *Server) checkParamHeaders(header http.Header, tool string, params json.
 		values := header.Values(name)
 		return header.Get(name), len(values) > 0
 	}
-	if err := mcp.ValidateParamHeadersLookup(lookup, &mcp.Tool{RawInputSchema: schema}, params); err != nil {
+	if arguments == nil {
+		arguments = json.RawMessage("{}")
+	}
+	// The arguments that run: as mcp-go reads parameters, "Arguments" would be some, too.
+	params := jsonrpc.AppendValue([]byte(`{"arguments":`), arguments)
+	if err := mcp.ValidateParamHeadersLookup(lookup, &mcp.Tool{RawInputSchema: schema}, append(params, '}')); err != nil {
 		return headerMismatch(err.Error())
 	}
 	return nil
@@ -159,8 +165,8 @@ func (h *httpHandler) postLegacy(w http.ResponseWriter, r *http.Request, who cal
 		h.initialize(w, r, who, msg)
 		return
 	}
-	if version := r.Header.Get(mcp.HeaderProtocolVersion); version != "" && !mcp.IsValidProtocolVersion(version) {
-		http.Error(w, "protocol version "+domain.ClipName(version)+" is not supported", http.StatusBadRequest)
+	if version := r.Header.Get(mcp.HeaderProtocolVersion); !knownVersion(version) {
+		writeError(w, msg.ID, unsupportedVersion(version), http.StatusBadRequest)
 		return
 	}
 	ses, ok := h.session(w, r, who.principal)
@@ -180,7 +186,6 @@ func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, who cal
 		return
 	}
 	defer h.sessions.release(ses)
-	w.Header().Set(sessionHeader, ses.id)
 	h.serve(w, r, ses, who, msg)
 	if ses.handshake().version == "" {
 		h.sessions.drop(ses, false) // the handshake failed
@@ -196,6 +201,9 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 	isRequest := msg.ID != nil && !msg.Response
 	out := h.newSink(w, r)
 	out.modern = ses.id == ""
+	if msg.Method == methodInitialize {
+		out.begins = ses.id
+	}
 	if msg.Method == methodCall {
 		out.limited = who.principal.ID
 	}
@@ -210,6 +218,14 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 
 // postBatch serves a JSON-RPC batch.
 func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, who caller, body []byte) {
+	switch version := r.Header.Get(mcp.HeaderProtocolVersion); {
+	case mcp.IsModernProtocol(version):
+		writeError(w, nil, invalidRequest("protocol version "+domain.ClipName(version)+" has no batches"), http.StatusBadRequest)
+		return
+	case !knownVersion(version):
+		writeError(w, nil, unsupportedVersion(version), http.StatusBadRequest)
+		return
+	}
 	ses, ok := h.session(w, r, who.principal)
 	if !ok {
 		return

@@ -25,6 +25,7 @@ type httpSink struct {
 	canJSON   bool // the client takes a document
 	modern    bool // errors have HTTP statuses of their own
 	server    *Server
+	begins    string // ID of the session that a result begins; empty for none
 	limited   string // the principal whose limits the answer states; empty for none
 
 	mu        sync.Mutex
@@ -79,6 +80,9 @@ func (s *httpSink) answer(msg []byte, code int) {
 	}
 	s.finish()
 	s.server.opts.BeforeAnswers()
+	if s.begins != "" && code == 0 {
+		s.w.Header().Set(sessionHeader, s.begins)
+	}
 	status := http.StatusOK
 	if s.modern {
 		status = statusOf(code)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
@@ -141,7 +142,8 @@ func (c *Challenge) write(w http.ResponseWriter, realm string) {
 		header += `, error="` + c.Error + `", error_description="` + c.Description + `"`
 	}
 	w.Header().Set("WWW-Authenticate", header)
-	http.Error(w, c.Description, http.StatusUnauthorized)
+	body := appendValue(nil, map[string]string{"error": cmp.Or(c.Error, "unauthorized"), "error_description": c.Description})
+	writeJSON(w, body, http.StatusUnauthorized)
 }
 
 // caller is who makes a request, and how to establish that again: the same

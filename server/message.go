@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -43,6 +44,9 @@ func parse(raw []byte) (*message, *jsonrpc.Error) {
 
 // param notes a parameter.
 func (r *message) param(name, value []byte) error {
+	if string(value) == "null" {
+		return nil // as some clients write what they leave out
+	}
 	switch string(name) {
 	case "name":
 		r.name = value
@@ -51,7 +55,9 @@ func (r *message) param(name, value []byte) error {
 	case "cursor":
 		r.cursor = value
 	case "arguments":
-		r.arguments = value
+		if r.arguments = value; value[0] == '[' && len(bytes.TrimSpace(value[1:len(value)-1])) == 0 {
+			r.arguments = json.RawMessage("{}") // PHP has one empty value for both
+		}
 	case "inputResponses":
 		r.inputResponses = value
 	case "requestState":

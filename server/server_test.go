@@ -150,7 +150,7 @@ var outcomes = []struct{ name, args, want string }{
 	{"slow", `{}`, `"error":{"code":-32006,"message":"slow timed out after 0.02s, the operator's limit (tools.slow.timeout)","data":{"error_type":"timeout","next_action_hint":"Ask for less in one call, or ask the operator to raise tools.slow.timeout.","timeout_s":0.02,"tool":"slow"}}`},
 	{"deaf", `{}`, `"error":{"code":-32006,"message":"deaf timed out after 0.01s, the operator's limit (tools.deaf.timeout)"`},
 	{"echo", `{"txt":"hi"}`, `"error":{"code":-32602,"message":"echo: text is required; txt is not a known argument; did you mean text?"`},
-	{"echo", `[]`, `"error":{"code":-32602,"message":"echo: arguments must be an object, not an array"`},
+	{"echo", `[1]`, `"error":{"code":-32602,"message":"echo: arguments must be an object, not an array"`},
 }
 
 // conversation sends a message and returns the answer to it.

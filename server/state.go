@@ -107,11 +107,21 @@ func (x *exchange) readState() *jsonrpc.Error {
 // callHash identifies what a request asks for, rounds aside.
 func (x *exchange) callHash() []byte {
 	h := sha256.New()
-	for _, part := range [][]byte{[]byte(x.Method), x.name, x.uri, x.arguments} {
+	for _, part := range [][]byte{[]byte(x.Method), canonical(x.name), canonical(x.uri), canonical(x.arguments)} {
 		sum := sha256.Sum256(part)
 		h.Write(sum[:])
 	}
 	return h.Sum(nil)
+}
+
+// canonical returns equal JSON in one form: clients may write it anew for each round, and
+// leave out what is empty.
+func canonical(raw json.RawMessage) []byte {
+	v, err := rawjson.Decode(raw)
+	if object, ok := v.(map[string]any); err != nil || ok && len(object) == 0 {
+		return nil
+	}
+	return appendValue(nil, v)
 }
 
 // maxUnused bounds the states that may still be used once.

@@ -7,7 +7,6 @@ import (
 	"hash/crc32"
 	"io"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,7 +38,8 @@ type stdio struct {
 	ctx      context.Context          // of requests, which the session cancels; does not end, so that none has to be registered with it
 	current  atomic.Pointer[exchange] // the request being served by the goroutine that reads
 	watch    *time.Timer              // calls detachIfSlow
-	starts   starts
+	starts   chan func()              // requests that wait to be served
+	waiting  atomic.Int64             // how many; startNext runs while there are any
 }
 
 // ServeStdio serves one client until its input ends, ctx does, or it stops
@@ -58,6 +58,7 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 		out:     jsonrpc.NewLineWriter(out, stallTime, s.opts.BeforeAnswers, sync.OnceFunc(func() { close(gone) })),
 		ended:   make(chan error, 1),
 		ctx:     context.WithoutCancel(ctx),
+		starts:  make(chan func(), max(1, s.opts.MaxInFlight)),
 	}
 	defer c.session.cancelAll(errSessionEnded)
 	c.watch = time.AfterFunc(time.Hour, c.detachIfSlow)
@@ -289,8 +290,9 @@ func (c *stdio) serveDetached(out *lineSink, serve func()) bool {
 	c.inflight.add(1)
 	c.in = c.in.Detach()
 	out.detach()
-	if c.in.Buffered() || c.starts.waiting() {
-		if c.starts.put(serve) {
+	if c.in.Buffered() || c.waiting.Load() > 0 {
+		c.starts <- serve
+		if c.waiting.Add(1) == 1 {
 			go c.startNext()
 		}
 		return true
@@ -301,47 +303,17 @@ func (c *stdio) serveDetached(out *lineSink, serve func()) bool {
 	return false
 }
 
-// startNext serves the next request of the queue. It is called once for all that
-// are in it: the runtime gets to the goroutine that starts the next request when
-// this one has to wait for something. Were each runnable at once, whoever comes back
-// from reading would have to wait for all of them.
+// startNext serves the next request of the queue. Each starts the next one, which the
+// runtime gets to when this one has to wait for something. Were all runnable at once,
+// whoever comes back from reading would have to wait for them.
 func (c *stdio) startNext() {
 	defer c.inflight.add(-1)
-	runtime.Gosched() // a new goroutine is first in line
-	serve, more := c.starts.take()
-	if more {
+	runtime.Gosched() // a new goroutine would be the next to run
+	serve := <-c.starts
+	if c.waiting.Add(-1) > 0 {
 		go c.startNext()
 	}
 	serve()
-}
-
-// starts is a queue of requests to start.
-type starts struct {
-	mu    sync.Mutex
-	queue []func()
-}
-
-func (s *starts) waiting() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.queue) > 0
-}
-
-// put reports whether nothing else was in the queue.
-func (s *starts) put(serve func()) (first bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.queue = append(s.queue, serve)
-	return len(s.queue) == 1
-}
-
-// take takes the first request, and reports whether there are more.
-func (s *starts) take() (serve func(), more bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	serve = s.queue[0]
-	s.queue = slices.Delete(s.queue, 0, 1)
-	return serve, len(s.queue) > 0
 }
 
 // detachIfSlow reads on in place of a goroutine that is still serving a request

@@ -3,10 +3,11 @@ package resources
 import (
 	"context"
 	"io/fs"
-	"os"
 	"slices"
 	"sync"
 	"time"
+
+	"toolserver/filewatch"
 )
 
 // pollInterval is between two looks at a file that is watched.
@@ -56,7 +57,7 @@ func (w *watches) poll() {
 			return
 		}
 		for path, seen := range files {
-			if now := w.look(path); !same(seen, now) {
+			if now := w.look(path); !filewatch.Same(seen, now) {
 				for _, s := range w.changed(path, now) {
 					if s.ctx.Err() == nil {
 						s.changed()
@@ -90,12 +91,4 @@ func (w *watches) changed(path string, now fs.FileInfo) []subscriber {
 	f := w.files[path]
 	f.seen = now
 	return slices.Clone(f.subscribers)
-}
-
-// same reports whether nothing tells two looks at a file apart.
-func same(a, b fs.FileInfo) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }

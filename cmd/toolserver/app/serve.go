@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
@@ -180,6 +181,8 @@ func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return err
 	}
+	served := certificate{app: a}
+	served.now.Store(cert)
 	l, err := net.Listen("tcp", o.HTTP)
 	if err == nil { // or connections could take the descriptors that calls need
 		l = netutil.LimitListener(l, osfile.Descriptors()/2)
@@ -190,18 +193,26 @@ func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 	defer l.Close()
 	scheme := "http"
 	if cert != nil {
-		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12})
+		l = tls.NewListener(l, served.config())
 		scheme = "https"
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process, and with it all it has started
 	r := watchConfig(ctx, a, o.Dirs)
+	var renewing sync.WaitGroup
+	if cert != nil {
+		renewing.Go(func() { served.watch(ctx) })
+	}
+	defer renewing.Wait()
 	defer r.wait()
 	defer stop()
 	defer onSignals(context.WithoutCancel(ctx), func(os.Signal) {
 		if ctx.Err() == nil {
 			r.hangup(ctx)
+			if cert != nil {
+				served.renew()
+			}
 		}
 	}, syscall.SIGHUP)()
 	url := fmt.Sprintf("%s://%s%s", scheme, l.Addr(), cfg.Server.Path)
@@ -215,7 +226,7 @@ func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 	return a.server.ServeHTTP(ctx, l, server.HTTPOptions{
 		Path: cfg.Server.Path, AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts,
 		AnyHost:    auth.required() || !IsLoopback(o.HTTP),
-		SessionTTL: cfg.Server.SessionTTL, MaxSessions: cfg.Server.MaxSessions,
+		SessionTTL: cfg.Server.SessionTTL, MaxSessions: cfg.Server.MaxSessions, DrainDelay: cfg.Server.DrainDelay,
 		Authenticator: auth, Refused: auth.refusals.request,
 	})
 }
