@@ -99,7 +99,7 @@ func TestHTTPMethods(t *testing.T) {
 	}{
 		{"GET", "/livez", 200}, {"HEAD", "/livez", 200}, {"GET", "/readyz", 200}, {"POST", "/livez", 405}, {"DELETE", "/readyz", 405},
 		{"PUT", "/mcp", 405}, {"PATCH", "/mcp", 405}, {"HEAD", "/mcp", 405}, {"post", "/mcp", 405}, {"BREW", "/mcp", 405}, {"OPTIONS", "/mcp", 204},
-		{"GET", "/", 404}, {"POST", "/", 404}, {"POST", "/mcp/", 404}, {"POST", "/MCP", 404}, {"GET", "/.well-known/nothing", 404}, {"GET", "/debug/pprof/", 404},
+		{"GET", "/", 404}, {"POST", "/", 404}, {"POST", "/mcp//", 404}, {"POST", "/MCP", 404}, {"GET", "/.well-known/nothing", 404}, {"GET", "/debug/pprof/", 404},
 	} {
 		r := s.do(t, test.method, test.path, "", nil)
 		if r.status != test.status || (r.status == 405) != (r.header.Get("Allow") != "") {

@@ -140,7 +140,7 @@ func TestHTTPTokens(t *testing.T) {
 		{"two tokens", "Bearer anns, Bearer anns", false},
 		{"quotes and escapes", `Bearer "\", error="x`, false},
 		{"not ASCII", "Bearer \xff\xfeé", false},
-		{"very long", "Bearer " + strings.Repeat("anns", 20_000), false},
+		{"very long", "Bearer " + strings.Repeat("anns", 5_000), false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for _, method := range []string{"POST", "GET", "PUT", "DELETE"} {
