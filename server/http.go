@@ -62,6 +62,7 @@ type httpHandler struct {
 	streams  sync.WaitGroup  // those that are open
 	stopping context.Context // ends when streams have to
 	ready    context.Context // ends when /readyz says so
+	base     context.Context // of requests that go on without their connection
 }
 
 // ServeHTTP serves clients on l until ctx ends and then for the DrainDelay, in which
@@ -72,7 +73,7 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, opts HTTPOptions
 	stopping, stopStreams := context.WithCancel(base)
 	defer stopStreams()
 	h := s.newHTTPHandler(stopping, opts)
-	h.ready = ctx
+	h.ready, h.base = ctx, base
 	server := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -148,7 +149,7 @@ func (s *Server) Handler(stopping context.Context, opts HTTPOptions) http.Handle
 }
 
 func (s *Server) newHTTPHandler(stopping context.Context, opts HTTPOptions) *httpHandler {
-	h := &httpHandler{server: s, opts: opts, sessions: newSessions(s, opts.SessionTTL, opts.MaxSessions), stopping: stopping, ready: stopping}
+	h := &httpHandler{server: s, opts: opts, sessions: newSessions(s, opts.SessionTTL, opts.MaxSessions), stopping: stopping, ready: stopping, base: context.WithoutCancel(stopping)}
 	s.sessions.Store(h.sessions)
 	context.AfterFunc(stopping, h.sessions.closeAll)
 	path := strings.TrimSuffix(opts.Path, "/")
@@ -293,6 +294,11 @@ func (h *httpHandler) stream(w http.ResponseWriter, r *http.Request, who caller)
 		h.sessions.release(ses)
 		w.Header().Set("Retry-After", "60")
 		http.Error(w, "too many streams; close some, or try again later", http.StatusServiceUnavailable)
+		return
+	}
+	if id := r.Header.Get(mcp.HeaderLastEventID); id != "" && h.resume(w, r, who, ses, id) {
+		h.server.streams.Release(ses.owner, 1)
+		h.sessions.release(ses)
 		return
 	}
 	h.streams.Add(1)

@@ -207,10 +207,15 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 	if msg.Method == methodCall {
 		out.limited = who.principal.ID
 	}
+	ctx := r.Context()
+	if isRequest && ses.handshake().version == mcp.ProtocolVersion20251125 {
+		ctx = h.base // a lost connection cancels nothing
+		out.kept = h.server.newReplay(ses)
+	}
 	out.expect(isRequest)
 	defer out.close()
 	if isRequest || ses.id != "" { // without a session, it could only concern another client
-		if x := h.server.open(r.Context(), ses, who, msg, out); x != nil {
+		if x := h.server.open(ctx, ses, who, msg, out); x != nil {
 			x.serve()
 		}
 	}

@@ -25,8 +25,10 @@ type httpSink struct {
 	canJSON   bool // the client takes a document
 	modern    bool // errors have HTTP statuses of their own
 	server    *Server
-	begins    string // ID of the session that a result begins; empty for none
-	limited   string // the principal whose limits the answer states; empty for none
+	kept      *replay // what the client may ask for again; nil for nothing
+	lost      bool    // the client does not read; guarded by mu
+	begins    string  // ID of the session that a result begins; empty for none
+	limited   string  // the principal whose limits the answer states; empty for none
 
 	mu        sync.Mutex
 	streaming bool
@@ -46,6 +48,9 @@ func (s *httpSink) expect(answers bool) {
 	defer s.mu.Unlock()
 	if s.canStream = s.canStream && answers; s.canStream {
 		s.alive = time.AfterFunc(keepAliveInterval, s.keepAlive)
+		if s.kept != nil {
+			s.alive.Reset(resumeAfter)
+		}
 	}
 }
 
@@ -62,6 +67,9 @@ func (s *httpSink) close() {
 		}
 	}
 	s.finish()
+	if s.kept != nil {
+		s.kept.end()
+	}
 }
 
 func (s *httpSink) finish() {
@@ -140,7 +148,11 @@ func eventHeaders(h http.Header) {
 }
 
 func (s *httpSink) event(msg []byte) {
-	s.write(sse.Append(make([]byte, 0, len(msg)+32), msg))
+	b := sse.Append(make([]byte, 0, len(msg)+32), msg)
+	if s.kept != nil {
+		b = s.kept.add(b)
+	}
+	s.write(b)
 }
 
 const keepAliveComment = ": keep-alive\n\n"
@@ -153,19 +165,27 @@ func (s *httpSink) keepAlive() {
 	if s.done {
 		return
 	}
-	s.start()
-	s.write([]byte(keepAliveComment))
+	if s.kept != nil && !s.streaming {
+		s.start()
+		s.write(s.kept.add([]byte("data: \n\n"))) // so that the client has an event to ask for what follows
+	} else {
+		s.start()
+		s.write([]byte(keepAliveComment))
+	}
 	s.alive.Reset(keepAliveInterval)
 }
 
 // write writes and flushes. A client that does not read for long is gone.
 func (s *httpSink) write(b []byte) {
+	if s.lost {
+		return
+	}
 	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	_, err := s.w.Write(b)
 	if err == nil {
 		err = s.control.Flush()
 	}
-	if err != nil {
+	if s.lost = err != nil; s.lost && s.kept == nil {
 		s.finish()
 	}
 }

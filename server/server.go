@@ -55,6 +55,7 @@ type Server struct {
 	hub      hub
 	states   stateSealer
 	unused   share.Store[string, struct{}] // states that one request may still use, by [requestState.Once]
+	replays  share.Store[string, *replay]  // of responses, by session and stream
 	pace     pace
 	sessions atomic.Pointer[sessions] // over HTTP
 	held     *share.Pool              // bytes of long messages in flight, by principal
@@ -90,6 +91,7 @@ func New(exec *domain.Executor, opts Options) *Server {
 	}
 	s := &Server{opts: opts, exec: exec, info: encode(mcp.Implementation{Name: opts.Info.Name, Version: opts.Info.Version}), about: encode(opts.Info), hub: hub{listeners: map[*listener]struct{}{}}, states: newStateSealer(),
 		unused:   share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: stateTime},
+		replays:  share.Store[string, *replay]{MaxSize: maxReplays, MaxAge: replayTime},
 		held:     share.NewPool(max(maxBytesHeld, 3*int64(opts.MaxMessageBytes)/2), 0),
 		requests: share.NewPool(maxRequests, 0), streams: share.NewPool(maxStreams, 0), watches: share.NewPool(maxWatched, 0)}
 	exec.Registry.OnChange(s.publish)

@@ -27,6 +27,8 @@ type session struct {
 	logLevel atomic.Int32 // the least level that is sent
 	changes  *listener    // nil of a single request
 
+	responses atomic.Int64 // names those that can be resumed
+
 	busy int         // HTTP requests and streams in flight; guarded by sessions.mu
 	idle *time.Timer // ends the session; runs while it is not busy
 
