@@ -223,12 +223,8 @@ func (h *httpHandler) serve(w http.ResponseWriter, r *http.Request, ses *session
 
 // postBatch serves a JSON-RPC batch.
 func (h *httpHandler) postBatch(w http.ResponseWriter, r *http.Request, who caller, body []byte) {
-	switch version := r.Header.Get(mcp.HeaderProtocolVersion); {
-	case mcp.IsModernProtocol(version):
+	if version := r.Header.Get(mcp.HeaderProtocolVersion); mcp.IsModernProtocol(version) || !knownVersion(version) {
 		writeError(w, nil, invalidRequest("protocol version "+domain.ClipName(version)+" has no batches"), http.StatusBadRequest)
-		return
-	case !knownVersion(version):
-		writeError(w, nil, unsupportedVersion(version), http.StatusBadRequest)
 		return
 	}
 	ses, ok := h.session(w, r, who.principal)
