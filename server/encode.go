@@ -172,7 +172,7 @@ func (s *Server) page(method string, p domain.Principal, cursor string, modern, 
 	if body := s.lists.get(catalog, key); body != nil {
 		return body, nil
 	}
-	b, next, err := appendItems([]byte{'{'}, catalog, method, p, cursor, both)
+	b, next, err := appendItems([]byte{'{'}, catalog, method, p, cursor, modern, both)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (s *Server) page(method string, p domain.Principal, cursor string, modern, 
 }
 
 // appendItems appends the member that holds a list.
-func appendItems(b []byte, c *domain.Catalog, method string, p domain.Principal, cursor string, both bool) (_ []byte, next string, err error) {
+func appendItems(b []byte, c *domain.Catalog, method string, p domain.Principal, cursor string, modern, both bool) (_ []byte, next string, err error) {
 	switch method {
 	case methodResources, methodTemplates:
 		templates := method == methodTemplates
@@ -211,7 +211,7 @@ func appendItems(b []byte, c *domain.Catalog, method string, p domain.Principal,
 	}
 	page, err := c.List(domain.ListToolsQuery{Session: domain.Session{Principal: p}, Cursor: cursor})
 	return appendList(b, "tools", page.Tools, func(b []byte, t *domain.Tool) []byte {
-		return appendTool(b, t, formOf(t, c, both))
+		return appendTool(b, t, formOf(t, c, both), modern)
 	}), page.Next, err
 }
 
@@ -238,12 +238,16 @@ func appendCaching(b []byte, ttl int, private bool) []byte {
 
 // appendTool appends a tool as tools/list shows it. Clients reject results without the
 // structured content that a tool has a schema of.
-func appendTool(b []byte, t *domain.Tool, form string) []byte {
+func appendTool(b []byte, t *domain.Tool, form string, modern bool) []byte {
 	start := len(b)
 	b = rawjson.AppendString(append(b, `{"name":`...), t.Name)
 	b = appendOptional(b, "title", t.Title)
 	b = appendMember(b, "description", t.Description)
-	b = appendSchema(append(b, `,"inputSchema":`...), t.Input)
+	input, _ := t.Input.MarshalJSON() // never fails
+	if !modern {                      // schemas had no combinations at their root before
+		input = rawjson.Without(input, "allOf")
+	}
+	b = append(append(b, `,"inputSchema":`...), input...)
 	if t.Output != nil && form != domain.FormText {
 		b = appendSchema(append(b, `,"outputSchema":`...), t.Output)
 	}
@@ -356,4 +360,4 @@ func (c *listCache) put(of *domain.Catalog, key listKey, body json.RawMessage) {
 }
 
 // MarshalTool returns t as tools/list shows it.
-func MarshalTool(t *domain.Tool) json.RawMessage { return appendTool(nil, t, domain.FormBoth) }
+func MarshalTool(t *domain.Tool) json.RawMessage { return appendTool(nil, t, domain.FormBoth, false) }
