@@ -35,13 +35,17 @@ var schemaShape = sync.OnceValue(func() *shape {
 		n, err := strconv.ParseFloat(string(raw), 64)
 		return err == nil && isNumber(raw) && n > 0
 	}}
+	anchor := &shape{value: func(raw []byte) bool {
+		s, err := rawjson.String(raw)
+		return err == nil && s != "" && (s[0] == '_' || 'a' <= s[0]|0x20 && s[0]|0x20 <= 'z') && s == acceptable(s)
+	}}
 	names := &shape{elements: text, distinct: true}
 	kind := among("string", "integer", "number", "boolean", "array", "object", "null")
 	schema := &shape{value: isFlag, settle: (*repair).keywords}
 	list := &shape{elements: schema, least: 1, instead: anything}
 	schemas := &shape{every: schema, instead: anything}
 	schema.members = map[string]*shape{
-		"$schema": text, "$comment": text, "$ref": text, "$dynamicRef": text, "$anchor": text, "$dynamicAnchor": text,
+		"$schema": text, "$comment": text, "$ref": text, "$dynamicRef": text, "$anchor": anchor, "$dynamicAnchor": anchor,
 		"title": text, "description": text, "format": text, "pattern": text, "contentEncoding": text, "contentMediaType": text, "x-mcp-header": text,
 		"deprecated": flag, "readOnly": flag, "writeOnly": flag, "uniqueItems": flag,
 		"type": {value: kind.value, elements: kind, distinct: true, whole: true, least: 1},

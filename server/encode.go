@@ -260,7 +260,7 @@ func appendTool(b []byte, t *domain.Tool, form string, modern bool) []byte {
 // placed ends an entry of a list, which begins at start. That of another server has what this
 // server writes of it in the places where that has written it; own is what may be missing.
 func placed(b []byte, start int, listed json.RawMessage, own ...string) []byte {
-	if rawjson.Member(listed, "name") == nil {
+	if !slices.ContainsFunc([]string{"name", "uri", "uriTemplate"}, func(name string) bool { return rawjson.Member(listed, name) != nil }) {
 		return append(appendMembers(b, listed), '}')
 	}
 	entry := append(slices.Clone(b[start:]), '}')
