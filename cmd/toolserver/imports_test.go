@@ -28,7 +28,7 @@ var layers = map[string][]string{
 	"osfile":       {},
 	"textdiff":     {},
 	"bench":        {"cmd", "server", "tools", "sandbox", "domain", "mcpclient", "jsonrpc", "fakes"},
-	"test":         {"cmd", "tools", "sandbox", "domain", "fakes", "mcpclient", "jsonrpc", "proxy"},
+	"test":         {"cmd", "tools", "sandbox", "domain", "fakes", "mcpclient", "jsonrpc", "proxy", "rawjson"},
 	"fakes":        {"mcpclient", "jsonrpc", "sse"},
 }
 
