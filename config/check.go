@@ -33,6 +33,7 @@ func (l *Loaded) check() error {
 		"reachable":    checkReachable,
 		"private_host": func(text string) error { _, err := netguard.ParseHost(text); return err },
 		"server_url":   upstream.CheckURL,
+		"public_url":   checkPublicURL,
 		"base_url":     func(text string) error { _, err := httpcall.ParseBase(text); return err },
 		"proxy":        func(text string) error { _, err := netguard.ParseProxy(text); return err },
 		"stand_in":     checkStandIn,

@@ -17,6 +17,7 @@ import (
 	"toolserver/tools/declare"
 	"toolserver/tools/google"
 	"toolserver/tools/linkedin"
+	"toolserver/tools/signin"
 	"toolserver/tools/upstream"
 	"toolserver/tools/websearch"
 )
@@ -33,6 +34,7 @@ type Config struct {
 	LinkedIn         linkedin.Options             `yaml:"linkedin" doc:"Address of LinkedIn and interval of requests."`
 	Anthropic        anthropic.Options            `yaml:"anthropic" doc:"Anthropic's API: keys, model, address."`
 	Google           google.Options               `yaml:"google" also:"gmail calendar" doc:"Gmail and Google Calendar: credentials, time zone, where sign-ins are kept."`
+	SignIns          signin.Keeping               `yaml:"sign_ins" also:"sign_in token_store" doc:"How sign-ins to other MCP servers, and to Google, are kept."`
 	CapabilitiesFile string                       `yaml:"capabilities_file" path:"true" doc:"Where capabilities_refresh writes its summary; capabilities.md in the working directory if unset."`
 	StateDirectory   string                       `yaml:"state_directory" path:"true" also:"state state_dir data_directory data_dir" doc:"Directory for tokens, pins and catalogs, accessible to this user only; toolserver in the user's state directory (~/.local/state) if unset."`
 	Servers          map[string]upstream.Settings `yaml:"mcp_servers" keys:"server" also:"mcpServers servers mcp upstreams" hint:"toolserver config import FILE takes over the servers of another program." example:"{files: {command: [npx, -y, '@modelcontextprotocol/server-filesystem', .]}, docs: {url: 'https://mcp.example.com/mcp', groups: [staff]}}" doc:"Other MCP servers, by name. Clients see their tools as NAME__TOOL."`
@@ -58,6 +60,7 @@ type Server struct {
 	Path           string             `yaml:"path" format:"endpoint" doc:"Path of the MCP endpoint."`
 	TLS            TLS                `yaml:"tls" also:"ssl https" example:"{cert: cert.pem, key: key.pem}" doc:"Certificate for HTTPS."`
 	Tokens         []server.Token     `yaml:"tokens" also:"token auth bearer_token auth_token" hint:"toolserver token new NAME makes an entry." example:"[{name: ann, hash: 'sha256:0000000000000000000000000000000000000000000000000000000000000000', groups: [staff]}]" doc:"Bearer tokens that HTTP clients must present; without any, only loopback addresses are served."`
+	PublicURL      string             `yaml:"public_url" format:"public_url" also:"external_url base_url" example:"https://tools.example.com" doc:"Address at which people's browsers reach this server over HTTP, for the pages of sign-ins (/start/ and /callback); without it they are on a loopback address of this machine only."`
 	AllowedOrigins []string           `yaml:"allowed_origins" format:"origin" also:"origins cors cors_origins" example:"[https://example.com]" doc:"Origins of web pages that may use the server, such as https://example.com."`
 	AllowedHosts   []string           `yaml:"allowed_hosts" format:"host_name" example:"[tools.example.com]" doc:"Host names that requests may use, besides localhost (protects from DNS rebinding)."`
 	SessionTTL     time.Duration      `yaml:"session_ttl" min:"1s" doc:"How long an idle HTTP session lives."`
@@ -143,7 +146,6 @@ func Default() Config {
 		Web:       Web{Search: websearch.DefaultOptions()},
 		LinkedIn:  linkedin.DefaultOptions(),
 		Anthropic: anthropic.DefaultOptions(),
-		Google:    google.DefaultOptions(),
 		Discovery: domain.Discovery{Mode: "auto", Limit: 40},
 		Errors:    "jsonrpc",
 		Logging:   Logging{Level: "info", Format: "console"},

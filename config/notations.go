@@ -41,6 +41,7 @@ func notations() map[string]json.RawMessage {
 		"base_url":     `^https?://[^@?#]+$`,
 		"stand_in":     `^(https?://[^@?#]+)?$`,
 		"server_url":   `^(https?://[^@#]+)?$`,
+		"public_url":   `^(https?://[^@#?]+)?$`,
 		"header":       `^[\t -~]*$`,
 		"time_zone":    `^[A-Za-z0-9_+/-]*$`,
 		"listen":       `^(.*:` + port + `)?$`,

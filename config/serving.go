@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"toolserver/server"
 )
 
 // Certificate returns the certificate for HTTPS, nil if none is configured. One that no
@@ -118,8 +120,17 @@ func checkEndpoint(text string) error {
 		return fmt.Errorf("must start with /, not %q", text)
 	case strings.ContainsAny(text, "?#"):
 		return fmt.Errorf("%q is more than a path; leave out what follows ? or #", text)
-	case text == "/livez" || text == "/readyz":
-		return fmt.Errorf("%s is that of a probe; write another path, such as /mcp", text)
+	case slices.Contains([]string{"/livez", "/readyz", "/callback"}, text) || strings.HasPrefix(text, "/start/"):
+		return fmt.Errorf("%s is that of a probe or a sign-in; write another path, such as /mcp", text)
 	}
 	return nil
+}
+
+// checkPublicURL checks the address that browsers reach the server at: authorization servers send them back nowhere else.
+func checkPublicURL(text string) error {
+	u, err := url.Parse(text)
+	if text == "" || err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" && (u.Scheme == "https" || u.Scheme == "http" && server.IsLoopback(u.Hostname())) {
+		return nil
+	}
+	return fmt.Errorf("%q is not the address of a server; write https://HOST, such as https://tools.example.com, or http://localhost:PORT", text)
 }

@@ -34,6 +34,8 @@ type HTTPOptions struct {
 	AnyHost       bool
 	Authenticator Authenticator
 	Refused       func(*http.Request, *Challenge) // is called with each request that has to authenticate; may be nil
+	// Pages serves other pages than the endpoint, and reports whether a request was for one; may be nil.
+	Pages func(http.ResponseWriter, *http.Request) bool
 }
 
 // Waits of the HTTP transport.
@@ -170,7 +172,7 @@ func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if route, ok := h.routes[r.URL.Path]; ok {
 		route(w, r)
-	} else {
+	} else if h.opts.Pages == nil || !h.opts.Pages(w, r) {
 		http.Error(w, "not found; the MCP endpoint is "+h.opts.Path, http.StatusNotFound)
 	}
 }
@@ -347,7 +349,7 @@ func (h *httpHandler) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 // machine: of other hosts only configuration can say.
 func sameOrigin(origin, host string) bool {
 	u, err := url.Parse(origin)
-	return err == nil && isLoopback(u.Host) && (u.Scheme == "http" || u.Scheme == "https") && isLoopback(host)
+	return err == nil && IsLoopback(u.Host) && (u.Scheme == "http" || u.Scheme == "https") && IsLoopback(host)
 }
 
 // hostAllowed reports whether clients may know this server as host.
@@ -356,10 +358,11 @@ func (h *httpHandler) hostAllowed(host string) bool {
 	if slices.ContainsFunc(h.opts.AllowedHosts, func(allowed string) bool { return strings.EqualFold(allowed, name) || strings.EqualFold(allowed, host) }) {
 		return true
 	}
-	return isLoopback(host) || h.opts.AnyHost && len(h.opts.AllowedHosts) == 0
+	return IsLoopback(host) || h.opts.AnyHost && len(h.opts.AllowedHosts) == 0
 }
 
-func isLoopback(host string) bool {
+// IsLoopback reports whether a host, maybe with a port, is one of this machine.
+func IsLoopback(host string) bool {
 	name := hostname(host)
 	if strings.EqualFold(name, "localhost") {
 		return true

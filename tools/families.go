@@ -41,7 +41,7 @@ type Deps struct {
 	Search       websearch.Options
 	LinkedIn     linkedin.Options
 	Anthropic    anthropic.Options
-	Google       GoogleDeps
+	Google       google.Deps // without what the others say
 
 	Finder  upstream.Finder
 	Servers int // of mcp_servers
@@ -49,29 +49,16 @@ type Deps struct {
 	CapabilitiesFile string // empty for [meta.DefaultFile]
 }
 
-// GoogleDeps is what the Google tools are made from.
-type GoogleDeps struct {
-	Options  google.Options
-	Disabled []string                                 // of [google.DisabledOf]
-	Serving  func() bool                              // whether the process lives on after a call
-	Prove    func(principal string) func(string) bool // see [signin.Config]
-	Open     func(address string)                     // opens an address in a browser
-
-	accounts *signin.Accounts
-}
-
 // from returns what accounts are made from.
 func (d Deps) googleFrom() any {
-	return []any{d.Google.Options, d.Google.Disabled, d.googleTier(), d.Sandbox.Policy.StateDirectory}
+	return []any{d.Google.Options, d.Google.Host.Keeping, d.Google.Disabled, d.googleTier(), d.Sandbox.Policy.StateDirectory}
 }
 
 func (d Deps) googleTier() google.Tier { return declare.Of[google.Tier](d.Settings, google.Section) }
 
 func (d Deps) google() google.Deps {
-	return google.Deps{
-		Options: d.Google.Options, Full: d.googleTier().Tier == google.Full, Disabled: d.Google.Disabled,
-		Sandbox: d.Sandbox.Sandbox, Accounts: d.Google.accounts, Serving: d.Google.Serving,
-	}
+	d.Google.Full, d.Google.Sandbox = d.googleTier().Tier == google.Full, d.Sandbox.Sandbox
+	return d.Google
 }
 
 // Sandbox is the part of the machine that one policy lets tools use.
@@ -163,9 +150,9 @@ func (f *Families) Prepare(d Deps) (*Update, error) {
 	// Sign-ins that wait survive a change of the policy.
 	u := &Update{families: f, accounts: f.accounts, googleFrom: d.googleFrom()}
 	if !reflect.DeepEqual(u.googleFrom, f.googleFrom) {
-		u.accounts = google.Accounts(d.google(), d.Google.Prove, d.Google.Open)
+		u.accounts = google.Accounts(d.google())
 	}
-	d.Google.accounts = u.accounts
+	d.Google.Accounts = u.accounts
 	for i, wanted := range families(d) {
 		if f.made != nil && f.made[i].same(wanted, d.Sandbox) {
 			u.next = append(u.next, f.made[i])

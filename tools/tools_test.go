@@ -36,7 +36,6 @@ func deps(t *testing.T) tools.Deps {
 	return tools.Deps{
 		Sandbox: &tools.Sandbox{Sandbox: tooltest.Sandbox(t, sandbox.Policy{}, tools.Declared()...)}, Results: results,
 		LinkedIn: linkedin.DefaultOptions(), Search: websearch.DefaultOptions(), Anthropic: anthropic.DefaultOptions(),
-		Google: tools.GoogleDeps{Options: google.DefaultOptions()},
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"toolserver/tools/google/calendar"
 	"toolserver/tools/google/gmail"
 	"toolserver/tools/google/signin"
+	pages "toolserver/tools/signin"
 )
 
 // Options are the section google of the configuration.
@@ -25,13 +26,10 @@ type Options struct {
 	ClientSecret string `yaml:"client_secret" secret:"true" doc:"Client secret of the same app; GOOGLE_CLIENT_SECRET in the environment if unset."`
 	TimeZone     string `yaml:"time_zone" format:"time_zone" example:"Europe/London" doc:"IANA time zone of dates and times without one, such as Europe/London; that of the user's calendar if unset."`
 	OpenBrowser  bool   `yaml:"open_browser" doc:"Open the sign-in page in a browser on this machine when a tool requires a sign-in; otherwise the client or the model shows its address."`
-	TokenStore   string `yaml:"token_store" enum:"file|keyring" doc:"Where sign-ins are kept: files in state_directory that only this user can read, or the keyring of the operating system."`
-	TokenKey     string `yaml:"token_key" secret:"true" doc:"Passphrase that encrypts the files of sign-ins; they are not encrypted if unset."`
+	TokenStore   string `yaml:"token_store" enum:"file|keyring" doc:"Where sign-ins to Google are kept; sign_ins.store if unset."`
+	TokenKey     string `yaml:"token_key" secret:"true" doc:"Passphrase that encrypts the files of sign-ins to Google; sign_ins.key if unset."`
 	BaseURL      string `yaml:"base_url" format:"stand_in" template:"-" doc:"Where a stand-in for Google's servers is, which is of use for tests; Google itself if unset."`
 }
-
-// DefaultOptions returns the options of a configuration that says nothing.
-func DefaultOptions() Options { return Options{TokenStore: signin.KindFile} }
 
 // Section is the name that [Tier] has among the settings of tools.
 const Section = "google"
@@ -51,7 +49,8 @@ type Deps struct {
 	Disabled []string // tools that the configuration disables; nothing is asked for them
 	Sandbox  *sandbox.Sandbox
 	Accounts *signin.Accounts // nil without credentials
-	Serving  func() bool      // whether the process lives on after a call
+	Host     pages.Host
+	Open     func(address string) // opens an address in a browser
 }
 
 // Declared returns what the tools declare.
@@ -78,7 +77,7 @@ func (o Options) configured() bool { return o.ClientID != "" && o.ClientSecret !
 func Offer(d Deps) (o domain.Offer, err error) {
 	if d.Accounts != nil {
 		client := func(s signin.Service) *http.Client { return clientOf(d.Sandbox, s) }
-		c := api.New(d.Accounts, client, d.Options.base(), d.Serving)
+		c := api.New(d.Accounts, client, d.Options.base())
 		events, err := calendar.Tools(c, calendar.Options{
 			TimeZone: d.Options.TimeZone, Full: d.Full,
 			Recipients: func(_ context.Context, addresses []string) error {
@@ -123,9 +122,8 @@ func head(s signin.Service) string {
 	return gmail.SearchName
 }
 
-// Accounts returns the accounts of all callers, or nil without credentials. Prove is as in [signin.Config]; open opens an
-// address in a browser.
-func Accounts(d Deps, prove func(string) func(string) bool, open func(string)) *signin.Accounts {
+// Accounts returns the accounts of all callers, or nil without credentials.
+func Accounts(d Deps) *signin.Accounts {
 	if !d.Options.configured() {
 		return nil
 	}
@@ -136,15 +134,18 @@ func Accounts(d Deps, prove func(string) func(string) bool, open func(string)) *
 		signin.Gmail: gmail.Scopes(enabled(gmail.Tier(d.Full))), signin.Calendar: calendar.Scopes(enabled(calendar.Tier(d.Full))),
 	}
 	if !d.Options.OpenBrowser {
-		open = nil
+		d.Open = nil
 	}
 	return signin.New(signin.Config{
 		ClientID: d.Options.ClientID, ClientSecret: d.Options.ClientSecret, BaseURL: d.Options.base(),
 		HTTP: func(s signin.Service) *http.Client { return clientOf(d.Sandbox, s) },
-		Store: func(s signin.Service) signin.Store {
-			return signin.NewStore(cmp.Or(d.Options.TokenStore, signin.KindFile), d.Sandbox.For(head(s)).State(), d.Options.TokenKey)
+		Store: func(s signin.Service) pages.Store {
+			c := pages.StoreConfig{
+				Keeping: d.Host.Keeping, State: d.Sandbox.For(head(s)).State(), Keyring: "toolserver google", Forget: "toolserver auth google revoke"}
+			c.Store, c.Key = cmp.Or(d.Options.TokenStore, c.Store), cmp.Or(d.Options.TokenKey, c.Key)
+			return pages.NewStore(c)
 		},
 		Scopes: func(s signin.Service) []string { return scopes[s] },
-		Prove:  prove, Open: open,
+		Host:   d.Host, Open: d.Open,
 	})
 }

@@ -1,8 +1,10 @@
 package httpcall
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -61,3 +63,17 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 
 // maxRetryAfter bounds the number of a header, so that it fits a duration.
 const maxRetryAfter = 1e9
+
+// Repeatable returns what gives the body of a request again and again, the first time too.
+func Repeatable(req *http.Request) (again func() (io.ReadCloser, error), err error) {
+	switch {
+	case req.Body == nil || req.Body == http.NoBody:
+		return func() (io.ReadCloser, error) { return req.Body, nil }, nil
+	case req.GetBody != nil:
+		req.Body.Close()
+		return req.GetBody, nil
+	}
+	data, err := io.ReadAll(req.Body)
+	req.Body.Close()
+	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }, err
+}

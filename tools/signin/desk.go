@@ -5,8 +5,8 @@ package signin
 
 import (
 	"context"
+	"errors"
 	"net/url"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,12 +17,25 @@ import (
 type Config struct {
 	For   string // whose settings a sign-in depends on, for people: "Google"
 	Paste string // the command that signs in without these pages
+	Host
 	// Open shows the address of a new sign-in to the person at this machine; nil does not.
 	Open func(address string)
 	// Patience is how long a sign-in waits for a person; 0 means 10 minutes.
 	Patience time.Duration
 	// Linger is how long the listener stays after the last sign-in, for second tabs; 0 means 3 seconds.
 	Linger time.Duration
+}
+
+// Host is the server that people sign in at. The functions may be nil.
+type Host struct {
+	Serving func() bool // whether the process lives on after a call
+	// Prove returns what checks the credential that a principal is asked for before going on: who opens a link that somebody else
+	// sent has another. It returns nil for the person at this machine, who is not asked.
+	Prove func(principal string) func(credential string) bool
+	// Public returns the pages that people's browsers reach on this server; nil where they are served on an address of this machine.
+	Public    func() *Pages
+	PublicURL string // of the server that Public is of, also while that does not run
+	Keeping   Keeping
 }
 
 // Desk keeps the sign-ins that wait for people. It is safe for concurrent use.
@@ -59,9 +72,7 @@ type Request struct {
 	Account   string // whose account that connects: "a Google account"
 	Provider  string // whose page asks for consent: "Google"
 	Principal string // who it is connected with
-	// Prove checks the credential that the principal is asked for before going on: who opens a link that somebody else sent has
-	// another. It is nil for the person at this machine, who is not asked.
-	Prove func(credential string) bool
+	Caller    string // ID of the principal who asks for it
 	// Consent returns the address where consent is asked for, which leads back to redirect.
 	Consent func(redirect, state string) string
 	// Complete makes a grant of the answer. Its errors are clauses for people.
@@ -143,10 +154,13 @@ func (d *Desk) Begin(r Request) (*Flow, error) {
 		return nil, err
 	}
 	f := &Flow{
-		ID: Secret(16), Expires: time.Now().Add(d.config.Patience), done: make(chan struct{}), request: r, state: Secret(32),
+		ID: Secret(16), Public: page.host == "", desk: d, pages: page, Expires: time.Now().Add(d.config.Patience), done: make(chan struct{}), request: r, state: Secret(32),
 		redirect: page.redirect(), cookie: Secret(16), then: map[string]func(){},
 	}
-	f.URL = "http://" + page.host + startPath + f.ID
+	if d.config.Prove != nil {
+		f.prove = d.config.Prove(r.Caller)
+	}
+	f.URL = page.base + startPath + f.ID
 	f.expiry = time.AfterFunc(d.config.Patience, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -156,53 +170,10 @@ func (d *Desk) Begin(r Request) (*Flow, error) {
 	})
 	page.keep(f)
 	d.pending[r.Key] = f
-	if d.config.Open != nil && r.Prove == nil {
+	if d.config.Open != nil && f.prove == nil {
 		d.running.Go(func() { d.config.Open(f.URL) })
 	}
 	return f, nil
-}
-
-// keep adds a sign-in to those whose pages are served. The caller has the lock.
-func (p *loopback) keep(f *Flow) {
-	p.flows = append(slices.DeleteFunc(p.flows, func(f *Flow) bool { return f.over() && time.Now().After(f.Expires) }), f)
-	more := len(p.flows) - 2*MaxPending // late tabs of the first that are over see less
-	if more > 0 {
-		p.flows = slices.DeleteFunc(p.flows, func(f *Flow) bool {
-			drop := more > 0 && f.over()
-			if drop {
-				more--
-			}
-			return drop
-		})
-	}
-}
-
-// OnDone has do called once a sign-in of [Desk.Begin] is done; of several with the same key, the first. It returns that
-// function: who calls it when the sign-in is done has waited for it, and it runs only once.
-func (d *Desk) OnDone(f *Flow, key string, do func()) (once func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if known, ok := f.then[key]; ok {
-		return known
-	}
-	once = sync.OnceFunc(do)
-	switch {
-	case d.closed:
-	case f.over():
-		go once() // which may wait for a client that does not read
-	case len(f.then) < MaxPending:
-		f.then[key] = once
-	}
-	return once
-}
-
-// Cancel ends a sign-in that waits: nobody wants it any more.
-func (d *Desk) Cancel(f *Flow) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !f.taken {
-		d.end(f, errCanceled)
-	}
 }
 
 // end makes a sign-in done. The caller has the lock.
@@ -222,7 +193,10 @@ func (d *Desk) end(f *Flow, err error) {
 	}
 }
 
-func (d *Desk) closedError() error { return closedError{d.config.For} }
+// closedError is the error of sign-ins that a desk ends when it is closed.
+func (d *Desk) closedError() error {
+	return errors.New("the server is shutting down, or its settings for " + d.config.For + " have changed")
+}
 
 func (d *Desk) closedFailure() error {
 	return &httpcall.Failure{Type: "unreachable", Message: d.closedError().Error(), Hint: "Try again later."}

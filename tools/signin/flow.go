@@ -5,17 +5,22 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 )
 
 // Flow is a sign-in that waits for a person.
 type Flow struct {
 	ID      string    // a name for elicitation
-	URL     string    // that the person opens, on this machine
+	URL     string    // that the person opens
+	Public  bool      // on any machine, not only on that of the server
 	Expires time.Time // when it is given up
 	done    chan struct{}
 	err     error // once done is closed
 
+	desk            *Desk
+	pages           *Pages
+	prove           func(credential string) bool // checks who the person is; nil asks for nothing
 	request         Request
 	state, redirect string
 	cookie          string // of the browser that may complete it
@@ -61,13 +66,33 @@ func (f *Flow) over() bool {
 	}
 }
 
+// OnDone has do called once the sign-in is done; of several with the same key, the first. It returns that
+// function: who calls it when the sign-in is done has waited for it, and it runs only once.
+func (f *Flow) OnDone(key string, do func()) (once func()) {
+	d := f.desk
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if known, ok := f.then[key]; ok {
+		return known
+	}
+	once = sync.OnceFunc(do)
+	switch {
+	case d.closed:
+	case f.over():
+		go once() // which may wait for a client that does not read
+	case len(f.then) < MaxPending:
+		f.then[key] = once
+	}
+	return once
+}
+
 // start takes a person to where consent is asked for, or asks for the proof first. It can be repeated.
 func (d *Desk) start(w http.ResponseWriter, r *http.Request, f *Flow) {
 	if f.over() {
 		page(w, http.StatusGone, "Sign-in over", "This sign-in is over. "+again)
 		return
 	}
-	if f.request.Prove == nil {
+	if f.prove == nil {
 		if allowed(w, r, http.MethodGet) {
 			f.setCookie(w)
 			http.Redirect(w, r, f.consent(), http.StatusFound)
@@ -81,7 +106,7 @@ func (d *Desk) start(w http.ResponseWriter, r *http.Request, f *Flow) {
 		if allowed(w, r, http.MethodGet, http.MethodPost) {
 			proofPage(w, http.StatusOK, f, "")
 		}
-	case new(http.CrossOriginProtection).Check(r) != nil:
+	case f.pages.foreign(r):
 		page(w, http.StatusForbidden, "Not accepted", "This was sent by another page. Open the sign-in link itself.")
 	default:
 		d.prove(w, r, f)
@@ -98,7 +123,7 @@ func (d *Desk) prove(w http.ResponseWriter, r *http.Request, f *Flow) {
 		f.tried++
 	}
 	d.mu.Unlock()
-	proved := free && credential != "" && f.request.Prove(credential)
+	proved := free && credential != "" && f.prove(credential)
 	d.mu.Lock()
 	if free {
 		f.tried--
@@ -167,12 +192,21 @@ func (f *Flow) consent() string { return f.request.Consent(f.redirect, f.state) 
 // and with a name of its own, since cookies of this host are shared by all its ports.
 func (f *Flow) setCookie(w http.ResponseWriter) {
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieStart + f.ID, Value: f.cookie, Path: cookiePath, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Name: f.cookieName(), Value: f.cookie, Path: cookiePath, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: f.pages.secure(),
 		MaxAge: max(1, int(time.Until(f.Expires).Seconds())),
 	})
 }
 
 func (f *Flow) hasCookie(r *http.Request) bool {
-	c, err := r.Cookie(cookieStart + f.ID)
+	c, err := r.Cookie(f.cookieName())
 	return err == nil && Same(c.Value, f.cookie)
+}
+
+// cookieName returns the name of the cookie. With its prefix, no neighbour in the domain can set it, who could otherwise have
+// somebody complete a sign-in of their own.
+func (f *Flow) cookieName() string {
+	if f.pages.secure() {
+		return "__Host-" + cookieStart + f.ID
+	}
+	return cookieStart + f.ID
 }

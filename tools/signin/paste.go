@@ -13,15 +13,15 @@ type Pasted struct {
 	URL string // where consent is asked for
 
 	redirect, state string
-	complete        func(context.Context, Answer) error
+	request         Request
 	mu              sync.Mutex
 	used            bool
 }
 
-// Paste begins a sign-in that leads to a redirect of [UnusedRedirect] and is completed with [Pasted.Finish].
-func Paste(redirect string, consent func(redirect, state string) string, complete func(context.Context, Answer) error) *Pasted {
-	p := &Pasted{redirect: redirect, state: Secret(32), complete: complete}
-	p.URL = consent(redirect, p.state)
+// Paste begins a sign-in that leads to a redirect of [Host.Unused] and is completed with [Pasted.Finish].
+func Paste(redirect string, r Request) *Pasted {
+	p := &Pasted{redirect: redirect, state: Secret(32), request: r}
+	p.URL = r.Consent(redirect, p.state)
 	return p
 }
 
@@ -43,7 +43,8 @@ func (p *Pasted) Finish(ctx context.Context, address string) error {
 		return ErrUsed
 	}
 	a.Redirect = p.redirect
-	return p.complete(ctx, a)
+	_, err = p.request.Complete(ctx, a)
+	return err
 }
 
 // parseRedirect reads an address as people paste it: with spaces, quotes or angle brackets around it. Its errors do not show it.
@@ -61,7 +62,7 @@ func parseRedirect(text string) (Answer, error) {
 	switch {
 	case q.Has("code_challenge"):
 		return Answer{}, ErrConsent
-	case !ok || a.state == "" || u.Path != callbackPath:
+	case !ok || a.state == "" || !strings.HasSuffix(u.Path, callbackPath):
 		return Answer{}, ErrNoAddress
 	}
 	return a, nil

@@ -17,9 +17,12 @@ func Secret(n int) string {
 // Same compares secrets.
 func Same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// UnusedRedirect returns an address that hardly anything listens on, for a redirect that only the address bar of a browser has
-// to show. Port 0 stands for any.
-func UnusedRedirect(port int) string {
+// Unused returns an address for a redirect that only the address bar of a browser has to show: the public one, or one that hardly
+// anything listens on. Port 0 stands for any.
+func (h Host) Unused(port int) string {
+	if h.PublicURL != "" {
+		return NewPages(h.PublicURL).redirect()
+	}
 	if port == 0 {
 		b := make([]byte, 2)
 		_, _ = rand.Read(b) // never fails

@@ -13,6 +13,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/tools/signin"
 )
 
 // Owner is what servers are handed: processes, connections and state.
@@ -24,8 +25,7 @@ type Deps struct {
 	Policy  sandbox.Policy
 	Version string
 	Log     *zap.Logger
-	Serving func() bool                              // whether the process lives on after a call
-	Prove   func(principal string) func(string) bool // see [oauth.Config]
+	Host    signin.Host
 }
 
 // Manager keeps servers from one configuration to the next: those whose settings have not
@@ -98,7 +98,7 @@ func madeFrom(s Settings, d Deps) any {
 	case s.Sandbox:
 		return []any{s, d.Policy}
 	case s.URL != "":
-		return []any{s, d.Policy.StateDirectory, d.Policy.Settings.PrivateHosts, d.Policy.Proxy}
+		return []any{s, d.Policy.StateDirectory, d.Policy.Settings.PrivateHosts, d.Policy.Proxy, d.Host.Keeping}
 	}
 	return []any{s, d.Policy.StateDirectory, d.Policy.WorkingDirectory, d.Policy.Settings.Limits}
 }

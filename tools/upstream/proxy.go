@@ -71,7 +71,7 @@ func (s *Server) do(ctx context.Context, req mcpclient.Request) (json.RawMessage
 	if !ok || ctx.Err() != nil {
 		return result, err
 	}
-	refused, err := required.Ask(ctx, s.deps.Serving != nil && s.deps.Serving())
+	refused, err := required.Ask(ctx)
 	switch {
 	case err != nil:
 		return nil, err

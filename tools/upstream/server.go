@@ -95,7 +95,7 @@ func newServer(name string, settings Settings, d deps) *Server {
 	if settings.signsIn() {
 		var err error
 		s.oauth, err = oauth.New(oauth.Config{
-			Settings: settings.OAuth, Upstream: name, URL: settings.URL, HTTP: d.HTTP, State: d.State, Prove: d.Prove, Log: s.deps.Log,
+			Settings: settings.OAuth, Upstream: name, URL: settings.URL, HTTP: d.HTTP, State: d.State, Host: d.Host, Log: s.deps.Log,
 		})
 		if err != nil && !reflect.DeepEqual(settings.OAuth, oauth.Settings{}) { // otherwise it is not meant to
 			s.problem("nobody can sign in", err)

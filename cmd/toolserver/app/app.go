@@ -27,6 +27,7 @@ import (
 	"toolserver/tools/jq"
 	"toolserver/tools/resources"
 	"toolserver/tools/shell"
+	"toolserver/tools/signin"
 	"toolserver/tools/upstream"
 	"toolserver/tools/web"
 )
@@ -83,6 +84,7 @@ type App struct {
 
 	hadTokens atomic.Bool                   // the configuration has had tokens
 	auth      atomic.Pointer[authenticator] // nil unless HTTP is served
+	public    atomic.Pointer[signin.Pages]  // nil unless HTTP is served at a public address
 }
 
 // state is what is in force of a configuration, except what the registry has.
@@ -164,8 +166,7 @@ func (a *App) apply(cfg *config.Loaded) error {
 		return err
 	}
 	servers := a.servers.Prepare(cfg.Servers, upstream.Deps{
-		Sandbox: box.Sandbox, Policy: box.Policy, Version: a.program.Version, Log: a.log,
-		Serving: func() bool { return a.server != nil }, Prove: a.prover,
+		Sandbox: box.Sandbox, Policy: box.Policy, Version: a.program.Version, Log: a.log, Host: a.host(cfg),
 	})
 	warnings, err := a.checkNames(cfg, append(update.Offers(), servers.Offers()...))
 	if err != nil {
@@ -229,9 +230,7 @@ func (a *App) deps(cfg *config.Loaded, box *tools.Sandbox) tools.Deps {
 		},
 		Web:    web.Options{Timeout: cfg.Tools["web_fetch"].Timeout, UserAgent: cfg.Web.UserAgent, MaxChars: cfg.Limits.MaxResultChars},
 		Search: cfg.Web.Search, LinkedIn: cfg.LinkedIn, Anthropic: cfg.Anthropic,
-		Google: tools.GoogleDeps{
-			Options: cfg.Google, Disabled: google.DisabledOf(cfg.Tools), Serving: func() bool { return a.server != nil }, Prove: a.prover, Open: a.openBrowser,
-		},
+		Google:   google.Deps{Options: cfg.Google, Disabled: google.DisabledOf(cfg.Tools), Host: a.host(cfg), Open: a.openBrowser},
 		Finder:   upstream.Finder{Catalog: a.exec.Registry.Catalog, Everything: cfg.Discovery.Mode == domain.DiscoverSearch, Results: a.results, Selector: a.selector},
 		Selector: a.selector,
 		Servers:  len(cfg.Servers),

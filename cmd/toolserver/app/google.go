@@ -6,7 +6,9 @@ import (
 	"os/exec"
 	"runtime"
 
+	"toolserver/config"
 	"toolserver/tools/google/signin"
+	pages "toolserver/tools/signin"
 )
 
 // Google returns the Google accounts of all principals. The error says that there are no credentials.
@@ -19,11 +21,16 @@ func (a *App) Google() (*signin.Accounts, error) {
 	return nil, errors.New("there are no credentials for Google: set GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, or google.client_id and google.client_secret in the configuration (docs/google.md says how to get them)")
 }
 
+// host returns what sign-ins know of this server.
+func (a *App) host(cfg *config.Loaded) pages.Host {
+	return pages.Host{Serving: func() bool { return a.server != nil }, Prove: a.prover, Public: a.public.Load, PublicURL: cfg.Server.PublicURL, Keeping: cfg.SignIns}
+}
+
 // prover returns what checks that somebody at a sign-in page is a principal: that they know its bearer token. It is nil for
-// who starts this server themselves and for who needs no token: only they can open the page.
+// who starts this server themselves, unless the page is public, and for who needs no token.
 func (a *App) prover(principal string) func(credential string) bool {
 	auth := a.auth.Load()
-	if auth == nil || principal == a.User().ID || principal == a.now.Load().anyone.ID {
+	if auth == nil || principal == a.User().ID && a.public.Load() == nil || principal == a.now.Load().anyone.ID {
 		return nil
 	}
 	return func(credential string) bool {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -25,6 +26,7 @@ import (
 	"toolserver/filewatch"
 	"toolserver/osfile"
 	"toolserver/server"
+	"toolserver/tools/signin"
 )
 
 // manyDescriptors is more than clients can use up before the server has found out what
@@ -221,13 +223,18 @@ func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 	a.auth.Store(auth)
 	defer auth.refusals.close()
 	auth.announce(o.Err, url)
+	var pages func(http.ResponseWriter, *http.Request) bool
+	if cfg.Server.PublicURL != "" {
+		a.public.Store(signin.NewPages(cfg.Server.PublicURL))
+		pages = a.public.Load().Serve
+	}
 	a.log.Info("listening", zap.Stringer("address", l.Addr()), zap.Int("tokens", len(cfg.Server.Tokens)))
 	defer context.AfterFunc(ctx, a.closeSignIns)()
 	return a.server.ServeHTTP(ctx, l, server.HTTPOptions{
 		Path: cfg.Server.Path, AllowedOrigins: cfg.Server.AllowedOrigins, AllowedHosts: cfg.Server.AllowedHosts,
-		AnyHost:    auth.required() || !IsLoopback(o.HTTP),
+		AnyHost:    auth.required() || !server.IsLoopback(o.HTTP),
 		SessionTTL: cfg.Server.SessionTTL, MaxSessions: cfg.Server.MaxSessions, DrainDelay: cfg.Server.DrainDelay,
-		Authenticator: auth, Refused: auth.refusals.request,
+		Authenticator: auth, Refused: auth.refusals.request, Pages: pages,
 	})
 }
 
@@ -250,16 +257,6 @@ func onSignals(ctx context.Context, do func(os.Signal), signals ...os.Signal) (s
 		}
 	}()
 	return func() { signal.Stop(arrived); close(stopped) }
-}
-
-// IsLoopback reports whether only this machine can connect to address.
-func IsLoopback(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // IsTerminal reports whether stream is a terminal.

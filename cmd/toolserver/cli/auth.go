@@ -18,6 +18,7 @@ import (
 	"toolserver/domain"
 	"toolserver/tools/google/signin"
 	"toolserver/tools/httpcall"
+	pages "toolserver/tools/signin"
 )
 
 // googleAuth is a run of one of the commands about sign-ins to Google.
@@ -169,7 +170,11 @@ func (c *googleAuth) printStates() (states []signin.Status, err error) {
 // one signs in to a service.
 func (c *googleAuth) one(ctx context.Context, s signin.Service, lines func(context.Context) (string, error)) error {
 	if c.paste {
-		return c.pasted(ctx, s, lines)
+		p, err := c.google.BeginPaste(c.id, s)
+		if err != nil {
+			return err
+		}
+		return waitForPaste(ctx, c.out, p, lines)
 	}
 	flow, err := c.google.Begin(c.id, s)
 	if err != nil {
@@ -179,7 +184,7 @@ func (c *googleAuth) one(ctx context.Context, s signin.Service, lines func(conte
 }
 
 // waitForBrowser has a person sign in with a browser on this machine.
-func waitForBrowser(ctx context.Context, out io.Writer, flow *signin.Flow, open bool) error {
+func waitForBrowser(ctx context.Context, out io.Writer, flow *pages.Flow, open bool) error {
 	fmt.Fprintf(out, "  Open this in a browser on this machine:\n%s%s\n  Waiting until %s. Ctrl-C ends it.\n", indentation, flow.URL, flow.Expires.Format("15:04"))
 	if open {
 		app.OpenBrowser(flow.URL)
@@ -192,17 +197,8 @@ func waitForBrowser(ctx context.Context, out io.Writer, flow *signin.Flow, open 
 	}
 }
 
-// pasted signs in to a service with a browser on another machine.
-func (c *googleAuth) pasted(ctx context.Context, s signin.Service, lines func(context.Context) (string, error)) error {
-	p, err := c.google.BeginPaste(c.id, s)
-	if err != nil {
-		return err
-	}
-	return waitForPaste(ctx, c.out, p, lines)
-}
-
 // waitForPaste has a person sign in with a browser on another machine.
-func waitForPaste(ctx context.Context, out io.Writer, p *signin.Pasted, lines func(context.Context) (string, error)) error {
+func waitForPaste(ctx context.Context, out io.Writer, p *pages.Pasted, lines func(context.Context) (string, error)) error {
 	fmt.Fprintf(out, "  Open this in a browser on any machine:\n%s%s\n  It ends at a page that cannot be shown. Paste the whole address of that page here:\n", indentation, p.URL)
 	ctx, cancel := context.WithTimeoutCause(ctx, signInTime, errors.New("no address was pasted in time"))
 	defer cancel()
@@ -211,7 +207,7 @@ func waitForPaste(ctx context.Context, out io.Writer, p *signin.Pasted, lines fu
 		if err != nil {
 			return err
 		}
-		if err = p.Finish(ctx, line); !signin.PasteAgain(err) {
+		if err = p.Finish(ctx, line); !pages.PasteAgain(err) {
 			return err
 		}
 		fmt.Fprintf(out, "  %v\n", err)

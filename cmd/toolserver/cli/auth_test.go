@@ -16,6 +16,7 @@ import (
 	"toolserver/cmd/toolserver/app"
 	"toolserver/sandbox"
 	"toolserver/tools/google/signin"
+	pages "toolserver/tools/signin"
 )
 
 // googleWorld is a command line whose Google is a stand-in that grants everything, unless its answer has an error.
@@ -51,8 +52,8 @@ func (w *googleWorld) accounts(*app.App) (*signin.Accounts, error) {
 	return signin.New(signin.Config{
 		ClientID: "id", ClientSecret: "secret-client", BaseURL: w.base,
 		HTTP: func(signin.Service) *http.Client { return &http.Client{} },
-		Store: func(s signin.Service) signin.Store {
-			return signin.NewStore(signin.KindFile, sandbox.NewState(w.state, string(s)), "")
+		Store: func(s signin.Service) pages.Store {
+			return pages.NewStore(pages.StoreConfig{State: sandbox.NewState(w.state, string(s)), Forget: "toolserver auth google revoke"})
 		},
 		Scopes: func(s signin.Service) []string {
 			if s == signin.Calendar {

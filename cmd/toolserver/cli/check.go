@@ -19,6 +19,7 @@ import (
 	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/sandbox/process"
+	"toolserver/server"
 	"toolserver/tools/upstream"
 )
 
@@ -114,7 +115,7 @@ func (r *checkReport) configuration(cfg *config.Loaded) {
 	}
 	r.serving(cfg)
 	if cfg.Server.HTTP != "" {
-		loopback := app.IsLoopback(cfg.Server.HTTP)
+		loopback := server.IsLoopback(cfg.Server.HTTP)
 		found := cfg.Server.HTTP
 		switch {
 		case len(cfg.Server.Tokens) > 0:

@@ -12,6 +12,7 @@ import (
 	"toolserver/cmd/toolserver/app"
 	"toolserver/cmd/toolserver/logging"
 	"toolserver/config"
+	"toolserver/server"
 )
 
 // errorModes are the values of errors in the configuration.
@@ -61,7 +62,7 @@ func serve(ctx context.Context, g *globals, o app.ServeOptions, stdio bool) erro
 	if err := config.CheckAddress(o.HTTP); err != nil {
 		return usage(err)
 	}
-	if o.HTTP != "" && !o.Insecure && len(cfg.Server.Tokens) == 0 && !app.IsLoopback(o.HTTP) {
+	if o.HTTP != "" && !o.Insecure && len(cfg.Server.Tokens) == 0 && !server.IsLoopback(o.HTTP) {
 		return usage(fmt.Errorf("%s is not a loopback address and no token is configured: add server.tokens (toolserver token new NAME), or use --insecure-no-auth", o.HTTP))
 	}
 	defer app.CatchBrokenPipes()()

@@ -9,6 +9,7 @@ import (
 
 	"toolserver/cmd/toolserver/app"
 	"toolserver/domain"
+	"toolserver/tools/signin"
 	"toolserver/tools/upstream/oauth"
 )
 
@@ -110,9 +111,9 @@ func upstreamLogout(g *globals) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.withSignIn(cmd, args[0], principal, func(ctx context.Context, s signIn) error {
 				switch err := s.client.Logout(ctx, s.id); {
-				case g.json && (err == nil || errors.Is(err, oauth.ErrNotSignedIn)):
+				case g.json && (err == nil || errors.Is(err, signin.ErrNoGrant)):
 					return printJSON(cmd.OutOrStdout(), map[string]any{"server": s.server, "principal": s.id, "was_signed_in": err == nil})
-				case errors.Is(err, oauth.ErrNotSignedIn):
+				case errors.Is(err, signin.ErrNoGrant):
 					fmt.Fprintf(cmd.OutOrStdout(), "not signed in to server %s\n", s.server)
 				case err != nil:
 					return hinted(err)

@@ -3,7 +3,6 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -25,7 +24,6 @@ import (
 // Client sends requests for the callers of tools. It is safe for concurrent use.
 type Client struct {
 	accounts *signin.Accounts
-	serving  func() bool // whether the process lives on after a call
 	places   *share.Pool // requests in flight
 	gmail    func() *gmail.Service
 	calendar func() *calendar.Service
@@ -47,9 +45,8 @@ const (
 const PerGrant = 13
 
 // New returns a client. HTTP returns what connects to a service; base is where Google is, or "" for its own addresses.
-// Serving reports whether the process lives on after a call, so that a sign-in can wait.
-func New(accounts *signin.Accounts, client func(signin.Service) *http.Client, base string, serving func() bool) *Client {
-	c := &Client{accounts: accounts, serving: serving, places: share.NewPool(maxInFlight, PerGrant)}
+func New(accounts *signin.Accounts, client func(signin.Service) *http.Client, base string) *Client {
+	c := &Client{accounts: accounts, places: share.NewPool(maxInFlight, PerGrant)}
 	options := func(s signin.Service, path string) []option.ClientOption {
 		guarded := &http.Client{
 			Transport: &authorized{accounts, client(s).Transport},
@@ -173,11 +170,15 @@ func (t *authorized) send(req *http.Request) (*http.Response, error) {
 	if token.Access == "" {
 		return nil, signin.ErrNoGrant
 	}
-	again, err := repeatable(req)
+	again, err := httpcall.Repeatable(req) // Google's client repeats nothing that it sends as JSON
 	if err != nil {
 		return nil, err
 	}
-	res, err := t.base.RoundTrip(with(req, req.Body, token))
+	first, err := again()
+	if err != nil {
+		return nil, err
+	}
+	res, err := t.base.RoundTrip(with(req, first, token))
 	if err != nil || res.StatusCode != http.StatusUnauthorized {
 		return res, err
 	}
@@ -202,22 +203,6 @@ type rejectedError struct{ error }
 
 // Unwrap returns the reason.
 func (e *rejectedError) Unwrap() error { return e.error }
-
-// repeatable returns what gives the body of a request again. Google's client has none for what it sends as JSON, so that
-// net/http does not repeat that by itself.
-func repeatable(req *http.Request) (again func() (io.ReadCloser, error), err error) {
-	switch {
-	case req.Body == nil:
-		return func() (io.ReadCloser, error) { return nil, nil }, nil
-	case req.GetBody != nil:
-		return req.GetBody, nil
-	}
-	data, err := io.ReadAll(req.Body)
-	req.Body.Close()
-	again = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
-	req.Body, _ = again()
-	return again, err
-}
 
 // with returns a request with a body and a token.
 func with(req *http.Request, body io.ReadCloser, token signin.Token) *http.Request {

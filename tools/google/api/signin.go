@@ -73,9 +73,8 @@ func account(email string) string {
 // signIn has a person sign in. The refusal says how, if that takes longer than the call.
 func (c *Client) signIn(ctx context.Context, principal domain.Principal, need Need, why string) (*domain.ToolResult, error) {
 	refused, err := pages.Need{
-		Why: why, Message: "Sign in with Google to continue.", Command: "toolserver auth google --services " + string(need.Service), Paste: "toolserver auth google --paste",
-		Serving: c.serving(), Proves: c.accounts.Proves(principal.ID),
-		Begin: func() (*pages.Flow, error) { return c.accounts.Begin(principal.ID, need.Service) }, OnDone: c.accounts.OnDone,
+		Why: why, Message: "Sign in with Google to continue.", Command: "toolserver auth google --services " + string(need.Service), Paste: "toolserver auth google --paste" + pages.For(principal.ID),
+		Host: c.accounts.Host(), Begin: func() (*pages.Flow, error) { return c.accounts.Begin(principal.ID, need.Service) },
 	}.Ask(ctx)
 	if refused == nil {
 		return nil, err

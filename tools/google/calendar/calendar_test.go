@@ -61,7 +61,7 @@ func newFake(t *testing.T, events ...string) (*fake, *toolset) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := api.New(&signin.Accounts{}, func(signin.Service) *http.Client { return server.Client() }, server.URL, nil)
+	client := api.New(&signin.Accounts{}, func(signin.Service) *http.Client { return server.Client() }, server.URL)
 	return f, &toolset{client: client, service: func() *gcal.Service { return service }, now: func() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func TestTools(t *testing.T) {
-	client := api.New(&signin.Accounts{}, func(signin.Service) *http.Client { return http.DefaultClient }, "", nil)
+	client := api.New(&signin.Accounts{}, func(signin.Service) *http.Client { return http.DefaultClient }, "")
 	for _, test := range []struct {
 		options Options
 		want    int

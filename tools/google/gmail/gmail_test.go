@@ -230,7 +230,7 @@ func (s *gmailServer) tools(t testing.TB) *toolset {
 }
 
 func newClient() *api.Client {
-	return api.New(&signin.Accounts{}, func(signin.Service) *http.Client { return &http.Client{} }, "", func() bool { return true })
+	return api.New(&signin.Accounts{}, func(signin.Service) *http.Client { return &http.Client{} }, "")
 }
 
 // box returns a sandbox whose working directory holds files.

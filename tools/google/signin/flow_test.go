@@ -15,7 +15,7 @@ import (
 	"toolserver/tools/signin"
 )
 
-func begin(t *testing.T, a *Accounts, o owner) *Flow {
+func begin(t *testing.T, a *Accounts, o owner) *signin.Flow {
 	t.Helper()
 	f, err := a.Begin(o.principal, o.service)
 	if err != nil {
@@ -25,7 +25,7 @@ func begin(t *testing.T, a *Accounts, o owner) *Flow {
 }
 
 // hostOf returns the host, with the port, of the pages of a sign-in.
-func hostOf(f *Flow) string {
+func hostOf(f *signin.Flow) string {
 	host, _, _ := strings.Cut(strings.TrimPrefix(f.URL, "http://"), "/")
 	return host
 }
@@ -74,7 +74,7 @@ func TestSignIn(t *testing.T) {
 	if n := g.requests(); n != 1 {
 		t.Errorf("%d token requests", n)
 	}
-	if _, err := store.read(owner{ann.principal, Calendar}); err != nil { // world has one store
+	if _, err := store.Read(owner{ann.principal, Calendar}.entry()); err != nil { // world has one store
 		t.Error(err)
 	}
 	if next := begin(t, a, ann); next.URL == f.URL {
@@ -253,7 +253,7 @@ func TestNotGranted(t *testing.T) {
 			if !g.says(f.Err(), test.want) {
 				t.Errorf("%v; want %q", f.Err(), test.want)
 			}
-			if _, err := store.read(ann); err == nil {
+			if _, err := store.Read(ann.entry()); err == nil {
 				t.Error("a grant is kept")
 			}
 			if next := begin(t, a, ann); next == f || !waiting(next) {
@@ -324,7 +324,7 @@ func TestClose(t *testing.T) {
 	if _, err := a.Begin(ann.principal, Gmail); !g.says(err, "shutting down") {
 		t.Error(err)
 	}
-	if token, err := a.Token(t.Context(), "user:bob", Gmail); err != nil || token.Access != kept.AccessToken {
+	if token, err := a.Token(t.Context(), "user:bob", Gmail); err != nil || token.Access != kept.Grant.Access {
 		t.Errorf("%+v, %v", token, err)
 	}
 }
@@ -409,7 +409,7 @@ func TestSentLink(t *testing.T) {
 	if res, page := g.visit(bobs, "GET", back, nil); res.StatusCode != http.StatusForbidden || !strings.Contains(page, "another browser") {
 		t.Errorf("Bob allows it: %d %s", res.StatusCode, page)
 	}
-	if _, err := store.read(alice); err == nil || g.requests() > 0 || !waiting(f) {
+	if _, err := store.Read(alice.entry()); err == nil || g.requests() > 0 || !waiting(f) {
 		t.Error("Bob's account is Alice's")
 	}
 	if _, page := g.visit(own, "GET", back, nil); !strings.Contains(page, "Signed in") {
@@ -466,23 +466,23 @@ func TestPasted(t *testing.T) {
 		{redirect + "?state=" + param(t, p.URL, "state"), signin.ErrNoAddress}, {redirect + "?state=wrong&code=" + url.QueryEscape(code), signin.ErrOther},
 		{redirect + "?state=wrong&error=access_denied", signin.ErrOther}, {back + strings.Repeat("a", 3*signin.MaxCode), signin.ErrNoAddress},
 	} {
-		if err := p.Finish(t.Context(), test.pasted); !errors.Is(err, test.want) || !PasteAgain(err) || !g.says(err, "") {
+		if err := p.Finish(t.Context(), test.pasted); !errors.Is(err, test.want) || !signin.PasteAgain(err) || !g.says(err, "") {
 			t.Errorf("%q: %v; want %v", test.pasted, err, test.want)
 		}
 	}
 	if err := p.Finish(t.Context(), " \""+back+"\"\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.read(ann); err != nil {
+	if _, err := store.Read(ann.entry()); err != nil {
 		t.Error(err)
 	}
-	if err := p.Finish(t.Context(), back); !errors.Is(err, signin.ErrUsed) || PasteAgain(err) || g.requests() != 1 {
+	if err := p.Finish(t.Context(), back); !errors.Is(err, signin.ErrUsed) || signin.PasteAgain(err) || g.requests() != 1 {
 		t.Errorf("twice: %v", err)
 	}
 	if p, err = a.BeginPaste(ann.principal, Gmail); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Finish(t.Context(), param(t, p.URL, "redirect_uri")+"?error=access_denied&state="+param(t, p.URL, "state")); !errors.Is(err, errDenied) || PasteAgain(err) {
+	if err := p.Finish(t.Context(), param(t, p.URL, "redirect_uri")+"?error=access_denied&state="+param(t, p.URL, "state")); !errors.Is(err, errDenied) || signin.PasteAgain(err) {
 		t.Errorf("denied: %v", err)
 	}
 	if p, err = a.BeginPaste(ann.principal, Gmail); err != nil {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"toolserver/sandbox"
+	"toolserver/tools/signin"
 )
 
 const (
@@ -186,12 +187,12 @@ func (g *google) set(change func()) {
 }
 
 // accountsOn returns accounts with a store, whose Google is at base.
-func accountsOn(t *testing.T, base string, store Store, changes ...func(*Config)) *Accounts {
+func accountsOn(t *testing.T, base string, store signin.Store, changes ...func(*Config)) *Accounts {
 	t.Helper()
 	c := Config{
 		ClientID: clientID, ClientSecret: clientSecret, BaseURL: base,
 		HTTP:   func(Service) *http.Client { return &http.Client{} },
-		Store:  func(Service) Store { return store },
+		Store:  func(Service) signin.Store { return store },
 		Scopes: func(Service) []string { return []string{mailRead, mailSend} },
 	}
 	for _, change := range changes {
@@ -202,11 +203,21 @@ func accountsOn(t *testing.T, base string, store Store, changes ...func(*Config)
 	return a
 }
 
+// fileStore is a store of files.
+func fileStore(state *sandbox.State, passphrase string) signin.Store {
+	return signin.NewStore(signin.StoreConfig{
+		Keeping: signin.Keeping{Key: passphrase}, State: state, Forget: "toolserver auth google revoke",
+	})
+}
+
+func (a *Accounts) stored(o owner) (*grant, error) { return a.grants[o.service].Read(o.principal) }
+func (a *Accounts) save(o owner, g *grant) error   { return a.grants[o.service].Save(o.principal, g) }
+
 // world is a stand-in with accounts that are kept in files.
-func world(t *testing.T, changes ...func(*Config)) (*google, *Accounts, Store) {
+func world(t *testing.T, changes ...func(*Config)) (*google, *Accounts, signin.Store) {
 	t.Helper()
 	g := newGoogle(t)
-	store := NewStore(KindFile, sandbox.NewState(filepath.Join(t.TempDir(), "state"), "google"), "")
+	store := fileStore(sandbox.NewState(filepath.Join(t.TempDir(), "state"), "google"), "")
 	return g, accountsOn(t, g.URL, store, changes...), store
 }
 
@@ -216,10 +227,11 @@ func (g *google) put(a *Accounts, o owner, life time.Duration) *grant {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	kept := &grant{
-		ClientID: clientID, Principal: o.principal, Email: "ann@example.com", Scopes: []string{mailRead}, AccessToken: g.secret("ya29.access"),
-		RefreshToken: g.secret("1//refresh"), Expiry: time.Now().Add(life),
+		ClientID: clientID, Email: "ann@example.com", Grant: signin.Grant{
+			Principal: o.principal, Scopes: []string{mailRead}, Access: g.secret("ya29.access"), Refresh: g.secret("1//refresh"), Expiry: time.Now().Add(life),
+		},
 	}
-	g.refresh[kept.RefreshToken] = true
+	g.refresh[kept.Grant.Refresh] = true
 	if err := a.save(o, kept); err != nil {
 		g.t.Fatal(err)
 	}
@@ -269,7 +281,7 @@ func (g *google) visit(c *http.Client, method, address string, form url.Values, 
 }
 
 // back lets a browser go to Google, and returns the address that it is sent back to without visiting it.
-func (g *google) back(c *http.Client, f *Flow) string {
+func (g *google) back(c *http.Client, f *signin.Flow) string {
 	g.t.Helper()
 	c = stays(c)
 	start, _ := g.visit(c, "GET", f.URL, nil)
@@ -278,7 +290,7 @@ func (g *google) back(c *http.Client, f *Flow) string {
 }
 
 // waiting reports whether a sign-in still waits.
-func waiting(f *Flow) bool {
+func waiting(f *signin.Flow) bool {
 	select {
 	case <-f.Done():
 		return false

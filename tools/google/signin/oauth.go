@@ -72,6 +72,7 @@ func tokenFailure(ctx context.Context, err error) error {
 	case isTransport, ctx.Err() != nil:
 		explained := *httpcall.Explain(cmp.Or(ctx.Err(), err))
 		explained.Message = "no token from Google: " + explained.Message
+		explained.Retry = ctx.Err() == nil
 		return &explained
 	}
 	return &httpcall.Failure{Type: "bad_answer", Message: endpoint + " sent no token that can be read", Hint: "Try again later."}
@@ -82,31 +83,31 @@ func (a *Accounts) consent(s Service, redirect, state, verifier string) string {
 	return a.oauth(s, redirect).AuthCodeURL(state, oauth2.AccessTypeOffline, oauth2.SetAuthURLParam("prompt", "consent"), oauth2.S256ChallengeOption(verifier))
 }
 
-// exchange gets a grant for a code, and keeps it.
-func (a *Accounts) exchange(ctx context.Context, o owner, verifier, redirect, code string) (*grant, error) {
-	ctx, cancel := context.WithTimeout(ctx, refreshTime)
+// complete makes a grant of what Google has sent a browser back with, and keeps it.
+func (a *Accounts) complete(ctx context.Context, o owner, verifier string, answer signin.Answer) (*grant, error) {
+	if answer.Refused != "" {
+		return nil, reported(answer.Refused)
+	}
+	ctx, cancel := context.WithTimeout(ctx, signin.CompleteTime)
 	defer cancel()
 	request, done := a.requestContext(ctx, o.service)
 	defer done()
-	asked := a.oauth(o.service, redirect)
-	token, err := asked.Exchange(request, code, oauth2.VerifierOption(verifier))
+	asked := a.oauth(o.service, answer.Redirect)
+	token, err := asked.Exchange(request, answer.Code, oauth2.VerifierOption(verifier))
 	if err != nil {
 		return nil, tokenFailure(request, err)
 	}
 	now := time.Now()
-	g := &grant{ClientID: asked.ClientID, Principal: o.principal, Scopes: asked.Scopes, Created: now} // an answer without scopes grants all
+	g := &grant{ClientID: asked.ClientID, Grant: signin.Grant{Principal: o.principal, Scopes: asked.Scopes, Created: now}} // an answer without scopes grants all
 	g.take(token, now)
 	wanted := a.config.Scopes(o.service)
 	switch {
-	case g.RefreshToken == "":
+	case g.Grant.Refresh == "":
 		return nil, &httpcall.Failure{Type: "bad_answer", Message: "Google sent no refresh token", Hint: "Remove the access of the app at " + connections + " and sign in again."}
-	case len(wanted) > 0 && len(a.missing(o.service, g.Scopes)) == len(wanted):
+	case len(wanted) > 0 && len(g.Lacks(wanted)) == len(wanted):
 		return nil, errNothing
 	}
-	if err := a.replace(ctx, o, g); err != nil {
-		return nil, failure(err)
-	}
-	return g, nil
+	return g, a.grants[o.service].Replace(ctx, o.principal, g)
 }
 
 // connections is where people see and end what they have granted.

@@ -2,84 +2,68 @@ package signin
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"time"
 
 	"golang.org/x/oauth2"
 
-	"toolserver/tools/httpcall"
+	"toolserver/tools/signin"
 )
 
-// refreshTime bounds a refresh: the wait for other processes, and the request.
-const refreshTime = 20 * time.Second
-
-// token returns a token that is not stale. Callers who need a refresh at the same time share one, which goes on when one of
-// them is canceled.
-func (a *Accounts) token(ctx context.Context, o owner, stale string) (Token, error) {
-	g, err := a.load(o)
-	if err != nil {
-		return Token{}, err
-	}
-	if g.usable(stale) {
-		return g.token(), nil
-	}
-	// Who needs another token than stale cannot share with who needs any.
-	flight := a.flights.DoChan(o.label()+" "+stale, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), refreshTime)
-		defer cancel()
-		return a.refresh(ctx, o, stale)
-	})
-	select {
-	case r := <-flight:
-		if r.Err != nil {
-			return Token{}, r.Err
-		}
-		return r.Val.(*grant).token(), nil
-	case <-ctx.Done():
-		return Token{}, ctx.Err()
+// newGrants returns the grants of a service.
+func (a *Accounts) newGrants(s Service) *signin.Grants[grant] {
+	return &signin.Grants[grant]{
+		Store: a.config.Store(s),
+		Entry: func(principal string) signin.Entry { return owner{principal, s}.entry() },
+		Opened: func(principal string, g *grant) error {
+			if g.Principal != principal {
+				return errors.New("another principal")
+			}
+			return nil
+		},
+		Counts: func(_ string, g *grant) error {
+			switch {
+			case g.ClientID != a.config.ClientID:
+				return fmt.Errorf("%w: the sign-in to %s was for another OAuth client than google.client_id", ErrNoGrant, s.Title())
+			case g.Grant.Refresh == "":
+				return fmt.Errorf("%w: the sign-in to %s has no refresh token", ErrNoGrant, s.Title())
+			}
+			return nil
+		},
+		Usable:  func(g *grant, stale string) bool { return g.Usable(stale, time.Now()) },
+		Refresh: func(ctx context.Context, _, _ string, g *grant) (*grant, error) { return a.refresh(ctx, s, g) },
 	}
 }
 
-// refresh gets a new access token, unless another process has done so in the meantime, and keeps it. Google keeps the old
-// refresh token valid when it sends a new one, so nothing is lost if this process is killed before that is kept.
-func (a *Accounts) refresh(ctx context.Context, o owner, stale string) (*grant, error) {
-	store := a.stores[o.service]
-	unlock, err := store.lock(ctx, o)
-	if err != nil {
-		return nil, failure(err)
-	}
-	defer unlock()
-	g, err := a.load(o)
-	if err != nil {
-		return nil, err
-	}
-	if g.usable(stale) {
-		return g, nil
-	}
-	ctx, cancel := a.requestContext(ctx, o.service)
+// owner is whose grant, or sign-in, for what.
+type owner struct {
+	principal string
+	service   Service
+}
+
+// entry returns what a grant is kept as: nothing of what callers are called is in it.
+func (o owner) entry() signin.Entry {
+	sum := sha256.Sum256([]byte(o.principal))
+	name := hex.EncodeToString(sum[:])[:40]
+	return signin.Entry{Name: name, Label: string(o.service) + " " + name, Title: o.service.Title()}
+}
+
+// refresh gets a new access token. Google keeps the old refresh token valid when it sends a new one, so a request whose answer was
+// lost can be repeated.
+func (a *Accounts) refresh(ctx context.Context, s Service, g *grant) (*grant, error) {
+	ctx, cancel := a.requestContext(ctx, s)
 	defer cancel()
-	t, err := a.oauth(o.service, "").TokenSource(ctx, &oauth2.Token{RefreshToken: g.RefreshToken}).Token()
+	t, err := a.oauth(s, "").TokenSource(ctx, &oauth2.Token{RefreshToken: g.Grant.Refresh}).Token()
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.ErrorCode == "invalid_grant" {
-		// Every writer has the lock, so what is removed is what Google refused.
-		if err := store.remove(o); err != nil {
-			return nil, err
-		}
-		return nil, &RevokedError{o.service, g.Email}
+		return nil, signin.EndedError{Err: &RevokedError{s, g.Email}}
 	}
 	if err != nil {
 		return nil, tokenFailure(ctx, err)
 	}
-	g.take(t, time.Now())
-	if err := a.save(o, g); err != nil {
-		return nil, err
-	}
-	return g, nil
-}
-
-// failure returns an error of a deadline as a [*httpcall.Failure], and others as they are.
-func failure(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return httpcall.Explain(err)
-	}
-	return err
+	next := *g
+	next.take(t, time.Now())
+	return &next, nil
 }

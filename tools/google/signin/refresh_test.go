@@ -22,6 +22,7 @@ import (
 
 	"toolserver/sandbox"
 	"toolserver/tools/httpcall"
+	"toolserver/tools/signin"
 )
 
 // callers is how many calls a process makes at a time.
@@ -33,11 +34,11 @@ func TestMain(m *testing.M) {
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	store := NewStore(KindFile, sandbox.NewState(dir, "google"), os.Getenv("TEST_SIGNIN_KEY"))
+	store := fileStore(sandbox.NewState(dir, "google"), os.Getenv("TEST_SIGNIN_KEY"))
 	a := New(Config{
 		ClientID: clientID, ClientSecret: clientSecret, BaseURL: base,
 		HTTP:   func(Service) *http.Client { return &http.Client{} },
-		Store:  func(Service) Store { return store },
+		Store:  func(Service) signin.Store { return store },
 		Scopes: func(Service) []string { return []string{mailRead, mailSend} },
 	})
 	fmt.Println("ready")
@@ -105,7 +106,7 @@ func TestOneRefresh(t *testing.T) {
 		t.Run(cmp.Or(passphrase, "plain"), func(t *testing.T) {
 			g := newGoogle(t)
 			dir := filepath.Join(t.TempDir(), "state")
-			a := accountsOn(t, g.URL, NewStore(KindFile, sandbox.NewState(dir, "google"), passphrase))
+			a := accountsOn(t, g.URL, fileStore(sandbox.NewState(dir, "google"), passphrase))
 			g.put(a, ann, -time.Hour)
 			var all []*process
 			for range processes {
@@ -157,7 +158,7 @@ func kill(t *testing.T, times int) {
 		to["refresh_token"], g.refresh[refresh] = refresh, true
 	}
 	dir := filepath.Join(t.TempDir(), "state")
-	a := accountsOn(t, g.URL, NewStore(KindFile, sandbox.NewState(dir, "google"), ""))
+	a := accountsOn(t, g.URL, fileStore(sandbox.NewState(dir, "google"), ""))
 	g.put(a, ann, -time.Hour)
 	for range times {
 		p := start(t, g.URL, dir, "TEST_SIGNIN_FOREVER=1")
@@ -178,13 +179,13 @@ func kill(t *testing.T, times int) {
 		end()
 		_ = p.Wait() // it was killed
 		var kept grant
-		data := files(t, dir)[ann.name()] // which checks permissions
+		data := files(t, dir)[ann.entry().Name] // which checks permissions
 		if err := json.Unmarshal(data, &kept); err != nil {
 			t.Errorf("kept %q: %v", data, err)
 		}
 		g.set(func() {
-			if !g.refresh[kept.RefreshToken] {
-				t.Errorf("the refresh token is lost: %q", kept.RefreshToken)
+			if !g.refresh[kept.Grant.Refresh] {
+				t.Errorf("the refresh token is lost: %q", kept.Grant.Refresh)
 			}
 			g.before = nil
 		})
@@ -198,17 +199,17 @@ func kill(t *testing.T, times int) {
 func TestTokenKept(t *testing.T) {
 	g, a, _ := world(t)
 	kept := g.put(a, ann, 2*time.Minute)
-	if token, err := a.Token(t.Context(), ann.principal, Gmail); err != nil || token.Access != kept.AccessToken || token.Email != "ann@example.com" || g.requests() != 0 {
+	if token, err := a.Token(t.Context(), ann.principal, Gmail); err != nil || token.Access != kept.Grant.Access || token.Email != "ann@example.com" || g.requests() != 0 {
 		t.Errorf("%+v, %v", token, err)
 	}
-	if token, err := a.Renew(t.Context(), ann.principal, Gmail, "another"); err != nil || token.Access != kept.AccessToken || g.requests() != 0 {
+	if token, err := a.Renew(t.Context(), ann.principal, Gmail, "another"); err != nil || token.Access != kept.Grant.Access || g.requests() != 0 {
 		t.Errorf("renewed, although another was rejected: %+v, %v", token, err)
 	}
-	fresh, err := a.Renew(t.Context(), ann.principal, Gmail, kept.AccessToken)
-	if err != nil || fresh.Access == kept.AccessToken || g.requests() != 1 {
+	fresh, err := a.Renew(t.Context(), ann.principal, Gmail, kept.Grant.Access)
+	if err != nil || fresh.Access == kept.Grant.Access || g.requests() != 1 {
 		t.Errorf("renewed: %+v, %v", fresh, err)
 	}
-	if token, err := a.Renew(t.Context(), ann.principal, Gmail, kept.AccessToken); err != nil || token.Access != fresh.Access || g.requests() != 1 {
+	if token, err := a.Renew(t.Context(), ann.principal, Gmail, kept.Grant.Access); err != nil || token.Access != fresh.Access || g.requests() != 1 {
 		t.Errorf("renewed twice: %+v, %v", token, err)
 	}
 	g.put(a, ann, 59*time.Second)
@@ -223,11 +224,11 @@ func TestRefreshed(t *testing.T) {
 		answer func(to map[string]any)
 		want   func(before, after *grant) bool
 	}{
-		"no refresh token":      {func(map[string]any) {}, func(b, a *grant) bool { return a.RefreshToken == b.RefreshToken }},
-		"another refresh token": {func(to map[string]any) { to["refresh_token"] = "1//rotated" }, func(_, a *grant) bool { return a.RefreshToken == "1//rotated" }},
+		"no refresh token":      {func(map[string]any) {}, func(b, a *grant) bool { return a.Grant.Refresh == b.Grant.Refresh }},
+		"another refresh token": {func(to map[string]any) { to["refresh_token"] = "1//rotated" }, func(_, a *grant) bool { return a.Grant.Refresh == "1//rotated" }},
 		"no scope":              {func(to map[string]any) { delete(to, "scope") }, func(b, a *grant) bool { return slices.Equal(a.Scopes, b.Scopes) }},
 		"another scope":         {func(to map[string]any) { to["scope"] = mailSend }, func(_, a *grant) bool { return slices.Equal(a.Scopes, []string{mailSend}) }},
-		"no life":               {func(to map[string]any) { delete(to, "expires_in") }, func(_, a *grant) bool { return a.usable("") }},
+		"no life":               {func(to map[string]any) { delete(to, "expires_in") }, func(_, a *grant) bool { return a.Usable("", time.Now()) }},
 		"a broken ID token":     {func(to map[string]any) { to["id_token"] = "a.!.b" }, func(b, a *grant) bool { return a.Email == b.Email }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -249,7 +250,7 @@ func TestRefreshed(t *testing.T) {
 func TestRevoked(t *testing.T) {
 	g, a, store := world(t)
 	kept := g.put(a, ann, -time.Hour)
-	g.refresh[kept.RefreshToken] = false
+	g.refresh[kept.Grant.Refresh] = false
 	_, err := a.Token(t.Context(), ann.principal, Gmail)
 	revoked, ok := errors.AsType[*RevokedError](err)
 	if !ok || revoked.Email != "ann@example.com" || revoked.Service != Gmail {
@@ -260,7 +261,7 @@ func TestRevoked(t *testing.T) {
 			t.Errorf("%v; want %q", err, want)
 		}
 	}
-	if _, err := store.read(ann); err == nil {
+	if _, err := store.Read(ann.entry()); err == nil {
 		t.Error("the grant is kept")
 	}
 	if _, err := a.Token(t.Context(), ann.principal, Gmail); err != ErrNoGrant || g.requests() != 1 {
@@ -286,22 +287,22 @@ func TestNoGrant(t *testing.T) {
 	if err := a.save(bob, kept); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Token(t.Context(), bob.principal, Gmail); !g.says(err, "no sign-in of this principal") {
+	if _, err := accountsOn(t, g.URL, store).Token(t.Context(), bob.principal, Gmail); !g.says(err, "no sign-in of this principal") {
 		t.Errorf("the record of another principal: %v", err)
 	}
 	for _, damaged := range []string{"", "{", "null", `[]`, `{"principal":"user:ann","expiry":"soon"}`} {
-		if err := store.write(ann, []byte(damaged)); err != nil {
+		if err := store.Write(ann.entry(), []byte(damaged)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.Token(t.Context(), ann.principal, Gmail); !g.says(err, "no sign-in of this principal") {
+		if _, err := accountsOn(t, g.URL, store).Token(t.Context(), ann.principal, Gmail); !g.says(err, "no sign-in of this principal") {
 			t.Errorf("%q: %v", damaged, err)
 		}
 	}
-	kept.RefreshToken = ""
+	kept.Grant.Refresh = ""
 	if err := a.save(ann, kept); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Token(t.Context(), ann.principal, Gmail); !errors.Is(err, ErrNoGrant) || !g.says(err, "no refresh token") {
+	if _, err := accountsOn(t, g.URL, store).Token(t.Context(), ann.principal, Gmail); !errors.Is(err, ErrNoGrant) || !g.says(err, "no refresh token") {
 		t.Errorf("no refresh token: %v", err)
 	}
 }
@@ -360,7 +361,7 @@ func TestRefreshFails(t *testing.T) {
 			if !ok || f.Type != test.kind || !g.says(err, test.want) || f.Hint == "" {
 				t.Errorf("%v, %+v; want %s, %q", err, f, test.kind, test.want)
 			}
-			if after, err := a.stored(ann); err != nil || after.RefreshToken != kept.RefreshToken || after.AccessToken != kept.AccessToken {
+			if after, err := a.stored(ann); err != nil || after.Grant.Refresh != kept.Grant.Refresh || after.Grant.Access != kept.Grant.Access {
 				t.Errorf("kept: %+v, %v", after, err)
 			}
 			g.set(func() { g.before = nil })
@@ -435,8 +436,22 @@ func TestRenewDuringRefresh(t *testing.T) {
 
 // TestGoneMeanwhile has another process end the sign-in while this one waits for the lock.
 func TestGoneMeanwhile(t *testing.T) {
-	g, a, _ := world(t)
-	if _, err := a.refresh(t.Context(), ann, ""); err != ErrNoGrant || g.requests() != 0 {
+	g, a, store := world(t)
+	g.put(a, ann, -time.Hour)
+	unlock, err := store.Lock(t.Context(), ann.entry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	go func() { _, err := a.Token(t.Context(), ann.principal, Gmail); failed <- err }()
+	for range 10_000 {
+		runtime.Gosched() // so that it most likely waits for the lock
+	}
+	if err := store.Remove(ann.entry()); err != nil {
+		t.Error(err)
+	}
+	unlock()
+	if err := <-failed; err != ErrNoGrant || g.requests() != 0 {
 		t.Errorf("%v", err)
 	}
 }
@@ -448,7 +463,7 @@ func TestNotPersisted(t *testing.T) {
 	}
 	g := newGoogle(t)
 	dir := filepath.Join(t.TempDir(), "state")
-	a := accountsOn(t, g.URL, NewStore(KindFile, sandbox.NewState(dir, "google"), ""))
+	a := accountsOn(t, g.URL, fileStore(sandbox.NewState(dir, "google"), ""))
 	g.put(a, ann, -time.Hour)
 	g.before = func(http.ResponseWriter, *http.Request) bool {
 		if err := os.Chmod(dir, 0o755); err != nil { // which the state directory refuses
@@ -467,18 +482,18 @@ func TestSignOut(t *testing.T) {
 		t.Errorf("nothing to end: %v", err)
 	}
 	kept := g.put(a, ann, time.Hour)
-	if err := a.SignOut(t.Context(), ann.principal, Gmail); err != nil || !slices.Equal(g.revoked, []string{kept.RefreshToken}) {
+	if err := a.SignOut(t.Context(), ann.principal, Gmail); err != nil || !slices.Equal(g.revoked, []string{kept.Grant.Refresh}) {
 		t.Errorf("%v, revoked %v", err, g.revoked)
 	}
-	if _, err := store.read(ann); err == nil {
+	if _, err := store.Read(ann.entry()); err == nil {
 		t.Error("the grant is kept")
 	}
 	g.put(a, ann, time.Hour)
 	g.before = func(w http.ResponseWriter, r *http.Request) bool { refuse(w, 503, "", r); return true }
-	if err := a.SignOut(t.Context(), ann.principal, Gmail); !g.says(err, "forgotten here, but was not revoked at Google: HTTP 503") {
+	if err := a.SignOut(t.Context(), ann.principal, Gmail); !g.says(err, "forgotten here, but was not revoked: HTTP 503") {
 		t.Errorf("%v", err)
 	}
-	if _, err := store.read(ann); err == nil {
+	if _, err := store.Read(ann.entry()); err == nil {
 		t.Error("the grant is kept")
 	}
 	g.put(a, ann, time.Hour)
@@ -486,13 +501,13 @@ func TestSignOut(t *testing.T) {
 	if err := a.SignOut(t.Context(), ann.principal, Gmail); err != nil {
 		t.Errorf("a token that is no longer valid: %v", err)
 	}
-	if err := store.write(ann, []byte("damaged")); err != nil {
+	if err := store.Write(ann.entry(), []byte("damaged")); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.SignOut(t.Context(), ann.principal, Gmail); !g.says(err, "was not revoked") {
 		t.Errorf("%v", err)
 	}
-	if _, err := store.read(ann); err == nil {
+	if _, err := store.Read(ann.entry()); err == nil {
 		t.Error("what cannot be read is kept")
 	}
 }
@@ -500,9 +515,9 @@ func TestSignOut(t *testing.T) {
 func TestStatus(t *testing.T) {
 	g, a, store := world(t, func(c *Config) {
 		files := c.Store(Gmail)
-		c.Store = func(s Service) Store {
+		c.Store = func(s Service) signin.Store {
 			if s == Calendar {
-				return NewStore(KindFile, sandbox.NewState(filepath.Join(t.TempDir(), "calendar"), "google"), "")
+				return fileStore(sandbox.NewState(filepath.Join(t.TempDir(), "calendar"), "google"), "")
 			}
 			return files
 		}
@@ -513,7 +528,7 @@ func TestStatus(t *testing.T) {
 		all[1].SignedIn || all[1].Problem != "" || len(all[1].Asked) != 2 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if err := store.write(ann, []byte("damaged")); err != nil {
+	if err := store.Write(ann.entry(), []byte("damaged")); err != nil {
 		t.Fatal(err)
 	}
 	if all, err = a.Status(ann.principal); err == nil || len(all) != 2 || all[0].SignedIn || all[0].Problem == "" {

@@ -4,12 +4,9 @@ package signin
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
-
-	"golang.org/x/sync/singleflight"
 
 	"toolserver/tools/signin"
 )
@@ -42,7 +39,7 @@ type Token struct {
 }
 
 // ErrNoGrant is the error of a principal who has not signed in. Errors that wrap it say why a grant does not count.
-var ErrNoGrant = errors.New("not signed in")
+var ErrNoGrant = signin.ErrNoGrant
 
 // RevokedError is the error of a grant that Google no longer accepts. The grant is forgotten: the person has to sign in again.
 type RevokedError struct {
@@ -66,11 +63,9 @@ type Config struct {
 	// BaseURL is that of a stand-in for Google; "" for Google's own addresses.
 	BaseURL string
 	HTTP    func(Service) *http.Client // its transport is used; deadlines are set here
-	Store   func(Service) Store        // is called once for each service
+	Store   func(Service) signin.Store // is called once for each service
 	Scopes  func(Service) []string     // that are asked for, beside openid and email
-	// Prove returns what checks the credential that a principal is asked for before going on to Google: who opens a link
-	// that somebody else sent has another. It returns nil for the person at this machine, who is not asked. May be nil.
-	Prove func(principal string) func(credential string) bool
+	signin.Host
 	// Open shows the address of a new sign-in to the person at this machine; nil does not.
 	Open func(address string)
 	// Patience is how long a sign-in waits for a person; 0 means 10 minutes.
@@ -81,9 +76,8 @@ type Config struct {
 
 // Accounts are the grants of all principals. It is safe for concurrent use.
 type Accounts struct {
-	config  Config
-	stores  map[Service]Store
-	flights singleflight.Group // refreshes
+	config Config
+	grants map[Service]*signin.Grants[grant]
 
 	desk   *signin.Desk
 	answer time.Duration // bounds a request to Google, body included
@@ -92,29 +86,31 @@ type Accounts struct {
 // New returns the accounts of a configuration. It reads nothing yet.
 func New(c Config) *Accounts {
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
-	a := &Accounts{config: c, stores: map[Service]Store{}, answer: 15 * time.Second}
+	a := &Accounts{config: c, grants: map[Service]*signin.Grants[grant]{}, answer: 15 * time.Second}
 	for _, s := range Services() {
-		a.stores[s] = c.Store(s)
+		a.grants[s] = a.newGrants(s)
 	}
-	a.desk = signin.New(signin.Config{For: "Google", Paste: "toolserver auth google --paste", Open: c.Open, Patience: c.Patience, Linger: c.Linger})
+	a.desk = signin.New(signin.Config{For: "Google", Paste: "toolserver auth google --paste", Host: c.Host, Open: c.Open, Patience: c.Patience, Linger: c.Linger})
 	return a
 }
 
 // Token returns a token of the grant of a principal, which is valid for at least a minute. It refreshes the grant if need be.
 // The error is [ErrNoGrant] or wraps it, a [*RevokedError], that of ctx, or a [*httpcall.Failure].
 func (a *Accounts) Token(ctx context.Context, principal string, s Service) (Token, error) {
-	return a.token(ctx, owner{principal, s}, "")
+	return a.Renew(ctx, principal, s, "")
 }
 
 // Renew returns another token than stale, which Google has rejected.
 func (a *Accounts) Renew(ctx context.Context, principal string, s Service, stale string) (Token, error) {
-	return a.token(ctx, owner{principal, s}, stale)
+	g, err := a.grants[s].Current(ctx, principal, stale)
+	if err != nil {
+		return Token{}, err
+	}
+	return g.token(), nil
 }
 
-// Proves reports whether the page of a sign-in asks a principal for a proof of who they are.
-func (a *Accounts) Proves(principal string) bool {
-	return a.config.Prove != nil && a.config.Prove(principal) != nil
-}
+// Host returns the server that people sign in at.
+func (a *Accounts) Host() signin.Host { return a.config.Host }
 
 // Close ends the sign-ins that wait, and waits until their pages are delivered. Grants can still be used.
 func (a *Accounts) Close() error { return a.desk.Close() }

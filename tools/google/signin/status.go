@@ -32,11 +32,11 @@ func (a *Accounts) Status(principal string) ([]Status, error) {
 	var all []Status
 	var first error
 	for _, s := range Services() {
-		status := Status{Service: s, Asked: a.config.Scopes(s), Kept: a.stores[s].Kept()}
-		g, err := a.load(owner{principal, s})
+		status := Status{Service: s, Asked: a.config.Scopes(s), Kept: a.grants[s].Store.Kept()}
+		g, err := a.grants[s].Load(principal, true)
 		switch {
 		case err == nil:
-			status.SignedIn, status.Email, status.Scopes, status.Missing = true, g.Email, g.Scopes, a.missing(s, g.Scopes)
+			status.SignedIn, status.Email, status.Scopes, status.Missing = true, g.Email, g.Scopes, g.Lacks(status.Asked)
 			status.Created, status.Refreshed, status.Expires = g.Created, g.Refreshed, g.Expiry
 		case err == ErrNoGrant:
 		default:
@@ -50,55 +50,19 @@ func (a *Accounts) Status(principal string) ([]Status, error) {
 	return all, first
 }
 
-// SignOut revokes a principal's grant at Google and forgets it. It is forgotten also if Google cannot be asked, or if it cannot
-// be read: then the error says so. The error is [ErrNoGrant] if there is none.
+// SignOut revokes a principal's grant at Google and forgets it, as [signin.Grants.SignOut] does.
 func (a *Accounts) SignOut(ctx context.Context, principal string, s Service) error {
-	o := owner{principal, s}
-	bounded, cancel := context.WithTimeout(ctx, refreshTime)
-	defer cancel()
-	unlock, err := a.stores[s].lock(bounded, o)
-	if err != nil {
-		return failure(err)
-	}
-	defer unlock()
-	g, err := a.stored(o)
-	if errors.Is(err, ErrNoGrant) {
+	return a.grants[s].SignOut(ctx, principal, "Remove the access of the app at "+connections+".", func(ctx context.Context, g *grant) error {
+		service := httpcall.Service{Name: "Google's revocation endpoint", Client: a.client(s), Timeout: a.answer, MaxBody: 1 << 20}
+		err := service.Do(ctx, httpcall.Request{
+			URL: a.address("oauth2.googleapis.com", "/revoke"), Body: []byte(url.Values{"token": {g.Grant.Refresh}}.Encode()),
+			Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"},
+		}, func(*httpcall.Response) error { return nil })
+		if f, ok := errors.AsType[*httpcall.Failure](err); ok && f.Status == http.StatusBadRequest { // it is no longer valid
+			return nil
+		}
 		return err
-	}
-	if err == nil {
-		err = a.revoke(bounded, s, g.RefreshToken)
-	}
-	if removed := a.stores[s].remove(o); removed != nil {
-		return removed
-	}
-	if err != nil {
-		f := *httpcall.Explain(err)
-		f.Message = "the sign-in to " + s.Title() + " is forgotten here, but was not revoked at Google: " + f.Message
-		f.Hint = "Remove the access of the app at " + connections + "."
-		return &f
-	}
-	return nil
-}
-
-// revoke ends a grant at Google.
-func (a *Accounts) revoke(ctx context.Context, s Service, token string) error {
-	ctx, cancel := context.WithTimeout(ctx, a.answer)
-	defer cancel()
-	form := strings.NewReader(url.Values{"token": {token}}.Encode())
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.address("oauth2.googleapis.com", "/revoke"), form)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	res, err := a.client(s).Do(req)
-	if err != nil {
-		return err
-	}
-	res.Body.Close()
-	if res.StatusCode == http.StatusOK || res.StatusCode == http.StatusBadRequest { // which is of tokens that are no longer valid
-		return nil
-	}
-	return httpcall.Rules(nil).Failure(&httpcall.StatusError{Service: "Google's revocation endpoint", Status: res.StatusCode, Header: res.Header}, "")
+	})
 }
 
 // Reason says what a scope is for, as the end of "Toolserver asks for it to". A scope that is not known is its own reason.

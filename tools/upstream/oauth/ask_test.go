@@ -77,7 +77,7 @@ func TestAsk(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			c := w.client(settings(func(s *Settings) { s.PerPrincipal = true }))
+			c := w.client(settings(func(s *Settings) { s.PerPrincipal = true }), func(c *Config) { c.Serving = func() bool { return test.serving } })
 			u := &user{opens: test.opens, action: test.action}
 			if test.visits {
 				browser := newBrowser(t)
@@ -96,7 +96,7 @@ func TestAsk(t *testing.T) {
 					if !ok {
 						return domain.Text(body), err
 					}
-					refusal, err := e.Ask(ctx, test.serving)
+					refusal, err := e.Ask(ctx)
 					if refusal != nil {
 						return domain.Failure("sign_in_required", refusal.Message+". "+refusal.Remedy, refusal.Remedy), nil
 					}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"toolserver/sandbox"
+	"toolserver/tools/signin"
 )
 
 // nothing answers at once.
@@ -24,14 +25,14 @@ func BenchmarkTransport(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			g := &grant{Upstream: "notes", Resource: "https://m.example/mcp", Issuer: "https://as.example", Access: "token", Refreshed: time.Now()}
+			g := &grant{Upstream: "notes", Resource: "https://m.example/mcp", Issuer: "https://as.example", Grant: signin.Grant{Access: "token", Refreshed: time.Now()}}
 			if bound {
 				if g.binding, err = newBinding(); err != nil {
 					b.Fatal(err)
 				}
 				g.Key = g.binding.kept
 			}
-			if err := c.save(everyone, g); err != nil {
+			if err := c.grants.Save(string(everyone), g); err != nil {
 				b.Fatal(err)
 			}
 			transport := c.Transport("")

@@ -29,11 +29,9 @@ type Config struct {
 	URL      string            // its address
 	HTTP     http.RoundTripper // sends all requests, and follows no redirects
 	State    *sandbox.State    // keeps grants and registrations
-	// Prove returns what checks the credential that a principal is asked for before going on to a sign-in; see [signin.Request].
-	// It may be nil.
-	Prove func(principal string) func(credential string) bool
-	// Open shows the address of a new sign-in to the person at this machine; nil does not.
-	Open func(address string)
+	signin.Host
+	// SignedIn is called when a principal has signed in, "" if for all; nil does nothing.
+	SignedIn func(principal string)
 	// Patience is how long a sign-in waits for a person; 0 means 10 minutes.
 	Patience time.Duration
 	// Linger is how long the pages of a sign-in stay for second tabs; 0 means 3 seconds.
@@ -50,6 +48,8 @@ type Client struct {
 	origin   string   // of base
 	key      signer
 	desk     *signin.Desk
+	grants   *signin.Grants[grant]
+	clients  *signin.Grants[registration] // that are registered, by [Client.name]
 	now      func() time.Time
 	log      *zap.Logger
 	answer   time.Duration // bounds a request to an authorization server, body included
@@ -57,7 +57,6 @@ type Client struct {
 	flights singleflight.Group // requests for tokens, documents and sign-ins that callers share
 
 	mu      sync.Mutex
-	grants  map[owner]seen // of the last seconds
 	servers map[string]document[authorizationServer]
 	named   map[string]document[protectedResource]
 	nonces  map[string]string // for proofs, by origin
@@ -66,7 +65,6 @@ type Client struct {
 
 // Bounds of what is kept in memory.
 const (
-	maxGrants    = 1024
 	maxDocuments = 64
 	maxSecrets   = 256
 )
@@ -75,7 +73,7 @@ const (
 func New(config Config) (*Client, error) {
 	c := &Client{
 		config: config, settings: config.Settings, now: config.Now, log: config.Log, answer: 15 * time.Second,
-		grants: map[owner]seen{}, servers: map[string]document[authorizationServer]{}, named: map[string]document[protectedResource]{},
+		servers: map[string]document[authorizationServer]{}, named: map[string]document[protectedResource]{},
 		nonces: map[string]string{},
 	}
 	if err := c.settings.Validate(); err != nil {
@@ -100,8 +98,14 @@ func New(config Config) (*Client, error) {
 	if c.log == nil {
 		c.log = zap.NewNop()
 	}
+	c.grants = c.newGrants()
+	c.clients = &signin.Grants[registration]{
+		Store:  signin.NewStore(signin.StoreConfig{State: c.config.State, Forget: c.logout()}),
+		Entry:  func(name string) signin.Entry { return signin.Entry{Name: name, Title: "upstream " + config.Upstream} },
+		Opened: func(_ string, r *registration) error { c.hide(r.Secret); return nil },
+	}
 	c.desk = signin.New(signin.Config{
-		For: config.Upstream, Paste: c.login() + " --paste", Open: config.Open, Patience: config.Patience, Linger: config.Linger,
+		For: config.Upstream, Paste: c.login() + " --paste", Host: config.Host, Patience: config.Patience, Linger: config.Linger,
 	})
 	return c, nil
 }
@@ -109,8 +113,9 @@ func New(config Config) (*Client, error) {
 // Close ends the sign-ins that wait, and waits until their pages are delivered. Grants can still be used.
 func (c *Client) Close() error { return c.desk.Close() }
 
-// login is the command that signs in.
-func (c *Client) login() string { return "toolserver upstream login " + c.config.Upstream }
+// login is the command that signs in, logout the one that forgets it.
+func (c *Client) login() string  { return "toolserver upstream login " + c.config.Upstream }
+func (c *Client) logout() string { return "toolserver upstream logout " + c.config.Upstream }
 
 // owner is whose grant it is: empty for the one that all principals share.
 type owner string

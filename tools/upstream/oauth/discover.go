@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"toolserver/tools/httpcall"
+	"toolserver/tools/signin"
 )
 
 // documentLife is how long a document is used without asking for it again.
@@ -190,7 +191,7 @@ func cached[T any](ctx context.Context, c *Client, documents map[string]document
 	if ok && !fresh && c.now().Sub(known.fetched) < documentLife {
 		return known.value, nil
 	}
-	return shared(ctx, c, key, func(ctx context.Context) (T, error) {
+	return signin.Shared(ctx, &c.flights, key, func(ctx context.Context) (T, error) {
 		value, err := fetch(ctx)
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -204,22 +205,3 @@ func cached[T any](ctx context.Context, c *Client, documents map[string]document
 		return value, err
 	})
 }
-
-// shared does something once for all who need it at the same time. It goes on when one of them is canceled.
-func shared[T any](ctx context.Context, c *Client, key string, do func(context.Context) (T, error)) (value T, err error) {
-	flight := c.flights.DoChan(key, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedTime)
-		defer cancel()
-		return do(ctx)
-	})
-	select {
-	case r := <-flight:
-		value, _ = r.Val.(T)
-		return value, r.Err
-	case <-ctx.Done():
-		return value, ctx.Err()
-	}
-}
-
-// sharedTime bounds what callers share: the wait for other processes, and a few requests.
-const sharedTime = 40 * time.Second

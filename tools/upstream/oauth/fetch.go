@@ -50,6 +50,7 @@ func (c *Client) request(ctx context.Context, r httpcall.Request, into any, fail
 		return err
 	}
 	f := *httpcall.Explain(err)
+	f.Retry = httpcall.NeverArrived(err)
 	f.Message = "no answer of " + u.Host + ": " + f.Message
 	return &f
 }

@@ -3,12 +3,12 @@ package oauth
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"toolserver/tools/httpcall"
+	"toolserver/tools/signin"
 )
 
 // registration is what this client is to an authorization server.
@@ -36,7 +36,7 @@ func (c *Client) register(ctx context.Context, as authorizationServer, redirect 
 		return c.dynamic(ctx, as, redirect, another)
 	}
 	return registration{}, c.refused("its authorization server "+clean(as.Issuer)+" registers no clients by itself",
-		"Register toolserver there, with the redirect URI http://127.0.0.1/callback, and set client_id in the section oauth of the upstream.")
+		"Register toolserver there, with the redirect URI "+redirect+", and set client_id in the section oauth of the upstream.")
 }
 
 // preregistered returns the client of the settings. It belongs to one authorization server, the first that it is used with unless
@@ -47,9 +47,9 @@ func (c *Client) preregistered(as authorizationServer) (registration, error) {
 		return r, nil
 	}
 	name := c.name("client", c.settings.ClientID)
-	known, err := c.readRegistration(name)
+	known, err := c.clients.Read(name)
 	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	case err != nil && err != signin.ErrNoGrant:
 		return r, err
 	case err == nil && known.Issuer != as.Issuer:
 		return r, c.refused("client_id was used with "+clean(known.Issuer)+", and now it names the authorization server "+clean(as.Issuer),
@@ -57,7 +57,7 @@ func (c *Client) preregistered(as authorizationServer) (registration, error) {
 	case err == nil:
 		return r, nil
 	}
-	return r, c.writeRegistration(name, registration{Issuer: as.Issuer, ID: r.ID})
+	return r, c.clients.Save(name, &registration{Issuer: as.Issuer, ID: r.ID})
 }
 
 // configured returns the client of a grant with what the settings say of it, which is not kept.
@@ -75,12 +75,12 @@ func (c *Client) configured(r registration) registration {
 // another port: not all servers allow any.
 func (c *Client) dynamic(ctx context.Context, as authorizationServer, redirect string, another bool) (registration, error) {
 	name := c.name("client", as.Issuer)
-	known, err := c.readRegistration(name)
+	known, err := c.clients.Read(name)
 	switch {
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return known, err
-	case err == nil && !another && known.Issuer == as.Issuer && known.Redirect == redirect && (known.Expires.IsZero() || c.now().Before(known.Expires)):
-		return known, nil
+	case err != nil && err != signin.ErrNoGrant:
+		return registration{}, err
+	case err == nil && !another && known.Redirect == redirect && (known.Expires.IsZero() || c.now().Before(known.Expires)):
+		return *known, nil
 	}
 	method := c.settings.AuthMethod
 	for _, m := range []string{methodNone, methodBasic, methodPost} {
@@ -91,12 +91,16 @@ func (c *Client) dynamic(ctx context.Context, as authorizationServer, redirect s
 	if method == "" {
 		method = methodBasic // which is what a server means that does not say
 	}
+	kind := "native"
+	if strings.HasPrefix(redirect, "https:") {
+		kind = "web"
+	}
 	body, err := json.Marshal(map[string]any{
-		"client_name": clientName, "redirect_uris": []string{redirect}, "application_type": "native", "response_types": []string{"code"},
+		"client_name": clientName, "redirect_uris": []string{redirect}, "application_type": kind, "response_types": []string{"code"},
 		"grant_types": []string{"authorization_code", "refresh_token"}, "token_endpoint_auth_method": method,
 	})
 	if err != nil {
-		return known, err
+		return registration{}, err
 	}
 	var got struct {
 		ID      string  `json:"client_id"`
@@ -110,7 +114,7 @@ func (c *Client) dynamic(ctx context.Context, as authorizationServer, redirect s
 		err = &httpcall.Failure{Type: "bad_answer", Message: "the registration of a client with " + clean(as.Issuer) + " returned no client_id", Hint: "Set client_id in the section oauth of the upstream."}
 	}
 	if err != nil {
-		return known, err
+		return registration{}, err
 	}
 	c.hide(got.Secret)
 	r := registration{Issuer: as.Issuer, ID: got.ID, Secret: got.Secret, Method: got.Method, Redirect: redirect}
@@ -120,15 +124,15 @@ func (c *Client) dynamic(ctx context.Context, as authorizationServer, redirect s
 	if got.Expires > 0 && got.Secret != "" {
 		r.Expires = time.Unix(int64(got.Expires), 0)
 	}
-	return r, c.writeRegistration(name, r)
+	return r, c.clients.Save(name, &r)
 }
 
 // unregister forgets what this client has registered, unless it has registered again since: a server that no longer knows a client
 // says so to the person only, who does not come back.
 func (c *Client) unregister(r registration) {
 	name := c.name("client", r.Issuer)
-	if known, err := c.readRegistration(name); err == nil && known.ID == r.ID && known.Redirect != "" {
-		_ = c.config.State.Remove(name) // or the next sign-in fails as well
+	if known, err := c.clients.Read(name); err == nil && known.ID == r.ID && known.Redirect != "" {
+		_ = c.clients.Forget(name) // or the next sign-in fails as well
 	}
 }
 
@@ -145,32 +149,4 @@ func (c *Client) method(as authorizationServer, secret string) string {
 		return methodPost
 	}
 	return methodBasic
-}
-
-func (c *Client) readRegistration(name string) (r registration, err error) {
-	data, err := c.config.State.Read(name)
-	if err != nil {
-		return r, c.stateFailure(err)
-	}
-	if json.Unmarshal(data, &r) != nil {
-		return r, fs.ErrNotExist // it is replaced
-	}
-	c.hide(r.Secret)
-	return r, nil
-}
-
-func (c *Client) writeRegistration(name string, r registration) error {
-	data, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return c.stateFailure(c.config.State.Write(name, data))
-}
-
-// stateFailure returns an error of the state as a failure, except that there is nothing.
-func (c *Client) stateFailure(err error) error {
-	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return &httpcall.Failure{Type: "io_error", Message: "the sign-in to upstream " + c.config.Upstream + " cannot be used: " + err.Error(), Hint: "Ask the person who runs the server to correct that."}
 }

@@ -7,44 +7,17 @@ import (
 	"slices"
 
 	"go.uber.org/zap"
+
+	"toolserver/tools/signin"
 )
 
-// current returns a grant of an owner whose token is not stale, refreshed if need be. The error is or wraps [errNoGrant] if only a
-// sign-in, or a new token of a machine, helps.
-func (c *Client) current(ctx context.Context, o owner, stale string) (*grant, error) {
-	g, err := c.load(o)
+// refresh gets a new access token. The error wraps [signin.ErrNoGrant] if only a sign-in helps.
+func (c *Client) refresh(ctx context.Context, whose, stale string, g *grant) (*grant, error) {
 	switch {
-	case err != nil:
-		return nil, err
-	case g == nil:
-		return nil, errNoGrant
-	case g.usable(stale, c.now()):
-		return g, nil
-	}
-	// Who needs another token than stale cannot share with who needs any.
-	return shared(ctx, c, "refresh "+string(o)+" "+stale, func(ctx context.Context) (*grant, error) { return c.refresh(ctx, o, stale) })
-}
-
-// refresh gets a new access token, unless another process has done so in the meantime, and keeps it. If this process is killed
-// between the answer and that, a server that rotates refresh tokens accepts the old one no more, and the person signs in again.
-func (c *Client) refresh(ctx context.Context, o owner, stale string) (*grant, error) {
-	unlock, err := c.lock(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	g, err := c.stored(o)
-	switch {
-	case err != nil:
-		return nil, err
-	case g == nil:
-		return nil, errNoGrant
-	case g.usable(stale, c.now()):
-		return g, nil
 	case !c.settings.interactive():
-		return c.reissue(ctx, o, g)
+		return c.reissue(ctx, owner(whose), g)
 	case g.Refresh == "":
-		return nil, fmt.Errorf("%w: the sign-in has expired", errNoGrant)
+		return nil, fmt.Errorf("%w: the sign-in has expired", signin.ErrNoGrant)
 	}
 	if err := c.still(ctx, g); err != nil {
 		return nil, err
@@ -60,18 +33,14 @@ func (c *Client) refresh(ctx context.Context, o owner, stale string) (*grant, er
 	switch {
 	case isRefused && slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client"}, refused.code) && c.settings.ClientID == "",
 		isRefused && refused.code == "invalid_grant":
-		// Every writer has the lock, so what is removed is what was refused.
 		c.log.Info("the authorization server no longer accepts a sign-in", zap.String("upstream", c.config.Upstream), zap.String("code", c.code(refused.code)))
-		if err := c.forget(o); err != nil {
-			return nil, err
-		}
-		return nil, fmt.Errorf("%w: the authorization server no longer accepts the sign-in", errNoGrant)
+		return nil, signin.EndedError{Err: fmt.Errorf("%w: the authorization server no longer accepts the sign-in", signin.ErrNoGrant)}
 	case err != nil && g.Access != stale && c.now().Before(g.Expiry):
 		return g, nil // it is valid for some seconds still
 	case err != nil:
 		return nil, err
 	}
-	return &next, c.save(o, &next)
+	return &next, nil
 }
 
 // still reports, as an error, that the upstream no longer names the authorization server or the resource of a grant.
@@ -85,12 +54,12 @@ func (c *Client) still(ctx context.Context, g *grant) error {
 		return err
 	}
 	if issuer != g.Issuer || r.Resource != g.Resource {
-		return fmt.Errorf("%w: the upstream has changed its authorization server or its identifier since the sign-in", errNoGrant)
+		return fmt.Errorf("%w: the upstream has changed its authorization server or its identifier since the sign-in", signin.ErrNoGrant)
 	}
 	return nil
 }
 
-// reissue gets another token of a machine, for the scopes of the last. The caller has the lock.
+// reissue gets another token of a machine, for the scopes of the last.
 func (c *Client) reissue(ctx context.Context, o owner, g *grant) (*grant, error) {
 	if err := c.still(ctx, g); err != nil {
 		return nil, err
@@ -118,7 +87,7 @@ func (t target) binding() (*binding, error) {
 	return newBinding()
 }
 
-// issue gets a grant of a machine and keeps it. The caller has the lock.
+// issue gets a grant of a machine.
 func (c *Client) issue(ctx context.Context, o owner, t target) (*grant, error) {
 	r, err := c.register(ctx, t.server, "", false)
 	if err != nil {
@@ -133,11 +102,7 @@ func (c *Client) issue(ctx context.Context, o owner, t target) (*grant, error) {
 		return nil, err
 	}
 	answer.Refresh = "" // it is not needed
-	g, err := c.granted(o, t, r, answer, b)
-	if err != nil {
-		return nil, err
-	}
-	return g, c.save(o, g)
+	return c.granted(o, t, r, answer, b)
 }
 
 // granted returns the grant that an answer makes.
@@ -147,9 +112,9 @@ func (c *Client) granted(o owner, t target, r registration, answer answered, b *
 		r.Secret = ""
 	}
 	g := &grant{
-		Upstream: c.config.Upstream, Principal: string(o), Resource: t.resource.Resource, Metadata: t.resource.metadata, Issuer: t.server.Issuer,
-		Token: t.server.Token, Revocation: t.server.Revocation, Client: r, Requested: t.scopes, Scopes: t.scopes, Created: now,
-		binding: b,
+		Upstream: c.config.Upstream, Resource: t.resource.Resource, Metadata: t.resource.metadata, Issuer: t.server.Issuer,
+		Token: t.server.Token, Revocation: t.server.Revocation, Client: r, Requested: t.scopes,
+		Grant: signin.Grant{Principal: string(o), Scopes: t.scopes, Created: now}, binding: b,
 	}
 	if b != nil {
 		g.Key = b.kept

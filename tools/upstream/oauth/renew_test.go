@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	if os.Getenv("TEST_OAUTH_FOREVER") != "" {
 		for stale := ""; ; {
-			g, err := c.current(context.Background(), everyone, stale)
+			g, err := c.grants.Current(context.Background(), string(everyone), stale)
 			if err != nil {
 				fmt.Println(err)
 				os.Exit(1)
@@ -357,9 +357,9 @@ func TestCanceled(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	first, second := make(chan error, 1), make(chan error, 1)
-	go func() { _, err := c.current(ctx, everyone, kept.Access); first <- err }()
+	go func() { _, err := c.grants.Current(ctx, string(everyone), kept.Access); first <- err }()
 	<-arrived
-	go func() { _, err := c.current(t.Context(), everyone, kept.Access); second <- err }()
+	go func() { _, err := c.grants.Current(t.Context(), string(everyone), kept.Access); second <- err }()
 	cancel()
 	if err := <-first; err != context.Canceled {
 		t.Errorf("the one who was canceled: %v", err)

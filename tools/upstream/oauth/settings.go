@@ -29,7 +29,7 @@ const (
 type Settings struct {
 	ClientID          string   `yaml:"client_id" doc:"Client ID that was registered with the authorization server of this upstream."`
 	ClientSecret      string   `yaml:"client_secret" secret:"true" doc:"Client secret that belongs to client_id."`
-	ClientMetadataURL string   `yaml:"client_metadata_url" doc:"HTTPS address of a client ID metadata document, which is the client ID where the authorization server supports that; its redirect_uris have http://127.0.0.1 with redirect_port and the path /callback."`
+	ClientMetadataURL string   `yaml:"client_metadata_url" doc:"HTTPS address of a client ID metadata document, which is the client ID where the authorization server supports that; its redirect_uris have http://127.0.0.1 with redirect_port, or server.public_url, and the path /callback."`
 	PrivateKey        string   `yaml:"private_key" secret:"true" doc:"Private key in PEM that the client authenticates with, such as ${file:/path/key.pem}."`
 	SigningAlgorithm  string   `yaml:"signing_algorithm" enum:"ES256|ES384|RS256|PS256|EdDSA" doc:"Algorithm that private_key signs with; the one that fits the key if unset."`
 	AuthMethod        string   `yaml:"token_endpoint_auth_method" enum:"none|client_secret_basic|client_secret_post|private_key_jwt" doc:"How the client authenticates; what the authorization server supports if unset."`

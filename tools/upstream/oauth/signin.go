@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,35 +40,27 @@ func (e *SignInRequired) Begin(ctx context.Context) (*signin.Flow, error) {
 	return e.client.begin(ctx, e)
 }
 
-// Proves reports whether the page of the sign-in asks for a proof of who the person is.
-func (e *SignInRequired) Proves() bool {
-	return e.client.config.Prove != nil && e.client.config.Prove(e.principal) != nil
-}
-
 // Ask has the person of a call sign in, as [signin.Need.Ask] does. Without a refusal and an error, the request can be repeated.
-// Serving says that the process lives on after the call.
-func (e *SignInRequired) Ask(ctx context.Context, serving bool) (*signin.Refusal, error) {
+func (e *SignInRequired) Ask(ctx context.Context) (*signin.Refusal, error) {
+	own := *e
+	own.principal = principalIn(ctx) // the connection of all callers is nobody's, and its page asks for the token of who calls
+	e = &own
 	return signin.Need{
-		Why: e.Why, Message: "Sign in to continue.", Command: e.Command, Paste: e.Command + " --paste", Serving: serving, Proves: e.Proves(), OnDone: e.OnDone,
+		Why: e.Why, Message: "Sign in to continue.", Command: e.Command, Paste: e.Command + " --paste" + signin.For(string(e.owner)), Host: e.client.config.Host,
 		Begin: func() (*signin.Flow, error) { return e.Begin(ctx) },
 	}.Ask(ctx)
 }
 
-// OnDone has do called once a sign-in is done; see [signin.Desk.OnDone].
-func (e *SignInRequired) OnDone(f *signin.Flow, key string, do func()) (once func()) {
-	return e.client.desk.OnDone(f, key, do)
-}
-
 // whySignIn returns why a person has to sign in.
-func (c *Client) whySignIn(n need, kept *grant, bound bool) string {
+func (c *Client) whySignIn(n need, at situation) string {
 	name := "upstream " + c.config.Upstream
 	switch {
 	case n.stepUp:
-		return "the sign-in to " + name + " does not cover this: it lacks the permission " + clean(strings.Join(n.sent.lacks(n.said.Scopes), ", "))
-	case kept != nil && !bound:
+		return "the sign-in to " + name + " does not cover this: it lacks the permission " + clean(strings.Join(n.sent.Lacks(n.said.Scopes), ", "))
+	case at.kept != nil && !at.bound:
 		return name + " has changed its authorization server or its identifier since the sign-in"
-	case n.why != nil && n.why != errNoGrant:
-		return name + " requires a sign-in: " + strings.TrimPrefix(n.why.Error(), errNoGrant.Error()+": ")
+	case n.why != nil && n.why != signin.ErrNoGrant:
+		return name + " requires a sign-in: " + strings.TrimPrefix(n.why.Error(), signin.ErrNoGrant.Error()+": ")
 	case n.sent != nil:
 		return name + " no longer accepts the sign-in"
 	}
@@ -90,15 +83,12 @@ func (c *Client) Paste(ctx context.Context, principal string) (*signin.Pasted, e
 	if err != nil {
 		return nil, err
 	}
-	redirect := signin.UnusedRedirect(c.port(e.target.server.Issuer))
+	redirect := c.config.Unused(c.port(e.target.server.Issuer))
 	a, err := c.prepare(ctx, e.target, redirect, e.another)
 	if err != nil {
 		return nil, err
 	}
-	return signin.Paste(redirect, a.consent, func(ctx context.Context, answer signin.Answer) error {
-		_, err := c.complete(ctx, e.owner, a, answer)
-		return err
-	}), nil
+	return signin.Paste(redirect, c.asks(e, a, "")), nil
 }
 
 // require returns what a sign-in of a principal asks for. The upstream is asked with a request without a token, since only its
@@ -115,26 +105,13 @@ func (c *Client) require(ctx context.Context, principal string) (*SignInRequired
 	if err != nil {
 		return nil, err
 	}
-	resource, err := c.resource(ctx, said.Metadata, true)
-	if err != nil {
-		return nil, err
-	}
-	kept, err := c.stored(o)
-	if err != nil {
-		return nil, err
-	}
-	issuer, err := c.issuer(resource, kept)
-	if err != nil {
-		return nil, err
-	}
-	server, err := c.server(ctx, issuer, true)
-	if err != nil {
-		return nil, err
-	}
 	n := need{owner: o, principal: principal, said: said}
-	bound := kept != nil && kept.Issuer == issuer && kept.Resource == resource.Resource
-	return &SignInRequired{Upstream: c.config.Upstream, Why: c.whySignIn(n, nil, false), Command: c.login(), client: c, owner: o, principal: principal, another: true,
-		target: target{resource, server, c.scopes(resource, n, kept, bound), binds(said, server)}}, nil
+	at, err := c.situation(ctx, n, true)
+	if err != nil {
+		return nil, err
+	}
+	t, err := c.target(ctx, n, at, true)
+	return &SignInRequired{Upstream: c.config.Upstream, Why: c.whySignIn(n, situation{}), Command: c.login(), client: c, owner: o, principal: principal, another: true, target: t}, err
 }
 
 // probe returns the challenge of the upstream.
@@ -173,15 +150,15 @@ type attempt struct {
 
 // begin returns the sign-in that an error asks for.
 func (c *Client) begin(ctx context.Context, e *SignInRequired) (*signin.Flow, error) {
-	key := string(e.owner) + "\x00" + strings.Join(e.target.scopes, " ") + "\x00" + e.target.server.Issuer
+	key := string(e.owner) + "\x00" + e.principal + "\x00" + strings.Join(e.target.scopes, " ") + "\x00" + e.target.server.Issuer
 	if f := c.desk.Waiting(key); f != nil {
 		return f, nil
 	}
-	return shared(ctx, c, "begin "+key, func(ctx context.Context) (*signin.Flow, error) {
+	return signin.Shared(ctx, &c.flights, "begin "+key, func(ctx context.Context) (*signin.Flow, error) {
 		if f := c.desk.Waiting(key); f != nil {
 			return f, nil
 		}
-		if _, err := c.read(e.owner); err != nil {
+		if _, err := c.grants.Read(string(e.owner)); err != nil && err != signin.ErrNoGrant {
 			return nil, err // what would be kept could not replace it
 		}
 		redirect, release, err := c.desk.Listen(c.port(e.target.server.Issuer))
@@ -193,28 +170,11 @@ func (c *Client) begin(ctx context.Context, e *SignInRequired) (*signin.Flow, er
 		if err != nil {
 			return nil, err
 		}
-		u, _ := url.Parse(a.server.Authorization) // was checked
-		r := signin.Request{
-			Key: key, Title: "upstream " + c.config.Upstream, Account: "an account at " + u.Host, Provider: u.Host, Principal: string(e.owner), Consent: a.consent,
-			Complete: func(ctx context.Context, answer signin.Answer) (signin.Done, error) {
-				g, err := c.complete(ctx, e.owner, a, answer)
-				if err != nil {
-					return signin.Done{}, err
-				}
-				return signin.Done{Missing: g.lacks(a.scopes)}, nil
-			},
-		}
-		if e.owner == everyone {
-			r.Principal = "this server"
-		}
-		if c.config.Prove != nil {
-			r.Prove = c.config.Prove(e.principal)
-		}
-		f, err := c.desk.Begin(r)
+		f, err := c.desk.Begin(c.asks(e, a, key))
 		if err != nil {
 			return nil, err
 		}
-		c.desk.OnDone(f, "registration", func() {
+		f.OnDone("registration", func() {
 			if _, denied := errors.AsType[signin.DeniedError](f.Err()); f.Err() != nil && !denied {
 				c.unregister(a.client)
 			}
@@ -223,12 +183,28 @@ func (c *Client) begin(ctx context.Context, e *SignInRequired) (*signin.Flow, er
 	})
 }
 
+// asks returns what a person is asked to sign in to.
+func (c *Client) asks(e *SignInRequired, a *attempt, key string) signin.Request {
+	u, _ := url.Parse(a.server.Authorization) // was checked
+	return signin.Request{
+		Key: key, Title: "upstream " + c.config.Upstream, Account: "an account at " + u.Host, Provider: u.Host, Consent: a.consent,
+		Principal: cmp.Or(string(e.owner), "this server"), Caller: e.principal,
+		Complete: func(ctx context.Context, answer signin.Answer) (signin.Done, error) {
+			g, err := c.complete(ctx, e.owner, a, answer)
+			if err != nil {
+				return signin.Done{}, err
+			}
+			return signin.Done{Missing: g.Lacks(a.scopes)}, nil
+		},
+	}
+}
+
 // port returns the port that sign-ins lead back to: the one of the settings, or of the last registration, or 0 for any.
 func (c *Client) port(issuer string) int {
 	if c.settings.RedirectPort != 0 {
 		return c.settings.RedirectPort
 	}
-	if known, err := c.readRegistration(c.name("client", issuer)); err == nil {
+	if known, err := c.clients.Read(c.name("client", issuer)); err == nil {
 		if u, err := url.Parse(known.Redirect); err == nil {
 			port, _ := strconv.Atoi(u.Port())
 			return port
@@ -310,24 +286,17 @@ func (c *Client) complete(ctx context.Context, o owner, a *attempt, answer signi
 	form.Set("code_verifier", a.verifier)
 	got, err := c.tokens(ctx, a.server.Token, a.client, form, a.binding)
 	if err != nil {
-		return nil, explained(err)
+		return nil, signin.Explained(err)
 	}
 	g, err := c.granted(o, a.target, a.client, got, a.binding)
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := c.lock(ctx, o)
-	if err != nil {
-		return nil, explained(err)
+	if err := c.grants.Replace(ctx, string(o), g); err != nil {
+		return nil, err
 	}
-	defer unlock()
-	return g, c.save(o, g)
-}
-
-// explained returns an error of a deadline as a [*httpcall.Failure], and others as they are.
-func explained(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return httpcall.Explain(err)
+	if c.config.SignedIn != nil {
+		c.config.SignedIn(string(o))
 	}
-	return err
+	return g, nil
 }

@@ -2,11 +2,10 @@ package oauth
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"time"
 
-	"toolserver/tools/httpcall"
+	"toolserver/tools/signin"
 )
 
 // Status is what is known of a principal's sign-in to an upstream without asking anybody.
@@ -36,66 +35,43 @@ func (c *Client) Status(principal string) (Status, error) {
 	o, err := c.ownerOf(principal)
 	var g *grant
 	if err == nil {
-		g, err = c.read(o)
+		g, err = c.grants.Read(string(o))
 	}
 	switch {
+	case err == signin.ErrNoGrant:
+		return s, nil
 	case err != nil:
 		s.Problem = err.Error()
 		return s, err
-	case g == nil:
-		return s, nil
 	case !c.applies(g):
 		s.Problem = "the sign-in was for another address, client or authorization server than is configured now"
 		return s, nil
 	}
 	s.Renews = g.Refresh != "" || !c.settings.interactive()
-	s.SignedIn = s.Renews || g.usable("", c.now())
+	s.SignedIn = s.Renews || g.Usable("", c.now())
 	if !s.SignedIn {
 		s.Problem = "the sign-in has expired"
 	}
-	s.Issuer, s.Resource, s.Client, s.Scopes, s.Missing = g.Issuer, g.Resource, g.Client.ID, g.Scopes, g.lacks(g.Requested)
+	s.Issuer, s.Resource, s.Client, s.Scopes, s.Missing = g.Issuer, g.Resource, g.Client.ID, g.Scopes, g.Lacks(g.Requested)
 	s.Created, s.Refreshed, s.Expires = g.Created, g.Refreshed, g.Expiry
 	return s, nil
 }
 
-// ErrNotSignedIn is the error of [Client.Logout] if there is no sign-in.
-var ErrNotSignedIn = errors.New("there is no sign-in")
-
-// Logout forgets a principal's sign-in, after revoking it at the authorization server if that is possible (RFC 7009). It is
-// forgotten also if the server cannot be asked, or if it cannot be read: then the error says so.
+// Logout forgets a principal's sign-in, after revoking it at the authorization server if that is possible (RFC 7009), as
+// [signin.Grants.SignOut] does.
 func (c *Client) Logout(ctx context.Context, principal string) error {
 	o, err := c.ownerOf(principal)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, sharedTime)
-	defer cancel()
-	unlock, err := c.lock(ctx, o)
-	if err != nil {
-		return explained(err)
-	}
-	defer unlock()
-	g, err := c.read(o)
-	if err == nil && g == nil {
-		return ErrNotSignedIn
-	}
-	if err == nil && g.Revocation != "" {
-		err = c.revoke(ctx, g)
-	}
-	if err := c.forget(o); err != nil {
-		return err
-	}
-	if err != nil {
-		f := *httpcall.Explain(err)
-		f.Message = "the sign-in to upstream " + c.config.Upstream + " is forgotten here, but was not revoked: " + f.Message
-		f.Hint = "End the access of toolserver at the service."
-		return &f
-	}
-	return nil
+	return c.grants.SignOut(ctx, string(o), "End the access of toolserver at the service.", c.revoke)
 }
 
 // revoke ends a grant at its authorization server.
 func (c *Client) revoke(ctx context.Context, g *grant) error {
+	if g.Revocation == "" {
+		return nil
+	}
 	form := url.Values{"token": {g.Access}, "token_type_hint": {"access_token"}}
 	if g.Refresh != "" {
 		form = url.Values{"token": {g.Refresh}, "token_type_hint": {"refresh_token"}}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"toolserver/tools/signin"
 )
 
 func TestStatus(t *testing.T) {
@@ -36,7 +38,7 @@ func TestStatus(t *testing.T) {
 func TestLogout(t *testing.T) {
 	w := newWorld(t)
 	c := w.client()
-	if err := c.Logout(t.Context(), ""); err != ErrNotSignedIn {
+	if err := c.Logout(t.Context(), ""); err != signin.ErrNoGrant {
 		t.Error(err)
 	}
 	w.signedIn(c, "")
@@ -88,7 +90,7 @@ func TestDamaged(t *testing.T) {
 		if err := c.Logout(t.Context(), "user:bob"); !w.says(err, "is forgotten here") {
 			t.Errorf("%q: %v", damaged, err)
 		}
-		if err := c.Logout(t.Context(), "user:bob"); err != ErrNotSignedIn {
+		if err := c.Logout(t.Context(), "user:bob"); err != signin.ErrNoGrant {
 			t.Errorf("%q: %v", damaged, err)
 		}
 	}

@@ -1,13 +1,15 @@
 package oauth
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"slices"
+
+	"toolserver/tools/httpcall"
+	"toolserver/tools/signin"
 )
 
 // maxTries bounds how often a request is sent: with the token at hand, with a new one, and with one of more scopes.
@@ -40,7 +42,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if principal == "" {
 		principal = principalIn(ctx)
 	}
-	again, err := repeatable(req)
+	again, err := httpcall.Repeatable(req)
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +51,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	sent, err := c.current(ctx, o, "")
-	if err != nil && !errors.Is(err, errNoGrant) {
+	sent, err := c.grants.Current(ctx, string(o), "")
+	if err != nil && !errors.Is(err, signin.ErrNoGrant) {
 		closeBody(req)
 		return nil, err
 	}
@@ -98,20 +100,6 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// repeatable returns what gives the body of a request again and again.
-func repeatable(req *http.Request) (again func() (io.ReadCloser, error), err error) {
-	switch {
-	case req.Body == nil || req.Body == http.NoBody:
-		return func() (io.ReadCloser, error) { return req.Body, nil }, nil
-	case req.GetBody != nil:
-		req.Body.Close()
-		return req.GetBody, nil
-	}
-	data, err := io.ReadAll(req.Body)
-	req.Body.Close()
-	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }, err
-}
-
 // with returns a request with a body and the token of a grant, and with no other.
 func (c *Client) with(req *http.Request, body io.ReadCloser, g *grant) (*http.Request, error) {
 	req = req.Clone(req.Context())
@@ -153,41 +141,57 @@ func (n need) stale() string {
 
 // admit gets a grant that an upstream may accept. It returns nil if there is no better one than what was sent.
 func (c *Client) admit(ctx context.Context, n need) (*grant, error) {
-	if n.stepUp && (len(n.sent.lacks(n.said.Scopes)) == 0 || !c.settings.interactive() && subset(n.said.Scopes, n.sent.Requested)) {
+	if n.stepUp && (len(n.sent.Lacks(n.said.Scopes)) == 0 || !c.settings.interactive() && subset(n.said.Scopes, n.sent.Requested)) {
 		return nil, nil // it has, or was refused, what it is said to lack
 	}
-	resource, err := c.resource(ctx, n.said.Metadata, !n.stepUp)
+	at, err := c.situation(ctx, n, !n.stepUp)
 	if err != nil {
 		return nil, err
 	}
-	kept, err := c.stored(n.owner)
-	if err != nil {
-		return nil, err
+	if at.bound && at.kept.Usable(n.stale(), c.now()) && (!n.stepUp || len(at.kept.Lacks(n.said.Scopes)) == 0) {
+		return at.kept, nil // somebody else has got it in the meantime
 	}
-	issuer, err := c.issuer(resource, kept)
-	if err != nil {
-		return nil, err
-	}
-	bound := kept != nil && kept.Issuer == issuer && kept.Resource == resource.Resource
-	if bound && kept.usable(n.stale(), c.now()) && (!n.stepUp || len(kept.lacks(n.said.Scopes)) == 0) {
-		return kept, nil // somebody else has got it in the meantime
-	}
-	if bound && !n.stepUp && c.settings.interactive() && n.sent != nil {
-		g, err := c.current(ctx, n.owner, n.stale())
-		if !errors.Is(err, errNoGrant) {
+	if at.bound && !n.stepUp && c.settings.interactive() && n.sent != nil {
+		g, err := c.grants.Current(ctx, string(n.owner), n.stale())
+		if !errors.Is(err, signin.ErrNoGrant) {
 			return g, err
 		}
 		n.why = err
 	}
-	server, err := c.server(ctx, issuer, false)
-	if err != nil {
+	t, err := c.target(ctx, n, at, false)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	t := target{resource, server, c.scopes(resource, n, kept, bound), binds(n.said, server)}
-	if !c.settings.interactive() {
+	case !c.settings.interactive():
 		return c.issueShared(ctx, n, t)
 	}
-	return nil, &SignInRequired{Upstream: c.config.Upstream, Why: c.whySignIn(n, kept, bound), Scopes: t.scopes, Command: c.login(), client: c, owner: n.owner, principal: n.principal, target: t}
+	return nil, &SignInRequired{Upstream: c.config.Upstream, Why: c.whySignIn(n, at), Scopes: t.scopes, Command: c.login(), client: c, owner: n.owner, principal: n.principal, target: t}
+}
+
+// situation is what an upstream says of itself, and what is kept for it.
+type situation struct {
+	resource protectedResource
+	issuer   string
+	kept     *grant // nil if there is none
+	bound    bool   // what is kept is for that resource and of that issuer
+}
+
+func (c *Client) situation(ctx context.Context, n need, fresh bool) (at situation, err error) {
+	if at.resource, err = c.resource(ctx, n.said.Metadata, fresh); err != nil {
+		return at, err
+	}
+	if at.kept, err = c.stored(n.owner); err != nil {
+		return at, err
+	}
+	at.issuer, err = c.issuer(at.resource, at.kept)
+	at.bound = at.kept != nil && at.kept.Issuer == at.issuer && at.kept.Resource == at.resource.Resource
+	return at, err
+}
+
+// target returns what a grant is asked for.
+func (c *Client) target(ctx context.Context, n need, at situation, fresh bool) (target, error) {
+	server, err := c.server(ctx, at.issuer, fresh)
+	return target{at.resource, server, c.scopes(at.resource, n, at.kept, at.bound), binds(n.said, server)}, err
 }
 
 // scopes returns those to ask for: those of the settings, of the challenge, or of the resource, whichever is first, and beside them
@@ -225,8 +229,8 @@ func subset(some, others []string) bool {
 // issueShared gets a grant of a machine, once for all callers who need it at the same time.
 func (c *Client) issueShared(ctx context.Context, n need, t target) (*grant, error) {
 	key := url.Values{"stale": {n.stale()}, "scope": t.scopes}.Encode()
-	return shared(ctx, c, "issue "+key, func(ctx context.Context) (*grant, error) {
-		unlock, err := c.lock(ctx, n.owner)
+	return signin.Shared(ctx, &c.flights, "issue "+key, func(ctx context.Context) (*grant, error) {
+		unlock, err := c.grants.Lock(ctx, string(n.owner))
 		if err != nil {
 			return nil, err
 		}
@@ -235,9 +239,13 @@ func (c *Client) issueShared(ctx context.Context, n need, t target) (*grant, err
 		if err != nil {
 			return nil, err
 		}
-		if kept != nil && kept.usable(n.stale(), c.now()) && kept.Issuer == t.server.Issuer && kept.Resource == t.resource.Resource && subset(t.scopes, kept.Requested) {
+		if kept != nil && kept.Usable(n.stale(), c.now()) && kept.Issuer == t.server.Issuer && kept.Resource == t.resource.Resource && subset(t.scopes, kept.Requested) {
 			return kept, nil // of another process
 		}
-		return c.issue(ctx, n.owner, t)
+		g, err := c.issue(ctx, n.owner, t)
+		if err != nil {
+			return nil, err
+		}
+		return g, c.grants.Save(string(n.owner), g)
 	})
 }
