@@ -4,8 +4,11 @@
 package oauth
 
 import (
+	"cmp"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -20,7 +23,7 @@ type Server struct {
 	Authorization *httptest.Server
 	Resource      *httptest.Server
 
-	// Inner serves requests with a good token; nil answers each with the name of the user.
+	// Inner serves requests with a good token, whose user is in the header X-User; nil answers each with the name of the user.
 	Inner http.Handler
 	// Need returns the scopes that a request to the resource requires; nil requires read.
 	Need func(method string, body []byte) []string
@@ -33,10 +36,11 @@ type Server struct {
 	// Before is called before a request to either server is served, and may answer it.
 	Before func(w http.ResponseWriter, r *http.Request) (ended bool)
 
-	User      string        // who is signed in at the authorization server
+	User      string        // who is signed in at the authorization server, unless the header X-User of a browser says so
 	Life      time.Duration // of access tokens
 	Documents bool          // client ID metadata documents are supported; they are not fetched
 	AnyPort   bool          // redirects to 127.0.0.1 match with any port
+	Names     string        // what it calls itself in answers to browsers; its issuer if empty
 	NoRefresh bool
 	Binds     bool              // tokens are bound to a key, and no others accepted
 	Nonce     string            // that proofs of the key must have
@@ -79,6 +83,21 @@ type grant struct {
 
 // Start returns servers that listen on loopback addresses.
 func Start() *Server {
+	return start(func(h http.Handler) *httptest.Server { return httptest.NewServer(h) })
+}
+
+// StartTLS returns servers with TLS that listen where listen does.
+func StartTLS(listen func() net.Listener, certificate tls.Certificate) *Server {
+	return start(func(h http.Handler) *httptest.Server {
+		s := httptest.NewUnstartedServer(h)
+		s.Listener.Close()
+		s.Listener, s.TLS = listen(), &tls.Config{Certificates: []tls.Certificate{certificate}}
+		s.StartTLS()
+		return s
+	})
+}
+
+func start(serve func(http.Handler) *httptest.Server) *Server {
 	s := &Server{
 		User: "ann", Life: time.Hour, Clients: map[string]Client{},
 		codes: map[string]*grant{}, access: map[string]*grant{}, refresh: map[string]*grant{}, proofs: map[string]bool{},
@@ -92,7 +111,7 @@ func Start() *Server {
 	rs := http.NewServeMux()
 	rs.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", s.resourceMetadata)
 	rs.HandleFunc("/mcp", s.serve)
-	s.Authorization, s.Resource = httptest.NewServer(s.before(as)), httptest.NewServer(s.before(rs))
+	s.Authorization, s.Resource = serve(s.before(as)), serve(s.before(rs))
 	return s
 }
 
@@ -248,7 +267,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 		Method    string   `json:"token_endpoint_auth_method"`
 	}
 	switch err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&asked); {
-	case err != nil, len(asked.Redirects) == 0, asked.Kind != "native", !slices.Contains(asked.Grants, "refresh_token"):
+	case err != nil, len(asked.Redirects) == 0, asked.Kind != kindOf(asked.Redirects), !slices.Contains(asked.Grants, "refresh_token"):
 		s.wrong(w, http.StatusBadRequest, "invalid_client_metadata", "redirect_uris, application_type or grant_types")
 		return
 	}
@@ -260,6 +279,16 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	}
 	s.Clients[id] = c
 	s.answer(w, http.StatusCreated, "registration", answer)
+}
+
+// kindOf returns what a client is by where its sign-ins lead back to.
+func kindOf(redirects []string) string {
+	for _, r := range redirects {
+		if u, err := url.Parse(r); err == nil && u.Hostname() != "127.0.0.1" && u.Hostname() != "localhost" && u.Host != "" {
+			return "web"
+		}
+	}
+	return "native"
 }
 
 // redirects reports whether a client may be sent back to an address.
@@ -303,14 +332,14 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 			scopes = s.Grant(scopes)
 		}
 		code := s.secret("code")
-		s.codes[code] = &grant{client: q.Get("client_id"), redirect: q.Get("redirect_uri"), challenge: q.Get("code_challenge"), resource: q.Get("resource"), user: s.User, scopes: scopes}
+		s.codes[code] = &grant{client: q.Get("client_id"), redirect: q.Get("redirect_uri"), challenge: q.Get("code_challenge"), resource: q.Get("resource"), user: cmp.Or(r.Header.Get("X-User"), s.User), scopes: scopes}
 		answer = url.Values{"code": {code}}
 	}
 	if !answer.Has("state") {
 		answer.Set("state", q.Get("state"))
 	}
 	if !answer.Has("iss") {
-		answer.Set("iss", s.Issuer())
+		answer.Set("iss", cmp.Or(s.Names, s.Issuer()))
 	}
 	if answer.Get("iss") == "" {
 		answer.Del("iss")

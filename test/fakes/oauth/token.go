@@ -204,6 +204,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		http.Error(w, "not authorized", status)
 	case inner != nil:
+		r.Header.Set("X-User", user)
 		inner.ServeHTTP(w, r)
 	default:
 		fmt.Fprintf(w, "%s %s", user, body)

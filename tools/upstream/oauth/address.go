@@ -3,6 +3,7 @@ package oauth
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -46,4 +47,15 @@ func covers(resource, address *url.URL) bool {
 // RFC 9728).
 func wellKnown(u *url.URL, name string) string {
 	return u.Scheme + "://" + u.Host + "/.well-known/" + name + strings.TrimSuffix(u.EscapedPath(), "/")
+}
+
+// sameIssuer reports whether two issuer identifiers are of one authorization server: they are equal except for one slash at the end,
+// with which many servers name themselves and are not named. RFC 8414 compares them as they are; but with and without that slash
+// their metadata has the same address (section 3.1), so whoever controls the one controls the other. The iss of an answer is
+// compared exactly, with how the server's own metadata names it, as the protocol demands.
+func sameIssuer(a, b string) bool { return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/") }
+
+// named reports whether an issuer is among those that a resource names.
+func (r protectedResource) named(issuer string) bool {
+	return slices.ContainsFunc(r.Issuers, func(i string) bool { return sameIssuer(i, issuer) })
 }

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -62,8 +63,15 @@ func (c *Client) resource(ctx context.Context, metadata string, fresh bool) (pro
 				return found, err
 			}
 		}
-		if c.settings.Issuer != "" {
-			return protectedResource{Resource: c.identifier().String(), Issuers: []string{c.settings.Issuer}}, nil
+		issuer := c.settings.Issuer
+		if issuer == "" { // in protocol version 2025-03-26 the upstream is its own, at the root
+			root := c.base.Scheme + "://" + c.base.Host
+			if _, err := c.server(ctx, root, fresh); err == nil {
+				issuer = root
+			}
+		}
+		if issuer != "" {
+			return protectedResource{Resource: c.identifier().String(), Issuers: []string{issuer}}, nil
 		}
 		return protectedResource{}, c.refused("it has no protected resource metadata that names its authorization server",
 			"Set issuer in the section oauth of the upstream, or use headers if it has no OAuth.")
@@ -110,12 +118,12 @@ func (c *Client) resourceAt(ctx context.Context, address string) (protectedResou
 // resource still names, or the first.
 func (c *Client) issuer(r protectedResource, g *grant) (string, error) {
 	switch {
-	case c.settings.Issuer != "" && !slices.Contains(r.Issuers, c.settings.Issuer):
+	case c.settings.Issuer != "" && !r.named(c.settings.Issuer):
 		return "", c.refused("it no longer names the authorization server "+clean(c.settings.Issuer)+", but "+clean(r.Issuers[0]),
 			"If that is right, change issuer, client_id and client_secret in the section oauth of the upstream.")
 	case c.settings.Issuer != "":
 		return c.settings.Issuer, nil
-	case g != nil && slices.Contains(r.Issuers, g.Issuer):
+	case g != nil && r.named(g.Issuer):
 		return g.Issuer, nil
 	}
 	return r.Issuers[0], nil
@@ -128,23 +136,24 @@ func (c *Client) server(ctx context.Context, issuer string, fresh bool) (authori
 		if !ok || u.RawQuery != "" {
 			return authorizationServer{}, c.untrusted(issuer)
 		}
-		var wrong error
+		var absent, wrong error
 		for _, place := range serverPlaces(u) {
 			found, err := c.serverAt(ctx, issuer, place)
-			if err == nil {
+			switch {
+			case err == nil:
 				return found, nil
-			}
-			if !missing(err) {
-				wrong = errors.Join(wrong, err)
-			}
-			if ctx.Err() != nil {
+			case ctx.Err() != nil:
 				return found, ctx.Err()
+			case missing(err):
+				absent = cmp.Or(absent, err)
+			default:
+				wrong = cmp.Or(wrong, err)
 			}
 		}
-		if joined, ok := wrong.(interface{ Unwrap() []error }); ok {
-			return authorizationServer{}, joined.Unwrap()[0]
+		if wrong != nil {
+			return authorizationServer{}, wrong
 		}
-		return authorizationServer{}, c.refused("its authorization server "+clean(issuer)+" has no metadata", "Check issuer, or report it to whoever runs the upstream.")
+		return authorizationServer{}, c.refused("its authorization server "+clean(issuer)+" has no metadata: "+absent.Error(), "Check issuer, or report it to whoever runs the upstream.")
 	})
 }
 
@@ -163,7 +172,7 @@ func (c *Client) serverAt(ctx context.Context, issuer, address string) (authoriz
 	if err := c.fetch(ctx, address, &found); err != nil {
 		return found, err
 	}
-	if found.Issuer != issuer {
+	if !sameIssuer(found.Issuer, issuer) {
 		return found, c.refused("the metadata of its authorization server "+clean(issuer)+" is of another issuer, "+clean(found.Issuer), "Report it to whoever runs the upstream.")
 	}
 	for _, endpoint := range []string{found.Authorization, found.Token, found.Registration, found.Revocation} {

@@ -60,7 +60,10 @@ func TestResourcePlaces(t *testing.T) {
 		{"at the path, without the slash", "https://m.example/mcp/", "", "https://m.example" + wellKnown + "/mcp", "https://m.example/mcp", []string{"https://m.example" + wellKnown + "/mcp"}, ""},
 		{"at the root", "https://m.example:8443/mcp", "", "https://m.example:8443" + wellKnown, "https://m.example:8443/", []string{"https://m.example:8443" + wellKnown + "/mcp", "https://m.example:8443" + wellKnown}, ""},
 		{"of the root", "https://m.example", "", "https://m.example" + wellKnown, "https://m.example", []string{"https://m.example" + wellKnown}, ""},
-		{"nowhere", "https://m.example/mcp", "", "https://m.example/prm.json", "", []string{"https://m.example" + wellKnown + "/mcp", "https://m.example" + wellKnown}, "no protected resource metadata"},
+		{"nowhere", "https://m.example/mcp", "", "https://m.example/prm.json", "", []string{
+			"https://m.example" + wellKnown + "/mcp", "https://m.example" + wellKnown, "https://m.example/.well-known/oauth-authorization-server",
+			"https://m.example/.well-known/openid-configuration",
+		}, "no protected resource metadata"},
 		{"named on this machine", "https://m.example/mcp", "http://127.0.0.1:80/prm.json", "http://127.0.0.1:80/prm.json", "https://m.example/mcp", nil, "https only"},
 		{"at the root, of another path", "https://m.example/mcp", "", "https://m.example" + wellKnown, "https://m.example/other", []string{"https://m.example" + wellKnown + "/mcp", "https://m.example" + wellKnown}, "another resource"},
 	} {

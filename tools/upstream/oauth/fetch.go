@@ -19,11 +19,28 @@ const maxSaid = 200
 
 // fetch gets a JSON document.
 func (c *Client) fetch(ctx context.Context, address string, into any) error {
-	return c.request(ctx, httpcall.Request{URL: address}, into, nil)
+	return c.request(ctx, httpcall.Request{URL: address}, into, func(e *httpcall.StatusError) error {
+		f := httpcall.Rules(nil).Failure(e, "")
+		if at, err := url.Parse(e.Header.Get("Location")); err == nil && at.Host != "" && e.Status < 400 {
+			f.Message += ", a redirect to " + clean(at.Host)
+		}
+		if !f.Retry && e.Status < 500 {
+			f.Hint = "Report it to whoever runs that server."
+		}
+		return f
+	})
 }
 
-// request sends a request and decodes the response unless into is nil; answers of another class than 2xx go to fail. Redirects are among them: they
-// would take secrets elsewhere. The error is that of ctx, of fail, or a [*httpcall.Failure] that names the host.
+// redirected decides on a redirect: a document may be elsewhere at the same server, three times, but nothing is sent elsewhere.
+func redirected(req *http.Request, before []*http.Request) error {
+	if req.Method == http.MethodGet && before[0].Method == http.MethodGet && len(before) <= 3 && origin(req.URL) == origin(before[0].URL) {
+		return nil
+	}
+	return http.ErrUseLastResponse
+}
+
+// request sends a request and decodes the response unless into is nil; answers of another class than 2xx go to fail. Redirects are
+// among them, except those of [redirected]: they would take secrets elsewhere. The error is that of ctx, of fail, or a [*httpcall.Failure] that names the host.
 func (c *Client) request(ctx context.Context, r httpcall.Request, into any, fail func(*httpcall.StatusError) error) error {
 	u, ok := c.trusted(r.URL)
 	if !ok {
@@ -32,7 +49,7 @@ func (c *Client) request(ctx context.Context, r httpcall.Request, into any, fail
 	service := httpcall.Service{
 		Name: u.Host, Timeout: c.answer, MaxBody: maxAnswer, Header: map[string]string{"Accept": "application/json"}, Fail: fail,
 		Observe: func(h http.Header) { c.noteNonce(u, h) },
-		Client:  &http.Client{Transport: c.config.HTTP, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		Client:  &http.Client{Transport: c.config.HTTP, CheckRedirect: redirected},
 	}
 	err := service.Do(ctx, r, func(res *httpcall.Response) error {
 		if into != nil && json.Unmarshal(res.Body, into) != nil {

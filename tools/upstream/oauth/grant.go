@@ -89,5 +89,5 @@ func (c *Client) applies(g *grant) bool {
 	if !ok || c.settings.Resource == "" && !covers(r, c.base) || c.settings.Resource != "" && g.Resource != c.settings.Resource {
 		return false
 	}
-	return (c.settings.ClientID == "" || c.settings.ClientID == g.Client.ID) && (c.settings.Issuer == "" || c.settings.Issuer == g.Issuer)
+	return (c.settings.ClientID == "" || c.settings.ClientID == g.Client.ID) && (c.settings.Issuer == "" || sameIssuer(c.settings.Issuer, g.Issuer))
 }

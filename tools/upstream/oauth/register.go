@@ -3,6 +3,7 @@ package oauth
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -35,8 +36,15 @@ func (c *Client) register(ctx context.Context, as authorizationServer, redirect 
 	case as.Registration != "":
 		return c.dynamic(ctx, as, redirect, another)
 	}
-	return registration{}, c.refused("its authorization server "+clean(as.Issuer)+" registers no clients by itself",
-		"Register toolserver there, with the redirect URI "+redirect+", and set client_id in the section oauth of the upstream.")
+	return registration{}, c.refused("its authorization server "+clean(as.Issuer)+" registers no clients by itself", c.byHand(redirect))
+}
+
+// byHand says how a client is registered that cannot register itself.
+func (c *Client) byHand(redirect string) string {
+	if c.settings.RedirectPort == 0 && strings.HasPrefix(redirect, "http://127.0.0.1:") {
+		redirect = "http://127.0.0.1/callback (with any port, or that of redirect_port)"
+	}
+	return "Register toolserver there, with the redirect URI " + redirect + ", and set client_id in the section oauth of the upstream."
 }
 
 // preregistered returns the client of the settings. It belongs to one authorization server, the first that it is used with unless
@@ -51,7 +59,7 @@ func (c *Client) preregistered(as authorizationServer) (registration, error) {
 	switch {
 	case err != nil && err != signin.ErrNoGrant:
 		return r, err
-	case err == nil && known.Issuer != as.Issuer:
+	case err == nil && !sameIssuer(known.Issuer, as.Issuer):
 		return r, c.refused("client_id was used with "+clean(known.Issuer)+", and now it names the authorization server "+clean(as.Issuer),
 			"If that is right, set issuer in the section oauth of the upstream, and the client_id and client_secret that belong to it.")
 	case err == nil:
@@ -112,6 +120,9 @@ func (c *Client) dynamic(ctx context.Context, as authorizationServer, redirect s
 	err = c.request(ctx, request, &got, c.serverFailure("the registration of a client"))
 	if err == nil && got.ID == "" {
 		err = &httpcall.Failure{Type: "bad_answer", Message: "the registration of a client with " + clean(as.Issuer) + " returned no client_id", Hint: "Set client_id in the section oauth of the upstream."}
+	}
+	if f, ok := errors.AsType[*httpcall.Failure](err); ok && f.Status >= 300 && f.Status < 500 && !f.Retry {
+		f.Hint = c.byHand(redirect)
 	}
 	if err != nil {
 		return registration{}, err

@@ -53,7 +53,7 @@ func (c *Client) still(ctx context.Context, g *grant) error {
 	if err != nil {
 		return err
 	}
-	if issuer != g.Issuer || r.Resource != g.Resource {
+	if !sameIssuer(issuer, g.Issuer) || r.Resource != g.Resource {
 		return fmt.Errorf("%w: the upstream has changed its authorization server or its identifier since the sign-in", signin.ErrNoGrant)
 	}
 	return nil

@@ -321,7 +321,7 @@ func TestAttacks(t *testing.T) {
 		"an issuer with a query":        {change(resource, "authorization_servers", []string{"https://as.example/?x=y"}), "https only"},
 		"an issuer that is a file":      {change(resource, "authorization_servers", []string{"file:///etc/passwd"}), "https only"},
 		"another issuer":                {change(server, "issuer", "https://honest.example"), "another issuer"},
-		"almost the issuer":             {func(w *world) { change(server, "issuer", w.Issuer()+"/")(w) }, "another issuer"},
+		"almost the issuer":             {func(w *world) { change(server, "issuer", w.Issuer()+"//")(w) }, "another issuer"},
 		"no issuer":                     {change(server, "issuer", nil), "another issuer"},
 		"a token endpoint over http":    {change(server, "token_endpoint", "http://as.example/token"), "https only"},
 		"a script":                      {change(server, "authorization_endpoint", "javascript:alert(1)"), "https only"},

@@ -71,7 +71,9 @@ func (c *Client) serverFailure(what string) func(*httpcall.StatusError) error {
 			Why   string `json:"error_description"`
 		}
 		if json.Unmarshal(e.Body, &body) != nil || body.Error == "" {
-			return httpcall.Rules(nil).Failure(e, "")
+			f := httpcall.Rules(nil).Failure(e, "")
+			f.Message = what + " failed: " + f.Message
+			return f
 		}
 		return c.reported(what, e.Service, body.Error, body.Why, httpcall.Rules(nil).Failure(e, ""))
 	}

@@ -184,7 +184,7 @@ func (c *Client) situation(ctx context.Context, n need, fresh bool) (at situatio
 		return at, err
 	}
 	at.issuer, err = c.issuer(at.resource, at.kept)
-	at.bound = at.kept != nil && at.kept.Issuer == at.issuer && at.kept.Resource == at.resource.Resource
+	at.bound = at.kept != nil && sameIssuer(at.kept.Issuer, at.issuer) && at.kept.Resource == at.resource.Resource
 	return at, err
 }
 
@@ -239,7 +239,7 @@ func (c *Client) issueShared(ctx context.Context, n need, t target) (*grant, err
 		if err != nil {
 			return nil, err
 		}
-		if kept != nil && kept.Usable(n.stale(), c.now()) && kept.Issuer == t.server.Issuer && kept.Resource == t.resource.Resource && subset(t.scopes, kept.Requested) {
+		if kept != nil && kept.Usable(n.stale(), c.now()) && sameIssuer(kept.Issuer, t.server.Issuer) && kept.Resource == t.resource.Resource && subset(t.scopes, kept.Requested) {
 			return kept, nil // of another process
 		}
 		g, err := c.issue(ctx, n.owner, t)
