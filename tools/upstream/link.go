@@ -235,6 +235,7 @@ func (l *link) session(ctx context.Context, late *time.Timer) error {
 		return c.describe(err)
 	}
 	l.set(StatusReady, c, nil)
+	s.settle(false)
 	l.mu.Lock()
 	l.fails = 0
 	l.mu.Unlock()
@@ -433,7 +434,7 @@ func (l *link) failed(err error, lasted time.Duration) time.Duration {
 		status = StatusSignIn
 	}
 	l.set(status, nil, err)
-	l.server.settle()
+	l.server.settle(false)
 	log := l.server.deps.Log.Warn
 	if fails > 1 {
 		log = l.server.deps.Log.Debug

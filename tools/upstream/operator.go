@@ -41,10 +41,16 @@ func (s *Server) ReportFor(principal string) Report {
 	s.mu.Lock()
 	l := s.links[principal]
 	s.mu.Unlock()
-	if l == nil {
-		l = s.main
+	if l != nil {
+		return s.report(l)
 	}
-	return s.report(l)
+	r := s.report(s.main)
+	if s.oauth != nil && s.settings.perPrincipal() && principal != "" {
+		if now, err := s.oauth.Status(principal); err != nil || !now.SignedIn {
+			r.Status, r.Reason = StatusSignIn, "upstream "+s.name+" requires a sign-in of each caller"
+		}
+	}
+	return r
 }
 
 // Known reports whether the server has said once what it offers.
@@ -70,6 +76,7 @@ func (s *Server) Settle(ctx context.Context, principal string) {
 		l.mu.Unlock()
 		switch status {
 		case StatusReady, StatusFailed, StatusSignIn, StatusClosed:
+			s.settle(true) // which is about to be done
 			return
 		case StatusIdle:
 			signal(l.wanted)

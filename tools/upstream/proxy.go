@@ -17,7 +17,6 @@ import (
 	"toolserver/mcpclient"
 	"toolserver/rawjson"
 	"toolserver/tools/signin"
-	"toolserver/tools/upstream/oauth"
 )
 
 // proxy calls one tool of a server.
@@ -66,20 +65,12 @@ func (p *proxy) run(ctx context.Context, args json.RawMessage) (domain.ToolResul
 // do sends a request for the caller whose context is given, who signs in if the server
 // requires that.
 func (s *Server) do(ctx context.Context, req mcpclient.Request) (json.RawMessage, error) {
-	result, err := s.relayed(ctx, req)
-	required, ok := errors.AsType[*oauth.SignInRequired](err)
-	if !ok || ctx.Err() != nil {
-		return result, err
-	}
-	refused, err := required.Ask(ctx)
-	switch {
-	case err != nil:
-		return nil, err
-	case refused != nil:
-		return nil, &signInError{*refused}
-	}
-	s.linkOf(domain.SessionOf(ctx).Principal.ID).retry()
-	return s.relayed(ctx, req)
+	var result json.RawMessage
+	err := s.signingIn(ctx, func() (err error) {
+		result, err = s.relayed(ctx, req)
+		return err
+	})
+	return result, err
 }
 
 // signInError is the error of a call as long as nobody has signed in.

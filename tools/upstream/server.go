@@ -51,6 +51,7 @@ type Server struct {
 	files       *files
 	main        *link         // the connection of all callers
 	oauth       *oauth.Client // nil if the server has nobody sign in
+	enter       domain.Tool   // signs in
 	watches     watches
 	parked      share.Store[string, *pending]
 	completions share.Store[string, func(string)]
@@ -65,6 +66,7 @@ type Server struct {
 	pins     map[string]Difference // tools that differ from their pins
 	offered  domain.Offer
 	settled  bool   // it has been tried to connect
+	signsIn  bool   // somebody has to sign in
 	owner    string // ID of the principal whose connection has shown the catalog; "" for all
 	changed  func()
 	problems []string         // with what is kept
@@ -95,7 +97,7 @@ func newServer(name string, settings Settings, d deps) *Server {
 	if settings.signsIn() {
 		var err error
 		s.oauth, err = oauth.New(oauth.Config{
-			Settings: settings.OAuth, Upstream: name, URL: settings.URL, HTTP: d.HTTP, State: d.State, Host: d.Host, Log: s.deps.Log,
+			Settings: settings.OAuth, Upstream: name, URL: settings.URL, HTTP: d.HTTP, State: d.State, Host: d.Host, Log: s.deps.Log, SignedIn: s.signedIn,
 		})
 		if err != nil && !reflect.DeepEqual(settings.OAuth, oauth.Settings{}) { // otherwise it is not meant to
 			s.problem("nobody can sign in", err)
@@ -105,7 +107,7 @@ func newServer(name string, settings Settings, d deps) *Server {
 	if err != nil {
 		s.problem("what was known of it cannot be read", err)
 	}
-	s.settled = settings.perPrincipal()
+	s.settled, s.signsIn, s.enter = settings.perPrincipal(), s.oauth != nil && settings.perPrincipal(), s.signInTool()
 	s.main.handshake = kept.Handshake
 	s.adopt(kept)
 	return s
@@ -127,13 +129,6 @@ func (s *Server) Name() string { return SourceName(s.name) }
 // SourceName returns the name of the source of a server.
 func SourceName(server string) string { return "mcp_servers." + server }
 
-// Offer returns what the server offered last.
-func (s *Server) Offer() domain.Offer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.offered
-}
-
 // OnChange starts the server.
 func (s *Server) OnChange(changed func()) {
 	s.mu.Lock()
@@ -142,8 +137,13 @@ func (s *Server) OnChange(changed func()) {
 	if !s.settings.perPrincipal() { // or it is connected to when a caller needs it
 		s.running.Go(func() { s.main.run(s.ctx) })
 	}
-	if s.settings.Pin == pinQuarantine {
-		s.running.Go(s.followPins)
+	if s.oauth != nil || s.settings.Pin == pinQuarantine {
+		s.running.Go(func() {
+			for sleep(s.ctx, followPause) {
+				s.followPins()
+				s.followSignIns()
+			}
+		})
 	}
 }
 
@@ -277,41 +277,39 @@ func (s *Server) adopt(c catalog) {
 	}
 }
 
-// settle notes that the server has been tried: it need not be waited for any more.
-func (s *Server) settle() {
+// settle notes that the server has been tried: it need not be waited for any more, or somebody has to sign in. It notifies if that is
+// new, or in any case.
+func (s *Server) settle(notifies bool) {
+	s.main.mu.Lock()
+	signsIn := s.oauth != nil && (s.main.status == StatusSignIn || s.settings.perPrincipal())
+	s.main.mu.Unlock()
 	s.mu.Lock()
 	notify := s.changed
-	pending := s.offered.Pending
-	s.settled, s.offered.Pending = true, false
+	notifies = notifies || s.offered.Pending || signsIn != s.signsIn
+	s.settled, s.offered.Pending, s.signsIn = true, false, signsIn
 	s.mu.Unlock()
-	if pending && notify != nil {
+	if notifies && notify != nil {
 		notify()
 	}
 }
 
-// pinPause is how often it is looked whether somebody has approved of tools that are held
-// back.
-const pinPause = 2 * time.Second
+// followPause is how often it is looked what other processes have done.
+const followPause = 2 * time.Second
 
 // followPins offers tools that are held back when somebody has approved of them.
 func (s *Server) followPins() {
-	for sleep(s.ctx, pinPause) {
-		s.mu.Lock()
-		held, c := s.pins, s.catalog
-		s.mu.Unlock()
-		if len(held) == 0 {
-			continue
-		}
-		p, err := s.files.pins()
-		if err != nil {
-			continue
-		}
-		for _, raw := range c.Tools {
-			name, _ := rawjson.String(rawjson.Member(raw, "name"))
-			if _, ok := held[name]; ok && p[name].Hash == newPin(raw).Hash {
-				s.adopt(c)
-				break
-			}
+	s.mu.Lock()
+	held, c := s.pins, s.catalog
+	s.mu.Unlock()
+	if len(held) == 0 || s.settings.Pin != pinQuarantine {
+		return
+	}
+	p, _ := s.files.pins() // those that cannot be read approve of nothing
+	for _, raw := range c.Tools {
+		name, _ := rawjson.String(rawjson.Member(raw, "name"))
+		if _, ok := held[name]; ok && p[name].Hash == newPin(raw).Hash {
+			s.adopt(c)
+			return
 		}
 	}
 }

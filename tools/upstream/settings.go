@@ -135,7 +135,7 @@ var secretNames = [...]string{"authorization", "token", "secret", "password", "p
 func (s *Settings) Secrets() (all []string) {
 	for _, values := range []map[string]string{s.Headers, s.Env} {
 		for name, value := range values {
-			if !slices.ContainsFunc(secretNames[:], func(part string) bool { return strings.Contains(strings.ToLower(name), part) }) {
+			if !SecretName(name) {
 				continue
 			}
 			all = append(all, value)

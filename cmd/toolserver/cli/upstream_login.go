@@ -10,13 +10,13 @@ import (
 	"toolserver/cmd/toolserver/app"
 	"toolserver/domain"
 	"toolserver/tools/signin"
-	"toolserver/tools/upstream/oauth"
+	"toolserver/tools/upstream"
 )
 
 // signIn is a run of upstream login or logout.
 type signIn struct {
-	client    *oauth.Client
-	server    string
+	app       *app.App
+	of        *upstream.Server
 	id, title string // of the principal
 }
 
@@ -28,11 +28,11 @@ func (g *globals) withSignIn(cmd *cobra.Command, name, principal string, do func
 		if err != nil {
 			return err
 		}
-		s := signIn{client: chosen[0].OAuth(), server: name}
-		if s.client == nil {
+		s := signIn{app: a, of: chosen[0]}
+		if s.of.OAuth() == nil {
 			return usage(fmt.Errorf("nobody signs in to server %s: it is a program, or has an Authorization header in the configuration", name))
 		}
-		defer s.client.Close()
+		defer s.of.OAuth().Close()
 		if s.id, s.title, err = principalOf(a, principal); err != nil {
 			return err
 		}
@@ -56,22 +56,27 @@ func upstreamLogin(g *globals) *cobra.Command {
 					if ctx.Err() != nil {
 						err = errors.New("interrupted")
 					}
-					return fmt.Errorf("not signed in to server %s: %w", s.server, hinted(err))
+					return fmt.Errorf("not signed in to server %s: %w", s.of.Server(), hinted(err))
 				}
-				now, err := s.client.Status(s.id)
+				now, err := s.of.OAuth().Status(s.id)
 				if err != nil {
 					return err
 				}
+				s.app.AttachServers([]*upstream.Server{s.of})
+				s.of.Settle(ctx, s.id) // so that what it offers is known, also to servers that run
 				if g.json {
-					return printJSON(out, map[string]any{"server": s.server, "principal": s.id, "signed_in": true, "shared": now.Shared, "not_granted": append([]string{}, now.Missing...)})
+					return printJSON(out, map[string]any{"server": s.of.Server(), "principal": s.id, "signed_in": true, "shared": now.Shared, "not_granted": append([]string{}, now.Missing...)})
 				}
 				whose := "for " + s.title
 				if now.Shared {
 					whose = "for all callers who may use it"
 				}
-				fmt.Fprintf(out, "signed in to server %s, %s\n", s.server, whose)
+				fmt.Fprintf(out, "signed in to server %s, %s\n", s.of.Server(), whose)
 				for _, scope := range now.Missing {
 					fmt.Fprintf(out, "  not granted: %s\n", domain.Visible(scope))
+				}
+				if r := s.of.ReportFor(s.id); r.Status != upstream.StatusReady {
+					fmt.Fprintf(out, "  but it is unavailable: %s\n", domain.Visible(app.Why(&r, s.of.Timeout())))
 				}
 				return nil
 			})
@@ -91,13 +96,13 @@ func principalFlag(cmd *cobra.Command, principal *string) {
 func (s *signIn) login(ctx context.Context, g *globals, cmd *cobra.Command, paste, open bool) error {
 	out := g.forPeople()
 	if paste {
-		p, err := s.client.Paste(ctx, s.id)
+		p, err := s.of.OAuth().Paste(ctx, s.id)
 		if err != nil {
 			return err
 		}
 		return waitForPaste(ctx, out, p, pastedLines(g.std.In))
 	}
-	flow, err := s.client.SignIn(ctx, s.id)
+	flow, err := s.of.OAuth().SignIn(ctx, s.id)
 	if err != nil {
 		return err
 	}
@@ -110,15 +115,15 @@ func upstreamLogout(g *globals) *cobra.Command {
 		Use: "logout NAME", Short: "Revoke the sign-in to a server and forget it", Args: takes(1, 1), ValidArgsFunction: g.completeServer,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return g.withSignIn(cmd, args[0], principal, func(ctx context.Context, s signIn) error {
-				switch err := s.client.Logout(ctx, s.id); {
+				switch err := s.of.OAuth().Logout(ctx, s.id); {
 				case g.json && (err == nil || errors.Is(err, signin.ErrNoGrant)):
-					return printJSON(cmd.OutOrStdout(), map[string]any{"server": s.server, "principal": s.id, "was_signed_in": err == nil})
+					return printJSON(cmd.OutOrStdout(), map[string]any{"server": s.of.Server(), "principal": s.id, "was_signed_in": err == nil})
 				case errors.Is(err, signin.ErrNoGrant):
-					fmt.Fprintf(cmd.OutOrStdout(), "not signed in to server %s\n", s.server)
+					fmt.Fprintf(cmd.OutOrStdout(), "not signed in to server %s\n", s.of.Server())
 				case err != nil:
 					return hinted(err)
 				default:
-					fmt.Fprintf(cmd.OutOrStdout(), "signed out of server %s\n", s.server)
+					fmt.Fprintf(cmd.OutOrStdout(), "signed out of server %s\n", s.of.Server())
 				}
 				return nil
 			})
