@@ -85,7 +85,7 @@ func (f *Fake) ask(w http.ResponseWriter, q url.Values) {
 	switch {
 	case q.Get("client_id") != f.o.ClientID:
 		showError(w, http.StatusUnauthorized, "invalid_client", "the OAuth client was not found")
-	case !loopback(a.redirect):
+	case f.o.Redirect == "" && !loopback(a.redirect), f.o.Redirect != "" && a.redirect != f.o.Redirect:
 		showError(w, http.StatusBadRequest, "redirect_uri_mismatch", "this app's request is invalid")
 	case q.Get("response_type") != "code":
 		showError(w, http.StatusBadRequest, "unsupported_response_type", "response_type must be code")

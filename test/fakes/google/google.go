@@ -26,6 +26,7 @@ import (
 type Options struct {
 	ClientID     string // of the one client there is, a Desktop app; "test-client" if it is empty
 	ClientSecret string // "test-secret" if it is empty
+	Redirect     string // the redirect URI of a Web application, which the client then is
 	// Discovery is the directory of the Go module google.golang.org/api; empty for where the go command has it.
 	Discovery     string
 	Now           func() time.Time // time.Now if it is nil
