@@ -243,8 +243,8 @@ func appendTool(b []byte, t *domain.Tool, form string, modern bool) []byte {
 	b = rawjson.AppendString(append(b, `{"name":`...), t.Name)
 	b = appendOptional(b, "title", t.Title)
 	b = appendMember(b, "description", t.Description)
-	input, _ := t.Input.MarshalJSON() // never fails
-	if !modern {                      // schemas had no combinations at their root before
+	input, _ := t.Input.MarshalJSON()     // never fails
+	if !modern && t.Origin.Server != "" { // schemas had no combinations at their root before
 		input = rawjson.Without(input, "allOf")
 	}
 	b = append(append(b, `,"inputSchema":`...), input...)
