@@ -33,7 +33,10 @@ func checkCommand(g *globals) *cobra.Command {
 			var report checkReport
 			ctx, stop := g.interruptible(cmd.Context())
 			defer stop()
-			if err := g.with(func(a *app.App) error { return report.all(ctx, a) }); err != nil {
+			if err := g.with(func(a *app.App) error {
+				defer sayWaiting(cmd.ErrOrStderr(), a)()
+				return report.all(ctx, a)
+			}); err != nil {
 				report.line(false, "configuration", err.Error())
 			}
 			return report.print(cmd.OutOrStdout(), g.json)
@@ -57,7 +60,7 @@ type finding struct {
 
 // all checks everything. Without a configuration there is nothing to check.
 func (r *checkReport) all(ctx context.Context, a *app.App) error {
-	starting, cancel := context.WithTimeout(ctx, time.Minute)
+	starting, cancel := context.WithTimeout(ctx, overall)
 	defer cancel()
 	a.StartServers(starting, a.Servers())
 	r.configuration(a.Config())

@@ -46,6 +46,7 @@ func toolsCommand(g *globals) *cobra.Command {
 				defer stop()
 				ctx, cancel := context.WithTimeout(ctx, overall)
 				defer cancel()
+				defer sayWaiting(cmd.ErrOrStderr(), a)()
 				a.KnowServers(ctx, a.Servers())
 				list := a.Executor().Registry.List("")
 				if !all {

@@ -29,7 +29,19 @@ func upstreamCommand(g *globals) *cobra.Command {
 }
 
 // overall bounds how long a command waits for all servers, unless it is told another time.
-const overall = 10 * time.Second
+const overall = time.Minute
+
+// sayWaiting says for which servers a command waits, once it has for a while and until what
+// it returns is called.
+func sayWaiting(w io.Writer, a *app.App) (stop func() bool) {
+	return time.AfterFunc(3*time.Second, func() {
+		for _, r := range a.Reports(a.User()) {
+			if r.Status == upstream.StatusStarting {
+				fmt.Fprintf(w, "waiting for %s: %s\n", r.Name, domain.Visible(cmp.Or(r.Reason, "it has not answered yet")))
+			}
+		}
+	}).Stop
+}
 
 // servers returns the enabled servers that are named, or all.
 func servers(a *app.App, names []string) (chosen []*upstream.Server, err error) {
@@ -118,6 +130,7 @@ func upstreamList(g *globals) *cobra.Command {
 				defer stop()
 				ctx, cancel := context.WithTimeout(ctx, limit)
 				defer cancel()
+				defer sayWaiting(cmd.ErrOrStderr(), a)()
 				a.StartServers(ctx, a.Servers())
 				all := reports(a, limit)
 				if g.json {
