@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"toolserver/domain/nearest"
 )
@@ -163,6 +164,13 @@ func publicError(name string, err error) *Error {
 // notFound is about a tool that is none of those the caller may call.
 func notFound(name string, tools []string) *Error {
 	e := &Error{Code: CodeToolNotFound, Message: fmt.Sprintf("no tool %q", ClipName(name)), Hint: "Use one of the tools that the server lists."}
+	for _, t := range tools { // of a server whose tools are not known yet
+		if server, ok := strings.CutSuffix(t, "sign_in"); ok && strings.HasSuffix(server, "__") && strings.HasPrefix(name, server) {
+			e.Message += "; its server requires a sign-in: call " + t
+			e.Hint = "Call " + t + " first; then the tools of the server are listed."
+			return e
+		}
+	}
 	if near, ok := nearest.Tool(name, tools); ok {
 		e.Message += "; did you mean " + near + "?"
 		e.Hint = "Call " + near + " instead, with its own arguments."

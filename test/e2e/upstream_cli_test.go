@@ -199,7 +199,7 @@ func TestUpstreamStatus(t *testing.T) {
 	eventually(t, "the health has them", func() bool { // but for moments in which the failed one is tried again
 		must(t, json.Unmarshal(g.request("resources/read", map[string]any{"uri": "status://health"}), &health))
 		text := health.Contents[0].Text
-		return strings.Contains(text, `"disabled": 1`) && strings.Contains(text, `"failed": 1`)
+		return strings.Contains(text, `"failed": 1`) && strings.Contains(text, `"ready": 1`) && !strings.Contains(text, `"disabled"`)
 	})
 	plain := openGateway(t, "discovery: all\n")
 	if list := string(plain.request("resources/list", map[string]any{})); strings.Contains(list, "status://upstreams") || !strings.Contains(list, "status://health") {

@@ -220,7 +220,7 @@ func TestUpstreamSignIn(t *testing.T) {
 				t.Errorf("before: %q", got)
 			}
 			for tool, args := range map[string]map[string]any{"mcp_list_tools": {}, "mcp_search": {"query": "something of server o"}} {
-				if got := ann.says(tool, args); !strings.Contains(got, "sign_in: Sign in to the MCP server o") {
+				if got := ann.says(tool, args); !strings.Contains(got, "sign_in") || !strings.Contains(got, ": Sign in to the MCP server o") {
 					t.Errorf("%s: %s", tool, got)
 				}
 			}
@@ -231,6 +231,9 @@ func TestUpstreamSignIn(t *testing.T) {
 			}
 			if got := status(ann); !strings.Contains(got, "sign_in_required") {
 				t.Errorf("status: %s", got)
+			}
+			if _, err := ann.Call(t.Context(), "tools/call", map[string]any{"name": "o__anything"}); err == nil || !strings.Contains(err.Error(), "its server requires a sign-in: call o__sign_in") {
+				t.Errorf("a tool that is not known yet: %v", err)
 			}
 			said := ann.says("o__sign_in", nil)
 			link := linkAddress.FindString(said)

@@ -26,7 +26,7 @@ func TestUpstreamsJudge(t *testing.T) {
 			t.Errorf("%s %s: %s, %+v", row.tool, row.args, a.text(), a.Error)
 		}
 	}
-	if a := s.call("u__shot", json.RawMessage(`[]`)); a.Error == nil || a.Error.Code != -32602 {
+	if a := s.call("u__shot", json.RawMessage(`[1]`)); a.Error == nil || a.Error.Code != -32602 {
 		t.Errorf("an array of arguments: %+v", a)
 	}
 }

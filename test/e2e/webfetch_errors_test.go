@@ -71,7 +71,7 @@ func TestWebFetchErrors(t *testing.T) {
 	}
 	for _, args := range []map[string]any{
 		{}, with(""), with(site, "format", "pdf"), with(site, "maxChars", 0), with(site, "maxChars", 1_000_001), with(site, "start_index", -1),
-		with(site, "links", "all"), with(site+"/parts", "selector", "p["), with(site, "max_chars", 5), with(site, "refresh", "yes"),
+		with(site, "links", "all"), with(site+"/parts", "selector", "p["), with(site, "max_lines", 5), with(site, "refresh", "yes"),
 	} {
 		if a := c.call("web_fetch", args); a.Error == nil || a.Error.Code != -32602 {
 			t.Errorf("%v: %+v %s", args, a.Error, a.text())
