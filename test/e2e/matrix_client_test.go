@@ -105,13 +105,7 @@ func (c *client) start(t *testing.T, yaml string) {
 	t.Helper()
 	c.dir = t.TempDir()
 	c.prepare("anns")
-	version := "2025-11-25"
-	switch {
-	case c.modern:
-		version = modernVersion
-	case c.kind == kindBatch:
-		version = "2025-03-26"
-	}
+	version := c.version()
 	c.config = filepath.Join(t.TempDir(), "toolserver.yaml")
 	c.write(t, yaml)
 	switch {
@@ -187,6 +181,17 @@ func (c *client) write(t *testing.T, yaml string) {
 	if err := errors.Join(os.WriteFile(c.config+".new", []byte(text), 0o600), os.Rename(c.config+".new", c.config)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// version returns the protocol version that the cell is about.
+func (c *client) version() string {
+	switch {
+	case c.modern:
+		return modernVersion
+	case c.kind == kindBatch:
+		return "2025-03-26"
+	}
+	return "2025-11-25"
 }
 
 // reload replaces the configuration and waits until it is in force. A command

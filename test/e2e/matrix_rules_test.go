@@ -263,6 +263,9 @@ var reloadRules = []rule{
 			}
 			c.tokens, c.peer.token = nil, "anns"
 			c.reload(t, "")
+			if !c.modern { // its session has ended
+				c.peer.begin(t, c.version())
+			}
 			c.ok(t, c.kind, "ok", "")
 		}), func(t *testing.T, c *client) {
 			c.start(t, "")
