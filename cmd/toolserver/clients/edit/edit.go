@@ -14,7 +14,7 @@ import (
 // Object is the members of an entry in their order.
 type Object []Member
 
-// Member is a member of an entry. Its value is a string, a bool, an int, a []string or an Object.
+// Member is a member of an entry. Its value is a string, a bool, an int, a list of them or an Object.
 type Member struct {
 	Name  string
 	Value any
@@ -28,13 +28,13 @@ type Place struct {
 }
 
 // Format is a format of files.
-type Format int
+type Format string
 
 // The formats. JSON may have comments and trailing commas.
 const (
-	JSON Format = iota
-	TOML
-	YAML
+	JSON Format = ""
+	TOML Format = "toml"
+	YAML Format = "yaml"
 )
 
 // bom is what some editors begin a file with.
@@ -61,29 +61,11 @@ func (f Format) Has(text []byte, keys []string) bool {
 
 // Set returns the text with an entry added, or replaced.
 func (f Format) Set(text []byte, p Place, entry Object) ([]byte, error) {
-	return f.change(text, p, entry, func(text []byte) ([]byte, error) {
-		switch f {
-		case TOML:
-			return setTOML(text, p, entry)
-		case YAML:
-			return setYAML(text, p, entry)
-		}
-		return setJSON(text, p, entry)
-	})
+	return f.change(text, p, entry)
 }
 
 // Remove returns the text without an entry. The section stays, even if nothing is left in it.
-func (f Format) Remove(text []byte, p Place) ([]byte, error) {
-	return f.change(text, p, nil, func(text []byte) ([]byte, error) {
-		switch f {
-		case TOML:
-			return removeTOML(text, p)
-		case YAML:
-			return removeYAML(text, p)
-		}
-		return removeJSON(text, p)
-	})
-}
+func (f Format) Remove(text []byte, p Place) ([]byte, error) { return f.change(text, p, nil) }
 
 // Text returns an entry as the only content of a file.
 func (f Format) Text(p Place, entry Object) []byte {
@@ -95,7 +77,7 @@ func (f Format) Text(p Place, entry Object) []byte {
 }
 
 // change makes a change and proves that it changes the entry and nothing else.
-func (f Format) change(text []byte, p Place, entry Object, do func([]byte) ([]byte, error)) ([]byte, error) {
+func (f Format) change(text []byte, p Place, entry Object) ([]byte, error) {
 	if len(text) > MaxFile {
 		return nil, fmt.Errorf("it has more than %d bytes", MaxFile)
 	}
@@ -104,7 +86,7 @@ func (f Format) change(text []byte, p Place, entry Object, do func([]byte) ([]by
 	if err != nil || entry != nil && Same(found, entry) {
 		return text, err
 	}
-	changed, err := do(bare)
+	changed, err := f.codec().edit(bare, p, entry)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +177,7 @@ func plain(value any) any {
 	return members
 }
 
-// quoted returns a text as a JSON string, which is one of TOML, too.
+// quoted returns a text as a JSON string, which is one of TOML, too, where DEL must be escaped.
 func quoted(text string) string {
 	var out strings.Builder
 	e := json.NewEncoder(&out)
@@ -203,7 +185,22 @@ func quoted(text string) string {
 	if err := e.Encode(text); err != nil {
 		panic(fmt.Sprintf("edit: %v", err)) // texts can be encoded
 	}
-	return strings.TrimSuffix(out.String(), "\n")
+	return strings.ReplaceAll(strings.TrimSuffix(out.String(), "\n"), "\x7f", `\u007f`)
+}
+
+// flat returns a value that is no object as JSON in one line, which is TOML, too.
+func flat(value any) string {
+	if text, ok := value.(string); ok {
+		return quoted(text)
+	}
+	if list := reflect.ValueOf(value); list.Kind() == reflect.Slice {
+		var all []string
+		for _, item := range list.Seq2() {
+			all = append(all, flat(item.Interface()))
+		}
+		return "[" + strings.Join(all, ", ") + "]"
+	}
+	return fmt.Sprint(value)
 }
 
 // lineEnd returns how the lines of a text end.
@@ -214,12 +211,14 @@ func lineEnd(text []byte) string {
 	return "\n"
 }
 
-func (f Format) decode(text []byte) (any, error) {
-	switch f {
-	case TOML:
-		return decodeTOML(text)
-	case YAML:
-		return decodeYAML(text)
-	}
-	return decodeJSON(text)
+// codec is what differs between formats.
+type codec struct {
+	decode func(text []byte) (any, error)
+	edit   func(text []byte, p Place, entry Object) ([]byte, error) // removes the entry if it is nil
 }
+
+func (f Format) codec() codec {
+	return map[Format]codec{JSON: {decodeJSON, editJSON}, TOML: {decodeTOML, editTOML}, YAML: {decodeYAML, editYAML}}[f]
+}
+
+func (f Format) decode(text []byte) (any, error) { return f.codec().decode(text) }

@@ -43,63 +43,64 @@ func decodeJSON(text []byte) (top any, err error) {
 	return top, err
 }
 
-// section is an object or a list of a text, with what is written in it.
-type section struct {
-	text        []byte
-	items       []item
-	open, close int // between its brackets
-}
-
-// item is a member of an object, or an item of a list.
-type item struct {
-	name       string // of a member, or what the ID of an item says
-	start, end int
-}
-
-// sectionOf finds the section of a place. If there is none, it returns the innermost object on the
-// way, and the keys that are missing in it.
-func sectionOf(text []byte, v hujson.Value, p Place) (*section, []string, error) {
-	for i := 0; ; i++ {
-		last := i == len(p.Keys)
-		object, ok := v.Value.(*hujson.Object)
-		if list, isList := v.Value.(*hujson.Array); last && p.ID != "" && isList {
-			s := &section{text: text, open: v.StartOffset + 1, close: v.EndOffset - 1}
-			for _, e := range list.Elements {
-				s.items = append(s.items, item{idOf(e, p.ID), e.StartOffset, e.EndOffset})
-			}
-			return s, nil, nil
+// editJSON returns the text with another entry, or without it if that is nil.
+func editJSON(text []byte, p Place, entry Object) ([]byte, error) {
+	v, text, err := parseJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	in, name, list := &v, p.Name, p.ID != ""
+	var value any = entry
+	for i, key := range p.Keys {
+		object, ok := in.Value.(*hujson.Object)
+		if !ok {
+			return nil, fmt.Errorf("%s is not an object", where(p.Keys[:i]))
 		}
-		if !ok || last && p.ID != "" {
-			return nil, nil, fmt.Errorf("%s is %s", where(p.Keys[:i]), map[bool]string{true: "not a list", false: "not an object"}[last && p.ID != ""])
-		}
-		s := &section{text: text, open: v.StartOffset + 1, close: v.EndOffset - 1}
-		for _, m := range object.Members {
-			s.items = append(s.items, item{m.Name.Value.(hujson.Literal).String(), m.Name.StartOffset, m.Value.EndOffset})
-		}
-		if last {
-			return s, nil, nil
-		}
-		at, err := s.find(p.Keys[i])
+		at, err := find(text, object.Members, key)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if at < 0 {
-			return s, p.Keys[i:], nil
+		if at >= 0 {
+			in = &object.Members[at].Value
+			continue
 		}
-		v = object.Members[at].Value
+		if value = (Object{{p.Name, entry}}); list { // in an object for each of the other keys
+			value = []Object{entry}
+		}
+		for _, key := range slices.Backward(p.Keys[i+1:]) {
+			value = Object{{key, value}}
+		}
+		name, list = key, false
+		break
 	}
-}
-
-// idOf returns the name of an item of a list.
-func idOf(v hujson.Value, id string) string {
-	object, _ := v.Value.(*hujson.Object)
-	for i := 0; object != nil && i < len(object.Members); i++ {
-		value, _ := object.Members[i].Value.Value.(hujson.Literal)
-		if object.Members[i].Name.Value.(hujson.Literal).String() == id {
-			return value.String()
+	object, isObject := in.Value.(*hujson.Object)
+	array, isArray := in.Value.(*hujson.Array)
+	switch {
+	case list && !isArray:
+		return nil, fmt.Errorf("%s is not a list", where(p.Keys))
+	case list:
+		object = named(array, p.ID)
+	case !isObject:
+		return nil, fmt.Errorf("%s is not an object", where(p.Keys))
+	}
+	at, err := find(text, object.Members, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case entry == nil && (at < 0 || name != p.Name):
+		return nil, fmt.Errorf("there is no %s in %s", p.Name, where(p.Keys))
+	case entry == nil:
+		remove(object, at, lineEnd(text))
+	default:
+		set(object, at, name, value, layoutOf(text, in, object))
+	}
+	if list {
+		*array = hujson.Array{AfterExtra: object.AfterExtra}
+		for _, m := range object.Members {
+			array.Elements = append(array.Elements, hujson.Value{BeforeExtra: m.Name.BeforeExtra, Value: m.Value.Value, AfterExtra: m.Value.AfterExtra})
 		}
 	}
-	return ""
+	return v.Pack(), nil
 }
 
 func where(keys []string) string {
@@ -109,14 +110,30 @@ func where(keys []string) string {
 	return strings.Join(keys, ".")
 }
 
-// find returns the index of an item, -1 if there is none.
-func (s *section) find(name string) (at int, err error) {
+// named returns the items of a list as members of an object, by the names that their IDs say.
+func named(list *hujson.Array, id string) *hujson.Object {
+	object := &hujson.Object{AfterExtra: list.AfterExtra}
+	for _, e := range list.Elements {
+		name := hujson.Value{BeforeExtra: e.BeforeExtra, StartOffset: e.StartOffset, Value: hujson.String("")}
+		if found := e.Find("/" + id); found != nil && found.Value.Kind() == '"' {
+			name.Value = found.Value
+		}
+		e.BeforeExtra = nil
+		object.Members = append(object.Members, hujson.ObjectMember{Name: name, Value: e})
+	}
+	return object
+}
+
+// find returns the index of a member, -1 if there is none.
+func find(text []byte, members []hujson.ObjectMember, name string) (at int, err error) {
 	at = -1
-	for i, it := range s.items {
+	for i, m := range members {
 		switch {
-		case it.name != name:
+		case m.Name.Value.(hujson.Literal).String() != name:
 		case at >= 0:
-			return -1, fmt.Errorf("%s: duplicate key %q; remove one", position(s.text, it.start), name)
+			before := text[:m.Name.StartOffset]
+			line, column := bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n')
+			return -1, fmt.Errorf("line %d, column %d: duplicate key %q; remove one", line, column, name)
 		default:
 			at = i
 		}
@@ -124,240 +141,129 @@ func (s *section) find(name string) (at int, err error) {
 	return at, nil
 }
 
-// position returns the line and column of an offset.
-func position(text []byte, at int) string {
-	line := bytes.Count(text[:at], []byte("\n"))
-	return fmt.Sprintf("line %d, column %d", line+1, at-bytes.LastIndexByte(text[:at], '\n'))
-}
-
-func setJSON(text []byte, p Place, entry Object) ([]byte, error) {
-	v, text, err := parseJSON(text)
-	if err != nil {
-		return nil, err
+// set replaces a member, or adds it at the end if it is at -1.
+func set(object *hujson.Object, at int, name string, value any, l layout) {
+	m := hujson.ObjectMember{Name: hujson.Value{Value: hujson.Literal(quoted(name))}}
+	m.Value = hujson.Value{BeforeExtra: hujson.Extra(" "), Value: hujson.Literal(l.write(value, l.indent))}
+	if at >= 0 {
+		m.Name.BeforeExtra, m.Value.AfterExtra = object.Members[at].Name.BeforeExtra, object.Members[at].Value.AfterExtra
+		object.Members[at] = m
+		return
 	}
-	s, missing, err := sectionOf(text, v, p)
-	if err != nil {
-		return nil, err
+	last := len(object.Members) - 1
+	if last >= 0 && object.Members[last].Value.AfterExtra != nil {
+		m.Value.AfterExtra = hujson.Extra{} // the comma that trails
 	}
-	w := jsonWriter{unit: unitOf(text), end: lineEnd(text)}
-	if missing != nil { // an object for each of the other keys
-		var value any = Object{{p.Name, entry}}
-		if p.ID != "" {
-			value = []Object{entry}
-		}
-		for _, key := range slices.Backward(missing[1:]) {
-			value = Object{{key, value}}
-		}
-		return s.add(w, missing[0], value), nil
-	}
-	at, err := s.find(p.Name)
-	if err != nil {
-		return nil, err
-	}
-	name := p.Name
-	if p.ID != "" {
-		name = ""
-	}
-	if at < 0 {
-		return s.add(w, name, entry), nil
-	}
-	indent, compact := s.indent(w)
-	w.compact = compact
-	return splice(text, s.items[at].start, s.items[at].end, w.item(name, entry, indent)), nil
-}
-
-func removeJSON(text []byte, p Place) ([]byte, error) {
-	v, text, err := parseJSON(text)
-	if err != nil {
-		return nil, err
-	}
-	s, missing, err := sectionOf(text, v, p)
-	if err != nil {
-		return nil, err
-	}
-	at := -1
-	if missing == nil {
-		at, err = s.find(p.Name)
-	}
-	if err == nil && at < 0 {
-		err = fmt.Errorf("there is no %s in %s", p.Name, where(p.Keys))
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s.remove(at), nil
-}
-
-// add returns the text with a member at the end of the section, or an item if it has no name.
-func (s *section) add(w jsonWriter, name string, value any) []byte {
-	indent, compact := s.indent(w)
-	w.compact = compact
-	before := w.end + indent
-	if compact {
+	kept, rest := commented(object.AfterExtra)
+	before := l.end + l.indent
+	switch {
+	case l.compact && endsInComment(kept):
+		before = l.end
+	case l.compact && l.dense:
+		before = ""
+	case l.compact:
 		before = " "
 	}
-	from := s.open
-	if n := len(s.items); n > 0 {
-		from = s.items[n-1].end
+	if last < 0 && !bytes.Contains(rest, []byte("\n")) {
+		rest = append(hujson.Extra(l.end+strings.TrimSuffix(l.indent, l.unit)), rest...)
 	}
-	end := from + len(commented(s.text[from:s.close])) // behind the last comment
-	if compact && endsInComment(s.text[:end]) {
-		before = w.end
-	} else if compact && !bytes.Contains(s.text[s.open:s.close], []byte(" ")) {
-		before = ""
-	}
-	added := before + w.item(name, value, indent)
-	switch {
-	case len(s.items) == 0 && bytes.Contains(s.text[end:s.close], []byte("\n")):
-	case len(s.items) == 0:
-		added += w.end + strings.TrimSuffix(indent, w.unit)
-	case bytes.Contains(blanked(s.text[from:s.close]), []byte(",")): // one that trails
-		added += ","
-	default:
-		return splice(splice(s.text, end, end, added), from, from, ",")
-	}
-	return splice(s.text, end, end, added)
+	m.Name.BeforeExtra, object.AfterExtra = append(kept, before...), rest
+	object.Members = append(object.Members, m)
 }
 
-// remove returns the text without an item. The comments before it stay.
-func (s *section) remove(at int) []byte {
-	it, from := s.items[at], s.open
-	if at > 0 {
-		from = s.items[at-1].end
-	}
-	to := it.end
-	comma := bytes.IndexByte(blanked(s.text[to:s.close]), ',')
-	if comma >= 0 {
-		to += comma + 1
-	}
-	start := from + len(commented(s.text[from:it.start]))
-	rest := s.text[to:]
-	if len(s.items) == 1 && len(bytes.TrimSpace(s.text[to:s.close])) == 0 && start == s.open {
-		rest = s.text[s.close:] // nothing is left
-	}
-	head := s.text[:start]
-	if endsInComment(head) && !startsLine(rest) {
-		rest = slices.Concat([]byte(lineEnd(s.text)), rest)
-	}
-	if comma < 0 && at > 0 { // the comma before it has nothing to separate any more
-		i := from + bytes.IndexByte(blanked(s.text[from:it.start]), ',')
-		head = slices.Concat(head[:i], head[i+1:])
-	}
-	return slices.Concat(head, rest)
-}
-
-// endsInComment reports whether a text may end within a comment that the end of the line ends.
-func endsInComment(text []byte) bool {
-	return bytes.Contains(text[bytes.LastIndexByte(text, '\n')+1:], []byte("//"))
-}
-
-func startsLine(text []byte) bool {
-	return bytes.HasPrefix(text, []byte("\n")) || bytes.HasPrefix(text, []byte("\r\n"))
-}
-
-// indent returns the indentation of the items, and whether they are written in one line.
-func (s *section) indent(w jsonWriter) (indent string, compact bool) {
-	if n := len(s.items); n > 0 {
-		start := s.items[n-1].start
-		line := s.text[bytes.LastIndexByte(s.text[:start], '\n')+1 : start]
-		if len(bytes.TrimLeft(line, " \t")) == 0 && bytes.Contains(s.text[s.open:start], []byte("\n")) {
-			return string(line), false
+// remove removes a member. The comments before it stay.
+func remove(object *hujson.Object, at int, end string) {
+	m, last := object.Members[at], at == len(object.Members)-1
+	trails := last && m.Value.AfterExtra != nil
+	kept, _ := commented(m.Name.BeforeExtra)
+	object.Members = slices.Delete(object.Members, at, at+1)
+	next := &object.AfterExtra
+	if !last {
+		next = &object.Members[at].Name.BeforeExtra
+	} else if at > 0 { // which is the last now, and may have no comma any more
+		before := &object.Members[at-1].Value.AfterExtra
+		if trails {
+			*before = append(hujson.Extra{}, *before...)
+		} else {
+			kept, *before = slices.Concat(*before, kept), nil
 		}
-		return "", true
 	}
-	line := s.text[bytes.LastIndexByte(s.text[:s.open], '\n')+1 : s.open]
-	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))]) + w.unit, false
+	switch {
+	case len(object.Members) == 0 && len(kept) == 0 && len(bytes.TrimSpace(*next)) == 0:
+		*next = nil // nothing is left
+		return
+	case endsInComment(kept) && !bytes.HasPrefix(bytes.TrimPrefix(*next, []byte("\r")), []byte("\n")):
+		kept = append(kept, end...)
+	}
+	*next = append(kept, *next...)
 }
 
-// unitOf returns what a text indents its lines with.
-func unitOf(text []byte) string {
+// endsInComment reports whether what is between members may end within a comment that the end of the
+// line ends.
+func endsInComment(extra []byte) bool {
+	return bytes.Contains(extra[bytes.LastIndexByte(extra, '\n')+1:], []byte("//"))
+}
+
+// commented returns what is between members up to the end of the last comment, and the rest.
+func commented(extra hujson.Extra) (kept, rest hujson.Extra) {
+	kept = bytes.TrimRight(extra, " \t\r\n")
+	return slices.Clone(kept), extra[len(kept):]
+}
+
+// layout is how members are written.
+type layout struct {
+	unit, end string // what lines are indented with, and end with
+	indent    string // of the members
+	compact   bool   // in one line
+	dense     bool   // without a blank
+}
+
+// layoutOf returns how the members of a section are written.
+func layoutOf(text []byte, section *hujson.Value, object *hujson.Object) layout {
+	l := layout{unit: usualIndent, end: lineEnd(text)}
 	for line := range bytes.Lines(text) {
 		if rest := bytes.TrimLeft(line, " \t"); len(rest) < len(line) && bytes.HasPrefix(rest, []byte(`"`)) {
-			return string(line[:len(line)-len(rest)])
+			l.unit = string(line[:len(line)-len(rest)])
+			break
 		}
 	}
-	return usualIndent
-}
-
-// blanked returns what is between two items with its comments as blanks.
-func blanked(extra []byte) []byte {
-	out := slices.Clone(extra)
-	for i := 0; i+1 < len(out); i++ {
-		end := 0
-		switch {
-		case out[i] == '/' && out[i+1] == '/':
-			if end = bytes.IndexByte(out[i:], '\n'); end < 0 {
-				end = len(out) - i
-			}
-		case out[i] == '/' && out[i+1] == '*':
-			end = bytes.Index(out[i+2:], []byte("*/")) + 4
-		case out[i] == '"':
-			return out // of the next item
-		}
-		for j := range end {
-			out[i+j] = ' '
-		}
+	open, n := section.StartOffset+1, len(object.Members)
+	l.dense = !bytes.Contains(text[open:section.EndOffset-1], []byte(" "))
+	if n == 0 {
+		line := text[bytes.LastIndexByte(text[:open], '\n')+1 : open]
+		l.indent = string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))]) + l.unit
+		return l
 	}
-	return out
-}
-
-// commented returns what is between two items up to the end of the last comment or comma.
-func commented(extra []byte) []byte { return bytes.TrimRight(extra, " \t\r\n") }
-
-func splice(text []byte, from, to int, with string) []byte {
-	return slices.Concat(text[:from], []byte(with), text[to:])
-}
-
-// jsonWriter writes values as the file does.
-type jsonWriter struct {
-	unit, end string
-	compact   bool
-}
-
-// item returns a member, or an item of a list if it has no name.
-func (w jsonWriter) item(name string, value any, indent string) string {
-	var out strings.Builder
-	if name != "" {
-		out.WriteString(quoted(name) + ": ")
+	start := object.Members[n-1].Name.StartOffset
+	line := text[bytes.LastIndexByte(text[:start], '\n')+1 : start]
+	if l.compact = len(bytes.TrimLeft(line, " \t")) > 0 || !bytes.Contains(text[open:start], []byte("\n")); !l.compact {
+		l.indent = string(line)
 	}
-	w.write(&out, value, indent)
-	return out.String()
+	return l
 }
 
-func (w jsonWriter) write(out *strings.Builder, value any, indent string) {
+// write returns a value whose own line is indented.
+func (l layout) write(value any, indent string) string {
+	var items []string
+	brackets := "{}"
 	switch v := value.(type) {
 	case Object:
-		w.block(out, "{}", len(v), indent, func(i int, indent string) { out.WriteString(w.item(v[i].Name, v[i].Value, indent)) })
+		for _, m := range v {
+			items = append(items, quoted(m.Name)+": "+l.write(m.Value, indent+l.unit))
+		}
 	case []Object:
-		w.block(out, "[]", len(v), indent, func(i int, indent string) { w.write(out, v[i], indent) })
-	case []string:
-		var all []string
-		for _, text := range v {
-			all = append(all, quoted(text))
+		brackets = "[]"
+		for _, o := range v {
+			items = append(items, l.write(o, indent+l.unit))
 		}
-		out.WriteString("[" + strings.Join(all, ", ") + "]")
-	case string:
-		out.WriteString(quoted(v))
 	default:
-		fmt.Fprint(out, v)
+		return flat(v)
 	}
-}
-
-func (w jsonWriter) block(out *strings.Builder, brackets string, n int, indent string, item func(i int, indent string)) {
-	out.WriteByte(brackets[0])
-	for i := range n {
-		switch {
-		case !w.compact:
-			out.WriteString(w.end + indent + w.unit)
-		case i > 0:
-			out.WriteByte(' ')
-		}
-		if item(i, indent+w.unit); i+1 < n {
-			out.WriteByte(',')
-		}
+	switch start := l.end + indent + l.unit; {
+	case l.compact:
+		return brackets[:1] + strings.Join(items, ", ") + brackets[1:]
+	case len(items) > 0:
+		return brackets[:1] + start + strings.Join(items, ","+start) + l.end + indent + brackets[1:]
 	}
-	if n > 0 && !w.compact {
-		out.WriteString(w.end + indent)
-	}
-	out.WriteByte(brackets[1])
+	return brackets
 }

@@ -83,44 +83,34 @@ func trimComments(text []byte) []byte {
 	}
 }
 
-func setTOML(text []byte, p Place, entry Object) ([]byte, error) {
+// editTOML returns the text with another entry, or without it if that is nil.
+func editTOML(text []byte, p Place, entry Object) ([]byte, error) {
 	path := append(slices.Clone(p.Keys), p.Name)
 	found, err := tables(text, path)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case len(found) == 0 && entry == nil:
+		return nil, fmt.Errorf("there is no table %s.%s", where(p.Keys), p.Name)
 	}
 	end := lineEnd(text)
-	var out strings.Builder
-	writeTable(&out, path, entry)
-	table := strings.ReplaceAll(out.String(), "\n", end)
+	table := strings.ReplaceAll(tomlTable(path, entry), "\n", end)
 	if len(found) == 0 {
-		before := ""
-		switch {
-		case len(text) > 0 && text[len(text)-1] != '\n':
-			before = end + end
-		case len(text) > 0:
-			before = end
+		if len(text) > 0 {
+			table = end + table
 		}
-		return slices.Concat(text, []byte(before+table)), nil
+		if len(text) > 0 && text[len(text)-1] != '\n' {
+			table = end + table
+		}
+		return slices.Concat(text, []byte(table)), nil
 	}
 	for _, s := range slices.Backward(found[1:]) {
 		text = cutTable(text, s)
 	}
-	return splice(text, found[0].from, found[0].to, table), nil
-}
-
-func removeTOML(text []byte, p Place) ([]byte, error) {
-	found, err := tables(text, append(slices.Clone(p.Keys), p.Name))
-	if err != nil {
-		return nil, err
+	if entry == nil {
+		return cutTable(text, found[0]), nil
 	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("there is no table %s.%s", strings.Join(p.Keys, "."), p.Name)
-	}
-	for _, s := range slices.Backward(found) {
-		text = cutTable(text, s)
-	}
-	return text, nil
+	return slices.Concat(text[:found[0].from], []byte(table), text[found[0].to:]), nil
 }
 
 // cutTable returns a text without a table, and without the blank line before it.
@@ -131,37 +121,24 @@ func cutTable(text []byte, s span) []byte {
 			break
 		}
 	}
-	return splice(text, s.from, s.to, "")
+	return slices.Concat(text[:s.from], text[s.to:])
 }
 
-// writeTable writes an entry, and what of it are tables behind the rest.
-func writeTable(out *strings.Builder, path []string, entry Object) {
+// tomlTable returns an entry, and what of it are tables behind the rest.
+func tomlTable(path []string, entry Object) string {
 	var keys []string
 	for _, key := range path {
 		keys = append(keys, tomlKey(key))
 	}
-	fmt.Fprintf(out, "[%s]\n", strings.Join(keys, "."))
-	for _, m := range entry {
-		switch v := m.Value.(type) {
-		case Object:
-		case []string:
-			var all []string
-			for _, text := range v {
-				all = append(all, tomlString(text))
-			}
-			fmt.Fprintf(out, "%s = [%s]\n", tomlKey(m.Name), strings.Join(all, ", "))
-		case string:
-			fmt.Fprintf(out, "%s = %s\n", tomlKey(m.Name), tomlString(v))
-		default:
-			fmt.Fprintf(out, "%s = %v\n", tomlKey(m.Name), v)
-		}
-	}
+	table, inner := "["+strings.Join(keys, ".")+"]\n", ""
 	for _, m := range entry {
 		if v, ok := m.Value.(Object); ok {
-			out.WriteByte('\n')
-			writeTable(out, append(slices.Clone(path), m.Name), v)
+			inner += "\n" + tomlTable(append(slices.Clone(path), m.Name), v)
+		} else {
+			table += tomlKey(m.Name) + " = " + flat(m.Value) + "\n"
 		}
 	}
+	return table + inner
 }
 
 // bareKey is a key that takes no quotes.
@@ -171,8 +148,5 @@ func tomlKey(key string) string {
 	if bareKey().MatchString(key) {
 		return key
 	}
-	return tomlString(key)
+	return quoted(key)
 }
-
-// tomlString returns a text as JSON does, which TOML reads, except that DEL must be escaped.
-func tomlString(text string) string { return strings.ReplaceAll(quoted(text), "\x7f", `\u007f`) }

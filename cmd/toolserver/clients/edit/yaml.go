@@ -17,28 +17,16 @@ func decodeYAML(text []byte) (top any, err error) {
 	return top, nil
 }
 
-// yamlSection returns the section of a place, which is at the top of a file.
-func yamlSection(p Place) (yamledit.Section, error) {
+// editYAML returns the text with another entry, or without it if that is nil.
+func editYAML(text []byte, p Place, entry Object) ([]byte, error) {
 	if len(p.Keys) != 1 {
-		return yamledit.Section{}, errors.New("sections in sections are not supported")
+		return nil, errors.New("sections in sections are not supported")
 	}
-	return yamledit.Section{Key: p.Keys[0], ID: p.ID}, nil
-}
-
-func setYAML(text []byte, p Place, entry Object) ([]byte, error) {
-	s, err := yamlSection(p)
-	if err != nil {
-		return nil, err
+	s := yamledit.Section{Key: p.Keys[0], ID: p.ID}
+	if entry == nil {
+		return yamledit.Remove(text, s, p.Name)
 	}
 	return yamledit.Set(text, s, p.Name, yamlNode(entry))
-}
-
-func removeYAML(text []byte, p Place) ([]byte, error) {
-	s, err := yamlSection(p)
-	if err != nil {
-		return nil, err
-	}
-	return yamledit.Remove(text, s, p.Name)
 }
 
 func yamlNode(value any) *yaml.Node {
