@@ -112,10 +112,10 @@ func (s *Site) Link(server Server) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if s.Client.Link == nil || len(parts) > 1 {
+	if s.Client.Link == "" || len(parts) > 1 {
 		return "", fmt.Errorf("%s has no link for this entry", s.Client.Title)
 	}
-	return s.Client.Link(server.Name, parts[0].entry), nil
+	return filled(s.Client.Link, server.Name, parts[0].entry), nil
 }
 
 func (s *Site) write(text []byte, parts []part) (_ []byte, err error) {
@@ -363,18 +363,23 @@ const runTime = time.Minute
 func (c *Change) run(ctx context.Context) error {
 	s := c.Site
 	var lines [][]string
+	var entry string
 	if found, err := s.format.Get(c.Before, s.place(c.Before, c.name)); err == nil && found != nil {
-		lines = append(lines, s.Client.Drop(c.name))
+		lines = append(lines, s.Client.Drop)
 	}
 	if c.parts != nil {
-		lines = append(lines, s.Client.Add(c.name, string(compact(c.parts[0].entry))))
+		lines, entry = append(lines, s.Client.Add), string(compact(c.parts[0].entry))
 	}
 	if ext := strings.ToLower(filepath.Ext(s.program)); ext == ".cmd" || ext == ".bat" {
 		return fmt.Errorf("%s is a batch file, to which arguments cannot be passed safely; add the entry by hand (--print)", s.program)
 	}
 	ctx, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
-	for _, line := range lines {
+	for _, words := range lines {
+		var line []string
+		for _, word := range words {
+			line = append(line, strings.NewReplacer("{name}", c.name, "{entry}", entry).Replace(word))
+		}
 		out, err := exec.CommandContext(ctx, s.program, line...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%s %s: %w: %s", s.program, strings.Join(line[:2], " "), err, bytes.TrimSpace(out))
