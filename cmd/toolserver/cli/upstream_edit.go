@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"toolserver/cmd/toolserver/clients"
 	"toolserver/config"
-	"toolserver/config/foreign"
 	"toolserver/domain"
 	"toolserver/tools/upstream"
 )
@@ -38,7 +38,7 @@ func upstreamAdd(g *globals) *cobra.Command {
 			if err := f.complete(&s, args[1:]); err != nil {
 				return usage(err)
 			}
-			for _, w := range foreign.Credentials(args[0], &s) {
+			for _, w := range clients.Credentials(args[0], &s) {
 				fmt.Fprintf(cmd.ErrOrStderr(), "warning: mcp_servers.%s: %s\n", args[0], w)
 			}
 			done, err := config.AddServers(g.overrides(), []config.Entry{{Name: args[0], Settings: s}}, f.replace)
@@ -160,14 +160,14 @@ func importCommand(g *globals) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Take over the MCP servers of another program's configuration", Args: takes(1, 1),
 		Long: "Print the MCP servers that another program's configuration names, as the section mcp_servers. It reads the files of\n" +
-			"Claude Desktop and Claude Code (mcpServers), VS Code (servers, inputs), Cursor, Windsurf, .NET settings (McpServers)\n" +
-			"and Atlas (a map of servers). What has no counterpart, and what looks like a credential, is said on standard error.",
+			"all clients that install knows (JSON, TOML or YAML), settings of VS Code, .NET settings (McpServers) and Atlas (a map of\n" +
+			"servers). What has no counterpart, and what looks like a credential, is said on standard error.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := os.ReadFile(args[0])
 			if err != nil {
 				return err
 			}
-			servers, warnings, err := foreign.Read(args[0], text)
+			servers, warnings, err := clients.Read(args[0], text)
 			if err != nil {
 				return err
 			}
@@ -180,7 +180,7 @@ func importCommand(g *globals) *cobra.Command {
 			var entries []config.Entry
 			var names []string
 			for _, s := range servers {
-				entries, names = append(entries, config.Entry(s)), append(names, s.Name)
+				entries, names = append(entries, s), append(names, s.Name)
 			}
 			if !write && g.json {
 				return printYAML(cmd.OutOrStdout(), config.Servers(entries))

@@ -20,6 +20,7 @@ import (
 	"toolserver/cmd/toolserver/clients/edit"
 	"toolserver/osfile"
 	"toolserver/textdiff"
+	"toolserver/tools/upstream"
 )
 
 // Site is the file of a client, of the user or of a project.
@@ -398,22 +399,23 @@ func (c *Change) run(ctx context.Context) error {
 
 // Has reports whether the file has an entry of that name.
 func (s *Site) Has(name string) bool {
-	_, err := s.launch(name)
+	_, err := s.server(name)
 	return err == nil
 }
 
-// launch returns what the entry starts.
-func (s *Site) launch(name string) (launch, error) {
+// server returns what the entry says, with references as they are written.
+func (s *Site) server(name string) (upstream.Settings, error) {
 	c, err := s.read()
 	if err != nil {
-		return launch{}, err
+		return upstream.Settings{}, err
 	}
 	found, err := s.format.Get(c.Before, s.place(c.Before, name))
 	switch {
 	case err != nil:
-		return launch{}, fmt.Errorf("%s: %w", s.File, err)
+		return upstream.Settings{}, fmt.Errorf("%s: %w", s.File, err)
 	case found == nil:
-		return launch{}, ErrNotInstalled
+		return upstream.Settings{}, ErrNotInstalled
 	}
-	return launchOf(found), nil
+	settings, _ := (&reader{asWritten: true}).server(name, found)
+	return settings, nil
 }

@@ -11,11 +11,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"toolserver/mcpclient"
+	"toolserver/tools/upstream"
 )
 
 // tryTime bounds a check of an entry, stopTime how long the server may then take to end.
@@ -30,29 +32,30 @@ var ErrNotInstalled = errors.New("there is no such entry")
 // Try starts what the entry in the file starts, as clients do: in the environment of a program that
 // no shell has started, in the root directory. It returns how many tools the server has.
 func (s *Site) Try(ctx context.Context, name, version string) (tools int, err error) {
-	l, err := s.launch(name)
+	server, err := s.server(name)
 	if err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
 	opts := mcpclient.Options{Name: "toolserver-install", Version: version, Handshake: true, ConnectTimeout: tryTime}
-	if l.url != "" {
+	if server.URL != "" {
 		header := http.Header{}
-		if l.auth != "" {
-			header.Set("Authorization", "Bearer "+resolved(strings.TrimPrefix(l.auth, "Bearer ")))
+		if auth := server.Headers["Authorization"]; auth != "" {
+			header.Set("Authorization", "Bearer "+resolved(strings.TrimPrefix(auth, "Bearer ")))
 		}
-		c, err := mcpclient.ConnectHTTP(ctx, &http.Client{}, l.url, header, opts)
+		c, err := mcpclient.ConnectHTTP(ctx, &http.Client{}, server.URL, header, opts)
 		if err != nil {
 			return 0, err
 		}
 		defer c.Close()
 		return count(ctx, c)
 	}
-	if len(l.argv) == 0 || l.argv[0] == "" {
+	argv := slices.Concat(server.Command, server.Args)
+	if len(argv) == 0 || argv[0] == "" {
 		return 0, errors.New("the entry has neither a command nor an address")
 	}
-	return l.try(ctx, opts)
+	return try(ctx, argv, environment(&server), opts)
 }
 
 func count(ctx context.Context, c *mcpclient.Client) (int, error) {
@@ -60,9 +63,9 @@ func count(ctx context.Context, c *mcpclient.Client) (int, error) {
 	return len(tools) + len(rejected), err
 }
 
-func (l launch) try(ctx context.Context, opts mcpclient.Options) (tools int, err error) {
-	cmd := exec.CommandContext(ctx, l.argv[0], l.argv[1:]...)
-	cmd.Env, cmd.Dir, cmd.WaitDelay = l.environment(), root(), stopTime
+func try(ctx context.Context, argv, env []string, opts mcpclient.Options) (tools int, err error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env, cmd.Dir, cmd.WaitDelay = env, root(), stopTime
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return 0, err
@@ -103,17 +106,17 @@ func (p pipes) Close() error { return errors.Join(p.in.Close(), p.ReadCloser.Clo
 
 // environment returns what clients give a server: a few variables of their own, and those of the
 // entry.
-func (l launch) environment() (all []string) {
+func environment(s *upstream.Settings) (all []string) {
 	names := []string{"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}
 	if runtime.GOOS == "windows" {
 		names = []string{"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE"}
 	}
-	for _, name := range append(names, l.have...) {
+	for _, name := range append(names, s.Inherit...) {
 		if value, ok := os.LookupEnv(name); ok {
 			all = append(all, name+"="+value)
 		}
 	}
-	for name, value := range l.env {
+	for name, value := range s.Env {
 		all = append(all, name+"="+resolved(value))
 	}
 	return all

@@ -49,9 +49,14 @@ func (f Format) Get(text []byte, p Place) (any, error) {
 	return found, err
 }
 
+// Decode returns what a text says as plain values.
+func (f Format) Decode(text []byte) (any, error) {
+	return f.codec().decode(bytes.TrimPrefix(text, []byte(bom)))
+}
+
 // Has reports whether a file has a section.
 func (f Format) Has(text []byte, keys []string) bool {
-	top, err := f.decode(bytes.TrimPrefix(text, []byte(bom)))
+	top, err := f.Decode(text)
 	for _, key := range keys {
 		members, _ := top.(map[string]any)
 		top = members[key]
@@ -106,7 +111,7 @@ func (f Format) change(text []byte, p Place, entry Object) ([]byte, error) {
 // parts returns what a text says without the entry, and the entry. Sections with nothing in them
 // count as missing.
 func (f Format) parts(text []byte, p Place) (rest, entry any, err error) {
-	top, err := f.decode(bytes.TrimPrefix(text, []byte(bom)))
+	top, err := f.Decode(text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -220,5 +225,3 @@ type codec struct {
 func (f Format) codec() codec {
 	return map[Format]codec{JSON: {decodeJSON, editJSON}, TOML: {decodeTOML, editTOML}, YAML: {decodeYAML, editYAML}}[f]
 }
-
-func (f Format) decode(text []byte) (any, error) { return f.codec().decode(text) }

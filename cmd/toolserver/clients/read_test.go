@@ -1,6 +1,7 @@
-package foreign
+package clients
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -127,6 +128,100 @@ func TestCredentials(t *testing.T) {
 		}
 		if strings.Contains(strings.Join(got, ""), token) {
 			t.Errorf("a warning repeats the credential: %q", got)
+		}
+	}
+}
+
+// TestReadInstalled reads what is written for each client.
+func TestReadInstalled(t *testing.T) {
+	for _, c := range All() {
+		site := &Site{Client: c, format: c.Format, shape: c.Shape}
+		read := func(s Server) upstream.Settings {
+			text, err := site.Snippet(s)
+			if err != nil {
+				t.Fatalf("%s: %v", c.Name, err)
+			}
+			servers, warnings, err := Read("x."+cmp.Or(string(c.Format), "json"), text)
+			if err != nil || len(servers) != 1 || servers[0].Name != "one" {
+				t.Fatalf("%s: %v, %v, %v of\n%s", c.Name, servers, warnings, err, text)
+			}
+			for _, w := range warnings { // of Goose, whose timeout has no unit, and of inputs
+				if !strings.Contains(w, "timeout: 300") && !strings.Contains(w, "ONE_") && !strings.Contains(w, "env.KEY looks") {
+					t.Errorf("%s: %s", c.Name, w)
+				}
+			}
+			return servers[0].Settings
+		}
+		one := Server{Name: "one", Command: "/x y", Args: []string{"serve", "--errors", "result"}, Env: []Variable{{"V", "1.10 é", true}}}
+		refers := c.Shape.Reference != "" || c.Shape.EnvNames != ""
+		if refers {
+			one.Env = append(one.Env, Variable{Name: "KEY"})
+		}
+		got := read(one)
+		argv := slices.Concat(got.Command, got.Args)
+		if len(argv) < 4 || !slices.Equal(argv[:4], []string{"/x y", "serve", "--errors", "result"}) || got.Env["V"] != "1.10 é" || got.Transport != "" || got.Enabled != nil {
+			t.Errorf("%s: %+v", c.Name, got)
+		}
+		if ref := got.Env["KEY"]; refers && !slices.Contains([]string{"${KEY}", "${KEY:-}", "${ONE_KEY}"}, ref) && !slices.Contains(got.Inherit, "KEY") {
+			t.Errorf("%s: %+v", c.Name, got)
+		}
+		if c.Shape.URL == "" {
+			continue
+		}
+		remote := Server{Name: "one", URL: "https://example.com/mcp"}
+		if c.Shape.TokenEnv != "" || c.Shape.Reference != "" {
+			remote.TokenEnv = "TOKEN"
+		}
+		got = read(remote)
+		auth := got.Headers["Authorization"]
+		if got.URL != remote.URL || remote.TokenEnv != "" && !slices.Contains([]string{"Bearer ${TOKEN}", "Bearer ${TOKEN:-}", "Bearer ${ONE_TOKEN}"}, auth) || got.Transport != "" {
+			t.Errorf("%s: %+v", c.Name, got)
+		}
+	}
+}
+
+// TestReadOthers reads files of other formats as people have them.
+func TestReadOthers(t *testing.T) {
+	for _, test := range []struct {
+		file, text string
+		want       map[string]upstream.Settings
+		warnings   []string
+	}{
+		{
+			"config.toml", "model = \"x\"\n[mcp_servers.a]\ncommand = \"npx\"\nargs = [\"-y\", \"p\"]\nenv_vars = [\"K\"]\nenabled_tools = [\"t\"]\nstartup_timeout_sec = 20\n[mcp_servers.a.env]\nN = 3\n[mcp_servers.b]\nurl = \"https://example.com/mcp\"\nhttp_headers = { \"X-A\" = \"1\" }\n",
+			map[string]upstream.Settings{
+				"a": {Command: []string{"npx"}, Args: []string{"-y", "p"}, Env: map[string]string{"N": "3"}, Inherit: []string{"K"}, Tools: upstream.Filter{Allow: []string{"t"}}},
+				"b": {URL: "https://example.com/mcp", Headers: map[string]string{"X-A": "1"}},
+			},
+			[]string{"startup_timeout_sec has no counterpart"},
+		},
+		{
+			"config.yaml", "extensions:\n  developer: {type: builtin, enabled: true, name: developer}\n  s: {type: stdio, cmd: uvx, args: [x], enabled: false}\n",
+			map[string]upstream.Settings{"s": {Command: []string{"uvx"}, Args: []string{"x"}, Enabled: new(bool)}},
+			[]string{"developer: type is \"builtin\"", "developer: has neither"},
+		},
+		{
+			"c.yml", "name: x\nmcpServers:\n  - name: my server\n    command: c\n    env: {K: \"${{ secrets.K }}\", L: \"$L\", M: a$M}\n",
+			map[string]upstream.Settings{"my-server": {Command: []string{"c"}, Env: map[string]string{"K": "${K}", "L": "${L}", "M": "a$M"}}},
+			[]string{"was called"},
+		},
+		{
+			"opencode.json", `{"mcp": {"x": {"type": "local", "command": ["a", "b"], "environment": {"K": "{env:K}"}}}, "servers": null}`,
+			map[string]upstream.Settings{"x": {Command: []string{"a", "b"}, Env: map[string]string{"K": "${K}"}}}, nil,
+		},
+		{"atlas.json", `{"mcp": {"command": "x"}}`, map[string]upstream.Settings{"mcp": {Command: []string{"x"}}}, nil},
+		{
+			"settings.json", `{"context_servers": {"z": {"command": "x", "args": [], "env": {}}, "only": {"settings": {}}}}`,
+			map[string]upstream.Settings{"z": {Command: []string{"x"}}}, []string{"only: settings has no counterpart", "only: has neither"},
+		},
+	} {
+		servers, warnings, err := Read(test.file, []byte(test.text))
+		got := map[string]upstream.Settings{}
+		for _, s := range servers {
+			got[s.Name] = s.Settings
+		}
+		if err != nil || !reflect.DeepEqual(got, test.want) || !slices.EqualFunc(warnings, test.warnings, strings.Contains) {
+			t.Errorf("%s: %v\n%+v\nwant\n%+v\n%s", test.file, err, got, test.want, strings.Join(warnings, "\n"))
 		}
 	}
 }

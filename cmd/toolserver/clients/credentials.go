@@ -1,4 +1,4 @@
-package foreign
+package clients
 
 import (
 	"fmt"
@@ -11,13 +11,6 @@ import (
 
 	"toolserver/tools/upstream"
 )
-
-// credentials warns of texts in an entry that look like credentials.
-func (r *reader) credentials(name string, s *upstream.Settings) {
-	for _, w := range Credentials(name, s) {
-		r.warn(name, "%s", w)
-	}
-}
 
 // Credentials returns a line for each text of an entry that looks like a credential, with
 // what to write instead.
@@ -35,7 +28,7 @@ func Credentials(name string, s *upstream.Settings) (warnings []string) {
 		if !literal(value) || !upstream.SecretName(key) && !isCredential(value) {
 			continue
 		}
-		variable := Variable(name) + "_TOKEN"
+		variable := variableFor(name) + "_TOKEN"
 		instead := "${" + variable + "}"
 		if scheme, _, ok := strings.Cut(value, " "); ok {
 			instead = scheme + " " + instead
@@ -47,14 +40,14 @@ func Credentials(name string, s *upstream.Settings) (warnings []string) {
 	for i, arg := range argv {
 		option, value, joined := strings.Cut(arg, "=")
 		isOption := strings.HasPrefix(option, "-") && upstream.SecretName(option)
-		switch variable := Variable(name + "_" + strings.TrimLeft(option, "-")); {
+		switch variable := variableFor(name + "_" + strings.TrimLeft(option, "-")); {
 		case joined && literal(value) && value != "" && isOption:
 			suspect(fmt.Sprintf("argument %d (%s)", i+1, option), option+"=${"+variable+"}", variable)
 		case !joined && isOption && i+1 < len(argv) && literal(argv[i+1]) && !strings.HasPrefix(argv[i+1], "-"):
 			suspect(fmt.Sprintf("argument %d (after %s)", i+2, option), "${"+variable+"}", variable)
 			said = i + 1
 		case i != said && literal(arg) && isCredential(arg):
-			suspect(fmt.Sprintf("argument %d", i+1), "${"+Variable(name)+"_TOKEN}", Variable(name)+"_TOKEN")
+			suspect(fmt.Sprintf("argument %d", i+1), "${"+variableFor(name)+"_TOKEN}", variableFor(name)+"_TOKEN")
 		}
 	}
 	u, err := url.Parse(s.URL)
@@ -62,11 +55,11 @@ func Credentials(name string, s *upstream.Settings) (warnings []string) {
 		return warnings
 	}
 	if u.User != nil {
-		suspect("url", "a header Authorization", Variable(name)+"_TOKEN")
+		suspect("url", "a header Authorization", variableFor(name)+"_TOKEN")
 	}
 	for key, values := range u.Query() {
 		if literal(values[0]) && (upstream.SecretName(key) || isCredential(values[0])) {
-			suspect("url ("+key+")", key+"=${"+Variable(name+"_"+key)+"}", Variable(name+"_"+key))
+			suspect("url ("+key+")", key+"=${"+variableFor(name+"_"+key)+"}", variableFor(name+"_"+key))
 		}
 	}
 	return warnings
