@@ -22,130 +22,134 @@ type Section struct {
 
 // Find returns the value of an entry, nil if there is none.
 func Find(text []byte, s Section, name string) (*yaml.Node, error) {
-	_, _, value, at, err := s.find(text, name)
-	if err != nil || at < 0 {
+	f, err := s.parse(text, name)
+	if err != nil || f.at < 0 {
 		return nil, err
 	}
-	return value.Content[at+s.step()-1], nil
+	return f.value.Content[f.at+f.step-1], nil
 }
 
 // Set returns the text with an entry added, or replaced. Only the lines of the entry change, unless
 // the section is written in braces.
 func Set(text []byte, s Section, name string, entry *yaml.Node) ([]byte, error) {
-	root, key, value, at, err := s.find(text, name)
+	f, err := s.parse(text, name)
 	if err != nil {
 		return nil, err
 	}
-	content := []*yaml.Node{scalar(name), entry}
-	if s.ID != "" {
-		content = content[1:]
-	}
-	t := newLines(text)
-	base := 0
-	if root != nil {
-		base = root.Content[0].Column - 1
-	}
+	content := []*yaml.Node{scalar(name), entry}[2-f.step:]
+	end := len(f.lines) + 1
 	switch {
-	case value == nil:
-		whole := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{scalar(s.Key), s.node(content)}}
-		added := render(whole, base)
-		if len(t.lines) > 0 {
+	case f.value == nil:
+		added := render(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{scalar(s.Key), {Kind: f.kind, Content: content}}}, f.indent)
+		if len(f.lines) > 0 {
 			added = append([]string{""}, added...)
 		}
-		return t.splice(len(t.lines)+1, len(t.lines)+1, added), nil
-	case value.Tag == "!!null" && value.Value == "" && !strings.Contains(t.lines[key.Line-1], "&"):
-		return t.splice(key.Line+1, key.Line+1, render(s.node(content), base+2)), nil
-	case value.Kind == s.kind() && value.Style&yaml.FlowStyle == 0:
-		column := s.column(value)
-		if at >= 0 {
-			end := t.end(s.line(t, value, at), s.nextLine(t, root, key, value, at), column)
-			return t.splice(s.line(t, value, at), end+1, render(s.node(content), column-1)), nil
-		}
-		last := len(value.Content) - s.step()
-		end := t.end(s.line(t, value, last), s.nextLine(t, root, key, value, last), column)
-		return t.splice(end+1, end+1, render(s.node(content), column-1)), nil
-	case value.Kind == s.kind():
-		if at >= 0 {
-			value.Content[at+s.step()-1] = entry
-		} else {
-			value.Content = append(value.Content, content...)
-		}
-		return t.section(root, key, value, base), nil
+		return f.splice(end, end, added), nil
+	case f.value.Tag == "!!null" && f.value.Value == "" && !strings.Contains(f.lines[f.key.Line-1], "&"):
+		return f.splice(f.key.Line+1, f.key.Line+1, render(&yaml.Node{Kind: f.kind, Content: content}, f.indent+2)), nil
+	case f.value.Kind != f.kind:
+		return nil, fmt.Errorf("%s is not %s", s.Key, map[yaml.Kind]string{yaml.SequenceNode: "a list", yaml.MappingNode: "a mapping"}[f.kind])
+	case f.braces() && f.at >= 0:
+		f.value.Content[f.at+f.step-1] = entry
+		return f.rewritten(), nil
+	case f.braces():
+		f.value.Content = append(f.value.Content, content...)
+		return f.rewritten(), nil
 	}
-	return nil, fmt.Errorf("%s is not %s", s.Key, s.what())
+	from, to := f.span(f.at)
+	if f.at < 0 { // behind the last
+		_, to = f.span(len(f.value.Content) - f.step)
+		from = to
+	}
+	return f.splice(from, to, render(&yaml.Node{Kind: f.kind, Content: content}, f.column()-1)), nil
 }
 
 // Remove returns the text without an entry, which must be there.
 func Remove(text []byte, s Section, name string) ([]byte, error) {
-	root, key, value, at, err := s.find(text, name)
-	if err != nil {
-		return nil, err
-	}
-	if at < 0 {
-		return nil, fmt.Errorf("there is no %s.%s", s.Key, name)
-	}
-	t := newLines(text)
-	first, last := s.line(t, value, at), s.nextLine(t, root, key, value, at)
-	flow := value.Style&yaml.FlowStyle != 0
-	column := s.column(value)
-	value.Content = slices.Delete(value.Content, at, at+s.step())
+	f, err := s.parse(text, name)
 	switch {
-	case flow:
-		return t.section(root, key, value, root.Content[0].Column-1), nil
-	case len(value.Content) == 0:
-		t.lines[key.Line-1] = strings.Replace(t.lines[key.Line-1], ":", ": "+map[bool]string{true: "[]", false: "{}"}[s.ID != ""], 1)
+	case err != nil:
+		return nil, err
+	case f.at < 0:
+		return nil, fmt.Errorf("there is no %s.%s", s.Key, name)
+	case f.braces():
+		f.value.Content = slices.Delete(f.value.Content, f.at, f.at+f.step)
+		return f.rewritten(), nil
 	}
-	return t.splice(first, t.end(first, last, column)+1, nil), nil
+	from, to := f.span(f.at)
+	if len(f.value.Content) == f.step {
+		empty := map[yaml.Kind]string{yaml.SequenceNode: ": []", yaml.MappingNode: ": {}"}[f.kind]
+		f.lines[f.key.Line-1] = strings.Replace(f.lines[f.key.Line-1], ":", empty, 1)
+	}
+	return f.splice(from, to, nil), nil
 }
 
-// find parses a file. Value is nil if it has no such section, root if it has nothing at all, and at
-// is the index of the entry in the section, -1 if there is none.
-func (s Section) find(text []byte, name string) (root, key, value *yaml.Node, at int, err error) {
-	if otherBreaks(text) { // which count as lines, too
-		return nil, nil, nil, -1, errors.New("it has line breaks that are no newlines, such as a carriage return alone")
+// file is a file with a section and an entry in it. Lines are counted from 1.
+type file struct {
+	lines  []string // with their ends
+	ending string   // of lines that are added
+	kind   yaml.Kind
+	step   int // how many nodes an entry has among those of the section
+	indent int // of the keys at the top
+
+	root, key, value *yaml.Node // of the section; nil if there is none
+	at               int        // of the entry among the nodes of the section; -1 if there is none
+}
+
+// parse finds an entry.
+func (s Section) parse(text []byte, name string) (*file, error) {
+	if bytes.ContainsAny(bytes.ReplaceAll(text, []byte("\r\n"), nil), "\r\u0085\u2028\u2029") { // which count as lines, too
+		return nil, errors.New("it has line breaks that are no newlines, such as a carriage return alone")
+	}
+	f := &file{ending: "\n", kind: yaml.MappingNode, step: 2, at: -1}
+	if s.ID != "" {
+		f.kind, f.step = yaml.SequenceNode, 1
+	}
+	if bytes.Contains(text, []byte("\r\n")) {
+		f.ending = "\r\n"
+	}
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasSuffix(line, "\n") {
+			line += f.ending
+		}
+		f.lines = append(f.lines, line)
 	}
 	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
-		return nil, nil, nil, -1, err
+	if err := yaml.Unmarshal(text, &document); err != nil || len(document.Content) == 0 {
+		return f, err
 	}
-	if len(document.Content) == 0 {
-		return nil, nil, nil, -1, nil
-	}
-	root = document.Content[0]
+	root := document.Content[0]
 	switch {
 	case root.Kind == yaml.ScalarNode && root.Tag == "!!null":
-		return nil, nil, nil, -1, nil
+		return f, nil
 	case root.Kind != yaml.MappingNode || root.Style&yaml.FlowStyle != 0:
-		return nil, nil, nil, -1, errors.New("the file is written in braces, or is no mapping")
+		return nil, errors.New("the file is written in braces, or is no mapping")
 	case len(root.Content) == 0:
-		return nil, nil, nil, -1, nil
+		return f, nil
 	}
+	f.root, f.indent = root, root.Content[0].Column-1
 	i, err := index(root, s.Key)
 	if err != nil || i < 0 {
-		return root, nil, nil, -1, err
+		return f, err
 	}
-	key, value, at = root.Content[i], root.Content[i+1], -1
-	if value.Kind != s.kind() {
-		return root, key, value, -1, nil
+	f.key, f.value = root.Content[i], root.Content[i+1]
+	switch {
+	case f.value.Kind != f.kind:
+		return f, nil
+	case s.ID == "":
+		f.at, err = index(f.value, name)
+		return f, err
 	}
-	if s.ID == "" {
-		at, err = index(value, name)
-		return root, key, value, at, err
-	}
-	for i, item := range value.Content {
+	for i, item := range f.value.Content {
 		if id, _ := index(item, s.ID); item.Kind != yaml.MappingNode || id < 0 || item.Content[id+1].Value != name {
 			continue
 		}
-		if at >= 0 {
-			return nil, nil, nil, -1, fmt.Errorf("line %d: %s has two items called %s; remove one", item.Line, s.Key, name)
+		if f.at >= 0 {
+			return nil, fmt.Errorf("line %d: %s has two items called %s; remove one", item.Line, s.Key, name)
 		}
-		at = i
+		f.at = i
 	}
-	return root, key, value, at, nil
-}
-
-func otherBreaks(text []byte) bool {
-	return bytes.ContainsAny(bytes.ReplaceAll(text, []byte("\r\n"), nil), "\r\u0085\u2028\u2029")
+	return f, nil
 }
 
 // index returns where a mapping has a key, -1 if nowhere.
@@ -163,125 +167,78 @@ func index(mapping *yaml.Node, key string) (at int, err error) {
 	return at, nil
 }
 
-func (s Section) kind() yaml.Kind {
-	if s.ID != "" {
-		return yaml.SequenceNode
+// braces reports whether the section is written in braces.
+func (f *file) braces() bool { return f.value.Style&yaml.FlowStyle != 0 }
+
+// column returns where the entries of the section begin.
+func (f *file) column() int {
+	if f.kind == yaml.SequenceNode {
+		return f.value.Column
 	}
-	return yaml.MappingNode
+	return f.value.Content[0].Column
 }
 
-func (s Section) what() string {
-	if s.ID != "" {
-		return "a list"
+// span returns the first line of an entry, and the one behind its last.
+func (f *file) span(at int) (from, to int) {
+	if at < 0 {
+		return 0, 0
 	}
-	return "a mapping"
-}
-
-// step is how many nodes an entry has among those of its section.
-func (s Section) step() int {
-	if s.ID != "" {
-		return 1
+	next := f.behind()
+	if at+f.step < len(f.value.Content) {
+		next = f.line(at + f.step)
 	}
-	return 2
-}
-
-// column returns where the entries of a section begin.
-func (s Section) column(value *yaml.Node) int {
-	if s.ID != "" {
-		return value.Column
-	}
-	return value.Content[0].Column
+	return f.line(at), f.end(f.line(at), next, f.column())
 }
 
 // line returns the first line of an entry: for an item that of its dash, which may be alone.
-func (s Section) line(t *lines, value *yaml.Node, at int) int {
-	line := value.Content[at].Line
-	if s.ID == "" || value.Style&yaml.FlowStyle != 0 {
-		return line
-	}
-	for dash := value.Column - 1; line > 1 && (len(t.lines[line-1]) <= dash || t.lines[line-1][dash] != '-'); {
-		line--
+func (f *file) line(at int) int {
+	line := f.value.Content[at].Line
+	if f.kind == yaml.SequenceNode {
+		for dash := f.value.Column - 1; line > 1 && (len(f.lines[line-1]) <= dash || f.lines[line-1][dash] != '-'); {
+			line--
+		}
 	}
 	return line
 }
 
-// node returns the nodes of an entry as a section with nothing else.
-func (s Section) node(content []*yaml.Node) *yaml.Node {
-	return &yaml.Node{Kind: s.kind(), Content: content}
-}
-
-// nextLine returns the line of what follows the entry at an index of the section.
-func (s Section) nextLine(t *lines, root, key, value *yaml.Node, at int) int {
-	if at+s.step() < len(value.Content) {
-		return s.line(t, value, at+s.step())
+// behind returns the line of what follows the section.
+func (f *file) behind() int {
+	if i := slices.Index(f.root.Content, f.key); i+2 < len(f.root.Content) {
+		return f.root.Content[i+2].Line
 	}
-	return afterSection(root, key, len(t.lines))
+	return len(f.lines) + 1
 }
 
-func afterSection(root, key *yaml.Node, lines int) int {
-	if i := slices.Index(root.Content, key); i+2 < len(root.Content) {
-		return root.Content[i+2].Line
-	}
-	return lines + 1
-}
-
-// lines is a file by its lines, which are counted from 1.
-type lines struct {
-	lines   []string // without their ends
-	endings []string
-	ending  string // of lines that are added
-}
-
-func newLines(text []byte) *lines {
-	l := &lines{ending: "\n"}
-	if bytes.Contains(text, []byte("\r\n")) {
-		l.ending = "\r\n"
-	}
-	for line := range strings.Lines(string(text)) {
-		bare := strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
-		l.lines, l.endings = append(l.lines, bare), append(l.endings, cmp.Or(line[len(bare):], l.ending))
-	}
-	return l
-}
-
-// end returns the last line of what begins on a line, at a column, and ends before next:
-// comments that are not indented more belong to what follows.
-func (l *lines) end(start, next, column int) int {
-	end := next - 1
-	for ; end > start; end-- {
-		line := strings.TrimLeft(l.lines[end-1], " \t")
-		if line != "" && (line[0] != '#' || len(l.lines[end-1])-len(line) >= column) {
+// end returns the line behind what begins on a line, at a column, and ends before next: comments that
+// are not indented more belong to what follows.
+func (f *file) end(start, next, column int) int {
+	for ; next > start+1; next-- {
+		line := strings.TrimLeft(f.lines[next-2], " \t")
+		if strings.TrimRight(line, "\r\n") != "" && (line[0] != '#' || len(f.lines[next-2])-len(line) >= column) {
 			break
 		}
 	}
-	return end
+	return next
 }
 
 // splice returns the text with other lines from a line up to another.
-func (l *lines) splice(from, to int, with []string) []byte {
-	var out bytes.Buffer
-	for i, line := range l.lines[:from-1] {
-		out.WriteString(line + l.endings[i])
+func (f *file) splice(from, to int, with []string) []byte {
+	for i := range with {
+		with[i] += f.ending
 	}
-	for _, line := range with {
-		out.WriteString(line + l.ending)
-	}
-	for i, line := range l.lines[to-1:] {
-		out.WriteString(line + l.endings[to-1+i])
-	}
-	return out.Bytes()
+	return []byte(strings.Join(slices.Concat(f.lines[:from-1], with, f.lines[to-1:]), ""))
 }
 
-// section returns the text with a section that was written in braces.
-func (l *lines) section(root, key, value *yaml.Node, base int) []byte {
-	end := l.end(key.Line, afterSection(root, key, len(l.lines)), math.MaxInt) // no comment is part of it
-	k := scalar(key.Value)
-	if len(value.Content) > 0 {
-		k.LineComment, value.LineComment = cmp.Or(key.LineComment, value.LineComment), ""
-		value.Style = 0
+// rewritten returns the text with the section, which was written in braces, in lines.
+func (f *file) rewritten() []byte {
+	end := f.end(f.key.Line, f.behind(), math.MaxInt) // no comment is part of it
+	k := scalar(f.key.Value)
+	if len(f.value.Content) > 0 {
+		k.LineComment, f.value.LineComment = cmp.Or(f.key.LineComment, f.value.LineComment), ""
+		f.value.Style = 0
 	}
-	value.HeadComment, value.FootComment = "", "" // their lines stay
-	return l.splice(key.Line, end+1, render(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{k, value}}, base))
+	f.value.HeadComment, f.value.FootComment = "", "" // their lines stay
+	return f.splice(f.key.Line, end, render(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{k, f.value}}, f.indent))
 }
 
 func scalar(text string) *yaml.Node {
