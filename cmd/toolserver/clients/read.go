@@ -210,12 +210,10 @@ func (r *reader) server(name string, entry any) (s upstream.Settings, ok bool) {
 // take takes over one key of an entry, and reports whether there is something it can become, and
 // whether it could be read.
 func (r *reader) take(name string, s *upstream.Settings, auth map[string]string, key string, v any) (known, ok bool) {
-	if v == nil {
+	if v == nil || key == "name" { // which is known
 		return true, true
 	}
 	switch folded(key) {
-	case "name": // which is known
-		ok = true
 	case "command", "cmd":
 		s.Command, ok = r.texts(name, v)
 	case "args":

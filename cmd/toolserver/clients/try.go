@@ -17,13 +17,16 @@ import (
 	"time"
 
 	"toolserver/mcpclient"
+	"toolserver/sandbox/process"
 	"toolserver/tools/upstream"
 )
 
-// tryTime bounds a check of an entry, stopTime how long the server may then take to end.
+// tryTime bounds a check of an entry, stopTime how long the server may then take to end, maxSaid what
+// is repeated of what it writes.
 const (
 	tryTime  = 30 * time.Second
 	stopTime = 5 * time.Second
+	maxSaid  = 2000
 )
 
 // ErrNotInstalled says that a client has no entry of that name.
@@ -74,7 +77,7 @@ func try(ctx context.Context, argv, env []string, opts mcpclient.Options) (tools
 	if err != nil {
 		return 0, err
 	}
-	said := &lastLines{}
+	said := &process.Tail{}
 	cmd.Stderr = said
 	if err := cmd.Start(); err != nil {
 		return 0, err
@@ -88,8 +91,8 @@ func try(ctx context.Context, argv, env []string, opts mcpclient.Options) (tools
 	ended := time.AfterFunc(stopTime, func() { _ = cmd.Process.Kill() })
 	_ = cmd.Wait() // its end says nothing that an answer has not said
 	ended.Stop()
-	if err != nil && said.text() != "" {
-		err = fmt.Errorf("%w; it wrote: %s", err, said.text())
+	if text := strings.TrimSpace(said.String()); err != nil && text != "" {
+		err = fmt.Errorf("%w; it wrote: %s", err, text[max(0, len(text)-maxSaid):])
 	}
 	return tools, err
 }
@@ -140,26 +143,3 @@ func resolved(value string) string {
 }
 
 func root() string { return filepath.VolumeName(os.Getenv("SYSTEMROOT")) + string(filepath.Separator) }
-
-// maxSaid bounds what is kept of what a program writes.
-const maxSaid = 2000
-
-// lastLines keeps the end of what is written to it.
-type lastLines struct {
-	mu  sync.Mutex
-	end []byte
-}
-
-func (l *lastLines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.end = append(l.end, b...)
-	l.end = append([]byte(nil), l.end[max(0, len(l.end)-maxSaid):]...)
-	return len(b), nil
-}
-
-func (l *lastLines) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.TrimSpace(string(l.end))
-}
