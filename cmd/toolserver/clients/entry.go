@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -58,12 +59,6 @@ func (c Client) entry(shape Shape, s Server, place edit.Place) ([]part, error) {
 			}
 		}
 	}
-	or := func(text, otherwise string) string {
-		if text == "" {
-			return otherwise
-		}
-		return text
-	}
 	if shape.Named {
 		add("name", s.Name)
 	}
@@ -85,7 +80,7 @@ func (c Client) entry(shape Shape, s Server, place edit.Place) ([]part, error) {
 				return nil, err
 			}
 			var value any = edit.Object{{Name: "Authorization", Value: "Bearer " + ref}}
-			path := strings.Split(or(shape.Headers, "headers"), ".")
+			path := strings.Split(cmp.Or(shape.Headers, "headers"), ".")
 			for _, key := range slices.Backward(path[1:]) {
 				value = edit.Object{{Name: key, Value: value}}
 			}
@@ -95,7 +90,7 @@ func (c Client) entry(shape Shape, s Server, place edit.Place) ([]part, error) {
 		if shape.Type != "" {
 			add("type", shape.Type)
 		}
-		command, args := or(shape.Command, "command"), s.Args
+		command, args := cmp.Or(shape.Command, "command"), s.Args
 		if !c.ShowsErrors {
 			args = append(slices.Clone(args), "--errors", "result")
 		}
@@ -124,7 +119,7 @@ func (c Client) entry(shape Shape, s Server, place edit.Place) ([]part, error) {
 		env = append(env, edit.Member{Name: v.Name, Value: value})
 	}
 	if env != nil {
-		add(or(shape.Env, "env"), env)
+		add(cmp.Or(shape.Env, "env"), env)
 	}
 	if names != nil {
 		add(shape.EnvNames, names)

@@ -135,6 +135,7 @@ type Change struct {
 	Before, After []byte
 	Differs       bool // there was another entry of that name
 	name          string
+	found         any // the entry before; nil if there is none
 	parts         []part
 	real          string // what the file is, behind symlinks
 	mode          fs.FileMode
@@ -163,9 +164,9 @@ func (c *Change) Verb() string {
 	return "added"
 }
 
-// read reads the file of a site.
-func (s *Site) read() (c *Change, err error) {
-	c = &Change{Site: s, mode: 0o600}
+// read reads the file of a site, and the entry in it.
+func (s *Site) read(name string) (c *Change, err error) {
+	c = &Change{Site: s, name: name, mode: 0o600}
 	if c.real, err = target(s.File); err != nil {
 		return nil, err
 	}
@@ -181,29 +182,28 @@ func (s *Site) read() (c *Change, err error) {
 		return nil, fmt.Errorf("%s has more than %d bytes", s.File, edit.MaxFile)
 	}
 	c.mode = info.Mode().Perm()
-	if c.Before, err = os.ReadFile(c.real); c.Before == nil {
-		c.Before = []byte{} // is there
+	if c.Before, err = os.ReadFile(c.real); err != nil {
+		return nil, err
 	}
-	return c, err
+	c.After = c.Before
+	if c.found, err = s.format.Get(c.Before, s.place(c.Before, name)); err != nil {
+		return nil, fmt.Errorf("%s was not changed: %w", s.File, err)
+	}
+	return c, nil
 }
 
 // Plan returns what it takes to have a client use a server. Nothing is changed.
 func (s *Site) Plan(server Server) (*Change, error) {
-	c, err := s.read()
+	c, err := s.read(server.Name)
 	if err != nil {
 		return nil, err
 	}
-	c.name = server.Name
 	c.secret = slices.ContainsFunc(server.Env, func(v Variable) bool { return v.Given })
 	if c.parts, err = s.parts(c.Before, server); err != nil {
 		return nil, err
 	}
-	found, err := s.format.Get(c.Before, c.parts[0].place)
-	if err == nil {
-		c.Differs = found != nil && !edit.Same(found, c.parts[0].entry)
-		c.After, err = s.write(c.Before, c.parts)
-	}
-	if err != nil {
+	c.Differs = c.found != nil && !edit.Same(c.found, c.parts[0].entry)
+	if c.After, err = s.write(c.Before, c.parts); err != nil {
 		return nil, fmt.Errorf("%s was not changed: %w", s.File, err)
 	}
 	return c, c.writable()
@@ -220,20 +220,12 @@ func (c *Change) writable() error {
 // Removal returns what it takes to take an entry out again: the bytes that were there before it was
 // added, if a backup has them; nothing, if a file has nothing else; or the file without the entry.
 func (s *Site) Removal(name string) (*Change, error) {
-	c, err := s.read()
-	if err != nil {
-		return nil, err
-	}
-	c.name, c.After = name, c.Before
-	found, err := s.format.Get(c.Before, s.place(c.Before, name))
-	if err != nil {
-		return nil, fmt.Errorf("%s was not changed: %w", s.File, err)
-	}
-	if found == nil {
-		return c, nil
+	c, err := s.read(name)
+	if err != nil || c.found == nil {
+		return c, err
 	}
 	places := []edit.Place{s.place(c.Before, name)}
-	for _, m := range regexp.MustCompile(`\$\{input:([^}]+)\}`).FindAllStringSubmatch(fmt.Sprint(found), -1) {
+	for _, m := range regexp.MustCompile(`\$\{input:([^}]+)\}`).FindAllStringSubmatch(fmt.Sprint(c.found), -1) {
 		if id := m[1]; strings.HasPrefix(id, name+"-") {
 			places = append(places, edit.Place{Keys: []string{"inputs"}, ID: "id", Name: id})
 		}
@@ -365,7 +357,7 @@ func (c *Change) run(ctx context.Context) error {
 	s := c.Site
 	var lines [][]string
 	var entry string
-	if found, err := s.format.Get(c.Before, s.place(c.Before, c.name)); err == nil && found != nil {
+	if c.found != nil {
 		lines = append(lines, s.Client.Drop)
 	}
 	if c.parts != nil {
@@ -386,12 +378,8 @@ func (c *Change) run(ctx context.Context) error {
 			return fmt.Errorf("%s %s: %w: %s", s.program, strings.Join(line[:2], " "), err, bytes.TrimSpace(out))
 		}
 	}
-	now, err := s.read()
-	if err != nil {
-		return err
-	}
-	found, err := s.format.Get(now.Before, s.place(now.Before, c.name))
-	if err == nil && (found != nil) != (c.parts != nil) {
+	now, err := s.read(c.name)
+	if err == nil && (now.found != nil) != (c.parts != nil) {
 		err = fmt.Errorf("%s did not change %s", s.program, s.File)
 	}
 	return err
@@ -405,17 +393,13 @@ func (s *Site) Has(name string) bool {
 
 // server returns what the entry says, with references as they are written.
 func (s *Site) server(name string) (upstream.Settings, error) {
-	c, err := s.read()
+	c, err := s.read(name)
+	if err == nil && c.found == nil {
+		err = ErrNotInstalled
+	}
 	if err != nil {
 		return upstream.Settings{}, err
 	}
-	found, err := s.format.Get(c.Before, s.place(c.Before, name))
-	switch {
-	case err != nil:
-		return upstream.Settings{}, fmt.Errorf("%s: %w", s.File, err)
-	case found == nil:
-		return upstream.Settings{}, ErrNotInstalled
-	}
-	settings, _ := (&reader{asWritten: true}).server(name, found)
+	settings, _ := (&reader{asWritten: true}).server(name, c.found)
 	return settings, nil
 }

@@ -88,7 +88,8 @@ func (m Machine) pick(templates []string) (string, error) {
 		if !ok {
 			continue
 		}
-		if !strings.Contains(place, "*") {
+		star := strings.Index(place, "*") + 1
+		if star == 0 {
 			all = append(all, place)
 			if exists(place) {
 				files = append(files, place)
@@ -97,25 +98,20 @@ func (m Machine) pick(templates []string) (string, error) {
 			}
 			continue
 		}
-		star := strings.Index(place, "*") + 1
 		found, err := filepath.Glob(place[:star])
 		if err != nil {
 			return "", err
 		}
 		var written, possible []string
 		for _, dir := range found {
-			possible = append(possible, dir+place[star:])
-			if exists(dir + place[star:]) {
+			if possible = append(possible, dir+place[star:]); exists(dir + place[star:]) {
 				written = append(written, dir+place[star:])
 			}
 		}
-		switch {
-		case len(written) > 1 || len(written) == 0 && len(possible) > 1:
+		if len(written) > 1 || len(written) == 0 && len(possible) > 1 {
 			return "", fmt.Errorf("%s and others may be the file of the client; nothing was changed: add the entry by hand (--print)", possible[0])
-		case len(written) == 1:
-			return written[0], nil
 		}
-		dirs = append(dirs, possible...)
+		files, dirs = append(files, written...), append(dirs, possible...)
 	}
 	for _, list := range [][]string{files, dirs, all} {
 		if len(list) > 0 {
