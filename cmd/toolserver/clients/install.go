@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -240,9 +239,13 @@ func (s *Site) Removal(name string) (*Change, error) {
 		}
 		return left
 	}
-	backups, _ := filepath.Glob(escapeGlob(c.real) + backupInfix + "*" + backupSuffix)
-	slices.Sort(backups)
-	for _, backup := range slices.Backward(backups) {
+	dir, base := filepath.Split(c.real)
+	beside, _ := os.ReadDir(dir)
+	for _, b := range slices.Backward(beside) {
+		if !strings.HasPrefix(b.Name(), base+backupInfix) || !strings.HasSuffix(b.Name(), backupSuffix) {
+			continue
+		}
+		backup := dir + b.Name()
 		text, err := os.ReadFile(backup)
 		if err != nil {
 			continue
@@ -278,14 +281,6 @@ func (s *Site) without(text []byte, places []edit.Place) (_ []byte, err error) {
 		}
 	}
 	return text, nil
-}
-
-// escapeGlob returns a path as a pattern that matches only it.
-func escapeGlob(path string) string {
-	if runtime.GOOS == "windows" {
-		return path // where nothing can be escaped, and the characters cannot be in names but [
-	}
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }
 
 const (
