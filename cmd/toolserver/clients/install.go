@@ -1,5 +1,6 @@
 // Package clients writes toolserver into the configuration files of MCP clients, and takes it out
-// again. What is known of a client is in one table; everything else is the same for all of them.
+// again. It also reads the servers that such files name. What is known of a client is in one table;
+// everything else is the same for all of them.
 package clients
 
 import (

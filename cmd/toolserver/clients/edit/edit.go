@@ -64,13 +64,8 @@ func (f Format) Has(text []byte, keys []string) bool {
 	return err == nil && top != nil
 }
 
-// Set returns the text with an entry added, or replaced.
-func (f Format) Set(text []byte, p Place, entry Object) ([]byte, error) {
-	return f.change(text, p, entry)
-}
-
 // Remove returns the text without an entry. The section stays, even if nothing is left in it.
-func (f Format) Remove(text []byte, p Place) ([]byte, error) { return f.change(text, p, nil) }
+func (f Format) Remove(text []byte, p Place) ([]byte, error) { return f.Set(text, p, nil) }
 
 // Text returns an entry as the only content of a file.
 func (f Format) Text(p Place, entry Object) []byte {
@@ -81,8 +76,9 @@ func (f Format) Text(p Place, entry Object) []byte {
 	return text
 }
 
-// change makes a change and proves that it changes the entry and nothing else.
-func (f Format) change(text []byte, p Place, entry Object) ([]byte, error) {
+// Set returns the text with an entry added, or replaced, or without it if that is nil. It proves that
+// nothing else has changed.
+func (f Format) Set(text []byte, p Place, entry Object) ([]byte, error) {
 	if len(text) > MaxFile {
 		return nil, fmt.Errorf("it has more than %d bytes", MaxFile)
 	}
