@@ -96,6 +96,7 @@ func (r *reader) section(top object) (object, error) {
 	for _, c := range All() {
 		sections = append(sections, c.Keys...)
 	}
+	none := false // a section is null
 	for _, keys := range sections {
 		if keys == nil && areServers(top) {
 			return top, nil
@@ -103,7 +104,9 @@ func (r *reader) section(top object) (object, error) {
 		in, found := top, any(nil)
 		for _, key := range keys {
 			r.readInputs(in)
+			_, has := in[key]
 			found = member(in, key)
+			none = none || has && found == nil
 			in, _ = found.(object)
 		}
 		if list, ok := found.([]any); ok {
@@ -121,6 +124,9 @@ func (r *reader) section(top object) (object, error) {
 		case found != nil:
 			return nil, fmt.Errorf("%s is no object of servers", keys[len(keys)-1])
 		}
+	}
+	if none {
+		return nil, nil
 	}
 	return nil, errors.New("it has no section mcpServers, servers or McpServers, or another one of a client that install knows, and is no map of servers")
 }

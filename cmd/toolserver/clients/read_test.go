@@ -209,6 +209,7 @@ func TestReadOthers(t *testing.T) {
 			"opencode.json", `{"mcp": {"x": {"type": "local", "command": ["a", "b"], "environment": {"K": "{env:K}"}}}, "servers": null}`,
 			map[string]upstream.Settings{"x": {Command: []string{"a", "b"}, Env: map[string]string{"K": "${K}"}}}, nil,
 		},
+		{"null.json", `{"mcpServers": null}`, map[string]upstream.Settings{}, nil},
 		{"atlas.json", `{"mcp": {"command": "x"}}`, map[string]upstream.Settings{"mcp": {Command: []string{"x"}}}, nil},
 		{
 			"settings.json", `{"context_servers": {"z": {"command": "x", "args": [], "env": {}}, "only": {"settings": {}}}}`,
