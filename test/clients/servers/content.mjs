@@ -43,7 +43,7 @@ const tools = {
       inputSchema: {
         $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', $defs: { item: { type: 'object', properties: { id: { type: 'integer' }, next: { $ref: '#/$defs/item' } }, required: ['id'] } },
         properties: { kind: { enum: ['a', 'b'] }, name: { type: 'string', minLength: 1, maxLength: 40 }, items: { type: 'array', items: { $ref: '#/$defs/item' }, maxItems: 5 }, size: { anyOf: [{ type: 'integer' }, { const: 'all' }] } },
-        allOf: [{ if: { properties: { kind: { const: 'a' } }, required: ['kind'] }, then: { required: ['name'] }, else: { properties: { size: { not: { const: 'all' } } } } }],
+        if: { properties: { kind: { const: 'a' } }, required: ['kind'] }, then: { required: ['name'] }, else: { properties: { size: { not: { const: 'all' } } } },
         dependentRequired: { size: ['kind'] }, required: ['kind'], additionalProperties: false, 'x-vendor': { order: ['b', 'a'] },
       },
     },
@@ -94,7 +94,7 @@ const tools = {
     cancels: true,
     call: async ({ at }, peer) => {
       await appendFile(at, 'begun\n');
-      await new Promise((resolve) => { peer.signal.addEventListener('abort', resolve); });
+      if (!peer.signal.aborted) await new Promise((resolve) => { peer.signal.addEventListener('abort', resolve); });
       await appendFile(at, 'canceled\n');
       return text('too late');
     },

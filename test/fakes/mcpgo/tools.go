@@ -31,7 +31,7 @@ func addTools(s *server.MCPServer) {
 	fixed(`{"name":"app","description":"Has a user interface.",`+plain+`,"_meta":{"ui/resourceUri":"ui://mcpgo/app.html","ui":{"resourceUri":"ui://mcpgo/app.html"}}}`, `"content":[{"type":"text","text":"see the app"}],"_meta":{"ui/resourceUri":"ui://mcpgo/app.html"}`)
 	fixed(`{"name":"refuse","description":"Fails with a result.",`+plain+`}`, `"content":[{"type":"text","text":"not today"}],"isError":true`)
 	s.AddTool(tool(`{"name":"keywords","description":"Has a schema with many keywords.","inputSchema":{"type":"object","$defs":{"name":{"type":"string","minLength":1}},"properties":{"kind":{"enum":["a","b"]},"name":{"$ref":"#/$defs/name"}},`+
-		`"allOf":[{"if":{"properties":{"kind":{"const":"a"}},"required":["kind"]},"then":{"required":["name"]}}],"required":["kind"],"additionalProperties":false,"x-vendor":{"order":["b","a"]}}}`),
+		`"if":{"properties":{"kind":{"const":"a"}},"required":["kind"]},"then":{"required":["name"]},"required":["kind"],"additionalProperties":false,"x-vendor":{"order":["b","a"]}}}`),
 		func(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return mcp.NewToolResultText(fmt.Sprint(req.Params.Arguments)), nil
 		})
