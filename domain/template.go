@@ -4,11 +4,12 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
+
+	"toolserver/lazyregexp"
 )
 
 // expressions are those of URI templates (RFC 6570): an operator, and variables.
-var expressions = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([+#./;?&]?)([^{}]+)\}`) })
+var expressions = lazyregexp.New(`\{([+#./;?&]?)([^{}]+)\}`)
 
 // matchBudget bounds what one look-up may spend on templates, in bytes of patterns times
 // bytes of the URI: servers write templates, and what is beyond it matches nothing.

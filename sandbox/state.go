@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
+	"toolserver/lazyregexp"
 	"toolserver/osfile"
 )
 
@@ -190,7 +190,7 @@ func (s *State) check(name string) error {
 }
 
 // stateName matches a name that is a file on every system.
-var stateName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9_-])?\z`) })
+var stateName = lazyregexp.New(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9_-])?\z`)
 
 // openPrivate opens the directory at path, which the functions know by name, and
 // checks what was opened: it must be no symlink, belong to this user and be for

@@ -10,12 +10,12 @@ import (
 // layers are the packages of the module from the top down, each tree with the
 // trees it may import besides its own.
 var layers = map[string][]string{
-	"cmd":          {"config", "server", "tools", "sandbox", "domain", "filewatch", "rawjson", "mcpclient", "osfile", "textdiff"},
-	"config":       {"server", "tools", "sandbox", "domain", "structschema", "osfile"},
+	"cmd":          {"config", "server", "tools", "sandbox", "domain", "filewatch", "rawjson", "mcpclient", "osfile", "textdiff", "lazyregexp"},
+	"config":       {"server", "tools", "sandbox", "domain", "structschema", "osfile", "lazyregexp"},
 	"server":       {"domain", "share", "jsonrpc", "sse", "rawjson"},
-	"tools":        {"sandbox", "domain", "share", "filewatch", "mcpclient", "mcpshape", "jsonrpc", "sse", "rawjson", "osfile", "textdiff"},
-	"sandbox":      {"share", "proxy", "osfile"},
-	"domain":       {"share", "structschema", "rawjson"},
+	"tools":        {"sandbox", "domain", "share", "filewatch", "mcpclient", "mcpshape", "jsonrpc", "sse", "rawjson", "osfile", "textdiff", "lazyregexp"},
+	"sandbox":      {"share", "proxy", "osfile", "lazyregexp"},
+	"domain":       {"share", "structschema", "rawjson", "lazyregexp"},
 	"structschema": {"rawjson"},
 	"mcpclient":    {"jsonrpc", "sse", "rawjson"},
 	"mcpshape":     {"rawjson"},
@@ -25,6 +25,7 @@ var layers = map[string][]string{
 	"share":        {},
 	"proxy":        {},
 	"filewatch":    {},
+	"lazyregexp":   {},
 	"osfile":       {},
 	"textdiff":     {},
 	"bench":        {"cmd", "server", "tools", "sandbox", "domain", "mcpclient", "jsonrpc", "fakes"},

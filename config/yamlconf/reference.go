@@ -7,9 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
+
+	"toolserver/lazyregexp"
 )
 
 const (
@@ -64,9 +64,7 @@ func (d *decoder) expand(s string, mayBeSecret bool) (text string, parts []strin
 }
 
 // secretReference is a text of which nothing is secret but what it refers to.
-var secretReference = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([A-Za-z]+ )?\$\{([A-Za-z0-9_]+(:-)?|file:[^{}]+)\}$`)
-})
+var secretReference = lazyregexp.New(`^([A-Za-z]+ )?\$\{([A-Za-z0-9_]+(:-)?|file:[^{}]+)\}$`)
 
 // onlyReference reports whether a text has no more than one reference, without a text for
 // when that is unset, after the name of a scheme such as Bearer.

@@ -1,9 +1,7 @@
 package command
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 )
 
 // An arg is a word of a command as far as it is known before it runs. Bytes 1
@@ -123,9 +121,4 @@ func (m *matcher) from(p string, i int) bool {
 		i++
 	}
 	return i == len(m.path)
-}
-
-// pattern returns a function that compiles a regular expression at first use.
-func pattern(s string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
 }

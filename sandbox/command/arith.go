@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"toolserver/lazyregexp"
 )
 
 // arith checks an arithmetic expression. Bash evaluates the values of the variables in it as expressions again,
@@ -112,9 +114,9 @@ func (c *checker) arithText(sh *shell, s string) {
 
 var (
 	// numberInName is the name of a variable that holds a number not known yet.
-	numberInName = pattern(`[A-Za-z_][A-Za-z_0-9]*\x04`)
+	numberInName = lazyregexp.New(`[A-Za-z_][A-Za-z_0-9]*\x04`)
 	// literalNumber is a number, perhaps with a base as in 16#ff.
-	literalNumber = pattern(`^[0-9][0-9A-Za-z#@_]*$`)
+	literalNumber = lazyregexp.New(`^[0-9][0-9A-Za-z#@_]*$`)
 )
 
 // testExpr checks [[ ]].

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"toolserver/lazyregexp"
 )
 
 // Request is a command to decide on.
@@ -122,7 +124,7 @@ func malformed(s string) string {
 // ambiguous matches where the parser and bash are known to read a text
 // differently. It is about a backslash at the end of a line: bash lets it
 // continue no comment, but it joins the halves of $( and <(.
-var ambiguous = pattern("(?m)(?:[$<>(\\[{!@?*+`]|(?:^|[ \t;&|()<>`])#.*)\\\\\n")
+var ambiguous = lazyregexp.New("(?m)(?:[$<>(\\[{!@?*+`]|(?:^|[ \t;&|()<>`])#.*)\\\\\n")
 
 // run parses and walks a whole script that runs in sh. The file is nil if it
 // was refused before it could be parsed.

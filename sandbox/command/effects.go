@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"toolserver/lazyregexp"
 )
 
 // An effect is what an option or an operand does with its value; what names it in messages.
@@ -192,7 +194,7 @@ func (c *checker) shellText(sh *shell, a arg, pos []arg, who string, isBash bool
 }
 
 // countedName matches text in which a number that is not known is a part of a name, or of a parameter.
-var countedName = pattern(`(?:^|[^-0-9A-Za-z_])[A-Za-z_][0-9A-Za-z_]*\x04|[${!]\x04`)
+var countedName = lazyregexp.New(`(?:^|[^-0-9A-Za-z_])[A-Za-z_][0-9A-Za-z_]*\x04|[${!]\x04`)
 
 // runText checks text that runs in sh.
 func (c *checker) runText(sh *shell, a arg, who string, language syntax.LangVariant) {

@@ -3,6 +3,8 @@ package command
 import (
 	"slices"
 	"strings"
+
+	"toolserver/lazyregexp"
 )
 
 // gitHarmless lists the configuration keys that no program is chosen by; see
@@ -25,7 +27,7 @@ func (u *use) gitKey(key, value arg) {
 }
 
 // remoteHelper matches a URL of the form helper::address.
-var remoteHelper = pattern(`^[a-zA-Z0-9+.\x01\x02\x03\x05\x06-]+::`)
+var remoteHelper = lazyregexp.New(`^[a-zA-Z0-9+.\x01\x02\x03\x05\x06-]+::`)
 
 // remote refuses addresses for which git runs a program.
 func (u *use) remote(url arg, _ string) {

@@ -3,6 +3,8 @@ package command
 import (
 	"slices"
 	"strings"
+
+	"toolserver/lazyregexp"
 )
 
 // shells lists the shells whose language is checked: bash, and those that know
@@ -97,7 +99,7 @@ func (u *use) make() {
 }
 
 // makePrograms matches variables of make that by convention hold a program.
-var makePrograms = pattern(`^(?:SHELL|\.SHELLFLAGS|MAKE|MAKEFLAGS|MAKEFILES|CC|CXX|CPP|LD|AR|AS|RM|CP|MV|INSTALL|FC|GO|NPM|` +
+var makePrograms = lazyregexp.New(`^(?:SHELL|\.SHELLFLAGS|MAKE|MAKEFLAGS|MAKEFILES|CC|CXX|CPP|LD|AR|AS|RM|CP|MV|INSTALL|FC|GO|NPM|` +
 	`NODE|PYTHON|LEX|YACC|RANLIB|STRIP|PKG_CONFIG|SUDO)$|_CMD$|_COMMAND$`)
 
 // plus refuses an operand that sets the clock.
@@ -140,7 +142,7 @@ func (u *use) zip() {
 }
 
 // toolFlag matches flags that hand programs to the tools behind the go command.
-var toolFlag = pattern(`-extld[= ]|-extar|-toolexec|-B|-wrapper|-specs|-fplugin|-fuse-ld`)
+var toolFlag = lazyregexp.New(`-extld[= ]|-extar|-toolexec|-B|-wrapper|-specs|-fplugin|-fuse-ld`)
 
 func (u *use) toolFlags(flags arg, what string) {
 	if strings.Contains(flags.s, unknown.s) || flags.many {

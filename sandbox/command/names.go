@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"toolserver/lazyregexp"
 )
 
 // A program that is not known may open whatever its words name, so that a word which is, as a path,
@@ -186,7 +188,7 @@ func (c *checker) spelled(sh *shell, code, what string) {
 }
 
 // codeEscapes matches characters in strings of most languages.
-var codeEscapes = pattern(`\\(?:x[0-7][0-9a-fA-F]|x\{[0-7][0-9a-fA-F]\}|u00[0-7][0-9a-fA-F]|[01][0-7][0-7])`)
+var codeEscapes = lazyregexp.New(`\\(?:x[0-7][0-9a-fA-F]|x\{[0-7][0-9a-fA-F]\}|u00[0-7][0-9a-fA-F]|[01][0-7][0-7])`)
 
 func (c *checker) candidate(sh *shell, path string, write bool, what string) {
 	if strings.HasPrefix(path, "~/") {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"toolserver/lazyregexp"
 )
 
 // printed is a simple command whose output is wanted, with what it reads, or some of those that print it. The zero value
@@ -133,4 +135,4 @@ func formatted(args []arg) (s string) {
 }
 
 // directive matches a directive of a format of printf.
-var directive = pattern(`%[^a-zA-Z%]*[a-zA-Z%]`)
+var directive = lazyregexp.New(`%[^a-zA-Z%]*[a-zA-Z%]`)

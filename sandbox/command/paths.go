@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"toolserver/lazyregexp"
 )
 
 // path checks a path that what is about to read, or to write, create or delete.
@@ -139,8 +141,8 @@ func (c *checker) note(path string, write bool) {
 
 // The always open or harmless devices, and those that are so for reading.
 var (
-	devices        = pattern(`^/dev/(?:null|stdout|stderr|tty|full|fd/[0-9]*)$|^/proc/self/fd/[0-9]*$`)
-	readingDevices = pattern(`^/dev/(?:zero|random|urandom|stdin)$`)
+	devices        = lazyregexp.New(`^/dev/(?:null|stdout|stderr|tty|full|fd/[0-9]*)$|^/proc/self/fd/[0-9]*$`)
+	readingDevices = lazyregexp.New(`^/dev/(?:zero|random|urandom|stdin)$`)
 )
 
 // resolve returns the absolute path with links resolved as far as it exists.
@@ -170,7 +172,7 @@ func (c *checker) resolve(path string) (string, error) {
 
 // magicLink matches a path through a link of /proc that means another thing for each process. Such a
 // path is not cleaned first, because what follows a link starts where that leads.
-var magicLink = pattern(`(?s)(?:^|/\.\.)(?:/+\.)*/+proc/(?:.*/)?(?:root|cwd|exe|fd|map_files|environ|mem)(?:/|$)`)
+var magicLink = lazyregexp.New(`(?s)(?:^|/\.\.)(?:/+\.)*/+proc/(?:.*/)?(?:root|cwd|exe|fd|map_files|environ|mem)(?:/|$)`)
 
 // realPath returns path, which is absolute, with symbolic links resolved, dangling ones too. What does not exist is
 // cleaned as text. Each look at the file system takes one from budget; below zero the result is not to be trusted.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"toolserver/lazyregexp"
 )
 
 // program returns the text of a sed or awk script, or refuses if it is not known.
@@ -63,17 +65,17 @@ func (u *use) sed(script arg, _ string) {
 
 var (
 	// awkMatters finds what runs programs or opens files.
-	awkMatters = pattern(`[|@>]|system|getline|ARGV`)
+	awkMatters = lazyregexp.New(`[|@>]|system|getline|ARGV`)
 	// awkQuoted matches strings, comments, patterns, which begin where no value has ended, and slashes
 	// that divide. After ) and length a slash is either.
-	awkQuoted = pattern(`"(?:[^"\\\n]|\\(?s:.))*"|#[^\n]*|` +
+	awkQuoted = lazyregexp.New(`"(?:[^"\\\n]|\\(?s:.))*"|#[^\n]*|` +
 		`(?:^|[(,~!{};&|\n]|\b(?:print|printf|return|in|else|do|getline|delete|case|exit)\b)[ \t]*/(?:[^/\\\n\[]|\\(?s:.)|\[\^?\]?(?:[^\]/\\\n]|\\(?s:.))*\])*/|` +
 		`\blength[ \t]*/|[0-9A-Za-z_\].][ \t]*/`)
-	awkCode   = pattern(`["/\\@]|\bsystem\b|(?:^|[^|])\|(?:[^|]|$)|\|\|\|`)
-	awkParens = pattern(`\([^()\[\]]*\)|\[[^()\[\]]*\]`)
+	awkCode   = lazyregexp.New(`["/\\@]|\bsystem\b|(?:^|[^|])\|(?:[^|]|$)|\|\|\|`)
+	awkParens = lazyregexp.New(`\([^()\[\]]*\)|\[[^()\[\]]*\]`)
 	// awkReads and awkWrites find what opens files: a string in the one place, or something else.
-	awkReads  = pattern(`getline[^;{}\n<]*<[ \t]*(?:\x01([0-9]+)[ \t]*(?:[;}\n)]|$))?`)
-	awkWrites = pattern(`print[^;{}>]*>>?[ \t]*(?:\x01([0-9]+)[ \t]*(?:[;}\n]|$))?`)
+	awkReads  = lazyregexp.New(`getline[^;{}\n<]*<[ \t]*(?:\x01([0-9]+)[ \t]*(?:[;}\n)]|$))?`)
+	awkWrites = lazyregexp.New(`print[^;{}>]*>>?[ \t]*(?:\x01([0-9]+)[ \t]*(?:[;}\n]|$))?`)
 )
 
 // awk checks an awk program: system(), pipes and indirect calls run programs, print > and getline < name files.

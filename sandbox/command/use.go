@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"toolserver/lazyregexp"
 )
 
 // use is one program or builtin with its arguments.
@@ -119,7 +121,7 @@ func (o optArg) lists() bool {
 }
 
 // listing matches options whose values are lists of files.
-var listing = pattern(`stdin|from-file|files0?-from|arg-file`)
+var listing = lazyregexp.New(`stdin|from-file|files0?-from|arg-file`)
 
 // mayStartWithDash reports whether a word that starts unknown may be an
 // option. A glob is looked up in the directory.

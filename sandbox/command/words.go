@@ -7,6 +7,8 @@ import (
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"toolserver/lazyregexp"
 )
 
 const (
@@ -348,7 +350,7 @@ func (x *expander) tilde(s string) string {
 	return s
 }
 
-var userName = pattern(`^[\w.+-]+$`)
+var userName = lazyregexp.New(`^[\w.+-]+$`)
 
 // braces expands the brace expressions of w; odd says that it may hold some.
 // Where there are too many alternatives, the result is nil.

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"toolserver/lazyregexp"
 )
 
 var (
@@ -106,7 +107,7 @@ func compile(s string, isPath, git bool) (*Pattern, error) {
 	if expr += p.literal(literal) + `\z`; !isPath && s == "*"+literal { // *.go
 		return p, nil
 	}
-	p.expr = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+	p.expr = lazyregexp.New(expr)
 	return p, nil
 }
 

@@ -3,11 +3,10 @@ package pathguard
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"toolserver/lazyregexp"
 	"toolserver/sandbox/glob"
 )
 
@@ -26,8 +25,8 @@ type Entry struct {
 
 // wild matches a name with wildcards, and escaped matches an escaped character.
 var (
-	wild    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\\.|[^\\])*?[*?[{]`) })
-	escaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(.)`) })
+	wild    = lazyregexp.New(`^(\\.|[^\\])*?[*?[{]`)
+	escaped = lazyregexp.New(`\\(.)`)
 )
 
 // ParseEntry parses an entry. The error says what is wrong with it.

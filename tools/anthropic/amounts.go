@@ -3,10 +3,9 @@ package anthropic
 import (
 	"fmt"
 	"math/big"
-	"regexp"
 	"strings"
-	"sync"
 
+	"toolserver/lazyregexp"
 	"toolserver/rawjson"
 	"toolserver/tools/httpcall"
 )
@@ -94,9 +93,7 @@ func (a *amounts) dollars(amount, currency []byte, taken bool) []byte {
 
 // decimalNumber is a number as JSON and its relatives write it. What has more digits, or is so large or small that it would
 // take as many to write out, is no amount.
-var decimalNumber = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-3]?[0-9]{1,2})?$`)
-})
+var decimalNumber = lazyregexp.New(`^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-3]?[0-9]{1,2})?$`)
 
 const maxDigits = 400
 

@@ -2,13 +2,13 @@ package html
 
 import (
 	"cmp"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"toolserver/lazyregexp"
 )
 
 // look is the ways in which an element is not seen. All but the first are inherited only until an element within sets the
@@ -131,8 +131,8 @@ type styles struct {
 }
 
 var (
-	cssComment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)/\*.*?\*/`) })
-	cssEscape  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\([0-9a-fA-F]{1,6}\s?|.)`) })
+	cssComment = lazyregexp.New(`(?s)/\*.*?\*/`)
+	cssEscape  = lazyregexp.New(`\\([0-9a-fA-F]{1,6}\s?|.)`)
 )
 
 // read takes the declarations of a style attribute into account. It divides them at every semicolon, also at those in strings,

@@ -3,14 +3,14 @@ package html
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
+
+	"toolserver/lazyregexp"
 )
 
 // maxLinkBreaks is how many breaks there are in a link of Markdown before it ends: one never closed does not make one line of all.
@@ -238,7 +238,7 @@ func (w *writer) raw(s string) {
 	w.out = append(w.out, s...)
 }
 
-var languageName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z_.+#-]+$`) })
+var languageName = lazyregexp.New(`^[0-9A-Za-z_.+#-]+$`)
 
 // language returns the language of code that the class of an element names.
 func language(class string) string {
@@ -261,9 +261,7 @@ func (w *writer) fence() {
 }
 
 // lineOpener matches what would begin a heading, a quote, an item or a rule at the beginning of a line.
-var lineOpener = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:#{1,6}(?:\s|$)|[-+](?:\s|-|$)|[=>]|(\d{1,9})[.)](?:\s|$))`)
-})
+var lineOpener = lazyregexp.New(`^(?:#{1,6}(?:\s|$)|[-+](?:\s|-|$)|[=>]|(\d{1,9})[.)](?:\s|$))`)
 
 // escapeLine writes the beginning of a line, up to where a backslash is needed, and returns how much that is.
 func (w *writer) escapeLine(s []byte) int {
@@ -316,7 +314,7 @@ func (w *writer) special(s []byte, i int) {
 	w.out = append(w.out, c)
 }
 
-var entity = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^&#?[0-9A-Za-z]+;`) })
+var entity = lazyregexp.New(`^&#?[0-9A-Za-z]+;`)
 
 // pipes makes the rows of data at the end, which are lines of cells with a TAB between them, a table of Markdown.
 func (w *writer) pipes() {
@@ -355,7 +353,7 @@ func (w *writer) pipes() {
 
 // In a cell there are no headings, and breaks are tags.
 var (
-	cellHeading = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[\t\x01\x02])#{1,6} `) })
+	cellHeading = lazyregexp.New(`(^|[\t\x01\x02])#{1,6} `)
 	cellText    = strings.NewReplacer("|", `\|`, "\x01", "<br>", "\x02", "<br>", "\t", " | ")
 )
 

@@ -10,13 +10,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"toolserver/domain"
+	"toolserver/lazyregexp"
 	"toolserver/sandbox"
 	"toolserver/sandbox/command"
 	"toolserver/sandbox/confine"
@@ -140,9 +140,7 @@ func commands(ctx context.Context, held sandbox.Capabilities, given *sandbox.Com
 }
 
 // plainWords are those that stand for nothing but themselves in a list.
-var plainWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\w[\w.+-]*( \w[\w.:+-]*)?$`)
-})
+var plainWords = lazyregexp.New(`^\w[\w.+-]*( \w[\w.:+-]*)?$`)
 
 // lacks returns what a command needs that no list has, or "". Without a list of commands
 // that is what the kernel would refuse.

@@ -1,12 +1,11 @@
 package linkedin
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/PuerkitoBio/goquery"
 
+	"toolserver/lazyregexp"
 	"toolserver/tools/html"
 	"toolserver/tools/httpcall"
 )
@@ -61,7 +60,7 @@ func attribute(in *goquery.Selection, selector, name string) string {
 }
 
 // isoDate is how pages write dates for programs. What follows the day is the time of a machine, and says nothing.
-var isoDate = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`) })
+var isoDate = lazyregexp.New(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
 
 // date returns the day that an attribute or a member of JSON-LD begins with, or "".
 func date(text string) string { return isoDate().FindString(strings.TrimSpace(text)) }

@@ -4,22 +4,17 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"sync"
+
+	"toolserver/lazyregexp"
 )
 
 // Forms in which a job is named. Ids have ten digits today; sixteen leave room
 // for what is to come, and keep other numbers out.
 var (
-	bareID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,15}$`) })
-	urnID  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^urn:li:(?:[a-zA-Z]+_)*[jJ]obPosting:([1-9][0-9]{0,15})$`)
-	})
-	viewID = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?:/comm)?/jobs/view/(?:[^/]*-)?([1-9][0-9]{0,15})/?$`)
-	})
-	guestID = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^/jobs-guest/jobs/api/jobPosting/([1-9][0-9]{0,15})/?$`)
-	})
+	bareID  = lazyregexp.New(`^[1-9][0-9]{0,15}$`)
+	urnID   = lazyregexp.New(`^urn:li:(?:[a-zA-Z]+_)*[jJ]obPosting:([1-9][0-9]{0,15})$`)
+	viewID  = lazyregexp.New(`^(?:/comm)?/jobs/view/(?:[^/]*-)?([1-9][0-9]{0,15})/?$`)
+	guestID = lazyregexp.New(`^/jobs-guest/jobs/api/jobPosting/([1-9][0-9]{0,15})/?$`)
 )
 
 // jobID returns the id of the job that an argument names: an id, a URN, or the URL of a page of the job or of a search in

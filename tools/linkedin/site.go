@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"toolserver/domain"
+	"toolserver/lazyregexp"
 	"toolserver/tools/httpcall"
 )
 
@@ -154,19 +153,13 @@ func loginWall(message string) *httpcall.Failure {
 var (
 	// loginPath is the path to which LinkedIn redirects guests who are to log in or to prove that they are people, perhaps
 	// behind the letter of the mobile pages.
-	loginPath = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^/(m/)?(authwall|login|uas|checkpoint|signup|reg|start|cold-join|captcha)(/|$)`)
-	})
+	loginPath = lazyregexp.New(`(?i)^/(m/)?(authwall|login|uas|checkpoint|signup|reg|start|cold-join|captcha)(/|$)`)
 
 	// loginPage is in a login page or CAPTCHA. Texts of jobs may mention CAPTCHAs, so only pages without any are searched.
-	loginPage = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)captcha|/authwall|/checkpoint/|login-submit|security verification|unusual activity`)
-	})
+	loginPage = lazyregexp.New(`(?i)captcha|/authwall|/checkpoint/|login-submit|security verification|unusual activity`)
 
 	// linkedInHost is linkedin.com or below it, without a port. It is ASCII: case folding would admit other scripts.
-	linkedInHost = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^([A-Za-z0-9_-]+\.)*[Ll][Ii][Nn][Kk][Ee][Dd][Ii][Nn]\.[Cc][Oo][Mm]$`)
-	})
+	linkedInHost = lazyregexp.New(`^([A-Za-z0-9_-]+\.)*[Ll][Ii][Nn][Kk][Ee][Dd][Ii][Nn]\.[Cc][Oo][Mm]$`)
 )
 
 // failure returns the tool execution error for what ended the reading. It begins

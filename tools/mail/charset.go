@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/mail"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
@@ -14,6 +12,7 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"google.golang.org/api/gmail/v1"
 
+	"toolserver/lazyregexp"
 	"toolserver/tools/html"
 )
 
@@ -77,12 +76,10 @@ func parameter(value, name string) string {
 }
 
 // encodedWord is an encoded-word, also one with the spaces in it that some mailers leave.
-var encodedWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`=\?([^?\s]+)\?([bBqQ])\?([^?]*)\?=`) })
+var encodedWord = lazyregexp.New(`=\?([^?\s]+)\?([bBqQ])\?([^?]*)\?=`)
 
 // encodedPhrase is encoded-words that follow one another.
-var encodedPhrase = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(encodedWord().String() + `(\s+` + encodedWord().String() + `)*`)
-})
+var encodedPhrase = lazyregexp.New(encodedWord().String() + `(\s+` + encodedWord().String() + `)*`)
 
 // unfold makes one line of a header.
 var unfold = strings.NewReplacer("\r\n ", " ", "\r\n\t", " ", "\n ", " ", "\n\t", " ", "\r\n", " ", "\r", " ", "\n", " ", "\t", " ")
@@ -147,7 +144,7 @@ func decodeWord(way, text string) ([]byte, bool) {
 func hexDigit(c byte) int { return strings.IndexByte("0123456789abcdef", c|0x20) }
 
 // shifts begin text in ISO-2022-JP.
-var shifts = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b(\$[@B]|\([JI])`) })
+var shifts = lazyregexp.New(`\x1b(\$[@B]|\([JI])`)
 
 // decodeText makes UTF-8 of text, and says what is doubtful. Text that is valid UTF-8 is that, whatever is declared: no other
 // charset looks like it, except those of 7 bits, and those of East Asia if the text is short.

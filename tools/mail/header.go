@@ -4,14 +4,14 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/mail"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+
+	"toolserver/lazyregexp"
 )
 
 const (
@@ -171,7 +171,7 @@ func phrase(name string) []string {
 const maxMessageID = 802
 
 // messageID is what identifies a message. It is not as strict as RFC 5322, as what others send must be referred to.
-var messageID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^<[!-;=?-~]+>$`) })
+var messageID = lazyregexp.New(`^<[!-;=?-~]+>$`)
 
 func isMessageID(s string) bool {
 	return len(s) <= maxMessageID && messageID().MatchString(s) && !strings.Contains(s, "=?")

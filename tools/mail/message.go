@@ -9,11 +9,10 @@ import (
 	"mime"
 	"mime/multipart"
 	"mime/quotedprintable"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
+	"toolserver/lazyregexp"
 	"toolserver/tools/html"
 )
 
@@ -256,9 +255,7 @@ func base64Lines(data []byte) []byte {
 }
 
 // mediaType is a media type, with parameters or without.
-var mediaType = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*\s*(;|$)`)
-})
+var mediaType = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*\s*(;|$)`)
 
 func (a Attachment) part() (part, error) {
 	invalid := func(format string, args ...any) (part, error) {

@@ -3,10 +3,9 @@ package shell
 import (
 	"context"
 	"fmt"
-	"regexp"
-	"sync"
 
 	"toolserver/domain"
+	"toolserver/lazyregexp"
 )
 
 type executeInput struct {
@@ -36,7 +35,7 @@ type executeResult struct {
 }
 
 // variable matches the names of variables that shells can use.
-var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+var variable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func execute(t tool) domain.Tool {
 	declared := t.declare("Execute a command", "run commands with their output, errors and exit code kept apart",

@@ -3,13 +3,12 @@ package web
 import (
 	"bytes"
 	"mime"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"golang.org/x/net/html/charset"
 
+	"toolserver/lazyregexp"
 	"toolserver/tools/files/textfile"
 )
 
@@ -77,12 +76,10 @@ const prescan = 8 << 10
 
 // declaration finds <meta charset=...>, <meta http-equiv=... content="...;
 // charset=..."> and <?xml encoding="..."?>.
-var declaration = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)<(?:meta\s[^>]*?charset|\?xml\s[^>]*?encoding)\s*=\s*["']?\s*([a-z0-9._:-]+)`)
-})
+var declaration = lazyregexp.New(`(?i)<(?:meta\s[^>]*?charset|\?xml\s[^>]*?encoding)\s*=\s*["']?\s*([a-z0-9._:-]+)`)
 
 // comment is what declares nothing; one that is cut off reaches to the end.
-var comment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`) })
+var comment = lazyregexp.New(`(?s)<!--.*?(?:-->|$)`)
 
 // declared returns the charset that a document says it is in, or "".
 func declared(body []byte) string {

@@ -3,11 +3,10 @@ package web
 import (
 	"fmt"
 	"net/url"
-	"regexp"
-	"sync"
 	"unicode/utf8"
 
 	"toolserver/domain"
+	"toolserver/lazyregexp"
 	"toolserver/tools/html"
 )
 
@@ -57,22 +56,14 @@ func (p *page) explainLittle(made *rendered, clues html.Clues, base *url.URL) {
 
 var (
 	// Consent pages speak of what they ask consent to, and have a button for all of it.
-	consentWords = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\bcookies?\b|\bconsent\b|datenschutz|before you continue|privacy`)
-	})
-	acceptAll = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\b(?:accept|allow|agree to)(?: all|\b.{0,20}cookies)|alle (?:akzeptieren|annehmen)|alles accepteren|` +
-			`tout accepter|accepter tout|aceptar todo|accetta tutt|aceitar tudo|i agree\b`)
-	})
+	consentWords = lazyregexp.New(`(?i)\bcookies?\b|\bconsent\b|datenschutz|before you continue|privacy`)
+	acceptAll    = lazyregexp.New(`(?i)\b(?:accept|allow|agree to)(?: all|\b.{0,20}cookies)|alle (?:akzeptieren|annehmen)|alles accepteren|` +
+		`tout accepter|accepter tout|aceptar todo|accetta tutt|aceitar tudo|i agree\b`)
 	// Pages that scripts fill have words for those who run none, or an element for the rest.
-	asksForScripts = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)java ?script`) })
-	emptyRoot      = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)<(?:div|main|section)[^>]{1,200}\bid=["']?(?:root|app|app-root|react-root|__next|__nuxt|main-app|svelte)["']?[^>]{0,200}>\s*</`)
-	})
+	asksForScripts = lazyregexp.New(`(?i)java ?script`)
+	emptyRoot      = lazyregexp.New(`(?i)<(?:div|main|section)[^>]{1,200}\bid=["']?(?:root|app|app-root|react-root|__next|__nuxt|main-app|svelte)["']?[^>]{0,200}>\s*</`)
 
-	consentHost = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(?:consent|guce)\.|/cookie-?consent`)
-	})
+	consentHost = lazyregexp.New(`(?i)^(?:consent|guce)\.|/cookie-?consent`)
 )
 
 // isConsent reports whether a page with little text asks for consent.

@@ -2,12 +2,11 @@ package websearch
 
 import (
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"toolserver/lazyregexp"
 	"toolserver/tools/httpcall"
 )
 
@@ -72,7 +71,7 @@ func resetOf(h http.Header, kind func(window) bool) time.Duration {
 func quotaUsedUp(e *httpcall.StatusError) bool { return resetOf(e.Header, window.usedUp) > 0 }
 
 // policy is a member of X-RateLimit-Policy: how many requests, and in how many seconds.
-var policy = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(\d{1,9})\s*;(?:.*;)?\s*w=(\d{1,9})\s*(?:;|$)`) })
+var policy = lazyregexp.New(`^\s*(\d{1,9})\s*;(?:.*;)?\s*w=(\d{1,9})\s*(?:;|$)`)
 
 // rateWindows reads the limits of a service from the headers X-RateLimit-Policy, -Remaining and -Reset, which have a number for
 // each window, as in

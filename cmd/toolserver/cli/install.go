@@ -8,10 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -22,6 +20,7 @@ import (
 	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/domain/nearest"
+	"toolserver/lazyregexp"
 	"toolserver/osfile"
 )
 
@@ -175,8 +174,8 @@ func (g *globals) printReport(r *report) {
 }
 
 var (
-	entryName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`) })
-	variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_]\w*$`) })
+	entryName    = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
+	variableName = lazyregexp.New(`^[A-Za-z_]\w*$`)
 )
 
 // chosenClients returns the clients of these names.

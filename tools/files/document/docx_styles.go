@@ -3,10 +3,10 @@ package document
 import (
 	"fmt"
 	"iter"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"toolserver/lazyregexp"
 )
 
 // style is what of a paragraph style bears on the text.
@@ -160,7 +160,7 @@ func readNumbering(a *archive, part string) (numbering, error) {
 const maxLabel = 80
 
 // placeholder is the number of a level in the text of a label.
-var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[1-9]`) })
+var placeholder = lazyregexp.New(`%[1-9]`)
 
 // label returns what stands before the next item of a list with a space after
 // it: a dash for a bullet or a list that is not defined.

@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
-	"sync"
 
+	"toolserver/lazyregexp"
 	"toolserver/tools/html"
 )
 
@@ -193,7 +192,7 @@ func (o *output) text() string {
 }
 
 // colors are the escape sequences that traces are coloured with.
-var colors = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\x1b\[[0-9;]*m`) })
+var colors = lazyregexp.New(`\x1b\[[0-9;]*m`)
 
 func (n *notebook) image(mime, encoded string) {
 	encoded = strings.Join(strings.Fields(encoded), "")

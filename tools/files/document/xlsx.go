@@ -5,10 +5,9 @@ import (
 	"cmp"
 
 	"io"
-	"regexp"
 	"strconv"
 
-	"sync"
+	"toolserver/lazyregexp"
 )
 
 // XlsxRows returns the cells of an Excel workbook as text: for each sheet a
@@ -221,7 +220,7 @@ func richText(t *tokens, b []byte) ([]byte, error) {
 }
 
 // escaped is what stands for a character that XML cannot hold (ECMA-376 part 1, 22.9.2.19).
-var escaped = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_x([0-9A-Fa-f]{4})_`) })
+var escaped = lazyregexp.New(`_x([0-9A-Fa-f]{4})_`)
 
 // unescape replaces _xHHHH_ by the character with that code.
 func unescape(b []byte) []byte {

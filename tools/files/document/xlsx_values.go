@@ -2,11 +2,11 @@ package document
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"toolserver/lazyregexp"
 )
 
 // valueFormat is what a number format makes of a number.
@@ -60,9 +60,9 @@ func builtinFormat(id int) valueFormat {
 var (
 	// literal is what is not code in a number format: quoted and escaped text, colours
 	// and locales in brackets.
-	literal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"[^"]*"?|[\\_*].|\[[^\]]*\]?`) })
+	literal = lazyregexp.New(`"[^"]*"?|[\\_*].|\[[^\]]*\]?`)
 	// elapsed is a part of a time that counts on, such as [h].
-	elapsed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\[(h+|m+|s+)\]`) })
+	elapsed = lazyregexp.New(`(?i)\[(h+|m+|s+)\]`)
 )
 
 // formatOf tells whether a format code such as dd/mm/yyyy shows a date: it has
