@@ -1,6 +1,10 @@
 package domain
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -75,4 +79,69 @@ func (s *timers) stop(t *timer) {
 		t.end = nil // and what it holds
 		s.idle.Put(t)
 	}
+}
+
+// errTimeout is the cause of a context whose call reached its time limit.
+var errTimeout = errors.New("time limit")
+
+// TimedOut is the error type of a tool execution error about a time limit.
+const TimedOut = "timed_out"
+
+// Seconds returns d for a message, in the unit of every timeout: "30s", "0.5s".
+func Seconds(d time.Duration) string { return fmt.Sprintf("%gs", d.Seconds()) }
+
+// limitSetting names what sets the time limit of the call.
+func (c *Call) limitSetting() string {
+	if c.Tool == nil {
+		return "limits.timeout"
+	}
+	return "tools." + cmp.Or(c.Tool.Offered, c.Name) + ".timeout"
+}
+
+// outOfTime returns the error of a call that reached its time limit before its handler
+// had anything to answer.
+func (c *Call) outOfTime() *Error {
+	return &Error{
+		Code: CodeTimeout, Message: c.Name + " " + c.timedOut(), Hint: c.afterTimeout(),
+		Data: map[string]any{"timeout_s": c.limit.Seconds()},
+	}
+}
+
+func (c *Call) timedOut() string {
+	return "timed out after " + Seconds(c.limit) + ", the operator's limit (" + c.limitSetting() + ")"
+}
+
+func (c *Call) afterTimeout() string {
+	return "Ask for less in one call, or ask the operator to raise " + c.limitSetting() + "."
+}
+
+// partial returns what a handler answered when the time of its call was up, with why
+// there is no more.
+func (c *Call) partial(r ToolResult) ToolResult {
+	note := "[" + c.timedOut() + "]"
+	r.IsError = true
+	r.Content = append(slices.Clip(r.Content), Content{Type: TextContent, Text: "\n" + note})
+	e, ok := r.Results.(failureEnvelope)
+	if r.Results == nil {
+		e, ok = failureEnvelope{IsError: true, Message: clip(r.firstText(), maxErrorText)}, true
+	}
+	if ok {
+		e.ErrorType, e.Message, e.Hint = TimedOut, e.Message+"\n"+note, c.afterTimeout()
+		r.Results = e
+	}
+	return r
+}
+
+// saysNothing reports whether the content is empty.
+func (r ToolResult) saysNothing() bool {
+	return !slices.ContainsFunc(r.Content, func(c Content) bool { return c.Type != TextContent || c.Text != "" || c.Raw != nil })
+}
+
+// firstText is what a model reads first.
+func (r ToolResult) firstText() string {
+	i := slices.IndexFunc(r.Content, func(c Content) bool { return c.Type == TextContent })
+	if i < 0 {
+		return ""
+	}
+	return r.Content[i].Text
 }

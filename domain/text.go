@@ -1,11 +1,73 @@
 package domain
 
 import (
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"toolserver/rawjson"
 )
+
+// shortEntry is an entry of a [List] whose long values are cut.
+type shortEntry struct {
+	text    string
+	results json.RawMessage
+	note    string // says that they are, and how to read them
+}
+
+// minValue is how short values of an entry may become, in bytes.
+const minValue = 100
+
+// shorten cuts the values of an entry that has more than room characters by itself, and
+// keeps the entry as it is for read_large_result. It is not ok if long values are not what
+// makes the entry long.
+func (c *Call) shorten(text string, results []byte, room int) (short shortEntry, ok bool) {
+	// A secret that is cut would not be found any more.
+	text, results = c.catalog.redactor.text(text), c.catalog.redactor.json(results)
+	for most := room; most >= minValue; most /= 2 {
+		short = shortEntry{text: cutLines(text, most), results: cutStrings(results, most)}
+		if max(utf8.RuneCountInString(short.text), utf8.RuneCount(short.results)/structuredShare) > room {
+			continue
+		}
+		short.note = fmt.Sprintf("the entry is too long: what has more than %s bytes is cut", Thousands(most))
+		if c.exec != nil {
+			short.note += "; all of it: " + c.exec.Results.Keep(c.Session.Principal, string(results)).Call(1)
+		}
+		return short, true
+	}
+	return short, false
+}
+
+// cutLines cuts the lines of a text or, if that is JSON, its strings.
+func cutLines(text string, most int) string {
+	if rawjson.Valid([]byte(text)) == nil {
+		return string(cutStrings([]byte(text), most))
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = clip(line, most)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// cutStrings cuts the strings of JSON that has no spaces, except names of members.
+func cutStrings(raw []byte, most int) []byte {
+	var short []byte
+	copied := 0 // what of raw is in short
+	for start, end := range rawjson.Strings(raw) {
+		if name := end < len(raw) && raw[end] == ':'; name || end-start <= most {
+			continue
+		}
+		if s, err := rawjson.String(raw[start:end]); err == nil {
+			short = rawjson.AppendString(append(short, raw[copied:start]...), clip(s, most))
+			copied = end
+		}
+	}
+	return append(short, raw[copied:]...)
+}
 
 // maxName bounds a name that came with a request, in bytes.
 const maxName = 100

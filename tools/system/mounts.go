@@ -3,12 +3,15 @@ package system
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/shirou/gopsutil/v4/common"
 	"github.com/shirou/gopsutil/v4/disk"
+
+	"toolserver/domain"
 )
 
 // mount is one entry of the system's list of mounts.
@@ -92,4 +95,21 @@ func (m mount) isStorage() bool {
 		return strings.Contains(m.device, ":") // host:path of a share; others are desktops' and containers' views
 	}
 	return strings.HasPrefix(m.device, "/dev/") && m.device != "/dev/fuse"
+}
+
+// line is the line of an entry in a list: facts, with commas between them.
+type line struct{ strings.Builder }
+
+// add adds a fact, unless its value is an empty string.
+func (l *line) add(format string, value any) {
+	if s, ok := value.(string); ok {
+		if s == "" {
+			return
+		}
+		value = domain.OneLine(s)
+	}
+	if l.Len() > 0 {
+		l.WriteString(", ")
+	}
+	fmt.Fprintf(l, format, value)
 }
