@@ -16,7 +16,6 @@ type Principal struct {
 	ID              string
 	Name            string // for display; two principals may have the same
 	Groups          []string
-	Scopes          []string  // what the credentials were issued for; nil if that is not limited
 	ComplianceLevel string    // of the data this principal works with; empty means unset
 	Expires         time.Time // when the credentials stop being valid; zero means never
 }

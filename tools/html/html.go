@@ -69,7 +69,11 @@ func Text(src string, o Options) string {
 	return text
 }
 
-// Convert is [Text] or [Markdown], and tells besides how many characters [Options.SkipMarked] has left out.
+// Convert is [Text], or converts to CommonMark with pipe tables, and tells besides how many characters [Options.SkipMarked] has
+// left out. In Markdown blocks, addresses and what is left out are as in Text, but images keep their addresses, and code, tables,
+// headings, quotes and emphasis are marked as such. With the style None, links are their text; with List they are numbered
+// references, whose definitions end the document. Rows for layout are paragraphs. Lists and quotes more than ten deep stand on the
+// same level.
 func Convert(src string, o Options, markdown bool) (text string, unshown int) {
 	r := newRenderer(src, o)
 	if markdown {

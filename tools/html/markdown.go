@@ -16,16 +16,6 @@ import (
 // maxLinkBreaks is how many breaks there are in a link of Markdown before it ends: one never closed does not make one line of all.
 const maxLinkBreaks = 20
 
-// Markdown converts a document or a fragment to CommonMark with pipe tables. Blocks, addresses and what is left out are as in
-// [Text], but images keep their addresses, and code, tables, headings, quotes and emphasis are marked as such. With the style None,
-// links are their text; with List they are numbered references, whose definitions end the document.
-//
-// Rows for layout are paragraphs. Lists and quotes more than ten deep stand on the same level.
-func Markdown(src string, o Options) string {
-	text, _ := Convert(src, o, true)
-	return text
-}
-
 // mark is what is put around text in Markdown. Marks are noted when an element begins and written when text follows, so that
 // there are none around nothing or white space.
 type mark uint8

@@ -20,16 +20,6 @@ import (
 // if there is none. Names in it may hold anything, commas and angle brackets too: [Addresses] tells names from addresses.
 func Header(p *gmail.MessagePart, name string) string { return DecodeHeader(rawHeader(p, name)) }
 
-// Headers returns all headers of that name as [Header] does.
-func Headers(p *gmail.MessagePart, name string) (all []string) {
-	for _, h := range p.Headers {
-		if h != nil && strings.EqualFold(h.Name, name) {
-			all = append(all, DecodeHeader(h.Value))
-		}
-	}
-	return all
-}
-
 // Addresses returns the addresses in the first header of that name, names decoded; none if the header is malformed.
 func Addresses(p *gmail.MessagePart, name string) []*mail.Address {
 	// The parser decodes fewer charsets, and word for word. It is given names in quotes.
