@@ -384,24 +384,6 @@ func (c *Client) List(ctx context.Context, method string) (items []json.RawMessa
 	}
 }
 
-// Tools is [Client.List] of tools/list. Over HTTP, in 2026-07-28, it leaves out the
-// tools that clients have to reject because their x-mcp-header is invalid, and
-// returns why.
-func (c *Client) Tools(ctx context.Context) (tools []json.RawMessage, rejected []error, err error) {
-	all, err := c.List(ctx, string(mcp.MethodToolsList))
-	if _, http := c.transport.(*httpTransport); !http || !c.modern() {
-		return all, nil, err
-	}
-	for _, tool := range all {
-		if err := CheckHeaders(tool); err != nil {
-			rejected = append(rejected, err)
-		} else {
-			tools = append(tools, tool)
-		}
-	}
-	return tools, rejected, err
-}
-
 // Filter says which changes the server is to notify of. List changes of servers
 // with a handshake are notified of in any case.
 type Filter struct {

@@ -218,7 +218,7 @@ func (s *server) rows(rows []row) {
 
 func checkTools(t *testing.T) {
 	s := serve(t, "")
-	listed, _, err := s.mcp.Tools(t.Context())
+	listed, err := s.mcp.List(t.Context(), "tools/list")
 	if must(t, err); len(listed) < 15 {
 		t.Errorf("%d tools", len(listed))
 	}

@@ -62,8 +62,8 @@ func (s *Site) Try(ctx context.Context, name, version string) (tools int, err er
 }
 
 func count(ctx context.Context, c *mcpclient.Client) (int, error) {
-	tools, rejected, err := c.Tools(ctx)
-	return len(tools) + len(rejected), err
+	tools, err := c.List(ctx, "tools/list")
+	return len(tools), err
 }
 
 func try(ctx context.Context, argv, env []string, opts mcpclient.Options) (tools int, err error) {
