@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,7 +90,7 @@ func TestStdioPingBehindStarts(t *testing.T) {
 	for i := range calls {
 		lines.WriteString(bash(strconv.Itoa(i), strings.Repeat("true; ", 1000)+"cat denied") + "\n")
 	}
-	go w.write(lines.String() + request(`"p"`, "ping", "{}") + "\n")
+	go io.WriteString(w.in, lines.String()+request(`"p"`, "ping", "{}")+"\n") // the answer tells if it fails
 	w.answer(`"p"`)
 	if earlier := len(w.before); earlier > calls/4 {
 		t.Errorf("%d of %d calls were answered before the ping behind them", earlier, calls)
