@@ -1,6 +1,8 @@
 package mcpshape
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -146,45 +148,54 @@ func NewTool(raw []byte) (Tool, error) {
 const maxName = 64
 
 // renamed gives arguments names that all APIs of models accept, and returns what they
-// stand for.
+// stand for. What else names arguments at the root is left to the server then.
 func (r *repair) renamed(schema []byte) (_ []byte, arguments map[string]string) {
 	properties := rawjson.Member(schema, "properties")
+	taken, offered := map[string]bool{}, map[string]string{} // names, and those instead of own ones
+	_ = rawjson.Object(properties, func(key, _ []byte) error {
+		taken[string(key)] = true
+		return nil
+	})
 	out := []byte("{")
 	_ = rawjson.Object(properties, func(key, value []byte) error {
-		name, own := acceptable(string(key)), string(key)
-		for name != own && (rawjson.Member(properties, name) != nil || arguments[name] != "") {
-			name += "_"
+		own, name := string(key), acceptable(string(key))
+		if name != own && taken[name] {
+			sum := sha256.Sum256(key)
+			name = name[:min(len(name), maxName-9)] + "_" + hex.EncodeToString(sum[:4])
+		}
+		if name != own && taken[name] {
+			r.note("argument "+strconv.Quote(own), "is left out: its name cannot be told from that of another")
+			return nil
 		}
 		if name != own {
-			if arguments == nil {
-				arguments = map[string]string{}
-			}
-			arguments[name] = own
+			taken[name], offered[own] = true, name
 			r.note("argument "+strconv.Quote(own), "is offered as "+name)
 		}
 		out = appendMember(out, []byte(name), value)
 		return nil
 	})
-	if arguments == nil {
+	if len(offered) == 0 {
 		return schema, nil
 	}
-	schema = rawjson.With(schema, "properties", append(out, '}'))
-	if required := rawjson.Member(schema, "required"); required != nil {
-		list := []byte("[")
-		_ = rawjson.Array(required, func(raw []byte) error {
-			name, _ := rawjson.String(raw)
-			for offered, own := range arguments {
-				if own == name {
-					raw = rawjson.AppendString(nil, offered)
-				}
-			}
-			if len(list) > 1 {
-				list = append(list, ',')
-			}
-			list = append(list, raw...)
-			return nil
-		})
-		schema = rawjson.With(schema, "required", append(list, ']'))
+	schema, arguments = rawjson.With(schema, "properties", append(out, '}')), map[string]string{}
+	for own, name := range offered {
+		arguments[name] = own
+	}
+	required := elements(rawjson.Member(schema, "required"))
+	for i, raw := range required {
+		own, _ := rawjson.String(raw)
+		if name, ok := offered[own]; ok {
+			required[i] = rawjson.AppendString(nil, name)
+		}
+	}
+	if required != nil {
+		schema = rawjson.With(schema, "required", list(required))
+	}
+	for _, keyword := range []string{"allOf", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies"} {
+		if rawjson.Member(schema, keyword) != nil {
+			schema = rawjson.Without(schema, keyword)
+			r.note(keyword, "is left to the server to check")
+		}
 	}
 	return schema, arguments
 }

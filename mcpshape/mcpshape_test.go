@@ -54,15 +54,29 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestNames has arguments whose names APIs of models refuse called by others.
+// TestNames has arguments whose names APIs of models refuse called by others, however many
+// look alike.
 func TestNames(t *testing.T) {
-	tool, err := NewTool([]byte(`{"name":"a","inputSchema":{"type":"object","properties":{"$filter":{},"_filter":{},"":{},"é!":{}},"required":["$filter","_filter"]}}`))
+	tool, err := NewTool([]byte(`{"name":"a","inputSchema":{"type":"object","properties":{"$filter":{},"_filter":{},"":{},"é":{}},"required":["$filter","_filter"],"if":{"required":["$filter"]}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(tool.Raw), `{"type":"object","properties":{"_filter_":{},"_filter":{},"_":{},"__":{}},"required":["_filter_","_filter"]}`) ||
-		tool.Arguments["_filter_"] != "$filter" || tool.Arguments["__"] != "é!" || len(tool.Arguments) != 3 {
+	if !strings.Contains(string(tool.Raw), `{"type":"object","properties":{"_filter_0c097d40":{},"_filter":{},"_":{},"__4a99557e":{}},"required":["_filter_0c097d40","_filter"]}`) ||
+		tool.Arguments["_filter_0c097d40"] != "$filter" || len(tool.Arguments) != 3 {
 		t.Errorf("%s, %v", tool.Raw, tool.Arguments)
+	}
+	many := ""
+	for i := range 2500 {
+		many += `,"` + strings.Repeat("x", 70) + strconv.Itoa(i) + `":{}`
+	}
+	tool, err = NewTool([]byte(`{"name":"a","inputSchema":{"type":"object","properties":{` + many[1:] + `}}}`))
+	if err != nil || len(tool.Arguments) != 2500 {
+		t.Errorf("%d, %v", len(tool.Arguments), err)
+	}
+	for name := range tool.Arguments {
+		if len(name) > maxName {
+			t.Errorf("%s has %d characters", name, len(name))
+		}
 	}
 }
 

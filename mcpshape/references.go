@@ -1,7 +1,9 @@
 package mcpshape
 
 import (
+	"bytes"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -150,4 +152,9 @@ func elements(array []byte) (all [][]byte) {
 		return nil
 	})
 	return all
+}
+
+// list returns an array of elements.
+func list(elements [][]byte) []byte {
+	return slices.Concat([]byte("["), bytes.Join(elements, []byte(",")), []byte("]"))
 }

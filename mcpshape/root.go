@@ -61,7 +61,7 @@ func (r *repair) flat(root []byte) []byte {
 		}
 	}
 	if rest != nil {
-		root = rawjson.With(root, "allOf", slices.Concat([]byte("["), bytes.Join(rest, []byte(",")), []byte("]")))
+		root = rawjson.With(root, "allOf", list(rest))
 	}
 	return root
 }
@@ -128,7 +128,7 @@ func union(a, b []byte) []byte {
 			all = append(all, element)
 		}
 	}
-	return slices.Concat([]byte("["), bytes.Join(all, []byte(",")), []byte("]"))
+	return list(all)
 }
 
 // either returns a schema that accepts what meets one of some: of these it has the

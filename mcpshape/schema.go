@@ -42,7 +42,7 @@ var schemaShape = sync.OnceValue(func() *shape {
 	names := &shape{elements: text, distinct: true}
 	kind := among("string", "integer", "number", "boolean", "array", "object", "null")
 	schema := &shape{value: isFlag, settle: (*repair).keywords}
-	list := &shape{elements: schema, least: 1, instead: anything}
+	parts := &shape{elements: schema, least: 1, instead: anything}
 	schemas := &shape{every: schema, instead: anything}
 	schema.members = map[string]*shape{
 		"$schema": text, "$comment": text, "$ref": text, "$dynamicRef": text, "$anchor": anchor, "$dynamicAnchor": anchor,
@@ -62,7 +62,7 @@ var schemaShape = sync.OnceValue(func() *shape {
 		schema.members[name] = schemas
 	}
 	for _, name := range []string{"allOf", "anyOf", "oneOf", "prefixItems"} {
-		schema.members[name] = list
+		schema.members[name] = parts
 	}
 	for _, name := range []string{
 		"additionalItems", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "propertyNames", "contains", "contentSchema", "not", "if", "then", "else",

@@ -231,5 +231,5 @@ func (r *repair) array(s *shape, raw []byte) ([]byte, bool) {
 	case !changed:
 		return raw, true
 	}
-	return slices.Concat([]byte("["), bytes.Join(all, []byte(",")), []byte("]")), true
+	return list(all), true
 }

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
 
+	"toolserver/lazyregexp"
 	"toolserver/mcpclient"
 	"toolserver/sandbox"
 	"toolserver/sandbox/process"
@@ -141,11 +140,9 @@ const maxWords = 300
 // naming matches the line of an error that names it, which other lines follow: where it
 // happened, how to find out more. npm says it before that.
 var (
-	naming = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^(?:Uncaught |docker: |thread .* )?(?:(?:\w+[.$])*\w*(?:Error|Exception)\b.{0,40}: ?\S|panic: |panicked at |fatal(?: error)?: |Unhandled exception|Exception in thread |error(?:\[\w+\])?: |ERROR: )(?:.*:\n.+|.*)`)
-	})
-	notices   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^npm notice.*\n?`) })
-	namingNPM = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^npm (?:ERR!|error) (?:\S+ ){2,}\S.*`) })
+	naming    = lazyregexp.New(`(?m)^(?:Uncaught |docker: |thread .* )?(?:(?:\w+[.$])*\w*(?:Error|Exception)\b.{0,40}: ?\S|panic: |panicked at |fatal(?: error)?: |Unhandled exception|Exception in thread |error(?:\[\w+\])?: |ERROR: )(?:.*:\n.+|.*)`)
+	notices   = lazyregexp.New(`(?m)^npm notice.*\n?`)
+	namingNPM = lazyregexp.New(`(?m)^npm (?:ERR!|error) (?:\S+ ){2,}\S.*`)
 )
 
 // lastWords returns what of the standard error says why a program failed, or else its end, to

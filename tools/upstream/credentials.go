@@ -1,22 +1,17 @@
 package upstream
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"toolserver/domain"
+	"toolserver/lazyregexp"
 )
 
 // issued matches the forms of keys that services give out, with what stands before them.
-var issued = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|[^A-Za-z0-9_/.-])(?:sk-|pk_live_|sk_live_|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|hf_|eyJ[A-Za-z0-9_-]{10,}\.|npm_|pat-)[A-Za-z0-9_.-]{8,}`)
-})
+var issued = lazyregexp.New(`(^|[^A-Za-z0-9_/.-])(?:sk-|pk_live_|sk_live_|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|hf_|eyJ[A-Za-z0-9_-]{10,}\.|npm_|pat-)[A-Za-z0-9_.-]{8,}`)
 
 // assigned matches a name of a secret, and its value.
-var assigned = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)((?:authorization|token|secret|passw(?:or)?d|api[-_]?key|cookie)["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?|\bbearer\s+)([^\s"',;]{8,})`)
-})
+var assigned = lazyregexp.New(`(?i)((?:authorization|token|secret|passw(?:or)?d|api[-_]?key|cookie)["']?\s*[:=]\s*["']?(?:(?:bearer|basic)\s+)?|\bbearer\s+)([^\s"',;]{8,})`)
 
 // HasIssued reports whether there is a key in a text that has the form of those that
 // services give out.
