@@ -175,13 +175,17 @@ type credential struct {
 
 func credentials() []credential {
 	return []credential{
-		{"ANTHROPIC_API_KEY", "anthropic.api_key", func(c *Config) *string { return &c.Anthropic.APIKey }},
+		{"TOOLSERVER_ANTHROPIC_API_KEY", "anthropic.api_key", func(c *Config) *string { return &c.Anthropic.APIKey }},
 		{"ANTHROPIC_ADMIN_API_KEY", "anthropic.admin_api_key", func(c *Config) *string { return &c.Anthropic.AdminAPIKey }},
 		{"BRAVE_API_KEY", "web.search.brave.api_key", func(c *Config) *string { return &c.Web.Search.Brave.APIKey }},
 		{"TAVILY_API_KEY", "web.search.tavily.api_key", func(c *Config) *string { return &c.Web.Search.Tavily.APIKey }},
 		{"GOOGLE_CLIENT_SECRET", "google.client_secret", func(c *Config) *string { return &c.Google.ClientSecret }},
 	}
 }
+
+// clientKey names the environment variable of a key that clients such as Claude Code have for
+// themselves and pass on. It is a secret, but not given to this server to spend.
+const clientKey = "ANTHROPIC_API_KEY"
 
 // googleClientID names the environment variable of what is no secret.
 const googleClientID = "GOOGLE_CLIENT_ID"
@@ -200,6 +204,9 @@ func (l *Loaded) credentials() {
 				l.Secrets = append(l.Secrets, key)
 			}
 		}
+	}
+	if key := ambient(clientKey); key != "" {
+		l.Secrets = append(l.Secrets, key)
 	}
 	if l.Google.ClientID = strings.TrimSpace(l.Google.ClientID); l.Google.ClientID == "" {
 		l.Google.ClientID = ambient(googleClientID)

@@ -30,6 +30,6 @@ func secrets() []secret {
 	return []secret{
 		{"BRAVE_API_KEY", "Brave Search API key", "For web_search; leave it empty if you do not search the web."},
 		{"TAVILY_API_KEY", "Tavily API key", "For web_search, instead of Brave or beside it."},
-		{"ANTHROPIC_API_KEY", "Anthropic API key", "For claude_conversation, which asks a Claude model."},
+		{"TOOLSERVER_ANTHROPIC_API_KEY", "Anthropic API key", "For claude_conversation, which asks a Claude model."},
 	}
 }

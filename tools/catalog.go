@@ -51,7 +51,7 @@ const noShell = "needs a shell, bash or sh, and this machine has none, as in the
 var conditional = map[string][]domain.Missing{
 	"anthropic": {
 		{Kind: domain.KindTool, Name: "anthropic_usage", Category: "ai", Reason: "needs the environment variable ANTHROPIC_ADMIN_API_KEY, or anthropic.admin_api_key in the configuration"},
-		{Kind: domain.KindTool, Name: "claude_conversation", Category: "ai", Reason: "needs the environment variable ANTHROPIC_API_KEY, or anthropic.api_key in the configuration"},
+		{Kind: domain.KindTool, Name: "claude_conversation", Category: "ai", Reason: "needs a key of its own, since it costs money: anthropic.api_key in the configuration, such as ${ANTHROPIC_API_KEY}, or the environment variable TOOLSERVER_ANTHROPIC_API_KEY"},
 	},
 	"shell": {
 		{Kind: domain.KindTool, Name: "bash", Category: "shell", Reason: noShell},

@@ -28,7 +28,7 @@ func usesAnthropic(base string, options ...string) string {
 }
 
 // keys are those of the fake, in the environment.
-var keys = []string{"ANTHROPIC_API_KEY=" + anthropic.APIKey, "ANTHROPIC_ADMIN_API_KEY=" + anthropic.AdminKey}
+var keys = []string{"TOOLSERVER_ANTHROPIC_API_KEY=" + anthropic.APIKey, "ANTHROPIC_ADMIN_API_KEY=" + anthropic.AdminKey}
 
 // openAnthropic starts a server that uses a fake.
 func openAnthropic(t *testing.T, fake *anthropic.Server) *toolClient {

@@ -191,7 +191,7 @@ func TestCapabilitiesWording(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			fake := new(anthropic.Server)
-			c, dir := openTools(t, usesAnthropic(serveAnthropic(t, fake)), "ANTHROPIC_API_KEY="+anthropic.APIKey)
+			c, dir := openTools(t, usesAnthropic(serveAnthropic(t, fake)), "TOOLSERVER_ANTHROPIC_API_KEY="+anthropic.APIKey)
 			file, names := filepath.Join(dir, "capabilities.md"), c.names()
 			if tt.refused {
 				fake.Script(anthropic.MessagesPath, anthropic.Error(400, "invalid_request_error", "no"))

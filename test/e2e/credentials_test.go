@@ -24,7 +24,7 @@ type credential struct {
 var credentials = []credential{
 	{"BRAVE_API_KEY", "web: {search: {brave: {api_key: %s}}}", "web_search", "web.search.searxng.base_url", braveKey},
 	{"TAVILY_API_KEY", "web: {search: {tavily: {api_key: %s}}}", "web_search", "duckduckgo among web.search.providers", tavilyKey},
-	{"ANTHROPIC_API_KEY", "anthropic: {api_key: %s}", "claude_conversation", "anthropic.api_key", "sk-ant-api03-0123456789abcdef"},
+	{"TOOLSERVER_ANTHROPIC_API_KEY", "anthropic: {api_key: %s}", "claude_conversation", "anthropic.api_key", "sk-ant-api03-0123456789abcdef"},
 	{"ANTHROPIC_ADMIN_API_KEY", "anthropic: {admin_api_key: %s}", "anthropic_usage", "anthropic.admin_api_key", "sk-ant-admin01-0123456789abcdef"},
 }
 
@@ -80,8 +80,9 @@ func TestCredentials(t *testing.T) {
 	for _, c := range credentials {
 		all = append(all, c.variable+"="+c.value)
 	}
-	blank := []string{"BRAVE_API_KEY= ", "TAVILY_API_KEY=", "ANTHROPIC_API_KEY=\n", "ANTHROPIC_ADMIN_API_KEY="}
-	for name, s := range map[string]setup{"none": {}, "blank": {env: blank}} {
+	blank := []string{"BRAVE_API_KEY= ", "TAVILY_API_KEY=", "TOOLSERVER_ANTHROPIC_API_KEY=\n", "ANTHROPIC_ADMIN_API_KEY="}
+	clients := []string{"ANTHROPIC_API_KEY=sk-ant-api03-0123456789abcdef"} // which Claude Code passes on
+	for name, s := range map[string]setup{"none": {}, "blank": {env: blank}, "of the client": {env: clients}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			newGround(t, account{"own", os.Geteuid()}).there(s)

@@ -17,7 +17,7 @@ import (
 
 // Options are the section anthropic of the configuration.
 type Options struct {
-	APIKey      string `yaml:"api_key" secret:"true" doc:"Key of the Anthropic API, for claude_conversation; ANTHROPIC_API_KEY in the environment if unset."`
+	APIKey      string `yaml:"api_key" secret:"true" doc:"Key of the Anthropic API, for claude_conversation; TOOLSERVER_ANTHROPIC_API_KEY in the environment if unset."`
 	AdminAPIKey string `yaml:"admin_api_key" secret:"true" doc:"Admin key of the organization, for anthropic_usage; ANTHROPIC_ADMIN_API_KEY in the environment if unset."`
 	BaseURL     string `yaml:"base_url" format:"base_url" template:"-" doc:"Where the Anthropic API is."`
 	Version     string `yaml:"version" template:"-" doc:"Version of the API to ask for, sent as anthropic-version; unset, the one that each tool is written for."`
