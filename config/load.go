@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"toolserver/config/yamlconf"
@@ -249,8 +250,10 @@ func (l *Loaded) directories(given []string) error {
 // checkGiven explains why a directory of the command line does not exist, to those whose
 // client has neither a shell nor a directory of its own.
 func checkGiven(path string) error {
-	if _, err := os.Stat(path); filepath.IsAbs(path) || !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil
+	} else if filepath.IsAbs(path) {
+		return fmt.Errorf("the directory %s does not exist", path)
 	}
 	if rest, ok := strings.CutPrefix(filepath.ToSlash(path), "~"); ok && (rest == "" || rest[0] == '/') {
 		home, err := os.UserHomeDir()
@@ -297,7 +300,7 @@ func (l *Loaded) Warnings() (all []string) {
 		all = append(all, most+home+" is served: give the directory of a project instead (toolserver serve --stdio /path/to/project), "+
 			"or name it in working_directory and roots")
 	}
-	return append(all, l.unusedGroups()...)
+	return slices.Concat(all, l.source.Warnings, l.unusedGroups())
 }
 
 func (l *Loaded) directory(key, path string) (string, error) {

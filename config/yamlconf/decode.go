@@ -44,7 +44,7 @@ func Decode(file string, data []byte, into any, source *Source) error {
 	if err != nil {
 		return newError(file, 0, 0, oneLine(err.Error()))
 	}
-	d := &decoder{source: source, dir: dir, types: types}
+	d := &decoder{source: source, dir: dir, types: types, examples: map[string]string{}}
 	d.value(root, root, t, structschema.Rules{}, "", out)
 	if d.nodes > maxNodes {
 		d.errorf(root, "the file has more than %d values, counting aliases each time they are used", maxNodes)
@@ -72,6 +72,7 @@ type decoder struct {
 	source   *Source
 	dir      string // of the file
 	types    *structschema.Types
+	examples map[string]string // by path, of the fields that have one
 	errs     []*Error
 	nodes    int // values so far
 	expanded int // bytes that references stood for
@@ -186,6 +187,9 @@ func (d *decoder) structure(n *yaml.Node, t *structschema.Type, r structschema.R
 		case f != nil:
 			inner := f.Rules
 			inner.Secret = inner.Secret || r.Secret
+			if f.Example != "" {
+				d.examples[join(path, p.name)] = f.Example
+			}
 			d.value(p.value, p.key, f.Type, inner, join(path, p.name), out.FieldByIndex(f.Index))
 		case t.Rest != nil:
 			others = append(others, p)

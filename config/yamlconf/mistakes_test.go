@@ -49,7 +49,7 @@ func TestMistakes(t *testing.T) {
 		// rules
 		{"errors: jsonrcp", `1:9: errors must be jsonrpc or result, not "jsonrcp"; did you mean "jsonrpc"?`},
 		{"errors: loud", `1:9: errors must be jsonrpc or result, not "loud"`},
-		{"tools: {bash: {timeout: 601}}", "1:25: tools.bash.timeout must be from 0s to 10m, not 601"},
+		{"tools: {bash: {timeout: 601}}", "1:25: tools.bash.timeout must be from 0s to 10m, not 601 seconds"},
 		{"tools: {bash: {timeout: 11m}}", `1:25: tools.bash.timeout must be from 0s to 10m, not "11m"`},
 		{"tools: {bash: {timeout: 9223372036854775807}}", "1:25: tools.bash.timeout is out of range: it must be at most 292 years, not 9223372036854775807"},
 		{"limits: {max_result: 1}", "1:22: limits.max_result must be from 1KiB to 10MiB, not 1"},

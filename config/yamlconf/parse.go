@@ -127,6 +127,8 @@ func explain(text string) (better string, grammar bool) {
 		return "unexpected colon: check the indentation, or quote text that holds \": \"", false
 	case "found character that cannot start any token":
 		return "quote text that starts with @, ` or %", false
+	case "found unknown escape character", "did not find expected hexdecimal number":
+		return `a backslash in double quotes begins an escape; write paths of Windows in single quotes, or with /`, false
 	case "could not find expected ':'":
 		return "a key without a colon, or a text that continues on the next line without quotes", false
 	case "found unexpected end of stream":

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"toolserver/lazyregexp"
@@ -152,6 +153,19 @@ func readSmall(path string) (string, error) {
 	return text, nil
 }
 
+// pathSlips are paths that mean something else than their writer thinks, with what to write.
+// Before all others stands what an escape in double quotes has made of a path of Windows.
+var pathSlips = []struct {
+	form func() *regexp.Regexp
+	help string
+}{
+	{lazyregexp.New(`[\pC\x{a0}\x{2028}\x{2029}]`), `a backslash in double quotes begins an escape; write the path in single quotes, or with /`},
+	{lazyregexp.New(`^~`), "~ is your own home directory, alone and before a slash; write the whole path, or ./~ for a name that begins with it"},
+	{lazyregexp.New(`^\$\w`), "write ${NAME} for a variable, or ./$ for a name that begins with it"},
+	{lazyregexp.New(`^%\w+%`), "write ${NAME} for a variable, or ./% for a name that begins with it"},
+	{lazyregexp.New(`^\w+://`), "write a path, not a URL"},
+}
+
 // resolve makes the path in a configuration file absolute, unless it may stay relative.
 func (d *decoder) resolve(path string, relative bool) (string, error) {
 	if path == "" || filepath.IsAbs(path) || os.IsPathSeparator(path[0]) {
@@ -160,6 +174,11 @@ func (d *decoder) resolve(path string, relative bool) (string, error) {
 	if path != "~" && (len(path) < 2 || path[0] != '~' || !os.IsPathSeparator(path[1])) {
 		if relative {
 			return path, nil
+		}
+		for _, s := range pathSlips {
+			if s.form().MatchString(path) {
+				return "", fmt.Errorf("%q: %s", clip(path), s.help)
+			}
 		}
 		return filepath.Join(d.dir, path), nil
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -45,6 +46,9 @@ func (d *decoder) scalar(n *yaml.Node, t *structschema.Type, r structschema.Rule
 		d.forbidden(n, v, t, r, path)
 	default:
 		out.Set(v)
+		if t.Kind == structschema.Duration {
+			d.doubt(n, text, time.Duration(v.Int()), path)
+		}
 		if r.Format != "" {
 			d.source.Formatted = append(d.source.Formatted, Formatted{path, r.Format, text})
 		}
@@ -124,11 +128,30 @@ func set(v reflect.Value, t *structschema.Type, n *yaml.Node, anyType bool) erro
 	return nil
 }
 
+// doubt warns of numbers that milliseconds have and seconds hardly: a number without a unit
+// is in seconds.
+func (d *decoder) doubt(n *yaml.Node, text string, value time.Duration, path string) {
+	// Times of people are multiples of five minutes, and long ones of half an hour.
+	whole := value <= time.Hour && value%(5*time.Minute) == 0 || value%(30*time.Minute) == 0
+	if value >= 500*time.Second && value%(100*time.Second) == 0 && !whole && strings.Trim(text, "0123456789_") == "" {
+		d.source.Warnings = append(d.source.Warnings, newError(d.source.file, n.Line, n.Column,
+			fmt.Sprintf("%s: %s is %s, since a number without a unit is in seconds; write %s if that is meant, or %s for milliseconds",
+				path, text, structschema.FormatDuration(value), structschema.FormatDuration(value), structschema.FormatDuration(value/1000))).Error())
+	}
+}
+
 // wrongType reports a value of another type than t.
 func (d *decoder) wrongType(n *yaml.Node, t *structschema.Type, r structschema.Rules, path string) {
-	hint := ""
-	if t.Kind == structschema.String && n.Kind == yaml.ScalarNode && !r.Secret {
+	hint, key := "", path[strings.LastIndexByte(path, '.')+1:]
+	switch example := d.examples[path]; {
+	case example != "":
+		hint = fmt.Sprintf("; write it as in %s: %s", key, example)
+	case t.Kind == structschema.String && n.Kind == yaml.ScalarNode && !r.Secret:
 		hint = fmt.Sprintf("; put it in quotes: %q", clip(n.Value))
+	case t.Short != nil && n.Kind == yaml.SequenceNode:
+		if i := slices.IndexFunc(t.Fields, func(f structschema.Field) bool { return f.Type.Kind == structschema.List }); i >= 0 {
+			hint = fmt.Sprintf("; write it as in %s: {%s: [...]}", key, t.Fields[i].Name)
+		}
 	}
 	d.errorf(n, "%s must be %s, not %s%s", subject(path), looks(t), shown(n, r), hint)
 }
@@ -137,7 +160,11 @@ func (d *decoder) wrongType(n *yaml.Node, t *structschema.Type, r structschema.R
 func (d *decoder) forbidden(n *yaml.Node, v reflect.Value, t *structschema.Type, r structschema.Rules, path string) {
 	switch {
 	case t.Kind != structschema.String:
-		d.errorf(n, "%s must be %s, not %s", path, r.Limits(), shown(n, r))
+		unit := ""
+		if t.Kind == structschema.Duration && n.ShortTag() == "!!int" {
+			unit = " seconds"
+		}
+		d.errorf(n, "%s must be %s, not %s%s", path, r.Limits(), shown(n, r), unit)
 	case r.Enum != nil && !slices.Contains(r.Enum, v.String()):
 		near := ""
 		if word, ok := nearest.Word(n.Value, r.Enum); ok && !r.Secret {

@@ -49,6 +49,9 @@ type Source struct {
 	// Formatted are the texts whose fields have the tag format, for the caller to
 	// check.
 	Formatted []Formatted
+
+	// Warnings are about what is accepted, but probably not meant, each with its place.
+	Warnings []string
 }
 
 // Formatted is a text at a path that has to be in a notation.

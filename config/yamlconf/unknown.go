@@ -68,12 +68,15 @@ func (d *decoder) elsewhere(word string, t *structschema.Type) (keys []string, h
 		var below []section
 		for _, s := range level {
 			top, _, _ := strings.Cut(s.path, ".")
-			if f := called(s.t.Fields, word); f != nil && s.path != "" && !seen[top+"."+f.Name] && len(keys) < maxMeant {
+			f := called(s.t.Fields, word)
+			if f != nil && s.path != "" && !seen[top+"."+f.Name] && len(keys) < maxMeant {
 				seen[top+"."+f.Name] = true
 				keys, help = append(keys, join(s.path, f.Name)), cmp.Or(help, f.Hint)
 			}
 			for i := range s.t.Fields {
-				below = append(below, d.sections(s.path, &s.t.Fields[i])...)
+				if &s.t.Fields[i] != f {
+					below = append(below, d.sections(s.path, &s.t.Fields[i])...)
+				}
 			}
 		}
 		level = below

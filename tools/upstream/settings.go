@@ -28,7 +28,7 @@ type Settings struct {
 	Sandbox   bool              `yaml:"sandbox" doc:"Run the program in the sandbox of commands, under the policy of read_file and write_file."`
 	URL       string            `yaml:"url" format:"server_url" doc:"Address of a server that is reached over HTTP."`
 	Headers   map[string]string `yaml:"headers" format:"header" doc:"HTTP headers of each request, such as Authorization."`
-	Transport string            `yaml:"transport" enum:"stdio|http|sse" doc:"How messages travel; unset, it follows from command and url, and is sse (the transport of 2024) for an address that ends in /sse."`
+	Transport string            `yaml:"transport" also:"type" enum:"stdio|http|sse" doc:"How messages travel; unset, it follows from command and url, and is sse (the transport of 2024) for an address that ends in /sse."`
 
 	Groups          []string          `yaml:"groups" doc:"Groups that may use the server; everyone if unset."`
 	ComplianceLevel string            `yaml:"compliance_level" format:"level" doc:"Compliance level of what the server gives access to."`

@@ -186,13 +186,17 @@ func (a *App) serveHTTP(ctx context.Context, o ServeOptions) error {
 	served := certificate{app: a}
 	served.now.Store(cert)
 	l, err := net.Listen("tcp", o.HTTP)
-	if err == nil { // or connections could take the descriptors that calls need
-		l = netutil.LimitListener(l, osfile.Descriptors()/2)
-	}
 	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			err = fmt.Errorf("%w: stop the program that serves there, or choose another address, such as 127.0.0.1:0 for any free port", err)
+		}
+		if o.HTTP == cfg.Server.HTTP {
+			err = cfg.Mistake("server.http", "%v", err)
+		}
 		return err
 	}
 	defer l.Close()
+	l = netutil.LimitListener(l, osfile.Descriptors()/2) // or connections could take the descriptors that calls need
 	scheme := "http"
 	if cert != nil {
 		l = tls.NewListener(l, served.config())

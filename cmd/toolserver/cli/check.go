@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -132,6 +133,11 @@ func (r *checkReport) configuration(cfg *config.Loaded) {
 			found = cfg.Server.HTTP + ": no interface of this machine has this address"
 		}
 		r.line(!foreign && (loopback || len(cfg.Server.Tokens) > 0), "http", found)
+		if l, err := net.Listen("tcp", cfg.Server.HTTP); err == nil {
+			l.Close()
+		} else if !foreign {
+			r.note("warn", "http", "serve could not start now, unless this server is what serves there: "+err.Error())
+		}
 	}
 }
 
