@@ -22,7 +22,7 @@ var snippets = map[string]struct {
 	code int
 }{
 	"./toolserver install claude-desktop --dir ~/project": {says: "claude_desktop_config.json"},
-	"./toolserver install":                                {says: "name the clients", code: 2},
+	"./toolserver install --dir ~/project":                {says: "name the clients", code: 2},
 	"toolserver install":                                  {says: "no MCP client was found", code: 2},
 	"toolserver install CLIENT --dir /path/to/project":    {says: "the entry works"},
 	"toolserver install cursor --dir ~/work":              {says: "the entry works"},
