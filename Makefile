@@ -1,5 +1,6 @@
 # What a developer types. README names run and test.
 BIN := toolserver
+HTTP ?= 127.0.0.1:8080
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 DATE := $(shell TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd 2>/dev/null)
 # grpcnotrace leaves out pages of a debugging server that brings 4 MB with it.
@@ -7,9 +8,10 @@ BUILD := CGO_ENABLED=0 go build -tags grpcnotrace -trimpath -ldflags "-s -w -X m
 
 .PHONY: run build check test test-windows test-release bench soak release
 
-# Build the server and serve the current directory to clients on this machine.
+# Build the server and serve the current directory to clients on this machine;
+# make run HTTP=127.0.0.1:9000 does it elsewhere.
 run: build
-	./$(BIN) serve --http 127.0.0.1:8080
+	./$(BIN) serve --http $(HTTP)
 
 build:
 	$(BUILD) -o $(BIN) ./cmd/toolserver
