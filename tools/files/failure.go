@@ -9,6 +9,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox/pathguard"
+	"toolserver/tools/files/content"
 )
 
 // failedCall is the result of a call that cannot be carried out, as an error.
@@ -20,12 +21,15 @@ func failed(errorType, message, hint string) error {
 
 func (f *failedCall) Error() string { return f.Content[0].Text }
 
-// failure returns what a tool answers to an error: the result of a [*failedCall], or what
-// it makes of the guard's refusal, whose kinds become error types here only. Another
+// failure returns what a tool answers to an error: the result of a [*failedCall], what
+// a [*content.Failure] says, or what it makes of the guard's refusal, whose kinds become error types here only. Another
 // error is returned as it is: the tool broke, or its context ended.
 func (t fileTool) failure(err error) (domain.ToolResult, error) {
 	if f, ok := errors.AsType[*failedCall](err); ok {
 		return f.ToolResult, nil
+	}
+	if f, ok := errors.AsType[*content.Failure](err); ok {
+		return domain.Failure(f.Type, f.Message, f.Hint), nil
 	}
 	refusal, ok := errors.AsType[*pathguard.Error](err)
 	if !ok {

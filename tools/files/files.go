@@ -15,6 +15,7 @@ import (
 	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 	"toolserver/tools/declare"
+	"toolserver/tools/files/content"
 	"toolserver/tools/lift"
 )
 
@@ -54,7 +55,7 @@ func all() []declare.Entry[*toolset] {
 		return e
 	}
 	return []declare.Entry[*toolset]{
-		filtering(entry(ReadFile, ReadFile, "", ReadSettings{}, readFile), pdfinfo, pdftotext),
+		filtering(entry(ReadFile, ReadFile, "", ReadSettings{}, readFile), content.Programs()...),
 		entry(WriteFile, "", WriteFile, WriteSettings{}, writeFile),
 		entry("append_file", "", WriteFile, nil, appendFile),
 		entry("edit_file", ReadFile, WriteFile, nil, editFile),

@@ -13,6 +13,7 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox/pathguard"
 	"toolserver/tools/declare"
+	"toolserver/tools/files/content"
 	"toolserver/tools/files/document"
 	"toolserver/tools/files/textfile"
 )
@@ -29,7 +30,7 @@ type readInput struct {
 func readFile(t fileTool) domain.Tool {
 	// One byte more than is shown whole tells that a file is longer.
 	size := t.options.MaxChars + 1
-	r := &fileReader{fileTool: t, decoding: make(chan struct{}, 1), settings: declare.Of[ReadSettings](t.options.Settings, t.name), buffers: sync.Pool{New: func() any {
+	r := &fileReader{fileTool: t, contents: content.NewReader(t.held.Filters()), settings: declare.Of[ReadSettings](t.options.Settings, t.name), buffers: sync.Pool{New: func() any {
 		b := make([]byte, size)
 		return &b
 	}}}
@@ -53,7 +54,7 @@ type fileReader struct {
 	fileTool
 	settings ReadSettings
 	buffers  sync.Pool // of *[]byte
-	decoding chan struct{}
+	contents *content.Reader
 }
 
 // readMeta is the _meta of text that was read.
@@ -101,21 +102,18 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 	if err := call.begin(*buf); err != nil {
 		return ioFailure(path, err), nil
 	}
-	switch t := call.kind(); t.Kind {
-	case document.Docx, document.Xlsx, document.Pptx, document.OpenDocument, document.Epub:
-		return call.document(ctx, t)
-	case document.Notebook:
-		return call.notebook(ctx, t)
-	case document.Mail, document.HTML, document.CSV:
-		return call.rendered(ctx, t)
+	src := content.Source{Name: path, Type: call.kind(), R: f, Size: f.Info.Size, File: f.File, Charset: cs}
+	switch src.Type.Kind {
+	case document.Other:
+		return call.text(ctx)
 	case document.Image:
-		return call.image(ctx, t)
+		return call.image(ctx, src)
 	case document.PDF:
-		return call.pdf(ctx, t)
+		return call.pdf(ctx, src)
 	case document.Binary:
-		return call.refuse(t), nil
+		return call.refuse(src.Type), nil
 	}
-	return call.text(ctx)
+	return call.document(ctx, src)
 }
 
 // kind returns what the file is to be read as. Of files that are text themselves, models edit
@@ -156,7 +154,7 @@ func (c *reading) begin(buf []byte) error {
 func (c *reading) text(ctx context.Context) (domain.ToolResult, error) {
 	src := source{size: int64(len(c.head)), fileSize: max(c.file.Info.Size, int64(len(c.head)))}
 	if !c.all {
-		src.r, src.size = ctxReaderAt{ctx, c.file}, src.fileSize
+		src.r, src.size = content.Until(ctx, c.file), src.fileSize
 		return c.window(ctx, src)
 	}
 	if c.in.Offset == nil && c.in.Limit == nil && !c.in.LineNumbers {
@@ -207,19 +205,6 @@ func (r *fileReader) open(path string) (*pathguard.File, string, error) {
 func isNotFound(err error) bool {
 	e, ok := errors.AsType[*pathguard.Error](err)
 	return ok && e.Kind == pathguard.KindNotFound
-}
-
-// ctxReaderAt is a file whose reading ends with the context of the call.
-type ctxReaderAt struct {
-	ctx context.Context
-	r   io.ReaderAt
-}
-
-func (c ctxReaderAt) ReadAt(p []byte, off int64) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.ReadAt(p, off)
 }
 
 // unreadable answers for a file that cannot be read as text in the encoding asked for.

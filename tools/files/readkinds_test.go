@@ -118,7 +118,7 @@ func TestReadSources(t *testing.T) {
 	b.run(t, "read_file", []tooltest.Case{
 		{Name: "notebook", Args: `{"path":"n.ipynb"}`, Want: "Hi\n\n```\nplot()\n```\n\n[image 1: image/png]\n\n[image 2", Check: images(8, "[3 more images")},
 		{Name: "lines of a notebook", Args: `{"path":"n.ipynb","offset":7,"limit":3}`, Want: "[image 1: image/png]\n\n[image 2", Check: images(2)},
-		{Name: "broken image", Args: `{"path":"n.ipynb","offset":-1}`, Want: "[image 11: image/png]", Check: images(0, "[image 11 cannot be shown")},
+		{Name: "broken image", Args: `{"path":"n.ipynb","offset":-1}`, Want: "[image 11: image/png]", Check: images(0, "[image 11 is not a whole")},
 		{Name: "source of a notebook", Args: `{"path":"n.ipynb","format":"raw","limit":1}`, Want: `{"cells":[{"cell_type":"markdown"`},
 		{Name: "no notebook", Args: `{"path":"bad.ipynb"}`, Want: "bad.ipynb is not a readable .ipynb file: it has no cells", ErrorType: "is_binary"},
 		{Name: "empty notebook", Args: `{"path":"empty.ipynb"}`},

@@ -143,16 +143,31 @@ func DetectText(name string, head []byte) Type {
 	return find(textTypes[:], name, string(head[:min(len(head), HeadSize)]), func(Type) bool { return true })
 }
 
+// TypeOf returns the type that has a media type, or none.
+func TypeOf(mime string) Type {
+	for i := range types {
+		if s := &types[i]; s.MIME == mime && mime != "" {
+			return s.named()
+		}
+	}
+	return Type{}
+}
+
+// named returns the type with the first of its extensions.
+func (s *signature) named() Type {
+	t := s.Type
+	format, _, _ := strings.Cut(s.extensions, " ")
+	t.Format = strings.TrimPrefix(format, ".")
+	return t
+}
+
 // find returns the first type whose signature a file has and that is accepted.
 func find(table []signature, name, head string, accept func(Type) bool) Type {
 	ext := strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
 	for i := range table {
 		s := &table[i]
 		if matches(head, s.magic) && (s.extensions == "" || slices.Contains(strings.Fields(s.extensions), ext)) && accept(s.Type) {
-			t := s.Type
-			format, _, _ := strings.Cut(s.extensions, " ")
-			t.Format = strings.TrimPrefix(format, ".")
-			return t
+			return s.named()
 		}
 	}
 	return Type{}
