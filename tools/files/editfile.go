@@ -160,7 +160,7 @@ type encodedText struct {
 func decodeText(path string, raw []byte) (encodedText, error) {
 	const replace, convert = "Use write_file with content_base64 to replace the whole file.",
 		"Convert the file to utf-8 first, or replace the whole file with write_file."
-	if t := document.Detect(path, raw); t.Kind != document.Other {
+	if t := document.Detect(path, "", raw); t.Kind != document.Other {
 		return encodedText{}, failed("is_binary", fmt.Sprintf("%s is not a text file (%s), and cannot be edited", path, t.Name), replace)
 	}
 	text, charset, err := textfile.Decode(raw, textfile.Charset{})

@@ -120,7 +120,7 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 // HTML and CSV, so that these are what they are unless their text is asked for. Nobody
 // edits notebooks or mail by hand.
 func (c *reading) kind() document.Type {
-	t := document.Detect(c.path, c.head)
+	t := document.Detect(c.path, "", c.head)
 	if t.Kind == document.Other && len(c.head) > 0 && c.in.Format != "raw" {
 		t = document.DetectText(c.path, c.head)
 		if (t.Kind == document.HTML || t.Kind == document.CSV) && c.in.Format == "" {

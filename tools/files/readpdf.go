@@ -30,12 +30,11 @@ type pdfMeta struct {
 // last pages of a long document cost as much as the first. A page is not divided: if one
 // alone is too long for an answer, the executor keeps the rest.
 func (c *reading) pdf(ctx context.Context, src content.Source) (domain.ToolResult, error) {
-	p, err := c.contents.OpenPDF(ctx, src)
+	total, err := c.contents.PageCount(ctx, src)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	defer p.Close()
-	total, first := p.Total, 1
+	first := 1
 	if c.in.Offset != nil {
 		if first = *c.in.Offset; first < 0 {
 			first += total + 1
@@ -50,12 +49,9 @@ func (c *reading) pdf(ctx context.Context, src content.Source) (domain.ToolResul
 	if c.in.Limit != nil {
 		last = min(last, first+*c.in.Limit-1)
 	}
-	read, note, err := p.Pages(ctx, first, last)
+	read, note, err := c.contents.Pages(ctx, src, first, last)
 	if err != nil {
 		return domain.ToolResult{}, err
-	}
-	if strings.Join(read, "") == "" {
-		return domain.ToolResult{}, p.NoText(first, last)
 	}
 	shown, end := c.pages(read, first)
 	if first > 1 || end < total || note != "" {

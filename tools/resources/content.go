@@ -17,7 +17,7 @@ import (
 // reads without being told an encoding, otherwise its bytes.
 func contentOf(uri, name string, raw []byte) domain.Content {
 	c := domain.Content{Type: domain.ResourceContent, URI: uri}
-	if t := document.Detect(name, raw); t.Kind != document.Other {
+	if t := document.Detect(name, "", raw); t.Kind != document.Other {
 		c.MIMEType, c.Data = t.MIME, raw
 		return c
 	}

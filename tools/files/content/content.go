@@ -40,16 +40,10 @@ type Source struct {
 	Charset textfile.Charset // of text
 }
 
-// FromBytes returns the source that has data: of the kind that the name, the media type and the
-// first bytes tell. Its Type.Kind is document.Other for text, and document.Binary for what is not read.
+// FromBytes returns the source that has data: of the kind that the name, the media type and the first bytes
+// tell. It is document.Other for text, and document.Binary for what is not read.
 func FromBytes(name, mime string, data []byte) Source {
-	t := document.Detect(name, data)
-	if named := document.TypeOf(mime); t.Kind == document.Binary && named.Kind != document.Other {
-		if by := document.Detect("x."+named.Format, data); by.Kind != document.Other {
-			t = by
-		}
-	}
-	return Source{Name: name, Type: t, R: bytes.NewReader(data), Size: int64(len(data))}
+	return Source{Name: name, Type: document.Detect(name, mime, data), R: bytes.NewReader(data), Size: int64(len(data))}
 }
 
 // Content is what people see of a file.
@@ -109,22 +103,12 @@ func convert(ctx context.Context, s Source) (text string, images []document.Note
 	r := Until(ctx, s.R)
 	limits := document.Limits{}
 	switch s.Type.Kind {
-	case document.Docx:
-		text, err = document.DocxText(r, s.Size, limits)
-	case document.Xlsx:
-		text, err = document.XlsxRows(r, s.Size, limits)
-	case document.Pptx:
-		text, err = document.PptxText(r, s.Size, limits)
-	case document.OpenDocument:
-		text, err = document.OpenDocumentText(r, s.Size, limits)
-	case document.Epub:
-		text, err = document.EpubText(r, s.Size, limits)
 	case document.Notebook:
 		return document.NotebookText(r, s.Size, limits)
 	case document.Mail, document.HTML, document.CSV:
 		text, err = rendered(ctx, s, r)
 	default:
-		err = fmt.Errorf("no text is made of %s", s.Type.Name)
+		text, err = document.Text(s.Type.Kind, r, s.Size, limits)
 	}
 	return text, nil, err
 }

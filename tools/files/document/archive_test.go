@@ -64,9 +64,9 @@ func relsXML(entries ...string) string {
 	return b.String() + `</Relationships>`
 }
 
-func docxText(t testing.TB, file []byte) string {
+func wordText(t testing.TB, file []byte) string {
 	t.Helper()
-	text, err := document.DocxText(bytes.NewReader(file), int64(len(file)), document.Limits{})
+	text, err := docxText(bytes.NewReader(file), int64(len(file)), document.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,16 @@ func measure(b *testing.B, convert converter, file []byte) {
 }
 
 // archives are what converts zip archives.
-var archives = []converter{document.DocxText, document.XlsxRows, document.PptxText, document.OpenDocumentText, document.EpubText}
+var docxText, xlsxRows, pptxText, openDocumentText, epubText = of(document.Docx), of(document.Xlsx), of(document.Pptx), of(document.OpenDocument), of(document.Epub)
+
+// of returns what reads documents of a kind.
+func of(k document.Kind) converter {
+	return func(r io.ReaderAt, size int64, limits document.Limits) (string, error) {
+		return document.Text(k, r, size, limits)
+	}
+}
+
+var archives = []converter{docxText, xlsxRows, pptxText, openDocumentText, epubText}
 
 func TestNotADocument(t *testing.T) {
 	for _, tc := range []struct{ name, file, want string }{
@@ -112,7 +121,7 @@ func TestNotADocument(t *testing.T) {
 		{"cut zip", string(docx(t, "<w:p/>")[:200]), "not a readable .docx file"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := document.DocxText(strings.NewReader(tc.file), int64(len(tc.file)), document.Limits{})
+			_, err := docxText(strings.NewReader(tc.file), int64(len(tc.file)), document.Limits{})
 			var format *document.FormatError
 			if !errors.As(err, &format) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("docx: %v, want a FormatError with %q", err, tc.want)
@@ -155,7 +164,7 @@ func TestLimits(t *testing.T) {
 		{"one tag", docx(t, `<w:p a="`+strings.Repeat("x", 3<<20)+`"/>`), document.Limits{}, "one XML tag", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			text, err := document.DocxText(bytes.NewReader(tc.file), int64(len(tc.file)), tc.limits)
+			text, err := docxText(bytes.NewReader(tc.file), int64(len(tc.file)), tc.limits)
 			var limit *document.LimitError
 			if !errors.As(err, &limit) || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want a LimitError with %q", err, tc.want)
@@ -195,9 +204,9 @@ func TestBombs(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			var err error
 			if tc.name == "shared string" {
-				_, err = document.XlsxRows(bytes.NewReader(tc.file), int64(len(tc.file)), limits)
+				_, err = xlsxRows(bytes.NewReader(tc.file), int64(len(tc.file)), limits)
 			} else {
-				_, err = document.DocxText(bytes.NewReader(tc.file), int64(len(tc.file)), limits)
+				_, err = docxText(bytes.NewReader(tc.file), int64(len(tc.file)), limits)
 			}
 			runtime.ReadMemStats(&after)
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
@@ -217,7 +226,7 @@ func (b broken) ReadAt([]byte, int64) (int, error) { return 0, b.err }
 
 func TestReaderError(t *testing.T) {
 	cause := errors.New("cancelled")
-	if _, err := document.DocxText(broken{cause}, 1000, document.Limits{}); !errors.Is(err, cause) {
+	if _, err := docxText(broken{cause}, 1000, document.Limits{}); !errors.Is(err, cause) {
 		t.Errorf("got %v", err)
 	}
 }

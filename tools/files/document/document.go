@@ -15,6 +15,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // Limits bounds what a document may cost. A field that is 0 means the default.
@@ -57,6 +58,33 @@ func (e *FormatError) Error() string {
 
 // Unwrap returns what was wrong.
 func (e *FormatError) Unwrap() error { return e.Err }
+
+// Text returns the text of a document whose kind is Docx, Xlsx, Pptx, OpenDocument or Epub. The error is a
+// [*FormatError] if r is not such a document or is damaged, or a [*LimitError]; it comes with the text up to there.
+func Text(k Kind, r io.ReaderAt, size int64, limits Limits) (string, error) {
+	var text []byte
+	a, err := openArchive(r, size, limits)
+	format, read := reader(k)
+	if err == nil {
+		text, err = read(a)
+	}
+	return trimmed(text), readError(format, err)
+}
+
+// reader returns what reads documents of a kind, and the extension of those.
+func reader(k Kind) (format string, read func(a *archive) ([]byte, error)) {
+	switch k {
+	case Docx:
+		return "docx", docxText
+	case Xlsx:
+		return "xlsx", xlsxRows
+	case Pptx:
+		return "pptx", pptxText
+	case Epub:
+		return "epub", epubText
+	}
+	return "odt, .ods or .odp", openDocumentText
+}
 
 // readError makes what went wrong a FormatError, unless it is a limit.
 func readError(format string, err error) error {

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
 
-// DocxText returns the text of a Word document, a paragraph a line:
+// docxText returns the text of a Word document, a paragraph a line:
 //
 //   - headings begin with one # for each level, list items with a dash or
 //     their number and two spaces for each level;
@@ -21,17 +20,10 @@ import (
 //     "[header] ..." and "[footer] ...";
 //   - text boxes follow the paragraph they are anchored in;
 //   - deleted and hidden text is left out, inserted text is in.
-//
-// The error is a [*FormatError] if r is not such a document, or a
-// [*LimitError], which comes with the text up to there.
-func DocxText(r io.ReaderAt, size int64, limits Limits) (string, error) {
-	a, err := openArchive(r, size, limits)
-	if err != nil {
-		return "", readError("docx", err)
-	}
+func docxText(a *archive) ([]byte, error) {
 	d := &docx{archive: a, marks: map[note]string{}, count: map[string]int{}, notes: map[note][]byte{}}
-	err = d.read()
-	return d.assemble(), readError("docx", err)
+	err := d.read()
+	return d.assemble(), err
 }
 
 // docx is a Word document being read.
@@ -178,7 +170,7 @@ func (d *docx) readNotes(kind, part string) (err error) {
 }
 
 // assemble puts the parts of the text together.
-func (d *docx) assemble() string {
+func (d *docx) assemble() []byte {
 	slices.SortStableFunc(d.order, func(a, b note) int { return -cmp.Compare(a.kind, b.kind) }) // footnotes first, comments last
 	var notes [][]byte
 	for _, n := range d.order {
@@ -192,5 +184,5 @@ func (d *docx) assemble() string {
 			parts = append(parts, part)
 		}
 	}
-	return trimmed(bytes.Join(parts, []byte("\n\n")))
+	return bytes.Join(parts, []byte("\n\n"))
 }

@@ -3,8 +3,6 @@ package document_test
 import (
 	"strings"
 	"testing"
-
-	"toolserver/tools/files/document"
 )
 
 // para makes a paragraph of one run, with properties before it.
@@ -54,7 +52,7 @@ func TestDocxText(t *testing.T) {
 		{"smart tag", `<w:p><w:smartTag><w:r><w:t>Paris</w:t></w:r></w:smartTag></w:p>`, "Paris"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := strings.TrimPrefix(docxText(t, docx(t, tc.body)), "\n"); got != tc.want {
+			if got := strings.TrimPrefix(wordText(t, docx(t, tc.body)), "\n"); got != tc.want {
 				t.Errorf("got  %q\nwant %q", got, tc.want)
 			}
 		})
@@ -79,7 +77,7 @@ func TestDocxTables(t *testing.T) {
 		{"list inside", table(row(cell(para("a", `<w:numPr><w:ilvl w:val="1"/><w:numId w:val="1"/></w:numPr>`)))), "- a"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if got := docxText(t, docx(t, tc.body)); got != tc.want {
+			if got := wordText(t, docx(t, tc.body)); got != tc.want {
 				t.Errorf("got  %q\nwant %q", got, tc.want)
 			}
 		})
@@ -155,7 +153,7 @@ Noted[^1] twice[^2][^e1][^c1]
 [^2]: later
 [^e1]: at the end
 [^c1]: Ann: sure?`
-	if got := docxText(t, report(t)); got != want {
+	if got := wordText(t, report(t)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
@@ -168,7 +166,7 @@ func FuzzDocx(f *testing.F) {
 	numbering := wordXML("numbering", `<w:abstractNum w:abstractNumId="1"><w:lvl w:ilvl="0"><w:numFmt w:val="upperRoman"/><w:lvlText w:val="%1%9%"/></w:lvl></w:abstractNum><w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num>`)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		file := docx(t, string(body), "word/_rels/document.xml.rels", relsXML("n numbering numbering.xml"), "word/numbering.xml", numbering)
-		check(t, document.DocxText, file)
+		check(t, docxText, file)
 	})
 }
 
@@ -192,6 +190,6 @@ func BenchmarkDocxText(b *testing.B) {
 		`<w:tbl><w:tr><w:tc>`+para("left")+`</w:tc><w:tc>`+para("right")+`</w:tc></w:tr></w:tbl>`, 100))
 	b.ReportAllocs()
 	for b.Loop() {
-		docxText(b, file)
+		wordText(b, file)
 	}
 }

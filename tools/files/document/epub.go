@@ -15,19 +15,9 @@ var errDRM = errors.New("its chapters are encrypted (DRM)")
 // maxChapter bounds one chapter of a book, which is held as a whole.
 const maxChapter = 8 << 20
 
-// EpubText returns the text of a book (EPUB): its chapters in the order they are read in, with
-// a blank line between, as [html.Text] makes text of them. Addresses of links are left
-// out. The error is as that of [DocxText].
-func EpubText(r io.ReaderAt, size int64, limits Limits) (string, error) {
-	a, err := openArchive(r, size, limits)
-	if err != nil {
-		return "", readError("epub", err)
-	}
-	text, err := readBook(a)
-	return trimmed(text), readError("epub", err)
-}
-
-func readBook(a *archive) ([]byte, error) {
+// epubText returns the text of a book (EPUB): its chapters in the order they are read in, with
+// a blank line between, as [html.Text] makes text of them. Addresses of links are left out.
+func epubText(a *archive) ([]byte, error) {
 	chapters, err := spine(a)
 	if err != nil {
 		return nil, err

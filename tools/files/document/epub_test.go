@@ -26,7 +26,7 @@ func book(t testing.TB, pairs ...string) []byte {
 func TestEpubText(t *testing.T) {
 	file := book(t, "one two.xhtml", `<?xml version="1.0"?><html><head><title>T</title><script src="x"/></head><body><h1>One</h1><p>first <a href="two.xhtml">link</a></p></body></html>`,
 		"two.xhtml", `<html><body/></html>`, "three.xhtml", `<html><body><p>last &amp; least</p></body></html>`)
-	got, err := document.EpubText(bytes.NewReader(file), int64(len(file)), document.Limits{})
+	got, err := epubText(bytes.NewReader(file), int64(len(file)), document.Limits{})
 	if want := "One\n\nfirst link\n\nlast & least"; err != nil || got != want {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -45,7 +45,7 @@ func TestEpubFailures(t *testing.T) {
 			"META-INF/encryption.xml", `<encryption><EncryptedData><CipherData><CipherReference URI="a.xhtml"/></CipherData></EncryptedData></encryption>`)...), "DRM"},
 		{"text", book(t, "a", chapter), "100 bytes of text"},
 	} {
-		if _, err := document.EpubText(bytes.NewReader(tc.file), int64(len(tc.file)), document.Limits{Text: 100}); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := epubText(bytes.NewReader(tc.file), int64(len(tc.file)), document.Limits{Text: 100}); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
 		}
 	}
@@ -53,5 +53,5 @@ func TestEpubFailures(t *testing.T) {
 
 func FuzzEpub(f *testing.F) {
 	f.Add([]byte(`<html><body><p>x</p></body></html>`))
-	f.Fuzz(func(t *testing.T, chapter []byte) { check(t, document.EpubText, book(t, "a.xhtml", string(chapter))) })
+	f.Fuzz(func(t *testing.T, chapter []byte) { check(t, epubText, book(t, "a.xhtml", string(chapter))) })
 }

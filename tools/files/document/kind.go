@@ -14,19 +14,19 @@ type Kind int
 // The kinds of files. Plain text, in whatever charset, is Other as long as its
 // first bytes do not say otherwise.
 const (
-	Other        Kind = iota // text, as far as the first bytes tell
-	Docx                     // for DocxText
-	Xlsx                     // for XlsxRows
-	Pptx                     // for PptxText
-	OpenDocument             // for OpenDocumentText
-	Epub                     // for EpubText
-	PDF                      // for pdftotext(1), of poppler
-	Notebook                 // for NotebookText
-	Mail                     // for mail.Text
-	HTML                     // text, or for html.Text
-	CSV                      // text, or for CSVRows
-	Image                    // for an image block
-	Binary                   // nothing here reads it, see Refusal
+	Other Kind = iota // text, as far as the first bytes tell
+	Docx              // for Text, as the next ones
+	Xlsx
+	Pptx
+	OpenDocument
+	Epub
+	PDF      // for pdftotext(1), of poppler
+	Notebook // for NotebookText
+	Mail     // for mail.Text
+	HTML     // text, or for html.Text
+	CSV      // text, or for CSVRows
+	Image    // for an image block
+	Binary   // nothing here reads it, see Refusal
 )
 
 // Type is the type of a file.
@@ -129,45 +129,30 @@ func binary(mime, name, advice string) Type {
 
 func image(mime string) Type { return Type{Kind: Image, MIME: mime, Name: "image"} }
 
-// Detect tells the type of a file by its name and its first [HeadSize] bytes.
-// The bytes decide; the name only tells apart what is a zip archive or an OLE
+// Detect tells the type of a file by its name or media type, either of which may be empty, and its first [HeadSize]
+// bytes. The bytes decide; the name only tells apart what is a zip archive or an OLE
 // file underneath. So text called .pdf is text, and is read as such.
-func Detect(name string, head []byte) Type {
+func Detect(name, mime string, head []byte) Type {
 	h := string(head[:min(len(head), HeadSize)])
-	return find(types[:], name, h, func(t Type) bool { return t.Kind != Binary || !printable(h) }) // text may begin like the others
+	return find(types[:], name, mime, h, func(t Type) bool { return t.Kind != Binary || !printable(h) }) // text may begin like the others
 }
 
 // DetectText tells the type of a file that [Detect] takes for text, if its text is the source
 // of what people see.
 func DetectText(name string, head []byte) Type {
-	return find(textTypes[:], name, string(head[:min(len(head), HeadSize)]), func(Type) bool { return true })
-}
-
-// TypeOf returns the type that has a media type, or none.
-func TypeOf(mime string) Type {
-	for i := range types {
-		if s := &types[i]; s.MIME == mime && mime != "" {
-			return s.named()
-		}
-	}
-	return Type{}
-}
-
-// named returns the type with the first of its extensions.
-func (s *signature) named() Type {
-	t := s.Type
-	format, _, _ := strings.Cut(s.extensions, " ")
-	t.Format = strings.TrimPrefix(format, ".")
-	return t
+	return find(textTypes[:], name, "", string(head[:min(len(head), HeadSize)]), func(Type) bool { return true })
 }
 
 // find returns the first type whose signature a file has and that is accepted.
-func find(table []signature, name, head string, accept func(Type) bool) Type {
+func find(table []signature, name, mime, head string, accept func(Type) bool) Type {
 	ext := strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
 	for i := range table {
 		s := &table[i]
-		if matches(head, s.magic) && (s.extensions == "" || slices.Contains(strings.Fields(s.extensions), ext)) && accept(s.Type) {
-			return s.named()
+		if matches(head, s.magic) && (s.extensions == "" || mime == s.MIME || slices.Contains(strings.Fields(s.extensions), ext)) && accept(s.Type) {
+			t := s.Type
+			format, _, _ := strings.Cut(s.extensions, " ")
+			t.Format = strings.TrimPrefix(format, ".")
+			return t
 		}
 	}
 	return Type{}

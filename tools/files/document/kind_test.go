@@ -48,7 +48,7 @@ func TestDetect(t *testing.T) {
 		{"x", "SQLite format 3\x00", document.Binary, "application/vnd.sqlite3"},
 		{"x", "\x00\x00\x00\x18ftypmp42", document.Binary, "video/mp4"},
 	} {
-		got := document.Detect(tc.name, []byte(tc.head))
+		got := document.Detect(tc.name, "", []byte(tc.head))
 		if got.Kind != tc.kind || got.MIME != tc.mime || (got.Name == "") != (tc.kind == document.Other) {
 			t.Errorf("Detect(%q, %.12q) = %+v, want kind %d, %s", tc.name, tc.head, got, tc.kind, tc.mime)
 		}
@@ -64,7 +64,7 @@ func TestRefusal(t *testing.T) {
 		{"a.docx", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", "a.docx cannot be shown as text (password-protected Office document, application/x-ole-storage, 7 bytes): save it without its password first"},
 		{"blob", "\x01\x02", "blob cannot be shown as text (binary file, application/octet-stream, 7 bytes): call bash with command `file blob` to learn what it is, or `xxd blob | head` to see its bytes"},
 	} {
-		if got := document.Refusal(tc.name, 7, document.Detect(tc.name, []byte(tc.head))); got != tc.want {
+		if got := document.Refusal(tc.name, 7, document.Detect(tc.name, "", []byte(tc.head))); got != tc.want {
 			t.Errorf("got  %s\nwant %s", got, tc.want)
 		}
 	}
@@ -74,7 +74,7 @@ func FuzzDetect(f *testing.F) {
 	f.Add("a.docx", []byte("PK\x03\x04"))
 	f.Add("", []byte("BM\x00\x00\x00\x00\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, name string, head []byte) {
-		got := document.Detect(name, head)
+		got := document.Detect(name, "", head)
 		if (got.Kind == document.Other) != (got.MIME == "") {
 			t.Fatalf("%+v", got)
 		}

@@ -25,7 +25,7 @@ const maxImages = 32 << 20
 
 // NotebookText returns the text of a Jupyter notebook (nbformat 3 and 4): its cells in order,
 // code in a fenced block and its outputs in another, of errors the trace. A line
-// "[image N: type]" stands for an image. The error is as that of [DocxText].
+// "[image N: type]" stands for an image. The error is as that of [Text].
 func NotebookText(r io.ReaderAt, size int64, limits Limits) (string, []NotebookImage, error) {
 	limits = limits.orDefault()
 	if size > limits.Unpacked {

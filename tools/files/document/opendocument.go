@@ -5,29 +5,22 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 )
 
 var errEncrypted = errors.New("it is protected by a password")
 
-// OpenDocumentText returns the text of an OpenDocument text (.odt), spreadsheet (.ods) or
+// openDocumentText returns the text of an OpenDocument text (.odt), spreadsheet (.ods) or
 // presentation (.odp):
 //
-//   - of a text and a presentation as [DocxText] and [PptxText] do;
-//   - of a spreadsheet as [XlsxRows] does, except that a formula is its last result.
+//   - of a text and a presentation as [docxText] and [pptxText] do;
+//   - of a spreadsheet as [xlsxRows] does, except that a formula is its last result.
 //
-// Text that was deleted while changes were tracked is left out. The error is as that of
-// [DocxText].
-func OpenDocumentText(r io.ReaderAt, size int64, limits Limits) (string, error) {
-	const format = "odt, .ods or .odp"
-	a, err := openArchive(r, size, limits)
-	if err != nil {
-		return "", readError(format, err)
-	}
+// Text that was deleted while changes were tracked is left out.
+func openDocumentText(a *archive) ([]byte, error) {
 	o := &openDocument{archive: a, sheets: grid{budget: &a.budget}, hidden: map[string]bool{}, numbered: map[string]int{}}
-	err = readError(format, o.read())
-	return trimmed(o.assemble()), err
+	err := o.read()
+	return o.assemble(), err
 }
 
 // openDocument is an OpenDocument file being read.

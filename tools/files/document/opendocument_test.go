@@ -56,7 +56,7 @@ func TestOpenDocumentText(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			file := openDocument(t, tc.kind, tc.body)
-			got, err := document.OpenDocumentText(bytes.NewReader(file), int64(len(file)), document.Limits{})
+			got, err := openDocumentText(bytes.NewReader(file), int64(len(file)), document.Limits{})
 			if err != nil || got != tc.want {
 				t.Errorf("got  %q %v\nwant %q", got, err, tc.want)
 			}
@@ -67,11 +67,11 @@ func TestOpenDocumentText(t *testing.T) {
 func TestOpenDocumentParts(t *testing.T) {
 	styles := `<office:document-styles><office:master-styles><style:master-page><style:header><text:p>ACME</text:p></style:header><style:footer><text:p>Page</text:p></style:footer></style:master-page><style:master-page><style:header><text:p>ACME</text:p></style:header></style:master-page></office:master-styles></office:document-styles>`
 	file := openDocument(t, "text", "<text:p>x</text:p>", "styles.xml", styles)
-	if got, err := document.OpenDocumentText(bytes.NewReader(file), int64(len(file)), document.Limits{}); err != nil || got != "[header] ACME\n\nx\n\n[footer] Page" {
+	if got, err := openDocumentText(bytes.NewReader(file), int64(len(file)), document.Limits{}); err != nil || got != "[header] ACME\n\nx\n\n[footer] Page" {
 		t.Errorf("%q %v", got, err)
 	}
 	file = openDocument(t, "text", "", "META-INF/manifest.xml", `<manifest:manifest><manifest:file-entry><manifest:encryption-data/></manifest:file-entry></manifest:manifest>`)
-	if _, err := document.OpenDocumentText(bytes.NewReader(file), int64(len(file)), document.Limits{}); err == nil || !strings.Contains(err.Error(), "protected by a password") {
+	if _, err := openDocumentText(bytes.NewReader(file), int64(len(file)), document.Limits{}); err == nil || !strings.Contains(err.Error(), "protected by a password") {
 		t.Errorf("encrypted: %v", err)
 	}
 }
@@ -81,7 +81,7 @@ func TestOpenDocumentRepeats(t *testing.T) {
 	cell := `<table:table-cell table:number-columns-repeated="%d"><text:p>` + strings.Repeat("x", 1000) + `</text:p></table:table-cell>`
 	for _, columns := range []int{1, 1 << 30} {
 		file := openDocument(t, "spreadsheet", `<table:table><table:table-row table:number-rows-repeated="1000000000">`+fmt.Sprintf(cell, columns)+`</table:table-row></table:table>`)
-		text, err := document.OpenDocumentText(bytes.NewReader(file), int64(len(file)), document.Limits{Text: 1 << 20})
+		text, err := openDocumentText(bytes.NewReader(file), int64(len(file)), document.Limits{Text: 1 << 20})
 		if err == nil || !strings.Contains(err.Error(), "bytes of text") || len(text) > 1<<20 {
 			t.Errorf("%d columns: %d bytes, error %v", columns, len(text), err)
 		}
@@ -96,12 +96,12 @@ func FuzzOpenDocument(f *testing.F) {
 		if kind != "text" && kind != "presentation" {
 			kind = "spreadsheet"
 		}
-		check(t, document.OpenDocumentText, openDocument(t, kind, string(body)))
+		check(t, openDocumentText, openDocument(t, kind, string(body)))
 	})
 }
 
 func BenchmarkOdsRows(b *testing.B) {
-	measure(b, document.OpenDocumentText, openDocument(b, "spreadsheet", `<table:table table:name="S">`+strings.Repeat(
+	measure(b, openDocumentText, openDocument(b, "spreadsheet", `<table:table table:name="S">`+strings.Repeat(
 		`<table:table-row><table:table-cell office:value-type="string"><text:p>alpha</text:p></table:table-cell><table:table-cell office:value-type="float" office:value="1.5"><text:p>1,5</text:p></table:table-cell>`+
 			`<table:table-cell office:value-type="date" office:date-value="2024-01-01"><text:p>x</text:p></table:table-cell></table:table-row>`, 1000)+`</table:table>`))
 }

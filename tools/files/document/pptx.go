@@ -3,27 +3,20 @@ package document
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 )
 
-// PptxText returns the text of a PowerPoint presentation: for each slide, in the order
+// pptxText returns the text of a PowerPoint presentation: for each slide, in the order
 // they are shown in, a line "## Slide N", then a line for each paragraph, indented by its
 // level, and for each row of a table, with a TAB between cells. A link is "text (url)", a
 // picture with a description "[image: ...]". The speaker's notes follow a line
 // "### Notes". Hidden slides are marked as such; numbers of slides, dates and footers are
 // left out.
-//
-// The error is as that of [DocxText].
-func PptxText(r io.ReaderAt, size int64, limits Limits) (string, error) {
-	a, err := openArchive(r, size, limits)
-	if err != nil {
-		return "", readError("pptx", err)
-	}
+func pptxText(a *archive) ([]byte, error) {
 	p := &pptx{archive: a}
-	err = readError("pptx", p.read())
-	return trimmed(p.out), err
+	err := p.read()
+	return p.out, err
 }
 
 // pptx is a presentation being read.

@@ -64,7 +64,7 @@ and wait
 ## Slide 2 (hidden)
 k k2		v
 new`
-	got, err := document.PptxText(bytes.NewReader(file), int64(len(file)), document.Limits{})
+	got, err := pptxText(bytes.NewReader(file), int64(len(file)), document.Limits{})
 	if err != nil || got != want {
 		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
 	}
@@ -77,7 +77,7 @@ func TestPptxDiagram(t *testing.T) {
 		"ppt/slides/slide1.xml", `<p:sld><p:cSld><p:spTree/></p:cSld></p:sld>`,
 		"ppt/slides/_rels/slide1.xml.rels", relsXML("d diagramData ../diagrams/data1.xml"),
 		"ppt/diagrams/data1.xml", `<dgm:dataModel><dgm:ptLst><dgm:pt><dgm:t><a:p><a:r><a:t>step</a:t></a:r></a:p></dgm:t></dgm:pt></dgm:ptLst></dgm:dataModel>`)
-	got, err := document.PptxText(bytes.NewReader(file), int64(len(file)), document.Limits{})
+	got, err := pptxText(bytes.NewReader(file), int64(len(file)), document.Limits{})
 	if want := "## Slide 1\nstep"; err != nil || got != want {
 		t.Errorf("got %q, %v", got, err)
 	}
@@ -85,7 +85,7 @@ func TestPptxDiagram(t *testing.T) {
 
 func TestPptxLimit(t *testing.T) {
 	file := pptx(t, strings.Repeat(shape("body", "word"), 1000))
-	text, err := document.PptxText(bytes.NewReader(file), int64(len(file)), document.Limits{Text: 500})
+	text, err := pptxText(bytes.NewReader(file), int64(len(file)), document.Limits{Text: 500})
 	if limit, ok := errors.AsType[*document.LimitError](err); !ok || limit.Max != 500 || len(text) > 500 || !strings.HasPrefix(text, "## Slide 1\nword\n") {
 		t.Errorf("%d bytes begin with %.30q, error %v", len(text), text, err)
 	}
@@ -96,12 +96,12 @@ func FuzzPptx(f *testing.F) {
 	f.Add([]byte(`<p:sp><p:txBody><a:p><a:pPr lvl="99"/><a:r><a:rPr><a:hlinkClick r:id="link"/></a:rPr></a:r></a:p></p:sp>`))
 	f.Fuzz(func(t *testing.T, shapes []byte) {
 		file := pptx(t, string(shapes))
-		check(t, document.PptxText, file)
+		check(t, pptxText, file)
 	})
 }
 
 func BenchmarkPptxText(b *testing.B) {
 	file := pptx(b, strings.Repeat(shape("body", "A paragraph of a slide with some words in it", "and another one")+
 		`<a:tbl><a:tr><a:tc>`+`<a:p><a:r><a:t>left</a:t></a:r></a:p>`+`</a:tc><a:tc><a:p><a:r><a:t>right</a:t></a:r></a:p></a:tc></a:tr></a:tbl>`, 100))
-	measure(b, document.PptxText, file)
+	measure(b, pptxText, file)
 }

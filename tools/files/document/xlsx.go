@@ -3,14 +3,12 @@ package document
 import (
 	"bytes"
 	"cmp"
-
-	"io"
 	"strconv"
 
 	"toolserver/lazyregexp"
 )
 
-// XlsxRows returns the cells of an Excel workbook as text: for each sheet a
+// xlsxRows returns the cells of an Excel workbook as text: for each sheet a
 // line "## Name" and a line for each row, with a TAB between cells.
 //
 // Empty cells before a filled one keep their place, empty rows before a filled
@@ -18,17 +16,10 @@ import (
 // numbers are as stored without regard to their format, a formula is its last
 // result or, if none was stored, "=" and the formula. Line breaks and TABs
 // inside a cell are spaces. Hidden sheets are marked as such.
-//
-// The error is a [*FormatError] if r is not such a workbook, or a
-// [*LimitError], which comes with the text up to there.
-func XlsxRows(r io.ReaderAt, size int64, limits Limits) (string, error) {
-	a, err := openArchive(r, size, limits)
-	if err != nil {
-		return "", readError("xlsx", err)
-	}
+func xlsxRows(a *archive) ([]byte, error) {
 	x := &xlsx{archive: a, grid: grid{budget: &a.budget}, ends: []uint32{0}}
-	err = readError("xlsx", x.read())
-	return trimmed(x.rows), err
+	err := x.read()
+	return x.rows, err
 }
 
 // xlsx is a workbook being read.

@@ -59,7 +59,7 @@ func TestXlsxRows(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			file := xlsx(t, tc.rows)
-			got, err := document.XlsxRows(bytes.NewReader(file), int64(len(file)), document.Limits{})
+			got, err := xlsxRows(bytes.NewReader(file), int64(len(file)), document.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func workbook(t testing.TB) []byte {
 
 func TestXlsxWorkbook(t *testing.T) {
 	file := workbook(t)
-	got, err := document.XlsxRows(bytes.NewReader(file), int64(len(file)), document.Limits{})
+	got, err := xlsxRows(bytes.NewReader(file), int64(len(file)), document.Limits{})
 	if want := "## Zwei & mehr\n2024-01-01 12:00:00\n\n## Eins (hidden)\n1904-01-01"; err != nil || got != want {
 		t.Errorf("got %q, %v\nwant %q", got, err, want)
 	}
@@ -96,7 +96,7 @@ func TestXlsxWorkbook(t *testing.T) {
 
 func TestXlsxLimit(t *testing.T) {
 	file := xlsx(t, strings.Repeat(`<row><c r="A1"><v>1</v></c><c r="XFD1"><v>2</v></c></row>`, 100))
-	got, err := document.XlsxRows(bytes.NewReader(file), int64(len(file)), document.Limits{Text: 40_000})
+	got, err := xlsxRows(bytes.NewReader(file), int64(len(file)), document.Limits{Text: 40_000})
 	var limit *document.LimitError
 	if !errors.As(err, &limit) || limit.Max != 40_000 {
 		t.Errorf("error %v, want the limit of text", err)
@@ -111,11 +111,11 @@ func FuzzXlsx(f *testing.F) {
 	f.Add([]byte(`<row r="9"><c r="ZZZZ9" s="1"><v>1e300</v></c><c s="4"><v>0.1</v></c></row>`))
 	f.Add([]byte(`<row><c t="inlineStr"><is><t>_x0041__xD800_</t></is></c>`))
 	f.Fuzz(func(t *testing.T, rows []byte) {
-		check(t, document.XlsxRows, xlsx(t, string(rows)))
+		check(t, xlsxRows, xlsx(t, string(rows)))
 	})
 }
 
 func BenchmarkXlsxRows(b *testing.B) {
 	file := xlsx(b, strings.Repeat(`<row><c t="s"><v>0</v></c><c><v>1.5</v></c><c s="1"><v>45292</v></c><c t="s"><v>1</v></c></row>`, 1000))
-	measure(b, document.XlsxRows, file)
+	measure(b, xlsxRows, file)
 }
