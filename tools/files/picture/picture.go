@@ -5,7 +5,9 @@ package picture
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"image"
 	"image/color"
@@ -14,7 +16,10 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"strings"
 
+	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
 	"golang.org/x/image/webp"
 )
 
@@ -36,6 +41,7 @@ type Picture struct {
 	MIME          string
 	Width, Height int    // in pixels, of the file
 	Shown         [2]int // those of Data
+	More          bool   // the file has further images
 }
 
 // Scaled reports whether Data is not the file itself.
@@ -55,6 +61,9 @@ type FormatError struct {
 }
 
 func (e *FormatError) Error() string {
+	if strings.Contains(e.Err.Error(), "unsupported") {
+		return fmt.Sprintf("is an %s image of a form that is not decoded: %v", e.MIME, e.Err)
+	}
 	return fmt.Sprintf("is not a whole %s image: %v", e.MIME, e.Err)
 }
 
@@ -77,6 +86,10 @@ func codecs(mime string) (c codec, known bool) {
 		return codec{gif.DecodeConfig, gif.Decode}, true
 	case "image/webp":
 		return codec{webp.DecodeConfig, webp.Decode}, true
+	case "image/tiff":
+		return codec{tiff.DecodeConfig, tiff.Decode}, true
+	case "image/bmp":
+		return codec{bmp.DecodeConfig, bmp.Decode}, true
 	}
 	return codec{}, false
 }
@@ -84,10 +97,6 @@ func codecs(mime string) (c codec, known bool) {
 // Fit reads the image of size bytes that r has, and makes it fit. The error is a
 // [*LimitError], a [*FormatError] or that of r or ctx.
 func Fit(ctx context.Context, r io.ReaderAt, size int64, mime string) (Picture, error) {
-	format, known := codecs(mime)
-	if !known {
-		return Picture{}, &FormatError{mime, fmt.Errorf("%s is not decoded", mime)}
-	}
 	if size > maxFile {
 		return Picture{}, &LimitError{fmt.Sprintf("it has %d bytes; at most %d are decoded", size, maxFile)}
 	}
@@ -95,6 +104,14 @@ func Fit(ctx context.Context, r io.ReaderAt, size int64, mime string) (Picture, 
 	if _, err := r.ReadAt(data, 0); err != nil && err != io.EOF {
 		return Picture{}, err
 	}
+	if mime == "image/x-icon" && len(data) > 6 {
+		mime, data = icon(data)
+	}
+	format, known := codecs(mime)
+	if !known {
+		return Picture{}, &FormatError{cmp.Or(mime, "icon"), errors.New("nothing in it is decoded")}
+	}
+	shown := mime != "image/tiff" && mime != "image/bmp" // by models
 	config, err := format.config(bytes.NewReader(data))
 	if err != nil {
 		return Picture{}, &FormatError{mime, err}
@@ -108,8 +125,8 @@ func Fit(ctx context.Context, r io.ReaderAt, size int64, mime string) (Picture, 
 			perPixel = 15 // all coefficients of three components
 		}
 	}
-	if pixels := int64(config.Width) * int64(config.Height); pixels*perPixel > maxMemory {
-		return p, &LimitError{fmt.Sprintf("it has %d x %d pixels, which take %d MiB decoded; at most %d are decoded", p.Width, p.Height, pixels*perPixel>>20, maxMemory>>20)}
+	if pixels := int64(config.Width) * int64(config.Height); pixels*(perPixel+1) > maxMemory { // and a half of its width and height
+		return p, &LimitError{fmt.Sprintf("it has %d x %d pixels, which take %d MiB decoded; at most %d are decoded", p.Width, p.Height, pixels*(perPixel+1)>>20, maxMemory>>20)}
 	}
 	img, err := format.decode(&reader{ctx, bytes.NewReader(data)})
 	if ctx.Err() != nil {
@@ -118,10 +135,14 @@ func Fit(ctx context.Context, r io.ReaderAt, size int64, mime string) (Picture, 
 	if err != nil {
 		return p, &FormatError{mime, err}
 	}
-	if max(p.Width, p.Height) <= MaxEdge && len(data) <= MaxBytes {
+	if shown && max(p.Width, p.Height) <= MaxEdge && len(data) <= MaxBytes {
 		return p, nil
 	}
-	return p.shrink(ctx, img, exif)
+	orientation := 1
+	if mime == "image/tiff" {
+		orientation, p.More = tiffHeader(data)
+	}
+	return p.shrink(ctx, img, exif, orientation)
 }
 
 // bytesPerPixel returns what a decoded pixel takes at most.
@@ -155,13 +176,14 @@ func (r *reader) Read(b []byte) (int, error) {
 
 // shrink replaces the data with a copy that fits: JPEG stays JPEG, everything else becomes
 // PNG, or JPEG where that is too large.
-func (p *Picture) shrink(ctx context.Context, img image.Image, exif []byte) (Picture, error) {
+func (p *Picture) shrink(ctx context.Context, img image.Image, exif []byte, orientation int) (Picture, error) {
 	w, h := fitting(p.Width, p.Height)
 	small, err := scale(ctx, img, w, h)
 	if err != nil {
 		return *p, err
 	}
-	shown := Picture{Width: p.Width, Height: p.Height, Shown: [2]int{w, h}}
+	small = turn(small, orientation)
+	shown := Picture{Width: p.Width, Height: p.Height, Shown: [2]int{small.Rect.Dx(), small.Rect.Dy()}, More: p.More}
 	var b bytes.Buffer
 	if p.MIME != "image/jpeg" {
 		if err := png.Encode(&b, small); err != nil {

@@ -16,6 +16,9 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/image/bmp"
+	"golang.org/x/image/tiff"
+
 	"toolserver/tools/files/picture"
 )
 
@@ -119,6 +122,80 @@ func TestOrientation(t *testing.T) {
 	}
 }
 
+// grayTIFF is a TIFF of 8-bit gray, turned as a camera says, with a further image or not.
+func grayTIFF(w, h, orientation int, next uint32, pix []byte) []byte {
+	le := binary.LittleEndian
+	b := []byte("II*\x00\x08\x00\x00\x00")
+	entries := [][2]int{{256, w}, {257, h}, {258, 8}, {259, 1}, {262, 1}, {273, 0}, {274, orientation}, {277, 1}, {278, h}, {279, len(pix)}}
+	b = le.AppendUint16(b, uint16(len(entries)))
+	for _, e := range entries {
+		if e[0] == 273 {
+			e[1] = 8 + 2 + 12*len(entries) + 4
+		}
+		b = le.AppendUint32(le.AppendUint32(le.AppendUint16(le.AppendUint16(b, uint16(e[0])), 4), 1), uint32(e[1]))
+	}
+	return append(le.AppendUint32(b, next), pix...)
+}
+
+// icon is an icon of images.
+func icon(images ...[]byte) []byte {
+	le := binary.LittleEndian
+	b := le.AppendUint16([]byte{0, 0, 1, 0}, uint16(len(images)))
+	at := 6 + 16*len(images)
+	for i, m := range images {
+		b = append(b, byte(16*(i+1)), byte(16*(i+1)), 0, 0, 1, 0, 32, 0)
+		b = le.AppendUint32(le.AppendUint32(b, uint32(len(m))), uint32(at))
+		at += len(m)
+	}
+	return append(b, bytes.Join(images, nil)...)
+}
+
+// What models do not take is shown as PNG.
+func TestConverted(t *testing.T) {
+	var tiffs, bmps, half bytes.Buffer
+	for _, err := range []error{tiff.Encode(&tiffs, halves(20, 10), nil), bmp.Encode(&bmps, halves(20, 10)), bmp.Encode(&half, halves(32, 64))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	dib := half.Bytes()[14:]                  // the lower half is the mask
+	wide := []byte{0, 100, 200, 50, 150, 250} // 3 x 2
+	for _, c := range []struct {
+		name, mime string
+		data       []byte
+		w, h       int
+		first      uint8 // red of the first pixel
+		more       bool
+	}{
+		{"tiff", "image/tiff", tiffs.Bytes(), 20, 10, 200, false},
+		{"bmp", "image/bmp", bmps.Bytes(), 20, 10, 200, false},
+		{"icon of png", "image/x-icon", icon(encoded(t, "image/png", halves(16, 16)), encoded(t, "image/png", halves(32, 32))), 32, 32, 200, false},
+		{"icon of bitmap", "image/x-icon", icon(encoded(t, "image/png", halves(16, 16)), dib), 32, 32, 200, false},
+		{"not turned", "image/tiff", grayTIFF(3, 2, 1, 0, wide), 3, 2, 0, false},
+		{"mirrored", "image/tiff", grayTIFF(3, 2, 2, 0, wide), 3, 2, 200, false},
+		{"upside down", "image/tiff", grayTIFF(3, 2, 3, 0, wide), 3, 2, 250, false},
+		{"flipped", "image/tiff", grayTIFF(3, 2, 4, 0, wide), 3, 2, 50, false},
+		{"transposed", "image/tiff", grayTIFF(3, 2, 5, 0, wide), 2, 3, 0, false},
+		{"turned right", "image/tiff", grayTIFF(3, 2, 6, 0, wide), 2, 3, 50, false},
+		{"transversed", "image/tiff", grayTIFF(3, 2, 7, 0, wide), 2, 3, 250, false},
+		{"turned left", "image/tiff", grayTIFF(3, 2, 8, 0, wide), 2, 3, 200, false},
+		{"two pages", "image/tiff", grayTIFF(3, 2, 1, 8, wide), 3, 2, 0, true},
+	} {
+		p, err := fit(c.data, c.mime)
+		if err != nil || p.MIME != "image/png" || p.Shown != [2]int{c.w, c.h} || p.More != c.more || !p.Scaled(c.mime) {
+			t.Errorf("%s: %s %v %v %v", c.name, p.MIME, p.Shown, p.More, err)
+			continue
+		}
+		m, err := png.Decode(bytes.NewReader(p.Data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := color.NRGBAModel.Convert(m.At(0, 0)).(color.NRGBA).R; got != c.first {
+			t.Errorf("%s: the first pixel is %d, want %d", c.name, got, c.first)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	good := encoded(t, "image/png", halves(300, 200))
 	bomb := bytes.Clone(good)
@@ -141,7 +218,11 @@ func TestRefused(t *testing.T) {
 		{"too many pixels", "image/png", bomb, true, "30000 x 30000 pixels"},
 		{"progressive", "image/jpeg", progressive, true, "5000 x 5000 pixels"},
 		{"text", "image/jpeg", []byte("\xFF\xD8\xFFhello"), false, "is not a whole image/jpeg image"},
-		{"unknown", "image/x-icon", good, false, "is not decoded"},
+		{"unknown", "image/x-icon", good, false, "nothing in it is decoded"},
+		{"icon of nothing", "image/x-icon", icon([]byte("x")), false, "nothing in it is decoded"},
+		{"cut icon", "image/x-icon", icon(good)[:40], false, "nothing in it is decoded"},
+		{"many pixels of a tiff", "image/tiff", grayTIFF(30_000, 30_000, 1, 0, nil), true, "30000 x 30000 pixels"},
+		{"cut tiff", "image/tiff", grayTIFF(300, 300, 1, 0, make([]byte, 9)), false, "is not a whole image/tiff image"},
 		{"nothing", "image/gif", nil, false, "is not a whole image/gif image"},
 		{"large file", "image/png", append(good, make([]byte, 64<<20)...), true, "at most 67108864 are decoded"},
 	} {
@@ -165,8 +246,10 @@ func FuzzFit(f *testing.F) {
 	for _, data := range [][]byte{encoded(f, "image/png", halves(20, 10)), encoded(f, "image/jpeg", halves(20, 10)), encoded(f, "image/gif", halves(20, 10)), webp} {
 		f.Add(data)
 	}
+	f.Add(grayTIFF(3, 2, 6, 8, []byte("abcdef")))
+	f.Add(icon(encoded(f, "image/png", halves(16, 16)), make([]byte, 60)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, mime := range []string{"image/png", "image/jpeg", "image/gif", "image/webp"} {
+		for _, mime := range []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/tiff", "image/bmp", "image/x-icon"} {
 			if p, err := fit(data, mime); err == nil && (len(p.Data) > picture.MaxBytes || max(p.Shown[0], p.Shown[1]) > picture.MaxEdge) {
 				t.Errorf("%s: %v, %d bytes", mime, p.Shown, len(p.Data))
 			}

@@ -4,84 +4,74 @@ import (
 	"context"
 	"encoding/binary"
 	"image"
-	"image/color"
-	"image/draw"
-	"math"
 	"slices"
+
+	"golang.org/x/image/draw"
 )
 
-// scale returns src with w x h pixels, no more than it has. Each is the mean of the area
-// that it stands for. It keeps one line of src in memory, where the kernels of
-// golang.org/x/image/draw need 32 bytes for each of the h0 x w pixels in between.
+// scale returns src with w x h pixels, no more than it has. It is halved until it is that small: each pixel is then
+// the mean of what it stands for, where the other kernels of the library need 32 bytes for each pixel in between.
 func scale(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error) {
-	deep, ok := src.(image.RGBA64Image)
-	if !ok {
-		plain := image.NewRGBA(src.Bounds())
-		draw.Draw(plain, plain.Bounds(), src, src.Bounds().Min, draw.Src)
-		deep = plain
+	for {
+		from := src.Bounds()
+		dst := image.NewRGBA(image.Rect(0, 0, max(w, (from.Dx()+1)/2), max(h, (from.Dy()+1)/2)))
+		draw.ApproxBiLinear.Scale(dst, dst.Bounds(), src, from, draw.Src, nil)
+		if err := ctx.Err(); err != nil || dst.Rect.Dx() == w && dst.Rect.Dy() == h {
+			return dst, err
+		}
+		src = dst
 	}
-	s := &scaler{src: deep, bounds: src.Bounds(), line: make([]pixel, w), row: -1}
-	s.step = float64(s.bounds.Dx()) / float64(w)
-	dst := image.NewRGBA(image.Rect(0, 0, w, h))
-	step := float64(s.bounds.Dy()) / float64(h)
-	area := s.step * step * 257 // of 16 bits 8 remain
-	sum := make([]pixel, w)
+}
+
+// tiffHeader returns how the first image of a TIFF is turned (tag 274: 1 if it is not) and whether there are others.
+func tiffHeader(data []byte) (orientation int, more bool) {
+	order := binary.ByteOrder(binary.LittleEndian)
+	if data[0] == 'M' {
+		order = binary.BigEndian
+	}
+	at, orientation := int64(order.Uint32(data[4:])), 1
+	if at+2 > int64(len(data)) {
+		return orientation, false
+	}
+	entries := data[at+2:]
+	for range order.Uint16(data[at:]) {
+		if len(entries) < 12 {
+			return orientation, false
+		}
+		if order.Uint16(entries) == 274 {
+			orientation = int(order.Uint16(entries[8:]))
+		}
+		entries = entries[12:]
+	}
+	return orientation, len(entries) >= 4 && order.Uint32(entries) != 0
+}
+
+// turn returns an image as it is to be seen.
+func turn(m *image.RGBA, orientation int) *image.RGBA {
+	if orientation < 2 || orientation > 8 {
+		return m
+	}
+	w, h := m.Rect.Dx(), m.Rect.Dy()
+	to := image.NewRGBA(image.Rect(0, 0, w, h))
+	if orientation >= 5 {
+		to = image.NewRGBA(image.Rect(0, 0, h, w))
+	}
 	for y := range h {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		clear(sum)
-		top, bottom := float64(y)*step, float64(y+1)*step
-		for row := int(top); row < min(int(math.Ceil(bottom)), s.bounds.Dy()); row++ {
-			weight := min(bottom, float64(row+1)) - max(top, float64(row))
-			for x, p := range s.read(row) {
-				for i := range p {
-					sum[x][i] += p[i] * weight
-				}
+		for x := range w {
+			toX, toY := x, y
+			if slices.Contains([]int{2, 3, 7, 8}, orientation) {
+				toX = w - 1 - x
 			}
-		}
-		for x, p := range sum {
-			at := func(i int) uint8 { return uint8(min(255, p[i]/area+0.5)) }
-			dst.SetRGBA(x, y, color.RGBA{at(0), at(1), at(2), at(3)})
-		}
-	}
-	return dst, nil
-}
-
-// pixel is a sum of colors with 16 bits.
-type pixel [4]float64
-
-type scaler struct {
-	src    image.RGBA64Image
-	bounds image.Rectangle
-	step   float64 // pixels of src for one
-	line   []pixel // of row
-	row    int
-}
-
-// read returns a row of src in the width of the result. Two rows of that may need the same.
-func (s *scaler) read(row int) []pixel {
-	if row == s.row {
-		return s.line
-	}
-	clear(s.line)
-	s.row = row
-	for x := range s.bounds.Dx() {
-		c := s.src.RGBA64At(s.bounds.Min.X+x, s.bounds.Min.Y+row)
-		p := pixel{float64(c.R), float64(c.G), float64(c.B), float64(c.A)}
-		to := min(int(float64(x)/s.step), len(s.line)-1)
-		first := 1.0
-		if edge := float64(to+1) * s.step; edge < float64(x+1) && to+1 < len(s.line) {
-			first = edge - float64(x)
-		}
-		for i := range p {
-			s.line[to][i] += p[i] * first
-			if first < 1 {
-				s.line[to+1][i] += p[i] * (1 - first)
+			if slices.Contains([]int{3, 4, 6, 7}, orientation) {
+				toY = h - 1 - y
 			}
+			if orientation >= 5 {
+				toX, toY = toY, toX
+			}
+			to.SetRGBA(toX, toY, m.RGBAAt(x, y))
 		}
 	}
-	return s.line
+	return to
 }
 
 // Markers of JPEG.
