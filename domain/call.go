@@ -106,6 +106,17 @@ func CallTool(ctx context.Context, name string, args json.RawMessage) (ToolResul
 	return out.Tool, err
 }
 
+// Permits reports whether the caller of the call that ctx belongs to may call a tool, and policy allows it with args.
+func Permits(ctx context.Context, name string, args Arguments) bool {
+	c := callOf(ctx)
+	t, err := c.catalog.findTool(c.Session.Principal, name)
+	if err != nil || t.Explain == nil {
+		return err == nil
+	}
+	e, err := t.Explain(ctx, args)
+	return err == nil && e.Allowed && e.Stopped == ""
+}
+
 // within runs the call within the one it belongs to.
 func (c *Call) within(ctx context.Context) (outcome, error) {
 	if err := c.findTool(); err != nil {

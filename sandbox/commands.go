@@ -175,6 +175,15 @@ func (c *Commands) Decide(req CommandRequest) (verdict command.Verdict, dir stri
 	return v, dir, nil
 }
 
+// Finds reports whether there is a program where commands look for it.
+func (c *Commands) Finds(program string) bool {
+	if c.compiled == nil {
+		return false
+	}
+	policy, err := c.compiled()
+	return err == nil && policy.Finds(program)
+}
+
 // Listed reports whether a list of commands is configured.
 func (c *Commands) Listed() (bool, error) {
 	policy, err := c.compiled()

@@ -36,6 +36,8 @@ const category = "file"
 const (
 	ReadFile  = "read_file"
 	WriteFile = "write_file"
+	// bash is the tool that runs the commands that failures suggest.
+	bash = "bash"
 	// ListDirectory is the tool that says which names may be shown.
 	ListDirectory = "list_directory"
 )
@@ -93,9 +95,10 @@ func Tools(s *sandbox.Sandbox, o Options) []domain.Tool {
 // toolset is what the file tools share.
 type toolset struct {
 	options Options
-	work    string          // where relative paths start
-	listed  *sandbox.Reader // which names failures may show: those of list_directory
-	writing *pathLocks      // by real path
+	work    string            // where relative paths start
+	listed  *sandbox.Reader   // which names failures may show: those of list_directory
+	shell   *sandbox.Commands // that failures may suggest: those of bash
+	writing *pathLocks        // by real path
 }
 
 func newToolset(s *sandbox.Sandbox, o Options) *toolset {
@@ -103,7 +106,7 @@ func newToolset(s *sandbox.Sandbox, o Options) *toolset {
 		o.MaxChars = domain.DefaultMaxResultChars
 	}
 	o.MaxChars = max(o.MaxChars, minChars)
-	return &toolset{options: o, work: s.WorkingDirectory(), listed: s.For(ListDirectory).Reader(), writing: newPathLocks()}
+	return &toolset{options: o, work: s.WorkingDirectory(), listed: s.For(ListDirectory).Reader(), shell: s.For(bash).Commands(), writing: newPathLocks()}
 }
 
 // fileTool is one of the tools, with the files that it may read and write.

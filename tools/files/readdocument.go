@@ -6,15 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"toolserver/domain"
+	"toolserver/osfile"
 	"toolserver/tools/files/content"
 	"toolserver/tools/files/document"
 )
 
 // document returns a window of what is made of a document, with the images in it.
 func (c *reading) document(ctx context.Context, src content.Source) (domain.ToolResult, error) {
-	made, err := c.contents.Read(ctx, src)
+	made, err := c.read(ctx, src)
 	if err != nil {
 		if _, ok := errors.AsType[*content.Failure](err); ok {
 			return domain.ToolResult{}, err
@@ -29,6 +31,37 @@ func (c *reading) document(ctx context.Context, src content.Source) (domain.Tool
 		return c.withImages(ctx, res, made.Images, meta)
 	}
 	return res, err
+}
+
+// madeOf is what the text of a document depends on.
+type madeOf struct {
+	file     string
+	id       osfile.ID
+	size     int64
+	modified int64
+	kind     document.Kind
+	encoding string
+}
+
+// unsettled is how young a file may be that changes again without another time of change.
+const unsettled = 2 * time.Second
+
+// read returns what is in a document, which is kept for the calls that read on.
+func (c *reading) read(ctx context.Context, src content.Source) (content.Content, error) {
+	owner, info := domain.SessionOf(ctx).Principal.ID, c.file.Info
+	of := madeOf{info.Real, info.ID, info.Size, info.ModTime.UnixNano(), src.Type.Kind, c.in.Encoding}
+	if made, ok := c.made.Get(owner, of); ok {
+		return made, nil
+	}
+	made, err := c.contents.Read(ctx, src)
+	if err == nil && ctx.Err() == nil && len(made.Text) > c.options.MaxChars && time.Since(info.ModTime) > unsettled {
+		size := len(made.Text)
+		for _, image := range made.Images {
+			size += len(image.Data)
+		}
+		c.made.Put(owner, of, made, int64(size))
+	}
+	return made, err
 }
 
 // Bounds of the images of a notebook in one answer.
@@ -89,6 +122,9 @@ func (c *reading) image(ctx context.Context, src content.Source) (domain.ToolRes
 	text := fmt.Sprintf("%s: %s, %d x %d pixels, %d bytes", c.path, t.MIME, p.Width, p.Height, size)
 	if p.Scaled(t.MIME) {
 		text += fmt.Sprintf("; shown as %s with %d x %d pixels, because that is what models take", p.MIME, p.Shown[0], p.Shown[1])
+	}
+	if p.More {
+		text += "; the first of several images in the file"
 	}
 	return domain.ToolResult{
 		Content: []domain.Content{

@@ -8,10 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"sync"
+	"time"
 
 	"toolserver/domain"
 	"toolserver/sandbox/pathguard"
+	"toolserver/share"
 	"toolserver/tools/declare"
 	"toolserver/tools/files/content"
 	"toolserver/tools/files/document"
@@ -34,6 +37,7 @@ func readFile(t fileTool) domain.Tool {
 		b := make([]byte, size)
 		return &b
 	}}}
+	r.made.MaxSize, r.made.MaxAge, r.made.Renew = 32<<20, 10*time.Minute, true
 	return define(t, domain.Tool{
 		Title: "Read file",
 		Description: "Read a file or a part of it: text, PDF, Office, OpenDocument, EPUB, notebooks, mail, images. " +
@@ -55,6 +59,7 @@ type fileReader struct {
 	settings ReadSettings
 	buffers  sync.Pool // of *[]byte
 	contents *content.Reader
+	made     share.Store[madeOf, content.Content] // of long documents
 }
 
 // readMeta is the _meta of text that was read.
@@ -62,7 +67,9 @@ type readMeta struct {
 	Path       string    `json:"path"`
 	SizeBytes  int64     `json:"size_bytes"`
 	TotalLines lineCount `json:"total_lines,omitzero"`
-	StartLine  int       `json:"start_line"` // 0 if there are no lines; negative ones count from the end
+	AtLeast    int       `json:"total_lines_at_least,omitempty"` // of a document that was not read to its end
+	Incomplete string    `json:"incomplete,omitempty"`           // why it was not
+	StartLine  int       `json:"start_line"`                     // 0 if there are no lines; negative ones count from the end
 	EndLine    int       `json:"end_line"`
 	Truncated  bool      `json:"truncated"`
 	Encoding   string    `json:"encoding"`         // what the text was decoded from
@@ -102,7 +109,7 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 	if err := call.begin(*buf); err != nil {
 		return ioFailure(path, err), nil
 	}
-	src := content.Source{Name: path, Type: call.kind(), R: f, Size: f.Info.Size, File: f.File, Charset: cs}
+	src := content.Source{Name: path, Type: call.kind(), R: f, Size: f.Info.Size, File: f.File, Charset: cs, Runs: call.runs(ctx)}
 	switch src.Type.Kind {
 	case document.Other:
 		return call.text(ctx)
@@ -111,7 +118,7 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 	case document.PDF:
 		return call.pdf(ctx, src)
 	case document.Binary:
-		return call.refuse(src.Type), nil
+		return call.refuse(ctx, src.Type), nil
 	}
 	return call.document(ctx, src)
 }
@@ -211,12 +218,12 @@ func isNotFound(err error) bool {
 func (c *reading) unreadable(ctx context.Context, err error) (domain.ToolResult, error) {
 	if binary, ok := errors.AsType[*textfile.BinaryError](err); ok {
 		if binary.Likely == "" {
-			return c.refuse(document.Type{}), nil
+			return c.refuse(ctx, document.Type{}), nil
 		}
 		return domain.Failure("is_binary", c.path+" is "+err.Error(), "Call "+c.callWith(binary.Likely)+"."), nil
 	}
 	if decode, ok := errors.AsType[*textfile.DecodeError](err); ok {
-		hint := "Look at its first bytes with another tool, such as xxd, or read another file."
+		hint := "Read another file, or " + document.Type{}.Advice(c.path, c.runs(ctx)) + "."
 		if decode.Likely != "" {
 			hint = "Call " + c.callWith(decode.Likely) + "."
 		}
@@ -245,9 +252,17 @@ func (c *reading) formatArgument() string {
 }
 
 // refuse answers for a file that is not shown as text.
-func (c *reading) refuse(t document.Type) domain.ToolResult {
-	message := document.Refusal(c.path, max(c.file.Info.Size, int64(len(c.head))), t)
+func (c *reading) refuse(ctx context.Context, t document.Type) domain.ToolResult {
+	message := document.Refusal(c.path, max(c.file.Info.Size, int64(len(c.head))), t, c.runs(ctx))
 	return domain.Failure("is_binary", message, "Do what the message says, or read another file.")
+}
+
+// runs returns what reports whether a command can be suggested: one that the caller may run, with a program that is there.
+func (c *reading) runs(ctx context.Context) func(command string) bool {
+	return func(command string) bool {
+		program, _, _ := strings.Cut(command, " ")
+		return c.shell.Finds(program) && domain.Permits(ctx, bash, domain.Arguments{"command": command})
+	}
 }
 
 // ioFailure answers for a file that was opened and cannot be read to its end.

@@ -92,7 +92,7 @@ func TestReadFile(t *testing.T) {
 		{Name: "shift_jis", Args: `{"path":"sjis","encoding":"shift_jis"}`, Exact: "日本語\n"},
 		{Name: "wrong encoding", Args: `{"path":"latin"}`, Wants: []string{"latin is not valid utf-8 at byte 2", `encoding="windows-1252"`}, ErrorType: "decode_error"},
 		{Name: "unknown encoding", Args: `{"path":"a.txt","encoding":"utf8x"}`, Want: `did you mean "utf-8"`, Code: domain.CodeInvalidParams},
-		{Name: "binary", Args: `{"path":"bin"}`, Wants: []string{"bin cannot be shown as text", "`file bin`"}, ErrorType: "is_binary"},
+		{Name: "binary", Args: `{"path":"bin"}`, Wants: []string{"bin cannot be shown as text", "3 bytes): ask the user what it is"}, ErrorType: "is_binary"},
 
 		{Name: "directory", Args: `{"path":"sub"}`, Wants: []string{"is a directory", `list_directory(path="sub")`}, ErrorType: "not_a_file"},
 		{Name: "below a file", Args: `{"path":"a.txt/x"}`, Want: "a.txt", ErrorType: "not_a_directory"},

@@ -2,6 +2,7 @@ package files
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -18,7 +19,7 @@ type source struct {
 	size     int64 // of r
 	fileSize int64
 	format   string // of a document
-	note     string // a last line to say what is missing from the text, or ""
+	note     string // why the text is not all of the document; "" if it is
 }
 
 // markerRoom is what is left free for the marker, without the path in it.
@@ -53,6 +54,9 @@ func (c *reading) window(ctx context.Context, src source) (domain.ToolResult, er
 		rg.MaxBytes = c.options.MaxChars // a whole document needs no marker
 	}
 	w, err := textfile.Lines(src.r, src.size, cs, rg)
+	if past, ok := errors.AsType[*textfile.PastEndError](err); ok && src.note != "" {
+		return domain.Failure("out_of_range", fmt.Sprintf("%s: %v. %s", c.path, past, notAll(src.note)), fmt.Sprintf("Choose an offset of at most %d.", max(past.Total, 1))), nil
+	}
 	if err != nil {
 		return c.unreadable(ctx, err)
 	}
@@ -69,10 +73,14 @@ func (c *reading) answer(text []byte, w textfile.Window, src source) domain.Tool
 	if res.Empty = "[the file is empty]"; src.fileSize > 0 {
 		res.Empty = "[the file has no text]"
 	}
-	res.Meta = &readMeta{
+	meta := &readMeta{
 		Path: c.path, SizeBytes: src.fileSize, TotalLines: lineCount(w.TotalLines), StartLine: w.Start, EndLine: w.End,
 		Truncated: w.More || w.Cut || src.note != "", Encoding: w.Charset, Format: src.format,
 	}
+	if src.note != "" {
+		meta.TotalLines, meta.AtLeast, meta.Incomplete = -1, w.TotalLines, src.note
+	}
+	res.Meta = meta
 	return res
 }
 
@@ -105,17 +113,21 @@ func (c *reading) marked(text []byte, w textfile.Window, src source) string {
 		fmt.Fprintf(&b, "Line %d is too long for one answer; to find a place in it: grep(pattern=\"...\", path=%q). ", w.Start, c.path)
 	}
 	b.WriteString(c.shown(w, src))
+	if src.note != "" {
+		b.WriteString(" " + notAll(src.note))
+	}
 	if w.More {
 		b.WriteString(" To read on: " + c.next(w))
 		if src.format == "" && c.in.Format == "" && document.DetectText(c.path, c.head).Kind == document.HTML {
 			fmt.Fprintf(&b, " Without markup: read_file(path=%q, format=\"text\")", c.path)
 		}
-	} else if src.note != "" {
-		b.WriteString(" " + src.note)
 	}
 	b.WriteByte(']')
 	return b.String()
 }
+
+// notAll says that the text of a document ends before the document does.
+func notAll(note string) string { return "The document has more than these lines: " + note + "." }
 
 // shown says which part of the file the window is.
 func (c *reading) shown(w textfile.Window, src source) string {
@@ -126,6 +138,8 @@ func (c *reading) shown(w textfile.Window, src source) string {
 	switch {
 	case w.Start < 0:
 		lines = fmt.Sprintf("Showed lines %d to %d, counted from the end", w.Start, w.End)
+	case w.TotalLines >= 0 && src.note != "":
+		lines += fmt.Sprintf(" of at least %d", w.TotalLines)
 	case w.TotalLines >= 0:
 		lines += fmt.Sprintf(" of %d", w.TotalLines)
 	}

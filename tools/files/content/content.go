@@ -38,6 +38,8 @@ type Source struct {
 	Size    int64
 	File    *os.File         // the same for programs; nil if it has to be made of R
 	Charset textfile.Charset // of text
+	// Runs reports whether a command of bash with the file can be suggested; nil where there is no such file.
+	Runs func(command string) bool
 }
 
 // FromBytes returns the source that has data: of the kind that the name, the media type and the first bytes
@@ -46,10 +48,18 @@ func FromBytes(name, mime string, data []byte) Source {
 	return Source{Name: name, Type: document.Detect(name, mime, data), R: bytes.NewReader(data), Size: int64(len(data))}
 }
 
+// advice says what to do with a file that cannot be shown.
+func (s Source) advice() string {
+	if s.Runs == nil {
+		s.Runs = func(string) bool { return false }
+	}
+	return s.Type.Advice(s.Name, s.Runs)
+}
+
 // Content is what people see of a file.
 type Content struct {
 	Text    string
-	Note    string // a sentence that says why Text is not all of it; "" if it is
+	Note    string // the clause that says why Text is not all of it; "" if it is
 	Images  []document.NotebookImage
 	Picture *picture.Picture // of an image
 }
@@ -77,11 +87,13 @@ func (r *Reader) Read(ctx context.Context, s Source) (Content, error) {
 	switch {
 	case err == nil:
 	case text != "" && ctx.Err() != nil:
-		c.Note = "the time of the call ended"
+		c.Note = "it was read up to there when the time of the call ended"
 	case ctx.Err() != nil:
 		return Content{}, ctx.Err()
-	case text != "" && (tooMuch || damaged):
-		c.Note = err.Error()
+	case text != "" && tooMuch:
+		c.Note = limit.Error()
+	case text != "" && damaged:
+		c.Note = "the rest of it cannot be read: " + format.Err.Error()
 	case tooMuch:
 		return Content{}, &Failure{"too_large", s.Name + " cannot be read: " + limit.Error(), "Make the document smaller, or have it converted to text."}
 	case damaged:
@@ -171,10 +183,10 @@ func (r *Reader) Picture(ctx context.Context, s Source) (picture.Picture, error)
 		return p, ctx.Err()
 	}
 	if format, ok := errors.AsType[*picture.FormatError](err); ok {
-		return p, &Failure{"invalid_image", s.Name + " " + format.Error(), "Read another file, or find out what it is with a command such as file."}
+		return p, &Failure{"invalid_image", s.Name + " " + format.Error(), "Read another file, or " + s.advice() + "."}
 	}
 	if limit, ok := errors.AsType[*picture.LimitError](err); ok {
-		return p, &Failure{"too_large", fmt.Sprintf("%s is an image (%s) that cannot be shown: %v", s.Name, s.Type.MIME, limit), "Make a smaller copy of it, and read that."}
+		return p, &Failure{"too_large", fmt.Sprintf("%s is an image (%s) that cannot be shown: %v", s.Name, s.Type.MIME, limit), "Read a smaller copy of it, or " + s.advice() + "."}
 	}
 	return p, err
 }

@@ -18,10 +18,11 @@ import (
 const (
 	pdfinfo   = "pdfinfo"
 	pdftotext = "pdftotext"
+	pdfimages = "pdfimages"
 )
 
 // Programs returns those that a [Reader] has make text of files.
-func Programs() []string { return []string{pdfinfo, pdftotext} }
+func Programs() []string { return []string{pdfinfo, pdftotext, pdfimages} }
 
 // maxPDFText bounds the text of the pages that are read at once.
 const maxPDFText = 4 << 20
@@ -81,9 +82,17 @@ func (r *Reader) wholePDF(ctx context.Context, s Source) (Content, error) {
 }
 
 // noText is the failure of pages without text.
-func (r *Reader) noText(_ context.Context, s Source, first, last int) error {
-	return &Failure{"no_text", fmt.Sprintf("%s: there is no text on %s; what they show was probably scanned", s.Name, PageRange(first, last)),
-		"Look at them as images: make those with a command such as pdftoppm -png, and read them with read_file. Or have the text recognized, for instance with ocrmypdf."}
+func (r *Reader) noText(ctx context.Context, s Source, first, last int) error {
+	f := &Failure{"no_text", fmt.Sprintf("%s: there is no text on %s", s.Name, PageRange(first, last)), "To see what is on them: " + s.advice() + "."}
+	list, _, err := r.filter(ctx, s, pdfimages, "-list", "-f", strconv.Itoa(first), "-l", strconv.Itoa(last), "-")
+	switch {
+	case err != nil: // of an older poppler
+	case strings.Count(list, "\n") > 2: // below its head
+		f.Message += ", which were probably scanned: there are images"
+	default:
+		f.Message += ", and no image: they are blank or have drawings only"
+	}
+	return f
 }
 
 // PageRange names pages in a sentence.

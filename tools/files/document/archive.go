@@ -19,6 +19,7 @@ type archive struct {
 	parts  map[string]*zip.File // by partKey
 	limits Limits
 	packed int64 // bytes that may still be unpacked
+	missed error // a part of the text is not in the archive
 }
 
 // budget is how much text may still be made.
@@ -75,6 +76,19 @@ func openArchive(r io.ReaderAt, size int64, limits Limits) (*archive, error) {
 // part 2, 6.2.2.3), and some programs write backslashes.
 func partKey(name string) string {
 	return strings.ToLower(strings.TrimPrefix(strings.ReplaceAll(name, `\`, "/"), "/"))
+}
+
+// allowRows allows for four times as much to be unpacked: rows of sheets, of which nothing is kept but their text.
+func (a *archive) allowRows() {
+	a.packed += 3 * a.limits.Unpacked
+	a.limits.Unpacked *= 4
+}
+
+// miss notes that a part of the text is not there, if so.
+func (a *archive) miss(name string) {
+	if !a.has(name) {
+		a.missed = lacking(name)
+	}
 }
 
 // has reports whether there is a part of that name.

@@ -67,6 +67,7 @@ func Text(k Kind, r io.ReaderAt, size int64, limits Limits) (string, error) {
 	format, read := reader(k)
 	if err == nil {
 		text, err = read(a)
+		err = cmp.Or(err, a.missed)
 	}
 	return trimmed(text), readError(format, err)
 }

@@ -36,6 +36,7 @@ func epubText(a *archive) ([]byte, error) {
 		if encrypted[partKey(chapter)] {
 			return out, errDRM
 		}
+		a.miss(chapter)
 		err := a.unpack(chapter, func(content io.Reader) error {
 			src, err := io.ReadAll(io.LimitReader(content, maxChapter+1))
 			if err != nil {

@@ -64,6 +64,7 @@ func (o *openDocument) read() error {
 		}
 		return t.children(func(e element) error {
 			if e.name == "spreadsheet" {
+				o.allowRows()
 				return t.children(func(e element) error {
 					if e.name != "table" {
 						return nil

@@ -50,6 +50,7 @@ func (p *pptx) read() error {
 
 // slide reads a slide with what belongs to it.
 func (p *pptx) slide(n int, part string) error {
+	p.miss(part)
 	err := p.part(part, func(t *tokens, root element) error {
 		hidden := ""
 		if root.attr("show") == "0" {

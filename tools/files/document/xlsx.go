@@ -3,6 +3,7 @@ package document
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"strconv"
 
 	"toolserver/lazyregexp"
@@ -53,14 +54,22 @@ func (x *xlsx) read() error {
 	if err != nil {
 		return err
 	}
+	if len(rels) == 0 { // in a damaged workbook; parts have these names wherever it comes from
+		rels = map[string]relation{"": {"sharedStrings", "xl/sharedStrings.xml", false}, "\x00": {"styles", "xl/styles.xml", false}}
+		for i, e := range sheets {
+			rels[e.attr("id")] = relation{"worksheet", fmt.Sprintf("xl/worksheets/sheet%d.xml", i+1), false}
+		}
+	}
 	if err := x.readStrings(related(rels, "sharedStrings")); err != nil {
 		return err
 	}
 	if x.formats, err = readFormats(x.archive, related(rels, "styles")); err != nil {
 		return err
 	}
+	x.allowRows()
 	for _, e := range sheets {
-		if rel := rels[e.attr("id")]; rel.kind == "worksheet" && !rel.external {
+		if rel, ok := rels[e.attr("id")]; !ok || rel.kind == "worksheet" && !rel.external {
+			x.miss(cmp.Or(rel.target, "a sheet"))
 			if err := x.sheet(e, rel.target); err != nil {
 				return err
 			}
