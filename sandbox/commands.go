@@ -181,7 +181,11 @@ func (c *Commands) Finds(program string) bool {
 		return false
 	}
 	policy, err := c.compiled()
-	return err == nil && policy.Finds(program)
+	if err != nil {
+		return false
+	}
+	path, _ := policy.LookPath(program)
+	return path != ""
 }
 
 // Listed reports whether a list of commands is configured.

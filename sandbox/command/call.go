@@ -137,7 +137,7 @@ func (c *checker) declareFunc(sh *shell, f *syntax.FuncDecl) {
 		return
 	}
 	name := f.Name.Value
-	path, _ := c.p.lookPath(name)
+	path, _ := c.p.LookPath(name)
 	if path != "" || c.p.builtin(name) || c.p.programs[name] != nil || c.p.names(name) || name == "command_not_found_handle" || strings.ContainsAny(name, "/\\") {
 		c.refuse("shadow", "the function "+name+" takes the name of a command", "give the function another name")
 	}

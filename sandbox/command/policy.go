@@ -135,14 +135,8 @@ func alike(a, b string) int {
 // Listed reports whether anything is configured that refuses commands.
 func (p *Policy) Listed() bool { return p.listed }
 
-// Finds reports whether a bare name runs a program.
-func (p *Policy) Finds(name string) bool {
-	path, _ := p.lookPath(name)
-	return path != ""
-}
-
-// lookPath returns the absolute path of the program that a bare name runs, and what it is; "" if there is none.
-func (c *Config) lookPath(name string) (string, os.FileInfo) {
+// LookPath returns the absolute path of the program that a bare name runs, and what it is; "" if there is none.
+func (c *Config) LookPath(name string) (string, os.FileInfo) {
 	for _, dir := range c.Path {
 		path := filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil && filepath.IsAbs(dir) && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {

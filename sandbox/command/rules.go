@@ -64,7 +64,7 @@ func (c *Config) prepare(what string, list []Rule) (rules []*rule, err error) {
 		if strings.Contains(n.name, "*") {
 			files = Files(words[0], dirs)
 		} else if n.path == "" {
-			files[0], _ = c.lookPath(words[0])
+			files[0], _ = c.LookPath(words[0])
 		}
 		for _, path := range files {
 			n.files = append(n.files, ownFile(path))
@@ -238,7 +238,7 @@ func (c *checker) identify(sh *shell, name string, from origin) program {
 	}
 	if !strings.Contains(name, "/") {
 		if p.builtin = from != byExec && c.p.builtin(name); !p.builtin {
-			p.real, p.file = c.p.lookPath(name)
+			p.real, p.file = c.p.LookPath(name)
 		}
 		return p
 	}
@@ -260,7 +260,7 @@ func (c *checker) identify(sh *shell, name string, from origin) program {
 		c.refuse("too-complex", "the command names too many paths to look up", "split it into several commands")
 	}
 	p.file, _ = os.Stat(p.real)
-	_, bare := c.p.lookPath(p.base)
+	_, bare := c.p.LookPath(p.base)
 	p.trusted = p.file != nil && bare != nil && os.SameFile(bare, p.file)
 	return p
 }

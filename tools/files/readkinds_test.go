@@ -163,7 +163,7 @@ func TestReadImage(t *testing.T) {
 		{Name: "by its bytes", Args: `{"path":"p.dat"}`, Check: isPicture},
 		{Name: "too large", Args: `{"path":"huge.png"}`, Want: "at most 67108864", ErrorType: "too_large"},
 		{Name: "signature only", Args: `{"path":"bad.png"}`, Want: "bad.png is not a whole image/png image", ErrorType: "invalid_image"},
-		{Name: "icon", Args: `{"path":"i.ico"}`, Want: "i.ico is not a whole image/x-icon image: nothing in it is decoded", ErrorType: "invalid_image"},
+		{Name: "icon", Args: `{"path":"i.ico"}`, Want: "i.ico is not a whole image/x-icon image: image: unknown format", ErrorType: "invalid_image"},
 		{Name: "scaled", Args: `{"path":"large.png"}`, Want: "3000 x 1000 pixels, ", Wants: []string{"shown as image/png with 1568 x 523 pixels"}},
 	})
 }

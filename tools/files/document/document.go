@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Limits bounds what a document may cost. A field that is 0 means the default.
@@ -112,6 +113,14 @@ func appendFlat(dst, text []byte) []byte {
 		dst = append(dst, c)
 	}
 	return dst
+}
+
+// joined returns the parts of a text, with an empty line between those that are not empty.
+func joined(parts ...[]byte) []byte {
+	for i, part := range parts {
+		parts[i] = bytes.Trim(part, "\n")
+	}
+	return bytes.Join(slices.DeleteFunc(parts, func(part []byte) bool { return len(part) == 0 }), []byte("\n\n"))
 }
 
 // trimmed makes a string of text, without the line feeds at its end.

@@ -178,11 +178,5 @@ func (d *docx) assemble() []byte {
 			notes = append(notes, text)
 		}
 	}
-	var parts [][]byte
-	for _, part := range [][]byte{d.headers, d.body, d.footers, bytes.Join(notes, []byte("\n"))} {
-		if part = bytes.Trim(part, "\n"); len(part) > 0 {
-			parts = append(parts, part)
-		}
-	}
-	return bytes.Join(parts, []byte("\n\n"))
+	return joined(d.headers, d.body, d.footers, bytes.Join(notes, []byte("\n")))
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // Kind is what a file has to be read as.
@@ -164,15 +166,13 @@ func (t Type) Advice(name string, runs func(command string) bool) string {
 	return replace.Replace(lines[last])
 }
 
-// shellQuote quotes a file name for a POSIX shell, where it needs that. A name
-// that begins with a dash is made a path.
+// shellQuote quotes a file name for bash, where it needs that. A name that begins with a dash is made a path.
 func shellQuote(name string) string {
 	if strings.HasPrefix(name, "-") {
 		name = "./" + path.Clean(name)
 	}
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:@%"
-	if name != "" && strings.Trim(name, plain) == "" {
-		return name
+	if quoted, err := syntax.Quote(name, syntax.LangBash); err == nil {
+		return quoted
 	}
-	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	return "FILE" // a name that no shell can say
 }

@@ -70,7 +70,7 @@ func TestDetect(t *testing.T) {
 func TestRefusal(t *testing.T) {
 	const ole = "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"
 	for _, tc := range []struct{ name, head, installed, want string }{
-		{"it's.zip", "PK\x03\x04", "python3 unzip", `it's.zip cannot be shown as text (zip archive, application/zip, 7 bytes): list what is in it: call bash with command ` + "`unzip -l 'it'\\''s.zip'`"},
+		{"it's.zip", "PK\x03\x04", "python3 unzip", `it's.zip cannot be shown as text (zip archive, application/zip, 7 bytes): list what is in it: call bash with command ` + "`unzip -l \"it's.zip\"`"},
 		{"-x.zip", "PK\x03\x04", "python3", "list what is in it: call bash with command `python3 -m zipfile -l ./-x.zip`"},
 		{"a b.xls", ole, "soffice xls2csv", "a b.xls cannot be shown as text (Excel 97-2003 workbook, application/vnd.ms-excel, 7 bytes): convert it first: call bash with command `soffice -env:UserInstallation=file://$TMPDIR/lo --headless --convert-to xlsx 'a b.xls'`"},
 		{"old.doc", ole, "antiword catdoc", "call bash with command `antiword old.doc`"},

@@ -31,13 +31,43 @@ func NotebookText(r io.ReaderAt, size int64, limits Limits) (string, []NotebookI
 	if size > limits.Unpacked {
 		return "", nil, &LimitError{What: "bytes in a notebook", Max: limits.Unpacked}
 	}
-	n := notebook{budget: newBudget(limits)}
-	d := json.NewDecoder(io.NewSectionReader(r, 0, size))
-	err := n.read(d)
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
+	var file notebookFile
+	data := make([]byte, size)
+	_, err := r.ReadAt(data, 0)
+	if err == nil || err == io.EOF {
+		err = json.Unmarshal(data, &file)
+	}
+	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); odd { // a member that is of no use then
+		err = nil
+	}
+	cells := file.Cells
+	for _, sheet := range file.Worksheets {
+		cells = append(cells, sheet.Cells...)
+	}
+	if err == nil && file.Cells == nil && file.Worksheets == nil {
+		err = errors.New("it has no cells")
+	}
+	n := notebook{budget: newBudget(limits), language: cmp.Or(file.Metadata.Language.Name, file.Metadata.Kernel.Language)}
+	for _, c := range cells {
+		n.cell(c)
 	}
 	return n.assemble(), n.images, readError("ipynb", cmp.Or(err, n.full))
+}
+
+// notebookFile is what a notebook has, in nbformat 4 and, where that is different, 3.
+type notebookFile struct {
+	Cells      []cell `json:"cells"`
+	Worksheets []struct {
+		Cells []cell `json:"cells"`
+	} `json:"worksheets"` // of version 3
+	Metadata struct {
+		Language struct {
+			Name string `json:"name"`
+		} `json:"language_info"`
+		Kernel struct {
+			Language string `json:"language"`
+		} `json:"kernelspec"`
+	} `json:"metadata"`
 }
 
 // notebook is a notebook being read.
@@ -93,72 +123,23 @@ type output struct {
 	Traceback []string         `json:"traceback"`
 }
 
-func (n *notebook) read(d *json.Decoder) error {
-	found := false
-	err := members(d, func(key string) error {
-		switch key {
-		case "cells":
-			found = true
-			return n.cells(d)
-		case "worksheets":
-			found = true
-			return elements(d, func() error {
-				return members(d, func(key string) error {
-					if key == "cells" {
-						return n.cells(d)
-					}
-					return d.Decode(new(json.RawMessage))
-				})
-			})
-		case "metadata":
-			var meta struct {
-				Language struct {
-					Name string `json:"name"`
-				} `json:"language_info"`
-				Kernel struct {
-					Language string `json:"language"`
-				} `json:"kernelspec"`
-			}
-			err := d.Decode(&meta)
-			if _, odd := errors.AsType[*json.UnmarshalTypeError](err); odd {
-				err = nil
-			}
-			n.language = cmp.Or(meta.Language.Name, meta.Kernel.Language)
-			return err
-		}
-		return d.Decode(new(json.RawMessage))
-	})
-	if err == nil && !found {
-		err = errors.New("it has no cells")
+func (n *notebook) cell(c cell) {
+	source := string(c.Source + c.Input)
+	if c.Type == "heading" {
+		source = strings.Repeat("#", min(max(c.Level, 1), 6)) + " " + source
 	}
-	return err
-}
-
-func (n *notebook) cells(d *json.Decoder) error {
-	return elements(d, func() error {
-		var c cell
-		err := d.Decode(&c)
-		if _, odd := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !odd {
-			return err
+	n.add(block{text: source, code: c.Type == "code"})
+	text := ""
+	for _, o := range c.Outputs {
+		if mime, data := o.image(); data != "" {
+			n.addOutput(text)
+			n.image(mime, data)
+			text = ""
+			continue
 		}
-		source := string(c.Source + c.Input)
-		if c.Type == "heading" {
-			source = strings.Repeat("#", min(max(c.Level, 1), 6)) + " " + source
-		}
-		n.add(block{text: source, code: c.Type == "code"})
-		text := ""
-		for _, o := range c.Outputs {
-			if mime, data := o.image(); data != "" {
-				n.addOutput(text)
-				n.image(mime, data)
-				text = ""
-				continue
-			}
-			text += o.text()
-		}
-		n.addOutput(text)
-		return n.full
-	})
+		text += o.text()
+	}
+	n.addOutput(text)
 }
 
 // image returns the image of an output, in base64.
@@ -245,35 +226,4 @@ func (n *notebook) assemble() string {
 		line += strings.Count(text, "\n")
 	}
 	return strings.ToValidUTF8(out.String(), "\uFFFD")
-}
-
-// members calls fn for each member of a JSON object, which reads its value.
-func members(d *json.Decoder, fn func(key string) error) error {
-	return within(d, '{', func() error {
-		key, err := d.Token()
-		if err != nil {
-			return err
-		}
-		return fn(key.(string)) // a decoder takes no other key
-	})
-}
-
-// elements calls fn for each element of a JSON array, which reads it.
-func elements(d *json.Decoder, fn func() error) error { return within(d, '[', fn) }
-
-func within(d *json.Decoder, open json.Delim, fn func() error) error {
-	tok, err := d.Token()
-	if err != nil {
-		return err
-	}
-	if tok != open {
-		return fmt.Errorf("it is not a notebook: %q where %q belongs", fmt.Sprint(tok), open.String())
-	}
-	for d.More() {
-		if err := fn(); err != nil {
-			return err
-		}
-	}
-	_, err = d.Token()
-	return err
 }

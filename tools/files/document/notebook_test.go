@@ -36,11 +36,11 @@ func TestNotebookText(t *testing.T) {
 func TestNotebookFailures(t *testing.T) {
 	long := `{"cells":[` + strings.Repeat(`{"cell_type":"markdown","source":"words of a cell"},`, 1000) + `{}]}`
 	for _, tc := range []struct{ name, file, want string }{
-		{"empty", "", "unexpected EOF"},
+		{"empty", "", "unexpected end of JSON"},
 		{"no JSON", "hello", "not a readable .ipynb file"},
 		{"no cells", "{}", "no cells"},
-		{"cells of another type", `{"cells":3}`, "not a notebook"},
-		{"cut", long[:500], "unexpected EOF"},
+		{"cells of another type", `{"cells":3}`, "no cells"},
+		{"cut", long[:500], "unexpected end of JSON"},
 		{"deep", `{"cells":` + strings.Repeat("[", 1<<20), "not a readable .ipynb file"},
 		{"text", long, "2000 bytes of text"},
 	} {

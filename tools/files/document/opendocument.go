@@ -443,14 +443,8 @@ func cellValue(e element, text []byte) []byte {
 
 // assemble puts the parts of the text together.
 func (o *openDocument) assemble() []byte {
-	var parts [][]byte
 	if len(o.sheets.rows) > 0 {
 		o.headers, o.footers = nil, nil // of printed sheets
 	}
-	for _, part := range [][]byte{o.headers, o.body, o.sheets.rows, o.footers, bytes.Join(o.notes, []byte("\n"))} {
-		if part = bytes.Trim(part, "\n"); len(part) > 0 {
-			parts = append(parts, part)
-		}
-	}
-	return bytes.Join(parts, []byte("\n\n"))
+	return joined(o.headers, o.body, o.sheets.rows, o.footers, bytes.Join(o.notes, []byte("\n")))
 }

@@ -5,22 +5,20 @@ package picture
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
-	"image/gif"
+	_ "image/gif" // for image.Decode, as those below
 	"image/jpeg"
 	"image/png"
 	"io"
 	"strings"
 
-	"golang.org/x/image/bmp"
-	"golang.org/x/image/tiff"
-	"golang.org/x/image/webp"
+	_ "golang.org/x/image/bmp"
+	_ "golang.org/x/image/tiff"
+	_ "golang.org/x/image/webp"
 )
 
 const (
@@ -70,30 +68,6 @@ func (e *FormatError) Error() string {
 // Unwrap returns what was wrong.
 func (e *FormatError) Unwrap() error { return e.Err }
 
-// codec decodes a format.
-type codec struct {
-	config func(io.Reader) (image.Config, error)
-	decode func(io.Reader) (image.Image, error)
-}
-
-func codecs(mime string) (c codec, known bool) {
-	switch mime {
-	case "image/png":
-		return codec{png.DecodeConfig, png.Decode}, true
-	case "image/jpeg":
-		return codec{jpeg.DecodeConfig, jpeg.Decode}, true
-	case "image/gif":
-		return codec{gif.DecodeConfig, gif.Decode}, true
-	case "image/webp":
-		return codec{webp.DecodeConfig, webp.Decode}, true
-	case "image/tiff":
-		return codec{tiff.DecodeConfig, tiff.Decode}, true
-	case "image/bmp":
-		return codec{bmp.DecodeConfig, bmp.Decode}, true
-	}
-	return codec{}, false
-}
-
 // Fit reads the image of size bytes that r has, and makes it fit. The error is a
 // [*LimitError], a [*FormatError] or that of r or ctx.
 func Fit(ctx context.Context, r io.ReaderAt, size int64, mime string) (Picture, error) {
@@ -107,12 +81,8 @@ func Fit(ctx context.Context, r io.ReaderAt, size int64, mime string) (Picture, 
 	if mime == "image/x-icon" && len(data) > 6 {
 		mime, data = icon(data)
 	}
-	format, known := codecs(mime)
-	if !known {
-		return Picture{}, &FormatError{cmp.Or(mime, "icon"), errors.New("nothing in it is decoded")}
-	}
 	shown := mime != "image/tiff" && mime != "image/bmp" // by models
-	config, err := format.config(bytes.NewReader(data))
+	config, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return Picture{}, &FormatError{mime, err}
 	}
@@ -128,7 +98,7 @@ func Fit(ctx context.Context, r io.ReaderAt, size int64, mime string) (Picture, 
 	if pixels := int64(config.Width) * int64(config.Height); pixels*(perPixel+1) > maxMemory { // and a half of its width and height
 		return p, &LimitError{fmt.Sprintf("it has %d x %d pixels, which take %d MiB decoded; at most %d are decoded", p.Width, p.Height, pixels*(perPixel+1)>>20, maxMemory>>20)}
 	}
-	img, err := format.decode(&reader{ctx, bytes.NewReader(data)})
+	img, _, err := image.Decode(&reader{ctx, bytes.NewReader(data)})
 	if ctx.Err() != nil {
 		return p, ctx.Err()
 	}
