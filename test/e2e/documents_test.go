@@ -155,7 +155,10 @@ func TestPDF(t *testing.T) {
 			{map[string]any{"path": "link.pdf", "offset": -1}, "## Page 90\nnumber 90 of many\n[Showed page 90 of 90.]"},
 			{map[string]any{"path": "many.pdf", "offset": 5, "limit": 1, "line_numbers": true}, "## Page 5\n     1\tnumber 5 of many\n[Showed page 5 of 90. To read on: read_file(path=\"many.pdf\", offset=6, limit=1, line_numbers=true)]"},
 			{map[string]any{"path": "many.pdf", "offset": 91}, "many.pdf: offset 91 is past the last page, 90"},
-			{map[string]any{"path": "many.pdf", "offset": 2, "limit": 1}, "many.pdf: there is no text on page 2 of 90; what they show was probably scanned"},
+			{map[string]any{"path": "many.pdf", "offset": 2, "limit": 1}, "many.pdf has no text on page 2 and no image, as if blank or drawn: " + map[bool]string{
+				true:  "make images of its pages, and read them with read_file: call bash with command `pdftoppm -r 150 -png -f 2 -l 2 many.pdf page`",
+				false: "ask the user for a copy with text, or to install poppler-utils where commands run",
+			}[policy.lists == "" || strings.Contains(policy.lists, "read_file")]},
 			{map[string]any{"path": "-x.pdf"}, "## Page 1\nnumber 1 of many"},
 			{map[string]any{"path": "locked.pdf"}, "locked.pdf is protected by a password"},
 			{map[string]any{"path": "cut.pdf"}, ""},

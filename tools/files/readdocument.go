@@ -3,13 +3,11 @@ package files
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"toolserver/domain"
-	"toolserver/osfile"
 	"toolserver/tools/files/content"
 	"toolserver/tools/files/document"
 )
@@ -18,9 +16,6 @@ import (
 func (c *reading) document(ctx context.Context, src content.Source) (domain.ToolResult, error) {
 	made, err := c.read(ctx, src)
 	if err != nil {
-		if _, ok := errors.AsType[*content.Failure](err); ok {
-			return domain.ToolResult{}, err
-		}
 		return c.unreadable(ctx, err)
 	}
 	res, err := c.window(ctx, source{
@@ -33,23 +28,13 @@ func (c *reading) document(ctx context.Context, src content.Source) (domain.Tool
 	return res, err
 }
 
-// madeOf is what the text of a document depends on.
-type madeOf struct {
-	file     string
-	id       osfile.ID
-	size     int64
-	modified int64
-	kind     document.Kind
-	encoding string
-}
-
 // unsettled is how young a file may be that changes again without another time of change.
 const unsettled = 2 * time.Second
 
 // read returns what is in a document, which is kept for the calls that read on.
 func (c *reading) read(ctx context.Context, src content.Source) (content.Content, error) {
 	owner, info := domain.SessionOf(ctx).Principal.ID, c.file.Info
-	of := madeOf{info.Real, info.ID, info.Size, info.ModTime.UnixNano(), src.Type.Kind, c.in.Encoding}
+	of := fmt.Sprint(info.Real, info.ID, info.Size, info.ModTime.UnixNano(), src.Type.Kind, c.in.Encoding)
 	if made, ok := c.made.Get(owner, of); ok {
 		return made, nil
 	}
@@ -77,16 +62,13 @@ func (c *reading) withImages(ctx context.Context, res domain.ToolResult, images 
 		if image.Data == nil || image.Line < meta.StartLine || image.Line > meta.EndLine {
 			continue
 		}
-		if len(res.Content) > maxShown || size > maxShownBytes {
+		if len(res.Content) > maxShown || size > maxShownBytes || ctx.Err() != nil {
 			left++
 			continue
 		}
 		p, err := c.contents.Picture(ctx, content.Source{
 			Name: fmt.Sprintf("image %d", i+1), Type: document.Type{MIME: image.MIME}, R: bytes.NewReader(image.Data), Size: int64(len(image.Data)),
 		})
-		if ctx.Err() != nil {
-			return domain.ToolResult{}, ctx.Err()
-		}
 		if err != nil {
 			res.Content = append(res.Content, domain.Content{Type: domain.TextContent, Text: fmt.Sprintf("[%v]", err)})
 			continue
@@ -113,10 +95,7 @@ type imageMeta struct {
 func (c *reading) image(ctx context.Context, src content.Source) (domain.ToolResult, error) {
 	p, err := c.contents.Picture(ctx, src)
 	if err != nil {
-		if _, ok := errors.AsType[*content.Failure](err); ok || ctx.Err() != nil {
-			return domain.ToolResult{}, err
-		}
-		return ioFailure(c.path, err), nil
+		return c.unreadable(ctx, err)
 	}
 	size, t := src.Size, src.Type
 	text := fmt.Sprintf("%s: %s, %d x %d pixels, %d bytes", c.path, t.MIME, p.Width, p.Height, size)

@@ -59,7 +59,7 @@ type fileReader struct {
 	settings ReadSettings
 	buffers  sync.Pool // of *[]byte
 	contents *content.Reader
-	made     share.Store[madeOf, content.Content] // of long documents
+	made     share.Store[string, content.Content] // of long documents
 }
 
 // readMeta is the _meta of text that was read.
@@ -216,6 +216,9 @@ func isNotFound(err error) bool {
 
 // unreadable answers for a file that cannot be read as text in the encoding asked for.
 func (c *reading) unreadable(ctx context.Context, err error) (domain.ToolResult, error) {
+	if _, told := errors.AsType[*content.Failure](err); told || ctx.Err() != nil {
+		return domain.ToolResult{}, err
+	}
 	if binary, ok := errors.AsType[*textfile.BinaryError](err); ok {
 		if binary.Likely == "" {
 			return c.refuse(ctx, document.Type{}), nil
@@ -232,9 +235,6 @@ func (c *reading) unreadable(ctx context.Context, err error) (domain.ToolResult,
 	if past, ok := errors.AsType[*textfile.PastEndError](err); ok {
 		return domain.Failure("out_of_range", c.path+": "+err.Error(),
 			fmt.Sprintf("Choose an offset of at most %d, or a negative one to count from the end.", max(past.Total, 1))), nil
-	}
-	if ctx.Err() != nil {
-		return domain.ToolResult{}, err
 	}
 	return ioFailure(c.path, err), nil
 }

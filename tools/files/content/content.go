@@ -48,12 +48,12 @@ func FromBytes(name, mime string, data []byte) Source {
 	return Source{Name: name, Type: document.Detect(name, mime, data), R: bytes.NewReader(data), Size: int64(len(data))}
 }
 
-// advice says what to do with a file that cannot be shown.
-func (s Source) advice() string {
+// unshown is the failure of a file that cannot be shown.
+func (s Source) unshown(errorType, why string) *Failure {
 	if s.Runs == nil {
 		s.Runs = func(string) bool { return false }
 	}
-	return s.Type.Advice(s.Name, s.Runs)
+	return &Failure{errorType, s.Name + " " + why + ": " + s.Type.Advice(s.Name, s.Runs), "Do what the message says, or read another file."}
 }
 
 // Content is what people see of a file.
@@ -183,10 +183,10 @@ func (r *Reader) Picture(ctx context.Context, s Source) (picture.Picture, error)
 		return p, ctx.Err()
 	}
 	if format, ok := errors.AsType[*picture.FormatError](err); ok {
-		return p, &Failure{"invalid_image", s.Name + " " + format.Error(), "Read another file, or " + s.advice() + "."}
+		return p, s.unshown("invalid_image", format.Error())
 	}
 	if limit, ok := errors.AsType[*picture.LimitError](err); ok {
-		return p, &Failure{"too_large", fmt.Sprintf("%s is an image (%s) that cannot be shown: %v", s.Name, s.Type.MIME, limit), "Read a smaller copy of it, or " + s.advice() + "."}
+		return p, s.unshown("too_large", fmt.Sprintf("is an image (%s) that cannot be shown: %v", s.Type.MIME, limit))
 	}
 	return p, err
 }

@@ -83,15 +83,17 @@ func (r *Reader) wholePDF(ctx context.Context, s Source) (Content, error) {
 
 // noText is the failure of pages without text.
 func (r *Reader) noText(ctx context.Context, s Source, first, last int) error {
-	f := &Failure{"no_text", fmt.Sprintf("%s: there is no text on %s", s.Name, PageRange(first, last)), "To see what is on them: " + s.advice() + "."}
+	why := fmt.Sprintf("has no text on %s", PageRange(first, last))
 	list, _, err := r.filter(ctx, s, pdfimages, "-list", "-f", strconv.Itoa(first), "-l", strconv.Itoa(last), "-")
 	switch {
 	case err != nil: // of an older poppler
 	case strings.Count(list, "\n") > 2: // below its head
-		f.Message += ", which were probably scanned: there are images"
+		why += ", but images, as a scan has"
 	default:
-		f.Message += ", and no image: they are blank or have drawings only"
+		why += " and no image, as if blank or drawn"
 	}
+	f := s.unshown("no_text", why)
+	f.Message = strings.NewReplacer("FIRST", strconv.Itoa(first), "LAST", strconv.Itoa(last)).Replace(f.Message)
 	return f
 }
 

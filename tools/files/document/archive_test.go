@@ -108,6 +108,91 @@ func of(k document.Kind) converter {
 
 var archives = []converter{docxText, xlsxRows, pptxText, openDocumentText, epubText}
 
+// without returns an archive without one of its parts.
+func without(t *testing.T, file []byte, part string) []byte {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rest []string
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Name != part {
+			rest = append(rest, f.Name, string(content))
+		}
+	}
+	if len(rest) == 2*len(z.File) {
+		t.Fatalf("there is no %s", part)
+	}
+	return pack(t, rest...)
+}
+
+// A part that is not there is missed, and the others are read.
+func TestMissingParts(t *testing.T) {
+	slides := pack(t, "ppt/presentation.xml", `<p:presentation xmlns:r="x"><p:sldId id="1" r:id="a"/><p:sldId id="2" r:id="b"/></p:presentation>`,
+		"ppt/_rels/presentation.xml.rels", relsXML("a slide slides/a.xml", "b slide slides/b.xml"),
+		"ppt/slides/a.xml", `<p:sld><a:p><a:r><a:t>first</a:t></a:r></a:p></p:sld>`, "ppt/slides/b.xml", `<p:sld><a:p><a:r><a:t>second</a:t></a:r></a:p></p:sld>`)
+	cells := `<row><c t="s"><v>0</v></c><c><v>7</v></c></row>`
+	for _, tc := range []struct {
+		name       string
+		read       converter
+		file       []byte
+		part       string
+		text, miss string
+	}{
+		{"slide", pptxText, slides, "ppt/slides/a.xml", "## Slide 2\nsecond", "ppt/slides/a.xml"},
+		{"chapter", epubText, book(t, "a", "<p>one</p>", "b", "<p>two</p>"), "OEBPS/a", "two", "OEBPS/a"},
+		{"sheet", xlsxRows, workbook(t), "xl/worksheets/sheet2.xml", "## Zwei & mehr\n\n## Eins (hidden)\n1904-01-01\n\n## Lost", "a sheet"},
+		{"strings", xlsxRows, xlsx(t, cells), "xl/sharedStrings.xml", "## Data\n\t7", "the text of a cell"},
+		{"names of the parts", xlsxRows, xlsx(t, cells), "xl/_rels/workbook.xml.rels", "## Data\nalpha\t7", ""},
+	} {
+		file := without(t, tc.file, tc.part)
+		got, err := tc.read(bytes.NewReader(file), int64(len(file)), document.Limits{})
+		if !strings.HasSuffix(got, tc.text) || (err == nil) != (tc.miss == "") || err != nil && !strings.Contains(err.Error(), "lacks a part: "+tc.miss) {
+			t.Errorf("%s: %q, %v; want %q without %q", tc.name, got, err, tc.text, tc.miss)
+		}
+	}
+}
+
+// Rows of sheets may unpack to more than what is kept of a document.
+func TestRowsUnpack(t *testing.T) {
+	limits := document.Limits{Unpacked: 100_000}
+	for _, tc := range []struct {
+		name string
+		read converter
+		file func(n int) []byte
+	}{
+		{"xlsx", xlsxRows, func(n int) []byte { return xlsx(t, strings.Repeat(`<row><c><v>1</v></c></row>`, n)) }},
+		{"ods", openDocumentText, func(n int) []byte {
+			return openDocument(t, "spreadsheet", `<table:table>`+strings.Repeat(`<table:table-row><table:table-cell><text:p>1</text:p></table:table-cell></table:table-row>`, n)+`</table:table>`)
+		}},
+	} {
+		for rows, cut := range map[int]bool{3_500: false, 40_000: true} {
+			file := tc.file(rows)
+			text, err := tc.read(bytes.NewReader(file), int64(len(file)), limits)
+			if cut != (err != nil) || !cut && strings.Count(text, "\n") != rows || cut && !strings.Contains(err.Error(), "limit of 400000 bytes unpacked") {
+				t.Errorf("%s of %d rows: %d lines, %v", tc.name, rows, strings.Count(text, "\n"), err)
+			}
+		}
+	}
+}
+
+// The text of a cell counts once.
+func TestSheetText(t *testing.T) {
+	file := openDocument(t, "spreadsheet", `<table:table>`+strings.Repeat(`<table:table-row><table:table-cell><text:p>`+strings.Repeat("x", 100)+`</text:p></table:table-cell></table:table-row>`, 100)+`</table:table>`)
+	if text, err := openDocumentText(bytes.NewReader(file), int64(len(file)), document.Limits{Text: 12_000}); err != nil || len(text) < 10_000 {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+}
+
 func TestNotADocument(t *testing.T) {
 	for _, tc := range []struct{ name, file, want string }{
 		{"empty", "", "not a readable .docx file"},

@@ -44,7 +44,7 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("the document goes over the limit of %d %s", e.Max, e.What)
+	return fmt.Sprintf("it goes over the limit of %d %s", e.Max, e.What)
 }
 
 // FormatError says that a file is not the document it was taken for.

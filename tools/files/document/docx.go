@@ -147,6 +147,7 @@ func (d *docx) readNotes(kind, part string) (err error) {
 	if d.count[kind] == 0 {
 		return nil
 	}
+	d.miss(cmp.Or(part, kind+"s"))
 	if d.rels, err = d.relations(part); err != nil {
 		return err
 	}

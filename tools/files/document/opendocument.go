@@ -395,6 +395,7 @@ func (o *openDocument) sheetRow(t *tokens, e element) error {
 	g.row = min(g.row+1, maxRow)
 	at := 0
 	err := o.cellsOf(t, func(e element, text []byte) error {
+		o.text += len(text) // which put draws again
 		times := max(atoi(e.attr("number-columns-repeated")), 1)
 		value := cellValue(e, text)
 		if len(value) == 0 {

@@ -169,6 +169,7 @@ func (x *xlsx) value(kind string, style int, raw []byte) []byte {
 	case "s":
 		n, err := strconv.ParseUint(string(raw), 10, 32)
 		if err != nil || n+1 >= uint64(len(x.ends)) {
+			x.missed = lacking("the text of a cell")
 			return nil
 		}
 		return x.shared[x.ends[n]:x.ends[n+1]]
