@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -37,6 +39,11 @@ const (
 	YAML Format = "yaml"
 )
 
+// FormatOf returns the format of a file, which its name says.
+func FormatOf(file string) Format {
+	return map[string]Format{".toml": TOML, ".yaml": YAML, ".yml": YAML}[filepath.Ext(file)]
+}
+
 // bom is what some editors begin a file with.
 const bom = "\ufeff"
 
@@ -51,7 +58,38 @@ func (f Format) Get(text []byte, p Place) (any, error) {
 
 // Decode returns what a text says as plain values.
 func (f Format) Decode(text []byte) (any, error) {
-	return f.codec().decode(bytes.TrimPrefix(text, []byte(bom)))
+	text = bytes.TrimPrefix(text, []byte(bom))
+	if start := text[:min(len(text), 2)]; bytes.Contains(start, []byte{0}) || string(start) == "\xff\xfe" || string(start) == "\xfe\xff" {
+		return nil, errors.New("it is UTF-16, which few programs read; save it as UTF-8")
+	}
+	top, err := f.codec().decode(text)
+	if err != nil && (strings.Contains(err.Error(), "escape") || strings.Contains(err.Error(), `:\`)) {
+		err = fmt.Errorf(`%w; a path of Windows needs \\ or / in double quotes`, err)
+	}
+	return top, err
+}
+
+// Begin returns a text with the lines of a head whose keys it does not have before all else.
+func (f Format) Begin(text []byte, head string) ([]byte, error) {
+	top, err := f.Decode(text)
+	members, _ := top.(map[string]any)
+	missing, n := "", len(members)
+	for line := range strings.Lines(head) {
+		if key, _, _ := strings.Cut(line, ":"); err == nil && members[key] == nil {
+			missing, n = missing+line, n+1
+		}
+	}
+	if missing == "" {
+		return text, nil
+	}
+	text = slices.Concat([]byte(strings.ReplaceAll(missing, "\n", lineEnd(text))), bytes.TrimPrefix(text, []byte(bom)))
+	if top, err = f.Decode(text); err == nil && reflect.ValueOf(top).Len() != n {
+		err = errors.New("it is a document of its own")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("it must have these lines at its top, which cannot be added (%w): %q", err, missing)
+	}
+	return text, nil
 }
 
 // Has reports whether a file has a section.
@@ -77,17 +115,17 @@ func (f Format) Text(p Place, entry Object) []byte {
 }
 
 // Set returns the text with an entry added, or replaced, or without it if that is nil. It proves that
-// nothing else has changed.
+// nothing else has changed, except that there is no byte order mark any more, which some programs take for a mistake.
 func (f Format) Set(text []byte, p Place, entry Object) ([]byte, error) {
 	if len(text) > MaxFile {
 		return nil, fmt.Errorf("it has more than %d bytes", MaxFile)
 	}
-	bare, marked := bytes.CutPrefix(text, []byte(bom))
-	before, found, err := f.parts(bare, p)
+	text = bytes.TrimPrefix(text, []byte(bom))
+	before, found, err := f.parts(text, p)
 	if err != nil || entry != nil && Same(found, entry) {
 		return text, err
 	}
-	changed, err := f.codec().edit(bare, p, entry)
+	changed, err := f.codec().edit(text, p, entry)
 	if err != nil {
 		return nil, err
 	}
@@ -97,9 +135,6 @@ func (f Format) Set(text []byte, p Place, entry Object) ([]byte, error) {
 		return nil, fmt.Errorf("it cannot be edited by a program (%w); edit it by hand", err)
 	case !reflect.DeepEqual(before, after) || !Same(now, entry):
 		return nil, errors.New("it cannot be edited by a program, since other settings would change, too; edit it by hand")
-	}
-	if marked {
-		changed = append([]byte(bom), changed...)
 	}
 	return changed, nil
 }

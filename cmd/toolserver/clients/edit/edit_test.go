@@ -46,7 +46,7 @@ func TestSet(t *testing.T) {
 		{"JSON, trailing comma", edit.JSON, servers, "{\"mcpServers\": {\n    \"a\": {}, // a\n    // b\n  },\n}", "{\"mcpServers\": {\n    \"a\": {}, // a\n    // b\n    \"toolserver\": {\n        \"command\": \"x\"\n    },\n  },\n}"},
 		{"JSON, one line", edit.JSON, servers, `{"mcpServers": {"a": {}}}`, `{"mcpServers": {"a": {}, ` + small + `}}`},
 		{"JSON, no blanks", edit.JSON, servers, `{"mcpServers":{"a":{}}}`, `{"mcpServers":{"a":{},` + small + `}}`},
-		{"JSON, replaced", edit.JSON, servers, "\ufeff{\r\n  \"mcpServers\": {\r\n    \"toolserver\": 1, // t\r\n    \"b\": {}\r\n  }\r\n}", "\ufeff{\r\n  \"mcpServers\": {\r\n    \"toolserver\": {\r\n      \"command\": \"x\"\r\n    }, // t\r\n    \"b\": {}\r\n  }\r\n}"},
+		{"JSON, replaced", edit.JSON, servers, "\ufeff{\r\n  \"mcpServers\": {\r\n    \"toolserver\": 1, // t\r\n    \"b\": {}\r\n  }\r\n}", "{\r\n  \"mcpServers\": {\r\n    \"toolserver\": {\r\n      \"command\": \"x\"\r\n    }, // t\r\n    \"b\": {}\r\n  }\r\n}"},
 		{"JSON, missing in two levels", edit.JSON, nested, "{\n  \"mcp\": {} // c\n}", "{\n  \"mcp\": {\n    \"servers\": {\n      \"tool.server/~\": {\n        \"command\": \"x\"\n      }\n    }\n  } // c\n}"},
 		{"JSON, list", edit.JSON, input, "{\n  \"inputs\": [\n    {\"id\": \"b\"}\n  ]\n}", "{\n  \"inputs\": [\n    {\"id\": \"b\"},\n    {\n      \"id\": \"toolserver-KEY\",\n      \"command\": \"x\"\n    }\n  ]\n}"},
 		{"TOML, empty", edit.TOML, tables, "", "[mcp_servers.\"tool server\"]\ncommand = \"x\"\n"},
@@ -125,6 +125,7 @@ func hold(t *testing.T, f edit.Format, p edit.Place, text []byte) {
 	if found, err := f.Get(removed, p); found != nil || err != nil {
 		t.Fatalf("%q is still there: %v, %v", removed, found, err)
 	}
+	original = bytes.TrimPrefix(original, []byte("\ufeff")) // which is dropped
 	if before, err := f.Get(original, p); err == nil && before == nil && !(f == edit.YAML && bytes.ContainsAny(text, "{[")) {
 		if !within(original, after) || !within(removed, after) || !within(unspaced(original), removed) {
 			t.Fatalf("%q became %q, then %q", original, after, removed)
@@ -195,6 +196,47 @@ func TestGivenBack(t *testing.T) {
 					t.Errorf("%q became %q: %v", text, got, err)
 				}
 			}
+		}
+	}
+}
+
+func TestDecode(t *testing.T) {
+	for _, tt := range []struct {
+		f          edit.Format
+		text, want string
+	}{
+		{edit.JSON, "\xff\xfe{\x00}\x00", "UTF-16"},
+		{edit.JSON, "\xfe\xff\x00{\x00}", "UTF-16"},
+		{edit.JSON, "{\x00}\x00", "UTF-16"},
+		{edit.TOML, "\x00a", "UTF-16"},
+		{edit.YAML, "\xff\xfea\x00", "UTF-16"},
+		{edit.JSON, `{"command": "C:\Users\ann"}`, `needs \\ or /`},
+		{edit.TOML, `command = "C:\Xsers\ann"`, `needs \\ or /`},
+		{edit.YAML, `command: "C:\Qsers\ann"`, `needs \\ or /`},
+	} {
+		if got, err := tt.f.Decode([]byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: %v, %v; want %s", tt.text, got, err, tt.want)
+		}
+	}
+}
+
+func TestBegin(t *testing.T) {
+	const head = "name: x\nversion: 1.0.0\n"
+	for _, tt := range []struct{ text, want string }{
+		{"", head},
+		{"# c\na: 1\n", head + "# c\na: 1\n"},
+		{"\ufeffa: 1\r\n", "name: x\r\nversion: 1.0.0\r\na: 1\r\n"},
+		{"version: 2\n", "name: x\nversion: 2\n"},
+		{head, head},
+		{"a: [", "a: ["}, // which is refused elsewhere
+		{"---\na: 1\n", ""},
+		{"{a: 1}\n", ""},
+		{"- a\n", ""},
+		{"name:\n", ""},
+	} {
+		got, err := edit.YAML.Begin([]byte(tt.text), head)
+		if string(got) != tt.want || (err == nil) == (tt.want == "") && tt.text != "" {
+			t.Errorf("%q became %q, %v; want %q", tt.text, got, err, tt.want)
 		}
 	}
 }
