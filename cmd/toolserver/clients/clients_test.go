@@ -77,17 +77,25 @@ func uninstall(ctx context.Context, s *clients.Site) error {
 	return err
 }
 
+// formatOf returns the format of a client's files.
+func formatOf(c clients.Client) edit.Format { return edit.FormatOf(strings.Join(c.Files, " ")) }
+
+// writable are the clients that have a file.
+func writable() []clients.Client {
+	return slices.DeleteFunc(clients.All(), func(c clients.Client) bool { return c.Files == nil })
+}
+
 // texts are files of people, with the section in the place of SECTION.
-func texts(c clients.Client, json bool) map[string]string {
+func texts(c clients.Client) map[string]string {
 	key := c.Keys[len(c.Keys)-1][0]
 	other := "\t\t\"other\": {\"command\": \"x\"}"
 	switch {
-	case c.Format == edit.TOML && !json:
+	case formatOf(c) == edit.TOML:
 		return map[string]string{
 			"empty": "", "comments": "# a\nn = 9007199254740993 # b\nd = 2024-01-01\n", "CRLF": "a = 1\r\n[b]\r\nc = 'd'\r\n", "BOM": "\ufeffa = 1\n", "tabs": "[a]\n\tb = 1\n",
 			"other servers": "[" + key + ".other]\ncommand = \"x\" # y\n\n# end\n", "ours older": "[" + key + ".toolserver]\ncommand = \"old\"\n\n[z]\n", "no newline": "a = 1",
 		}
-	case c.Format == edit.YAML && !json:
+	case formatOf(c) == edit.YAML:
 		return map[string]string{
 			"empty": "", "comments": "# a\nversion: 1.10 # b\non: yes\nn: 9007199254740993\n", "CRLF": "a: 1\r\nb:\r\n  c: d\r\n", "BOM": "\ufeffa: 1\n", "no newline": "a: 1",
 			"empty section": key + ":\n", "section in braces": key + ": " + map[bool]string{true: "[]", false: "{}"}[c.ID != ""] + " # x\nz: 1\n",
@@ -103,12 +111,12 @@ func texts(c clients.Client, json bool) map[string]string {
 // TestEveryClient installs into files of each client, and takes the entry out again.
 func TestEveryClient(t *testing.T) {
 	var all sync.WaitGroup // which wait for the disk
-	for _, c := range clients.All() {
+	for _, c := range writable() {
 		for _, project := range []bool{false, true} {
 			if !project || c.Project != nil {
 				m := machine(t, "linux")
 				all.Go(func() {
-					for name, text := range texts(c, project && c.ProjectShape != nil) {
+					for name, text := range texts(c) {
 						thereAndBack(t, c, m, project, name, text)
 					}
 				})
@@ -134,7 +142,7 @@ func thereAndBack(t *testing.T, c clients.Client, m clients.Machine, project boo
 		t.Errorf("%s, %s: differs is %v", c.Name, name, plan.Differs)
 	}
 	got, err := os.ReadFile(s.File)
-	if err != nil || !plan.Differs && !within(text, string(got)) && name != "section in braces" {
+	if err != nil || !plan.Differs && !within(strings.TrimPrefix(text, "\ufeff"), string(got)) && name != "section in braces" {
 		t.Errorf("%s, %s: %v, or more than added:\n%s", c.Name, name, err, plan.Diff())
 	}
 	if info, err := os.Stat(s.File); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
@@ -173,7 +181,7 @@ func within(part, whole string) bool {
 
 // TestNoFile installs where there is neither a file nor its directory, and leaves no file.
 func TestNoFile(t *testing.T) {
-	for _, c := range clients.All() {
+	for _, c := range writable() {
 		for _, system := range []string{"linux", "darwin", "windows"} {
 			s, err := c.Site(machine(t, system), false)
 			if err != nil {
@@ -196,14 +204,125 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
+// tree returns what is below a directory, as paths.
+func tree(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		all = append(all, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestNothingLeft installs where there is no file, and where there is an empty directory for it: no other client is
+// here then, and nothing is left when it is uninstalled.
+func TestNothingLeft(t *testing.T) {
+	for _, c := range writable() {
+		for _, project := range []bool{false, true} {
+			for _, there := range []bool{false, true} {
+				m := machine(t, "linux")
+				s, err := c.Site(m, project)
+				if project && c.Project == nil {
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if there {
+					if err := os.MkdirAll(filepath.Dir(s.File), 0o700); err != nil {
+						t.Fatal(err)
+					}
+				}
+				before := tree(t, m.Home)
+				var here []string
+				for _, c := range clients.All() {
+					if c.Found(m) {
+						here = append(here, c.Name)
+					}
+				}
+				mustInstall(t, s, server("/x"))
+				for _, other := range clients.All() {
+					if other.Name != c.Name && other.Found(m) && !slices.Contains(here, other.Name) {
+						t.Errorf("installing %s has made %s seem to be here", c.Name, other.Name)
+					}
+				}
+				for range 2 {
+					if err := uninstall(t.Context(), s); err != nil {
+						t.Errorf("%s: %v", c.Name, err)
+					}
+				}
+				if after := tree(t, m.Home); !slices.Equal(before, after) {
+					t.Errorf("%s, project %v: %q became %q", c.Name, project, before, after)
+				}
+			}
+		}
+	}
+}
+
+// TestOthers finds entries where older versions of clients had them.
+func TestOthers(t *testing.T) {
+	for _, tt := range []struct{ client, first, other string }{
+		{"cline", ".cline/data/settings/cline_mcp_settings.json", ".config/Cursor/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"},
+		{"antigravity", ".gemini/config/mcp_config.json", ".gemini/antigravity/mcp_config.json"},
+		{"opencode", ".config/opencode/opencode.jsonc", ".config/opencode/opencode.json"},
+	} {
+		m := machine(t, "linux")
+		s, err := client(t, tt.client).Site(m, false)
+		if err != nil || s.File != filepath.Join(m.Home, tt.first) {
+			t.Fatalf("%s: %s, %v", tt.client, s.File, err)
+		}
+		if found := s.Others("toolserver"); len(found) > 0 {
+			t.Errorf("%s: %v", tt.client, found)
+		}
+		text, err := s.Snippet(server("/x"))
+		file := filepath.Join(m.Home, tt.other)
+		if err = errors.Join(err, os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if found := s.Others("toolserver"); len(found) != 1 || found[0].File != file {
+			t.Errorf("%s: %v", tt.client, found)
+		} else if err := uninstall(t.Context(), found[0]); err != nil || len(s.Others("toolserver")) > 0 {
+			t.Errorf("%s: %v", tt.client, err)
+		}
+	}
+}
+
+// TestVariables holds what a variable says over what is there.
+func TestVariables(t *testing.T) {
+	for _, tt := range []struct{ variable, value, want string }{
+		{"", "", "~/.cline/data/settings/cline_mcp_settings.json"},
+		{"CLINE_DIR", "/d", "/d/data/settings/cline_mcp_settings.json"},
+		{"CLINE_DATA_DIR", "/d", "/d/settings/cline_mcp_settings.json"},
+		{"CLINE_MCP_SETTINGS_PATH", "/d/x.json", "/d/x.json"},
+		{"CLINE_DATA_DIR", "d", "~/.cline/data/settings/cline_mcp_settings.json"},
+	} {
+		if runtime.GOOS == "windows" {
+			t.Skip("the paths are of Unix")
+		}
+		m := machine(t, "linux")
+		m.Getenv = func(name string) string { return map[string]string{tt.variable: tt.value}[name] }
+		c := client(t, "cline")
+		if err := os.MkdirAll(filepath.Join(m.Home, ".cline", "data", "settings"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.Site(m, false)
+		if want := strings.Replace(tt.want, "~", m.Home, 1); err != nil || s.File != want {
+			t.Errorf("%s=%s: %s, %v; want %s", tt.variable, tt.value, s.File, err, want)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
-	for _, c := range clients.All() {
+	for _, c := range writable() {
 		key := c.Keys[len(c.Keys)-1][0]
 		bad := map[edit.Format][][2]string{
 			edit.JSON: {{"{\n  \"a\": ]", "line 2, column 8"}, {"{\"" + key + "\": {},\n\"" + key + "\": {}}", "line 2, column 1: duplicate key"}, {"[]", "not an object"}},
 			edit.TOML: {{"a = 1\nb = ", "line 2"}, {"a = 1\na = 2\n", "line 2"}},
 			edit.YAML: {{"a: b\n c: d\n", "line 2"}, {key + ": 1\n" + key + ": 2\n", "already defined"}},
-		}[c.Format]
+		}[formatOf(c)]
 		for _, b := range bad {
 			s := mustSite(t, c, b[0])
 			if _, err := s.Plan(server("/x")); err == nil || !strings.Contains(err.Error(), b[1]) || !strings.Contains(err.Error(), s.File) {
@@ -336,7 +455,7 @@ func TestOwnProgram(t *testing.T) {
 }
 
 func TestSecrets(t *testing.T) {
-	for _, c := range clients.All() {
+	for _, c := range writable() {
 		s := mustSite(t, c, "")
 		one := server("/x")
 		one.Env = []clients.Variable{{Name: "KEY"}}
@@ -350,7 +469,7 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%s: %v, %v", c.Name, info.Mode(), err)
 		}
 		one.Command = "/opt/${x}/$y/{env:z}"
-		if _, err := s.Snippet(one); slices.Contains([]string{"$NAME", "${NAME:-}", "{env:NAME}"}, c.Shape.Reference) != (err != nil) {
+		if _, err := s.Snippet(one); slices.Contains([]string{"$NAME", "${NAME}", "${NAME:-}", "{env:NAME}"}, c.Shape.Reference) != (err != nil) {
 			t.Errorf("%s: a path with what it takes for a variable: %v", c.Name, err)
 		}
 	}

@@ -33,7 +33,8 @@ type part struct {
 }
 
 // entry returns what is written for a server. The keys are those of the section.
-func (c Client) entry(shape Shape, s Server, place edit.Place) ([]part, error) {
+func (c Client) entry(s Server, place edit.Place) ([]part, error) {
+	shape := c.Shape
 	var e edit.Object
 	var inputs []part
 	add := func(name string, value any) { e = append(e, edit.Member{Name: name, Value: value}) }
@@ -53,7 +54,7 @@ func (c Client) entry(shape Shape, s Server, place edit.Place) ([]part, error) {
 	}
 	if begin, _, ok := strings.Cut(shape.Reference, "NAME"); ok {
 		variable := regexp.MustCompile(regexp.QuoteMeta(begin) + `\{?\w`)
-		for _, text := range append([]string{s.Command}, s.Args...) {
+		for _, text := range append([]string{s.Command, s.URL}, s.Args...) {
 			if variable.MatchString(text) {
 				return nil, fmt.Errorf("%q has %q, which %s takes for a variable: use another path", text, begin, c.Title)
 			}

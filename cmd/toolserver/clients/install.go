@@ -5,6 +5,7 @@ package clients
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,30 +32,42 @@ type Site struct {
 	Project bool
 	machine Machine
 	format  edit.Format
-	shape   Shape
 	program string // the client's own, which changes the file
 }
 
 // Site returns where the entry of a client is.
 func (c Client) Site(m Machine, project bool) (*Site, error) {
-	s := &Site{Client: c, Project: project, machine: m, format: c.Format, shape: c.Shape}
+	s := &Site{Client: c, Project: project, machine: m}
 	places := c.Files
 	if project {
 		if places = c.Project; places == nil {
 			return nil, fmt.Errorf("%s has no file of a project; leave out --project", c.Title)
 		}
-		if c.ProjectShape != nil {
-			s.format, s.shape = edit.JSON, *c.ProjectShape
-		}
+	}
+	if places == nil {
+		return s, nil
 	}
 	var err error
 	if s.File, err = m.pick(places); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Title, err)
 	}
+	s.format = edit.FormatOf(s.File)
 	if c.Add != nil && !project {
 		s.program, _ = m.LookPath(c.Programs[0])
 	}
 	return s, nil
+}
+
+// Others returns the other places of the client's files, older ones and alternatives, that have an entry of that name.
+func (s *Site) Others(name string) (others []*Site) {
+	for _, template := range slices.Concat(s.Client.Files, s.Client.Project, s.Client.Legacy) {
+		place, ok := s.machine.expand(template)
+		other := &Site{Client: s.Client, File: place, Project: s.Project, machine: s.machine, format: edit.FormatOf(place)}
+		if ok && strings.HasPrefix(template, "./") == s.Project && place != s.File && other.Has(name) {
+			others = append(others, other)
+		}
+	}
+	return others
 }
 
 // Found reports whether the client of the file seems to be on the machine.
@@ -63,8 +77,8 @@ func (s *Site) Found() bool { return s.Client.Found(s.machine) }
 func (c Client) Found(m Machine) bool {
 	traces := c.Traces
 	for _, template := range c.Files {
-		if c.Traces == nil {
-			traces = append(traces, template[:strings.LastIndexByte(template, '/')])
+		if end := strings.LastIndexByte(template, '/'); c.Traces == nil && end > 0 {
+			traces = append(traces, template[:end])
 		}
 	}
 	for _, template := range traces {
@@ -87,7 +101,7 @@ func (s *Site) place(text []byte, name string) edit.Place {
 		}
 	}
 	p := edit.Place{Keys: keys, Name: name}
-	if s.format == s.Client.Format {
+	if s.format == edit.YAML {
 		p.ID = s.Client.ID
 	}
 	return p
@@ -95,7 +109,7 @@ func (s *Site) place(text []byte, name string) edit.Place {
 
 // parts returns what is written for a server.
 func (s *Site) parts(text []byte, server Server) ([]part, error) {
-	return s.Client.entry(s.shape, server, s.place(text, server.Name))
+	return s.Client.entry(server, s.place(text, server.Name))
 }
 
 // Snippet returns what a file with nothing else has for a server.
@@ -120,6 +134,9 @@ func (s *Site) Link(server Server) (string, error) {
 }
 
 func (s *Site) write(text []byte, parts []part) (_ []byte, err error) {
+	if text, err = s.format.Begin(text, s.Client.Head); err != nil {
+		return nil, err
+	}
 	for _, p := range parts {
 		if text, err = s.format.Set(text, p.place, p.entry); err != nil {
 			return nil, err
@@ -158,7 +175,7 @@ func (c *Change) Verb() string {
 	switch {
 	case c.parts == nil:
 		return "removed"
-	case c.Differs:
+	case c.found != nil:
 		return "replaced"
 	}
 	return "added"
@@ -233,13 +250,16 @@ func (s *Site) Removal(name string) (*Change, error) {
 	if c.After, err = s.without(c.Before, places); err != nil {
 		return nil, fmt.Errorf("%s was not changed: %w", s.File, err)
 	}
-	without := func(text []byte) []byte { // as what is left of it if the entry is added and removed
-		left, err := s.without(text, places)
-		if err != nil {
-			return nil
+	left := func(text []byte) string { // of a text that install begins, and adds the entry to
+		if begun, err := s.format.Begin(text, s.Client.Head); err == nil {
+			text = begun
 		}
-		return left
+		if text, err = s.without(text, places); err != nil {
+			return "\xff" // which no text is
+		}
+		return string(text)
 	}
+	now := left(c.Before)
 	dir, base := filepath.Split(c.real)
 	beside, _ := os.ReadDir(dir)
 	for _, b := range slices.Backward(beside) {
@@ -251,12 +271,12 @@ func (s *Site) Removal(name string) (*Change, error) {
 		if err != nil {
 			continue
 		}
-		if found, err := s.format.Get(text, places[0]); err == nil && found == nil && bytes.Equal(without(text), c.After) {
+		if found, err := s.format.Get(text, places[0]); err == nil && found == nil && left(text) == now {
 			c.After, c.backup = append([]byte{}, text...), backup
 			return c, c.writable()
 		}
 	}
-	if s.program == "" && bytes.Equal(without(nil), c.After) {
+	if s.program == "" && left(nil) == now {
 		c.After = nil
 	}
 	return c, c.writable()
@@ -287,6 +307,7 @@ func (s *Site) without(text []byte, places []edit.Place) (_ []byte, err error) {
 const (
 	backupInfix  = ".toolserver-"
 	backupSuffix = ".bak"
+	madeSuffix   = ".toolserver-made" // of a file that says how many directories were made for the file
 )
 
 // Apply makes a change, and returns the file that has the bytes of before, if there is one. The
@@ -299,13 +320,16 @@ func (c *Change) Apply(ctx context.Context) (backup string, err error) {
 		return "", c.run(ctx)
 	}
 	if c.After == nil {
-		return "", os.Remove(c.real)
+		if err := os.Remove(c.real); err != nil {
+			return "", err
+		}
+		return "", c.removeParents()
 	}
 	mode := c.mode
 	if c.secret {
 		mode &^= 0o077
 	}
-	if err := os.MkdirAll(filepath.Dir(c.real), 0o755); err != nil {
+	if err := c.makeParents(); err != nil {
 		return "", err
 	}
 	if c.Before != nil && c.parts != nil {
@@ -322,7 +346,36 @@ func (c *Change) Apply(ctx context.Context) (backup string, err error) {
 	if c.backup != "" {
 		err = os.Remove(c.backup)
 	}
+	if c.parts == nil {
+		err = errors.Join(err, c.removeParents())
+	}
 	return backup, err
+}
+
+// makeParents makes the directories that the file is in, and notes how many those are.
+func (c *Change) makeParents() error {
+	made, dir := 0, filepath.Dir(c.real)
+	for at := dir; !exists(at); at = filepath.Dir(at) {
+		made++
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil || made == 0 {
+		return err
+	}
+	return os.WriteFile(c.real+madeSuffix, []byte(strconv.Itoa(made)), 0o600)
+}
+
+// removeParents removes the directories that were made for the file, unless they have something else by now.
+func (c *Change) removeParents() error {
+	note, err := os.ReadFile(c.real + madeSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	made, _ := strconv.Atoi(string(note)) // of what is no number none is removed
+	err = errors.Join(err, os.Remove(c.real+madeSuffix))
+	for dir := filepath.Dir(c.real); made > 0 && os.Remove(dir) == nil; dir = filepath.Dir(dir) {
+		made--
+	}
+	return err
 }
 
 // keep writes a backup.
@@ -383,19 +436,30 @@ func (c *Change) run(ctx context.Context) error {
 
 // Has reports whether the file has an entry of that name.
 func (s *Site) Has(name string) bool {
-	_, err := s.server(name)
-	return err == nil
+	c, err := s.read(name)
+	return err == nil && c.found != nil
 }
 
-// server returns what the entry says, with references as they are written.
-func (s *Site) server(name string) (upstream.Settings, error) {
+// server returns what the entry says to the client, with references as they are written.
+func (s *Site) server(name string) (settings upstream.Settings, err error) {
 	c, err := s.read(name)
 	if err == nil && c.found == nil {
 		err = ErrNotInstalled
 	}
 	if err != nil {
-		return upstream.Settings{}, err
+		return settings, err
 	}
-	settings, _ := (&reader{asWritten: true}).server(name, c.found)
-	return settings, nil
+	entry, _ := c.found.(object)
+	shape := s.Client.Shape
+	key := cmp.Or(shape.Command, "command")
+	command, has := entry[key]
+	_, list := command.([]any)
+	settings, _ = (&reader{asWritten: true}).server(name, c.found)
+	switch {
+	case !has && entry[shape.URL] == nil, has && list != shape.Argv:
+		err = fmt.Errorf("%s does not understand the entry in %s: it has no %s that is of use (--force replaces it)", s.Client.Title, s.File, key)
+	case settings.Enabled != nil && !*settings.Enabled:
+		err = fmt.Errorf("the entry is disabled in %s", s.File)
+	}
+	return settings, err
 }

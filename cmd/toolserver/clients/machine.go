@@ -40,6 +40,11 @@ func (m Machine) expand(template string) (string, bool) {
 		}
 		template = rest
 	}
+	if name, ok := strings.CutPrefix(template, "$"); ok { // a place that there is only where the variable is set
+		name, rest, _ := strings.Cut(name, "/")
+		value := m.Getenv(name)
+		return filepath.Join(value, filepath.FromSlash(rest)), filepath.IsAbs(value)
+	}
 	template = variable().ReplaceAllStringFunc(template, func(match string) string {
 		parts := variable().FindStringSubmatch(match)
 		switch name := parts[1]; name {
@@ -87,6 +92,9 @@ func (m Machine) pick(templates []string) (string, error) {
 		place, ok := m.expand(template)
 		if !ok {
 			continue
+		}
+		if strings.HasPrefix(template, "$") { // comes before what is there
+			return place, nil
 		}
 		star := strings.Index(place, "*") + 1
 		if star == 0 {

@@ -90,16 +90,22 @@ func page(t *testing.T, c Client) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "# %s\n\n```sh\ntoolserver install %s --dir /path/to/project\n```\n\n%s\n\n", c.Title, c.Name, c.After)
-	out.WriteString("## By hand\n\n| system | file |\n|---|---|\n")
+	out.WriteString("## By hand\n")
+	if c.Files != nil {
+		out.WriteString("\n| system | file |\n|---|---|\n")
+	}
 	for _, system := range [][2]string{{"linux", "Linux"}, {"darwin", "macOS"}, {"windows", "Windows"}} {
-		fmt.Fprintf(&out, "| %s | %s |\n", system[1], strings.Join(shown(system[0], c.Files), ", or "))
+		if c.Files != nil {
+			fmt.Fprintf(&out, "| %s | %s |\n", system[1], strings.Join(shown(system[0], c.Files), ", or "))
+		}
 	}
 	if c.Project != nil {
 		fmt.Fprintf(&out, "| a project | %s |\n", strings.Join(shown("linux", c.Project), ", or "))
 	}
-	language := map[edit.Format]string{edit.JSON: "json", edit.TOML: "toml", edit.YAML: "yaml"}[c.Format]
+	format := edit.FormatOf(strings.Join(c.Files, " "))
+	language := map[edit.Format]string{edit.JSON: "json", edit.TOML: "toml", edit.YAML: "yaml"}[format]
 	snippet := func(s Server) {
-		text, err := (&Site{Client: c, format: c.Format, shape: c.Shape}).Snippet(s)
+		text, err := (&Site{Client: c, format: format}).Snippet(s)
 		if err != nil {
 			t.Fatalf("%s: %v", c.Name, err)
 		}
@@ -133,6 +139,9 @@ func shown(system string, templates []string) (all []string) {
 	}}
 	for _, template := range templates {
 		place, ok := m.expand(template)
+		if strings.HasPrefix(template, "$") {
+			place, ok = template, true
+		}
 		if !ok {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,6 +25,7 @@ type object = map[string]any
 
 // reader reads one file.
 type reader struct {
+	client    Client            // whose file it is, as far as that is known
 	asWritten bool              // references stay what they are
 	workspace string            // the directory that the file is about
 	inputs    map[string]string // what VS Code asks for, by id
@@ -34,7 +36,7 @@ type reader struct {
 // Read returns the servers that a file of another program names, with a line for all that could not
 // be taken over as it is. JSON may have comments and trailing commas.
 func Read(file string, text []byte) (servers []config.Entry, warnings []string, err error) {
-	format := map[string]edit.Format{".toml": edit.TOML, ".yaml": edit.YAML, ".yml": edit.YAML}[filepath.Ext(file)]
+	format := edit.FormatOf(file)
 	whole, err := format.Decode(append(slices.Clone(text), '\n')) // which ends a comment at the end
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
@@ -47,14 +49,16 @@ func Read(file string, text []byte) (servers []config.Entry, warnings []string, 
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &reader{workspace: filepath.Dir(abs), inputs: map[string]string{}, asked: map[string]bool{}}
-	if slices.Contains([]string{".vscode", ".cursor"}, filepath.Base(r.workspace)) {
+	r := &reader{client: owner(abs), workspace: filepath.Dir(abs), inputs: map[string]string{}, asked: map[string]bool{}}
+	if strings.HasPrefix(filepath.Base(r.workspace), ".") { // as .vscode
 		r.workspace = filepath.Dir(r.workspace)
 	}
 	all, err := r.section(top)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
+	settings, _ := member(top, "mcp").(object)
+	excluded, _ := member(settings, "excluded").([]any) // of Gemini CLI and Qwen Code
 	taken := map[string]bool{}
 	for _, given := range slices.Sorted(maps.Keys(all)) {
 		name := r.name(given)
@@ -64,10 +68,28 @@ func Read(file string, text []byte) (servers []config.Entry, warnings []string, 
 		}
 		if settings, ok := r.server(name, all[given]); ok {
 			taken[name] = true
+			if slices.Contains(excluded, any(given)) {
+				settings.Enabled = new(bool)
+			}
 			servers = append(servers, config.Entry{Name: name, Settings: settings})
 		}
 	}
 	return servers, r.warnings, nil
+}
+
+// owner returns the client whose file has such a path, the zero value if none has.
+func owner(file string) (client Client) {
+	most := 0
+	for _, c := range All() {
+		for _, template := range slices.Concat(c.Files, c.Project, c.Legacy) {
+			end := variable().ReplaceAllString(template, "$2")
+			end = end[min(strings.IndexByte(end+"/", '/'), len(end)):] // without where that directory is
+			if strings.HasSuffix(filepath.ToSlash(file), end) && len(end) > most {
+				client, most = c, len(end)
+			}
+		}
+	}
+	return client
 }
 
 func (r *reader) warn(server, format string, args ...any) {
@@ -189,6 +211,12 @@ func (r *reader) server(name string, entry any) (s upstream.Settings, ok bool) {
 		}
 	}
 	r.authorize(name, &s, auth)
+	if !r.asWritten && len(s.Command) == 1 {
+		r.split(name, &s)
+	}
+	if sse := r.client.Shape.SSE; sse != "" && given[sse] != nil && s.Transport == "" {
+		s.Transport = "sse"
+	}
 	if len(s.Command) > 0 && s.URL != "" {
 		if s.Transport == "stdio" {
 			r.warn(name, "has both command and url; url is left out")
@@ -211,6 +239,21 @@ func (r *reader) server(name string, entry any) (s upstream.Settings, ok bool) {
 		r.warn(name, "%s", w)
 	}
 	return s, true
+}
+
+// split takes a command that has arguments apart, which only shells do.
+func (r *reader) split(name string, s *upstream.Settings) {
+	whole := s.Command[0]
+	words := strings.Fields(whole)
+	if _, err := exec.LookPath(whole); err == nil || len(words) < 2 {
+		return
+	}
+	if strings.ContainsAny(whole, "\"'`\\") || strings.ContainsAny(words[0], "/") && !exists(words[0]) {
+		r.warn(name, "command %q is no program here; if it has arguments, write them in args, one text each", whole)
+		return
+	}
+	s.Command, s.Args = words[:1], slices.Concat(words[1:], s.Args)
+	r.warn(name, "command %q has arguments, which became args", whole)
 }
 
 // take takes over one key of an entry, and reports whether there is something it can become, and
@@ -277,9 +320,19 @@ func (r *reader) take(name string, s *upstream.Settings, auth map[string]string,
 		if variable, ok = r.text(name, v); ok {
 			auth["authtoken"] = "${" + variable + "}"
 		}
-	case "timeout", "calltimeout":
-		var err error
-		if s.CallTimeout, err = time.ParseDuration(fmt.Sprint(v)); err != nil {
+	case "timeout", "calltimeout", "tooltimeoutsec", "startuptimeoutsec", "connectiontimeout":
+		unit, to := r.client.Shape.Timeout, &s.CallTimeout
+		if strings.HasSuffix(key, "_sec") {
+			unit = "s"
+		}
+		if strings.HasPrefix(key, "startup") || strings.HasPrefix(key, "connection") {
+			to = &s.Timeout
+		}
+		d, err := time.ParseDuration(fmt.Sprint(v))
+		if err != nil {
+			d, err = time.ParseDuration(fmt.Sprint(v) + unit)
+		}
+		if *to = d; err != nil {
 			r.warn(name, "%s: %s has no unit; set timeout (to connect) or call_timeout, such as 30s", key, written(v))
 		}
 		ok = true
@@ -362,16 +415,20 @@ func (r *reader) values(server string, v any) (all map[string]string, ok bool) {
 }
 
 var (
-	anyReference  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{\{[^{}]*\}\}|\$\{[^}]*\}?|\{env:\w+\}`) })
-	ourReference  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?$`) })
-	bareReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(Bearer )?\$([A-Z_][A-Z0-9_]*)$`) })
-	notInNames    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9]+`) })
+	anyReference   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{\{[^{}]*\}\}|\$\{[^}]*\}?|\{env:\w+\}`) })
+	ourReference   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?$`) })
+	bareReference  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(Bearer )?\$([A-Z_][A-Z0-9_]*)$`) })
+	nakedReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$([A-Za-z_]\w*)`) })
+	notInNames     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9]+`) })
 )
 
 // references returns a text with its references as they are written here.
 func (r *reader) references(server, text string) string {
 	if r.asWritten {
 		return text
+	}
+	if r.client.Shape.Reference == "$NAME" {
+		text = nakedReference().ReplaceAllString(text, "$${$1}")
 	}
 	return anyReference().ReplaceAllStringFunc(text, func(ref string) string {
 		inner := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(ref, "$"), "{"), "}")

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"toolserver/cmd/toolserver/clients/edit"
 	"toolserver/tools/upstream"
 )
 
@@ -135,18 +136,19 @@ func TestCredentials(t *testing.T) {
 // TestReadInstalled reads what is written for each client.
 func TestReadInstalled(t *testing.T) {
 	for _, c := range All() {
-		site := &Site{Client: c, format: c.Format, shape: c.Shape}
+		file := "x." + cmp.Or(string(edit.FormatOf(strings.Join(c.Files, " "))), "json")
+		site := &Site{Client: c, format: edit.FormatOf(file)}
 		read := func(s Server) upstream.Settings {
 			text, err := site.Snippet(s)
 			if err != nil {
 				t.Fatalf("%s: %v", c.Name, err)
 			}
-			servers, warnings, err := Read("x."+cmp.Or(string(c.Format), "json"), text)
+			servers, warnings, err := Read(file, text)
 			if err != nil || len(servers) != 1 || servers[0].Name != "one" {
 				t.Fatalf("%s: %v, %v, %v of\n%s", c.Name, servers, warnings, err, text)
 			}
 			for _, w := range warnings { // of Goose, whose timeout has no unit, and of inputs
-				if !strings.Contains(w, "timeout: 300") && !strings.Contains(w, "ONE_") && !strings.Contains(w, "env.KEY looks") {
+				if !strings.Contains(w, "timeout: 300") && !strings.Contains(w, "ONE_") && !strings.Contains(w, "env.KEY looks") && !strings.Contains(w, `"/x y" is no program here`) {
 					t.Errorf("%s: %s", c.Name, w)
 				}
 			}
@@ -190,10 +192,10 @@ func TestReadOthers(t *testing.T) {
 		{
 			"config.toml", "model = \"x\"\n[mcp_servers.a]\ncommand = \"npx\"\nargs = [\"-y\", \"p\"]\nenv_vars = [\"K\"]\nenabled_tools = [\"t\"]\nstartup_timeout_sec = 20\n[mcp_servers.a.env]\nN = 3\n[mcp_servers.b]\nurl = \"https://example.com/mcp\"\nhttp_headers = { \"X-A\" = \"1\" }\n",
 			map[string]upstream.Settings{
-				"a": {Command: []string{"npx"}, Args: []string{"-y", "p"}, Env: map[string]string{"N": "3"}, Inherit: []string{"K"}, Tools: upstream.Filter{Allow: []string{"t"}}},
+				"a": {Command: []string{"npx"}, Args: []string{"-y", "p"}, Env: map[string]string{"N": "3"}, Inherit: []string{"K"}, Tools: upstream.Filter{Allow: []string{"t"}}, Timeout: 20 * time.Second},
 				"b": {URL: "https://example.com/mcp", Headers: map[string]string{"X-A": "1"}},
 			},
-			[]string{"startup_timeout_sec has no counterpart"},
+			nil,
 		},
 		{
 			"config.yaml", "extensions:\n  developer: {type: builtin, enabled: true, name: developer}\n  s: {type: stdio, cmd: uvx, args: [x], enabled: false}\n",
@@ -214,6 +216,35 @@ func TestReadOthers(t *testing.T) {
 		{
 			"settings.json", `{"context_servers": {"z": {"command": "x", "args": [], "env": {}}, "only": {"settings": {}}}}`,
 			map[string]upstream.Settings{"z": {Command: []string{"x"}}}, []string{"only: settings has no counterpart", "only: has neither"},
+		},
+		{
+			"/h/.gemini/settings.json", `{"mcp": {"excluded": ["off"]}, "mcpServers": {"off": {"command": "c", "timeout": 60000}, "s": {"url": "https://example.com/x", "headers": {"A": "b $T"}}, "h": {"httpUrl": "https://example.com/${H}"}, "u": {"url": "https://example.com/y", "type": "http"}}}`,
+			map[string]upstream.Settings{
+				"off": {Command: []string{"c"}, CallTimeout: time.Minute, Enabled: new(bool)}, "s": {URL: "https://example.com/x", Transport: "sse", Headers: map[string]string{"A": "b ${T}"}},
+				"h": {URL: "https://example.com/${H}"}, "u": {URL: "https://example.com/y"},
+			}, nil,
+		},
+		{
+			"/h/.cline/data/settings/cline_mcp_settings.json", `{"mcpServers": {"a": {"command": "npx -y  p", "args": ["/tmp", "b c"], "timeout": 90, "disabled": true}, "b": {"type": "streamableHttp", "url": "https://example.com/x"}}}`,
+			map[string]upstream.Settings{
+				"a": {Command: []string{"npx"}, Args: []string{"-y", "p", "/tmp", "b c"}, CallTimeout: 90 * time.Second, Enabled: new(bool)}, "b": {URL: "https://example.com/x"},
+			},
+			[]string{`command "npx -y  p" has arguments`},
+		},
+		{
+			"mcp.json", `{"mcpServers": {"a": {"command": "\"/opt/a b\" c"}, "b": {"command": "/opt/no such/x -y"}, "c": {"command": "uvx --from 'a b' c"}}}`,
+			map[string]upstream.Settings{"a": {Command: []string{`"/opt/a b" c`}}, "b": {Command: []string{"/opt/no such/x -y"}}, "c": {Command: []string{"uvx --from 'a b' c"}}},
+			[]string{"a: command", "b: command", "c: command"},
+		},
+		{
+			"/h/.roo/mcp.json", `{"mcpServers": {"a": {"url": "https://example.com/x", "timeout": 30}, "b": {"type": "sse", "url": "https://example.com/y"}, "c": {"type": "streamable-http", "url": "https://example.com/z", "headers": {"K": "${env:K}"}}}}`,
+			map[string]upstream.Settings{
+				"a": {URL: "https://example.com/x", Transport: "sse", CallTimeout: 30 * time.Second}, "b": {URL: "https://example.com/y", Transport: "sse"}, "c": {URL: "https://example.com/z", Headers: map[string]string{"K": "${K}"}},
+			}, nil,
+		},
+		{
+			"/p/.kilo/kilo.jsonc", `{"mcp": {"a": {"type": "local", "command": ["x", "y z"], "enabled": false, "timeout": 5000}, "b": {"type": "remote", "url": "https://example.com/x"}}}`,
+			map[string]upstream.Settings{"a": {Command: []string{"x", "y z"}, Enabled: new(bool), CallTimeout: 5 * time.Second}, "b": {URL: "https://example.com/x"}}, nil,
 		},
 	} {
 		servers, warnings, err := Read(test.file, []byte(test.text))

@@ -18,17 +18,16 @@ import (
 type Client struct {
 	Name, Title string // on the command line, and to people
 
-	Files    []string // of the user: places in the order in which they are tried
+	Files    []string // of the user: places in the order in which they are tried; nil if none is documented
 	Project  []string // of a project; nil if there is none
+	Legacy   []string // of both, which the client does not read any more
 	Programs []string // that show that the client is here
 	Traces   []string // paths that do; by default the directories of Files
 
-	Format edit.Format
-	Keys   [][]string // of the section: the first that the file has, else the last; mcpServers by default
-	ID     string     // if the section is a list: the member that has the name of an item
-	Shape  Shape
-	// Projects have another shape, and their file is JSON with mcpServers.
-	ProjectShape *Shape `yaml:"project_shape"`
+	Keys  [][]string // of the section: the first that the file has, else the last; mcpServers by default
+	ID    string     // if the section is a list: the member that has the name of an item
+	Head  string     // lines without which the client rejects a file
+	Shape Shape
 
 	// Add and Drop are the arguments of the client's own commands, with {name} and {entry}, which are used instead
 	// of editing the user's file while the program is here: a client may write the file at any time.
@@ -50,11 +49,13 @@ type Shape struct {
 	Env        string      // the key of the variables; "env" by default
 	EnvNames   string      `yaml:"env_names"` // the key of a list of variables that are the client's own
 	URL        string      // the key of an address; empty if the file takes none
+	SSE        string      // the key of an address that is one of SSE if the entry has no type
 	TokenEnv   string      `yaml:"token_env"` // the key of the variable that has the token
 	Headers    string      // the path to the headers; "headers" by default
 	Reference  string      // how an entry refers to a variable, with NAME for it; empty if it cannot
 	Inputs     bool        // references are inputs, which the client asks for
 	Named      bool        // an entry says its name
+	Timeout    string      // the unit of timeout: ms or s; empty if that is not known
 	More       edit.Object // what else is in each entry
 }
 

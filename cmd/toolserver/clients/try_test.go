@@ -87,3 +87,21 @@ func TestTry(t *testing.T) {
 		}
 	}
 }
+
+// TestTryDisabled does not start what the client would not start.
+func TestTryDisabled(t *testing.T) {
+	for _, tt := range []struct{ client, text, want string }{
+		{"cline", `{"mcpServers": {"toolserver": {"command": "/x", "disabled": true}}}`, "is disabled in"},
+		{"opencode", `{"mcp": {"toolserver": {"type": "local", "command": ["/x"], "enabled": false}}}`, "is disabled in"},
+		{"opencode", `{"mcp": {"toolserver": {"type": "local", "command": "/x"}}}`, "does not understand"},
+		{"cursor", `{"mcpServers": {"toolserver": {"cmd": "/x"}}}`, "does not understand"},
+		{"cursor", `{"mcpServers": {"toolserver": {"serverUrl": "https://x"}}}`, "does not understand"},
+		{"cursor", `{"mcpServers": {"toolserver": {"command": ["/x"]}}}`, "does not understand"},
+		{"cursor", `{"mcpServers": {"toolserver": "x"}}`, "does not understand"},
+	} {
+		s := mustSite(t, client(t, tt.client), tt.text)
+		if _, err := s.Try(t.Context(), "toolserver", "1"); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v; want %s", tt.text, err, tt.want)
+		}
+	}
+}
