@@ -29,6 +29,7 @@ type installFlags struct {
 	name, url, tokenEnv                            string
 	env                                            []string
 	project, print, link, dryRun, assumeYes, force bool
+	everywhere                                     bool // also where older entries are
 }
 
 func installCommand(g *globals) *cobra.Command {
@@ -79,7 +80,11 @@ func uninstallCommand(g *globals) *cobra.Command {
 		RunE: func(cmd *cobra.Command, names []string) error {
 			ctx, stop := g.interruptible(cmd.Context())
 			defer stop()
+			f.everywhere = true
 			return g.eachSite(&f, names, func(s *clients.Site, r *report) error {
+				if s.File == "" {
+					return fmt.Errorf("it has no file: remove %s in %s", f.name, s.Client.Title)
+				}
 				return change(ctx, r, f.dryRun, func() (*clients.Change, error) { return s.Removal(f.name) })
 			})
 		},
@@ -123,9 +128,8 @@ func (g *globals) eachSite(f *installFlags, names []string, do func(*clients.Sit
 		return err
 	}
 	all, failed := []report{}, false
-	for _, c := range chosen {
+	once := func(c clients.Client, s *clients.Site, err error) {
 		r := report{Client: c.Name}
-		s, err := c.Site(m, f.project)
 		if err == nil {
 			r.File = s.File
 			err = do(s, &r)
@@ -137,6 +141,17 @@ func (g *globals) eachSite(f *installFlags, names []string, do func(*clients.Sit
 			g.printReport(&r)
 		}
 		all = append(all, r)
+	}
+	for _, c := range chosen {
+		s, err := c.Site(m, f.project)
+		var others []*clients.Site
+		if err == nil && f.everywhere {
+			others = s.Others(f.name)
+		}
+		once(c, s, err)
+		for _, other := range others {
+			once(c, other, nil)
+		}
 	}
 	if g.json {
 		err = printJSON(g.std.Out, all)
@@ -187,8 +202,17 @@ func chosenClients(names []string) (chosen []clients.Client, err error) {
 	}
 	for _, name := range names {
 		i := slices.Index(known, name)
-		if near, ok := nearest.Word(name, known); i < 0 && ok {
-			return nil, usage(fmt.Errorf("unknown client %q; did you mean %s?", domain.ClipName(name), near))
+		var like []string
+		for _, c := range all {
+			if fold := strings.ToLower; len(name) > 2 && strings.Contains(fold(c.Name+" "+c.Title), fold(name)) {
+				like = append(like, c.Name)
+			}
+		}
+		if near, ok := nearest.Word(name, known); ok && like == nil {
+			like = []string{near}
+		}
+		if i < 0 && like != nil {
+			return nil, usage(fmt.Errorf("unknown client %q; did you mean %s?", domain.ClipName(name), strings.Join(like, " or ")))
 		}
 		if i < 0 {
 			return nil, usage(fmt.Errorf("unknown client %q; known: %s", domain.ClipName(name), strings.Join(known, ", ")))
@@ -223,9 +247,12 @@ func (g *globals) install(ctx context.Context, f *installFlags, names []string) 
 			link, err := s.Link(server)
 			r.Status, r.Text = "printed", link+"\n"
 			return err
-		case f.print:
+		case f.print, s.File == "":
 			text, err := s.Snippet(server)
 			r.Status, r.Text = "printed", string(text)
+			if s.File == "" && err == nil {
+				r.Next = s.Client.After
+			}
 			return err
 		}
 		if !f.project && !s.Found() {

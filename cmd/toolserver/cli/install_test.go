@@ -16,7 +16,7 @@ func clientHome(t *testing.T) (home string) {
 	for _, variable := range []string{"HOME", "USERPROFILE"} {
 		t.Setenv(variable, home)
 	}
-	for _, variable := range []string{"XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "COPILOT_HOME", "CLINE_DIR", "APPDATA", "LOCALAPPDATA"} {
+	for _, variable := range []string{"XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "COPILOT_HOME", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_MCP_SETTINGS_PATH", "APPDATA", "LOCALAPPDATA"} {
 		t.Setenv(variable, "")
 	}
 	t.Setenv("PATH", t.TempDir()) // without clients
@@ -42,6 +42,13 @@ func TestInstall(t *testing.T) {
 		{"install", "", "toolserver install codex cursor", exitUsage},
 		{"install curser", "", "did you mean cursor?", exitUsage},
 		{"install x", "", "known: amp, ", exitUsage},
+		{"install claude", "", "did you mean claude-code or claude-desktop?", exitUsage},
+		{"install jetbrains", "", "did you mean cline or jetbrains-ai or junie or kilo or windsurf-jetbrains?", exitUsage},
+		{"install cline-cli", "", "did you mean cline?", exitUsage},
+		{"install jetbrains-ai", "\"toolserver\": {", "", exitOK},
+		{"install jetbrains-ai", "paste the entry in Settings", "", exitOK},
+		{"uninstall jetbrains-ai", "", "it has no file: remove toolserver in JetBrains AI Assistant", exitFailed},
+		{"install jetbrains-ai --project", "", "no file of a project", exitFailed},
 		{"install cursor --name a.b", "", "--name", exitUsage},
 		{"install cursor --env 1", "", "--env requires", exitUsage},
 		{"install cursor --token-env A", "", "requires --url", exitUsage},
@@ -106,6 +113,30 @@ func TestInstallHome(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(home, ".cursor", "mcp.json")); err != nil || string(text) != "{}\n" {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestUninstallOlder takes an entry out where an older version of the client had it, too.
+func TestUninstallOlder(t *testing.T) {
+	home := clientHome(t)
+	config, err := os.UserConfigDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(config, "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json")
+	if !strings.HasPrefix(file, home) {
+		t.Skip("the directory is not below the home directory")
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const left = "{\n  \"mcpServers\": {\n    \"other\": {}\n  }\n}\n"
+	if err := os.WriteFile(file, []byte(strings.Replace(left, "{}", "{},\n    \"toolserver\": {\"command\": \"x\"}", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, stderr, code := play(t, "", "uninstall", "cline")
+	if text, err := os.ReadFile(file); err != nil || string(text) != left || code != exitOK || !strings.Contains(out, "removed in "+file) {
+		t.Errorf("%d, %v: %s%s%s", code, err, text, out, stderr)
 	}
 }
 
