@@ -204,7 +204,7 @@ func chosenClients(names []string) (chosen []clients.Client, err error) {
 		i := slices.Index(known, name)
 		var like []string
 		for _, c := range all {
-			if fold := strings.ToLower; len(name) > 2 && strings.Contains(fold(c.Name+" "+c.Title), fold(name)) {
+			if fold := strings.ToLower; len(name) > 2 && strings.Contains(fold(c.Name+" "+c.Title), fold(name)) || strings.HasPrefix(name, c.Name) {
 				like = append(like, c.Name)
 			}
 		}
