@@ -73,7 +73,7 @@ const before = {
 };
 
 async function parsers() {
-  const clients = (await toolserver('clients')).filter(({ client }) => client !== 'claude-code'); // has a program here
+  const clients = (await toolserver('clients')).filter(({ client, file }) => client !== 'claude-code' && file); // has a program here
   assert.ok(clients.length > 20);
   const names = clients.map(({ client }) => client);
   const text = (file) => before[file.split('.').pop()] ?? before.json;

@@ -109,7 +109,11 @@ func (s *Site) place(text []byte, name string) edit.Place {
 
 // parts returns what is written for a server.
 func (s *Site) parts(text []byte, server Server) ([]part, error) {
-	return s.Client.entry(server, s.place(text, server.Name))
+	c := s.Client
+	if s.Project && c.Shape.UserRefers {
+		c.Shape.Reference = ""
+	}
+	return c.entry(server, s.place(text, server.Name))
 }
 
 // Snippet returns what a file with nothing else has for a server.

@@ -17,6 +17,12 @@ var update = flag.Bool("update", false, "write the pages in docs/clients anew")
 
 const pages = "../../../docs/clients"
 
+// readers are the packages that read what install writes, in test/clients and test/clients/readers.
+var readers = map[string]string{
+	"amp": "@ampcode/cli", "claude-code": "@anthropic-ai/claude-code", "cline": "@cline/core", "codex": "@openai/codex", "continue": "@continuedev/config-yaml",
+	"copilot": "@github/copilot", "droid": "@factory/cli", "gemini": "@google/gemini-cli", "kilo": "@kilocode/cli", "opencode": "opencode", "qwen-code": "@qwen-code/qwen-code",
+}
+
 // TestPages holds the pages to what install writes.
 func TestPages(t *testing.T) {
 	want := map[string][]byte{"README.md": index()}
@@ -77,11 +83,18 @@ file (` + "`FILE.toolserver-DATE.bak`" + `), and what the entry starts is tried 
 * Entries have ` + "`--errors result`" + ` ([errors](../errors.md#two-modes)), except for Claude Code and Codex: of no other client it is known that its model
   sees the message of a protocol error.
 
-| client | name | files of projects |
-|---|---|---|
+* What install writes is read in the tests by the clients that have a package in npm, with their own program or parser. The others have
+  none; their formats are taken from their documentation, of Crush and Roo Code from their source.
+
+| client | name | files of projects | read in the tests by |
+|---|---|---|---|
 `)
 	for _, c := range All() {
-		fmt.Fprintf(&out, "| [%s](%s.md) | `%[2]s` | %s |\n", c.Title, c.Name, map[bool]string{true: "yes", false: ""}[c.Project != nil])
+		reader := "no package"
+		if own := readers[c.Name]; own != "" {
+			reader = "`" + own + "`"
+		}
+		fmt.Fprintf(&out, "| [%s](%s.md) | `%[2]s` | %s | %s |\n", c.Title, c.Name, map[bool]string{true: "yes", false: ""}[c.Project != nil], reader)
 	}
 	return out.Bytes()
 }

@@ -2,13 +2,14 @@ package clients
 
 import (
 	"cmp"
+	"io/fs"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"toolserver/cmd/toolserver/clients/edit"
 	"toolserver/tools/upstream"
 )
 
@@ -133,52 +134,67 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestReadInstalled reads what is written for each client.
+// TestReadInstalled reads what is written for each client, in the file of the user and in that of a project.
 func TestReadInstalled(t *testing.T) {
 	for _, c := range All() {
-		file := "x." + cmp.Or(string(edit.FormatOf(strings.Join(c.Files, " "))), "json")
-		site := &Site{Client: c, format: edit.FormatOf(file)}
-		read := func(s Server) upstream.Settings {
-			text, err := site.Snippet(s)
-			if err != nil {
-				t.Fatalf("%s: %v", c.Name, err)
+		readInstalled(t, c, false)
+		if c.Project != nil {
+			readInstalled(t, c, true)
+		}
+	}
+}
+
+func readInstalled(t *testing.T, c Client, project bool) {
+	home := t.TempDir()
+	m := Machine{OS: "linux", Home: home, Project: filepath.Join(home, "project"), Getenv: func(string) string { return "" }, LookPath: func(string) (string, error) { return "", fs.ErrNotExist }}
+	site, err := c.Site(m, project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := cmp.Or(site.File, "pasted.json")
+	if c.Files != nil && owner(file).Name != c.Name && !slices.Contains([]string{".mcp.json", "mcp.json"}, filepath.Base(file)) { // which several have
+		t.Errorf("%s is taken for the file of %q, not %s", file, owner(file).Name, c.Name)
+	}
+	read := func(s Server) upstream.Settings {
+		text, err := site.Snippet(s)
+		if err != nil {
+			t.Fatalf("%s: %v", c.Name, err)
+		}
+		servers, warnings, err := Read(file, text)
+		if err != nil || len(servers) != 1 || servers[0].Name != "one" {
+			t.Fatalf("%s: %v, %v, %v of\n%s", c.Name, servers, warnings, err, text)
+		}
+		for _, w := range warnings { // of inputs
+			if !strings.Contains(w, "ONE_") && !strings.Contains(w, "env.KEY looks") && !strings.Contains(w, `"/x y" is no program here`) {
+				t.Errorf("%s: %s", c.Name, w)
 			}
-			servers, warnings, err := Read(file, text)
-			if err != nil || len(servers) != 1 || servers[0].Name != "one" {
-				t.Fatalf("%s: %v, %v, %v of\n%s", c.Name, servers, warnings, err, text)
-			}
-			for _, w := range warnings { // of Goose, whose timeout has no unit, and of inputs
-				if !strings.Contains(w, "timeout: 300") && !strings.Contains(w, "ONE_") && !strings.Contains(w, "env.KEY looks") && !strings.Contains(w, `"/x y" is no program here`) {
-					t.Errorf("%s: %s", c.Name, w)
-				}
-			}
-			return servers[0].Settings
 		}
-		one := Server{Name: "one", Command: "/x y", Args: []string{"serve", "--errors", "result"}, Env: []Variable{{"V", "1.10 é", true}}}
-		refers := c.Shape.Reference != "" || c.Shape.EnvNames != ""
-		if refers {
-			one.Env = append(one.Env, Variable{Name: "KEY"})
-		}
-		got := read(one)
-		argv := slices.Concat(got.Command, got.Args)
-		if len(argv) < 4 || !slices.Equal(argv[:4], []string{"/x y", "serve", "--errors", "result"}) || got.Env["V"] != "1.10 é" || got.Transport != "" || got.Enabled != nil {
-			t.Errorf("%s: %+v", c.Name, got)
-		}
-		if ref := got.Env["KEY"]; refers && !slices.Contains([]string{"${KEY}", "${KEY:-}", "${ONE_KEY}"}, ref) && !slices.Contains(got.Inherit, "KEY") {
-			t.Errorf("%s: %+v", c.Name, got)
-		}
-		if c.Shape.URL == "" {
-			continue
-		}
-		remote := Server{Name: "one", URL: "https://example.com/mcp"}
-		if c.Shape.TokenEnv != "" || c.Shape.Reference != "" {
-			remote.TokenEnv = "TOKEN"
-		}
-		got = read(remote)
-		auth := got.Headers["Authorization"]
-		if got.URL != remote.URL || remote.TokenEnv != "" && !slices.Contains([]string{"Bearer ${TOKEN}", "Bearer ${TOKEN:-}", "Bearer ${ONE_TOKEN}"}, auth) || got.Transport != "" {
-			t.Errorf("%s: %+v", c.Name, got)
-		}
+		return servers[0].Settings
+	}
+	one := Server{Name: "one", Command: "/x y", Args: []string{"serve", "--errors", "result"}, Env: []Variable{{"V", "1.10 é", true}}}
+	refers := c.Shape.Reference != "" && !(project && c.Shape.UserRefers) || c.Shape.EnvNames != ""
+	if refers {
+		one.Env = append(one.Env, Variable{Name: "KEY"})
+	}
+	got := read(one)
+	argv := slices.Concat(got.Command, got.Args)
+	if len(argv) < 4 || !slices.Equal(argv[:4], []string{"/x y", "serve", "--errors", "result"}) || got.Env["V"] != "1.10 é" || got.Transport != "" || got.Enabled != nil {
+		t.Errorf("%s: %+v", c.Name, got)
+	}
+	if ref := got.Env["KEY"]; refers && !slices.Contains([]string{"${KEY}", "${KEY:-}", "${ONE_KEY}"}, ref) && !slices.Contains(got.Inherit, "KEY") {
+		t.Errorf("%s: %+v", c.Name, got)
+	}
+	if c.Shape.URL == "" {
+		return
+	}
+	remote := Server{Name: "one", URL: "https://example.com/mcp"}
+	if refers && (c.Shape.TokenEnv != "" || c.Shape.Reference != "") {
+		remote.TokenEnv = "TOKEN"
+	}
+	got = read(remote)
+	auth := got.Headers["Authorization"]
+	if got.URL != remote.URL || remote.TokenEnv != "" && !slices.Contains([]string{"Bearer ${TOKEN}", "Bearer ${TOKEN:-}", "Bearer ${ONE_TOKEN}"}, auth) || got.Transport != "" {
+		t.Errorf("%s: %+v", c.Name, got)
 	}
 }
 

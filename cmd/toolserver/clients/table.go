@@ -53,6 +53,7 @@ type Shape struct {
 	TokenEnv   string      `yaml:"token_env"` // the key of the variable that has the token
 	Headers    string      // the path to the headers; "headers" by default
 	Reference  string      // how an entry refers to a variable, with NAME for it; empty if it cannot
+	UserRefers bool        `yaml:"user_refers"` // only in the user's file: the client rejects one of a project that does
 	Inputs     bool        // references are inputs, which the client asks for
 	Named      bool        // an entry says its name
 	Timeout    string      // the unit of timeout: ms or s; empty if that is not known
