@@ -41,6 +41,8 @@ type Error struct {
 	Reason string
 	// Allowed are the allowed paths, for KindDenied.
 	Allowed []string
+	// Odd tells that the path looks like a mistake, and Reason says what to give instead.
+	Odd bool
 	// Err is the cause, where there is one.
 	Err error
 }
@@ -72,6 +74,7 @@ type request struct {
 	guard     *Guard
 	dir       bool // a directory is to be listed
 	itself    bool // a symlink at the end is meant itself, and not followed
+	creates   bool // or changes: nothing but the file that is meant will do
 }
 
 func (q request) error(kind Kind, reason string, cause error) *Error {
@@ -126,7 +129,7 @@ func (q request) failure(err error) error {
 	case errors.Is(err, osfile.ErrMoved):
 		return q.error(KindIO, "kept changing while it was being opened; try again", err)
 	case errors.Is(err, fs.ErrNotExist):
-		return q.error(KindNotFound, "does not exist"+q.hint(), err)
+		return q.error(KindNotFound, "does not exist", err)
 	case errors.Is(err, syscall.ENOTDIR):
 		return q.error(KindNotADirectory, "does not exist: a part of it is a file where a directory is needed", err)
 	case errors.Is(err, syscall.ENOTEMPTY):
@@ -154,15 +157,21 @@ func private(path string) bool {
 	return len(names) > 2 && names[1] == "volumes"
 }
 
-// hint explains the spellings that people expect to be expanded.
-func (q request) hint() string {
-	switch {
-	case strings.HasPrefix(q.path, "~"):
-		return ` ("~" is not expanded: give the whole path)`
-	case strings.Contains(q.path, "://"):
-		return " (it is a URL: give a path)"
+// odd returns what is wrong with a path of which the end is missing, if that looks like a
+// mistake, or nil.
+func (q request) odd(missing string, cause error) *Error {
+	why, meant := odd(q.path, missing, q.creates)
+	if why == "" {
+		return nil
 	}
-	return ""
+	if meant != "" {
+		why += ": give " + shown(meant)
+	}
+	e := q.error(KindInvalidPath, why, cause)
+	if e.Odd = true; !q.creates {
+		e.Kind, e.Reason = KindNotFound, "does not exist: it "+e.Reason
+	}
+	return e
 }
 
 // cause returns the system's words without the path, which the message has.

@@ -32,7 +32,7 @@ func TestOpen(t *testing.T) {
 		{"secret", "denied"}, {"sec/k", "denied"}, {"sec/none", "denied"}, {"a2.txt", "denied"}, {"denylink", "denied"},
 		{"root/etc/passwd", "denied"}, {"root$/out/o", "denied"}, {"none/../../out/o", "denied"},
 		{"/proc/self/environ", "denied"}, {"/dev/zero", "denied"}, {"/dev/stdin", "denied"},
-		{"none", "not_found"}, {"none/x", "not_found"}, {"dangling", "not_found"}, {"~/x", "not_found"},
+		{"none", "not_found"}, {"none/x", "not_found"}, {"dangling", "not_found"}, {"~/x", "denied"}, {"$HOME/x", "not_found"},
 		{"file:///etc/passwd", "not_found"}, {"none/../a.txt", "not_found"},
 		{"sub", "not_a_file"}, {".", "not_a_file"}, {"fifo", "not_a_file"},
 		{"a.txt/x", "not_a_directory"}, {"a.txt/", "not_a_directory"}, {"a.txt/../a.txt", "not_a_directory"},
@@ -43,7 +43,7 @@ func TestOpen(t *testing.T) {
 		root := tree(t, setup...)
 		g := guard(t, build, root, []string{"w"}, []string{"w/.env", "w/secret", "w/denylink"})
 		for _, c := range cases {
-			path := strings.ReplaceAll(c.path, "$", root)
+			path := strings.ReplaceAll(c.path, "$/", root+"/")
 			content, err := read(g, path)
 			if kindOf(err) != c.kind {
 				t.Errorf("%.60q: got %q (%v), want kind %q", c.path, content, err, c.kind)
@@ -63,10 +63,12 @@ func TestMessages(t *testing.T) {
 		"/etc/none":   "/etc/none is outside the allowed paths (allowed: " + root + "/w)",
 		".env":        ".env is denied by the rule " + root + "/w/.env",
 		"none":        "none does not exist",
-		"~/none":      `~/none does not exist ("~" is not expanded: give the whole path)`,
+		"~/none":      "~/none is outside the allowed paths (allowed: " + root + "/w)",
+		"$HOME/none":  "$HOME/none does not exist: it begins with a variable, which is not expanded: give ~/none",
 		"d":           "d is a directory, not a regular file",
 		"p":           "p is a FIFO (named pipe), not a regular file",
-		"a\nb":        `"a\nb" does not exist`,
+		"a\nb":        `"a\nb" does not exist: it has a control character in a name: leave it out`,
+		"nub ":        "nub  does not exist: it has a name that begins or ends with white space: give nub",
 		"":            `"" is empty: give the path of a file`,
 	} {
 		if _, err := g.Open(path); err == nil || err.Error() != want {

@@ -1,6 +1,7 @@
 package pathguard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +19,7 @@ import (
 const maxTries = 32
 
 // Open opens the regular file at path for reading. A relative path starts at
-// the directory given to [New]; "~" is not expanded. A directory, FIFO, socket
+// the directory given to [New], and "~/" is the home directory. A directory, FIFO, socket
 // or device is refused and never waited for. The error is an [*Error].
 func (g *Guard) Open(path string) (*File, error) {
 	f, err := g.open(path, wantFile)
@@ -38,21 +39,22 @@ func (g *Guard) Stat(path string) (Info, error) {
 // request checks the form of path and makes it absolute. It stays as it was
 // spelled otherwise, because what ".." means depends on links.
 func (g *Guard) request(path string) (request, error) {
-	q := request{path: path, abs: path, guard: g}
+	q := request{path: path, abs: g.expanded(path), guard: g}
 	switch {
 	case path == "":
 		return q, q.error(KindInvalidPath, "is empty: give the path of a file", nil)
 	case strings.IndexByte(path, 0) >= 0:
 		return q, q.error(KindInvalidPath, "contains a NUL byte", nil)
 	}
-	if !filepath.IsAbs(path) {
+	if !filepath.IsAbs(q.abs) {
 		q.abs = strings.TrimSuffix(g.dir, separator) + separator + path
 	}
 	if len(q.abs) > maxPath {
 		return q, q.error(KindInvalidPath, fmt.Sprintf("is longer than %d bytes", maxPath), nil)
 	}
-	if reason := foreignName(path); reason != "" {
-		return q, q.error(KindInvalidPath, reason, nil)
+	if reason := foreignName(q.abs); reason != "" {
+		q.creates = true
+		return q, cmp.Or(q.odd(filepath.ToSlash(path), nil), q.error(KindInvalidPath, reason, nil))
 	}
 	return q, nil
 }
@@ -71,7 +73,7 @@ func (g *Guard) open(path string, w want) (f File, err error) {
 			return f, nil
 		}
 	}
-	q.dir = w == wantDir
+	q.dir, q.creates = w == wantDir, w == wantAppend
 	err = g.retry(q, false, func(s *snapshot, real string) error {
 		f, err = g.files.open(real, w, s)
 		return err
@@ -86,9 +88,15 @@ func (g *Guard) open(path string, w want) (f File, err error) {
 // only because files moved meanwhile. The path exists, or with create all that is
 // missing of it are plain names. The error is an [*Error].
 func (g *Guard) retry(q request, create bool, step func(s *snapshot, real string) error) error {
+	q.creates = q.creates || create
 	for range maxTries {
 		s := g.snapshot(true)
 		t, _, err := s.target(q)
+		if err == nil && errors.Is(t.err, fs.ErrNotExist) {
+			if odd := q.odd(t.missing, t.err); odd != nil {
+				return odd
+			}
+		}
 		switch {
 		case err != nil:
 			return err
@@ -112,7 +120,7 @@ func (q request) resolve() resolved {
 		return resolve(q.abs)
 	}
 	t := resolve(dir)
-	t.path = filepath.Join(t.path, name)
+	t.path, t.missing = filepath.Join(t.path, name), t.missing+name
 	if t.err == nil {
 		_, t.err = os.Lstat(t.path)
 		t.creatable = errors.Is(t.err, fs.ErrNotExist)

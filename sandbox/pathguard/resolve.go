@@ -25,6 +25,8 @@ type resolved struct {
 	// creatable says that only plain names are missing, so that path
 	// could be created.
 	creatable bool
+	// missing is what was not followed, as it was spelled.
+	missing string
 }
 
 // resolve follows every link and ".." of the absolute path the way the kernel
@@ -88,7 +90,7 @@ func splitPath(path string) []string {
 
 // stopped is the outcome when the first of names could not be followed.
 func stopped(cur string, names []string, err error) resolved {
-	r := resolved{path: filepath.Join(append([]string{trueName(cur)}, names...)...), err: err}
+	r := resolved{path: filepath.Join(append([]string{trueName(cur)}, names...)...), err: err, missing: strings.Join(names, "/")}
 	r.creatable = errors.Is(err, fs.ErrNotExist)
 	for _, name := range names {
 		r.creatable = r.creatable && name != ".."

@@ -39,7 +39,7 @@ func (t fileTool) failure(err error) (domain.ToolResult, error) {
 	right := ""
 	switch refusal.Kind {
 	case pathguard.KindNotFound:
-		return t.missing(path, message), nil
+		return t.missing(refusal), nil
 	case pathguard.KindIO:
 		return domain.Failure("io_error", message, hint), nil
 	case pathguard.KindDenied:
@@ -61,7 +61,7 @@ var hints = map[pathguard.Kind]string{
 	pathguard.KindIO:          "Try again, choose another path, or tell the operator.",
 	pathguard.KindNotAFile:    "Only regular files have content to work with; choose another path.",
 	pathguard.KindExists:      "Choose another path, or allow the file to be overwritten.",
-	pathguard.KindInvalidPath: "Correct the path.",
+	pathguard.KindInvalidPath: "Correct the path, as the message says.",
 }
 
 func deniedHint(e *pathguard.Error) string {

@@ -10,6 +10,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/domain/nearest"
+	"toolserver/sandbox/pathguard"
 )
 
 const (
@@ -19,7 +20,20 @@ const (
 
 // missing says that there is nothing at a path, names what is there and looks
 // like it, and the call to make next. It tells only what list_directory would.
-func (t fileTool) missing(name, message string) domain.ToolResult {
+func (t fileTool) missing(e *pathguard.Error) domain.ToolResult {
+	name, message := e.Path, e.Error()
+	if before, _, glob := strings.Cut(filepath.ToSlash(name), "*"); glob {
+		dir, next := cmp.Or(path.Dir(before+"x"), "."), ""
+		if pattern := strings.TrimPrefix(filepath.ToSlash(name), before[:strings.LastIndex(before, "/")+1]); t.name == "grep" {
+			next = fmt.Sprintf("grep again with path=%q and glob=%q", dir, pattern)
+		} else {
+			next = fmt.Sprintf("search_files(pattern=%q, path=%q)", pattern, dir)
+		}
+		return domain.Failure("not_found", message+": a path has no wildcards; call "+next, "Call "+next+".")
+	}
+	if e.Odd {
+		return domain.Failure("not_found", message, hints[pathguard.KindInvalidPath])
+	}
 	dir, near := t.siblings(name)
 	list := call("list_directory", dir)
 	if len(near) == 0 {
@@ -38,9 +52,6 @@ func (t fileTool) missing(name, message string) domain.ToolResult {
 // to three paths in it that name may be a slip for, with what follows in name where that
 // exists.
 func (s *toolset) siblings(name string) (dir string, near []string) {
-	if slashed := strings.ReplaceAll(name, `\`, "/"); slashed != name && s.exists(slashed) {
-		return parent(slashed), []string{slashed}
-	}
 	for dir = parent(name); ; dir = parent(dir) {
 		if d, err := s.listed.OpenDir(dir); err == nil {
 			defer d.Close()
