@@ -285,7 +285,7 @@ func (c *Commands) Foreseen(v command.Verdict) string {
 		return ""
 	}
 	for _, argv := range v.Argv {
-		if host := Connects(argv); host != "" && (spec.Network == confine.None || !local(host)) {
+		if host := Connects(argv); host != "" && (spec.Network == confine.None || !Local(host)) {
 			return fmt.Sprintf("it connects to %s, and commands may reach %s (rule: sandbox.network: %s)", host, reachable[spec.Network], spec.Network)
 		}
 	}
@@ -318,7 +318,7 @@ func Connects(argv []string) string {
 	return ""
 }
 
-// local reports whether the host, perhaps with a port, is the machine itself.
-func local(host string) bool {
+// Local reports whether the host, perhaps with a port, is the machine itself.
+func Local(host string) bool {
 	return strings.HasPrefix(host, "localhost") || strings.HasPrefix(host, "127.") || strings.HasPrefix(host, "[::1]")
 }

@@ -53,7 +53,7 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 	if err != nil {
 		return t.failure(err)
 	}
-	errorType, note, hint := ending(res, limit)
+	errorType, note, hint := t.ending(req, res, limit)
 	about := []string{t.aboutSandbox(req, res, res.Output), leftOver(res), note}
 	most := t.beside(about[0])
 	text := strings.TrimRight(t.text(domain.SessionOf(ctx).Principal, res.Output, most, res.Close), "\n")

@@ -76,7 +76,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 		TimedOut: res.TimedOut, Truncated: truncated, DurationMS: res.Duration.Milliseconds(),
 	}
 	out.Sandbox, out.Note = about, leftOver(res)
-	errorType, note, hint := ending(res, limit)
+	errorType, note, hint := t.ending(req, res, limit)
 	switch errorType {
 	case "":
 	case "limit_exceeded":

@@ -45,7 +45,11 @@ func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error
 	if err != nil {
 		return t.failure(err)
 	}
-	return domain.Text(fmt.Sprintf("[job %s started; read its output with %s(action=\"read\", job=%q), stop it with action=\"stop\"]", job.ID, jobsTool, job.ID)), nil
+	started := fmt.Sprintf("[job %s started; read its output with %s(action=\"read\", job=%q), stop it with action=\"stop\"]", job.ID, jobsTool, job.ID)
+	if waiting := t.waiting(req); waiting != "" {
+		started += "\n[" + waiting + "]"
+	}
+	return domain.Text(started), nil
 }
 
 type jobsInput struct {

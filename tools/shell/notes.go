@@ -70,8 +70,8 @@ func (t tool) refusals(req sandbox.CommandRequest, res runner.Result, output *ru
 	e.said = e.said[max(0, len(e.said)-searched):]
 	e.text = req.Command + "\n" + e.said
 	if e.failed() || len(res.Refused) > 0 {
-		v, _, _ := t.commands.Decide(req)
-		e.argv = v.Argv
+		v, dir, _ := t.commands.Decide(req)
+		e.argv, req.Dir = v.Argv, dir
 	}
 	var all notes
 	for _, r := range res.Refused {
@@ -81,6 +81,9 @@ func (t tool) refusals(req sandbox.CommandRequest, res runner.Result, output *ru
 	}
 	for _, r := range res.RefusedHosts {
 		all.add(r.Error(), "")
+	}
+	if disconnected(res) && len(all) > 0 && slices.ContainsFunc(e.argv, func(argv []string) bool { return sandbox.Local(sandbox.Connects(argv)) }) {
+		all.add("with sandbox.network: loopback a command reaches servers that it has started itself, and no others of this machine", "")
 	}
 	for line := range strings.Lines(e.said) {
 		if text, path := t.commands.Said(line, req.Dir); !e.recorded(path) {
@@ -164,6 +167,24 @@ const fetching = " apt apt-get dnf apk npm npx pnpm yarn bun pip pip3 uv poetry 
 
 func isOf(programs string, argv []string) bool {
 	return strings.Contains(programs, " "+filepath.Base(argv[0])+" ")
+}
+
+// Programs that are for people at a terminal: always, and without an operand or with -i.
+const (
+	interactive = " vi vim view nvim vimdiff nano pico emacs micro hx mc htop btop top watch "
+	prompting   = " python python3 ipython node irb ghci bc psql mysql sqlite3 redis-cli gdb ftp sftp telnet ssh bash sh zsh "
+)
+
+// waiting says that a command is of those, or "": nobody can type into it.
+func (t tool) waiting(req sandbox.CommandRequest) string {
+	v, _, _ := t.commands.Decide(req)
+	for _, argv := range v.Argv {
+		if isOf(interactive, argv) || isOf(prompting, argv) && v.Plain != nil && req.Run.Stdin == nil && (len(argv) == 1 || slices.Contains(argv, "-i")) {
+			return filepath.Base(argv[0]) + " is for people at a terminal, and nobody can type into a command: " +
+				"give it all input beforehand, as options, a script or a pipe, or use the file tools."
+		}
+	}
+	return ""
 }
 
 // disconnected reports whether a command was refused connections to other hosts.
