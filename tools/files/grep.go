@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -26,7 +26,7 @@ const (
 )
 
 type grepInput struct {
-	Pattern       string `json:"pattern" min:"1" max:"4096" also:"query regex regexp q search search_term search_pattern" doc:"Regular expression (RE2), matched line by line."`
+	Pattern       string `json:"pattern" min:"1" max:"4096" also:"query regex regexp q search search_term search_pattern" doc:"Regular expression (RE2) for one line, or with \\n or (?s) for several."`
 	Path          string `json:"path" default:"." min:"1" max:"4096" also:"file_path file filename absolute_path target_file target_path directory dir dir_path folder directory_path root search_path" doc:"File or directory to search."`
 	Glob          string `json:"glob,omitempty" max:"4096" also:"include include_pattern file_glob file_pattern glob_pattern" near:"type file_type extension" hint:"It is a pattern of names, such as *.go." doc:"Only files whose name or, if it contains a slash, path below the directory matches, such as *.go or src/**/*.{ts,tsx}."`
 	IgnoreCase    bool   `json:"ignore_case" default:"false" also:"i case_insensitive insensitive" near:"case_sensitive" hint:"ignore_case: true is case_sensitive: false." doc:"Ignore case."`
@@ -62,7 +62,7 @@ func (t fileTool) grep(ctx context.Context, in grepInput) (domain.ToolResult, er
 	var err error
 	if g.matcher, err = linematch.Compile(in.Pattern, linematch.Options{FixedString: in.FixedString, IgnoreCase: in.IgnoreCase}); err != nil {
 		return domain.Failure("invalid_pattern", err.Error(),
-			"Correct the regular expression (RE2 syntax), or call grep with fixed_string=true to search for the pattern as plain text."), nil
+			"Correct the regular expression (RE2 syntax), or call grep with fixed_string: true to search for the pattern as plain text."), nil
 	}
 	if in.Glob != "" {
 		if g.glob, err = glob.Compile(in.Glob); err != nil {
@@ -95,7 +95,11 @@ type grepSearch struct {
 	searched   atomic.Int64 // text files
 	unreadable atomic.Int64
 	linked     atomic.Int64 // those of unreadable that have several names
+	tooLong    atomic.Int64 // those of unreadable that are too long for the pattern
+	binary     atomic.Int64 // files that were left out
 	protected  int
+	named      bool        // the path is that of a file, which is searched whatever it is
+	literally  bool        // it is only asked whether there is anything
 	full       atomic.Bool // enough is found: the rest is only counted
 
 	meta    grepMeta
@@ -113,6 +117,7 @@ type grepFound struct {
 	path    string
 	lines   []linematch.Line
 	matches int
+	binary  bool
 }
 
 // run searches the file or directory at the path.
@@ -129,9 +134,7 @@ func (g *grepSearch) run() (walk.Stats, error) {
 }
 
 func (g *grepSearch) file() (refused error) {
-	if g.glob != nil && !g.glob.Match(filepath.Base(g.in.Path)) {
-		return nil
-	}
+	g.named = true
 	found, ok := g.search(g.matcher.Searcher(), func() (io.ReadCloser, int64, error) {
 		f, err := g.reads.Open(g.in.Path)
 		if refused = err; err != nil {
@@ -189,8 +192,12 @@ func (g *grepSearch) search(s *linematch.Searcher, open func() (io.ReadCloser, i
 	case g.in.Mode == "count" || g.full.Load():
 		opt = counting
 	}
+	opt.Binary, counting.Binary = g.named, g.named
 	r, ok := g.read(s, open, opt)
-	if !ok || r.Binary {
+	if r.Binary && !g.named {
+		g.binary.Add(1)
+	}
+	if !ok || r.Binary && !g.named {
 		return grepFound{}, false
 	}
 	g.searched.Add(1)
@@ -200,7 +207,7 @@ func (g *grepSearch) search(s *linematch.Searcher, open func() (io.ReadCloser, i
 			matches = max(matches, all.Matches)
 		}
 	}
-	return grepFound{lines: r.Lines, matches: matches}, matches > 0
+	return grepFound{lines: r.Lines, matches: matches, binary: r.Binary}, matches > 0
 }
 
 func (g *grepSearch) read(s *linematch.Searcher, open func() (io.ReadCloser, int64, error), opt linematch.SearchOptions) (linematch.Result, bool) {
@@ -213,6 +220,9 @@ func (g *grepSearch) read(s *linematch.Searcher, open func() (io.ReadCloser, int
 	r, err := s.Search(ctxReader{g.ctx, f}, size, opt)
 	if err != nil && g.ctx.Err() == nil {
 		g.unreadable.Add(1)
+		if errors.Is(err, linematch.ErrTooLong) {
+			g.tooLong.Add(1)
+		}
 	}
 	return r, err == nil
 }
@@ -235,6 +245,8 @@ func (g *grepSearch) emit(f grepFound) error {
 	g.meta.Files++
 	g.meta.Matches += f.matches
 	switch {
+	case g.literally:
+		return walk.SkipAll
 	case g.full.Load():
 		if g.more++; g.in.Mode == "content" {
 			g.more += f.matches - 1
@@ -244,6 +256,8 @@ func (g *grepSearch) emit(f grepFound) error {
 			return walk.SkipAll
 		}
 		return nil
+	case g.in.Mode == "content" && f.binary:
+		fmt.Fprintf(&g.out, "%s: binary file matches\n", f.path)
 	case g.in.Mode == "content":
 		g.write(f)
 	case g.in.Mode == "files":
@@ -302,9 +316,15 @@ func (g *grepSearch) answer(stats walk.Stats, outOfTime bool) domain.ToolResult 
 		notes.add("%s%d more %s; narrow the pattern, or raise max_results", least, g.more, plural(what, g.more))
 	}
 	notes.ofWalk(stats, outOfTime)
-	linked := g.linked.Load()
-	if n := g.unreadable.Load() - linked; n > 0 {
+	linked, tooLong, binary := g.linked.Load(), g.tooLong.Load(), int(g.binary.Load())
+	if n := g.unreadable.Load() - linked - tooLong; n > 0 {
 		notes.add("%d files could not be read", n)
+	}
+	if tooLong > 0 {
+		notes.add("%d %s over 16 MiB not searched, which is too long for a pattern of several lines", tooLong, plural("file", int(tooLong)))
+	}
+	if binary > 0 && g.meta.Matches == 0 {
+		notes.add("%d binary %s not searched", binary, plural("file", binary))
 	}
 	if linked > 0 {
 		notes.add("%d files were not searched because they have several names (hard links)", linked)
@@ -314,11 +334,33 @@ func (g *grepSearch) answer(stats walk.Stats, outOfTime bool) domain.ToolResult 
 	}
 	text := strings.TrimSuffix(g.out.String(), "\n")
 	if g.meta.Matches == 0 {
-		text = fmt.Sprintf("No matches found for %q in %s (searched %d %s).", g.in.Pattern, g.in.Path, g.meta.Searched, plural("file", g.meta.Searched))
+		text = fmt.Sprintf("No matches found for %q in %s (searched %d %s).", g.in.Pattern, g.in.Path, g.meta.Searched, plural("file", g.meta.Searched)) + g.instead(outOfTime)
 	}
 	res := domain.Text(text + notes.text())
 	res.Meta = g.meta
 	return res
+}
+
+// instead says what a pattern that matches nothing was perhaps meant as.
+func (g *grepSearch) instead(outOfTime bool) string {
+	if g.in.FixedString || outOfTime || g.ctx.Err() != nil {
+		return ""
+	}
+	if regexp.QuoteMeta(g.in.Pattern) != g.in.Pattern {
+		again := &grepSearch{fileTool: g.fileTool, ctx: g.ctx, in: g.in, glob: g.glob, literally: true}
+		again.in.Mode = "files"
+		var err error
+		if again.matcher, err = linematch.Compile(g.in.Pattern, linematch.Options{FixedString: true, IgnoreCase: g.in.IgnoreCase}); err == nil {
+			_, _ = again.run() // what could not be read was told
+		}
+		if again.meta.Files > 0 {
+			return " The text is there literally: call grep again with fixed_string: true."
+		}
+	}
+	if strings.Contains(g.in.Pattern, `\|`) || strings.Contains(g.in.Pattern, `\(`) && strings.Contains(g.in.Pattern, `\)`) {
+		return ` In RE2 alternatives are a|b and groups (a), without backslashes.`
+	}
+	return ""
 }
 
 func plural(what string, n int) string {

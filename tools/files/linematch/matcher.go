@@ -3,7 +3,8 @@
 //
 // A pattern is RE2 syntax as in package regexp, or a fixed string, and is
 // matched against one line at a time without its line ending, \n or \r\n. The
-// result is that of regexp.Match on each line. It is found faster in two ways:
+// result is that of regexp.Match on each line. Only a pattern that asks for line breaks
+// is matched against the whole text, with ^ and $ at its lines. It is found faster in two ways:
 // where every match must contain one of a few literals, those are searched for
 // in the whole buffer and only the lines that have one are looked at; and lines
 // are looked at by a deterministic automaton, built as it is needed, that reads
@@ -20,6 +21,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -45,6 +47,7 @@ type Matcher struct {
 	needles []needle // one of them is in every match; none if not known
 	exact   bool     // each occurrence of a needle is a match
 	exotic  bool     // a needle also has spellings outside ASCII
+	across  bool     // it may match several lines
 }
 
 // Compile parses a pattern. The error says what is wrong with it and where.
@@ -62,10 +65,10 @@ func Compile(pattern string, opt Options) (*Matcher, error) {
 	if err != nil {
 		return nil, explain(pattern, opt, err)
 	}
-	if hasNewline(ast) {
-		return nil, errors.New(`the pattern asks for a line break, but lines are matched one at a time: search for the parts separately`)
+	m := &Matcher{across: hasNewline(ast)}
+	if m.across {
+		pattern = "(?m)" + pattern
 	}
-	m := &Matcher{}
 	m.setNeedles(ast)
 	if m.prog, err = syntax.Compile(ast.Simplify()); err != nil {
 		return nil, fmt.Errorf("invalid pattern: %w", err)
@@ -89,18 +92,27 @@ func explain(pattern string, opt Options, err error) error {
 	if opt.IgnoreCase {
 		pattern = pattern[len("(?i)"):]
 	}
+	for _, part := range []string{"(?=", "(?!", "(?<=", "(?<!", "(?>"} {
+		if strings.Contains(pattern, part) {
+			return fmt.Errorf("invalid pattern: %q is not in RE2, which has no look-around: search for what is to match, and leave out lines with a second search, or call bash with rg -P or grep -P", part)
+		}
+	}
 	where, hint := "", ""
 	if before, _, ok := strings.Cut(pattern, s.Expr); ok && s.Expr != "" && s.Expr != pattern {
 		where = fmt.Sprintf(" at character %d", utf8.RuneCountInString(before)+1)
 	}
 	if s.Code == syntax.ErrInvalidPerlOp || s.Code == syntax.ErrInvalidEscape {
-		hint = " (the syntax is RE2: no look-around and no back-references)"
+		hint = " (the syntax is RE2: no look-around and no back-references; rg -P has them, with bash)"
 	}
-	return fmt.Errorf("invalid pattern: %s: %q%s%s; to search for it as plain text, ask for a fixed string", s.Code, s.Expr, where, hint)
+	return fmt.Errorf("invalid pattern: %s: %q%s%s; to search for it as plain text, give fixed_string: true", s.Code, s.Expr, where, hint)
 }
 
+// hasNewline reports whether a pattern asks for a line break: by itself, as (?s). or as
+// [\s\S]. Classes such as \s and [^a] do not.
 func hasNewline(re *syntax.Regexp) bool {
-	if re.Op == syntax.OpLiteral && slices.Contains(re.Rune, '\n') {
+	switch {
+	case re.Op == syntax.OpLiteral && slices.Contains(re.Rune, '\n'), re.Op == syntax.OpAnyChar,
+		re.Op == syntax.OpCharClass && slices.Equal(re.Rune, []rune{0, unicode.MaxRune}):
 		return true
 	}
 	return slices.ContainsFunc(re.Sub, hasNewline)

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"io"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 )
 
 const (
@@ -12,7 +15,12 @@ const (
 	maxBuffer  = 2 << 20
 	maxLine    = 1 << 20   // a longer line is searched in pieces
 	maxKept    = 256 << 10 // bytes of earlier lines kept for context
+	maxWhole   = 16 << 20  // of a text for a pattern that may match several lines
+	maxSpans   = 100_000   // matches of such a pattern
 )
+
+// ErrTooLong says that a text is too long for a pattern that may match several lines.
+var ErrTooLong = errors.New("it has more than 16 MiB, and the pattern may match several lines")
 
 // SearchOptions say what a search collects.
 type SearchOptions struct {
@@ -20,6 +28,7 @@ type SearchOptions struct {
 	MaxMatches    int  // matching lines after which the search stops; 0 is no limit
 	MaxText       int  // bytes kept of the text of a line; 0 is no limit
 	CountOnly     bool // count the matching lines and keep none
+	Binary        bool // search also what is not text
 }
 
 // Line is a line that matches or is near one.
@@ -37,7 +46,7 @@ type Result struct {
 	Lines   []Line
 	Matches int
 	Stopped bool // at MaxMatches: there may be more
-	Binary  bool // not text, not searched
+	Binary  bool // not text, and searched only if that was asked for
 }
 
 // Searcher searches one text after another with the same buffer; it serves one
@@ -55,7 +64,8 @@ func (m *Matcher) Searcher() *Searcher {
 	return &Searcher{scanner: m.Scanner(), buf: make([]byte, bufferSize)}
 }
 
-// Search reads r to its end and returns the matching lines. size is the number
+// Search reads r to its end and returns the matching lines. A mark of UTF-8 or UTF-16 at its
+// beginning is no part of the text, which is decoded accordingly. size is the number
 // of bytes r has, if that is known: then it is not read further, which saves a
 // read; 0 otherwise. An error is that of r, which is also how a caller stops a
 // search; the result up to it is returned too.
@@ -63,18 +73,38 @@ func (s *Searcher) Search(r io.Reader, size int64, opt SearchOptions) (Result, e
 	c := search{Searcher: s, opt: opt, number: 1}
 	for first := true; ; first = false {
 		err := c.fill(r, size)
+		if mark := s.buf[:min(c.end, 3)]; first && err == nil && (bytes.HasPrefix(mark, []byte("\xff\xfe")) || bytes.HasPrefix(mark, []byte("\xfe\xff"))) {
+			rest := io.Reader(bytes.NewReader(nil))
+			if !c.eof {
+				rest = r
+			}
+			wide := io.MultiReader(bytes.NewReader(bytes.Clone(s.buf[:c.end])), rest)
+			r, size = transform.NewReader(wide, unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()), 0
+			c.end, c.read, c.eof = 0, 0, false
+			err = c.fill(r, size)
+		} else if first && string(mark) == "\uFEFF" {
+			c.pos, c.known, c.emitted = 3, 3, 3
+		}
 		if err != nil {
 			return c.result, err
 		}
-		if first && isBinary(s.buf[:c.end]) {
-			c.result.Binary = true
+		if first {
+			c.result.Binary = isBinary(s.buf[:c.end])
+		}
+		if c.result.Binary && !opt.Binary {
 			return c.result, nil
 		}
 		limit, piece, ok := c.complete()
-		if !ok {
+		switch {
+		case s.scanner.m.across && !c.eof && len(c.buf) >= maxWhole:
+			return c.result, ErrTooLong
+		case !ok || s.scanner.m.across && !c.eof:
 			continue
+		case s.scanner.m.across:
+			c.scanAcross()
+		default:
+			c.scan(limit, piece)
 		}
-		c.scan(limit, piece)
 		if c.eof || c.result.Stopped && c.after == 0 {
 			return c.result, nil
 		}
@@ -102,7 +132,11 @@ type search struct {
 // is in it is the start of one line.
 func (c *search) fill(r io.Reader, size int64) error {
 	if c.end == len(c.buf) {
-		c.buf = append(c.buf, make([]byte, min(len(c.buf), maxBuffer-len(c.buf)))...)
+		most := maxBuffer
+		if c.scanner.m.across {
+			most = maxWhole
+		}
+		c.buf = append(c.buf, make([]byte, min(len(c.buf), most-len(c.buf)))...)
 	}
 	for idle := 0; c.end < len(c.buf); {
 		n, err := r.Read(c.buf[c.end:])
@@ -156,6 +190,24 @@ func (c *search) scan(limit int, piece bool) {
 	}
 	c.matched = c.matched || continued && piece
 	c.following(limit, limit)
+}
+
+// scanAcross finds the lines of matches in a text that is read whole.
+func (c *search) scanAcross() {
+	text, done := c.buf[c.pos:c.end], c.pos
+	for _, span := range c.scanner.m.re.FindAllIndex(text, maxSpans) {
+		last := c.pos + max(span[0], span[1]-1)
+		at := max(done, c.pos+bytes.LastIndexByte(text[:span[0]], '\n')+1)
+		for at <= last && at < c.end && !c.result.Stopped {
+			next := c.end
+			if i := bytes.IndexByte(c.buf[at:c.end], '\n'); i >= 0 {
+				next = at + i + 1
+			}
+			c.found(at, next, c.end)
+			at, done = next, next
+		}
+	}
+	c.following(c.end, c.end)
 }
 
 func (c *search) found(start, end, limit int) {

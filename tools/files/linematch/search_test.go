@@ -175,7 +175,6 @@ func TestCompileErrors(t *testing.T) {
 		{"x*+?{2}**", "invalid nested repetition"},
 		{"(?=x)", "no look-around"},
 		{`(a)\1`, "no back-references"},
-		{`a\nb`, "line break"},
 		{strings.Repeat("a", 5000), "the most is 4096"},
 		{strings.Repeat(`\pL{900}`, 30), "too large"},
 		{"a\xff", "invalid UTF-8"},
