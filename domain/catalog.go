@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"toolserver/domain/nearest"
 )
 
 // Settings are what configuration can change while the executor runs. Calls in
@@ -252,8 +254,13 @@ func (c *Catalog) findTool(p Principal, name string) (*Tool, error) {
 	switch {
 	case !ok || !c.Settings.Access.Allowed(p, t):
 		err := notFound(name, c.callable(p))
-		if i := slices.IndexFunc(c.missing, func(m Missing) bool { return m.Kind == KindTool && m.Name == name }); i >= 0 && !c.private {
-			err.Message += ": it " + c.missing[i].Reason
+		for _, m := range c.missing {
+			near, known := nearest.Tool(name, []string{m.Name})
+			itself := nearest.Plain(name) == nearest.Plain(m.Name)
+			if m.Kind == KindTool && !c.private && known && near != nil && (itself || !strings.Contains(err.Message, "did you mean")) {
+				err.Message = fmt.Sprintf("no tool %q: %s %s", ClipName(name), m.Name, m.Reason)
+				break
+			}
 		}
 		return nil, err
 	case t.Disabled:
@@ -265,14 +272,9 @@ func (c *Catalog) findTool(p Principal, name string) (*Tool, error) {
 	return t, nil
 }
 
-// callable returns the names of the tools that p may call.
-func (c *Catalog) callable(p Principal) (names []string) {
-	for _, t := range c.tools {
-		if !t.Disabled && c.Settings.Access.Allowed(p, t) {
-			names = append(names, t.Name)
-		}
-	}
-	return names
+// callable returns the tools that p may call.
+func (c *Catalog) callable(p Principal) []*Tool {
+	return filter(c.tools, func(t *Tool) bool { return !t.Disabled && c.Settings.Access.Allowed(p, t) })
 }
 
 // aliased returns the tool that p may use under another name, if that stands for one

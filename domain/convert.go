@@ -166,7 +166,7 @@ func (c conversion) within(v any, p *Param) (changed bool) {
 		for i := range p.Fields {
 			f := &p.Fields[i]
 			member, ok := v[f.Name]
-			if ok && member == nil && c.own && !f.Required {
+			if ok && c.own && !f.Required && (member == nil || member == "" && f.Default != nil && f.Min != "") {
 				delete(v, f.Name)
 			} else if r, other := c.value(member, f); ok && other {
 				v[f.Name], changed = r, true

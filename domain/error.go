@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"toolserver/domain/nearest"
@@ -162,18 +163,27 @@ func publicError(name string, err error) *Error {
 }
 
 // notFound is about a tool that is none of those the caller may call.
-func notFound(name string, tools []string) *Error {
+func notFound(name string, tools []*Tool) *Error {
 	e := &Error{Code: CodeToolNotFound, Message: fmt.Sprintf("no tool %q", ClipName(name)), Hint: "Use one of the tools that the server lists."}
+	var names, meant []string
 	for _, t := range tools { // of a server whose tools are not known yet
-		if server, ok := strings.CutSuffix(t, "sign_in"); ok && strings.HasSuffix(server, "__") && strings.HasPrefix(name, server) {
-			e.Message += "; its server requires a sign-in: call " + t
-			e.Hint = "Call " + t + " first; then the tools of the server are listed."
+		if server, ok := strings.CutSuffix(t.Name, "sign_in"); ok && strings.HasSuffix(server, "__") && strings.HasPrefix(name, server) {
+			e.Message += "; its server requires a sign-in: call " + t.Name
+			e.Hint = "Call " + t.Name + " first; then the tools of the server are listed."
 			return e
 		}
+		names = append(names, t.Name)
 	}
-	if near, ok := nearest.Tool(name, tools); ok {
-		e.Message += "; did you mean " + near + "?"
-		e.Hint = "Call " + near + " instead, with its own arguments."
+	near, known := nearest.Tool(name, names)
+	for _, n := range near {
+		meant = append(meant, n+"("+tools[slices.Index(names, n)].Input.Signature()+")")
+	}
+	switch {
+	case near != nil:
+		e.Message += "; did you mean " + strings.Join(meant, " or ") + "?"
+		e.Hint = "Call " + strings.Join(near, " or ") + " instead, with its own arguments."
+	case known:
+		e.Message += "; no tool of this server does what other programs mean by it"
 	}
 	return e
 }

@@ -44,6 +44,9 @@ func (t fileTool) failure(err error) (domain.ToolResult, error) {
 		return domain.Failure("io_error", message, hint), nil
 	case pathguard.KindDenied:
 		hint = deniedHint(refusal)
+		if refusal.Rule == "" && (path == "/tmp" || strings.HasPrefix(path, "/tmp/")) {
+			message += "; commands may have a /tmp of their own: use a path in the working directory"
+		}
 	case pathguard.KindNotADirectory:
 		hint = "Call " + call("list_directory", parent(path)) + " for what is there."
 		right = t.callFor(path)

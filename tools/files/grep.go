@@ -26,7 +26,7 @@ const (
 )
 
 type grepInput struct {
-	Pattern       string `json:"pattern" min:"1" max:"4096" also:"query regex regexp q search search_term search_pattern" doc:"Regular expression (RE2) for one line, or with \\n or (?s) for several."`
+	Pattern       string `json:"pattern" min:"1" max:"4096" also:"query regex regexp q search search_term search_pattern" near:"multiline dotall" hint:"It asks for line breaks itself, as \\n or (?s)." doc:"Regular expression (RE2); with \\n it spans lines."`
 	Path          string `json:"path" default:"." min:"1" max:"4096" also:"file_path file filename absolute_path target_file target_path directory dir dir_path folder directory_path root search_path" doc:"File or directory to search."`
 	Glob          string `json:"glob,omitempty" max:"4096" also:"include include_pattern file_glob file_pattern glob_pattern" near:"type file_type extension" hint:"It is a pattern of names, such as *.go." doc:"Only files whose name or, if it contains a slash, path below the directory matches, such as *.go or src/**/*.{ts,tsx}."`
 	IgnoreCase    bool   `json:"ignore_case" default:"false" also:"i case_insensitive insensitive" near:"case_sensitive" hint:"ignore_case: true is case_sensitive: false." doc:"Ignore case."`

@@ -3,14 +3,19 @@ package files
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
 
 	"toolserver/domain"
+	"toolserver/lazyregexp"
 	"toolserver/sandbox/glob"
 	"toolserver/sandbox/walk"
 )
 
 type searchInput struct {
-	Pattern       string `json:"pattern" default:"*" min:"1" max:"4096" also:"glob glob_pattern file_pattern name" doc:"Glob for the name or, if it contains a slash, the path below the directory, such as *.{ts,tsx} or src/**/*_test.go."`
+	Pattern       string `json:"pattern" default:"*" min:"1" max:"4096" also:"glob glob_pattern file_pattern name query" near:"regex regexp exclude exclude_patterns" hint:"It is one glob, such as **/*.go, and excludes nothing." doc:"Glob for the name or, if it contains a slash, the path below the directory, such as *.{ts,tsx} or src/**/*_test.go."`
 	Path          string `json:"path" default:"." min:"1" max:"4096" also:"directory dir dir_path folder directory_path root search_path" doc:"Directory to search."`
 	IncludeHidden bool   `json:"include_hidden" default:"false" also:"show_hidden hidden" doc:"Include names that start with a dot."`
 	Gitignore     bool   `json:"gitignore" default:"false" doc:"Skip what .gitignore files exclude."`
@@ -55,7 +60,7 @@ func (t fileTool) search(ctx context.Context, in searchInput) (domain.ToolResult
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	found.None = "no matches"
+	found.None = "no matches" + globInstead(in)
 	found.Text = func(paths []string) string {
 		if len(paths) == 0 {
 			return ""
@@ -67,6 +72,36 @@ func (t fileTool) search(ctx context.Context, in searchInput) (domain.ToolResult
 		return searchResult{paths, len(paths), next, next > 0 || found.incomplete}
 	}
 	return found.Result(ctx)
+}
+
+// regularly turns what regular expressions have and globs do not into what globs have.
+var (
+	regular   = lazyregexp.New(`\.[*+]|\\[.dwsb]|[$]$|^\^|\(.*\)`)
+	regularly = strings.NewReplacer(".*", "*", ".+", "*", `\.`, ".", "(?:", "{", "(", "{", ")", "}", "|", ",", "^", "", "$", "", `\d`, "[0-9]")
+)
+
+// globInstead says what a glob that matches nothing was perhaps meant as.
+func globInstead(in searchInput) string {
+	p := in.Pattern
+	another := func(why, pattern string) string { return fmt.Sprintf("; %s: try pattern=%q", why, pattern) }
+	switch dir, name := path.Split(p); {
+	case filepath.IsAbs(p) && !strings.ContainsAny(dir, "*?[{"):
+		return fmt.Sprintf("; a pattern begins below path: try path=%q and pattern=%q", path.Clean(dir), name)
+	case strings.HasPrefix(p, "!"):
+		return another("a glob excludes nothing", "*")
+	case regular().MatchString(p):
+		return another("it is a glob, not a regular expression", strings.ReplaceAll(regularly.Replace(p), "**", "*"))
+	case !strings.Contains(p, "{") && strings.ContainsAny(p, ",|;"):
+		parts := strings.FieldsFunc(p, func(r rune) bool { return strings.ContainsRune(",|; ", r) })
+		return another("a glob with alternatives has braces", "{"+strings.Join(parts, ",")+"}")
+	case strings.Contains(p, "["):
+		return another("[ ] is one of the characters in it", strings.ReplaceAll(p, "[", "[[]"))
+	case !strings.ContainsAny(p, "*?{"):
+		return another("a glob matches whole names", dir+"*"+name+"*")
+	case !in.IncludeHidden:
+		return "; names that start with a dot were not searched: include_hidden: true"
+	}
+	return ""
 }
 
 func invalidGlob(err error) domain.ToolResult {
