@@ -161,7 +161,7 @@ func (c *reading) begin(buf []byte) error {
 func (c *reading) text(ctx context.Context) (domain.ToolResult, error) {
 	src := source{size: int64(len(c.head)), fileSize: max(c.file.Info.Size, int64(len(c.head)))}
 	if !c.all {
-		src.r, src.size = content.Until(ctx, c.file), src.fileSize
+		src.r, src.size = content.Until{Context: ctx, R: c.file}, src.fileSize
 		return c.window(ctx, src)
 	}
 	if c.in.Offset == nil && c.in.Limit == nil && !c.in.LineNumbers {

@@ -112,15 +112,14 @@ const (
 
 // convert returns the text of a document, as much as there is when there is an error.
 func convert(ctx context.Context, s Source) (text string, images []document.NotebookImage, err error) {
-	r := Until(ctx, s.R)
-	limits := document.Limits{}
+	r := Until{ctx, s.R}
 	switch s.Type.Kind {
 	case document.Notebook:
-		return document.NotebookText(r, s.Size, limits)
+		return document.NotebookText(r, s.Size, document.Limits{})
 	case document.Mail, document.HTML, document.CSV:
 		text, err = rendered(ctx, s, r)
 	default:
-		text, err = document.Text(s.Type.Kind, r, s.Size, limits)
+		text, err = document.Text(s.Type.Kind, r, s.Size, document.Limits{})
 	}
 	return text, nil, err
 }
@@ -155,19 +154,18 @@ func rendered(ctx context.Context, s Source, r io.ReaderAt) (string, error) {
 	return html.Text(string(src), html.Options{SkipMarked: true}), cut
 }
 
-// Until returns r, whose reading ends with ctx.
-func Until(ctx context.Context, r io.ReaderAt) io.ReaderAt { return ctxReaderAt{ctx, r} }
-
-type ctxReaderAt struct {
-	ctx context.Context
-	r   io.ReaderAt
+// Until is a file whose reading ends with a context.
+type Until struct {
+	context.Context
+	R io.ReaderAt
 }
 
-func (c ctxReaderAt) ReadAt(p []byte, off int64) (int, error) {
-	if err := c.ctx.Err(); err != nil {
+// ReadAt implements [io.ReaderAt].
+func (u Until) ReadAt(p []byte, off int64) (int, error) {
+	if err := u.Err(); err != nil {
 		return 0, err
 	}
-	return c.r.ReadAt(p, off)
+	return u.R.ReadAt(p, off)
 }
 
 // Picture returns an image, fit for models.
@@ -178,7 +176,7 @@ func (r *Reader) Picture(ctx context.Context, s Source) (picture.Picture, error)
 	case <-ctx.Done():
 		return picture.Picture{}, ctx.Err()
 	}
-	p, err := picture.Fit(ctx, Until(ctx, s.R), s.Size, s.Type.MIME)
+	p, err := picture.Fit(ctx, Until{ctx, s.R}, s.Size, s.Type.MIME)
 	if ctx.Err() != nil {
 		return p, ctx.Err()
 	}

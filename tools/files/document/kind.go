@@ -68,7 +68,7 @@ var remedyTable string
 const kindNames = "other docx xlsx pptx opendocument epub pdf notebook mail html csv image binary"
 
 // types returns the types that Detect knows, and those that DetectText does.
-var types = sync.OnceValue(func() (tables [2][]signature) {
+var types = sync.OnceValue(func() (tables [2][]*signature) {
 	text := 0
 	for line := range strings.Lines(kindTable) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), " | ")
@@ -84,10 +84,8 @@ var types = sync.OnceValue(func() (tables [2][]signature) {
 		if len(f) > 6 {
 			t.remedy = f[6]
 		}
-		if exts := strings.Fields(f[2]); len(exts) > 0 {
-			t.Format = strings.TrimPrefix(exts[0], ".")
-		}
-		tables[text] = append(tables[text], signature{at, magic, f[2], t})
+		t.Format, _, _ = strings.Cut(strings.TrimPrefix(f[2], "."), " ")
+		tables[text] = append(tables[text], &signature{at, magic, f[2], t})
 	}
 	return tables
 })
@@ -107,7 +105,7 @@ func DetectText(name string, head []byte) Type {
 }
 
 // find returns the first type whose signature a file has and that is accepted.
-func find(table []signature, name, mime, head string, accept func(Type) bool) Type {
+func find(table []*signature, name, mime, head string, accept func(Type) bool) Type {
 	ext := strings.ToLower(path.Ext(strings.ReplaceAll(name, `\`, "/")))
 	for _, s := range table {
 		if len(head) >= s.at && matches(head[s.at:], s.magic) && (s.extensions == "" || mime == s.MIME || slices.Contains(strings.Fields(s.extensions), ext)) && accept(s.Type) {

@@ -31,6 +31,7 @@ const (
 
 	maxFile   = 64 << 20
 	maxMemory = 256 << 20 // of the decoded image
+	maxLong   = 1 << 16   // pixels of the longest edge
 )
 
 // Picture is an image for a model.
@@ -95,8 +96,8 @@ func Fit(ctx context.Context, r io.ReaderAt, size int64, mime string) (Picture, 
 			perPixel = 15 // all coefficients of three components
 		}
 	}
-	if pixels := int64(config.Width) * int64(config.Height); pixels*(perPixel+1) > maxMemory { // and a half of its width and height
-		return p, &LimitError{fmt.Sprintf("it has %d x %d pixels, which take %d MiB decoded; at most %d are decoded", p.Width, p.Height, pixels*(perPixel+1)>>20, maxMemory>>20)}
+	if pixels := int64(config.Width) * int64(config.Height); pixels*perPixel > maxMemory || max(p.Width, p.Height) > maxLong {
+		return p, &LimitError{fmt.Sprintf("it has %d x %d pixels, which take %d MiB decoded; at most %d, and an edge of %d, are decoded", p.Width, p.Height, pixels*perPixel>>20, maxMemory>>20, maxLong)}
 	}
 	img, _, err := image.Decode(&reader{ctx, bytes.NewReader(data)})
 	if ctx.Err() != nil {

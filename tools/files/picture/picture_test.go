@@ -221,6 +221,7 @@ func TestRefused(t *testing.T) {
 		{"unknown", "image/x-icon", good, false, "image: unknown format"},
 		{"icon of nothing", "image/x-icon", icon([]byte("x")), false, "image: unknown format"},
 		{"cut icon", "image/x-icon", icon(good)[:40], false, "image: unknown format"},
+		{"long", "image/tiff", grayTIFF(1, 1_000_000, 1, 0, nil), true, "1 x 1000000 pixels"},
 		{"many pixels of a tiff", "image/tiff", grayTIFF(30_000, 30_000, 1, 0, nil), true, "30000 x 30000 pixels"},
 		{"cut tiff", "image/tiff", grayTIFF(300, 300, 1, 0, make([]byte, 9)), false, "is not a whole image/tiff image"},
 		{"nothing", "image/gif", nil, false, "is not a whole image/gif image"},

@@ -9,18 +9,22 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// scale returns src with w x h pixels, no more than it has. It is halved until it is that small: each pixel is then
-// the mean of what it stands for, where the other kernels of the library need 32 bytes for each pixel in between.
+// scale returns src with w x h pixels. It narrows bands of rows and then shortens bands of columns, because a kernel
+// takes 32 bytes for each pixel in between.
 func scale(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error) {
-	for {
-		from := src.Bounds()
-		dst := image.NewRGBA(image.Rect(0, 0, max(w, (from.Dx()+1)/2), max(h, (from.Dy()+1)/2)))
-		draw.ApproxBiLinear.Scale(dst, dst.Bounds(), src, from, draw.Src, nil)
-		if err := ctx.Err(); err != nil || dst.Rect.Dx() == w && dst.Rect.Dy() == h {
-			return dst, err
-		}
-		src = dst
+	const band = 32
+	from := src.Bounds()
+	narrow, dst := image.NewRGBA(image.Rect(0, 0, w, from.Dy())), image.NewRGBA(image.Rect(0, 0, w, h))
+	narrower, shorter := draw.CatmullRom.NewScaler(w, band, from.Dx(), band), draw.CatmullRom.NewScaler(band, h, band, from.Dy())
+	for y := 0; y < from.Dy() && ctx.Err() == nil; y += band {
+		rows := image.Rect(0, y, from.Dx(), min(y+band, from.Dy()))
+		narrower.Scale(narrow, image.Rect(0, y, w, rows.Max.Y), src, rows.Add(from.Min), draw.Src, nil)
 	}
+	for x := 0; x < w && ctx.Err() == nil; x += band {
+		to := min(x+band, w)
+		shorter.Scale(dst, image.Rect(x, 0, to, h), narrow, image.Rect(x, 0, to, from.Dy()), draw.Src, nil)
+	}
+	return dst, ctx.Err()
 }
 
 // tiffHeader returns how the first image of a TIFF is turned (tag 274: 1 if it is not) and whether there are others.
