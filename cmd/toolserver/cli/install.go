@@ -128,29 +128,25 @@ func (g *globals) eachSite(f *installFlags, names []string, do func(*clients.Sit
 		return err
 	}
 	all, failed := []report{}, false
-	once := func(c clients.Client, s *clients.Site, err error) {
-		r := report{Client: c.Name}
-		if err == nil {
-			r.File = s.File
-			err = do(s, &r)
-		}
-		if err != nil {
-			r.Status, r.Problem, failed = cmp.Or(r.Status, "failed"), err.Error(), true
-		}
-		if !g.json {
-			g.printReport(&r)
-		}
-		all = append(all, r)
-	}
 	for _, c := range chosen {
 		s, err := c.Site(m, f.project)
-		var others []*clients.Site
+		sites := []*clients.Site{s}
 		if err == nil && f.everywhere {
-			others = s.Others(f.name)
+			sites = append(sites, s.Others(f.name)...)
 		}
-		once(c, s, err)
-		for _, other := range others {
-			once(c, other, nil)
+		for _, s := range sites {
+			r, err := report{Client: c.Name}, err
+			if err == nil {
+				r.File = s.File
+				err = do(s, &r)
+			}
+			if err != nil {
+				r.Status, r.Problem, failed = cmp.Or(r.Status, "failed"), err.Error(), true
+			}
+			if !g.json {
+				g.printReport(&r)
+			}
+			all = append(all, r)
 		}
 	}
 	if g.json {

@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"toolserver/lazyregexp"
 	"toolserver/tools/upstream"
 )
 
@@ -68,7 +67,7 @@ func Credentials(name string, s *upstream.Settings) (warnings []string) {
 // literal reports whether a text is not, or not only, a reference.
 func literal(text string) bool { return text != "" && !strings.Contains(text, "${") }
 
-var random = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_+/=-]{24,}$`) })
+var random = lazyregexp.New(`^[A-Za-z0-9_+/=-]{24,}$`)
 
 // isCredential reports whether a text has the form of keys that services give out, or looks
 // random.

@@ -77,8 +77,8 @@ func (s *Site) Found() bool { return s.Client.Found(s.machine) }
 func (c Client) Found(m Machine) bool {
 	traces := c.Traces
 	for _, template := range c.Files {
-		if end := strings.LastIndexByte(template, '/'); c.Traces == nil && end > 0 {
-			traces = append(traces, template[:end])
+		if c.Traces == nil {
+			traces = append(traces, template[:strings.LastIndexByte(template, '/')])
 		}
 	}
 	for _, template := range traces {
@@ -414,7 +414,7 @@ func (c *Change) run(ctx context.Context) error {
 		lines = append(lines, s.Client.Drop)
 	}
 	if c.parts != nil {
-		lines, entry = append(lines, s.Client.Add), string(compact(c.parts[0].entry))
+		lines, entry = append(lines, s.Client.Add), string(edit.Line(c.parts[0].entry))
 	}
 	if ext := strings.ToLower(filepath.Ext(s.program)); ext == ".cmd" || ext == ".bat" {
 		return fmt.Errorf("%s is a batch file, to which arguments cannot be passed safely; add the entry by hand (--print)", s.program)

@@ -1,16 +1,17 @@
 package clients
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
-	"sync"
+
+	"toolserver/lazyregexp"
 )
 
 // Machine is where the files of clients are looked for.
@@ -29,7 +30,7 @@ func Here(project string) (Machine, error) {
 }
 
 // variable is a part of a path that the environment decides: {NAME:default}, where $NAME may be unset.
-var variable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{(\w+)(?::([^{}]*))?\}`) })
+var variable = lazyregexp.New(`\{(\w+)(?::([^{}]*))?\}`)
 
 // expand returns a path of the table on this machine, and whether it is one of this system. Paths of
 // the table have slashes.
@@ -69,24 +70,19 @@ func (m Machine) expand(template string) (string, bool) {
 }
 
 func (m Machine) settings(mac string) string {
-	set := func(name, otherwise string) string {
-		if value := m.Getenv(name); value != "" {
-			return filepath.ToSlash(value)
-		}
-		return otherwise
-	}
+	name, otherwise := "XDG_CONFIG_HOME", "~/.config"
 	switch m.OS {
 	case "windows":
-		return set("APPDATA", "~/AppData/Roaming")
+		name, otherwise = "APPDATA", "~/AppData/Roaming"
 	case "darwin":
 		return mac
 	}
-	return set("XDG_CONFIG_HOME", "~/.config")
+	return filepath.ToSlash(cmp.Or(m.Getenv(name), otherwise))
 }
 
 // pick chooses among the places of a file: the first that is there, else the first whose directory
 // is there, else the first. Of places with a wildcard there must not be several.
-func (m Machine) pick(templates []string) (string, error) {
+func (m Machine) pick(templates []string) (_ string, err error) {
 	var files, dirs, all []string
 	for _, template := range templates {
 		place, ok := m.expand(template)
@@ -96,30 +92,26 @@ func (m Machine) pick(templates []string) (string, error) {
 		if strings.HasPrefix(template, "$") { // comes before what is there
 			return place, nil
 		}
-		star := strings.Index(place, "*") + 1
+		places, star := []string{place}, strings.Index(place, "*")+1
 		if star == 0 {
 			all = append(all, place)
-			if exists(place) {
-				files = append(files, place)
-			} else if exists(filepath.Dir(place)) {
-				dirs = append(dirs, place)
-			}
-			continue
-		}
-		found, err := filepath.Glob(place[:star])
-		if err != nil {
+		} else if places, err = filepath.Glob(place[:star]); err != nil {
 			return "", err
 		}
-		var written, possible []string
-		for _, dir := range found {
-			if possible = append(possible, dir+place[star:]); exists(dir + place[star:]) {
-				written = append(written, dir+place[star:])
+		written := len(files)
+		for _, at := range places {
+			if star > 0 {
+				at += place[star:]
+			}
+			if exists(at) {
+				files = append(files, at)
+			} else if star > 0 || exists(filepath.Dir(at)) {
+				dirs = append(dirs, at)
 			}
 		}
-		if len(written) > 1 || len(written) == 0 && len(possible) > 1 {
-			return "", fmt.Errorf("%s and others may be the file of the client; nothing was changed: add the entry by hand (--print)", possible[0])
+		if written = len(files) - written; written > 1 || written == 0 && len(places) > 1 {
+			return "", fmt.Errorf("%s and others may be the file of the client; nothing was changed: add the entry by hand (--print)", places[0]+place[star:])
 		}
-		files, dirs = append(files, written...), append(dirs, possible...)
 	}
 	for _, list := range [][]string{files, dirs, all} {
 		if len(list) > 0 {

@@ -8,15 +8,14 @@ import (
 	"maps"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"toolserver/cmd/toolserver/clients/edit"
 	"toolserver/config"
+	"toolserver/lazyregexp"
 	"toolserver/tools/upstream"
 )
 
@@ -174,7 +173,7 @@ func (r *reader) readInputs(in object) {
 	}
 }
 
-var badName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9._-]+`) })
+var badName = lazyregexp.New(`[^A-Za-z0-9._-]+`)
 
 // name returns the name of a server as it can be here.
 func (r *reader) name(given string) string {
@@ -415,11 +414,11 @@ func (r *reader) values(server string, v any) (all map[string]string, ok bool) {
 }
 
 var (
-	anyReference   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{\{[^{}]*\}\}|\$\{[^}]*\}?|\{env:\w+\}`) })
-	ourReference   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?$`) })
-	bareReference  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(Bearer )?\$([A-Z_][A-Z0-9_]*)$`) })
-	nakedReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$([A-Za-z_]\w*)`) })
-	notInNames     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9]+`) })
+	anyReference   = lazyregexp.New(`\$\{\{[^{}]*\}\}|\$\{[^}]*\}?|\{env:\w+\}`)
+	ourReference   = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?$`)
+	bareReference  = lazyregexp.New(`^(Bearer )?\$([A-Z_][A-Z0-9_]*)$`)
+	nakedReference = lazyregexp.New(`\$([A-Za-z_]\w*)`)
+	notInNames     = lazyregexp.New(`[^A-Za-z0-9]+`)
 )
 
 // references returns a text with its references as they are written here.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -80,35 +79,19 @@ func All() (all []Client) {
 
 // filled returns a template of the table for an entry.
 func filled(template, name string, entry edit.Object) string {
-	command := "cmd="
+	command := url.Values{}
 	for _, m := range entry {
 		switch v := m.Value.(type) {
 		case string:
-			if m.Name == "cmd" {
-				command += url.QueryEscape(v)
-			}
+			command[m.Name] = []string{v}
 		case []string:
-			if m.Name == "args" {
-				for _, arg := range v {
-					command += "&arg=" + url.QueryEscape(arg)
-				}
-			}
+			command["arg"] = v
 		}
 	}
 	return strings.NewReplacer(
 		"{name}", url.QueryEscape(name),
-		"{base64}", url.QueryEscape(base64.StdEncoding.EncodeToString(compact(entry))),
-		"{entry}", url.PathEscape(string(compact(append(edit.Object{{Name: "name", Value: name}}, entry...)))),
-		"{command}", command,
+		"{base64}", url.QueryEscape(base64.StdEncoding.EncodeToString(edit.Line(entry))),
+		"{entry}", url.PathEscape(string(edit.Line(append(edit.Object{{Name: "name", Value: name}}, entry...)))),
+		"{command}", url.Values{"cmd": command["cmd"], "arg": command["arg"]}.Encode(),
 	).Replace(template)
-}
-
-// compact returns an entry as JSON in one line.
-func compact(entry edit.Object) []byte {
-	const key = "entry"
-	var whole map[string]json.RawMessage
-	_ = json.Unmarshal(edit.JSON.Text(edit.Place{Name: key}, entry), &whole)
-	var out bytes.Buffer
-	_ = json.Compact(&out, whole[key]) // which is JSON
-	return out.Bytes()
 }

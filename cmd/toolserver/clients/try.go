@@ -9,13 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"toolserver/lazyregexp"
 	"toolserver/mcpclient"
 	"toolserver/sandbox/process"
 	"toolserver/tools/upstream"
@@ -126,8 +125,8 @@ func environment(s *upstream.Settings) (all []string) {
 }
 
 var (
-	reference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\$?\{[^$]*\}|\$\w+)$`) })
-	word      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\w+`) })
+	reference = lazyregexp.New(`^(\$?\{[^$]*\}|\$\w+)$`)
+	word      = lazyregexp.New(`\w+`)
 )
 
 // resolved returns what a value stands for: the variable of this process, if it is a reference.

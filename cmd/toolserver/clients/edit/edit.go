@@ -105,15 +105,6 @@ func (f Format) Has(text []byte, keys []string) bool {
 // Remove returns the text without an entry. The section stays, even if nothing is left in it.
 func (f Format) Remove(text []byte, p Place) ([]byte, error) { return f.Set(text, p, nil) }
 
-// Text returns an entry as the only content of a file.
-func (f Format) Text(p Place, entry Object) []byte {
-	text, err := f.Set(nil, p, entry)
-	if err != nil {
-		panic(fmt.Sprintf("edit: %v", err)) // entries of ours can be written
-	}
-	return text
-}
-
 // Set returns the text with an entry added, or replaced, or without it if that is nil. It proves that
 // nothing else has changed, except that there is no byte order mark any more, which some programs take for a mistake.
 func (f Format) Set(text []byte, p Place, entry Object) ([]byte, error) {

@@ -242,7 +242,10 @@ func TestBegin(t *testing.T) {
 }
 
 func TestSame(t *testing.T) {
-	text := edit.JSON.Text(servers, entry(servers))
+	text, err := edit.JSON.Set(nil, servers, entry(servers))
+	if err != nil {
+		t.Fatal(err)
+	}
 	found, err := edit.JSON.Get(text, servers)
 	if err != nil || !edit.Same(found, entry(servers)) || edit.Same(found, edit.Object{{"command", "x"}}) || edit.Same(nil, entry(servers)) {
 		t.Errorf("%v, %v", found, err)

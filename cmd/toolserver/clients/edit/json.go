@@ -267,3 +267,10 @@ func (l layout) write(value any, indent string) string {
 	}
 	return brackets
 }
+
+// Line returns an entry as JSON in one line.
+func Line(entry Object) []byte {
+	var out bytes.Buffer
+	_ = json.Compact(&out, []byte(layout{compact: true}.write(entry, ""))) // which is JSON
+	return out.Bytes()
+}

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"toolserver/lazyregexp"
 )
 
 func decodeTOML(text []byte) (any, error) {
@@ -142,7 +142,7 @@ func tomlTable(path []string, entry Object) string {
 }
 
 // bareKey is a key that takes no quotes.
-var bareKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]+$`) })
+var bareKey = lazyregexp.New(`^[A-Za-z0-9_-]+$`)
 
 func tomlKey(key string) string {
 	if bareKey().MatchString(key) {
