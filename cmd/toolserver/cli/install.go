@@ -94,11 +94,15 @@ func uninstallCommand(g *globals) *cobra.Command {
 	return cmd
 }
 
-func completeClient(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
-	for _, c := range clients.All() {
+func completeClient(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return namesOf(clients.All()), cobra.ShellCompDirectiveNoFileComp
+}
+
+func namesOf(all []clients.Client) (names []string) {
+	for _, c := range all {
 		names = append(names, c.Name)
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names
 }
 
 // report says what came of one client.
@@ -192,10 +196,7 @@ var (
 // chosenClients returns the clients of these names.
 func chosenClients(names []string) (chosen []clients.Client, err error) {
 	all := clients.All()
-	var known []string
-	for _, c := range all {
-		known = append(known, c.Name)
-	}
+	known := namesOf(all)
 	for _, name := range names {
 		i := slices.Index(known, name)
 		var like []string
@@ -207,11 +208,12 @@ func chosenClients(names []string) (chosen []clients.Client, err error) {
 		if near, ok := nearest.Word(name, known); ok && like == nil {
 			like = []string{near}
 		}
-		if i < 0 && like != nil {
-			return nil, usage(fmt.Errorf("unknown client %q; did you mean %s?", domain.ClipName(name), strings.Join(like, " or ")))
+		hint := "known: " + strings.Join(known, ", ")
+		if like != nil {
+			hint = "did you mean " + strings.Join(like, " or ") + "?"
 		}
 		if i < 0 {
-			return nil, usage(fmt.Errorf("unknown client %q; known: %s", domain.ClipName(name), strings.Join(known, ", ")))
+			return nil, usage(fmt.Errorf("unknown client %q; %s", domain.ClipName(name), hint))
 		}
 		chosen = append(chosen, all[i])
 	}

@@ -464,6 +464,10 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("%s: %s, %v", c.Name, text, err)
 		}
 		one.Env[0] = clients.Variable{Name: "KEY", Value: "a$b \"q\"", Given: true}
+		if _, err := s.Plan(one); (c.Shape.Reference == "$NAME") != (err != nil) || err != nil && (strings.Contains(err.Error(), "a$b") || !strings.Contains(err.Error(), "the value of KEY")) {
+			t.Errorf("%s: a value with what it takes for a variable: %v", c.Name, err)
+		}
+		one.Env[0].Value = "a$ \"q\""
 		mustInstall(t, s, one)
 		if info, err := os.Stat(s.File); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", c.Name, info.Mode(), err)

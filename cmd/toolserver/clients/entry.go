@@ -54,10 +54,14 @@ func (c Client) entry(s Server, place edit.Place) ([]part, error) {
 	}
 	if begin, _, ok := strings.Cut(shape.Reference, "NAME"); ok {
 		variable := regexp.MustCompile(regexp.QuoteMeta(begin) + `\{?\w`)
-		for _, text := range append([]string{s.Command, s.URL}, s.Args...) {
-			if variable.MatchString(text) {
-				return nil, fmt.Errorf("%q has %q, which %s takes for a variable: use another path", text, begin, c.Title)
-			}
+		texts := append([]string{s.Command, s.URL}, s.Args...)
+		for _, v := range s.Env {
+			texts = append(texts, v.Value)
+		}
+		if i := slices.IndexFunc(texts, variable.MatchString); i > 1+len(s.Args) {
+			return nil, fmt.Errorf("the value of %s has %q, which %s takes for a variable: --env %[1]s writes a reference instead", s.Env[i-2-len(s.Args)].Name, begin, c.Title)
+		} else if i >= 0 {
+			return nil, fmt.Errorf("%q has %q, which %s takes for a variable: use another path", texts[i], begin, c.Title)
 		}
 	}
 	if shape.Named {

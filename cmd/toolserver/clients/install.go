@@ -44,11 +44,8 @@ func (c Client) Site(m Machine, project bool) (*Site, error) {
 			return nil, fmt.Errorf("%s has no file of a project; leave out --project", c.Title)
 		}
 	}
-	if places == nil {
-		return s, nil
-	}
 	var err error
-	if s.File, err = m.pick(places); err != nil {
+	if s.File, err = m.pick(places); err != nil && places != nil {
 		return nil, fmt.Errorf("%s: %w", c.Title, err)
 	}
 	s.format = edit.FormatOf(s.File)
@@ -254,16 +251,6 @@ func (s *Site) Removal(name string) (*Change, error) {
 	if c.After, err = s.without(c.Before, places); err != nil {
 		return nil, fmt.Errorf("%s was not changed: %w", s.File, err)
 	}
-	left := func(text []byte) string { // of a text that install begins, and adds the entry to
-		if begun, err := s.format.Begin(text, s.Client.Head); err == nil {
-			text = begun
-		}
-		if text, err = s.without(text, places); err != nil {
-			return "\xff" // which no text is
-		}
-		return string(text)
-	}
-	now := left(c.Before)
 	dir, base := filepath.Split(c.real)
 	beside, _ := os.ReadDir(dir)
 	for _, b := range slices.Backward(beside) {
@@ -275,12 +262,13 @@ func (s *Site) Removal(name string) (*Change, error) {
 		if err != nil {
 			continue
 		}
-		if found, err := s.format.Get(text, places[0]); err == nil && found == nil && left(text) == now {
+		left, err := s.without(text, places) // what is left of it if the entry is added and removed
+		if found, failed := s.format.Get(text, places[0]); err == nil && failed == nil && found == nil && bytes.Equal(left, c.After) {
 			c.After, c.backup = append([]byte{}, text...), backup
 			return c, c.writable()
 		}
 	}
-	if s.program == "" && left(nil) == now {
+	if left, err := s.without(nil, places); err == nil && s.program == "" && bytes.Equal(left, c.After) {
 		c.After = nil
 	}
 	return c, c.writable()
@@ -289,6 +277,9 @@ func (s *Site) Removal(name string) (*Change, error) {
 // without returns a text without what is at places. What is not there is added first, so that the
 // same is left of a text before entries were added to it.
 func (s *Site) without(text []byte, places []edit.Place) (_ []byte, err error) {
+	if begun, err := s.format.Begin(text, s.Client.Head); err == nil {
+		text = begun
+	}
 	for _, p := range places {
 		found, err := s.format.Get(text, p)
 		if err == nil && found == nil {
@@ -323,11 +314,11 @@ func (c *Change) Apply(ctx context.Context) (backup string, err error) {
 	if c.Site.program != "" {
 		return "", c.run(ctx)
 	}
+	if c.parts == nil {
+		defer c.removeParents()
+	}
 	if c.After == nil {
-		if err := os.Remove(c.real); err != nil {
-			return "", err
-		}
-		return "", c.removeParents()
+		return "", os.Remove(c.real)
 	}
 	mode := c.mode
 	if c.secret {
@@ -350,9 +341,6 @@ func (c *Change) Apply(ctx context.Context) (backup string, err error) {
 	if c.backup != "" {
 		err = os.Remove(c.backup)
 	}
-	if c.parts == nil {
-		err = errors.Join(err, c.removeParents())
-	}
 	return backup, err
 }
 
@@ -369,17 +357,13 @@ func (c *Change) makeParents() error {
 }
 
 // removeParents removes the directories that were made for the file, unless they have something else by now.
-func (c *Change) removeParents() error {
-	note, err := os.ReadFile(c.real + madeSuffix)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	made, _ := strconv.Atoi(string(note)) // of what is no number none is removed
-	err = errors.Join(err, os.Remove(c.real+madeSuffix))
+func (c *Change) removeParents() {
+	note, _ := os.ReadFile(c.real + madeSuffix) // which is there only if directories were made
+	made, _ := strconv.Atoi(string(note))
+	_ = os.Remove(c.real + madeSuffix)
 	for dir := filepath.Dir(c.real); made > 0 && os.Remove(dir) == nil; dir = filepath.Dir(dir) {
 		made--
 	}
-	return err
 }
 
 // keep writes a backup.

@@ -81,7 +81,11 @@ func try(ctx context.Context, argv, env []string, opts mcpclient.Options) (tools
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
-	c, err := mcpclient.Connect(ctx, pipes{out, in}, opts)
+	streams := struct {
+		io.ReadCloser
+		io.Writer
+	}{out, in}
+	c, err := mcpclient.Connect(ctx, streams, opts)
 	if err == nil {
 		tools, err = count(ctx, c)
 		c.Close()
@@ -95,16 +99,6 @@ func try(ctx context.Context, argv, env []string, opts mcpclient.Options) (tools
 	}
 	return tools, err
 }
-
-// pipes are the streams of a program.
-type pipes struct {
-	io.ReadCloser
-	in io.WriteCloser
-}
-
-func (p pipes) Write(b []byte) (int, error) { return p.in.Write(b) }
-
-func (p pipes) Close() error { return errors.Join(p.in.Close(), p.ReadCloser.Close()) }
 
 // environment returns what clients give a server: a few variables of their own, and those of the
 // entry.

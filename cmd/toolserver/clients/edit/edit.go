@@ -83,11 +83,9 @@ func (f Format) Begin(text []byte, head string) ([]byte, error) {
 		return text, nil
 	}
 	text = slices.Concat([]byte(strings.ReplaceAll(missing, "\n", lineEnd(text))), bytes.TrimPrefix(text, []byte(bom)))
-	if top, err = f.Decode(text); err == nil && reflect.ValueOf(top).Len() != n {
-		err = errors.New("it is a document of its own")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("it must have these lines at its top, which cannot be added (%w): %q", err, missing)
+	top, err = f.Decode(text)
+	if now, _ := top.(map[string]any); err != nil || len(now) != n {
+		return nil, fmt.Errorf("it must have these lines at its top, where they cannot be added: %q", missing)
 	}
 	return text, nil
 }
