@@ -125,11 +125,37 @@ async function atOnce() {
   return `${names.length} installs`;
 }
 
+/** Has config import read what is installed for each client, in both scopes. */
+async function imports() {
+  let entries = 0;
+  for (const scope of [[], ['--project']]) {
+    for (const { client, file } of await toolserver('clients', ...scope)) {
+      if (!file || (client === 'claude-code' && !scope.length)) continue; // has a program here
+      await rm(file, { force: true });
+      const url = 'http://127.0.0.1:9/mcp';
+      const take = async () => {
+        const read = await toolserver('config', 'import', file);
+        return read.mcp_servers;
+      };
+      await toolserver('install', client, ...scope, '--name', 'local', '--env', 'GIVEN=a b');
+      const { local } = await take();
+      assert.deepEqual([local.command, local.args].flat().slice(0, 3), [program, 'serve', '--stdio'], client);
+      assert.equal(local.env.GIVEN, 'a b', client);
+      const [remote] = JSON.parse(await shell(program, 'install', client, ...scope, '--name', 'remote', '--url', url, '--json').catch(({ stdout }) => stdout));
+      if (client === 'claude-desktop') assert.match(remote.problem, /takes no address/);
+      else assert.equal((await take()).remote.url, url, client);
+      entries += 2;
+      await rm(file, { force: true });
+    }
+  }
+  return `${entries} entries`;
+}
+
 let failed = 0;
 try {
   for (const dir of [home, bin, project, dirname(program)]) await mkdir(dir, { recursive: true });
   await copyFile(resolve(process.argv[2]), program);
-  for (const check of [parsers, claudeCode, atOnce]) {
+  for (const check of [parsers, claudeCode, atOnce, imports]) {
     const began = Date.now();
     const outcome = await check().then((what) => `ok (${what})`, (error) => { failed++; return `FAILED: ${error.stack}\n${error.stderr ?? ''}`; });
     console.log(`install, ${check.name}: ${outcome} in ${((Date.now() - began) / 1000).toFixed(1)} s`);

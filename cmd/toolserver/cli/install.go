@@ -517,7 +517,7 @@ func (g *globals) listClients(ctx context.Context, f *installFlags) error {
 		case s.Problem != "":
 			entry = "unreadable"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.Client, here, entry, domain.Visible(s.File))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", s.Client, here, entry, domain.Visible(cmp.Or(s.File, "-")))
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -190,7 +190,7 @@ func (s *Site) read(name string) (c *Change, err error) {
 	}
 	info, err := os.Stat(c.real)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), s.File == "":
 		return c, nil
 	case err != nil:
 		return nil, err

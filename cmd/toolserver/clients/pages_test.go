@@ -78,13 +78,19 @@ file (` + "`FILE.toolserver-DATE.bak`" + `), and what the entry starts is tried 
 | ` + "`--force`" + ` | replace an entry of that name that differs, such as after the program has moved |
 | ` + "`--name NAME`, `--yes`, `--json`" + ` | the name of the entry; all clients that are here without asking; the outcome as JSON |
 
-* A file that cannot be parsed, that has a key twice or that is read-only is left as it is, and the exit code is 1. Symlinks stay.
-* ` + "`uninstall`" + ` gives the file the bytes back that it had, if nothing else has changed since. It removes a file that has nothing else.
+* A file that cannot be parsed, that is in UTF-16, that has a key twice or that is read-only is left as it is, and the exit code is 1.
+  Symlinks stay. A byte order mark is dropped, since some clients lose all servers over it.
+* ` + "`uninstall`" + ` gives the file the bytes back that it had, if nothing else has changed since. It removes a file that has nothing else, the
+  directories that were made for it (` + "`FILE.toolserver-made`" + ` notes them), and entries in files that older versions of a client had.
+* "The entry works" means that what the file says to the client starts a server, or reaches one. What is left to do, such as to restart the
+  client or to trust a folder, is the line after it. Where all of the home directory would be served, ` + "`install`" + ` asks, and requires ` + "`--dir`" + `
+  without a terminal.
+* [` + "`toolserver config import FILE`" + `](../upstreams.md) reads all these files, with the unit that the client's timeouts have.
 * Entries have ` + "`--errors result`" + ` ([errors](../errors.md#two-modes)), except for Claude Code and Codex: of no other client it is known that its model
   sees the message of a protocol error.
-
-* What install writes is read in the tests by the clients that have a package in npm, with their own program or parser. The others have
-  none; their formats are taken from their documentation, of Crush and Roo Code from their source.
+* What ` + "`install`" + ` writes is read in the tests by the clients that have their program or parser in npm. The others have none there (the packages
+  of Crush and Junie only download a program); their formats are taken from their documentation, those of Crush and Roo Code from their
+  source.
 
 | client | name | files of projects | read in the tests by |
 |---|---|---|---|
