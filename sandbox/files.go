@@ -75,9 +75,9 @@ type Writer struct {
 }
 
 type writes interface {
-	Replace(path string, content []byte, o pathguard.ReplaceOptions) (pathguard.Replaced, error)
+	Replace(path string, content []byte, o pathguard.ReplaceOptions) (created bool, err error)
 	Append(path string, data []byte, program string) error
-	Fill(path string, fill func(*os.File) error, o pathguard.ReplaceOptions) (pathguard.Replaced, error)
+	Fill(path string, fill func(*os.File) error, o pathguard.ReplaceOptions) (created bool, err error)
 	MakeDir(path string) (created bool, err error)
 	NewTree(path string, createDirs bool) (*pathguard.Tree, error)
 	Move(ctx context.Context, from, to string, o pathguard.MoveOptions) (replaced bool, err error)

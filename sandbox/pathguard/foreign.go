@@ -51,7 +51,7 @@ func foreignToWindows(path string) string {
 	case drive != "" && !absolute:
 		return "is relative to the current directory of a drive: give the whole path"
 	case drive == "" && absolute:
-		return "is relative to the current drive: give the whole path"
+		return "is relative to the current drive: give the whole path, such as C:/work/file"
 	}
 	for name := range strings.SplitSeq(rest, "/") {
 		switch {

@@ -46,7 +46,7 @@ func TestLeftFilesAreReported(t *testing.T) {
 	g.files = stuck{}
 	g = g.With() // which reports, too
 	done, err := g.Replace("a.txt", []byte("x"), ReplaceOptions{})
-	if err != nil || !done.Created || len(left) != 1 || !isTemp(filepath.Base(left[0])) {
+	if err != nil || !done || len(left) != 1 || !isTemp(filepath.Base(left[0])) {
 		t.Fatalf("%+v %v; left: %q", done, err, left)
 	}
 	if data, err := os.ReadFile(left[0]); string(data) != "x" {

@@ -33,12 +33,6 @@ type ReplaceOptions struct {
 	Before func(real string) error
 }
 
-// Replaced describes a replacement.
-type Replaced struct {
-	Real    string // canonical path of the file
-	Created bool   // there was no file before
-}
-
 // replacement is a file that is being replaced.
 type replacement struct {
 	*held
@@ -54,8 +48,9 @@ type replacement struct {
 // and user attributes are kept, and its owner as far as the process may set it. Its
 // other hard links keep the old content. If Replace fails, the old file is still
 // there; only when the final flush of the directory fails is the new one there but
-// perhaps not durable. The error is an [*Error], or that of ReplaceOptions.Before.
-func (g *Guard) Replace(path string, content []byte, o ReplaceOptions) (done Replaced, err error) {
+// perhaps not durable. Created tells that there was no file before. The error is an
+// [*Error], or that of ReplaceOptions.Before.
+func (g *Guard) Replace(path string, content []byte, o ReplaceOptions) (created bool, err error) {
 	return g.Fill(path, func(f *os.File) error {
 		_, err := f.Write(content)
 		return err
@@ -64,24 +59,20 @@ func (g *Guard) Replace(path string, content []byte, o ReplaceOptions) (done Rep
 
 // Fill is [Guard.Replace] with content that fill writes. An error of fill cancels; one
 // that is no [*Error] and not of the file system is returned.
-func (g *Guard) Fill(path string, fill func(*os.File) error, o ReplaceOptions) (done Replaced, err error) {
+func (g *Guard) Fill(path string, fill func(*os.File) error, o ReplaceOptions) (created bool, err error) {
 	q, err := g.request(path)
 	if err != nil {
-		return Replaced{}, err
+		return false, err
 	}
 	r := &replacement{options: o}
 	if r.held, err = g.hold(q, true, o.CreateDirs, r.inspect); err != nil {
-		return Replaced{}, err
+		return false, err
 	}
 	defer r.parent.Close()
-	created, err := r.write(fill)
-	if err != nil {
-		return Replaced{}, err
+	if created, err = r.write(fill); err == nil {
+		err = q.failure(osfile.SyncDir(r.parent))
 	}
-	if err := osfile.SyncDir(r.parent); err != nil {
-		return Replaced{}, q.failure(err)
-	}
-	return Replaced{r.real, created}, nil
+	return created, err
 }
 
 // inspect looks at the file that is there already.

@@ -26,7 +26,7 @@ func TestReplace(t *testing.T) {
 			created    bool
 		}{{"a", "a", false}, {"b", "b", true}, {"l", "sub/f", false}, {"new", "sub/made", true}, {"sub/../c", "c", true}} {
 			r, err := write(g, c.path, "content", o)
-			if err != nil || r != (pathguard.Replaced{Real: root + "/w/" + c.real, Created: c.created}) {
+			if err != nil || r != (replaced{Real: root + "/w/" + c.real, Created: c.created}) {
 				t.Errorf("%s: %+v %v", c.path, r, err)
 			}
 			mustRead(t, g, c.real, "content", "")

@@ -105,6 +105,23 @@ func read(g *pathguard.Guard, path string) (string, error) {
 	return string(b), err
 }
 
-func write(g *pathguard.Guard, path, content string, o pathguard.ReplaceOptions) (pathguard.Replaced, error) {
-	return g.Replace(path, []byte(content), o)
+// replaced is what a replacement did.
+type replaced struct {
+	Real    string
+	Created bool
+}
+
+func write(g *pathguard.Guard, path, content string, o pathguard.ReplaceOptions) (r replaced, err error) {
+	before := o.Before
+	o.Before = func(real string) error {
+		r.Real = real
+		if before != nil {
+			return before(real)
+		}
+		return nil
+	}
+	if r.Created, err = g.Replace(path, []byte(content), o); err != nil {
+		return replaced{}, err
+	}
+	return r, nil
 }

@@ -105,26 +105,15 @@ func (t fileTool) copyTo(ctx context.Context, in copyInput, keeps bool) (*copyin
 }
 
 func (c *copying) file(f *pathguard.File) error {
-	unlock := func() {}
-	defer func() { unlock() }()
-	o := pathguard.ReplaceOptions{CreateDirs: c.createsDirs(), NoReplace: !c.in.Overwrite, Perm: f.Info.Mode.Perm(), Before: c.lock(&unlock)}
+	lock, free := c.writing.held(c.ctx)
+	defer free()
+	o := pathguard.ReplaceOptions{CreateDirs: c.createsDirs(), NoReplace: !c.in.Overwrite, Perm: f.Info.Mode.Perm(), Before: lock}
 	if c.keeps {
 		o.Like = &f.Info.Info
 	}
-	done, err := c.writes.Fill(c.in.Destination, func(to *os.File) error { return c.content(to, f, c.in.Source) }, o)
-	c.files, c.replaced = 1, !done.Created
+	created, err := c.writes.Fill(c.in.Destination, func(to *os.File) error { return c.content(to, f, c.in.Source) }, o)
+	c.files, c.replaced = 1, !created
 	return err
-}
-
-// lock returns what locks the destination, until unlock.
-func (c *copying) lock(unlock *func()) func(real string) error {
-	return func(real string) error {
-		free, err := c.writing.lock(c.ctx, real)
-		if err == nil {
-			*unlock = free
-		}
-		return cmp.Or(err, c.ctx.Err())
-	}
 }
 
 // content copies what is in a file, a piece at a time because the call may end.
@@ -196,9 +185,9 @@ func (c *copying) tree(from *tree) error {
 	if c.left > 0 {
 		c.notes.add("%d %s not copied: %s", c.left, plural("entry", c.left), strings.Join(c.examples, ", "))
 	}
-	unlock := func() {}
-	defer func() { unlock() }()
-	return made.Commit(from.Info.Mode, c.lock(&unlock))
+	lock, free := c.writing.held(c.ctx)
+	defer free()
+	return made.Commit(from.Info.Mode, lock)
 }
 
 // leave notes an entry that is not copied, and the rule by which, which is empty for what is outside the allowed paths.

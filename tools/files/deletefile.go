@@ -33,16 +33,10 @@ func deleteFile(t fileTool) domain.Tool {
 }
 
 func (t fileTool) delete(ctx context.Context, in deleteInput) (domain.ToolResult, error) {
-	unlock := func() {}
-	defer func() { unlock() }()
+	lock, free := t.writing.held(ctx)
+	defer free()
 	track := newProgress(ctx, "deleted")
-	err := t.writes.Remove(ctx, in.Path, in.Recursive, func(real string) error {
-		free, err := t.writing.lock(ctx, real)
-		if err == nil {
-			unlock = free
-		}
-		return err
-	}, track.step)
+	err := t.writes.Remove(ctx, in.Path, in.Recursive, lock, track.step)
 	if err != nil {
 		return t.deleteFailure(in, track.count, err)
 	}

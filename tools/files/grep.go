@@ -95,7 +95,6 @@ type grepSearch struct {
 	searched   atomic.Int64 // text files
 	unreadable atomic.Int64
 	linked     atomic.Int64 // those of unreadable that have several names
-	tooLong    atomic.Int64 // those of unreadable that are too long for the pattern
 	binary     atomic.Int64 // files that were left out
 	protected  int
 	named      bool        // the path is that of a file, which is searched whatever it is
@@ -220,9 +219,6 @@ func (g *grepSearch) read(s *linematch.Searcher, open func() (io.ReadCloser, int
 	r, err := s.Search(ctxReader{g.ctx, f}, size, opt)
 	if err != nil && g.ctx.Err() == nil {
 		g.unreadable.Add(1)
-		if errors.Is(err, linematch.ErrTooLong) {
-			g.tooLong.Add(1)
-		}
 	}
 	return r, err == nil
 }
@@ -316,15 +312,12 @@ func (g *grepSearch) answer(stats walk.Stats, outOfTime bool) domain.ToolResult 
 		notes.add("%s%d more %s; narrow the pattern, or raise max_results", least, g.more, plural(what, g.more))
 	}
 	notes.ofWalk(stats, outOfTime)
-	linked, tooLong, binary := g.linked.Load(), g.tooLong.Load(), int(g.binary.Load())
-	if n := g.unreadable.Load() - linked - tooLong; n > 0 {
-		notes.add("%d files could not be read", n)
+	linked := g.linked.Load()
+	if n := g.unreadable.Load() - linked; n > 0 {
+		notes.add("%d files could not be read, or have more than 16 MiB and a pattern that spans lines", n)
 	}
-	if tooLong > 0 {
-		notes.add("%d %s over 16 MiB not searched, which is too long for a pattern of several lines", tooLong, plural("file", int(tooLong)))
-	}
-	if binary > 0 && g.meta.Matches == 0 {
-		notes.add("%d binary %s not searched", binary, plural("file", binary))
+	if n := int(g.binary.Load()); n > 0 && g.meta.Matches == 0 {
+		notes.add("%d binary %s not searched", n, plural("file", n))
 	}
 	if linked > 0 {
 		notes.add("%d files were not searched because they have several names (hard links)", linked)
@@ -346,16 +339,14 @@ func (g *grepSearch) instead(outOfTime bool) string {
 	if g.in.FixedString || outOfTime || g.ctx.Err() != nil {
 		return ""
 	}
-	if regexp.QuoteMeta(g.in.Pattern) != g.in.Pattern {
-		again := &grepSearch{fileTool: g.fileTool, ctx: g.ctx, in: g.in, glob: g.glob, literally: true}
-		again.in.Mode = "files"
-		var err error
-		if again.matcher, err = linematch.Compile(g.in.Pattern, linematch.Options{FixedString: true, IgnoreCase: g.in.IgnoreCase}); err == nil {
-			_, _ = again.run() // what could not be read was told
-		}
-		if again.meta.Files > 0 {
-			return " The text is there literally: call grep again with fixed_string: true."
-		}
+	again := &grepSearch{fileTool: g.fileTool, ctx: g.ctx, in: g.in, glob: g.glob, literally: true}
+	again.in.Mode = "files"
+	var err error
+	if again.matcher, err = linematch.Compile(g.in.Pattern, linematch.Options{FixedString: true, IgnoreCase: g.in.IgnoreCase}); err == nil && regexp.QuoteMeta(g.in.Pattern) != g.in.Pattern {
+		_, _ = again.run() // what could not be read was told
+	}
+	if again.meta.Files > 0 {
+		return " The text is there literally: call grep again with fixed_string: true."
 	}
 	if strings.Contains(g.in.Pattern, `\|`) || strings.Contains(g.in.Pattern, `\(`) && strings.Contains(g.in.Pattern, `\)`) {
 		return ` In RE2 alternatives are a|b and groups (a), without backslashes.`

@@ -60,7 +60,7 @@ func (t fileTool) search(ctx context.Context, in searchInput) (domain.ToolResult
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	found.None = "no matches" + globInstead(in)
+	found.None = "no matches" + globInstead(in.Pattern)
 	found.Text = func(paths []string) string {
 		if len(paths) == 0 {
 			return ""
@@ -74,34 +74,34 @@ func (t fileTool) search(ctx context.Context, in searchInput) (domain.ToolResult
 	return found.Result(ctx)
 }
 
-// regularly turns what regular expressions have and globs do not into what globs have.
 var (
-	regular   = lazyregexp.New(`\.[*+]|\\[.dwsb]|[$]$|^\^|\(.*\)`)
-	regularly = strings.NewReplacer(".*", "*", ".+", "*", `\.`, ".", "(?:", "{", "(", "{", ")", "}", "|", ",", "^", "", "$", "", `\d`, "[0-9]")
+	// regular matches what regular expressions have and globs do not, which globbed replaces.
+	regular = lazyregexp.New(`\.[*+]|\\[.dwsb]|[$]$|^\^|\(.*\)`)
+	globbed = strings.NewReplacer(".*", "*", ".+", "*", `\.`, ".", "(?:", "{", "(", "{", ")", "}", "|", ",", "^", "", "$", "", `\d`, "[0-9]")
 )
 
 // globInstead says what a glob that matches nothing was perhaps meant as.
-func globInstead(in searchInput) string {
-	p := in.Pattern
-	another := func(why, pattern string) string { return fmt.Sprintf("; %s: try pattern=%q", why, pattern) }
-	switch dir, name := path.Split(p); {
+func globInstead(p string) string {
+	dir, name := path.Split(p)
+	parts := strings.FieldsFunc(p, func(r rune) bool { return strings.ContainsRune(",|; ", r) })
+	why, pattern := "", p
+	switch {
 	case filepath.IsAbs(p) && !strings.ContainsAny(dir, "*?[{"):
-		return fmt.Sprintf("; a pattern begins below path: try path=%q and pattern=%q", path.Clean(dir), name)
+		why, pattern = fmt.Sprintf("a pattern is below path, so give path=%q", path.Clean(dir)), name
 	case strings.HasPrefix(p, "!"):
-		return another("a glob excludes nothing", "*")
+		why, pattern = "a glob excludes nothing", "*"
 	case regular().MatchString(p):
-		return another("it is a glob, not a regular expression", strings.ReplaceAll(regularly.Replace(p), "**", "*"))
+		why, pattern = "it is a glob, not a regular expression", globbed.Replace(p)
 	case !strings.Contains(p, "{") && strings.ContainsAny(p, ",|;"):
-		parts := strings.FieldsFunc(p, func(r rune) bool { return strings.ContainsRune(",|; ", r) })
-		return another("a glob with alternatives has braces", "{"+strings.Join(parts, ",")+"}")
+		why, pattern = "a glob with alternatives has braces", "{"+strings.Join(parts, ",")+"}"
 	case strings.Contains(p, "["):
-		return another("[ ] is one of the characters in it", strings.ReplaceAll(p, "[", "[[]"))
+		why, pattern = "[ ] stands for one of the characters in it", strings.ReplaceAll(p, "[", "[[]")
 	case !strings.ContainsAny(p, "*?{"):
-		return another("a glob matches whole names", dir+"*"+name+"*")
-	case !in.IncludeHidden:
-		return "; names that start with a dot were not searched: include_hidden: true"
+		why, pattern = "a glob matches whole names", dir+"*"+name+"*"
+	default:
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("; %s: try pattern=%q", why, pattern)
 }
 
 func invalidGlob(err error) domain.ToolResult {

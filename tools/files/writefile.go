@@ -82,12 +82,14 @@ func (t fileTool) write(ctx context.Context, in writeInput) (domain.ToolResult, 
 		return domain.Failure("invalid_path", in.Path+" ends in a separator, so it names a directory and no file",
 			"Add the name of the file; missing directories are created with create_dirs=true."), nil
 	}
-	written, err := t.replace(ctx, in, content)
+	lock, free := t.writing.held(ctx)
+	defer free()
+	created, err := t.writes.Replace(in.Path, content, pathguard.ReplaceOptions{CreateDirs: in.CreateDirs, NoReplace: in.OnConflict == "error", Before: lock})
 	if err != nil {
 		return t.writeFailure(in, err)
 	}
 	res := domain.Text(fmt.Sprintf("Successfully wrote %d bytes to %s", len(content), in.Path))
-	res.Results = writeResult{Path: in.Path, Bytes: int64(len(content)), Created: written.Created}
+	res.Results = writeResult{Path: in.Path, Bytes: int64(len(content)), Created: created}
 	return res, nil
 }
 
@@ -112,21 +114,6 @@ func (in *writeInput) bytes() ([]byte, error) {
 func tooMuchContent(path string, n int) domain.ToolResult {
 	return domain.Failure("too_large", fmt.Sprintf("%s was not written: the content has %d bytes, and at most %d are written at once", path, n, maxGiven),
 		"Write the beginning with write_file and the rest with append_file.")
-}
-
-func (t fileTool) replace(ctx context.Context, in writeInput, content []byte) (pathguard.Replaced, error) {
-	unlock := func() {}
-	defer func() { unlock() }()
-	return t.writes.Replace(in.Path, content, pathguard.ReplaceOptions{
-		CreateDirs: in.CreateDirs, NoReplace: in.OnConflict == "error",
-		Before: func(real string) error {
-			free, err := t.writing.lock(ctx, real)
-			if err == nil {
-				unlock = free
-			}
-			return cmp.Or(err, ctx.Err())
-		},
-	})
 }
 
 // lacksParent reports whether the directory that is to hold path is missing.
@@ -166,6 +153,19 @@ func newPathLocks() *pathLocks {
 		l.locks[i] = make(chan struct{}, 1)
 	}
 	return l
+}
+
+// held returns what locks the path that is about to change, once, until free or the end of
+// ctx.
+func (l *pathLocks) held(ctx context.Context) (lock func(real string) error, free func()) {
+	unlock := func() {}
+	return func(real string) error {
+		u, err := l.lock(ctx, real)
+		if err == nil {
+			unlock = u
+		}
+		return cmp.Or(err, ctx.Err())
+	}, func() { unlock() }
 }
 
 // lockBoth is lock of two paths. They are locked in one order, whatever their own is.

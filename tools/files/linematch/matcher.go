@@ -92,17 +92,12 @@ func explain(pattern string, opt Options, err error) error {
 	if opt.IgnoreCase {
 		pattern = pattern[len("(?i)"):]
 	}
-	for _, part := range []string{"(?=", "(?!", "(?<=", "(?<!", "(?>"} {
-		if strings.Contains(pattern, part) {
-			return fmt.Errorf("invalid pattern: %q is not in RE2, which has no look-around: search for what is to match, and leave out lines with a second search, or call bash with rg -P or grep -P", part)
-		}
-	}
 	where, hint := "", ""
 	if before, _, ok := strings.Cut(pattern, s.Expr); ok && s.Expr != "" && s.Expr != pattern {
 		where = fmt.Sprintf(" at character %d", utf8.RuneCountInString(before)+1)
 	}
-	if s.Code == syntax.ErrInvalidPerlOp || s.Code == syntax.ErrInvalidEscape {
-		hint = " (the syntax is RE2: no look-around and no back-references; rg -P has them, with bash)"
+	if s.Code == syntax.ErrInvalidPerlOp || s.Code == syntax.ErrInvalidEscape || strings.HasPrefix(s.Expr, "(?<") {
+		hint = " (the syntax is RE2, without look-around and back-references: search for what is around, or call bash with rg -P)"
 	}
 	return fmt.Errorf("invalid pattern: %s: %q%s%s; to search for it as plain text, give fixed_string: true", s.Code, s.Expr, where, hint)
 }
