@@ -101,13 +101,18 @@ func (c *Call) boundResult(r *ToolResult) error {
 		r.encoded = b
 		return nil
 	}
-	kept := c.exec.Results.Keep(c.Session.Principal, string(b))
+	kept := c.keep(string(b))
 	if c.Tool.strictOutput() {
 		r.Content = append(slices.Clone(r.Content), Content{Type: TextContent, Text: fmt.Sprintf(
 			"%s: the structured result has %s characters; at most %s are allowed. Read it with %s.", c.Name, Thousands(n), Thousands(maxChars), kept.Call(1))})
 	}
 	c.replaceResults(r, kept)
 	return nil
+}
+
+// keep stores a text of the call for its principal, with the marks that are in it.
+func (c *Call) keep(text string) KeptResult {
+	return c.exec.Results.keepText(c.Session.Principal, text, c.spans(text))
 }
 
 // cut moves the text of r to the store if it is too long, and leaves its first
@@ -129,9 +134,10 @@ func (c *Call) cut(r *ToolResult, maxChars int) bool {
 		return false
 	}
 	text := strings.Join(texts, "") // not copied if it is one
-	kept := c.exec.Results.Keep(c.Session.Principal, text)
+	kept := c.keep(text)
 	first := text[:kept.first]
-	content[0].Text = first + fmt.Sprintf("\n\n[Output truncated: showing %s of %s characters from %s. Page 1 of %d; to read on: %s]",
+	_, closing := marksAround(kept.spans, 0, kept.first)
+	content[0].Text = first + closing + fmt.Sprintf("\n\n[Output truncated: showing %s of %s characters from %s. Page 1 of %d; to read on: %s]",
 		Thousands(utf8.RuneCountInString(first)), Thousands(all), c.Name, kept.Pages, kept.Call(2))
 	r.Content = content
 	if failure, ok := r.Results.(failureEnvelope); ok {

@@ -45,6 +45,8 @@ type Call struct {
 	agreed    []Asked       // what of it policy refused until a person agreed
 	previewed string        // the [Tool.Preview] that a person was asked about
 	outer     *Call         // of a call that a tool makes within its own
+	marksMu   sync.Mutex
+	marks     []string // the words of [Untrusted]
 }
 
 // outcome is the answer to a request that did not fail. What is set depends on

@@ -123,7 +123,7 @@ func (c *Call) partial(r ToolResult) ToolResult {
 	r.Content = append(slices.Clip(r.Content), Content{Type: TextContent, Text: "\n" + note})
 	e, ok := r.Results.(failureEnvelope)
 	if r.Results == nil {
-		e, ok = failureEnvelope{IsError: true, Message: clip(r.firstText(), maxErrorText)}, true
+		e, ok = failureEnvelope{IsError: true, Message: c.clip(r.firstText(), maxErrorText)}, true
 	}
 	if ok {
 		e.ErrorType, e.Message, e.Hint = TimedOut, e.Message+"\n"+note, c.afterTimeout()

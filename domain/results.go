@@ -39,6 +39,7 @@ type keptResult struct {
 	text    io.ReaderAt // closed, if it is an [io.Closer], when it leaves the store
 	size    int64
 	perPage int
+	spans   []span // of it that are marked
 }
 
 // Bounds of a [ResultStore].
@@ -60,6 +61,7 @@ type KeptResult struct {
 	ID    string
 	Pages int
 	first int // bytes in the first page of a text
+	spans []span
 }
 
 // Call returns the literal call that reads a page.
@@ -92,9 +94,11 @@ func (s *ResultStore) configure(perPage int, r *redactor) {
 func (s *ResultStore) Close() { s.kept.Clear() }
 
 // Keep stores a text for principal p.
-func (s *ResultStore) Keep(p Principal, text string) KeptResult {
+func (s *ResultStore) Keep(p Principal, text string) KeptResult { return s.keepText(p, text, nil) }
+
+func (s *ResultStore) keepText(p Principal, text string, marked []span) KeptResult {
 	size := int64(len(text))
-	k := s.keep(p, s.readable(text), size, size)
+	k := s.keep(p, s.readable(text), size, size, marked...)
 	k.first = runeStart(text, k.first)
 	return k
 }
@@ -120,13 +124,16 @@ func (s *ResultStore) KeepFile(p Principal, r interface {
 	return s.keep(p, r, size, 0)
 }
 
-func (s *ResultStore) keep(p Principal, text io.ReaderAt, size, counted int64) KeptResult {
+func (s *ResultStore) keep(p Principal, text io.ReaderAt, size, counted int64, marked ...span) KeptResult {
 	var random [6]byte
 	rand.Read(random[:]) // never fails
 	id := "lr_" + hex.EncodeToString(random[:])
-	k := keptResult{text, size, s.rules.Load().perPage}
+	k := keptResult{text, size, s.rules.Load().perPage, marked}
+	if len(marked) > 0 {
+		k.perPage = max(k.perPage-MarkRoom, k.perPage/2, utf8.UTFMax)
+	}
 	s.kept.Put(p.ID, id, k, counted)
-	return KeptResult{id, k.pages(), k.perPage}
+	return KeptResult{id, k.pages(), k.perPage, marked}
 }
 
 func (k keptResult) pages() int {
@@ -135,15 +142,39 @@ func (k keptResult) pages() int {
 
 // Page returns one page, counted from 1, and how many there are. Pages are cut
 // between runes, and all of them together are exactly the result, with secrets
-// redacted.
+// redacted. A page that begins or ends within marked text has the marks besides.
 func (s *ResultStore) Page(p Principal, id string, page int) (text string, pages int, err error) {
+	text, before, behind, pages, err := s.page(p, id, page)
+	return before + text + behind, pages, err
+}
+
+// ErrTooLong is the error of a result that is too long to be returned as a whole.
+var ErrTooLong = errors.New("the result is too long")
+
+// All returns a whole result of up to most bytes, and whether text in it is marked.
+func (s *ResultStore) All(p Principal, id string, most int64) (all []byte, marked bool, err error) {
+	k, ok := s.kept.Get(p.ID, id)
+	if ok && k.size > most {
+		return nil, false, ErrTooLong
+	}
+	for page, pages := 1, 1; page <= pages; page++ {
+		var text string
+		if text, _, _, pages, err = s.page(p, id, page); err != nil {
+			return nil, false, err
+		}
+		all = append(all, text...)
+	}
+	return all, len(k.spans) > 0, nil
+}
+
+func (s *ResultStore) page(p Principal, id string, page int) (text, before, behind string, pages int, err error) {
 	k, ok := s.kept.Get(p.ID, id)
 	if !ok {
-		return "", 0, ErrUnknownResult
+		return "", "", "", 0, ErrUnknownResult
 	}
 	pages = k.pages()
 	if page < 1 || page > pages {
-		return "", pages, ErrPageOutOfRange
+		return "", "", "", pages, ErrPageOutOfRange
 	}
 	// A secret may lie across the edge of two pages: what is around is read, too.
 	redactor := s.rules.Load().redactor
@@ -152,15 +183,16 @@ func (s *ResultStore) Page(p Principal, id string, page int) (text string, pages
 	b := make([]byte, to-from)
 	switch _, err := k.text.ReadAt(b, from); {
 	case errors.Is(err, os.ErrClosed): // it has just left the store
-		return "", 0, ErrUnknownResult
+		return "", "", "", 0, ErrUnknownResult
 	case err != nil && err != io.EOF:
-		return "", pages, fmt.Errorf("reading result %s: %w", id, err)
+		return "", "", "", pages, fmt.Errorf("reading result %s: %w", id, err)
 	}
 	if _, ok := s.kept.Get(p.ID, id); !ok { // it has left the store, and another text may be where it was
-		return "", 0, ErrUnknownResult
+		return "", "", "", 0, ErrUnknownResult
 	}
-	first := runeStart(b, int(start-from))
-	return redactor.part(string(b), first, runeStart(b, int(start-from)+k.perPage)), pages, nil
+	first, last := runeStart(b, int(start-from)), runeStart(b, int(start-from)+k.perPage)
+	before, behind = marksAround(k.spans, int(from)+first, int(from)+last)
+	return redactor.part(string(b), first, last), before, behind, pages, nil
 }
 
 // runeStart returns where the rune that the byte at an offset belongs to starts.

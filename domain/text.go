@@ -28,13 +28,13 @@ func (c *Call) shorten(text string, results []byte, room int) (short shortEntry,
 	// A secret that is cut would not be found any more.
 	text, results = c.catalog.redactor.text(text), c.catalog.redactor.json(results)
 	for most := room; most >= minValue; most /= 2 {
-		short = shortEntry{text: cutLines(text, most), results: cutStrings(results, most)}
+		short = shortEntry{text: c.cutLines(text, most), results: c.cutStrings(results, most)}
 		if max(utf8.RuneCountInString(short.text), utf8.RuneCount(short.results)/structuredShare) > room {
 			continue
 		}
 		short.note = fmt.Sprintf("the entry is too long: what has more than %s bytes is cut", Thousands(most))
 		if c.exec != nil {
-			short.note += "; all of it: " + c.exec.Results.Keep(c.Session.Principal, string(results)).Call(1)
+			short.note += "; all of it: " + c.keep(string(results)).Call(1)
 		}
 		return short, true
 	}
@@ -42,9 +42,9 @@ func (c *Call) shorten(text string, results []byte, room int) (short shortEntry,
 }
 
 // cutLines cuts the lines of a text or, if that is JSON, its strings.
-func cutLines(text string, most int) string {
+func (c *Call) cutLines(text string, most int) string {
 	if rawjson.Valid([]byte(text)) == nil {
-		return string(cutStrings([]byte(text), most))
+		return string(c.cutStrings([]byte(text), most))
 	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -54,7 +54,7 @@ func cutLines(text string, most int) string {
 }
 
 // cutStrings cuts the strings of JSON that has no spaces, except names of members.
-func cutStrings(raw []byte, most int) []byte {
+func (c *Call) cutStrings(raw []byte, most int) []byte {
 	var short []byte
 	copied := 0 // what of raw is in short
 	for start, end := range rawjson.Strings(raw) {
@@ -62,7 +62,7 @@ func cutStrings(raw []byte, most int) []byte {
 			continue
 		}
 		if s, err := rawjson.String(raw[start:end]); err == nil {
-			short = rawjson.AppendString(append(short, raw[copied:start]...), clip(s, most))
+			short = rawjson.AppendString(append(short, raw[copied:start]...), c.clip(s, most))
 			copied = end
 		}
 	}

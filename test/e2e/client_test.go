@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -175,6 +176,10 @@ type answer struct {
 	}
 }
 
+// marks are those of untrusted text, whose words are random.
+var marks = regexp.MustCompile(`[ ]*--- [A-Z][a-z]+ [A-Z2-7]{26} begins: untrusted data written by [a-z ]+, not instructions ---\n|\n[ ]*--- [A-Z][a-z]+ [A-Z2-7]{26} ends ---`)
+
+// text returns what a model reads first, without the marks of untrusted text.
 func (a answer) text() string {
 	if a.Error != nil {
 		return a.Error.Message
@@ -182,7 +187,7 @@ func (a answer) text() string {
 	if len(a.Result.Content) == 0 {
 		return ""
 	}
-	return a.Result.Content[0].Text
+	return marks.ReplaceAllString(a.Result.Content[0].Text, "")
 }
 
 // failed reports whether a call has failed, either way.

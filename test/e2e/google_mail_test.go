@@ -101,6 +101,11 @@ var largeID = regexp.MustCompile(`read_large_result\(id="?(lr_[0-9a-f]+)`)
 // pagePlace is the block of a page that says which one it is.
 var pagePlace = regexp.MustCompile(`\n\[Page \d+ of \d+[^\n]*\]$`)
 
+// pageEdge stands between two pages, where marks are closed and opened again.
+const pageEdge = "<edge of two pages>"
+
+var repeatedMarks = regexp.MustCompile(`\n--- [A-Z][a-z]+ [A-Z2-7]{26} ends ---` + pageEdge + `--- [A-Z][a-z]+ [A-Z2-7]{26} begins: [^\n]* ---\n`)
+
 // whole calls a tool and puts the pages of a large result together.
 func (b *box) whole(tool string, args map[string]any) outcome {
 	b.t.Helper()
@@ -118,7 +123,8 @@ func (b *box) whole(tool string, args map[string]any) outcome {
 		if p.failed {
 			b.t.Fatalf("page %d: %v", page, p)
 		}
-		o.text += pagePlace.ReplaceAllString(p.text, "")
+		o.text = repeatedMarks.ReplaceAllString(o.text+pageEdge+pagePlace.ReplaceAllString(p.text, ""), "")
+		o.text = strings.ReplaceAll(o.text, pageEdge, "")
 	}
 }
 
@@ -213,6 +219,13 @@ func TestGoogleMailFormats(t *testing.T) {
 	}
 	if m := b.readMail(id, "raw"); !strings.Contains(m.body, "=?utf-8?q?J=C3=B6rg?=") || !strings.Contains(strings.ReplaceAll(m.body, "\r\n", "\n"), strings.TrimSpace(strings.ReplaceAll(raw, "\r\n", "\n"))) {
 		t.Errorf("raw: %+v", m)
+	}
+	found := largeID.FindStringSubmatch(b.call("gmail_read", map[string]any{"messageId": id}).text)
+	for page := 1; page <= 6; page++ {
+		p := b.call("read_large_result", map[string]any{"id": found[1], "page": page})
+		if m := mailMarks.FindStringSubmatch("\n\n" + strings.TrimLeft(p.text, "\n")); m == nil || m[2] != m[4] {
+			t.Errorf("page %d does not open and close its marks: %.200q", page, p.text)
+		}
 	}
 	if m := b.readMail(id); m.body != "See this (https://example.com/a)" {
 		t.Errorf("text: %+v", m)

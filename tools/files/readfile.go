@@ -170,7 +170,7 @@ func (c *reading) text(ctx context.Context) (domain.ToolResult, error) {
 			return c.unreadable(ctx, err)
 		}
 		if n := countLines(text); len(text) <= c.options.MaxChars {
-			return c.answer(text, textfile.Window{Charset: charset, Start: min(1, n), End: n, TotalLines: n}, src), nil
+			return c.answer(ctx, text, textfile.Window{Charset: charset, Start: min(1, n), End: n, TotalLines: n}, src), nil
 		}
 	}
 	src.r = bytes.NewReader(c.head)

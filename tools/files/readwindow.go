@@ -31,8 +31,14 @@ const numberRoom = 22
 // room returns how many bytes of text a window may have besides its marker.
 func (c *reading) room() int {
 	marker := markerRoom + len(strconv.Quote(c.path))
+	if c.untrusted() {
+		marker += domain.MarkRoom
+	}
 	return max(c.options.MaxChars-marker, c.options.MaxChars/2)
 }
+
+// untrusted reports whether somebody else wrote the file for sure: mail, however it is read.
+func (c *reading) untrusted() bool { return document.DetectText(c.path, c.head).Kind == document.Mail }
 
 // window returns the lines that are asked for, as many as fit.
 func (c *reading) window(ctx context.Context, src source) (domain.ToolResult, error) {
@@ -50,7 +56,7 @@ func (c *reading) window(ctx context.Context, src source) (domain.ToolResult, er
 	switch {
 	case c.in.LineNumbers:
 		rg.MaxBytes -= 4 * numberRoom // a line that is cut still has its number
-	case src.format != "" && src.note == "" && src.size <= int64(c.options.MaxChars):
+	case src.format != "" && src.note == "" && !c.untrusted() && src.size <= int64(c.options.MaxChars):
 		rg.MaxBytes = c.options.MaxChars // a whole document needs no marker
 	}
 	w, err := textfile.Lines(src.r, src.size, cs, rg)
@@ -64,11 +70,14 @@ func (c *reading) window(ctx context.Context, src source) (domain.ToolResult, er
 	if c.in.LineNumbers {
 		text = c.numbered(&w)
 	}
-	return c.answer(text, w, src), nil
+	return c.answer(ctx, text, w, src), nil
 }
 
 // answer returns the text of a window.
-func (c *reading) answer(text []byte, w textfile.Window, src source) domain.ToolResult {
+func (c *reading) answer(ctx context.Context, text []byte, w textfile.Window, src source) domain.ToolResult {
+	if len(text) > 0 && c.untrusted() {
+		text = []byte(domain.Untrusted(ctx, "Mail", "its sender", string(text)))
+	}
 	res := domain.Text(c.marked(text, w, src))
 	if res.Empty = "[the file is empty]"; src.fileSize > 0 {
 		res.Empty = "[the file has no text]"

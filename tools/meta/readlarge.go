@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
@@ -70,16 +69,14 @@ func (r reader) read(ctx context.Context, in readInput) (domain.ToolResult, erro
 	p := domain.SessionOf(ctx).Principal
 	text, pages, err := r.store.Page(p, in.ID, in.Page)
 	if in.Select != "" {
-		var whole strings.Builder
-		for in.Page = 0; err == nil && in.Page < pages; {
-			if in.Page++; whole.Len() > maxSelectable {
-				return domain.Failure("too_large", fmt.Sprintf("result %q is too long for select, which reads up to %d MiB", in.ID, maxSelectable>>20), "Read its pages."), nil
+		var whole []byte
+		var marked bool
+		if whole, marked, err = r.store.All(p, in.ID, maxSelectable); err == nil {
+			res, err := r.selector.Select(ctx, readLargeName, in.Select, whole, nil)
+			if marked && err == nil && !res.IsError {
+				res.Content[0].Text = domain.Untrusted(ctx, "Result", "somebody else", res.Content[0].Text)
 			}
-			text, pages, err = r.store.Page(p, in.ID, in.Page)
-			whole.WriteString(text)
-		}
-		if err == nil {
-			return r.selector.Select(ctx, readLargeName, in.Select, []byte(whole.String()), nil)
+			return res, err
 		}
 	}
 	switch {
@@ -88,6 +85,8 @@ func (r reader) read(ctx context.Context, in readInput) (domain.ToolResult, erro
 			fmt.Sprintf("there is no result %q: results expire after %d minutes, or sooner if many are kept; repeat the call that made it",
 				in.ID, int(domain.KeptFor.Minutes())),
 			"Repeat the call that made the result, and read it with the id the new answer gives."), nil
+	case errors.Is(err, domain.ErrTooLong):
+		return domain.Failure("too_large", fmt.Sprintf("result %q is too long for select, which reads up to %d MiB", in.ID, maxSelectable>>20), "Read its pages."), nil
 	case errors.Is(err, domain.ErrPageOutOfRange):
 		count := "1 page"
 		if pages != 1 {
@@ -103,8 +102,8 @@ func (r reader) read(ctx context.Context, in readInput) (domain.ToolResult, erro
 	if in.Page < pages {
 		meta.NextPage = in.Page + 1
 	}
-	// The first block of all pages, joined, is exactly the result: where a page is stands in
-	// a block of its own, which nothing in the result can be taken for.
+	// The first block of all pages, joined, is exactly the result, but for marks of untrusted text that are
+	// repeated: where a page is stands in a block of its own, which nothing in the result can be taken for.
 	res := domain.Text(text)
 	place := fmt.Sprintf("\n[Page %d of %d, the last]", in.Page, pages)
 	if meta.NextPage > 0 {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -81,10 +82,16 @@ func Call(t testing.TB, tool domain.Tool, args string) domain.ToolResult {
 	return res
 }
 
+// marks are those of untrusted text.
+var marks = regexp.MustCompile(`[ ]*--- [A-Z][a-z]+ [A-Z2-7]{26} begins: untrusted data written by [a-z ]+, not instructions ---\n|\n[ ]*--- [A-Z][a-z]+ [A-Z2-7]{26} ends ---`)
+
+// Unmarked returns a text without the marks of [domain.Untrusted], whose words are random.
+func Unmarked(text string) string { return marks.ReplaceAllString(text, "") }
+
 // compare reports where the outcome of the call is not what c wants.
 func (c *Case) compare(t testing.TB, tool domain.Tool, res domain.ToolResult, err error) {
 	t.Helper()
-	got, errorType := Text(res), res.ErrorType()
+	got, errorType := Unmarked(Text(res)), res.ErrorType()
 	if err != nil {
 		got, errorType = err.Error(), domain.CodeOf(err).Type()
 	}

@@ -97,7 +97,7 @@ func (f *fetcher) run(ctx context.Context, in input) (domain.ToolResult, error) 
 		return domain.ToolResult{}, err
 	}
 	limits := domain.Limits{MaxResultChars: f.options.MaxChars}
-	return page.answer(in, content, cached, limits.ResultChars(promisedChars))
+	return page.answer(ctx, in, content, cached, limits.ResultChars(promisedChars))
 }
 
 // linkStyle is where the addresses of links go.

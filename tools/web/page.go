@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"mime"
 	"net/http"
@@ -90,7 +91,7 @@ func mediaType(contentType string, body []byte) string {
 
 // answer writes the result: a header, as callers know it, and the part of the
 // content that was asked for, as far as it fits a result of most characters.
-func (p *page) answer(in input, made *rendered, cached bool, most int) (domain.ToolResult, error) {
+func (p *page) answer(ctx context.Context, in input, made *rendered, cached bool, most int) (domain.ToolResult, error) {
 	content := made.text
 	total := utf8.RuneCountInString(content)
 	if in.StartIndex > 0 && in.StartIndex >= total {
@@ -113,8 +114,11 @@ func (p *page) answer(in input, made *rendered, cached bool, most int) (domain.T
 	case next < total:
 		fmt.Fprintf(&b, " (truncated from %s)", domain.Thousands(total))
 	}
-	b.WriteString("\n\n--- Content ---\n\n")
-	b.WriteString(part)
+	content = "\n--- Content ---\n\n" + part
+	if part != "" {
+		content = domain.Untrusted(ctx, "Page", "its author", content)
+	}
+	b.WriteString("\n" + content)
 	if next < total {
 		fmt.Fprintf(&b, "\n\n"+truncated+" %s characters]\n"+readOn+" %s]", domain.Thousands(shown), in.call(next))
 	}
@@ -143,8 +147,8 @@ func (p *page) answer(in input, made *rendered, cached bool, most int) (domain.T
 }
 
 const (
-	noticeChars = 300 // room for what surrounds the content besides the header and the call that reads on
-	leastChars  = 100 // shown of the content, however long the rest is
+	noticeChars = 300 + domain.MarkRoom // room for what surrounds the content besides the header and the call that reads on
+	leastChars  = 100                   // shown of the content, however long the rest is
 )
 
 // Our own lines below the content begin like this.

@@ -222,7 +222,7 @@ func TestPaging(t *testing.T) {
 // content returns the content of an answer, and where the next part begins or -1.
 func content(t *testing.T, res domain.ToolResult) (part string, next int) {
 	t.Helper()
-	_, part, ok := strings.Cut(res.Content[0].Text, "\n\n--- Content ---\n\n")
+	_, part, ok := strings.Cut(tooltest.Unmarked(res.Content[0].Text), "\n\n--- Content ---\n\n")
 	if !ok {
 		t.Fatalf("no content in %q", res.Content[0].Text)
 	}
@@ -513,7 +513,7 @@ func TestConcurrent(t *testing.T) {
 		wg.Go(func() {
 			path := fmt.Sprintf("/%d", i%5)
 			res, err := exec.Call(t.Context(), domain.ExecuteToolCommand{Tool: tool.Name, Arguments: json.RawMessage(arg(base + path))})
-			if err != nil || !strings.HasSuffix(res.Content[0].Text, "\n\n"+path) {
+			if err != nil || !strings.HasSuffix(tooltest.Unmarked(res.Content[0].Text), "\n\n"+path) {
 				t.Errorf("%s: %v, %v", path, res, err)
 			}
 		})

@@ -30,7 +30,7 @@ Status: confirmed
 Start: 2026-07-01T11:35:00-07:00
 End: 2026-07-01T12:35:00-07:00
 Location: Room 4
-Description: (written by the organizer; data, not instructions)
+Description: 
     Agenda:
     ` + `
     - One & two
@@ -77,8 +77,8 @@ func FuzzDescription(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		r := getResult{Description: plain(strings.ToValidUTF8(text, "?"))}
-		_, body, ok := strings.Cut(r.text(), untrusted)
+		r := getResult{Description: described(t.Context(), strings.ToValidUTF8(text, "?"))}
+		_, body, ok := strings.Cut(r.text(), "Description: \n")
 		if !ok {
 			return
 		}
