@@ -88,7 +88,7 @@ func TestGoogleCalendarUnknown(t *testing.T) {
 	g := newCalendarGround(t, "", "")
 	lost := fake.BackendError()
 	lost.After, lost.Header = true, http.Header{"Retry-After": {"600"}} // which no call waits for
-	g.google.Fail(requesting(http.MethodPost, "/events"), 2, lost)
+	g.google.Fail(requesting(http.MethodPost, "/events"), 1, lost)
 	o := g.box.call("calendar_create_event", on())
 	shows(t, "unknown", o, "Error creating calendar event: HTTP 503 from Google Calendar", "it is unknown whether the event was created", "Call again with the same arguments and eventId ")
 	_, rest, _ := strings.Cut(o.text, "same arguments and eventId ")

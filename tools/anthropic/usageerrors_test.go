@@ -59,7 +59,7 @@ func TestUsageErrors(t *testing.T) {
 		{"no data", fake.Reply{Body: `{"has_more":false}`}, "bad_answer", "the answer is not a report", 1},
 		{"data of numbers", fake.Reply{Body: `{"data":[1]}`}, "bad_answer", "the answer is not a report", 1},
 		{"broken off", fake.Reply{Header: map[string]string{"Content-Length": "100"}, Body: `{"data":`, Drop: true}, "unreachable",
-			"Error querying Anthropic Admin API: the connection failed", 1},
+			"Error querying Anthropic Admin API: the connection failed", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			api := new(fake.Server)

@@ -27,6 +27,8 @@ type Service struct {
 	// Retries is the number of further attempts after a failure that may pass:
 	// one with Retry, or a request that did not arrive.
 	Retries int
+	// Repeatable says that requests may be carried out twice: one is sent once more if the connection is lost. GETs are in any case.
+	Repeatable bool
 	// Fail says what an answer means that is not of class 2xx; nil for a Failure without further meaning.
 	Fail func(*StatusError) error
 	// Observe is called with the header of every answer; may be nil.
@@ -68,7 +70,7 @@ func (s *Service) URL(path string, query url.Values) string {
 // [*TooLargeError], that of the limiter, or what kept the request from being answered; [Explain] makes a Failure of all but
 // ctx's.
 func (s *Service) Do(ctx context.Context, r Request, read func(*Response) error) error {
-	return s.Try(ctx, func() error {
+	return s.of(r).Try(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 		defer cancel()
 		res, err := s.send(ctx, r)
@@ -90,11 +92,18 @@ func (s *Service) Do(ctx context.Context, r Request, read func(*Response) error)
 // Stream sends a request like [Service.Do] and returns an answer of class 2xx
 // with its body unread, which the caller closes. Only ctx bounds the wait.
 func (s *Service) Stream(ctx context.Context, r Request) (res *http.Response, err error) {
-	err = s.Try(ctx, func() (err error) {
+	err = s.of(r).Try(ctx, func() (err error) {
 		res, err = s.send(ctx, r)
 		return err
 	})
 	return res, err
+}
+
+// of returns the service as it is for a request.
+func (s *Service) of(r Request) *Service {
+	of := *s
+	of.Repeatable = s.Repeatable || r.Body == nil
+	return &of
 }
 
 // send sends a request once and returns an answer of class 2xx.
@@ -135,6 +144,7 @@ func (s *Service) send(ctx context.Context, r Request) (*http.Response, error) {
 // Try calls send until it succeeds, or another attempt is of no use or would come too late.
 func (s *Service) Try(ctx context.Context, send func() error) error {
 	var last error
+	lost := false // the connection, once
 	for n := 0; ; n++ {
 		err := s.attempt(ctx, n > 0, send)
 		if _, late := errors.AsType[*LateError](err); late && last != nil {
@@ -143,9 +153,11 @@ func (s *Service) Try(ctx context.Context, send func() error) error {
 		last = err
 		f, failed := errors.AsType[*Failure](err)
 		passes := failed && f.Retry || !failed && NeverArrived(err)
-		if err == nil || !passes || n >= s.Retries || ctx.Err() != nil {
+		again := passes && n < s.Retries || s.Repeatable && !lost && !failed && Dropped(err)
+		if err == nil || !again || ctx.Err() != nil {
 			return err
 		}
+		lost = lost || !passes
 		wait := backoff(n)
 		if failed {
 			wait = cmp.Or(f.After, wait)

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net"
 	"net/http"
@@ -114,6 +115,11 @@ func IsPage(h http.Header, body []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(body, "\ufeff \t\r\n"), []byte("<"))
 }
 
+// IsObject reports whether an answer may be a JSON object. Decoding null into a struct is no error, and nothing comes of it.
+func IsObject(body []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(body, "\ufeff \t\r\n"), []byte("{"))
+}
+
 // Explain says why a request failed: the [*Failure] that err is, or what its kind of error means. The URL, which may have a
 // key in its query, is not in the message.
 func Explain(err error) *Failure {
@@ -197,6 +203,14 @@ func isTLS(err error) bool {
 	op, isOp := errors.AsType[*net.OpError](err)
 	alert := isOp && (op.Op == "remote error" || op.Op == "local error")
 	return record || certificate || alert || errors.Is(err, http.ErrSchemeMismatch)
+}
+
+// Dropped reports whether a connection was lost before all of the answer came, so that a request which may be carried out
+// twice can be sent again.
+func Dropped(err error) bool {
+	op, isOp := errors.AsType[*net.OpError](err)
+	lost := isOp && (op.Op == "read" || op.Op == "write") || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return err != nil && !IsTimeout(err) && (lost || strings.Contains(err.Error(), "http2: ") || strings.Contains(err.Error(), "stream error: "))
 }
 
 // NeverArrived reports whether a request certainly did not reach the service,

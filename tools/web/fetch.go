@@ -171,7 +171,9 @@ func (f *fetcher) get(ctx context.Context, u *url.URL, in input) (p *page, cache
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.options.Timeout)
 	defer cancel()
-	p, cached, err = f.fetch(ctx, u, known)
+	if p, cached, err = f.fetch(ctx, u, known); httpcall.Dropped(err) {
+		p, cached, err = f.fetch(ctx, u, known)
+	}
 	switch {
 	case err != nil:
 	case p.missing != 0:

@@ -216,7 +216,8 @@ func (p *provider) askJSON(ctx context.Context, r httpcall.Request, into any) er
 			return challenged(p.title)
 		}
 		err := json.Unmarshal(bytes.TrimPrefix(res.Body, []byte("\ufeff")), into)
-		if _, odd := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !odd {
+		odd, isOdd := errors.AsType[*json.UnmarshalTypeError](err)
+		if err != nil && !isOdd || !httpcall.IsObject(res.Body) || isOdd && (odd.Field == "web" || strings.HasSuffix(odd.Field, "results")) {
 			return p.badAnswer("it is not the JSON it should be")
 		}
 		return nil

@@ -5,9 +5,12 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/api/calendar/v3"
@@ -31,7 +34,7 @@ type Client struct {
 
 // Bounds of requests.
 const (
-	requestTimeout = 30 * time.Second // of an attempt, body included
+	requestTimeout = 30 * time.Second // in which nothing is sent or received
 	// readTime bounds the attempts of one request together, so that a service that asks to wait long is reported and not
 	// waited for.
 	readTime    = 40 * time.Second
@@ -127,7 +130,7 @@ func Write[T any](ctx context.Context, c *Client, do func(...googleapi.CallOptio
 
 func send[T any](ctx context.Context, c *Client, retries int, do func(...googleapi.CallOption) (T, error)) (answer T, err error) {
 	g := grantOf(ctx)
-	service := httpcall.Service{Retries: retries}
+	service := httpcall.Service{Retries: retries, Repeatable: retries > 0}
 	bounded, cancel := context.WithTimeout(ctx, readTime)
 	defer cancel()
 	err = service.Try(bounded, func() error {
@@ -138,12 +141,46 @@ func send[T any](ctx context.Context, c *Client, retries int, do func(...googlea
 		defer c.places.Release(owner, 1)
 		var err error
 		answer, err = do()
+		if err == nil && !asked(reflect.ValueOf(answer)) {
+			err = foreign(g.service)
+		}
 		return failure(g.service, err)
 	})
 	if err != nil && ctx.Err() != nil {
 		return answer, ctx.Err()
 	}
 	return answer, err
+}
+
+// asked reports whether a decoded answer is what was asked for: not null, with an ID if it is a thing that has one.
+func asked(answer reflect.Value) bool {
+	if answer.Kind() != reflect.Pointer {
+		return true
+	}
+	if answer.IsNil() {
+		return false
+	}
+	id := answer.Elem().FieldByName("Id")
+	return (!id.IsValid() || id.String() != "") && noNull(answer.Elem())
+}
+
+// noNull reports whether there is no null in lists of things.
+func noNull(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if !noNull(reflect.Indirect(v.Field(i))) {
+				return false
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			if e := v.Index(i); e.Kind() == reflect.Pointer && e.IsNil() || !noNull(reflect.Indirect(e)) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // authorized sends requests with the token of the grant in their context, and with a new one if Google rejects that.
@@ -154,17 +191,71 @@ type authorized struct {
 
 // RoundTrip sends a request.
 func (t *authorized) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithTimeout(req.Context(), requestTimeout)
-	res, err := t.send(req.WithContext(ctx))
+	ctx, cancel := context.WithCancelCause(req.Context())
+	idle := time.AfterFunc(requestTimeout, func() { cancel(context.DeadlineExceeded) })
+	end := func() { idle.Stop(); cancel(nil) }
+	res, err := t.send(req.WithContext(ctx), idle)
 	if err != nil {
-		cancel()
+		end()
 		return nil, err
 	}
-	res.Body = &body{http.MaxBytesReader(nil, res.Body, maxBody), cancel}
+	res.Body = &body{http.MaxBytesReader(nil, &moving{ReadCloser: res.Body, ctx: ctx, idle: idle}, maxBody), end}
 	return res, nil
 }
 
-func (t *authorized) send(req *http.Request) (*http.Response, error) {
+// moving is a body whose transfer may take long, but not pause.
+type moving struct {
+	io.ReadCloser
+	ctx   context.Context
+	idle  *time.Timer
+	n     atomic.Int64 // bytes that were read
+	ended atomic.Bool
+}
+
+// Read notes that there is progress.
+func (m *moving) Read(b []byte) (int, error) {
+	n, err := m.ReadCloser.Read(b)
+	m.n.Add(int64(n))
+	switch {
+	case err == io.EOF:
+		m.ended.Store(true)
+	case err != nil:
+		err = late(m.ctx, err)
+	}
+	if n > 0 {
+		m.idle.Reset(requestTimeout)
+	}
+	return n, err
+}
+
+// late returns the error of a request, which is that of a deadline if nothing moved for too long.
+func late(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause == context.DeadlineExceeded {
+		return cause
+	}
+	return err
+}
+
+// once sends a request with a token. That what it carries did not leave whole is known, and said.
+func (t *authorized) once(req *http.Request, content io.ReadCloser, token signin.Token, idle *time.Timer) (*http.Response, error) {
+	up := &moving{ReadCloser: content, ctx: req.Context(), idle: idle}
+	if content != nil && content != http.NoBody {
+		content = up
+	}
+	res, err := t.base.RoundTrip(with(req, content, token))
+	if err == nil || content != up || httpcall.NeverArrived(err) {
+		return res, err
+	}
+	err = late(req.Context(), err)
+	if n := up.n.Load(); !up.ended.Load() && (req.ContentLength <= 0 || n < req.ContentLength) {
+		f := *httpcall.Explain(err)
+		f.Message = fmt.Sprintf("it was not sent: the upload broke off after %s bytes: %s", domain.Thousands(n), f.Message)
+		return nil, &f
+	}
+	return nil, err
+}
+
+func (t *authorized) send(req *http.Request, idle *time.Timer) (*http.Response, error) {
 	g := grantOf(req.Context())
 	token := g.current()
 	if token.Access == "" {
@@ -178,7 +269,7 @@ func (t *authorized) send(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := t.base.RoundTrip(with(req, first, token))
+	res, err := t.once(req, first, token, idle)
 	if err != nil || res.StatusCode != http.StatusUnauthorized {
 		return res, err
 	}
@@ -195,7 +286,7 @@ func (t *authorized) send(req *http.Request) (*http.Response, error) {
 	g.token = fresh
 	g.mu.Unlock()
 	res.Body.Close()
-	return t.base.RoundTrip(with(req, body, fresh))
+	return t.once(req, body, fresh, idle)
 }
 
 // rejectedError is why a request that Google has rejected was not repeated.
@@ -215,7 +306,7 @@ func with(req *http.Request, body io.ReadCloser, token signin.Token) *http.Reque
 // body is that of a response, whose deadline ends with it.
 type body struct {
 	io.ReadCloser
-	cancel context.CancelFunc
+	cancel func()
 }
 
 // Close ends the request.

@@ -70,8 +70,8 @@ func failure(s signin.Service, err error) error {
 	}
 	_, syntax := errors.AsType[*json.SyntaxError](err)
 	_, mismatch := errors.AsType[*json.UnmarshalTypeError](err)
-	if syntax || mismatch {
-		return &httpcall.Failure{Type: typeBadAnswer, Message: s.Title() + "'s answer cannot be understood", Hint: "Try again later; what lies between may have answered, such as a proxy."}
+	if syntax || mismatch || err != nil && strings.HasPrefix(err.Error(), "json: ") {
+		return foreign(s)
 	}
 	e, ok := errors.AsType[*googleapi.Error](err)
 	if !ok {
@@ -92,6 +92,11 @@ func failure(s signin.Service, err error) error {
 		f.Hint = "The operator enables it at " + activation(s, e.Body) + "; it takes some minutes."
 	}
 	return f
+}
+
+// foreign is the failure of an answer that is not what Google answers.
+func foreign(s signin.Service) *httpcall.Failure {
+	return &httpcall.Failure{Type: typeBadAnswer, Message: s.Title() + "'s answer is something else than what was asked for", Hint: "Try again later; what lies between may have answered, such as a proxy."}
 }
 
 // reason returns Google's name for what is wrong, of the newer kind if it is one that a rule knows.

@@ -205,14 +205,9 @@ func (s *toolset) insert(ctx context.Context, calendarID string, e *gcal.Event, 
 	if in.AddMeet {
 		call.ConferenceDataVersion(1)
 	}
-	unknown := false
-	for range 2 {
-		made, err = api.Read(ctx, s.client, call.Do)
-		status := statusOf(err)
-		if unknown = api.Unknown(err) && (status == 0 || status >= 500); !unknown || ctx.Err() != nil {
-			break
-		}
-	}
+	made, err = api.Read(ctx, s.client, call.Do) // with its ID, it is created once
+	status := statusOf(err)
+	unknown := api.Unknown(err) && (status == 0 || status >= 500)
 	if statusOf(err) == http.StatusConflict {
 		existed = true
 		made, err = s.get(ctx, calendarID, e.Id, nil)

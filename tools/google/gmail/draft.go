@@ -31,6 +31,7 @@ func (t *toolset) draftTool(held sandbox.Capabilities) domain.Tool {
 		Annotations: domain.Annotations{Destructive: true}, // of a draft that is replaced
 		Output:      domain.OutputOf[sendResult](),
 		Uses:        domain.Reads,
+		Timeout:     sendTime,
 		Ability:     "draft mail for the user to send",
 	}, c.draft)
 	tool.Preview, tool.Explain = c.preview, c.explain

@@ -120,7 +120,7 @@ func (t *toolset) source(ctx context.Context, m *gmailapi.Message) (string, erro
 		return "", failure("too_large", fmt.Sprintf("Error reading email: the mail has %s bytes; at most %s are returned raw",
 			domain.Thousands(m.SizeEstimate), domain.Thousands(maxRaw)), "Read it with format=text, which leaves attachments out.")
 	}
-	raw, err := api.Read(ctx, t.client, t.service().Users.Messages.Get("me", m.Id).Format("raw").Fields("raw").Context(ctx).Do)
+	raw, err := api.Read(ctx, t.client, t.service().Users.Messages.Get("me", m.Id).Format("raw").Fields("id", "raw").Context(ctx).Do)
 	if err != nil {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	gmailapi "google.golang.org/api/gmail/v1"
 	"google.golang.org/api/googleapi"
@@ -37,6 +38,9 @@ type sendResult struct {
 	Notes    []string `json:"notes,omitempty" doc:"What should be known about the mail."`
 }
 
+// sendTime bounds the upload of a mail on a slow line, which may not pause.
+const sendTime = 10 * time.Minute
+
 const sendFailing = "Error sending email"
 
 func (t *toolset) sendTool(held sandbox.Capabilities) domain.Tool {
@@ -51,6 +55,7 @@ func (t *toolset) sendTool(held sandbox.Capabilities) domain.Tool {
 		Annotations: domain.Annotations{},
 		Output:      domain.OutputOf[sendResult](),
 		Uses:        domain.Reads,
+		Timeout:     sendTime,
 		Ability:     "send mail in the user's name",
 	}, c.send)
 	tool.Preview, tool.Explain = c.preview, c.explain

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -75,7 +76,8 @@ func tokenFailure(ctx context.Context, err error) error {
 		explained.Retry = ctx.Err() == nil
 		return &explained
 	}
-	return &httpcall.Failure{Type: "bad_answer", Message: endpoint + " sent no token that can be read", Hint: "Try again later."}
+	lost := err != nil && strings.HasSuffix(err.Error(), io.ErrUnexpectedEOF.Error()) // in the midst of the answer: the library wraps nothing
+	return &httpcall.Failure{Type: "bad_answer", Message: endpoint + " sent no token that can be read", Hint: "Try again later.", Retry: lost}
 }
 
 // consent returns the address where Google asks for consent. Without the prompt it would send no refresh token.

@@ -52,8 +52,8 @@ func (c *Client) request(ctx context.Context, r httpcall.Request, into any, fail
 		Client:  &http.Client{Transport: c.config.HTTP, CheckRedirect: redirected},
 	}
 	err := service.Do(ctx, r, func(res *httpcall.Response) error {
-		if into != nil && json.Unmarshal(res.Body, into) != nil {
-			return &httpcall.Failure{Type: "bad_answer", Message: "the response of " + u.Host + " is no JSON that can be read", Hint: "Report it to whoever runs that server.", Status: res.Status}
+		if into != nil && (!httpcall.IsObject(res.Body) || json.Unmarshal(res.Body, into) != nil) {
+			return &httpcall.Failure{Type: "bad_answer", Message: "the response of " + u.Host + " is no JSON object that can be read", Hint: "Report it to whoever runs that server.", Status: res.Status}
 		}
 		return nil
 	})
