@@ -16,24 +16,46 @@ import (
 	"toolserver/tools/html"
 )
 
-// Header returns the first header of that name as people read it: decoded, on one line and without control characters. It is ""
-// if there is none. Names in it may hold anything, commas and angle brackets too: [Addresses] tells names from addresses.
-func Header(p *gmail.MessagePart, name string) string { return DecodeHeader(rawHeader(p, name)) }
+// Header returns the first header of that name as people read it, see [DecodeField]. It is "" if there is none.
+func Header(p *gmail.MessagePart, name string) string { return DecodeField(name, rawHeader(p, name)) }
+
+// DecodeField returns the value of a header as people read it: decoded, on one line and without control characters. A decoded name that
+// could be taken for addresses or several names is quoted.
+func DecodeField(name, value string) string {
+	if !addressField().MatchString(name) || !utf8.ValidString(value) {
+		return DecodeHeader(value)
+	}
+	return strings.TrimSpace(html.Plain(decodeNames(value, specials)))
+}
+
+var addressField = lazyregexp.New(`(?i)^(resent-)?(from|sender|to|cc|bcc|reply-to)$`)
+
+// specials are what a name is quoted for, as in RFC 5322. A period does not mislead.
+const specials = `()<>[]:;@\,"`
+
+// decodeNames decodes the encoded words of addresses. What has one of these characters stands in quotes then.
+func decodeNames(value, quote string) string {
+	var out strings.Builder
+	s, end := unfold.Replace(value), 0
+	for _, m := range encodedPhrase().FindAllStringIndex(s, -1) {
+		text := DecodeHeader(s[m[0]:m[1]])
+		odd, within := quote == "" || strings.ContainsAny(text, quote), strings.Count(s[:m[0]], `"`)%2 == 1 // some mailers have put it in quotes
+		if odd {
+			text = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text)
+		}
+		if odd && !within {
+			text = `"` + text + `"`
+		}
+		out.WriteString(s[end:m[0]] + text)
+		end = m[1]
+	}
+	return out.String() + s[end:]
+}
 
 // Addresses returns the addresses in the first header of that name, names decoded; none if the header is malformed.
 func Addresses(p *gmail.MessagePart, name string) []*mail.Address {
 	// The parser decodes fewer charsets, and word for word. It is given names in quotes.
-	var quoted strings.Builder
-	s, end := unfold.Replace(rawHeader(p, name)), 0
-	for _, m := range encodedPhrase().FindAllStringIndex(s, -1) {
-		text := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(DecodeHeader(s[m[0]:m[1]]))
-		if !strings.HasSuffix(s[:m[0]], `"`) { // some mailers have put it in quotes
-			text = `"` + text + `"`
-		}
-		quoted.WriteString(s[end:m[0]] + text)
-		end = m[1]
-	}
-	list, err := mail.ParseAddressList(quoted.String() + s[end:])
+	list, err := mail.ParseAddressList(decodeNames(rawHeader(p, name), ""))
 	if err != nil {
 		return nil
 	}

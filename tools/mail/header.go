@@ -124,6 +124,9 @@ func normalize(a *mail.Address) string {
 	if strings.Contains(local, "=?") {
 		return "has =? in front of the @, which readers may decode to another address"
 	}
+	if strings.ContainsFunc(domain, invisible) {
+		return "has a domain with an invisible character"
+	}
 	if !isASCII(domain) {
 		ascii, err := idna.Lookup.ToASCII(domain)
 		if err != nil {
@@ -131,11 +134,22 @@ func normalize(a *mail.Address) string {
 		}
 		domain = ascii
 	}
+	if !strings.HasPrefix(domain, "[") && !domainName().MatchString(domain) {
+		return "has an invalid domain"
+	}
 	a.Address = local + "@" + domain
 	if len(local) > maxLocal || len(a.Address) > maxAddress {
 		return fmt.Sprintf("is too long: an address has at most %d characters, %d of them in front of the @", maxAddress, maxLocal)
 	}
 	return ""
+}
+
+// domainName is a name in DNS.
+var domainName = lazyregexp.New(`(?i)^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$`)
+
+// invisible reports whether a character is one that domains lose when they become ASCII.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // addressWords returns addresses as the words of a field. Only names are encoded.

@@ -69,6 +69,14 @@ func TestParseAddresses(t *testing.T) {
 		{[]string{"a@x.example\r\nBcc: b@x.example"}, "control character U+000D"},
 		{[]string{strings.Repeat("l", 65) + "@x.example"}, "too long"},
 		{[]string{"=?utf-8?q?x?=@x.example"}, "may decode"},
+		{[]string{"a@ev\u200bil.example"}, "has a domain with an invisible character"},
+		{[]string{"a@ev\u00adil.example"}, "has a domain with an invisible character"},
+		{[]string{"a@b\u00fc\ufe0fcher.example"}, "has a domain with an invisible character"},
+		{[]string{"a@" + strings.Repeat("l", 64) + ".example"}, "has an invalid domain"},
+		{[]string{"a@*"}, "has an invalid domain"},
+		{[]string{"a@-x.example"}, "has an invalid domain"},
+		{[]string{"a@" + strings.Repeat("l", 63) + ".example"}, `"" a@` + strings.Repeat("l", 63) + ".example"},
+		{[]string{"a@localhost, b@[192.0.2.1]"}, `"" a@localhost; "" b@[192.0.2.1]`},
 	} {
 		list, err := mail.ParseAddresses("cc", c.in)
 		var got []string

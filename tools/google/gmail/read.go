@@ -154,7 +154,7 @@ func allHeaders(p *gmailapi.MessagePart) string {
 	}
 	var b strings.Builder
 	for _, h := range p.Headers {
-		b.WriteString(line(h.Name) + ": " + line(mail.DecodeHeader(h.Value)) + "\n")
+		b.WriteString(line(h.Name) + ": " + line(mail.DecodeField(h.Name, h.Value)) + "\n")
 	}
 	return b.String()
 }
