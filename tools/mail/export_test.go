@@ -10,7 +10,7 @@ import (
 func Headers(p *gmail.MessagePart, name string) (all []string) {
 	for _, h := range p.Headers {
 		if h != nil && strings.EqualFold(h.Name, name) {
-			all = append(all, DecodeHeader(h.Value))
+			all = append(all, DecodeField(h.Name, h.Value))
 		}
 	}
 	return all

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"google.golang.org/api/gmail/v1"
+
+	"toolserver/lazyregexp"
 )
 
 // maxHeaders bounds the headers that are kept of a part.
@@ -37,9 +39,15 @@ func (p *parser) part(src []byte, id, defaultType string, depth int) *gmail.Mess
 	var body []byte
 	part.Headers, body = splitHeader(src)
 	kind := rawHeader(part, contentType)
-	media, _, _ := strings.Cut(kind, ";")
+	media, parameters, _ := strings.Cut(kind, ";")
+	media, _, commented := strings.Cut(media, "(")
 	if part.MimeType = strings.ToLower(strings.TrimSpace(media)); part.MimeType == "" {
 		part.MimeType = defaultType
+	} else if major, minor, _ := strings.Cut(part.MimeType, "/"); major == "" || minor == "" {
+		part.MimeType = "text/plain"
+	}
+	if commented {
+		kind = media + ";" + parameters
 	}
 	if part.Filename = wellFormed(rawHeader(part, "Content-Disposition"), "filename"); part.Filename == "" {
 		part.Filename = wellFormed(kind, "name")
@@ -60,8 +68,10 @@ func (p *parser) part(src []byte, id, defaultType string, depth int) *gmail.Mess
 		if part.MimeType == "multipart/digest" {
 			inner = "message/rfc822"
 		}
-		splitParts(body, boundary, func(b []byte) { add(b, inner) })
-		return part
+		if splitParts(body, boundary, func(b []byte) { add(b, inner) }); len(part.Parts) > 0 {
+			return part
+		}
+		part.MimeType = "text/plain" // no line with the boundary
 	case part.MimeType == "message/rfc822":
 		if add(body, "text/plain"); part.Filename == "" {
 			return part
@@ -125,12 +135,25 @@ func splitParts(body []byte, boundary string, fn func(part []byte)) {
 	}
 }
 
-// wellFormed returns a parameter of a header, also one in the notation of RFC 2231 where the header is well-formed.
+// charsetOf2231 is the charset in a parameter in the notation of RFC 2231.
+var charsetOf2231 = lazyregexp.New(`(\*(?:0\*)?\s*=\s*"?)([^'";\s]*)'`)
+
+// wellFormed returns a parameter of a header, also one in the notation of RFC 2231 where the header is well-formed. The parser knows two
+// charsets: it is told one whose bytes it leaves as they are.
 func wellFormed(v, name string) string {
-	if _, params, err := mime.ParseMediaType(v); err == nil {
-		return params[name]
+	charset := charsetOf2231().FindStringSubmatch(v)
+	if charset != nil {
+		v = charsetOf2231().ReplaceAllString(v, "${1}us-ascii'")
 	}
-	return parameter(v, name)
+	_, params, err := mime.ParseMediaType(v)
+	switch {
+	case err != nil:
+		return parameter(v, name)
+	case charset != nil:
+		text, _ := decodeText([]byte(params[name]), charset[2], false)
+		return text
+	}
+	return params[name]
 }
 
 // decodeTransfer decodes a body as far as it is encoded.
@@ -149,9 +172,11 @@ func decodeTransfer(body []byte, way string) []byte {
 	case "quoted-printable":
 		out := make([]byte, 0, len(body))
 		for i := 0; i < len(body); i++ {
-			if body[i] == '=' && bytes.HasPrefix(body[i+1:], []byte("\r\n")) {
-				i += 2
-				continue
+			if body[i] == '=' {
+				if rest := bytes.TrimLeft(body[i+1:], " \t"); bytes.HasPrefix(rest, []byte("\r\n")) { // a soft line break
+					i = len(body) - len(rest) + 1
+					continue
+				}
 			}
 			if body[i] == '=' && i+2 < len(body) {
 				if high, low := hexDigit(body[i+1]), hexDigit(body[i+2]); high >= 0 && low >= 0 {

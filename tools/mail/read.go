@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/api/gmail/v1"
 
+	"toolserver/lazyregexp"
 	"toolserver/tools/html"
 )
 
@@ -247,7 +248,9 @@ func (r *reader) leaf(n *node) (text, error) {
 	case rich:
 		decoded = html.Text(decoded, html.Options{SkipHidden: true})
 	default:
-		decoded = newLines.Replace(decoded)
+		if decoded = newLines.Replace(decoded); n.media == "text/enriched" {
+			decoded = enriched(decoded)
+		}
 		if strings.EqualFold(parameter(kind, "format"), "flowed") {
 			decoded = unflow(decoded, strings.EqualFold(parameter(kind, "delsp"), "yes"))
 		}
@@ -299,6 +302,27 @@ func Decode(data string) ([]byte, error) {
 	out := make([]byte, base64.RawURLEncoding.DecodedLen(len(data)))
 	n, err := base64.RawURLEncoding.Decode(out, []byte(data))
 	return out[:n], err
+}
+
+var (
+	enrichedMarkup = lazyregexp.New(`(?is)<<|<param>.*?</param>|</?[a-z0-9-]{1,60}>`)
+	enrichedBreak  = lazyregexp.New(`\n+`)
+)
+
+// enriched returns what text/enriched (RFC 1896) says: without markup, and with the line breaks that are meant.
+func enriched(s string) string {
+	s = enrichedBreak().ReplaceAllStringFunc(s, func(lines string) string {
+		if len(lines) == 1 {
+			return " "
+		}
+		return lines[1:]
+	})
+	return enrichedMarkup().ReplaceAllStringFunc(s, func(markup string) string {
+		if markup == "<<" {
+			return "<"
+		}
+		return ""
+	})
 }
 
 // unflow joins the lines that format=flowed (RFC 3676) has broken.

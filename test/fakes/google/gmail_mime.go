@@ -51,7 +51,10 @@ func parse(raw []byte, depth int) *part {
 		for _, piece := range splitParts(body, boundary) {
 			p.parts = append(p.parts, parse(piece, depth-1))
 		}
-		return p
+		if len(p.parts) > 0 {
+			return p
+		}
+		p.mediaType, p.parts = "text/plain", nil // no line with the boundary
 	}
 	p.body = decodeBody(body, p.header("Content-Transfer-Encoding"))
 	if p.mediaType == "message/rfc822" && depth > 0 {
