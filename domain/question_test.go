@@ -251,3 +251,25 @@ func FuzzVisible(f *testing.F) {
 		}
 	})
 }
+
+// TestDryRunIsNotConfirmed asks nobody about a call that does nothing, unless it is another server that says so.
+func TestDryRunIsNotConfirmed(t *testing.T) {
+	type input struct {
+		DryRun bool `json:"dryRun"`
+	}
+	own := Define(Tool{Name: "own", Description: "Send.", Confirm: true}, func(_ context.Context, in input) (ToolResult, error) { return Text("fine"), nil })
+	foreign := Tool{
+		Name: "foreign", Description: "Send.", Confirm: true, Input: own.Input,
+		RunRaw: func(context.Context, json.RawMessage) (ToolResult, error) { return Text("fine"), nil },
+	}
+	exec := executor(t, Settings{}, nil, own, foreign)
+	for _, test := range []struct {
+		tool, args string
+		asks       bool
+	}{{"own", `{"dryRun":true}`, false}, {"own", `{"dryRun":false}`, true}, {"own", `{}`, true}, {"foreign", `{"dryRun":true}`, true}} {
+		_, err := exec.Call(t.Context(), ExecuteToolCommand{Tool: test.tool, Arguments: json.RawMessage(test.args), Session: ann})
+		if asks := err != nil; asks != test.asks { // there is nobody to ask
+			t.Errorf("%s %s: %v", test.tool, test.args, err)
+		}
+	}
+}

@@ -78,7 +78,7 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 // runTool runs the handler of a tool, after the user has agreed if the tool asks
 // for confirmation.
 func (c *Call) runTool(ctx context.Context) (out outcome, err error) {
-	if c.Tool.Confirm {
+	if dry, _ := c.args["dryRun"].(bool); c.Tool.Confirm && !(dry && c.Tool.RunRaw == nil) { // a dry run of this server's own tools does nothing
 		refusal, err := c.confirm(ctx)
 		if err != nil {
 			return out, err

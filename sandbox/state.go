@@ -61,6 +61,9 @@ func (s *State) Read(name string) (data []byte, err error) {
 		case info.Size() > MaxState:
 			return errStateSize
 		}
+		if info.Mode().Perm()&0o077 != 0 { // somebody has copied it here
+			_ = dir.Chmod(name, 0o600) // it can be read all the same
+		}
 		data, err = dir.ReadFile(name)
 		return err
 	})

@@ -148,6 +148,28 @@ func TestStateRefuses(t *testing.T) {
 }
 
 // TestStateAtomic reads while others write.
+// TestStatePrivate reads a file that everybody could read, and makes it private.
+func TestStatePrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("has no such permissions")
+	}
+	dir := filepath.Join(t.TempDir(), "state")
+	s := NewState(dir, "google")
+	if err := s.Write("grant", []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "google", "grant")
+	if err := os.Chmod(file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Read("grant"); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
 func TestStateAtomic(t *testing.T) {
 	s := newState(t, filepath.Join(t.TempDir(), "state"))
 	versions := [][]byte{bytes.Repeat([]byte("a"), 100_000), bytes.Repeat([]byte("b"), 50_000)}

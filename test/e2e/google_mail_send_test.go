@@ -553,7 +553,7 @@ func TestGoogleMailConfirmed(t *testing.T) {
 		if a := c.call("gmail_send", map[string]any{"to": "x@denied.example", "subject": "s", "body": "b"}); a.errorType() != "denied" || len(user.was()) != 0 {
 			t.Errorf("asked %q about what is denied: %+v", user.was(), a)
 		}
-		if a := c.call("gmail_send", map[string]any{"to": bob, "subject": "s", "body": "b", "dryRun": true}); a.failed() || !strings.Contains(strings.Join(user.was(), ""), "Dry run: nothing is sent.") {
+		if a := c.call("gmail_send", map[string]any{"to": bob, "subject": "s", "body": "b", "dryRun": true}); a.failed() || !strings.Contains(a.text(), "Dry run: nothing was sent.") || len(user.was()) != 0 {
 			t.Errorf("asked %q about a dry run: %+v", user.was(), a)
 		}
 		user.saying(sayOnce)

@@ -52,6 +52,7 @@ func accountsTool(c *api.Client, accounts *signin.Accounts) domain.Tool {
 		if in.Action != "status" && in.Service == "" {
 			return domain.ToolResult{}, domain.InvalidArgument(accountsName, "service", "is required to sign in or out: gmail or calendar")
 		}
+		note := ""
 		switch in.Action {
 		case "sign_in":
 			_, refusal, err := c.SignedIn(ctx, api.Need{Service: service, Failing: accountsFailing})
@@ -62,7 +63,8 @@ func accountsTool(c *api.Client, accounts *signin.Accounts) domain.Tool {
 				return *refusal, nil
 			}
 		case "sign_out":
-			switch err := accounts.SignOut(ctx, principal, service); {
+			left, err := accounts.SignOut(ctx, principal, service)
+			switch note = fmt.Sprintf("\n%s: %s", service.Title(), left); {
 			case errors.Is(err, signin.ErrNoGrant):
 				return domain.Failure("not_found", accountsFailing+": "+service.Title()+" is not signed in", "There is nothing to sign out of."), nil
 			case err != nil:
@@ -75,7 +77,7 @@ func accountsTool(c *api.Client, accounts *signin.Accounts) domain.Tool {
 			f := httpcall.Explain(err)
 			return domain.Failure(f.Type, accountsFailing+": "+f.Message, f.Hint), nil
 		}
-		res := domain.Text(statusText(services))
+		res := domain.Text(statusText(services) + note)
 		res.Results = accountsResult{services}
 		return res, nil
 	})

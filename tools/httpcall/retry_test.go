@@ -149,7 +149,7 @@ func TestRules(t *testing.T) {
 		{403, "", " <html>", "blocked", "HTTP 403 from S", false},
 		{503, "", "{}", "http_status", "HTTP 503 from S: it failed", false},
 		{429, "", "{}", "rate_limited", "HTTP 429 from S", true},
-		{302, "", "<html>", "http_status", "HTTP 302 from S", false},
+		{302, "", "<html>", "http_status", "HTTP 302 from S: it redirects, and a page of the network may stand between, such as a sign-in", false},
 	} {
 		f := rules.Failure(&httpcall.StatusError{Service: "S", Status: tt.status, Body: []byte(tt.body), Header: http.Header{"Retry-After": {"7"}}}, tt.code)
 		if f.Type != tt.kind || f.Message != tt.text || f.Retry != tt.retry || f.After != 7*time.Second || f.Status != tt.status {

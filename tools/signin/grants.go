@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -95,7 +96,7 @@ func (k *Grants[G]) Read(owner string) (*G, error) {
 	}
 	g := new(G)
 	if json.Unmarshal(data, g) != nil || k.Opened(owner, g) != nil {
-		return nil, k.Store.fails(e, "what is kept is no sign-in of this principal", "run "+k.Store.Forget+" and sign in again")
+		return nil, fmt.Errorf("%w: the sign-in to %s is damaged: what is kept is no sign-in of this principal", ErrNoGrant, e.Title)
 	}
 	return g, nil
 }
@@ -183,14 +184,14 @@ func (k *Grants[G]) Save(owner string, g *G) error {
 	return err
 }
 
-// Replace keeps a new grant in place of what there is, unless that cannot be read: it is not overwritten silently.
+// Replace keeps a new grant in place of what there is, unless that cannot be read as it is configured: it is not overwritten silently.
 func (k *Grants[G]) Replace(ctx context.Context, owner string, g *G) error {
 	unlock, err := k.Lock(ctx, owner)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if _, err := k.Read(owner); err != nil && err != ErrNoGrant {
+	if _, err := k.Read(owner); err != nil && !errors.Is(err, ErrNoGrant) {
 		return err
 	}
 	return k.Save(owner, g)

@@ -135,6 +135,7 @@ func (c *googleAuth) states() ([]signin.Status, error) {
 func (c *googleAuth) signIn(ctx context.Context) error {
 	states, _ := c.states() // what cannot be read is reported when its sign-in begins
 	lines := pastedLines(c.g.std.In)
+	var failed error
 	for _, s := range states {
 		if s.SignedIn && len(s.Missing) == 0 && !c.again {
 			fmt.Fprintf(c.out, "%s: already signed in as %s, for %s. Use --again to sign in again.\n", s.Service.Title(), account(s), c.title)
@@ -149,13 +150,14 @@ func (c *googleAuth) signIn(ctx context.Context) error {
 		case err == nil:
 		case ctx.Err() != nil:
 			return fmt.Errorf("interrupted: not signed in to %s", s.Service.Title())
-		default:
-			return fmt.Errorf("not signed in to %s: %w", s.Service.Title(), hinted(err))
+		default: // what was not allowed of one may be allowed of the next
+			failed = errors.Join(failed, fmt.Errorf("not signed in to %s: %w", s.Service.Title(), hinted(err)))
+			continue
 		}
 		c.confirm(s.Service)
 	}
 	_, _ = c.printStates() // what cannot be read has been reported
-	return nil
+	return failed
 }
 
 // printStates prints what is known of the services as JSON, if that is asked for.
@@ -290,13 +292,13 @@ func (c *googleAuth) revoke(ctx context.Context) error {
 	}
 	var failed error
 	for _, s := range selected {
-		switch err := c.google.SignOut(ctx, c.id, s); {
+		switch note, err := c.google.SignOut(ctx, c.id, s, selected...); {
 		case errors.Is(err, signin.ErrNoGrant):
 			fmt.Fprintf(c.out, "%s: not signed in\n", s.Title())
 		case err != nil:
 			failed = errors.Join(failed, hinted(err))
 		default:
-			fmt.Fprintf(c.out, "%s: revoked, for %s\n", s.Title(), c.title)
+			fmt.Fprintf(c.out, "%s: %s (for %s)\n", s.Title(), note, c.title)
 		}
 	}
 	_, _ = c.printStates() // what cannot be read is reported by status

@@ -134,6 +134,7 @@ func TestAuthGoogle(t *testing.T) {
 		{name: "nothing yet", args: "auth google status", code: 1, want: []string{"Gmail: not signed in; run toolserver auth google --services gmail"}, not: "Calendar"},
 		{name: "nothing to revoke", args: "auth google revoke", want: []string{"Gmail: not signed in", "Google Calendar: not signed in"}},
 		{name: "denied", args: "auth google --no-browser", refuse: "access_denied", code: 1, want: []string{"not signed in to Gmail: it was not allowed"}},
+		{name: "denied one by one", args: "auth google --no-browser --services gmail,calendar", refuse: "access_denied", code: 1, want: []string{"not signed in to Gmail: it was not allowed", "not signed in to Google Calendar: it was not allowed"}},
 		{name: "sign in", args: "auth google --no-browser", want: []string{"search and read mail (https://", "http://127.0.0.1:", "Gmail: signed in as ann@example.com", "not granted: send mail"}, not: "Calendar"},
 		{name: "status", args: "auth google status", want: []string{"Gmail: signed in as ann@example.com", "granted: search and read mail", "kept in: file"}},
 		{name: "status of one that is not", args: "auth google status --services gmail,calendar", code: 1, want: []string{"Google Calendar: not signed in"}},

@@ -27,6 +27,9 @@ const (
 	typeNotEnabled = "not_enabled"
 )
 
+// hintAgain is the remedy where a sign-in that Google has just renewed is rejected all the same: nobody would be asked.
+const hintAgain = "Have the person sign in anew: toolserver auth google --again."
+
 const hintSignIn = "Call the tool again to sign in, or have the person run: toolserver auth google --again."
 
 // rules say what Google's reasons mean: those of the older errors (errors[].reason) and of the newer ones (ErrorInfo). A rule
@@ -35,7 +38,7 @@ var rules = sync.OnceValue(func() httpcall.Rules {
 	return httpcall.Rules{
 		{Codes: []string{"insufficientPermissions", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"}, Type: typeSignIn,
 			Meaning: "the sign-in does not cover this: a permission was not granted", Hint: "Have the person sign in again and allow all that is asked: toolserver auth google --again."},
-		{Codes: []string{"authError", "required", "UNAUTHENTICATED"}, Type: typeSignIn, Meaning: "the sign-in is no longer accepted", Hint: hintSignIn},
+		{Codes: []string{"authError", "required", "UNAUTHENTICATED"}, Type: typeSignIn, Meaning: "the sign-in is no longer accepted", Hint: hintAgain},
 		{Codes: []string{"accessNotConfigured", "SERVICE_DISABLED"}, Type: typeNotEnabled,
 			Meaning: "this API is not enabled in the Google Cloud project of the client ID"},
 		{Codes: []string{"userRateLimitExceeded", "rateLimitExceeded", "RATE_LIMIT_EXCEEDED", "concurrentLimitExceeded"}, Type: "rate_limited",
@@ -53,12 +56,14 @@ var rules = sync.OnceValue(func() httpcall.Rules {
 		{Codes: []string{"conditionNotMet"}, Type: "conflict", Meaning: "it has been changed by somebody else since it was read", Hint: "Read it again, then repeat the change."},
 		{Codes: []string{"updatedMinTooLongAgo", "fullSyncRequired"}, Type: "invalid_query", Hint: "Start again without a page token."},
 		{Codes: []string{"invalidPageToken"}, Type: "invalid_query", Meaning: "the page token is not valid", Hint: "Use the token of the last answer to the same query, or leave it out."},
+		{Codes: []string{"failedPrecondition", "FAILED_PRECONDITION"}, Type: "denied", When: func(e *httpcall.StatusError) bool { return strings.Contains(string(e.Body), "service not enabled") },
+			Meaning: "this account has no such service", Hint: "Have the person sign in with an account that has it: toolserver auth google --again."},
 		{Statuses: []int{http.StatusNotFound}, Type: "not_found", Meaning: "it does not exist, or this account cannot see it", Hint: "Check the id with a search or a list."},
 		{Statuses: []int{http.StatusGone}, Type: "not_found", Meaning: "it was deleted", Hint: "Search or list again."},
 		{Statuses: []int{http.StatusBadRequest, http.StatusPreconditionFailed}, Type: "invalid_query", Hint: "Correct the arguments."},
 		{Statuses: []int{http.StatusConflict}, Type: "conflict", Hint: "Read it again, then repeat the change."},
 		{Statuses: []int{http.StatusRequestEntityTooLarge}, Type: "too_large", Meaning: "Google takes no more than this", Hint: "Send less."},
-		{Statuses: []int{http.StatusUnauthorized}, Type: typeSignIn, Meaning: "the sign-in is no longer accepted", Hint: hintSignIn},
+		{Statuses: []int{http.StatusUnauthorized}, Type: typeSignIn, Meaning: "the sign-in is no longer accepted", Hint: hintAgain},
 		{Statuses: []int{http.StatusForbidden}, Type: "denied", Hint: "Have the person check that the account may do this."},
 	}
 })

@@ -477,12 +477,12 @@ func TestNotPersisted(t *testing.T) {
 }
 
 func TestSignOut(t *testing.T) {
-	g, a, store := world(t)
-	if err := a.SignOut(t.Context(), ann.principal, Gmail); err != ErrNoGrant {
+	g, a, store := apart(t)
+	if _, err := a.SignOut(t.Context(), ann.principal, Gmail); err != ErrNoGrant {
 		t.Errorf("nothing to end: %v", err)
 	}
 	kept := g.put(a, ann, time.Hour)
-	if err := a.SignOut(t.Context(), ann.principal, Gmail); err != nil || !slices.Equal(g.revoked, []string{kept.Grant.Refresh}) {
+	if _, err := a.SignOut(t.Context(), ann.principal, Gmail); err != nil || !slices.Equal(g.revoked, []string{kept.Grant.Refresh}) {
 		t.Errorf("%v, revoked %v", err, g.revoked)
 	}
 	if _, err := store.Read(ann.entry()); err == nil {
@@ -490,7 +490,7 @@ func TestSignOut(t *testing.T) {
 	}
 	g.put(a, ann, time.Hour)
 	g.before = func(w http.ResponseWriter, r *http.Request) bool { refuse(w, 503, "", r); return true }
-	if err := a.SignOut(t.Context(), ann.principal, Gmail); !g.says(err, "forgotten here, but was not revoked: HTTP 503") {
+	if _, err := a.SignOut(t.Context(), ann.principal, Gmail); !g.says(err, "forgotten here, but was not revoked: HTTP 503") {
 		t.Errorf("%v", err)
 	}
 	if _, err := store.Read(ann.entry()); err == nil {
@@ -498,22 +498,43 @@ func TestSignOut(t *testing.T) {
 	}
 	g.put(a, ann, time.Hour)
 	g.before = func(w http.ResponseWriter, r *http.Request) bool { refuse(w, 400, "invalid_token", r); return true }
-	if err := a.SignOut(t.Context(), ann.principal, Gmail); err != nil {
+	if _, err := a.SignOut(t.Context(), ann.principal, Gmail); err != nil {
 		t.Errorf("a token that is no longer valid: %v", err)
 	}
 	if err := store.Write(ann.entry(), []byte("damaged")); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.SignOut(t.Context(), ann.principal, Gmail); !g.says(err, "was not revoked") {
+	if _, err := a.SignOut(t.Context(), ann.principal, Gmail); !g.says(err, "was not revoked") {
 		t.Errorf("%v", err)
 	}
 	if _, err := store.Read(ann.entry()); err == nil {
 		t.Error("what cannot be read is kept")
 	}
+	// Google's grant is one for all services of an account: the other goes on.
+	g.before = nil
+	g.put(a, ann, time.Hour)
+	calendar := *g.put(a, owner{"user:bo", Gmail}, time.Hour)
+	calendar.Principal = ann.principal
+	if err := a.grants[Calendar].Save(ann.principal, &calendar); err != nil {
+		t.Fatal(err)
+	}
+	before := len(g.revoked)
+	if note, err := a.SignOut(t.Context(), ann.principal, Gmail); err != nil || len(g.revoked) != before || !strings.Contains(note, "forgotten here only: at Google the access is one with that to Google Calendar") {
+		t.Errorf("%q, %v, revoked %v", note, err, g.revoked)
+	}
+	all, err := a.Status(ann.principal)
+	if err != nil || all[0].SignedIn || !all[1].SignedIn {
+		t.Errorf("%+v, %v", all, err)
+	}
+	g.put(a, ann, time.Hour)
+	if note, err := a.SignOut(t.Context(), ann.principal, Gmail, Services()...); err != nil || len(g.revoked) != before+1 || !strings.Contains(note, "revoked") {
+		t.Errorf("%q, %v, revoked %v", note, err, g.revoked)
+	}
 }
 
-func TestStatus(t *testing.T) {
-	g, a, store := world(t, func(c *Config) {
+// apart is [world] with a store for each service.
+func apart(t *testing.T) (*google, *Accounts, signin.Store) {
+	return world(t, func(c *Config) {
 		files := c.Store(Gmail)
 		c.Store = func(s Service) signin.Store {
 			if s == Calendar {
@@ -522,6 +543,10 @@ func TestStatus(t *testing.T) {
 			return files
 		}
 	})
+}
+
+func TestStatus(t *testing.T) {
+	g, a, store := apart(t)
 	g.put(a, ann, time.Hour)
 	all, err := a.Status(ann.principal)
 	if err != nil || len(all) != 2 || all[0].Service != Gmail || !all[0].SignedIn || all[0].Kept != "file" || !slices.Equal(all[0].Missing, []string{mailSend}) ||
@@ -531,7 +556,7 @@ func TestStatus(t *testing.T) {
 	if err := store.Write(ann.entry(), []byte("damaged")); err != nil {
 		t.Fatal(err)
 	}
-	if all, err = a.Status(ann.principal); err == nil || len(all) != 2 || all[0].SignedIn || all[0].Problem == "" {
+	if all, err = a.Status(ann.principal); err != nil || len(all) != 2 || all[0].SignedIn || !strings.Contains(all[0].Problem, "is damaged") {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if n := g.requests(); n != 0 {

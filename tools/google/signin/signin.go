@@ -53,7 +53,7 @@ func (e *RevokedError) Error() string {
 		of = " of " + e.Email
 	}
 	return "Google no longer accepts the sign-in" + of + " to " + e.Service.Title() +
-		": the Google Cloud app is in \"Testing\", where sign-ins end after 7 days, the password was changed, " +
+		": another sign-in to the account was revoked, which ends them all, the Google Cloud app is in \"Testing\", where sign-ins end after 7 days, the password was changed, " +
 		"the access was removed in the Google account, or the sign-in was unused for 6 months"
 }
 

@@ -3,8 +3,10 @@ package signin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,9 +52,19 @@ func (a *Accounts) Status(principal string) ([]Status, error) {
 	return all, first
 }
 
-// SignOut revokes a principal's grant at Google and forgets it, as [signin.Grants.SignOut] does.
-func (a *Accounts) SignOut(ctx context.Context, principal string, s Service) error {
-	return a.grants[s].SignOut(ctx, principal, "Remove the access of the app at "+connections+".", func(ctx context.Context, g *grant) error {
+// SignOut revokes a principal's grant at Google and forgets it, as [signin.Grants.SignOut] does. Google ends all that an account has granted
+// to a client at once: while the principal is signed in to another service with the account, and that is not in ends, the grant is only
+// forgotten here. Note says what else has ended, or not.
+func (a *Accounts) SignOut(ctx context.Context, principal string, s Service, ends ...Service) (note string, err error) {
+	err = a.grants[s].SignOut(ctx, principal, "Remove the access of the app at "+connections+".", func(ctx context.Context, g *grant) error {
+		for _, other := range Services() {
+			kept, err := a.grants[other].Load(principal, true)
+			if other != s && !slices.Contains(ends, other) && err == nil && kept.Email == g.Email {
+				note = fmt.Sprintf("forgotten here only: at Google the access is one with that to %s, which ends when that is signed out, too, or at %s", other.Title(), connections)
+				return nil
+			}
+		}
+		note = "revoked; whoever else has signed in with this account here has to sign in again"
 		service := httpcall.Service{Name: "Google's revocation endpoint", Client: a.client(s), Timeout: a.answer, MaxBody: 1 << 20}
 		err := service.Do(ctx, httpcall.Request{
 			URL: a.address("oauth2.googleapis.com", "/revoke"), Body: []byte(url.Values{"token": {g.Grant.Refresh}}.Encode()),
@@ -63,6 +75,7 @@ func (a *Accounts) SignOut(ctx context.Context, principal string, s Service) err
 		}
 		return err
 	})
+	return note, err
 }
 
 // Reason says what a scope is for, as the end of "Toolserver asks for it to". A scope that is not known is its own reason.

@@ -158,7 +158,7 @@ func (c *Client) begin(ctx context.Context, e *SignInRequired) (*signin.Flow, er
 		if f := c.desk.Waiting(key); f != nil {
 			return f, nil
 		}
-		if _, err := c.grants.Read(string(e.owner)); err != nil && err != signin.ErrNoGrant {
+		if _, err := c.grants.Read(string(e.owner)); err != nil && !errors.Is(err, signin.ErrNoGrant) {
 			return nil, err // what would be kept could not replace it
 		}
 		redirect, release, err := c.desk.Listen(c.port(e.target.server.Issuer))
