@@ -23,10 +23,7 @@ func Article(src string, address *url.URL) (article string) {
 			article = ""
 		}
 	}()
-	if costly(src) {
-		return ""
-	}
-	doc, err := html.ParseWithOptions(strings.NewReader(src), html.ParseOptionEnableScripting(false))
+	doc, err := parseStrictly(src)
 	if err != nil {
 		return ""
 	}

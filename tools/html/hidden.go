@@ -2,8 +2,9 @@ package html
 
 import (
 	"cmp"
-	"strconv"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -11,63 +12,120 @@ import (
 	"toolserver/lazyregexp"
 )
 
-// look is the ways in which an element is not seen. All but the first are inherited only until an element within sets the
-// property anew: newsletters have font-size:0 around columns whose text has a size.
-type look uint8
-
 const (
-	gone    look = 1 << iota // with all that is in it
-	tiny                     // font-size of 0 or 1px
-	veiled                   // visibility:hidden
-	inkless                  // text in the colour of its background
+	// textSize is the usual size of text in pixels, and tiny that of text that is not seen.
+	textSize, tiny = 16, 1.6
+	// offScreen is from where on, in pixels, an element is moved out of sight.
+	offScreen = -500
 )
 
-// offScreen is from where on, in pixels, an element is moved out of sight.
-const offScreen = -500
+// sight is how an element is seen, as far as what is in it depends on it.
+type sight struct {
+	ink, back     paint
+	unknown       bool // what is behind it: an image, or another element
+	glows         bool // text is more than its ink
+	size, opacity float64
+	veiled        bool // visibility:hidden
+	clipped       bool // by an element without size
+	indented      bool // lines begin out of sight
+	boxes         bool // what is in it are boxes, as in a grid
+}
+
+// unseen reports whether text is not seen.
+func (s *sight) unseen() bool {
+	return s.size <= tiny || s.veiled || s.clipped || s.indented || !s.glows && (s.ink.alpha <= 0.05 || !s.unknown && s.ink.on(s.back).like(s.back))
+}
+
+// viewer removes what is not seen from a document.
+type viewer struct {
+	sheets *sheets
+	page   bool // of the web: what runs in it stays
+	moving bool // scripts may show what is transparent
+	hidden int  // characters removed
+
+	standard bool // it has a doctype
+	body     sight
+}
 
 // Source returns the HTML of a document without what runs or is not seen: scripts, handlers of events, comments and what
 // [Options.SkipHidden] leaves out.
 func Source(src string) string {
+	doc, err := parseStrictly(src)
+	if err != nil {
+		doc = plainTree(src, true)
+	}
+	new(viewer).prune(doc)
 	var out strings.Builder
 	// The error is that of a void element with content, which neither parser makes.
-	_ = html.Render(&out, visible(src))
+	_ = html.Render(&out, doc)
 	return out.String()
 }
 
-// visible returns the tree of a document without what is not seen. Of documents that the parser cannot cope with, hidden elements
-// end at the next end tag of their own that is not that of an element within.
-func visible(src string) *html.Node {
-	if !costly(src) {
-		doc, err := html.ParseWithOptions(strings.NewReader(src), html.ParseOptionEnableScripting(false))
-		if err == nil {
-			prune(doc, 0)
-			return doc
-		}
+// Shown returns a web page without the text that styles in it hide, if it has a style sheet, and how many characters that is.
+// Scripts may show elements that are transparent or invisible, and style sheets from elsewhere may colour what is behind text, so that
+// such text stays in pages that have them.
+func Shown(src string) (shown string, hidden int) {
+	if endTag(src, 0, "style") < 0 {
+		return src, 0
 	}
-	doc := plainTree(src, true)
-	prune(doc, 0)
-	return doc
+	v := viewer{page: true, moving: endTag(src, 0, "script") >= 0}
+	doc, err := parseStrictly(src)
+	if err == nil {
+		v.prune(doc)
+	}
+	var out strings.Builder
+	if v.hidden == 0 || html.Render(&out, doc) != nil {
+		return src, 0
+	}
+	return out.String(), v.hidden
 }
 
-// prune removes what is not seen from an element that itself looks as given.
-func prune(n *html.Node, around look) {
+// prune removes what is not seen.
+func (v *viewer) prune(doc *html.Node) {
+	for c := range doc.ChildNodes() {
+		v.standard = v.standard || c.Type == html.DoctypeNode
+	}
+	if v.sheets = readSheets(doc); !v.page || len(v.sheets.rules) > 0 {
+		v.children(doc, sight{ink: black, back: white, unknown: v.page && v.sheets.linked, size: textSize, opacity: 1})
+	}
+}
+
+// children removes what is not seen from an element that itself looks as given.
+func (v *viewer) children(n *html.Node, around sight) {
+	unseen := around.unseen() && roleOf(n.Data) != dropped
 	for c, next := n.FirstChild, (*html.Node)(nil); c != nil; c = next {
 		next = c.NextSibling
-		l := around
+		s, gone := around, c.Type == html.CommentNode && !v.page || c.Type == html.TextNode && unseen
 		if c.Type == html.ElementNode {
-			set, reset := looks(c)
-			l = around&^reset | set
-		}
-		switch {
-		case c.Type == html.CommentNode || l&gone != 0 || c.Type == html.TextNode && l != 0:
-			n.RemoveChild(c)
-		case c.Type == html.ElementNode:
-			c.Attr = withoutHandlers(c.Attr)
+			if s, gone = v.look(c, around); c.DataAtom == atom.Img {
+				gone = gone || s.veiled || s.clipped
+			}
+			if c.DataAtom == atom.Body {
+				v.body = s
+			}
+			if !v.page {
+				c.Attr = withoutHandlers(c.Attr)
+			}
 			if c.DataAtom == atom.Noscript { // the text in one is written as it is, not escaped
 				c.Data, c.DataAtom = "div", atom.Div
 			}
-			prune(c, l)
 		}
+		if !gone {
+			v.children(c, s)
+			continue
+		}
+		n.RemoveChild(c)
+		v.count(c)
+	}
+}
+
+// count counts what is removed.
+func (v *viewer) count(n *html.Node) {
+	if n.Type == html.TextNode {
+		v.hidden += utf8.RuneCountInString(strings.TrimSpace(n.Data))
+	}
+	for c := n.FirstChild; c != nil && roleOf(n.Data) != dropped; c = c.NextSibling {
+		v.count(c)
 	}
 }
 
@@ -82,182 +140,181 @@ func withoutHandlers(attrs []html.Attribute) []html.Attribute {
 	return kept
 }
 
-// looks returns the ways in which an element is not seen, and those in which it is although what is around it may not be.
-// A declaration that hides counts even if another one takes it back.
-func looks(n *html.Node) (set, reset look) {
-	switch n.Data {
-	case "script", "template", "iframe", "noembed", "noframes":
-		return gone, 0
-	}
-	var s styles
-	cell := n.DataAtom == atom.Td || n.DataAtom == atom.Th
-	for _, a := range n.Attr {
-		switch a.Key {
-		case "hidden":
-			s.set |= gone
-		case "type":
-			if n.DataAtom == atom.Input && strings.EqualFold(strings.TrimSpace(a.Val), "hidden") {
-				s.set |= gone
-			}
-		case "width", "height", "bgcolor", "color":
-			if n.DataAtom == atom.Img || strings.HasSuffix(a.Key, "color") {
-				s.declare(a.Key, strings.ToLower(a.Val), cell)
-			}
-		case "style":
-			s.read(a.Val, cell)
-		}
-	}
-	if s.flat && s.clips || s.flat && s.thin && n.DataAtom == atom.Img {
-		s.set |= gone
-	}
-	if s.color != "" && (s.color == s.background || s.color == "transparent") {
-		s.set |= inkless
-	}
-	return s.set, s.reset &^ s.set
-}
-
 // unseenByItself reports whether an element is not seen, whatever is around it.
 func unseenByItself(n *html.Node) bool {
-	set, _ := looks(n)
-	return set != 0
+	v := viewer{sheets: new(sheets)}
+	s, gone := v.look(n, sight{ink: black, unknown: true, size: textSize, opacity: 1})
+	return gone || s.unseen()
 }
 
-// styles is what the declarations of an element say.
-type styles struct {
-	set, reset        look
-	none              bool // display:none
-	flat, thin, clips bool // no height, no width, and overflow is cut off
-	color, background string
+// style returns what is declared for an element: by browsers, its attributes, style sheets and its style.
+func (v *viewer) style(n *html.Node) map[string]string {
+	declared := v.sheets.declarations(n)
+	if n.DataAtom == atom.Mark {
+		declared = append(declared, declaration{property: "background-color", value: "yellow"}, declaration{property: "color", value: "black"})
+	}
+	for _, a := range n.Attr {
+		property, value := a.Key, strings.ToLower(a.Val)
+		switch {
+		case a.Key == "style":
+			for _, d := range readStyle(a.Val) {
+				declared = append(declared, declaration{d.property, d.value, d.weight | inTag})
+			}
+			continue
+		case a.Key == "href" && n.DataAtom == atom.A:
+			property, value = "color", "#0000ee"
+		case a.Key == "hidden", a.Key == "type" && n.DataAtom == atom.Input && strings.TrimSpace(value) == "hidden":
+			property, value = "display", "none"
+		case a.Key == "bgcolor":
+			property, value = "background-color", attributeColor(value)
+		case a.Key == "background":
+			property, value = "background-image", "url()"
+		case a.Key == "color", a.Key == "text" && n.DataAtom == atom.Body:
+			property, value = "color", attributeColor(value)
+		case n.DataAtom != atom.Img || a.Key != "width" && a.Key != "height":
+			continue
+		}
+		declared = append(declared, declaration{property: property, value: value})
+	}
+	if len(declared) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(declared, func(a, b declaration) int { return cmp.Compare(a.weight, b.weight) })
+	style := make(map[string]string, len(declared))
+	for _, d := range declared {
+		if valid(d.property, d.value) {
+			style[d.property] = d.value
+		}
+	}
+	return style
 }
 
 var (
-	cssComment = lazyregexp.New(`(?s)/\*.*?\*/`)
-	cssEscape  = lazyregexp.New(`\\([0-9a-fA-F]{1,6}\s?|.)`)
+	displays   = lazyregexp.New(`^(?:none|block|contents|flow-root|list-item|ruby|(?:inline|table|flex|grid|-webkit)[a-z-]*)$`)
+	everywhere = lazyregexp.New(`^(?:inherit|initial|unset|revert|revert-layer)$|var\(`)
 )
 
-// read takes the declarations of a style attribute into account. It divides them at every semicolon, also at those in strings,
-// and reads what may be a comment both ways, so that nothing that hides is missed.
-func (s *styles) read(style string, cell bool) {
-	for again := false; ; again = true {
-		for declaration := range strings.SplitSeq(strings.ToLower(style), ";") {
-			property, value, _ := strings.Cut(declaration, ":")
-			value, _, _ = strings.Cut(value, "!")
-			s.declare(strings.TrimSpace(property), strings.TrimSpace(value), cell)
-		}
-		if again || !strings.Contains(style, "/*") && !strings.Contains(style, `\`) {
-			return
-		}
-		style = cssEscape().ReplaceAllStringFunc(cssComment().ReplaceAllString(style, ""), func(e string) string {
-			if r, err := strconv.ParseUint(strings.TrimSpace(e[1:]), 16, 21); err == nil {
-				return string(rune(r))
-			}
-			return e[1:]
-		})
-	}
-}
-
-func (s *styles) declare(property, value string, cell bool) {
+// valid reports whether browsers do not pass over a declaration.
+func valid(property, value string) bool {
 	switch property {
 	case "display":
-		s.none = s.none || value == "none"
-		s.mark(gone, s.none, false)
+		return displays().MatchString(value) || everywhere().MatchString(value)
 	case "visibility":
-		s.mark(veiled, value == "hidden" || value == "collapse", value == "visible")
-	case "opacity":
-		n, _, ok := length(value)
-		s.mark(gone, ok && n <= 0.05, false)
+		return value == "visible" || value == "hidden" || value == "collapse" || everywhere().MatchString(value)
 	case "font-size":
-		s.size(value)
-	case "font":
-		for word := range strings.FieldsSeq(value) {
-			word, _, _ = strings.Cut(word, "/")
-			if n, unit, ok := length(word); ok && (unit != "" || n == 0) { // a number alone is a weight
-				s.size(word)
-				break
-			}
-		}
-	case "height", "max-height", "width", "max-width":
-		n, unit, ok := length(value)
-		small := ok && (n == 0 || n <= 1 && (unit == "px" || unit == "pt" || unit == ""))
-		if strings.HasSuffix(property, "height") {
-			s.flat = s.flat || small
-		} else { // a cell is as wide as its column
-			s.thin = s.thin || small
-			s.flat = s.flat || small && !cell && property == "width" && n == 0
-		}
-	case "overflow":
-		s.clips = s.clips || value == "hidden" || value == "clip"
-	case "text-indent", "left", "top", "right", "bottom", "margin", "margin-left", "margin-top":
-		for word := range strings.FieldsSeq(value) {
-			n, _, ok := length(word)
-			s.mark(gone, ok && n <= offScreen, false)
-		}
-	case "clip":
-		s.mark(gone, strings.HasPrefix(value, "rect(0") || strings.HasPrefix(value, "rect(1px"), false)
-	case "clip-path":
-		s.mark(gone, strings.HasPrefix(value, "inset(50%") || strings.HasPrefix(value, "inset(100%") || strings.HasPrefix(value, "circle(0"), false)
-	case "transform":
-		s.mark(gone, strings.HasPrefix(value, "scale(0)"), false)
-	case "color":
-		s.color = color(value)
-		s.mark(inkless, false, s.color != "")
-	case "background", "background-color", "bgcolor":
-		s.background = cmp.Or(color(value), s.background)
+		return isFontSize(value) || everywhere().MatchString(value)
+	case "color", "background-color", "-webkit-text-fill-color":
+		_, ok := parseColor(value, black)
+		return ok || strings.Contains(value, "(")
 	}
+	return true
 }
 
-// mark notes that a declaration hides, or that it shows.
-func (s *styles) mark(l look, hides, shows bool) {
-	if hides {
-		s.set |= l
-	} else if shows {
-		s.reset |= l
-	}
-}
+var (
+	noShape = lazyregexp.New(`^(?:inset\((?:50|[6-9]\d|100)%|(?:circle|ellipse)\(0|polygon\((?:0[a-z%]* 0[a-z%]*[, ]*)+\))`)
+	noArea  = lazyregexp.New(`^rect\((?:[01](?:px)?[, ]*){4}\)$`)
+	noScale = lazyregexp.New(`scale(?:x|y|3d)?\(\s*0?\.?0*\s*[,)]|rotate[xy]\(90deg|matrix\(0,|translate(?:x|y|3d)?\((?:[^,)]*, *)?-(?:\d{4,}|[5-9]\d\d)`)
+	noAlpha = lazyregexp.New(`opacity\(\s*0?\.?0*%?\s*\)`)
+)
 
-// size is a declaration of the size of text. A size relative to none is none.
-func (s *styles) size(value string) {
-	n, unit, ok := length(value)
-	relative := unit == "em" || unit == "ex" || unit == "ch" || unit == "%"
-	limit := 1.5
-	if relative || unit == "rem" {
-		limit = 0.1
-	}
-	if unit == "%" {
-		limit = 10
-	}
-	named := strings.HasSuffix(value, "small") || strings.HasSuffix(value, "large") || value == "medium"
-	s.mark(tiny, ok && n <= limit, ok && !relative || named)
-}
-
-// length reads a number and its unit.
-func length(value string) (n float64, unit string, ok bool) {
-	end := strings.LastIndexAny(value, "0123456789.") + 1
-	n, err := strconv.ParseFloat(value[:end], 64)
-	return n, value[end:], err == nil
-}
-
-// color returns a colour in the one of its spellings that others can be compared with, or "" if the value is none of its own.
-func color(value string) string {
-	if inside, ok := strings.CutPrefix(value, "rgb("); ok {
-		inside, _, _ = strings.Cut(inside, ")")
-		hex := "#"
-		for part := range strings.FieldsFuncSeq(inside, func(r rune) bool { return r == ',' || r == ' ' || r == '/' }) {
-			n, _ := strconv.Atoi(part)
-			hex += strconv.FormatInt(int64(0x100+min(max(n, 0), 255)), 16)[1:]
+// look returns how an element is seen, and whether neither it nor anything in it is.
+func (v *viewer) look(n *html.Node, around sight) (s sight, gone bool) {
+	s = around
+	s.boxes = false
+	d := v.style(n)
+	root := v.page && (n.DataAtom == atom.Html || n.DataAtom == atom.Body) // scripts show it
+	switch n.Data {
+	case "script", "template", "iframe", "noembed", "noframes":
+		gone = !v.page
+	case "table":
+		if !v.standard && v.body.size > 0 { // tables do not inherit these
+			s.ink, s.size = v.body.ink, v.body.size
 		}
-		return hex
 	}
-	value, _, _ = strings.Cut(value, " ")
+	if gone || d == nil {
+		return s, gone
+	}
+	position := d["position"]
+	lifted := position == "absolute" || position == "fixed"
+	s.clipped = s.clipped && !lifted
+	v.paint(&s, d, lifted)
+	s.size = fontSize(d["font-size"], s.size)
 	switch {
-	case value == "inherit" || value == "initial" || value == "unset" || value == "none" || value == "currentcolor":
-		return ""
-	case value == "white":
-		return "#ffffff"
-	case value == "black":
-		return "#000000"
-	case len(value) == 4 && value[0] == '#':
-		return string([]byte{'#', value[1], value[1], value[2], value[2], value[3], value[3]})
+	case d["visibility"] == "visible" || d["visibility"] == "initial":
+		s.veiled = false
+	case d["visibility"] == "hidden" || d["visibility"] == "collapse":
+		s.veiled = !root && !v.moving
 	}
-	return value
+	if opacity, ok := length(d["opacity"], 1, 1); ok && !root && !v.moving {
+		s.opacity *= min(max(opacity, 0), 1)
+	}
+	s.boxes = strings.Contains(d["display"], "flex") || strings.Contains(d["display"], "grid")
+	inText := d["display"] == "inline" || d["display"] == "" && inlineByItself(n) && !lifted && !around.boxes && cmp.Or(d["float"], "none") == "none"
+	if !inText {
+		s.box(n, d)
+	}
+	gone = s.opacity <= 0.05 || d["display"] == "none" || d["content-visibility"] == "hidden" || noAlpha().MatchString(d["filter"]) ||
+		noShape().MatchString(cmp.Or(d["clip-path"], d["-webkit-clip-path"])) || lifted && noArea().MatchString(d["clip"]) ||
+		!inText && noScale().MatchString(cmp.Or(d["transform"], d["-webkit-transform"])) || away(d, position)
+	return s, gone && !root
+}
+
+// inlineByItself reports whether an element is part of a line, and has no box, unless it is declared to.
+func inlineByItself(n *html.Node) bool {
+	switch roleOf(n.Data) {
+	case inline, anchor, emphasis, superscript, quote, formula, symbol:
+		return n.DataAtom == atom.Tt || !strings.HasPrefix(n.Data, "t") // parts of tables
+	}
+	return n.DataAtom == atom.Cite
+}
+
+// paint finds out the colours of text and of what is behind it. Margins and positions may put it on another element.
+func (v *viewer) paint(s *sight, d map[string]string, lifted bool) {
+	set := func(property string) bool { value := d[property]; return value != "" && value != "none" }
+	ink, known := parseColor(cmp.Or(d["-webkit-text-fill-color"], d["color"], "inherit"), s.ink)
+	s.ink, s.glows = ink, s.glows && d["text-shadow"] != "none" || !known || set("text-shadow") || set("-webkit-text-stroke") ||
+		cmp.Or(d["background-clip"], d["-webkit-background-clip"]) == "text"
+	s.unknown = s.unknown || lifted || strings.HasPrefix(d["margin-top"], "-")
+	back, known := parseColor(cmp.Or(strings.TrimSuffix(d["background-color"], "initial"), "transparent"), paint{})
+	s.back, s.unknown = back.on(s.back), s.unknown && back.alpha < 1 || !known || images().MatchString(d["background-image"])
+}
+
+// box finds out whether the box of an element has no size, or lines that begin elsewhere. The parts of a table, but not what stands
+// in one, are as large as what they hold.
+func (s *sight) box(n *html.Node, d map[string]string) {
+	clips := cmp.Or(d["overflow"], d["overflow-x"], d["overflow-y"], "visible") != "visible"
+	if indent, ok := length(d["text-indent"], s.size, 1000); ok {
+		s.indented = indent <= offScreen || indent >= 1000 && clips
+	}
+	small := func(properties ...string) bool {
+		return slices.ContainsFunc(properties, func(p string) bool { n, ok := length(d[p], textSize, 1000); return ok && n >= 0 && n < 1.5 })
+	}
+	room := func(properties ...string) bool {
+		return slices.ContainsFunc(properties, func(p string) bool {
+			return slices.ContainsFunc(strings.Fields(d[p]), func(word string) bool { n, ok := length(word, textSize, 1000); return ok && n >= 4 })
+		})
+	}
+	if strings.Contains(d["display"], "table") || d["display"] == "" && len(n.Data) < 6 && strings.HasPrefix(n.Data, "t") {
+		return
+	}
+	flat := small("height", "max-height") && !room("min-height", "padding", "padding-top", "padding-bottom")
+	thin := small("width", "max-width") && !room("min-width", "padding", "padding-left", "padding-right")
+	s.clipped = s.clipped || clips && (flat || thin) || flat && thin && n.DataAtom == atom.Img
+}
+
+// away reports whether an element is moved out of sight. To the left, a share of an unknown width is taken for a small one.
+func away(d map[string]string, position string) bool {
+	at := func(property string) float64 {
+		whole := 1000.0
+		if strings.HasPrefix(d[property], "-") {
+			whole = 100
+		}
+		n, _ := length(d[property], textSize, whole)
+		if (position == "" || position == "static") && !strings.HasPrefix(property, "margin") {
+			return 0
+		}
+		return n
+	}
+	return min(at("left")+at("margin-left"), at("top")+at("margin-top"), at("right"), at("bottom")) <= offScreen ||
+		max(at("left"), at("right"), at("bottom")) >= -10*offScreen
 }

@@ -21,7 +21,7 @@ var hiddenCases = []string{
 	`<div style="overflow:hidden;width:0">not</div><div style="width:100%;overflow:hidden">seen</div>`,
 	`<table><tr><td style="max-width:0;overflow:hidden">seen<td style="display:none">not<td>seen</table>`,
 	`<p hidden>not</p><p hidden="">not</p><p HIDDEN=until-found>not</p><p aria-hidden="true">seen</p>`,
-	`<div style="color:#fff;background-color:#FFFFFF">not</div><div style="color:white;background:#fff url(x)">not</div><div style="color:#fff">seen</div>`,
+	`<div style="color:#fff;background-color:#FFFFFF">not</div><div style="color:white;background:#fff url(x)">seen</div><div style="color:#fff">not</div>`,
 	`<div style="color:rgb(255, 255, 255);background:white">not<i style="color:red">seen</i></div><p bgcolor=#ffffff style="color:#ffffff">not`,
 	`<font color="white" style="background:white">not</font><p style="color:inherit;background:inherit">seen</p><p style="color:transparent">not`,
 	`<div style="text-indent:-9999px">not</div><div style="text-indent:-20px">seen</div><div style="position:absolute;left:-9999px">not</div>`,
@@ -32,6 +32,21 @@ var hiddenCases = []string{
 	`seen<!-- not <p>not`,
 	`seen<iframe>not`,
 	`seen<template><p>not`,
+	// Style sheets.
+	`<style>.x{display:none}</style><p class="a x">not</p><p>seen`,
+	`<style>.x{display:none}.x{display:block}#y{color:#fff}</style><p class=x>seen<p id=y>not<p id=y style="color:black">seen`,
+	`<style>@media print{p{display:none}}@media screen and (min-width:30em){.x{visibility:hidden}}</style><p>seen<p class=x>not`,
+	`<style>@media (max-width:600px){p{display:none!important}}@media (prefers-color-scheme:dark){p{color:#fff}}</style><p>seen`,
+	`<style>.a>.b, td.c{font-size:0}</style><div class=a><div class=b>not</div><section><p class=b>seen</section></div><table><tr><td class=c>not<td>seen</table>`,
+	`<style>p{display:none!important}</style><p style="display:block">not`, `<style>p{display:none</style><p>not`,
+	`<style>.a{x:);color:rgba(0 0 0 / 0)}} .b{} .c{opacity:0}</style><p class=a>not<p class=c>not<p class=b>seen`,
+	`<style>p::before, .x:hover, :nosuch(p) p{display:none}</style><p class=x>seen`, `<style>p:is(b){}.x, p:nosuch{display:none}</style><p class=x>seen`,
+	`<style>` + strings.Repeat(`@media all{`, 1000) + `p{display:none}</style><p>seen`,
+	// Colours.
+	`<table bgcolor=navy><tr><td><font color=#000080>not</font><font color=white>seen</font></table>`,
+	`<body bgcolor=black text=white>seen<div style="background:#fff">not<p style="color:hsl(0 0% 99.5%)">not<p style="color:#0008">seen`,
+	`<div style="background:linear-gradient(red, blue);color:#fff">seen</div><p style="color:#fff8">not<p style="color:var(--x)">seen`,
+	`<div style="opacity:.2">seen<div style="opacity:.2">not</div></div><div style="font-size:0"><p style="font:italic 12px/1 a">seen</div>`,
 	// Declarations that others seem to take back, and spellings.
 	`<p style="display:none;background:url('x;display:block;y')">not`,
 	`<p style="background:url('/*');display:none;color:red'*/'">not`,
@@ -103,6 +118,18 @@ func TestSkipHiddenIsBounded(t *testing.T) {
 	for name, src := range hostile(20_000) {
 		if out := html.Text(src, html.Options{SkipHidden: true}); len(out) > 6*len(src)+100_000 {
 			t.Errorf("Text of %d bytes of %s is %d bytes long", len(src), name, len(out))
+		}
+	}
+}
+
+// TestStyleSheetsAreBounded has selectors that would be tested without end against a document.
+func TestStyleSheetsAreBounded(t *testing.T) {
+	elements := strings.Repeat("<div class=x>", 400) + strings.Repeat("<p class=x>a</p>", 20_000)
+	for _, selector := range []string{".x", strings.Repeat(".x ", 30) + "i.x", "i" + strings.Repeat("~.x", 30), "p:nth-child(2n+1)", strings.Repeat("div ", 31) + "p", "*"} {
+		src := "<style>" + strings.Repeat(selector+"{color:#fff}", 2000) + "</style>" + elements
+		doc := html.Tests(src)
+		if doc > html.MaxTests+100_000 {
+			t.Errorf("%.20s: %d tests", selector, doc)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package html
 
 import (
+	"errors"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -15,18 +16,26 @@ const (
 	maxDepth = 60
 )
 
-// parse returns the tree of a document. The content of noscript is markup in it, as for a reader that runs no scripts.
+// parseTree returns the tree of a document. The content of noscript is markup in it, as for a reader that runs no scripts.
 //
 // The parser of x/net follows the standard, which lets small documents make large trees and take long, and it rejects more than
 // 512 open elements. The trees of such documents are made by [plainTree].
-func parse(src string) *html.Node {
-	if !costly(src) {
-		doc, err := html.ParseWithOptions(strings.NewReader(src), html.ParseOptionEnableScripting(false))
-		if err == nil {
-			return doc
-		}
+func parseTree(src string) *html.Node {
+	doc, err := parseStrictly(src)
+	if err != nil {
+		return plainTree(src, false)
 	}
-	return plainTree(src, false)
+	return doc
+}
+
+var errCostly = errors.New("the tree may be out of proportion to the document")
+
+// parseStrictly returns the tree that browsers make, if it is not costly.
+func parseStrictly(src string) (*html.Node, error) {
+	if costly(src) {
+		return nil, errCostly
+	}
+	return html.ParseWithOptions(strings.NewReader(src), html.ParseOptionEnableScripting(false))
 }
 
 // plainTree makes a tree of a document as its tags say, without repairs. Elements more than maxDepth deep stand beside one another.

@@ -46,7 +46,7 @@ func Select(src, selector string) (string, int, error) {
 		return "", 0, &SelectorError{selector, err}
 	}
 	m := matcher{paths: paths, deadline: time.Now().Add(selectTime)}
-	m.children(parse(src), make([]seen, len(paths)))
+	m.children(parseTree(src), make([]seen, len(paths)))
 	if m.late {
 		return "", 0, ErrSelectTime
 	}

@@ -49,8 +49,16 @@ func (r *renderer) marksHidden() bool {
 				return true
 			}
 		case "style":
-			var s styles
-			if s.read(string(a.value), false); s.none || s.set&veiled != 0 {
+			display, visibility := "", ""
+			for _, d := range readStyle(string(a.value)) {
+				switch d.property {
+				case "display":
+					display = d.value
+				case "visibility":
+					visibility = d.value
+				}
+			}
+			if display == "none" || visibility == "hidden" || visibility == "collapse" {
 				return true
 			}
 		}
