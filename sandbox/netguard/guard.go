@@ -192,6 +192,9 @@ func (t guarded) RoundTrip(req *http.Request) (*http.Response, error) {
 			res.Header.Del("Location") // http.Client would drop the response and quote the header
 		}
 	}
+	if err == nil {
+		decode(res)
+	}
 	return res, err
 }
 

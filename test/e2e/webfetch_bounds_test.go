@@ -107,6 +107,7 @@ func TestWebFetchSize(t *testing.T) {
 		"/zipped":    compressed(gzipped(t, maxPage)),
 		"/zipover":   compressed(gzipped(t, maxPage+1)),
 		"/twice":     encoded("gzip, gzip", bomb),
+		"/compress":  encoded("compress", []byte("x")),
 		"/br":        encoded("br", []byte("x")),
 		"/deflate":   encoded("deflate", []byte("x")),
 		"/identity":  encoded("identity", []byte("as it is")),
@@ -133,8 +134,9 @@ func TestWebFetchSize(t *testing.T) {
 	for range 5 {
 		wantFailure(t, "/bomb", c.fetch(site+"/bomb"), "too_large", "Response too large")
 	}
+	wantFailure(t, "/compress", c.fetch(site+"/compress"), "unsupported_content", "Error: Unsupported content encoding")
 	for _, path := range []string{"/twice", "/br", "/deflate"} {
-		wantFailure(t, path, c.fetch(site+path), "unsupported_content", "Error: Unsupported content encoding")
+		wantFailure(t, path, c.fetch(site+path), "unsupported_content", ", and it is not")
 	}
 	wantFailure(t, "/bad-gzip", c.fetch(site+"/bad-gzip"), "unsupported_content", "is gzip, and it is not")
 	if a := c.fetch(site+"/half-gzip", "maxChars", 10); a.failed() || !strings.Contains(a.text(),

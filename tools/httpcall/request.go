@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"toolserver/sandbox/netguard"
 )
 
 // UserAgent is a browser's, for sites that show nothing to others.
@@ -42,6 +44,7 @@ func PageHeader(userAgent string) map[string]string {
 		"User-Agent":      userAgent,
 		"Accept":          "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
 		"Accept-Language": "en-US,en;q=0.5",
+		"Accept-Encoding": netguard.Codings,
 	}
 }
 

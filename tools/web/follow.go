@@ -1,7 +1,6 @@
 package web
 
 import (
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -10,12 +9,12 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"strings"
 	"time"
 
 	"golang.org/x/net/publicsuffix"
 
 	"toolserver/domain"
+	"toolserver/sandbox/netguard"
 	"toolserver/tools/httpcall"
 )
 
@@ -186,20 +185,21 @@ func redirect(res *http.Response, from *url.URL) (*url.URL, error) {
 
 // read reads the body, as far as it may.
 func (p *page) read(res *http.Response) error {
-	switch encoding := strings.ToLower(res.Header.Get("Content-Encoding")); {
+	switch encoding := res.Header.Get("Content-Encoding"); {
 	case res.StatusCode/100 != 2:
 		return &httpcall.StatusError{Status: res.StatusCode, Header: res.Header, Body: beginning(res)}
 	case res.ContentLength > maxBody:
 		return tooLarge(domain.Thousands(res.ContentLength))
-	case encoding != "" && encoding != "identity" && res.ContentLength != 0: // gzip was taken off by the transport
+	case encoding != "" && res.ContentLength != 0: // those that are known were taken off
 		return unsupported(fmt.Sprintf("Unsupported content encoding %.40q", encoding), "Use another URL.")
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	coding, isCoding := errors.AsType[*netguard.CodingError](err)
 	switch {
 	case len(body) > maxBody:
 		return tooLarge("more than " + domain.Thousands(maxBody))
-	case len(body) == 0 && errors.Is(err, gzip.ErrHeader):
-		return unsupported("The site says that the body is gzip, and it is not", "Use another URL; the site is at fault.")
+	case len(body) == 0 && isCoding:
+		return unsupported("The site says that the body is "+coding.Coding+", and it is not", "Use another URL; the site is at fault.")
 	case err != nil && len(body) > 0 && !errors.Is(err, context.Canceled): // it ended before the body did, or the time did
 		p.missing, p.late = -1, httpcall.IsTimeout(err)
 		if res.ContentLength > 0 {

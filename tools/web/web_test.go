@@ -115,7 +115,7 @@ func TestFetch(t *testing.T) {
 			stopped <- false
 		},
 		"/br": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Encoding", "br")
+			w.Header().Set("Content-Encoding", "compress")
 			io.WriteString(w, "x")
 		},
 		"/short": func(w http.ResponseWriter, _ *http.Request) {
@@ -151,7 +151,7 @@ func TestFetch(t *testing.T) {
 		{Name: "too large", Args: arg(base + "/over"), Fail: true, ErrorType: "too_large", Want: "Error: Response too large (more than 2,000,000 bytes, max 2,000,000 bytes)\n"},
 		{Name: "just right", Args: `{"url":"` + base + `/limit","maxChars":10}`, Want: "Length: 10 chars (truncated from 2,000,000)\n"},
 		{Name: "bomb", Args: arg(base + "/bomb"), Fail: true, ErrorType: "too_large"},
-		{Name: "encoding", Args: arg(base + "/br"), Fail: true, ErrorType: "unsupported_content", Want: `encoding "br"`},
+		{Name: "encoding", Args: arg(base + "/br"), Fail: true, ErrorType: "unsupported_content", Want: `encoding "compress"`},
 		{Name: "connection ends", Args: arg(base + "/short"), Wants: []string{"only this", "[The connection ended early, so the end is missing: 9 of 100 bytes came]"}},
 		{Name: "deep", Args: arg(base + "/deep"), Want: "--- Content ---\n\nbottom"},
 		{Name: "selector", Args: `{"url":"` + base + `/parts","selector":"main"}`, Wants: []string{"Title: T\n", "--- Content ---\n\none\n\ntwo\n\nthree"}},
