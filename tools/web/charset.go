@@ -2,6 +2,9 @@ package web
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
 	"mime"
 	"strings"
 	"unicode/utf8"
@@ -12,44 +15,81 @@ import (
 	"toolserver/tools/files/textfile"
 )
 
-// decode makes UTF-8 of a body, names the charset it was in, and says whether that is a
-// guess: what a byte order mark says, or else the header, the document itself, that it is
-// valid UTF-8, or a guess. Undecodable bytes become U+FFFD, as in browsers.
-func decode(body []byte, contentType string) (text, name string, guessed bool) {
+// decode makes UTF-8 of a body and names the charset it was in: what a byte order mark says, or else the header, the document
+// itself, that it is valid UTF-8, or a guess. What the body is not valid in does not count, if it is in something else; the note
+// says so, or that it is a guess. Undecodable bytes become U+FFFD, as in browsers.
+func decode(body []byte, contentType string) (text, name, note string) {
+	own := declared(body, contentType)
 	_, name, certain := charset.DetermineEncoding(body, contentType)
 	if !certain { // neither a mark nor the header
-		name, guessed = charsetOf(body, contentType)
+		name = own
 	}
-	enc, _ := charset.Lookup(name)
-	if enc != nil && name != "utf-8" {
-		if decoded, err := enc.NewDecoder().Bytes(body); err == nil {
-			return strings.TrimPrefix(string(decoded), "\ufeff"), name, guessed
+	if claimed := name; claimed == "" || !fits(body, claimed) || claimed != "utf-8" && surelyUTF8(body) {
+		found, guessed := detect(body, own)
+		switch {
+		case claimed == "" && guessed:
+			note = fmt.Sprintf("the page does not say its charset; it was read as %s, which is a guess", found)
+		case claimed != "" && (!fits(body, found) || guessed && strings.Count(string([]rune(string(body))), "\ufffd") < leastInvalid):
+			found = claimed
+		case claimed != "":
+			note = fmt.Sprintf("the page is said to be in %s, in which it is not valid; it was read as %s", claimed, found)
+		}
+		name = found
+	}
+	if name != "utf-8" {
+		if decoded, err := decoded(body, name); err == nil {
+			return strings.TrimPrefix(string(decoded), "\ufeff"), name, note
 		}
 	}
-	return strings.TrimPrefix(strings.ToValidUTF8(string(body), "\ufffd"), "\ufeff"), "utf-8", false
+	return strings.TrimPrefix(strings.ToValidUTF8(string(body), "\ufffd"), "\ufeff"), "utf-8", note
 }
 
-// charsetOf returns the label of the charset of a body whose header names none, and
-// whether that is a guess.
-func charsetOf(body []byte, contentType string) (name string, guessed bool) {
-	if media, _, _ := mime.ParseMediaType(contentType); isJSON(media) { // an unreadable type is none
-		return "utf-8", false // RFC 8259, section 8.1
+// leastInvalid is how many bytes in a body are no UTF-8 when a guess counts more than what it is said to be.
+const leastInvalid = 6
+
+func decoded(body []byte, name string) ([]byte, error) {
+	enc, _ := charset.Lookup(name)
+	if enc == nil {
+		return nil, errors.New("no such charset")
 	}
-	if _, name := charset.Lookup(declared(body)); strings.HasPrefix(name, "utf-16") {
-		return "utf-8", false // or the declaration could not have been read
-	} else if name != "" {
-		return name, false
+	return enc.NewDecoder().Bytes(body)
+}
+
+// fits reports whether a body is valid in a charset: hardly anything in it is undecodable or a control character.
+func fits(body []byte, name string) bool {
+	if name == "utf-8" {
+		return mostlyUTF8(body)
 	}
-	if bytes.Contains(body, []byte("\x1b$B")) || bytes.Contains(body, []byte("\x1b$@")) { // ASCII but for what these begin
+	text, err := decoded(body, name)
+	foreign, bad := 0, 0
+	for i, r := range string(text) {
+		switch {
+		case r == utf8.RuneError && i+len("\ufffd") < len(text) || r == 0 || 0x7f < r && r < 0xa0:
+			bad++
+		case r >= utf8.RuneSelf:
+			foreign++
+		}
+	}
+	return err == nil && bad*50 <= foreign
+}
+
+// surelyUTF8 reports whether a body is UTF-8 that makes no sense in any other charset, although it may be valid in it.
+func surelyUTF8(body []byte) bool { return utf8.Valid(body) && len(body)-utf8.RuneCount(body) >= 2*leastInvalid }
+
+// detect returns the charset of a body, which may say its own, and whether that is a guess.
+func detect(body []byte, own string) (name string, guess bool) {
+	switch {
+	case surelyUTF8(body):
+		return "utf-8", false
+	case own != "" && fits(body, own):
+		return own, false
+	case bytes.Contains(body, []byte("\x1b$B")) || bytes.Contains(body, []byte("\x1b$@")): // ASCII but for what these begin
 		return "iso-2022-jp", false
-	}
-	if mostlyUTF8(body) {
+	case mostlyUTF8(body):
 		return "utf-8", false
 	}
-	if _, name := charset.Lookup(textfile.Guess(body)); name != "" {
-		return name, true
-	}
-	return "windows-1252", true
+	_, name = charset.Lookup(textfile.Guess(body))
+	return cmp.Or(name, "windows-1252"), true
 }
 
 // mostlyUTF8 reports whether a body is UTF-8, except a character cut off at its end
@@ -81,11 +121,19 @@ var declaration = lazyregexp.New(`(?i)<(?:meta\s[^>]*?charset|\?xml\s[^>]*?encod
 // comment is what declares nothing; one that is cut off reaches to the end.
 var comment = lazyregexp.New(`(?s)<!--.*?(?:-->|$)`)
 
-// declared returns the charset that a document says it is in, or "".
-func declared(body []byte) string {
-	head := comment().ReplaceAll(body[:min(len(body), prescan)], nil)
-	if m := declaration().FindSubmatch(head); m != nil {
-		return string(m[1])
+// declared returns the charset that a document says it is in, or "". That of JSON is UTF-8 (RFC 8259, section 8.1).
+func declared(body []byte, contentType string) string {
+	if media, _, _ := mime.ParseMediaType(contentType); isJSON(media) { // an unreadable type is none
+		return "utf-8"
 	}
-	return ""
+	head := comment().ReplaceAll(body[:min(len(body), prescan)], nil)
+	m := declaration().FindSubmatch(head)
+	if m == nil {
+		return ""
+	}
+	_, name := charset.Lookup(string(m[1]))
+	if strings.HasPrefix(name, "utf-16") { // or the declaration could not have been read
+		return "utf-8"
+	}
+	return name
 }

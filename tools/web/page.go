@@ -31,7 +31,7 @@ type page struct {
 	size       int    // of the body
 	media      string // type/subtype
 	charset    string
-	guessed    bool // that this is the charset
+	doubt      string // about the charset
 	text       string
 	title      string
 
@@ -57,7 +57,7 @@ func (p *page) decode(body []byte) {
 	if !isText(p.media) {
 		return
 	}
-	p.text, p.charset, p.guessed = decode(body, contentType)
+	p.text, p.charset, p.doubt = decode(body, contentType)
 	if isHTML(p.media) {
 		source := p.text
 		if p.media == "application/xhtml+xml" {
@@ -183,8 +183,8 @@ func (p *page) head(in input, made *rendered) string {
 	if p.title != "" {
 		fmt.Fprintf(&b, "Title: %s\n", p.title)
 	}
-	if p.guessed {
-		fmt.Fprintf(&b, "Note: the page does not say its charset; it was read as %s, which is a guess\n", p.charset)
+	if p.doubt != "" {
+		fmt.Fprintf(&b, "Note: %s\n", p.doubt)
 	}
 	for _, note := range made.notes {
 		fmt.Fprintf(&b, "Note: %s\n", note)

@@ -325,6 +325,7 @@ func TestCharsets(t *testing.T) {
 	add("stray", "text/plain", strings.Repeat("été ", 50)+"\xff.", strings.Repeat("été ", 50)+"\ufffd.", "utf-8")
 	add("bom", "text/plain; charset=windows-1252", "\xef\xbb\xbfé", "é", "utf-8")
 	add("utf16le", "text/plain", "\xff\xfeh\x00i\x00\xe9\x00", "hié", "utf-16le")
+	add("mojibake", "text/html", "<p>caf\xc3\x83\xc2\xa9", "cafÃ©", "utf-8")
 	add("utf16be", "text/plain; charset=utf-16be", "\x00h\x00i", "hi", "utf-16be")
 	add("undeclared", "text/html", "<p>"+ascii+"ende: é日", strings.TrimSpace(ascii)+" ende: é日", "utf-8")
 	add("guessed", "text/plain", "Le caf\xe9 est tr\xe8s bon, \xe0 c\xf4t\xe9 de la for\xeat o\xf9 il a \xe9t\xe9", "Le café est très bon, à côté de la forêt où il a été", "windows-1252")
@@ -333,6 +334,18 @@ func TestCharsets(t *testing.T) {
 	add("broken", "text/plain; charset=utf-8", "a\xffb", "a\ufffdb", "utf-8")
 	add("meta16", "text/html", `<meta charset=utf-16><p>é`, "é", "utf-8")
 	add("json16", "application/json", "\xff\xfe[\x001\x00]\x00", "[\n  1\n]", "utf-16le")
+	// What it is said to be in is not so.
+	const chinese = "\xc4\xe3\xba\xc3\xa3\xac\xca\xc0\xbd\xe7"
+	add("not-gbk", "text/html; charset=utf-8", `<meta charset=gbk><p>`+chinese, "你好，世界", "gbk")
+	add("not-big5", "text/html; charset=utf-8", `<meta charset=big5><p>`+"\xa4\xe9\xa5\xbb", "日本", "big5")
+	add("not-sjis", "text/html; charset=utf-8", `<meta charset=shift_jis><p>`+"\x93\xfa\x96\x7b", "日本", "shift_jis")
+	add("not-euckr", "text/html; charset=utf-8", `<meta charset=euc-kr><p>`+"\xc7\xd1\xb1\xdb", "한글", "euc-kr")
+	add("not-gb18030", "text/html; charset=utf-8", `<meta charset=gb18030><p>`+"\x95\x32\x82\x36\xc4\xe3", "𠀀你", "gb18030")
+	add("not-1251", "text/plain; charset=utf-8", "\xcf\xf0\xe8\xe2\xe5\xf2, \xec\xe8\xf0", "Привет, мир", "windows-1251")
+	add("not-metagbk", "text/html", "<meta charset=gbk><p>日本語の文字です。", "日本語の文字です。", "utf-8")
+	add("not-header", "text/plain; charset=shift_jis", "Grüße, 日本語: être, ça", "Grüße, 日本語: être, ça", "utf-8")
+	add("unmarked16", "text/plain", "G\x00r\x00\xfc\x00\xdf\x00e\x00 \x00a\x00b\x00", "Grüße ab", "utf-16le")
+	add("not-16", "text/plain; charset=utf-8", "\x00G\x00r\x00\xfc\x00\xdf\x00e\x00 \x00a\x00b\x00\xe9\x00\xe9\x00\xe9\x00\xe9", "Grüße abéééé", "utf-16be")
 	base := site(t, routes)
 	tool := fetchTool(t, web.Options{}, sandbox.ToolPolicy{}, base)
 	for name, w := range want {
@@ -341,8 +354,11 @@ func TestCharsets(t *testing.T) {
 			if got, _ := content(t, res); got != w[0] {
 				t.Errorf("%q; want %q", got, w[0])
 			}
-			if said := strings.Contains(res.Content[0].Text, "Note: the page does not say its charset"); said != (name == "guessed") {
+			if said := strings.Contains(res.Content[0].Text, "Note: the page does not say its charset"); said != (name == "guessed" || name == "unmarked16") {
 				t.Errorf("says that it is a guess: %t", said)
+			}
+			if said := strings.Contains(res.Content[0].Text, "Note: the page is said to be in "); said != strings.HasPrefix(name, "not-") {
+				t.Errorf("says that it is in another: %t", said)
 			}
 			if b, _ := json.Marshal(res.Meta); !strings.Contains(string(b), `"charset":"`+w[1]+`"`) {
 				t.Errorf("%s; want charset %s", b, w[1])

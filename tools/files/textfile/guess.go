@@ -23,7 +23,10 @@ func Guess(sample []byte) string {
 	if foreignBytes(sample) > 0 && plausible(sample, Charset{}, partial) {
 		return utf8Name
 	}
-	best, most := "", 0
+	best, most := guessWide(sample), 0
+	if best != "" {
+		return best
+	}
 	for _, s := range scripts {
 		if n := s.count(sample); n > most {
 			best, most = s.charset, n
