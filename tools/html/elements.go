@@ -53,10 +53,11 @@ const (
 	frame
 	quote
 	superscript
-	formula
-	symbol   // in a formula
-	shadow   // a template
-	emphasis // bold, italic, struck or code in Markdown
+	formulas
+	symbol    // in a formula
+	annotated // with how it is read
+	shadow    // a template
+	emphasis  // bold, italic, struck or code in Markdown
 )
 
 // roleOf returns what an element does. It is a switch because it is asked for every tag; a map costs a tenth of all time.
@@ -107,9 +108,11 @@ func roleOf(name string) role {
 	case "sup":
 		return superscript
 	case "math":
-		return formula
+		return formulas
 	case "mi", "mn", "mo", "ms", "mtext":
 		return symbol
+	case "rp", "rt", "ruby":
+		return annotated
 	case "template":
 		return shadow
 	case "b", "code", "del", "em", "i", "kbd", "s", "samp", "strike", "strong", "tt", "var":

@@ -262,7 +262,7 @@ func (v *viewer) look(n *html.Node, around sight) (s sight, gone bool) {
 // inlineByItself reports whether an element is part of a line, and has no box, unless it is declared to.
 func inlineByItself(n *html.Node) bool {
 	switch roleOf(n.Data) {
-	case inline, anchor, emphasis, superscript, quote, formula, symbol:
+	case inline, anchor, emphasis, superscript, quote, formulas, symbol, annotated:
 		return n.DataAtom == atom.Tt || !strings.HasPrefix(n.Data, "t") // parts of tables
 	}
 	return n.DataAtom == atom.Cite

@@ -22,9 +22,12 @@ type renderer struct {
 	skipMarked bool
 	unshown    unshown
 
-	skip    string // the element that is skipped, or ""
-	depth   int    // of elements of that name in it
-	foreign int    // foreignObject elements open in it
+	skip     string // the element that is skipped, or ""
+	depth    int    // of elements of that name in it
+	skipsTeX bool   // it is a script with a formula, which is shown
+	foreign  int    // foreignObject elements open in it
+
+	bracket, bracketsOwn bool // of ruby: one of ours is open, the author has some
 }
 
 func newRenderer(src string, o Options) *renderer {
@@ -97,6 +100,11 @@ func (r *renderer) tag() {
 
 func (r *renderer) start() {
 	role := roleOf(r.name)
+	if (r.mentions(&r.nextKaTeX) || r.mentions(&r.nextMathJax)) && r.saidTwice() {
+		r.keepApart()
+		r.skipElement()
+		return
+	}
 	if r.skipMarked && role != skipped && role != dropped && r.marked() {
 		r.skipUnshown()
 		return
@@ -157,8 +165,10 @@ func (r *renderer) start() {
 		r.text([]byte{'"'})
 	case superscript:
 		r.power, r.due = true, true
-	case formula:
+	case formulas:
 		r.startFormula()
+	case annotated:
+		r.reading()
 	case shadow: // browsers show a template with the attribute
 		if r.attr("shadowrootmode") == "" {
 			r.skipElement()
@@ -184,7 +194,7 @@ func (r *renderer) end() {
 		}
 	case emphasis:
 		r.closeMark(markOf(r.name))
-	case object, image, button, symbol, formula:
+	case object, image, button, symbol, formulas:
 		r.keepApart()
 	case lineBreak: // browsers read </br> as <br>
 		r.lineBreak()
@@ -207,6 +217,8 @@ func (r *renderer) end() {
 		r.text([]byte{'"'})
 	case superscript:
 		r.power = false
+	case annotated:
+		r.reading()
 	}
 }
 
@@ -277,6 +289,7 @@ func (r *renderer) drop() {
 	if r.name == "iframe" {
 		r.keepApart()
 	}
+	r.skipsTeX = r.name == "script" && strings.HasPrefix(r.attr("type"), "math/tex")
 	if (r.name != "iframe" || r.closes(r.name)) && !r.empty() {
 		r.skip, r.depth = r.name, 1
 	}
@@ -284,6 +297,7 @@ func (r *renderer) drop() {
 
 // skipElement passes over an element, if it has an end at all.
 func (r *renderer) skipElement() {
+	r.skipsTeX = false
 	if r.kind == html.SelfClosingTagToken && r.name == "svg" || !r.closes(r.name) {
 		return
 	}
@@ -294,6 +308,11 @@ func (r *renderer) skipElement() {
 func (r *renderer) skipping() {
 	switch {
 	case r.kind == html.TextToken:
+		if r.skipsTeX {
+			r.keepApart()
+			r.text(r.content())
+			r.keepApart()
+		}
 	case roleOf(r.skip) == dropped && !(r.name == r.skip && r.kind == html.EndTagToken): // it was never closed
 		r.skip = ""
 		r.tag()
@@ -310,15 +329,5 @@ func (r *renderer) skipping() {
 	case r.skip == "svg" && r.foreign == 0 && roleOf(r.name).breaksOut():
 		r.skip = ""
 		r.tag()
-	}
-}
-
-// startFormula writes a formula as its author spelled it out, if so.
-func (r *renderer) startFormula() {
-	r.keepApart()
-	if alt := r.attr("alttext"); alt != "" && r.closes("math") {
-		r.text([]byte(alt))
-		r.keepApart()
-		r.skipElement()
 	}
 }
