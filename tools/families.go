@@ -11,6 +11,7 @@ import (
 	"toolserver/tools/anthropic"
 	"toolserver/tools/declare"
 	"toolserver/tools/files"
+	"toolserver/tools/files/content"
 	"toolserver/tools/google"
 	"toolserver/tools/google/signin"
 	"toolserver/tools/jq"
@@ -88,8 +89,9 @@ func families(d Deps) []family {
 			return offer(shell.Tools(d.Sandbox.Sandbox, d.ShellOptions), nil)
 		}},
 		{"system", onSystem, false, func(Deps) (domain.Offer, error) { return offer(system.Tools(onSystem)) }},
-		{"web", d.Web, false, func(d Deps) (domain.Offer, error) {
-			return offer(web.Tools(d.Sandbox.For(web.Name).Fetcher(), d.Web), nil)
+		{"web", d.Web, true, func(d Deps) (domain.Offer, error) {
+			held := d.Sandbox.For(web.Name)
+			return offer(web.Tools(held.Fetcher(), content.NewReader(held.Filters()), d.Web), nil)
 		}},
 		{"websearch", d.Search, false, func(d Deps) (domain.Offer, error) { return offer(websearch.Tools(d.client, d.Search)) }},
 		{"linkedin", d.LinkedIn, false, func(d Deps) (domain.Offer, error) { return offer(linkedin.Tools(d.client, d.LinkedIn)) }},

@@ -206,11 +206,11 @@ func TestWebFetchHostileMemory(t *testing.T) {
 	c.ping()
 }
 
-// TestWebFetchUnreadable says in words what to do about content that is not text.
+// TestWebFetchUnreadable says in words what to do about content that cannot be read.
 func TestWebFetchUnreadable(t *testing.T) {
 	t.Parallel()
 	site := serveSite(t, map[string]http.HandlerFunc{"/pdf": body("application/pdf", "%PDF-1.7"), "/png": body("image/png", "\x89PNG")})
 	c := openFetch(t, "", site)
-	wantFailure(t, "pdf", c.fetch(site+"/pdf"), "unsupported_content", "save the file: read_file reads it")
-	wantFailure(t, "png", c.fetch(site+"/png"), "unsupported_content", "Fetch the page that shows it")
+	wantFailure(t, "pdf", c.fetch(site+"/pdf"), "is_binary", "is not a readable .pdf file")
+	wantFailure(t, "png", c.fetch(site+"/png"), "unsupported_content", "Look for another form of it")
 }

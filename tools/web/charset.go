@@ -74,7 +74,9 @@ func fits(body []byte, name string) bool {
 }
 
 // surelyUTF8 reports whether a body is UTF-8 that makes no sense in any other charset, although it may be valid in it.
-func surelyUTF8(body []byte) bool { return utf8.Valid(body) && len(body)-utf8.RuneCount(body) >= 2*leastInvalid }
+func surelyUTF8(body []byte) bool {
+	return utf8.Valid(body) && len(body)-utf8.RuneCount(body) >= 2*leastInvalid
+}
 
 // detect returns the charset of a body, which may say its own, and whether that is a guess.
 func detect(body []byte, own string) (name string, guess bool) {

@@ -60,10 +60,6 @@ type rendered struct {
 
 // render makes the content that is shown.
 func (p *page) render(in input) (*rendered, error) {
-	if !isText(p.media) {
-		message := fmt.Sprintf("Unsupported content type %s (%s bytes)", p.media, domain.Thousands(p.size))
-		return nil, unsupported(message, instead(p.media))
-	}
 	key := renderKey{in.Format, in.Content, in.Selector, in.Links, in.Hidden}
 	p.last.mu.Lock()
 	defer p.last.mu.Unlock()
@@ -87,6 +83,18 @@ func (p *page) convert(key renderKey) (*rendered, error) {
 		return nil, unsupported("only HTML has parts to select, and this is "+p.media, "Leave selector out.")
 	}
 	made := &rendered{text: p.text}
+	if o := p.opened; o != nil {
+		if key.format != "raw" || p.text == "" {
+			made.text = o.Text
+		}
+		if o.Note != "" {
+			made.notes = append(made.notes, "this is not all of it: "+o.Note)
+		}
+		if o.Picture != nil {
+			made.notes = append(made.notes, fmt.Sprintf("an image of %d x %d pixels, shown with %d x %d", o.Picture.Width, o.Picture.Height, o.Picture.Shown[0], o.Picture.Shown[1]))
+		}
+		return made, nil
+	}
 	if key.content == "article" {
 		made.notes = []string{"only HTML has an article to find, so this is everything"}
 	}
@@ -116,6 +124,9 @@ func (p *page) convertHTML(key renderKey) (*rendered, error) {
 	if p.media == "application/xhtml+xml" && key.format != "raw" {
 		source = html.FromXHTML(source)
 	}
+	if !key.hidden && key.format != "raw" {
+		source, made.hidden = html.Shown(source)
+	}
 	if key.selector != "" {
 		selected, err := selectParts(source, key.selector)
 		if err != nil {
@@ -126,8 +137,13 @@ func (p *page) convertHTML(key renderKey) (*rendered, error) {
 	clues := html.Clues{}
 	if key.content == "article" {
 		clues = html.FindClues(source, base)
-		switch article := html.Article(source, base); {
-		case utf8.RuneCountInString(html.Text(article, html.Options{Links: html.None})) >= leastArticle:
+		article := html.Article(source, base)
+		switch chars := runes(article); {
+		case chars >= leastArticle:
+			if all := runes(source); chars < leastKept && chars*2 < all {
+				made.notes = append(made.notes, fmt.Sprintf("the article has %s of the %s characters of the page; content=\"page\" returns all",
+					domain.Thousands(chars), domain.Thousands(all)))
+			}
 			source, base = article, p.url
 		default:
 			made.notes = append(made.notes, "no article was found on this page, so this is all of it")
@@ -137,15 +153,25 @@ func (p *page) convertHTML(key renderKey) (*rendered, error) {
 		made.text = source
 		return made, nil
 	}
-	made.text, made.hidden = html.Convert(source, key.options(base), key.format == "markdown")
+	text, hidden := html.Convert(source, key.options(base), key.format == "markdown")
+	made.text, made.hidden = text, made.hidden+hidden
 	if key.selector == "" {
 		p.explainLittle(made, clues, base)
 	}
 	return made, nil
 }
 
-// leastArticle is how many characters an article has.
-const leastArticle = 140
+const (
+	// leastArticle is how many characters an article has.
+	leastArticle = 140
+	// leastKept is how many characters of an article are enough, however little that is of the page.
+	leastKept = 1500
+)
+
+// runes returns how many characters of text a document has.
+func runes(source string) int {
+	return utf8.RuneCountInString(html.Text(source, html.Options{Links: html.None, SkipMarked: true}))
+}
 
 // selectParts returns the parts of a document that a selector names.
 func selectParts(source, selector string) (string, error) {
@@ -176,13 +202,6 @@ func unsupported(message, hint string) error {
 // instead returns what to do about content that is not text.
 func instead(media string) string {
 	switch kind, _, _ := strings.Cut(media, "/"); {
-	case media == "application/pdf":
-		return "A PDF is not read from the web. Look for the same text as HTML, such as its abstract page, or ask the user to save the file: " +
-			"read_file reads it."
-	case strings.Contains(media, "officedocument"):
-		return "Office documents are not read from the web. Ask the user to save the file: read_file reads it."
-	case kind == "image":
-		return "Images are not read from the web. Fetch the page that shows it for what is written about it, or ask the user to save the file: read_file shows images."
 	case kind == "audio" || kind == "video":
 		return "Sound and video are not read. Look for a transcript or captions."
 	}

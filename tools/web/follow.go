@@ -15,6 +15,8 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox/netguard"
+	"toolserver/tools/files/content"
+	"toolserver/tools/files/document"
 	"toolserver/tools/httpcall"
 )
 
@@ -24,8 +26,8 @@ const (
 )
 
 // tooLarge is the failure of a body over the limit, whose size may be unknown.
-func tooLarge(size string) *httpcall.Failure {
-	message := fmt.Sprintf("Response too large (%s bytes, max %s bytes)", size, domain.Thousands(maxBody))
+func tooLarge(size string, most int64) *httpcall.Failure {
+	message := fmt.Sprintf("Response too large (%s bytes, max %s bytes)", size, domain.Thousands(most))
 	return &httpcall.Failure{Type: "too_large", Message: message, Hint: "Fetch a smaller page, or a part of it if the site offers one."}
 }
 
@@ -61,7 +63,7 @@ func (f *fetcher) fetch(ctx context.Context, u *url.URL, known *page) (p *page, 
 			if res.StatusCode == http.StatusNotModified && same != nil {
 				return same.renewed(res.Header), true, nil
 			}
-			return p, false, p.read(res)
+			return p, false, p.read(res, f.contents)
 		}
 		if jar == nil && len(res.Header["Set-Cookie"]) > 0 {
 			jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // the error is always nil
@@ -184,20 +186,31 @@ func redirect(res *http.Response, from *url.URL) (*url.URL, error) {
 }
 
 // read reads the body, as far as it may.
-func (p *page) read(res *http.Response) error {
+func (p *page) read(res *http.Response, contents *content.Reader) error {
 	switch encoding := res.Header.Get("Content-Encoding"); {
 	case res.StatusCode/100 != 2:
 		return &httpcall.StatusError{Status: res.StatusCode, Header: res.Header, Body: beginning(res)}
-	case res.ContentLength > maxBody:
-		return tooLarge(domain.Thousands(res.ContentLength))
 	case encoding != "" && res.ContentLength != 0: // those that are known were taken off
 		return unsupported(fmt.Sprintf("Unsupported content encoding %.40q", encoding), "Use another URL.")
 	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	most := int64(maxBody)
+	body, err := io.ReadAll(io.LimitReader(res.Body, document.HeadSize))
+	p.media = mediaType(res.Header.Get("Content-Type"), body)
+	if p.document(body).Type.Kind != document.Other {
+		most = maxDocument
+	}
+	if res.ContentLength > most {
+		return tooLarge(domain.Thousands(res.ContentLength), most)
+	}
+	if err == nil {
+		var rest []byte
+		rest, err = io.ReadAll(io.LimitReader(res.Body, most+1-int64(len(body))))
+		body = append(body, rest...)
+	}
 	coding, isCoding := errors.AsType[*netguard.CodingError](err)
 	switch {
-	case len(body) > maxBody:
-		return tooLarge("more than " + domain.Thousands(maxBody))
+	case int64(len(body)) > most:
+		return tooLarge("more than "+domain.Thousands(most), most)
 	case len(body) == 0 && isCoding:
 		return unsupported("The site says that the body is "+coding.Coding+", and it is not", "Use another URL; the site is at fault.")
 	case err != nil && len(body) > 0 && !errors.Is(err, context.Canceled): // it ended before the body did, or the time did
@@ -210,8 +223,7 @@ func (p *page) read(res *http.Response) error {
 	}
 	p.status, p.header, p.at, p.checked = res.StatusCode, res.Header, time.Now(), time.Now()
 	p.lifetime, p.stored = freshness(res.Header)
-	p.decode(body)
-	return nil
+	return p.decode(res.Request.Context(), contents, body)
 }
 
 const (

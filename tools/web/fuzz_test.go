@@ -98,7 +98,7 @@ func FuzzLittle(f *testing.F) {
 	f.Add("<article><p>x</article>", "markdown", "article")
 	f.Fuzz(func(t *testing.T, body, format, content string) {
 		p := &page{url: &url.URL{Scheme: "https", Host: "example.com"}, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}}
-		p.decode([]byte(body))
+		_ = p.decode(t.Context(), nil, []byte(body))
 		made, err := p.render(input{Format: format, Content: content, Links: "inline"})
 		if err != nil {
 			t.Fatal(err)

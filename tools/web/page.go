@@ -1,8 +1,11 @@
 package web
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -13,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"toolserver/domain"
+	"toolserver/tools/files/content"
+	"toolserver/tools/files/document"
 	"toolserver/tools/html"
 )
 
@@ -33,6 +38,7 @@ type page struct {
 	charset    string
 	doubt      string // about the charset
 	text       string
+	opened     *content.Content // of a document or an image
 	title      string
 
 	checked  time.Time     // when the site last confirmed the page
@@ -51,11 +57,22 @@ type rendering struct {
 }
 
 // decode makes text of the body.
-func (p *page) decode(body []byte) {
+func (p *page) decode(ctx context.Context, contents *content.Reader, body []byte) error {
 	contentType := p.header.Get("Content-Type")
-	p.size, p.last, p.media = len(body), &rendering{}, mediaType(contentType, body)
-	if !isText(p.media) {
-		return
+	p.size, p.last = len(body), &rendering{}
+	if bytes.HasPrefix(body, []byte("\x1f\x8b")) && isText(p.media) { // a coding that is not said
+		if z, err := gzip.NewReader(bytes.NewReader(body)); err == nil {
+			if unzipped, err := io.ReadAll(io.LimitReader(z, maxBody+1)); err == nil && len(unzipped) <= maxBody {
+				body, p.size = unzipped, len(unzipped)
+			}
+		}
+	}
+	if s := p.document(body); s.Type.Kind != document.Other {
+		if err := p.open(ctx, contents, s); err != nil || s.Type.Kind < document.Notebook || s.Type.Kind > document.Mail {
+			return err
+		}
+	} else if !isText(p.media) {
+		return unsupported(fmt.Sprintf("Unsupported content type %s (%s bytes)", p.media, domain.Thousands(p.size)), instead(p.media))
 	}
 	p.text, p.charset, p.doubt = decode(body, contentType)
 	if isHTML(p.media) {
@@ -68,6 +85,19 @@ func (p *page) decode(body []byte) {
 			p.title = string(runes[:maxTitle]) + "…"
 		}
 	}
+	return nil
+}
+
+// cost is what the page takes in the cache.
+func (p *page) cost() int64 {
+	n := 2*len(p.text) + 8<<10
+	if p.opened != nil {
+		n += len(p.opened.Text)
+		if p.opened.Picture != nil {
+			n += len(p.opened.Picture.Data)
+		}
+	}
+	return int64(n)
 }
 
 const (
@@ -85,6 +115,9 @@ func mediaType(contentType string, body []byte) string {
 	}
 	if media == "" || media == "application/octet-stream" || !strings.Contains(media, "/") {
 		return sniff(body)
+	}
+	if sniffed := sniff(body); !isText(media) && len(body) > 0 && isText(sniffed) && mostlyUTF8(body) { // an error page, say
+		return sniffed
 	}
 	return media
 }
@@ -134,6 +167,9 @@ func (p *page) answer(ctx context.Context, in input, made *rendered, cached bool
 		b.WriteString("]")
 	}
 	res := domain.Text(b.String())
+	if p.opened != nil && p.opened.Picture != nil {
+		res.Content = append(res.Content, domain.Content{Type: domain.ImageContent, Data: p.opened.Picture.Data, MIMEType: p.opened.Picture.MIME})
+	}
 	meta := &pageMeta{
 		URL: in.URL, FinalURL: p.url.String(), Redirects: p.redirects, Status: p.status, ContentType: p.media, Charset: p.charset,
 		Title: p.title, Length: shown, TotalLength: total, StartIndex: in.StartIndex, Truncated: next < total,

@@ -21,7 +21,7 @@ func (open) ExplicitlyAllowed(u *url.URL) bool        { return strings.HasPrefix
 
 func TestHostLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newFetcher(open{}, Options{})
+		f := newFetcher(open{}, nil, Options{})
 		ask := func(host string) {
 			release, err := f.limiter(&url.URL{Host: host}).Acquire(t.Context(), false)
 			if err != nil {

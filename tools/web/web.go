@@ -13,6 +13,7 @@ import (
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/tools/declare"
+	"toolserver/tools/files/content"
 	"toolserver/tools/httpcall"
 )
 
@@ -50,18 +51,18 @@ const category = "web"
 // Declared returns what web_fetch declares.
 func Declared() declare.Group {
 	return declare.Group{Category: category, Heading: "Web", Tools: []declare.Tool{
-		{Owner: sandbox.Owner{Tool: Name, Fetches: Name, AnyHost: true}},
+		{Owner: sandbox.Owner{Tool: Name, Fetches: Name, AnyHost: true, Filters: content.Programs()}},
 	}}
 }
 
-// Tools returns web_fetch.
-func Tools(network Network, o Options) []domain.Tool {
-	return []domain.Tool{newFetcher(network, o).tool()}
+// Tools returns web_fetch, which has documents read by contents.
+func Tools(network Network, contents *content.Reader, o Options) []domain.Tool {
+	return []domain.Tool{newFetcher(network, contents, o).tool()}
 }
 
-func newFetcher(network Network, o Options) *fetcher {
+func newFetcher(network Network, contents *content.Reader, o Options) *fetcher {
 	o.Timeout, o.UserAgent = cmp.Or(o.Timeout, DefaultTimeout), cmp.Or(o.UserAgent, httpcall.UserAgent)
-	f := &fetcher{network: network, options: o, articles: semaphore.NewWeighted(maxArticles)}
+	f := &fetcher{network: network, contents: contents, options: o, articles: semaphore.NewWeighted(maxArticles)}
 	f.cache.MaxSize, f.cache.Renew = cacheBytes, true
 	f.hosts.MaxEntries, f.hosts.Renew = maxHosts, true
 	return f

@@ -17,6 +17,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	documents "toolserver/tools/files/content"
 	"toolserver/tools/httpcall"
 	"toolserver/tools/tooltest"
 	"toolserver/tools/web"
@@ -41,7 +42,7 @@ func fetchTool(t testing.TB, o web.Options, p sandbox.ToolPolicy, hosts ...strin
 		hosts[i] = strings.TrimPrefix(hosts[i], "http://")
 	}
 	p.PrivateHosts = hosts
-	return web.Tools(fetcher(t, p), o)[0]
+	return web.Tools(fetcher(t, p), documents.NewReader(nil), o)[0]
 }
 
 // fetcher is what web_fetch is handed under a policy.
@@ -136,7 +137,7 @@ func TestFetch(t *testing.T) {
 		{Name: "text", Args: arg(base + "/text"), Want: "Content-Type: text/plain\nLength: 9 chars\n\n--- Content ---\n\na  b\n<p>c"},
 		{Name: "sniffed", Args: arg(base + "/none"), Want: "Content-Type: text/html\nLength: 7 chars\n\n--- Content ---\n\nsniffed"},
 		{Name: "empty", Args: arg(base + "/empty"), Exact: "URL: " + base + "/empty\nStatus: 200\nContent-Type: text/plain\nNote: the site sent no content\nLength: 0 chars\n\n--- Content ---\n\n"},
-		{Name: "image", Args: arg(base + "/png"), Fail: true, ErrorType: "unsupported_content", Want: "Error: Unsupported content type image/png (11 bytes)\nImages are not read from the web. "},
+		{Name: "image", Args: arg(base + "/png"), Fail: true, ErrorType: "invalid_image", Want: "is not a whole image/png image"},
 		{Name: "not found", Args: arg(base + "/404"), Fail: true, ErrorType: "not_found", Exact: "Error: HTTP 404 fetching " + base + "/404\nCheck the URL, or try another page.\nThe site says: 404 page not found"},
 		{Name: "server error", Args: arg(base + "/500"), Fail: true, ErrorType: "http_status", Exact: "Error: HTTP 500 fetching " + base + "/500\nThe site has a problem; try again later."},
 		{Name: "asked to wait", Args: arg(base + "/429"), Fail: true, ErrorType: "rate_limited", Exact: "Error: HTTP 429 fetching " + base + "/429\nThe site asks to wait 7s before the next request."},
@@ -467,7 +468,7 @@ func TestDowngrade(t *testing.T) {
 		}
 		return res, nil
 	})
-	tool := web.Tools(fakeNetwork{fetcher(t, sandbox.ToolPolicy{}), transport}, web.Options{})[0]
+	tool := web.Tools(fakeNetwork{fetcher(t, sandbox.ToolPolicy{}), transport}, nil, web.Options{})[0]
 	tooltest.Run(t, tool, []tooltest.Case{{
 		Name: "downgrade", Args: arg("https://EXAMPLE.com/"),
 		Want: "URL: https://EXAMPLE.com/\nFinal URL: http://example.com/plain\nWarning: a redirect led from https to http",
