@@ -92,7 +92,7 @@ func TestFamiliesStay(t *testing.T) {
 		{func() { d.Anthropic.APIKey = "a-key" }, []string{"anthropic", "meta"}},
 		{func() { d.LinkedIn.BaseURL = "https://linkedin.example" }, []string{"linkedin"}},
 		{func() { d.Settings = declare.Settings{"write_file": &files.WriteSettings{CreateDirs: new(false)}} }, []string{"files"}},
-		{func() { d.Sandbox = deps(t).Sandbox }, []string{"files", "shell", "system", "google", "meta", "resources"}},
+		{func() { d.Sandbox = deps(t).Sandbox }, []string{"files", "shell", "system", "web", "google", "meta", "resources"}},
 	} {
 		step.change()
 		if _, _, changed := offered(t, &f, d); !slices.Equal(changed, step.want) {
