@@ -109,16 +109,18 @@ func (r *fileReader) run(ctx context.Context, in readInput) (domain.ToolResult, 
 	if err := call.begin(*buf); err != nil {
 		return ioFailure(path, err), nil
 	}
-	src := content.Source{Name: path, Type: call.kind(), R: f, Size: f.Info.Size, File: f.File, Charset: cs, Runs: call.runs(ctx)}
-	switch src.Type.Kind {
-	case document.Other:
+	t := call.kind()
+	if t.Kind == document.Other {
 		return call.text(ctx)
+	}
+	src := content.Source{Name: path, Type: t, R: f, Size: f.Info.Size, File: f.File, Charset: cs, Runs: call.runs(ctx)}
+	switch t.Kind {
 	case document.Image:
 		return call.image(ctx, src)
 	case document.PDF:
 		return call.pdf(ctx, src)
 	case document.Binary:
-		return call.refuse(ctx, src.Type), nil
+		return call.refuse(ctx, t), nil
 	}
 	return call.document(ctx, src)
 }

@@ -56,10 +56,9 @@ func (c *reading) pdf(ctx context.Context, src content.Source) (domain.ToolResul
 	shown, end := c.pages(read, first)
 	if first > 1 || end < total || note != "" {
 		shown += fmt.Sprintf("\n[Showed %s of %d.", content.PageRange(first, end), total)
-		if note != "" && end < first+len(read)-1 {
+		if end < first+len(read)-1 {
 			note = "" // what is missing comes after what did not fit here
-		}
-		if note != "" {
+		} else if note != "" {
 			shown += " No more was read because " + note + "."
 		}
 		if end < total {
