@@ -15,6 +15,9 @@ import (
 	"testing"
 )
 
+// pasted is for the client that has no file.
+const pasted = "toolserver install jetbrains-ai --dir /path/to/project"
+
 // snippets has the commands of the documentation, and what each prints, among other
 // things.
 var snippets = map[string]struct {
@@ -26,6 +29,7 @@ var snippets = map[string]struct {
 	"toolserver install":                                  {says: "no MCP client was found", code: 2},
 	"toolserver install CLIENT --dir /path/to/project":    {says: "the entry works"},
 	"toolserver install cursor --dir ~/work":              {says: "the entry works"},
+	pasted:                                                {says: "paste the entry"},
 	"toolserver uninstall cursor":                         {says: "mcp.json"},
 	"toolserver clients":                                  {says: "cursor"},
 	"toolserver call grep TODO src":                       {says: "main.go"},
@@ -124,6 +128,9 @@ func runElsewhere(t *testing.T, line string) bool {
 
 // anyClient returns the line that stands for those of all pages of clients.
 func anyClient(line string) string {
+	if line == pasted {
+		return line
+	}
 	return regexp.MustCompile(`^toolserver install [a-z-]+ --dir /path`).ReplaceAllString(line, "toolserver install CLIENT --dir /path")
 }
 
