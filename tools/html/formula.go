@@ -71,7 +71,7 @@ func formula(n *html.Node) string {
 // saidTwice reports whether an element draws a formula that stands beside it in TeX or MathML, for KaTeX or MathJax.
 func (r *renderer) saidTwice() bool {
 	class := r.attr("class")
-	return strings.HasPrefix(class, "katex-html") || strings.HasPrefix(class, "MathJax") && strings.Contains(r.src, `"math/tex`)
+	return strings.HasPrefix(class, "katex-html") || strings.HasPrefix(class, "MathJax") && r.mathScripts
 }
 
 // reading puts what is read of characters (ruby) in brackets, where its author has not.

@@ -174,7 +174,9 @@ func (v *viewer) style(n *html.Node) map[string]string {
 		case n.DataAtom != atom.Img || a.Key != "width" && a.Key != "height":
 			continue
 		}
-		declared = append(declared, declaration{property: property, value: value})
+		if valid(property, value) {
+			declared = append(declared, declaration{property: property, value: value})
+		}
 	}
 	if len(declared) == 0 {
 		return nil
@@ -182,9 +184,7 @@ func (v *viewer) style(n *html.Node) map[string]string {
 	slices.SortStableFunc(declared, func(a, b declaration) int { return cmp.Compare(a.weight, b.weight) })
 	style := make(map[string]string, len(declared))
 	for _, d := range declared {
-		if valid(d.property, d.value) {
-			style[d.property] = d.value
-		}
+		style[d.property] = d.value
 	}
 	return style
 }

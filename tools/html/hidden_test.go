@@ -158,3 +158,34 @@ func FuzzSkipHidden(f *testing.F) {
 		}
 	})
 }
+
+// TestShown has pages of the web whose words are "seen" or "not".
+func TestShown(t *testing.T) {
+	for _, src := range []string{
+		`<style>.x{display:none}</style><p class=x>not<p>seen`, `<style>.x{visibility:hidden}.y{opacity:0}</style><p class=x>not<p class=y>not<p>seen`,
+		`<style>.x{visibility:hidden}.y{opacity:0}</style><p class=x>seen<p class=y>seen<script>show()</script>`,
+		`<style>body{display:none;opacity:0;visibility:hidden}</style><body>seen<p>seen`, `<style>.x{color:#fff}</style><p class=x>not<p>seen`,
+		`<link rel=stylesheet href=/a.css><style>.x{color:#fff}.y{display:none}.z{background:#fff}</style><p class=x>seen<p class=y>not<p class="x z">not`,
+		`<style>@import "a.css";.x{color:#fff}</style><p class=x>seen`, `<style>p{color:red}</style><p style="font-size:0">not<p>seen`,
+		`<p style="font-size:0">seen`, `<style>.x{display:none}</style><template shadowrootmode=open>seen</template><p class=x>not`,
+		`<noscript><style>.x{display:none}</style></noscript><p class=x>not</p><noscript>seen</noscript>`,
+		`<style media=print>.x{display:none}</style><p class=x>seen`, `<style>.x{display:none`,
+	} {
+		shown, hidden := html.Shown(src)
+		if text := html.Text(shown, html.Options{}); strings.Contains(text, "not") || strings.Count(text, "seen") != strings.Count(src, "seen") || hidden != 3*strings.Count(src, ">not") {
+			t.Errorf("%s\n%d: %s", src, hidden, shown)
+		}
+	}
+}
+
+func FuzzShown(f *testing.F) {
+	for _, src := range hiddenCases {
+		f.Add(src)
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		shown, hidden := html.Shown(src)
+		if hidden < 0 || hidden == 0 && shown != src {
+			t.Errorf("%d of %q: %q", hidden, src, shown)
+		}
+	})
+}

@@ -27,6 +27,7 @@ type renderer struct {
 	skipsTeX bool   // it is a script with a formula, which is shown
 	foreign  int    // foreignObject elements open in it
 
+	mathScripts          bool // there are scripts with formulas
 	bracket, bracketsOwn bool // of ruby: one of ours is open, the author has some
 }
 
@@ -36,6 +37,7 @@ func newRenderer(src string, o Options) *renderer {
 	}
 	r := &renderer{scanner: newScanner(src), tables: make([]tableState, 1)}
 	r.classes, r.gap = &textClasses, 1
+	r.mathScripts = strings.Contains(src, `"math/tex`)
 	r.out = make([]byte, 0, len(src)/2+16)
 	r.links = newLinks(src, o)
 	if r.skipMarked = o.SkipMarked; r.skipMarked {

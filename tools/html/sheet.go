@@ -15,10 +15,13 @@ import (
 )
 
 const (
-	// maxTests is how many times selectors are tested against elements of a document. Those after them match nothing.
-	maxTests = 4_000_000
+	// maxTests is how many times selectors are tested against elements of a document, and declarations applied. Those after them count
+	// for nothing.
+	maxTests = 1_000_000
 	// maxBlocks is how deep the blocks of a style sheet are nested.
 	maxBlocks = 16
+	// maxValue is how long the value of a property is that is looked at.
+	maxValue = 1000
 )
 
 // declaration sets a property. Of several, those that weigh more win.
@@ -175,6 +178,7 @@ func (s *sheets) declarations(n *html.Node) (found []declaration) {
 	for _, key := range keys {
 		for _, r := range s.rules[key] {
 			if s.tests <= maxTests && s.matches(r, len(r.path)-1, n) {
+				s.tests += len(r.declarations)
 				found = append(found, r.declarations...)
 			}
 		}
@@ -271,25 +275,48 @@ func declare(to []declaration, text string, weight uint64) []declaration {
 	}
 	value, urgent, _ := strings.Cut(value, "!")
 	value = strings.TrimSpace(cssString().ReplaceAllString(value, "url()"))
+	if len(value) > maxValue {
+		value = "var()" // something
+	}
 	if strings.TrimSpace(urgent) == "important" {
 		weight |= important
 	}
-	switch property = strings.TrimSpace(property); property {
-	case "background":
-		to = append(to, declaration{"background-image", value, weight}, declaration{"background-color", backgroundColor(value), weight})
-	case "font":
-		for word := range strings.FieldsSeq(value) {
-			word, _, _ = strings.Cut(word, "/")
-			if _, err := strconv.Atoi(word); err != nil && isFontSize(word) || word == "0" { // another number is a weight
-				return append(to, declaration{"font-size", word, weight})
+	set := func(property, value string) {
+		if !strings.Contains(properties, " "+property+" ") || !valid(property, value) {
+			return
+		}
+		for i := range to { // what is repeated does not make rules long
+			if to[i].property == property && to[i].weight == weight {
+				to[i].value = value
+				return
 			}
 		}
-	case "margin":
-		if words := strings.Fields(value); len(words) > 0 {
-			to = append(to, declaration{"margin-top", words[0], weight}, declaration{"margin-left", words[[4]int{0, 1, 1, 3}[min(len(words), 4)-1]], weight})
+		to = append(to, declaration{property, value, weight})
+	}
+	words := strings.Fields(value)
+	switch property = strings.TrimSpace(property); {
+	case property == "background":
+		set("background-image", value)
+		set("background-color", backgroundColor(value))
+	case property == "margin" && len(words) > 0:
+		set("margin-top", words[0])
+		set("margin-left", words[[4]int{0, 1, 1, 3}[min(len(words), 4)-1]])
+	case property == "font":
+		for _, word := range words {
+			word, _, _ = strings.Cut(word, "/")
+			if _, err := strconv.Atoi(word); err != nil && isFontSize(word) || word == "0" { // another number is a weight
+				set("font-size", word)
+				break
+			}
 		}
 	default:
-		to = append(to, declaration{property, value, weight})
+		set(property, value)
 	}
 	return to
 }
+
+// properties are those that may hide or show.
+const properties = " display visibility opacity position float overflow overflow-x overflow-y left top right bottom margin-left margin-top text-indent " +
+	"width height min-width min-height max-width max-height padding padding-left padding-right padding-top padding-bottom content-visibility filter " +
+	"color -webkit-text-fill-color -webkit-text-stroke text-shadow background-color background-image background-clip -webkit-background-clip " +
+	"font-size clip clip-path -webkit-clip-path transform -webkit-transform "
