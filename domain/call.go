@@ -46,7 +46,7 @@ type Call struct {
 	previewed string        // the [Tool.Preview] that a person was asked about
 	outer     *Call         // of a call that a tool makes within its own
 	marksMu   sync.Mutex
-	marks     []string // the words of [Untrusted]
+	marks     []mark // of [Untrusted]
 }
 
 // outcome is the answer to a request that did not fail. What is set depends on

@@ -27,7 +27,7 @@ type Service struct {
 	// Retries is the number of further attempts after a failure that may pass:
 	// one with Retry, or a request that did not arrive.
 	Retries int
-	// Repeatable says that requests may be carried out twice: one is sent once more if the connection is lost. GETs are in any case.
+	// Repeatable says that what is given to Try may be carried out twice, as a GET may: it is done once more if the connection is lost.
 	Repeatable bool
 	// Fail says what an answer means that is not of class 2xx; nil for a Failure without further meaning.
 	Fail func(*StatusError) error
@@ -70,7 +70,7 @@ func (s *Service) URL(path string, query url.Values) string {
 // [*TooLargeError], that of the limiter, or what kept the request from being answered; [Explain] makes a Failure of all but
 // ctx's.
 func (s *Service) Do(ctx context.Context, r Request, read func(*Response) error) error {
-	return s.of(r).Try(ctx, func() error {
+	return s.try(ctx, r.Body == nil, func() error {
 		ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 		defer cancel()
 		res, err := s.send(ctx, r)
@@ -92,18 +92,11 @@ func (s *Service) Do(ctx context.Context, r Request, read func(*Response) error)
 // Stream sends a request like [Service.Do] and returns an answer of class 2xx
 // with its body unread, which the caller closes. Only ctx bounds the wait.
 func (s *Service) Stream(ctx context.Context, r Request) (res *http.Response, err error) {
-	err = s.of(r).Try(ctx, func() (err error) {
+	err = s.try(ctx, r.Body == nil, func() (err error) {
 		res, err = s.send(ctx, r)
 		return err
 	})
 	return res, err
-}
-
-// of returns the service as it is for a request.
-func (s *Service) of(r Request) *Service {
-	of := *s
-	of.Repeatable = s.Repeatable || r.Body == nil
-	return &of
 }
 
 // send sends a request once and returns an answer of class 2xx.
@@ -143,6 +136,10 @@ func (s *Service) send(ctx context.Context, r Request) (*http.Response, error) {
 
 // Try calls send until it succeeds, or another attempt is of no use or would come too late.
 func (s *Service) Try(ctx context.Context, send func() error) error {
+	return s.try(ctx, s.Repeatable, send)
+}
+
+func (s *Service) try(ctx context.Context, repeatable bool, send func() error) error {
 	var last error
 	lost := false // the connection, once
 	for n := 0; ; n++ {
@@ -153,7 +150,7 @@ func (s *Service) Try(ctx context.Context, send func() error) error {
 		last = err
 		f, failed := errors.AsType[*Failure](err)
 		passes := failed && f.Retry || !failed && NeverArrived(err)
-		again := passes && n < s.Retries || s.Repeatable && !lost && !failed && Dropped(err)
+		again := passes && n < s.Retries || repeatable && !lost && !failed && Dropped(err)
 		if err == nil || !again || ctx.Err() != nil {
 			return err
 		}

@@ -96,9 +96,6 @@ type grant struct {
 
 type grantKey struct{}
 
-// Scopes returns what the grant in ctx allows, and Email whose account it is, "" if that is not known.
-func Scopes(ctx context.Context) []string { return grantOf(ctx).current().Scopes }
-
 // Email returns the address of the account whose grant is in ctx, "" if it is not known.
 func Email(ctx context.Context) string { return grantOf(ctx).current().Email }
 
@@ -152,33 +149,31 @@ func send[T any](ctx context.Context, c *Client, retries int, do func(...googlea
 	return answer, err
 }
 
-// asked reports whether a decoded answer is what was asked for: not null, with an ID if it is a thing that has one.
-func asked(answer reflect.Value) bool {
-	if answer.Kind() != reflect.Pointer {
+// asked reports whether a decoded answer is what was asked for: not null, with an ID if it is a thing that has one, and without
+// null in its lists of things.
+func asked(v reflect.Value) bool {
+	if v.Kind() != reflect.Pointer {
 		return true
 	}
-	if answer.IsNil() {
+	if v.IsNil() {
 		return false
 	}
-	id := answer.Elem().FieldByName("Id")
-	return (!id.IsValid() || id.String() != "") && noNull(answer.Elem())
+	id := v.Elem().FieldByName("Id")
+	return (!id.IsValid() || id.String() != "") && noNull(v.Elem())
 }
 
-// noNull reports whether there is no null in lists of things.
 func noNull(v reflect.Value) bool {
-	switch v.Kind() {
+	switch n := 0; v.Kind() {
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if !noNull(reflect.Indirect(v.Field(i))) {
-				return false
-			}
+		for n < v.NumField() && noNull(reflect.Indirect(v.Field(n))) {
+			n++
 		}
+		return n == v.NumField()
 	case reflect.Slice:
-		for i := range v.Len() {
-			if e := v.Index(i); e.Kind() == reflect.Pointer && e.IsNil() || !noNull(reflect.Indirect(e)) {
-				return false
-			}
+		for n < v.Len() && (v.Index(n).Kind() != reflect.Pointer || !v.Index(n).IsNil()) && noNull(reflect.Indirect(v.Index(n))) {
+			n++
 		}
+		return n == v.Len()
 	}
 	return true
 }
@@ -216,21 +211,19 @@ type moving struct {
 func (m *moving) Read(b []byte) (int, error) {
 	n, err := m.ReadCloser.Read(b)
 	m.n.Add(int64(n))
-	switch {
-	case err == io.EOF:
-		m.ended.Store(true)
-	case err != nil:
-		err = late(m.ctx, err)
-	}
 	if n > 0 {
 		m.idle.Reset(requestTimeout)
 	}
-	return n, err
+	if err == io.EOF {
+		m.ended.Store(true)
+		return n, err
+	}
+	return n, late(m.ctx, err)
 }
 
 // late returns the error of a request, which is that of a deadline if nothing moved for too long.
 func late(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause == context.DeadlineExceeded {
+	if cause := context.Cause(ctx); err != nil && cause == context.DeadlineExceeded {
 		return cause
 	}
 	return err
