@@ -163,17 +163,19 @@ func asked(v reflect.Value) bool {
 }
 
 func noNull(v reflect.Value) bool {
-	switch n := 0; v.Kind() {
+	switch v.Kind() {
 	case reflect.Struct:
-		for n < v.NumField() && noNull(reflect.Indirect(v.Field(n))) {
-			n++
+		for _, f := range v.Fields() {
+			if !noNull(reflect.Indirect(f)) {
+				return false
+			}
 		}
-		return n == v.NumField()
-	case reflect.Slice:
-		for n < v.Len() && (v.Index(n).Kind() != reflect.Pointer || !v.Index(n).IsNil()) && noNull(reflect.Indirect(v.Index(n))) {
-			n++
+	case reflect.Slice, reflect.Map:
+		for _, e := range v.Seq2() {
+			if e.Kind() == reflect.Pointer && e.IsNil() || !noNull(reflect.Indirect(e)) {
+				return false
+			}
 		}
-		return n == v.Len()
 	}
 	return true
 }
