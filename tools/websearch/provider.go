@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"toolserver/lazyregexp"
 	"toolserver/tools/httpcall"
 )
 
@@ -208,6 +209,9 @@ func (p *provider) explainBlock(f *httpcall.Failure) {
 	}
 }
 
+// nullResults is null where results are to be.
+var nullResults = lazyregexp.New(`"results"\s*:\s*(null|\[\s*null)`)
+
 // askJSON is [provider.ask] for an answer that is documented to be JSON. A field
 // of another type than documented is left empty: it is no reason to lose the rest.
 func (p *provider) askJSON(ctx context.Context, r httpcall.Request, into any) error {
@@ -217,7 +221,7 @@ func (p *provider) askJSON(ctx context.Context, r httpcall.Request, into any) er
 		}
 		err := json.Unmarshal(bytes.TrimPrefix(res.Body, []byte("\ufeff")), into)
 		odd, isOdd := errors.AsType[*json.UnmarshalTypeError](err)
-		if err != nil && !isOdd || !httpcall.IsObject(res.Body) || isOdd && (odd.Field == "web" || strings.HasSuffix(odd.Field, "results")) {
+		if err != nil && !isOdd || !httpcall.IsObject(res.Body) || nullResults().Match(res.Body) || isOdd && (odd.Field == "web" || strings.HasSuffix(odd.Field, "results")) {
 			return p.badAnswer("it is not the JSON it should be")
 		}
 		return nil
