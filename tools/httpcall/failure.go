@@ -75,14 +75,10 @@ var defaultRules = Rules{
 		Statuses: []int{http.StatusInternalServerError, http.StatusBadGateway, http.StatusGatewayTimeout},
 		Type:     "http_status", Hint: "Try again later.", Retry: true,
 	},
-	{
-		Statuses: []int{3}, Type: "http_status", Meaning: "it redirects, and a page of the network may stand between, such as a sign-in",
-		Hint: "Have the person open a page in a browser, and sign in to the network if that asks for it; or the address of the service is wrong.",
-	},
-	{
-		Statuses: []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusNotImplemented}, Type: "http_status",
-		Hint: "Trying again does not help: have the person who runs the server check the address and the version of the service.",
-	},
+	{Statuses: []int{3}, Type: "http_status", Meaning: "it redirects, and a page of the network may stand between, such as a sign-in",
+		Hint: "Have the person open a page in a browser, and sign in to the network if that asks for it; or the address of the service is wrong."},
+	{Statuses: []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone, http.StatusNotImplemented}, Type: "http_status",
+		Hint: "Trying again does not help: have the person who runs the server check the address and the version of the service."},
 	{Type: "http_status", Hint: "Try again later."},
 }
 

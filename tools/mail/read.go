@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -304,25 +305,15 @@ func Decode(data string) ([]byte, error) {
 	return out[:n], err
 }
 
-var (
-	enrichedMarkup = lazyregexp.New(`(?is)<<|<param>.*?</param>|</?[a-z0-9-]{1,60}>`)
-	enrichedBreak  = lazyregexp.New(`\n+`)
-)
+var enrichedBreaks = lazyregexp.New(`\n+`)
 
-// enriched returns what text/enriched (RFC 1896) says: without markup, and with the line breaks that are meant.
+// enrichedMarkup is that of text/enriched (RFC 1896), except <<, which is a character.
+var enrichedMarkup = lazyregexp.New(`(?is)<param>.*?</param>|</?[a-z0-9-]{1,60}>`)
+
+// enriched returns what text/enriched says: without markup, and with the line breaks that are meant, one less than there are.
 func enriched(s string) string {
-	s = enrichedBreak().ReplaceAllStringFunc(s, func(lines string) string {
-		if len(lines) == 1 {
-			return " "
-		}
-		return lines[1:]
-	})
-	return enrichedMarkup().ReplaceAllStringFunc(s, func(markup string) string {
-		if markup == "<<" {
-			return "<"
-		}
-		return ""
-	})
+	s = enrichedBreaks().ReplaceAllStringFunc(strings.ReplaceAll(s, "<<", "\x00"), func(breaks string) string { return cmp.Or(breaks[1:], " ") })
+	return strings.ReplaceAll(enrichedMarkup().ReplaceAllString(s, ""), "\x00", "<")
 }
 
 // unflow joins the lines that format=flowed (RFC 3676) has broken.

@@ -196,7 +196,7 @@ func (t *authorized) RoundTrip(req *http.Request) (*http.Response, error) {
 		end()
 		return nil, err
 	}
-	res.Body = &body{http.MaxBytesReader(nil, &moving{ReadCloser: res.Body, ctx: ctx, idle: idle}, maxBody), end}
+	res.Body = &moving{ReadCloser: http.MaxBytesReader(nil, res.Body, maxBody), ctx: ctx, idle: idle, end: end}
 	return res, nil
 }
 
@@ -205,6 +205,7 @@ type moving struct {
 	io.ReadCloser
 	ctx   context.Context
 	idle  *time.Timer
+	end   func()       // of a response, when it is closed
 	n     atomic.Int64 // bytes that were read
 	ended atomic.Bool
 }
@@ -221,6 +222,14 @@ func (m *moving) Read(b []byte) (int, error) {
 		return n, err
 	}
 	return n, late(m.ctx, err)
+}
+
+// Close ends the request of a response.
+func (m *moving) Close() error {
+	if m.end != nil {
+		defer m.end()
+	}
+	return m.ReadCloser.Close()
 }
 
 // late returns the error of a request, which is that of a deadline if nothing moved for too long.
@@ -296,18 +305,6 @@ func with(req *http.Request, body io.ReadCloser, token signin.Token) *http.Reque
 	req.Body = body
 	req.Header.Set("Authorization", "Bearer "+token.Access)
 	return req
-}
-
-// body is that of a response, whose deadline ends with it.
-type body struct {
-	io.ReadCloser
-	cancel func()
-}
-
-// Close ends the request.
-func (b *body) Close() error {
-	defer b.cancel()
-	return b.ReadCloser.Close()
 }
 
 // A Need is what a tool requires of a grant, and how it reports failures.

@@ -90,7 +90,7 @@ func (s *toolset) getEvent(ctx context.Context, in getInput) (domain.ToolResult,
 		return domain.ToolResult{}, err
 	}
 	r := getResult{
-		event: describe(e, calendarID, loc), Description: described(ctx, e.Description), AttendeesOmitted: e.AttendeesOmitted,
+		event: describe(e, calendarID, loc), Description: domain.Untrusted(ctx, "Description", "the organizer", plain(e.Description)), AttendeesOmitted: e.AttendeesOmitted,
 		Recurrence: each(e.Recurrence, line), DefaultReminders: e.Reminders == nil || e.Reminders.UseDefault,
 		Visibility: unless("default", e.Visibility), Transparency: unless("opaque", e.Transparency), EventType: line(e.EventType), Updated: line(e.Updated),
 		Attendees:   each(e.Attendees, attendeeOf),
@@ -140,15 +140,6 @@ func plain(description string) string {
 	}
 	lines := each(strings.Split(description, "\n"), func(l string) string { return strings.TrimRight(html.Plain(l), " ") })
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
-}
-
-// described returns the text of an event, which its organizer has written, between marks.
-func described(ctx context.Context, description string) string {
-	text := plain(description)
-	if text == "" {
-		return ""
-	}
-	return domain.Untrusted(ctx, "Description", "the organizer", text)
 }
 
 // list returns the event as text and as data, with its attendees from an offset on.
