@@ -165,7 +165,7 @@ func publicError(name string, err error) *Error {
 // notFound is about a tool that is none of those the caller may call.
 func notFound(name string, tools []*Tool) *Error {
 	e := &Error{Code: CodeToolNotFound, Message: fmt.Sprintf("no tool %q", ClipName(name)), Hint: "Use one of the tools that the server lists."}
-	var names, meant []string
+	var names []string
 	for _, t := range tools { // of a server whose tools are not known yet
 		if server, ok := strings.CutSuffix(t.Name, "sign_in"); ok && strings.HasSuffix(server, "__") && strings.HasPrefix(name, server) {
 			e.Message += "; its server requires a sign-in: call " + t.Name
@@ -175,13 +175,13 @@ func notFound(name string, tools []*Tool) *Error {
 		names = append(names, t.Name)
 	}
 	near, known := nearest.Tool(name, names)
-	for _, n := range near {
-		meant = append(meant, n+"("+tools[slices.Index(names, n)].Input.Signature()+")")
-	}
 	switch {
 	case near != nil:
-		e.Message += "; did you mean " + strings.Join(meant, " or ") + "?"
 		e.Hint = "Call " + strings.Join(near, " or ") + " instead, with its own arguments."
+		for i, n := range near {
+			near[i] += "(" + tools[slices.Index(names, n)].Input.Signature() + ")"
+		}
+		e.Message += "; did you mean " + strings.Join(near, " or ") + "?"
 	case known:
 		e.Message += "; no tool of this server does what other programs mean by it"
 	}

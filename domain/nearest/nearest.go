@@ -2,7 +2,7 @@
 package nearest
 
 import (
-	"unicode"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -24,20 +24,16 @@ func Word(word string, candidates []string) (string, bool) {
 	return best, found
 }
 
-// Matcher compares many words with one. It is not safe for concurrent use.
+// Matcher compares many words with one.
 type Matcher struct {
 	meant []rune
 	limit int // of the distance
-	other []rune
-	rows  [3][maxWord + 1]int
 }
 
 // Like returns what compares with word.
 func Like(word string) *Matcher {
-	m := &Matcher{other: make([]rune, 0, maxWord)}
-	m.meant = appendFolded(make([]rune, 0, maxWord), word)
-	m.limit = min(max(len(m.meant)/3, 1), 3)
-	return m
+	meant := folded(word)
+	return &Matcher{meant, min(max(len(meant)/3, 1), 3)}
 }
 
 // Distance returns how many letters have to be inserted, deleted, replaced or swapped
@@ -45,69 +41,33 @@ func Like(word string) *Matcher {
 // most a third of the letters of the word, but at least one and at most three. Case does
 // not count, nor does '-' for '_'.
 func (m *Matcher) Distance(candidate string) (d int, close bool) {
-	m.other = appendFolded(m.other[:0], candidate)
-	if gap := len(m.other) - len(m.meant); len(m.meant) == 0 || len(m.other) == 0 || gap > m.limit || -gap > m.limit {
+	other := folded(candidate)
+	if gap := len(other) - len(m.meant); len(m.meant) == 0 || len(other) == 0 || gap > m.limit || -gap > m.limit {
 		return 0, false
 	}
-	d = m.distance(trim(m.meant, m.other))
+	d = distance(m.meant, other, m.limit)
 	return d, d <= m.limit
 }
 
-// trim returns a and b without what both begin and end with, which does not change
-// their distance.
-func trim(a, b []rune) (x, y []rune) {
+// distance is the optimal string alignment distance of a and b, or more than limit if that is.
+func distance(a, b []rune, limit int) int {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}
-	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
+	if len(a) == 0 || len(b) == 0 || limit == 0 {
+		return len(a) + len(b)
 	}
-	return a, b
+	d := min(distance(a[1:], b, limit-1), distance(a, b[1:], limit-1), distance(a[1:], b[1:], limit-1))
+	if len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] {
+		d = min(d, distance(a[2:], b[2:], limit-1))
+	}
+	return d + 1
 }
 
-// distance is the optimal string alignment distance of a and b, in three rows
-// of the usual table. It may return less once it exceeds the limit.
-func (m *Matcher) distance(a, b []rune) int {
-	before, previous, row := &m.rows[0], &m.rows[1], &m.rows[2]
-	for j := range len(b) + 1 {
-		previous[j] = j
+// folded returns the letters of s without what people mix up, or nothing if it is no name.
+func folded(s string) []rune {
+	if len(s) > maxWord*utf8.UTFMax || utf8.RuneCountInString(s) > maxWord {
+		return nil
 	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		least := i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(previous[j]+1, row[j-1]+1, previous[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-			least = min(least, row[j])
-		}
-		if least > m.limit+1 { // + 1, as a swap looks two rows back
-			return least
-		}
-		before, previous, row = previous, row, before
-	}
-	return previous[len(b)]
-}
-
-// appendFolded appends the letters of s without what people mix up, or nothing if it
-// is no name.
-func appendFolded(folded []rune, s string) []rune {
-	if len(s) > maxWord*utf8.UTFMax {
-		return folded
-	}
-	for _, r := range s {
-		if len(folded) == maxWord {
-			return folded[:0]
-		}
-		if r = unicode.ToLower(r); r == '-' {
-			r = '_'
-		}
-		folded = append(folded, r)
-	}
-	return folded
+	return []rune(strings.ReplaceAll(strings.ToLower(s), "-", "_"))
 }

@@ -24,7 +24,7 @@ const (
 	KindNotADirectory Kind = "not_a_directory" // the path or a parent of it is a file
 	KindExists        Kind = "already_exists"
 	KindNotEmpty      Kind = "not_empty"    // a directory that is to be deleted
-	KindInvalidPath   Kind = "invalid_path" // empty, NUL, too long, a loop of links
+	KindInvalidPath   Kind = "invalid_path" // empty, NUL, too long, a loop of links, meant otherwise
 	KindIO            Kind = "io"           // the operating system refuses or fails
 )
 
@@ -41,8 +41,6 @@ type Error struct {
 	Reason string
 	// Allowed are the allowed paths, for KindDenied.
 	Allowed []string
-	// Odd tells that the path looks like a mistake, and Reason says what to give instead.
-	Odd bool
 	// Err is the cause, where there is one.
 	Err error
 }
@@ -74,7 +72,6 @@ type request struct {
 	guard     *Guard
 	dir       bool // a directory is to be listed
 	itself    bool // a symlink at the end is meant itself, and not followed
-	creates   bool // or changes: nothing but the file that is meant will do
 }
 
 func (q request) error(kind Kind, reason string, cause error) *Error {
@@ -160,18 +157,14 @@ func private(path string) bool {
 // odd returns what is wrong with a path of which the end is missing, if that looks like a
 // mistake, or nil.
 func (q request) odd(missing string, cause error) *Error {
-	why, meant := odd(q.path, missing, q.creates)
+	why, meant := odd(q.path, missing)
 	if why == "" {
 		return nil
 	}
 	if meant != "" {
 		why += ": give " + shown(meant)
 	}
-	e := q.error(KindInvalidPath, why, cause)
-	if e.Odd = true; !q.creates {
-		e.Kind, e.Reason = KindNotFound, "does not exist: it "+e.Reason
-	}
-	return e
+	return q.error(KindInvalidPath, why, cause)
 }
 
 // cause returns the system's words without the path, which the message has.

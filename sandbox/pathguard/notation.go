@@ -29,21 +29,22 @@ func (g *Guard) expanded(path string) string {
 }
 
 var (
-	drive  = lazyregexp.New(`^[A-Za-z]:([/\\]|$)`)
-	scheme = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*:/`)
-	home   = lazyregexp.New(`^(?i:\$(?:env:)?(?:HOME|USERPROFILE)|\$\{(?:HOME|USERPROFILE)\}|%(?:HOME|USERPROFILE)%)([/\\].*|$)`)
-	quoted = lazyregexp.New("^[\"'`“‘](.*)[\"'`”’]$")
+	slashedDrive = lazyregexp.New(`^/([A-Za-z]:/)`)
+	drive        = lazyregexp.New(`^[A-Za-z]:([/\\]|$)`)
+	scheme       = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*:/`)
+	home         = lazyregexp.New(`^(?i:\$(?:env:)?(?:HOME|USERPROFILE)|\$\{(?:HOME|USERPROFILE)\}|%(?:HOME|USERPROFILE)%)([/\\].*|$)`)
+	quoted       = lazyregexp.New("^[\"'`“‘](.*)[\"'`”’]$")
 	// unexpanded matches first names that shells and editors replace.
 	unexpanded = lazyregexp.New(`^(~\w+|\$(env:)?\w+|\$\{.+\}|%\w+%|\$\(.*\)|` + "`.*`" + `)([/\\]|$)`)
 )
 
 // odd says why what is missing of a path looks like a mistake, and returns what was meant
-// if that is sure. The path is as it was given; creates says that it is to be made.
-func odd(path, missing string, creates bool) (why, meant string) {
+// if that is sure. The path is as it was given.
+func odd(path, missing string) (why, meant string) {
 	missing = strings.TrimRight(missing, "/")
 	there, itself := strings.CutSuffix(strings.TrimRight(filepath.ToSlash(path), "/"), missing)
 	for itself { // else it is in a link
-		reason, better := oddly(missing, there == "", creates)
+		reason, better := oddly(missing, there == "")
 		switch {
 		case reason == "":
 			return why, there + missing
@@ -57,7 +58,7 @@ func odd(path, missing string, creates bool) (why, meant string) {
 
 // oddly is a step of odd: what was meant may be odd, too. With first, text begins with the
 // first name of a path.
-func oddly(text string, first, creates bool) (why, meant string) {
+func oddly(text string, first bool) (why, meant string) {
 	names, slashed, unix := strings.Split(text, "/"), strings.ReplaceAll(text, `\`, "/"), runtime.GOOS != "windows"
 	for i, name := range names {
 		names[i] = strings.TrimFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '\uFEFF' })
@@ -81,8 +82,8 @@ func oddly(text string, first, creates bool) (why, meant string) {
 		return "begins with what only shells expand: give the path that it stands for, or ./" + text + " for a name like that", ""
 	case unix && slashed != text:
 		return `has a \ in a name, which separates none here`, slashed
-	case creates && strings.Contains(text, "*"):
-		return "has a *, which is not expanded: give one name", ""
+	case strings.Contains(text, "*"):
+		return "has a *, which no path expands: give one name, or a directory and a glob (glob of grep, pattern of search_files)", ""
 	}
 	return "", text
 }
@@ -93,9 +94,5 @@ func pathOf(text string) string {
 	if err != nil || u.Scheme != "file" || u.Host != "" && !strings.EqualFold(u.Host, "localhost") || u.RawQuery+u.Fragment != "" {
 		return ""
 	}
-	path := cmp.Or(u.Opaque, u.Path)
-	if trimmed := strings.TrimPrefix(path, "/"); runtime.GOOS == "windows" && drive().MatchString(trimmed) {
-		return trimmed
-	}
-	return path
+	return slashedDrive().ReplaceAllString(cmp.Or(u.Opaque, u.Path), "$1")
 }

@@ -53,7 +53,6 @@ func (g *Guard) request(path string) (request, error) {
 		return q, q.error(KindInvalidPath, fmt.Sprintf("is longer than %d bytes", maxPath), nil)
 	}
 	if reason := foreignName(q.abs); reason != "" {
-		q.creates = true
 		return q, cmp.Or(q.odd(filepath.ToSlash(path), nil), q.error(KindInvalidPath, reason, nil))
 	}
 	return q, nil
@@ -73,7 +72,7 @@ func (g *Guard) open(path string, w want) (f File, err error) {
 			return f, nil
 		}
 	}
-	q.dir, q.creates = w == wantDir, w == wantAppend
+	q.dir = w == wantDir
 	err = g.retry(q, false, func(s *snapshot, real string) error {
 		f, err = g.files.open(real, w, s)
 		return err
@@ -88,7 +87,6 @@ func (g *Guard) open(path string, w want) (f File, err error) {
 // only because files moved meanwhile. The path exists, or with create all that is
 // missing of it are plain names. The error is an [*Error].
 func (g *Guard) retry(q request, create bool, step func(s *snapshot, real string) error) error {
-	q.creates = q.creates || create
 	for range maxTries {
 		s := g.snapshot(true)
 		t, _, err := s.target(q)

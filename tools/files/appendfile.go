@@ -8,7 +8,6 @@ import (
 
 	"toolserver/domain"
 	"toolserver/osfile/appender"
-	"toolserver/sandbox/pathguard"
 )
 
 type appendInput struct {
@@ -62,7 +61,7 @@ func (t fileTool) appendFailure(path string, err error) (domain.ToolResult, erro
 	if e, ok := errors.AsType[*appender.Error](err); ok && e.Left != 0 {
 		return domain.Failure("io_error", err.Error(), "Read the end of the file before appending again: call "+call("read_file", path)+"."), nil
 	}
-	if e, ok := errors.AsType[*pathguard.Error](err); !isNotFound(err) || ok && e.Odd {
+	if !isNotFound(err) {
 		return domain.ToolResult{}, err
 	}
 	hint := fmt.Sprintf("Call write_file(path=%q, content=...) to create it.", path)

@@ -20,9 +20,10 @@ import (
 	"toolserver/sandbox/walk"
 )
 
-type copyInput struct {
-	Source      string `json:"source" min:"1" max:"4096" also:"from src source_path old_path" doc:"File or directory to copy."`
-	Destination string `json:"destination" min:"1" max:"4096" also:"to dest dst target destination_path new_path" doc:"Path of the copy, with its name."`
+// placeInput are the arguments of copy_file and move_file.
+type placeInput struct {
+	Source      string `json:"source" min:"1" max:"4096" also:"from src source_path old_path" doc:"File or directory."`
+	Destination string `json:"destination" min:"1" max:"4096" also:"to dest dst target destination_path new_path" doc:"New path, with name."`
 	Overwrite   bool   `json:"overwrite" default:"false" doc:"Replace a file at the destination."`
 }
 
@@ -48,7 +49,7 @@ func copyFile(t fileTool) domain.Tool {
 	}, fileTool.copy, need{"source", t.reads.Check, false}, need{"destination", t.writes.CheckName, true})
 }
 
-func (t fileTool) copy(ctx context.Context, in copyInput) (domain.ToolResult, error) {
+func (t fileTool) copy(ctx context.Context, in placeInput) (domain.ToolResult, error) {
 	done, err := t.copyTo(ctx, in, false)
 	if err != nil {
 		return t.placeFailure(in.Source, in.Destination, err)
@@ -69,7 +70,7 @@ const maxCopied = 16 << 30
 type copying struct {
 	fileTool
 	ctx   context.Context
-	in    copyInput
+	in    placeInput
 	keeps bool // the copy gets owner, permissions and time of its source
 	track *progress
 
@@ -84,7 +85,7 @@ type copying struct {
 
 // copyTo copies what in names. What the policy says of the source is a [*failedCall]: only
 // writing can be lifted.
-func (t fileTool) copyTo(ctx context.Context, in copyInput, keeps bool) (*copying, error) {
+func (t fileTool) copyTo(ctx context.Context, in placeInput, keeps bool) (*copying, error) {
 	c := &copying{fileTool: t, ctx: ctx, in: in, keeps: keeps, track: newProgress(ctx, "copied")}
 	f, err := t.reads.Open(in.Source)
 	if err == nil {

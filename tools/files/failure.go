@@ -39,7 +39,7 @@ func (t fileTool) failure(err error) (domain.ToolResult, error) {
 	right := ""
 	switch refusal.Kind {
 	case pathguard.KindNotFound:
-		return t.missing(refusal), nil
+		return t.missing(path, message), nil
 	case pathguard.KindIO:
 		return domain.Failure("io_error", message, hint), nil
 	case pathguard.KindDenied:

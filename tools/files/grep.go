@@ -314,7 +314,7 @@ func (g *grepSearch) answer(stats walk.Stats, outOfTime bool) domain.ToolResult 
 	notes.ofWalk(stats, outOfTime)
 	linked := g.linked.Load()
 	if n := g.unreadable.Load() - linked; n > 0 {
-		notes.add("%d files could not be read, or have more than 16 MiB and a pattern that spans lines", n)
+		notes.add("%d files could not be read", n)
 	}
 	if n := int(g.binary.Load()); n > 0 && g.meta.Matches == 0 {
 		notes.add("%d binary %s not searched", n, plural("file", n))

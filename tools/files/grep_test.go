@@ -86,9 +86,9 @@ func TestGrepInstead(t *testing.T) {
 		{Name: "binary, counted", Args: `{"pattern":"foo","path":"bin","mode":"count"}`, Exact: "bin:1"},
 		{Name: "lines", Args: `{"pattern":"\\(bar\\)[^\\n]*\\n","context":1}`, Exact: "a.txt:1:foo(bar) a[0] $x f( c++ a.b"},
 	})
-	b.put(t, "large.txt", strings.Repeat("x\n", 9<<20))
+	b.put(t, "large.txt", strings.Repeat("x\n", 9<<20)+"y\nz\n")
 	b.run(t, "grep", []tooltest.Case{
-		{Name: "too long", Args: `{"pattern":"y\\nz"}`, Want: "1 files could not be read, or have more than 16 MiB and a pattern that spans lines"},
+		{Name: "in pieces", Args: `{"pattern":"y\\nz"}`, Exact: "large.txt:9437185:y\nlarge.txt:9437186:z"},
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"toolserver/domain"
 	"toolserver/domain/nearest"
-	"toolserver/sandbox/pathguard"
 )
 
 const (
@@ -20,20 +19,7 @@ const (
 
 // missing says that there is nothing at a path, names what is there and looks
 // like it, and the call to make next. It tells only what list_directory would.
-func (t fileTool) missing(e *pathguard.Error) domain.ToolResult {
-	name, message := e.Path, e.Error()
-	if before, _, glob := strings.Cut(filepath.ToSlash(name), "*"); glob {
-		dir, next := cmp.Or(path.Dir(before+"x"), "."), ""
-		if pattern := strings.TrimPrefix(filepath.ToSlash(name), before[:strings.LastIndex(before, "/")+1]); t.name == "grep" {
-			next = fmt.Sprintf("grep again with path=%q and glob=%q", dir, pattern)
-		} else {
-			next = fmt.Sprintf("search_files(pattern=%q, path=%q)", pattern, dir)
-		}
-		return domain.Failure("not_found", message+": a path has no wildcards; call "+next, "Call "+next+".")
-	}
-	if e.Odd {
-		return domain.Failure("not_found", message, hints[pathguard.KindInvalidPath])
-	}
+func (t fileTool) missing(name, message string) domain.ToolResult {
 	dir, near := t.siblings(name)
 	list := call("list_directory", dir)
 	if len(near) == 0 {

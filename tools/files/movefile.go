@@ -12,12 +12,6 @@ import (
 	"toolserver/sandbox/pathguard"
 )
 
-type moveInput struct {
-	Source      string `json:"source" min:"1" max:"4096" also:"from src source_path old_path" doc:"File or directory to move."`
-	Destination string `json:"destination" min:"1" max:"4096" also:"to dest dst target destination_path new_path" doc:"New path, with the name."`
-	Overwrite   bool   `json:"overwrite" default:"false" doc:"Replace a file at the destination."`
-}
-
 // moveResult is the result of move_file.
 type moveResult struct {
 	Source      string `json:"source"`
@@ -37,7 +31,7 @@ func moveFile(t fileTool) domain.Tool {
 	}, fileTool.move, need{"source", t.reads.Check, false}, need{"source", t.writes.CheckName, true}, need{"destination", t.writes.CheckName, true})
 }
 
-func (t fileTool) move(ctx context.Context, in moveInput) (domain.ToolResult, error) {
+func (t fileTool) move(ctx context.Context, in placeInput) (domain.ToolResult, error) {
 	unlock := func() {}
 	defer func() { unlock() }()
 	replaced, err := t.writes.Move(ctx, t.reads, in.Source, in.Destination, pathguard.MoveOptions{
@@ -66,8 +60,8 @@ func (t fileTool) move(ctx context.Context, in moveInput) (domain.ToolResult, er
 
 // moveAcross moves between file systems: it copies, and deletes the source when the copy
 // is on the disk under its name.
-func (t fileTool) moveAcross(ctx context.Context, in moveInput) (replaced bool, err error) {
-	done, err := t.copyTo(ctx, copyInput(in), true)
+func (t fileTool) moveAcross(ctx context.Context, in placeInput) (replaced bool, err error) {
+	done, err := t.copyTo(ctx, in, true)
 	if err != nil {
 		return false, err
 	}

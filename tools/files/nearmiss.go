@@ -66,18 +66,16 @@ func firstDifference(have, want []string, at int) string {
 			return fmt.Sprintf("The file ends before line %d of old_text.", i+1)
 		}
 		if line != have[i] {
-			what, verb := difference(have[i], line), "%q"
-			if what == sameLook {
-				verb = "%+q"
+			verb := "%q"
+			if norm.NFC.String(have[i]) == norm.NFC.String(line) {
+				verb = "%+q" // in ASCII, as they look the same
 			}
-			return fmt.Sprintf("Line %d differs in %s:\n  in the file: "+verb+"\n  in old_text: "+verb, at+i+1, what, clipped(have[i]), clipped(line))
+			return fmt.Sprintf("Line %d differs in %s:\n  in the file: "+verb+"\n  in old_text: "+verb,
+				at+i+1, difference(have[i], line), clipped(have[i]), clipped(line))
 		}
 	}
 	return "The lines are the same; old_text differs in how it begins or ends."
 }
-
-// sameLook is the difference of what nobody can see.
-const sameLook = "how characters are composed, which looks the same (Unicode NFC or NFD)"
 
 // difference names what two lines differ in.
 func difference(a, b string) string {
@@ -91,7 +89,7 @@ func difference(a, b string) string {
 	case squashed(a) == squashed(b):
 		return "white space"
 	case norm.NFC.String(a) == norm.NFC.String(b):
-		return sameLook
+		return "how characters are composed (Unicode NFC or NFD), which looks the same"
 	case strings.EqualFold(a, b):
 		return "upper and lower case"
 	case plain.Replace(a) == plain.Replace(b):

@@ -112,7 +112,7 @@ func TestReadMissing(t *testing.T) {
 		{Name: "beginning", Args: `{"path":"src/serv"}`, Want: "did you mean src/server.go, src/serverless.go?", ErrorType: "not_found"},
 		{Name: "directory", Args: `{"path":"scr/server.go"}`, Want: `did you mean src/server.go? Call read_file(path="src/server.go")`, ErrorType: "not_found"},
 		{Name: "directory of another", Args: `{"path":"scr/nothing.x"}`, Want: `did you mean src? Call list_directory(path="src")`, ErrorType: "not_found"},
-		{Name: "backslashes", Args: `{"path":"src\\server.go"}`, Want: "give src/server.go", ErrorType: "not_found"},
+		{Name: "backslashes", Args: `{"path":"src\\server.go"}`, Want: "give src/server.go", ErrorType: "invalid_path"},
 		{Name: "absolute", Args: `{"path":"` + b.dir + `/src/sever.go"}`, Want: "did you mean " + b.dir + "/src/server.go?", ErrorType: "not_found"},
 		{Name: "nothing like it", Args: `{"path":"zzz/qqq"}`, Want: `list_directory(path=".") shows what there is`, ErrorType: "not_found"},
 		{Name: "denied sibling", Args: `{"path":"notes.secrets"}`, Check: func(t *testing.T, res domain.ToolResult) {

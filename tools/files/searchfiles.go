@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"toolserver/domain"
-	"toolserver/lazyregexp"
 	"toolserver/sandbox/glob"
 	"toolserver/sandbox/walk"
 )
@@ -74,34 +73,25 @@ func (t fileTool) search(ctx context.Context, in searchInput) (domain.ToolResult
 	return found.Result(ctx)
 }
 
-var (
-	// regular matches what regular expressions have and globs do not, which globbed replaces.
-	regular = lazyregexp.New(`\.[*+]|\\[.dwsb]|[$]$|^\^|\(.*\)`)
-	globbed = strings.NewReplacer(".*", "*", ".+", "*", `\.`, ".", "(?:", "{", "(", "{", ")", "}", "|", ",", "^", "", "$", "", `\d`, "[0-9]")
-)
+// globbed replaces what regular expressions, lists and names with brackets have.
+var globbed = strings.NewReplacer(".*", "*", ".+", "*", `\.`, ".", `\d`, "[0-9]", "(?:", "{", "(", "{", ")", "}", "|", ",", ";", ",", "^", "", "$", "", "!", "", " ", "", "[", "[[]")
 
 // globInstead says what a glob that matches nothing was perhaps meant as.
 func globInstead(p string) string {
-	dir, name := path.Split(p)
-	parts := strings.FieldsFunc(p, func(r rune) bool { return strings.ContainsRune(",|; ", r) })
-	why, pattern := "", p
+	if dir, name := path.Split(p); filepath.IsAbs(p) {
+		return fmt.Sprintf("; a glob is below path: try path=%q and pattern=%q", path.Clean(dir), name)
+	}
+	meant := globbed.Replace(p)
 	switch {
-	case filepath.IsAbs(p) && !strings.ContainsAny(dir, "*?[{"):
-		why, pattern = fmt.Sprintf("a pattern is below path, so give path=%q", path.Clean(dir)), name
-	case strings.HasPrefix(p, "!"):
-		why, pattern = "a glob excludes nothing", "*"
-	case regular().MatchString(p):
-		why, pattern = "it is a glob, not a regular expression", globbed.Replace(p)
-	case !strings.Contains(p, "{") && strings.ContainsAny(p, ",|;"):
-		why, pattern = "a glob with alternatives has braces", "{"+strings.Join(parts, ",")+"}"
-	case strings.Contains(p, "["):
-		why, pattern = "[ ] stands for one of the characters in it", strings.ReplaceAll(p, "[", "[[]")
-	case !strings.ContainsAny(p, "*?{"):
-		why, pattern = "a glob matches whole names", dir+"*"+name+"*"
-	default:
+	case strings.Contains(meant, ",") && !strings.Contains(meant, "{"):
+		meant = "{" + meant + "}"
+	case !strings.ContainsAny(meant, "*?{["):
+		meant = "*" + meant + "*"
+	}
+	if meant == p {
 		return ""
 	}
-	return fmt.Sprintf("; %s: try pattern=%q", why, pattern)
+	return fmt.Sprintf("; it is a glob of whole names, no regular expression, list or exclusion: try pattern=%q", meant)
 }
 
 func invalidGlob(err error) domain.ToolResult {

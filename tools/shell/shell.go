@@ -224,13 +224,9 @@ func deniedHint(v command.Verdict) string {
 
 // ending says how a command that was run failed; the error type is empty if it succeeded.
 func (t tool) ending(req sandbox.CommandRequest, res runner.Result, limit timeLimit) (errorType, note, hint string) {
-	waiting := ""
-	if res.TimedOut {
-		waiting = t.waiting(req)
-	}
 	switch {
-	case waiting != "":
-		return domain.TimedOut, timedOut(res, limit), "More time does not help: " + waiting
+	case res.TimedOut && t.waiting(req) != "":
+		return domain.TimedOut, timedOut(res, limit), "More time does not help: " + t.waiting(req)
 	case res.TimedOut && disconnected(res):
 		return domain.TimedOut, timedOut(res, limit), "More time does not help a command that waits for connections that are refused. " + limit.ended()
 	case res.TimedOut:

@@ -32,7 +32,7 @@ func TestWaiting(t *testing.T) {
 			}
 		}},
 		{Name: "home directory", Args: `{"command":"true","working_dir":"~/none"}`, Want: "working_dir: ~/none is outside the allowed paths", ErrorType: "denied"},
-		{Name: "line end", Args: `{"command":"true","working_dir":"sub\n"}`, Want: "give sub", ErrorType: "not_found"},
+		{Name: "line end", Args: `{"command":"true","working_dir":"sub\n"}`, Want: "give sub", ErrorType: "invalid_path"},
 	})
 	tooltest.Run(t, f.execute, []tooltest.Case{
 		{Name: "vim", Args: `{"command":"./vim a.md","timeout":1}`, ErrorType: "timed_out", Want: "More time does not help: " + waits},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/unicode"
@@ -15,12 +16,9 @@ const (
 	maxBuffer  = 2 << 20
 	maxLine    = 1 << 20   // a longer line is searched in pieces
 	maxKept    = 256 << 10 // bytes of earlier lines kept for context
-	maxWhole   = 16 << 20  // of a text for a pattern that may match several lines
-	maxSpans   = 100_000   // matches of such a pattern
+	maxWhole   = 16 << 20  // of a text that is searched at once for a pattern that may match several lines
+	maxSpans   = 100_000   // matches of such a pattern in it
 )
-
-// ErrTooLong says that a text is too long for a pattern that may match several lines.
-var ErrTooLong = errors.New("it has more than 16 MiB, and the pattern may match several lines")
 
 // SearchOptions say what a search collects.
 type SearchOptions struct {
@@ -50,7 +48,8 @@ type Result struct {
 }
 
 // Searcher searches one text after another with the same buffer; it serves one
-// goroutine. It takes 256 KiB, up to 2 MiB for texts with long lines. A line
+// goroutine. It takes 256 KiB, up to 2 MiB for texts with long lines, and 16 MiB for a
+// pattern that may match several lines, of which matches across pieces of that size are missed. A line
 // above 1 MiB is searched in pieces of at least that size: a match that crosses
 // their border is missed, and each piece counts as beginning and ending a line.
 // Context reaches back at most 256 KiB.
@@ -61,7 +60,11 @@ type Searcher struct {
 
 // Searcher returns a new searcher for the pattern.
 func (m *Matcher) Searcher() *Searcher {
-	return &Searcher{scanner: m.Scanner(), buf: make([]byte, bufferSize)}
+	size := bufferSize
+	if m.across {
+		size = maxWhole
+	}
+	return &Searcher{scanner: m.Scanner(), buf: make([]byte, size)}
 }
 
 // Search reads r to its end and returns the matching lines. A mark of UTF-8 or UTF-16 at its
@@ -73,17 +76,11 @@ func (s *Searcher) Search(r io.Reader, size int64, opt SearchOptions) (Result, e
 	c := search{Searcher: s, opt: opt, number: 1}
 	for first := true; ; first = false {
 		err := c.fill(r, size)
-		if mark := s.buf[:min(c.end, 3)]; first && err == nil && (bytes.HasPrefix(mark, []byte("\xff\xfe")) || bytes.HasPrefix(mark, []byte("\xfe\xff"))) {
-			rest := io.Reader(bytes.NewReader(nil))
-			if !c.eof {
-				rest = r
-			}
-			wide := io.MultiReader(bytes.NewReader(bytes.Clone(s.buf[:c.end])), rest)
-			r, size = transform.NewReader(wide, unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()), 0
+		mark := string(s.buf[:min(c.end, 3)])
+		if first && err == nil && (mark == "\uFEFF" || strings.HasPrefix(mark, "\xff\xfe") || strings.HasPrefix(mark, "\xfe\xff")) {
+			r, size = transform.NewReader(io.MultiReader(bytes.NewReader(bytes.Clone(s.buf[:c.end])), r), unicode.BOMOverride(transform.Nop)), 0
 			c.end, c.read, c.eof = 0, 0, false
 			err = c.fill(r, size)
-		} else if first && string(mark) == "\uFEFF" {
-			c.pos, c.known, c.emitted = 3, 3, 3
 		}
 		if err != nil {
 			return c.result, err
@@ -96,12 +93,10 @@ func (s *Searcher) Search(r io.Reader, size int64, opt SearchOptions) (Result, e
 		}
 		limit, piece, ok := c.complete()
 		switch {
-		case s.scanner.m.across && !c.eof && len(c.buf) >= maxWhole:
-			return c.result, ErrTooLong
-		case !ok || s.scanner.m.across && !c.eof:
+		case !ok:
 			continue
 		case s.scanner.m.across:
-			c.scanAcross()
+			c.scanAcross(limit)
 		default:
 			c.scan(limit, piece)
 		}
@@ -132,11 +127,7 @@ type search struct {
 // is in it is the start of one line.
 func (c *search) fill(r io.Reader, size int64) error {
 	if c.end == len(c.buf) {
-		most := maxBuffer
-		if c.scanner.m.across {
-			most = maxWhole
-		}
-		c.buf = append(c.buf, make([]byte, min(len(c.buf), most-len(c.buf)))...)
+		c.buf = append(c.buf, make([]byte, min(len(c.buf), max(maxBuffer-len(c.buf), 0)))...)
 	}
 	for idle := 0; c.end < len(c.buf); {
 		n, err := r.Read(c.buf[c.end:])
@@ -192,22 +183,26 @@ func (c *search) scan(limit int, piece bool) {
 	c.following(limit, limit)
 }
 
-// scanAcross finds the lines of matches in a text that is read whole.
-func (c *search) scanAcross() {
-	text, done := c.buf[c.pos:c.end], c.pos
-	for _, span := range c.scanner.m.re.FindAllIndex(text, maxSpans) {
-		last := c.pos + max(span[0], span[1]-1)
-		at := max(done, c.pos+bytes.LastIndexByte(text[:span[0]], '\n')+1)
-		for at <= last && at < c.end && !c.result.Stopped {
-			next := c.end
-			if i := bytes.IndexByte(c.buf[at:c.end], '\n'); i >= 0 {
-				next = at + i + 1
+// scanAcross finds the lines of matches up to limit.
+func (c *search) scanAcross(limit int) {
+	for at, more := c.pos, true; more; {
+		base := at
+		spans := c.scanner.m.re.FindAllIndex(c.buf[base:limit], maxSpans)
+		more = len(spans) == maxSpans && !c.result.Stopped
+		for _, span := range spans {
+			last := base + max(span[0], span[1]-1)
+			at = max(at, base+bytes.LastIndexByte(c.buf[base:base+span[0]], '\n')+1)
+			for at <= last && at < limit && !c.result.Stopped {
+				next := limit
+				if i := bytes.IndexByte(c.buf[at:limit], '\n'); i >= 0 {
+					next = at + i + 1
+				}
+				c.found(at, next, limit)
+				at = next
 			}
-			c.found(at, next, c.end)
-			at, done = next, next
 		}
 	}
-	c.following(c.end, c.end)
+	c.following(limit, limit)
 }
 
 func (c *search) found(start, end, limit int) {
