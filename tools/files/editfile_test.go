@@ -107,7 +107,7 @@ func TestEditFile(t *testing.T) {
 
 func TestNearMiss(t *testing.T) {
 	b := newBench(t, files.Options{}, nil)
-	b.put(t, "f.go", "package f\n\nfunc first() {\n\tif ok {\n\t\treturn compute(1, 2)\n\t}\n}\n\nfunc second() {\n\treturn \u201Cquoted\u201D\n}\n", "crlf", "a\r\nb\r\n", "lf", "a\nb\n")
+	b.put(t, "f.go", "package f\n\nfunc first() {\n\tif ok {\n\t\treturn compute(1, 2)\n\t}\n}\n\nfunc second() {\n\treturn \u201Cquoted\u201D\n}\n", "crlf", "a\r\nb\r\n", "lf", "a\nb\n", "nfc", "the caf\u00e9 here\n")
 	edit := func(path, old string) string {
 		quoted, err := json.Marshal(old)
 		if err != nil {
@@ -120,6 +120,7 @@ func TestNearMiss(t *testing.T) {
 		wants      []string
 	}{
 		{"indentation", edit("f.go", "    if ok {\n        return compute(1, 2)\n"), []string{"line 4 to 5", "4\t\tif ok {\n5\t\t\treturn compute(1, 2)\n", "Line 4 differs in indentation", `in the file: "\tif ok {"`, `in old_text: "    if ok {"`}},
+		{"composition", edit("nfc", "the cafe\u0301 here"), []string{"Unicode NFC or NFD", `in the file: "the caf\u00e9 here"`, `in old_text: "the cafe\u0301 here"`}},
 		{"text", edit("f.go", "\t\treturn compute(1, 3)\n"), []string{"The closest place is line 5:", "Line 5 differs in text"}},
 		{"white space", edit("f.go", "return compute(1,  2)"), []string{"line 5", "differs in"}},
 		{"case", edit("f.go", "FUNC second() {"), []string{"line 9", "upper and lower case"}},
