@@ -25,29 +25,9 @@ type Limits struct {
 	MaxAbandonGrace time.Duration `yaml:"-"` // how long a handler may take to return a partial result after its timeout
 }
 
-// An Observer takes part in every call from its begin to its end, such as an
-// audit log or metrics.
-type Observer interface {
-	// Begin is called before anything else is done for a call. An error refuses
-	// it; an [*Error] keeps its code.
-	Begin(ctx context.Context, c *Call) error
-	// End is called before the caller is answered, with the error of the call, if
-	// any. An error it returns is answered instead.
-	End(c *Call, err error) error
-}
-
 // admit does everything that precedes the work of a call, and may refuse it.
 // Refused calls count against the rate, and are recorded like others.
 func (c *Call) admit(ctx context.Context) error {
-	for i, o := range c.exec.observers {
-		if err := o.Begin(ctx, c); err != nil {
-			for _, begun := range c.exec.observers[:i] {
-				_ = begun.End(c, err) // the call is refused already
-			}
-			return err
-		}
-	}
-	c.observed = true
 	if err := c.exec.rates.count(c.owner(), c.Name, c.catalog.Settings.Limits.RatePerMinute, c.Record.Start); err != nil {
 		return err
 	}
@@ -92,6 +72,7 @@ func (c *Call) checkToolArguments() error {
 	if err != nil {
 		return invalidArguments(c.Tool.Name, err)
 	}
+	c.noteTarget(c.Tool, c.args)
 	return nil
 }
 

@@ -46,14 +46,6 @@ func (c *Call) answer(out outcome, err error) {
 			err = failed
 		}
 	}
-	if c.observed {
-		for _, o := range c.exec.observers {
-			if refused := o.End(c, err); refused != nil {
-				failed = c.clean(refused)
-				out, err, c.Record.ResultBytes = outcome{}, failed, 0
-			}
-		}
-	}
 	c.record(&out.Tool, failed, err)
 	c.done(out, err)
 }
@@ -65,13 +57,17 @@ func (c *Call) clean(err error) *Error {
 	return e
 }
 
-// CallRecord describes one finished call, for the log. It holds neither
-// arguments nor results.
+// CallRecord describes one call, for the log and the record. It holds neither
+// arguments nor results, except those that say what was touched, without secrets.
 type CallRecord struct {
 	ID          string
 	Tool        string // or "prompt x", "resource x"
+	Server      Origin // of a tool of another server
 	Principal   string // its ID
 	Session     string
+	Client      string              // see [Session]
+	Target      map[string][]string // what the call is about, see [Tool.Target]
+	Made        map[string][]string // see [ToolResult]
 	Start       time.Time
 	Duration    time.Duration
 	Outcome     string // ok, tool_error, error or input_required
@@ -80,8 +76,9 @@ type CallRecord struct {
 	Err         error  // the same, with its causes; secrets are redacted from its message only
 	ArgsBytes   int
 	ResultBytes int
-	Asked       []Asked // what a person was asked
-	Abandoned   bool    // the handler had not returned when its caller was answered
+	Refused     []Refusal // what policy did not allow
+	Asked       []Asked   // what a person was asked
+	Abandoned   bool      // the handler had not returned when its caller was answered
 }
 
 // Stack returns where the handler panicked, or "" if it did not.
@@ -106,5 +103,11 @@ func (c *Call) record(result *ToolResult, failed *Error, err error) {
 	default:
 		rec.Outcome = "ok"
 	}
+	for name, all := range result.Made {
+		for _, v := range all {
+			c.touches(&rec.Made, name, v)
+		}
+	}
+	c.noteRefusals(result, failed)
 	c.exec.keep(rec)
 }

@@ -37,7 +37,6 @@ type Call struct {
 	slotsMu   sync.Mutex
 	slots     [2]*share.Pool // where the call holds a slot, nil for nowhere
 	given     int            // how often the slots were given back
-	observed  bool           // observers have begun
 	answered  atomic.Bool
 	clock     clock
 	limit     time.Duration // of the clock; 0 for none

@@ -26,8 +26,11 @@ type Executor struct {
 	Registry *Registry
 	Results  *ResultStore
 
+	// Begun is called before the handler of a call runs that may have an effect, with the record as far as it
+	// goes. It is nil, or set before the first call.
+	Begun func(*CallRecord)
+
 	keep      func(*CallRecord)
-	observers []Observer
 	slots     slots
 	rates     rates
 	grants    grants
@@ -40,14 +43,14 @@ type Executor struct {
 // NewExecutor returns an executor over what registry offers, under settings.
 // Record is called for each call just before it is answered, with a record that
 // is valid until it returns; nil keeps no record.
-func NewExecutor(registry *Registry, results *ResultStore, settings Settings, record func(*CallRecord), observers ...Observer) *Executor {
+func NewExecutor(registry *Registry, results *ResultStore, settings Settings, record func(*CallRecord)) *Executor {
 	if record == nil {
 		record = func(*CallRecord) {}
 	}
 	var random [4]byte
 	rand.Read(random[:]) // never fails
 	e := &Executor{
-		Registry: registry, Results: results, keep: record, observers: observers, idPrefix: hex.EncodeToString(random[:]) + "-",
+		Registry: registry, Results: results, keep: record, idPrefix: hex.EncodeToString(random[:]) + "-",
 		slots: slots{principals: share.NewPool(0, 0), tools: map[string]*share.Pool{}},
 		rates: rates{limiters: share.Store[string, *rate.Limiter]{MaxAge: time.Minute, Renew: true}},
 	}
@@ -125,6 +128,7 @@ func (e *Executor) toolCall(cmd ExecuteToolCommand, done func(ToolResult, error)
 func (e *Executor) ReadResource(ctx context.Context, s Session, client Client, uri string, done func(ToolResult, error)) {
 	c := e.newCall("resources/read", s, client, func(out outcome, err error) { done(out.Tool, err) })
 	c.Record.ArgsBytes = len(uri)
+	c.touches(&c.Record.Target, "uri", uri)
 	c.find = func(c *Call) error {
 		r, at, err := c.catalog.FindResource(s.Principal, uri)
 		if err != nil {
@@ -216,6 +220,6 @@ func (e *Executor) newCall(method string, s Session, client Client, done func(ou
 	return &Call{
 		Method: method, Name: method, Session: s, exec: e, catalog: catalog, client: client, done: done,
 		limit:  catalog.Settings.Limits.DefaultTimeout,
-		Record: CallRecord{ID: string(id), Tool: method, Principal: s.Principal.ID, Session: s.ID, Start: time.Now()},
+		Record: CallRecord{ID: string(id), Tool: method, Principal: s.Principal.ID, Session: s.ID, Client: s.Client, Start: time.Now()},
 	}
 }

@@ -54,14 +54,14 @@ func everything(work func() error) Offer {
 	}
 }
 
-func offering(t *testing.T, s Settings, record func(*CallRecord), work func() error, observers ...Observer) *Executor {
+func offering(t *testing.T, s Settings, record func(*CallRecord), work func() error) *Executor {
 	t.Helper()
 	r, err := NewRegistry()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Register(FixedSource("all", everything(work), nil))
-	return NewExecutor(r, NewResultStore(1000), s, record, observers...)
+	return NewExecutor(r, NewResultStore(1000), s, record)
 }
 
 // TestEveryKind crosses each kind of request with each rule of the pipeline.
@@ -149,25 +149,6 @@ func TestEveryKind(t *testing.T) {
 					t.Errorf("got %s", b)
 				}
 			})
-			t.Run("observer", func(t *testing.T) {
-				o := &refusing{}
-				exec := offering(t, Settings{Secrets: []string{"sk-12345678"}}, nil, calm, o)
-				if err := ask(exec, ann); err != nil || o.begun != 1 || o.ended != 1 {
-					t.Errorf("%v, %+v", err, o)
-				}
-				o.begin = errors.New("audit of sk-12345678 is full")
-				if err := ask(exec, ann); CodeOf(err) != CodeExecutionFailed || strings.Contains(err.Error(), "12345678") {
-					t.Errorf("refused for a reason of its own: %v", err)
-				}
-				o.begin = Errorf(CodeBusy, "audit is full")
-				if err := ask(exec, ann); CodeOf(err) != CodeBusy {
-					t.Errorf("refused at the begin: %v", err)
-				}
-				o.begin, o.end = nil, Errorf(CodeExecutionFailed, "audit is lost")
-				if err := ask(exec, ann); err == nil || err.Error() != "audit is lost" {
-					t.Errorf("refused at the end: %v", err)
-				}
-			})
 			t.Run("canceled in the queue", func(t *testing.T) {
 				entered, release := make(chan struct{}, 1), make(chan struct{})
 				exec := offering(t, Settings{Limits: Limits{PerPrincipal: 1, QueueWait: time.Minute}}, nil, func() error { entered <- struct{}{}; <-release; return nil })
@@ -188,32 +169,19 @@ func TestEveryKind(t *testing.T) {
 	}
 }
 
-// TestObserverPanicsLate has an observer panic at the end of a call that was
+// TestRecordPanicsLate has the record panic at the end of a call that was
 // abandoned, which is on a goroutine that nobody else guards.
-func TestObserverPanicsLate(t *testing.T) {
+func TestRecordPanicsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		exec := offering(t, Settings{Limits: Limits{DefaultTimeout: time.Second, MaxAbandonGrace: time.Second}}, nil, func() error { <-release; return nil }, &panicking{})
+		exec := offering(t, Settings{Limits: Limits{DefaultTimeout: time.Second, MaxAbandonGrace: time.Second}}, func(*CallRecord) { panic("recorded") }, func() error { <-release; return nil })
 		_, err := exec.Call(context.Background(), ExecuteToolCommand{Tool: "t"})
-		if CodeOf(err) != CodeExecutionFailed || !strings.Contains(err.Error(), "panic: observed") {
+		if CodeOf(err) != CodeExecutionFailed || !strings.Contains(err.Error(), "panic: recorded") {
 			t.Errorf("got %v", err)
 		}
 		close(release)
 	})
 }
-
-type panicking struct{}
-
-func (*panicking) Begin(context.Context, *Call) error { return nil }
-func (*panicking) End(*Call, error) error             { panic("observed") }
-
-type refusing struct {
-	begun, ended int
-	begin, end   error
-}
-
-func (r *refusing) Begin(context.Context, *Call) error { r.begun++; return r.begin }
-func (r *refusing) End(*Call, error) error             { r.ended++; return r.end }
 
 // TestRefusedCallsCount checks that calls that are refused, for whatever reason,
 // count against the rate.

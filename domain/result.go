@@ -19,10 +19,12 @@ type ToolResult struct {
 	Results   any // primary data; must marshal to a JSON object
 	Artifacts []Artifact
 	Display   *Display
-	MetaData  map[string]any // of the V2 contract: small facts about the run
-	Meta      any            // MCP's _meta: details for programs; nil if there are none
-	IsError   bool           // the tool ran, and reports an error
-	Empty     string         // what models read where the text is empty; "[no output]" if unset
+	MetaData  map[string]any      // of the V2 contract: small facts about the run
+	Meta      any                 // MCP's _meta: details for programs; nil if there are none
+	IsError   bool                // the tool ran, and reports an error
+	Empty     string              // what models read where the text is empty; "[no output]" if unset
+	Made      map[string][]string // what came of the call that its arguments do not say, for the record: the ID of what it sent
+	Refused   []Refusal           // what policy did not allow meanwhile, for the record
 	// Extra has further members of the result of another server, as a JSON object.
 	Extra json.RawMessage
 	// From is the tool of another server that the result comes from; nil for one of this

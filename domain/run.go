@@ -87,6 +87,9 @@ func (c *Call) runTool(ctx context.Context) (out outcome, err error) {
 			return outcome{Tool: *refusal}, nil
 		}
 	}
+	if c.outer == nil && c.exec.Begun != nil && c.Tool.hasEffects() {
+		c.exec.Begun(&c.Record)
+	}
 	out.Tool, err = c.lifting(ctx, func(ctx context.Context) (ToolResult, error) {
 		if c.Tool.RunRaw != nil {
 			r, err := c.Tool.RunRaw(ctx, c.Raw)

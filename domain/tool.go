@@ -45,6 +45,7 @@ type Tool struct {
 	Structured      string        // which half of its results clients get; "" for [Settings.StructuredContent]
 	Follows         string        // a tool without which it is of no use: configuration that says who may use that holds for it too, unless it has its own
 
+	Target  []string  // arguments that say what a call touches, for the record: paths, URLs, commands, recipients, IDs; never content
 	Uses    Uses      // what it is handed; everything else is out of its reach
 	Ability string    // what it is good for, without its name, as a clause: "search the content of files"
 	Explain Explainer // what the policy makes of a call; nil if nothing but groups and levels decides

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -32,6 +33,7 @@ func lint(t testing.TB, tools ...domain.Tool) {
 		lintTexts(t, tool)
 		if tool.Input != nil {
 			lintInput(t, tool)
+			lintTarget(t, tool)
 		}
 		if tool.Output != nil {
 			lintOutput(t, tool)
@@ -74,6 +76,39 @@ func lintInput(t testing.TB, tool domain.Tool) {
 	}
 	lintParams(t, tool.Name+": ", tool.Input.Params())
 	lintDefaults(t, tool)
+}
+
+// nameless are the tools whose calls touch nothing that an argument names, although they have one that is required
+// or do more than read.
+var nameless = map[string]string{
+	"echo":                 "it returns what it is given",
+	"capabilities_refresh": "it writes the file that the configuration names",
+
+	"gmail_labels":            "it lists all",
+	"calendar_list_calendars": "it lists all",
+}
+
+// lintTarget checks that the record of a call can say what it touched.
+func lintTarget(t testing.TB, tool domain.Tool) {
+	t.Helper()
+	known, required := map[string]bool{}, false
+	for _, p := range tool.Input.Params() {
+		known[p.Name] = true
+		required = required || p.Required
+	}
+	for _, name := range tool.Target {
+		if !known[name] {
+			t.Errorf("%s: its target %s is no argument", tool.Name, name)
+		}
+	}
+	if _, ok := nameless[tool.Name]; len(tool.Target) == 0 && !ok && (required || !tool.Annotations.ReadOnly || tool.Uses != 0) {
+		t.Errorf("%s: Target names no argument, so that the record cannot say what a call touched", tool.Name)
+	}
+	for _, secret := range []string{"content", "content_base64", "body", "html", "message", "stdin", "env", "description", "comment"} {
+		if slices.Contains(tool.Target, secret) {
+			t.Errorf("%s: its target has content: %s", tool.Name, secret)
+		}
+	}
 }
 
 func lintOutput(t testing.TB, tool domain.Tool) {
@@ -206,6 +241,8 @@ func TestLintTexts(t *testing.T) {
 		{"destructive reader", func(t *domain.Tool) { t.Annotations.Destructive = true }, "not destructive"},
 		{"reader once", func(t *domain.Tool) { t.Annotations.Idempotent = false }, "is idempotent"},
 		{"no handler", func(t *domain.Tool) { t.Run = nil }, "no handler"},
+		{"unknown target", func(t *domain.Tool) { t.Target = []string{"path"} }, "is no argument"},
+		{"no target", func(t *domain.Tool) { t.Uses = domain.Fetches }, "Target names no argument"},
 		{"no input", func(t *domain.Tool) { t.Input = nil }, "no input schema"},
 		{"strict output", func(t *domain.Tool) { t.Output = parseOutput(`{"type":"object","required":["count"]}`) }, "failure breaks"},
 		{"derived output", func(t *domain.Tool) { t.Output = domain.OutputOf[output]() }, ""},
@@ -283,6 +320,9 @@ func TestLintInput(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := &tooltest.Recorder{TB: t}
+			for _, p := range test.tool.Input.Params() {
+				test.tool.Target = append(test.tool.Target, p.Name)
+			}
 			lint(r, test.tool)
 			r.Wants(t, test.want)
 		})

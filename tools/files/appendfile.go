@@ -24,7 +24,7 @@ type appendResult struct {
 
 func appendFile(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
-		Title:       "Append to file",
+		Title: "Append to file", Target: []string{"path"},
 		Description: "Append text to an existing file: all of it or, if that fails, nothing. Use write_file to create a file.",
 		Output:      domain.OutputOf[appendResult](),
 		Uses:        domain.Writes,

@@ -39,7 +39,7 @@ type copyResult struct {
 
 func copyFile(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
-		Title: "Copy",
+		Title: "Copy", Target: []string{"source", "destination"},
 		Description: "Copy a file, or a directory with all in it. Creates missing parent directories. " +
 			"Replaces a file only with overwrite, a directory never.",
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true},

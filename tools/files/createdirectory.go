@@ -18,7 +18,7 @@ type createResult struct {
 
 func createDirectory(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
-		Title:       "Create directory",
+		Title: "Create directory", Target: []string{"path"},
 		Description: "Create a directory and its missing parents. It may exist.",
 		Annotations: domain.Annotations{Idempotent: true},
 		Output:      domain.OutputOf[createResult](),

@@ -22,7 +22,7 @@ type deleteResult struct {
 
 func deleteFile(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
-		Title:       "Delete",
+		Title: "Delete", Target: []string{"path", "recursive"},
 		Description: "Delete a file, a symlink itself, or a directory: an empty one, or with recursive all that is in it. It cannot be undone.",
 		Annotations: domain.Annotations{Destructive: true},
 		Output:      domain.OutputOf[deleteResult](),

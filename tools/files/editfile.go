@@ -42,7 +42,7 @@ const maxEdit = 16 << 20
 
 func editFile(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
-		Title: "Edit file",
+		Title: "Edit file", Target: []string{"path", "dry_run"},
 		Description: "Replace exact pieces of a text file, all or none, and return a unified diff. Keeps line endings, encoding and permissions. " +
 			"If a text is not found, the answer shows the closest place.",
 		Annotations: domain.Annotations{Destructive: true},

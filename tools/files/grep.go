@@ -48,7 +48,7 @@ type grepMeta struct {
 
 func grep(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
-		Title: "Search in files",
+		Title: "Search in files", Target: []string{"path", "pattern", "glob"},
 		Description: "Find lines that match a regular expression, in a file or in all text files of a directory and below it, as path:line:text. " +
 			"Skips binary files, hidden ones and those that git ignores.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},

@@ -39,7 +39,7 @@ type listEntry struct {
 
 func listDirectory(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
-		Title: "List directory",
+		Title: "List directory", Target: []string{"path"},
 		Description: "List a directory, a line per entry: directories end in /, files have their size in bytes after a tab, others their type. " +
 			"Use search_files to find files by name.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},

@@ -21,7 +21,7 @@ type moveResult struct {
 
 func moveFile(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
-		Title: "Move or rename",
+		Title: "Move or rename", Target: []string{"source", "destination"},
 		Description: "Move or rename a file, directory or symlink. Creates missing parent directories. " +
 			"Replaces a file only with overwrite, a directory never.",
 		Annotations: domain.Annotations{Destructive: true},

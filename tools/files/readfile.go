@@ -39,7 +39,7 @@ func readFile(t fileTool) domain.Tool {
 	}}}
 	r.made.MaxSize, r.made.MaxAge, r.made.Renew = 32<<20, 10*time.Minute, true
 	return define(t, domain.Tool{
-		Title: "Read file",
+		Title: "Read file", Target: []string{"path"},
 		Description: "Read a file or a part of it: text, PDF, Office, OpenDocument, EPUB, notebooks, mail, images. " +
 			"A long answer ends with the call that reads on.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},

@@ -33,7 +33,7 @@ type searchResult struct {
 
 func searchFiles(t fileTool) domain.Tool {
 	return define(t, domain.Tool{
-		Title:       "Search files by name",
+		Title: "Search files by name", Target: []string{"path", "pattern"},
 		Description: "Find files and directories by name or path, in a directory and all below it. Use grep to search what is in files.",
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
 		Output:      domain.OutputOf[searchResult](),

@@ -47,7 +47,7 @@ type WriteSettings struct {
 
 func writeFile(t fileTool) domain.Tool {
 	declared := domain.Tool{
-		Title: "Write file",
+		Title: "Write file", Target: []string{"path"},
 		Description: "Write a whole file atomically, at most 10 MiB. Keeps the permissions of a file that it replaces. " +
 			"Use edit_file to change a part of a file.",
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true},

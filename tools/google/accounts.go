@@ -39,7 +39,7 @@ func declared() declare.Group {
 // Google's page.
 func accountsTool(c *api.Client, accounts *signin.Accounts) domain.Tool {
 	return domain.Define(domain.Tool{
-		Name:  accountsName,
+		Name: accountsName, Target: []string{"action", "service"},
 		Title: "Google accounts",
 		Description: "Show which Google accounts the caller is signed in to and what they permit, sign in, or sign out. Does not read " +
 			"mail or events: the tools of Gmail and Calendar do, and ask for a sign-in by themselves.",

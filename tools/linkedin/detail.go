@@ -18,7 +18,7 @@ type detailInput struct {
 
 func (s *site) detailTool() domain.Tool {
 	return domain.Define(domain.Tool{
-		Name:        detailName,
+		Name: detailName, Target: []string{"url"},
 		Title:       "LinkedIn job detail",
 		Description: "Read one public job posting of LinkedIn, by a URL or ID that linkedin_jobs returned.",
 		Category:    category,

@@ -33,7 +33,7 @@ func Declared() declare.Group {
 // the executor cuts it again; see [domain.PageBytes].
 func Tools(store *domain.ResultStore, selector *jq.Selector) []domain.Tool {
 	return []domain.Tool{domain.Define(domain.Tool{
-		Name:        readLargeName,
+		Name: readLargeName, Target: []string{"id"},
 		Title:       "Read on in a long result",
 		Description: "Read a page of a result that was too long for an answer; its end has the ID.",
 		Category:    category,

@@ -54,7 +54,8 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 		return t.failure(err)
 	}
 	errorType, note, hint := t.ending(req, res, limit)
-	about := []string{t.aboutSandbox(req, res, res.Output), leftOver(res), note}
+	sandboxed, refused := t.aboutSandbox(req, res, res.Output)
+	about := []string{sandboxed, leftOver(res), note}
 	most := t.beside(about[0])
 	text := strings.TrimRight(t.text(domain.SessionOf(ctx).Principal, res.Output, most, res.Close), "\n")
 	truncated := res.Output.Truncated() || res.Output.Total() > int64(most)
@@ -70,9 +71,9 @@ func (t tool) bash(ctx context.Context, in bashInput) (domain.ToolResult, error)
 		}
 	}
 	if errorType == "" {
-		return t.withMeta(domain.Text(text), res, truncated), nil
+		return t.withMeta(domain.Text(text), res, truncated, refused), nil
 	}
-	return t.withMeta(domain.Failure(errorType, text, hint), res, truncated), nil
+	return t.withMeta(domain.Failure(errorType, text, hint), res, truncated, refused), nil
 }
 
 // line appends a line to text.

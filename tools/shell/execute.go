@@ -64,7 +64,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 	if err != nil {
 		return t.failure(err)
 	}
-	about := t.aboutSandbox(req, res, res.Stderr)
+	about, refused := t.aboutSandbox(req, res, res.Stderr)
 	mostOut, mostErr := fit(res.Stdout, res.Stderr, max(t.beside(about)-room, t.inline()/2))
 	truncated := res.Stdout.Total() > int64(mostOut) || res.Stderr.Total() > int64(mostErr)
 	if !truncated {
@@ -92,7 +92,7 @@ func (t tool) execute(ctx context.Context, in executeInput) (domain.ToolResult, 
 		return domain.ToolResult{}, err
 	}
 	result.IsError = out.IsError
-	return t.withMeta(result, res, truncated), nil
+	return t.withMeta(result, res, truncated, refused), nil
 }
 
 // FailureType is the error type for the log of the call.

@@ -40,7 +40,7 @@ func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error
 	if t.commands, err = lift.Commands(ctx, t.held, req); err != nil {
 		return t.failure(err)
 	}
-	req.Run.Explain = func(res runner.Result) string { return t.refusals(req, res, res.Output) }
+	req.Run.Explain = func(res runner.Result) string { told, _ := t.refusals(req, res, res.Output); return told }
 	job, err := t.commands.Start(ctx, domain.SessionOf(ctx).Key(), req)
 	if err != nil {
 		return t.failure(err)
@@ -49,7 +49,9 @@ func (t tool) start(ctx context.Context, in bashInput) (domain.ToolResult, error
 	if waiting := t.waiting(req); waiting != "" {
 		started += "\n[" + waiting + "]"
 	}
-	return domain.Text(started), nil
+	result := domain.Text(started)
+	result.Made = map[string][]string{"job": {job.ID}}
+	return result, nil
 }
 
 type jobsInput struct {
@@ -81,7 +83,7 @@ type watcher struct{ *sandbox.Jobs }
 
 func newJobs(c sandbox.Capabilities) domain.Tool {
 	return domain.Define(domain.Tool{
-		Name: jobsTool, Title: "Background jobs", Category: category, Follows: "bash",
+		Name: jobsTool, Title: "Background jobs", Category: category, Follows: "bash", Target: []string{"action", "job"},
 		Description: "List, read or stop the background jobs of this session, which bash starts with background: true.",
 		Annotations: domain.Annotations{Destructive: true},
 		Output:      domain.OutputOf[jobsResult](),
@@ -186,6 +188,9 @@ func read(job *runner.Job, offset int64, room int) (domain.ToolResult, error) {
 		}
 		result := domain.Text(line(text, note))
 		result.Results = results
+		if refused != "" {
+			result.Refused = []domain.Refusal{{Reason: refused}}
+		}
 		return result, nil
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/sandbox/broker"
 	"toolserver/sandbox/process"
@@ -37,16 +38,17 @@ func (n *notes) add(text, path string) {
 	}
 }
 
-func (n notes) String() string {
-	var texts []string
+func (n notes) texts() (texts []string) {
 	for _, n := range n {
 		if len(n.paths) > 1 {
 			n.text = severally.Replace(n.text)
 		}
 		texts = append(texts, strings.ReplaceAll(n.text, sandbox.ThePath, strings.Join(n.paths, ", ")))
 	}
-	return strings.Join(texts, "; ")
+	return texts
 }
+
+func (n notes) String() string { return strings.Join(n.texts(), "; ") }
 
 // searched is how much of the end of a command's output is searched.
 const searched = 4096
@@ -60,10 +62,10 @@ type ended struct {
 }
 
 // refusals says which rules a command violated, and what would be allowed: what is on
-// record, in order, and then what only the output shows.
-func (t tool) refusals(req sandbox.CommandRequest, res runner.Result, output *runner.Output) string {
+// record, in order, and then what only the output shows. The record has also what is not told.
+func (t tool) refusals(req sandbox.CommandRequest, res runner.Result, output *runner.Output) (told string, recorded []domain.Refusal) {
 	if !t.commands.Confined() {
-		return ""
+		return "", nil
 	}
 	head, _, tail := output.Parts(2 * searched)
 	e := ended{Result: res, said: head + tail}
@@ -102,7 +104,16 @@ func (t tool) refusals(req sandbox.CommandRequest, res runner.Result, output *ru
 			}
 		}
 	}
-	return all.String()
+	told = all.String()
+	for _, r := range res.Refused {
+		if !isDatagram(r) {
+			all.add(t.commands.Refused(r), r.Path)
+		}
+	}
+	for _, text := range all.texts() {
+		recorded = append(recorded, domain.Refusal{Reason: text})
+	}
+	return told, recorded
 }
 
 func (e *ended) failed() bool { return e.Code != 0 && !e.Canceled || e.TimedOut }

@@ -92,7 +92,7 @@ func newTool(c sandbox.Capabilities, limit time.Duration, o Options) tool {
 // declare fills in what both tools have in common.
 func (t tool) declare(title, ability, description string) domain.Tool {
 	return domain.Tool{
-		Name: t.name, Title: title, Description: description, Category: category,
+		Name: t.name, Title: title, Description: description, Category: category, Target: []string{"command", "working_dir"},
 		Annotations: domain.Annotations{Destructive: true, OpenWorld: true},
 		Timeout:     t.limit + overtime, KeepsTime: true,
 		Uses: domain.Reads | domain.Writes | domain.Runs, Ability: ability, Explain: t.explain,
@@ -253,12 +253,15 @@ func leftOver(res runner.Result) string {
 }
 
 // aboutSandbox names the limit or rules that a command ran into, and what is not enforced.
-func (t tool) aboutSandbox(req sandbox.CommandRequest, res runner.Result, output *runner.Output) string {
+func (t tool) aboutSandbox(req sandbox.CommandRequest, res runner.Result, output *runner.Output) (text string, refused []domain.Refusal) {
 	var parts []string
+	told, refused := t.refusals(req, res, output)
 	if res.Exceeded != "" {
-		parts = append(parts, t.commands.Exceeded(res.Exceeded))
-	} else if refusals := t.refusals(req, res, output); refusals != "" {
-		parts = append(parts, refusals)
+		told = t.commands.Exceeded(res.Exceeded)
+		refused = append(refused, domain.Refusal{Reason: told})
+	}
+	if told != "" {
+		parts = append(parts, told)
 	}
 	if missing := t.commands.Summary(); missing != nil {
 		parts = append(parts, missing.Missing)
@@ -266,7 +269,7 @@ func (t tool) aboutSandbox(req sandbox.CommandRequest, res runner.Result, output
 	if res.Notice != "" {
 		parts = append(parts, res.Notice)
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, "; "), refused
 }
 
 // commandMeta is the _meta of results, for programs.
@@ -278,7 +281,8 @@ type commandMeta struct {
 }
 
 // withMeta adds to a result what is the same for both tools.
-func (t tool) withMeta(result domain.ToolResult, res runner.Result, truncated bool) domain.ToolResult {
+func (t tool) withMeta(result domain.ToolResult, res runner.Result, truncated bool, refused []domain.Refusal) domain.ToolResult {
+	result.Refused = refused
 	result.Meta = commandMeta{res.Code, res.Duration.Milliseconds(), truncated, t.commands.Summary()}
 	return result
 }

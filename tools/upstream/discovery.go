@@ -58,24 +58,24 @@ func (f Finder) Offer(servers int) (o domain.Offer) {
 			Name: ListName, Title: "List tools of MCP servers", Category: Category, Listing: domain.ListedAlways,
 			Description: "List the tools of the connected MCP servers, with a line about each. To find a tool for a task, use mcp_search; for its arguments, mcp_info. " +
 				"Shows 100 tools at a time.",
-			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "list the tools of other MCP servers",
+			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "list the tools of other MCP servers", Target: []string{"server"},
 		}, f.list),
 		domain.Define(domain.Tool{
 			Name: SearchName, Title: "Find a tool of an MCP server", Category: Category, Listing: domain.ListedAlways,
 			Description: "Find tools of the connected MCP servers by what they do, in plain words. Returns the best, with their arguments (? may be left out, [] a list, {} an object) " +
 				"and the schema of the first; mcp_info has the others, mcp_exec calls them. " +
 				"Use it first when no listed tool fits the task.",
-			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "find tools of other MCP servers by what they do",
+			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "find tools of other MCP servers by what they do", Target: []string{"query", "server"},
 		}, f.search),
 		domain.Define(domain.Tool{
 			Name: InfoName, Title: "Describe a tool of an MCP server", Category: Category, Listing: domain.ListedAlways,
 			Description: "Describe a tool of a connected MCP server: what it does, and the schema of its arguments, as mcp_exec needs them.",
-			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "describe the arguments of their tools",
+			Annotations: domain.Annotations{ReadOnly: true, Idempotent: true}, Ability: "describe the arguments of their tools", Target: []string{"server", "tool"},
 		}, f.info),
 		domain.Define(domain.Tool{
 			Name: ExecName, Title: "Call a tool of an MCP server", Category: Category, Listing: domain.ListedAlways,
 			Description: "Call a tool of a connected MCP server, also one that is not in the list of tools. Get the schema of its arguments from mcp_info or mcp_search first.",
-			Annotations: domain.Annotations{Destructive: true, OpenWorld: true}, Ability: "call any of their tools",
+			Annotations: domain.Annotations{Destructive: true, OpenWorld: true}, Ability: "call any of their tools", Target: []string{"server", "tool"},
 			Uses: domain.Reads | domain.Writes | domain.Keeps,
 		}, f.exec),
 	}

@@ -47,7 +47,7 @@ type fetcher struct {
 
 func (f *fetcher) tool() domain.Tool {
 	return domain.Define(domain.Tool{
-		Name:  Name,
+		Name: Name, Target: []string{"url"},
 		Title: "Fetch a web page",
 		Description: "Fetch a URL as text: HTML without markup, JSON, documents such as PDF; or as an image. " +
 			"The last line of a long answer has the call that reads on. Public hosts only, GET only, at most 2 MB, documents 32 MB. " +

@@ -179,6 +179,7 @@ func (p *page) answer(ctx context.Context, in input, made *rendered, cached bool
 		meta.NextStartIndex = &next
 	}
 	res.Meta = meta
+	res.Made = map[string][]string{"url": p.redirects}
 	return res, nil
 }
 

@@ -54,7 +54,7 @@ const toolTime = totalTime + 5*time.Second
 
 func searchTool(providers []*provider) domain.Tool {
 	return domain.Define(domain.Tool{
-		Name:  toolName,
+		Name: toolName, Target: []string{"query"},
 		Title: "Search the web",
 		Description: "Search the web and return titles, addresses and descriptions of pages; read a page with web_fetch. " +
 			"Results can be limited to an age, a country and a level of safe search; a search service that cannot do so is not asked.",

@@ -55,7 +55,7 @@ type savedResult struct {
 
 func createTool() domain.Tool {
 	return domain.Tool{
-		Name:  CreateName,
+		Name: CreateName, Target: []string{"calendarId", "eventId", "attendees", "dryRun"},
 		Title: "Create calendar event",
 		Description: "Create an event in the user's Google Calendar. Attendees get it in their calendars, and are mailed an invitation only if sendUpdates says so. " +
 			"Dates make an all-day event, whose end is its last day. Returns what Google has saved. If the outcome is unknown, call again with the eventId " +
@@ -286,6 +286,6 @@ func (r *savedResult) result(head string) domain.ToolResult {
 		f.add("  ", "Note", note)
 	}
 	res := domain.Text(f.String())
-	res.Results = r
+	res.Results, res.Made = r, map[string][]string{"id": {r.ID}}
 	return res
 }

@@ -23,7 +23,7 @@ type deleteResult struct {
 
 func deleteTool() domain.Tool {
 	return domain.Tool{
-		Name:  deleteName,
+		Name: deleteName, Target: []string{"calendarId", "eventId", "scope"},
 		Title: "Delete calendar event",
 		Description: "Delete an event from the user's Google Calendar: for all attendees if the user is the organizer. Attendees are mailed only if sendUpdates says " +
 			"so. Deletes one occurrence of a recurring event, or with scope all the whole series.",

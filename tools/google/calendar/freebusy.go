@@ -49,7 +49,7 @@ type slot struct {
 
 func freeBusyTool() domain.Tool {
 	return domain.Tool{
-		Name:  freeBusyName,
+		Name: freeBusyName, Target: []string{"calendars"},
 		Title: "Find free time",
 		Description: "Find when the user and other people are busy in Google Calendar, and when all of them are free. Returns no titles of events. " +
 			"The calendars of other people must be shared with the user.",

@@ -31,7 +31,7 @@ type listResult struct {
 
 func listTool() domain.Tool {
 	return domain.Tool{
-		Name:  ListName,
+		Name: ListName, Target: []string{"calendarId", "query", "timeMin", "timeMax"},
 		Title: "List calendar events",
 		Description: "List or search events of the user's Google Calendar in a range of time, by default today. Returns their IDs, titles, starts, ends, locations, " +
 			"statuses and organizers; for description and attendees use calendar_get_event. The end of an all-day event is its last day. " +

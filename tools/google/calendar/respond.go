@@ -18,7 +18,7 @@ type respondInput struct {
 
 func respondTool() domain.Tool {
 	return domain.Tool{
-		Name:  respondName,
+		Name: respondName, Target: []string{"calendarId", "eventId", "scope", "response"},
 		Title: "Respond to invitation",
 		Description: "Accept, tentatively accept or decline an invitation in the user's Google Calendar. The organizer sees the response in the event, and is mailed " +
 			"only if sendUpdates says so.",

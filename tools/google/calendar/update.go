@@ -31,7 +31,7 @@ type updateInput struct {
 
 func updateTool() domain.Tool {
 	return domain.Tool{
-		Name:  updateName,
+		Name: updateName, Target: []string{"calendarId", "eventId", "scope", "addAttendees", "removeAttendees"},
 		Title: "Update calendar event",
 		Description: "Change an event of the user's Google Calendar; what is not given stays as it is. Attendees are mailed only if sendUpdates says so. If somebody else " +
 			"changes the event during the call, nothing is saved. To accept or decline an invitation use calendar_respond_event.",

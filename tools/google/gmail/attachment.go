@@ -47,7 +47,7 @@ const saveFailing = "Error saving attachment"
 func (t *toolset) saveTool(held sandbox.Capabilities) domain.Tool {
 	s := &saver{t, held.Writer()}
 	tool := define(t, saveFailing, domain.Tool{
-		Name:  saveName,
+		Name: saveName, Target: []string{"messageId", "attachmentId", "directory", "filename"},
 		Title: "Save attachment",
 		Description: "Save an attachment of a message as a new file, and return its path, size and SHA-256. Never overwrites: if the name is taken, a " +
 			"number is added. Does not return the content; read_file reads files that are text. The file was made by the sender: " +
@@ -96,7 +96,7 @@ func (s *saver) save(ctx context.Context, in saveInput) (domain.ToolResult, erro
 	sum := sha256.Sum256(data)
 	r := saveResult{path, int64(len(data)), hex.EncodeToString(sum[:]), line(a.Type)}
 	res := domain.Text(fmt.Sprintf("Attachment saved to %s\n  Size: %d bytes\n  Type: %s\n  SHA-256: %s", r.Path, r.Size, r.MIMEType, r.SHA256))
-	res.Results = r
+	res.Results, res.Made = r, map[string][]string{"path": {r.Path}}
 	return res, nil
 }
 

@@ -23,7 +23,7 @@ func (t *toolset) draftTool(held sandbox.Capabilities) domain.Tool {
 	const failing = "Error saving draft"
 	c := &composer{toolset: t, tool: draftName, failing: failing, files: held.Reader(), recipients: held.Recipients(), drafts: true}
 	tool := define(t, failing, domain.Tool{
-		Name:  draftName,
+		Name: draftName, Target: []string{"to", "cc", "bcc", "from", "replyToMessageId", "attachments", "draftId"},
 		Title: "Draft email",
 		Description: "Save a mail as a draft in the user's Gmail account, or replace a draft. Sends nothing: the user sends the draft from Gmail. " +
 			"Takes what gmail_send takes, and makes replies in the same way. Recipients that may not be written to are rejected here too. " +

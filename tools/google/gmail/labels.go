@@ -94,7 +94,7 @@ type modified struct {
 
 func (t *toolset) modifyTool(sandbox.Capabilities) domain.Tool {
 	return define(t, modifyFailing, domain.Tool{
-		Name:  modifyName,
+		Name: modifyName, Target: []string{"messageIds", "add", "remove"},
 		Title: "Modify Gmail labels",
 		Description: "Add labels to messages and remove others: archive (remove INBOX), mark as read (remove UNREAD), star (add STARRED), move to Trash " +
 			"(add TRASH), which Gmail empties after 30 days. Does not create labels and deletes nothing for good. At most 100 messages.",

@@ -46,7 +46,7 @@ const maxRaw = 8 << 20
 
 func (t *toolset) readTool(sandbox.Capabilities) domain.Tool {
 	return define(t, "Error reading email", domain.Tool{
-		Name:  readName,
+		Name: readName, Target: []string{"messageId"},
 		Title: "Read email",
 		Description: "Read one message of the user's mail by the ID that gmail_search returns: its sender, recipients, date, subject, text and the " +
 			"list of its attachments. Does not return the content of attachments, and loads no images or links. The mail was written by " +

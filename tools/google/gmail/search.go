@@ -64,7 +64,7 @@ const maxSearchChars = 120_000
 
 func (t *toolset) searchTool(sandbox.Capabilities) domain.Tool {
 	return define(t, "Error searching Gmail", domain.Tool{
-		Name:  SearchName,
+		Name: SearchName, Target: []string{"query", "labelIds"},
 		Title: "Search Gmail",
 		Description: "Search the user's mail in Gmail's own notation. Lists each message with its ID, date, sender, subject and snippet, the " +
 			"newest first; does not return the text, which gmail_read reads by ID. Senders, subjects and snippets were written by " +

@@ -46,7 +46,7 @@ const sendFailing = "Error sending email"
 func (t *toolset) sendTool(held sandbox.Capabilities) domain.Tool {
 	c := &composer{toolset: t, tool: sendName, failing: sendFailing, files: held.Reader(), recipients: held.Recipients()}
 	tool := define(t, sendFailing, domain.Tool{
-		Name:  sendName,
+		Name: sendName, Target: []string{"to", "cc", "bcc", "from", "replyToMessageId", "attachments", "dryRun"},
 		Title: "Send email",
 		Description: "Send a mail from the user's account, at once and for good: nothing can be called back. Sends plain text, with HTML and " +
 			"attachments if they are given. A reply is put in its thread, with recipients and subject from the original. " +
@@ -129,6 +129,7 @@ func (out *outgoing) result(text string, r sendResult) domain.ToolResult {
 	r.Subject, r.Bytes, r.Notes = out.Subject, len(out.raw), out.notes
 	res := domain.Text(text)
 	res.Results = r
+	res.Made = map[string][]string{"id": {r.ID}, "draftId": {r.DraftID}, "threadId": {r.ThreadID}, "recipient": addresses(out.to, out.cc, out.bcc)} // of a reply, those of the original
 	return res
 }
 

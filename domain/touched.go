@@ -1,0 +1,119 @@
+package domain
+
+import (
+	"cmp"
+	"net/url"
+)
+
+// This file notes in the record of a call what it touched, and what policy did not allow.
+
+// Refusal is something that policy did not allow, for the record.
+type Refusal struct {
+	Rule   string `json:"rule,omitempty"`  // as explanations and messages have it; in the record, the setting that decides
+	Entry  string `json:"entry,omitempty"` // of its list, and
+	Line   string `json:"line,omitempty"`  // where it stands: filled in for the record
+	Reason string `json:"reason"`          // one sentence
+}
+
+// Bounds of what is recorded of one call.
+const (
+	maxTarget  = 500 // bytes of a value
+	maxTargets = 50  // of one name
+)
+
+// hasEffects reports whether a call may change something, or send something away. Other servers are not believed
+// what they say of that.
+func (t *Tool) hasEffects() bool {
+	return t.RunRaw != nil || !t.Annotations.ReadOnly || t.Annotations.OpenWorld
+}
+
+// noteTarget notes what arguments of a tool say that the call touches, or would touch.
+func (c *Call) noteTarget(t *Tool, args Arguments) {
+	if c.outer != nil {
+		return
+	}
+	c.Record.Server = t.Origin
+	for _, name := range t.Target {
+		switch v := args[name].(type) {
+		case string:
+			c.touches(&c.Record.Target, name, v)
+		case bool:
+			c.touches(&c.Record.Target, name, map[bool]string{true: "true"}[v])
+		case []any:
+			for _, element := range v {
+				s, _ := element.(string)
+				c.touches(&c.Record.Target, name, s)
+			}
+		}
+	}
+}
+
+// touches notes a value without secrets, bounded, unless it is empty.
+func (c *Call) touches(in *map[string][]string, name, value string) {
+	if value == "" || len((*in)[name]) == maxTargets {
+		return
+	}
+	if u, err := url.Parse(value); err == nil && u.User != nil && u.Scheme != "" {
+		u.User = url.User(Redacted)
+		value = u.String()
+	}
+	if *in == nil {
+		*in = map[string][]string{}
+	}
+	(*in)[name] = append((*in)[name], clip(c.catalog.redactor.text(value), maxTarget))
+}
+
+// noteRefusals notes what kept the call from its work, or a part of it.
+func (c *Call) noteRefusals(result *ToolResult, failed *Error) {
+	var why []Refusal
+	switch {
+	case failed == nil && !result.IsError:
+	case failed != nil:
+		if t := c.catalog.byName[c.Name]; c.Tool == nil && t != nil {
+			args, _ := t.Input.Arguments(c.Raw) // nil if they are invalid
+			c.noteTarget(t, args)
+		}
+		if r := c.limitedBy(failed); r.Reason != "" {
+			why = append(why, r)
+		}
+	case result.ErrorType() == denied:
+		why = append(why, c.explained(result))
+	}
+	for _, r := range append(why, result.Refused...) {
+		r.Reason = clip(visible(c.catalog.redactor.text(r.Reason)), maxTarget)
+		c.Record.Refused = append(c.Record.Refused, r)
+	}
+}
+
+// denied is the error type of what policy does not allow.
+const denied = "denied"
+
+// limitedBy returns the setting that an error is about; the zero value if it is about none.
+func (c *Call) limitedBy(err *Error) Refusal {
+	switch t := c.catalog.byName[c.Name]; {
+	case err.Code == CodeToolNotFound && t != nil: // which the caller is not told
+		return Refusal{Rule: "tools." + cmp.Or(t.Offered, t.Name) + ".groups", Reason: c.catalog.Why(c.Session.Principal, c.Name)}
+	case err.Code == CodeToolDisabled:
+		return Refusal{Rule: "tools." + c.Name + ".enabled", Reason: err.Message}
+	case err.Code == CodeRateLimited:
+		return Refusal{Rule: "limits.rate_per_minute", Reason: err.Message}
+	case err.Data["error_type"] == denied: // of a resource
+		return Refusal{Reason: err.Message}
+	}
+	return Refusal{}
+}
+
+// explained returns what the tool's own explanation says of a call that was denied or, where that is known only while
+// it works, its message.
+func (c *Call) explained(result *ToolResult) Refusal {
+	if c.Tool != nil && c.Tool.Explain != nil && c.args != nil {
+		if e, err := c.Tool.Explain(&c.context, c.args); err == nil && !e.Allowed {
+			return Refusal{Rule: e.Rule, Reason: e.Reason}
+		}
+	}
+	message := ""
+	if len(result.Content) > 0 {
+		message = result.Content[0].Text
+	}
+	return Refusal{Reason: message}
+}
