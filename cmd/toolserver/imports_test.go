@@ -10,7 +10,7 @@ import (
 // layers are the packages of the module from the top down, each tree with the
 // trees it may import besides its own.
 var layers = map[string][]string{
-	"cmd":          {"config", "server", "tools", "sandbox", "domain", "filewatch", "rawjson", "mcpclient", "osfile", "textdiff", "lazyregexp"},
+	"cmd":          {"config", "server", "tools", "record", "sandbox", "domain", "filewatch", "rawjson", "mcpclient", "osfile", "textdiff", "lazyregexp"},
 	"config":       {"server", "tools", "sandbox", "domain", "structschema", "osfile", "lazyregexp"},
 	"server":       {"domain", "share", "jsonrpc", "sse", "rawjson"},
 	"tools":        {"sandbox", "domain", "share", "filewatch", "mcpclient", "mcpshape", "jsonrpc", "sse", "rawjson", "osfile", "textdiff", "lazyregexp"},
@@ -25,11 +25,12 @@ var layers = map[string][]string{
 	"share":        {},
 	"proxy":        {},
 	"filewatch":    {},
+	"record":       {"osfile", "rawjson"},
 	"lazyregexp":   {},
 	"osfile":       {},
 	"textdiff":     {},
 	"bench":        {"cmd", "server", "tools", "sandbox", "domain", "mcpclient", "jsonrpc", "fakes"},
-	"test":         {"cmd", "tools", "sandbox", "domain", "fakes", "mcpclient", "jsonrpc", "proxy", "rawjson"},
+	"test":         {"cmd", "record", "tools", "sandbox", "domain", "fakes", "mcpclient", "jsonrpc", "proxy", "rawjson"},
 	"fakes":        {"mcpclient", "jsonrpc", "sse"},
 }
 
