@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -135,6 +136,9 @@ func (x *exchange) canceled() bool { return context.Cause(x.ctx) == errCanceled 
 // deadline is answered before serve returns.
 func (x *exchange) serve() {
 	defer x.recover()
+	if x.meta.modern {
+		x.meet(x.meta.version)
+	}
 	switch x.Method {
 	case methodCall:
 		x.callTool()
@@ -254,7 +258,7 @@ func (s *Server) tooLong() *jsonrpc.Error {
 
 // domain returns the session of the request, as the pipeline knows it.
 func (x *exchange) domain() domain.Session {
-	return domain.Session{ID: x.session.id, Principal: x.who.principal, Meta: x.meta.raw}
+	return domain.Session{ID: x.session.id, Principal: x.who.principal, Client: cmp.Or(x.meta.client, x.session.settled.Load().client), Meta: x.meta.raw}
 }
 
 // maxBatch bounds the messages of a batch.

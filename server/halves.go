@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 
 	"toolserver/domain"
 	"toolserver/jsonrpc"
@@ -14,7 +15,7 @@ import (
 // takesBoth reports whether models see the text of results that have structured content, too:
 // Claude Code shows them that instead.
 func (x *exchange) takesBoth() bool {
-	return cmp.Or(x.meta.client, x.session.handshake().client) != "claude-code"
+	return !strings.HasPrefix(x.domain().Client+" ", "claude-code ")
 }
 
 // formOf returns the form of the results of a tool, for a client that takes both halves or not.

@@ -30,7 +30,7 @@ type requestMeta struct {
 	progressToken json.RawMessage // nil if the client does not ask for progress
 	logLevel      string          // declared by a modern request; empty for no log
 	capabilities  json.RawMessage // declared by a modern request
-	client        string          // its name, likewise
+	client        string          // its name and version, likewise
 	raw           json.RawMessage // all of it
 }
 
@@ -85,7 +85,7 @@ func (m *requestMeta) read(raw []byte) {
 		case mcp.MetaKeyClientCapabilities:
 			m.capabilities = value
 		case mcp.MetaKeyClientInfo:
-			m.client, _ = rawjson.String(rawjson.Member(value, "name"))
+			m.client = readClient(value)
 		case mcp.MetaKeyLogLevel:
 			m.logLevel, _ = rawjson.String(value)
 		}

@@ -174,8 +174,8 @@ func (x *exchange) initialize() (reply, error) {
 		return nil, invalidParams(`"protocolVersion" of initialize must be a string`)
 	}
 	version := mcp.NegotiateLegacyVersion(p.Version)
-	client, _ := rawjson.String(rawjson.Member(p.ClientInfo, "name"))
-	x.session.completeHandshake(version, p.Capabilities, domain.ClipName(client))
+	x.session.completeHandshake(version, p.Capabilities, readClient(p.ClientInfo))
+	x.meet(version)
 	return func(b []byte) []byte {
 		b = rawjson.AppendString(append(b, `{"protocolVersion":`...), version)
 		b = append(b, `,"capabilities":`+capabilities...)

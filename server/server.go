@@ -35,6 +35,9 @@ type Options struct {
 	MaxInFlight     int           // requests of one session, those in a queue included
 	Grace           time.Duration // for requests in flight when the input ends or the server stops
 
+	// Connected is called when a client begins a session in a protocol version or, without sessions,
+	// when it is first heard of for a while. It may be nil.
+	Connected func(s domain.Session, protocol string)
 	// SessionEnded is called when an HTTP session of a principal, by its ID, has
 	// ended; it may be nil.
 	SessionEnded  func(principal, session string)
@@ -54,6 +57,7 @@ type Server struct {
 	lists    listCache
 	hub      hub
 	states   stateSealer
+	met      share.Store[string, struct{}] // clients without a session
 	unused   share.Store[string, struct{}] // states that one request may still use, by [requestState.Once]
 	replays  share.Store[string, *replay]  // of responses, by session and stream
 	pace     pace
@@ -90,6 +94,7 @@ func New(exec *domain.Executor, opts Options) *Server {
 		return b
 	}
 	s := &Server{opts: opts, exec: exec, info: encode(mcp.Implementation{Name: opts.Info.Name, Version: opts.Info.Version}), about: encode(opts.Info), hub: hub{listeners: map[*listener]struct{}{}}, states: newStateSealer(),
+		met:      share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: metTime, Renew: true},
 		unused:   share.Store[string, struct{}]{MaxEntries: maxUnused, MaxAge: stateTime},
 		replays:  share.Store[string, *replay]{MaxSize: maxReplays, MaxAge: replayTime},
 		held:     share.NewPool(max(maxBytesHeld, 3*int64(opts.MaxMessageBytes)/2), 0),

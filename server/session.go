@@ -8,6 +8,7 @@ import (
 	"errors"
 	"iter"
 	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,7 +48,29 @@ type session struct {
 type handshake struct {
 	version      string
 	capabilities json.RawMessage
-	client       string // its name
+	client       string // its name and version
+}
+
+// readClient returns the name and version of a client.
+func readClient(info json.RawMessage) string {
+	name, _ := rawjson.String(rawjson.Member(info, "name"))
+	version, _ := rawjson.String(rawjson.Member(info, "version"))
+	return strings.TrimSpace(domain.ClipName(name) + " " + domain.ClipName(version))
+}
+
+// metTime is how long a client without a session is remembered.
+const metTime = time.Hour
+
+// meet reports a client that begins, once where it has no session.
+func (x *exchange) meet(protocol string) {
+	s, owner, client := x.server, x.who.principal.ID, x.domain().Client
+	if _, known := s.met.Get(owner, client+" "+protocol); known || s.opts.Connected == nil {
+		return
+	}
+	if x.meta.modern {
+		s.met.Put(owner, client+" "+protocol, struct{}{}, 1)
+	}
+	s.opts.Connected(x.domain(), protocol)
 }
 
 func newSession(id, owner string) *session {

@@ -26,6 +26,9 @@ const (
 	stallTime = 5 * time.Minute
 )
 
+// StdioSession is the ID of the session of a client over stdio.
+const StdioSession = "stdio"
+
 // stdio is one conversation over a pair of streams.
 type stdio struct {
 	server   *Server
@@ -53,7 +56,7 @@ func (s *Server) ServeStdio(ctx context.Context, principal func() domain.Princip
 	c := &stdio{
 		server:  s,
 		who:     principal,
-		session: s.begin("stdio", principal().ID), // joins the hub before a message is answered
+		session: s.begin(StdioSession, principal().ID), // joins the hub before a message is answered
 		in:      jsonrpc.NewLineReader(in, s.opts.MaxMessageBytes),
 		out:     jsonrpc.NewLineWriter(out, stallTime, s.opts.BeforeAnswers, sync.OnceFunc(func() { close(gone) })),
 		ended:   make(chan error, 1),
