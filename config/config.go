@@ -112,6 +112,7 @@ type Logging struct {
 	Level  string `yaml:"level" enum:"debug|info|warn|error" also:"log_level verbosity" doc:"Lowest level that is logged."`
 	Format string `yaml:"format" enum:"console|json" also:"log_format" doc:"Form of the entries."`
 	File   string `yaml:"file" path:"true" also:"log_file" example:"/var/log/toolserver.log" doc:"File to log to, standard error if unset."`
+	Record bool   `yaml:"record" also:"audit" doc:"Keep a record of what was done in the state directory, for toolserver log."`
 }
 
 // User is a user whom the configuration names.
@@ -148,7 +149,7 @@ func Default() Config {
 		Anthropic: anthropic.DefaultOptions(),
 		Discovery: domain.Discovery{Mode: "auto", Limit: 40},
 		Errors:    "jsonrpc",
-		Logging:   Logging{Level: "info", Format: "console"},
+		Logging:   Logging{Level: "info", Format: "console", Record: true},
 	}
 }
 

@@ -331,6 +331,15 @@ func (l *Loaded) Mistake(key, format string, args ...any) error {
 	return l.source.Errorf(key, format, args...)
 }
 
+// Line returns FILE:LINE of a setting; empty if the file does not have it, so that a default decides.
+func (l *Loaded) Line(s sandbox.Setting) string {
+	line := l.source.Line(s.Key, s.Entry)
+	if line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", l.File, line)
+}
+
 // shownHead begins what Show returns.
 const shownHead = "# The configuration in force; what is not here is unset (toolserver config schema has every key).\n" +
 	"# Secrets are references, or masked. Tools without a list of paths use working_directory and roots.\n"

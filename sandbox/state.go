@@ -179,6 +179,14 @@ func (s *State) open(create bool) (*os.Root, error) {
 	return openPrivate(filepath.Join(s.base, s.owner), s.owner, base.OpenRoot, base.Lstat)
 }
 
+// Directory opens the directory, and makes it unless there is one, for an owner that keeps files of its own in it.
+func (s *State) Directory() (*os.Root, error) {
+	if err := s.check(s.owner); err != nil {
+		return nil, err
+	}
+	return s.open(true)
+}
+
 // check reports why nothing can be kept under a name.
 func (s *State) check(name string) error {
 	switch {

@@ -72,6 +72,16 @@ func (s *Source) Errorf(path, format string, args ...any) error {
 	return newError(s.file, at.line, at.column, path+": "+oneLine(fmt.Sprintf(format, args...)))
 }
 
+// Line returns the line of a key, or of the entry with a text in its list. It is 0 if the file does not have it.
+func (s *Source) Line(path, entry string) int {
+	for _, f := range s.Formatted {
+		if entry != "" && f.Text == entry && strings.HasPrefix(f.Path, path+"[") {
+			return s.places[f.Path].line
+		}
+	}
+	return s.places[path].line
+}
+
 // Secrets returns, sorted, the texts that a redactor should remove from logs:
 // the values of fields tagged secret, and what references stood for outside
 // fields tagged path. Texts shorter than 6 bytes are left out, since removing
