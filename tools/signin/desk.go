@@ -36,6 +36,8 @@ type Host struct {
 	Public    func() *Pages
 	PublicURL string // of the server that Public is of, also while that does not run
 	Keeping   Keeping
+	// Step is told how a sign-in of a principal to something goes on, for the log; it may be nil.
+	Step func(principal, to, step string)
 }
 
 // Desk keeps the sign-ins that wait for people. It is safe for concurrent use.
@@ -170,6 +172,7 @@ func (d *Desk) Begin(r Request) (*Flow, error) {
 	})
 	page.keep(f)
 	d.pending[r.Key] = f
+	f.step("waits for a person")
 	if d.config.Open != nil && f.prove == nil {
 		d.running.Go(func() { d.config.Open(f.URL) })
 	}
@@ -182,7 +185,11 @@ func (d *Desk) end(f *Flow, err error) {
 		return
 	}
 	f.expiry.Stop()
-	f.err = err
+	if f.err = err; err != nil {
+		f.step("failed: " + err.Error())
+	} else {
+		f.step("is complete")
+	}
 	delete(d.pending, f.request.Key)
 	close(f.done)
 	for _, do := range f.then {

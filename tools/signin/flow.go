@@ -95,6 +95,7 @@ func (d *Desk) start(w http.ResponseWriter, r *http.Request, f *Flow) {
 	if f.prove == nil {
 		if allowed(w, r, http.MethodGet) {
 			f.setCookie(w)
+			f.step("goes on at " + f.request.Provider)
 			http.Redirect(w, r, f.consent(), http.StatusFound)
 		}
 		return
@@ -166,6 +167,7 @@ func (d *Desk) callback(w http.ResponseWriter, r *http.Request, f *Flow, q url.V
 	var done Done
 	if first {
 		var err error
+		f.step("was answered by " + f.request.Provider)
 		done, err = f.request.Complete(d.ctx, answer) // not the context of the request: a tab that is closed loses nothing
 		d.mu.Lock()
 		d.end(f, err)
@@ -182,6 +184,13 @@ func (d *Desk) callback(w http.ResponseWriter, r *http.Request, f *Flow, q url.V
 		page(w, http.StatusOK, "Not allowed", "You did not allow it, so nothing was changed. You can close this tab.")
 	default:
 		page(w, http.StatusBadGateway, "Sign-in failed", sentence(err)+" "+again)
+	}
+}
+
+// step tells how it goes on.
+func (f *Flow) step(what string) {
+	if tell := f.desk.config.Step; tell != nil {
+		tell(f.request.Caller, f.request.Title, what)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"toolserver/cmd/toolserver/logging"
 	"toolserver/config"
 	"toolserver/domain"
 	"toolserver/osfile"
@@ -64,8 +65,10 @@ type App struct {
 	program  Program
 	self     string // path of this program, "" if that is unknown
 	started  time.Time
-	log      *zap.Logger
+	log      *zap.Logger // and the record
+	plain    *zap.Logger // what the server is like, which is no event
 	exec     *domain.Executor
+	record   *logging.Record // nil if none is kept
 	results  *domain.ResultStore
 	launcher *process.Launcher
 	runner   *runner.Runner
@@ -105,7 +108,7 @@ func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 		log.Warn("commands run without a supervisor, appends without a child process", zap.Error(err))
 	}
 	a := &App{
-		program: program, self: self, selector: jq.New(self), started: time.Now(), log: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
+		program: program, self: self, selector: jq.New(self), started: time.Now(), log: log, plain: log, results: domain.NewResultStore(domain.PageBytes(cfg.Limits.MaxResultChars)),
 		launcher: process.NewLauncher(process.Options{Supervisor: self, Wrap: confine.Wrap}),
 	}
 	a.results.Unnamed = osfile.Unnamed
@@ -118,7 +121,8 @@ func New(program Program, cfg *config.Loaded, log *zap.Logger) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.exec = domain.NewExecutor(registry, a.results, cfg.Executor(cfg.Secrets), a.record)
+	a.exec = domain.NewExecutor(registry, a.results, cfg.Executor(cfg.Secrets), a.recordCall)
+	a.keepRecord(cfg)
 	if err := a.apply(cfg); err != nil {
 		a.Close()
 		return nil, err
@@ -146,6 +150,9 @@ func (a *App) Close() {
 		a.log.Warn("temporary files of commands could not be removed", zap.Error(err))
 	}
 	a.results.Close()
+	if a.record != nil {
+		a.record.Close()
+	}
 }
 
 // apply puts a configuration into force as a whole. After an error nothing has

@@ -36,6 +36,7 @@ func BenchmarkBuild(b *testing.B) {
 func served(b testing.TB) *App {
 	b.Helper()
 	b.Chdir(b.TempDir())
+	b.Setenv("XDG_STATE_HOME", b.TempDir()) // of the record
 	cfg, err := config.Load(config.Overrides{})
 	if err != nil {
 		b.Fatal(err)

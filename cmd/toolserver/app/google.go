@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"runtime"
 
+	"go.uber.org/zap"
+
 	"toolserver/config"
 	"toolserver/tools/google/signin"
 	pages "toolserver/tools/signin"
@@ -23,7 +25,10 @@ func (a *App) Google() (*signin.Accounts, error) {
 
 // host returns what sign-ins know of this server.
 func (a *App) host(cfg *config.Loaded) pages.Host {
-	return pages.Host{Serving: func() bool { return a.server != nil }, Prove: a.prover, Public: a.public.Load, PublicURL: cfg.Server.PublicURL, Keeping: cfg.SignIns}
+	step := func(principal, to, step string) {
+		a.log.Debug("sign-in", zap.String("principal", principal), zap.String("server", to), zap.String("reason", step))
+	}
+	return pages.Host{Step: step, Serving: func() bool { return a.server != nil }, Prove: a.prover, Public: a.public.Load, PublicURL: cfg.Server.PublicURL, Keeping: cfg.SignIns}
 }
 
 // prover returns what checks that somebody at a sign-in page is a principal: that they know its bearer token. It is nil for

@@ -11,5 +11,14 @@ func TestMain(m *testing.M) {
 	if code, isChild := RunChild(); isChild {
 		os.Exit(code)
 	}
-	os.Exit(m.Run())
+	state, err := os.MkdirTemp("", "state-") // of the record
+	if err == nil {
+		err = os.Setenv("XDG_STATE_HOME", state)
+	}
+	if err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(state)
+	os.Exit(code)
 }

@@ -110,7 +110,7 @@ func (r *reloader) reload(onlyTrust bool) {
 		r.app.log.Error("the configuration is wrong; the old one stays in force", zap.Error(err))
 		return
 	}
-	r.app.logOrigin("configuration reloaded")
+	r.app.logOrigin(r.app.log, "configuration reloaded")
 	if auth := r.app.auth.Load(); auth != nil {
 		auth.revoke(before)
 	}

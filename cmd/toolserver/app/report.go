@@ -2,6 +2,9 @@ package app
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/filewatch"
+	"toolserver/record"
 	"toolserver/tools/resources"
 )
 
@@ -58,18 +62,24 @@ func (a *App) watchConfiguration(ctx context.Context, changed func()) {
 	go filewatch.Poll(ctx, configPause, a.now.Load(), a.now.Load, same, changed)
 }
 
-// record logs a finished call, but never its arguments or its result.
-func (a *App) record(r *domain.CallRecord) {
+// recordCall logs and records a finished call, but never its arguments or its result, except what says what it touched.
+func (a *App) recordCall(r *domain.CallRecord) {
 	level := zap.InfoLevel
 	if r.Outcome == "error" {
 		level = zap.WarnLevel
 	}
-	// The logger itself would look at the clock again.
-	if entry := a.log.Core().Check(zapcore.Entry{Level: level, Time: r.Start.Add(r.Duration), Message: "call"}, nil); entry != nil {
-		entry.Write(zap.Inline((*callFields)(r)))
+	if r.Refused != nil {
+		a.complete(r)
 	}
+	a.logCall(zapcore.Entry{Level: level, Time: r.Start.Add(r.Duration), Message: record.Call}, r) // whose time is known
 	if stack := r.Stack(); stack != "" {
 		a.log.Error("a tool panicked", zap.String("id", r.ID), zap.String("tool", r.Tool), zap.String("stack", stack))
+	}
+}
+
+func (a *App) logCall(e zapcore.Entry, r *domain.CallRecord) {
+	if entry := a.log.Core().Check(e, nil); entry != nil {
+		entry.Write(zap.Inline((*callFields)(r)))
 	}
 }
 
@@ -83,10 +93,27 @@ func (r *callFields) MarshalLogObject(enc zapcore.ObjectEncoder) error {
 	enc.AddString("tool", r.Tool)
 	enc.AddString("principal", r.Principal)
 	enc.AddString("session", r.Session)
+	for _, f := range [...]struct{ key, value string }{{"client", r.Client}, {"server", r.Server.Server}, {"server_tool", r.Server.Tool}} {
+		if f.value != "" {
+			enc.AddString(f.key, f.value)
+		}
+	}
+	if r.Target != nil {
+		_ = enc.AddObject("target", touched(r.Target))
+	}
+	enc.AddInt("args_bytes", r.ArgsBytes)
+	if r.Outcome == "" { // it begins
+		return nil
+	}
 	enc.AddDuration("took", r.Duration)
 	enc.AddString("outcome", r.Outcome)
-	enc.AddInt("args_bytes", r.ArgsBytes)
 	enc.AddInt("result_bytes", r.ResultBytes)
+	if r.Made != nil {
+		_ = enc.AddObject("made", touched(r.Made))
+	}
+	if r.Refused != nil {
+		_ = enc.AddReflected("refused", r.Refused)
+	}
 	if r.Asked != nil {
 		_ = enc.AddReflected("asked", r.Asked)
 	}
@@ -99,39 +126,39 @@ func (r *callFields) MarshalLogObject(enc zapcore.ObjectEncoder) error {
 }
 
 // logOrigin logs which configuration is in force, and which are not.
-func (a *App) logOrigin(message string) {
+func (a *App) logOrigin(log *zap.Logger, message string) {
 	cfg := a.Config()
 	fields := []zap.Field{zap.String("source", cfg.Source)}
-	for _, f := range []struct{ key, value string }{{"by", cfg.By}, {"file", cfg.File}, {"sha256", cfg.SHA256}} {
+	for _, f := range []struct{ key, value string }{{"by", cfg.By}, {"file", cfg.File}, {"sha256", cfg.SHA256}, {"working_directory", cfg.WorkingDirectory}} {
 		if f.value != "" {
 			fields = append(fields, zap.String(f.key, f.value))
 		}
 	}
-	a.log.Info(message, fields...)
+	log.Info(message, fields...)
 	for _, p := range cfg.Placeholders() {
-		a.log.Warn(p)
+		a.plain.Warn(p)
 	}
 	for _, u := range cfg.Unused {
-		a.log.Warn("configuration: " + u.Error())
+		a.plain.Warn("configuration: " + u.Error())
 	}
 }
 
 // logLayers logs which sandbox layers enforce the policy, and which do not.
 func (a *App) logLayers() {
 	l := a.Layers()
-	a.log.Info("sandbox", zap.String("enforcement", l.Enforcement), zap.Strings("layers", l.InForce))
+	a.plain.Info("sandbox", zap.String("enforcement", l.Enforcement), zap.Strings("layers", l.InForce))
 	for _, missing := range l.Missing {
-		a.log.Warn("sandbox: not enforced", zap.String("what", missing))
+		a.plain.Warn("sandbox: not enforced", zap.String("what", missing))
 	}
 	cfg := a.Config()
 	if cfg.Exposed() {
-		a.log.Warn("sandbox: commands may write to the directory of the configuration file; the file is protected, but safer outside the write paths", zap.String("file", cfg.File))
+		a.plain.Warn("sandbox: commands may write to the directory of the configuration file; the file is protected, but safer outside the write paths", zap.String("file", cfg.File))
 	}
 	for _, effect := range l.SideEffects {
-		a.log.Warn("sandbox: side effect", zap.String("what", effect))
+		a.plain.Warn("sandbox: side effect", zap.String("what", effect))
 	}
 	for _, m := range cfg.Web.Search.Lacking() {
-		a.log.Warn(m.Key, zap.String("what", m.Problem))
+		a.plain.Warn(m.Key, zap.String("what", m.Problem))
 	}
 }
 
@@ -145,27 +172,32 @@ type missingLog struct {
 const maxMissingLogged = 20
 
 // logMissing logs what the catalog lacks and the one before did not: mistakes of
-// sources as warnings, missing credentials and the like for information.
+// sources as warnings, missing credentials and the like in one line for information.
 func (a *App) logMissing() {
 	l := &a.unlisted
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, entries := map[domain.Missing]bool{}, 0
+	now, mistakes, without := map[domain.Missing]bool{}, 0, map[string]bool{}
 	for _, m := range domain.Joined(a.exec.Registry.Catalog().Missing()) {
 		if now[m] = true; l.logged[m] {
 			continue
 		}
-		if entries++; entries > maxMissingLogged {
-			continue
-		}
-		log := a.log.Info
+		log := a.plain.Debug
 		if m.Mistake {
-			log = a.log.Warn
+			log = a.plain.Warn
+			mistakes++
+		} else {
+			without[m.Source] = true
 		}
-		log("unavailable", zap.String("kind", string(m.Kind)), zap.String("name", m.Name), zap.String("source", m.Source), zap.String("reason", m.Reason))
+		if mistakes <= maxMissingLogged {
+			log("unavailable", zap.String("kind", string(m.Kind)), zap.String("name", m.Name), zap.String("source", m.Source), zap.String("reason", m.Reason))
+		}
 	}
-	if more := entries - maxMissingLogged; more > 0 {
-		a.log.Warn("more items are unavailable; toolserver check lists them", zap.Int("items", more))
+	if len(without) > 0 {
+		a.plain.Info("not configured: " + strings.Join(slices.Sorted(maps.Keys(without)), ", ") + " (toolserver tools --all says what each needs)")
+	}
+	if more := mistakes - maxMissingLogged; more > 0 {
+		a.plain.Warn("more items are unavailable; toolserver check lists them", zap.Int("items", more))
 	}
 	l.logged = now
 }

@@ -68,7 +68,7 @@ const parentCheck = time.Second
 // Serve serves clients until ctx ends, a signal arrives or, over stdio, the
 // client is gone.
 func (a *App) Serve(ctx context.Context, o ServeOptions) error {
-	a.logOrigin("configuration")
+	a.logOrigin(a.plain, "configuration")
 	if len(a.Servers()) > 0 {
 		debug.SetGCPercent(gatewayGCPercent)
 	}
@@ -107,7 +107,7 @@ func (a *App) newServer() {
 	a.server = server.New(a.exec, server.Options{
 		Info: a.info(), Instructions: instructions, Places: a.places, Log: a.log,
 		MaxMessageBytes: int(cfg.Server.MaxMessage), MaxInFlight: cfg.Server.MaxInFlight, Grace: cfg.Server.Grace,
-		SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.log.Sync() },
+		Connected: a.connected, SessionEnded: a.sessionEnded, BeforeAnswers: func() { _ = a.log.Sync() },
 	})
 	a.server.ErrorsAsResults.Store(cmp.Or(a.errors, cfg.Errors) == "result")
 }
@@ -129,6 +129,9 @@ func (a *App) info() mcp.Implementation {
 func (a *App) sessionEnded(principal, session string) {
 	a.runner.EndSession(domain.SessionKey(principal, session))
 	a.exec.EndSession(domain.SessionKey(principal, session))
+	if session != "" {
+		a.left(principal, session)
+	}
 }
 
 // CatchBrokenPipes makes writes to a standard stream without a reader fail; they
@@ -173,6 +176,7 @@ func (a *App) serveStdio(ctx context.Context, o ServeOptions) error {
 	}
 	defer context.AfterFunc(ctx, a.closeSignIns)()
 	err = a.server.ServeStdio(ctx, a.User, o.In, out)
+	a.left(a.User().ID, server.StdioSession)
 	stop(nil)
 	return err
 }

@@ -71,7 +71,7 @@ func (g *globals) run(cmd *cobra.Command, m menu, args []string) error {
 	ctx, stop := g.interruptible(cmd.Context())
 	defer stop()
 	return g.withTool(ctx, request{m, cmd, args}, func(o *opened) error {
-		call := domain.ExecuteToolCommand{Session: domain.Session{ID: "cli", Principal: o.app.User(), Once: true}, Tool: o.tool.Name}
+		call := domain.ExecuteToolCommand{Session: domain.Session{ID: "cli", Principal: o.app.User(), Once: true, Client: "command line"}, Tool: o.tool.Name}
 		if o.line != nil {
 			if o.line.help {
 				return o.line.Help()

@@ -18,7 +18,14 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}
 	os.Setenv("XDG_CACHE_HOME", "/dev/null/x") // commands keep nothing in the home directory of who tests
-	os.Exit(m.Run())
+	state, err := os.MkdirTemp("", "state-")   // of the record
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_STATE_HOME", state)
+	code := m.Run()
+	os.RemoveAll(state)
+	os.Exit(code)
 }
 
 // play runs a command line and returns what it prints.
