@@ -19,6 +19,7 @@ import (
 	"toolserver/cmd/toolserver/logging"
 	"toolserver/config"
 	"toolserver/domain"
+	"toolserver/record"
 	"toolserver/sandbox/process"
 	"toolserver/server"
 	"toolserver/tools/upstream"
@@ -154,6 +155,13 @@ func (r *checkReport) serving(cfg *config.Loaded) {
 			r.line(false, "log", cfg.Mistake("logging.file", "%v", err).Error())
 		} else {
 			r.line(true, "log", file)
+		}
+	}
+	if cfg.Logging.Record {
+		if err := record.Check(app.RecordDirectory(cfg)); err != nil {
+			r.line(false, "record", err.Error())
+		} else {
+			r.line(true, "record", filepath.Join(cfg.Policy().StateDirectory, "record"))
 		}
 	}
 }

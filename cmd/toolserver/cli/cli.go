@@ -123,7 +123,7 @@ func bareRoot(g *globals) *cobra.Command {
 // when one is called, so that serving starts without them.
 func newRoot(g *globals) *cobra.Command {
 	root := bareRoot(g)
-	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), configCommand(g), trustCommand(g), untrustCommand(g), tokenCommand(g), authCommand(g, (*app.App).Google), upstreamCommand(g), installCommand(g), uninstallCommand(g), clientsCommand(g), versionCommand(g), completionCommand())
+	root.AddCommand(serveCommand(g), callCommand(g), toolsCommand(g), checkCommand(g), explainCommand(g), logCommand(g), configCommand(g), trustCommand(g), untrustCommand(g), tokenCommand(g), authCommand(g, (*app.App).Google), upstreamCommand(g), installCommand(g), uninstallCommand(g), clientsCommand(g), versionCommand(g), completionCommand())
 	root.SetHelpCommand(helpCommand(g))
 	addCategories(root, g)
 	withExitCodes(root)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"toolserver/cmd/toolserver/app"
 	"toolserver/domain"
 	"toolserver/tools/upstream"
 )
@@ -48,14 +49,9 @@ func (g *globals) explain(ctx context.Context, o *opened) error {
 	if err != nil {
 		return o.line.explained(err)
 	}
-	verdict := whoMay(o.catalog, tool, a.User())
-	if s, ok := a.Config().Servers[tool.Origin.Server]; ok && verdict.Allowed {
-		verdict.Reason = ofServer(tool, &s)
-	}
-	if verdict.Allowed && tool.Explain != nil {
-		if verdict, err = tool.Explain(ctx, arguments); err != nil {
-			return err
-		}
+	verdict, err := verdictOn(ctx, a, o.catalog, tool, arguments)
+	if err != nil {
+		return err
 	}
 	if g.json {
 		if err := printJSON(g.std.Out, verdict); err != nil {
@@ -68,6 +64,18 @@ func (g *globals) explain(ctx context.Context, o *opened) error {
 		return &exitError{code: exitFailed}
 	}
 	return nil
+}
+
+// verdictOn says what would be decided on a call of the user.
+func verdictOn(ctx context.Context, a *app.App, catalog *domain.Catalog, tool *domain.Tool, arguments domain.Arguments) (domain.Explanation, error) {
+	verdict := whoMay(catalog, tool, a.User())
+	if s, ok := a.Config().Servers[tool.Origin.Server]; ok && verdict.Allowed {
+		verdict.Reason = ofServer(tool, &s)
+	}
+	if verdict.Allowed && tool.Explain != nil {
+		return tool.Explain(ctx, arguments)
+	}
+	return verdict, nil
 }
 
 // whoMay answers for what comes before the sandbox.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
 
 	"toolserver/cmd/toolserver/app"
 	"toolserver/domain"
@@ -32,7 +33,7 @@ func upstreamApprove(g *globals) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return g.approve(cmd, chosen[0], args[1:], yes)
+				return g.approve(cmd, a, chosen[0], args[1:], yes)
 			})
 		},
 	}
@@ -40,7 +41,16 @@ func upstreamApprove(g *globals) *cobra.Command {
 	return cmd
 }
 
-func (g *globals) approve(cmd *cobra.Command, s *upstream.Server, names []string, yes bool) error {
+// approved pins tools as they are, which the record has.
+func approved(a *app.App, s *upstream.Server, tools []string) error {
+	err := s.Approve(tools)
+	if err == nil {
+		a.Note("approve", zap.String("server", s.Server()), zap.String("reason", "tools are pinned: "+strings.Join(tools, ", ")))
+	}
+	return err
+}
+
+func (g *globals) approve(cmd *cobra.Command, a *app.App, s *upstream.Server, names []string, yes bool) error {
 	out := cmd.OutOrStdout()
 	if !s.Known() {
 		return fmt.Errorf("server %s has never been connected to, so nothing of it is pinned; toolserver upstream ping %[1]s connects", s.Server())
@@ -65,7 +75,7 @@ func (g *globals) approve(cmd *cobra.Command, s *upstream.Server, names []string
 	}
 	if g.json {
 		if yes && len(tools) > 0 {
-			err = s.Approve(tools)
+			err = approved(a, s, tools)
 		}
 		return cmp.Or(err, printJSON(out, map[string]any{"server": s.Server(), "changed": append([]upstream.Difference{}, changed...), "pinned": yes}))
 	}
@@ -82,7 +92,7 @@ func (g *globals) approve(cmd *cobra.Command, s *upstream.Server, names []string
 			return errors.New("nothing is approved")
 		}
 	}
-	if err := s.Approve(tools); err != nil {
+	if err := approved(a, s, tools); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(out, "pinned %s of server %s; servers that run notice it within seconds\n", counted(len(tools), "tool"), s.Server())
