@@ -124,19 +124,13 @@ const maxQuoted = 400
 // fits is false if neither is.
 func (c conversion) held(v any, forms []*Param) (held any, fits, changed bool) {
 	typed := func(v any) []*Param { return filter(forms, func(f *Param) bool { return isType(v, f.Type) }) }
+	if len(forms) == 1 && forms[0].list {
+		if text, ok := listed(v); ok {
+			return text, true, true
+		}
+	}
 	if typed := typed(v); len(typed) > 0 {
 		return v, true, len(typed) == 1 && c.within(v, typed[0])
-	}
-	if list, ok := v.([]any); ok && len(list) > 0 && len(forms) == 1 && forms[0].list {
-		var b strings.Builder
-		for i, element := range list {
-			s, ok := element.(string)
-			if !ok {
-				return v, false, false
-			}
-			b.WriteString(strings.Repeat(", ", min(i, 1)) + s)
-		}
-		return b.String(), true, true
 	}
 	s, ok := v.(string)
 	if s = strings.TrimSpace(s); strings.EqualFold(s, "true") || strings.EqualFold(s, "false") {
@@ -154,6 +148,33 @@ func (c conversion) held(v any, forms []*Param) (held any, fits, changed bool) {
 		c.within(inside, fit[0])
 	}
 	return inside, true, true
+}
+
+// listed returns the text that a list, which may be in a string, stands for: its texts with commas or, if some are objects, JSON
+// that is for the tool to read.
+func listed(v any) (text string, ok bool) {
+	if s, isText := v.(string); isText && strings.HasPrefix(strings.TrimSpace(s), "[") {
+		v, _ = rawjson.DecodeMax([]byte(strings.TrimSpace(s)), maxValues)
+	}
+	if object, ok := v.(map[string]any); ok {
+		v = []any{object}
+	}
+	list, _ := v.([]any)
+	var texts []string
+	for _, element := range list {
+		switch element := element.(type) {
+		case string:
+			texts = append(texts, element)
+		case map[string]any:
+		default:
+			return "", false
+		}
+	}
+	if len(texts) == len(list) {
+		return strings.Join(texts, ", "), list != nil
+	}
+	b, err := json.Marshal(list)
+	return string(b), err == nil
 }
 
 // within converts in place what v, an object or array of the type of p, contains.
