@@ -5,13 +5,11 @@
 package calendar
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	gcal "google.golang.org/api/calendar/v3"
@@ -136,6 +134,9 @@ func Scopes(enabled []string) (scopes []string) {
 			scopes = append(scopes, e.scopes()[0])
 		}
 	}
+	if slices.Contains(enabled, ListName) && !slices.Contains(scopes, calendarsScopes()[0]) { // for the names of calendars
+		scopes = append(scopes, calendarsScopes()[0])
+	}
 	if slices.Contains(scopes, writeScopes()[0]) { // which includes reading
 		scopes = slices.DeleteFunc(scopes, func(s string) bool { return s == readScopes()[0] })
 	}
@@ -144,7 +145,7 @@ func Scopes(enabled []string) (scopes []string) {
 
 // Tools returns the tools of the category calendar. The error says that o.TimeZone is no time zone.
 func Tools(c *api.Client, o Options) ([]domain.Tool, error) {
-	s := &toolset{client: c, service: c.Calendar, recipients: o.Recipients, full: o.Full, now: time.Now}
+	s := &toolset{client: c, service: c.Calendar, recipients: o.Recipients, now: time.Now}
 	if o.TimeZone != "" {
 		var problem string
 		if s.zone, problem = zone(o.TimeZone); problem != "" {
@@ -169,7 +170,6 @@ type toolset struct {
 	client     *api.Client
 	service    func() *gcal.Service
 	recipients func(ctx context.Context, addresses []string) error
-	full       bool
 	zone       *time.Location // nil for that of the calendar
 	now        func() time.Time
 }
@@ -186,53 +186,28 @@ func (s *toolset) named(tool, name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// zoneOf returns the zone of a calendar.
-func (s *toolset) zoneOf(ctx context.Context, calendarID string) (*time.Location, error) {
-	list, err := api.Read(ctx, s.client, s.service().Events.List(calendarID).MaxResults(1).Fields("timeZone").Context(ctx).Do)
-	if err != nil {
-		return nil, noCalendar(err, calendarID)
+// zoneOf returns the zone that calendars are shown in: that of the first or, unless it is known, of several the user's.
+func (s *toolset) zoneOf(ctx context.Context, calendars []calendarInfo) (*time.Location, error) {
+	id := calendars[0].ID
+	if calendars[0].TimeZone != "" {
+		return answered(calendars[0].TimeZone)
+	} else if len(calendars) > 1 {
+		id = primary
 	}
-	loc, err := time.LoadLocation(list.TimeZone)
-	if err != nil || list.TimeZone == "" || list.TimeZone == "Local" {
-		return nil, &httpcall.Failure{Type: "bad_answer", Message: fmt.Sprintf("the calendar's time zone %q is unknown", clip(list.TimeZone)),
-			Hint: "Call again with timeZone."}
+	list, err := api.Read(ctx, s.client, s.service().Events.List(id).MaxResults(1).Fields("timeZone").Context(ctx).Do)
+	if err != nil {
+		return nil, noCalendar(err, id)
+	}
+	return answered(list.TimeZone)
+}
+
+// answered returns the zone that Google calls a calendar's.
+func answered(name string) (*time.Location, error) {
+	loc, err := time.LoadLocation(name)
+	if err != nil || name == "" || name == "Local" {
+		return nil, &httpcall.Failure{Type: "bad_answer", Message: fmt.Sprintf("the calendar's time zone %q is unknown", clip(name)), Hint: "Call again with timeZone."}
 	}
 	return loc, nil
-}
-
-// calendarID returns the ID of the calendar that the argument calendarId names, by that or with all tools by its name.
-func (s *toolset) calendarID(ctx context.Context, tool, name string) (string, error) {
-	return s.calendarIn(ctx, tool, "calendarId", name)
-}
-
-// calendarIn is calendarID of another argument.
-func (s *toolset) calendarIn(ctx context.Context, tool, argument, name string) (string, error) {
-	name = strings.TrimSpace(name)
-	if name == "" || name == primary || strings.Contains(name, "@") {
-		return cmp.Or(name, primary), nil
-	}
-	if !s.full {
-		return "", domain.InvalidArgument(tool, argument, fmt.Sprintf(
-			"must be %q or the ID of a calendar, which has an @ in it (Google Calendar shows it in the calendar's settings); %q is not", primary, clip(name)))
-	}
-	calendars, err := s.calendars(ctx)
-	if err != nil {
-		return "", err
-	}
-	var found []string
-	for _, c := range calendars {
-		if strings.EqualFold(c.Name, name) {
-			found = append(found, c.ID)
-		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		names := each(calendars, func(c calendarInfo) string { return c.Name })
-		return "", domain.InvalidArgument(tool, argument, fmt.Sprintf("names no calendar: %q; there are: %s", clip(name), clipList(names)))
-	}
-	return "", domain.InvalidArgument(tool, argument, fmt.Sprintf("names several calendars: %q; use an ID: %s", clip(name), clipList(found)))
 }
 
 // statusOf returns the HTTP status that is why a request failed, 0 if there is none.

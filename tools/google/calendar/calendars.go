@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"toolserver/domain"
@@ -79,7 +80,10 @@ func (s *toolset) calendars(ctx context.Context) ([]calendarInfo, error) {
 			return nil, err
 		}
 		for _, c := range page.Items {
-			all = append(all, calendarInfo{line(c.Id), line(cmp.Or(c.SummaryOverride, c.Summary)), line(c.TimeZone), line(c.AccessRole), c.Primary})
+			info := calendarInfo{line(c.Id), line(cmp.Or(c.SummaryOverride, c.Summary)), line(c.TimeZone), line(c.AccessRole), c.Primary}
+			if all = append(all, info); c.Primary { // it comes first
+				all = slices.Insert(all[:len(all)-1], 0, info)
+			}
 		}
 		if page.NextPageToken == "" {
 			break
@@ -87,4 +91,79 @@ func (s *toolset) calendars(ctx context.Context) ([]calendarInfo, error) {
 		call.PageToken(page.NextPageToken)
 	}
 	return all, nil
+}
+
+// maxCalendars bounds the calendars of a call, as Google does for free/busy.
+const maxCalendars = 50
+
+// everyCalendar is the name of all of the user's list.
+const everyCalendar = "all"
+
+// isID reports whether text can only be the ID of a calendar.
+func isID(text string) bool {
+	return text == primary || strings.Contains(text, "@") && !strings.Contains(text, " ")
+}
+
+// pick returns the calendars that an argument names: by IDs or names with commas, or all. The user's list is asked for only if
+// IDs are not enough.
+func (s *toolset) pick(ctx context.Context, tool, argument, text string) (found []calendarInfo, err error) {
+	bad := func(format string, args ...any) ([]calendarInfo, error) {
+		return nil, domain.InvalidArgument(tool, argument, fmt.Sprintf(format, args...))
+	}
+	var names []string
+	byID := true
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names, byID = append(names, name), byID && isID(name)
+		}
+	}
+	if names == nil {
+		names = []string{primary}
+	}
+	var known []calendarInfo
+	if !byID {
+		if known, err = s.calendars(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if whole := strings.TrimSpace(text); slices.ContainsFunc(known, func(c calendarInfo) bool { return strings.EqualFold(c.Name, whole) }) {
+		names = []string{whole} // which may have a comma
+	}
+	for _, name := range names {
+		var matches []calendarInfo
+		for _, c := range known {
+			if c.ID == name || c.Primary && name == primary || strings.EqualFold(c.Name, name) || strings.EqualFold(name, everyCalendar) {
+				matches = append(matches, c)
+			}
+		}
+		switch {
+		case len(matches) == 0 && isID(name):
+			matches = []calendarInfo{{ID: name, Name: name}}
+		case len(matches) == 0:
+			return bad("names no calendar: %q; there are: %s", clip(name), clipList(each(known, func(c calendarInfo) string { return c.Name })))
+		case len(matches) > 1 && !strings.EqualFold(name, everyCalendar):
+			return bad("names several calendars: %q; use an ID: %s", clip(name), clipList(each(matches, func(c calendarInfo) string { return c.ID })))
+		}
+		for _, c := range matches {
+			if !slices.ContainsFunc(found, func(other calendarInfo) bool { return other.ID == c.ID }) {
+				found = append(found, c)
+			}
+		}
+	}
+	if len(found) > maxCalendars {
+		return bad("names %d calendars; a call takes at most %d", len(found), maxCalendars)
+	}
+	return found, nil
+}
+
+// calendarID returns the ID of the one calendar that the argument calendarId names.
+func (s *toolset) calendarID(ctx context.Context, tool, name string) (string, error) {
+	found, err := s.pick(ctx, tool, "calendarId", name)
+	if err != nil {
+		return "", err
+	}
+	if len(found) > 1 {
+		return "", domain.InvalidArgument(tool, "calendarId", fmt.Sprintf("must name one calendar, and names %d", len(found)))
+	}
+	return found[0].ID, nil
 }

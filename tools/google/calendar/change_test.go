@@ -68,7 +68,6 @@ func TestRespond(t *testing.T) {
 
 func TestCalendars(t *testing.T) {
 	f, s := newFake(t, meeting)
-	s.full = true
 	f.answer = func(_ int, r request, w http.ResponseWriter) bool {
 		switch {
 		case r.path != "/users/me/calendarList":

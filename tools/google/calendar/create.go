@@ -169,7 +169,7 @@ func (s *toolset) span(ctx context.Context, tool, calendarID string, start, end 
 		loc = time.FixedZone("", 0)
 		if !start.date && (!instants || repeated) {
 			var err error
-			if loc, err = s.zoneOf(ctx, calendarID); err != nil {
+			if loc, err = s.zoneOf(ctx, []calendarInfo{{ID: calendarID}}); err != nil {
 				return span{}, err
 			}
 		}

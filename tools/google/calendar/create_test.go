@@ -275,7 +275,7 @@ func TestRecurrence(t *testing.T) {
 		"RRULE:FREQ=DAILY;UNTIL=20260401T000000":          "!UNTIL must be a time in UTC",
 		"RRULE:FREQ=DAILY;UNTIL=20260401":                 "!UNTIL must be a time in UTC",
 		"RRULE:FREQ=DAILY;DTSTART=20260401":               "!no parts of a rule",
-		"RRULE:FREQ=DAILY\nSUMMARY:x":                     "!must have lines",
+		"RRULE:FREQ=DAILY\nSUMMARY:x":                     "!the line must be RRULE",
 		"EXDATE:tomorrow":                                 "!dates are written",
 	} {
 		all, problem := parseRecurrence([]string{text}, false)

@@ -1,32 +1,39 @@
 package calendar
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"toolserver/domain"
 	"toolserver/tools/google/api"
+	"toolserver/tools/httpcall"
 )
 
 type listInput struct {
-	TimeMin    string `json:"timeMin,omitempty" max:"64" doc:"Beginning of the range: a date (2026-03-02), a local time (2026-03-02T09:00) or a time with an offset (2026-03-02T09:00:00+01:00); without it and timeMax, today."`
+	TimeMin    string `json:"timeMin,omitempty" max:"64" doc:"Beginning of the range: a date (2026-03-02), a local time (2026-03-02T09:00) or a time with an offset (2026-03-02T09:00:00+01:00); without it and timeMax, today, or with query from today on."`
 	TimeMax    string `json:"timeMax,omitempty" max:"64" doc:"End of the range, written like timeMin; a date includes the whole day."`
 	Query      string `json:"query,omitempty" max:"500" also:"q" doc:"Words to search for in titles, descriptions, locations, and names and addresses of people."`
 	MaxResults int    `json:"maxResults" default:"10" min:"1" max:"250" also:"limit" doc:"Maximum number of events to return."`
-	CalendarID string `json:"calendarId" default:"primary" max:"1024" doc:"ID of the calendar, such as team@group.calendar.google.com; primary is the user's own."`
+	CalendarID string `json:"calendarId" default:"primary" max:"20000" list:"true" also:"calendarIds calendars" doc:"Calendars by ID or name, separated by commas; primary is the user's own, all is every one."`
 	TimeZone   string `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset and of the answer, such as Europe/London; default: the configured one, or the calendar's."`
 	PageToken  string `json:"pageToken,omitempty" max:"2000" doc:"The nextPageToken of an earlier call with the same arguments, to continue it."`
 }
 
 // listResult is the structured content of calendar_list_events.
 type listResult struct {
-	Events        []event `json:"events" doc:"Events by start time, occurrences of recurring events one by one."`
-	TimeZone      string  `json:"timeZone" doc:"The zone of the range and of the times."`
-	TimeMin       string  `json:"timeMin,omitempty" doc:"Beginning of the range that was searched, if it has one: events that end after it."`
-	TimeMax       string  `json:"timeMax,omitempty" doc:"End of the range, if it has one: events that begin before it."`
-	NextPageToken string  `json:"nextPageToken,omitempty" doc:"The pageToken of a call that goes on from here; absent if there is no more."`
+	Events        []event  `json:"events" doc:"Events by start time, occurrences of recurring events one by one."`
+	TimeZone      string   `json:"timeZone" doc:"The zone of the range and of the times."`
+	TimeMin       string   `json:"timeMin,omitempty" doc:"Beginning of the range that was searched, if it has one: events that end after it."`
+	TimeMax       string   `json:"timeMax,omitempty" doc:"End of the range, if it has one: events that begin before it."`
+	NextPageToken string   `json:"nextPageToken,omitempty" doc:"The pageToken of a call that goes on from here; absent if there is no more."`
+	Failed        []string `json:"failed,omitempty" doc:"Calendars that could not be read, and why."`
+
+	names map[string]string `json:"-"` // of calendars, by their IDs
 }
 
 func listTool() domain.Tool {
@@ -58,54 +65,124 @@ const listFields = "items(id,summary,start,end,location,status,organizer(email,d
 
 func (s *toolset) list(ctx context.Context, in listInput) (domain.ToolResult, error) {
 	loc, err := s.named(ListName, in.TimeZone)
-	if err != nil {
-		return domain.ToolResult{}, err
+	r := timeRange{tool: ListName, min: in.TimeMin, max: in.TimeMax, open: strings.TrimSpace(in.Query) != ""}
+	if err == nil {
+		err = r.parse()
 	}
-	calendarID, err := s.calendarID(ctx, ListName, in.CalendarID)
-	if err != nil {
-		return domain.ToolResult{}, err
+	var calendars []calendarInfo
+	if err == nil {
+		calendars, err = s.pick(ctx, ListName, "calendarId", in.CalendarID)
 	}
-	r := timeRange{tool: ListName, min: in.TimeMin, max: in.TimeMax}
-	if err := r.parse(); err != nil {
-		return domain.ToolResult{}, err
-	}
-	if loc == nil {
-		if loc, err = s.zoneOf(ctx, calendarID); err != nil {
-			return domain.ToolResult{}, err
+	skip := 0
+	if several := len(calendars) > 1; err == nil && several && in.PageToken != "" {
+		if skip, err = strconv.Atoi(in.PageToken); err != nil || skip < 0 || skip+in.MaxResults > maxMerged {
+			err = domain.InvalidArgument(ListName, "pageToken", fmt.Sprintf("must be that of the last answer; of several calendars at most %d events are listed: shorten the range", maxMerged))
 		}
+		in.PageToken = ""
 	}
-	if err := r.resolve(loc, s.now()); err != nil {
+	if err == nil && loc == nil && (r.local() || len(calendars) > 1) {
+		loc, err = s.zoneOf(ctx, calendars)
+	}
+	if err == nil {
+		err = r.resolve(cmp.Or(loc, time.UTC), s.now())
+	}
+	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	res := listResult{Events: []event{}, TimeZone: loc.String(), NextPageToken: in.PageToken}
-	call := s.service().Events.List(calendarID).SingleEvents(true).OrderBy("startTime").TimeZone(loc.String()).Fields(listFields).Context(ctx)
+	found := make([]found, len(calendars))
+	failed, err := api.Each(ctx, len(calendars), func(ctx context.Context, i int) (err error) {
+		found[i], err = s.search(ctx, calendars[i].ID, in, r, loc, skip+in.MaxResults)
+		return err
+	})
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	loc = cmp.Or(loc, found[0].zone)
+	res := listResult{TimeZone: loc.String(), NextPageToken: found[0].next, names: map[string]string{}}
 	if r.from != nil {
-		res.TimeMin = wire(*r.from)
-		call.TimeMin(res.TimeMin)
+		res.TimeMin = wire(r.from.In(loc))
 	}
 	if r.to != nil {
-		res.TimeMax = wire(*r.to)
-		call.TimeMax(res.TimeMax)
+		res.TimeMax = wire(r.to.In(loc))
+	}
+	for i, c := range calendars {
+		if res.names[c.ID] = c.Name; failed[i] != nil {
+			res.Failed = append(res.Failed, c.Name+": "+httpcall.Explain(failed[i]).Message)
+		}
+	}
+	res.Events, res.NextPageToken = merged(found, skip, in.MaxResults, loc)
+	return res.list(ctx)
+}
+
+// found is what a search of one calendar has found.
+type found struct {
+	events []event
+	next   string // the token of the page that follows
+	zone   *time.Location
+}
+
+// search returns the events of one calendar, at most some. Without a zone, its own is in the answer.
+func (s *toolset) search(ctx context.Context, calendarID string, in listInput, r timeRange, loc *time.Location, most int) (f found, err error) {
+	call := s.service().Events.List(calendarID).SingleEvents(true).OrderBy("startTime").Fields(listFields).Context(ctx)
+	if loc != nil {
+		call.TimeZone(loc.String())
+	}
+	if r.from != nil {
+		call.TimeMin(wire(*r.from))
+	}
+	if r.to != nil {
+		call.TimeMax(wire(*r.to))
 	}
 	if q := strings.TrimSpace(in.Query); q != "" {
 		call.Q(q)
 	}
+	f.next, f.zone = in.PageToken, loc
 	for range maxPages {
-		if res.NextPageToken != "" {
-			call.PageToken(res.NextPageToken)
+		if f.next != "" {
+			call.PageToken(f.next)
 		}
-		page, err := api.Read(ctx, s.client, call.MaxResults(int64(in.MaxResults-len(res.Events))).Do)
+		page, err := api.Read(ctx, s.client, call.MaxResults(int64(most-len(f.events))).Do)
 		if err != nil {
-			return domain.ToolResult{}, noCalendar(err, calendarID)
+			return f, noCalendar(err, calendarID)
+		}
+		if f.zone == nil {
+			if f.zone, err = answered(page.TimeZone); err != nil {
+				return f, err
+			}
 		}
 		for _, e := range page.Items {
-			res.Events = append(res.Events, describe(e, calendarID, loc))
+			f.events = append(f.events, describe(e, calendarID, f.zone))
 		}
-		if res.NextPageToken = page.NextPageToken; res.NextPageToken == "" || len(res.Events) >= in.MaxResults {
+		if f.next = page.NextPageToken; f.next == "" || len(f.events) >= most {
 			break
 		}
 	}
-	return res.list(ctx)
+	return f, nil
+}
+
+// maxMerged bounds how far several calendars are listed, of which each is read from its beginning.
+const maxMerged = 2500
+
+// merged returns events of calendars in the order of time, and the token of those that follow: of several calendars how many to
+// skip, as pages of one cannot go on where those of another end.
+func merged(all []found, skip, most int, loc *time.Location) (events []event, next string) {
+	if len(all) == 1 {
+		return append([]event{}, all[0].events...), all[0].next
+	}
+	events = []event{}
+	more := false
+	for _, f := range all {
+		events, more = append(events, f.events...), more || f.next != ""
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return a.Start.at(loc).Compare(b.Start.at(loc)) })
+	events = events[min(skip, len(events)):]
+	if len(events) > most {
+		events, more = events[:most], true
+	}
+	if more {
+		next = strconv.Itoa(skip + len(events))
+	}
+	return events, next
 }
 
 // list returns as many events as fit, as text and as data. A token cannot go on in the middle
@@ -145,6 +222,9 @@ func (r *listResult) text() string {
 		f.some("  ", "My response", e.MyResponse)
 		f.some("  ", "Conference Link", e.ConferenceLink)
 		f.some("  ", "Occurrence of", e.RecurringEventID)
+		if len(r.names) > 1 {
+			f.add("  ", "Calendar", r.names[e.CalendarID])
+		}
 		b.WriteString(f.String() + "\n\n")
 	}
 	if len(r.Events) == 0 {
@@ -159,7 +239,10 @@ func (r *listResult) text() string {
 		fmt.Fprintf(&b, "Range: %s to %s (%s).", r.TimeMin, r.TimeMax, r.TimeZone)
 	}
 	if r.NextPageToken != "" {
-		fmt.Fprintf(&b, " There are more events: call again with this range and pageToken %s.", r.NextPageToken)
+		fmt.Fprintf(&b, " There are more events: call again with the same arguments and pageToken %s.", r.NextPageToken)
+	}
+	if r.Failed != nil {
+		fmt.Fprintf(&b, "\nNot read: %s.", strings.Join(r.Failed, "; "))
 	}
 	return b.String()
 }
@@ -169,7 +252,13 @@ type timeRange struct {
 	tool     string
 	min, max string // arguments; may be empty
 	low, up  *stamp
+	open     bool       // without a bound, it is everything from today on
 	from, to *time.Time // nil if there is no bound
+}
+
+// local reports whether the range depends on a zone.
+func (r *timeRange) local() bool {
+	return r.low == nil && r.up == nil || r.low != nil && !r.low.offset || r.up != nil && !r.up.offset
 }
 
 // parse reads the arguments.
@@ -190,11 +279,13 @@ func (r *timeRange) parse() error {
 	return nil
 }
 
-// resolve sets the instants of the range in loc: those of today, if there is no bound.
+// resolve sets the instants of the range in loc: without a bound those of today, or of everything from today on.
 func (r *timeRange) resolve(loc *time.Location, now time.Time) error {
 	if r.low == nil && r.up == nil {
 		day := &stamp{date: true, at: today(now, loc)}
-		r.low, r.up = day, day
+		if r.low = day; !r.open {
+			r.up = day
+		}
 	}
 	if r.low != nil {
 		r.from = new(r.low.bound(loc, false))

@@ -24,7 +24,7 @@ func parsePeople(text string) (people []*gcal.EventAttendee, problem string) {
 	if text == "" {
 		return nil, ""
 	}
-	all, err := mail.ParseAddresses("", []string{text})
+	all, err := mail.ParsePeople("", text)
 	if wrong, ok := errors.AsType[*mail.InputError](err); ok {
 		return nil, wrong.Problem
 	}
@@ -32,7 +32,7 @@ func parsePeople(text string) (people []*gcal.EventAttendee, problem string) {
 	for _, a := range all {
 		if key := strings.ToLower(a.Address); !seen[key] {
 			seen[key] = true
-			people = append(people, &gcal.EventAttendee{Email: a.Address, DisplayName: line(a.Name)})
+			people = append(people, &gcal.EventAttendee{Email: a.Address, DisplayName: line(a.Name), Optional: a.Optional})
 		}
 	}
 	if len(people) > maxPeople {

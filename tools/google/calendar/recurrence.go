@@ -11,13 +11,18 @@ import (
 // parseRecurrence returns lines of RFC 5545 as Google takes them: RRULE, RDATE and EXDATE. A problem follows the name of the
 // argument.
 func parseRecurrence(lines []string, allDay bool) (all []string, problem string) {
-	for _, text := range lines {
-		text = strings.TrimSpace(text)
+	if len(lines) == 0 {
+		return nil, ""
+	}
+	for text := range strings.SplitSeq(strings.Join(lines, "\n"), "\n") {
+		if text = strings.TrimSpace(text); text == "" && len(all) > 0 {
+			continue
+		}
 		if strings.HasPrefix(strings.ToUpper(text), "FREQ=") {
 			text = "RRULE:" + text
 		}
 		at := strings.IndexAny(text, ":;")
-		if at < 0 || len(text) > maxLine || strings.ContainsAny(text, "\r\n") {
+		if at < 0 || len(text) > maxLine || strings.Contains(text, "\r") {
 			return nil, fmt.Sprintf("must have lines such as RRULE:FREQ=WEEKLY;BYDAY=MO;COUNT=10, not %q", clip(text))
 		}
 		name, rest := strings.ToUpper(text[:at]), text[at+1:]

@@ -32,10 +32,10 @@ func TestTools(t *testing.T) {
 func TestScopes(t *testing.T) {
 	for enabled, want := range map[string]string{
 		"":                            "",
-		ListName:                      ".events.readonly",
-		getName + " " + ListName:      ".events.readonly",
+		ListName:                      ".events.readonly .calendarlist.readonly",
+		getName + " " + ListName:      ".events.readonly .calendarlist.readonly",
 		CreateName:                    ".events",
-		ListName + " " + CreateName:   ".events",
+		ListName + " " + CreateName:   ".events .calendarlist.readonly",
 		freeBusyName + " other":       ".freebusy",
 		calendarsName + " " + getName: ".events.readonly .calendarlist.readonly",
 		updateName + " " + deleteName + " " + respondName + " " + freeBusyName: ".events .freebusy",

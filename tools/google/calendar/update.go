@@ -157,7 +157,7 @@ func (c *change) move(ctx context.Context, e *gcal.Event, calendarID string) err
 	loc := cmp.Or(c.loc, own)
 	if loc == nil {
 		var err error
-		if loc, err = c.zoneOf(ctx, calendarID); err != nil {
+		if loc, err = c.zoneOf(ctx, []calendarInfo{{ID: calendarID}}); err != nil {
 			return err
 		}
 	}

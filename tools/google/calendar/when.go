@@ -34,11 +34,11 @@ const whenForms = "write a date (2026-03-02), a local time (2026-03-02T14:30) or
 // parseStamp reads a date, a local time or a time with an offset. The problem follows the name of the argument; it is empty if
 // there is none.
 func parseStamp(text string) (s stamp, problem string) {
-	text = strings.ToUpper(strings.TrimSpace(text))
+	s.text = strings.TrimSpace(text)
+	text = strings.ToUpper(s.text)
 	if len(text) > len(dateLayout) && text[len(dateLayout)] == ' ' {
 		text = text[:len(dateLayout)] + "T" + text[len(dateLayout)+1:]
 	}
-	s.text = text
 	var why error
 	for _, layout := range []string{
 		dateLayout, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04Z07:00",
@@ -63,9 +63,9 @@ func parseStamp(text string) (s stamp, problem string) {
 		return s, ""
 	}
 	if why != nil {
-		return s, fmt.Sprintf("is no date or time that exists: %q", clip(text))
+		return s, fmt.Sprintf("is no date or time that exists: %q", clip(s.text))
 	}
-	return s, fmt.Sprintf("is no date or time: %q; %s", clip(text), whenForms)
+	return s, fmt.Sprintf("is no date or time: %q; %s", clip(s.text), whenForms)
 }
 
 // clip shortens a text for a message.
@@ -270,7 +270,11 @@ func parseSpan(start, end stamp, loc *time.Location) (p span, bad fieldProblem) 
 		}
 	}
 	if !p.end.After(p.start) {
-		return p, fieldProblem{"end", fmt.Sprintf("must be after start: it is %s, and start is %s", wire(p.end), wire(p.start))}
+		from, to := wire(p.start), wire(p.end)
+		if start.offset == end.offset && start.text != "" && end.text != "" {
+			from, to = start.text, end.text
+		}
+		return p, fieldProblem{"end", fmt.Sprintf("must be after start: it is %s, and start is %s", to, from)}
 	}
 	return p, fieldProblem{}
 }

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
 	gmailapi "google.golang.org/api/gmail/v1"
 
 	"toolserver/domain"
@@ -21,7 +20,6 @@ import (
 	"toolserver/tools/google/api"
 	"toolserver/tools/google/signin"
 	texts "toolserver/tools/html"
-	"toolserver/tools/httpcall"
 )
 
 // Options are what the tools of the category are made from besides a client.
@@ -167,39 +165,6 @@ func answer(res domain.ToolResult, err error) (domain.ToolResult, error) {
 		return f.ToolResult, nil
 	}
 	return res, err
-}
-
-// each calls do for the numbers below n, several at a time, and returns its errors. The second error ends the call: it is one
-// that all would have, or the first if none succeeded.
-func each(ctx context.Context, n int, do func(ctx context.Context, i int) error) ([]error, error) {
-	errs := make([]error, n)
-	g, within := errgroup.WithContext(ctx)
-	g.SetLimit(api.PerGrant)
-	for i := range n {
-		g.Go(func() error {
-			if errs[i] = do(within, i); ends(within, errs[i]) {
-				return errs[i]
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return errs, err
-	}
-	if n > 0 && !slices.Contains(errs, nil) {
-		return errs, errs[0]
-	}
-	return errs, nil
-}
-
-// ends reports whether an error is not about one message: the call was canceled, or the grant is no longer valid.
-func ends(ctx context.Context, err error) bool {
-	if err == nil {
-		return false
-	}
-	f, failed := errors.AsType[*httpcall.Failure](err)
-	_, revoked := errors.AsType[*signin.RevokedError](err)
-	return ctx.Err() != nil || revoked || errors.Is(err, signin.ErrNoGrant) || failed && f.Type == "sign_in_required"
 }
 
 // line returns text of strangers on one line, without what cannot be seen.

@@ -124,7 +124,7 @@ func (t *toolset) modify(ctx context.Context, in modifyInput) (domain.ToolResult
 	}
 	// Gmail's request for many messages at once does not say which of them there are.
 	now := make([]*gmailapi.Message, len(in.MessageIDs))
-	failed, err := each(ctx, len(now), func(ctx context.Context, i int) (err error) {
+	failed, err := api.Each(ctx, len(now), func(ctx context.Context, i int) (err error) {
 		now[i], err = api.Write(ctx, t.client, t.service().Users.Messages.Modify("me", in.MessageIDs[i],
 			&gmailapi.ModifyMessageRequest{AddLabelIds: add, RemoveLabelIds: remove}).Fields("id", "labelIds").Context(ctx).Do)
 		return err

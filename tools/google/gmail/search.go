@@ -91,7 +91,7 @@ func (t *toolset) search(ctx context.Context, in searchInput) (domain.ToolResult
 		return domain.ToolResult{}, err
 	}
 	read := make([]*gmailapi.Message, len(list.Messages))
-	failed, err := each(ctx, len(read), func(ctx context.Context, i int) (err error) {
+	failed, err := api.Each(ctx, len(read), func(ctx context.Context, i int) (err error) {
 		read[i], err = api.Read(ctx, t.client, messages.Get("me", list.Messages[i].Id).Format("metadata").
 			MetadataHeaders("From", "To", "Cc", "Subject", "Date", "Message-ID").
 			Fields("id", "threadId", "labelIds", "snippet", "internalDate", "sizeEstimate", "payload(mimeType,headers)").Context(ctx).Do)

@@ -44,7 +44,7 @@ func (t *toolset) thread(ctx context.Context, in threadInput) (domain.ToolResult
 	}
 	newest := thread.Messages[max(0, len(thread.Messages)-in.MaxMessages):]
 	texts, metas := make([]string, len(newest)), make([]readMeta, len(newest))
-	failed, err := each(ctx, len(newest), func(ctx context.Context, i int) (err error) {
+	failed, err := api.Each(ctx, len(newest), func(ctx context.Context, i int) (err error) {
 		var m *gmailapi.Message
 		m, err = api.Read(ctx, t.client, t.service().Users.Messages.Get("me", newest[i].Id).Format("full").
 			Fields("id", "threadId", "labelIds", "internalDate", "payload").Context(ctx).Do)
