@@ -283,7 +283,6 @@ Range: 2026-03-02T00:00:00Z to 2026-03-03T00:00:00Z (Europe/London).`,
 	}
 	f.requests = nil
 	tooltest.Run(t, bare(listTool(), s.list), []tooltest.Case{
-		{Name: "page of several", Args: `{"calendarId":"a@example.com,b@example.com","pageToken":"x","timeZone":"UTC"}`, Code: domain.CodeInvalidParams, Want: "pageToken must be that of the last answer"},
 		{Name: "capitals", Args: `{"timeMin":"next Friday 3pm"}`, Code: domain.CodeInvalidParams, Want: `timeMin is no date or time: "next Friday 3pm"`},
 		{Name: "zone misspelled", Args: `{"timeZone":"Europe/Londn"}`, Code: domain.CodeInvalidParams, Want: "timeZone is no IANA time zone: \"Europe/Londn\"; did you mean Europe/London?"},
 		{Name: "no time", Args: `{"timeMin":"soon"}`, Code: domain.CodeInvalidParams, Want: "timeMin is no date or time"},

@@ -49,6 +49,7 @@ type savedResult struct {
 	Invitations      string   `json:"invitations,omitempty" doc:"Who was mailed, for people."`
 	SendUpdates      string   `json:"sendUpdates" doc:"Who Google was asked to mail: none, all or externalOnly."`
 	ConferenceStatus string   `json:"conferenceStatus,omitempty" doc:"Of a conference that was asked for: pending, success or failure."`
+	Overlaps         []string `json:"overlaps,omitempty" doc:"Other events of the calendar at that time; of a recurring event, at that of the first occurrence."`
 	Notes            []string `json:"notes,omitempty" doc:"What else is to be known, such as that a local time occurs twice."`
 	DryRun           bool     `json:"dryRun" doc:"Whether nothing was saved."`
 }
@@ -94,7 +95,9 @@ func (s *toolset) create(ctx context.Context, in createInput) (domain.ToolResult
 		}
 		p.notes = append(p.notes, "An event with this ID, title and time existed already: it was not created again, and nobody was mailed again.")
 	}
-	return savedOf(made, calendarID, p.zone(), in.SendUpdates, p.notes).result("Event created successfully."), nil
+	res := savedOf(made, calendarID, p.zone(), in.SendUpdates, p.notes)
+	res.overlapping(ctx, s, made, p.zone())
+	return res.result("Event created successfully."), nil
 }
 
 // newEvent returns the event of a call, its time and its calendar.
@@ -282,6 +285,7 @@ func (r *savedResult) result(head string) domain.ToolResult {
 		r.Invitations = "with sendUpdates " + r.SendUpdates + ", for " + clipList(r.Attendees)
 	}
 	f.some("  ", "Invitations", r.Invitations)
+	f.some("  ", "Overlaps", clipList(r.Overlaps))
 	for _, note := range r.Notes {
 		f.add("  ", "Note", note)
 	}

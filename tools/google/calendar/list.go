@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,6 +33,7 @@ type listResult struct {
 	Failed        []string `json:"failed,omitempty" doc:"Calendars that could not be read, and why."`
 
 	names map[string]string `json:"-"` // of calendars, by their IDs
+	more  bool              `json:"-"` // there are more events
 }
 
 func listTool() domain.Tool {
@@ -73,13 +73,6 @@ func (s *toolset) list(ctx context.Context, in listInput) (domain.ToolResult, er
 	if err == nil {
 		calendars, err = s.pick(ctx, ListName, "calendarId", in.CalendarID)
 	}
-	skip := 0
-	if several := len(calendars) > 1; err == nil && several && in.PageToken != "" {
-		if skip, err = strconv.Atoi(in.PageToken); err != nil || skip < 0 || skip+in.MaxResults > maxMerged {
-			err = domain.InvalidArgument(ListName, "pageToken", fmt.Sprintf("must be that of the last answer; of several calendars at most %d events are listed: shorten the range", maxMerged))
-		}
-		in.PageToken = ""
-	}
 	if err == nil && loc == nil && (r.local() || len(calendars) > 1) {
 		loc, err = s.zoneOf(ctx, calendars)
 	}
@@ -91,14 +84,14 @@ func (s *toolset) list(ctx context.Context, in listInput) (domain.ToolResult, er
 	}
 	found := make([]found, len(calendars))
 	failed, err := api.Each(ctx, len(calendars), func(ctx context.Context, i int) (err error) {
-		found[i], err = s.search(ctx, calendars[i].ID, in, r, loc, skip+in.MaxResults)
+		found[i], err = s.search(ctx, calendars[i].ID, in, r, loc)
 		return err
 	})
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
 	loc = cmp.Or(loc, found[0].zone)
-	res := listResult{TimeZone: loc.String(), NextPageToken: found[0].next, names: map[string]string{}}
+	res := listResult{Events: []event{}, TimeZone: loc.String(), names: map[string]string{}}
 	if r.from != nil {
 		res.TimeMin = wire(r.from.In(loc))
 	}
@@ -109,8 +102,13 @@ func (s *toolset) list(ctx context.Context, in listInput) (domain.ToolResult, er
 		if res.names[c.ID] = c.Name; failed[i] != nil {
 			res.Failed = append(res.Failed, c.Name+": "+httpcall.Explain(failed[i]).Message)
 		}
+		res.Events, res.NextPageToken, res.more = append(res.Events, found[i].events...), found[i].next, res.more || found[i].next != ""
 	}
-	res.Events, res.NextPageToken = merged(found, skip, in.MaxResults, loc)
+	if len(calendars) > 1 { // whose pages end at different times
+		slices.SortStableFunc(res.Events, func(a, b event) int { return a.Start.at(loc).Compare(b.Start.at(loc)) })
+		res.NextPageToken, res.more = "", res.more || len(res.Events) > in.MaxResults
+		res.Events = res.Events[:min(len(res.Events), in.MaxResults)]
+	}
 	return res.list(ctx)
 }
 
@@ -121,8 +119,8 @@ type found struct {
 	zone   *time.Location
 }
 
-// search returns the events of one calendar, at most some. Without a zone, its own is in the answer.
-func (s *toolset) search(ctx context.Context, calendarID string, in listInput, r timeRange, loc *time.Location, most int) (f found, err error) {
+// search returns the events of one calendar. Without a zone, its own is in the answer.
+func (s *toolset) search(ctx context.Context, calendarID string, in listInput, r timeRange, loc *time.Location) (f found, err error) {
 	call := s.service().Events.List(calendarID).SingleEvents(true).OrderBy("startTime").Fields(listFields).Context(ctx)
 	if loc != nil {
 		call.TimeZone(loc.String())
@@ -141,7 +139,7 @@ func (s *toolset) search(ctx context.Context, calendarID string, in listInput, r
 		if f.next != "" {
 			call.PageToken(f.next)
 		}
-		page, err := api.Read(ctx, s.client, call.MaxResults(int64(most-len(f.events))).Do)
+		page, err := api.Read(ctx, s.client, call.MaxResults(int64(in.MaxResults-len(f.events))).Do)
 		if err != nil {
 			return f, noCalendar(err, calendarID)
 		}
@@ -153,36 +151,11 @@ func (s *toolset) search(ctx context.Context, calendarID string, in listInput, r
 		for _, e := range page.Items {
 			f.events = append(f.events, describe(e, calendarID, f.zone))
 		}
-		if f.next = page.NextPageToken; f.next == "" || len(f.events) >= most {
+		if f.next = page.NextPageToken; f.next == "" || len(f.events) >= in.MaxResults {
 			break
 		}
 	}
 	return f, nil
-}
-
-// maxMerged bounds how far several calendars are listed, of which each is read from its beginning.
-const maxMerged = 2500
-
-// merged returns events of calendars in the order of time, and the token of those that follow: of several calendars how many to
-// skip, as pages of one cannot go on where those of another end.
-func merged(all []found, skip, most int, loc *time.Location) (events []event, next string) {
-	if len(all) == 1 {
-		return append([]event{}, all[0].events...), all[0].next
-	}
-	events = []event{}
-	more := false
-	for _, f := range all {
-		events, more = append(events, f.events...), more || f.next != ""
-	}
-	slices.SortStableFunc(events, func(a, b event) int { return a.Start.at(loc).Compare(b.Start.at(loc)) })
-	events = events[min(skip, len(events)):]
-	if len(events) > most {
-		events, more = events[:most], true
-	}
-	if more {
-		next = strconv.Itoa(skip + len(events))
-	}
-	return events, next
 }
 
 // list returns as many events as fit, as text and as data. A token cannot go on in the middle
@@ -238,8 +211,11 @@ func (r *listResult) text() string {
 	default:
 		fmt.Fprintf(&b, "Range: %s to %s (%s).", r.TimeMin, r.TimeMax, r.TimeZone)
 	}
-	if r.NextPageToken != "" {
+	switch {
+	case r.NextPageToken != "":
 		fmt.Fprintf(&b, " There are more events: call again with the same arguments and pageToken %s.", r.NextPageToken)
+	case r.more && len(r.names) > 1:
+		b.WriteString(" There are more events: call again with timeMin after the last one, or a larger maxResults.")
 	}
 	if r.Failed != nil {
 		fmt.Fprintf(&b, "\nNot read: %s.", strings.Join(r.Failed, "; "))
@@ -262,21 +238,11 @@ func (r *timeRange) local() bool {
 }
 
 // parse reads the arguments.
-func (r *timeRange) parse() error {
-	for _, bound := range []struct {
-		name, text string
-		to         **stamp
-	}{{"timeMin", r.min, &r.low}, {"timeMax", r.max, &r.up}} {
-		if strings.TrimSpace(bound.text) == "" {
-			continue
-		}
-		s, problem := parseStamp(bound.text)
-		if problem != "" {
-			return domain.InvalidArgument(r.tool, bound.name, problem)
-		}
-		*bound.to = &s
+func (r *timeRange) parse() (err error) {
+	if r.low, err = stampOf(r.tool, "timeMin", r.min); err == nil {
+		r.up, err = stampOf(r.tool, "timeMax", r.max)
 	}
-	return nil
+	return err
 }
 
 // resolve sets the instants of the range in loc: without a bound those of today, or of everything from today on.

@@ -19,7 +19,7 @@ type updateInput struct {
 	Summary         *string  `json:"summary,omitempty" min:"1" max:"1000" also:"title name" doc:"New title."`
 	Start           string   `json:"start,omitempty" max:"64" also:"startTime startDateTime" doc:"New start, written as for calendar_create_event; without end the event keeps its length."`
 	End             string   `json:"end,omitempty" max:"64" also:"endTime endDateTime" doc:"New end; of an all-day event its last day."`
-	TimeZone        string   `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset, and new zone of the event; default: the configured one or the event's, and the event keeps its own."`
+	TimeZone        string   `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset, and new zone of the event, which alone keeps its time; default: the configured one or the event's, and the event keeps its own."`
 	Description     *string  `json:"description,omitempty" max:"8192" doc:"New text; empty removes it."`
 	Location        *string  `json:"location,omitempty" max:"1024" doc:"New place; empty removes it."`
 	AddAttendees    string   `json:"addAttendees,omitempty" max:"65000" list:"true" doc:"E-mail addresses of more people to invite, separated by commas."`
@@ -68,6 +68,9 @@ func (s *toolset) update(ctx context.Context, in updateInput) (domain.ToolResult
 	}
 	r := savedOf(saved, calendarID, loc, in.SendUpdates, c.notes)
 	r.Invitations = mailed(in.SendUpdates, slices.Concat(r.Attendees, addresses(c.fewer))) // who is removed is mailed, too
+	if c.start != nil || c.end != nil {
+		r.overlapping(ctx, s, saved, loc)
+	}
 	return r.result("Event updated successfully."), nil
 }
 
@@ -78,24 +81,18 @@ type change struct {
 	loc         *time.Location // that the call or the configuration names; may be nil
 	start, end  *stamp
 	more, fewer []*gcal.EventAttendee
+	bare        bool // nothing but timeZone is given
 	changes     gcal.Event
 	notes       []string
 }
 
 // parse reads the arguments, as far as that takes no event.
-func (c *change) parse() error {
-	for _, one := range []struct {
-		field, text string
-		to          **stamp
-	}{{"start", c.in.Start, &c.start}, {"end", c.in.End, &c.end}} {
-		if one.text == "" {
-			continue
-		}
-		at, problem := parseStamp(one.text)
-		if problem != "" {
-			return domain.InvalidArgument(updateName, one.field, problem)
-		}
-		*one.to = &at
+func (c *change) parse() (err error) {
+	if c.start, err = stampOf(updateName, "start", c.in.Start); err == nil {
+		c.end, err = stampOf(updateName, "end", c.in.End)
+	}
+	if err != nil {
+		return err
 	}
 	var problem string
 	if c.more, problem = parsePeople(c.in.AddAttendees); problem != "" {
@@ -116,7 +113,8 @@ func (c *change) parse() error {
 			p.ForceSendFields = append(p.ForceSendFields, one.name)
 		}
 	}
-	if p.Visibility == "" && p.Transparency == "" && len(p.ForceSendFields)+len(c.more)+len(c.fewer)+len(c.in.Recurrence) == 0 && c.start == nil && c.end == nil {
+	c.bare = p.Visibility == "" && p.Transparency == "" && len(p.ForceSendFields)+len(c.more)+len(c.fewer)+len(c.in.Recurrence) == 0 && c.start == nil && c.end == nil
+	if c.bare && c.in.TimeZone == "" {
 		return domain.InvalidArgument(updateName, "", "nothing to change is given")
 	}
 	return nil
@@ -125,7 +123,11 @@ func (c *change) parse() error {
 // apply completes the changes for an event.
 func (c *change) apply(ctx context.Context, e *gcal.Event, calendarID string) error {
 	allDay := e.Start != nil && e.Start.Date != ""
-	if c.start != nil || c.end != nil {
+	own := zoneIn(e)
+	if c.bare && allDay {
+		return domain.InvalidArgument(updateName, "timeZone", "changes nothing of an all-day event")
+	}
+	if c.start != nil || c.end != nil || c.bare || c.in.TimeZone != "" && !allDay && (own == nil || own.String() != c.loc.String()) {
 		if err := c.move(ctx, e, calendarID); err != nil {
 			return err
 		}
@@ -149,7 +151,7 @@ func (c *change) apply(ctx context.Context, e *gcal.Event, calendarID string) er
 
 // move sets the new time of an event.
 func (c *change) move(ctx context.Context, e *gcal.Event, calendarID string) error {
-	if c.in.Scope == "all" && e.Id != c.in.EventID {
+	if c.in.Scope == "all" && e.Id != c.in.EventID && cmp.Or(c.start, c.end) != nil {
 		return domain.InvalidArgument(updateName, "start", fmt.Sprintf(
 			"and end are those of the first occurrence with scope all; to move them all use eventId %s, and its first date", line(e.Id)))
 	}
@@ -164,7 +166,7 @@ func (c *change) move(ctx context.Context, e *gcal.Event, calendarID string) err
 	c.loc = loc
 	old, ok := spanOf(e, loc)
 	start, end := c.start, c.end
-	given := cmp.Or(start, end)
+	given := cmp.Or(start, end, &stamp{}) // the zone alone
 	if (start == nil || end == nil) && (!ok || given.date != old.allDay) {
 		return domain.InvalidArgument(updateName, "start", "and end must both be given where an event becomes all-day or gets times")
 	}
@@ -188,7 +190,7 @@ func (c *change) move(ctx context.Context, e *gcal.Event, calendarID string) err
 	}
 	saved := p
 	if c.in.TimeZone == "" && own != nil && !p.allDay { // occurrences of a series go on in its zone
-		saved.start, saved.end = p.start.In(own), p.end.In(own)
+		saved = p.in(own)
 	}
 	c.changes.Start, c.changes.End = saved.wire()
 	if ok && p.allDay != old.allDay {
@@ -198,8 +200,18 @@ func (c *change) move(ctx context.Context, e *gcal.Event, calendarID string) err
 		}
 		c.changes.Start.NullFields, c.changes.End.NullFields = stale, stale
 	}
-	c.notes = p.notes
+	if c.notes = p.notes; c.start == nil && c.end == nil {
+		c.notes = append(c.notes, fmt.Sprintf("Only the zone was changed: %s is the same time as %s. For another time give start, too.", p, old.in(own)))
+	}
 	return nil
+}
+
+// in returns the span as clocks in loc show it, or as it is if that is nil.
+func (p span) in(loc *time.Location) span {
+	if loc != nil {
+		p.start, p.end = p.start.In(loc), p.end.In(loc)
+	}
+	return p
 }
 
 // zoneIn returns the zone that an event is in, nil if it is all day or has none.

@@ -30,6 +30,12 @@ func TestUpdate(t *testing.T) {
 			`[end:map[dateTime:2026-03-02T09:15:00Z timeZone:Europe/London] start:map[dateTime:2026-03-02T09:00:00Z timeZone:Europe/London]]`, []string{"15 min"}},
 		{"zone", `{"eventId":"meeting1","start":"2026-03-02T09:00","end":"2026-03-02T10:00","timeZone":"Asia/Tokyo"}`, "meeting1",
 			`[end:map[dateTime:2026-03-02T10:00:00+09:00 timeZone:Asia/Tokyo] start:map[dateTime:2026-03-02T09:00:00+09:00 timeZone:Asia/Tokyo]]`, []string{"(Asia/Tokyo)"}},
+		{"zone alone", `{"eventId":"series","scope":"all","timeZone":"Europe/Berlin"}`, "series",
+			`[end:map[dateTime:2026-03-02T11:00:00+01:00 timeZone:Europe/Berlin] start:map[dateTime:2026-03-02T10:00:00+01:00 timeZone:Europe/Berlin]]`,
+			[]string{"Note: Only the zone was changed: Mon 2 Mar 2026 10:00–11:00 (Europe/Berlin) is the same time as Mon 2 Mar 2026 09:00–10:00 (Europe/London). For another time give start, too."}},
+		{"zone alone by an occurrence", `{"eventId":"second","scope":"all","timeZone":"UTC"}`, "series",
+			`[end:map[dateTime:2026-03-02T10:00:00Z timeZone:UTC] start:map[dateTime:2026-03-02T09:00:00Z timeZone:UTC]]`, nil},
+		{"zone as it is", `{"eventId":"meeting1","summary":"New","timeZone":"Europe/London"}`, "meeting1", `[summary:New]`, nil},
 		{"days", `{"eventId":"trip1","start":"2026-03-10"}`, "trip1", `[end:map[date:2026-03-13] start:map[date:2026-03-10]]`, []string{"End: 2026-03-12"}},
 		{"last day", `{"eventId":"trip1","end":"2026-03-02"}`, "trip1", `[end:map[date:2026-03-03] start:map[date:2026-03-02]]`, []string{"1 day"}},
 		{"to all-day", `{"eventId":"meeting1","start":"2026-03-10","end":"2026-03-10"}`, "meeting1",
@@ -75,6 +81,7 @@ func TestUpdateRefused(t *testing.T) {
 	}
 	tooltest.Run(t, bare(updateTool(), s.update), []tooltest.Case{
 		invalid("nothing", `{"eventId":"meeting1"}`, "nothing to change is given"),
+		invalid("zone of days", `{"eventId":"trip1","timeZone":"UTC"}`, "timeZone changes nothing of an all-day event"),
 		invalid("half", `{"eventId":"meeting1","start":"2026-03-10"}`, "start and end must both be given"),
 		invalid("other half", `{"eventId":"trip1","end":"2026-03-10T10:00"}`, "start and end must both be given"),
 		invalid("backwards", `{"eventId":"meeting1","end":"2026-03-02T08:00"}`, "end must be after start"),

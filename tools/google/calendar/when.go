@@ -8,6 +8,7 @@ import (
 	"time"
 	_ "time/tzdata" // machines without zoneinfo: containers from scratch, and Windows
 
+	"toolserver/domain"
 	"toolserver/domain/nearest"
 )
 
@@ -66,6 +67,18 @@ func parseStamp(text string) (s stamp, problem string) {
 		return s, fmt.Sprintf("is no date or time that exists: %q", clip(s.text))
 	}
 	return s, fmt.Sprintf("is no date or time: %q; %s", clip(s.text), whenForms)
+}
+
+// stampOf reads an argument, which may be empty.
+func stampOf(tool, field, text string) (*stamp, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	s, problem := parseStamp(text)
+	if problem != "" {
+		return nil, domain.InvalidArgument(tool, field, problem)
+	}
+	return &s, nil
 }
 
 // clip shortens a text for a message.
