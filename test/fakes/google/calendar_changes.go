@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // own are the properties of an event that a guest may change: they are the guest's.
@@ -46,9 +47,23 @@ func (c *call) changeEvent() (any, *Answer) {
 	}
 	if target.series == nil {
 		c.f.share(target)
+		c.f.reset(target)
 	}
 	c.invite(target, strings.TrimPrefix(c.method.ID, "calendar.events."))
 	return c.showEvent(entry, target, zone), nil
+}
+
+// reset drops the instances that differ and are no occurrences of their series any more.
+func (f *Fake) reset(series *event) {
+	var occurs []when
+	if series.rule != nil {
+		occurs = series.rule.instants(series.start, series.home.location(series.start.zone), time.Time{})
+	}
+	for _, d := range f.calendars {
+		d.events = slices.DeleteFunc(d.events, func(e *event) bool {
+			return e.series == series && !slices.ContainsFunc(occurs, func(w when) bool { return w.id() == e.original.id() })
+		})
+	}
 }
 
 // share puts an event into the calendars of its guests and takes it out of those of people who are no longer guests.

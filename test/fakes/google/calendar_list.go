@@ -73,7 +73,8 @@ func (c *call) listEvents() (any, *Answer) {
 	}
 	var found []*event
 	for _, e := range entry.events {
-		if e.cancelled() && !c.flag("showDeleted") || e.series != nil && e.series.cancelled() || !c.wants(e) {
+		shown := c.flag("showDeleted") || e.series != nil && !single // as exceptions of a series
+		if e.cancelled() && !shown || e.series != nil && e.series.cancelled() || !c.wants(e) {
 			continue
 		}
 		found = append(found, entry.occurrences(e, s, single)...)

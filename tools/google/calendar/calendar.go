@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	gcal "google.golang.org/api/calendar/v3"
@@ -52,42 +53,38 @@ const (
 
 const scopePrefix = "https://www.googleapis.com/auth/calendar"
 
-// Any of these scopes is enough; the first is the least.
-func readScopes() []string {
-	return []string{scopePrefix + ".events.readonly", scopePrefix + ".events", scopePrefix + ".events.owned", scopePrefix + ".readonly", scopePrefix}
-}
+// The scopes of requests, of which any is enough; the first is the least.
+const (
+	reading  = ".events.readonly .events .events.owned .readonly ."
+	writing  = ".events .events.owned ."
+	busyness = ".freebusy .events.freebusy .readonly ."
+	listing  = ".calendarlist.readonly .calendarlist .readonly ."
+)
 
-func writeScopes() []string {
-	return []string{scopePrefix + ".events", scopePrefix + ".events.owned", scopePrefix}
-}
-
-func freeBusyScopes() []string {
-	return []string{scopePrefix + ".freebusy", scopePrefix + ".events.freebusy", scopePrefix + ".readonly", scopePrefix}
-}
-
-func calendarsScopes() []string {
-	return []string{scopePrefix + ".calendarlist.readonly", scopePrefix + ".calendarlist", scopePrefix + ".readonly", scopePrefix}
+// scopes returns scopes without what they have in common.
+func scopes(endings string) []string {
+	return each(strings.Fields(endings), func(ending string) string { return strings.TrimSuffix(scopePrefix+ending, ".") })
 }
 
 // entry is a tool of the package.
 type entry struct {
 	name    string
 	full    bool // only with Options.Full
-	scopes  func() []string
+	scopes  string
 	failing string // begins the message of a failure
 	make    func(*toolset, api.Need) domain.Tool
 }
 
-func all() []entry {
+func entries() []entry {
 	return []entry{
-		{ListName, false, readScopes, "Error listing calendar events", tool(listTool, (*toolset).list)},
-		{CreateName, false, writeScopes, "Error creating calendar event", tool(createTool, (*toolset).create)},
-		{getName, false, readScopes, "Error getting calendar event", tool(getTool, (*toolset).getEvent)},
-		{updateName, true, writeScopes, "Error updating calendar event", tool(updateTool, (*toolset).update)},
-		{deleteName, true, writeScopes, "Error deleting calendar event", tool(deleteTool, (*toolset).deleteEvent)},
-		{respondName, true, writeScopes, "Error responding to invitation", tool(respondTool, (*toolset).respond)},
-		{freeBusyName, true, freeBusyScopes, "Error looking up free time", tool(freeBusyTool, (*toolset).freeBusy)},
-		{calendarsName, true, calendarsScopes, "Error listing calendars", tool(calendarsTool, (*toolset).listCalendars)},
+		{ListName, false, reading, "Error listing calendar events", tool(listTool, (*toolset).list)},
+		{CreateName, false, writing, "Error creating calendar event", tool(createTool, (*toolset).create)},
+		{getName, false, reading, "Error getting calendar event", tool(getTool, (*toolset).getEvent)},
+		{updateName, true, writing, "Error updating calendar event", tool(updateTool, (*toolset).update)},
+		{deleteName, true, writing, "Error deleting calendar event", tool(deleteTool, (*toolset).deleteEvent)},
+		{respondName, true, writing, "Error responding to invitation", tool(respondTool, (*toolset).respond)},
+		{freeBusyName, true, busyness, "Error looking up free time", tool(freeBusyTool, (*toolset).freeBusy)},
+		{calendarsName, true, listing, "Error listing calendars", tool(calendarsTool, (*toolset).listCalendars)},
 	}
 }
 
@@ -101,7 +98,7 @@ func tool[In any](declared func() domain.Tool, run func(*toolset, context.Contex
 // Declared returns what the tools of the category declare, those of Options.Full among them.
 func Declared() declare.Group {
 	g := declare.Group{Category: category, Heading: "Calendar"}
-	for _, e := range all() {
+	for _, e := range entries() {
 		g.Tools = append(g.Tools, declare.Tool{Owner: sandbox.Owner{
 			Tool: e.name, Fetches: ListName, Through: e.name != ListName, Keeps: grants, Mails: mails,
 		}})
@@ -111,7 +108,7 @@ func Declared() declare.Group {
 
 // Tier returns the names of the tools that are offered: all, or those that everybody has.
 func Tier(full bool) (names []string) {
-	for _, e := range all() {
+	for _, e := range entries() {
 		if full || !e.full {
 			names = append(names, e.name)
 		}
@@ -128,19 +125,24 @@ func CheckZone(name string) error {
 }
 
 // Scopes returns the least scopes that all of the tools named work with.
-func Scopes(enabled []string) (scopes []string) {
-	for _, e := range all() {
-		if slices.Contains(enabled, e.name) && !slices.Contains(scopes, e.scopes()[0]) {
-			scopes = append(scopes, e.scopes()[0])
+func Scopes(enabled []string) (all []string) {
+	add := func(s string) {
+		if !slices.Contains(all, s) {
+			all = append(all, s)
 		}
 	}
-	if slices.Contains(enabled, ListName) && !slices.Contains(scopes, calendarsScopes()[0]) { // for the names of calendars
-		scopes = append(scopes, calendarsScopes()[0])
+	for _, e := range entries() {
+		if slices.Contains(enabled, e.name) {
+			add(scopes(e.scopes)[0])
+		}
 	}
-	if slices.Contains(scopes, writeScopes()[0]) { // which includes reading
-		scopes = slices.DeleteFunc(scopes, func(s string) bool { return s == readScopes()[0] })
+	if slices.Contains(enabled, ListName) { // for the names of calendars
+		add(scopes(listing)[0])
 	}
-	return scopes
+	if slices.Contains(all, scopes(writing)[0]) { // which includes reading
+		all = slices.DeleteFunc(all, func(s string) bool { return s == scopes(reading)[0] })
+	}
+	return all
 }
 
 // Tools returns the tools of the category calendar. The error says that o.TimeZone is no time zone.
@@ -153,9 +155,9 @@ func Tools(c *api.Client, o Options) ([]domain.Tool, error) {
 		}
 	}
 	var tools []domain.Tool
-	for _, e := range all() {
+	for _, e := range entries() {
 		if o.Full || !e.full {
-			t := e.make(s, api.Need{Service: signin.Calendar, Scopes: e.scopes(), Failing: e.failing})
+			t := e.make(s, api.Need{Service: signin.Calendar, Scopes: scopes(e.scopes), Failing: e.failing})
 			if e.name == CreateName || e.name == updateName {
 				t.Explain = s.explain
 			}

@@ -172,13 +172,31 @@ func (f *fake) list(w http.ResponseWriter, r request) {
 	}
 	items := []any{}
 	for _, id := range pages[n] {
-		items = append(items, f.events[id])
+		if f.pages != nil || within(f.events[id], r.query) {
+			items = append(items, f.events[id])
+		}
 	}
 	res := map[string]any{"items": items, "timeZone": f.zone}
 	if n++; n < len(pages) {
 		res["nextPageToken"] = fmt.Sprintf("page%d", n)
 	}
 	respond(w, res)
+}
+
+// within reports whether an event is in the range of a query; what has no time is.
+func within(e map[string]any, q url.Values) bool {
+	at := func(name string) time.Time {
+		m, _ := e[name].(map[string]any)
+		day, err := time.Parse(time.DateOnly, fmt.Sprint(m["date"]))
+		if err != nil {
+			day, _ = time.Parse(time.RFC3339, fmt.Sprint(m["dateTime"]))
+		}
+		return day
+	}
+	from, noFrom := time.Parse(time.RFC3339, q.Get("timeMin"))
+	to, noTo := time.Parse(time.RFC3339, q.Get("timeMax"))
+	start, end := at("start"), at("end")
+	return start.IsZero() || (noFrom != nil || end.After(from)) && (noTo != nil || start.Before(to))
 }
 
 func respond(w http.ResponseWriter, v any) {

@@ -96,9 +96,6 @@ func (s *toolset) calendars(ctx context.Context) ([]calendarInfo, error) {
 // maxCalendars bounds the calendars of a call, as Google does for free/busy.
 const maxCalendars = 50
 
-// everyCalendar is the name of all of the user's list.
-const everyCalendar = "all"
-
 // isID reports whether text can only be the ID of a calendar.
 func isID(text string) bool {
 	return text == primary || strings.Contains(text, "@") && !strings.Contains(text, " ")
@@ -110,29 +107,24 @@ func (s *toolset) pick(ctx context.Context, tool, argument, text string) (found 
 	bad := func(format string, args ...any) ([]calendarInfo, error) {
 		return nil, domain.InvalidArgument(tool, argument, fmt.Sprintf(format, args...))
 	}
-	var names []string
-	byID := true
-	for name := range strings.SplitSeq(text, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			names, byID = append(names, name), byID && isID(name)
-		}
-	}
-	if names == nil {
+	names := slices.DeleteFunc(each(strings.Split(text, ","), strings.TrimSpace), func(name string) bool { return name == "" })
+	if len(names) == 0 {
 		names = []string{primary}
 	}
 	var known []calendarInfo
-	if !byID {
+	if slices.ContainsFunc(names, func(name string) bool { return !isID(name) }) {
 		if known, err = s.calendars(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if whole := strings.TrimSpace(text); slices.ContainsFunc(known, func(c calendarInfo) bool { return strings.EqualFold(c.Name, whole) }) {
-		names = []string{whole} // which may have a comma
-	}
-	for _, name := range names {
+	for i := 0; i < len(names); i++ {
+		name, every := names[i], strings.EqualFold(names[i], "all")
 		var matches []calendarInfo
 		for _, c := range known {
-			if c.ID == name || c.Primary && name == primary || strings.EqualFold(c.Name, name) || strings.EqualFold(name, everyCalendar) {
+			switch {
+			case i == 0 && strings.EqualFold(c.Name, strings.TrimSpace(text)): // a name may have a comma
+				matches, names = append(matches, c), nil
+			case every || c.ID == name || c.Primary && name == primary || strings.EqualFold(c.Name, name):
 				matches = append(matches, c)
 			}
 		}
@@ -141,11 +133,11 @@ func (s *toolset) pick(ctx context.Context, tool, argument, text string) (found 
 			matches = []calendarInfo{{ID: name, Name: name}}
 		case len(matches) == 0:
 			return bad("names no calendar: %q; there are: %s", clip(name), clipList(each(known, func(c calendarInfo) string { return c.Name })))
-		case len(matches) > 1 && !strings.EqualFold(name, everyCalendar):
+		case len(matches) > 1 && !every:
 			return bad("names several calendars: %q; use an ID: %s", clip(name), clipList(each(matches, func(c calendarInfo) string { return c.ID })))
 		}
 		for _, c := range matches {
-			if !slices.ContainsFunc(found, func(other calendarInfo) bool { return other.ID == c.ID }) {
+			if !slices.Contains(found, c) {
 				found = append(found, c)
 			}
 		}

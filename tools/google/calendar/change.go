@@ -16,8 +16,8 @@ import (
 // target is which event a call changes.
 type target struct {
 	EventID     string `json:"eventId" min:"1" max:"1024" also:"id" doc:"ID of the event, from calendar_list_events."`
-	CalendarID  string `json:"calendarId" default:"primary" max:"1024" doc:"ID of the calendar that the event is in; primary is the user's own."`
-	Scope       string `json:"scope" default:"this" enum:"this|all" doc:"Of a recurring event: this occurrence or all."`
+	CalendarID  string `json:"calendarId" default:"primary" max:"1024" doc:"ID or name of the calendar that the event is in; primary is the user's own."`
+	Scope       string `json:"scope" default:"this" enum:"this|following|all" doc:"Of a recurring event: this occurrence, it and those that follow, or all."`
 	SendUpdates string `json:"sendUpdates" default:"none" enum:"none|all|externalOnly" doc:"Who is mailed about the change: nobody, all attendees, or those who do not use Google Calendar."`
 }
 

@@ -23,7 +23,7 @@ type createInput struct {
 	Description  string     `json:"description,omitempty" max:"8192" doc:"Text of the event; Google Calendar shows HTML in it."`
 	Location     string     `json:"location,omitempty" max:"1024" doc:"Where it is."`
 	Attendees    string     `json:"attendees,omitempty" max:"65000" list:"true" also:"guests" doc:"E-mail addresses of people to invite, separated by commas."`
-	CalendarID   string     `json:"calendarId" default:"primary" max:"1024" doc:"ID of the calendar; primary is the user's own."`
+	CalendarID   string     `json:"calendarId" default:"primary" max:"1024" doc:"ID or name of the calendar; primary is the user's own."`
 	TimeZone     string     `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset, such as Europe/London; default: the configured one, or the calendar's."`
 	Recurrence   []string   `json:"recurrence,omitempty" max:"50" doc:"Lines of RFC 5545, such as RRULE:FREQ=WEEKLY;BYDAY=MO;COUNT=10."`
 	SendUpdates  string     `json:"sendUpdates" default:"none" enum:"none|all|externalOnly" doc:"Who is mailed an invitation: nobody, all attendees, or those who do not use Google Calendar."`
@@ -207,6 +207,9 @@ func (s *toolset) insert(ctx context.Context, calendarID string, e *gcal.Event, 
 	call := s.service().Events.Insert(calendarID, e).SendUpdates(in.SendUpdates).Context(ctx)
 	if in.AddMeet {
 		call.ConferenceDataVersion(1)
+	}
+	if e.Attachments != nil { // of a series that is divided
+		call.SupportsAttachments(true)
 	}
 	made, err = api.Read(ctx, s.client, call.Do) // with its ID, it is created once
 	status := statusOf(err)

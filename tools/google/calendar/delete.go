@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 
+	gcal "google.golang.org/api/calendar/v3"
+
 	"toolserver/domain"
 )
 
@@ -26,7 +28,7 @@ func deleteTool() domain.Tool {
 		Name: deleteName, Target: []string{"calendarId", "eventId", "scope"},
 		Title: "Delete calendar event",
 		Description: "Delete an event from the user's Google Calendar: for all attendees if the user is the organizer. Attendees are mailed only if sendUpdates says " +
-			"so. Deletes one occurrence of a recurring event, or with scope all the whole series.",
+			"so. Deletes one occurrence of a recurring event, or with scope it and those that follow, or the whole series.",
 		Category:    category,
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true},
 		Output:      domain.OutputOf[deleteResult](),
@@ -46,7 +48,21 @@ func (s *toolset) deleteEvent(ctx context.Context, in deleteInput) (domain.ToolR
 	d := describe(e, calendarID, s.zone)
 	r := deleteResult{ID: d.ID, Summary: d.Summary, When: d.When, SendUpdates: in.SendUpdates, Already: e.Status == "cancelled"}
 	if !r.Already {
-		if err := s.remove(ctx, calendarID, e, in.SendUpdates); statusOf(err) == http.StatusGone {
+		end := func() error { return s.remove(ctx, calendarID, e, in.SendUpdates) }
+		if in.Scope == "following" {
+			p, err := s.split(ctx, deleteName, calendarID, e)
+			if err != nil {
+				return domain.ToolResult{}, err
+			}
+			if e, r.When = p.master, r.When+", and those that follow"; !p.first() {
+				before, _, _ := p.recurrence(p.at, nil)
+				end = func() error {
+					_, err := s.patch(ctx, calendarID, e, &gcal.Event{Recurrence: before}, in.SendUpdates)
+					return err
+				}
+			}
+		}
+		if err := end(); statusOf(err) == http.StatusGone {
 			r.Already = true
 		} else if err != nil {
 			return domain.ToolResult{}, err

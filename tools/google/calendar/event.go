@@ -164,42 +164,26 @@ func (f *facts) some(indent, name, value string) {
 // overlapTime bounds the look at other events, which is not what a call is for.
 const overlapTime = 10 * time.Second
 
-// overlapping notes which other events of the calendar keep the user busy at the time of an event, with one request.
+// overlapping notes which other events of the calendar keep the user busy during an event that has times, with one request.
 func (r *savedResult) overlapping(ctx context.Context, s *toolset, e *gcal.Event, loc *time.Location) {
 	p, ok := spanOf(e, loc)
-	if !ok || e.Transparency == "transparent" {
+	if !ok || p.allDay || e.Transparency == "transparent" {
 		return
-	}
-	from, to := p.start, p.end
-	if p.allDay { // wherever its days begin
-		from, to = from.Add(-14*time.Hour), to.Add(36*time.Hour)
 	}
 	ctx, cancel := context.WithTimeout(ctx, overlapTime)
 	defer cancel()
 	list, err := api.Write(ctx, s.client, s.service().Events.List(r.CalendarID).SingleEvents(true).OrderBy("startTime").MaxResults(50).
-		TimeMin(wire(from)).TimeMax(wire(to)).Context(ctx).
-		Fields("items(id,recurringEventId,summary,status,start,end,transparency,attendees(self,responseStatus)),timeZone").Do)
+		TimeMin(wire(p.start)).TimeMax(wire(p.end)).Context(ctx).
+		Fields("items(id,recurringEventId,summary,start,end,transparency,attendees(self,responseStatus))").Do)
 	if err != nil {
 		r.Notes = append(r.Notes, "Whether it overlaps other events could not be checked.")
 		return
 	}
-	own, _ := time.LoadLocation(list.TimeZone) // UTC if it is unknown
-	loc = cmp.Or(loc, own)
-	from, to = p.bounds(loc)
 	for _, other := range list.Items {
-		at, ok := spanOf(other, loc)
-		begin, end := at.bounds(own)
+		at, ok := spanOf(other, p.start.Location())
 		declined := slices.ContainsFunc(other.Attendees, func(a *gcal.EventAttendee) bool { return a.Self && a.ResponseStatus == "declined" })
-		if ok && !declined && e.Id != other.Id && e.Id != other.RecurringEventId && other.Transparency != "transparent" && begin.Before(to) && end.After(from) {
-			r.Overlaps = append(r.Overlaps, describe(other, r.CalendarID, loc).Summary+", "+at.String())
+		if ok && !declined && other.Transparency != "transparent" && e.Id != other.Id && e.Id != other.RecurringEventId {
+			r.Overlaps = append(r.Overlaps, describe(other, r.CalendarID, p.start.Location()).Summary+", "+at.String())
 		}
 	}
-}
-
-// bounds returns the instants of a span, whose days are those of loc.
-func (p span) bounds(loc *time.Location) (from, to time.Time) {
-	if p.allDay {
-		return dayStart(p.start, loc), dayEnd(p.end, loc)
-	}
-	return p.start, p.end
 }

@@ -16,7 +16,7 @@ import (
 
 type getInput struct {
 	EventID    string `json:"eventId" min:"1" max:"1024" also:"id" doc:"ID of the event, from calendar_list_events."`
-	CalendarID string `json:"calendarId" default:"primary" max:"1024" doc:"ID of the calendar that the event is in; primary is the user's own."`
+	CalendarID string `json:"calendarId" default:"primary" max:"1024" doc:"ID or name of the calendar that the event is in; primary is the user's own."`
 	TimeZone   string `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of the answer, such as Europe/London; default: the configured one, or the event's."`
 	Offset     int    `json:"offset" default:"0" min:"0" max:"1000000" doc:"Attendees to skip, to read on."`
 }

@@ -32,6 +32,9 @@ func respondTool() domain.Tool {
 
 func (s *toolset) respond(ctx context.Context, in respondInput) (domain.ToolResult, error) {
 	e, calendarID, err := s.find(ctx, respondName, in.target)
+	if err == nil && in.Scope == "following" {
+		err = domain.InvalidArgument(respondName, "scope", "must be this or all")
+	}
 	if err == nil {
 		err = canceled(e)
 	}

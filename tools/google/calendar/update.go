@@ -56,13 +56,22 @@ func (s *toolset) update(ctx context.Context, in updateInput) (domain.ToolResult
 	if err == nil {
 		err = canceled(e)
 	}
-	if err == nil {
-		err = c.apply(ctx, e, calendarID)
+	var p split
+	if err == nil && in.Scope == "following" {
+		if p, err = s.split(ctx, updateName, calendarID, e); err == nil && p.first() {
+			e, c.in.EventID = p.master, p.master.Id
+		}
 	}
-	if err != nil {
-		return domain.ToolResult{}, err
+	var saved *gcal.Event
+	switch {
+	case err != nil:
+	case p.master != nil && !p.first():
+		saved, err = c.follow(ctx, calendarID, p)
+	default:
+		if err = c.apply(ctx, e, calendarID); err == nil {
+			saved, err = s.patch(ctx, calendarID, e, &c.changes, in.SendUpdates)
+		}
 	}
-	saved, err := s.patch(ctx, calendarID, e, &c.changes, in.SendUpdates)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}

@@ -1,6 +1,11 @@
 package signin
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -28,3 +33,58 @@ func (g *grant) take(t *oauth2.Token, now time.Time) {
 }
 
 func (g *grant) token() Token { return Token{g.Access, slices.Clone(g.Scopes), g.Email} }
+
+// newGrants returns the grants of a service.
+func (a *Accounts) newGrants(s Service) *signin.Grants[grant] {
+	return &signin.Grants[grant]{
+		Store: a.config.Store(s),
+		Entry: func(principal string) signin.Entry { return owner{principal, s}.entry() },
+		Opened: func(principal string, g *grant) error {
+			if g.Principal != principal {
+				return errors.New("another principal")
+			}
+			return nil
+		},
+		Counts: func(_ string, g *grant) error {
+			switch {
+			case g.ClientID != a.config.ClientID:
+				return fmt.Errorf("%w: the sign-in to %s was for another OAuth client than google.client_id", ErrNoGrant, s.Title())
+			case g.Grant.Refresh == "":
+				return fmt.Errorf("%w: the sign-in to %s has no refresh token", ErrNoGrant, s.Title())
+			}
+			return nil
+		},
+		Usable:  func(g *grant, stale string) bool { return g.Usable(stale, time.Now()) },
+		Refresh: func(ctx context.Context, _, _ string, g *grant) (*grant, error) { return a.refresh(ctx, s, g) },
+	}
+}
+
+// owner is whose grant, or sign-in, for what.
+type owner struct {
+	principal string
+	service   Service
+}
+
+// entry returns what a grant is kept as: nothing of what callers are called is in it.
+func (o owner) entry() signin.Entry {
+	sum := sha256.Sum256([]byte(o.principal))
+	name := hex.EncodeToString(sum[:])[:40]
+	return signin.Entry{Name: name, Label: string(o.service) + " " + name, Title: o.service.Title()}
+}
+
+// refresh gets a new access token. Google keeps the old refresh token valid when it sends a new one, so a request whose answer was
+// lost can be repeated.
+func (a *Accounts) refresh(ctx context.Context, s Service, g *grant) (*grant, error) {
+	ctx, cancel := a.requestContext(ctx, s)
+	defer cancel()
+	t, err := a.oauth(s, "").TokenSource(ctx, &oauth2.Token{RefreshToken: g.Grant.Refresh}).Token()
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.ErrorCode == "invalid_grant" {
+		return nil, signin.EndedError{Err: &RevokedError{s, g.Email}}
+	}
+	if err != nil {
+		return nil, tokenFailure(ctx, err)
+	}
+	next := *g
+	next.take(t, time.Now())
+	return &next, nil
+}
