@@ -63,6 +63,9 @@ func (c *checker) value(v any, p *Param) {
 	}
 	switch v := v.(type) {
 	case string:
+		if p.list && strings.HasPrefix(v, "[") { // so that it is converted; as it is, it would be one value
+			c.add("", "must be values separated by commas")
+		}
 		if p.bounds == "Length" {
 			c.size(utf8.RuneCountInString(v), "characters", p)
 		}

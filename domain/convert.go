@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"toolserver/domain/nearest"
@@ -150,31 +151,48 @@ func (c conversion) held(v any, forms []*Param) (held any, fits, changed bool) {
 	return inside, true, true
 }
 
-// listed returns the text that a list, which may be in a string, stands for: its texts with commas or, if some are objects, JSON
-// that is for the tool to read.
+// listed returns the text with commas that a list, which may be in a string, stands for: of texts, and of objects that are people.
 func listed(v any) (text string, ok bool) {
 	if s, isText := v.(string); isText && strings.HasPrefix(strings.TrimSpace(s), "[") {
 		v, _ = rawjson.DecodeMax([]byte(strings.TrimSpace(s)), maxValues)
 	}
-	if object, ok := v.(map[string]any); ok {
+	if object, isObject := v.(map[string]any); isObject {
 		v = []any{object}
 	}
-	list, _ := v.([]any)
-	var texts []string
-	for _, element := range list {
-		switch element := element.(type) {
-		case string:
-			texts = append(texts, element)
-		case map[string]any:
-		default:
+	list, isList := v.([]any)
+	texts := make([]string, len(list))
+	for i, element := range list {
+		object, isObject := element.(map[string]any)
+		if texts[i], ok = element.(string); isObject {
+			texts[i], ok = person(object)
+		}
+		if !ok {
 			return "", false
 		}
 	}
-	if len(texts) == len(list) {
-		return strings.Join(texts, ", "), list != nil
+	return strings.Join(texts, ", "), isList
+}
+
+// person returns an address with a name, as {"email": "bo@example.com", "name": "Bo", "optional": true} has them.
+func person(object map[string]any) (text string, ok bool) {
+	var address, name, optional string
+	for key, v := range object {
+		s, isText := v.(string)
+		switch key = nearest.Plain(key); {
+		case isText && (key == "email" || key == "address" || key == "emailaddress"):
+			address = s
+		case isText && (key == "name" || key == "displayname"):
+			name = s
+		case key == "optional" && v == true:
+			optional = " (optional)"
+		case v != nil && v != false && v != "" && v != "needsAction": // which say nothing
+			return "", false
+		}
 	}
-	b, err := json.Marshal(list)
-	return string(b), err == nil
+	if name != "" {
+		return strconv.Quote(name) + " <" + address + ">" + optional, address != ""
+	}
+	return address + optional, address != ""
 }
 
 // within converts in place what v, an object or array of the type of p, contains.

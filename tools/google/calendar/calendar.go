@@ -5,6 +5,7 @@
 package calendar
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,7 +92,9 @@ func entries() []entry {
 // tool returns what makes a tool of its declaration and its handler.
 func tool[In any](declared func() domain.Tool, run func(*toolset, context.Context, In) (domain.ToolResult, error)) func(*toolset, api.Need) domain.Tool {
 	return func(s *toolset, need api.Need) domain.Tool {
-		return api.Define(s.client, need, declared(), func(ctx context.Context, in In) (domain.ToolResult, error) { return run(s, ctx, in) })
+		t := declared()
+		t.Category, t.Timeout = category, cmp.Or(t.Timeout, callTimeout)
+		return api.Define(s.client, need, t, func(ctx context.Context, in In) (domain.ToolResult, error) { return run(s, ctx, in) })
 	}
 }
 

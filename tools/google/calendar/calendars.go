@@ -35,10 +35,8 @@ func calendarsTool() domain.Tool {
 		Name:        calendarsName,
 		Title:       "List calendars",
 		Description: "List the calendars in the user's Google Calendar with their IDs, names, time zones, and what the user may do. Other calendar tools take an ID or a name as calendarId.",
-		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Output:      domain.OutputOf[calendarsResult](),
-		Timeout:     callTimeout,
 		Ability:     "list the user's calendars",
 	}
 }
@@ -93,9 +91,6 @@ func (s *toolset) calendars(ctx context.Context) ([]calendarInfo, error) {
 	return all, nil
 }
 
-// maxCalendars bounds the calendars of a call, as Google does for free/busy.
-const maxCalendars = 50
-
 // isID reports whether text can only be the ID of a calendar.
 func isID(text string) bool {
 	return text == primary || strings.Contains(text, "@") && !strings.Contains(text, " ")
@@ -141,9 +136,6 @@ func (s *toolset) pick(ctx context.Context, tool, argument, text string) (found 
 				found = append(found, c)
 			}
 		}
-	}
-	if len(found) > maxCalendars {
-		return bad("names %d calendars; a call takes at most %d", len(found), maxCalendars)
 	}
 	return found, nil
 }

@@ -22,7 +22,7 @@ type createInput struct {
 	End          string     `json:"end" min:"1" max:"64" also:"endTime endDateTime" doc:"End, written like start; of an all-day event its last day, which may be that of start."`
 	Description  string     `json:"description,omitempty" max:"8192" doc:"Text of the event; Google Calendar shows HTML in it."`
 	Location     string     `json:"location,omitempty" max:"1024" doc:"Where it is."`
-	Attendees    string     `json:"attendees,omitempty" max:"65000" list:"true" also:"guests" doc:"E-mail addresses of people to invite, separated by commas."`
+	Attendees    string     `json:"attendees,omitempty" max:"65000" list:"true" also:"guests" doc:"E-mail addresses of people to invite, separated by commas; (optional) after one says that they need not come."`
 	CalendarID   string     `json:"calendarId" default:"primary" max:"1024" doc:"ID or name of the calendar; primary is the user's own."`
 	TimeZone     string     `json:"timeZone,omitempty" max:"64" doc:"IANA time zone of times without an offset, such as Europe/London; default: the configured one, or the calendar's."`
 	Recurrence   []string   `json:"recurrence,omitempty" max:"50" doc:"Lines of RFC 5545, such as RRULE:FREQ=WEEKLY;BYDAY=MO;COUNT=10."`
@@ -61,7 +61,6 @@ func createTool() domain.Tool {
 		Description: "Create an event in the user's Google Calendar. Attendees get it in their calendars, and are mailed an invitation only if sendUpdates says so. " +
 			"Dates make an all-day event, whose end is its last day. Returns what Google has saved. If the outcome is unknown, call again with the eventId " +
 			"that the error names: the event is created only once.",
-		Category:    category,
 		Annotations: domain.Annotations{OpenWorld: true},
 		Output:      domain.OutputOf[savedResult](),
 		Timeout:     2 * callTimeout, // an attempt, and another if its outcome is unknown

@@ -29,10 +29,8 @@ func deleteTool() domain.Tool {
 		Title: "Delete calendar event",
 		Description: "Delete an event from the user's Google Calendar: for all attendees if the user is the organizer. Attendees are mailed only if sendUpdates says " +
 			"so. Deletes one occurrence of a recurring event, or with scope it and those that follow, or the whole series.",
-		Category:    category,
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true},
 		Output:      domain.OutputOf[deleteResult](),
-		Timeout:     callTimeout,
 		Ability:     "delete events of the user's calendar",
 	}
 }

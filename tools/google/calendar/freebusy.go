@@ -53,10 +53,8 @@ func freeBusyTool() domain.Tool {
 		Title: "Find free time",
 		Description: "Find when the user and other people are busy in Google Calendar, and when all of them are free. Returns no titles of events. " +
 			"The calendars of other people must be shared with the user.",
-		Category:    category,
 		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true, OpenWorld: true},
 		Output:      domain.OutputOf[freeBusyResult](),
-		Timeout:     callTimeout,
 		Ability:     "look up when people are free",
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	gcal "google.golang.org/api/calendar/v3"
 
 	"toolserver/domain"
+	"toolserver/lazyregexp"
 	"toolserver/sandbox"
 	"toolserver/tools/httpcall"
 	"toolserver/tools/mail"
@@ -17,6 +19,9 @@ import (
 // maxPeople bounds the attendees of an event, as Google does.
 const maxPeople = 200
 
+// optionalMark is what follows the address of somebody who need not come.
+var optionalMark = lazyregexp.New(`([^\s<>,]+@[^\s<>,]+)(>?) *\(optional\)`)
+
 // parsePeople reads e-mail addresses, separated by commas, with or without names. Each comes once. A problem follows the name of
 // the argument.
 func parsePeople(text string) (people []*gcal.EventAttendee, problem string) {
@@ -24,7 +29,8 @@ func parsePeople(text string) (people []*gcal.EventAttendee, problem string) {
 	if text == "" {
 		return nil, ""
 	}
-	all, err := mail.ParsePeople("", text)
+	optional := optionalMark().FindAllStringSubmatch(text, -1)
+	all, err := mail.ParseAddresses("", []string{optionalMark().ReplaceAllString(text, "$1$2")})
 	if wrong, ok := errors.AsType[*mail.InputError](err); ok {
 		return nil, wrong.Problem
 	}
@@ -32,7 +38,8 @@ func parsePeople(text string) (people []*gcal.EventAttendee, problem string) {
 	for _, a := range all {
 		if key := strings.ToLower(a.Address); !seen[key] {
 			seen[key] = true
-			people = append(people, &gcal.EventAttendee{Email: a.Address, DisplayName: line(a.Name), Optional: a.Optional})
+			is := func(mark []string) bool { return strings.EqualFold(mark[1], a.Address) }
+			people = append(people, &gcal.EventAttendee{Email: a.Address, DisplayName: line(a.Name), Optional: slices.ContainsFunc(optional, is)})
 		}
 	}
 	if len(people) > maxPeople {

@@ -22,10 +22,8 @@ func respondTool() domain.Tool {
 		Title: "Respond to invitation",
 		Description: "Accept, tentatively accept or decline an invitation in the user's Google Calendar. The organizer sees the response in the event, and is mailed " +
 			"only if sendUpdates says so.",
-		Category:    category,
 		Annotations: domain.Annotations{Destructive: true, Idempotent: true, OpenWorld: true},
 		Output:      domain.OutputOf[savedResult](),
-		Timeout:     callTimeout,
 		Ability:     "respond to invitations in the user's calendar",
 	}
 }

@@ -44,9 +44,6 @@ func (s *toolset) split(ctx context.Context, tool, calendarID string, e *gcal.Ev
 // first reports whether nothing is in front of the occurrence.
 func (p split) first() bool { return !p.at.start.After(p.whole.start) }
 
-// day is the date of the occurrence.
-func (p split) day() string { return p.at.start.Format(dateLayout) }
-
 // recurrence returns the lines of the series before the occurrence, and those of one from it on that begins at to, without the
 // occurrences that were deleted. Such a series may have none at its beginning.
 func (p split) recurrence(to span, deleted []time.Time) (before, after []string, begins bool) {
@@ -166,23 +163,24 @@ func (c *change) follow(ctx context.Context, calendarID string, p split) (made *
 			return nil, domain.InvalidArgument(updateName, "start", "is not on a day of the recurrence: give recurrence, too")
 		}
 	}
-	failed := func(err error, what, hint string) (*gcal.Event, error) {
+	look := "Look at both with " + getName + "; if the old one goes on, delete the new one."
+	failed := func(what string) (*gcal.Event, error) {
 		f := *httpcall.Explain(err)
-		f.Message, f.Hint = what+": "+f.Message, hint
+		f.Message, f.Hint = fmt.Sprintf("%s: %s. The new series is %s, the old one %s", what, f.Message, tail.Id, p.master.Id), look
 		return nil, &f
 	}
 	made, _, err = c.insert(ctx, calendarID, &tail, createInput{SendUpdates: c.in.SendUpdates, AddMeet: tail.ConferenceData != nil})
 	if err != nil {
-		return failed(err, "the series is as it was", "If it is unknown whether "+tail.Id+" was created, look with "+getName+", and delete that before another call.")
+		return failed("the old series is as it was, and the new one was not made for certain")
 	}
 	if _, err = c.patch(ctx, calendarID, p.master, &gcal.Event{Recurrence: before}, c.in.SendUpdates); err != nil {
 		if !api.Unknown(err) && c.remove(ctx, calendarID, made, c.in.SendUpdates) == nil {
-			return failed(err, "nothing was changed, as the series could not be ended before "+p.day(), "Look at it with "+getName+", and call again.")
+			look = "Look at it with " + getName + ", and call again."
+			return failed("nothing was changed, as the old series could not be ended and the new one was deleted again")
 		}
-		return failed(err, fmt.Sprintf("the new series %s exists, and it is not certain that %s ends before it", made.Id, p.master.Id),
-			"Look at both with "+getName+"; if the old one goes on, delete the new one.")
+		return failed("the new series exists, and it is not certain that the old one ends before it")
 	}
-	c.notes = append(c.notes, fmt.Sprintf("The series %s ends before %s; this is a new one.", p.master.Id, p.day()))
+	c.notes = append(c.notes, fmt.Sprintf("The series %s ends before %s; this is a new one.", p.master.Id, p.at.start.Format(dateLayout)))
 	if changed != nil {
 		c.notes = append(c.notes, "Occurrences that had been changed by themselves are like the others now: "+clipList(changed)+".")
 	}

@@ -134,10 +134,10 @@ func TestFollowingFails(t *testing.T) {
 		want    string
 		methods []string
 	}{
-		{"not made", map[string]int{"POST": 403}, "the series is as it was: ", []string{"POST"}},
-		{"not ended", map[string]int{"PATCH": 412}, "nothing was changed, as the series could not be ended before 2026-03-16: ", []string{"POST", "PATCH", "DELETE"}},
-		{"neither ended nor undone", map[string]int{"PATCH": 412, "DELETE": 403}, "and it is not certain that series ends before it", []string{"POST", "PATCH", "DELETE"}},
-		{"unknown", map[string]int{"PATCH": 503}, "and it is not certain that series ends before it", []string{"POST", "PATCH"}},
+		{"not made", map[string]int{"POST": 403}, "the old series is as it was, and the new one was not made for certain: ", []string{"POST"}},
+		{"not ended", map[string]int{"PATCH": 412}, "nothing was changed, as the old series could not be ended and the new one was deleted again: ", []string{"POST", "PATCH", "DELETE"}},
+		{"neither ended nor undone", map[string]int{"PATCH": 412, "DELETE": 403}, "the new series exists, and it is not certain that the old one ends before it: ", []string{"POST", "PATCH", "DELETE"}},
+		{"unknown", map[string]int{"PATCH": 503}, "the new series exists, and it is not certain that the old one ends before it: ", []string{"POST", "PATCH"}},
 	} {
 		f, s := newFake(t, series, third)
 		f.answer = func(_ int, r request, w http.ResponseWriter) bool {

@@ -35,10 +35,8 @@ func updateTool() domain.Tool {
 		Title: "Update calendar event",
 		Description: "Change an event of the user's Google Calendar; what is not given stays as it is. Attendees are mailed only if sendUpdates says so. If somebody else " +
 			"changes the event during the call, nothing is saved. To accept or decline an invitation use calendar_respond_event.",
-		Category:    category,
 		Annotations: domain.Annotations{Destructive: true, OpenWorld: true},
 		Output:      domain.OutputOf[savedResult](),
-		Timeout:     callTimeout,
 		Ability:     "change events of the user's calendar",
 	}
 }
