@@ -29,6 +29,7 @@ func (l *Loaded) Policy() sandbox.Policy {
 	}
 	own(l.Server.TLS.Cert, "the TLS certificate", false)
 	own(l.Server.TLS.Key, "the TLS key", true)
+	own(l.Google.Credentials, "the Google credentials", true)
 	own(l.Logging.File, "the log", false)
 	own(l.stateDirectory(), "the state directory", true)
 	if user := userState(); user != l.stateDirectory() {

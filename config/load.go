@@ -124,7 +124,9 @@ func (l *Loaded) complete(directories []string) error {
 		l.source.AddSecret(password)
 	}
 	l.Secrets = l.source.Secrets()
-	l.credentials()
+	if err := l.credentials(); err != nil {
+		return err
+	}
 	if err := l.directories(directories); err != nil {
 		return err
 	}
@@ -193,7 +195,15 @@ const googleClientID = "GOOGLE_CLIENT_ID"
 
 // credentials takes keys that the file does not name from the environment. They are
 // secrets, wherever they come from, and whether or not they are used.
-func (l *Loaded) credentials() {
+func (l *Loaded) credentials() error {
+	if g := &l.Google; g.Credentials != "" {
+		if g.ClientID != "" || g.ClientSecret != "" {
+			return l.source.Errorf("google.credentials_file", "client_id and client_secret are in the file: leave them out")
+		}
+		if err := g.ReadCredentials(l.Server.PublicURL != ""); err != nil {
+			return l.source.Errorf("google.credentials_file", "%v", err)
+		}
+	}
 	for _, c := range credentials() {
 		key, ambient := c.key(&l.Config), ambient(c.variable)
 		if *key = strings.TrimSpace(*key); *key == "" && ambient != "" {
@@ -212,6 +222,7 @@ func (l *Loaded) credentials() {
 	if l.Google.ClientID = strings.TrimSpace(l.Google.ClientID); l.Google.ClientID == "" {
 		l.Google.ClientID = ambient(googleClientID)
 	}
+	return nil
 }
 
 // directories settles the working directory and the roots, which must exist.

@@ -24,6 +24,7 @@ import (
 type Options struct {
 	ClientID     string `yaml:"client_id" doc:"Client ID of a Desktop app in the Google Cloud console; GOOGLE_CLIENT_ID in the environment if unset."`
 	ClientSecret string `yaml:"client_secret" secret:"true" doc:"Client secret of the same app; GOOGLE_CLIENT_SECRET in the environment if unset."`
+	Credentials  string `yaml:"credentials_file" path:"true" doc:"JSON file of the OAuth client as the Google Cloud console offers it for download, instead of client_id and client_secret."`
 	TimeZone     string `yaml:"time_zone" format:"time_zone" example:"Europe/London" doc:"IANA time zone of dates and times without one, such as Europe/London; that of the user's calendar if unset."`
 	OpenBrowser  bool   `yaml:"open_browser" doc:"Open the sign-in page in a browser on this machine when a tool requires a sign-in; otherwise the client or the model shows its address."`
 	TokenStore   string `yaml:"token_store" enum:"file|keyring" doc:"Where sign-ins to Google are kept; sign_ins.store if unset."`
