@@ -225,21 +225,19 @@ func statusOf(err error) int {
 
 // noCalendar returns err, in the terms of the calendar if Google says that there is none.
 func noCalendar(err error, calendarID string) error {
-	if statusOf(err) != http.StatusNotFound {
-		return err
-	}
-	return &httpcall.Failure{Type: "not_found", Status: http.StatusNotFound,
-		Message: fmt.Sprintf("there is no calendar %q, or the account may not see it", clip(calendarID)), Hint: "Use the ID of another calendar, such as primary."}
+	return missing(err, fmt.Sprintf("calendar %q", clip(calendarID)), "Use the ID of another calendar, such as primary.")
 }
 
 // noEvent is noCalendar of an event.
 func noEvent(err error, calendarID, id string) error {
-	if status := statusOf(err); status != http.StatusNotFound && status != http.StatusGone {
-		return err
+	return missing(err, fmt.Sprintf("event %q in the calendar %q", clip(id), clip(calendarID)), "Use an ID from "+ListName+" with the same calendarId.")
+}
+
+func missing(err error, what, hint string) error {
+	if status := statusOf(err); status == http.StatusNotFound || status == http.StatusGone {
+		return &httpcall.Failure{Type: "not_found", Status: status, Message: "there is no " + what + ", or the account may not see it", Hint: hint}
 	}
-	return &httpcall.Failure{Type: "not_found", Status: statusOf(err),
-		Message: fmt.Sprintf("there is no event %q in the calendar %q, or the account may not see it", clip(id), clip(calendarID)),
-		Hint:    "Use an ID from " + ListName + " with the same calendarId."}
+	return err
 }
 
 // get reads an event, whose times are shown in loc if it is not nil.

@@ -68,15 +68,6 @@ func momentOf(t time.Time, date bool) moment {
 	return moment{DateTime: wire(t), TimeZone: t.Location().String()}
 }
 
-// at returns the instant, which of a date is its beginning in loc.
-func (m moment) at(loc *time.Location) time.Time {
-	if day, err := time.Parse(dateLayout, m.Date); err == nil {
-		return dayStart(day, loc)
-	}
-	at, _ := time.Parse(time.RFC3339, m.DateTime) // zero of what has no time
-	return at
-}
-
 // String writes the end of an event as text.
 func (m moment) String() string { return cmp.Or(m.DateTime, m.Date) }
 

@@ -200,42 +200,21 @@ type busyTime struct {
 	time     *slot
 }
 
-// times returns the entries of what was looked up.
-func (r *freeBusyResult) times() (all []busyTime) {
-	add := func(i int, slots []slot) {
-		for j := range slots {
-			all = append(all, busyTime{i, &slots[j]})
-		}
-		if len(slots) == 0 {
-			all = append(all, busyTime{calendar: i})
-		}
-	}
-	for i, c := range r.Calendars {
-		add(i, c.Busy)
-	}
-	add(len(r.Calendars), r.Free)
-	return all
-}
-
 // with returns the result with some of its times.
 func (r freeBusyResult) with(times []busyTime, next int) *freeBusyResult {
 	calendars := r.Calendars
 	r.Calendars, r.Free, r.Next = []busyCalendar{}, []slot{}, next
 	for i, t := range times {
-		if t.calendar == len(calendars) {
-			if t.time != nil {
-				r.Free = append(r.Free, *t.time)
+		to := &r.Free
+		if t.calendar < len(calendars) {
+			if i == 0 || times[i-1].calendar != t.calendar {
+				r.Calendars = append(r.Calendars, calendars[t.calendar])
+				r.Calendars[len(r.Calendars)-1].Busy = []slot{}
 			}
-			continue
-		}
-		if i == 0 || times[i-1].calendar != t.calendar {
-			c := calendars[t.calendar]
-			c.Busy = []slot{}
-			r.Calendars = append(r.Calendars, c)
+			to = &r.Calendars[len(r.Calendars)-1].Busy
 		}
 		if t.time != nil {
-			c := &r.Calendars[len(r.Calendars)-1]
-			c.Busy = append(c.Busy, *t.time)
+			*to = append(*to, *t.time)
 		}
 	}
 	return &r
@@ -243,7 +222,19 @@ func (r freeBusyResult) with(times []busyTime, next int) *freeBusyResult {
 
 // list returns what was looked up as text and as data.
 func (r *freeBusyResult) list(in freeBusyInput) domain.List[busyTime] {
-	all := r.times()
+	var all []busyTime
+	for i := range len(r.Calendars) + 1 {
+		slots := r.Free
+		if i < len(r.Calendars) {
+			slots = r.Calendars[i].Busy
+		}
+		for j := range slots {
+			all = append(all, busyTime{i, &slots[j]})
+		}
+		if len(slots) == 0 {
+			all = append(all, busyTime{calendar: i})
+		}
+	}
 	r.Total = len(all)
 	list := domain.ListFrom(all, in.Offset)
 	list.None = "no times"

@@ -103,7 +103,7 @@ func (s *toolset) list(ctx context.Context, in listInput) (domain.ToolResult, er
 		res.Events, res.NextPageToken, res.more = append(res.Events, found[i].events...), found[i].next, res.more || found[i].next != ""
 	}
 	if len(calendars) > 1 { // whose pages end at different times
-		slices.SortStableFunc(res.Events, func(a, b event) int { return a.Start.at(loc).Compare(b.Start.at(loc)) })
+		slices.SortStableFunc(res.Events, func(a, b event) int { return cmp.Compare(a.Start.String(), b.Start.String()) }) // of one zone
 		res.NextPageToken, res.more = "", res.more || len(res.Events) > in.MaxResults
 		res.Events = res.Events[:min(len(res.Events), in.MaxResults)]
 	}
