@@ -445,10 +445,10 @@ func TestGoogleCalendarCalendars(t *testing.T) {
 	if o := g.box.call("calendar_list_events", map[string]any{"calendarId": "Holidays"}); o.failed {
 		t.Errorf("reader lists: %v", o)
 	}
-	// Without all tools, only IDs name calendars.
+	// The tools of everybody take names, too.
 	core := newCalendarGround(t, "", "")
 	o = core.box.call("calendar_create_event", on("calendarId", "Team"))
-	shows(t, "core", o, "calendarId", "the ID of a calendar, which has an @ in it")
+	shows(t, "core", o, `calendarId names no calendar: "Team"; there are: alice@example.com`)
 }
 
 // TestGoogleCalendarRecipients holds invitations to the lists of whom may be mailed.

@@ -135,7 +135,7 @@ func Offer(d Deps) (o domain.Offer, err error) {
 			o.Tools = append(o.Tools, accountsTool(c, d.Accounts))
 		}
 	}
-	reason := "needs the environment variables GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, or google.client_id and google.client_secret in the configuration"
+	reason := "needs the environment variables GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, or google.credentials_file in the configuration"
 	if d.Accounts != nil {
 		reason = "needs tools.google.tier: full in the configuration"
 	}

@@ -20,7 +20,7 @@ func (a *App) Google() (*signin.Accounts, error) {
 	if accounts := a.families.Accounts(); accounts != nil {
 		return accounts, nil
 	}
-	return nil, errors.New("there are no credentials for Google: set GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, or google.client_id and google.client_secret in the configuration (docs/google.md says how to get them)")
+	return nil, errors.New("there are no credentials for Google: set GOOGLE_CLIENT_ID and GOOGLE_CLIENT_SECRET, or google.credentials_file in the configuration (docs/google.md says how to get them)")
 }
 
 // host returns what sign-ins know of this server.
