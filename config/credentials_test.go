@@ -24,7 +24,7 @@ func TestGoogleCredentials(t *testing.T) {
 		{"no JSON", `GOCSPX-verysecret`, "", "has no client"},
 		{"list", `[1]`, "", "has no client"},
 		{"no secret", `{"installed":{"client_id":"1"}}`, "", "has no client"},
-		{"given twice", `{"installed":` + client + `}`, "  client_id: x\n", "leave them out"},
+		{"given twice", `{"installed":` + client + `}`, "  client_id: x\n", "leave those settings out"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()

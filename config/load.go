@@ -197,9 +197,6 @@ const googleClientID = "GOOGLE_CLIENT_ID"
 // secrets, wherever they come from, and whether or not they are used.
 func (l *Loaded) credentials() error {
 	if g := &l.Google; g.Credentials != "" {
-		if g.ClientID != "" || g.ClientSecret != "" {
-			return l.source.Errorf("google.credentials_file", "client_id and client_secret are in the file: leave them out")
-		}
 		if err := g.ReadCredentials(l.Server.PublicURL != ""); err != nil {
 			return l.source.Errorf("google.credentials_file", "%v", err)
 		}

@@ -36,9 +36,6 @@ type Options struct {
 	BaseURL      string `yaml:"base_url" format:"stand_in" template:"-" doc:"Where a stand-in for Google's servers is, which is of use for tests; Google itself if unset."`
 }
 
-// maxCredentials bounds a file of credentials, in bytes.
-const maxCredentials = 64 << 10
-
 // ReadCredentials takes client ID and secret from the file of an OAuth client. Public says that browsers reach the server, which a
 // Web application requires.
 func (o *Options) ReadCredentials(public bool) error {
@@ -47,7 +44,7 @@ func (o *Options) ReadCredentials(public bool) error {
 		return err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxCredentials))
+	text, err := io.ReadAll(io.LimitReader(f, 64<<10))
 	if err != nil {
 		return err
 	}
@@ -63,6 +60,8 @@ func (o *Options) ReadCredentials(public bool) error {
 	err = json.Unmarshal(text, &file)
 	found := cmp.Or(file.Installed, file.Web)
 	switch {
+	case o.ClientID+o.ClientSecret != "":
+		return errors.New("has client_id and client_secret: leave those settings out")
 	case file.Type == "service_account":
 		return errors.New("is the key of a service account, for which nobody can sign in: " + desktop)
 	case err != nil || found == nil || found.ID == "" || found.Secret == "":

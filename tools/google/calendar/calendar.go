@@ -129,19 +129,16 @@ func CheckZone(name string) error {
 
 // Scopes returns the least scopes that all of the tools named work with.
 func Scopes(enabled []string) (all []string) {
-	add := func(s string) {
-		if !slices.Contains(all, s) {
-			all = append(all, s)
-		}
-	}
 	for _, e := range entries() {
 		if slices.Contains(enabled, e.name) {
-			add(scopes(e.scopes)[0])
+			all = append(all, scopes(e.scopes)[0])
 		}
 	}
 	if slices.Contains(enabled, ListName) { // for the names of calendars
-		add(scopes(listing)[0])
+		all = append(all, scopes(listing)[0])
 	}
+	slices.Sort(all)
+	all = slices.Compact(all)
 	if slices.Contains(all, scopes(writing)[0]) { // which includes reading
 		all = slices.DeleteFunc(all, func(s string) bool { return s == scopes(reading)[0] })
 	}

@@ -99,9 +99,6 @@ func isID(text string) bool {
 // pick returns the calendars that an argument names: by IDs or names with commas, or all. The user's list is asked for only if
 // IDs are not enough.
 func (s *toolset) pick(ctx context.Context, tool, argument, text string) (found []calendarInfo, err error) {
-	bad := func(format string, args ...any) ([]calendarInfo, error) {
-		return nil, domain.InvalidArgument(tool, argument, fmt.Sprintf(format, args...))
-	}
 	names := slices.DeleteFunc(each(strings.Split(text, ","), strings.TrimSpace), func(name string) bool { return name == "" })
 	if len(names) == 0 {
 		names = []string{primary}
@@ -127,9 +124,9 @@ func (s *toolset) pick(ctx context.Context, tool, argument, text string) (found 
 		case len(matches) == 0 && isID(name):
 			matches = []calendarInfo{{ID: name, Name: name}}
 		case len(matches) == 0:
-			return bad("names no calendar: %q; there are: %s", clip(name), clipList(each(known, func(c calendarInfo) string { return c.Name })))
+			return nil, domain.InvalidArgument(tool, argument, fmt.Sprintf("names no calendar: %q; there are: %s", clip(name), clipList(each(known, func(c calendarInfo) string { return c.Name }))))
 		case len(matches) > 1 && !every:
-			return bad("names several calendars: %q; use an ID: %s", clip(name), clipList(each(matches, func(c calendarInfo) string { return c.ID })))
+			return nil, domain.InvalidArgument(tool, argument, fmt.Sprintf("names several calendars: %q; use an ID: %s", clip(name), clipList(each(matches, func(c calendarInfo) string { return c.ID }))))
 		}
 		for _, c := range matches {
 			if !slices.Contains(found, c) {

@@ -152,16 +152,13 @@ func (f *facts) some(indent, name, value string) {
 	}
 }
 
-// overlapTime bounds the look at other events, which is not what a call is for.
-const overlapTime = 10 * time.Second
-
 // overlapping notes which other events of the calendar keep the user busy during an event that has times, with one request.
 func (r *savedResult) overlapping(ctx context.Context, s *toolset, e *gcal.Event, loc *time.Location) {
 	p, ok := spanOf(e, loc)
 	if !ok || p.allDay || e.Transparency == "transparent" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, overlapTime)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second) // it is not what the call is for
 	defer cancel()
 	list, err := api.Write(ctx, s.client, s.service().Events.List(r.CalendarID).SingleEvents(true).OrderBy("startTime").MaxResults(50).
 		TimeMin(wire(p.start)).TimeMax(wire(p.end)).Context(ctx).

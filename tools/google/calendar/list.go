@@ -71,7 +71,8 @@ func (s *toolset) list(ctx context.Context, in listInput) (domain.ToolResult, er
 	if err == nil {
 		calendars, err = s.pick(ctx, ListName, "calendarId", in.CalendarID)
 	}
-	if err == nil && loc == nil && (r.local() || len(calendars) > 1) {
+	local := r.low == nil && r.up == nil || r.low != nil && !r.low.offset || r.up != nil && !r.up.offset
+	if err == nil && loc == nil && (local || len(calendars) > 1) {
 		loc, err = s.zoneOf(ctx, calendars)
 	}
 	if err == nil {
@@ -228,11 +229,6 @@ type timeRange struct {
 	low, up  *stamp
 	open     bool       // without a bound, it is everything from today on
 	from, to *time.Time // nil if there is no bound
-}
-
-// local reports whether the range depends on a zone.
-func (r *timeRange) local() bool {
-	return r.low == nil && r.up == nil || r.low != nil && !r.low.offset || r.up != nil && !r.up.offset
 }
 
 // parse reads the arguments.

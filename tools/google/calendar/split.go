@@ -101,26 +101,6 @@ func dates(all []time.Time, days bool) string {
 	}), ",")
 }
 
-// exceptions returns the occurrences from that of a split on that were deleted, and the days of those that were changed.
-func (s *toolset) exceptions(ctx context.Context, calendarID string, p split) (deleted []time.Time, changed []string, err error) {
-	list, err := api.Read(ctx, s.client, s.service().Events.List(calendarID).ICalUID(p.master.ICalUID).MaxResults(2500).
-		Fields("items(status,recurringEventId,originalStartTime)").Context(ctx).Do)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, e := range list.Items {
-		at, ok := spanOf(&gcal.Event{Start: e.OriginalStartTime, End: e.OriginalStartTime}, p.at.start.Location())
-		switch {
-		case !ok || e.RecurringEventId != p.master.Id || at.start.Before(p.at.start):
-		case e.Status == "cancelled":
-			deleted = append(deleted, at.start)
-		default:
-			changed = append(changed, at.start.Format(dateLayout))
-		}
-	}
-	return deleted, changed, nil
-}
-
 // follow changes an occurrence and those that follow: they become a series of their own, and the old one ends before them. The new
 // one is made first: that is undone without a trace.
 func (c *change) follow(ctx context.Context, calendarID string, p split) (made *gcal.Event, err error) {
@@ -139,9 +119,20 @@ func (c *change) follow(ctx context.Context, calendarID string, p split) (made *
 	if err := c.apply(ctx, &tail, calendarID); err != nil {
 		return nil, err
 	}
-	deleted, changed, err := c.exceptions(ctx, calendarID, p)
+	list, err := api.Read(ctx, c.client, c.service().Events.List(calendarID).ICalUID(p.master.ICalUID).MaxResults(2500).
+		Fields("items(status,recurringEventId,originalStartTime)").Context(ctx).Do) // the series and its exceptions
 	if err != nil {
 		return nil, err
+	}
+	var deleted []time.Time
+	var changed []string
+	for _, e := range list.Items {
+		at, ok := spanOf(&gcal.Event{Start: e.OriginalStartTime, End: e.OriginalStartTime}, p.at.start.Location())
+		if own := ok && e.RecurringEventId == p.master.Id && !at.start.Before(p.at.start); own && e.Status == "cancelled" {
+			deleted = append(deleted, at.start)
+		} else if own {
+			changed = append(changed, at.start.Format(dateLayout))
+		}
 	}
 	if c.changes.Start != nil {
 		tail.Start, tail.End = nil, nil
@@ -163,10 +154,9 @@ func (c *change) follow(ctx context.Context, calendarID string, p split) (made *
 			return nil, domain.InvalidArgument(updateName, "start", "is not on a day of the recurrence: give recurrence, too")
 		}
 	}
-	look := "Look at both with " + getName + "; if the old one goes on, delete the new one."
 	failed := func(what string) (*gcal.Event, error) {
 		f := *httpcall.Explain(err)
-		f.Message, f.Hint = fmt.Sprintf("%s: %s. The new series is %s, the old one %s", what, f.Message, tail.Id, p.master.Id), look
+		f.Message, f.Hint = fmt.Sprintf("%s: %s. The new series is %s, the old one %s", what, f.Message, tail.Id, p.master.Id), "Look at both with "+getName+" before another call."
 		return nil, &f
 	}
 	made, _, err = c.insert(ctx, calendarID, &tail, createInput{SendUpdates: c.in.SendUpdates, AddMeet: tail.ConferenceData != nil})
@@ -175,7 +165,6 @@ func (c *change) follow(ctx context.Context, calendarID string, p split) (made *
 	}
 	if _, err = c.patch(ctx, calendarID, p.master, &gcal.Event{Recurrence: before}, c.in.SendUpdates); err != nil {
 		if !api.Unknown(err) && c.remove(ctx, calendarID, made, c.in.SendUpdates) == nil {
-			look = "Look at it with " + getName + ", and call again."
 			return failed("nothing was changed, as the old series could not be ended and the new one was deleted again")
 		}
 		return failed("the new series exists, and it is not certain that the old one ends before it")

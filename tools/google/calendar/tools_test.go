@@ -32,12 +32,12 @@ func TestTools(t *testing.T) {
 func TestScopes(t *testing.T) {
 	for enabled, want := range map[string]string{
 		"":                            "",
-		ListName:                      ".events.readonly .calendarlist.readonly",
-		getName + " " + ListName:      ".events.readonly .calendarlist.readonly",
+		ListName:                      ".calendarlist.readonly .events.readonly",
+		getName + " " + ListName:      ".calendarlist.readonly .events.readonly",
 		CreateName:                    ".events",
-		ListName + " " + CreateName:   ".events .calendarlist.readonly",
+		ListName + " " + CreateName:   ".calendarlist.readonly .events",
 		freeBusyName + " other":       ".freebusy",
-		calendarsName + " " + getName: ".events.readonly .calendarlist.readonly",
+		calendarsName + " " + getName: ".calendarlist.readonly .events.readonly",
 		updateName + " " + deleteName + " " + respondName + " " + freeBusyName: ".events .freebusy",
 	} {
 		got := strings.ReplaceAll(strings.Join(Scopes(strings.Fields(enabled)), " "), scopePrefix, "")

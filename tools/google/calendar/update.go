@@ -61,11 +61,9 @@ func (s *toolset) update(ctx context.Context, in updateInput) (domain.ToolResult
 		}
 	}
 	var saved *gcal.Event
-	switch {
-	case err != nil:
-	case p.master != nil && !p.first():
+	if err == nil && p.master != nil && !p.first() {
 		saved, err = c.follow(ctx, calendarID, p)
-	default:
+	} else if err == nil {
 		if err = c.apply(ctx, e, calendarID); err == nil {
 			saved, err = s.patch(ctx, calendarID, e, &c.changes, in.SendUpdates)
 		}
@@ -197,7 +195,7 @@ func (c *change) move(ctx context.Context, e *gcal.Event, calendarID string) err
 	}
 	saved := p
 	if c.in.TimeZone == "" && own != nil && !p.allDay { // occurrences of a series go on in its zone
-		saved = p.in(own)
+		saved.start, saved.end = p.start.In(own), p.end.In(own)
 	}
 	c.changes.Start, c.changes.End = saved.wire()
 	if ok && p.allDay != old.allDay {
@@ -208,17 +206,9 @@ func (c *change) move(ctx context.Context, e *gcal.Event, calendarID string) err
 		c.changes.Start.NullFields, c.changes.End.NullFields = stale, stale
 	}
 	if c.notes = p.notes; c.start == nil && c.end == nil {
-		c.notes = append(c.notes, fmt.Sprintf("Only the zone was changed: %s is the same time as %s. For another time give start, too.", p, old.in(own)))
+		c.notes = append(c.notes, fmt.Sprintf("Only the zone was changed: it is still at %s. For another time give start, too.", wire(p.start)))
 	}
 	return nil
-}
-
-// in returns the span as clocks in loc show it, or as it is if that is nil.
-func (p span) in(loc *time.Location) span {
-	if loc != nil {
-		p.start, p.end = p.start.In(loc), p.end.In(loc)
-	}
-	return p
 }
 
 // zoneIn returns the zone that an event is in, nil if it is all day or has none.
