@@ -35,12 +35,28 @@ type Body struct {
 	Source      string           // text/html or text/plain: what Text was made of; "" if there is no text
 	Warnings    []string         // what is missing or may be wrong
 	Attachments []AttachmentInfo // also those of messages in the message
+	Quoted      int              // characters of quoted text that was left out
 }
 
 // Read returns what a message in format=full says: its text, or with html the HTML without scripts and what readers do not see.
 // Of alternatives it takes HTML, unless that has no text. Hidden text is left out. The error is that of fetch.
 func Read(ctx context.Context, root *gmail.MessagePart, fetch Fetch, html bool) (Body, error) {
-	r := reader{ctx: ctx, fetch: fetch, html: html}
+	return (&reader{ctx: ctx, fetch: fetch, html: html}).read(root)
+}
+
+// ReadWritten is [Read] as text without what a reply quotes.
+func ReadWritten(ctx context.Context, root *gmail.MessagePart, fetch Fetch) (Body, error) {
+	return (&reader{ctx: ctx, fetch: fetch, written: !isForwarded().MatchString(Header(root, "Subject"))}).read(root)
+}
+
+// Attachments returns those of a message, which needs not have the content of its parts.
+func Attachments(root *gmail.MessagePart) []AttachmentInfo {
+	r := reader{}
+	r.survey(root, 0, false)
+	return r.body.Attachments
+}
+
+func (r *reader) read(root *gmail.MessagePart) (Body, error) {
 	top := r.survey(root, 0, false)
 	text, err := r.text(top)
 	if err != nil {
@@ -61,6 +77,7 @@ type reader struct {
 	ctx     context.Context
 	fetch   Fetch
 	html    bool
+	written bool // without quotes
 	body    Body
 	parts   int
 	fetches int
@@ -207,6 +224,8 @@ func (r *reader) enclosed(n *node) (text, error) {
 	if len(n.children) > 0 && rawHeader(head, "From") == "" {
 		head = n.children[0].part
 	}
+	defer func(was bool) { r.written = was }(r.written)
+	r.written = false // it was forwarded
 	t, err := r.all(n.children)
 	if len(n.children) == 0 && head.Body != nil && head.Body.AttachmentId == "" {
 		t, err = r.leaf(n)
@@ -247,7 +266,10 @@ func (r *reader) leaf(n *node) (text, error) {
 		}
 		decoded = html.Source(decoded)
 	case rich:
-		decoded = html.Text(decoded, html.Options{SkipHidden: true})
+		marked := decoded
+		if decoded = html.Text(decoded, html.Options{SkipHidden: true}); r.written {
+			decoded = r.unquoted(html.Text(markQuotes(marked), html.Options{SkipHidden: true}), decoded)
+		}
 	default:
 		if decoded = newLines.Replace(decoded); n.media == "text/enriched" {
 			decoded = enriched(decoded)
@@ -255,9 +277,20 @@ func (r *reader) leaf(n *node) (text, error) {
 		if strings.EqualFold(parameter(kind, "format"), "flowed") {
 			decoded = unflow(decoded, strings.EqualFold(parameter(kind, "delsp"), "yes"))
 		}
-		decoded = html.Plain(decoded)
+		if decoded = html.Plain(decoded); r.written {
+			decoded = r.unquoted(decoded, decoded)
+		}
 	}
 	return text{strings.Trim(decoded, "\n \t"), rich}, nil
+}
+
+// unquoted returns what a text with marks says without quotes; whole if there are none.
+func (r *reader) unquoted(marked, whole string) string {
+	text, n := Written(marked)
+	if r.body.Quoted += n; n == 0 {
+		return whole
+	}
+	return text
 }
 
 // data returns the body of a part, unless that is too much.
