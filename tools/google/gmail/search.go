@@ -10,6 +10,7 @@ import (
 	"time"
 
 	gmailapi "google.golang.org/api/gmail/v1"
+	"google.golang.org/api/googleapi"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
@@ -46,7 +47,7 @@ type found struct {
 	Snippet       string   `json:"snippet" doc:"Beginning of the text."`
 	Labels        []string `json:"labels" doc:"IDs of its labels."`
 	Unread        bool     `json:"unread" doc:"Whether it is unread."`
-	HasAttachment bool     `json:"hasAttachment" doc:"Whether it has parts beside its text, which are attachments as a rule; gmail_read lists them."`
+	HasAttachment bool     `json:"hasAttachment" doc:"Whether files are attached, which gmail_read lists."`
 	SizeEstimate  int64    `json:"sizeEstimate" doc:"Size in bytes, about."`
 	Link          string   `json:"link" doc:"Address of its thread in Gmail."`
 }
@@ -92,9 +93,8 @@ func (t *toolset) search(ctx context.Context, in searchInput) (domain.ToolResult
 	}
 	read := make([]*gmailapi.Message, len(list.Messages))
 	failed, err := api.Each(ctx, len(read), func(ctx context.Context, i int) (err error) {
-		read[i], err = api.Read(ctx, t.client, messages.Get("me", list.Messages[i].Id).Format("metadata").
-			MetadataHeaders("From", "To", "Cc", "Subject", "Date", "Message-ID").
-			Fields("id", "threadId", "labelIds", "snippet", "internalDate", "sizeEstimate", "payload(mimeType,headers)").Context(ctx).Do)
+		read[i], err = api.Read(ctx, t.client, messages.Get("me", list.Messages[i].Id).Format("full").
+			Fields("id", "threadId", "labelIds", "snippet", "internalDate", "sizeEstimate", googleapi.Field("payload("+partFields(6)+")")).Context(ctx).Do)
 		return err
 	})
 	if err != nil {
@@ -107,6 +107,9 @@ func (t *toolset) search(ctx context.Context, in searchInput) (domain.ToolResult
 		} else {
 			hits[i].found = hitOf(ctx, m)
 			hits[i].date = cmp.Or(mail.Header(m.Payload, "Date"), hits[i].Date)
+			if to := mail.Addresses(m.Payload, "To"); len(to) == 1 && strings.EqualFold(to[0].Address, api.Email(ctx)) {
+				hits[i].own = true
+			}
 		}
 	}
 	token := func(shown []hit) string { // which cannot go on in the middle of a page
@@ -151,6 +154,7 @@ func (t *toolset) search(ctx context.Context, in searchInput) (domain.ToolResult
 type hit struct {
 	found
 	date   string // as the mail says
+	own    bool   // it is to the account alone
 	missed *unopened
 }
 
@@ -158,7 +162,28 @@ func (h hit) text() string {
 	if h.missed != nil {
 		return fmt.Sprintf("ID: %s\n  Not read: %s", h.missed.ID, h.missed.Reason)
 	}
-	return fmt.Sprintf("ID: %s\n  Date: %s\n  From: %s\n  Subject: %s\n  Snippet: %s", h.ID, h.date, h.From, h.Subject, h.Snippet)
+	// What most mails have is not said, as people read this and models pay for it.
+	labels := slices.DeleteFunc(slices.Clone(h.Labels), func(l string) bool { return l == "IMPORTANT" || strings.HasPrefix(l, "CATEGORY_") })
+	more := ""
+	if h.To != "" && !h.own {
+		more = "\n  To: " + h.To
+	}
+	if len(labels) > 0 {
+		more += "\n  Labels: " + strings.Join(labels, " ")
+	}
+	if h.HasAttachment {
+		more += "\n  Attachment: yes"
+	}
+	return fmt.Sprintf("ID: %s\n  Date: %s\n  From: %s\n  Subject: %s\n  Snippet: %s%s", h.ID, h.date, h.From, h.Subject, h.Snippet, more)
+}
+
+// partFields returns the fields of parts without their content, so many deep: a mask has no other way to say all.
+func partFields(depth int) string {
+	const fields = "partId,mimeType,filename,headers,body(attachmentId,size)"
+	if depth == 0 {
+		return fields
+	}
+	return fields + ",parts(" + partFields(depth-1) + ")"
 }
 
 func hitOf(ctx context.Context, m *gmailapi.Message) found {
@@ -170,7 +195,7 @@ func hitOf(ctx context.Context, m *gmailapi.Message) found {
 	if hit.Labels == nil {
 		hit.Labels = []string{}
 	}
-	hit.HasAttachment = m.Payload != nil && strings.EqualFold(m.Payload.MimeType, "multipart/mixed")
+	hit.HasAttachment = slices.ContainsFunc(mail.Attachments(m.Payload), func(a mail.AttachmentInfo) bool { return !a.Inline })
 	return hit
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	gmailapi "google.golang.org/api/gmail/v1"
+
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/tools/google/api"
@@ -35,10 +37,11 @@ func TestSearchText(t *testing.T) {
 	m := s.put("a1", "", "From", "Amy <amy@example.com>", "To", "me@example.com", "Subject", "Lunch\u202e &amp; <b>tea</b>", "Date", "Mon, 23 Nov 2026 10:00:00 +0100")
 	m.Snippet, m.LabelIds, m.SizeEstimate = "Fish &amp; chips &lt;here&gt;, it&#39;s \u200b\u034fon", []string{"INBOX", "UNREAD"}, 1234
 	m.Payload.MimeType = "multipart/mixed"
+	m.Payload.Parts = []*gmailapi.MessagePart{{PartId: "0", MimeType: "application/pdf", Filename: "menu.pdf", Body: &gmailapi.MessagePartBody{AttachmentId: "x"}}}
 	s.put("a2", "", "From", "bo@example.com", "Subject", "Re: Lunch")
 	s.list.NextPageToken, s.list.ResultSizeEstimate = "next 2", 201
 	res, r := s.mustSearch(t, `{"query":"from:amy","maxResults":2,"pageToken":"p1","includeSpamTrash":true,"labelIds":["INBOX","UNREAD"]}`)
-	want := "ID: a1\n  Date: Mon, 23 Nov 2026 10:00:00 +0100\n  From: Amy <amy@example.com>\n  Subject: Lunch &amp; <b>tea</b>\n  Snippet: Fish & chips <here>, it's on\n\n" +
+	want := "ID: a1\n  Date: Mon, 23 Nov 2026 10:00:00 +0100\n  From: Amy <amy@example.com>\n  Subject: Lunch &amp; <b>tea</b>\n  Snippet: Fish & chips <here>, it's on\n  To: me@example.com\n  Labels: INBOX UNREAD\n  Attachment: yes\n\n" +
 		"ID: a2\n  Date: 2026-11-18T11:06:40Z\n  From: bo@example.com\n  Subject: Re: Lunch\n  Snippet: \n\n" +
 		`[There are more: call gmail_search again with the same arguments and pageToken="next 2"]`
 	if got := tooltest.Text(res); got != want {
@@ -59,7 +62,7 @@ func TestSearchText(t *testing.T) {
 			t.Errorf("the list was asked for with %s; want %s in it", list, part)
 		}
 	}
-	for _, part := range []string{"format=metadata", "metadataHeaders=From", "metadataHeaders=Message-ID", "fields="} {
+	for _, part := range []string{"format=full", "body%28attachmentId%2Csize%29"} {
 		if !strings.Contains(s.query(1), part) {
 			t.Errorf("a message was asked for with %s; want %s in it", s.query(1), part)
 		}
