@@ -1,6 +1,7 @@
 package gmail
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -12,12 +13,17 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/text/encoding/charmap"
 	gmailapi "google.golang.org/api/gmail/v1"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
+	"toolserver/tools/files/content"
+	"toolserver/tools/files/document"
+	"toolserver/tools/files/textfile"
 	"toolserver/tools/google/api"
+	"toolserver/tools/html"
 	"toolserver/tools/mail"
 )
 
@@ -68,20 +74,7 @@ type saver struct {
 }
 
 func (s *saver) save(ctx context.Context, in saveInput) (domain.ToolResult, error) {
-	m, err := api.Read(ctx, s.client, s.service().Users.Messages.Get("me", in.MessageID).Format("full").Fields("id", "payload").Context(ctx).Do)
-	if err != nil {
-		return domain.ToolResult{}, err
-	}
-	unread := func(context.Context, string) ([]byte, error) { return nil, nil } // the text is of no interest
-	body, err := mail.Read(ctx, m.Payload, unread, false)
-	if err != nil {
-		return domain.ToolResult{}, err
-	}
-	a, err := choose(body.Attachments, in.AttachmentID)
-	if err != nil {
-		return domain.ToolResult{}, err
-	}
-	data, err := s.content(ctx, m, a)
+	a, data, err := s.attached(ctx, saveFailing, in.MessageID, in.AttachmentID)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
@@ -100,8 +93,87 @@ func (s *saver) save(ctx context.Context, in saveInput) (domain.ToolResult, erro
 	return res, nil
 }
 
+// attached returns an attachment and its content, which is in the message if it is small.
+func (t *toolset) attached(ctx context.Context, failing, messageID, which string) (a mail.AttachmentInfo, data []byte, err error) {
+	m, err := api.Read(ctx, t.client, t.service().Users.Messages.Get("me", messageID).Format("full").Fields("id", "payload").Context(ctx).Do)
+	if err != nil {
+		return a, nil, err
+	}
+	if a, err = choose(failing, mail.Attachments(m.Payload), which); err != nil {
+		return a, nil, err
+	}
+	switch part := partOf(m.Payload, a.PartID); {
+	case a.Size > maxSaved:
+	case a.AttachmentID != "":
+		data, err = t.fetch(m.Id)(ctx, a.AttachmentID)
+	case part != nil && part.Body != nil:
+		data, err = mail.Decode(part.Body.Data)
+	}
+	if n := max(a.Size, int64(len(data))); n > maxSaved {
+		err = failure("too_large", fmt.Sprintf("%s: it has %s bytes; at most %s are read", failing, domain.Thousands(n), domain.Thousands(maxSaved)),
+			"Ask the user to save it from Gmail.")
+	}
+	return a, data, err
+}
+
+// attachmentReader is the tool gmail_read, which also reads what is attached.
+type attachmentReader struct {
+	*toolset
+	contents *content.Reader
+}
+
+const attachmentFailing = "Error reading attachment"
+
+func (r *attachmentReader) read(ctx context.Context, in readInput) (domain.ToolResult, error) {
+	if in.Attachment == "" {
+		return r.toolset.read(ctx, in)
+	}
+	if strings.Contains(in.MessageID, ",") {
+		return domain.ToolResult{}, domain.InvalidArgument(readName, "attachment", "is of one message: pass one messageId")
+	}
+	a, data, err := r.attached(ctx, attachmentFailing, in.MessageID, in.Attachment)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	c, err := r.shown(ctx, content.FromBytes(a.Name, a.Type, data), data)
+	if refused, ok := errors.AsType[*content.Failure](err); ok {
+		err = failure(refused.Type, attachmentFailing+": "+refused.Message, refused.Hint)
+	}
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	res := domain.Text(fmt.Sprintf("Attachment: %s (%s, %d bytes)%s\n\n%s", a.Name, line(a.Type), len(data), strings.TrimSuffix("\nNote: "+c.Note, "\nNote: "),
+		domain.Untrusted(ctx, "Attachment", "its sender", strings.TrimSpace(c.Text))))
+	if c.Picture != nil {
+		res.Content = append(res.Content, domain.Content{Type: domain.ImageContent, Data: c.Picture.Data, MIMEType: c.Picture.MIME})
+	}
+	return res, nil
+}
+
+// shown returns what is in an attachment, in which text need not say its charset.
+func (r *attachmentReader) shown(ctx context.Context, src content.Source, data []byte) (content.Content, error) {
+	if src.Type.Kind == document.Other {
+		src.Type = document.DetectText(src.Name, data)
+	}
+	text, err := data, error(nil)
+	switch src.Type.Kind {
+	case document.Other:
+		if text, _, err = textfile.Decode(data, textfile.Charset{}); err != nil && !bytes.Contains(data, []byte{0}) {
+			text, err = charmap.Windows1252.NewDecoder().Bytes(data)
+		}
+	case document.Binary:
+		err = errors.ErrUnsupported
+	default:
+		return r.contents.Read(ctx, src)
+	}
+	if err != nil {
+		return content.Content{}, &content.Failure{Type: "is_binary", Message: src.Name + " is neither text nor a document or image that is read here", Hint: "Ask the user to open it in Gmail."}
+	}
+	return content.Content{Text: html.Plain(string(text))}, nil
+}
+
 // choose returns the attachment that a caller means: by index, name or Gmail's ID.
-func choose(all []mail.AttachmentInfo, which string) (mail.AttachmentInfo, error) {
+func choose(failing string, all []mail.AttachmentInfo, which string) (mail.AttachmentInfo, error) {
 	which = strings.TrimSpace(which)
 	var named []mail.AttachmentInfo
 	for _, a := range all {
@@ -127,27 +199,7 @@ func choose(all []mail.AttachmentInfo, which string) (mail.AttachmentInfo, error
 	if len(all) == 0 {
 		hint = "The message has no attachments; call " + readName + " to see what it has."
 	}
-	return mail.AttachmentInfo{}, failure("not_found", saveFailing+": "+problem, hint)
-}
-
-// content returns the data of an attachment, which is in the message if it is small.
-func (s *saver) content(ctx context.Context, m *gmailapi.Message, a mail.AttachmentInfo) (data []byte, err error) {
-	large := func(n int64) error {
-		return failure("too_large", fmt.Sprintf("%s: it has %s bytes; at most %s are saved", saveFailing, domain.Thousands(n), domain.Thousands(maxSaved)),
-			"Ask the user to save it from Gmail.")
-	}
-	switch part := partOf(m.Payload, a.PartID); {
-	case a.Size > maxSaved:
-		return nil, large(a.Size)
-	case a.AttachmentID != "":
-		data, err = s.fetch(m.Id)(ctx, a.AttachmentID)
-	case part != nil && part.Body != nil:
-		data, err = mail.Decode(part.Body.Data)
-	}
-	if err == nil && len(data) > maxSaved {
-		return nil, large(int64(len(data)))
-	}
-	return data, err
+	return mail.AttachmentInfo{}, failure("not_found", failing+": "+problem, hint)
 }
 
 // partOf returns the part of a message that has an ID, or nil.

@@ -61,13 +61,13 @@ func TestThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, meta := tooltest.Text(res), res.Meta.(threadMeta)
-	if !strings.HasPrefix(text, "Thread: t1\nMessages: 4, of which these are the newest 3\n\nID: gone\n  Not read: ") || strings.Contains(text, "text of a") {
+	if !strings.HasPrefix(text, "Thread: t1\nMessages: 4, the newest first, of which these are the newest 3\n\nID: c\n") || !strings.Contains(text, "\n\nID: gone\n  Not read: ") || strings.Contains(text, "text of a") {
 		t.Errorf("%s", text)
 	}
-	if b, c := strings.Index(text, "text of b"), strings.Index(text, "text of c"); b < 0 || c < b || strings.Count(text, " begins: ") != 2 {
+	if b, c := strings.Index(text, "text of b"), strings.Index(text, "text of c"); c < 0 || b < c || strings.Count(text, " begins: ") != 2 {
 		t.Errorf("%s", text)
 	}
-	if meta.Total != 4 || len(meta.Messages) != 2 || len(meta.Failed) != 1 || meta.Messages[1].ID != "c" {
+	if meta.Total != 4 || len(meta.Messages) != 2 || len(meta.Failed) != 1 || meta.Messages[0].ID != "c" {
 		t.Errorf("%+v", meta)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"toolserver/sandbox"
 	"toolserver/tools/declare"
 	"toolserver/tools/files"
+	"toolserver/tools/files/content"
 	"toolserver/tools/google/api"
 	"toolserver/tools/google/signin"
 	texts "toolserver/tools/html"
@@ -63,7 +64,7 @@ func all() []entry {
 	labels := append([]string{gmailapi.GmailLabelsScope}, reading...)
 	return []entry{
 		of(false, sandbox.Owner{Tool: SearchName}, (*toolset).searchTool, reading...),
-		of(false, sandbox.Owner{Tool: readName}, (*toolset).readTool, reading...),
+		of(false, sandbox.Owner{Tool: readName, Filters: content.Programs()}, (*toolset).readTool, reading...),
 		of(false, sandbox.Owner{Tool: sendName, Reads: files.ReadFile, Mails: sendName}, (*toolset).sendTool, sending...),
 		of(true, sandbox.Owner{Tool: draftName, Reads: files.ReadFile, Mails: sendName}, (*toolset).draftTool, sending[1:]...),
 		of(true, sandbox.Owner{Tool: threadName}, (*toolset).threadTool, reading...),
