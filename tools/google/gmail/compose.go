@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
@@ -19,16 +20,18 @@ import (
 
 // composeInput is the mail that gmail_send and gmail_draft are given.
 type composeInput struct {
-	To               string   `json:"to,omitempty" max:"20000" list:"true" also:"recipients recipient" doc:"Recipients, separated by commas, such as amy@example.com, Bo Li <bo@example.com>; left out in a reply, it goes to whom the original asks for."`
-	Cc               string   `json:"cc,omitempty" max:"20000" list:"true" doc:"Recipients of a copy, separated by commas."`
-	Bcc              string   `json:"bcc,omitempty" max:"20000" list:"true" doc:"Recipients of a blind copy, whom the others do not see, separated by commas."`
-	Subject          string   `json:"subject,omitempty" max:"2000" doc:"Subject line; left out in a reply, it is that of the original after Re:."`
+	To               string   `json:"to,omitempty" max:"20000" list:"true" also:"recipients recipient" doc:"Recipients, separated by commas, such as Bo Li <bo@example.com>; default of a reply: whom the original asks for."`
+	Cc               string   `json:"cc,omitempty" max:"20000" list:"true" doc:"Recipients of a copy."`
+	Bcc              string   `json:"bcc,omitempty" max:"20000" list:"true" doc:"Recipients of a blind copy."`
+	Subject          string   `json:"subject,omitempty" max:"2000" doc:"Subject; default of a reply: that of the original after Re:."`
 	Body             string   `json:"body" max:"5000000" also:"text message content" doc:"Plain text of the mail."`
-	HTML             string   `json:"html,omitempty" max:"5000000" doc:"HTML of the mail, for programs that show it; body must say the same."`
-	ReplyToMessageID string   `json:"replyToMessageId,omitempty" pattern:"^[0-9A-Za-z_-]{0,200}$" doc:"ID of the message to reply to, as gmail_search returns it; the reply is put in its thread."`
-	ReplyAll         bool     `json:"replyAll" default:"false" doc:"Whether a reply also goes to all other recipients of the original."`
-	From             string   `json:"from,omitempty" max:"1000" doc:"Sender, which is one of the account's verified aliases; Gmail replaces any other by the account's address."`
-	Attachments      []string `json:"attachments,omitempty" max:"50" doc:"Paths of files to attach; a relative path starts at the working directory."`
+	HTML             string   `json:"html,omitempty" max:"5000000" doc:"HTML that says the same as body."`
+	ReplyToMessageID string   `json:"replyToMessageId,omitempty" pattern:"^[0-9A-Za-z_-]{0,200}$" doc:"ID of the message to reply to, in its thread."`
+	ReplyAll         bool     `json:"replyAll" default:"false" doc:"Whether a reply goes to all recipients of the original."`
+	From             string   `json:"from,omitempty" max:"1000" doc:"Sender: one of the account's verified aliases."`
+	IncludeQuoted    bool     `json:"includeQuoted" default:"true" doc:"Whether a reply quotes the original."`
+	IncludeSignature bool     `json:"includeSignature" default:"true" doc:"Whether to add the account's signature."`
+	Attachments      []string `json:"attachments,omitempty" max:"50" doc:"Paths of files to attach."`
 }
 
 // Bounds of a mail.
@@ -52,7 +55,9 @@ type outgoing struct {
 	mail.Message
 	to, cc, bcc []*netmail.Address
 	raw         []byte
+	account     string // whose mail it is
 	thread      string // of the mail that it replies to
+	quote, rich string // that mail below the text and the HTML
 	notes       []string
 }
 
@@ -78,6 +83,11 @@ func (c *composer) compose(ctx context.Context, in composeInput) (*outgoing, err
 		if err := c.permit(out); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.sign(ctx, in, out); err != nil {
+		return nil, err
+	}
+	if in.ReplyToMessageID != "" || out.Text != in.Body {
 		if err := c.finish(out); err != nil {
 			return nil, err
 		}
@@ -128,7 +138,11 @@ func (c *composer) invalid(err error) error {
 // finish composes the mail.
 func (c *composer) finish(out *outgoing) (err error) {
 	out.To, out.Cc, out.Bcc = written(out.to), written(out.cc), written(out.bcc)
-	if out.raw, err = out.Compose(); err != nil {
+	m := out.Message
+	if m.Text += out.quote; m.HTML != "" {
+		m.HTML += out.rich
+	}
+	if out.raw, err = m.Compose(); err != nil {
 		return c.invalid(err)
 	}
 	return nil
@@ -217,6 +231,7 @@ func (out *outgoing) show() string {
 			b.WriteString(name + ": " + value + "\n")
 		}
 	}
+	field("Account", out.account)
 	field("From", out.From)
 	field("To", people(out.to))
 	field("Cc", people(out.cc))
@@ -236,6 +251,9 @@ func (out *outgoing) show() string {
 	b.WriteString("\n" + out.Text)
 	if out.HTML != "" {
 		b.WriteString("\n\nThe same as HTML, which most programs show instead:\n" + out.HTML)
+	}
+	if out.quote != "" {
+		fmt.Fprintf(&b, "\n\n[Below it the original is quoted: %s characters]", domain.Thousands(utf8.RuneCountInString(out.quote)))
 	}
 	return b.String()
 }

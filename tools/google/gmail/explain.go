@@ -18,7 +18,7 @@ func (c *composer) explain(_ context.Context, args domain.Arguments) (domain.Exp
 	if err != nil {
 		return domain.Explanation{}, err
 	}
-	out, err := c.parse(in)
+	out, err := c.of(in).parse(in.composeInput)
 	if err != nil {
 		return domain.Explanation{}, err
 	}
@@ -38,7 +38,7 @@ func (c *composer) explain(_ context.Context, args domain.Arguments) (domain.Exp
 }
 
 // composed returns the mail of arguments.
-func composed(args domain.Arguments) (in composeInput, err error) {
+func composed(args domain.Arguments) (in sendInput, err error) {
 	raw, err := args.JSON()
 	if err == nil {
 		err = json.Unmarshal(raw, &in)

@@ -60,13 +60,14 @@ func all() []entry {
 		return entry{declare.Entry[*toolset]{Owner: owner, Make: make}, full, scopes}
 	}
 	reading := []string{gmailapi.GmailReadonlyScope, gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope}
-	sending := []string{gmailapi.GmailSendScope, gmailapi.GmailComposeScope, gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope}
+	drafting := []string{gmailapi.GmailComposeScope, gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope}
+	sending := append(drafting[:3:3], gmailapi.GmailSendScope) // gmail_send makes drafts as well
 	labels := append([]string{gmailapi.GmailLabelsScope}, reading...)
 	return []entry{
 		of(false, sandbox.Owner{Tool: SearchName}, (*toolset).searchTool, reading...),
 		of(false, sandbox.Owner{Tool: readName, Filters: content.Programs()}, (*toolset).readTool, reading...),
 		of(false, sandbox.Owner{Tool: sendName, Reads: files.ReadFile, Mails: sendName}, (*toolset).sendTool, sending...),
-		of(true, sandbox.Owner{Tool: draftName, Reads: files.ReadFile, Mails: sendName}, (*toolset).draftTool, sending[1:]...),
+		of(true, sandbox.Owner{Tool: draftName, Reads: files.ReadFile, Mails: sendName}, (*toolset).draftTool, drafting...),
 		of(true, sandbox.Owner{Tool: threadName}, (*toolset).threadTool, reading...),
 		of(true, sandbox.Owner{Tool: saveName, Writes: files.WriteFile}, (*toolset).saveTool, reading...),
 		of(true, sandbox.Owner{Tool: labelsName}, (*toolset).labelsTool, labels...),

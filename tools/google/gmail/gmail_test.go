@@ -38,13 +38,15 @@ type gmailServer struct {
 	requests []string                                                 // method and path
 	queries  []string
 	sent     []gmailapi.Message // metadata, with raw decoded
+	sendAs   []*gmailapi.SendAs
 	inFlight int
 	peak     int
 }
 
 func serve(t testing.TB) *gmailServer {
 	t.Helper()
-	s := &gmailServer{list: &gmailapi.ListMessagesResponse{}, messages: map[string]*gmailapi.Message{}, threads: map[string][]string{}, parts: map[string]string{}}
+	s := &gmailServer{list: &gmailapi.ListMessagesResponse{}, messages: map[string]*gmailapi.Message{}, threads: map[string][]string{}, parts: map[string]string{},
+		sendAs: []*gmailapi.SendAs{{SendAsEmail: "me@example.com", IsPrimary: true, IsDefault: true}, {SendAsEmail: "alias@example.com", VerificationStatus: "accepted"}, {SendAsEmail: "bo@example.com", VerificationStatus: "accepted"}}}
 	srv := httptest.NewServer(s)
 	t.Cleanup(srv.Close)
 	s.url = srv.URL
@@ -75,6 +77,8 @@ func (s *gmailServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case path[0] == "profile":
 		reply(map[string]string{"emailAddress": "Me@example.com"})
+	case r.URL.Path == "/gmail/v1/users/me/settings/sendAs":
+		reply(gmailapi.ListSendAsResponse{SendAs: s.sendAs})
 	case path[0] == "labels":
 		reply(map[string]any{"labels": []map[string]string{
 			{"id": "Label_7", "name": "Travel", "type": "user"}, {"id": "INBOX", "name": "INBOX", "type": "system"}, {"id": "UNREAD", "name": "UNREAD", "type": "system"},

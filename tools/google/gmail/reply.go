@@ -2,14 +2,19 @@ package gmail
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"html"
 	netmail "net/mail"
 	"slices"
 	"strings"
+	"time"
 
 	gmailapi "google.golang.org/api/gmail/v1"
 
 	"toolserver/tools/google/api"
+	texts "toolserver/tools/html"
+	"toolserver/tools/httpcall"
 	"toolserver/tools/mail"
 )
 
@@ -23,9 +28,8 @@ func (c *composer) reply(ctx context.Context, in composeInput, out *outgoing) er
 	if refusal != nil {
 		return &failedCall{*refusal}
 	}
-	original, err := api.Read(ctx, c.client, c.service().Users.Messages.Get("me", in.ReplyToMessageID).Format("metadata").
-		MetadataHeaders("Message-ID", "References", "Subject", "From", "Reply-To", "To", "Cc").
-		Fields("id", "threadId", "payload/headers").Context(ctx).Do)
+	original, err := api.Read(ctx, c.client, c.service().Users.Messages.Get("me", in.ReplyToMessageID).Format("full").
+		Fields("id", "threadId", "internalDate", "payload").Context(ctx).Do)
 	if err != nil {
 		return err
 	}
@@ -51,6 +55,89 @@ func (c *composer) reply(ctx context.Context, in composeInput, out *outgoing) er
 		out.InReplyTo, out.References = id, references
 	} else {
 		out.notes = append(out.notes, "The original has no valid Message-ID, so other programs may not show the mail in its thread.")
+	}
+	return c.cite(ctx, in, out, original)
+}
+
+// maxCited bounds an original that is quoted, in bytes.
+const maxCited = 500_000
+
+// cite has a reply quote its original, as Gmail does.
+func (c *composer) cite(ctx context.Context, in composeInput, out *outgoing, m *gmailapi.Message) error {
+	if _, n := mail.Written(in.Body); !in.IncludeQuoted || n > 0 { // it does so itself
+		return nil
+	}
+	body, err := mail.Read(ctx, m.Payload, c.fetch(m.Id), false)
+	rich := body
+	if err == nil && in.HTML != "" {
+		rich, err = mail.Read(ctx, m.Payload, c.fetch(m.Id), true)
+	}
+	if err != nil {
+		return err
+	}
+	if len(body.Text)+len(rich.Text) > maxCited {
+		out.notes = append(out.notes, "The original is not quoted: it is too long.")
+		return nil
+	}
+	at, err := netmail.ParseDate(mail.Header(m.Payload, "Date"))
+	if err != nil {
+		at = time.UnixMilli(m.InternalDate).UTC()
+	}
+	said := "On " + at.Format("Mon, Jan 2, 2006 at 3:04 PM ") + mail.Header(m.Payload, "From") + " wrote:"
+	out.quote = "\n\n" + said + "\n" + strings.ReplaceAll("\n"+body.Text, "\n", "\n> ") + "\n"
+	if rich.Source != "text/html" {
+		rich.Text = strings.ReplaceAll(html.EscapeString(rich.Text), "\n", "<br>")
+	}
+	out.rich = `<br><div class="gmail_quote gmail_quote_container"><div dir="ltr" class="gmail_attr">` + html.EscapeString(said) +
+		`<br></div><blockquote class="gmail_quote" style="margin:0px 0px 0px 0.8ex;border-left:1px solid rgb(204,204,204);padding-left:1ex">` +
+		rich.Text + "</blockquote></div>"
+	return nil
+}
+
+// sign adds the signature of the sender, and notes one whom Gmail would replace. It is no reason to fail that this is not known.
+func (c *composer) sign(ctx context.Context, in composeInput, out *outgoing) error {
+	if out.account = api.Email(ctx); !in.IncludeSignature && in.From == "" {
+		return nil
+	}
+	why, granted, list := "the sign-in does not cover reading it", api.Scopes(ctx), &gmailapi.ListSendAsResponse{}
+	if len(granted) == 0 || slices.ContainsFunc(need(readName, "").Scopes, func(s string) bool { return slices.Contains(granted, s) }) {
+		known, err := api.Read(ctx, c.client, c.service().Users.Settings.SendAs.List("me").Context(ctx).Do)
+		if f, ok := errors.AsType[*httpcall.Failure](err); ok {
+			why = f.Message
+		} else if err != nil {
+			return err
+		} else {
+			list = known
+		}
+	}
+	var sender *gmailapi.SendAs // by default, or the alias that is asked for
+	from, _ := netmail.ParseAddress(in.From)
+	found := from == nil || len(list.SendAs) == 0
+	for _, s := range list.SendAs {
+		if alias := from != nil && strings.EqualFold(s.SendAsEmail, from.Address) && (s.IsPrimary || s.VerificationStatus == "accepted"); alias || s.IsDefault && sender == nil {
+			sender, found = s, found || alias
+		}
+	}
+	if !found {
+		out.notes = append(out.notes, "Gmail replaces the sender "+bare(from)+" by the account's address, because it is none of its verified aliases.")
+	}
+	switch {
+	case !in.IncludeSignature:
+		return nil
+	case sender == nil:
+		out.notes = append(out.notes, "The account's signature was not added: "+why+".")
+		return nil
+	}
+	text, rule := texts.Text(sender.Signature, texts.Options{SkipHidden: true}), "-- \n"
+	if text == "" || strings.Contains(in.Body, text) {
+		return nil
+	}
+	if in.ReplyToMessageID != "" {
+		rule = "" // what is below a rule some programs do not show, and the original is
+	}
+	out.Text = strings.TrimRight(in.Body, "\n") + "\n\n" + rule + text
+	if in.HTML != "" {
+		out.HTML += `<br><div class="gmail_signature">` + sender.Signature + "</div>"
 	}
 	return nil
 }

@@ -20,7 +20,8 @@ import (
 
 type sendInput struct {
 	composeInput `json:",inline"`
-	DryRun       bool `json:"dryRun" default:"false" doc:"Whether to compose, check and show the mail without sending it."`
+	Draft        bool `json:"draft" default:"false" doc:"Whether to save it in Drafts for the user to send."`
+	DryRun       bool `json:"dryRun" default:"false" doc:"Whether to only show it."`
 }
 
 // sendResult is the structured content of gmail_send and gmail_draft.
@@ -48,10 +49,9 @@ func (t *toolset) sendTool(held sandbox.Capabilities) domain.Tool {
 	tool := define(t, sendFailing, domain.Tool{
 		Name: sendName, Target: []string{"to", "cc", "bcc", "from", "replyToMessageId", "attachments", "dryRun"},
 		Title: "Send email",
-		Description: "Send a mail from the user's account, at once and for good: nothing can be called back. Sends plain text, with HTML and " +
-			"attachments if they are given. A reply is put in its thread, with recipients and subject from the original. " +
-			"Use dryRun to see the mail without sending it. Is never repeated by itself; if it is not known whether a mail was sent, the answer says so. " +
-			"At most 100 recipients and 25 MB of attachments.",
+		Description: "Send a mail from the user's account, at once and for good, or save a draft. Sends plain text, HTML and attachments, with " +
+			"the account's signature. A reply is put in its thread, takes recipients and subject from the original and quotes it. " +
+			"Is never repeated by itself; if it is not known whether a mail was sent, the answer says so. At most 100 recipients and 25 MB of attachments.",
 		Annotations: domain.Annotations{},
 		Output:      domain.OutputOf[sendResult](),
 		Uses:        domain.Reads,
@@ -63,6 +63,16 @@ func (t *toolset) sendTool(held sandbox.Capabilities) domain.Tool {
 }
 
 func (c *composer) send(ctx context.Context, in sendInput) (domain.ToolResult, error) {
+	if c = c.of(in); in.Draft && !in.DryRun {
+		ctx, refusal, err := c.signedIn(ctx, need(draftName, c.failing+": a draft requires another permission"))
+		if err != nil {
+			return domain.ToolResult{}, err
+		}
+		if refusal != nil {
+			return *refusal, nil
+		}
+		return c.draft(ctx, draftInput{composeInput: in.composeInput})
+	}
 	out, err := c.compose(ctx, in.composeInput)
 	if err != nil {
 		return domain.ToolResult{}, err
@@ -88,6 +98,13 @@ func (c *composer) send(ctx context.Context, in sendInput) (domain.ToolResult, e
 	}
 	return out.result(fmt.Sprintf("Email sent successfully (ID: %s)\n%s", sent.Id, out.summary(sent.ThreadId)),
 		sendResult{ID: sent.Id, ThreadID: sent.ThreadId, LabelIDs: sent.LabelIds}), nil
+}
+
+// of returns what composes the mail of a call: drafts need no recipients.
+func (c *composer) of(in sendInput) *composer {
+	of := *c
+	of.drafts = c.drafts || in.Draft
+	return &of
 }
 
 // maxInline bounds a mail that is sent within JSON, in bytes; Gmail takes larger ones as an upload.
@@ -143,13 +160,15 @@ func (c *composer) preview(ctx context.Context, args domain.Arguments) (text str
 	if err != nil || refusal != nil {
 		return "", refusal, err
 	}
-	out, err := c.compose(ctx, in)
+	out, err := c.of(in).compose(ctx, in.composeInput)
 	f, failed := errors.AsType[*failedCall](err)
 	_, invalid := errors.AsType[*domain.Error](err)
 	_, asking := errors.AsType[*domain.InputRequired](err)
 	switch {
 	case err == nil && args["dryRun"] == true:
 		return "Dry run: nothing is sent.\n\n" + out.show(), nil, nil
+	case err == nil && in.Draft:
+		return "Draft: nothing is sent.\n\n" + out.show(), nil, nil
 	case err == nil:
 		return out.show(), nil, nil
 	case failed:

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	gomail "github.com/emersion/go-message/mail"
 	gmailapi "google.golang.org/api/gmail/v1"
 
 	"toolserver/domain"
@@ -53,7 +54,7 @@ func TestSend(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", tooltest.Text(res), want)
 	}
 	r := structured[sendResult](t, res)
-	if len(s.mails()) != 1 || len(s.asked("")) != 1 || s.asked("")[0] != "POST /gmail/v1/users/me/messages/send" {
+	if len(s.mails()) != 1 || len(s.asked("")) != 2 || s.asked("")[1] != "POST /gmail/v1/users/me/messages/send" {
 		t.Fatalf("requests %v", s.asked(""))
 	}
 	raw := s.mails()[0].Raw
@@ -88,7 +89,7 @@ func TestSendDryRun(t *testing.T) {
 	if shown != want || refusal != nil || err != nil {
 		t.Errorf("preview %q, %v, %v", shown, refusal, err)
 	}
-	if len(s.asked("")) != 0 {
+	if len(s.asked("POST")) != 0 {
 		t.Errorf("requests %v", s.asked(""))
 	}
 }
@@ -190,7 +191,7 @@ func TestReply(t *testing.T) {
 			if header(raw, "In-Reply-To") != wantID || header(raw, "References") != wantReferences || s.mails()[0].ThreadId != "t-a1" {
 				t.Errorf("thread %s, %s", s.mails()[0].ThreadId, raw)
 			}
-			if n := len(s.asked("/send")); n != 1 {
+			if n := len(s.asked("messages/send")); n != 1 {
 				t.Errorf("%d requests to send", n)
 			}
 		})
@@ -219,7 +220,7 @@ func TestReplyRefused(t *testing.T) {
 	if res, err = run(t, tool, c.send, `{"replyToMessageId":"a1","to":"amy@example.com","body":"x","dryRun":true}`); err != nil || !structured[sendResult](t, res).DryRun {
 		t.Errorf("%v, %s", err, tooltest.Text(res))
 	}
-	if sent := s.asked("/send"); len(sent) != 0 {
+	if sent := s.asked("messages/send"); len(sent) != 0 {
 		t.Errorf("requests %v", sent)
 	}
 }
@@ -316,5 +317,89 @@ func TestSendUpload(t *testing.T) {
 	r := structured[sendResult](t, res)
 	if got := s.mails()[0]; got.ThreadId != "t-a1" || len(got.Raw) != r.Bytes || r.Bytes < 8_000_000 || !strings.Contains(got.Raw, "big.bin") {
 		t.Errorf("thread %s, %d bytes of %d", got.ThreadId, len(got.Raw), r.Bytes)
+	}
+}
+
+// TestReplyQuotes replies as Gmail does, with the original and the signature of the sender.
+func TestReplyQuotes(t *testing.T) {
+	s := serve(t)
+	s.sendAs[0].Signature, s.sendAs[1].Signature = "<b>Me</b><br>Example Ltd", "Alias"
+	m := s.put("a1", "First <b>line</b>\n\n> before", "From", "Amy <amy@example.com>", "Date", "Mon, 23 Nov 2026 10:05:00 +0100", "Subject", "Lunch", "Message-ID", "<2@example.com>")
+	tool, c := s.sender(t, sandbox.Policy{}, nil)
+	const quote = "\n\nOn Mon, Nov 23, 2026 at 10:05 AM Amy <amy@example.com> wrote:\n\n> First <b>line</b>\n> \n> > before\n"
+	for name, test := range map[string]struct{ args, text, html, note string }{
+		"new":              {`"to":"a@example.com","subject":"s","body":"Hi\n"`, "Hi\n\n-- \nMe\nExample Ltd", "", ""},
+		"reply":            {`"replyToMessageId":"a1","body":"Yes"`, "Yes\n\nMe\nExample Ltd" + quote, "", ""},
+		"alias":            {`"replyToMessageId":"a1","body":"Yes","from":"Al <alias@example.com>"`, "Yes\n\nAlias" + quote, "", ""},
+		"neither":          {`"replyToMessageId":"a1","body":"Yes","includeQuoted":false,"includeSignature":false`, "Yes", "", ""},
+		"has both":         {`"replyToMessageId":"a1","body":"Yes\nMe\nExample Ltd\n\nOn Mon, Nov 23, 2026 Amy wrote:\n> First"`, "Yes\nMe\nExample Ltd\n\nOn Mon, Nov 23, 2026 Amy wrote:\n> First", "", ""},
+		"html":             {`"replyToMessageId":"a1","body":"Yes","html":"<p>Yes</p>"`, "Yes\n\nMe\nExample Ltd" + quote, `<p>Yes</p><br><div class="gmail_signature"><b>Me</b><br>Example Ltd</div><br><div class="gmail_quote gmail_quote_container"><div dir="ltr" class="gmail_attr">On Mon, Nov 23, 2026 at 10:05 AM Amy &lt;amy@example.com&gt; wrote:<br></div><blockquote class="gmail_quote" style="margin:0px 0px 0px 0.8ex;border-left:1px solid rgb(204,204,204);padding-left:1ex">First &lt;b&gt;line&lt;/b&gt;<br><br>&gt; before</blockquote></div>`, ""},
+		"foreign from":     {`"to":"a@example.com","subject":"s","body":"Hi","from":"ceo@other.example"`, "Hi\n\n-- \nMe\nExample Ltd", "", "Gmail replaces the sender ceo@other.example by the account's address"},
+		"foreign, no sign": {`"to":"a@example.com","subject":"s","body":"Hi","from":"ceo@other.example","includeSignature":false`, "Hi", "", "Gmail replaces the sender"},
+	} {
+		before := len(s.mails())
+		for _, more := range []string{`,"dryRun":true`, ``} {
+			res, err := run(t, tool, c.send, "{"+test.args+more+"}")
+			if err != nil || res.IsError || strings.Contains(tooltest.Text(res), "Note:") != (test.note != "") || !strings.Contains(tooltest.Text(res), test.note) || more != "" && strings.Contains(tooltest.Text(res), "> before") {
+				t.Errorf("%s: %v, %s", name, err, tooltest.Text(res))
+			}
+		}
+		sent := s.mails()[before:]
+		if len(sent) != 1 {
+			t.Fatalf("%s: %d mails", name, len(sent))
+		}
+		text, html := "", ""
+		r, err := gomail.CreateReader(strings.NewReader(sent[0].Raw))
+		for p, err := r.NextPart(); err == nil; p, err = r.NextPart() {
+			b, _ := io.ReadAll(p.Body)
+			if strings.HasPrefix(p.Header.Get("Content-Type"), "text/html") {
+				html = string(b)
+			} else {
+				text = strings.ReplaceAll(string(b), "\r\n", "\n")
+			}
+		}
+		if err != nil || text != test.text || html != test.html {
+			t.Errorf("%s: %v\ngot  %q %q\nwant %q %q", name, err, text, html, test.text, test.html)
+		}
+	}
+	m.Payload.Body.Data = encode(strings.Repeat("long ", maxCited/4))
+	if res, err := run(t, tool, c.send, `{"replyToMessageId":"a1","body":"Yes"}`); err != nil || !strings.Contains(tooltest.Text(res), "Note: The original is not quoted: it is too long.") {
+		t.Errorf("%v, %s", err, tooltest.Text(res))
+	}
+	s.before = func(w http.ResponseWriter, r *http.Request) bool {
+		if strings.Contains(r.URL.Path, "sendAs") {
+			refuse(w, 403, "insufficientPermissions")
+			return true
+		}
+		return false
+	}
+	if res, err := run(t, tool, c.send, `{"to":"a@example.com","body":"Hi"}`); err != nil || res.IsError || !strings.Contains(tooltest.Text(res), "Note: The account's signature was not added: ") {
+		t.Errorf("%v, %s", err, tooltest.Text(res))
+	}
+}
+
+// TestSendDraft saves drafts with gmail_send, and asks for the permission.
+func TestSendDraft(t *testing.T) {
+	s := serve(t)
+	tool, c := s.sender(t, sandbox.Policy{}, nil)
+	s.put("a1", "old", "From", "amy@example.com", "Subject", "Lunch", "Message-ID", "<2@example.com>")
+	for _, args := range []string{`{"body":"no recipient yet","draft":true}`, `{"replyToMessageId":"a1","body":"x","draft":true}`} {
+		res, err := run(t, tool, c.send, args)
+		if got := structured[sendResult](t, res); err != nil || got.DraftID != "d1" || !strings.HasPrefix(tooltest.Text(res), "Draft saved successfully (ID: d1)") {
+			t.Errorf("%v, %s", err, tooltest.Text(res))
+		}
+	}
+	if got := s.asked("POST"); len(got) != 2 || got[1] != "POST /gmail/v1/users/me/drafts" || s.mails()[1].ThreadId != "t-a1" {
+		t.Errorf("requests %v", got)
+	}
+	if text, _, err := c.preview(t.Context(), domain.Arguments{"body": "x", "draft": true}); err != nil || !strings.HasPrefix(text, "Draft: nothing is sent.\n\n") {
+		t.Errorf("%v, %s", err, text)
+	}
+	c.signedIn = func(ctx context.Context, n api.Need) (context.Context, *domain.ToolResult, error) {
+		refusal := domain.Failure("sign_in_required", n.Failing, strings.Join(n.Scopes, " "))
+		return ctx, &refusal, nil
+	}
+	if res, err := run(t, tool, c.send, `{"body":"x","draft":true}`); err != nil || res.ErrorType() != "sign_in_required" || len(s.asked("POST")) != 2 {
+		t.Errorf("%v, %s", err, tooltest.Text(res))
 	}
 }

@@ -17,8 +17,8 @@ func TestScopes(t *testing.T) {
 	}{
 		{"", nil},
 		{"gmail_search gmail_read", []string{base + "readonly"}},
-		{"gmail_send", []string{base + "send"}},
-		{"gmail_search gmail_read gmail_send", []string{base + "readonly", base + "send"}},
+		{"gmail_send", []string{base + "compose"}},
+		{"gmail_search gmail_read gmail_send", []string{base + "compose", base + "readonly"}},
 		{"gmail_send gmail_draft", []string{base + "compose"}},
 		{"gmail_labels", []string{base + "labels"}},
 		{"gmail_labels gmail_read_thread", []string{base + "readonly"}},
