@@ -99,8 +99,17 @@ func (c conversion) forms(p *Param) (all []*Param) {
 // value returns v converted for p, and whether that changes it.
 func (c conversion) value(v any, p *Param) (any, bool) {
 	forms := c.forms(p)
+	s, split := v.(string)
+	if split = split && p.list && p.Type == "array" && !strings.HasPrefix(strings.TrimSpace(s), "["); split {
+		var list []any
+		for part := range strings.SplitSeq(s, ",") {
+			list = append(list, strings.TrimSpace(part))
+		}
+		v = list
+	}
 	held, fits, changed := c.held(v, forms)
 	s, isText := v.(string)
+	changed = changed || split
 	if fits || v == nil || isText && (s == "" || s[0] == '[') {
 		return held, changed
 	}
@@ -125,13 +134,18 @@ const maxQuoted = 400
 // fits is false if neither is.
 func (c conversion) held(v any, forms []*Param) (held any, fits, changed bool) {
 	typed := func(v any) []*Param { return filter(forms, func(f *Param) bool { return isType(v, f.Type) }) }
-	if len(forms) == 1 && forms[0].list {
+	if len(forms) == 1 && forms[0].list && forms[0].Type == "string" {
 		if text, ok := listed(v); ok {
 			return text, true, true
 		}
 	}
 	if typed := typed(v); len(typed) > 0 {
 		return v, true, len(typed) == 1 && c.within(v, typed[0])
+	}
+	if c.own && len(forms) == 1 && forms[0].Type == "string" {
+		if text, ok := lone(v, forms[0].list); ok {
+			return text, true, true
+		}
 	}
 	s, ok := v.(string)
 	if s = strings.TrimSpace(s); strings.EqualFold(s, "true") || strings.EqualFold(s, "false") {
@@ -149,6 +163,18 @@ func (c conversion) held(v any, forms []*Param) (held any, fits, changed bool) {
 		c.within(inside, fit[0])
 	}
 	return inside, true, true
+}
+
+// lone returns the text of an object that holds nothing else, such as {"path": "a.txt"}, or of a number.
+func lone(v any, number bool) (text string, ok bool) {
+	if n, isNumber := v.(json.Number); isNumber {
+		return n.String(), number
+	}
+	object, _ := v.(map[string]any)
+	for _, only := range object {
+		text, ok = only.(string)
+	}
+	return text, ok && len(object) == 1
 }
 
 // listed returns the text with commas that a list, which may be in a string, stands for: of texts, and of objects that are people.

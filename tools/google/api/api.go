@@ -98,6 +98,9 @@ type grant struct {
 
 type grantKey struct{}
 
+// Scopes returns what the grant in ctx allows.
+func Scopes(ctx context.Context) []string { return grantOf(ctx).current().Scopes }
+
 // Email returns the address of the account whose grant is in ctx, "" if it is not known.
 func Email(ctx context.Context) string { return grantOf(ctx).current().Email }
 

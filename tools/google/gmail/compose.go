@@ -31,7 +31,7 @@ type composeInput struct {
 	From             string   `json:"from,omitempty" max:"1000" doc:"Sender: one of the account's verified aliases."`
 	IncludeQuoted    bool     `json:"includeQuoted" default:"true" doc:"Whether a reply quotes the original."`
 	IncludeSignature bool     `json:"includeSignature" default:"true" doc:"Whether to add the account's signature."`
-	Attachments      []string `json:"attachments,omitempty" max:"50" doc:"Paths of files to attach."`
+	Attachments      []string `json:"attachments,omitempty" max:"50" list:"true" doc:"Paths of files to attach."`
 }
 
 // Bounds of a mail.

@@ -36,14 +36,16 @@ const (
 
 // The tools.
 const (
-	SearchName = "gmail_search" // whose hosts and state the others use
-	readName   = "gmail_read"
-	sendName   = "gmail_send"
-	draftName  = "gmail_draft"
-	threadName = "gmail_read_thread"
-	saveName   = "gmail_save_attachment"
-	labelsName = "gmail_labels"
-	modifyName = "gmail_modify_labels"
+	SearchName      = "gmail_search" // whose hosts and state the others use
+	readName        = "gmail_read"
+	sendName        = "gmail_send"
+	draftName       = "gmail_draft"
+	threadName      = "gmail_read_thread"
+	saveName        = "gmail_save_attachment"
+	labelsName      = "gmail_labels"
+	modifyName      = "gmail_modify_labels"
+	changeLabelName = "gmail_change_label"
+	filtersName     = "gmail_filters"
 )
 
 // An entry is one of the tools.
@@ -72,6 +74,8 @@ func all() []entry {
 		of(true, sandbox.Owner{Tool: saveName, Writes: files.WriteFile}, (*toolset).saveTool, reading...),
 		of(true, sandbox.Owner{Tool: labelsName}, (*toolset).labelsTool, labels...),
 		of(true, sandbox.Owner{Tool: modifyName}, (*toolset).modifyTool, reading[1:]...),
+		of(true, sandbox.Owner{Tool: changeLabelName}, (*toolset).changeLabelTool, labels[0], gmailapi.GmailModifyScope, gmailapi.MailGoogleComScope),
+		of(true, sandbox.Owner{Tool: filtersName}, (*toolset).filtersTool, reading...),
 	}
 }
 

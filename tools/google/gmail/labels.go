@@ -3,11 +3,13 @@ package gmail
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	gmailapi "google.golang.org/api/gmail/v1"
+	"google.golang.org/api/googleapi"
 
 	"toolserver/domain"
 	"toolserver/sandbox"
@@ -15,7 +17,7 @@ import (
 )
 
 type labelsInput struct {
-	Offset int `json:"offset" default:"0" min:"0" max:"1000000" doc:"Labels to skip, to read on."`
+	Offset int `json:"offset" default:"0" min:"0" max:"1000000" doc:"How many to skip, to read on."`
 }
 
 // labelsResult is the structured content of gmail_labels.
@@ -76,9 +78,9 @@ func (t *toolset) labels(ctx context.Context) ([]label, error) {
 }
 
 type modifyInput struct {
-	MessageIDs []string `json:"messageIds" min:"1" max:"100" pattern:"^[0-9A-Za-z_-]{1,200}$" also:"ids messageId id" doc:"IDs of the messages, as gmail_search returns them."`
-	Add        []string `json:"add,omitempty" max:"50" also:"addLabels addLabelIds" doc:"Labels to add, by name or ID, such as STARRED; TRASH moves to Trash."`
-	Remove     []string `json:"remove,omitempty" max:"50" also:"removeLabels removeLabelIds" doc:"Labels to remove, by name or ID; removing INBOX archives, removing UNREAD marks as read."`
+	MessageIDs []string `json:"messageIds" min:"1" max:"100" pattern:"^[0-9A-Za-z_-]{1,200}$" list:"true" also:"ids messageId id" doc:"IDs of the messages, as gmail_search returns them."`
+	Add        []string `json:"add,omitempty" max:"50" list:"true" also:"addLabels addLabelIds" doc:"Labels to add, by name or ID, such as STARRED; TRASH moves to Trash."`
+	Remove     []string `json:"remove,omitempty" max:"50" list:"true" also:"removeLabels removeLabelIds" doc:"Labels to remove, by name or ID; removing INBOX archives, removing UNREAD marks as read."`
 }
 
 // modifyResult is the structured content of gmail_modify_labels.
@@ -98,9 +100,10 @@ func (t *toolset) modifyTool(sandbox.Capabilities) domain.Tool {
 		Title: "Modify Gmail labels",
 		Description: "Add labels to messages and remove others: archive (remove INBOX), mark as read (remove UNREAD), star (add STARRED), move to Trash " +
 			"(add TRASH), which Gmail empties after 30 days. Does not create labels and deletes nothing for good. At most 100 messages.",
-		Annotations: domain.Annotations{Destructive: true, Idempotent: true},
-		Output:      domain.OutputOf[modifyResult](),
-		Ability:     "archive, label and trash the user's mail",
+		Annotations:    domain.Annotations{Destructive: true, Idempotent: true},
+		Output:         domain.OutputOf[modifyResult](),
+		MaxResultChars: maxSearchChars, // of 100 messages
+		Ability:        "archive, label and trash the user's mail",
 	}, t.modify)
 }
 
@@ -114,11 +117,11 @@ func (t *toolset) modify(ctx context.Context, in modifyInput) (domain.ToolResult
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	add, err := idsOf(known, in.Add)
+	add, err := idsOf(modifyFailing, known, in.Add)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	remove, err := idsOf(known, in.Remove)
+	remove, err := idsOf(modifyFailing, known, in.Remove)
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
@@ -132,64 +135,107 @@ func (t *toolset) modify(ctx context.Context, in modifyInput) (domain.ToolResult
 	if err != nil {
 		return domain.ToolResult{}, err
 	}
-	all, done := make([]changed, len(now)), 0
+	r, lines := modifyResult{Modified: []modified{}}, ""
 	for i, id := range in.MessageIDs {
 		if failed[i] != nil {
-			all[i].missed = new(missed(id, failed[i]))
+			miss := missed(id, failed[i])
+			r.Failed = append(r.Failed, miss)
+			lines += fmt.Sprintf("\nID: %s\n  Not modified: %s", id, miss.Reason)
 		} else {
-			all[i].modified = modified{id, slices.Concat([]string{}, now[i].LabelIds)}
-			done++
+			r.Modified = append(r.Modified, modified{id, slices.Concat([]string{}, now[i].LabelIds)})
+			lines += fmt.Sprintf("\nID: %s\n  Labels: %s", id, strings.Join(now[i].LabelIds, ", "))
 		}
 	}
-	return listChanged(all, fmt.Sprintf("Labels modified on %d of %d messages.", done, len(all))).Result(ctx)
-}
-
-// changed is a message whose labels were to be modified, or why they were not.
-type changed struct {
-	modified
-	missed *unopened
-}
-
-// listChanged returns the messages after a heading. Calling again would modify them again.
-func listChanged(all []changed, heading string) domain.List[changed] {
-	list := domain.ListFrom(all, 0)
-	list.Text = func(shown []changed) string {
-		text := heading
-		for _, c := range shown {
-			if c.missed != nil {
-				text += fmt.Sprintf("\nID: %s\n  Not modified: %s", c.missed.ID, c.missed.Reason)
-			} else {
-				text += fmt.Sprintf("\nID: %s\n  Labels: %s", c.ID, strings.Join(c.Labels, ", "))
-			}
-		}
-		return text
-	}
-	list.Results = func(shown []changed, _ int) any {
-		r := modifyResult{Modified: []modified{}}
-		for _, c := range shown {
-			if c.missed != nil {
-				r.Failed = append(r.Failed, *c.missed)
-			} else {
-				r.Modified = append(r.Modified, c.modified)
-			}
-		}
-		return r
-	}
-	list.Next = func(int) string { return SearchName + " shows what labels they have" }
-	return list
+	res := domain.Text(fmt.Sprintf("Labels modified on %d of %d messages.%s", len(r.Modified), len(now), lines))
+	res.Results = r
+	return res, nil
 }
 
 // idsOf returns the IDs of labels that are given by ID or by name.
-func idsOf(known []label, wanted []string) (ids []string, err error) {
+func idsOf(failing string, known []label, wanted []string) (ids []string, err error) {
 	for _, w := range wanted {
 		i := slices.IndexFunc(known, func(l label) bool { return l.ID == w })
 		if i < 0 {
 			i = slices.IndexFunc(known, func(l label) bool { return strings.EqualFold(l.Name, strings.TrimSpace(w)) })
 		}
 		if i < 0 {
-			return nil, failure("not_found", fmt.Sprintf("%s: there is no label %q", modifyFailing, w), "Call "+labelsName+" for the labels there are.")
+			return nil, failure("not_found", fmt.Sprintf("%s: there is no label %q", failing, w), "Call "+labelsName+" for the labels there are.")
 		}
 		ids = append(ids, known[i].ID)
 	}
 	return ids, nil
+}
+
+type changeLabelInput struct {
+	Action string `json:"action" enum:"create|rename|delete" doc:"What to do; messages keep their other labels when one is deleted."`
+	Label  string `json:"label" min:"1" max:"225" also:"name" doc:"Name of the new label, such as Travel/2026, or name or ID of the one to change."`
+	To     string `json:"to,omitempty" max:"225" also:"newName" doc:"New name."`
+}
+
+const changeLabelFailing = "Error changing label"
+
+func (t *toolset) changeLabelTool(sandbox.Capabilities) domain.Tool {
+	return define(t, changeLabelFailing, domain.Tool{
+		Name:        changeLabelName,
+		Title:       "Change Gmail labels",
+		Description: "Create, rename or delete a label of the user's mail. gmail_modify_labels puts labels on messages.",
+		Annotations: domain.Annotations{Destructive: true},
+		Output:      domain.OutputOf[label](),
+		Ability:     "create, rename and delete the labels of the user's mail",
+	}, t.changeLabel)
+}
+
+func (t *toolset) changeLabel(ctx context.Context, in changeLabelInput) (domain.ToolResult, error) {
+	if (in.To == "") == (in.Action == "rename") {
+		return domain.ToolResult{}, domain.InvalidArgument(changeLabelName, "to", "is the new name of a label to rename, and only of that")
+	}
+	labels := t.service().Users.Labels
+	do := labels.Create("me", &gmailapi.Label{Name: in.Label}).Context(ctx).Do
+	if in.Action != "create" {
+		known, err := t.labels(ctx)
+		if err != nil {
+			return domain.ToolResult{}, err
+		}
+		ids, err := idsOf(changeLabelFailing, known, []string{in.Label})
+		if err != nil {
+			return domain.ToolResult{}, err
+		}
+		do = labels.Patch("me", ids[0], &gmailapi.Label{Name: in.To}).Context(ctx).Do
+		if in.Action == "delete" {
+			do = func(o ...googleapi.CallOption) (*gmailapi.Label, error) {
+				return &gmailapi.Label{Id: ids[0], Name: in.Label}, labels.Delete("me", ids[0]).Context(ctx).Do(o...)
+			}
+		}
+	}
+	now, err := api.Write(ctx, t.client, do)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	res := domain.Text(fmt.Sprintf("Label %sd: %s (ID: %s)", in.Action, line(now.Name), now.Id))
+	res.Results = label{now.Id, line(now.Name), "user"}
+	return res, nil
+}
+
+func (t *toolset) filtersTool(sandbox.Capabilities) domain.Tool {
+	return define(t, "Error listing filters", domain.Tool{
+		Name:        filtersName,
+		Title:       "List Gmail filters",
+		Description: "List the filters of the user's mail: which mail they are about and what Gmail does with it. Does not change them.",
+		Annotations: domain.Annotations{ReadOnly: true, Idempotent: true},
+		Ability:     "list the filters of the user's mail",
+	}, t.filters)
+}
+
+func (t *toolset) filters(ctx context.Context, _ struct{}) (domain.ToolResult, error) {
+	answer, err := api.Read(ctx, t.client, t.service().Users.Settings.Filters.List("me").Context(ctx).Do)
+	if err != nil {
+		return domain.ToolResult{}, err
+	}
+	res := domain.ToolResult{Empty: "[no filters]"}
+	for _, f := range answer.Filter {
+		criteria, _ := json.Marshal(f.Criteria) // of texts and numbers
+		action, _ := json.Marshal(f.Action)
+		res.Content = append(res.Content, domain.Content{Type: domain.TextContent, Text: fmt.Sprintf("ID: %s\n  If: %s\n  Then: %s\n", f.Id, criteria, action)})
+	}
+	return res, nil
 }

@@ -20,7 +20,7 @@ type readInput struct {
 	MessageID     string `json:"messageId" max:"500" pattern:"^[0-9A-Za-z_-]+(, ?[0-9A-Za-z_-]+)*$" list:"true" also:"id ids messageIds" doc:"ID of the message, as gmail_search returns it; of several, separated by commas."`
 	Format        string `json:"format" default:"text" enum:"text|html|raw|headers" doc:"text has links as text (url); html is the source, raw the whole mail in RFC 5322, headers all header fields and no text."`
 	IncludeQuoted bool   `json:"includeQuoted" default:"true" doc:"Whether text includes what a reply quotes."`
-	Attachment    string `json:"attachment,omitempty" max:"2000" also:"attachmentId attachmentName" doc:"Number or name of an attachment to read instead: text of a document, or an image."`
+	Attachment    string `json:"attachment,omitempty" max:"2000" list:"true" also:"attachmentId attachmentName" doc:"Number or name of an attachment to read instead: text of a document, or an image."`
 }
 
 // readMeta is the _meta of a message that was read.

@@ -25,7 +25,7 @@ type searchInput struct {
 	MaxResults       int64    `json:"maxResults" default:"10" min:"1" max:"100" also:"limit" doc:"Maximum number of messages to return."`
 	PageToken        string   `json:"pageToken,omitempty" max:"1000" doc:"Token of the next page, as an earlier search with the same arguments returned it."`
 	IncludeSpamTrash bool     `json:"includeSpamTrash" default:"false" doc:"Whether to search the folders Spam and Trash too."`
-	LabelIDs         []string `json:"labelIds,omitempty" max:"20" doc:"IDs of labels that the messages must all have, such as INBOX or UNREAD."`
+	LabelIDs         []string `json:"labelIds,omitempty" max:"20" list:"true" also:"labels" doc:"IDs of labels that the messages must all have, such as INBOX or UNREAD."`
 }
 
 // searchResult is the structured content of gmail_search.

@@ -49,7 +49,7 @@ func TestTiers(t *testing.T) {
 	for _, d := range Declared().Tools {
 		declared = append(declared, d.Tool)
 	}
-	if got := names(true); !slices.Equal(got, declared) || len(got) != 8 {
+	if got := names(true); !slices.Equal(got, declared) || len(got) != 10 {
 		t.Errorf("tools of the full tier %v; declared %v", got, declared)
 	}
 	send := Tools(newClient(), Options{Sandbox: s})[2].Annotations
