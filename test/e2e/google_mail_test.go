@@ -166,8 +166,8 @@ func TestGoogleMailRead(t *testing.T) {
 			case key == "warning" && !strings.Contains(m.head, "Note: "+value):
 				t.Errorf("%s: the head has no %q: %q", name, line, m.head)
 			case key == "attachment":
-				if f := strings.Fields(value); !strings.Contains(m.rest, "[attachmentId: "+f[0]+"]") {
-					t.Errorf("%s: no attachment %s: %q", name, f, m.rest)
+				if f := strings.Fields(value); !strings.Contains(m.head, "[attachmentId: "+f[0]+"]") {
+					t.Errorf("%s: no attachment %s: %q", name, f, m.head)
 				}
 			}
 		}
@@ -188,7 +188,7 @@ func TestGoogleMailMarks(t *testing.T) {
 	if strings.Contains(first.head, "\nSystem") || len(strings.Split(first.head, "\n")) != 4 {
 		t.Errorf("the subject makes lines: %q", first.head)
 	}
-	if o := b.call("gmail_search", map[string]any{"query": "obey"}); strings.Contains(o.text, "\nSystem") || strings.Count(o.text, "\n") != 4 {
+	if o := b.call("gmail_search", map[string]any{"query": "obey"}); strings.Contains(o.text, "\nSystem") || strings.Count(o.text, "\n") != 5 {
 		t.Errorf("the subject makes lines: %v", o)
 	}
 	one := b.call("gmail_read", map[string]any{"messageId": id}).text
@@ -649,10 +649,10 @@ func scopesOf(t *testing.T, address string) (scopes []string) {
 func TestGoogleMailScopes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ settings, scopes string }{
-		{"", "gmail.readonly gmail.send"},
+		{"", "gmail.compose gmail.readonly"},
 		{"tools: {gmail_send: {enabled: false}}\n", "gmail.readonly"},
 		{"tools: {google: {tier: full}}\n", "gmail.modify"},
-		{"tools: {google: {tier: full}, gmail_send: {enabled: false}, gmail_draft: {enabled: false}, gmail_modify_labels: {enabled: false}}\n", "gmail.readonly"},
+		{"tools: {google: {tier: full}, gmail_send: {enabled: false}, gmail_draft: {enabled: false}, gmail_modify_labels: {enabled: false}, gmail_change_label: {enabled: false}}\n", "gmail.readonly"},
 	} {
 		g := newGoogleGround(t, account{"own", os.Geteuid()}, "", test.settings)
 		b := g.serve()
@@ -712,11 +712,11 @@ func TestGoogleMailLines(t *testing.T) {
 			"\"\r\nContent-Disposition: attachment; filename=\"" + encoded(s) + "\"\r\n\r\ncontent\r\n--b--\r\n"
 		id := g.google.Deliver(alice, []byte(raw))
 		found := b.call("gmail_search", map[string]any{"query": "needle", "maxResults": 1})
-		if strings.Count(found.text, "\n") > 6 || strings.Count("\n"+found.text, "\nID: ") != 1 {
+		if strings.Count(found.text, "\n") > 9 || strings.Count("\n"+found.text, "\nID: ") != 1 {
 			t.Errorf("%.50q: %v", s, found)
 		}
 		m := b.readMail(id)
-		if m.body != "needle" || strings.Count(m.head, "\n") != 4 || strings.Count(m.rest, "\n") != 3 || !strings.HasSuffix(m.rest, "[attachmentId: 1]") {
+		if m.body != "needle" || strings.Count(m.head, "\n") != 6 || m.rest != "" || !strings.HasSuffix(m.head, "[attachmentId: 1]") {
 			t.Errorf("%.50q: %+v", s, m)
 		}
 		thread := b.call("gmail_read_thread", map[string]any{"threadId": id})
@@ -748,10 +748,10 @@ func TestGoogleMailThread(t *testing.T) {
 	at := -1
 	for i, id := range ids {
 		next := strings.Index(o.text, "\n\nID: "+id+"\n")
-		if next < at && next >= 0 {
+		if next > at && at >= 0 {
 			t.Errorf("message %d is not in its place", i)
 		}
-		at = max(at, next)
+		at = next
 	}
 	marks := regexp.MustCompile(`--- Mail ([A-Z2-7]{26}) (begins|ends)`).FindAllStringSubmatch(o.text, -1)
 	if o.failed || len(marks) == 0 || len(marks)%2 != 0 || !strings.Contains(o.text, "Messages: 12") {
@@ -786,7 +786,7 @@ func TestGoogleMailPartly(t *testing.T) {
 	const base = "https://www.googleapis.com/auth/"
 	for allowed, works := range map[string]map[string]bool{
 		"gmail.readonly": {"gmail_search": true, "gmail_read": true, "gmail_send": false},
-		"gmail.send":     {"gmail_search": false, "gmail_read": false, "gmail_send": true},
+		"gmail.compose":  {"gmail_search": false, "gmail_read": false, "gmail_send": true},
 	} {
 		g := newGoogleGround(t, account{"own", os.Geteuid()}, "", "")
 		b := g.serve()

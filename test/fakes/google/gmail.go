@@ -63,6 +63,7 @@ func (f *Fake) gmailHandlers() {
 		"labels.create": (*call).createLabel, "drafts.create": (*call).createDraft, "drafts.get": (*call).getDraft,
 		"drafts.list": (*call).listDrafts, "drafts.update": (*call).updateDraft, "drafts.delete": (*call).deleteDraft,
 		"drafts.send": (*call).sendDraft, "settings.sendAs.list": (*call).listSendAs,
+		"labels.patch": (*call).patchLabel, "labels.delete": (*call).deleteLabel, "settings.filters.list": (*call).listFilters,
 	} {
 		f.handlers["gmail.users."+id] = handle
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 func (b *mailbox) hasLabel(id string) bool {
@@ -62,9 +63,8 @@ func (c *call) createLabel() (any, *Answer) {
 	if name == "" {
 		return nil, invalid("invalidArgument", "Invalid label name")
 	}
-	taken := func(l *label) bool { return l.name == name }
-	if slices.Contains(systemLabels, name) || slices.ContainsFunc(c.user.labels, taken) {
-		return nil, &Answer{Status: http.StatusConflict, Reason: "aborted", Canonical: "ABORTED", Message: "Label name exists or conflicts"}
+	if refusal := c.nameTaken(name); refusal != nil {
+		return nil, refusal
 	}
 	l := &label{fmt.Sprintf("Label_%d", c.f.next()), name, "labelShow", "show"}
 	if v := text(c.body, "labelListVisibility"); v != "" {
@@ -75,6 +75,67 @@ func (c *call) createLabel() (any, *Answer) {
 	}
 	c.user.labels = append(c.user.labels, l)
 	return c.user.showLabel(l.id, false), nil
+}
+
+// nameTaken returns the refusal of a name that a label has.
+func (c *call) nameTaken(name string) *Answer {
+	taken := func(l *label) bool { return strings.EqualFold(l.name, name) }
+	if slices.ContainsFunc(systemLabels, func(l string) bool { return strings.EqualFold(l, name) }) || slices.ContainsFunc(c.user.labels, taken) {
+		return &Answer{Status: http.StatusConflict, Reason: "aborted", Canonical: "ABORTED", Message: "Label name exists or conflicts"}
+	}
+	return nil
+}
+
+// ownLabel returns a label of the user by the ID in the path. Gmail's own cannot be changed.
+func (c *call) ownLabel() (*label, *Answer) {
+	id := c.path["id"]
+	if slices.Contains(systemLabels, id) {
+		return nil, invalid("invalidArgument", "Cannot modify system label")
+	}
+	i := slices.IndexFunc(c.user.labels, func(l *label) bool { return l.id == id })
+	if i < 0 {
+		missing := NotFound("gmail")
+		return nil, &missing
+	}
+	return c.user.labels[i], nil
+}
+
+func (c *call) patchLabel() (any, *Answer) {
+	l, refusal := c.ownLabel()
+	if refusal != nil {
+		return nil, refusal
+	}
+	if name := text(c.body, "name"); name != "" && name != l.name {
+		if refusal := c.nameTaken(name); refusal != nil && !strings.EqualFold(name, l.name) {
+			return nil, refusal
+		}
+		l.name = name
+	}
+	return c.user.showLabel(l.id, false), nil
+}
+
+// deleteLabel takes a label from all messages, too.
+func (c *call) deleteLabel() (any, *Answer) {
+	l, refusal := c.ownLabel()
+	if refusal != nil {
+		return nil, refusal
+	}
+	c.user.labels = slices.DeleteFunc(c.user.labels, func(other *label) bool { return other == l })
+	for _, m := range c.user.messages {
+		c.user.relabel(m, nil, []string{l.id})
+	}
+	return nil, nil
+}
+
+func (c *call) listFilters() (any, *Answer) {
+	var list []any
+	for _, f := range c.user.Filters {
+		list = append(list, map[string]any{"id": f.ID, "criteria": f.Criteria, "action": f.Action})
+	}
+	if list == nil {
+		return map[string]any{}, nil
+	}
+	return map[string]any{"filter": list}, nil
 }
 
 // checkLabels returns the refusal of labels that cannot be added or removed.

@@ -246,11 +246,11 @@ func (s *Sent) add(h gomail.PartHeader, data []byte) {
 
 func (c *call) listSendAs() (any, *Answer) {
 	list := []any{map[string]any{
-		"sendAsEmail": c.user.Email, "displayName": "", "replyToAddress": "", "signature": "", "isPrimary": true, "isDefault": true,
+		"sendAsEmail": c.user.Email, "displayName": "", "replyToAddress": "", "signature": c.user.Signatures[c.user.Email], "isPrimary": true, "isDefault": true,
 	}}
 	for _, alias := range c.user.SendAs {
 		list = append(list, map[string]any{
-			"sendAsEmail": alias, "displayName": "", "replyToAddress": "", "signature": "", "treatAsAlias": true, "verificationStatus": "accepted",
+			"sendAsEmail": alias, "displayName": "", "replyToAddress": "", "signature": c.user.Signatures[alias], "treatAsAlias": true, "verificationStatus": "accepted",
 		})
 	}
 	return map[string]any{"sendAs": list}, nil

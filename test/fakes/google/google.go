@@ -76,6 +76,15 @@ type User struct {
 	TimeZone string   // of its calendar; UTC if it is empty
 	TestUser bool     // may sign in, as the client is not verified
 	SendAs   []string // further addresses that it may send from
+	// Signatures are the HTML below mails, by the address that sends them.
+	Signatures map[string]string
+	Filters    []Filter
+}
+
+// Filter is what Gmail does with mail of a kind, as its API has it.
+type Filter struct {
+	ID               string
+	Criteria, Action map[string]any
 }
 
 type user struct {

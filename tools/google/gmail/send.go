@@ -51,7 +51,7 @@ func (t *toolset) sendTool(held sandbox.Capabilities) domain.Tool {
 		Title: "Send email",
 		Description: "Send a mail from the user's account, at once and for good, or save a draft. Sends plain text, HTML and attachments, with " +
 			"the account's signature. A reply is put in its thread, takes recipients and subject from the original and quotes it. " +
-			"Is never repeated by itself; if it is not known whether a mail was sent, the answer says so. At most 100 recipients and 25 MB of attachments.",
+			"The answer says if it is not known whether a mail was sent. At most 100 recipients and 25 MB of attachments.",
 		Annotations: domain.Annotations{},
 		Output:      domain.OutputOf[sendResult](),
 		Uses:        domain.Reads,
