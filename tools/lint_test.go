@@ -85,6 +85,7 @@ var nameless = map[string]string{
 	"capabilities_refresh": "it writes the file that the configuration names",
 
 	"gmail_labels":            "it lists all",
+	"gmail_filters":           "it lists all",
 	"calendar_list_calendars": "it lists all",
 }
 

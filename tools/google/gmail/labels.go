@@ -176,7 +176,7 @@ const changeLabelFailing = "Error changing label"
 
 func (t *toolset) changeLabelTool(sandbox.Capabilities) domain.Tool {
 	return define(t, changeLabelFailing, domain.Tool{
-		Name:        changeLabelName,
+		Name: changeLabelName, Target: []string{"action", "label", "to"},
 		Title:       "Change Gmail labels",
 		Description: "Create, rename or delete a label of the user's mail. gmail_modify_labels puts labels on messages.",
 		Annotations: domain.Annotations{Destructive: true},

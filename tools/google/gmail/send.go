@@ -47,7 +47,7 @@ const sendFailing = "Error sending email"
 func (t *toolset) sendTool(held sandbox.Capabilities) domain.Tool {
 	c := &composer{toolset: t, tool: sendName, failing: sendFailing, files: held.Reader(), recipients: held.Recipients()}
 	tool := define(t, sendFailing, domain.Tool{
-		Name: sendName, Target: []string{"to", "cc", "bcc", "from", "replyToMessageId", "attachments", "dryRun"},
+		Name: sendName, Target: []string{"to", "cc", "bcc", "from", "replyToMessageId", "attachments", "draft", "dryRun"},
 		Title: "Send email",
 		Description: "Send a mail from the user's account, at once and for good, or save a draft. Sends plain text, HTML and attachments, with " +
 			"the account's signature. A reply is put in its thread, takes recipients and subject from the original and quotes it. " +
