@@ -98,7 +98,9 @@ func (r *Reader) Next(match func(*Entry) bool) (found []Entry, err error) {
 	maps.DeleteFunc(gone, func(_ string, e Entry) bool { return r.runs(e.Run) })
 	first := r.read == nil
 	for _, info := range files(dir) {
-		i := slices.IndexFunc(r.read, func(p *part) bool { return os.SameFile(p.info, info) })
+		i := slices.IndexFunc(r.read, func(p *part) bool { // the file system may give the number of one that was removed to another
+			return os.SameFile(p.info, info) && (p.info.Name() == info.Name() || p.info.Name() == current)
+		})
 		if i < 0 {
 			i = len(r.read)
 			r.read = append(r.read, &part{})
