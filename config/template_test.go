@@ -64,7 +64,7 @@ func TestPage(t *testing.T) {
 	const file = "../docs/settings.md"
 	want := "# Settings\n\n" +
 		"The configuration file with its keys, as `toolserver config init` writes it. `toolserver config schema` prints every key of each tool and\n" +
-		"server as a JSON Schema, and `toolserver config show` what is in force. [security.md](security.md#settings) explains the policy,\n" +
+		"server as a JSON Schema, and `toolserver config show` what is in force. [policy.md](policy.md#settings) explains the policy,\n" +
 		"[upstreams.md](upstreams.md#configuration) the keys of `mcp_servers`.\n\n```yaml\n" + string(config.Template()) + "```\n"
 	if *update {
 		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {

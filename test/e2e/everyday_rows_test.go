@@ -4,7 +4,7 @@ package e2e
 
 // everydayRows are command lines that developers type, by kind. Each starts in a fresh
 // copy of the same repository. What bash does with them is what the server is to do,
-// except for those that docs/security.md lists.
+// except for those that docs/enforcement.md lists.
 var everydayRows = map[string][]string{
 	"git": {
 		`git status --short --branch`, `git remote add up ./origin.git && git remote -v`, `git config user.name Someone && git config user.name`, `git config --unset user.email; git config --list --local | sort`, `git branch -m trunk && git branch`, `git push -q -u origin main && git status -sb`, `git checkout -q -b feature && git branch -v`, `git checkout -q -b f origin/feature && git status -sb`,

@@ -146,15 +146,15 @@ func (g *ground) remains(command string) string {
 	return text.String() + settled(known+complaints)
 }
 
-// refusedWork returns the table of docs/security.md of ordinary commands that are
+// refusedWork returns the table of docs/enforcement.md of ordinary commands that are
 // refused, with why.
 func refusedWork(t *testing.T) map[string]string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/security.md")
+	page, err := os.ReadFile("../../docs/enforcement.md")
 	must(t, err)
 	_, section, found := strings.Cut(string(page), "\n## Ordinary work that is refused\n")
 	if !found {
-		t.Fatal("docs/security.md has no such section")
+		t.Fatal("docs/enforcement.md has no such section")
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	table := map[string]string{}
@@ -171,7 +171,7 @@ func refusedWork(t *testing.T) map[string]string {
 }
 
 // TestEverydayWork runs what developers type under the default policy as bash would,
-// or refuses it for the reason that docs/security.md gives.
+// or refuses it for the reason that docs/enforcement.md gives.
 func TestEverydayWork(t *testing.T) {
 	t.Parallel()
 	all := os.Getenv("EVERYDAY") != ""
@@ -186,7 +186,7 @@ func TestEverydayWork(t *testing.T) {
 	}
 	for command := range refused {
 		if !slices.ContainsFunc(slices.Collect(maps.Values(kinds)), func(list []string) bool { return slices.Contains(list, command) }) {
-			t.Errorf("docs/security.md lists %q, which no row tries", command)
+			t.Errorf("docs/enforcement.md lists %q, which no row tries", command)
 		}
 	}
 	setting := 0
@@ -235,7 +235,7 @@ const sample = 12
 
 var (
 	costly = regexp.MustCompile(`-race|GOOS=windows`)
-	// needsMounts are rows that docs/security.md refuses without namespaces.
+	// needsMounts are rows that docs/enforcement.md refuses without namespaces.
 	needsMounts = regexp.MustCompile(`/tmp/everyday|stat -c %a /tmp|/dev/shm|script -q|expect |pty|Pool|Queue|shared_memory|ed -s|tmux|LeakSanitizer`)
 )
 
@@ -272,7 +272,7 @@ func (g *ground) asBash(t *testing.T, b *box, template, command, why string, ope
 	is := fmt.Sprintf("%s--- stderr\n%s--- exit code %d\n%s", settled(gotOut), settled(gotErr), gotCode, g.remains(command))
 	switch {
 	case is == was && why != "" && !open:
-		t.Errorf("%s\nworks, and docs/security.md says that it is refused: %s", command, why)
+		t.Errorf("%s\nworks, and docs/enforcement.md says that it is refused: %s", command, why)
 	case is == was:
 		return true
 	case why == "":
