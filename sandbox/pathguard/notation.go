@@ -34,6 +34,8 @@ var (
 	scheme       = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*:/`)
 	home         = lazyregexp.New(`^(?i:\$(?:env:)?(?:HOME|USERPROFILE)|\$\{(?:HOME|USERPROFILE)\}|%(?:HOME|USERPROFILE)%)([/\\].*|$)`)
 	quoted       = lazyregexp.New("^[\"'`“‘](.*)[\"'`”’]$")
+	unseen       = lazyregexp.New(`[\x{200B}\x{200E}\x{200F}\x{202A}-\x{202E}\x{2060}\x{2066}-\x{2069}\x{FEFF}]`)
+	inside       = lazyregexp.New(`^(<[^<>]+>|\[.*["'].*\]|\{.*["'].*\})$`) // a list, an object, what is to be replaced
 	// unexpanded matches first names that shells and editors replace.
 	unexpanded = lazyregexp.New(`^(~\w+|\$(env:)?\w+|\$\{.+\}|%\w+%|\$\(.*\)|` + "`.*`" + `)([/\\]|$)`)
 )
@@ -68,6 +70,10 @@ func oddly(text string, first bool) (why, meant string) {
 		return "has a name that begins or ends with white space", trimmed
 	case strings.ContainsFunc(text, unicode.IsControl):
 		return "has a control character in a name: leave it out", ""
+	case unseen().MatchString(text):
+		return "has a character in a name that nobody sees", unseen().ReplaceAllString(text, "")
+	case first && inside().MatchString(text):
+		return "is no path but stands for one, or holds one: give that path alone", ""
 	case first && quoted().MatchString(text):
 		return "has quotation marks around it", quoted().ReplaceAllString(text, "$1")
 	case first && unix && drive().MatchString(text):

@@ -26,6 +26,7 @@ func notations(dir string) map[string]string {
 		`"q.txt"`: "q.txt", `'q.txt'`: "q.txt", "`q.txt`": "q.txt", "“q.txt”": "q.txt", `"` + dir + `/q.txt"`: dir + "/q.txt", "\"src/q.txt\"\n": "src/q.txt",
 		"new.txt\n": "new.txt", "new.txt\r\n": "new.txt", " sp.txt": "sp.txt", "sp.txt ": "sp.txt", "src/ sp.txt": "src/sp.txt", "src /sp.txt": "src/sp.txt",
 		"\tnew.txt": "new.txt", "\u00A0new.txt": "new.txt", dir + "/new.txt\n": dir + "/new.txt", " " + dir + "/new.txt": dir + "/new.txt",
+		"\u200bz.txt": "z.txt", "a\u202eb.txt": "ab.txt", "<path>": "", `["a.txt"]`: "", `{"path":"a.txt"}`: "",
 		"a\nb.txt": "", "a\x1bb.txt": "", `C:\Users\ann\a.txt`: "", "C:/Users/ann/a.txt": "", `c:\a.txt`: "",
 		`src\new.py`: "src/new.py", `.\src\new.py`: "./src/new.py", `src\deep\new.py`: "src/deep/new.py", `~\new.py`: "~/new.py", dir + `/src\new.py`: dir + "/src/new.py",
 	}
