@@ -37,15 +37,20 @@ var snippets = map[string]struct {
 	"toolserver call bash 'go test ./...' --exit-code":    {says: "no test files"},
 	"toolserver help grep":                                {says: "--glob"},
 	"toolserver call execute_command 'go vet ./...' --json | jq .structuredContent.exit_code": {says: "0"},
-	"toolserver call read_file report.pdf --offset 3 --limit 2":                               {says: "number 4 of many"},
-	"toolserver serve --http 127.0.0.1:8080 ~/project":                                        {says: "/mcp"},
-	"toolserver token new ann":                                                                {says: "sha256:"},
-	"toolserver check":                                                                        {says: "in force"},
-	"toolserver explain bash 'npm test'":                                                      {says: "verdict:  allowed"},
-	"toolserver explain bash 'git push'":                                                      {says: "verdict:  allowed"},
-	"toolserver explain write_file /etc/hosts text":                                           {says: "verdict:  denied", code: 1},
-	"toolserver upstream list":                                                                {says: "ready"},
-	"toolserver everything echo --message hi":                                                 {says: "Echo: hi"},
+	"toolserver log":                                            {},
+	"toolserver log --denied --since 2d":                        {},
+	"toolserver log --denied":                                   {},
+	"toolserver call read_file notes.txt":                       {says: "notes"},
+	"toolserver call grep 'func \\w+' src --glob '*.go'":        {says: "searched 1 file"},
+	"toolserver call read_file report.pdf --offset 3 --limit 2": {says: "number 4 of many"},
+	"toolserver serve --http 127.0.0.1:8080 ~/project":          {says: "/mcp"},
+	"toolserver token new ann":                                  {says: "sha256:"},
+	"toolserver check":                                          {says: "in force"},
+	"toolserver explain bash 'npm test'":                        {says: "verdict:  allowed"},
+	"toolserver explain bash 'git push'":                        {says: "verdict:  allowed"},
+	"toolserver explain write_file /etc/hosts text":             {says: "verdict:  denied", code: 1},
+	"toolserver upstream list":                                  {says: "ready"},
+	"toolserver everything echo --message hi":                   {says: "Echo: hi"},
 	"toolserver upstream add files -- npx -y @modelcontextprotocol/server-filesystem /home/me/project": {says: "files"},
 	"toolserver upstream add everything -- npx -y @modelcontextprotocol/server-everything":             {says: "everything"},
 	"toolserver call search_files '*.go' --json | jq -r '.structuredContent.matches[]'":                {says: "src/main.go"},
@@ -57,6 +62,7 @@ var snippets = map[string]struct {
 
 // elsewhere has the commands that are not run here, and why.
 var elsewhere = map[*regexp.Regexp]string{
+	regexp.MustCompile(`^toolserver log (explain|.*--follow)`):     "they need a call that was refused, or do not end: TestRecord runs them",
 	regexp.MustCompile(`^make |^node test/|^go (run|test) `):       "they build and test this program: make test runs what matters",
 	regexp.MustCompile(`^(sudo |tar |npx -y @toolserver|docker )`): "they install a release: test/release tries them",
 	regexp.MustCompile(`^(brew|scoop|winget|apt-get|xattr) `):      "they are other programs, of other systems in part",
@@ -170,7 +176,7 @@ func newNewcomer(t *testing.T) *newcomer {
 	g.env = []string{"HOME=" + home, "PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH")}
 	for name, text := range map[string]string{
 		"src/main.go": "package example // TODO: write it\n", "go.mod": "module example\n\ngo 1.21\n",
-		".env": "TOKEN=1\n", "report.pdf": string(pdf(5)),
+		".env": "TOKEN=1\n", "notes.txt": "some notes\n", "report.pdf": string(pdf(5)),
 	} {
 		path := filepath.Join(g.project, name)
 		must(t, os.MkdirAll(filepath.Dir(path), 0o755))

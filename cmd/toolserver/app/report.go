@@ -77,10 +77,34 @@ func (a *App) recordCall(r *domain.CallRecord) {
 	}
 }
 
+// logCall writes an entry to the log and the record. Others may read the log: of mail and calendars it does not say what they
+// were asked for and who was written to.
 func (a *App) logCall(e zapcore.Entry, r *domain.CallRecord) {
-	if entry := a.log.Core().Check(e, nil); entry != nil {
-		entry.Write(zap.Inline((*callFields)(r)))
+	fields := []zap.Field{zap.Inline((*callFields)(r))}
+	if a.record != nil {
+		if entry := a.record.Check(e, nil); entry != nil {
+			entry.Write(fields...)
+		}
 	}
+	if entry := a.plain.Core().Check(e, nil); entry != nil {
+		if t, ok := a.exec.Registry.Get(r.Tool); ok && (t.Category == "gmail" || t.Category == "calendar") {
+			fields[0] = zap.Inline((*discreetFields)(r))
+		}
+		entry.Write(fields...)
+	}
+}
+
+// discreetFields are [callFields] without what a call was about.
+type discreetFields domain.CallRecord
+
+// MarshalLogObject writes the fields.
+func (r *discreetFields) MarshalLogObject(enc zapcore.ObjectEncoder) error {
+	c := callFields(*r)
+	c.Target, c.Made, c.Refused = nil, nil, slices.Clone(c.Refused)
+	for i := range c.Refused {
+		c.Refused[i].Reason, c.Refused[i].Entry = "see the record", ""
+	}
+	return c.MarshalLogObject(enc)
 }
 
 // callFields are the fields of a call's log entry. They are encoded in place: a

@@ -146,6 +146,9 @@ func (g *globals) showRecord(cmd *cobra.Command, q logQuery) error {
 			}
 		}
 		if !q.follow {
+			if len(entries) == 0 {
+				fmt.Fprintln(cmd.ErrOrStderr(), "The record has no such entry.")
+			}
 			return nil
 		}
 		select {
