@@ -151,7 +151,7 @@ func Written(text string) (string, int) {
 			}
 		}
 		quote, answered := lines[i:end], next < len(lines) && strings.TrimSpace(lines[next]) != "--"
-		from, context := len(out), quote[max(0, len(quote)-contextLines):]
+		context := quote[max(0, len(quote)-contextLines):]
 		switch {
 		case header(quote) || answered && len(quote) <= 2*contextLines: // forwarded, or short
 			out = append(out, quote...)
@@ -159,7 +159,7 @@ func Written(text string) (string, int) {
 			leave(quote[:len(quote)-len(context)])
 			out = append(out, context...)
 		default:
-			from = attribution(out)
+			from := attribution(out)
 			said := slices.Concat(out[from:], quote)
 			out = out[:from]
 			leave(said)
