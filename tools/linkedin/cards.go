@@ -20,7 +20,7 @@ type job struct {
 	CompanyURL string   `json:"company_url,omitempty"`
 	Location   string   `json:"location"`
 	Posted     string   `json:"posted"`
-	PostedDate string   `json:"posted_date,omitempty" doc:"YYYY-MM-DD."`
+	PostedDate string   `json:"posted_date,omitempty"`
 	Salary     string   `json:"salary,omitempty"`
 	Benefits   []string `json:"benefits,omitempty"`
 	URL        string   `json:"url"`

@@ -41,8 +41,8 @@ func (s *site) jobsTool() domain.Tool {
 	return domain.Define(domain.Tool{
 		Name: jobsName, Target: []string{"keyword", "location"},
 		Title: "LinkedIn jobs",
-		Description: "Search public job postings of LinkedIn. Returns title, company, location, age, salary and URL of each. " +
-			"LinkedIn allows few requests: after a refusal, wait as long as the answer says.",
+		Description: "Search public job postings of LinkedIn: title, company, location, age, salary and URL of each. " +
+			"LinkedIn allows few requests: after a refusal, wait as the answer says.",
 		Category:    category,
 		Annotations: annotations(),
 		Output:      domain.OutputOf[jobsResult](),

@@ -21,8 +21,8 @@ type posting struct {
 	Location       string            `json:"location"`
 	Workplace      string            `json:"workplace,omitempty"`
 	Posted         string            `json:"posted,omitempty"`
-	PostedDate     string            `json:"posted_date,omitempty" doc:"YYYY-MM-DD."`
-	ValidThrough   string            `json:"valid_through,omitempty" doc:"YYYY-MM-DD."`
+	PostedDate     string            `json:"posted_date,omitempty"`
+	ValidThrough   string            `json:"valid_through,omitempty"`
 	Applicants     string            `json:"applicants,omitempty"`
 	Salary         string            `json:"salary,omitempty"`
 	EmploymentType string            `json:"employment_type,omitempty"`
