@@ -3,6 +3,7 @@ package domain
 import (
 	"cmp"
 	"net/url"
+	"strings"
 )
 
 // This file notes in the record of a call what it touched, and what policy did not allow.
@@ -53,9 +54,11 @@ func (c *Call) touches(in *map[string][]string, name, value string) {
 	if value == "" || len((*in)[name]) == maxTargets {
 		return
 	}
-	if u, err := url.Parse(value); err == nil && u.User != nil && u.Scheme != "" {
-		u.User = url.User(Redacted)
-		value = u.String()
+	if strings.Contains(value, "://") {
+		if u, err := url.Parse(value); err == nil && u.User != nil {
+			u.User = url.User(Redacted)
+			value = u.String()
+		}
 	}
 	if *in == nil {
 		*in = map[string][]string{}

@@ -63,14 +63,19 @@ const metTime = time.Hour
 
 // meet reports a client that begins, once where it has no session.
 func (x *exchange) meet(protocol string) {
-	s, owner, client := x.server, x.who.principal.ID, x.domain().Client
-	if _, known := s.met.Get(owner, client+" "+protocol); known || s.opts.Connected == nil {
+	s := x.server
+	if s.opts.Connected == nil {
 		return
 	}
+	met := x.domain()
 	if x.meta.modern {
-		s.met.Put(owner, client+" "+protocol, struct{}{}, 1)
+		owner, client := met.Principal.ID, met.Client+" "+protocol
+		if _, known := s.met.Get(owner, client); known {
+			return
+		}
+		s.met.Put(owner, client, struct{}{}, 1)
 	}
-	s.opts.Connected(x.domain(), protocol)
+	s.opts.Connected(met, protocol)
 }
 
 func newSession(id, owner string) *session {

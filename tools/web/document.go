@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path"
+	"strings"
 
 	"toolserver/domain"
 	"toolserver/tools/files/content"
@@ -55,9 +56,9 @@ func (p *page) open(ctx context.Context, contents *content.Reader, s content.Sou
 	if err != nil {
 		return err
 	}
-	p.opened = &made
 	if len(made.Images) > 0 {
-		p.opened.Note = "it has images, which are not shown"
+		made.Note = strings.TrimPrefix(made.Note+"; it has images, which are not shown", "; ")
 	}
+	p.opened = &made
 	return nil
 }
