@@ -78,8 +78,11 @@ func Remove(text []byte, s Section, name string) ([]byte, error) {
 	}
 	from, to := f.span(f.at)
 	if len(f.value.Content) == f.step {
-		empty := map[yaml.Kind]string{yaml.SequenceNode: ": []", yaml.MappingNode: ": {}"}[f.kind]
-		f.lines[f.key.Line-1] = strings.Replace(f.lines[f.key.Line-1], ":", empty, 1)
+		empty := map[yaml.Kind]string{yaml.SequenceNode: " []", yaml.MappingNode: " {}"}[f.kind]
+		line := f.lines[f.key.Line-1]
+		text, _, _ := strings.Cut(strings.ReplaceAll(line, "\t", " "), " #")
+		text = line[:len(strings.TrimRight(text, " \r\n"))] // with a tag or an anchor, if there is one
+		f.lines[f.key.Line-1] = text + empty + line[len(text):]
 	}
 	return f.splice(from, to, nil), nil
 }
@@ -136,6 +139,11 @@ func (s Section) parse(text []byte, name string) (*file, error) {
 	switch {
 	case f.value.Kind != f.kind:
 		return f, nil
+	case !f.braces() && slices.ContainsFunc(f.lines[f.key.Line:max(f.key.Line, f.line(0)-1)], func(line string) bool {
+		line = strings.TrimSpace(line)
+		return line != "" && line[0] != '#'
+	}):
+		return nil, fmt.Errorf("line %d: a tag or an anchor of %s is on a line of its own; write it behind the colon", f.key.Line+1, s.Key)
 	case s.ID == "":
 		f.at, err = index(f.value, name)
 		return f, err
