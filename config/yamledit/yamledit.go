@@ -139,6 +139,8 @@ func (s Section) parse(text []byte, name string) (*file, error) {
 	switch {
 	case f.value.Kind != f.kind:
 		return f, nil
+	case !f.braces() && f.line(0) <= f.key.Line:
+		return nil, fmt.Errorf("line %d: the first entry of %s is not on a line of its own", f.key.Line, s.Key)
 	case !f.braces() && slices.ContainsFunc(f.lines[f.key.Line:max(f.key.Line, f.line(0)-1)], func(line string) bool {
 		line = strings.TrimSpace(line)
 		return line != "" && line[0] != '#'
@@ -178,10 +180,10 @@ func index(mapping *yaml.Node, key string) (at int, err error) {
 // braces reports whether the section is written in braces.
 func (f *file) braces() bool { return f.value.Style&yaml.FlowStyle != 0 }
 
-// column returns where the entries of the section begin.
+// column returns where the entries of the section begin. The section itself may begin with a tag, elsewhere.
 func (f *file) column() int {
 	if f.kind == yaml.SequenceNode {
-		return f.value.Column
+		return strings.IndexByte(f.lines[f.line(0)-1], '-') + 1
 	}
 	return f.value.Content[0].Column
 }
@@ -201,10 +203,8 @@ func (f *file) span(at int) (from, to int) {
 // line returns the first line of an entry: for an item that of its dash, which may be alone.
 func (f *file) line(at int) int {
 	line := f.value.Content[at].Line
-	if f.kind == yaml.SequenceNode {
-		for dash := f.value.Column - 1; line > 1 && (len(f.lines[line-1]) <= dash || f.lines[line-1][dash] != '-'); {
-			line--
-		}
+	for f.kind == yaml.SequenceNode && line > 1 && !strings.HasPrefix(strings.TrimLeft(f.lines[line-1], " "), "-") {
+		line--
 	}
 	return line
 }
