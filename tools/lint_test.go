@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // Bounds of a tool's description, in characters.

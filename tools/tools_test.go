@@ -13,6 +13,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/test/tooltest"
 	"toolserver/tools"
 	"toolserver/tools/anthropic"
 	"toolserver/tools/declare"
@@ -23,7 +24,6 @@ import (
 	"toolserver/tools/linkedin"
 	"toolserver/tools/meta"
 	"toolserver/tools/system"
-	"toolserver/tools/tooltest"
 	"toolserver/tools/websearch"
 )
 

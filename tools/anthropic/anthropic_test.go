@@ -13,8 +13,8 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox/netguard"
+	"toolserver/test/tooltest"
 	"toolserver/tools/anthropic"
-	"toolserver/tools/tooltest"
 )
 
 // client returns a client as tools get it, to which only a test's server is open.

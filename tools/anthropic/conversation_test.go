@@ -9,8 +9,8 @@ import (
 	fake "toolserver/test/fakes/anthropic"
 
 	"toolserver/domain"
+	"toolserver/test/tooltest"
 	"toolserver/tools/anthropic"
-	"toolserver/tools/tooltest"
 )
 
 const model = "claude-sonnet-5-5"

@@ -11,7 +11,7 @@ import (
 	fake "toolserver/test/fakes/anthropic"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // call calls claude_conversation for a client that hears of progress.

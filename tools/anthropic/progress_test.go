@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // TestProgress checks that a client hears of the first piece at once, and of

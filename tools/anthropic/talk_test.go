@@ -11,8 +11,8 @@ import (
 	fake "toolserver/test/fakes/anthropic"
 
 	"toolserver/domain"
+	"toolserver/test/tooltest"
 	"toolserver/tools/anthropic"
-	"toolserver/tools/tooltest"
 )
 
 // TestConversationHistory goes on with conversations by their ids.

@@ -10,7 +10,7 @@ import (
 	fake "toolserver/test/fakes/anthropic"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // TestUsageReports compares whole answers: labels, order of keys, digits.

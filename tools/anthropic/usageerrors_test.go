@@ -12,7 +12,7 @@ import (
 	fake "toolserver/test/fakes/anthropic"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // TestUsageErrors checks that what the API refuses with is told apart.

@@ -11,7 +11,7 @@ import (
 	fake "toolserver/test/fakes/anthropic"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // usageAnswer is the structured content.

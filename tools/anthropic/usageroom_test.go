@@ -11,7 +11,7 @@ import (
 	fake "toolserver/test/fakes/anthropic"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // TestUsageRoom reads reports that are too long for an answer: each answer has the total of all, and those that follow have the

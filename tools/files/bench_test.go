@@ -8,8 +8,8 @@ import (
 
 	"toolserver/domain"
 	"toolserver/test/fakes/walktest"
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 func benchmark(b *testing.B, w bench, tool, args string) {

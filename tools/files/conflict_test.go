@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"toolserver/sandbox"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // TestConflict changes a file between the moment an edit reads it and the moment

@@ -11,8 +11,8 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 func TestEditFile(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/test/tooltest"
 	"toolserver/tools/declare"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 // bench is a working directory with the tools over it.

@@ -10,8 +10,8 @@ import (
 
 	"toolserver/domain"
 	"toolserver/test/fakes/walktest"
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 func TestGrep(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 // TestCopyHoles copies files with holes, alone and in a directory. The holes take no space and no time.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"toolserver/domain"
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 // results decodes structured content into v.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"toolserver/domain"
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 func TestMoveFile(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 // notations are paths as people, shells, browsers and other systems write them, and what was

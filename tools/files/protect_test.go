@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"toolserver/sandbox"
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 // TestProtected has no rule but those that are always there.

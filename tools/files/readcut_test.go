@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"toolserver/domain"
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 // Each part of a document that cannot be read to its end says so.

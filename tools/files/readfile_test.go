@@ -13,9 +13,9 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/test/tooltest"
 	"toolserver/tools/declare"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 // meta returns the _meta of a result.

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"toolserver/domain"
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 // archive returns a zip archive of files, given as name and content in turn.

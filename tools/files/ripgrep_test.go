@@ -11,8 +11,8 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 // encodings of a text in the files that are searched.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"toolserver/sandbox"
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 // TestSpecialFiles calls the tools with files that are never to be waited for.

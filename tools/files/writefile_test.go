@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"toolserver/domain"
+	"toolserver/test/tooltest"
 	"toolserver/tools/declare"
 	"toolserver/tools/files"
-	"toolserver/tools/tooltest"
 )
 
 // structured returns the structured content of a result as JSON.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"toolserver/test/tooltest"
 	"toolserver/tools/html"
-	"toolserver/tools/tooltest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -15,10 +15,10 @@ import (
 
 	"toolserver/sandbox"
 	"toolserver/sandbox/command"
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
 	"toolserver/tools/lift"
 	"toolserver/tools/shell"
-	"toolserver/tools/tooltest"
 	"toolserver/tools/web"
 )
 

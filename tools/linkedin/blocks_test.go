@@ -15,7 +15,7 @@ import (
 	fake "toolserver/test/fakes/linkedin"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // TestBlocks ends a search at once with what was gathered and the reason.

@@ -11,7 +11,7 @@ import (
 	fake "toolserver/test/fakes/linkedin"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 func quoted(s string) string {

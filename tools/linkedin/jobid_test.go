@@ -8,7 +8,7 @@ import (
 	fake "toolserver/test/fakes/linkedin"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // named are ways to name a job, and its id.

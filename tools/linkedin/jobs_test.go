@@ -11,7 +11,7 @@ import (
 	fake "toolserver/test/fakes/linkedin"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // TestQuery compares what LinkedIn is asked with what the arguments say.

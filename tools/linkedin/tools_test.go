@@ -12,7 +12,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox/netguard"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // pair is the two tools, and the site they read.

@@ -14,8 +14,8 @@ import (
 
 	"google.golang.org/api/gmail/v1"
 
+	"toolserver/test/tooltest"
 	"toolserver/tools/mail"
-	"toolserver/tools/tooltest"
 )
 
 var update = flag.Bool("update", false, "write the expected texts anew")

@@ -11,8 +11,8 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/test/tooltest"
 	"toolserver/tools/meta"
-	"toolserver/tools/tooltest"
 )
 
 type refreshTest struct {

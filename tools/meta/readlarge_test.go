@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"toolserver/domain"
+	"toolserver/test/tooltest"
 	"toolserver/tools/meta"
-	"toolserver/tools/tooltest"
 )
 
 // TestTable calls as nobody in particular, whose results are the empty

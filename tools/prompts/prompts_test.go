@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"toolserver/domain"
+	"toolserver/test/tooltest"
 	"toolserver/tools/prompts"
-	"toolserver/tools/tooltest"
 )
 
 // newExecutor returns an executor that has the prompts.

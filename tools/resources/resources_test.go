@@ -12,9 +12,9 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
 	"toolserver/tools/resources"
-	"toolserver/tools/tooltest"
 )
 
 // bench is a working directory with the resources over it.

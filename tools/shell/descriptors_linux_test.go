@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"toolserver/domain"
+	"toolserver/test/tooltest"
 	"toolserver/tools/shell"
-	"toolserver/tools/tooltest"
 )
 
 // TestNoDescriptors runs commands while no file can be opened.

@@ -19,9 +19,9 @@ import (
 	"toolserver/sandbox/confine"
 	"toolserver/sandbox/process"
 	"toolserver/sandbox/runner"
+	"toolserver/test/tooltest"
 	"toolserver/tools/declare"
 	"toolserver/tools/shell"
-	"toolserver/tools/tooltest"
 )
 
 // TestMain lets the test binary supervise the commands it runs.

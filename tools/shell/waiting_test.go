@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"toolserver/domain"
+	"toolserver/test/tooltest"
 	"toolserver/tools/shell"
-	"toolserver/tools/tooltest"
 )
 
 // TestWaiting has programs that wait for people at a terminal, which more time does not help.

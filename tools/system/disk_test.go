@@ -15,7 +15,7 @@ import (
 	"github.com/shirou/gopsutil/v4/disk"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 func TestRealDrives(t *testing.T) {

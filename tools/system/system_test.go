@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"toolserver/domain"
+	"toolserver/test/tooltest"
 	"toolserver/tools/declare"
 	"toolserver/tools/system"
-	"toolserver/tools/tooltest"
 )
 
 func tools(t testing.TB, o system.Options) map[string]domain.Tool {

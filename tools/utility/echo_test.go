@@ -5,7 +5,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 	"toolserver/tools/utility"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 	"toolserver/tools/web"
 )
 

@@ -17,9 +17,9 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/test/tooltest"
 	documents "toolserver/tools/files/content"
 	"toolserver/tools/httpcall"
-	"toolserver/tools/tooltest"
 	"toolserver/tools/web"
 )
 

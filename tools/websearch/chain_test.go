@@ -8,7 +8,7 @@ import (
 	"time"
 
 	fake "toolserver/test/fakes/search"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // TestFallback has services fail one after the other.

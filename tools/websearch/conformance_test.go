@@ -11,7 +11,7 @@ import (
 	fake "toolserver/test/fakes/search"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // TestConformance holds every service to the same behaviour. They all search the same corpus.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 type answering string

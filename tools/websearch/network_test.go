@@ -11,7 +11,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox/netguard"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // TestCancel has the caller give up: the connection to the service is closed.

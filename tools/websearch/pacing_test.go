@@ -12,7 +12,7 @@ import (
 	fake "toolserver/test/fakes/search"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // parallel makes calls at the same time, and returns how many ended with each error type, "" being success.

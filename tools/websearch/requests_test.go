@@ -12,7 +12,7 @@ import (
 
 	"toolserver/domain"
 	fake "toolserver/test/fakes/search"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 	"toolserver/tools/websearch"
 )
 

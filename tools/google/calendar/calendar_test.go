@@ -18,10 +18,10 @@ import (
 	"google.golang.org/api/option"
 
 	"toolserver/domain"
+	"toolserver/test/tooltest"
 	"toolserver/tools/google/api"
 	"toolserver/tools/google/signin"
 	"toolserver/tools/httpcall"
-	"toolserver/tools/tooltest"
 )
 
 // A request is one that the fake of Google's API has received.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 func TestCreate(t *testing.T) {

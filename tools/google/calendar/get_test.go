@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 func TestGet(t *testing.T) {

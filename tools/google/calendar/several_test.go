@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // several has the fake have three calendars with events of their own, of which one cannot be read.

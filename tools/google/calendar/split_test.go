@@ -11,7 +11,7 @@ import (
 	gcal "google.golang.org/api/calendar/v3"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // TestDivide divides series, across changes of the clocks too.

@@ -8,7 +8,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // TestForms gives each list in every form that models write lists in.

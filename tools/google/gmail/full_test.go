@@ -16,7 +16,7 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 func TestDraft(t *testing.T) {

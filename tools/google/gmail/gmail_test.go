@@ -19,10 +19,10 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/test/tooltest"
 	"toolserver/tools/files"
 	"toolserver/tools/google/api"
 	"toolserver/tools/google/signin"
-	"toolserver/tools/tooltest"
 )
 
 // gmailServer plays as much of Gmail as the tools use. It is not a fake of all that Gmail enforces.

@@ -14,8 +14,8 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/test/tooltest"
 	"toolserver/tools/files/content"
-	"toolserver/tools/tooltest"
 )
 
 func (s *gmailServer) read(t testing.TB, args string) (domain.ToolResult, error) {

@@ -13,8 +13,8 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/test/tooltest"
 	"toolserver/tools/google/api"
-	"toolserver/tools/tooltest"
 )
 
 func (s *gmailServer) search(t testing.TB, args string) (domain.ToolResult, error) {

@@ -14,8 +14,8 @@ import (
 
 	"toolserver/domain"
 	"toolserver/sandbox"
+	"toolserver/test/tooltest"
 	"toolserver/tools/google/api"
-	"toolserver/tools/tooltest"
 )
 
 // sender returns gmail_send, whose sandbox has a policy and files.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"toolserver/domain"
-	"toolserver/tools/tooltest"
+	"toolserver/test/tooltest"
 )
 
 // user is a client whose user may open addresses.
