@@ -5,10 +5,9 @@
 // matched against one line at a time without its line ending, \n or \r\n. The
 // result is that of regexp.Match on each line. Only a pattern that asks for line breaks
 // is matched against the whole text, with ^ and $ at its lines. It is found faster in two ways:
-// where every match must contain one of a few literals, those are searched for
-// in the whole buffer and only the lines that have one are looked at; and lines
-// are looked at by a deterministic automaton, built as it is needed, that reads
-// each byte once.
+// where every match must contain a literal, that is searched for in the whole buffer
+// and only the lines that have it are looked at; and lines are looked at by a
+// deterministic automaton, built as it is needed, that reads each byte once.
 //
 // [Scanner] works on a buffer, [Searcher] on a reader, with line numbers and
 // lines of context. The package does no input or output of its own.
@@ -44,10 +43,9 @@ type Matcher struct {
 	re      *regexp.Regexp
 	prog    *syntax.Prog
 	classes *classes
-	needles []needle // one of them is in every match; none if not known
-	exact   bool     // each occurrence of a needle is a match
-	exotic  bool     // a needle also has spellings outside ASCII
-	across  bool     // it may match several lines
+	literal needle // is in every match; empty if not known
+	exact   bool   // each occurrence of it is a match
+	across  bool   // it may match several lines
 }
 
 // Compile parses a pattern. The error says what is wrong with it and where.
@@ -65,11 +63,11 @@ func Compile(pattern string, opt Options) (*Matcher, error) {
 	if err != nil {
 		return nil, explain(pattern, opt, err)
 	}
-	m := &Matcher{across: hasNewline(ast)}
+	m := &Matcher{across: hasNewline(ast), literal: needleIn(ast)}
+	m.exact = ast.Op == syntax.OpLiteral && string(ast.Rune) == string(m.literal.text) && !m.literal.fold && !slices.Contains(ast.Rune, '\r')
 	if m.across {
 		pattern = "(?m)" + pattern
 	}
-	m.setNeedles(ast)
 	if m.prog, err = syntax.Compile(ast.Simplify()); err != nil {
 		return nil, fmt.Errorf("invalid pattern: %w", err)
 	}

@@ -12,28 +12,23 @@ type Scanner struct {
 	m       *Matcher
 	dfa     *dfa
 	buf     []byte
-	pos     int // start of the line to go on with
-	cursors []cursor
-	literal bool // look for the needles first in this buffer
-	common  bool // the needles turned out to be too common for that
-	tries   int  // lines that had a needle and did not match
-	earlier int  // bytes of the buffers before this one
+	pos     int    // start of the line to go on with
+	next    [2]int // where the rarest byte of the literal comes next, in either case
+	common  bool   // the literal turned out to be too common to be looked for first
+	tries   int    // lines that had it and did not match
+	earlier int    // bytes of the buffers before this one
 }
 
 // Scanner returns a new scanner for the pattern.
 func (m *Matcher) Scanner() *Scanner {
-	return &Scanner{m: m, cursors: make([]cursor, len(m.needles))}
+	return &Scanner{m: m}
 }
 
 // Reset makes the scanner start at the beginning of buf, which must begin with
 // a line; its end ends the last one. buf must not change until the next Reset.
 func (s *Scanner) Reset(buf []byte) {
 	s.earlier += len(s.buf)
-	s.buf, s.pos = buf, 0
-	for i := range s.cursors {
-		s.cursors[i] = cursor{-1, -1, -1}
-	}
-	s.literal = len(s.m.needles) > 0 && !s.common && !(s.m.exotic && hasExotic(buf))
+	s.buf, s.pos, s.next = buf, 0, [2]int{-1, -1}
 }
 
 // Next returns the bounds of the next matching line, without its ending.
@@ -61,18 +56,9 @@ func (s *Scanner) Next() (start, end int, ok bool) {
 // candidate returns a place in the next line that may match, or -1, and whether
 // it surely does.
 func (s *Scanner) candidate() (at int, sure bool) {
-	if s.literal && s.tries > 64 && s.earlier+s.pos < s.tries*tooCommon {
-		s.literal, s.common = false, true
-	}
-	if s.literal {
-		at = len(s.buf)
-		for i := range s.m.needles {
-			at = min(at, s.m.needles[i].find(s.buf, s.pos, &s.cursors[i]))
-		}
-		if at == len(s.buf) {
-			return -1, false
-		}
-		return at, s.m.exact
+	s.common = s.common || s.tries > 64 && s.earlier+s.pos < s.tries*tooCommon
+	if len(s.m.literal.text) > 0 && !s.common {
+		return s.m.literal.find(s.buf, s.pos, &s.next), s.m.exact
 	}
 	if s.automaton().slow {
 		return s.pos, false
