@@ -40,9 +40,7 @@ func newRenderer(src string, o Options) *renderer {
 	r.mathScripts = strings.Contains(src, `"math/tex`)
 	r.out = make([]byte, 0, len(src)/2+16)
 	r.links = newLinks(src, o)
-	if r.skipMarked = o.SkipMarked; r.skipMarked {
-		r.anyCase = mixesCase(src, "hidden", 3) || mixesCase(src, "style", 2)
-	}
+	r.skipMarked = o.SkipMarked
 	return r
 }
 
@@ -102,7 +100,7 @@ func (r *renderer) tag() {
 
 func (r *renderer) start() {
 	role := roleOf(r.name)
-	if (r.mentions(&r.nextKaTeX) || r.mentions(&r.nextMathJax)) && r.saidTwice() {
+	if r.saidTwice() {
 		r.keepApart()
 		r.skipElement()
 		return

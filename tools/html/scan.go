@@ -25,11 +25,9 @@ type scanner struct {
 	heavy  bool
 	within string // the name of that tag, if what follows may be raw text
 
-	xml                                           bool // an empty tag closes its element; see empty
-	nextHidden, nextStyle, nextKaTeX, nextMathJax mention
-	anyCase                                       bool   // the document has these words in other than small letters, too
-	strict                                        bool   // a comment that is never closed hides all that follows
-	cut                                           []byte // an unfinished tag at the end that is text after all
+	xml    bool   // an empty tag closes its element; see empty
+	strict bool   // a comment that is never closed hides all that follows
+	cut    []byte // an unfinished tag at the end that is text after all
 }
 
 // heavyTag is the size of a tag with more attributes than documents need.
@@ -48,8 +46,6 @@ func (s *scanner) reset(src, element string) {
 	s.z = html.NewTokenizerFragment(strings.NewReader(src), element)
 	s.z.AllowCDATA(true)
 	clear(s.ends)
-	s.nextHidden, s.nextStyle = mention{"hidden", -1}, mention{"style", -1}
-	s.nextKaTeX, s.nextMathJax = mention{"katex-html", -1}, mention{"MathJax", -1}
 }
 
 // next reads a token other than a comment or a declaration, and reports whether there was one.

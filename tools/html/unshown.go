@@ -26,7 +26,7 @@ func (r *renderer) marked() bool {
 	case r.name == "dialog":
 		return !r.has("open") || r.marksHidden()
 	}
-	return (r.mentions(&r.nextHidden) || r.mentions(&r.nextStyle)) && r.marksHidden()
+	return r.marksHidden()
 }
 
 // has reports whether the tag has an attribute.
@@ -139,42 +139,4 @@ func endsWithout(open, name string, end bool) bool {
 		return pair == "dtdd" || pair == "dddt" || pair == "tdth" || pair == "thtd"
 	}
 	return implied(open) > 0 && implied(name) >= implied(open)
-}
-
-// mention is a word of the document, and where it is next.
-type mention struct {
-	word string
-	at   int
-}
-
-// mentions reports whether a word is in the current tag. The document is searched once for each word, not each tag for it.
-func (s *scanner) mentions(m *mention) bool {
-	if s.anyCase {
-		return true
-	}
-	start := s.offset - len(s.z.Raw())
-	if m.at < start {
-		m.at = len(s.src)
-		if i := strings.Index(s.src[start:], m.word); i >= 0 {
-			m.at = start + i
-		}
-	}
-	return m.at < s.offset
-}
-
-// mixesCase reports whether a word is in a document in other than small letters.
-func mixesCase(src, word string, rare int) bool {
-	for _, letter := range []byte{word[rare], word[rare] - 'a' + 'A'} {
-		for i := rare; ; i++ {
-			n := strings.IndexByte(src[min(i, len(src)):], letter)
-			if n < 0 {
-				break
-			}
-			i += n
-			if end := i - rare + len(word); end <= len(src) && src[i-rare:end] != word && strings.EqualFold(src[i-rare:end], word) {
-				return true
-			}
-		}
-	}
-	return false
 }
