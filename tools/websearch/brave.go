@@ -27,7 +27,6 @@ func (o BraveOptions) provider() *provider {
 		header: func(key string) map[string]string {
 			return map[string]string{"Accept": "application/json", "X-Subscription-Token": key}
 		},
-		countries:  braveCountries,
 		periods:    map[string]string{"day": "pd", "week": "pw", "month": "pm", "year": "py"},
 		safeSearch: map[string]string{"off": "off", "moderate": "moderate", "strict": "strict"},
 		days:       true,

@@ -28,7 +28,6 @@ func (o DuckDuckGoOptions) provider() *provider {
 				"Accept": "text/html", "Content-Type": "application/x-www-form-urlencoded", "Referer": strings.TrimSuffix(o.BaseURL, "/") + "/",
 			}
 		},
-		countries:  duckRegions,
 		periods:    map[string]string{"day": "d", "week": "w", "month": "m", "year": "y"},
 		safeSearch: map[string]string{"moderate": ""}, // which it does by itself, and nothing else
 		rules:      duckRules,

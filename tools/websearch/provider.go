@@ -104,9 +104,8 @@ type provider struct {
 	interval time.Duration // between requests, until the service says what it allows
 	header   func(key string) map[string]string
 
-	// What a query may ask for: the service's values for codes of countries, for
-	// the last day, week, month and year, and for levels of safe search.
-	countries           func() map[string]string
+	// What a query may ask for besides a country: the service's values for the last
+	// day, week, month and year, and for levels of safe search.
 	periods, safeSearch map[string]string
 	days                bool // a range of days is possible
 
@@ -154,7 +153,7 @@ func (p *provider) find(ctx context.Context, q Query) (Results, error) {
 		}
 		return found
 	}
-	o := options{country: lookup("country", q.Country, p.countries()), safeSearch: lookup("safesearch", q.SafeSearch, p.safeSearch)}
+	o := options{country: lookup("country", q.Country, countries(p.name)), safeSearch: lookup("safesearch", q.SafeSearch, p.safeSearch)}
 	if _, _, days := strings.Cut(q.Freshness, "to"); days && p.days {
 		o.age = q.Freshness
 	} else {

@@ -22,7 +22,6 @@ func (o SearXNGOptions) provider() *provider {
 	return &provider{
 		name: "searxng", title: "SearXNG", base: o.BaseURL, private: true, interval: 100 * time.Millisecond,
 		header:     func(string) map[string]string { return map[string]string{"Accept": "application/json"} },
-		countries:  searxngLanguages,
 		periods:    map[string]string{"day": "day", "week": "week", "month": "month", "year": "year"},
 		safeSearch: map[string]string{"off": "0", "moderate": "1", "strict": "2"},
 		rules:      searxngRules,

@@ -22,7 +22,6 @@ func (o TavilyOptions) provider() *provider {
 		header: func(key string) map[string]string {
 			return map[string]string{"Accept": "application/json", "Content-Type": "application/json", "Authorization": "Bearer " + key}
 		},
-		countries:  tavilyCountries,
 		periods:    map[string]string{"day": "day", "week": "week", "month": "month", "year": "year"},
 		safeSearch: map[string]string{"off": ""}, // only large customers can have it
 		days:       true,
