@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"os"
+	"slices"
 
 	"toolserver/domain"
 	"toolserver/sandbox/pathguard"
@@ -168,40 +169,28 @@ func (l *pathLocks) held(ctx context.Context) (lock func(real string) error, fre
 	}, func() { unlock() }
 }
 
-// lockBoth is lock of two paths. They are locked in one order, whatever their own is.
-func (l *pathLocks) lockBoth(ctx context.Context, a, b string) (unlock func(), err error) {
-	first, second := l.of(a), l.of(b)
-	if first == second {
-		return l.lock(ctx, a)
+// lock waits until nobody else has locked one of the paths or ctx ends. They are locked in one order, whatever their own is. The
+// caller calls unlock once, unless there is an error.
+func (l *pathLocks) lock(ctx context.Context, paths ...string) (unlock func(), err error) {
+	var places []int
+	for _, path := range paths {
+		places = append(places, int(maphash.String(l.seed, path)%uint64(len(l.locks))))
 	}
-	if first > second {
-		a, b = b, a
+	slices.Sort(places)
+	places, locked := slices.Compact(places), 0
+	unlock = func() {
+		for _, i := range places[:locked] {
+			<-l.locks[i]
+		}
 	}
-	free, err := l.lock(ctx, a)
-	if err != nil {
-		return nil, err
+	for _, i := range places {
+		select {
+		case l.locks[i] <- struct{}{}:
+			locked++
+		case <-ctx.Done():
+			unlock()
+			return nil, ctx.Err()
+		}
 	}
-	other, err := l.lock(ctx, b)
-	if err != nil {
-		free()
-		return nil, err
-	}
-	return func() { other(); free() }, nil
-}
-
-// of returns which lock is that of path.
-func (l *pathLocks) of(path string) int {
-	return int(maphash.String(l.seed, path) % uint64(len(l.locks)))
-}
-
-// lock waits until nobody else has locked path or ctx ends. The caller calls
-// unlock once, unless there is an error.
-func (l *pathLocks) lock(ctx context.Context, path string) (unlock func(), err error) {
-	c := l.locks[l.of(path)]
-	select {
-	case c <- struct{}{}:
-		return func() { <-c }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return unlock, nil
 }

@@ -151,17 +151,12 @@ func mustLookup(name string) Charset { return charsets()[squeeze(name)] }
 // matching of Unicode Technical Standard #22, so that latin-1, Latin_1 and
 // LATIN1 are one.
 func squeeze(name string) string {
-	var b strings.Builder
-	b.Grow(len(name))
-	for i := 0; i < len(name); i++ {
-		switch c := name[i]; {
-		case c >= 'a' && c <= 'z', c >= '0' && c <= '9':
-			b.WriteByte(c)
-		case c >= 'A' && c <= 'Z':
-			b.WriteByte(c + 'a' - 'A')
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
 		}
-	}
-	return b.String()
+		return -1
+	}, strings.ToLower(name))
 }
 
 // boms lists the byte order marks (Unicode 16.0, section 23.8). UTF-32LE comes
