@@ -1,6 +1,7 @@
 package mail
 
 import (
+	_ "embed" // for the table
 	"fmt"
 	"path"
 	"slices"
@@ -34,29 +35,21 @@ func (r *reader) attach(p *gmail.MessagePart, media string, inline bool) {
 	r.body.Attachments = append(r.body.Attachments, a)
 }
 
-// types are the media types of files, by the ends of their names. It is not that of the system, which is different on each.
-var types = [][2]string{
-	{".txt", "text/plain"}, {".text", "text/plain"}, {".log", "text/plain"}, {".html", "text/html"}, {".htm", "text/html"}, {".css", "text/css"},
-	{".csv", "text/csv"}, {".md", "text/markdown"}, {".ics", "text/calendar"}, {".ics", "application/ics"}, {".vcf", "text/vcard"},
-	{".vcf", "text/x-vcard"}, {".xml", "application/xml"}, {".xml", "text/xml"}, {".json", "application/json"}, {".pdf", "application/pdf"},
-	{".zip", "application/zip"}, {".zip", "application/x-zip-compressed"}, {".gz", "application/gzip"}, {".tar", "application/x-tar"},
-	{".rtf", "application/rtf"}, {".doc", "application/msword"}, {".xls", "application/vnd.ms-excel"}, {".ppt", "application/vnd.ms-powerpoint"},
-	{".docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
-	{".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
-	{".pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"},
-	{".odt", "application/vnd.oasis.opendocument.text"}, {".ods", "application/vnd.oasis.opendocument.spreadsheet"},
-	{".png", "image/png"}, {".jpg", "image/jpeg"}, {".jpeg", "image/jpeg"}, {".jpg", "image/jpg"}, {".gif", "image/gif"}, {".webp", "image/webp"},
-	{".svg", "image/svg+xml"}, {".bmp", "image/bmp"}, {".tiff", "image/tiff"}, {".heic", "image/heic"}, {".mp3", "audio/mpeg"},
-	{".wav", "audio/wav"}, {".m4a", "audio/mp4"}, {".ogg", "audio/ogg"}, {".mp4", "video/mp4"}, {".mov", "video/quicktime"},
-	{".webm", "video/webm"}, {".eml", "message/rfc822"}, {".asc", "application/pgp-signature"}, {".p7s", "application/pkcs7-signature"},
-	{".p7s", "application/x-pkcs7-signature"}, {".p7m", "application/pkcs7-mime"},
-}
+// typeTable has the media types of files, by the ends of their names. It is not that of the system, which is different on each.
+//
+//go:embed types.txt
+var typeTable string
+
+// types returns pairs of the end of a name and a media type.
+func types() [][]string { return slices.Collect(slices.Chunk(strings.Fields(typeTable), 2)) }
 
 // typeOf returns the media type of a file by its name.
 func typeOf(name string) string {
 	end := strings.ToLower(path.Ext(name))
-	if i := slices.IndexFunc(types, func(t [2]string) bool { return t[0] == end }); i >= 0 {
-		return types[i][1]
+	for _, t := range types() {
+		if t[0] == end {
+			return t[1]
+		}
 	}
 	return "application/octet-stream"
 }
@@ -83,9 +76,9 @@ func SafeName(name, mediaType string, index int) string {
 	end := path.Ext(name)
 	if end == "" || len(end) > 12 {
 		end = ""
-		if i := slices.IndexFunc(types, func(t [2]string) bool { return strings.EqualFold(t[1], mediaType) }); i >= 0 {
-			name += types[i][0]
-			end = types[i][0]
+		if i := slices.IndexFunc(types(), func(t []string) bool { return strings.EqualFold(t[1], mediaType) }); i >= 0 {
+			end = types()[i][0]
+			name += end
 		}
 	}
 	stem := strings.TrimSuffix(name, end)

@@ -137,20 +137,7 @@ func decodeWord(way, text string) ([]byte, bool) {
 		data, err := Decode(text)
 		return data, err == nil || len(data) > 0
 	}
-	out := make([]byte, 0, len(text))
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if c == '_' {
-			c = ' '
-		} else if c == '=' && i+2 < len(text) {
-			if high, low := hexDigit(text[i+1]), hexDigit(text[i+2]); high >= 0 && low >= 0 {
-				c = byte(high<<4 | low)
-				i += 2
-			}
-		}
-		out = append(out, c)
-	}
-	return out, true
+	return decodeTransfer([]byte(strings.ReplaceAll(text, "_", " ")), "quoted-printable"), true
 }
 
 func hexDigit(c byte) int { return strings.IndexByte("0123456789abcdef", c|0x20) }
