@@ -2,6 +2,11 @@ package html
 
 import (
 	"bytes"
+	_ "embed" // for the table
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 
 	"golang.org/x/net/html/atom"
 )
@@ -60,66 +65,43 @@ const (
 	emphasis  // bold, italic, struck or code in Markdown
 )
 
-// roleOf returns what an element does. It is a switch because it is asked for every tag; a map costs a tenth of all time.
-func roleOf(name string) role {
-	switch name {
-	case "address", "body", "caption", "center", "dd", "div", "dt", "figcaption", "frameset", "head", "hgroup", "html", "legend", "marquee",
-		"noembed", "noframes", "noscript", "optgroup", "option", "search", "select", "summary":
-		return line
-	case "article", "aside", "details", "dialog", "dl", "fieldset", "figure", "footer", "form", "header",
-		"main", "nav", "p", "section":
-		return block
-	case "h1", "h2", "h3", "h4", "h5", "h6":
-		return heading
-	case "blockquote":
-		return quotation
-	case "hr":
-		return rule
-	case "embed", "input", "meter", "object", "progress":
-		return object
-	case "image", "img":
-		return image
-	case "button", "cite":
-		return button
-	case "annotation", "annotation-xml", "audio", "canvas", "datalist", "svg", "video":
-		return skipped
-	case "iframe", "script", "style", "title":
-		return dropped
-	case "br":
-		return lineBreak
-	case "dir", "menu", "ol", "ul":
-		return list
-	case "li":
-		return item
-	case "table":
-		return table
-	case "tr":
-		return row
-	case "td", "th":
-		return cell
-	case "listing", "plaintext", "pre", "textarea", "xmp":
-		return verbatim
-	case "a":
-		return anchor
-	case "frame":
-		return frame
-	case "q":
-		return quote
-	case "sup":
-		return superscript
-	case "math":
-		return formulas
-	case "mi", "mn", "mo", "ms", "mtext":
-		return symbol
-	case "rp", "rt", "ruby":
-		return annotated
-	case "template":
-		return shadow
-	case "b", "code", "del", "em", "i", "kbd", "s", "samp", "strike", "strong", "tt", "var":
-		return emphasis
-	}
-	return inline
+// roleNames are the roles as elements.txt calls them.
+const roleNames = "inline line block heading quotation rule object image button skipped dropped lineBreak list item table row cell " +
+	"verbatim anchor frame quote superscript formulas symbol annotated shadow emphasis"
+
+//go:embed elements.txt
+var elementTable string
+
+// element is what is known of an element.
+type element struct {
+	role
+	void       bool // it has no content and no end tag
+	formatting bool // browsers open it again in each block until it is closed
+	implied    int  // its end tag may be left out: the higher the more such elements it ends; 0 if not
 }
+
+// elements are those that are more than a part of a line, by name. Each line of elements.txt names what its elements have in common.
+var elements = sync.OnceValue(func() map[string]element {
+	all, roles := make(map[string]element), strings.Fields(roleNames)
+	for line := range strings.Lines(elementTable) {
+		words := strings.Fields(line)
+		for _, name := range words[1:] {
+			e := all[name]
+			e.void, e.formatting = e.void || words[0] == "void", e.formatting || words[0] == "formatting"
+			if i := slices.Index(roles, words[0]); i > 0 {
+				e.role = role(i)
+			} else if n, err := strconv.Atoi(words[0]); err == nil {
+				e.implied = n
+			}
+			all[name] = e
+		}
+	}
+	return all
+})
+
+func roleOf(name string) role { return elements()[name].role }
+func void(name string) bool   { return elements()[name].void }
+func implied(name string) int { return elements()[name].implied }
 
 // breaksOut reports whether an element ends a drawing (svg) that it is found in, as in browsers, for drawings that are not closed.
 func (r role) breaksOut() bool {

@@ -97,37 +97,18 @@ func plainTree(src string, seen bool) *html.Node {
 	return open[0]
 }
 
-// formatting reports whether an element is one that browsers open again in each block until it is closed.
-func formatting(name string) bool {
-	switch name {
-	case "a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u":
-		return true
-	}
-	return false
-}
-
-// void reports whether an element has no content and no end tag.
-func void(name string) bool {
-	switch name {
-	case "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "image", "img", "input", "keygen", "link", "meta",
-		"param", "source", "track", "wbr":
-		return true
-	}
-	return false
-}
-
 // costly reports whether the parser may make a tree out of proportion to a document.
 //
 // Formatting elements that are not closed in the block they are in are copied into the ones that follow. What the parser does
 // exactly takes a parser to know. This overestimates: every formatting element counts as copied into each block within it, and
 // those that are not properly nested as copied into all that follow.
 func costly(src string) bool {
-	type element struct {
+	type opened struct {
 		name string
 		cost int // of a copy; 0 if it is not copied
 	}
 	const far = 64 // elements that an end tag is searched for in
-	var open []element
+	var open []opened
 	cost, copies, roots := 0, 0, 0
 	foreign := 0 // drawings and formulas that may be open, in which no text is raw
 	z := html.NewTokenizer(strings.NewReader(src))
@@ -136,7 +117,7 @@ func costly(src string) bool {
 			continue
 		}
 		name := tagName(z.Raw())
-		root, copied, drawing := name == "html" || name == "body", formatting(name), name == "svg" || name == "math"
+		root, copied, drawing := name == "html" || name == "body", elements()[name].formatting, name == "svg" || name == "math"
 		if !copied {
 			copies += cost
 		}
@@ -162,7 +143,7 @@ func costly(src string) bool {
 		if foreign > 0 || name == "noscript" {
 			z.NextIsNotRawText()
 		}
-		e := element{name: name}
+		e := opened{name: name}
 		if copied {
 			e.cost = 1 + len(z.Raw())/16
 		}

@@ -40,30 +40,14 @@ func (s *scanner) has(name string) bool {
 }
 
 func (r *renderer) marksHidden() bool {
-	for _, a := range r.attributes() {
-		switch string(a.name) {
-		case "hidden":
-			return true
-		case "aria-hidden":
-			if strings.EqualFold(string(bytes.TrimSpace(a.value)), "true") {
-				return true
-			}
-		case "style":
-			display, visibility := "", ""
-			for _, d := range readStyle(string(a.value)) {
-				switch d.property {
-				case "display":
-					display = d.value
-				case "visibility":
-					visibility = d.value
-				}
-			}
-			if display == "none" || visibility == "hidden" || visibility == "collapse" {
-				return true
-			}
-		}
+	if r.has("hidden") || strings.EqualFold(strings.TrimSpace(r.attr("aria-hidden")), "true") {
+		return true
 	}
-	return false
+	style := map[string]string{}
+	for _, d := range readStyle(r.attr("style")) {
+		style[d.property] = d.value
+	}
+	return style["display"] == "none" || style["visibility"] == "hidden" || style["visibility"] == "collapse"
 }
 
 // skipUnshown begins to pass over the element of a start tag. An empty tag leaves nothing out, in HTML it would be never closed.
@@ -111,19 +95,6 @@ func closedByItself(name string) bool {
 		return implied(name) == 0 && name != "p" && !void(name)
 	}
 	return false
-}
-
-// implied returns what kind of element it is whose end tag may be left out, the higher the more such elements it ends; 0 if it is none.
-func implied(name string) int {
-	switch name {
-	case "li", "dt", "dd", "option", "td", "th":
-		return 1
-	case "tr", "optgroup":
-		return 2
-	case "tbody", "thead", "tfoot", "caption", "colgroup":
-		return 3
-	}
-	return 0
 }
 
 // endsWithout reports whether a tag ends an element without its end tag: that of what is around it, or that of the next.
