@@ -3,11 +3,15 @@ package html
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
+
+	"toolserver/lazyregexp"
 )
 
 const (
@@ -45,13 +49,13 @@ func Select(src, selector string) (string, int, error) {
 	if err != nil {
 		return "", 0, &SelectorError{selector, err}
 	}
-	m := matcher{paths: paths, deadline: time.Now().Add(selectTime)}
-	m.children(parseTree(src), make([]seen, len(paths)))
+	m := matcher{most: math.MaxInt, deadline: time.Now().Add(selectTime), failed: make(map[attempt]bool)}
+	matched := m.find(nil, parseTree(src), paths)
 	if m.late {
 		return "", 0, ErrSelectTime
 	}
 	var out strings.Builder
-	for i, n := range m.found {
+	for i, n := range matched {
 		if i > 0 {
 			out.WriteByte('\n')
 		}
@@ -59,86 +63,96 @@ func Select(src, selector string) (string, int, error) {
 			return "", 0, err
 		}
 	}
-	return out.String(), len(m.found), nil
+	return out.String(), len(matched), nil
 }
 
 // path is one selector of a list: compound selectors with a combinator in front of each but the first.
-//
-// It is matched from left to right in one walk over the tree, as matching from right to left tries all ways in which the ancestors
-// of an element can be divided among the compounds, and their number has no bounds to speak of.
 type path []step
 
 type step struct {
 	combinator byte // ' ', '>', '+' or '~'
 	compound   cascadia.Sel
+	counts     bool // the siblings of an element
 }
 
-// seen are the sets of steps, as bits, up to which a path matches around an element.
-type seen struct {
-	parent    uint64
-	ancestors uint64
-}
-
-// matcher finds the elements that match.
+// matcher tests selectors from right to left, as long as it may.
 type matcher struct {
-	paths    []path
-	found    []*html.Node
-	deadline time.Time
-	nodes    int
-	late     bool
+	tests, most int
+	deadline    time.Time
+	late        bool // that was not long enough: nothing matches any more
+	// failed are tests that need not be made again: else all ways are tried in which the ancestors of an element can be divided
+	// among the steps of a path, and their number has no bounds to speak of. It may be nil.
+	failed map[attempt]bool
 }
 
-// children looks at the elements in n; above tells what matches up to n itself, for each path.
-func (m *matcher) children(n *html.Node, above []seen) {
-	before := make([]struct{ last, all uint64 }, len(m.paths)) // of the siblings
-	below := make([]seen, len(m.paths))
+// attempt is a test whether a path up to a step matches an element.
+type attempt struct {
+	last *step
+	n    *html.Node
+}
+
+// maxFailed is how many failed tests are remembered.
+const maxFailed = 1 << 18
+
+// find adds to found the elements in n that match. What is in one of them is not looked at.
+func (m *matcher) find(found []*html.Node, n *html.Node, paths []path) []*html.Node {
 	for c := n.FirstChild; c != nil && !m.late; c = c.NextSibling {
-		if c.Type != html.ElementNode {
-			continue
-		}
-		if m.nodes++; m.nodes%16 == 0 && time.Now().After(m.deadline) {
-			m.late = true
-			return
-		}
-		matched := false
-		for i, p := range m.paths {
-			s := p.match(c, above[i], before[i].last, before[i].all)
-			before[i].last, before[i].all = s, before[i].all|s
-			below[i] = seen{s, above[i].ancestors | s}
-			matched = matched || s>>(len(p)-1)&1 == 1
-		}
-		if matched {
-			m.found = append(m.found, c)
-		} else if c.FirstChild != nil {
-			m.children(c, below)
+		if slices.ContainsFunc(paths, func(p path) bool { return m.matches(p, c) }) {
+			found = append(found, c)
+		} else {
+			found = m.find(found, c, paths)
 		}
 	}
+	return found
 }
 
-// match returns the steps up to which the path matches at n.
-func (p path) match(n *html.Node, above seen, last, all uint64) uint64 {
-	var s uint64
-	for i, step := range p {
-		from := uint64(1)
-		if i > 0 {
-			switch step.combinator {
-			case ' ':
-				from = above.ancestors
-			case '>':
-				from = above.parent
-			case '+':
-				from = last
-			case '~':
-				from = all
-			}
-			from >>= i - 1
+// matches reports whether a path matches an element.
+func (m *matcher) matches(p path, n *html.Node) bool {
+	last := &p[len(p)-1]
+	if m.late {
+		return false
+	}
+	m.tests++
+	for c := n; c != nil && last.counts && m.tests <= m.most; c = c.PrevSibling {
+		m.tests++
+	}
+	m.late = m.late || m.tests > m.most || m.tests%16 == 0 && !m.deadline.IsZero() && time.Now().After(m.deadline)
+	if m.late || n.Type != html.ElementNode || m.failed[attempt{last, n}] || !last.compound.Match(n) {
+		return false
+	}
+	if len(p) == 1 || m.leads(p[:len(p)-1], last.combinator, n) {
+		return true
+	}
+	if m.failed != nil {
+		if len(m.failed) == maxFailed {
+			clear(m.failed)
 		}
-		if from&1 == 1 && step.compound.Match(n) {
-			s |= 1 << i
+		m.failed[attempt{last, n}] = true
+	}
+	return false
+}
+
+// leads reports whether a path matches an element that a combinator finds around n.
+func (m *matcher) leads(p path, combinator byte, n *html.Node) bool {
+	for !m.late {
+		if combinator == ' ' || combinator == '>' {
+			n = n.Parent
+		} else {
+			for n = n.PrevSibling; n != nil && n.Type != html.ElementNode; n = n.PrevSibling {
+			}
+		}
+		if n == nil || m.matches(p, n) {
+			return n != nil
+		}
+		if combinator == '>' || combinator == '+' {
+			return false
 		}
 	}
-	return s
+	return false
 }
+
+// counts tells compound selectors that count siblings.
+var counts = lazyregexp.New(`(?i):(?:nth|first|last|only)-`)
 
 // parseSelector reads a list of selectors.
 func parseSelector(selector string) ([]path, error) {
@@ -163,7 +177,7 @@ func parseSelector(selector string) ([]path, error) {
 			if err != nil {
 				return nil, err
 			}
-			p = append(p, step{combinator, compound})
+			p = append(p, step{combinator, compound, counts().MatchString(part)})
 			combinator = ' '
 		}
 		if len(p) == 0 || len(p) > maxCompounds {

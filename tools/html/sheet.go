@@ -38,7 +38,6 @@ const (
 // styleRule is what a style sheet declares for the elements that a selector matches.
 type styleRule struct {
 	path
-	siblings     bool // it counts them
 	declarations []declaration
 }
 
@@ -47,12 +46,12 @@ type sheets struct {
 	rules  map[string][]*styleRule // by what their selectors end in: an "#id", a ".class", a "tag" or neither
 	order  uint64
 	linked bool // there are others, which are not read
-	tests  int
+	matcher
 }
 
 // readSheets reads the style sheets in a document.
 func readSheets(doc *html.Node) *sheets {
-	s := &sheets{rules: make(map[string][]*styleRule)}
+	s := &sheets{rules: make(map[string][]*styleRule), matcher: matcher{most: maxTests}}
 	for n := range doc.Descendants() {
 		switch {
 		case n.Data == "link" && strings.Contains(strings.ToLower(attr(n, "rel")), "stylesheet"):
@@ -131,7 +130,6 @@ var (
 	neverSo = lazyregexp.New(`(?i)::|:(?:before|after|first-l|focus|hover|active|visited|target|host|-webkit-|placeholder|autofill)`)
 	// Selectors that are none of CSS, or that take long.
 	notStyle = lazyregexp.New(`(?i):(?:has|contains|matches|input)|#=`)
-	counts   = lazyregexp.New(`(?i):(?:nth|first|last|only)-`)
 	lastKey  = lazyregexp.New(`^\*?((?:[\w-]|[^\x00-\x7f]|\\.)+)?([#.](?:[\w-]|[^\x00-\x7f]|\\.)+)?`)
 )
 
@@ -153,7 +151,7 @@ func (s *sheets) add(selectors []string, declared []declaration) {
 				weight += uint64(min(n, 31)) << (50 - 10*i)
 			}
 		}
-		r := &styleRule{paths[0], counts().MatchString(selector), slices.Clone(declared)}
+		r := &styleRule{paths[0], slices.Clone(declared)}
 		for i := range r.declarations {
 			r.declarations[i].weight |= weight
 		}
@@ -177,39 +175,13 @@ func (s *sheets) declarations(n *html.Node) (found []declaration) {
 	}
 	for _, key := range keys {
 		for _, r := range s.rules[key] {
-			if s.tests <= maxTests && s.matches(r, len(r.path)-1, n) {
+			if s.matches(r.path, n) {
 				s.tests += len(r.declarations)
 				found = append(found, r.declarations...)
 			}
 		}
 	}
 	return found
-}
-
-// matches reports whether a rule's selector matches n up to a step.
-func (s *sheets) matches(r *styleRule, step int, n *html.Node) bool {
-	s.tests++
-	for c := n; c != nil && r.siblings && s.tests <= maxTests; c = c.PrevSibling {
-		s.tests++
-	}
-	if s.tests > maxTests || n.Type != html.ElementNode || !r.path[step].compound.Match(n) {
-		return false
-	}
-	combinator := r.path[step].combinator
-	for o, first := n, true; step > 0 && s.tests <= maxTests; first = false {
-		if combinator == ' ' || combinator == '>' {
-			o = o.Parent
-		} else if o = o.PrevSibling; o != nil && o.Type != html.ElementNode {
-			continue
-		}
-		if o == nil || !first && (combinator == '>' || combinator == '+') {
-			return false
-		}
-		if s.matches(r, step-1, o) {
-			return true
-		}
-	}
-	return step == 0
 }
 
 var (
