@@ -109,6 +109,7 @@ func costly(src string) bool {
 	}
 	const far = 64 // elements that an end tag is searched for in
 	var open []opened
+	known := elements()
 	cost, copies, roots := 0, 0, 0
 	foreign := 0 // drawings and formulas that may be open, in which no text is raw
 	z := html.NewTokenizer(strings.NewReader(src))
@@ -117,7 +118,8 @@ func costly(src string) bool {
 			continue
 		}
 		name := tagName(z.Raw())
-		root, copied, drawing := name == "html" || name == "body", elements()[name].formatting, name == "svg" || name == "math"
+		is := known[name]
+		root, copied, drawing := name == "html" || name == "body", is.formatting, name == "svg" || name == "math"
 		if !copied {
 			copies += cost
 		}
@@ -149,7 +151,7 @@ func costly(src string) bool {
 		}
 		if root {
 			roots++
-		} else if !void(name) {
+		} else if !is.void {
 			open = append(open, e)
 			cost += e.cost
 		}

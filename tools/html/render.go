@@ -99,7 +99,7 @@ func (r *renderer) tag() {
 }
 
 func (r *renderer) start() {
-	role := roleOf(r.name)
+	role := r.is.role
 	if r.saidTwice() {
 		r.keepApart()
 		r.skipElement()
@@ -181,7 +181,7 @@ func (r *renderer) start() {
 }
 
 func (r *renderer) end() {
-	switch roleOf(r.name) {
+	switch r.is.role {
 	case line:
 		r.breakLines(r.gap)
 	case block, rule, heading:
@@ -326,7 +326,7 @@ func (r *renderer) skipping() {
 		r.foreign++
 	case r.name == "foreignobject" && r.kind == html.EndTagToken:
 		r.foreign--
-	case r.skip == "svg" && r.foreign == 0 && roleOf(r.name).breaksOut():
+	case r.skip == "svg" && r.foreign == 0 && r.is.breaksOut():
 		r.skip = ""
 		r.tag()
 	}

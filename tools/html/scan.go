@@ -16,10 +16,12 @@ type scanner struct {
 
 	kind  html.TokenType
 	name  string // of the tag in small letters, or ""
-	read  bool   // found are the tag's attributes
+	is    element
+	read  bool // found are the tag's attributes
 	found []attribute
 
-	ends map[string]int // by name, where an end tag begins, or -1
+	elements map[string]element
+	ends     map[string]int // by name, where an end tag begins, or -1
 	// heavy says that the last tag was of uncommon size. The tokenizer keeps a map of attributes that never shrinks, and clears it
 	// for every tag; after such a tag it is replaced by a new one.
 	heavy  bool
@@ -34,7 +36,7 @@ type scanner struct {
 const heavyTag = 16 << 10
 
 func newScanner(src string) *scanner {
-	s := &scanner{ends: make(map[string]int)}
+	s := &scanner{ends: make(map[string]int), elements: elements()}
 	s.reset(src, "")
 	s.xml = strings.HasPrefix(strings.TrimSpace(src[:min(len(src), 100)]), "<?xml")
 	return s
@@ -76,6 +78,7 @@ func (s *scanner) next() bool {
 			return true
 		default:
 			s.name = tagName(raw)
+			s.is = s.elements[s.name]
 			s.heavy, s.within = len(raw) > heavyTag, s.name
 			if s.cooked() {
 				s.z.NextIsNotRawText()

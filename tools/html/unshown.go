@@ -43,8 +43,12 @@ func (r *renderer) marksHidden() bool {
 	if r.has("hidden") || strings.EqualFold(strings.TrimSpace(r.attr("aria-hidden")), "true") {
 		return true
 	}
+	source := r.attr("style")
+	if source == "" {
+		return false
+	}
 	style := map[string]string{}
-	for _, d := range readStyle(r.attr("style")) {
+	for _, d := range readStyle(source) {
 		style[d.property] = d.value
 	}
 	return style["display"] == "none" || style["visibility"] == "hidden" || style["visibility"] == "collapse"
@@ -52,10 +56,10 @@ func (r *renderer) marksHidden() bool {
 
 // skipUnshown begins to pass over the element of a start tag. An empty tag leaves nothing out, in HTML it would be never closed.
 func (r *renderer) skipUnshown() {
-	if roleOf(r.name).breaksOut() { // it ends the paragraph before it
+	if r.is.breaksOut() { // it ends the paragraph before it
 		r.breakLines(r.gap)
 	}
-	if !void(r.name) && r.kind != html.SelfClosingTagToken {
+	if !r.is.void && r.kind != html.SelfClosingTagToken {
 		r.unshown = unshown{name: r.name, depth: 1, chars: r.unshown.chars}
 	}
 }
@@ -64,7 +68,7 @@ func (r *renderer) skipUnshown() {
 func (r *renderer) passUnshown() {
 	u := &r.unshown
 	code := u.code
-	u.code = r.kind == html.StartTagToken && roleOf(r.name) == dropped
+	u.code = r.kind == html.StartTagToken && r.is.role == dropped
 	switch {
 	case r.kind == html.TextToken && !code:
 		u.chars += utf8.RuneCount(bytes.TrimSpace(r.content()))
