@@ -14,24 +14,14 @@ import (
 type links struct {
 	base   *url.URL // nil to leave relative ones as they are
 	style  LinkStyle
-	budget int    // bytes that bases may add
-	origin string // of base
-	based  bool   // the document's own base is known
+	budget int  // bytes that bases may add
+	based  bool // the document's own base is known
 	list   []string
 	seen   map[string]int
 }
 
 func newLinks(src string, o Options) links {
-	l := links{style: o.Links, budget: 2*len(src) + 64<<10}
-	l.setBase(o.Base)
-	return l
-}
-
-func (l *links) setBase(u *url.URL) {
-	l.base, l.origin = u, ""
-	if u != nil && u.Host != "" {
-		l.origin = (&url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host}).String()
-	}
+	return links{base: o.Base, style: o.Links, budget: 2*len(src) + 64<<10}
 }
 
 // Base returns the address that the relative links of a document are resolved against: its first <base href>, or else its own
@@ -52,8 +42,7 @@ func (l *links) rebase(href string) {
 		return
 	}
 	if u, err := l.base.Parse(strings.TrimSpace(href)); err == nil && u.Host != "" {
-		l.based = true
-		l.setBase(u)
+		l.based, l.base = true, u
 	}
 }
 
@@ -78,20 +67,14 @@ func (l *links) resolve(href string) string {
 	if l.base == nil || l.budget <= 0 {
 		return href
 	}
-	full := l.origin + href
-	if l.origin == "" || href[0] != '/' || strings.HasPrefix(href, "//") || strings.Trim(href, plainPath) != "" {
-		u, err := l.base.Parse(href)
-		if err != nil {
-			return href
-		}
-		full = u.String()
+	u, err := l.base.Parse(href)
+	if err != nil {
+		return href
 	}
+	full := u.String()
 	l.budget -= len(full) - len(href)
 	return full
 }
-
-// plainPath is what resolving and encoding leave as it is: most addresses are paths of these behind the origin.
-const plainPath = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=&/?"
 
 // number returns the number of an address in the list at the end.
 func (l *links) number(address string) int {

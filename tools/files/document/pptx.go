@@ -3,6 +3,7 @@ package document
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -66,7 +67,10 @@ func (p *pptx) slide(n int, part string) error {
 		return err
 	}
 	rels := p.rels
-	for _, id := range slices.Sorted(keysOf(rels, "diagramData")) {
+	for _, id := range slices.Sorted(maps.Keys(rels)) {
+		if rels[id].kind != "diagramData" || rels[id].external {
+			continue
+		}
 		if err := p.part(rels[id].target, func(t *tokens, _ element) error { return p.shapes(t, rels[id].target, false) }); err != nil {
 			return err
 		}
@@ -80,17 +84,6 @@ func (p *pptx) slide(n int, part string) error {
 		p.out = p.out[:from]
 	}
 	return err
-}
-
-// keysOf yields the ids of relationships of a kind.
-func keysOf(rels map[string]relation, kind string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for id, rel := range rels {
-			if rel.kind == kind && !rel.external && !yield(id) {
-				return
-			}
-		}
-	}
 }
 
 // shapes reads the text inside the root of a part; of notes, only the text that a person
