@@ -3,9 +3,9 @@ package domain
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"toolserver/structschema"
 )
@@ -92,15 +92,6 @@ func integer(n json.Number) (int64, bool) {
 	if i, err := strconv.ParseInt(string(n), 10, 64); err == nil {
 		return i, true
 	}
-	d := parseDecimal(n)
-	zeros := d.point - len(d.digits)
-	if zeros < 0 || d.point > 19 {
-		return 0, false
-	}
-	text := "0" + d.digits + strings.Repeat("0", zeros)
-	if d.sign < 0 {
-		text = "-" + text
-	}
-	i, err := strconv.ParseInt(text, 10, 64)
-	return i, err == nil
+	f := float(n)
+	return int64(f), f == math.Trunc(f) && math.Abs(f) < 1<<63
 }

@@ -1,8 +1,8 @@
 package domain
 
 import (
-	"cmp"
 	"encoding/json"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -76,10 +76,10 @@ func (c *checker) value(v any, p *Param) {
 		if p.bounds != "imum" {
 			return
 		}
-		if p.Min != "" && compareNumbers(v, json.Number(p.Min)) < 0 {
+		if p.Min != "" && float(v) < float(json.Number(p.Min)) {
 			c.add("", "must be at least "+p.Min+", not "+describe(v))
 		}
-		if p.Max != "" && compareNumbers(v, json.Number(p.Max)) > 0 {
+		if p.Max != "" && float(v) > float(json.Number(p.Max)) {
 			c.add("", "must be at most "+p.Max+", not "+describe(v))
 		}
 	case []any:
@@ -165,10 +165,16 @@ func typeOf(v any) string {
 
 func isType(v any, want string) bool {
 	if n, ok := v.(json.Number); ok && want == "integer" {
-		d := parseDecimal(n)
-		return d.point >= len(d.digits)
+		f := float(n)
+		return f == math.Trunc(f)
 	}
 	return typeOf(v) == want
+}
+
+// float returns a number; one that is too large is infinite, which no Go type of an argument takes.
+func float(n json.Number) float64 {
+	f, _ := n.Float64()
+	return f
 }
 
 // equal reports whether v is allowed.
@@ -177,7 +183,7 @@ func equal(v, allowed any) bool {
 	b, both := allowed.(json.Number)
 	switch {
 	case ok && both:
-		return compareNumbers(a, b) == 0
+		return float(a) == float(b)
 	case isScalar(v) && isScalar(allowed):
 		return v == allowed
 	}
@@ -187,40 +193,4 @@ func equal(v, allowed any) bool {
 func isScalar(v any) bool {
 	kind := typeOf(v)
 	return kind != "array" && kind != "object"
-}
-
-// decimal is a JSON number as 0.digits times ten to the power of point. Unlike
-// a big.Rat it is never written out: 1e1000000 costs no more than its nine
-// bytes.
-type decimal struct {
-	sign   int    // -1, 0 or 1
-	digits string // without zeros at either end
-	point  int
-}
-
-func parseDecimal(n json.Number) decimal {
-	mantissa, exponent := string(n), "0"
-	if i := strings.IndexAny(mantissa, "eE"); i >= 0 {
-		mantissa, exponent = mantissa[:i], mantissa[i+1:]
-	}
-	mantissa, negative := strings.CutPrefix(mantissa, "-")
-	whole, frac, _ := strings.Cut(mantissa, ".")
-	digits := strings.TrimLeft(whole+frac, "0")
-	if digits == "" {
-		return decimal{}
-	}
-	const limit = 1 << 40                          // further than any message can move the point with its digits
-	shift, _ := strconv.ParseInt(exponent, 10, 64) // the nearest one if it is out of range
-	d := decimal{1, strings.TrimRight(digits, "0"), len(digits) - len(frac) + int(min(max(shift, -limit), limit))}
-	if negative {
-		d.sign = -1
-	}
-	return d
-}
-
-// compareNumbers returns -1, 0 or 1 as a is less than, equal to or greater than
-// b.
-func compareNumbers(a, b json.Number) int {
-	x, y := parseDecimal(a), parseDecimal(b)
-	return cmp.Or(cmp.Compare(x.sign, y.sign), x.sign*cmp.Or(cmp.Compare(x.point, y.point), strings.Compare(x.digits, y.digits)))
 }

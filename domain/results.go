@@ -25,7 +25,6 @@ type ResultStore struct {
 	Unnamed func() (*os.File, error)
 
 	kept  share.Store[string, keptResult] // by ID
-	long  spool
 	rules atomic.Pointer[pageRules]
 }
 
@@ -103,16 +102,22 @@ func (s *ResultStore) keepText(p Principal, text string, marked []span) KeptResu
 	return k
 }
 
-// readable returns what a text is read from: the file, if it is long and can be written
-// there. Memory that many of them take would be some times as much until garbage is
+// readable returns what a text is read from: a file, if it is long and one can be
+// written. Memory that many of them take would be some times as much until garbage is
 // collected.
 func (s *ResultStore) readable(text string) io.ReaderAt {
-	if s.Unnamed != nil && len(text) > maxInMemory {
-		if p, err := s.long.keep(text, s.Unnamed); err == nil {
-			return p
-		}
+	if s.Unnamed == nil || len(text) <= maxInMemory {
+		return strings.NewReader(text)
 	}
-	return strings.NewReader(text)
+	file, err := s.Unnamed()
+	if err != nil {
+		return strings.NewReader(text)
+	}
+	if _, err := io.Copy(file, strings.NewReader(text)); err != nil {
+		file.Close()
+		return strings.NewReader(text)
+	}
+	return file
 }
 
 // KeepFile stores a text of size bytes that is read from r when asked for. The
@@ -186,9 +191,6 @@ func (s *ResultStore) page(p Principal, id string, page int) (text, before, behi
 		return "", "", "", 0, ErrUnknownResult
 	case err != nil && err != io.EOF:
 		return "", "", "", pages, fmt.Errorf("reading result %s: %w", id, err)
-	}
-	if _, ok := s.kept.Get(p.ID, id); !ok { // it has left the store, and another text may be where it was
-		return "", "", "", 0, ErrUnknownResult
 	}
 	first, last := runeStart(b, int(start-from)), runeStart(b, int(start-from)+k.perPage)
 	before, behind = marksAround(k.spans, int(from)+first, int(from)+last)
