@@ -1,6 +1,7 @@
 package config
 
 import (
+	_ "embed"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -17,39 +18,24 @@ type slip struct {
 	help string
 }
 
-func slips(list [][2]string) func() []slip {
+// slipTable has a line for each slip: the kind of entry, a regular expression and the help, with tabs
+// between them.
+//
+//go:embed slips.txt
+var slipTable string
+
+func slips(kind string) func() []slip {
 	return sync.OnceValue(func() (all []slip) {
-		for _, s := range list {
-			all = append(all, slip{regexp.MustCompile(s[0]), s[1]})
+		for line := range strings.Lines(slipTable) {
+			if f := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); f[0] == kind {
+				all = append(all, slip{regexp.MustCompile(f[1]), f[2]})
+			}
 		}
 		return all
 	})
 }
 
-var pathSlips = slips([][2]string{
-	{`^$`, "write . for the working directory"},
-	{`^!`, "lists have no exceptions; write the rest in the other list, or ./! for a name that begins with it"},
-	{`^~[^/]`, "~ is your own home directory, at the start and before a slash; write the whole path, or ./~ for a name that begins with it"},
-	{`^\$\w`, "write ${NAME} for a variable, or ./$ for a name that begins with it"},
-	{`^(regexp?|re|glob|path):|^\^|[*+\\)].*\$$`, "write a glob such as *.key or src/**/*.go, not a regular expression"},
-	{`://`, "write a path, not a URL"},
-	{`\|`, "write each path as an entry of its own, or {a,b}"},
-	{`\\[^\]\[*?{}!,\\^-]|\\$`, `write a glob such as *.key; \ escapes wildcards only, and itself`},
-	{`[^/*{,]\*\*|\*\*[^/*},]|\*\*\*`, "** is a whole name, as in **/*.key; write * within a name"},
-	{`[*?[{].*(/\.\.?(/|$)|//)`, "write what follows a wildcard without ., .. and //"},
-})
-
-var commandSlips = slips([][2]string{
-	{`^$`, "write a program name, a sub-command, a path or *"},
-	{"[|&;<>()$`\\\\\"']", "it must be plain words, not shell syntax and not a regular expression"},
-	{`^(regexp?|re|glob):|^\^|(^|\D)\.\*`, "write a pattern such as rm*, not a regular expression"},
-	{`^!.`, "lists have no exceptions; write the command in the other list"},
-	{`^[^ *]+:\*`, `write "git *" for git with any arguments`},
-	{`^[^ ]+/( |$)`, "write a program, not a directory; ./bin/* is every program in bin"},
-	{`^[^ ]*\*[^ ]*/`, "write out the directory of a program; its name may have wildcards"},
-	{`\?|\[.*\]|\{.*,.*\}`, "* is the only wildcard; write each command as an entry of its own"},
-	{`^\*[ *]*[^ *]`, "* for any program stands alone; write out the program, or as in x*"},
-})
+var pathSlips, commandSlips = slips("path"), slips("command")
 
 // check says what to write instead of an entry that is a slip. Extra spaces do not count.
 func check(slips func() []slip, text string) error {

@@ -2,6 +2,7 @@ package yamlconf
 
 import (
 	"bytes"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -109,30 +110,19 @@ func syntaxError(file string, data []byte, err error) *Error {
 	return newError(file, line, len(here)-len(bytes.TrimLeft(here, " "))+1, "invalid YAML: "+text)
 }
 
-// explain rewrites the commonest messages of yaml.v3; others stay. It reports
+// syntax has a line for each of the commonest messages of yaml.v3: what reports it, the message and a better
+// one, with tabs between them.
+//
+//go:embed syntax.txt
+var syntax string
+
+// explain rewrites a message of yaml.v3; one that syntax does not have stays. It reports
 // whether the message comes from its grammar.
 func explain(text string) (better string, grammar bool) {
-	switch text {
-	case "did not find expected node content":
-		return "a value is missing or a bracket is not closed", true
-	case "did not find expected key", "did not find expected '-' indicator":
-		return "the indentation does not fit the block here", true
-	case "did not find expected ',' or ']'":
-		return "a list opened with [ here is not closed, or a comma is missing", true
-	case "did not find expected ',' or '}'":
-		return "a mapping opened with { here is not closed, or a comma is missing (quote text that holds { or })", true
-	case "did not find expected <document start>":
-		return text, true
-	case "mapping values are not allowed in this context":
-		return "unexpected colon: check the indentation, or quote text that holds \": \"", false
-	case "found character that cannot start any token":
-		return "quote text that starts with @, ` or %", false
-	case "found unknown escape character", "did not find expected hexdecimal number":
-		return `a backslash in double quotes begins an escape; write paths of Windows in single quotes, or with /`, false
-	case "could not find expected ':'":
-		return "a key without a colon, or a text that continues on the next line without quotes", false
-	case "found unexpected end of stream":
-		return "a quoted text is not closed", false
+	for line := range strings.Lines(syntax) {
+		if f := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); f[1] == text {
+			return f[2], f[0] == "grammar"
+		}
 	}
 	return oneLine(text), false
 }

@@ -95,7 +95,7 @@ func completeLanguage(_ context.Context, argument, typed string, _ map[string]st
 	if argument != "language" {
 		return c, nil
 	}
-	for _, l := range languages {
+	for l := range strings.FieldsSeq(languages) {
 		if strings.HasPrefix(l, strings.ToLower(typed)) {
 			c.Values = append(c.Values, l)
 		}
@@ -105,13 +105,9 @@ func completeLanguage(_ context.Context, argument, typed string, _ map[string]st
 
 // languages are the common ones, sorted, spelled as Markdown names them after a
 // fence.
-var languages = []string{
-	"ada", "assembly", "bash", "c", "clojure", "cobol", "cpp", "csharp", "css", "dart", "dockerfile", "elixir", "elm", "erlang",
-	"fortran", "fsharp", "go", "graphql", "groovy", "haskell", "html", "java", "javascript", "json", "jsx", "julia", "kotlin",
-	"lua", "makefile", "matlab", "nim", "objective-c", "ocaml", "pascal", "perl", "php", "powershell", "prolog", "protobuf",
-	"python", "r", "ruby", "rust", "scala", "scheme", "solidity", "sql", "swift", "terraform", "toml", "tsx", "typescript",
-	"vbnet", "verilog", "vhdl", "xml", "yaml", "zig",
-}
+//
+//go:embed languages.txt
+var languages string
 
 // spelled are names that people write and Markdown does not know.
 var spelled = map[string]string{

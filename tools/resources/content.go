@@ -1,11 +1,12 @@
 package resources
 
 import (
-	"cmp"
+	_ "embed"
 	"errors"
 	"net/http"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"toolserver/domain"
@@ -49,24 +50,19 @@ func mimeOfBytes(name string, raw []byte, err error) string {
 	return "application/octet-stream"
 }
 
-// mimeTypes are the types of texts by the extensions of their names. The table
+// mimeTypes are the types of texts, each with the extensions of their names. The table
 // is our own because that of package mime has what the machine's files add.
-var mimeTypes = map[string]string{
-	".md": "text/markdown", ".markdown": "text/markdown", ".html": "text/html", ".htm": "text/html",
-	".xhtml": "application/xhtml+xml", ".css": "text/css", ".js": "text/javascript", ".mjs": "text/javascript",
-	".cjs": "text/javascript", ".csv": "text/csv", ".tsv": "text/tab-separated-values",
-	".json": "application/json", ".map": "application/json", ".jsonl": "application/x-ndjson",
-	".ndjson": "application/x-ndjson", ".yaml": "application/yaml", ".yml": "application/yaml",
-	".toml": "application/toml", ".xml": "application/xml", ".xsd": "application/xml", ".xsl": "application/xml",
-	".svg": "image/svg+xml", ".sql": "application/sql", ".rtf": "application/rtf", ".ics": "text/calendar",
-	".vcf": "text/vcard", ".go": "text/x-go", ".py": "text/x-python", ".pyi": "text/x-python",
-	".ts": "text/x-typescript", ".tsx": "text/x-typescript", ".rs": "text/x-rust", ".java": "text/x-java",
-	".c": "text/x-c", ".h": "text/x-c", ".cc": "text/x-c++", ".cpp": "text/x-c++", ".cxx": "text/x-c++",
-	".hpp": "text/x-c++", ".hh": "text/x-c++", ".rb": "text/x-ruby", ".sh": "text/x-shellscript",
-	".bash": "text/x-shellscript", ".diff": "text/x-diff", ".patch": "text/x-diff", ".tex": "text/x-tex",
-}
+//
+//go:embed types.txt
+var mimeTypes string
 
 // mimeOfText returns the type of a text by its name.
 func mimeOfText(name string) string {
-	return cmp.Or(mimeTypes[strings.ToLower(path.Ext(filepath.ToSlash(name)))], "text/plain")
+	ext := strings.ToLower(path.Ext(filepath.ToSlash(name)))
+	for line := range strings.Lines(mimeTypes) {
+		if f := strings.Fields(line); slices.Contains(f[1:], ext) {
+			return f[0]
+		}
+	}
+	return "text/plain"
 }
