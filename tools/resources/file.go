@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"toolserver/domain"
+	"toolserver/filewatch"
 	"toolserver/sandbox"
 	"toolserver/sandbox/pathguard"
 )
@@ -23,14 +25,10 @@ type fileReader struct {
 	read *sandbox.Reader // of read_file, which alone opens files here
 	list *sandbox.Reader // of list_directory, which says what may be listed
 	work string
-
-	watches watches
 }
 
 func newFileReader(read, list *sandbox.Reader, work string) *fileReader {
-	r := &fileReader{read: read, list: list, work: work}
-	r.watches = watches{look: r.look, files: map[string]*watched{}}
-	return r
+	return &fileReader{read, list, work}
 }
 
 func (r *fileReader) resource() domain.Resource {
@@ -166,6 +164,9 @@ func isKind(err error, kinds ...pathguard.Kind) bool {
 	return ok && slices.Contains(kinds, e.Kind)
 }
 
+// pollInterval is between two looks at a file that is watched.
+const pollInterval = 2 * time.Second
+
 // watch looks at a file from time to time, opening it again: notifications of the
 // system would bypass the guard. A file that cannot be read to begin with is an
 // error; that it can no longer be read is a change like any other.
@@ -179,7 +180,7 @@ func (r *fileReader) watch(ctx context.Context, at domain.Location, changed func
 	if err != nil {
 		return unreadable(at.URI, path, err)
 	}
-	r.watches.add(path, seen, subscriber{ctx, changed})
+	go filewatch.Poll(ctx, pollInterval, seen, func() fs.FileInfo { return r.look(path) }, filewatch.Same, changed)
 	return nil
 }
 
