@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
+	"toolserver/config/yamlconf"
 	"toolserver/config/yamledit"
 )
 
@@ -24,54 +24,12 @@ func setEntry(text []byte, e Entry, replace bool) ([]byte, error) {
 	case found != nil && !replace:
 		return nil, fmt.Errorf("%s.%s exists already; use --replace to replace it", section.Key, e.Name)
 	}
-	return yamledit.Set(text, section, e.Name, settingsNode(reflect.ValueOf(e.Settings)))
+	return yamledit.Set(text, section, e.Name, yamlconf.Node(e.Settings))
 }
 
 // removeEntry returns the text of a configuration file without an entry of the section.
 func removeEntry(text []byte, name string) ([]byte, error) {
 	return yamledit.Remove(text, section, name)
-}
-
-func scalar(text string) *yaml.Node {
-	n := &yaml.Node{}
-	n.SetString(text)
-	return n
-}
-
-// settingsNode returns what is set of a struct, by the names of its fields in files.
-func settingsNode(v reflect.Value) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.MappingNode}
-	for f, value := range v.Fields() {
-		name := f.Tag.Get("yaml")
-		if !f.IsExported() || name == "" || value.IsZero() {
-			continue
-		}
-		n.Content = append(n.Content, scalar(name), valueNode(value, f.Tag.Get("one") != ""))
-	}
-	return n
-}
-
-func valueNode(v reflect.Value, one bool) *yaml.Node {
-	if d, ok := v.Interface().(time.Duration); ok {
-		return scalar(d.String())
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		return valueNode(v.Elem(), false)
-	case reflect.Struct:
-		return settingsNode(v)
-	}
-	if list, ok := v.Interface().([]string); ok && one && len(list) == 1 {
-		return scalar(list[0])
-	}
-	n := &yaml.Node{}
-	if err := n.Encode(v.Interface()); err != nil {
-		panic(fmt.Sprintf("config: %v", err)) // settings are texts, numbers, lists and maps of them
-	}
-	if n.Kind == yaml.SequenceNode {
-		n.Style = yaml.FlowStyle
-	}
-	return n
 }
 
 // onlyEntries reports whether anything but the named entries differs between two texts of a

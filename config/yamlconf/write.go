@@ -2,6 +2,7 @@ package yamlconf
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -28,6 +29,14 @@ func Show(v, defaults any, source *Source) []byte {
 	return marshal(w.node(value, over, t, structschema.Rules{}, ""))
 }
 
+// Node returns what is set in v, a struct, as a file has it that is being written: references
+// stand for themselves, and nothing is masked.
+func Node(v any) *yaml.Node {
+	w := &writer{types: structschema.NewTypes("yaml"), sparse: true}
+	value, t := rootOf(w.types, v)
+	return w.node(value, reflect.Value{}, t, structschema.Rules{}, "")
+}
+
 // Schema returns the JSON Schema (draft 2020-12) of v, a struct that holds the
 // defaults or a pointer to one, for editors and for other programs. What it
 // accepts, [Decode] accepts too, except for limits that a schema cannot say:
@@ -52,8 +61,8 @@ func marshal(n *yaml.Node) []byte {
 // writer writes values as YAML.
 type writer struct {
 	types  *structschema.Types
-	source *Source
-	sparse bool // leaves out what is unset
+	source *Source // nil for values that are written for the first time
+	sparse bool    // leaves out what is unset
 }
 
 // node returns v, which is decoded over a default; over the zero value if that is
@@ -150,15 +159,19 @@ func (w *writer) list(v reflect.Value, t *structschema.Type, r structschema.Rule
 	for i := range v.Len() {
 		item := w.node(v.Index(i), reflect.Value{}, t.Elem, r.Elements(), index(path, i))
 		n.Content = append(n.Content, item)
-		if length += len(item.Value) + 2; item.Kind != yaml.ScalarNode || length > 80 {
+		if length += len(item.Value) + 2; w.source != nil && (item.Kind != yaml.ScalarNode || length > 80) {
 			n.Style = 0
 		}
+	}
+	if w.source == nil && r.One && len(n.Content) == 1 {
+		return n.Content[0]
 	}
 	return n
 }
 
 func (w *writer) scalar(v reflect.Value, t *structschema.Type, r structschema.Rules, path string) *yaml.Node {
-	if written := w.source.written[path]; written != "" {
+	source := cmp.Or(w.source, &Source{})
+	if written := source.written[path]; written != "" {
 		return text(written)
 	}
 	plain := structschema.Plain(t, v)
@@ -166,7 +179,12 @@ func (w *writer) scalar(v reflect.Value, t *structschema.Type, r structschema.Ru
 	switch {
 	case !isText:
 		value = fmt.Sprint(plain)
-	case value != "" && (w.source.masked[path] || w.source.values[v.String()]):
+	case w.source == nil:
+		r.Secret = false
+		if t.Kind == structschema.String {
+			value = v.String()
+		}
+	case value != "" && (source.masked[path] || source.values[v.String()]):
 		r.Secret = true
 	}
 	switch {
