@@ -42,7 +42,7 @@ func (l *Loaded) check() error {
 			return known(text, "nothing is protected as", "it must be a name as denials show it", sandbox.ProtectedNames())
 		},
 		"preset": func(text string) error {
-			return known(text, "there is no preset", "known: "+strings.Join(sandbox.Presets(), ", "), sandbox.Presets())
+			return known(text, "there is no preset", listed(sandbox.Presets()), sandbox.Presets())
 		},
 		"level":        l.checkLevel,
 		"path":         checkPath,
@@ -148,22 +148,29 @@ func checkHeader(text string) error {
 }
 
 // known reports a name that is none of the known ones.
-func known(name, problem, hint string, names []string) error {
+func known(name, problem, otherwise string, names []string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
-	if near, ok := nearest.Word(name, names); ok {
-		hint = "did you mean " + near + "?"
-	}
-	return fmt.Errorf("%s %q; %s", problem, name, hint)
+	return fmt.Errorf("%s %q; %s", problem, name, hint(name, names, otherwise))
 }
+
+// hint says which of the known words was probably meant, or else what otherwise says.
+func hint(word string, known []string, otherwise string) string {
+	if near, ok := nearest.Word(word, known); ok {
+		return "did you mean " + near + "?"
+	}
+	return otherwise
+}
+
+// listed lists the known words.
+func listed(known []string) string { return "known: " + cmp.Or(strings.Join(known, ", "), "none") }
 
 func (l *Loaded) checkLevel(name string) error {
 	if _, ok := (domain.Access{Levels: l.Compliance.Levels}).Known(name); ok || name == "" {
 		return nil
 	}
-	known := strings.Join(slices.Sorted(maps.Keys(l.Compliance.Levels)), ", ")
-	return fmt.Errorf("there is no compliance level %q; known: %s", name, cmp.Or(known, "none"))
+	return fmt.Errorf("there is no compliance level %q; %s", name, listed(slices.Sorted(maps.Keys(l.Compliance.Levels))))
 }
 
 // Names are the names of all items that sources offer or know of.
@@ -182,11 +189,7 @@ func (l *Loaded) CheckNames(names Names) (warnings []string, err error) {
 		if slices.Contains(known, name) {
 			return
 		}
-		hint := "known: " + cmp.Or(strings.Join(known, ", "), "none")
-		if near, ok := nearest.Word(name, known); ok {
-			hint = "did you mean " + near + "?"
-		}
-		problem := l.Mistake(kind+"s."+name, "there is no %s %q; %s", kind, name, hint)
+		problem := l.Mistake(kind+"s."+name, "there is no %s %q; %s", kind, name, hint(name, known, listed(known)))
 		if mayCome(name) {
 			warnings = append(warnings, problem.Error()+"; the settings apply when it becomes available")
 		} else {

@@ -1,14 +1,12 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"toolserver/domain"
-	"toolserver/domain/nearest"
 )
 
 // unusedGroups returns a warning for each group that something is for and nobody is in,
@@ -24,7 +22,7 @@ func (l *Loaded) unusedGroups() (warnings []string) {
 			groups = append(groups, l.Users[name].Groups...)
 			continue
 		}
-		text := l.Mistake("users."+name, "no token has the name %q, nor has server.user; %s", name, hint(name, people))
+		text := l.Mistake("users."+name, "no token has the name %q, nor has server.user; %s", name, hint(name, people, listed(people)))
 		warnings = append(warnings, text.Error())
 	}
 	slices.Sort(groups)
@@ -34,18 +32,11 @@ func (l *Loaded) unusedGroups() (warnings []string) {
 			if slices.ContainsFunc(groups, func(has string) bool { return domain.SameGroup(has, group) }) {
 				continue
 			}
-			text := l.Mistake(fmt.Sprintf("%s.groups[%d]", use.path, i), "nobody is in the group %q: no entry of server.tokens has it, nor the user %s; %s", group, l.Server.User, hint(group, groups))
+			text := l.Mistake(fmt.Sprintf("%s.groups[%d]", use.path, i), "nobody is in the group %q: no entry of server.tokens has it, nor the user %s; %s", group, l.Server.User, hint(group, groups, listed(groups)))
 			warnings = append(warnings, text.Error())
 		}
 	}
 	return warnings
-}
-
-func hint(word string, known []string) string {
-	if near, ok := nearest.Word(word, known); ok {
-		return "did you mean " + near + "?"
-	}
-	return "known: " + cmp.Or(strings.Join(known, ", "), "none")
 }
 
 // A use is what is for some groups only.

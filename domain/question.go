@@ -149,17 +149,7 @@ func appendReadable(b *bytes.Buffer, args json.RawMessage) error {
 	if err := json.Compact(&compact, args); err != nil {
 		return err
 	}
-	raw, copied := compact.Bytes(), 0
-	for start, end := range rawjson.Strings(raw) {
-		s, err := rawjson.String(raw[start:end])
-		if err != nil {
-			return err
-		}
-		b.Write(raw[copied:start])
-		b.Write(rawjson.AppendString(nil, s))
-		copied = end
-	}
-	b.Write(raw[copied:])
+	b.Write(replaceStrings(compact.Bytes(), func(s string, _ int) (string, bool) { return s, true }))
 	return nil
 }
 

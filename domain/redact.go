@@ -148,17 +148,10 @@ func (r *redactor) json(raw json.RawMessage) json.RawMessage {
 	if !bytes.Contains(raw, []byte(`\`)) {
 		return raw
 	}
-	var clean []byte
-	copied := 0 // what of raw is in clean
-	for start, end := range rawjson.Strings(raw) {
-		if s, err := rawjson.String(raw[start:end]); err == nil {
-			if text := r.text(s); text != s {
-				clean = rawjson.AppendString(append(clean, raw[copied:start]...), text)
-				copied = end
-			}
-		}
-	}
-	return append(clean, raw[copied:]...)
+	return replaceStrings(raw, func(s string, _ int) (string, bool) {
+		text := r.text(s)
+		return text, text != s
+	})
 }
 
 func (r *redactor) text(s string) string {

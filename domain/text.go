@@ -55,18 +55,24 @@ func (c *Call) cutLines(text string, most int) string {
 
 // cutStrings cuts the strings of JSON that has no spaces, except names of members.
 func (c *Call) cutStrings(raw []byte, most int) []byte {
-	var short []byte
-	copied := 0 // what of raw is in short
+	return replaceStrings(raw, func(s string, end int) (string, bool) {
+		name := end < len(raw) && raw[end] == ':'
+		return c.clip(s, most), !name && len(s) > most
+	})
+}
+
+// replaceStrings returns JSON with some of its strings replaced, each of which ends somewhere.
+func replaceStrings(raw []byte, replace func(s string, end int) (by string, ok bool)) (out []byte) {
+	copied := 0 // what of raw is in out
 	for start, end := range rawjson.Strings(raw) {
-		if name := end < len(raw) && raw[end] == ':'; name || end-start <= most {
-			continue
-		}
 		if s, err := rawjson.String(raw[start:end]); err == nil {
-			short = rawjson.AppendString(append(short, raw[copied:start]...), c.clip(s, most))
-			copied = end
+			if by, ok := replace(s, end); ok {
+				out = rawjson.AppendString(append(out, raw[copied:start]...), by)
+				copied = end
+			}
 		}
 	}
-	return append(short, raw[copied:]...)
+	return append(out, raw[copied:]...)
 }
 
 // maxName bounds a name that came with a request, in bytes.

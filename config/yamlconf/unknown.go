@@ -87,17 +87,12 @@ func (d *decoder) elsewhere(word string, t *structschema.Type) (keys []string, h
 // sections returns the structs that the value of a field has.
 func (d *decoder) sections(path string, f *structschema.Field) (all []section) {
 	path = join(path, f.Name)
-	switch t := f.Type; t.Kind {
-	case structschema.Struct:
-		return []section{{path, t}}
+	t := f.Type
+	switch t.Kind {
 	case structschema.Pointer:
-		if t.Elem.Kind == structschema.Struct {
-			return []section{{path, t.Elem}}
-		}
+		t = t.Elem
 	case structschema.List:
-		if t.Elem.Kind == structschema.Struct {
-			return []section{{path + "[]", t.Elem}}
-		}
+		path, t = path+"[]", t.Elem
 	case structschema.Map:
 		keys := []string{"NAME"}
 		if keyed := structschema.KeyedOf(t); keyed != nil {
@@ -108,6 +103,10 @@ func (d *decoder) sections(path string, f *structschema.Field) (all []section) {
 				all = append(all, section{join(path, key), element})
 			}
 		}
+		return all
+	}
+	if t.Kind == structschema.Struct {
+		all = append(all, section{path, t})
 	}
 	return all
 }
@@ -115,16 +114,13 @@ func (d *decoder) sections(path string, f *structschema.Field) (all []section) {
 // called returns the field that has a name, or that people call so, whatever the case
 // and the signs between its words.
 func called(fields []structschema.Field, word string) *structschema.Field {
-	fold := func(s string) string {
-		return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
+	is := func(other string) bool { return nearest.Plain(other) == nearest.Plain(word) }
+	for i := range fields {
+		if f := &fields[i]; is(f.Name) || slices.ContainsFunc(f.Also, is) {
+			return f
+		}
 	}
-	at := slices.IndexFunc(fields, func(f structschema.Field) bool {
-		return fold(f.Name) == fold(word) || slices.ContainsFunc(f.Also, func(other string) bool { return fold(other) == fold(word) })
-	})
-	if at < 0 {
-		return nil
-	}
-	return &fields[at]
+	return nil
 }
 
 func names(fields []structschema.Field) (all []string) {
