@@ -44,30 +44,15 @@ func headings() map[string]string {
 	return all
 }
 
-// noShell is why there are no command tools.
-const noShell = "needs a shell, bash or sh, and this machine has none, as in the minimal container image"
-
-// conditional are the tools that are there only with what they need, by family.
-var conditional = map[string][]domain.Missing{
-	"anthropic": {
-		{Kind: domain.KindTool, Name: "anthropic_usage", Category: "ai", Reason: "needs the environment variable ANTHROPIC_ADMIN_API_KEY, or anthropic.admin_api_key in the configuration"},
-		{Kind: domain.KindTool, Name: "claude_conversation", Category: "ai", Reason: "needs a key of its own, since it costs money: anthropic.api_key in the configuration, such as ${ANTHROPIC_API_KEY}, or the environment variable TOOLSERVER_ANTHROPIC_API_KEY"},
-	},
-	"shell": {
-		{Kind: domain.KindTool, Name: "bash", Category: "shell", Reason: noShell},
-		{Kind: domain.KindTool, Name: "bash_jobs", Category: "shell", Reason: noShell},
-		{Kind: domain.KindTool, Name: "execute_command", Category: "shell", Reason: noShell},
-	},
-	"websearch": {
-		{Kind: domain.KindTool, Name: "web_search", Category: "web", Reason: "needs a search service: the environment variable BRAVE_API_KEY or TAVILY_API_KEY, web.search.searxng.base_url in the configuration, or duckduckgo among web.search.providers"},
-	},
-}
-
-// missingFrom returns the tools of a family that are not among those it offers.
-func missingFrom(family string, offered []domain.Tool) (missing []domain.Missing) {
-	for _, m := range conditional[family] {
-		if !slices.ContainsFunc(offered, func(t domain.Tool) bool { return t.Name == m.Name }) {
-			missing = append(missing, m)
+// missing returns the tools that the family declares and does not offer, for want of something.
+func (f *family) missing(offered []domain.Tool) (missing []domain.Missing) {
+	if f.declared == nil {
+		return nil
+	}
+	g := f.declared()
+	for _, t := range g.Tools {
+		if t.Lacks != "" && !slices.ContainsFunc(offered, func(o domain.Tool) bool { return o.Name == t.Tool }) {
+			missing = append(missing, domain.Missing{Kind: domain.KindTool, Name: t.Tool, Category: g.Category, Reason: t.Lacks})
 		}
 	}
 	return missing

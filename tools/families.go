@@ -72,10 +72,11 @@ type Sandbox struct {
 // from is compared when configuration changes: a family that would be the same
 // stays, and keeps its state.
 type family struct {
-	name  string
-	from  any  // apart from the policy; nil if it is made from nothing that changes
-	boxed bool // it uses the sandbox, and so depends on the policy
-	make  func(Deps) (domain.Offer, error)
+	name     string
+	declared func() declare.Group // nil if nothing of it can be missing
+	from     any                  // apart from the policy; nil if it is made from nothing that changes
+	boxed    bool                 // it uses the sandbox, and so depends on the policy
+	make     func(Deps) (domain.Offer, error)
 }
 
 // families returns the families that d makes.
@@ -83,35 +84,35 @@ func families(d Deps) []family {
 	d.FileOptions.Settings = d.Settings.Only(files.Declared())
 	onSystem := system.Options{WorkingDirectory: d.Sandbox.WorkingDirectory(), Settings: d.Settings.Only(system.Declared())}
 	return []family{
-		{"utility", nil, false, func(d Deps) (domain.Offer, error) { return offer(utility.Tools(d.Sandbox.Sandbox), nil) }},
-		{"files", d.FileOptions, true, func(Deps) (domain.Offer, error) { return offer(files.Tools(d.Sandbox.Sandbox, d.FileOptions), nil) }},
-		{"shell", d.ShellOptions, true, func(d Deps) (domain.Offer, error) {
+		{"utility", nil, nil, false, func(d Deps) (domain.Offer, error) { return offer(utility.Tools(d.Sandbox.Sandbox), nil) }},
+		{"files", nil, d.FileOptions, true, func(Deps) (domain.Offer, error) { return offer(files.Tools(d.Sandbox.Sandbox, d.FileOptions), nil) }},
+		{"shell", shell.Declared, d.ShellOptions, true, func(d Deps) (domain.Offer, error) {
 			return offer(shell.Tools(d.Sandbox.Sandbox, d.ShellOptions), nil)
 		}},
-		{"system", onSystem, false, func(Deps) (domain.Offer, error) { return offer(system.Tools(onSystem)) }},
-		{"web", d.Web, true, func(d Deps) (domain.Offer, error) {
+		{"system", nil, onSystem, false, func(Deps) (domain.Offer, error) { return offer(system.Tools(onSystem)) }},
+		{"web", nil, d.Web, true, func(d Deps) (domain.Offer, error) {
 			held := d.Sandbox.For(web.Name)
 			return offer(web.Tools(held.Fetcher(), content.NewReader(held.Filters()), d.Web), nil)
 		}},
-		{"websearch", d.Search, false, func(d Deps) (domain.Offer, error) { return offer(websearch.Tools(d.client, d.Search)) }},
-		{"linkedin", d.LinkedIn, false, func(d Deps) (domain.Offer, error) { return offer(linkedin.Tools(d.client, d.LinkedIn)) }},
-		{"anthropic", d.Anthropic, false, func(d Deps) (domain.Offer, error) { return offer(anthropic.Tools(d.client, d.Anthropic)) }},
-		{"google", d.googleFrom(), true, func(d Deps) (domain.Offer, error) { return google.Offer(d.google()) }},
-		{"meta", []any{d.CapabilitiesFile, d.Anthropic}, true, func(d Deps) (domain.Offer, error) {
+		{"websearch", websearch.Declared, d.Search, false, func(d Deps) (domain.Offer, error) { return offer(websearch.Tools(d.client, d.Search)) }},
+		{"linkedin", nil, d.LinkedIn, false, func(d Deps) (domain.Offer, error) { return offer(linkedin.Tools(d.client, d.LinkedIn)) }},
+		{"anthropic", anthropic.Declared, d.Anthropic, false, func(d Deps) (domain.Offer, error) { return offer(anthropic.Tools(d.client, d.Anthropic)) }},
+		{"google", nil, d.googleFrom(), true, func(d Deps) (domain.Offer, error) { return google.Offer(d.google()) }},
+		{"meta", nil, []any{d.CapabilitiesFile, d.Anthropic}, true, func(d Deps) (domain.Offer, error) {
 			ask, err := asker(d)
 			return domain.Offer{Tools: append(meta.Tools(d.Results, d.Selector), meta.RefreshTool(meta.Capabilities{
 				Catalog: d.Catalog, Files: d.Sandbox.For(meta.RefreshName).Writer(), File: d.CapabilitiesFile, Headings: headings(), Ask: ask,
 			}))}, err
 		}},
-		{"mcp", []any{d.Servers > 0, d.Finder.Everything}, false, func(d Deps) (domain.Offer, error) { return d.Finder.Offer(d.Servers), nil }},
-		{"resources", []any{d.Resources.WorkingDirectory, d.Servers > 0}, true, func(d Deps) (domain.Offer, error) {
+		{"mcp", nil, []any{d.Servers > 0, d.Finder.Everything}, false, func(d Deps) (domain.Offer, error) { return d.Finder.Offer(d.Servers), nil }},
+		{"resources", nil, []any{d.Resources.WorkingDirectory, d.Servers > 0}, true, func(d Deps) (domain.Offer, error) {
 			if d.Servers == 0 {
 				d.Resources.Upstreams = nil
 			}
 			d.Resources.Files, d.Resources.Listed = d.Sandbox.For(files.ReadFile).Reader(), d.Sandbox.For(files.ListDirectory).Reader()
 			return domain.Offer{Resources: resources.All(d.Resources)}, nil
 		}},
-		{"prompts", nil, false, func(Deps) (domain.Offer, error) { return domain.Offer{Prompts: prompts.All()}, nil }},
+		{"prompts", nil, nil, false, func(Deps) (domain.Offer, error) { return domain.Offer{Prompts: prompts.All()}, nil }},
 	}
 }
 
@@ -164,7 +165,7 @@ func (f *Families) Prepare(d Deps) (*Update, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s tools: %w", wanted.name, err)
 		}
-		o.Missing = append(o.Missing, missingFrom(wanted.name, o.Tools)...)
+		o.Missing = append(o.Missing, wanted.missing(o.Tools)...)
 		m := madeFamily{family: wanted}
 		if wanted.boxed {
 			m.box = d.Sandbox

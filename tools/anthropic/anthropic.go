@@ -41,8 +41,15 @@ const category = "ai"
 // Declared returns what the tools of the category declare.
 func Declared() declare.Group {
 	return declare.Group{Category: category, Heading: "Models", Tools: []declare.Tool{
-		{Owner: sandbox.Owner{Tool: ConversationName, Fetches: ConversationName}},
-		{Owner: sandbox.Owner{Tool: usageName, Fetches: usageName}},
+		{
+			Owner: sandbox.Owner{Tool: ConversationName, Fetches: ConversationName},
+			Lacks: "needs a key of its own, since it costs money: anthropic.api_key in the configuration, such as ${ANTHROPIC_API_KEY}, " +
+				"or the environment variable TOOLSERVER_ANTHROPIC_API_KEY",
+		},
+		{
+			Owner: sandbox.Owner{Tool: usageName, Fetches: usageName},
+			Lacks: "needs the environment variable ANTHROPIC_ADMIN_API_KEY, or anthropic.admin_api_key in the configuration",
+		},
 	}}
 }
 

@@ -13,6 +13,7 @@ import (
 type Tool struct {
 	sandbox.Owner
 	Settings any
+	Lacks    string // why it is not offered, where it is not: "needs the environment variable X"
 }
 
 // A Group is what the tools of a package declare.
@@ -33,7 +34,7 @@ type Entry[D any] struct {
 func Tools[D any](entries []Entry[D]) []Tool {
 	tools := make([]Tool, len(entries))
 	for i, e := range entries {
-		tools[i] = Tool{e.Owner, e.Settings}
+		tools[i] = Tool{Owner: e.Owner, Settings: e.Settings}
 	}
 	return tools
 }

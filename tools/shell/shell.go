@@ -59,7 +59,11 @@ func all() []declare.Entry[Options] {
 
 // Declared returns what the command tools declare.
 func Declared() declare.Group {
-	return declare.Group{Category: category, Heading: "Commands", Tools: declare.Tools(all())}
+	g := declare.Group{Category: category, Heading: "Commands", Tools: declare.Tools(all())}
+	for i := range g.Tools {
+		g.Tools[i].Lacks = "needs a shell, bash or sh, and this machine has none, as in the minimal container image"
+	}
+	return g
 }
 
 // Tools returns the command tools, which run what s lets them.

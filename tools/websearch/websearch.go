@@ -134,7 +134,11 @@ const (
 
 // Declared returns what web_search declares.
 func Declared() declare.Group {
-	return declare.Group{Category: category, Heading: "Web", Tools: []declare.Tool{{Owner: sandbox.Owner{Tool: toolName, Fetches: toolName}}}}
+	return declare.Group{Category: category, Heading: "Web", Tools: []declare.Tool{{
+		Owner: sandbox.Owner{Tool: toolName, Fetches: toolName},
+		Lacks: "needs a search service: the environment variable BRAVE_API_KEY or TAVILY_API_KEY, web.search.searxng.base_url in the configuration, " +
+			"or duckduckgo among web.search.providers",
+	}}}
 }
 
 // Tools returns the tools of the package: web_search, or none if no service is configured. All calls share one limiter
